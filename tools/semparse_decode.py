@@ -1,0 +1,172 @@
+"""A plain beam decoder and the measures of semantic parsing.
+
+Written for being right, not for speed: it is the yardstick that rill's own decoder is compared
+with. It follows the search that rill calls finish "top": an ended candidate stays in the beam
+at its score and becomes an output only when it leads the beam.
+"""
+
+from dataclasses import dataclass, field
+
+import torch
+
+from semparse_model import END, START, frame_source, pad
+
+
+@dataclass
+class Search:
+    k: int = 10
+    absolute: float = 10.0
+    max_candidates: int = 3
+    stop_after: int = 0  # 0: k outputs
+    max_length: int = 100
+
+
+@dataclass
+class Candidate:
+    score: float
+    actions: tuple
+    row: int = -1        # row of the decoder state after `actions`
+    ended: bool = False
+    truncated: bool = False
+
+
+@dataclass
+class Item:
+    live: list
+    outputs: list = field(default_factory=list)
+    done: bool = False
+
+
+def advance(item, rows, scores, actions, search, depth):
+    """One timestep of one item: steps 2 to 7 of rill's definition of the search."""
+    children = []
+    for rank, candidate in enumerate(item.live):
+        if candidate.ended:
+            children.append((-candidate.score, rank, END, candidate))
+            continue
+        row = rows[id(candidate)]
+        for score, action in zip(scores[row], actions[row]):
+            if score == float("-inf"):
+                continue
+            ended = action == END
+            grown = candidate.actions if ended else candidate.actions + (action,)
+            child = Candidate(candidate.score + score, grown, row, ended)
+            children.append((-child.score, rank, action, child))
+    children.sort(key=lambda c: c[:3])
+    beam = [c[3] for c in children[:search.k]]
+
+    while beam and beam[0].ended:
+        item.outputs.append(beam.pop(0))
+    best = max([c.score for c in beam[:1]] + [o.score for o in item.outputs])
+    beam = [c for c in beam if c.score >= best - search.absolute]
+    beam = beam[:max(0, search.k - len(item.outputs))]
+
+    # The first of a beam is always live here: ended ones that led it have just left.
+    if len(item.outputs) >= (search.stop_after or search.k) or not beam:
+        item.done = True
+    elif depth >= search.max_length:
+        for candidate in beam:
+            candidate.truncated = not candidate.ended
+        item.outputs += beam
+        item.done = True
+    item.live = [] if item.done else beam
+
+
+@torch.no_grad()
+def beam_search(model, sources, search):
+    """n-best lists [(score, actions, truncated)], the expansions and the timesteps."""
+    model.eval()
+    framed, lengths = pad([frame_source(s) for s in sources])
+    memory, mask, (h, c) = model.encode(framed, lengths)
+    items = [Item([Candidate(0.0, (), i)]) for i in range(len(sources))]
+    expansions = depth = 0
+    while not all(item.done for item in items):
+        depth += 1
+        live = [(i, cand) for i, item in enumerate(items) for cand in item.live
+                if not cand.ended]
+        owner = torch.tensor([i for i, _ in live])
+        parent = torch.tensor([cand.row for _, cand in live])
+        inputs = torch.tensor([[cand.actions[-1] if cand.actions else START]
+                               for _, cand in live])
+        expansions += len(live)
+        logp, (h, c) = model.decode(inputs, memory[owner], mask[owner],
+                                    (h[:, parent].contiguous(), c[:, parent].contiguous()))
+        # Stable sort: of equal scores the smaller action id comes first.
+        scores, actions = logp[:, 0].sort(dim=1, descending=True, stable=True)
+        width = min(search.max_candidates, scores.shape[1])
+        scores, actions = scores[:, :width].tolist(), actions[:, :width].tolist()
+        rows = {id(cand): row for row, (_, cand) in enumerate(live)}
+        for item in items:
+            if not item.done:
+                advance(item, rows, scores, actions, search, depth)
+    results = []
+    for item in items:
+        ranked = sorted(item.outputs, key=lambda o: -o.score)
+        results.append([(o.score, list(o.actions), o.truncated) for o in ranked])
+    return results, expansions, depth
+
+
+def greedy(model, sources, max_length):
+    """The best action at each step: a beam of one."""
+    search = Search(k=1, absolute=float("inf"), max_candidates=1, max_length=max_length)
+    return [nbest[0][1] for nbest in beam_search(model, sources, search)[0]]
+
+
+# --- exact match ---------------------------------------------------------------------------
+
+def canonical(tokens):
+    """The logical form with the children of `and` and `or` sorted, as one string.
+
+    Their order carries no meaning. A form whose brackets do not match is left as it is: it can
+    only equal itself. Forms without such nodes (Prolog) come back unchanged.
+    """
+    stack = [[]]
+    for token in tokens:
+        if token == "(":
+            stack.append([])
+        elif token == ")":
+            if len(stack) == 1:
+                return " ".join(tokens)
+            children = stack.pop()
+            if children and children[0] in ("and", "or"):
+                children[1:] = sorted(children[1:])
+            stack[-1].append(" ".join(["("] + children + [")"]))
+        else:
+            stack[-1].append(token)
+    return " ".join(stack[0]) if len(stack) == 1 else " ".join(tokens)
+
+
+@dataclass
+class Quality:
+    exact: float
+    oracle: float
+    expansions: int = 0
+    timesteps: int = 0
+    right: list = None  # per pair: 1 if the best output matches
+
+    def __str__(self):
+        return (f"exact {self.exact:.2f} oracle {self.oracle:.2f} "
+                f"expansions {self.expansions} timesteps {self.timesteps}")
+
+
+def evaluate(model, pairs, source, target, search, n_best=10):
+    """Exact match of the best output and of any among the n best, in percent."""
+    sources = [source.encode(question) for question, _ in pairs]
+    results, expansions, timesteps = beam_search(model, sources, search)
+    right, oracle = [], 0
+    for nbest, (_, gold) in zip(results, pairs):
+        gold = canonical(gold)
+        found = [canonical(target.decode(actions)) == gold
+                 for _, actions, _ in nbest[:n_best]]
+        right.append(int(found[0]))
+        oracle += any(found)
+    scale = 100.0 / len(pairs)
+    return Quality(sum(right) * scale, oracle * scale, expansions, timesteps, right)
+
+
+def evaluate_greedy(model, pairs, source, target, max_length):
+    """Exact match of greedy decoding in percent."""
+    outputs = greedy(model, [source.encode(q) for q, _ in pairs], max_length)
+    right = [canonical(target.decode(o)) == canonical(gold)
+             for o, (_, gold) in zip(outputs, pairs)]
+    return 100.0 * sum(right) / len(pairs)
