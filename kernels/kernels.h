@@ -1,0 +1,278 @@
+/* kernels.h: the operations on plain buffers that domains are written against.
+ *
+ * What: one table of functions, rill_kernels, filled for the processor at hand. Each operation takes a struct of
+ * plain numbers and pointers (or a few arguments), an optional thread pool, and memory that the caller owns. No
+ * operation allocates, prints, keeps a pointer after it returns or touches global state.
+ *
+ * Order of use:
+ *   rill_kernels k;  rill_kernels_init(&k, RILL_ISA_ALL);          once, cheap; the table is plain data
+ *   mem = ... rill_gemm_pack_size(...);  rill_gemm_pack_f32(...);  once per weight matrix
+ *   k.gemm(&(rill_gemm){...}, pool);  k.lstm(...);  k.best(...);   per step
+ * Unset struct members are zero: write the structs with designated initialisers and let the rest be zero.
+ *
+ *   k.gemm(&(rill_gemm){...}, pool);  k.lstm(...);  k.best(...);          per step
+ * not depend on which other rows share the call, on how many there are, on where the row stands, on whether it
+ * was gathered, or on the number of threads. (For gemm: one chain of fused multiply-adds per output element,
+ * k ascending, in every micro-kernel.) Tables for different instruction sets may differ in the last bits.
+ *
+ * Dimension letters, used as tuples in every comment below, last one contiguous unless a leading dimension says
+ * otherwise:
+ *   R rows of the call     K inner width     N outputs     H hidden width     V symbols (actions)
+ *   B best wanted per row  T memory length   S slots       P rows of a table
+ * "ld" members are leading dimensions: the distance between consecutive rows, in elements, at least the row width.
+ * R = 0 is legal in every operation and does nothing (pointers may then be NULL). All widths are at least 1.
+ *
+ * Row indices ("_index" members) are int32, one per row of the call: row r of the operand is row index[r] of the
+ * table. NULL means index[r] = r. A negative entry is legal only where its comment says what it means. Indices are
+ * not checked against the table's size.
+ *
+ * Alignment: any alignment that the element type has is legal everywhere; packed weights want 64 bytes.
+ * Aliasing: an output may not overlap an input or another output unless the operation says so.
+ * Threads: every operation may run on several threads at once on different outputs; `pool` may be NULL, and one
+ * pool serves one call at a time. Calls worth less than about 5 us stay on the calling thread.
+ * Misuse (NULL where a pointer is required, width 0) is a programming error: asserted in debug builds, undefined else.
+ * Stability: internal to rill; members are appended to structs, never reordered, within one ABI number. */
+#ifndef RILL_KERNELS_H
+#define RILL_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pool.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- instruction sets ------------------------------------------------------------------------------------ */
+
+/* A set of instruction sets. The plain C reference is always there and has no bit. */
+typedef uint32_t rill_isa_mask;
+#define RILL_ISA_REF ((rill_isa_mask)0)            /* as a mask for rill_kernels_init: plain C only */
+#define RILL_ISA_AVX2 ((rill_isa_mask)1 << 0)      /* AVX2 and FMA */
+#define RILL_ISA_AVX512 ((rill_isa_mask)1 << 1)    /* AVX-512 F, BW, DQ and VL; needs RILL_ISA_AVX2 too */
+#define RILL_ISA_AVX512_VNNI ((rill_isa_mask)1 << 2) /* and VNNI: the int8 gemm; needs RILL_ISA_AVX512 too */
+#define RILL_ISA_ALL (~(rill_isa_mask)0)
+
+/* What this processor and operating system offer. Asked anew at each call (tens of ns), no state; any thread. */
+rill_isa_mask rill_cpu_isa(void);
+
+/* ---- gemm ------------------------------------------------------------------------------------------------ */
+
+/* How packed weights are stored. The arithmetic result is fp32 for all; A and C are always fp32. */
+typedef enum rill_dtype {
+    RILL_DTYPE_F32 = 0,  /* fp32 */
+    RILL_DTYPE_BF16 = 1, /* bf16 stored, fp32 arithmetic (reserved: pack_size gives 0 until it exists) */
+    RILL_DTYPE_U8S8 = 2, /* int8 per output channel, rows of A quantised on the fly (reserved likewise) */
+} rill_dtype;
+
+/* What is done to an element after its sum is complete. */
+typedef enum rill_epilogue {
+    RILL_EPILOGUE_NONE = 0,
+    RILL_EPILOGUE_TANH = 1,
+    RILL_EPILOGUE_RELU = 2, /* max(x, 0); NaN stays NaN */
+} rill_epilogue;
+
+/* Packed weights: a handle to caller-owned bytes. Plain data, copy it freely; `data` is borrowed. The packed layout
+ * is the same for every instruction set, so one packing serves every table. */
+typedef struct rill_weights {
+    const void *data; /* rill_gemm_pack_size(n, k, dtype) bytes, aligned to 64, made by rill_gemm_pack_f32 */
+    size_t n, k;      /* N outputs, K inputs (all parts together) */
+    rill_dtype dtype;
+} rill_weights;
+
+/* One source of weights along K: element (n, k) is at w[n * stride_n + k * stride_k], fp32.
+ * PyTorch's [out, in] storage has stride_n = in, stride_k = 1. */
+typedef struct rill_weight_part {
+    const float *w;
+    size_t k; /* inputs of this part, at least 1 */
+    size_t stride_n, stride_k;
+} rill_weight_part;
+
+/* Bytes for the packed form of N x K weights; 0 when this build does not know dtype. n, k >= 1. Any thread. */
+size_t rill_gemm_pack_size(size_t n, size_t k, rill_dtype dtype);
+
+/* Pack `count` parts, concatenated along K in the order given, into `mem`, and fill *w.
+ *   mem    rill_gemm_pack_size(n, sum of parts[i].k, dtype) bytes, aligned to 64; stays the caller's, must
+ *          outlive *w. The sources are not needed afterwards.
+ * One part for a plain layer; two for one gemm over [x; h] with W_ih and W_hh stored apart.
+ * Returns 0, or -1 when dtype is not known (then *w is all zero). Any thread. */
+int rill_gemm_pack_f32(rill_weights *w, size_t n, const rill_weight_part *parts, size_t count, rill_dtype dtype,
+                       void *mem);
+
+/* C = epilogue(start + A * W^T), where A may be two matrices side by side along K:
+ *   start(r, n) = bias[n] + add[add_index[r], n]       each optional, 0 when absent, added in that order
+ *   C(r, n)     = epilogue(start + sum over k of A1(r, k) W(n, k) + sum over k of A2(r, k) W(n, k1 + k)) */
+typedef struct rill_gemm {
+    const rill_weights *w;    /* N x K, packed */
+    size_t rows;              /* R */
+    const float *a;           /* [P, k1] fp32, or [R, k1] without an index */
+    size_t lda;
+    const int32_t *a_index;   /* [R] or NULL */
+    const float *a2;          /* [P, K - k1] fp32, or NULL: then A alone has all K columns and k1 is not read */
+    size_t lda2;
+    const int32_t *a2_index;  /* [R] or NULL */
+    size_t k1;                /* columns of a, when there is an a2; 1..K-1 */
+    const float *bias;        /* [N] or NULL */
+    const float *add;         /* [P, N] or NULL: a vector per row, as a precomputed embedding times weights */
+    size_t ld_add;
+    const int32_t *add_index; /* [R] or NULL; negative: nothing is added for this row */
+    rill_epilogue epilogue;
+    float *c;                 /* [R, N] fp32, out; every element is written. add == c (in place) is legal without
+                                 indices and with ld_add == ldc */
+    size_t ldc;
+    const int32_t *c_index;   /* [R] or NULL: row r goes to c[c_index[r]]; entries must differ from each other */
+    void *scratch;            /* rill_gemm_scratch_size bytes, aligned to 64; may be NULL when that is 0 */
+} rill_gemm;
+
+/* Scratch bytes that a call with `rows` rows and these weights needs; 0 for fp32. Any thread. */
+size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows);
+
+/* ---- lstm cell --------------------------------------------------------------------------------------------- */
+
+/* From gate pre-activations to the new state, per row:
+ *   c' = sigmoid(f) * c + sigmoid(i) * tanh(g);  h' = sigmoid(o) * tanh(c')
+ * States live in tables addressed by node id: c is gathered, h' and c' are scattered. */
+typedef struct rill_lstm {
+    size_t rows, hidden;       /* R, H */
+    const float *gates;        /* [R, 4H] fp32: i, f, g, o blocks of H each (PyTorch's order), before activation */
+    size_t ld_gates;
+    const float *c_prev;       /* [P, H] fp32, or NULL: every previous c is zero */
+    size_t ld_c_prev;
+    const int32_t *prev_index; /* [R] or NULL; negative: this row's previous c is zero. May repeat */
+    float *c;                  /* [P, H] fp32, out */
+    float *h;                  /* [P, H] fp32, out */
+    size_t ld_c, ld_h;
+    const int32_t *out_index;  /* [R] or NULL, for both c and h; entries must differ from each other */
+    /* c may be the same table as c_prev as long as no row written is read by another row of the call. */
+} rill_lstm;
+
+/* ---- attention over encoder memory --------------------------------------------------------------------------- */
+
+/* Per row r with slot s: p = softmax over t of scale * (query_r . key_{s,t});  out_r = sum over t of p_t value_{s,t}.
+ * Rows of one slot read the same memory; put them next to each other and it is read once for several rows. */
+typedef struct rill_attention {
+    size_t rows;                /* R */
+    size_t key_width;           /* Hk */
+    size_t value_width;         /* Hv; 0 means Hk */
+    float scale;                /* 1 for a plain dot product; there is no default */
+    const float *query;         /* [P, Hk] fp32 */
+    size_t ld_query;
+    const int32_t *query_index; /* [R] or NULL */
+    const float *const *keys;   /* [S] pointers to [T_s, Hk] fp32 */
+    size_t ld_keys;             /* of every key matrix */
+    const float *const *values; /* [S] pointers to [T_s, Hv] fp32, or NULL: the keys are the values */
+    size_t ld_values;           /* read only when values are given */
+    const int32_t *length;      /* [S] T_s >= 0; 0 gives a context of zeros */
+    const int32_t *slot;        /* [R] index into keys, values, length; NULL: row r has slot r */
+    float *weights;             /* [R, max T] fp32, out and working memory: p; entries from T_s on are not touched */
+    size_t ld_weights;
+    float *out;                 /* [R, Hv] fp32, out */
+    size_t ld_out;
+    /* A NaN in a row's query or memory makes that row NaN and no other. */
+} rill_attention;
+
+/* ---- bias + log-softmax + best B ------------------------------------------------------------------------------- */
+
+/* Scores are natural-log probabilities, higher is better. Per row, in fp32 and in this order of operations:
+ *   x(v)       = logits(r, v) + bias(v) + add(add_index[r], v)        each addend optional
+ *   log_norm   = log(sum over all v of exp(x(v)))
+ *   logp(v)    = x(v) - log_norm
+ * and the B best v by logp, equal logp by smaller v, among those with x(v) > -infinity and legal(r, v). So a caller
+ * can recompute the score of any symbol to the bit from logits and log_norm.
+ *   -infinity in x     the symbol is not returned and adds nothing to the sum
+ *   not legal          the symbol is not returned but counts in the sum (normalised over all, chosen among some)
+ *   nothing to return  count 0; log_norm is -infinity when all x are
+ *   NaN or +infinity   anywhere in a row's x: count 0 and log_norm NaN for this row, no other row is affected
+ * Cost: time falls with B <= 16 and again with B == 1; without logp and log_norm no exponential is computed. */
+typedef struct rill_best {
+    size_t rows, symbols;        /* R, V (V < 2^31) */
+    size_t best;                 /* B >= 1; may exceed V */
+    const float *logits;         /* [R, V] fp32 */
+    size_t ld_logits;
+    const float *bias;           /* [V] or NULL */
+    const float *add;            /* [P, V] or NULL: a vector per row, inside the normaliser */
+    size_t ld_add;
+    const int32_t *add_index;    /* [R] or NULL; negative: nothing is added for this row */
+    const uint64_t *legal;       /* [P, ceil(V/64)] words or NULL: symbol v is legal when bit v%64 of word v/64 is set;
+                                    bits from V on are not read as symbols */
+    size_t ld_legal;             /* in words */
+    const int32_t *legal_index;  /* [R] or NULL; negative: everything is legal for this row */
+    int32_t *ids;                /* [R, B] out: best first; entries from count on are not written */
+    float *logp;                 /* [R, B] out, or NULL */
+    size_t ld_out;               /* of ids and logp, at least B */
+    int32_t *counts;             /* [R] out: entries written for the row, at most min(B, V) */
+    float *log_norm;             /* [R] out, or NULL */
+} rill_best;
+
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
+
+/* Copy rows between tables: dst[dst_index[r]] = src[src_index[r]]. */
+typedef struct rill_gather {
+    size_t rows, width;       /* R rows of `width` fp32 */
+    const float *src;         /* [P, width] */
+    size_t ld_src;
+    const int32_t *src_index; /* [R] or NULL; negative: the row is zeros */
+    float *dst;               /* [P, width], out */
+    size_t ld_dst;
+    const int32_t *dst_index; /* [R] or NULL; entries must differ from each other */
+} rill_gather;
+
+/* Embeddings: out_r = scale * table[id[r]] + position[pos[r]]. */
+typedef struct rill_embed {
+    size_t rows, width;       /* R, H */
+    const float *table;       /* [P, H] fp32 */
+    size_t ld_table;
+    const int32_t *id;        /* [R], not NULL; negative: a row of zeros in place of table's */
+    float scale;              /* 1 for none; there is no default */
+    const float *position;    /* [P, H] fp32 or NULL */
+    size_t ld_position;
+    const int32_t *pos;       /* [R] or NULL; negative: nothing is added for this row */
+    float *out;               /* [R, H] fp32, out */
+    size_t ld_out;
+} rill_embed;
+
+/* Layer norm over the row: y = gain * (z - mean z) / sqrt(var z + eps) + bias, z = x + residual (post-norm) or x.
+ * var is the mean squared deviation, taken in a second pass over z. */
+typedef struct rill_layer_norm {
+    size_t rows, width;       /* R, H */
+    const float *x;           /* [R, H] fp32 */
+    size_t ld_x;
+    const float *residual;    /* [R, H] fp32 or NULL */
+    size_t ld_residual;
+    const float *gain, *bias; /* [H] fp32; NULL means 1 and 0 */
+    float eps;                /* >= 0, as trained; there is no default */
+    float *y;                 /* [R, H] fp32, out; may be x or residual itself (same ld) */
+    size_t ld_y;
+} rill_layer_norm;
+
+/* ---- the table --------------------------------------------------------------------------------------------- */
+
+typedef struct rill_kernels {
+    rill_isa_mask isa; /* the sets in use; RILL_ISA_REF when plain C */
+    const char *name;  /* "ref", "avx2", "avx512": the highest set in use; static text */
+
+    void (*gemm)(const rill_gemm *g, rill_pool *pool);
+    void (*lstm)(const rill_lstm *l, rill_pool *pool);
+    void (*attention)(const rill_attention *a, rill_pool *pool);
+    void (*best)(const rill_best *b, rill_pool *pool);
+    void (*gather)(const rill_gather *g, rill_pool *pool);
+    void (*embed)(const rill_embed *e, rill_pool *pool);
+    void (*layer_norm)(const rill_layer_norm *n, rill_pool *pool);
+
+    /* Element by element: y[i] = f(x[i]) for i < n; y == x is legal. x, y: [n] fp32. Error bounds in docs/kernels.md.
+     * Infinities give the limits, NaN gives NaN. */
+    void (*tanh)(size_t n, const float *x, float *y);
+    void (*sigmoid)(size_t n, const float *x, float *y);
+    void (*exp)(size_t n, const float *x, float *y);
+} rill_kernels;
+
+/* Fill *k with the best version of every operation among those that the processor has (rill_cpu_isa) and `mask`
+ * allows: RILL_ISA_ALL for everything, RILL_ISA_REF for plain C. Every member is set. Never fails; any thread. */
+void rill_kernels_init(rill_kernels *k, rill_isa_mask mask);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
