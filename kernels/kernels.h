@@ -10,8 +10,8 @@
  *   k.gemm(&(rill_gemm){...}, pool);  k.lstm(...);  k.best(...);   per step
  * Unset struct members are zero: write the structs with designated initialisers and let the rest be zero.
  *
- *   k.gemm(&(rill_gemm){...}, pool);  k.lstm(...);  k.best(...);          per step
- * not depend on which other rows share the call, on how many there are, on where the row stands, on whether it
+ * THE INVARIANT: with one table, the result for a row is a function of that row's inputs alone, to the last bit. It
+ * does not depend on which other rows share the call, on how many there are, on where the row stands, on whether it
  * was gathered, or on the number of threads. (For gemm: one chain of fused multiply-adds per output element,
  * k ascending, in every micro-kernel.) Tables for different instruction sets may differ in the last bits.
  *
