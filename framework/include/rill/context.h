@@ -1,0 +1,105 @@
+/* The context: allocator, log callback and error record, shared by everything one caller creates.
+ *
+ * Order of use: rill_context_create(), then engines, models and registrations that take the context, then their
+ * destructors, then rill_context_destroy(). A context and all that was made from it belong to one thread at a time;
+ * two contexts share nothing, so two engines may run in two threads. There is no global state.
+ * Stability: stable within a major version. */
+#ifndef RILL_CONTEXT_H
+#define RILL_CONTEXT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rill/status.h"
+
+RILL_C_BEGIN
+
+typedef struct rill_context rill_context;
+
+/* One function does all memory work. `old_size` is the exact size given when `block` was obtained, 0 with NULL.
+ *   new_size == 0                 free `block` (may be NULL) and return NULL; must not fail
+ *   block == NULL, new_size > 0   return `new_size` bytes aligned to 64, or NULL
+ *   otherwise                     return a block of `new_size` bytes that starts with the old content, or NULL and leave
+ *                                 `block` as it was
+ * The sizes make accounting possible without headers. Called from the context's thread only. */
+typedef void *(*rill_realloc_fn)(void *user, void *block, size_t old_size, size_t new_size);
+
+typedef enum rill_log_level { RILL_LOG_DEBUG, RILL_LOG_INFO, RILL_LOG_WARNING, RILL_LOG_ERROR } rill_log_level;
+
+/* Gets one line without newline. The text is valid during the call. */
+typedef void (*rill_log_fn)(void *user, rill_log_level level, const char *message);
+
+typedef struct rill_context_options {
+    size_t struct_size;        /* sizeof(rill_context_options) */
+    rill_realloc_fn allocate;  /* NULL: the C library's */
+    void *allocate_user;
+    rill_log_fn log;           /* NULL: log lines are dropped */
+    void *log_user;
+} rill_context_options;
+
+/* Make a context. `options` may be NULL for defaults.
+ *   out: on success a context the caller destroys; on failure NULL
+ *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_ABI (struct_size unknown) */
+RILL_API rill_status rill_context_create(rill_context **out, const rill_context_options *options);
+
+/* Unload plugins, free the context. Everything made from it must be gone already. NULL is allowed. */
+RILL_API void rill_context_destroy(rill_context *ctx);
+
+/* The last failure in one sentence that names the file, line, tensor or option and what was expected; "" if none.
+ * Borrowed: valid until the next failing call on this context. */
+RILL_API const char *rill_error(const rill_context *ctx);
+
+/* The status recorded with rill_error(). */
+RILL_API rill_status rill_error_status(const rill_context *ctx);
+
+/* Forget the recorded failure. */
+RILL_API void rill_error_clear(rill_context *ctx);
+
+/* --- for implementers of domains, heuristics, scorers and policies ------------------------------------------------ */
+
+/* Record a failure and return `status`, so that callers can write `return rill_fail(ctx, RILL_ERR_FORMAT, "...")`.
+ * Never allocates; sentences beyond 1,000 bytes are cut. */
+RILL_API rill_status rill_fail(rill_context *ctx, rill_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* rill_fail() for an allocation of `size` bytes for `what` that did not succeed. */
+RILL_API rill_status rill_fail_memory(rill_context *ctx, size_t size, const char *what);
+
+/* Log one line. */
+RILL_API void rill_log(rill_context *ctx, rill_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Memory from the context's allocator, aligned to 64 bytes. rill_free() needs the size that was asked for.
+ * rill_alloc() of 0 bytes returns a non-NULL pointer that rill_free(ctx, p, 0) accepts. On failure NULL, nothing recorded. */
+RILL_API void *rill_alloc(rill_context *ctx, size_t size);
+RILL_API void *rill_calloc(rill_context *ctx, size_t count, size_t size); /* zeroed; NULL when count*size overflows */
+RILL_API void rill_free(rill_context *ctx, void *block, size_t size);
+
+/* Make room for `need` elements of `size` bytes in `*block`, which has `*capacity` of them; grows geometrically and keeps
+ * the content. `what` names the thing in the error. On failure *block and *capacity are as before.
+ *   RILL_OK · RILL_ERR_MEMORY (recorded) */
+RILL_API rill_status rill_grow(rill_context *ctx, void **block, size_t *capacity, size_t need, size_t size,
+                               const char *what);
+
+/* Bytes held now, and the most ever held, through this context. */
+RILL_API size_t rill_memory_used(const rill_context *ctx);
+RILL_API size_t rill_memory_peak(const rill_context *ctx);
+
+/* A text that grows: what domains write their outputs into. Zero-initialise with the context set; free with
+ * rill_text_clear(). `data` is always NUL-terminated once something was appended; `length` does not count the NUL. */
+typedef struct rill_text {
+    rill_context *ctx;
+    char *data;
+    size_t length;
+    size_t capacity;
+} rill_text;
+
+RILL_API rill_status rill_text_append(rill_text *text, const char *bytes, size_t length);
+RILL_API rill_status rill_text_printf(rill_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+RILL_API void rill_text_reset(rill_text *text); /* length 0, memory kept */
+RILL_API void rill_text_clear(rill_text *text); /* memory freed */
+
+RILL_C_END
+
+#endif

@@ -1,0 +1,228 @@
+/* The contract between the engine and a domain: something that is decoded one action at a time.
+ *
+ * A domain is a const table of functions. The engine owns hypotheses, beams and the *ids* of states; the domain owns the
+ * memory behind these ids, wherever it lives, and never sees a beam. The engine never sees a tensor.
+ *
+ * Dimension letters used below
+ *   n   rows in a call: states to make or to score, of any items, of any lengths, in any order; 0 is legal
+ *   M   the most choices wanted per row (ask->max_choices)
+ *   m   inputs in an encode call
+ *
+ * Ids
+ *   slot  a small integer naming an item in flight: the row of its encoder memory, 0 <= slot < slots
+ *   node  a small integer naming one state: the row where the domain keeps it, 0 <= node < nodes
+ *   action an integer in [0, info.actions): what a hypothesis is extended with. RILL_ACTION_START (-1) is the action
+ *         of an item's first node, whose parent is RILL_NO_NODE (-1)
+ *
+ * Life of a model   open, then any mix of the calls below, then close.
+ * Life of an item   encode(slot) · step and score on its nodes, timestep after timestep · finalize once per output that
+ *                   is asked for · drop(slot).
+ * Life of a node    step makes it · score reads it, perhaps several times · step reads it as state_parent of its children ·
+ *                   free ends it. With RILL_STATE_PARENT free comes as soon as its children have been stepped or died; with
+ *                   RILL_STATE_PATH as soon as no live or unprinted hypothesis passes through it.
+ *
+ * All methods run on the engine's thread, one at a time. No pointer given to a method may be kept after it returns.
+ * A method that fails returns a negative status after rill_fail(); the run then ends, except where said otherwise.
+ * Results must depend on the row alone: not on the other rows of a call, their number or order.
+ *
+ * Stability: members are only appended; RILL_ABI_VERSION and struct_size guard the rest. */
+#ifndef RILL_DOMAIN_H
+#define RILL_DOMAIN_H
+
+#include "rill/context.h"
+
+RILL_C_BEGIN
+
+#define RILL_ACTION_START (-1)
+#define RILL_NO_NODE (-1)
+#define RILL_NO_ACTION (-1)
+
+/* The score of something that must never be chosen. Domains may use it in choices; such choices are skipped. */
+#define RILL_SCORE_DEAD (-__builtin_inf())
+
+typedef enum rill_state_need {
+    RILL_STATE_PARENT = 0, /* a row's state follows from its parent's alone: recurrent nets, parsers */
+    RILL_STATE_PATH = 1,   /* a row reads the states of all its ancestors: attention */
+} rill_state_need;
+
+/* What a choice does to the hypothesis. */
+typedef enum rill_terminal {
+    RILL_LIVE = 0, /* it can still grow */
+    RILL_END = 1,  /* the end action: not counted in the length */
+    RILL_LAST = 2, /* an ordinary action after which nothing is left to do: counted in the length */
+} rill_terminal;
+
+/* What a row may do about ending. */
+typedef enum rill_end_rule {
+    RILL_END_ALLOWED = 0,
+    RILL_END_FORBIDDEN = 1, /* no terminal choice may be returned */
+    RILL_END_REQUIRED = 2,  /* only terminal choices may be returned */
+} rill_end_rule;
+
+typedef struct rill_open_options {
+    size_t struct_size;
+    const char *path;      /* the model's directory or file; may be NULL for domains that need none */
+    int threads;           /* threads the domain may use inside a call, >= 1 */
+    int tokenized;         /* inputs are in the model's own form: split at blanks, change nothing */
+    int deterministic;     /* results must not depend on schedule even on optional back ends */
+    const char *arguments; /* free text for the domain ("seed=3"), or NULL */
+} rill_open_options;
+
+typedef struct rill_domain_info {
+    int32_t actions;            /* number of actions, >= 1 */
+    int32_t phases;             /* phases per timestep, 1..8; 0 is read as 1 */
+    rill_state_need state_need;
+    uint32_t max_choices_phases; /* bit p set: the setting max_candidates applies in phase p; 0 is read as "all" */
+    int32_t max_length;         /* default bound on actions per hypothesis, > 0 */
+    const char *description;    /* one line about the loaded model, owned by the domain until close; may be NULL */
+} rill_domain_info;
+
+/* One input on its way into a slot. */
+typedef struct rill_input {
+    const char *text;    /* in: [length] bytes as read, without newline; not NUL-terminated */
+    size_t length;       /* in */
+    int64_t id;          /* in: position in the input stream from 0 */
+    int32_t slot;        /* in */
+    rill_status status;  /* out: RILL_OK as given; a negative status fails this input alone, see rill_input_fail() */
+    int32_t max_length;  /* out: this input's own bound on actions; 0 as given = info.max_length */
+    int64_t size;        /* out, optional: this input's size in the domain's unit (tokens), for scheduling */
+    char message[256];   /* out: why status is negative */
+} rill_input;
+
+/* Fail one input: sets status and message; returns status. */
+RILL_API rill_status rill_input_fail(rill_input *input, rill_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Rows of one call. Arrays of [n]; read-only. */
+typedef struct rill_rows {
+    int32_t n;
+    int32_t phase;              /* 0 <= phase < info.phases */
+    const int32_t *node;        /* the state's row; in step: to be written */
+    const int32_t *parent;      /* row of the history's parent; RILL_NO_NODE for a first node, and when the parent's row is
+                                   already recycled (RILL_STATE_PARENT with another state_parent) */
+    const int32_t *state_parent; /* row whose state this one continues; RILL_NO_NODE for a first node. Equal to parent
+                                   except under cube pruning */
+    const int32_t *action;      /* the action that leads here; RILL_ACTION_START for a first node */
+    const int32_t *slot;
+    const int32_t *depth;       /* timesteps completed by the item, 0 for a first node */
+} rill_rows;
+
+/* What selection must respect. Lists are in compressed rows: entries of row r are [offset[r], offset[r+1]), sorted by
+ * action without repetition. A NULL pointer means "nothing of this kind in any row"; with all of them NULL (`plain` != 0)
+ * the raw best M, in order, are the answer. rill_select() (below) applies all of it, so a domain need not read more than
+ * `plain`, `max_choices` and `extra`. */
+typedef struct rill_ask {
+    int32_t max_choices;         /* M >= 1 */
+    int32_t extra;               /* the raw best M + extra actions suffice for rill_select(); 0 when plain */
+    int32_t plain;               /* nothing but max_choices is asked */
+    const uint8_t *end_rule;     /* [n] of rill_end_rule */
+    const int32_t *ban_offset;   /* [n+1] */
+    const int32_t *ban_action;   /* actions that must not be returned */
+    const int32_t *allow_offset; /* [n+1]; a row with an empty list is unrestricted */
+    const int32_t *allow_action; /* the only actions that may be returned; a lone RILL_NO_ACTION allows none */
+    const int32_t *add_offset;   /* [n+1] */
+    const int32_t *add_action;   /* actions whose score is changed, wherever the model ranks them */
+    const float *add_score;      /* what is added to them */
+    const float *reward;         /* [n]: added to every choice but RILL_END ones */
+    const float *end_reward;     /* [n]: added to RILL_END choices */
+} rill_ask;
+
+/* What a domain answers: for row r choices [r*stride, r*stride + count[r]), best first: score descending, then smaller
+ * action. The engine provides the arrays, stride >= ask->max_choices; entries behind count are not read. */
+typedef struct rill_choices {
+    int32_t stride;
+    int32_t *count;    /* [n], 0 <= count <= M */
+    int32_t *action;   /* [n, stride] */
+    float *logp;       /* [n, stride] the model's natural-log probability */
+    float *score;      /* [n, stride] logp plus what ask adds: what the search ranks by */
+    uint8_t *terminal; /* [n, stride] of rill_terminal */
+} rill_choices;
+
+/* Log-probabilities of given actions of rows: query q is (row, action). */
+typedef struct rill_queries {
+    int32_t n;
+    const int32_t *row;    /* index into the rows of the call, not a node */
+    const int32_t *action;
+    float *logp;           /* out; RILL_SCORE_DEAD for an illegal action */
+} rill_queries;
+
+/* A finished hypothesis, oldest action first. */
+typedef struct rill_hypothesis {
+    int32_t slot;
+    int32_t length;             /* number of actions, a RILL_END action included */
+    const int32_t *action;      /* [length] */
+    const float *action_logp;   /* [length] the model's log-probability of each */
+    const float *action_score;  /* [length] with what scorers added */
+    const int32_t *node;        /* [length] row of the state each action led to under RILL_STATE_PATH, else RILL_NO_NODE */
+    double score;               /* sum of action_score */
+    double logp;                /* sum of action_logp */
+    int truncated;              /* ended by the length limit, without a terminal action */
+} rill_hypothesis;
+
+typedef struct rill_domain {
+    uint32_t abi_version; /* RILL_ABI_VERSION */
+    uint32_t struct_size; /* sizeof(rill_domain) */
+    const char *name;     /* [a-z0-9-]+ */
+    const char *summary;  /* one line for `rill list` */
+
+    /* Load a model. *self and *info are set on success; on failure nothing is kept. Mandatory. */
+    rill_status (*open)(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info);
+
+    /* Ids below `nodes` and `slots` may be used from now on; contents of ids in use stay. Called before the first encode
+     * and whenever a capacity grows; never shrinks. Mandatory. */
+    rill_status (*reserve)(void *self, int32_t nodes, int32_t slots);
+
+    /* Admit m inputs: their encoder memory goes to the given slots. An input that cannot be decoded fails alone through
+     * rill_input_fail(); its slot is then unused and is not dropped. A negative return ends the run. Mandatory. */
+    rill_status (*encode)(void *self, int32_t m, rill_input *inputs);
+
+    /* Make the state of each row's node from its state_parent's and its action. Mandatory. */
+    rill_status (*step)(void *self, const rill_rows *rows);
+
+    /* The best legal choices of each row; its nodes have been stepped in this phase. Mandatory. */
+    rill_status (*score)(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
+
+    /* (optional: features that need it refuse to start) Log-probabilities of given actions, for rows just scored. */
+    rill_status (*lookup)(void *self, const rill_rows *rows, const rill_queries *queries);
+
+    /* Append what the user reads to `out`: one line without newline. Mandatory. */
+    rill_status (*finalize)(void *self, const rill_hypothesis *hypothesis, rill_text *out);
+
+    /* (optional: nothing to do) The slot's item is done. */
+    void (*drop)(void *self, int32_t slot);
+
+    /* (optional: nothing to do) These rows are free. */
+    void (*free)(void *self, int32_t n, const int32_t *nodes);
+
+    /* Undo open; accepts NULL. Mandatory. */
+    void (*close)(void *self);
+
+    /* (optional: the number of blank-separated words) Cheap estimate of an input's size, for sorting before encoding. */
+    int64_t (*measure)(void *self, const char *text, size_t length);
+
+    /* (optional: byte equality of blank-normalised texts) Bring an output into the form in which two right answers are
+     * byte-equal, appended to `out`. Needs no model. */
+    rill_status (*canonical)(rill_context *ctx, const char *text, size_t length, rill_text *out);
+} rill_domain;
+
+/* A row's raw candidates, as a model's output layer gives them. */
+typedef struct rill_raw {
+    int32_t n;             /* entries; at least min(legal actions, max_choices + extra) */
+    const int32_t *action; /* [n] legal actions, best first */
+    const float *logp;     /* [n] */
+    int32_t end_action;    /* the one RILL_END action, or -1 when the domain has none and `terminal` decides */
+    /* Log-probability of one action of the row, RILL_SCORE_DEAD if illegal. May be NULL when n covers all legal actions. */
+    float (*lookup)(void *user, int32_t row, int32_t action);
+    /* What the action does to the row's hypothesis. NULL: end_action is RILL_END, all others RILL_LIVE. A domain that sets
+     * it gives all legal actions in `action`, since end rules may strike any number of them. */
+    rill_terminal (*terminal)(void *user, int32_t row, int32_t action);
+    void *user;
+} rill_raw;
+
+/* Fill row `row` of `out` from raw candidates, applying all of `ask`: end rules, bans, allowed sets, additions, rewards,
+ * order. The workhorse of score(). No allocation, no shared state. */
+RILL_API void rill_select(const rill_ask *ask, int32_t row, const rill_raw *raw, rill_choices *out);
+
+RILL_C_END
+
+#endif

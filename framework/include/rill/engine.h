@@ -1,0 +1,134 @@
+/* The engine: inputs go in, decoded outputs come out, and a step at a time in between.
+ *
+ * Three ways to use it, from simple to free:
+ *   1. rill_run() (run.h): give a reader and a writer; it loops.
+ *   2. The loop that rill_run() is made of:
+ *
+ *          rill_model *model;  rill_engine *engine;
+ *          rill_model_open(&model, ctx, "semparse", &open_options);
+ *          rill_engine_create(&engine, ctx, model, &setup);
+ *          while (!done) {
+ *              while (rill_engine_room(engine) > 0 && have_input)
+ *                  rill_engine_submit(engine, text, length);
+ *              if (no_more_input) rill_engine_close_input(engine);
+ *              rill_engine_step(engine);                           // admit, then one timestep
+ *              while (rill_engine_next(engine, &result) == RILL_OK)
+ *                  use(result);                                    // in input order
+ *          }
+ *
+ *   3. The same with a domain of your own: register it, or use examples/template_domain.c as a start.
+ *
+ * After a negative status from rill_engine_step() the engine can only be destroyed; results already finished can still be
+ * taken. One bad input is not such a failure: its result carries a status and a message.
+ * Threads: an engine, its model and its context belong to one thread at a time. Several engines may share no model.
+ * Stability: structs are only appended to. */
+#ifndef RILL_ENGINE_H
+#define RILL_ENGINE_H
+
+#include "rill/domain.h"
+#include "rill/heuristic.h"
+#include "rill/policy.h"
+#include "rill/scorer.h"
+#include "rill/settings.h"
+#include "rill/stats.h"
+
+RILL_C_BEGIN
+
+typedef struct rill_model rill_model;
+typedef struct rill_engine rill_engine;
+
+/* Open a model with a registered domain.
+ *   out: on success a model the caller closes after its engine; on failure NULL
+ *   RILL_OK · RILL_ERR_NOT_FOUND (no such domain) · what the domain's open returns */
+RILL_API rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *domain,
+                                     const rill_open_options *options);
+RILL_API void rill_model_close(rill_model *model); /* NULL is allowed */
+RILL_API const rill_domain *rill_model_domain(const rill_model *model);
+RILL_API const rill_domain_info *rill_model_info(const rill_model *model);
+
+/* One element of a chain: a registered name and its arguments, e.g. {"absolute", "10"}. */
+typedef struct rill_chain_entry {
+    const char *name;
+    const char *arguments; /* NULL = "" */
+} rill_chain_entry;
+
+typedef struct rill_engine_setup {
+    size_t struct_size;
+    rill_settings settings;
+    const rill_chain_entry *heuristics; /* [n_heuristics], applied in this order */
+    int32_t n_heuristics;
+    const rill_chain_entry *scorers;    /* [n_scorers] */
+    int32_t n_scorers;
+    const rill_chain_entry *policy;     /* overrides the method's schedule; NULL = the method's */
+    rill_trace_fn trace;                /* gets every timestep and item event; NULL = none */
+    void *trace_user;
+} rill_engine_setup;
+
+RILL_API void rill_engine_setup_default(rill_engine_setup *setup);
+
+/* Make an engine. Settings are resolved; names are looked up in the context; nothing of `setup` is kept but `trace`.
+ *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_NOT_FOUND (name) · RILL_ERR_MEMORY · what a create() returns */
+RILL_API rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model *model,
+                                        const rill_engine_setup *setup);
+RILL_API void rill_engine_destroy(rill_engine *engine); /* NULL is allowed; unfinished items are dropped */
+
+/* The settings as resolved. */
+RILL_API const rill_settings *rill_engine_settings(const rill_engine *engine);
+
+/* How many inputs can be submitted now. 0 until the window of inputs is used up, or after rill_engine_close_input(). */
+RILL_API int64_t rill_engine_room(const rill_engine *engine);
+
+/* Submit one input of `length` bytes; the engine copies it. Inputs are numbered from 0.
+ *   RILL_OK · RILL_AGAIN (no room) · RILL_ERR_MEMORY (the input was not taken; the engine goes on) */
+RILL_API rill_status rill_engine_submit(rill_engine *engine, const char *text, size_t length);
+
+/* Submit an input that is bad already (a line that could not be read): its result carries the status and the message.
+ * Same returns. */
+RILL_API rill_status rill_engine_submit_failed(rill_engine *engine, rill_status status, const char *message);
+
+/* No more inputs will come. */
+RILL_API void rill_engine_close_input(rill_engine *engine);
+
+/* Admit what the policy admits, then run one timestep.
+ *   RILL_OK · RILL_AGAIN (nothing in flight and nothing waiting) · a negative status: the run is over */
+RILL_API rill_status rill_engine_step(rill_engine *engine);
+
+/* 1 when nothing is waiting, in flight or unread. */
+RILL_API int rill_engine_idle(const rill_engine *engine);
+
+/* Inputs in flight or waiting. */
+RILL_API int64_t rill_engine_pending(const rill_engine *engine);
+
+typedef struct rill_output {
+    const char *text;          /* what finalize wrote; NUL-terminated */
+    size_t length;             /* bytes */
+    double score;              /* sum over actions, scorers included */
+    double rank_score;         /* score / length^length_penalty: what the outputs are ordered by */
+    double logp;               /* sum of the model's log-probabilities */
+    int32_t actions;           /* number of actions without the end action */
+    int truncated;             /* ended by the length limit */
+    const int32_t *action;     /* [n_actions], the end action included */
+    const float *action_logp;  /* [n_actions] */
+    int32_t n_actions;
+} rill_output;
+
+typedef struct rill_result {
+    int64_t id;                /* position in the input stream, from 0 */
+    rill_status status;        /* RILL_OK, or why there are no outputs */
+    const char *message;       /* a sentence when status is negative, else "" */
+    const rill_output *output; /* [n], best first */
+    int32_t n;                 /* min(n_best, outputs found) */
+    int32_t outputs_found;
+} rill_result;
+
+/* Take the next finished result: in input order, or by completion with `unordered`.
+ *   *out is borrowed: valid until the next call with this engine
+ *   RILL_OK · RILL_AGAIN (none now) */
+RILL_API rill_status rill_engine_next(rill_engine *engine, rill_result *out);
+
+/* Counters so far; `out->struct_size` must be set. */
+RILL_API void rill_engine_stats(const rill_engine *engine, rill_stats *out);
+
+RILL_C_END
+
+#endif

@@ -1,0 +1,58 @@
+/* Registration: how domains, heuristics, scorers and policies become known to a context by name.
+ *
+ * Built-in ones are registered by rill_register_builtins() (rill/builtins.h); shared objects named rill-*.so by
+ * rill_plugin_load(). A plugin exports one function, rill_plugin(), that returns a table of tables. Every table's
+ * abi_version and struct_size are checked and mandatory members must be there; a mismatch is refused with both numbers, and
+ * nothing of that plugin is kept. Tables must outlive the context (a plugin stays loaded until rill_context_destroy()).
+ * Stability: members are only appended. */
+#ifndef RILL_PLUGIN_H
+#define RILL_PLUGIN_H
+
+#include "rill/domain.h"
+#include "rill/heuristic.h"
+#include "rill/policy.h"
+#include "rill/scorer.h"
+
+RILL_C_BEGIN
+
+typedef struct rill_plugin_table {
+    uint32_t abi_version;               /* RILL_ABI_VERSION */
+    uint32_t struct_size;               /* sizeof(rill_plugin_table) */
+    const char *name;                   /* for messages */
+    const rill_domain *const *domains;  /* NULL-ended lists, or NULL */
+    const rill_heuristic *const *heuristics;
+    const rill_scorer *const *scorers;
+    const rill_policy *const *policies;
+} rill_plugin_table;
+
+/* What a plugin exports: `RILL_API const rill_plugin_table *rill_plugin(void)`. */
+typedef const rill_plugin_table *(*rill_plugin_fn)(void);
+
+/* RILL_OK · RILL_ERR_ABI · RILL_ERR_PLUGIN (mandatory member missing) · RILL_ERR_ARGUMENT (name taken) · RILL_ERR_MEMORY */
+RILL_API rill_status rill_register_domain(rill_context *ctx, const rill_domain *domain);
+RILL_API rill_status rill_register_heuristic(rill_context *ctx, const rill_heuristic *heuristic);
+RILL_API rill_status rill_register_scorer(rill_context *ctx, const rill_scorer *scorer);
+RILL_API rill_status rill_register_policy(rill_context *ctx, const rill_policy *policy);
+
+/* Register the engine's own heuristics, scorers and policies; rill_register_builtins() does so too. Once per context. */
+RILL_API rill_status rill_register_core(rill_context *ctx);
+
+/* Load a shared object and register what it offers, all or nothing.
+ *   RILL_OK · RILL_ERR_NOT_FOUND (no file, no rill_plugin) · RILL_ERR_ABI · RILL_ERR_PLUGIN · RILL_ERR_ARGUMENT */
+RILL_API rill_status rill_plugin_load(rill_context *ctx, const char *path);
+
+/* The table of that name, or NULL (nothing recorded). */
+RILL_API const rill_domain *rill_find_domain(const rill_context *ctx, const char *name);
+RILL_API const rill_heuristic *rill_find_heuristic(const rill_context *ctx, const char *name);
+RILL_API const rill_scorer *rill_find_scorer(const rill_context *ctx, const char *name);
+RILL_API const rill_policy *rill_find_policy(const rill_context *ctx, const char *name);
+
+/* The i-th registered table, in order of registration, or NULL behind the last. */
+RILL_API const rill_domain *rill_domain_at(const rill_context *ctx, size_t i);
+RILL_API const rill_heuristic *rill_heuristic_at(const rill_context *ctx, size_t i);
+RILL_API const rill_scorer *rill_scorer_at(const rill_context *ctx, size_t i);
+RILL_API const rill_policy *rill_policy_at(const rill_context *ctx, size_t i);
+
+RILL_C_END
+
+#endif

@@ -1,0 +1,30 @@
+/* rill: streaming batched beam search for anything that is built one action at a time.
+ *
+ * This header brings everything a caller needs; authors of plugins include plugin.h.
+ *
+ *   context.h   allocator, log, errors      settings.h  search settings      engine.h  submit, step, next
+ *   status.h    codes                       stats.h     counters and trace   run.h     the whole loop
+ *   domain.h    what a domain implements    heuristic.h, scorer.h, policy.h  plugin.h  registration, shared objects
+ *
+ * Words: an *input* is one thing to decode; an *item* is an input in flight; an *action* extends a hypothesis; scores are
+ * sums of natural-log probabilities, higher is better, RILL_SCORE_DEAD is never chosen; equal scores are ordered by the
+ * parent's rank, then by the smaller action. Letters: n items or rows, k beam width, M choices per row, N items in flight.
+ * Source of the method: Yang, Yao, DeNero, Klein, "A Streaming Approach For Efficient Batched Beam Search", EMNLP 2020. */
+#ifndef RILL_H
+#define RILL_H
+
+#include "rill/builtins.h"
+#include "rill/context.h"
+#include "rill/domain.h"
+#include "rill/engine.h"
+#include "rill/heuristic.h"
+#include "rill/plugin.h"
+#include "rill/policy.h"
+#include "rill/run.h"
+#include "rill/scorer.h"
+#include "rill/settings.h"
+#include "rill/stats.h"
+#include "rill/status.h"
+#include "rill/version.h"
+
+#endif

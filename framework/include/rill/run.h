@@ -1,0 +1,26 @@
+/* A whole run: a reader gives inputs, a writer takes results, memory stays constant however long the stream.
+ * Stability: stable within a major version. */
+#ifndef RILL_RUN_H
+#define RILL_RUN_H
+
+#include "rill/engine.h"
+
+RILL_C_BEGIN
+
+/* Give the next input: *text (valid until the next call) and *length. `may_block` is 0 while other inputs are being decoded:
+ * then return RILL_AGAIN rather than wait.
+ *   RILL_OK · RILL_AGAIN · RILL_END_OF_INPUT · RILL_ERR_INPUT with *text = a message: this input is bad, go on ·
+ *   another negative status: the run ends */
+typedef rill_status (*rill_read_fn)(void *user, int may_block, const char **text, size_t *length);
+
+/* Take a result. A negative return ends the run; RILL_ERR_STOPPED says that the caller wants that. */
+typedef rill_status (*rill_write_fn)(void *user, const rill_result *result);
+
+/* Decode until the reader ends. Results already finished are written before a failure is returned.
+ *   RILL_OK · RILL_ERR_STOPPED (as the writer said) · what reader, writer or engine return */
+RILL_API rill_status rill_run(rill_engine *engine, rill_read_fn read, void *read_user, rill_write_fn write,
+                              void *write_user);
+
+RILL_C_END
+
+#endif

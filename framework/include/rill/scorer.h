@@ -1,0 +1,65 @@
+/* Scorers: what is added to the scores of actions before selection, and which actions are forbidden.
+ *
+ * A scorer is called once per timestep and phase, before the domain scores, with all rows that will be expanded. It speaks
+ * through rill_ask_*(): sparse additions, bans, allowed sets, end rules, rewards. Everything it says reaches the domain's
+ * selection, so a lifted action is found wherever the model ranks it and a banned one never takes a place in the beam.
+ * Several scorers form a chain: additions and rewards add up, bans unite, allowed sets intersect, the stricter end rule wins.
+ * The contract is segment-local, as for heuristics. Stability: members are only appended. */
+#ifndef RILL_SCORER_H
+#define RILL_SCORER_H
+
+#include "rill/domain.h"
+
+RILL_C_BEGIN
+
+typedef struct rill_ask_builder rill_ask_builder;
+
+/* The rows about to be scored. Histories are paths in the engine's forest: history h ends in action history_action[h] and
+ * continues history_parent[h]; the item's first history has action RILL_ACTION_START and parent -1. */
+typedef struct rill_scorer_rows {
+    size_t struct_size;
+    int32_t n;                     /* 0 is legal */
+    int32_t phase;
+    const int64_t *item_id;        /* [n] position of the row's input in the stream */
+    const int32_t *timestep;       /* [n] the item's own: 0 in its first */
+    const int32_t *rank;           /* [n] rank in the item's beam */
+    const double *score;           /* [n] of the row's hypothesis */
+    const int32_t *history;        /* [n] */
+    const int32_t *history_parent; /* [any history] */
+    const int32_t *history_action; /* [any history] */
+    const rill_domain_info *info;
+} rill_scorer_rows;
+
+typedef struct rill_scorer {
+    uint32_t abi_version; /* RILL_ABI_VERSION */
+    uint32_t struct_size; /* sizeof(rill_scorer) */
+    const char *name;
+    const char *arguments; /* how arguments are written */
+    const char *summary;
+
+    /* Make an instance from the text behind "NAME:". (optional) */
+    rill_status (*create)(rill_context *ctx, const char *arguments, void **self);
+    /* Speak about the rows. Mandatory. */
+    rill_status (*score)(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask);
+    /* Undo create; accepts NULL. (optional) */
+    void (*destroy)(void *self);
+} rill_scorer;
+
+/* Add `value` to the score of `action` in row `row`. Values of one action add up. */
+RILL_API rill_status rill_ask_add(rill_ask_builder *ask, int32_t row, int32_t action, float value);
+/* Forbid an action. */
+RILL_API rill_status rill_ask_ban(rill_ask_builder *ask, int32_t row, int32_t action);
+/* Restrict the row to the actions so named by this scorer. */
+RILL_API rill_status rill_ask_allow(rill_ask_builder *ask, int32_t row, int32_t action);
+/* Restrict the row to no action at all: the hypothesis dies. */
+RILL_API rill_status rill_ask_allow_none(rill_ask_builder *ask, int32_t row);
+/* Set the end rule; the stricter of several wins, and forbidden with required leaves nothing. */
+RILL_API rill_status rill_ask_end(rill_ask_builder *ask, int32_t row, rill_end_rule rule);
+/* Add `value` to every action of the row but the end action. */
+RILL_API rill_status rill_ask_reward(rill_ask_builder *ask, int32_t row, float value);
+/* Add `value` to the end action. */
+RILL_API rill_status rill_ask_end_reward(rill_ask_builder *ask, int32_t row, float value);
+
+RILL_C_END
+
+#endif

@@ -1,0 +1,75 @@
+/* Search settings: one struct, one table that names, explains and checks every field.
+ *
+ * Order of use: rill_settings_default(), then fields or rill_settings_set(), then rill_settings_resolve(), which applies the
+ * method's preset, fills what "0 means" and refuses what contradicts the method. rill_engine_create() resolves a copy itself.
+ * Stability: fields are only appended. */
+#ifndef RILL_SETTINGS_H
+#define RILL_SETTINGS_H
+
+#include "rill/context.h"
+
+RILL_C_BEGIN
+
+typedef enum rill_finish { RILL_FINISH_DEFAULT = 0, RILL_FINISH_TOP = 1, RILL_FINISH_IMMEDIATE = 2 } rill_finish;
+typedef enum rill_sort { RILL_SORT_NONE = 0, RILL_SORT_LENGTH = 1, RILL_SORT_LONGEST_FIRST = 2 } rill_sort;
+
+typedef struct rill_settings {
+    size_t struct_size;
+    char method[32];       /* preset; default "var-stream". See rill_method_table() */
+    int32_t k;             /* beam width, 1..65536; 0 = 10 (greedy: 1) */
+    int32_t n;             /* batch size: items decoded together, 1..1048576; 0 = 10 */
+    int32_t max_items;     /* N: items in flight; 0 = n, or 100 n under a budget (streaming methods only) */
+    int32_t budget;        /* most candidates expanded per timestep; 0 = none */
+    double refill;         /* share of N at or below which new inputs are admitted, 0..1; < 0 = the method's (1/6; top-up 1/2) */
+    int32_t max_candidates; /* M: children kept per parent; 0 = k under finish top, 2k under immediate */
+    rill_finish finish;    /* 0 = the method's */
+    int32_t stop_after;    /* outputs after which an item stops; 0 = k */
+    double patience;       /* stop_after = round(k * patience); 0 = unset; excludes stop_after */
+    int32_t min_length;    /* actions before the end action is allowed */
+    int32_t max_length;    /* bound on actions; 0 = the input's own, else the model's */
+    double length_penalty; /* outputs are ordered by score / length^alpha; 0 = by sum, 1 = by mean */
+    int32_t n_best;        /* outputs finalised per input; 0 = 1 */
+    rill_sort sort;        /* order inputs are admitted in, within a window */
+    int32_t sort_window;   /* inputs; 0 = the larger of N and 1,000 */
+    int32_t flush_every;   /* finish everything in flight every so many timesteps before admitting more; 0 = never */
+    int32_t unordered;     /* give results in order of completion */
+    int32_t check;         /* run every heuristic and scorer on each item alone too, and compare */
+} rill_settings;
+
+/* Fill with the values that mean "default". */
+RILL_API void rill_settings_default(rill_settings *settings);
+
+/* Set a field from text, as on a command line: name "max-items" or "max_items", value "1000". Values are checked alone;
+ * contradictions are found by rill_settings_resolve().
+ *   RILL_OK · RILL_ERR_OPTION (unknown name, with the nearest known one; value not a number or out of range) */
+RILL_API rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const char *name, const char *value);
+
+/* Apply the preset, fill defaults, refuse contradictions. Idempotent. `has_heuristics`: a chain is set.
+ *   RILL_OK · RILL_ERR_OPTION */
+RILL_API rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics);
+
+/* One row per field that rill_settings_set() knows; ends with name == NULL. For help texts and configuration readers. */
+typedef struct rill_setting_info {
+    const char *name;     /* "max-items" */
+    const char *argument; /* "N"; "" for a switch */
+    const char *help;     /* one sentence with the default */
+} rill_setting_info;
+RILL_API const rill_setting_info *rill_setting_table(void);
+
+/* One row per method; ends with name == NULL. */
+typedef struct rill_method_info {
+    const char *name;     /* "var-stream" */
+    const char *policy;   /* the policy that schedules it */
+    const char *summary;  /* one line */
+    int32_t streaming;    /* 1: refills while items are in flight; max_items, refill and flush_every apply */
+    int32_t pruned;       /* 1: heuristics and max_candidates may be set */
+    rill_finish finish;   /* its finish rule */
+    int32_t finish_free;  /* 1: the other finish rule may be asked for */
+    int32_t greedy;       /* 1: k is 1 */
+    double refill;        /* default share */
+} rill_method_info;
+RILL_API const rill_method_info *rill_method_table(void);
+
+RILL_C_END
+
+#endif

@@ -1,0 +1,72 @@
+/* What a run tells about itself: counters, seconds per stage, and a trace of every timestep.
+ * Stability: members are only appended. */
+#ifndef RILL_STATS_H
+#define RILL_STATS_H
+
+#include "rill/context.h"
+
+RILL_C_BEGIN
+
+typedef struct rill_seconds {
+    double encode;   /* in the domain */
+    double step;     /* in the domain */
+    double score;    /* in the domain */
+    double choose;   /* policy, budget, collecting rows */
+    double select;   /* merging children, outputs */
+    double prune;    /* heuristics, checking mode included */
+    double commit;   /* new beams, node bookkeeping */
+    double finalize; /* in the domain, and sorting outputs */
+    double scorers;  /* scorer chain */
+    double total;    /* inside rill_engine_step(), submit and next */
+} rill_seconds;
+
+typedef struct rill_stats {
+    size_t struct_size;
+    int64_t inputs;                 /* inputs finished */
+    int64_t failed;                 /* of these, with a status */
+    int64_t timesteps;
+    int64_t expansions;             /* live candidates expanded */
+    int64_t refills;                /* admissions of at least one input */
+    int64_t longest_item_timesteps; /* most timesteps any item had */
+    int64_t candidates;             /* candidates after merging, before pruning */
+    int64_t pruned;                 /* of these, dropped by heuristics */
+    int64_t outputs;                /* hypotheses output by items */
+    int64_t truncated;              /* of these, ended by the length limit */
+    int64_t passed_over_first;      /* times an item went first after being passed over */
+    int64_t depth_bound;            /* sum over depths d of ceil(W_d / budget): the least-advanced schedule's fewest timesteps; 0 without budget */
+    int64_t rows_in_use, rows_peak, rows_capacity;     /* nodes holding a state */
+    int64_t histories_in_use, histories_peak, histories_capacity;
+    int64_t items_peak;             /* most items in flight */
+    int64_t waiting_peak;           /* most results held back for order */
+    rill_seconds seconds;
+} rill_stats;
+
+/* Events of a trace. Arrays are valid during the call. */
+typedef enum rill_trace_kind { RILL_TRACE_ADMITTED, RILL_TRACE_TIMESTEP, RILL_TRACE_FINISHED } rill_trace_kind;
+
+typedef struct rill_trace_event {
+    rill_trace_kind kind;
+    int64_t timestep;            /* of the run, from 0 */
+    /* RILL_TRACE_ADMITTED, RILL_TRACE_FINISHED */
+    int64_t item_id;
+    int32_t slot;
+    int32_t item_timesteps;      /* FINISHED: how many it had */
+    int32_t outputs;             /* FINISHED */
+    rill_status status;          /* FINISHED */
+    /* RILL_TRACE_TIMESTEP */
+    int32_t n;                   /* items selected */
+    int32_t in_flight;
+    int64_t rows;                /* rows expanded in the first phase */
+    const int64_t *items;        /* [n] their input ids */
+    const int32_t *depths;       /* [n] timesteps they had before */
+    const int32_t *widths_before; /* [n] live candidates before expansion */
+    const int32_t *widths_merged; /* [n] candidates before pruning */
+    const int32_t *widths_after; /* [n] live candidates of the new beam */
+    rill_seconds seconds;        /* of this timestep */
+} rill_trace_event;
+
+typedef void (*rill_trace_fn)(void *user, const rill_trace_event *event);
+
+RILL_C_END
+
+#endif

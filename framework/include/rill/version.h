@@ -1,0 +1,27 @@
+/* Versions of the programming interface and of the plugin binary interface.
+ *
+ * RILL_VERSION names a release. RILL_ABI_VERSION is what a plugin's tables carry: it grows when a table changes in a
+ * way that old plugins cannot follow. Appending an optional member to a table does not change it; `struct_size` tells
+ * the engine which members a plugin knows. Stability: this header keeps its names for ever. */
+#ifndef RILL_VERSION_H
+#define RILL_VERSION_H
+
+#define RILL_VERSION_MAJOR 0
+#define RILL_VERSION_MINOR 1
+#define RILL_VERSION_PATCH 0
+#define RILL_VERSION_STRING "0.1.0"
+
+#define RILL_ABI_VERSION 1u
+
+#if defined(__cplusplus)
+#define RILL_C_BEGIN extern "C" {
+#define RILL_C_END }
+#else
+#define RILL_C_BEGIN
+#define RILL_C_END
+#endif
+
+/* Marks what librill exports; everything else is hidden. */
+#define RILL_API __attribute__((visibility("default")))
+
+#endif
