@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+"""The rules of CONTRIBUTING.md that a script can check.
+
+usage: lint.py [--list] [CHECK...]        all checks without a name, but those that need a build
+       lint.py symbols LIBRARY            what the built library exports
+
+Every check is a function below whose docstring is the rule. Findings are printed as `path:line: what`; the exit code is 1
+when there are any, and 77 ("skipped") when a tool the check needs is not there.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CODE = (".c", ".h", ".cu", ".cuh")
+SCRIPTS = (".py", ".sh", ".lua")
+PROSE = (".md", ".1", ".build", ".txt")
+LONGEST_FILE = 700
+LONGEST_LINE = 132  # the formatter's 120, and comments it may not break
+SKIPPED = 77
+
+
+class Skip(Exception):
+    pass
+
+
+def list_files():
+    """Tracked files and new ones that git does not ignore; without git, all but build folders."""
+    try:
+        out = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+        names = [n for n in out.decode("utf-8", "surrogateescape").split("\0") if n]
+    except (OSError, subprocess.CalledProcessError):
+        names = []
+        for folder, folders, files in os.walk(ROOT):
+            folders[:] = [d for d in folders if d != ".git" and not d.startswith("build")]
+            names += [os.path.relpath(os.path.join(folder, f), ROOT) for f in files]
+    return sorted({n for n in names if os.path.isfile(os.path.join(ROOT, n))})
+
+
+FILES = list_files()
+
+
+def read(name):
+    with open(os.path.join(ROOT, name), encoding="utf-8", errors="replace", newline="") as f:
+        return f.read()
+
+
+def is_script(name):
+    return name.endswith(SCRIPTS) or name in ("dev", ".ci/run")
+
+
+def is_text(name):
+    """Written by hand, as opposed to data."""
+    if name.startswith("tests/") and not name.endswith(CODE + SCRIPTS + (".md", ".build")):
+        return False
+    return name.endswith(CODE + PROSE) or is_script(name)
+
+
+def code_only(text):
+    """The text with comments, strings and character constants blanked; line numbers stay."""
+    pattern = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+    return pattern.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+
+
+def line_of(text, position):
+    return text.count("\n", 0, position) + 1
+
+
+# --- the rules --------------------------------------------------------------------------------------------------------
+
+# Room: what its files may include. "rill/" are the public headers, "room" any file of that folder.
+ARROWS = {
+    "kernels": ["kernels"],
+    "framework": ["framework"],
+    "domains/common": ["domains/common", "rill/", "kernels"],
+    "domains/*": ["self", "domains/common", "rill/", "kernels"],
+    "scripting": ["scripting", "rill/"],
+    "cli": ["cli", "rill/"],
+    "examples": ["examples", "rill/"],
+}
+# Libraries a room may not know. The engine and the kernels see the C library and the system's threads only.
+FOREIGN = {
+    "framework": r"jansson|libstemmer|lua|lauxlib|dnnl|cuda|immintrin",
+    "kernels": r"jansson|libstemmer|lua|lauxlib",
+    "domains": r"lua|lauxlib|dnnl|cuda",
+}
+
+
+def room_of(name):
+    parts = name.split("/")
+    if name.startswith("framework/include/rill/"):
+        return "rill/"
+    if parts[0] == "domains":
+        return "/".join(parts[:2]) if len(parts) > 2 else "domains"
+    return parts[0]
+
+
+def check_arrows():
+    """Includes follow the arrows: framework knows nothing above or beside it, kernels neither, domains not each other."""
+    headers = [n for n in FILES if n.endswith((".h", ".cuh", ".inc"))]
+    for name in FILES:
+        if not name.endswith(CODE):
+            continue
+        room = room_of(name)
+        if room == "rill/":
+            allowed = ["rill/"]
+        elif room.startswith("domains/") and room not in ARROWS:
+            allowed = ARROWS["domains/*"]
+        else:
+            allowed = ARROWS.get(room)
+        text = read(name)
+        foreign = FOREIGN.get(name.split("/")[0])
+        for match in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', text, re.M):
+            path, line = match.group(2), line_of(text, match.start())
+            if foreign and re.match(r"(%s)" % foreign, path):
+                yield name, line, "%s may not know <%s>" % (room, path)
+            if match.group(1) == "<" or not allowed:
+                continue
+            near = os.path.normpath(os.path.join(os.path.dirname(name), path))
+            if near in headers:
+                found = [near]
+            else:
+                found = [h for h in headers if h == path or h.endswith("/" + path)]
+            rooms = {room_of(h) for h in found}
+            own = set(allowed) | {room} | ({"rill/"} if room == "framework" else set())
+            if rooms and not rooms & own:
+                yield name, line, "%s may not include %s" % (room, found[0])
+
+
+def check_calls():
+    """The library never prints and never ends the process: no exit, abort or printf in framework, kernels, domains."""
+    pattern = re.compile(r"\b(exit|_exit|quick_exit|abort|printf|vprintf|fprintf|puts|putchar|perror|system)\s*\(")
+    for name in FILES:
+        if name.endswith(CODE) and name.split("/")[0] in ("framework", "kernels", "domains", "scripting"):
+            text = code_only(read(name))
+            for match in pattern.finditer(text):
+                yield name, line_of(text, match.start()), match.group(1) + "() in the library"
+
+
+def check_length():
+    """A file has one subject: at most 700 lines."""
+    for name in FILES:
+        if name.endswith(CODE) or is_script(name):
+            lines = read(name).count("\n")
+            if lines > LONGEST_FILE:
+                yield name, lines, "%d lines, at most %d" % (lines, LONGEST_FILE)
+
+
+def check_paths():
+    """No path of one machine: absolute paths name only what every Linux system has."""
+    known = r"(?:usr|etc|tmp|dev|proc|sys|var|bin|lib|include|share)\b"
+    pattern = re.compile(r"(?:^|[\s\"'`=(:,])(/(?!%s)[a-z_][\w.+-]*/[\w.+-]+)" % known, re.M)
+    home = re.compile(r"/(?:home|Users)/\w+|\bfile://")
+    for name in FILES:
+        if not is_text(name) or name == "tools/lint/lint.py":
+            continue
+        text = read(name)
+        for match in list(pattern.finditer(text)) + list(home.finditer(text)):
+            yield name, line_of(text, match.start()), "a path of one machine? " + match.group().strip()
+
+
+def check_marks():
+    """Nothing is left for later in the source: no marks of unfinished work."""
+    words = ["TO" + "DO", "FIX" + "ME", "X" * 3, "HA" + "CK", "not " + "implemented", "un" + "implemented",
+             "place" + "holder for now"]
+    pattern = re.compile(r"\b(%s)\b" % "|".join(words))
+    for name in FILES:
+        if is_text(name):
+            text = read(name)
+            for match in pattern.finditer(text):
+                yield name, line_of(text, match.start()), "a mark of unfinished work: " + match.group()
+
+
+def check_readme():
+    """Every folder at the top, and every domain, says in a README.md of about ten lines what lives there."""
+    folders = {n.split("/")[0] for n in FILES if "/" in n and not n.startswith(".")}
+    folders |= {"/".join(n.split("/")[:2]) for n in FILES if re.match(r"domains/[^/]+/", n)}
+    for folder in sorted(folders):
+        if folder + "/README.md" not in FILES:
+            yield folder, 0, "no README.md"
+
+
+def check_whitespace():
+    """UTF-8, unix newlines, no tabs, no blanks at line ends, a newline at the end, lines that fit."""
+    for name in FILES:
+        if not is_text(name):
+            continue
+        text = read(name)
+        if "\ufffd" in text and name != "tools/lint/lint.py":
+            yield name, line_of(text, text.index("\ufffd")), "not UTF-8"
+        if text and not text.endswith("\n"):
+            yield name, line_of(text, len(text)), "no newline at the end"
+        if text.endswith("\n\n"):
+            yield name, line_of(text, len(text)), "empty lines at the end"
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.endswith("\r"):
+                yield name, number, "carriage return"
+            elif line != line.rstrip():
+                yield name, number, "blank at the end"
+            if "\t" in line and not name.endswith(".1"):
+                yield name, number, "tab"
+            if name.endswith(CODE + SCRIPTS) and len(line) > LONGEST_LINE and "://" not in line:
+                yield name, number, "%d columns, at most %d" % (len(line), LONGEST_LINE)
+
+
+def declarations(text):
+    """Yield (line number, first line) of each exported declaration without a comment: none above it, none in or behind it,
+    and none above the group of lines it stands in."""
+    lines = text.split("\n")
+    for i, line in enumerate(lines):
+        if not line.startswith("RILL_API"):
+            continue
+        end = i
+        while end + 1 < len(lines) and ";" not in code_only(lines[end]):
+            end += 1
+        if "/*" in " ".join(lines[i:end + 1]):
+            continue
+        above = i - 1
+        while above >= 0 and lines[above].strip() and not lines[above].rstrip().endswith("*/"):
+            above -= 1
+        if above < 0 or not lines[above].strip():
+            yield i + 1, line
+
+
+def check_headers():
+    """Public headers open with a comment that states their stability, document what they export, and compile alone."""
+    headers = [n for n in FILES if re.fullmatch(r"framework/include/rill/[^/]+\.h", n)]
+    for name in headers:
+        text = read(name)
+        if not text.startswith("/*"):
+            yield name, 1, "does not open with a comment"
+        opening = text[:text.find("*/")]
+        if "tability" not in opening and name != "framework/include/rill/rill.h":
+            yield name, 1, "does not say how stable it is"
+        for line, what in declarations(text):
+            yield name, line, "undocumented: " + what
+    compilers = [(c, s, x) for c, s, x in (("cc", "c17", "c"), ("c++", "c++17", "c++")) if shutil.which(c)]
+    if not compilers:
+        raise Skip("no compiler")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in headers:
+            for compiler, standard, language in compilers:
+                source = os.path.join(folder, "alone." + ("c" if language == "c" else "cc"))
+                with open(source, "w", encoding="utf-8") as f:
+                    f.write('#include "%s"\n#include "%s"\nint rill_header_alone;\n' % ((name[len("framework/include/"):],) * 2))
+                run = subprocess.run([compiler, "-std=" + standard, "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                                      "-I", os.path.join(ROOT, "framework/include"), source],
+                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                if run.returncode:
+                    yield name, 1, "does not compile alone as %s: %s" % (language, run.stdout.strip().split("\n")[0])
+
+
+def check_shell():
+    """Shell scripts parse, and stop at the first failure (set -e) or say at the top why not."""
+    for name in FILES:
+        if name.endswith(".sh") or name in ("dev", ".ci/run"):
+            run = subprocess.run(["bash", "-n", os.path.join(ROOT, name)], stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True)
+            if run.returncode:
+                yield name, 1, run.stdout.strip().split("\n")[0]
+            if not re.search(r"^set -\w*[eu]", read(name), re.M):
+                yield name, 1, "no `set -eu`"
+
+
+def check_symbols(library):
+    """What librill exports starts with rill_."""
+    if not shutil.which("nm"):
+        raise Skip("no nm")
+    out = subprocess.run(["nm", "-D", "--defined-only", library], stdout=subprocess.PIPE, check=True, text=True).stdout
+    names = [line.split()[-1].split("@")[0] for line in out.splitlines() if line.strip()]
+    if not any(n.startswith("rill_") for n in names):
+        yield library, 0, "exports nothing of rill"
+    for name in names:
+        if not name.startswith("rill_") and not re.match(r"__(asan|odr_asan|ubsan|tsan|sanitizer|start_|stop_)", name):
+            yield library, 0, "exports " + name
+
+
+CHECKS = {name[6:]: function for name, function in list(globals().items()) if name.startswith("check_")}
+
+
+def run_check(name, *arguments):
+    try:
+        findings = list(CHECKS[name](*arguments))
+    except Skip as reason:
+        print("%s: skipped: %s" % (name, reason))
+        return SKIPPED
+    for path, line, what in findings:
+        print("%s:%d: %s" % (path, line, what))
+    print("%s: %s" % (name, "%d findings" % len(findings) if findings else "ok"))
+    return 1 if findings else 0
+
+
+def main(arguments):
+    if arguments == ["--list"]:
+        for name, function in CHECKS.items():
+            print("%-11s %s" % (name, " ".join(function.__doc__.split())))
+        return 0
+    if arguments[:1] == ["symbols"] and len(arguments) == 2:
+        return run_check("symbols", arguments[1])
+    names = arguments or [n for n in CHECKS if n != "symbols"]
+    for name in names:
+        if name not in CHECKS or name == "symbols":
+            print(__doc__, file=sys.stderr)
+            return 2
+    results = [run_check(name) for name in names]
+    if 1 in results:
+        return 1
+    return SKIPPED if results == [SKIPPED] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
