@@ -1,0 +1,281 @@
+/* Does the schedule change an answer? Decodes a file under every method over a grid of batches, budgets, refills, threads,
+ * flushes and orders, and compares all n-best lists, scores included, with those of one input at a time: byte by byte,
+ * scores as the hexadecimal form of their doubles, so that no difference hides behind rounding.
+ *
+ * Two families are compared within themselves: the pruned methods with var-batch, fixed-stream with fixed --finish top.
+ *
+ * usage: identical [--quick] [--tokenized] DOMAIN MODEL FILE
+ *   --quick   a part of the grid, on the first 60 lines
+ * Exit code 0: all the same; 1: a difference, or a run that failed. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "rill/rill.h"
+
+enum { QUICK_LINES = 60 };
+
+static const int32_t batches[] = {1, 3, 10, 64}, quick_batches[] = {1, 10};
+static const int32_t budgets[] = {10, 37, 100, 0}, quick_budgets[] = {37, 0};
+static const double refills[] = {1.0 / 12, 1.0 / 6, 1.0 / 2}, quick_refills[] = {1.0 / 6};
+static const char *const sorts[] = {"none", "longest-first"};
+static const int32_t flushes[] = {0, 7};
+
+typedef struct method {
+    const char *name;
+    int streaming; /* refill and flush apply */
+    int pruned;
+} method;
+
+static const method methods[] = {{"var-batch", 0, 1},   {"var-stream", 1, 1}, {"var-stream-fifo", 1, 1},
+                                 {"top-up", 1, 1},      {"stream-all", 1, 1}, {"fixed", 0, 0},
+                                 {"fixed-stream", 1, 0}};
+
+typedef struct point {
+    const method *method;
+    int32_t n, budget, threads, flush;
+    double refill;
+    const char *sort;
+} point;
+
+typedef struct lines {
+    char *data;
+    char **line;
+    size_t count;
+} lines;
+
+/* One run: the reader's place and what the writer wrote. */
+typedef struct run {
+    const lines *in;
+    size_t next;
+    rill_text out;
+    rill_stats stats;
+} run;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int read_lines(const char *path, size_t most, lines *out)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f) return -1;
+    size_t length = 0, capacity = 1 << 16, got;
+    out->data = malloc(capacity + 1);
+    while (out->data && (got = fread(out->data + length, 1, capacity - length, f)) > 0) {
+        length += got;
+        if (length == capacity) {
+            char *more = realloc(out->data, (capacity *= 2) + 1);
+            if (!more) free(out->data);
+            out->data = more;
+        }
+    }
+    fclose(f);
+    if (!out->data) return -1;
+    out->data[length] = '\n'; /* a last line without newline counts too */
+    size_t total = 0;
+    for (size_t i = 0; i < length; i++) total += out->data[i] == '\n' || i + 1 == length;
+    out->line = malloc((total + 1) * sizeof *out->line);
+    if (!out->line) return -1;
+    char *at = out->data;
+    for (out->count = 0; out->count < total && out->count < most; out->count++) {
+        char *end = strchr(at, '\n');
+        *end = 0;
+        out->line[out->count] = at;
+        at = end + 1;
+    }
+    return 0;
+}
+
+static rill_status give(void *user, int may_block, const char **text, size_t *length)
+{
+    run *r = user;
+    (void)may_block;
+    if (r->next == r->in->count) return RILL_END_OF_INPUT;
+    *text = r->in->line[r->next++];
+    *length = strlen(*text);
+    return RILL_OK;
+}
+
+static rill_status take(void *user, const rill_result *result)
+{
+    run *r = user;
+    rill_status s = rill_text_printf(&r->out, "%lld %d %s\n", (long long)result->id, result->status, result->message);
+    for (int32_t i = 0; s == RILL_OK && i < result->n; i++) {
+        const rill_output *o = &result->output[i];
+        s = rill_text_printf(&r->out, "%lld ||| %s ||| %a %a %a %d %d", (long long)result->id, o->text, o->score,
+                             o->rank_score, o->logp, o->actions, o->truncated);
+        for (int32_t a = 0; s == RILL_OK && a < o->n_actions; a++)
+            s = rill_text_printf(&r->out, " %d:%a", o->action[a], (double)o->action_logp[a]);
+        if (s == RILL_OK) s = rill_text_append(&r->out, "\n", 1);
+    }
+    return s;
+}
+
+static rill_status decode(rill_context *ctx, rill_model *model, const point *p, run *r)
+{
+    static const rill_chain_entry chain[] = {{"absolute", "10"}};
+    rill_engine_setup setup;
+    rill_engine_setup_default(&setup);
+    rill_settings *s = &setup.settings;
+    snprintf(s->method, sizeof s->method, "%s", p->method->name);
+    s->k = 10;
+    s->n = p->n;
+    s->n_best = 10;
+    s->budget = p->budget;
+    if (p->method->pruned) {
+        s->max_candidates = 3;
+        setup.heuristics = chain;
+        setup.n_heuristics = 1;
+    } else {
+        s->finish = RILL_FINISH_TOP;
+    }
+    if (p->method->streaming) {
+        s->refill = p->refill;
+        s->flush_every = p->flush;
+    }
+    rill_engine *engine = NULL;
+    rill_status status = rill_settings_set(ctx, s, "sort", p->sort);
+    if (status == RILL_OK) status = rill_engine_create(&engine, ctx, model, &setup);
+    if (status == RILL_OK) status = rill_run(engine, give, r, take, r);
+    if (status == RILL_OK) {
+        r->stats.struct_size = sizeof r->stats;
+        rill_engine_stats(engine, &r->stats);
+    }
+    rill_engine_destroy(engine);
+    return status;
+}
+
+static void print_point(const point *p)
+{
+    printf("%s n=%d budget=%d refill=%.4f threads=%d flush=%d sort=%s", p->method->name, p->n, p->budget, p->refill,
+           p->threads, p->flush, p->sort);
+}
+
+/* What all runs share, and what they add up to. */
+typedef struct grid {
+    rill_context *ctx;
+    rill_model *model[3]; /* by threads */
+    const lines *in;
+    run reference[2];                              /* by `pruned` */
+    int64_t runs, differences, fewest[2], most[2]; /* timesteps */
+} grid;
+
+static int try_point(grid *g, const point *p)
+{
+    run r = {.in = g->in, .out = {.ctx = g->ctx}};
+    const run *expected = &g->reference[p->method->pruned];
+    g->runs++;
+    rill_status status = decode(g->ctx, g->model[p->threads], p, &r);
+    int same = 0;
+    if (status < 0) {
+        print_point(p);
+        printf(": %s\n", rill_error(g->ctx));
+    } else {
+        same = r.out.length == expected->out.length && !memcmp(r.out.data, expected->out.data, r.out.length);
+        if (!same) {
+            size_t at = 0;
+            while (at < r.out.length && at < expected->out.length && r.out.data[at] == expected->out.data[at]) at++;
+            print_point(p);
+            printf(": differs from byte %zu on\n", at);
+        }
+        int64_t *fewest = &g->fewest[p->method->pruned], *most = &g->most[p->method->pruned];
+        if (!*fewest || r.stats.timesteps < *fewest) *fewest = r.stats.timesteps;
+        if (r.stats.timesteps > *most) *most = r.stats.timesteps;
+    }
+    g->differences += !same;
+    rill_text_clear(&r.out);
+    return same;
+}
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Every point of the grid that means something for `m`: a batch that is never refilled has no refill and no flush. */
+static void try_method(grid *g, const method *m, int quick)
+{
+    const int32_t *n = quick ? quick_batches : batches, *budget = quick ? quick_budgets : budgets;
+    const double *refill = quick ? quick_refills : refills;
+    size_t ns = quick ? COUNT(quick_batches) : COUNT(batches), bs = quick ? COUNT(quick_budgets) : COUNT(budgets);
+    size_t es = !m->streaming ? 1 : quick ? COUNT(quick_refills) : COUNT(refills);
+    size_t fs = m->streaming ? COUNT(flushes) : 1;
+    int64_t runs = g->runs, differences = g->differences;
+    double start = now();
+    for (size_t i = 0; i < ns * bs * es * fs * COUNT(sorts) * 2; i++) {
+        size_t rest = i;
+        point p = {.method = m};
+        p.threads = 1 + (int32_t)(rest % 2), rest /= 2;
+        p.sort = sorts[rest % COUNT(sorts)], rest /= COUNT(sorts);
+        p.flush = m->streaming ? flushes[rest % fs] : 0, rest /= fs;
+        p.refill = m->streaming ? refill[rest % es] : 0, rest /= es;
+        p.budget = budget[rest % bs], rest /= bs;
+        p.n = n[rest];
+        try_point(g, &p);
+    }
+    printf("  %-16s %5lld runs  %3lld differ  %7.1f s\n", m->name, (long long)(g->runs - runs),
+           (long long)(g->differences - differences), now() - start);
+    fflush(stdout);
+}
+
+static int fail(const grid *g, const char *what)
+{
+    fprintf(stderr, "identical: %s: %s\n", what, g->ctx ? rill_error(g->ctx) : "no context");
+    return 1;
+}
+
+static int compare(grid *g, const char *domain, const char *path, int tokenized, int quick)
+{
+    if (rill_register_builtins(g->ctx) < 0) return fail(g, "built-ins");
+    for (int threads = 1; threads <= 2; threads++) {
+        rill_open_options o = {.struct_size = sizeof o, .path = path, .threads = threads, .tokenized = tokenized};
+        if (rill_model_open(&g->model[threads], g->ctx, domain, &o) < 0) return fail(g, path);
+    }
+    for (int pruned = 0; pruned < 2; pruned++) {
+        point alone = {.method = pruned ? &methods[0] : &methods[5], .n = 1, .threads = 1, .sort = "none"};
+        g->reference[pruned] = (run){.in = g->in, .out = {.ctx = g->ctx}};
+        if (decode(g->ctx, g->model[1], &alone, &g->reference[pruned]) < 0) return fail(g, "one at a time");
+    }
+    printf("%s: %zu inputs; n-best lists of %zu bytes pruned, %zu fixed\n", path, g->in->count,
+           g->reference[1].out.length, g->reference[0].out.length);
+    for (size_t i = 0; i < COUNT(methods); i++) try_method(g, &methods[i], quick);
+    printf("%s: %lld runs, %lld differ; timesteps %lld to %lld pruned, %lld to %lld fixed\n", path, (long long)g->runs,
+           (long long)g->differences, (long long)g->fewest[1], (long long)g->most[1], (long long)g->fewest[0],
+           (long long)g->most[0]);
+    return g->differences != 0;
+}
+
+int main(int argc, char **argv)
+{
+    int quick = 0, tokenized = 0, at = 1;
+    for (; at < argc && !strncmp(argv[at], "--", 2); at++) {
+        if (!strcmp(argv[at], "--quick"))
+            quick = 1;
+        else if (!strcmp(argv[at], "--tokenized"))
+            tokenized = 1;
+        else
+            break;
+    }
+    if (argc - at != 3) {
+        fprintf(stderr, "usage: identical [--quick] [--tokenized] DOMAIN MODEL FILE\n");
+        return 1;
+    }
+    lines in = {0};
+    grid g = {.in = &in};
+    int code = 1;
+    if (read_lines(argv[at + 2], quick ? QUICK_LINES : SIZE_MAX, &in) < 0)
+        fprintf(stderr, "identical: %s: cannot be read\n", argv[at + 2]);
+    else if (rill_context_create(&g.ctx, NULL) < 0)
+        fail(&g, "context");
+    else
+        code = compare(&g, argv[at], argv[at + 1], tokenized, quick);
+    for (int i = 0; i < 2; i++)
+        if (g.reference[i].out.ctx) rill_text_clear(&g.reference[i].out);
+    for (int i = 1; i < 3; i++) rill_model_close(g.model[i]);
+    rill_context_destroy(g.ctx);
+    free(in.line);
+    free(in.data);
+    return code;
+}
