@@ -48,9 +48,9 @@ extern "C" {
 
 /* A set of instruction sets. The plain C reference is always there and has no bit. */
 typedef uint32_t rill_isa_mask;
-#define RILL_ISA_REF ((rill_isa_mask)0)            /* as a mask for rill_kernels_init: plain C only */
-#define RILL_ISA_AVX2 ((rill_isa_mask)1 << 0)      /* AVX2 and FMA */
-#define RILL_ISA_AVX512 ((rill_isa_mask)1 << 1)    /* AVX-512 F, BW, DQ and VL; needs RILL_ISA_AVX2 too */
+#define RILL_ISA_REF ((rill_isa_mask)0)              /* as a mask for rill_kernels_init: plain C only */
+#define RILL_ISA_AVX2 ((rill_isa_mask)1 << 0)        /* AVX2, FMA and BMI2 */
+#define RILL_ISA_AVX512 ((rill_isa_mask)1 << 1)      /* AVX-512 F, BW, DQ and VL; needs RILL_ISA_AVX2 too */
 #define RILL_ISA_AVX512_VNNI ((rill_isa_mask)1 << 2) /* and VNNI: the int8 gemm; needs RILL_ISA_AVX512 too */
 #define RILL_ISA_ALL (~(rill_isa_mask)0)
 
@@ -104,25 +104,25 @@ int rill_gemm_pack_f32(rill_weights *w, size_t n, const rill_weight_part *parts,
  *   start(r, n) = bias[n] + add[add_index[r], n]       each optional, 0 when absent, added in that order
  *   C(r, n)     = epilogue(start + sum over k of A1(r, k) W(n, k) + sum over k of A2(r, k) W(n, k1 + k)) */
 typedef struct rill_gemm {
-    const rill_weights *w;    /* N x K, packed */
-    size_t rows;              /* R */
-    const float *a;           /* [P, k1] fp32, or [R, k1] without an index */
+    const rill_weights *w; /* N x K, packed */
+    size_t rows;           /* R */
+    const float *a;        /* [P, k1] fp32, or [R, k1] without an index */
     size_t lda;
-    const int32_t *a_index;   /* [R] or NULL */
-    const float *a2;          /* [P, K - k1] fp32, or NULL: then A alone has all K columns and k1 is not read */
+    const int32_t *a_index; /* [R] or NULL */
+    const float *a2;        /* [P, K - k1] fp32, or NULL: then A alone has all K columns and k1 is not read */
     size_t lda2;
-    const int32_t *a2_index;  /* [R] or NULL */
-    size_t k1;                /* columns of a, when there is an a2; 1..K-1 */
-    const float *bias;        /* [N] or NULL */
-    const float *add;         /* [P, N] or NULL: a vector per row, as a precomputed embedding times weights */
+    const int32_t *a2_index; /* [R] or NULL */
+    size_t k1;               /* columns of a, when there is an a2; 1..K-1 */
+    const float *bias;       /* [N] or NULL */
+    const float *add;        /* [P, N] or NULL: a vector per row, as a precomputed embedding times weights */
     size_t ld_add;
     const int32_t *add_index; /* [R] or NULL; negative: nothing is added for this row */
     rill_epilogue epilogue;
-    float *c;                 /* [R, N] fp32, out; every element is written. add == c (in place) is legal without
+    float *c; /* [R, N] fp32, out; every element is written. add == c (in place) is legal without
                                  indices and with ld_add == ldc */
     size_t ldc;
-    const int32_t *c_index;   /* [R] or NULL: row r goes to c[c_index[r]]; entries must differ from each other */
-    void *scratch;            /* rill_gemm_scratch_size bytes, aligned to 64; may be NULL when that is 0 */
+    const int32_t *c_index; /* [R] or NULL: row r goes to c[c_index[r]]; entries must differ from each other */
+    void *scratch;          /* rill_gemm_scratch_size bytes, aligned to 64; may be NULL when that is 0 */
 } rill_gemm;
 
 /* Scratch bytes that a call with `rows` rows and these weights needs; 0 for fp32. Any thread. */
@@ -134,16 +134,16 @@ size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows);
  *   c' = sigmoid(f) * c + sigmoid(i) * tanh(g);  h' = sigmoid(o) * tanh(c')
  * States live in tables addressed by node id: c is gathered, h' and c' are scattered. */
 typedef struct rill_lstm {
-    size_t rows, hidden;       /* R, H */
-    const float *gates;        /* [R, 4H] fp32: i, f, g, o blocks of H each (PyTorch's order), before activation */
+    size_t rows, hidden; /* R, H */
+    const float *gates;  /* [R, 4H] fp32: i, f, g, o blocks of H each (PyTorch's order), before activation */
     size_t ld_gates;
-    const float *c_prev;       /* [P, H] fp32, or NULL: every previous c is zero */
+    const float *c_prev; /* [P, H] fp32, or NULL: every previous c is zero */
     size_t ld_c_prev;
     const int32_t *prev_index; /* [R] or NULL; negative: this row's previous c is zero. May repeat */
     float *c;                  /* [P, H] fp32, out */
     float *h;                  /* [P, H] fp32, out */
     size_t ld_c, ld_h;
-    const int32_t *out_index;  /* [R] or NULL, for both c and h; entries must differ from each other */
+    const int32_t *out_index; /* [R] or NULL, for both c and h; entries must differ from each other */
     /* c may be the same table as c_prev as long as no row written is read by another row of the call. */
 } rill_lstm;
 
@@ -152,11 +152,11 @@ typedef struct rill_lstm {
 /* Per row r with slot s: p = softmax over t of scale * (query_r . key_{s,t});  out_r = sum over t of p_t value_{s,t}.
  * Rows of one slot read the same memory; put them next to each other and it is read once for several rows. */
 typedef struct rill_attention {
-    size_t rows;                /* R */
-    size_t key_width;           /* Hk */
-    size_t value_width;         /* Hv; 0 means Hk */
-    float scale;                /* 1 for a plain dot product; there is no default */
-    const float *query;         /* [P, Hk] fp32 */
+    size_t rows;        /* R */
+    size_t key_width;   /* Hk */
+    size_t value_width; /* Hv; 0 means Hk */
+    float scale;        /* 1 for a plain dot product; there is no default */
+    const float *query; /* [P, Hk] fp32 */
     size_t ld_query;
     const int32_t *query_index; /* [R] or NULL */
     const float *const *keys;   /* [S] pointers to [T_s, Hk] fp32 */
@@ -167,7 +167,7 @@ typedef struct rill_attention {
     const int32_t *slot;        /* [R] index into keys, values, length; NULL: row r has slot r */
     float *weights;             /* [R, max T] fp32, out and working memory: p; entries from T_s on are not touched */
     size_t ld_weights;
-    float *out;                 /* [R, Hv] fp32, out */
+    float *out; /* [R, Hv] fp32, out */
     size_t ld_out;
     /* A NaN in a row's query or memory makes that row NaN and no other. */
 } rill_attention;
@@ -178,39 +178,40 @@ typedef struct rill_attention {
  *   x(v)       = logits(r, v) + bias(v) + add(add_index[r], v)        each addend optional
  *   log_norm   = log(sum over all v of exp(x(v)))
  *   logp(v)    = x(v) - log_norm
- * and the B best v by logp, equal logp by smaller v, among those with x(v) > -infinity and legal(r, v). So a caller
- * can recompute the score of any symbol to the bit from logits and log_norm.
+ * and the B best v by logp, equal logp by smaller v, among those with logp(v) > -infinity and legal(r, v). So a caller
+ * can recompute the score of any symbol to the bit from logits and log_norm. When neither logp nor log_norm is
+ * asked for, x stands for logp and no exponential is computed.
  *   -infinity in x     the symbol is not returned and adds nothing to the sum
  *   not legal          the symbol is not returned but counts in the sum (normalised over all, chosen among some)
  *   nothing to return  count 0; log_norm is -infinity when all x are
  *   NaN or +infinity   anywhere in a row's x: count 0 and log_norm NaN for this row, no other row is affected
- * Cost: time falls with B <= 16 and again with B == 1; without logp and log_norm no exponential is computed. */
+ * Cost: B == 1 is cheapest; from B = 48 on (24 with AVX2) symbols are inserted one by one, in time B log(V/B) * B. */
 typedef struct rill_best {
-    size_t rows, symbols;        /* R, V (V < 2^31) */
-    size_t best;                 /* B >= 1; may exceed V */
-    const float *logits;         /* [R, V] fp32 */
+    size_t rows, symbols; /* R, V (V < 2^31) */
+    size_t best;          /* B >= 1; may exceed V */
+    const float *logits;  /* [R, V] fp32 */
     size_t ld_logits;
-    const float *bias;           /* [V] or NULL */
-    const float *add;            /* [P, V] or NULL: a vector per row, inside the normaliser */
+    const float *bias; /* [V] or NULL */
+    const float *add;  /* [P, V] or NULL: a vector per row, inside the normaliser */
     size_t ld_add;
-    const int32_t *add_index;    /* [R] or NULL; negative: nothing is added for this row */
-    const uint64_t *legal;       /* [P, ceil(V/64)] words or NULL: symbol v is legal when bit v%64 of word v/64 is set;
+    const int32_t *add_index;   /* [R] or NULL; negative: nothing is added for this row */
+    const uint64_t *legal;      /* [P, ceil(V/64)] words or NULL: symbol v is legal when bit v%64 of word v/64 is set;
                                     bits from V on are not read as symbols */
-    size_t ld_legal;             /* in words */
-    const int32_t *legal_index;  /* [R] or NULL; negative: everything is legal for this row */
-    int32_t *ids;                /* [R, B] out: best first; entries from count on are not written */
-    float *logp;                 /* [R, B] out, or NULL */
-    size_t ld_out;               /* of ids and logp, at least B */
-    int32_t *counts;             /* [R] out: entries written for the row, at most min(B, V) */
-    float *log_norm;             /* [R] out, or NULL */
+    size_t ld_legal;            /* in words */
+    const int32_t *legal_index; /* [R] or NULL; negative: everything is legal for this row */
+    int32_t *ids;               /* [R, B] out: best first; entries from count on are not written */
+    float *logp;                /* [R, B] out, or NULL */
+    size_t ld_out;              /* of ids and logp, at least B */
+    int32_t *counts;            /* [R] out: entries written for the row, at most min(B, V) */
+    float *log_norm;            /* [R] out, or NULL */
 } rill_best;
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
 
 /* Copy rows between tables: dst[dst_index[r]] = src[src_index[r]]. */
 typedef struct rill_gather {
-    size_t rows, width;       /* R rows of `width` fp32 */
-    const float *src;         /* [P, width] */
+    size_t rows, width; /* R rows of `width` fp32 */
+    const float *src;   /* [P, width] */
     size_t ld_src;
     const int32_t *src_index; /* [R] or NULL; negative: the row is zeros */
     float *dst;               /* [P, width], out */
@@ -220,25 +221,25 @@ typedef struct rill_gather {
 
 /* Embeddings: out_r = scale * table[id[r]] + position[pos[r]]. */
 typedef struct rill_embed {
-    size_t rows, width;       /* R, H */
-    const float *table;       /* [P, H] fp32 */
+    size_t rows, width; /* R, H */
+    const float *table; /* [P, H] fp32 */
     size_t ld_table;
-    const int32_t *id;        /* [R], not NULL; negative: a row of zeros in place of table's */
-    float scale;              /* 1 for none; there is no default */
-    const float *position;    /* [P, H] fp32 or NULL */
+    const int32_t *id;     /* [R], not NULL; negative: a row of zeros in place of table's */
+    float scale;           /* 1 for none; there is no default */
+    const float *position; /* [P, H] fp32 or NULL */
     size_t ld_position;
-    const int32_t *pos;       /* [R] or NULL; negative: nothing is added for this row */
-    float *out;               /* [R, H] fp32, out */
+    const int32_t *pos; /* [R] or NULL; negative: nothing is added for this row */
+    float *out;         /* [R, H] fp32, out */
     size_t ld_out;
 } rill_embed;
 
 /* Layer norm over the row: y = gain * (z - mean z) / sqrt(var z + eps) + bias, z = x + residual (post-norm) or x.
  * var is the mean squared deviation, taken in a second pass over z. */
 typedef struct rill_layer_norm {
-    size_t rows, width;       /* R, H */
-    const float *x;           /* [R, H] fp32 */
+    size_t rows, width; /* R, H */
+    const float *x;     /* [R, H] fp32 */
     size_t ld_x;
-    const float *residual;    /* [R, H] fp32 or NULL */
+    const float *residual; /* [R, H] fp32 or NULL */
     size_t ld_residual;
     const float *gain, *bias; /* [H] fp32; NULL means 1 and 0 */
     float eps;                /* >= 0, as trained; there is no default */

@@ -46,7 +46,8 @@ unsigned rill_pool_threads(const rill_pool *pool);
 
 /* Run fn(arg, i) once for each i in [0, chunks) and return when all are done. chunks may be 0.
  * What the chunks wrote is visible to the caller on return, and what the caller wrote before the call is
- * visible to every chunk. One caller at a time per pool; pool NULL runs the chunks in order on this thread. */
+ * visible to every chunk. chunks < 2^32. One caller at a time per pool; NULL runs the chunks in order on this
+ * thread. */
 void rill_pool_run(rill_pool *pool, rill_pool_fn fn, void *arg, size_t chunks);
 
 #ifdef __cplusplus

@@ -1,0 +1,74 @@
+/* kernels.c: which functions go into the table, and how a call's work is cut into chunks.
+ *
+ * The table starts as plain C and is overridden upward, set by set; each step needs the one below it, so a
+ * mask with a hole in it stops at the hole. Detection asks the compiler's runtime, which also checks that the
+ * operating system saves the wide registers; it is read-only after program start, so nothing here is state.
+ *
+ * Divisions: detection, the table, spans. */
+#include "internal.h"
+
+rill_isa_mask rill_cpu_isa(void)
+{
+    rill_isa_mask have = RILL_ISA_REF;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+        have |= RILL_ISA_AVX2;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        have |= RILL_ISA_AVX512;
+    if (__builtin_cpu_supports("avx512vnni")) have |= RILL_ISA_AVX512_VNNI;
+#endif
+    return have;
+}
+
+void rill_kernels_init(rill_kernels *k, rill_isa_mask mask)
+{
+    const rill_isa_mask use = mask & rill_cpu_isa();
+    rill_kernels_init_ref(k);
+#if defined(RILL_KERNELS_X86)
+    if (!(use & RILL_ISA_AVX2)) return;
+    rill_kernels_init_avx2(k);
+    if (!(use & RILL_ISA_AVX512)) return;
+    rill_kernels_init_avx512(k);
+#else
+    (void)use;
+#endif
+}
+
+/* ---- spans ----------------------------------------------------------------------------------------------- */
+
+/* Handing a chunk to a spinning worker costs about 0.3 us, waking a sleeping one far more, so a call below
+ * SERIAL_NS stays where it is and no chunk is smaller than CHUNK_NS. Four chunks per thread let the fast
+ * finish what a descheduled one never claimed. */
+#define SERIAL_NS 5000.0
+#define CHUNK_NS 2000.0
+#define CHUNKS_PER_THREAD 4
+
+typedef struct span_job {
+    rill_span_fn fn;
+    const void *arg;
+    size_t items, chunks;
+} span_job;
+
+static void span_chunk(void *arg, size_t chunk)
+{
+    const span_job *job = arg;
+    const size_t each = job->items / job->chunks, more = job->items % job->chunks;
+    const size_t begin = chunk * each + (chunk < more ? chunk : more);
+    job->fn(job->arg, begin, begin + each + (chunk < more));
+}
+
+void rill_span_run(rill_pool *pool, rill_span_fn fn, const void *arg, size_t items, double ns_each)
+{
+    const double total = ns_each * (double)items;
+    if (items == 0) return;
+    if (rill_pool_threads(pool) == 1 || items == 1 || total < SERIAL_NS) {
+        fn(arg, 0, items);
+        return;
+    }
+    span_job job = {fn, arg, items, (size_t)rill_pool_threads(pool) * CHUNKS_PER_THREAD};
+    if (job.chunks > items) job.chunks = items;
+    if ((double)job.chunks * CHUNK_NS > total) job.chunks = (size_t)(total / CHUNK_NS);
+    rill_pool_run(pool, span_chunk, &job, job.chunks);
+}

@@ -1,0 +1,236 @@
+/* pool.c: the claim-style thread pool.
+ *
+ * One 64-bit word holds the job's generation (high half) and the number of chunks nobody has claimed yet (low half).
+ * Claiming is a compare-and-swap that takes one from the low half.
+ *
+ * Invariant: the job's fields (fn, arg, chunks) are rewritten only while the low half is 0 and every claimed
+ * chunk is done. So a thread that read the word with something left, then read the fields, and then saw its
+ * compare-and-swap succeed on that same word, has read the fields of that very generation. A thread that comes too late
+ * fails the swap or sees 0, touches nothing, and nobody waits for it.
+ *
+ * Sleeping: a worker announces itself in `sleepers`, looks at the word once more, and only then sleeps on `epoch`; a
+ * caller publishes the word and only then looks at `sleepers`. Both sides are sequentially consistent, so one of
+ * them sees the other. The caller waits for claimed chunks in the same way on `done`.
+ *
+ * Divisions: waiting, claiming, the worker, public functions. */
+#if !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* syscall */
+#endif
+#include "pool.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+#if defined(__linux__)
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+#define SPIN_NS 50000 /* how long anyone spins before sleeping: about the price of being woken */
+#define SPIN_LOOKS 32 /* pauses between two looks at the clock */
+#define LINE 64       /* bytes between words that different threads write */
+
+struct rill_pool {
+    _Alignas(LINE) _Atomic uint64_t work; /* generation << 32 | unclaimed */
+    rill_pool_fn _Atomic fn;
+    void *_Atomic arg;
+    _Atomic uint32_t chunks;
+    _Alignas(LINE) _Atomic uint32_t done; /* chunks finished, of those of this generation */
+    _Atomic uint32_t caller_sleeps;
+    _Alignas(LINE) _Atomic uint32_t sleepers;
+    _Atomic uint32_t epoch; /* changes whenever sleepers are woken */
+    _Atomic uint32_t stop;
+    unsigned threads;
+    pthread_t worker[]; /* threads - 1 */
+};
+
+/* ---- waiting --------------------------------------------------------------------------------------------- */
+
+static void pause_briefly(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Sleep while *word == seen; may return early for no reason. */
+static void word_wait(_Atomic uint32_t *word, uint32_t seen)
+{
+#if defined(__linux__)
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+#else
+    const struct timespec nap = {0, SPIN_NS};
+    if (atomic_load(word) == seen) nanosleep(&nap, NULL);
+#endif
+}
+
+static void word_wake(_Atomic uint32_t *word)
+{
+#if defined(__linux__)
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+#else
+    (void)word;
+#endif
+}
+
+/* ---- claiming -------------------------------------------------------------------------------------------- */
+
+/* Run chunks until none is left unclaimed; true when at least one was run. */
+static int claim_all(rill_pool *pool)
+{
+    int worked = 0;
+    for (;;) {
+        uint64_t seen = atomic_load(&pool->work);
+        const uint32_t left = (uint32_t)seen;
+        if (left == 0) return worked;
+        const rill_pool_fn fn = atomic_load_explicit(&pool->fn, memory_order_relaxed);
+        void *const arg = atomic_load_explicit(&pool->arg, memory_order_relaxed);
+        const uint32_t chunks = atomic_load_explicit(&pool->chunks, memory_order_relaxed);
+        if (!atomic_compare_exchange_weak(&pool->work, &seen, seen - 1)) continue;
+        fn(arg, chunks - left);
+        worked = 1;
+        if (atomic_fetch_add(&pool->done, 1) + 1 == chunks && atomic_load(&pool->caller_sleeps)) word_wake(&pool->done);
+    }
+}
+
+/* Wait until every chunk is done. All are claimed, so someone is at work on what is missing. */
+static void wait_done(rill_pool *pool, uint32_t chunks)
+{
+    const int64_t until = now_ns() + SPIN_NS;
+    for (unsigned i = 1;; i++) {
+        if (atomic_load(&pool->done) == chunks) return;
+        pause_briefly();
+        if (i % SPIN_LOOKS == 0 && now_ns() > until) break;
+    }
+    atomic_store(&pool->caller_sleeps, 1);
+    for (uint32_t seen; (seen = atomic_load(&pool->done)) != chunks;) word_wait(&pool->done, seen);
+    atomic_store(&pool->caller_sleeps, 0);
+}
+
+/* ---- the worker ------------------------------------------------------------------------------------------ */
+
+static int has_news(rill_pool *pool)
+{
+    return (uint32_t)atomic_load(&pool->work) != 0 || atomic_load(&pool->stop);
+}
+
+static int spin_for_news(rill_pool *pool)
+{
+    const int64_t until = now_ns() + SPIN_NS;
+    for (unsigned i = 1;; i++) {
+        if (has_news(pool)) return 1;
+        pause_briefly();
+        if (i % SPIN_LOOKS == 0 && now_ns() > until) return 0;
+    }
+}
+
+static void sleep_for_news(rill_pool *pool)
+{
+    const uint32_t epoch = atomic_load(&pool->epoch);
+    atomic_fetch_add(&pool->sleepers, 1);
+    if (!has_news(pool)) word_wait(&pool->epoch, epoch);
+    atomic_fetch_sub(&pool->sleepers, 1);
+}
+
+static void *worker_main(void *arg)
+{
+    rill_pool *pool = arg;
+    while (!atomic_load(&pool->stop)) {
+        if (claim_all(pool)) continue;
+        if (!spin_for_news(pool)) sleep_for_news(pool);
+    }
+    return NULL;
+}
+
+static void wake_sleepers(rill_pool *pool)
+{
+    if (atomic_load(&pool->sleepers) == 0) return;
+    atomic_fetch_add(&pool->epoch, 1);
+    word_wake(&pool->epoch);
+}
+
+/* Join the first `count` workers after telling them to stop. */
+static void stop_workers(rill_pool *pool, unsigned count)
+{
+    atomic_store(&pool->stop, 1);
+    atomic_fetch_add(&pool->epoch, 1);
+    word_wake(&pool->epoch);
+    for (unsigned i = 0; i < count; i++) pthread_join(pool->worker[i], NULL);
+}
+
+/* ---- public ---------------------------------------------------------------------------------------------- */
+
+size_t rill_pool_size(unsigned threads)
+{
+    const size_t workers = threads > 1 ? threads - 1 : 0;
+    const size_t bytes = sizeof(rill_pool) + workers * sizeof(pthread_t);
+    return (bytes + LINE - 1) / LINE * LINE;
+}
+
+rill_pool *rill_pool_init(void *mem, unsigned threads)
+{
+    assert(mem && (uintptr_t)mem % LINE == 0);
+    rill_pool *pool = mem;
+    atomic_init(&pool->work, 0);
+    atomic_init(&pool->fn, NULL);
+    atomic_init(&pool->arg, NULL);
+    atomic_init(&pool->chunks, 0);
+    atomic_init(&pool->done, 0);
+    atomic_init(&pool->caller_sleeps, 0);
+    atomic_init(&pool->sleepers, 0);
+    atomic_init(&pool->epoch, 0);
+    atomic_init(&pool->stop, 0);
+    pool->threads = threads > 1 ? threads : 1;
+
+    /* The host's signals are the host's: workers take none. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    unsigned started = 0;
+    while (started + 1 < pool->threads && pthread_create(&pool->worker[started], NULL, worker_main, pool) == 0)
+        started++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started + 1 == pool->threads) return pool;
+    stop_workers(pool, started);
+    return NULL;
+}
+
+void rill_pool_finish(rill_pool *pool)
+{
+    if (pool) stop_workers(pool, pool->threads - 1);
+}
+
+unsigned rill_pool_threads(const rill_pool *pool)
+{
+    return pool ? pool->threads : 1;
+}
+
+void rill_pool_run(rill_pool *pool, rill_pool_fn fn, void *arg, size_t chunks)
+{
+    if (!pool || pool->threads == 1 || chunks < 2) {
+        for (size_t i = 0; i < chunks; i++) fn(arg, i);
+        return;
+    }
+    assert(chunks <= UINT32_MAX);
+    const uint64_t generation = (atomic_load(&pool->work) >> 32) + 1;
+    atomic_store_explicit(&pool->fn, fn, memory_order_relaxed);
+    atomic_store_explicit(&pool->arg, arg, memory_order_relaxed);
+    atomic_store_explicit(&pool->chunks, (uint32_t)chunks, memory_order_relaxed);
+    atomic_store_explicit(&pool->done, 0, memory_order_relaxed);
+    atomic_store(&pool->work, generation << 32 | (uint32_t)chunks);
+    wake_sleepers(pool);
+    claim_all(pool);
+    wait_done(pool, (uint32_t)chunks);
+}

@@ -1,0 +1,25 @@
+/* ref.h: the plain C operations, one file each; the oracle of the tests and the table's floor. */
+#ifndef RILL_KERNELS_REF_H
+#define RILL_KERNELS_REF_H
+
+#include "../internal.h"
+
+void rill_gemm_f32_ref(const rill_gemm *g, rill_pool *pool);
+void rill_lstm_f32_ref(const rill_lstm *l, rill_pool *pool);
+void rill_attention_f32_ref(const rill_attention *a, rill_pool *pool);
+void rill_best_f32_ref(const rill_best *b, rill_pool *pool);
+void rill_gather_f32_ref(const rill_gather *g, rill_pool *pool);
+void rill_embed_f32_ref(const rill_embed *e, rill_pool *pool);
+void rill_layer_norm_f32_ref(const rill_layer_norm *n, rill_pool *pool);
+void rill_tanh_f32_ref(size_t n, const float *x, float *y);
+void rill_sigmoid_f32_ref(size_t n, const float *x, float *y);
+void rill_exp_f32_ref(size_t n, const float *x, float *y);
+
+/* 1 / (1 + e^-x) without overflow: the exponential is only taken of -|x|. NaN gives NaN. */
+float rill_sigmoid_ref(float x);
+
+/* The best of the B so far, by insertion: put (logp, id) into the descending lists of `count` entries, at most
+ * `best` kept. Callers offer ids in ascending order, so an equal score goes behind. Returns the new count. */
+size_t rill_best_insert(int32_t *ids, float *logp, size_t count, size_t best, int32_t id, float score);
+
+#endif

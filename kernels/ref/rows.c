@@ -1,0 +1,77 @@
+/* rows.c (ref): operations that treat rows as wholes: gather, embedding, layer norm. */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "ref.h"
+
+static void gather_rows(const void *arg, size_t begin, size_t end)
+{
+    const rill_gather *g = arg;
+    for (size_t r = begin; r < end; r++) {
+        float *to = g->dst + rill_row(g->dst_index, r) * g->ld_dst;
+        if (rill_row_absent(g->src_index, r))
+            memset(to, 0, g->width * sizeof *to);
+        else
+            memcpy(to, g->src + rill_row(g->src_index, r) * g->ld_src, g->width * sizeof *to);
+    }
+}
+
+void rill_gather_f32_ref(const rill_gather *g, rill_pool *pool)
+{
+    if (g->rows == 0) return;
+    assert(g->src && g->dst && g->width >= 1);
+    rill_span_run(pool, gather_rows, g, g->rows, (double)g->width * 0.1);
+}
+
+static void embed_rows(const void *arg, size_t begin, size_t end)
+{
+    const rill_embed *e = arg;
+    for (size_t r = begin; r < end; r++) {
+        float *out = e->out + r * e->ld_out;
+        const float *from = e->id[r] < 0 ? NULL : e->table + (size_t)e->id[r] * e->ld_table;
+        const int placed = e->position && !rill_row_absent(e->pos, r);
+        const float *place = placed ? e->position + rill_row(e->pos, r) * e->ld_position : NULL;
+        for (size_t j = 0; j < e->width; j++) {
+            const float x = from ? e->scale * from[j] : 0.0f;
+            out[j] = place ? x + place[j] : x;
+        }
+    }
+}
+
+void rill_embed_f32_ref(const rill_embed *e, rill_pool *pool)
+{
+    if (e->rows == 0) return;
+    assert(e->table && e->id && e->out && e->width >= 1);
+    rill_span_run(pool, embed_rows, e, e->rows, (double)e->width * 0.3);
+}
+
+static void norm_row(const rill_layer_norm *n, size_t r)
+{
+    const float *x = n->x + r * n->ld_x, *more = n->residual ? n->residual + r * n->ld_residual : NULL;
+    float *y = n->y + r * n->ld_y;
+    float sum = 0.0f, square = 0.0f;
+    for (size_t j = 0; j < n->width; j++) {
+        y[j] = more ? x[j] + more[j] : x[j];
+        sum += y[j];
+    }
+    const float mean = sum / (float)n->width;
+    for (size_t j = 0; j < n->width; j++) square += (y[j] - mean) * (y[j] - mean);
+    const float scale = 1.0f / sqrtf(square / (float)n->width + n->eps);
+    for (size_t j = 0; j < n->width; j++) {
+        const float z = (y[j] - mean) * scale * (n->gain ? n->gain[j] : 1.0f);
+        y[j] = n->bias ? z + n->bias[j] : z;
+    }
+}
+
+static void norm_rows(const void *arg, size_t begin, size_t end)
+{
+    for (size_t r = begin; r < end; r++) norm_row(arg, r);
+}
+
+void rill_layer_norm_f32_ref(const rill_layer_norm *n, rill_pool *pool)
+{
+    if (n->rows == 0) return;
+    assert(n->x && n->y && n->width >= 1);
+    rill_span_run(pool, norm_rows, n, n->rows, (double)n->width * 2.0);
+}

@@ -1,0 +1,43 @@
+/* table.c (ref): elementwise functions from the C library, and the plain C table. */
+#include <math.h>
+
+#include "ref.h"
+
+float rill_sigmoid_ref(float x)
+{
+    const float e = expf(-fabsf(x));
+    return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+}
+
+void rill_tanh_f32_ref(size_t n, const float *x, float *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = tanhf(x[i]);
+}
+
+void rill_sigmoid_f32_ref(size_t n, const float *x, float *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = rill_sigmoid_ref(x[i]);
+}
+
+void rill_exp_f32_ref(size_t n, const float *x, float *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = expf(x[i]);
+}
+
+void rill_kernels_init_ref(rill_kernels *k)
+{
+    *k = (rill_kernels){
+        .isa = RILL_ISA_REF,
+        .name = "ref",
+        .gemm = rill_gemm_f32_ref,
+        .lstm = rill_lstm_f32_ref,
+        .attention = rill_attention_f32_ref,
+        .best = rill_best_f32_ref,
+        .gather = rill_gather_f32_ref,
+        .embed = rill_embed_f32_ref,
+        .layer_norm = rill_layer_norm_f32_ref,
+        .tanh = rill_tanh_f32_ref,
+        .sigmoid = rill_sigmoid_f32_ref,
+        .exp = rill_exp_f32_ref,
+    };
+}

@@ -1,0 +1,172 @@
+/* attention.c (x86): softmax of dot products with a slot's memory, then the weighted sum.
+ *
+ * Rows of one slot that stand next to each other are taken QUERIES at a time, so that a vector of memory is loaded
+ * once for all of them. Invariant: per row, a score is VL partial sums along the key (k ascending) added by one fixed
+ * tree; the softmax runs over the row's own scores; a context element is one chain over t ascending. A group only
+ * puts such chains side by side.
+ *
+ * Divisions: scores, softmax, context, groups of rows. */
+#include <assert.h>
+
+#include "x86.h"
+
+#define QUERIES (VL == 16 ? 4 : 2) /* rows of a group; times 4 chains each, within the registers */
+#define KEYS 4                     /* memory rows scored together: their sums over lanes share one transpose */
+
+/* Rows of one slot: their number, operands and results. */
+typedef struct group {
+    const float *query[4];
+    float *p[4], *out[4];
+    const float *keys, *values;
+    size_t length;
+} group;
+
+/* ---- scores ---------------------------------------------------------------------------------------------- */
+
+RILL_INLINE void score_step(vf acc[4][KEYS], const group *g, const float *const *key, size_t k, size_t n, const int nq)
+{
+    vf x[KEYS];
+    for (int t = 0; t < KEYS; t++) x[t] = v_load_n(key[t] + k, n);
+    for (int q = 0; q < nq; q++) {
+        const vf y = v_load_n(g->query[q] + k, n);
+        for (int t = 0; t < KEYS; t++) acc[q][t] = v_fma(y, x[t], acc[q][t]);
+    }
+}
+
+/* Scores of memory rows t..t+KEYS-1 (those below the length) for nq rows. */
+RILL_INLINE void score_keys(const rill_attention *a, const group *g, size_t t, const int nq)
+{
+    vf acc[4][KEYS];
+    const float *key[KEYS];
+    const size_t width = a->key_width, count = g->length - t < KEYS ? g->length - t : KEYS;
+    size_t k = 0;
+    for (size_t i = 0; i < KEYS; i++) key[i] = g->keys + (t + (i < count ? i : 0)) * a->ld_keys;
+    for (int q = 0; q < nq; q++)
+        for (int i = 0; i < KEYS; i++) acc[q][i] = v_zero();
+    for (; k + VL <= width; k += VL) score_step(acc, g, key, k, VL, nq);
+    if (k < width) score_step(acc, g, key, k, width - k, nq);
+    for (int q = 0; q < nq; q++) {
+        float sum[KEYS];
+        const __m128 s = v_sum4(acc[q][0], acc[q][1], acc[q][2], acc[q][3]);
+        _mm_storeu_ps(sum, _mm_mul_ps(s, _mm_set1_ps(a->scale)));
+        for (size_t i = 0; i < count; i++) g->p[q][t + i] = sum[i];
+    }
+}
+
+/* ---- softmax --------------------------------------------------------------------------------------------- */
+
+/* In place over n >= 1 scores. A NaN among them reaches every entry: through the maximum or through the sum. */
+static void softmax(float *p, size_t n)
+{
+    const vf lowest = v_set1(-INFINITY);
+    vf max = lowest, sum = v_zero();
+    for (size_t i = 0; i < n; i += VL) {
+        const vm m = vm_first(n - i);
+        max = v_max(v_blend(m, v_load_part(m, p + i), lowest), max);
+    }
+    max = v_set1(v_hmax(max));
+    for (size_t i = 0; i < n; i += VL) {
+        const vm m = vm_first(n - i);
+        const vf e = v_exp(v_sub(v_load_part(m, p + i), max));
+        v_store_n(p + i, n - i, e);
+        sum = v_add(sum, v_blend(m, e, v_zero()));
+    }
+    const vf scale = v_div(v_set1(1.0f), v_set1(v_sum(sum)));
+    for (size_t i = 0; i < n; i += VL) {
+        v_store_n(p + i, n - i, v_mul(v_load_n(p + i, n - i), scale));
+    }
+}
+
+/* ---- context --------------------------------------------------------------------------------------------- */
+
+/* Columns [j, j + nv*VL) of the contexts, n of the last vector. */
+RILL_INLINE void context_strip(const group *g, size_t ld, size_t j, size_t n, const int nq, const int nv)
+{
+    vf acc[4][4];
+    for (int q = 0; q < nq; q++)
+        for (int i = 0; i < nv; i++) acc[q][i] = v_zero();
+    for (size_t t = 0; t < g->length; t++) {
+        const float *value = g->values + t * ld + j;
+        vf x[4];
+        for (int i = 0; i < nv; i++) x[i] = v_load_n(value + i * VL, i == nv - 1 ? n : VL);
+        for (int q = 0; q < nq; q++) {
+            const vf p = v_set1(g->p[q][t]);
+            for (int i = 0; i < nv; i++) acc[q][i] = v_fma(p, x[i], acc[q][i]);
+        }
+    }
+    for (int q = 0; q < nq; q++)
+        for (int i = 0; i < nv; i++) v_store_n(g->out[q] + j + i * VL, i == nv - 1 ? n : VL, acc[q][i]);
+}
+
+RILL_INLINE void run_group(const rill_attention *a, const group *g, const int nq)
+{
+    const size_t width = a->value_width ? a->value_width : a->key_width;
+    const size_t ld = a->values ? a->ld_values : a->ld_keys;
+    size_t j = 0;
+    for (size_t t = 0; t < g->length; t += KEYS) score_keys(a, g, t, nq);
+    for (int q = 0; q < nq && g->length; q++) softmax(g->p[q], g->length);
+    for (; j + 4 * VL <= width; j += 4 * VL) context_strip(g, ld, j, VL, nq, 4);
+    for (; j < width; j += VL) context_strip(g, ld, j, width - j, nq, 1);
+}
+
+static void run_group_1(const rill_attention *a, const group *g)
+{
+    run_group(a, g, 1);
+}
+static void run_group_2(const rill_attention *a, const group *g)
+{
+    run_group(a, g, 2);
+}
+#if VL == 16
+static void run_group_3(const rill_attention *a, const group *g)
+{
+    run_group(a, g, 3);
+}
+static void run_group_4(const rill_attention *a, const group *g)
+{
+    run_group(a, g, 4);
+}
+#endif
+
+/* ---- groups of rows -------------------------------------------------------------------------------------- */
+
+/* The rows from r on, at most QUERIES and below end, that share r's memory. */
+static size_t find_group(const rill_attention *a, size_t r, size_t end, group *g)
+{
+    const size_t s = rill_row(a->slot, r);
+    g->keys = a->keys[s];
+    g->values = a->values ? a->values[s] : a->keys[s];
+    g->length = (size_t)a->length[s];
+    size_t n = 0;
+    for (; n < QUERIES && r + n < end && rill_row(a->slot, r + n) == s; n++) {
+        g->query[n] = a->query + rill_row(a->query_index, r + n) * a->ld_query;
+        g->p[n] = a->weights + (r + n) * a->ld_weights;
+        g->out[n] = a->out + (r + n) * a->ld_out;
+    }
+    return n;
+}
+
+static void rows(const void *arg, size_t begin, size_t end)
+{
+    static void (*const run[5])(const rill_attention *, const group *) = {
+        [1] = run_group_1,
+        [2] = run_group_2,
+#if VL == 16
+        [3] = run_group_3,
+        [4] = run_group_4,
+#endif
+    };
+    group g;
+    for (size_t r = begin, n; r < end; r += n) {
+        n = find_group(arg, r, end, &g);
+        run[n](arg, &g);
+    }
+}
+
+void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool)
+{
+    if (a->rows == 0) return;
+    assert(a->query && a->keys && a->length && a->weights && a->out && a->key_width >= 1);
+    /* Lengths differ by slot; 32 memory rows stand for the typical sentence in deciding what is worth a thread. */
+    rill_span_run(pool, rows, a, a->rows, (double)a->key_width * 64.0 / VL);
+}

@@ -1,0 +1,337 @@
+/* best.c (x86): bias, log-softmax and the B best symbols of a row.
+ *
+ * A row is taken in pieces of PIECE symbols that stay in L1: first x = logits + bias + add is written to a
+ * buffer while lane maxima are kept, then the exponentials are summed against the running maximum OF EACH LANE (the
+ * online normaliser, without a horizontal step per piece). The lane maxima pay twice: they are up to 64 disjoint
+ * groups of symbols, so the B-th largest of them is a lower bound for the B-th best symbol, and only symbols at or
+ * above it, few more than B, are looked at again. In a long row only the spans whose own maximum reaches the bound
+ * are reread.
+ *
+ * Invariant: which symbols come out, and in which order, is decided on logp (x - log_norm, one rounding) and the id
+ * alone. The bound only removes symbols that have B better ones; it is itself moved into logp, where equal scores
+ * that differed as x are still equal. Candidates are collected in ascending id, so a stable ranking is the tie rule.
+ *
+ * Divisions: a piece, the normaliser, the bound, candidates, ranking, a row. */
+#include <assert.h>
+#include <float.h>
+
+#include "../ref/ref.h"
+#include "x86.h"
+
+#define PIECE 512           /* symbols; 2 KB */
+#define SPANS 64            /* a row is cut into at most this many spans, each some whole pieces */
+#define RANK_MOST 128       /* more candidates than this are inserted one by one (they are ties, or B is large) */
+#define WAYS 4              /* lane maxima kept apart, by vector number modulo WAYS */
+#define BOUND_MOST (3 * VL) /* largest B for which WAYS * VL groups give a useful bound */
+
+typedef struct row {
+    const float *logits, *bias, *add; /* bias and add may be NULL */
+    const uint64_t *legal;            /* NULL: all */
+    size_t symbols, span;             /* span: symbols of a span, a multiple of PIECE */
+    int normalise;
+} row;
+
+typedef struct scan {
+    vf lane_max, lane_sum; /* of all symbols: the online normaliser */
+    vf group[WAYS];        /* maxima of legal symbols */
+    vf span_max[SPANS];    /* the same by span, only for rows of several spans */
+    vm bad;                /* lanes that saw NaN or +infinity; kept only when nothing is normalised */
+    _Alignas(64) float x[PIECE];
+} scan;
+
+typedef struct candidates {
+    size_t count;
+    float logp[PIECE + VL];
+    int32_t id[PIECE + VL];
+} candidates;
+
+/* ---- a piece --------------------------------------------------------------------------------------------- */
+
+RILL_INLINE vf lowest(void)
+{
+    return v_set1(-INFINITY);
+}
+
+RILL_INLINE vf row_vector(const row *r, size_t v, size_t n)
+{
+    vf x = v_load_n(r->logits + v, n);
+    if (r->bias) x = v_add(x, v_load_n(r->bias + v, n));
+    if (r->add) x = v_add(x, v_load_n(r->add + v, n));
+    return n >= VL ? x : v_blend(vm_first(n), x, lowest());
+}
+
+RILL_INLINE vm legal_lanes(const row *r, size_t v)
+{
+    return vm_bits((unsigned)(r->legal[v / 64] >> (v % 64)) & ((1u << VL) - 1u));
+}
+
+/* Maxima of the piece being read: of all symbols, and by way of the legal ones. */
+typedef struct piece_max {
+    vf all, way[WAYS];
+} piece_max;
+
+RILL_INLINE void take(const row *r, scan *s, piece_max *p, size_t begin, size_t i, size_t n, const int way)
+{
+    const vf x = row_vector(r, begin + i, n);
+    v_store(s->x + i, x);
+    if (!r->legal) {
+        p->way[way] = v_max(x, p->way[way]);
+    } else {
+        p->all = v_max(x, p->all);
+        p->way[way] = v_max(v_blend(legal_lanes(r, begin + i), x, lowest()), p->way[way]);
+    }
+    if (!r->normalise) s->bad = vm_or(s->bad, v_not_less(x, v_set1(INFINITY)));
+}
+
+/* Read symbols [begin, begin + n), n <= PIECE, into s->x, the last vector filled up with -infinity. Returns the lane
+ * maxima of all of them. */
+static vf read_piece(const row *r, scan *s, size_t begin, size_t n)
+{
+    piece_max p = {lowest(), {lowest(), lowest(), lowest(), lowest()}};
+    size_t i = 0;
+    for (; i + WAYS * VL <= n; i += WAYS * VL)
+        for (int way = 0; way < WAYS; way++) take(r, s, &p, begin, i + (size_t)way * VL, VL, way);
+    for (int way = 0; way < WAYS; way++)
+        if (i + (size_t)way * VL < n) take(r, s, &p, begin, i + (size_t)way * VL, n - i - (size_t)way * VL, way);
+    for (int way = 0; way < WAYS; way++) s->group[way] = v_max(p.way[way], s->group[way]);
+    const vf top = v_max(v_max(p.way[0], p.way[1]), v_max(p.way[2], p.way[3]));
+    if (r->symbols > r->span) s->span_max[begin / r->span] = v_max(top, s->span_max[begin / r->span]);
+    return r->legal ? p.all : top;
+}
+
+/* ---- the normaliser -------------------------------------------------------------------------------------- */
+
+/* Add exp(x - max) of the n symbols in s->x. Lanes that saw only -infinity take -FLT_MAX for a maximum, so that no
+ * infinity is subtracted from itself; +infinity does exactly that, and the NaN is wanted. */
+static void sum_piece(scan *s, size_t n, vf piece_max)
+{
+    const vf max = v_max(piece_max, s->lane_max);
+    vf even = v_mul(s->lane_sum, v_exp(v_sub(s->lane_max, max))), odd = v_zero();
+    size_t i = 0;
+    for (; i + VL < n; i += 2 * VL) {
+        even = v_add(even, v_exp(v_sub(v_load(s->x + i), max)));
+        odd = v_add(odd, v_exp(v_sub(v_load(s->x + i + VL), max)));
+    }
+    if (i < n) even = v_add(even, v_exp(v_sub(v_load(s->x + i), max)));
+    s->lane_max = max;
+    s->lane_sum = v_add(even, odd);
+}
+
+static float log_norm(const scan *s)
+{
+    const float max = v_hmax(s->lane_max);
+    const float sum = v_sum(v_mul(s->lane_sum, v_exp(v_sub(s->lane_max, v_set1(max)))));
+    return sum == 0.0f ? -INFINITY : max + logf(sum);
+}
+
+/* Everything that one walk over the row gives. Returns log_norm, or 0 when it is not wanted (NaN for a bad row). */
+static float scan_row(const row *r, scan *s)
+{
+    s->lane_max = v_set1(-FLT_MAX);
+    s->lane_sum = v_zero();
+    s->bad = vm_bits(0);
+    for (int way = 0; way < WAYS; way++) s->group[way] = lowest();
+    if (r->symbols > r->span)
+        for (size_t i = 0; i * r->span < r->symbols; i++) s->span_max[i] = lowest();
+    for (size_t v = 0; v < r->symbols; v += PIECE) {
+        const size_t n = r->symbols - v < PIECE ? r->symbols - v : PIECE;
+        const vf max = read_piece(r, s, v, n);
+        if (r->normalise) sum_piece(s, n, max);
+    }
+    if (r->normalise) return log_norm(s);
+    return vm_to_bits(s->bad) ? NAN : 0.0f;
+}
+
+/* ---- the bound ------------------------------------------------------------------------------------------- */
+
+/* The b-th largest of count * VL values, as the largest one that at least b reach: every value counts those at or
+ * above it. */
+RILL_INLINE float reached_by(const vf *x, const int count, size_t b)
+{
+    float each[WAYS * VL];
+    vi reach[WAYS];
+    vf best = lowest();
+    for (int i = 0; i < count; i++) {
+        v_store(each + i * VL, x[i]);
+        reach[i] = vi_set1(0);
+    }
+    for (int j = 0; j < count * VL; j++) {
+        const vf y = v_set1(each[j]);
+        for (int i = 0; i < count; i++) reach[i] = vi_count(reach[i], v_ge(y, x[i]));
+    }
+    for (int i = 0; i < count; i++)
+        best = v_max(v_blend(vi_gt(reach[i], vi_set1((int32_t)b - 1)), x[i], lowest()), best);
+    return v_hmax(best);
+}
+
+/* A value that at least b legal symbols of the row reach, -infinity when none is known. Fewer, larger groups are
+ * cheaper and bound well as long as b is about half their number. */
+static float bound(const scan *s, size_t b)
+{
+    const vf two[2] = {v_max(s->group[0], s->group[2]), v_max(s->group[1], s->group[3])};
+    const vf one = v_max(two[0], two[1]);
+    if (b == 1) return v_hmax(one);
+    if (b <= VL / 2 + 2) return reached_by(&one, 1, b);
+    if (b <= VL + VL / 2) return reached_by(two, 2, b);
+    if (b <= BOUND_MOST) return reached_by(s->group, WAYS, b);
+    return -INFINITY;
+}
+
+/* ---- candidates ------------------------------------------------------------------------------------------ */
+
+/* Add the symbols of one vector whose logp reaches low. */
+RILL_INLINE void collect(const row *r, candidates *c, vf x, size_t v, float norm, vf low)
+{
+    const vf logp = v_sub(x, v_set1(norm));
+    vm m = v_ge(logp, low);
+    if (r->legal) m = vm_and(m, legal_lanes(r, v));
+    const unsigned bits = vm_to_bits(m);
+    v_store_packed(c->logp + c->count, bits, logp);
+    vi_store_packed(c->id + c->count, bits, vi_add(vi_set1((int32_t)v), vi_lanes()));
+    c->count += (size_t)__builtin_popcount(bits);
+}
+
+/* All candidates of a row of one piece, whose x is still in the buffer: there is always room. */
+static void collect_short(const row *r, const scan *s, candidates *c, float norm, vf low)
+{
+    for (size_t v = 0; v < r->symbols; v += VL) collect(r, c, v_load(s->x + v), v, norm, low);
+}
+
+/* All candidates of a row of several pieces, hence spans, from the spans that have one. False when there are more
+ * than fit. */
+static int collect_long(const row *r, const scan *s, candidates *c, float norm, vf low)
+{
+    for (size_t at = 0; at < r->symbols; at += r->span) {
+        if (!vm_to_bits(v_ge(v_sub(s->span_max[at / r->span], v_set1(norm)), low))) continue;
+        const size_t end = r->symbols - at < r->span ? r->symbols : at + r->span;
+        for (size_t v = at; v < end; v += VL) {
+            if (c->count > PIECE) return 0;
+            collect(r, c, row_vector(r, v, end - v), v, norm, low);
+        }
+    }
+    return c->count <= PIECE;
+}
+
+/* ---- ranking --------------------------------------------------------------------------------------------- */
+
+/* rank[i] = how many candidates go before candidate i: better ones, and equal ones with a smaller number (that is, a
+ * smaller id). c->logp is readable up to a whole vector. Apart, so that the compiler keeps the ranks in memory. */
+static __attribute__((noinline)) void rank_candidates(const candidates *c, int32_t *rank)
+{
+    const int32_t n = (int32_t)c->count;
+    for (int32_t i = 0; i < n; i += VL) {
+        const vf mine = v_load(c->logp + i);
+        const int32_t end = n < i + VL ? n : i + VL;
+        vi before = vi_set1(0);
+        int32_t j = 0;
+        for (; j < i; j++) before = vi_count(before, v_ge(v_set1(c->logp[j]), mine));
+        for (; j < end; j++) {
+            const vf other = v_set1(c->logp[j]);
+            const vm behind = vi_gt(vi_lanes(), vi_set1(j - i));
+            before = vi_count(before, vm_or(v_gt(other, mine), vm_and(v_ge(other, mine), behind)));
+        }
+        for (; j < n; j++) before = vi_count(before, v_gt(v_set1(c->logp[j]), mine));
+        vi_store(rank + i, before);
+    }
+}
+
+/* The best of the candidates to the output; logp may be NULL. Returns how many. */
+static size_t put_ranked(candidates *c, size_t best, int32_t *ids, float *logp)
+{
+    int32_t rank[RANK_MOST + VL], id[RANK_MOST + VL];
+    float score[RANK_MOST + VL];
+    const size_t count = c->count < best ? c->count : best;
+    v_store(c->logp + c->count, lowest());
+    rank_candidates(c, rank);
+    for (size_t i = 0; i < c->count; i++) {
+        id[rank[i]] = c->id[i];
+        score[rank[i]] = c->logp[i];
+    }
+    for (size_t i = 0; i < count; i++) ids[i] = id[i];
+    for (size_t i = 0; logp && i < count; i++) logp[i] = score[i];
+    return count;
+}
+
+/* ---- a row ----------------------------------------------------------------------------------------------- */
+
+/* Ids alone, inserted one by one: the score of a kept id is recomputed from the row, since there is nowhere to
+ * keep it. */
+static size_t insert_id(const row *r, int32_t *ids, size_t count, size_t best, float norm, int32_t id, float score)
+{
+    size_t at = count;
+    for (; at > 0; at--) {
+        const size_t v = (size_t)ids[at - 1];
+        float x = r->logits[v];
+        if (r->bias) x += r->bias[v];
+        if (r->add) x += r->add[v];
+        if (!(x - norm < score)) break;
+    }
+    if (at == best) return count;
+    const size_t after = count < best ? count + 1 : count;
+    for (size_t i = after - 1; i > at; i--) ids[i] = ids[i - 1];
+    ids[at] = id;
+    return after;
+}
+
+/* Any B, any number of ties: vectors are skipped as a whole while they hold nothing better than the last one kept. */
+static size_t put_inserted(const row *r, size_t best, float norm, vf low, int32_t *ids, float *logp)
+{
+    size_t count = 0;
+    candidates c;
+    for (size_t v = 0; v < r->symbols; v += VL) {
+        c.count = 0;
+        collect(r, &c, row_vector(r, v, r->symbols - v), v, norm, low);
+        for (size_t i = 0; i < c.count; i++)
+            count = logp ? rill_best_insert(ids, logp, count, best, c.id[i], c.logp[i])
+                         : insert_id(r, ids, count, best, norm, c.id[i], c.logp[i]);
+        if (logp && count == best) low = v_max(v_set1(logp[count - 1]), low);
+    }
+    return count;
+}
+
+static size_t put_best(const row *r, const scan *s, size_t best, float norm, int32_t *ids, float *logp)
+{
+    if (!(norm > -INFINITY)) return 0; /* NaN, or nothing to return */
+    candidates c;
+    c.count = 0;
+    const vf low = v_max(v_set1(bound(s, best) - norm), v_set1(-FLT_MAX));
+    if (best > BOUND_MOST && r->symbols > RANK_MOST) return put_inserted(r, best, norm, low, ids, logp);
+    if (r->symbols <= PIECE)
+        collect_short(r, s, &c, norm, low);
+    else if (!collect_long(r, s, &c, norm, low))
+        c.count = RANK_MOST + 1;
+    if (c.count > RANK_MOST && best > 1) return put_inserted(r, best, norm, low, ids, logp);
+    if (best > 1) return put_ranked(&c, best, ids, logp);
+    if (c.count == 0) return 0;
+    ids[0] = c.id[0]; /* all candidates are equal to the maximum, the first has the smallest id */
+    if (logp) logp[0] = c.logp[0];
+    return 1;
+}
+
+static void rows(const void *arg, size_t begin, size_t end)
+{
+    const rill_best *b = arg;
+    const size_t pieces = (b->symbols + PIECE - 1) / PIECE;
+    row r = {.bias = b->bias, .symbols = b->symbols, .normalise = b->logp || b->log_norm};
+    scan s;
+    r.span = (pieces + SPANS - 1) / SPANS * PIECE;
+    for (size_t i = begin; i < end; i++) {
+        const int plain = !b->add || rill_row_absent(b->add_index, i);
+        const int free = !b->legal || rill_row_absent(b->legal_index, i);
+        r.logits = b->logits + i * b->ld_logits;
+        r.add = plain ? NULL : b->add + rill_row(b->add_index, i) * b->ld_add;
+        r.legal = free ? NULL : b->legal + rill_row(b->legal_index, i) * b->ld_legal;
+        const float norm = scan_row(&r, &s);
+        float *logp = b->logp ? b->logp + i * b->ld_out : NULL;
+        b->counts[i] = (int32_t)put_best(&r, &s, b->best, norm, b->ids + i * b->ld_out, logp);
+        if (b->log_norm) b->log_norm[i] = norm;
+    }
+}
+
+void RILL_FN(rill_best_f32)(const rill_best *b, rill_pool *pool)
+{
+    if (b->rows == 0) return;
+    assert(b->logits && b->ids && b->counts && b->symbols >= 1 && b->best >= 1 && b->ld_out >= b->best);
+    assert(b->symbols < INT32_MAX);
+    rill_span_run(pool, rows, b, b->rows, 100.0 + (double)b->symbols * 8.0 / VL);
+}

@@ -1,0 +1,50 @@
+/* lstm.c (x86): gates to new c and h, a vector of hidden units at a time.
+ *
+ * Invariant: a unit's result is a function of its four gates and its previous c, whichever lane it falls in; a
+ * missing previous state is an exact zero product, as in the reference. */
+#include <assert.h>
+
+#include "x86.h"
+
+typedef struct cell_row {
+    const float *gate, *before; /* before NULL: the previous c is zero */
+    float *c, *h;
+    size_t width;
+} cell_row;
+
+RILL_INLINE void cell(const cell_row *p, size_t j, size_t n)
+{
+    const vf in = v_sigmoid(v_load_n(p->gate + j, n));
+    const vf forget = v_sigmoid(v_load_n(p->gate + p->width + j, n));
+    const vf fresh = v_tanh(v_load_n(p->gate + 2 * p->width + j, n));
+    const vf out = v_sigmoid(v_load_n(p->gate + 3 * p->width + j, n));
+    const vf keep = p->before ? v_mul(forget, v_load_n(p->before + j, n)) : v_zero();
+    const vf c = v_fma(in, fresh, keep);
+    v_store_n(p->c + j, n, c);
+    v_store_n(p->h + j, n, v_mul(out, v_tanh(c)));
+}
+
+static void rows(const void *arg, size_t begin, size_t end)
+{
+    const rill_lstm *l = arg;
+    for (size_t r = begin; r < end; r++) {
+        const int fresh = !l->c_prev || rill_row_absent(l->prev_index, r);
+        const cell_row p = {
+            .gate = l->gates + r * l->ld_gates,
+            .before = fresh ? NULL : l->c_prev + rill_row(l->prev_index, r) * l->ld_c_prev,
+            .c = l->c + rill_row(l->out_index, r) * l->ld_c,
+            .h = l->h + rill_row(l->out_index, r) * l->ld_h,
+            .width = l->hidden,
+        };
+        size_t j = 0;
+        for (; j + VL <= p.width; j += VL) cell(&p, j, VL);
+        if (j < p.width) cell(&p, j, p.width - j);
+    }
+}
+
+void RILL_FN(rill_lstm_f32)(const rill_lstm *l, rill_pool *pool)
+{
+    if (l->rows == 0) return;
+    assert(l->gates && l->c && l->h && l->hidden >= 1);
+    rill_span_run(pool, rows, l, l->rows, (double)l->hidden * 32.0 / VL);
+}

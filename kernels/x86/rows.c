@@ -1,0 +1,88 @@
+/* rows.c (x86): operations that treat rows as wholes (gather, embedding, layer norm) and elementwise functions.
+ *
+ * Copying is left to memcpy through the reference's gather. Sums over a row run in VL partial sums and one tree:
+ * a function of the width alone. */
+#include <assert.h>
+
+#include "x86.h"
+
+/* ---- embedding ------------------------------------------------------------------------------------------- */
+
+static void embed_rows(const void *arg, size_t begin, size_t end)
+{
+    const rill_embed *e = arg;
+    const vf scale = v_set1(e->scale);
+    const size_t width = e->width;
+    for (size_t r = begin; r < end; r++) {
+        const float *from = e->id[r] < 0 ? NULL : e->table + (size_t)e->id[r] * e->ld_table;
+        const int placed = e->position && !rill_row_absent(e->pos, r);
+        const float *place = placed ? e->position + rill_row(e->pos, r) * e->ld_position : NULL;
+        for (size_t j = 0; j < width; j += VL) {
+            vf x = from ? v_mul(scale, v_load_n(from + j, width - j)) : v_zero();
+            if (place) x = v_add(x, v_load_n(place + j, width - j));
+            v_store_n(e->out + r * e->ld_out + j, width - j, x);
+        }
+    }
+}
+
+void RILL_FN(rill_embed_f32)(const rill_embed *e, rill_pool *pool)
+{
+    if (e->rows == 0) return;
+    assert(e->table && e->id && e->out && e->width >= 1);
+    rill_span_run(pool, embed_rows, e, e->rows, (double)e->width * 0.1);
+}
+
+/* ---- layer norm ------------------------------------------------------------------------------------------ */
+
+static void norm_row(const rill_layer_norm *n, size_t r)
+{
+    const float *x = n->x + r * n->ld_x, *more = n->residual ? n->residual + r * n->ld_residual : NULL;
+    float *y = n->y + r * n->ld_y;
+    const size_t width = n->width;
+    vf sum = v_zero(), square = v_zero();
+    for (size_t j = 0; j < width; j += VL) {
+        vf z = v_load_n(x + j, width - j);
+        if (more) z = v_add(z, v_load_n(more + j, width - j));
+        v_store_n(y + j, width - j, z);
+        sum = v_add(sum, z);
+    }
+    const vf mean = v_set1(v_sum(sum) / (float)width);
+    for (size_t j = 0; j < width; j += VL) {
+        const vm m = vm_first(width - j);
+        const vf d = v_blend(m, v_sub(v_load_n(y + j, width - j), mean), v_zero());
+        square = v_fma(d, d, square);
+    }
+    const vf scale = v_set1(1.0f / sqrtf(v_sum(square) / (float)width + n->eps));
+    for (size_t j = 0; j < width; j += VL) {
+        vf z = v_mul(v_sub(v_load_n(y + j, width - j), mean), scale);
+        if (n->gain) z = v_mul(z, v_load_n(n->gain + j, width - j));
+        if (n->bias) z = v_add(z, v_load_n(n->bias + j, width - j));
+        v_store_n(y + j, width - j, z);
+    }
+}
+
+static void norm_rows(const void *arg, size_t begin, size_t end)
+{
+    for (size_t r = begin; r < end; r++) norm_row(arg, r);
+}
+
+void RILL_FN(rill_layer_norm_f32)(const rill_layer_norm *n, rill_pool *pool)
+{
+    if (n->rows == 0) return;
+    assert(n->x && n->y && n->width >= 1);
+    rill_span_run(pool, norm_rows, n, n->rows, (double)n->width * 4.0 / VL);
+}
+
+/* ---- elementwise ----------------------------------------------------------------------------------------- */
+
+#define ELEMENTWISE(op)                                               \
+    void RILL_FN(rill_##op##_f32)(size_t n, const float *x, float *y) \
+    {                                                                 \
+        for (size_t i = 0; i < n; i += VL) {                          \
+            v_store_n(y + i, n - i, v_##op(v_load_n(x + i, n - i)));  \
+        }                                                             \
+    }
+
+ELEMENTWISE(tanh)
+ELEMENTWISE(sigmoid)
+ELEMENTWISE(exp)

@@ -1,0 +1,22 @@
+/* table.c (x86): what this instruction set overrides. Gathering is memcpy in every table. */
+#include "x86.h"
+
+void RILL_FN(rill_kernels_init)(rill_kernels *k)
+{
+#if VL == 16
+    k->isa |= RILL_ISA_AVX512;
+    k->name = "avx512";
+#else
+    k->isa |= RILL_ISA_AVX2;
+    k->name = "avx2";
+#endif
+    k->gemm = RILL_FN(rill_gemm_f32);
+    k->lstm = RILL_FN(rill_lstm_f32);
+    k->attention = RILL_FN(rill_attention_f32);
+    k->best = RILL_FN(rill_best_f32);
+    k->embed = RILL_FN(rill_embed_f32);
+    k->layer_norm = RILL_FN(rill_layer_norm_f32);
+    k->tanh = RILL_FN(rill_tanh_f32);
+    k->sigmoid = RILL_FN(rill_sigmoid_f32);
+    k->exp = RILL_FN(rill_exp_f32);
+}

@@ -1,0 +1,145 @@
+/* vec.h: the words that the x86 kernels are written in, and the functions built from them.
+ *
+ * Each file of x86/ is compiled once per instruction set; the set's header spells these words in its intrinsics:
+ *   VL lanes of a vector, VREGS vector registers, RILL_FN(op) the name of op for this set
+ *   vf VL floats   vi VL int32   vm a lane predicate
+ *   v_load_part / v_store_part   only the lanes of the predicate are read (others zero) or written
+ *   vm_first(n)                  the first n lanes, all when n >= VL
+ *   v_max(a, b), v_min(a, b)     b when either is NaN: so v_max(limit, x) keeps a NaN x
+ *   v_fma(a, b, c) a*b + c       v_fnma(a, b, c) c - a*b
+ *   v_not_less(a, b)             a >= b, or either NaN
+ *   v_scale2(x, n)               x * 2^n    v_minus_abs(x) -|x|
+ *   v_store_packed(p, bits, x)   the lanes of bits, moved together, at p; VL floats at p are overwritten
+ *
+ * Invariant: no result depends on the lane. Tails are done with predicates by the same instructions as whole vectors,
+ * never by a scalar loop. Sums over lanes use one fixed tree (v_sum), so they are functions of the row alone.
+ *
+ * Sources: exp by reduction to |r| <= ln2/2 and a degree 6 polynomial 1 + r + r^2 q(r), q fitted by a Remez exchange
+ * weighted so that both exp and expm1 are good; tanh = expm1(2x) / (expm1(2x) + 2). Measured bounds:
+ * docs/kernels.md. */
+#ifndef RILL_KERNELS_VEC_H
+#define RILL_KERNELS_VEC_H
+
+#include <math.h>
+
+#if defined(RILL_VEC_AVX512)
+#include "vec_avx512.h"
+#else
+#include "vec_avx2.h"
+#endif
+
+#define RILL_INLINE static inline __attribute__((always_inline))
+
+RILL_INLINE float v4_sum(__m128 x)
+{
+    x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)));
+}
+
+RILL_INLINE float v4_max(__m128 x)
+{
+    x = _mm_max_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x)));
+}
+
+#if VL == 16
+RILL_INLINE __m128 v_fold_sum(vf x)
+{
+    const __m256 y = _mm256_add_ps(v_lower_half(x), v_upper_half(x));
+    return _mm_add_ps(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1));
+}
+RILL_INLINE __m128 v_fold_max(vf x)
+{
+    const __m256 y = _mm256_max_ps(v_lower_half(x), v_upper_half(x));
+    return _mm_max_ps(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1));
+}
+#else
+RILL_INLINE __m128 v_fold_sum(vf x)
+{
+    return _mm_add_ps(v_lower_half(x), v_upper_half(x));
+}
+RILL_INLINE __m128 v_fold_max(vf x)
+{
+    return _mm_max_ps(v_lower_half(x), v_upper_half(x));
+}
+#endif
+
+/* Sum and maximum over the lanes. v_hmax is for vectors without NaN. */
+RILL_INLINE float v_sum(vf x)
+{
+    return v4_sum(v_fold_sum(x));
+}
+RILL_INLINE float v_hmax(vf x)
+{
+    return v4_max(v_fold_max(x));
+}
+
+/* Four such sums at once, each with v_sum's own tree except that the last two additions are shared: (0+2)+(1+3). */
+RILL_INLINE __m128 v_sum4(vf a, vf b, vf c, vf d)
+{
+    __m128 w = v_fold_sum(a), x = v_fold_sum(b), y = v_fold_sum(c), z = v_fold_sum(d);
+    _MM_TRANSPOSE4_PS(w, x, y, z);
+    return _mm_add_ps(_mm_add_ps(w, y), _mm_add_ps(x, z));
+}
+
+/* The first n lanes at p, or all when n >= VL: where n is a constant the test is gone, elsewhere it is predicted. A
+ * predicated store of a whole vector would be several times slower than a plain one on some processors. */
+RILL_INLINE vf v_load_n(const float *p, size_t n)
+{
+    return n >= VL ? v_load(p) : v_load_part(vm_first(n), p);
+}
+RILL_INLINE void v_store_n(float *p, size_t n, vf x)
+{
+    if (n >= VL)
+        v_store(p, x);
+    else
+        v_store_part(p, vm_first(n), x);
+}
+
+/* ---- exp, tanh, sigmoid ---------------------------------------------------------------------------------- */
+
+/* x = n ln2 + r: gives n, sets *r. ln2 in two parts keeps r exact to the last bit for |n| <= 150. */
+RILL_INLINE vf v_reduce_ln2(vf x, vf *r)
+{
+    const vf n = v_round(v_mul(x, v_set1(1.44269504f)));
+    *r = v_fnma(n, v_set1(-1.90465432e-9f), v_fnma(n, v_set1(0.693147182f), x));
+    return n;
+}
+
+/* e^r - 1 for |r| <= ln2/2 */
+RILL_INLINE vf v_expm1_core(vf r)
+{
+    vf q = v_set1(0.00139464508f);
+    q = v_fma(q, r, v_set1(0.00836658385f));
+    q = v_fma(q, r, v_set1(0.0416662805f));
+    q = v_fma(q, r, v_set1(0.166665435f));
+    q = v_fma(q, r, v_set1(0.5f));
+    return v_fma(v_mul(r, r), q, r);
+}
+
+/* e^x: beyond the clamps the result is 0 or infinity anyway. NaN stays NaN. */
+RILL_INLINE vf v_exp(vf x)
+{
+    vf r;
+    x = v_max(v_set1(-105.0f), v_min(v_set1(89.0f), x));
+    const vf n = v_reduce_ln2(x, &r);
+    return v_scale2(v_add(v_set1(1.0f), v_expm1_core(r)), n);
+}
+
+/* 1 / (1 + e^-x), from e^-|x| so that both tails keep their relative accuracy. */
+RILL_INLINE vf v_sigmoid(vf x)
+{
+    const vf e = v_exp(v_minus_abs(x)), one = v_set1(1.0f);
+    return v_div(v_blend(v_gt(v_zero(), x), e, one), v_add(one, e));
+}
+
+RILL_INLINE vf v_tanh(vf x)
+{
+    vf r;
+    const vf y = v_max(v_set1(-20.0f), v_min(v_set1(20.0f), v_add(x, x)));
+    const vf n = v_reduce_ln2(y, &r), s = v_pow2(n);
+    const vf t = v_fma(v_expm1_core(r), s, v_sub(s, v_set1(1.0f)));
+    return v_div(t, v_add(t, v_set1(2.0f)));
+}
+
+#endif

@@ -1,0 +1,190 @@
+/* vec_avx2.h: the vector vocabulary of x86/, spelled in AVX2 and FMA. See vec.h for what each word means;
+ * vec_avx512.h spells the same words. */
+#ifndef RILL_KERNELS_VEC_AVX2_H
+#define RILL_KERNELS_VEC_AVX2_H
+
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define VL 8
+#define VREGS 16
+#define RILL_FN(op) op##_avx2
+
+typedef __m256 vf;
+typedef __m256i vi;
+typedef __m256 vm; /* all bits of a lane */
+
+static inline vf v_zero(void)
+{
+    return _mm256_setzero_ps();
+}
+static inline vf v_set1(float x)
+{
+    return _mm256_set1_ps(x);
+}
+static inline vf v_load(const float *p)
+{
+    return _mm256_loadu_ps(p);
+}
+static inline void v_store(float *p, vf x)
+{
+    _mm256_storeu_ps(p, x);
+}
+
+static inline vi vi_set1(int32_t x)
+{
+    return _mm256_set1_epi32(x);
+}
+static inline vi vi_lanes(void)
+{
+    return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+}
+static inline vi vi_add(vi a, vi b)
+{
+    return _mm256_add_epi32(a, b);
+}
+static inline vm vi_gt(vi a, vi b)
+{
+    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(a, b));
+}
+static inline void vi_store(int32_t *p, vi x)
+{
+    _mm256_storeu_si256((__m256i *)p, x);
+}
+static inline vi vi_count(vi n, vm m)
+{
+    return _mm256_sub_epi32(n, _mm256_castps_si256(m));
+}
+
+static inline vm vm_first(size_t n)
+{
+    return vi_gt(vi_set1(n > VL ? VL : (int32_t)n), vi_lanes());
+}
+static inline vm vm_bits(unsigned bits)
+{
+    const vi each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_and_si256(vi_set1((int32_t)bits), each), each));
+}
+static inline unsigned vm_to_bits(vm m)
+{
+    return (unsigned)_mm256_movemask_ps(m);
+}
+static inline vf v_load_part(vm m, const float *p)
+{
+    return _mm256_maskload_ps(p, _mm256_castps_si256(m));
+}
+static inline void v_store_part(float *p, vm m, vf x)
+{
+    _mm256_maskstore_ps(p, _mm256_castps_si256(m), x);
+}
+
+static inline vf v_add(vf a, vf b)
+{
+    return _mm256_add_ps(a, b);
+}
+static inline vf v_sub(vf a, vf b)
+{
+    return _mm256_sub_ps(a, b);
+}
+static inline vf v_mul(vf a, vf b)
+{
+    return _mm256_mul_ps(a, b);
+}
+static inline vf v_div(vf a, vf b)
+{
+    return _mm256_div_ps(a, b);
+}
+static inline vf v_fma(vf a, vf b, vf c)
+{
+    return _mm256_fmadd_ps(a, b, c);
+}
+static inline vf v_fnma(vf a, vf b, vf c)
+{
+    return _mm256_fnmadd_ps(a, b, c);
+}
+static inline vf v_max(vf a, vf b)
+{
+    return _mm256_max_ps(a, b);
+}
+static inline vf v_min(vf a, vf b)
+{
+    return _mm256_min_ps(a, b);
+}
+static inline vf v_round(vf x)
+{
+    return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+static inline vf v_minus_abs(vf x)
+{
+    return _mm256_or_ps(x, _mm256_set1_ps(-0.0f));
+}
+
+static inline vm v_gt(vf a, vf b)
+{
+    return _mm256_cmp_ps(a, b, _CMP_GT_OQ);
+}
+static inline vm v_ge(vf a, vf b)
+{
+    return _mm256_cmp_ps(a, b, _CMP_GE_OQ);
+}
+static inline vm v_not_less(vf a, vf b)
+{
+    return _mm256_cmp_ps(a, b, _CMP_NLT_UQ);
+}
+static inline vm vm_and(vm a, vm b)
+{
+    return _mm256_and_ps(a, b);
+}
+static inline vm vm_or(vm a, vm b)
+{
+    return _mm256_or_ps(a, b);
+}
+static inline vf v_blend(vm m, vf yes, vf no)
+{
+    return _mm256_blendv_ps(no, yes, m);
+}
+
+/* 2^n for integral |n| <= 126: the exponent field is built by hand. */
+static inline vf v_pow2(vf n)
+{
+    const vi e = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(e, 23));
+}
+/* x * 2^n, n integral in [-152, 128]: in two halves, since 2^n alone may not be a float. */
+static inline vf v_scale2(vf x, vf n)
+{
+    const vi whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
+    const vi rest = _mm256_sub_epi32(whole, half), bias = _mm256_set1_epi32(127);
+    const vf a = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23));
+    const vf b = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(rest, bias), 23));
+    return _mm256_mul_ps(_mm256_mul_ps(x, a), b);
+}
+
+/* The positions of the ones of an 8-bit mask, lowest first, one per lane: bytes 0..7 of which BMI2 keeps the marked
+ * ones. (Processors with AVX2 have BMI2; on Zen 1 and 2 it is slow but right.) */
+static inline vi compress_order(unsigned bits)
+{
+    const uint64_t spread = _pdep_u64(bits, 0x0101010101010101u) * 0xffu;
+    const uint64_t order = _pext_u64(0x0706050403020100u, spread);
+    return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)order));
+}
+static inline void v_store_packed(float *p, unsigned bits, vf x)
+{
+    _mm256_storeu_ps(p, _mm256_permutevar8x32_ps(x, compress_order(bits)));
+}
+static inline void vi_store_packed(int32_t *p, unsigned bits, vi x)
+{
+    _mm256_storeu_si256((__m256i *)p, _mm256_permutevar8x32_epi32(x, compress_order(bits)));
+}
+
+static inline __m128 v_upper_half(vf x)
+{
+    return _mm256_extractf128_ps(x, 1);
+}
+static inline __m128 v_lower_half(vf x)
+{
+    return _mm256_castps256_ps128(x);
+}
+
+#endif

@@ -1,0 +1,177 @@
+/* vec_avx512.h: the vector vocabulary of x86/, spelled in AVX-512 (F, BW, DQ, VL). See vec.h for what each word
+ * means; vec_avx2.h spells the same words. */
+#ifndef RILL_KERNELS_VEC_AVX512_H
+#define RILL_KERNELS_VEC_AVX512_H
+
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define VL 16
+#define VREGS 32
+#define RILL_FN(op) op##_avx512
+
+typedef __m512 vf;
+typedef __m512i vi;
+typedef __mmask16 vm;
+
+static inline vf v_zero(void)
+{
+    return _mm512_setzero_ps();
+}
+static inline vf v_set1(float x)
+{
+    return _mm512_set1_ps(x);
+}
+static inline vf v_load(const float *p)
+{
+    return _mm512_loadu_ps(p);
+}
+static inline void v_store(float *p, vf x)
+{
+    _mm512_storeu_ps(p, x);
+}
+
+static inline vm vm_first(size_t n)
+{
+    return (vm)(n >= VL ? 0xffffu : (1u << n) - 1u);
+}
+static inline vm vm_bits(unsigned bits)
+{
+    return (vm)bits;
+}
+static inline unsigned vm_to_bits(vm m)
+{
+    return m;
+}
+static inline vf v_load_part(vm m, const float *p)
+{
+    return _mm512_maskz_loadu_ps(m, p);
+}
+static inline void v_store_part(float *p, vm m, vf x)
+{
+    _mm512_mask_storeu_ps(p, m, x);
+}
+
+static inline vf v_add(vf a, vf b)
+{
+    return _mm512_add_ps(a, b);
+}
+static inline vf v_sub(vf a, vf b)
+{
+    return _mm512_sub_ps(a, b);
+}
+static inline vf v_mul(vf a, vf b)
+{
+    return _mm512_mul_ps(a, b);
+}
+static inline vf v_div(vf a, vf b)
+{
+    return _mm512_div_ps(a, b);
+}
+static inline vf v_fma(vf a, vf b, vf c)
+{
+    return _mm512_fmadd_ps(a, b, c);
+}
+static inline vf v_fnma(vf a, vf b, vf c)
+{
+    return _mm512_fnmadd_ps(a, b, c);
+}
+static inline vf v_max(vf a, vf b)
+{
+    return _mm512_max_ps(a, b);
+}
+static inline vf v_min(vf a, vf b)
+{
+    return _mm512_min_ps(a, b);
+}
+static inline vf v_round(vf x)
+{
+    return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+static inline vf v_minus_abs(vf x)
+{
+    return _mm512_or_ps(x, _mm512_set1_ps(-0.0f));
+}
+
+static inline vm v_gt(vf a, vf b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
+}
+static inline vm v_ge(vf a, vf b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ);
+}
+static inline vm v_not_less(vf a, vf b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ);
+}
+static inline vm vm_and(vm a, vm b)
+{
+    return (vm)(a & b);
+}
+static inline vm vm_or(vm a, vm b)
+{
+    return (vm)(a | b);
+}
+static inline vf v_blend(vm m, vf yes, vf no)
+{
+    return _mm512_mask_blend_ps(m, no, yes);
+}
+
+/* x * 2^n, n integral; full range, denormals rounded once. */
+static inline vf v_scale2(vf x, vf n)
+{
+    return _mm512_scalef_ps(x, n);
+}
+/* 2^n for integral |n| <= 126 */
+static inline vf v_pow2(vf n)
+{
+    return _mm512_scalef_ps(_mm512_set1_ps(1.0f), n);
+}
+
+static inline __m256 v_upper_half(vf x)
+{
+    return _mm512_extractf32x8_ps(x, 1);
+}
+static inline __m256 v_lower_half(vf x)
+{
+    return _mm512_castps512_ps256(x);
+}
+
+static inline vi vi_set1(int32_t x)
+{
+    return _mm512_set1_epi32(x);
+}
+static inline vi vi_lanes(void)
+{
+    return _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+static inline vi vi_add(vi a, vi b)
+{
+    return _mm512_add_epi32(a, b);
+}
+static inline vm vi_gt(vi a, vi b)
+{
+    return _mm512_cmpgt_epi32_mask(a, b);
+}
+static inline void vi_store(int32_t *p, vi x)
+{
+    _mm512_storeu_si512(p, x);
+}
+static inline vi vi_count(vi n, vm m)
+{
+    return _mm512_mask_add_epi32(n, m, n, _mm512_set1_epi32(1));
+}
+
+/* Compressed in a register, then stored whole: the compressing store is microcode on some processors. */
+static inline void v_store_packed(float *p, unsigned bits, vf x)
+{
+    _mm512_storeu_ps(p, _mm512_maskz_compress_ps((vm)bits, x));
+}
+static inline void vi_store_packed(int32_t *p, unsigned bits, vi x)
+{
+    _mm512_storeu_si512(p, _mm512_maskz_compress_epi32((vm)bits, x));
+}
+
+#endif

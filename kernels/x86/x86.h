@@ -1,0 +1,18 @@
+/* x86.h: the x86 operations of the set being compiled, one file each. */
+#ifndef RILL_KERNELS_X86_H
+#define RILL_KERNELS_X86_H
+
+#include "../internal.h"
+#include "vec.h"
+
+void RILL_FN(rill_gemm_f32)(const rill_gemm *g, rill_pool *pool);
+void RILL_FN(rill_lstm_f32)(const rill_lstm *l, rill_pool *pool);
+void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool);
+void RILL_FN(rill_best_f32)(const rill_best *b, rill_pool *pool);
+void RILL_FN(rill_embed_f32)(const rill_embed *e, rill_pool *pool);
+void RILL_FN(rill_layer_norm_f32)(const rill_layer_norm *n, rill_pool *pool);
+void RILL_FN(rill_tanh_f32)(size_t n, const float *x, float *y);
+void RILL_FN(rill_sigmoid_f32)(size_t n, const float *x, float *y);
+void RILL_FN(rill_exp_f32)(size_t n, const float *x, float *y);
+
+#endif
