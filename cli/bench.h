@@ -1,0 +1,49 @@
+/* The bench as its two files share it: bench.c runs methods, bench_report.c prints what came out. */
+#ifndef CLI_BENCH_H
+#define CLI_BENCH_H
+
+#include <stdint.h>
+
+#include "cli.h"
+#include "lines.h"
+#include "metric.h"
+#include "search.h"
+#include "session.h"
+
+enum { BENCH_METHODS_MAX = 16, BENCH_REPEAT_MAX = 1000, BENCH_LABEL_MAX = 128 };
+
+typedef struct bench_method {
+    char label[BENCH_LABEL_MAX];  /* as the user wrote it: "fixed:finish=top" */
+    cli_layer own;                /* the method and its own values */
+    cli_plan plan;
+    cli_counts counts;            /* of the first run, which is not timed */
+    uint64_t *hash;               /* [inputs] of all outputs with their scores */
+    double seconds[BENCH_REPEAT_MAX];
+    int runs;
+    rill_stats stats;             /* of the last run; counters are the same in all */
+    int like;                     /* index of the first method with equal search settings; its own if it is that */
+    int64_t difference;           /* first input with other outputs than that method's, -1 = none */
+} bench_method;
+
+typedef struct bench {
+    cli_session session;
+    cli_layer given;              /* options of the search: defaults for every method */
+    const char *input_path, *references_path, *tsv_path, *json_path;
+    const char *methods_text;
+    int repeat, quiet;
+    cli_lines inputs, references;
+    cli_metric metric;
+    int judged;                   /* there are references */
+    bench_method *method;         /* [n] */
+    int n;
+} bench;
+
+/* Median, and half the distance of the extremes as a share of it. `seconds` is sorted. */
+void bench_summarise(double *seconds, int n, double *median, double *spread);
+
+/* Print the table on stdout. */
+int bench_print(const bench *b);
+/* Write --json. */
+int bench_write_json(const bench *b);
+
+#endif

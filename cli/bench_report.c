@@ -1,0 +1,135 @@
+/* The bench's table, with the columns of the sources' tables, and the same as JSON. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "output.h"
+#include "report.h"
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void bench_summarise(double *seconds, int n, double *median, double *spread)
+{
+    qsort(seconds, (size_t)n, sizeof *seconds, by_size);
+    *median = n % 2 ? seconds[n / 2] : (seconds[n / 2 - 1] + seconds[n / 2]) / 2;
+    *spread = *median > 0 ? (seconds[n - 1] - seconds[0]) / 2 / *median : 0;
+}
+
+/* Timesteps as a multiple of the fewest that the least-advanced schedule, and any schedule, can need under the budget; 0
+ * without one. */
+static void bounds(const bench_method *m, double *least_advanced, double *any)
+{
+    const rill_stats *t = &m->stats;
+    *least_advanced = *any = 0;
+    if (m->plan.resolved.budget <= 0 || t->timesteps == 0) return;
+    double fewest = ceil((double)t->expansions / m->plan.resolved.budget);
+    if (fewest < (double)t->longest_item_timesteps) fewest = (double)t->longest_item_timesteps;
+    if (t->depth_bound > 0) *least_advanced = (double)t->timesteps / (double)t->depth_bound;
+    if (fewest > 0) *any = (double)t->timesteps / fewest;
+}
+
+static void put_ratio(double ratio)
+{
+    if (ratio > 0) printf(" %6.2f", ratio);
+    else printf(" %6s", "-");
+}
+
+static void put_percent(int known, int64_t part, int64_t whole)
+{
+    if (known) printf(" %6.2f", cli_percent(part, whole));
+    else printf(" %6s", "-");
+}
+
+static void put_likeness(const bench *b, const bench_method *m)
+{
+    if (&b->method[m->like] == m) printf("\n");
+    else if (m->difference < 0) printf("  identical to %s\n", b->method[m->like].label);
+    else printf("  DIFFERS from %s at input %" PRId64 "\n", b->method[m->like].label, m->difference + 1);
+}
+
+static void print_row(const bench *b, bench_method *m, int width)
+{
+    double median, spread, least_advanced, any;
+    bench_summarise(m->seconds, m->runs, &median, &spread);
+    bounds(m, &least_advanced, &any);
+    printf("%-*s", width, m->label);
+    put_percent(b->judged, m->counts.exact, m->counts.inputs);
+    put_percent(b->judged, m->counts.oracle, m->counts.inputs);
+    printf(" %9.4f %4.0f%% %9" PRId64 " %10" PRId64 " %8.1f %6.1f%% %9.1f", median, 100 * spread, m->stats.timesteps,
+           m->stats.expansions, cli_per_timestep(&m->stats), 100 * cli_engine_share(&m->stats),
+           median > 0 ? (double)b->inputs.n / median : 0);
+    put_ratio(least_advanced);
+    put_ratio(any);
+    put_likeness(b, m);
+}
+
+int bench_print(const bench *b)
+{
+    int width = 6;
+    for (int i = 0; i < b->n; i++)
+        if ((int)strlen(b->method[i].label) > width) width = (int)strlen(b->method[i].label);
+    printf("%" PRId64 " inputs, %d timed run%s of each method in turn, %d thread%s\n\n", b->inputs.n, b->repeat,
+           b->repeat == 1 ? "" : "s", b->session.threads, b->session.threads == 1 ? "" : "s");
+    printf("%-*s %6s %6s %9s %5s %9s %10s %8s %7s %9s %6s %6s  outputs\n", width, "method", "exact%", "oracle", "seconds", "+-",
+           "timesteps", "expansions", "exp/step", "engine", "inputs/s", "/least", "/any");
+    for (int i = 0; i < b->n; i++) print_row(b, &b->method[i], width);
+    printf("\nseconds: median, and half the range of the runs. engine: share of the time outside the model. /least, /any:\n"
+           "timesteps as a multiple of the fewest that the least-advanced, or any, schedule can need under the budget.\n");
+    return cli_end_printing();
+}
+
+static json_t *method_json(const bench *b, bench_method *m)
+{
+    double median, spread, least_advanced, any;
+    bench_summarise(m->seconds, m->runs, &median, &spread);
+    bounds(m, &least_advanced, &any);
+    cli_report report = {
+        .stats = m->stats,
+        .settings = &m->plan.resolved,
+        .plan = &m->plan,
+        .domain = rill_model_domain(b->session.model)->name,
+        .model = b->session.path,
+        .threads = b->session.threads,
+        .wall = median,
+        .memory_peak = rill_memory_peak(b->session.ctx),
+    };
+    json_t *all = json_array();
+    for (int i = 0; i < m->runs; i++) json_array_append_new(all, json_real(m->seconds[i]));
+    json_t *object = json_pack(
+        "{s:s,s:f,s:f,s:o,s:f,s:f,s:o}", "method", m->label, "seconds_median", median, "seconds_spread", spread, "seconds", all,
+        "over_least_advanced_bound", least_advanced, "over_any_bound", any, "run", cli_report_json(&report));
+    if (b->judged) {
+        json_object_set_new(object, "exact_percent", json_real(cli_percent(m->counts.exact, m->counts.inputs)));
+        json_object_set_new(object, "oracle_percent", json_real(cli_percent(m->counts.oracle, m->counts.inputs)));
+    }
+    if (&b->method[m->like] != m) {
+        json_object_set_new(object, "compared_with", json_string(b->method[m->like].label));
+        json_object_set_new(object, "identical", json_boolean(m->difference < 0));
+    }
+    return object;
+}
+
+int bench_write_json(const bench *b)
+{
+    cli_output *output = calloc(1, sizeof *output);
+    if (!output) return cli_fail_memory("the report");
+    int code = cli_output_open(output, b->json_path);
+    if (code == CLI_OK) {
+        json_t *methods = json_array();
+        for (int i = 0; i < b->n; i++) json_array_append_new(methods, method_json(b, &b->method[i]));
+        code = cli_json_write(output, json_pack("{s:I,s:i,s:o}", "inputs", (json_int_t)b->inputs.n, "repeat", b->repeat,
+                                                "methods", methods));
+        int closed = cli_output_close(output);
+        if (code == CLI_OK) code = closed;
+    }
+    free(output);
+    return code;
+}

@@ -1,0 +1,55 @@
+/* What every file of the command shares: exit codes, messages on stderr, the clock.
+ *
+ * The command is a caller of librill like any other: it includes nothing but rill/rill.h and jansson. Functions that can
+ * fail have already said so on stderr when they return; what they return is the exit code, so that a command reads
+ * `if ((code = step()) != CLI_OK) goto done;` from top to bottom. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <stddef.h>
+
+#include "rill/rill.h"
+
+enum {
+    CLI_OK = 0,
+    CLI_FAILED = 1,      /* wrong usage, or the run could not be finished */
+    CLI_SOME_FAILED = 2, /* the run was finished, but some inputs have no output */
+    CLI_CLOSED = 141,    /* whoever read our output went away: the number a shell shows for SIGPIPE */
+};
+
+/* Print "rill: ", the sentence and a newline on stderr. cli_fail() returns CLI_FAILED, for `return cli_fail(...)`. */
+void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Say the context's last failure; returns CLI_FAILED. */
+int cli_fail_context(const rill_context *ctx);
+
+/* A failed allocation outside the library's allocator; returns CLI_FAILED. */
+int cli_fail_memory(const char *what);
+
+/* Flush what was printed on standard output. CLI_OK, CLI_CLOSED, or CLI_FAILED after a message. */
+int cli_end_printing(void);
+
+/* Seconds from an arbitrary point that never goes back. */
+double cli_now(void);
+
+/* Read a whole number between `least` and `most` from `text`, the value of `option`. */
+int cli_whole(const char *option, const char *text, long least, long most, int *out);
+
+/* The name among names[0..n) that `word` was probably meant to be, or NULL when none is near. */
+const char *cli_nearest(const char *word, const char *const *names, size_t n);
+
+/* One command: argv[0] is the command's own name. */
+typedef struct cli_command {
+    const char *name;
+    const char *summary; /* one line for `rill --help` */
+    int (*run)(int argc, char **argv);
+} cli_command;
+
+int cli_decode(int argc, char **argv);
+int cli_eval(int argc, char **argv);
+int cli_bench(int argc, char **argv);
+int cli_info(int argc, char **argv);
+int cli_list(int argc, char **argv);
+
+#endif

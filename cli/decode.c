@@ -1,0 +1,287 @@
+/* rill decode: lines in, decoded lines out.
+ *
+ * The order of things is chosen for the one who waits: options are checked before files are opened, files before the model is
+ * read, and the output is created last of all, so that no mistake costs an old result. What can fail alone (an input) is told
+ * with its line number and does not stop the rest.
+ *
+ * Divisions: options · the reader's and writer's sides of the run · preparing · running · the command. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "input.h"
+#include "options.h"
+#include "output.h"
+#include "progress.h"
+#include "report.h"
+#include "search.h"
+#include "session.h"
+
+typedef enum when { WHEN_USEFUL, ALWAYS, NEVER } when;
+
+typedef struct decode {
+    cli_session session;
+    cli_layer given;
+    cli_plan plan;
+    const char *input_path, *output_path, *stats_path, *trace_path;
+    cli_form form;
+    int quiet;
+    when progress_when;
+    cli_input input;
+    cli_output output, stats, trace;
+    cli_progress progress;
+    rill_engine *engine;
+    int64_t done, failed;
+    double writing, wall;
+} decode;
+
+/* --- options ------------------------------------------------------------------------------------------------------ */
+
+enum { TAKE_INPUT = 1, TAKE_OUTPUT, TAKE_STATS, TAKE_TRACE, TAKE_QUIET, TAKE_PROGRESS };
+
+static const cli_option file_options[] = {
+    {"input", 'i', "FILE", "inputs, one per line (default: standard input)", TAKE_INPUT},
+    {"output", 'o', "FILE", "where results go (default: standard output)", TAKE_OUTPUT},
+    {"stats", 0, "FILE", "write counters, seconds and settings as JSON", TAKE_STATS},
+    {"trace", 0, "FILE", "write every timestep, admission and finish as a line of JSON", TAKE_TRACE},
+    {"quiet", 'q', "", "no progress line and no summary; errors are still told", TAKE_QUIET},
+    {"progress", 0, "", "show the progress line even when standard error is no terminal", TAKE_PROGRESS},
+    {NULL, 0, NULL, NULL, 0},
+};
+
+static int take_option(void *user, const cli_option *option, const char *value)
+{
+    decode *d = user;
+    if (cli_session_owns(option)) return cli_session_take(&d->session, option, value);
+    if (cli_search_owns(option)) {
+        if (!strcmp(option->name, "n-best")) d->form = CLI_FORM_NBEST;
+        if (!strcmp(option->name, "unordered") && d->form == CLI_FORM_PLAIN) d->form = CLI_FORM_NUMBERED;
+        return cli_search_take(d->session.ctx, &d->given, option, value);
+    }
+    switch (option->id) {
+    case TAKE_INPUT: d->input_path = value; break;
+    case TAKE_OUTPUT: d->output_path = value; break;
+    case TAKE_STATS: d->stats_path = value; break;
+    case TAKE_TRACE: d->trace_path = value; break;
+    case TAKE_QUIET: d->quiet = 1; break;
+    case TAKE_PROGRESS: d->progress_when = ALWAYS; break;
+    }
+    return CLI_OK;
+}
+
+static const char about[] =
+    "Decode every line of the input with a model. Line in, line out: an input that\n"
+    "cannot be decoded gives an empty line and a message with its line number on\n"
+    "standard error, and the rest goes on. With --n-best N every input gives up to N\n"
+    "lines \"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\", ids from 0, and a failed\n"
+    "one none; with --unordered results come as they are finished, \"ID<TAB>OUTPUT\".\n"
+    "Input lines end with LF or CRLF; the last may lack its end.\n"
+    "\n"
+    "The model's config.json may hold default settings: options here override them one\n"
+    "by one, and any option of the chain replaces the model's whole chain. What the\n"
+    "method cannot use of these defaults is left out.";
+
+static const char epilogue[] =
+    "Exit code: 0 every input was decoded; 1 wrong usage, or the run failed;\n"
+    "2 finished, but some inputs failed; 141 the reader of our output went away.\n"
+    "\n"
+    "Examples:\n"
+    "  rill decode -m model < questions.txt > forms.txt\n"
+    "  rill decode -m model -i questions.txt -o forms.txt --method stream-all --threads 2\n"
+    "  rill decode -m model -i questions.txt --n-best 10 --stats stats.json > forms.nbest\n"
+    "  rill decode -m model -k 50 --budget 250 --absolute 1.5 --max-candidates 5 < in > out\n"
+    "  echo \"show flights from ci0 to ci1\" | rill decode -m model --quiet\n";
+
+static int parse(decode *d, int argc, char **argv, int *helped)
+{
+    cli_option settings[CLI_SETTINGS_MAX + 1];
+    const cli_group groups[] = {
+        {"Model", cli_model_options},      {"Input and output", file_options},
+        {"Search", settings},              {"Chains of heuristics and scorers", cli_chain_options},
+        {NULL, NULL},
+    };
+    const cli_syntax syntax = {"rill decode -m DIR [options] [< INPUT] [> OUTPUT]", about, groups, epilogue, take_option,
+                               NULL, d};
+    cli_search_options(settings, NULL);
+    return cli_parse(&syntax, argc, argv, helped);
+}
+
+/* --- the reader's and writer's sides of the run ------------------------------------------------------------------- */
+
+static void erase_progress(void *user)
+{
+    cli_progress_erase(user);
+}
+
+static void show_progress(decode *d)
+{
+    const cli_position position = {d->done, d->input.lines, d->input.consumed, d->input.size};
+    cli_progress_update(&d->progress, &position);
+}
+
+static rill_status before_wait(void *user)
+{
+    decode *d = user;
+    show_progress(d);
+    return cli_output_flush(&d->output) ? RILL_ERR_STOPPED : RILL_OK;
+}
+
+static rill_status write_result(void *user, const rill_result *result)
+{
+    decode *d = user;
+    double start = cli_now();
+    d->done++;
+    if (result->status < 0) {
+        d->failed++;
+        cli_progress_erase(&d->progress);
+        cli_say("line %" PRId64 ": %s", result->id + 1,
+                result->message[0] ? result->message : rill_status_name(result->status));
+    }
+    cli_output_result(&d->output, d->form, result);
+    int broken = cli_output_tick(&d->output);
+    show_progress(d);
+    d->writing += cli_now() - start;
+    return broken ? RILL_ERR_STOPPED : RILL_OK;
+}
+
+/* --- preparing ---------------------------------------------------------------------------------------------------- */
+
+static int same_file(int fd, const char *path)
+{
+    struct stat a, b;
+    return path && strcmp(path, "-") && !fstat(fd, &a) && !stat(path, &b) && S_ISREG(b.st_mode) && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+static int open_input(decode *d)
+{
+    int code = cli_input_open(&d->input, d->session.ctx, d->input_path);
+    if (code != CLI_OK) return code;
+    if (same_file(d->input.fd, d->output_path))
+        return cli_fail("%s: input and output are the same file", d->output_path);
+    d->input.before_wait = before_wait;
+    d->input.wait_user = d;
+    return CLI_OK;
+}
+
+static int is_standard(const char *path)
+{
+    return !path || !strcmp(path, "-");
+}
+
+static int open_outputs(decode *d)
+{
+    int code = CLI_OK;
+    if (d->stats_path) code = cli_output_open(&d->stats, d->stats_path);
+    if (code == CLI_OK && d->trace_path) code = cli_output_open(&d->trace, d->trace_path);
+    return code == CLI_OK ? cli_output_open(&d->output, d->output_path) : code;
+}
+
+static int make_plan(decode *d)
+{
+    const cli_layer *soft = &d->session.config.search;
+    if (d->trace_path && is_standard(d->trace_path) && is_standard(d->output_path))
+        return cli_fail("results and --trace cannot both go to standard output; give -o FILE");
+    int code = cli_plan_make(d->session.ctx, &d->given, &soft, 1, &d->plan);
+    if (code == CLI_OK && d->trace_path) {
+        d->plan.setup.trace = cli_trace_event;
+        d->plan.setup.trace_user = &d->trace;
+    }
+    return code;
+}
+
+/* The bar belongs on a terminal that shows nothing else meanwhile: not results, and not lines being typed. */
+static void start_progress(decode *d)
+{
+    int useful = isatty(STDERR_FILENO) && !d->output.terminal && !isatty(d->input.fd);
+    cli_progress_start(&d->progress, d->progress_when == ALWAYS || (useful && !d->quiet));
+}
+
+static int prepare(decode *d)
+{
+    int code = cli_session_configure(&d->session);
+    if (code == CLI_OK && !cli_session_domain(&d->session)) code = CLI_FAILED;
+    if (code == CLI_OK) code = make_plan(d);
+    if (code == CLI_OK) code = open_input(d);
+    if (code == CLI_OK) code = cli_session_open(&d->session);
+    if (code != CLI_OK) return code;
+    if (rill_engine_create(&d->engine, d->session.ctx, d->session.model, &d->plan.setup) < 0)
+        return cli_fail_context(d->session.ctx);
+    return open_outputs(d);
+}
+
+/* --- running ------------------------------------------------------------------------------------------------------ */
+
+static void fill_report(const decode *d, cli_report *report)
+{
+    *report = (cli_report){
+        .settings = rill_engine_settings(d->engine),
+        .plan = &d->plan,
+        .domain = rill_model_domain(d->session.model)->name,
+        .model = d->session.path,
+        .threads = d->session.threads,
+        .read = d->input.seconds,
+        .write = d->writing,
+        .wall = d->wall,
+        .memory_peak = rill_memory_peak(d->session.ctx),
+    };
+    report->stats.struct_size = sizeof report->stats;
+    rill_engine_stats(d->engine, &report->stats);
+}
+
+static int worse(int a, int b)
+{
+    return a == CLI_OK || (a == CLI_SOME_FAILED && b != CLI_OK) ? b : a;
+}
+
+/* Everything is told and written even after a failure: the numbers of a run that broke off are wanted most. */
+static int finish(decode *d, int code)
+{
+    cli_report report;
+    fill_report(d, &report);
+    code = worse(code, cli_output_close(&d->output));
+    if (!d->quiet && (code == CLI_OK || code == CLI_SOME_FAILED)) cli_report_say(&report);
+    if (d->stats_path) code = worse(code, cli_json_write(&d->stats, cli_report_json(&report)));
+    code = worse(code, cli_output_close(&d->stats));
+    return worse(code, cli_output_close(&d->trace));
+}
+
+static int run(decode *d)
+{
+    start_progress(d);
+    double start = cli_now();
+    rill_status status = rill_run(d->engine, cli_input_read, &d->input, write_result, d);
+    d->wall = cli_now() - start;
+    cli_progress_erase(&d->progress);
+    int code = d->failed ? CLI_SOME_FAILED : CLI_OK;
+    /* A stop that the output asked for is told by closing it. */
+    if (status < 0 && !d->output.error) code = cli_fail_context(d->session.ctx);
+    return finish(d, code);
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+int cli_decode(int argc, char **argv)
+{
+    int helped = 0;
+    decode *d = calloc(1, sizeof *d);
+    if (!d) return cli_fail_memory("the command");
+    d->input.fd = -1;
+    d->session.before_message = erase_progress;
+    d->session.message_user = &d->progress;
+    int code = cli_session_start(&d->session);
+    if (code == CLI_OK) code = parse(d, argc, argv, &helped);
+    if (code == CLI_OK && !helped) code = prepare(d);
+    if (code == CLI_OK && !helped) code = run(d);
+    rill_engine_destroy(d->engine);
+    cli_session_end(&d->session);
+    cli_input_close(&d->input);
+    cli_output_close(&d->stats); /* again, when nothing was run: closing twice is harmless */
+    cli_output_close(&d->trace);
+    free(d);
+    return code;
+}

@@ -1,0 +1,237 @@
+/* rill eval: how many outputs are right.
+ *
+ * Hypotheses come one per line, in the order of the references, or as a Moses n-best list whose ids, from 0, say which
+ * reference a line belongs to; the first line that is not empty tells which. Of an n-best list the first line of an id counts
+ * for "exact", any line for "oracle"; a reference whose id never occurs is missing, as a failed input leaves no lines.
+ *
+ * Divisions: reading hypotheses · reporting · the command. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "input.h"
+#include "metric.h"
+#include "options.h"
+#include "session.h"
+
+typedef struct eval {
+    cli_session session;
+    const rill_domain *domain;
+    const char *references_path, *hypotheses_path;
+    int two_columns, as_json, have_hypotheses;
+    cli_lines references;
+    cli_metric metric;
+    cli_input input;
+    unsigned char *state; /* [n] of the bits below */
+    int nbest;
+    cli_counts counts;
+} eval;
+
+enum { SEEN = 1, EXACT = 2, ORACLE = 4 };
+
+/* --- reading hypotheses ------------------------------------------------------------------------------------------- */
+
+/* Take "ID ||| TEXT ||| anything" apart. 1 when the line has that form. */
+static int split_nbest(const char *line, size_t length, int64_t *id, const char **text, size_t *text_length)
+{
+    static const char bar[] = " ||| ";
+    size_t digits = 0, width = sizeof bar - 1;
+    int64_t number = 0;
+    while (digits < length && digits < 18 && isdigit((unsigned char)line[digits]))
+        number = 10 * number + (line[digits++] - '0');
+    if (digits == 0 || length < digits + width || memcmp(line + digits, bar, width)) return 0;
+    const char *from = line + digits + width;
+    const char *to = memmem(from, length - digits - width, bar, width);
+    if (!to) return 0;
+    *id = number;
+    *text = from;
+    *text_length = (size_t)(to - from);
+    return 1;
+}
+
+static int judge(eval *e, int64_t i, const char *text, size_t length)
+{
+    int equal = cli_metric_equal(&e->metric, i, text, length);
+    if (equal < 0) return cli_fail_context(e->session.ctx);
+    if (equal && !(e->state[i] & SEEN)) e->state[i] |= EXACT;
+    if (equal) e->state[i] |= ORACLE;
+    e->state[i] |= SEEN;
+    return CLI_OK;
+}
+
+static int take_nbest(eval *e, const char *line, size_t length)
+{
+    int64_t id;
+    const char *text;
+    size_t text_length;
+    if (length == 0) return CLI_OK;
+    if (!split_nbest(line, length, &id, &text, &text_length))
+        return cli_fail("%s: line %" PRId64 ": not \"ID ||| OUTPUT ||| ...\", although the list began so", e->input.name,
+                        e->input.lines);
+    if (id >= e->metric.n)
+        return cli_fail("%s: line %" PRId64 ": id %" PRId64 " is beyond the %" PRId64 " references of %s (ids count from 0)",
+                        e->input.name, e->input.lines, id, e->metric.n, e->references_path);
+    return judge(e, id, text, text_length);
+}
+
+/* Plain lines beyond the last reference are only counted, so that the message can name both numbers. */
+static int take_plain(eval *e, const char *line, size_t length)
+{
+    int64_t i = e->input.lines - 1;
+    if (i >= e->metric.n) return CLI_OK;
+    if (length == 0) return CLI_OK; /* a failed input: missing */
+    return judge(e, i, line, length);
+}
+
+static int read_hypotheses(eval *e)
+{
+    const char *line;
+    size_t length;
+    int64_t id;
+    int decided = 0, code = CLI_OK;
+    rill_status status;
+    while (code == CLI_OK && (status = cli_input_read(&e->input, 1, &line, &length)) != RILL_END_OF_INPUT) {
+        if (status == RILL_ERR_INPUT) length = 0; /* a NUL byte: nothing that could be right */
+        else if (status < 0) return cli_fail_context(e->session.ctx);
+        const char *text;
+        size_t text_length;
+        if (!decided && length > 0) {
+            e->nbest = split_nbest(line, length, &id, &text, &text_length);
+            decided = 1;
+        }
+        code = e->nbest ? take_nbest(e, line, length) : take_plain(e, line, length);
+    }
+    if (code == CLI_OK && !e->nbest && e->input.lines != e->metric.n)
+        return cli_fail("%s has %" PRId64 " lines, but %s has %" PRId64 ": they must correspond one to one", e->input.name,
+                        e->input.lines, e->references_path, e->metric.n);
+    return code;
+}
+
+static void count(eval *e)
+{
+    e->counts.inputs = e->metric.n;
+    for (int64_t i = 0; i < e->metric.n; i++) {
+        e->counts.exact += (e->state[i] & EXACT) != 0;
+        e->counts.oracle += (e->state[i] & ORACLE) != 0;
+        e->counts.missing += !(e->state[i] & SEEN);
+    }
+}
+
+/* --- reporting ---------------------------------------------------------------------------------------------------- */
+
+static int report_json(const eval *e)
+{
+    const cli_counts *c = &e->counts;
+    json_t *object = json_pack("{s:I,s:I,s:f,s:I,s:f,s:I,s:b,s:s?}", "inputs", (json_int_t)c->inputs, "exact",
+                               (json_int_t)c->exact, "exact_percent", cli_percent(c->exact, c->inputs), "oracle",
+                               (json_int_t)c->oracle, "oracle_percent", cli_percent(c->oracle, c->inputs), "missing",
+                               (json_int_t)c->missing, "nbest", e->nbest, "domain", e->domain ? e->domain->name : NULL);
+    char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
+    json_decref(object);
+    if (!text) return cli_fail_memory("the report");
+    printf("%s\n", text);
+    free(text);
+    return cli_end_printing();
+}
+
+static int report(const eval *e)
+{
+    const cli_counts *c = &e->counts;
+    if (e->as_json) return report_json(e);
+    printf("inputs   %8" PRId64 "\n", c->inputs);
+    printf("exact    %8" PRId64 "  %6.2f %%\n", c->exact, cli_percent(c->exact, c->inputs));
+    printf("oracle   %8" PRId64 "  %6.2f %%\n", c->oracle, cli_percent(c->oracle, c->inputs));
+    if (c->missing) printf("missing  %8" PRId64 "\n", c->missing);
+    return cli_end_printing();
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+enum { TAKE_REFERENCES = 1, TAKE_TSV, TAKE_JSON };
+
+static const cli_option eval_options[] = {
+    {"refs", 'r', "FILE", "references, one per line", TAKE_REFERENCES},
+    {"tsv", 0, "", "references are the second column of a file with two, a tab between them", TAKE_TSV},
+    {"json", 0, "", "report as JSON", TAKE_JSON},
+    {NULL, 0, NULL, NULL, 0},
+};
+
+static const char about[] =
+    "Compare decoded lines with references: how many are right (exact), and for n-best\n"
+    "lists how often any output is right (oracle). HYPOTHESES, or standard input, has one\n"
+    "line per reference or is a Moses n-best list as `rill decode --n-best` writes it;\n"
+    "which of them is found out. The domain says what \"the same\" means: for logical forms\n"
+    "the order of the children of \"and\" does not matter. Without a domain texts are\n"
+    "compared as they are, but for the number of blanks between words.";
+
+static const char epilogue[] =
+    "Examples:\n"
+    "  rill eval -m model --refs forms.txt decoded.txt\n"
+    "  rill decode -m model -i questions.txt --n-best 10 | rill eval -m model --refs forms.txt\n"
+    "  rill eval --domain semparse --refs test.tsv --tsv decoded.txt --json\n";
+
+static int take_option(void *user, const cli_option *option, const char *value)
+{
+    eval *e = user;
+    if (cli_session_owns(option)) return cli_session_take(&e->session, option, value);
+    switch (option->id) {
+    case TAKE_REFERENCES: e->references_path = value; break;
+    case TAKE_TSV: e->two_columns = 1; break;
+    case TAKE_JSON: e->as_json = 1; break;
+    }
+    return CLI_OK;
+}
+
+static int take_argument(void *user, const char *value)
+{
+    eval *e = user;
+    if (e->have_hypotheses++) return cli_fail("one file of hypotheses was expected, \"%s\" is a second", value);
+    e->hypotheses_path = value;
+    return CLI_OK;
+}
+
+static int run(eval *e)
+{
+    if (!e->references_path) return cli_fail("no references: --refs FILE names them");
+    int code = cli_session_configure(&e->session);
+    if (code != CLI_OK) return code;
+    if (e->session.path || e->session.domain) {
+        const char *name = cli_session_domain(&e->session);
+        if (!name) return CLI_FAILED;
+        e->domain = rill_find_domain(e->session.ctx, name);
+    }
+    code = cli_lines_load(&e->references, e->session.ctx, e->references_path, e->two_columns ? 2 : 0);
+    if (code == CLI_OK) code = cli_metric_open(&e->metric, e->session.ctx, e->domain, &e->references);
+    if (code == CLI_OK) code = cli_input_open(&e->input, e->session.ctx, e->hypotheses_path);
+    if (code != CLI_OK) return code;
+    e->state = calloc((size_t)e->metric.n + 1, 1);
+    if (!e->state) return cli_fail_memory("the counts");
+    code = read_hypotheses(e);
+    if (code != CLI_OK) return code;
+    count(e);
+    return report(e);
+}
+
+int cli_eval(int argc, char **argv)
+{
+    int helped = 0;
+    const cli_group groups[] = {{"Options", eval_options}, {"Domain", cli_domain_options}, {NULL, NULL}};
+    eval *e = calloc(1, sizeof *e);
+    if (!e) return cli_fail_memory("the command");
+    e->input.fd = -1;
+    const cli_syntax syntax = {"rill eval [-m DIR | --domain NAME] --refs FILE [--tsv] [HYPOTHESES]", about, groups,
+                               epilogue, take_option, take_argument, e};
+    int code = cli_session_start(&e->session);
+    if (code == CLI_OK) code = cli_parse(&syntax, argc, argv, &helped);
+    if (code == CLI_OK && !helped) code = run(e);
+    cli_input_close(&e->input);
+    cli_metric_close(&e->metric);
+    cli_lines_free(&e->references);
+    free(e->state);
+    cli_session_end(&e->session);
+    free(e);
+    return code;
+}

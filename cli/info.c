@@ -1,0 +1,195 @@
+/* rill info: what a model is, as far as its files and its domain tell. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "options.h"
+#include "report.h"
+#include "session.h"
+
+/* --- parameters --------------------------------------------------------------------------------------------------- */
+
+typedef struct parameters {
+    int64_t count, tensors;
+    char types[64]; /* "F32, I8" */
+} parameters;
+
+static void add_tensor(const json_t *tensor, parameters *out)
+{
+    const json_t *shape = json_object_get(tensor, "shape");
+    const char *type = json_string_value(json_object_get(tensor, "dtype"));
+    int64_t product = 1;
+    for (size_t i = 0; i < json_array_size(shape); i++) {
+        json_int_t extent = json_integer_value(json_array_get(shape, i));
+        if (extent < 0 || (extent > 0 && product > INT64_MAX / extent)) return; /* nonsense: the domain will refuse it */
+        product *= extent;
+    }
+    out->count += product;
+    out->tensors++;
+    size_t used = strlen(out->types);
+    if (type && !strstr(out->types, type) && used + strlen(type) + 3 < sizeof out->types)
+        snprintf(out->types + used, sizeof out->types - used, "%s%s", used ? ", " : "", type);
+}
+
+/* A safetensors file begins with the length of its header in 8 bytes, little endian, and the header in JSON. */
+static json_t *read_header(const char *path)
+{
+    enum { LARGEST = 100 << 20 };
+    unsigned char prefix[8];
+    uint64_t length = 0;
+    json_t *root = NULL;
+    FILE *file = fopen(path, "rb");
+    if (!file) return NULL;
+    if (fread(prefix, 1, sizeof prefix, file) == sizeof prefix)
+        for (int i = 7; i >= 0; i--) length = length << 8 | prefix[i];
+    char *text = length > 0 && length <= LARGEST ? malloc(length) : NULL;
+    if (text && fread(text, 1, length, file) == length) root = json_loadb(text, length, 0, NULL);
+    free(text);
+    fclose(file);
+    return root;
+}
+
+static void count_parameters(const char *path, parameters *out)
+{
+    const char *name;
+    json_t *tensor, *root = read_header(path);
+    json_object_foreach(root, name, tensor) if (strcmp(name, "__metadata__")) add_tensor(tensor, out);
+    json_decref(root);
+}
+
+/* --- printing ----------------------------------------------------------------------------------------------------- */
+
+static void put_count(int64_t value)
+{
+    char digits[32];
+    int length = snprintf(digits, sizeof digits, "%" PRId64, value);
+    for (int i = 0; i < length; i++) printf("%s%c", i > 0 && (length - i) % 3 == 0 ? "," : "", digits[i]);
+}
+
+static int is_safetensors(const char *name)
+{
+    static const char ending[] = ".safetensors";
+    size_t length = strlen(name);
+    return length > sizeof ending - 1 && !strcmp(name + length - (sizeof ending - 1), ending);
+}
+
+static void print_file(const char *directory, const char *name, int first, parameters *found)
+{
+    char path[4096];
+    struct stat info;
+    if (snprintf(path, sizeof path, "%s/%s", directory, name) >= (int)sizeof path || stat(path, &info)) return;
+    if (!S_ISREG(info.st_mode)) return;
+    printf("%-12s %s (", first ? "files" : "", name);
+    put_count((int64_t)info.st_size);
+    printf(" bytes)\n");
+    if (is_safetensors(name)) count_parameters(path, found);
+}
+
+static void print_files(const char *directory)
+{
+    struct dirent **entry;
+    parameters found = {0};
+    int printed = 0, n = scandir(directory, &entry, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        if (entry[i]->d_name[0] != '.') print_file(directory, entry[i]->d_name, !printed++, &found);
+        free(entry[i]);
+    }
+    if (n >= 0) free(entry);
+    if (!found.tensors) return;
+    printf("%-12s ", "parameters");
+    put_count(found.count);
+    printf(" in %" PRId64 " tensors (%s)\n", found.tensors, found.types);
+}
+
+static void print_model(const rill_model *model)
+{
+    const rill_domain *domain = rill_model_domain(model);
+    const rill_domain_info *info = rill_model_info(model);
+    printf("%-12s %s: %s\n", "domain", domain->name, domain->summary);
+    if (info->description) printf("%-12s %s\n", "description", info->description);
+    printf("%-12s ", "actions");
+    put_count(info->actions);
+    printf("\n%-12s %" PRId32 " actions at most\n", "outputs", info->max_length);
+    if (info->phases > 1) printf("%-12s %" PRId32 " per timestep\n", "phases", info->phases);
+    printf("%-12s %s\n", "states", info->state_need == RILL_STATE_PATH ? "of all ancestors are read: attention"
+                                                                       : "follow from the parent's alone");
+}
+
+/* The default search, as `rill decode` without options would run it. */
+static int print_search(cli_session *session)
+{
+    static const cli_layer nothing;
+    const cli_layer *soft = &session->config.search;
+    cli_plan *plan = calloc(1, sizeof *plan);
+    if (!plan) return cli_fail_memory("the settings");
+    int code = cli_plan_make(session->ctx, &nothing, &soft, 1, plan);
+    json_t *settings = code == CLI_OK ? cli_settings_json(&plan->resolved, plan) : NULL;
+    const char *name;
+    json_t *value;
+    int first = 1;
+    json_object_foreach(settings, name, value)
+    {
+        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        if (text) printf("%-12s %s %s\n", first ? "search" : "", name, text);
+        first = 0;
+        free(text);
+    }
+    json_decref(settings);
+    free(plan);
+    return code;
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+static int take_option(void *user, const cli_option *option, const char *value)
+{
+    return cli_session_take(user, option, value);
+}
+
+static int take_argument(void *user, const char *value)
+{
+    cli_session *session = user;
+    if (session->path) return cli_fail("one model was expected, \"%s\" is a second", value);
+    session->path = value;
+    return CLI_OK;
+}
+
+static int describe(cli_session *session)
+{
+    struct stat info;
+    int code = cli_session_configure(session);
+    if (code != CLI_OK) return code;
+    if (!session->path && !session->domain) return cli_fail("no model: `rill info DIR` describes one");
+    if (session->path) printf("%-12s %s\n", "model", session->path);
+    code = cli_session_open(session); /* said what is wrong, if anything; the files are described all the same */
+    if (code == CLI_OK) print_model(session->model);
+    int searched = print_search(session);
+    if (session->path && !stat(session->path, &info) && S_ISDIR(info.st_mode)) print_files(session->path);
+    int printed = cli_end_printing();
+    return code != CLI_OK ? code : searched != CLI_OK ? searched : printed;
+}
+
+int cli_info(int argc, char **argv)
+{
+    static cli_session session; /* large, and there is one */
+    int helped = 0;
+    const cli_group groups[] = {{"Options", cli_model_options}, {NULL, NULL}};
+    const cli_syntax syntax = {
+        "rill info DIR [options]",
+        "Describe a model: its domain, sizes, the search it is decoded with by default, and\n"
+        "its files. A model that cannot be opened is described as far as it goes, with the\n"
+        "reason on standard error and exit code 1.",
+        groups, "Examples:\n  rill info model\n  rill info model --domain mt\n", take_option, take_argument, &session};
+    int code = cli_session_start(&session);
+    if (code == CLI_OK) code = cli_parse(&syntax, argc, argv, &helped);
+    if (code == CLI_OK && !helped) code = describe(&session);
+    cli_session_end(&session);
+    return code;
+}

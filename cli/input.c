@@ -1,0 +1,148 @@
+/* The reader of lines: one growing buffer, read(2) and ppoll(2); see input.h for its manners. */
+#include "input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CHUNK = 1 << 16 };
+static const double GATHER = 0.002; /* seconds allowed for more after the first data */
+
+int cli_input_open(cli_input *input, rill_context *ctx, const char *path)
+{
+    struct stat info;
+    int standard = !path || !strcmp(path, "-");
+    *input = (cli_input){.ctx = ctx, .name = standard ? "standard input" : path, .fd = STDIN_FILENO, .size = -1};
+    if (!standard) {
+        input->fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (input->fd < 0) return cli_fail("%s: %s", path, strerror(errno));
+        input->owned = 1;
+    }
+    if (fstat(input->fd, &info)) return cli_fail("%s: %s", input->name, strerror(errno));
+    if (S_ISDIR(info.st_mode)) return cli_fail("%s: it is a directory, a file was expected", input->name);
+    input->regular = S_ISREG(info.st_mode);
+    if (input->regular) {
+        off_t at = lseek(input->fd, 0, SEEK_CUR); /* standard input may have been read from already */
+        input->size = (int64_t)info.st_size - (at > 0 ? (int64_t)at : 0);
+    }
+    return CLI_OK;
+}
+
+void cli_input_close(cli_input *input)
+{
+    if (input->owned) close(input->fd);
+    free(input->data);
+    *input = (cli_input){.fd = -1};
+}
+
+/* Hand out [begin, begin + length), which is followed by `ending` bytes of line end. */
+static rill_status give(cli_input *input, size_t length, size_t ending, const char **text, size_t *size)
+{
+    const char *line = input->data + input->begin;
+    input->begin += length + ending;
+    input->scanned = input->begin;
+    input->consumed += (int64_t)(length + ending);
+    input->lines++;
+    if (length > 0 && line[length - 1] == '\r') length--;
+    if (length > 0 && memchr(line, '\0', length)) {
+        *text = "the line has a NUL byte";
+        *size = strlen(*text);
+        return RILL_ERR_INPUT;
+    }
+    *text = line;
+    *size = length;
+    return RILL_OK;
+}
+
+/* Is there something to read within `seconds` (negative: for ever)? 1, 0, or -1 with errno. A closed pipe counts. */
+static int readable(const cli_input *input, double seconds)
+{
+    struct pollfd wanted = {.fd = input->fd, .events = POLLIN};
+    struct timespec limit = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    int ready;
+    do ready = ppoll(&wanted, 1, seconds < 0 ? NULL : &limit, NULL);
+    while (ready < 0 && errno == EINTR);
+    return ready;
+}
+
+static rill_status read_failed(const cli_input *input)
+{
+    return rill_fail(input->ctx, RILL_ERR_IO, "%s: cannot be read: %s", input->name, strerror(errno));
+}
+
+static rill_status wait_for_data(cli_input *input, int may_block)
+{
+    double now = cli_now();
+    int ready = readable(input, !may_block && now < input->deadline ? input->deadline - now : 0);
+    if (!ready) {
+        rill_status status = input->before_wait ? input->before_wait(input->wait_user) : RILL_OK;
+        if (status < 0) return status;
+        if (!may_block) return RILL_AGAIN;
+        ready = readable(input, -1);
+    }
+    if (ready < 0) return read_failed(input);
+    if (may_block) input->deadline = cli_now() + GATHER;
+    return RILL_OK;
+}
+
+/* Room for at least CHUNK bytes behind `end`; what was given out is overwritten. */
+static rill_status make_room(cli_input *input)
+{
+    size_t unread = input->end - input->begin;
+    if (input->begin > 0) {
+        memmove(input->data, input->data + input->begin, unread);
+        input->scanned -= input->begin;
+        input->begin = 0;
+        input->end = unread;
+    }
+    if (input->capacity - input->end >= CHUNK) return RILL_OK;
+    size_t wanted = input->capacity ? 2 * input->capacity : 2 * CHUNK;
+    char *data = wanted > input->capacity ? realloc(input->data, wanted) : NULL;
+    if (!data) return rill_fail_memory(input->ctx, wanted, "a line of the input");
+    input->data = data;
+    input->capacity = wanted;
+    return RILL_OK;
+}
+
+static rill_status fill(cli_input *input)
+{
+    rill_status status = make_room(input);
+    if (status < 0) return status;
+    ssize_t got;
+    do got = read(input->fd, input->data + input->end, input->capacity - input->end);
+    while (got < 0 && errno == EINTR);
+    if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? RILL_OK : read_failed(input);
+    if (got == 0) input->at_end = 1;
+    input->end += (size_t)got;
+    return RILL_OK;
+}
+
+static rill_status more(cli_input *input, int may_block)
+{
+    double start = cli_now();
+    rill_status status = input->regular ? RILL_OK : wait_for_data(input, may_block);
+    if (status == RILL_OK) status = fill(input);
+    input->seconds += cli_now() - start;
+    return status;
+}
+
+rill_status cli_input_read(void *user, int may_block, const char **text, size_t *length)
+{
+    cli_input *input = user;
+    for (;;) {
+        size_t unseen = input->end - input->scanned;
+        char *newline = unseen ? memchr(input->data + input->scanned, '\n', unseen) : NULL;
+        if (newline) return give(input, (size_t)(newline - input->data) - input->begin, 1, text, length);
+        input->scanned = input->end;
+        if (input->at_end) {
+            if (input->begin == input->end) return RILL_END_OF_INPUT;
+            return give(input, input->end - input->begin, 0, text, length);
+        }
+        rill_status status = more(input, may_block);
+        if (status != RILL_OK) return status;
+    }
+}

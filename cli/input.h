@@ -1,0 +1,41 @@
+/* Lines from a file, a pipe or a terminal, in the way rill_run() wants them.
+ *
+ * A line ends with "\n", "\r\n" or the end of the file; it may be of any length and hold any bytes but NUL. A regular file
+ * is read as needed. Elsewhere the reader never waits while the engine has work: it answers RILL_AGAIN. When it does wait
+ * and data comes, it allows two milliseconds for more, so that a fast writer fills a batch before decoding starts. */
+#ifndef CLI_INPUT_H
+#define CLI_INPUT_H
+
+#include <stdint.h>
+
+#include "cli.h"
+
+typedef struct cli_input {
+    rill_context *ctx;  /* failures are recorded here */
+    const char *name;   /* for messages */
+    int fd, owned;
+    int regular;
+    int64_t size;       /* bytes of a regular file, else -1 */
+    int64_t consumed;   /* bytes of the lines given so far */
+    int64_t lines;      /* lines given so far */
+    double seconds;     /* spent waiting and reading */
+    /* Called before waiting or answering RILL_AGAIN: what was written so far should go out. May be NULL. */
+    rill_status (*before_wait)(void *user);
+    void *wait_user;
+    /* private */
+    char *data;
+    size_t capacity, begin, scanned, end; /* unread bytes are [begin, end); [begin, scanned) has no newline */
+    int at_end;
+    double deadline;    /* until then an empty pipe is given a chance */
+} cli_input;
+
+/* Open `path`; NULL or "-" is standard input. CLI_OK or CLI_FAILED after a message. */
+int cli_input_open(cli_input *input, rill_context *ctx, const char *path);
+
+/* The next line, as a rill_read_fn with a cli_input as user. A line with a NUL byte is RILL_ERR_INPUT. */
+rill_status cli_input_read(void *input, int may_block, const char **text, size_t *length);
+
+/* Free all; accepts a zeroed input. */
+void cli_input_close(cli_input *input);
+
+#endif

@@ -1,0 +1,148 @@
+/* The parser of command lines and its help texts; see options.h for what is accepted. */
+#include "options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { HELP_COLUMN = 28, LAST_COLUMN = 79 };
+
+static int is_switch(const cli_option *option)
+{
+    return !option->argument || !option->argument[0];
+}
+
+static const cli_option *find(const cli_syntax *syntax, const char *name, size_t length, char letter)
+{
+    for (const cli_group *g = syntax->groups; g->title; g++)
+        for (const cli_option *o = g->options; o->name; o++) {
+            if (letter && o->letter == letter) return o;
+            if (!letter && strlen(o->name) == length && !memcmp(o->name, name, length)) return o;
+        }
+    return NULL;
+}
+
+static int unknown_name(const cli_syntax *syntax, const char *name, size_t length)
+{
+    const char *names[128];
+    char word[64];
+    size_t n = 0;
+    names[n++] = "help";
+    for (const cli_group *g = syntax->groups; g->title; g++)
+        for (const cli_option *o = g->options; o->name && n < 128; o++) names[n++] = o->name;
+    snprintf(word, sizeof word, "%.*s", (int)length, name);
+    const char *near = cli_nearest(word, names, n);
+    if (near) return cli_fail("unknown option --%s; did you mean --%s?", word, near);
+    return cli_fail("unknown option --%s; --help lists all", word);
+}
+
+/* What stands at argv[*at] and begins with two dashes. */
+static int parse_long(const cli_syntax *syntax, int argc, char **argv, int *at, int *helped)
+{
+    const char *name = argv[*at] + 2;
+    size_t length = strcspn(name, "=");
+    const char *value = name[length] ? name + length + 1 : NULL;
+    if (length == 4 && !memcmp(name, "help", 4)) {
+        *helped = 1;
+        return CLI_OK;
+    }
+    const cli_option *option = find(syntax, name, length, 0);
+    if (!option) return unknown_name(syntax, name, length);
+    if (is_switch(option)) {
+        if (value) return cli_fail("option --%s takes no value, but \"%s\" was given", option->name, value);
+        return syntax->option(syntax->user, option, "");
+    }
+    if (!value) {
+        if (*at + 1 >= argc) return cli_fail("option --%s needs a value: --%s %s", option->name, option->name,
+                                             option->argument);
+        value = argv[++*at];
+    }
+    return syntax->option(syntax->user, option, value);
+}
+
+/* What stands at argv[*at] and begins with one dash: switches until an option takes the rest of the word. */
+static int parse_letters(const cli_syntax *syntax, int argc, char **argv, int *at, int *helped)
+{
+    for (const char *p = argv[*at] + 1; *p; p++) {
+        if (*p == 'h') {
+            *helped = 1;
+            return CLI_OK;
+        }
+        const cli_option *option = find(syntax, NULL, 0, *p);
+        if (!option) {
+            if (p == argv[*at] + 1 && find(syntax, p, strcspn(p, "="), 0))
+                return cli_fail("unknown option -%c; did you mean -%s with two dashes?", *p, argv[*at]);
+            return cli_fail("unknown option -%c; --help lists all", *p);
+        }
+        const char *value = "";
+        if (!is_switch(option)) {
+            value = p[1] ? p + 1 : *at + 1 < argc ? argv[++*at] : NULL;
+            if (!value) return cli_fail("option -%c needs a value: -%c %s", *p, *p, option->argument);
+            return syntax->option(syntax->user, option, value);
+        }
+        int code = syntax->option(syntax->user, option, value);
+        if (code != CLI_OK) return code;
+    }
+    return CLI_OK;
+}
+
+int cli_parse(const cli_syntax *syntax, int argc, char **argv, int *helped)
+{
+    int only_arguments = 0, code = CLI_OK;
+    *helped = 0;
+    for (int at = 1; at < argc && code == CLI_OK && !*helped; at++) {
+        const char *word = argv[at];
+        if (only_arguments || word[0] != '-' || !word[1]) { /* a lone "-" is a file: standard input or output */
+            if (!syntax->argument) return cli_fail("unexpected argument \"%s\"; --help shows the usage", word);
+            code = syntax->argument(syntax->user, word);
+        } else if (!strcmp(word, "--")) {
+            only_arguments = 1;
+        } else if (word[1] == '-') {
+            code = parse_long(syntax, argc, argv, &at, helped);
+        } else {
+            code = parse_letters(syntax, argc, argv, &at, helped);
+        }
+    }
+    return code == CLI_OK && *helped ? cli_print_help(syntax) : code;
+}
+
+void cli_print_wrapped(const char *text, int column, int indent)
+{
+    while (*text) {
+        size_t word = strcspn(text, " ");
+        if (column > indent && column + 1 + (int)word > LAST_COLUMN) {
+            printf("\n");
+            column = 0;
+        }
+        if (column < indent) column += printf("%*s", indent - column, "");
+        else column += printf(" ");
+        column += printf("%.*s", (int)word, text);
+        text += word;
+        text += strspn(text, " ");
+    }
+    printf("\n");
+}
+
+static void print_option(const cli_option *option)
+{
+    int column = printf("  ");
+    if (option->letter) column += printf("-%c", option->letter);
+    if (option->letter && option->name[1]) column += printf(", ");
+    if (option->name[1]) column += printf("--%s", option->name);
+    if (!is_switch(option)) column += printf(" %s", option->argument);
+    if (column > HELP_COLUMN - 2) {
+        printf("\n");
+        column = 0;
+    }
+    cli_print_wrapped(option->help, column, HELP_COLUMN);
+}
+
+int cli_print_help(const cli_syntax *syntax)
+{
+    printf("Usage: %s\n\n%s\n", syntax->usage, syntax->about);
+    for (const cli_group *g = syntax->groups; g->title; g++) {
+        printf("\n%s:\n", g->title);
+        for (const cli_option *o = g->options; o->name; o++) print_option(o);
+    }
+    if (syntax->epilogue) printf("\n%s", syntax->epilogue);
+    return cli_end_printing();
+}

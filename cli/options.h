@@ -1,0 +1,46 @@
+/* A small parser of command lines, driven by tables.
+ *
+ * Accepted: --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc in one word, "--" before arguments that begin with
+ * a dash. Names are matched whole: an abbreviation that works today would mean something else when an option is added. An
+ * unknown name is answered with the nearest known one. -h and --help print the tables and need no entry in them. */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include "cli.h"
+
+typedef struct cli_option {
+    const char *name;     /* without dashes; NULL ends a table */
+    char letter;          /* short form, 0 = none */
+    const char *argument; /* what the value is called in help texts; NULL or "" = a switch */
+    const char *help;
+    int id;               /* for the one who handles it */
+} cli_option;
+
+typedef struct cli_group {
+    const char *title; /* NULL ends the list */
+    const cli_option *options;
+} cli_group;
+
+typedef struct cli_syntax {
+    const char *usage;    /* lines behind "Usage: " */
+    const char *about;    /* a paragraph or more, each line within 78 columns */
+    const cli_group *groups;
+    const char *epilogue; /* examples, exit codes */
+    /* Take one option; value is "" for a switch. CLI_OK, or another exit code after saying why. */
+    int (*option)(void *user, const cli_option *option, const char *value);
+    /* Take one argument that is no option. NULL: there are none. */
+    int (*argument)(void *user, const char *value);
+    void *user;
+} cli_syntax;
+
+/* Parse argv[1..argc).
+ *   returns CLI_OK, or the exit code after a message; *helped = 1 when --help was printed and nothing else is to be done */
+int cli_parse(const cli_syntax *syntax, int argc, char **argv, int *helped);
+
+/* Print the help text on stdout. */
+int cli_print_help(const cli_syntax *syntax);
+
+/* Print `text` on stdout, wrapped between columns `indent` and 78; the cursor stands in column `column`. */
+void cli_print_wrapped(const char *text, int column, int indent);
+
+#endif

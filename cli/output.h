@@ -1,0 +1,48 @@
+/* A buffered writer of one file, and the two forms of results: plain lines and Moses n-best lists.
+ *
+ * An error is remembered and ends all writing; it is said once, by cli_output_close() or whoever asks first. When the reader
+ * of a pipe has gone away, that is no error worth a message: `closed` is set and the command ends with CLI_CLOSED. */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include <stddef.h>
+
+#include "cli.h"
+
+enum { CLI_OUTPUT_BUFFER = 1 << 16 };
+
+typedef struct cli_output {
+    const char *name;
+    int fd, owned, terminal;
+    int error;         /* errno of the first failure, 0 = none */
+    int closed;        /* that failure was EPIPE */
+    int said;
+    double seconds;    /* spent in write(2) */
+    double flushed_at;
+    size_t used;
+    char data[CLI_OUTPUT_BUFFER];
+} cli_output;
+
+/* Create `path`; NULL or "-" is standard output. CLI_OK or CLI_FAILED after a message. */
+int cli_output_open(cli_output *output, const char *path);
+
+/* All return 0, or -1 after a failure, now or earlier. */
+int cli_output_write(cli_output *output, const char *bytes, size_t length);
+int cli_output_printf(cli_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int cli_output_flush(cli_output *output);
+/* Flush if a person may be waiting: on a terminal, or when the oldest byte is a fifth of a second old. */
+int cli_output_tick(cli_output *output);
+
+/* Flush and close. CLI_OK, CLI_CLOSED, or CLI_FAILED after the message. Accepts a zeroed output. */
+int cli_output_close(cli_output *output);
+
+typedef enum cli_form {
+    CLI_FORM_PLAIN,    /* one line per input: the best output, empty when there is none */
+    CLI_FORM_NUMBERED, /* the same behind "ID<TAB>", for results in order of completion */
+    CLI_FORM_NBEST,    /* "ID ||| OUTPUT ||| logp= L length= N ||| SCORE", one line per output */
+} cli_form;
+
+/* Write one result. IDs count from 0. Returns as above. */
+int cli_output_result(cli_output *output, cli_form form, const rill_result *result);
+
+#endif

@@ -1,0 +1,71 @@
+/* The progress line on stderr; see progress.h. */
+#include "progress.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+enum { BAR = 24 };
+static const double INTERVAL = 0.1;
+
+void cli_progress_start(cli_progress *progress, int on)
+{
+    *progress = (cli_progress){.on = on, .start = cli_now()};
+    progress->last = progress->start;
+}
+
+static void put_time(double seconds, char *out, size_t size)
+{
+    long s = seconds < 1e7 ? (long)(seconds + 0.5) : 9999999;
+    if (s >= 3600) snprintf(out, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+    else snprintf(out, size, "%ld:%02ld", s / 60, s % 60);
+}
+
+/* Share of the work done, or -1: the share of bytes read, times the share of these inputs that are finished. */
+static double share_done(const cli_position *p)
+{
+    if (p->size <= 0 || p->read <= 0) return -1;
+    double share = (double)p->bytes / (double)p->size * ((double)p->done / (double)p->read);
+    return share < 1 ? share : 1;
+}
+
+void cli_progress_text(const cli_position *p, double elapsed, char *out, unsigned long size)
+{
+    double speed = elapsed > 0 ? (double)p->done / elapsed : 0, share = share_done(p);
+    char bar[BAR + 1], left[32] = "";
+    if (share < 0) {
+        snprintf(out, size, "%" PRId64 " done  %.1f/s", p->done, speed);
+        return;
+    }
+    int filled = (int)(share * BAR);
+    memset(bar, '.', BAR);
+    memset(bar, '#', (size_t)filled);
+    bar[BAR] = '\0';
+    if (share > 0) put_time(elapsed * (1 - share) / share, left, sizeof left);
+    snprintf(out, size, "[%s] %3.0f%%  %" PRId64 " done  %.1f/s%s%s", bar, 100 * share, p->done, speed,
+             left[0] ? "  left " : "", left);
+}
+
+void cli_progress_update(cli_progress *progress, const cli_position *position)
+{
+    char text[160];
+    if (!progress->on) return;
+    double now = cli_now();
+    if (now - progress->last < INTERVAL) return;
+    progress->last = now;
+    cli_progress_text(position, now - progress->start, text, sizeof text);
+    /* Return to column 0, write, clear what a longer line before has left. */
+    fprintf(stderr, "\r%s\033[K", text);
+    fflush(stderr);
+    progress->drawn = 1;
+}
+
+void cli_progress_erase(cli_progress *progress)
+{
+    if (!progress->drawn) return;
+    fputs("\r\033[K", stderr);
+    fflush(stderr);
+    progress->drawn = 0;
+}

@@ -1,0 +1,173 @@
+/* The summary line and the JSON of --stats. Every number of rill_stats is here under the name it has there. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+double cli_engine_share(const rill_stats *stats)
+{
+    const rill_seconds *s = &stats->seconds;
+    double own = s->total - s->encode - s->step - s->score;
+    return s->total > 0 && own > 0 ? own / s->total : 0;
+}
+
+double cli_per_timestep(const rill_stats *stats)
+{
+    return stats->timesteps > 0 ? (double)stats->expansions / (double)stats->timesteps : 0;
+}
+
+static double per_second(const cli_report *report)
+{
+    return report->wall > 0 ? (double)report->stats.inputs / report->wall : 0;
+}
+
+void cli_report_say(const cli_report *report)
+{
+    const rill_stats *t = &report->stats;
+    const rill_seconds *s = &t->seconds;
+    char failed[48] = "";
+    if (t->failed) snprintf(failed, sizeof failed, " (%" PRId64 " failed)", t->failed);
+    cli_say("%" PRId64 " inputs%s in %.2f s, %.1f/s; %" PRId64 " timesteps, %" PRId64 " expansions, %.1f exp/step, %" PRId64
+            " refills, rows peak %" PRId64 "; seconds: encode %.3f, step %.3f, score %.3f, prune %.3f, finalize %.3f",
+            t->inputs, failed, report->wall, per_second(report), t->timesteps, t->expansions, cli_per_timestep(t), t->refills,
+            t->rows_peak, s->encode, s->step, s->score, s->prune, s->finalize);
+}
+
+/* JSON has no infinities, and jansson refuses them. */
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *whole(int64_t value)
+{
+    return json_integer((json_int_t)value);
+}
+
+static json_t *pool(int64_t in_use, int64_t peak, int64_t capacity)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "in_use", whole(in_use));
+    json_object_set_new(object, "peak", whole(peak));
+    json_object_set_new(object, "capacity", whole(capacity));
+    return object;
+}
+
+static json_t *seconds_json(const cli_report *report)
+{
+    const rill_seconds *s = &report->stats.seconds;
+    json_t *object = json_object();
+    json_object_set_new(object, "read", real(report->read));
+    json_object_set_new(object, "encode", real(s->encode));
+    json_object_set_new(object, "step", real(s->step));
+    json_object_set_new(object, "score", real(s->score));
+    json_object_set_new(object, "scorers", real(s->scorers));
+    json_object_set_new(object, "choose", real(s->choose));
+    json_object_set_new(object, "select", real(s->select));
+    json_object_set_new(object, "prune", real(s->prune));
+    json_object_set_new(object, "commit", real(s->commit));
+    json_object_set_new(object, "finalize", real(s->finalize));
+    json_object_set_new(object, "write", real(report->write));
+    json_object_set_new(object, "total", real(s->total));
+    json_object_set_new(object, "wall", real(report->wall));
+    return object;
+}
+
+static json_t *chain_json(const cli_chain *chain)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < chain->n; i++) {
+        const cli_link *link = &chain->link[i];
+        json_array_append_new(list, link->arguments[0] ? json_sprintf("%s:%s", link->name, link->arguments)
+                                                       : json_string(link->name));
+    }
+    return list;
+}
+
+static const char *finish_name(rill_finish finish)
+{
+    return finish == RILL_FINISH_TOP ? "top" : finish == RILL_FINISH_IMMEDIATE ? "immediate" : "default";
+}
+
+static const char *sort_name(rill_sort sort)
+{
+    return sort == RILL_SORT_LENGTH ? "length" : sort == RILL_SORT_LONGEST_FIRST ? "longest-first" : "none";
+}
+
+json_t *cli_settings_json(const rill_settings *s, const cli_plan *plan)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "method", json_string(s->method));
+    json_object_set_new(object, "k", whole(s->k));
+    json_object_set_new(object, "n", whole(s->n));
+    json_object_set_new(object, "max_items", whole(s->max_items));
+    json_object_set_new(object, "budget", whole(s->budget));
+    json_object_set_new(object, "refill", real(s->refill));
+    json_object_set_new(object, "max_candidates", whole(s->max_candidates));
+    json_object_set_new(object, "finish", json_string(finish_name(s->finish)));
+    json_object_set_new(object, "stop_after", whole(s->stop_after));
+    json_object_set_new(object, "min_length", whole(s->min_length));
+    json_object_set_new(object, "max_length", whole(s->max_length));
+    json_object_set_new(object, "length_penalty", real(s->length_penalty));
+    json_object_set_new(object, "n_best", whole(s->n_best));
+    json_object_set_new(object, "sort", json_string(sort_name(s->sort)));
+    json_object_set_new(object, "sort_window", whole(s->sort_window));
+    json_object_set_new(object, "flush_every", whole(s->flush_every));
+    json_object_set_new(object, "unordered", json_boolean(s->unordered));
+    json_object_set_new(object, "check", json_boolean(s->check));
+    json_object_set_new(object, "heuristics", chain_json(&plan->heuristics));
+    json_object_set_new(object, "scorers", chain_json(&plan->scorers));
+    if (plan->policy.n) json_object_set_new(object, "policy", json_string(plan->policy.link[0].name));
+    return object;
+}
+
+static void set_counters(json_t *object, const rill_stats *t)
+{
+    json_object_set_new(object, "inputs", whole(t->inputs));
+    json_object_set_new(object, "failed", whole(t->failed));
+    json_object_set_new(object, "timesteps", whole(t->timesteps));
+    json_object_set_new(object, "expansions", whole(t->expansions));
+    json_object_set_new(object, "exp_per_step", real(cli_per_timestep(t)));
+    json_object_set_new(object, "refills", whole(t->refills));
+    json_object_set_new(object, "longest_item_timesteps", whole(t->longest_item_timesteps));
+    json_object_set_new(object, "depth_bound", whole(t->depth_bound));
+    json_object_set_new(object, "passed_over_first", whole(t->passed_over_first));
+    json_object_set_new(object, "candidates", whole(t->candidates));
+    json_object_set_new(object, "pruned", whole(t->pruned));
+    json_object_set_new(object, "outputs", whole(t->outputs));
+    json_object_set_new(object, "truncated", whole(t->truncated));
+    json_object_set_new(object, "rows", pool(t->rows_in_use, t->rows_peak, t->rows_capacity));
+    json_object_set_new(object, "histories", pool(t->histories_in_use, t->histories_peak, t->histories_capacity));
+    json_object_set_new(object, "items_peak", whole(t->items_peak));
+    json_object_set_new(object, "waiting_peak", whole(t->waiting_peak));
+}
+
+json_t *cli_report_json(const cli_report *report)
+{
+    json_t *object = json_object();
+    set_counters(object, &report->stats);
+    json_object_set_new(object, "memory_peak", whole((int64_t)report->memory_peak));
+    json_object_set_new(object, "seconds", seconds_json(report));
+    json_object_set_new(object, "engine_share", real(cli_engine_share(&report->stats)));
+    json_object_set_new(object, "inputs_per_second", real(per_second(report)));
+    json_object_set_new(object, "settings", cli_settings_json(report->settings, report->plan));
+    json_object_set_new(object, "domain", json_string(report->domain));
+    json_object_set_new(object, "model", report->model ? json_string(report->model) : json_null());
+    json_object_set_new(object, "threads", whole(report->threads));
+    json_object_set_new(object, "version", json_string(RILL_VERSION_STRING));
+    return object;
+}
+
+int cli_json_write(cli_output *output, json_t *value)
+{
+    char *text = value ? json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
+    json_decref(value);
+    if (!text) return cli_fail_memory("a JSON report");
+    cli_output_write(output, text, strlen(text));
+    cli_output_write(output, "\n", 1);
+    free(text);
+    return CLI_OK; /* a failed write is told when the output is closed */
+}

@@ -1,0 +1,39 @@
+/* What a run tells about itself: the line on stderr, the JSON of --stats, and the JSON lines of --trace. */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include <jansson.h>
+
+#include "cli.h"
+#include "output.h"
+#include "search.h"
+
+typedef struct cli_report {
+    rill_stats stats;
+    const rill_settings *settings; /* as resolved by the engine */
+    const cli_plan *plan;          /* for the chains */
+    const char *domain, *model;    /* model may be NULL */
+    int threads;
+    double read, write;            /* seconds in the reader, waiting included, and in the writer */
+    double wall;                   /* seconds of the whole decode */
+    size_t memory_peak;
+} cli_report;
+
+/* Share of the decode time that is the engine's own: all but encode, step and score. */
+double cli_engine_share(const rill_stats *stats);
+double cli_per_timestep(const rill_stats *stats); /* expansions per timestep */
+
+/* One line on stderr. */
+void cli_report_say(const cli_report *report);
+
+/* The objects of --stats; new references, NULL when out of memory. */
+json_t *cli_report_json(const cli_report *report);
+json_t *cli_settings_json(const rill_settings *settings, const cli_plan *plan);
+
+/* Write `value` and a newline; takes the reference, NULL is out of memory. CLI_OK or CLI_FAILED after a message. */
+int cli_json_write(cli_output *output, json_t *value);
+
+/* A rill_trace_fn with a cli_output as user: one JSON object per line. */
+void cli_trace_event(void *output, const rill_trace_event *event);
+
+#endif

@@ -1,0 +1,85 @@
+/* rill: the command. Finds the subcommand and hands over to it; each has a file of its own.
+ *
+ * Exit codes are the same everywhere: 0 fine, 1 wrong usage or failure, 2 finished but something of it failed, 141 when the
+ * reader of our output went away, which is the end of `rill decode ... | head` and deserves no message. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "options.h"
+
+static const cli_command commands[] = {
+    {"decode", "decode lines with a model", cli_decode},
+    {"eval", "compare decoded lines with references", cli_eval},
+    {"bench", "run several search methods on one input and compare them", cli_bench},
+    {"info", "describe a model", cli_info},
+    {"list", "list domains, methods, heuristics, scorers and policies", cli_list},
+    {NULL, NULL, NULL},
+};
+
+static int print_help(void)
+{
+    printf("rill " RILL_VERSION_STRING ": streaming batched beam search\n\nUsage: rill COMMAND [options]\n\nCommands:\n");
+    for (const cli_command *c = commands; c->name; c++) printf("  %-8s %s\n", c->name, c->summary);
+    printf("\n`rill COMMAND --help` explains a command; `man rill` explains all of them.\n"
+           "\n"
+           "Examples:\n"
+           "  rill decode -m model < inputs.txt > outputs.txt\n"
+           "  rill decode -m model -i inputs.txt --n-best 5 > outputs.nbest\n"
+           "  rill eval -m model --refs references.txt outputs.txt\n"
+           "  rill bench -m model --tsv test.tsv --methods greedy,fixed,var-stream\n"
+           "  rill info model\n"
+           "  rill list methods\n");
+    return cli_end_printing();
+}
+
+static int print_version(void)
+{
+    printf("rill " RILL_VERSION_STRING "\n");
+    return cli_end_printing();
+}
+
+static const cli_command *find(const char *name)
+{
+    for (const cli_command *c = commands; c->name; c++)
+        if (!strcmp(c->name, name)) return c;
+    return NULL;
+}
+
+static int unknown_command(const char *word)
+{
+    const char *names[8];
+    size_t n = 0;
+    for (const cli_command *c = commands; c->name; c++) names[n++] = c->name;
+    const char *near = cli_nearest(word, names, n);
+    if (word[0] == '-') return cli_fail("unknown option %s before the command; `rill --help` shows the usage", word);
+    if (near) return cli_fail("unknown command \"%s\"; did you mean \"%s\"?", word, near);
+    return cli_fail("unknown command \"%s\"; `rill --help` lists the commands", word);
+}
+
+/* `rill help decode` is `rill decode --help`. */
+static int help_about(int argc, char **argv)
+{
+    char option[] = "--help";
+    if (argc < 3) return print_help();
+    const cli_command *command = find(argv[2]);
+    if (!command) return unknown_command(argv[2]);
+    char *arguments[] = {argv[2], option, NULL};
+    return command->run(2, arguments);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is then an error of write(2), which is told apart from others */
+    if (argc < 2) {
+        cli_say("a command is missing; `rill --help` lists them");
+        return CLI_FAILED;
+    }
+    const char *word = argv[1];
+    if (!strcmp(word, "--help") || !strcmp(word, "-h")) return print_help();
+    if (!strcmp(word, "--version") || !strcmp(word, "-V") || !strcmp(word, "version")) return print_version();
+    if (!strcmp(word, "help")) return help_about(argc, argv);
+    const cli_command *command = find(word);
+    return command ? command->run(argc - 1, argv + 1) : unknown_command(word);
+}

@@ -1,0 +1,225 @@
+/* Layers of search options: taking them from the command line, and composing them; see search.h for the rules.
+ *
+ * Whether a default fits a method is not decided by a list here, which would drift from the library's: each soft setting is
+ * tried, and kept when rill_settings_resolve() accepts the whole. */
+#include "search.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- layers ------------------------------------------------------------------------------------------------------- */
+
+/* "max_items" and "max-items" are one name; layers keep the second form. */
+static int normal_name(const char *name, char *out)
+{
+    if (strlen(name) >= CLI_NAME_MAX) return 0;
+    for (; *name; name++) *out++ = (char)(*name == '_' ? '-' : *name);
+    *out = '\0';
+    return 1;
+}
+
+const char *cli_layer_get(const cli_layer *layer, const char *name)
+{
+    for (int i = 0; i < layer->n; i++)
+        if (!strcmp(layer->setting[i].name, name)) return layer->setting[i].value;
+    return NULL;
+}
+
+int cli_layer_set(rill_context *ctx, cli_layer *layer, const char *name, const char *value)
+{
+    cli_setting setting;
+    rill_settings trial;
+    rill_settings_default(&trial);
+    if (rill_settings_set(ctx, &trial, name, value) < 0) return cli_fail_context(ctx);
+    if (!normal_name(name, setting.name) || strlen(value) >= CLI_VALUE_MAX)
+        return cli_fail("%s: the value is too long", name);
+    strcpy(setting.value, value);
+    int i = 0;
+    while (i < layer->n && strcmp(layer->setting[i].name, setting.name)) i++;
+    if (i == CLI_SETTINGS_MAX) return cli_fail("%s: more than %d settings", name, CLI_SETTINGS_MAX);
+    layer->setting[i] = setting;
+    if (i == layer->n) layer->n++;
+    return CLI_OK;
+}
+
+int cli_chain_add_pair(cli_chain *chain, const char *name, const char *arguments)
+{
+    if (chain->n == CLI_CHAIN_MAX) return cli_fail("a chain has at most %d elements", CLI_CHAIN_MAX);
+    if (!name[0]) return cli_fail("\":%s\": a name must stand before the colon", arguments);
+    if (strlen(name) >= CLI_NAME_MAX || strlen(arguments) >= CLI_ARGUMENTS_MAX)
+        return cli_fail("%.40s: name or arguments are too long", name);
+    cli_link *link = &chain->link[chain->n++];
+    strcpy(link->name, name);
+    strcpy(link->arguments, arguments);
+    return CLI_OK;
+}
+
+int cli_chain_add(cli_chain *chain, const char *text)
+{
+    char name[CLI_NAME_MAX];
+    size_t length = strcspn(text, ":");
+    if (length >= sizeof name) return cli_fail("%.40s...: the name is too long", text);
+    memcpy(name, text, length);
+    name[length] = '\0';
+    return cli_chain_add_pair(chain, name, text[length] ? text + length + 1 : "");
+}
+
+/* --- options ------------------------------------------------------------------------------------------------------ */
+
+enum { TAKE_SETTING = 1000, TAKE_SHORTHAND, TAKE_HEURISTIC, TAKE_SCORER, TAKE_POLICY, TAKE_END };
+
+const cli_option cli_chain_options[] = {
+    {"absolute", 0, "D", "drop candidates more than D below the best", TAKE_SHORTHAND},
+    {"relative", 0, "R", "drop candidates with less than R times the best's probability", TAKE_SHORTHAND},
+    {"relative-local", 0, "R", "the same for the probability of the last action alone", TAKE_SHORTHAND},
+    {"heuristic", 0, "NAME:ARGS", "any heuristic of `rill list heuristics`; with the three above, applied in the order given",
+     TAKE_HEURISTIC},
+    {"scorer", 0, "NAME:ARGS", "add a scorer of `rill list scorers`; may be repeated", TAKE_SCORER},
+    {"policy", 0, "NAME[:ARGS]", "schedule by this policy instead of the method's", TAKE_POLICY},
+    {NULL, 0, NULL, NULL, 0},
+};
+
+void cli_search_options(cli_option *settings, const char *except)
+{
+    int n = 0;
+    for (const rill_setting_info *s = rill_setting_table(); s->name && n < CLI_SETTINGS_MAX; s++) {
+        if (except && !strcmp(s->name, except)) continue;
+        char letter = s->name[1] ? 0 : s->name[0];
+        settings[n++] = (cli_option){s->name, letter, s->argument, s->help, TAKE_SETTING};
+    }
+    settings[n] = (cli_option){NULL, 0, NULL, NULL, 0};
+}
+
+int cli_search_owns(const cli_option *option)
+{
+    return option->id >= TAKE_SETTING && option->id < TAKE_END;
+}
+
+/* Options are spelt with dashes, registered names as their author liked. */
+static const char *registered_name(const rill_context *ctx, const char *name)
+{
+    static const char underscored[] = "relative_local";
+    if (rill_find_heuristic(ctx, name)) return name;
+    return !strcmp(name, "relative-local") && rill_find_heuristic(ctx, underscored) ? underscored : name;
+}
+
+int cli_search_take(rill_context *ctx, cli_layer *layer, const cli_option *option, const char *value)
+{
+    switch (option->id) {
+    case TAKE_SETTING: return cli_layer_set(ctx, layer, option->name, value[0] ? value : "1");
+    case TAKE_SHORTHAND: return cli_chain_add_pair(&layer->heuristics, registered_name(ctx, option->name), value);
+    case TAKE_HEURISTIC: return cli_chain_add(&layer->heuristics, value);
+    case TAKE_SCORER: return cli_chain_add(&layer->scorers, value);
+    case TAKE_POLICY: layer->policy.n = 0; return cli_chain_add(&layer->policy, value);
+    default: return cli_fail("--%s: not an option of the search", option->name);
+    }
+}
+
+int cli_search_take_named(rill_context *ctx, cli_layer *layer, const char *name, const char *value)
+{
+    char normal[CLI_NAME_MAX];
+    if (!normal_name(name, normal)) return cli_fail("%.40s...: the name is too long", name);
+    for (const cli_option *o = cli_chain_options; o->name; o++)
+        if (!strcmp(o->name, normal)) return cli_search_take(ctx, layer, o, value);
+    return cli_layer_set(ctx, layer, name, value);
+}
+
+/* --- composing ---------------------------------------------------------------------------------------------------- */
+
+const rill_method_info *cli_method(const char *name)
+{
+    const rill_method_info *m = rill_method_table();
+    while (m->name && strcmp(m->name, name)) m++;
+    return m->name ? m : NULL;
+}
+
+/* The method decides what of the soft layers is kept, so it is settled first. */
+static const char *method_of(const cli_layer *firm, const cli_layer *const *soft, int n, const char *otherwise)
+{
+    const char *method = cli_layer_get(firm, "method");
+    for (int i = 0; i < n && !method; i++) method = cli_layer_get(soft[i], "method");
+    return method ? method : otherwise;
+}
+
+/* The nearest chain that is not empty. A soft one counts only where the method prunes, if it is of heuristics. */
+static const cli_chain *nearest_chain(const cli_layer *firm, const cli_layer *const *soft, int n, size_t member, int allowed)
+{
+    const cli_chain *chain = (const cli_chain *)((const char *)firm + member);
+    for (int i = 0; i < n && allowed && chain->n == 0; i++)
+        chain = (const cli_chain *)((const char *)soft[i] + member);
+    return chain;
+}
+
+static int take_firm(rill_context *ctx, const cli_layer *firm, const char *method, rill_settings *settings)
+{
+    if (rill_settings_set(ctx, settings, "method", method) < 0) return cli_fail_context(ctx);
+    for (int i = 0; i < firm->n; i++)
+        if (rill_settings_set(ctx, settings, firm->setting[i].name, firm->setting[i].value) < 0)
+            return cli_fail_context(ctx);
+    return CLI_OK;
+}
+
+/* A layer's finish rule goes with the method it had in mind: "top" meant for var-stream does not make fixed another search. */
+static int meant_for_another(const cli_layer *layer, const char *name, const char *method)
+{
+    const char *own = cli_layer_get(layer, "method");
+    return !strcmp(name, "finish") && own && strcmp(own, method);
+}
+
+/* Add what fits of soft[at] and no nearer layer has said. */
+static int take_soft(rill_context *ctx, const cli_layer *firm, const cli_layer *const *soft, int at, int has_heuristics,
+                     rill_settings *settings)
+{
+    for (int i = 0; i < soft[at]->n; i++) {
+        const cli_setting *s = &soft[at]->setting[i];
+        int said = cli_layer_get(firm, s->name) != NULL || !strcmp(s->name, "method");
+        for (int j = 0; j < at && !said; j++) said = cli_layer_get(soft[j], s->name) != NULL;
+        if (said || meant_for_another(soft[at], s->name, settings->method)) continue;
+        rill_settings with = *settings;
+        if (rill_settings_set(ctx, &with, s->name, s->value) < 0) return cli_fail_context(ctx);
+        rill_settings trial = with;
+        if (rill_settings_resolve(ctx, &trial, has_heuristics) == RILL_OK) *settings = with;
+    }
+    rill_error_clear(ctx);
+    return CLI_OK;
+}
+
+static void point_at(const cli_chain *chain, rill_chain_entry *entries)
+{
+    for (int i = 0; i < chain->n; i++)
+        entries[i] = (rill_chain_entry){chain->link[i].name, chain->link[i].arguments};
+}
+
+static void fill_setup(cli_plan *plan, const rill_settings *settings)
+{
+    rill_engine_setup_default(&plan->setup);
+    plan->setup.settings = *settings;
+    point_at(&plan->heuristics, plan->heuristic_entries);
+    point_at(&plan->scorers, plan->scorer_entries);
+    point_at(&plan->policy, &plan->policy_entry);
+    plan->setup.heuristics = plan->heuristic_entries;
+    plan->setup.n_heuristics = plan->heuristics.n;
+    plan->setup.scorers = plan->scorer_entries;
+    plan->setup.n_scorers = plan->scorers.n;
+    plan->setup.policy = plan->policy.n ? &plan->policy_entry : NULL;
+}
+
+int cli_plan_make(rill_context *ctx, const cli_layer *firm, const cli_layer *const *soft, int n, cli_plan *plan)
+{
+    rill_settings settings;
+    rill_settings_default(&settings);
+    const char *method = method_of(firm, soft, n, settings.method);
+    const rill_method_info *info = cli_method(method);
+    int pruned = info && info->pruned;
+    plan->heuristics = *nearest_chain(firm, soft, n, offsetof(cli_layer, heuristics), pruned);
+    plan->scorers = *nearest_chain(firm, soft, n, offsetof(cli_layer, scorers), 1);
+    plan->policy = *nearest_chain(firm, soft, n, offsetof(cli_layer, policy), cli_layer_get(firm, "method") == NULL);
+    int has_heuristics = plan->heuristics.n > 0;
+    int code = take_firm(ctx, firm, method, &settings);
+    for (int i = 0; i < n && code == CLI_OK; i++) code = take_soft(ctx, firm, soft, i, has_heuristics, &settings);
+    if (code != CLI_OK) return code;
+    plan->resolved = settings;
+    if (rill_settings_resolve(ctx, &plan->resolved, has_heuristics) < 0) return cli_fail_context(ctx);
+    fill_setup(plan, &settings);
+    return CLI_OK;
+}

@@ -1,0 +1,126 @@
+/* From options to a context with plugins and an open model. */
+#include "session.h"
+
+#include <string.h>
+
+enum { TAKE_MODEL = 500, TAKE_DOMAIN, TAKE_ARGUMENTS, TAKE_TOKENIZED, TAKE_THREADS, TAKE_DETERMINISTIC, TAKE_PLUGIN,
+       TAKE_VERBOSE, TAKE_END };
+
+#define DOMAIN_OPTION {"domain", 0, "NAME", "domain of a model whose config.json names none", TAKE_DOMAIN}
+#define MODEL_OPTION(help) {"model", 'm', "DIR", help, TAKE_MODEL}
+#define PLUGIN_OPTION                                                                                                   \
+    {"plugin", 0, "FILE.so", "load domains, heuristics, scorers and policies from a shared object", TAKE_PLUGIN}
+#define VERBOSE_OPTION {"verbose", 'v', "", "print what the library logs", TAKE_VERBOSE}
+#define LAST_OPTION {NULL, 0, NULL, NULL, 0}
+
+const cli_option cli_model_options[] = {
+    MODEL_OPTION("the model's directory"),
+    DOMAIN_OPTION,
+    {"domain-args", 0, "TEXT", "arguments for the domain, in its own form", TAKE_ARGUMENTS},
+    {"tokenized", 0, "", "inputs are in the model's own form: split at blanks, change nothing", TAKE_TOKENIZED},
+    {"threads", 0, "T", "threads the domain may use (default 1)", TAKE_THREADS},
+    {"deterministic", 0, "", "ask optional back ends too for results that no schedule changes", TAKE_DETERMINISTIC},
+    PLUGIN_OPTION,
+    VERBOSE_OPTION,
+    LAST_OPTION,
+};
+
+const cli_option cli_domain_options[] = {
+    MODEL_OPTION("a model's directory: its config.json names the domain"),
+    DOMAIN_OPTION,
+    PLUGIN_OPTION,
+    VERBOSE_OPTION,
+    LAST_OPTION,
+};
+
+int cli_session_owns(const cli_option *option)
+{
+    return option->id >= TAKE_MODEL && option->id < TAKE_END;
+}
+
+int cli_session_take(cli_session *session, const cli_option *option, const char *value)
+{
+    switch (option->id) {
+    case TAKE_MODEL: session->path = value; return CLI_OK;
+    case TAKE_DOMAIN: session->domain = value; return CLI_OK;
+    case TAKE_ARGUMENTS: session->domain_arguments = value; return CLI_OK;
+    case TAKE_TOKENIZED: session->tokenized = 1; return CLI_OK;
+    case TAKE_THREADS: return cli_whole("--threads", value, 1, 1024, &session->threads);
+    case TAKE_DETERMINISTIC: session->deterministic = 1; return CLI_OK;
+    case TAKE_VERBOSE: session->verbose = 1; return CLI_OK;
+    default: return rill_plugin_load(session->ctx, value) < 0 ? cli_fail_context(session->ctx) : CLI_OK;
+    }
+}
+
+static void print_log(void *user, rill_log_level level, const char *message)
+{
+    static const char *const words[] = {"debug: ", "", "warning: ", "error: "};
+    cli_session *session = user;
+    if (level < RILL_LOG_WARNING && !session->verbose) return;
+    if (session->before_message) session->before_message(session->message_user);
+    cli_say("%s%s", words[level], message);
+}
+
+int cli_session_start(cli_session *session)
+{
+    rill_context_options options = {.struct_size = sizeof options, .log = print_log, .log_user = session};
+    session->threads = 1;
+    if (rill_context_create(&session->ctx, &options) < 0) return cli_fail_memory("the context");
+    return rill_register_builtins(session->ctx) < 0 ? cli_fail_context(session->ctx) : CLI_OK;
+}
+
+int cli_session_configure(cli_session *session)
+{
+    return cli_config_load(session->ctx, session->path, &session->config);
+}
+
+static void say_unknown_domain(const rill_context *ctx, const char *name)
+{
+    const char *names[64];
+    size_t n = 0;
+    for (const rill_domain *d; n < 64 && (d = rill_domain_at(ctx, n)); n++) names[n] = d->name;
+    const char *near = cli_nearest(name, names, n);
+    if (near) cli_say("unknown domain \"%s\"; did you mean \"%s\"?", name, near);
+    else cli_say("unknown domain \"%s\"; `rill list domains` names them", name);
+}
+
+const char *cli_session_domain(const cli_session *session)
+{
+    const char *name = session->domain ? session->domain : session->config.domain;
+    if (!name[0]) {
+        if (!session->path) cli_say("no model: -m DIR names one (or --domain NAME, for a domain that needs no files)");
+        else if (!session->config.found)
+            cli_say("model %s: there is no config.json; name the domain with --domain", session->path);
+        else cli_say("%s/config.json names no domain (\"rill\": {\"domain\": ...}); name it with --domain", session->path);
+        return NULL;
+    }
+    if (!rill_find_domain(session->ctx, name)) {
+        say_unknown_domain(session->ctx, name);
+        return NULL;
+    }
+    return name;
+}
+
+int cli_session_open(cli_session *session)
+{
+    const char *domain = cli_session_domain(session);
+    if (!domain) return CLI_FAILED;
+    rill_open_options options = {
+        .struct_size = sizeof options,
+        .path = session->path,
+        .threads = session->threads,
+        .tokenized = session->tokenized,
+        .deterministic = session->deterministic,
+        .arguments = session->domain_arguments,
+    };
+    if (rill_model_open(&session->model, session->ctx, domain, &options) < 0) return cli_fail_context(session->ctx);
+    return CLI_OK;
+}
+
+void cli_session_end(cli_session *session)
+{
+    rill_model_close(session->model);
+    rill_context_destroy(session->ctx);
+    session->model = NULL;
+    session->ctx = NULL;
+}

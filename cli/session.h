@@ -1,0 +1,39 @@
+/* A context with everything registered, and the model that a command works with. */
+#ifndef CLI_SESSION_H
+#define CLI_SESSION_H
+
+#include "cli.h"
+#include "config.h"
+#include "options.h"
+
+enum { CLI_PLUGINS_MAX = 16 };
+
+/* Options about the model. Strings lead into argv. */
+typedef struct cli_session {
+    rill_context *ctx;
+    rill_model *model;
+    cli_config config;
+    const char *path, *domain, *domain_arguments;
+    int threads, tokenized, deterministic, verbose;
+    void (*before_message)(void *user); /* called before a log line is printed: erases a progress bar */
+    void *message_user;
+} cli_session;
+
+extern const cli_option cli_model_options[];
+/* The same without those that only matter when a model is run. */
+extern const cli_option cli_domain_options[];
+int cli_session_owns(const cli_option *option);
+int cli_session_take(cli_session *session, const cli_option *option, const char *value);
+
+/* Make the context. Plugins named by options are loaded as the options are taken, so that what they register is known. */
+int cli_session_start(cli_session *session);
+/* Read the config of the model, if one is named. */
+int cli_session_configure(cli_session *session);
+/* The domain's name: as the option says, else the config; NULL after a message when neither does. */
+const char *cli_session_domain(const cli_session *session);
+/* Open the model. */
+int cli_session_open(cli_session *session);
+/* Undo all; accepts a zeroed session. */
+void cli_session_end(cli_session *session);
+
+#endif
