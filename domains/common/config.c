@@ -1,0 +1,215 @@
+/* A model's config.json, asked for values of a stated type.
+ *
+ * Invariant: `root` is an object with no member given twice at any level. jansson stays inside this file and safetensors.c,
+ * so nothing else in rill depends on it. Divisions: opening · finding · describing · getters. */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "file.h"
+
+struct rill_config {
+    rill_context *ctx;
+    json_t *root;
+    size_t bytes;  /* of this struct, the name included */
+    char name[];
+};
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+rill_status rill_config_parse(rill_config **out, rill_context *ctx, const char *name, const char *bytes, size_t length)
+{
+    *out = NULL;
+    json_error_t error;
+    json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &error);
+    if (root == NULL) return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: %s", name, error.line, error.text);
+    rill_status status;
+    size_t size = sizeof(rill_config) + strlen(name) + 1;
+    rill_config *config = NULL;
+    if (!json_is_object(root)) {
+        status = rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected an object, found another kind of value", name);
+    } else if ((config = rill_alloc(ctx, size)) == NULL) {
+        status = rill_fail_memory(ctx, size, name);
+    } else {
+        config->ctx = ctx;
+        config->root = root;
+        config->bytes = size;
+        memcpy(config->name, name, strlen(name) + 1);
+        *out = config;
+        return RILL_OK;
+    }
+    json_decref(root);
+    return status;
+}
+
+rill_status rill_config_open(rill_config **out, rill_context *ctx, const char *path)
+{
+    *out = NULL;
+    rill_file file;
+    rill_status status = rill_file_read(&file, ctx, path);
+    if (status != RILL_OK) return status;
+    status = rill_config_parse(out, ctx, path, file.bytes, file.size);
+    rill_file_close(&file);
+    return status;
+}
+
+void rill_config_close(rill_config *config)
+{
+    if (config == NULL) return;
+    json_decref(config->root);
+    rill_free(config->ctx, config, config->bytes);
+}
+
+const char *rill_config_name(const rill_config *config)
+{
+    return config->name;
+}
+
+/* --- finding ------------------------------------------------------------------------------------------------------ */
+
+enum { NAME_BYTES = 64 }; /* longest member name asked for, NUL counted: keys are rill's own constants */
+
+static json_t *member(json_t *object, const char *name, size_t length)
+{
+    char copy[NAME_BYTES];
+    if (length >= sizeof copy) return NULL;
+    memcpy(copy, name, length);
+    copy[length] = '\0';
+    return json_object_get(object, copy);
+}
+
+/* The value at a dotted key, NULL when it is absent or null. A step through something that is not an object, as with
+ * "rill.domain" in {"rill": 3}, finds nothing. */
+static json_t *find(const rill_config *config, const char *key)
+{
+    json_t *value = config->root;
+    while (value != NULL) {
+        size_t length = strcspn(key, ".");
+        value = member(value, key, length);
+        if (key[length] == '\0') break;
+        key += length + 1;
+    }
+    return json_is_null(value) ? NULL : value;
+}
+
+/* --- describing --------------------------------------------------------------------------------------------------- */
+
+/* What is there in place of what was expected, as errors put it. */
+static const char *describe(const json_t *value, char *buffer, size_t size)
+{
+    if (value == NULL) return "nothing";
+    switch (json_typeof(value)) {
+    case JSON_OBJECT: return "an object";
+    case JSON_ARRAY: return "an array";
+    case JSON_TRUE: return "true";
+    case JSON_FALSE: return "false";
+    case JSON_NULL: return "null";
+    case JSON_INTEGER: snprintf(buffer, size, "%lld", (long long)json_integer_value(value)); break;
+    case JSON_REAL: snprintf(buffer, size, "%g", json_real_value(value)); break;
+    case JSON_STRING: snprintf(buffer, size, "\"%.40s\"", json_string_value(value)); break;
+    }
+    return buffer;
+}
+
+static rill_status fail_value(const rill_config *config, const char *key, const char *expected, const json_t *found)
+{
+    char text[64];
+    return rill_fail(config->ctx, RILL_ERR_FORMAT, "%s: %s: expected %s, found %s", config->name, key, expected,
+                     describe(found, text, sizeof text));
+}
+
+/* --- getters ------------------------------------------------------------------------------------------------------ */
+
+static rill_status check_int(const rill_config *config, const char *key, const json_t *value, int64_t low, int64_t high,
+                             int64_t *out)
+{
+    if (!json_is_integer(value) || json_integer_value(value) < low || json_integer_value(value) > high) {
+        char expected[80];
+        snprintf(expected, sizeof expected, "an integer from %lld to %lld", (long long)low, (long long)high);
+        return fail_value(config, key, expected, value);
+    }
+    *out = json_integer_value(value);
+    return RILL_OK;
+}
+
+rill_status rill_config_int(const rill_config *config, const char *key, int64_t low, int64_t high, int64_t *out)
+{
+    return check_int(config, key, find(config, key), low, high, out);
+}
+
+rill_status rill_config_int_or(const rill_config *config, const char *key, int64_t low, int64_t high, int64_t fallback,
+                               int64_t *out)
+{
+    const json_t *value = find(config, key);
+    *out = fallback;
+    return value == NULL ? RILL_OK : check_int(config, key, value, low, high, out);
+}
+
+static rill_status check_number(const rill_config *config, const char *key, const json_t *value, double low, double high,
+                                double *out)
+{
+    double number = json_number_value(value);
+    if (!json_is_number(value) || !(number >= low && number <= high)) {
+        char expected[80];
+        snprintf(expected, sizeof expected, "a number from %g to %g", low, high);
+        return fail_value(config, key, expected, value);
+    }
+    *out = number;
+    return RILL_OK;
+}
+
+rill_status rill_config_number(const rill_config *config, const char *key, double low, double high, double *out)
+{
+    return check_number(config, key, find(config, key), low, high, out);
+}
+
+rill_status rill_config_number_or(const rill_config *config, const char *key, double low, double high, double fallback,
+                                  double *out)
+{
+    const json_t *value = find(config, key);
+    *out = fallback;
+    return value == NULL ? RILL_OK : check_number(config, key, value, low, high, out);
+}
+
+rill_status rill_config_string(const rill_config *config, const char *key, const char **out)
+{
+    const json_t *value = find(config, key);
+    if (!json_is_string(value)) return fail_value(config, key, "a text", value);
+    *out = json_string_value(value);
+    return RILL_OK;
+}
+
+rill_status rill_config_string_or(const rill_config *config, const char *key, const char *fallback, const char **out)
+{
+    *out = fallback;
+    return find(config, key) == NULL ? RILL_OK : rill_config_string(config, key, out);
+}
+
+rill_status rill_config_bool_or(const rill_config *config, const char *key, int fallback, int *out)
+{
+    const json_t *value = find(config, key);
+    *out = fallback;
+    if (value == NULL) return RILL_OK;
+    if (!json_is_boolean(value)) return fail_value(config, key, "true or false", value);
+    *out = json_is_true(value);
+    return RILL_OK;
+}
+
+rill_status rill_config_object(const rill_config *config, const char *key, int *out)
+{
+    const json_t *value = find(config, key);
+    *out = value != NULL;
+    if (value != NULL && !json_is_object(value)) return fail_value(config, key, "an object", value);
+    return RILL_OK;
+}
+
+rill_status rill_config_expect(const rill_config *config, const char *key, const char *expected)
+{
+    const json_t *value = find(config, key);
+    if (value == NULL) return RILL_OK;
+    if (json_is_string(value) && strcmp(json_string_value(value), expected) == 0) return RILL_OK;
+    char text[80];
+    snprintf(text, sizeof text, "\"%s\"", expected);
+    return fail_value(config, key, text, value);
+}

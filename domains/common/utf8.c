@@ -1,0 +1,55 @@
+/* UTF-8 validation.
+ *
+ * Invariant: `at` always stands on the first byte of a character, and everything before it is well-formed. Eight ASCII
+ * bytes are passed at once, since most of what comes by is ASCII. */
+#include <stdint.h>
+#include <string.h>
+
+#include "utf8.h"
+
+/* Length of the well-formed character at p, 0 if there is none. The second byte's range excludes overlong forms (E0, F0),
+ * surrogates (ED) and what lies above U+10FFFF (F4); see table 3-7 of the Unicode standard. */
+static size_t character_length(const unsigned char *p, size_t left)
+{
+    unsigned char low = 0x80, high = 0xBF;
+    size_t length;
+    if (p[0] < 0x80) return 1;
+    if (p[0] < 0xC2) return 0;
+    if (p[0] < 0xE0) {
+        length = 2;
+    } else if (p[0] < 0xF0) {
+        length = 3;
+        if (p[0] == 0xE0) low = 0xA0;
+        if (p[0] == 0xED) high = 0x9F;
+    } else if (p[0] < 0xF5) {
+        length = 4;
+        if (p[0] == 0xF0) low = 0x90;
+        if (p[0] == 0xF4) high = 0x8F;
+    } else {
+        return 0;
+    }
+    if (left < length || p[1] < low || p[1] > high) return 0;
+    for (size_t i = 2; i < length; i++)
+        if ((p[i] & 0xC0) != 0x80) return 0;
+    return length;
+}
+
+size_t rill_utf8_check(const char *bytes, size_t length)
+{
+    const unsigned char *p = (const unsigned char *)bytes;
+    size_t at = 0;
+    while (at < length) {
+        uint64_t eight;
+        if (length - at >= sizeof eight) {
+            memcpy(&eight, p + at, sizeof eight);
+            if ((eight & UINT64_C(0x8080808080808080)) == 0) {
+                at += sizeof eight;
+                continue;
+            }
+        }
+        size_t step = character_length(p + at, length - at);
+        if (step == 0) return at;
+        at += step;
+    }
+    return length;
+}

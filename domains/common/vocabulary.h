@@ -1,0 +1,35 @@
+/* vocabulary.h: symbols and their numbers.
+ *
+ * The file has one token per line; the number of a token is that of its line, from 0. Tokens are any UTF-8 without line
+ * feeds and NULs. The last line may lack its line feed; anything else unusual is refused with file and line: an empty line, a
+ * token that came before, bytes that are not UTF-8, more tokens than allowed.
+ * A loaded vocabulary never changes: lookups may run on several threads at once.
+ * Stability: internal to rill. */
+#ifndef RILL_COMMON_VOCABULARY_H
+#define RILL_COMMON_VOCABULARY_H
+
+#include "rill/context.h"
+
+typedef struct rill_vocabulary rill_vocabulary;
+
+/* Read the vocabulary at `path`, of `limit` tokens at most (1..2^30).
+ *   out: on success a vocabulary the caller closes; on failure NULL
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE:LINE: why) · RILL_ERR_MEMORY */
+rill_status rill_vocabulary_open(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit);
+
+/* The same for bytes in memory, which are copied; `name` stands for the path in errors. */
+rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
+                                  size_t length, int32_t limit);
+
+void rill_vocabulary_close(rill_vocabulary *vocabulary); /* NULL is allowed */
+
+/* Number of tokens. */
+int32_t rill_vocabulary_count(const rill_vocabulary *vocabulary);
+
+/* The number of the token of `length` bytes, -1 if it is not there. */
+int32_t rill_vocabulary_id(const rill_vocabulary *vocabulary, const char *token, size_t length);
+
+/* The token with number id, 0 <= id < count; NUL-terminated; *length (may be NULL) without the NUL. Borrowed. */
+const char *rill_vocabulary_token(const rill_vocabulary *vocabulary, int32_t id, size_t *length);
+
+#endif

@@ -1,0 +1,207 @@
+/* The semantic parser as a table of functions: open and close, ids and slots, outputs. The work between them is in encode.c
+ * and step.c.
+ *
+ * Invariant: a semparse that semparse_close() gets may be half built; everything in it is zero until it is owned. Node tables
+ * are as long as the largest reserve(); slots below s->slots are initialised.
+ *
+ * Divisions: open and close · reserve and drop · outputs · the table. */
+#include <string.h>
+
+#include "logic.h"
+#include "model.h"
+#include "semparse.h"
+
+#define TRY SEMPARSE_TRY
+
+/* --- open and close ----------------------------------------------------------------------------------------------- */
+
+static void close_slots(semparse *s)
+{
+    rill_context *ctx = s->ctx;
+    for (size_t i = 0; i < s->slots; i++) {
+        rill_free(ctx, s->slot[i].rows, s->slot[i].capacity * 2 * s->ld * sizeof(float));
+        rill_mentions_clear(&s->slot[i].mentions);
+    }
+    rill_free(ctx, s->slot, s->slot_room * sizeof *s->slot);
+    rill_free(ctx, s->memory, s->memory_room * sizeof *s->memory);
+    rill_free(ctx, s->projected, s->projected_room * sizeof *s->projected);
+    rill_free(ctx, s->length, s->length_room * sizeof *s->length);
+    rill_free(ctx, s->last_h, s->last_h_room * s->ld * sizeof *s->last_h);
+    rill_free(ctx, s->last_c, s->last_c_room * s->ld * sizeof *s->last_c);
+}
+
+static void close_model(void *self)
+{
+    semparse *s = self;
+    if (s == NULL) return;
+    rill_context *ctx = s->ctx;
+    close_slots(s);
+    rill_free(ctx, s->h, s->h_room * s->ld * sizeof *s->h);
+    rill_free(ctx, s->c, s->c_room * s->ld * sizeof *s->c);
+    rill_free(ctx, s->place, s->place_room * sizeof *s->place);
+    rill_free(ctx, s->reading, s->reading_room * sizeof *s->reading);
+    rill_free(ctx, s->ids, s->ids_room * sizeof *s->ids);
+    rill_free(ctx, s->scratch, s->scratch_room);
+    rill_question_close(s->question);
+    rill_lexicon_close(s->lexicon);
+    rill_vocabulary_close(s->source);
+    rill_vocabulary_close(s->target);
+    rill_pool_finish(s->pool);
+    rill_free(ctx, s->pool_memory, s->pool_bytes);
+    rill_blocks_clear(&s->blocks);
+    rill_free(ctx, s, sizeof *s);
+}
+
+static rill_status start_pool(semparse *s, int threads)
+{
+    if (threads <= 1) return RILL_OK;
+    size_t bytes = rill_pool_size((unsigned)threads);
+    s->pool_memory = rill_alloc(s->ctx, bytes);
+    if (s->pool_memory == NULL) return rill_fail_memory(s->ctx, bytes, "the thread pool");
+    s->pool_bytes = bytes;
+    s->pool = rill_pool_init(s->pool_memory, (unsigned)threads);
+    if (s->pool == NULL) return rill_fail(s->ctx, RILL_ERR_MEMORY, "the system refused to start %d threads", threads);
+    return RILL_OK;
+}
+
+static rill_status open_model(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
+{
+    if (options->path == NULL)
+        return rill_fail(ctx, RILL_ERR_OPTION, "semparse: expected the path of a model's directory, found none");
+    semparse *s = rill_calloc(ctx, 1, sizeof *s);
+    if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a semantic parser");
+    s->ctx = ctx;
+    s->blocks.ctx = ctx;
+    s->tokenized = options->tokenized;
+    rill_kernels_init(&s->kernels, RILL_ISA_ALL);
+    rill_status status = start_pool(s, options->threads);
+    if (status == RILL_OK) status = semparse_load(s, options->path);
+    if (status != RILL_OK) {
+        close_model(s);
+        return status;
+    }
+    *info = (rill_domain_info){.actions = s->actions, .phases = 1, .state_need = RILL_STATE_PARENT,
+                               .max_length = s->max_length, .description = s->description};
+    *self = s;
+    return RILL_OK;
+}
+
+/* --- reserve and drop --------------------------------------------------------------------------------------------- */
+
+static rill_status reserve_nodes(semparse *s, size_t nodes)
+{
+    size_t before = s->place_room;
+    TRY(rill_grow(s->ctx, (void **)&s->h, &s->h_room, nodes, s->ld * sizeof *s->h, "node states"));
+    TRY(rill_grow(s->ctx, (void **)&s->c, &s->c_room, nodes, s->ld * sizeof *s->c, "node states"));
+    TRY(rill_grow(s->ctx, (void **)&s->place, &s->place_room, nodes, sizeof *s->place, "node places"));
+    for (size_t i = before; i < s->place_room; i++) s->place[i] = -1;
+    return RILL_OK;
+}
+
+static rill_status reserve_slots(semparse *s, size_t slots)
+{
+    size_t row = s->ld * sizeof(float);
+    TRY(rill_grow(s->ctx, (void **)&s->slot, &s->slot_room, slots, sizeof *s->slot, "item slots"));
+    TRY(rill_grow(s->ctx, (void **)&s->memory, &s->memory_room, slots, sizeof *s->memory, "item slots"));
+    TRY(rill_grow(s->ctx, (void **)&s->projected, &s->projected_room, slots, sizeof *s->projected, "item slots"));
+    TRY(rill_grow(s->ctx, (void **)&s->length, &s->length_room, slots, sizeof *s->length, "item slots"));
+    TRY(rill_grow(s->ctx, (void **)&s->last_h, &s->last_h_room, slots, row, "encoder states"));
+    TRY(rill_grow(s->ctx, (void **)&s->last_c, &s->last_c_room, slots, row, "encoder states"));
+    for (; s->slots < slots; s->slots++) {
+        s->slot[s->slots] = (semparse_slot){.mentions = {.ctx = s->ctx}};
+        s->memory[s->slots] = s->projected[s->slots] = NULL;
+        s->length[s->slots] = 0;
+    }
+    return RILL_OK;
+}
+
+static rill_status reserve(void *self, int32_t nodes, int32_t slots)
+{
+    TRY(reserve_nodes(self, (size_t)nodes));
+    return reserve_slots(self, (size_t)slots);
+}
+
+/* Memory stays with the slot for its next question. */
+static void drop(void *self, int32_t slot)
+{
+    semparse *s = self;
+    s->length[slot] = 0;
+}
+
+/* --- outputs ------------------------------------------------------------------------------------------------------ */
+
+static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out)
+{
+    const semparse *s = self;
+    const rill_mentions *mentions = &s->slot[hypothesis->slot].mentions;
+    size_t written = 0;
+    for (int32_t i = 0; i < hypothesis->length; i++) {
+        if (hypothesis->action[i] == SEMPARSE_END) continue;
+        size_t length;
+        const char *token = rill_vocabulary_token(s->target, hypothesis->action[i], &length);
+        rill_word word = rill_mentions_restore(mentions, token, length);
+        if (word.length == 0) continue;
+        if (written++ > 0) TRY(rill_text_append(out, " ", 1));
+        TRY(rill_text_append(out, word.data, word.length));
+    }
+    return RILL_OK;
+}
+
+/* Words between blanks: what a question has before the lexicon joins or splits some. Good enough to sort by. */
+static int64_t measure(void *self, const char *text, size_t length)
+{
+    (void)self;
+    int64_t words = 0;
+    int inside = 0;
+    for (size_t i = 0; i < length; i++) {
+        int blank = (unsigned char)text[i] <= ' ';
+        words += !blank && !inside;
+        inside = !blank;
+    }
+    return words;
+}
+
+static rill_status canonical(rill_context *ctx, const char *text, size_t length, rill_text *out)
+{
+    return rill_logic_canonical(ctx, text, length, out);
+}
+
+/* --- the table ---------------------------------------------------------------------------------------------------- */
+
+static rill_status encode(void *self, int32_t m, rill_input *inputs)
+{
+    return semparse_encode(self, m, inputs);
+}
+
+static rill_status step(void *self, const rill_rows *rows)
+{
+    return semparse_step(self, rows);
+}
+
+static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+{
+    return semparse_score(self, rows, ask, out);
+}
+
+static rill_status lookup(void *self, const rill_rows *rows, const rill_queries *queries)
+{
+    return semparse_lookup(self, rows, queries);
+}
+
+const rill_domain rill_semparse_domain = {
+    .abi_version = RILL_ABI_VERSION,
+    .struct_size = sizeof(rill_domain),
+    .name = "semparse",
+    .summary = "questions to logical forms: LSTM encoder and decoder with attention",
+    .open = open_model,
+    .reserve = reserve,
+    .encode = encode,
+    .step = step,
+    .score = score,
+    .lookup = lookup,
+    .finalize = finalize,
+    .drop = drop,
+    .close = close_model,
+    .measure = measure,
+    .canonical = canonical,
+};

@@ -1,0 +1,178 @@
+/* Admitting questions: text to word ids, ids through the encoder, memory into slots.
+ *
+ * The encoder reads <s>, the question's words from last to first, </s>. All questions of a call run at once, longest first;
+ * a finished one leaves the batch, so no row is padding (lstm.h). Behind the recurrence, each memory row is multiplied by the
+ * context half of the attention layer, once per token here instead of once per expansion later (model.h).
+ *
+ * Invariant: an input that fails takes no part in what follows and leaves its slot free (length 0).
+ * Divisions: text to ids · room in slots · the batch · the whole. */
+#include <string.h>
+
+#include "lstm.h"
+#include "model.h"
+
+#define TRY SEMPARSE_TRY
+
+enum { FRAME = 2 }; /* <s> and </s> */
+
+/* --- text to ids -------------------------------------------------------------------------------------------------- */
+
+/* Write the framed ids behind those of the questions before: the words stand in reverse. */
+static rill_status frame(semparse *s, const rill_word *token, size_t count, semparse_reading *reading)
+{
+    size_t end = reading->offset + count + FRAME;
+    TRY(rill_grow(s->ctx, (void **)&s->ids, &s->ids_room, end, sizeof *s->ids, "word ids"));
+    int32_t *ids = s->ids + reading->offset;
+    *ids++ = SEMPARSE_START;
+    for (size_t i = count; i-- > 0;) {
+        int32_t id = rill_vocabulary_id(s->source, token[i].data, token[i].length);
+        *ids++ = id >= 0 ? id : SEMPARSE_UNKNOWN;
+    }
+    *ids = SEMPARSE_END;
+    reading->length = (int32_t)(count + FRAME);
+    return RILL_OK;
+}
+
+/* Bring one input to ids; what is wrong with it is its own failure. On success reading->length is set, else 0. */
+static rill_status read_input(semparse *s, rill_input *input, semparse_reading *reading)
+{
+    const rill_word *token;
+    size_t count;
+    reading->slot = input->slot;
+    reading->length = 0;
+    rill_status status = rill_question_prepare(s->question, input->text, input->length, s->tokenized, &token, &count,
+                                               &s->slot[input->slot].mentions);
+    if (status == RILL_ERR_INPUT) {
+        rill_input_fail(input, status, "%s", rill_error(s->ctx));
+        return RILL_OK;
+    }
+    if (status != RILL_OK) return status;
+    input->size = (int64_t)count;
+    if (count == 0) {
+        rill_input_fail(input, RILL_ERR_INPUT, "empty input");
+        return RILL_OK;
+    }
+    if (count > (size_t)s->max_input) {
+        rill_input_fail(input, RILL_ERR_INPUT, "expected at most %d tokens, found %zu", s->max_input, count);
+        return RILL_OK;
+    }
+    return frame(s, token, count, reading);
+}
+
+static rill_status read_inputs(semparse *s, int32_t m, rill_input *inputs, size_t *questions)
+{
+    TRY(rill_grow(s->ctx, (void **)&s->reading, &s->reading_room, (size_t)m, sizeof *s->reading, "questions"));
+    size_t used = 0, n = 0;
+    for (int32_t i = 0; i < m; i++) {
+        semparse_reading *reading = &s->reading[n];
+        reading->offset = used;
+        TRY(read_input(s, &inputs[i], reading));
+        used += (size_t)reading->length;
+        n += reading->length > 0;
+    }
+    *questions = n;
+    return RILL_OK;
+}
+
+/* --- room in slots ------------------------------------------------------------------------------------------------ */
+
+/* Memory and projected memory of `length` tokens. Slots keep their room, so this allocates until each slot has met its longest
+ * question; growing by half as much again keeps that from happening often. */
+static rill_status make_room(semparse *s, int32_t slot, int32_t length)
+{
+    semparse_slot *room = &s->slot[slot];
+    if (room->capacity < (size_t)length) {
+        size_t capacity = room->capacity + room->capacity / 2;
+        if (capacity < (size_t)length) capacity = (size_t)length;
+        rill_free(s->ctx, room->rows, room->capacity * 2 * s->ld * sizeof *room->rows);
+        room->capacity = 0;
+        size_t bytes = capacity * 2 * s->ld * sizeof *room->rows;
+        room->rows = rill_alloc(s->ctx, bytes);
+        if (room->rows == NULL) return rill_fail_memory(s->ctx, bytes, "encoder memory");
+        room->capacity = capacity;
+    }
+    s->memory[slot] = room->rows;
+    s->projected[slot] = room->rows + room->capacity * s->ld;
+    return RILL_OK;
+}
+
+/* --- the batch ---------------------------------------------------------------------------------------------------- */
+
+/* The arrays of one call, m questions in order of falling length. */
+typedef struct batch {
+    int32_t *given;  /* [m] lengths in the order of the readings */
+    int32_t *order;  /* [m] reading that stands at this place */
+    int32_t *length; /* [m] */
+    int32_t *index;  /* [m] for rill_lstm_run() */
+    const int32_t **input; /* [m] -> ids */
+    float **out;     /* [m] -> memory of the slot */
+    float *h, *c;    /* [m, ld] */
+    float *gates;    /* [m, 4H] */
+} batch;
+
+static void lay_out(const semparse *s, size_t m, batch *b, semparse_carver *carver)
+{
+    b->given = semparse_carve(carver, m, sizeof *b->given);
+    b->order = semparse_carve(carver, m, sizeof *b->order);
+    b->length = semparse_carve(carver, m, sizeof *b->length);
+    b->index = semparse_carve(carver, m, sizeof *b->index);
+    b->input = semparse_carve(carver, m, sizeof *b->input);
+    b->out = semparse_carve(carver, m, sizeof *b->out);
+    b->h = semparse_carve(carver, m * s->ld, sizeof *b->h);
+    b->c = semparse_carve(carver, m * s->ld, sizeof *b->c);
+    b->gates = semparse_carve(carver, m * 4 * s->hidden, sizeof *b->gates);
+}
+
+static rill_status gather_batch(semparse *s, size_t m, batch *b)
+{
+    for (size_t i = 0; i < m; i++) b->given[i] = s->reading[i].length;
+    rill_lstm_order(m, b->given, b->order);
+    for (size_t i = 0; i < m; i++) {
+        const semparse_reading *reading = &s->reading[b->order[i]];
+        TRY(make_room(s, reading->slot, reading->length));
+        b->length[i] = reading->length;
+        b->input[i] = s->ids + reading->offset;
+        b->out[i] = s->slot[reading->slot].rows;
+    }
+    return RILL_OK;
+}
+
+static void run_encoder(const semparse *s, size_t m, const batch *b)
+{
+    rill_lstm_run(&(rill_lstm_batch){.kernels = &s->kernels, .pool = s->pool, .recurrent = &s->encoder.recurrent,
+                                     .hidden = s->hidden, .start = s->encoder.start, .ld_start = 4 * s->hidden, .m = m,
+                                     .length = b->length, .input = b->input, .out = b->out, .ld_out = s->ld, .h = b->h,
+                                     .c = b->c, .ld_state = s->ld, .gates = b->gates, .index = b->index});
+}
+
+/* The slot's own: length, last state, projected memory. */
+static void fill_slot(semparse *s, int32_t slot, int32_t length, const float *h, const float *c)
+{
+    size_t row = (size_t)slot * s->ld;
+    memcpy(s->last_h + row, h, s->hidden * sizeof *h);
+    memcpy(s->last_c + row, c, s->hidden * sizeof *c);
+    s->length[slot] = length;
+    float *memory = s->slot[slot].rows;
+    float *projected = memory + s->slot[slot].capacity * s->ld;
+    s->kernels.gemm(&(rill_gemm){.w = &s->context, .rows = (size_t)length, .a = memory, .lda = s->ld, .c = projected,
+                                 .ldc = s->ld}, s->pool);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+rill_status semparse_encode(semparse *s, int32_t m, rill_input *inputs)
+{
+    size_t questions;
+    TRY(read_inputs(s, m, inputs, &questions));
+    if (questions == 0) return RILL_OK;
+    batch b;
+    semparse_carver carver = {0};
+    lay_out(s, questions, &b, &carver);
+    TRY(semparse_carve_again(s, &carver));
+    lay_out(s, questions, &b, &carver);
+    TRY(gather_batch(s, questions, &b));
+    run_encoder(s, questions, &b);
+    for (size_t i = 0; i < questions; i++)
+        fill_slot(s, s->reading[b.order[i]].slot, b.length[i], b.h + i * s->ld, b.c + i * s->ld);
+    return RILL_OK;
+}

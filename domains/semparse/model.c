@@ -1,0 +1,224 @@
+/* Loading a semantic parser: configuration, vocabularies, weights.
+ *
+ * Invariant: tables that live as long as the model are in s->blocks; what is only needed while loading is in a second set of
+ * blocks that is cleared before semparse_load() returns, so the peak is the packed model plus its largest parts as fp32.
+ *
+ * Divisions: configuration · vocabularies · packing · recurrent layers · attention and output · the whole. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "file.h"
+#include "model.h"
+#include "safetensors.h"
+
+enum { WIDTH_LIMIT = 1 << 16, VOCABULARY_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20, DEFAULT_MAX_INPUT = 1000 };
+
+/* What loading passes around. */
+typedef struct loader {
+    semparse *s;
+    rill_context *ctx;
+    rill_tensors *tensors;
+    rill_blocks passing; /* freed when loading ends */
+    size_t embedding;    /* E */
+    rill_text path;
+} loader;
+
+/* --- configuration ------------------------------------------------------------------------------------------------ */
+
+static rill_status read_settings(loader *l, const rill_config *config, const char *directory)
+{
+    semparse *s = l->s;
+    int64_t embedding, hidden, words, actions, max_length, max_input;
+    const char *task, *stemmer;
+    int found;
+    SEMPARSE_TRY(rill_config_expect(config, "model_type", "seq2seq-attention"));
+    SEMPARSE_TRY(rill_config_object(config, "rill", &found));
+    SEMPARSE_TRY(rill_config_expect(config, "rill.domain", "semparse"));
+    SEMPARSE_TRY(rill_config_object(config, "text", &found));
+    SEMPARSE_TRY(rill_config_string_or(config, "text.stemmer", "", &stemmer)); /* the lexicon acts on it; only its type matters here */
+    SEMPARSE_TRY(rill_config_int(config, "embedding_size", 1, WIDTH_LIMIT, &embedding));
+    SEMPARSE_TRY(rill_config_int(config, "hidden_size", 1, WIDTH_LIMIT, &hidden));
+    SEMPARSE_TRY(rill_config_int(config, "source_vocab_size", SEMPARSE_SPECIALS, VOCABULARY_LIMIT, &words));
+    SEMPARSE_TRY(rill_config_int(config, "target_vocab_size", SEMPARSE_SPECIALS, VOCABULARY_LIMIT, &actions));
+    SEMPARSE_TRY(rill_config_int(config, "max_length", 1, LENGTH_LIMIT, &max_length));
+    SEMPARSE_TRY(rill_config_int_or(config, "max_input_length", 1, LENGTH_LIMIT, DEFAULT_MAX_INPUT, &max_input));
+    SEMPARSE_TRY(rill_config_string_or(config, "task", directory, &task));
+    l->embedding = (size_t)embedding;
+    s->hidden = (size_t)hidden;
+    s->ld = (s->hidden + 15) / 16 * 16;
+    s->words = (int32_t)words;
+    s->actions = (int32_t)actions;
+    s->max_length = (int32_t)max_length;
+    s->max_input = (int32_t)max_input;
+    snprintf(s->description, sizeof s->description, "attention seq2seq \"%.60s\": %d words, %d actions, LSTM of %d", task,
+             s->words, s->actions, (int)hidden);
+    return RILL_OK;
+}
+
+static rill_status load_config(loader *l, const char *directory)
+{
+    rill_config *config;
+    SEMPARSE_TRY(rill_path_join(&l->path, directory, "config.json"));
+    SEMPARSE_TRY(rill_config_open(&config, l->ctx, l->path.data));
+    rill_status status = read_settings(l, config, directory);
+    rill_config_close(config);
+    return status;
+}
+
+/* --- vocabularies ------------------------------------------------------------------------------------------------- */
+
+static rill_status load_vocabulary(loader *l, const char *directory, const char *name, const char *key, int32_t size,
+                                   rill_vocabulary **out)
+{
+    static const char *const special[SEMPARSE_SPECIALS] = {"<s>", "</s>", "<unk>"};
+    SEMPARSE_TRY(rill_path_join(&l->path, directory, name));
+    SEMPARSE_TRY(rill_vocabulary_open(out, l->ctx, l->path.data, VOCABULARY_LIMIT));
+    int32_t count = rill_vocabulary_count(*out);
+    if (count != size)
+        return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s: expected %d tokens as %s in config.json says, found %d", l->path.data,
+                         size, key, count);
+    for (int32_t i = 0; i < SEMPARSE_SPECIALS; i++)
+        if (strcmp(rill_vocabulary_token(*out, i, NULL), special[i]) != 0)
+            return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s:%d: expected %s, found %.60s", l->path.data, i + 1, special[i],
+                             rill_vocabulary_token(*out, i, NULL));
+    return RILL_OK;
+}
+
+/* --- packing ------------------------------------------------------------------------------------------------------ */
+
+/* The tensor "SIDE.NAME", rows x columns or just rows when columns is 0, as fp32 in `blocks`. */
+static rill_status read_floats(loader *l, rill_blocks *blocks, const char *name, size_t rows, size_t columns, float **out)
+{
+    int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
+    size_t count = rows * (columns > 0 ? columns : 1);
+    SEMPARSE_TRY(rill_blocks_get(blocks, out, count, sizeof **out, name));
+    return rill_tensors_read(l->tensors, name, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, *out);
+}
+
+/* Pack n x k weights, k of every `stride` columns, into `blocks`. */
+static rill_status pack(loader *l, rill_blocks *blocks, const float *w, size_t n, size_t k, size_t stride, rill_weights *out)
+{
+    void *memory;
+    SEMPARSE_TRY(rill_blocks_get(blocks, &memory, rill_gemm_pack_size(n, k, RILL_DTYPE_F32), 1, "packed weights"));
+    rill_weight_part part = {.w = w, .k = k, .stride_n = stride, .stride_k = 1};
+    if (rill_gemm_pack_f32(out, n, &part, 1, RILL_DTYPE_F32, memory) != 0)
+        return rill_fail(l->ctx, RILL_ERR_ARGUMENT, "the kernels refused to pack fp32 weights");
+    return RILL_OK;
+}
+
+/* --- recurrent layers --------------------------------------------------------------------------------------------- */
+
+static const char *tensor_name(char *buffer, size_t size, const char *side, const char *name)
+{
+    snprintf(buffer, size, "%s.%s", side, name);
+    return buffer;
+}
+
+/* out->start = embedding * W_ih^T + bias, for all words at once. */
+static rill_status load_start(loader *l, const char *side, size_t words, semparse_lstm *out)
+{
+    size_t gates = 4 * l->s->hidden;
+    char name[64];
+    float *embedding, *input, *bias, *start;
+    rill_weights packed;
+    SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "embedding.weight"), words, l->embedding,
+                    &embedding));
+    SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_ih"), gates, l->embedding, &input));
+    SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.bias"), gates, 0, &bias));
+    SEMPARSE_TRY(pack(l, &l->passing, input, gates, l->embedding, l->embedding, &packed));
+    SEMPARSE_TRY(rill_blocks_get(&l->s->blocks, &start, words * gates, sizeof *start, "word inputs"));
+    l->s->kernels.gemm(&(rill_gemm){.w = &packed, .rows = words, .a = embedding, .lda = l->embedding, .bias = bias,
+                                    .c = start, .ldc = gates}, l->s->pool);
+    out->start = start;
+    return RILL_OK;
+}
+
+static rill_status load_lstm(loader *l, const char *side, size_t words, semparse_lstm *out)
+{
+    size_t hidden = l->s->hidden;
+    char name[64];
+    float *recurrent;
+    SEMPARSE_TRY(load_start(l, side, words, out));
+    SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_hh"), 4 * hidden, hidden, &recurrent));
+    SEMPARSE_TRY(pack(l, &l->s->blocks, recurrent, 4 * hidden, hidden, hidden, &out->recurrent));
+    rill_blocks_clear(&l->passing);
+    return RILL_OK;
+}
+
+/* --- attention and output ----------------------------------------------------------------------------------------- */
+
+/* The columns of attention.weight are context, then state: two matrices in one tensor. */
+static rill_status load_attention(loader *l)
+{
+    semparse *s = l->s;
+    size_t hidden = s->hidden;
+    float *both, *bias;
+    SEMPARSE_TRY(read_floats(l, &l->passing, "attention.weight", hidden, 2 * hidden, &both));
+    SEMPARSE_TRY(pack(l, &s->blocks, both, hidden, hidden, 2 * hidden, &s->context));
+    SEMPARSE_TRY(pack(l, &s->blocks, both + hidden, hidden, hidden, 2 * hidden, &s->state));
+    SEMPARSE_TRY(read_floats(l, &s->blocks, "attention.bias", hidden, 0, &bias));
+    s->attention_bias = bias;
+    rill_blocks_clear(&l->passing);
+    return RILL_OK;
+}
+
+static rill_status load_output(loader *l)
+{
+    semparse *s = l->s;
+    float *weight, *bias;
+    SEMPARSE_TRY(read_floats(l, &l->passing, "output.weight", (size_t)s->actions, s->hidden, &weight));
+    SEMPARSE_TRY(pack(l, &s->blocks, weight, (size_t)s->actions, s->hidden, s->hidden, &s->output));
+    SEMPARSE_TRY(read_floats(l, &s->blocks, "output.bias", (size_t)s->actions, 0, &bias));
+    bias[SEMPARSE_START] = bias[SEMPARSE_UNKNOWN] = -INFINITY;
+    s->output_bias = bias;
+    rill_blocks_clear(&l->passing);
+    return RILL_OK;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static rill_status load_weights(loader *l, const char *directory)
+{
+    semparse *s = l->s;
+    SEMPARSE_TRY(rill_path_join(&l->path, directory, "model.safetensors"));
+    SEMPARSE_TRY(rill_tensors_open(&l->tensors, l->ctx, l->path.data));
+    SEMPARSE_TRY(load_lstm(l, "encoder", (size_t)s->words, &s->encoder));
+    SEMPARSE_TRY(load_lstm(l, "decoder", (size_t)s->actions, &s->decoder));
+    SEMPARSE_TRY(load_attention(l));
+    return load_output(l);
+}
+
+/* A model need not have a lexicon: then questions are only lower-cased and freed of punctuation. */
+static rill_status load_lexicon(loader *l, const char *directory)
+{
+    semparse *s = l->s;
+    SEMPARSE_TRY(rill_path_join(&l->path, directory, "lexicon.tsv"));
+    rill_status status = rill_lexicon_open(l->ctx, l->path.data, &s->lexicon);
+    if (status == RILL_ERR_NOT_FOUND) {
+        rill_error_clear(l->ctx);
+        status = RILL_OK;
+    }
+    return status == RILL_OK ? rill_question_open(l->ctx, s->lexicon, &s->question) : status;
+}
+
+static rill_status load_all(loader *l, const char *directory)
+{
+    semparse *s = l->s;
+    SEMPARSE_TRY(load_config(l, directory));
+    SEMPARSE_TRY(load_vocabulary(l, directory, "source.vocab", "source_vocab_size", s->words, &s->source));
+    SEMPARSE_TRY(load_vocabulary(l, directory, "target.vocab", "target_vocab_size", s->actions, &s->target));
+    SEMPARSE_TRY(load_weights(l, directory));
+    return load_lexicon(l, directory);
+}
+
+rill_status semparse_load(semparse *s, const char *directory)
+{
+    loader l = {.s = s, .ctx = s->ctx, .passing = {.ctx = s->ctx}, .path = {.ctx = s->ctx}};
+    rill_status status = load_all(&l, directory);
+    rill_tensors_close(l.tensors);
+    rill_blocks_clear(&l.passing);
+    rill_text_clear(&l.path);
+    return status;
+}

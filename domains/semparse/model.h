@@ -1,0 +1,146 @@
+/* model.h: a loaded semantic parser, and the tables its states live in. Inner header of the semparse domain.
+ *
+ * Source: Dong and Lapata, Language to Logical Form with Neural Attention, 2016, section 3.
+ * Letters: E embedding width, H hidden width, V target symbols, T tokens of a framed question, R rows of a call.
+ *
+ * What is done once, at load, so that a step need not do it:
+ *   embedding times W_ih plus bias, for every word of either side    [words, 4H]: a step is one gemm over K = H
+ *   W_a [context; h] = W_c context + W_s h, and context = sum p_t m_t, so W_c m_t is computed per question token in encode():
+ *     attention sums up projected memory, and the layer behind it is half as wide
+ *   <s> and <unk>, which are never actions, get a bias of -infinity
+ *
+ * States: node table h, c [nodes, ld], addressed by node id; slot tables hold memory m and W_c m [T, ld] each and the
+ * encoder's last state. ld is H rounded up to 16 floats, so that rows start on cache lines. */
+#ifndef RILL_SEMPARSE_MODEL_H
+#define RILL_SEMPARSE_MODEL_H
+
+#include "blocks.h"
+#include "kernels.h"
+#include "lexicon.h"
+#include "rill/domain.h"
+#include "text.h"
+#include "vocabulary.h"
+
+#define SEMPARSE_TRY(call)                            \
+    do {                                              \
+        rill_status try_status = (call);              \
+        if (try_status != RILL_OK) return try_status; \
+    } while (0)
+
+enum { SEMPARSE_START = 0, SEMPARSE_END = 1, SEMPARSE_UNKNOWN = 2, SEMPARSE_SPECIALS = 3 };
+
+/* An LSTM whose inputs are words. */
+typedef struct semparse_lstm {
+    const float *start;     /* [words, 4H] embedding times W_ih plus bias */
+    rill_weights recurrent; /* 4H x H */
+} semparse_lstm;
+
+/* What belongs to an item in flight. */
+typedef struct semparse_slot {
+    float *rows;     /* one block: memory [capacity, ld], then projected memory [capacity, ld] */
+    size_t capacity; /* tokens there is room for; kept when the item is dropped */
+    rill_mentions mentions;
+} semparse_slot;
+
+/* A question on its way into a slot: its framed ids are ids[offset .. offset + length - 1]. */
+typedef struct semparse_reading {
+    int32_t slot, length;
+    size_t offset;
+} semparse_reading;
+
+/* Rows just scored, for lookup(). Pointers into the scratch of score(). */
+typedef struct semparse_scored {
+    int32_t n;
+    const float *logits; /* [n, ld_logits] */
+    size_t ld_logits;
+    const float *log_norm; /* [n] */
+} semparse_scored;
+
+typedef struct semparse {
+    rill_context *ctx;
+    rill_kernels kernels;
+    rill_pool *pool; /* NULL with one thread */
+    void *pool_memory;
+    size_t pool_bytes;
+    rill_blocks blocks; /* everything of fixed size below */
+
+    size_t hidden, ld;           /* H, and the distance of state rows */
+    int32_t words, actions;      /* source and target vocabulary */
+    int32_t max_length;          /* actions of a hypothesis */
+    int32_t max_input;           /* tokens of a question */
+    int tokenized;
+    char description[160];
+    semparse_lstm encoder, decoder;
+    rill_weights context, state; /* H x H: W_c, W_s */
+    rill_weights output;         /* V x H */
+    const float *attention_bias; /* [H] */
+    const float *output_bias;    /* [V], -infinity for symbols that are never actions */
+    rill_vocabulary *source, *target;
+    rill_lexicon *lexicon;       /* NULL: the model has none */
+    rill_question *question;
+
+    float *h, *c;                /* [nodes, ld] */
+    size_t h_room, c_room;
+    int32_t *place;              /* [nodes] scratch of step(): where a parent stands among the distinct ones */
+    size_t place_room;
+
+    semparse_slot *slot;         /* [slots] */
+    const float **memory;        /* [slots] -> [T, ld] */
+    const float **projected;     /* [slots] -> [T, ld] */
+    int32_t *length;             /* [slots] T, 0 when free */
+    float *last_h, *last_c;      /* [slots, ld] the encoder's last state */
+    size_t slot_room, memory_room, projected_room, length_room, last_h_room, last_c_room;
+    size_t slots;                /* initialised so far */
+
+    semparse_reading *reading;   /* the questions of an encode() call */
+    size_t reading_room;
+    int32_t *ids;
+    size_t ids_room;
+    char *scratch;               /* arrays of one call, see semparse_carve() */
+    size_t scratch_room;
+    semparse_scored scored;
+} semparse;
+
+/* --- model.c ------------------------------------------------------------------------------------------------------ */
+
+/* Read config.json, model.safetensors and both vocabularies of the directory into a zeroed *s whose ctx, kernels and pool
+ * are set. On failure the caller clears what is there.
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
+rill_status semparse_load(semparse *s, const char *directory);
+
+/* --- encode.c ----------------------------------------------------------------------------------------------------- */
+
+rill_status semparse_encode(semparse *s, int32_t m, rill_input *inputs);
+
+/* --- step.c ------------------------------------------------------------------------------------------------------- */
+
+rill_status semparse_step(semparse *s, const rill_rows *rows);
+rill_status semparse_score(semparse *s, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
+rill_status semparse_lookup(semparse *s, const rill_rows *rows, const rill_queries *queries);
+
+/* --- scratch ------------------------------------------------------------------------------------------------------ */
+
+/* The arrays of a call are carved from one buffer that grows and stays, so that the steady state allocates nothing. A layout
+ * function runs twice: with no base to add up sizes, then with the buffer to set pointers. Each array starts on a cache line. */
+typedef struct semparse_carver {
+    char *base; /* NULL while sizes are added up */
+    size_t used;
+} semparse_carver;
+
+static inline void *semparse_carve(semparse_carver *c, size_t count, size_t size)
+{
+    void *array = c->base != NULL ? c->base + c->used : NULL;
+    c->used += (count * size + 63) / 64 * 64;
+    return array;
+}
+
+/* Room for c->used bytes; then *c is at the start of the buffer. What lookup() reads is gone. */
+static inline rill_status semparse_carve_again(semparse *s, semparse_carver *c)
+{
+    s->scored.n = 0;
+    rill_status status = rill_grow(s->ctx, (void **)&s->scratch, &s->scratch_room, c->used, 1, "scratch memory");
+    *c = (semparse_carver){.base = s->scratch};
+    return status;
+}
+
+#endif

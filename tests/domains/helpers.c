@@ -1,0 +1,142 @@
+/* See helpers.h. Failures here are failures of the test. */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+
+/* --- memory --- */
+
+static void *miser_allocate(void *user, void *block, size_t old_size, size_t new_size)
+{
+    miser *m = user;
+    if (new_size == 0) {
+        m->out -= block != NULL;
+        free(block);
+        return NULL;
+    }
+    m->calls++;
+    if (m->allowed == 0) return NULL;
+    if (m->allowed > 0) m->allowed--;
+    void *fresh = NULL;
+    if (posix_memalign(&fresh, 64, new_size) != 0) return NULL;
+    memset(fresh, 0xC5, new_size);
+    if (block != NULL) {
+        memcpy(fresh, block, old_size < new_size ? old_size : new_size);
+        free(block);
+    } else {
+        m->out++;
+    }
+    return fresh;
+}
+
+rill_context *miser_context(miser *m)
+{
+    rill_context_options options = {.struct_size = sizeof options, .allocate = miser_allocate, .allocate_user = m};
+    rill_context *ctx;
+    *m = (miser){.allowed = -1};
+    assert_int_equal(rill_context_create(&ctx, &options), RILL_OK);
+    return ctx;
+}
+
+/* --- files --- */
+
+char *path_of(const char *folder, const char *name)
+{
+    size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(size);
+    assert_non_null(path);
+    snprintf(path, size, "%s/%s", folder, name);
+    return path;
+}
+
+char *folder_make(void)
+{
+    const char *base = getenv("TMPDIR");
+    char *folder = path_of(base != NULL ? base : P_tmpdir, "rill-test-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    return folder;
+}
+
+void folder_remove(char *folder)
+{
+    DIR *open = opendir(folder);
+    assert_non_null(open);
+    struct dirent *entry;
+    while ((entry = readdir(open)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        char *path = path_of(folder, entry->d_name);
+        assert_int_equal(unlink(path), 0);
+        free(path);
+    }
+    closedir(open);
+    assert_int_equal(rmdir(folder), 0);
+    free(folder);
+}
+
+void write_bytes(const char *folder, const char *name, const void *bytes, size_t length)
+{
+    char *path = path_of(folder, name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+    free(path);
+}
+
+void write_string(const char *folder, const char *name, const char *text)
+{
+    write_bytes(folder, name, text, strlen(text));
+}
+
+char *read_bytes(const char *folder, const char *name, size_t *length)
+{
+    char *path = path_of(folder, name);
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) fail_msg("cannot open %s", path);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    long size = ftell(file);
+    assert_true(size >= 0);
+    rewind(file);
+    char *bytes = malloc((size_t)size + 1);
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, (size_t)size, file), size);
+    bytes[size] = '\0';
+    fclose(file);
+    free(path);
+    *length = (size_t)size;
+    return bytes;
+}
+
+void copy_file(const char *from, const char *to, const char *name)
+{
+    size_t length;
+    char *bytes = read_bytes(from, name, &length);
+    write_bytes(to, name, bytes, length);
+    free(bytes);
+}
+
+char *data_path(const char *name)
+{
+    const char *base = getenv("RILL_TEST_DATA");
+    if (base == NULL) fail_msg("RILL_TEST_DATA must name tests/data");
+    return path_of(base, name);
+}
+
+void assert_error(const rill_context *ctx, const char *expected, const char *folder)
+{
+    char sentence[1200];
+    const char *place = strstr(expected, "%s");
+    if (place == NULL)
+        snprintf(sentence, sizeof sentence, "%s", expected);
+    else
+        snprintf(sentence, sizeof sentence, "%.*s%s%s", (int)(place - expected), expected, folder, place + 2);
+    assert_string_equal(rill_error(ctx), sentence);
+}

@@ -1,0 +1,42 @@
+/* What the tests of domains/ share: contexts that count and refuse, folders that go away, copies of small models. */
+#ifndef TEST_DOMAINS_HELPERS_H
+#define TEST_DOMAINS_HELPERS_H
+
+#include <stddef.h>
+
+#include "rill/context.h"
+
+/* --- memory --- */
+
+/* An allocator that refuses from the `allowed`-th call for memory on (freeing always works) and counts what is out. */
+typedef struct miser {
+    long allowed; /* calls still granted; negative: all */
+    long calls;   /* made so far */
+    long out;     /* blocks not given back */
+} miser;
+
+/* A context over the miser; every block is its own malloc(), so that ASan sees its edges. */
+rill_context *miser_context(miser *m);
+
+/* --- files --- */
+
+/* A fresh folder; its path is the caller's, freed by folder_remove(), which deletes the files in it as well. */
+char *folder_make(void);
+void folder_remove(char *folder);
+
+/* "folder/name", malloc()ed. */
+char *path_of(const char *folder, const char *name);
+
+void write_bytes(const char *folder, const char *name, const void *bytes, size_t length);
+void write_string(const char *folder, const char *name, const char *text);
+/* The whole file, malloc()ed, with a NUL behind it. */
+char *read_bytes(const char *folder, const char *name, size_t *length);
+void copy_file(const char *from, const char *to, const char *name);
+
+/* tests/data/NAME, malloc()ed; the test is told where by the variable RILL_TEST_DATA. */
+char *data_path(const char *name);
+
+/* Fails the test unless the context's last sentence is `expected`, in which %s stands for `folder`. */
+void assert_error(const rill_context *ctx, const char *expected, const char *folder);
+
+#endif

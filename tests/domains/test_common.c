@@ -1,0 +1,454 @@
+/* domains/common: what the readers of model files take and what they refuse, sentence by sentence. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "blocks.h"
+#include "config.h"
+#include "file.h"
+#include "helpers.h"
+#include "safetensors.h"
+#include "utf8.h"
+#include "vocabulary.h"
+
+static miser memory;
+static rill_context *ctx;
+
+static int set_up(void **state)
+{
+    (void)state;
+    ctx = miser_context(&memory);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    assert_int_equal(rill_memory_used(ctx), 0);
+    rill_context_destroy(ctx);
+    assert_int_equal(memory.out, 0);
+    return 0;
+}
+
+/* --- blocks, utf8, file ------------------------------------------------------------------------------------------- */
+
+static void blocks_are_aligned_and_freed_together(void **state)
+{
+    (void)state;
+    rill_blocks blocks = {.ctx = ctx};
+    float *some;
+    char *one;
+    assert_int_equal(rill_blocks_get(&blocks, &some, 100, sizeof *some, "some"), RILL_OK);
+    assert_int_equal(rill_blocks_get(&blocks, &one, 1, 1, "one"), RILL_OK);
+    assert_int_equal((uintptr_t)some % 64, 0);
+    assert_int_equal((uintptr_t)one % 64, 0);
+    memset(some, 0, 100 * sizeof *some);
+    assert_int_equal(rill_blocks_get(&blocks, &some, SIZE_MAX, 2, "too much"), RILL_ERR_MEMORY);
+    assert_string_equal(rill_error(ctx), "out of memory: too much would be too large");
+    rill_blocks_clear(&blocks);
+    assert_int_equal(rill_memory_used(ctx), 0);
+}
+
+static void utf8_finds_the_first_bad_byte(void **state)
+{
+    (void)state;
+    static const struct { const char *bytes; size_t length, good; } cases[] = {
+        {"", 0, 0}, {"plain text, longer than eight", 29, 29}, {"caf\xC3\xA9", 5, 5}, {"\xE2\x82\xAC", 3, 3},
+        {"\xF0\x9F\x98\x80", 4, 4}, {"\xF4\x8F\xBF\xBF", 4, 4},
+        {"ab\x80", 3, 2}, {"\xC0\x80", 2, 0}, {"\xC1\xBF", 2, 0}, {"\xE0\x9F\xBF", 3, 0}, {"\xED\xA0\x80", 3, 0},
+        {"\xF0\x8F\xBF\xBF", 4, 0}, {"\xF4\x90\x80\x80", 4, 0}, {"\xF5\x80\x80\x80", 4, 0}, {"12345678\xC3", 9, 8},
+        {"\xE2\x82", 2, 0}, {"\xE2\x82x", 3, 0}, {"\xFF", 1, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(rill_utf8_check(cases[i].bytes, cases[i].length), cases[i].good);
+}
+
+static void files_are_read_mapped_and_refused(void **state)
+{
+    (void)state;
+    char *folder = folder_make();
+    write_string(folder, "text", "hello");
+    write_string(folder, "empty", "");
+    rill_file file;
+    rill_status (*const open[])(rill_file *, rill_context *, const char *) = {rill_file_read, rill_file_map};
+    for (int i = 0; i < 2; i++) {
+        char *text = path_of(folder, "text"), *empty = path_of(folder, "empty"), *none = path_of(folder, "none");
+        assert_int_equal(open[i](&file, ctx, text), RILL_OK);
+        assert_int_equal(file.size, 5);
+        assert_memory_equal(file.bytes, "hello", 5);
+        rill_file_close(&file);
+        assert_int_equal(open[i](&file, ctx, empty), RILL_OK);
+        assert_int_equal(file.size, 0);
+        rill_file_close(&file);
+        assert_int_equal(open[i](&file, ctx, none), RILL_ERR_NOT_FOUND);
+        assert_error(ctx, "cannot open %s/none: No such file or directory", folder);
+        assert_int_equal(open[i](&file, ctx, folder), RILL_ERR_IO);
+        assert_error(ctx, "cannot open %s: not a regular file", folder);
+        rill_file_close(&file);
+        free(text), free(empty), free(none);
+    }
+    folder_remove(folder);
+}
+
+static void paths_are_joined_with_one_slash(void **state)
+{
+    (void)state;
+    rill_text path = {.ctx = ctx};
+    assert_int_equal(rill_path_join(&path, "a", "b"), RILL_OK);
+    assert_string_equal(path.data, "a/b");
+    assert_int_equal(rill_path_join(&path, "a/", "c"), RILL_OK);
+    assert_string_equal(path.data, "a/c");
+    rill_text_clear(&path);
+}
+
+/* --- config ------------------------------------------------------------------------------------------------------- */
+
+static rill_config *parse(const char *text)
+{
+    rill_config *config;
+    if (rill_config_parse(&config, ctx, "c.json", text, strlen(text)) != RILL_OK) fail_msg("%s", rill_error(ctx));
+    return config;
+}
+
+static void config_gives_typed_values(void **state)
+{
+    (void)state;
+    rill_config *c = parse("{\"n\": 7, \"x\": 0.5, \"rill\": {\"domain\": \"semparse\", \"search\": {\"k\": 3}},"
+                           " \"none\": null, \"yes\": true}");
+    int64_t n;
+    double x;
+    const char *text;
+    int flag;
+    assert_int_equal(rill_config_int(c, "n", 0, 10, &n), RILL_OK);
+    assert_int_equal(n, 7);
+    assert_int_equal(rill_config_int(c, "rill.search.k", 0, 10, &n), RILL_OK);
+    assert_int_equal(n, 3);
+    assert_int_equal(rill_config_int_or(c, "none", 0, 10, 4, &n), RILL_OK);
+    assert_int_equal(n, 4);
+    assert_int_equal(rill_config_number(c, "x", 0, 1, &x), RILL_OK);
+    assert_true(x == 0.5);
+    assert_int_equal(rill_config_number_or(c, "y", 0, 1, 0.25, &x), RILL_OK);
+    assert_true(x == 0.25);
+    assert_int_equal(rill_config_string(c, "rill.domain", &text), RILL_OK);
+    assert_string_equal(text, "semparse");
+    assert_int_equal(rill_config_string_or(c, "n.below", "fallback", &text), RILL_OK);
+    assert_string_equal(text, "fallback");
+    assert_int_equal(rill_config_bool_or(c, "yes", 0, &flag), RILL_OK);
+    assert_true(flag);
+    assert_int_equal(rill_config_object(c, "rill", &flag), RILL_OK);
+    assert_true(flag);
+    assert_int_equal(rill_config_object(c, "other", &flag), RILL_OK);
+    assert_false(flag);
+    assert_int_equal(rill_config_expect(c, "rill.domain", "semparse"), RILL_OK);
+    assert_int_equal(rill_config_expect(c, "model_type", "anything"), RILL_OK);
+    assert_string_equal(rill_config_name(c), "c.json");
+    rill_config_close(c);
+}
+
+static void config_says_what_it_expected(void **state)
+{
+    (void)state;
+    rill_config *c = parse("{\"n\": 70, \"s\": \"long\", \"a\": [1], \"f\": 1.5, \"o\": {}, \"t\": true}");
+    int64_t n;
+    double x;
+    const char *text;
+    int flag;
+#define REFUSED(call, sentence)                        \
+    do {                                               \
+        assert_int_equal((call), RILL_ERR_FORMAT);     \
+        assert_string_equal(rill_error(ctx), sentence); \
+    } while (0)
+    REFUSED(rill_config_int(c, "n", 0, 10, &n), "c.json: n: expected an integer from 0 to 10, found 70");
+    REFUSED(rill_config_int(c, "f", 0, 10, &n), "c.json: f: expected an integer from 0 to 10, found 1.5");
+    REFUSED(rill_config_int(c, "o.m", 0, 10, &n), "c.json: o.m: expected an integer from 0 to 10, found nothing");
+    REFUSED(rill_config_int_or(c, "s", 0, 10, 5, &n), "c.json: s: expected an integer from 0 to 10, found \"long\"");
+    REFUSED(rill_config_number(c, "a", 0, 1, &x), "c.json: a: expected a number from 0 to 1, found an array");
+    REFUSED(rill_config_number_or(c, "f", 0, 1, 0, &x), "c.json: f: expected a number from 0 to 1, found 1.5");
+    REFUSED(rill_config_string(c, "o", &text), "c.json: o: expected a text, found an object");
+    REFUSED(rill_config_string_or(c, "t", "", &text), "c.json: t: expected a text, found true");
+    REFUSED(rill_config_bool_or(c, "n", 0, &flag), "c.json: n: expected true or false, found 70");
+    REFUSED(rill_config_object(c, "n", &flag), "c.json: n: expected an object, found 70");
+    REFUSED(rill_config_expect(c, "s", "short"), "c.json: s: expected \"short\", found \"long\"");
+    rill_config_close(c);
+}
+
+static void config_refuses_bad_json(void **state)
+{
+    (void)state;
+    rill_config *c;
+    static const char *const bad[][2] = {
+        {"{\"a\": 1,\n \"b\" 2}", "c.json:2: ':' expected near '2'"},
+        {"{\"a\": 1, \"a\": 2}", "c.json:1: duplicate object key near '\"a\"'"},
+        {"[1]", "c.json: expected an object, found another kind of value"},
+        {"{} x", "c.json:1: end of file expected near 'x'"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(rill_config_parse(&c, ctx, "c.json", bad[i][0], strlen(bad[i][0])), RILL_ERR_FORMAT);
+        assert_string_equal(rill_error(ctx), bad[i][1]);
+        assert_null(c);
+    }
+    assert_int_equal(rill_config_parse(&c, ctx, "c.json", "", 0), RILL_ERR_FORMAT);
+}
+
+/* --- vocabulary --------------------------------------------------------------------------------------------------- */
+
+static void vocabulary_numbers_lines(void **state)
+{
+    (void)state;
+    static const char text[] = "<s>\n</s>\nnew york\nz\xC3\xBCrich\nlast";
+    rill_vocabulary *v;
+    assert_int_equal(rill_vocabulary_parse(&v, ctx, "v", text, sizeof text - 1, 5), RILL_OK);
+    assert_int_equal(rill_vocabulary_count(v), 5);
+    size_t length;
+    assert_string_equal(rill_vocabulary_token(v, 2, &length), "new york");
+    assert_int_equal(length, 8);
+    assert_string_equal(rill_vocabulary_token(v, 4, NULL), "last");
+    for (int32_t i = 0; i < 5; i++) {
+        const char *token = rill_vocabulary_token(v, i, &length);
+        assert_int_equal(rill_vocabulary_id(v, token, length), i);
+    }
+    assert_int_equal(rill_vocabulary_id(v, "las", 3), -1);
+    assert_int_equal(rill_vocabulary_id(v, "", 0), -1);
+    rill_vocabulary_close(v);
+}
+
+static void vocabulary_finds_all_of_many(void **state)
+{
+    (void)state;
+    enum { MANY = 5000 };
+    char *text = malloc(MANY * 8), token[16];
+    assert_non_null(text);
+    size_t at = 0;
+    for (int i = 0; i < MANY; i++) at += (size_t)sprintf(text + at, "t%d\n", i);
+    rill_vocabulary *v;
+    assert_int_equal(rill_vocabulary_parse(&v, ctx, "v", text, at, MANY), RILL_OK);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(rill_vocabulary_id(v, token, (size_t)sprintf(token, "t%d", i)), i);
+    for (int i = MANY; i < 2 * MANY; i++)
+        assert_int_equal(rill_vocabulary_id(v, token, (size_t)sprintf(token, "t%d", i)), -1);
+    rill_vocabulary_close(v);
+    free(text);
+}
+
+static void vocabulary_refuses_with_line(void **state)
+{
+    (void)state;
+    static const struct { const char *text; size_t length; const char *sentence; } bad[] = {
+        {"", 0, "v: expected one token per line, found an empty file"},
+        {"a\n\nb\n", 5, "v:2: expected a token, found an empty line"},
+        {"a\nb\na\n", 6, "v:3: \"a\" is in line 1 already"},
+        {"a\nb\xFF\n", 5, "v:2: byte 2 of the line is not UTF-8"},
+        {"a\nb\0c\n", 6, "v:2: a token may not contain a NUL byte"},
+        {"a\nb\nc\nd\ne\n", 10, "v:5: expected at most 4 tokens"},
+    };
+    rill_vocabulary *v;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(rill_vocabulary_parse(&v, ctx, "v", bad[i].text, bad[i].length, 4), RILL_ERR_FORMAT);
+        assert_string_equal(rill_error(ctx), bad[i].sentence);
+        assert_null(v);
+    }
+}
+
+/* --- safetensors -------------------------------------------------------------------------------------------------- */
+
+/* A file image: header text, then `data` bytes of the pattern 0, 1, 2, ... */
+static char *image(const char *header, size_t data, size_t *length)
+{
+    size_t size = strlen(header);
+    char *bytes = malloc(8 + size + data);
+    assert_non_null(bytes);
+    for (int i = 0; i < 8; i++) bytes[i] = (char)((uint64_t)size >> (8 * i));
+    memcpy(bytes + 8, header, size);
+    for (size_t i = 0; i < data; i++) bytes[8 + size + i] = (char)i;
+    *length = 8 + size + data;
+    return bytes;
+}
+
+static void tensors_convert_all_float_types(void **state)
+{
+    (void)state;
+    size_t length;
+    char *bytes = image("{\"__metadata__\":{\"format\":\"pt\"},"
+                        "\"half\":{\"dtype\":\"F16\",\"shape\":[2,4],\"data_offsets\":[8,24]},"
+                        "\"full\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
+                        "\"brain\":{\"dtype\":\"BF16\",\"shape\":[3],\"data_offsets\":[24,30]},"
+                        "\"long\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[30,38]},"
+                        "\"none\":{\"dtype\":\"F32\",\"shape\":[0,5],\"data_offsets\":[8,8]}} ", 38, &length);
+    char *data = bytes + length - 38;
+    static const float full[2] = {1.5f, -2e-40f};
+    static const uint16_t half[8] = {0x3C00, 0xC000, 0x7BFF, 0x0400, 0x0001, 0x83FF, 0x8000, 0x3555};
+    static const float half_value[8] = {1, -2, 65504, 0x1p-14f, 0x1p-24f, -0x1.FF8p-15f, -0.0f, 0x1.554p-2f};
+    static const uint16_t brain[3] = {0x3F80, 0xC020, 0x0000};
+    memcpy(data, full, 8);
+    memcpy(data + 8, half, 16);
+    memcpy(data + 24, brain, 6);
+    rill_tensors *t;
+    assert_int_equal(rill_tensors_parse(&t, ctx, "m", bytes, length), RILL_OK);
+    float out[8];
+    assert_int_equal(rill_tensors_read(t, "full", RILL_TENSOR_FLOATS, 1, (int64_t[]){2}, out), RILL_OK);
+    assert_memory_equal(out, full, sizeof full);
+    assert_int_equal(rill_tensors_read(t, "half", RILL_TENSOR_FLOATS, 2, (int64_t[]){2, 4}, out), RILL_OK);
+    assert_memory_equal(out, half_value, sizeof half_value);
+    assert_int_equal(rill_tensors_read(t, "brain", RILL_TENSOR_FLOATS, 1, (int64_t[]){3}, out), RILL_OK);
+    assert_true(out[0] == 1 && out[1] == -2.5f && out[2] == 0);
+    assert_int_equal(rill_tensors_read(t, "none", RILL_TENSOR_FLOATS, 2, (int64_t[]){0, 5}, out), RILL_OK);
+    assert_int_equal(rill_tensors_count(t), 5);
+    assert_string_equal(rill_tensors_at(t, 0)->name, "brain");
+    assert_int_equal(rill_tensors_find(t, "half")->shape[1], 4);
+    assert_null(rill_tensors_find(t, "quarter"));
+    rill_tensors_close(t);
+    free(bytes);
+}
+
+static void tensors_read_says_what_it_expected(void **state)
+{
+    (void)state;
+    size_t length;
+    char *bytes = image("{\"a\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},"
+                        "\"b\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[24,32]}}", 32, &length);
+    static const float bad[6] = {0, 1, __builtin_inff(), 0, 0, 0};
+    memcpy(bytes + length - 32, bad, sizeof bad);
+    rill_tensors *t;
+    float out[6];
+    assert_int_equal(rill_tensors_parse(&t, ctx, "m", bytes, length), RILL_OK);
+    REFUSED(rill_tensors_read(t, "c", RILL_TENSOR_FLOATS, 1, (int64_t[]){2}, out),
+            "m: tensor \"c\" is missing, expected with shape [2]");
+    REFUSED(rill_tensors_read(t, "a", RILL_TENSOR_FLOATS, 2, (int64_t[]){3, 2}, out),
+            "m: tensor \"a\": expected shape [3, 2], found [2, 3]");
+    REFUSED(rill_tensors_read(t, "a", RILL_TENSOR_FLOATS, 1, (int64_t[]){6}, out),
+            "m: tensor \"a\": expected shape [6], found [2, 3]");
+    REFUSED(rill_tensors_read(t, "b", RILL_TENSOR_FLOATS, 1, (int64_t[]){1}, out),
+            "m: tensor \"b\": expected dtype F32 or F16 or BF16, found I64");
+    REFUSED(rill_tensors_read(t, "a", RILL_TENSOR_F16, 2, (int64_t[]){2, 3}, out),
+            "m: tensor \"a\": expected dtype F16, found F32");
+    REFUSED(rill_tensors_read(t, "a", RILL_TENSOR_FLOATS, 2, (int64_t[]){2, 3}, out),
+            "m: tensor \"a\": expected finite values, found inf at element 2");
+    rill_tensors_close(t);
+    free(bytes);
+}
+
+#define TENSOR(name, dtype, shape, offsets) \
+    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
+
+static void tensors_refuse_bad_headers(void **state)
+{
+    (void)state;
+    static const struct { const char *header; size_t data; const char *sentence; } bad[] = {
+        {"[]", 0, "m: header: expected an object"},
+        {"{\"a\"", 0, "m: header, byte 4: ':' expected near end of file"},
+        {"{" TENSOR("a", "F32", "[1]", "[0,4]") "," TENSOR("a", "F32", "[1]", "[4,8]") "}", 8,
+         "m: header, byte 57: duplicate object key near '\"a\"'"},
+        {"{\"a\":3}", 0, "m: tensor \"a\": expected an object with dtype, shape and data_offsets"},
+        {"{" TENSOR("a", "F31", "[1]", "[0,4]") "}", 4, "m: tensor \"a\": its dtype \"F31\" is not known"},
+        {"{" TENSOR("a", "F32", "1", "[0,4]") "}", 4, "m: tensor \"a\": expected an array as shape"},
+        {"{" TENSOR("a", "F32", "[-1]", "[0,4]") "}", 4, "m: tensor \"a\": expected integers from 0 up in its shape"},
+        {"{" TENSOR("a", "F32", "[1,1,1,1,1,1,1,1,1]", "[0,4]") "}", 4,
+         "m: tensor \"a\": expected a shape of at most 8 dimensions"},
+        {"{" TENSOR("a", "F32", "[4294967296,4294967296]", "[0,4]") "}", 4, "m: tensor \"a\": its shape is too large"},
+        {"{" TENSOR("a", "F32", "[1]", "[0]") "}", 4,
+         "m: tensor \"a\": expected data_offsets of two integers from 0 up"},
+        {"{" TENSOR("a", "F32", "[1]", "[4,0]") "}", 4, "m: tensor \"a\": its data_offsets end before they begin"},
+        {"{" TENSOR("a", "F32", "[2]", "[0,8]") "}", 4,
+         "m: tensor \"a\": its data ends at byte 8 of the data, which has 4"},
+        {"{" TENSOR("a", "F32", "[2]", "[0,4]") "}", 4, "m: tensor \"a\": its shape takes 8 bytes, its data_offsets span 4"},
+        {"{" TENSOR("a", "F32", "[1]", "[0,4]") "," TENSOR("b", "F32", "[1]", "[2,6]") "}", 6,
+         "m: tensor \"b\": expected at byte 4 of the data, found at 2: tensors overlap"},
+        {"{" TENSOR("a", "F32", "[1]", "[0,4]") "," TENSOR("b", "F32", "[1]", "[8,12]") "}", 12,
+         "m: tensor \"b\": expected at byte 4 of the data, found at 8: tensors leave a gap"},
+        {"{" TENSOR("a", "F32", "[1]", "[0,4]") "}", 7, "m: tensors end at byte 4 of the data, which has 7"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        size_t length;
+        char *bytes = image(bad[i].header, bad[i].data, &length);
+        rill_tensors *t;
+        assert_int_equal(rill_tensors_parse(&t, ctx, "m", bytes, length), RILL_ERR_FORMAT);
+        assert_string_equal(rill_error(ctx), bad[i].sentence);
+        assert_null(t);
+        free(bytes);
+    }
+}
+
+static void tensors_refuse_bad_lengths(void **state)
+{
+    (void)state;
+    rill_tensors *t;
+    REFUSED(rill_tensors_parse(&t, ctx, "m", "abc", 3), "m: expected 8 bytes of header length, the file has 3 bytes");
+    REFUSED(rill_tensors_parse(&t, ctx, "m", "\3\0\0\0\0\0\0\0{}", 10),
+            "m: the header of 3 bytes goes beyond the end of the file (10 bytes)");
+    REFUSED(rill_tensors_parse(&t, ctx, "m", "\377\377\377\377\377\377\377\377{}", 10),
+            "m: the header of 18446744073709551615 bytes goes beyond the end of the file (10 bytes)");
+    assert_int_equal(rill_tensors_parse(&t, ctx, "m", "\2\0\0\0\0\0\0\0{}", 10), RILL_OK);
+    assert_int_equal(rill_tensors_count(t), 0);
+    assert_null(rill_tensors_find(t, "a"));
+    rill_tensors_close(t);
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+static rill_status open_one_of_each(const char *folder)
+{
+    char *config_path = path_of(folder, "c.json"), *vocabulary_path = path_of(folder, "v");
+    char *tensors_path = path_of(folder, "m");
+    rill_config *config = NULL;
+    rill_vocabulary *vocabulary = NULL;
+    rill_tensors *tensors = NULL;
+    rill_status status = rill_config_open(&config, ctx, config_path);
+    if (status == RILL_OK) status = rill_vocabulary_open(&vocabulary, ctx, vocabulary_path, 10);
+    if (status == RILL_OK) status = rill_tensors_open(&tensors, ctx, tensors_path);
+    rill_config_close(config);
+    rill_vocabulary_close(vocabulary);
+    rill_tensors_close(tensors);
+    free(config_path), free(vocabulary_path), free(tensors_path);
+    return status;
+}
+
+static void readers_survive_every_refusal(void **state)
+{
+    (void)state;
+    char *folder = folder_make();
+    size_t length;
+    char *bytes = image("{" TENSOR("a", "F32", "[1]", "[0,4]") "}", 4, &length);
+    write_string(folder, "c.json", "{\"a\": 1}");
+    write_string(folder, "v", "a\nb\n");
+    write_bytes(folder, "m", bytes, length);
+    rill_status status = RILL_ERR_MEMORY;
+    long n = 0;
+    for (; status != RILL_OK; n++) {
+        memory.allowed = n;
+        status = open_one_of_each(folder);
+        assert_true(status == RILL_OK || status == RILL_ERR_MEMORY);
+        assert_int_equal(rill_memory_used(ctx), 0);
+    }
+    memory.allowed = -1;
+    assert_true(n > 8);
+    free(bytes);
+    folder_remove(folder);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        CASE(blocks_are_aligned_and_freed_together),
+        CASE(utf8_finds_the_first_bad_byte),
+        CASE(files_are_read_mapped_and_refused),
+        CASE(paths_are_joined_with_one_slash),
+        CASE(config_gives_typed_values),
+        CASE(config_says_what_it_expected),
+        CASE(config_refuses_bad_json),
+        CASE(vocabulary_numbers_lines),
+        CASE(vocabulary_finds_all_of_many),
+        CASE(vocabulary_refuses_with_line),
+        CASE(tensors_convert_all_float_types),
+        CASE(tensors_read_says_what_it_expected),
+        CASE(tensors_refuse_bad_headers),
+        CASE(tensors_refuse_bad_lengths),
+        CASE(readers_survive_every_refusal),
+    };
+    return cmocka_run_group_tests_name("domains_common", tests, NULL, NULL);
+}

@@ -1,0 +1,538 @@
+/* domains/semparse: right values, the same values however rows are grouped, and memory that comes to rest.
+ *
+ * The domain is driven through its table alone, a row at a time or many, without an engine. */
+#include <jansson.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+#include "model.h"
+#include "model_maker.h"
+#include "semparse.h"
+
+static const rill_domain *const domain = &rill_semparse_domain;
+
+static void check(rill_context *ctx, rill_status status)
+{
+    if (status != RILL_OK) fail_msg("%s", rill_error(ctx));
+}
+
+static rill_status open_at(rill_context *ctx, const char *path, int threads, int tokenized, void **self,
+                           rill_domain_info *info)
+{
+    rill_open_options options = {.struct_size = sizeof options, .path = path, .threads = threads, .tokenized = tokenized};
+    return domain->open(ctx, &options, self, info);
+}
+
+static rill_input input_of(const char *text, int32_t slot)
+{
+    return (rill_input){.text = text, .length = strlen(text), .slot = slot};
+}
+
+/* --- a driver of single rows -------------------------------------------------------------------------------------- */
+
+enum { MOST_ACTIONS = 512 };
+
+/* Make one node and give the log-probabilities of all actions, -infinity where there is none. */
+static void expand(rill_context *ctx, void *self, int32_t actions, int32_t node, int32_t parent, int32_t action,
+                   int32_t slot, int32_t depth, float *logp)
+{
+    rill_rows rows = {.n = 1, .node = &node, .parent = &parent, .state_parent = &parent, .action = &action, .slot = &slot,
+                      .depth = &depth};
+    rill_ask ask = {.max_choices = actions, .plain = 1};
+    int32_t count, chosen[MOST_ACTIONS];
+    float chosen_logp[MOST_ACTIONS], score[MOST_ACTIONS];
+    uint8_t terminal[MOST_ACTIONS];
+    rill_choices out = {.stride = actions, .count = &count, .action = chosen, .logp = chosen_logp, .score = score,
+                        .terminal = terminal};
+    check(ctx, domain->step(self, &rows));
+    check(ctx, domain->score(self, &rows, &ask, &out));
+    for (int32_t a = 0; a < actions; a++) logp[a] = -INFINITY;
+    for (int32_t i = 0; i < count; i++) {
+        logp[chosen[i]] = chosen_logp[i];
+        assert_true(score[i] == chosen_logp[i]);
+        assert_int_equal(terminal[i], chosen[i] == SEMPARSE_END ? RILL_END : RILL_LIVE);
+        if (i > 0) assert_true(score[i] <= score[i - 1]);
+    }
+}
+
+/* --- reference vectors -------------------------------------------------------------------------------------------- */
+
+static void assert_near(double found, double expected, const char *what, size_t at)
+{
+    double slack = 1e-5 * (fabs(expected) > 1 ? fabs(expected) : 1);
+    if (!(fabs(found - expected) <= slack)) fail_msg("%s %zu: expected %.9g, found %.9g", what, at, expected, found);
+}
+
+static void assert_vector(const float *found, const json_t *expected, const char *what)
+{
+    size_t i;
+    json_t *value;
+    json_array_foreach(expected, i, value) {
+        if (json_is_null(value))
+            assert_true(found[i] == -INFINITY);
+        else
+            assert_near((double)found[i], json_real_value(value), what, i);
+    }
+}
+
+/* Blank-joined tokens of a case, malloc()ed. */
+static char *question_of(const json_t *one)
+{
+    char *text = calloc(1, 1024);
+    assert_non_null(text);
+    size_t i;
+    json_t *token;
+    json_array_foreach(json_object_get(one, "tokens"), i, token) {
+        if (i > 0) strcat(text, " ");
+        strcat(text, json_string_value(token));
+    }
+    return text;
+}
+
+static void check_encoder(const semparse *s, int32_t slot, const json_t *one)
+{
+    const json_t *rows = json_object_get(one, "encoder");
+    assert_int_equal(s->length[slot], json_array_size(rows));
+    size_t t;
+    json_t *row;
+    json_array_foreach(rows, t, row) assert_vector(s->memory[slot] + t * s->ld, row, "encoder output");
+    assert_vector(s->last_h + (size_t)slot * s->ld, json_object_get(one, "state_h"), "last h");
+    assert_vector(s->last_c + (size_t)slot * s->ld, json_object_get(one, "state_c"), "last c");
+}
+
+static void check_forced(rill_context *ctx, semparse *s, int32_t slot, const json_t *one)
+{
+    const json_t *forced = json_object_get(one, "forced");
+    float logp[MOST_ACTIONS];
+    int32_t action = RILL_ACTION_START;
+    size_t t;
+    json_t *row;
+    json_array_foreach(json_object_get(one, "log_probabilities"), t, row) {
+        expand(ctx, s, s->actions, (int32_t)t, (int32_t)t - 1, action, slot, (int32_t)t, logp);
+        assert_vector(logp, row, "log-probability");
+        action = (int32_t)json_integer_value(json_array_get(forced, t));
+    }
+}
+
+static void check_greedy(rill_context *ctx, semparse *s, int32_t slot, const json_t *one, int32_t max_length)
+{
+    const json_t *greedy = json_object_get(one, "greedy"), *expected = json_object_get(greedy, "actions");
+    float logp[MOST_ACTIONS];
+    int32_t action = RILL_ACTION_START, depth = 0;
+    double score = 0;
+    for (;; depth++) {
+        if (depth == max_length) break;
+        expand(ctx, s, s->actions, depth % 2, depth > 0 ? (depth - 1) % 2 : RILL_NO_NODE, action, slot, depth, logp);
+        action = 0;
+        for (int32_t a = 1; a < s->actions; a++)
+            if (logp[a] > logp[action]) action = a;
+        score += (double)logp[action];
+        if (action == SEMPARSE_END) break;
+        assert_int_equal(action, json_integer_value(json_array_get(expected, (size_t)depth)));
+    }
+    assert_int_equal(depth, json_array_size(expected));
+    assert_near(score, json_real_value(json_object_get(greedy, "score")), "greedy score of length", (size_t)depth);
+}
+
+static void check_reference(const char *name)
+{
+    miser memory;
+    rill_context *ctx = miser_context(&memory);
+    char *path = data_path(name), *expected_path = path_of(path, "expected.json");
+    json_error_t error;
+    json_t *expected = json_load_file(expected_path, 0, &error);
+    if (expected == NULL) fail_msg("%s: %s", expected_path, error.text);
+    const json_t *cases = json_object_get(expected, "cases");
+    int32_t n = (int32_t)json_array_size(cases);
+    rill_input inputs[16];
+    void *self;
+    rill_domain_info info;
+    check(ctx, open_at(ctx, path, 1, 1, &self, &info));
+    check(ctx, domain->reserve(self, 20, n));
+    for (int32_t i = 0; i < n; i++) inputs[i] = input_of(question_of(json_array_get(cases, (size_t)i)), i);
+    check(ctx, domain->encode(self, n, inputs));
+    for (int32_t i = 0; i < n; i++) {
+        const json_t *one = json_array_get(cases, (size_t)i);
+        if (inputs[i].length == 0) {
+            assert_int_equal(inputs[i].status, RILL_ERR_INPUT);
+        } else {
+            check_encoder(self, i, one);
+            check_forced(ctx, self, i, one);
+            check_greedy(ctx, self, i, one, info.max_length);
+        }
+        free((char *)(uintptr_t)inputs[i].text);
+    }
+    domain->close(self);
+    json_decref(expected);
+    free(path), free(expected_path);
+    assert_int_equal(rill_memory_used(ctx), 0);
+    rill_context_destroy(ctx);
+}
+
+static void reference_tiny(void **state)
+{
+    (void)state;
+    check_reference("semparse/tiny");
+}
+
+static void reference_odd(void **state)
+{
+    (void)state;
+    check_reference("semparse/odd");
+}
+
+/* --- grouping ----------------------------------------------------------------------------------------------------- */
+
+/* A made-up search: at each depth every item has WIDTH nodes, children of random nodes of the depth before. */
+enum { ITEMS = 7, DEPTH = 5, WIDTH = 6, NODES = ITEMS * DEPTH * WIDTH, ACTIONS = 300 };
+
+typedef struct plan {
+    int32_t parent[NODES], action[NODES], slot[NODES], depth[NODES];
+    char question[ITEMS][64];
+} plan;
+
+static uint32_t roll(uint64_t *state, uint32_t below)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(*state >> 33) % below;
+}
+
+/* Nodes stand depth by depth; within a depth, items are mixed. */
+static void make_plan(plan *p)
+{
+    uint64_t state = 3;
+    for (int32_t i = 0; i < ITEMS; i++) {
+        size_t at = 0, words = 1 + roll(&state, 9);
+        for (size_t w = 0; w < words; w++) at += (size_t)sprintf(p->question[i] + at, "w%u ", roll(&state, 60));
+    }
+    for (int32_t v = 0; v < NODES; v++) {
+        p->depth[v] = v / (ITEMS * WIDTH);
+        p->slot[v] = v * 3 % ITEMS;
+        p->parent[v] = RILL_NO_NODE;
+        p->action[v] = RILL_ACTION_START;
+        if (p->depth[v] == 0) continue;
+        int32_t first = (p->depth[v] - 1) * ITEMS * WIDTH;
+        do p->parent[v] = first + (int32_t)roll(&state, ITEMS * WIDTH);
+        while (p->slot[p->parent[v]] != p->slot[v]);
+        p->action[v] = 3 + (int32_t)roll(&state, ACTIONS - 3);
+    }
+}
+
+/* Log-probabilities of all actions of all nodes, `group` rows per call and `questions` inputs per encode. */
+static void run_plan(const char *folder, const plan *p, int threads, int32_t group, int32_t questions, float *logp)
+{
+    miser memory;
+    rill_context *ctx = miser_context(&memory);
+    void *self;
+    rill_domain_info info;
+    check(ctx, open_at(ctx, folder, threads, 1, &self, &info));
+    check(ctx, domain->reserve(self, NODES, ITEMS));
+    rill_input inputs[ITEMS];
+    for (int32_t i = 0; i < ITEMS; i++) inputs[i] = input_of(p->question[i], i);
+    for (int32_t i = 0; i < ITEMS; i += questions)
+        check(ctx, domain->encode(self, i + questions <= ITEMS ? questions : ITEMS - i, inputs + i));
+    int32_t node[NODES], *count = malloc(NODES * sizeof *count), *chosen = malloc((size_t)NODES * ACTIONS * sizeof *chosen);
+    float *chosen_logp = malloc((size_t)NODES * ACTIONS * sizeof *logp), *score = malloc((size_t)NODES * ACTIONS * sizeof *score);
+    uint8_t *terminal = malloc((size_t)NODES * ACTIONS);
+    assert_true(count && chosen && chosen_logp && score && terminal);
+    for (int32_t v = 0; v < NODES; v++) node[v] = v;
+    for (int32_t from = 0, n; from < NODES; from += n) {
+        int32_t left = (p->depth[from] + 1) * ITEMS * WIDTH - from; /* a call never reaches into the next depth */
+        n = group < left ? group : left;
+        rill_rows rows = {.n = n, .node = node + from, .parent = p->parent + from, .state_parent = p->parent + from,
+                          .action = p->action + from, .slot = p->slot + from, .depth = p->depth + from};
+        rill_choices out = {.stride = ACTIONS, .count = count, .action = chosen, .logp = chosen_logp, .score = score,
+                            .terminal = terminal};
+        check(ctx, domain->step(self, &rows));
+        check(ctx, domain->score(self, &rows, &(rill_ask){.max_choices = ACTIONS, .plain = 1}, &out));
+        for (int32_t r = 0; r < n; r++) {
+            assert_int_equal(count[r], ACTIONS - 2);
+            for (int32_t i = 0; i < count[r]; i++)
+                logp[(size_t)(from + r) * ACTIONS + (size_t)chosen[r * ACTIONS + i]] = chosen_logp[r * ACTIONS + i];
+        }
+    }
+    free(count), free(chosen), free(chosen_logp), free(score), free(terminal);
+    domain->close(self);
+    rill_context_destroy(ctx);
+    assert_int_equal(memory.out, 0);
+}
+
+static void results_do_not_depend_on_grouping(void **state)
+{
+    (void)state;
+    char *folder = folder_make();
+    model_write(folder, &(model_spec){.embedding = 20, .hidden = 70, .words = 60, .actions = ACTIONS, .seed = 9});
+    plan p;
+    make_plan(&p);
+    float *alone = calloc((size_t)NODES * ACTIONS, sizeof *alone), *other = calloc((size_t)NODES * ACTIONS, sizeof *other);
+    assert_true(alone != NULL && other != NULL);
+    run_plan(folder, &p, 1, 1, 1, alone);
+    static const struct { int threads, group, questions; } ways[] = {
+        {1, NODES, ITEMS}, {1, 5, 3}, {1, 17, 2}, {2, NODES, ITEMS}, {2, 13, 4}, {2, 1, 1}, {3, 64, 1},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        memset(other, 0, (size_t)NODES * ACTIONS * sizeof *other);
+        run_plan(folder, &p, ways[i].threads, ways[i].group, ways[i].questions, other);
+        assert_memory_equal(alone, other, (size_t)NODES * ACTIONS * sizeof *alone);
+    }
+    free(alone), free(other);
+    folder_remove(folder);
+}
+
+/* --- asks and lookups --------------------------------------------------------------------------------------------- */
+
+typedef struct fixture {
+    miser memory;
+    rill_context *ctx;
+    char *folder;
+    void *self;
+    rill_domain_info info;
+} fixture;
+
+static void open_small(fixture *f, int tokenized)
+{
+    f->ctx = miser_context(&f->memory);
+    f->folder = folder_make();
+    model_write(f->folder, &SMALL_MODEL);
+    check(f->ctx, open_at(f->ctx, f->folder, 1, tokenized, &f->self, &f->info));
+    check(f->ctx, domain->reserve(f->self, 8, 4));
+}
+
+static void close_small(fixture *f)
+{
+    domain->close(f->self);
+    folder_remove(f->folder);
+    assert_int_equal(rill_memory_used(f->ctx), 0);
+    rill_context_destroy(f->ctx);
+    assert_int_equal(f->memory.out, 0);
+}
+
+static void asks_are_respected(void **state)
+{
+    (void)state;
+    fixture f;
+    open_small(&f, 1);
+    rill_input input = input_of("w1 w2", 0);
+    check(f.ctx, domain->encode(f.self, 1, &input));
+    float all[9];
+    expand(f.ctx, f.self, 9, 0, RILL_NO_NODE, RILL_ACTION_START, 0, 0, all);
+    int32_t best = SEMPARSE_END, worst = SEMPARSE_END;
+    for (int32_t a = 3; a < 9; a++) {
+        if (all[a] > all[best]) best = a;
+        if (all[a] < all[worst]) worst = a;
+    }
+    int32_t node = 0, parent = -1, start = -1, slot = 0, depth = 0, count, action[2];
+    float logp[2], score[2];
+    uint8_t terminal[2];
+    rill_rows rows = {.n = 1, .node = &node, .parent = &parent, .state_parent = &parent, .action = &start, .slot = &slot,
+                      .depth = &depth};
+    rill_choices out = {.stride = 2, .count = &count, .action = action, .logp = logp, .score = score, .terminal = terminal};
+    int32_t offset[2] = {0, 1};
+    float lift = 100;
+    uint8_t required = RILL_END_REQUIRED;
+
+    rill_ask banned = {.max_choices = 2, .extra = 1, .ban_offset = offset, .ban_action = &best};
+    check(f.ctx, domain->score(f.self, &rows, &banned, &out));
+    assert_int_equal(count, 2);
+    assert_true(action[0] != best && action[1] != best && score[0] >= score[1]);
+    assert_true(logp[0] == all[action[0]] && logp[1] == all[action[1]]);
+
+    rill_ask lifted = {.max_choices = 2, .extra = 1, .add_offset = offset, .add_action = &worst, .add_score = &lift};
+    check(f.ctx, domain->score(f.self, &rows, &lifted, &out));
+    assert_int_equal(action[0], worst);
+    assert_int_equal(action[1], best);
+    assert_true(logp[0] == all[worst] && score[0] == all[worst] + lift);
+
+    rill_ask end = {.max_choices = 2, .extra = 1, .end_rule = &required};
+    check(f.ctx, domain->score(f.self, &rows, &end, &out));
+    assert_int_equal(count, 1);
+    assert_int_equal(action[0], SEMPARSE_END);
+    assert_int_equal(terminal[0], RILL_END);
+    assert_true(logp[0] == all[SEMPARSE_END]);
+    close_small(&f);
+}
+
+static void lookup_repeats_the_scores(void **state)
+{
+    (void)state;
+    fixture f;
+    open_small(&f, 1);
+    rill_input input = input_of("w1 w2 w3", 2);
+    check(f.ctx, domain->encode(f.self, 1, &input));
+    float all[9], logp[9];
+    expand(f.ctx, f.self, 9, 4, RILL_NO_NODE, RILL_ACTION_START, 2, 0, all);
+    int32_t node = 4, slot = 2, row[9] = {0}, action[9];
+    for (int32_t a = 0; a < 9; a++) action[a] = a;
+    rill_rows rows = {.n = 1, .node = &node, .slot = &slot};
+    check(f.ctx, domain->lookup(f.self, &rows, &(rill_queries){.n = 9, .row = row, .action = action, .logp = logp}));
+    assert_memory_equal(all, logp, sizeof all);
+    assert_true(isinf(logp[SEMPARSE_START]) && isinf(logp[SEMPARSE_UNKNOWN]));
+    rows.n = 2;
+    assert_int_equal(domain->lookup(f.self, &rows, &(rill_queries){.n = 9, .row = row, .action = action, .logp = logp}),
+                     RILL_ERR_ARGUMENT);
+    assert_string_equal(rill_error(f.ctx), "semparse: lookup of 2 rows, but 1 were just scored");
+    close_small(&f);
+}
+
+static void no_rows_are_legal(void **state)
+{
+    (void)state;
+    fixture f;
+    open_small(&f, 1);
+    check(f.ctx, domain->encode(f.self, 0, NULL));
+    check(f.ctx, domain->step(f.self, &(rill_rows){0}));
+    check(f.ctx, domain->score(f.self, &(rill_rows){0}, &(rill_ask){.max_choices = 1, .plain = 1}, &(rill_choices){0}));
+    check(f.ctx, domain->lookup(f.self, &(rill_rows){0}, &(rill_queries){0}));
+    close_small(&f);
+}
+
+/* --- inputs and outputs ------------------------------------------------------------------------------------------- */
+
+static void bad_inputs_fail_alone(void **state)
+{
+    (void)state;
+    fixture f;
+    open_small(&f, 1);
+    rill_input inputs[4] = {input_of("  ", 0), input_of("w1 \xFFw2", 1), input_of("w1 never-seen", 2), input_of("", 3)};
+    char many[100] = "";
+    for (int i = 0; i < 31; i++) strcat(many, "w1 ");
+    inputs[3] = input_of(many, 3);
+    check(f.ctx, domain->encode(f.self, 4, inputs));
+    assert_int_equal(inputs[0].status, RILL_ERR_INPUT);
+    assert_string_equal(inputs[0].message, "empty input");
+    assert_int_equal(inputs[1].status, RILL_ERR_INPUT);
+    assert_non_null(strstr(inputs[1].message, "3"));
+    assert_int_equal(inputs[2].status, RILL_OK);
+    assert_int_equal(inputs[2].size, 2);
+    assert_int_equal(inputs[3].status, RILL_ERR_INPUT);
+    assert_string_equal(inputs[3].message, "expected at most 30 tokens, found 31");
+    const semparse *s = f.self;
+    assert_int_equal(s->length[0], 0);
+    assert_int_equal(s->length[2], 4);
+    domain->drop(f.self, 2);
+    assert_int_equal(s->length[2], 0);
+    close_small(&f);
+}
+
+static void outputs_are_joined_by_blanks(void **state)
+{
+    (void)state;
+    fixture f;
+    open_small(&f, 0);
+    rill_input input = input_of("Which W1, please?", 1);
+    check(f.ctx, domain->encode(f.self, 1, &input));
+    assert_int_equal(input.status, RILL_OK);
+    rill_text text = {.ctx = f.ctx};
+    int32_t action[4] = {3, 8, 4, SEMPARSE_END};
+    check(f.ctx, domain->finalize(f.self, &(rill_hypothesis){.slot = 1, .length = 4, .action = action}, &text));
+    assert_string_equal(text.data, "a0 a5 a1");
+    rill_text_reset(&text);
+    check(f.ctx, domain->finalize(f.self, &(rill_hypothesis){.slot = 1, .length = 1, .action = action + 3}, &text));
+    assert_int_equal(text.length, 0);
+    rill_text_clear(&text);
+    assert_int_equal(domain->measure(f.self, " two  words\t", 12), 2);
+    assert_int_equal(domain->measure(f.self, "", 0), 0);
+    close_small(&f);
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+/* Everything an item goes through, with `width` children of the first node. */
+static rill_status live(rill_context *ctx, void *self, int32_t width, rill_text *text)
+{
+    rill_input input = input_of("w1 w2 w3", 0);
+    rill_status status = domain->encode(self, 1, &input);
+    int32_t node[8], parent[8], action[8], slot[8] = {0}, depth[8], count[8], chosen[16];
+    float logp[16], score[16];
+    uint8_t terminal[16];
+    rill_rows rows = {.n = 1, .node = node, .parent = parent, .state_parent = parent, .action = action, .slot = slot,
+                      .depth = depth};
+    rill_choices out = {.stride = 2, .count = count, .action = chosen, .logp = logp, .score = score, .terminal = terminal};
+    node[0] = 0, parent[0] = RILL_NO_NODE, action[0] = RILL_ACTION_START, depth[0] = 0;
+    if (status == RILL_OK) status = domain->step(self, &rows);
+    if (status == RILL_OK) status = domain->score(self, &rows, &(rill_ask){.max_choices = 2, .plain = 1}, &out);
+    for (int32_t i = 0; i < width; i++) node[i] = 1 + i, parent[i] = 0, action[i] = 3 + i, depth[i] = 1;
+    rows.n = width;
+    if (status == RILL_OK) status = domain->step(self, &rows);
+    if (status == RILL_OK) status = domain->score(self, &rows, &(rill_ask){.max_choices = 2, .plain = 1}, &out);
+    rill_text_reset(text);
+    if (status == RILL_OK) status = domain->finalize(self, &(rill_hypothesis){.length = width, .action = action}, text);
+    if (status == RILL_OK) domain->drop(self, 0);
+    (void)ctx;
+    return status;
+}
+
+static void steady_state_allocates_nothing(void **state)
+{
+    (void)state;
+    fixture f;
+    open_small(&f, 1);
+    rill_text text = {.ctx = f.ctx};
+    check(f.ctx, live(f.ctx, f.self, 6, &text));
+    long calls = f.memory.calls;
+    for (int32_t i = 0; i < 5; i++) check(f.ctx, live(f.ctx, f.self, 1 + i, &text));
+    assert_int_equal(f.memory.calls, calls);
+    rill_text_clear(&text);
+    close_small(&f);
+}
+
+static rill_status whole_life(rill_context *ctx, const char *folder)
+{
+    void *self = NULL;
+    rill_domain_info info;
+    rill_text text = {.ctx = ctx};
+    rill_status status = open_at(ctx, folder, 2, 0, &self, &info);
+    if (status == RILL_OK) status = domain->reserve(self, 4, 2);
+    if (status == RILL_OK) status = domain->reserve(self, 40, 20);
+    if (status == RILL_OK) status = live(ctx, self, 5, &text);
+    rill_text_clear(&text);
+    domain->close(self);
+    return status;
+}
+
+static void every_refusal_of_memory_is_survived(void **state)
+{
+    (void)state;
+    miser memory;
+    rill_context *ctx = miser_context(&memory);
+    char *folder = folder_make();
+    model_write(folder, &SMALL_MODEL);
+    rill_status status = RILL_ERR_MEMORY;
+    long n = 0;
+    for (; status != RILL_OK; n++) {
+        memory.allowed = n;
+        status = whole_life(ctx, folder);
+        if (status != RILL_OK && status != RILL_ERR_MEMORY) fail_msg("allocation %ld: %s", n, rill_error(ctx));
+        assert_int_equal(rill_memory_used(ctx), 0);
+    }
+    memory.allowed = -1;
+    assert_true(n > 40);
+    folder_remove(folder);
+    rill_context_destroy(ctx);
+    assert_int_equal(memory.out, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reference_tiny),
+        cmocka_unit_test(reference_odd),
+        cmocka_unit_test(results_do_not_depend_on_grouping),
+        cmocka_unit_test(asks_are_respected),
+        cmocka_unit_test(lookup_repeats_the_scores),
+        cmocka_unit_test(no_rows_are_legal),
+        cmocka_unit_test(bad_inputs_fail_alone),
+        cmocka_unit_test(outputs_are_joined_by_blanks),
+        cmocka_unit_test(steady_state_allocates_nothing),
+        cmocka_unit_test(every_refusal_of_memory_is_survived),
+    };
+    return cmocka_run_group_tests_name("domains_semparse", tests, NULL, NULL);
+}
