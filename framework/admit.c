@@ -1,0 +1,195 @@
+/* Admission: inputs leave the intake, are encoded into slots, and join the flight when the policy says so.
+ *
+ * Invariant: a slot is in exactly one of free_slots, ready and flight, but for the moment in which its input is encoded.
+ *
+ * Divisions: slots · encoding · refilling. */
+#include <string.h>
+
+#include "engine_private.h"
+
+/* --- slots -------------------------------------------------------------------------------------------------------- */
+
+rill_status engine_domain_status(rill_engine *e, rill_status status, const char *method)
+{
+    if (status >= 0 || rill_error_status(e->ctx) == status) return status;
+    return rill_fail(e->ctx, status, "domain %s: %s failed with %s", e->domain->name, method, rill_status_name(status));
+}
+
+rill_status engine_reserve_domain(rill_engine *e)
+{
+    int32_t nodes = e->forest.row_capacity, slots = (int32_t)e->slots;
+    if (nodes <= e->reserved_nodes && slots <= e->reserved_slots) return RILL_OK;
+    rill_error_clear(e->ctx);
+    RILL__TRY(engine_domain_status(e, e->domain->reserve(e->self, nodes, slots), "reserve"));
+    e->reserved_nodes = nodes;
+    e->reserved_slots = slots;
+    return RILL_OK;
+}
+
+static rill_status grow_slots(rill_engine *e, int32_t need)
+{
+    size_t old = e->slots, wanted = old - (size_t)e->n_free + (size_t)need;
+    if ((size_t)e->n_free >= (size_t)need) return RILL_OK;
+    if (wanted < old + old / 2) wanted = old + old / 2;
+    /* The lists first: when the items have grown there is a place for each in every list. */
+    RILL__TRY(RILL__GROW(e->ctx, e->free_slots, e->free_slots_capacity, wanted + wanted / 2 + 8, "slots"));
+    RILL__TRY(RILL__GROW(e->ctx, e->flight, e->flight_capacity, wanted + wanted / 2 + 8, "slots"));
+    RILL__TRY(RILL__GROW(e->ctx, e->ready, e->ready_capacity, 2 * (wanted + wanted / 2 + 8), "slots"));
+    RILL__TRY(RILL__GROW(e->ctx, e->items, e->slots, wanted, "slots"));
+    memset(e->items + old, 0, (e->slots - old) * sizeof *e->items);
+    for (size_t slot = e->slots; slot > old; slot--) e->free_slots[e->n_free++] = (int32_t)slot - 1;
+    return RILL_OK;
+}
+
+void engine_drop_item(rill_engine *e, int32_t slot)
+{
+    item *it = &e->items[slot];
+    for (int32_t i = 0; i < it->width; i++)
+        if (it->beam[i].history >= 0) forest_release(&e->forest, it->beam[i].history);
+    for (int32_t i = 0; i < it->n_outputs; i++) forest_release(&e->forest, it->outputs[i].history);
+    it->width = it->live = it->n_outputs = 0;
+    if (e->domain->drop != NULL) e->domain->drop(e->self, slot);
+    e->free_slots[e->n_free++] = slot;
+}
+
+/* --- encoding ----------------------------------------------------------------------------------------------------- */
+
+/* A beam of one: the empty hypothesis. */
+static rill_status start_item(rill_engine *e, const rill_input *input)
+{
+    item *it = &e->items[input->slot];
+    RILL__TRY(RILL__GROW(e->ctx, it->beam, it->beam_capacity, 1, "a beam"));
+    RILL__TRY(forest_reserve_histories(&e->forest, 1));
+    int32_t root = forest_add(&e->forest, -1, -1, RILL_ACTION_START, 0, 0, 1);
+    it->id = input->id;
+    it->size = input->size;
+    it->timestep = it->passed_over = it->n_outputs = 0;
+    it->max_length = input->max_length > 0 ? input->max_length : e->info.max_length;
+    if (e->settings.max_length > 0) it->max_length = e->settings.max_length;
+    it->best_output = RILL_SCORE_DEAD;
+    it->done = 0;
+    it->beam[0] = (beam_entry){.score = 0, .history = root};
+    it->width = it->live = 1;
+    return RILL_OK;
+}
+
+static void make_ready(rill_engine *e, int32_t slot)
+{
+    if ((size_t)(e->first_ready + e->n_ready) == e->ready_capacity) {
+        memmove(e->ready, e->ready + e->first_ready, (size_t)e->n_ready * sizeof *e->ready);
+        e->first_ready = 0;
+    }
+    e->ready[e->first_ready + e->n_ready++] = slot;
+}
+
+/* Take the outcome of each encoded input: an item that is ready, or a failed result. */
+static rill_status settle_inputs(rill_engine *e, int32_t n)
+{
+    rill_status status = RILL_OK;
+    for (int32_t i = 0; i < n; i++) {
+        rill_input *input = &e->inputs[i];
+        if (input->status < 0) {
+            e->free_slots[e->n_free++] = input->slot;
+            if (status >= 0) status = engine_fail_input(e, input->id, input->status, input->message);
+            continue;
+        }
+        if (status >= 0) status = start_item(e, input);
+        if (status >= 0) make_ready(e, input->slot);
+    }
+    return status;
+}
+
+/* Encode the next `count` waiting inputs in one call. Inputs that were bad when submitted only get their results. */
+static rill_status encode(rill_engine *e, int32_t count)
+{
+    RILL__TRY(grow_slots(e, count));
+    RILL__TRY(RILL__GROW(e->ctx, e->inputs, e->inputs_capacity, (size_t)count, "inputs"));
+    RILL__TRY(engine_reserve_domain(e));
+    int32_t n = 0;
+    for (int32_t i = 0; i < count; i++) {
+        const intake_entry *entry = intake_at(&e->intake, i);
+        if (entry->failed < 0) {
+            RILL__TRY(engine_fail_input(e, entry->id, entry->failed, entry->text));
+            continue;
+        }
+        rill_input *input = &e->inputs[n++];
+        *input = (rill_input){.text = entry->text, .length = entry->length, .id = entry->id, .size = entry->size};
+        input->slot = e->free_slots[--e->n_free];
+    }
+    double start = engine_now();
+    rill_error_clear(e->ctx);
+    rill_status status = n > 0 ? engine_domain_status(e, e->domain->encode(e->self, n, e->inputs), "encode") : RILL_OK;
+    e->stats.seconds.encode += engine_now() - start;
+    RILL__TRY(status);
+    status = settle_inputs(e, n);
+    intake_take(&e->intake, count);
+    return status;
+}
+
+/* --- refilling ---------------------------------------------------------------------------------------------------- */
+
+/* Between the flush's start and the last item's end nothing is admitted. */
+static int flush_in_progress(rill_engine *e)
+{
+    if (e->settings.flush_every == 0) return 0;
+    if (e->n_flight == 0) {
+        e->flushing = 0;
+        e->flush_from = e->stats.timesteps;
+    } else if (e->stats.timesteps - e->flush_from >= e->settings.flush_every) {
+        e->flushing = 1;
+    }
+    return e->flushing;
+}
+
+static rill_status ask_policy(rill_engine *e, int32_t *admit, int32_t *ahead)
+{
+    rill_flight flight;
+    RILL__TRY(engine_view(e, &flight));
+    *admit = *ahead = 0;
+    rill_error_clear(e->ctx);
+    rill_status status = e->policy->refill(e->policy_self, &flight, admit);
+    if (status < 0 && rill_error_status(e->ctx) != status)
+        return rill_fail(e->ctx, status, "policy %s: refill failed with %s", e->policy->name, rill_status_name(status));
+    RILL__TRY(status);
+    int32_t room = e->settings.max_items - e->n_flight;
+    if (*admit > room) *admit = room;
+    if (*admit < 1 && e->n_flight == 0) *admit = room;
+    if (*admit > 0 && e->policy->encode_ahead != NULL) *ahead = e->policy->encode_ahead(e->policy_self, &flight);
+    if (*ahead < 0) *ahead = 0;
+    return RILL_OK;
+}
+
+static void join_flight(rill_engine *e)
+{
+    int32_t slot = e->ready[e->first_ready++];
+    if (--e->n_ready == 0) e->first_ready = 0;
+    e->items[slot].wave = e->wave;
+    e->flight[e->n_flight++] = slot;
+    if (e->trace != NULL)
+        e->trace(e->trace_user, &(rill_trace_event){.kind = RILL_TRACE_ADMITTED,
+                                                    .timestep = e->stats.timesteps,
+                                                    .item_id = e->items[slot].id,
+                                                    .slot = slot});
+}
+
+rill_status engine_admit(rill_engine *e)
+{
+    int32_t admit, ahead, admitted = 0;
+    if (flush_in_progress(e) || e->intake.n + e->n_ready == 0) return RILL_OK;
+    RILL__TRY(intake_seal(&e->intake));
+    RILL__TRY(ask_policy(e, &admit, &ahead));
+    while (admitted < admit && e->intake.n + e->n_ready > 0) {
+        int32_t missing = admit - admitted;
+        if (e->n_ready == 0) {
+            int64_t wanted = (int64_t)missing + ahead;
+            RILL__TRY(encode(e, wanted < e->intake.n ? (int32_t)wanted : e->intake.n));
+        }
+        for (; admitted < admit && e->n_ready > 0; admitted++) join_flight(e);
+    }
+    if (admitted > 0) {
+        e->stats.refills++;
+        e->wave++;
+    }
+    if (e->n_flight > e->stats.items_peak) e->stats.items_peak = e->n_flight;
+    return RILL_OK;
+}

@@ -1,0 +1,252 @@
+/* The ask builder; ask.h says what it is for.
+ *
+ * Entries are triples in order of arrival. Laying out sorts them by row and action (they mostly arrive so), adds up what
+ * falls on one action in order of arrival, and compresses the rows. An allowed set of several scorers is the intersection:
+ * an action stays when as many scorers named it as restricted the row.
+ *
+ * Divisions: memory · what scorers call · layout. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ask.h"
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+void ask_init(rill_ask_builder *b, rill_context *ctx, int32_t actions)
+{
+    *b = (rill_ask_builder){.ctx = ctx, .actions = actions};
+}
+
+static void list_finish(rill_context *ctx, ask_list *list)
+{
+    rill_free(ctx, list->entry, list->capacity * sizeof *list->entry);
+    rill_free(ctx, list->offset, list->offset_capacity * sizeof *list->offset);
+    rill_free(ctx, list->action, list->action_capacity * sizeof *list->action);
+    rill_free(ctx, list->value, list->value_capacity * sizeof *list->value);
+}
+
+void ask_finish(rill_ask_builder *b)
+{
+    if (b->ctx == NULL) return;
+    list_finish(b->ctx, &b->add);
+    list_finish(b->ctx, &b->ban);
+    list_finish(b->ctx, &b->allow);
+    rill_free(b->ctx, b->end_rule, b->rows_capacity[0] * sizeof *b->end_rule);
+    rill_free(b->ctx, b->reward, b->rows_capacity[1] * sizeof *b->reward);
+    rill_free(b->ctx, b->end_reward, b->rows_capacity[2] * sizeof *b->end_reward);
+    rill_free(b->ctx, b->restrictions, b->rows_capacity[3] * sizeof *b->restrictions);
+    rill_free(b->ctx, b->restricted_by, b->rows_capacity[4] * sizeof *b->restricted_by);
+    *b = (rill_ask_builder){0};
+}
+
+rill_status ask_begin(rill_ask_builder *b, int32_t n)
+{
+    size_t rows = (size_t)n;
+    b->n = n;
+    b->scorer = 0;
+    b->add.n = b->ban.n = b->allow.n = 0;
+    b->has_end_rule = b->has_reward = b->has_end_reward = b->has_allow = 0;
+    RILL__TRY(RILL__GROW(b->ctx, b->end_rule, b->rows_capacity[0], rows, "end rules"));
+    RILL__TRY(RILL__GROW(b->ctx, b->reward, b->rows_capacity[1], rows, "rewards"));
+    RILL__TRY(RILL__GROW(b->ctx, b->end_reward, b->rows_capacity[2], rows, "rewards"));
+    RILL__TRY(RILL__GROW(b->ctx, b->restrictions, b->rows_capacity[3], rows, "allowed sets"));
+    return RILL__GROW(b->ctx, b->restricted_by, b->rows_capacity[4], rows, "allowed sets");
+}
+
+/* --- what scorers call -------------------------------------------------------------------------------------------- */
+
+static rill_status check_row(rill_ask_builder *b, int32_t row, int32_t action)
+{
+    if (row < 0 || row >= b->n)
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "a scorer named row %d of %d", row, b->n);
+    if (action < 0 || action >= b->actions)
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "a scorer named action %d of %d", action, b->actions);
+    return RILL_OK;
+}
+
+static rill_status push(rill_ask_builder *b, ask_list *list, int32_t row, int32_t action, float value)
+{
+    RILL__TRY(check_row(b, row, action));
+    RILL__TRY(RILL__GROW(b->ctx, list->entry, list->capacity, list->n + 1, "what scorers say"));
+    list->entry[list->n] = (ask_entry){row, action, (int32_t)list->n, value};
+    list->n++;
+    return RILL_OK;
+}
+
+rill_status rill_ask_add(rill_ask_builder *b, int32_t row, int32_t action, float value)
+{
+    return push(b, &b->add, row, action, value);
+}
+
+rill_status rill_ask_ban(rill_ask_builder *b, int32_t row, int32_t action)
+{
+    return push(b, &b->ban, row, action, 0);
+}
+
+static rill_status restrict_row(rill_ask_builder *b, int32_t row)
+{
+    RILL__TRY(check_row(b, row, 0));
+    if (!b->has_allow) {
+        memset(b->restrictions, 0, (size_t)b->n * sizeof *b->restrictions);
+        memset(b->restricted_by, 0, (size_t)b->n * sizeof *b->restricted_by);
+        b->has_allow = 1;
+    }
+    if (b->restricted_by[row] != b->scorer + 1) {
+        b->restricted_by[row] = b->scorer + 1;
+        b->restrictions[row]++;
+    }
+    return RILL_OK;
+}
+
+rill_status rill_ask_allow(rill_ask_builder *b, int32_t row, int32_t action)
+{
+    RILL__TRY(restrict_row(b, row));
+    RILL__TRY(push(b, &b->allow, row, action, 0));
+    b->allow.entry[b->allow.n - 1].order = b->scorer;
+    return RILL_OK;
+}
+
+rill_status rill_ask_allow_none(rill_ask_builder *b, int32_t row)
+{
+    RILL__TRY(restrict_row(b, row));
+    /* One restriction more than there are sets, so that nothing is in all of them. */
+    b->restrictions[row]++;
+    return RILL_OK;
+}
+
+rill_status rill_ask_end(rill_ask_builder *b, int32_t row, rill_end_rule rule)
+{
+    RILL__TRY(check_row(b, row, 0));
+    if (rule == RILL_END_ALLOWED) return RILL_OK;
+    if (!b->has_end_rule) {
+        memset(b->end_rule, RILL_END_ALLOWED, (size_t)b->n);
+        b->has_end_rule = 1;
+    }
+    /* Required and forbidden at once: nothing is left. */
+    if (b->end_rule[row] != RILL_END_ALLOWED && b->end_rule[row] != (uint8_t)rule) return rill_ask_allow_none(b, row);
+    b->end_rule[row] = (uint8_t)rule;
+    return RILL_OK;
+}
+
+static void add_reward(float *rewards, int *has, int32_t n, int32_t row, float value)
+{
+    if (!*has) memset(rewards, 0, (size_t)n * sizeof *rewards);
+    *has = 1;
+    rewards[row] += value;
+}
+
+rill_status rill_ask_reward(rill_ask_builder *b, int32_t row, float value)
+{
+    RILL__TRY(check_row(b, row, 0));
+    add_reward(b->reward, &b->has_reward, b->n, row, value);
+    return RILL_OK;
+}
+
+rill_status rill_ask_end_reward(rill_ask_builder *b, int32_t row, float value)
+{
+    RILL__TRY(check_row(b, row, 0));
+    add_reward(b->end_reward, &b->has_end_reward, b->n, row, value);
+    return RILL_OK;
+}
+
+/* --- layout ------------------------------------------------------------------------------------------------------- */
+
+static int compare_entries(const void *left, const void *right)
+{
+    const ask_entry *a = left, *b = right;
+    if (a->row != b->row) return a->row < b->row ? -1 : 1;
+    if (a->action != b->action) return a->action < b->action ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static void sort_entries(ask_list *list)
+{
+    for (size_t i = 1; i < list->n; i++)
+        if (compare_entries(&list->entry[i - 1], &list->entry[i]) > 0) {
+            qsort(list->entry, list->n, sizeof *list->entry, compare_entries);
+            return;
+        }
+}
+
+/* How many different scorers named the action of entries [i, end), which are sorted by scorer. */
+static int32_t count_scorers(const ask_list *list, size_t i, size_t end)
+{
+    int32_t count = 1;
+    for (size_t j = i + 1; j < end; j++) count += list->entry[j].order != list->entry[j - 1].order;
+    return count;
+}
+
+static size_t same_action(const ask_list *list, size_t i)
+{
+    size_t end = i + 1;
+    while (end < list->n && list->entry[end].row == list->entry[i].row && list->entry[end].action == list->entry[i].action)
+        end++;
+    return end;
+}
+
+static rill_status reserve_layout(rill_ask_builder *b, ask_list *list)
+{
+    size_t most = list->n + (size_t)b->n; /* a lone RILL_NO_ACTION per row at most */
+    RILL__TRY(RILL__GROW(b->ctx, list->offset, list->offset_capacity, (size_t)b->n + 1, "what scorers say"));
+    RILL__TRY(RILL__GROW(b->ctx, list->action, list->action_capacity, most, "what scorers say"));
+    return RILL__GROW(b->ctx, list->value, list->value_capacity, most, "what scorers say");
+}
+
+/* Compress one list. `intersect`: keep what all restricting scorers named. Sets *longest to the longest row. */
+static rill_status lay_out(rill_ask_builder *b, ask_list *list, int intersect, int32_t *longest)
+{
+    RILL__TRY(reserve_layout(b, list));
+    sort_entries(list);
+    size_t i = 0;
+    int32_t n = 0;
+    *longest = 0;
+    for (int32_t row = 0; row < b->n; row++) {
+        list->offset[row] = n;
+        while (i < list->n && list->entry[i].row == row) {
+            size_t end = same_action(list, i);
+            float sum = 0;
+            for (size_t j = i; j < end; j++) sum += list->entry[j].value;
+            if (!intersect || count_scorers(list, i, end) == b->restrictions[row]) {
+                list->action[n] = list->entry[i].action;
+                list->value[n++] = sum;
+            }
+            i = end;
+        }
+        if (intersect && n == list->offset[row] && b->restrictions[row] > 0) list->action[n++] = RILL_NO_ACTION;
+        if (n - list->offset[row] > *longest) *longest = n - list->offset[row];
+    }
+    list->offset[b->n] = n;
+    return RILL_OK;
+}
+
+rill_status ask_build(rill_ask_builder *b, int32_t max_choices, rill_ask *ask)
+{
+    *ask = (rill_ask){.max_choices = max_choices};
+    int32_t longest, extra = 0;
+    if (b->add.n > 0) {
+        RILL__TRY(lay_out(b, &b->add, 0, &longest));
+        ask->add_offset = b->add.offset;
+        ask->add_action = b->add.action;
+        ask->add_score = b->add.value;
+        extra += longest;
+    }
+    if (b->ban.n > 0) {
+        RILL__TRY(lay_out(b, &b->ban, 0, &longest));
+        ask->ban_offset = b->ban.offset;
+        ask->ban_action = b->ban.action;
+        extra += longest;
+    }
+    if (b->has_allow) {
+        RILL__TRY(lay_out(b, &b->allow, 1, &longest));
+        ask->allow_offset = b->allow.offset;
+        ask->allow_action = b->allow.action;
+    }
+    if (b->has_end_rule) ask->end_rule = b->end_rule;
+    if (b->has_reward) ask->reward = b->reward;
+    if (b->has_end_reward) ask->end_reward = b->end_reward;
+    /* These move the end action, and nothing else, past others. */
+    if (b->has_end_rule || b->has_reward || b->has_end_reward) extra++;
+    ask->extra = extra;
+    ask->plain = !(b->add.n > 0 || b->ban.n > 0 || b->has_allow || b->has_end_rule || b->has_reward || b->has_end_reward);
+    return RILL_OK;
+}

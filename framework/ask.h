@@ -1,0 +1,44 @@
+/* The ask builder: what scorers and limits say about rows, collected in any order and laid out as a rill_ask.
+ * Memory is kept from timestep to timestep. */
+#ifndef RILL_ASK_H
+#define RILL_ASK_H
+
+#include "internal.h"
+
+typedef struct ask_entry {
+    int32_t row, action;
+    int32_t order; /* of arrival: sums are made in it */
+    float value;
+} ask_entry;
+
+typedef struct ask_list {
+    ask_entry *entry;
+    size_t n, capacity;
+    int32_t *offset, *action; /* the compressed form */
+    float *value;
+    size_t offset_capacity, action_capacity, value_capacity;
+} ask_list;
+
+struct rill_ask_builder {
+    rill_context *ctx;
+    int32_t n;      /* rows */
+    int32_t actions; /* of the domain */
+    int32_t scorer; /* number of the scorer that speaks */
+    ask_list add, ban, allow;
+    /* Per row, [n]; valid when the flag below is set. */
+    uint8_t *end_rule;
+    float *reward, *end_reward;
+    int32_t *restrictions; /* scorers that restricted the row ... */
+    int32_t *restricted_by; /* ... and the last one that did, + 1 */
+    size_t rows_capacity[5];
+    int has_end_rule, has_reward, has_end_reward, has_allow;
+};
+
+void ask_init(rill_ask_builder *b, rill_context *ctx, int32_t actions);
+void ask_finish(rill_ask_builder *b);
+/* Forget everything and expect `n` rows. */
+rill_status ask_begin(rill_ask_builder *b, int32_t n);
+/* Lay out what was said. `ask` points into the builder until the next ask_begin(). */
+rill_status ask_build(rill_ask_builder *b, int32_t max_choices, rill_ask *ask);
+
+#endif

@@ -1,0 +1,135 @@
+/* Committing: what survived becomes the new beam, or the item stops (steps 6 and 7 of "One timestep of one item, exactly").
+ *
+ * Order of the stop rules: enough outputs, and nothing more is output; nothing live, or the length limit, and what is left
+ * in the beam is output in rank order, live ones as truncated; a heuristic's wish, and the ended ones are output, the live
+ * ones only if the item would have no output at all.
+ *
+ * Divisions: histories · stopping · the pass. */
+#include "engine_private.h"
+
+/* --- histories ---------------------------------------------------------------------------------------------------- */
+
+/* The history of candidate j of the item, with a reference for the caller. An entry that waited hands its own over. */
+static int32_t take_history(rill_engine *e, item *it, int32_t j, int live)
+{
+    const candidates *c = &e->candidates;
+    beam_entry *parent = &it->beam[c->parent_rank[j]];
+    if (c->history[j] >= 0) {
+        int32_t history = parent->history;
+        parent->history = -1;
+        return history;
+    }
+    return forest_add(&e->forest, parent->history, parent->history, c->action[j], c->action_logp[j], c->action_score[j],
+                      live);
+}
+
+/* Timesteps of candidate j, an end action not counted. Called before the item's timestep is counted. */
+static int32_t length_of(const rill_engine *e, const item *it, int32_t j)
+{
+    const candidates *c = &e->candidates;
+    if (c->history[j] >= 0) return it->beam[c->parent_rank[j]].length;
+    return it->timestep + (c->terminal[j] != RILL_END);
+}
+
+/* The old beam lets go of what was not handed over. */
+static void release_beam(rill_engine *e, item *it)
+{
+    for (int32_t rank = 0; rank < it->width; rank++) {
+        const beam_entry *entry = &it->beam[rank];
+        if (entry->history < 0) continue;
+        if (!entry->ended) forest_unhold(&e->forest, entry->history);
+        forest_release(&e->forest, entry->history);
+    }
+}
+
+/* --- stopping ----------------------------------------------------------------------------------------------------- */
+
+typedef enum stop_kind { STOP_NOT, STOP_ENOUGH, STOP_ALL, STOP_ASKED } stop_kind;
+
+static stop_kind why_stop(const rill_engine *e, const item *it, int32_t i, int32_t live)
+{
+    if (it->n_outputs >= e->settings.stop_after) return STOP_ENOUGH;
+    if (live == 0 || it->timestep + 1 >= it->max_length) return STOP_ALL;
+    return e->candidates.stop[i] ? STOP_ASKED : STOP_NOT;
+}
+
+static void output_candidates(rill_engine *e, item *it, int32_t first, int32_t end, int ended)
+{
+    const candidates *c = &e->candidates;
+    for (int32_t j = first; j < end; j++) {
+        if (ended >= 0 && c->ended[j] != ended) continue;
+        int32_t length = length_of(e, it, j), truncated = !c->ended[j];
+        engine_output(e, it, c->score[j], take_history(e, it, j, 0), length, truncated);
+    }
+}
+
+static void stop_item(rill_engine *e, item *it, stop_kind why, int32_t first, int32_t end)
+{
+    if (why == STOP_ALL) output_candidates(e, it, first, end, -1);
+    if (why == STOP_ASKED) {
+        output_candidates(e, it, first, end, 1);
+        if (it->n_outputs == 0) output_candidates(e, it, first, end, 0);
+    }
+    release_beam(e, it);
+    it->width = it->live = 0;
+    it->done = 1;
+}
+
+/* --- the pass ----------------------------------------------------------------------------------------------------- */
+
+static void renew_beam(rill_engine *e, item *it, int32_t first, int32_t end, int32_t live)
+{
+    const candidates *c = &e->candidates;
+    for (int32_t j = first; j < end; j++) {
+        int32_t length = c->ended[j] ? length_of(e, it, j) : 0;
+        e->beam_scratch[j - first] = (beam_entry){
+            .score = c->score[j],
+            .history = take_history(e, it, j, !c->ended[j]),
+            .action_logp = c->action_logp[j],
+            .length = length,
+            .ended = c->ended[j],
+        };
+    }
+    release_beam(e, it);
+    it->width = end - first;
+    it->live = live;
+    for (int32_t i = 0; i < it->width; i++) it->beam[i] = e->beam_scratch[i];
+}
+
+static int32_t trimmed_width(const rill_engine *e, const item *it, int32_t width)
+{
+    int32_t most = e->settings.k;
+    if (e->settings.finish == RILL_FINISH_TOP) most -= it->n_outputs;
+    if (most < 0) most = 0;
+    return width < most ? width : most;
+}
+
+static void commit_item(rill_engine *e, int32_t i, int last)
+{
+    const candidates *c = &e->candidates;
+    item *it = &e->items[e->selected[i]];
+    int32_t first = c->offset[i], end = first + trimmed_width(e, it, c->offset[i + 1] - first), live = 0;
+    for (int32_t j = first; j < end; j++) live += !c->ended[j];
+    stop_kind why = last ? why_stop(e, it, i, live) : STOP_NOT;
+    if (why != STOP_NOT)
+        stop_item(e, it, why, first, end);
+    else
+        renew_beam(e, it, first, end, live);
+    if (last) it->timestep++;
+}
+
+rill_status engine_commit(rill_engine *e, int32_t n, int32_t last)
+{
+    const candidates *c = &e->candidates;
+    int32_t widest = 0;
+    for (int32_t i = 0; i < n; i++) {
+        item *it = &e->items[e->selected[i]];
+        int32_t width = c->offset[i + 1] - c->offset[i];
+        if (width > widest) widest = width;
+        RILL__TRY(RILL__GROW(e->ctx, it->beam, it->beam_capacity, (size_t)width, "a beam"));
+    }
+    RILL__TRY(RILL__GROW(e->ctx, e->beam_scratch, e->beam_scratch_capacity, (size_t)widest, "a beam"));
+    RILL__TRY(forest_reserve_histories(&e->forest, c->offset[n]));
+    for (int32_t i = 0; i < n; i++) commit_item(e, i, last);
+    return RILL_OK;
+}

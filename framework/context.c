@@ -1,0 +1,220 @@
+/* The context: memory with accounting, the error record, the log, and growing texts.
+ *
+ * Invariant: `used` is the sum of the sizes handed out and not yet returned, so a context whose owners cleaned up has
+ * used == 0 when it is destroyed. Sizes are always known to the caller, which is why blocks carry no headers.
+ *
+ * Divisions: allocation · errors and log · texts. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* --- allocation --------------------------------------------------------------------------------------------------- */
+
+enum { ALIGNMENT = 64 };
+
+/* The C library's allocator under rill's contract. realloc() would lose the alignment, hence the copy. */
+static void *default_allocate(void *user, void *block, size_t old_size, size_t new_size)
+{
+    (void)user;
+    if (new_size == 0) {
+        free(block);
+        return NULL;
+    }
+    if (new_size > SIZE_MAX - ALIGNMENT) return NULL;
+    size_t rounded = (new_size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    void *fresh = aligned_alloc(ALIGNMENT, rounded);
+    if (fresh == NULL) return NULL;
+    if (block != NULL) {
+        memcpy(fresh, block, old_size < new_size ? old_size : new_size);
+        free(block);
+    }
+    return fresh;
+}
+
+static void account(rill_context *ctx, size_t old_size, size_t new_size)
+{
+    ctx->used += new_size - old_size;
+    if (ctx->used > ctx->peak) ctx->peak = ctx->used;
+}
+
+rill_status rill_context_create(rill_context **out, const rill_context_options *options)
+{
+    *out = NULL;
+    if (options != NULL && options->struct_size != sizeof *options) return RILL_ERR_ABI;
+    rill_realloc_fn allocate = default_allocate;
+    void *user = NULL;
+    if (options != NULL && options->allocate != NULL) {
+        allocate = options->allocate;
+        user = options->allocate_user;
+    }
+    rill_context *ctx = allocate(user, NULL, 0, sizeof *ctx);
+    if (ctx == NULL) return RILL_ERR_MEMORY;
+    memset(ctx, 0, sizeof *ctx);
+    ctx->allocate = allocate;
+    ctx->allocate_user = user;
+    if (options != NULL) {
+        ctx->log = options->log;
+        ctx->log_user = options->log_user;
+    }
+    *out = ctx;
+    return RILL_OK;
+}
+
+void rill_context_destroy(rill_context *ctx)
+{
+    if (ctx == NULL) return;
+    rill__registry_finish(ctx);
+    ctx->allocate(ctx->allocate_user, ctx, sizeof *ctx, 0);
+}
+
+void *rill_alloc(rill_context *ctx, size_t size)
+{
+    /* A block of no bytes must still be told from a failure, so it gets one that is not accounted. */
+    void *block = ctx->allocate(ctx->allocate_user, NULL, 0, size > 0 ? size : 1);
+    if (block != NULL) account(ctx, 0, size);
+    return block;
+}
+
+void *rill_calloc(rill_context *ctx, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) return NULL;
+    void *block = rill_alloc(ctx, bytes);
+    if (block != NULL) memset(block, 0, bytes);
+    return block;
+}
+
+void rill_free(rill_context *ctx, void *block, size_t size)
+{
+    if (block == NULL) return;
+    account(ctx, size, 0);
+    ctx->allocate(ctx->allocate_user, block, size > 0 ? size : 1, 0);
+}
+
+rill_status rill_grow(rill_context *ctx, void **block, size_t *capacity, size_t need, size_t size, const char *what)
+{
+    if (need <= *capacity) return RILL_OK;
+    size_t wanted = *capacity + *capacity / 2;
+    if (wanted < need) wanted = need;
+    if (wanted < 8) wanted = 8;
+    size_t bytes;
+    if (__builtin_mul_overflow(wanted, size, &bytes)) return rill_fail_memory(ctx, SIZE_MAX, what);
+    size_t old_bytes = *capacity * size;
+    void *grown = ctx->allocate(ctx->allocate_user, *block, old_bytes, bytes);
+    if (grown == NULL) return rill_fail_memory(ctx, bytes, what);
+    account(ctx, old_bytes, bytes);
+    *block = grown;
+    *capacity = wanted;
+    return RILL_OK;
+}
+
+size_t rill_memory_used(const rill_context *ctx)
+{
+    return ctx->used;
+}
+
+size_t rill_memory_peak(const rill_context *ctx)
+{
+    return ctx->peak;
+}
+
+/* --- errors and log ----------------------------------------------------------------------------------------------- */
+
+const char *rill_error(const rill_context *ctx)
+{
+    return ctx->error;
+}
+
+rill_status rill_error_status(const rill_context *ctx)
+{
+    return ctx->error_status;
+}
+
+void rill_error_clear(rill_context *ctx)
+{
+    ctx->error_status = RILL_OK;
+    ctx->error[0] = '\0';
+}
+
+rill_status rill_fail(rill_context *ctx, rill_status status, const char *format, ...)
+{
+    /* Formatted aside first: an argument may be the present message, when a caller adds to it. */
+    char sentence[RILL__MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    memcpy(ctx->error, sentence, sizeof sentence);
+    ctx->error_status = status;
+    return status;
+}
+
+rill_status rill_fail_memory(rill_context *ctx, size_t size, const char *what)
+{
+    if (size == SIZE_MAX) return rill_fail(ctx, RILL_ERR_MEMORY, "out of memory: %s would be too large", what);
+    return rill_fail(ctx, RILL_ERR_MEMORY, "out of memory: %zu bytes for %s were refused", size, what);
+}
+
+void rill_log(rill_context *ctx, rill_log_level level, const char *format, ...)
+{
+    if (ctx->log == NULL) return;
+    char line[RILL__MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    ctx->log(ctx->log_user, level, line);
+}
+
+rill_status rill_input_fail(rill_input *input, rill_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(input->message, sizeof input->message, format, arguments);
+    va_end(arguments);
+    input->status = status;
+    return status;
+}
+
+/* --- texts -------------------------------------------------------------------------------------------------------- */
+
+rill_status rill_text_append(rill_text *text, const char *bytes, size_t length)
+{
+    RILL__TRY(RILL__GROW(text->ctx, text->data, text->capacity, text->length + length + 1, "a text"));
+    if (length > 0) memcpy(text->data + text->length, bytes, length);
+    text->length += length;
+    text->data[text->length] = '\0';
+    return RILL_OK;
+}
+
+rill_status rill_text_printf(rill_text *text, const char *format, ...)
+{
+    char small[256];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(small, sizeof small, format, arguments);
+    va_end(arguments);
+    if (length < 0) return rill_fail(text->ctx, RILL_ERR_ARGUMENT, "rill_text_printf: bad format \"%s\"", format);
+    if ((size_t)length < sizeof small) return rill_text_append(text, small, (size_t)length);
+    RILL__TRY(RILL__GROW(text->ctx, text->data, text->capacity, text->length + (size_t)length + 1, "a text"));
+    va_start(arguments, format);
+    vsnprintf(text->data + text->length, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    text->length += (size_t)length;
+    return RILL_OK;
+}
+
+void rill_text_reset(rill_text *text)
+{
+    text->length = 0;
+    if (text->data != NULL) text->data[0] = '\0';
+}
+
+void rill_text_clear(rill_text *text)
+{
+    rill_free(text->ctx, text->data, text->capacity);
+    text->data = NULL;
+    text->length = text->capacity = 0;
+}

@@ -1,0 +1,179 @@
+/* The engine's inside, shared by engine.c (the loop), admit.c, schedule.c, expand.c, merge.c and commit.c.
+ *
+ *        submit -> intake -> [encode] -> ready -> flight -> timesteps -> outbox -> next
+ *
+ * An item's index in `items` is its slot. It is free, ready (encoded, waiting for a place; only under policies that encode
+ * ahead) or in flight. `flight` lists slots in order of admission, `selected` those of the present timestep. */
+#ifndef RILL_ENGINE_PRIVATE_H
+#define RILL_ENGINE_PRIVATE_H
+
+#include <time.h>
+
+#include "ask.h"
+#include "candidates.h"
+#include "chain.h"
+#include "forest.h"
+#include "intake.h"
+#include "outbox.h"
+
+typedef struct beam_entry {
+    double score;
+    int32_t history;
+    float action_logp; /* of the last action */
+    int32_t length;    /* of an ended one: timesteps, an end action not counted */
+    uint8_t ended;     /* waits below a live candidate (finish "top") */
+} beam_entry;
+
+/* merge.c: the best child of a beam entry that has not been taken. */
+typedef struct merge_head {
+    double score;
+    int32_t rank; /* of the parent */
+    int32_t row;  /* of the parent's choices, or -1: the parent has ended and is its own only child */
+    int32_t next; /* choice at the head */
+} merge_head;
+
+typedef struct item_output {
+    double score;
+    int32_t history;
+    int32_t length; /* timesteps, an end action not counted */
+    uint8_t truncated;
+} item_output;
+
+typedef struct item {
+    int64_t id, size, wave;
+    int32_t timestep; /* timesteps completed: l_t */
+    int32_t max_length;
+    int32_t passed_over;
+    int32_t width, live; /* beam entries; of these live */
+    int32_t n_outputs;
+    double best_output;
+    beam_entry *beam;
+    size_t beam_capacity;
+    item_output *outputs;
+    size_t outputs_capacity;
+    uint8_t done, selected;
+} item;
+
+/* Arrays over the rows of one call, [capacity]. */
+typedef struct row_table {
+    int32_t *node, *parent, *state_parent, *action, *slot, *depth; /* what the domain sees */
+    int32_t *history, *rank, *item; /* item: index in `selected` */
+    int64_t *item_id;
+    double *score;
+    size_t capacity;
+    int32_t n;
+} row_table;
+
+typedef struct choice_table {
+    rill_choices c;
+    size_t capacity, rows_capacity;
+} choice_table;
+
+struct rill_model {
+    rill_context *ctx;
+    const rill_domain *domain;
+    void *self;
+    rill_domain_info info;
+};
+
+struct rill_engine {
+    rill_context *ctx;
+    rill_model *model;
+    const rill_domain *domain;
+    void *self; /* the domain's */
+    rill_domain_info info;
+    rill_settings settings;
+    const rill_policy *policy;
+    void *policy_self;
+    rill_trace_fn trace;
+    void *trace_user;
+    chain chain;
+    intake intake;
+    outbox outbox;
+    forest forest;
+    rill_status failed; /* negative: the run is over */
+    int input_closed;
+
+    item *items; /* [slots] */
+    size_t slots;
+    int32_t reserved_nodes, reserved_slots; /* what the domain was told */
+    int32_t *free_slots;
+    size_t free_slots_capacity;
+    int32_t n_free;
+    int32_t *ready; /* encoded, in order of admission: ready[first_ready, first_ready + n_ready) */
+    size_t ready_capacity;
+    int32_t first_ready, n_ready;
+    int32_t *flight;
+    size_t flight_capacity;
+    int32_t n_flight;
+    int64_t wave, flush_from;
+    int flushing;
+    rill_input *inputs; /* for encode */
+    size_t inputs_capacity;
+
+    /* The policy's view, one array per column of rill_flight. */
+    int64_t *view_id, *view_size, *view_wave;
+    int32_t *view_timestep, *view_width, *order, *selected;
+    size_t view_capacity[7];
+
+    row_table rows;
+    choice_table choices;
+    candidates candidates;
+    rill_ask_builder asks, check_asks;
+    merge_head *heap; /* one per beam entry of an item */
+    size_t heap_capacity;
+    beam_entry *beam_scratch;
+    size_t beam_scratch_capacity;
+    int32_t *hypothesis_action, *hypothesis_node; /* finalize: one hypothesis */
+    float *hypothesis_logp, *hypothesis_score;
+    size_t hypothesis_capacity[4];
+    double *ranks; /* finalize: sort keys */
+    size_t ranks_capacity;
+
+    rill_stats stats;
+    rill_seconds seconds; /* of the present timestep */
+    int64_t *depth_width; /* W_d: live candidates expanded at depth d */
+    size_t depth_width_capacity;
+    int32_t *trace_before, *trace_merged, *trace_after, *trace_depth;
+    int64_t *trace_item;
+    size_t trace_capacity[5];
+};
+
+static inline double engine_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* admit.c: admit what the policy admits. */
+rill_status engine_admit(rill_engine *e);
+/* Drop an item: its references, its slot; no result is made. */
+void engine_drop_item(rill_engine *e, int32_t slot);
+
+/* schedule.c: fill `selected` (slots) and *n under the budget. */
+rill_status engine_view(rill_engine *e, rill_flight *flight);
+rill_status engine_choose(rill_engine *e, int32_t *n);
+
+/* expand.c: rows, states, choices of one phase for the `n` selected items. */
+rill_status engine_expand(rill_engine *e, int32_t n, int32_t phase);
+
+/* merge.c: children of each selected item in rank order; in the last phase outputs leave. */
+rill_status engine_merge(rill_engine *e, int32_t n, int32_t last);
+/* Append an output to an item. Room is there: merge and commit reserve it. */
+void engine_output(rill_engine *e, item *it, double score, int32_t history, int32_t length, int truncated);
+
+/* commit.c: candidates become the new beams; in the last phase items may stop. */
+rill_status engine_commit(rill_engine *e, int32_t n, int32_t last);
+
+/* finish.c: make the result of a finished item, drop it. */
+rill_status engine_finish_item(rill_engine *e, int32_t slot);
+/* Make the result of an input that failed. */
+rill_status engine_fail_input(rill_engine *e, int64_t id, rill_status status, const char *message);
+
+/* Tell the domain about capacities that grew. */
+rill_status engine_reserve_domain(rill_engine *e);
+/* A domain's failure without a message gets one. */
+rill_status engine_domain_status(rill_engine *e, rill_status status, const char *method);
+
+#endif

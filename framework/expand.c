@@ -1,0 +1,263 @@
+/* Expansion: the rows of a timestep, their states, and their choices.
+ *
+ * A row is a live candidate of a selected item; rows of one item stand together, in rank order. Its state is made here, not
+ * when the candidate was committed: what heuristics drop is never computed.
+ *
+ * Divisions: rows · asking · checking what scorers said · choices. */
+#include <string.h>
+
+#include "engine_private.h"
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+static rill_status grow_rows(rill_engine *e, size_t n)
+{
+    row_table *r = &e->rows;
+    if (n <= r->capacity) return RILL_OK;
+    size_t old = r->capacity, wanted = n + n / 2;
+    void **columns[] = {(void **)&r->node,  (void **)&r->parent,  (void **)&r->state_parent, (void **)&r->action,
+                        (void **)&r->slot,  (void **)&r->depth,   (void **)&r->history,      (void **)&r->rank,
+                        (void **)&r->item,  (void **)&r->item_id, (void **)&r->score};
+    enum { COLUMNS = sizeof columns / sizeof columns[0], WIDE = 2 };
+    for (int i = 0; i < COLUMNS; i++) {
+        size_t size = i < COLUMNS - WIDE ? sizeof(int32_t) : sizeof(int64_t);
+        rill_free(e->ctx, *columns[i], old * size);
+        *columns[i] = NULL;
+    }
+    r->capacity = wanted;
+    for (int i = 0; i < COLUMNS; i++) {
+        size_t size = i < COLUMNS - WIDE ? sizeof(int32_t) : sizeof(int64_t);
+        *columns[i] = rill_alloc(e->ctx, wanted * size);
+        if (*columns[i] == NULL) return rill_fail_memory(e->ctx, wanted * size, "the rows of a timestep");
+    }
+    return RILL_OK;
+}
+
+static void add_rows(rill_engine *e, int32_t index)
+{
+    row_table *r = &e->rows;
+    forest *f = &e->forest;
+    int32_t slot = e->selected[index];
+    const item *it = &e->items[slot];
+    for (int32_t rank = 0; rank < it->width; rank++) {
+        const beam_entry *entry = &it->beam[rank];
+        if (entry->ended) continue;
+        int32_t i = r->n++, history = entry->history;
+        r->parent[i] = forest_row(f, f->parent[history]);
+        r->state_parent[i] = forest_row(f, f->h[history].state_parent);
+        r->node[i] = forest_assign_row(f, history);
+        r->action[i] = f->action[history];
+        r->slot[i] = slot;
+        r->depth[i] = it->timestep;
+        r->history[i] = history;
+        r->rank[i] = rank;
+        r->item[i] = index;
+        r->item_id[i] = it->id;
+        r->score[i] = entry->score;
+    }
+}
+
+static rill_status make_rows(rill_engine *e, int32_t n)
+{
+    int64_t live = 0;
+    int grew;
+    for (int32_t i = 0; i < n; i++) live += e->items[e->selected[i]].live;
+    RILL__TRY(grow_rows(e, (size_t)live));
+    RILL__TRY(forest_reserve_rows(&e->forest, live, &grew));
+    if (grew) RILL__TRY(engine_reserve_domain(e));
+    e->rows.n = 0;
+    for (int32_t i = 0; i < n; i++) add_rows(e, i);
+    return RILL_OK;
+}
+
+static rill_rows domain_rows(const rill_engine *e, int32_t phase)
+{
+    const row_table *r = &e->rows;
+    return (rill_rows){r->n, phase, r->node, r->parent, r->state_parent, r->action, r->slot, r->depth};
+}
+
+/* --- asking ------------------------------------------------------------------------------------------------------- */
+
+static rill_scorer_rows scorer_rows(const rill_engine *e, int32_t phase, int32_t first, int32_t n)
+{
+    const row_table *r = &e->rows;
+    return (rill_scorer_rows){
+        .struct_size = sizeof(rill_scorer_rows),
+        .n = n,
+        .phase = phase,
+        .item_id = r->item_id + first,
+        .timestep = r->depth + first,
+        .rank = r->rank + first,
+        .score = r->score + first,
+        .history = r->history + first,
+        .history_parent = e->forest.parent,
+        .history_action = e->forest.action,
+        .info = &e->info,
+    };
+}
+
+/* Let every scorer speak about rows [first, first + n). */
+static rill_status run_scorers(rill_engine *e, rill_ask_builder *b, int32_t phase, int32_t first, int32_t n)
+{
+    rill_scorer_rows rows = scorer_rows(e, phase, first, n);
+    RILL__TRY(ask_begin(b, n));
+    for (int32_t i = 0; i < e->chain.n_scorers; i++) {
+        const chain_scorer *s = &e->chain.scorers[i];
+        b->scorer = i;
+        rill_error_clear(e->ctx);
+        rill_status status = s->table->score(s->self, &rows, b);
+        if (status < 0 && rill_error_status(e->ctx) != status)
+            return rill_fail(e->ctx, status, "scorer %s failed with %s", s->table->name, rill_status_name(status));
+        RILL__TRY(status);
+    }
+    return RILL_OK;
+}
+
+/* --- checking what scorers said ----------------------------------------------------------------------------------- */
+
+static int same_span(const int32_t *offset_a, const int32_t *action_a, const float *value_a, int32_t a,
+                     const int32_t *offset_b, const int32_t *action_b, const float *value_b, int32_t b)
+{
+    int32_t n_a = offset_a != NULL ? offset_a[a + 1] - offset_a[a] : 0;
+    int32_t n_b = offset_b != NULL ? offset_b[b + 1] - offset_b[b] : 0;
+    if (n_a != n_b) return 0;
+    for (int32_t i = 0; i < n_a; i++) {
+        if (action_a[offset_a[a] + i] != action_b[offset_b[b] + i]) return 0;
+        if (value_a != NULL && value_a[offset_a[a] + i] != value_b[offset_b[b] + i]) return 0;
+    }
+    return 1;
+}
+
+static int same_ask(const rill_ask *x, int32_t a, const rill_ask *y, int32_t b)
+{
+    int rules = (x->end_rule != NULL ? x->end_rule[a] : 0) == (y->end_rule != NULL ? y->end_rule[b] : 0);
+    int rewards = (x->reward != NULL ? x->reward[a] : 0) == (y->reward != NULL ? y->reward[b] : 0);
+    int ends = (x->end_reward != NULL ? x->end_reward[a] : 0) == (y->end_reward != NULL ? y->end_reward[b] : 0);
+    return rules && rewards && ends &&
+           same_span(x->ban_offset, x->ban_action, NULL, a, y->ban_offset, y->ban_action, NULL, b) &&
+           same_span(x->allow_offset, x->allow_action, NULL, a, y->allow_offset, y->allow_action, NULL, b) &&
+           same_span(x->add_offset, x->add_action, x->add_score, a, y->add_offset, y->add_action, y->add_score, b);
+}
+
+/* Ask the scorers about each item alone and compare with what they said of all. */
+static rill_status check_scorers(rill_engine *e, const rill_ask *all, int32_t phase)
+{
+    const row_table *r = &e->rows;
+    for (int32_t first = 0, n; first < r->n; first += n) {
+        for (n = 1; first + n < r->n && r->item[first + n] == r->item[first];) n++;
+        rill_ask one;
+        RILL__TRY(run_scorers(e, &e->check_asks, phase, first, n));
+        RILL__TRY(ask_build(&e->check_asks, all->max_choices, &one));
+        for (int32_t i = 0; i < n; i++)
+            if (!same_ask(all, first + i, &one, i))
+                return rill_fail(e->ctx, RILL_ERR_CHECK,
+                                 "a scorer treats input %lld differently alone than among others: it must look at one item "
+                                 "at a time and remember nothing",
+                                 (long long)r->item_id[first]);
+    }
+    return RILL_OK;
+}
+
+static int before_min_length(const rill_engine *e)
+{
+    for (int32_t i = 0; i < e->rows.n; i++)
+        if (e->rows.depth[i] < e->settings.min_length) return 1;
+    return 0;
+}
+
+static rill_status make_ask(rill_engine *e, int32_t phase, int32_t max_choices, rill_ask *ask)
+{
+    int last = phase == e->info.phases - 1;
+    int too_short = last && e->settings.min_length > 0 && before_min_length(e);
+    if (e->chain.n_scorers == 0 && !too_short) {
+        *ask = (rill_ask){.max_choices = max_choices, .plain = 1};
+        return RILL_OK;
+    }
+    RILL__TRY(run_scorers(e, &e->asks, phase, 0, e->rows.n));
+    if (e->settings.check && e->chain.n_scorers > 0) {
+        RILL__TRY(ask_build(&e->asks, max_choices, ask));
+        RILL__TRY(check_scorers(e, ask, phase));
+    }
+    if (too_short)
+        for (int32_t i = 0; i < e->rows.n; i++)
+            if (e->rows.depth[i] < e->settings.min_length) RILL__TRY(rill_ask_end(&e->asks, i, RILL_END_FORBIDDEN));
+    return ask_build(&e->asks, max_choices, ask);
+}
+
+/* --- choices ------------------------------------------------------------------------------------------------------ */
+
+static int32_t max_choices(const rill_engine *e, int32_t phase)
+{
+    int32_t m = e->settings.finish == RILL_FINISH_TOP ? e->settings.k : 2 * e->settings.k;
+    if (e->info.max_choices_phases >> phase & 1) m = e->settings.max_candidates;
+    return m < e->info.actions ? m : e->info.actions;
+}
+
+static rill_status grow_choices(rill_engine *e, int32_t rows, int32_t stride)
+{
+    rill_choices *c = &e->choices.c;
+    size_t need = (size_t)rows * (size_t)stride;
+    c->stride = stride;
+    RILL__TRY(RILL__GROW(e->ctx, c->count, e->choices.rows_capacity, (size_t)rows, "choices"));
+    if (need <= e->choices.capacity) return RILL_OK;
+    size_t old = e->choices.capacity, wanted = need + need / 2;
+    rill_free(e->ctx, c->action, old * sizeof *c->action);
+    rill_free(e->ctx, c->logp, old * sizeof *c->logp);
+    rill_free(e->ctx, c->score, old * sizeof *c->score);
+    rill_free(e->ctx, c->terminal, old * sizeof *c->terminal);
+    c->action = rill_alloc(e->ctx, wanted * sizeof *c->action);
+    c->logp = rill_alloc(e->ctx, wanted * sizeof *c->logp);
+    c->score = rill_alloc(e->ctx, wanted * sizeof *c->score);
+    c->terminal = rill_alloc(e->ctx, wanted * sizeof *c->terminal);
+    e->choices.capacity = wanted;
+    if (c->action == NULL || c->logp == NULL || c->score == NULL || c->terminal == NULL)
+        return rill_fail_memory(e->ctx, wanted * sizeof *c->score, "choices");
+    return RILL_OK;
+}
+
+static rill_status bad_choice(rill_engine *e, int32_t row, const char *what)
+{
+    return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: choices of input %lld at timestep %d are %s", e->domain->name,
+                     (long long)e->rows.item_id[row], e->rows.depth[row], what);
+}
+
+/* The merge relies on order and on finite scores; a domain that gives neither must not corrupt a beam silently. */
+static rill_status check_choices(rill_engine *e, int32_t stride, int last)
+{
+    const rill_choices *c = &e->choices.c;
+    for (int32_t row = 0; row < e->rows.n; row++) {
+        int64_t base = (int64_t)row * stride;
+        if (c->count[row] < 0 || c->count[row] > stride) return bad_choice(e, row, "more than were asked for");
+        float before = (float)-RILL_SCORE_DEAD;
+        for (int32_t i = 0; i < c->count[row]; i++) {
+            float score = c->score[base + i];
+            if (!(score <= before) || !(score > (float)RILL_SCORE_DEAD)) return bad_choice(e, row, "not numbers in order");
+            if ((uint32_t)c->action[base + i] >= (uint32_t)e->info.actions) return bad_choice(e, row, "unknown actions");
+            if (!last && c->terminal[base + i] != RILL_LIVE) return bad_choice(e, row, "terminal before the last phase");
+            before = score;
+        }
+    }
+    return RILL_OK;
+}
+
+rill_status engine_expand(rill_engine *e, int32_t n, int32_t phase)
+{
+    rill_ask ask;
+    RILL__TRY(make_rows(e, n));
+    rill_rows rows = domain_rows(e, phase);
+    double t0 = engine_now();
+    rill_error_clear(e->ctx);
+    RILL__TRY(engine_domain_status(e, e->domain->step(e->self, &rows), "step"));
+    double t1 = engine_now();
+    e->seconds.step += t1 - t0;
+    for (int32_t i = 0; i < e->rows.n; i++) forest_stepped(&e->forest, e->rows.history[i]);
+    int32_t stride = max_choices(e, phase);
+    RILL__TRY(make_ask(e, phase, stride, &ask));
+    RILL__TRY(grow_choices(e, e->rows.n, stride));
+    double t2 = engine_now();
+    e->seconds.scorers += t2 - t1;
+    rill_error_clear(e->ctx);
+    RILL__TRY(engine_domain_status(e, e->domain->score(e->self, &rows, &ask, &e->choices.c), "score"));
+    e->seconds.score += engine_now() - t2;
+    return check_choices(e, stride, phase == e->info.phases - 1);
+}

@@ -1,0 +1,163 @@
+/* Finishing: an item's outputs become a result.
+ *
+ * Outputs are ordered by score / length^alpha, ties in order of output (algorithms: length penalty). Only the n best are
+ * turned into text, while their states and the item's memory still exist. An empty output counts as length 1, so that every
+ * alpha is defined. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine_private.h"
+
+rill_status engine_fail_input(rill_engine *e, int64_t id, rill_status status, const char *message)
+{
+    outbox_record *record;
+    RILL__TRY(outbox_record_get(&e->outbox, id, &record));
+    snprintf(record->message, sizeof record->message, "%s", message);
+    record->result.status = status;
+    outbox_put(&e->outbox, record);
+    e->stats.inputs++;
+    e->stats.failed++;
+    return RILL_OK;
+}
+
+static double rank_score(const rill_engine *e, const item_output *output)
+{
+    double alpha = e->settings.length_penalty;
+    if (alpha == 0) return output->score;
+    return output->score / pow(output->length > 0 ? output->length : 1, alpha);
+}
+
+/* Insertion sort: stable, and outputs mostly come in order. */
+static rill_status sort_outputs(rill_engine *e, item *it)
+{
+    RILL__TRY(RILL__GROW(e->ctx, e->ranks, e->ranks_capacity, (size_t)it->n_outputs, "ordering outputs"));
+    for (int32_t i = 0; i < it->n_outputs; i++) {
+        item_output moved = it->outputs[i];
+        double rank = rank_score(e, &moved);
+        int32_t at = i;
+        for (; at > 0 && e->ranks[at - 1] < rank; at--) {
+            it->outputs[at] = it->outputs[at - 1];
+            e->ranks[at] = e->ranks[at - 1];
+        }
+        it->outputs[at] = moved;
+        e->ranks[at] = rank;
+    }
+    return RILL_OK;
+}
+
+/* Walk the path from the leaf; arrays get it root first. */
+static rill_status unroll(rill_engine *e, int32_t slot, const item_output *output, rill_hypothesis *hypothesis)
+{
+    const forest *f = &e->forest;
+    int32_t n = 0;
+    for (int32_t h = output->history; f->parent[h] >= 0; h = f->parent[h]) n++;
+    size_t need = (size_t)n + 1;
+    RILL__TRY(RILL__GROW(e->ctx, e->hypothesis_action, e->hypothesis_capacity[0], need, "a hypothesis"));
+    RILL__TRY(RILL__GROW(e->ctx, e->hypothesis_node, e->hypothesis_capacity[1], need, "a hypothesis"));
+    RILL__TRY(RILL__GROW(e->ctx, e->hypothesis_logp, e->hypothesis_capacity[2], need, "a hypothesis"));
+    RILL__TRY(RILL__GROW(e->ctx, e->hypothesis_score, e->hypothesis_capacity[3], need, "a hypothesis"));
+    int32_t h = output->history;
+    for (int32_t i = n - 1; i >= 0; i--, h = f->parent[h]) {
+        e->hypothesis_action[i] = f->action[h];
+        e->hypothesis_node[i] = f->need == RILL_STATE_PATH ? forest_row(f, h) : RILL_NO_NODE;
+        e->hypothesis_logp[i] = f->h[h].logp;
+        e->hypothesis_score[i] = f->h[h].score;
+    }
+    double logp = 0;
+    for (int32_t i = 0; i < n; i++) logp += (double)e->hypothesis_logp[i];
+    *hypothesis = (rill_hypothesis){slot, n, e->hypothesis_action, e->hypothesis_logp, e->hypothesis_score,
+                                    e->hypothesis_node, output->score, logp, output->truncated};
+    return RILL_OK;
+}
+
+/* Append one output to the record. Pointers are set by point_outputs(), once nothing moves any more. */
+static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, outbox_record *record, size_t *n_actions)
+{
+    const item_output *output = &e->items[slot].outputs[index];
+    rill_hypothesis h;
+    RILL__TRY(unroll(e, slot, output, &h));
+    size_t n = (size_t)h.length, before = record->text.length;
+    RILL__TRY(RILL__GROW(e->ctx, record->actions, record->actions_capacity, *n_actions + n + 1, "a result"));
+    RILL__TRY(RILL__GROW(e->ctx, record->logps, record->logps_capacity, *n_actions + n + 1, "a result"));
+    rill_error_clear(e->ctx);
+    RILL__TRY(engine_domain_status(e, e->domain->finalize(e->self, &h, &record->text), "finalize"));
+    size_t length = record->text.length - before;
+    RILL__TRY(rill_text_append(&record->text, "", 1));
+    memcpy(record->actions + *n_actions, h.action, n * sizeof *h.action);
+    memcpy(record->logps + *n_actions, h.action_logp, n * sizeof *h.action_logp);
+    *n_actions += n;
+    record->outputs[index] = (rill_output){.length = length,
+                                           .score = output->score,
+                                           .rank_score = e->ranks[index],
+                                           .logp = h.logp,
+                                           .actions = output->length,
+                                           .truncated = output->truncated,
+                                           .n_actions = h.length};
+    return RILL_OK;
+}
+
+static void point_outputs(outbox_record *record, int32_t n)
+{
+    const char *text = record->text.data;
+    const int32_t *action = record->actions;
+    const float *logp = record->logps;
+    for (int32_t i = 0; i < n; i++) {
+        rill_output *output = &record->outputs[i];
+        output->text = text;
+        output->action = action;
+        output->action_logp = logp;
+        text += output->length + 1;
+        action += output->n_actions;
+        logp += output->n_actions;
+    }
+    record->result.output = record->outputs;
+    record->result.n = n;
+}
+
+static rill_status fill_record(rill_engine *e, int32_t slot, outbox_record *record)
+{
+    item *it = &e->items[slot];
+    int32_t n = it->n_outputs < e->settings.n_best ? it->n_outputs : e->settings.n_best;
+    size_t n_actions = 0;
+    RILL__TRY(sort_outputs(e, it));
+    RILL__TRY(RILL__GROW(e->ctx, record->outputs, record->outputs_capacity, (size_t)n, "a result"));
+    for (int32_t i = 0; i < n; i++) RILL__TRY(add_output(e, slot, i, record, &n_actions));
+    point_outputs(record, n);
+    record->result.outputs_found = it->n_outputs;
+    return RILL_OK;
+}
+
+rill_status engine_finish_item(rill_engine *e, int32_t slot)
+{
+    item *it = &e->items[slot];
+    rill_status status = it->n_outputs > 0 ? RILL_OK : RILL_ERR_NO_HYPOTHESIS;
+    if (e->trace != NULL)
+        e->trace(e->trace_user, &(rill_trace_event){.kind = RILL_TRACE_FINISHED,
+                                                    .timestep = e->stats.timesteps,
+                                                    .item_id = it->id,
+                                                    .slot = slot,
+                                                    .item_timesteps = it->timestep,
+                                                    .outputs = it->n_outputs,
+                                                    .status = status});
+    if (status < 0) {
+        char message[160];
+        snprintf(message, sizeof message,
+                 "every hypothesis died by timestep %d: the model, a constraint or a heuristic left no action",
+                 it->timestep);
+        RILL__TRY(engine_fail_input(e, it->id, status, message));
+    } else {
+        outbox_record *record;
+        RILL__TRY(outbox_record_get(&e->outbox, it->id, &record));
+        status = fill_record(e, slot, record);
+        if (status < 0) {
+            outbox_record_drop(&e->outbox, record);
+            return status;
+        }
+        outbox_put(&e->outbox, record);
+        e->stats.inputs++;
+    }
+    if (it->timestep > e->stats.longest_item_timesteps) e->stats.longest_item_timesteps = it->timestep;
+    engine_drop_item(e, slot);
+    return RILL_OK;
+}

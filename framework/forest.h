@@ -1,0 +1,77 @@
+/* The forest: all hypotheses of all items as paths of histories, and the ids of the states behind them.
+ *
+ * A *history* is its parent plus one action; it is what a beam entry or an output points at, and it costs a few bytes. A
+ * *row* is the id under which the domain keeps the state of a history; rows are what memory is spent on, so they live as
+ * briefly as the domain allows:
+ *
+ *   RILL_STATE_PARENT   a row is held by its own beam entry while it is expanded and then by each child that has not been
+ *                       stepped yet; when the last hold goes the row is recycled, the history stays
+ *   RILL_STATE_PATH     a row lives as long as its history
+ *
+ * Invariants: refs = children + beam entries and outputs that point here (a state_parent other than the parent counts as a
+ * child too); in parent mode a history in state FOREST_UNSTEPPED holds its state_parent's row; rows given back wait in
+ * `freed` until the domain has been told, so that no id is reused within a timestep. */
+#ifndef RILL_FOREST_H
+#define RILL_FOREST_H
+
+#include "internal.h"
+
+enum {
+    FOREST_NO_ROW = -1,    /* ended, or recycled */
+    FOREST_UNSTEPPED = -2, /* live; its state has not been made */
+};
+
+typedef struct forest_history {
+    float logp, score;    /* of the action that leads here */
+    int32_t state_parent; /* history whose state this one continues */
+    int32_t row;          /* >= 0, or one of the two above */
+    int32_t refs;
+    int32_t holds; /* parent mode: on the row */
+} forest_history;
+
+typedef struct forest {
+    rill_context *ctx;
+    rill_state_need need;
+    /* Histories: [history_capacity]; free ones are chained through `parent`. */
+    int32_t *parent, *action;
+    forest_history *h;
+    int32_t history_capacity, history_top, history_free, histories, histories_peak;
+    /* Rows: a stack of free ids, ids from `row_top` on were never used. */
+    int32_t *row_stack;
+    int32_t row_capacity, row_top, rows_stacked, rows, rows_peak;
+    int32_t *freed; /* given back in this timestep */
+    size_t freed_capacity;
+    int32_t n_freed;
+} forest;
+
+void forest_init(forest *f, rill_context *ctx, rill_state_need need);
+void forest_finish(forest *f);
+
+/* Room for `n` more histories, so that forest_add() cannot fail. */
+rill_status forest_reserve_histories(forest *f, int64_t n);
+/* Room for `n` more rows; *capacity_grew tells that the domain must hear of f->row_capacity. */
+rill_status forest_reserve_rows(forest *f, int64_t n, int *capacity_grew);
+
+/* A new history with one reference, for the caller. `live`: it is FOREST_UNSTEPPED and holds its state_parent's row. */
+int32_t forest_add(forest *f, int32_t parent, int32_t state_parent, int32_t action, float logp, float score, int live);
+
+/* Give a live history its row, held once. */
+int32_t forest_assign_row(forest *f, int32_t history);
+/* The state of `history` has been made: it lets go of its state_parent's row. */
+void forest_stepped(forest *f, int32_t history);
+/* Parent mode: let go of a row held since forest_assign_row(). */
+void forest_unhold(forest *f, int32_t history);
+
+/* One reference less; at zero the history goes, then its parent loses one, and so on. */
+void forest_release(forest *f, int32_t history);
+
+/* The row of `history`, or RILL_NO_NODE when it has none. */
+static inline int32_t forest_row(const forest *f, int32_t history)
+{
+    return history >= 0 && f->h[history].row >= 0 ? f->h[history].row : RILL_NO_NODE;
+}
+
+/* Hand the rows in `freed` back to the pool; call once the domain knows. */
+void forest_recycle(forest *f);
+
+#endif

@@ -1,0 +1,108 @@
+/* The built-in heuristics.
+ *
+ * All compare with s_1, the better of the item's best candidate and its best output (Yang et al. 2020, appendix A.3): an
+ * output that has left the beam still sets the standard for those that stay.
+ *
+ *   absolute:DELTA        drop s < s_1 - DELTA                  Freitag and Al-Onaizan 2017; Yang et al. 2020
+ *   relative:R            drop exp(s) < R exp(s_1)              the same; `beam_width` is its name in Iglesias et al. 2018
+ *   relative_local:R      drop exp(a) < R exp(best a), a the last action's own log-probability   Freitag and Al-Onaizan
+ *
+ * A candidate exactly on the threshold survives. Thresholds are applied to logarithms, so nothing underflows. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "builtin.h"
+
+typedef struct threshold {
+    rill_context *ctx;
+    double value; /* subtracted from the best */
+} threshold;
+
+static rill_status create_threshold(rill_context *ctx, double value, void **self)
+{
+    threshold *t = rill_alloc(ctx, sizeof *t);
+    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "a heuristic");
+    *t = (threshold){ctx, value};
+    *self = t;
+    return RILL_OK;
+}
+
+static void destroy_threshold(void *self)
+{
+    threshold *t = self;
+    if (t != NULL) rill_free(t->ctx, t, sizeof *t);
+}
+
+/* DELTA: a difference of log-probabilities, at least 0. */
+static rill_status create_absolute(rill_context *ctx, const char *arguments, void **self)
+{
+    char *end;
+    double delta = strtod(arguments, &end);
+    if (end == arguments || *end != '\0' || !(delta >= 0))
+        return rill_fail(ctx, RILL_ERR_OPTION, "absolute: \"%s\" is not a number of at least 0, as in absolute:2.5",
+                         arguments);
+    return create_threshold(ctx, delta, self);
+}
+
+/* R: a ratio of probabilities, above 0 and at most 1. */
+static rill_status create_ratio(rill_context *ctx, const char *arguments, void **self)
+{
+    char *end;
+    double ratio = strtod(arguments, &end);
+    if (end == arguments || *end != '\0' || !(ratio > 0 && ratio <= 1))
+        return rill_fail(ctx, RILL_ERR_OPTION, "relative: \"%s\" is not a ratio above 0 and at most 1, as in relative:0.01",
+                         arguments);
+    return create_threshold(ctx, -log(ratio), self);
+}
+
+/* Absolute and relative pruning are one rule once the ratio is a logarithm. */
+static rill_status prune_scores(void *self, rill_beams *b)
+{
+    const threshold *t = self;
+    for (int32_t i = 0; i < b->n; i++) {
+        double least = rill_beams_best(b, i) - t->value;
+        /* Rank order: once one falls below, so do all behind it. */
+        for (int32_t j = b->offset[i + 1] - 1; j >= b->offset[i] && b->score[j] < least; j--) b->keep[j] = 0;
+    }
+    return RILL_OK;
+}
+
+static rill_status prune_actions(void *self, rill_beams *b)
+{
+    const threshold *t = self;
+    for (int32_t i = 0; i < b->n; i++) {
+        double best = RILL_SCORE_DEAD;
+        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++)
+            if (b->action_logp[j] > best) best = b->action_logp[j];
+        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++)
+            if (b->action_logp[j] < best - t->value) b->keep[j] = 0;
+    }
+    return RILL_OK;
+}
+
+#define HEURISTIC(id, called, argument, sentence, make, rule)                                                \
+    static const rill_heuristic id = {.abi_version = RILL_ABI_VERSION,                                       \
+                                      .struct_size = sizeof(rill_heuristic),                                 \
+                                      .name = called,                                                        \
+                                      .arguments = argument,                                                 \
+                                      .summary = sentence,                                                   \
+                                      .create = make,                                                        \
+                                      .apply = rule,                                                         \
+                                      .destroy = destroy_threshold}
+
+HEURISTIC(absolute, "absolute", "DELTA", "drop candidates more than DELTA below the best score", create_absolute,
+          prune_scores);
+HEURISTIC(relative, "relative", "R", "drop candidates less than R times as probable as the best", create_ratio,
+          prune_scores);
+HEURISTIC(beam_width, "beam_width", "R", "another name of relative", create_ratio, prune_scores);
+HEURISTIC(relative_local, "relative_local", "R",
+          "drop candidates whose last action is less than R times as probable as the item's best last action",
+          create_ratio, prune_actions);
+
+rill_status rill__register_heuristics(rill_context *ctx)
+{
+    RILL__TRY(rill_register_heuristic(ctx, &absolute));
+    RILL__TRY(rill_register_heuristic(ctx, &relative));
+    RILL__TRY(rill_register_heuristic(ctx, &beam_width));
+    return rill_register_heuristic(ctx, &relative_local);
+}

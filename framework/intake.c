@@ -1,0 +1,106 @@
+/* The intake; intake.h says how it works. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "intake.h"
+
+void intake_init(intake *in, rill_context *ctx, const rill_settings *settings)
+{
+    int32_t window = settings->sort == RILL_SORT_NONE ? settings->max_items : settings->sort_window;
+    *in = (intake){.ctx = ctx, .sort = settings->sort, .window = window};
+}
+
+void intake_finish(intake *in)
+{
+    for (size_t i = 0; i < in->entries_capacity; i++) rill_free(in->ctx, in->entries[i].text, in->entries[i].capacity);
+    rill_free(in->ctx, in->entries, in->entries_capacity * sizeof *in->entries);
+    rill_free(in->ctx, in->spare, in->spare_capacity * sizeof *in->spare);
+    rill_free(in->ctx, in->order, in->order_capacity * sizeof *in->order);
+    *in = (intake){0};
+}
+
+int32_t intake_room(const intake *in)
+{
+    return in->sealed ? 0 : in->window - in->n;
+}
+
+static rill_status grow_entries(intake *in)
+{
+    size_t old = in->entries_capacity;
+    RILL__TRY(RILL__GROW(in->ctx, in->spare, in->spare_capacity, old + old / 2 + 8, "the queue of inputs"));
+    RILL__TRY(RILL__GROW(in->ctx, in->entries, in->entries_capacity, old + 1, "the queue of inputs"));
+    memset(in->entries + old, 0, (in->entries_capacity - old) * sizeof *in->entries);
+    for (size_t i = in->entries_capacity; i > old; i--) in->spare[in->n_spare++] = (int32_t)i - 1;
+    return RILL_OK;
+}
+
+static rill_status make_place(intake *in)
+{
+    if (in->n_spare == 0) RILL__TRY(grow_entries(in));
+    if ((size_t)(in->first + in->n) < in->order_capacity) return RILL_OK;
+    /* Twice the waiting ones, so that moving them to the front is rare. */
+    RILL__TRY(RILL__GROW(in->ctx, in->order, in->order_capacity, 2 * ((size_t)in->n + 8), "the queue of inputs"));
+    memmove(in->order, in->order + in->first, (size_t)in->n * sizeof *in->order);
+    in->first = 0;
+    return RILL_OK;
+}
+
+rill_status intake_add(intake *in, int64_t id, const char *text, size_t length, int64_t size, rill_status failed)
+{
+    RILL__TRY(make_place(in));
+    int32_t index = in->spare[in->n_spare - 1];
+    intake_entry *entry = &in->entries[index];
+    RILL__TRY(RILL__GROW(in->ctx, entry->text, entry->capacity, length + 1, "an input"));
+    if (length > 0) memcpy(entry->text, text, length);
+    entry->text[length] = '\0';
+    entry->length = length;
+    entry->id = id;
+    entry->size = size;
+    entry->failed = failed;
+    in->n_spare--;
+    in->order[in->first + in->n++] = index;
+    return RILL_OK;
+}
+
+/* What qsort() compares: ids make the order total, so the sort need not be stable. */
+typedef struct sort_key {
+    int64_t size, id;
+    int32_t entry;
+} sort_key;
+
+static int compare_keys(const void *left, const void *right)
+{
+    const sort_key *a = left, *b = right;
+    if (a->size != b->size) return a->size < b->size ? -1 : 1;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+rill_status intake_seal(intake *in)
+{
+    if (in->sort == RILL_SORT_NONE || in->sealed || in->n == 0) return RILL_OK;
+    sort_key *keys = rill_alloc(in->ctx, (size_t)in->n * sizeof *keys);
+    if (keys == NULL) return rill_fail_memory(in->ctx, (size_t)in->n * sizeof *keys, "sorting inputs");
+    for (int32_t i = 0; i < in->n; i++) {
+        const intake_entry *entry = intake_at(in, i);
+        int64_t size = in->sort == RILL_SORT_LONGEST_FIRST ? -entry->size : entry->size;
+        keys[i] = (sort_key){size, entry->id, in->order[in->first + i]};
+    }
+    qsort(keys, (size_t)in->n, sizeof *keys, compare_keys);
+    for (int32_t i = 0; i < in->n; i++) in->order[in->first + i] = keys[i].entry;
+    rill_free(in->ctx, keys, (size_t)in->n * sizeof *keys);
+    in->sealed = 1;
+    return RILL_OK;
+}
+
+intake_entry *intake_at(const intake *in, int32_t i)
+{
+    return &in->entries[in->order[in->first + i]];
+}
+
+void intake_take(intake *in, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++) in->spare[in->n_spare++] = in->order[in->first + i];
+    in->first += count;
+    in->n -= count;
+    if (in->n == 0) in->first = in->sealed = 0;
+}

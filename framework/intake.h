@@ -1,0 +1,48 @@
+/* The intake: inputs that were submitted and wait to be admitted.
+ *
+ * Unsorted it is a queue of up to max_items inputs. Sorted it works in windows: a window fills, is put in order once, and is
+ * used up before the next one fills, so that the order of admission depends on the inputs alone. Texts are copied into
+ * buffers that are used again, so memory follows the largest window, not the stream. */
+#ifndef RILL_INTAKE_H
+#define RILL_INTAKE_H
+
+#include "internal.h"
+#include "rill/settings.h"
+
+typedef struct intake_entry {
+    char *text;
+    size_t capacity, length;
+    int64_t id, size;
+    rill_status failed; /* RILL_OK, or why this input is bad already */
+} intake_entry;
+
+typedef struct intake {
+    rill_context *ctx;
+    rill_sort sort;
+    int32_t window; /* most entries held */
+    intake_entry *entries;
+    size_t entries_capacity;
+    int32_t *spare; /* entries not in use */
+    size_t spare_capacity;
+    int32_t n_spare;
+    int32_t *order; /* entries in order of admission: order[first, first + n) wait */
+    size_t order_capacity;
+    int32_t first, n;
+    int sealed;       /* sorted mode: the window is in use */
+} intake;
+
+void intake_init(intake *in, rill_context *ctx, const rill_settings *settings);
+void intake_finish(intake *in);
+
+/* How many more inputs fit now. */
+int32_t intake_room(const intake *in);
+/* Copy one input. RILL_OK · RILL_ERR_MEMORY (nothing taken) */
+rill_status intake_add(intake *in, int64_t id, const char *text, size_t length, int64_t size, rill_status failed);
+/* Order the window, if there is one to order; before entries are taken. */
+rill_status intake_seal(intake *in);
+/* The i-th waiting entry. */
+intake_entry *intake_at(const intake *in, int32_t i);
+/* Drop the first `count` waiting entries. */
+void intake_take(intake *in, int32_t count);
+
+#endif

@@ -1,0 +1,44 @@
+/* What the framework's own files share: the context's content and small helpers. Not installed. */
+#ifndef RILL_INTERNAL_H
+#define RILL_INTERNAL_H
+
+#include "rill/plugin.h"
+
+enum { RILL__MESSAGE_BYTES = 1000 };
+
+/* A growing list of registered tables. */
+typedef struct rill__table_list {
+    const void **entry;
+    size_t n, capacity;
+} rill__table_list;
+
+struct rill_context {
+    rill_realloc_fn allocate;
+    void *allocate_user;
+    rill_log_fn log;
+    void *log_user;
+    size_t used, peak;
+    rill_status error_status;
+    char error[RILL__MESSAGE_BYTES];
+    rill__table_list domains, heuristics, scorers, policies;
+    void **libraries; /* handles of loaded plugins */
+    size_t n_libraries, libraries_capacity;
+};
+
+/* Free the registry's lists and unload plugins. */
+void rill__registry_finish(rill_context *ctx);
+
+/* The name in `names` (NULL-ended, `stride` bytes apart) nearest to `name`, or NULL when none is close. */
+const char *rill__nearest(const char *name, const void *names, size_t stride);
+
+/* Grow several arrays of one capacity together: all or none become larger in effect. See rill_grow(). */
+#define RILL__GROW(ctx, ptr, capacity, need, what) \
+    rill_grow((ctx), (void **)&(ptr), &(capacity), (need), sizeof *(ptr), (what))
+
+#define RILL__TRY(call)                               \
+    do {                                              \
+        rill_status try_status = (call);              \
+        if (try_status < 0) return try_status;        \
+    } while (0)
+
+#endif

@@ -1,0 +1,225 @@
+/* Merging: an item's children in rank order (steps 2 to 4 of "One timestep of one item, exactly").
+ *
+ * Each live entry's choices come sorted, so the best k of all are found with a heap of one head per entry: k pops, each
+ * logarithmic in the beam's width, for any k. Heads are ordered by score, then by the parent's rank; within a parent the
+ * domain's order settles equal scores by the smaller action. Together that is the rank order.
+ *
+ * Outputs leave while children are popped. "top": the leading run of ended ones. "immediate": ended ones among the first k
+ * leave, later ones are dropped, live ones fill up to k.
+ *
+ * Divisions: the heap · taking a child · the pass. */
+#include "engine_private.h"
+
+/* --- the heap ----------------------------------------------------------------------------------------------------- */
+
+static inline int before(const merge_head *a, const merge_head *b)
+{
+    return a->score > b->score || (a->score == b->score && a->rank < b->rank);
+}
+
+static void sift_down(merge_head *heap, int32_t n, int32_t at)
+{
+    merge_head moved = heap[at];
+    for (;;) {
+        int32_t child = 2 * at + 1;
+        if (child >= n) break;
+        if (child + 1 < n && before(&heap[child + 1], &heap[child])) child++;
+        if (!before(&heap[child], &moved)) break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = moved;
+}
+
+/* --- taking a child ----------------------------------------------------------------------------------------------- */
+
+/* The item at work and where its candidates go. */
+typedef struct merge {
+    rill_engine *e;
+    item *it;
+    merge_head *heap;
+    int32_t n_heap;
+    int32_t to; /* next candidate */
+} merge;
+
+/* One head per entry that has a child; `row` is the item's first row and is moved behind its last. */
+static void make_heap(merge *m, int32_t *row)
+{
+    const rill_choices *c = &m->e->choices.c;
+    m->n_heap = 0;
+    for (int32_t rank = 0; rank < m->it->width; rank++) {
+        const beam_entry *entry = &m->it->beam[rank];
+        if (entry->ended) {
+            m->heap[m->n_heap++] = (merge_head){entry->score, rank, -1, 0};
+            continue;
+        }
+        int32_t r = (*row)++;
+        if (c->count[r] == 0) continue;
+        double score = entry->score + (double)c->score[(int64_t)r * c->stride];
+        m->heap[m->n_heap++] = (merge_head){score, rank, r, 0};
+    }
+    for (int32_t i = m->n_heap / 2 - 1; i >= 0; i--) sift_down(m->heap, m->n_heap, i);
+}
+
+/* Replace the head by its parent's next child. */
+static void advance(merge *m)
+{
+    merge_head *head = &m->heap[0];
+    const rill_choices *c = &m->e->choices.c;
+    if (head->row >= 0 && ++head->next < c->count[head->row]) {
+        int64_t choice = (int64_t)head->row * c->stride + head->next;
+        head->score = m->it->beam[head->rank].score + (double)c->score[choice];
+    } else {
+        *head = m->heap[--m->n_heap];
+    }
+    if (m->n_heap > 1) sift_down(m->heap, m->n_heap, 0);
+}
+
+static rill_terminal head_terminal(const merge *m)
+{
+    const merge_head *head = &m->heap[0];
+    if (head->row < 0) return RILL_END;
+    return (rill_terminal)m->e->choices.c.terminal[(int64_t)head->row * m->e->choices.c.stride + head->next];
+}
+
+void engine_output(rill_engine *e, item *it, double score, int32_t history, int32_t length, int truncated)
+{
+    it->outputs[it->n_outputs++] = (item_output){score, history, length, (uint8_t)truncated};
+    if (score > it->best_output) it->best_output = score;
+    e->stats.outputs++;
+    e->stats.truncated += truncated;
+}
+
+/* The head leaves for the outputs. An entry that waited in the beam hands its reference over. */
+static void take_output(merge *m, rill_terminal terminal)
+{
+    rill_engine *e = m->e;
+    const merge_head *head = &m->heap[0];
+    beam_entry *entry = &m->it->beam[head->rank];
+    int32_t history = entry->history;
+    if (head->row >= 0) {
+        int64_t choice = (int64_t)head->row * e->choices.c.stride + head->next;
+        history = forest_add(&e->forest, entry->history, entry->history, e->choices.c.action[choice],
+                             e->choices.c.logp[choice], e->choices.c.score[choice], 0);
+        engine_output(e, m->it, head->score, history, m->it->timestep + (terminal == RILL_LAST), 0);
+    } else {
+        engine_output(e, m->it, head->score, history, entry->length, 0);
+        entry->history = -1;
+    }
+}
+
+static void take_candidate(merge *m, rill_terminal terminal)
+{
+    rill_engine *e = m->e;
+    candidates *c = &e->candidates;
+    const merge_head *head = &m->heap[0];
+    const beam_entry *entry = &m->it->beam[head->rank];
+    int32_t to = m->to++;
+    c->score[to] = head->score;
+    c->parent_rank[to] = head->rank;
+    if (head->row < 0) {
+        c->history[to] = entry->history;
+        c->action[to] = e->forest.action[entry->history];
+        c->action_logp[to] = entry->action_logp;
+        c->action_score[to] = 0;
+        c->terminal[to] = RILL_END;
+        c->ended[to] = 1;
+        return;
+    }
+    int64_t choice = (int64_t)head->row * e->choices.c.stride + head->next;
+    c->history[to] = -1;
+    c->action[to] = e->choices.c.action[choice];
+    c->action_logp[to] = e->choices.c.logp[choice];
+    c->action_score[to] = e->choices.c.score[choice];
+    c->terminal[to] = (uint8_t)terminal;
+    c->ended[to] = terminal != RILL_LIVE;
+}
+
+/* --- the pass ----------------------------------------------------------------------------------------------------- */
+
+/* Finish "top", and every phase but the last: the best k; when outputs may leave, the leading ended ones do. */
+static void merge_top(merge *m, int32_t most, int outputs_leave)
+{
+    int leading = outputs_leave;
+    for (int32_t popped = 0; popped < most && m->n_heap > 0; popped++) {
+        rill_terminal terminal = head_terminal(m);
+        leading = leading && terminal != RILL_LIVE;
+        if (leading)
+            take_output(m, terminal);
+        else
+            take_candidate(m, terminal);
+        advance(m);
+    }
+}
+
+static void merge_immediate(merge *m, int32_t k)
+{
+    int32_t live = 0;
+    for (int32_t popped = 0; popped < 2 * k && live < k && m->n_heap > 0; popped++) {
+        rill_terminal terminal = head_terminal(m);
+        if (terminal == RILL_LIVE) {
+            take_candidate(m, terminal);
+            live++;
+        } else if (popped < k) {
+            take_output(m, terminal);
+        }
+        advance(m);
+    }
+}
+
+static int32_t merge_limit(const rill_engine *e)
+{
+    return e->settings.finish == RILL_FINISH_TOP ? e->settings.k : 2 * e->settings.k;
+}
+
+/* Memory for everything the pass may make, so that it cannot fail half-way. */
+static rill_status reserve(rill_engine *e, int32_t n)
+{
+    int64_t total = 0, widest = 0;
+    int32_t stride = e->choices.c.stride, limit = merge_limit(e);
+    for (int32_t i = 0; i < n; i++) {
+        item *it = &e->items[e->selected[i]];
+        int64_t most = (int64_t)it->live * stride + (it->width - it->live);
+        if (most > limit) most = limit;
+        total += most;
+        if (it->width > widest) widest = it->width;
+        /* Twice: what leaves now, and what is output when the item stops in this timestep. */
+        RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(it->n_outputs + 2 * most), "outputs"));
+    }
+    RILL__TRY(candidates_reserve(&e->candidates, n, total + 1));
+    RILL__TRY(RILL__GROW(e->ctx, e->heap, e->heap_capacity, (size_t)widest, "merging"));
+    return forest_reserve_histories(&e->forest, total);
+}
+
+static void describe_item(rill_engine *e, int32_t i, const item *it)
+{
+    candidates *c = &e->candidates;
+    c->item_id[i] = it->id;
+    c->k[i] = e->settings.k;
+    c->timestep[i] = it->timestep;
+    c->outputs[i] = it->n_outputs;
+    c->best_output[i] = it->best_output;
+    c->stop[i] = 0;
+}
+
+rill_status engine_merge(rill_engine *e, int32_t n, int32_t last)
+{
+    RILL__TRY(reserve(e, n));
+    candidates *c = &e->candidates;
+    merge m = {.e = e, .heap = e->heap};
+    int32_t row = 0;
+    c->n = n;
+    for (int32_t i = 0; i < n; i++) {
+        m.it = &e->items[e->selected[i]];
+        c->offset[i] = m.to;
+        make_heap(&m, &row);
+        if (last && e->settings.finish == RILL_FINISH_IMMEDIATE)
+            merge_immediate(&m, e->settings.k);
+        else
+            merge_top(&m, merge_limit(e), last);
+        describe_item(e, i, m.it);
+    }
+    c->offset[n] = m.to;
+    e->stats.candidates += m.to;
+    return RILL_OK;
+}

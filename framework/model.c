@@ -1,0 +1,63 @@
+/* Models: a domain's table together with what its open() made. */
+#include <string.h>
+
+#include "engine_private.h"
+
+/* Fill what 0 means, refuse what makes no sense. */
+static rill_status check_info(rill_context *ctx, const rill_domain *domain, rill_domain_info *info)
+{
+    if (info->phases == 0) info->phases = 1;
+    if (info->max_choices_phases == 0) info->max_choices_phases = UINT32_MAX;
+    if (info->actions < 1)
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d actions: there must be one", domain->name, info->actions);
+    if (info->phases < 1 || info->phases > 8)
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d phases: 1 to 8 are possible", domain->name, info->phases);
+    if (info->max_length < 1)
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has a max_length of %d: it must be above 0", domain->name,
+                         info->max_length);
+    return RILL_OK;
+}
+
+rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *domain, const rill_open_options *options)
+{
+    *out = NULL;
+    const rill_domain *table = rill_find_domain(ctx, domain);
+    if (table == NULL)
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown domain \"%s\": `rill list` names them, --plugin adds more", domain);
+    rill_model *model = rill_calloc(ctx, 1, sizeof *model);
+    if (model == NULL) return rill_fail_memory(ctx, sizeof *model, "a model");
+    model->ctx = ctx;
+    model->domain = table;
+    rill_error_clear(ctx);
+    rill_status status = table->open(ctx, options, &model->self, &model->info);
+    if (status < 0) {
+        if (rill_error_status(ctx) != status)
+            rill_fail(ctx, status, "domain %s: open failed with %s", domain, rill_status_name(status));
+        rill_free(ctx, model, sizeof *model);
+        return status;
+    }
+    status = check_info(ctx, table, &model->info);
+    if (status < 0) {
+        rill_model_close(model);
+        return status;
+    }
+    *out = model;
+    return RILL_OK;
+}
+
+void rill_model_close(rill_model *model)
+{
+    if (model == NULL) return;
+    model->domain->close(model->self);
+    rill_free(model->ctx, model, sizeof *model);
+}
+
+const rill_domain *rill_model_domain(const rill_model *model)
+{
+    return model->domain;
+}
+
+const rill_domain_info *rill_model_info(const rill_model *model)
+{
+    return &model->info;
+}

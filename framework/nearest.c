@@ -1,0 +1,48 @@
+/* "Did you mean": the nearest known name, by edit distance. */
+#include <string.h>
+
+#include "internal.h"
+
+enum { LONGEST_NAME = 64 };
+
+static char fold(char c)
+{
+    if (c >= 'A' && c <= 'Z') return (char)(c - 'A' + 'a');
+    return c == '_' ? '-' : c;
+}
+
+/* Levenshtein distance with one row of the table; names longer than LONGEST_NAME are near to nothing. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t row[LONGEST_NAME + 1], na = strlen(a), nb = strlen(b);
+    if (na > LONGEST_NAME || nb > LONGEST_NAME) return LONGEST_NAME;
+    for (size_t j = 0; j <= nb; j++) row[j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            size_t best = diagonal + (fold(a[i - 1]) != fold(b[j - 1]));
+            diagonal = row[j];
+            if (diagonal + 1 < best) best = diagonal + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[nb];
+}
+
+const char *rill__nearest(const char *name, const void *names, size_t stride)
+{
+    const char *found = NULL;
+    size_t least = strlen(name) / 3 + 1; /* beyond this a suggestion confuses */
+    for (const char *p = names;; p += stride) {
+        const char *candidate;
+        memcpy(&candidate, p, sizeof candidate);
+        if (candidate == NULL) return found;
+        size_t distance = edit_distance(name, candidate);
+        if (distance <= least && (found == NULL || distance < least)) {
+            found = candidate;
+            least = distance;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+/* The outbox: finished results on their way to the caller, and the order in which they leave.
+ *
+ * Every submitted input has a place in a ring until it has been delivered and all before it are finished. The ring's size
+ * bounds how far the stream may run ahead of its oldest unfinished input; the engine takes no new input beyond it. That
+ * makes memory constant, and it is also what keeps a paused item from waiting for ever while new ones come in. Results are
+ * kept in records that are used again. */
+#ifndef RILL_OUTBOX_H
+#define RILL_OUTBOX_H
+
+#include "internal.h"
+#include "rill/engine.h"
+
+/* A result and the memory its pointers refer to. */
+typedef struct outbox_record {
+    rill_result result;
+    rill_output *outputs;
+    size_t outputs_capacity;
+    rill_text text;     /* outputs' texts, each NUL-terminated, one behind the other */
+    int32_t *actions;   /* outputs' actions, likewise */
+    float *logps;
+    size_t actions_capacity, logps_capacity;
+    char message[300];
+    struct outbox_record *next; /* in the list it is in */
+} outbox_record;
+
+typedef struct outbox {
+    rill_context *ctx;
+    int unordered;
+    int32_t span;            /* how far ids may run ahead of the oldest unfinished */
+    outbox_record **ring;    /* [ring_capacity] finished, waiting for their turn */
+    uint8_t *finished;       /* [ring_capacity] */
+    size_t ring_capacity;    /* a power of two; grows up to span */
+    int64_t oldest;          /* every id below is finished (and, ordered, delivered) */
+    int64_t next_id;         /* of the next input */
+    outbox_record *done_first, *done_last; /* unordered: finished, in order of completion */
+    outbox_record *spare;
+    outbox_record *lent;     /* what the last rill_engine_next() gave */
+    int64_t waiting, waiting_peak; /* finished and not delivered */
+} outbox;
+
+void outbox_init(outbox *o, rill_context *ctx, const rill_settings *settings);
+void outbox_finish(outbox *o);
+
+/* How many more inputs may be submitted before the oldest must finish. */
+int64_t outbox_room(const outbox *o);
+/* Number a new input. RILL_OK · RILL_ERR_MEMORY (not numbered) */
+rill_status outbox_number(outbox *o, int64_t *id);
+/* Take back the number just given. */
+void outbox_unnumber(outbox *o);
+/* An empty record for input `id`, to be filled and given to outbox_put(). */
+rill_status outbox_record_get(outbox *o, int64_t id, outbox_record **out);
+/* Give a record back unused. */
+void outbox_record_drop(outbox *o, outbox_record *record);
+/* Finish an input. */
+void outbox_put(outbox *o, outbox_record *record);
+/* Deliver the next. RILL_OK · RILL_AGAIN */
+rill_status outbox_next(outbox *o, rill_result *out);
+
+#endif

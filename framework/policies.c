@@ -1,0 +1,177 @@
+/* The built-in policies: the order in which items are expanded, and when new ones come in.
+ *
+ *   batch            all items; new ones when the batch is empty. The field's usual loop
+ *   least-advanced   the items with the fewest timesteps, the rest pause; new ones when at most a share of N is in flight.
+ *                    Yang et al. 2020, algorithm 1
+ *   most-advanced    from the item with the most timesteps down. Yang et al. 2020, appendix A.2
+ *   top-up           all items in order of admission, encoding one batch ahead. "Faster Neural Machine Translation
+ *                    Inference", algorithms 5 and 6
+ *   all              all items, an earlier refill before a later one, within it larger inputs first: these have the most
+ *                    timesteps ahead of them, and a run can end no sooner than its longest item. rill's own
+ *
+ * Orders are made by counting sort, since depths, sizes and refills are small numbers and a timestep is some hundred
+ * microseconds: a comparison sort of a thousand items would be seen. */
+#include <string.h>
+
+#include "builtin.h"
+
+enum { MOST_KEYS = 4096 }; /* larger keys share the last place: an order is a wish, not a promise */
+
+typedef struct sorter {
+    rill_context *ctx;
+    int32_t *count;   /* [MOST_KEYS + 1] */
+    int32_t *scratch; /* [capacity] */
+    size_t capacity;
+} sorter;
+
+static rill_status sorter_create(rill_context *ctx, const char *arguments, void **self)
+{
+    if (arguments[0] != '\0') return rill_fail(ctx, RILL_ERR_OPTION, "this policy takes no arguments, not \"%s\"", arguments);
+    sorter *s = rill_calloc(ctx, 1, sizeof *s);
+    if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a policy");
+    s->ctx = ctx;
+    s->count = rill_alloc(ctx, (MOST_KEYS + 1) * sizeof *s->count);
+    if (s->count == NULL) {
+        rill_free(ctx, s, sizeof *s);
+        return rill_fail_memory(ctx, (MOST_KEYS + 1) * sizeof *s->count, "a policy");
+    }
+    *self = s;
+    return RILL_OK;
+}
+
+static void sorter_destroy(void *self)
+{
+    sorter *s = self;
+    if (s == NULL) return;
+    rill_free(s->ctx, s->count, (MOST_KEYS + 1) * sizeof *s->count);
+    rill_free(s->ctx, s->scratch, s->capacity * sizeof *s->scratch);
+    rill_free(s->ctx, s, sizeof *s);
+}
+
+static int32_t clamp_key(int64_t key)
+{
+    return key < 0 ? 0 : key < MOST_KEYS ? (int32_t)key : MOST_KEYS - 1;
+}
+
+static void order_as_admitted(const rill_flight *flight, int32_t *order)
+{
+    for (int32_t i = 0; i < flight->n; i++) order[i] = i;
+}
+
+/* --- selections --------------------------------------------------------------------------------------------------- */
+
+static rill_status choose_all(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+{
+    (void)self;
+    order_as_admitted(flight, order);
+    *count = flight->n;
+    return RILL_OK;
+}
+
+static rill_status choose_least_advanced(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+{
+    (void)self;
+    int32_t least = INT32_MAX, n = 0;
+    for (int32_t i = 0; i < flight->n; i++)
+        if (flight->timestep[i] < least) least = flight->timestep[i];
+    for (int32_t i = 0; i < flight->n; i++)
+        if (flight->timestep[i] == least) order[n++] = i;
+    *count = n;
+    return RILL_OK;
+}
+
+/* Stable counting sort of order[0..n) by descending key_of(flight, item). */
+static rill_status sort_descending(sorter *s, const rill_flight *flight, int32_t *order,
+                                   int32_t (*key_of)(const rill_flight *, int32_t))
+{
+    RILL__TRY(RILL__GROW(s->ctx, s->scratch, s->capacity, (size_t)flight->n, "a policy's order"));
+    int32_t most = 0;
+    for (int32_t i = 0; i < flight->n; i++) {
+        int32_t key = key_of(flight, i);
+        if (key > most) most = key;
+    }
+    memset(s->count, 0, ((size_t)most + 2) * sizeof *s->count);
+    for (int32_t i = 0; i < flight->n; i++) s->count[most - key_of(flight, i) + 1]++;
+    for (int32_t key = 1; key <= most; key++) s->count[key] += s->count[key - 1];
+    for (int32_t i = 0; i < flight->n; i++) s->scratch[s->count[most - key_of(flight, order[i])]++] = order[i];
+    memcpy(order, s->scratch, (size_t)flight->n * sizeof *order);
+    return RILL_OK;
+}
+
+static int32_t key_of_depth(const rill_flight *flight, int32_t i)
+{
+    return clamp_key(flight->timestep[i]);
+}
+
+static int32_t key_of_size(const rill_flight *flight, int32_t i)
+{
+    return clamp_key(flight->size[i]);
+}
+
+/* Items are listed in order of admission, so the first has the earliest wave; the earliest wave gets the largest key. */
+static int32_t key_of_wave(const rill_flight *flight, int32_t i)
+{
+    return clamp_key(flight->wave[flight->n - 1] - flight->wave[i]);
+}
+
+static rill_status choose_most_advanced(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+{
+    order_as_admitted(flight, order);
+    *count = flight->n;
+    return flight->n > 0 ? sort_descending(self, flight, order, key_of_depth) : RILL_OK;
+}
+
+static rill_status choose_largest(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+{
+    order_as_admitted(flight, order);
+    *count = flight->n;
+    if (flight->n == 0) return RILL_OK;
+    RILL__TRY(sort_descending(self, flight, order, key_of_size));
+    if (flight->wave[0] == flight->wave[flight->n - 1]) return RILL_OK;
+    return sort_descending(self, flight, order, key_of_wave);
+}
+
+/* --- refills ------------------------------------------------------------------------------------------------------ */
+
+static rill_status refill_when_empty(void *self, const rill_flight *flight, int32_t *admit)
+{
+    (void)self;
+    *admit = flight->n == 0 ? flight->max_items : 0;
+    return RILL_OK;
+}
+
+static rill_status refill_at_share(void *self, const rill_flight *flight, int32_t *admit)
+{
+    (void)self;
+    *admit = flight->n <= flight->refill * flight->max_items ? flight->max_items - flight->n : 0;
+    return RILL_OK;
+}
+
+/* A queue of one batch keeps encoding full even when refills are small. */
+static int32_t encode_batch_ahead(void *self, const rill_flight *flight)
+{
+    (void)self;
+    return flight->batch;
+}
+
+/* --- tables ------------------------------------------------------------------------------------------------------- */
+
+static const rill_policy policies[] = {
+    {RILL_ABI_VERSION, sizeof(rill_policy), "batch", "expand all items; admit when the batch is empty", NULL, choose_all,
+     refill_when_empty, NULL, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_policy), "least-advanced", "expand the items with the fewest timesteps; refill at a share",
+     NULL, choose_least_advanced, refill_at_share, NULL, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_policy), "most-advanced", "expand from the most advanced item down; refill at a share",
+     sorter_create, choose_most_advanced, refill_at_share, sorter_destroy, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_policy), "top-up", "expand all items; encode ahead; top up at a share", NULL, choose_all,
+     refill_at_share, NULL, encode_batch_ahead},
+    {RILL_ABI_VERSION, sizeof(rill_policy), "all", "expand all items, larger inputs first; refill at a share", sorter_create,
+     choose_largest, refill_at_share, sorter_destroy, NULL},
+};
+
+rill_status rill__register_policies(rill_context *ctx)
+{
+    for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++)
+        RILL__TRY(rill_register_policy(ctx, &policies[i]));
+    return RILL_OK;
+}

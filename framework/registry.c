@@ -1,0 +1,239 @@
+/* The registry: tables by name, and plugins from shared objects.
+ *
+ * Invariant: every table in a list has the right abi_version, a struct_size that covers the mandatory members, and those
+ * members are set; so the engine never checks again. Lists are short, so a scan finds a name.
+ *
+ * Divisions: lists · checks · registration and lookup · plugins. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* --- lists -------------------------------------------------------------------------------------------------------- */
+
+/* Every table starts so; what lists need to know of one. */
+typedef struct table_head {
+    uint32_t abi_version, struct_size;
+    const char *name;
+} table_head;
+
+static const void *list_find(const rill__table_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(((const table_head *)list->entry[i])->name, name) == 0) return list->entry[i];
+    return NULL;
+}
+
+static const void *list_at(const rill__table_list *list, size_t i)
+{
+    return i < list->n ? list->entry[i] : NULL;
+}
+
+static void list_clear(rill_context *ctx, rill__table_list *list)
+{
+    rill_free(ctx, list->entry, list->capacity * sizeof *list->entry);
+    *list = (rill__table_list){0};
+}
+
+/* --- checks ------------------------------------------------------------------------------------------------------- */
+
+/* A mandatory member. */
+typedef struct member {
+    const char *name;
+    size_t offset;
+} member;
+
+#define MEMBER(type, field) {#field, offsetof(type, field)}
+
+static const member domain_members[] = {
+    MEMBER(rill_domain, summary), MEMBER(rill_domain, open),  MEMBER(rill_domain, reserve),
+    MEMBER(rill_domain, encode),  MEMBER(rill_domain, step),  MEMBER(rill_domain, score),
+    MEMBER(rill_domain, finalize), MEMBER(rill_domain, close), {NULL, 0},
+};
+static const member heuristic_members[] = {
+    MEMBER(rill_heuristic, arguments), MEMBER(rill_heuristic, summary), MEMBER(rill_heuristic, apply), {NULL, 0}};
+static const member scorer_members[] = {
+    MEMBER(rill_scorer, arguments), MEMBER(rill_scorer, summary), MEMBER(rill_scorer, score), {NULL, 0}};
+static const member policy_members[] = {
+    MEMBER(rill_policy, summary), MEMBER(rill_policy, choose), MEMBER(rill_policy, refill), {NULL, 0}};
+
+typedef struct kind {
+    const char *word;
+    const member *members;
+    size_t size; /* of the table as this librill knows it */
+} kind;
+
+static const kind domain_kind = {"domain", domain_members, sizeof(rill_domain)};
+static const kind heuristic_kind = {"heuristic", heuristic_members, sizeof(rill_heuristic)};
+static const kind scorer_kind = {"scorer", scorer_members, sizeof(rill_scorer)};
+static const kind policy_kind = {"policy", policy_members, sizeof(rill_policy)};
+
+static rill_status check_abi(rill_context *ctx, const char *what, uint32_t abi, uint32_t size, size_t known)
+{
+    if (abi != RILL_ABI_VERSION)
+        return rill_fail(ctx, RILL_ERR_ABI, "%s was built for ABI version %u, this rill has %u: rebuild it", what,
+                         (unsigned)abi, (unsigned)RILL_ABI_VERSION);
+    /* A larger table has optional members from a newer header, which this librill does not read. */
+    if (size < known)
+        return rill_fail(ctx, RILL_ERR_ABI, "%s has a table of %u bytes, this rill needs %zu: rebuild it", what,
+                         (unsigned)size, known);
+    return RILL_OK;
+}
+
+static rill_status check_table(rill_context *ctx, const kind *k, const rill__table_list *list, const void *table)
+{
+    char what[128];
+    if (table == NULL) return rill_fail(ctx, RILL_ERR_ARGUMENT, "a %s table is NULL", k->word);
+    const table_head *head = table;
+    const char *name = head->abi_version == RILL_ABI_VERSION && head->name != NULL ? head->name : "?";
+    snprintf(what, sizeof what, "%s \"%s\"", k->word, name);
+    RILL__TRY(check_abi(ctx, what, head->abi_version, head->struct_size, k->size));
+    if (head->name == NULL || head->name[0] == '\0')
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "a %s without a name was refused", k->word);
+    for (const member *m = k->members; m->name != NULL; m++) {
+        void *value;
+        memcpy(&value, (const char *)table + m->offset, sizeof value);
+        if (value == NULL) return rill_fail(ctx, RILL_ERR_PLUGIN, "%s lacks its mandatory member %s", what, m->name);
+    }
+    if (list_find(list, head->name) != NULL)
+        return rill_fail(ctx, RILL_ERR_ARGUMENT, "%s is registered already: give one of them another name", what);
+    return RILL_OK;
+}
+
+/* --- registration and lookup -------------------------------------------------------------------------------------- */
+
+static rill_status list_register(rill_context *ctx, const kind *k, rill__table_list *list, const void *table)
+{
+    RILL__TRY(check_table(ctx, k, list, table));
+    RILL__TRY(RILL__GROW(ctx, list->entry, list->capacity, list->n + 1, "the registry"));
+    list->entry[list->n++] = table;
+    return RILL_OK;
+}
+
+rill_status rill_register_domain(rill_context *ctx, const rill_domain *domain)
+{
+    return list_register(ctx, &domain_kind, &ctx->domains, domain);
+}
+
+rill_status rill_register_heuristic(rill_context *ctx, const rill_heuristic *heuristic)
+{
+    return list_register(ctx, &heuristic_kind, &ctx->heuristics, heuristic);
+}
+
+rill_status rill_register_scorer(rill_context *ctx, const rill_scorer *scorer)
+{
+    return list_register(ctx, &scorer_kind, &ctx->scorers, scorer);
+}
+
+rill_status rill_register_policy(rill_context *ctx, const rill_policy *policy)
+{
+    return list_register(ctx, &policy_kind, &ctx->policies, policy);
+}
+
+const rill_domain *rill_find_domain(const rill_context *ctx, const char *name)
+{
+    return list_find(&ctx->domains, name);
+}
+
+const rill_heuristic *rill_find_heuristic(const rill_context *ctx, const char *name)
+{
+    return list_find(&ctx->heuristics, name);
+}
+
+const rill_scorer *rill_find_scorer(const rill_context *ctx, const char *name)
+{
+    return list_find(&ctx->scorers, name);
+}
+
+const rill_policy *rill_find_policy(const rill_context *ctx, const char *name)
+{
+    return list_find(&ctx->policies, name);
+}
+
+const rill_domain *rill_domain_at(const rill_context *ctx, size_t i)
+{
+    return list_at(&ctx->domains, i);
+}
+
+const rill_heuristic *rill_heuristic_at(const rill_context *ctx, size_t i)
+{
+    return list_at(&ctx->heuristics, i);
+}
+
+const rill_scorer *rill_scorer_at(const rill_context *ctx, size_t i)
+{
+    return list_at(&ctx->scorers, i);
+}
+
+const rill_policy *rill_policy_at(const rill_context *ctx, size_t i)
+{
+    return list_at(&ctx->policies, i);
+}
+
+void rill__registry_finish(rill_context *ctx)
+{
+    list_clear(ctx, &ctx->domains);
+    list_clear(ctx, &ctx->heuristics);
+    list_clear(ctx, &ctx->scorers);
+    list_clear(ctx, &ctx->policies);
+    while (ctx->n_libraries > 0) dlclose(ctx->libraries[--ctx->n_libraries]);
+    rill_free(ctx, ctx->libraries, ctx->libraries_capacity * sizeof *ctx->libraries);
+}
+
+/* --- plugins ------------------------------------------------------------------------------------------------------ */
+
+static rill_status register_all(rill_context *ctx, const kind *k, rill__table_list *list, const void *const *tables)
+{
+    if (tables == NULL) return RILL_OK;
+    for (; *tables != NULL; tables++) RILL__TRY(list_register(ctx, k, list, *tables));
+    return RILL_OK;
+}
+
+static rill_status register_plugin(rill_context *ctx, const rill_plugin_table *plugin, const char *path)
+{
+    if (plugin == NULL) return rill_fail(ctx, RILL_ERR_PLUGIN, "plugin %s: rill_plugin() returned no table", path);
+    char what[512];
+    snprintf(what, sizeof what, "plugin %s", path);
+    RILL__TRY(check_abi(ctx, what, plugin->abi_version, plugin->struct_size, sizeof *plugin));
+    RILL__TRY(register_all(ctx, &domain_kind, &ctx->domains, (const void *const *)plugin->domains));
+    RILL__TRY(register_all(ctx, &heuristic_kind, &ctx->heuristics, (const void *const *)plugin->heuristics));
+    RILL__TRY(register_all(ctx, &scorer_kind, &ctx->scorers, (const void *const *)plugin->scorers));
+    return register_all(ctx, &policy_kind, &ctx->policies, (const void *const *)plugin->policies);
+}
+
+/* dlsym() returns an object pointer; a function pointer is read out of its bytes, which ISO C allows. */
+static rill_plugin_fn find_entry(void *library)
+{
+    void *symbol = dlsym(library, "rill_plugin");
+    rill_plugin_fn entry = NULL;
+    if (symbol != NULL) memcpy(&entry, &symbol, sizeof entry);
+    return entry;
+}
+
+rill_status rill_plugin_load(rill_context *ctx, const char *path)
+{
+    RILL__TRY(RILL__GROW(ctx, ctx->libraries, ctx->libraries_capacity, ctx->n_libraries + 1, "the list of plugins"));
+    /* Without a slash dlopen() searches the system's folders; a user who names a file means that file. */
+    char local[4096];
+    int length = snprintf(local, sizeof local, "%s%s", strchr(path, '/') == NULL ? "./" : "", path);
+    if (length < 0 || (size_t)length >= sizeof local)
+        return rill_fail(ctx, RILL_ERR_ARGUMENT, "plugin path of %d bytes is too long", length);
+    void *library = dlopen(local, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) return rill_fail(ctx, RILL_ERR_NOT_FOUND, "plugin %s: %s", path, dlerror());
+    rill_plugin_fn entry = find_entry(library);
+    size_t before[4] = {ctx->domains.n, ctx->heuristics.n, ctx->scorers.n, ctx->policies.n};
+    rill_status status =
+        entry != NULL ? register_plugin(ctx, entry(), path)
+                      : rill_fail(ctx, RILL_ERR_NOT_FOUND, "plugin %s exports no function rill_plugin()", path);
+    if (status < 0) {
+        ctx->domains.n = before[0];
+        ctx->heuristics.n = before[1];
+        ctx->scorers.n = before[2];
+        ctx->policies.n = before[3];
+        dlclose(library);
+        return status;
+    }
+    ctx->libraries[ctx->n_libraries++] = library;
+    return RILL_OK;
+}

@@ -1,0 +1,55 @@
+/* A whole run: read, step, write. */
+#include "rill/run.h"
+
+#include "internal.h"
+
+typedef struct run {
+    rill_engine *engine;
+    rill_read_fn read;
+    void *read_user;
+    rill_write_fn write;
+    void *write_user;
+    int ended; /* the reader has nothing more */
+} run;
+
+static rill_status write_results(run *r)
+{
+    rill_result result;
+    while (rill_engine_next(r->engine, &result) == RILL_OK) RILL__TRY(r->write(r->write_user, &result));
+    return RILL_OK;
+}
+
+/* Read while the engine has room and the reader has lines. It may only block while there is nothing to decode. */
+static rill_status read_inputs(run *r)
+{
+    while (!r->ended && rill_engine_room(r->engine) > 0) {
+        const char *text = NULL;
+        size_t length = 0;
+        rill_status status = r->read(r->read_user, rill_engine_pending(r->engine) == 0, &text, &length);
+        if (status == RILL_AGAIN) return RILL_OK;
+        if (status == RILL_END_OF_INPUT) {
+            r->ended = 1;
+            rill_engine_close_input(r->engine);
+        } else if (status == RILL_ERR_INPUT) {
+            RILL__TRY(rill_engine_submit_failed(r->engine, status, text != NULL ? text : "unreadable input"));
+        } else if (status < 0) {
+            return status;
+        } else {
+            RILL__TRY(rill_engine_submit(r->engine, text, length));
+        }
+    }
+    return RILL_OK;
+}
+
+rill_status rill_run(rill_engine *engine, rill_read_fn read, void *read_user, rill_write_fn write, void *write_user)
+{
+    run r = {.engine = engine, .read = read, .read_user = read_user, .write = write, .write_user = write_user};
+    for (;;) {
+        rill_status status = read_inputs(&r);
+        if (status >= 0) status = rill_engine_step(engine);
+        rill_status written = write_results(&r);
+        if (status < 0) return status;
+        RILL__TRY(written);
+        if (r.ended && rill_engine_idle(engine)) return RILL_OK;
+    }
+}

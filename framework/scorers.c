@@ -1,0 +1,62 @@
+/* The built-in scorer: a word reward. And the registration of all that the engine itself offers.
+ *
+ *   word_reward:W   add W to every action but the end action: W > 0 favours longer outputs (He et al. 2016, "Improved
+ *                   neural machine translation with SMT features") */
+#include <math.h>
+#include <stdlib.h>
+
+#include "builtin.h"
+
+typedef struct word_reward {
+    rill_context *ctx;
+    float value;
+} word_reward;
+
+static rill_status create_word_reward(rill_context *ctx, const char *arguments, void **self)
+{
+    char *end;
+    float value = strtof(arguments, &end);
+    if (end == arguments || *end != '\0' || !isfinite(value))
+        return rill_fail(ctx, RILL_ERR_OPTION, "word_reward: \"%s\" is not a number, as in word_reward:0.5", arguments);
+    word_reward *w = rill_alloc(ctx, sizeof *w);
+    if (w == NULL) return rill_fail_memory(ctx, sizeof *w, "a scorer");
+    *w = (word_reward){ctx, value};
+    *self = w;
+    return RILL_OK;
+}
+
+static rill_status score_word_reward(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    const word_reward *w = self;
+    for (int32_t row = 0; row < rows->n; row++) RILL__TRY(rill_ask_reward(ask, row, w->value));
+    return RILL_OK;
+}
+
+static void destroy_word_reward(void *self)
+{
+    word_reward *w = self;
+    if (w != NULL) rill_free(w->ctx, w, sizeof *w);
+}
+
+static const rill_scorer word_reward_scorer = {
+    .abi_version = RILL_ABI_VERSION,
+    .struct_size = sizeof(rill_scorer),
+    .name = "word_reward",
+    .arguments = "W",
+    .summary = "add W to the score of every action but the end action",
+    .create = create_word_reward,
+    .score = score_word_reward,
+    .destroy = destroy_word_reward,
+};
+
+rill_status rill__register_scorers(rill_context *ctx)
+{
+    return rill_register_scorer(ctx, &word_reward_scorer);
+}
+
+rill_status rill_register_core(rill_context *ctx)
+{
+    RILL__TRY(rill__register_heuristics(ctx));
+    RILL__TRY(rill__register_scorers(ctx));
+    return rill__register_policies(ctx);
+}

@@ -1,0 +1,284 @@
+/* Search settings: the table of fields, reading a value from text, and resolving presets.
+ *
+ * One row of FIELDS is all there is to a setting: name, help, type, range and place in the struct; help texts,
+ * configuration files and error messages come from it. A method is a preset: a policy's name plus what it fixes; an option
+ * that contradicts it is refused here, so that the engine sees consistent settings only.
+ *
+ * Divisions: fields · reading values · methods · resolving. */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+#include "rill/settings.h"
+
+/* --- fields ------------------------------------------------------------------------------------------------------- */
+
+typedef enum field_type { FIELD_INT, FIELD_REAL, FIELD_SWITCH, FIELD_METHOD, FIELD_FINISH, FIELD_SORT } field_type;
+
+/* X(name, argument, help, type, member, least, most) */
+#define FIELDS(X)                                                                                                         \
+    X("method", "NAME", "search method (default var-stream)", FIELD_METHOD, method, 0, 0)                                 \
+    X("k", "K", "beam width (default 10; greedy: 1)", FIELD_INT, k, 1, 65536)                                             \
+    X("n", "N", "batch size: items decoded together (default 10)", FIELD_INT, n, 1, 1048576)                              \
+    X("max-items", "N", "items in flight, streaming methods (default n, or 100 n under a budget)", FIELD_INT, max_items,  \
+      1, 1048576)                                                                                                         \
+    X("budget", "B", "most candidates expanded per timestep (default 0: none)", FIELD_INT, budget, 0, INT_MAX)            \
+    X("refill", "E", "admit inputs once this share of max-items is in flight (default 1/6; top-up 1/2)", FIELD_REAL,      \
+      refill, 0, 1)                                                                                                       \
+    X("max-candidates", "M", "children kept per parent (default k; 2k under finish immediate)", FIELD_INT,                \
+      max_candidates, 1, 131072)                                                                                          \
+    X("finish", "top|immediate", "when an ended hypothesis leaves the beam (default: the method's)", FIELD_FINISH,        \
+      finish, 0, 0)                                                                                                       \
+    X("stop-after", "Z", "outputs after which an item stops (default k)", FIELD_INT, stop_after, 1, 131072)               \
+    X("patience", "P", "stop after round(k*P) outputs; instead of stop-after", FIELD_REAL, patience, 1e-6, 65536)         \
+    X("min-length", "L", "actions before a hypothesis may end (default 0)", FIELD_INT, min_length, 0, INT_MAX)            \
+    X("max-length", "L", "most actions of a hypothesis (default: the model's)", FIELD_INT, max_length, 1, INT_MAX)        \
+    X("length-penalty", "A", "order outputs by score / length^A (default 0: by score; 1: by mean)", FIELD_REAL,           \
+      length_penalty, -100, 100)                                                                                          \
+    X("n-best", "N", "outputs given per input; never changes the search (default 1)", FIELD_INT, n_best, 1, 131072)       \
+    X("sort", "none|length|longest-first[:W]",                                                                            \
+      "admit inputs by size within windows of W inputs (default none; W: the larger of max-items and 1000)", FIELD_SORT,  \
+      sort, 0, 0)                                                                                                         \
+    X("flush-every", "T", "every T timesteps finish all in flight before admitting more (default 0: never)", FIELD_INT,   \
+      flush_every, 0, INT_MAX)                                                                                            \
+    X("unordered", "", "give results in order of completion", FIELD_SWITCH, unordered, 0, 1)                              \
+    X("check", "", "prove heuristics and scorers segment-local while decoding (slow)", FIELD_SWITCH, check, 0, 1)
+
+#define AS_INFO(name, argument, help, type, member, least, most) {name, argument, help},
+#define AS_FIELD(name, argument, help, type, member, least, most) {type, offsetof(rill_settings, member), least, most},
+
+static const rill_setting_info infos[] = {FIELDS(AS_INFO){NULL, NULL, NULL}};
+
+typedef struct field {
+    field_type type;
+    size_t offset;
+    double least, most;
+} field;
+static const field fields[] = {FIELDS(AS_FIELD)};
+
+const rill_setting_info *rill_setting_table(void)
+{
+    return infos;
+}
+
+void rill_settings_default(rill_settings *settings)
+{
+    *settings = (rill_settings){.struct_size = sizeof *settings, .refill = -1.0};
+    snprintf(settings->method, sizeof settings->method, "var-stream");
+}
+
+/* --- reading values ----------------------------------------------------------------------------------------------- */
+
+static rill_status refuse(rill_context *ctx, const char *name, const char *value, const char *wanted)
+{
+    return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" is not %s", name, value, wanted);
+}
+
+static rill_status read_number(rill_context *ctx, const char *name, const field *f, const char *value, double *out)
+{
+    char *end, wanted[96];
+    errno = 0;
+    double number = strtod(value, &end);
+    int whole = f->type != FIELD_REAL;
+    /* "1/6" is how the sources write the refill share. */
+    if (!whole && end != value && *end == '/') {
+        double divisor = strtod(end + 1, &end);
+        number = divisor != 0 ? number / divisor : NAN;
+    }
+    int good = end != value && *end == '\0' && errno == 0 && number >= f->least && number <= f->most &&
+               (!whole || number == floor(number));
+    if (!good) {
+        snprintf(wanted, sizeof wanted, "%s from %.10g to %.10g", whole ? "a whole number" : "a number", f->least, f->most);
+        return refuse(ctx, name, value, wanted);
+    }
+    *out = number;
+    return RILL_OK;
+}
+
+static rill_status read_sort(rill_context *ctx, rill_settings *settings, const char *value)
+{
+    static const char *const names[] = {"none", "length", "longest-first"};
+    size_t length = strcspn(value, ":");
+    for (int i = 0; i < 3; i++) {
+        if (strlen(names[i]) != length || strncmp(value, names[i], length) != 0) continue;
+        double window = 0;
+        static const field window_field = {FIELD_INT, 0, 1, 1e9};
+        if (value[length] == ':') {
+            if (i == RILL_SORT_NONE) break;
+            RILL__TRY(read_number(ctx, "sort window", &window_field, value + length + 1, &window));
+        }
+        settings->sort = (rill_sort)i;
+        settings->sort_window = (int32_t)window;
+        return RILL_OK;
+    }
+    return refuse(ctx, "sort", value, "none, length, longest-first, or one of the last two with :W");
+}
+
+static rill_status read_method(rill_context *ctx, rill_settings *settings, const char *value)
+{
+    const rill_method_info *methods = rill_method_table();
+    for (const rill_method_info *m = methods; m->name != NULL; m++)
+        if (strcmp(m->name, value) == 0) {
+            snprintf(settings->method, sizeof settings->method, "%s", value);
+            return RILL_OK;
+        }
+    const char *near = rill__nearest(value, &methods->name, sizeof *methods);
+    if (near != NULL)
+        return rill_fail(ctx, RILL_ERR_OPTION, "unknown method \"%s\": did you mean \"%s\"?", value, near);
+    return rill_fail(ctx, RILL_ERR_OPTION, "unknown method \"%s\": `rill list` names them", value);
+}
+
+static rill_status read_finish(rill_context *ctx, rill_settings *settings, const char *value)
+{
+    if (strcmp(value, "top") == 0)
+        settings->finish = RILL_FINISH_TOP;
+    else if (strcmp(value, "immediate") == 0)
+        settings->finish = RILL_FINISH_IMMEDIATE;
+    else
+        return refuse(ctx, "finish", value, "top or immediate");
+    return RILL_OK;
+}
+
+static int same_name(const char *a, const char *b)
+{
+    for (; *a != '\0' && *b != '\0'; a++, b++)
+        if (*a != *b && !((*a == '-' || *a == '_') && (*b == '-' || *b == '_'))) return 0;
+    return *a == *b;
+}
+
+static rill_status unknown_setting(rill_context *ctx, const char *name)
+{
+    const char *near = rill__nearest(name, &infos[0].name, sizeof infos[0]);
+    if (near != NULL)
+        return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": did you mean \"%s\"?", name, near);
+    return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\"", name);
+}
+
+rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const char *name, const char *value)
+{
+    size_t i = 0;
+    while (infos[i].name != NULL && !same_name(infos[i].name, name)) i++;
+    if (infos[i].name == NULL) return unknown_setting(ctx, name);
+    const field *f = &fields[i];
+    void *place = (char *)settings + f->offset;
+    double number = 0;
+    switch (f->type) {
+    case FIELD_METHOD: return read_method(ctx, settings, value);
+    case FIELD_FINISH: return read_finish(ctx, settings, value);
+    case FIELD_SORT: return read_sort(ctx, settings, value);
+    case FIELD_SWITCH:
+        if (value[0] == '\0' || strcmp(value, "true") == 0) value = "1";
+        if (strcmp(value, "false") == 0) value = "0";
+        /* fall through */
+    case FIELD_INT:
+        RILL__TRY(read_number(ctx, infos[i].name, f, value, &number));
+        *(int32_t *)place = (int32_t)number;
+        return RILL_OK;
+    case FIELD_REAL:
+        RILL__TRY(read_number(ctx, infos[i].name, f, value, &number));
+        *(double *)place = number;
+        return RILL_OK;
+    }
+    return RILL_OK;
+}
+
+/* --- methods ------------------------------------------------------------------------------------------------------ */
+
+static const rill_method_info methods[] = {
+    {"greedy", "batch", "beam of one, whole batches", 0, 0, RILL_FINISH_TOP, 0, 1, 0},
+    {"fixed", "batch", "constant beam width, whole batches: the field's usual search", 0, 0, RILL_FINISH_IMMEDIATE, 1, 0, 0},
+    {"var-batch", "batch", "pruned beams, whole batches", 0, 1, RILL_FINISH_TOP, 0, 0, 0},
+    {"var-stream", "least-advanced", "pruned beams, refilled; the least advanced items first", 1, 1, RILL_FINISH_TOP, 0, 0,
+     1.0 / 6},
+    {"var-stream-fifo", "most-advanced", "pruned beams, refilled; the most advanced items first", 1, 1, RILL_FINISH_TOP, 0,
+     0, 1.0 / 6},
+    {"fixed-stream", "least-advanced", "constant beam width, refilled; the least advanced items first", 1, 0,
+     RILL_FINISH_TOP, 0, 0, 1.0 / 6},
+    {"top-up", "top-up", "pruned beams, mixed lengths; encoding runs ahead, a half-empty batch is topped up", 1, 1,
+     RILL_FINISH_TOP, 0, 0, 1.0 / 2},
+    {"stream-all", "all", "pruned beams, mixed lengths, refilled; larger inputs first", 1, 1, RILL_FINISH_TOP, 0, 0,
+     1.0 / 6},
+    {NULL, NULL, NULL, 0, 0, RILL_FINISH_DEFAULT, 0, 0, 0},
+};
+
+const rill_method_info *rill_method_table(void)
+{
+    return methods;
+}
+
+/* --- resolving ---------------------------------------------------------------------------------------------------- */
+
+static rill_status contradiction(rill_context *ctx, const rill_settings *settings, const char *option, const char *why)
+{
+    return rill_fail(ctx, RILL_ERR_OPTION, "%s contradicts method %s: %s", option, settings->method, why);
+}
+
+/* Resolving twice must change nothing, so a value equal to what the preset gives is never a contradiction. */
+
+static rill_status resolve_beam(rill_context *ctx, rill_settings *s, const rill_method_info *m, int has_heuristics)
+{
+    if (m->greedy && s->k > 1) return contradiction(ctx, s, "k", "its beam holds one hypothesis");
+    if (s->k == 0) s->k = m->greedy ? 1 : 10;
+    if (s->finish != RILL_FINISH_DEFAULT && s->finish != m->finish && !m->finish_free)
+        return contradiction(ctx, s, "finish", m->finish == RILL_FINISH_TOP ? "it finishes at the top" : "it finishes at once");
+    if (s->finish == RILL_FINISH_DEFAULT) s->finish = m->finish;
+    int32_t children = s->finish == RILL_FINISH_TOP ? s->k : 2 * s->k;
+    if (!m->pruned && has_heuristics)
+        return contradiction(ctx, s, "a heuristic", "it never prunes; use a var- method");
+    if (!m->pruned && s->max_candidates != 0 && s->max_candidates != children)
+        return contradiction(ctx, s, "max-candidates", "it never prunes; use a var- method");
+    if (s->max_candidates == 0) s->max_candidates = children;
+    return RILL_OK;
+}
+
+static rill_status resolve_schedule(rill_context *ctx, rill_settings *s, const rill_method_info *m)
+{
+    if (s->n == 0) s->n = 10;
+    if (!m->streaming) {
+        if (s->max_items != 0 && s->max_items != s->n) return contradiction(ctx, s, "max-items", "it always holds n items");
+        if (s->refill > 0) return contradiction(ctx, s, "refill", "it admits inputs when the batch is empty");
+        if (s->flush_every != 0) return contradiction(ctx, s, "flush-every", "it finishes every batch anyway");
+        s->max_items = s->n;
+        s->refill = 0;
+    }
+    if (s->max_items == 0) {
+        int64_t items = s->budget > 0 ? 100 * (int64_t)s->n : s->n;
+        s->max_items = items < 1048576 ? (int32_t)items : 1048576;
+    }
+    if (s->refill < 0) s->refill = m->refill;
+    if (s->sort_window == 0) s->sort_window = s->max_items > 1000 ? s->max_items : 1000;
+    return RILL_OK;
+}
+
+static rill_status resolve_stops(rill_context *ctx, rill_settings *s)
+{
+    if (s->patience > 0) {
+        if (s->stop_after != 0)
+            return rill_fail(ctx, RILL_ERR_OPTION, "patience and stop-after set the same thing: give one of them");
+        double outputs = floor(s->k * s->patience + 0.5);
+        s->stop_after = outputs < 1 ? 1 : outputs > 1e9 ? 1000000000 : (int32_t)outputs;
+        s->patience = 0;
+    }
+    if (s->stop_after == 0) s->stop_after = s->k;
+    if (s->max_length > 0 && s->min_length > s->max_length)
+        return rill_fail(ctx, RILL_ERR_OPTION, "min-length %d is above max-length %d", s->min_length, s->max_length);
+    if (s->n_best == 0) s->n_best = 1;
+    return RILL_OK;
+}
+
+rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics)
+{
+    if (settings->struct_size != sizeof *settings)
+        return rill_fail(ctx, RILL_ERR_ABI, "settings of %zu bytes, this rill has %zu: rebuild the caller",
+                         settings->struct_size, sizeof *settings);
+    RILL__TRY(read_method(ctx, settings, settings->method));
+    const rill_method_info *m = methods;
+    while (strcmp(m->name, settings->method) != 0) m++;
+    RILL__TRY(resolve_beam(ctx, settings, m, has_heuristics));
+    RILL__TRY(resolve_schedule(ctx, settings, m));
+    return resolve_stops(ctx, settings);
+}
