@@ -118,18 +118,26 @@ static rill_status read_sort(rill_context *ctx, rill_settings *settings, const c
     return refuse(ctx, "sort", value, "none, length, longest-first, or one of the last two with :W");
 }
 
-static rill_status read_method(rill_context *ctx, rill_settings *settings, const char *value)
+static rill_status find_method(rill_context *ctx, const char *value, const rill_method_info **out)
 {
     const rill_method_info *methods = rill_method_table();
     for (const rill_method_info *m = methods; m->name != NULL; m++)
         if (strcmp(m->name, value) == 0) {
-            snprintf(settings->method, sizeof settings->method, "%s", value);
+            *out = m;
             return RILL_OK;
         }
     const char *near = rill__nearest(value, &methods->name, sizeof *methods);
     if (near != NULL)
         return rill_fail(ctx, RILL_ERR_OPTION, "unknown method \"%s\": did you mean \"%s\"?", value, near);
     return rill_fail(ctx, RILL_ERR_OPTION, "unknown method \"%s\": `rill list` names them", value);
+}
+
+static rill_status read_method(rill_context *ctx, rill_settings *settings, const char *value)
+{
+    const rill_method_info *method;
+    RILL__TRY(find_method(ctx, value, &method));
+    snprintf(settings->method, sizeof settings->method, "%s", method->name);
+    return RILL_OK;
 }
 
 static rill_status read_finish(rill_context *ctx, rill_settings *settings, const char *value)
@@ -270,14 +278,35 @@ static rill_status resolve_stops(rill_context *ctx, rill_settings *s)
     return RILL_OK;
 }
 
+/* Fields may have been set without rill_settings_set(). 0 means the default everywhere; a refill below 0 does. */
+static rill_status check_ranges(rill_context *ctx, const rill_settings *settings)
+{
+    for (size_t i = 0; infos[i].name != NULL; i++) {
+        const field *f = &fields[i];
+        const void *place = (const char *)settings + f->offset;
+        double value = 0;
+        if (f->type == FIELD_INT || f->type == FIELD_SWITCH) value = *(const int32_t *)place;
+        if (f->type == FIELD_REAL) value = *(const double *)place;
+        int unset = value == 0 || (f->offset == offsetof(rill_settings, refill) && value < 0);
+        if (unset || (value >= f->least && value <= f->most)) continue;
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: %.10g is not a number from %.10g to %.10g", infos[i].name, value,
+                         f->least, f->most);
+    }
+    if ((unsigned)settings->finish > RILL_FINISH_IMMEDIATE || (unsigned)settings->sort > RILL_SORT_LONGEST_FIRST ||
+        settings->sort_window < 0)
+        return rill_fail(ctx, RILL_ERR_OPTION, "finish, sort or sort_window has a value that does not exist");
+    return RILL_OK;
+}
+
 rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics)
 {
     if (settings->struct_size != sizeof *settings)
         return rill_fail(ctx, RILL_ERR_ABI, "settings of %zu bytes, this rill has %zu: rebuild the caller",
                          settings->struct_size, sizeof *settings);
-    RILL__TRY(read_method(ctx, settings, settings->method));
-    const rill_method_info *m = methods;
-    while (strcmp(m->name, settings->method) != 0) m++;
+    const rill_method_info *m;
+    settings->method[sizeof settings->method - 1] = '\0';
+    RILL__TRY(find_method(ctx, settings->method, &m));
+    RILL__TRY(check_ranges(ctx, settings));
     RILL__TRY(resolve_beam(ctx, settings, m, has_heuristics));
     RILL__TRY(resolve_schedule(ctx, settings, m));
     return resolve_stops(ctx, settings);
