@@ -13,14 +13,13 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CODE = (".c", ".h", ".cu", ".cuh")
 SCRIPTS = (".py", ".sh", ".lua")
 PROSE = (".md", ".1", ".build", ".txt")
 LONGEST_FILE = 700
-LONGEST_LINE = 132  # the formatter's 120, and comments it may not break
+LONGEST_LINE = 140  # code is cut at 120 by the formatter; this catches the comments it leaves alone
 SKIPPED = 77
 
 
@@ -228,7 +227,8 @@ def declarations(text):
 
 
 def check_headers():
-    """Public headers open with a comment that states their stability, document what they export, and compile alone."""
+    """Public headers open with a comment that states their stability, and document what they export. (That each compiles
+    alone is a test under tests/headers.)"""
     headers = [n for n in FILES if re.fullmatch(r"framework/include/rill/[^/]+\.h", n)]
     for name in headers:
         text = read(name)
@@ -239,20 +239,6 @@ def check_headers():
             yield name, 1, "does not say how stable it is"
         for line, what in declarations(text):
             yield name, line, "undocumented: " + what
-    compilers = [(c, s, x) for c, s, x in (("cc", "c17", "c"), ("c++", "c++17", "c++")) if shutil.which(c)]
-    if not compilers:
-        raise Skip("no compiler")
-    with tempfile.TemporaryDirectory() as folder:
-        for name in headers:
-            for compiler, standard, language in compilers:
-                source = os.path.join(folder, "alone." + ("c" if language == "c" else "cc"))
-                with open(source, "w", encoding="utf-8") as f:
-                    f.write('#include "%s"\n#include "%s"\nint rill_header_alone;\n' % ((name[len("framework/include/"):],) * 2))
-                run = subprocess.run([compiler, "-std=" + standard, "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
-                                      "-I", os.path.join(ROOT, "framework/include"), source],
-                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-                if run.returncode:
-                    yield name, 1, "does not compile alone as %s: %s" % (language, run.stdout.strip().split("\n")[0])
 
 
 def check_shell():

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# The methods side by side on the three semantic parsers, with the settings of the source: k = n = δ = 10, M = 3, budget 100.
+# Columns are those of the source's tables; `rill bench --help` explains them.
+# usage: bench/semparse.sh [--save] [--repeat R] [--threads T]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. bench/common.sh
+
+methods=greedy,fixed,var-batch,var-stream,var-stream-fifo,top-up,stream-all
+save=0 repeat=5 threads=1
+while [ $# -gt 0 ]; do
+  case $1 in
+  --save) save=1 ;;
+  --repeat) repeat=${2:?} && shift ;;
+  --threads) threads=${2:?} && shift ;;
+  *) echo "semparse: unknown option $1" >&2; exit 2 ;;
+  esac
+  shift
+done
+
+[ -x build/rill ] || { echo "semparse: build first (./dev build)" >&2; exit 1; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# bench_set NAME: one table on stdout, its JSON in $work.
+bench_set() {
+  local name=$1 input
+  questions_of "$name" "$work/$name.txt"
+  if [ -n "$tokenized" ]; then input=(--tsv "$data/$source" --tokenized); else input=(-i "$source"); fi
+  set -- build/rill bench -m "examples/models/$name" "${input[@]}" --methods $methods -k 10 -n 10 --budget 100 \
+    --absolute 10 --max-candidates 3 --threads "$threads" --repeat "$repeat" --quiet --json "$work/$name.json"
+  echo
+  echo "== $name"
+  echo "+ $*" | sed "s|$data/|RILL_DATA/|; s|$work/||"
+  "$@"
+}
+
+{
+  describe_machine
+  for name in geo jobs atis; do
+    [ ! -d "examples/models/$name" ] || bench_set "$name" || echo "$name" >>"$work/failed"
+  done
+} | tee "$work/semparse.txt"
+
+if [ $save = 1 ]; then
+  mkdir -p bench/results
+  cp "$work/semparse.txt" "bench/results/semparse-${threads}t.txt"
+  for name in geo jobs atis; do
+    [ ! -f "$work/$name.json" ] || sed "s|\"$data/|\"RILL_DATA/|" "$work/$name.json" \
+      >"bench/results/semparse-$name-${threads}t.json"
+  done
+fi
+[ ! -e "$work/failed" ]
