@@ -67,7 +67,7 @@ static rill_status start_item(rill_engine *e, const rill_input *input)
     it->max_length = input->max_length > 0 ? input->max_length : e->info.max_length;
     if (e->settings.max_length > 0) it->max_length = e->settings.max_length;
     it->best_output = RILL_SCORE_DEAD;
-    it->done = 0;
+    it->done = it->stop_asked = 0;
     it->beam[0] = (beam_entry){.score = 0, .history = root};
     it->width = it->live = 1;
     return RILL_OK;

@@ -115,6 +115,7 @@ static void commit_item(rill_engine *e, int32_t i, int last)
         stop_item(e, it, why, first, end);
     else
         renew_beam(e, it, first, end, live);
+    it->stop_asked = !last && c->stop[i];
     if (last) it->timestep++;
 }
 

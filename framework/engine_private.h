@@ -52,6 +52,7 @@ typedef struct item {
     item_output *outputs;
     size_t outputs_capacity;
     uint8_t done, selected;
+    uint8_t stop_asked; /* by a heuristic, in an earlier phase of this timestep */
 } item;
 
 /* Arrays over the rows of one call, [capacity]. */

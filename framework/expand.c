@@ -231,7 +231,11 @@ static rill_status check_choices(rill_engine *e, int32_t stride, int last)
         float before = (float)-RILL_SCORE_DEAD;
         for (int32_t i = 0; i < c->count[row]; i++) {
             float score = c->score[base + i];
-            if (!(score <= before) || !(score > (float)RILL_SCORE_DEAD)) return bad_choice(e, row, "not numbers in order");
+            if (!(score <= before)) return bad_choice(e, row, "not numbers in order");
+            if (score == (float)RILL_SCORE_DEAD) {
+                c->count[row] = i; /* dead ones come last: none behind it can be chosen */
+                break;
+            }
             if ((uint32_t)c->action[base + i] >= (uint32_t)e->info.actions) return bad_choice(e, row, "unknown actions");
             if (!last && c->terminal[base + i] != RILL_LIVE) return bad_choice(e, row, "terminal before the last phase");
             before = score;

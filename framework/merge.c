@@ -199,7 +199,7 @@ static void describe_item(rill_engine *e, int32_t i, const item *it)
     c->timestep[i] = it->timestep;
     c->outputs[i] = it->n_outputs;
     c->best_output[i] = it->best_output;
-    c->stop[i] = 0;
+    c->stop[i] = it->stop_asked; /* in an earlier phase */
 }
 
 rill_status engine_merge(rill_engine *e, int32_t n, int32_t last)

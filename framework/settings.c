@@ -134,7 +134,7 @@ static rill_status find_method(rill_context *ctx, const char *value, const rill_
 
 static rill_status read_method(rill_context *ctx, rill_settings *settings, const char *value)
 {
-    const rill_method_info *method;
+    const rill_method_info *method = NULL;
     RILL__TRY(find_method(ctx, value, &method));
     snprintf(settings->method, sizeof settings->method, "%s", method->name);
     return RILL_OK;
@@ -303,7 +303,7 @@ rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, in
     if (settings->struct_size != sizeof *settings)
         return rill_fail(ctx, RILL_ERR_ABI, "settings of %zu bytes, this rill has %zu: rebuild the caller",
                          settings->struct_size, sizeof *settings);
-    const rill_method_info *m;
+    const rill_method_info *m = NULL;
     settings->method[sizeof settings->method - 1] = '\0';
     RILL__TRY(find_method(ctx, settings->method, &m));
     RILL__TRY(check_ranges(ctx, settings));
