@@ -38,7 +38,8 @@ static int is_legal(const rill_best *b, size_t r, size_t v)
  * asked for it: then x itself ranks. */
 static float log_norm(const rill_best *b, size_t r)
 {
-    float max = -INFINITY, sum = 0.0f;
+    float max = -INFINITY;
+    double sum = 0.0;
     for (size_t v = 0; v < b->symbols; v++) {
         const float x = value(b, r, v);
         if (isnan(x) || x == INFINITY) return NAN;
@@ -46,8 +47,8 @@ static float log_norm(const rill_best *b, size_t r)
     }
     if (!b->logp && !b->log_norm) return 0.0f;
     if (max == -INFINITY) return max;
-    for (size_t v = 0; v < b->symbols; v++) sum += expf(value(b, r, v) - max);
-    return max + logf(sum);
+    for (size_t v = 0; v < b->symbols; v++) sum += (double)expf(value(b, r, v) - max);
+    return max + (float)log(sum);
 }
 
 /* The same walk with the scores kept nowhere: the B best ids of a row when logp is not wanted. Slower (every

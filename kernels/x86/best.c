@@ -103,18 +103,18 @@ static vf read_piece(const row *r, scan *s, size_t begin, size_t n)
 
 /* Add exp(x - max) of the n symbols in s->x. Lanes that saw only -infinity take -FLT_MAX for a maximum, so that no
  * infinity is subtracted from itself; +infinity does exactly that, and the NaN is wanted. */
-static void sum_piece(scan *s, size_t n, vf piece_max)
+static void sum_piece(scan *s, size_t n, vf top)
 {
-    const vf max = v_max(piece_max, s->lane_max);
-    vf even = v_mul(s->lane_sum, v_exp(v_sub(s->lane_max, max))), odd = v_zero();
+    const vf max = v_max(top, s->lane_max);
+    vf even = v_zero(), odd = v_zero();
     size_t i = 0;
     for (; i + VL < n; i += 2 * VL) {
         even = v_add(even, v_exp(v_sub(v_load(s->x + i), max)));
         odd = v_add(odd, v_exp(v_sub(v_load(s->x + i + VL), max)));
     }
     if (i < n) even = v_add(even, v_exp(v_sub(v_load(s->x + i), max)));
+    s->lane_sum = v_fma(s->lane_sum, v_exp(v_sub(s->lane_max, max)), v_add(even, odd));
     s->lane_max = max;
-    s->lane_sum = v_add(even, odd);
 }
 
 static float log_norm(const scan *s)

@@ -38,12 +38,19 @@ typedef struct strip {
 
 /* ---- the tile -------------------------------------------------------------------------------------------- */
 
-RILL_INLINE vf start_value(const strip *s, const float *add, size_t j, size_t n)
+/* Columns that vector j of the strip has: fewer than VL at the right edge of C, where AVX2's strips may even have an
+ * empty vector. */
+RILL_INLINE size_t columns_from(const strip *s, size_t j)
 {
+    return s->columns > j * VL ? s->columns - j * VL : 0;
+}
+
+RILL_INLINE vf start_value(const strip *s, const float *add, size_t j)
+{
+    const size_t n = columns_from(s, j), at = s->first + j * VL;
     vf x = v_zero();
-    if (s->bias) x = v_load_n(s->bias + s->first + j * VL, n);
-    if (add) x = v_add(x, v_load_n(add + s->first + j * VL, n));
-    return x;
+    if (s->bias) x = v_load_n(s->bias + at, n);
+    return add ? v_add(x, v_load_n(add + at, n)) : x;
 }
 
 /* One k for all rows. */
@@ -60,10 +67,10 @@ RILL_INLINE void step(vf acc[MR][8], const float *const *a, size_t k, const floa
 RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const int nv)
 {
     vf acc[MR][8];
-    const size_t last = s->columns - (size_t)(nv - 1) * VL, width = VL == 16 ? (size_t)nv * VL : s->width;
+    const size_t width = VL == 16 ? (size_t)nv * VL : s->width;
     const float *w = s->w;
     for (int i = 0; i < mr; i++)
-        for (int j = 0; j < nv; j++) acc[i][j] = start_value(s, t->add[i], (size_t)j, j == nv - 1 ? last : VL);
+        for (int j = 0; j < nv; j++) acc[i][j] = start_value(s, t->add[i], (size_t)j);
     for (int part = 0; part < 2; part++) {
         const float *a[MR];
         const size_t count = s->k[part];
@@ -74,9 +81,7 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
         for (; k < count; k++, w += width) step(acc, a, k, w, mr, nv);
     }
     for (int i = 0; i < mr; i++) {
-        float *c = t->c[i] + s->first;
-        for (int j = 0; j + 1 < nv; j++) v_store(c + j * VL, acc[i][j]);
-        v_store_n(c + (nv - 1) * VL, last, acc[i][nv - 1]);
+        for (int j = 0; j < nv; j++) v_store_n(t->c[i] + s->first + j * VL, columns_from(s, (size_t)j), acc[i][j]);
     }
 }
 
@@ -90,9 +95,10 @@ typedef void (*tile_fn)(const strip *s, const tile_rows *t);
 
 #if VL == 16
 TILE(1, 1)
-TILE(2, 1) TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1) TILE(7, 1) TILE(8, 1) TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2)
-    TILE(5, 2) TILE(6, 2) TILE(7, 2) TILE(8, 2) TILE(1, 3) TILE(2, 3) TILE(3, 3) TILE(4, 3) TILE(5, 3) TILE(6, 3)
-        TILE(7, 3) TILE(8, 3) TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
+TILE(2, 1)
+TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1) TILE(7, 1) TILE(8, 1) TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2)
+    TILE(6, 2) TILE(7, 2) TILE(8, 2) TILE(1, 3) TILE(2, 3) TILE(3, 3) TILE(4, 3) TILE(5, 3) TILE(6, 3) TILE(7, 3)
+        TILE(8, 3) TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
 
             static const tile_fn tiles[5][MR + 1] = {
                 [1] = {0, tile_1x1, tile_2x1, tile_3x1, tile_4x1, tile_5x1, tile_6x1, tile_7x1, tile_8x1},
@@ -110,7 +116,8 @@ static size_t strip_vectors(size_t left, size_t rows)
 }
 #else
 TILE(1, 2)
-TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(1, 8)
+TILE(2, 2)
+TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(1, 8)
 
     static const tile_fn tiles[9][MR + 1] = {
         [2] = {0, tile_1x2, tile_2x2, tile_3x2, tile_4x2, tile_5x2, tile_6x2},

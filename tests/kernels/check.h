@@ -1,0 +1,92 @@
+/* check.h: what the kernel checks share: dice, guarded buffers, tables under a mask, and how a failure is told.
+ *
+ * A check draws random and worst cases, runs an operation of the table under test and compares it with an oracle that
+ * is not the reference kernel where one can be stated (sums in double, a full sort), and with itself: each row alone,
+ * in other company, gathered, on several threads, to the last bit. Every output lies between canaries and has gaps
+ * (leading dimensions) that must stay as they were.
+ *
+ * Order of use: see check_kernels.c. One thread; the helpers exit the program on failure, with the case on stderr. */
+#ifndef RILL_CHECK_H
+#define RILL_CHECK_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels.h"
+
+typedef struct check {
+    rill_kernels k;       /* the table under test */
+    rill_pool *pool[2];   /* of 2 and 3 threads */
+    uint64_t dice;        /* state */
+    unsigned rounds;      /* random cases per check */
+    const char *op, *isa; /* for messages */
+    char what[256];       /* the case, for messages */
+} check;
+
+typedef struct check_op {
+    const char *name;
+    void (*run)(check *c);
+    void (*bench)(check *c);
+} check_op;
+
+extern const check_op check_ops[];
+void check_gemm(check *c);
+void check_lstm(check *c);
+void check_attention(check *c);
+void check_best(check *c);
+void check_rows(check *c);
+void check_math(check *c);
+void check_pool(check *c);
+void check_table(check *c);
+void bench_gemm(check *c);
+void bench_lstm(check *c);
+void bench_attention(check *c);
+void bench_best(check *c);
+void bench_rows(check *c);
+void bench_math(check *c);
+void bench_pool(check *c);
+
+/* ---- dice ---- */
+uint64_t dice_next(check *c);
+size_t dice_below(check *c, size_t n);               /* 0..n-1; n >= 1 */
+size_t dice_from(check *c, size_t low, size_t high); /* low..high */
+float dice_normal(check *c);                         /* about N(0, 1) */
+void dice_fill(check *c, float *x, size_t n, float scale);
+/* As dice_fill, then some entries become huge, tiny, denormal, zero or minus zero. */
+void dice_fill_hard(check *c, float *x, size_t n, float scale);
+/* A random permutation of 0..n-1, and n different numbers below `of`. */
+void dice_permutation(check *c, int32_t *p, size_t n);
+void dice_choose(check *c, int32_t *p, size_t n, size_t of);
+
+/* ---- buffers: zeros at first (floats, or int32), canaries at both ends, 4 bytes off alignment; freed together. ---- */
+float *buffer(check *c, size_t n);
+int32_t *buffer_int(check *c, size_t n);
+uint64_t *buffer_words(check *c, size_t n);
+void *buffer_aligned(check *c, size_t bytes); /* 64 */
+/* A buffer full of a pattern that no kernel writes; buffer_kept says whether entry i still has it. */
+float *buffer_patterned(check *c, size_t n);
+int buffer_kept(const float *x, size_t i);
+/* Check all canaries and free everything. Called at the end of every case. */
+void buffers_finish(check *c);
+
+/* ---- verdicts ---- */
+void case_name(check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void check_fail(const check *c, const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 4, 5), noreturn));
+#define EXPECT(c, condition, ...)                                         \
+    do {                                                                  \
+        if (!(condition)) check_fail(c, __FILE__, __LINE__, __VA_ARGS__); \
+    } while (0)
+
+/* Bitwise equality of rows (NaN equals NaN). */
+int same_bits(const float *a, const float *b, size_t n);
+/* |x - y| <= tolerance, or both NaN, or both the same infinity. */
+int near(double x, double y, double tolerance);
+
+/* Seconds per call: the median of 11 samples of at least 2 ms each. */
+typedef void (*bench_fn)(void *arg);
+double bench_seconds(bench_fn fn, void *arg);
+
+#endif

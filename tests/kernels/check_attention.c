@@ -1,0 +1,210 @@
+/* check_attention.c: attention against softmax in double, and against itself in other company and order.
+ *
+ * Tolerance: a score's error (Hk + 2 roundings of sum |q||k|) is an absolute error of the log-weight, so a weight is off
+ * by twice the row's worst score error, relative, plus the exponential's and the sum's T + 8 roundings; a context
+ * element by that times sum p|v|, plus T roundings. */
+#include <math.h>
+
+#include "check.h"
+
+#define UNIT 0x1p-24
+
+typedef struct problem {
+    size_t rows, slots, key, value, longest, ldq, ldp, ldo;
+    float *query, *memory[8], *other[8]; /* [table, key]; keys and values by slot, with gaps of 2 and 1 */
+    const float *keys[8], *values[8];
+    int32_t length[8], *slot, *query_index;
+    float scale;
+    int apart; /* values are not the keys */
+} problem;
+
+static problem draw(check *c)
+{
+    problem p = {.rows = dice_from(c, 0, 40), .slots = dice_from(c, 1, 8), .key = dice_from(c, 1, 90)};
+    p.apart = (int)dice_below(c, 2);
+    p.value = p.apart ? dice_from(c, 1, 150) : p.key;
+    p.ldq = p.key + dice_below(c, 3);
+    p.ldo = p.value + dice_below(c, 3);
+    p.scale = dice_below(c, 2) ? 1.0f : 0.3f;
+    for (size_t s = 0; s < p.slots; s++) {
+        const size_t n = dice_below(c, 8) ? dice_from(c, 1, 70) : 0;
+        p.length[s] = (int32_t)n;
+        if (n > p.longest) p.longest = n;
+        p.keys[s] = p.memory[s] = buffer(c, n * (p.key + 2));
+        p.values[s] = p.other[s] = buffer(c, n * (p.value + 1));
+        dice_fill(c, p.memory[s], n * (p.key + 2), dice_below(c, 4) ? 0.5f : 20.0f);
+        dice_fill(c, p.other[s], n * (p.value + 1), 1.0f);
+    }
+    p.ldp = p.longest + dice_below(c, 3) + 1;
+    p.query = buffer(c, (p.rows + 2) * p.ldq);
+    dice_fill(c, p.query, (p.rows + 2) * p.ldq, 1.0f);
+    p.slot = buffer_int(c, p.rows);
+    p.query_index = buffer_int(c, p.rows);
+    for (size_t r = 0; r < p.rows; r++) {
+        const int same = r > 0 && dice_below(c, 5) > 0; /* runs of rows of one slot */
+        p.slot[r] = same ? p.slot[r - 1] : (int32_t)dice_below(c, p.slots);
+        p.query_index[r] = (int32_t)dice_below(c, p.rows + 2);
+    }
+    case_name(c, "rows=%zu slots=%zu key=%zu value=%zu apart=%d", p.rows, p.slots, p.key, p.value, p.apart);
+    return p;
+}
+
+static rill_attention call(const problem *p, float *weights, float *out)
+{
+    return (rill_attention){.rows = p->rows,
+                            .key_width = p->key,
+                            .value_width = p->apart ? p->value : 0,
+                            .scale = p->scale,
+                            .query = p->query,
+                            .ld_query = p->ldq,
+                            .query_index = p->query_index,
+                            .keys = p->keys,
+                            .ld_keys = p->key + 2,
+                            .values = p->apart ? p->values : NULL,
+                            .ld_values = p->value + 1,
+                            .length = p->length,
+                            .slot = p->slot,
+                            .weights = weights,
+                            .ld_weights = p->ldp,
+                            .out = out,
+                            .ld_out = p->ldo};
+}
+
+static void expect_row(check *c, const problem *p, size_t r, const float *weights, const float *out)
+{
+    const size_t s = (size_t)p->slot[r], n = (size_t)p->length[s];
+    const float *query = p->query + (size_t)p->query_index[r] * p->ldq;
+    double score[80], worst = 0.0, max = -INFINITY, sum = 0.0;
+    for (size_t t = 0; t < n; t++) {
+        double size = 0.0;
+        score[t] = 0.0;
+        for (size_t k = 0; k < p->key; k++) {
+            const double x = (double)query[k] * (double)p->memory[s][t * (p->key + 2) + k];
+            score[t] += x, size += fabs(x);
+        }
+        score[t] *= (double)p->scale;
+        worst = fmax(worst, ((double)p->key + 2.0) * UNIT * size * (double)p->scale);
+        max = fmax(max, score[t]);
+    }
+    for (size_t t = 0; t < n; t++) sum += score[t] = exp(score[t] - max);
+    const double relative = 2.0 * worst * (1.0 + worst) + ((double)n + 8.0 + 2.0 * fabs(max)) * UNIT;
+    for (size_t t = 0; t < n; t++)
+        EXPECT(c, near((double)weights[t], score[t] / sum, relative * score[t] / sum + 0x1p-140),
+               "p(%zu,%zu) = %.9g, not %.9g", r, t, (double)weights[t], score[t] / sum);
+    for (size_t j = 0; j < p->value; j++) {
+        double want = 0.0, size = 0.0;
+        for (size_t t = 0; t < n; t++) {
+            const float v = p->apart ? p->other[s][t * (p->value + 1) + j] : p->memory[s][t * (p->key + 2) + j];
+            want += score[t] / sum * (double)v, size += score[t] / sum * fabs((double)v);
+        }
+        EXPECT(c, near((double)out[j], want, n ? (relative + (double)n * UNIT) * size + 0x1p-130 : 0.0),
+               "out(%zu,%zu) = %.9g, not %.9g", r, j, (double)out[j], want);
+    }
+}
+
+static void expect_same(check *c, const problem *p, const float *weights, const float *out, const int32_t *order,
+                        size_t count, rill_pool *pool)
+{
+    float *w2 = buffer_patterned(c, count * p->ldp + 1), *o2 = buffer_patterned(c, count * p->ldo + 1);
+    int32_t *slot = buffer_int(c, count), *query = buffer_int(c, count);
+    for (size_t i = 0; i < count; i++) slot[i] = p->slot[order[i]], query[i] = p->query_index[order[i]];
+    rill_attention a = call(p, w2, o2);
+    a.rows = count;
+    a.slot = slot;
+    a.query_index = query;
+    c->k.attention(&a, pool);
+    for (size_t i = 0; i < count; i++) {
+        const size_t r = (size_t)order[i];
+        EXPECT(c,
+               same_bits(w2 + i * p->ldp, weights + r * p->ldp, (size_t)p->length[p->slot[r]]) &&
+                   same_bits(o2 + i * p->ldo, out + r * p->ldo, p->value),
+               "row %zu differs in a batch of %zu", r, count);
+    }
+}
+
+/* A NaN in one query reaches all of that row's weights and context, and no other row. */
+static void expect_contained(check *c, const problem *p, const float *weights, const float *out)
+{
+    if (p->rows == 0) return;
+    const int32_t bad = p->query_index[dice_below(c, p->rows)];
+    p->query[(size_t)bad * p->ldq + dice_below(c, p->key)] = NAN;
+    float *w2 = buffer_patterned(c, p->rows * p->ldp), *o2 = buffer_patterned(c, p->rows * p->ldo);
+    const rill_attention a = call(p, w2, o2);
+    c->k.attention(&a, NULL);
+    for (size_t r = 0; r < p->rows; r++) {
+        const size_t n = (size_t)p->length[p->slot[r]];
+        if (p->query_index[r] != bad)
+            EXPECT(c,
+                   same_bits(w2 + r * p->ldp, weights + r * p->ldp, n) &&
+                       same_bits(o2 + r * p->ldo, out + r * p->ldo, p->value),
+                   "row %zu suffers from a bad row", r);
+        else
+            for (size_t t = 0; t < n; t++) EXPECT(c, isnan(w2[r * p->ldp + t]), "a NaN was lost at row %zu", r);
+    }
+}
+
+void check_attention(check *c)
+{
+    for (unsigned round = 0; round < c->rounds; round++) {
+        const problem p = draw(c);
+        float *weights = buffer_patterned(c, p.rows * p.ldp), *out = buffer_patterned(c, p.rows * p.ldo);
+        int32_t *order = buffer_int(c, p.rows);
+        const rill_attention a = call(&p, weights, out);
+        c->k.attention(&a, NULL);
+        for (size_t r = 0; r < p.rows; r++) {
+            expect_row(c, &p, r, weights + r * p.ldp, out + r * p.ldo);
+            for (size_t t = (size_t)p.length[p.slot[r]]; t < p.ldp; t++)
+                EXPECT(c, buffer_kept(weights, r * p.ldp + t), "weights beyond the length were written");
+            for (size_t j = p.value; j < p.ldo; j++) EXPECT(c, buffer_kept(out, r * p.ldo + j), "a gap was written");
+        }
+        dice_permutation(c, order, p.rows);
+        expect_same(c, &p, weights, out, order, p.rows, NULL);
+        expect_same(c, &p, weights, out, order, p.rows, c->pool[round % 2]);
+        for (size_t r = 0; r < p.rows && r < 8; r++) expect_same(c, &p, weights, out, order + r, 1, NULL);
+        expect_contained(c, &p, weights, out);
+        buffers_finish(c);
+    }
+}
+
+/* ---- bench ---- */
+
+typedef struct timed {
+    const rill_kernels *k;
+    rill_attention a;
+} timed;
+
+static void timed_call(void *arg)
+{
+    const timed *t = arg;
+    t->k->attention(&t->a, NULL);
+}
+
+void bench_attention(check *c)
+{
+    static const size_t shapes[][3] = {{1, 128, 12}, {20, 128, 12}, {20, 200, 12}, {100, 200, 30}, {50, 512, 60}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const size_t rows = shapes[i][0], width = shapes[i][1], length = shapes[i][2], slots = (rows + 9) / 10;
+        const float *keys[16];
+        int32_t lengths[16], *slot = buffer_int(c, rows);
+        for (size_t s = 0; s < slots; s++) keys[s] = buffer(c, length * width), lengths[s] = (int32_t)length;
+        for (size_t r = 0; r < rows; r++) slot[r] = (int32_t)(r / 10);
+        timed t = {&c->k,
+                   {.rows = rows,
+                    .key_width = width,
+                    .scale = 1.0f,
+                    .query = buffer(c, rows * width),
+                    .ld_query = width,
+                    .keys = keys,
+                    .ld_keys = width,
+                    .length = lengths,
+                    .slot = slot,
+                    .weights = buffer(c, rows * length),
+                    .ld_weights = length,
+                    .out = buffer(c, rows * width),
+                    .ld_out = width}};
+        const double s = bench_seconds(timed_call, &t);
+        printf("attention %s rows=%-3zu width=%zu length=%zu  %.2f us, %.1f GFLOP/s\n", c->isa, rows, width, length,
+               1e6 * s, 4e-9 * (double)(rows * width * length) / s);
+        buffers_finish(c);
+    }
+}

@@ -1,0 +1,112 @@
+/* check_kernels.c: `check_kernels OP ISA [--bench] [--rounds N] [--seed N]`.
+ *
+ * OP is one of the operations below or "all"; ISA one of ref, avx2, avx512. A set that this processor lacks is skipped
+ * with exit code 77. --bench times the calls that the checks make, instead of checking. */
+#include "check.h"
+
+const check_op check_ops[] = {
+    {"table", check_table, NULL},
+    {"pool", check_pool, bench_pool},
+    {"gemm", check_gemm, bench_gemm},
+    {"lstm", check_lstm, bench_lstm},
+    {"attention", check_attention, bench_attention},
+    {"best", check_best, bench_best},
+    {"rows", check_rows, bench_rows},
+    {"math", check_math, bench_math},
+    {NULL, NULL, NULL},
+};
+
+static const struct {
+    const char *name;
+    rill_isa_mask mask;
+} isas[] = {
+    {"ref", RILL_ISA_REF},
+    {"avx2", RILL_ISA_AVX2},
+    {"avx512", RILL_ISA_AVX2 | RILL_ISA_AVX512},
+};
+
+/* The table holds what was asked for, under every mask, and has no hole. */
+void check_table(check *c)
+{
+    for (rill_isa_mask mask = 0; mask < 8; mask++) {
+        rill_kernels k;
+        rill_kernels_init(&k, mask);
+        EXPECT(c, (k.isa & ~(mask & rill_cpu_isa())) == 0, "mask %u gives sets %u", mask, k.isa);
+        EXPECT(c,
+               k.name && k.gemm && k.lstm && k.attention && k.best && k.gather && k.embed && k.layer_norm && k.tanh &&
+                   k.sigmoid && k.exp,
+               "mask %u leaves a hole", mask);
+    }
+    rill_kernels all;
+    rill_kernels_init(&all, RILL_ISA_ALL);
+    EXPECT(c, (rill_cpu_isa() & RILL_ISA_AVX512) ? !strcmp(all.name, "avx512") : strcmp(all.name, "avx512"), "%s",
+           all.name);
+}
+
+static rill_pool *pool_of(unsigned threads)
+{
+    void *mem = aligned_alloc(64, rill_pool_size(threads));
+    rill_pool *pool = mem ? rill_pool_init(mem, threads) : NULL;
+    if (!pool) {
+        fprintf(stderr, "no pool of %u threads\n", threads);
+        exit(1);
+    }
+    return pool;
+}
+
+static int usage(void)
+{
+    fputs("usage: check_kernels OP ISA [--bench] [--rounds N] [--seed N]\n", stderr);
+    return 2;
+}
+
+static int run(check *c, int bench)
+{
+    int known = 0;
+    for (const check_op *op = check_ops; op->name; op++) {
+        if (strcmp(c->op, "all") != 0 && strcmp(c->op, op->name) != 0) continue;
+        known = 1;
+        if (bench && op->bench) op->bench(c);
+        if (!bench) op->run(c);
+        buffers_finish(c);
+    }
+    if (!known) return usage();
+    if (!bench) printf("ok %s %s\n", c->op, c->isa);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    check c = {.dice = 1, .rounds = 60, .what = "no case yet"};
+    rill_isa_mask mask = RILL_ISA_ALL;
+    int bench = 0;
+    if (argc < 3) return usage();
+    c.op = argv[1];
+    c.isa = argv[2];
+    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++)
+        if (!strcmp(c.isa, isas[i].name)) mask = isas[i].mask;
+    if (mask == RILL_ISA_ALL) return usage();
+    for (int i = 3; i < argc; i++) {
+        if (!strcmp(argv[i], "--bench"))
+            bench = 1;
+        else if (!strcmp(argv[i], "--rounds") && i + 1 < argc)
+            c.rounds = (unsigned)strtoul(argv[++i], NULL, 10);
+        else if (!strcmp(argv[i], "--seed") && i + 1 < argc)
+            c.dice = strtoull(argv[++i], NULL, 10);
+        else
+            return usage();
+    }
+    rill_kernels_init(&c.k, mask);
+    if (strcmp(c.k.name, c.isa) != 0) {
+        printf("skipped: this processor has no %s\n", c.isa);
+        return 77;
+    }
+    c.pool[0] = pool_of(2);
+    c.pool[1] = pool_of(3);
+    const int rc = run(&c, bench);
+    for (int i = 0; i < 2; i++) {
+        rill_pool_finish(c.pool[i]);
+        free(c.pool[i]);
+    }
+    return rc;
+}

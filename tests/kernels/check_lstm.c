@@ -1,0 +1,175 @@
+/* check_lstm.c: the cell against the formula in double, and against itself in other company.
+ *
+ * Tolerance: 6 units of 2^-24 relative to |sigmoid(f) c| + |sigmoid(i) tanh(g)| for c; for h the error of c passes
+ * through tanh (slope at most 1) and 6 units of |h| are added. */
+#include <math.h>
+
+#include "check.h"
+
+#define UNITS (6.0 * 0x1p-24)
+
+typedef struct problem {
+    size_t rows, hidden, table, ld;
+    float *gates, *before;
+    int32_t *prev, *out;
+} problem;
+
+static double sigmoid(double x)
+{
+    return 1.0 / (1.0 + exp(-x));
+}
+
+static problem draw(check *c, int hard)
+{
+    problem p = {.rows = dice_from(c, 0, 30), .hidden = dice_from(c, 1, 75)};
+    p.table = 2 * p.rows + 3;
+    p.ld = p.hidden + dice_below(c, 4);
+    p.gates = buffer(c, p.rows * 4 * p.hidden);
+    p.before = buffer(c, p.table * p.ld);
+    p.prev = buffer_int(c, p.rows);
+    p.out = buffer_int(c, p.rows);
+    dice_fill(c, p.gates, p.rows * 4 * p.hidden, hard ? 30.0f : 2.0f);
+    dice_fill(c, p.before, p.table * p.ld, 1.0f);
+    for (size_t i = 0; hard && i < p.rows * 4 * p.hidden; i++)
+        if (dice_below(c, 6) == 0) p.gates[i] = dice_below(c, 2) ? 1e30f : -1e30f;
+    for (size_t r = 0; r < p.rows; r++) p.prev[r] = (int32_t)dice_below(c, p.table + 1) - 1;
+    dice_choose(c, p.out, p.rows, p.table);
+    case_name(c, "rows=%zu hidden=%zu hard=%d", p.rows, p.hidden, hard);
+    return p;
+}
+
+static rill_lstm call(const problem *p, float *cell, float *h)
+{
+    return (rill_lstm){.rows = p->rows,
+                       .hidden = p->hidden,
+                       .gates = p->gates,
+                       .ld_gates = 4 * p->hidden,
+                       .c_prev = p->before,
+                       .ld_c_prev = p->ld,
+                       .prev_index = p->prev,
+                       .c = cell,
+                       .h = h,
+                       .ld_c = p->ld,
+                       .ld_h = p->ld,
+                       .out_index = p->out};
+}
+
+static void expect_row(check *c, const problem *p, size_t r, const float *cell, const float *h)
+{
+    const float *gate = p->gates + r * 4 * p->hidden;
+    for (size_t j = 0; j < p->hidden; j++) {
+        const double before = p->prev[r] < 0 ? 0.0 : (double)p->before[(size_t)p->prev[r] * p->ld + j];
+        const double keep = sigmoid((double)gate[p->hidden + j]) * before;
+        const double fresh = sigmoid((double)gate[j]) * tanh((double)gate[2 * p->hidden + j]);
+        const double tolerance = UNITS * (fabs(keep) + fabs(fresh)) + 0x1p-140;
+        EXPECT(c, near((double)cell[j], keep + fresh, tolerance), "c(%zu,%zu) = %.9g, not %.9g", r, j, (double)cell[j],
+               keep + fresh);
+        const double out = sigmoid((double)gate[3 * p->hidden + j]) * tanh(keep + fresh);
+        EXPECT(c, near((double)h[j], out, tolerance + UNITS * fabs(out)), "h(%zu,%zu) = %.9g, not %.9g", r, j,
+               (double)h[j], out);
+    }
+}
+
+/* `count` rows in the given order, written to rows 0.. of fresh tables. */
+static void expect_same(check *c, const problem *p, const float *cell, const float *h, const int32_t *order,
+                        size_t count, rill_pool *pool)
+{
+    float *gates = buffer(c, count * 4 * p->hidden), *cell2 = buffer(c, count * p->hidden),
+          *h2 = buffer(c, count * p->hidden);
+    int32_t *prev = buffer_int(c, count);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(gates + i * 4 * p->hidden, p->gates + (size_t)order[i] * 4 * p->hidden, 4 * p->hidden * sizeof *gates);
+        prev[i] = p->prev[order[i]];
+    }
+    rill_lstm l = call(p, cell2, h2);
+    l.rows = count;
+    l.gates = gates;
+    l.prev_index = prev;
+    l.out_index = NULL;
+    l.ld_c = l.ld_h = p->hidden;
+    c->k.lstm(&l, pool);
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = (size_t)p->out[order[i]] * p->ld;
+        EXPECT(c,
+               same_bits(cell2 + i * p->hidden, cell + at, p->hidden) &&
+                   same_bits(h2 + i * p->hidden, h + at, p->hidden),
+               "row %d differs in a batch of %zu", (int)order[i], count);
+    }
+}
+
+/* c written over c_prev: the same node's row, as when a row is stepped in place. */
+static void expect_in_place(check *c, const problem *p, const float *cell)
+{
+    float *states = buffer(c, p->rows * p->hidden), *h = buffer(c, p->rows * p->hidden);
+    for (size_t r = 0; r < p->rows; r++)
+        if (p->prev[r] >= 0)
+            memcpy(states + r * p->hidden, p->before + (size_t)p->prev[r] * p->ld, p->hidden * sizeof *states);
+    rill_lstm l = call(p, states, h);
+    l.c_prev = states;
+    l.ld_c_prev = l.ld_c = l.ld_h = p->hidden;
+    l.prev_index = l.out_index = NULL;
+    c->k.lstm(&l, NULL);
+    for (size_t r = 0; r < p->rows; r++)
+        for (size_t j = 0; j < p->hidden; j++)
+            EXPECT(c, near((double)states[r * p->hidden + j], (double)cell[(size_t)p->out[r] * p->ld + j], 0.0),
+                   "in place differs at row %zu", r);
+}
+
+void check_lstm(check *c)
+{
+    for (unsigned round = 0; round < c->rounds; round++) {
+        const problem p = draw(c, round % 3 == 2);
+        float *cell = buffer_patterned(c, p.table * p.ld), *h = buffer_patterned(c, p.table * p.ld);
+        const rill_lstm l = call(&p, cell, h);
+        int32_t *order = buffer_int(c, p.rows);
+        c->k.lstm(&l, NULL);
+        for (size_t r = 0; r < p.rows; r++) {
+            const size_t at = (size_t)p.out[r] * p.ld;
+            expect_row(c, &p, r, cell + at, h + at);
+            for (size_t j = p.hidden; j < p.ld; j++)
+                EXPECT(c, buffer_kept(cell, at + j) && buffer_kept(h, at + j), "a gap was written at row %zu", r);
+        }
+        dice_permutation(c, order, p.rows);
+        expect_same(c, &p, cell, h, order, p.rows, NULL);
+        expect_same(c, &p, cell, h, order, p.rows, c->pool[round % 2]);
+        for (size_t r = 0; r < p.rows && r < 8; r++) expect_same(c, &p, cell, h, order + r, 1, NULL);
+        expect_in_place(c, &p, cell);
+        buffers_finish(c);
+    }
+}
+
+/* ---- bench ---- */
+
+typedef struct timed {
+    const rill_kernels *k;
+    rill_lstm l;
+} timed;
+
+static void timed_call(void *arg)
+{
+    const timed *t = arg;
+    t->k->lstm(&t->l, NULL);
+}
+
+void bench_lstm(check *c)
+{
+    static const size_t shapes[][2] = {{1, 128}, {10, 128}, {10, 200}, {100, 200}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const size_t rows = shapes[i][0], hidden = shapes[i][1];
+        timed t = {&c->k,
+                   {.rows = rows,
+                    .hidden = hidden,
+                    .gates = buffer(c, rows * 4 * hidden),
+                    .ld_gates = 4 * hidden,
+                    .c_prev = buffer(c, rows * hidden),
+                    .ld_c_prev = hidden,
+                    .c = buffer(c, rows * hidden),
+                    .h = buffer(c, rows * hidden),
+                    .ld_c = hidden,
+                    .ld_h = hidden}};
+        const double s = bench_seconds(timed_call, &t);
+        printf("lstm %s rows=%-3zu hidden=%zu  %.2f us, %.2f ns per unit\n", c->isa, rows, hidden, 1e6 * s,
+               1e9 * s / (double)(rows * hidden));
+        buffers_finish(c);
+    }
+}

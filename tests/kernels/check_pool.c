@@ -1,0 +1,84 @@
+/* check_pool.c: every chunk runs exactly once, whatever the number of threads, chunks and the naps in between; what
+ * chunks wrote is seen by the caller. Under the thread sanitizer this is also the pool's proof of order. */
+#include <stdatomic.h>
+#include <time.h>
+
+#include "check.h"
+
+typedef struct job {
+    uint32_t *seen; /* by chunk; plain memory, on purpose */
+    atomic_uint calls;
+    unsigned busy; /* turns of a loop per chunk */
+} job;
+
+static void chunk(void *arg, size_t i)
+{
+    job *j = arg;
+    volatile unsigned turns = 0;
+    while (turns < j->busy) turns++;
+    j->seen[i] += 1;
+    atomic_fetch_add(&j->calls, 1);
+}
+
+static void run_once(check *c, rill_pool *pool, size_t chunks, unsigned busy)
+{
+    job j = {.seen = calloc(chunks + 1, sizeof *j.seen), .busy = busy};
+    case_name(c, "threads=%u chunks=%zu busy=%u", rill_pool_threads(pool), chunks, busy);
+    rill_pool_run(pool, chunk, &j, chunks);
+    EXPECT(c, atomic_load(&j.calls) == chunks, "%u calls", atomic_load(&j.calls));
+    for (size_t i = 0; i < chunks; i++) EXPECT(c, j.seen[i] == 1, "chunk %zu ran %u times", i, j.seen[i]);
+    free(j.seen);
+}
+
+static void nap(long us)
+{
+    const struct timespec t = {0, us * 1000};
+    nanosleep(&t, NULL);
+}
+
+static void run_many(check *c, rill_pool *pool)
+{
+    for (unsigned i = 0; i < 300 * c->rounds / 60 + 5; i++)
+        run_once(c, pool, dice_below(c, 20), 50u * (unsigned)dice_below(c, 50));
+    for (int i = 0; i < 20; i++) { /* long enough for the workers to fall asleep */
+        nap(i % 4 ? 30 : 300);
+        run_once(c, pool, 8, 2000);
+    }
+}
+
+void check_pool(check *c)
+{
+    EXPECT(c, rill_pool_threads(NULL) == 1, "no pool is one thread");
+    run_once(c, NULL, 7, 0);
+    rill_pool_finish(NULL);
+    for (unsigned threads = 0; threads <= 5; threads++) {
+        void *mem = aligned_alloc(64, rill_pool_size(threads));
+        rill_pool *pool = rill_pool_init(mem, threads);
+        EXPECT(c, pool != NULL, "no pool of %u", threads);
+        EXPECT(c, rill_pool_threads(pool) == (threads ? threads : 1), "threads %u", rill_pool_threads(pool));
+        if (threads % 2 == 0)
+            run_many(c, pool); /* the others are finished unused or at once */
+        else
+            run_once(c, pool, 3, 0);
+        rill_pool_finish(pool);
+        free(mem);
+    }
+}
+
+/* ---- bench ---- */
+
+static void nothing(void *arg, size_t i)
+{
+    (void)arg;
+    (void)i;
+}
+
+static void timed_call(void *arg)
+{
+    rill_pool_run(arg, nothing, NULL, 8);
+}
+
+void bench_pool(check *c)
+{
+    printf("pool: 8 empty chunks, 2 threads, back to back: %.2f us\n", 1e6 * bench_seconds(timed_call, c->pool[0]));
+}

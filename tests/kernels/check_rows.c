@@ -1,0 +1,244 @@
+/* check_rows.c: gather, embedding, layer norm, and the elementwise functions.
+ *
+ * Tolerances: gather is exact; embedding one rounding per operation, so it is recomputed in float and compared to the
+ * bit (no operation of it may be fused); layer norm (H + 10) roundings against double; exp, tanh and sigmoid a number
+ * of ulp against double, over every 997th float there is (--rounds 4000: over all). */
+#include <math.h>
+
+#include "check.h"
+
+static void check_gather(check *c)
+{
+    const size_t rows = dice_from(c, 0, 30), width = dice_from(c, 1, 50), table = rows + 5,
+                 ld = width + dice_below(c, 3);
+    float *src = buffer(c, table * ld), *dst = buffer_patterned(c, table * ld);
+    int32_t *from = buffer_int(c, rows), *to = buffer_int(c, rows);
+    dice_fill_hard(c, src, table * ld, 1.0f);
+    for (size_t r = 0; r < rows; r++) from[r] = (int32_t)dice_below(c, table + 1) - 1;
+    dice_choose(c, to, rows, table);
+    case_name(c, "gather rows=%zu width=%zu", rows, width);
+    c->k.gather(&(rill_gather){rows, width, src, ld, from, dst, ld, to}, c->pool[0]);
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t j = 0; j < width; j++) {
+            const float want = from[r] < 0 ? 0.0f : src[(size_t)from[r] * ld + j];
+            EXPECT(c, same_bits(dst + (size_t)to[r] * ld + j, &want, 1), "row %zu column %zu", r, j);
+        }
+        for (size_t j = width; j < ld; j++) EXPECT(c, buffer_kept(dst, (size_t)to[r] * ld + j), "a gap was written");
+    }
+}
+
+static void check_embed(check *c)
+{
+    const size_t rows = dice_from(c, 0, 30), width = dice_from(c, 1, 50), table = 20, ld = width + dice_below(c, 3);
+    float *words = buffer(c, table * ld), *places = buffer(c, table * ld), *out = buffer_patterned(c, rows * ld);
+    int32_t *id = buffer_int(c, rows), *pos = buffer_int(c, rows);
+    const int placed = (int)dice_below(c, 2);
+    dice_fill(c, words, table * ld, 1.0f);
+    dice_fill(c, places, table * ld, 1.0f);
+    for (size_t r = 0; r < rows; r++)
+        id[r] = (int32_t)dice_below(c, table + 1) - 1, pos[r] = (int32_t)dice_below(c, table + 1) - 1;
+    case_name(c, "embed rows=%zu width=%zu placed=%d", rows, width, placed);
+    c->k.embed(&(rill_embed){.rows = rows,
+                             .width = width,
+                             .table = words,
+                             .ld_table = ld,
+                             .id = id,
+                             .scale = 11.3f,
+                             .position = placed ? places : NULL,
+                             .ld_position = ld,
+                             .pos = pos,
+                             .out = out,
+                             .ld_out = ld},
+               c->pool[0]);
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t j = 0; j < width; j++) {
+            volatile float want = id[r] < 0 ? 0.0f : 11.3f * words[(size_t)id[r] * ld + j];
+            if (placed && pos[r] >= 0) want = want + places[(size_t)pos[r] * ld + j];
+            EXPECT(c, out[r * ld + j] == want, "row %zu column %zu", r, j);
+        }
+        for (size_t j = width; j < ld; j++) EXPECT(c, buffer_kept(out, r * ld + j), "a gap was written");
+    }
+}
+
+static void check_norm(check *c)
+{
+    const size_t rows = dice_from(c, 0, 20), width = dice_from(c, 1, 90), ld = width + dice_below(c, 3);
+    float *x = buffer(c, rows * ld + 1), *more = dice_below(c, 2) ? buffer(c, rows * ld + 1) : NULL;
+    float *gain = dice_below(c, 4) ? buffer(c, width) : NULL, *bias = dice_below(c, 4) ? buffer(c, width) : NULL;
+    float *y = buffer_patterned(c, rows * ld + 1), *alone = buffer(c, width);
+    dice_fill(c, x, rows * ld, 2.0f);
+    if (more) dice_fill(c, more, rows * ld, 1.0f);
+    if (gain) dice_fill(c, gain, width, 1.0f);
+    if (bias) dice_fill(c, bias, width, 1.0f);
+    case_name(c, "layer_norm rows=%zu width=%zu more=%d gain=%d bias=%d", rows, width, more != NULL, gain != NULL,
+              bias != NULL);
+    rill_layer_norm n = {rows, width, x, ld, more, ld, gain, bias, 1e-5f, y, ld};
+    c->k.layer_norm(&n, c->pool[0]);
+    for (size_t r = 0; r < rows; r++) {
+        double mean = 0.0, var = 0.0, largest = 0.0;
+        for (size_t j = 0; j < width; j++) {
+            const double z = (double)x[r * ld + j] + (more ? (double)more[r * ld + j] : 0.0);
+            mean += z / (double)width, largest = fmax(largest, fabs(z));
+        }
+        for (size_t j = 0; j < width; j++) {
+            const double z = (double)x[r * ld + j] + (more ? (double)more[r * ld + j] : 0.0);
+            var += (z - mean) * (z - mean) / (double)width;
+        }
+        const double scale = 1.0 / sqrt(var + (double)1e-5f);
+        for (size_t j = 0; j < width; j++) {
+            const double z = (double)x[r * ld + j] + (more ? (double)more[r * ld + j] : 0.0);
+            const double g = gain ? (double)gain[j] : 1.0, b = bias ? (double)bias[j] : 0.0;
+            const double tolerance = ((double)width + 10.0) * 0x1p-24 * (2.0 * fabs(g) * scale * largest + fabs(b));
+            EXPECT(c, near((double)y[r * ld + j], (z - mean) * scale * g + b, tolerance),
+                   "row %zu column %zu: %.9g, not %.9g", r, j, (double)y[r * ld + j], (z - mean) * scale * g + b);
+        }
+        for (size_t j = width; j < ld; j++) EXPECT(c, buffer_kept(y, r * ld + j), "a gap was written");
+        rill_layer_norm one = {1, width, x + r * ld, ld, more ? more + r * ld : NULL, ld, gain, bias, 1e-5f, alone, ld};
+        c->k.layer_norm(&one, NULL);
+        EXPECT(c, same_bits(alone, y + r * ld, width), "row %zu differs alone", r);
+    }
+    n.y = x; /* in place */
+    c->k.layer_norm(&n, NULL);
+    for (size_t r = 0; r < rows; r++)
+        EXPECT(c, same_bits(x + r * ld, y + r * ld, width), "row %zu differs in place", r);
+}
+
+void check_rows(check *c)
+{
+    for (unsigned round = 0; round < 2 * c->rounds; round++) {
+        check_gather(c);
+        check_embed(c);
+        check_norm(c);
+        buffers_finish(c);
+    }
+}
+
+/* ---- elementwise ---- */
+
+static double true_sigmoid(double x)
+{
+    return 1.0 / (1.0 + exp(-x));
+}
+
+typedef struct function {
+    const char *name;
+    void (*run)(size_t n, const float *x, float *y);
+    double (*truth)(double x);
+    double ulps; /* allowed; docs/kernels.md has what was measured */
+} function;
+
+/* Distance of y from the truth in units of the truth's last place (denormals: of the smallest denormal). */
+static double ulps_off(float y, double truth)
+{
+    const float rounded = (float)truth;
+    if (isnan(truth) || isnan(y)) return isnan(truth) && isnan(y) ? 0.0 : INFINITY;
+    if (isinf(rounded) || isinf(y)) return rounded == y ? 0.0 : INFINITY;
+    int e;
+    frexp(truth, &e);
+    return fabs((double)y - truth) / ldexp(1.0, e - 24 < -149 ? -149 : e - 24);
+}
+
+static void check_function(check *c, const function *f, uint32_t stride)
+{
+    enum { N = 4093 };
+    float *x = buffer(c, N), *y = buffer(c, N), one;
+    double worst = 0.0;
+    float worst_at = 0.0f;
+    for (uint64_t bits = 0; bits <= UINT32_MAX;) {
+        size_t n = 0;
+        for (; n < N && bits <= UINT32_MAX; n++, bits += stride) {
+            const uint32_t b = (uint32_t)bits;
+            memcpy(x + n, &b, sizeof b);
+        }
+        f->run(n, x, y);
+        for (size_t i = 0; i < n; i++) {
+            const double off = ulps_off(y[i], f->truth((double)x[i]));
+            if (off > worst) worst = off, worst_at = x[i];
+        }
+        const size_t i = dice_below(c, n);
+        f->run(1, x + i, &one);
+        case_name(c, "%s(%.9g)", f->name, (double)x[i]);
+        EXPECT(c, same_bits(&one, y + i, 1), "differs alone");
+    }
+    case_name(c, "%s", f->name);
+    printf("%s %s: at most %.2f ulp, at %.9g\n", f->name, c->isa, worst, (double)worst_at);
+    EXPECT(c, worst <= f->ulps, "%.2f ulp at %.9g", worst, (double)worst_at);
+}
+
+/* Every length of tail, at canaries. */
+static void check_tails(check *c, const function *f)
+{
+    for (size_t n = 0; n < 70; n++) {
+        float *x = buffer(c, n), *y = buffer(c, n);
+        dice_fill(c, x, n, 2.0f);
+        f->run(n, x, y);
+        f->run(n, x, x);
+        EXPECT(c, same_bits(x, y, n), "%s of %zu in place", f->name, n);
+        buffers_finish(c);
+    }
+}
+
+void check_math(check *c)
+{
+    const function functions[] = {
+        {"exp", c->k.exp, exp, 2.0},
+        {"tanh", c->k.tanh, tanh, 4.0},
+        {"sigmoid", c->k.sigmoid, true_sigmoid, 4.0},
+    };
+    /* --rounds 4000 or more: every float there is */
+    const uint32_t stride = c->rounds >= 4000 ? 1 : 997 * 60 / (c->rounds ? c->rounds : 1) | 1;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        check_function(c, &functions[i], stride);
+        buffers_finish(c);
+        check_tails(c, &functions[i]);
+    }
+}
+
+/* ---- bench ---- */
+
+typedef struct timed {
+    void (*run)(size_t n, const float *x, float *y);
+    float *x, *y;
+    const rill_kernels *k;
+    const rill_layer_norm *norm;
+} timed;
+
+static void timed_call(void *arg)
+{
+    const timed *t = arg;
+    if (t->norm)
+        t->k->layer_norm(t->norm, NULL);
+    else
+        t->run(1024, t->x, t->y);
+}
+
+void bench_math(check *c)
+{
+    timed t = {NULL, buffer(c, 1024), buffer(c, 1024), &c->k, NULL};
+    dice_fill(c, t.x, 1024, 2.0f);
+    t.run = c->k.exp;
+    printf("exp %s: %.3f ns per element\n", c->isa, 1e9 / 1024 * bench_seconds(timed_call, &t));
+    t.run = c->k.tanh;
+    printf("tanh %s: %.3f ns per element\n", c->isa, 1e9 / 1024 * bench_seconds(timed_call, &t));
+    t.run = c->k.sigmoid;
+    printf("sigmoid %s: %.3f ns per element\n", c->isa, 1e9 / 1024 * bench_seconds(timed_call, &t));
+}
+
+void bench_rows(check *c)
+{
+    enum { ROWS = 50, WIDTH = 512 };
+    rill_layer_norm n = {ROWS,
+                         WIDTH,
+                         buffer(c, ROWS * WIDTH),
+                         WIDTH,
+                         buffer(c, ROWS * WIDTH),
+                         WIDTH,
+                         buffer(c, WIDTH),
+                         buffer(c, WIDTH),
+                         1e-5f,
+                         buffer(c, ROWS * WIDTH),
+                         WIDTH};
+    timed t = {.k = &c->k, .norm = &n};
+    printf("layer_norm %s rows=%d width=%d: %.3f ns per element\n", c->isa, ROWS, WIDTH,
+           1e9 / (ROWS * WIDTH) * bench_seconds(timed_call, &t));
+}
