@@ -1,0 +1,141 @@
+/* Failures of the domain: one that fails in each of its calls ends the run with its status and sentence and leaves nothing
+ * behind; one that answers nonsense is refused; bad inputs fail alone. */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/harness.h"
+#include "support/problem.h"
+
+static void problem_with(problem *p, const char *extra, int path)
+{
+    dice d = dice_seeded(404);
+    char message[200];
+    problem_draw(p, PROBLEM_PRUNED, &d);
+    snprintf(p->arguments, sizeof p->arguments, "seed=4 actions=5 depth=5 ending=30 state=%s %s", path ? "path" : "parent",
+             extra);
+    assert_int_equal(toy_model_parse(&p->model, p->arguments, message, sizeof message), RILL_OK);
+    for (p->n_inputs = 0; p->n_inputs < 9; p->n_inputs++)
+        snprintf(p->input[p->n_inputs], sizeof p->input[0], "in %d", (int)p->n_inputs);
+    rill_settings_default(&p->settings);
+    p->settings.k = 3;
+    p->n_heuristics = p->n_scorers = 0;
+    memset(&p->naive.heuristic, 0, sizeof p->naive.heuristic);
+}
+
+static const schedule plain = {.method = "var-stream", .n = 3, .refill = -1};
+
+static void injected_failures(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"encode", "step", "score", "finalize"};
+    int ended = 0;
+    for (int call = 0; call < 4; call++)
+        for (int n = 1; n <= 12; n++)
+            for (int path = 0; path < 2; path++) {
+                problem p;
+                engine_record r;
+                schedule s = plain;
+                char extra[40], sentence[60];
+                snprintf(extra, sizeof extra, "fail_%s=%d", calls[call], n);
+                snprintf(sentence, sizeof sentence, "injected failure in call %d of %s", n, calls[call]);
+                problem_with(&p, extra, path);
+                s.by_run = n % 2;
+                engine_run(&p, &s, NULL, &r);
+                if (r.toy.violations != 0) fail_msg("%s: %s", extra, r.toy.first);
+                assert_int_equal(r.toy.opened, r.toy.closed);
+                if (r.status != RILL_OK) { /* else there were fewer calls */
+                    assert_int_equal(r.status, RILL_ERR_IO);
+                    if (strstr(r.message, sentence) == NULL) fail_msg("%s: \"%s\"", extra, r.message);
+                    assert_true(r.n_results < p.n_inputs);
+                    ended++;
+                }
+                engine_record_clear(&r);
+            }
+    assert_true(ended > 50);
+}
+
+/* Results that were finished before the failure can still be taken, and are right. */
+static void finished_results_survive(void **state)
+{
+    (void)state;
+    problem p;
+    engine_record r, whole;
+    problem_with(&p, "", 1);
+    engine_run(&p, &plain, NULL, &whole);
+    assert_int_equal(whole.status, RILL_OK);
+    problem_with(&p, "fail_score=9", 1);
+    engine_run(&p, &plain, NULL, &r);
+    assert_int_equal(r.status, RILL_ERR_IO);
+    assert_true(r.n_results > 0);
+    for (int32_t i = 0; i < p.n_inputs; i++)
+        if (r.result[i].taken) {
+            assert_int_equal(r.result[i].status, whole.result[i].status);
+            assert_int_equal(r.result[i].n, whole.result[i].n);
+            if (r.result[i].n > 0) assert_string_equal(r.result[i].output[0].text, whole.result[i].output[0].text);
+        }
+    engine_record_clear(&r);
+    engine_record_clear(&whole);
+}
+
+static void illegal_answers(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind <= 6; kind++)
+        for (int call = 1; call <= 5; call += 2) {
+            problem p;
+            engine_record r;
+            char extra[40];
+            snprintf(extra, sizeof extra, "garble=%d garble_kind=%d", call, kind);
+            problem_with(&p, extra, kind % 2);
+            engine_run(&p, &plain, NULL, &r);
+            if (r.status != RILL_ERR_PLUGIN)
+                fail_msg("%s: %s \"%s\"", extra, rill_status_name(r.status), r.message);
+            if (strstr(r.message, "toy") == NULL) fail_msg("%s: \"%s\" does not name the domain", extra, r.message);
+            if (r.toy.violations != 0) fail_msg("%s: %s", extra, r.toy.first);
+            engine_record_clear(&r);
+        }
+}
+
+static void open_fails(void **state)
+{
+    (void)state;
+    problem p;
+    engine_record r;
+    problem_with(&p, "fail_open=1", 1);
+    engine_run(&p, &plain, NULL, &r);
+    assert_int_equal(r.status, RILL_ERR_IO);
+    assert_non_null(strstr(r.message, "injected failure in open"));
+    engine_record_clear(&r);
+}
+
+static void bad_inputs_fail_alone(void **state)
+{
+    (void)state;
+    for (int method = 0; method < 5; method++)
+        for (int bad = 0; bad < 1 << 5; bad++) {
+            problem p;
+            engine_record r;
+            char message[400];
+            problem_with(&p, "", bad & 1);
+            p.n_inputs = 5;
+            p.naive = (naive_problem){.expand = p.naive.expand, .k = 3};
+            for (int32_t i = 0; i < 5; i++)
+                if (bad >> i & 1) snprintf(p.input[i], sizeof p.input[i], "%s %d", i % 2 ? "!dead" : "!bad", (int)i);
+            problem_solve(&p);
+            schedule s = {.method = problem_methods(PROBLEM_PRUNED)[method], .n = 2, .refill = -1};
+            engine_run(&p, &s, NULL, &r);
+            if (problem_compare(&p, &s, &r, message, sizeof message)) fail_msg("%s, bad %d: %s", s.method, bad, message);
+            for (int32_t i = 0; i < 5; i += 2)
+                if (bad >> i & 1) assert_non_null(strstr(r.result[i].message, "is bad"));
+            engine_record_clear(&r);
+            problem_clear(&p);
+        }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(injected_failures),  cmocka_unit_test(finished_results_survive),
+    cmocka_unit_test(illegal_answers),    cmocka_unit_test(open_fails),
+    cmocka_unit_test(bad_inputs_fail_alone),
+};
+
+HARNESS_MAIN(tests)

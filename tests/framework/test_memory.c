@@ -1,0 +1,172 @@
+/* Memory: every allocation of a whole decode failed in turn, once and for ever; nothing leaked, no size given back wrongly;
+ * and a stream of a million inputs in the memory of a short one. */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/harness.h"
+#include "support/problem.h"
+
+/* A problem that makes use of everything that allocates: chains, two phases, bad inputs, order, several windows. */
+static void full_problem(problem *p, schedule *s, int variant)
+{
+    dice d = dice_seeded(900 + (uint64_t)variant);
+    char message[200];
+    problem_draw(p, PROBLEM_PRUNED, &d);
+    snprintf(p->arguments, sizeof p->arguments, "seed=%d actions=5 depth=4 phases=%d state=%s", variant, 1 + variant % 2,
+             variant % 3 ? "path" : "parent");
+    assert_int_equal(toy_model_parse(&p->model, p->arguments, message, sizeof message), RILL_OK);
+    for (p->n_inputs = 0; p->n_inputs < 7; p->n_inputs++)
+        snprintf(p->input[p->n_inputs], sizeof p->input[0], "%s %d", p->n_inputs == 3 ? "!bad" : "in", (int)p->n_inputs);
+    p->settings.max_length = p->settings.min_length = 0;
+    p->naive.min_length = 0;
+    for (int32_t i = 0; i < p->n_scorers; i++) p->random_scorer[i].actions = 5;
+    p->naive.max_candidates_phases = 0;
+    *s = (schedule){.method = variant % 2 ? "top-up" : "var-stream", .n = 2, .refill = -1, .sort = RILL_SORT_LENGTH,
+                    .sort_window = 3, .check = variant % 3 == 1, .by_run = variant % 2,
+                    .budget = variant % 4 == 2 ? 7 : 0, .max_items = 2};
+    problem_solve(p);
+}
+
+static void clean(const harness_memory *m, const engine_record *r, int variant, int64_t n)
+{
+    if (m->blocks != 0 || m->bytes != 0)
+        fail_msg("variant %d, request %lld: %lld blocks of %zu bytes are lost after %s", variant, (long long)n,
+                 (long long)m->blocks, m->bytes, r->message);
+    if (m->mistakes != 0) fail_msg("variant %d, request %lld: wrong sizes are given back", variant, (long long)n);
+    if (r->toy.violations != 0) fail_msg("variant %d, request %lld: %s", variant, (long long)n, r->toy.first);
+    if (r->toy.opened != r->toy.closed) fail_msg("variant %d, request %lld: a model stays open", variant, (long long)n);
+}
+
+static void fail_each(int persistent)
+{
+    int64_t total = 0;
+    for (int variant = 0; variant < 6; variant++) {
+        problem p;
+        schedule s;
+        full_problem(&p, &s, variant);
+        int done = 0;
+        for (int64_t n = 1; !done; n++) {
+            harness_memory m = {.fail_at = n, .persistent = persistent};
+            rill_context_options options = harness_memory_options(&m);
+            engine_record r;
+            char message[500];
+            engine_run(&p, &s, &options, &r);
+            clean(&m, &r, variant, n);
+            done = m.refused == 0;
+            /* Refused or not, what is not an error is the right answer. */
+            if (r.status == RILL_OK && problem_compare(&p, &s, &r, message, sizeof message))
+                fail_msg("variant %d, request %lld: %s", variant, (long long)n, message);
+            if (done) assert_int_equal(r.status, RILL_OK);
+            else if (persistent || r.status != RILL_OK) assert_int_equal(r.status, RILL_ERR_MEMORY);
+            if (r.status < 0 && r.message[0] == '\0' && n > 1 && strcmp(rill_status_name(r.status), "") == 0)
+                fail_msg("variant %d, request %lld: no sentence", variant, (long long)n);
+            engine_record_clear(&r);
+            total++;
+        }
+        problem_clear(&p);
+    }
+    assert_true(total > 200);
+    print_message("%lld decodes with a failed allocation\n", (long long)total);
+}
+
+static void each_allocation_fails_once(void **state)
+{
+    (void)state;
+    fail_each(0);
+}
+
+static void each_allocation_fails_for_ever(void **state)
+{
+    (void)state;
+    fail_each(1);
+}
+
+/* --- a million inputs ----------------------------------------------------------------------------------------------- */
+
+typedef struct stream {
+    int64_t inputs, given, taken, wrong;
+    char text[32];
+} stream;
+
+static rill_status read_input(void *user, int may_block, const char **text, size_t *length)
+{
+    stream *s = user;
+    (void)may_block;
+    if (s->given == s->inputs) return RILL_END_OF_INPUT;
+    *length = (size_t)snprintf(s->text, sizeof s->text, "%s%lld", s->given % 1000 == 7 ? "!bad " : "",
+                               (long long)(s->given % 5003));
+    *text = s->text;
+    s->given++;
+    return RILL_OK;
+}
+
+static rill_status write_result(void *user, const rill_result *result)
+{
+    stream *s = user;
+    s->wrong += result->id != s->taken; /* in input order */
+    s->wrong += (result->status == RILL_ERR_INPUT) != (s->taken % 1000 == 7);
+    s->wrong += result->status == RILL_OK && result->n != 1;
+    s->taken++;
+    return RILL_OK;
+}
+
+/* Decode `inputs` inputs; returns the most memory that the context held. */
+static size_t peak_of(int64_t inputs, const char *method, int32_t budget, rill_stats *stats)
+{
+    rill_context *ctx = harness_context(NULL);
+    rill_model *model;
+    rill_engine *engine;
+    rill_engine_setup setup;
+    rill_open_options options = {.struct_size = sizeof options, .threads = 1,
+                                 .arguments = "trivial=1 actions=2 depth=2 ending=60 ties=2 select=rill"};
+    assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_OK);
+    rill_engine_setup_default(&setup);
+    snprintf(setup.settings.method, sizeof setup.settings.method, "%s", method);
+    setup.settings.k = 1;
+    setup.settings.n = 100;
+    setup.settings.budget = budget;
+    assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_OK);
+    stream s = {.inputs = inputs};
+    assert_int_equal(rill_run(engine, read_input, &s, write_result, &s), RILL_OK);
+    assert_int_equal(s.taken, inputs);
+    assert_int_equal(s.wrong, 0);
+    stats->struct_size = sizeof *stats;
+    rill_engine_stats(engine, stats);
+    size_t peak = rill_memory_peak(ctx);
+    rill_engine_destroy(engine);
+    rill_model_close(model);
+    rill_context_destroy(ctx);
+    return peak;
+}
+
+static void a_million_inputs(void **state)
+{
+    (void)state;
+    rill_stats small, large;
+    int64_t many = harness_iterations(1000000);
+    size_t few = peak_of(10000, "var-stream", 0, &small), million = peak_of(many, "var-stream", 0, &large);
+    print_message("peak %zu bytes for 10,000 inputs, %zu for %lld\n", few, million, (long long)many);
+    assert_int_equal(large.inputs, many);
+    if (many > 10000) assert_true(million <= few + few / 50);
+    assert_true(large.waiting_peak <= 2 * small.waiting_peak + 100);
+}
+
+static void methods_hold_constant_memory(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"var-batch", "var-stream-fifo", "top-up", "stream-all"};
+    rill_stats stats;
+    for (size_t i = 0; i < 4; i++) {
+        size_t few = peak_of(20000, methods[i], 0, &stats), many = peak_of(100000, methods[i], 0, &stats);
+        if (many > few + few / 50) fail_msg("%s: %zu bytes become %zu", methods[i], few, many);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(each_allocation_fails_once),
+    cmocka_unit_test(each_allocation_fails_for_ever),
+    cmocka_unit_test(a_million_inputs),
+    cmocka_unit_test(methods_hold_constant_memory),
+};
+
+HARNESS_MAIN(tests)

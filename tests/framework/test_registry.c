@@ -1,0 +1,239 @@
+/* Registration: tables that do not fit are refused with both numbers in the sentence, names are taken once, and a plugin is
+ * loaded whole or not at all. PLUGIN_FOLDER is where the build puts the test plugins. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rill/engine.h"
+#include "rill/plugin.h"
+#include "support/harness.h"
+#include "support/toy_domain.h"
+
+static rill_context *ctx;
+
+static int make_context(void **state)
+{
+    (void)state;
+    return rill_context_create(&ctx, NULL);
+}
+
+static int end_context(void **state)
+{
+    (void)state;
+    rill_context_destroy(ctx);
+    return 0;
+}
+
+static void mentions(const char *what)
+{
+    if (strstr(rill_error(ctx), what) == NULL) fail_msg("\"%s\" does not mention \"%s\"", rill_error(ctx), what);
+}
+
+static void mentions_number(size_t number)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%zu", number);
+    mentions(text);
+}
+
+/* --- tables ------------------------------------------------------------------------------------------------------- */
+
+static rill_status keep_all(void *self, rill_beams *beams)
+{
+    (void)self, (void)beams;
+    return RILL_OK;
+}
+
+static rill_heuristic heuristic(const char *name)
+{
+    return (rill_heuristic){RILL_ABI_VERSION, sizeof(rill_heuristic), name, "", "a test", NULL, keep_all, NULL};
+}
+
+static void wrong_abi_version(void **state)
+{
+    (void)state;
+    rill_domain d = toy_domain;
+    d.abi_version = 987;
+    assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
+    mentions("987");
+    mentions_number(RILL_ABI_VERSION);
+    mentions("domain"); /* the name of a table of another ABI may lie elsewhere */
+    assert_null(rill_find_domain(ctx, "toy"));
+    rill_heuristic h = heuristic("h");
+    h.abi_version = 654;
+    assert_int_equal(rill_register_heuristic(ctx, &h), RILL_ERR_ABI);
+    mentions("654");
+    rill_scorer s = {.abi_version = 321, .struct_size = sizeof s, .name = "s"};
+    assert_int_equal(rill_register_scorer(ctx, &s), RILL_ERR_ABI);
+    mentions("321");
+    rill_policy p = {.abi_version = 135, .struct_size = sizeof p, .name = "p"};
+    assert_int_equal(rill_register_policy(ctx, &p), RILL_ERR_ABI);
+    mentions("135");
+}
+
+static void wrong_struct_size(void **state)
+{
+    (void)state;
+    rill_domain d = toy_domain;
+    d.struct_size = 24;
+    assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
+    mentions("24");
+    mentions_number(sizeof d);
+    d.struct_size = sizeof d + 64; /* from a newer header: optional members that this librill does not read */
+    assert_int_equal(rill_register_domain(ctx, &d), RILL_OK);
+    rill_heuristic h = heuristic("h");
+    h.struct_size = 16;
+    assert_int_equal(rill_register_heuristic(ctx, &h), RILL_ERR_ABI);
+    mentions("16");
+    mentions_number(sizeof h);
+    assert_null(rill_find_heuristic(ctx, "h"));
+}
+
+/* One mandatory member after the other is taken away; the sentence names it. */
+static void missing_members(void **state)
+{
+    (void)state;
+    rill_domain d;
+#define WITHOUT(member)                                                  \
+    d = toy_domain;                                                      \
+    d.member = NULL;                                                     \
+    assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_PLUGIN);    \
+    mentions(#member);                                                   \
+    mentions("toy")
+    WITHOUT(open);
+    WITHOUT(reserve);
+    WITHOUT(encode);
+    WITHOUT(step);
+    WITHOUT(score);
+    WITHOUT(finalize);
+    WITHOUT(close);
+    d = toy_domain;
+    d.lookup = NULL; /* optional ones may be missing */
+    d.drop = NULL;
+    d.free = NULL;
+    d.measure = NULL;
+    d.canonical = NULL;
+    assert_int_equal(rill_register_domain(ctx, &d), RILL_OK);
+    rill_heuristic h = heuristic("h");
+    h.apply = NULL;
+    assert_int_equal(rill_register_heuristic(ctx, &h), RILL_ERR_PLUGIN);
+    mentions("apply");
+    rill_scorer s = {RILL_ABI_VERSION, sizeof s, "s", "", "a test", NULL, NULL, NULL};
+    assert_int_equal(rill_register_scorer(ctx, &s), RILL_ERR_PLUGIN);
+    mentions("score");
+    rill_policy p = {RILL_ABI_VERSION, sizeof p, "p", "a test", NULL, NULL, NULL, NULL, NULL};
+    assert_int_equal(rill_register_policy(ctx, &p), RILL_ERR_PLUGIN);
+    mentions("choose");
+}
+
+static void bad_names(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {NULL, "", "Up", "a b", "a:b", "a,b", "\xc3\xa9"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        rill_heuristic h = heuristic(bad[i]);
+        if (rill_register_heuristic(ctx, &h) >= 0) fail_msg("the name \"%s\" is accepted", bad[i] ? bad[i] : "(null)");
+    }
+}
+
+static void names_are_taken_once(void **state)
+{
+    (void)state;
+    rill_heuristic a = heuristic("same"), b = heuristic("same");
+    assert_int_equal(rill_register_heuristic(ctx, &a), RILL_OK);
+    assert_int_equal(rill_register_heuristic(ctx, &b), RILL_ERR_ARGUMENT);
+    mentions("same");
+    assert_ptr_equal(rill_find_heuristic(ctx, "same"), &a);
+    assert_null(rill_find_heuristic(ctx, "other"));
+    assert_null(rill_find_policy(ctx, "same")); /* kinds have name spaces of their own */
+    assert_ptr_equal(rill_heuristic_at(ctx, 0), &a);
+    assert_null(rill_heuristic_at(ctx, 1));
+}
+
+static void core_is_registered_once(void **state)
+{
+    (void)state;
+    assert_int_equal(rill_register_core(ctx), RILL_OK);
+    assert_non_null(rill_find_heuristic(ctx, "absolute"));
+    assert_non_null(rill_find_heuristic(ctx, "relative"));
+    assert_non_null(rill_find_heuristic(ctx, "relative_local"));
+    for (const rill_method_info *m = rill_method_table(); m->name != NULL; m++)
+        assert_non_null(rill_find_policy(ctx, m->policy));
+    size_t n = 0;
+    while (rill_heuristic_at(ctx, n) != NULL) n++;
+    assert_true(rill_register_core(ctx) < 0);
+    assert_null(rill_heuristic_at(ctx, n));
+}
+
+static void models_are_found_by_name(void **state)
+{
+    (void)state;
+    rill_model *model;
+    rill_open_options options = {.struct_size = sizeof options, .threads = 1, .arguments = "depth=3"};
+    assert_int_equal(rill_register_domain(ctx, &toy_domain), RILL_OK);
+    assert_int_equal(rill_model_open(&model, ctx, "tyo", &options), RILL_ERR_NOT_FOUND);
+    assert_null(model);
+    mentions("tyo");
+    options.arguments = "depth=three";
+    assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_ERR_OPTION);
+    assert_null(model);
+    mentions("depth=three");
+    options.arguments = "depth=3 actions=7";
+    assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_OK);
+    assert_ptr_equal(rill_model_domain(model), &toy_domain);
+    assert_int_equal(rill_model_info(model)->actions, 7);
+    assert_int_equal(rill_model_info(model)->phases, 1);
+    rill_model_close(model);
+    rill_model_close(NULL);
+}
+
+/* --- plugins ------------------------------------------------------------------------------------------------------ */
+
+static rill_status load(const char *name)
+{
+    char path[2000];
+    snprintf(path, sizeof path, "%s/rill-%s.so", PLUGIN_FOLDER, name);
+    return rill_plugin_load(ctx, path);
+}
+
+static void good_plugin(void **state)
+{
+    (void)state;
+    if (load("test-good") != RILL_OK) fail_msg("%s", rill_error(ctx));
+    assert_non_null(rill_find_heuristic(ctx, "plugged-first"));
+    assert_non_null(rill_find_scorer(ctx, "plugged-silent"));
+    assert_non_null(rill_find_policy(ctx, "plugged-all"));
+    assert_int_equal(load("test-good"), RILL_ERR_ARGUMENT); /* its names are taken */
+    mentions("plugged-");
+    assert_non_null(rill_find_heuristic(ctx, "plugged-first"));
+    assert_null(rill_heuristic_at(ctx, 1));
+}
+
+static void refused_plugins(void **state)
+{
+    (void)state;
+    assert_int_equal(load("test-wrong-abi"), RILL_ERR_ABI);
+    mentions("4242");
+    mentions_number(RILL_ABI_VERSION);
+    assert_int_equal(load("test-half"), RILL_ERR_ABI);
+    mentions_number(RILL_ABI_VERSION + 76);
+    mentions("heuristic");
+    assert_null(rill_find_heuristic(ctx, "half-loaded"));
+    assert_null(rill_heuristic_at(ctx, 0));
+    assert_int_equal(load("test-no-symbol"), RILL_ERR_NOT_FOUND);
+    mentions("rill_plugin");
+    mentions("rill-test-no-symbol.so");
+    assert_true(load("test-nothing") < 0);
+    assert_int_equal(load("not-there"), RILL_ERR_NOT_FOUND);
+    mentions("rill-not-there.so");
+    assert_int_equal(load("test-good"), RILL_OK); /* refusals leave the context in order */
+}
+
+static const struct CMUnitTest tests[] = {
+#define EACH(test) cmocka_unit_test_setup_teardown(test, make_context, end_context)
+    EACH(wrong_abi_version), EACH(wrong_struct_size),       EACH(missing_members),          EACH(bad_names),
+    EACH(names_are_taken_once), EACH(core_is_registered_once), EACH(models_are_found_by_name), EACH(good_plugin),
+    EACH(refused_plugins),
+};
+
+HARNESS_MAIN(tests)

@@ -1,0 +1,262 @@
+/* The interface itself: submit, step, next as rill/engine.h shows them, rill_run() with readers and writers of all kinds, and
+ * engines destroyed at any moment. */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/harness.h"
+#include "support/problem.h"
+
+typedef struct bench {
+    rill_context *ctx;
+    rill_model *model;
+    rill_engine *engine;
+    harness_memory memory;
+} bench;
+
+static void begin(bench *b, const char *arguments, void (*change)(rill_settings *))
+{
+    memset(b, 0, sizeof *b);
+    toy_report_reset();
+    rill_context_options options = harness_memory_options(&b->memory);
+    rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = arguments};
+    rill_engine_setup setup;
+    b->ctx = harness_context(&options);
+    assert_int_equal(rill_model_open(&b->model, b->ctx, "toy", &open), RILL_OK);
+    rill_engine_setup_default(&setup);
+    setup.settings.k = 2;
+    setup.settings.n = 2;
+    if (change != NULL) change(&setup.settings);
+    assert_int_equal(rill_engine_create(&b->engine, b->ctx, b->model, &setup), RILL_OK);
+}
+
+static void end(bench *b)
+{
+    rill_engine_destroy(b->engine);
+    rill_model_close(b->model);
+    rill_context_destroy(b->ctx);
+    assert_int_equal(b->memory.blocks, 0);
+    assert_int_equal(b->memory.mistakes, 0);
+    if (toy_report_get()->violations != 0) fail_msg("%s", toy_report_get()->first);
+}
+
+/* --- submit, step, next -------------------------------------------------------------------------------------------- */
+
+static void nothing_at_all(void **state)
+{
+    (void)state;
+    bench b;
+    rill_result result;
+    begin(&b, "", NULL);
+    assert_int_equal(rill_engine_step(b.engine), RILL_AGAIN);
+    assert_int_equal(rill_engine_next(b.engine, &result), RILL_AGAIN);
+    assert_int_equal(rill_engine_pending(b.engine), 0);
+    assert_true(rill_engine_idle(b.engine));
+    assert_true(rill_engine_room(b.engine) > 0);
+    rill_engine_close_input(b.engine);
+    assert_int_equal(rill_engine_room(b.engine), 0);
+    assert_int_equal(rill_engine_submit(b.engine, "x", 1), RILL_AGAIN);
+    assert_int_equal(rill_engine_step(b.engine), RILL_AGAIN);
+    end(&b);
+    rill_engine_destroy(NULL);
+}
+
+static void wide(rill_settings *s)
+{
+    s->n = 8;
+}
+
+static void texts_are_bytes(void **state)
+{
+    (void)state;
+    bench b;
+    rill_result result;
+    begin(&b, "actions=3 depth=2", wide);
+    char text[] = "a\0b", big[5000];
+    memset(big, 'x', sizeof big);
+    assert_int_equal(rill_engine_submit(b.engine, text, 3), RILL_OK);
+    memset(text, 'z', sizeof text); /* the engine has its own copy */
+    assert_int_equal(rill_engine_submit(b.engine, "a", 1), RILL_OK);
+    assert_int_equal(rill_engine_submit(b.engine, big, sizeof big), RILL_OK);
+    assert_int_equal(rill_engine_submit(b.engine, NULL, 0), RILL_OK);
+    rill_engine_close_input(b.engine);
+    rill_status status = RILL_OK;
+    int64_t taken = 0;
+    while (status == RILL_OK) {
+        status = rill_engine_step(b.engine);
+        while (rill_engine_next(b.engine, &result) == RILL_OK) {
+            assert_int_equal(result.id, taken++);
+            assert_int_equal(result.status, RILL_OK);
+            assert_int_equal(strlen(result.output[0].text), result.output[0].length);
+        }
+    }
+    assert_int_equal(status, RILL_AGAIN);
+    assert_int_equal(taken, 4);
+    assert_true(rill_engine_idle(b.engine));
+    end(&b);
+}
+
+static void room_is_kept(void **state)
+{
+    (void)state;
+    bench b;
+    rill_result result;
+    begin(&b, "actions=3 depth=3", NULL);
+    int64_t given = 0, taken = 0;
+    for (int round = 0; round < 50; round++) {
+        int64_t room = rill_engine_room(b.engine);
+        for (int64_t i = 0; i < room; i++) assert_int_equal(rill_engine_submit(b.engine, "in", 2), RILL_OK), given++;
+        assert_int_equal(rill_engine_room(b.engine), 0);
+        assert_int_equal(rill_engine_submit(b.engine, "in", 2), RILL_AGAIN);
+        assert_int_equal(rill_engine_step(b.engine), RILL_OK);
+        while (rill_engine_next(b.engine, &result) == RILL_OK) assert_int_equal(result.id, taken++);
+        assert_true(given - taken >= rill_engine_pending(b.engine));
+    }
+    assert_true(taken > 10);
+    end(&b);
+}
+
+static void failed_inputs_can_be_submitted(void **state)
+{
+    (void)state;
+    bench b;
+    rill_result result;
+    begin(&b, "actions=3 depth=3", wide);
+    assert_int_equal(rill_engine_submit_failed(b.engine, RILL_ERR_INPUT, "line 1 is not text"), RILL_OK);
+    assert_int_equal(rill_engine_submit(b.engine, "fine", 4), RILL_OK);
+    assert_int_equal(rill_engine_submit_failed(b.engine, RILL_ERR_FORMAT, "line 3 is odd"), RILL_OK);
+    rill_engine_close_input(b.engine);
+    int64_t taken = 0;
+    for (rill_status status = RILL_OK; status == RILL_OK;) {
+        status = rill_engine_step(b.engine);
+        while (rill_engine_next(b.engine, &result) == RILL_OK) {
+            static const rill_status expected[] = {RILL_ERR_INPUT, RILL_OK, RILL_ERR_FORMAT};
+            assert_int_equal(result.status, expected[taken]);
+            if (taken == 0) assert_string_equal(result.message, "line 1 is not text");
+            if (taken == 1) assert_string_equal(result.message, "");
+            assert_int_equal(result.n > 0, taken == 1);
+            taken++;
+        }
+    }
+    assert_int_equal(taken, 3);
+    end(&b);
+}
+
+/* Destroying an engine drops what is unfinished, at whatever moment. */
+static void destroyed_midway(void **state)
+{
+    (void)state;
+    for (int steps = 0; steps < 12; steps++)
+        for (int path = 0; path < 2; path++) {
+            bench b;
+            rill_result result;
+            begin(&b, path ? "depth=6 state=path phases=2" : "depth=6 state=parent ending=5", NULL);
+            while (rill_engine_room(b.engine) > 0 && rill_engine_pending(b.engine) < 20)
+                assert_int_equal(rill_engine_submit(b.engine, "in", 2), RILL_OK);
+            for (int i = 0; i < steps; i++) assert_true(rill_engine_step(b.engine) >= 0);
+            if (steps % 2) rill_engine_next(b.engine, &result);
+            end(&b);
+        }
+}
+
+static void settings_are_shown(void **state)
+{
+    (void)state;
+    bench b;
+    begin(&b, "", NULL);
+    const rill_settings *s = rill_engine_settings(b.engine);
+    assert_string_equal(s->method, "var-stream");
+    assert_int_equal(s->k, 2);
+    assert_int_equal(s->max_items, 2);
+    assert_int_equal(s->max_candidates, 2);
+    rill_engine_setup setup;
+    rill_engine *other;
+    rill_engine_setup_default(&setup);
+    rill_chain_entry wrong = {"absolut", "1"};
+    setup.heuristics = &wrong;
+    setup.n_heuristics = 1;
+    assert_int_equal(rill_engine_create(&other, b.ctx, b.model, &setup), RILL_ERR_NOT_FOUND);
+    assert_non_null(strstr(rill_error(b.ctx), "absolut"));
+    assert_null(other);
+    wrong = (rill_chain_entry){"absolute", "much"};
+    assert_int_equal(rill_engine_create(&other, b.ctx, b.model, &setup), RILL_ERR_OPTION);
+    assert_non_null(strstr(rill_error(b.ctx), "much"));
+    setup.n_heuristics = 0;
+    setup.struct_size = 3;
+    assert_true(rill_engine_create(&other, b.ctx, b.model, &setup) < 0);
+    end(&b);
+}
+
+/* --- rill_run ------------------------------------------------------------------------------------------------------- */
+
+typedef struct script {
+    const char *turns; /* i: an input, b: a bad one, a: nothing now, x: a failure; then the end */
+    int64_t taken, stop_at;
+    int blocked; /* the reader was told it may block while it had said "nothing now" */
+} script;
+
+static rill_status read_script(void *user, int may_block, const char **text, size_t *length)
+{
+    script *s = user;
+    while (*s->turns == 'a') {
+        s->turns++;
+        if (!may_block) return RILL_AGAIN;
+        s->blocked++; /* a real reader would wait here */
+    }
+    *text = "in";
+    *length = 2;
+    switch (*s->turns == '\0' ? '\0' : *s->turns++) {
+    case 'i': return RILL_OK;
+    case 'b': return *text = "this line is bad", *length = strlen(*text), RILL_ERR_INPUT;
+    case 'x': return RILL_ERR_IO;
+    default: return RILL_END_OF_INPUT;
+    }
+}
+
+static rill_status write_script(void *user, const rill_result *result)
+{
+    script *s = user;
+    assert_int_equal(result->id, s->taken);
+    if (result->status == RILL_ERR_INPUT) assert_string_equal(result->message, "this line is bad");
+    return ++s->taken == s->stop_at ? RILL_ERR_STOPPED : RILL_OK;
+}
+
+static rill_status run_script(const char *turns, int64_t stop_at, int64_t *taken)
+{
+    bench b;
+    begin(&b, "actions=4 depth=3", NULL);
+    script s = {.turns = turns, .stop_at = stop_at};
+    rill_status status = rill_run(b.engine, read_script, &s, write_script, &s);
+    *taken = s.taken;
+    end(&b);
+    return status;
+}
+
+static void readers_and_writers(void **state)
+{
+    (void)state;
+    int64_t taken;
+    assert_int_equal(run_script("", 0, &taken), RILL_OK);
+    assert_int_equal(taken, 0);
+    assert_int_equal(run_script("iiiiiiiiii", 0, &taken), RILL_OK);
+    assert_int_equal(taken, 10);
+    assert_int_equal(run_script("aiaaiaaaaiaaaaaaaaaaaaaaaaia", 0, &taken), RILL_OK);
+    assert_int_equal(taken, 4);
+    assert_int_equal(run_script("ibbiaabib", 0, &taken), RILL_OK);
+    assert_int_equal(taken, 7);
+    assert_int_equal(run_script("bbbb", 0, &taken), RILL_OK);
+    assert_int_equal(taken, 4);
+    assert_int_equal(run_script("iiiiii", 3, &taken), RILL_ERR_STOPPED);
+    assert_int_equal(taken, 3);
+    assert_int_equal(run_script("iiix", 0, &taken), RILL_ERR_IO);
+    assert_int_equal(run_script("x", 0, &taken), RILL_ERR_IO);
+    assert_int_equal(taken, 0);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(nothing_at_all),    cmocka_unit_test(texts_are_bytes),
+    cmocka_unit_test(room_is_kept),      cmocka_unit_test(failed_inputs_can_be_submitted),
+    cmocka_unit_test(destroyed_midway),  cmocka_unit_test(settings_are_shown),
+    cmocka_unit_test(readers_and_writers),
+};
+
+HARNESS_MAIN(tests)

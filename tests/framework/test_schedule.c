@@ -1,0 +1,311 @@
+/* What every schedule owes, read off the trace: the budget, the passed-over rule, flushes, wave sizes, order, counters; and
+ * that no policy, however perverse, starves an input or changes an answer. Budget rules are those of rill/policy.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/harness.h"
+#include "support/problem.h"
+
+static void complain(const problem *p, const schedule *s, uint64_t seed, const char *what)
+{
+    char description[2000];
+    problem_describe(p, s, description, sizeof description);
+    fail_msg("seed %llu: %s\n  %s", (unsigned long long)seed, what, description);
+}
+
+/* --- counters ----------------------------------------------------------------------------------------------------- */
+
+/* Timesteps, expansions, the depth bound and the peaks are what the trace says. */
+static const char *counters_wrong(const schedule *s, const engine_record *r)
+{
+    int64_t rows = 0, peak = 0, width_at[64] = {0}, bound = 0;
+    for (int64_t t = 0; t < r->n_timesteps; t++) {
+        const record_timestep *step = &r->timestep[t];
+        int64_t sum = 0;
+        for (int32_t i = 0; i < step->n; i++) {
+            sum += step->width[i];
+            width_at[step->depth[i]] += step->width[i];
+            if (step->width[i] < 1) return "an item without live candidates was expanded";
+        }
+        if (step->n < 1) return "a timestep expanded nothing";
+        if (sum != step->rows) return "rows are not the sum of the widths";
+        if (step->n > step->in_flight) return "more items selected than in flight";
+        if (step->in_flight > peak) peak = step->in_flight;
+        rows += step->rows;
+    }
+    for (int d = 0; d < 64 && s->budget > 0; d++) bound += (width_at[d] + s->budget - 1) / s->budget;
+    if (r->stats.timesteps != r->n_timesteps) return "the count of timesteps is wrong";
+    if (r->stats.expansions != rows) return "the count of expansions is wrong";
+    if (r->stats.depth_bound != bound) return "depth_bound is wrong";
+    if (r->stats.items_peak != peak) return "items_peak is wrong";
+    if (s->max_items > 0 && peak > s->max_items) return "more than max_items in flight";
+    if (s->max_items == 0 && peak > (s->budget > 0 ? 100 : 1) * (int64_t)s->n) return "more than N in flight";
+    return NULL;
+}
+
+/* Every input is admitted and finished once; how long it took is what the timesteps say. */
+static const char *events_wrong(const problem *p, const engine_record *r)
+{
+    int admitted[PROBLEM_MOST_INPUTS] = {0}, finished[PROBLEM_MOST_INPUTS] = {0}, had[PROBLEM_MOST_INPUTS] = {0};
+    int64_t refills = 0;
+    for (int64_t t = 0; t < r->n_timesteps; t++)
+        for (int32_t i = 0; i < r->timestep[t].n; i++)
+            if (had[r->timestep[t].item[i]]++ != r->timestep[t].depth[i]) return "an item skipped a timestep";
+    for (int64_t e = 0; e < r->n_events; e++) {
+        const record_event *event = &r->event[e];
+        refills += event->kind == RILL_TRACE_ADMITTED && (e == 0 || r->event[e - 1].kind != RILL_TRACE_ADMITTED);
+        if (event->kind == RILL_TRACE_ADMITTED && admitted[event->item]++ > 0) return "an item was admitted twice";
+        if (event->kind != RILL_TRACE_FINISHED) continue;
+        if (finished[event->item]++ > 0) return "an item finished twice";
+        if (event->item_timesteps != had[event->item]) return "an item's count of timesteps is wrong";
+    }
+    for (int32_t i = 0; i < p->n_inputs; i++) {
+        if (admitted[i] && !finished[i]) return "an item was admitted and never finished";
+        if (had[i] != p->expected[i].timesteps) return "an item had another number of timesteps than alone";
+    }
+    return r->stats.refills > p->n_inputs ? "more refills than inputs" : NULL;
+}
+
+/* --- the budget --------------------------------------------------------------------------------------------------- */
+
+static const char *budget_wrong(const schedule *s, const engine_record *r)
+{
+    for (int64_t t = 0; t < r->n_timesteps && s->budget > 0; t++)
+        if (r->timestep[t].rows > s->budget && r->timestep[t].n > 1) return "the budget is exceeded";
+    return NULL;
+}
+
+/* --- flushes ------------------------------------------------------------------------------------------------------ */
+
+/* With flush_every = T no admission joins items that have been in flight for T timesteps without a pause: at the latest after
+ * T timesteps everything in flight is finished before more is admitted. */
+static const char *flush_wrong(const schedule *s, const engine_record *r)
+{
+    int64_t in_flight = 0, timesteps = 0;
+    for (int64_t e = 0; e < r->n_events && s->flush_every > 0; e++) {
+        const record_event *event = &r->event[e];
+        if (event->kind == RILL_TRACE_ADMITTED) {
+            if (in_flight == 0) timesteps = 0;
+            if (in_flight > 0 && timesteps >= s->flush_every) return "admitted during a flush";
+            in_flight++;
+        }
+        if (event->kind == RILL_TRACE_FINISHED) in_flight--;
+        if (event->kind == RILL_TRACE_TIMESTEP) timesteps++;
+    }
+    return NULL;
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+/* With state=parent a beam holds its own states and those of its children at most, so rows are bounded by twice what the
+ * items in flight can have; histories do not count here. */
+static const char *rows_wrong(const problem *p, const engine_record *r)
+{
+    int64_t bound = 2 * (int64_t)p->settings.k * r->stats.items_peak;
+    /* The engine may tell the domain of freed rows a little later than it counts them. */
+    if (r->stats.rows_peak > r->toy.nodes_peak || r->toy.nodes_peak > r->stats.rows_capacity)
+        return "rows_peak is not what the domain counts";
+    if (!p->model.path && r->toy.nodes_peak > bound + r->stats.items_peak) return "rows are not recycled";
+    return NULL;
+}
+
+static void whole_trace(void **state)
+{
+    (void)state;
+    uint64_t first = harness_seed(1);
+    for (int64_t i = 0; i < harness_iterations(3000); i++) {
+        uint64_t seed = first + (uint64_t)i;
+        problem_group group = (problem_group)(i % 4);
+        dice d = dice_seeded(dice_mix(seed, 77));
+        problem p;
+        schedule s;
+        engine_record r;
+        problem_draw(&p, group, &d);
+        schedule_draw(&s, group, &d);
+        problem_solve(&p);
+        engine_run(&p, &s, NULL, &r);
+        if (r.status < 0) complain(&p, &s, seed, r.message);
+        const char *wrong = counters_wrong(&s, &r);
+        if (wrong == NULL) wrong = events_wrong(&p, &r);
+        if (wrong == NULL) wrong = budget_wrong(&s, &r);
+        if (wrong == NULL) wrong = flush_wrong(&s, &r);
+        if (wrong == NULL) wrong = rows_wrong(&p, &r);
+        if (wrong != NULL) complain(&p, &s, seed, wrong);
+        engine_record_clear(&r);
+        problem_clear(&p);
+    }
+}
+
+/* --- the passed-over rule ----------------------------------------------------------------------------------------- */
+
+/* A policy that writes down what it saw and asked for: newest first, so that under a budget older, wider items are passed
+ * over again and again. The test then replays the engine's choice. */
+enum { MOST_SEEN = 4000, MOST_ITEMS = 64 };
+
+typedef struct seen {
+    int32_t n;
+    int64_t item[MOST_ITEMS];
+    int32_t width[MOST_ITEMS];
+} seen;
+
+static seen *sights;
+static int32_t n_sights;
+
+static rill_status watch_and_reverse(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+{
+    (void)self;
+    if (n_sights == MOST_SEEN || flight->n > MOST_ITEMS) return RILL_ERR_PLUGIN;
+    seen *now = &sights[n_sights++];
+    now->n = flight->n;
+    for (int32_t i = 0; i < flight->n; i++) {
+        order[i] = flight->n - 1 - i;
+        now->item[i] = flight->item_id[i];
+        now->width[i] = flight->width[i];
+    }
+    *count = flight->n;
+    return RILL_OK;
+}
+
+static rill_status admit_all(void *self, const rill_flight *flight, int32_t *admit)
+{
+    (void)self;
+    *admit = flight->max_items;
+    return RILL_OK;
+}
+
+static const rill_policy watcher = {.abi_version = RILL_ABI_VERSION, .struct_size = sizeof watcher, .name = "watcher",
+                                    .summary = "newest first, and takes notes", .choose = watch_and_reverse, .refill = admit_all};
+
+static int selected(const record_timestep *step, int64_t item)
+{
+    for (int32_t i = 0; i < step->n; i++)
+        if (step->item[i] == item) return 1;
+    return 0;
+}
+
+/* Replay one timestep: overdue items in order of admission, then newest first, while it fits. Returns 0 if the engine chose
+ * otherwise. `passed` is updated as the rule says. */
+static int replays(const seen *now, const record_timestep *step, int32_t budget, int32_t *passed, int32_t *first_count)
+{
+    int32_t order[MOST_ITEMS], n = 0, taken[MOST_ITEMS] = {0}, last_taken = -1;
+    for (int32_t i = 0; i < now->n; i++)
+        if (passed[now->item[i]] >= 8) order[n++] = i;
+    for (int32_t i = now->n - 1; i >= 0; i--)
+        if (passed[now->item[i]] < 8) order[n++] = i;
+    int64_t rows = 0;
+    for (int32_t o = 0; o < n; o++) {
+        int32_t width = now->width[order[o]];
+        if (rows > 0 && rows + width > budget) continue;
+        if (rows >= budget) break;
+        *first_count += passed[now->item[order[o]]] >= 8;
+        taken[o] = 1;
+        last_taken = o;
+        rows += width;
+    }
+    for (int32_t o = 0; o < n; o++) {
+        int64_t item = now->item[order[o]];
+        if (taken[o] != selected(step, item)) return 0;
+        if (taken[o]) passed[item] = 0;
+        else if (o < last_taken) passed[item]++;
+    }
+    return 1;
+}
+
+static void passed_over(void **state)
+{
+    (void)state;
+    sights = calloc(MOST_SEEN, sizeof *sights);
+    assert_non_null(sights);
+    int32_t went_first = 0;
+    uint64_t first = harness_seed(1);
+    for (int64_t i = 0; i < harness_iterations(400); i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 78));
+        problem p;
+        engine_record r;
+        problem_draw(&p, PROBLEM_FIXED_TOP, &d);
+        snprintf(p.arguments, sizeof p.arguments, "seed=%d actions=6 depth=30 legal=60 ending=5 phases=1", (int)i);
+        char message[200];
+        assert_int_equal(toy_model_parse(&p.model, p.arguments, message, sizeof message), RILL_OK);
+        p.n_scorers = 0;
+        p.settings.k = 4 + (int32_t)(i % 5);
+        p.settings.max_length = p.settings.min_length = 0;
+        p.settings.stop_after = 0;
+        p.settings.patience = 0;
+        schedule s = {.method = "fixed-stream", .n = 2 + (int32_t)(i % 7), .refill = -1,
+                      .budget = p.settings.k + 1 + (int32_t)(i % 3), .max_items = 2 + (int32_t)(i % 9),
+                      .policy = "watcher", .policy_arguments = ""};
+        n_sights = 0;
+        engine_run_with_policy(&p, &s, &watcher, &r);
+        if (r.status < 0) complain(&p, &s, seed, r.message);
+        if (n_sights != r.n_timesteps) complain(&p, &s, seed, "the policy is not asked once per timestep");
+        int32_t passed[PROBLEM_MOST_INPUTS] = {0}, firsts = 0;
+        for (int64_t t = 0; t < r.n_timesteps; t++)
+            if (!replays(&sights[t], &r.timestep[t], s.budget, passed, &firsts)) {
+                snprintf(message, sizeof message, "timestep %lld does not follow the budget's rules", (long long)t);
+                complain(&p, &s, seed, message);
+            }
+        if (r.stats.passed_over_first != firsts) complain(&p, &s, seed, "passed_over_first is wrong");
+        went_first += firsts;
+        engine_record_clear(&r);
+    }
+    free(sights);
+    assert_true(went_first > 0); /* else the test shows nothing */
+}
+
+/* --- perverse policies -------------------------------------------------------------------------------------------- */
+
+static void perverse_policies(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"test-nothing", "test-newest", "test-reverse", "test-random", "test-huge"};
+    uint64_t first = harness_seed(1);
+    for (int64_t i = 0; i < harness_iterations(500); i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 79));
+        problem p;
+        schedule s;
+        engine_record r;
+        char message[500];
+        problem_draw(&p, PROBLEM_PRUNED, &d);
+        schedule_draw(&s, PROBLEM_PRUNED, &d);
+        problem_solve(&p);
+        s.policy = names[i % 5];
+        s.policy_arguments = i % 5 == 3 ? "9" : "";
+        engine_run(&p, &s, NULL, &r);
+        if (problem_compare(&p, &s, &r, message, sizeof message)) complain(&p, &s, seed, message);
+        engine_record_clear(&r);
+        problem_clear(&p);
+    }
+}
+
+static void garbage_policies(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"0", "1", "2", "3", "4"};
+    for (size_t kind = 0; kind < 5; kind++) {
+        dice d = dice_seeded(31);
+        problem p;
+        engine_record r;
+        problem_draw(&p, PROBLEM_PRUNED, &d);
+        for (p.n_inputs = 0; p.n_inputs < 8; p.n_inputs++)
+            snprintf(p.input[p.n_inputs], sizeof p.input[0], "in %d", (int)p.n_inputs);
+        schedule s = {.method = "var-stream", .n = 4, .refill = -1, .policy = "test-garbage",
+                      .policy_arguments = kinds[kind]};
+        engine_run(&p, &s, NULL, &r);
+        if (r.status != RILL_ERR_PLUGIN) complain(&p, &s, kind, "garbage of this kind is not refused");
+        if (strstr(r.message, "test-garbage") == NULL) complain(&p, &s, kind, "the policy is not named");
+        assert_int_equal(r.toy.violations, 0);
+        engine_record_clear(&r);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(whole_trace),
+    cmocka_unit_test(passed_over),
+    cmocka_unit_test(perverse_policies),
+    cmocka_unit_test(garbage_policies),
+};
+
+HARNESS_MAIN(tests)

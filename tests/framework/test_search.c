@@ -1,0 +1,166 @@
+/* The engine against the naive search, on random problems: same outputs, same order, same scores to the last bit, for all
+ * methods and under all schedules; pools empty at the end; contract of the domain kept. See support/problem.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/harness.h"
+#include "support/problem.h"
+
+/* Run under one schedule and complain with everything needed to repeat it. Returns 1 on a difference. */
+static int differs(const problem *p, const schedule *s, uint64_t seed, int quiet)
+{
+    engine_record record;
+    char message[600], description[2000];
+    engine_run(p, s, NULL, &record);
+    int bad = problem_compare(p, s, &record, message, sizeof message);
+    engine_record_clear(&record);
+    if (bad && !quiet) {
+        problem_describe(p, s, description, sizeof description);
+        print_error("seed %llu: %s\n  %s\n", (unsigned long long)seed, message, description);
+    }
+    return bad;
+}
+
+static void search_group(problem_group group, int64_t iterations, int schedules)
+{
+    uint64_t first = harness_seed(1);
+    int bad = 0;
+    for (int64_t i = 0; i < harness_iterations(iterations); i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(seed * 4 + (uint64_t)group);
+        problem p;
+        problem_draw(&p, group, &d);
+        problem_solve(&p);
+        for (int j = 0; j < schedules; j++) {
+            schedule s;
+            schedule_draw(&s, group, &d);
+            if (!differs(&p, &s, seed, bad >= 5)) continue;
+            bad++;
+            break;
+        }
+        problem_clear(&p);
+    }
+    assert_int_equal(bad, 0);
+}
+
+static void pruned(void **state)
+{
+    (void)state;
+    search_group(PROBLEM_PRUNED, 4000, 3);
+}
+
+static void fixed_top(void **state)
+{
+    (void)state;
+    search_group(PROBLEM_FIXED_TOP, 1500, 2);
+}
+
+static void fixed(void **state)
+{
+    (void)state;
+    search_group(PROBLEM_FIXED, 1500, 2);
+}
+
+static void greedy(void **state)
+{
+    (void)state;
+    search_group(PROBLEM_GREEDY, 500, 2);
+}
+
+/* Every method of the group, batch size, budget, refill share, flush and sort on a few problems: the promise that a
+ * schedule never changes an answer, one grid point at a time. */
+static void every_schedule(void **state)
+{
+    (void)state;
+    static const int32_t sizes[] = {1, 3, 10, 64}, budgets[] = {0, 10, 37, 100};
+    static const double shares[] = {1.0 / 12, 1.0 / 6, 0.5};
+    uint64_t first = harness_seed(1000000);
+    int bad = 0;
+    for (int64_t i = 0; i < harness_iterations(24); i++) {
+        uint64_t seed = first + (uint64_t)i;
+        problem_group group = i % 4 == 3 ? PROBLEM_FIXED_TOP : PROBLEM_PRUNED;
+        dice d = dice_seeded(seed * 4 + (uint64_t)group);
+        problem p;
+        problem_draw(&p, group, &d);
+        problem_solve(&p);
+        for (int32_t point = 0; point < 4 * 4 * 3 * 4 && bad < 5; point++) {
+            for (const char *const *method = problem_methods(group); *method != NULL; method++) {
+                int streaming = strcmp(*method, "var-batch") != 0 && strcmp(*method, "fixed") != 0;
+                schedule s = {.method = *method,
+                              .n = sizes[point % 4],
+                              .budget = budgets[point / 4 % 4],
+                              .refill = streaming ? shares[point / 16 % 3] : -1,
+                              .flush_every = streaming && point / 48 % 2 ? 3 : 0,
+                              .sort = point / 96 % 2 ? RILL_SORT_LONGEST_FIRST : RILL_SORT_NONE,
+                              .sort_window = 4,
+                              .unordered = point % 7 == 0};
+                bad += differs(&p, &s, seed, 0);
+            }
+        }
+        problem_clear(&p);
+    }
+    assert_int_equal(bad, 0);
+}
+
+/* A beam of one is greedy search, by any streaming method. */
+static void one_is_greedy(void **state)
+{
+    (void)state;
+    uint64_t first = harness_seed(1);
+    int bad = 0;
+    for (int64_t i = 0; i < harness_iterations(300); i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(seed * 4 + PROBLEM_GREEDY);
+        problem p;
+        problem_draw(&p, PROBLEM_GREEDY, &d);
+        problem_solve(&p);
+        schedule s;
+        schedule_draw(&s, PROBLEM_PRUNED, &d);
+        bad += differs(&p, &s, seed, bad >= 5);
+        problem_clear(&p);
+    }
+    assert_int_equal(bad, 0);
+}
+
+/* A beam as wide as the space, without pruning, finds what enumeration finds. */
+static void wide_is_optimal(void **state)
+{
+    (void)state;
+    uint64_t first = harness_seed(1);
+    for (int64_t i = 0; i < harness_iterations(150); i++) {
+        dice d = dice_seeded((first + (uint64_t)i) * 4);
+        problem p;
+        problem_draw(&p, PROBLEM_FIXED_TOP, &d);
+        int phases = i % 3 == 0 ? 2 : 1;
+        snprintf(p.arguments, sizeof p.arguments, "seed=%d actions=4 depth=%d phases=%d terminal=%s state=%s legal=80", (int)i,
+                 phases == 2 ? 3 : 4, phases, i % 2 ? "end" : "last", i % 5 ? "path" : "parent");
+        char message[300];
+        assert_int_equal(toy_model_parse(&p.model, p.arguments, message, sizeof message), RILL_OK);
+        p.settings.k = 3000;
+        p.settings.stop_after = 3000;
+        p.settings.patience = p.settings.length_penalty = 0;
+        p.settings.max_length = p.settings.min_length = 0;
+        p.n_inputs = p.n_inputs > 6 ? 6 : p.n_inputs;
+        p.n_scorers = 0;
+        schedule s = {.method = i % 2 ? "fixed-stream" : "fixed", .n = 3, .refill = -1};
+        engine_record record;
+        engine_run(&p, &s, NULL, &record);
+        assert_int_equal(record.status, RILL_OK);
+        for (int32_t j = 0; j < p.n_inputs; j++) {
+            double best;
+            int found = problem_optimum(&p, j, &best);
+            assert_int_equal(found, record.result[j].n > 0);
+            if (found) assert_true(record.result[j].output[0].value.score == best);
+        }
+        engine_record_clear(&record);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(pruned),         cmocka_unit_test(fixed_top),     cmocka_unit_test(fixed),
+    cmocka_unit_test(greedy),         cmocka_unit_test(every_schedule), cmocka_unit_test(one_is_greedy),
+    cmocka_unit_test(wide_is_optimal),
+};
+
+HARNESS_MAIN(tests)

@@ -1,0 +1,323 @@
+/* Settings: what each field accepts from text, what it refuses and how it says so, what presets fill in, and which
+ * combinations contradict a method. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rill/settings.h"
+#include "support/harness.h"
+
+static rill_context *ctx;
+
+static int make_context(void **state)
+{
+    (void)state;
+    return rill_context_create(&ctx, NULL);
+}
+
+static int end_context(void **state)
+{
+    (void)state;
+    rill_context_destroy(ctx);
+    return 0;
+}
+
+static void mentions(const char *what)
+{
+    if (strstr(rill_error(ctx), what) == NULL) fail_msg("\"%s\" does not mention \"%s\"", rill_error(ctx), what);
+}
+
+static void sets(const char *name, const char *value)
+{
+    rill_settings s;
+    rill_settings_default(&s);
+    if (rill_settings_set(ctx, &s, name, value) != RILL_OK) fail_msg("%s=%s: %s", name, value, rill_error(ctx));
+}
+
+/* Refused with the option's name and the value in the sentence, and without a trace in the settings. */
+static void refuses(const char *name, const char *value)
+{
+    rill_settings s, before;
+    rill_settings_default(&s);
+    memcpy(&before, &s, sizeof s);
+    if (rill_settings_set(ctx, &s, name, value) != RILL_ERR_OPTION) fail_msg("%s=%s is accepted", name, value);
+    mentions(name);
+    if (strchr(value, ':') == NULL) mentions(value); /* else its half behind the colon */
+    assert_memory_equal(&before, &s, sizeof s);
+}
+
+/* --- fields ------------------------------------------------------------------------------------------------------- */
+
+static void ranges(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *good[5], *bad[7];
+    } fields[] = {
+        {"k", {"1", "7", "65536"}, {"0", "65537", "-1", "x", "1.5", "99999999999999999999"}},
+        {"n", {"1", "1048576"}, {"0", "1048577", "-3", "1e400", "nan"}},
+        {"max-items", {"1", "1048576"}, {"0", "-1", "many", "2000000"}},
+        {"budget", {"0", "1", "2147483647"}, {"-1", "2147483648", "inf", "0.5"}},
+        {"refill", {"0", "1", "0.5", "1/6", "1e-3"}, {"-0.1", "1.01", "nan", "x", "1/0", "1/"}},
+        {"max-candidates", {"1", "131072"}, {"0", "131073", "-2", "3x"}},
+        {"finish", {"top", "immediate"}, {"bottom", "1", "TOP", "top "}},
+        {"stop-after", {"1", "131072"}, {"0", "-1", "131073", "1.2"}},
+        {"patience", {"0.5", "1", "3"}, {"0", "-1", "nan", "inf", "p"}},
+        {"min-length", {"0", "5"}, {"-1", "2147483648", "five"}},
+        {"max-length", {"1", "2147483647"}, {"0", "-1", "2147483648"}},
+        {"length-penalty", {"0", "1", "-0.5", "0.6"}, {"nan", "inf", "101", "-101", "a"}},
+        {"n-best", {"1", "131072"}, {"0", "-1", "131073"}},
+        {"sort", {"none", "length", "longest-first", "length:1", "longest-first:500"},
+         {"size", "length:0", "length:", "none:3", "length:x", "length:-1"}},
+        {"flush-every", {"0", "1"}, {"-1", "2147483648", "."}},
+        {"unordered", {"1", "0", "true", "false"}, {"2", "-1", "yes"}},
+        {"check", {"1", "0", "true", "false"}, {"2", "maybe"}},
+        {"method", {"greedy", "fixed", "var-batch", "var-stream-fifo", "stream-all"}, {"beam", "Greedy", "greedy "}},
+    };
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
+        for (size_t i = 0; i < 5 && fields[f].good[i] != NULL; i++) sets(fields[f].name, fields[f].good[i]);
+        for (size_t i = 0; i < 7 && fields[f].bad[i] != NULL; i++) refuses(fields[f].name, fields[f].bad[i]);
+        refuses(fields[f].name, " ");
+    }
+    size_t rows = 0;
+    while (rill_setting_table()[rows].name != NULL) rows++;
+    assert_int_equal(rows, sizeof fields / sizeof *fields); /* a new field wants a row above */
+}
+
+static void values_arrive(void **state)
+{
+    (void)state;
+    rill_settings s;
+    rill_settings_default(&s);
+    assert_int_equal(s.struct_size, sizeof s);
+    assert_string_equal(s.method, "var-stream");
+    assert_int_equal(rill_settings_set(ctx, &s, "max_items", "77"), RILL_OK);
+    assert_int_equal(rill_settings_set(ctx, &s, "max-candidates", "3"), RILL_OK);
+    assert_int_equal(rill_settings_set(ctx, &s, "refill", "1/4"), RILL_OK);
+    assert_int_equal(rill_settings_set(ctx, &s, "sort", "longest-first:55"), RILL_OK);
+    assert_int_equal(rill_settings_set(ctx, &s, "finish", "immediate"), RILL_OK);
+    assert_int_equal(rill_settings_set(ctx, &s, "unordered", ""), RILL_OK);
+    assert_int_equal(s.max_items, 77);
+    assert_int_equal(s.max_candidates, 3);
+    assert_true(s.refill == 0.25);
+    assert_int_equal(s.sort, RILL_SORT_LONGEST_FIRST);
+    assert_int_equal(s.sort_window, 55);
+    assert_int_equal(s.finish, RILL_FINISH_IMMEDIATE);
+    assert_int_equal(s.unordered, 1);
+}
+
+static void unknown_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *given, *near;
+    } names[] = {{"max-candidate", "max-candidates"}, {"buget", "budget"},       {"strop-after", "stop-after"},
+                 {"min_lenght", "min-length"},        {"lenght-penalty", "length-penalty"}, {"n_bets", "n-best"}};
+    rill_settings s;
+    rill_settings_default(&s);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(rill_settings_set(ctx, &s, names[i].given, "1"), RILL_ERR_OPTION);
+        mentions(names[i].given);
+        mentions(names[i].near);
+    }
+    assert_int_equal(rill_settings_set(ctx, &s, "", "1"), RILL_ERR_OPTION);
+    assert_int_equal(rill_settings_set(ctx, &s, "quite-unlike-anything-known", "1"), RILL_ERR_OPTION);
+    mentions("quite-unlike-anything-known");
+    assert_int_equal(rill_settings_set(ctx, &s, "method", "var-straem"), RILL_ERR_OPTION);
+    mentions("\"var-stream\"");
+}
+
+static void tables_are_whole(void **state)
+{
+    (void)state;
+    for (const rill_setting_info *i = rill_setting_table(); i->name != NULL; i++) {
+        assert_non_null(i->argument);
+        assert_true(strlen(i->help) > 10);
+    }
+    static const char *const names[] = {"greedy",       "fixed",           "var-batch", "var-stream",
+                                        "fixed-stream", "var-stream-fifo", "top-up",    "stream-all"};
+    int found = 0;
+    for (const rill_method_info *m = rill_method_table(); m->name != NULL; m++, found++) {
+        size_t i = 0;
+        while (i < 8 && strcmp(names[i], m->name) != 0) i++;
+        assert_true(i < 8);
+        assert_non_null(m->policy);
+        assert_non_null(m->summary);
+    }
+    assert_int_equal(found, 8);
+}
+
+/* --- presets ------------------------------------------------------------------------------------------------------ */
+
+static rill_settings resolved(const char *method, int32_t k, int32_t n, int32_t budget)
+{
+    rill_settings s, again;
+    rill_settings_default(&s);
+    snprintf(s.method, sizeof s.method, "%s", method);
+    s.k = k;
+    s.n = n;
+    s.budget = budget;
+    if (rill_settings_resolve(ctx, &s, 0) != RILL_OK) fail_msg("%s: %s", method, rill_error(ctx));
+    memcpy(&again, &s, sizeof s);
+    assert_int_equal(rill_settings_resolve(ctx, &again, 0), RILL_OK);
+    assert_memory_equal(&s, &again, sizeof s); /* idempotent */
+    return s;
+}
+
+static void presets(void **state)
+{
+    (void)state;
+    rill_settings s = resolved("var-stream", 0, 0, 0);
+    assert_int_equal(s.k, 10);
+    assert_int_equal(s.n, 10);
+    assert_int_equal(s.max_items, 10);
+    assert_int_equal(s.max_candidates, 10);
+    assert_int_equal(s.stop_after, 10);
+    assert_int_equal(s.n_best, 1);
+    assert_int_equal(s.finish, RILL_FINISH_TOP);
+    assert_int_equal(s.sort_window, 1000);
+    assert_true(s.refill == 1.0 / 6);
+    assert_int_equal(resolved("var-stream-fifo", 3, 7, 100).max_items, 700);
+    assert_int_equal(resolved("stream-all", 3, 50, 100).sort_window, 5000);
+    assert_true(resolved("top-up", 3, 4, 0).refill == 0.5);
+    assert_int_equal(resolved("greedy", 0, 5, 0).k, 1);
+    assert_int_equal(resolved("greedy", 1, 5, 0).max_items, 5);
+    s = resolved("fixed", 5, 4, 0);
+    assert_int_equal(s.finish, RILL_FINISH_IMMEDIATE);
+    assert_int_equal(s.max_candidates, 10);
+    assert_int_equal(s.max_items, 4);
+    assert_int_equal(resolved("fixed-stream", 5, 4, 0).finish, RILL_FINISH_TOP);
+    assert_int_equal(resolved("var-batch", 5, 4, 30).max_items, 4);
+}
+
+static void patience_is_a_number_of_outputs(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t k;
+        double patience;
+        int32_t outputs;
+    } cases[] = {{10, 1, 10}, {10, 0.5, 5}, {5, 0.5, 3}, {4, 2, 8}, {10, 0.01, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rill_settings s;
+        rill_settings_default(&s);
+        s.k = cases[i].k;
+        s.patience = cases[i].patience;
+        assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_OK);
+        assert_int_equal(s.stop_after, cases[i].outputs);
+        assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_OK);
+        assert_int_equal(s.stop_after, cases[i].outputs);
+    }
+}
+
+/* --- contradictions ----------------------------------------------------------------------------------------------- */
+
+static void contradicts(const char *method, const char *name, const char *value, int heuristics)
+{
+    rill_settings s;
+    rill_settings_default(&s);
+    assert_int_equal(rill_settings_set(ctx, &s, "method", method), RILL_OK);
+    if (name != NULL) assert_int_equal(rill_settings_set(ctx, &s, name, value), RILL_OK);
+    if (rill_settings_resolve(ctx, &s, heuristics) != RILL_ERR_OPTION)
+        fail_msg("method %s with %s is accepted", method, name ? name : "a heuristic");
+    mentions(method);
+    if (name != NULL) mentions(name);
+}
+
+static void contradictions(void **state)
+{
+    (void)state;
+    static const char *const batch[] = {"greedy", "fixed", "var-batch"};
+    for (size_t i = 0; i < 3; i++) {
+        contradicts(batch[i], "max-items", "77", 0);
+        contradicts(batch[i], "refill", "0.5", 0);
+        contradicts(batch[i], "flush-every", "5", 0);
+    }
+    static const char *const unpruned[] = {"greedy", "fixed", "fixed-stream"};
+    for (size_t i = 0; i < 3; i++) {
+        contradicts(unpruned[i], NULL, NULL, 1);
+        contradicts(unpruned[i], "max-candidates", "3", 0);
+    }
+    static const char *const top[] = {"greedy", "var-batch", "var-stream", "var-stream-fifo", "fixed-stream", "top-up", "stream-all"};
+    for (size_t i = 0; i < sizeof top / sizeof *top; i++) contradicts(top[i], "finish", "immediate", 0);
+    contradicts("greedy", "k", "2", 0);
+}
+
+static void contradictions_between_settings(void **state)
+{
+    (void)state;
+    rill_settings s;
+    rill_settings_default(&s);
+    s.patience = 2;
+    s.stop_after = 3;
+    assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
+    mentions("patience");
+    mentions("stop-after");
+    rill_settings_default(&s);
+    s.min_length = 9;
+    s.max_length = 8;
+    assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
+    mentions("min-length 9");
+    mentions("max-length 8");
+    rill_settings_default(&s);
+    s.struct_size = 8;
+    assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_ABI);
+    rill_settings_default(&s);
+    snprintf(s.method, sizeof s.method, "beam");
+    assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
+}
+
+/* Fields may be set without rill_settings_set(); what is out of range is then found by resolving. */
+static void fields_out_of_range(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t offset;
+        int32_t value;
+    } cases[] = {
+        {"k", offsetof(rill_settings, k), -1},
+        {"k", offsetof(rill_settings, k), 65537},
+        {"n", offsetof(rill_settings, n), -1},
+        {"max-items", offsetof(rill_settings, max_items), -1},
+        {"max-items", offsetof(rill_settings, max_items), INT_MAX},
+        {"budget", offsetof(rill_settings, budget), -1},
+        {"max-candidates", offsetof(rill_settings, max_candidates), -1},
+        {"stop-after", offsetof(rill_settings, stop_after), -1},
+        {"min-length", offsetof(rill_settings, min_length), -1},
+        {"max-length", offsetof(rill_settings, max_length), -1},
+        {"n-best", offsetof(rill_settings, n_best), -1},
+        {"flush-every", offsetof(rill_settings, flush_every), -1},
+    };
+    int accepted = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rill_settings s;
+        rill_settings_default(&s);
+        memcpy((char *)&s + cases[i].offset, &cases[i].value, sizeof cases[i].value);
+        if (rill_settings_resolve(ctx, &s, 0) == RILL_OK) {
+            print_error("%s = %d is accepted\n", cases[i].name, (int)cases[i].value);
+            accepted++;
+        } else {
+            mentions(cases[i].name);
+        }
+    }
+    assert_int_equal(accepted, 0);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(ranges),
+    cmocka_unit_test(values_arrive),
+    cmocka_unit_test(unknown_names),
+    cmocka_unit_test(tables_are_whole),
+    cmocka_unit_test(presets),
+    cmocka_unit_test(patience_is_a_number_of_outputs),
+    cmocka_unit_test(contradictions),
+    cmocka_unit_test(contradictions_between_settings),
+    cmocka_unit_test(fields_out_of_range),
+};
+
+int main(int argc, char **argv)
+{
+    if (harness_options(argc, argv) != 0) return 2;
+    return cmocka_run_group_tests(tests, make_context, end_context);
+}

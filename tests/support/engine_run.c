@@ -1,0 +1,228 @@
+/* Running the engine on a problem and copying all it says; see problem.h.
+ *
+ * The loop is the one that rill/engine.h shows, or rill_run() on request. Results are borrowed from the engine, so
+ * everything is copied with the C library's allocator, which no test makes fail. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rill/plugin.h"
+#include "support/problem.h"
+
+/* --- copying ------------------------------------------------------------------------------------------------------ */
+
+static void *copied(const void *from, size_t size)
+{
+    void *copy = malloc(size + 1);
+    if (copy == NULL) abort();
+    if (size > 0) memcpy(copy, from, size);
+    ((char *)copy)[size] = '\0';
+    return copy;
+}
+
+static void *grown(void *block, int64_t n, int64_t *capacity, size_t size)
+{
+    if (n < *capacity) return block;
+    *capacity = *capacity * 2 + 16;
+    block = realloc(block, (size_t)*capacity * size);
+    if (block == NULL) abort();
+    return block;
+}
+
+static void take(engine_record *out, const rill_result *result)
+{
+    if (result->id < 0 || result->id >= PROBLEM_MOST_INPUTS) abort();
+    record_result *r = &out->result[result->id];
+    if (r->taken++ > 0) return;
+    r->status = result->status;
+    r->position = out->n_results++;
+    r->outputs_found = result->outputs_found;
+    r->n = result->n;
+    snprintf(r->message, sizeof r->message, "%s", result->message);
+    r->output = calloc((size_t)result->n + 1, sizeof *r->output);
+    if (r->output == NULL) abort();
+    for (int32_t i = 0; i < result->n; i++) {
+        const rill_output *o = &result->output[i];
+        size_t n = (size_t)o->n_actions;
+        r->output[i] = (record_output){copied(o->text, o->length), copied(o->action, n * sizeof *o->action),
+                                       copied(o->action_logp, n * sizeof *o->action_logp), *o};
+    }
+}
+
+static void record_trace(void *user, const rill_trace_event *e)
+{
+    engine_record *out = user;
+    out->event = grown(out->event, out->n_events, &out->event_capacity, sizeof *out->event);
+    out->event[out->n_events] = (record_event){e->kind, e->timestep, e->item_id, e->item_timesteps};
+    if (e->kind == RILL_TRACE_TIMESTEP) {
+        out->timestep = grown(out->timestep, out->n_timesteps, &out->timestep_capacity, sizeof *out->timestep);
+        record_timestep *t = &out->timestep[out->n_timesteps++];
+        size_t n = (size_t)e->n;
+        *t = (record_timestep){.n = e->n,
+                               .in_flight = e->in_flight,
+                               .rows = e->rows,
+                               .item = copied(e->items, n * sizeof *e->items),
+                               .depth = copied(e->depths, n * sizeof *e->depths),
+                               .width = copied(e->widths_before, n * sizeof *e->widths_before),
+                               .at_event = out->n_events};
+        for (size_t i = 0; i < n; i++)
+            if (t->width[i] > t->widest) t->widest = t->width[i];
+    }
+    out->n_events++;
+}
+
+/* --- setting up --------------------------------------------------------------------------------------------------- */
+
+static void set_up(const problem *p, const schedule *s, rill_engine_setup *setup, rill_chain_entry *entries)
+{
+    rill_settings *t = &setup->settings;
+    *t = p->settings;
+    snprintf(t->method, sizeof t->method, "%s", s->method);
+    t->n = s->n;
+    t->max_items = s->max_items;
+    t->budget = s->budget;
+    t->refill = s->refill;
+    t->sort = s->sort;
+    t->sort_window = s->sort_window;
+    t->flush_every = s->flush_every;
+    t->unordered = s->unordered;
+    t->check = s->check;
+    for (int32_t i = 0; i < p->n_heuristics; i++)
+        entries[i] = (rill_chain_entry){p->heuristic[i].name, p->heuristic[i].arguments};
+    setup->heuristics = entries;
+    setup->n_heuristics = p->n_heuristics;
+    entries += NAIVE_MOST_CHAIN;
+    for (int32_t i = 0; i < p->n_scorers; i++)
+        entries[i] = (rill_chain_entry){p->scorer[i].name, p->scorer[i].arguments};
+    setup->scorers = entries;
+    setup->n_scorers = p->n_scorers;
+    entries += NAIVE_MOST_CHAIN;
+    *entries = (rill_chain_entry){s->policy, s->policy_arguments};
+    if (s->policy != NULL) setup->policy = entries;
+}
+
+/* --- the two loops ------------------------------------------------------------------------------------------------ */
+
+static rill_status loop(const problem *p, rill_engine *engine, engine_record *out)
+{
+    rill_result result;
+    int32_t next = 0, refused = 0;
+    for (;;) {
+        while (next < p->n_inputs && rill_engine_room(engine) > 0) {
+            rill_status status = rill_engine_submit(engine, p->input[next], strlen(p->input[next]));
+            /* The engine goes on after a failed submission; an allocator that fails for ever must not hold us here. */
+            if (status == RILL_ERR_MEMORY && refused++ < 3) continue;
+            if (status != RILL_OK) return status;
+            next++;
+        }
+        if (next == p->n_inputs) rill_engine_close_input(engine);
+        rill_status status = rill_engine_step(engine);
+        while (rill_engine_next(engine, &result) == RILL_OK) take(out, &result);
+        if (status < 0) return status;
+        if (status == RILL_AGAIN && rill_engine_idle(engine)) return RILL_OK;
+        if (status == RILL_AGAIN && next == p->n_inputs) return RILL_ERR_ARGUMENT; /* it would never end */
+    }
+}
+
+typedef struct reader {
+    const problem *p;
+    int32_t next, blocks;
+    uint64_t state;
+    engine_record *out;
+} reader;
+
+static rill_status read_input(void *user, int may_block, const char **text, size_t *length)
+{
+    reader *r = user;
+    r->state = dice_mix(r->state, 1);
+    if (r->blocks && !may_block && r->state % 3 != 0) return RILL_AGAIN;
+    if (r->next == r->p->n_inputs) return RILL_END_OF_INPUT;
+    *text = r->p->input[r->next++];
+    *length = strlen(*text);
+    return RILL_OK;
+}
+
+static rill_status write_result(void *user, const rill_result *result)
+{
+    take(((reader *)user)->out, result);
+    return RILL_OK;
+}
+
+/* --- running ------------------------------------------------------------------------------------------------------ */
+
+static rill_status run(const problem *p, const schedule *s, const rill_policy *extra, rill_context *ctx,
+                       engine_record *out)
+{
+    rill_model *model = NULL;
+    rill_engine *engine = NULL;
+    rill_engine_setup setup;
+    rill_chain_entry entries[2 * NAIVE_MOST_CHAIN + 1];
+    rill_open_options options = {.struct_size = sizeof options, .threads = 1, .arguments = p->arguments};
+    rill_status status = rill_register_core(ctx);
+    if (status == RILL_OK) status = rill_register_domain(ctx, &toy_domain);
+    if (status == RILL_OK) status = test_plugins_register(ctx);
+    if (status == RILL_OK && extra != NULL) status = rill_register_policy(ctx, extra);
+    if (status == RILL_OK) status = rill_model_open(&model, ctx, "toy", &options);
+    if (status == RILL_OK) {
+        rill_engine_setup_default(&setup);
+        set_up(p, s, &setup, entries);
+        setup.trace = record_trace;
+        setup.trace_user = out;
+        status = rill_engine_create(&engine, ctx, model, &setup);
+    }
+    if (status == RILL_OK) {
+        reader r = {p, 0, s->reader_blocks, 1, out};
+        status = s->by_run ? rill_run(engine, read_input, &r, write_result, &r) : loop(p, engine, out);
+        out->stats.struct_size = sizeof out->stats;
+        rill_engine_stats(engine, &out->stats);
+    }
+    rill_engine_destroy(engine);
+    rill_model_close(model);
+    return status;
+}
+
+static void run_in_context(const problem *p, const schedule *s, const rill_policy *extra,
+                           const rill_context_options *memory, engine_record *out)
+{
+    memset(out, 0, sizeof *out);
+    toy_report_reset();
+    rill_context *ctx = NULL;
+    out->status = rill_context_create(&ctx, memory);
+    if (out->status == RILL_OK) {
+        out->status = run(p, s, extra, ctx, out);
+        snprintf(out->message, sizeof out->message, "%s", rill_error(ctx));
+        rill_context_destroy(ctx);
+    }
+    out->toy = *toy_report_get();
+}
+
+void engine_run(const problem *p, const schedule *s, const rill_context_options *memory, engine_record *out)
+{
+    run_in_context(p, s, NULL, memory, out);
+}
+
+void engine_run_with_policy(const problem *p, const schedule *s, const rill_policy *policy, engine_record *out)
+{
+    run_in_context(p, s, policy, NULL, out);
+}
+
+void engine_record_clear(engine_record *record)
+{
+    for (int32_t i = 0; i < PROBLEM_MOST_INPUTS; i++) {
+        record_result *r = &record->result[i];
+        for (int32_t o = 0; o < r->n && r->output != NULL; o++) {
+            free(r->output[o].text);
+            free(r->output[o].action);
+            free(r->output[o].logp_of);
+        }
+        free(r->output);
+    }
+    for (int64_t i = 0; i < record->n_timesteps; i++) {
+        free(record->timestep[i].item);
+        free(record->timestep[i].depth);
+        free(record->timestep[i].width);
+    }
+    free(record->timestep);
+    free(record->event);
+    memset(record, 0, sizeof *record);
+}

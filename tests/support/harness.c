@@ -1,0 +1,88 @@
+/* See harness.h. The allocator puts its own header in front of each block, because the one thing it is there to find is a
+ * caller that does not know its own sizes. */
+#include "support/harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rill/plugin.h"
+#include "support/test_plugins.h"
+#include "support/toy_domain.h"
+
+static int64_t given_iterations = -1, given_seed = -1;
+
+int harness_options(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i += 2) {
+        char *end = NULL;
+        int64_t value = i + 1 < argc ? strtoll(argv[i + 1], &end, 10) : 0;
+        int good = end != NULL && *end == '\0' && value >= 0;
+        if (good && strcmp(argv[i], "--iterations") == 0) given_iterations = value;
+        else if (good && strcmp(argv[i], "--seed") == 0) given_seed = value;
+        else return fprintf(stderr, "usage: %s [--seed N] [--iterations N]\n", argv[0]), -1;
+    }
+    return 0;
+}
+
+int64_t harness_iterations(int64_t otherwise)
+{
+    return given_iterations >= 0 ? given_iterations : otherwise;
+}
+
+uint64_t harness_seed(uint64_t otherwise)
+{
+    return given_seed >= 0 ? (uint64_t)given_seed : otherwise;
+}
+
+rill_context *harness_context(const rill_context_options *options)
+{
+    rill_context *ctx = NULL;
+    assert_int_equal(rill_context_create(&ctx, options), RILL_OK);
+    assert_int_equal(rill_register_core(ctx), RILL_OK);
+    assert_int_equal(rill_register_domain(ctx, &toy_domain), RILL_OK);
+    assert_int_equal(test_plugins_register(ctx), RILL_OK);
+    return ctx;
+}
+
+/* --- the allocator ------------------------------------------------------------------------------------------------ */
+
+enum { HEADER = 64 };
+
+static void give_back(harness_memory *m, char *block, size_t old_size)
+{
+    size_t size;
+    if (block == NULL) return;
+    memcpy(&size, block - HEADER, sizeof size);
+    m->mistakes += size != old_size;
+    m->bytes -= size;
+    m->blocks--;
+    free(block - HEADER);
+}
+
+static void *allocate(void *user, void *block, size_t old_size, size_t new_size)
+{
+    harness_memory *m = user;
+    if (new_size == 0) return give_back(m, block, old_size), NULL;
+    m->requests++;
+    if (m->fail_at > 0 && (m->requests == m->fail_at || (m->persistent && m->requests > m->fail_at)))
+        return m->refused++, NULL;
+    char *fresh = aligned_alloc(HEADER, HEADER + (new_size + HEADER - 1) / HEADER * HEADER);
+    if (fresh == NULL) abort();
+    memcpy(fresh, &new_size, sizeof new_size);
+    fresh += HEADER;
+    m->bytes += new_size;
+    m->blocks++;
+    if (m->bytes > m->peak) m->peak = m->bytes;
+    /* New memory is never zero by luck. */
+    memset(fresh, 0xa5, new_size);
+    if (block != NULL) memcpy(fresh, block, old_size < new_size ? old_size : new_size);
+    give_back(m, block, old_size);
+    return fresh;
+}
+
+rill_context_options harness_memory_options(harness_memory *memory)
+{
+    return (rill_context_options){
+        .struct_size = sizeof(rill_context_options), .allocate = allocate, .allocate_user = memory};
+}

@@ -1,0 +1,46 @@
+/* What every test program starts from: cmocka, and the options --seed N, --iterations N.
+ *
+ * A property test runs `harness_iterations(default)` random problems from consecutive seeds and reports the seed of a failure,
+ * so `--seed S --iterations 1` repeats it. */
+#ifndef TEST_HARNESS_H
+#define TEST_HARNESS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "rill/context.h"
+
+/* Read the options; call first in main(). Returns 0, or -1 after printing how to use it. */
+int harness_options(int argc, char **argv);
+
+/* Iterations and first seed: as given on the command line, else the defaults. */
+int64_t harness_iterations(int64_t otherwise);
+uint64_t harness_seed(uint64_t otherwise);
+
+/* A context whose log goes nowhere, with the core, the toy and the test plugins registered. Fails the test otherwise. */
+rill_context *harness_context(const rill_context_options *options);
+
+/* An allocator that counts and can be told to fail. Set `fail_at` to n >= 1 to refuse the n-th request for memory;
+ * `persistent` refuses all later ones too. Checks sizes given back, and that nothing is freed twice. */
+typedef struct harness_memory {
+    int64_t requests, fail_at, refused;
+    int persistent;
+    int64_t blocks;
+    size_t bytes, peak;
+    int64_t mistakes; /* wrong sizes given back */
+} harness_memory;
+
+rill_context_options harness_memory_options(harness_memory *memory);
+
+#define HARNESS_MAIN(tests) \
+    int main(int argc, char **argv) \
+    { \
+        if (harness_options(argc, argv) != 0) return 2; \
+        return cmocka_run_group_tests(tests, NULL, NULL); \
+    }
+
+#endif

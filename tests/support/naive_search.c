@@ -1,0 +1,364 @@
+/* See naive_search.h. The functions follow the seven steps and carry their numbers.
+ *
+ * What the description leaves open, and how it was decided:
+ *   - an ended candidate carries its terminal action's log-probability as "the last action's own";
+ *   - length counts timesteps, an end action not included, and 0 counts as 1 where it divides;
+ *   - an item that stops because it has `stop_after` outputs gives out nothing more; one without live candidates gives
+ *     out the ended ones of its beam in rank order; at max_length the live ones are ended at no cost and all go out in
+ *     rank order; asked to stop by a heuristic it gives out the ended ones, and only if it then has none at all the live;
+ *   - steps 4 and 7 come after the last phase of a timestep only;
+ *   - where max_candidates does not apply to a phase, its default (k or 2k) does;
+ *   - an action's score is a float, log-probability + additions + reward in that order; sums of scores are doubles. */
+#include "support/naive_search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A list of hypotheses that grows. */
+typedef struct list {
+    naive_hypothesis *at;
+    int32_t n, capacity;
+} list;
+
+typedef struct search {
+    const naive_problem *p;
+    list beam;
+    naive_output *output;
+    int32_t n_outputs, output_capacity;
+    double best_output;
+    int stop; /* a heuristic asked for it */
+    naive_result result;
+} search;
+
+static void push(list *l, const naive_hypothesis *h)
+{
+    if (l->n == l->capacity) {
+        l->capacity = l->capacity * 2 + 8;
+        l->at = realloc(l->at, (size_t)l->capacity * sizeof *l->at);
+        if (l->at == NULL) abort();
+    }
+    l->at[l->n++] = *h;
+}
+
+/* Score, then parent rank, then smaller action id. */
+static int by_rank(const void *a, const void *b)
+{
+    const naive_hypothesis *x = a, *y = b;
+    if (x->sum != y->sum) return x->sum > y->sum ? -1 : 1;
+    if (x->parent_rank != y->parent_rank) return x->parent_rank < y->parent_rank ? -1 : 1;
+    int32_t ax = x->n > 0 ? x->action[x->n - 1] : -1, ay = y->n > 0 ? y->action[y->n - 1] : -1;
+    return (ax > ay) - (ax < ay);
+}
+
+static void sort_and_cut(list *l, int64_t most)
+{
+    if (l->n > 1) qsort(l->at, (size_t)l->n, sizeof *l->at, by_rank);
+    if (l->n > most) l->n = most < 0 ? 0 : (int32_t)most;
+}
+
+/* --- step 1: expand ----------------------------------------------------------------------------------------------- */
+
+/* The chain's wishes: additions and rewards add up, bans unite, allowed sets intersect, the stricter end rule wins, and
+ * forbidden together with required leaves nothing (rule 3). */
+static naive_wishes wishes_of(const naive_problem *p, int32_t timestep, int32_t phase, int32_t rank,
+                              const naive_hypothesis *parent)
+{
+    naive_wishes all = {0};
+    if (timestep < p->min_length) all.rule = 1;
+    for (int32_t s = 0; s < p->n_scorers; s++) {
+        naive_wishes one = {0};
+        p->scorer[s].wish(p->scorer[s].user, p->item, timestep, phase, rank, parent, &one);
+        for (int32_t a = 0; a < p->actions; a++) {
+            all.add[a] += one.add[a];
+            all.ban[a] |= one.ban[a];
+            all.allow[a] = one.restricted && all.restricted ? one.allow[a] && all.allow[a]
+                           : one.restricted                ? one.allow[a]
+                                                           : all.allow[a];
+        }
+        all.restricted |= one.restricted;
+        all.rule |= one.rule;
+        all.reward += one.reward;
+        all.end_reward += one.end_reward;
+    }
+    return all;
+}
+
+static int forbidden(const naive_wishes *w, const naive_choice *c)
+{
+    if ((w->rule & 1) && c->kind != NAIVE_LIVE) return 1;
+    if ((w->rule & 2) && c->kind == NAIVE_LIVE) return 1;
+    return w->ban[c->action] || (w->restricted && !w->allow[c->action]);
+}
+
+static naive_hypothesis child_of(const naive_hypothesis *parent, int32_t rank, const naive_choice *c,
+                                 const naive_wishes *w, int last_phase)
+{
+    naive_hypothesis child = *parent;
+    float score = c->logp + w->add[c->action];
+    score += c->kind == NAIVE_END ? w->end_reward : w->reward;
+    child.action[child.n] = c->action;
+    child.logp[child.n] = c->logp;
+    child.score[child.n] = score;
+    child.n++;
+    child.sum += (double)score;
+    child.parent_rank = rank;
+    child.ended = c->kind != NAIVE_LIVE;
+    child.timesteps += last_phase && c->kind != NAIVE_END;
+    return child;
+}
+
+static list children_of(const naive_problem *p, const naive_hypothesis *parent, int32_t rank, int32_t timestep,
+                        int32_t phase)
+{
+    list children = {0};
+    naive_choice legal[NAIVE_MOST_ACTIONS];
+    naive_wishes wishes = wishes_of(p, timestep, phase, rank, parent);
+    int32_t n = p->expand(p->user, parent->action, parent->n, legal);
+    for (int32_t i = 0; i < n; i++) {
+        if (forbidden(&wishes, &legal[i])) continue;
+        naive_hypothesis child = child_of(parent, rank, &legal[i], &wishes, phase == p->phases - 1);
+        push(&children, &child);
+    }
+    return children;
+}
+
+/* --- steps 2 and 3: the best children of each parent, the best of them all ------------------------------------------ */
+
+static int32_t children_kept(const naive_problem *p, int32_t phase)
+{
+    int applies = p->max_candidates_phases == 0 || (p->max_candidates_phases >> phase & 1);
+    if (p->max_candidates > 0 && applies) return p->max_candidates;
+    return p->immediate ? 2 * p->k : p->k;
+}
+
+static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
+{
+    const naive_problem *p = s->p;
+    list merged = {0};
+    for (int32_t rank = 0; rank < s->beam.n; rank++) {
+        naive_hypothesis *parent = &s->beam.at[rank];
+        if (parent->ended) { /* its one child is itself, at no cost */
+            naive_hypothesis same = *parent;
+            same.parent_rank = rank;
+            push(&merged, &same);
+            continue;
+        }
+        list children = children_of(p, parent, rank, timestep, phase);
+        sort_and_cut(&children, children_kept(p, phase));
+        for (int32_t i = 0; i < children.n; i++) push(&merged, &children.at[i]);
+        free(children.at);
+    }
+    sort_and_cut(&merged, p->immediate ? 2 * (int64_t)p->k : p->k);
+    free(s->beam.at);
+    s->beam = merged;
+}
+
+/* --- step 4: outputs ------------------------------------------------------------------------------------------------ */
+
+static void output(search *s, const naive_hypothesis *h)
+{
+    if (s->n_outputs == s->output_capacity) {
+        s->output_capacity = s->output_capacity * 2 + 4;
+        s->output = realloc(s->output, (size_t)s->output_capacity * sizeof *s->output);
+        if (s->output == NULL) abort();
+    }
+    naive_output *o = &s->output[s->n_outputs];
+    *o = (naive_output){.hypothesis = *h, .order = s->n_outputs};
+    s->n_outputs++;
+    for (int32_t i = 0; i < h->n; i++) o->logp += (double)h->logp[i];
+    double length = h->timesteps > 0 ? h->timesteps : 1;
+    o->rank_score = h->sum / pow(length, s->p->length_penalty);
+    if (h->sum > s->best_output) s->best_output = h->sum;
+    s->result.truncated += h->truncated;
+}
+
+static void output_top(search *s)
+{
+    int32_t run = 0;
+    while (run < s->beam.n && s->beam.at[run].ended) output(s, &s->beam.at[run++]);
+    list rest = {0};
+    for (int32_t i = run; i < s->beam.n; i++) push(&rest, &s->beam.at[i]);
+    free(s->beam.at);
+    s->beam = rest;
+}
+
+static void output_immediate(search *s)
+{
+    list live = {0};
+    for (int32_t i = 0; i < s->beam.n; i++) {
+        const naive_hypothesis *h = &s->beam.at[i];
+        if (h->ended && i < s->p->k) output(s, h);
+        if (!h->ended && live.n < s->p->k) push(&live, h);
+    }
+    free(s->beam.at);
+    s->beam = live;
+}
+
+/* --- step 5: heuristics --------------------------------------------------------------------------------------------- */
+
+static void apply_threshold(const naive_heuristic *h, naive_beam *b)
+{
+    double best = b->best_output, local = -INFINITY;
+    if (b->n > 0 && b->candidate[0].sum > best) best = b->candidate[0].sum;
+    for (int32_t i = 0; i < b->n; i++) {
+        double own = (double)b->candidate[i].logp[b->candidate[i].n - 1];
+        if (own > local) local = own;
+    }
+    for (int32_t i = 0; i < b->n; i++) {
+        const naive_hypothesis *c = &b->candidate[i];
+        if (h->rule == NAIVE_ABSOLUTE && c->sum < best - h->value) b->keep[i] = 0;
+        if (h->rule == NAIVE_RELATIVE && c->sum < best + log(h->value)) b->keep[i] = 0;
+        if (h->rule == NAIVE_RELATIVE_LOCAL && (double)c->logp[c->n - 1] < local + log(h->value)) b->keep[i] = 0;
+    }
+}
+
+static void apply_heuristic(search *s, const naive_heuristic *h, int32_t timestep, int32_t phase)
+{
+    uint8_t *keep = malloc((size_t)s->beam.n + 1);
+    if (keep == NULL) abort();
+    memset(keep, 1, (size_t)s->beam.n + 1);
+    naive_beam b = {.item = s->p->item,
+                    .k = s->p->k,
+                    .timestep = timestep,
+                    .phase = phase,
+                    .outputs = s->n_outputs,
+                    .best_output = s->best_output,
+                    .n = s->beam.n,
+                    .candidate = s->beam.at,
+                    .keep = keep,
+                    .width = INT32_MAX};
+    if (h->rule == NAIVE_CUSTOM) h->apply(h->user, &b);
+    else apply_threshold(h, &b);
+    int32_t kept = 0;
+    for (int32_t i = 0; i < s->beam.n; i++)
+        if (keep[i] && kept < b.width) s->beam.at[kept++] = s->beam.at[i];
+    s->beam.n = kept;
+    s->stop |= b.stop;
+    free(keep);
+}
+
+/* --- step 6: trim --------------------------------------------------------------------------------------------------- */
+
+static void trim(search *s)
+{
+    int32_t room = s->p->immediate ? s->p->k : s->p->k - s->n_outputs;
+    if (room < 0) room = 0;
+    if (s->beam.n > room) s->beam.n = room;
+}
+
+/* --- step 7: stop --------------------------------------------------------------------------------------------------- */
+
+static void output_ended(search *s)
+{
+    for (int32_t i = 0; i < s->beam.n; i++)
+        if (s->beam.at[i].ended) output(s, &s->beam.at[i]);
+}
+
+static void end_live(search *s)
+{
+    for (int32_t i = 0; i < s->beam.n; i++)
+        if (!s->beam.at[i].ended) s->beam.at[i].ended = s->beam.at[i].truncated = 1;
+}
+
+static int any_live(const search *s)
+{
+    for (int32_t i = 0; i < s->beam.n; i++)
+        if (!s->beam.at[i].ended) return 1;
+    return 0;
+}
+
+static int stops(search *s, int32_t timesteps)
+{
+    int32_t enough = s->p->stop_after > 0 ? s->p->stop_after : s->p->k;
+    if (s->n_outputs >= enough) return 1;
+    if (!any_live(s)) {
+        output_ended(s);
+        return 1;
+    }
+    if (timesteps >= s->p->max_length) {
+        end_live(s);
+        output_ended(s);
+        return 1;
+    }
+    if (!s->stop) return 0;
+    output_ended(s);
+    if (s->n_outputs == 0) {
+        end_live(s);
+        output_ended(s);
+    }
+    return 1;
+}
+
+/* --- the search ----------------------------------------------------------------------------------------------------- */
+
+static int by_rank_score(const void *a, const void *b)
+{
+    const naive_output *x = a, *y = b;
+    if (x->rank_score != y->rank_score) return x->rank_score > y->rank_score ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+static void run_phase(search *s, int32_t timestep, int32_t phase)
+{
+    expand_and_merge(s, timestep, phase);
+    if (phase == s->p->phases - 1) {
+        if (s->p->immediate) output_immediate(s);
+        else output_top(s);
+    }
+    for (int32_t h = 0; h < s->p->n_heuristics; h++) apply_heuristic(s, &s->p->heuristic[h], timestep, phase);
+    trim(s);
+}
+
+naive_result naive_search(const naive_problem *problem)
+{
+    search s = {.p = problem, .best_output = -INFINITY};
+    naive_hypothesis empty = {0};
+    push(&s.beam, &empty);
+    int32_t timestep = 0;
+    do {
+        for (int32_t i = 0; i < s.beam.n; i++) s.result.expansions += !s.beam.at[i].ended;
+        for (int32_t phase = 0; phase < problem->phases; phase++) run_phase(&s, timestep, phase);
+        timestep++;
+    } while (!stops(&s, timestep));
+    free(s.beam.at);
+    if (s.n_outputs > 1) qsort(s.output, (size_t)s.n_outputs, sizeof *s.output, by_rank_score);
+    s.result.output = s.output;
+    s.result.n = s.n_outputs;
+    s.result.timesteps = timestep;
+    return s.result;
+}
+
+void naive_result_free(naive_result *result)
+{
+    free(result->output);
+    *result = (naive_result){0};
+}
+
+/* --- the whole space -------------------------------------------------------------------------------------------------- */
+
+static void try_all(const naive_problem *p, const naive_hypothesis *at, naive_hypothesis *best, int *found)
+{
+    if (at->ended) {
+        if (!*found || at->sum > best->sum) *best = *at;
+        *found = 1;
+        return;
+    }
+    int32_t timestep = at->n / p->phases, phase = at->n % p->phases;
+    list children = children_of(p, at, 0, timestep, phase);
+    for (int32_t i = 0; i < children.n; i++) {
+        naive_hypothesis *child = &children.at[i];
+        if (child->timesteps >= p->max_length && phase == p->phases - 1 && !child->ended)
+            child->ended = child->truncated = 1;
+        try_all(p, child, best, found);
+    }
+    free(children.at);
+}
+
+int naive_enumerate(const naive_problem *problem, naive_hypothesis *best)
+{
+    naive_hypothesis empty = {0};
+    int found = 0;
+    try_all(problem, &empty, best, &found);
+    return found;
+}

@@ -1,0 +1,113 @@
+/* The judge: beam search over one input, written straight from "One timestep of one item, exactly" in the description of
+ * the algorithms, with nothing in it that a reader could doubt. It keeps whole histories by value, looks at every legal
+ * action, sorts everything, and knows nothing of batches, rows or schedules.
+ *
+ * Order of use: fill a naive_problem, naive_search(), compare, naive_result_free(). It shares no code with the engine. */
+#ifndef TEST_NAIVE_SEARCH_H
+#define TEST_NAIVE_SEARCH_H
+
+#include <stdint.h>
+
+enum { NAIVE_MOST_ACTIONS = 64, NAIVE_LONGEST = 192, NAIVE_MOST_CHAIN = 4 };
+
+typedef enum naive_kind { NAIVE_LIVE, NAIVE_END, NAIVE_LAST } naive_kind;
+
+typedef struct naive_choice {
+    int32_t action;
+    float logp;
+    naive_kind kind;
+} naive_choice;
+
+/* A partial output, whole. */
+typedef struct naive_hypothesis {
+    int32_t n; /* actions, the end action included */
+    int32_t action[NAIVE_LONGEST];
+    float logp[NAIVE_LONGEST];
+    float score[NAIVE_LONGEST];
+    double sum;          /* of score */
+    int32_t timesteps;   /* its length: completed timesteps, an end action not counted */
+    int32_t parent_rank; /* rank of its parent in the beam before this phase */
+    int ended;
+    int truncated;
+} naive_hypothesis;
+
+/* What one scorer wishes for the children of one hypothesis. Given zeroed; rule 0: end allowed, 1: forbidden, 2: required. */
+typedef struct naive_wishes {
+    float add[NAIVE_MOST_ACTIONS];
+    uint8_t ban[NAIVE_MOST_ACTIONS];
+    uint8_t allow[NAIVE_MOST_ACTIONS];
+    int restricted; /* 1: only allowed actions remain, none if none is */
+    int rule;
+    float reward, end_reward;
+} naive_wishes;
+
+typedef struct naive_scorer {
+    void *user;
+    void (*wish)(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
+                 const naive_hypothesis *parent, naive_wishes *wishes);
+} naive_scorer;
+
+/* An item as a heuristic sees it. keep: 1 as given; width: INT32_MAX as given; stop: 0 as given. */
+typedef struct naive_beam {
+    int64_t item;
+    int32_t k, timestep, phase, outputs;
+    double best_output; /* -inf without outputs */
+    int32_t n;
+    const naive_hypothesis *candidate; /* [n] in rank order */
+    uint8_t *keep;                     /* [n] */
+    int32_t width;
+    int stop;
+} naive_beam;
+
+typedef enum naive_rule { NAIVE_ABSOLUTE, NAIVE_RELATIVE, NAIVE_RELATIVE_LOCAL, NAIVE_CUSTOM } naive_rule;
+
+typedef struct naive_heuristic {
+    naive_rule rule;
+    double value;
+    void *user;
+    void (*apply)(void *user, naive_beam *beam); /* NAIVE_CUSTOM */
+} naive_heuristic;
+
+typedef struct naive_problem {
+    /* the space */
+    void *user;
+    int32_t actions, phases;
+    int32_t (*expand)(void *user, const int32_t *history, int32_t n, naive_choice *out); /* every legal action */
+    /* the search */
+    int64_t item;
+    int32_t k;
+    int immediate;            /* finish rule: 0 top, 1 immediate */
+    int32_t max_candidates;   /* M; 0: the default of the finish rule */
+    uint32_t max_candidates_phases; /* bit p: M holds in phase p; 0: in all */
+    int32_t stop_after;       /* 0: k */
+    int32_t min_length, max_length;
+    double length_penalty;
+    naive_heuristic heuristic[NAIVE_MOST_CHAIN];
+    int32_t n_heuristics;
+    naive_scorer scorer[NAIVE_MOST_CHAIN];
+    int32_t n_scorers;
+} naive_problem;
+
+typedef struct naive_output {
+    naive_hypothesis hypothesis;
+    double rank_score; /* sum / length^length_penalty */
+    double logp;
+    int32_t order; /* among the item's outputs, in time */
+} naive_output;
+
+typedef struct naive_result {
+    naive_output *output; /* best first */
+    int32_t n;            /* 0: no hypothesis survived */
+    int32_t timesteps;    /* the item had */
+    int64_t expansions;   /* live candidates at the starts of these */
+    int32_t truncated;    /* outputs ended by the limit */
+} naive_result;
+
+naive_result naive_search(const naive_problem *problem);
+void naive_result_free(naive_result *result);
+
+/* The best complete hypothesis of the whole space by trying every one; 0 if there is none. max_length as in the problem;
+ * scorers apply, heuristics do not. */
+int naive_enumerate(const naive_problem *problem, naive_hypothesis *best);
+
+#endif

@@ -1,0 +1,343 @@
+/* See problem.h. Divisions: the space · drawing · solving · comparing · describing. Running is in engine_run.c. */
+#include "support/problem.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the space, as the naive search sees it ----------------------------------------------------------------------- */
+
+typedef struct space {
+    const toy_model *model;
+    toy_input input;
+} space;
+
+static int32_t expand(void *user, const int32_t *history, int32_t n, naive_choice *out)
+{
+    const space *s = user;
+    toy_choice all[TOY_MOST_ACTIONS];
+    uint64_t state = s->input.start;
+    for (int32_t i = 0; i < n; i++) state = toy_extend(state, history[i]);
+    int32_t phases = s->model->phases, count = toy_expand(s->model, &s->input, state, n / phases, n % phases, all);
+    for (int32_t i = 0; i < count; i++)
+        out[i] = (naive_choice){all[i].action, all[i].logp, (naive_kind)all[i].terminal};
+    return count;
+}
+
+/* --- drawing ------------------------------------------------------------------------------------------------------ */
+
+const char *const *problem_methods(problem_group group)
+{
+    static const char *const pruned[] = {"var-stream", "var-batch", "var-stream-fifo", "top-up", "stream-all", NULL};
+    static const char *const fixed_top[] = {"fixed-stream", "fixed", NULL};
+    static const char *const fixed[] = {"fixed", NULL};
+    static const char *const greedy[] = {"greedy", NULL};
+    const char *const *const groups[] = {pruned, fixed_top, fixed, greedy};
+    return groups[group];
+}
+
+static void draw_toy(problem *p, dice *d)
+{
+    int phases = DICE_OF(d, 1, 1, 1, 2, 2, 3);
+    snprintf(p->arguments, sizeof p->arguments,
+             "seed=%d actions=%d depth=%d phases=%d state=%s ties=%d terminal=%s early=%d ending=%d legal=%d "
+             "dead_ends=%d flat=%.2f mask=%d bound=%d own_bound=%d dead=%d select=%s",
+             (int)dice_range(d, 0, 1000000), (int)dice_range(d, phases > 1 ? 4 : 2, 8), (int)dice_range(d, 1, 7), phases,
+             dice_chance(d, 50) ? "path" : "parent", (int)DICE_OF(d, 0, 0, 1, 2, 3, 6),
+             dice_chance(d, 40) ? "last" : "end", (int)DICE_OF(d, 0, 10, 30), (int)DICE_OF(d, 20, 40, 70),
+             (int)DICE_OF(d, 30, 60, 90, 100), (int)DICE_OF(d, 0, 0, 0, 10, 30), 0.25 * (double)dice_range(d, 1, 8),
+             (int)dice_range(d, 0, (1 << phases) - 1), (int)(dice_chance(d, 30) ? dice_range(d, 1, 8) : 0),
+             dice_chance(d, 30), dice_chance(d, 20), dice_chance(d, 25) ? "rill" : dice_chance(d, 30) ? "own" : "both");
+    char message[128];
+    if (toy_model_parse(&p->model, p->arguments, message, sizeof message) < 0) abort();
+}
+
+static void draw_inputs(problem *p, dice *d)
+{
+    p->n_inputs = dice_chance(d, 20) ? dice_range(d, 13, PROBLEM_MOST_INPUTS) : dice_range(d, 1, 12);
+    for (int32_t i = 0; i < p->n_inputs; i++) {
+        const char *mark = dice_chance(d, 4) ? "!bad " : dice_chance(d, 3) ? "!dead " : "";
+        int32_t words = dice_range(d, 0, 4);
+        snprintf(p->input[i], sizeof p->input[i], "%s%d%.*s", mark, (int)dice_range(d, 0, 99999), (int)(2 * words),
+                 " a b c d");
+    }
+    if (dice_chance(d, 5)) p->input[0][0] = '\0'; /* an empty line is an input like any other */
+}
+
+static void draw_settings(problem *p, problem_group group, dice *d)
+{
+    rill_settings *s = &p->settings;
+    rill_settings_default(s);
+    int pruned = group == PROBLEM_PRUNED;
+    s->k = group == PROBLEM_GREEDY ? 1 : dice_chance(d, 15) ? dice_range(d, 9, 20) : dice_range(d, 1, 6);
+    if (group == PROBLEM_FIXED_TOP) s->finish = RILL_FINISH_TOP;
+    if (pruned && dice_chance(d, 50)) s->max_candidates = dice_range(d, 1, s->k + 2);
+    if (dice_chance(d, 30)) s->stop_after = dice_range(d, 1, s->k + 2);
+    else if (dice_chance(d, 15)) s->patience = 0.25 * (double)dice_range(d, 1, 8);
+    s->min_length = DICE_OF(d, 0, 0, 0, 1, 2, 3);
+    if (dice_chance(d, 40)) s->max_length = dice_range(d, s->min_length > 0 ? s->min_length : 1, 8);
+    s->length_penalty = 0.1 * (double)DICE_OF(d, 0, 0, 10, 5, 6, 10);
+    s->n_best = dice_chance(d, 60) ? 200 : dice_range(d, 1, 4); /* mostly all that there are */
+}
+
+static void draw_heuristic(problem *p, dice *d)
+{
+    int32_t i = p->n_heuristics++;
+    problem_name *h = &p->heuristic[i];
+    naive_heuristic *naive = &p->naive.heuristic[i];
+    naive->rule = (naive_rule)dice_range(d, 0, 3);
+    if (naive->rule == NAIVE_CUSTOM) {
+        test_random *r = &p->random_heuristic[i];
+        *r = (test_random){.seed = (uint64_t)dice_range(d, 0, 9999), .percent = DICE_OF(d, 0, 5, 20, 40)};
+        naive->user = r;
+        naive->apply = test_random_apply;
+        snprintf(h->name, sizeof h->name, "test-random");
+        snprintf(h->arguments, sizeof h->arguments, "%d,%d", (int)r->seed, (int)r->percent);
+        return;
+    }
+    static const char *const names[] = {"absolute", "relative", "relative_local"};
+    naive->value = naive->rule == NAIVE_ABSOLUTE ? 0.25 * (double)dice_range(d, 0, 12)
+                                                 : (double)dice_range(d, 1, 100) / 100;
+    snprintf(h->name, sizeof h->name, "%s", names[naive->rule]);
+    snprintf(h->arguments, sizeof h->arguments, "%.17g", naive->value);
+}
+
+static void draw_scorer(problem *p, dice *d)
+{
+    int32_t i = p->n_scorers++;
+    test_random *r = &p->random_scorer[i];
+    *r = (test_random){.seed = (uint64_t)dice_range(d, 0, 9999), .actions = p->model.actions};
+    for (int flag = 1; flag <= TEST_USE_SCORE; flag <<= 1)
+        if (dice_chance(d, 35)) r->flags |= flag;
+    p->naive.scorer[i] = (naive_scorer){r, test_random_wish};
+    snprintf(p->scorer[i].name, sizeof p->scorer[i].name, "test-random");
+    snprintf(p->scorer[i].arguments, sizeof p->scorer[i].arguments, "%d,%d", (int)r->seed, (int)r->flags);
+}
+
+void problem_draw(problem *p, problem_group group, dice *d)
+{
+    memset(p, 0, sizeof *p);
+    draw_toy(p, d);
+    draw_inputs(p, d);
+    draw_settings(p, group, d);
+    int32_t heuristics = group == PROBLEM_PRUNED ? DICE_OF(d, 0, 0, 1, 1, 1, 2, 3) : 0;
+    while (p->n_heuristics < heuristics) draw_heuristic(p, d);
+    int32_t scorers = DICE_OF(d, 0, 0, 0, 1, 1, 2);
+    while (p->n_scorers < scorers) draw_scorer(p, d);
+
+    const rill_settings *s = &p->settings;
+    naive_problem *n = &p->naive;
+    n->expand = expand;
+    n->k = s->k;
+    n->immediate = group == PROBLEM_FIXED;
+    n->max_candidates = s->max_candidates;
+    n->max_candidates_phases = (uint32_t)p->model.mask;
+    n->stop_after = s->stop_after;
+    if (s->patience > 0) n->stop_after = (int32_t)fmax(1, round((double)s->k * s->patience));
+    n->length_penalty = s->length_penalty;
+    n->n_heuristics = p->n_heuristics;
+}
+
+void schedule_draw(schedule *s, problem_group group, dice *d)
+{
+    const char *const *methods = problem_methods(group);
+    int32_t n_methods = 0;
+    while (methods[n_methods] != NULL) n_methods++;
+    *s = (schedule){.method = methods[dice_range(d, 0, n_methods - 1)],
+                    .n = DICE_OF(d, 1, 3, 10, 64),
+                    .budget = DICE_OF(d, 0, 0, 10, 37, 100, 1),
+                    .refill = -1,
+                    .sort = (rill_sort)DICE_OF(d, 0, 0, 0, 1, 2),
+                    .unordered = dice_chance(d, 30),
+                    .check = dice_chance(d, 15),
+                    .by_run = dice_chance(d, 30),
+                    .reader_blocks = dice_chance(d, 50)};
+    if (s->sort != RILL_SORT_NONE && dice_chance(d, 60)) s->sort_window = dice_range(d, 1, 20);
+    int streaming = strcmp(s->method, "var-batch") != 0 && strcmp(s->method, "fixed") != 0 && group != PROBLEM_GREEDY;
+    if (streaming) {
+        static const double shares[] = {-1, 1.0 / 12, 1.0 / 6, 0.5, 0, 1};
+        s->refill = shares[dice_range(d, 0, 5)];
+        if (dice_chance(d, 40)) s->max_items = s->n * dice_range(d, 1, 4);
+        if (dice_chance(d, 25)) s->flush_every = dice_range(d, 1, 9);
+    }
+    if (dice_chance(d, 15)) {
+        static const char *const policies[] = {"test-nothing", "test-reverse", "test-newest", "test-random", "test-huge"};
+        s->policy = policies[dice_range(d, 0, 4)];
+        s->policy_arguments = "5,0";
+        if (strcmp(s->policy, "test-random") != 0) s->policy_arguments = "";
+    }
+}
+
+/* --- solving ------------------------------------------------------------------------------------------------------ */
+
+/* The naive search's view of input i; 0 if the input is bad. `at` must outlive `naive`. */
+static int view(const problem *p, int32_t i, space *at, naive_problem *naive)
+{
+    *at = (space){&p->model, toy_input_read(&p->model, p->input[i], strlen(p->input[i]))};
+    *naive = p->naive;
+    naive->actions = p->model.actions;
+    naive->phases = p->model.phases;
+    naive->n_scorers = p->n_scorers;
+    naive->user = at;
+    naive->item = i;
+    naive->max_length = p->settings.max_length > 0 ? p->settings.max_length
+                        : p->model.own_bound       ? at->input.depth
+                        : p->model.bound > 0       ? p->model.bound
+                                                   : p->model.depth;
+    naive->min_length = p->settings.min_length;
+    return at->input.status >= 0;
+}
+
+void problem_solve(problem *p)
+{
+    p->expected = calloc((size_t)p->n_inputs, sizeof *p->expected);
+    if (p->expected == NULL) abort();
+    for (int32_t i = 0; i < p->n_inputs; i++) {
+        space at;
+        naive_problem naive;
+        if (view(p, i, &at, &naive)) p->expected[i] = naive_search(&naive);
+    }
+}
+
+int problem_optimum(const problem *p, int32_t i, double *score)
+{
+    space at;
+    naive_problem naive;
+    naive_hypothesis best;
+    if (!view(p, i, &at, &naive) || !naive_enumerate(&naive, &best)) return 0;
+    *score = best.sum;
+    return 1;
+}
+
+void problem_clear(problem *p)
+{
+    for (int32_t i = 0; i < p->n_inputs && p->expected != NULL; i++) naive_result_free(&p->expected[i]);
+    free(p->expected);
+    p->expected = NULL;
+}
+
+/* --- comparing ---------------------------------------------------------------------------------------------------- */
+
+typedef struct words {
+    char *at;
+    size_t size;
+} words;
+
+__attribute__((format(printf, 2, 3))) static int differ(words *w, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(w->at, w->size, format, list);
+    va_end(list);
+    return 1;
+}
+
+static int same_bits(double a, double b)
+{
+    return memcmp(&a, &b, sizeof a) == 0 || (a == 0 && b == 0);
+}
+
+static int compare_output(words *w, int32_t input, int32_t rank, const naive_output *e, const record_output *o)
+{
+    const naive_hypothesis *h = &e->hypothesis;
+    if (!same_bits(h->sum, o->value.score) || !same_bits(e->rank_score, o->value.rank_score) ||
+        !same_bits(e->logp, o->value.logp))
+        return differ(w, "input %d output %d: score %.17g (ranked %.17g, logp %.17g), engine %.17g (%.17g, %.17g), text %s",
+                      (int)input, (int)rank, h->sum, e->rank_score, e->logp, o->value.score, o->value.rank_score,
+                      o->value.logp, o->text);
+    if (h->n != o->value.n_actions) return differ(w, "input %d output %d: %d actions, engine %d", (int)input, (int)rank,
+                                                  (int)h->n, (int)o->value.n_actions);
+    char text[NAIVE_LONGEST * 4] = "";
+    size_t at = 0;
+    for (int32_t i = 0; i < h->n; i++) {
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%d", i > 0 ? " " : "", (int)h->action[i]);
+        if (h->action[i] != o->action[i] || !same_bits((double)h->logp[i], (double)o->logp_of[i]))
+            return differ(w, "input %d output %d action %d: %d (%.9g), engine %d (%.9g)", (int)input, (int)rank, (int)i,
+                          (int)h->action[i], (double)h->logp[i], (int)o->action[i], (double)o->logp_of[i]);
+    }
+    if (strcmp(text, o->text) != 0 || strlen(o->text) != o->value.length)
+        return differ(w, "input %d output %d: \"%s\", engine \"%s\"", (int)input, (int)rank, text, o->text);
+    if (h->truncated != (o->value.truncated != 0))
+        return differ(w, "input %d output %d: truncated %d", (int)input, (int)rank, h->truncated);
+    return 0;
+}
+
+static int compare_result(words *w, const problem *p, int32_t i, const record_result *r)
+{
+    const naive_result *e = &p->expected[i];
+    int32_t best = p->settings.n_best > 0 ? p->settings.n_best : 1;
+    int bad = strncmp(p->input[i], "!bad", 4) == 0;
+    rill_status status = bad ? RILL_ERR_INPUT : e->n == 0 ? RILL_ERR_NO_HYPOTHESIS : RILL_OK;
+    if (r->taken != 1) return differ(w, "input %d: given out %d times", (int)i, r->taken);
+    if (r->status != status || (r->status < 0) != (r->message[0] != '\0'))
+        return differ(w, "input %d: status %s, engine %s \"%s\"", (int)i, rill_status_name(status),
+                      rill_status_name(r->status), r->message);
+    if (r->outputs_found != e->n || r->n != (e->n < best ? e->n : best))
+        return differ(w, "input %d: %d outputs, engine %d of %d (best score %.17g, engine's %.17g)", (int)i, (int)e->n,
+                      (int)r->n, (int)r->outputs_found, e->n > 0 ? e->output[0].hypothesis.sum : 0,
+                      r->n > 0 ? r->output[0].value.score : 0);
+    for (int32_t o = 0; o < r->n; o++)
+        if (compare_output(w, i, o, &e->output[o], &r->output[o])) return 1;
+    return 0;
+}
+
+static int compare_counters(words *w, const problem *p, const engine_record *r)
+{
+    int64_t expansions = 0, outputs = 0, truncated = 0, longest = 0, failed = 0;
+    for (int32_t i = 0; i < p->n_inputs; i++) {
+        const naive_result *e = &p->expected[i];
+        expansions += e->expansions;
+        outputs += e->n;
+        truncated += e->truncated;
+        failed += e->n == 0;
+        if (e->timesteps > longest) longest = e->timesteps;
+    }
+    const rill_stats *s = &r->stats;
+    if (s->inputs != p->n_inputs || s->failed != failed) return differ(w, "inputs %lld, failed %lld of %lld",
+                                                                      (long long)s->inputs, (long long)s->failed, (long long)failed);
+    if (s->expansions != expansions)
+        return differ(w, "expansions %lld, engine %lld", (long long)expansions, (long long)s->expansions);
+    if (s->outputs != outputs || s->truncated != truncated)
+        return differ(w, "outputs %lld truncated %lld, engine %lld %lld", (long long)outputs, (long long)truncated,
+                      (long long)s->outputs, (long long)s->truncated);
+    if (s->longest_item_timesteps != longest)
+        return differ(w, "longest item %lld, engine %lld", (long long)longest, (long long)s->longest_item_timesteps);
+    if (s->rows_in_use != 0 || s->histories_in_use != 0)
+        return differ(w, "%lld rows and %lld histories are in use at the end", (long long)s->rows_in_use,
+                      (long long)s->histories_in_use);
+    return 0;
+}
+
+int problem_compare(const problem *p, const schedule *s, const engine_record *r, char *message, size_t size)
+{
+    words w = {message, size};
+    int64_t position = 0;
+    if (r->status < 0) return differ(&w, "the run failed: %s: %s", rill_status_name(r->status), r->message);
+    if (r->toy.violations > 0) return differ(&w, "contract: %s", r->toy.first);
+    if (r->n_results != p->n_inputs) return differ(&w, "%lld results", (long long)r->n_results);
+    for (int32_t i = 0; i < p->n_inputs; i++) {
+        if (compare_result(&w, p, i, &r->result[i])) return 1;
+        if (!s->unordered && r->result[i].position != position++) return differ(&w, "input %d is out of order", (int)i);
+    }
+    return compare_counters(&w, p, r);
+}
+
+/* --- describing --------------------------------------------------------------------------------------------------- */
+
+void problem_describe(const problem *p, const schedule *s, char *out, size_t size)
+{
+    const rill_settings *t = &p->settings;
+    int n = snprintf(out, size,
+                     "toy \"%s\" inputs=%d | k=%d M=%d stop_after=%d patience=%g min=%d max=%d alpha=%g n_best=%d | method=%s n=%d "
+                     "max_items=%d budget=%d refill=%g sort=%d window=%d flush=%d unordered=%d check=%d policy=%s run=%d |",
+                     p->arguments, (int)p->n_inputs, (int)t->k, (int)t->max_candidates, (int)t->stop_after, t->patience,
+                     (int)t->min_length, (int)t->max_length, t->length_penalty, (int)t->n_best, s->method, (int)s->n,
+                     (int)s->max_items, (int)s->budget, s->refill, (int)s->sort, (int)s->sort_window,
+                     (int)s->flush_every, (int)s->unordered, (int)s->check, s->policy ? s->policy : "-", s->by_run);
+    for (int32_t i = 0; i < p->n_heuristics && (size_t)n < size; i++)
+        n += snprintf(out + n, size - (size_t)n, " heuristic %s:%s", p->heuristic[i].name, p->heuristic[i].arguments);
+    for (int32_t i = 0; i < p->n_scorers && (size_t)n < size; i++)
+        n += snprintf(out + n, size - (size_t)n, " scorer %s:%s", p->scorer[i].name, p->scorer[i].arguments);
+}

@@ -1,0 +1,132 @@
+/* A random search problem, the engine's answer to it under any schedule, and the naive search's.
+ *
+ * Order of use: problem_draw(), problem_solve() once, then per schedule: engine_run(), problem_compare(),
+ * engine_record_clear(); problem_clear() at the end. Everything is printable by problem_describe(), so that a failure can be
+ * repeated from its seed. */
+#ifndef TEST_PROBLEM_H
+#define TEST_PROBLEM_H
+
+#include "rill/engine.h"
+#include "rill/run.h"
+#include "support/dice.h"
+#include "support/naive_search.h"
+#include "support/test_plugins.h"
+#include "support/toy_domain.h"
+
+enum { PROBLEM_MOST_INPUTS = 48 };
+
+typedef struct problem_name {
+    char name[24];
+    char arguments[40];
+} problem_name;
+
+/* What is decoded, and with which search settings. The schedule is apart. */
+typedef struct problem {
+    char arguments[256]; /* of the toy */
+    toy_model model;
+    char input[PROBLEM_MOST_INPUTS][32];
+    int32_t n_inputs;
+    char method[32];
+    rill_settings settings; /* search settings only */
+    problem_name heuristic[NAIVE_MOST_CHAIN];
+    int32_t n_heuristics;
+    problem_name scorer[NAIVE_MOST_CHAIN];
+    int32_t n_scorers;
+    /* the same for the naive search */
+    naive_problem naive;
+    test_random random_heuristic[NAIVE_MOST_CHAIN], random_scorer[NAIVE_MOST_CHAIN];
+    naive_result *expected; /* [n_inputs], after problem_solve() */
+} problem;
+
+/* Which family of methods a problem is for: those with equal search settings. */
+typedef enum problem_group {
+    PROBLEM_PRUNED,    /* var-batch, var-stream, var-stream-fifo, top-up, stream-all */
+    PROBLEM_FIXED_TOP, /* fixed with finish top, fixed-stream */
+    PROBLEM_FIXED,     /* fixed with finish immediate */
+    PROBLEM_GREEDY
+} problem_group;
+
+/* The methods of a group, NULL-ended. */
+const char *const *problem_methods(problem_group group);
+
+void problem_draw(problem *p, problem_group group, dice *d);
+void problem_solve(problem *p);
+void problem_clear(problem *p);
+
+/* The best score of input i over its whole space; 0 when nothing is complete or the input is bad. */
+int problem_optimum(const problem *p, int32_t i, double *score);
+
+/* Everything that says how, but not what, to decode. */
+typedef struct schedule {
+    const char *method;
+    int32_t n, max_items, budget;
+    double refill; /* < 0: default */
+    rill_sort sort;
+    int32_t sort_window, flush_every, unordered, check;
+    const char *policy, *policy_arguments; /* NULL: the method's */
+    int by_run;                            /* through rill_run() */
+    int reader_blocks;                     /* by_run: the reader often has nothing to give now */
+} schedule;
+
+void schedule_draw(schedule *s, problem_group group, dice *d);
+
+/* One output, copied. */
+typedef struct record_output {
+    char *text;
+    int32_t *action;
+    float *logp_of;
+    rill_output value; /* its pointers are not valid */
+} record_output;
+
+typedef struct record_result {
+    int taken; /* how often this id was given out */
+    rill_status status;
+    char message[160];
+    int32_t n, outputs_found;
+    int64_t position; /* in order of arrival */
+    record_output *output;
+} record_result;
+
+/* One timestep as traced. */
+typedef struct record_timestep {
+    int32_t n, in_flight;
+    int64_t rows;
+    int32_t widest;
+    int64_t *item;     /* [n] */
+    int32_t *depth;    /* [n] */
+    int32_t *width;    /* [n] before expansion */
+    int64_t at_event;  /* place among all events */
+} record_timestep;
+
+typedef struct record_event {
+    rill_trace_kind kind;
+    int64_t timestep, item;
+    int32_t item_timesteps;
+} record_event;
+
+typedef struct engine_record {
+    rill_status status;   /* of the run */
+    char message[300];
+    int64_t n_results;
+    record_result result[PROBLEM_MOST_INPUTS];
+    rill_stats stats;     /* at the end */
+    toy_report toy;
+
+    record_timestep *timestep;
+    int64_t n_timesteps, timestep_capacity;
+    record_event *event;
+    int64_t n_events, event_capacity;
+} engine_record;
+
+/* Run the engine. `memory` may be NULL. Nothing is asserted: look at the record. */
+void engine_run(const problem *p, const schedule *s, const rill_context_options *memory, engine_record *out);
+void engine_run_with_policy(const problem *p, const schedule *s, const rill_policy *policy, engine_record *out);
+void engine_record_clear(engine_record *record);
+
+/* 0 if the record is what the naive search expects, pool empty and contract kept; else 1 with a message. */
+int problem_compare(const problem *p, const schedule *s, const engine_record *record, char *message, size_t size);
+
+/* One line that repeats the problem. */
+void problem_describe(const problem *p, const schedule *s, char *out, size_t size);
+
+#endif

@@ -1,0 +1,318 @@
+/* See test_plugins.h. Divisions: random decisions · heuristics · scorers · policies · registration. */
+#include "support/test_plugins.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/dice.h"
+
+/* --- random decisions --------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_double(uint64_t hash, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return dice_mix(hash, bits);
+}
+
+static uint64_t beam_hash(const test_random *r, int64_t item, int32_t timestep, int32_t phase, int32_t k,
+                          int32_t outputs, double best_output)
+{
+    uint64_t hash = dice_mix(dice_mix(r->seed, (uint64_t)item), (uint64_t)timestep * 8 + (uint64_t)phase);
+    hash = dice_mix(hash, (uint64_t)k * 1000 + (uint64_t)outputs);
+    return hash_double(hash, best_output);
+}
+
+static int drops(const test_random *r, uint64_t beam, double sum, float logp, int32_t parent_rank, int32_t action,
+                 int ended)
+{
+    uint64_t hash = hash_double(hash_double(beam, sum), (double)logp);
+    hash = dice_mix(dice_mix(hash, (uint64_t)parent_rank), (uint64_t)action * 2 + (uint64_t)(ended != 0));
+    return (int32_t)(hash % 100) < r->percent;
+}
+
+static int32_t width_for(uint64_t beam)
+{
+    return beam % 5 == 0 ? (int32_t)(beam / 5 % 4) + 1 : INT32_MAX;
+}
+
+static int stop_for(uint64_t beam)
+{
+    return beam % 37 == 0;
+}
+
+void test_random_apply(void *user, naive_beam *b)
+{
+    const test_random *r = user;
+    uint64_t hash = beam_hash(r, b->item, b->timestep, b->phase, b->k, b->outputs, b->best_output);
+    for (int32_t i = 0; i < b->n; i++) {
+        const naive_hypothesis *c = &b->candidate[i];
+        b->keep[i] = !drops(r, hash, c->sum, c->logp[c->n - 1], c->parent_rank, c->action[c->n - 1], c->ended);
+    }
+    b->width = width_for(hash);
+    b->stop = stop_for(hash);
+}
+
+/* Additions are multiples of 1/8, so that the order in which they are added up cannot matter. */
+static float eighth(uint64_t hash)
+{
+    return 0.125f * (float)((int32_t)(hash % 17) - 8);
+}
+
+static void wish(const test_random *r, uint64_t hash, naive_wishes *w)
+{
+    w->restricted = (r->flags & TEST_ALLOW) && hash % 4 == 0;
+    for (int32_t a = 0; a < r->actions; a++) {
+        uint64_t h = dice_mix(hash, (uint64_t)a);
+        if ((r->flags & TEST_ADD) && h % 3 == 0) w->add[a] = eighth(h / 3);
+        if ((r->flags & TEST_BAN) && h / 64 % 5 == 0) w->ban[a] = 1;
+        if (w->restricted && h / 512 % 2 == 0) w->allow[a] = 1;
+    }
+    if ((r->flags & TEST_END_RULE) && hash / 7 % 3 != 0) w->rule = hash / 21 % 4 == 0 ? 2 : 1;
+    if (r->flags & TEST_REWARD) w->reward = eighth(hash / 11);
+    if (r->flags & TEST_END_REWARD) w->end_reward = eighth(hash / 13);
+}
+
+static uint64_t row_hash(const test_random *r, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
+                         double score)
+{
+    uint64_t hash = dice_mix(dice_mix(r->seed, (uint64_t)item), (uint64_t)timestep * 8 + (uint64_t)phase);
+    if (r->flags & TEST_USE_RANK) hash = dice_mix(hash, (uint64_t)rank);
+    return r->flags & TEST_USE_SCORE ? hash_double(hash, score) : hash;
+}
+
+void test_random_wish(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
+                      const naive_hypothesis *parent, naive_wishes *wishes)
+{
+    const test_random *r = user;
+    uint64_t hash = row_hash(r, item, timestep, phase, rank, parent->sum);
+    for (int32_t i = parent->n - 1; i >= 0; i--) hash = dice_mix(hash, (uint64_t)parent->action[i]);
+    wish(r, hash, wishes);
+}
+
+/* --- heuristics --------------------------------------------------------------------------------------------------- */
+
+static rill_status create_random(rill_context *ctx, const char *arguments, void **self)
+{
+    test_random *r = rill_calloc(ctx, 1, sizeof *r + sizeof ctx);
+    if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a random plugin");
+    memcpy(r + 1, &ctx, sizeof ctx);
+    unsigned long long seed = 0;
+    int32_t number = 0;
+    if (sscanf(arguments, "%llu,%d", &seed, &number) < 1) {
+        rill_free(ctx, r, sizeof *r + sizeof ctx);
+        return rill_fail(ctx, RILL_ERR_OPTION, "a random plugin wants SEED,NUMBER, not \"%s\"", arguments);
+    }
+    *r = (test_random){.seed = seed, .percent = number, .flags = number};
+    *self = r;
+    return RILL_OK;
+}
+
+static void destroy_random(void *self)
+{
+    rill_context *ctx;
+    if (self == NULL) return;
+    memcpy(&ctx, (test_random *)self + 1, sizeof ctx);
+    rill_free(ctx, self, sizeof(test_random) + sizeof ctx);
+}
+
+static rill_status apply_random(void *self, rill_beams *b)
+{
+    const test_random *r = self;
+    for (int32_t i = 0; i < b->n; i++) {
+        uint64_t hash = beam_hash(r, b->item_id[i], b->timestep[i], b->phase, b->k[i], b->outputs[i],
+                                  b->best_output[i]);
+        for (int32_t c = b->offset[i]; c < b->offset[i + 1]; c++)
+            b->keep[c] = !drops(r, hash, b->score[c], b->action_logp[c], b->parent_rank[c], b->action[c], b->ended[c]);
+        b->width[i] = width_for(hash);
+        b->stop[i] = (uint8_t)stop_for(hash);
+    }
+    return RILL_OK;
+}
+
+static rill_status apply_mixing(void *self, rill_beams *b)
+{
+    (void)self;
+    for (int32_t i = 0; i < b->n; i++)
+        if (b->n > 1) b->width[i] = 1;
+    return RILL_OK;
+}
+
+static rill_status apply_counting(void *self, rill_beams *b)
+{
+    test_random *r = self;
+    for (int32_t i = 0; i < b->n; i++)
+        if (b->offset[i + 1] > b->offset[i] && ++r->percent % 3 == 0) b->width[i] = 1;
+    return RILL_OK;
+}
+
+static const rill_heuristic heuristics[] = {
+    {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-random", "SEED,PERCENT", "random per item", create_random,
+     apply_random, destroy_random},
+    {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-mixing", "", "mixes items", NULL, apply_mixing, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-counting", "SEED", "carries state", create_random, apply_counting,
+     destroy_random},
+};
+
+/* --- scorers ------------------------------------------------------------------------------------------------------ */
+
+static rill_status speak(const test_random *r, const naive_wishes *w, int32_t row, rill_ask_builder *ask)
+{
+    rill_status status = RILL_OK;
+    int allowed = 0;
+    for (int32_t a = r->actions - 1; a >= 0 && status == RILL_OK; a--) { /* in an order that must not matter */
+        if (w->add[a] != 0) status = rill_ask_add(ask, row, a, w->add[a] - 0.5f);
+        if (w->add[a] != 0 && status == RILL_OK) status = rill_ask_add(ask, row, a, 0.5f);
+        if (w->ban[a] && status == RILL_OK) status = rill_ask_ban(ask, row, a);
+        if (w->ban[a] && status == RILL_OK) status = rill_ask_ban(ask, row, a);
+        if (w->allow[a] && status == RILL_OK) status = rill_ask_allow(ask, row, a);
+        allowed |= w->allow[a];
+    }
+    if (status == RILL_OK && w->restricted && !allowed) status = rill_ask_allow_none(ask, row);
+    if (status == RILL_OK && w->rule != 0) status = rill_ask_end(ask, row, (rill_end_rule)w->rule);
+    if (status == RILL_OK && w->reward != 0) status = rill_ask_reward(ask, row, w->reward);
+    if (status == RILL_OK && w->end_reward != 0) status = rill_ask_end_reward(ask, row, w->end_reward);
+    return status;
+}
+
+static rill_status score_random(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    test_random *r = self;
+    r->actions = rows->info->actions;
+    rill_status status = RILL_OK;
+    for (int32_t i = rows->n - 1; i >= 0 && status == RILL_OK; i--) {
+        uint64_t hash = row_hash(r, rows->item_id[i], rows->timestep[i], rows->phase, rows->rank[i], rows->score[i]);
+        for (int32_t h = rows->history[i]; rows->history_action[h] != RILL_ACTION_START; h = rows->history_parent[h])
+            hash = dice_mix(hash, (uint64_t)rows->history_action[h]);
+        naive_wishes w = {0};
+        wish(r, hash, &w);
+        status = speak(r, &w, i, ask);
+    }
+    return status;
+}
+
+static rill_status score_cheating(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    (void)self;
+    for (int32_t i = 0; i < rows->n; i++) {
+        rill_status status = rill_ask_add(ask, i, rows->n % rows->info->actions, 0.5f);
+        if (status < 0) return status;
+    }
+    return RILL_OK;
+}
+
+static const rill_scorer scorers[] = {
+    {RILL_ABI_VERSION, sizeof(rill_scorer), "test-random", "SEED,FLAGS", "random per row", create_random, score_random,
+     destroy_random},
+    {RILL_ABI_VERSION, sizeof(rill_scorer), "test-cheating", "", "mixes rows", NULL, score_cheating, NULL},
+};
+
+/* --- policies ----------------------------------------------------------------------------------------------------- */
+
+static rill_status choose_nothing(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+{
+    (void)self, (void)flight, (void)order;
+    *count = 0;
+    return RILL_OK;
+}
+
+static rill_status admit_none(void *self, const rill_flight *flight, int32_t *admit)
+{
+    (void)self, (void)flight;
+    *admit = 0;
+    return RILL_OK;
+}
+
+static rill_status admit_all(void *self, const rill_flight *flight, int32_t *admit)
+{
+    (void)self, (void)flight;
+    *admit = INT32_MAX;
+    return RILL_OK;
+}
+
+static rill_status choose_reverse(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+{
+    (void)self;
+    for (int32_t i = 0; i < flight->n; i++) order[i] = flight->n - 1 - i;
+    *count = flight->n;
+    return RILL_OK;
+}
+
+/* Starves all but the newest item. */
+static rill_status choose_newest(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+{
+    (void)self;
+    *count = flight->n > 0;
+    if (flight->n > 0) order[0] = flight->n - 1;
+    return RILL_OK;
+}
+
+static rill_status choose_random(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+{
+    test_random *r = self;
+    for (int32_t i = 0; i < flight->n; i++) order[i] = i;
+    for (int32_t i = flight->n - 1; i > 0; i--) {
+        r->seed = dice_mix(r->seed, 3);
+        int32_t j = (int32_t)(r->seed % (uint64_t)(i + 1)), other = order[j];
+        order[j] = order[i];
+        order[i] = other;
+    }
+    r->seed = dice_mix(r->seed, 4);
+    *count = (int32_t)(r->seed % (uint64_t)(flight->n + 1));
+    return RILL_OK;
+}
+
+static rill_status admit_random(void *self, const rill_flight *flight, int32_t *admit)
+{
+    test_random *r = self;
+    r->seed = dice_mix(r->seed, (uint64_t)flight->n);
+    *admit = (int32_t)(r->seed % 5);
+    return RILL_OK;
+}
+
+static rill_status choose_garbage(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+{
+    const test_random *r = self;
+    *count = flight->n;
+    for (int32_t i = 0; i < flight->n; i++) order[i] = i;
+    if (flight->n == 0) return RILL_OK;
+    if (r->seed == 0) order[0] = flight->n;            /* behind the last */
+    if (r->seed == 1) order[0] = -1;                   /* before the first */
+    if (r->seed == 2) order[0] = order[flight->n - 1]; /* twice; needs two items */
+    if (r->seed == 3) *count = -1;
+    if (r->seed == 4) *count = flight->n + 1;
+    return RILL_OK;
+}
+
+static int32_t encode_everything(void *self, const rill_flight *flight)
+{
+    (void)self, (void)flight;
+    return INT32_MAX;
+}
+
+static const rill_policy policies[] = {
+    {RILL_ABI_VERSION, sizeof(rill_policy), "test-nothing", "", NULL, choose_nothing, admit_none, NULL, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_policy), "test-reverse", "", NULL, choose_reverse, admit_all, NULL, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_policy), "test-newest", "", NULL, choose_newest, admit_all, NULL, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_policy), "test-random", "", create_random, choose_random, admit_random,
+     destroy_random, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_policy), "test-garbage", "", create_random, choose_garbage, admit_all,
+     destroy_random, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_policy), "test-huge", "", NULL, choose_reverse, admit_all, NULL, encode_everything},
+};
+
+/* --- registration ------------------------------------------------------------------------------------------------- */
+
+rill_status test_plugins_register(rill_context *ctx)
+{
+    rill_status status = RILL_OK;
+    for (size_t i = 0; i < sizeof heuristics / sizeof *heuristics && status == RILL_OK; i++)
+        status = rill_register_heuristic(ctx, &heuristics[i]);
+    for (size_t i = 0; i < sizeof scorers / sizeof *scorers && status == RILL_OK; i++)
+        status = rill_register_scorer(ctx, &scorers[i]);
+    for (size_t i = 0; i < sizeof policies / sizeof *policies && status == RILL_OK; i++)
+        status = rill_register_policy(ctx, &policies[i]);
+    return status;
+}

@@ -1,0 +1,43 @@
+/* Heuristics, scorers and policies that only tests want: random ones that keep the contract, and ones that break it.
+ *
+ * A random one's decision is a hash of what it is shown of one item or row, and is written once, on the naive search's
+ * types; the engine's tables are thin wrappers, so that both searches ask the same oracle.
+ *
+ *   heuristic  test-random:SEED,PERCENT   drops, narrows and stops at random, per item
+ *              test-mixing                cheats: what it drops depends on how many items are in the call
+ *              test-counting              cheats: carries a counter from call to call
+ *   scorer     test-random:SEED,FLAGS     TEST_ADD ... below
+ *              test-cheating              cheats: rewards depend on the number of rows in the call
+ *   policy     test-nothing · test-reverse · test-newest · test-random:SEED · test-garbage:KIND · test-huge */
+#ifndef TEST_PLUGINS_H
+#define TEST_PLUGINS_H
+
+#include "rill/plugin.h"
+#include "support/naive_search.h"
+
+enum {
+    TEST_ADD = 1,
+    TEST_BAN = 2,
+    TEST_ALLOW = 4,
+    TEST_END_RULE = 8,
+    TEST_REWARD = 16,
+    TEST_END_REWARD = 32,
+    TEST_USE_RANK = 64,  /* decisions also depend on the row's rank ... */
+    TEST_USE_SCORE = 128 /* ... and on its score */
+};
+
+typedef struct test_random {
+    uint64_t seed;
+    int32_t percent; /* heuristic */
+    int32_t flags;   /* scorer */
+    int32_t actions; /* scorer */
+} test_random;
+
+/* naive_heuristic.apply and naive_scorer.wish; user is a test_random. */
+void test_random_apply(void *user, naive_beam *beam);
+void test_random_wish(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
+                      const naive_hypothesis *parent, naive_wishes *wishes);
+
+rill_status test_plugins_register(rill_context *ctx);
+
+#endif

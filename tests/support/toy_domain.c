@@ -1,0 +1,529 @@
+/* See toy_domain.h.
+ *
+ * Invariant: a node is made by exactly one step() and ended by exactly one free(); while it is alive its slot is in use by
+ * the same item. Every birth gets a serial number, and a child remembers its parent's, so that an id recycled too early is
+ * noticed even though the id itself is in use again.
+ *
+ * With state=parent a node keeps the hash of its whole history, as a recurrent net keeps its vector. With state=path it keeps
+ * its action only, and the hash is computed from all ancestors at each use, as attention reads their keys: an ancestor freed
+ * too early is then missed.
+ *
+ * Divisions: violations · life · encode · step · score · finalize · end of life · table. */
+#include "support/toy_domain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/dice.h"
+#include "support/toy_select.h"
+
+typedef struct toy_slot {
+    int used;
+    int64_t generation; /* counts the items this slot has had */
+    toy_input input;
+} toy_slot;
+
+typedef struct toy_node {
+    int made, pending;
+    int64_t birth, parent_birth;
+    int64_t generation; /* of the slot */
+    int32_t slot, parent, action, depth, phase;
+    uint64_t state; /* state=parent only */
+} toy_node;
+
+typedef struct toy {
+    rill_context *ctx;
+    toy_model model;
+    toy_node *nodes;
+    size_t node_capacity;
+    toy_slot *slots;
+    size_t slot_capacity;
+    int32_t n_nodes, n_slots; /* ids below may be used */
+    int64_t births;
+    int32_t encode_calls, step_calls, score_calls, finalize_calls;
+    int failed; /* a call of ours has failed: the engine may give up midway */
+    char complaint[512];
+} toy;
+
+/* --- violations --------------------------------------------------------------------------------------------------- */
+
+static _Thread_local toy_report report;
+
+toy_report *toy_report_get(void)
+{
+    return &report;
+}
+
+void toy_report_reset(void)
+{
+    report = (toy_report){0};
+}
+
+__attribute__((format(printf, 2, 3))) static rill_status violation(toy *t, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(t->complaint, sizeof t->complaint, format, list);
+    va_end(list);
+    if (report.violations++ == 0) snprintf(report.first, sizeof report.first, "%s", t->complaint);
+    t->failed = 1;
+    return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "toy: %s", t->complaint);
+}
+
+/* At the start of every call that can fail: misuse noticed by one that cannot is reported now, and injected failures. */
+static rill_status enter(toy *t, const char *what, int32_t *calls, int32_t fail_at)
+{
+    if (t->complaint[0] != '\0') return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "toy: earlier: %s", t->complaint);
+    if (++*calls != fail_at) return RILL_OK;
+    t->failed = 1;
+    return rill_fail(t->ctx, RILL_ERR_IO, "toy: injected failure in call %d of %s", (int)*calls, what);
+}
+
+static toy_slot *slot_in_use(toy *t, int32_t slot)
+{
+    return slot >= 0 && slot < t->n_slots && t->slots[slot].used ? &t->slots[slot] : NULL;
+}
+
+static toy_node *made_node(toy *t, int32_t node)
+{
+    return node >= 0 && node < t->n_nodes && t->nodes[node].made ? &t->nodes[node] : NULL;
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+static void close_toy(void *self)
+{
+    toy *t = self;
+    if (t == NULL) return;
+    report.closed++;
+    if (report.nodes != 0) violation(t, "%lld nodes are not freed at close", (long long)report.nodes);
+    if (report.slots != 0) violation(t, "%lld slots are not dropped at close", (long long)report.slots);
+    rill_context *ctx = t->ctx;
+    rill_free(ctx, t->nodes, t->node_capacity * sizeof *t->nodes);
+    rill_free(ctx, t->slots, t->slot_capacity * sizeof *t->slots);
+    rill_free(ctx, t, sizeof *t);
+}
+
+static rill_status open_toy(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
+{
+    toy_model model;
+    char message[200];
+    rill_status status = toy_model_parse(&model, options->arguments, message, sizeof message);
+    if (status < 0) return rill_fail(ctx, status, "%s", message);
+    if (model.fail_open) return rill_fail(ctx, RILL_ERR_IO, "toy: injected failure in open");
+    toy *t = rill_calloc(ctx, 1, sizeof *t);
+    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "the toy");
+    t->ctx = ctx;
+    t->model = model;
+    *info = (rill_domain_info){.actions = model.actions,
+                               .phases = model.phases,
+                               .state_need = model.path ? RILL_STATE_PATH : RILL_STATE_PARENT,
+                               .max_choices_phases = (uint32_t)model.mask,
+                               .max_length = model.bound > 0 ? model.bound : model.depth,
+                               .description = "a toy"};
+    *self = t;
+    report.opened++;
+    return RILL_OK;
+}
+
+static rill_status grow_zeroed(toy *t, void **block, size_t *capacity, size_t need, size_t size)
+{
+    size_t had = *capacity;
+    rill_status status = rill_grow(t->ctx, block, capacity, need, size, "the toy's rows");
+    if (status == RILL_OK && *capacity > had) memset((char *)*block + had * size, 0, (*capacity - had) * size);
+    return status;
+}
+
+static rill_status reserve(void *self, int32_t nodes, int32_t slots)
+{
+    toy *t = self;
+    if (nodes < t->n_nodes || slots < t->n_slots) return violation(t, "capacity shrinks");
+    t->failed = 1; /* until both have grown */
+    rill_status status = grow_zeroed(t, (void **)&t->nodes, &t->node_capacity, (size_t)nodes, sizeof *t->nodes);
+    if (status == RILL_OK)
+        status = grow_zeroed(t, (void **)&t->slots, &t->slot_capacity, (size_t)slots, sizeof *t->slots);
+    if (status < 0) return status;
+    t->failed = 0;
+    t->n_nodes = nodes;
+    t->n_slots = slots;
+    return RILL_OK;
+}
+
+/* --- encode ------------------------------------------------------------------------------------------------------- */
+
+static rill_status encode(void *self, int32_t m, rill_input *inputs)
+{
+    toy *t = self;
+    rill_status status = enter(t, "encode", &t->encode_calls, t->model.fail_encode);
+    if (status < 0) return status;
+    for (int32_t i = 0; i < m; i++) {
+        rill_input *in = &inputs[i];
+        if (in->slot < 0 || in->slot >= t->n_slots) return violation(t, "slot %d is not reserved", (int)in->slot);
+        if (t->slots[in->slot].used) return violation(t, "slot %d is given twice", (int)in->slot);
+        if (in->status != RILL_OK || in->max_length != 0) return violation(t, "an input is not given clean");
+        toy_input read = toy_input_read(&t->model, in->text, in->length);
+        report.encoded++;
+        if (read.status < 0) {
+            rill_input_fail(in, read.status, "toy: input %lld is bad", (long long)in->id);
+            continue;
+        }
+        toy_slot *slot = &t->slots[in->slot];
+        *slot = (toy_slot){.used = 1, .generation = slot->generation + 1, .input = read};
+        if (t->model.own_bound) in->max_length = read.depth;
+        in->size = read.depth;
+        if (++report.slots > report.slots_peak) report.slots_peak = report.slots;
+    }
+    return RILL_OK;
+}
+
+/* --- states ------------------------------------------------------------------------------------------------------- */
+
+/* The hash of a node's history; with state=path every ancestor must be alive still. Returns 0 and complains otherwise. */
+static int state_of(toy *t, int32_t id, uint64_t *state)
+{
+    const toy_node *node = &t->nodes[id];
+    if (!t->model.path) return *state = node->state, 1;
+    int32_t path[1024], n = 0;
+    for (int32_t at = id; n < 1024;) {
+        const toy_node *here = &t->nodes[at];
+        path[n++] = at;
+        if (here->parent == RILL_NO_NODE) break;
+        const toy_node *up = made_node(t, here->parent);
+        if (up == NULL || up->birth != here->parent_birth) {
+            violation(t, "node %d reads its ancestor %d, which is freed", (int)id, (int)here->parent);
+            return 0;
+        }
+        at = here->parent;
+    }
+    uint64_t hash = t->slots[node->slot].input.start;
+    for (int32_t i = n - 2; i >= 0; i--) hash = toy_extend(hash, t->nodes[path[i]].action);
+    *state = hash;
+    return 1;
+}
+
+static const toy_choice *legal_choice(toy *t, const toy_node *node, uint64_t state, int32_t action, toy_choice *all)
+{
+    int32_t n = toy_expand(&t->model, &t->slots[node->slot].input, state, node->depth, node->phase, all);
+    for (int32_t i = 0; i < n; i++)
+        if (all[i].action == action) return &all[i];
+    return NULL;
+}
+
+/* --- step --------------------------------------------------------------------------------------------------------- */
+
+static rill_status check_first(toy *t, const rill_rows *rows, int32_t i)
+{
+    if (rows->parent[i] != RILL_NO_NODE || rows->state_parent[i] != RILL_NO_NODE || rows->depth[i] != 0 ||
+        rows->phase != 0)
+        return violation(t, "a first node has parent %d, depth %d, phase %d", (int)rows->parent[i],
+                         (int)rows->depth[i], (int)rows->phase);
+    return RILL_OK;
+}
+
+static rill_status check_child(toy *t, const rill_rows *rows, int32_t i)
+{
+    int32_t from = rows->state_parent[i], depth = rows->depth[i];
+    const toy_node *parent = made_node(t, from);
+    if (parent == NULL || parent->pending) return violation(t, "step continues node %d, which is not made", (int)from);
+    if (rows->parent[i] != from) return violation(t, "parent %d differs from state_parent", (int)rows->parent[i]);
+    if (parent->slot != rows->slot[i] || parent->generation != t->slots[rows->slot[i]].generation)
+        return violation(t, "step continues node %d of another item", (int)from);
+    int32_t phase = (parent->phase + 1) % t->model.phases;
+    if (rows->phase != phase || depth != parent->depth + (phase == 0))
+        return violation(t, "a child of depth %d phase %d is stepped at depth %d phase %d", (int)parent->depth,
+                         (int)parent->phase, (int)depth, (int)rows->phase);
+    uint64_t state;
+    toy_choice all[TOY_MOST_ACTIONS];
+    if (t->model.trivial) return RILL_OK;
+    if (!state_of(t, from, &state)) return RILL_ERR_ARGUMENT;
+    const toy_choice *choice = legal_choice(t, parent, state, rows->action[i], all);
+    if (choice == NULL) return violation(t, "action %d is illegal in its parent", (int)rows->action[i]);
+    if (choice->terminal != RILL_LIVE) return violation(t, "step behind a terminal action");
+    return RILL_OK;
+}
+
+static rill_status check_row(toy *t, const rill_rows *rows, int32_t i)
+{
+    int32_t id = rows->node[i];
+    if (id < 0 || id >= t->n_nodes) return violation(t, "node %d is not reserved", (int)id);
+    if (slot_in_use(t, rows->slot[i]) == NULL) return violation(t, "slot %d is not in use", (int)rows->slot[i]);
+    if (t->nodes[id].made || t->nodes[id].pending) return violation(t, "node %d is made twice", (int)id);
+    return rows->action[i] == RILL_ACTION_START ? check_first(t, rows, i) : check_child(t, rows, i);
+}
+
+static void make(toy *t, const rill_rows *rows, int32_t i)
+{
+    toy_node *node = &t->nodes[rows->node[i]];
+    const toy_slot *slot = &t->slots[rows->slot[i]];
+    int first = rows->action[i] == RILL_ACTION_START;
+    const toy_node *parent = first ? NULL : &t->nodes[rows->state_parent[i]];
+    *node = (toy_node){.made = 1,
+                       .birth = ++t->births,
+                       .parent_birth = first ? 0 : parent->birth,
+                       .generation = slot->generation,
+                       .slot = rows->slot[i],
+                       .parent = rows->state_parent[i],
+                       .action = rows->action[i],
+                       .depth = rows->depth[i],
+                       .phase = rows->phase};
+    if (!t->model.path) node->state = first ? slot->input.start : toy_extend(parent->state, rows->action[i]);
+    report.made++;
+    if (++report.nodes > report.nodes_peak) report.nodes_peak = report.nodes;
+}
+
+/* All rows are checked before any is made, so a row cannot continue another one of the same call. */
+static rill_status step(void *self, const rill_rows *rows)
+{
+    toy *t = self;
+    rill_status status = enter(t, "step", &t->step_calls, t->model.fail_step);
+    int32_t checked = 0;
+    while (status == RILL_OK && checked < rows->n) {
+        status = check_row(t, rows, checked);
+        if (status == RILL_OK) t->nodes[rows->node[checked++]].pending = 1;
+    }
+    for (int32_t i = 0; i < checked; i++) t->nodes[rows->node[i]].pending = 0;
+    for (int32_t i = 0; i < rows->n && status == RILL_OK; i++) make(t, rows, i);
+    return status;
+}
+
+/* --- score -------------------------------------------------------------------------------------------------------- */
+
+static int list_is_sorted(const int32_t *offset, const int32_t *action, int32_t n, int32_t actions)
+{
+    if (offset == NULL) return 1;
+    if (offset[0] != 0) return 0;
+    for (int32_t r = 0; r < n; r++)
+        for (int32_t i = offset[r]; i < offset[r + 1]; i++) {
+            int lone = action[i] == RILL_NO_ACTION && offset[r + 1] - offset[r] == 1;
+            if (!lone && (action[i] < 0 || action[i] >= actions)) return 0;
+            if (i > offset[r] && action[i] <= action[i - 1]) return 0;
+        }
+    return 1;
+}
+
+static rill_status check_ask(toy *t, const rill_ask *ask, int32_t n, const rill_choices *out)
+{
+    int anything = ask->end_rule != NULL || ask->ban_offset != NULL || ask->allow_offset != NULL ||
+                   ask->add_offset != NULL || ask->reward != NULL || ask->end_reward != NULL;
+    int32_t actions = t->model.actions;
+    if (ask->max_choices < 1 || out->stride < ask->max_choices) return violation(t, "no room for the choices");
+    if (ask->plain && (anything || ask->extra != 0)) return violation(t, "a plain ask asks for something");
+    if (!list_is_sorted(ask->ban_offset, ask->ban_action, n, actions) ||
+        !list_is_sorted(ask->allow_offset, ask->allow_action, n, actions) ||
+        !list_is_sorted(ask->add_offset, ask->add_action, n, actions))
+        return violation(t, "a list of the ask is not sorted, repeats itself or names no action");
+    return RILL_OK;
+}
+
+static rill_status check_scored(toy *t, const rill_rows *rows, int32_t i)
+{
+    const toy_node *node = made_node(t, rows->node[i]);
+    if (node == NULL) return violation(t, "score reads node %d, which is not made", (int)rows->node[i]);
+    if (slot_in_use(t, node->slot) == NULL || node->generation != t->slots[node->slot].generation)
+        return violation(t, "score reads node %d of an item that is gone", (int)rows->node[i]);
+    if (node->slot != rows->slot[i] || node->depth != rows->depth[i] || node->phase != rows->phase ||
+        node->action != rows->action[i] || (t->model.path && node->parent != rows->parent[i]))
+        return violation(t, "score describes node %d otherwise than step did", (int)rows->node[i]);
+    return RILL_OK;
+}
+
+/* Choices that must never be taken, behind the real ones. */
+static void add_dead_choices(const toy *t, const rill_ask *ask, int32_t row, rill_choices *out)
+{
+    for (int32_t a = 0; a < t->model.actions && out->count[row] < ask->max_choices; a++) {
+        int64_t first = (int64_t)row * out->stride, at = first + out->count[row];
+        int taken = 0;
+        for (int64_t i = first; i < at; i++) taken |= out->action[i] == a;
+        if (taken) continue;
+        out->action[at] = a;
+        out->logp[at] = out->score[at] = (float)RILL_SCORE_DEAD;
+        out->terminal[at] = RILL_LIVE;
+        out->count[row]++;
+    }
+}
+
+/* What rill_select() makes of the same row, against the slow answer that `out` has already. Lists are in compressed rows, so
+ * an ask of this one row begins where the row's offsets are. */
+static rill_status compare_selections(toy *t, const rill_ask *ask, int32_t row, int32_t n, const toy_choice *legal,
+                                      uint64_t state, const rill_choices *out)
+{
+    int32_t count[1], action[TOY_MOST_ACTIONS];
+    float logp[TOY_MOST_ACTIONS], score[TOY_MOST_ACTIONS];
+    uint8_t terminal[TOY_MOST_ACTIONS];
+    rill_choices fast = {TOY_MOST_ACTIONS, count, action, logp, score, terminal};
+    rill_choices slow = {out->stride, out->count + row, out->action + (int64_t)row * out->stride,
+                         out->logp + (int64_t)row * out->stride, out->score + (int64_t)row * out->stride,
+                         out->terminal + (int64_t)row * out->stride};
+    rill_ask one = *ask;
+    if (ask->end_rule != NULL) one.end_rule = ask->end_rule + row;
+    if (ask->ban_offset != NULL) one.ban_offset = ask->ban_offset + row;
+    if (ask->allow_offset != NULL) one.allow_offset = ask->allow_offset + row;
+    if (ask->add_offset != NULL) one.add_offset = ask->add_offset + row;
+    if (ask->reward != NULL) one.reward = ask->reward + row;
+    if (ask->end_reward != NULL) one.end_reward = ask->end_reward + row;
+    char message[300];
+    toy_select_by_rill(&one, 0, n, legal, &t->model, state, &fast);
+    if (toy_select_differs(0, &slow, &fast, message, sizeof message)) return violation(t, "%s", message);
+    return RILL_OK;
+}
+
+static rill_status choose(toy *t, const rill_rows *rows, int32_t row, const rill_ask *ask, rill_choices *out)
+{
+    const toy_node *node = &t->nodes[rows->node[row]];
+    toy_choice legal[TOY_MOST_ACTIONS];
+    uint64_t state;
+    rill_status status = RILL_OK;
+    if (!state_of(t, rows->node[row], &state)) return RILL_ERR_ARGUMENT;
+    int32_t n = toy_expand(&t->model, &t->slots[node->slot].input, state, node->depth, node->phase, legal);
+    if (t->model.select != TOY_SELECT_RILL) toy_select_slowly(ask, row, n, legal, out);
+    if (t->model.select == TOY_SELECT_RILL) toy_select_by_rill(ask, row, n, legal, &t->model, state, out);
+    if (t->model.select == TOY_SELECT_BOTH && ask->max_choices <= TOY_MOST_ACTIONS) {
+        status = compare_selections(t, ask, row, n, legal, state, out);
+    }
+    if (t->model.dead) add_dead_choices(t, ask, row, out);
+    return status;
+}
+
+/* Answers that no domain may give; the engine must refuse them. */
+static void garble(toy *t, const rill_ask *ask, rill_choices *out)
+{
+    switch (t->model.garble_kind) {
+    case 0: out->count[0] = ask->max_choices + 1; break;
+    case 1: out->action[0] = t->model.actions; break;
+    case 2: out->action[0] = -7; break;
+    case 3: out->score[0] = NAN; break;
+    case 4: out->terminal[0] = 9; break;
+    case 5: out->count[0] = -1; break;
+    default: out->score[0] = INFINITY; break;
+    }
+}
+
+static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+{
+    toy *t = self;
+    rill_status status = enter(t, "score", &t->score_calls, t->model.fail_score);
+    if (status == RILL_OK) status = check_ask(t, ask, rows->n, out);
+    for (int32_t i = 0; i < rows->n && status == RILL_OK; i++) {
+        status = check_scored(t, rows, i);
+        if (status == RILL_OK) status = choose(t, rows, i, ask, out);
+    }
+    if (t->model.garble > 0 && t->score_calls >= t->model.garble && rows->n > 0 && out->count[0] > 0)
+        garble(t, ask, out);
+    if (rows->n > report.most_rows) report.most_rows = rows->n;
+    report.scored += rows->n;
+    return status;
+}
+
+static rill_status lookup(void *self, const rill_rows *rows, const rill_queries *queries)
+{
+    toy *t = self;
+    for (int32_t q = 0; q < queries->n; q++) {
+        int32_t row = queries->row[q];
+        if (row < 0 || row >= rows->n) return violation(t, "query of row %d", (int)row);
+        rill_status status = check_scored(t, rows, row);
+        if (status < 0) return status;
+        uint64_t state;
+        toy_choice all[TOY_MOST_ACTIONS];
+        if (!state_of(t, rows->node[row], &state)) return RILL_ERR_ARGUMENT;
+        const toy_choice *choice = legal_choice(t, &t->nodes[rows->node[row]], state, queries->action[q], all);
+        queries->logp[q] = choice != NULL ? choice->logp : (float)RILL_SCORE_DEAD;
+    }
+    return RILL_OK;
+}
+
+/* --- finalize ----------------------------------------------------------------------------------------------------- */
+
+/* Replay the hypothesis: every action legal, every log-probability ours, rows alive, only the last action terminal. */
+static rill_status check_hypothesis(toy *t, const rill_hypothesis *h)
+{
+    const toy_slot *slot = slot_in_use(t, h->slot);
+    if (slot == NULL) return violation(t, "finalize of slot %d, which is not in use", (int)h->slot);
+    toy_node at = {.slot = h->slot};
+    uint64_t state = slot->input.start;
+    double sum = 0, logp = 0;
+    for (int32_t i = 0; i < h->length; i++) {
+        toy_choice all[TOY_MOST_ACTIONS];
+        const toy_choice *choice = legal_choice(t, &at, state, h->action[i], all);
+        if (choice == NULL || choice->logp != h->action_logp[i])
+            return violation(t, "finalize: action %d at %d is illegal or has another log-probability",
+                             (int)h->action[i], (int)i);
+        int must_end = i == h->length - 1 && !h->truncated;
+        if ((choice->terminal != RILL_LIVE) != must_end) return violation(t, "finalize: action %d of %d is %sterminal",
+                                                                          (int)i, (int)h->length, must_end ? "not " : "");
+        const toy_node *node = made_node(t, h->node[i]);
+        if (t->model.path && i < h->length - 1 &&
+            (node == NULL || node->action != h->action[i] || node->generation != slot->generation))
+            return violation(t, "finalize: row %d of action %d is not alive", (int)h->node[i], (int)i);
+        if (!t->model.path && h->node[i] != RILL_NO_NODE) return violation(t, "finalize names rows that are recycled");
+        state = toy_extend(state, h->action[i]);
+        at.phase = (at.phase + 1) % t->model.phases;
+        at.depth += at.phase == 0;
+        sum += (double)h->action_score[i];
+        logp += (double)h->action_logp[i];
+    }
+    if (sum != h->score || logp != h->logp)
+        return violation(t, "finalize: score %.17g is not the sum %.17g", h->score, sum);
+    return RILL_OK;
+}
+
+static rill_status finalize(void *self, const rill_hypothesis *h, rill_text *out)
+{
+    toy *t = self;
+    rill_status status = enter(t, "finalize", &t->finalize_calls, t->model.fail_finalize);
+    if (status == RILL_OK && !t->model.trivial) status = check_hypothesis(t, h);
+    for (int32_t i = 0; i < h->length && status == RILL_OK; i++)
+        status = rill_text_printf(out, "%s%d", i > 0 ? " " : "", (int)h->action[i]);
+    report.finalized++;
+    return status;
+}
+
+/* --- end of life -------------------------------------------------------------------------------------------------- */
+
+static void drop(void *self, int32_t slot)
+{
+    toy *t = self;
+    toy_slot *used = slot_in_use(t, slot);
+    if (used == NULL) {
+        if (!t->failed) violation(t, "drop of slot %d, which is not in use", (int)slot);
+        return;
+    }
+    used->used = 0;
+    report.slots--;
+    report.dropped++;
+}
+
+/* After a failure of ours the engine may give back ids that it had set aside and that were never made. */
+static void free_nodes(void *self, int32_t n, const int32_t *nodes)
+{
+    toy *t = self;
+    for (int32_t i = 0; i < n; i++) {
+        toy_node *node = made_node(t, nodes[i]);
+        if (node == NULL) {
+            if (!t->failed) violation(t, "free of node %d, which is not made", (int)nodes[i]);
+            continue;
+        }
+        node->made = 0;
+        report.nodes--;
+        report.freed++;
+    }
+}
+
+/* --- table -------------------------------------------------------------------------------------------------------- */
+
+const rill_domain toy_domain = {
+    .abi_version = RILL_ABI_VERSION,
+    .struct_size = sizeof(rill_domain),
+    .name = "toy",
+    .summary = "a hash in place of a model; its optimum is known by enumeration",
+    .open = open_toy,
+    .reserve = reserve,
+    .encode = encode,
+    .step = step,
+    .score = score,
+    .lookup = lookup,
+    .finalize = finalize,
+    .drop = drop,
+    .free = free_nodes,
+    .close = close_toy,
+};

@@ -1,0 +1,27 @@
+/* A toy domain that knows its own optimum and that watches the engine.
+ *
+ * Order of use: rill_register_domain(ctx, &toy_domain), rill_model_open(&model, ctx, "toy", options) with the arguments of
+ * toy_model.h, decode, close, then read toy_report_get(). Every breach of the contract in rill/domain.h makes the running or
+ * the next call fail with a message and is counted. Outputs are the actions as numbers with blanks between. */
+#ifndef TEST_TOY_DOMAIN_H
+#define TEST_TOY_DOMAIN_H
+
+#include "support/toy_model.h"
+
+extern const rill_domain toy_domain;
+
+/* What happened in this thread since toy_report_reset(). */
+typedef struct toy_report {
+    int64_t opened, closed;
+    int64_t nodes, nodes_peak; /* alive now; the most at once */
+    int64_t slots, slots_peak;
+    int64_t encoded, made, scored, finalized, dropped, freed; /* inputs, nodes, rows, outputs, slots, nodes */
+    int64_t most_rows;         /* in one score call */
+    int64_t violations;
+    char first[512];           /* the first violation */
+} toy_report;
+
+toy_report *toy_report_get(void);
+void toy_report_reset(void);
+
+#endif
