@@ -84,14 +84,20 @@ static rill_status judge_result(void *user, const rill_result *result)
     return RILL_OK;
 }
 
-/* One run of a method over all inputs. */
+/* One run of a method over all inputs. A model serves one engine in its life, so every run opens it anew; that is not timed,
+ * and it lets all runs start alike. */
 static int run_once(bench *b, bench_method *m, int32_t n_best, rill_write_fn write, void *user, double *seconds)
 {
     rill_engine *engine;
     memory_input input = {&b->inputs, 0};
     rill_engine_setup setup = m->plan.setup;
     if (n_best > setup.settings.n_best) setup.settings.n_best = n_best;
-    if (rill_engine_create(&engine, b->session.ctx, b->session.model, &setup) < 0) return cli_fail_context(b->session.ctx);
+    rill_model_close(b->session.model);
+    b->session.model = NULL;
+    int code = cli_session_open(&b->session);
+    if (code != CLI_OK) return code;
+    if (rill_engine_create(&engine, b->session.ctx, b->session.model, &setup) < 0)
+        return cli_fail_context(b->session.ctx);
     double start = cli_now();
     rill_status status = rill_run(engine, read_line, &input, write, user);
     *seconds = cli_now() - start;
@@ -104,8 +110,10 @@ static int run_once(bench *b, bench_method *m, int32_t n_best, rill_write_fn wri
 static void say_where(const bench *b, const bench_method *m, int round)
 {
     if (b->quiet || !isatty(STDERR_FILENO)) return;
-    if (round < 0) fprintf(stderr, "\rtrying %s\033[K", m->label);
-    else fprintf(stderr, "\rrun %d of %d: %s\033[K", round + 1, b->repeat, m->label);
+    if (round < 0)
+        fprintf(stderr, "\rtrying %s\033[K", m->label);
+    else
+        fprintf(stderr, "\rrun %d of %d: %s\033[K", round + 1, b->repeat, m->label);
     fflush(stderr);
 }
 
@@ -213,8 +221,10 @@ static int load_data(bench *b)
     int code = CLI_OK;
     if (!b->input_path && !b->tsv_path) return cli_fail("no inputs: -i FILE or --tsv FILE names them");
     if (b->references_path && b->tsv_path) return cli_fail("--refs and --tsv both name references; give one of them");
-    if (b->input_path) code = cli_lines_load(&b->inputs, ctx, b->input_path, 0);
-    else code = cli_lines_load(&b->inputs, ctx, b->tsv_path, 1);
+    if (b->input_path)
+        code = cli_lines_load(&b->inputs, ctx, b->input_path, 0);
+    else
+        code = cli_lines_load(&b->inputs, ctx, b->tsv_path, 1);
     if (code == CLI_OK && b->references_path) code = cli_lines_load(&b->references, ctx, b->references_path, 0);
     if (code == CLI_OK && b->tsv_path) code = cli_lines_load(&b->references, ctx, b->tsv_path, 2);
     b->judged = b->references_path || b->tsv_path;
@@ -248,7 +258,7 @@ static int prepare(bench *b)
     if (code == CLI_OK) code = make_plans(b);
     if (code == CLI_OK && b->judged)
         code = cli_metric_open(&b->metric, b->session.ctx, rill_find_domain(b->session.ctx, domain), &b->references);
-    return code == CLI_OK ? cli_session_open(&b->session) : code;
+    return code;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
@@ -268,13 +278,12 @@ static const cli_option bench_options[] = {
     {NULL, 0, NULL, NULL, 0},
 };
 
-static const char about[] =
-    "Decode one input with several search methods and print a table: quality, seconds,\n"
-    "timesteps, expansions. Every method runs once untimed, then R times in turn with\n"
-    "the others. Methods with equal search settings must give identical outputs; the\n"
-    "last column says whether they do, and the exit code is 1 if they do not.\n"
-    "Options of the search, and the model's defaults, apply to every method that can\n"
-    "use them; what stands behind a method's name is its own.";
+static const char about[] = "Decode one input with several search methods and print a table: quality, seconds,\n"
+                            "timesteps, expansions. Every method runs once untimed, then R times in turn with\n"
+                            "the others. Methods with equal search settings must give identical outputs; the\n"
+                            "last column says whether they do, and the exit code is 1 if they do not.\n"
+                            "Options of the search, and the model's defaults, apply to every method that can\n"
+                            "use them; what stands behind a method's name is its own.";
 
 static const char epilogue[] =
     "Exit code: 0 all fine; 1 failure, or outputs that should be identical are not;\n"
@@ -343,8 +352,13 @@ int cli_bench(int argc, char **argv)
     bench *b = calloc(1, sizeof *b);
     if (!b) return cli_fail_memory("the command");
     b->repeat = 3;
-    const cli_syntax syntax = {"rill bench -m DIR {-i FILE [--refs FILE] | --tsv FILE} [options]", about, groups, epilogue,
-                               take_option, NULL, b};
+    const cli_syntax syntax = {"rill bench -m DIR {-i FILE [--refs FILE] | --tsv FILE} [options]",
+                               about,
+                               groups,
+                               epilogue,
+                               take_option,
+                               NULL,
+                               b};
     cli_search_options(settings, "method"); /* --methods is the one here */
     int code = cli_session_start(&b->session);
     if (code == CLI_OK) code = cli_parse(&syntax, argc, argv, &helped);

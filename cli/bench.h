@@ -13,28 +13,28 @@
 enum { BENCH_METHODS_MAX = 16, BENCH_REPEAT_MAX = 1000, BENCH_LABEL_MAX = 128 };
 
 typedef struct bench_method {
-    char label[BENCH_LABEL_MAX];  /* as the user wrote it: "fixed:finish=top" */
-    cli_layer own;                /* the method and its own values */
+    char label[BENCH_LABEL_MAX]; /* as the user wrote it: "fixed:finish=top" */
+    cli_layer own;               /* the method and its own values */
     cli_plan plan;
-    cli_counts counts;            /* of the first run, which is not timed */
-    uint64_t *hash;               /* [inputs] of all outputs with their scores */
+    cli_counts counts; /* of the first run, which is not timed */
+    uint64_t *hash;    /* [inputs] of all outputs with their scores */
     double seconds[BENCH_REPEAT_MAX];
     int runs;
-    rill_stats stats;             /* of the last run; counters are the same in all */
-    int like;                     /* index of the first method with equal search settings; its own if it is that */
-    int64_t difference;           /* first input with other outputs than that method's, -1 = none */
+    rill_stats stats;   /* of the last run; counters are the same in all */
+    int like;           /* index of the first method with equal search settings; its own if it is that */
+    int64_t difference; /* first input with other outputs than that method's, -1 = none */
 } bench_method;
 
 typedef struct bench {
     cli_session session;
-    cli_layer given;              /* options of the search: defaults for every method */
+    cli_layer given; /* options of the search: defaults for every method */
     const char *input_path, *references_path, *tsv_path, *json_path;
     const char *methods_text;
     int repeat, quiet;
     cli_lines inputs, references;
     cli_metric metric;
-    int judged;                   /* there are references */
-    bench_method *method;         /* [n] */
+    int judged;           /* there are references */
+    bench_method *method; /* [n] */
     int n;
 } bench;
 

@@ -38,21 +38,28 @@ static void bounds(const bench_method *m, double *least_advanced, double *any)
 
 static void put_ratio(double ratio)
 {
-    if (ratio > 0) printf(" %6.2f", ratio);
-    else printf(" %6s", "-");
+    if (ratio > 0)
+        printf(" %6.2f", ratio);
+    else
+        printf(" %6s", "-");
 }
 
 static void put_percent(int known, int64_t part, int64_t whole)
 {
-    if (known) printf(" %6.2f", cli_percent(part, whole));
-    else printf(" %6s", "-");
+    if (known)
+        printf(" %6.2f", cli_percent(part, whole));
+    else
+        printf(" %6s", "-");
 }
 
 static void put_likeness(const bench *b, const bench_method *m)
 {
-    if (&b->method[m->like] == m) printf("\n");
-    else if (m->difference < 0) printf("  identical to %s\n", b->method[m->like].label);
-    else printf("  DIFFERS from %s at input %" PRId64 "\n", b->method[m->like].label, m->difference + 1);
+    if (&b->method[m->like] == m)
+        printf("\n");
+    else if (m->difference < 0)
+        printf("  identical to %s\n", b->method[m->like].label);
+    else
+        printf("  DIFFERS from %s at input %" PRId64 "\n", b->method[m->like].label, m->difference + 1);
 }
 
 static void print_row(const bench *b, bench_method *m, int width)
@@ -78,11 +85,12 @@ int bench_print(const bench *b)
         if ((int)strlen(b->method[i].label) > width) width = (int)strlen(b->method[i].label);
     printf("%" PRId64 " inputs, %d timed run%s of each method in turn, %d thread%s\n\n", b->inputs.n, b->repeat,
            b->repeat == 1 ? "" : "s", b->session.threads, b->session.threads == 1 ? "" : "s");
-    printf("%-*s %6s %6s %9s %5s %9s %10s %8s %7s %9s %6s %6s  outputs\n", width, "method", "exact%", "oracle", "seconds", "+-",
-           "timesteps", "expansions", "exp/step", "engine", "inputs/s", "/least", "/any");
+    printf("%-*s %6s %6s %9s %5s %9s %10s %8s %7s %9s %6s %6s  outputs\n", width, "method", "exact%", "oracle",
+           "seconds", "+-", "timesteps", "expansions", "exp/step", "engine", "inputs/s", "/least", "/any");
     for (int i = 0; i < b->n; i++) print_row(b, &b->method[i], width);
-    printf("\nseconds: median, and half the range of the runs. engine: share of the time outside the model. /least, /any:\n"
-           "timesteps as a multiple of the fewest that the least-advanced, or any, schedule can need under the budget.\n");
+    printf(
+        "\nseconds: median, and half the range of the runs. engine: share of the time outside the model. /least, /any:\n"
+        "timesteps as a multiple of the fewest that the least-advanced, or any, schedule can need under the budget.\n");
     return cli_end_printing();
 }
 
@@ -103,9 +111,9 @@ static json_t *method_json(const bench *b, bench_method *m)
     };
     json_t *all = json_array();
     for (int i = 0; i < m->runs; i++) json_array_append_new(all, json_real(m->seconds[i]));
-    json_t *object = json_pack(
-        "{s:s,s:f,s:f,s:o,s:f,s:f,s:o}", "method", m->label, "seconds_median", median, "seconds_spread", spread, "seconds", all,
-        "over_least_advanced_bound", least_advanced, "over_any_bound", any, "run", cli_report_json(&report));
+    json_t *object = json_pack("{s:s,s:f,s:f,s:o,s:f,s:f,s:o}", "method", m->label, "seconds_median", median,
+                               "seconds_spread", spread, "seconds", all, "over_least_advanced_bound", least_advanced,
+                               "over_any_bound", any, "run", cli_report_json(&report));
     if (b->judged) {
         json_object_set_new(object, "exact_percent", json_real(cli_percent(m->counts.exact, m->counts.inputs)));
         json_object_set_new(object, "oracle_percent", json_real(cli_percent(m->counts.oracle, m->counts.inputs)));

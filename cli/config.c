@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 
 /* Directories of the ecosystem work as they are: their model_type says which domain reads them. */
-static const struct { const char *model_type, *domain; } known_types[] = {{"marian", "mt"}, {"fsmt", "mt"}};
+static const struct {
+    const char *model_type, *domain;
+} known_types[] = {{"marian", "mt"}, {"fsmt", "mt"}};
 
 static int bad(const char *file, const char *key, const char *wanted)
 {
@@ -98,8 +100,10 @@ static int load_file(rill_context *ctx, const char *file, cli_config *out)
     if (!root) return cli_fail("%s:%d: %s", file, error.line, error.text);
     const json_t *rill = json_object_get(root, "rill");
     int code = CLI_OK;
-    if (!json_is_object(root)) code = cli_fail("%s: an object was expected", file);
-    else if (rill && !json_is_object(rill)) code = bad(file, "rill", "an object");
+    if (!json_is_object(root))
+        code = cli_fail("%s: an object was expected", file);
+    else if (rill && !json_is_object(rill))
+        code = bad(file, "rill", "an object");
     if (code == CLI_OK) code = load_domain(file, root, rill, out);
     if (code == CLI_OK) code = load_search(ctx, file, json_object_get(rill, "search"), &out->search);
     json_decref(root);

@@ -73,17 +73,16 @@ static int take_option(void *user, const cli_option *option, const char *value)
     return CLI_OK;
 }
 
-static const char about[] =
-    "Decode every line of the input with a model. Line in, line out: an input that\n"
-    "cannot be decoded gives an empty line and a message with its line number on\n"
-    "standard error, and the rest goes on. With --n-best N every input gives up to N\n"
-    "lines \"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\", ids from 0, and a failed\n"
-    "one none; with --unordered results come as they are finished, \"ID<TAB>OUTPUT\".\n"
-    "Input lines end with LF or CRLF; the last may lack its end.\n"
-    "\n"
-    "The model's config.json may hold default settings: options here override them one\n"
-    "by one, and any option of the chain replaces the model's whole chain. What the\n"
-    "method cannot use of these defaults is left out.";
+static const char about[] = "Decode every line of the input with a model. Line in, line out: an input that\n"
+                            "cannot be decoded gives an empty line and a message with its line number on\n"
+                            "standard error, and the rest goes on. With --n-best N every input gives up to N\n"
+                            "lines \"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\", ids from 0, and a failed\n"
+                            "one none; with --unordered results come as they are finished, \"ID<TAB>OUTPUT\".\n"
+                            "Input lines end with LF or CRLF; the last may lack its end.\n"
+                            "\n"
+                            "The model's config.json may hold default settings: options here override them one\n"
+                            "by one, and any option of the chain replaces the model's whole chain. What the\n"
+                            "method cannot use of these defaults is left out.";
 
 static const char epilogue[] =
     "Exit code: 0 every input was decoded; 1 wrong usage, or the run failed;\n"
@@ -100,12 +99,14 @@ static int parse(decode *d, int argc, char **argv, int *helped)
 {
     cli_option settings[CLI_SETTINGS_MAX + 1];
     const cli_group groups[] = {
-        {"Model", cli_model_options},      {"Input and output", file_options},
-        {"Search", settings},              {"Chains of heuristics and scorers", cli_chain_options},
+        {"Model", cli_model_options},
+        {"Input and output", file_options},
+        {"Search", settings},
+        {"Chains of heuristics and scorers", cli_chain_options},
         {NULL, NULL},
     };
-    const cli_syntax syntax = {"rill decode -m DIR [options] [< INPUT] [> OUTPUT]", about, groups, epilogue, take_option,
-                               NULL, d};
+    const cli_syntax syntax = {
+        "rill decode -m DIR [options] [< INPUT] [> OUTPUT]", about, groups, epilogue, take_option, NULL, d};
     cli_search_options(settings, NULL);
     return cli_parse(&syntax, argc, argv, helped);
 }
@@ -153,8 +154,8 @@ static rill_status write_result(void *user, const rill_result *result)
 static int same_file(int fd, const char *path)
 {
     struct stat a, b;
-    return path && strcmp(path, "-") && !fstat(fd, &a) && !stat(path, &b) && S_ISREG(b.st_mode) && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
+    return path && strcmp(path, "-") && !fstat(fd, &a) && !stat(path, &b) && S_ISREG(b.st_mode) &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 static int open_input(decode *d)

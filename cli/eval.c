@@ -69,10 +69,11 @@ static int take_nbest(eval *e, const char *line, size_t length)
     size_t text_length;
     if (length == 0) return CLI_OK;
     if (!split_nbest(line, length, &id, &text, &text_length))
-        return cli_fail("%s: line %" PRId64 ": not \"ID ||| OUTPUT ||| ...\", although the list began so", e->input.name,
-                        e->input.lines);
+        return cli_fail("%s: line %" PRId64 ": not \"ID ||| OUTPUT ||| ...\", although the list began so",
+                        e->input.name, e->input.lines);
     if (id >= e->metric.n)
-        return cli_fail("%s: line %" PRId64 ": id %" PRId64 " is beyond the %" PRId64 " references of %s (ids count from 0)",
+        return cli_fail("%s: line %" PRId64 ": id %" PRId64 " is beyond the %" PRId64
+                        " references of %s (ids count from 0)",
                         e->input.name, e->input.lines, id, e->metric.n, e->references_path);
     return judge(e, id, text, text_length);
 }
@@ -94,8 +95,10 @@ static int read_hypotheses(eval *e)
     int decided = 0, code = CLI_OK;
     rill_status status;
     while (code == CLI_OK && (status = cli_input_read(&e->input, 1, &line, &length)) != RILL_END_OF_INPUT) {
-        if (status == RILL_ERR_INPUT) length = 0; /* a NUL byte: nothing that could be right */
-        else if (status < 0) return cli_fail_context(e->session.ctx);
+        if (status == RILL_ERR_INPUT)
+            length = 0; /* a NUL byte: nothing that could be right */
+        else if (status < 0)
+            return cli_fail_context(e->session.ctx);
         const char *text;
         size_t text_length;
         if (!decided && length > 0) {
@@ -105,8 +108,8 @@ static int read_hypotheses(eval *e)
         code = e->nbest ? take_nbest(e, line, length) : take_plain(e, line, length);
     }
     if (code == CLI_OK && !e->nbest && e->input.lines != e->metric.n)
-        return cli_fail("%s has %" PRId64 " lines, but %s has %" PRId64 ": they must correspond one to one", e->input.name,
-                        e->input.lines, e->references_path, e->metric.n);
+        return cli_fail("%s has %" PRId64 " lines, but %s has %" PRId64 ": they must correspond one to one",
+                        e->input.name, e->input.lines, e->references_path, e->metric.n);
     return code;
 }
 
@@ -159,13 +162,12 @@ static const cli_option eval_options[] = {
     {NULL, 0, NULL, NULL, 0},
 };
 
-static const char about[] =
-    "Compare decoded lines with references: how many are right (exact), and for n-best\n"
-    "lists how often any output is right (oracle). HYPOTHESES, or standard input, has one\n"
-    "line per reference or is a Moses n-best list as `rill decode --n-best` writes it;\n"
-    "which of them is found out. The domain says what \"the same\" means: for logical forms\n"
-    "the order of the children of \"and\" does not matter. Without a domain texts are\n"
-    "compared as they are, but for the number of blanks between words.";
+static const char about[] = "Compare decoded lines with references: how many are right (exact), and for n-best\n"
+                            "lists how often any output is right (oracle). HYPOTHESES, or standard input, has one\n"
+                            "line per reference or is a Moses n-best list as `rill decode --n-best` writes it;\n"
+                            "which of them is found out. The domain says what \"the same\" means: for logical forms\n"
+                            "the order of the children of \"and\" does not matter. Without a domain texts are\n"
+                            "compared as they are, but for the number of blanks between words.";
 
 static const char epilogue[] =
     "Examples:\n"
@@ -222,8 +224,13 @@ int cli_eval(int argc, char **argv)
     eval *e = calloc(1, sizeof *e);
     if (!e) return cli_fail_memory("the command");
     e->input.fd = -1;
-    const cli_syntax syntax = {"rill eval [-m DIR | --domain NAME] --refs FILE [--tsv] [HYPOTHESES]", about, groups,
-                               epilogue, take_option, take_argument, e};
+    const cli_syntax syntax = {"rill eval [-m DIR | --domain NAME] --refs FILE [--tsv] [HYPOTHESES]",
+                               about,
+                               groups,
+                               epilogue,
+                               take_option,
+                               take_argument,
+                               e};
     int code = cli_session_start(&e->session);
     if (code == CLI_OK) code = cli_parse(&syntax, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = run(e);

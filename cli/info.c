@@ -28,7 +28,8 @@ static void add_tensor(const json_t *tensor, parameters *out)
     int64_t product = 1;
     for (size_t i = 0; i < json_array_size(shape); i++) {
         json_int_t extent = json_integer_value(json_array_get(shape, i));
-        if (extent < 0 || (extent > 0 && product > INT64_MAX / extent)) return; /* nonsense: the domain will refuse it */
+        if (extent < 0 || (extent > 0 && product > INT64_MAX / extent))
+            return; /* nonsense: the domain will refuse it */
         product *= extent;
     }
     out->count += product;
@@ -118,8 +119,9 @@ static void print_model(const rill_model *model)
     put_count(info->actions);
     printf("\n%-12s %" PRId32 " actions at most\n", "outputs", info->max_length);
     if (info->phases > 1) printf("%-12s %" PRId32 " per timestep\n", "phases", info->phases);
-    printf("%-12s %s\n", "states", info->state_need == RILL_STATE_PATH ? "of all ancestors are read: attention"
-                                                                       : "follow from the parent's alone");
+    printf("%-12s %s\n", "states",
+           info->state_need == RILL_STATE_PATH ? "of all ancestors are read: attention"
+                                               : "follow from the parent's alone");
 }
 
 /* The default search, as `rill decode` without options would run it. */
@@ -181,12 +183,15 @@ int cli_info(int argc, char **argv)
     static cli_session session; /* large, and there is one */
     int helped = 0;
     const cli_group groups[] = {{"Options", cli_model_options}, {NULL, NULL}};
-    const cli_syntax syntax = {
-        "rill info DIR [options]",
-        "Describe a model: its domain, sizes, the search it is decoded with by default, and\n"
-        "its files. A model that cannot be opened is described as far as it goes, with the\n"
-        "reason on standard error and exit code 1.",
-        groups, "Examples:\n  rill info model\n  rill info model --domain mt\n", take_option, take_argument, &session};
+    const cli_syntax syntax = {"rill info DIR [options]",
+                               "Describe a model: its domain, sizes, the search it is decoded with by default, and\n"
+                               "its files. A model that cannot be opened is described as far as it goes, with the\n"
+                               "reason on standard error and exit code 1.",
+                               groups,
+                               "Examples:\n  rill info model\n  rill info model --domain mt\n",
+                               take_option,
+                               take_argument,
+                               &session};
     int code = cli_session_start(&session);
     if (code == CLI_OK) code = cli_parse(&syntax, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = describe(&session);

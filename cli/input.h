@@ -11,14 +11,14 @@
 #include "cli.h"
 
 typedef struct cli_input {
-    rill_context *ctx;  /* failures are recorded here */
-    const char *name;   /* for messages */
+    rill_context *ctx; /* failures are recorded here */
+    const char *name;  /* for messages */
     int fd, owned;
     int regular;
-    int64_t size;       /* bytes of a regular file, else -1 */
-    int64_t consumed;   /* bytes of the lines given so far */
-    int64_t lines;      /* lines given so far */
-    double seconds;     /* spent waiting and reading */
+    int64_t size;     /* bytes of a regular file, else -1 */
+    int64_t consumed; /* bytes of the lines given so far */
+    int64_t lines;    /* lines given so far */
+    double seconds;   /* spent waiting and reading */
     /* Called before waiting or answering RILL_AGAIN: what was written so far should go out. May be NULL. */
     rill_status (*before_wait)(void *user);
     void *wait_user;
@@ -26,7 +26,7 @@ typedef struct cli_input {
     char *data;
     size_t capacity, begin, scanned, end; /* unread bytes are [begin, end); [begin, scanned) has no newline */
     int at_end;
-    double deadline;    /* until then an empty pipe is given a chance */
+    double deadline; /* until then an empty pipe is given a chance */
 } cli_input;
 
 /* Open `path`; NULL or "-" is standard input. CLI_OK or CLI_FAILED after a message. */

@@ -35,7 +35,8 @@ static int take(cli_lines *lines, const cli_input *input, const char *text, size
 {
     const char *tab = column && length ? memchr(text, '\t', length) : NULL;
     if (column && !tab)
-        return cli_fail("%s: line %" PRId64 ": two columns with a tab between them were expected", input->name, input->lines);
+        return cli_fail("%s: line %" PRId64 ": two columns with a tab between them were expected", input->name,
+                        input->lines);
     if (column == 1) length = (size_t)(tab - text);
     if (column == 2) {
         length -= (size_t)(tab + 1 - text);
@@ -53,9 +54,12 @@ int cli_lines_load(cli_lines *lines, rill_context *ctx, const char *path, int co
     memset(lines, 0, sizeof *lines);
     int code = cli_input_open(&input, ctx, path);
     while (code == CLI_OK && (status = cli_input_read(&input, 1, &text, &length)) != RILL_END_OF_INPUT) {
-        if (status == RILL_ERR_INPUT) code = cli_fail("%s: line %" PRId64 ": %s", input.name, input.lines, text);
-        else if (status < 0) code = cli_fail_context(ctx);
-        else code = take(lines, &input, text, length, column);
+        if (status == RILL_ERR_INPUT)
+            code = cli_fail("%s: line %" PRId64 ": %s", input.name, input.lines, text);
+        else if (status < 0)
+            code = cli_fail_context(ctx);
+        else
+            code = take(lines, &input, text, length, column);
     }
     cli_input_close(&input);
     if (code != CLI_OK) cli_lines_free(lines);

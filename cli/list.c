@@ -47,7 +47,10 @@ static void print_policies(const rill_context *ctx)
     for (size_t i = 0; (p = rill_policy_at(ctx, i)); i++) print_row(p->name, NULL, p->summary);
 }
 
-static const struct { const char *name, *how; void (*print)(const rill_context *); } kinds[] = {
+static const struct {
+    const char *name, *how;
+    void (*print)(const rill_context *);
+} kinds[] = {
     {"domains", "what is decoded: \"rill\": {\"domain\"} in config.json, or --domain", print_domains},
     {"methods", "--method NAME", print_methods},
     {"heuristics", "--heuristic NAME:ARGS, applied in the order given", print_heuristics},
@@ -96,9 +99,12 @@ int cli_list(int argc, char **argv)
     const cli_group groups[] = {{"Options", options}, {NULL, NULL}};
     const cli_syntax syntax = {
         "rill list [domains|methods|heuristics|scorers|policies] [--plugin FILE.so]",
-        "List what can be named on a command line. NAME:ARGS shows how arguments are written.", groups,
-        "Examples:\n  rill list\n  rill list heuristics\n  rill list domains --plugin ./rill-mine.so\n", take_option,
-        take_argument, &l};
+        "List what can be named on a command line. NAME:ARGS shows how arguments are written.",
+        groups,
+        "Examples:\n  rill list\n  rill list heuristics\n  rill list domains --plugin ./rill-mine.so\n",
+        take_option,
+        take_argument,
+        &l};
     int helped = 0;
     int code = cli_session_start(&l.session);
     if (code == CLI_OK) code = cli_parse(&syntax, argc, argv, &helped);

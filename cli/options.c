@@ -52,8 +52,8 @@ static int parse_long(const cli_syntax *syntax, int argc, char **argv, int *at, 
         return syntax->option(syntax->user, option, "");
     }
     if (!value) {
-        if (*at + 1 >= argc) return cli_fail("option --%s needs a value: --%s %s", option->name, option->name,
-                                             option->argument);
+        if (*at + 1 >= argc)
+            return cli_fail("option --%s needs a value: --%s %s", option->name, option->name, option->argument);
         value = argv[++*at];
     }
     return syntax->option(syntax->user, option, value);
@@ -62,17 +62,18 @@ static int parse_long(const cli_syntax *syntax, int argc, char **argv, int *at, 
 /* What stands at argv[*at] and begins with one dash: switches until an option takes the rest of the word. */
 static int parse_letters(const cli_syntax *syntax, int argc, char **argv, int *at, int *helped)
 {
-    for (const char *p = argv[*at] + 1; *p; p++) {
+    const char *word = argv[*at] + 1;
+    size_t length = strcspn(word, "=");
+    /* "-method x" would be read as -m with the value "ethod": certainly not what was meant. */
+    if (length > 1 && find(syntax, word, length, 0))
+        return cli_fail("unknown option -%.*s; did you mean --%.*s?", (int)length, word, (int)length, word);
+    for (const char *p = word; *p; p++) {
         if (*p == 'h') {
             *helped = 1;
             return CLI_OK;
         }
         const cli_option *option = find(syntax, NULL, 0, *p);
-        if (!option) {
-            if (p == argv[*at] + 1 && find(syntax, p, strcspn(p, "="), 0))
-                return cli_fail("unknown option -%c; did you mean -%s with two dashes?", *p, argv[*at]);
-            return cli_fail("unknown option -%c; --help lists all", *p);
-        }
+        if (!option) return cli_fail("unknown option -%c; --help lists all", *p);
         const char *value = "";
         if (!is_switch(option)) {
             value = p[1] ? p + 1 : *at + 1 < argc ? argv[++*at] : NULL;
@@ -113,8 +114,10 @@ void cli_print_wrapped(const char *text, int column, int indent)
             printf("\n");
             column = 0;
         }
-        if (column < indent) column += printf("%*s", indent - column, "");
-        else column += printf(" ");
+        if (column < indent)
+            column += printf("%*s", indent - column, "");
+        else
+            column += printf(" ");
         column += printf("%.*s", (int)word, text);
         text += word;
         text += strspn(text, " ");

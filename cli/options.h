@@ -13,7 +13,7 @@ typedef struct cli_option {
     char letter;          /* short form, 0 = none */
     const char *argument; /* what the value is called in help texts; NULL or "" = a switch */
     const char *help;
-    int id;               /* for the one who handles it */
+    int id; /* for the one who handles it */
 } cli_option;
 
 typedef struct cli_group {
@@ -22,8 +22,8 @@ typedef struct cli_group {
 } cli_group;
 
 typedef struct cli_syntax {
-    const char *usage;    /* lines behind "Usage: " */
-    const char *about;    /* a paragraph or more, each line within 78 columns */
+    const char *usage; /* lines behind "Usage: " */
+    const char *about; /* a paragraph or more, each line within 78 columns */
     const cli_group *groups;
     const char *epilogue; /* examples, exit codes */
     /* Take one option; value is "" for a switch. CLI_OK, or another exit code after saying why. */

@@ -14,10 +14,10 @@ enum { CLI_OUTPUT_BUFFER = 1 << 16 };
 typedef struct cli_output {
     const char *name;
     int fd, owned, terminal;
-    int error;         /* errno of the first failure, 0 = none */
-    int closed;        /* that failure was EPIPE */
+    int error;  /* errno of the first failure, 0 = none */
+    int closed; /* that failure was EPIPE */
     int said;
-    double seconds;    /* spent in write(2) */
+    double seconds; /* spent in write(2) */
     double flushed_at;
     size_t used;
     char data[CLI_OUTPUT_BUFFER];

@@ -19,8 +19,10 @@ void cli_progress_start(cli_progress *progress, int on)
 static void put_time(double seconds, char *out, size_t size)
 {
     long s = seconds < 1e7 ? (long)(seconds + 0.5) : 9999999;
-    if (s >= 3600) snprintf(out, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
-    else snprintf(out, size, "%ld:%02ld", s / 60, s % 60);
+    if (s >= 3600)
+        snprintf(out, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+    else
+        snprintf(out, size, "%ld:%02ld", s / 60, s % 60);
 }
 
 /* Share of the work done, or -1: the share of bytes read, times the share of these inputs that are finished. */

@@ -9,15 +9,15 @@
 
 typedef struct cli_progress {
     int on;
-    int drawn;       /* something stands on the line now */
+    int drawn; /* something stands on the line now */
     double start, last;
 } cli_progress;
 
 typedef struct cli_position {
-    int64_t done;    /* inputs finished */
-    int64_t read;    /* inputs read */
-    int64_t bytes;   /* of these, in bytes */
-    int64_t size;    /* bytes of the whole input, -1 = unknown */
+    int64_t done;  /* inputs finished */
+    int64_t read;  /* inputs read */
+    int64_t bytes; /* of these, in bytes */
+    int64_t size;  /* bytes of the whole input, -1 = unknown */
 } cli_position;
 
 void cli_progress_start(cli_progress *progress, int on);

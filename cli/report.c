@@ -30,10 +30,11 @@ void cli_report_say(const cli_report *report)
     const rill_seconds *s = &t->seconds;
     char failed[48] = "";
     if (t->failed) snprintf(failed, sizeof failed, " (%" PRId64 " failed)", t->failed);
-    cli_say("%" PRId64 " inputs%s in %.2f s, %.1f/s; %" PRId64 " timesteps, %" PRId64 " expansions, %.1f exp/step, %" PRId64
-            " refills, rows peak %" PRId64 "; seconds: encode %.3f, step %.3f, score %.3f, prune %.3f, finalize %.3f",
-            t->inputs, failed, report->wall, per_second(report), t->timesteps, t->expansions, cli_per_timestep(t), t->refills,
-            t->rows_peak, s->encode, s->step, s->score, s->prune, s->finalize);
+    cli_say("%" PRId64 " inputs%s in %.2f s, %.1f/s; %" PRId64 " timesteps, %" PRId64
+            " expansions, %.1f exp/step, %" PRId64 " refills, rows peak %" PRId64
+            "; seconds: encode %.3f, step %.3f, score %.3f, prune %.3f, finalize %.3f",
+            t->inputs, failed, report->wall, per_second(report), t->timesteps, t->expansions, cli_per_timestep(t),
+            t->refills, t->rows_peak, s->encode, s->step, s->score, s->prune, s->finalize);
 }
 
 /* JSON has no infinities, and jansson refuses them. */

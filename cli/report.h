@@ -14,8 +14,8 @@ typedef struct cli_report {
     const cli_plan *plan;          /* for the chains */
     const char *domain, *model;    /* model may be NULL */
     int threads;
-    double read, write;            /* seconds in the reader, waiting included, and in the writer */
-    double wall;                   /* seconds of the whole decode */
+    double read, write; /* seconds in the reader, waiting included, and in the writer */
+    double wall;        /* seconds of the whole decode */
     size_t memory_peak;
 } cli_report;
 

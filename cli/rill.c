@@ -20,7 +20,8 @@ static const cli_command commands[] = {
 
 static int print_help(void)
 {
-    printf("rill " RILL_VERSION_STRING ": streaming batched beam search\n\nUsage: rill COMMAND [options]\n\nCommands:\n");
+    printf("rill " RILL_VERSION_STRING
+           ": streaming batched beam search\n\nUsage: rill COMMAND [options]\n\nCommands:\n");
     for (const cli_command *c = commands; c->name; c++) printf("  %-8s %s\n", c->name, c->summary);
     printf("\n`rill COMMAND --help` explains a command; `man rill` explains all of them.\n"
            "\n"

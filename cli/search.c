@@ -72,8 +72,8 @@ const cli_option cli_chain_options[] = {
     {"absolute", 0, "D", "drop candidates more than D below the best", TAKE_SHORTHAND},
     {"relative", 0, "R", "drop candidates with less than R times the best's probability", TAKE_SHORTHAND},
     {"relative-local", 0, "R", "the same for the probability of the last action alone", TAKE_SHORTHAND},
-    {"heuristic", 0, "NAME:ARGS", "any heuristic of `rill list heuristics`; with the three above, applied in the order given",
-     TAKE_HEURISTIC},
+    {"heuristic", 0, "NAME:ARGS",
+     "any heuristic of `rill list heuristics`; with the three above, applied in the order given", TAKE_HEURISTIC},
     {"scorer", 0, "NAME:ARGS", "add a scorer of `rill list scorers`; may be repeated", TAKE_SCORER},
     {"policy", 0, "NAME[:ARGS]", "schedule by this policy instead of the method's", TAKE_POLICY},
     {NULL, 0, NULL, NULL, 0},
@@ -142,11 +142,11 @@ static const char *method_of(const cli_layer *firm, const cli_layer *const *soft
 }
 
 /* The nearest chain that is not empty. A soft one counts only where the method prunes, if it is of heuristics. */
-static const cli_chain *nearest_chain(const cli_layer *firm, const cli_layer *const *soft, int n, size_t member, int allowed)
+static const cli_chain *nearest_chain(const cli_layer *firm, const cli_layer *const *soft, int n, size_t member,
+                                      int allowed)
 {
     const cli_chain *chain = (const cli_chain *)((const char *)firm + member);
-    for (int i = 0; i < n && allowed && chain->n == 0; i++)
-        chain = (const cli_chain *)((const char *)soft[i] + member);
+    for (int i = 0; i < n && allowed && chain->n == 0; i++) chain = (const cli_chain *)((const char *)soft[i] + member);
     return chain;
 }
 
@@ -186,8 +186,7 @@ static int take_soft(rill_context *ctx, const cli_layer *firm, const cli_layer *
 
 static void point_at(const cli_chain *chain, rill_chain_entry *entries)
 {
-    for (int i = 0; i < chain->n; i++)
-        entries[i] = (rill_chain_entry){chain->link[i].name, chain->link[i].arguments};
+    for (int i = 0; i < chain->n; i++) entries[i] = (rill_chain_entry){chain->link[i].name, chain->link[i].arguments};
 }
 
 static void fill_setup(cli_plan *plan, const rill_settings *settings)

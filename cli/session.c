@@ -3,15 +3,38 @@
 
 #include <string.h>
 
-enum { TAKE_MODEL = 500, TAKE_DOMAIN, TAKE_ARGUMENTS, TAKE_TOKENIZED, TAKE_THREADS, TAKE_DETERMINISTIC, TAKE_PLUGIN,
-       TAKE_VERBOSE, TAKE_END };
+enum {
+    TAKE_MODEL = 500,
+    TAKE_DOMAIN,
+    TAKE_ARGUMENTS,
+    TAKE_TOKENIZED,
+    TAKE_THREADS,
+    TAKE_DETERMINISTIC,
+    TAKE_PLUGIN,
+    TAKE_VERBOSE,
+    TAKE_END
+};
 
-#define DOMAIN_OPTION {"domain", 0, "NAME", "domain of a model whose config.json names none", TAKE_DOMAIN}
-#define MODEL_OPTION(help) {"model", 'm', "DIR", help, TAKE_MODEL}
-#define PLUGIN_OPTION                                                                                                   \
-    {"plugin", 0, "FILE.so", "load domains, heuristics, scorers and policies from a shared object", TAKE_PLUGIN}
-#define VERBOSE_OPTION {"verbose", 'v', "", "print what the library logs", TAKE_VERBOSE}
-#define LAST_OPTION {NULL, 0, NULL, NULL, 0}
+#define DOMAIN_OPTION                                                                      \
+    {                                                                                      \
+        "domain", 0, "NAME", "domain of a model whose config.json names none", TAKE_DOMAIN \
+    }
+#define MODEL_OPTION(help)                    \
+    {                                         \
+        "model", 'm', "DIR", help, TAKE_MODEL \
+    }
+#define PLUGIN_OPTION                                                                                              \
+    {                                                                                                              \
+        "plugin", 0, "FILE.so", "load domains, heuristics, scorers and policies from a shared object", TAKE_PLUGIN \
+    }
+#define VERBOSE_OPTION                                                  \
+    {                                                                   \
+        "verbose", 'v', "", "print what the library logs", TAKE_VERBOSE \
+    }
+#define LAST_OPTION            \
+    {                          \
+        NULL, 0, NULL, NULL, 0 \
+    }
 
 const cli_option cli_model_options[] = {
     MODEL_OPTION("the model's directory"),
@@ -80,18 +103,23 @@ static void say_unknown_domain(const rill_context *ctx, const char *name)
     size_t n = 0;
     for (const rill_domain *d; n < 64 && (d = rill_domain_at(ctx, n)); n++) names[n] = d->name;
     const char *near = cli_nearest(name, names, n);
-    if (near) cli_say("unknown domain \"%s\"; did you mean \"%s\"?", name, near);
-    else cli_say("unknown domain \"%s\"; `rill list domains` names them", name);
+    if (near)
+        cli_say("unknown domain \"%s\"; did you mean \"%s\"?", name, near);
+    else
+        cli_say("unknown domain \"%s\"; `rill list domains` names them", name);
 }
 
 const char *cli_session_domain(const cli_session *session)
 {
     const char *name = session->domain ? session->domain : session->config.domain;
     if (!name[0]) {
-        if (!session->path) cli_say("no model: -m DIR names one (or --domain NAME, for a domain that needs no files)");
+        if (!session->path)
+            cli_say("no model: -m DIR names one (or --domain NAME, for a domain that needs no files)");
         else if (!session->config.found)
             cli_say("model %s: there is no config.json; name the domain with --domain", session->path);
-        else cli_say("%s/config.json names no domain (\"rill\": {\"domain\": ...}); name it with --domain", session->path);
+        else
+            cli_say("%s/config.json names no domain (\"rill\": {\"domain\": ...}); name it with --domain",
+                    session->path);
         return NULL;
     }
     if (!rill_find_domain(session->ctx, name)) {

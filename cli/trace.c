@@ -15,9 +15,13 @@ static void put_ints(cli_output *out, const char *name, const int32_t *values, i
 
 static void put_seconds(cli_output *out, const rill_seconds *s)
 {
-    const struct { const char *name; double value; } stages[] = {
-        {"encode", s->encode}, {"step", s->step},   {"score", s->score},   {"scorers", s->scorers},   {"choose", s->choose},
-        {"select", s->select}, {"prune", s->prune}, {"commit", s->commit}, {"finalize", s->finalize}, {"total", s->total},
+    const struct {
+        const char *name;
+        double value;
+    } stages[] = {
+        {"encode", s->encode},     {"step", s->step},     {"score", s->score}, {"scorers", s->scorers},
+        {"choose", s->choose},     {"select", s->select}, {"prune", s->prune}, {"commit", s->commit},
+        {"finalize", s->finalize}, {"total", s->total},
     };
     cli_output_printf(out, ",\"seconds\":{");
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
@@ -27,8 +31,10 @@ static void put_seconds(cli_output *out, const rill_seconds *s)
 
 static void put_timestep(cli_output *out, const rill_trace_event *e)
 {
-    cli_output_printf(out, "{\"event\":\"timestep\",\"timestep\":%" PRId64 ",\"in_flight\":%" PRId32 ",\"selected\":%" PRId32
-                           ",\"rows\":%" PRId64 ",\"items\":[", e->timestep, e->in_flight, e->n, e->rows);
+    cli_output_printf(out,
+                      "{\"event\":\"timestep\",\"timestep\":%" PRId64 ",\"in_flight\":%" PRId32 ",\"selected\":%" PRId32
+                      ",\"rows\":%" PRId64 ",\"items\":[",
+                      e->timestep, e->in_flight, e->n, e->rows);
     for (int32_t i = 0; i < e->n; i++) cli_output_printf(out, i ? ",%" PRId64 : "%" PRId64, e->items[i]);
     cli_output_write(out, "]", 1);
     put_ints(out, "depths", e->depths, e->n);
@@ -44,12 +50,14 @@ void cli_trace_event(void *output, const rill_trace_event *e)
     switch (e->kind) {
     case RILL_TRACE_TIMESTEP: put_timestep(out, e); break;
     case RILL_TRACE_ADMITTED:
-        cli_output_printf(out, "{\"event\":\"admitted\",\"timestep\":%" PRId64 ",\"item\":%" PRId64 ",\"slot\":%" PRId32,
+        cli_output_printf(out,
+                          "{\"event\":\"admitted\",\"timestep\":%" PRId64 ",\"item\":%" PRId64 ",\"slot\":%" PRId32,
                           e->timestep, e->item_id, e->slot);
         break;
     case RILL_TRACE_FINISHED:
-        cli_output_printf(out, "{\"event\":\"finished\",\"timestep\":%" PRId64 ",\"item\":%" PRId64 ",\"slot\":%" PRId32
-                               ",\"item_timesteps\":%" PRId32 ",\"outputs\":%" PRId32 ",\"status\":\"%s\"",
+        cli_output_printf(out,
+                          "{\"event\":\"finished\",\"timestep\":%" PRId64 ",\"item\":%" PRId64 ",\"slot\":%" PRId32
+                          ",\"item_timesteps\":%" PRId32 ",\"outputs\":%" PRId32 ",\"status\":\"%s\"",
                           e->timestep, e->item_id, e->slot, e->item_timesteps, e->outputs, rill_status_name(e->status));
         break;
     }

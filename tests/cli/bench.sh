@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# rill bench and rill info.
+set -eu
+. "${0%/*}/lib.sh"
+
+printf '%s\n' "w0 w1 w2" "w3" "w4 w5 w6 w7 w8" "w1" "w2 w2 w2" "w9 w0" >six
+"$rill" decode -m "$tiny" -q <six >refs
+paste six refs >six.tsv
+bench() { run "$rill" bench -m "$tiny" "$@"; }
+
+bench --tsv six.tsv --repeat 2 --json b.json
+exits 0; silent
+for word in method exact oracle seconds timesteps expansions exp/step engine inputs/s greedy fixed var-batch var-stream; do
+  prints "$word"
+done
+prints "identical to var-batch"
+has_json b.json methods.0.seconds_median methods.3.exact_percent methods.3.oracle_percent methods.2.run.engine_share \
+  methods.3.run.settings.max_candidates methods.3.over_least_advanced_bound methods.3.seconds.1
+json 6 inputs b.json; json greedy methods.0.method b.json; json 1 methods.0.run.settings.k b.json
+json 100.0 methods.3.exact_percent b.json; json 100.0 methods.3.oracle_percent b.json
+json true methods.3.identical b.json; json immediate methods.1.run.settings.finish b.json
+json '["absolute:10"]' methods.3.run.settings.heuristics b.json
+
+bench -i six --repeat 1 -q --methods fixed:finish=top,fixed-stream,fixed --json b.json
+exits 0; prints "fixed:finish=top"; prints "identical to fixed:finish=top"
+json top methods.0.run.settings.finish b.json; json true methods.1.identical b.json
+bench -i six --refs refs --repeat 1 -q --methods stream-all:n=2:budget=7,var-stream:sort=longest-first:3,top-up --json b.json
+exits 0; prints "identical to"
+json 7 methods.0.run.settings.budget b.json; json 3 methods.1.run.settings.sort_window b.json
+bench -i six --repeat 1 -q --methods greedy,var-stream --absolute 4 -k 6 --json b.json
+exits 0; json 1 methods.0.run.settings.k b.json; json 6 methods.1.run.settings.k b.json
+json '["absolute:4"]' methods.1.run.settings.heuristics b.json
+bench -i six --repeat 1 -q --methods var-stream,var-stream:absolute=1 --json b.json
+exits 0; json '["absolute:1"]' methods.1.run.settings.heuristics b.json
+
+bench
+exits 1; says "no inputs"
+bench --tsv six
+exits 1; says "two columns"
+printf 'one\n' >one
+bench -i six --refs one
+exits 1; says "6 inputs"; says "1 references"
+bench -i six --refs refs --tsv six.tsv
+exits 1; says "--tsv"
+bench -i six --methods var-steam
+exits 1; says '"var-stream"'
+bench -i six --methods greedy:k=5
+exits 1; says "contradicts"
+bench -i six --methods fixed:finish
+exits 1; says "key=value"
+bench -i six --methods fixed:finsh=top
+exits 1; says "finish"
+bench -i six --repeat 0
+exits 1; says "--repeat"
+: >nothing
+bench -i nothing
+exits 1; says "no inputs"
+bench -i six --repeat 1 -q --methods greedy --json no/such.json
+exits 1; says "no/such.json"
+printf 'w0\nw\0w\n' >nul
+bench -i nul
+exits 1; says "line 2"; says "NUL"
+
+# --- info
+run "$rill" info "$tiny"
+exits 0; silent; prints "semparse"; prints "actions"; prints "max_candidates 3"; prints "config.json"; prints "parameters"
+prints "absolute:10"
+run "$rill" info
+exits 1; says "no model"
+run "$rill" info no/such
+exits 1; says "no/such"
+cp -r "$tiny" broken && : >broken/model.safetensors
+run "$rill" info broken
+exits 1; says "rill: "; prints "config.json"; prints "max_candidates 3"
+run "$rill" info "$tiny" "$odd"
+exits 1; says "second"
+
+finish

@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# rill decode: settings, forms of output, inputs of every kind, files that cannot be read or written.
+set -eu
+. "${0%/*}/lib.sh"
+
+printf '%s\n' "w0 w1 w2" "w3" "w4 w5 w6 w7 w8" "w1" "w2 w2 w2" "w9 w0" >six
+decode() { feed six "$rill" decode -m "$tiny" "$@"; }
+
+# --- results and summary
+decode
+exits 0; lines 6; says "6 inputs"; says "timesteps"; says "exp/step"; says "rows peak"; says "encode"
+cp out plain
+decode --quiet
+exits 0; silent; same out plain
+run "$rill" decode -m "$tiny" -q -i six -o result
+exits 0; silent; prints_nothing; same result plain
+run "$rill" decode -m "$tiny" -q -i six -o -
+exits 0; same out plain
+feed /dev/null "$rill" decode -m "$tiny" -q
+exits 0; prints_nothing; silent
+decode -q --progress
+exits 0; same out plain
+
+# --- schedules change nothing
+for method in var-batch var-stream var-stream-fifo top-up stream-all; do
+  for extra in "-n 1" "-n 2 --max-items 3 --budget 5" "--sort longest-first:4 --refill 1/2" "--threads 2 --check"; do
+    case $method:$extra in var-batch:*max-items*|var-batch:*refill*) extra="-n 3" ;; esac
+    # shellcheck disable=SC2086
+    decode -q --method "$method" $extra
+    exits 0; same out plain
+  done
+done
+
+# --- defaults of the model, and what overrides them
+decode -q --stats s.json
+json 10 settings.k s.json; json 3 settings.max_candidates s.json; json 100 settings.budget s.json
+json '["absolute:10"]' settings.heuristics s.json; json var-stream settings.method s.json
+decode -q -k 4 --absolute 2.5 --relative-local 0.01 --stats s.json
+exits 0; json 4 settings.k s.json; json 3 settings.max_candidates s.json
+json '["absolute:2.5","relative_local:0.01"]' settings.heuristics s.json
+decode -q --relative 0.1 --absolute 3 --heuristic beam_width:0.2 --stats s.json
+exits 0; json '["relative:0.1","absolute:3","beam_width:0.2"]' settings.heuristics s.json
+for method in greedy fixed fixed-stream; do
+  decode -q --method $method --stats s.json
+  exits 0; lines 6; json '[]' settings.heuristics s.json
+done
+decode -q --method greedy --stats s.json
+json 1 settings.k s.json
+decode -q --method fixed --stats s.json
+json immediate settings.finish s.json
+decode -q --method fixed --finish top --stats s.json
+exits 0; json top settings.finish s.json; json 10 settings.max_candidates s.json
+
+# --- contradictions are errors when they were asked for
+refuse() { decode "$@"; exits 1; prints_nothing; says "rill: "; }
+refuse --method greedy -k 5; says "greedy"
+refuse --method fixed --absolute 2; says "fixed"
+refuse --method fixed-stream --max-candidates 3
+refuse --method var-batch --max-items 50
+refuse --method var-batch --refill 0.5
+refuse --method var-stream --finish immediate
+refuse --stop-after 3 --patience 2; says "patience"
+refuse --min-length 9 --max-length 5; says "min-length"
+refuse --heuristic no-such:1; says "no-such"
+refuse --heuristic absolut:1; says "absolut"
+refuse --scorer no-such
+refuse --policy no-such
+refuse --absolute much
+refuse --absolute -1
+refuse --heuristic :3; says "a name must stand before the colon"
+
+# --- n-best lists
+decode -q --n-best 3
+exits 0
+verdict "$(good grep -qE '^0 \|\|\| .* \|\|\| logp= -?[0-9.e+-]+ length= [0-9]+ \|\|\| -?[0-9.e+-]+$' out)" "a Moses line"
+verdict "$(good [ "$(grep -cvE '^[0-5] \|\|\| .* \|\|\| logp= -?[0-9.e+-]+ length= [0-9]+ \|\|\| -?[0-9.e+-]+$' out)" = 0 ])" \
+  "nothing but Moses lines"
+verdict "$(good [ "$(cut -d' ' -f1 out | sort -n | uniq | tr '\n' ' ')" = "0 1 2 3 4 5 " ])" "ids 0 to 5"
+verdict "$(good [ "$(cut -d' ' -f1 out | uniq -c | awk '$1 > 3' | wc -l)" = 0 ])" "at most three of each"
+awk -F ' [|][|][|] ' '$1 == last && $4 + 0 > score + 0 {exit 1} {last = $1; score = $4}' out && ordered=1 || ordered=0
+verdict $ordered "best first"
+awk -F ' [|][|][|] ' '!($1 in seen) {seen[$1] = 1; print $2}' out >firsts
+same firsts plain
+decode -q --n-best 1
+exits 0; lines 6; prints " ||| "
+
+# --- order
+decode -q --unordered -n 2 --max-items 2
+exits 0; lines 6
+sort -n out | cut -f2- >sorted
+same sorted plain
+for i in 1 2 3 4 5 6 7 8 9; do cat six; done >many
+feed many "$rill" decode -m "$tiny" -q -n 3
+exits 0; lines 54
+for i in 1 2 3 4 5 6 7 8 9; do cat plain; done >wanted
+same out wanted
+
+# --- line ends
+printf 'w0 w1 w2\r\nw3\r\nw4 w5 w6 w7 w8\r\nw1\r\nw2 w2 w2\r\nw9 w0' >crlf
+feed crlf "$rill" decode -m "$tiny" -q
+exits 0; same out plain
+printf 'w0 w1 w2\nw3' >short
+feed short "$rill" decode -m "$tiny" -q
+exits 0; lines 2; line_is 1 "$(sed -n 1p plain)"; line_is 2 "$(sed -n 2p plain)"
+
+# --- bad inputs fail alone
+printf 'w0 w1 w2\nw\0w\nw3\n' >nul
+feed nul "$rill" decode -m "$tiny" -q
+exits 2; lines 3; says "rill: line 2: the line has a NUL byte"
+line_is 1 "$(sed -n 1p plain)"; line_is 2 ""; line_is 3 "$(sed -n 2p plain)"
+feed nul "$rill" decode -m "$tiny" --n-best 2 --stats s.json
+exits 2; verdict "$(good [ "$(grep -c '^1 ' out)" = 0 ])" "no lines for a failed input"
+json 1 failed s.json; json 3 inputs s.json; says "(1 failed)"
+printf 'w0 w1 w2\n\nw3\n   \nw3\n' >empty
+feed empty "$rill" decode -m "$tiny" -q
+lines 5; line_is 1 "$(sed -n 1p plain)"; line_is 3 "$(sed -n 2p plain)"; line_is 5 "$(sed -n 2p plain)"
+verdict "$(good [ "$status" -eq 0 -o "$status" -eq 2 ])" "empty lines are decoded or fail alone"
+printf 'w0 w1 w2\nw\xff\xfe\xc0 w1\n\xf0\x28\x8c\nw3\n' >utf8
+feed utf8 "$rill" decode -m "$tiny" -q
+lines 4; line_is 1 "$(sed -n 1p plain)"; line_is 4 "$(sed -n 2p plain)"
+verdict "$(good [ "$status" -eq 0 -o "$status" -eq 2 ])" "invalid UTF-8 is decoded or fails alone"
+{ sed -n 1p six; awk 'BEGIN {for (i = 0; i < 100000; i++) printf "w%d ", i % 10; print ""}'; sed -n 2p six; } >long
+feed long "$rill" decode -m "$tiny" -q --max-length 5
+lines 3
+verdict "$(good [ "$status" -eq 0 -o "$status" -eq 2 ])" "100,000 tokens are decoded or fail alone"
+{ sed -n 1p six; head -c 1000000 /dev/zero | tr '\0' 'w'; } >wide
+feed wide "$rill" decode -m "$tiny" -q
+lines 2; line_is 1 "$(sed -n 1p plain)"
+
+# --- files
+run "$rill" decode -m "$tiny" -i no/such/file
+exits 1; says "no/such/file"; prints_nothing
+run "$rill" decode -m "$tiny" -i .
+exits 1; says "directory"
+run "$rill" decode -m "$tiny" -i six -o no/such/result
+exits 1; says "no/such/result"
+run "$rill" decode -m "$tiny" -i six --stats no/such/s.json -o untouched
+exits 1; says "no/such/s.json"; verdict "$(good [ ! -e untouched ])" "nothing was created"
+run "$rill" decode -m "$tiny" -i six --trace no/such/t.json
+exits 1; says "no/such/t.json"
+run "$rill" decode -m "$tiny" -i six --trace -
+exits 1; says "standard output"
+cp six both
+run "$rill" decode -m "$tiny" -i both -o both
+exits 1; says "same file"; same six both
+if [ -w /dev/full ]; then
+  run "$rill" decode -m "$tiny" -q -i six -o /dev/full
+  exits 1; says "/dev/full: cannot be written"; says "No space left"
+  verdict "$(good [ "$(wc -l <err)" -eq 1 ])" "said once"
+  run "$rill" decode -m "$tiny" -q -i six --stats /dev/full
+  exits 1; lines 6; says "/dev/full"
+  run "$rill" decode -m "$tiny" -q -i six --trace /dev/full
+  exits 1; lines 6; says "/dev/full"
+fi
+if [ "$(id -u)" -ne 0 ]; then
+  cp six hidden && chmod 000 hidden
+  run "$rill" decode -m "$tiny" -i hidden
+  exits 1; says "hidden: Permission denied"
+fi
+
+# --- what a run tells about itself
+decode -q --stats s.json --trace t.json
+exits 0; same out plain
+has_json s.json inputs failed timesteps expansions exp_per_step refills longest_item_timesteps depth_bound candidates pruned \
+  outputs truncated rows.peak rows.in_use histories.peak items_peak waiting_peak memory_peak seconds.read seconds.encode \
+  seconds.step seconds.score seconds.choose seconds.select seconds.prune seconds.commit seconds.finalize seconds.write \
+  seconds.total engine_share settings.method inputs_per_second domain model threads version
+json 6 inputs s.json; json 0 failed s.json; json 0 rows.in_use s.json; json semparse domain s.json
+has_json --lines t.json event timestep item items depths widths_before widths_merged widths_after seconds.step rows
+count_events() { "$check_json" --lines t.json event | grep -c "^$1\$"; }
+verdict "$(good [ "$(count_events timestep)" = "$("$check_json" s.json timesteps)" ])" "a line per timestep"
+verdict "$(good [ "$(count_events admitted)" = 6 ])" "six admissions"
+verdict "$(good [ "$(count_events finished)" = 6 ])" "six finishes"
+
+finish

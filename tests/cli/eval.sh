@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# rill eval: plain and n-best hypotheses, canonical forms, counts that do not fit.
+set -eu
+. "${0%/*}/lib.sh"
+
+printf 'answer ( a )\nb c\nd\n' >refs
+evaluate() { run "$rill" eval --refs refs "$@"; }
+
+# --- plain lines
+printf 'answer  ( a )\n\nd d\n' >hyp
+evaluate hyp --json
+exits 0; silent
+cp out r.json
+json 3 inputs r.json; json 1 exact r.json; json 1 oracle r.json; json 1 missing r.json; json false nbest r.json
+evaluate hyp
+exits 0; prints "inputs"; prints "33.33 %"; prints "missing"
+feed hyp "$rill" eval --refs refs --json
+exits 0; same out r.json
+feed hyp "$rill" eval --refs refs --json -
+exits 0; same out r.json
+printf 'answer ( a )\nb c\nd' >right
+evaluate right
+exits 0; prints "100.00 %"
+
+# --- n-best lists
+printf '%s\n' "0 ||| x ||| f ||| -1" "0 ||| answer ( a ) ||| f ||| -2" "2 ||| d ||| f ||| -1" >nbest
+evaluate nbest --json
+cp out r.json
+exits 0; json 1 exact r.json; json 2 oracle r.json; json 1 missing r.json; json true nbest r.json
+printf '%s\n' "0 |||  ||| f ||| -1" "2 ||| d ||| f ||| -1" "1 ||| b c ||| f ||| -1" >shuffled
+evaluate shuffled --json
+cp out r.json
+exits 0; json 2 exact r.json; json 0 missing r.json
+
+# --- two columns
+printf 'q one\tanswer ( a )\nq two\tb c\nq three\td\n' >two.tsv
+run "$rill" eval --refs two.tsv --tsv right
+exits 0; prints "100.00 %"
+run "$rill" eval --refs refs --tsv right
+exits 1; says "line 1"; says "two columns"
+
+# --- canonical forms
+printf '( lambda $0 e ( and ( a $0 ) ( b $0 ) ) )\n' >lf_refs
+printf '( lambda $0 e ( and ( b $0 ) ( a $0 ) ) )\n' >lf
+run "$rill" eval --refs lf_refs lf --json
+cp out r.json
+json 0 exact r.json
+run "$rill" eval --domain semparse --refs lf_refs lf --json
+cp out r.json
+exits 0; json 1 exact r.json; json semparse domain r.json
+run "$rill" eval -m "$tiny" --refs lf_refs lf --json
+cp out r.json
+exits 0; json 1 exact r.json
+printf '( broken ( form\n' >broken
+run "$rill" eval --domain semparse --refs lf_refs broken --json
+cp out r.json
+exits 0; json 0 exact r.json
+run "$rill" eval --domain semparse --refs broken broken --json
+cp out r.json
+exits 0; json 1 exact r.json
+
+# --- mistakes
+printf 'a\nb\n' >two_lines
+evaluate two_lines
+exits 1; says "two_lines has 2 lines, but refs has 3"; prints_nothing
+printf 'a\nb\nc\nd\n' >four_lines
+evaluate four_lines
+exits 1; says "four_lines has 4 lines, but refs has 3"
+echo "3 ||| z ||| f ||| 1" >>nbest
+evaluate nbest
+exits 1; says "line 4"; says "id 3"; says "3 references"
+printf '0 ||| a ||| f ||| 1\nplain\n' >mixed
+evaluate mixed
+exits 1; says "mixed: line 2"
+run "$rill" eval right
+exits 1; says "--refs"
+run "$rill" eval --refs no-such right
+exits 1; says "no-such"
+evaluate no-such
+exits 1; says "no-such"
+evaluate right right
+exits 1; says "second"
+run "$rill" eval --refs refs --domain semparze right
+exits 1; says "did you mean"
+if [ -w /dev/full ]; then
+  status=0
+  "$rill" eval --refs refs right >/dev/full 2>err || status=$?
+  exits 1; says "standard output: cannot be written"
+fi
+
+finish

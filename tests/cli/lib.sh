@@ -1,0 +1,65 @@
+# What the shell tests of the command share. A test sources this file with the arguments that Meson gave it:
+#   RILL CHECK_JSON DATA TOY_PLUGIN
+# then runs commands with `run` or `feed` and looks at what they did: `exits`, `says`, `silent`, `prints`, `lines`.
+# A check that fails tells the command and what it said; the test goes on, and `finish` gives the verdict.
+set -eu
+
+rill=$1 check_json=$2 data=$3 toy=${4:-}
+tiny=$data/semparse/tiny odd=$data/semparse/odd
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export LC_ALL=C
+checks=0 failures=0 status=0 command=
+
+# run COMMAND...: nothing to read; what it prints is in files "out" and "err".
+run() { feed /dev/null "$@"; }
+
+# feed FILE COMMAND...
+feed() {
+  local input=$1
+  shift
+  command="$* < $input"
+  status=0
+  "$@" <"$input" >out 2>err || status=$?
+}
+
+verdict() { # verdict GOOD MESSAGE
+  checks=$((checks + 1))
+  if [ "$1" = 1 ]; then return 0; fi
+  failures=$((failures + 1))
+  printf 'FAILED: %s\n  command: %s\n  exit code %s\n  stdout:\n' "$2" "$command" "$status"
+  head -c 600 out | sed 's/^/    /'
+  printf '  stderr:\n'
+  head -c 1500 err | sed 's/^/    /'
+}
+
+good() { if "$@"; then echo 1; else echo 0; fi; }
+contains() { grep -qF -e "$1" "$2"; }
+no_bytes() { [ ! -s "$1" ]; }
+
+exits() { verdict "$(good [ "$status" -eq "$1" ])" "exit code $1 was expected"; }
+says() { verdict "$(good contains "$1" err)" "stderr should say: $1"; }
+says_not() { if contains "$1" err; then verdict 0 "stderr should not say: $1"; else verdict 1 ""; fi; }
+silent() { verdict "$(good no_bytes err)" "nothing was expected on stderr"; }
+prints() { verdict "$(good contains "$1" out)" "stdout should have: $1"; }
+prints_nothing() { verdict "$(good no_bytes out)" "nothing was expected on stdout"; }
+lines() { verdict "$(good [ "$(wc -l <out)" -eq "$1" ])" "$1 lines were expected on stdout, not $(wc -l <out)"; }
+line_is() { verdict "$(good [ "$(sed -n "$1p" out)" = "$2" ])" "line $1 should be: $2"; }
+same() { verdict "$(good cmp -s "$1" "$2")" "$1 and $2 should be equal"; }
+differ() { if cmp -s "$1" "$2"; then verdict 0 "$1 and $2 should differ"; else verdict 1 ""; fi; }
+# json VALUE PATH FILE
+json() {
+  local value
+  value=$("$check_json" "$3" "$2" 2>&1) || value="(no JSON) $value"
+  verdict "$(good [ "$value" = "$1" ])" "$3: $2 should be $1, not $value"
+}
+has_json() { # has_json FILE PATH...
+  verdict "$(good quietly "$check_json" "$@")" "JSON of $1 should have what was asked for: $*"
+}
+quietly() { "$@" >/dev/null; }
+
+finish() {
+  echo "$checks checks, $failures failures"
+  [ "$failures" -eq 0 ]
+}

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# The manual knows every option that the help texts do, and is well formed where groff can tell.
+set -eu
+manual=$5
+. "${0%/*}/lib.sh"
+
+sed 's/\\-/-/g' "$manual" >plain_manual
+for command_name in decode eval bench info list; do
+  run "$rill" "$command_name" --help
+  exits 0
+  sed -n 's/^  \(-[A-Za-z]\).*/\1/p; s/^  \(-[A-Za-z], \)\{0,1\}\(--[a-z-]*\).*/\2/p' out | sort -u >options
+  while read -r option; do
+    verdict "$(good grep -qE -e "$option([^a-z-]|\$)" plain_manual)" "the manual should explain $option of $command_name"
+  done <options
+done
+verdict "$(good [ "$(grep -c . options)" -ge 1 ])" "options were found in the help texts"
+
+if command -v groff >/dev/null; then
+  run groff -man -ww -z -Tutf8 "$manual"
+  exits 0; silent
+fi
+finish

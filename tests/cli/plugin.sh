@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# A domain from a plugin that needs no files, bad inputs that only a domain can refuse, and runs that break off.
+set -eu
+. "${0%/*}/lib.sh"
+
+toy() { feed "$1" "$rill" decode --plugin "$toy" --domain toy "${@:2}"; }
+printf '%s\n' alpha beta gamma '!bad x' delta '!dead' epsilon >seven
+
+toy seven
+exits 2; lines 7; says "rill: line 4: "; says "rill: line 6: "; says "7 inputs (2 failed)"
+line_is 4 ""; line_is 6 ""
+cp out plain
+for method in var-batch var-stream var-stream-fifo top-up stream-all; do
+  toy seven -q --method $method -n 2 --check
+  exits 2; same out plain
+  toy seven -q --method $method -n 3 --budget 7 --sort length
+  exits 2; same out plain
+done
+toy seven -q --unordered --method stream-all
+exits 2
+sort -n out | cut -f2- >sorted
+same sorted plain
+toy seven -q --n-best 2
+exits 2; verdict "$(good [ "$(cut -d' ' -f1 out | uniq | tr '\n' ' ')" = "0 1 2 4 6 " ])" "failed inputs have no lines"
+toy seven -q --stats s.json --domain-args seed=5
+exits 2; json toy domain s.json; json null model s.json; json 2 failed s.json
+differ out plain
+
+# --- a run that breaks off: what was done is written, the reason is told, and the numbers are there
+toy seven -q --domain-args fail_step=3 --stats s.json
+exits 1; says "rill: "; has_json s.json timesteps inputs
+toy seven --domain-args fail_open=1
+exits 1; says "rill: "; prints_nothing
+toy seven --domain-args fail_open=1 -o untouched
+exits 1; verdict "$(good [ ! -e untouched ])" "no output is created when the model cannot be opened"
+toy seven --domain-args no_such=1
+exits 1; says "no_such"
+
+# --- without the plugin there is no such domain; a plugin loaded twice is refused
+feed seven "$rill" decode --domain toy
+exits 1; says 'unknown domain "toy"'
+toy seven --plugin "$toy"
+exits 1; says "toy"
+run "$rill" info --plugin "$toy" --domain toy
+exits 0; prints "toy"; prints "search"
+run "$rill" eval --plugin "$toy" --domain toy --refs plain plain
+exits 0; prints "inputs"
+
+# --- a model in a directory of its own, with defaults
+mkdir model && printf '{"rill": {"domain": "toy", "search": {"method": "top-up", "k": 3, "n": 2}}}' >model/config.json
+feed seven "$rill" decode --plugin "$toy" -m model -q --stats s.json
+exits 2; json top-up settings.method s.json; json 3 settings.k s.json
+feed seven "$rill" decode --plugin "$toy" -m model -q --stats s.json --method greedy
+exits 2; json greedy settings.method s.json; json 1 settings.k s.json
+
+finish

@@ -1,0 +1,217 @@
+/* The line reader: lines of all kinds from files and pipes, and its manners towards a busy engine. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "input.h"
+#include "progress.h"
+
+static rill_context *ctx;
+
+static int set_up(void **state)
+{
+    (void)state;
+    return rill_context_create(&ctx, NULL) != RILL_OK;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    rill_context_destroy(ctx);
+    return 0;
+}
+
+/* A file with these bytes, opened as an input and gone when closed. */
+static void open_bytes(cli_input *input, const char *bytes, size_t length)
+{
+    char path[] = "/tmp/rill-test-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, length), (ssize_t)length);
+    close(fd);
+    assert_int_equal(cli_input_open(input, ctx, path), CLI_OK);
+    unlink(path);
+}
+
+static void expect(cli_input *input, rill_status status, const char *line)
+{
+    const char *text = NULL;
+    size_t length = 0;
+    assert_int_equal(cli_input_read(input, 1, &text, &length), status);
+    if (!line) return;
+    assert_int_equal(length, strlen(line));
+    assert_memory_equal(text, line, length);
+}
+
+static void input_line_ends(void **state)
+{
+    static const char bytes[] = "one\ntwo\r\n\n\r\na\rb\nlast\r";
+    cli_input input;
+    (void)state;
+    open_bytes(&input, bytes, sizeof bytes - 1);
+    assert_int_equal(input.size, sizeof bytes - 1);
+    expect(&input, RILL_OK, "one");
+    expect(&input, RILL_OK, "two");
+    expect(&input, RILL_OK, "");
+    expect(&input, RILL_OK, "");
+    expect(&input, RILL_OK, "a\rb");
+    expect(&input, RILL_OK, "last");
+    expect(&input, RILL_END_OF_INPUT, NULL);
+    expect(&input, RILL_END_OF_INPUT, NULL);
+    assert_int_equal(input.lines, 6);
+    assert_int_equal(input.consumed, sizeof bytes - 1);
+    cli_input_close(&input);
+    cli_input_close(&(cli_input){0});
+}
+
+static void input_empty(void **state)
+{
+    cli_input input;
+    (void)state;
+    open_bytes(&input, "", 0);
+    expect(&input, RILL_END_OF_INPUT, NULL);
+    cli_input_close(&input);
+    open_bytes(&input, "\n", 1);
+    expect(&input, RILL_OK, "");
+    expect(&input, RILL_END_OF_INPUT, NULL);
+    cli_input_close(&input);
+}
+
+static void input_nul(void **state)
+{
+    cli_input input;
+    (void)state;
+    open_bytes(&input, "a\nb\0c\nd\n\0", 9);
+    expect(&input, RILL_OK, "a");
+    expect(&input, RILL_ERR_INPUT, NULL);
+    expect(&input, RILL_OK, "d");
+    expect(&input, RILL_ERR_INPUT, NULL);
+    expect(&input, RILL_END_OF_INPUT, NULL);
+    cli_input_close(&input);
+}
+
+/* Lines of all lengths around the buffer's size, each of its own letter. */
+static void input_long_lines(void **state)
+{
+    static const size_t lengths[] = {1, 65535, 65536, 65537, 131071, 131072, 0, 400000, 1000000, 2};
+    enum { N = sizeof lengths / sizeof lengths[0] };
+    size_t total = 0, at = 0;
+    cli_input input;
+    (void)state;
+    for (int i = 0; i < N; i++) total += lengths[i] + 1;
+    char *bytes = malloc(total);
+    assert_non_null(bytes);
+    for (int i = 0; i < N; i++) {
+        memset(bytes + at, 'a' + i, lengths[i]);
+        at += lengths[i];
+        bytes[at++] = '\n';
+    }
+    open_bytes(&input, bytes, total);
+    for (int i = 0; i < N; i++) {
+        const char *text;
+        size_t length;
+        assert_int_equal(cli_input_read(&input, 1, &text, &length), RILL_OK);
+        assert_int_equal(length, lengths[i]);
+        for (size_t j = 0; j < length; j++) assert_int_equal(text[j], 'a' + i);
+    }
+    expect(&input, RILL_END_OF_INPUT, NULL);
+    cli_input_close(&input);
+    free(bytes);
+}
+
+static rill_status count_wait(void *user)
+{
+    ++*(int *)user;
+    return RILL_OK;
+}
+
+static void input_pipe(void **state)
+{
+    int ends[2], waits = 0;
+    const char *text;
+    size_t length;
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    cli_input input = {.ctx = ctx, .name = "a pipe", .fd = ends[0], .owned = 1, .size = -1};
+    input.before_wait = count_wait;
+    input.wait_user = &waits;
+    assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_AGAIN);
+    assert_int_equal(waits, 1);
+    assert_int_equal(write(ends[1], "one\ntw", 6), 6);
+    expect(&input, RILL_OK, "one");
+    assert_int_equal(waits, 1); /* data was there: nothing to flush for */
+    double start = cli_now();
+    assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_AGAIN);
+    assert_true(cli_now() - start >= 0.001); /* the writer was given a moment */
+    assert_int_equal(waits, 2);
+    start = cli_now();
+    for (int i = 0; i < 100; i++) assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_AGAIN);
+    assert_true(cli_now() - start < 0.1); /* but not again and again */
+    assert_int_equal(write(ends[1], "o\nthree", 7), 7);
+    assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_OK);
+    assert_int_equal(length, 3);
+    assert_memory_equal(text, "two", 3);
+    close(ends[1]);
+    expect(&input, RILL_OK, "three");
+    expect(&input, RILL_END_OF_INPUT, NULL);
+    cli_input_close(&input);
+}
+
+static rill_status refuse_wait(void *user)
+{
+    (void)user;
+    return RILL_ERR_STOPPED;
+}
+
+static void input_failures(void **state)
+{
+    int ends[2];
+    cli_input input;
+    const char *text;
+    size_t length;
+    (void)state;
+    assert_int_equal(cli_input_open(&input, ctx, "no/such/file"), CLI_FAILED);
+    cli_input_close(&input);
+    assert_int_equal(cli_input_open(&input, ctx, "/"), CLI_FAILED);
+    cli_input_close(&input);
+    assert_int_equal(pipe(ends), 0);
+    input = (cli_input){.ctx = ctx, .name = "a pipe", .fd = ends[0], .owned = 1, .before_wait = refuse_wait};
+    assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_ERR_STOPPED);
+    cli_input_close(&input);
+    input = (cli_input){.ctx = ctx, .name = "the wrong end", .fd = ends[1], .owned = 1, .regular = 1};
+    assert_int_equal(cli_input_read(&input, 1, &text, &length), RILL_ERR_IO);
+    assert_non_null(strstr(rill_error(ctx), "the wrong end"));
+    cli_input_close(&input);
+}
+
+static void progress_text(void **state)
+{
+    char text[160];
+    (void)state;
+    cli_progress_text(&(cli_position){0, 0, 0, 100}, 0, text, sizeof text);
+    assert_string_equal(text, "0 done  0.0/s");
+    cli_progress_text(&(cli_position){50, 60, 600, -1}, 10, text, sizeof text);
+    assert_string_equal(text, "50 done  5.0/s");
+    cli_progress_text(&(cli_position){50, 100, 1000, 1000}, 10, text, sizeof text);
+    assert_string_equal(text, "[############............]  50%  50 done  5.0/s  left 0:10");
+    cli_progress_text(&(cli_position){100, 100, 1000, 1000}, 7300, text, sizeof text);
+    assert_string_equal(text, "[########################] 100%  100 done  0.0/s  left 0:00");
+    cli_progress_text(&(cli_position){1, 1, 1, 7300}, 1, text, sizeof text);
+    assert_non_null(strstr(text, "left 2:01:39"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(input_line_ends),  cmocka_unit_test(input_empty), cmocka_unit_test(input_nul),
+        cmocka_unit_test(input_long_lines), cmocka_unit_test(input_pipe),  cmocka_unit_test(input_failures),
+        cmocka_unit_test(progress_text),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,194 @@
+/* Layers of settings: who overrides whom, what is left out of defaults, and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "search.h"
+
+static rill_context *ctx;
+static cli_layer firm, near, far;
+static cli_plan plan;
+
+static int set_up(void **state)
+{
+    (void)state;
+    return rill_context_create(&ctx, NULL) != RILL_OK || rill_register_builtins(ctx) != RILL_OK;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    rill_context_destroy(ctx);
+    return 0;
+}
+
+static int clear(void **state)
+{
+    (void)state;
+    memset(&firm, 0, sizeof firm);
+    memset(&near, 0, sizeof near);
+    memset(&far, 0, sizeof far);
+    memset(&plan, 0, sizeof plan);
+    return 0;
+}
+
+static void set(cli_layer *layer, const char *name, const char *value)
+{
+    assert_int_equal(cli_search_take_named(ctx, layer, name, value), CLI_OK);
+}
+
+static int make(void)
+{
+    const cli_layer *soft[] = {&near, &far};
+    return cli_plan_make(ctx, &firm, soft, 2, &plan);
+}
+
+/* A model's defaults as they usually are. */
+static void set_usual(cli_layer *layer)
+{
+    set(layer, "k", "12");
+    set(layer, "max_candidates", "3");
+    set(layer, "max_items", "50");
+    set(layer, "budget", "100");
+    set(layer, "absolute", "10");
+}
+
+static void search_nearer_wins(void **state)
+{
+    (void)state;
+    set_usual(&far);
+    set(&near, "k", "8");
+    set(&near, "n", "3");
+    set(&firm, "n", "4");
+    assert_int_equal(make(), CLI_OK);
+    assert_int_equal(plan.resolved.k, 8);
+    assert_int_equal(plan.resolved.n, 4);
+    assert_int_equal(plan.resolved.max_candidates, 3);
+    assert_int_equal(plan.resolved.budget, 100);
+    assert_int_equal(plan.setup.n_heuristics, 1);
+    assert_string_equal(plan.setup.heuristics[0].name, "absolute");
+    assert_string_equal(plan.setup.heuristics[0].arguments, "10");
+}
+
+static void search_chain_is_replaced(void **state)
+{
+    (void)state;
+    set_usual(&far);
+    set(&firm, "relative-local", "0.1");
+    set(&firm, "heuristic", "relative:0.2");
+    assert_int_equal(make(), CLI_OK);
+    assert_int_equal(plan.setup.n_heuristics, 2);
+    assert_string_equal(plan.setup.heuristics[0].name, "relative_local");
+    assert_string_equal(plan.setup.heuristics[1].name, "relative");
+    assert_string_equal(plan.setup.heuristics[1].arguments, "0.2");
+}
+
+static void search_soft_is_left_out(void **state)
+{
+    static const char *const methods[] = {"greedy", "fixed", "fixed-stream", "var-batch"};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        clear(NULL);
+        set_usual(&far);
+        set(&firm, "method", methods[i]);
+        assert_int_equal(make(), CLI_OK);
+        assert_string_equal(plan.resolved.method, methods[i]);
+        int pruned = !strcmp(methods[i], "var-batch");
+        assert_int_equal(plan.setup.n_heuristics, pruned);
+        assert_int_equal(plan.resolved.k, i == 0 ? 1 : 12);
+        assert_int_equal(plan.resolved.max_items, i == 2 ? 50 : 10);
+        if (pruned) assert_int_equal(plan.resolved.max_candidates, 3);
+    }
+}
+
+static void search_firm_is_refused(void **state)
+{
+    static const char *const wishes[][3] = {
+        {"greedy", "k", "5"},
+        {"fixed", "absolute", "2"},
+        {"fixed-stream", "max-candidates", "3"},
+        {"var-batch", "refill", "1"},
+        {"var-stream", "finish", "immediate"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof wishes / sizeof wishes[0]; i++) {
+        clear(NULL);
+        set_usual(&far);
+        set(&firm, "method", wishes[i][0]);
+        set(&firm, wishes[i][1], wishes[i][2]);
+        assert_int_equal(make(), CLI_FAILED);
+    }
+}
+
+static void search_finish_goes_with_its_method(void **state)
+{
+    (void)state;
+    set(&far, "method", "var-stream");
+    set(&far, "finish", "top");
+    set(&firm, "method", "fixed");
+    assert_int_equal(make(), CLI_OK);
+    assert_int_equal(plan.resolved.finish, RILL_FINISH_IMMEDIATE);
+    set(&firm, "finish", "top");
+    assert_int_equal(make(), CLI_OK);
+    assert_int_equal(plan.resolved.finish, RILL_FINISH_TOP);
+}
+
+static void search_default_gives_way(void **state)
+{
+    (void)state;
+    set(&far, "stop_after", "4");
+    set(&firm, "patience", "2");
+    assert_int_equal(make(), CLI_OK);
+    assert_int_equal(plan.resolved.stop_after, 20);
+}
+
+static void search_set_again(void **state)
+{
+    (void)state;
+    set(&firm, "max-items", "5");
+    set(&firm, "max_items", "6");
+    assert_int_equal(firm.n, 1);
+    assert_string_equal(cli_layer_get(&firm, "max-items"), "6");
+    assert_int_equal(cli_layer_set(ctx, &firm, "no-such", "1"), CLI_FAILED);
+    assert_int_equal(cli_layer_set(ctx, &firm, "k", "0"), CLI_FAILED);
+    assert_null(cli_layer_get(&firm, "k"));
+}
+
+static void search_chain_syntax(void **state)
+{
+    cli_chain *chain = &firm.heuristics;
+    char name[200];
+    (void)state;
+    assert_int_equal(cli_chain_add(chain, "a"), CLI_OK);
+    assert_int_equal(cli_chain_add(chain, "b:"), CLI_OK);
+    assert_int_equal(cli_chain_add(chain, "c:1:2,x=y"), CLI_OK);
+    assert_int_equal(chain->n, 3);
+    assert_string_equal(chain->link[0].arguments, "");
+    assert_string_equal(chain->link[1].name, "b");
+    assert_string_equal(chain->link[2].arguments, "1:2,x=y");
+    assert_int_equal(cli_chain_add(chain, ""), CLI_FAILED);
+    assert_int_equal(cli_chain_add(chain, ":1"), CLI_FAILED);
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    assert_int_equal(cli_chain_add(chain, name), CLI_FAILED);
+    while (chain->n < CLI_CHAIN_MAX) assert_int_equal(cli_chain_add(chain, "more"), CLI_OK);
+    assert_int_equal(cli_chain_add(chain, "too many"), CLI_FAILED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(search_nearer_wins, clear),
+        cmocka_unit_test_setup(search_chain_is_replaced, clear),
+        cmocka_unit_test_setup(search_soft_is_left_out, clear),
+        cmocka_unit_test_setup(search_firm_is_refused, clear),
+        cmocka_unit_test_setup(search_finish_goes_with_its_method, clear),
+        cmocka_unit_test_setup(search_default_gives_way, clear),
+        cmocka_unit_test_setup(search_set_again, clear),
+        cmocka_unit_test_setup(search_chain_syntax, clear),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

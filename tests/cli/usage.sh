@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# The command without a model: commands, options and their mistakes.
+set -eu
+. "${0%/*}/lib.sh"
+
+# --- commands
+run "$rill"
+exits 1; says "a command is missing"
+run "$rill" --help
+exits 0; silent; prints "Commands:"; prints "decode"; prints "Examples:"
+run "$rill" help
+exits 0; prints "Commands:"
+run "$rill" --version
+exits 0; silent; prints "rill 0."
+run "$rill" dcode
+exits 1; says 'did you mean "decode"?'; prints_nothing
+run "$rill" xyzzy
+exits 1; says 'unknown command "xyzzy"'
+run "$rill" --quiet
+exits 1; says "before the command"
+run "$rill" help benhc
+exits 1; says 'did you mean "bench"?'
+for command_name in decode eval bench info list; do
+  run "$rill" "$command_name" --help
+  exits 0; silent; prints "Usage: rill $command_name"; prints "Examples:"
+  cp out first
+  run "$rill" help "$command_name"
+  exits 0; same out first
+  run "$rill" "$command_name" -h
+  exits 0; same out first
+done
+run "$rill" decode --help
+for setting in method k n max-items budget refill max-candidates finish stop-after patience min-length max-length \
+  length-penalty n-best sort flush-every unordered check; do
+  if [ ${#setting} = 1 ]; then prints "-$setting "; else prints "--$setting"; fi
+done
+
+# --- options
+run "$rill" decode --max-itms 5
+exits 1; says "did you mean --max-items?"
+run "$rill" decode --max-item=5
+exits 1; says "did you mean --max-items?"
+run "$rill" decode --budg 5
+exits 1; says "did you mean --budget?"
+run "$rill" decode --xyzzy-plugh
+exits 1; says "unknown option --xyzzy-plugh"
+run "$rill" decode -Z
+exits 1; says "unknown option -Z"
+run "$rill" decode -method greedy
+exits 1; says "did you mean --method?"
+run "$rill" decode -k
+exits 1; says "option -k needs a value"
+run "$rill" decode --budget
+exits 1; says "option --budget needs a value: --budget B"
+run "$rill" decode --unordered=1
+exits 1; says "takes no value"
+run "$rill" decode file.txt
+exits 1; says 'unexpected argument "file.txt"'
+run "$rill" bench --method greedy
+exits 1; says "did you mean --methods?"
+for word in -k0 -k-3 -kten -k5x "--k=99999999999" --n=0 --budget=-1 --refill=2 --refill=nan --max-candidates=0 \
+  --stop-after=0 --patience=0 --sort=random --finish=bottom --threads=0 --threads=two; do
+  run "$rill" decode -m "$tiny" "$word"
+  exits 1; says "rill: "; prints_nothing
+done
+run "$rill" decode --method var-steam
+exits 1; says 'unknown method "var-steam"'; says '"var-stream"'
+
+# --- models
+run "$rill" decode
+exits 1; says "no model"; says "-m DIR"
+run "$rill" decode -m no/such/model
+exits 1; says "no/such/model"; says "No such file or directory"
+mkdir empty
+run "$rill" decode -m empty
+exits 1; says "empty"; says "no config.json"; says "--domain"
+mkdir silent_config && echo '{"model_type": "x"}' >silent_config/config.json
+run "$rill" decode -m silent_config
+exits 1; says "silent_config/config.json names no domain"
+run "$rill" decode -m "$tiny" --domain semprase
+exits 1; says 'unknown domain "semprase"'; says 'did you mean "semparse"?'
+config() { # config JSON MESSAGE
+  mkdir -p bad && printf '%s' "$1" >bad/config.json
+  run "$rill" decode -m bad
+  exits 1; says "bad/config.json"; says "$2"
+}
+config '{"rill": ' ":1:"
+config '[]' "an object was expected"
+config '{"rill": 3}' '"rill" must be an object'
+config '{"rill": {"domain": 3}}' "a domain's name"
+config '{"rill": {"domain": "semparse", "search": []}}' '"search" must be an object'
+config '{"rill": {"domain": "semparse", "search": {"max_itms": 3}}}' 'did you mean "max-items"?'
+config '{"rill": {"domain": "semparse", "search": {"k": "many"}}}' "whole number"
+config '{"rill": {"domain": "semparse", "search": {"k": [1]}}}' "a number, a string, true or false"
+config '{"rill": {"domain": "semparse", "search": {"method": "greedy", "k": 5}}}' "contradicts"
+config '{"rill": {"domain": "semparse", "search": {"heuristics": "absolute"}}}' "a list of"
+config '{"rill": {"domain": "a", "domain": "b"}}' "duplicate"
+
+# --- lists
+run "$rill" list
+exits 0; silent; prints "domains"; prints "semparse"; prints "var-stream"; prints "absolute:"; prints "least-advanced"
+run "$rill" list methods
+exits 0; prints "stream-all"; verdict "$(good [ "$(grep -c heuristics out)" = 0 ])" "only methods were asked for"
+run "$rill" list heuristcs
+exits 1; says 'did you mean "heuristics"?'
+run "$rill" list methods domains
+exits 1; says "one kind at a time"
+run "$rill" list --plugin no-such.so
+exits 1; says "no-such.so"
+if [ -n "$toy" ]; then
+  run "$rill" list domains --plugin "$toy"
+  exits 0; prints "toy"
+fi
+
+finish
