@@ -94,7 +94,13 @@ static rill_status settle_inputs(rill_engine *e, int32_t n)
             continue;
         }
         if (status >= 0) status = start_item(e, input);
-        if (status >= 0) make_ready(e, input->slot);
+        if (status >= 0) {
+            make_ready(e, input->slot);
+        } else {
+            /* The run is over, but the domain has this slot filled and expects to hear of its end. */
+            if (e->domain->drop != NULL) e->domain->drop(e->self, input->slot);
+            e->free_slots[e->n_free++] = input->slot;
+        }
     }
     return status;
 }

@@ -75,8 +75,7 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     return RILL_OK;
 }
 
-/* Tell the domain which rows are free. */
-static void free_rows(rill_engine *e)
+void engine_free_rows(rill_engine *e)
 {
     if (e->forest.n_freed > 0 && e->domain->free != NULL) e->domain->free(e->self, e->forest.n_freed, e->forest.freed);
     forest_recycle(&e->forest);
@@ -133,7 +132,7 @@ void rill_engine_destroy(rill_engine *e)
     if (e == NULL) return;
     for (int32_t i = 0; i < e->n_flight; i++) engine_drop_item(e, e->flight[i]);
     for (int32_t i = 0; i < e->n_ready; i++) engine_drop_item(e, e->ready[e->first_ready + i]);
-    free_rows(e);
+    engine_free_rows(e);
     for (size_t slot = 0; slot < e->slots; slot++) {
         rill_free(e->ctx, e->items[slot].beam, e->items[slot].beam_capacity * sizeof *e->items[slot].beam);
         rill_free(e->ctx, e->items[slot].outputs, e->items[slot].outputs_capacity * sizeof *e->items[slot].outputs);
@@ -278,7 +277,7 @@ static rill_status timestep(rill_engine *e)
     if (e->trace != NULL) trace_after(e, n, e->stats.expansions - expansions);
     e->stats.timesteps++;
     RILL__TRY(finish_items(e));
-    free_rows(e);
+    engine_free_rows(e);
     e->seconds.finalize = engine_now() - t1;
     add_seconds(e);
     return RILL_OK;

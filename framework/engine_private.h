@@ -172,6 +172,8 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot);
 /* Make the result of an input that failed. */
 rill_status engine_fail_input(rill_engine *e, int64_t id, rill_status status, const char *message);
 
+/* Tell the domain which rows have become free, so that they can be given out again. */
+void engine_free_rows(rill_engine *e);
 /* Tell the domain about capacities that grew. */
 rill_status engine_reserve_domain(rill_engine *e);
 /* A domain's failure without a message gets one. */

@@ -151,9 +151,10 @@ static rill_status check_scorers(rill_engine *e, const rill_ask *all, int32_t ph
         for (int32_t i = 0; i < n; i++)
             if (!same_ask(all, first + i, &one, i))
                 return rill_fail(e->ctx, RILL_ERR_CHECK,
-                                 "a scorer treats input %lld differently alone than among others: it must look at one item "
-                                 "at a time and remember nothing",
-                                 (long long)r->item_id[first]);
+                                 "%s %s treats input %lld differently alone than among others: it must look at one item at "
+                                 "a time and remember nothing",
+                                 e->chain.n_scorers == 1 ? "scorer" : "the scorer chain that begins with",
+                                 e->chain.scorers[0].table->name, (long long)r->item_id[first]);
     }
     return RILL_OK;
 }
@@ -237,6 +238,7 @@ static rill_status check_choices(rill_engine *e, int32_t stride, int last)
                 break;
             }
             if ((uint32_t)c->action[base + i] >= (uint32_t)e->info.actions) return bad_choice(e, row, "unknown actions");
+            if (c->terminal[base + i] > RILL_LAST) return bad_choice(e, row, "not of a known terminal kind");
             if (!last && c->terminal[base + i] != RILL_LIVE) return bad_choice(e, row, "terminal before the last phase");
             before = score;
         }
@@ -255,6 +257,7 @@ rill_status engine_expand(rill_engine *e, int32_t n, int32_t phase)
     double t1 = engine_now();
     e->seconds.step += t1 - t0;
     for (int32_t i = 0; i < e->rows.n; i++) forest_stepped(&e->forest, e->rows.history[i]);
+    engine_free_rows(e);
     int32_t stride = max_choices(e, phase);
     RILL__TRY(make_ask(e, phase, stride, &ask));
     RILL__TRY(grow_choices(e, e->rows.n, stride));

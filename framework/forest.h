@@ -10,7 +10,7 @@
  *
  * Invariants: refs = children + beam entries and outputs that point here (a state_parent other than the parent counts as a
  * child too); in parent mode a history in state FOREST_UNSTEPPED holds its state_parent's row; rows given back wait in
- * `freed` until the domain has been told, so that no id is reused within a timestep. */
+ * `freed` until the domain has been told; only then are they given out again. */
 #ifndef RILL_FOREST_H
 #define RILL_FOREST_H
 
@@ -39,7 +39,7 @@ typedef struct forest {
     /* Rows: a stack of free ids, ids from `row_top` on were never used. */
     int32_t *row_stack;
     int32_t row_capacity, row_top, rows_stacked, rows, rows_peak;
-    int32_t *freed; /* given back in this timestep */
+    int32_t *freed; /* the domain has not been told */
     size_t freed_capacity;
     int32_t n_freed;
 } forest;

@@ -81,6 +81,13 @@ static rill_status check_abi(rill_context *ctx, const char *what, uint32_t abi, 
     return RILL_OK;
 }
 
+/* Names are written on command lines, where ':' and ',' separate. */
+static int good_name(const char *name)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
+    return name[0] != '\0' && name[strspn(name, allowed)] == '\0';
+}
+
 static rill_status check_table(rill_context *ctx, const kind *k, const rill__table_list *list, const void *table)
 {
     char what[128];
@@ -91,6 +98,8 @@ static rill_status check_table(rill_context *ctx, const kind *k, const rill__tab
     RILL__TRY(check_abi(ctx, what, head->abi_version, head->struct_size, k->size));
     if (head->name == NULL || head->name[0] == '\0')
         return rill_fail(ctx, RILL_ERR_PLUGIN, "a %s without a name was refused", k->word);
+    if (!good_name(head->name))
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "%s: a name is made of a-z, 0-9, - and _", what);
     for (const member *m = k->members; m->name != NULL; m++) {
         void *value;
         memcpy(&value, (const char *)table + m->offset, sizeof value);

@@ -162,7 +162,7 @@ typedef struct rill_hypothesis {
 typedef struct rill_domain {
     uint32_t abi_version; /* RILL_ABI_VERSION */
     uint32_t struct_size; /* sizeof(rill_domain) */
-    const char *name;     /* [a-z0-9-]+ */
+    const char *name;     /* [a-z0-9_-]+ */
     const char *summary;  /* one line for `rill list` */
 
     /* Load a model. *self and *info are set on success; on failure nothing is kept. Mandatory. */

@@ -41,7 +41,7 @@ typedef struct rill_beams {
 typedef struct rill_heuristic {
     uint32_t abi_version; /* RILL_ABI_VERSION */
     uint32_t struct_size; /* sizeof(rill_heuristic) */
-    const char *name;     /* [a-z0-9-_]+ */
+    const char *name;     /* [a-z0-9_-]+ */
     const char *arguments; /* how arguments are written, e.g. "DELTA"; "" for none */
     const char *summary;  /* one line for `rill list` */
 
