@@ -38,7 +38,6 @@ static void close_model(void *self)
     close_slots(s);
     rill_free(ctx, s->h, s->h_room * s->ld * sizeof *s->h);
     rill_free(ctx, s->c, s->c_room * s->ld * sizeof *s->c);
-    rill_free(ctx, s->place, s->place_room * sizeof *s->place);
     rill_free(ctx, s->reading, s->reading_room * sizeof *s->reading);
     rill_free(ctx, s->ids, s->ids_room * sizeof *s->ids);
     rill_free(ctx, s->scratch, s->scratch_room);
@@ -90,12 +89,8 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
 
 static rill_status reserve_nodes(semparse *s, size_t nodes)
 {
-    size_t before = s->place_room;
     TRY(rill_grow(s->ctx, (void **)&s->h, &s->h_room, nodes, s->ld * sizeof *s->h, "node states"));
-    TRY(rill_grow(s->ctx, (void **)&s->c, &s->c_room, nodes, s->ld * sizeof *s->c, "node states"));
-    TRY(rill_grow(s->ctx, (void **)&s->place, &s->place_room, nodes, sizeof *s->place, "node places"));
-    for (size_t i = before; i < s->place_room; i++) s->place[i] = -1;
-    return RILL_OK;
+    return rill_grow(s->ctx, (void **)&s->c, &s->c_room, nodes, s->ld * sizeof *s->c, "node states");
 }
 
 static rill_status reserve_slots(semparse *s, size_t slots)

@@ -1,11 +1,13 @@
 /* Admitting questions: text to word ids, ids through the encoder, memory into slots.
  *
- * The encoder reads <s>, the question's words from last to first, </s>. All questions of a call run at once, longest first;
- * a finished one leaves the batch, so no row is padding (lstm.h). Behind the recurrence, each memory row is multiplied by the
+ * The encoder reads <s>, the question's words from last to first, </s>. Questions run together, longest first; a finished one
+ * leaves the batch, so no row is padding (lstm.h). Behind the recurrence, each memory row is multiplied by the
  * context half of the attention layer, once per token here instead of once per expansion later (model.h).
+ * A call may bring a thousand questions: they are taken in blocks whose states and gates stay in the nearest caches, and spans
+ * of blocks are what the pool shares out.
  *
  * Invariant: an input that fails takes no part in what follows and leaves its slot free (length 0).
- * Divisions: text to ids · room in slots · the batch · the whole. */
+ * Divisions: text to ids · room in slots · blocks · the whole. */
 #include <string.h>
 
 #include "lstm.h"
@@ -96,38 +98,72 @@ static rill_status make_room(semparse *s, int32_t slot, int32_t length)
     return RILL_OK;
 }
 
-/* --- the batch ---------------------------------------------------------------------------------------------------- */
+/* --- blocks ------------------------------------------------------------------------------------------------------- */
 
-/* The arrays of one call, m questions in order of falling length. */
+enum {
+    BLOCK = 64,          /* questions: gates and states of 64 rows take 300 KB at H = 200 */
+    SPAN_QUESTIONS = 4,  /* least questions worth a unit of their own */
+    SPANS_PER_THREAD = 4 /* so that a thread that comes late finds something left */
+};
+
+/* The m questions of one call, in order of falling length. */
 typedef struct batch {
-    int32_t *given;  /* [m] lengths in the order of the readings */
-    int32_t *order;  /* [m] reading that stands at this place */
-    int32_t *length; /* [m] */
-    int32_t *index;  /* [m] for rill_lstm_run() */
-    const int32_t **input; /* [m] -> ids */
-    float **out;     /* [m] -> memory of the slot */
-    float *h, *c;    /* [m, ld] */
-    float *gates;    /* [m, 4H] */
+    semparse *s;
+    size_t m, spans, block; /* units for the pool; questions of the longest block */
+    int32_t *given;         /* [m] lengths in the order of the readings */
+    int32_t *order;         /* [m] reading that stands at this place */
+    int32_t *length;        /* [m] */
+    const int32_t **input;  /* [m] -> ids */
+    float **out;            /* [m] -> memory of the slot */
+    char *scratch;          /* [spans, span_bytes] */
+    size_t span_bytes;
 } batch;
 
-static void lay_out(const semparse *s, size_t m, batch *b, semparse_carver *carver)
+/* What a span needs while it runs. */
+typedef struct states {
+    int32_t *index; /* [block] */
+    float *h, *c;   /* [block, ld] */
+    float *gates;   /* [block, 4H] */
+} states;
+
+static void lay_out_states(const batch *b, states *x, semparse_carver *carver)
 {
-    b->given = semparse_carve(carver, m, sizeof *b->given);
-    b->order = semparse_carve(carver, m, sizeof *b->order);
-    b->length = semparse_carve(carver, m, sizeof *b->length);
-    b->index = semparse_carve(carver, m, sizeof *b->index);
-    b->input = semparse_carve(carver, m, sizeof *b->input);
-    b->out = semparse_carve(carver, m, sizeof *b->out);
-    b->h = semparse_carve(carver, m * s->ld, sizeof *b->h);
-    b->c = semparse_carve(carver, m * s->ld, sizeof *b->c);
-    b->gates = semparse_carve(carver, m * 4 * s->hidden, sizeof *b->gates);
+    x->index = semparse_carve(carver, b->block, sizeof *x->index);
+    x->h = semparse_carve(carver, b->block * b->s->ld, sizeof *x->h);
+    x->c = semparse_carve(carver, b->block * b->s->ld, sizeof *x->c);
+    x->gates = semparse_carve(carver, b->block * 4 * b->s->hidden, sizeof *x->gates);
 }
 
-static rill_status gather_batch(semparse *s, size_t m, batch *b)
+static void lay_out(batch *b, semparse_carver *carver)
 {
-    for (size_t i = 0; i < m; i++) b->given[i] = s->reading[i].length;
-    rill_lstm_order(m, b->given, b->order);
-    for (size_t i = 0; i < m; i++) {
+    states x;
+    semparse_carver span = {0};
+    lay_out_states(b, &x, &span);
+    b->span_bytes = span.used;
+    b->given = semparse_carve(carver, b->m, sizeof *b->given);
+    b->order = semparse_carve(carver, b->m, sizeof *b->order);
+    b->length = semparse_carve(carver, b->m, sizeof *b->length);
+    b->input = semparse_carve(carver, b->m, sizeof *b->input);
+    b->out = semparse_carve(carver, b->m, sizeof *b->out);
+    b->scratch = semparse_carve(carver, b->spans * b->span_bytes, 1);
+}
+
+static void cut(batch *b)
+{
+    size_t threads = rill_pool_threads(b->s->pool);
+    b->spans = threads > 1 ? threads * SPANS_PER_THREAD : 1;
+    if (b->spans > b->m / SPAN_QUESTIONS) b->spans = b->m / SPAN_QUESTIONS;
+    if (b->spans == 0) b->spans = 1;
+    size_t longest = (b->m + b->spans - 1) / b->spans;
+    b->block = longest < BLOCK ? longest : BLOCK;
+}
+
+static rill_status gather_batch(batch *b)
+{
+    semparse *s = b->s;
+    for (size_t i = 0; i < b->m; i++) b->given[i] = s->reading[i].length;
+    rill_lstm_order(b->m, b->given, b->order);
+    for (size_t i = 0; i < b->m; i++) {
         const semparse_reading *reading = &s->reading[b->order[i]];
         TRY(make_room(s, reading->slot, reading->length));
         b->length[i] = reading->length;
@@ -137,15 +173,7 @@ static rill_status gather_batch(semparse *s, size_t m, batch *b)
     return RILL_OK;
 }
 
-static void run_encoder(const semparse *s, size_t m, const batch *b)
-{
-    rill_lstm_run(&(rill_lstm_batch){.kernels = &s->kernels, .pool = s->pool, .recurrent = &s->encoder.recurrent,
-                                     .hidden = s->hidden, .start = s->encoder.start, .ld_start = 4 * s->hidden, .m = m,
-                                     .length = b->length, .input = b->input, .out = b->out, .ld_out = s->ld, .h = b->h,
-                                     .c = b->c, .ld_state = s->ld, .gates = b->gates, .index = b->index});
-}
-
-/* The slot's own: length, last state, projected memory. */
+/* The slot's own: last state, projected memory, and length, which says that it is in use. */
 static void fill_slot(semparse *s, int32_t slot, int32_t length, const float *h, const float *c)
 {
     size_t row = (size_t)slot * s->ld;
@@ -155,24 +183,44 @@ static void fill_slot(semparse *s, int32_t slot, int32_t length, const float *h,
     float *memory = s->slot[slot].rows;
     float *projected = memory + s->slot[slot].capacity * s->ld;
     s->kernels.gemm(&(rill_gemm){.w = &s->context, .rows = (size_t)length, .a = memory, .lda = s->ld, .c = projected,
-                                 .ldc = s->ld}, s->pool);
+                                 .ldc = s->ld}, NULL);
+}
+
+static void run_block(const batch *b, const states *x, size_t from, size_t n)
+{
+    semparse *s = b->s;
+    rill_lstm_run(&(rill_lstm_batch){.kernels = &s->kernels, .recurrent = &s->encoder.recurrent, .hidden = s->hidden,
+                                     .start = s->encoder.start, .ld_start = 4 * s->hidden, .m = n,
+                                     .length = b->length + from, .input = b->input + from, .out = b->out + from,
+                                     .ld_out = s->ld, .h = x->h, .c = x->c, .ld_state = s->ld, .gates = x->gates,
+                                     .index = x->index});
+    for (size_t i = 0; i < n; i++)
+        fill_slot(s, s->reading[b->order[from + i]].slot, b->length[from + i], x->h + i * s->ld, x->c + i * s->ld);
+}
+
+static void run_span(void *call, size_t span)
+{
+    const batch *b = call;
+    states x;
+    lay_out_states(b, &x, &(semparse_carver){.base = b->scratch + span * b->span_bytes});
+    size_t end = (span + 1) * b->m / b->spans;
+    for (size_t from = span * b->m / b->spans; from < end; from += b->block)
+        run_block(b, &x, from, end - from < b->block ? end - from : b->block);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 rill_status semparse_encode(semparse *s, int32_t m, rill_input *inputs)
 {
-    size_t questions;
-    TRY(read_inputs(s, m, inputs, &questions));
-    if (questions == 0) return RILL_OK;
-    batch b;
+    batch b = {.s = s};
+    TRY(read_inputs(s, m, inputs, &b.m));
+    if (b.m == 0) return RILL_OK;
+    cut(&b);
     semparse_carver carver = {0};
-    lay_out(s, questions, &b, &carver);
+    lay_out(&b, &carver);
     TRY(semparse_carve_again(s, &carver));
-    lay_out(s, questions, &b, &carver);
-    TRY(gather_batch(s, questions, &b));
-    run_encoder(s, questions, &b);
-    for (size_t i = 0; i < questions; i++)
-        fill_slot(s, s->reading[b.order[i]].slot, b.length[i], b.h + i * s->ld, b.c + i * s->ld);
+    lay_out(&b, &carver);
+    TRY(gather_batch(&b));
+    rill_pool_run(s->pool, run_span, &b, b.spans);
     return RILL_OK;
 }

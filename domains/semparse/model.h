@@ -81,8 +81,6 @@ typedef struct semparse {
 
     float *h, *c;                /* [nodes, ld] */
     size_t h_room, c_room;
-    int32_t *place;              /* [nodes] scratch of step(): where a parent stands among the distinct ones */
-    size_t place_room;
 
     semparse_slot *slot;         /* [slots] */
     const float **memory;        /* [slots] -> [T, ld] */

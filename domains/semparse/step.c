@@ -1,18 +1,78 @@
 /* Making states and scoring them: where nearly all of a decode's time goes.
  *
- * step:   gates = start[action] + W_hh h_parent, then the LSTM cell. Siblings share their parent's product, and a beam is full of
- *         siblings, so the product is computed once per distinct parent and added to each child's start row.
+ * step:   gates = start[action] + W_hh h_parent, then the LSTM cell. Siblings share their parent's product, which is computed
+ *         once per distinct parent of a block and added to each child's start row.
  * score:  p = softmax(m_t . h);  a = tanh(W_s h + b_a + sum_t p_t (W_c m_t));  log-softmax(W_o a + b_o), best M.
  *
- * Invariant: a row's result is a function of that row alone (kernels.h); neither sharing a parent nor a call's size changes
- * an operation's order. Divisions: distinct parents · step · score · lookup. */
+ * A call's rows are cut into spans, one per unit of work for the pool, and each span is walked in blocks: what a block hands from
+ * one operation to the next then stays in the nearest caches of the processor that runs it, and the pool is asked once per call.
+ *
+ * Invariant: a row's result is a function of that row alone (kernels.h); neither sharing a parent nor the cut changes the order
+ * of any operation. Divisions: spans and blocks · distinct parents · step · score · answers · lookup. */
+#include <math.h>
 #include <string.h>
 
 #include "model.h"
 
 #define TRY SEMPARSE_TRY
 
+/* --- spans and blocks --------------------------------------------------------------------------------------------- */
+
+enum {
+    BLOCK = 96,          /* rows: as many as the gemm keeps close at once; gates of 96 rows of 4 x 200 take 300 KB */
+    SPAN_ROWS = 6,       /* least rows worth a unit of their own: the height of the gemm's tile */
+    SPANS_PER_THREAD = 4 /* so that a thread that comes late finds something left and one that is fast takes more */
+};
+
+/* One call, as its units see it. */
+typedef struct work {
+    semparse *s;
+    const rill_rows *rows;
+    size_t spans;
+    size_t block;       /* rows of the longest block */
+    char *scratch;      /* [spans, span_bytes] */
+    size_t span_bytes;
+    size_t longest;     /* score: tokens of the longest memory */
+    size_t best;        /* score: choices wanted of each row before selection */
+    float *logits;      /* score: [n, ld_logits] kept for lookup() */
+    float *log_norm;    /* score: [n] likewise */
+    size_t ld_logits;
+    const rill_ask *ask;
+    rill_choices *out;
+} work;
+
+static void cut(work *w)
+{
+    size_t n = (size_t)w->rows->n, threads = rill_pool_threads(w->s->pool);
+    w->spans = threads > 1 ? threads * SPANS_PER_THREAD : 1;
+    if (w->spans > n / SPAN_ROWS) w->spans = n / SPAN_ROWS;
+    if (w->spans == 0) w->spans = 1;
+    size_t longest = (n + w->spans - 1) / w->spans;
+    w->block = longest < BLOCK ? longest : BLOCK;
+}
+
+/* Rows [from, from + n) of the call: what a block works on. */
+typedef struct block {
+    const work *w;
+    size_t from, n;
+    const int32_t *node, *slot;
+} block;
+
+typedef void (*block_fn)(const block *b, char *scratch);
+
+static void walk_span(const work *w, size_t span, block_fn run)
+{
+    size_t rows = (size_t)w->rows->n, end = (span + 1) * rows / w->spans;
+    for (size_t from = span * rows / w->spans; from < end; from += w->block) {
+        block b = {.w = w, .from = from, .n = end - from < w->block ? end - from : w->block,
+                   .node = w->rows->node + from, .slot = w->rows->slot + from};
+        run(&b, w->scratch + span * w->span_bytes);
+    }
+}
+
 /* --- distinct parents --------------------------------------------------------------------------------------------- */
+
+enum { PLACES = 256 }; /* of the hash table: a power of two, more than twice a block */
 
 typedef struct steps {
     int32_t *parent; /* [u] distinct nodes whose h is multiplied */
@@ -23,9 +83,9 @@ typedef struct steps {
     float *gates;    /* [n, 4H] */
 } steps;
 
-static void lay_out_steps(const semparse *s, size_t n, steps *x, semparse_carver *carver)
+static void lay_out_steps(const work *w, steps *x, semparse_carver *carver)
 {
-    size_t width = 4 * s->hidden;
+    size_t n = w->block, width = 4 * w->s->hidden;
     x->parent = semparse_carve(carver, n, sizeof *x->parent);
     x->origin = semparse_carve(carver, n, sizeof *x->origin);
     x->place = semparse_carve(carver, n, sizeof *x->place);
@@ -35,7 +95,7 @@ static void lay_out_steps(const semparse *s, size_t n, steps *x, semparse_carver
 }
 
 /* A first node continues the encoder's last state, which is put in the node's own row: rows may read what they write. */
-static int32_t origin_of(semparse *s, const rill_rows *rows, int32_t r)
+static int32_t origin_of(semparse *s, const rill_rows *rows, size_t r)
 {
     if (rows->state_parent[r] != RILL_NO_NODE) return rows->state_parent[r];
     size_t to = (size_t)rows->node[r] * s->ld, from = (size_t)rows->slot[r] * s->ld;
@@ -44,44 +104,64 @@ static int32_t origin_of(semparse *s, const rill_rows *rows, int32_t r)
     return rows->node[r];
 }
 
-/* Number the distinct parents in order of appearance. s->place is -1 everywhere between calls. */
-static size_t find_parents(semparse *s, const rill_rows *rows, steps *x)
+/* Number the distinct parents of a block in order of appearance; a small open-addressed table remembers them. */
+static size_t find_parents(const block *b, const steps *x)
 {
+    int32_t table[PLACES]; /* index into x->parent, -1 for an empty place */
+    memset(table, 0xFF, sizeof table);
     int32_t distinct = 0;
-    for (int32_t r = 0; r < rows->n; r++) {
-        int32_t origin = origin_of(s, rows, r);
-        if (s->place[origin] < 0) {
-            s->place[origin] = distinct;
+    for (size_t r = 0; r < b->n; r++) {
+        const int32_t origin = origin_of(b->w->s, b->w->rows, b->from + r), action = b->w->rows->action[b->from + r];
+        size_t place = ((uint32_t)origin * 2654435761u) >> 24;
+        while (table[place] >= 0 && x->parent[table[place]] != origin) place = (place + 1) % PLACES;
+        if (table[place] < 0) {
+            table[place] = distinct;
             x->parent[distinct++] = origin;
         }
         x->origin[r] = origin;
-        x->place[r] = s->place[origin];
-        x->word[r] = rows->action[r] >= 0 ? rows->action[r] : SEMPARSE_START;
+        x->place[r] = table[place];
+        x->word[r] = action >= 0 ? action : SEMPARSE_START;
     }
-    for (int32_t i = 0; i < distinct; i++) s->place[x->parent[i]] = -1;
     return (size_t)distinct;
 }
 
 /* --- step --------------------------------------------------------------------------------------------------------- */
 
+static void step_block(const block *b, char *scratch)
+{
+    semparse *s = b->w->s;
+    size_t width = 4 * s->hidden;
+    steps x;
+    lay_out_steps(b->w, &x, &(semparse_carver){.base = scratch});
+    size_t distinct = find_parents(b, &x);
+    s->kernels.gemm(&(rill_gemm){.w = &s->decoder.recurrent, .rows = distinct, .a = s->h, .lda = s->ld, .a_index = x.parent,
+                                 .c = x.product, .ldc = width}, NULL);
+    s->kernels.embed(&(rill_embed){.rows = b->n, .width = width, .table = s->decoder.start, .ld_table = width, .id = x.word,
+                                   .scale = 1.0f, .position = x.product, .ld_position = width, .pos = x.place,
+                                   .out = x.gates, .ld_out = width}, NULL);
+    s->kernels.lstm(&(rill_lstm){.rows = b->n, .hidden = s->hidden, .gates = x.gates, .ld_gates = width, .c_prev = s->c,
+                                 .ld_c_prev = s->ld, .prev_index = x.origin, .c = s->c, .h = s->h, .ld_c = s->ld,
+                                 .ld_h = s->ld, .out_index = b->node}, NULL);
+}
+
+static void step_span(void *call, size_t span)
+{
+    walk_span(call, span, step_block);
+}
+
 rill_status semparse_step(semparse *s, const rill_rows *rows)
 {
     if (rows->n == 0) return RILL_OK;
-    size_t n = (size_t)rows->n, width = 4 * s->hidden;
+    work w = {.s = s, .rows = rows};
+    cut(&w);
     steps x;
     semparse_carver carver = {0};
-    lay_out_steps(s, n, &x, &carver);
+    lay_out_steps(&w, &x, &carver);
+    w.span_bytes = carver.used;
+    carver.used *= w.spans;
     TRY(semparse_carve_again(s, &carver));
-    lay_out_steps(s, n, &x, &carver);
-    size_t distinct = find_parents(s, rows, &x);
-    s->kernels.gemm(&(rill_gemm){.w = &s->decoder.recurrent, .rows = distinct, .a = s->h, .lda = s->ld, .a_index = x.parent,
-                                 .c = x.product, .ldc = width}, s->pool);
-    s->kernels.embed(&(rill_embed){.rows = n, .width = width, .table = s->decoder.start, .ld_table = width, .id = x.word,
-                                   .scale = 1.0f, .position = x.product, .ld_position = width, .pos = x.place,
-                                   .out = x.gates, .ld_out = width}, s->pool);
-    s->kernels.lstm(&(rill_lstm){.rows = n, .hidden = s->hidden, .gates = x.gates, .ld_gates = width, .c_prev = s->c,
-                                 .ld_c_prev = s->ld, .prev_index = x.origin, .c = s->c, .h = s->h, .ld_c = s->ld,
-                                 .ld_h = s->ld, .out_index = rows->node}, s->pool);
+    w.scratch = carver.base;
+    rill_pool_run(s->pool, step_span, &w, w.spans);
     return RILL_OK;
 }
 
@@ -91,63 +171,56 @@ typedef struct scores {
     float *weights;  /* [n, longest] attention */
     float *context;  /* [n, ld] */
     float *attended; /* [n, ld] */
-    float *logits;   /* [n, V] */
-    float *log_norm; /* [n] */
     int32_t *action; /* [n, best] when the answer goes through rill_select() */
     float *logp;     /* [n, best] */
     int32_t *count;  /* [n] */
-    size_t longest, best, ld_logits;
 } scores;
 
-static void lay_out_scores(const semparse *s, size_t n, scores *x, semparse_carver *carver)
+static void lay_out_scores(const work *w, scores *x, semparse_carver *carver)
 {
-    x->weights = semparse_carve(carver, n * x->longest, sizeof *x->weights);
-    x->context = semparse_carve(carver, n * s->ld, sizeof *x->context);
-    x->attended = semparse_carve(carver, n * s->ld, sizeof *x->attended);
-    x->logits = semparse_carve(carver, n * x->ld_logits, sizeof *x->logits);
-    x->log_norm = semparse_carve(carver, n, sizeof *x->log_norm);
-    x->action = semparse_carve(carver, n * x->best, sizeof *x->action);
-    x->logp = semparse_carve(carver, n * x->best, sizeof *x->logp);
+    size_t n = w->block, best = w->ask->plain ? 0 : w->best;
+    x->weights = semparse_carve(carver, n * w->longest, sizeof *x->weights);
+    x->context = semparse_carve(carver, n * w->s->ld, sizeof *x->context);
+    x->attended = semparse_carve(carver, n * w->s->ld, sizeof *x->attended);
+    x->action = semparse_carve(carver, n * best, sizeof *x->action);
+    x->logp = semparse_carve(carver, n * best, sizeof *x->logp);
     x->count = semparse_carve(carver, n, sizeof *x->count);
 }
 
-static size_t longest_memory(const semparse *s, const rill_rows *rows)
-{
-    int32_t longest = 1;
-    for (int32_t r = 0; r < rows->n; r++)
-        if (s->length[rows->slot[r]] > longest) longest = s->length[rows->slot[r]];
-    return (size_t)longest;
-}
-
 /* Node states to logits, bias included. */
-static void compute_logits(const semparse *s, const rill_rows *rows, const scores *x)
+static void compute_logits(const block *b, const scores *x)
 {
-    size_t n = (size_t)rows->n;
-    s->kernels.attention(&(rill_attention){.rows = n, .key_width = s->hidden, .scale = 1.0f, .query = s->h,
-                                           .ld_query = s->ld, .query_index = rows->node, .keys = s->memory,
+    const work *w = b->w;
+    const semparse *s = w->s;
+    s->kernels.attention(&(rill_attention){.rows = b->n, .key_width = s->hidden, .scale = 1.0f, .query = s->h,
+                                           .ld_query = s->ld, .query_index = b->node, .keys = s->memory,
                                            .ld_keys = s->ld, .values = s->projected, .ld_values = s->ld,
-                                           .length = s->length, .slot = rows->slot, .weights = x->weights,
-                                           .ld_weights = x->longest, .out = x->context, .ld_out = s->ld}, s->pool);
-    s->kernels.gemm(&(rill_gemm){.w = &s->state, .rows = n, .a = s->h, .lda = s->ld, .a_index = rows->node,
+                                           .length = s->length, .slot = b->slot, .weights = x->weights,
+                                           .ld_weights = w->longest, .out = x->context, .ld_out = s->ld}, NULL);
+    s->kernels.gemm(&(rill_gemm){.w = &s->state, .rows = b->n, .a = s->h, .lda = s->ld, .a_index = b->node,
                                  .bias = s->attention_bias, .add = x->context, .ld_add = s->ld,
-                                 .epilogue = RILL_EPILOGUE_TANH, .c = x->attended, .ldc = s->ld}, s->pool);
-    s->kernels.gemm(&(rill_gemm){.w = &s->output, .rows = n, .a = x->attended, .lda = s->ld, .bias = s->output_bias,
-                                 .c = x->logits, .ldc = x->ld_logits}, s->pool);
+                                 .epilogue = RILL_EPILOGUE_TANH, .c = x->attended, .ldc = s->ld}, NULL);
+    s->kernels.gemm(&(rill_gemm){.w = &s->output, .rows = b->n, .a = x->attended, .lda = s->ld, .bias = s->output_bias,
+                                 .c = w->logits + b->from * w->ld_logits, .ldc = w->ld_logits}, NULL);
 }
 
-static void choose_best(const semparse *s, size_t n, const scores *x, int32_t *action, float *logp, size_t ld, int32_t *count)
+/* --- answers ------------------------------------------------------------------------------------------------------ */
+
+static void choose_best(const block *b, int32_t *action, float *logp, size_t ld, int32_t *count)
 {
-    s->kernels.best(&(rill_best){.rows = n, .symbols = (size_t)s->actions, .best = x->best, .logits = x->logits,
-                                 .ld_logits = x->ld_logits, .ids = action, .logp = logp, .ld_out = ld, .counts = count,
-                                 .log_norm = x->log_norm}, s->pool);
+    const work *w = b->w;
+    w->s->kernels.best(&(rill_best){.rows = b->n, .symbols = (size_t)w->s->actions, .best = w->best,
+                                    .logits = w->logits + b->from * w->ld_logits, .ld_logits = w->ld_logits, .ids = action,
+                                    .logp = logp, .ld_out = ld, .counts = count, .log_norm = w->log_norm + b->from}, NULL);
 }
 
 /* Nothing but the best M is asked: the kernel writes them where the engine wants them. */
-static void answer_plain(const semparse *s, int32_t n, const scores *x, rill_choices *out)
+static void answer_plain(const block *b)
 {
-    size_t stride = (size_t)out->stride;
-    choose_best(s, (size_t)n, x, out->action, out->logp, stride, out->count);
-    for (size_t r = 0; r < (size_t)n; r++) {
+    const rill_choices *out = b->w->out;
+    size_t stride = (size_t)out->stride, first = b->from * stride;
+    choose_best(b, out->action + first, out->logp + first, stride, out->count + b->from);
+    for (size_t r = b->from; r < b->from + b->n; r++) {
         for (size_t i = r * stride; i < r * stride + (size_t)out->count[r]; i++) {
             out->score[i] = out->logp[i];
             out->terminal[i] = out->action[i] == SEMPARSE_END ? RILL_END : RILL_LIVE;
@@ -155,7 +228,7 @@ static void answer_plain(const semparse *s, int32_t n, const scores *x, rill_cho
     }
 }
 
-/* To the bit what the kernel gives for the best ones (kernels.h). -infinity for what is never an action. */
+/* To the bit what the kernel gives for the best ones (kernels.h); -infinity for what is never an action. */
 static float logp_of(const semparse_scored *scored, int32_t row, int32_t action)
 {
     return scored->logits[(size_t)row * scored->ld_logits + (size_t)action] - scored->log_norm[row];
@@ -166,33 +239,68 @@ static float lookup_raw(void *user, int32_t row, int32_t action)
     return logp_of(&((const semparse *)user)->scored, row, action);
 }
 
-static void answer_asked(semparse *s, int32_t n, const scores *x, const rill_ask *ask, rill_choices *out)
+static void answer_asked(const block *b, const scores *x)
 {
-    choose_best(s, (size_t)n, x, x->action, x->logp, x->best, x->count);
-    for (int32_t r = 0; r < n; r++) {
-        size_t first = (size_t)r * x->best;
-        rill_raw raw = {.n = x->count[r], .action = x->action + first, .logp = x->logp + first,
-                        .end_action = SEMPARSE_END, .lookup = lookup_raw, .user = s};
-        rill_select(ask, r, &raw, out);
+    const work *w = b->w;
+    choose_best(b, x->action, x->logp, w->best, x->count);
+    for (size_t r = 0; r < b->n; r++) {
+        rill_raw raw = {.n = x->count[r], .action = x->action + r * w->best, .logp = x->logp + r * w->best,
+                        .end_action = SEMPARSE_END, .lookup = lookup_raw, .user = w->s};
+        rill_select(w->ask, (int32_t)(b->from + r), &raw, w->out);
     }
+}
+
+static void score_block(const block *b, char *scratch)
+{
+    scores x;
+    lay_out_scores(b->w, &x, &(semparse_carver){.base = scratch});
+    compute_logits(b, &x);
+    if (b->w->ask->plain)
+        answer_plain(b);
+    else
+        answer_asked(b, &x);
+}
+
+static void score_span(void *call, size_t span)
+{
+    walk_span(call, span, score_block);
+}
+
+static size_t longest_memory(const semparse *s, const rill_rows *rows)
+{
+    int32_t longest = 1;
+    for (int32_t r = 0; r < rows->n; r++)
+        if (s->length[rows->slot[r]] > longest) longest = s->length[rows->slot[r]];
+    return (size_t)longest;
+}
+
+/* Logits and normalisers of the call, then each span's own. */
+static void lay_out_call(work *w, semparse_carver *carver)
+{
+    size_t n = (size_t)w->rows->n;
+    scores x;
+    semparse_carver span = {0};
+    lay_out_scores(w, &x, &span);
+    w->span_bytes = span.used;
+    w->logits = semparse_carve(carver, n * w->ld_logits, sizeof *w->logits);
+    w->log_norm = semparse_carve(carver, n, sizeof *w->log_norm);
+    w->scratch = semparse_carve(carver, w->spans * w->span_bytes, 1);
 }
 
 rill_status semparse_score(semparse *s, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
     if (rows->n == 0) return RILL_OK;
+    work w = {.s = s, .rows = rows, .ask = ask, .out = out, .longest = longest_memory(s, rows)};
     size_t wanted = (size_t)ask->max_choices + (ask->plain ? 0 : (size_t)ask->extra);
-    scores x = {.longest = longest_memory(s, rows), .ld_logits = ((size_t)s->actions + 15) / 16 * 16};
-    x.best = wanted < (size_t)s->actions ? wanted : (size_t)s->actions;
+    w.best = wanted < (size_t)s->actions ? wanted : (size_t)s->actions;
+    w.ld_logits = ((size_t)s->actions + 15) / 16 * 16;
+    cut(&w);
     semparse_carver carver = {0};
-    lay_out_scores(s, (size_t)rows->n, &x, &carver);
+    lay_out_call(&w, &carver);
     TRY(semparse_carve_again(s, &carver));
-    lay_out_scores(s, (size_t)rows->n, &x, &carver);
-    compute_logits(s, rows, &x);
-    s->scored = (semparse_scored){.n = rows->n, .logits = x.logits, .ld_logits = x.ld_logits, .log_norm = x.log_norm};
-    if (ask->plain)
-        answer_plain(s, rows->n, &x, out);
-    else
-        answer_asked(s, rows->n, &x, ask, out);
+    lay_out_call(&w, &carver);
+    s->scored = (semparse_scored){.n = rows->n, .logits = w.logits, .ld_logits = w.ld_logits, .log_norm = w.log_norm};
+    rill_pool_run(s->pool, score_span, &w, w.spans);
     return RILL_OK;
 }
 
@@ -203,6 +311,10 @@ rill_status semparse_lookup(semparse *s, const rill_rows *rows, const rill_queri
     if (queries->n > 0 && s->scored.n != rows->n)
         return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "semparse: lookup of %d rows, but %d were just scored", rows->n,
                          s->scored.n);
-    for (int32_t q = 0; q < queries->n; q++) queries->logp[q] = logp_of(&s->scored, queries->row[q], queries->action[q]);
+    for (int32_t q = 0; q < queries->n; q++) {
+        int32_t action = queries->action[q];
+        int known = action >= 0 && action < s->actions;
+        queries->logp[q] = known ? logp_of(&s->scored, queries->row[q], action) : -INFINITY;
+    }
     return RILL_OK;
 }
