@@ -4,7 +4,8 @@
 # A check that fails tells the command and what it said; the test goes on, and `finish` gives the verdict.
 set -eu
 
-rill=$1 check_json=$2 data=$3 toy=${4:-}
+absolute() { case $1 in /*) printf '%s' "$1" ;; *) printf '%s' "$PWD/$1" ;; esac; }
+rill=$(absolute "$1") check_json=$(absolute "$2") data=$(absolute "$3") toy=$(absolute "$4") # Meson gives paths relative to where it runs
 tiny=$data/semparse/tiny odd=$data/semparse/odd
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
