@@ -19,9 +19,9 @@ export PKG_CONFIG_PATH="${pc%/*}" PKG_CONFIG_SYSROOT_DIR="$place"
 mkdir "$place/user"
 cp "$source/examples/hello_beam.c" "$place/user/"
 # shellcheck disable=SC2046
-"$@" -std=c17 -Wall -Wextra -Werror -o "$place/user/hello_beam" "$place/user/hello_beam.c" $(pkg-config --cflags --libs rill)
+"$@" -std=c17 -Wall -Wextra -Werror -o "$place/user/hello_beam" "$place/user/hello_beam.c" $(pkg-config --cflags --libs rill) -lm
 library=$(dirname "$(find "$place$prefix" -name 'librill.so' | head -n 1)")
-LD_LIBRARY_PATH="$library" "$place/user/hello_beam" >"$place/user/out.txt"
+LD_LIBRARY_PATH="$library" "$place/user/hello_beam" "walk shop clean" >"$place/user/out.txt"
 [ -s "$place/user/out.txt" ] || { echo "hello_beam printed nothing"; exit 1; }
 LD_LIBRARY_PATH="$library" "$place$prefix/bin/rill" --version
 [ "$(pkg-config --modversion rill)" = "$(LD_LIBRARY_PATH="$library" "$place$prefix/bin/rill" --version | sed 's/[^0-9.]//g')" ] ||
