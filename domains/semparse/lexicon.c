@@ -1,0 +1,268 @@
+/* The lexicon as an object: opening, closing, and the three tables that reading fills and questions probe.
+ *
+ * words      rill_word <-> number, an open-addressed index over an array
+ * trie       (state, word) -> state, one open-addressed table of edges for all states; a state's candidates are a list
+ * types      an array short enough to search from the front
+ *
+ * Invariant: an index table is at most half full, so a probe for a missing key ends soon. Nothing is ever removed.
+ * Divisions: hashing, words, trie, types, reading a file, closing. */
+#include "lexicon_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A lexicon is a list people keep by hand; a file beyond this is a mistake, and sizes below stay within int32_t. */
+#define SOURCE_LIMIT ((size_t)64 << 20)
+
+uint64_t rill__hash(uint64_t hash, const void *data, size_t length)
+{
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < length; i++) hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    return hash;
+}
+
+/* --- words -------------------------------------------------------------------------------------------------------- */
+
+/* The index slot where `data` is, or where it would go. */
+static size_t word_slot(const rill_lexicon *lexicon, const char *data, size_t length)
+{
+    size_t at = rill__hash(RILL__HASH_START, data, length) & lexicon->word_mask;
+    for (;; at = (at + 1) & lexicon->word_mask) {
+        int32_t id = lexicon->word_slots[at];
+        if (id == RILL__NONE) return at;
+        const rill_word *word = &lexicon->words[id];
+        if (word->length == length && memcmp(word->data, data, length) == 0) return at;
+    }
+}
+
+int32_t rill__lexicon_word(const rill_lexicon *lexicon, const char *data, size_t length)
+{
+    if (lexicon->word_count == 0) return RILL__NONE;
+    return lexicon->word_slots[word_slot(lexicon, data, length)];
+}
+
+static rill_status grow_word_index(rill_lexicon *lexicon)
+{
+    size_t size = lexicon->word_slots ? (lexicon->word_mask + 1) * 2 : 1024;
+    int32_t *slots = rill_alloc(lexicon->ctx, size * sizeof *slots);
+    if (!slots) return rill_fail_memory(lexicon->ctx, size * sizeof *slots, "lexicon word index");
+    for (size_t i = 0; i < size; i++) slots[i] = RILL__NONE;
+    if (lexicon->word_slots) rill_free(lexicon->ctx, lexicon->word_slots, (lexicon->word_mask + 1) * sizeof *slots);
+    lexicon->word_slots = slots;
+    lexicon->word_mask = size - 1;
+    for (size_t id = 0; id < lexicon->word_count; id++)
+        slots[word_slot(lexicon, lexicon->words[id].data, lexicon->words[id].length)] = (int32_t)id;
+    return RILL_OK;
+}
+
+rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_word word, int32_t *out)
+{
+    if (!lexicon->word_slots || lexicon->word_count * 2 > lexicon->word_mask) {
+        rill_status status = grow_word_index(lexicon);
+        if (status != RILL_OK) return status;
+    }
+    size_t slot = word_slot(lexicon, word.data, word.length);
+    if (lexicon->word_slots[slot] == RILL__NONE) {
+        rill_status status = rill_grow(lexicon->ctx, (void **)&lexicon->words, &lexicon->word_room,
+                                       lexicon->word_count + 1, sizeof *lexicon->words, "lexicon words");
+        if (status != RILL_OK) return status;
+        lexicon->words[lexicon->word_count] = word;
+        lexicon->word_slots[slot] = (int32_t)lexicon->word_count++;
+    }
+    *out = lexicon->word_slots[slot];
+    return RILL_OK;
+}
+
+/* --- trie --------------------------------------------------------------------------------------------------------- */
+
+static size_t edge_slot(const rill_lexicon *lexicon, int32_t state, int32_t word)
+{
+    int32_t key[2] = {state, word};
+    size_t at = rill__hash(RILL__HASH_START, key, sizeof key) & lexicon->edge_mask;
+    for (;; at = (at + 1) & lexicon->edge_mask) {
+        const rill__edge *edge = &lexicon->edges[at];
+        if (edge->state == RILL__NONE || (edge->state == state && edge->word == word)) return at;
+    }
+}
+
+int32_t rill__lexicon_step(const rill_lexicon *lexicon, int32_t state, int32_t word)
+{
+    if (word == RILL__NONE || !lexicon->edges) return RILL__NONE;
+    const rill__edge *edge = &lexicon->edges[edge_slot(lexicon, state, word)];
+    return edge->state == RILL__NONE ? RILL__NONE : edge->next;
+}
+
+static rill_status grow_edges(rill_lexicon *lexicon)
+{
+    size_t size = lexicon->edges ? (lexicon->edge_mask + 1) * 2 : 1024;
+    size_t old_size = lexicon->edges ? lexicon->edge_mask + 1 : 0;
+    rill__edge *old = lexicon->edges;
+    rill__edge *edges = rill_alloc(lexicon->ctx, size * sizeof *edges);
+    if (!edges) return rill_fail_memory(lexicon->ctx, size * sizeof *edges, "lexicon trie");
+    for (size_t i = 0; i < size; i++) edges[i].state = RILL__NONE;
+    lexicon->edges = edges;
+    lexicon->edge_mask = size - 1;
+    for (size_t i = 0; i < old_size; i++)
+        if (old[i].state != RILL__NONE) edges[edge_slot(lexicon, old[i].state, old[i].word)] = old[i];
+    rill_free(lexicon->ctx, old, old_size * sizeof *old);
+    return RILL_OK;
+}
+
+static rill_status add_state(rill_lexicon *lexicon, int32_t *out)
+{
+    rill_status status = rill_grow(lexicon->ctx, (void **)&lexicon->states, &lexicon->state_room,
+                                   lexicon->state_count + 1, sizeof *lexicon->states, "lexicon trie states");
+    if (status != RILL_OK) return status;
+    lexicon->states[lexicon->state_count] = RILL__NONE;
+    *out = (int32_t)lexicon->state_count++;
+    return RILL_OK;
+}
+
+rill_status rill__lexicon_extend(rill_lexicon *lexicon, int32_t state, int32_t word, int32_t *out)
+{
+    if (!lexicon->edges || lexicon->edge_count * 2 > lexicon->edge_mask) {
+        rill_status status = grow_edges(lexicon);
+        if (status != RILL_OK) return status;
+    }
+    rill__edge *edge = &lexicon->edges[edge_slot(lexicon, state, word)];
+    if (edge->state == RILL__NONE) {
+        int32_t next;
+        rill_status status = add_state(lexicon, &next);
+        if (status != RILL_OK) return status;
+        *edge = (rill__edge){.state = state, .word = word, .next = next};
+        lexicon->edge_count++;
+    }
+    *out = edge->next;
+    return RILL_OK;
+}
+
+/* --- types -------------------------------------------------------------------------------------------------------- */
+
+int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length)
+{
+    for (size_t i = 0; i < lexicon->type_count; i++) {
+        const rill_word *name = &lexicon->types[i].name;
+        if (name->length == length && memcmp(name->data, data, length) == 0) return (int32_t)i;
+    }
+    return RILL__NONE;
+}
+
+/* --- reading a file ----------------------------------------------------------------------------------------------- */
+
+static rill_status read_lines(rill_lexicon *lexicon)
+{
+    char *at = lexicon->source, *end = at + lexicon->source_size;
+    while (at < end) {
+        char *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((newline ? newline : end) - at);
+        lexicon->line++;
+        rill_status status = rill__lexicon_line(lexicon, at, length);
+        if (status != RILL_OK) return status;
+        at += length + 1;
+    }
+    if (!lexicon->format)
+        return rill_fail(lexicon->ctx, RILL_ERR_FORMAT,
+                         "%s: no '@format' line; the first directive must be '@format<TAB>1'", lexicon->name);
+    return RILL_OK;
+}
+
+/* Build a lexicon around `source`, which it takes over, also on failure. */
+static rill_status build(rill_context *ctx, const char *name, char *source, size_t size, rill_lexicon **out)
+{
+    rill_lexicon *lexicon = rill_calloc(ctx, 1, sizeof *lexicon);
+    if (!lexicon) {
+        rill_free(ctx, source, size);
+        return rill_fail_memory(ctx, sizeof *lexicon, "lexicon");
+    }
+    *lexicon = (rill_lexicon){.ctx = ctx, .name = name, .source = source, .source_size = size};
+    int32_t root;
+    rill_status status = add_state(lexicon, &root);
+    if (status == RILL_OK) status = read_lines(lexicon);
+    if (status != RILL_OK) {
+        rill_lexicon_close(lexicon);
+        return status;
+    }
+    lexicon->name = NULL;
+    *out = lexicon;
+    return RILL_OK;
+}
+
+rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *bytes, size_t length, rill_lexicon **out)
+{
+    *out = NULL;
+    if (length > SOURCE_LIMIT)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: %zu bytes is too large for a lexicon; the limit is %zu", name,
+                         length, SOURCE_LIMIT);
+    char *source = rill_alloc(ctx, length);
+    if (!source) return rill_fail_memory(ctx, length, "lexicon file");
+    if (length) memcpy(source, bytes, length);
+    return build(ctx, name, source, length, out);
+}
+
+/* Read all of `file` into rill_alloc'ed memory of exactly *size bytes. */
+static rill_status slurp(rill_context *ctx, const char *path, FILE *file, char **out, size_t *size)
+{
+    char *bytes = NULL;
+    size_t capacity = 0, length = 0;
+    rill_status status = RILL_OK;
+    while (status == RILL_OK) {
+        status = rill_grow(ctx, (void **)&bytes, &capacity, length + 65536, 1, "lexicon file");
+        if (status != RILL_OK) break;
+        size_t got = fread(bytes + length, 1, capacity - length, file);
+        length += got;
+        if (ferror(file))
+            status = rill_fail(ctx, RILL_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
+        else if (length > SOURCE_LIMIT)
+            status = rill_fail(ctx, RILL_ERR_FORMAT, "%s: too large for a lexicon; the limit is %zu bytes", path,
+                               SOURCE_LIMIT);
+        else if (got == 0)
+            break;
+    }
+    *out = NULL;
+    if (status == RILL_OK) {
+        *out = rill_alloc(ctx, length);
+        if (!*out)
+            status = rill_fail_memory(ctx, length, "lexicon file");
+        else if (length)
+            memcpy(*out, bytes, length);
+    }
+    *size = length;
+    rill_free(ctx, bytes, capacity);
+    return status;
+}
+
+rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon **out)
+{
+    *out = NULL;
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return rill_fail(ctx, errno == ENOENT ? RILL_ERR_NOT_FOUND : RILL_ERR_IO, "%s: cannot be opened: %s", path,
+                         strerror(errno));
+    char *source;
+    size_t size;
+    rill_status status = slurp(ctx, path, file, &source, &size);
+    fclose(file);
+    return status == RILL_OK ? build(ctx, path, source, size, out) : status;
+}
+
+/* --- closing ------------------------------------------------------------------------------------------------------ */
+
+void rill_lexicon_close(rill_lexicon *lexicon)
+{
+    if (!lexicon) return;
+    rill_context *ctx = lexicon->ctx;
+    rill_free(ctx, lexicon->source, lexicon->source_size);
+    rill_free(ctx, lexicon->words, lexicon->word_room * sizeof *lexicon->words);
+    if (lexicon->word_slots)
+        rill_free(ctx, lexicon->word_slots, (lexicon->word_mask + 1) * sizeof *lexicon->word_slots);
+    if (lexicon->edges) rill_free(ctx, lexicon->edges, (lexicon->edge_mask + 1) * sizeof *lexicon->edges);
+    rill_free(ctx, lexicon->states, lexicon->state_room * sizeof *lexicon->states);
+    rill_free(ctx, lexicon->candidates, lexicon->candidate_room * sizeof *lexicon->candidates);
+    rill_free(ctx, lexicon->types, lexicon->type_room * sizeof *lexicon->types);
+    rill_free(ctx, lexicon->rules, lexicon->rule_room * sizeof *lexicon->rules);
+    rill_free(ctx, lexicon->preferences, lexicon->preference_room * sizeof *lexicon->preferences);
+    rill_free(ctx, lexicon->elements, lexicon->element_room * sizeof *lexicon->elements);
+    rill_free(ctx, lexicon->choices, lexicon->choice_room * sizeof *lexicon->choices);
+    rill_free(ctx, lexicon, sizeof *lexicon);
+}

@@ -1,0 +1,36 @@
+/* The lexicon of a semantic-parsing model: what turns a typed question into the token form the model was trained on.
+ *
+ * A lexicon is read once from the model's lexicon.tsv (format: docs/lexicon.md) and never changes afterwards, so any
+ * number of rill_question objects (text.h) may share one, in any threads. Order of use: open, questions, close.
+ * Stability: inner header of the semparse domain; the file format is versioned by its `@format` line. */
+#ifndef RILL_SEMPARSE_LEXICON_H
+#define RILL_SEMPARSE_LEXICON_H
+
+#include "rill/context.h"
+
+RILL_C_BEGIN
+
+/* A span of UTF-8 bytes, not NUL-terminated. */
+typedef struct rill_word {
+    const char *data;
+    size_t length;
+} rill_word;
+
+typedef struct rill_lexicon rill_lexicon;
+
+/* Read the lexicon at `path`.
+ *   out: on success a lexicon the caller closes; on failure NULL
+ *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_NOT_FOUND (no such file) · RILL_ERR_IO
+ *   RILL_ERR_FORMAT  the sentence names file, line, what is wrong and how to put it right */
+rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon **out);
+
+/* rill_lexicon_open() for a file already in memory; `name` stands for the path in errors. Bytes are copied. */
+rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *bytes, size_t length,
+                              rill_lexicon **out);
+
+/* Every question that uses it must be closed already. NULL is allowed. */
+void rill_lexicon_close(rill_lexicon *lexicon);
+
+RILL_C_END
+
+#endif

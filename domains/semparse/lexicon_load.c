@@ -1,0 +1,383 @@
+/* Reading the lines of a lexicon file: directives (@...) and entries, strictly.
+ *
+ * A lexicon decides what a decoder sees, so nothing is guessed: a line that is not understood is an error which says
+ * what to write instead. Types are declared before they are used, and the file says its format version first.
+ *
+ * An entry with heads and tails is entered in the trie once for each way to have one head or none and one tail or none
+ * ("mount mckinley", "mckinley"); a '!' before a list makes one of it compulsory ("red river", never "red").
+ * Invariant: after a line succeeded every index made from it is in range; after a failure the lexicon is only closed.
+ * Divisions: small readers of text, paths of the trie, entries, directives, lines. */
+#include "lexicon_parts.h"
+#include "utf8.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { COLUMNS = 8, FORMAT = 1, ALTERNATIVES = 64 };
+
+rill_status rill__lexicon_fail(rill_lexicon *lexicon, const char *format, ...)
+{
+    char sentence[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    return rill_fail(lexicon->ctx, RILL_ERR_FORMAT, "%s:%d: %s", lexicon->name, lexicon->line, sentence);
+}
+
+/* For "%.*s" in errors: spans are long only in broken files. */
+static int shown(rill_word word)
+{
+    return word.length > 80 ? 80 : (int)word.length;
+}
+
+/* --- small readers of text ---------------------------------------------------------------------------------------- */
+
+static int word_is(rill_word word, const char *text)
+{
+    return word.length == strlen(text) && memcmp(word.data, text, word.length) == 0;
+}
+
+/* Cut `text` at each `separator` into at most `room` parts; returns how many there are, also beyond `room`. */
+static int cut(rill_word text, char separator, rill_word *parts, int room)
+{
+    int count = 0;
+    for (;;) {
+        const char *end = memchr(text.data, separator, text.length);
+        size_t length = end ? (size_t)(end - text.data) : text.length;
+        if (count < room) parts[count] = (rill_word){text.data, length};
+        count++;
+        if (!end) return count;
+        text = (rill_word){end + 1, text.length - length - 1};
+    }
+}
+
+static int decimal(rill_word text, int *out)
+{
+    int value = 0;
+    if (text.length == 0 || text.length > 6) return 0;
+    for (size_t i = 0; i < text.length; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9') return 0;
+        value = value * 10 + (text.data[i] - '0');
+    }
+    *out = value;
+    return 1;
+}
+
+rill_status rill__lexicon_check_word(rill_lexicon *lexicon, rill_word word)
+{
+    if (word.length == 0)
+        return rill__lexicon_fail(lexicon, "empty word; put single blanks between words and none at the ends");
+    if (word.length > RILL__WORD_BYTES)
+        return rill__lexicon_fail(lexicon, "a word of more than %d bytes would never match; shorten it",
+                                  RILL__WORD_BYTES);
+    for (size_t i = 0; i < word.length; i++)
+        if (word.data[i] >= 'A' && word.data[i] <= 'Z')
+            return rill__lexicon_fail(lexicon, "'%.*s' has capitals and would never match; write it in lower case",
+                                      shown(word), word.data);
+    if (word.length > 1 && strchr(".,;:?!\"", word.data[word.length - 1]))
+        return rill__lexicon_fail(lexicon, "'%.*s' ends in punctuation, which is cut from questions; write it without",
+                                  shown(word), word.data);
+    return RILL_OK;
+}
+
+/* --- paths of the trie -------------------------------------------------------------------------------------------- */
+
+typedef struct surface_path {
+    int32_t words[RILL__PATH_WORDS];
+    int count;
+} surface_path;
+
+static rill_status path_append(rill_lexicon *lexicon, surface_path *path, rill_word text)
+{
+    rill_word parts[RILL__PATH_WORDS];
+    int count = cut(text, ' ', parts, RILL__PATH_WORDS);
+    if (path->count + count > RILL__PATH_WORDS)
+        return rill__lexicon_fail(lexicon, "more than %d words in a row", RILL__PATH_WORDS);
+    for (int i = 0; i < count; i++) {
+        rill_status status = rill__lexicon_check_word(lexicon, parts[i]);
+        if (status == RILL_OK) status = rill__lexicon_intern(lexicon, parts[i], &path->words[path->count]);
+        if (status != RILL_OK) return status;
+        path->count++;
+    }
+    return RILL_OK;
+}
+
+static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path, rill__candidate candidate)
+{
+    int32_t state = 0;
+    for (int i = 0; i < path->count; i++) {
+        rill_status status = rill__lexicon_extend(lexicon, state, path->words[i], &state);
+        if (status != RILL_OK) return status;
+    }
+    int32_t last = RILL__NONE;
+    for (int32_t at = lexicon->states[state]; at != RILL__NONE; at = lexicon->candidates[at].next) {
+        const rill__candidate *old = &lexicon->candidates[at];
+        if (old->type == candidate.type && old->text.length == candidate.text.length &&
+            memcmp(old->text.data, candidate.text.data, old->text.length) == 0)
+            return rill__lexicon_fail(lexicon, "already listed with this type and constant in line %d; remove one",
+                                      old->line);
+        last = at;
+    }
+    rill_status status = rill_grow(lexicon->ctx, (void **)&lexicon->candidates, &lexicon->candidate_room,
+                                   lexicon->candidate_count + 1, sizeof candidate, "lexicon entries");
+    if (status != RILL_OK) return status;
+    candidate.next = RILL__NONE;
+    candidate.line = lexicon->line;
+    lexicon->candidates[lexicon->candidate_count] = candidate;
+    int32_t *link = last == RILL__NONE ? &lexicon->states[state] : &lexicon->candidates[last].next;
+    *link = (int32_t)lexicon->candidate_count++;
+    return RILL_OK;
+}
+
+/* --- entries ------------------------------------------------------------------------------------------------------ */
+
+/* A column of alternatives: "a|b", "!a|b", or empty. parts[0] is the empty alternative unless one is compulsory. */
+static rill_status read_alternatives(rill_lexicon *lexicon, rill_word text, rill_word *parts, int *count)
+{
+    *count = 0;
+    int compulsory = text.length && text.data[0] == '!';
+    if (compulsory)
+        text = (rill_word){text.data + 1, text.length - 1};
+    else
+        parts[(*count)++] = (rill_word){text.data, 0};
+    if (text.length == 0) {
+        if (compulsory) return rill__lexicon_fail(lexicon, "'!' without words behind it");
+        return RILL_OK;
+    }
+    int more = cut(text, '|', parts + *count, ALTERNATIVES - *count);
+    if (*count + more > ALTERNATIVES)
+        return rill__lexicon_fail(lexicon, "more than %d heads or tails", ALTERNATIVES - 1);
+    *count += more;
+    return RILL_OK;
+}
+
+static rill_status find_type(rill_lexicon *lexicon, rill_word name, int32_t *out)
+{
+    *out = rill__lexicon_type(lexicon, name.data, name.length);
+    if (*out == RILL__NONE)
+        return rill__lexicon_fail(lexicon, "unknown type '%.*s'; declare it above with '@type<TAB>%.*s'", shown(name),
+                                  name.data, shown(name), name.data);
+    return RILL_OK;
+}
+
+static rill_status check_constant(rill_lexicon *lexicon, rill_word text)
+{
+    if (text.length == 0 || text.data[0] == ' ' || text.data[text.length - 1] == ' ')
+        return rill__lexicon_fail(lexicon, "the third column must be the constant, without blanks at its ends");
+    return RILL_OK;
+}
+
+/* One way to write an entry; an empty head or tail is left out. */
+static rill_status add_surface(rill_lexicon *lexicon, rill_word head, rill_word name, rill_word tail,
+                               rill__candidate candidate)
+{
+    surface_path path = {.count = 0};
+    rill_status status = head.length ? path_append(lexicon, &path, head) : RILL_OK;
+    if (status == RILL_OK) status = path_append(lexicon, &path, name);
+    if (status == RILL_OK && tail.length) status = path_append(lexicon, &path, tail);
+    return status == RILL_OK ? add_candidate(lexicon, &path, candidate) : status;
+}
+
+/* surface, type, constant, tails, heads, flags */
+static rill_status read_entry(rill_lexicon *lexicon, const rill_word *column, int count)
+{
+    if (count < 3 || count > 6)
+        return rill__lexicon_fail(lexicon,
+                                  "%d columns; an entry is 'surface<TAB>type<TAB>constant', then optionally "
+                                  "tails, heads and flags",
+                                  count);
+    rill__candidate candidate = {.text = column[2]};
+    rill_status status = find_type(lexicon, column[1], &candidate.type);
+    if (status == RILL_OK) status = check_constant(lexicon, column[2]);
+    if (status != RILL_OK) return status;
+    rill_word tails[ALTERNATIVES], heads[ALTERNATIVES], none = {column[0].data, 0};
+    int tail_count, head_count;
+    status = read_alternatives(lexicon, count > 3 ? column[3] : none, tails, &tail_count);
+    if (status == RILL_OK) status = read_alternatives(lexicon, count > 4 ? column[4] : none, heads, &head_count);
+    if (status != RILL_OK) return status;
+    if (count > 5 && column[5].length) {
+        if (!word_is(column[5], "cue"))
+            return rill__lexicon_fail(lexicon, "unknown flag '%.*s'; the only flag is 'cue'", shown(column[5]),
+                                      column[5].data);
+        candidate.cue = 1;
+    }
+    for (int h = 0; h < head_count; h++)
+        for (int t = 0; t < tail_count; t++) {
+            status = add_surface(lexicon, heads[h], column[0], tails[t], candidate);
+            if (status != RILL_OK) return status;
+        }
+    return RILL_OK;
+}
+
+/* --- directives --------------------------------------------------------------------------------------------------- */
+
+static rill_status read_format(rill_lexicon *lexicon, const rill_word *column, int count)
+{
+    (void)count;
+    if (!decimal(column[1], &lexicon->format) || lexicon->format != FORMAT)
+        return rill__lexicon_fail(lexicon, "format '%.*s' is not known; this program reads format %d", shown(column[1]),
+                                  column[1].data, FORMAT);
+    return RILL_OK;
+}
+
+/* A directive with two values: 1 for `yes`, 0 for `no`. */
+static rill_status read_either(rill_lexicon *lexicon, const rill_word *column, const char *yes, const char *no,
+                               int *out)
+{
+    *out = word_is(column[1], yes);
+    if (*out || word_is(column[1], no)) return RILL_OK;
+    return rill__lexicon_fail(lexicon, "'%.*s' takes '%s' or '%s', not '%.*s'", shown(column[0]), column[0].data, yes,
+                              no, shown(column[1]), column[1].data);
+}
+
+static rill_status read_stem(rill_lexicon *lexicon, const rill_word *column, int count)
+{
+    (void)count;
+    return read_either(lexicon, column, "english", "none", &lexicon->stem);
+}
+
+static rill_status read_apostrophe(rill_lexicon *lexicon, const rill_word *column, int count)
+{
+    (void)count;
+    return read_either(lexicon, column, "keep", "drop", &lexicon->keep_apostrophe);
+}
+
+static rill_status read_possessive(rill_lexicon *lexicon, const rill_word *column, int count)
+{
+    (void)count;
+    return read_either(lexicon, column, "keep", "drop", &lexicon->keep_possessive);
+}
+
+static rill_status read_afternoon(rill_lexicon *lexicon, const rill_word *column, int count)
+{
+    (void)count;
+    rill_word ends[2];
+    if (cut(column[1], '-', ends, 2) != 2 || !decimal(ends[0], &lexicon->afternoon_low) ||
+        !decimal(ends[1], &lexicon->afternoon_high) || lexicon->afternoon_low < 1 || lexicon->afternoon_high > 11 ||
+        lexicon->afternoon_low > lexicon->afternoon_high)
+        return rill__lexicon_fail(lexicon, "'@afternoon' takes a range of hours within 1-11, such as 1-6");
+    return RILL_OK;
+}
+
+static rill_status read_type(rill_lexicon *lexicon, const rill_word *column, int count)
+{
+    rill_word name = column[1];
+    for (size_t i = 0; i < name.length; i++)
+        if (name.data[i] != '_' && (name.data[i] < 'a' || name.data[i] > 'z')) name.length = 0;
+    if (name.length == 0 || name.length > 64)
+        return rill__lexicon_fail(lexicon, "'%.*s' is no type name; use letters a-z and '_'", shown(column[1]),
+                                  column[1].data);
+    if (rill__lexicon_type(lexicon, name.data, name.length) != RILL__NONE)
+        return rill__lexicon_fail(lexicon, "type '%.*s' is declared twice; remove one", shown(name), name.data);
+    if (count > 2 && !word_is(column[2], "plain"))
+        return rill__lexicon_fail(lexicon, "'%.*s' behind a type: only 'plain' is known", shown(column[2]),
+                                  column[2].data);
+    rill_status status = rill_grow(lexicon->ctx, (void **)&lexicon->types, &lexicon->type_room, lexicon->type_count + 1,
+                                   sizeof *lexicon->types, "lexicon types");
+    if (status == RILL_OK) lexicon->types[lexicon->type_count++] = (rill__type){.name = name, .plain = count > 2};
+    return status;
+}
+
+/* Being a known word is all it takes for a token to be kept whole. */
+static rill_status read_keep(rill_lexicon *lexicon, const rill_word *column, int count)
+{
+    (void)count;
+    int32_t word;
+    if (column[1].length == 0 || column[1].length > RILL__WORD_BYTES || memchr(column[1].data, ' ', column[1].length))
+        return rill__lexicon_fail(lexicon, "'@keep' takes one token of at most %d bytes", RILL__WORD_BYTES);
+    return rill__lexicon_intern(lexicon, column[1], &word);
+}
+
+static rill_status read_rewrite(rill_lexicon *lexicon, const rill_word *column, int count)
+{
+    (void)count;
+    surface_path from = {.count = 0}, to = {.count = 0};
+    rill_status status = path_append(lexicon, &from, column[1]);
+    if (status == RILL_OK) status = path_append(lexicon, &to, column[2]);
+    if (status != RILL_OK) return status;
+    return add_candidate(lexicon, &from, (rill__candidate){.type = RILL__NONE, .text = column[2]});
+}
+
+static rill_status read_rule(rill_lexicon *lexicon, const rill_word *column, int count)
+{
+    (void)count;
+    rill__rule rule = {.slot = RILL__SLOT_NONE};
+    rill_status status = find_type(lexicon, column[1], &rule.type);
+    if (status == RILL_OK) status = rill__lexicon_pattern(lexicon, column[2], 0, &rule.pattern);
+    if (status == RILL_OK) status = check_constant(lexicon, column[3]);
+    if (status == RILL_OK) status = rill__lexicon_constant(lexicon, column[3], &rule);
+    if (status == RILL_OK)
+        status = rill_grow(lexicon->ctx, (void **)&lexicon->rules, &lexicon->rule_room, lexicon->rule_count + 1,
+                           sizeof rule, "lexicon rules");
+    if (status == RILL_OK) lexicon->rules[lexicon->rule_count++] = rule;
+    return status;
+}
+
+static rill_status read_prefer(rill_lexicon *lexicon, const rill_word *column, int count)
+{
+    (void)count;
+    rill__preference preference = {.type = RILL__NONE};
+    rill_status status = find_type(lexicon, column[1], &preference.type);
+    if (status == RILL_OK) status = rill__lexicon_pattern(lexicon, column[2], 1, &preference.pattern);
+    if (status == RILL_OK)
+        status = rill_grow(lexicon->ctx, (void **)&lexicon->preferences, &lexicon->preference_room,
+                           lexicon->preference_count + 1, sizeof preference, "lexicon preferences");
+    if (status == RILL_OK) lexicon->preferences[lexicon->preference_count++] = preference;
+    return status;
+}
+
+typedef struct directive {
+    const char *name;
+    int least, most; /* columns, the name included */
+    const char *usage;
+    rill_status (*read)(rill_lexicon *lexicon, const rill_word *column, int count);
+} directive;
+
+static const directive directives[] = {
+    {"@format", 2, 2, "@format<TAB>1", read_format},
+    {"@stem", 2, 2, "@stem<TAB>english or none", read_stem},
+    {"@apostrophe", 2, 2, "@apostrophe<TAB>keep or drop", read_apostrophe},
+    {"@possessive", 2, 2, "@possessive<TAB>keep or drop", read_possessive},
+    {"@afternoon", 2, 2, "@afternoon<TAB>1-6", read_afternoon},
+    {"@type", 2, 3, "@type<TAB>name[<TAB>plain]", read_type},
+    {"@keep", 2, 2, "@keep<TAB>token", read_keep},
+    {"@rewrite", 3, 3, "@rewrite<TAB>words<TAB>words", read_rewrite},
+    {"@rule", 4, 4, "@rule<TAB>type<TAB>pattern<TAB>constant", read_rule},
+    {"@prefer", 3, 3, "@prefer<TAB>type<TAB>pattern with _", read_prefer},
+};
+
+static rill_status read_directive(rill_lexicon *lexicon, const rill_word *column, int count)
+{
+    for (size_t i = 0; i < sizeof directives / sizeof *directives; i++) {
+        const directive *known = &directives[i];
+        if (!word_is(column[0], known->name)) continue;
+        if (!lexicon->format && known->read != read_format)
+            return rill__lexicon_fail(lexicon, "'%s' before '@format'; begin the file with '@format<TAB>%d'",
+                                      known->name, FORMAT);
+        if (count < known->least || count > known->most)
+            return rill__lexicon_fail(lexicon, "%d columns; write '%s'", count, known->usage);
+        return known->read(lexicon, column, count);
+    }
+    return rill__lexicon_fail(lexicon, "unknown directive '%.*s'; docs/lexicon.md lists them", shown(column[0]),
+                              column[0].data);
+}
+
+/* --- lines -------------------------------------------------------------------------------------------------------- */
+
+rill_status rill__lexicon_line(rill_lexicon *lexicon, const char *text, size_t length)
+{
+    if (length && text[length - 1] == '\r') length--;
+    size_t bad = rill_utf8_check(text, length);
+    if (bad < length)
+        return rill__lexicon_fail(lexicon, "byte %zu of the line is not UTF-8; save the file as UTF-8", bad);
+    if (length == 0 || text[0] == '#') return RILL_OK;
+    rill_word column[COLUMNS];
+    int count = cut((rill_word){text, length}, '\t', column, COLUMNS);
+    if (count > COLUMNS) return rill__lexicon_fail(lexicon, "%d columns; none needs more than 6", count);
+    if (text[0] == '@') return read_directive(lexicon, column, count);
+    if (!lexicon->format)
+        return rill__lexicon_fail(lexicon, "an entry before '@format'; begin the file with '@format<TAB>%d'", FORMAT);
+    return read_entry(lexicon, column, count);
+}

@@ -1,0 +1,263 @@
+/* Reading the small pattern language of @rule and @prefer.
+ *
+ *     (flight|number|{al}) {digits:1-9999}      a rule: contexts in brackets, the rest is replaced
+ *     the _ run|runs                            a preference: _ is the surface in question
+ *
+ * An element is one or more alternatives joined by '|'; a trailing '?' makes it optional. An alternative is a word or
+ * a {class}; classes of numbers may carry a range. Patterns are short, so that matching, which tries optional elements
+ * both ways, stays cheap and shallow. Invariant of an accepted pattern: first <= body <= right <= last, at most
+ * RILL__PATTERN_ELEMENTS elements, and a rule's body begins with an element that is not optional, so that it always
+ * replaces something. */
+#include "lexicon_parts.h"
+
+#include <string.h>
+
+static int shown(rill_word word)
+{
+    return word.length > 80 ? 80 : (int)word.length;
+}
+
+typedef struct class_name {
+    const char *name;
+    rill__class kind;
+    int ranged;
+} class_name;
+
+static const class_name class_names[] = {
+    {"digits", RILL__DIGITS, 1}, {"int", RILL__INT, 1},     {"ord", RILL__ORDINAL, 1},
+    {"year", RILL__YEAR, 0},     {"clock", RILL__CLOCK, 0}, {"clockwords", RILL__CLOCK_WORDS, 0},
+    {"time", RILL__TIME, 0},     {"entry", RILL__ENTRY, 0}, {"word", RILL__ANY, 0},
+    {"start", RILL__START, 0},   {"end", RILL__END, 0},
+};
+
+/* "5-31" */
+static int read_range(rill_word text, int64_t *low, int64_t *high)
+{
+    int64_t *into = low;
+    int digits = 0;
+    *low = *high = 0;
+    for (size_t i = 0; i < text.length; i++) {
+        char c = text.data[i];
+        if (c == '-' && into == low && digits) {
+            into = high;
+            digits = 0;
+        } else if (c >= '0' && c <= '9' && digits++ < 12) {
+            *into = *into * 10 + (c - '0');
+        } else {
+            return 0;
+        }
+    }
+    return into == high && digits && *low <= *high;
+}
+
+/* "{name}" or "{name:low-high}", given without the braces. */
+static rill_status read_class(rill_lexicon *lexicon, rill_word text, rill__choice *out)
+{
+    const char *colon = memchr(text.data, ':', text.length);
+    rill_word name = {text.data, colon ? (size_t)(colon - text.data) : text.length};
+    *out = (rill__choice){.kind = RILL__TYPE, .id = RILL__NONE, .low = 0, .high = INT64_MAX};
+    int ranged = 0;
+    for (size_t i = 0; i < sizeof class_names / sizeof *class_names; i++) {
+        const class_name *known = &class_names[i];
+        if (strlen(known->name) != name.length || memcmp(known->name, name.data, name.length) != 0) continue;
+        out->kind = known->kind;
+        ranged = known->ranged;
+    }
+    if (out->kind == RILL__TYPE) {
+        out->id = rill__lexicon_type(lexicon, name.data, name.length);
+        if (out->id == RILL__NONE)
+            return rill__lexicon_fail(lexicon, "'{%.*s}' is neither a class nor a type declared above", shown(name),
+                                      name.data);
+    }
+    if (!colon) return RILL_OK;
+    rill_word range = {colon + 1, text.length - name.length - 1};
+    if (!ranged || !read_range(range, &out->low, &out->high))
+        return rill__lexicon_fail(lexicon, "'{%.*s}': only {digits}, {int} and {ord} take a range, such as {int:1-31}",
+                                  shown(text), text.data);
+    return RILL_OK;
+}
+
+static rill_status add_choice(rill_lexicon *lexicon, rill_word text)
+{
+    rill__choice choice = {.kind = RILL__WORD};
+    rill_status status;
+    if (text.length == 0)
+        return rill__lexicon_fail(lexicon, "empty alternative in a pattern; put single blanks between elements");
+    if (text.data[0] == '{' && text.data[text.length - 1] == '}' && text.length > 2)
+        status = read_class(lexicon, (rill_word){text.data + 1, text.length - 2}, &choice);
+    else if (memchr(text.data, '{', text.length) || memchr(text.data, '(', text.length) ||
+             memchr(text.data, ')', text.length))
+        return rill__lexicon_fail(lexicon, "'%.*s': brackets must enclose whole elements of a pattern", shown(text),
+                                  text.data);
+    else
+        status = rill__lexicon_check_word(lexicon, text);
+    if (status == RILL_OK && choice.kind == RILL__WORD) status = rill__lexicon_intern(lexicon, text, &choice.id);
+    if (status != RILL_OK) return status;
+    status = rill_grow(lexicon->ctx, (void **)&lexicon->choices, &lexicon->choice_room, lexicon->choice_count + 1,
+                       sizeof choice, "lexicon patterns");
+    if (status == RILL_OK) lexicon->choices[lexicon->choice_count++] = choice;
+    return status;
+}
+
+/* One element without context brackets. */
+static rill_status add_element(rill_lexicon *lexicon, rill_word text)
+{
+    rill__element element = {.first = (int32_t)lexicon->choice_count};
+    if (text.length > 1 && text.data[text.length - 1] == '?') {
+        element.optional = 1;
+        text.length--;
+    }
+    for (;;) {
+        const char *bar = memchr(text.data, '|', text.length);
+        size_t length = bar ? (size_t)(bar - text.data) : text.length;
+        rill_status status = add_choice(lexicon, (rill_word){text.data, length});
+        if (status != RILL_OK) return status;
+        if (!bar) break;
+        text = (rill_word){bar + 1, text.length - length - 1};
+    }
+    element.count = (int32_t)lexicon->choice_count - element.first;
+    rill_status status = rill_grow(lexicon->ctx, (void **)&lexicon->elements, &lexicon->element_room,
+                                   lexicon->element_count + 1, sizeof element, "lexicon patterns");
+    if (status == RILL_OK) lexicon->elements[lexicon->element_count++] = element;
+    return status;
+}
+
+/* Where the reader is in a pattern: in order, none of them left twice. */
+typedef enum part { LEFT, BODY, RIGHT, DONE } part;
+
+typedef struct pattern_reader {
+    part part;
+    int bracket; /* between '(' and ')' */
+} pattern_reader;
+
+/* A rule's element: brackets around contexts move from part to part. */
+static rill_status rule_element(rill_lexicon *lexicon, pattern_reader *reader, rill_word text, rill__pattern *out)
+{
+    int32_t here = (int32_t)lexicon->element_count;
+    if (text.data[0] == '(') {
+        reader->part = reader->part == LEFT && here == out->first ? LEFT : reader->part == BODY ? RIGHT : DONE;
+        if (reader->part == RIGHT) out->right = here;
+        reader->bracket = 1;
+        text = (rill_word){text.data + 1, text.length - 1};
+    } else if (!reader->bracket) {
+        if (reader->part == LEFT) reader->part = BODY;
+        if (reader->part == RIGHT) reader->part = DONE;
+    }
+    if (reader->part == DONE)
+        return rill__lexicon_fail(lexicon,
+                                  "a pattern is '(left context) what is replaced (right context)', in this order");
+    int closes = text.length && text.data[text.length - 1] == ')';
+    if (closes) text.length--;
+    if (closes && !reader->bracket) return rill__lexicon_fail(lexicon, "')' without '(' in a pattern");
+    rill_status status = add_element(lexicon, text);
+    if (closes) {
+        reader->bracket = 0;
+        if (reader->part == LEFT) {
+            reader->part = BODY;
+            out->body = (int32_t)lexicon->element_count;
+        }
+    }
+    return status;
+}
+
+/* A preference's element. */
+static rill_status preference_element(rill_lexicon *lexicon, pattern_reader *reader, rill_word text, rill__pattern *out)
+{
+    if (text.length != 1 || text.data[0] != '_') return add_element(lexicon, text);
+    if (reader->part != LEFT) return rill__lexicon_fail(lexicon, "'_' stands twice in a pattern");
+    reader->part = RIGHT;
+    out->body = out->right = (int32_t)lexicon->element_count;
+    return RILL_OK;
+}
+
+/* To the left stand tokens and mentions already made: numbers there have become mentions, or are plain tokens. */
+static int readable_backwards(rill__class kind)
+{
+    return kind == RILL__WORD || kind == RILL__TYPE || kind == RILL__ANY || kind == RILL__START;
+}
+
+static rill_status check_left(rill_lexicon *lexicon, const rill__pattern *pattern)
+{
+    for (int32_t e = pattern->first; e < pattern->body; e++) {
+        const rill__element *element = &lexicon->elements[e];
+        for (int32_t c = element->first; c < element->first + element->count; c++)
+            if (!readable_backwards(lexicon->choices[c].kind))
+                return rill__lexicon_fail(lexicon, "a left context may hold words, {types}, {word} and {start} only");
+    }
+    return RILL_OK;
+}
+
+static rill_status check_pattern(rill_lexicon *lexicon, const pattern_reader *reader, int preference,
+                                 const rill__pattern *pattern)
+{
+    if (pattern->last - pattern->first > RILL__PATTERN_ELEMENTS)
+        return rill__lexicon_fail(lexicon, "more than %d elements in a pattern", RILL__PATTERN_ELEMENTS);
+    if (preference) {
+        if (reader->part != RIGHT || pattern->last == pattern->first)
+            return rill__lexicon_fail(lexicon, "a preference is words around '_', such as 'the _ river'");
+        return check_left(lexicon, pattern);
+    }
+    if (reader->bracket) return rill__lexicon_fail(lexicon, "'(' without ')' in a pattern");
+    if (pattern->body == pattern->right)
+        return rill__lexicon_fail(lexicon, "the pattern replaces nothing; something must stand outside of brackets");
+    if (lexicon->elements[pattern->body].optional)
+        return rill__lexicon_fail(lexicon, "what is replaced may not begin with an optional element");
+    return check_left(lexicon, pattern);
+}
+
+rill_status rill__lexicon_pattern(rill_lexicon *lexicon, rill_word text, int preference, rill__pattern *out)
+{
+    pattern_reader reader = {.part = LEFT};
+    int32_t first = (int32_t)lexicon->element_count;
+    *out = (rill__pattern){.first = first, .body = first, .right = RILL__NONE};
+    while (text.length) {
+        const char *blank = memchr(text.data, ' ', text.length);
+        size_t length = blank ? (size_t)(blank - text.data) : text.length;
+        if (length == 0) return rill__lexicon_fail(lexicon, "put single blanks between elements and none at the ends");
+        rill_word element = {text.data, length};
+        rill_status status = preference ? preference_element(lexicon, &reader, element, out)
+                                        : rule_element(lexicon, &reader, element, out);
+        if (status != RILL_OK) return status;
+        text = blank ? (rill_word){blank + 1, text.length - length - 1} : (rill_word){text.data, 0};
+    }
+    out->last = (int32_t)lexicon->element_count;
+    if (out->right == RILL__NONE) out->right = out->last;
+    return check_pattern(lexicon, &reader, preference, out);
+}
+
+/* Whether something in the body yields a value that {} can stand for. */
+static int captures(const rill_lexicon *lexicon, const rill__pattern *pattern)
+{
+    for (int32_t e = pattern->body; e < pattern->right; e++) {
+        const rill__element *element = &lexicon->elements[e];
+        for (int32_t c = element->first; c < element->first + element->count; c++) {
+            rill__class kind = lexicon->choices[c].kind;
+            if (kind != RILL__WORD && kind != RILL__TYPE && kind != RILL__START && kind != RILL__END) return 1;
+        }
+    }
+    return 0;
+}
+
+rill_status rill__lexicon_constant(rill_lexicon *lexicon, rill_word text, rill__rule *rule)
+{
+    const char *open = memchr(text.data, '{', text.length);
+    rule->before = text;
+    rule->after = (rill_word){text.data, 0};
+    if (!open) return RILL_OK;
+    rule->before.length = (size_t)(open - text.data);
+    rill_word rest = {open, text.length - rule->before.length};
+    const char *close = memchr(rest.data, '}', rest.length);
+    size_t length = close ? (size_t)(close - open) + 1 : 0;
+    rule->slot = length == 2                                   ? RILL__SLOT_VALUE
+                 : length == 4 && memcmp(open, "{am}", 4) == 0 ? RILL__SLOT_AM
+                 : length == 4 && memcmp(open, "{pm}", 4) == 0 ? RILL__SLOT_PM
+                                                               : RILL__SLOT_NONE;
+    if (rule->slot == RILL__SLOT_NONE)
+        return rill__lexicon_fail(lexicon, "a constant may hold {}, {am} or {pm}, not '%.*s'", shown(rest), rest.data);
+    rule->after = (rill_word){open + length, rest.length - length};
+    if (memchr(rule->after.data, '{', rule->after.length))
+        return rill__lexicon_fail(lexicon, "a constant takes one value only");
+    if (!captures(lexicon, &rule->pattern))
+        return rill__lexicon_fail(lexicon, "the constant takes a value, but nothing that is replaced has one");
+    return RILL_OK;
+}

@@ -1,0 +1,350 @@
+/* Questions: from a line to tokens and mentions, and back.
+ *
+ * One pass from left to right. At each raw token: a placeholder that was typed literally stays; else the longest match
+ * is replaced (a mention by its placeholder, a rewrite by its words); else the token is stemmed and stays.
+ * Placeholders are numbered per type in order of first appearance, the same constant getting the same number, as in
+ * the data sets; numbers that were typed literally are left out.
+ * Invariant: items and out_bytes describe the output so far; `tokens` is made from them once they no longer move. The
+ * table of mentions is either complete or empty.
+ * Divisions: output, mentions, placeholders, the pass, opening and closing. */
+#include "text_parts.h"
+#include "utf8.h"
+
+#include <inttypes.h>
+#include <libstemmer.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Nothing this long is a word of English; the stemmer is spared such input. */
+enum { STEM_LIMIT = 64 };
+
+/* --- output ------------------------------------------------------------------------------------------------------- */
+
+static rill_status append_bytes(rill_context *ctx, char **bytes, size_t *length, size_t *capacity, const char *data,
+                                size_t size)
+{
+    rill_status status = rill_grow(ctx, (void **)bytes, capacity, *length + size + 1, 1, "text of a question");
+    if (status != RILL_OK) return status;
+    memcpy(*bytes + *length, data, size);
+    *length += size;
+    return RILL_OK;
+}
+
+/* Append one output token as it is. */
+static rill_status push(rill_question *question, const char *data, size_t length, int32_t type, int32_t word)
+{
+    rill_status status = rill_grow(question->ctx, (void **)&question->items, &question->item_room,
+                                   question->item_count + 1, sizeof *question->items, "tokens of a question");
+    if (status != RILL_OK) return status;
+    rill__item item = {.type = type, .word = word, .offset = question->out_length, .length = length};
+    status = append_bytes(question->ctx, &question->out_bytes, &question->out_length, &question->out_capacity, data,
+                          length);
+    if (status == RILL_OK) question->items[question->item_count++] = item;
+    return status;
+}
+
+/* Append a plain token: without apostrophes and stemmed, if the lexicon says so. */
+static rill_status push_plain(rill_question *question, const char *data, size_t length, int32_t word)
+{
+    char bare[STEM_LIMIT];
+    if (question->lexicon && !question->lexicon->keep_apostrophe && length <= sizeof bare) {
+        size_t kept = 0;
+        for (size_t i = 0; i < length; i++)
+            if (data[i] != '\'') bare[kept++] = data[i];
+        data = bare;
+        length = kept;
+    }
+    if (!question->stemmer || length > STEM_LIMIT) return push(question, data, length, RILL__NONE, word);
+    const sb_symbol *stem = sb_stemmer_stem(question->stemmer, (const sb_symbol *)data, (int)length);
+    if (!stem) return rill_fail_memory(question->ctx, length, "stem of a word");
+    size_t stem_length = (size_t)sb_stemmer_length(question->stemmer);
+    return push(question, (const char *)stem, stem_length, RILL__NONE, word);
+}
+
+/* Make the pointers that prepare returns. */
+static rill_status finish(rill_question *question, const rill_word **tokens, size_t *count)
+{
+    rill_status status = rill_grow(question->ctx, (void **)&question->tokens, &question->token_room,
+                                   question->item_count + 1, sizeof *question->tokens, "tokens of a question");
+    if (status != RILL_OK) return status;
+    for (size_t i = 0; i < question->item_count; i++)
+        question->tokens[i] = (rill_word){question->out_bytes + question->items[i].offset, question->items[i].length};
+    *tokens = question->tokens;
+    *count = question->item_count;
+    return RILL_OK;
+}
+
+/* --- mentions ----------------------------------------------------------------------------------------------------- */
+
+rill_word rill_mentions_restore(const rill_mentions *mentions, const char *token, size_t length)
+{
+    for (size_t i = 0; i < mentions->count; i++) {
+        const struct rill_mention *mention = &mentions->list[i];
+        if (mention->placeholder_length == length && memcmp(mentions->bytes + mention->placeholder, token, length) == 0)
+            return (rill_word){mentions->bytes + mention->constant, mention->constant_length};
+    }
+    return (rill_word){token, length};
+}
+
+void rill_mentions_clear(rill_mentions *mentions)
+{
+    rill_context *ctx = mentions->ctx;
+    if (mentions->list) rill_free(ctx, mentions->list, mentions->room * sizeof *mentions->list);
+    if (mentions->bytes) rill_free(ctx, mentions->bytes, mentions->capacity);
+    *mentions = (rill_mentions){.ctx = ctx};
+}
+
+static rill_status add_mention(rill_mentions *mentions, const char *placeholder, size_t placeholder_length,
+                               const char *constant, size_t constant_length)
+{
+    rill_status status = rill_grow(mentions->ctx, (void **)&mentions->list, &mentions->room, mentions->count + 1,
+                                   sizeof *mentions->list, "mentions of a question");
+    if (status != RILL_OK) return status;
+    struct rill_mention mention = {.placeholder = mentions->length, .placeholder_length = placeholder_length};
+    status = append_bytes(mentions->ctx, &mentions->bytes, &mentions->length, &mentions->capacity, placeholder,
+                          placeholder_length);
+    if (status != RILL_OK) return status;
+    mention.constant = mentions->length;
+    mention.constant_length = constant_length;
+    status = append_bytes(mentions->ctx, &mentions->bytes, &mentions->length, &mentions->capacity, constant,
+                          constant_length);
+    if (status == RILL_OK) mentions->list[mentions->count++] = mention;
+    return status;
+}
+
+/* --- placeholders ------------------------------------------------------------------------------------------------- */
+
+/* The type of a token that is a placeholder typed literally, with its number; RILL__NONE for all others. Words of the
+ * lexicon are never taken for one: "do8" is an aircraft. */
+static int32_t literal_placeholder(const rill_question *question, const rill__raw *raw, int64_t *number)
+{
+    const char *data = question->raw_bytes + raw->offset;
+    size_t name = raw->length;
+    while (name > 0 && data[name - 1] >= '0' && data[name - 1] <= '9') name--;
+    if (raw->word != RILL__NONE || name == 0 || raw->length - name > 9) return RILL__NONE;
+    int32_t type = rill__lexicon_type(question->lexicon, data, name);
+    if (type == RILL__NONE || question->lexicon->types[type].plain != (name == raw->length)) return RILL__NONE;
+    *number = 0;
+    for (size_t i = name; i < raw->length; i++) *number = *number * 10 + (data[i] - '0');
+    return type;
+}
+
+/* Reset numbering for a new line; numbers used literally anywhere in it are taken. */
+static rill_status begin_numbering(rill_question *question)
+{
+    size_t types = question->lexicon->type_count, size = 16;
+    while (size < 2 * (question->raw_count + 1)) size *= 2;
+    rill_status status = rill_grow(question->ctx, (void **)&question->next_number, &question->next_room, types + 1,
+                                   sizeof *question->next_number, "numbers of placeholders");
+    if (status == RILL_OK)
+        status = rill_grow(question->ctx, (void **)&question->seen, &question->seen_room, size, sizeof *question->seen,
+                           "index of mentions");
+    if (status != RILL_OK) return status;
+    question->seen_size = size;
+    for (size_t i = 0; i < size; i++) question->seen[i].type = RILL__NONE;
+    for (size_t i = 0; i < types; i++) question->next_number[i] = 0;
+    for (size_t i = 0; i < question->raw_count; i++) {
+        int64_t number;
+        int32_t type = literal_placeholder(question, &question->raw[i], &number);
+        if (type != RILL__NONE && number >= question->next_number[type]) question->next_number[type] = number + 1;
+    }
+    return RILL_OK;
+}
+
+/* Append the placeholder of a mention whose constant is in scratch, a new one if it has none yet. */
+static rill_status push_mention(rill_question *question, int32_t type, rill_mentions *mentions)
+{
+    const char *constant = question->scratch;
+    size_t length = question->scratch_length, mask = question->seen_size - 1;
+    size_t at = rill__hash(RILL__HASH_START + (uint64_t)type, constant, length) & mask;
+    for (; question->seen[at].type != RILL__NONE; at = (at + 1) & mask) {
+        const struct rill_mention *old = &mentions->list[question->seen[at].mention];
+        if (question->seen[at].type == type && old->constant_length == length &&
+            memcmp(mentions->bytes + old->constant, constant, length) == 0)
+            return push(question, mentions->bytes + old->placeholder, old->placeholder_length, type, RILL__NONE);
+    }
+    char name[128];
+    const rill__type *kind = &question->lexicon->types[type];
+    int written = kind->plain ? snprintf(name, sizeof name, "%.*s", (int)kind->name.length, kind->name.data)
+                              : snprintf(name, sizeof name, "%.*s%" PRId64, (int)kind->name.length, kind->name.data,
+                                         question->next_number[type]++);
+    question->seen[at] = (rill__seen){.type = type, .mention = mentions->count};
+    rill_status status = add_mention(mentions, name, (size_t)written, constant, length);
+    return status == RILL_OK ? push(question, name, (size_t)written, type, RILL__NONE) : status;
+}
+
+static rill_status append_scratch(rill_question *question, const char *data, size_t length)
+{
+    return append_bytes(question->ctx, &question->scratch, &question->scratch_length, &question->scratch_capacity, data,
+                        length);
+}
+
+/* The value a rule captured: a number, or raw tokens joined by '_'. */
+static rill_status append_value(rill_question *question, const rill__rule *rule, const rill__found *found, size_t end)
+{
+    if (!found->value_length) {
+        char digits[32];
+        int64_t value = rule->slot == RILL__SLOT_AM   ? found->value_am
+                        : rule->slot == RILL__SLOT_PM ? found->value_pm
+                                                      : found->value;
+        int written = snprintf(digits, sizeof digits, "%" PRId64, value);
+        return append_scratch(question, digits, (size_t)written);
+    }
+    for (size_t i = found->value_first; i < found->value_first + found->value_length; i++) {
+        const rill__raw *raw = &question->raw[i];
+        size_t length = found->owner && i + 1 == end ? raw->length - 2 : raw->length;
+        rill_status status = i > found->value_first ? append_scratch(question, "_", 1) : RILL_OK;
+        if (status == RILL_OK) status = append_scratch(question, question->raw_bytes + raw->offset, length);
+        if (status != RILL_OK) return status;
+    }
+    return RILL_OK;
+}
+
+/* Put the constant of what was found at raw token `at` into scratch. */
+static rill_status make_constant(rill_question *question, size_t at, const rill__found *found)
+{
+    const rill_lexicon *lexicon = question->lexicon;
+    question->scratch_length = 0;
+    if (found->candidate != RILL__NONE) {
+        rill_word text = lexicon->candidates[found->candidate].text;
+        return append_scratch(question, text.data, text.length);
+    }
+    const rill__rule *rule = &lexicon->rules[found->rule];
+    rill_status status = append_scratch(question, rule->before.data, rule->before.length);
+    if (status == RILL_OK && rule->slot != RILL__SLOT_NONE)
+        status = append_value(question, rule, found, at + found->length);
+    if (status == RILL_OK) status = append_scratch(question, rule->after.data, rule->after.length);
+    return status;
+}
+
+/* --- the pass ----------------------------------------------------------------------------------------------------- */
+
+/* Append the words a rewrite puts in place of others. */
+static rill_status push_rewrite(rill_question *question, rill_word text)
+{
+    while (text.length) {
+        const char *blank = memchr(text.data, ' ', text.length);
+        size_t length = blank ? (size_t)(blank - text.data) : text.length;
+        int32_t word = rill__lexicon_word(question->lexicon, text.data, length);
+        rill_status status = push_plain(question, text.data, length, word);
+        if (status != RILL_OK) return status;
+        size_t skip = length + (blank != NULL);
+        text = (rill_word){text.data + skip, text.length - skip};
+    }
+    return RILL_OK;
+}
+
+static rill_status push_found(rill_question *question, size_t at, const rill__found *found, rill_mentions *mentions)
+{
+    const rill_lexicon *lexicon = question->lexicon;
+    int32_t type = found->candidate != RILL__NONE ? lexicon->candidates[found->candidate].type
+                                                  : lexicon->rules[found->rule].type;
+    if (type == RILL__NONE) return push_rewrite(question, lexicon->candidates[found->candidate].text);
+    rill_status status = make_constant(question, at, found);
+    if (status == RILL_OK) status = push_mention(question, type, mentions);
+    if (status == RILL_OK && found->owner && lexicon->keep_possessive)
+        status = push(question, "'s", 2, RILL__NONE, rill__lexicon_word(lexicon, "'s", 2));
+    return status;
+}
+
+static rill_status replace(rill_question *question, rill_mentions *mentions)
+{
+    rill_status status = begin_numbering(question);
+    for (size_t at = 0; status == RILL_OK && at < question->raw_count;) {
+        const rill__raw *raw = &question->raw[at];
+        const char *data = question->raw_bytes + raw->offset;
+        int64_t number;
+        int32_t literal = literal_placeholder(question, raw, &number);
+        rill__found found = {.length = 0};
+        if (literal == RILL__NONE) found = rill__question_match(question, at);
+        if (literal != RILL__NONE)
+            status = push(question, data, raw->length, literal, RILL__NONE);
+        else if (found.length)
+            status = push_found(question, at, &found, mentions);
+        else
+            status = push_plain(question, data, raw->length, raw->word);
+        at += found.length ? found.length : 1;
+    }
+    return status;
+}
+
+/* Input in token form, or no lexicon: raw tokens are the output. */
+static rill_status copy_raw(rill_question *question)
+{
+    rill_status status = RILL_OK;
+    for (size_t i = 0; status == RILL_OK && i < question->raw_count; i++)
+        status = push_plain(question, question->raw_bytes + question->raw[i].offset, question->raw[i].length,
+                            RILL__NONE);
+    return status;
+}
+
+static rill_status split_at_blanks(rill_question *question, const char *line, size_t length)
+{
+    rill_status status = RILL_OK;
+    size_t start = 0;
+    for (size_t at = 0; status == RILL_OK && at <= length; at++) {
+        int blank = at == length || (unsigned char)line[at] <= ' ' || line[at] == 0x7f;
+        if (!blank) continue;
+        if (at > start) status = push(question, line + start, at - start, RILL__NONE, RILL__NONE);
+        start = at + 1;
+    }
+    return status;
+}
+
+rill_status rill_question_prepare(rill_question *question, const char *line, size_t length, int tokenized,
+                                  const rill_word **tokens, size_t *count, rill_mentions *mentions)
+{
+    *tokens = NULL;
+    *count = mentions->count = mentions->length = 0;
+    question->item_count = question->out_length = 0;
+    size_t bad = rill_utf8_check(line, length);
+    if (bad < length)
+        return rill_fail(question->ctx, RILL_ERR_INPUT, "the line is not UTF-8 at byte %zu (0x%02x)", bad,
+                         (unsigned char)line[bad]);
+    rill_status status;
+    if (tokenized) {
+        status = split_at_blanks(question, line, length);
+    } else {
+        status = rill__question_split(question, line, length);
+        if (status == RILL_OK) status = question->lexicon ? replace(question, mentions) : copy_raw(question);
+    }
+    if (status == RILL_OK) status = finish(question, tokens, count);
+    if (status != RILL_OK) mentions->count = mentions->length = 0;
+    return status;
+}
+
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
+
+rill_status rill_question_open(rill_context *ctx, const rill_lexicon *lexicon, rill_question **out)
+{
+    *out = NULL;
+    rill_question *question = rill_calloc(ctx, 1, sizeof *question);
+    if (!question) return rill_fail_memory(ctx, sizeof *question, "question");
+    question->ctx = ctx;
+    question->lexicon = lexicon;
+    if (lexicon && lexicon->stem) {
+        question->stemmer = sb_stemmer_new("english", "UTF_8");
+        if (!question->stemmer) {
+            rill_question_close(question);
+            return rill_fail_memory(ctx, sizeof(void *), "stemmer");
+        }
+    }
+    *out = question;
+    return RILL_OK;
+}
+
+void rill_question_close(rill_question *question)
+{
+    if (!question) return;
+    rill_context *ctx = question->ctx;
+    if (question->stemmer) sb_stemmer_delete(question->stemmer);
+    rill_free(ctx, question->raw_bytes, question->raw_capacity);
+    rill_free(ctx, question->raw, question->raw_room * sizeof *question->raw);
+    rill_free(ctx, question->items, question->item_room * sizeof *question->items);
+    rill_free(ctx, question->out_bytes, question->out_capacity);
+    rill_free(ctx, question->tokens, question->token_room * sizeof *question->tokens);
+    rill_free(ctx, question->scratch, question->scratch_capacity);
+    rill_free(ctx, question->next_number, question->next_room * sizeof *question->next_number);
+    rill_free(ctx, question->seen, question->seen_room * sizeof *question->seen);
+    rill_free(ctx, question, sizeof *question);
+}

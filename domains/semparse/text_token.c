@@ -1,0 +1,252 @@
+/* From bytes to raw tokens.
+ *
+ * The line is first normalised: lower case, typographic quotes and dashes to ASCII, every kind of blank to a blank.
+ * Then it is cut at blanks into chunks, and a chunk into tokens:
+ *   - a chunk that is a word of the lexicon stays whole: "c++", "tcp/ip", ".net", "ap/57", "-er";
+ *   - quotes, brackets and sentence punctuation at its ends are dropped;
+ *   - what is left is cut at hyphens, slashes and the like: "one-way" is two tokens;
+ *   - "1,700" loses its comma, "p.m." and "u.s." their dots, "$500" becomes "$" and "500".
+ * Invariant: normalising and cutting never make the line longer, so one buffer of its length is enough.
+ * Divisions: UTF-8, normalising, tokens, chunks. */
+#include "text_parts.h"
+
+#include <string.h>
+
+/* --- UTF-8 -------------------------------------------------------------------------------------------------------- */
+
+/* Decode one code point of text that is known to be UTF-8; returns its length in bytes. */
+static size_t decode(const unsigned char *at, uint32_t *code)
+{
+    if (at[0] < 0x80) {
+        *code = at[0];
+        return 1;
+    }
+    size_t length = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+    *code = at[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) *code = *code << 6 | (at[i] & 0x3fu);
+    return length;
+}
+
+static size_t encode(uint32_t code, char *out)
+{
+    if (code < 0x80) {
+        out[0] = (char)code;
+        return 1;
+    }
+    size_t length = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    static const unsigned lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    for (size_t i = length - 1; i > 0; i--, code >>= 6) out[i] = (char)(0x80u | (code & 0x3fu));
+    out[0] = (char)(lead[length] | code);
+    return length;
+}
+
+/* --- normalising -------------------------------------------------------------------------------------------------- */
+
+/* Lower case for the scripts place names come in: Latin, Greek, Cyrillic. Independent of any locale. Each result takes
+ * no more bytes than its argument. */
+static uint32_t lower(uint32_t c)
+{
+    if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + 32 : c;
+    if (c >= 0xc0 && c <= 0xde && c != 0xd7) return c + 32;
+    if (c == 0x130) return 'i';
+    if (c == 0x178) return 0xff;
+    if ((c >= 0x100 && c <= 0x137) || (c >= 0x14a && c <= 0x177)) return c | 1;
+    if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17e)) return c & 1 ? c + 1 : c;
+    if (c >= 0x391 && c <= 0x3a9 && c != 0x3a2) return c + 32;
+    if (c >= 0x410 && c <= 0x42f) return c + 32;
+    if (c >= 0x400 && c <= 0x40f) return c + 80;
+    return c;
+}
+
+/* What a code point is read as. */
+static uint32_t normal(uint32_t c)
+{
+    if (c < 0x20 || (c >= 0x7f && c <= 0xa0)) return ' ';
+    switch (c) {
+    case 0x2018:
+    case 0x2019:
+    case 0x201a:
+    case 0x201b:
+    case 0x2032:
+    case 0xb4:
+    case '`': return '\'';
+    case 0x201c:
+    case 0x201d:
+    case 0x201e:
+    case 0x2033:
+    case 0xab:
+    case 0xbb: return '"';
+    case 0x2010:
+    case 0x2011:
+    case 0x2012:
+    case 0x2013:
+    case 0x2014:
+    case 0x2015:
+    case 0x2212: return '-';
+    case 0x2026:
+    case 0xa1:
+    case 0xbf:
+    case 0x2022: return ' ';
+    case 0x1680:
+    case 0x2028:
+    case 0x2029:
+    case 0x202f:
+    case 0x205f:
+    case 0x3000:
+    case 0xfeff: return ' ';
+    default: break;
+    }
+    if (c >= 0x2000 && c <= 0x200f) return ' ';
+    return lower(c);
+}
+
+/* --- tokens ------------------------------------------------------------------------------------------------------- */
+
+/* The bound keeps a chunk of 100,000 brackets linear: it is looked up again after each one that is cut off. */
+static int32_t find_word(const rill_question *question, size_t offset, size_t length)
+{
+    if (!question->lexicon || length > RILL__WORD_BYTES) return RILL__NONE;
+    return rill__lexicon_word(question->lexicon, question->raw_bytes + offset, length);
+}
+
+/* Delete the apostrophes of a token, as data sets like JOBS do: "don't" -> "dont". */
+static size_t drop_apostrophes(char *data, size_t length)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < length; i++)
+        if (data[i] != '\'') data[kept++] = data[i];
+    return kept;
+}
+
+/* Append the token [offset, offset + length). */
+static rill_status add_token(rill_question *question, size_t offset, size_t length)
+{
+    if (length == 0) return RILL_OK;
+    rill_status status = rill_grow(question->ctx, (void **)&question->raw, &question->raw_room, question->raw_count + 1,
+                                   sizeof *question->raw, "tokens of a question");
+    if (status != RILL_OK) return status;
+    char *data = question->raw_bytes + offset;
+    rill__raw raw = {.offset = offset, .length = length, .owner = RILL__NONE};
+    raw.word = find_word(question, offset, length);
+    if (raw.word == RILL__NONE && length > 2 && data[length - 2] == '\'' && data[length - 1] == 's')
+        raw.owner = find_word(question, offset, length - 2);
+    if (raw.word == RILL__NONE && raw.owner == RILL__NONE && question->lexicon && !question->lexicon->keep_apostrophe &&
+        memchr(data, '\'', length)) {
+        raw.length = drop_apostrophes(data, length);
+        if (raw.length == 0) return RILL_OK;
+        raw.word = find_word(question, offset, raw.length);
+    }
+    raw.number = rill__number_read(data, raw.length);
+    question->raw[question->raw_count++] = raw;
+    return RILL_OK;
+}
+
+static int is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+static int is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (unsigned char)c >= 0x80;
+}
+
+/* Characters a token may be made of; all others cut. */
+static int is_inner(char c)
+{
+    return is_letter(c) || is_digit(c) || strchr("'+#_$&@%", c) != NULL;
+}
+
+/* "p.m", "u.s.a", "ph.d": every piece between dots has one or two letters. */
+static int is_abbreviation(const char *data, size_t length)
+{
+    size_t piece = 0, dots = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (data[i] == '.') {
+            if (piece == 0) return 0;
+            piece = 0;
+            dots++;
+        } else if (!is_letter(data[i]) || ++piece > 2) {
+            return 0;
+        }
+    }
+    return dots > 0 && piece > 0;
+}
+
+/* 1,700 -> 1700, 5.30 and 5:30 stay, 10p.m -> 10pm: whether the character at `at` of a chunk is dropped (1), kept (0),
+ * or cuts (-1). */
+static int mark(const char *data, size_t length, size_t at)
+{
+    int before = at > 0 && is_digit(data[at - 1]), after = at + 1 < length && is_digit(data[at + 1]);
+    if (data[at] == ',') return before && after ? 1 : -1;
+    if (data[at] == ':') return before && after ? 0 : -1;
+    if (data[at] != '.') return -1;
+    if (before && after) return 0;
+    int half = at > 0 && (data[at - 1] == 'a' || data[at - 1] == 'p') && at + 1 < length && data[at + 1] == 'm';
+    return half && at > 1 && is_digit(data[at - 2]) ? 1 : -1;
+}
+
+/* Cut a stripped chunk into tokens, squeezing out what is dropped. Tokens are moved left in place. */
+static rill_status cut_chunk(rill_question *question, size_t offset, size_t length)
+{
+    char *data = question->raw_bytes + offset;
+    if (is_abbreviation(data, length)) {
+        size_t kept = 0;
+        for (size_t i = 0; i < length; i++)
+            if (data[i] != '.') data[kept++] = data[i];
+        return add_token(question, offset, kept);
+    }
+    size_t start = 0, kept = 0;
+    for (size_t i = 0; i < length; i++) {
+        int drop = is_inner(data[i]) ? 0 : mark(data, length, i);
+        int money = data[i] == '$' && i + 1 < length && is_digit(data[i + 1]);
+        if (drop == 0) data[kept++] = data[i];
+        if (drop >= 0 && !money) continue;
+        rill_status status = add_token(question, offset + start, kept - start);
+        if (status != RILL_OK) return status;
+        start = kept = i + 1;
+    }
+    return add_token(question, offset + start, kept - start);
+}
+
+/* --- chunks ------------------------------------------------------------------------------------------------------- */
+
+/* What lies between two blanks. */
+static rill_status split_chunk(rill_question *question, size_t offset, size_t length)
+{
+    const char *data = question->raw_bytes + offset;
+    for (;;) {
+        if (length == 0) return RILL_OK;
+        if (find_word(question, offset, length) != RILL__NONE) return add_token(question, offset, length);
+        if (strchr("?!,;:.\"')]}>", data[length - 1])) {
+            length--;
+        } else if (strchr("\"'([{<", data[0])) {
+            data++;
+            offset++;
+            length--;
+        } else {
+            return cut_chunk(question, offset, length);
+        }
+    }
+}
+
+rill_status rill__question_split(rill_question *question, const char *line, size_t length)
+{
+    question->raw_count = question->raw_length = 0;
+    rill_status status = rill_grow(question->ctx, (void **)&question->raw_bytes, &question->raw_capacity, length + 1, 1,
+                                   "bytes of a question");
+    if (status != RILL_OK) return status;
+    const unsigned char *bytes = (const unsigned char *)line;
+    for (size_t at = 0; at < length;) {
+        uint32_t code;
+        at += decode(bytes + at, &code);
+        question->raw_length += encode(normal(code), question->raw_bytes + question->raw_length);
+    }
+    size_t start = 0;
+    for (size_t at = 0; at <= question->raw_length; at++) {
+        if (at < question->raw_length && question->raw_bytes[at] != ' ') continue;
+        status = split_chunk(question, start, at - start);
+        if (status != RILL_OK) return status;
+        start = at + 1;
+    }
+    return RILL_OK;
+}
