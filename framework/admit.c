@@ -68,7 +68,7 @@ static rill_status start_item(rill_engine *e, const rill_input *input)
     if (e->settings.max_length > 0) it->max_length = e->settings.max_length;
     it->best_output = RILL_SCORE_DEAD;
     it->done = it->stop_asked = 0;
-    it->beam[0] = (beam_entry){.score = 0, .history = root};
+    it->beam[0] = (beam_entry){.history = root, .action = RILL_ACTION_START, .state_row = RILL_NO_NODE};
     it->width = it->live = 1;
     return RILL_OK;
 }

@@ -81,9 +81,11 @@ static void renew_beam(rill_engine *e, item *it, int32_t first, int32_t end, int
 {
     const candidates *c = &e->candidates;
     for (int32_t j = first; j < end; j++) {
-        int32_t length = c->ended[j] ? length_of(e, it, j) : 0;
+        int32_t length = c->ended[j] ? length_of(e, it, j) : 0, parent = it->beam[c->parent_rank[j]].history;
         e->beam_scratch[j - first] = (beam_entry){
             .score = c->score[j],
+            .action = c->action[j],
+            .state_row = c->ended[j] ? RILL_NO_NODE : forest_row(&e->forest, parent),
             .history = take_history(e, it, j, !c->ended[j]),
             .action_logp = c->action_logp[j],
             .length = length,

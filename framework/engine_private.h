@@ -16,9 +16,13 @@
 #include "intake.h"
 #include "outbox.h"
 
+/* What expanding a live entry needs stands here: the forest is large, and following ids through it from cold memory cost
+ * more than all the rest of making rows. */
 typedef struct beam_entry {
     double score;
     int32_t history;
+    int32_t action;    /* the last one */
+    int32_t state_row; /* of a live one: the row its state continues, which it holds */
     float action_logp; /* of the last action */
     int32_t length;    /* of an ended one: timesteps, an end action not counted */
     uint8_t ended;     /* waits below a live candidate (finish "top") */

@@ -43,10 +43,10 @@ static void add_rows(rill_engine *e, int32_t index)
         const beam_entry *entry = &it->beam[rank];
         if (entry->ended) continue;
         int32_t i = r->n++, history = entry->history;
-        r->parent[i] = forest_row(f, f->parent[history]);
-        r->state_parent[i] = forest_row(f, f->h[history].state_parent);
+        /* One row for both: every history here continues its own parent's state. */
+        r->parent[i] = r->state_parent[i] = entry->state_row;
         r->node[i] = forest_assign_row(f, history);
-        r->action[i] = f->action[history];
+        r->action[i] = entry->action;
         r->slot[i] = slot;
         r->depth[i] = it->timestep;
         r->history[i] = history;
