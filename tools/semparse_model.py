@@ -78,7 +78,7 @@ class Seq2Seq(nn.Module):
     known targets the decoder runs as a single LSTM call and attention as two batched products.
     """
 
-    def __init__(self, source_size, target_size, embedding, hidden, dropout=0.0):
+    def __init__(self, source_size, target_size, embedding, hidden, dropout=(0.0, 0.0, 0.0)):
         super().__init__()
         self.encoder_embedding = nn.Embedding(source_size, embedding)
         self.encoder = nn.LSTM(embedding, hidden, batch_first=True)
@@ -86,7 +86,7 @@ class Seq2Seq(nn.Module):
         self.decoder = nn.LSTM(embedding, hidden, batch_first=True)
         self.attention = nn.Linear(2 * hidden, hidden)
         self.output = nn.Linear(hidden, target_size)
-        self.dropout = nn.Dropout(dropout)
+        self.drop_embedding, self.drop_state, self.drop_attended = map(nn.Dropout, dropout)
         # <s> and <unk> are symbols of the input side only, never something to predict.
         never = torch.zeros(target_size)
         never[[START, UNK]] = float("-inf")
@@ -94,7 +94,7 @@ class Seq2Seq(nn.Module):
 
     def encode(self, source, lengths):
         """Memory [B, S, H], its additive mask [B, 1, S] and the last state."""
-        embedded = self.dropout(self.encoder_embedding(source))
+        embedded = self.drop_embedding(self.encoder_embedding(source))
         packed = nn.utils.rnn.pack_padded_sequence(
             embedded, lengths, batch_first=True, enforce_sorted=False)
         outputs, state = self.encoder(packed)
@@ -107,13 +107,12 @@ class Seq2Seq(nn.Module):
 
     def decode(self, inputs, memory, mask, state):
         """Log-probabilities [B, T, V] after each of the T decoder inputs, and the new state."""
-        embedded = self.dropout(self.decoder_embedding(inputs))
+        embedded = self.drop_embedding(self.decoder_embedding(inputs))
         hidden, state = self.decoder(embedded, state)
-        hidden = self.dropout(hidden)
-        memory = self.dropout(memory)
+        hidden, memory = self.drop_state(hidden), self.drop_state(memory)
         weights = torch.softmax(hidden @ memory.transpose(1, 2) + mask, dim=2)
         joined = torch.cat([weights @ memory, hidden], dim=2)
-        attended = self.dropout(torch.tanh(self.attention(joined)))
+        attended = self.drop_attended(torch.tanh(self.attention(joined)))
         return torch.log_softmax(self.output(attended) + self.never, dim=2), state
 
     def forward(self, source, lengths, inputs):
@@ -144,10 +143,10 @@ def to_tensors(model):
     return {name: t.float().numpy() for name, t in tensors.items()}
 
 
-def from_tensors(tensors, dropout=0.0):
+def from_tensors(tensors):
     source_size, embedding = tensors["encoder.embedding.weight"].shape
     target_size, hidden = tensors["output.weight"].shape
-    model = Seq2Seq(source_size, target_size, embedding, hidden, dropout)
+    model = Seq2Seq(source_size, target_size, embedding, hidden)
     state = {}
     for side in ("encoder", "decoder"):
         bias = tensors[f"{side}.lstm.bias"]

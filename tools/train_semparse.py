@@ -1,0 +1,338 @@
+#!/usr/bin/python3
+"""Train the semantic parsers of rill: Dong and Lapata's attention sequence-to-sequence model.
+
+One command per data set trains on every pair that is not test data and writes a model directory
+that rill loads:
+
+  train_semparse.py --task geo  --data DIR --out examples/models/geo
+  train_semparse.py --task jobs --data DIR --out examples/models/jobs
+  train_semparse.py --task atis --data DIR --out examples/models/atis
+
+DIR holds train.tsv, test.tsv and perhaps dev.tsv: question, tab, logical form, tokens separated
+by blanks. The recipe (sizes, dropout, epochs ...) comes from a preset of the task; each part can
+be given as an option. The presets were chosen without looking at test data:
+
+  train_semparse.py --task geo --data DIR --folds 5             cross-validation on train.tsv
+  train_semparse.py --task atis --data DIR --held-out           train on train, measure on dev
+
+--folds trains one model per fold on the other folds and prints the mean quality at several
+epochs; --held-out does so once, with dev.tsv, and stops early when the quality has not risen for
+--patience measurements. Then give the epochs that did best to the final training.
+
+  train_semparse.py --task geo --data DIR --evaluate examples/models/geo
+
+measures a finished directory on test.tsv with the reference beam decoder.
+
+With --checkpoints DIR an interrupted training goes on where it stopped. Keep that folder outside
+the repository.
+"""
+
+import argparse
+import copy
+import json
+import os
+import random
+import time
+
+import torch
+from torch import nn
+
+from semparse_decode import Search, evaluate, evaluate_greedy
+from semparse_model import (END, START, UNK, Seq2Seq, Vocabulary, frame_source, load_model,
+                            make_config, pad, read_pairs, save_model, to_tensors)
+
+COMMON = {"embedding": 144, "hidden": 144, "drop_embedding": 0.3,
+          "drop_state": 0.3, "drop_attended": 0.3, "word_dropout": 0.0,
+          "smoothing": 0.0, "min_count": 2, "batch": 20, "rate": 0.008, "clip": 5.0,
+          "average": 0.995, "decay": 1e-4, "seed": 1}
+PRESETS = {
+    "geo": {"epochs": 100, "stemmer": "english"},
+    "jobs": {"epochs": 80, "stemmer": "english"},
+    "atis": {"epochs": 40, "rate": 0.006, "batch": 32, "stemmer": None},
+}
+
+
+def batches(examples, size, rng):
+    """Shuffled batches of similar target length: the decoder pays for the longest of a batch."""
+    order = list(range(len(examples)))
+    rng.shuffle(order)
+    pool = size * 8
+    result = []
+    for start in range(0, len(order), pool):
+        chunk = sorted(order[start:start + pool], key=lambda i: len(examples[i][1]))
+        result += [chunk[i:i + size] for i in range(0, len(chunk), size)]
+    rng.shuffle(result)
+    return result
+
+
+def loss_of(model, batch, recipe, rng):
+    """Mean negative log-likelihood per action; label smoothing spreads over legal actions."""
+    sources = [[UNK if recipe["word_dropout"] and rng.random() < recipe["word_dropout"] else w
+                for w in source] for source, _ in batch]
+    framed, lengths = pad([frame_source(s) for s in sources])
+    inputs, _ = pad([[START] + t for _, t in batch])
+    gold, target_lengths = pad([t + [END] for _, t in batch])
+    logp = model(framed, lengths, inputs)
+    real = torch.arange(gold.shape[1]).unsqueeze(0) < target_lengths.unsqueeze(1)
+    logp, gold = logp[real], gold[real]
+    loss = -logp.gather(1, gold.unsqueeze(1)).mean()
+    smoothing = recipe["smoothing"]
+    if smoothing:
+        # Ids 0 and 2 are never actions; their log-probability is minus infinity.
+        uniform = -(logp[:, 1].sum() + logp[:, 3:].sum()) / (gold.numel() * (logp.shape[1] - 2))
+        loss = (1.0 - smoothing) * loss + smoothing * uniform
+    return loss
+
+
+def rate_at(progress):
+    """Full rate for the first half, then linearly down to a twentieth."""
+    return 1.0 if progress < 0.5 else 1.0 - 0.95 * (progress - 0.5) / 0.5
+
+
+class Training:
+    """One model on its way: weights, their running average, optimiser, and the epoch."""
+
+    def __init__(self, pairs, recipe, checkpoint=None):
+        self.recipe, self.checkpoint = recipe, checkpoint
+        self.source = Vocabulary.count([q for q, _ in pairs], recipe["min_count"])
+        self.target = Vocabulary.count([f for _, f in pairs])
+        self.examples = [(self.source.encode(q), self.target.encode(f)) for q, f in pairs]
+        # A bound for hypotheses that never end, not a limit that a sensible one meets.
+        self.max_length = int(1.5 * max(len(f) for _, f in pairs))
+        torch.manual_seed(recipe["seed"])
+        self.rng = random.Random(recipe["seed"])
+        self.model = Seq2Seq(len(self.source), len(self.target), recipe["embedding"],
+                             recipe["hidden"],
+                             [recipe["drop_" + place]
+                              for place in ("embedding", "state", "attended")])
+        for parameter in self.model.parameters():
+            nn.init.uniform_(parameter, -0.08, 0.08)
+        self.average = copy.deepcopy(self.model).eval()
+        self.optimiser = torch.optim.AdamW(self.model.parameters(), lr=recipe["rate"],
+                                           weight_decay=recipe["decay"])
+        self.epoch = self.steps = 0
+        self.history = []
+        if checkpoint and os.path.exists(checkpoint):
+            self.resume()
+
+    def run_epoch(self):
+        self.model.train()
+        plan = batches(self.examples, self.recipe["batch"], self.rng)
+        total = 0.0
+        for number, indices in enumerate(plan):
+            progress = (self.epoch + number / len(plan)) / self.recipe["epochs"]
+            for group in self.optimiser.param_groups:
+                group["lr"] = self.recipe["rate"] * rate_at(progress)
+            loss = loss_of(self.model, [self.examples[i] for i in indices], self.recipe,
+                           self.rng)
+            self.optimiser.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe["clip"])
+            self.optimiser.step()
+            self.steps += 1
+            self.update_average()
+            total += loss.item()
+        self.epoch += 1
+        return total / len(plan)
+
+    @torch.no_grad()
+    def update_average(self):
+        # Early on the average follows closely, so that it forgets the random start.
+        keep = min(self.recipe["average"], (1 + self.steps) / (10 + self.steps))
+        for mean, now in zip(self.average.parameters(), self.model.parameters()):
+            mean.lerp_(now, 1.0 - keep)
+
+    def save(self):
+        if not self.checkpoint:
+            return
+        os.makedirs(os.path.dirname(self.checkpoint) or ".", exist_ok=True)
+        state = {"recipe": self.recipe, "model": self.model.state_dict(),
+                 "average": self.average.state_dict(),
+                 "optimiser": self.optimiser.state_dict(), "epoch": self.epoch,
+                 "steps": self.steps, "history": self.history,
+                 "rng": self.rng.getstate(), "torch_rng": torch.get_rng_state()}
+        torch.save(state, self.checkpoint + ".new")
+        os.replace(self.checkpoint + ".new", self.checkpoint)
+
+    def resume(self):
+        state = torch.load(self.checkpoint)
+        if state["recipe"] != self.recipe:
+            raise SystemExit(f"{self.checkpoint} was made with another recipe: remove it, or "
+                             "name another folder with --checkpoints")
+        self.model.load_state_dict(state["model"])
+        self.average.load_state_dict(state["average"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.epoch, self.steps = state["epoch"], state["steps"]
+        self.history = state["history"]
+        self.rng.setstate(state["rng"])
+        torch.set_rng_state(state["torch_rng"])
+
+    def run(self, watch=None, every=10, patience=0, say=print, write=None):
+        """Train to the last epoch, now and then measuring on `watch` and calling `write`."""
+        best = max((h[1] for h in self.history), default=0.0)
+        stale, saved = 0, time.monotonic()
+        while self.epoch < self.recipe["epochs"]:
+            started = time.monotonic()
+            loss = self.run_epoch()
+            line = f"epoch {self.epoch} loss {loss:.4f} {time.monotonic() - started:.1f} s"
+            last = self.epoch == self.recipe["epochs"]
+            if watch and (last or self.epoch % every == 0):
+                exact = evaluate_greedy(self.average, watch, self.source, self.target,
+                                        self.max_length)
+                self.history.append((self.epoch, exact))
+                line += f" greedy {exact:.2f}"
+                stale = 0 if exact > best else stale + 1
+                best = max(best, exact)
+            if self.epoch % every == 0 or last:
+                say(line, flush=True)
+                if write:
+                    write()
+            if time.monotonic() - saved > 30 or last:
+                self.save()
+                saved = time.monotonic()
+            if patience and stale >= patience:
+                say(f"no gain in {patience} measurements: stopped", flush=True)
+                break
+
+    def search(self):
+        return Search(max_length=self.max_length)
+
+
+def checkpoint_path(options, name):
+    if not options.checkpoints:
+        return None
+    return os.path.join(options.checkpoints, f"{options.task}-{name}.pt")
+
+
+def measure(training, watch):
+    quality = evaluate(training.average, watch, training.source, training.target,
+                       training.search())
+    return quality
+
+
+def cross_validate(pairs, recipe, options):
+    """Mean quality over folds; each pair is held out once."""
+    order = list(range(len(pairs)))
+    random.Random(0).shuffle(order)
+    parts = [order[i::options.folds] for i in range(options.folds)]
+    results, curves = [], []
+    for number, part in enumerate(parts[:options.max_folds or None]):
+        held = set(part)
+        training = Training([p for i, p in enumerate(pairs) if i not in held],
+                            recipe, checkpoint_path(options, f"fold{number}"))
+        watch = [pairs[i] for i in part]
+        training.run(watch, options.every, say=lambda *a, **k: None)
+        quality = measure(training, watch)
+        print(f"fold {number}: {quality}", flush=True)
+        results.append((len(part), quality))
+        curves.append(dict(training.history))
+    total = sum(size for size, _ in results)
+    mean = {name: sum(size * getattr(q, name) for size, q in results) / total
+            for name in ("exact", "oracle")}
+    width = sum(q.expansions for _, q in results) / total
+    for epoch in sorted(curves[0]):
+        print(f"  epoch {epoch}: greedy {sum(c[epoch] for c in curves) / len(curves):.2f}")
+    print(f"mean of {len(results)} folds: exact {mean['exact']:.2f} "
+          f"oracle {mean['oracle']:.2f}, {width:.1f} expansions per question")
+
+
+def held_out(pairs, watch, recipe, options):
+    training = Training(pairs, recipe, checkpoint_path(options, "heldout"))
+    training.run(watch, options.every, options.patience)
+    print(f"held out: {measure(training, watch)}")
+
+
+def final(pairs, recipe, options):
+    """Train on everything and write the directory; 16-bit weights if they decide alike."""
+    training = Training(pairs, recipe, checkpoint_path(options, "final"))
+
+    def write(kind="F16"):
+        # Also on the way: a model of half the epochs is good enough to build against.
+        config = make_config(options.task, training.average, training.max_length,
+                             recipe["stemmer"])
+        save_model(options.out, config, to_tensors(training.average), training.source,
+                   training.target, kind)
+
+    training.run(None, options.every, write=write)
+    write()
+    # The pairs trained on are at hand in any case: on them both must decide the same.
+    half = load_model(options.out)[0]
+    sample = random.Random(0).sample(pairs, min(len(pairs), 300))
+    full, rounded = (evaluate(m, sample, training.source, training.target, training.search())
+                     for m in (training.average, half))
+    kind = "F16" if (full.right, full.oracle) == (rounded.right, rounded.oracle) else "F32"
+    write(kind)
+    print(f"wrote {options.out} with {kind} weights")
+
+
+def evaluate_directory(directory, pairs):
+    model, config, source, target = load_model(directory)
+    settings = config["rill"]["search"]
+    search = Search(settings["k"], float(settings["absolute"]), settings["max_candidates"],
+                    max_length=config["max_length"])
+    print(f"greedy exact {evaluate_greedy(model, pairs, source, target, search.max_length):.2f}")
+    print(f"k {search.k} absolute {search.absolute:g} max-candidates {search.max_candidates}: "
+          f"{evaluate(model, pairs, source, target, search)}")
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--task", required=True, choices=sorted(PRESETS))
+    parser.add_argument("--data", required=True, help="folder with train.tsv, test.tsv, dev.tsv")
+    parser.add_argument("--out", help="model directory to write")
+    parser.add_argument("--folds", type=int, default=0, help="cross-validate with so many folds")
+    parser.add_argument("--max-folds", type=int, default=0, help="only the first of the folds")
+    parser.add_argument("--held-out", action="store_true", help="train on train, measure on dev")
+    parser.add_argument("--evaluate", metavar="MODEL", help="measure a model directory on test")
+    parser.add_argument("--checkpoints", help="folder to save to and resume from")
+    parser.add_argument("--every", type=int, default=10, help="epochs between measurements")
+    parser.add_argument("--patience", type=int, default=0,
+                        help="with --held-out: measurements without gain before stopping")
+    parser.add_argument("--threads", type=int, default=1)
+    recipe = parser.add_argument_group("recipe (defaults: the preset of the task)")
+    helps = {"embedding": "size of both embeddings", "hidden": "size of both LSTMs",
+             "drop_embedding": "dropout on the embeddings of both sides",
+             "drop_state": "dropout on encoder outputs and decoder states as attention sees them",
+             "drop_attended": "dropout on the attention result",
+             "word_dropout": "share of question words replaced by <unk>",
+             "smoothing": "label smoothing: flatter models prune less and keep more oracle",
+             "min_count": "rarer question words become <unk>", "batch": "pairs per update",
+             "rate": "AdamW's learning rate", "clip": "bound on the gradient's norm",
+             "average": "how much of the running average of the weights each update keeps",
+             "decay": "weight decay", "seed": "of weights, order and dropout",
+             "epochs": "passes over the data; the rate falls in the second half"}
+    for name, text in helps.items():
+        kind = type({**COMMON, **PRESETS["geo"]}[name])
+        recipe.add_argument("--" + name.replace("_", "-"), type=kind, help=text)
+    options = parser.parse_args()
+    values = {**COMMON, **PRESETS[options.task]}
+    values.update({n: getattr(options, n) for n in helps if getattr(options, n) is not None})
+    return parser, options, values
+
+
+def main():
+    parser, options, recipe = parse_options()
+    torch.set_num_threads(options.threads)
+    pairs = {}
+    for name in ("train", "dev", "test"):
+        path = os.path.join(options.data, name + ".tsv")
+        pairs[name] = read_pairs(path) if os.path.exists(path) else []
+    if options.evaluate:
+        evaluate_directory(options.evaluate, pairs["test"])
+    elif options.folds:
+        cross_validate(pairs["train"], recipe, options)
+    elif options.held_out:
+        if not pairs["dev"]:
+            parser.error("--held-out needs dev.tsv; use --folds")
+        held_out(pairs["train"], pairs["dev"], recipe, options)
+    elif options.out:
+        print("recipe:", json.dumps(recipe))
+        final(pairs["train"] + pairs["dev"], recipe, options)
+        evaluate_directory(options.out, pairs["test"])
+    else:
+        parser.error("say what to do: --out, --folds, --held-out or --evaluate")
+
+
+if __name__ == "__main__":
+    main()
