@@ -12,7 +12,7 @@
 struct rill_config {
     rill_context *ctx;
     json_t *root;
-    size_t bytes;  /* of this struct, the name included */
+    size_t bytes; /* of this struct, the name included */
     char name[];
 };
 
@@ -146,8 +146,8 @@ rill_status rill_config_int_or(const rill_config *config, const char *key, int64
     return value == NULL ? RILL_OK : check_int(config, key, value, low, high, out);
 }
 
-static rill_status check_number(const rill_config *config, const char *key, const json_t *value, double low, double high,
-                                double *out)
+static rill_status check_number(const rill_config *config, const char *key, const json_t *value, double low,
+                                double high, double *out)
 {
     double number = json_number_value(value);
     if (!json_is_number(value) || !(number >= low && number <= high)) {

@@ -38,20 +38,42 @@ static void compute_gates(const rill_lstm_batch *b, size_t live, int32_t t)
     size_t width = 4 * b->hidden;
     for (size_t s = 0; s < live; s++) b->index[s] = b->input[s][t];
     if (t == 0) {
-        b->kernels->gather(&(rill_gather){.rows = live, .width = width, .src = b->start, .ld_src = b->ld_start,
-                                          .src_index = b->index, .dst = b->gates, .ld_dst = width}, b->pool);
+        rill_gather gather = {.rows = live,
+                              .width = width,
+                              .src = b->start,
+                              .ld_src = b->ld_start,
+                              .src_index = b->index,
+                              .dst = b->gates,
+                              .ld_dst = width};
+        b->kernels->gather(&gather, b->pool);
     } else {
-        b->kernels->gemm(&(rill_gemm){.w = b->recurrent, .rows = live, .a = b->h, .lda = b->ld_state, .add = b->start,
-                                      .ld_add = b->ld_start, .add_index = b->index, .c = b->gates, .ldc = width}, b->pool);
+        rill_gemm gemm = {.w = b->recurrent,
+                          .rows = live,
+                          .a = b->h,
+                          .lda = b->ld_state,
+                          .add = b->start,
+                          .ld_add = b->ld_start,
+                          .add_index = b->index,
+                          .c = b->gates,
+                          .ldc = width};
+        b->kernels->gemm(&gemm, b->pool);
     }
 }
 
 static void step(const rill_lstm_batch *b, size_t live, int32_t t)
 {
     compute_gates(b, live, t);
-    b->kernels->lstm(&(rill_lstm){.rows = live, .hidden = b->hidden, .gates = b->gates, .ld_gates = 4 * b->hidden,
-                                  .c_prev = t > 0 ? b->c : NULL, .ld_c_prev = b->ld_state, .c = b->c, .h = b->h,
-                                  .ld_c = b->ld_state, .ld_h = b->ld_state}, b->pool);
+    rill_lstm lstm = {.rows = live,
+                      .hidden = b->hidden,
+                      .gates = b->gates,
+                      .ld_gates = 4 * b->hidden,
+                      .c_prev = t > 0 ? b->c : NULL,
+                      .ld_c_prev = b->ld_state,
+                      .c = b->c,
+                      .h = b->h,
+                      .ld_c = b->ld_state,
+                      .ld_h = b->ld_state};
+    b->kernels->lstm(&lstm, b->pool);
     if (b->out == NULL) return;
     for (size_t s = 0; s < live; s++) {
         size_t row = (size_t)(b->out_reversed ? b->length[s] - 1 - t : t);

@@ -25,11 +25,11 @@ typedef struct rill_lstm_batch {
     const int32_t *const *input;   /* [m] -> [T_s] rows of start, in the order they are read */
     float *const *out;             /* [m] -> [T_s, ld_out] h after each step; NULL: only the last states are wanted */
     size_t ld_out;
-    int out_reversed;              /* nonzero: step t goes to row T_s - 1 - t (the backward layer of a pair) */
-    float *h, *c;                  /* [m, ld_state] out: each sequence's last state (undefined where T_s == 0) */
+    int out_reversed; /* nonzero: step t goes to row T_s - 1 - t (the backward layer of a pair) */
+    float *h, *c;     /* [m, ld_state] out: each sequence's last state (undefined where T_s == 0) */
     size_t ld_state;
-    float *gates;                  /* [m, 4H] scratch */
-    int32_t *index;                /* [m] scratch */
+    float *gates;   /* [m, 4H] scratch */
+    int32_t *index; /* [m] scratch */
 } rill_lstm_batch;
 
 void rill_lstm_run(const rill_lstm_batch *batch);

@@ -20,10 +20,10 @@ enum { LENGTH_BYTES = 8 };
 
 struct rill_tensors {
     rill_blocks blocks;
-    rill_file file;    /* all zero when the bytes are the caller's */
-    const char *name;  /* what errors call the file; in blocks */
+    rill_file file;   /* all zero when the bytes are the caller's */
+    const char *name; /* what errors call the file; in blocks */
     json_t *header;
-    const char *data;  /* the data section */
+    const char *data; /* the data section */
     size_t data_size;
     rill_tensor *entry; /* [count], by name once open */
     size_t count;
@@ -38,9 +38,21 @@ typedef struct dtype {
 } dtype;
 
 static const dtype dtypes[] = {
-    {"F32", 4, RILL_TENSOR_F32}, {"F16", 2, RILL_TENSOR_F16}, {"BF16", 2, RILL_TENSOR_BF16},
-    {"F64", 8, 0},  {"I64", 8, 0},  {"U64", 8, 0}, {"I32", 4, 0},     {"U32", 4, 0},     {"I16", 2, 0},
-    {"U16", 2, 0},  {"I8", 1, 0},   {"U8", 1, 0},  {"BOOL", 1, 0},    {"F8_E4M3", 1, 0}, {"F8_E5M2", 1, 0},
+    {"F32", 4, RILL_TENSOR_F32},
+    {"F16", 2, RILL_TENSOR_F16},
+    {"BF16", 2, RILL_TENSOR_BF16},
+    {"F64", 8, 0},
+    {"I64", 8, 0},
+    {"U64", 8, 0},
+    {"I32", 4, 0},
+    {"U32", 4, 0},
+    {"I16", 2, 0},
+    {"U16", 2, 0},
+    {"I8", 1, 0},
+    {"U8", 1, 0},
+    {"BOOL", 1, 0},
+    {"F8_E4M3", 1, 0},
+    {"F8_E5M2", 1, 0},
 };
 
 static const dtype *dtype_named(const char *name)
@@ -182,8 +194,8 @@ static rill_status check_layout(rill_tensors *t)
         at = e->end;
     }
     if (at != t->data_size)
-        return rill_fail(t->blocks.ctx, RILL_ERR_FORMAT, "%s: tensors end at byte %zu of the data, which has %zu", t->name,
-                         at, t->data_size);
+        return rill_fail(t->blocks.ctx, RILL_ERR_FORMAT, "%s: tensors end at byte %zu of the data, which has %zu",
+                         t->name, at, t->data_size);
     return RILL_OK;
 }
 
@@ -198,8 +210,9 @@ static rill_status read_header(rill_tensors *t, const char *bytes, size_t size)
     uint64_t length = 0;
     for (int i = LENGTH_BYTES - 1; i >= 0; i--) length = length << 8 | (unsigned char)bytes[i];
     if (length > size - LENGTH_BYTES)
-        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: the header of %llu bytes goes beyond the end of the file (%zu bytes)",
-                         t->name, (unsigned long long)length, size);
+        return rill_fail(ctx, RILL_ERR_FORMAT,
+                         "%s: the header of %llu bytes goes beyond the end of the file (%zu bytes)", t->name,
+                         (unsigned long long)length, size);
     if (length > HEADER_LIMIT)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected a header of at most 100 MiB, found %llu bytes", t->name,
                          (unsigned long long)length);
@@ -207,8 +220,7 @@ static rill_status read_header(rill_tensors *t, const char *bytes, size_t size)
     t->header = json_loadb(bytes + LENGTH_BYTES, (size_t)length, JSON_REJECT_DUPLICATES, &error);
     if (t->header == NULL)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: header, byte %d: %s", t->name, error.position, error.text);
-    if (!json_is_object(t->header))
-        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: header: expected an object", t->name);
+    if (!json_is_object(t->header)) return rill_fail(ctx, RILL_ERR_FORMAT, "%s: header: expected an object", t->name);
     t->data = bytes + LENGTH_BYTES + length;
     t->data_size = size - LENGTH_BYTES - (size_t)length;
     return RILL_OK;
@@ -220,7 +232,8 @@ static rill_status read_entries(rill_tensors *t)
     if (status != RILL_OK) return status;
     const char *name;
     json_t *value;
-    json_object_foreach(t->header, name, value) {
+    json_object_foreach(t->header, name, value)
+    {
         if (strcmp(name, "__metadata__") == 0) continue;
         status = read_entry(t, name, value, &t->entry[t->count++]);
         if (status != RILL_OK) return status;
@@ -267,7 +280,8 @@ rill_status rill_tensors_open(rill_tensors **out, rill_context *ctx, const char 
     return status == RILL_OK ? start(out, ctx, path, &file, file.bytes, file.size) : status;
 }
 
-rill_status rill_tensors_parse(rill_tensors **out, rill_context *ctx, const char *name, const char *bytes, size_t length)
+rill_status rill_tensors_parse(rill_tensors **out, rill_context *ctx, const char *name, const char *bytes,
+                               size_t length)
 {
     *out = NULL;
     rill_file none = {0};
@@ -343,13 +357,13 @@ rill_status rill_tensors_read(const rill_tensors *t, const char *name, int accep
     shape_text(rank, shape, expected, sizeof expected);
     const rill_tensor *e = rill_tensors_find(t, name);
     if (e == NULL)
-        return rill_fail(t->blocks.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is missing, expected with shape %s", t->name,
-                         name, expected);
+        return rill_fail(t->blocks.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is missing, expected with shape %s",
+                         t->name, name, expected);
     const dtype *type = dtype_named(e->dtype);
     if ((type->flag & accept) == 0) return fail_dtype(t, e, accept);
     if (e->rank != rank || memcmp(e->shape, shape, (size_t)rank * sizeof *shape) != 0)
-        return rill_fail(t->blocks.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": expected shape %s, found %s", t->name, name,
-                         expected, shape_text(e->rank, e->shape, found, sizeof found));
+        return rill_fail(t->blocks.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": expected shape %s, found %s", t->name,
+                         name, expected, shape_text(e->rank, e->shape, found, sizeof found));
     size_t n = (e->end - e->begin) / type->bytes;
     convert(t->data + e->begin, type->flag, n, out);
     return check_finite(t, name, out, n);

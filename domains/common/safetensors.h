@@ -20,11 +20,11 @@ typedef struct rill_tensors rill_tensors;
 enum { RILL_TENSOR_MAX_RANK = 8 };
 
 typedef struct rill_tensor {
-    const char *name;  /* borrowed until close */
-    const char *dtype; /* "F32", ...; a constant */
-    int rank;          /* 0..RILL_TENSOR_MAX_RANK */
+    const char *name;                    /* borrowed until close */
+    const char *dtype;                   /* "F32", ...; a constant */
+    int rank;                            /* 0..RILL_TENSOR_MAX_RANK */
     int64_t shape[RILL_TENSOR_MAX_RANK]; /* [rank] */
-    size_t begin, end; /* bytes of the data section */
+    size_t begin, end;                   /* bytes of the data section */
 } rill_tensor;
 
 /* Element types for rill_tensors_read(): which of them the caller takes. */
@@ -41,7 +41,8 @@ enum {
 rill_status rill_tensors_open(rill_tensors **out, rill_context *ctx, const char *path);
 
 /* The same for bytes in memory, which are borrowed until close; `name` stands for the path in errors and is copied. */
-rill_status rill_tensors_parse(rill_tensors **out, rill_context *ctx, const char *name, const char *bytes, size_t length);
+rill_status rill_tensors_parse(rill_tensors **out, rill_context *ctx, const char *name, const char *bytes,
+                               size_t length);
 
 void rill_tensors_close(rill_tensors *tensors); /* NULL is allowed */
 

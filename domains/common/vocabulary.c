@@ -100,7 +100,8 @@ static rill_status fill(rill_vocabulary *v, const char *name, const char *bytes,
     while (places < 2 * (size_t)v->count) places *= 2;
     v->mask = (uint32_t)(places - 1);
     rill_status status = rill_blocks_get(&v->blocks, &v->text, length + 1, 1, name);
-    if (status == RILL_OK) status = rill_blocks_get(&v->blocks, &v->start, (size_t)v->count + 1, sizeof *v->start, name);
+    if (status == RILL_OK)
+        status = rill_blocks_get(&v->blocks, &v->start, (size_t)v->count + 1, sizeof *v->start, name);
     if (status == RILL_OK) status = rill_blocks_get(&v->blocks, &v->table, places, sizeof *v->table, name);
     if (status != RILL_OK) return status;
     memcpy(v->text, bytes, length);
@@ -114,7 +115,8 @@ rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, cons
                                   size_t length, int32_t limit)
 {
     *out = NULL;
-    if (length == 0) return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected one token per line, found an empty file", name);
+    if (length == 0)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected one token per line, found an empty file", name);
     if (length >= UINT32_MAX)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected less than 4 GiB, found %zu bytes", name, length);
     int32_t count = count_lines(bytes, length, limit);

@@ -79,8 +79,11 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
         close_model(s);
         return status;
     }
-    *info = (rill_domain_info){.actions = s->actions, .phases = 1, .state_need = RILL_STATE_PARENT,
-                               .max_length = s->max_length, .description = s->description};
+    *info = (rill_domain_info){.actions = s->actions,
+                               .phases = 1,
+                               .state_need = RILL_STATE_PARENT,
+                               .max_length = s->max_length,
+                               .description = s->description};
     *self = s;
     return RILL_OK;
 }

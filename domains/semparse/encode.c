@@ -182,18 +182,30 @@ static void fill_slot(semparse *s, int32_t slot, int32_t length, const float *h,
     s->length[slot] = length;
     float *memory = s->slot[slot].rows;
     float *projected = memory + s->slot[slot].capacity * s->ld;
-    s->kernels.gemm(&(rill_gemm){.w = &s->context, .rows = (size_t)length, .a = memory, .lda = s->ld, .c = projected,
-                                 .ldc = s->ld}, NULL);
+    s->kernels.gemm(
+        &(rill_gemm){.w = &s->context, .rows = (size_t)length, .a = memory, .lda = s->ld, .c = projected, .ldc = s->ld},
+        NULL);
 }
 
 static void run_block(const batch *b, const states *x, size_t from, size_t n)
 {
     semparse *s = b->s;
-    rill_lstm_run(&(rill_lstm_batch){.kernels = &s->kernels, .recurrent = &s->encoder.recurrent, .hidden = s->hidden,
-                                     .start = s->encoder.start, .ld_start = 4 * s->hidden, .m = n,
-                                     .length = b->length + from, .input = b->input + from, .out = b->out + from,
-                                     .ld_out = s->ld, .h = x->h, .c = x->c, .ld_state = s->ld, .gates = x->gates,
-                                     .index = x->index});
+    rill_lstm_batch encoder = {.kernels = &s->kernels,
+                               .recurrent = &s->encoder.recurrent,
+                               .hidden = s->hidden,
+                               .start = s->encoder.start,
+                               .ld_start = 4 * s->hidden,
+                               .m = n,
+                               .length = b->length + from,
+                               .input = b->input + from,
+                               .out = b->out + from,
+                               .ld_out = s->ld,
+                               .h = x->h,
+                               .c = x->c,
+                               .ld_state = s->ld,
+                               .gates = x->gates,
+                               .index = x->index};
+    rill_lstm_run(&encoder);
     for (size_t i = 0; i < n; i++)
         fill_slot(s, s->reading[b->order[from + i]].slot, b->length[from + i], x->h + i * s->ld, x->c + i * s->ld);
 }

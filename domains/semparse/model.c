@@ -37,7 +37,8 @@ static rill_status read_settings(loader *l, const rill_config *config, const cha
     SEMPARSE_TRY(rill_config_object(config, "rill", &found));
     SEMPARSE_TRY(rill_config_expect(config, "rill.domain", "semparse"));
     SEMPARSE_TRY(rill_config_object(config, "text", &found));
-    SEMPARSE_TRY(rill_config_string_or(config, "text.stemmer", "", &stemmer)); /* the lexicon acts on it; only its type matters here */
+    SEMPARSE_TRY(rill_config_string_or(config, "text.stemmer", "",
+                                       &stemmer)); /* the lexicon acts on it; only its type matters here */
     SEMPARSE_TRY(rill_config_int(config, "embedding_size", 1, WIDTH_LIMIT, &embedding));
     SEMPARSE_TRY(rill_config_int(config, "hidden_size", 1, WIDTH_LIMIT, &hidden));
     SEMPARSE_TRY(rill_config_int(config, "source_vocab_size", SEMPARSE_SPECIALS, VOCABULARY_LIMIT, &words));
@@ -52,8 +53,8 @@ static rill_status read_settings(loader *l, const rill_config *config, const cha
     s->actions = (int32_t)actions;
     s->max_length = (int32_t)max_length;
     s->max_input = (int32_t)max_input;
-    snprintf(s->description, sizeof s->description, "attention seq2seq \"%.60s\": %d words, %d actions, LSTM of %d", task,
-             s->words, s->actions, (int)hidden);
+    snprintf(s->description, sizeof s->description, "attention seq2seq \"%.60s\": %d words, %d actions, LSTM of %d",
+             task, s->words, s->actions, (int)hidden);
     return RILL_OK;
 }
 
@@ -77,19 +78,20 @@ static rill_status load_vocabulary(loader *l, const char *directory, const char 
     SEMPARSE_TRY(rill_vocabulary_open(out, l->ctx, l->path.data, VOCABULARY_LIMIT));
     int32_t count = rill_vocabulary_count(*out);
     if (count != size)
-        return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s: expected %d tokens as %s in config.json says, found %d", l->path.data,
-                         size, key, count);
+        return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s: expected %d tokens as %s in config.json says, found %d",
+                         l->path.data, size, key, count);
     for (int32_t i = 0; i < SEMPARSE_SPECIALS; i++)
         if (strcmp(rill_vocabulary_token(*out, i, NULL), special[i]) != 0)
-            return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s:%d: expected %s, found %.60s", l->path.data, i + 1, special[i],
-                             rill_vocabulary_token(*out, i, NULL));
+            return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s:%d: expected %s, found %.60s", l->path.data, i + 1,
+                             special[i], rill_vocabulary_token(*out, i, NULL));
     return RILL_OK;
 }
 
 /* --- packing ------------------------------------------------------------------------------------------------------ */
 
 /* The tensor "SIDE.NAME", rows x columns or just rows when columns is 0, as fp32 in `blocks`. */
-static rill_status read_floats(loader *l, rill_blocks *blocks, const char *name, size_t rows, size_t columns, float **out)
+static rill_status read_floats(loader *l, rill_blocks *blocks, const char *name, size_t rows, size_t columns,
+                               float **out)
 {
     int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
     size_t count = rows * (columns > 0 ? columns : 1);
@@ -98,7 +100,8 @@ static rill_status read_floats(loader *l, rill_blocks *blocks, const char *name,
 }
 
 /* Pack n x k weights, k of every `stride` columns, into `blocks`. */
-static rill_status pack(loader *l, rill_blocks *blocks, const float *w, size_t n, size_t k, size_t stride, rill_weights *out)
+static rill_status pack(loader *l, rill_blocks *blocks, const float *w, size_t n, size_t k, size_t stride,
+                        rill_weights *out)
 {
     void *memory;
     SEMPARSE_TRY(rill_blocks_get(blocks, &memory, rill_gemm_pack_size(n, k, RILL_DTYPE_F32), 1, "packed weights"));
@@ -123,14 +126,17 @@ static rill_status load_start(loader *l, const char *side, size_t words, sempars
     char name[64];
     float *embedding, *input, *bias, *start;
     rill_weights packed;
-    SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "embedding.weight"), words, l->embedding,
-                    &embedding));
-    SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_ih"), gates, l->embedding, &input));
+    SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "embedding.weight"), words,
+                             l->embedding, &embedding));
+    SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_ih"), gates,
+                             l->embedding, &input));
     SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.bias"), gates, 0, &bias));
     SEMPARSE_TRY(pack(l, &l->passing, input, gates, l->embedding, l->embedding, &packed));
     SEMPARSE_TRY(rill_blocks_get(&l->s->blocks, &start, words * gates, sizeof *start, "word inputs"));
-    l->s->kernels.gemm(&(rill_gemm){.w = &packed, .rows = words, .a = embedding, .lda = l->embedding, .bias = bias,
-                                    .c = start, .ldc = gates}, l->s->pool);
+    l->s->kernels.gemm(
+        &(rill_gemm){
+            .w = &packed, .rows = words, .a = embedding, .lda = l->embedding, .bias = bias, .c = start, .ldc = gates},
+        l->s->pool);
     out->start = start;
     return RILL_OK;
 }
@@ -141,7 +147,8 @@ static rill_status load_lstm(loader *l, const char *side, size_t words, semparse
     char name[64];
     float *recurrent;
     SEMPARSE_TRY(load_start(l, side, words, out));
-    SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_hh"), 4 * hidden, hidden, &recurrent));
+    SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_hh"), 4 * hidden, hidden,
+                             &recurrent));
     SEMPARSE_TRY(pack(l, &l->s->blocks, recurrent, 4 * hidden, hidden, hidden, &out->recurrent));
     rill_blocks_clear(&l->passing);
     return RILL_OK;

@@ -64,10 +64,10 @@ typedef struct semparse {
     size_t pool_bytes;
     rill_blocks blocks; /* everything of fixed size below */
 
-    size_t hidden, ld;           /* H, and the distance of state rows */
-    int32_t words, actions;      /* source and target vocabulary */
-    int32_t max_length;          /* actions of a hypothesis */
-    int32_t max_input;           /* tokens of a question */
+    size_t hidden, ld;      /* H, and the distance of state rows */
+    int32_t words, actions; /* source and target vocabulary */
+    int32_t max_length;     /* actions of a hypothesis */
+    int32_t max_input;      /* tokens of a question */
     int tokenized;
     char description[160];
     semparse_lstm encoder, decoder;
@@ -76,25 +76,25 @@ typedef struct semparse {
     const float *attention_bias; /* [H] */
     const float *output_bias;    /* [V], -infinity for symbols that are never actions */
     rill_vocabulary *source, *target;
-    rill_lexicon *lexicon;       /* NULL: the model has none */
+    rill_lexicon *lexicon; /* NULL: the model has none */
     rill_question *question;
 
-    float *h, *c;                /* [nodes, ld] */
+    float *h, *c; /* [nodes, ld] */
     size_t h_room, c_room;
 
-    semparse_slot *slot;         /* [slots] */
-    const float **memory;        /* [slots] -> [T, ld] */
-    const float **projected;     /* [slots] -> [T, ld] */
-    int32_t *length;             /* [slots] T, 0 when free */
-    float *last_h, *last_c;      /* [slots, ld] the encoder's last state */
+    semparse_slot *slot;     /* [slots] */
+    const float **memory;    /* [slots] -> [T, ld] */
+    const float **projected; /* [slots] -> [T, ld] */
+    int32_t *length;         /* [slots] T, 0 when free */
+    float *last_h, *last_c;  /* [slots, ld] the encoder's last state */
     size_t slot_room, memory_room, projected_room, length_room, last_h_room, last_c_room;
-    size_t slots;                /* initialised so far */
+    size_t slots; /* initialised so far */
 
-    semparse_reading *reading;   /* the questions of an encode() call */
+    semparse_reading *reading; /* the questions of an encode() call */
     size_t reading_room;
     int32_t *ids;
     size_t ids_room;
-    char *scratch;               /* arrays of one call, see semparse_carve() */
+    char *scratch; /* arrays of one call, see semparse_carve() */
     size_t scratch_room;
     semparse_scored scored;
 } semparse;

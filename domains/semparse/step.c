@@ -29,13 +29,13 @@ typedef struct work {
     semparse *s;
     const rill_rows *rows;
     size_t spans;
-    size_t block;       /* rows of the longest block */
-    char *scratch;      /* [spans, span_bytes] */
+    size_t block;  /* rows of the longest block */
+    char *scratch; /* [spans, span_bytes] */
     size_t span_bytes;
-    size_t longest;     /* score: tokens of the longest memory */
-    size_t best;        /* score: choices wanted of each row before selection */
-    float *logits;      /* score: [n, ld_logits] kept for lookup() */
-    float *log_norm;    /* score: [n] likewise */
+    size_t longest;  /* score: tokens of the longest memory */
+    size_t best;     /* score: choices wanted of each row before selection */
+    float *logits;   /* score: [n, ld_logits] kept for lookup() */
+    float *log_norm; /* score: [n] likewise */
     size_t ld_logits;
     const rill_ask *ask;
     rill_choices *out;
@@ -64,8 +64,11 @@ static void walk_span(const work *w, size_t span, block_fn run)
 {
     size_t rows = (size_t)w->rows->n, end = (span + 1) * rows / w->spans;
     for (size_t from = span * rows / w->spans; from < end; from += w->block) {
-        block b = {.w = w, .from = from, .n = end - from < w->block ? end - from : w->block,
-                   .node = w->rows->node + from, .slot = w->rows->slot + from};
+        block b = {.w = w,
+                   .from = from,
+                   .n = end - from < w->block ? end - from : w->block,
+                   .node = w->rows->node + from,
+                   .slot = w->rows->slot + from};
         run(&b, w->scratch + span * w->span_bytes);
     }
 }
@@ -134,14 +137,39 @@ static void step_block(const block *b, char *scratch)
     steps x;
     lay_out_steps(b->w, &x, &(semparse_carver){.base = scratch});
     size_t distinct = find_parents(b, &x);
-    s->kernels.gemm(&(rill_gemm){.w = &s->decoder.recurrent, .rows = distinct, .a = s->h, .lda = s->ld, .a_index = x.parent,
-                                 .c = x.product, .ldc = width}, NULL);
-    s->kernels.embed(&(rill_embed){.rows = b->n, .width = width, .table = s->decoder.start, .ld_table = width, .id = x.word,
-                                   .scale = 1.0f, .position = x.product, .ld_position = width, .pos = x.place,
-                                   .out = x.gates, .ld_out = width}, NULL);
-    s->kernels.lstm(&(rill_lstm){.rows = b->n, .hidden = s->hidden, .gates = x.gates, .ld_gates = width, .c_prev = s->c,
-                                 .ld_c_prev = s->ld, .prev_index = x.origin, .c = s->c, .h = s->h, .ld_c = s->ld,
-                                 .ld_h = s->ld, .out_index = b->node}, NULL);
+    rill_gemm gemm = {.w = &s->decoder.recurrent,
+                      .rows = distinct,
+                      .a = s->h,
+                      .lda = s->ld,
+                      .a_index = x.parent,
+                      .c = x.product,
+                      .ldc = width};
+    s->kernels.gemm(&gemm, NULL);
+    rill_embed embed = {.rows = b->n,
+                        .width = width,
+                        .table = s->decoder.start,
+                        .ld_table = width,
+                        .id = x.word,
+                        .scale = 1.0f,
+                        .position = x.product,
+                        .ld_position = width,
+                        .pos = x.place,
+                        .out = x.gates,
+                        .ld_out = width};
+    s->kernels.embed(&embed, NULL);
+    rill_lstm lstm = {.rows = b->n,
+                      .hidden = s->hidden,
+                      .gates = x.gates,
+                      .ld_gates = width,
+                      .c_prev = s->c,
+                      .ld_c_prev = s->ld,
+                      .prev_index = x.origin,
+                      .c = s->c,
+                      .h = s->h,
+                      .ld_c = s->ld,
+                      .ld_h = s->ld,
+                      .out_index = b->node};
+    s->kernels.lstm(&lstm, NULL);
 }
 
 static void step_span(void *call, size_t span)
@@ -187,21 +215,54 @@ static void lay_out_scores(const work *w, scores *x, semparse_carver *carver)
     x->count = semparse_carve(carver, n, sizeof *x->count);
 }
 
-/* Node states to logits, bias included. */
+/* x->context: projected memory, summed up by attention. */
+static void attend(const block *b, const scores *x)
+{
+    const semparse *s = b->w->s;
+    rill_attention attention = {.rows = b->n,
+                                .key_width = s->hidden,
+                                .scale = 1.0f,
+                                .query = s->h,
+                                .ld_query = s->ld,
+                                .query_index = b->node,
+                                .keys = s->memory,
+                                .ld_keys = s->ld,
+                                .values = s->projected,
+                                .ld_values = s->ld,
+                                .length = s->length,
+                                .slot = b->slot,
+                                .weights = x->weights,
+                                .ld_weights = b->w->longest,
+                                .out = x->context,
+                                .ld_out = s->ld};
+    s->kernels.attention(&attention, NULL);
+}
+
+/* Node states and contexts to logits, bias included. */
 static void compute_logits(const block *b, const scores *x)
 {
     const work *w = b->w;
     const semparse *s = w->s;
-    s->kernels.attention(&(rill_attention){.rows = b->n, .key_width = s->hidden, .scale = 1.0f, .query = s->h,
-                                           .ld_query = s->ld, .query_index = b->node, .keys = s->memory,
-                                           .ld_keys = s->ld, .values = s->projected, .ld_values = s->ld,
-                                           .length = s->length, .slot = b->slot, .weights = x->weights,
-                                           .ld_weights = w->longest, .out = x->context, .ld_out = s->ld}, NULL);
-    s->kernels.gemm(&(rill_gemm){.w = &s->state, .rows = b->n, .a = s->h, .lda = s->ld, .a_index = b->node,
-                                 .bias = s->attention_bias, .add = x->context, .ld_add = s->ld,
-                                 .epilogue = RILL_EPILOGUE_TANH, .c = x->attended, .ldc = s->ld}, NULL);
-    s->kernels.gemm(&(rill_gemm){.w = &s->output, .rows = b->n, .a = x->attended, .lda = s->ld, .bias = s->output_bias,
-                                 .c = w->logits + b->from * w->ld_logits, .ldc = w->ld_logits}, NULL);
+    rill_gemm layer = {.w = &s->state,
+                       .rows = b->n,
+                       .a = s->h,
+                       .lda = s->ld,
+                       .a_index = b->node,
+                       .bias = s->attention_bias,
+                       .add = x->context,
+                       .ld_add = s->ld,
+                       .epilogue = RILL_EPILOGUE_TANH,
+                       .c = x->attended,
+                       .ldc = s->ld};
+    rill_gemm output = {.w = &s->output,
+                        .rows = b->n,
+                        .a = x->attended,
+                        .lda = s->ld,
+                        .bias = s->output_bias,
+                        .c = w->logits + b->from * w->ld_logits,
+                        .ldc = w->ld_logits};
+    s->kernels.gemm(&layer, NULL);
+    s->kernels.gemm(&output, NULL);
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -209,9 +270,17 @@ static void compute_logits(const block *b, const scores *x)
 static void choose_best(const block *b, int32_t *action, float *logp, size_t ld, int32_t *count)
 {
     const work *w = b->w;
-    w->s->kernels.best(&(rill_best){.rows = b->n, .symbols = (size_t)w->s->actions, .best = w->best,
-                                    .logits = w->logits + b->from * w->ld_logits, .ld_logits = w->ld_logits, .ids = action,
-                                    .logp = logp, .ld_out = ld, .counts = count, .log_norm = w->log_norm + b->from}, NULL);
+    rill_best best = {.rows = b->n,
+                      .symbols = (size_t)w->s->actions,
+                      .best = w->best,
+                      .logits = w->logits + b->from * w->ld_logits,
+                      .ld_logits = w->ld_logits,
+                      .ids = action,
+                      .logp = logp,
+                      .ld_out = ld,
+                      .counts = count,
+                      .log_norm = w->log_norm + b->from};
+    w->s->kernels.best(&best, NULL);
 }
 
 /* Nothing but the best M is asked: the kernel writes them where the engine wants them. */
@@ -244,8 +313,12 @@ static void answer_asked(const block *b, const scores *x)
     const work *w = b->w;
     choose_best(b, x->action, x->logp, w->best, x->count);
     for (size_t r = 0; r < b->n; r++) {
-        rill_raw raw = {.n = x->count[r], .action = x->action + r * w->best, .logp = x->logp + r * w->best,
-                        .end_action = SEMPARSE_END, .lookup = lookup_raw, .user = w->s};
+        rill_raw raw = {.n = x->count[r],
+                        .action = x->action + r * w->best,
+                        .logp = x->logp + r * w->best,
+                        .end_action = SEMPARSE_END,
+                        .lookup = lookup_raw,
+                        .user = w->s};
         rill_select(w->ask, (int32_t)(b->from + r), &raw, w->out);
     }
 }
@@ -254,6 +327,7 @@ static void score_block(const block *b, char *scratch)
 {
     scores x;
     lay_out_scores(b->w, &x, &(semparse_carver){.base = scratch});
+    attend(b, &x);
     compute_logits(b, &x);
     if (b->w->ask->plain)
         answer_plain(b);

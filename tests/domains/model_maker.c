@@ -30,7 +30,8 @@ static int same(const char *a, const char *b)
 static void write_tensors(const char *folder, const model_spec *m, const shape *shapes, size_t n)
 {
     size_t total = 0;
-    for (size_t i = 0; i < n; i++) total += (size_t)shapes[i].rows * (size_t)(shapes[i].columns ? shapes[i].columns : 1);
+    for (size_t i = 0; i < n; i++)
+        total += (size_t)shapes[i].rows * (size_t)(shapes[i].columns ? shapes[i].columns : 1);
     char header[4096];
     char *file = malloc(8 + sizeof header + total * sizeof(float));
     float *data = malloc(total * sizeof *data);
@@ -45,7 +46,8 @@ static void write_tensors(const char *folder, const model_spec *m, const shape *
         if (s->columns == 0)
             snprintf(dimensions, sizeof dimensions, turned ? "[%d,1]" : "[%d]", s->rows);
         else
-            snprintf(dimensions, sizeof dimensions, "[%d,%d]", turned ? s->columns : s->rows, turned ? s->rows : s->columns);
+            snprintf(dimensions, sizeof dimensions, "[%d,%d]", turned ? s->columns : s->rows,
+                     turned ? s->rows : s->columns);
         size_t count = (size_t)s->rows * (size_t)(s->columns ? s->columns : 1);
         at += (size_t)snprintf(header + at, sizeof header - at,
                                ",\"%s\":{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[%zu,%zu]}", s->name,
@@ -76,11 +78,12 @@ static void write_vocabulary(const char *folder, const char *name, char letter, 
 void model_write_config(const char *folder, const model_spec *m, const char *extra)
 {
     char text[1024];
-    snprintf(text, sizeof text,
-             "{%s\"model_type\": \"seq2seq-attention\", \"rill\": {\"domain\": \"semparse\", \"search\": {\"k\": 3}},\n"
-             "\"task\": \"small\", \"embedding_size\": %d, \"hidden_size\": %d, \"source_vocab_size\": %d,\n"
-             "\"target_vocab_size\": %d, \"max_length\": 20, \"max_input_length\": 30, \"text\": {\"stemmer\": null}}\n",
-             extra, m->embedding, m->hidden, m->words, m->actions);
+    snprintf(
+        text, sizeof text,
+        "{%s\"model_type\": \"seq2seq-attention\", \"rill\": {\"domain\": \"semparse\", \"search\": {\"k\": 3}},\n"
+        "\"task\": \"small\", \"embedding_size\": %d, \"hidden_size\": %d, \"source_vocab_size\": %d,\n"
+        "\"target_vocab_size\": %d, \"max_length\": 20, \"max_input_length\": 30, \"text\": {\"stemmer\": null}}\n",
+        extra, m->embedding, m->hidden, m->words, m->actions);
     write_string(folder, "config.json", text);
 }
 

@@ -57,12 +57,28 @@ static void blocks_are_aligned_and_freed_together(void **state)
 static void utf8_finds_the_first_bad_byte(void **state)
 {
     (void)state;
-    static const struct { const char *bytes; size_t length, good; } cases[] = {
-        {"", 0, 0}, {"plain text, longer than eight", 29, 29}, {"caf\xC3\xA9", 5, 5}, {"\xE2\x82\xAC", 3, 3},
-        {"\xF0\x9F\x98\x80", 4, 4}, {"\xF4\x8F\xBF\xBF", 4, 4},
-        {"ab\x80", 3, 2}, {"\xC0\x80", 2, 0}, {"\xC1\xBF", 2, 0}, {"\xE0\x9F\xBF", 3, 0}, {"\xED\xA0\x80", 3, 0},
-        {"\xF0\x8F\xBF\xBF", 4, 0}, {"\xF4\x90\x80\x80", 4, 0}, {"\xF5\x80\x80\x80", 4, 0}, {"12345678\xC3", 9, 8},
-        {"\xE2\x82", 2, 0}, {"\xE2\x82x", 3, 0}, {"\xFF", 1, 0},
+    static const struct {
+        const char *bytes;
+        size_t length, good;
+    } cases[] = {
+        {"", 0, 0},
+        {"plain text, longer than eight", 29, 29},
+        {"caf\xC3\xA9", 5, 5},
+        {"\xE2\x82\xAC", 3, 3},
+        {"\xF0\x9F\x98\x80", 4, 4},
+        {"\xF4\x8F\xBF\xBF", 4, 4},
+        {"ab\x80", 3, 2},
+        {"\xC0\x80", 2, 0},
+        {"\xC1\xBF", 2, 0},
+        {"\xE0\x9F\xBF", 3, 0},
+        {"\xED\xA0\x80", 3, 0},
+        {"\xF0\x8F\xBF\xBF", 4, 0},
+        {"\xF4\x90\x80\x80", 4, 0},
+        {"\xF5\x80\x80\x80", 4, 0},
+        {"12345678\xC3", 9, 8},
+        {"\xE2\x82", 2, 0},
+        {"\xE2\x82x", 3, 0},
+        {"\xFF", 1, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(rill_utf8_check(cases[i].bytes, cases[i].length), cases[i].good);
@@ -158,9 +174,9 @@ static void config_says_what_it_expected(void **state)
     double x;
     const char *text;
     int flag;
-#define REFUSED(call, sentence)                        \
-    do {                                               \
-        assert_int_equal((call), RILL_ERR_FORMAT);     \
+#define REFUSED(call, sentence)                         \
+    do {                                                \
+        assert_int_equal((call), RILL_ERR_FORMAT);      \
         assert_string_equal(rill_error(ctx), sentence); \
     } while (0)
     REFUSED(rill_config_int(c, "n", 0, 10, &n), "c.json: n: expected an integer from 0 to 10, found 70");
@@ -227,8 +243,7 @@ static void vocabulary_finds_all_of_many(void **state)
     for (int i = 0; i < MANY; i++) at += (size_t)sprintf(text + at, "t%d\n", i);
     rill_vocabulary *v;
     assert_int_equal(rill_vocabulary_parse(&v, ctx, "v", text, at, MANY), RILL_OK);
-    for (int i = 0; i < MANY; i++)
-        assert_int_equal(rill_vocabulary_id(v, token, (size_t)sprintf(token, "t%d", i)), i);
+    for (int i = 0; i < MANY; i++) assert_int_equal(rill_vocabulary_id(v, token, (size_t)sprintf(token, "t%d", i)), i);
     for (int i = MANY; i < 2 * MANY; i++)
         assert_int_equal(rill_vocabulary_id(v, token, (size_t)sprintf(token, "t%d", i)), -1);
     rill_vocabulary_close(v);
@@ -238,7 +253,11 @@ static void vocabulary_finds_all_of_many(void **state)
 static void vocabulary_refuses_with_line(void **state)
 {
     (void)state;
-    static const struct { const char *text; size_t length; const char *sentence; } bad[] = {
+    static const struct {
+        const char *text;
+        size_t length;
+        const char *sentence;
+    } bad[] = {
         {"", 0, "v: expected one token per line, found an empty file"},
         {"a\n\nb\n", 5, "v:2: expected a token, found an empty line"},
         {"a\nb\na\n", 6, "v:3: \"a\" is in line 1 already"},
@@ -278,7 +297,8 @@ static void tensors_convert_all_float_types(void **state)
                         "\"full\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
                         "\"brain\":{\"dtype\":\"BF16\",\"shape\":[3],\"data_offsets\":[24,30]},"
                         "\"long\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[30,38]},"
-                        "\"none\":{\"dtype\":\"F32\",\"shape\":[0,5],\"data_offsets\":[8,8]}} ", 38, &length);
+                        "\"none\":{\"dtype\":\"F32\",\"shape\":[0,5],\"data_offsets\":[8,8]}} ",
+                        38, &length);
     char *data = bytes + length - 38;
     static const float full[2] = {1.5f, -2e-40f};
     static const uint16_t half[8] = {0x3C00, 0xC000, 0x7BFF, 0x0400, 0x0001, 0x83FF, 0x8000, 0x3555};
@@ -310,7 +330,8 @@ static void tensors_read_says_what_it_expected(void **state)
     (void)state;
     size_t length;
     char *bytes = image("{\"a\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},"
-                        "\"b\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[24,32]}}", 32, &length);
+                        "\"b\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[24,32]}}",
+                        32, &length);
     static const float bad[6] = {0, 1, __builtin_inff(), 0, 0, 0};
     memcpy(bytes + length - 32, bad, sizeof bad);
     rill_tensors *t;
@@ -338,7 +359,11 @@ static void tensors_read_says_what_it_expected(void **state)
 static void tensors_refuse_bad_headers(void **state)
 {
     (void)state;
-    static const struct { const char *header; size_t data; const char *sentence; } bad[] = {
+    static const struct {
+        const char *header;
+        size_t data;
+        const char *sentence;
+    } bad[] = {
         {"[]", 0, "m: header: expected an object"},
         {"{\"a\"", 0, "m: header, byte 4: ':' expected near end of file"},
         {"{" TENSOR("a", "F32", "[1]", "[0,4]") "," TENSOR("a", "F32", "[1]", "[4,8]") "}", 8,
@@ -355,7 +380,8 @@ static void tensors_refuse_bad_headers(void **state)
         {"{" TENSOR("a", "F32", "[1]", "[4,0]") "}", 4, "m: tensor \"a\": its data_offsets end before they begin"},
         {"{" TENSOR("a", "F32", "[2]", "[0,8]") "}", 4,
          "m: tensor \"a\": its data ends at byte 8 of the data, which has 4"},
-        {"{" TENSOR("a", "F32", "[2]", "[0,4]") "}", 4, "m: tensor \"a\": its shape takes 8 bytes, its data_offsets span 4"},
+        {"{" TENSOR("a", "F32", "[2]", "[0,4]") "}", 4,
+         "m: tensor \"a\": its shape takes 8 bytes, its data_offsets span 4"},
         {"{" TENSOR("a", "F32", "[1]", "[0,4]") "," TENSOR("b", "F32", "[1]", "[2,6]") "}", 6,
          "m: tensor \"b\": expected at byte 4 of the data, found at 2: tensors overlap"},
         {"{" TENSOR("a", "F32", "[1]", "[0,4]") "," TENSOR("b", "F32", "[1]", "[8,12]") "}", 12,

@@ -69,10 +69,22 @@ static void batch_follows_the_equations(void **state)
     rill_kernels kernels;
     rill_kernels_init(&kernels, RILL_ISA_ALL);
     for (int reversed = 0; reversed < 2; reversed++) {
-        rill_lstm_run(&(rill_lstm_batch){.kernels = &kernels, .recurrent = &w->weights, .hidden = H, .start = w->start,
-                                         .ld_start = 4 * H, .m = M, .length = length, .input = w->input, .out = w->out_of,
-                                         .ld_out = LD, .out_reversed = reversed, .h = w->h, .c = w->c, .ld_state = LD,
-                                         .gates = w->gates, .index = w->index});
+        rill_lstm_run(&(rill_lstm_batch){.kernels = &kernels,
+                                         .recurrent = &w->weights,
+                                         .hidden = H,
+                                         .start = w->start,
+                                         .ld_start = 4 * H,
+                                         .m = M,
+                                         .length = length,
+                                         .input = w->input,
+                                         .out = w->out_of,
+                                         .ld_out = LD,
+                                         .out_reversed = reversed,
+                                         .h = w->h,
+                                         .c = w->c,
+                                         .ld_state = LD,
+                                         .gates = w->gates,
+                                         .index = w->index});
         for (size_t s = 0; s < M; s++) {
             double h[H] = {0}, c[H] = {0};
             for (int32_t t = 0; t < length[s]; t++) {

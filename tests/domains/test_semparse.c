@@ -27,7 +27,8 @@ static void check(rill_context *ctx, rill_status status)
 static rill_status open_at(rill_context *ctx, const char *path, int threads, int tokenized, void **self,
                            rill_domain_info *info)
 {
-    rill_open_options options = {.struct_size = sizeof options, .path = path, .threads = threads, .tokenized = tokenized};
+    rill_open_options options = {
+        .struct_size = sizeof options, .path = path, .threads = threads, .tokenized = tokenized};
     return domain->open(ctx, &options, self, info);
 }
 
@@ -44,13 +45,22 @@ enum { MOST_ACTIONS = 512 };
 static void expand(rill_context *ctx, void *self, int32_t actions, int32_t node, int32_t parent, int32_t action,
                    int32_t slot, int32_t depth, float *logp)
 {
-    rill_rows rows = {.n = 1, .node = &node, .parent = &parent, .state_parent = &parent, .action = &action, .slot = &slot,
+    rill_rows rows = {.n = 1,
+                      .node = &node,
+                      .parent = &parent,
+                      .state_parent = &parent,
+                      .action = &action,
+                      .slot = &slot,
                       .depth = &depth};
     rill_ask ask = {.max_choices = actions, .plain = 1};
     int32_t count, chosen[MOST_ACTIONS];
     float chosen_logp[MOST_ACTIONS], score[MOST_ACTIONS];
     uint8_t terminal[MOST_ACTIONS];
-    rill_choices out = {.stride = actions, .count = &count, .action = chosen, .logp = chosen_logp, .score = score,
+    rill_choices out = {.stride = actions,
+                        .count = &count,
+                        .action = chosen,
+                        .logp = chosen_logp,
+                        .score = score,
                         .terminal = terminal};
     check(ctx, domain->step(self, &rows));
     check(ctx, domain->score(self, &rows, &ask, &out));
@@ -75,7 +85,8 @@ static void assert_vector(const float *found, const json_t *expected, const char
 {
     size_t i;
     json_t *value;
-    json_array_foreach(expected, i, value) {
+    json_array_foreach(expected, i, value)
+    {
         if (json_is_null(value))
             assert_true(found[i] == -INFINITY);
         else
@@ -90,7 +101,8 @@ static char *question_of(const json_t *one)
     assert_non_null(text);
     size_t i;
     json_t *token;
-    json_array_foreach(json_object_get(one, "tokens"), i, token) {
+    json_array_foreach(json_object_get(one, "tokens"), i, token)
+    {
         if (i > 0) strcat(text, " ");
         strcat(text, json_string_value(token));
     }
@@ -115,7 +127,8 @@ static void check_forced(rill_context *ctx, semparse *s, int32_t slot, const jso
     int32_t action = RILL_ACTION_START;
     size_t t;
     json_t *row;
-    json_array_foreach(json_object_get(one, "log_probabilities"), t, row) {
+    json_array_foreach(json_object_get(one, "log_probabilities"), t, row)
+    {
         expand(ctx, s, s->actions, (int32_t)t, (int32_t)t - 1, action, slot, (int32_t)t, logp);
         assert_vector(logp, row, "log-probability");
         action = (int32_t)json_integer_value(json_array_get(forced, t));
@@ -239,17 +252,28 @@ static void run_plan(const char *folder, const plan *p, int threads, int32_t gro
     for (int32_t i = 0; i < ITEMS; i++) inputs[i] = input_of(p->question[i], i);
     for (int32_t i = 0; i < ITEMS; i += questions)
         check(ctx, domain->encode(self, i + questions <= ITEMS ? questions : ITEMS - i, inputs + i));
-    int32_t node[NODES], *count = malloc(NODES * sizeof *count), *chosen = malloc((size_t)NODES * ACTIONS * sizeof *chosen);
-    float *chosen_logp = malloc((size_t)NODES * ACTIONS * sizeof *logp), *score = malloc((size_t)NODES * ACTIONS * sizeof *score);
+    int32_t node[NODES], *count = malloc(NODES * sizeof *count),
+                         *chosen = malloc((size_t)NODES * ACTIONS * sizeof *chosen);
+    float *chosen_logp = malloc((size_t)NODES * ACTIONS * sizeof *logp),
+          *score = malloc((size_t)NODES * ACTIONS * sizeof *score);
     uint8_t *terminal = malloc((size_t)NODES * ACTIONS);
     assert_true(count && chosen && chosen_logp && score && terminal);
     for (int32_t v = 0; v < NODES; v++) node[v] = v;
     for (int32_t from = 0, n; from < NODES; from += n) {
         int32_t left = (p->depth[from] + 1) * ITEMS * WIDTH - from; /* a call never reaches into the next depth */
         n = group < left ? group : left;
-        rill_rows rows = {.n = n, .node = node + from, .parent = p->parent + from, .state_parent = p->parent + from,
-                          .action = p->action + from, .slot = p->slot + from, .depth = p->depth + from};
-        rill_choices out = {.stride = ACTIONS, .count = count, .action = chosen, .logp = chosen_logp, .score = score,
+        rill_rows rows = {.n = n,
+                          .node = node + from,
+                          .parent = p->parent + from,
+                          .state_parent = p->parent + from,
+                          .action = p->action + from,
+                          .slot = p->slot + from,
+                          .depth = p->depth + from};
+        rill_choices out = {.stride = ACTIONS,
+                            .count = count,
+                            .action = chosen,
+                            .logp = chosen_logp,
+                            .score = score,
                             .terminal = terminal};
         check(ctx, domain->step(self, &rows));
         check(ctx, domain->score(self, &rows, &(rill_ask){.max_choices = ACTIONS, .plain = 1}, &out));
@@ -272,10 +296,13 @@ static void results_do_not_depend_on_grouping(void **state)
     model_write(folder, &(model_spec){.embedding = 20, .hidden = 70, .words = 60, .actions = ACTIONS, .seed = 9});
     plan p;
     make_plan(&p);
-    float *alone = calloc((size_t)NODES * ACTIONS, sizeof *alone), *other = calloc((size_t)NODES * ACTIONS, sizeof *other);
+    float *alone = calloc((size_t)NODES * ACTIONS, sizeof *alone),
+          *other = calloc((size_t)NODES * ACTIONS, sizeof *other);
     assert_true(alone != NULL && other != NULL);
     run_plan(folder, &p, 1, 1, 1, alone);
-    static const struct { int threads, group, questions; } ways[] = {
+    static const struct {
+        int threads, group, questions;
+    } ways[] = {
         {1, NODES, ITEMS}, {1, 5, 3}, {1, 17, 2}, {2, NODES, ITEMS}, {2, 13, 4}, {2, 1, 1}, {3, 64, 1},
     };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
@@ -332,9 +359,15 @@ static void asks_are_respected(void **state)
     int32_t node = 0, parent = -1, start = -1, slot = 0, depth = 0, count, action[2];
     float logp[2], score[2];
     uint8_t terminal[2];
-    rill_rows rows = {.n = 1, .node = &node, .parent = &parent, .state_parent = &parent, .action = &start, .slot = &slot,
+    rill_rows rows = {.n = 1,
+                      .node = &node,
+                      .parent = &parent,
+                      .state_parent = &parent,
+                      .action = &start,
+                      .slot = &slot,
                       .depth = &depth};
-    rill_choices out = {.stride = 2, .count = &count, .action = action, .logp = logp, .score = score, .terminal = terminal};
+    rill_choices out = {
+        .stride = 2, .count = &count, .action = action, .logp = logp, .score = score, .terminal = terminal};
     int32_t offset[2] = {0, 1};
     float lift = 100;
     uint8_t required = RILL_END_REQUIRED;
@@ -453,9 +486,10 @@ static rill_status live(rill_context *ctx, void *self, int32_t width, rill_text 
     int32_t node[8], parent[8], action[8], slot[8] = {0}, depth[8], count[8], chosen[16];
     float logp[16], score[16];
     uint8_t terminal[16];
-    rill_rows rows = {.n = 1, .node = node, .parent = parent, .state_parent = parent, .action = action, .slot = slot,
-                      .depth = depth};
-    rill_choices out = {.stride = 2, .count = count, .action = chosen, .logp = logp, .score = score, .terminal = terminal};
+    rill_rows rows = {
+        .n = 1, .node = node, .parent = parent, .state_parent = parent, .action = action, .slot = slot, .depth = depth};
+    rill_choices out = {
+        .stride = 2, .count = count, .action = chosen, .logp = logp, .score = score, .terminal = terminal};
     node[0] = 0, parent[0] = RILL_NO_NODE, action[0] = RILL_ACTION_START, depth[0] = 0;
     if (status == RILL_OK) status = domain->step(self, &rows);
     if (status == RILL_OK) status = domain->score(self, &rows, &(rill_ask){.max_choices = 2, .plain = 1}, &out);

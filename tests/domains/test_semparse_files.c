@@ -95,10 +95,14 @@ static void missing_tensors(void **state)
 {
     (void)state;
     static const char *const names[][2] = {
-        {"encoder.embedding.weight", "%s/model.safetensors: tensor \"encoder.embedding.weight\" is missing, expected with shape [12, 5]"},
-        {"encoder.lstm.weight_hh", "%s/model.safetensors: tensor \"encoder.lstm.weight_hh\" is missing, expected with shape [24, 6]"},
-        {"decoder.lstm.bias", "%s/model.safetensors: tensor \"decoder.lstm.bias\" is missing, expected with shape [24]"},
-        {"attention.weight", "%s/model.safetensors: tensor \"attention.weight\" is missing, expected with shape [6, 12]"},
+        {"encoder.embedding.weight",
+         "%s/model.safetensors: tensor \"encoder.embedding.weight\" is missing, expected with shape [12, 5]"},
+        {"encoder.lstm.weight_hh",
+         "%s/model.safetensors: tensor \"encoder.lstm.weight_hh\" is missing, expected with shape [24, 6]"},
+        {"decoder.lstm.bias",
+         "%s/model.safetensors: tensor \"decoder.lstm.bias\" is missing, expected with shape [24]"},
+        {"attention.weight",
+         "%s/model.safetensors: tensor \"attention.weight\" is missing, expected with shape [6, 12]"},
         {"attention.bias", "%s/model.safetensors: tensor \"attention.bias\" is missing, expected with shape [6]"},
         {"output.weight", "%s/model.safetensors: tensor \"output.weight\" is missing, expected with shape [9, 6]"},
         {"output.bias", "%s/model.safetensors: tensor \"output.bias\" is missing, expected with shape [9]"},
@@ -115,9 +119,11 @@ static void wrong_shapes(void **state)
 {
     (void)state;
     static const char *const names[][2] = {
-        {"encoder.lstm.weight_ih", "%s/model.safetensors: tensor \"encoder.lstm.weight_ih\": expected shape [24, 5], found [5, 24]"},
+        {"encoder.lstm.weight_ih",
+         "%s/model.safetensors: tensor \"encoder.lstm.weight_ih\": expected shape [24, 5], found [5, 24]"},
         {"decoder.lstm.bias", "%s/model.safetensors: tensor \"decoder.lstm.bias\": expected shape [24], found [24, 1]"},
-        {"attention.weight", "%s/model.safetensors: tensor \"attention.weight\": expected shape [6, 12], found [12, 6]"},
+        {"attention.weight",
+         "%s/model.safetensors: tensor \"attention.weight\": expected shape [6, 12], found [12, 6]"},
         {"output.weight", "%s/model.safetensors: tensor \"output.weight\": expected shape [9, 6], found [6, 9]"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -134,7 +140,8 @@ static void wrong_dtype(void **state)
     model_spec spec = SMALL_MODEL;
     spec.retyped = "output.weight";
     model_write(folder, &spec);
-    refused(RILL_ERR_FORMAT, "%s/model.safetensors: tensor \"output.weight\": expected dtype F32 or F16 or BF16, found I32");
+    refused(RILL_ERR_FORMAT,
+            "%s/model.safetensors: tensor \"output.weight\": expected dtype F32 or F16 or BF16, found I32");
 }
 
 static void truncated_weights(void **state)
@@ -143,7 +150,8 @@ static void truncated_weights(void **state)
     size_t length;
     char *bytes = read_bytes(folder, "model.safetensors", &length);
     write_bytes(folder, "model.safetensors", bytes, length - 4);
-    refused(RILL_ERR_FORMAT, "%s/model.safetensors: tensor \"output.bias\": its data ends at byte 3288 of the data, which has 3284");
+    refused(RILL_ERR_FORMAT,
+            "%s/model.safetensors: tensor \"output.bias\": its data ends at byte 3288 of the data, which has 3284");
     write_bytes(folder, "model.safetensors", bytes, 100);
     assert_int_equal(open_folder(folder), RILL_ERR_FORMAT);
     assert_non_null(strstr(rill_error(ctx), "bytes goes beyond the end of the file (100 bytes)"));
@@ -170,7 +178,8 @@ static void bad_configurations(void **state)
         {"{\"embedding_size\": 0}", "%s/config.json: embedding_size: expected an integer from 1 to 65536, found 0"},
         {"{\"embedding_size\": 5, \"hidden_size\": \"6\"}",
          "%s/config.json: hidden_size: expected an integer from 1 to 65536, found \"6\""},
-        {"{\"model_type\": \"marian\"}", "%s/config.json: model_type: expected \"seq2seq-attention\", found \"marian\""},
+        {"{\"model_type\": \"marian\"}",
+         "%s/config.json: model_type: expected \"seq2seq-attention\", found \"marian\""},
         {"{\"rill\": {\"domain\": \"mt\"}}", "%s/config.json: rill.domain: expected \"semparse\", found \"mt\""},
         {"{\"rill\": 3}", "%s/config.json: rill: expected an object, found 3"},
         {"{\"text\": []}", "%s/config.json: text: expected an object, found an array"},
