@@ -26,6 +26,18 @@ toy seven -q --stats s.json --domain-args seed=5
 exits 2; json toy domain s.json; json null model s.json; json 2 failed s.json
 differ out plain
 
+# --- a heuristic that looks at other items changes answers with the schedule, and --check finds it
+toy seven -q --heuristic mixing -n 1
+cp out alone
+toy seven -q --heuristic mixing -n 7
+exits 2; differ out alone
+toy seven -q --heuristic mixing -n 7 --check
+exits 1; says "mixing"
+toy seven -q --heuristic mixing:3
+exits 1; says "mixing"
+run "$rill" bench --plugin "$toy" --domain toy -i seven -q --repeat 1 --heuristic mixing --methods var-stream:n=7,var-stream:n=1
+exits 1; prints "DIFFERS from var-stream:n=7"; says "different outputs"
+
 # --- a run that breaks off: what was done is written, the reason is told, and the numbers are there
 toy seven -q --domain-args fail_step=3 --stats s.json
 exits 1; says "rill: "; has_json s.json timesteps inputs
