@@ -132,7 +132,8 @@ static rill_status reserve_checks(chain *c, const candidates *cands)
     size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
     RILL__TRY(RILL__GROW(c->ctx, c->checked_width, c->checked_width_capacity, n, "checked marks"));
     RILL__TRY(RILL__GROW(c->ctx, c->checked_stop, c->checked_stop_capacity, n, "checked marks"));
-    return RILL__GROW(c->ctx, c->checked_keep, c->checked_keep_capacity, total, "checked marks");
+    /* One at least: there may be no candidate left, and memcmp() wants a place even for none. */
+    return RILL__GROW(c->ctx, c->checked_keep, c->checked_keep_capacity, total + 1, "checked marks");
 }
 
 /* The view of item i alone: the same arrays from its first entry on, with offsets that start at 0. */

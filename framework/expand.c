@@ -4,6 +4,7 @@
  * when the candidate was committed: what heuristics drop is never computed.
  *
  * Divisions: rows · asking · checking what scorers said · choices. */
+#include <float.h>
 #include <string.h>
 
 #include "engine_private.h"
@@ -229,7 +230,7 @@ static rill_status check_choices(rill_engine *e, int32_t stride, int last)
     for (int32_t row = 0; row < e->rows.n; row++) {
         int64_t base = (int64_t)row * stride;
         if (c->count[row] < 0 || c->count[row] > stride) return bad_choice(e, row, "more than were asked for");
-        float before = (float)-RILL_SCORE_DEAD;
+        float before = FLT_MAX; /* a score is finite, or dead */
         for (int32_t i = 0; i < c->count[row]; i++) {
             float score = c->score[base + i];
             if (!(score <= before)) return bad_choice(e, row, "not numbers in order");
