@@ -57,8 +57,7 @@ rill_status ask_begin(rill_ask_builder *b, int32_t n)
 
 static rill_status check_row(rill_ask_builder *b, int32_t row, int32_t action)
 {
-    if (row < 0 || row >= b->n)
-        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "a scorer named row %d of %d", row, b->n);
+    if (row < 0 || row >= b->n) return rill_fail(b->ctx, RILL_ERR_PLUGIN, "a scorer named row %d of %d", row, b->n);
     if (action < 0 || action >= b->actions)
         return rill_fail(b->ctx, RILL_ERR_PLUGIN, "a scorer named action %d of %d", action, b->actions);
     return RILL_OK;
@@ -179,7 +178,8 @@ static int32_t count_scorers(const ask_list *list, size_t i, size_t end)
 static size_t same_action(const ask_list *list, size_t i)
 {
     size_t end = i + 1;
-    while (end < list->n && list->entry[end].row == list->entry[i].row && list->entry[end].action == list->entry[i].action)
+    while (end < list->n && list->entry[end].row == list->entry[i].row &&
+           list->entry[end].action == list->entry[i].action)
         end++;
     return end;
 }
@@ -247,6 +247,7 @@ rill_status ask_build(rill_ask_builder *b, int32_t max_choices, rill_ask *ask)
     /* These move the end action, and nothing else, past others. */
     if (b->has_end_rule || b->has_reward || b->has_end_reward) extra++;
     ask->extra = extra;
-    ask->plain = !(b->add.n > 0 || b->ban.n > 0 || b->has_allow || b->has_end_rule || b->has_reward || b->has_end_reward);
+    ask->plain = !(b->add.n > 0 || b->ban.n > 0 || b->has_allow || b->has_end_rule || b->has_reward ||
+                   b->has_end_reward);
     return RILL_OK;
 }

@@ -21,14 +21,14 @@ typedef struct ask_list {
 
 struct rill_ask_builder {
     rill_context *ctx;
-    int32_t n;      /* rows */
+    int32_t n;       /* rows */
     int32_t actions; /* of the domain */
-    int32_t scorer; /* number of the scorer that speaks */
+    int32_t scorer;  /* number of the scorer that speaks */
     ask_list add, ban, allow;
     /* Per row, [n]; valid when the flag below is set. */
     uint8_t *end_rule;
     float *reward, *end_reward;
-    int32_t *restrictions; /* scorers that restricted the row ... */
+    int32_t *restrictions;  /* scorers that restricted the row ... */
     int32_t *restricted_by; /* ... and the last one that did, + 1 */
     size_t rows_capacity[5];
     int has_end_rule, has_reward, has_end_reward, has_allow;

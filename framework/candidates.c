@@ -37,12 +37,12 @@ rill_status candidates_reserve(candidates *c, int32_t items, int64_t n)
     rill_status status = RILL_OK;
     if (need_items > c->items_capacity) {
         size_t old = c->items_capacity, wanted = roomier(old, need_items);
-#define RENEW_ITEM(member)                                                                             \
-    if (status >= 0) {                                                                                 \
-        status = renew(c->ctx, (void **)&c->member, old, wanted, sizeof *c->member);                   \
-    } else {                                                                                           \
-        rill_free(c->ctx, c->member, old * sizeof *c->member);                                         \
-        c->member = NULL;                                                                              \
+#define RENEW_ITEM(member)                                                           \
+    if (status >= 0) {                                                               \
+        status = renew(c->ctx, (void **)&c->member, old, wanted, sizeof *c->member); \
+    } else {                                                                         \
+        rill_free(c->ctx, c->member, old * sizeof *c->member);                       \
+        c->member = NULL;                                                            \
     }
         ITEM_COLUMNS(RENEW_ITEM)
         c->items_capacity = wanted;

@@ -62,7 +62,8 @@ rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *s
     if (c->scorers == NULL) return rill_fail_memory(ctx, (size_t)setup->n_scorers, "the scorers");
     c->scorers_given = (size_t)setup->n_scorers;
     rill_status status = RILL_OK;
-    for (int32_t i = 0; status >= 0 && i < setup->n_heuristics; i++) status = create_heuristic(c, &setup->heuristics[i]);
+    for (int32_t i = 0; status >= 0 && i < setup->n_heuristics; i++)
+        status = create_heuristic(c, &setup->heuristics[i]);
     for (int32_t i = 0; status >= 0 && i < setup->n_scorers; i++) status = create_scorer(c, &setup->scorers[i]);
     return status;
 }
@@ -176,10 +177,11 @@ static rill_status check(chain *c, const chain_heuristic *h, const candidates *c
         int same = memcmp(one.keep, c->checked_keep + first, (size_t)offset[1]) == 0 &&
                    *one.width == c->checked_width[i] && *one.stop == c->checked_stop[i];
         if (!same)
-            return rill_fail(c->ctx, RILL_ERR_CHECK,
-                             "heuristic %s treats input %lld differently alone than among %d items: it must look at one "
-                             "item at a time and remember nothing",
-                             h->table->name, (long long)cands->item_id[i], cands->n);
+            return rill_fail(
+                c->ctx, RILL_ERR_CHECK,
+                "heuristic %s treats input %lld differently alone than among %d items: it must look at one "
+                "item at a time and remember nothing",
+                h->table->name, (long long)cands->item_id[i], cands->n);
     }
     return RILL_OK;
 }

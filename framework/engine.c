@@ -84,7 +84,8 @@ void engine_free_rows(rill_engine *e)
 static void free_tables(rill_engine *e)
 {
     row_table *r = &e->rows;
-    int32_t *narrow[] = {r->node, r->parent, r->state_parent, r->action, r->slot, r->depth, r->history, r->rank, r->item};
+    int32_t *narrow[] = {r->node,  r->parent,  r->state_parent, r->action, r->slot,
+                         r->depth, r->history, r->rank,         r->item};
     for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++)
         rill_free(e->ctx, narrow[i], r->capacity * sizeof *narrow[i]);
     rill_free(e->ctx, r->item_id, r->capacity * sizeof *r->item_id);

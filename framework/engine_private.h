@@ -62,7 +62,7 @@ typedef struct item {
 /* Arrays over the rows of one call, [capacity]. */
 typedef struct row_table {
     int32_t *node, *parent, *state_parent, *action, *slot, *depth; /* what the domain sees */
-    int32_t *history, *rank, *item; /* item: index in `selected` */
+    int32_t *history, *rank, *item;                                /* item: index in `selected` */
     int64_t *item_id;
     double *score;
     size_t capacity;

@@ -16,9 +16,9 @@ static rill_status grow_rows(rill_engine *e, size_t n)
     row_table *r = &e->rows;
     if (n <= r->capacity) return RILL_OK;
     size_t old = r->capacity, wanted = n + n / 2;
-    void **columns[] = {(void **)&r->node,  (void **)&r->parent,  (void **)&r->state_parent, (void **)&r->action,
-                        (void **)&r->slot,  (void **)&r->depth,   (void **)&r->history,      (void **)&r->rank,
-                        (void **)&r->item,  (void **)&r->item_id, (void **)&r->score};
+    void **columns[] = {(void **)&r->node, (void **)&r->parent,  (void **)&r->state_parent, (void **)&r->action,
+                        (void **)&r->slot, (void **)&r->depth,   (void **)&r->history,      (void **)&r->rank,
+                        (void **)&r->item, (void **)&r->item_id, (void **)&r->score};
     enum { COLUMNS = sizeof columns / sizeof columns[0], WIDE = 2 };
     for (int i = 0; i < COLUMNS; i++) {
         size_t size = i < COLUMNS - WIDE ? sizeof(int32_t) : sizeof(int64_t);
@@ -151,11 +151,12 @@ static rill_status check_scorers(rill_engine *e, const rill_ask *all, int32_t ph
         RILL__TRY(ask_build(&e->check_asks, all->max_choices, &one));
         for (int32_t i = 0; i < n; i++)
             if (!same_ask(all, first + i, &one, i))
-                return rill_fail(e->ctx, RILL_ERR_CHECK,
-                                 "%s %s treats input %lld differently alone than among others: it must look at one item at "
-                                 "a time and remember nothing",
-                                 e->chain.n_scorers == 1 ? "scorer" : "the scorer chain that begins with",
-                                 e->chain.scorers[0].table->name, (long long)r->item_id[first]);
+                return rill_fail(
+                    e->ctx, RILL_ERR_CHECK,
+                    "%s %s treats input %lld differently alone than among others: it must look at one item at "
+                    "a time and remember nothing",
+                    e->chain.n_scorers == 1 ? "scorer" : "the scorer chain that begins with",
+                    e->chain.scorers[0].table->name, (long long)r->item_id[first]);
     }
     return RILL_OK;
 }
@@ -238,9 +239,11 @@ static rill_status check_choices(rill_engine *e, int32_t stride, int last)
                 c->count[row] = i; /* dead ones come last: none behind it can be chosen */
                 break;
             }
-            if ((uint32_t)c->action[base + i] >= (uint32_t)e->info.actions) return bad_choice(e, row, "unknown actions");
+            if ((uint32_t)c->action[base + i] >= (uint32_t)e->info.actions)
+                return bad_choice(e, row, "unknown actions");
             if (c->terminal[base + i] > RILL_LAST) return bad_choice(e, row, "not of a known terminal kind");
-            if (!last && c->terminal[base + i] != RILL_LIVE) return bad_choice(e, row, "terminal before the last phase");
+            if (!last && c->terminal[base + i] != RILL_LIVE)
+                return bad_choice(e, row, "terminal before the last phase");
             before = score;
         }
     }

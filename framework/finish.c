@@ -66,8 +66,9 @@ static rill_status unroll(rill_engine *e, int32_t slot, const item_output *outpu
     }
     double logp = 0;
     for (int32_t i = 0; i < n; i++) logp += (double)e->hypothesis_logp[i];
-    *hypothesis = (rill_hypothesis){slot, n, e->hypothesis_action, e->hypothesis_logp, e->hypothesis_score,
-                                    e->hypothesis_node, output->score, logp, output->truncated};
+    *hypothesis = (rill_hypothesis){
+        slot,          n,    e->hypothesis_action, e->hypothesis_logp, e->hypothesis_score, e->hypothesis_node,
+        output->score, logp, output->truncated};
     return RILL_OK;
 }
 

@@ -50,8 +50,8 @@ static rill_status create_ratio(rill_context *ctx, const char *arguments, void *
     char *end;
     double ratio = strtod(arguments, &end);
     if (end == arguments || *end != '\0' || !(ratio > 0 && ratio <= 1))
-        return rill_fail(ctx, RILL_ERR_OPTION, "relative: \"%s\" is not a ratio above 0 and at most 1, as in relative:0.01",
-                         arguments);
+        return rill_fail(ctx, RILL_ERR_OPTION,
+                         "relative: \"%s\" is not a ratio above 0 and at most 1, as in relative:0.01", arguments);
     return create_threshold(ctx, -log(ratio), self);
 }
 
@@ -80,14 +80,14 @@ static rill_status prune_actions(void *self, rill_beams *b)
     return RILL_OK;
 }
 
-#define HEURISTIC(id, called, argument, sentence, make, rule)                                                \
-    static const rill_heuristic id = {.abi_version = RILL_ABI_VERSION,                                       \
-                                      .struct_size = sizeof(rill_heuristic),                                 \
-                                      .name = called,                                                        \
-                                      .arguments = argument,                                                 \
-                                      .summary = sentence,                                                   \
-                                      .create = make,                                                        \
-                                      .apply = rule,                                                         \
+#define HEURISTIC(id, called, argument, sentence, make, rule)                \
+    static const rill_heuristic id = {.abi_version = RILL_ABI_VERSION,       \
+                                      .struct_size = sizeof(rill_heuristic), \
+                                      .name = called,                        \
+                                      .arguments = argument,                 \
+                                      .summary = sentence,                   \
+                                      .create = make,                        \
+                                      .apply = rule,                         \
                                       .destroy = destroy_threshold}
 
 HEURISTIC(absolute, "absolute", "DELTA", "drop candidates more than DELTA below the best score", create_absolute,

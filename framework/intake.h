@@ -28,7 +28,7 @@ typedef struct intake {
     int32_t *order; /* entries in order of admission: order[first, first + n) wait */
     size_t order_capacity;
     int32_t first, n;
-    int sealed;       /* sorted mode: the window is in use */
+    int sealed; /* sorted mode: the window is in use */
 } intake;
 
 void intake_init(intake *in, rill_context *ctx, const rill_settings *settings);

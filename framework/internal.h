@@ -35,10 +35,10 @@ const char *rill__nearest(const char *name, const void *names, size_t stride);
 #define RILL__GROW(ctx, ptr, capacity, need, what) \
     rill_grow((ctx), (void **)&(ptr), &(capacity), (need), sizeof *(ptr), (what))
 
-#define RILL__TRY(call)                               \
-    do {                                              \
-        rill_status try_status = (call);              \
-        if (try_status < 0) return try_status;        \
+#define RILL__TRY(call)                        \
+    do {                                       \
+        rill_status try_status = (call);       \
+        if (try_status < 0) return try_status; \
     } while (0)
 
 #endif

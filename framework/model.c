@@ -9,9 +9,11 @@ static rill_status check_info(rill_context *ctx, const rill_domain *domain, rill
     if (info->phases == 0) info->phases = 1;
     if (info->max_choices_phases == 0) info->max_choices_phases = UINT32_MAX;
     if (info->actions < 1)
-        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d actions: there must be one", domain->name, info->actions);
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d actions: there must be one", domain->name,
+                         info->actions);
     if (info->phases < 1 || info->phases > 8)
-        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d phases: 1 to 8 are possible", domain->name, info->phases);
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d phases: 1 to 8 are possible", domain->name,
+                         info->phases);
     if (info->max_length < 1)
         return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has a max_length of %d: it must be above 0", domain->name,
                          info->max_length);
@@ -23,7 +25,8 @@ rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *dom
     *out = NULL;
     const rill_domain *table = rill_find_domain(ctx, domain);
     if (table == NULL)
-        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown domain \"%s\": `rill list` names them, --plugin adds more", domain);
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown domain \"%s\": `rill list` names them, --plugin adds more",
+                         domain);
     rill_model *model = rill_calloc(ctx, 1, sizeof *model);
     if (model == NULL) return rill_fail_memory(ctx, sizeof *model, "a model");
     model->ctx = ctx;

@@ -15,8 +15,8 @@ typedef struct outbox_record {
     rill_result result;
     rill_output *outputs;
     size_t outputs_capacity;
-    rill_text text;     /* outputs' texts, each NUL-terminated, one behind the other */
-    int32_t *actions;   /* outputs' actions, likewise */
+    rill_text text;   /* outputs' texts, each NUL-terminated, one behind the other */
+    int32_t *actions; /* outputs' actions, likewise */
     float *logps;
     size_t actions_capacity, logps_capacity;
     char message[300];
@@ -26,15 +26,15 @@ typedef struct outbox_record {
 typedef struct outbox {
     rill_context *ctx;
     int unordered;
-    int32_t span;            /* how far ids may run ahead of the oldest unfinished */
-    outbox_record **ring;    /* [ring_capacity] finished, waiting for their turn */
-    uint8_t *finished;       /* [ring_capacity] */
-    size_t ring_capacity;    /* a power of two; grows up to span */
-    int64_t oldest;          /* every id below is finished (and, ordered, delivered) */
-    int64_t next_id;         /* of the next input */
+    int32_t span;                          /* how far ids may run ahead of the oldest unfinished */
+    outbox_record **ring;                  /* [ring_capacity] finished, waiting for their turn */
+    uint8_t *finished;                     /* [ring_capacity] */
+    size_t ring_capacity;                  /* a power of two; grows up to span */
+    int64_t oldest;                        /* every id below is finished (and, ordered, delivered) */
+    int64_t next_id;                       /* of the next input */
     outbox_record *done_first, *done_last; /* unordered: finished, in order of completion */
     outbox_record *spare;
-    outbox_record *lent;     /* what the last rill_engine_next() gave */
+    outbox_record *lent;           /* what the last rill_engine_next() gave */
     int64_t waiting, waiting_peak; /* finished and not delivered */
 } outbox;
 

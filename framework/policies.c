@@ -26,7 +26,8 @@ typedef struct sorter {
 
 static rill_status sorter_create(rill_context *ctx, const char *arguments, void **self)
 {
-    if (arguments[0] != '\0') return rill_fail(ctx, RILL_ERR_OPTION, "this policy takes no arguments, not \"%s\"", arguments);
+    if (arguments[0] != '\0')
+        return rill_fail(ctx, RILL_ERR_OPTION, "this policy takes no arguments, not \"%s\"", arguments);
     sorter *s = rill_calloc(ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a policy");
     s->ctx = ctx;
@@ -157,16 +158,18 @@ static int32_t encode_batch_ahead(void *self, const rill_flight *flight)
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
 static const rill_policy policies[] = {
-    {RILL_ABI_VERSION, sizeof(rill_policy), "batch", "expand all items; admit when the batch is empty", NULL, choose_all,
-     refill_when_empty, NULL, NULL},
-    {RILL_ABI_VERSION, sizeof(rill_policy), "least-advanced", "expand the items with the fewest timesteps; refill at a share",
-     NULL, choose_least_advanced, refill_at_share, NULL, NULL},
-    {RILL_ABI_VERSION, sizeof(rill_policy), "most-advanced", "expand from the most advanced item down; refill at a share",
-     sorter_create, choose_most_advanced, refill_at_share, sorter_destroy, NULL},
-    {RILL_ABI_VERSION, sizeof(rill_policy), "top-up", "expand all items; encode ahead; top up at a share", NULL, choose_all,
-     refill_at_share, NULL, encode_batch_ahead},
-    {RILL_ABI_VERSION, sizeof(rill_policy), "all", "expand all items, larger inputs first; refill at a share", sorter_create,
-     choose_largest, refill_at_share, sorter_destroy, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_policy), "batch", "expand all items; admit when the batch is empty", NULL,
+     choose_all, refill_when_empty, NULL, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_policy), "least-advanced",
+     "expand the items with the fewest timesteps; refill at a share", NULL, choose_least_advanced, refill_at_share,
+     NULL, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_policy), "most-advanced",
+     "expand from the most advanced item down; refill at a share", sorter_create, choose_most_advanced, refill_at_share,
+     sorter_destroy, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_policy), "top-up", "expand all items; encode ahead; top up at a share", NULL,
+     choose_all, refill_at_share, NULL, encode_batch_ahead},
+    {RILL_ABI_VERSION, sizeof(rill_policy), "all", "expand all items, larger inputs first; refill at a share",
+     sorter_create, choose_largest, refill_at_share, sorter_destroy, NULL},
 };
 
 rill_status rill__register_policies(rill_context *ctx)

@@ -44,11 +44,14 @@ typedef struct member {
     size_t offset;
 } member;
 
-#define MEMBER(type, field) {#field, offsetof(type, field)}
+#define MEMBER(type, field)           \
+    {                                 \
+#field, offsetof(type, field) \
+    }
 
 static const member domain_members[] = {
-    MEMBER(rill_domain, summary), MEMBER(rill_domain, open),  MEMBER(rill_domain, reserve),
-    MEMBER(rill_domain, encode),  MEMBER(rill_domain, step),  MEMBER(rill_domain, score),
+    MEMBER(rill_domain, summary),  MEMBER(rill_domain, open),  MEMBER(rill_domain, reserve),
+    MEMBER(rill_domain, encode),   MEMBER(rill_domain, step),  MEMBER(rill_domain, score),
     MEMBER(rill_domain, finalize), MEMBER(rill_domain, close), {NULL, 0},
 };
 static const member heuristic_members[] = {
@@ -98,8 +101,7 @@ static rill_status check_table(rill_context *ctx, const kind *k, const rill__tab
     RILL__TRY(check_abi(ctx, what, head->abi_version, head->struct_size, k->size));
     if (head->name == NULL || head->name[0] == '\0')
         return rill_fail(ctx, RILL_ERR_PLUGIN, "a %s without a name was refused", k->word);
-    if (!good_name(head->name))
-        return rill_fail(ctx, RILL_ERR_PLUGIN, "%s: a name is made of a-z, 0-9, - and _", what);
+    if (!good_name(head->name)) return rill_fail(ctx, RILL_ERR_PLUGIN, "%s: a name is made of a-z, 0-9, - and _", what);
     for (const member *m = k->members; m->name != NULL; m++) {
         void *value;
         memcpy(&value, (const char *)table + m->offset, sizeof value);
@@ -232,9 +234,9 @@ rill_status rill_plugin_load(rill_context *ctx, const char *path)
     if (library == NULL) return rill_fail(ctx, RILL_ERR_NOT_FOUND, "plugin %s: %s", path, dlerror());
     rill_plugin_fn entry = find_entry(library);
     size_t before[4] = {ctx->domains.n, ctx->heuristics.n, ctx->scorers.n, ctx->policies.n};
-    rill_status status =
-        entry != NULL ? register_plugin(ctx, entry(), path)
-                      : rill_fail(ctx, RILL_ERR_NOT_FOUND, "plugin %s exports no function rill_plugin()", path);
+    rill_status status = entry != NULL
+                             ? register_plugin(ctx, entry(), path)
+                             : rill_fail(ctx, RILL_ERR_NOT_FOUND, "plugin %s exports no function rill_plugin()", path);
     if (status < 0) {
         ctx->domains.n = before[0];
         ctx->heuristics.n = before[1];

@@ -100,7 +100,8 @@ static rill_status ask_policy(rill_engine *e, int32_t *count)
         return rill_fail(e->ctx, status, "policy %s: choose failed with %s", e->policy->name, rill_status_name(status));
     RILL__TRY(status);
     if (*count < 0 || *count > e->n_flight)
-        return rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose %d of %d items", e->policy->name, *count, e->n_flight);
+        return rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose %d of %d items", e->policy->name, *count,
+                         e->n_flight);
     for (int32_t i = 0; i < *count; i++)
         if (e->order[i] < 0 || e->order[i] >= e->n_flight)
             return rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d of %d", e->policy->name, e->order[i],
@@ -114,7 +115,8 @@ static rill_status refuse_repetition(rill_engine *e, int32_t count)
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < count && status >= 0; i++) {
         uint8_t *seen = &e->items[e->flight[e->order[i]]].selected;
-        if (*seen) status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d twice", e->policy->name, e->order[i]);
+        if (*seen)
+            status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d twice", e->policy->name, e->order[i]);
         *seen = 1;
     }
     for (int32_t i = 0; i < count; i++) e->items[e->flight[e->order[i]]].selected = 0;

@@ -20,32 +20,32 @@
 typedef enum field_type { FIELD_INT, FIELD_REAL, FIELD_SWITCH, FIELD_METHOD, FIELD_FINISH, FIELD_SORT } field_type;
 
 /* X(name, argument, help, type, member, least, most) */
-#define FIELDS(X)                                                                                                         \
-    X("method", "NAME", "search method (default var-stream)", FIELD_METHOD, method, 0, 0)                                 \
-    X("k", "K", "beam width (default 10; greedy: 1)", FIELD_INT, k, 1, 65536)                                             \
-    X("n", "N", "batch size: items decoded together (default 10)", FIELD_INT, n, 1, 1048576)                              \
-    X("max-items", "N", "items in flight, streaming methods (default n, or 100 n under a budget)", FIELD_INT, max_items,  \
-      1, 1048576)                                                                                                         \
-    X("budget", "B", "most candidates expanded per timestep (default 0: none)", FIELD_INT, budget, 0, INT_MAX)            \
-    X("refill", "E", "admit inputs once this share of max-items is in flight (default 1/6; top-up 1/2)", FIELD_REAL,      \
-      refill, 0, 1)                                                                                                       \
-    X("max-candidates", "M", "children kept per parent (default k; 2k under finish immediate)", FIELD_INT,                \
-      max_candidates, 1, 131072)                                                                                          \
-    X("finish", "top|immediate", "when an ended hypothesis leaves the beam (default: the method's)", FIELD_FINISH,        \
-      finish, 0, 0)                                                                                                       \
-    X("stop-after", "Z", "outputs after which an item stops (default k)", FIELD_INT, stop_after, 1, 131072)               \
-    X("patience", "P", "stop after round(k*P) outputs; instead of stop-after", FIELD_REAL, patience, 1e-6, 65536)         \
-    X("min-length", "L", "actions before a hypothesis may end (default 0)", FIELD_INT, min_length, 0, INT_MAX)            \
-    X("max-length", "L", "most actions of a hypothesis (default: the model's)", FIELD_INT, max_length, 1, INT_MAX)        \
-    X("length-penalty", "A", "order outputs by score / length^A (default 0: by score; 1: by mean)", FIELD_REAL,           \
-      length_penalty, -100, 100)                                                                                          \
-    X("n-best", "N", "outputs given per input; never changes the search (default 1)", FIELD_INT, n_best, 1, 131072)       \
-    X("sort", "none|length|longest-first[:W]",                                                                            \
-      "admit inputs by size within windows of W inputs (default none; W: the larger of max-items and 1000)", FIELD_SORT,  \
-      sort, 0, 0)                                                                                                         \
-    X("flush-every", "T", "every T timesteps finish all in flight before admitting more (default 0: never)", FIELD_INT,   \
-      flush_every, 0, INT_MAX)                                                                                            \
-    X("unordered", "", "give results in order of completion", FIELD_SWITCH, unordered, 0, 1)                              \
+#define FIELDS(X)                                                                                                    \
+    X("method", "NAME", "search method (default var-stream)", FIELD_METHOD, method, 0, 0)                            \
+    X("k", "K", "beam width (default 10; greedy: 1)", FIELD_INT, k, 1, 65536)                                        \
+    X("n", "N", "batch size: items decoded together (default 10)", FIELD_INT, n, 1, 1048576)                         \
+    X("max-items", "N", "items in flight, streaming methods (default n, or 100 n under a budget)", FIELD_INT,        \
+      max_items, 1, 1048576)                                                                                         \
+    X("budget", "B", "most candidates expanded per timestep (default 0: none)", FIELD_INT, budget, 0, INT_MAX)       \
+    X("refill", "E", "admit inputs once this share of max-items is in flight (default 1/6; top-up 1/2)", FIELD_REAL, \
+      refill, 0, 1)                                                                                                  \
+    X("max-candidates", "M", "children kept per parent (default k; 2k under finish immediate)", FIELD_INT,           \
+      max_candidates, 1, 131072)                                                                                     \
+    X("finish", "top|immediate", "when an ended hypothesis leaves the beam (default: the method's)", FIELD_FINISH,   \
+      finish, 0, 0)                                                                                                  \
+    X("stop-after", "Z", "outputs after which an item stops (default k)", FIELD_INT, stop_after, 1, 131072)          \
+    X("patience", "P", "stop after round(k*P) outputs; instead of stop-after", FIELD_REAL, patience, 1e-6, 65536)    \
+    X("min-length", "L", "actions before a hypothesis may end (default 0)", FIELD_INT, min_length, 0, INT_MAX)       \
+    X("max-length", "L", "most actions of a hypothesis (default: the model's)", FIELD_INT, max_length, 1, INT_MAX)   \
+    X("length-penalty", "A", "order outputs by score / length^A (default 0: by score; 1: by mean)", FIELD_REAL,      \
+      length_penalty, -100, 100)                                                                                     \
+    X("n-best", "N", "outputs given per input; never changes the search (default 1)", FIELD_INT, n_best, 1, 131072)  \
+    X("sort", "none|length|longest-first[:W]",                                                                       \
+      "admit inputs by size within windows of W inputs (default none; W: the larger of max-items and 1000)",         \
+      FIELD_SORT, sort, 0, 0)                                                                                        \
+    X("flush-every", "T", "every T timesteps finish all in flight before admitting more (default 0: never)",         \
+      FIELD_INT, flush_every, 0, INT_MAX)                                                                            \
+    X("unordered", "", "give results in order of completion", FIELD_SWITCH, unordered, 0, 1)                         \
     X("check", "", "prove heuristics and scorers segment-local while decoding (slow)", FIELD_SWITCH, check, 0, 1)
 
 #define AS_INFO(name, argument, help, type, member, least, most) {name, argument, help},
@@ -92,7 +92,8 @@ static rill_status read_number(rill_context *ctx, const char *name, const field 
     int good = end != value && *end == '\0' && errno == 0 && number >= f->least && number <= f->most &&
                (!whole || number == floor(number));
     if (!good) {
-        snprintf(wanted, sizeof wanted, "%s from %.10g to %.10g", whole ? "a whole number" : "a number", f->least, f->most);
+        snprintf(wanted, sizeof wanted, "%s from %.10g to %.10g", whole ? "a whole number" : "a number", f->least,
+                 f->most);
         return refuse(ctx, name, value, wanted);
     }
     *out = number;
@@ -198,12 +199,13 @@ rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const 
 
 static const rill_method_info methods[] = {
     {"greedy", "batch", "beam of one, whole batches", 0, 0, RILL_FINISH_TOP, 0, 1, 0},
-    {"fixed", "batch", "constant beam width, whole batches: the field's usual search", 0, 0, RILL_FINISH_IMMEDIATE, 1, 0, 0},
+    {"fixed", "batch", "constant beam width, whole batches: the field's usual search", 0, 0, RILL_FINISH_IMMEDIATE, 1,
+     0, 0},
     {"var-batch", "batch", "pruned beams, whole batches", 0, 1, RILL_FINISH_TOP, 0, 0, 0},
-    {"var-stream", "least-advanced", "pruned beams, refilled; the least advanced items first", 1, 1, RILL_FINISH_TOP, 0, 0,
-     1.0 / 6},
-    {"var-stream-fifo", "most-advanced", "pruned beams, refilled; the most advanced items first", 1, 1, RILL_FINISH_TOP, 0,
+    {"var-stream", "least-advanced", "pruned beams, refilled; the least advanced items first", 1, 1, RILL_FINISH_TOP, 0,
      0, 1.0 / 6},
+    {"var-stream-fifo", "most-advanced", "pruned beams, refilled; the most advanced items first", 1, 1, RILL_FINISH_TOP,
+     0, 0, 1.0 / 6},
     {"fixed-stream", "least-advanced", "constant beam width, refilled; the least advanced items first", 1, 0,
      RILL_FINISH_TOP, 0, 0, 1.0 / 6},
     {"top-up", "top-up", "pruned beams, mixed lengths; encoding runs ahead, a half-empty batch is topped up", 1, 1,
@@ -232,11 +234,11 @@ static rill_status resolve_beam(rill_context *ctx, rill_settings *s, const rill_
     if (m->greedy && s->k > 1) return contradiction(ctx, s, "k", "its beam holds one hypothesis");
     if (s->k == 0) s->k = m->greedy ? 1 : 10;
     if (s->finish != RILL_FINISH_DEFAULT && s->finish != m->finish && !m->finish_free)
-        return contradiction(ctx, s, "finish", m->finish == RILL_FINISH_TOP ? "it finishes at the top" : "it finishes at once");
+        return contradiction(ctx, s, "finish",
+                             m->finish == RILL_FINISH_TOP ? "it finishes at the top" : "it finishes at once");
     if (s->finish == RILL_FINISH_DEFAULT) s->finish = m->finish;
     int32_t children = s->finish == RILL_FINISH_TOP ? s->k : 2 * s->k;
-    if (!m->pruned && has_heuristics)
-        return contradiction(ctx, s, "a heuristic", "it never prunes; use a var- method");
+    if (!m->pruned && has_heuristics) return contradiction(ctx, s, "a heuristic", "it never prunes; use a var- method");
     if (!m->pruned && s->max_candidates != 0 && s->max_candidates != children)
         return contradiction(ctx, s, "max-candidates", "it never prunes; use a var- method");
     if (s->max_candidates == 0) s->max_candidates = children;
@@ -247,7 +249,8 @@ static rill_status resolve_schedule(rill_context *ctx, rill_settings *s, const r
 {
     if (s->n == 0) s->n = 10;
     if (!m->streaming) {
-        if (s->max_items != 0 && s->max_items != s->n) return contradiction(ctx, s, "max-items", "it always holds n items");
+        if (s->max_items != 0 && s->max_items != s->n)
+            return contradiction(ctx, s, "max-items", "it always holds n items");
         if (s->refill > 0) return contradiction(ctx, s, "refill", "it admits inputs when the batch is empty");
         if (s->flush_every != 0) return contradiction(ctx, s, "flush-every", "it finishes every batch anyway");
         s->max_items = s->n;

@@ -31,10 +31,10 @@ typedef enum rill_log_level { RILL_LOG_DEBUG, RILL_LOG_INFO, RILL_LOG_WARNING, R
 typedef void (*rill_log_fn)(void *user, rill_log_level level, const char *message);
 
 typedef struct rill_context_options {
-    size_t struct_size;        /* sizeof(rill_context_options) */
-    rill_realloc_fn allocate;  /* NULL: the C library's */
+    size_t struct_size;       /* sizeof(rill_context_options) */
+    rill_realloc_fn allocate; /* NULL: the C library's */
     void *allocate_user;
-    rill_log_fn log;           /* NULL: log lines are dropped */
+    rill_log_fn log; /* NULL: log lines are dropped */
     void *log_user;
 } rill_context_options;
 
@@ -95,6 +95,8 @@ typedef struct rill_text {
     size_t capacity;
 } rill_text;
 
+/* Append `length` bytes, or what printf() would write. On failure the text is as before.
+ *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 RILL_API rill_status rill_text_append(rill_text *text, const char *bytes, size_t length);
 RILL_API rill_status rill_text_printf(rill_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 RILL_API void rill_text_reset(rill_text *text); /* length 0, memory kept */

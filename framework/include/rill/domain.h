@@ -69,24 +69,24 @@ typedef struct rill_open_options {
 } rill_open_options;
 
 typedef struct rill_domain_info {
-    int32_t actions;            /* number of actions, >= 1 */
-    int32_t phases;             /* phases per timestep, 1..8; 0 is read as 1 */
+    int32_t actions; /* number of actions, >= 1 */
+    int32_t phases;  /* phases per timestep, 1..8; 0 is read as 1 */
     rill_state_need state_need;
     uint32_t max_choices_phases; /* bit p set: the setting max_candidates applies in phase p; 0 is read as "all" */
-    int32_t max_length;         /* default bound on actions per hypothesis, > 0 */
-    const char *description;    /* one line about the loaded model, owned by the domain until close; may be NULL */
+    int32_t max_length;          /* default bound on actions per hypothesis, > 0 */
+    const char *description;     /* one line about the loaded model, owned by the domain until close; may be NULL */
 } rill_domain_info;
 
 /* One input on its way into a slot. */
 typedef struct rill_input {
-    const char *text;    /* in: [length] bytes as read, without newline; not NUL-terminated */
-    size_t length;       /* in */
-    int64_t id;          /* in: position in the input stream from 0 */
-    int32_t slot;        /* in */
-    rill_status status;  /* out: RILL_OK as given; a negative status fails this input alone, see rill_input_fail() */
-    int32_t max_length;  /* out: this input's own bound on actions; 0 as given = info.max_length */
-    int64_t size;        /* out, optional: this input's size in the domain's unit (tokens), for scheduling */
-    char message[256];   /* out: why status is negative */
+    const char *text;   /* in: [length] bytes as read, without newline; not NUL-terminated */
+    size_t length;      /* in */
+    int64_t id;         /* in: position in the input stream from 0 */
+    int32_t slot;       /* in */
+    rill_status status; /* out: RILL_OK as given; a negative status fails this input alone, see rill_input_fail() */
+    int32_t max_length; /* out: this input's own bound on actions; 0 as given = info.max_length */
+    int64_t size;       /* out, optional: this input's size in the domain's unit (tokens), for scheduling */
+    char message[256];  /* out: why status is negative */
 } rill_input;
 
 /* Fail one input: sets status and message; returns status. */
@@ -96,15 +96,15 @@ RILL_API rill_status rill_input_fail(rill_input *input, rill_status status, cons
 /* Rows of one call. Arrays of [n]; read-only. */
 typedef struct rill_rows {
     int32_t n;
-    int32_t phase;              /* 0 <= phase < info.phases */
-    const int32_t *node;        /* the state's row; in step: to be written */
-    const int32_t *parent;      /* row of the history's parent; RILL_NO_NODE for a first node, and when the parent's row is
+    int32_t phase;         /* 0 <= phase < info.phases */
+    const int32_t *node;   /* the state's row; in step: to be written */
+    const int32_t *parent; /* row of the history's parent; RILL_NO_NODE for a first node, and when the parent's row is
                                    already recycled (RILL_STATE_PARENT with another state_parent) */
     const int32_t *state_parent; /* row whose state this one continues; RILL_NO_NODE for a first node. Equal to parent
                                    except under cube pruning */
-    const int32_t *action;      /* the action that leads here; RILL_ACTION_START for a first node */
+    const int32_t *action;       /* the action that leads here; RILL_ACTION_START for a first node */
     const int32_t *slot;
-    const int32_t *depth;       /* timesteps completed by the item, 0 for a first node */
+    const int32_t *depth; /* timesteps completed by the item, 0 for a first node */
 } rill_rows;
 
 /* What selection must respect. Lists are in compressed rows: entries of row r are [offset[r], offset[r+1]), sorted by
@@ -141,22 +141,22 @@ typedef struct rill_choices {
 /* Log-probabilities of given actions of rows: query q is (row, action). */
 typedef struct rill_queries {
     int32_t n;
-    const int32_t *row;    /* index into the rows of the call, not a node */
+    const int32_t *row; /* index into the rows of the call, not a node */
     const int32_t *action;
-    float *logp;           /* out; RILL_SCORE_DEAD for an illegal action */
+    float *logp; /* out; RILL_SCORE_DEAD for an illegal action */
 } rill_queries;
 
 /* A finished hypothesis, oldest action first. */
 typedef struct rill_hypothesis {
     int32_t slot;
-    int32_t length;             /* number of actions, a RILL_END action included */
-    const int32_t *action;      /* [length] */
-    const float *action_logp;   /* [length] the model's log-probability of each */
-    const float *action_score;  /* [length] with what scorers added */
-    const int32_t *node;        /* [length] row of the state each action led to under RILL_STATE_PATH, else RILL_NO_NODE */
-    double score;               /* sum of action_score */
-    double logp;                /* sum of action_logp */
-    int truncated;              /* ended by the length limit, without a terminal action */
+    int32_t length;            /* number of actions, a RILL_END action included */
+    const int32_t *action;     /* [length] */
+    const float *action_logp;  /* [length] the model's log-probability of each */
+    const float *action_score; /* [length] with what scorers added */
+    const int32_t *node; /* [length] row of the state each action led to under RILL_STATE_PATH, else RILL_NO_NODE */
+    double score;        /* sum of action_score */
+    double logp;         /* sum of action_logp */
+    int truncated;       /* ended by the length limit, without a terminal action */
 } rill_hypothesis;
 
 typedef struct rill_domain {

@@ -57,13 +57,14 @@ typedef struct rill_engine_setup {
     rill_settings settings;
     const rill_chain_entry *heuristics; /* [n_heuristics], applied in this order */
     int32_t n_heuristics;
-    const rill_chain_entry *scorers;    /* [n_scorers] */
+    const rill_chain_entry *scorers; /* [n_scorers] */
     int32_t n_scorers;
-    const rill_chain_entry *policy;     /* overrides the method's schedule; NULL = the method's */
-    rill_trace_fn trace;                /* gets every timestep and item event; NULL = none */
+    const rill_chain_entry *policy; /* overrides the method's schedule; NULL = the method's */
+    rill_trace_fn trace;            /* gets every timestep and item event; NULL = none */
     void *trace_user;
 } rill_engine_setup;
 
+/* Default settings, no heuristics, no scorers, the method's own policy, no trace. */
 RILL_API void rill_engine_setup_default(rill_engine_setup *setup);
 
 /* Make an engine. Settings are resolved; names are looked up in the context; nothing of `setup` is kept but `trace`.
@@ -100,15 +101,15 @@ RILL_API int rill_engine_idle(const rill_engine *engine);
 RILL_API int64_t rill_engine_pending(const rill_engine *engine);
 
 typedef struct rill_output {
-    const char *text;          /* what finalize wrote; NUL-terminated */
-    size_t length;             /* bytes */
-    double score;              /* sum over actions, scorers included */
-    double rank_score;         /* score / length^length_penalty: what the outputs are ordered by */
-    double logp;               /* sum of the model's log-probabilities */
-    int32_t actions;           /* number of actions without the end action */
-    int truncated;             /* ended by the length limit */
-    const int32_t *action;     /* [n_actions], the end action included */
-    const float *action_logp;  /* [n_actions] */
+    const char *text;         /* what finalize wrote; NUL-terminated */
+    size_t length;            /* bytes */
+    double score;             /* sum over actions, scorers included */
+    double rank_score;        /* score / length^length_penalty: what the outputs are ordered by */
+    double logp;              /* sum of the model's log-probabilities */
+    int32_t actions;          /* number of actions without the end action */
+    int truncated;            /* ended by the length limit */
+    const int32_t *action;    /* [n_actions], the end action included */
+    const float *action_logp; /* [n_actions] */
     int32_t n_actions;
 } rill_output;
 

@@ -16,10 +16,10 @@
 RILL_C_BEGIN
 
 typedef struct rill_plugin_table {
-    uint32_t abi_version;               /* RILL_ABI_VERSION */
-    uint32_t struct_size;               /* sizeof(rill_plugin_table) */
-    const char *name;                   /* for messages */
-    const rill_domain *const *domains;  /* NULL-ended lists, or NULL */
+    uint32_t abi_version;              /* RILL_ABI_VERSION */
+    uint32_t struct_size;              /* sizeof(rill_plugin_table) */
+    const char *name;                  /* for messages */
+    const rill_domain *const *domains; /* NULL-ended lists, or NULL */
     const rill_heuristic *const *heuristics;
     const rill_scorer *const *scorers;
     const rill_policy *const *policies;

@@ -18,7 +18,7 @@ typedef struct rill_ask_builder rill_ask_builder;
  * continues history_parent[h]; the item's first history has action RILL_ACTION_START and parent -1. */
 typedef struct rill_scorer_rows {
     size_t struct_size;
-    int32_t n;                     /* 0 is legal */
+    int32_t n; /* 0 is legal */
     int32_t phase;
     const int64_t *item_id;        /* [n] position of the row's input in the stream */
     const int32_t *timestep;       /* [n] the item's own: 0 in its first */

@@ -15,25 +15,26 @@ typedef enum rill_sort { RILL_SORT_NONE = 0, RILL_SORT_LENGTH = 1, RILL_SORT_LON
 
 typedef struct rill_settings {
     size_t struct_size;
-    char method[32];       /* preset; default "var-stream". See rill_method_table() */
-    int32_t k;             /* beam width, 1..65536; 0 = 10 (greedy: 1) */
-    int32_t n;             /* batch size: items decoded together, 1..1048576; 0 = 10 */
-    int32_t max_items;     /* N: items in flight; 0 = n, or 100 n under a budget (streaming methods only) */
-    int32_t budget;        /* most candidates expanded per timestep; 0 = none */
-    double refill;         /* share of N at or below which new inputs are admitted, 0..1; < 0 = the method's (1/6; top-up 1/2) */
+    char method[32];   /* preset; default "var-stream". See rill_method_table() */
+    int32_t k;         /* beam width, 1..65536; 0 = 10 (greedy: 1) */
+    int32_t n;         /* batch size: items decoded together, 1..1048576; 0 = 10 */
+    int32_t max_items; /* N: items in flight; 0 = n, or 100 n under a budget (streaming methods only) */
+    int32_t budget;    /* most candidates expanded per timestep; 0 = none */
+    double
+        refill; /* share of N at or below which new inputs are admitted, 0..1; < 0 = the method's (1/6; top-up 1/2) */
     int32_t max_candidates; /* M: children kept per parent; 0 = k under finish top, 2k under immediate */
-    rill_finish finish;    /* 0 = the method's */
-    int32_t stop_after;    /* outputs after which an item stops; 0 = k */
-    double patience;       /* stop_after = round(k * patience); 0 = unset; excludes stop_after */
-    int32_t min_length;    /* actions before the end action is allowed */
-    int32_t max_length;    /* bound on actions; 0 = the input's own, else the model's */
-    double length_penalty; /* outputs are ordered by score / length^alpha; 0 = by sum, 1 = by mean */
-    int32_t n_best;        /* outputs finalised per input; 0 = 1 */
-    rill_sort sort;        /* order inputs are admitted in, within a window */
-    int32_t sort_window;   /* inputs; 0 = the larger of N and 1,000 */
-    int32_t flush_every;   /* finish everything in flight every so many timesteps before admitting more; 0 = never */
-    int32_t unordered;     /* give results in order of completion */
-    int32_t check;         /* run every heuristic and scorer on each item alone too, and compare */
+    rill_finish finish;     /* 0 = the method's */
+    int32_t stop_after;     /* outputs after which an item stops; 0 = k */
+    double patience;        /* stop_after = round(k * patience); 0 = unset; excludes stop_after */
+    int32_t min_length;     /* actions before the end action is allowed */
+    int32_t max_length;     /* bound on actions; 0 = the input's own, else the model's */
+    double length_penalty;  /* outputs are ordered by score / length^alpha; 0 = by sum, 1 = by mean */
+    int32_t n_best;         /* outputs finalised per input; 0 = 1 */
+    rill_sort sort;         /* order inputs are admitted in, within a window */
+    int32_t sort_window;    /* inputs; 0 = the larger of N and 1,000 */
+    int32_t flush_every;    /* finish everything in flight every so many timesteps before admitting more; 0 = never */
+    int32_t unordered;      /* give results in order of completion */
+    int32_t check;          /* run every heuristic and scorer on each item alone too, and compare */
 } rill_settings;
 
 /* Fill with the values that mean "default". */
@@ -58,15 +59,15 @@ RILL_API const rill_setting_info *rill_setting_table(void);
 
 /* One row per method; ends with name == NULL. */
 typedef struct rill_method_info {
-    const char *name;     /* "var-stream" */
-    const char *policy;   /* the policy that schedules it */
-    const char *summary;  /* one line */
-    int32_t streaming;    /* 1: refills while items are in flight; max_items, refill and flush_every apply */
-    int32_t pruned;       /* 1: heuristics and max_candidates may be set */
-    rill_finish finish;   /* its finish rule */
-    int32_t finish_free;  /* 1: the other finish rule may be asked for */
-    int32_t greedy;       /* 1: k is 1 */
-    double refill;        /* default share */
+    const char *name;    /* "var-stream" */
+    const char *policy;  /* the policy that schedules it */
+    const char *summary; /* one line */
+    int32_t streaming;   /* 1: refills while items are in flight; max_items, refill and flush_every apply */
+    int32_t pruned;      /* 1: heuristics and max_candidates may be set */
+    rill_finish finish;  /* its finish rule */
+    int32_t finish_free; /* 1: the other finish rule may be asked for */
+    int32_t greedy;      /* 1: k is 1 */
+    double refill;       /* default share */
 } rill_method_info;
 RILL_API const rill_method_info *rill_method_table(void);
 

@@ -22,8 +22,8 @@ typedef struct rill_seconds {
 
 typedef struct rill_stats {
     size_t struct_size;
-    int64_t inputs;                 /* inputs finished */
-    int64_t failed;                 /* of these, with a status */
+    int64_t inputs; /* inputs finished */
+    int64_t failed; /* of these, with a status */
     int64_t timesteps;
     int64_t expansions;             /* live candidates expanded */
     int64_t refills;                /* admissions of at least one input */
@@ -33,11 +33,12 @@ typedef struct rill_stats {
     int64_t outputs;                /* hypotheses output by items */
     int64_t truncated;              /* of these, ended by the length limit */
     int64_t passed_over_first;      /* times an item went first after being passed over */
-    int64_t depth_bound;            /* sum over depths d of ceil(W_d / budget): the least-advanced schedule's fewest timesteps; 0 without budget */
-    int64_t rows_in_use, rows_peak, rows_capacity;     /* nodes holding a state */
+    int64_t depth_bound; /* sum over depths d of ceil(W_d / budget), W_d the live candidates expanded at depth d:
+                                       the fewest timesteps of a least-advanced schedule; 0 without budget */
+    int64_t rows_in_use, rows_peak, rows_capacity; /* nodes holding a state */
     int64_t histories_in_use, histories_peak, histories_capacity;
-    int64_t items_peak;             /* most items in flight */
-    int64_t waiting_peak;           /* most results held back for order */
+    int64_t items_peak;   /* most items in flight */
+    int64_t waiting_peak; /* most results held back for order */
     rill_seconds seconds;
 } rill_stats;
 
@@ -46,23 +47,23 @@ typedef enum rill_trace_kind { RILL_TRACE_ADMITTED, RILL_TRACE_TIMESTEP, RILL_TR
 
 typedef struct rill_trace_event {
     rill_trace_kind kind;
-    int64_t timestep;            /* of the run, from 0 */
+    int64_t timestep; /* of the run, from 0 */
     /* RILL_TRACE_ADMITTED, RILL_TRACE_FINISHED */
     int64_t item_id;
     int32_t slot;
-    int32_t item_timesteps;      /* FINISHED: how many it had */
-    int32_t outputs;             /* FINISHED */
-    rill_status status;          /* FINISHED */
+    int32_t item_timesteps; /* FINISHED: how many it had */
+    int32_t outputs;        /* FINISHED */
+    rill_status status;     /* FINISHED */
     /* RILL_TRACE_TIMESTEP */
-    int32_t n;                   /* items selected */
+    int32_t n; /* items selected */
     int32_t in_flight;
-    int64_t rows;                /* rows expanded in the first phase */
-    const int64_t *items;        /* [n] their input ids */
-    const int32_t *depths;       /* [n] timesteps they had before */
+    int64_t rows;                 /* rows expanded in the first phase */
+    const int64_t *items;         /* [n] their input ids */
+    const int32_t *depths;        /* [n] timesteps they had before */
     const int32_t *widths_before; /* [n] live candidates before expansion */
     const int32_t *widths_merged; /* [n] candidates before pruning */
-    const int32_t *widths_after; /* [n] live candidates of the new beam */
-    rill_seconds seconds;        /* of this timestep */
+    const int32_t *widths_after;  /* [n] live candidates of the new beam */
+    rill_seconds seconds;         /* of this timestep */
 } rill_trace_event;
 
 typedef void (*rill_trace_fn)(void *user, const rill_trace_event *event);
