@@ -18,11 +18,14 @@ rill_status engine_domain_status(rill_engine *e, rill_status status, const char 
 rill_status engine_reserve_domain(rill_engine *e)
 {
     int32_t nodes = e->forest.row_capacity, slots = (int32_t)e->slots;
-    if (nodes <= e->reserved_nodes && slots <= e->reserved_slots) return RILL_OK;
+    if (nodes <= e->model->reserved_nodes && slots <= e->model->reserved_slots) return RILL_OK;
+    /* Never less than an earlier engine on this model asked for. */
+    if (nodes < e->model->reserved_nodes) nodes = e->model->reserved_nodes;
+    if (slots < e->model->reserved_slots) slots = e->model->reserved_slots;
     rill_error_clear(e->ctx);
     RILL__TRY(engine_domain_status(e, e->domain->reserve(e->self, nodes, slots), "reserve"));
-    e->reserved_nodes = nodes;
-    e->reserved_slots = slots;
+    e->model->reserved_nodes = nodes;
+    e->model->reserved_slots = slots;
     return RILL_OK;
 }
 

@@ -79,6 +79,7 @@ struct rill_model {
     const rill_domain *domain;
     void *self;
     rill_domain_info info;
+    int32_t reserved_nodes, reserved_slots; /* what the domain was told, by this engine or one before it */
 };
 
 struct rill_engine {
@@ -101,7 +102,6 @@ struct rill_engine {
 
     item *items; /* [slots] */
     size_t slots;
-    int32_t reserved_nodes, reserved_slots; /* what the domain was told */
     int32_t *free_slots;
     size_t free_slots_capacity;
     int32_t n_free;

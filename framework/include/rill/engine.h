@@ -20,7 +20,8 @@
  *
  * After a negative status from rill_engine_step() the engine can only be destroyed; results already finished can still be
  * taken. One bad input is not such a failure: its result carries a status and a message.
- * Threads: an engine, its model and its context belong to one thread at a time. Several engines may share no model.
+ * Threads: an engine, its model and its context belong to one thread at a time. A model serves one engine at a time; when that
+ * is destroyed it may serve another.
  * Stability: structs are only appended to. */
 #ifndef RILL_ENGINE_H
 #define RILL_ENGINE_H
