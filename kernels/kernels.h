@@ -185,7 +185,7 @@ typedef struct rill_attention {
  *   not legal          the symbol is not returned but counts in the sum (normalised over all, chosen among some)
  *   nothing to return  count 0; log_norm is -infinity when all x are
  *   NaN or +infinity   anywhere in a row's x: count 0 and log_norm NaN for this row, no other row is affected
- * Cost: B == 1 is cheapest; from B = 48 on (24 with AVX2) symbols are inserted one by one, in time B log(V/B) * B. */
+ * Cost: B == 1 is cheapest, up to 24 cheap; with hundreds symbols are inserted one by one, in time B log(V/B) * B. */
 typedef struct rill_best {
     size_t rows, symbols; /* R, V (V < 2^31) */
     size_t best;          /* B >= 1; may exceed V */

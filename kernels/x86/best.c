@@ -18,11 +18,10 @@
 #include "../ref/ref.h"
 #include "x86.h"
 
-#define PIECE 512           /* symbols; 2 KB */
-#define SPANS 64            /* a row is cut into at most this many spans, each some whole pieces */
-#define RANK_MOST 128       /* more candidates than this are inserted one by one (they are ties, or B is large) */
-#define WAYS 4              /* lane maxima kept apart, by vector number modulo WAYS */
-#define BOUND_MOST (3 * VL) /* largest B for which WAYS * VL groups give a useful bound */
+#define PIECE 512     /* symbols; 2 KB */
+#define SPANS 64      /* a row is cut into at most this many spans, each some whole pieces */
+#define RANK_MOST 256 /* more candidates than this are inserted one by one (they are ties, or B is large) */
+#define WAYS 4        /* lane maxima kept apart, by vector number modulo WAYS */
 
 typedef struct row {
     const float *logits, *bias, *add; /* bias and add may be NULL */
@@ -52,11 +51,19 @@ RILL_INLINE vf lowest(void)
     return v_set1(-INFINITY);
 }
 
-RILL_INLINE vf row_vector(const row *r, size_t v, size_t n)
+/* What a row has besides its logits, as a constant of the loops over it. */
+enum { BIAS = 1, ADD = 2, LEGAL = 4, VARIANTS = 8 };
+
+static int row_variant(const row *r)
+{
+    return (r->bias ? BIAS : 0) | (r->add ? ADD : 0) | (r->legal ? LEGAL : 0);
+}
+
+RILL_INLINE vf row_vector(const row *r, size_t v, size_t n, const int variant)
 {
     vf x = v_load_n(r->logits + v, n);
-    if (r->bias) x = v_add(x, v_load_n(r->bias + v, n));
-    if (r->add) x = v_add(x, v_load_n(r->add + v, n));
+    if (variant & BIAS) x = v_add(x, v_load_n(r->bias + v, n));
+    if (variant & ADD) x = v_add(x, v_load_n(r->add + v, n));
     return n >= VL ? x : v_blend(vm_first(n), x, lowest());
 }
 
@@ -70,58 +77,102 @@ typedef struct piece_max {
     vf all, way[WAYS];
 } piece_max;
 
-RILL_INLINE void take(const row *r, scan *s, piece_max *p, size_t begin, size_t i, size_t n, const int way)
+RILL_INLINE void take(const row *r, float *x, piece_max *p, size_t v, size_t n, const int way, const int variant)
 {
-    const vf x = row_vector(r, begin + i, n);
-    v_store(s->x + i, x);
-    if (!r->legal) {
-        p->way[way] = v_max(x, p->way[way]);
-    } else {
-        p->all = v_max(x, p->all);
-        p->way[way] = v_max(v_blend(legal_lanes(r, begin + i), x, lowest()), p->way[way]);
-    }
-    if (!r->normalise) s->bad = vm_or(s->bad, v_not_less(x, v_set1(INFINITY)));
+    const vf y = row_vector(r, v, n, variant);
+    v_store(x, y);
+    if (variant & LEGAL) p->all = v_max(y, p->all);
+    p->way[way] = v_max(variant & LEGAL ? v_blend(legal_lanes(r, v), y, lowest()) : y, p->way[way]);
 }
 
-/* Read symbols [begin, begin + n), n <= PIECE, into s->x, the last vector filled up with -infinity. Returns the lane
- * maxima of all of them. */
-static vf read_piece(const row *r, scan *s, size_t begin, size_t n)
+/* Read symbols [v, v + n), n <= PIECE, into x, the last vector filled up with -infinity. */
+RILL_INLINE piece_max take_piece(const row *r, float *x, size_t v, size_t n, const int variant)
 {
     piece_max p = {lowest(), {lowest(), lowest(), lowest(), lowest()}};
     size_t i = 0;
     for (; i + WAYS * VL <= n; i += WAYS * VL)
-        for (int way = 0; way < WAYS; way++) take(r, s, &p, begin, i + (size_t)way * VL, VL, way);
-    for (int way = 0; way < WAYS; way++)
-        if (i + (size_t)way * VL < n) take(r, s, &p, begin, i + (size_t)way * VL, n - i - (size_t)way * VL, way);
+        for (size_t way = 0; way < WAYS; way++) take(r, x + i + way * VL, &p, v + i + way * VL, VL, (int)way, variant);
+    for (size_t way = 0; way < WAYS; way++, i += VL)
+        if (i < n) take(r, x + i, &p, v + i, n - i, (int)way, variant);
+    if (!(variant & LEGAL)) p.all = v_max(v_max(p.way[0], p.way[1]), v_max(p.way[2], p.way[3]));
+    return p;
+}
+
+static piece_max take_variant(const row *r, float *x, size_t v, size_t n)
+{
+    switch (row_variant(r)) {
+    case 0: return take_piece(r, x, v, n, 0);
+    case BIAS: return take_piece(r, x, v, n, BIAS);
+    case ADD: return take_piece(r, x, v, n, ADD);
+    case BIAS | ADD: return take_piece(r, x, v, n, BIAS | ADD);
+    case LEGAL: return take_piece(r, x, v, n, LEGAL);
+    case LEGAL | BIAS: return take_piece(r, x, v, n, LEGAL | BIAS);
+    case LEGAL | ADD: return take_piece(r, x, v, n, LEGAL | ADD);
+    default: return take_piece(r, x, v, n, LEGAL | BIAS | ADD);
+    }
+}
+
+/* Read a piece into s->x and s->group. Returns the lane maxima of all its symbols. */
+static vf read_piece(const row *r, scan *s, size_t v, size_t n)
+{
+    const piece_max p = take_variant(r, s->x, v, n);
     for (int way = 0; way < WAYS; way++) s->group[way] = v_max(p.way[way], s->group[way]);
-    const vf top = v_max(v_max(p.way[0], p.way[1]), v_max(p.way[2], p.way[3]));
-    if (r->symbols > r->span) s->span_max[begin / r->span] = v_max(top, s->span_max[begin / r->span]);
-    return r->legal ? p.all : top;
+    if (r->symbols > r->span) {
+        const vf top = v_max(v_max(p.way[0], p.way[1]), v_max(p.way[2], p.way[3]));
+        s->span_max[v / r->span] = v_max(top, s->span_max[v / r->span]);
+    }
+    return p.all;
+}
+
+/* Without a normaliser nobody notices NaN and +infinity in passing. */
+static void look_for_bad(scan *s, size_t n)
+{
+    for (size_t i = 0; i < n; i += VL) s->bad = vm_or(s->bad, v_not_less(v_load(s->x + i), v_set1(INFINITY)));
 }
 
 /* ---- the normaliser -------------------------------------------------------------------------------------- */
 
+/* Ask for two vectors of the next piece while this one keeps the multipliers busy. */
+RILL_INLINE void fetch_ahead(const row *r, size_t v)
+{
+    if (v >= r->symbols) return;
+    for (size_t i = 0; i < 2 * VL; i += 16) {
+        __builtin_prefetch(r->logits + v + i);
+        if (r->bias) __builtin_prefetch(r->bias + v + i);
+    }
+}
+
 /* Add exp(x - max) of the n symbols in s->x. Lanes that saw only -infinity take -FLT_MAX for a maximum, so that no
  * infinity is subtracted from itself; +infinity does exactly that, and the NaN is wanted. */
-static void sum_piece(scan *s, size_t n, vf top)
+static void sum_piece(const row *r, scan *s, size_t v, size_t n, vf top)
 {
-    const vf max = v_max(top, s->lane_max);
-    vf even = v_zero(), odd = v_zero();
+    const vf max = v_max(top, s->lane_max), none = v_zero();
+    vf even = none, odd = none;
     size_t i = 0;
     for (; i + VL < n; i += 2 * VL) {
-        even = v_add(even, v_exp(v_sub(v_load(s->x + i), max)));
-        odd = v_add(odd, v_exp(v_sub(v_load(s->x + i + VL), max)));
+        fetch_ahead(r, v + i + PIECE);
+        even = v_add_exp(even, v_sub(v_load(s->x + i), max));
+        odd = v_add_exp(odd, v_sub(v_load(s->x + i + VL), max));
     }
-    if (i < n) even = v_add(even, v_exp(v_sub(v_load(s->x + i), max)));
-    s->lane_sum = v_fma(s->lane_sum, v_exp(v_sub(s->lane_max, max)), v_add(even, odd));
+    if (i < n) even = v_add_exp(even, v_sub(v_load(s->x + i), max));
+    s->lane_sum = v_fma(s->lane_sum, v_add_exp(none, v_sub(s->lane_max, max)), v_add(even, odd));
     s->lane_max = max;
 }
 
-static float log_norm(const scan *s)
+/* Is there a finite x in the row after all? Asked when none is above -FLT_MAX. */
+static int has_any(const row *r)
+{
+    for (size_t v = 0; v < r->symbols; v += VL)
+        if (vm_to_bits(v_gt(row_vector(r, v, r->symbols - v, row_variant(r)), lowest()))) return 1;
+    return 0;
+}
+
+static float log_norm(const row *r, const scan *s)
 {
     const float max = v_hmax(s->lane_max);
-    const float sum = v_sum(v_mul(s->lane_sum, v_exp(v_sub(s->lane_max, v_set1(max)))));
-    return sum == 0.0f ? -INFINITY : max + logf(sum);
+    const float sum = v_sum(v_mul(s->lane_sum, v_add_exp(v_zero(), v_sub(s->lane_max, v_set1(max)))));
+    if (max == -FLT_MAX && sum == sum && !has_any(r)) return -INFINITY;
+    return max + logf(sum);
 }
 
 /* Everything that one walk over the row gives. Returns log_norm, or 0 when it is not wanted (NaN for a bad row). */
@@ -136,9 +187,12 @@ static float scan_row(const row *r, scan *s)
     for (size_t v = 0; v < r->symbols; v += PIECE) {
         const size_t n = r->symbols - v < PIECE ? r->symbols - v : PIECE;
         const vf max = read_piece(r, s, v, n);
-        if (r->normalise) sum_piece(s, n, max);
+        if (r->normalise)
+            sum_piece(r, s, v, n, max);
+        else
+            look_for_bad(s, n);
     }
-    if (r->normalise) return log_norm(s);
+    if (r->normalise) return log_norm(r, s);
     return vm_to_bits(s->bad) ? NAN : 0.0f;
 }
 
@@ -148,8 +202,8 @@ static float scan_row(const row *r, scan *s)
  * above it. */
 RILL_INLINE float reached_by(const vf *x, const int count, size_t b)
 {
-    float each[WAYS * VL];
-    vi reach[WAYS];
+    float each[2 * VL];
+    vi reach[2];
     vf best = lowest();
     for (int i = 0; i < count; i++) {
         v_store(each + i * VL, x[i]);
@@ -164,17 +218,55 @@ RILL_INLINE float reached_by(const vf *x, const int count, size_t b)
     return v_hmax(best);
 }
 
-/* A value that at least b legal symbols of the row reach, -infinity when none is known. Fewer, larger groups are
- * cheaper and bound well as long as b is about half their number. */
-static float bound(const scan *s, size_t b)
+/* How many of count * VL values reach low. */
+RILL_INLINE size_t count_reaching(const vf *x, size_t count, float low)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) n += (size_t)__builtin_popcount(vm_to_bits(v_ge(x[i], v_set1(low))));
+    return n;
+}
+
+/* A value that at least b of count * VL values reach, and not many more: by halving the interval below the maximum.
+ * -infinity when none is found within 2^20 of it. */
+static float reached_by_halving(const vf *x, size_t count, size_t b)
+{
+    vf top = lowest();
+    for (size_t i = 0; i < count; i++) top = v_max(x[i], top);
+    float high = v_hmax(top), step = 1.0f, low;
+    for (low = high - step; count_reaching(x, count, low) < b; low = high - step)
+        if ((step *= 4.0f) > 0x1p20f || !(high > -INFINITY)) return -INFINITY;
+    for (int turn = 0; turn < 12; turn++) {
+        const float middle = low + 0.5f * (high - low);
+        const size_t n = count_reaching(x, count, middle);
+        if (n < b)
+            high = middle;
+        else
+            low = middle;
+        if (n >= b && n <= b + b / 8 + 4) break;
+    }
+    return low;
+}
+
+/* Illegal symbols out of the buffer, which has served the normaliser by now. */
+static void drop_illegal(const row *r, scan *s)
+{
+    for (size_t v = 0; v < r->symbols; v += VL)
+        v_store(s->x + v, v_blend(legal_lanes(r, v), v_load(s->x + v), lowest()));
+}
+
+/* A value that at least b legal symbols of the row reach, -infinity when none is known. Few large groups are cheapest
+ * and bound well as long as b is about half their number; then come the symbols of a short row, the span maxima of a
+ * long one. */
+static float bound(const row *r, scan *s, size_t b)
 {
     const vf two[2] = {v_max(s->group[0], s->group[2]), v_max(s->group[1], s->group[3])};
     const vf one = v_max(two[0], two[1]);
     if (b == 1) return v_hmax(one);
     if (b <= VL / 2 + 2) return reached_by(&one, 1, b);
     if (b <= VL + VL / 2) return reached_by(two, 2, b);
-    if (b <= BOUND_MOST) return reached_by(s->group, WAYS, b);
-    return -INFINITY;
+    if (r->symbols > PIECE) return reached_by_halving(s->span_max, (r->symbols + r->span - 1) / r->span, b);
+    if (r->legal) drop_illegal(r, s);
+    return reached_by_halving((const vf *)(const void *)s->x, (r->symbols + VL - 1) / VL, b);
 }
 
 /* ---- candidates ------------------------------------------------------------------------------------------ */
@@ -206,7 +298,7 @@ static int collect_long(const row *r, const scan *s, candidates *c, float norm, 
         const size_t end = r->symbols - at < r->span ? r->symbols : at + r->span;
         for (size_t v = at; v < end; v += VL) {
             if (c->count > PIECE) return 0;
-            collect(r, c, row_vector(r, v, end - v), v, norm, low);
+            collect(r, c, row_vector(r, v, end - v, row_variant(r)), v, norm, low);
         }
     }
     return c->count <= PIECE;
@@ -280,7 +372,7 @@ static size_t put_inserted(const row *r, size_t best, float norm, vf low, int32_
     candidates c;
     for (size_t v = 0; v < r->symbols; v += VL) {
         c.count = 0;
-        collect(r, &c, row_vector(r, v, r->symbols - v), v, norm, low);
+        collect(r, &c, row_vector(r, v, r->symbols - v, row_variant(r)), v, norm, low);
         for (size_t i = 0; i < c.count; i++)
             count = logp ? rill_best_insert(ids, logp, count, best, c.id[i], c.logp[i])
                          : insert_id(r, ids, count, best, norm, c.id[i], c.logp[i]);
@@ -289,13 +381,12 @@ static size_t put_inserted(const row *r, size_t best, float norm, vf low, int32_
     return count;
 }
 
-static size_t put_best(const row *r, const scan *s, size_t best, float norm, int32_t *ids, float *logp)
+static size_t put_best(const row *r, scan *s, size_t best, float norm, int32_t *ids, float *logp)
 {
     if (!(norm > -INFINITY)) return 0; /* NaN, or nothing to return */
     candidates c;
     c.count = 0;
-    const vf low = v_max(v_set1(bound(s, best) - norm), v_set1(-FLT_MAX));
-    if (best > BOUND_MOST && r->symbols > RANK_MOST) return put_inserted(r, best, norm, low, ids, logp);
+    const vf low = v_max(v_set1(bound(r, s, best) - norm), v_set1(-FLT_MAX));
     if (r->symbols <= PIECE)
         collect_short(r, s, &c, norm, low);
     else if (!collect_long(r, s, &c, norm, low))
@@ -317,10 +408,10 @@ static void rows(const void *arg, size_t begin, size_t end)
     r.span = (pieces + SPANS - 1) / SPANS * PIECE;
     for (size_t i = begin; i < end; i++) {
         const int plain = !b->add || rill_row_absent(b->add_index, i);
-        const int free = !b->legal || rill_row_absent(b->legal_index, i);
+        const int any = !b->legal || rill_row_absent(b->legal_index, i);
         r.logits = b->logits + i * b->ld_logits;
         r.add = plain ? NULL : b->add + rill_row(b->add_index, i) * b->ld_add;
-        r.legal = free ? NULL : b->legal + rill_row(b->legal_index, i) * b->ld_legal;
+        r.legal = any ? NULL : b->legal + rill_row(b->legal_index, i) * b->ld_legal;
         const float norm = scan_row(&r, &s);
         float *logp = b->logp ? b->logp + i * b->ld_out : NULL;
         b->counts[i] = (int32_t)put_best(&r, &s, b->best, norm, b->ids + i * b->ld_out, logp);

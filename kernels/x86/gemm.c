@@ -33,6 +33,7 @@ typedef struct strip {
     size_t width;   /* of the panel, in floats: the distance from k to k + 1 */
     size_t k[2];    /* columns of A1 and A2 (0 when there is no A2) */
     const float *bias;
+    int adds;              /* some row may have an add */
     size_t first, columns; /* of C */
 } strip;
 
@@ -45,12 +46,35 @@ RILL_INLINE size_t columns_from(const strip *s, size_t j)
     return s->columns > j * VL ? s->columns - j * VL : 0;
 }
 
-RILL_INLINE vf start_value(const strip *s, const float *add, size_t j)
+/* The sums before the first product. Whole strips, which are nearly all, are kept free of tests per vector. */
+RILL_INLINE void start_sums(const strip *s, const tile_rows *t, vf acc[MR][8], const int mr, const int nv)
 {
-    const size_t n = columns_from(s, j), at = s->first + j * VL;
-    vf x = v_zero();
-    if (s->bias) x = v_load_n(s->bias + at, n);
-    return add ? v_add(x, v_load_n(add + at, n)) : x;
+    const int whole = s->columns == (size_t)nv * VL;
+    for (int j = 0; j < nv; j++) {
+        const size_t at = s->first + (size_t)j * VL;
+        const vf bias = !s->bias ? v_zero()
+                        : whole  ? v_load(s->bias + at)
+                                 : v_load_n(s->bias + at, columns_from(s, (size_t)j));
+        for (int i = 0; i < mr; i++) acc[i][j] = bias;
+    }
+    for (int i = 0; i < mr && s->adds; i++) {
+        if (!t->add[i]) continue;
+        for (int j = 0; j < nv; j++) {
+            const float *add = t->add[i] + s->first + j * VL;
+            acc[i][j] = v_add(acc[i][j], whole ? v_load(add) : v_load_n(add, columns_from(s, (size_t)j)));
+        }
+    }
+}
+
+RILL_INLINE void store_sums(const strip *s, const tile_rows *t, vf acc[MR][8], const int mr, const int nv)
+{
+    if (s->columns == (size_t)nv * VL) {
+        for (int i = 0; i < mr; i++)
+            for (int j = 0; j < nv; j++) v_store(t->c[i] + s->first + j * VL, acc[i][j]);
+        return;
+    }
+    for (int i = 0; i < mr; i++)
+        for (int j = 0; j < nv; j++) v_store_n(t->c[i] + s->first + j * VL, columns_from(s, (size_t)j), acc[i][j]);
 }
 
 /* One k for all rows. */
@@ -69,8 +93,7 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
     vf acc[MR][8];
     const size_t width = VL == 16 ? (size_t)nv * VL : s->width;
     const float *w = s->w;
-    for (int i = 0; i < mr; i++)
-        for (int j = 0; j < nv; j++) acc[i][j] = start_value(s, t->add[i], (size_t)j);
+    start_sums(s, t, acc, mr, nv);
     for (int part = 0; part < 2; part++) {
         const float *a[MR];
         const size_t count = s->k[part];
@@ -80,9 +103,7 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
             for (size_t u = 0; u < 4; u++) step(acc, a, k + u, w + u * width, mr, nv);
         for (; k < count; k++, w += width) step(acc, a, k, w, mr, nv);
     }
-    for (int i = 0; i < mr; i++) {
-        for (int j = 0; j < nv; j++) v_store_n(t->c[i] + s->first + j * VL, columns_from(s, (size_t)j), acc[i][j]);
-    }
+    store_sums(s, t, acc, mr, nv);
 }
 
 typedef void (*tile_fn)(const strip *s, const tile_rows *t);
@@ -96,9 +117,11 @@ typedef void (*tile_fn)(const strip *s, const tile_rows *t);
 #if VL == 16
 TILE(1, 1)
 TILE(2, 1)
-TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1) TILE(7, 1) TILE(8, 1) TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2)
-    TILE(6, 2) TILE(7, 2) TILE(8, 2) TILE(1, 3) TILE(2, 3) TILE(3, 3) TILE(4, 3) TILE(5, 3) TILE(6, 3) TILE(7, 3)
-        TILE(8, 3) TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
+TILE(3, 1)
+TILE(4, 1)
+TILE(5, 1) TILE(6, 1) TILE(7, 1) TILE(8, 1) TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2)
+    TILE(8, 2) TILE(1, 3) TILE(2, 3) TILE(3, 3) TILE(4, 3) TILE(5, 3) TILE(6, 3) TILE(7, 3) TILE(8, 3) TILE(1, 4)
+        TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
 
             static const tile_fn tiles[5][MR + 1] = {
                 [1] = {0, tile_1x1, tile_2x1, tile_3x1, tile_4x1, tile_5x1, tile_6x1, tile_7x1, tile_8x1},
@@ -117,7 +140,9 @@ static size_t strip_vectors(size_t left, size_t rows)
 #else
 TILE(1, 2)
 TILE(2, 2)
-TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(1, 8)
+TILE(3, 2)
+TILE(4, 2)
+TILE(5, 2) TILE(6, 2) TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(1, 8)
 
     static const tile_fn tiles[9][MR + 1] = {
         [2] = {0, tile_1x2, tile_2x2, tile_3x2, tile_4x2, tile_5x2, tile_6x2},
@@ -184,6 +209,7 @@ static void run_panel(const rill_gemm *g, size_t index, size_t begin, size_t end
             .width = p.width,
             .k = {k1, w->k - k1},
             .bias = g->bias,
+            .adds = g->add != NULL,
             .first = p.first + at,
             .columns = p.columns - at < wide ? p.columns - at : wide,
         };

@@ -178,6 +178,12 @@ static inline void vi_store_packed(int32_t *p, unsigned bits, vi x)
     _mm256_storeu_si256((__m256i *)p, _mm256_permutevar8x32_epi32(x, compress_order(bits)));
 }
 
+/* The float whose sign and exponent are the low 9 bits of x. */
+static inline vf v_low_bits_as_exponent(vf x)
+{
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(x), 23));
+}
+
 static inline __m128 v_upper_half(vf x)
 {
     return _mm256_extractf128_ps(x, 1);

@@ -124,6 +124,11 @@ static inline vf v_scale2(vf x, vf n)
 {
     return _mm512_scalef_ps(x, n);
 }
+/* The float whose sign and exponent are the low 9 bits of x. */
+static inline vf v_low_bits_as_exponent(vf x)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(x), 23));
+}
 /* 2^n for integral |n| <= 126 */
 static inline vf v_pow2(vf n)
 {

@@ -60,7 +60,7 @@ void dice_fill_hard(check *c, float *x, size_t n, float scale);
 void dice_permutation(check *c, int32_t *p, size_t n);
 void dice_choose(check *c, int32_t *p, size_t n, size_t of);
 
-/* ---- buffers: zeros at first (floats, or int32), canaries at both ends, 4 bytes off alignment; freed together. ---- */
+/* ---- buffers: zeros at first, canaries at both ends, 4 bytes off alignment; freed together ---- */
 float *buffer(check *c, size_t n);
 int32_t *buffer_int(check *c, size_t n);
 uint64_t *buffer_words(check *c, size_t n);
@@ -85,7 +85,7 @@ int same_bits(const float *a, const float *b, size_t n);
 /* |x - y| <= tolerance, or both NaN, or both the same infinity. */
 int near(double x, double y, double tolerance);
 
-/* Seconds per call: the median of 11 samples of at least 2 ms each. */
+/* Seconds per call: the minimum of 100 samples of at least 0.1 ms each. */
 typedef void (*bench_fn)(void *arg);
 double bench_seconds(bench_fn fn, void *arg);
 

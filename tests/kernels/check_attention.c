@@ -1,7 +1,7 @@
 /* check_attention.c: attention against softmax in double, and against itself in other company and order.
  *
- * Tolerance: a score's error (Hk + 2 roundings of sum |q||k|) is an absolute error of the log-weight, so a weight is off
- * by twice the row's worst score error, relative, plus the exponential's and the sum's T + 8 roundings; a context
+ * Tolerance: a score's error (Hk + 2 roundings of sum |q||k|) is an absolute error of the log-weight, so a weight
+ * is off by twice the row's worst score error, relative, plus the exponential's and the sum's T + 8 roundings; a context
  * element by that times sum p|v|, plus T roundings. */
 #include <math.h>
 

@@ -151,6 +151,8 @@ static void expect_row(check *c, const problem *p, const result *out, size_t r)
     if (p->scores)
         EXPECT(c, near((double)norm, truth, norm_tolerance(p, truth)), "row %zu: log_norm %.9g, not %.9g", r,
                (double)norm, truth);
+    for (int32_t i = 0; out->logp && i < out->counts[r]; i++)
+        EXPECT(c, out->logp[r * p->ldo + (size_t)i] <= 0.0f, "row %zu: a log-probability above 0", r);
     scored *all = malloc(p->symbols * sizeof *all);
     size_t n = 0;
     for (size_t v = 0; v < p->symbols && !isnan(norm); v++) {

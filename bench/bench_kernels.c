@@ -1,0 +1,677 @@
+/* bench_kernels.c: every kernel against the limits of this very machine.
+ *
+ * usage: bench_kernels [--quick] [--isa ref|avx2|avx512] [--json FILE] [SECTION...]
+ *   sections: limits gemm hot best cell pool; all without a name. `limits` always runs: percentages need it.
+ *
+ * Method: the machine's multiply-add peak and its read rates from L1, L2 and L3 are measured first, on one thread, and the
+ * roofline of a product with M rows is min(peak, M/2 flops per byte of weights times the read rate of where the weights
+ * are). Weights rotate over 12 MB, so that each call finds its matrix in L3 as a decoder's layer does ("gemm"), or stay
+ * where they were ("hot": a small model's). Samples are short, 50 us or one call, and there are many: the median is the
+ * figure on a quiet machine; on one that others use only the fastest sample repeats. Both are printed, the share of the
+ * roofline is the fastest's. One thread unless the line says 2.
+ *
+ * Divisions: clock and records, limits, gemm, best, cell, pool, main. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernels.h"
+#if defined(RILL_HAVE_ONEDNN)
+#include "onednn/onednn.h"
+#endif
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#define ROTATE_BYTES ((size_t)12 << 20)
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+/* ---- clock and records ----------------------------------------------------------------------------------- */
+
+typedef struct timing {
+    double median, fastest; /* seconds per call */
+} timing;
+
+typedef struct bench {
+    rill_kernels k;
+    int quick;
+    double peak, l1, l2, l3; /* GFLOP/s; GB/s */
+    FILE *json;
+    int records;
+} bench;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+typedef void (*call_fn)(void *arg);
+
+/* Samples of at least 50 us, for about 0.25 s (--quick: 0.03), at least 7 and at most MOST_SAMPLES of them. */
+#define MOST_SAMPLES 5000
+
+static timing measure(const bench *b, call_fn fn, void *arg)
+{
+    static double sample[MOST_SAMPLES];
+    const double budget = b->quick ? 0.03 : 0.25;
+    size_t calls = 1, n = 0;
+    double begin;
+    fn(arg); /* warm */
+    for (;; calls *= 2) {
+        begin = now();
+        for (size_t i = 0; i < calls; i++) fn(arg);
+        if (now() - begin > 5e-5) break;
+    }
+    const double start = now();
+    while (n < MOST_SAMPLES && (n < 7 || now() - start < budget)) {
+        begin = now();
+        for (size_t i = 0; i < calls; i++) fn(arg);
+        sample[n++] = (now() - begin) / (double)calls;
+    }
+    qsort(sample, n, sizeof *sample, ascending);
+    return (timing){sample[n / 2], sample[0]};
+}
+
+/* One JSON object per measurement: what, its parameters as text, and numbers. */
+static void record(bench *b, const char *op, const char *parameters, const char *unit, double median, double fastest)
+{
+    if (!b->json) return;
+    fprintf(b->json, "%s\n    {\"op\": \"%s\", %s, \"unit\": \"%s\", \"median\": %.6g, \"fastest\": %.6g}",
+            b->records++ ? "," : "", op, parameters, unit, median, fastest);
+}
+
+static void *memory(size_t bytes)
+{
+    void *p = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+    if (!p) {
+        fputs("bench_kernels: out of memory\n", stderr);
+        exit(1);
+    }
+    memset(p, 0, bytes);
+    return p;
+}
+
+static float *numbers(size_t n, float scale)
+{
+    static uint32_t state = 12345;
+    float *x = memory(n * sizeof *x);
+    for (size_t i = 0; i < n; i++) {
+        float sum = 0.0f;
+        for (int j = 0; j < 4; j++) sum += (float)((state = state * 1664525u + 1013904223u) >> 8) * 0x1p-24f - 0.5f;
+        x[i] = scale * 1.7320508f * sum;
+    }
+    return x;
+}
+
+/* ---- limits ---------------------------------------------------------------------------------------------- */
+
+typedef struct stream {
+    const float *p;
+    size_t n;
+    float sum;
+} stream;
+
+#if defined(__x86_64__)
+#define TURNS 2000
+
+__attribute__((target("avx512f"))) static void multiply_avx512(void *arg)
+{
+    __m512 a[12];
+    const __m512 x = _mm512_set1_ps(0.999f), y = _mm512_set1_ps(0.5f);
+    for (int i = 0; i < 12; i++) a[i] = _mm512_set1_ps((float)i);
+    for (int t = 0; t < TURNS; t++) {
+#define FMA(i) a[i] = _mm512_fmadd_ps(a[i], x, y)
+        FMA(0), FMA(1), FMA(2), FMA(3), FMA(4), FMA(5), FMA(6), FMA(7), FMA(8), FMA(9), FMA(10), FMA(11);
+#undef FMA
+    }
+    for (int i = 1; i < 12; i++) a[0] = _mm512_add_ps(a[0], a[i]);
+    ((stream *)arg)->sum += _mm512_reduce_add_ps(a[0]);
+}
+
+__attribute__((target("avx2,fma"))) static void multiply_avx2(void *arg)
+{
+    __m256 a[12];
+    const __m256 x = _mm256_set1_ps(0.999f), y = _mm256_set1_ps(0.5f);
+    for (int i = 0; i < 12; i++) a[i] = _mm256_set1_ps((float)i);
+    for (int t = 0; t < TURNS; t++) {
+#define FMA(i) a[i] = _mm256_fmadd_ps(a[i], x, y)
+        FMA(0), FMA(1), FMA(2), FMA(3), FMA(4), FMA(5), FMA(6), FMA(7), FMA(8), FMA(9), FMA(10), FMA(11);
+#undef FMA
+    }
+    for (int i = 1; i < 12; i++) a[0] = _mm256_add_ps(a[0], a[i]);
+    float each[8];
+    _mm256_storeu_ps(each, a[0]);
+    ((stream *)arg)->sum += each[0];
+}
+
+__attribute__((target("avx2"))) static void read_all(void *arg)
+{
+    stream *s = arg;
+    __m256 a = _mm256_setzero_ps(), b = a, c = a, d = a;
+    for (size_t i = 0; i + 32 <= s->n; i += 32) {
+        a = _mm256_or_ps(a, _mm256_load_ps(s->p + i));
+        b = _mm256_or_ps(b, _mm256_load_ps(s->p + i + 8));
+        c = _mm256_or_ps(c, _mm256_load_ps(s->p + i + 16));
+        d = _mm256_or_ps(d, _mm256_load_ps(s->p + i + 24));
+    }
+    float each[8];
+    _mm256_storeu_ps(each, _mm256_or_ps(_mm256_or_ps(a, b), _mm256_or_ps(c, d)));
+    s->sum += each[0];
+}
+
+static timing measure_multiply(const bench *b, double *flops)
+{
+    stream s = {NULL, 0, 0.0f};
+    const int wide = (b->k.isa & RILL_ISA_AVX512) != 0;
+    *flops = 2.0 * 12.0 * TURNS * (wide ? 16.0 : 8.0);
+    return measure(b, wide ? multiply_avx512 : multiply_avx2, &s);
+}
+#else
+static void read_all(void *arg)
+{
+    stream *s = arg;
+    float sum[8] = {0};
+    for (size_t i = 0; i + 8 <= s->n; i += 8)
+        for (size_t j = 0; j < 8; j++) sum[j] += s->p[i + j];
+    s->sum += sum[0];
+}
+
+static void multiply_any(void *arg)
+{
+    float a[32] = {0};
+    for (int t = 0; t < 2000; t++)
+        for (int i = 0; i < 32; i++) a[i] = a[i] * 0.999f + 0.5f;
+    ((stream *)arg)->sum += a[0];
+}
+
+static timing measure_multiply(const bench *b, double *flops)
+{
+    stream s = {NULL, 0, 0.0f};
+    *flops = 2.0 * 32.0 * 2000.0;
+    return measure(b, multiply_any, &s);
+}
+#endif
+
+/* GB/s of reading `bytes` over and over. The limit is the fastest sample: it is what the machine can do. */
+static double read_rate(bench *b, const char *name, size_t bytes)
+{
+    stream s = {memory(bytes), bytes / sizeof(float), 0.0f};
+    const timing t = measure(b, read_all, &s);
+    char text[64];
+    snprintf(text, sizeof text, "\"bytes\": %zu", bytes);
+    printf("  read %-3s %6zu KB  %7.1f GB/s (median %.1f)\n", name, bytes / 1024, 1e-9 * (double)bytes / t.fastest,
+           1e-9 * (double)bytes / t.median);
+    record(b, "read", text, "GB/s", 1e-9 * (double)bytes / t.median, 1e-9 * (double)bytes / t.fastest);
+    free((void *)(uintptr_t)s.p);
+    return 1e-9 * (double)bytes / t.fastest;
+}
+
+static void run_limits(bench *b)
+{
+    double flops;
+    const timing t = measure_multiply(b, &flops);
+    b->peak = 1e-9 * flops / t.fastest;
+    printf("limits, 1 thread\n  multiply-add %s  %7.1f GFLOP/s (median %.1f)\n", b->k.name, b->peak,
+           1e-9 * flops / t.median);
+    record(b, "multiply-add", "\"threads\": 1", "GFLOP/s", 1e-9 * flops / t.median, b->peak);
+    b->l1 = read_rate(b, "L1", (size_t)16 << 10);
+    b->l2 = read_rate(b, "L2", (size_t)512 << 10);
+    b->l3 = read_rate(b, "L3", ROTATE_BYTES);
+    read_rate(b, "RAM", (size_t)192 << 20);
+    printf("  roofline for M rows: min(%.0f, %.1f M) GFLOP/s with weights in L3, min(%.0f, %.1f M) in L2\n\n", b->peak,
+           b->l3 / 2, b->peak, b->l2 / 2);
+}
+
+/* ---- gemm ------------------------------------------------------------------------------------------------ */
+
+static const size_t row_counts[] = {1, 5, 10, 20, 50, 100, 250, 640};
+
+/* One shape: `copies` weight matrices that calls use in turn. */
+typedef struct layer {
+    const rill_kernels *k;
+    rill_pool *pool;
+    size_t m, n, kk, copies, turn;
+    float **plain, *a, *c; /* plain[i]: [N, K] */
+    rill_weights *packed;
+#if defined(RILL_HAVE_ONEDNN)
+    rill_onednn_matmul *matmul;
+#endif
+} layer;
+
+static layer layer_new(const bench *b, size_t k, size_t n, size_t copies)
+{
+    layer l = {.k = &b->k,
+               .n = n,
+               .kk = k,
+               .copies = copies,
+               .a = numbers(640 * k, 1.0f),
+               .c = memory(640 * n * sizeof(float))};
+    l.plain = memory(copies * sizeof *l.plain);
+    l.packed = memory(copies * sizeof *l.packed);
+    for (size_t i = 0; i < copies; i++) {
+        l.plain[i] = numbers(n * k, 0.1f);
+        const rill_weight_part part = {l.plain[i], k, k, 1};
+        rill_gemm_pack_f32(&l.packed[i], n, &part, 1, RILL_DTYPE_F32,
+                           memory(rill_gemm_pack_size(n, k, RILL_DTYPE_F32)));
+    }
+    return l;
+}
+
+static void layer_free(layer *l)
+{
+    for (size_t i = 0; i < l->copies; i++) {
+        free(l->plain[i]);
+        free((void *)(uintptr_t)l->packed[i].data);
+    }
+    free(l->plain);
+    free(l->packed);
+    free(l->a);
+    free(l->c);
+}
+
+static void call_own(void *arg)
+{
+    layer *l = arg;
+    const rill_weights *w = &l->packed[l->turn++ % l->copies];
+    l->k->gemm(&(rill_gemm){.w = w, .rows = l->m, .a = l->a, .lda = l->kk, .c = l->c, .ldc = l->n}, l->pool);
+}
+
+#if defined(RILL_HAVE_ONEDNN)
+static void call_sgemm(void *arg)
+{
+    layer *l = arg;
+    rill_onednn_sgemm(l->m, l->n, l->kk, l->a, l->plain[l->turn++ % l->copies], l->c);
+}
+
+static void call_matmul(void *arg)
+{
+    layer *l = arg;
+    rill_onednn_matmul_run(l->matmul, l->turn++ % l->copies, l->a, l->c);
+}
+#endif
+
+static double rate(const layer *l, double seconds)
+{
+    return 2e-9 * (double)(l->m * l->n * l->kk) / seconds;
+}
+
+static timing measure_gemm(bench *b, layer *l, const char *who, call_fn fn, int threads)
+{
+    char text[128];
+    const timing t = measure(b, fn, l), r = {rate(l, t.median), rate(l, t.fastest)};
+    snprintf(text, sizeof text, "\"who\": \"%s\", \"m\": %zu, \"k\": %zu, \"n\": %zu, \"copies\": %zu, \"threads\": %d",
+             who, l->m, l->kk, l->n, l->copies, threads);
+    record(b, "gemm", text, "GFLOP/s", r.median, r.fastest);
+    return r;
+}
+
+/* A table: per M our rate and its share of the roofline, then oneDNN's. sums, when given: logarithms by M, for the mean over shapes. */
+static void run_layer(bench *b, layer *l, double read, double sums[COUNT(row_counts)][4])
+{
+    printf("  K=%zu N=%zu, %zu matrices of %zu KB\n", l->kk, l->n, l->copies, l->n * l->kk * 4 / 1024);
+    for (size_t i = 0; i < COUNT(row_counts); i++) {
+        l->m = row_counts[i];
+        const double roof = fmin(b->peak, read / 2 * (double)l->m);
+        const timing own = measure_gemm(b, l, "rill", call_own, 1);
+        printf("    M=%-4zu %6.1f (%3.0f %%)  best %6.1f (%3.0f %%)", l->m, own.median, 100 * own.median / roof,
+               own.fastest, 100 * own.fastest / roof);
+        sums[i][0] += log(own.median), sums[i][1] += log(own.fastest);
+#if defined(RILL_HAVE_ONEDNN)
+        l->matmul = rill_onednn_matmul_create(l->m, l->n, l->kk, (const float *const *)l->plain, l->copies);
+        const timing sgemm = measure_gemm(b, l, "onednn sgemm", call_sgemm, 1);
+        const timing matmul = l->matmul ? measure_gemm(b, l, "onednn packed", call_matmul, 1) : (timing){1e-9, 1e-9};
+        rill_onednn_matmul_destroy(l->matmul);
+        printf("   oneDNN sgemm %6.1f, packed %6.1f best %6.1f", sgemm.median, matmul.median, matmul.fastest);
+        sums[i][2] += log(sgemm.fastest), sums[i][3] += log(matmul.fastest);
+#endif
+        putchar('\n');
+    }
+}
+
+static void print_means(bench *b, double read, double sums[COUNT(row_counts)][4], size_t shapes)
+{
+    printf("  geometric mean over shapes (GFLOP/s, share of roofline)\n");
+    for (size_t i = 0; i < COUNT(row_counts); i++) {
+        const double roof = fmin(b->peak, read / 2 * (double)row_counts[i]);
+        const double median = exp(sums[i][0] / (double)shapes), fastest = exp(sums[i][1] / (double)shapes);
+        char text[64];
+        printf("    M=%-4zu median %6.1f (%3.0f %%)  best %6.1f (%3.0f %%)", row_counts[i], median, 100 * median / roof,
+               fastest, 100 * fastest / roof);
+#if defined(RILL_HAVE_ONEDNN)
+        printf("   oneDNN best: sgemm %6.1f, packed %6.1f", exp(sums[i][2] / (double)shapes),
+               exp(sums[i][3] / (double)shapes));
+#endif
+        snprintf(text, sizeof text, "\"m\": %zu, \"roofline\": %.1f", row_counts[i], roof);
+        record(b, "gemm mean", text, "GFLOP/s", median, fastest);
+        putchar('\n');
+    }
+    putchar('\n');
+}
+
+static void run_gemm(bench *b)
+{
+    static const size_t shapes[][2] = {{512, 512}, {512, 1536}, {512, 2048}, {2048, 512}, {1024, 1024}, {256, 1024}};
+    double sums[COUNT(row_counts)][4] = {{0}};
+    printf("gemm, weights from L3, 1 thread (GFLOP/s)\n");
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        layer l = layer_new(b, shapes[i][0], shapes[i][1], ROTATE_BYTES / (shapes[i][0] * shapes[i][1] * 4));
+        run_layer(b, &l, b->l3, sums);
+        layer_free(&l);
+    }
+    print_means(b, b->l3, sums, COUNT(shapes));
+}
+
+static void run_hot(bench *b)
+{
+    static const size_t shapes[][2] = {{128, 512}, {200, 800}, {400, 200}, {200, 200}, {200, 100}, {128, 150}};
+    double sums[COUNT(row_counts)][4] = {{0}};
+    printf("hot: gemm, weights where they were, 1 thread (GFLOP/s; roofline with L2)\n");
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        layer l = layer_new(b, shapes[i][0], shapes[i][1], 1);
+        run_layer(b, &l, b->l2, sums);
+        layer_free(&l);
+    }
+    print_means(b, b->l2, sums, COUNT(shapes));
+}
+
+/* ---- best ------------------------------------------------------------------------------------------------ */
+
+typedef struct output_layer {
+    const rill_kernels *k;
+    rill_best b;
+    float *scratch; /* [V] */
+} output_layer;
+
+static void call_best(void *arg)
+{
+    const output_layer *o = arg;
+    o->k->best(&o->b, NULL);
+}
+
+/* What one writes first: bias, maximum, sum of expf, logarithms, insertion: five passes over the row. */
+static void call_naive(void *arg)
+{
+    const output_layer *o = arg;
+    const rill_best *b = &o->b;
+    for (size_t r = 0; r < b->rows; r++) {
+        float *x = o->scratch, max = -INFINITY, sum = 0.0f;
+        for (size_t v = 0; v < b->symbols; v++) x[v] = b->logits[r * b->ld_logits + v] + b->bias[v];
+        for (size_t v = 0; v < b->symbols; v++) max = x[v] > max ? x[v] : max;
+        for (size_t v = 0; v < b->symbols; v++) sum += expf(x[v] - max);
+        for (size_t v = 0; v < b->symbols; v++) x[v] = x[v] - max - logf(sum);
+        size_t n = 0;
+        for (size_t v = 0; v < b->symbols; v++) {
+            if (n == b->best && !(x[v] > b->logp[r * b->ld_out + n - 1])) continue;
+            size_t at = n < b->best ? n++ : n - 1;
+            for (; at > 0 && b->logp[r * b->ld_out + at - 1] < x[v]; at--) {
+                b->logp[r * b->ld_out + at] = b->logp[r * b->ld_out + at - 1];
+                b->ids[r * b->ld_out + at] = b->ids[r * b->ld_out + at - 1];
+            }
+            b->logp[r * b->ld_out + at] = x[v];
+            b->ids[r * b->ld_out + at] = (int32_t)v;
+        }
+        b->counts[r] = (int32_t)n;
+    }
+}
+
+static timing measure_best(bench *b, output_layer *o, const char *who, call_fn fn)
+{
+    char text[96];
+    const timing t = measure(b, fn, o);
+    const timing r = {(double)o->b.rows / t.median, (double)o->b.rows / t.fastest};
+    snprintf(text, sizeof text, "\"who\": \"%s\", \"symbols\": %zu, \"best\": %zu", who, o->b.symbols, o->b.best);
+    record(b, "best", text, "rows/s", r.median, r.fastest);
+    return r;
+}
+
+static void run_best(bench *b)
+{
+    static const size_t shapes[][2] = {{100, 1}, {100, 5},  {200, 5},  {200, 10},  {200, 20},  {200, 50},
+                                       {500, 5}, {500, 20}, {8000, 5}, {8000, 50}, {32000, 5}, {32000, 50}};
+    printf("best: bias + log-softmax + best B, logits from up to 8 MB, 1 thread (thousand rows/s)\n");
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        const size_t symbols = shapes[i][0], best = shapes[i][1], all = ((size_t)8 << 20) / 4 / symbols,
+                     rows = all < 2000 ? all : 2000;
+        output_layer o = {&b->k,
+                          {.rows = rows,
+                           .symbols = symbols,
+                           .best = best,
+                           .logits = numbers(rows * symbols, 2.0f),
+                           .ld_logits = symbols,
+                           .bias = numbers(symbols, 0.5f),
+                           .ids = memory(rows * best * 4),
+                           .logp = memory(rows * best * 4),
+                           .ld_out = best,
+                           .counts = memory(rows * 4)},
+                          memory(symbols * sizeof(float))};
+        const timing own = measure_best(b, &o, "rill", call_best), naive = measure_best(b, &o, "naive", call_naive);
+        printf("  V=%-5zu B=%-2zu %8.1f  best %8.1f (%.2f ns per logit)   naive %7.1f   x%.1f\n", symbols, best,
+               1e-3 * own.median, 1e-3 * own.fastest, 1e9 / own.fastest / (double)symbols, 1e-3 * naive.median,
+               own.fastest / naive.fastest);
+        free((void *)(uintptr_t)o.b.logits);
+        free((void *)(uintptr_t)o.b.bias);
+        free(o.b.ids);
+        free(o.b.logp);
+        free(o.b.counts);
+        free(o.scratch);
+    }
+    putchar('\n');
+}
+
+/* ---- cell and attention ---------------------------------------------------------------------------------- */
+
+typedef struct recurrent {
+    const rill_kernels *k;
+    rill_lstm l;
+    rill_attention a;
+} recurrent;
+
+static void call_lstm(void *arg)
+{
+    const recurrent *r = arg;
+    r->k->lstm(&r->l, NULL);
+}
+
+static void call_attention(void *arg)
+{
+    const recurrent *r = arg;
+    r->k->attention(&r->a, NULL);
+}
+
+static void run_cell(bench *b)
+{
+    static const size_t shapes[][3] = {{1, 128, 12}, {10, 128, 12}, {50, 200, 12}, {200, 200, 30}, {50, 512, 50}};
+    printf("cell: lstm and attention (rows of 10 share a memory), 1 thread\n");
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        const size_t rows = shapes[i][0], h = shapes[i][1], t = shapes[i][2];
+        const float *keys[20];
+        int32_t length[20], *slot = memory(rows * 4);
+        float *h1 = numbers(rows * h, 1.0f), *c0 = numbers(rows * h, 1.0f), *c1 = memory(rows * h * 4),
+              *gates = numbers(rows * 4 * h, 1.5f);
+        for (size_t s = 0; s < 20; s++) keys[s] = numbers(t * h, 0.3f), length[s] = (int32_t)t;
+        for (size_t r = 0; r < rows; r++) slot[r] = (int32_t)(r / 10);
+        recurrent rec = {&b->k,
+                         {.rows = rows,
+                          .hidden = h,
+                          .gates = gates,
+                          .ld_gates = 4 * h,
+                          .c_prev = c0,
+                          .ld_c_prev = h,
+                          .c = c1,
+                          .h = memory(rows * h * 4),
+                          .ld_c = h,
+                          .ld_h = h},
+                         {.rows = rows,
+                          .key_width = h,
+                          .scale = 1.0f,
+                          .query = h1,
+                          .ld_query = h,
+                          .keys = keys,
+                          .ld_keys = h,
+                          .length = length,
+                          .slot = slot,
+                          .weights = memory(rows * t * 4),
+                          .ld_weights = t,
+                          .out = memory(rows * h * 4),
+                          .ld_out = h}};
+        const timing lstm = measure(b, call_lstm, &rec), attention = measure(b, call_attention, &rec);
+        const double flops = 4e-9 * (double)(rows * h * t);
+        char text[96];
+        printf(
+            "  R=%-3zu H=%-3zu T=%-2zu  lstm %7.2f us best %7.2f (%.2f ns per unit)   attention %7.2f us best %7.2f (%.1f GFLOP/s)\n",
+            rows, h, t, 1e6 * lstm.median, 1e6 * lstm.fastest, 1e9 * lstm.fastest / (double)(rows * h),
+            1e6 * attention.median, 1e6 * attention.fastest, flops / attention.fastest);
+        snprintf(text, sizeof text, "\"rows\": %zu, \"hidden\": %zu, \"length\": %zu", rows, h, t);
+        record(b, "lstm", text, "s", lstm.median, lstm.fastest);
+        record(b, "attention", text, "s", attention.median, attention.fastest);
+        for (size_t s = 0; s < 20; s++) free((void *)(uintptr_t)keys[s]);
+        free(slot), free(h1), free(c0), free(c1), free(gates), free(rec.l.h), free(rec.a.weights), free(rec.a.out);
+    }
+    putchar('\n');
+}
+
+/* ---- pool ------------------------------------------------------------------------------------------------ */
+
+typedef struct pool_job {
+    rill_pool *pool;
+    unsigned turns, gap_us;
+} pool_job;
+
+static void turn_chunk(void *arg, size_t chunk)
+{
+    (void)chunk;
+    for (volatile unsigned i = 0; i < ((const pool_job *)arg)->turns;) i++;
+}
+
+static void call_pool(void *arg)
+{
+    rill_pool_run(((const pool_job *)arg)->pool, turn_chunk, arg, 8);
+}
+
+/* The time of one run after a gap, not counting the gap. */
+static timing after_gap(pool_job *j, unsigned gap_us)
+{
+    double sample[101];
+    const struct timespec gap = {0, (long)gap_us * 1000};
+    for (size_t i = 0; i < COUNT(sample); i++) {
+        nanosleep(&gap, NULL);
+        const double begin = now();
+        call_pool(j);
+        sample[i] = now() - begin;
+    }
+    qsort(sample, COUNT(sample), sizeof *sample, ascending);
+    return (timing){sample[50], sample[0]};
+}
+
+static void run_pool(bench *b)
+{
+    void *mem = memory(rill_pool_size(2));
+    rill_pool *pool = rill_pool_init(mem, 2);
+    pool_job empty = {pool, 0, 0}, serial = {NULL, 0, 0}, work = {pool, 4000, 0}, alone = {NULL, 4000, 0};
+    const timing t = measure(b, call_pool, &empty), s = measure(b, call_pool, &serial);
+    const timing w = measure(b, call_pool, &work), a = measure(b, call_pool, &alone), g = after_gap(&empty, 2000);
+    printf("pool: 8 chunks, 2 threads\n");
+    printf("  empty, back to back   %.2f us best %.2f (no pool %.3f)\n", 1e6 * t.median, 1e6 * t.fastest,
+           1e6 * s.median);
+    printf("  empty, after 2 ms     %.2f us best %.2f\n", 1e6 * g.median, 1e6 * g.fastest);
+    printf("  %.0f us of work        %.2f us best %.2f: x%.2f\n", 1e6 * a.fastest, 1e6 * w.median, 1e6 * w.fastest,
+           a.fastest / w.fastest);
+    record(b, "pool", "\"case\": \"empty\"", "s", t.median, t.fastest);
+    record(b, "pool", "\"case\": \"empty after 2 ms\"", "s", g.median, g.fastest);
+    record(b, "pool", "\"case\": \"work\"", "s", w.median, w.fastest);
+    static const size_t shapes[][3] = {
+        {512, 2048, 5}, {512, 2048, 50}, {200, 800, 50}, {200, 100, 50}, {200, 800, 200}};
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        const size_t k = shapes[i][0], n = shapes[i][1];
+        layer l = layer_new(b, k, n, 1);
+        l.m = shapes[i][2];
+        const timing one = measure_gemm(b, &l, "rill", call_own, 1);
+        l.pool = pool;
+        const timing two = measure_gemm(b, &l, "rill", call_own, 2);
+        printf("  gemm K=%-3zu N=%-4zu M=%-3zu  1 thread %6.1f best %6.1f, 2 threads %6.1f best %6.1f: x%.2f\n", k, n,
+               l.m, one.median, one.fastest, two.median, two.fastest, two.fastest / one.fastest);
+        layer_free(&l);
+    }
+    rill_pool_finish(pool);
+    free(mem);
+}
+
+/* ---- main ------------------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    void (*run)(bench *b);
+} sections[] = {{"gemm", run_gemm}, {"hot", run_hot}, {"best", run_best}, {"cell", run_cell}, {"pool", run_pool}};
+
+static void describe(bench *b, int argc, char **argv)
+{
+    double load[3] = {0};
+    char line[256] = "", model[200] = "unknown";
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "model name : %199[^\n]", model) == 1) break;
+    if (f) fclose(f);
+    if (getloadavg(load, 3) < 1) load[0] = -1.0;
+    printf("command: bench_kernels");
+    for (int i = 1; i < argc; i++) printf(" %s", argv[i]);
+    printf("\nmachine: %s, %ld processors, load %.2f; kernels: %s\n\n", model, sysconf(_SC_NPROCESSORS_ONLN), load[0],
+           b->k.name);
+    if (b->json)
+        fprintf(b->json, "{\n  \"machine\": \"%s\", \"load\": %.2f, \"kernels\": \"%s\",\n  \"results\": [", model,
+                load[0], b->k.name);
+}
+
+static int usage(void)
+{
+    fputs("usage: bench_kernels [--quick] [--isa ref|avx2|avx512] [--json FILE] [limits|gemm|hot|best|cell|pool]...\n",
+          stderr);
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    bench b = {.quick = 0};
+    rill_isa_mask mask = RILL_ISA_ALL;
+    unsigned chosen = 0;
+    for (int i = 1; i < argc; i++) {
+        size_t s = 0;
+        while (s < COUNT(sections) && strcmp(argv[i], sections[s].name) != 0) s++;
+        if (s < COUNT(sections))
+            chosen |= 1u << s;
+        else if (!strcmp(argv[i], "limits"))
+            chosen |= 1u << 31;
+        else if (!strcmp(argv[i], "--quick"))
+            b.quick = 1;
+        else if (!strcmp(argv[i], "--isa") && i + 1 < argc) {
+            const char *name = argv[++i];
+            mask = !strcmp(name, "ref") ? RILL_ISA_REF : !strcmp(name, "avx2") ? RILL_ISA_AVX2 : RILL_ISA_ALL;
+        } else if (!strcmp(argv[i], "--json") && i + 1 < argc && (b.json = fopen(argv[++i], "w")))
+            continue;
+        else
+            return usage();
+    }
+    rill_kernels_init(&b.k, mask);
+#if defined(RILL_HAVE_ONEDNN)
+    rill_onednn_threads(1);
+#endif
+    describe(&b, argc, argv);
+    run_limits(&b);
+    for (size_t s = 0; s < COUNT(sections); s++)
+        if (!chosen || chosen & 1u << s) sections[s].run(&b);
+    if (b.json) {
+        fputs("\n  ]\n}\n", b.json);
+        if (fclose(b.json) != 0) return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,183 @@
+/* onednn.c: see onednn.h. One packed panel of ours is a row-major K x width matrix, which is just what sgemm takes for
+ * B; so the back end needs no second copy of the weights.
+ *
+ * Divisions: the back end, plain sgemm, packed matmul. */
+#include "onednn.h"
+
+#include <dnnl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../internal.h"
+
+/* libgomp's, when the library was built on it. */
+void omp_set_num_threads(int threads) __attribute__((weak));
+
+void rill_onednn_threads(int threads)
+{
+    if (omp_set_num_threads) omp_set_num_threads(threads);
+}
+
+/* ---- the back end ---------------------------------------------------------------------------------------- */
+
+static void own_gemm(const rill_gemm *g, rill_pool *pool)
+{
+    rill_kernels k;
+    rill_kernels_init(&k, RILL_ISA_ALL);
+    k.gemm(g, pool);
+}
+
+/* C before the products: bias and add, as our own kernels start their sums. */
+static void start_row(const rill_gemm *g, size_t r)
+{
+    float *c = g->c + r * g->ldc;
+    const int plain = !g->add || rill_row_absent(g->add_index, r);
+    const float *add = plain ? NULL : g->add + rill_row(g->add_index, r) * g->ld_add;
+    for (size_t n = 0; n < g->w->n; n++) {
+        const float x = g->bias ? g->bias[n] : 0.0f;
+        c[n] = add ? x + add[n] : x;
+    }
+}
+
+static void finish_row(const rill_gemm *g, size_t r, const rill_kernels *k)
+{
+    float *c = g->c + r * g->ldc;
+    if (g->epilogue == RILL_EPILOGUE_TANH) k->tanh(g->w->n, c, c);
+    if (g->epilogue == RILL_EPILOGUE_RELU)
+        for (size_t n = 0; n < g->w->n; n++) c[n] = c[n] < 0.0f ? 0.0f : c[n];
+}
+
+/* C's columns of the panel += A times rows [k0, k0 + k) of the panel. */
+static int add_product(const rill_gemm *g, const rill_panel *p, const float *a, size_t lda, size_t k0, size_t k)
+{
+    const float *b = (const float *)g->w->data + p->first * g->w->k + k0 * p->width;
+    return dnnl_sgemm('N', 'N', (dnnl_dim_t)g->rows, (dnnl_dim_t)p->columns, (dnnl_dim_t)k, 1.0f, a, (dnnl_dim_t)lda, b,
+                      (dnnl_dim_t)p->width, 1.0f, g->c + p->first, (dnnl_dim_t)g->ldc) == dnnl_success;
+}
+
+static void onednn_gemm(const rill_gemm *g, rill_pool *pool)
+{
+    const rill_weights *w = g->w;
+    int well = !g->a_index && !g->a2_index && !g->c_index && w->dtype == RILL_DTYPE_F32 && !(g->add && g->add == g->c);
+    for (size_t r = 0; well && r < g->rows; r++) start_row(g, r);
+    for (size_t i = 0; well && g->rows && i < rill_panel_count(w->n); i++) {
+        const rill_panel p = rill_panel_at(w->n, i);
+        const size_t k1 = g->a2 ? g->k1 : w->k;
+        well = add_product(g, &p, g->a, g->lda, 0, k1);
+        if (well && g->a2) well = add_product(g, &p, g->a2, g->lda2, k1, w->k - k1);
+    }
+    if (!well) {
+        own_gemm(g, pool);
+        return;
+    }
+    rill_kernels k;
+    rill_kernels_init(&k, RILL_ISA_ALL);
+    for (size_t r = 0; g->epilogue != RILL_EPILOGUE_NONE && r < g->rows; r++) finish_row(g, r, &k);
+}
+
+int rill_kernels_use_onednn(rill_kernels *k)
+{
+    const float one = 1.0f;
+    float c = 0.0f;
+    if (rill_onednn_sgemm(1, 1, 1, &one, &one, &c) != 0 || c != 1.0f) return -1;
+    k->gemm = onednn_gemm;
+    return 0;
+}
+
+/* ---- plain sgemm ----------------------------------------------------------------------------------------- */
+
+int rill_onednn_sgemm(size_t m, size_t n, size_t k, const float *a, const float *w, float *c)
+{
+    const dnnl_dim_t dm = (dnnl_dim_t)m, dn = (dnnl_dim_t)n, dk = (dnnl_dim_t)k;
+    return dnnl_sgemm('N', 'T', dm, dn, dk, 1.0f, a, dk, w, dk, 0.0f, c, dn) == dnnl_success ? 0 : -1;
+}
+
+/* ---- packed matmul --------------------------------------------------------------------------------------- */
+
+struct rill_onednn_matmul {
+    dnnl_engine_t engine;
+    dnnl_stream_t stream;
+    dnnl_primitive_desc_t desc;
+    dnnl_primitive_t matmul;
+    dnnl_memory_t a, c;
+    size_t copies;
+    dnnl_memory_t w[]; /* packed */
+};
+
+/* Descriptors of A, W (any layout) and C, then the primitive. */
+static int make_primitive(rill_onednn_matmul *o, const dnnl_dims_t as, const dnnl_dims_t ws, const dnnl_dims_t cs)
+{
+    dnnl_memory_desc_t a, w, c;
+    dnnl_matmul_desc_t d;
+    return dnnl_memory_desc_init_by_tag(&a, 2, as, dnnl_f32, dnnl_ab) == dnnl_success &&
+           dnnl_memory_desc_init_by_tag(&w, 2, ws, dnnl_f32, dnnl_format_tag_any) == dnnl_success &&
+           dnnl_memory_desc_init_by_tag(&c, 2, cs, dnnl_f32, dnnl_ab) == dnnl_success &&
+           dnnl_matmul_desc_init(&d, &a, &w, NULL, &c) == dnnl_success &&
+           dnnl_primitive_desc_create(&o->desc, &d, NULL, o->engine, NULL) == dnnl_success &&
+           dnnl_primitive_create(&o->matmul, o->desc) == dnnl_success &&
+           dnnl_memory_create(&o->a, &a, o->engine, DNNL_MEMORY_NONE) == dnnl_success &&
+           dnnl_memory_create(&o->c, &c, o->engine, DNNL_MEMORY_NONE) == dnnl_success;
+}
+
+/* Reorder one [N, K] matrix (that is, K x N transposed) into the primitive's layout. */
+static int pack(rill_onednn_matmul *o, size_t copy, const dnnl_dims_t ws, const float *from)
+{
+    dnnl_memory_desc_t plain;
+    dnnl_memory_t source = NULL;
+    dnnl_primitive_desc_t desc = NULL;
+    dnnl_primitive_t reorder = NULL;
+    const dnnl_memory_desc_t *packed = dnnl_primitive_desc_query_md(o->desc, dnnl_query_weights_md, 0);
+    int well = dnnl_memory_desc_init_by_tag(&plain, 2, ws, dnnl_f32, dnnl_ba) == dnnl_success &&
+               dnnl_memory_create(&source, &plain, o->engine, (void *)(uintptr_t)from) == dnnl_success &&
+               dnnl_memory_create(&o->w[copy], packed, o->engine, DNNL_MEMORY_ALLOCATE) == dnnl_success &&
+               dnnl_reorder_primitive_desc_create(&desc, &plain, o->engine, packed, o->engine, NULL) == dnnl_success &&
+               dnnl_primitive_create(&reorder, desc) == dnnl_success;
+    if (well) {
+        const dnnl_exec_arg_t args[2] = {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, o->w[copy]}};
+        well = dnnl_primitive_execute(reorder, o->stream, 2, args) == dnnl_success &&
+               dnnl_stream_wait(o->stream) == dnnl_success;
+    }
+    if (reorder) dnnl_primitive_destroy(reorder);
+    if (desc) dnnl_primitive_desc_destroy(desc);
+    if (source) dnnl_memory_destroy(source);
+    return well;
+}
+
+rill_onednn_matmul *rill_onednn_matmul_create(size_t m, size_t n, size_t k, const float *const *w, size_t copies)
+{
+    const dnnl_dims_t as = {(dnnl_dim_t)m, (dnnl_dim_t)k}, ws = {(dnnl_dim_t)k, (dnnl_dim_t)n};
+    const dnnl_dims_t cs = {(dnnl_dim_t)m, (dnnl_dim_t)n};
+    rill_onednn_matmul *o = calloc(1, sizeof *o + copies * sizeof o->w[0]);
+    if (!o) return NULL;
+    o->copies = copies;
+    int well = dnnl_engine_create(&o->engine, dnnl_cpu, 0) == dnnl_success &&
+               dnnl_stream_create(&o->stream, o->engine, dnnl_stream_default_flags) == dnnl_success &&
+               make_primitive(o, as, ws, cs);
+    for (size_t i = 0; well && i < copies; i++) well = pack(o, i, ws, w[i]);
+    if (well) return o;
+    rill_onednn_matmul_destroy(o);
+    return NULL;
+}
+
+int rill_onednn_matmul_run(rill_onednn_matmul *o, size_t copy, const float *a, float *c)
+{
+    const dnnl_exec_arg_t args[3] = {{DNNL_ARG_SRC, o->a}, {DNNL_ARG_WEIGHTS, o->w[copy]}, {DNNL_ARG_DST, o->c}};
+    if (dnnl_memory_set_data_handle(o->a, (void *)(uintptr_t)a) != dnnl_success) return -1;
+    if (dnnl_memory_set_data_handle(o->c, c) != dnnl_success) return -1;
+    if (dnnl_primitive_execute(o->matmul, o->stream, 3, args) != dnnl_success) return -1;
+    return dnnl_stream_wait(o->stream) == dnnl_success ? 0 : -1;
+}
+
+void rill_onednn_matmul_destroy(rill_onednn_matmul *o)
+{
+    if (!o) return;
+    for (size_t i = 0; i < o->copies; i++)
+        if (o->w[i]) dnnl_memory_destroy(o->w[i]);
+    if (o->a) dnnl_memory_destroy(o->a);
+    if (o->c) dnnl_memory_destroy(o->c);
+    if (o->matmul) dnnl_primitive_destroy(o->matmul);
+    if (o->desc) dnnl_primitive_desc_destroy(o->desc);
+    if (o->stream) dnnl_stream_destroy(o->stream);
+    if (o->engine) dnnl_engine_destroy(o->engine);
+    free(o);
+}
