@@ -210,8 +210,8 @@ static const rill_method_info methods[] = {
      RILL_FINISH_TOP, 0, 0, 1.0 / 6},
     {"top-up", "top-up", "pruned beams, mixed lengths; encoding runs ahead, a half-empty batch is topped up", 1, 1,
      RILL_FINISH_TOP, 0, 0, 1.0 / 2},
-    {"stream-all", "all", "pruned beams, mixed lengths, refilled; larger inputs first", 1, 1, RILL_FINISH_TOP, 0, 0,
-     1.0 / 6},
+    {"stream-all", "all", "pruned beams, mixed lengths, refilled; items with most ahead first", 1, 1, RILL_FINISH_TOP,
+     0, 0, 1.0 / 6},
     {NULL, NULL, NULL, 0, 0, RILL_FINISH_DEFAULT, 0, 0, 0},
 };
 
