@@ -55,7 +55,9 @@ static void caught(int scorer, const char *name, const char *arguments)
 static void cheats_are_caught(void **state)
 {
     (void)state;
-    caught(0, "test-mixing", "");
+    caught(0, "test-mixing", "0");
+    caught(0, "test-mixing", "1");
+    caught(0, "test-mixing", "2");
     caught(0, "test-counting", "1,0");
     caught(1, "test-cheating", "");
 }
@@ -70,6 +72,7 @@ static void cheats_in_a_chain_are_caught(void **state)
     snprintf(p.heuristic[0].name, sizeof p.heuristic[0].name, "absolute");
     snprintf(p.heuristic[0].arguments, sizeof p.heuristic[0].arguments, "20");
     snprintf(p.heuristic[1].name, sizeof p.heuristic[1].name, "test-mixing");
+    snprintf(p.heuristic[1].arguments, sizeof p.heuristic[1].arguments, "0");
     p.n_heuristics = 2;
     engine_run(&p, &checked, NULL, &r);
     assert_int_equal(r.status, RILL_ERR_CHECK);

@@ -11,8 +11,8 @@ static void problem_with(problem *p, const char *extra, int path)
     dice d = dice_seeded(404);
     char message[200];
     problem_draw(p, PROBLEM_PRUNED, &d);
-    snprintf(p->arguments, sizeof p->arguments, "seed=4 actions=5 depth=5 ending=30 state=%s %s", path ? "path" : "parent",
-             extra);
+    snprintf(p->arguments, sizeof p->arguments, "seed=4 actions=5 depth=5 ending=30 state=%s %s",
+             path ? "path" : "parent", extra);
     assert_int_equal(toy_model_parse(&p->model, p->arguments, message, sizeof message), RILL_OK);
     for (p->n_inputs = 0; p->n_inputs < 9; p->n_inputs++)
         snprintf(p->input[p->n_inputs], sizeof p->input[0], "in %d", (int)p->n_inputs);
@@ -88,8 +88,7 @@ static void illegal_answers(void **state)
             snprintf(extra, sizeof extra, "garble=%d garble_kind=%d", call, kind);
             problem_with(&p, extra, kind % 2);
             engine_run(&p, &plain, NULL, &r);
-            if (r.status != RILL_ERR_PLUGIN)
-                fail_msg("%s: %s \"%s\"", extra, rill_status_name(r.status), r.message);
+            if (r.status != RILL_ERR_PLUGIN) fail_msg("%s: %s \"%s\"", extra, rill_status_name(r.status), r.message);
             if (strstr(r.message, "toy") == NULL) fail_msg("%s: \"%s\" does not name the domain", extra, r.message);
             if (r.toy.violations != 0) fail_msg("%s: %s", extra, r.toy.first);
             engine_record_clear(&r);
@@ -124,7 +123,8 @@ static void bad_inputs_fail_alone(void **state)
             problem_solve(&p);
             schedule s = {.method = problem_methods(PROBLEM_PRUNED)[method], .n = 2, .refill = -1};
             engine_run(&p, &s, NULL, &r);
-            if (problem_compare(&p, &s, &r, message, sizeof message)) fail_msg("%s, bad %d: %s", s.method, bad, message);
+            if (problem_compare(&p, &s, &r, message, sizeof message))
+                fail_msg("%s, bad %d: %s", s.method, bad, message);
             for (int32_t i = 0; i < 5; i += 2)
                 if (bad >> i & 1) assert_non_null(strstr(r.result[i].message, "is bad"));
             engine_record_clear(&r);
@@ -133,9 +133,8 @@ static void bad_inputs_fail_alone(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(injected_failures),  cmocka_unit_test(finished_results_survive),
-    cmocka_unit_test(illegal_answers),    cmocka_unit_test(open_fails),
-    cmocka_unit_test(bad_inputs_fail_alone),
+    cmocka_unit_test(injected_failures), cmocka_unit_test(finished_results_survive), cmocka_unit_test(illegal_answers),
+    cmocka_unit_test(open_fails),        cmocka_unit_test(bad_inputs_fail_alone),
 };
 
 HARNESS_MAIN(tests)

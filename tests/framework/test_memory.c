@@ -12,18 +12,25 @@ static void full_problem(problem *p, schedule *s, int variant)
     dice d = dice_seeded(900 + (uint64_t)variant);
     char message[200];
     problem_draw(p, PROBLEM_PRUNED, &d);
-    snprintf(p->arguments, sizeof p->arguments, "seed=%d actions=5 depth=4 phases=%d state=%s", variant, 1 + variant % 2,
-             variant % 3 ? "path" : "parent");
+    snprintf(p->arguments, sizeof p->arguments, "seed=%d actions=5 depth=4 phases=%d state=%s", variant,
+             1 + variant % 2, variant % 3 ? "path" : "parent");
     assert_int_equal(toy_model_parse(&p->model, p->arguments, message, sizeof message), RILL_OK);
     for (p->n_inputs = 0; p->n_inputs < 7; p->n_inputs++)
-        snprintf(p->input[p->n_inputs], sizeof p->input[0], "%s %d", p->n_inputs == 3 ? "!bad" : "in", (int)p->n_inputs);
+        snprintf(p->input[p->n_inputs], sizeof p->input[0], "%s %d", p->n_inputs == 3 ? "!bad" : "in",
+                 (int)p->n_inputs);
     p->settings.max_length = p->settings.min_length = 0;
     p->naive.min_length = 0;
     for (int32_t i = 0; i < p->n_scorers; i++) p->random_scorer[i].actions = 5;
     p->naive.max_candidates_phases = 0;
-    *s = (schedule){.method = variant % 2 ? "top-up" : "var-stream", .n = 2, .refill = -1, .sort = RILL_SORT_LENGTH,
-                    .sort_window = 3, .check = variant % 3 == 1, .by_run = variant % 2,
-                    .budget = variant % 4 == 2 ? 7 : 0, .max_items = 2};
+    *s = (schedule){.method = variant % 2 ? "top-up" : "var-stream",
+                    .n = 2,
+                    .refill = -1,
+                    .sort = RILL_SORT_LENGTH,
+                    .sort_window = 3,
+                    .check = variant % 3 == 1,
+                    .by_run = variant % 2,
+                    .budget = variant % 4 == 2 ? 7 : 0,
+                    .max_items = 2};
     problem_solve(p);
 }
 
@@ -56,8 +63,10 @@ static void fail_each(int persistent)
             /* Refused or not, what is not an error is the right answer. */
             if (r.status == RILL_OK && problem_compare(&p, &s, &r, message, sizeof message))
                 fail_msg("variant %d, request %lld: %s", variant, (long long)n, message);
-            if (done) assert_int_equal(r.status, RILL_OK);
-            else if (persistent || r.status != RILL_OK) assert_int_equal(r.status, RILL_ERR_MEMORY);
+            if (done)
+                assert_int_equal(r.status, RILL_OK);
+            else if (persistent || r.status != RILL_OK)
+                assert_int_equal(r.status, RILL_ERR_MEMORY);
             if (r.status < 0 && r.message[0] == '\0' && n > 1 && strcmp(rill_status_name(r.status), "") == 0)
                 fail_msg("variant %d, request %lld: no sentence", variant, (long long)n);
             engine_record_clear(&r);
@@ -117,7 +126,8 @@ static size_t peak_of(int64_t inputs, const char *method, int32_t budget, rill_s
     rill_model *model;
     rill_engine *engine;
     rill_engine_setup setup;
-    rill_open_options options = {.struct_size = sizeof options, .threads = 1,
+    rill_open_options options = {.struct_size = sizeof options,
+                                 .threads = 1,
                                  .arguments = "trivial=1 actions=2 depth=2 ending=60 ties=2 select=rill"};
     assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_OK);
     rill_engine_setup_default(&setup);

@@ -94,11 +94,11 @@ static void missing_members(void **state)
 {
     (void)state;
     rill_domain d;
-#define WITHOUT(member)                                                  \
-    d = toy_domain;                                                      \
-    d.member = NULL;                                                     \
-    assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_PLUGIN);    \
-    mentions(#member);                                                   \
+#define WITHOUT(member)                                               \
+    d = toy_domain;                                                   \
+    d.member = NULL;                                                  \
+    assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_PLUGIN); \
+    mentions(#member);                                                \
     mentions("toy")
     WITHOUT(open);
     WITHOUT(reserve);
@@ -231,7 +231,7 @@ static void refused_plugins(void **state)
 
 static const struct CMUnitTest tests[] = {
 #define EACH(test) cmocka_unit_test_setup_teardown(test, make_context, end_context)
-    EACH(wrong_abi_version), EACH(wrong_struct_size),       EACH(missing_members),          EACH(bad_names),
+    EACH(wrong_abi_version),    EACH(wrong_struct_size),       EACH(missing_members),          EACH(bad_names),
     EACH(names_are_taken_once), EACH(core_is_registered_once), EACH(models_are_found_by_name), EACH(good_plugin),
     EACH(refused_plugins),
 };

@@ -253,9 +253,9 @@ static void readers_and_writers(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(nothing_at_all),    cmocka_unit_test(texts_are_bytes),
-    cmocka_unit_test(room_is_kept),      cmocka_unit_test(failed_inputs_can_be_submitted),
-    cmocka_unit_test(destroyed_midway),  cmocka_unit_test(settings_are_shown),
+    cmocka_unit_test(nothing_at_all),      cmocka_unit_test(texts_are_bytes),
+    cmocka_unit_test(room_is_kept),        cmocka_unit_test(failed_inputs_can_be_submitted),
+    cmocka_unit_test(destroyed_midway),    cmocka_unit_test(settings_are_shown),
     cmocka_unit_test(readers_and_writers),
 };
 

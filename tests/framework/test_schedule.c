@@ -174,8 +174,17 @@ static rill_status admit_all(void *self, const rill_flight *flight, int32_t *adm
     return RILL_OK;
 }
 
-static const rill_policy watcher = {.abi_version = RILL_ABI_VERSION, .struct_size = sizeof watcher, .name = "watcher",
-                                    .summary = "newest first, and takes notes", .choose = watch_and_reverse, .refill = admit_all};
+static const rill_policy watcher = {.abi_version = RILL_ABI_VERSION,
+                                    .struct_size = sizeof watcher,
+                                    .name = "watcher",
+                                    .summary = "newest first, and takes notes",
+                                    .choose = watch_and_reverse,
+                                    .refill = admit_all};
+
+static rill_status register_watcher(rill_context *ctx)
+{
+    return rill_register_policy(ctx, &watcher);
+}
 
 static int selected(const record_timestep *step, int64_t item)
 {
@@ -206,8 +215,10 @@ static int replays(const seen *now, const record_timestep *step, int32_t budget,
     for (int32_t o = 0; o < n; o++) {
         int64_t item = now->item[order[o]];
         if (taken[o] != selected(step, item)) return 0;
-        if (taken[o]) passed[item] = 0;
-        else if (o < last_taken) passed[item]++;
+        if (taken[o])
+            passed[item] = 0;
+        else if (o < last_taken)
+            passed[item]++;
     }
     return 1;
 }
@@ -233,11 +244,15 @@ static void passed_over(void **state)
         p.settings.max_length = p.settings.min_length = 0;
         p.settings.stop_after = 0;
         p.settings.patience = 0;
-        schedule s = {.method = "fixed-stream", .n = 2 + (int32_t)(i % 7), .refill = -1,
-                      .budget = p.settings.k + 1 + (int32_t)(i % 3), .max_items = 2 + (int32_t)(i % 9),
-                      .policy = "watcher", .policy_arguments = ""};
+        schedule s = {.method = "fixed-stream",
+                      .n = 2 + (int32_t)(i % 7),
+                      .refill = -1,
+                      .budget = p.settings.k + 1 + (int32_t)(i % 3),
+                      .max_items = 2 + (int32_t)(i % 9),
+                      .policy = "watcher",
+                      .policy_arguments = ""};
         n_sights = 0;
-        engine_run_with_policy(&p, &s, &watcher, &r);
+        engine_run_with(&p, &s, register_watcher, &r);
         if (r.status < 0) complain(&p, &s, seed, r.message);
         if (n_sights != r.n_timesteps) complain(&p, &s, seed, "the policy is not asked once per timestep");
         int32_t passed[PROBLEM_MOST_INPUTS] = {0}, firsts = 0;
@@ -291,8 +306,8 @@ static void garbage_policies(void **state)
         problem_draw(&p, PROBLEM_PRUNED, &d);
         for (p.n_inputs = 0; p.n_inputs < 8; p.n_inputs++)
             snprintf(p.input[p.n_inputs], sizeof p.input[0], "in %d", (int)p.n_inputs);
-        schedule s = {.method = "var-stream", .n = 4, .refill = -1, .policy = "test-garbage",
-                      .policy_arguments = kinds[kind]};
+        schedule s = {
+            .method = "var-stream", .n = 4, .refill = -1, .policy = "test-garbage", .policy_arguments = kinds[kind]};
         engine_run(&p, &s, NULL, &r);
         if (r.status != RILL_ERR_PLUGIN) complain(&p, &s, kind, "garbage of this kind is not refused");
         if (strstr(r.message, "test-garbage") == NULL) complain(&p, &s, kind, "the policy is not named");

@@ -133,8 +133,8 @@ static void wide_is_optimal(void **state)
         problem p;
         problem_draw(&p, PROBLEM_FIXED_TOP, &d);
         int phases = i % 3 == 0 ? 2 : 1;
-        snprintf(p.arguments, sizeof p.arguments, "seed=%d actions=4 depth=%d phases=%d terminal=%s state=%s legal=80", (int)i,
-                 phases == 2 ? 3 : 4, phases, i % 2 ? "end" : "last", i % 5 ? "path" : "parent");
+        snprintf(p.arguments, sizeof p.arguments, "seed=%d actions=4 depth=%d phases=%d terminal=%s state=%s legal=80",
+                 (int)i, phases == 2 ? 3 : 4, phases, i % 2 ? "end" : "last", i % 5 ? "path" : "parent");
         char message[300];
         assert_int_equal(toy_model_parse(&p.model, p.arguments, message, sizeof message), RILL_OK);
         p.settings.k = 3000;
@@ -158,8 +158,8 @@ static void wide_is_optimal(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(pruned),         cmocka_unit_test(fixed_top),     cmocka_unit_test(fixed),
-    cmocka_unit_test(greedy),         cmocka_unit_test(every_schedule), cmocka_unit_test(one_is_greedy),
+    cmocka_unit_test(pruned),          cmocka_unit_test(fixed_top),      cmocka_unit_test(fixed),
+    cmocka_unit_test(greedy),          cmocka_unit_test(every_schedule), cmocka_unit_test(one_is_greedy),
     cmocka_unit_test(wide_is_optimal),
 };
 

@@ -77,8 +77,9 @@ static void random_rows(void **state)
         uint64_t seed = first + (uint64_t)i;
         dice d = dice_seeded(seed);
         char arguments[160], message[300];
-        snprintf(arguments, sizeof arguments, "seed=%d actions=%d ties=%d legal=%d terminal=%s early=30 depth=4 dead_ends=2",
-                 (int)seed, (int)dice_range(&d, 2, dice_chance(&d, 30) ? 60 : 8), (int)DICE_OF(&d, 0, 1, 2, 4),
+        snprintf(arguments, sizeof arguments,
+                 "seed=%d actions=%d ties=%d legal=%d terminal=%s early=30 depth=4 dead_ends=2", (int)seed,
+                 (int)dice_range(&d, 2, dice_chance(&d, 30) ? 60 : 8), (int)DICE_OF(&d, 0, 1, 2, 4),
                  (int)DICE_OF(&d, 20, 70, 100), dice_chance(&d, 50) ? "end" : "last");
         toy_model model;
         assert_int_equal(toy_model_parse(&model, arguments, message, sizeof message), RILL_OK);
@@ -106,8 +107,14 @@ static void one_row(void **state)
     const int32_t raw_action[] = {4, 1, 0, 3}, ban_offset[] = {0, 1}, ban[] = {1}, add_offset[] = {0, 1}, add[] = {3};
     const float raw_logp[] = {-0.5f, -1.0f, -1.0f, -3.0f}, added[] = {2.5f}, reward[] = {0.25f};
     rill_raw raw = {.n = 4, .action = raw_action, .logp = raw_logp, .end_action = 0};
-    rill_ask ask = {.max_choices = 3, .extra = 3, .ban_offset = ban_offset, .ban_action = ban, .add_offset = add_offset,
-                    .add_action = add, .add_score = added, .reward = reward};
+    rill_ask ask = {.max_choices = 3,
+                    .extra = 3,
+                    .ban_offset = ban_offset,
+                    .ban_action = ban,
+                    .add_offset = add_offset,
+                    .add_action = add,
+                    .add_score = added,
+                    .reward = reward};
     int32_t count, action[3];
     float logp[3], score[3];
     uint8_t terminal[3];

@@ -67,7 +67,8 @@ static void ranges(void **state)
         {"max-length", {"1", "2147483647"}, {"0", "-1", "2147483648"}},
         {"length-penalty", {"0", "1", "-0.5", "0.6"}, {"nan", "inf", "101", "-101", "a"}},
         {"n-best", {"1", "131072"}, {"0", "-1", "131073"}},
-        {"sort", {"none", "length", "longest-first", "length:1", "longest-first:500"},
+        {"sort",
+         {"none", "length", "longest-first", "length:1", "longest-first:500"},
          {"size", "length:0", "length:", "none:3", "length:x", "length:-1"}},
         {"flush-every", {"0", "1"}, {"-1", "2147483648", "."}},
         {"unordered", {"1", "0", "true", "false"}, {"2", "-1", "yes"}},
@@ -111,8 +112,9 @@ static void unknown_names(void **state)
     (void)state;
     static const struct {
         const char *given, *near;
-    } names[] = {{"max-candidate", "max-candidates"}, {"buget", "budget"},       {"strop-after", "stop-after"},
-                 {"min_lenght", "min-length"},        {"lenght-penalty", "length-penalty"}, {"n_bets", "n-best"}};
+    } names[] = {{"max-candidate", "max-candidates"},  {"buget", "budget"},
+                 {"strop-after", "stop-after"},        {"min_lenght", "min-length"},
+                 {"lenght-penalty", "length-penalty"}, {"n_bets", "n-best"}};
     rill_settings s;
     rill_settings_default(&s);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -238,7 +240,8 @@ static void contradictions(void **state)
         contradicts(unpruned[i], NULL, NULL, 1);
         contradicts(unpruned[i], "max-candidates", "3", 0);
     }
-    static const char *const top[] = {"greedy", "var-batch", "var-stream", "var-stream-fifo", "fixed-stream", "top-up", "stream-all"};
+    static const char *const top[] = {"greedy",       "var-batch", "var-stream", "var-stream-fifo",
+                                      "fixed-stream", "top-up",    "stream-all"};
     for (size_t i = 0; i < sizeof top / sizeof *top; i++) contradicts(top[i], "finish", "immediate", 0);
     contradicts("greedy", "k", "2", 0);
 }

@@ -150,7 +150,7 @@ static rill_status write_result(void *user, const rill_result *result)
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
-static rill_status run(const problem *p, const schedule *s, const rill_policy *extra, rill_context *ctx,
+static rill_status run(const problem *p, const schedule *s, rill_status (*more)(rill_context *), rill_context *ctx,
                        engine_record *out)
 {
     rill_model *model = NULL;
@@ -161,7 +161,7 @@ static rill_status run(const problem *p, const schedule *s, const rill_policy *e
     rill_status status = rill_register_core(ctx);
     if (status == RILL_OK) status = rill_register_domain(ctx, &toy_domain);
     if (status == RILL_OK) status = test_plugins_register(ctx);
-    if (status == RILL_OK && extra != NULL) status = rill_register_policy(ctx, extra);
+    if (status == RILL_OK && more != NULL) status = more(ctx);
     if (status == RILL_OK) status = rill_model_open(&model, ctx, "toy", &options);
     if (status == RILL_OK) {
         rill_engine_setup_default(&setup);
@@ -181,7 +181,7 @@ static rill_status run(const problem *p, const schedule *s, const rill_policy *e
     return status;
 }
 
-static void run_in_context(const problem *p, const schedule *s, const rill_policy *extra,
+static void run_in_context(const problem *p, const schedule *s, rill_status (*more)(rill_context *),
                            const rill_context_options *memory, engine_record *out)
 {
     memset(out, 0, sizeof *out);
@@ -189,7 +189,7 @@ static void run_in_context(const problem *p, const schedule *s, const rill_polic
     rill_context *ctx = NULL;
     out->status = rill_context_create(&ctx, memory);
     if (out->status == RILL_OK) {
-        out->status = run(p, s, extra, ctx, out);
+        out->status = run(p, s, more, ctx, out);
         snprintf(out->message, sizeof out->message, "%s", rill_error(ctx));
         rill_context_destroy(ctx);
     }
@@ -201,9 +201,9 @@ void engine_run(const problem *p, const schedule *s, const rill_context_options 
     run_in_context(p, s, NULL, memory, out);
 }
 
-void engine_run_with_policy(const problem *p, const schedule *s, const rill_policy *policy, engine_record *out)
+void engine_run_with(const problem *p, const schedule *s, rill_status (*more)(rill_context *), engine_record *out)
 {
-    run_in_context(p, s, policy, NULL, out);
+    run_in_context(p, s, more, NULL, out);
 }
 
 void engine_record_clear(engine_record *record)

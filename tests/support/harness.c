@@ -16,11 +16,18 @@ int harness_options(int argc, char **argv)
 {
     for (int i = 1; i < argc; i += 2) {
         char *end = NULL;
+        if (i + 1 < argc && strcmp(argv[i], "--only") == 0) {
+            cmocka_set_test_filter(argv[i + 1]);
+            continue;
+        }
         int64_t value = i + 1 < argc ? strtoll(argv[i + 1], &end, 10) : 0;
         int good = end != NULL && *end == '\0' && value >= 0;
-        if (good && strcmp(argv[i], "--iterations") == 0) given_iterations = value;
-        else if (good && strcmp(argv[i], "--seed") == 0) given_seed = value;
-        else return fprintf(stderr, "usage: %s [--seed N] [--iterations N]\n", argv[0]), -1;
+        if (good && strcmp(argv[i], "--iterations") == 0)
+            given_iterations = value;
+        else if (good && strcmp(argv[i], "--seed") == 0)
+            given_seed = value;
+        else
+            return fprintf(stderr, "usage: %s [--seed N] [--iterations N] [--only PATTERN]\n", argv[0]), -1;
     }
     return 0;
 }

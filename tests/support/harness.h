@@ -1,4 +1,4 @@
-/* What every test program starts from: cmocka, and the options --seed N, --iterations N.
+/* What every test program starts from: cmocka, and the options --seed N, --iterations N, --only PATTERN.
  *
  * A property test runs `harness_iterations(default)` random problems from consecutive seeds and reports the seed of a failure,
  * so `--seed S --iterations 1` repeats it. */
@@ -36,10 +36,10 @@ typedef struct harness_memory {
 
 rill_context_options harness_memory_options(harness_memory *memory);
 
-#define HARNESS_MAIN(tests) \
-    int main(int argc, char **argv) \
-    { \
-        if (harness_options(argc, argv) != 0) return 2; \
+#define HARNESS_MAIN(tests)                               \
+    int main(int argc, char **argv)                       \
+    {                                                     \
+        if (harness_options(argc, argv) != 0) return 2;   \
         return cmocka_run_group_tests(tests, NULL, NULL); \
     }
 

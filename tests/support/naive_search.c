@@ -73,8 +73,8 @@ static naive_wishes wishes_of(const naive_problem *p, int32_t timestep, int32_t 
             all.add[a] += one.add[a];
             all.ban[a] |= one.ban[a];
             all.allow[a] = one.restricted && all.restricted ? one.allow[a] && all.allow[a]
-                           : one.restricted                ? one.allow[a]
-                                                           : all.allow[a];
+                           : one.restricted                 ? one.allow[a]
+                                                            : all.allow[a];
         }
         all.restricted |= one.restricted;
         all.rule |= one.rule;
@@ -228,8 +228,10 @@ static void apply_heuristic(search *s, const naive_heuristic *h, int32_t timeste
                     .candidate = s->beam.at,
                     .keep = keep,
                     .width = INT32_MAX};
-    if (h->rule == NAIVE_CUSTOM) h->apply(h->user, &b);
-    else apply_threshold(h, &b);
+    if (h->rule == NAIVE_CUSTOM)
+        h->apply(h->user, &b);
+    else
+        apply_threshold(h, &b);
     int32_t kept = 0;
     for (int32_t i = 0; i < s->beam.n; i++)
         if (keep[i] && kept < b.width) s->beam.at[kept++] = s->beam.at[i];
@@ -303,8 +305,10 @@ static void run_phase(search *s, int32_t timestep, int32_t phase)
 {
     expand_and_merge(s, timestep, phase);
     if (phase == s->p->phases - 1) {
-        if (s->p->immediate) output_immediate(s);
-        else output_top(s);
+        if (s->p->immediate)
+            output_immediate(s);
+        else
+            output_top(s);
     }
     for (int32_t h = 0; h < s->p->n_heuristics; h++) apply_heuristic(s, &s->p->heuristic[h], timestep, phase);
     trim(s);

@@ -76,10 +76,10 @@ typedef struct naive_problem {
     /* the search */
     int64_t item;
     int32_t k;
-    int immediate;            /* finish rule: 0 top, 1 immediate */
-    int32_t max_candidates;   /* M; 0: the default of the finish rule */
+    int immediate;                  /* finish rule: 0 top, 1 immediate */
+    int32_t max_candidates;         /* M; 0: the default of the finish rule */
     uint32_t max_candidates_phases; /* bit p: M holds in phase p; 0: in all */
-    int32_t stop_after;       /* 0: k */
+    int32_t stop_after;             /* 0: k */
     int32_t min_length, max_length;
     double length_penalty;
     naive_heuristic heuristic[NAIVE_MOST_CHAIN];

@@ -44,12 +44,15 @@ static void draw_toy(problem *p, dice *d)
     snprintf(p->arguments, sizeof p->arguments,
              "seed=%d actions=%d depth=%d phases=%d state=%s ties=%d terminal=%s early=%d ending=%d legal=%d "
              "dead_ends=%d flat=%.2f mask=%d bound=%d own_bound=%d dead=%d select=%s",
-             (int)dice_range(d, 0, 1000000), (int)dice_range(d, phases > 1 ? 4 : 2, 8), (int)dice_range(d, 1, 7), phases,
-             dice_chance(d, 50) ? "path" : "parent", (int)DICE_OF(d, 0, 0, 1, 2, 3, 6),
-             dice_chance(d, 40) ? "last" : "end", (int)DICE_OF(d, 0, 10, 30), (int)DICE_OF(d, 20, 40, 70),
+             (int)dice_range(d, 0, 1000000), (int)dice_range(d, phases > 1 ? 4 : 2, 8), (int)dice_range(d, 1, 7),
+             phases, dice_chance(d, 50) ? "path" : "parent", (int)DICE_OF(d, 0, 0, 1, 2, 3, 6),
+             dice_chance(d, 40) ? "last" : "end", (int)DICE_OF(d, 0, 10, 30, 60, 85), (int)DICE_OF(d, 20, 40, 70),
              (int)DICE_OF(d, 30, 60, 90, 100), (int)DICE_OF(d, 0, 0, 0, 10, 30), 0.25 * (double)dice_range(d, 1, 8),
              (int)dice_range(d, 0, (1 << phases) - 1), (int)(dice_chance(d, 30) ? dice_range(d, 1, 8) : 0),
-             dice_chance(d, 30), dice_chance(d, 20), dice_chance(d, 25) ? "rill" : dice_chance(d, 30) ? "own" : "both");
+             dice_chance(d, 30), dice_chance(d, 20),
+             dice_chance(d, 25)   ? "rill"
+             : dice_chance(d, 30) ? "own"
+                                  : "both");
     char message[128];
     if (toy_model_parse(&p->model, p->arguments, message, sizeof message) < 0) abort();
 }
@@ -74,8 +77,10 @@ static void draw_settings(problem *p, problem_group group, dice *d)
     s->k = group == PROBLEM_GREEDY ? 1 : dice_chance(d, 15) ? dice_range(d, 9, 20) : dice_range(d, 1, 6);
     if (group == PROBLEM_FIXED_TOP) s->finish = RILL_FINISH_TOP;
     if (pruned && dice_chance(d, 50)) s->max_candidates = dice_range(d, 1, s->k + 2);
-    if (dice_chance(d, 30)) s->stop_after = dice_range(d, 1, s->k + 2);
-    else if (dice_chance(d, 15)) s->patience = 0.25 * (double)dice_range(d, 1, 8);
+    if (dice_chance(d, 30))
+        s->stop_after = dice_range(d, 1, s->k + 2);
+    else if (dice_chance(d, 15))
+        s->patience = 0.25 * (double)dice_range(d, 1, 8);
     s->min_length = DICE_OF(d, 0, 0, 0, 1, 2, 3);
     if (dice_chance(d, 40)) s->max_length = dice_range(d, s->min_length > 0 ? s->min_length : 1, 8);
     s->length_penalty = 0.1 * (double)DICE_OF(d, 0, 0, 10, 5, 6, 10);
@@ -163,7 +168,8 @@ void schedule_draw(schedule *s, problem_group group, dice *d)
         if (dice_chance(d, 25)) s->flush_every = dice_range(d, 1, 9);
     }
     if (dice_chance(d, 15)) {
-        static const char *const policies[] = {"test-nothing", "test-reverse", "test-newest", "test-random", "test-huge"};
+        static const char *const policies[] = {"test-nothing", "test-reverse", "test-newest", "test-random",
+                                               "test-huge"};
         s->policy = policies[dice_range(d, 0, 4)];
         s->policy_arguments = "5,0";
         if (strcmp(s->policy, "test-random") != 0) s->policy_arguments = "";
@@ -244,11 +250,13 @@ static int compare_output(words *w, int32_t input, int32_t rank, const naive_out
     const naive_hypothesis *h = &e->hypothesis;
     if (!same_bits(h->sum, o->value.score) || !same_bits(e->rank_score, o->value.rank_score) ||
         !same_bits(e->logp, o->value.logp))
-        return differ(w, "input %d output %d: score %.17g (ranked %.17g, logp %.17g), engine %.17g (%.17g, %.17g), text %s",
-                      (int)input, (int)rank, h->sum, e->rank_score, e->logp, o->value.score, o->value.rank_score,
-                      o->value.logp, o->text);
-    if (h->n != o->value.n_actions) return differ(w, "input %d output %d: %d actions, engine %d", (int)input, (int)rank,
-                                                  (int)h->n, (int)o->value.n_actions);
+        return differ(
+            w, "input %d output %d: score %.17g (ranked %.17g, logp %.17g), engine %.17g (%.17g, %.17g), text %s",
+            (int)input, (int)rank, h->sum, e->rank_score, e->logp, o->value.score, o->value.rank_score, o->value.logp,
+            o->text);
+    if (h->n != o->value.n_actions)
+        return differ(w, "input %d output %d: %d actions, engine %d", (int)input, (int)rank, (int)h->n,
+                      (int)o->value.n_actions);
     char text[NAIVE_LONGEST * 4] = "";
     size_t at = 0;
     for (int32_t i = 0; i < h->n; i++) {
@@ -295,8 +303,9 @@ static int compare_counters(words *w, const problem *p, const engine_record *r)
         if (e->timesteps > longest) longest = e->timesteps;
     }
     const rill_stats *s = &r->stats;
-    if (s->inputs != p->n_inputs || s->failed != failed) return differ(w, "inputs %lld, failed %lld of %lld",
-                                                                      (long long)s->inputs, (long long)s->failed, (long long)failed);
+    if (s->inputs != p->n_inputs || s->failed != failed)
+        return differ(w, "inputs %lld, failed %lld of %lld", (long long)s->inputs, (long long)s->failed,
+                      (long long)failed);
     if (s->expansions != expansions)
         return differ(w, "expansions %lld, engine %lld", (long long)expansions, (long long)s->expansions);
     if (s->outputs != outputs || s->truncated != truncated)
@@ -329,13 +338,14 @@ int problem_compare(const problem *p, const schedule *s, const engine_record *r,
 void problem_describe(const problem *p, const schedule *s, char *out, size_t size)
 {
     const rill_settings *t = &p->settings;
-    int n = snprintf(out, size,
-                     "toy \"%s\" inputs=%d | k=%d M=%d stop_after=%d patience=%g min=%d max=%d alpha=%g n_best=%d | method=%s n=%d "
-                     "max_items=%d budget=%d refill=%g sort=%d window=%d flush=%d unordered=%d check=%d policy=%s run=%d |",
-                     p->arguments, (int)p->n_inputs, (int)t->k, (int)t->max_candidates, (int)t->stop_after, t->patience,
-                     (int)t->min_length, (int)t->max_length, t->length_penalty, (int)t->n_best, s->method, (int)s->n,
-                     (int)s->max_items, (int)s->budget, s->refill, (int)s->sort, (int)s->sort_window,
-                     (int)s->flush_every, (int)s->unordered, (int)s->check, s->policy ? s->policy : "-", s->by_run);
+    int n = snprintf(
+        out, size,
+        "toy \"%s\" inputs=%d | k=%d M=%d stop_after=%d patience=%g min=%d max=%d alpha=%g n_best=%d | method=%s n=%d "
+        "max_items=%d budget=%d refill=%g sort=%d window=%d flush=%d unordered=%d check=%d policy=%s run=%d |",
+        p->arguments, (int)p->n_inputs, (int)t->k, (int)t->max_candidates, (int)t->stop_after, t->patience,
+        (int)t->min_length, (int)t->max_length, t->length_penalty, (int)t->n_best, s->method, (int)s->n,
+        (int)s->max_items, (int)s->budget, s->refill, (int)s->sort, (int)s->sort_window, (int)s->flush_every,
+        (int)s->unordered, (int)s->check, s->policy ? s->policy : "-", s->by_run);
     for (int32_t i = 0; i < p->n_heuristics && (size_t)n < size; i++)
         n += snprintf(out + n, size - (size_t)n, " heuristic %s:%s", p->heuristic[i].name, p->heuristic[i].arguments);
     for (int32_t i = 0; i < p->n_scorers && (size_t)n < size; i++)

@@ -92,10 +92,10 @@ typedef struct record_timestep {
     int32_t n, in_flight;
     int64_t rows;
     int32_t widest;
-    int64_t *item;     /* [n] */
-    int32_t *depth;    /* [n] */
-    int32_t *width;    /* [n] before expansion */
-    int64_t at_event;  /* place among all events */
+    int64_t *item;    /* [n] */
+    int32_t *depth;   /* [n] */
+    int32_t *width;   /* [n] before expansion */
+    int64_t at_event; /* place among all events */
 } record_timestep;
 
 typedef struct record_event {
@@ -105,11 +105,11 @@ typedef struct record_event {
 } record_event;
 
 typedef struct engine_record {
-    rill_status status;   /* of the run */
+    rill_status status; /* of the run */
     char message[300];
     int64_t n_results;
     record_result result[PROBLEM_MOST_INPUTS];
-    rill_stats stats;     /* at the end */
+    rill_stats stats; /* at the end */
     toy_report toy;
 
     record_timestep *timestep;
@@ -120,7 +120,8 @@ typedef struct engine_record {
 
 /* Run the engine. `memory` may be NULL. Nothing is asserted: look at the record. */
 void engine_run(const problem *p, const schedule *s, const rill_context_options *memory, engine_record *out);
-void engine_run_with_policy(const problem *p, const schedule *s, const rill_policy *policy, engine_record *out);
+/* The same with more registered first: `more` gets the context before the model is opened. */
+void engine_run_with(const problem *p, const schedule *s, rill_status (*more)(rill_context *ctx), engine_record *out);
 void engine_record_clear(engine_record *record);
 
 /* 0 if the record is what the naive search expects, pool empty and contract kept; else 1 with a message. */

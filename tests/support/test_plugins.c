@@ -134,9 +134,12 @@ static rill_status apply_random(void *self, rill_beams *b)
 
 static rill_status apply_mixing(void *self, rill_beams *b)
 {
-    (void)self;
-    for (int32_t i = 0; i < b->n; i++)
-        if (b->n > 1) b->width[i] = 1;
+    const test_random *r = self;
+    for (int32_t i = 0; i < b->n && b->n > 1; i++) {
+        if (r->seed == 0) b->width[i] = 1;
+        if (r->seed == 1 && b->offset[i + 1] - b->offset[i] > 1) b->keep[b->offset[i] + 1] = 0;
+        if (r->seed == 2) b->stop[i] = b->timestep[i] > 1;
+    }
     return RILL_OK;
 }
 
@@ -151,7 +154,8 @@ static rill_status apply_counting(void *self, rill_beams *b)
 static const rill_heuristic heuristics[] = {
     {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-random", "SEED,PERCENT", "random per item", create_random,
      apply_random, destroy_random},
-    {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-mixing", "", "mixes items", NULL, apply_mixing, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-mixing", "KIND", "mixes items", create_random, apply_mixing,
+     destroy_random},
     {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-counting", "SEED", "carries state", create_random, apply_counting,
      destroy_random},
 };

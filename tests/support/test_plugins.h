@@ -4,8 +4,9 @@
  * types; the engine's tables are thin wrappers, so that both searches ask the same oracle.
  *
  *   heuristic  test-random:SEED,PERCENT   drops, narrows and stops at random, per item
- *              test-mixing                cheats: what it drops depends on how many items are in the call
- *              test-counting              cheats: carries a counter from call to call
+ *              test-mixing:KIND           cheats: what it narrows (0), drops (1) or stops (2) depends on how many items
+ *                                         are in the call
+ *              test-counting:0            cheats: carries a counter from call to call
  *   scorer     test-random:SEED,FLAGS     TEST_ADD ... below
  *              test-cheating              cheats: rewards depend on the number of rows in the call
  *   policy     test-nothing · test-reverse · test-newest · test-random:SEED · test-garbage:KIND · test-huge */

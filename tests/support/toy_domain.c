@@ -216,8 +216,8 @@ static rill_status check_first(toy *t, const rill_rows *rows, int32_t i)
 {
     if (rows->parent[i] != RILL_NO_NODE || rows->state_parent[i] != RILL_NO_NODE || rows->depth[i] != 0 ||
         rows->phase != 0)
-        return violation(t, "a first node has parent %d, depth %d, phase %d", (int)rows->parent[i],
-                         (int)rows->depth[i], (int)rows->phase);
+        return violation(t, "a first node has parent %d, depth %d, phase %d", (int)rows->parent[i], (int)rows->depth[i],
+                         (int)rows->phase);
     return RILL_OK;
 }
 
@@ -352,8 +352,11 @@ static rill_status compare_selections(toy *t, const rill_ask *ask, int32_t row, 
     float logp[TOY_MOST_ACTIONS], score[TOY_MOST_ACTIONS];
     uint8_t terminal[TOY_MOST_ACTIONS];
     rill_choices fast = {TOY_MOST_ACTIONS, count, action, logp, score, terminal};
-    rill_choices slow = {out->stride, out->count + row, out->action + (int64_t)row * out->stride,
-                         out->logp + (int64_t)row * out->stride, out->score + (int64_t)row * out->stride,
+    rill_choices slow = {out->stride,
+                         out->count + row,
+                         out->action + (int64_t)row * out->stride,
+                         out->logp + (int64_t)row * out->stride,
+                         out->score + (int64_t)row * out->stride,
                          out->terminal + (int64_t)row * out->stride};
     rill_ask one = *ask;
     if (ask->end_rule != NULL) one.end_rule = ask->end_rule + row;
@@ -449,8 +452,9 @@ static rill_status check_hypothesis(toy *t, const rill_hypothesis *h)
             return violation(t, "finalize: action %d at %d is illegal or has another log-probability",
                              (int)h->action[i], (int)i);
         int must_end = i == h->length - 1 && !h->truncated;
-        if ((choice->terminal != RILL_LIVE) != must_end) return violation(t, "finalize: action %d of %d is %sterminal",
-                                                                          (int)i, (int)h->length, must_end ? "not " : "");
+        if ((choice->terminal != RILL_LIVE) != must_end)
+            return violation(t, "finalize: action %d of %d is %sterminal", (int)i, (int)h->length,
+                             must_end ? "not " : "");
         const toy_node *node = made_node(t, h->node[i]);
         if (t->model.path && i < h->length - 1 &&
             (node == NULL || node->action != h->action[i] || node->generation != slot->generation))

@@ -16,9 +16,9 @@ typedef struct toy_report {
     int64_t nodes, nodes_peak; /* alive now; the most at once */
     int64_t slots, slots_peak;
     int64_t encoded, made, scored, finalized, dropped, freed; /* inputs, nodes, rows, outputs, slots, nodes */
-    int64_t most_rows;         /* in one score call */
+    int64_t most_rows;                                        /* in one score call */
     int64_t violations;
-    char first[512];           /* the first violation */
+    char first[512]; /* the first violation */
 } toy_report;
 
 toy_report *toy_report_get(void);

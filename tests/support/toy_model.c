@@ -36,16 +36,16 @@ static int read_number(toy_model *m, const char *key, const char *value)
         const char *key;
         int32_t *field;
     } table[] = {
-        {"actions", &m->actions},       {"depth", &m->depth},
-        {"phases", &m->phases},         {"ties", &m->ties},
-        {"early", &m->early},           {"ending", &m->ending},
-        {"legal", &m->legal},           {"dead_ends", &m->dead_ends},
-        {"mask", &m->mask},             {"bound", &m->bound},
-        {"own_bound", &m->own_bound},   {"dead", &m->dead},
-        {"trivial", &m->trivial},       {"fail_encode", &m->fail_encode},
-        {"fail_step", &m->fail_step},   {"fail_score", &m->fail_score},
-        {"fail_open", &m->fail_open},   {"fail_finalize", &m->fail_finalize},
-        {"garble", &m->garble},         {"garble_kind", &m->garble_kind},
+        {"actions", &m->actions},     {"depth", &m->depth},
+        {"phases", &m->phases},       {"ties", &m->ties},
+        {"early", &m->early},         {"ending", &m->ending},
+        {"legal", &m->legal},         {"dead_ends", &m->dead_ends},
+        {"mask", &m->mask},           {"bound", &m->bound},
+        {"own_bound", &m->own_bound}, {"dead", &m->dead},
+        {"trivial", &m->trivial},     {"fail_encode", &m->fail_encode},
+        {"fail_step", &m->fail_step}, {"fail_score", &m->fail_score},
+        {"fail_open", &m->fail_open}, {"fail_finalize", &m->fail_finalize},
+        {"garble", &m->garble},       {"garble_kind", &m->garble_kind},
     };
     char *end = NULL;
     if (strcmp(key, "seed") == 0) m->seed = strtoll(value, &end, 10);

@@ -14,25 +14,25 @@ typedef enum toy_select { TOY_SELECT_OWN, TOY_SELECT_RILL, TOY_SELECT_BOTH } toy
 /* As read from the arguments "seed=3 actions=5 ...". */
 typedef struct toy_model {
     int64_t seed;
-    int32_t actions;    /* 1..TOY_MOST_ACTIONS */
-    int32_t depth;      /* most timesteps of a hypothesis; each input has its own depth in 1..depth */
-    int32_t phases;     /* all but the last choose structure, the last one labels */
-    int32_t path;       /* state=path: a state is computed from all ancestors' rows; state=parent: from the parent's */
-    int32_t ties;       /* 0: continuous log-probabilities; L > 0: only L different values */
-    int32_t last;       /* terminal=last: RILL_LAST choices, else one RILL_END action */
-    int32_t early;      /* percent of choices before the last timestep that are RILL_LAST */
-    int32_t ending;     /* percent of states in which RILL_END is legal */
-    int32_t legal;      /* percent of other actions that are legal */
-    int32_t dead_ends;  /* percent of states without any legal action */
-    double flat;        /* scale of the logits */
-    int32_t mask;       /* info.max_choices_phases */
-    int32_t bound;      /* info.max_length; 0: depth */
-    int32_t own_bound;  /* 1: encode tells each input's own max_length */
-    int32_t dead;       /* 1: answers may trail off in RILL_SCORE_DEAD entries */
-    int32_t trivial;    /* 1: skip the bookkeeping that makes misuse visible (for runs of a million inputs) */
+    int32_t actions;   /* 1..TOY_MOST_ACTIONS */
+    int32_t depth;     /* most timesteps of a hypothesis; each input has its own depth in 1..depth */
+    int32_t phases;    /* all but the last choose structure, the last one labels */
+    int32_t path;      /* state=path: a state is computed from all ancestors' rows; state=parent: from the parent's */
+    int32_t ties;      /* 0: continuous log-probabilities; L > 0: only L different values */
+    int32_t last;      /* terminal=last: RILL_LAST choices, else one RILL_END action */
+    int32_t early;     /* percent of choices before the last timestep that are RILL_LAST */
+    int32_t ending;    /* percent of states in which RILL_END is legal */
+    int32_t legal;     /* percent of other actions that are legal */
+    int32_t dead_ends; /* percent of states without any legal action */
+    double flat;       /* scale of the logits */
+    int32_t mask;      /* info.max_choices_phases */
+    int32_t bound;     /* info.max_length; 0: depth */
+    int32_t own_bound; /* 1: encode tells each input's own max_length */
+    int32_t dead;      /* 1: answers may trail off in RILL_SCORE_DEAD entries */
+    int32_t trivial;   /* 1: skip the bookkeeping that makes misuse visible (for runs of a million inputs) */
     toy_select select;
     int32_t fail_encode, fail_step, fail_score, fail_finalize, fail_open; /* the n-th call fails; 0: never */
-    int32_t garble;     /* from the n-th score call on, answers are illegal; 0: never */
+    int32_t garble; /* from the n-th score call on, answers are illegal; 0: never */
     int32_t garble_kind;
 } toy_model;
 
@@ -41,10 +41,10 @@ rill_status toy_model_parse(toy_model *model, const char *arguments, char *messa
 
 /* What an input is to the toy. */
 typedef struct toy_input {
-    uint64_t start;  /* state before any action */
-    int32_t depth;   /* timesteps after which nothing but the end is legal */
-    int32_t status;  /* RILL_OK, or RILL_ERR_INPUT for text that starts with "!bad" */
-    int32_t dead;    /* "!dead": no legal action at all */
+    uint64_t start; /* state before any action */
+    int32_t depth;  /* timesteps after which nothing but the end is legal */
+    int32_t status; /* RILL_OK, or RILL_ERR_INPUT for text that starts with "!bad" */
+    int32_t dead;   /* "!dead": no legal action at all */
 } toy_input;
 
 toy_input toy_input_read(const toy_model *model, const char *text, size_t length);

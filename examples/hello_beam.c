@@ -1,0 +1,156 @@
+/* hello_beam: a complete program that decodes with rill, with a domain of its own.
+ *
+ * The domain is a hidden Markov model in its best-known form: the weather is rainy or sunny and cannot be seen; what a friend
+ * did each day (walk, shop, clean) can. An action is one day's weather, so a hypothesis is a sequence of days; its score is the
+ * log-probability of that weather together with what was seen. The best one for "walk shop clean" has probability 0.01344.
+ *
+ *     hello_beam "walk shop clean" "clean clean"
+ *
+ * Start from template_domain.c for a domain that is meant to last: it explains every member of the table. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rill/rill.h"
+
+enum { RAINY, SUNNY, WEATHERS, MOST_DAYS = 64, MOST_SLOTS = 64, MOST_NODES = 4096 };
+
+static const char *const weather_name[] = {"rainy", "sunny"}, *const deed_name[] = {"walk", "shop", "clean"};
+static const float first[] = {0.6f, 0.4f}, next[][2] = {{0.7f, 0.3f}, {0.4f, 0.6f}};
+static const float seen[][3] = {{0.1f, 0.4f, 0.5f}, {0.6f, 0.3f, 0.1f}};
+
+/* The state of a node is the last day's weather. Rows are few, so they live in static arrays; the engine owns the ids. */
+static int last_weather[MOST_NODES], deeds[MOST_SLOTS][MOST_DAYS], days[MOST_SLOTS];
+
+static rill_status open_model(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
+{
+    (void)options;
+    *info = (rill_domain_info){.actions = WEATHERS, .state_need = RILL_STATE_PARENT, .max_length = MOST_DAYS};
+    *self = ctx;
+    return RILL_OK;
+}
+
+static rill_status reserve(void *self, int32_t nodes, int32_t slots)
+{
+    int fits = nodes <= MOST_NODES && slots <= MOST_SLOTS;
+    return fits ? RILL_OK : rill_fail(self, RILL_ERR_MEMORY, "%d nodes are more than this example has", (int)nodes);
+}
+
+/* The next word of the input, which is bytes and not a string; *length is 0 behind the last one. */
+static const char *word_at(const rill_input *in, size_t at, size_t *length)
+{
+    const char *blank = memchr(in->text + at, ' ', in->length - at);
+    *length = blank != NULL ? (size_t)(blank - in->text) - at : in->length - at;
+    return in->text + at;
+}
+
+static rill_status encode(void *self, int32_t m, rill_input *inputs)
+{
+    (void)self;
+    for (rill_input *in = inputs; in < inputs + m; in++) {
+        int n = 0, deed = 0;
+        for (size_t at = 0, length; at < in->length && n < MOST_DAYS && deed < 3; at += length + 1, n += deed < 3) {
+            const char *word = word_at(in, at, &length);
+            for (deed = 0; deed < 3; deed++)
+                if (strlen(deed_name[deed]) == length && memcmp(word, deed_name[deed], length) == 0) break;
+            deeds[in->slot][n] = deed;
+        }
+        days[in->slot] = n;
+        if (deed == 3)
+            rill_input_fail(in, RILL_ERR_INPUT, "day %d is not walk, shop or clean", n + 1);
+        else if (n == 0 || n == MOST_DAYS)
+            rill_input_fail(in, RILL_ERR_INPUT, "1 to %d days", MOST_DAYS - 1);
+    }
+    return RILL_OK;
+}
+
+static rill_status step(void *self, const rill_rows *rows)
+{
+    (void)self;
+    for (int32_t i = 0; i < rows->n; i++) last_weather[rows->node[i]] = rows->action[i];
+    return RILL_OK;
+}
+
+static rill_terminal is_last_day(void *user, int32_t row, int32_t action)
+{
+    const rill_rows *rows = user;
+    (void)action;
+    return rows->depth[row] == days[rows->slot[row]] - 1 ? RILL_LAST : RILL_LIVE;
+}
+
+static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+{
+    (void)self;
+    for (int32_t i = 0; i < rows->n; i++) {
+        const float *p = rows->depth[i] == 0 ? first : next[last_weather[rows->node[i]]];
+        int deed = deeds[rows->slot[i]][rows->depth[i]];
+        float logp[] = {logf(p[RAINY] * seen[RAINY][deed]), logf(p[SUNNY] * seen[SUNNY][deed])};
+        int32_t best = logp[SUNNY] > logp[RAINY] ? SUNNY : RAINY;
+        rill_raw raw = {.n = WEATHERS,
+                        .action = (int32_t[]){best, !best},
+                        .logp = (float[]){logp[best], logp[!best]},
+                        .end_action = -1,
+                        .terminal = is_last_day,
+                        .user = (void *)rows};
+        rill_select(ask, i, &raw, out);
+    }
+    return RILL_OK;
+}
+
+static rill_status finalize(void *self, const rill_hypothesis *h, rill_text *out)
+{
+    (void)self;
+    for (int32_t i = 0; i < h->length; i++)
+        if (rill_text_printf(out, "%s%s", i > 0 ? " " : "", weather_name[h->action[i]]) < 0) return RILL_ERR_MEMORY;
+    return RILL_OK;
+}
+
+static void close_model(void *self)
+{
+    (void)self;
+}
+
+static const rill_domain weather = {.abi_version = RILL_ABI_VERSION,
+                                    .struct_size = sizeof weather,
+                                    .name = "weather",
+                                    .summary = "a hidden Markov model",
+                                    .open = open_model,
+                                    .reserve = reserve,
+                                    .encode = encode,
+                                    .step = step,
+                                    .score = score,
+                                    .finalize = finalize,
+                                    .close = close_model};
+
+int main(int argc, char **argv)
+{
+    rill_context *ctx = NULL;
+    rill_model *model = NULL;
+    rill_engine *engine = NULL;
+    rill_engine_setup setup;
+    rill_open_options options = {.struct_size = sizeof options, .threads = 1};
+    rill_engine_setup_default(&setup);
+    setup.settings.k = 4;
+    setup.settings.n_best = 2;
+    rill_status status = rill_context_create(&ctx, NULL);
+    if (status == RILL_OK) status = rill_register_core(ctx);
+    if (status == RILL_OK) status = rill_register_domain(ctx, &weather);
+    if (status == RILL_OK) status = rill_model_open(&model, ctx, "weather", &options);
+    if (status == RILL_OK) status = rill_engine_create(&engine, ctx, model, &setup);
+    for (int i = 1; status >= 0 && (i < argc || !rill_engine_idle(engine));) {
+        while (i < argc && rill_engine_room(engine) > 0) rill_engine_submit(engine, argv[i], strlen(argv[i])), i++;
+        if (i == argc) rill_engine_close_input(engine);
+        status = rill_engine_step(engine);
+        rill_result result;
+        while (rill_engine_next(engine, &result) == RILL_OK) {
+            if (result.status < 0) printf("%s: %s\n", argv[result.id + 1], result.message);
+            for (int32_t o = 0; o < result.n; o++)
+                printf("%s: %s %.5f\n", argv[result.id + 1], result.output[o].text, exp(result.output[o].score));
+        }
+    }
+    if (status < 0) fprintf(stderr, "hello_beam: %s\n", ctx != NULL ? rill_error(ctx) : rill_status_name(status));
+    rill_engine_destroy(engine);
+    rill_model_close(model);
+    rill_context_destroy(ctx);
+    return status < 0;
+}

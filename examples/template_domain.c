@@ -1,0 +1,313 @@
+/* A domain as a plugin, to copy: it fills the gaps of a word, "b_a__" -> "beans", with the letters that are likeliest to follow
+ * each other.
+ *
+ * The model is a table of letter pairs, counted from a text: the file `path` names, or a few built-in lines. Actions are the
+ * letters and one end action; a gap may become any letter, a given letter only itself; behind the last letter only the end is
+ * legal. It is small, and it is a whole domain: every member of the table below is there and does its work.
+ *
+ * Recipe
+ *    1. Copy this file; choose a name ([a-z0-9-]+) and put it in the table at the end.
+ *    2. Decide what one action is, number the actions from 0, and decide how a hypothesis ends: an end action (RILL_END), an
+ *       ordinary action after which nothing is left to do (RILL_LAST), or both. Say the number in open().
+ *    3. Decide what a state is: what score() must know of a hypothesis besides its input. If it follows from the parent's
+ *       state and the action, say RILL_STATE_PARENT; if all ancestors are needed (attention), RILL_STATE_PATH.
+ *    4. open(): load the model from options->path, fill *info. Fail with rill_fail() and a sentence that names the file, the
+ *       line and what was expected; keep nothing on failure.
+ *    5. reserve(): make room for states and for inputs. The engine gives out the ids and tells when they are free; the memory
+ *       behind them is yours, grows only, and can lie on any device.
+ *    6. encode(): read inputs into their slots. A bad one fails alone with rill_input_fail().
+ *    7. step(): make each row's state from its parent's. The whole call is one batch: this is where a neural model would
+ *       multiply matrices for all rows at once.
+ *    8. score(): for each row the best legal actions. Hand your raw candidates, best first, to rill_select(), which applies all
+ *       that the search asks for; you need not read the rest of rill_ask.
+ *    9. finalize(): turn actions into what the user reads.
+ *   10. drop(), free(): ids that are no longer in use. Leave them out if you have nothing to give back.
+ *   11. close(): undo open().
+ *   12. Optional members: lookup(), measure(), canonical(); see the table for what is missed without them.
+ *   13. Build it as a shared object rill-NAME.so that exports rill_plugin(); load it with rill_plugin_load().
+ *
+ * Two rules to keep. Results depend on the row alone: not on other rows, their number or their order, since the schedule of the
+ * search mixes rows of any items. And nothing calls exit() or prints: failures are returned.
+ *
+ * Divisions: the model · life · encode · step · score · finalize · optional members · table. */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rill/plugin.h"
+
+enum { LETTERS = 26, END = 26, ACTIONS = 27, BORDER = 26, LONGEST = 200 };
+
+/* What one input is to us: its letters, GAP where any letter may stand. */
+enum { GAP = -1 };
+typedef struct slot {
+    int32_t length;
+    int8_t letter[LONGEST];
+} slot;
+
+/* What one state is: the last letter, BORDER before the first. */
+typedef int8_t node;
+
+typedef struct speller {
+    rill_context *ctx;
+    float logp[LETTERS + 1][ACTIONS]; /* [previous letter or BORDER][next letter or END] */
+    node *nodes;
+    size_t node_capacity;
+    slot *slots;
+    size_t slot_capacity;
+} speller;
+
+/* --- the model ---------------------------------------------------------------------------------------------------- */
+
+static const char built_in[] =
+    "the quick brown fox jumps over the lazy dog while many other animals rest in the shade of an old tree "
+    "search for a letter that fits and keep the few best words that can be made from what is given here";
+
+static void count_letter(double counts[LETTERS + 1][ACTIONS], int *previous, int c)
+{
+    int letter = isalpha(c) ? tolower(c) - 'a' : END;
+    if (letter == END && *previous == BORDER) return; /* between words */
+    counts[*previous][letter]++;
+    *previous = letter == END ? BORDER : letter;
+}
+
+/* Counts become log-probabilities; half a count is added so that no pair is impossible. */
+static void normalise(speller *s, double counts[LETTERS + 1][ACTIONS])
+{
+    for (int p = 0; p <= LETTERS; p++) {
+        double sum = 0;
+        for (int a = 0; a < ACTIONS; a++) sum += counts[p][a] + 0.5;
+        for (int a = 0; a < ACTIONS; a++) s->logp[p][a] = (float)log((counts[p][a] + 0.5) / sum);
+    }
+}
+
+static rill_status learn(speller *s, const char *path)
+{
+    double counts[LETTERS + 1][ACTIONS] = {{0}};
+    int previous = BORDER, c;
+    if (path == NULL) {
+        for (const char *at = built_in; *at != '\0'; at++) count_letter(counts, &previous, (unsigned char)*at);
+    } else {
+        FILE *file = fopen(path, "r");
+        if (file == NULL) return rill_fail(s->ctx, RILL_ERR_IO, "template: %s: %s", path, strerror(errno));
+        while ((c = getc(file)) != EOF) count_letter(counts, &previous, c);
+        int bad = ferror(file);
+        fclose(file);
+        if (bad) return rill_fail(s->ctx, RILL_ERR_IO, "template: %s cannot be read to its end", path);
+    }
+    count_letter(counts, &previous, ' ');
+    normalise(s, counts);
+    return RILL_OK;
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+static void close_speller(void *self)
+{
+    speller *s = self;
+    if (s == NULL) return;
+    rill_free(s->ctx, s->nodes, s->node_capacity * sizeof *s->nodes);
+    rill_free(s->ctx, s->slots, s->slot_capacity * sizeof *s->slots);
+    rill_free(s->ctx, s, sizeof *s);
+}
+
+static rill_status open_speller(rill_context *ctx, const rill_open_options *options, void **self,
+                                rill_domain_info *info)
+{
+    speller *s = rill_calloc(ctx, 1, sizeof *s);
+    if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "the speller");
+    s->ctx = ctx;
+    rill_status status = learn(s, options->path);
+    if (status < 0) {
+        close_speller(s);
+        return status;
+    }
+    *info = (rill_domain_info){
+        .actions = ACTIONS,
+        .phases = 1,                     /* more when a timestep takes several decisions in turn */
+        .state_need = RILL_STATE_PARENT, /* the last letter follows from the action */
+        .max_length = LONGEST,           /* inputs say their own in encode() */
+        .description = "letter pairs",
+    };
+    *self = s;
+    return RILL_OK;
+}
+
+/* Ids below `nodes` and `slots` may be used from now on. What is in use stays as it is: rill_grow() keeps the content. */
+static rill_status reserve(void *self, int32_t nodes, int32_t slots)
+{
+    speller *s = self;
+    rill_status status = rill_grow(s->ctx, (void **)&s->nodes, &s->node_capacity, (size_t)nodes, sizeof *s->nodes,
+                                   "letters");
+    if (status < 0) return status;
+    return rill_grow(s->ctx, (void **)&s->slots, &s->slot_capacity, (size_t)slots, sizeof *s->slots, "words");
+}
+
+/* --- encode ------------------------------------------------------------------------------------------------------- */
+
+static void read_word(rill_input *in, slot *to)
+{
+    if (in->length == 0 || in->length > LONGEST) {
+        rill_input_fail(in, RILL_ERR_INPUT, "a word of %zu letters; 1 to %d are possible", in->length, LONGEST);
+        return;
+    }
+    for (size_t i = 0; i < in->length; i++) {
+        unsigned char c = (unsigned char)in->text[i];
+        if (c != '_' && !(c < 128 && isalpha(c))) {
+            rill_input_fail(in, RILL_ERR_INPUT, "byte %zu is neither a letter nor _", i + 1);
+            return;
+        }
+        to->letter[i] = (int8_t)(c == '_' ? GAP : tolower(c) - 'a');
+    }
+    to->length = (int32_t)in->length;
+    in->max_length = to->length; /* the end action does not count */
+    in->size = to->length;       /* for --sort */
+}
+
+static rill_status encode(void *self, int32_t m, rill_input *inputs)
+{
+    speller *s = self;
+    for (int32_t i = 0; i < m; i++) read_word(&inputs[i], &s->slots[inputs[i].slot]);
+    return RILL_OK;
+}
+
+/* --- step --------------------------------------------------------------------------------------------------------- */
+
+static rill_status step(void *self, const rill_rows *rows)
+{
+    speller *s = self;
+    for (int32_t i = 0; i < rows->n; i++)
+        s->nodes[rows->node[i]] = (node)(rows->action[i] == RILL_ACTION_START ? BORDER : rows->action[i]);
+    return RILL_OK;
+}
+
+/* --- score -------------------------------------------------------------------------------------------------------- */
+
+/* The legal actions of a row: one that is forced, or all letters. Returns how many, from *from on. */
+static int32_t legal(const speller *s, const rill_rows *rows, int32_t row, int32_t *from)
+{
+    const slot *word = &s->slots[rows->slot[row]];
+    int32_t at = rows->depth[row];
+    int32_t given = at == word->length ? END : word->letter[at];
+    *from = given == GAP ? 0 : given;
+    return given == GAP ? LETTERS : 1;
+}
+
+/* Insertion sort: best first, the smaller action first among equals, as rill_raw wants it. */
+static void sort(int32_t n, int32_t *action, float *logp)
+{
+    for (int32_t i = 1; i < n; i++)
+        for (int32_t j = i; j > 0 && logp[j] > logp[j - 1]; j--) {
+            float better = logp[j];
+            int32_t its = action[j];
+            logp[j] = logp[j - 1], action[j] = action[j - 1];
+            logp[j - 1] = better, action[j - 1] = its;
+        }
+}
+
+static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+{
+    const speller *s = self;
+    for (int32_t row = 0; row < rows->n; row++) {
+        int32_t action[LETTERS], from, n = legal(s, rows, row, &from);
+        float logp[LETTERS];
+        for (int32_t i = 0; i < n; i++) {
+            action[i] = from + i;
+            logp[i] = s->logp[s->nodes[rows->node[row]]][from + i];
+        }
+        sort(n, action, logp);
+        /* All legal actions are given, so rill_select() needs no way to look up others. A model with many actions gives
+         * its best max_choices + extra instead, and sets .lookup. */
+        rill_raw raw = {.n = n, .action = action, .logp = logp, .end_action = END};
+        rill_select(ask, row, &raw, out);
+    }
+    return RILL_OK;
+}
+
+/* --- finalize ----------------------------------------------------------------------------------------------------- */
+
+static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out)
+{
+    (void)self;
+    for (int32_t i = 0; i < hypothesis->length && hypothesis->action[i] != END; i++) {
+        char letter = (char)('a' + hypothesis->action[i]);
+        rill_status status = rill_text_append(out, &letter, 1);
+        if (status < 0) return status;
+    }
+    return RILL_OK;
+}
+
+/* --- optional members --------------------------------------------------------------------------------------------- */
+
+static rill_status lookup(void *self, const rill_rows *rows, const rill_queries *queries)
+{
+    const speller *s = self;
+    for (int32_t q = 0; q < queries->n; q++) {
+        int32_t row = queries->row[q], from, n = legal(s, rows, row, &from), action = queries->action[q];
+        int possible = action >= from && action < from + n;
+        queries->logp[q] = possible ? s->logp[s->nodes[rows->node[row]]][action] : (float)RILL_SCORE_DEAD;
+    }
+    return RILL_OK;
+}
+
+static void drop(void *self, int32_t id)
+{
+    speller *s = self;
+    s->slots[id].length = 0; /* nothing to give back; a domain with encoder memory would release it here */
+}
+
+static void free_nodes(void *self, int32_t n, const int32_t *nodes)
+{
+    speller *s = self;
+    for (int32_t i = 0; i < n; i++) s->nodes[nodes[i]] = BORDER;
+}
+
+static int64_t measure(void *self, const char *text, size_t length)
+{
+    (void)self, (void)text;
+    return (int64_t)length; /* letters, not blank-separated words */
+}
+
+static rill_status canonical(rill_context *ctx, const char *text, size_t length, rill_text *out)
+{
+    (void)ctx;
+    for (size_t i = 0; i < length; i++) {
+        char letter = (char)tolower((unsigned char)text[i]);
+        rill_status status = rill_text_append(out, &letter, 1);
+        if (status < 0) return status;
+    }
+    return RILL_OK;
+}
+
+/* --- table -------------------------------------------------------------------------------------------------------- */
+
+static const rill_domain template_domain = {
+    /* abi_version */ RILL_ABI_VERSION,
+    /* struct_size */ sizeof(rill_domain),
+    /* name        */ "template",
+    /* summary     */ "fill the gaps of a word: b_a__ -> beans",
+    /* open        */ open_speller,
+    /* reserve     */ reserve,
+    /* encode      */ encode,
+    /* step        */ step,
+    /* score       */ score,
+    /* lookup      */ lookup, /* (optional) without it, features that rescore single actions refuse to start */
+    /* finalize    */ finalize,
+    /* drop        */ drop,       /* (optional) without it, nothing happens when an item is done */
+    /* free        */ free_nodes, /* (optional) without it, nothing happens when states are free */
+    /* close       */ close_speller,
+    /* measure     */ measure,   /* (optional) without it, inputs are sorted by their number of words */
+    /* canonical   */ canonical, /* (optional) without it, right answers must be equal byte by byte */
+};
+
+RILL_API const rill_plugin_table *rill_plugin(void);
+
+RILL_API const rill_plugin_table *rill_plugin(void)
+{
+    static const rill_domain *const domains[] = {&template_domain, NULL};
+    static const rill_plugin_table table = {
+        .abi_version = RILL_ABI_VERSION, .struct_size = sizeof table, .name = "template", .domains = domains};
+    return &table;
+}

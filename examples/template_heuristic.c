@@ -1,0 +1,74 @@
+/* A heuristic as a plugin: `gap:D` cuts a beam at its first large gap.
+ *
+ * Candidates come in rank order. Where one scores more than D below the one before it, it and all behind it are dropped: a
+ * beam that has split into leaders and followers keeps the leaders, however wide or narrow their group is, while a beam
+ * without a gap stays whole. (`absolute` measures from the best instead, so it drops the tail of an even beam too.)
+ *
+ * Recipe
+ *   1. Copy this file, rename the heuristic, and change apply().
+ *   2. apply() gets all selected items at once, item i in entries [offset[i], offset[i+1]) in rank order. Clear keep[c] to
+ *      drop a candidate, lower width[i] to keep the best few, set stop[i] to end an item. Look at rill/heuristic.h for what
+ *      is known of an item and of a candidate.
+ *   3. What happens to an item may depend on that item alone. Decode once with the setting `check` to have this proved.
+ *   4. An ended candidate (ended[c]) waits for those above it; it counts and is dropped like any other.
+ *   5. Build it as a shared object called rill-NAME.so that exports rill_plugin() and load it with rill_plugin_load(). */
+#include <stdlib.h>
+
+#include "rill/plugin.h"
+
+typedef struct gap {
+    rill_context *ctx;
+    double largest;
+} gap;
+
+static rill_status create(rill_context *ctx, const char *arguments, void **self)
+{
+    char *end;
+    double largest = strtod(arguments, &end);
+    if (end == arguments || *end != '\0' || !(largest >= 0))
+        return rill_fail(ctx, RILL_ERR_OPTION, "gap: \"%s\" is not a number that is 0 or more", arguments);
+    gap *g = rill_alloc(ctx, sizeof *g);
+    if (g == NULL) return rill_fail_memory(ctx, sizeof *g, "the heuristic gap");
+    *g = (gap){ctx, largest};
+    *self = g;
+    return RILL_OK;
+}
+
+static rill_status apply(void *self, rill_beams *beams)
+{
+    const gap *g = self;
+    for (int32_t i = 0; i < beams->n; i++) {
+        int32_t first = beams->offset[i], end = beams->offset[i + 1], c = first + 1;
+        while (c < end && beams->score[c - 1] - beams->score[c] <= g->largest) c++;
+        if (c < end) beams->width[i] = c - first;
+    }
+    return RILL_OK;
+}
+
+static void destroy(void *self)
+{
+    if (self != NULL) rill_free(((gap *)self)->ctx, self, sizeof(gap));
+}
+
+static const rill_heuristic heuristic = {
+    .abi_version = RILL_ABI_VERSION,
+    .struct_size = sizeof(rill_heuristic),
+    .name = "gap",
+    .arguments = "D",
+    .summary = "cut the beam where a candidate scores more than D below the one before it",
+    .create = create,   /* (optional) read the arguments, make *self */
+    .apply = apply,     /* mandatory */
+    .destroy = destroy, /* (optional) undo create */
+};
+
+RILL_API const rill_plugin_table *rill_plugin(void);
+
+RILL_API const rill_plugin_table *rill_plugin(void)
+{
+    static const rill_heuristic *const heuristics[] = {&heuristic, NULL};
+    static const rill_plugin_table table = {.abi_version = RILL_ABI_VERSION,
+                                            .struct_size = sizeof table,
+                                            .name = "template-heuristic",
+                                            .heuristics = heuristics};
+    return &table;
+}
