@@ -67,6 +67,90 @@ static const char *events_wrong(const problem *p, const engine_record *r)
     return r->stats.refills > p->n_inputs ? "more refills than inputs" : NULL;
 }
 
+/* What a timestep leaves of an item is what its next one finds; nothing is left of one that ends. */
+static const char *widths_wrong(const problem *p, const engine_record *r)
+{
+    int32_t left[PROBLEM_MOST_INPUTS];
+    int64_t merged = 0;
+    for (int32_t i = 0; i < p->n_inputs; i++) left[i] = 1; /* the first node */
+    for (int64_t t = 0; t < r->n_timesteps; t++) {
+        const record_timestep *step = &r->timestep[t];
+        for (int32_t i = 0; i < step->n; i++) {
+            if (step->width[i] != left[step->item[i]]) return "an item's width changes between timesteps";
+            left[step->item[i]] = step->after[i];
+            merged += step->merged[i];
+            if (step->after[i] > p->settings.k) return "a beam is wider than k";
+        }
+    }
+    for (int32_t i = 0; i < p->n_inputs; i++)
+        if (left[i] != 0 && p->expected[i].timesteps > 0) return "a finished item has a width";
+    if (p->model.phases == 1 && merged != r->stats.candidates) return "the count of candidates is wrong";
+    return NULL;
+}
+
+/* --- selection and refills ---------------------------------------------------------------------------------------- */
+
+/* Which items were in flight at a timestep, from the events before it. */
+typedef struct sky {
+    int32_t n;
+    int in[PROBLEM_MOST_INPUTS], depth[PROBLEM_MOST_INPUTS];
+} sky;
+
+static const char *selection_wrong(const schedule *s, const record_timestep *step, const sky *f)
+{
+    int least = INT32_MAX, of_least = 0, least_only = strstr(s->method, "-stream") != NULL && s->method[0] != 's';
+    if (strcmp(s->method, "var-stream-fifo") == 0) least_only = 0;
+    for (int32_t i = 0; i < PROBLEM_MOST_INPUTS; i++)
+        if (f->in[i] && f->depth[i] < least) least = f->depth[i];
+    for (int32_t i = 0; i < PROBLEM_MOST_INPUTS; i++) of_least += f->in[i] && f->depth[i] == least;
+    if (step->in_flight != f->n) return "in_flight is not what the events say";
+    if (s->budget > 0) return NULL; /* an overdue item may go before */
+    if (least_only && step->n != of_least) return "not all of the least advanced items are expanded";
+    if (!least_only && step->n != f->n) return "not all items are expanded";
+    for (int32_t i = 0; i < step->n && least_only; i++)
+        if (step->depth[i] != least) return "an item ahead of others is expanded";
+    return NULL;
+}
+
+/* Inputs come in when at most the share `refill` of N is in flight; then up to N, or all that there are. */
+static const char *admission_wrong(const schedule *s, int32_t before, int32_t after, int32_t left)
+{
+    int streaming = strcmp(s->method, "var-batch") != 0 && strcmp(s->method, "fixed") != 0 &&
+                    strcmp(s->method, "greedy") != 0;
+    double share = !streaming ? 0 : s->refill >= 0 ? s->refill : strcmp(s->method, "top-up") == 0 ? 0.5 : 1.0 / 6;
+    int64_t most = !streaming ? s->n : s->max_items > 0 ? s->max_items : s->n * (s->budget > 0 ? 100 : 1);
+    if (before > 0 && (double)before > share * (double)most) return "inputs come in too early";
+    if (after < most && left > 0) return "a refill does not fill up";
+    return NULL;
+}
+
+static const char *choices_wrong(const problem *p, const schedule *s, const engine_record *r)
+{
+    sky f = {0};
+    int64_t t = 0;
+    int32_t bad = 0, admitted = 0;
+    const char *wrong = NULL;
+    for (int32_t i = 0; i < p->n_inputs; i++) bad += strncmp(p->input[i], "!bad", 4) == 0;
+    for (int64_t e = 0; e < r->n_events && wrong == NULL; e++) {
+        const record_event *event = &r->event[e];
+        if (event->kind == RILL_TRACE_FINISHED && f.in[event->item]) f.n--, f.in[event->item] = 0;
+        if (event->kind == RILL_TRACE_TIMESTEP) {
+            const record_timestep *step = &r->timestep[t++];
+            wrong = selection_wrong(s, step, &f);
+            for (int32_t i = 0; i < step->n; i++) f.depth[step->item[i]]++;
+        }
+        if (event->kind != RILL_TRACE_ADMITTED) continue;
+        int32_t before = f.n;
+        for (; e < r->n_events && r->event[e].kind == RILL_TRACE_ADMITTED; e++)
+            f.in[r->event[e].item] = 1, f.n++, admitted++;
+        e--;
+        /* A reader that has nothing to give, windows of inputs, and bad inputs let a refill come short. */
+        int short_of_inputs = s->by_run || s->sort != RILL_SORT_NONE || bad > 0;
+        wrong = admission_wrong(s, before, f.n, short_of_inputs ? 0 : p->n_inputs - admitted);
+    }
+    return wrong;
+}
+
 /* --- the budget --------------------------------------------------------------------------------------------------- */
 
 static const char *budget_wrong(const schedule *s, const engine_record *r)
@@ -128,6 +212,8 @@ static void whole_trace(void **state)
         if (r.status < 0) complain(&p, &s, seed, r.message);
         const char *wrong = counters_wrong(&s, &r);
         if (wrong == NULL) wrong = events_wrong(&p, &r);
+        if (wrong == NULL) wrong = widths_wrong(&p, &r);
+        if (wrong == NULL && s.policy == NULL) wrong = choices_wrong(&p, &s, &r);
         if (wrong == NULL) wrong = budget_wrong(&s, &r);
         if (wrong == NULL) wrong = flush_wrong(&s, &r);
         if (wrong == NULL) wrong = rows_wrong(&p, &r);

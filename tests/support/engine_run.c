@@ -64,6 +64,8 @@ static void record_trace(void *user, const rill_trace_event *e)
                                .item = copied(e->items, n * sizeof *e->items),
                                .depth = copied(e->depths, n * sizeof *e->depths),
                                .width = copied(e->widths_before, n * sizeof *e->widths_before),
+                               .merged = copied(e->widths_merged, n * sizeof *e->widths_merged),
+                               .after = copied(e->widths_after, n * sizeof *e->widths_after),
                                .at_event = out->n_events};
         for (size_t i = 0; i < n; i++)
             if (t->width[i] > t->widest) t->widest = t->width[i];
@@ -221,6 +223,8 @@ void engine_record_clear(engine_record *record)
         free(record->timestep[i].item);
         free(record->timestep[i].depth);
         free(record->timestep[i].width);
+        free(record->timestep[i].merged);
+        free(record->timestep[i].after);
     }
     free(record->timestep);
     free(record->event);

@@ -105,14 +105,30 @@ static void draw_heuristic(problem *p, dice *d)
     static const char *const names[] = {"absolute", "relative", "relative_local"};
     naive->value = naive->rule == NAIVE_ABSOLUTE ? 0.25 * (double)dice_range(d, 0, 12)
                                                  : (double)dice_range(d, 1, 100) / 100;
-    snprintf(h->name, sizeof h->name, "%s", names[naive->rule]);
+    int other_name = naive->rule == NAIVE_RELATIVE && dice_chance(d, 30);
+    snprintf(h->name, sizeof h->name, "%s", other_name ? "beam_width" : names[naive->rule]);
     snprintf(h->arguments, sizeof h->arguments, "%.17g", naive->value);
+}
+
+/* word_reward:W */
+static void wish_word_reward(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
+                             const naive_hypothesis *parent, naive_wishes *wishes)
+{
+    (void)item, (void)timestep, (void)phase, (void)rank, (void)parent;
+    wishes->reward = 0.1f * (float)((test_random *)user)->percent;
 }
 
 static void draw_scorer(problem *p, dice *d)
 {
     int32_t i = p->n_scorers++;
     test_random *r = &p->random_scorer[i];
+    if (dice_chance(d, 20)) {
+        r->percent = dice_range(d, -20, 20);
+        p->naive.scorer[i] = (naive_scorer){r, wish_word_reward};
+        snprintf(p->scorer[i].name, sizeof p->scorer[i].name, "word_reward");
+        snprintf(p->scorer[i].arguments, sizeof p->scorer[i].arguments, "%.9g", (double)(0.1f * (float)r->percent));
+        return;
+    }
     *r = (test_random){.seed = (uint64_t)dice_range(d, 0, 9999), .actions = p->model.actions};
     for (int flag = 1; flag <= TEST_USE_SCORE; flag <<= 1)
         if (dice_chance(d, 35)) r->flags |= flag;

@@ -95,6 +95,8 @@ typedef struct record_timestep {
     int64_t *item;    /* [n] */
     int32_t *depth;   /* [n] */
     int32_t *width;   /* [n] before expansion */
+    int32_t *merged;  /* [n] candidates before pruning */
+    int32_t *after;   /* [n] live candidates of the new beam */
     int64_t at_event; /* place among all events */
 } record_timestep;
 
