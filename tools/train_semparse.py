@@ -44,11 +44,11 @@ from semparse_model import (END, START, UNK, Seq2Seq, Vocabulary, frame_source, 
 COMMON = {"embedding": 144, "hidden": 144, "drop_embedding": 0.3,
           "drop_state": 0.3, "drop_attended": 0.3, "word_dropout": 0.0,
           "smoothing": 0.0, "min_count": 2, "batch": 20, "rate": 0.008, "clip": 5.0,
-          "average": 0.995, "decay": 1e-4, "seed": 1}
+          "average": 0.995, "decay": 1e-4, "again": 0, "seed": 1}
 PRESETS = {
     "geo": {"epochs": 100, "stemmer": "english"},
     "jobs": {"epochs": 80, "stemmer": "english"},
-    "atis": {"epochs": 40, "rate": 0.006, "batch": 32, "stemmer": None},
+    "atis": {"epochs": 40, "again": 24, "rate": 0.006, "batch": 32, "stemmer": None},
 }
 
 
@@ -84,9 +84,13 @@ def loss_of(model, batch, recipe, rng):
     return loss
 
 
-def rate_at(progress):
-    """Full rate for the first half, then linearly down to a twentieth."""
-    return 1.0 if progress < 0.5 else 1.0 - 0.95 * (progress - 0.5) / 0.5
+def rate_at(epoch, recipe):
+    """Full rate for half of the epochs, then linearly down to a twentieth; if training goes on
+    for some epochs again, then from half the rate down to a twentieth."""
+    if epoch < recipe["epochs"]:
+        progress = epoch / recipe["epochs"]
+        return 1.0 if progress < 0.5 else 1.0 - 0.95 * (progress - 0.5) / 0.5
+    return 0.5 - 0.45 * (epoch - recipe["epochs"]) / recipe["again"]
 
 
 class Training:
@@ -120,9 +124,9 @@ class Training:
         plan = batches(self.examples, self.recipe["batch"], self.rng)
         total = 0.0
         for number, indices in enumerate(plan):
-            progress = (self.epoch + number / len(plan)) / self.recipe["epochs"]
+            factor = rate_at(self.epoch + number / len(plan), self.recipe)
             for group in self.optimiser.param_groups:
-                group["lr"] = self.recipe["rate"] * rate_at(progress)
+                group["lr"] = self.recipe["rate"] * factor
             loss = loss_of(self.model, [self.examples[i] for i in indices], self.recipe,
                            self.rng)
             self.optimiser.zero_grad()
@@ -171,11 +175,12 @@ class Training:
         """Train to the last epoch, now and then measuring on `watch` and calling `write`."""
         best = max((h[1] for h in self.history), default=0.0)
         stale, saved = 0, time.monotonic()
-        while self.epoch < self.recipe["epochs"]:
+        last_epoch = self.recipe["epochs"] + self.recipe["again"]
+        while self.epoch < last_epoch:
             started = time.monotonic()
             loss = self.run_epoch()
             line = f"epoch {self.epoch} loss {loss:.4f} {time.monotonic() - started:.1f} s"
-            last = self.epoch == self.recipe["epochs"]
+            last = self.epoch == last_epoch
             if watch and (last or self.epoch % every == 0):
                 exact = evaluate_greedy(self.average, watch, self.source, self.target,
                                         self.max_length)
@@ -301,6 +306,7 @@ def parse_options():
              "rate": "AdamW's learning rate", "clip": "bound on the gradient's norm",
              "average": "how much of the running average of the weights each update keeps",
              "decay": "weight decay", "seed": "of weights, order and dropout",
+             "again": "further epochs at half the rate, falling",
              "epochs": "passes over the data; the rate falls in the second half"}
     for name, text in helps.items():
         kind = type({**COMMON, **PRESETS["geo"]}[name])
