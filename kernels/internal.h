@@ -1,37 +1,51 @@
 /* internal.h: what the files of kernels/ share and nobody else sees: the packed layout, the division of work, and
  * the functions that fill the table.
  *
- * The packed layout of fp32 weights (N x K): the columns of W^T are grouped into blocks of 16, the blocks into panels
- * of at most 4, as evenly as possible (N = 100: 7 blocks, panels of 64 and 48 columns), because an even split keeps
- * every panel wide enough to fill the vector unit. A panel of width w is K rows of w floats, k ascending: one
- * sequential stream for any kernel that walks it. Columns from N on are zeros. Panel after panel, no gaps, so
- * panel p starts at 16 * (blocks before it) * K floats. */
+ * The packed layout of fp32 weights (N x K): the columns of W^T are cut into blocks of 16; a block is K rows of 16
+ * floats, k ascending, one cache line per k; block follows block. Columns from N on are zeros. A line per k serves a
+ * vector of 16 and two of 8 alike, as one sequential stream per block. (Rejected: blocks of 64. AVX2, which cannot hold
+ * 64 columns of several rows, then walks every fourth line, and those fall into a quarter of L1's sets.)
+ *
+ * Kernels take blocks in panels of up to 4, as evenly as possible (N = 100: 7 blocks, panels of 4 and 3), because an
+ * even split keeps every panel wide enough to fill the vector unit. Panels are a way to walk, not part of the
+ * layout. */
 #ifndef RILL_KERNELS_INTERNAL_H
 #define RILL_KERNELS_INTERNAL_H
 
 #include "kernels.h"
 
-#define RILL_BLOCK ((size_t)16) /* columns of a block: one AVX-512 register */
+#define RILL_BLOCK ((size_t)16) /* columns of a block: one cache line, one AVX-512 register */
 #define RILL_PANEL_BLOCKS ((size_t)4)
 
-/* Panel p of packed weights: its first column, its stored width (multiple of 16), its columns below N. */
+static inline size_t rill_block_count(size_t n)
+{
+    return (n + RILL_BLOCK - 1) / RILL_BLOCK;
+}
+
+/* The packed floats of the block that column `first` (a multiple of 16) begins. */
+static inline const float *rill_block_at(const rill_weights *w, size_t first)
+{
+    return (const float *)w->data + first * w->k;
+}
+
+/* Panel p of N columns: its first column, its blocks, its columns below N. */
 typedef struct rill_panel {
-    size_t first, width, columns;
+    size_t first, blocks, columns;
 } rill_panel;
 
 static inline size_t rill_panel_count(size_t n)
 {
-    const size_t per_panel = RILL_BLOCK * RILL_PANEL_BLOCKS;
-    return (n + per_panel - 1) / per_panel;
+    return (rill_block_count(n) + RILL_PANEL_BLOCKS - 1) / RILL_PANEL_BLOCKS;
 }
 
 static inline rill_panel rill_panel_at(size_t n, size_t p)
 {
-    const size_t blocks = (n + RILL_BLOCK - 1) / RILL_BLOCK, panels = rill_panel_count(n);
+    const size_t blocks = rill_block_count(n), panels = rill_panel_count(n);
     const size_t base = blocks / panels, wider = blocks % panels;
     const size_t before = p * base + (p < wider ? p : wider);
-    rill_panel r = {before * RILL_BLOCK, (base + (p < wider)) * RILL_BLOCK, 0};
-    r.columns = n - r.first < r.width ? n - r.first : r.width;
+    rill_panel r = {before * RILL_BLOCK, base + (p < wider), 0};
+    const size_t width = r.blocks * RILL_BLOCK;
+    r.columns = n - r.first < width ? n - r.first : width;
     return r;
 }
 

@@ -1,4 +1,4 @@
-/* pack.c: from N x K weights as models store them to the panels that the gemm kernels walk.
+/* pack.c: from N x K weights as models store them to the blocks that the gemm kernels walk.
  *
  * The layout is described in internal.h and is the same for every instruction set, so that a model is packed once
  * whatever runs it. Packing happens at load time; clarity comes before speed here, but the inner loop writes
@@ -11,7 +11,7 @@
 size_t rill_gemm_pack_size(size_t n, size_t k, rill_dtype dtype)
 {
     if (dtype != RILL_DTYPE_F32) return 0;
-    const size_t blocks = (n + RILL_BLOCK - 1) / RILL_BLOCK;
+    const size_t blocks = rill_block_count(n);
     if (k != 0 && blocks > SIZE_MAX / sizeof(float) / RILL_BLOCK / k) return 0;
     return blocks * RILL_BLOCK * k * sizeof(float);
 }
@@ -23,13 +23,13 @@ size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows)
     return 0;
 }
 
-/* One part's columns of one panel: `to` is the panel's row at the part's first k. */
-static void pack_panel(float *to, const rill_panel *p, const rill_weight_part *part)
+/* One part of one block, `columns` of its 16 below N: `to` is the block's row at the part's first k. */
+static void pack_block(float *to, size_t first, size_t columns, const rill_weight_part *part)
 {
-    for (size_t k = 0; k < part->k; k++, to += p->width) {
-        const float *from = part->w + p->first * part->stride_n + k * part->stride_k;
-        for (size_t j = 0; j < p->columns; j++) to[j] = from[j * part->stride_n];
-        for (size_t j = p->columns; j < p->width; j++) to[j] = 0.0f;
+    for (size_t k = 0; k < part->k; k++, to += RILL_BLOCK) {
+        const float *from = part->w + first * part->stride_n + k * part->stride_k;
+        for (size_t j = 0; j < columns; j++) to[j] = from[j * part->stride_n];
+        for (size_t j = columns; j < RILL_BLOCK; j++) to[j] = 0.0f;
     }
 }
 
@@ -42,12 +42,11 @@ int rill_gemm_pack_f32(rill_weights *w, size_t n, const rill_weight_part *parts,
     for (size_t i = 0; i < count; i++) k += parts[i].k;
     assert(n >= 1 && k >= 1 && mem);
 
-    for (size_t i = 0; i < rill_panel_count(n); i++) {
-        const rill_panel p = rill_panel_at(n, i);
-        float *to = (float *)mem + p.first * k;
+    for (size_t first = 0; first < n; first += RILL_BLOCK) {
+        float *to = (float *)mem + first * k;
         for (size_t j = 0; j < count; j++) {
-            pack_panel(to, &p, &parts[j]);
-            to += parts[j].k * p.width;
+            pack_block(to, first, n - first < RILL_BLOCK ? n - first : RILL_BLOCK, &parts[j]);
+            to += parts[j].k * RILL_BLOCK;
         }
     }
     w->data = mem;

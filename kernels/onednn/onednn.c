@@ -1,5 +1,5 @@
-/* onednn.c: see onednn.h. One packed panel of ours is a row-major K x width matrix, which is just what sgemm takes for
- * B; so the back end needs no second copy of the weights.
+/* onednn.c: see onednn.h. One packed block of ours is a row-major K x 16 matrix, which is just what sgemm takes for B;
+ * so the back end needs no second copy of the weights.
  *
  * Divisions: the back end, plain sgemm, packed matmul. */
 #include "onednn.h"
@@ -47,12 +47,13 @@ static void finish_row(const rill_gemm *g, size_t r, const rill_kernels *k)
         for (size_t n = 0; n < g->w->n; n++) c[n] = c[n] < 0.0f ? 0.0f : c[n];
 }
 
-/* C's columns of the panel += A times rows [k0, k0 + k) of the panel. */
-static int add_product(const rill_gemm *g, const rill_panel *p, const float *a, size_t lda, size_t k0, size_t k)
+/* C's columns of one block += A times rows [k0, k0 + k) of the block. */
+static int add_product(const rill_gemm *g, size_t first, const float *a, size_t lda, size_t k0, size_t k)
 {
-    const float *b = (const float *)g->w->data + p->first * g->w->k + k0 * p->width;
-    return dnnl_sgemm('N', 'N', (dnnl_dim_t)g->rows, (dnnl_dim_t)p->columns, (dnnl_dim_t)k, 1.0f, a, (dnnl_dim_t)lda, b,
-                      (dnnl_dim_t)p->width, 1.0f, g->c + p->first, (dnnl_dim_t)g->ldc) == dnnl_success;
+    const float *b = rill_block_at(g->w, first) + k0 * RILL_BLOCK;
+    const size_t columns = g->w->n - first < RILL_BLOCK ? g->w->n - first : RILL_BLOCK;
+    return dnnl_sgemm('N', 'N', (dnnl_dim_t)g->rows, (dnnl_dim_t)columns, (dnnl_dim_t)k, 1.0f, a, (dnnl_dim_t)lda, b,
+                      (dnnl_dim_t)RILL_BLOCK, 1.0f, g->c + first, (dnnl_dim_t)g->ldc) == dnnl_success;
 }
 
 static void onednn_gemm(const rill_gemm *g, rill_pool *pool)
@@ -60,11 +61,10 @@ static void onednn_gemm(const rill_gemm *g, rill_pool *pool)
     const rill_weights *w = g->w;
     int well = !g->a_index && !g->a2_index && !g->c_index && w->dtype == RILL_DTYPE_F32 && !(g->add && g->add == g->c);
     for (size_t r = 0; well && r < g->rows; r++) start_row(g, r);
-    for (size_t i = 0; well && g->rows && i < rill_panel_count(w->n); i++) {
-        const rill_panel p = rill_panel_at(w->n, i);
+    for (size_t first = 0; well && g->rows && first < w->n; first += RILL_BLOCK) {
         const size_t k1 = g->a2 ? g->k1 : w->k;
-        well = add_product(g, &p, g->a, g->lda, 0, k1);
-        if (well && g->a2) well = add_product(g, &p, g->a2, g->lda2, k1, w->k - k1);
+        well = add_product(g, first, g->a, g->lda, 0, k1);
+        if (well && g->a2) well = add_product(g, first, g->a2, g->lda2, k1, w->k - k1);
     }
     if (!well) {
         own_gemm(g, pool);

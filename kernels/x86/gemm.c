@@ -2,7 +2,7 @@
  *
  * A tile is up to MR rows by NV vectors of columns held in registers while k runs over all of K: one load of
  * W per vector and one broadcast of A per row feed MR * NV multiply-adds. A panel (internal.h) is walked once per
- * tile of rows, as one sequential stream.
+ * tile of rows, its blocks side by side, each one sequential stream.
  *
  * Invariant: every element is the chain fma(a_k, w_k, ...) started at bias + add, k ascending, A1 before A2. The
  * tile's shape only decides which chains run side by side. That is why K is never split, neither between threads
@@ -29,8 +29,8 @@ typedef struct tile_rows {
 
 /* Columns of one panel: NV vectors, the last of which may be partial. */
 typedef struct strip {
-    const float *w; /* packed, at the strip's first column */
-    size_t width;   /* of the panel, in floats: the distance from k to k + 1 */
+    const float *w; /* packed, the strip's first block */
+    size_t apart;   /* floats from block to block */
     size_t k[2];    /* columns of A1 and A2 (0 when there is no A2) */
     const float *bias;
     int adds;              /* some row may have an add */
@@ -78,10 +78,11 @@ RILL_INLINE void store_sums(const strip *s, const tile_rows *t, vf acc[MR][8], c
 }
 
 /* One k for all rows. */
-RILL_INLINE void step(vf acc[MR][8], const float *const *a, size_t k, const float *w, const int mr, const int nv)
+RILL_INLINE void step(vf acc[MR][8], const float *const *a, size_t k, const float *w, size_t apart, const int mr,
+                      const int nv)
 {
     vf b[8];
-    for (int j = 0; j < nv; j++) b[j] = v_load(w + j * VL);
+    for (int j = 0; j < nv; j++) b[j] = v_load(w + (size_t)(j * VL / 16) * apart + j * VL % 16);
     for (int i = 0; i < mr; i++) {
         const vf x = v_set1(a[i][k]);
         for (int j = 0; j < nv; j++) acc[i][j] = v_fma(x, b[j], acc[i][j]);
@@ -91,7 +92,6 @@ RILL_INLINE void step(vf acc[MR][8], const float *const *a, size_t k, const floa
 RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const int nv)
 {
     vf acc[MR][8];
-    const size_t width = VL == 16 ? (size_t)nv * VL : s->width;
     const float *w = s->w;
     start_sums(s, t, acc, mr, nv);
     for (int part = 0; part < 2; part++) {
@@ -99,9 +99,9 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
         const size_t count = s->k[part];
         size_t k = 0;
         for (int i = 0; i < mr; i++) a[i] = t->a[part][i];
-        for (; k + 4 <= count; k += 4, w += 4 * width)
-            for (size_t u = 0; u < 4; u++) step(acc, a, k + u, w + u * width, mr, nv);
-        for (; k < count; k++, w += width) step(acc, a, k, w, mr, nv);
+        for (; k + 4 <= count; k += 4, w += 4 * RILL_BLOCK)
+            for (size_t u = 0; u < 4; u++) step(acc, a, k + u, w + u * RILL_BLOCK, s->apart, mr, nv);
+        for (; k < count; k++, w += RILL_BLOCK) step(acc, a, k, w, s->apart, mr, nv);
     }
     store_sums(s, t, acc, mr, nv);
 }
@@ -119,9 +119,10 @@ TILE(1, 1)
 TILE(2, 1)
 TILE(3, 1)
 TILE(4, 1)
-TILE(5, 1) TILE(6, 1) TILE(7, 1) TILE(8, 1) TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2)
-    TILE(8, 2) TILE(1, 3) TILE(2, 3) TILE(3, 3) TILE(4, 3) TILE(5, 3) TILE(6, 3) TILE(7, 3) TILE(8, 3) TILE(1, 4)
-        TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
+TILE(5, 1)
+TILE(6, 1) TILE(7, 1) TILE(8, 1) TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2) TILE(8, 2)
+    TILE(1, 3) TILE(2, 3) TILE(3, 3) TILE(4, 3) TILE(5, 3) TILE(6, 3) TILE(7, 3) TILE(8, 3) TILE(1, 4) TILE(2, 4)
+        TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
 
             static const tile_fn tiles[5][MR + 1] = {
                 [1] = {0, tile_1x1, tile_2x1, tile_3x1, tile_4x1, tile_5x1, tile_6x1, tile_7x1, tile_8x1},
@@ -142,7 +143,8 @@ TILE(1, 2)
 TILE(2, 2)
 TILE(3, 2)
 TILE(4, 2)
-TILE(5, 2) TILE(6, 2) TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(1, 8)
+TILE(5, 2)
+TILE(6, 2) TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(1, 8)
 
     static const tile_fn tiles[9][MR + 1] = {
         [2] = {0, tile_1x2, tile_2x2, tile_3x2, tile_4x2, tile_5x2, tile_6x2},
@@ -203,10 +205,10 @@ static void run_panel(const rill_gemm *g, size_t index, size_t begin, size_t end
     const rill_panel p = rill_panel_at(w->n, index);
     const size_t k1 = g->a2 ? g->k1 : w->k;
     for (size_t at = 0; at < p.columns;) {
-        const size_t nv = strip_vectors((p.width - at) / VL, end - begin), wide = nv * VL;
+        const size_t nv = strip_vectors((p.blocks * RILL_BLOCK - at) / VL, end - begin), wide = nv * VL;
         const strip s = {
-            .w = (const float *)w->data + p.first * w->k + at,
-            .width = p.width,
+            .w = rill_block_at(w, p.first + at),
+            .apart = RILL_BLOCK * w->k,
             .k = {k1, w->k - k1},
             .bias = g->bias,
             .adds = g->add != NULL,
