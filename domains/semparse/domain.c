@@ -15,6 +15,12 @@
 
 /* --- open and close ----------------------------------------------------------------------------------------------- */
 
+/* Of a row of states: h, then c. */
+static size_t state_bytes(const semparse *s)
+{
+    return 2 * s->ld * sizeof *s->state;
+}
+
 static void close_slots(semparse *s)
 {
     rill_context *ctx = s->ctx;
@@ -26,8 +32,7 @@ static void close_slots(semparse *s)
     rill_free(ctx, s->memory, s->memory_room * sizeof *s->memory);
     rill_free(ctx, s->projected, s->projected_room * sizeof *s->projected);
     rill_free(ctx, s->length, s->length_room * sizeof *s->length);
-    rill_free(ctx, s->last_h, s->last_h_room * s->ld * sizeof *s->last_h);
-    rill_free(ctx, s->last_c, s->last_c_room * s->ld * sizeof *s->last_c);
+    rill_free(ctx, s->last, s->last_room * state_bytes(s));
 }
 
 static void close_model(void *self)
@@ -36,8 +41,7 @@ static void close_model(void *self)
     if (s == NULL) return;
     rill_context *ctx = s->ctx;
     close_slots(s);
-    rill_free(ctx, s->h, s->h_room * s->ld * sizeof *s->h);
-    rill_free(ctx, s->c, s->c_room * s->ld * sizeof *s->c);
+    rill_free(ctx, s->state, s->state_room * state_bytes(s));
     rill_free(ctx, s->reading, s->reading_room * sizeof *s->reading);
     rill_free(ctx, s->ids, s->ids_room * sizeof *s->ids);
     rill_free(ctx, s->scratch, s->scratch_room);
@@ -90,21 +94,13 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
 
 /* --- reserve and drop --------------------------------------------------------------------------------------------- */
 
-static rill_status reserve_nodes(semparse *s, size_t nodes)
-{
-    TRY(rill_grow(s->ctx, (void **)&s->h, &s->h_room, nodes, s->ld * sizeof *s->h, "node states"));
-    return rill_grow(s->ctx, (void **)&s->c, &s->c_room, nodes, s->ld * sizeof *s->c, "node states");
-}
-
 static rill_status reserve_slots(semparse *s, size_t slots)
 {
-    size_t row = s->ld * sizeof(float);
     TRY(rill_grow(s->ctx, (void **)&s->slot, &s->slot_room, slots, sizeof *s->slot, "item slots"));
     TRY(rill_grow(s->ctx, (void **)&s->memory, &s->memory_room, slots, sizeof *s->memory, "item slots"));
     TRY(rill_grow(s->ctx, (void **)&s->projected, &s->projected_room, slots, sizeof *s->projected, "item slots"));
     TRY(rill_grow(s->ctx, (void **)&s->length, &s->length_room, slots, sizeof *s->length, "item slots"));
-    TRY(rill_grow(s->ctx, (void **)&s->last_h, &s->last_h_room, slots, row, "encoder states"));
-    TRY(rill_grow(s->ctx, (void **)&s->last_c, &s->last_c_room, slots, row, "encoder states"));
+    TRY(rill_grow(s->ctx, (void **)&s->last, &s->last_room, slots, state_bytes(s), "encoder states"));
     for (; s->slots < slots; s->slots++) {
         s->slot[s->slots] = (semparse_slot){.mentions = {.ctx = s->ctx}};
         s->memory[s->slots] = s->projected[s->slots] = NULL;
@@ -115,8 +111,9 @@ static rill_status reserve_slots(semparse *s, size_t slots)
 
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
-    TRY(reserve_nodes(self, (size_t)nodes));
-    return reserve_slots(self, (size_t)slots);
+    semparse *s = self;
+    TRY(rill_grow(s->ctx, (void **)&s->state, &s->state_room, (size_t)nodes, state_bytes(s), "node states"));
+    return reserve_slots(s, (size_t)slots);
 }
 
 /* Memory stays with the slot for its next question. */

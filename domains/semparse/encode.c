@@ -122,15 +122,14 @@ typedef struct batch {
 /* What a span needs while it runs. */
 typedef struct states {
     int32_t *index; /* [block] */
-    float *h, *c;   /* [block, ld] */
+    float *state;   /* [block, 2 ld] h, c */
     float *gates;   /* [block, 4H] */
 } states;
 
 static void lay_out_states(const batch *b, states *x, semparse_carver *carver)
 {
     x->index = semparse_carve(carver, b->block, sizeof *x->index);
-    x->h = semparse_carve(carver, b->block * b->s->ld, sizeof *x->h);
-    x->c = semparse_carve(carver, b->block * b->s->ld, sizeof *x->c);
+    x->state = semparse_carve(carver, b->block * 2 * b->s->ld, sizeof *x->state);
     x->gates = semparse_carve(carver, b->block * 4 * b->s->hidden, sizeof *x->gates);
 }
 
@@ -174,17 +173,17 @@ static rill_status gather_batch(batch *b)
 }
 
 /* The slot's own: last state, projected memory, and length, which says that it is in use. */
-static void fill_slot(semparse *s, int32_t slot, int32_t length, const float *h, const float *c)
+static void fill_slot(semparse *s, int32_t slot, int32_t length, const float *state)
 {
-    size_t row = (size_t)slot * s->ld;
-    memcpy(s->last_h + row, h, s->hidden * sizeof *h);
-    memcpy(s->last_c + row, c, s->hidden * sizeof *c);
+    float *last = s->last + (size_t)slot * 2 * s->ld;
+    memcpy(last, state, s->hidden * sizeof *state);
+    memcpy(last + s->ld, state + s->ld, s->hidden * sizeof *state);
     s->length[slot] = length;
     float *memory = s->slot[slot].rows;
     float *projected = memory + s->slot[slot].capacity * s->ld;
-    s->kernels.gemm(
-        &(rill_gemm){.w = &s->context, .rows = (size_t)length, .a = memory, .lda = s->ld, .c = projected, .ldc = s->ld},
-        NULL);
+    rill_gemm projection = {
+        .w = &s->from_context, .rows = (size_t)length, .a = memory, .lda = s->ld, .c = projected, .ldc = s->ld};
+    s->kernels.gemm(&projection, NULL);
 }
 
 static void run_block(const batch *b, const states *x, size_t from, size_t n)
@@ -200,14 +199,14 @@ static void run_block(const batch *b, const states *x, size_t from, size_t n)
                                .input = b->input + from,
                                .out = b->out + from,
                                .ld_out = s->ld,
-                               .h = x->h,
-                               .c = x->c,
-                               .ld_state = s->ld,
+                               .h = x->state,
+                               .c = x->state + s->ld,
+                               .ld_state = 2 * s->ld,
                                .gates = x->gates,
                                .index = x->index};
     rill_lstm_run(&encoder);
     for (size_t i = 0; i < n; i++)
-        fill_slot(s, s->reading[b->order[from + i]].slot, b->length[from + i], x->h + i * s->ld, x->c + i * s->ld);
+        fill_slot(s, s->reading[b->order[from + i]].slot, b->length[from + i], x->state + i * 2 * s->ld);
 }
 
 static void run_span(void *call, size_t span)

@@ -163,8 +163,8 @@ static rill_status load_attention(loader *l)
     size_t hidden = s->hidden;
     float *both, *bias;
     SEMPARSE_TRY(read_floats(l, &l->passing, "attention.weight", hidden, 2 * hidden, &both));
-    SEMPARSE_TRY(pack(l, &s->blocks, both, hidden, hidden, 2 * hidden, &s->context));
-    SEMPARSE_TRY(pack(l, &s->blocks, both + hidden, hidden, hidden, 2 * hidden, &s->state));
+    SEMPARSE_TRY(pack(l, &s->blocks, both, hidden, hidden, 2 * hidden, &s->from_context));
+    SEMPARSE_TRY(pack(l, &s->blocks, both + hidden, hidden, hidden, 2 * hidden, &s->from_state));
     SEMPARSE_TRY(read_floats(l, &s->blocks, "attention.bias", hidden, 0, &bias));
     s->attention_bias = bias;
     rill_blocks_clear(&l->passing);

@@ -9,8 +9,9 @@
  *     attention sums up projected memory, and the layer behind it is half as wide
  *   <s> and <unk>, which are never actions, get a bias of -infinity
  *
- * States: node table h, c [nodes, ld], addressed by node id; slot tables hold memory m and W_c m [T, ld] each and the
- * encoder's last state. ld is H rounded up to 16 floats, so that rows start on cache lines. */
+ * States: one table addressed by node id whose rows are h, then c: they are always read together, and a beam's rows lie scattered.
+ * Slots hold memory m and W_c m [T, ld] each, and the encoder's last state, a row of the same form. ld is H rounded up to 16
+ * floats, so that h, c and m start on cache lines. */
 #ifndef RILL_SEMPARSE_MODEL_H
 #define RILL_SEMPARSE_MODEL_H
 
@@ -64,30 +65,30 @@ typedef struct semparse {
     size_t pool_bytes;
     rill_blocks blocks; /* everything of fixed size below */
 
-    size_t hidden, ld;      /* H, and the distance of state rows */
+    size_t hidden, ld;      /* H, and H rounded up */
     int32_t words, actions; /* source and target vocabulary */
     int32_t max_length;     /* actions of a hypothesis */
     int32_t max_input;      /* tokens of a question */
     int tokenized;
     char description[160];
     semparse_lstm encoder, decoder;
-    rill_weights context, state; /* H x H: W_c, W_s */
-    rill_weights output;         /* V x H */
-    const float *attention_bias; /* [H] */
-    const float *output_bias;    /* [V], -infinity for symbols that are never actions */
+    rill_weights from_context, from_state; /* H x H: W_c, W_s */
+    rill_weights output;                   /* V x H */
+    const float *attention_bias;           /* [H] */
+    const float *output_bias;              /* [V], -infinity for symbols that are never actions */
     rill_vocabulary *source, *target;
     rill_lexicon *lexicon; /* NULL: the model has none */
     rill_question *question;
 
-    float *h, *c; /* [nodes, ld] */
-    size_t h_room, c_room;
+    float *state; /* [nodes, 2 ld] h, c */
+    size_t state_room;
 
     semparse_slot *slot;     /* [slots] */
     const float **memory;    /* [slots] -> [T, ld] */
     const float **projected; /* [slots] -> [T, ld] */
     int32_t *length;         /* [slots] T, 0 when free */
-    float *last_h, *last_c;  /* [slots, ld] the encoder's last state */
-    size_t slot_room, memory_room, projected_room, length_room, last_h_room, last_c_room;
+    float *last;             /* [slots, 2 ld] the encoder's last h, c */
+    size_t slot_room, memory_room, projected_room, length_room, last_room;
     size_t slots; /* initialised so far */
 
     semparse_reading *reading; /* the questions of an encode() call */

@@ -101,9 +101,8 @@ static void lay_out_steps(const work *w, steps *x, semparse_carver *carver)
 static int32_t origin_of(semparse *s, const rill_rows *rows, size_t r)
 {
     if (rows->state_parent[r] != RILL_NO_NODE) return rows->state_parent[r];
-    size_t to = (size_t)rows->node[r] * s->ld, from = (size_t)rows->slot[r] * s->ld;
-    memcpy(s->h + to, s->last_h + from, s->hidden * sizeof *s->h);
-    memcpy(s->c + to, s->last_c + from, s->hidden * sizeof *s->c);
+    size_t width = 2 * s->ld;
+    memcpy(s->state + (size_t)rows->node[r] * width, s->last + (size_t)rows->slot[r] * width, width * sizeof *s->state);
     return rows->node[r];
 }
 
@@ -139,8 +138,8 @@ static void step_block(const block *b, char *scratch)
     size_t distinct = find_parents(b, &x);
     rill_gemm gemm = {.w = &s->decoder.recurrent,
                       .rows = distinct,
-                      .a = s->h,
-                      .lda = s->ld,
+                      .a = s->state,
+                      .lda = 2 * s->ld,
                       .a_index = x.parent,
                       .c = x.product,
                       .ldc = width};
@@ -161,13 +160,13 @@ static void step_block(const block *b, char *scratch)
                       .hidden = s->hidden,
                       .gates = x.gates,
                       .ld_gates = width,
-                      .c_prev = s->c,
-                      .ld_c_prev = s->ld,
+                      .c_prev = s->state + s->ld,
+                      .ld_c_prev = 2 * s->ld,
                       .prev_index = x.origin,
-                      .c = s->c,
-                      .h = s->h,
-                      .ld_c = s->ld,
-                      .ld_h = s->ld,
+                      .c = s->state + s->ld,
+                      .h = s->state,
+                      .ld_c = 2 * s->ld,
+                      .ld_h = 2 * s->ld,
                       .out_index = b->node};
     s->kernels.lstm(&lstm, NULL);
 }
@@ -222,8 +221,8 @@ static void attend(const block *b, const scores *x)
     rill_attention attention = {.rows = b->n,
                                 .key_width = s->hidden,
                                 .scale = 1.0f,
-                                .query = s->h,
-                                .ld_query = s->ld,
+                                .query = s->state,
+                                .ld_query = 2 * s->ld,
                                 .query_index = b->node,
                                 .keys = s->memory,
                                 .ld_keys = s->ld,
@@ -243,10 +242,10 @@ static void compute_logits(const block *b, const scores *x)
 {
     const work *w = b->w;
     const semparse *s = w->s;
-    rill_gemm layer = {.w = &s->state,
+    rill_gemm layer = {.w = &s->from_state,
                        .rows = b->n,
-                       .a = s->h,
-                       .lda = s->ld,
+                       .a = s->state,
+                       .lda = 2 * s->ld,
                        .a_index = b->node,
                        .bias = s->attention_bias,
                        .add = x->context,

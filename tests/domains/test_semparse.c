@@ -116,8 +116,8 @@ static void check_encoder(const semparse *s, int32_t slot, const json_t *one)
     size_t t;
     json_t *row;
     json_array_foreach(rows, t, row) assert_vector(s->memory[slot] + t * s->ld, row, "encoder output");
-    assert_vector(s->last_h + (size_t)slot * s->ld, json_object_get(one, "state_h"), "last h");
-    assert_vector(s->last_c + (size_t)slot * s->ld, json_object_get(one, "state_c"), "last c");
+    assert_vector(s->last + (size_t)slot * 2 * s->ld, json_object_get(one, "state_h"), "last h");
+    assert_vector(s->last + (size_t)slot * 2 * s->ld + s->ld, json_object_get(one, "state_c"), "last c");
 }
 
 static void check_forced(rill_context *ctx, semparse *s, int32_t slot, const json_t *one)
