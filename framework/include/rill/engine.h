@@ -107,7 +107,7 @@ typedef struct rill_output {
     double score;             /* sum over actions, scorers included */
     double rank_score;        /* score / length^length_penalty: what the outputs are ordered by */
     double logp;              /* sum of the model's log-probabilities */
-    int32_t actions;          /* number of actions without the end action */
+    int32_t actions;          /* timesteps, an end action not counted: what the length penalty divides by */
     int truncated;            /* ended by the length limit */
     const int32_t *action;    /* [n_actions], the end action included */
     const float *action_logp; /* [n_actions] */
