@@ -158,6 +158,33 @@ static void destroyed_midway(void **state)
         }
 }
 
+/* One engine after another may use a model, whatever state the one before was left in. */
+static void a_model_serves_again(void **state)
+{
+    (void)state;
+    bench b;
+    rill_result result;
+    rill_engine_setup setup;
+    char first[100] = "";
+    begin(&b, "depth=5 state=path", NULL);
+    for (int round = 0; round < 4; round++) {
+        assert_int_equal(rill_engine_submit(b.engine, "in", 2), RILL_OK);
+        rill_engine_close_input(b.engine);
+        int steps = 0, most = round % 2 ? 2 : 1000; /* every other one is left unfinished */
+        while (steps++ < most && rill_engine_step(b.engine) == RILL_OK) continue;
+        if (most == 1000) {
+            assert_int_equal(rill_engine_next(b.engine, &result), RILL_OK);
+            if (round == 0) snprintf(first, sizeof first, "%s", result.output[0].text);
+            assert_string_equal(result.output[0].text, first);
+        }
+        rill_engine_destroy(b.engine);
+        rill_engine_setup_default(&setup);
+        setup.settings.k = setup.settings.n = 2;
+        assert_int_equal(rill_engine_create(&b.engine, b.ctx, b.model, &setup), RILL_OK);
+    }
+    end(&b);
+}
+
 static void settings_are_shown(void **state)
 {
     (void)state;
@@ -253,10 +280,10 @@ static void readers_and_writers(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(nothing_at_all),      cmocka_unit_test(texts_are_bytes),
-    cmocka_unit_test(room_is_kept),        cmocka_unit_test(failed_inputs_can_be_submitted),
-    cmocka_unit_test(destroyed_midway),    cmocka_unit_test(settings_are_shown),
-    cmocka_unit_test(readers_and_writers),
+    cmocka_unit_test(nothing_at_all),       cmocka_unit_test(texts_are_bytes),
+    cmocka_unit_test(room_is_kept),         cmocka_unit_test(failed_inputs_can_be_submitted),
+    cmocka_unit_test(destroyed_midway),     cmocka_unit_test(settings_are_shown),
+    cmocka_unit_test(a_model_serves_again), cmocka_unit_test(readers_and_writers),
 };
 
 HARNESS_MAIN(tests)

@@ -77,10 +77,11 @@ static void random_rows(void **state)
         uint64_t seed = first + (uint64_t)i;
         dice d = dice_seeded(seed);
         char arguments[160], message[300];
+        int actions = dice_range(&d, 2, dice_chance(&d, 30) ? 60 : 8), ties = DICE_OF(&d, 0, 1, 2, 4);
+        int legal = DICE_OF(&d, 20, 70, 100), last = dice_chance(&d, 50);
         snprintf(arguments, sizeof arguments,
-                 "seed=%d actions=%d ties=%d legal=%d terminal=%s early=30 depth=4 dead_ends=2", (int)seed,
-                 (int)dice_range(&d, 2, dice_chance(&d, 30) ? 60 : 8), (int)DICE_OF(&d, 0, 1, 2, 4),
-                 (int)DICE_OF(&d, 20, 70, 100), dice_chance(&d, 50) ? "end" : "last");
+                 "seed=%d actions=%d ties=%d legal=%d terminal=%s early=30 depth=4 dead_ends=2", (int)seed, actions,
+                 ties, legal, last ? "last" : "end");
         toy_model model;
         assert_int_equal(toy_model_parse(&model, arguments, message, sizeof message), RILL_OK);
         rill_ask ask = draw_ask(&d, model.actions, &l);

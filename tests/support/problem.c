@@ -38,21 +38,31 @@ const char *const *problem_methods(problem_group group)
     return groups[group];
 }
 
+/* One statement per throw: C does not say in which order arguments are evaluated, and a seed must mean the same problem to
+ * every compiler. */
 static void draw_toy(problem *p, dice *d)
 {
-    int phases = DICE_OF(d, 1, 1, 1, 2, 2, 3);
+    int phases = DICE_OF(d, 1, 1, 1, 2, 2, 3), few = phases > 1 ? 4 : 2;
+    int seed = dice_range(d, 0, 1000000);
+    int actions = dice_range(d, few, 8);
+    if (dice_chance(d, 5)) actions = 40;
+    int depth = dice_range(d, 1, 7);
+    if (dice_chance(d, 3)) depth = 40;
+    const char *need = dice_chance(d, 50) ? "path" : "parent";
+    int ties = DICE_OF(d, 0, 0, 1, 2, 3, 6);
+    const char *terminal = dice_chance(d, 40) ? "last" : "end";
+    int early = DICE_OF(d, 0, 10, 30, 60, 85), ending = DICE_OF(d, 20, 40, 70), legal = DICE_OF(d, 30, 60, 90, 100);
+    int dead_ends = DICE_OF(d, 0, 0, 0, 10, 30), flat = dice_range(d, 1, 8), mask = dice_range(d, 0, (1 << phases) - 1);
+    int bound = dice_range(d, 1, 8);
+    if (!dice_chance(d, 30)) bound = 0;
+    int own_bound = dice_chance(d, 30), dead = dice_chance(d, 20);
+    static const char *const selects[] = {"both", "rill", "own"};
+    const char *select = selects[DICE_OF(d, 0, 0, 1, 2)];
     snprintf(p->arguments, sizeof p->arguments,
              "seed=%d actions=%d depth=%d phases=%d state=%s ties=%d terminal=%s early=%d ending=%d legal=%d "
              "dead_ends=%d flat=%.2f mask=%d bound=%d own_bound=%d dead=%d select=%s",
-             (int)dice_range(d, 0, 1000000), (int)dice_range(d, phases > 1 ? 4 : 2, 8), (int)dice_range(d, 1, 7),
-             phases, dice_chance(d, 50) ? "path" : "parent", (int)DICE_OF(d, 0, 0, 1, 2, 3, 6),
-             dice_chance(d, 40) ? "last" : "end", (int)DICE_OF(d, 0, 10, 30, 60, 85), (int)DICE_OF(d, 20, 40, 70),
-             (int)DICE_OF(d, 30, 60, 90, 100), (int)DICE_OF(d, 0, 0, 0, 10, 30), 0.25 * (double)dice_range(d, 1, 8),
-             (int)dice_range(d, 0, (1 << phases) - 1), (int)(dice_chance(d, 30) ? dice_range(d, 1, 8) : 0),
-             dice_chance(d, 30), dice_chance(d, 20),
-             dice_chance(d, 25)   ? "rill"
-             : dice_chance(d, 30) ? "own"
-                                  : "both");
+             seed, actions, depth, phases, need, ties, terminal, early, ending, legal, dead_ends, 0.25 * flat, mask,
+             bound, own_bound, dead, select);
     char message[128];
     if (toy_model_parse(&p->model, p->arguments, message, sizeof message) < 0) abort();
 }
@@ -95,7 +105,8 @@ static void draw_heuristic(problem *p, dice *d)
     naive->rule = (naive_rule)dice_range(d, 0, 3);
     if (naive->rule == NAIVE_CUSTOM) {
         test_random *r = &p->random_heuristic[i];
-        *r = (test_random){.seed = (uint64_t)dice_range(d, 0, 9999), .percent = DICE_OF(d, 0, 5, 20, 40)};
+        r->seed = (uint64_t)dice_range(d, 0, 9999);
+        r->percent = DICE_OF(d, 0, 5, 20, 40);
         naive->user = r;
         naive->apply = test_random_apply;
         snprintf(h->name, sizeof h->name, "test-random");
@@ -166,15 +177,15 @@ void schedule_draw(schedule *s, problem_group group, dice *d)
     const char *const *methods = problem_methods(group);
     int32_t n_methods = 0;
     while (methods[n_methods] != NULL) n_methods++;
-    *s = (schedule){.method = methods[dice_range(d, 0, n_methods - 1)],
-                    .n = DICE_OF(d, 1, 3, 10, 64),
-                    .budget = DICE_OF(d, 0, 0, 10, 37, 100, 1),
-                    .refill = -1,
-                    .sort = (rill_sort)DICE_OF(d, 0, 0, 0, 1, 2),
-                    .unordered = dice_chance(d, 30),
-                    .check = dice_chance(d, 15),
-                    .by_run = dice_chance(d, 30),
-                    .reader_blocks = dice_chance(d, 50)};
+    *s = (schedule){.refill = -1};
+    s->method = methods[dice_range(d, 0, n_methods - 1)];
+    s->n = DICE_OF(d, 1, 3, 10, 64);
+    s->budget = DICE_OF(d, 0, 0, 10, 37, 100, 1);
+    s->sort = (rill_sort)DICE_OF(d, 0, 0, 0, 1, 2);
+    s->unordered = dice_chance(d, 30);
+    s->check = dice_chance(d, 15);
+    s->by_run = dice_chance(d, 30);
+    s->reader_blocks = dice_chance(d, 50);
     if (s->sort != RILL_SORT_NONE && dice_chance(d, 60)) s->sort_window = dice_range(d, 1, 20);
     int streaming = strcmp(s->method, "var-batch") != 0 && strcmp(s->method, "fixed") != 0 && group != PROBLEM_GREEDY;
     if (streaming) {
@@ -270,6 +281,9 @@ static int compare_output(words *w, int32_t input, int32_t rank, const naive_out
             w, "input %d output %d: score %.17g (ranked %.17g, logp %.17g), engine %.17g (%.17g, %.17g), text %s",
             (int)input, (int)rank, h->sum, e->rank_score, e->logp, o->value.score, o->value.rank_score, o->value.logp,
             o->text);
+    if (o->value.actions != h->timesteps)
+        return differ(w, "input %d output %d: length %d, engine %d", (int)input, (int)rank, (int)h->timesteps,
+                      (int)o->value.actions);
     if (h->n != o->value.n_actions)
         return differ(w, "input %d output %d: %d actions, engine %d", (int)input, (int)rank, (int)h->n,
                       (int)o->value.n_actions);
