@@ -133,10 +133,9 @@ static rill_status load_start(loader *l, const char *side, size_t words, sempars
     SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.bias"), gates, 0, &bias));
     SEMPARSE_TRY(pack(l, &l->passing, input, gates, l->embedding, l->embedding, &packed));
     SEMPARSE_TRY(rill_blocks_get(&l->s->blocks, &start, words * gates, sizeof *start, "word inputs"));
-    l->s->kernels.gemm(
-        &(rill_gemm){
-            .w = &packed, .rows = words, .a = embedding, .lda = l->embedding, .bias = bias, .c = start, .ldc = gates},
-        l->s->pool);
+    rill_gemm product = {
+        .w = &packed, .rows = words, .a = embedding, .lda = l->embedding, .bias = bias, .c = start, .ldc = gates};
+    l->s->kernels.gemm(&product, l->s->pool);
     out->start = start;
     return RILL_OK;
 }
