@@ -9,9 +9,9 @@
 
 #include "../kernels.h"
 
-/* Replace k->gemm by one that calls oneDNN's sgemm on the same packed weights, a block at a time: convenient, not fast. Calls with row
- * indices on A or C, or with another dtype, stay with our own kernel. Returns 0, or -1 when the library refuses to run
- * (then *k is unchanged). */
+/* Replace k->gemm by one that calls oneDNN's sgemm on the same packed weights, a block at a time: convenient, not fast.
+ * Calls with row indices on A or C, or with another dtype, stay with our own kernel. Returns 0, or -1 when the library
+ * refuses to run (then *k is unchanged). */
 int rill_kernels_use_onednn(rill_kernels *k);
 
 /* The library's threads from now on, in this process; ignored where OpenMP is not its runtime. */

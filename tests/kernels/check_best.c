@@ -15,7 +15,8 @@ typedef struct problem {
     int scores; /* 0: ids only; 1: log_norm too; 2: logp too */
 } problem;
 
-enum kind { PLAIN, TIES, MASKED, EXTREME, KINDS };
+/* CLOSE: x that differ, most of them not as logp. */
+enum kind { PLAIN, TIES, MASKED, EXTREME, CLOSE, KINDS };
 
 static void fill(check *c, float *x, size_t n, enum kind kind)
 {
@@ -23,6 +24,7 @@ static void fill(check *c, float *x, size_t n, enum kind kind)
         x[i] = 3.0f * dice_normal(c);
         if (kind == TIES) x[i] = (float)dice_below(c, 3);
         if (kind == MASKED && dice_below(c, 3)) x[i] = -INFINITY;
+        if (kind == CLOSE) x[i] = 1e-7f * (float)dice_below(c, 50);
         if (kind == EXTREME) x[i] *= dice_below(c, 2) ? 1e-3f : 1e3f;
     }
 }
