@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/common.sh
 
-methods=greedy,fixed,var-batch,var-stream,var-stream-fifo,top-up,stream-all
+methods=greedy,fixed,fixed:finish=top,var-batch,var-stream,var-stream-fifo,top-up,stream-all
 save=0 repeat=5 threads=1
 while [ $# -gt 0 ]; do
   case $1 in
