@@ -154,6 +154,33 @@ static const char *choices_wrong(const problem *p, const schedule *s, const engi
     return wrong;
 }
 
+/* --- sorting ------------------------------------------------------------------------------------------------------ */
+
+static int words_of(const char *text)
+{
+    int words = 0;
+    for (const char *at = text; *at != '\0'; at++) words += *at != ' ' && (at == text || at[-1] == ' ');
+    return words;
+}
+
+/* Within windows of consecutive inputs they come in by size, equal ones in their own order; windows one after the other. */
+static const char *order_wrong(const problem *p, const schedule *s, const engine_record *r)
+{
+    int64_t before = -1, window = s->sort_window > 0 ? s->sort_window : 1000;
+    if (s->sort == RILL_SORT_NONE) window = 1;
+    for (int64_t e = 0; e < r->n_events && !s->by_run; e++) {
+        if (r->event[e].kind != RILL_TRACE_ADMITTED) continue;
+        int64_t now = r->event[e].item, last = before;
+        before = now;
+        if (last < 0 || last / window < now / window) continue;
+        int difference = words_of(p->input[now]) - words_of(p->input[last]);
+        if (s->sort == RILL_SORT_LONGEST_FIRST) difference = -difference;
+        if (last / window > now / window || difference < 0 || (difference == 0 && now < last))
+            return "inputs come in in the wrong order";
+    }
+    return NULL;
+}
+
 /* --- the budget --------------------------------------------------------------------------------------------------- */
 
 static const char *budget_wrong(const schedule *s, const engine_record *r)
@@ -217,6 +244,7 @@ static void whole_trace(void **state)
         if (wrong == NULL) wrong = events_wrong(&p, &r);
         if (wrong == NULL) wrong = widths_wrong(&p, &r);
         if (wrong == NULL && s.policy == NULL) wrong = choices_wrong(&p, &s, &r);
+        if (wrong == NULL) wrong = order_wrong(&p, &s, &r);
         if (wrong == NULL) wrong = budget_wrong(&s, &r);
         if (wrong == NULL) wrong = flush_wrong(&s, &r);
         if (wrong == NULL) wrong = rows_wrong(&p, &r);

@@ -47,19 +47,19 @@ static void search_group(problem_group group, int64_t iterations, int schedules)
 static void pruned(void **state)
 {
     (void)state;
-    search_group(PROBLEM_PRUNED, 4000, 3);
+    search_group(PROBLEM_PRUNED, 2500, 3);
 }
 
 static void fixed_top(void **state)
 {
     (void)state;
-    search_group(PROBLEM_FIXED_TOP, 1500, 2);
+    search_group(PROBLEM_FIXED_TOP, 1000, 2);
 }
 
 static void fixed(void **state)
 {
     (void)state;
-    search_group(PROBLEM_FIXED, 1500, 2);
+    search_group(PROBLEM_FIXED, 1000, 2);
 }
 
 static void greedy(void **state)
@@ -77,7 +77,7 @@ static void every_schedule(void **state)
     static const double shares[] = {1.0 / 12, 1.0 / 6, 0.5};
     uint64_t first = harness_seed(1000000);
     int bad = 0;
-    for (int64_t i = 0; i < harness_iterations(24); i++) {
+    for (int64_t i = 0; i < harness_iterations(10); i++) {
         uint64_t seed = first + (uint64_t)i;
         problem_group group = i % 4 == 3 ? PROBLEM_FIXED_TOP : PROBLEM_PRUNED;
         dice d = dice_seeded(seed * 4 + (uint64_t)group);
