@@ -62,6 +62,9 @@ static int32_t count_lines(const char *bytes, size_t length, int32_t limit)
 static rill_status check_token(rill_context *ctx, const char *name, int32_t line, const char *token, size_t length)
 {
     if (length == 0) return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: expected a token, found an empty line", name, line);
+    if (token[length - 1] == '\r')
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: expected lines that end with a line feed, found CR LF", name,
+                         line);
     size_t good = rill_utf8_check(token, length);
     if (good < length)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: byte %zu of the line is not UTF-8", name, line, good + 1);

@@ -261,6 +261,7 @@ static void vocabulary_refuses_with_line(void **state)
         {"", 0, "v: expected one token per line, found an empty file"},
         {"a\n\nb\n", 5, "v:2: expected a token, found an empty line"},
         {"a\nb\na\n", 6, "v:3: \"a\" is in line 1 already"},
+        {"a\r\nb\r\n", 6, "v:1: expected lines that end with a line feed, found CR LF"},
         {"a\nb\xFF\n", 5, "v:2: byte 2 of the line is not UTF-8"},
         {"a\nb\0c\n", 6, "v:2: a token may not contain a NUL byte"},
         {"a\nb\nc\nd\ne\n", 10, "v:5: expected at most 4 tokens"},
