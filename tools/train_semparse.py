@@ -115,6 +115,7 @@ class Training:
         self.optimiser = torch.optim.AdamW(self.model.parameters(), lr=recipe["rate"],
                                            weight_decay=recipe["decay"])
         self.epoch = self.steps = 0
+        self.first = None  # the running average at the end of the first falling rate
         self.history = []
         if checkpoint and os.path.exists(checkpoint):
             self.resume()
@@ -137,7 +138,22 @@ class Training:
             self.update_average()
             total += loss.item()
         self.epoch += 1
+        if self.recipe["again"] and self.epoch == self.recipe["epochs"]:
+            self.first = copy.deepcopy(self.average.state_dict())
         return total / len(plan)
+
+    @torch.no_grad()
+    def finish(self):
+        """The mean of the weights at both ends of a falling rate, if there were two.
+
+        The second end is surer of itself, so its beams are narrow and miss more; the mean keeps
+        its best output and the width of the first.
+        """
+        if self.first and self.epoch == self.recipe["epochs"] + self.recipe["again"]:
+            for name, mean in self.average.state_dict().items():
+                mean.lerp_(self.first[name], 0.5)
+            self.first = None
+        return self.average
 
     @torch.no_grad()
     def update_average(self):
@@ -153,7 +169,7 @@ class Training:
         state = {"recipe": self.recipe, "model": self.model.state_dict(),
                  "average": self.average.state_dict(),
                  "optimiser": self.optimiser.state_dict(), "epoch": self.epoch,
-                 "steps": self.steps, "history": self.history,
+                 "steps": self.steps, "history": self.history, "first": self.first,
                  "rng": self.rng.getstate(), "torch_rng": torch.get_rng_state()}
         torch.save(state, self.checkpoint + ".new")
         os.replace(self.checkpoint + ".new", self.checkpoint)
@@ -167,7 +183,7 @@ class Training:
         self.average.load_state_dict(state["average"])
         self.optimiser.load_state_dict(state["optimiser"])
         self.epoch, self.steps = state["epoch"], state["steps"]
-        self.history = state["history"]
+        self.history, self.first = state["history"], state["first"]
         self.rng.setstate(state["rng"])
         torch.set_rng_state(state["torch_rng"])
 
@@ -210,9 +226,8 @@ def checkpoint_path(options, name):
 
 
 def measure(training, watch):
-    quality = evaluate(training.average, watch, training.source, training.target,
-                       training.search())
-    return quality
+    return evaluate(training.finish(), watch, training.source, training.target,
+                    training.search())
 
 
 def cross_validate(pairs, recipe, options):
@@ -259,6 +274,7 @@ def final(pairs, recipe, options):
                    training.target, kind)
 
     training.run(None, options.every, write=write)
+    training.finish()
     write()
     # The pairs trained on are at hand in any case: on them both must decide the same.
     half = load_model(options.out)[0]
@@ -306,7 +322,7 @@ def parse_options():
              "rate": "AdamW's learning rate", "clip": "bound on the gradient's norm",
              "average": "how much of the running average of the weights each update keeps",
              "decay": "weight decay", "seed": "of weights, order and dropout",
-             "again": "further epochs at half the rate, falling",
+             "again": "further epochs at half the rate; the result is the mean of both ends",
              "epochs": "passes over the data; the rate falls in the second half"}
     for name, text in helps.items():
         kind = type({**COMMON, **PRESETS["geo"]}[name])
