@@ -1,7 +1,7 @@
 /* lstm.c (x86): gates to new c and h, a vector of hidden units at a time.
  *
- * Invariant: a unit's result is a function of its four gates and its previous c, whichever lane it falls in; a
- * missing previous state is an exact zero product, as in the reference. */
+ * Invariant: a unit's result is a function of its four gates and its previous c, whichever lane it falls in. Divisions
+ * are what the cell waits for: sigmoid(i) tanh(g) and sigmoid(o) tanh(c) take one each, through their ratios (vec.h). */
 #include <assert.h>
 
 #include "x86.h"
@@ -14,14 +14,14 @@ typedef struct cell_row {
 
 RILL_INLINE void cell(const cell_row *p, size_t j, size_t n)
 {
-    const vf in = v_sigmoid(v_load_n(p->gate + j, n));
-    const vf forget = v_sigmoid(v_load_n(p->gate + p->width + j, n));
-    const vf fresh = v_tanh(v_load_n(p->gate + 2 * p->width + j, n));
-    const vf out = v_sigmoid(v_load_n(p->gate + 3 * p->width + j, n));
-    const vf keep = p->before ? v_mul(forget, v_load_n(p->before + j, n)) : v_zero();
-    const vf c = v_fma(in, fresh, keep);
+    const v_ratio in = v_sigmoid_ratio(v_load_n(p->gate + j, n));
+    const v_ratio forget = v_sigmoid_ratio(v_load_n(p->gate + p->width + j, n));
+    const v_ratio fresh = v_tanh_ratio(v_load_n(p->gate + 2 * p->width + j, n));
+    const v_ratio out = v_sigmoid_ratio(v_load_n(p->gate + 3 * p->width + j, n));
+    vf c = v_value(v_product(in, fresh));
+    if (p->before) c = v_add(c, v_div(v_mul(forget.over, v_load_n(p->before + j, n)), forget.under));
     v_store_n(p->c + j, n, c);
-    v_store_n(p->h + j, n, v_mul(out, v_tanh(c)));
+    v_store_n(p->h + j, n, v_value(v_product(out, v_tanh_ratio(c))));
 }
 
 static void rows(const void *arg, size_t begin, size_t end)

@@ -181,9 +181,9 @@ static void check_tails(check *c, const function *f)
 void check_math(check *c)
 {
     const function functions[] = {
-        {"exp", c->k.exp, exp, 2.0},
-        {"tanh", c->k.tanh, tanh, 4.0},
-        {"sigmoid", c->k.sigmoid, true_sigmoid, 4.0},
+        {"exp", c->k.exp, exp, 1.5},
+        {"tanh", c->k.tanh, tanh, 3.0},
+        {"sigmoid", c->k.sigmoid, true_sigmoid, 3.0},
     };
     /* --rounds 4000 or more: every float there is */
     const uint32_t stride = c->rounds >= 4000 ? 1 : 997 * 60 / (c->rounds ? c->rounds : 1) | 1;
