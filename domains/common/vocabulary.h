@@ -1,8 +1,8 @@
 /* vocabulary.h: symbols and their numbers.
  *
  * The file has one token per line; the number of a token is that of its line, from 0. Tokens are any UTF-8 without line
- * feeds and NULs, not ending in CR. The last line may lack its line feed; anything else unusual is refused with file and line: an empty line, a
- * token that came before, bytes that are not UTF-8, more tokens than allowed.
+ * feeds and NULs, not ending in CR. The last line may lack its line feed; anything else unusual is refused with file and
+ * line: an empty line, a token that came before, bytes that are not UTF-8, more tokens than allowed.
  * A loaded vocabulary never changes: lookups may run on several threads at once.
  * Stability: internal to rill. */
 #ifndef RILL_COMMON_VOCABULARY_H
