@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """Write small random models with known results, for tests of rill's semantic parsing domain.
 
 The expected values are computed here a second time, in numpy with 64-bit floats and straight

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """Train the semantic parsers of rill: Dong and Lapata's attention sequence-to-sequence model.
 
 One command per data set trains on every pair that is not test data and writes a model directory
@@ -340,6 +340,8 @@ def main():
     for name in ("train", "dev", "test"):
         path = os.path.join(options.data, name + ".tsv")
         pairs[name] = read_pairs(path) if os.path.exists(path) else []
+    if not pairs["test" if options.evaluate else "train"]:
+        parser.error(f"{options.data} lacks " + ("test.tsv" if options.evaluate else "train.tsv"))
     if options.evaluate:
         evaluate_directory(options.evaluate, pairs["test"])
     elif options.folds:
@@ -351,7 +353,8 @@ def main():
     elif options.out:
         print("recipe:", json.dumps(recipe))
         final(pairs["train"] + pairs["dev"], recipe, options)
-        evaluate_directory(options.out, pairs["test"])
+        if pairs["test"]:
+            evaluate_directory(options.out, pairs["test"])
     else:
         parser.error("say what to do: --out, --folds, --held-out or --evaluate")
 
