@@ -174,6 +174,7 @@ static void join_flight(rill_engine *e)
     if (--e->n_ready == 0) e->first_ready = 0;
     e->items[slot].wave = e->wave;
     e->flight[e->n_flight++] = slot;
+    e->viewed = 0;
     if (e->trace != NULL)
         e->trace(e->trace_user, &(rill_trace_event){.kind = RILL_TRACE_ADMITTED,
                                                     .timestep = e->stats.timesteps,

@@ -277,6 +277,7 @@ static rill_status timestep(rill_engine *e)
     double t1 = engine_now();
     if (e->trace != NULL) trace_after(e, n, e->stats.expansions - expansions);
     e->stats.timesteps++;
+    e->viewed = 0;
     RILL__TRY(finish_items(e));
     engine_free_rows(e);
     e->seconds.finalize = engine_now() - t1;

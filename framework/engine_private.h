@@ -120,6 +120,7 @@ struct rill_engine {
     int64_t *view_id, *view_size, *view_wave;
     int32_t *view_timestep, *view_width, *order, *selected;
     size_t view_capacity[7];
+    int viewed; /* the view is that of the present flight */
 
     row_table rows;
     choice_table choices;

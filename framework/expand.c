@@ -91,8 +91,7 @@ static rill_scorer_rows scorer_rows(const rill_engine *e, int32_t phase, int32_t
         .rank = r->rank + first,
         .score = r->score + first,
         .history = r->history + first,
-        .history_parent = e->forest.parent,
-        .history_action = e->forest.action,
+        .histories = e->forest.h,
         .info = &e->info,
     };
 }

@@ -46,29 +46,35 @@ static rill_status sort_outputs(rill_engine *e, item *it)
     return RILL_OK;
 }
 
-/* Walk the path from the leaf; arrays get it root first. */
+/* Walk the path from the leaf, once, since every node is a trip to cold memory: arrays are filled from their far end, which
+ * the output's length bounds, and the hypothesis is what has been filled. */
 static rill_status unroll(rill_engine *e, int32_t slot, const item_output *output, rill_hypothesis *hypothesis)
 {
     const forest *f = &e->forest;
-    int32_t n = 0;
-    for (int32_t h = output->history; f->parent[h] >= 0; h = f->parent[h]) n++;
-    size_t need = (size_t)n + 1;
-    RILL__TRY(RILL__GROW(e->ctx, e->hypothesis_action, e->hypothesis_capacity[0], need, "a hypothesis"));
-    RILL__TRY(RILL__GROW(e->ctx, e->hypothesis_node, e->hypothesis_capacity[1], need, "a hypothesis"));
-    RILL__TRY(RILL__GROW(e->ctx, e->hypothesis_logp, e->hypothesis_capacity[2], need, "a hypothesis"));
-    RILL__TRY(RILL__GROW(e->ctx, e->hypothesis_score, e->hypothesis_capacity[3], need, "a hypothesis"));
-    int32_t h = output->history;
-    for (int32_t i = n - 1; i >= 0; i--, h = f->parent[h]) {
-        e->hypothesis_action[i] = f->action[h];
-        e->hypothesis_node[i] = f->need == RILL_STATE_PATH ? forest_row(f, h) : RILL_NO_NODE;
-        e->hypothesis_logp[i] = f->h[h].logp;
-        e->hypothesis_score[i] = f->h[h].score;
+    size_t most = ((size_t)output->length + 1) * (size_t)e->info.phases, at = most;
+    RILL__TRY(RILL__GROW(e->ctx, e->hypothesis_action, e->hypothesis_capacity[0], most, "a hypothesis"));
+    RILL__TRY(RILL__GROW(e->ctx, e->hypothesis_node, e->hypothesis_capacity[1], most, "a hypothesis"));
+    RILL__TRY(RILL__GROW(e->ctx, e->hypothesis_logp, e->hypothesis_capacity[2], most, "a hypothesis"));
+    RILL__TRY(RILL__GROW(e->ctx, e->hypothesis_score, e->hypothesis_capacity[3], most, "a hypothesis"));
+    for (int32_t h = output->history; f->h[h].parent >= 0; h = f->h[h].parent) {
+        const rill_history *node = &f->h[h];
+        at--;
+        e->hypothesis_action[at] = node->action;
+        e->hypothesis_node[at] = f->need == RILL_STATE_PATH ? forest_row(f, h) : RILL_NO_NODE;
+        e->hypothesis_logp[at] = node->logp;
+        e->hypothesis_score[at] = node->score;
     }
     double logp = 0;
-    for (int32_t i = 0; i < n; i++) logp += (double)e->hypothesis_logp[i];
-    *hypothesis = (rill_hypothesis){
-        slot,          n,    e->hypothesis_action, e->hypothesis_logp, e->hypothesis_score, e->hypothesis_node,
-        output->score, logp, output->truncated};
+    for (size_t i = at; i < most; i++) logp += (double)e->hypothesis_logp[i];
+    *hypothesis = (rill_hypothesis){.slot = slot,
+                                    .length = (int32_t)(most - at),
+                                    .action = e->hypothesis_action + at,
+                                    .action_logp = e->hypothesis_logp + at,
+                                    .action_score = e->hypothesis_score + at,
+                                    .node = e->hypothesis_node + at,
+                                    .score = output->score,
+                                    .logp = logp,
+                                    .truncated = output->truncated};
     return RILL_OK;
 }
 

@@ -15,26 +15,26 @@
 #define RILL_FOREST_H
 
 #include "internal.h"
+#include "rill/scorer.h"
 
 enum {
     FOREST_NO_ROW = -1,    /* ended, or recycled */
     FOREST_UNSTEPPED = -2, /* live; its state has not been made */
 };
 
-typedef struct forest_history {
-    float logp, score;    /* of the action that leads here */
-    int32_t state_parent; /* history whose state this one continues */
-    int32_t row;          /* >= 0, or one of the two above */
-    int32_t refs;
-    int32_t holds; /* parent mode: on the row */
-} forest_history;
+/* The engine's part of a rill_history. */
+enum {
+    HISTORY_STATE_PARENT, /* history whose state this one continues */
+    HISTORY_ROW,          /* >= 0, or one of the two above */
+    HISTORY_REFS,
+    HISTORY_HOLDS, /* parent mode: on the row */
+};
 
 typedef struct forest {
     rill_context *ctx;
     rill_state_need need;
     /* Histories: [history_capacity]; free ones are chained through `parent`. */
-    int32_t *parent, *action;
-    forest_history *h;
+    rill_history *h;
     int32_t history_capacity, history_top, history_free, histories, histories_peak;
     /* Rows: a stack of free ids, ids from `row_top` on were never used. */
     int32_t *row_stack;
@@ -68,7 +68,8 @@ void forest_release(forest *f, int32_t history);
 /* The row of `history`, or RILL_NO_NODE when it has none. */
 static inline int32_t forest_row(const forest *f, int32_t history)
 {
-    return history >= 0 && f->h[history].row >= 0 ? f->h[history].row : RILL_NO_NODE;
+    return history >= 0 && f->h[history].internal[HISTORY_ROW] >= 0 ? f->h[history].internal[HISTORY_ROW]
+                                                                    : RILL_NO_NODE;
 }
 
 /* Hand the rows in `freed` back to the pool; call once the domain knows. */

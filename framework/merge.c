@@ -119,7 +119,7 @@ static void take_candidate(merge *m, rill_terminal terminal)
     c->parent_rank[to] = head->rank;
     if (head->row < 0) {
         c->history[to] = entry->history;
-        c->action[to] = e->forest.action[entry->history];
+        c->action[to] = entry->action;
         c->action_logp[to] = entry->action_logp;
         c->action_score[to] = 0;
         c->terminal[to] = RILL_END;

@@ -8,7 +8,8 @@
 
 enum { PATIENCE = 8 };
 
-rill_status engine_view(rill_engine *e, rill_flight *flight)
+/* Gather the columns; every item is a cache line or two, so this is done once per timestep. */
+static rill_status gather_view(rill_engine *e)
 {
     size_t n = (size_t)e->n_flight;
     RILL__TRY(RILL__GROW(e->ctx, e->view_id, e->view_capacity[0], n, "the policy's view"));
@@ -26,6 +27,13 @@ rill_status engine_view(rill_engine *e, rill_flight *flight)
         e->view_timestep[i] = it->timestep;
         e->view_width[i] = it->live;
     }
+    e->viewed = 1;
+    return RILL_OK;
+}
+
+rill_status engine_view(rill_engine *e, rill_flight *flight)
+{
+    if (!e->viewed) RILL__TRY(gather_view(e));
     *flight = (rill_flight){
         .struct_size = sizeof *flight,
         .n = e->n_flight,

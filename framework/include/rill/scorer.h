@@ -14,8 +14,17 @@ RILL_C_BEGIN
 
 typedef struct rill_ask_builder rill_ask_builder;
 
-/* The rows about to be scored. Histories are paths in the engine's forest: history h ends in action history_action[h] and
- * continues history_parent[h]; the item's first history has action RILL_ACTION_START and parent -1. */
+/* A hypothesis in the engine's forest: one action, and the hypothesis it extends. One such node is half a cache line, since
+ * paths are walked from the end, node by node, through memory that is mostly cold. */
+typedef struct rill_history {
+    int32_t parent;      /* index of the history this one extends; -1 for an item's first */
+    int32_t action;      /* RILL_ACTION_START for an item's first */
+    float logp;          /* of the action */
+    float score;         /* the same with what scorers added */
+    int32_t internal[4]; /* the engine's own */
+} rill_history;
+
+/* The rows about to be scored. Row i's hypothesis is histories[history[i]], and so on through `parent`. */
 typedef struct rill_scorer_rows {
     size_t struct_size;
     int32_t n; /* 0 is legal */
@@ -25,8 +34,7 @@ typedef struct rill_scorer_rows {
     const int32_t *rank;           /* [n] rank in the item's beam */
     const double *score;           /* [n] of the row's hypothesis */
     const int32_t *history;        /* [n] */
-    const int32_t *history_parent; /* [any history] */
-    const int32_t *history_action; /* [any history] */
+    const rill_history *histories; /* [any history] */
     const rill_domain_info *info;
 } rill_scorer_rows;
 
