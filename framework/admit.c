@@ -47,9 +47,13 @@ static rill_status grow_slots(rill_engine *e, int32_t need)
 void engine_drop_item(rill_engine *e, int32_t slot)
 {
     item *it = &e->items[slot];
-    for (int32_t i = 0; i < it->width; i++)
-        if (it->beam[i].history >= 0) forest_release(&e->forest, it->beam[i].history);
-    for (int32_t i = 0; i < it->n_outputs; i++) forest_release(&e->forest, it->outputs[i].history);
+    /* Rows that are still in use must be given back one by one; without any the arena goes as a whole. */
+    if (it->width > 0 || e->forest.need == RILL_STATE_PATH) {
+        for (int32_t i = 0; i < it->width; i++)
+            if (it->beam[i].history >= 0) forest_release(&e->forest, &it->arena, it->beam[i].history);
+        for (int32_t i = 0; i < it->n_outputs; i++) forest_release(&e->forest, &it->arena, it->outputs[i].history);
+    }
+    forest_arena_drop(&e->forest, &it->arena);
     it->width = it->live = it->n_outputs = 0;
     if (e->domain->drop != NULL) e->domain->drop(e->self, slot);
     e->free_slots[e->n_free++] = slot;
@@ -62,8 +66,9 @@ static rill_status start_item(rill_engine *e, const rill_input *input)
 {
     item *it = &e->items[input->slot];
     RILL__TRY(RILL__GROW(e->ctx, it->beam, it->beam_capacity, 1, "a beam"));
-    RILL__TRY(forest_reserve_histories(&e->forest, 1));
-    int32_t root = forest_add(&e->forest, -1, -1, RILL_ACTION_START, 0, 0, 1);
+    RILL__TRY(forest_reserve_histories(&e->forest, 1, 1));
+    forest_arena_init(&it->arena);
+    int32_t root = forest_add(&e->forest, &it->arena, -1, -1, RILL_ACTION_START, 0, 0, 1);
     it->id = input->id;
     it->size = input->size;
     it->timestep = it->passed_over = it->n_outputs = 0;

@@ -19,8 +19,8 @@ static int32_t take_history(rill_engine *e, item *it, int32_t j, int live)
         parent->history = -1;
         return history;
     }
-    return forest_add(&e->forest, parent->history, parent->history, c->action[j], c->action_logp[j], c->action_score[j],
-                      live);
+    return forest_add(&e->forest, &it->arena, parent->history, parent->history, c->action[j], c->action_logp[j],
+                      c->action_score[j], live);
 }
 
 /* Timesteps of candidate j, an end action not counted. Called before the item's timestep is counted. */
@@ -38,7 +38,7 @@ static void release_beam(rill_engine *e, item *it)
         const beam_entry *entry = &it->beam[rank];
         if (entry->history < 0) continue;
         if (!entry->ended) forest_unhold(&e->forest, entry->history);
-        forest_release(&e->forest, entry->history);
+        forest_release(&e->forest, &it->arena, entry->history);
     }
 }
 
@@ -132,7 +132,7 @@ rill_status engine_commit(rill_engine *e, int32_t n, int32_t last)
         RILL__TRY(RILL__GROW(e->ctx, it->beam, it->beam_capacity, (size_t)width, "a beam"));
     }
     RILL__TRY(RILL__GROW(e->ctx, e->beam_scratch, e->beam_scratch_capacity, (size_t)widest, "a beam"));
-    RILL__TRY(forest_reserve_histories(&e->forest, c->offset[n]));
+    RILL__TRY(forest_reserve_histories(&e->forest, c->offset[n], n));
     for (int32_t i = 0; i < n; i++) commit_item(e, i, last);
     return RILL_OK;
 }

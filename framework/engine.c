@@ -387,6 +387,6 @@ void rill_engine_stats(const rill_engine *e, rill_stats *out)
     out->rows_capacity = e->forest.row_capacity;
     out->histories_in_use = e->forest.histories;
     out->histories_peak = e->forest.histories_peak;
-    out->histories_capacity = e->forest.history_capacity;
+    out->histories_capacity = (int64_t)e->forest.history_chunks * FOREST_CHUNK;
     out->waiting_peak = e->outbox.waiting_peak;
 }

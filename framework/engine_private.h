@@ -51,6 +51,7 @@ typedef struct item {
     int32_t width, live; /* beam entries; of these live */
     int32_t n_outputs;
     double best_output;
+    forest_arena arena;
     beam_entry *beam;
     size_t beam_capacity;
     item_output *outputs;

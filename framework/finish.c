@@ -127,6 +127,7 @@ static rill_status fill_record(rill_engine *e, int32_t slot, outbox_record *reco
     item *it = &e->items[slot];
     int32_t n = it->n_outputs < e->settings.n_best ? it->n_outputs : e->settings.n_best;
     size_t n_actions = 0;
+    forest_arena_fetch(&e->forest, &it->arena);
     RILL__TRY(sort_outputs(e, it));
     RILL__TRY(RILL__GROW(e->ctx, record->outputs, record->outputs_capacity, (size_t)n, "a result"));
     for (int32_t i = 0; i < n; i++) RILL__TRY(add_output(e, slot, i, record, &n_actions));

@@ -12,12 +12,13 @@
 
 void forest_init(forest *f, rill_context *ctx, rill_state_need need)
 {
-    *f = (forest){.ctx = ctx, .need = need, .history_free = -1};
+    *f = (forest){.ctx = ctx, .need = need, .chunk_free = -1};
 }
 
 void forest_finish(forest *f)
 {
-    rill_free(f->ctx, f->h, (size_t)f->history_capacity * sizeof *f->h);
+    rill_free(f->ctx, f->h, (size_t)f->history_chunks * FOREST_CHUNK * sizeof *f->h);
+    rill_free(f->ctx, f->chunk_next, (size_t)f->chunk_capacity * sizeof *f->chunk_next);
     rill_free(f->ctx, f->row_stack, (size_t)f->row_capacity * sizeof *f->row_stack);
     rill_free(f->ctx, f->freed, f->freed_capacity * sizeof *f->freed);
     forest_init(f, f->ctx, f->need);
@@ -44,11 +45,16 @@ static rill_status grow(forest *f, void **block, int32_t *capacity, int64_t need
     return RILL_OK;
 }
 
-rill_status forest_reserve_histories(forest *f, int64_t n)
+/* At worst each arena opens a chunk and fills little of it. */
+rill_status forest_reserve_histories(forest *f, int64_t n, int32_t arenas)
 {
-    int64_t need = (int64_t)f->histories + n;
-    if (need <= f->history_capacity) return RILL_OK;
-    return grow(f, (void **)&f->h, &f->history_capacity, need, sizeof *f->h, "the forest of hypotheses");
+    int64_t need = f->chunks_in_use + n / FOREST_CHUNK + arenas;
+    if (need > INT32_MAX / FOREST_CHUNK) return rill_fail_memory(f->ctx, SIZE_MAX, "the forest of hypotheses");
+    if (need > f->chunk_capacity)
+        RILL__TRY(grow(f, (void **)&f->chunk_next, &f->chunk_capacity, need, sizeof *f->chunk_next, "hypotheses"));
+    if (need > f->history_chunks)
+        RILL__TRY(grow(f, (void **)&f->h, &f->history_chunks, need, FOREST_CHUNK * sizeof *f->h, "hypotheses"));
+    return RILL_OK;
 }
 
 rill_status forest_reserve_rows(forest *f, int64_t n, int *capacity_grew)
@@ -65,13 +71,58 @@ rill_status forest_reserve_rows(forest *f, int64_t n, int *capacity_grew)
 
 /* --- histories ---------------------------------------------------------------------------------------------------- */
 
-int32_t forest_add(forest *f, int32_t parent, int32_t state_parent, int32_t action, float logp, float score, int live)
+void forest_arena_init(forest_arena *a)
 {
-    int32_t id = f->history_free;
-    if (id >= 0)
-        f->history_free = f->h[id].parent;
+    *a = (forest_arena){.chunks = -1, .free = -1};
+}
+
+static void open_chunk(forest *f, forest_arena *a)
+{
+    int32_t chunk = f->chunk_free;
+    if (chunk >= 0)
+        f->chunk_free = f->chunk_next[chunk];
     else
-        id = f->history_top++;
+        chunk = f->chunk_top++;
+    f->chunks_in_use++;
+    f->chunk_next[chunk] = a->chunks;
+    a->chunks = chunk;
+    a->top = chunk * FOREST_CHUNK;
+    a->end = a->top + FOREST_CHUNK;
+}
+
+void forest_arena_drop(forest *f, forest_arena *a)
+{
+    while (a->chunks >= 0) {
+        int32_t chunk = a->chunks;
+        a->chunks = f->chunk_next[chunk];
+        f->chunk_next[chunk] = f->chunk_free;
+        f->chunk_free = chunk;
+        f->chunks_in_use--;
+    }
+    f->histories -= a->in_use;
+    forest_arena_init(a);
+}
+
+void forest_arena_fetch(const forest *f, const forest_arena *a)
+{
+    enum { LINE = 64 };
+    for (int32_t chunk = a->chunks; chunk >= 0; chunk = f->chunk_next[chunk]) {
+        const char *bytes = (const char *)&f->h[(size_t)chunk * FOREST_CHUNK];
+        for (size_t i = 0; i < FOREST_CHUNK * sizeof *f->h; i += LINE) __builtin_prefetch(bytes + i);
+    }
+}
+
+int32_t forest_add(forest *f, forest_arena *a, int32_t parent, int32_t state_parent, int32_t action, float logp,
+                   float score, int live)
+{
+    int32_t id = a->free;
+    if (id >= 0) {
+        a->free = f->h[id].parent;
+    } else {
+        if (a->top == a->end) open_chunk(f, a);
+        id = a->top++;
+    }
+    a->in_use++;
     if (++f->histories > f->histories_peak) f->histories_peak = f->histories;
     f->h[id] = (rill_history){
         parent, action, logp, score, {state_parent, live ? FOREST_UNSTEPPED : FOREST_NO_ROW, 1, 0}};
@@ -96,22 +147,23 @@ static void unhold(forest *f, int32_t history)
 }
 
 /* The history has no references left: give everything back and return to the pool. */
-static void retire(forest *f, int32_t id)
+static void retire(forest *f, forest_arena *a, int32_t id)
 {
     if (ROW(id) == FOREST_UNSTEPPED && STATE_PARENT(id) >= 0) unhold(f, STATE_PARENT(id));
     if (ROW(id) >= 0) free_row(f, id);
-    f->h[id].parent = f->history_free;
-    f->history_free = id;
+    f->h[id].parent = a->free;
+    a->free = id;
+    a->in_use--;
     f->histories--;
 }
 
-void forest_release(forest *f, int32_t history)
+void forest_release(forest *f, forest_arena *a, int32_t history)
 {
     while (history >= 0 && --REFS(history) == 0) {
         int32_t parent = f->h[history].parent, state_parent = STATE_PARENT(history);
-        retire(f, history);
+        retire(f, a, history);
         /* Only cube pruning makes the two differ; such chains are as short as a beam is deep. */
-        if (state_parent >= 0 && state_parent != parent) forest_release(f, state_parent);
+        if (state_parent >= 0 && state_parent != parent) forest_release(f, a, state_parent);
         history = parent;
     }
 }

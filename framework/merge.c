@@ -99,7 +99,7 @@ static void take_output(merge *m, rill_terminal terminal)
     int32_t history = entry->history;
     if (head->row >= 0) {
         int64_t choice = (int64_t)head->row * e->choices.c.stride + head->next;
-        history = forest_add(&e->forest, entry->history, entry->history, e->choices.c.action[choice],
+        history = forest_add(&e->forest, &m->it->arena, entry->history, entry->history, e->choices.c.action[choice],
                              e->choices.c.logp[choice], e->choices.c.score[choice], 0);
         engine_output(e, m->it, head->score, history, m->it->timestep + (terminal == RILL_LAST), 0);
     } else {
@@ -188,7 +188,7 @@ static rill_status reserve(rill_engine *e, int32_t n)
     }
     RILL__TRY(candidates_reserve(&e->candidates, n, total + 1));
     RILL__TRY(RILL__GROW(e->ctx, e->heap, e->heap_capacity, (size_t)widest, "merging"));
-    return forest_reserve_histories(&e->forest, total);
+    return forest_reserve_histories(&e->forest, total, n);
 }
 
 static void describe_item(rill_engine *e, int32_t i, const item *it)
