@@ -38,6 +38,8 @@ static const char *counters_wrong(const schedule *s, const engine_record *r)
     if (r->stats.timesteps != r->n_timesteps) return "the count of timesteps is wrong";
     if (r->stats.expansions != rows) return "the count of expansions is wrong";
     if (r->stats.depth_bound != bound) return "depth_bound is wrong";
+    if (r->stats.waiting_peak < r->most_held || r->stats.waiting_peak > r->stats.inputs) return "waiting_peak is wrong";
+    if (s->unordered && r->most_held != 0) return "results are held back without order";
     if (r->stats.items_peak != peak) return "items_peak is wrong";
     if (s->max_items > 0 && peak > s->max_items) return "more than max_items in flight";
     if (s->max_items == 0 && peak > (s->budget > 0 ? 100 : 1) * (int64_t)s->n) return "more than N in flight";

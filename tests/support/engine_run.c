@@ -120,6 +120,9 @@ static rill_status loop(const problem *p, rill_engine *engine, engine_record *ou
         if (next == p->n_inputs) rill_engine_close_input(engine);
         rill_status status = rill_engine_step(engine);
         while (rill_engine_next(engine, &result) == RILL_OK) take(out, &result);
+        out->stats.struct_size = sizeof out->stats;
+        rill_engine_stats(engine, &out->stats);
+        if (out->stats.inputs - out->n_results > out->most_held) out->most_held = out->stats.inputs - out->n_results;
         if (status < 0) return status;
         if (status == RILL_AGAIN && rill_engine_idle(engine)) return RILL_OK;
         if (status == RILL_AGAIN && next == p->n_inputs) return RILL_ERR_ARGUMENT; /* it would never end */

@@ -111,7 +111,8 @@ typedef struct engine_record {
     char message[300];
     int64_t n_results;
     record_result result[PROBLEM_MOST_INPUTS];
-    rill_stats stats; /* at the end */
+    rill_stats stats;  /* at the end */
+    int64_t most_held; /* finished results that order held back after a step; not counted by rill_run() */
     toy_report toy;
 
     record_timestep *timestep;

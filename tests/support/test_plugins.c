@@ -188,7 +188,8 @@ static rill_status score_random(void *self, const rill_scorer_rows *rows, rill_a
     rill_status status = RILL_OK;
     for (int32_t i = rows->n - 1; i >= 0 && status == RILL_OK; i--) {
         uint64_t hash = row_hash(r, rows->item_id[i], rows->timestep[i], rows->phase, rows->rank[i], rows->score[i]);
-        for (int32_t h = rows->history[i]; rows->histories[h].action != RILL_ACTION_START; h = rows->histories[h].parent)
+        for (int32_t h = rows->history[i]; rows->histories[h].action != RILL_ACTION_START;
+             h = rows->histories[h].parent)
             hash = dice_mix(hash, (uint64_t)rows->histories[h].action);
         naive_wishes w = {0};
         wish(r, hash, &w);
