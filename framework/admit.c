@@ -173,6 +173,17 @@ static rill_status ask_policy(rill_engine *e, int32_t *admit, int32_t *ahead)
     return RILL_OK;
 }
 
+/* Paused items keep the states that their candidates continue: about two each, and a timestep's worth more. Growing to that at
+ * once spares the domain copying its tables over and over while a large flight starts. */
+static rill_status expect_rows(rill_engine *e, int32_t admit)
+{
+    if (e->info.state_need == RILL_STATE_PATH) return RILL_OK;
+    enum { ROWS_PER_ITEM = 2 };
+    int32_t waiting = e->intake.n + e->n_ready, items = admit < waiting ? admit : waiting, grew;
+    int64_t width = e->settings.k < ROWS_PER_ITEM ? e->settings.k : ROWS_PER_ITEM;
+    return forest_reserve_rows(&e->forest, items * width + e->settings.budget, &grew);
+}
+
 static void join_flight(rill_engine *e)
 {
     int32_t slot = e->ready[e->first_ready++];
@@ -193,6 +204,7 @@ rill_status engine_admit(rill_engine *e)
     if (flush_in_progress(e) || e->intake.n + e->n_ready == 0) return RILL_OK;
     RILL__TRY(intake_seal(&e->intake));
     RILL__TRY(ask_policy(e, &admit, &ahead));
+    if (admit > 0) RILL__TRY(expect_rows(e, admit));
     while (admitted < admit && e->intake.n + e->n_ready > 0) {
         int32_t missing = admit - admitted;
         if (e->n_ready == 0) {

@@ -24,10 +24,8 @@ static size_t state_bytes(const semparse *s)
 static void close_slots(semparse *s)
 {
     rill_context *ctx = s->ctx;
-    for (size_t i = 0; i < s->slots; i++) {
-        rill_free(ctx, s->slot[i].rows, s->slot[i].capacity * 2 * s->ld * sizeof(float));
-        rill_mentions_clear(&s->slot[i].mentions);
-    }
+    for (size_t i = 0; i < s->slots; i++) rill_mentions_clear(&s->slot[i].mentions);
+    rill_blocks_clear(&s->rooms);
     rill_free(ctx, s->slot, s->slot_room * sizeof *s->slot);
     rill_free(ctx, s->memory, s->memory_room * sizeof *s->memory);
     rill_free(ctx, s->projected, s->projected_room * sizeof *s->projected);
@@ -74,7 +72,7 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
     semparse *s = rill_calloc(ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a semantic parser");
     s->ctx = ctx;
-    s->blocks.ctx = ctx;
+    s->blocks.ctx = s->rooms.ctx = ctx;
     s->tokenized = options->tokenized;
     rill_kernels_init(&s->kernels, RILL_ISA_ALL);
     rill_status status = start_pool(s, options->threads);

@@ -78,23 +78,37 @@ static rill_status read_inputs(semparse *s, int32_t m, rill_input *inputs, size_
 
 /* --- room in slots ------------------------------------------------------------------------------------------------ */
 
-/* Memory and projected memory of `length` tokens. Slots keep their room, so this allocates until each slot has met its longest
- * question; growing by half as much again keeps that from happening often. */
-static rill_status make_room(semparse *s, int32_t slot, int32_t length)
+/* Slots keep their room, so this allocates until each slot has met its longest question; growing by half as much again keeps
+ * that from happening often, and bounds what outgrown rooms waste until the model is closed. The slots of one call get their
+ * rooms from one slab: a page fault costs about as much as an expansion, and a slab has few where slots had three each. */
+static size_t room_wanted(const semparse_slot *slot, int32_t length)
 {
-    semparse_slot *room = &s->slot[slot];
-    if (room->capacity < (size_t)length) {
-        size_t capacity = room->capacity + room->capacity / 2;
-        if (capacity < (size_t)length) capacity = (size_t)length;
-        rill_free(s->ctx, room->rows, room->capacity * 2 * s->ld * sizeof *room->rows);
-        room->capacity = 0;
-        size_t bytes = capacity * 2 * s->ld * sizeof *room->rows;
-        room->rows = rill_alloc(s->ctx, bytes);
-        if (room->rows == NULL) return rill_fail_memory(s->ctx, bytes, "encoder memory");
-        room->capacity = capacity;
+    size_t wanted = slot->capacity + slot->capacity / 2;
+    return wanted > (size_t)length ? wanted : (size_t)length;
+}
+
+/* Give every slot of the readings room for memory and projected memory of its question. */
+static rill_status make_rooms(semparse *s, size_t readings)
+{
+    size_t floats = 0;
+    float *slab = NULL;
+    for (size_t i = 0; i < readings; i++) {
+        const semparse_slot *slot = &s->slot[s->reading[i].slot];
+        if (slot->capacity < (size_t)s->reading[i].length)
+            floats += 2 * s->ld * room_wanted(slot, s->reading[i].length);
     }
-    s->memory[slot] = room->rows;
-    s->projected[slot] = room->rows + room->capacity * s->ld;
+    if (floats > 0) TRY(rill_blocks_get(&s->rooms, &slab, floats, sizeof *slab, "encoder memory"));
+    for (size_t i = 0; i < readings; i++) {
+        int32_t index = s->reading[i].slot, length = s->reading[i].length;
+        semparse_slot *slot = &s->slot[index];
+        if (slot->capacity < (size_t)length) {
+            slot->capacity = room_wanted(slot, length);
+            slot->rows = slab;
+            slab += 2 * s->ld * slot->capacity;
+        }
+        s->memory[index] = slot->rows;
+        s->projected[index] = slot->rows + slot->capacity * s->ld;
+    }
     return RILL_OK;
 }
 
@@ -162,9 +176,9 @@ static rill_status gather_batch(batch *b)
     semparse *s = b->s;
     for (size_t i = 0; i < b->m; i++) b->given[i] = s->reading[i].length;
     rill_lstm_order(b->m, b->given, b->order);
+    TRY(make_rooms(s, b->m));
     for (size_t i = 0; i < b->m; i++) {
         const semparse_reading *reading = &s->reading[b->order[i]];
-        TRY(make_room(s, reading->slot, reading->length));
         b->length[i] = reading->length;
         b->input[i] = s->ids + reading->offset;
         b->out[i] = s->slot[reading->slot].rows;

@@ -38,7 +38,7 @@ typedef struct semparse_lstm {
 
 /* What belongs to an item in flight. */
 typedef struct semparse_slot {
-    float *rows;     /* one block: memory [capacity, ld], then projected memory [capacity, ld] */
+    float *rows;     /* in a slab of `rooms`: memory [capacity, ld], then projected memory [capacity, ld] */
     size_t capacity; /* tokens there is room for; kept when the item is dropped */
     rill_mentions mentions;
 } semparse_slot;
@@ -64,6 +64,7 @@ typedef struct semparse {
     void *pool_memory;
     size_t pool_bytes;
     rill_blocks blocks; /* everything of fixed size below */
+    rill_blocks rooms;  /* slabs that slots keep their memory in */
 
     size_t hidden, ld;      /* H, and H rounded up */
     int32_t words, actions; /* source and target vocabulary */
