@@ -121,9 +121,7 @@ rill_status rill_ask_end(rill_ask_builder *b, int32_t row, rill_end_rule rule)
         memset(b->end_rule, RILL_END_ALLOWED, (size_t)b->n);
         b->has_end_rule = 1;
     }
-    /* Required and forbidden at once: nothing is left. */
-    if (b->end_rule[row] != RILL_END_ALLOWED && b->end_rule[row] != (uint8_t)rule) return rill_ask_allow_none(b, row);
-    b->end_rule[row] = (uint8_t)rule;
+    b->end_rule[row] |= (uint8_t)rule;
     return RILL_OK;
 }
 

@@ -2,7 +2,7 @@
 #include "candidates.h"
 
 /* Every column once: X(member, per item?). Growing and freeing walk this list, so no column can be forgotten. */
-#define ITEM_COLUMNS(X) X(offset) X(item_id) X(k) X(timestep) X(outputs) X(best_output) X(stop)
+#define ITEM_COLUMNS(X) X(offset) X(item_id) X(k) X(timestep) X(outputs) X(best_output) X(best) X(stop)
 #define CANDIDATE_COLUMNS(X) \
     X(score) X(action_logp) X(action_score) X(parent_rank) X(action) X(history) X(terminal) X(ended) X(keep)
 

@@ -14,7 +14,7 @@ typedef struct candidates {
     int32_t *offset;
     int64_t *item_id;
     int32_t *k, *timestep, *outputs;
-    double *best_output;
+    double *best_output, *best;
     uint8_t *stop; /* a heuristic asked the item to stop */
     size_t items_capacity;
     /* per candidate: [offset[n]] */

@@ -16,11 +16,6 @@ static rill_status refuse_arguments(rill_context *ctx, const char *what, const r
                      entry->arguments);
 }
 
-static rill_status unknown(rill_context *ctx, const char *what, const char *name)
-{
-    return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": `rill list` names them", what, name);
-}
-
 static const char *arguments_of(const rill_chain_entry *entry)
 {
     return entry->arguments != NULL ? entry->arguments : "";
@@ -29,7 +24,7 @@ static const char *arguments_of(const rill_chain_entry *entry)
 static rill_status create_heuristic(chain *c, const rill_chain_entry *entry)
 {
     const rill_heuristic *table = rill_find_heuristic(c->ctx, entry->name);
-    if (table == NULL) return unknown(c->ctx, "heuristic", entry->name);
+    if (table == NULL) return rill__unknown(c->ctx, "heuristic", &c->ctx->heuristics, entry->name);
     void *self = NULL;
     if (table->create != NULL)
         RILL__TRY(table->create(c->ctx, arguments_of(entry), &self));
@@ -42,7 +37,7 @@ static rill_status create_heuristic(chain *c, const rill_chain_entry *entry)
 static rill_status create_scorer(chain *c, const rill_chain_entry *entry)
 {
     const rill_scorer *table = rill_find_scorer(c->ctx, entry->name);
-    if (table == NULL) return unknown(c->ctx, "scorer", entry->name);
+    if (table == NULL) return rill__unknown(c->ctx, "scorer", &c->ctx->scorers, entry->name);
     void *self = NULL;
     if (table->create != NULL)
         RILL__TRY(table->create(c->ctx, arguments_of(entry), &self));
@@ -56,10 +51,11 @@ rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *s
 {
     *c = (chain){.ctx = ctx, .check = setup->settings.check};
     c->heuristics = rill_calloc(ctx, (size_t)setup->n_heuristics, sizeof *c->heuristics);
-    if (c->heuristics == NULL) return rill_fail_memory(ctx, (size_t)setup->n_heuristics, "the heuristics");
+    if (c->heuristics == NULL)
+        return rill_fail_memory(ctx, (size_t)setup->n_heuristics * sizeof *c->heuristics, "the heuristics");
     c->heuristics_given = (size_t)setup->n_heuristics;
     c->scorers = rill_calloc(ctx, (size_t)setup->n_scorers, sizeof *c->scorers);
-    if (c->scorers == NULL) return rill_fail_memory(ctx, (size_t)setup->n_scorers, "the scorers");
+    if (c->scorers == NULL) return rill_fail_memory(ctx, (size_t)setup->n_scorers * sizeof *c->scorers, "the scorers");
     c->scorers_given = (size_t)setup->n_scorers;
     rill_status status = RILL_OK;
     for (int32_t i = 0; status >= 0 && i < setup->n_heuristics; i++)
@@ -99,6 +95,7 @@ static rill_beams beams_of(const chain *c, const candidates *cands, int32_t phas
         .timestep = cands->timestep,
         .outputs = cands->outputs,
         .best_output = cands->best_output,
+        .best = cands->best,
         .score = cands->score,
         .action_logp = cands->action_logp,
         .parent_rank = cands->parent_rank,
@@ -151,6 +148,7 @@ static rill_beams alone(const rill_beams *all, int32_t i, int32_t offset[2])
     one.timestep += i;
     one.outputs += i;
     one.best_output += i;
+    one.best += i;
     one.score += first;
     one.action_logp += first;
     one.parent_rank += first;

@@ -26,8 +26,7 @@ static rill_status create_policy(rill_engine *e, const rill_chain_entry *wanted)
     const char *name = wanted != NULL ? wanted->name : method_policy(e->settings.method);
     const char *arguments = wanted != NULL && wanted->arguments != NULL ? wanted->arguments : "";
     const rill_policy *policy = rill_find_policy(e->ctx, name);
-    if (policy == NULL)
-        return rill_fail(e->ctx, RILL_ERR_NOT_FOUND, "unknown policy \"%s\": `rill list` names them", name);
+    if (policy == NULL) return rill__unknown(e->ctx, "policy", &e->ctx->policies, name);
     if (policy->create != NULL)
         RILL__TRY(policy->create(e->ctx, arguments, &e->policy_self));
     else if (arguments[0] != '\0')

@@ -182,7 +182,7 @@ static rill_status make_ask(rill_engine *e, int32_t phase, int32_t max_choices, 
     }
     if (too_short)
         for (int32_t i = 0; i < e->rows.n; i++)
-            if (e->rows.depth[i] < e->settings.min_length) RILL__TRY(rill_ask_end(&e->asks, i, RILL_END_FORBIDDEN));
+            if (e->rows.depth[i] < e->settings.min_length) RILL__TRY(rill_ask_end(&e->asks, i, RILL_END_NOT_YET));
     return ask_build(&e->asks, max_choices, ask);
 }
 

@@ -44,14 +44,15 @@ static rill_status create_absolute(rill_context *ctx, const char *arguments, voi
     return create_threshold(ctx, delta, self);
 }
 
-/* R: a ratio of probabilities, above 0 and at most 1. */
+/* R: a ratio of probabilities, above 0 and at most 1. Three rules share this, so the sentence names none. */
 static rill_status create_ratio(rill_context *ctx, const char *arguments, void **self)
 {
     char *end;
     double ratio = strtod(arguments, &end);
     if (end == arguments || *end != '\0' || !(ratio > 0 && ratio <= 1))
         return rill_fail(ctx, RILL_ERR_OPTION,
-                         "relative: \"%s\" is not a ratio above 0 and at most 1, as in relative:0.01", arguments);
+                         "a ratio of probabilities must be above 0 and at most 1, as in relative:0.01, not \"%s\"",
+                         arguments);
     return create_threshold(ctx, -log(ratio), self);
 }
 
@@ -60,7 +61,7 @@ static rill_status prune_scores(void *self, rill_beams *b)
 {
     const threshold *t = self;
     for (int32_t i = 0; i < b->n; i++) {
-        double least = rill_beams_best(b, i) - t->value;
+        double least = b->best[i] - t->value;
         /* Rank order: once one falls below, so do all behind it. */
         for (int32_t j = b->offset[i + 1] - 1; j >= b->offset[i] && b->score[j] < least; j--) b->keep[j] = 0;
     }

@@ -28,8 +28,15 @@ struct rill_context {
 /* Free the registry's lists and unload plugins. */
 void rill__registry_finish(rill_context *ctx);
 
+/* RILL_ERR_NOT_FOUND for a name that no table of `list` has, with the nearest one that exists. */
+rill_status rill__unknown(rill_context *ctx, const char *what, const rill__table_list *list, const char *name);
+
 /* The name in `names` (NULL-ended, `stride` bytes apart) nearest to `name`, or NULL when none is close. */
 const char *rill__nearest(const char *name, const void *names, size_t stride);
+
+/* Start with *least = a distance beyond which nothing is near; returns `candidate` if it is nearer, else `found`. */
+const char *rill__nearer(const char *name, const char *candidate, const char *found, size_t *least);
+size_t rill__near_enough(const char *name);
 
 /* Grow several arrays of one capacity together: all or none become larger in effect. See rill_grow(). */
 #define RILL__GROW(ctx, ptr, capacity, need, what) \

@@ -191,14 +191,16 @@ static rill_status reserve(rill_engine *e, int32_t n)
     return forest_reserve_histories(&e->forest, total, n);
 }
 
-static void describe_item(rill_engine *e, int32_t i, const item *it)
+/* What heuristics are told of item i, whose candidates end at `end`. */
+static void describe_item(rill_engine *e, int32_t i, const item *it, int32_t end)
 {
     candidates *c = &e->candidates;
     c->item_id[i] = it->id;
     c->k[i] = e->settings.k;
     c->timestep[i] = it->timestep;
     c->outputs[i] = it->n_outputs;
-    c->best_output[i] = it->best_output;
+    c->best_output[i] = c->best[i] = it->best_output;
+    if (c->offset[i] < end && c->score[c->offset[i]] > c->best[i]) c->best[i] = c->score[c->offset[i]];
     c->stop[i] = it->stop_asked; /* in an earlier phase */
 }
 
@@ -217,7 +219,7 @@ rill_status engine_merge(rill_engine *e, int32_t n, int32_t last)
             merge_immediate(&m, e->settings.k);
         else
             merge_top(&m, merge_limit(e), last);
-        describe_item(e, i, m.it);
+        describe_item(e, i, m.it, m.to);
     }
     c->offset[n] = m.to;
     e->stats.candidates += m.to;

@@ -31,18 +31,27 @@ static size_t edit_distance(const char *a, const char *b)
     return row[nb];
 }
 
+size_t rill__near_enough(const char *name)
+{
+    return strlen(name) / 3 + 2; /* from here on a suggestion confuses */
+}
+
+const char *rill__nearer(const char *name, const char *candidate, const char *found, size_t *least)
+{
+    size_t distance = edit_distance(name, candidate);
+    if (distance >= *least) return found;
+    *least = distance;
+    return candidate;
+}
+
 const char *rill__nearest(const char *name, const void *names, size_t stride)
 {
     const char *found = NULL;
-    size_t least = strlen(name) / 3 + 1; /* beyond this a suggestion confuses */
+    size_t least = rill__near_enough(name);
     for (const char *p = names;; p += stride) {
         const char *candidate;
         memcpy(&candidate, p, sizeof candidate);
         if (candidate == NULL) return found;
-        size_t distance = edit_distance(name, candidate);
-        if (distance <= least && (found == NULL || distance < least)) {
-            found = candidate;
-            least = distance;
-        }
+        found = rill__nearer(name, candidate, found, &least);
     }
 }

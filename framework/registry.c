@@ -25,6 +25,18 @@ static const void *list_find(const rill__table_list *list, const char *name)
     return NULL;
 }
 
+rill_status rill__unknown(rill_context *ctx, const char *what, const rill__table_list *list, const char *name)
+{
+    const char *near = NULL;
+    size_t least = rill__near_enough(name);
+    for (size_t i = 0; i < list->n; i++)
+        near = rill__nearer(name, ((const table_head *)list->entry[i])->name, near, &least);
+    if (near != NULL)
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": did you mean \"%s\"?", what, name, near);
+    return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": `rill list` names them, plugins add more", what,
+                     name);
+}
+
 static const void *list_at(const rill__table_list *list, size_t i)
 {
     return i < list->n ? list->entry[i] : NULL;

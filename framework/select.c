@@ -43,7 +43,7 @@ typedef struct row_rules {
     const float *add_score;
     float reward, end_reward;
     int rewarded, end_rewarded;
-    rill_end_rule end_rule;
+    uint8_t end_rule; /* bits of rill_end_rule */
 } row_rules;
 
 static row_rules rules_of(const rill_ask *ask, int32_t row, const rill_raw *raw)
@@ -57,7 +57,7 @@ static row_rules rules_of(const rill_ask *ask, int32_t row, const rill_raw *raw)
     r.reward = r.rewarded ? ask->reward[row] : 0;
     r.end_rewarded = ask->end_reward != NULL;
     r.end_reward = r.end_rewarded ? ask->end_reward[row] : 0;
-    r.end_rule = ask->end_rule != NULL ? (rill_end_rule)ask->end_rule[row] : RILL_END_ALLOWED;
+    r.end_rule = ask->end_rule != NULL ? ask->end_rule[row] : RILL_END_ALLOWED;
     return r;
 }
 
@@ -100,8 +100,9 @@ static void consider(const row_rules *r, int32_t action, float logp, rill_choice
     if (span_find(r->bans, action) >= 0) return;
     if (r->allowed.n > 0 && span_find(r->allowed, action) < 0) return;
     rill_terminal terminal = terminal_of(r->raw, r->row, action);
-    if (r->end_rule == RILL_END_FORBIDDEN && terminal != RILL_LIVE) return;
-    if (r->end_rule == RILL_END_REQUIRED && terminal == RILL_LIVE) return;
+    if ((r->end_rule & RILL_END_FORBIDDEN) && terminal != RILL_LIVE) return;
+    if ((r->end_rule & RILL_END_REQUIRED) && terminal == RILL_LIVE) return;
+    if ((r->end_rule & RILL_END_NOT_YET) && terminal == RILL_END) return;
     float score = logp;
     int32_t addition = span_find(r->added, action);
     if (addition >= 0) score += r->add_score[addition];
@@ -157,7 +158,7 @@ void rill_select(const rill_ask *ask, int32_t row, const rill_raw *raw, rill_cho
     if (raw->lookup == NULL) return;
     /* With an allowed set nothing outside it counts, so additions need no look of their own. */
     consider_named(&rules, rules.allowed.n > 0 ? rules.allowed : rules.added, out);
-    int end_moved = rules.rewarded || rules.end_rewarded || rules.end_rule == RILL_END_REQUIRED;
+    int end_moved = rules.rewarded || rules.end_rewarded || (rules.end_rule & RILL_END_REQUIRED) != 0;
     if (end_moved && raw->end_action >= 0 && rules.allowed.n == 0 && span_find(rules.added, raw->end_action) < 0)
         consider_named(&rules, (span){&raw->end_action, 1}, out);
 }

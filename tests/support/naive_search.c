@@ -60,12 +60,12 @@ static void sort_and_cut(list *l, int64_t most)
 /* --- step 1: expand ----------------------------------------------------------------------------------------------- */
 
 /* The chain's wishes: additions and rewards add up, bans unite, allowed sets intersect, the stricter end rule wins, and
- * forbidden together with required leaves nothing (rule 3). */
+ * forbidden together with required leaves nothing (rule 3). The minimum length forbids the end action alone (4). */
 static naive_wishes wishes_of(const naive_problem *p, int32_t timestep, int32_t phase, int32_t rank,
                               const naive_hypothesis *parent)
 {
     naive_wishes all = {0};
-    if (timestep < p->min_length) all.rule = 1;
+    if (timestep < p->min_length) all.rule = 4;
     for (int32_t s = 0; s < p->n_scorers; s++) {
         naive_wishes one = {0};
         p->scorer[s].wish(p->scorer[s].user, p->item, timestep, phase, rank, parent, &one);
@@ -88,6 +88,7 @@ static int forbidden(const naive_wishes *w, const naive_choice *c)
 {
     if ((w->rule & 1) && c->kind != NAIVE_LIVE) return 1;
     if ((w->rule & 2) && c->kind == NAIVE_LIVE) return 1;
+    if ((w->rule & 4) && c->kind == NAIVE_END) return 1;
     return w->ban[c->action] || (w->restricted && !w->allow[c->action]);
 }
 
@@ -199,8 +200,7 @@ static void output_immediate(search *s)
 
 static void apply_threshold(const naive_heuristic *h, naive_beam *b)
 {
-    double best = b->best_output, local = -INFINITY;
-    if (b->n > 0 && b->candidate[0].sum > best) best = b->candidate[0].sum;
+    double best = b->best, local = -INFINITY;
     for (int32_t i = 0; i < b->n; i++) {
         double own = (double)b->candidate[i].logp[b->candidate[i].n - 1];
         if (own > local) local = own;
@@ -213,7 +213,8 @@ static void apply_threshold(const naive_heuristic *h, naive_beam *b)
     }
 }
 
-static void apply_heuristic(search *s, const naive_heuristic *h, int32_t timestep, int32_t phase)
+/* `best` is s_1: of what the timestep's step 4 left, whatever heuristics before this one have dropped, or of the outputs. */
+static void apply_heuristic(search *s, const naive_heuristic *h, double best, int32_t timestep, int32_t phase)
 {
     uint8_t *keep = malloc((size_t)s->beam.n + 1);
     if (keep == NULL) abort();
@@ -224,6 +225,7 @@ static void apply_heuristic(search *s, const naive_heuristic *h, int32_t timeste
                     .phase = phase,
                     .outputs = s->n_outputs,
                     .best_output = s->best_output,
+                    .best = best,
                     .n = s->beam.n,
                     .candidate = s->beam.at,
                     .keep = keep,
@@ -310,7 +312,9 @@ static void run_phase(search *s, int32_t timestep, int32_t phase)
         else
             output_top(s);
     }
-    for (int32_t h = 0; h < s->p->n_heuristics; h++) apply_heuristic(s, &s->p->heuristic[h], timestep, phase);
+    double best = s->best_output;
+    if (s->beam.n > 0 && s->beam.at[0].sum > best) best = s->beam.at[0].sum;
+    for (int32_t h = 0; h < s->p->n_heuristics; h++) apply_heuristic(s, &s->p->heuristic[h], best, timestep, phase);
     trim(s);
 }
 

@@ -52,6 +52,7 @@ typedef struct naive_beam {
     int64_t item;
     int32_t k, timestep, phase, outputs;
     double best_output; /* -inf without outputs */
+    double best;        /* s_1 */
     int32_t n;
     const naive_hypothesis *candidate; /* [n] in rank order */
     uint8_t *keep;                     /* [n] */

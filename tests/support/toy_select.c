@@ -19,8 +19,9 @@ static int listed(const int32_t *offset, const int32_t *action, int32_t row, int
 static int permitted(const rill_ask *ask, int32_t row, const toy_choice *c)
 {
     int rule = ask->end_rule != NULL ? ask->end_rule[row] : RILL_END_ALLOWED;
-    if (rule == RILL_END_FORBIDDEN && c->terminal != RILL_LIVE) return 0;
-    if (rule == RILL_END_REQUIRED && c->terminal == RILL_LIVE) return 0;
+    if ((rule & RILL_END_FORBIDDEN) && c->terminal != RILL_LIVE) return 0;
+    if ((rule & RILL_END_REQUIRED) && c->terminal == RILL_LIVE) return 0;
+    if ((rule & RILL_END_NOT_YET) && c->terminal == RILL_END) return 0;
     if (ask->ban_offset != NULL && listed(ask->ban_offset, ask->ban_action, row, c->action)) return 0;
     if (ask->allow_offset != NULL && ask->allow_offset[row] < ask->allow_offset[row + 1] &&
         !listed(ask->allow_offset, ask->allow_action, row, c->action))

@@ -52,11 +52,12 @@ typedef enum rill_terminal {
     RILL_LAST = 2, /* an ordinary action after which nothing is left to do: counted in the length */
 } rill_terminal;
 
-/* What a row may do about ending. */
+/* What a row may do about ending: a set of bits, so that rules from several sources unite. */
 typedef enum rill_end_rule {
     RILL_END_ALLOWED = 0,
     RILL_END_FORBIDDEN = 1, /* no terminal choice may be returned */
-    RILL_END_REQUIRED = 2,  /* only terminal choices may be returned */
+    RILL_END_REQUIRED = 2,  /* only terminal choices may be returned; with FORBIDDEN nothing is left */
+    RILL_END_NOT_YET = 4,   /* no RILL_END choice may be returned, RILL_LAST ones may: before the minimum length */
 } rill_end_rule;
 
 typedef struct rill_open_options {

@@ -3,7 +3,7 @@
  * A scorer is called once per timestep and phase, before the domain scores, with all rows that will be expanded. It speaks
  * through rill_ask_*(): sparse additions, bans, allowed sets, end rules, rewards. Everything it says reaches the domain's
  * selection, so a lifted action is found wherever the model ranks it and a banned one never takes a place in the beam.
- * Several scorers form a chain: additions and rewards add up, bans unite, allowed sets intersect, the stricter end rule wins.
+ * Several scorers form a chain: additions and rewards add up, bans and end rules unite, allowed sets intersect.
  * The contract is segment-local, as for heuristics. Stability: members are only appended. */
 #ifndef RILL_SCORER_H
 #define RILL_SCORER_H
@@ -61,7 +61,7 @@ RILL_API rill_status rill_ask_ban(rill_ask_builder *ask, int32_t row, int32_t ac
 RILL_API rill_status rill_ask_allow(rill_ask_builder *ask, int32_t row, int32_t action);
 /* Restrict the row to no action at all: the hypothesis dies. */
 RILL_API rill_status rill_ask_allow_none(rill_ask_builder *ask, int32_t row);
-/* Set the end rule; the stricter of several wins, and forbidden with required leaves nothing. */
+/* Add to the end rule. */
 RILL_API rill_status rill_ask_end(rill_ask_builder *ask, int32_t row, rill_end_rule rule);
 /* Add `value` to every action of the row but the end action. */
 RILL_API rill_status rill_ask_reward(rill_ask_builder *ask, int32_t row, float value);
