@@ -31,6 +31,7 @@ static void close_slots(semparse *s)
     rill_free(ctx, s->projected, s->projected_room * sizeof *s->projected);
     rill_free(ctx, s->length, s->length_room * sizeof *s->length);
     rill_free(ctx, s->last, s->last_room * state_bytes(s));
+    rill_free(ctx, s->ban, s->ban_room * s->placeholders * sizeof *s->ban);
 }
 
 static void close_model(void *self)
@@ -99,6 +100,8 @@ static rill_status reserve_slots(semparse *s, size_t slots)
     TRY(rill_grow(s->ctx, (void **)&s->projected, &s->projected_room, slots, sizeof *s->projected, "item slots"));
     TRY(rill_grow(s->ctx, (void **)&s->length, &s->length_room, slots, sizeof *s->length, "item slots"));
     TRY(rill_grow(s->ctx, (void **)&s->last, &s->last_room, slots, state_bytes(s), "encoder states"));
+    if (s->placeholders > 0)
+        TRY(rill_grow(s->ctx, (void **)&s->ban, &s->ban_room, slots, s->placeholders * sizeof *s->ban, "item slots"));
     for (; s->slots < slots; s->slots++) {
         s->slot[s->slots] = (semparse_slot){.mentions = {.ctx = s->ctx}};
         s->memory[s->slots] = s->projected[s->slots] = NULL;

@@ -35,6 +35,23 @@ static rill_status frame(semparse *s, const rill_word *token, size_t count, semp
     return RILL_OK;
 }
 
+/* Note which placeholders the question leaves unmentioned. One that was typed as such is a token like those that mentions have
+ * become, and stands for itself. */
+static void ban_unmentioned(semparse *s, int32_t slot, const rill_word *token, size_t count)
+{
+    size_t banned = 0;
+    if (s->placeholders == 0) return;
+    int32_t *ban = s->ban + (size_t)slot * s->placeholders;
+    memset(s->mentioned, 0, (size_t)s->actions);
+    for (size_t i = 0; i < count; i++) {
+        int32_t action = rill_vocabulary_id(s->target, token[i].data, token[i].length);
+        if (action >= 0) s->mentioned[action] = 1;
+    }
+    for (size_t i = 0; i < s->placeholders; i++)
+        if (!s->mentioned[s->placeholder[i]]) ban[banned++] = s->placeholder[i];
+    s->slot[slot].banned = banned;
+}
+
 /* Bring one input to ids; what is wrong with it is its own failure. On success reading->length is set, else 0. */
 static rill_status read_input(semparse *s, rill_input *input, semparse_reading *reading)
 {
@@ -58,6 +75,7 @@ static rill_status read_input(semparse *s, rill_input *input, semparse_reading *
         rill_input_fail(input, RILL_ERR_INPUT, "expected at most %d tokens, found %zu", s->max_input, count);
         return RILL_OK;
     }
+    ban_unmentioned(s, input->slot, token, count);
     return frame(s, token, count, reading);
 }
 

@@ -148,6 +148,24 @@ int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t
     return RILL__NONE;
 }
 
+int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data, size_t length, int64_t *number)
+{
+    size_t name = length;
+    while (name > 0 && data[name - 1] >= '0' && data[name - 1] <= '9') name--;
+    if (name == 0 || length - name > 9) return RILL__NONE;
+    int32_t type = rill__lexicon_type(lexicon, data, name);
+    if (type == RILL__NONE || lexicon->types[type].plain != (name == length)) return RILL__NONE;
+    *number = 0;
+    for (size_t i = name; i < length; i++) *number = *number * 10 + (data[i] - '0');
+    return type;
+}
+
+int rill_lexicon_has_placeholder(const rill_lexicon *lexicon, const char *token, size_t length)
+{
+    int64_t number;
+    return rill__lexicon_placeholder(lexicon, token, length, &number) != RILL__NONE;
+}
+
 /* --- reading a file ----------------------------------------------------------------------------------------------- */
 
 static rill_status read_lines(rill_lexicon *lexicon)

@@ -28,6 +28,10 @@ rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon 
 rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *bytes, size_t length,
                               rill_lexicon **out);
 
+/* Whether a token is written as a placeholder is: the name of a type with a number behind it, or the bare name where the type has
+ * no numbers. */
+int rill_lexicon_has_placeholder(const rill_lexicon *lexicon, const char *token, size_t length);
+
 /* Every question that uses it must be closed already. NULL is allowed. */
 void rill_lexicon_close(rill_lexicon *lexicon);
 

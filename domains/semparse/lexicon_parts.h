@@ -140,6 +140,9 @@ rill_status rill__lexicon_extend(rill_lexicon *lexicon, int32_t state, int32_t w
 /* The type of this name, or RILL__NONE. */
 int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length);
 
+/* The type of a token that is written as a placeholder, with its number (0 for a bare name), or RILL__NONE. */
+int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data, size_t length, int64_t *number);
+
 /* FNV-1a, to start or to continue from `hash`. */
 uint64_t rill__hash(uint64_t hash, const void *data, size_t length);
 #define RILL__HASH_START 0xcbf29ce484222325u

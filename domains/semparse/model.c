@@ -3,7 +3,7 @@
  * Invariant: tables that live as long as the model are in s->blocks; what is only needed while loading is in a second set of
  * blocks that is cleared before semparse_load() returns, so the peak is the packed model plus its largest parts as fp32.
  *
- * Divisions: configuration · vocabularies · packing · recurrent layers · attention and output · the whole. */
+ * Divisions: configuration · vocabularies · packing · recurrent layers · attention and output · lexicon · the whole. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -183,18 +183,7 @@ static rill_status load_output(loader *l)
     return RILL_OK;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
-
-static rill_status load_weights(loader *l, const char *directory)
-{
-    semparse *s = l->s;
-    SEMPARSE_TRY(rill_path_join(&l->path, directory, "model.safetensors"));
-    SEMPARSE_TRY(rill_tensors_open(&l->tensors, l->ctx, l->path.data));
-    SEMPARSE_TRY(load_lstm(l, "encoder", (size_t)s->words, &s->encoder));
-    SEMPARSE_TRY(load_lstm(l, "decoder", (size_t)s->actions, &s->decoder));
-    SEMPARSE_TRY(load_attention(l));
-    return load_output(l);
-}
+/* --- lexicon ------------------------------------------------------------------------------------------------------ */
 
 /* A model need not have a lexicon: then questions are only lower-cased and freed of punctuation. */
 static rill_status load_lexicon(loader *l, const char *directory)
@@ -209,6 +198,35 @@ static rill_status load_lexicon(loader *l, const char *directory)
     return status == RILL_OK ? rill_question_open(l->ctx, s->lexicon, &s->question) : status;
 }
 
+/* Which actions are placeholders; see model.h for what that means to a question. */
+static rill_status find_placeholders(loader *l)
+{
+    semparse *s = l->s;
+    size_t actions = (size_t)s->actions;
+    if (s->lexicon == NULL || s->tokenized) return RILL_OK;
+    SEMPARSE_TRY(rill_blocks_get(&s->blocks, &s->placeholder, actions, sizeof *s->placeholder, "placeholders"));
+    SEMPARSE_TRY(rill_blocks_get(&s->blocks, &s->mentioned, actions, sizeof *s->mentioned, "placeholders"));
+    for (int32_t action = SEMPARSE_SPECIALS; action < s->actions; action++) {
+        size_t length;
+        const char *token = rill_vocabulary_token(s->target, action, &length);
+        if (rill_lexicon_has_placeholder(s->lexicon, token, length)) s->placeholder[s->placeholders++] = action;
+    }
+    return RILL_OK;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static rill_status load_weights(loader *l, const char *directory)
+{
+    semparse *s = l->s;
+    SEMPARSE_TRY(rill_path_join(&l->path, directory, "model.safetensors"));
+    SEMPARSE_TRY(rill_tensors_open(&l->tensors, l->ctx, l->path.data));
+    SEMPARSE_TRY(load_lstm(l, "encoder", (size_t)s->words, &s->encoder));
+    SEMPARSE_TRY(load_lstm(l, "decoder", (size_t)s->actions, &s->decoder));
+    SEMPARSE_TRY(load_attention(l));
+    return load_output(l);
+}
+
 static rill_status load_all(loader *l, const char *directory)
 {
     semparse *s = l->s;
@@ -216,7 +234,8 @@ static rill_status load_all(loader *l, const char *directory)
     SEMPARSE_TRY(load_vocabulary(l, directory, "source.vocab", "source_vocab_size", s->words, &s->source));
     SEMPARSE_TRY(load_vocabulary(l, directory, "target.vocab", "target_vocab_size", s->actions, &s->target));
     SEMPARSE_TRY(load_weights(l, directory));
-    return load_lexicon(l, directory);
+    SEMPARSE_TRY(load_lexicon(l, directory));
+    return find_placeholders(l);
 }
 
 rill_status semparse_load(semparse *s, const char *directory)

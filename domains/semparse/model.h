@@ -9,6 +9,11 @@
  *     attention sums up projected memory, and the layer behind it is half as wide
  *   <s> and <unk>, which are never actions, get a bias of -infinity
  *
+ * Placeholders: a target token that is written as a placeholder of the lexicon ("c0") stands for words of the question. Where a
+ * question was typed, and does not mention it, nothing could be put in its place, so its logit is -infinity for that
+ * question's rows: before the softmax, as if the model had never heard of it. Questions in token form bring placeholders of
+ * their own, and nothing is forbidden.
+ *
  * States: one table addressed by node id whose rows are h, then c: they are always read together, and a beam's rows lie scattered.
  * Slots hold memory m and W_c m [T, ld] each, and the encoder's last state, a row of the same form. ld is H rounded up to 16
  * floats, so that h, c and m start on cache lines. */
@@ -40,6 +45,7 @@ typedef struct semparse_lstm {
 typedef struct semparse_slot {
     float *rows;     /* in a slab of `rooms`: memory [capacity, ld], then projected memory [capacity, ld] */
     size_t capacity; /* tokens there is room for; kept when the item is dropped */
+    size_t banned;   /* actions its question must not use: how many entries of its row of `ban` count */
     rill_mentions mentions;
 } semparse_slot;
 
@@ -80,6 +86,9 @@ typedef struct semparse {
     rill_vocabulary *source, *target;
     rill_lexicon *lexicon; /* NULL: the model has none */
     rill_question *question;
+    int32_t *placeholder; /* [placeholders] actions that stand for words of the question */
+    size_t placeholders;  /* 0 when tokenized, or without a lexicon */
+    char *mentioned;      /* [actions] while a question is read: its tokens among the actions */
 
     float *state; /* [nodes, 2 ld] h, c */
     size_t state_room;
@@ -89,7 +98,8 @@ typedef struct semparse {
     const float **projected; /* [slots] -> [T, ld] */
     int32_t *length;         /* [slots] T, 0 when free */
     float *last;             /* [slots, 2 ld] the encoder's last h, c */
-    size_t slot_room, memory_room, projected_room, length_room, last_room;
+    int32_t *ban;            /* [slots, placeholders] actions: of each row its first slot.banned */
+    size_t slot_room, memory_room, projected_room, length_room, last_room, ban_room;
     size_t slots; /* initialised so far */
 
     semparse_reading *reading; /* the questions of an encode() call */

@@ -282,6 +282,19 @@ static void compute_logits(const block *b, const scores *x)
     s->kernels.gemm(&output, NULL);
 }
 
+/* Behind the bias and before the softmax: what is left shares what banned actions had. */
+static void ban_actions(const block *b)
+{
+    const work *w = b->w;
+    const semparse *s = w->s;
+    if (s->placeholders == 0) return;
+    for (size_t r = 0; r < b->n; r++) {
+        const int32_t *ban = s->ban + (size_t)b->slot[r] * s->placeholders;
+        float *logits = w->logits + (b->from + r) * w->ld_logits;
+        for (size_t i = 0; i < s->slot[b->slot[r]].banned; i++) logits[ban[i]] = -INFINITY;
+    }
+}
+
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
 static void choose_best(const block *b, int32_t *action, float *logp, size_t ld, int32_t *count)
@@ -346,6 +359,7 @@ static void score_block(const block *b, char *scratch)
     lay_out_scores(b->w, &x, &(semparse_carver){.base = scratch});
     attend(b, &x);
     compute_logits(b, &x);
+    ban_actions(b);
     if (b->w->ask->plain)
         answer_plain(b);
     else

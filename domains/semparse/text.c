@@ -118,15 +118,8 @@ static rill_status add_mention(rill_mentions *mentions, const char *placeholder,
  * lexicon are never taken for one: "do8" is an aircraft. */
 static int32_t literal_placeholder(const rill_question *question, const rill__raw *raw, int64_t *number)
 {
-    const char *data = question->raw_bytes + raw->offset;
-    size_t name = raw->length;
-    while (name > 0 && data[name - 1] >= '0' && data[name - 1] <= '9') name--;
-    if (raw->word != RILL__NONE || name == 0 || raw->length - name > 9) return RILL__NONE;
-    int32_t type = rill__lexicon_type(question->lexicon, data, name);
-    if (type == RILL__NONE || question->lexicon->types[type].plain != (name == raw->length)) return RILL__NONE;
-    *number = 0;
-    for (size_t i = name; i < raw->length; i++) *number = *number * 10 + (data[i] - '0');
-    return type;
+    if (raw->word != RILL__NONE) return RILL__NONE;
+    return rill__lexicon_placeholder(question->lexicon, question->raw_bytes + raw->offset, raw->length, number);
 }
 
 /* Reset numbering for a new line; numbers used literally anywhere in it are taken. */

@@ -539,6 +539,7 @@ static void every_refusal_of_memory_is_survived(void **state)
     rill_context *ctx = miser_context(&memory);
     char *folder = folder_make();
     model_write(folder, &SMALL_MODEL);
+    write_string(folder, "lexicon.tsv", "@format\t1\n@type\ta\n");
     rill_status status = RILL_ERR_MEMORY;
     long n = 0;
     for (; status != RILL_OK; n++) {

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# The models and questions of examples/: whatever stands in an n-best list, no placeholder is left in it.
+set -eu
+. "${0%/*}/lib.sh"
+examples=$data/../../examples
+
+# Placeholders as the lexicon's types say: a name with a number, or the bare name of a plain type.
+unbound() { # unbound MODEL: words of "out" that are placeholders
+  local types plain
+  types=$(awk -F '\t' '$1 == "@type" && $3 == "" {print $2}' "$1/lexicon.tsv" | paste -sd '|')
+  plain=$(awk -F '\t' '$1 == "@type" && $3 == "plain" {print $2}' "$1/lexicon.tsv" | paste -sd '|')
+  awk -F ' [|][|][|] ' '{print $2}' out | tr ' ' '\n' | grep -cxE "(${types:-#})[0-9]+|${plain:-#}" || true
+}
+
+for name in geo jobs atis; do
+  model=$examples/models/$name
+  feed "$examples/questions/$name.txt" "$rill" decode -m "$model" -q --n-best 10 --method var-stream
+  exits 0
+  verdict "$(good [ "$(unbound "$model")" = 0 ])" "$name: no placeholder that the question does not mention"
+  verdict "$(good [ "$(wc -l <out)" -gt "$(wc -l <"$examples/questions/$name.txt")" ])" "$name: several outputs each"
+  # The same must hold where nothing is pruned, which digs deepest.
+  feed "$examples/questions/$name.txt" "$rill" decode -m "$model" -q --n-best 10 --method fixed
+  exits 0
+  verdict "$(good [ "$(unbound "$model")" = 0 ])" "$name, unpruned: no placeholder that the question does not mention"
+done
+
+# --- a question that mentions nothing, and one in token form, which is none of our business
+echo 'a b' >nothing
+feed nothing "$rill" decode -m "$examples/models/geo" -q --n-best 10
+exits 0
+verdict "$(good [ "$(unbound "$examples/models/geo")" = 0 ])" "no placeholder without a mention"
+feed nothing "$rill" decode -m "$examples/models/geo" -q --n-best 10 --tokenized
+exits 0
+verdict "$(good [ "$(unbound "$examples/models/geo")" -gt 0 ])" "token form may have any"
+echo 'which rivers run through c0' >typed
+feed typed "$rill" decode -m "$examples/models/geo" -q
+exits 0; prints "c0"
+
+finish

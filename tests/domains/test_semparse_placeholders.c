@@ -1,0 +1,198 @@
+/* Placeholders in domains/semparse: a typed question's rows never hold one that the question does not mention, what is left shares
+ * their probability, and a question in token form is none of this business. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+#include "model_maker.h"
+#include "semparse.h"
+
+enum { ACTIONS = 9, C0 = 3, C1 = 4, ANY = 5, SLOTS = 4 };
+
+static const rill_domain *const domain = &rill_semparse_domain;
+
+static void check(rill_context *ctx, rill_status status)
+{
+    if (status != RILL_OK) fail_msg("%s", rill_error(ctx));
+}
+
+/* --- a model with a lexicon --------------------------------------------------------------------------------------- */
+
+/* Types c, with numbers, and any, without. "c2x" and "d0" only look like placeholders, and c1 is one. */
+static char *make_model(void)
+{
+    char *folder = folder_make();
+    model_write(folder, &SMALL_MODEL);
+    write_string(folder, "target.vocab", "<s>\n</s>\n<unk>\nc0\nc1\nany\nc\nc2x\nd0\n");
+    write_string(folder, "source.vocab", "<s>\n</s>\n<unk>\nw0\nw1\nw2\nw3\nc0\nc1\nany\nw4\nw5\n");
+    write_string(folder, "lexicon.tsv",
+                 "@format\t1\n@type\tc\n@type\tany\tplain\nboston\tc\tboston:c\ndenver\tc\tdenver:c\n"
+                 "whatever\tany\tit:any\n");
+    return folder;
+}
+
+typedef struct fixture {
+    miser memory;
+    rill_context *ctx;
+    void *self;
+} fixture;
+
+static void open_model(fixture *f, const char *folder, int tokenized, int threads)
+{
+    rill_open_options options = {
+        .struct_size = sizeof options, .path = folder, .threads = threads, .tokenized = tokenized};
+    rill_domain_info info;
+    f->ctx = miser_context(&f->memory);
+    check(f->ctx, domain->open(f->ctx, &options, &f->self, &info));
+    assert_int_equal(info.actions, ACTIONS);
+    check(f->ctx, domain->reserve(f->self, 16, SLOTS));
+}
+
+static void close_model(fixture *f)
+{
+    domain->close(f->self);
+    rill_context_destroy(f->ctx);
+    assert_int_equal(f->memory.out, 0);
+}
+
+static void encode(fixture *f, int32_t slot, const char *text)
+{
+    rill_input input = {.text = text, .length = strlen(text), .slot = slot};
+    check(f->ctx, domain->encode(f->self, 1, &input));
+    assert_int_equal(input.status, RILL_OK);
+}
+
+/* The log-probabilities of all actions of n first nodes, one per slot, and whether lookup() says the same. */
+static void first_rows(fixture *f, int32_t n, const int32_t *slot, float (*logp)[ACTIONS])
+{
+    int32_t parent[SLOTS], start[SLOTS], depth[SLOTS] = {0}, count[SLOTS], chosen[SLOTS * ACTIONS];
+    float found[SLOTS * ACTIONS], score[SLOTS * ACTIONS];
+    uint8_t terminal[SLOTS * ACTIONS];
+    for (int32_t r = 0; r < n; r++) parent[r] = RILL_NO_NODE, start[r] = RILL_ACTION_START;
+    rill_rows rows = {
+        .n = n, .node = slot, .parent = parent, .state_parent = parent, .action = start, .slot = slot, .depth = depth};
+    rill_choices out = {
+        .stride = ACTIONS, .count = count, .action = chosen, .logp = found, .score = score, .terminal = terminal};
+    check(f->ctx, domain->step(f->self, &rows));
+    check(f->ctx, domain->score(f->self, &rows, &(rill_ask){.max_choices = ACTIONS, .plain = 1}, &out));
+    for (int32_t r = 0; r < n; r++) {
+        int32_t row[ACTIONS], action[ACTIONS];
+        float again[ACTIONS];
+        for (int32_t a = 0; a < ACTIONS; a++) row[a] = r, action[a] = a, logp[r][a] = -INFINITY;
+        for (int32_t i = 0; i < count[r]; i++) logp[r][chosen[r * ACTIONS + i]] = found[r * ACTIONS + i];
+        rill_queries queries = {.n = ACTIONS, .row = row, .action = action, .logp = again};
+        check(f->ctx, domain->lookup(f->self, &rows, &queries));
+        assert_memory_equal(again, logp[r], sizeof again);
+    }
+}
+
+static void first_row(fixture *f, const char *text, float *logp)
+{
+    const int32_t slot = 1;
+    float row[1][ACTIONS];
+    encode(f, slot, text);
+    first_rows(f, 1, &slot, row);
+    memcpy(logp, row[0], sizeof row[0]);
+}
+
+/* --- tests -------------------------------------------------------------------------------------------------------- */
+
+/* What the model says of `tokens` without any ban, with `banned` struck and the rest brought to one again. */
+static void expect(fixture *tokenized, const char *tokens, const char *banned, const float *found)
+{
+    float all[ACTIONS];
+    double rest = 0;
+    first_row(tokenized, tokens, all);
+    for (int32_t a = 0; a < ACTIONS; a++) rest += banned[a] == 'x' ? 0 : exp((double)all[a]);
+    for (int32_t a = 0; a < ACTIONS; a++) {
+        int legal = banned[a] != 'x' && !isinf(all[a]);
+        if (!legal) assert_true(isinf(found[a]) && found[a] < 0);
+        if (legal) assert_true(fabs((double)found[a] - ((double)all[a] - log(rest))) < 1e-5);
+    }
+}
+
+static void unmentioned_placeholders_are_impossible(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *typed, *tokens, *banned; /* of c0, c1, any behind the three specials */
+    } cases[] = {
+        {"W0 w1?", "w0 w1", "...xxx..."},
+        {"w0 Boston", "w0 c0", "....xx..."},
+        {"Denver or Boston", "c0 or c1", ".....x..."},
+        {"whatever w1", "any w1", "...xx...."},
+        {"w0 c1", "w0 c1", "...x.x..."}, /* typed as a placeholder: it stands for itself */
+        {"boston whatever denver", "c0 any c1", "........."},
+    };
+    fixture typed, tokenized;
+    char *folder = make_model();
+    open_model(&typed, folder, 0, 1);
+    open_model(&tokenized, folder, 1, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        float found[ACTIONS];
+        first_row(&typed, cases[i].typed, found); /* the same slot each time: the bans of the last one are gone */
+        expect(&tokenized, cases[i].tokens, cases[i].banned, found);
+    }
+    close_model(&typed);
+    close_model(&tokenized);
+    folder_remove(folder);
+}
+
+/* Nothing is struck from token form, and nothing moves by a bit when the lexicon is not there at all. */
+static void token_form_is_left_alone(void **state)
+{
+    (void)state;
+    fixture with, without;
+    char *folder = make_model(), *bare = make_model();
+    float found[ACTIONS], expected[ACTIONS];
+    write_string(bare, "lexicon.tsv", "@format\t1\n");
+    open_model(&with, folder, 1, 1);
+    open_model(&without, bare, 0, 1);
+    first_row(&with, "w0 w1 c0", found);
+    first_row(&without, "w0 w1 c0", expected);
+    assert_memory_equal(found, expected, sizeof found);
+    for (int32_t a = C0; a < ACTIONS; a++) assert_true(isfinite(found[a]));
+    close_model(&with);
+    close_model(&without);
+    folder_remove(folder);
+    folder_remove(bare);
+}
+
+static void rows_keep_their_own_bans(void **state)
+{
+    (void)state;
+    static const char *const text[SLOTS] = {"boston w1", "w2 w3", "whatever denver boston", "w0 w1 w4 w5"};
+    static const int32_t order[SLOTS] = {2, 0, 3, 1};
+    fixture f;
+    char *folder = make_model();
+    for (int threads = 1; threads <= 2; threads++) {
+        float together[SLOTS][ACTIONS], alone[1][ACTIONS];
+        open_model(&f, folder, 0, threads);
+        for (int32_t slot = 0; slot < SLOTS; slot++) encode(&f, slot, text[slot]);
+        first_rows(&f, SLOTS, order, together);
+        for (int32_t i = 0; i < SLOTS; i++) {
+            first_rows(&f, 1, &order[i], alone);
+            assert_memory_equal(together[i], alone[0], sizeof alone[0]);
+        }
+        assert_true(isfinite(together[0][C1]) && isfinite(together[0][ANY]));
+        assert_true(isinf(together[3][C0]) && isinf(together[1][C1]));
+        close_model(&f);
+    }
+    folder_remove(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unmentioned_placeholders_are_impossible),
+        cmocka_unit_test(token_form_is_left_alone),
+        cmocka_unit_test(rows_keep_their_own_bans),
+    };
+    return cmocka_run_group_tests_name("domains_semparse_placeholders", tests, NULL, NULL);
+}
