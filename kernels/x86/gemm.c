@@ -13,6 +13,7 @@
  *
  * Divisions: the tile, a strip of one panel, the division of the call. */
 #include <assert.h>
+#include <string.h>
 
 #include "x86.h"
 
@@ -20,90 +21,89 @@
 #define GROUP 96 /* rows that go through a panel before the next panel: their A stays in L2 */
 #define FLOPS_PER_NS (VL == 16 ? 100.0 : 50.0) /* for deciding what is worth a thread; an order of magnitude */
 
-/* Up to MR rows: where their operands are. */
+#define WIDE ((size_t)64) /* most columns of any tile */
+
+/* Up to MR rows, where their operands are at the strip's first column. Tiles read and write whole vectors. */
 typedef struct tile_rows {
     const float *a[2][MR];
-    const float *add[MR]; /* NULL: nothing to add */
+    const float *add[MR]; /* never NULL when the strip has adds */
     float *c[MR];
 } tile_rows;
 
-/* Columns of one panel: NV vectors, the last of which may be partial. */
+/* Columns of one panel: nv vectors, of which C may have fewer columns at its right edge. */
 typedef struct strip {
     const float *w; /* packed, the strip's first block */
     size_t apart;   /* floats from block to block */
     size_t k[2];    /* columns of A1 and A2 (0 when there is no A2) */
-    const float *bias;
-    int adds;              /* some row may have an add */
-    size_t first, columns; /* of C */
+    int adds;       /* rows have something to add */
+    size_t nv, first, columns;
+    float start[WIDE]; /* bias, then zeros */
 } strip;
 
 /* ---- the tile -------------------------------------------------------------------------------------------- */
 
-/* Columns that vector j of the strip has: fewer than VL at the right edge of C, where AVX2's strips may even have an
- * empty vector. */
-RILL_INLINE size_t columns_from(const strip *s, size_t j)
-{
-    return s->columns > j * VL ? s->columns - j * VL : 0;
-}
+/* The sums must stay in registers from start to store. Compilers manage that for named variables; an array of vectors
+ * they leave in memory at the first loop or call that they do not see through (measured: gcc stores and reloads it
+ * around the loop over k, clang inside it, a factor of 2.5). So c_ij are variables, and what a tile does with each row
+ * and vector is spelled by macros; the conditions are constants, and what is beyond mr and nv is gone. */
+#define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define VECTORS(X, i) X(i, 0) X(i, 1) X(i, 2) X(i, 3) X(i, 4) X(i, 5) X(i, 6) X(i, 7)
 
-/* The sums before the first product. Whole strips, which are nearly all, are kept free of tests per vector. */
-RILL_INLINE void start_sums(const strip *s, const tile_rows *t, vf acc[MR][8], const int mr, const int nv)
-{
-    const int whole = s->columns == (size_t)nv * VL;
-    for (int j = 0; j < nv; j++) {
-        const size_t at = s->first + (size_t)j * VL;
-        const vf bias = !s->bias ? v_zero()
-                        : whole  ? v_load(s->bias + at)
-                                 : v_load_n(s->bias + at, columns_from(s, (size_t)j));
-        for (int i = 0; i < mr; i++) acc[i][j] = bias;
-    }
-    for (int i = 0; i < mr && s->adds; i++) {
-        if (!t->add[i]) continue;
-        for (int j = 0; j < nv; j++) {
-            const float *add = t->add[i] + s->first + j * VL;
-            acc[i][j] = v_add(acc[i][j], whole ? v_load(add) : v_load_n(add, columns_from(s, (size_t)j)));
-        }
-    }
-}
+#define DECLARE(i, j) vf c##i##j = v_zero();
+#define DECLARE_ROW(i) VECTORS(DECLARE, i)
+#define START(i, j) \
+    if ((i) < mr && (j) < nv) c##i##j = v_load(s->start + (j)*VL);
+#define START_ROW(i) VECTORS(START, i)
+#define ADD(i, j) \
+    if ((i) < mr && (j) < nv) c##i##j = v_add(c##i##j, v_load(t->add[i] + (j)*VL));
+#define ADD_ROW(i) VECTORS(ADD, i)
+#define STORE(i, j) \
+    if ((i) < mr && (j) < nv) v_store(t->c[i] + (j)*VL, c##i##j);
+#define STORE_ROW(i) VECTORS(STORE, i)
 
-RILL_INLINE void store_sums(const strip *s, const tile_rows *t, vf acc[MR][8], const int mr, const int nv)
-{
-    if (s->columns == (size_t)nv * VL) {
-        for (int i = 0; i < mr; i++)
-            for (int j = 0; j < nv; j++) v_store(t->c[i] + s->first + j * VL, acc[i][j]);
-        return;
+#define POINT(i) const float *const a##i = (i) < mr ? rows[i] : NULL;
+#define WEIGHT(u, j) \
+    const vf b##j = (j) < nv ? v_load(w + (size_t)((j)*VL / 16) * apart + (j)*VL % 16 + 16 * (u)) : v_zero();
+#define MULTIPLY(i, j) \
+    if ((j) < nv) c##i##j = v_fma(x, b##j, c##i##j);
+#define MULTIPLY_ROW(i, k)            \
+    if ((i) < mr) {                   \
+        const vf x = v_set1(a##i[k]); \
+        VECTORS(MULTIPLY, i)          \
     }
-    for (int i = 0; i < mr; i++)
-        for (int j = 0; j < nv; j++) v_store_n(t->c[i] + s->first + j * VL, columns_from(s, (size_t)j), acc[i][j]);
-}
-
-/* One k for all rows. */
-RILL_INLINE void step(vf acc[MR][8], const float *const *a, size_t k, const float *w, size_t apart, const int mr,
-                      const int nv)
-{
-    vf b[8];
-    for (int j = 0; j < nv; j++) b[j] = v_load(w + (size_t)(j * VL / 16) * apart + j * VL % 16);
-    for (int i = 0; i < mr; i++) {
-        const vf x = v_set1(a[i][k]);
-        for (int j = 0; j < nv; j++) acc[i][j] = v_fma(x, b[j], acc[i][j]);
+/* One k for all rows, u behind k. */
+#define STEP(u)                                                                                             \
+    {                                                                                                       \
+        VECTORS(WEIGHT, u)                                                                                  \
+        MULTIPLY_ROW(0, k + (u))                                                                            \
+        MULTIPLY_ROW(1, k + (u)) MULTIPLY_ROW(2, k + (u)) MULTIPLY_ROW(3, k + (u)) MULTIPLY_ROW(4, k + (u)) \
+            MULTIPLY_ROW(5, k + (u)) MULTIPLY_ROW(6, k + (u)) MULTIPLY_ROW(7, k + (u))                      \
     }
-}
+/* All of A1 or A2; w is at the part's first k before and behind its last k after. */
+#define PART(p)                                               \
+    {                                                         \
+        const float *const *const rows = t->a[p];             \
+        const size_t count = s->k[p];                         \
+        size_t k = 0;                                         \
+        ROWS(POINT)                                           \
+        for (; k + 4 <= count; k += 4, w += 4 * RILL_BLOCK) { \
+            STEP(0) STEP(1) STEP(2) STEP(3)                   \
+        }                                                     \
+        for (; k < count; k++, w += RILL_BLOCK) STEP(0)       \
+    }
 
 RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const int nv)
 {
-    vf acc[MR][8];
     const float *w = s->w;
-    start_sums(s, t, acc, mr, nv);
-    for (int part = 0; part < 2; part++) {
-        const float *a[MR];
-        const size_t count = s->k[part];
-        size_t k = 0;
-        for (int i = 0; i < mr; i++) a[i] = t->a[part][i];
-        for (; k + 4 <= count; k += 4, w += 4 * RILL_BLOCK)
-            for (size_t u = 0; u < 4; u++) step(acc, a, k + u, w + u * RILL_BLOCK, s->apart, mr, nv);
-        for (; k < count; k++, w += RILL_BLOCK) step(acc, a, k, w, s->apart, mr, nv);
+    const size_t apart = s->apart;
+    ROWS(DECLARE_ROW)
+    ROWS(START_ROW)
+    if (s->adds) {
+        ROWS(ADD_ROW)
     }
-    store_sums(s, t, acc, mr, nv);
+    PART(0)
+    if (s->k[1]) PART(1)
+    ROWS(STORE_ROW)
 }
 
 typedef void (*tile_fn)(const strip *s, const tile_rows *t);
@@ -120,9 +120,12 @@ TILE(2, 1)
 TILE(3, 1)
 TILE(4, 1)
 TILE(5, 1)
-TILE(6, 1) TILE(7, 1) TILE(8, 1) TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2) TILE(8, 2)
-    TILE(1, 3) TILE(2, 3) TILE(3, 3) TILE(4, 3) TILE(5, 3) TILE(6, 3) TILE(7, 3) TILE(8, 3) TILE(1, 4) TILE(2, 4)
-        TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
+TILE(6, 1)
+TILE(7, 1)
+TILE(8, 1)
+TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2) TILE(8, 2) TILE(1, 3) TILE(2, 3) TILE(3, 3)
+    TILE(4, 3) TILE(5, 3) TILE(6, 3) TILE(7, 3) TILE(8, 3) TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4)
+        TILE(6, 4)
 
             static const tile_fn tiles[5][MR + 1] = {
                 [1] = {0, tile_1x1, tile_2x1, tile_3x1, tile_4x1, tile_5x1, tile_6x1, tile_7x1, tile_8x1},
@@ -144,7 +147,10 @@ TILE(2, 2)
 TILE(3, 2)
 TILE(4, 2)
 TILE(5, 2)
-TILE(6, 2) TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(1, 8)
+TILE(6, 2)
+TILE(1, 4)
+TILE(2, 4)
+TILE(3, 4) TILE(1, 8)
 
     static const tile_fn tiles[9][MR + 1] = {
         [2] = {0, tile_1x2, tile_2x2, tile_3x2, tile_4x2, tile_5x2, tile_6x2},
@@ -164,16 +170,42 @@ static size_t strip_vectors(size_t left, size_t rows)
 
 /* ---- a strip of one panel -------------------------------------------------------------------------------- */
 
-static void find_rows(const rill_gemm *g, size_t first, size_t count, tile_rows *t)
+/* Stand-ins for rows of C and of adds at C's right edge, where whole vectors would reach too far. */
+typedef struct edge {
+    float add[MR][WIDE], c[MR][WIDE];
+} edge;
+
+static const float nothing[WIDE];
+
+static void find_rows(const rill_gemm *g, const strip *s, size_t first, size_t count, tile_rows *t)
 {
     for (size_t i = 0; i < count; i++) {
         const size_t r = first + i;
         t->a[0][i] = g->a + rill_row(g->a_index, r) * g->lda;
         t->a[1][i] = g->a2 ? g->a2 + rill_row(g->a2_index, r) * g->lda2 : NULL;
-        t->c[i] = g->c + rill_row(g->c_index, r) * g->ldc;
-        const int nothing = !g->add || rill_row_absent(g->add_index, r);
-        t->add[i] = nothing ? NULL : g->add + rill_row(g->add_index, r) * g->ld_add;
+        t->c[i] = g->c + rill_row(g->c_index, r) * g->ldc + s->first;
+        const int none = !s->adds || rill_row_absent(g->add_index, r);
+        t->add[i] = none ? nothing : g->add + rill_row(g->add_index, r) * g->ld_add + s->first;
     }
+}
+
+static void run_tile(const strip *s, const tile_rows *t, size_t count)
+{
+    if (s->columns == s->nv * VL) {
+        tiles[s->nv][count](s, t);
+        return;
+    }
+    edge e;
+    tile_rows inner = *t;
+    const size_t bytes = s->columns * sizeof(float);
+    for (size_t i = 0; i < count; i++) {
+        memset(e.add[i], 0, sizeof e.add[i]);
+        memcpy(e.add[i], t->add[i], bytes);
+        inner.add[i] = e.add[i];
+        inner.c[i] = e.c[i];
+    }
+    tiles[s->nv][count](s, &inner);
+    for (size_t i = 0; i < count; i++) memcpy(t->c[i], e.c[i], bytes);
 }
 
 /* The epilogue on what a tile has just written, still in L1. */
@@ -186,16 +218,19 @@ static void finish(float *c, size_t columns, rill_epilogue e)
 }
 
 /* Rows [begin, end) of one strip, in tiles of nearly equal height: 7 rows are 4 + 3, not 6 + 1. */
-static void run_strip(const rill_gemm *g, const strip *s, size_t nv, size_t begin, size_t end)
+static void run_strip(const rill_gemm *g, const strip *s, size_t begin, size_t end)
 {
-    const size_t rows = end - begin, count = (rows + tile_most_rows[nv] - 1) / tile_most_rows[nv];
-    for (size_t i = 0; i < count; i++) {
+    const unsigned rows = (unsigned)(end - begin), most = (unsigned)tile_most_rows[s->nv];
+    const unsigned count = (rows + most - 1) / most, height = rows / count;
+    unsigned higher = rows % count;
+    for (size_t first = begin; first < end;) {
         tile_rows t;
-        const size_t first = begin + i * rows / count, height = begin + (i + 1) * rows / count - first;
-        find_rows(g, first, height, &t);
-        tiles[nv][height](s, &t);
-        if (g->epilogue == RILL_EPILOGUE_NONE) continue;
-        for (size_t j = 0; j < height; j++) finish(t.c[j] + s->first, s->columns, g->epilogue);
+        const size_t n = height + (higher > 0);
+        if (higher) higher--;
+        find_rows(g, s, first, n, &t);
+        run_tile(s, &t, n);
+        for (size_t j = 0; g->epilogue != RILL_EPILOGUE_NONE && j < n; j++) finish(t.c[j], s->columns, g->epilogue);
+        first += n;
     }
 }
 
@@ -206,16 +241,17 @@ static void run_panel(const rill_gemm *g, size_t index, size_t begin, size_t end
     const size_t k1 = g->a2 ? g->k1 : w->k;
     for (size_t at = 0; at < p.columns;) {
         const size_t nv = strip_vectors((p.blocks * RILL_BLOCK - at) / VL, end - begin), wide = nv * VL;
-        const strip s = {
+        strip s = {
             .w = rill_block_at(w, p.first + at),
             .apart = RILL_BLOCK * w->k,
             .k = {k1, w->k - k1},
-            .bias = g->bias,
             .adds = g->add != NULL,
+            .nv = nv,
             .first = p.first + at,
             .columns = p.columns - at < wide ? p.columns - at : wide,
         };
-        run_strip(g, &s, nv, begin, end);
+        if (g->bias) memcpy(s.start, g->bias + s.first, s.columns * sizeof(float));
+        run_strip(g, &s, begin, end);
         at += wide;
     }
 }
