@@ -139,7 +139,7 @@ def build(name, out):
 
     max_length = 12
     directory = os.path.join(out, name)
-    config = make_config(name, model, max_length, None)
+    config = make_config(name, model, max_length)
     save_model(directory, config, to_tensors(model), source, target, kind)
     # Read back: with 16-bit weights the rounded ones are the model.
     tensors = read_safetensors(os.path.join(directory, "model.safetensors"))

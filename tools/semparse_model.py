@@ -194,7 +194,7 @@ def read_safetensors(path):
     return tensors
 
 
-def make_config(task, model, max_length, stemmer):
+def make_config(task, model, max_length):
     return {
         "model_type": "seq2seq-attention",
         "rill": {"domain": "semparse",
@@ -206,18 +206,13 @@ def make_config(task, model, max_length, stemmer):
         "source_vocab_size": model.encoder_embedding.num_embeddings,
         "target_vocab_size": model.output.out_features,
         "max_length": max_length,
-        "text": {"stemmer": stemmer},
     }
 
 
 def save_model(directory, config, tensors, source, target, kind="F32"):
-    """Write a model directory; text settings that someone added to config.json by hand stay."""
+    """Write a model directory, but for its lexicon, which is made by hand."""
     os.makedirs(directory, exist_ok=True)
-    path = os.path.join(directory, "config.json")
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as old:
-            config["text"] = {**json.load(old).get("text", {}), **config["text"]}
-    with open(path, "w", encoding="utf-8") as out:
+    with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as out:
         json.dump(config, out, indent=2)
         out.write("\n")
     write_safetensors(os.path.join(directory, "model.safetensors"), tensors, kind)

@@ -46,9 +46,9 @@ COMMON = {"embedding": 144, "hidden": 144, "drop_embedding": 0.3,
           "smoothing": 0.0, "min_count": 2, "batch": 20, "rate": 0.008, "clip": 5.0,
           "average": 0.995, "decay": 1e-4, "again": 0, "seed": 1}
 PRESETS = {
-    "geo": {"epochs": 100, "stemmer": "english"},
-    "jobs": {"epochs": 80, "stemmer": "english"},
-    "atis": {"epochs": 40, "again": 24, "rate": 0.006, "batch": 32, "stemmer": None},
+    "geo": {"epochs": 100},
+    "jobs": {"epochs": 80},
+    "atis": {"epochs": 40, "again": 24, "rate": 0.006, "batch": 32},
 }
 
 
@@ -268,8 +268,7 @@ def final(pairs, recipe, options):
 
     def write(kind="F16"):
         # Also on the way: a model of half the epochs is good enough to build against.
-        config = make_config(options.task, training.average, training.max_length,
-                             recipe["stemmer"])
+        config = make_config(options.task, training.average, training.max_length)
         save_model(options.out, config, to_tensors(training.average), training.source,
                    training.target, kind)
 
