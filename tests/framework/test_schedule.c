@@ -72,7 +72,7 @@ static const char *events_wrong(const problem *p, const engine_record *r)
     return r->stats.refills != refills ? "the count of refills is wrong" : NULL;
 }
 
-/* What a timestep leaves of an item is what its next one finds; nothing is left of one that ends. */
+/* What a timestep leaves of an item, live and waiting, is what its next one finds; nothing is left of one that ends. */
 static const char *widths_wrong(const problem *p, const engine_record *r)
 {
     int32_t left[PROBLEM_MOST_INPUTS];
@@ -81,7 +81,9 @@ static const char *widths_wrong(const problem *p, const engine_record *r)
     for (int64_t t = 0; t < r->n_timesteps; t++) {
         const record_timestep *step = &r->timestep[t];
         for (int32_t i = 0; i < step->n; i++) {
-            if (step->width[i] != left[step->item[i]]) return "an item's width changes between timesteps";
+            if (step->width[i] > left[step->item[i]]) return "an item's width grows between timesteps";
+            if (p->naive.immediate && step->width[i] != left[step->item[i]])
+                return "nothing waits under finish immediate";
             left[step->item[i]] = step->after[i];
             merged += step->merged[i];
             if (step->after[i] > p->settings.k) return "a beam is wider than k";
@@ -95,11 +97,27 @@ static const char *widths_wrong(const problem *p, const engine_record *r)
 
 /* --- selection and refills ---------------------------------------------------------------------------------------- */
 
-/* Which items were in flight at a timestep, from the events before it. */
+/* Which items were in flight at a timestep: those that came in before it and are expanded in it or later. */
 typedef struct sky {
     int32_t n;
     int in[PROBLEM_MOST_INPUTS], depth[PROBLEM_MOST_INPUTS];
+    int64_t last[PROBLEM_MOST_INPUTS]; /* timestep of the run */
 } sky;
+
+static void note_last_timesteps(sky *f, const engine_record *r)
+{
+    for (int64_t t = 0; t < r->n_timesteps; t++)
+        for (int32_t i = 0; i < r->timestep[t].n; i++) f->last[r->timestep[t].item[i]] = t;
+}
+
+static void forget_finished(sky *f, const record_timestep *step, int64_t t)
+{
+    for (int32_t i = 0; i < step->n; i++) {
+        int64_t item = step->item[i];
+        f->depth[item]++;
+        if (f->last[item] == t) f->n--, f->in[item] = 0;
+    }
+}
 
 static const char *selection_wrong(const schedule *s, const record_timestep *step, const sky *f)
 {
@@ -132,17 +150,17 @@ static const char *admission_wrong(const schedule *s, int32_t before, int32_t af
 static const char *choices_wrong(const problem *p, const schedule *s, const engine_record *r)
 {
     sky f = {0};
+    note_last_timesteps(&f, r);
     int64_t t = 0;
     int32_t bad = 0, admitted = 0;
     const char *wrong = NULL;
     for (int32_t i = 0; i < p->n_inputs; i++) bad += strncmp(p->input[i], "!bad", 4) == 0;
     for (int64_t e = 0; e < r->n_events && wrong == NULL; e++) {
         const record_event *event = &r->event[e];
-        if (event->kind == RILL_TRACE_FINISHED && f.in[event->item]) f.n--, f.in[event->item] = 0;
         if (event->kind == RILL_TRACE_TIMESTEP) {
-            const record_timestep *step = &r->timestep[t++];
-            wrong = selection_wrong(s, step, &f);
-            for (int32_t i = 0; i < step->n; i++) f.depth[step->item[i]]++;
+            wrong = selection_wrong(s, &r->timestep[t], &f);
+            forget_finished(&f, &r->timestep[t], t);
+            t++;
         }
         if (event->kind != RILL_TRACE_ADMITTED) continue;
         int32_t before = f.n;

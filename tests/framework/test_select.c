@@ -51,7 +51,7 @@ static rill_ask draw_ask(dice *d, int32_t actions, lists *l)
         ask.add_offset = l->add_offset, ask.add_action = l->add, ask.add_score = l->add_score, ask.plain = 0;
     }
     if (dice_chance(d, 40)) {
-        for (int r = 0; r < ROWS; r++) l->end_rule[r] = (uint8_t)dice_range(d, 0, 2);
+        for (int r = 0; r < ROWS; r++) l->end_rule[r] = (uint8_t)dice_range(d, 0, 7); /* rules add up */
         extra += 1;
         ask.end_rule = l->end_rule, ask.plain = 0;
     }

@@ -31,7 +31,8 @@ typedef struct naive_hypothesis {
     int truncated;
 } naive_hypothesis;
 
-/* What one scorer wishes for the children of one hypothesis. Given zeroed; rule 0: end allowed, 1: forbidden, 2: required. */
+/* What one scorer wishes for the children of one hypothesis. Given zeroed; rule 0: end allowed, 1: forbidden, 2: required, 4: not
+ * the end action yet; they add up. */
 typedef struct naive_wishes {
     float add[NAIVE_MOST_ACTIONS];
     uint8_t ban[NAIVE_MOST_ACTIONS];

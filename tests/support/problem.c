@@ -215,10 +215,11 @@ static int view(const problem *p, int32_t i, space *at, naive_problem *naive)
     naive->n_scorers = p->n_scorers;
     naive->user = at;
     naive->item = i;
-    naive->max_length = p->settings.max_length > 0 ? p->settings.max_length
-                        : p->model.own_bound       ? at->input.depth
-                        : p->model.bound > 0       ? p->model.bound
-                                                   : p->model.depth;
+    int32_t asked = p->settings.max_length;
+    naive->max_length = p->model.own_bound && (asked == 0 || asked > at->input.depth) ? at->input.depth
+                        : asked > 0                                                   ? asked
+                        : p->model.bound > 0                                          ? p->model.bound
+                                                                                      : p->model.depth;
     naive->min_length = p->settings.min_length;
     return at->input.status >= 0;
 }

@@ -18,11 +18,11 @@ static uint64_t hash_double(uint64_t hash, double value)
 }
 
 static uint64_t beam_hash(const test_random *r, int64_t item, int32_t timestep, int32_t phase, int32_t k,
-                          int32_t outputs, double best_output)
+                          int32_t outputs, double best_output, double best)
 {
     uint64_t hash = dice_mix(dice_mix(r->seed, (uint64_t)item), (uint64_t)timestep * 8 + (uint64_t)phase);
     hash = dice_mix(hash, (uint64_t)k * 1000 + (uint64_t)outputs);
-    return hash_double(hash, best_output);
+    return hash_double(hash_double(hash, best_output), best);
 }
 
 static int drops(const test_random *r, uint64_t beam, double sum, float logp, int32_t parent_rank, int32_t action,
@@ -46,7 +46,7 @@ static int stop_for(uint64_t beam)
 void test_random_apply(void *user, naive_beam *b)
 {
     const test_random *r = user;
-    uint64_t hash = beam_hash(r, b->item, b->timestep, b->phase, b->k, b->outputs, b->best_output);
+    uint64_t hash = beam_hash(r, b->item, b->timestep, b->phase, b->k, b->outputs, b->best_output, b->best);
     for (int32_t i = 0; i < b->n; i++) {
         const naive_hypothesis *c = &b->candidate[i];
         b->keep[i] = !drops(r, hash, c->sum, c->logp[c->n - 1], c->parent_rank, c->action[c->n - 1], c->ended);
@@ -70,7 +70,8 @@ static void wish(const test_random *r, uint64_t hash, naive_wishes *w)
         if ((r->flags & TEST_BAN) && h / 64 % 5 == 0) w->ban[a] = 1;
         if (w->restricted && h / 512 % 2 == 0) w->allow[a] = 1;
     }
-    if ((r->flags & TEST_END_RULE) && hash / 7 % 3 != 0) w->rule = hash / 21 % 4 == 0 ? 2 : 1;
+    if ((r->flags & TEST_END_RULE) && hash / 7 % 3 != 0)
+        w->rule = 1 << hash / 21 % 3; /* forbidden, required or not yet */
     if (r->flags & TEST_REWARD) w->reward = eighth(hash / 11);
     if (r->flags & TEST_END_REWARD) w->end_reward = eighth(hash / 13);
 }
@@ -122,8 +123,8 @@ static rill_status apply_random(void *self, rill_beams *b)
 {
     const test_random *r = self;
     for (int32_t i = 0; i < b->n; i++) {
-        uint64_t hash = beam_hash(r, b->item_id[i], b->timestep[i], b->phase, b->k[i], b->outputs[i],
-                                  b->best_output[i]);
+        uint64_t hash = beam_hash(r, b->item_id[i], b->timestep[i], b->phase, b->k[i], b->outputs[i], b->best_output[i],
+                                  b->best[i]);
         for (int32_t c = b->offset[i]; c < b->offset[i + 1]; c++)
             b->keep[c] = !drops(r, hash, b->score[c], b->action_logp[c], b->parent_rank[c], b->action[c], b->ended[c]);
         b->width[i] = width_for(hash);
