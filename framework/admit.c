@@ -38,8 +38,12 @@ static rill_status grow_slots(rill_engine *e, int32_t need)
     RILL__TRY(RILL__GROW(e->ctx, e->free_slots, e->free_slots_capacity, wanted + wanted / 2 + 8, "slots"));
     RILL__TRY(RILL__GROW(e->ctx, e->flight, e->flight_capacity, wanted + wanted / 2 + 8, "slots"));
     RILL__TRY(RILL__GROW(e->ctx, e->ready, e->ready_capacity, 2 * (wanted + wanted / 2 + 8), "slots"));
+    RILL__TRY(RILL__GROW(e->ctx, e->done, e->done_capacity, wanted + wanted / 2 + 8, "slots"));
+    RILL__TRY(RILL__GROW(e->ctx, e->marked, e->marked_capacity, wanted + wanted / 2 + 8, "slots"));
     RILL__TRY(RILL__GROW(e->ctx, e->items, e->slots, wanted, "slots"));
     memset(e->items + old, 0, (e->slots - old) * sizeof *e->items);
+    memset(e->done + old, 0, e->slots - old);
+    memset(e->marked + old, 0, e->slots - old);
     for (size_t slot = e->slots; slot > old; slot--) e->free_slots[e->n_free++] = (int32_t)slot - 1;
     return RILL_OK;
 }
@@ -73,9 +77,12 @@ static rill_status start_item(rill_engine *e, const rill_input *input)
     it->size = input->size;
     it->timestep = it->passed_over = it->n_outputs = 0;
     it->max_length = input->max_length > 0 ? input->max_length : e->info.max_length;
-    if (e->settings.max_length > 0) it->max_length = e->settings.max_length;
+    /* An input's own bound is the domain's promise to itself; the user's can only lower it. */
+    int32_t asked = e->settings.max_length;
+    if (asked > 0 && (asked < it->max_length || input->max_length <= 0)) it->max_length = asked;
     it->best_output = RILL_SCORE_DEAD;
-    it->done = it->stop_asked = 0;
+    it->stop_asked = 0;
+    e->done[input->slot] = 0;
     it->beam[0] = (beam_entry){.history = root, .action = RILL_ACTION_START, .state_row = RILL_NO_NODE};
     it->width = it->live = 1;
     return RILL_OK;
@@ -133,7 +140,7 @@ static rill_status encode(rill_engine *e, int32_t count)
     double start = engine_now();
     rill_error_clear(e->ctx);
     rill_status status = n > 0 ? engine_domain_status(e, e->domain->encode(e->self, n, e->inputs), "encode") : RILL_OK;
-    e->stats.seconds.encode += engine_now() - start;
+    e->seconds.encode += engine_now() - start;
     RILL__TRY(status);
     status = settle_inputs(e, n);
     intake_take(&e->intake, count);

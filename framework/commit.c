@@ -5,6 +5,8 @@
  * ones only if the item would have no output at all.
  *
  * Divisions: histories · stopping · the pass. */
+#include <string.h>
+
 #include "engine_private.h"
 
 /* --- histories ---------------------------------------------------------------------------------------------------- */
@@ -72,7 +74,6 @@ static void stop_item(rill_engine *e, item *it, stop_kind why, int32_t first, in
     }
     release_beam(e, it);
     it->width = it->live = 0;
-    it->done = 1;
 }
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
@@ -95,7 +96,7 @@ static void renew_beam(rill_engine *e, item *it, int32_t first, int32_t end, int
     release_beam(e, it);
     it->width = end - first;
     it->live = live;
-    for (int32_t i = 0; i < it->width; i++) it->beam[i] = e->beam_scratch[i];
+    memcpy(it->beam, e->beam_scratch, (size_t)it->width * sizeof *it->beam);
 }
 
 static int32_t trimmed_width(const rill_engine *e, const item *it, int32_t width)
@@ -113,10 +114,12 @@ static void commit_item(rill_engine *e, int32_t i, int last)
     int32_t first = c->offset[i], end = first + trimmed_width(e, it, c->offset[i + 1] - first), live = 0;
     for (int32_t j = first; j < end; j++) live += !c->ended[j];
     stop_kind why = last ? why_stop(e, it, i, live) : STOP_NOT;
-    if (why != STOP_NOT)
+    if (why != STOP_NOT) {
         stop_item(e, it, why, first, end);
-    else
+        e->done[e->selected[i]] = 1;
+    } else {
         renew_beam(e, it, first, end, live);
+    }
     it->stop_asked = !last && c->stop[i];
     if (last) it->timestep++;
 }

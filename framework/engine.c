@@ -51,8 +51,12 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     if (setup->struct_size != sizeof *setup)
         return rill_fail(ctx, RILL_ERR_ABI, "an engine setup of %zu bytes, this rill has %zu: rebuild the caller",
                          setup->struct_size, sizeof *setup);
+    if (model->engine != NULL)
+        return rill_fail(ctx, RILL_ERR_ARGUMENT,
+                         "the model serves an engine already: destroy that one or open another");
     rill_engine *e = rill_calloc(ctx, 1, sizeof *e);
     if (e == NULL) return rill_fail_memory(ctx, sizeof *e, "an engine");
+    model->engine = e;
     e->ctx = ctx;
     e->model = model;
     e->domain = model->domain;
@@ -122,6 +126,8 @@ static void free_views(rill_engine *e)
     FREE(trace_item, trace_capacity[4]);
     FREE(inputs, inputs_capacity);
     FREE(flight, flight_capacity);
+    FREE(done, done_capacity);
+    FREE(marked, marked_capacity);
     FREE(ready, ready_capacity);
     FREE(free_slots, free_slots_capacity);
 #undef FREE
@@ -130,6 +136,7 @@ static void free_views(rill_engine *e)
 void rill_engine_destroy(rill_engine *e)
 {
     if (e == NULL) return;
+    e->model->engine = NULL;
     for (int32_t i = 0; i < e->n_flight; i++) engine_drop_item(e, e->flight[i]);
     for (int32_t i = 0; i < e->n_ready; i++) engine_drop_item(e, e->ready[e->first_ready + i]);
     engine_free_rows(e);
@@ -194,13 +201,18 @@ static void trace_merged(rill_engine *e, int32_t n)
     for (int32_t i = 0; i < n; i++) e->trace_merged[i] = e->candidates.offset[i + 1] - e->candidates.offset[i];
 }
 
-static void trace_after(rill_engine *e, int32_t n, int64_t rows)
+/* Before finished items give up their slots. Widths count all candidates of a beam, as those before pruning do. */
+static void trace_widths(rill_engine *e, int32_t n)
 {
-    for (int32_t i = 0; i < n; i++) e->trace_after[i] = e->items[e->selected[i]].live;
+    for (int32_t i = 0; i < n; i++) e->trace_after[i] = e->items[e->selected[i]].width;
+}
+
+static void trace_timestep(rill_engine *e, int32_t n, int32_t in_flight, int64_t rows)
+{
     e->trace(e->trace_user, &(rill_trace_event){.kind = RILL_TRACE_TIMESTEP,
                                                 .timestep = e->stats.timesteps,
                                                 .n = n,
-                                                .in_flight = e->n_flight,
+                                                .in_flight = in_flight,
                                                 .rows = rows,
                                                 .items = e->trace_item,
                                                 .depths = e->trace_depth,
@@ -231,14 +243,22 @@ static rill_status run_phase(rill_engine *e, int32_t n, int32_t phase)
     return RILL_OK;
 }
 
+static int any_done(const rill_engine *e, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++)
+        if (e->done[e->selected[i]]) return 1;
+    return 0;
+}
+
 /* Results for the items that stopped; the others keep their order. */
-static rill_status finish_items(rill_engine *e)
+static rill_status finish_items(rill_engine *e, int32_t n)
 {
     int32_t kept = 0;
     rill_status status = RILL_OK;
+    if (!any_done(e, n)) return RILL_OK;
     for (int32_t i = 0; i < e->n_flight; i++) {
         int32_t slot = e->flight[i];
-        if (status >= 0 && e->items[slot].done) {
+        if (status >= 0 && e->done[slot]) {
             status = engine_finish_item(e, slot);
             if (status >= 0) continue;
         }
@@ -252,6 +272,7 @@ static void add_seconds(rill_engine *e)
 {
     rill_seconds *sum = &e->stats.seconds;
     const rill_seconds *s = &e->seconds;
+    sum->encode += s->encode;
     sum->step += s->step;
     sum->score += s->score;
     sum->scorers += s->scorers;
@@ -260,34 +281,36 @@ static void add_seconds(rill_engine *e)
     sum->prune += s->prune;
     sum->commit += s->commit;
     sum->finalize += s->finalize;
+    sum->total += s->total;
 }
 
 static rill_status timestep(rill_engine *e)
 {
-    int32_t n;
-    e->seconds = (rill_seconds){0};
+    int32_t n, in_flight = e->n_flight;
     double t0 = engine_now();
     RILL__TRY(engine_choose(e, &n));
     int64_t expansions = e->stats.expansions;
     RILL__TRY(count_expansions(e, n));
     if (e->trace != NULL) RILL__TRY(trace_before(e, n));
-    e->seconds.choose = engine_now() - t0;
+    e->seconds.choose += engine_now() - t0;
     for (int32_t phase = 0; phase < e->info.phases; phase++) RILL__TRY(run_phase(e, n, phase));
     double t1 = engine_now();
-    if (e->trace != NULL) trace_after(e, n, e->stats.expansions - expansions);
-    e->stats.timesteps++;
+    if (e->trace != NULL) trace_widths(e, n);
     e->viewed = 0;
-    RILL__TRY(finish_items(e));
+    RILL__TRY(finish_items(e, n));
     engine_free_rows(e);
     e->seconds.finalize = engine_now() - t1;
-    add_seconds(e);
+    if (e->trace != NULL) trace_timestep(e, n, in_flight, e->stats.expansions - expansions);
+    e->stats.timesteps++;
     return RILL_OK;
 }
 
 static rill_status admit_and_advance(rill_engine *e)
 {
     int waiting = e->intake.n + e->n_ready > 0;
+    double start = engine_now();
     RILL__TRY(engine_admit(e));
+    e->seconds.choose += engine_now() - start - e->seconds.encode;
     if (e->n_flight == 0) return waiting ? RILL_OK : RILL_AGAIN;
     return timestep(e);
 }
@@ -296,9 +319,11 @@ rill_status rill_engine_step(rill_engine *e)
 {
     if (e->failed < 0) return e->failed;
     double start = engine_now();
+    e->seconds = (rill_seconds){0};
     rill_status status = admit_and_advance(e);
     if (status < 0) e->failed = status;
-    e->stats.seconds.total += engine_now() - start;
+    e->seconds.total = engine_now() - start;
+    add_seconds(e);
     return status;
 }
 
@@ -338,7 +363,7 @@ rill_status rill_engine_submit(rill_engine *e, const char *text, size_t length)
 {
     double start = engine_now();
     int64_t size = e->domain->measure != NULL ? e->domain->measure(e->self, text, length) : count_words(text, length);
-    rill_status status = submit(e, text, length, size, RILL_OK);
+    rill_status status = submit(e, text, length, size > 0 ? size : 0, RILL_OK);
     e->stats.seconds.total += engine_now() - start;
     return status;
 }
@@ -378,14 +403,16 @@ static int64_t depth_bound(const rill_engine *e)
 
 void rill_engine_stats(const rill_engine *e, rill_stats *out)
 {
-    *out = e->stats;
-    out->struct_size = sizeof *out;
-    out->depth_bound = depth_bound(e);
-    out->rows_in_use = e->forest.rows;
-    out->rows_peak = e->forest.rows_peak;
-    out->rows_capacity = e->forest.row_capacity;
-    out->histories_in_use = e->forest.histories;
-    out->histories_peak = e->forest.histories_peak;
-    out->histories_capacity = (int64_t)e->forest.history_chunks * FOREST_CHUNK;
-    out->waiting_peak = e->outbox.waiting_peak;
+    rill_stats all = e->stats;
+    size_t size = out->struct_size < sizeof all ? out->struct_size : sizeof all;
+    all.struct_size = size;
+    all.depth_bound = depth_bound(e);
+    all.rows_in_use = e->forest.rows;
+    all.rows_peak = e->forest.rows_peak;
+    all.rows_capacity = e->forest.row_capacity;
+    all.histories_in_use = e->forest.histories;
+    all.histories_peak = e->forest.histories_peak;
+    all.histories_capacity = (int64_t)e->forest.history_chunks * FOREST_CHUNK;
+    all.waiting_peak = e->outbox.waiting_peak;
+    memcpy(out, &all, size);
 }

@@ -56,7 +56,6 @@ typedef struct item {
     size_t beam_capacity;
     item_output *outputs;
     size_t outputs_capacity;
-    uint8_t done, selected;
     uint8_t stop_asked; /* by a heuristic, in an earlier phase of this timestep */
 } item;
 
@@ -81,6 +80,7 @@ struct rill_model {
     void *self;
     rill_domain_info info;
     int32_t reserved_nodes, reserved_slots; /* what the domain was told, by this engine or one before it */
+    rill_engine *engine;                    /* the one it serves, or NULL */
 };
 
 struct rill_engine {
@@ -103,6 +103,11 @@ struct rill_engine {
 
     item *items; /* [slots] */
     size_t slots;
+    /* Flags of slots, apart from the items: each timestep looks at those of all in flight, and items are cold. */
+    uint8_t *done;   /* the item has stopped and waits to be finished */
+    uint8_t *marked; /* schedule.c: chosen so far */
+    size_t done_capacity, marked_capacity;
+    int32_t n_overdue; /* items passed over so often that they go first */
     int32_t *free_slots;
     size_t free_slots_capacity;
     int32_t n_free;

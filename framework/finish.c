@@ -122,6 +122,18 @@ static void point_outputs(outbox_record *record, int32_t n)
     record->result.n = n;
 }
 
+/* Room for all outputs' actions, and for about as much text, in one piece each rather than by growing. */
+static rill_status expect_actions(rill_engine *e, const item *it, int32_t n, outbox_record *record)
+{
+    enum { BYTES_PER_ACTION = 6 };
+    size_t actions = 0;
+    for (int32_t i = 0; i < n; i++) actions += ((size_t)it->outputs[i].length + 1) * (size_t)e->info.phases;
+    rill_text *text = &record->text;
+    RILL__TRY(RILL__GROW(e->ctx, text->data, text->capacity, actions * BYTES_PER_ACTION, "a result"));
+    RILL__TRY(RILL__GROW(e->ctx, record->actions, record->actions_capacity, actions, "a result"));
+    return RILL__GROW(e->ctx, record->logps, record->logps_capacity, actions, "a result");
+}
+
 static rill_status fill_record(rill_engine *e, int32_t slot, outbox_record *record)
 {
     item *it = &e->items[slot];
@@ -130,6 +142,7 @@ static rill_status fill_record(rill_engine *e, int32_t slot, outbox_record *reco
     forest_arena_fetch(&e->forest, &it->arena);
     RILL__TRY(sort_outputs(e, it));
     RILL__TRY(RILL__GROW(e->ctx, record->outputs, record->outputs_capacity, (size_t)n, "a result"));
+    RILL__TRY(expect_actions(e, it, n, record));
     for (int32_t i = 0; i < n; i++) RILL__TRY(add_output(e, slot, i, record, &n_actions));
     point_outputs(record, n);
     record->result.outputs_found = it->n_outputs;

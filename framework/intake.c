@@ -82,7 +82,7 @@ rill_status intake_seal(intake *in)
     if (keys == NULL) return rill_fail_memory(in->ctx, (size_t)in->n * sizeof *keys, "sorting inputs");
     for (int32_t i = 0; i < in->n; i++) {
         const intake_entry *entry = intake_at(in, i);
-        int64_t size = in->sort == RILL_SORT_LONGEST_FIRST ? -entry->size : entry->size;
+        int64_t size = in->sort == RILL_SORT_LONGEST_FIRST ? -entry->size : entry->size; /* sizes are not negative */
         keys[i] = (sort_key){size, entry->id, in->order[in->first + i]};
     }
     qsort(keys, (size_t)in->n, sizeof *keys, compare_keys);

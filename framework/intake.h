@@ -1,7 +1,9 @@
 /* The intake: inputs that were submitted and wait to be admitted.
  *
  * Unsorted it is a queue of up to max_items inputs. Sorted it works in windows: a window fills, is put in order once, and is
- * used up before the next one fills, so that the order of admission depends on the inputs alone. Texts are copied into
+ * used up before the next one fills, so that
+ * the order of admission depends on the inputs and on the windows alone. A window is closed when it is full, or when the
+ * engine is stepped: a slow pipe makes short windows. Texts are copied into
  * buffers that are used again, so memory follows the largest window, not the stream. */
 #ifndef RILL_INTAKE_H
 #define RILL_INTAKE_H

@@ -24,9 +24,10 @@ rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *dom
 {
     *out = NULL;
     const rill_domain *table = rill_find_domain(ctx, domain);
-    if (table == NULL)
-        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown domain \"%s\": `rill list` names them, --plugin adds more",
-                         domain);
+    if (table == NULL) return rill__unknown(ctx, "domain", &ctx->domains, domain);
+    if (options->struct_size != sizeof *options)
+        return rill_fail(ctx, RILL_ERR_ABI, "open options of %zu bytes, this rill has %zu: rebuild the caller",
+                         options->struct_size, sizeof *options);
     rill_model *model = rill_calloc(ctx, 1, sizeof *model);
     if (model == NULL) return rill_fail_memory(ctx, sizeof *model, "a model");
     model->ctx = ctx;

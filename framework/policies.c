@@ -109,7 +109,8 @@ static int32_t key_of_depth(const rill_flight *flight, int32_t i)
 static int32_t key_of_remaining(const rill_flight *flight, int32_t i)
 {
     enum { OVERDUE = 512 }; /* how far an item may outgrow the estimate and still be told from others */
-    return clamp_key(2 * flight->size[i] - flight->timestep[i] + OVERDUE);
+    int64_t size = flight->size[i] < MOST_KEYS ? flight->size[i] : MOST_KEYS; /* twice it must not overflow */
+    return clamp_key(2 * size - flight->timestep[i] + OVERDUE);
 }
 
 /* Items are listed in order of admission, so the first has the earliest wave; the earliest wave gets the largest key. */

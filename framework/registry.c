@@ -79,6 +79,7 @@ typedef struct kind {
     size_t size; /* of the table as this librill knows it */
 } kind;
 
+/* The size of each table in ABI version 1: members appended later lie behind it, and a table without them stays welcome. */
 static const kind domain_kind = {"domain", domain_members, sizeof(rill_domain)};
 static const kind heuristic_kind = {"heuristic", heuristic_members, sizeof(rill_heuristic)};
 static const kind scorer_kind = {"scorer", scorer_members, sizeof(rill_scorer)};

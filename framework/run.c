@@ -1,7 +1,9 @@
 /* A whole run: read, step, write. */
 #include "rill/run.h"
 
-#include "internal.h"
+#include <stdio.h>
+
+#include "engine_private.h"
 
 typedef struct run {
     rill_engine *engine;
@@ -9,7 +11,9 @@ typedef struct run {
     void *read_user;
     rill_write_fn write;
     void *write_user;
-    int ended; /* the reader has nothing more */
+    int ended;                     /* the reader has nothing more */
+    rill_status failed;            /* why, if it did not end well ... */
+    char why[RILL__MESSAGE_BYTES]; /* ... and in words, which later steps must not replace */
 } run;
 
 static rill_status write_results(run *r)
@@ -33,7 +37,11 @@ static rill_status read_inputs(run *r)
         } else if (status == RILL_ERR_INPUT) {
             RILL__TRY(rill_engine_submit_failed(r->engine, status, text != NULL ? text : "unreadable input"));
         } else if (status < 0) {
-            return status;
+            /* What was read before is decoded and written first. */
+            r->failed = status;
+            snprintf(r->why, sizeof r->why, "%s", rill_error(r->engine->ctx));
+            r->ended = 1;
+            rill_engine_close_input(r->engine);
         } else {
             RILL__TRY(rill_engine_submit(r->engine, text, length));
         }
@@ -50,6 +58,7 @@ rill_status rill_run(rill_engine *engine, rill_read_fn read, void *read_user, ri
         rill_status written = write_results(&r);
         if (status < 0) return status;
         RILL__TRY(written);
-        if (r.ended && rill_engine_idle(engine)) return RILL_OK;
+        if (r.ended && rill_engine_idle(engine)) break;
     }
+    return r.failed < 0 ? rill_fail(engine->ctx, r.failed, "%s", r.why) : RILL_OK;
 }

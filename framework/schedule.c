@@ -64,7 +64,8 @@ typedef struct pick {
 static void count_skipped(pick *p)
 {
     rill_engine *e = p->e;
-    for (int32_t i = 0; i < p->n_skipped; i++) e->items[e->selected[e->n_flight - 1 - i]].passed_over++;
+    for (int32_t i = 0; i < p->n_skipped; i++)
+        if (++e->items[e->selected[e->n_flight - 1 - i]].passed_over == PATIENCE) e->n_overdue++;
     p->n_skipped = 0;
 }
 
@@ -72,14 +73,15 @@ static void consider(pick *p, int32_t slot)
 {
     rill_engine *e = p->e;
     item *it = &e->items[slot];
-    if (it->selected) return;
+    if (e->marked[slot]) return;
     if (it->live > p->room && p->n > 0) {
         /* One that is overdue already needs no more counting, and must not be listed twice. */
         if (it->passed_over < PATIENCE) e->selected[e->n_flight - 1 - p->n_skipped++] = slot;
         return;
     }
     count_skipped(p);
-    it->selected = 1;
+    e->marked[slot] = 1;
+    if (it->passed_over >= PATIENCE) e->n_overdue--;
     it->passed_over = 0;
     e->selected[p->n++] = slot;
     p->room = it->live > p->room ? 0 : p->room - it->live;
@@ -93,7 +95,7 @@ static void consider_overdue(pick *p)
         int32_t slot = e->flight[i];
         if (e->items[slot].passed_over < PATIENCE) continue;
         consider(p, slot);
-        e->stats.passed_over_first += e->items[slot].selected;
+        e->stats.passed_over_first += e->marked[slot];
     }
 }
 
@@ -122,12 +124,12 @@ static rill_status refuse_repetition(rill_engine *e, int32_t count)
 {
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < count && status >= 0; i++) {
-        uint8_t *seen = &e->items[e->flight[e->order[i]]].selected;
+        uint8_t *seen = &e->marked[e->flight[e->order[i]]];
         if (*seen)
             status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d twice", e->policy->name, e->order[i]);
         *seen = 1;
     }
-    for (int32_t i = 0; i < count; i++) e->items[e->flight[e->order[i]]].selected = 0;
+    for (int32_t i = 0; i < count; i++) e->marked[e->flight[e->order[i]]] = 0;
     return status;
 }
 
@@ -137,11 +139,11 @@ rill_status engine_choose(rill_engine *e, int32_t *n)
     RILL__TRY(ask_policy(e, &count));
     RILL__TRY(refuse_repetition(e, count));
     pick p = {.e = e, .room = e->settings.budget > 0 ? e->settings.budget : INT64_MAX};
-    if (e->settings.budget > 0) consider_overdue(&p);
+    if (e->n_overdue > 0) consider_overdue(&p);
     for (int32_t i = 0; i < count && p.room > 0; i++) consider(&p, e->flight[e->order[i]]);
     if (p.n == 0)
         for (int32_t i = 0; i < e->n_flight && p.room > 0; i++) consider(&p, e->flight[i]);
-    for (int32_t i = 0; i < p.n; i++) e->items[e->selected[i]].selected = 0;
+    for (int32_t i = 0; i < p.n; i++) e->marked[e->selected[i]] = 0;
     *n = p.n;
     return RILL_OK;
 }

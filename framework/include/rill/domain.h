@@ -85,7 +85,8 @@ typedef struct rill_input {
     int64_t id;         /* in: position in the input stream from 0 */
     int32_t slot;       /* in */
     rill_status status; /* out: RILL_OK as given; a negative status fails this input alone, see rill_input_fail() */
-    int32_t max_length; /* out: this input's own bound on actions; 0 as given = info.max_length */
+    int32_t max_length; /* out: this input's own bound on actions, which the user's setting can lower but not
+                            raise; 0 as given = info.max_length, which it can do both to */
     int64_t size;       /* out, optional: this input's size in the domain's unit (tokens), for scheduling */
     char message[256];  /* out: why status is negative */
 } rill_input;

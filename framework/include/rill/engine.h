@@ -69,7 +69,8 @@ typedef struct rill_engine_setup {
 RILL_API void rill_engine_setup_default(rill_engine_setup *setup);
 
 /* Make an engine. Settings are resolved; names are looked up in the context; nothing of `setup` is kept but `trace`.
- *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_NOT_FOUND (name) · RILL_ERR_MEMORY · what a create() returns */
+ *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_NOT_FOUND (name) · RILL_ERR_ARGUMENT (the model serves another engine) ·
+ *   RILL_ERR_MEMORY · what a create() returns */
 RILL_API rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model *model,
                                         const rill_engine_setup *setup);
 RILL_API void rill_engine_destroy(rill_engine *engine); /* NULL is allowed; unfinished items are dropped */
@@ -128,7 +129,8 @@ typedef struct rill_result {
  *   RILL_OK · RILL_AGAIN (none now) */
 RILL_API rill_status rill_engine_next(rill_engine *engine, rill_result *out);
 
-/* Counters so far; `out->struct_size` must be set. */
+/* Counters so far. `out->struct_size` must be set; no more than that is written, so callers built before a member was
+ * appended stay right. */
 RILL_API void rill_engine_stats(const rill_engine *engine, rill_stats *out);
 
 RILL_C_END

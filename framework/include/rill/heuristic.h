@@ -19,15 +19,15 @@ RILL_C_BEGIN
  * action). All arrays are the engine's; valid during the call only. */
 typedef struct rill_beams {
     size_t struct_size;
-    int32_t n;                 /* items; 0 is legal */
-    int32_t phase;             /* phase of the timestep */
-    const int32_t *offset;     /* [n+1] */
-    const int64_t *item_id;    /* [n] position of the item's input in the stream */
-    const int32_t *k;          /* [n] beam width */
-    const int32_t *timestep;   /* [n] the item's own: 0 in its first */
-    const int32_t *outputs;    /* [n] outputs so far, those of this timestep included */
-    const double *best_output; /* [n] best score of these, RILL_SCORE_DEAD without any */
-    const double *best;        /* [n] s_1, what thresholds refer to: the best score of the item's outputs and of its
+    int32_t n;                  /* items; 0 is legal */
+    int32_t phase;              /* phase of the timestep */
+    const int32_t *offset;      /* [n+1] */
+    const int64_t *item_id;     /* [n] position of the item's input in the stream */
+    const int32_t *k;           /* [n] beam width */
+    const int32_t *timestep;    /* [n] the item's own: 0 in its first */
+    const int32_t *outputs;     /* [n] outputs so far, those of this timestep included */
+    const double *best_output;  /* [n] best score of these, RILL_SCORE_DEAD without any */
+    const double *best;         /* [n] s_1, what thresholds refer to: the best score of the item's outputs and of its
                                   candidates, those that heuristics before this one dropped included */
     const double *score;        /* [offset[n]] sum of log-probabilities and of what scorers added */
     const float *action_logp;   /* [..] of the last action; of an ended candidate, of its terminal one */

@@ -10,7 +10,7 @@ RILL_C_BEGIN
 /* Give the next input: *text (valid until the next call) and *length. `may_block` is 0 while other inputs are being decoded:
  * then return RILL_AGAIN rather than wait.
  *   RILL_OK · RILL_AGAIN · RILL_END_OF_INPUT · RILL_ERR_INPUT with *text = a message: this input is bad, go on ·
- *   another negative status: the run ends */
+ *   another negative status: what was read is decoded and written, then the run ends with it */
 typedef rill_status (*rill_read_fn)(void *user, int may_block, const char **text, size_t *length);
 
 /* Take a result. A negative return ends the run; RILL_ERR_STOPPED says that the caller wants that. */

@@ -11,13 +11,13 @@ typedef struct rill_seconds {
     double encode;   /* in the domain */
     double step;     /* in the domain */
     double score;    /* in the domain */
-    double choose;   /* policy, budget, collecting rows */
-    double select;   /* merging children, outputs */
+    double choose;   /* admission but for encode, policy, budget, collecting rows */
+    double select;   /* checking and merging choices, outputs */
     double prune;    /* heuristics, checking mode included */
     double commit;   /* new beams, node bookkeeping */
     double finalize; /* in the domain, and sorting outputs */
     double scorers;  /* scorer chain */
-    double total;    /* inside rill_engine_step(), submit and next */
+    double total;    /* inside rill_engine_step() and rill_engine_submit() */
 } rill_seconds;
 
 typedef struct rill_stats {
@@ -62,7 +62,7 @@ typedef struct rill_trace_event {
     const int32_t *depths;        /* [n] timesteps they had before */
     const int32_t *widths_before; /* [n] live candidates before expansion */
     const int32_t *widths_merged; /* [n] candidates before pruning */
-    const int32_t *widths_after;  /* [n] live candidates of the new beam */
+    const int32_t *widths_after;  /* [n] candidates of the new beam, live and waiting; 0 when the item is done */
     rill_seconds seconds;         /* of this timestep */
 } rill_trace_event;
 
