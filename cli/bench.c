@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "options.h"
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
@@ -215,12 +216,22 @@ static int parse_methods(bench *b)
     return b->n ? CLI_OK : cli_fail("--methods: none was named");
 }
 
+static int check_files(const bench *b)
+{
+    cli_file files[5] = {{"input", b->input_path ? b->input_path : b->tsv_path, 0}, {"the table", NULL, 1}};
+    int n = 2;
+    if (b->references_path) files[n++] = (cli_file){"--refs", b->references_path, 0};
+    if (b->json_path) files[n++] = (cli_file){"--json", b->json_path, 1};
+    return cli_files_check(files);
+}
+
 static int load_data(bench *b)
 {
     rill_context *ctx = b->session.ctx;
     int code = CLI_OK;
     if (!b->input_path && !b->tsv_path) return cli_fail("no inputs: -i FILE or --tsv FILE names them");
     if (b->references_path && b->tsv_path) return cli_fail("--refs and --tsv both name references; give one of them");
+    if (check_files(b) != CLI_OK) return CLI_FAILED;
     if (b->input_path)
         code = cli_lines_load(&b->inputs, ctx, b->input_path, 0);
     else

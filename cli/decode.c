@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "input.h"
 #include "options.h"
 #include "output.h"
@@ -35,7 +35,7 @@ typedef struct decode {
     cli_output output, stats, trace;
     cli_progress progress;
     rill_engine *engine;
-    int64_t done, failed;
+    int64_t failed;
     double writing, wall;
 } decode;
 
@@ -46,7 +46,7 @@ enum { TAKE_INPUT = 1, TAKE_OUTPUT, TAKE_STATS, TAKE_TRACE, TAKE_QUIET, TAKE_PRO
 static const cli_option file_options[] = {
     {"input", 'i', "FILE", "inputs, one per line (default: standard input)", TAKE_INPUT},
     {"output", 'o', "FILE", "where results go (default: standard output)", TAKE_OUTPUT},
-    {"stats", 0, "FILE", "write counters, seconds and settings as JSON", TAKE_STATS},
+    {"stats", 0, "FILE", "write counters, seconds and settings as JSON; -: standard output, with -o", TAKE_STATS},
     {"trace", 0, "FILE", "write every timestep, admission and finish as a line of JSON", TAKE_TRACE},
     {"quiet", 'q', "", "no progress line and no summary; errors are still told", TAKE_QUIET},
     {"progress", 0, "", "show the progress line even when standard error is no terminal", TAKE_PROGRESS},
@@ -57,11 +57,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
 {
     decode *d = user;
     if (cli_session_owns(option)) return cli_session_take(&d->session, option, value);
-    if (cli_search_owns(option)) {
-        if (!strcmp(option->name, "n-best")) d->form = CLI_FORM_NBEST;
-        if (!strcmp(option->name, "unordered") && d->form == CLI_FORM_PLAIN) d->form = CLI_FORM_NUMBERED;
-        return cli_search_take(d->session.ctx, &d->given, option, value);
-    }
+    if (cli_search_owns(option)) return cli_search_take(d->session.ctx, &d->given, option, value);
     switch (option->id) {
     case TAKE_INPUT: d->input_path = value; break;
     case TAKE_OUTPUT: d->output_path = value; break;
@@ -120,8 +116,19 @@ static void erase_progress(void *user)
 
 static void show_progress(decode *d)
 {
-    const cli_position position = {d->done, d->input.lines, d->input.consumed, d->input.size};
-    cli_progress_update(&d->progress, &position);
+    rill_stats stats = {.struct_size = sizeof stats};
+    if (!cli_progress_due(&d->progress)) return;
+    rill_engine_stats(d->engine, &stats);
+    /* Finished, not written: one slow input may hold a thousand results back. */
+    const cli_position position = {stats.inputs, d->input.lines, d->input.consumed, d->input.size};
+    cli_progress_draw(&d->progress, &position);
+}
+
+static rill_status read_line(void *user, int may_block, const char **text, size_t *length)
+{
+    decode *d = user;
+    show_progress(d); /* here too: results that wait for a slow input before them are not written meanwhile */
+    return cli_input_read(&d->input, may_block, text, length);
 }
 
 static rill_status before_wait(void *user)
@@ -135,7 +142,6 @@ static rill_status write_result(void *user, const rill_result *result)
 {
     decode *d = user;
     double start = cli_now();
-    d->done++;
     if (result->status < 0) {
         d->failed++;
         cli_progress_erase(&d->progress);
@@ -151,27 +157,22 @@ static rill_status write_result(void *user, const rill_result *result)
 
 /* --- preparing ---------------------------------------------------------------------------------------------------- */
 
-static int same_file(int fd, const char *path)
+/* Only the options that were given take part; results always go somewhere. */
+static int check_files(const decode *d)
 {
-    struct stat a, b;
-    return path && strcmp(path, "-") && !fstat(fd, &a) && !stat(path, &b) && S_ISREG(b.st_mode) &&
-           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    cli_file files[5] = {{"input", d->input_path, 0}, {"output", d->output_path, 1}};
+    int n = 2;
+    if (d->stats_path) files[n++] = (cli_file){"--stats", d->stats_path, 1};
+    if (d->trace_path) files[n++] = (cli_file){"--trace", d->trace_path, 1};
+    return cli_files_check(files);
 }
 
 static int open_input(decode *d)
 {
     int code = cli_input_open(&d->input, d->session.ctx, d->input_path);
-    if (code != CLI_OK) return code;
-    if (same_file(d->input.fd, d->output_path))
-        return cli_fail("%s: input and output are the same file", d->output_path);
     d->input.before_wait = before_wait;
     d->input.wait_user = d;
-    return CLI_OK;
-}
-
-static int is_standard(const char *path)
-{
-    return !path || !strcmp(path, "-");
+    return code;
 }
 
 static int open_outputs(decode *d)
@@ -182,12 +183,19 @@ static int open_outputs(decode *d)
     return code == CLI_OK ? cli_output_open(&d->output, d->output_path) : code;
 }
 
+/* Of what the settings came to, wherever they came from: lines in order of completion need their ids. --n-best 1 asks for a list
+ * too, so that a script need not treat it as a case of its own. */
+static cli_form form_of(const decode *d)
+{
+    if (cli_layer_get(&d->given, "n-best") || d->plan.resolved.n_best > 1) return CLI_FORM_NBEST;
+    return d->plan.resolved.unordered ? CLI_FORM_NUMBERED : CLI_FORM_PLAIN;
+}
+
 static int make_plan(decode *d)
 {
     const cli_layer *soft = &d->session.config.search;
-    if (d->trace_path && is_standard(d->trace_path) && is_standard(d->output_path))
-        return cli_fail("results and --trace cannot both go to standard output; give -o FILE");
     int code = cli_plan_make(d->session.ctx, &d->given, &soft, 1, &d->plan);
+    d->form = form_of(d);
     if (code == CLI_OK && d->trace_path) {
         d->plan.setup.trace = cli_trace_event;
         d->plan.setup.trace_user = &d->trace;
@@ -208,6 +216,7 @@ static int prepare(decode *d)
     if (code == CLI_OK && !cli_session_domain(&d->session)) code = CLI_FAILED;
     if (code == CLI_OK) code = make_plan(d);
     if (code == CLI_OK) code = open_input(d);
+    if (code == CLI_OK) code = check_files(d);
     if (code == CLI_OK) code = cli_session_open(&d->session);
     if (code != CLI_OK) return code;
     if (rill_engine_create(&d->engine, d->session.ctx, d->session.model, &d->plan.setup) < 0)
@@ -255,7 +264,7 @@ static int run(decode *d)
 {
     start_progress(d);
     double start = cli_now();
-    rill_status status = rill_run(d->engine, cli_input_read, &d->input, write_result, d);
+    rill_status status = rill_run(d->engine, read_line, d, write_result, d);
     d->wall = cli_now() - start;
     cli_progress_erase(&d->progress);
     int code = d->failed ? CLI_SOME_FAILED : CLI_OK;

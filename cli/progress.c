@@ -50,12 +50,15 @@ void cli_progress_text(const cli_position *p, double elapsed, char *out, unsigne
              left[0] ? "  left " : "", left);
 }
 
-void cli_progress_update(cli_progress *progress, const cli_position *position)
+int cli_progress_due(const cli_progress *progress)
+{
+    return progress->on && cli_now() - progress->last >= INTERVAL;
+}
+
+void cli_progress_draw(cli_progress *progress, const cli_position *position)
 {
     char text[160];
-    if (!progress->on) return;
     double now = cli_now();
-    if (now - progress->last < INTERVAL) return;
     progress->last = now;
     cli_progress_text(position, now - progress->start, text, sizeof text);
     /* Return to column 0, write, clear what a longer line before has left. */

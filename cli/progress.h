@@ -21,8 +21,9 @@ typedef struct cli_position {
 } cli_position;
 
 void cli_progress_start(cli_progress *progress, int on);
-/* Draw if it is time to. Cheap enough for every input. */
-void cli_progress_update(cli_progress *progress, const cli_position *position);
+/* Whether it is time to draw again. Cheap enough for every input. */
+int cli_progress_due(const cli_progress *progress);
+void cli_progress_draw(cli_progress *progress, const cli_position *position);
 /* Remove the line, so that something else can be printed. */
 void cli_progress_erase(cli_progress *progress);
 

@@ -57,6 +57,14 @@ bench -i nothing
 exits 1; says "no inputs"
 bench -i six --repeat 1 -q --methods greedy --json no/such.json
 exits 1; says "no/such.json"
+cp six.tsv kept.tsv
+bench --tsv six.tsv --json six.tsv
+exits 1; says "six.tsv: input and --json are the same file"; same six.tsv kept.tsv
+cp refs kept_refs
+bench -i six --refs refs --json ./refs
+exits 1; says "./refs: --refs and --json are the same file"; same refs kept_refs
+bench -i six --json -
+exits 1; says "standard output"; prints_nothing
 printf 'w0\nw\0w\n' >nul
 bench -i nul
 exits 1; says "line 2"; says "NUL"

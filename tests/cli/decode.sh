@@ -95,6 +95,23 @@ exits 0; lines 54
 for i in 1 2 3 4 5 6 7 8 9; do cat plain; done >wanted
 same out wanted
 
+# --- what the model's config.json asks for decides the form as well
+with_search() { # with_search JSON: a copy of the tiny model, in "asking"
+  rm -rf asking; cp -r "$tiny" asking; chmod -R u+w asking
+  sed -i "s/\"k\": /$1, &/" asking/config.json
+}
+with_search '"unordered": true'
+feed six "$rill" decode -m asking -q -n 2 --max-items 2
+exits 0; lines 6
+sort -n out | cut -f2- >sorted
+same sorted plain; differ out plain
+feed six "$rill" decode -m asking -q --n-best 1
+exits 0; lines 6; prints "0 ||| "
+with_search '"n_best": 2'
+feed six "$rill" decode -m asking -q
+exits 0; prints "5 ||| "
+verdict "$(good [ "$(wc -l <out)" -gt 6 ])" "two outputs of some"
+
 # --- line ends
 printf 'w0 w1 w2\r\nw3\r\nw4 w5 w6 w7 w8\r\nw1\r\nw2 w2 w2\r\nw9 w0' >crlf
 feed crlf "$rill" decode -m "$tiny" -q
@@ -140,9 +157,43 @@ run "$rill" decode -m "$tiny" -i six --trace no/such/t.json
 exits 1; says "no/such/t.json"
 run "$rill" decode -m "$tiny" -i six --trace -
 exits 1; says "standard output"
-cp six both
-run "$rill" decode -m "$tiny" -i both -o both
-exits 1; says "same file"; same six both
+# --- no file is destroyed by another: under its own name, another, or none
+cp six both; ln both linked; ln -s both pointing; mkdir sub
+kept() { exits 1; prints_nothing; says "$1"; says_not "inputs in"; same six both; }
+for option in -o --output --stats --trace; do
+  for name in both ./both sub/../both linked pointing "$work/both"; do
+    run "$rill" decode -m "$tiny" -i both $option $name
+    kept "$name: input and"; says "are the same file"
+    feed both "$rill" decode -m "$tiny" $option $name
+    kept "are the same file"
+  done
+done
+status=0
+"$rill" decode -m "$tiny" -i both >>both 2>err || status=$?
+: >out
+kept "standard output: input and output are the same file"
+for pair in "-o new --stats new" "-o new --trace ./new" "--stats sub/new --trace sub/../sub/new" \
+  "--stats new --trace new -o other" "-o linked --stats both"; do
+  # shellcheck disable=SC2086
+  run "$rill" decode -m "$tiny" -i six $pair
+  kept "are the same file"
+  verdict "$(good [ ! -e new -a ! -e other -a ! -e sub/new ])" "nothing was created"
+done
+for pair in "--stats -" "--trace -" "--stats - -o -" "--stats - --trace - -o new"; do
+  # shellcheck disable=SC2086
+  run "$rill" decode -m "$tiny" -i six $pair
+  kept "cannot both go to standard output"
+done
+status=0
+"$rill" decode -m "$tiny" -q -i six --stats /dev/stdout >mixed 2>err || status=$?
+: >out
+kept "are the same file"
+run "$rill" decode -m "$tiny" -q -i six --stats - -o result
+exits 0; cp out s.json; json 6 inputs s.json; same result plain
+run "$rill" decode -m "$tiny" -q -i six --trace - -o result
+exits 0; cp out t.json; has_json --lines t.json event; same result plain
+run "$rill" decode -m "$tiny" -q -i /dev/null -o /dev/null --stats /dev/null --trace /dev/null
+exits 0; silent
 if [ -w /dev/full ]; then
   run "$rill" decode -m "$tiny" -q -i six -o /dev/full
   exits 1; says "/dev/full: cannot be written"; says "No space left"

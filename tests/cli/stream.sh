@@ -66,8 +66,10 @@ exits 1; says "standard output"
 
 # --- progress: only text and an erased line
 status=0
-"$rill" decode -m "$tiny" --progress -q -i much >out 2>err || status=$?
+for _ in 1 2 3 4; do cat much; done >more
+"$rill" decode -m "$tiny" --progress -q -i more >out 2>err || status=$?
 exits 0
-lines 8000
+lines 32000
+verdict "$(good grep -qE '% +[1-9][0-9]* done' err)" "inputs that are done are counted"
 
 finish
