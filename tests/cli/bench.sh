@@ -26,11 +26,11 @@ exits 0; prints "fixed:finish=top"; prints "identical to fixed:finish=top"
 json top methods.0.run.settings.finish b.json; json true methods.1.identical b.json
 bench -i six --refs refs --repeat 1 -q --methods stream-all:n=2:budget=7,var-stream:sort=longest-first:3,top-up --json b.json
 exits 0; prints "identical to"
+json 7 methods.0.run.settings.budget b.json; json 3 methods.1.run.settings.sort_window b.json
 # One model serves them all: what a method leaves behind changes nothing for the next.
 bench --tsv six.tsv --repeat 1 -q --methods fixed,fixed:k=40:n=6,fixed,stream-all:max-items=6,var-batch --json b.json
 exits 0; prints "identical to fixed"
 json true methods.2.identical b.json; json true methods.4.identical b.json; json fixed methods.2.compared_with b.json
-json 7 methods.0.run.settings.budget b.json; json 3 methods.1.run.settings.sort_window b.json
 bench -i six --repeat 1 -q --methods greedy,var-stream --absolute 4 -k 6 --json b.json
 exits 0; json 1 methods.0.run.settings.k b.json; json 6 methods.1.run.settings.k b.json
 json '["absolute:4"]' methods.1.run.settings.heuristics b.json
