@@ -138,9 +138,10 @@ int main(int argc, char **argv)
     if (status == RILL_OK) status = rill_model_open(&model, ctx, "weather", &options);
     if (status == RILL_OK) status = rill_engine_create(&engine, ctx, model, &setup);
     for (int i = 1; status >= 0 && (i < argc || !rill_engine_idle(engine));) {
-        while (i < argc && rill_engine_room(engine) > 0) rill_engine_submit(engine, argv[i], strlen(argv[i])), i++;
+        for (; status >= 0 && i < argc && rill_engine_room(engine) > 0; i++)
+            status = rill_engine_submit(engine, argv[i], strlen(argv[i]));
         if (i == argc) rill_engine_close_input(engine);
-        status = rill_engine_step(engine);
+        if (status >= 0) status = rill_engine_step(engine);
         rill_result result;
         while (rill_engine_next(engine, &result) == RILL_OK) {
             if (result.status < 0) printf("%s: %s\n", argv[result.id + 1], result.message);
