@@ -28,13 +28,15 @@ static int scalar_text(const json_t *value, char *out, size_t size)
     return length >= 0 && (size_t)length < size;
 }
 
-static int load_list(const char *file, const char *key, const json_t *list, cli_chain *chain)
+/* A list of "NAME:ARGS", each of which is what `option` would take. */
+static int load_list(rill_context *ctx, const char *file, const char *key, const json_t *list, const char *option,
+                     cli_layer *out)
 {
     if (!json_is_array(list)) return bad(file, key, "a list of \"NAME:ARGS\"");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *text = json_string_value(json_array_get(list, i));
         if (!text) return bad(file, key, "a list of \"NAME:ARGS\"");
-        int code = cli_chain_add(chain, text);
+        int code = cli_search_take_named(ctx, out, option, text);
         if (code != CLI_OK) return code;
     }
     return CLI_OK;
@@ -43,8 +45,8 @@ static int load_list(const char *file, const char *key, const json_t *list, cli_
 static int load_entry(rill_context *ctx, const char *file, const char *key, const json_t *value, cli_layer *out)
 {
     char text[CLI_ARGUMENTS_MAX];
-    if (!strcmp(key, "heuristics")) return load_list(file, key, value, &out->heuristics);
-    if (!strcmp(key, "scorers")) return load_list(file, key, value, &out->scorers);
+    if (!strcmp(key, "heuristics")) return load_list(ctx, file, key, value, "heuristic", out);
+    if (!strcmp(key, "scorers")) return load_list(ctx, file, key, value, "scorer", out);
     if (!scalar_text(value, text, sizeof text)) return bad(file, key, "a number, a string, true or false");
     int code = cli_search_take_named(ctx, out, key, text);
     return code == CLI_OK ? code : cli_fail("%s: \"%s\" under \"search\" was refused", file, key);

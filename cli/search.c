@@ -73,7 +73,9 @@ const cli_option cli_chain_options[] = {
     {"relative", 0, "R", "drop candidates with less than R times the best's probability", TAKE_SHORTHAND},
     {"relative-local", 0, "R", "the same for the probability of the last action alone", TAKE_SHORTHAND},
     {"heuristic", 0, "NAME:ARGS",
-     "any heuristic of `rill list heuristics`; with the three above, applied in the order given", TAKE_HEURISTIC},
+     "any heuristic of `rill list heuristics`; with the three above, applied in the order given; max_candidates:M and "
+     "patience:P are taken as the settings of that name",
+     TAKE_HEURISTIC},
     {"scorer", 0, "NAME:ARGS", "add a scorer of `rill list scorers`; may be repeated", TAKE_SCORER},
     {"policy", 0, "NAME[:ARGS]", "schedule by this policy instead of the method's", TAKE_POLICY},
     {NULL, 0, NULL, NULL, 0},
@@ -103,12 +105,25 @@ static const char *registered_name(const rill_context *ctx, const char *name)
     return !strcmp(name, "relative-local") && rill_find_heuristic(ctx, underscored) ? underscored : name;
 }
 
+/* The literature lists these among the heuristics; here they are settings of the search, and any method's chain may do without. */
+static int take_heuristic(rill_context *ctx, cli_layer *layer, const char *text)
+{
+    static const char *const settings[] = {"max_candidates", "max-candidates", "patience"};
+    size_t length = strcspn(text, ":");
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        if (strlen(settings[i]) != length || memcmp(text, settings[i], length)) continue;
+        if (rill_find_heuristic(ctx, settings[i])) break; /* a plugin's of that name */
+        return cli_layer_set(ctx, layer, settings[i], text[length] ? text + length + 1 : "");
+    }
+    return cli_chain_add(&layer->heuristics, text);
+}
+
 int cli_search_take(rill_context *ctx, cli_layer *layer, const cli_option *option, const char *value)
 {
     switch (option->id) {
     case TAKE_SETTING: return cli_layer_set(ctx, layer, option->name, value[0] ? value : "1");
     case TAKE_SHORTHAND: return cli_chain_add_pair(&layer->heuristics, registered_name(ctx, option->name), value);
-    case TAKE_HEURISTIC: return cli_chain_add(&layer->heuristics, value);
+    case TAKE_HEURISTIC: return take_heuristic(ctx, layer, value);
     case TAKE_SCORER: return cli_chain_add(&layer->scorers, value);
     case TAKE_POLICY: layer->policy.n = 0; return cli_chain_add(&layer->policy, value);
     default: return cli_fail("--%s: not an option of the search", option->name);

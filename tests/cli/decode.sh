@@ -40,6 +40,11 @@ exits 0; json 4 settings.k s.json; json 3 settings.max_candidates s.json
 json '["absolute:2.5","relative_local:0.01"]' settings.heuristics s.json
 decode -q --relative 0.1 --absolute 3 --heuristic beam_width:0.2 --stats s.json
 exits 0; json '["relative:0.1","absolute:3","beam_width:0.2"]' settings.heuristics s.json
+decode -q --heuristic max_candidates:2 --heuristic relative:0.1 --heuristic patience:0.5 --stats s.json
+exits 0; json 2 settings.max_candidates s.json; json 5 settings.stop_after s.json
+json '["relative:0.1"]' settings.heuristics s.json
+decode -q --heuristic max-candidates:2 --stats s.json
+exits 0; json 2 settings.max_candidates s.json; json '["absolute:10"]' settings.heuristics s.json
 for method in greedy fixed fixed-stream; do
   decode -q --method $method --stats s.json
   exits 0; lines 6; json '[]' settings.heuristics s.json
@@ -67,6 +72,9 @@ refuse --scorer no-such
 refuse --policy no-such
 refuse --absolute much
 refuse --absolute -1
+refuse --heuristic max_candidates; says "max-candidates"
+refuse --heuristic patience:soon; says "patience"
+refuse --method fixed --heuristic max_candidates:3
 refuse --heuristic :3; says "a name must stand before the colon"
 
 # --- n-best lists
@@ -107,6 +115,10 @@ sort -n out | cut -f2- >sorted
 same sorted plain; differ out plain
 feed six "$rill" decode -m asking -q --n-best 1
 exits 0; lines 6; prints "0 ||| "
+with_search '"heuristics": ["max_candidates:2"]'
+sed -i '/max_candidates": /d' asking/config.json
+feed six "$rill" decode -m asking -q --stats s.json
+exits 0; json 2 settings.max_candidates s.json; json '["absolute:10"]' settings.heuristics s.json
 with_search '"n_best": 2'
 feed six "$rill" decode -m asking -q
 exits 0; prints "5 ||| "
