@@ -98,7 +98,7 @@ RILL_INLINE piece_max take_piece(const row *r, float *x, size_t v, size_t n, con
     return p;
 }
 
-static piece_max take_variant(const row *r, float *x, size_t v, size_t n)
+RILL_INLINE piece_max take_variant(const row *r, float *x, size_t v, size_t n)
 {
     switch (row_variant(r)) {
     case 0: return take_piece(r, x, v, n, 0);
@@ -283,25 +283,46 @@ RILL_INLINE void collect(const row *r, candidates *c, vf x, size_t v, float norm
     c->count += (size_t)__builtin_popcount(bits);
 }
 
-/* All candidates of a row of one piece, whose x is still in the buffer: there is always room. */
-static void collect_short(const row *r, const scan *s, candidates *c, float norm, vf low)
+/* Bit i: vector i of the piece has a candidate. */
+RILL_INLINE uint64_t find_candidates(const row *r, const float *x, size_t begin, size_t n, float norm, vf low)
 {
-    for (size_t v = 0; v < r->symbols; v += VL) collect(r, c, v_load(s->x + v), v, norm, low);
+    uint64_t some = 0;
+    for (size_t i = 0; i * VL < n; i++) {
+        vm m = v_ge(v_sub(v_load(x + i * VL), v_set1(norm)), low);
+        if (r->legal) m = vm_and(m, legal_lanes(r, begin + i * VL));
+        some |= (uint64_t)(vm_to_bits(m) != 0) << i;
+    }
+    return some;
 }
 
-/* All candidates of a row of several pieces, hence spans, from the spans that have one. False when there are more
- * than fit. */
-static int collect_long(const row *r, const scan *s, candidates *c, float norm, vf low)
+/* The candidates of one piece, whose x are in the buffer. In a long piece only the handful of vectors that have any
+ * are packed: packing every vector would cost more than the exponentials. In a short one it is cheaper than the
+ * branch that is guessed wrong. False when there are more candidates than fit. */
+static int collect_piece(const row *r, const float *x, size_t begin, size_t n, candidates *c, float norm, vf low)
 {
-    for (size_t at = 0; at < r->symbols; at += r->span) {
-        if (!vm_to_bits(v_ge(v_sub(s->span_max[at / r->span], v_set1(norm)), low))) continue;
-        const size_t end = r->symbols - at < r->span ? r->symbols : at + r->span;
-        for (size_t v = at; v < end; v += VL) {
-            if (c->count > PIECE) return 0;
-            collect(r, c, row_vector(r, v, end - v, row_variant(r)), v, norm, low);
-        }
+    uint64_t some = ~(uint64_t)0;
+    if (n > 16 * VL)
+        some = find_candidates(r, x, begin, n, norm, low);
+    else
+        some >>= 64 - (n + VL - 1) / VL;
+    for (; some && c->count <= PIECE; some &= some - 1) {
+        const size_t i = (size_t)__builtin_ctzll(some) * VL;
+        collect(r, c, v_load(x + i), begin + i, norm, low);
     }
     return c->count <= PIECE;
+}
+
+/* All candidates. A row of one piece is still in the buffer; of a long one those spans are read again that have any. */
+static int collect_all(const row *r, scan *s, candidates *c, float norm, vf low)
+{
+    if (r->symbols <= PIECE) return collect_piece(r, s->x, 0, r->symbols, c, norm, low);
+    for (size_t v = 0; v < r->symbols; v += PIECE) {
+        const size_t n = r->symbols - v < PIECE ? r->symbols - v : PIECE;
+        if (!vm_to_bits(v_ge(v_sub(s->span_max[v / r->span], v_set1(norm)), low))) continue;
+        take_variant(r, s->x, v, n);
+        if (!collect_piece(r, s->x, v, n, c, norm, low)) return 0;
+    }
+    return 1;
 }
 
 /* ---- ranking --------------------------------------------------------------------------------------------- */
@@ -387,11 +408,8 @@ static size_t put_best(const row *r, scan *s, size_t best, float norm, int32_t *
     candidates c;
     c.count = 0;
     const vf low = v_max(v_set1(bound(r, s, best) - norm), v_set1(-FLT_MAX));
-    if (r->symbols <= PIECE)
-        collect_short(r, s, &c, norm, low);
-    else if (!collect_long(r, s, &c, norm, low))
-        c.count = RANK_MOST + 1;
-    if (c.count > RANK_MOST && best > 1) return put_inserted(r, best, norm, low, ids, logp);
+    const int fit = collect_all(r, s, &c, norm, low) && c.count <= RANK_MOST;
+    if (!fit && best > 1) return put_inserted(r, best, norm, low, ids, logp);
     if (best > 1) return put_ranked(&c, best, ids, logp);
     if (c.count == 0) return 0;
     ids[0] = c.id[0]; /* all candidates are equal to the maximum, the first has the smallest id */
