@@ -1,7 +1,7 @@
 /* rill eval: how many outputs are right.
  *
- * Hypotheses come one per line, in the order of the references, or as a Moses n-best list whose ids, from 0, say which
- * reference a line belongs to; the first line that is not empty tells which. Of an n-best list the first line of an id counts
+ * Hypotheses come one per line, in the order of the references, or in any order behind "ID<TAB>", or as a Moses n-best list whose
+ * ids, from 0, say which reference a line belongs to; the first line that is not empty tells which. Of an n-best list the first line of an id counts
  * for "exact", any line for "oracle"; a reference whose id never occurs is missing, as a failed input leaves no lines.
  *
  * Divisions: reading hypotheses · reporting · the command. */
@@ -15,6 +15,7 @@
 #include "input.h"
 #include "metric.h"
 #include "options.h"
+#include "output.h"
 #include "session.h"
 
 typedef struct eval {
@@ -26,30 +27,45 @@ typedef struct eval {
     cli_metric metric;
     cli_input input;
     unsigned char *state; /* [n] of the bits below */
-    int nbest;
+    cli_form form;
     cli_counts counts;
 } eval;
 
-enum { SEEN = 1, EXACT = 2, ORACLE = 4 };
+enum { SEEN = 1, EXACT = 2, ORACLE = 4, GIVEN = 8 /* of a numbered line, though it be empty */ };
 
 /* --- reading hypotheses ------------------------------------------------------------------------------------------- */
+
+/* Read the id before `bar`: its length with the bar, 0 when the line begins otherwise. */
+static size_t read_id(const char *line, size_t length, const char *bar, int64_t *id)
+{
+    size_t digits = 0, width = strlen(bar);
+    int64_t number = 0;
+    while (digits < length && digits < 18 && isdigit((unsigned char)line[digits]))
+        number = 10 * number + (line[digits++] - '0');
+    if (digits == 0 || length < digits + width || memcmp(line + digits, bar, width)) return 0;
+    *id = number;
+    return digits + width;
+}
 
 /* Take "ID ||| TEXT ||| anything" apart. 1 when the line has that form. */
 static int split_nbest(const char *line, size_t length, int64_t *id, const char **text, size_t *text_length)
 {
     static const char bar[] = " ||| ";
-    size_t digits = 0, width = sizeof bar - 1;
-    int64_t number = 0;
-    while (digits < length && digits < 18 && isdigit((unsigned char)line[digits]))
-        number = 10 * number + (line[digits++] - '0');
-    if (digits == 0 || length < digits + width || memcmp(line + digits, bar, width)) return 0;
-    const char *from = line + digits + width;
-    const char *to = memmem(from, length - digits - width, bar, width);
+    size_t from = read_id(line, length, bar, id);
+    const char *to = from ? memmem(line + from, length - from, bar, sizeof bar - 1) : NULL;
     if (!to) return 0;
-    *id = number;
-    *text = from;
-    *text_length = (size_t)(to - from);
+    *text = line + from;
+    *text_length = (size_t)(to - *text);
     return 1;
+}
+
+static cli_form form_of(const char *line, size_t length)
+{
+    int64_t id;
+    const char *text;
+    size_t text_length;
+    if (split_nbest(line, length, &id, &text, &text_length)) return CLI_FORM_NBEST;
+    return read_id(line, length, "\t", &id) ? CLI_FORM_NUMBERED : CLI_FORM_PLAIN;
 }
 
 static int judge(eval *e, int64_t i, const char *text, size_t length)
@@ -62,6 +78,15 @@ static int judge(eval *e, int64_t i, const char *text, size_t length)
     return CLI_OK;
 }
 
+static int check_id(const eval *e, int64_t id)
+{
+    if (id >= e->metric.n)
+        return cli_fail("%s: line %" PRId64 ": id %" PRId64 " is beyond the %" PRId64
+                        " references of %s (ids count from 0)",
+                        e->input.name, e->input.lines, id, e->metric.n, e->references_path);
+    return CLI_OK;
+}
+
 static int take_nbest(eval *e, const char *line, size_t length)
 {
     int64_t id;
@@ -71,11 +96,21 @@ static int take_nbest(eval *e, const char *line, size_t length)
     if (!split_nbest(line, length, &id, &text, &text_length))
         return cli_fail("%s: line %" PRId64 ": not \"ID ||| OUTPUT ||| ...\", although the list began so",
                         e->input.name, e->input.lines);
-    if (id >= e->metric.n)
-        return cli_fail("%s: line %" PRId64 ": id %" PRId64 " is beyond the %" PRId64
-                        " references of %s (ids count from 0)",
-                        e->input.name, e->input.lines, id, e->metric.n, e->references_path);
-    return judge(e, id, text, text_length);
+    return check_id(e, id) == CLI_OK ? judge(e, id, text, text_length) : CLI_FAILED;
+}
+
+static int take_numbered(eval *e, const char *line, size_t length)
+{
+    int64_t id;
+    size_t from = read_id(line, length, "\t", &id);
+    if (!from)
+        return cli_fail("%s: line %" PRId64 ": not \"ID<TAB>OUTPUT\", although the lines began so", e->input.name,
+                        e->input.lines);
+    if (check_id(e, id) != CLI_OK) return CLI_FAILED;
+    if (e->state[id] & GIVEN)
+        return cli_fail("%s: line %" PRId64 ": id %" PRId64 " for the second time", e->input.name, e->input.lines, id);
+    e->state[id] |= GIVEN;
+    return from < length ? judge(e, id, line + from, length - from) : CLI_OK; /* else a failed input: missing */
 }
 
 /* Plain lines beyond the last reference are only counted, so that the message can name both numbers. */
@@ -87,11 +122,19 @@ static int take_plain(eval *e, const char *line, size_t length)
     return judge(e, i, line, length);
 }
 
+static int take_line(eval *e, const char *line, size_t length)
+{
+    switch (e->form) {
+    case CLI_FORM_NBEST: return take_nbest(e, line, length);
+    case CLI_FORM_NUMBERED: return take_numbered(e, line, length);
+    default: return take_plain(e, line, length);
+    }
+}
+
 static int read_hypotheses(eval *e)
 {
     const char *line;
     size_t length;
-    int64_t id;
     int decided = 0, code = CLI_OK;
     rill_status status;
     while (code == CLI_OK && (status = cli_input_read(&e->input, 1, &line, &length)) != RILL_END_OF_INPUT) {
@@ -99,15 +142,13 @@ static int read_hypotheses(eval *e)
             length = 0; /* a NUL byte: nothing that could be right */
         else if (status < 0)
             return cli_fail_context(e->session.ctx);
-        const char *text;
-        size_t text_length;
         if (!decided && length > 0) {
-            e->nbest = split_nbest(line, length, &id, &text, &text_length);
+            e->form = form_of(line, length);
             decided = 1;
         }
-        code = e->nbest ? take_nbest(e, line, length) : take_plain(e, line, length);
+        code = take_line(e, line, length);
     }
-    if (code == CLI_OK && !e->nbest && e->input.lines != e->metric.n)
+    if (code == CLI_OK && e->form != CLI_FORM_NBEST && e->input.lines != e->metric.n)
         return cli_fail("%s has %" PRId64 " lines, but %s has %" PRId64 ": they must correspond one to one",
                         e->input.name, e->input.lines, e->references_path, e->metric.n);
     return code;
@@ -131,7 +172,8 @@ static int report_json(const eval *e)
     json_t *object = json_pack("{s:I,s:I,s:f,s:I,s:f,s:I,s:b,s:s?}", "inputs", (json_int_t)c->inputs, "exact",
                                (json_int_t)c->exact, "exact_percent", cli_percent(c->exact, c->inputs), "oracle",
                                (json_int_t)c->oracle, "oracle_percent", cli_percent(c->oracle, c->inputs), "missing",
-                               (json_int_t)c->missing, "nbest", e->nbest, "domain", e->domain ? e->domain->name : NULL);
+                               (json_int_t)c->missing, "nbest", e->form == CLI_FORM_NBEST, "domain",
+                               e->domain ? e->domain->name : NULL);
     char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(object);
     if (!text) return cli_fail_memory("the report");
@@ -163,11 +205,12 @@ static const cli_option eval_options[] = {
 };
 
 static const char about[] = "Compare decoded lines with references: how many are right (exact), and for n-best\n"
-                            "lists how often any output is right (oracle). HYPOTHESES, or standard input, has one\n"
-                            "line per reference or is a Moses n-best list as `rill decode --n-best` writes it;\n"
-                            "which of them is found out. The domain says what \"the same\" means: for logical forms\n"
-                            "the order of the children of \"and\" does not matter. Without a domain texts are\n"
-                            "compared as they are, but for the number of blanks between words.";
+                            "lists how often any output is right (oracle). HYPOTHESES, or standard input, has\n"
+                            "one line per reference, or is what `rill decode` writes with --unordered or, as a\n"
+                            "Moses n-best list, with --n-best; which of them is found out. The domain says what\n"
+                            "\"the same\" means: for logical forms the order of the children of \"and\" does not\n"
+                            "matter. Without a domain texts are compared as they are, but for the number of\n"
+                            "blanks between words.";
 
 static const char epilogue[] =
     "Examples:\n"

@@ -32,6 +32,29 @@ evaluate shuffled --json
 cp out r.json
 exits 0; json 2 exact r.json; json 0 missing r.json
 
+# --- lines in any order
+printf '2\td\n0\tanswer ( x )\n1\t\n' >numbered
+evaluate numbered --json
+cp out r.json
+exits 0; json 1 exact r.json; json 1 missing r.json; json false nbest r.json
+"$rill" decode -m "$tiny" -q --unordered -n 1 >numbered <<<"$(printf 'w0 w1 w2\nw3\nw4 w5 w6')"
+"$rill" decode -m "$tiny" -q >in_order <<<"$(printf 'w0 w1 w2\nw3\nw4 w5 w6')"
+sort -rn numbered >backwards
+run "$rill" eval --refs in_order backwards
+exits 0; prints "100.00 %"
+printf '1\tb c\n0\tx\n1\td\n' >twice
+evaluate twice
+exits 1; says "twice: line 3: id 1 for the second time"
+printf '1\tb c\n0\tx\n' >short
+evaluate short
+exits 1; says "short has 2 lines, but refs has 3"
+printf '1\tb c\n3\tx\n' >beyond
+evaluate beyond
+exits 1; says "line 2"; says "id 3"
+printf '1\tb c\nx\n' >mixed
+evaluate mixed
+exits 1; says "mixed: line 2"; says "<TAB>"
+
 # --- two columns
 printf 'q one\tanswer ( a )\nq two\tb c\nq three\td\n' >two.tsv
 run "$rill" eval --refs two.tsv --tsv right
