@@ -5,6 +5,7 @@
  *   - a chunk that is a word of the lexicon stays whole: "c++", "tcp/ip", ".net", "ap/57", "-er";
  *   - quotes, brackets and sentence punctuation at its ends are dropped;
  *   - what is left is cut at hyphens, slashes and the like: "one-way" is two tokens;
+ *   - "río" becomes "rio" where the lexicon has only that;
  *   - "1,700" loses its comma, "p.m." and "u.s." their dots, "$500" becomes "$" and "500".
  * Invariant: normalising and cutting never make the line longer, so one buffer of its length is enough.
  * Divisions: UTF-8, normalising, tokens, chunks. */
@@ -109,6 +110,41 @@ static int32_t find_word(const rill_question *question, size_t offset, size_t le
     return rill__lexicon_word(question->lexicon, question->raw_bytes + offset, length);
 }
 
+/* The letter below the diacritics of a lower-case one, of Latin-1 and Latin Extended-A; a combining mark has none: 0. */
+static uint32_t base_letter(uint32_t c)
+{
+    static const char letters[] = "aaaaaa.ceeeeiiii.nooooo.ouuuuy.y" /* from U+00E0; '.' stays what it is */
+                                  "aaaaaaccccccccddddeeeeeeeeeegggg"
+                                  "gggghhhhiiiiiiiiii..jjkk.lllllll"
+                                  "lllnnnnnn...oooooo..rrrrrrssssss"
+                                  "ssttttttuuuuuuuuuuuuwwyyyzzzzzz.";
+    if (c >= 0x300 && c <= 0x36f) return 0;
+    if (c < 0xe0 || c > 0x17f || letters[c - 0xe0] == '.') return c;
+    return (uint32_t)letters[c - 0xe0];
+}
+
+/* Write "rio" over "río" where that makes it a word of the lexicon, with or without a final 's; returns the token's length.
+ * What is unknown either way keeps its marks: the model may know it. */
+static size_t drop_marks(const rill_question *question, size_t offset, size_t length)
+{
+    char *data = question->raw_bytes + offset, bare[RILL__WORD_BYTES];
+    size_t kept = 0;
+    if (!question->lexicon || length > sizeof bare) return length;
+    for (size_t at = 0; at < length;) {
+        uint32_t code;
+        at += decode((const unsigned char *)data + at, &code);
+        code = base_letter(code);
+        if (code) kept += encode(code, bare + kept);
+    }
+    if (kept == length || find_word(question, offset, length) != RILL__NONE) return length;
+    int owner = kept > 2 && bare[kept - 2] == '\'' && bare[kept - 1] == 's';
+    if (rill__lexicon_word(question->lexicon, bare, kept) == RILL__NONE &&
+        (!owner || rill__lexicon_word(question->lexicon, bare, kept - 2) == RILL__NONE))
+        return length;
+    memcpy(data, bare, kept);
+    return kept;
+}
+
 /* Delete the apostrophes of a token, as data sets like JOBS do: "don't" -> "dont". */
 static size_t drop_apostrophes(char *data, size_t length)
 {
@@ -126,6 +162,7 @@ static rill_status add_token(rill_question *question, size_t offset, size_t leng
                                    sizeof *question->raw, "tokens of a question");
     if (status != RILL_OK) return status;
     char *data = question->raw_bytes + offset;
+    length = drop_marks(question, offset, length);
     rill__raw raw = {.offset = offset, .length = length, .owner = RILL__NONE};
     raw.word = find_word(question, offset, length);
     if (raw.word == RILL__NONE && length > 2 && data[length - 2] == '\'' && data[length - 1] == 's')

@@ -146,6 +146,9 @@ static const example geo_examples[] = {
     {"is there a lake in the state of new york", "is there a lake in the state of s0", "s0=new_york:s"},
     {"does the city of new york have a river", "doe the citi of c0 have a river", "c0=new_york_ny:c"},
     {"name the states next to the rio grande", "name the state next to the r0", "r0=rio_grande:r"},
+    {"Name the states next to the Río Grande.", "name the state next to the r0", "r0=rio_grande:r"},
+    {"is the RI\xCC\x81O GR\u00c3NDE's mouth in TEXÄS", "is the r0 mouth in s0", "r0=rio_grande:r s0=texas:s"},
+    {"is Zürich in naïve señor's Łódź", "is zürich in naïv señor łódź", ""}, /* no words of the lexicon */
     {"Which states do the Missouri and the Colorado flow through?", "which state do the r0 and the r1 flow through",
      "r0=missouri_river:r r1=colorado_river:r"},
     {"How many states border Missouri and Colorado?", "how mani state border s0 and s1", "s0=missouri:s s1=colorado:s"},
