@@ -2,8 +2,9 @@
  *
  * Why the raw best M + extra suffice: bans strike at most as many of them as there are bans, additions move only the actions
  * they name, and the end rule or an end reward moves only the end action. What is not among the raw best and not named by
- * an entry is behind M better ones already. Actions that an entry names are looked up. (One limit: a reward so large that rounding makes
- * scores equal which were not can hide a smaller action that the raw list ranks later. The answer is still the row's alone.)
+ * an entry is behind M better ones already. Actions that an entry names are looked up. (One limit:
+ * a reward so large that rounding makes scores equal which were not can hide a smaller action that the raw list ranks later.
+ * The answer is still the row's alone.)
  *
  * Arithmetic of a score, the same wherever an action comes from: logp, plus its addition, plus the row's reward, in float. */
 #include <string.h>
