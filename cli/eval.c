@@ -1,8 +1,9 @@
 /* rill eval: how many outputs are right.
  *
- * Hypotheses come one per line, in the order of the references, or in any order behind "ID<TAB>", or as a Moses n-best list whose
- * ids, from 0, say which reference a line belongs to; the first line that is not empty tells which. Of an n-best list the first line of an id counts
- * for "exact", any line for "oracle"; a reference whose id never occurs is missing, as a failed input leaves no lines.
+ * Hypotheses come one per line, in the order of the references, or in any order behind "ID<TAB>", or as a Moses n-best list; the
+ * first line that is not empty tells which. Ids count from 0 and say which reference a line belongs to. Of an n-best list the first
+ * line of an id counts for "exact", any line for "oracle"; a reference whose id never occurs is missing, as a failed input leaves
+ * no lines there, and so is one whose line is empty.
  *
  * Divisions: reading hypotheses · reporting · the command. */
 #include <ctype.h>
