@@ -96,7 +96,7 @@ static void renew_beam(rill_engine *e, item *it, int32_t first, int32_t end, int
     release_beam(e, it);
     it->width = end - first;
     it->live = live;
-    memcpy(it->beam, e->beam_scratch, (size_t)it->width * sizeof *it->beam);
+    if (it->width > 0) memcpy(it->beam, e->beam_scratch, (size_t)it->width * sizeof *it->beam);
 }
 
 static int32_t trimmed_width(const rill_engine *e, const item *it, int32_t width)
