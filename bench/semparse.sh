@@ -6,8 +6,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/common.sh
 
-methods=greedy,fixed,fixed:finish=top,var-batch,var-stream,var-stream-fifo,top-up,stream-all
-save=0 repeat=5 threads=1
+methods=greedy,fixed,fixed:finish=top,fixed-stream,var-batch,var-stream,var-stream:max-items=20,var-stream-fifo,top-up,stream-all
+save=0 repeat=11 threads=1
 while [ $# -gt 0 ]; do
   case $1 in
   --save) save=1 ;;
