@@ -76,8 +76,9 @@ typedef struct strip {
     {                                                                                                       \
         VECTORS(WEIGHT, u)                                                                                  \
         MULTIPLY_ROW(0, k + (u))                                                                            \
-        MULTIPLY_ROW(1, k + (u)) MULTIPLY_ROW(2, k + (u)) MULTIPLY_ROW(3, k + (u)) MULTIPLY_ROW(4, k + (u)) \
-            MULTIPLY_ROW(5, k + (u)) MULTIPLY_ROW(6, k + (u)) MULTIPLY_ROW(7, k + (u))                      \
+        MULTIPLY_ROW(1, k + (u))                                                                            \
+        MULTIPLY_ROW(2, k + (u)) MULTIPLY_ROW(3, k + (u)) MULTIPLY_ROW(4, k + (u)) MULTIPLY_ROW(5, k + (u)) \
+            MULTIPLY_ROW(6, k + (u)) MULTIPLY_ROW(7, k + (u))                                               \
     }
 /* All of A1 or A2; w is at the part's first k before and behind its last k after. */
 #define PART(p)                                               \
@@ -123,15 +124,15 @@ TILE(5, 1)
 TILE(6, 1)
 TILE(7, 1)
 TILE(8, 1)
-TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2) TILE(8, 2) TILE(1, 3) TILE(2, 3) TILE(3, 3)
-    TILE(4, 3) TILE(5, 3) TILE(6, 3) TILE(7, 3) TILE(8, 3) TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4)
-        TILE(6, 4)
+TILE(1, 2)
+TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2) TILE(8, 2) TILE(1, 3) TILE(2, 3) TILE(3, 3) TILE(4, 3)
+    TILE(5, 3) TILE(6, 3) TILE(7, 3) TILE(8, 3) TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
 
-            static const tile_fn tiles[5][MR + 1] = {
-                [1] = {0, tile_1x1, tile_2x1, tile_3x1, tile_4x1, tile_5x1, tile_6x1, tile_7x1, tile_8x1},
-                [2] = {0, tile_1x2, tile_2x2, tile_3x2, tile_4x2, tile_5x2, tile_6x2, tile_7x2, tile_8x2},
-                [3] = {0, tile_1x3, tile_2x3, tile_3x3, tile_4x3, tile_5x3, tile_6x3, tile_7x3, tile_8x3},
-                [4] = {0, tile_1x4, tile_2x4, tile_3x4, tile_4x4, tile_5x4, tile_6x4},
+        static const tile_fn tiles[5][MR + 1] = {
+            [1] = {0, tile_1x1, tile_2x1, tile_3x1, tile_4x1, tile_5x1, tile_6x1, tile_7x1, tile_8x1},
+            [2] = {0, tile_1x2, tile_2x2, tile_3x2, tile_4x2, tile_5x2, tile_6x2, tile_7x2, tile_8x2},
+            [3] = {0, tile_1x3, tile_2x3, tile_3x3, tile_4x3, tile_5x3, tile_6x3, tile_7x3, tile_8x3},
+            [4] = {0, tile_1x4, tile_2x4, tile_3x4, tile_4x4, tile_5x4, tile_6x4},
 };
 static const size_t tile_most_rows[5] = {0, 8, 8, 8, 6};
 
@@ -150,7 +151,8 @@ TILE(5, 2)
 TILE(6, 2)
 TILE(1, 4)
 TILE(2, 4)
-TILE(3, 4) TILE(1, 8)
+TILE(3, 4)
+TILE(1, 8)
 
     static const tile_fn tiles[9][MR + 1] = {
         [2] = {0, tile_1x2, tile_2x2, tile_3x2, tile_4x2, tile_5x2, tile_6x2},
