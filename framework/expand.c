@@ -58,22 +58,6 @@ static void add_rows(rill_engine *e, int32_t index)
     }
 }
 
-/* With a thousand items in flight, beams and histories of the selected ones are in no near cache. Asking for all of them
- * before reading the first overlaps the waits. */
-static void fetch_beams(const rill_engine *e, int32_t n)
-{
-    enum { LINE = 64 };
-    for (int32_t i = 0; i < n; i++) {
-        const item *it = &e->items[e->selected[i]];
-        const char *beam = (const char *)it->beam;
-        for (size_t at = 0; at < (size_t)it->width * sizeof *it->beam; at += LINE) __builtin_prefetch(beam + at);
-    }
-    for (int32_t i = 0; i < n; i++) {
-        const item *it = &e->items[e->selected[i]];
-        for (int32_t rank = 0; rank < it->width; rank++) __builtin_prefetch(&e->forest.h[it->beam[rank].history]);
-    }
-}
-
 static rill_status make_rows(rill_engine *e, int32_t n)
 {
     int64_t live = 0;
@@ -83,7 +67,6 @@ static rill_status make_rows(rill_engine *e, int32_t n)
     RILL__TRY(forest_reserve_rows(&e->forest, live, &grew));
     if (grew) RILL__TRY(engine_reserve_domain(e));
     e->rows.n = 0;
-    fetch_beams(e, n);
     for (int32_t i = 0; i < n; i++) add_rows(e, i);
     return RILL_OK;
 }
