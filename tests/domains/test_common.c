@@ -16,24 +16,8 @@
 #include "utf8.h"
 #include "vocabulary.h"
 
-static miser memory;
-static rill_context *ctx;
-
-static int set_up(void **state)
-{
-    (void)state;
-    ctx = miser_context(&memory);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    assert_int_equal(rill_memory_used(ctx), 0);
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.out, 0);
-    return 0;
-}
+/* Behind helpers.h, whose names it uses. */
+#include "fixture.h"
 
 /* --- blocks, utf8, file ------------------------------------------------------------------------------------------- */
 
@@ -459,7 +443,6 @@ static void readers_survive_every_refusal(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         CASE(blocks_are_aligned_and_freed_together),
         CASE(utf8_finds_the_first_bad_byte),

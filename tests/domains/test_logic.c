@@ -11,24 +11,8 @@
 #include "helpers.h"
 #include "logic.h"
 
-static miser memory;
-static rill_context *ctx;
-
-static int set_up(void **state)
-{
-    (void)state;
-    ctx = miser_context(&memory);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    assert_int_equal(rill_memory_used(ctx), 0);
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.out, 0);
-    return 0;
-}
+/* Behind helpers.h, whose names it uses. */
+#include "fixture.h"
 
 static void expect(const char *form, const char *canonical)
 {
@@ -161,7 +145,6 @@ static void every_refused_allocation_is_an_error_and_leaves_the_text(void **stat
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         CASE(children_of_and_and_or_are_sorted),
         CASE(inner_children_are_sorted_before_outer_ones),

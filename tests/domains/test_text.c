@@ -14,24 +14,8 @@
 #include "lexicon.h"
 #include "text.h"
 
-static miser memory;
-static rill_context *ctx;
-
-static int set_up(void **state)
-{
-    (void)state;
-    ctx = miser_context(&memory);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    assert_int_equal(rill_memory_used(ctx), 0);
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.out, 0);
-    return 0;
-}
+/* Behind helpers.h, whose names it uses. */
+#include "fixture.h"
 
 /* Tokens between single blanks, malloc()ed. */
 static char *joined(const rill_word *tokens, size_t count)
@@ -622,7 +606,6 @@ static void a_missing_lexicon_is_not_found(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         CASE(geo_questions_take_the_form_of_the_data),
         CASE(jobs_questions_take_the_form_of_the_data),

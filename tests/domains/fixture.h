@@ -1,0 +1,26 @@
+/* A context for each case, and proof behind it that nothing is left. Included by a test's one file, after helpers.h. */
+#ifndef TEST_DOMAINS_FIXTURE_H
+#define TEST_DOMAINS_FIXTURE_H
+
+static miser memory;
+static rill_context *ctx;
+
+static int set_up(void **state)
+{
+    (void)state;
+    ctx = miser_context(&memory);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    assert_int_equal(rill_memory_used(ctx), 0);
+    rill_context_destroy(ctx);
+    assert_int_equal(memory.out, 0);
+    return 0;
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+#endif
