@@ -180,15 +180,17 @@ static rill_status ask_policy(rill_engine *e, int32_t *admit, int32_t *ahead)
     return RILL_OK;
 }
 
-/* Paused items keep the states that their candidates continue: about two each, and a timestep's worth more. Growing to that at
- * once spares the domain copying its tables over and over while a large flight starts. */
+/* Paused items keep the states that their candidates continue: about two each, and a timestep's worth more, which a generous
+ * budget must not blow up. Growing to that at once spares the domain copying its tables over and over while a large flight
+ * starts. */
 static rill_status expect_rows(rill_engine *e, int32_t admit)
 {
     if (e->info.state_need == RILL_STATE_PATH) return RILL_OK;
     enum { ROWS_PER_ITEM = 2 };
     int32_t waiting = e->intake.n + e->n_ready, items = admit < waiting ? admit : waiting, grew;
     int64_t width = e->settings.k < ROWS_PER_ITEM ? e->settings.k : ROWS_PER_ITEM;
-    return forest_reserve_rows(&e->forest, items * width + e->settings.budget, &grew);
+    int64_t paused = items * width, at_work = e->settings.budget < paused ? e->settings.budget : paused;
+    return forest_reserve_rows(&e->forest, paused + at_work, &grew);
 }
 
 static void join_flight(rill_engine *e)

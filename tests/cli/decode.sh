@@ -21,6 +21,13 @@ exits 0; prints_nothing; silent
 decode -q --progress
 exits 0; same out plain
 
+# --- the largest values that settings take cost what the inputs need, not what they name
+for extra in "--budget 2147483647" "-n 1048576 --budget 5" "--max-items 1048576" "--sort length:1000000000" "--n-best 1 --stop-after 131072"; do
+  # shellcheck disable=SC2086
+  decode -q $extra
+  exits 0; lines 6
+done
+
 # --- schedules change nothing
 for method in var-batch var-stream var-stream-fifo top-up stream-all; do
   for extra in "-n 1" "-n 2 --max-items 3 --budget 5" "--sort longest-first:4 --refill 1/2" "--threads 2 --check"; do
