@@ -22,7 +22,8 @@ decode -q --progress
 exits 0; same out plain
 
 # --- the largest values that settings take cost what the inputs need, not what they name
-for extra in "--budget 2147483647" "-n 1048576 --budget 5" "--max-items 1048576" "--sort length:1000000000" "--n-best 1 --stop-after 131072"; do
+for extra in "--budget 2147483647" "-n 1048576 --budget 5" "--max-items 1048576" "--sort length:1000000000" \
+  "--stop-after 131072"; do
   # shellcheck disable=SC2086
   decode -q $extra
   exits 0; lines 6
