@@ -227,8 +227,28 @@ def checkpoint_path(options, name):
 
 
 def measure(training, watch):
-    return evaluate(training.finish(), watch, training.source, training.target,
-                    training.search())
+    """Beam quality of the weights the recipe gives; of both ends of the falling rates too."""
+    ends = {}
+    if training.first and training.recipe["again"]:
+        ends["second end"] = training.average
+        ends["first end"] = copy.deepcopy(training.average)
+        ends["first end"].load_state_dict(training.first)
+    results = {name: evaluate(model, watch, training.source, training.target, training.search())
+               for name, model in ends.items()}
+    results["result"] = evaluate(training.finish(), watch, training.source, training.target,
+                                 training.search())
+    return results
+
+
+def print_means(results):
+    """Means over folds, weighted by their sizes, of each kind of weights that was measured."""
+    total = sum(size for size, _ in results)
+    for kind in results[0][1]:
+        exact, oracle = (sum(size * getattr(q[kind], name) for size, q in results) / total
+                         for name in ("exact", "oracle"))
+        width = sum(q[kind].expansions for _, q in results) / total
+        print(f"mean of {len(results)} folds, {kind}: exact {exact:.2f} oracle {oracle:.2f}, "
+              f"{width:.1f} expansions per question")
 
 
 def cross_validate(pairs, recipe, options):
@@ -244,23 +264,20 @@ def cross_validate(pairs, recipe, options):
         watch = [pairs[i] for i in part]
         training.run(watch, options.every, say=lambda *a, **k: None)
         quality = measure(training, watch)
-        print(f"fold {number}: {quality}", flush=True)
+        for kind, value in quality.items():
+            print(f"fold {number} {kind}: {value}", flush=True)
         results.append((len(part), quality))
         curves.append(dict(training.history))
-    total = sum(size for size, _ in results)
-    mean = {name: sum(size * getattr(q, name) for size, q in results) / total
-            for name in ("exact", "oracle")}
-    width = sum(q.expansions for _, q in results) / total
     for epoch in sorted(curves[0]):
         print(f"  epoch {epoch}: greedy {sum(c[epoch] for c in curves) / len(curves):.2f}")
-    print(f"mean of {len(results)} folds: exact {mean['exact']:.2f} "
-          f"oracle {mean['oracle']:.2f}, {width:.1f} expansions per question")
+    print_means(results)
 
 
 def held_out(pairs, watch, recipe, options):
     training = Training(pairs, recipe, checkpoint_path(options, "heldout"))
     training.run(watch, options.every, options.patience)
-    print(f"held out: {measure(training, watch)}")
+    for kind, value in measure(training, watch).items():
+        print(f"held out, {kind}: {value}")
 
 
 def final(pairs, recipe, options):

@@ -1,0 +1,47 @@
+/* Lua scripts: heuristics, scorers, policies and domains written in Lua 5.4, and runs configured by a Lua table.
+ *
+ * Order of use: rill_context_create(), rill_register_builtins(), rill_script_load(); what the script declared is then
+ * registered under its names like any plugin's, and what its last line returned can be read as a configuration
+ * (rill_script_config_read()). A script belongs to its context, which destroys it; engines and models that use what it
+ * declared must be gone by then. One Lua state per script; a script and its context belong to one thread at a time.
+ *
+ * Scripts are sandboxed unless `unsafe` is set: docs/scripting.md says what they can reach. Lua errors, exceeded limits and
+ * failed allocations surface as RILL_ERR_PLUGIN or RILL_ERR_MEMORY with the script's traceback in rill_error().
+ * Stability: structs are only appended to. */
+#ifndef RILL_SCRIPT_H
+#define RILL_SCRIPT_H
+
+#include "rill/engine.h"
+
+RILL_C_BEGIN
+
+typedef struct rill_script rill_script;
+
+typedef struct rill_script_options {
+    size_t struct_size;
+    int unsafe;           /* open io, os and rill.ffi */
+    size_t memory;        /* bytes the script may hold; 0 = 256 MiB */
+    int64_t instructions; /* Lua instructions per call into the script; 0 = 200 million */
+    /* Gets a line that the script prints, without newline. NULL: rill_log() at level info. */
+    void (*print)(void *user, const char *line);
+    void *print_user;
+} rill_script_options;
+
+/* Run the file at `path`; register what it declares.
+ *   options: NULL for defaults
+ *   *out: the script, owned by the context
+ *   RILL_OK · RILL_ERR_NOT_FOUND, RILL_ERR_IO (the file) · RILL_ERR_PLUGIN (an error in the script: file, line, traceback) ·
+ *   RILL_ERR_ARGUMENT (a name is taken) · RILL_ERR_MEMORY. After a failure nothing it declared stays registered. */
+RILL_API rill_status rill_script_load(rill_script **out, rill_context *ctx, const char *path,
+                                      const rill_script_options *options);
+
+/* The same for text in memory; `name` stands for the file in messages. */
+RILL_API rill_status rill_script_load_text(rill_script **out, rill_context *ctx, const char *name, const char *text,
+                                           size_t length, const rill_script_options *options);
+
+/* Bytes held by the script now. */
+RILL_API size_t rill_script_memory(const rill_script *script);
+
+RILL_C_END
+
+#endif

@@ -1,0 +1,119 @@
+/* What scripting's own files share. Not installed.
+ *
+ * Rules of the room
+ *   - The engine calls scripts through C function pointers; scripts call the engine only from functions that save and
+ *     restore script->L. No Lua error may cross a frame of the engine: every entry is script_call().
+ *   - Code that runs inside a protected call may raise with luaL_error(); it must then own no C memory that is lost by it
+ *     (userdata own theirs, or the script does).
+ *   - Arrays over engine memory carry the stamp of the call they belong to and are refused afterwards. */
+#ifndef RILL_SCRIPTING_INTERNAL_H
+#define RILL_SCRIPTING_INTERNAL_H
+
+#include <ffi.h>
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+#include "rill/plugin.h"
+#include "rill/script.h"
+
+typedef struct script_closure script_closure;
+typedef struct script_table script_table;
+
+struct rill_script {
+    rill_context *ctx;
+    rill_script_options options; /* defaults filled in */
+    lua_State *L;                /* the running thread: what callbacks run on */
+    lua_State *main;
+    char *path;
+    size_t path_size;
+    size_t memory;          /* held by Lua */
+    int64_t instructions;   /* left for the call in progress */
+    int exhausted;          /* the limit was met: nothing but unwinding is allowed until the outermost call ends */
+    int depth;              /* script_call()s in progress */
+    uint64_t stamp;         /* of the engine's call in progress; 0 between calls */
+    uint64_t last_stamp;    /* of the latest call */
+    const int32_t *offset;  /* [items + 1] segments of the call in progress; NULL when it has none */
+    int32_t items;
+    int32_t cells;          /* candidates or rows: offset[items] */
+    int result;             /* registry reference of what the chunk returned; LUA_NOREF if nothing */
+    script_closure *closures;
+    script_table *tables; /* vtables registered from this script */
+};
+
+/* --- state.c ------------------------------------------------------------------------------------------------------ */
+
+/* The script that a state belongs to. Any thread of it. */
+rill_script *script_of(lua_State *L);
+
+/* Call the function below `arguments` values on top of s->L, protected, with the limits of the script. On success leaves
+ * `results` values. On failure pops everything, records the error with the traceback and returns it:
+ *   RILL_ERR_PLUGIN, RILL_ERR_MEMORY, or the status of a rill function that failed inside. */
+rill_status script_call(rill_script *s, int arguments, int results);
+
+/* Run C code that may raise Lua errors, protected in the same way: fn(s->L) gets `user` as light userdata. */
+rill_status script_protect(rill_script *s, lua_CFunction fn, void *user);
+
+/* Raise the failure recorded in the context (by a rill function that returned `status`) as a Lua error. */
+int script_raise(lua_State *L, rill_status status);
+
+/* Begin and end a call of the engine: arrays made between belong to it. Nests: begin returns the frame to give back. */
+typedef struct script_frame {
+    uint64_t stamp;
+    const int32_t *offset;
+    int32_t items, cells;
+} script_frame;
+script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items);
+void script_end(rill_script *s, script_frame frame);
+
+/* --- closure.c ---------------------------------------------------------------------------------------------------- */
+
+/* A C function pointer of the given libffi types that calls handler(cif, result, arguments, user). Owned by the script. */
+rill_status script_closure_make(rill_script *s, ffi_type *result, unsigned n, ffi_type **types,
+                                void (*handler)(ffi_cif *, void *, void **, void *), void *user, void **code);
+void script_closures_free(rill_script *s);
+
+/* --- entry.c: values of a configuration that name a heuristic, a scorer or a policy ---------------------------------- */
+
+typedef enum script_kind { SCRIPT_HEURISTIC, SCRIPT_SCORER, SCRIPT_POLICY, SCRIPT_DOMAIN } script_kind;
+
+enum { SCRIPT_NAME_MAX = 48, SCRIPT_ARGUMENTS_MAX = 1024 };
+
+typedef struct script_entry {
+    char name[SCRIPT_NAME_MAX];
+    char arguments[SCRIPT_ARGUMENTS_MAX];
+} script_entry;
+
+/* Read the value at `index`: "name", "name:arguments", {"name", arguments...}, a declared object, {object, arguments...}, a Lua
+ * function, a bound native function. Registers what has no name yet. Raises Lua errors. */
+void script_entry_read(lua_State *L, int index, script_kind kind, script_entry *out);
+
+/* --- array.c ------------------------------------------------------------------------------------------------------ */
+
+typedef enum array_type { ARRAY_F64, ARRAY_F32, ARRAY_I32, ARRAY_I64, ARRAY_U8 } array_type;
+typedef enum array_level {
+    ARRAY_PLAIN,  /* n values that belong to nothing */
+    ARRAY_ITEMS,  /* one per item of the call */
+    ARRAY_CELLS,  /* one per candidate or row: segments of items */
+} array_level;
+
+/* Push an array over memory of the engine; `writable`: assignments reach it. Valid until script_end(). */
+void script_array_push(lua_State *L, array_type type, const void *data, int32_t n, array_level level, int writable);
+
+/* The data of the array at `index` if it has this type and may be used now, else a Lua error. *n: its length. */
+void *script_array_data(lua_State *L, int index, array_type type, int writable, int32_t *n);
+
+/* Write what is at `index` (a number, a boolean, an array) to all of `data`, with broadcasting by the call's segments. */
+void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level);
+
+/* --- what each file adds to the table `rill`, which is on top of the stack ------------------------------------------- */
+
+void script_open_arrays(lua_State *L);     /* array.c ... : rill.where, rill.max ... */
+void script_open_heuristics(lua_State *L); /* heuristic.c: rill.heuristic */
+void script_open_scorers(lua_State *L);    /* scorer.c: rill.scorer */
+void script_open_policies(lua_State *L);   /* policy.c: rill.policy */
+void script_open_domains(lua_State *L);    /* domain.c: rill.domain */
+void script_open_config(lua_State *L);     /* config.c: rill.sweep */
+void script_open_ffi(lua_State *L);        /* native.c: rill.ffi; only with `unsafe` */
+
+#endif
