@@ -11,7 +11,7 @@
 /* One write per message, so that lines of several processes on one terminal stay whole. */
 static void say(const char *format, va_list arguments)
 {
-    char line[2048];
+    char line[4608]; /* the longest message of a context, and words around it */
     int used = snprintf(line, sizeof line, "rill: ");
     int more = vsnprintf(line + used, sizeof line - (size_t)used - 1, format, arguments);
     size_t length = (size_t)used + (more > 0 ? (size_t)more : 0);

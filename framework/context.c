@@ -78,8 +78,21 @@ rill_status rill_context_create(rill_context **out, const rill_context_options *
 void rill_context_destroy(rill_context *ctx)
 {
     if (ctx == NULL) return;
+    /* One at a time: what is called may defer more. */
+    while (ctx->n_deferred > 0) {
+        rill__deferred last = ctx->deferred[--ctx->n_deferred];
+        last.fn(last.user);
+    }
+    rill_free(ctx, ctx->deferred, ctx->deferred_capacity * sizeof *ctx->deferred);
     rill__registry_finish(ctx);
     ctx->allocate(ctx->allocate_user, ctx, sizeof *ctx, 0);
+}
+
+rill_status rill_context_defer(rill_context *ctx, void (*fn)(void *user), void *user)
+{
+    RILL__TRY(RILL__GROW(ctx, ctx->deferred, ctx->deferred_capacity, ctx->n_deferred + 1, "deferred calls"));
+    ctx->deferred[ctx->n_deferred++] = (rill__deferred){fn, user};
+    return RILL_OK;
 }
 
 void *rill_alloc(rill_context *ctx, size_t size)

@@ -4,13 +4,19 @@
 
 #include "rill/plugin.h"
 
-enum { RILL__MESSAGE_BYTES = 1000 };
+enum { RILL__MESSAGE_BYTES = 4000 };
 
 /* A growing list of registered tables. */
 typedef struct rill__table_list {
     const void **entry;
     size_t n, capacity;
 } rill__table_list;
+
+/* A call that rill_context_destroy() will make. */
+typedef struct rill__deferred {
+    void (*fn)(void *user);
+    void *user;
+} rill__deferred;
 
 struct rill_context {
     rill_realloc_fn allocate;
@@ -23,6 +29,8 @@ struct rill_context {
     rill__table_list domains, heuristics, scorers, policies;
     void **libraries; /* handles of loaded plugins */
     size_t n_libraries, libraries_capacity;
+    rill__deferred *deferred;
+    size_t n_deferred, deferred_capacity;
 };
 
 /* Free the registry's lists and unload plugins. */

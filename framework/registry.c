@@ -195,6 +195,24 @@ const rill_policy *rill_policy_at(const rill_context *ctx, size_t i)
     return list_at(&ctx->policies, i);
 }
 
+rill_registry_mark rill_registry_size(const rill_context *ctx)
+{
+    return (rill_registry_mark){ctx->domains.n, ctx->heuristics.n, ctx->scorers.n, ctx->policies.n};
+}
+
+static void list_shorten(rill__table_list *list, size_t n)
+{
+    if (n < list->n) list->n = n;
+}
+
+void rill_registry_restore(rill_context *ctx, rill_registry_mark mark)
+{
+    list_shorten(&ctx->domains, mark.domains);
+    list_shorten(&ctx->heuristics, mark.heuristics);
+    list_shorten(&ctx->scorers, mark.scorers);
+    list_shorten(&ctx->policies, mark.policies);
+}
+
 void rill__registry_finish(rill_context *ctx)
 {
     list_clear(ctx, &ctx->domains);
@@ -246,15 +264,12 @@ rill_status rill_plugin_load(rill_context *ctx, const char *path)
     void *library = dlopen(local, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) return rill_fail(ctx, RILL_ERR_NOT_FOUND, "plugin %s: %s", path, dlerror());
     rill_plugin_fn entry = find_entry(library);
-    size_t before[4] = {ctx->domains.n, ctx->heuristics.n, ctx->scorers.n, ctx->policies.n};
+    rill_registry_mark before = rill_registry_size(ctx);
     rill_status status = entry != NULL
                              ? register_plugin(ctx, entry(), path)
                              : rill_fail(ctx, RILL_ERR_NOT_FOUND, "plugin %s exports no function rill_plugin()", path);
     if (status < 0) {
-        ctx->domains.n = before[0];
-        ctx->heuristics.n = before[1];
-        ctx->scorers.n = before[2];
-        ctx->policies.n = before[3];
+        rill_registry_restore(ctx, before);
         dlclose(library);
         return status;
     }

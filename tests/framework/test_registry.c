@@ -229,11 +229,117 @@ static void refused_plugins(void **state)
     assert_int_equal(load("test-good"), RILL_OK); /* refusals leave the context in order */
 }
 
+/* A table that is forgotten can be registered again; those before the mark stay. */
+static void registrations_are_taken_back(void **state)
+{
+    (void)state;
+    rill_heuristic a = heuristic("a"), b = heuristic("b");
+    assert_int_equal(rill_register_core(ctx), RILL_OK);
+    assert_int_equal(rill_register_heuristic(ctx, &a), RILL_OK);
+    rill_registry_mark mark = rill_registry_size(ctx);
+    assert_int_equal(rill_register_heuristic(ctx, &b), RILL_OK);
+    assert_int_equal(rill_register_domain(ctx, &toy_domain), RILL_OK);
+    rill_registry_restore(ctx, mark);
+    assert_null(rill_find_heuristic(ctx, "b"));
+    assert_null(rill_find_domain(ctx, "toy"));
+    assert_ptr_equal(rill_find_heuristic(ctx, "a"), &a);
+    assert_non_null(rill_find_heuristic(ctx, "absolute"));
+    rill_registry_mark now = rill_registry_size(ctx);
+    assert_memory_equal(&now, &mark, sizeof now);
+    assert_int_equal(rill_register_heuristic(ctx, &b), RILL_OK);
+    rill_registry_mark later = rill_registry_size(ctx);
+    assert_int_equal(later.heuristics, mark.heuristics + 1);
+}
+
+/* --- what a context does at its end ------------------------------------------------------------------------------- */
+
+typedef struct deferral {
+    rill_context *ctx;
+    void *block; /* held until the call */
+    int number;
+} deferral;
+
+static int called[4], n_called;
+
+static void give_back(void *user)
+{
+    deferral *d = user;
+    assert_non_null(rill_find_heuristic(d->ctx, "plugged-first")); /* plugins are still there ... */
+    assert_string_equal(rill_find_heuristic(d->ctx, "plugged-first")->name, "plugged-first");
+    rill_free(d->ctx, d->block, 100); /* ... and so is memory */
+    called[n_called++] = d->number;
+}
+
+static void deferred_calls_are_made_in_reverse(void **state)
+{
+    (void)state;
+    harness_memory memory = {0};
+    rill_context_options options = harness_memory_options(&memory);
+    rill_context *own;
+    deferral d[3];
+    n_called = 0;
+    assert_int_equal(rill_context_create(&own, &options), RILL_OK);
+    rill_context *kept = ctx;
+    ctx = own;
+    assert_int_equal(load("test-good"), RILL_OK);
+    ctx = kept;
+    for (int i = 0; i < 3; i++) {
+        d[i] = (deferral){own, rill_alloc(own, 100), i};
+        assert_int_equal(rill_context_defer(own, give_back, &d[i]), RILL_OK);
+    }
+    assert_int_equal(n_called, 0);
+    rill_context_destroy(own);
+    assert_int_equal(n_called, 3);
+    for (int i = 0; i < 3; i++) assert_int_equal(called[i], 2 - i);
+    assert_int_equal(memory.bytes, 0);
+    assert_int_equal(memory.mistakes, 0);
+}
+
+static void deferral_that_finds_no_memory(void **state)
+{
+    (void)state;
+    harness_memory memory = {0};
+    rill_context_options options = harness_memory_options(&memory);
+    rill_context *own;
+    deferral d = {0};
+    n_called = 0;
+    assert_int_equal(rill_context_create(&own, &options), RILL_OK);
+    memory.fail_at = memory.requests + 1;
+    assert_int_equal(rill_context_defer(own, give_back, &d), RILL_ERR_MEMORY);
+    rill_context_destroy(own);
+    assert_int_equal(n_called, 0);
+    assert_int_equal(memory.blocks, 0);
+}
+
+/* A script's traceback fits; what is longer is cut, never written beyond the record. */
+static void long_messages_are_cut(void **state)
+{
+    (void)state;
+    char text[6000];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    assert_int_equal(rill_fail(ctx, RILL_ERR_PLUGIN, "%s", text), RILL_ERR_PLUGIN);
+    assert_int_equal(strlen(rill_error(ctx)), 3999);
+    text[3999] = '\0';
+    rill_fail(ctx, RILL_ERR_PLUGIN, "%s", text);
+    assert_string_equal(rill_error(ctx), text);
+}
+
 static const struct CMUnitTest tests[] = {
 #define EACH(test) cmocka_unit_test_setup_teardown(test, make_context, end_context)
-    EACH(wrong_abi_version),    EACH(wrong_struct_size),       EACH(missing_members),          EACH(bad_names),
-    EACH(names_are_taken_once), EACH(core_is_registered_once), EACH(models_are_found_by_name), EACH(good_plugin),
+    EACH(wrong_abi_version),
+    EACH(wrong_struct_size),
+    EACH(missing_members),
+    EACH(bad_names),
+    EACH(names_are_taken_once),
+    EACH(core_is_registered_once),
+    EACH(models_are_found_by_name),
+    EACH(good_plugin),
     EACH(refused_plugins),
+    EACH(registrations_are_taken_back),
+    EACH(deferred_calls_are_made_in_reverse),
+    EACH(deferral_that_finds_no_memory),
+    EACH(long_messages_are_cut),
 };
 
 HARNESS_MAIN(tests)

@@ -43,10 +43,16 @@ typedef struct rill_context_options {
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_ABI (struct_size unknown) */
 RILL_API rill_status rill_context_create(rill_context **out, const rill_context_options *options);
 
-/* Unload plugins, free the context. Everything made from it must be gone already. NULL is allowed. */
+/* Call what was deferred, unload plugins, free the context. Everything made from it must be gone already. NULL is allowed. */
 RILL_API void rill_context_destroy(rill_context *ctx);
 
-/* The last failure in one sentence that names the file, line, tensor or option and what was expected; "" if none.
+/* Have fn(user) called by rill_context_destroy(): the last deferred first, while plugins are still loaded and memory can still
+ * be given back. For what must live as long as the tables it registered.
+ *   RILL_OK · RILL_ERR_MEMORY (recorded; fn will not be called) */
+RILL_API rill_status rill_context_defer(rill_context *ctx, void (*fn)(void *user), void *user);
+
+/* The last failure in one sentence that names the file, line, tensor or option and what was expected; "" if none. A failure
+ * inside a script has its traceback behind the sentence, on further lines.
  * Borrowed: valid until the next failing call on this context. */
 RILL_API const char *rill_error(const rill_context *ctx);
 
@@ -59,7 +65,7 @@ RILL_API void rill_error_clear(rill_context *ctx);
 /* --- for implementers of domains, heuristics, scorers and policies ------------------------------------------------ */
 
 /* Record a failure and return `status`, so that callers can write `return rill_fail(ctx, RILL_ERR_FORMAT, "...")`.
- * Never allocates; sentences beyond 1,000 bytes are cut. */
+ * Never allocates; messages beyond 4,000 bytes are cut. */
 RILL_API rill_status rill_fail(rill_context *ctx, rill_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

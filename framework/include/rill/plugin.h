@@ -37,6 +37,14 @@ RILL_API rill_status rill_register_policy(rill_context *ctx, const rill_policy *
 /* Register the engine's own heuristics, scorers and policies; rill_register_builtins() does so too. Once per context. */
 RILL_API rill_status rill_register_core(rill_context *ctx);
 
+/* How much is registered, and a way back to it: restoring forgets every table that was registered since. For loaders that
+ * register all of something or nothing; whatever uses a forgotten table must be gone. */
+typedef struct rill_registry_mark {
+    size_t domains, heuristics, scorers, policies;
+} rill_registry_mark;
+RILL_API rill_registry_mark rill_registry_size(const rill_context *ctx);
+RILL_API void rill_registry_restore(rill_context *ctx, rill_registry_mark mark);
+
 /* Load a shared object and register what it offers, all or nothing.
  *   RILL_OK · RILL_ERR_NOT_FOUND (no file, no rill_plugin) · RILL_ERR_ABI · RILL_ERR_PLUGIN · RILL_ERR_ARGUMENT */
 RILL_API rill_status rill_plugin_load(rill_context *ctx, const char *path);
