@@ -181,7 +181,7 @@ static rill_status ask_policy(rill_engine *e, int32_t *admit, int32_t *ahead)
 }
 
 /* Paused items keep the states that their candidates continue: about two each, and a timestep's worth more, which a generous
- * budget must not blow up. Growing to that at once spares the domain copying its tables over and over while a large flight
+ * budget must not blow up and one set step by step does not tell. Growing to that at once spares the domain copying its tables over and over while a large flight
  * starts. */
 static rill_status expect_rows(rill_engine *e, int32_t admit)
 {
@@ -189,7 +189,8 @@ static rill_status expect_rows(rill_engine *e, int32_t admit)
     enum { ROWS_PER_ITEM = 2 };
     int32_t waiting = e->intake.n + e->n_ready, items = admit < waiting ? admit : waiting, grew;
     int64_t width = e->settings.k < ROWS_PER_ITEM ? e->settings.k : ROWS_PER_ITEM;
-    int64_t paused = items * width, at_work = e->settings.budget < paused ? e->settings.budget : paused;
+    int64_t paused = items * width, at_work = e->budget != NULL ? 0 : e->settings.budget;
+    if (at_work > paused) at_work = paused;
     return forest_reserve_rows(&e->forest, paused + at_work, &grew);
 }
 

@@ -38,7 +38,7 @@ static rill_status create_policy(rill_engine *e, const rill_chain_entry *wanted)
 static rill_status set_up(rill_engine *e, const rill_engine_setup *setup)
 {
     e->settings = setup->settings;
-    RILL__TRY(rill_settings_resolve(e->ctx, &e->settings, setup->n_heuristics > 0));
+    RILL__TRY(rill__settings_resolve(e->ctx, &e->settings, setup->n_heuristics > 0, setup->budget != NULL));
     intake_init(&e->intake, e->ctx, &e->settings);
     outbox_init(&e->outbox, e->ctx, &e->settings);
     RILL__TRY(chain_create(&e->chain, e->ctx, setup));
@@ -64,6 +64,8 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     e->info = model->info;
     e->trace = setup->trace;
     e->trace_user = setup->trace_user;
+    e->budget = setup->budget;
+    e->budget_user = setup->budget_user;
     e->candidates.ctx = ctx;
     e->stats.struct_size = sizeof e->stats;
     forest_init(&e->forest, ctx, model->info.state_need);
@@ -396,7 +398,7 @@ rill_status rill_engine_next(rill_engine *e, rill_result *out)
 static int64_t depth_bound(const rill_engine *e)
 {
     int64_t bound = 0, budget = e->settings.budget;
-    if (budget == 0) return 0;
+    if (budget == 0 || e->budget != NULL) return 0;
     for (size_t d = 0; d < e->depth_width_capacity; d++) bound += (e->depth_width[d] + budget - 1) / budget;
     return bound;
 }

@@ -94,6 +94,8 @@ struct rill_engine {
     void *policy_self;
     rill_trace_fn trace;
     void *trace_user;
+    rill_budget_fn budget; /* NULL: the setting holds */
+    void *budget_user;
     chain chain;
     intake intake;
     outbox outbox;
@@ -163,8 +165,9 @@ rill_status engine_admit(rill_engine *e);
 /* Drop an item: its references, its slot; no result is made. */
 void engine_drop_item(rill_engine *e, int32_t slot);
 
-/* schedule.c: fill `selected` (slots) and *n under the budget. */
+/* schedule.c: what policies see, with the budget of the settings. */
 rill_status engine_view(rill_engine *e, rill_flight *flight);
+/* Fill `selected` (slots) and *n under the budget. */
 rill_status engine_choose(rill_engine *e, int32_t *n);
 
 /* expand.c: rows, states, choices of one phase for the `n` selected items. */

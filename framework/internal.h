@@ -3,6 +3,7 @@
 #define RILL_INTERNAL_H
 
 #include "rill/plugin.h"
+#include "rill/settings.h"
 
 enum { RILL__MESSAGE_BYTES = 4000 };
 
@@ -35,6 +36,9 @@ struct rill_context {
 
 /* Free the registry's lists and unload plugins. */
 void rill__registry_finish(rill_context *ctx);
+
+/* rill_settings_resolve() for a run in which `budgeted` says that a function will set budgets. */
+rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted);
 
 /* RILL_ERR_NOT_FOUND for a name that no table of `list` has, with the nearest one that exists. */
 rill_status rill__unknown(rill_context *ctx, const char *what, const rill__table_list *list, const char *name);

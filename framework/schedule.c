@@ -99,13 +99,29 @@ static void consider_overdue(pick *p)
     }
 }
 
-static rill_status ask_policy(rill_engine *e, int32_t *count)
+/* The budget of this timestep, from the setting and the user's function. */
+static rill_status set_budget(rill_engine *e, rill_flight *flight)
 {
-    rill_flight flight;
-    RILL__TRY(engine_view(e, &flight));
+    if (e->budget == NULL) return RILL_OK;
+    int32_t budget = flight->budget;
+    rill_error_clear(e->ctx);
+    rill_status status = e->budget(e->budget_user, flight, &budget);
+    if (status < 0 && rill_error_status(e->ctx) != status)
+        return rill_fail(e->ctx, status, "the budget function failed with %s", rill_status_name(status));
+    RILL__TRY(status);
+    if (budget < 0)
+        return rill_fail(e->ctx, RILL_ERR_PLUGIN,
+                         "the budget function gave %d at timestep %lld: a budget is at least 1, or 0 for none", budget,
+                         (long long)flight->timesteps);
+    flight->budget = budget;
+    return RILL_OK;
+}
+
+static rill_status ask_policy(rill_engine *e, const rill_flight *flight, int32_t *count)
+{
     *count = 0;
     rill_error_clear(e->ctx);
-    rill_status status = e->policy->choose(e->policy_self, &flight, e->order, count);
+    rill_status status = e->policy->choose(e->policy_self, flight, e->order, count);
     if (status < 0 && rill_error_status(e->ctx) != status)
         return rill_fail(e->ctx, status, "policy %s: choose failed with %s", e->policy->name, rill_status_name(status));
     RILL__TRY(status);
@@ -136,9 +152,12 @@ static rill_status refuse_repetition(rill_engine *e, int32_t count)
 rill_status engine_choose(rill_engine *e, int32_t *n)
 {
     int32_t count;
-    RILL__TRY(ask_policy(e, &count));
+    rill_flight flight;
+    RILL__TRY(engine_view(e, &flight));
+    RILL__TRY(set_budget(e, &flight));
+    RILL__TRY(ask_policy(e, &flight, &count));
     RILL__TRY(refuse_repetition(e, count));
-    pick p = {.e = e, .room = e->settings.budget > 0 ? e->settings.budget : INT64_MAX};
+    pick p = {.e = e, .room = flight.budget > 0 ? flight.budget : INT64_MAX};
     if (e->n_overdue > 0) consider_overdue(&p);
     for (int32_t i = 0; i < count && p.room > 0; i++) consider(&p, e->flight[e->order[i]]);
     if (p.n == 0)

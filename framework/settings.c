@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "internal.h"
-#include "rill/settings.h"
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
@@ -245,7 +244,7 @@ static rill_status resolve_beam(rill_context *ctx, rill_settings *s, const rill_
     return RILL_OK;
 }
 
-static rill_status resolve_schedule(rill_context *ctx, rill_settings *s, const rill_method_info *m)
+static rill_status resolve_schedule(rill_context *ctx, rill_settings *s, const rill_method_info *m, int budgeted)
 {
     if (s->n == 0) s->n = 10;
     if (!m->streaming) {
@@ -257,7 +256,7 @@ static rill_status resolve_schedule(rill_context *ctx, rill_settings *s, const r
         s->refill = 0;
     }
     if (s->max_items == 0) {
-        int64_t items = s->budget > 0 ? 100 * (int64_t)s->n : s->n;
+        int64_t items = budgeted || s->budget > 0 ? 100 * (int64_t)s->n : s->n;
         s->max_items = items < 1048576 ? (int32_t)items : 1048576;
     }
     if (s->refill < 0) s->refill = m->refill;
@@ -301,7 +300,7 @@ static rill_status check_ranges(rill_context *ctx, const rill_settings *settings
     return RILL_OK;
 }
 
-rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics)
+rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted)
 {
     if (settings->struct_size != sizeof *settings)
         return rill_fail(ctx, RILL_ERR_ABI, "settings of %zu bytes, this rill has %zu: rebuild the caller",
@@ -311,6 +310,11 @@ rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, in
     RILL__TRY(find_method(ctx, settings->method, &m));
     RILL__TRY(check_ranges(ctx, settings));
     RILL__TRY(resolve_beam(ctx, settings, m, has_heuristics));
-    RILL__TRY(resolve_schedule(ctx, settings, m));
+    RILL__TRY(resolve_schedule(ctx, settings, m, budgeted));
     return resolve_stops(ctx, settings);
+}
+
+rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics)
+{
+    return rill__settings_resolve(ctx, settings, has_heuristics, 0);
 }

@@ -406,6 +406,123 @@ static void passed_over(void **state)
     assert_true(went_first > 0); /* else the test shows nothing */
 }
 
+/* --- budgets set by a function ------------------------------------------------------------------------------------ */
+
+enum { MOST_BUDGETS = 20000 };
+
+typedef struct budgets {
+    uint64_t seed;
+    int32_t setting;              /* what it is shown */
+    int32_t given[MOST_BUDGETS];  /* by the function */
+    int32_t flight[MOST_BUDGETS]; /* items it was shown */
+    int32_t n, mistakes;
+} budgets;
+
+/* Anything, none included; it depends on the timestep, as a user's may. */
+static rill_status draw_budget(void *user, const rill_flight *flight, int32_t *budget)
+{
+    budgets *b = user;
+    if (b->n == MOST_BUDGETS) return RILL_ERR_PLUGIN;
+    b->mistakes += *budget != b->setting || flight->budget != b->setting || flight->timesteps != b->n || flight->n < 1;
+    uint64_t hash = dice_mix(b->seed, (uint64_t)flight->timesteps);
+    *budget = hash % 4 == 0 ? 0 : (int32_t)(hash / 4 % 40) + 1;
+    b->flight[b->n] = flight->n;
+    b->given[b->n++] = *budget;
+    return RILL_OK;
+}
+
+static const char *budgets_wrong(const budgets *b, const schedule *s, const engine_record *r)
+{
+    if (b->mistakes > 0) return "the budget function is not shown the setting, the timestep and the flight";
+    if (b->n != r->n_timesteps) return "the budget function is not asked once per timestep";
+    if (r->stats.depth_bound != 0) return "there is a depth bound without one budget";
+    int64_t most = s->max_items > 0 ? s->max_items : 100 * (int64_t)s->n;
+    if (strcmp(s->method, "var-batch") == 0) most = s->n;
+    if (r->stats.items_peak > most) return "more than max_items in flight";
+    for (int64_t t = 0; t < r->n_timesteps; t++) {
+        const record_timestep *step = &r->timestep[t];
+        if (b->flight[t] != step->in_flight) return "the function sees another flight";
+        if (b->given[t] > 0 && step->rows > b->given[t] && step->n > 1) return "the budget is exceeded";
+        if (b->given[t] == 0 && s->policy == NULL && strcmp(s->method, "stream-all") == 0 && step->n != step->in_flight)
+            return "not all items are expanded without a budget";
+    }
+    return NULL;
+}
+
+static void budgets_by_function(void **state)
+{
+    (void)state;
+    budgets *b = calloc(1, sizeof *b);
+    assert_non_null(b);
+    uint64_t first = harness_seed(1);
+    int64_t exceeded_setting = 0, many = 0;
+    for (int64_t i = 0; i < harness_iterations(600); i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 80));
+        problem p;
+        schedule s;
+        engine_record r;
+        char message[500];
+        problem_draw(&p, PROBLEM_PRUNED, &d);
+        schedule_draw(&s, PROBLEM_PRUNED, &d);
+        problem_solve(&p);
+        *b = (budgets){.seed = seed, .setting = s.budget};
+        s.budget_fn = draw_budget;
+        s.budget_user = b;
+        engine_run(&p, &s, NULL, &r);
+        if (problem_compare(&p, &s, &r, message, sizeof message)) complain(&p, &s, seed, message);
+        const char *wrong = budgets_wrong(b, &s, &r);
+        if (wrong != NULL) complain(&p, &s, seed, wrong);
+        for (int64_t t = 0; t < r.n_timesteps; t++)
+            exceeded_setting += s.budget > 0 && r.timestep[t].rows > s.budget && r.timestep[t].n > 1;
+        many += s.budget == 0 && s.max_items == 0 && r.stats.items_peak > s.n;
+        engine_record_clear(&r);
+        problem_clear(&p);
+    }
+    free(b);
+    /* The function overrules the setting, and its presence alone widens the flight. */
+    assert_true(exceeded_setting > 0);
+    assert_true(many > 0);
+}
+
+static rill_status give_number(void *user, const rill_flight *flight, int32_t *budget)
+{
+    *budget = flight->timesteps < 2 ? 5 : *(const int32_t *)user;
+    return RILL_OK;
+}
+
+static rill_status refuse_late(void *user, const rill_flight *flight, int32_t *budget)
+{
+    (void)user, (void)budget;
+    return flight->timesteps < 2 ? RILL_OK : RILL_ERR_STOPPED;
+}
+
+static void bad_budgets(void **state)
+{
+    (void)state;
+    int32_t negative = -17;
+    dice d = dice_seeded(31);
+    problem p;
+    engine_record r;
+    problem_draw(&p, PROBLEM_FIXED_TOP, &d);
+    snprintf(p.arguments, sizeof p.arguments, "actions=5 depth=9 ending=1 early=0");
+    p.n_scorers = 0;
+    p.settings.max_length = p.settings.min_length = 0;
+    for (p.n_inputs = 0; p.n_inputs < 8; p.n_inputs++)
+        snprintf(p.input[p.n_inputs], sizeof p.input[0], "in %d", (int)p.n_inputs);
+    schedule s = {.method = "fixed-stream", .n = 4, .refill = -1, .budget_fn = give_number, .budget_user = &negative};
+    engine_run(&p, &s, NULL, &r);
+    assert_int_equal(r.status, RILL_ERR_PLUGIN);
+    assert_int_equal(r.n_timesteps, 2);
+    if (strstr(r.message, "-17") == NULL) complain(&p, &s, 31, "the message does not name the number");
+    engine_record_clear(&r);
+    s.budget_fn = refuse_late;
+    engine_run(&p, &s, NULL, &r);
+    assert_int_equal(r.status, RILL_ERR_STOPPED);
+    if (strstr(r.message, "budget") == NULL) complain(&p, &s, 31, "the message does not say who failed");
+    engine_record_clear(&r);
+}
+
 /* --- perverse policies -------------------------------------------------------------------------------------------- */
 
 static void perverse_policies(void **state)
@@ -454,10 +571,8 @@ static void garbage_policies(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(whole_trace),
-    cmocka_unit_test(passed_over),
-    cmocka_unit_test(perverse_policies),
-    cmocka_unit_test(garbage_policies),
+    cmocka_unit_test(whole_trace), cmocka_unit_test(passed_over),       cmocka_unit_test(budgets_by_function),
+    cmocka_unit_test(bad_budgets), cmocka_unit_test(perverse_policies), cmocka_unit_test(garbage_policies),
 };
 
 HARNESS_MAIN(tests)

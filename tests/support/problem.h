@@ -64,8 +64,10 @@ typedef struct schedule {
     rill_sort sort;
     int32_t sort_window, flush_every, unordered, check;
     const char *policy, *policy_arguments; /* NULL: the method's */
-    int by_run;                            /* through rill_run() */
-    int reader_blocks;                     /* by_run: the reader often has nothing to give now */
+    rill_budget_fn budget_fn;              /* NULL: none; never drawn */
+    void *budget_user;
+    int by_run;        /* through rill_run() */
+    int reader_blocks; /* by_run: the reader often has nothing to give now */
 } schedule;
 
 void schedule_draw(schedule *s, problem_group group, dice *d);

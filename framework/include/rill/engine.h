@@ -63,12 +63,17 @@ typedef struct rill_engine_setup {
     const rill_chain_entry *policy; /* overrides the method's schedule; NULL = the method's */
     rill_trace_fn trace;            /* gets every timestep and item event; NULL = none */
     void *trace_user;
+    rill_budget_fn
+        budget; /* sets the budget of each timestep; NULL = settings.budget for all. With one, max_items has the
+                              default of a run under a budget */
+    void *budget_user;
 } rill_engine_setup;
 
-/* Default settings, no heuristics, no scorers, the method's own policy, no trace. */
+/* Default settings, no heuristics, no scorers, the method's own policy, no trace, no budget function. */
 RILL_API void rill_engine_setup_default(rill_engine_setup *setup);
 
-/* Make an engine. Settings are resolved; names are looked up in the context; nothing of `setup` is kept but `trace`.
+/* Make an engine. Settings are resolved; names are looked up in the context; nothing of `setup` is kept but `trace`,
+ * `budget` and their users.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_NOT_FOUND (name) · RILL_ERR_ARGUMENT (the model serves another engine) ·
  *   RILL_ERR_MEMORY · what a create() returns */
 RILL_API rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model *model,

@@ -49,6 +49,12 @@ typedef struct rill_policy {
     int32_t (*encode_ahead)(void *self, const rill_flight *flight);
 } rill_policy;
 
+/* The budget of one timestep, by a function of the user's (engine.h): asked before each timestep's choice, with *budget and
+ * flight->budget as the setting says. 0 is none, a negative number an error. The flight that `choose` then sees has the
+ * answer as its budget; refill and encode_ahead see the setting.
+ *   RILL_OK · a negative status ends the run */
+typedef rill_status (*rill_budget_fn)(void *user, const rill_flight *flight, int32_t *budget);
+
 RILL_C_END
 
 #endif

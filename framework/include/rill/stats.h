@@ -34,7 +34,8 @@ typedef struct rill_stats {
     int64_t truncated;              /* of these, ended by the length limit */
     int64_t passed_over_first;      /* times an item went first after being passed over */
     int64_t depth_bound; /* sum over depths d of ceil(W_d / budget), W_d the live candidates expanded at depth d:
-                                       the fewest timesteps of a least-advanced schedule; 0 without budget */
+                                       the fewest timesteps of a least-advanced schedule; 0 without a budget, or with one that a
+                                       function sets */
     int64_t rows_in_use, rows_peak, rows_capacity; /* nodes holding a state */
     int64_t histories_in_use, histories_peak, histories_capacity;
     int64_t items_peak;   /* most items in flight */
