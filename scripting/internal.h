@@ -88,6 +88,28 @@ typedef struct script_entry {
  * function, a bound native function. Registers what has no name yet. Raises Lua errors. */
 void script_entry_read(lua_State *L, int index, script_kind kind, script_entry *out);
 
+/* --- bridge.c: what a script has declared, in the engine's tables --------------------------------------------------- */
+
+/* Free the tables of the script; its state is closed already. */
+void script_tables_free(rill_script *s);
+
+/* --- heuristic.c, scorer.c, policy.c: what their first arguments stand for ------------------------------------------- */
+
+/* The engine's struct behind the `b`, `rows` or `flight` at `index`; a Lua error if it is something else or its call is over. */
+rill_beams *script_beams_check(lua_State *L, int index);
+const rill_scorer_rows *script_rows_check(lua_State *L, int index, rill_ask_builder **ask);
+const rill_flight *script_flight_check(lua_State *L, int index);
+
+/* A budget function of the engine's from the Lua function at `index`, which gets a flight and returns a number (0: none) or nil
+ * (as set). `user` belongs to the script. Raises nothing. */
+rill_status script_budget_make(lua_State *L, int index, rill_budget_fn *fn, void **user);
+
+/* --- native.c ----------------------------------------------------------------------------------------------------- */
+
+/* Whether the value is a function that rill.ffi bound, and its registration, once per value. Raises Lua errors. */
+int script_native_is(lua_State *L, int index);
+void script_native_register(lua_State *L, int index, script_kind kind, char name[SCRIPT_NAME_MAX]);
+
 /* --- array.c ------------------------------------------------------------------------------------------------------ */
 
 typedef enum array_type { ARRAY_F64, ARRAY_F32, ARRAY_I32, ARRAY_I64, ARRAY_U8 } array_type;
