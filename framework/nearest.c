@@ -55,3 +55,11 @@ const char *rill__nearest(const char *name, const void *names, size_t stride)
         found = rill__nearer(name, candidate, found, &least);
     }
 }
+
+const char *rill_nearest(const char *word, const char *const *names, size_t n)
+{
+    const char *found = NULL;
+    size_t least = rill__near_enough(word);
+    for (size_t i = 0; i < n; i++) found = rill__nearer(word, names[i], found, &least);
+    return found;
+}

@@ -92,6 +92,9 @@ RILL_API rill_status rill_grow(rill_context *ctx, void **block, size_t *capacity
 RILL_API size_t rill_memory_used(const rill_context *ctx);
 RILL_API size_t rill_memory_peak(const rill_context *ctx);
 
+/* The one of names[0..n) that `word` was probably meant to be, or NULL when none is near: for "did you mean". */
+RILL_API const char *rill_nearest(const char *word, const char *const *names, size_t n);
+
 /* A text that grows: what domains write their outputs into. Zero-initialise with the context set; free with
  * rill_text_clear(). `data` is always NUL-terminated once something was appended; `length` does not count the NUL. */
 typedef struct rill_text {
