@@ -181,8 +181,8 @@ static rill_status ask_policy(rill_engine *e, int32_t *admit, int32_t *ahead)
 }
 
 /* Paused items keep the states that their candidates continue: about two each, and a timestep's worth more, which a generous
- * budget must not blow up and one set step by step does not tell. Growing to that at once spares the domain copying its tables over and over while a large flight
- * starts. */
+ * budget must not blow up, and which a budget set step by step does not tell. Growing to that at once spares the domain
+ * copying its tables over and over while a large flight starts. */
 static rill_status expect_rows(rill_engine *e, int32_t admit)
 {
     if (e->info.state_need == RILL_STATE_PATH) return RILL_OK;

@@ -36,6 +36,7 @@ void ask_finish(rill_ask_builder *b)
     rill_free(b->ctx, b->end_reward, b->rows_capacity[2] * sizeof *b->end_reward);
     rill_free(b->ctx, b->restrictions, b->rows_capacity[3] * sizeof *b->restrictions);
     rill_free(b->ctx, b->restricted_by, b->rows_capacity[4] * sizeof *b->restricted_by);
+    rill_free(b->ctx, b->limit, b->rows_capacity[5] * sizeof *b->limit);
     *b = (rill_ask_builder){0};
 }
 
@@ -45,12 +46,13 @@ rill_status ask_begin(rill_ask_builder *b, int32_t n)
     b->n = n;
     b->scorer = 0;
     b->add.n = b->ban.n = b->allow.n = 0;
-    b->has_end_rule = b->has_reward = b->has_end_reward = b->has_allow = 0;
+    b->has_end_rule = b->has_reward = b->has_end_reward = b->has_allow = b->has_limit = 0;
     RILL__TRY(RILL__GROW(b->ctx, b->end_rule, b->rows_capacity[0], rows, "end rules"));
     RILL__TRY(RILL__GROW(b->ctx, b->reward, b->rows_capacity[1], rows, "rewards"));
     RILL__TRY(RILL__GROW(b->ctx, b->end_reward, b->rows_capacity[2], rows, "rewards"));
     RILL__TRY(RILL__GROW(b->ctx, b->restrictions, b->rows_capacity[3], rows, "allowed sets"));
-    return RILL__GROW(b->ctx, b->restricted_by, b->rows_capacity[4], rows, "allowed sets");
+    RILL__TRY(RILL__GROW(b->ctx, b->restricted_by, b->rows_capacity[4], rows, "allowed sets"));
+    return RILL__GROW(b->ctx, b->limit, b->rows_capacity[5], rows, "limits");
 }
 
 /* --- what scorers call -------------------------------------------------------------------------------------------- */
@@ -146,6 +148,17 @@ rill_status rill_ask_end_reward(rill_ask_builder *b, int32_t row, float value)
     return RILL_OK;
 }
 
+rill_status rill_ask_limit(rill_ask_builder *b, int32_t row, int32_t m)
+{
+    RILL__TRY(check_row(b, row, 0));
+    if (m < 1) return rill_fail(b->ctx, RILL_ERR_PLUGIN, "a scorer limits a row to %d choices: 1 is the least", m);
+    if (!b->has_limit)
+        for (int32_t i = 0; i < b->n; i++) b->limit[i] = INT32_MAX;
+    b->has_limit = 1;
+    if (m < b->limit[row]) b->limit[row] = m;
+    return RILL_OK;
+}
+
 /* --- layout ------------------------------------------------------------------------------------------------------- */
 
 static int compare_entries(const void *left, const void *right)
@@ -217,9 +230,24 @@ static rill_status lay_out(rill_ask_builder *b, ask_list *list, int intersect, i
     return RILL_OK;
 }
 
+int32_t ask_limit(const rill_ask_builder *b, int32_t row)
+{
+    return b->has_limit ? b->limit[row] : INT32_MAX;
+}
+
+/* The most that any row may have. */
+static int32_t largest_limit(const rill_ask_builder *b, int32_t max_choices)
+{
+    int32_t largest = 1;
+    if (!b->has_limit) return max_choices;
+    for (int32_t row = 0; row < b->n; row++)
+        if (b->limit[row] > largest) largest = b->limit[row];
+    return largest < max_choices ? largest : max_choices;
+}
+
 rill_status ask_build(rill_ask_builder *b, int32_t max_choices, rill_ask *ask)
 {
-    *ask = (rill_ask){.max_choices = max_choices};
+    *ask = (rill_ask){.max_choices = largest_limit(b, max_choices)};
     int32_t longest, extra = 0;
     if (b->add.n > 0) {
         RILL__TRY(lay_out(b, &b->add, 0, &longest));

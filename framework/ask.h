@@ -30,15 +30,19 @@ struct rill_ask_builder {
     float *reward, *end_reward;
     int32_t *restrictions;  /* scorers that restricted the row ... */
     int32_t *restricted_by; /* ... and the last one that did, + 1 */
-    size_t rows_capacity[5];
-    int has_end_rule, has_reward, has_end_reward, has_allow;
+    int32_t *limit;         /* most choices; INT32_MAX: no limit */
+    size_t rows_capacity[6];
+    int has_end_rule, has_reward, has_end_reward, has_allow, has_limit;
 };
 
 void ask_init(rill_ask_builder *b, rill_context *ctx, int32_t actions);
 void ask_finish(rill_ask_builder *b);
 /* Forget everything and expect `n` rows. */
 rill_status ask_begin(rill_ask_builder *b, int32_t n);
-/* Lay out what was said. `ask` points into the builder until the next ask_begin(). */
+/* Lay out what was said of rows that may have up to `max_choices`. Limits do not show in `ask` but in its max_choices, which is
+ * then what the row with the most needs. `ask` points into the builder until the next ask_begin(). */
 rill_status ask_build(rill_ask_builder *b, int32_t max_choices, rill_ask *ask);
+/* The most choices that row `row` wants, INT32_MAX if it does not say. */
+int32_t ask_limit(const rill_ask_builder *b, int32_t row);
 
 #endif

@@ -128,28 +128,30 @@ static int same_span(const int32_t *offset_a, const int32_t *action_a, const flo
     return 1;
 }
 
-static int same_ask(const rill_ask *x, int32_t a, const rill_ask *y, int32_t b)
+/* What was said of row a of the call and of row b of one item alone. */
+static int same_ask(const rill_engine *e, const rill_ask *x, int32_t a, const rill_ask *y, int32_t b)
 {
+    int limits = ask_limit(&e->asks, a) == ask_limit(&e->check_asks, b);
     int rules = (x->end_rule != NULL ? x->end_rule[a] : 0) == (y->end_rule != NULL ? y->end_rule[b] : 0);
     int rewards = (x->reward != NULL ? x->reward[a] : 0) == (y->reward != NULL ? y->reward[b] : 0);
     int ends = (x->end_reward != NULL ? x->end_reward[a] : 0) == (y->end_reward != NULL ? y->end_reward[b] : 0);
-    return rules && rewards && ends &&
+    return limits && rules && rewards && ends &&
            same_span(x->ban_offset, x->ban_action, NULL, a, y->ban_offset, y->ban_action, NULL, b) &&
            same_span(x->allow_offset, x->allow_action, NULL, a, y->allow_offset, y->allow_action, NULL, b) &&
            same_span(x->add_offset, x->add_action, x->add_score, a, y->add_offset, y->add_action, y->add_score, b);
 }
 
 /* Ask the scorers about each item alone and compare with what they said of all. */
-static rill_status check_scorers(rill_engine *e, const rill_ask *all, int32_t phase)
+static rill_status check_scorers(rill_engine *e, const rill_ask *all, int32_t phase, int32_t max_choices)
 {
     const row_table *r = &e->rows;
     for (int32_t first = 0, n; first < r->n; first += n) {
         for (n = 1; first + n < r->n && r->item[first + n] == r->item[first];) n++;
         rill_ask one;
         RILL__TRY(run_scorers(e, &e->check_asks, phase, first, n));
-        RILL__TRY(ask_build(&e->check_asks, all->max_choices, &one));
+        RILL__TRY(ask_build(&e->check_asks, max_choices, &one));
         for (int32_t i = 0; i < n; i++)
-            if (!same_ask(all, first + i, &one, i))
+            if (!same_ask(e, all, first + i, &one, i))
                 return rill_fail(
                     e->ctx, RILL_ERR_CHECK,
                     "%s %s treats input %lld differently alone than among others: it must look at one item at "
@@ -178,7 +180,7 @@ static rill_status make_ask(rill_engine *e, int32_t phase, int32_t max_choices, 
     RILL__TRY(run_scorers(e, &e->asks, phase, 0, e->rows.n));
     if (e->settings.check && e->chain.n_scorers > 0) {
         RILL__TRY(ask_build(&e->asks, max_choices, ask));
-        RILL__TRY(check_scorers(e, ask, phase));
+        RILL__TRY(check_scorers(e, ask, phase, max_choices));
     }
     if (too_short)
         for (int32_t i = 0; i < e->rows.n; i++)
@@ -249,6 +251,15 @@ static rill_status check_choices(rill_engine *e, int32_t stride, int last)
     return RILL_OK;
 }
 
+/* A domain gives as many choices as the row with the most wants; the others keep their own best. */
+static void apply_limits(rill_engine *e)
+{
+    int32_t *count = e->choices.c.count;
+    if (!e->asks.has_limit) return;
+    for (int32_t row = 0; row < e->rows.n; row++)
+        if (count[row] > e->asks.limit[row]) count[row] = e->asks.limit[row];
+}
+
 rill_status engine_expand(rill_engine *e, int32_t n, int32_t phase)
 {
     rill_ask ask;
@@ -263,16 +274,16 @@ rill_status engine_expand(rill_engine *e, int32_t n, int32_t phase)
     e->seconds.step += t1 - t0;
     for (int32_t i = 0; i < e->rows.n; i++) forest_stepped(&e->forest, e->rows.history[i]);
     engine_free_rows(e);
-    int32_t stride = max_choices(e, phase);
-    RILL__TRY(make_ask(e, phase, stride, &ask));
-    RILL__TRY(grow_choices(e, e->rows.n, stride));
+    RILL__TRY(make_ask(e, phase, max_choices(e, phase), &ask));
+    RILL__TRY(grow_choices(e, e->rows.n, ask.max_choices));
     double t2 = engine_now();
     e->seconds.scorers += t2 - t1;
     rill_error_clear(e->ctx);
     RILL__TRY(engine_domain_status(e, e->domain->score(e->self, &rows, &ask, &e->choices.c), "score"));
     double t3 = engine_now();
     e->seconds.score += t3 - t2;
-    rill_status status = check_choices(e, stride, phase == e->info.phases - 1);
+    rill_status status = check_choices(e, ask.max_choices, phase == e->info.phases - 1);
+    apply_limits(e);
     e->seconds.select += engine_now() - t3;
     return status;
 }

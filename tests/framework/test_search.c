@@ -123,6 +123,62 @@ static void one_is_greedy(void **state)
     assert_int_equal(bad, 0);
 }
 
+/* A limit that a scorer sets for every row is the setting max_candidates: the same answers, and to the domain the same calls, as
+ * plain as without. */
+static int limits_differ(problem *p, const schedule *s, int32_t limit, char *message, size_t size)
+{
+    engine_record by_setting, by_scorer;
+    int32_t i = p->n_scorers;
+    p->settings.max_candidates = p->naive.max_candidates = limit;
+    problem_solve(p);
+    engine_run(p, s, NULL, &by_setting);
+    int bad = problem_compare(p, s, &by_setting, message, size);
+    p->settings.max_candidates = 0;
+    p->n_scorers++;
+    snprintf(p->scorer[i].name, sizeof p->scorer[i].name, "test-limit");
+    snprintf(p->scorer[i].arguments, sizeof p->scorer[i].arguments, "%d", (int)limit);
+    engine_run(p, s, NULL, &by_scorer);
+    bad = bad || problem_compare(p, s, &by_scorer, message, size);
+    if (!bad &&
+        (by_setting.toy.most_choices != by_scorer.toy.most_choices || by_setting.toy.scored != by_scorer.toy.scored ||
+         by_setting.toy.plain_calls != by_scorer.toy.plain_calls ||
+         by_setting.stats.candidates != by_scorer.stats.candidates)) {
+        snprintf(message, size, "a limit of %d asks the domain for more than the setting does", (int)limit);
+        bad = 1;
+    }
+    p->n_scorers--;
+    engine_record_clear(&by_setting);
+    engine_record_clear(&by_scorer);
+    return bad;
+}
+
+static void limits_are_the_setting(void **state)
+{
+    (void)state;
+    uint64_t first = harness_seed(1);
+    int bad = 0, plain = 0;
+    for (int64_t i = 0; i < harness_iterations(600) && bad < 5; i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 90));
+        problem p;
+        schedule s;
+        char message[600], description[2000];
+        problem_draw(&p, PROBLEM_PRUNED, &d);
+        schedule_draw(&s, PROBLEM_PRUNED, &d);
+        if (p.model.phases > 1 || p.settings.k < 2) continue; /* the setting holds in some phases only */
+        if (i % 2 == 0) p.n_scorers = 0;
+        plain += p.n_scorers == 0;
+        if (limits_differ(&p, &s, dice_range(&d, 1, p.settings.k - 1), message, sizeof message)) {
+            problem_describe(&p, &s, description, sizeof description);
+            print_error("seed %llu: %s\n  %s\n", (unsigned long long)seed, message, description);
+            bad++;
+        }
+        problem_clear(&p);
+    }
+    assert_int_equal(bad, 0);
+    assert_true(plain > 0);
+}
+
 /* A beam as wide as the space, without pruning, finds what enumeration finds. */
 static void wide_is_optimal(void **state)
 {
@@ -158,9 +214,10 @@ static void wide_is_optimal(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(pruned),          cmocka_unit_test(fixed_top),      cmocka_unit_test(fixed),
-    cmocka_unit_test(greedy),          cmocka_unit_test(every_schedule), cmocka_unit_test(one_is_greedy),
-    cmocka_unit_test(wide_is_optimal),
+    cmocka_unit_test(pruned),          cmocka_unit_test(fixed_top),
+    cmocka_unit_test(fixed),           cmocka_unit_test(greedy),
+    cmocka_unit_test(every_schedule),  cmocka_unit_test(one_is_greedy),
+    cmocka_unit_test(wide_is_optimal), cmocka_unit_test(limits_are_the_setting),
 };
 
 HARNESS_MAIN(tests)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ask.h"
 #include "support/dice.h"
 #include "support/harness.h"
 #include "support/toy_select.h"
@@ -131,6 +132,45 @@ static void one_row(void **state)
     assert_int_equal(terminal[2], RILL_END);
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(one_row), cmocka_unit_test(random_rows)};
+/* What scorers say of limits: the largest is what the domain is asked for, and alone they leave the ask plain. */
+static void limits(void **state)
+{
+    (void)state;
+    rill_ask_builder b;
+    rill_ask ask;
+    rill_context *ctx = harness_context(NULL);
+    ask_init(&b, ctx, 9);
+    assert_int_equal(ask_begin(&b, 3), RILL_OK);
+    assert_int_equal(rill_ask_limit(&b, 0, 2), RILL_OK);
+    assert_int_equal(rill_ask_limit(&b, 2, 7), RILL_OK);
+    assert_int_equal(rill_ask_limit(&b, 2, 4), RILL_OK);
+    assert_int_equal(rill_ask_limit(&b, 2, 5), RILL_OK);
+    assert_int_equal(ask_limit(&b, 0), 2);
+    assert_int_equal(ask_limit(&b, 1), INT32_MAX);
+    assert_int_equal(ask_limit(&b, 2), 4);
+    assert_int_equal(ask_build(&b, 6, &ask), RILL_OK);
+    assert_int_equal(ask.max_choices, 6); /* row 1 has no limit */
+    assert_int_equal(rill_ask_limit(&b, 1, 3), RILL_OK);
+    assert_int_equal(ask_build(&b, 6, &ask), RILL_OK);
+    assert_int_equal(ask.max_choices, 4);
+    assert_true(ask.plain);
+    assert_int_equal(ask.extra, 0);
+    assert_int_equal(rill_ask_ban(&b, 1, 3), RILL_OK);
+    assert_int_equal(ask_build(&b, 6, &ask), RILL_OK);
+    assert_int_equal(ask.max_choices, 4);
+    assert_false(ask.plain);
+    assert_int_equal(rill_ask_limit(&b, 0, 0), RILL_ERR_PLUGIN);
+    assert_int_equal(rill_ask_limit(&b, 3, 1), RILL_ERR_PLUGIN);
+    assert_int_equal(rill_ask_limit(&b, -1, 1), RILL_ERR_PLUGIN);
+    assert_int_equal(ask_begin(&b, 3), RILL_OK); /* a new timestep knows nothing of it */
+    assert_int_equal(ask_limit(&b, 0), INT32_MAX);
+    assert_int_equal(ask_build(&b, 6, &ask), RILL_OK);
+    assert_int_equal(ask.max_choices, 6);
+    ask_finish(&b);
+    rill_context_destroy(ctx);
+}
+
+static const struct CMUnitTest tests[] = {cmocka_unit_test(one_row), cmocka_unit_test(random_rows),
+                                          cmocka_unit_test(limits)};
 
 HARNESS_MAIN(tests)

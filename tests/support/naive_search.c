@@ -59,8 +59,9 @@ static void sort_and_cut(list *l, int64_t most)
 
 /* --- step 1: expand ----------------------------------------------------------------------------------------------- */
 
-/* The chain's wishes: additions and rewards add up, bans unite, allowed sets intersect, the stricter end rule wins, and
- * forbidden together with required leaves nothing (rule 3). The minimum length forbids the end action alone (4). */
+/* The chain's wishes: additions and rewards add up, bans unite, allowed sets intersect, the smallest limit holds, the
+ * stricter end rule wins, and forbidden together with required leaves nothing (rule 3). The minimum length forbids the end
+ * action alone (4). */
 static naive_wishes wishes_of(const naive_problem *p, int32_t timestep, int32_t phase, int32_t rank,
                               const naive_hypothesis *parent)
 {
@@ -80,6 +81,7 @@ static naive_wishes wishes_of(const naive_problem *p, int32_t timestep, int32_t 
         all.rule |= one.rule;
         all.reward += one.reward;
         all.end_reward += one.end_reward;
+        if (one.limit > 0 && (all.limit == 0 || one.limit < all.limit)) all.limit = one.limit;
     }
     return all;
 }
@@ -121,6 +123,7 @@ static list children_of(const naive_problem *p, const naive_hypothesis *parent, 
         naive_hypothesis child = child_of(parent, rank, &legal[i], &wishes, phase == p->phases - 1);
         push(&children, &child);
     }
+    if (wishes.limit > 0) sort_and_cut(&children, wishes.limit);
     return children;
 }
 

@@ -40,6 +40,7 @@ typedef struct naive_wishes {
     int restricted; /* 1: only allowed actions remain, none if none is */
     int rule;
     float reward, end_reward;
+    int32_t limit; /* most children; 0: none said */
 } naive_wishes;
 
 typedef struct naive_scorer {

@@ -141,7 +141,7 @@ static void draw_scorer(problem *p, dice *d)
         return;
     }
     *r = (test_random){.seed = (uint64_t)dice_range(d, 0, 9999), .actions = p->model.actions};
-    for (int flag = 1; flag <= TEST_USE_SCORE; flag <<= 1)
+    for (int flag = 1; flag <= TEST_LAST_FLAG; flag <<= 1)
         if (dice_chance(d, 35)) r->flags |= flag;
     p->naive.scorer[i] = (naive_scorer){r, test_random_wish};
     snprintf(p->scorer[i].name, sizeof p->scorer[i].name, "test-random");

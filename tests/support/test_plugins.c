@@ -74,6 +74,7 @@ static void wish(const test_random *r, uint64_t hash, naive_wishes *w)
         w->rule = 1 << hash / 21 % 3; /* forbidden, required or not yet */
     if (r->flags & TEST_REWARD) w->reward = eighth(hash / 11);
     if (r->flags & TEST_END_REWARD) w->end_reward = eighth(hash / 13);
+    if ((r->flags & TEST_LIMIT) && hash / 17 % 3 != 0) w->limit = (int32_t)(hash / 51 % 5) + 1;
 }
 
 static uint64_t row_hash(const test_random *r, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
@@ -179,6 +180,8 @@ static rill_status speak(const test_random *r, const naive_wishes *w, int32_t ro
     if (status == RILL_OK && w->rule != 0) status = rill_ask_end(ask, row, (rill_end_rule)w->rule);
     if (status == RILL_OK && w->reward != 0) status = rill_ask_reward(ask, row, w->reward);
     if (status == RILL_OK && w->end_reward != 0) status = rill_ask_end_reward(ask, row, w->end_reward);
+    if (status == RILL_OK && w->limit > 0) status = rill_ask_limit(ask, row, w->limit);
+    if (status == RILL_OK && w->limit > 0) status = rill_ask_limit(ask, row, w->limit + 3); /* the smaller one holds */
     return status;
 }
 
@@ -201,18 +204,30 @@ static rill_status score_random(void *self, const rill_scorer_rows *rows, rill_a
 
 static rill_status score_cheating(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
 {
-    (void)self;
+    const test_random *r = self;
     for (int32_t i = 0; i < rows->n; i++) {
-        rill_status status = rill_ask_add(ask, i, rows->n % rows->info->actions, 0.5f);
+        rill_status status = r->seed == 0 ? rill_ask_add(ask, i, rows->n % rows->info->actions, 0.5f)
+                                          : rill_ask_limit(ask, i, rows->n % 3 + 1);
         if (status < 0) return status;
     }
     return RILL_OK;
 }
 
+static rill_status score_limit(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    const test_random *r = self;
+    rill_status status = RILL_OK;
+    for (int32_t i = 0; i < rows->n && status == RILL_OK; i++) status = rill_ask_limit(ask, i, (int32_t)r->seed);
+    return status;
+}
+
 static const rill_scorer scorers[] = {
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-random", "SEED,FLAGS", "random per row", create_random, score_random,
      destroy_random},
-    {RILL_ABI_VERSION, sizeof(rill_scorer), "test-cheating", "", "mixes rows", NULL, score_cheating, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_scorer), "test-cheating", "KIND", "mixes rows", create_random, score_cheating,
+     destroy_random},
+    {RILL_ABI_VERSION, sizeof(rill_scorer), "test-limit", "M", "few choices", create_random, score_limit,
+     destroy_random},
 };
 
 /* --- policies ----------------------------------------------------------------------------------------------------- */

@@ -8,7 +8,8 @@
  *                                         are in the call
  *              test-counting:0            cheats: carries a counter from call to call
  *   scorer     test-random:SEED,FLAGS     TEST_ADD ... below
- *              test-cheating              cheats: rewards depend on the number of rows in the call
+ *              test-cheating:KIND         cheats: rewards (0) or limits (1) depend on the number of rows in the call
+ *              test-limit:M               limits every row to M choices
  *   policy     test-nothing · test-reverse · test-newest · test-random:SEED · test-garbage:KIND · test-huge */
 #ifndef TEST_PLUGINS_H
 #define TEST_PLUGINS_H
@@ -23,8 +24,10 @@ enum {
     TEST_END_RULE = 8,
     TEST_REWARD = 16,
     TEST_END_REWARD = 32,
-    TEST_USE_RANK = 64,  /* decisions also depend on the row's rank ... */
-    TEST_USE_SCORE = 128 /* ... and on its score */
+    TEST_USE_RANK = 64,   /* decisions also depend on the row's rank ... */
+    TEST_USE_SCORE = 128, /* ... and on its score */
+    TEST_LIMIT = 256,
+    TEST_LAST_FLAG = TEST_LIMIT
 };
 
 typedef struct test_random {

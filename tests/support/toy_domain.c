@@ -414,6 +414,8 @@ static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask,
     if (t->model.garble > 0 && t->score_calls >= t->model.garble && rows->n > 0 && out->count[0] > 0)
         garble(t, ask, out);
     if (rows->n > report.most_rows) report.most_rows = rows->n;
+    if (ask->max_choices > report.most_choices) report.most_choices = ask->max_choices;
+    report.plain_calls += ask->plain != 0;
     report.scored += rows->n;
     return status;
 }

@@ -3,7 +3,8 @@
  * A scorer is called once per timestep and phase, before the domain scores, with all rows that will be expanded. It speaks
  * through rill_ask_*(): sparse additions, bans, allowed sets, end rules, rewards. Everything it says reaches the domain's
  * selection, so a lifted action is found wherever the model ranks it and a banned one never takes a place in the beam.
- * Several scorers form a chain: additions and rewards add up, bans and end rules unite, allowed sets intersect.
+ * Several scorers form a chain: additions and rewards add up, bans and end rules unite, allowed sets intersect,
+ * the smallest limit holds.
  * The contract is segment-local, as for heuristics. Stability: members are only appended. */
 #ifndef RILL_SCORER_H
 #define RILL_SCORER_H
@@ -67,6 +68,9 @@ RILL_API rill_status rill_ask_end(rill_ask_builder *ask, int32_t row, rill_end_r
 RILL_API rill_status rill_ask_reward(rill_ask_builder *ask, int32_t row, float value);
 /* Add `value` to the end action. */
 RILL_API rill_status rill_ask_end_reward(rill_ask_builder *ask, int32_t row, float value);
+/* Keep no more than the best m >= 1 choices of the row: the setting max_candidates, for one row and phase. It can lower the
+ * setting only; of several limits the smallest holds. */
+RILL_API rill_status rill_ask_limit(rill_ask_builder *ask, int32_t row, int32_t m);
 
 RILL_C_END
 
