@@ -281,6 +281,22 @@ static rill_status canonical(rill_context *ctx, const char *text, size_t length,
     return RILL_OK;
 }
 
+/* Names by which scorers and scripts speak of actions: here the letters, and nothing for the end. */
+
+static rill_status action_name(void *self, int32_t action, rill_text *out)
+{
+    const speller *s = self;
+    if (action == END) return rill_fail(s->ctx, RILL_ERR_NOT_FOUND, "template: the end has no letter");
+    char letter = (char)('a' + action);
+    return rill_text_append(out, &letter, 1);
+}
+
+static int32_t find_action(void *self, const char *text, size_t length)
+{
+    (void)self;
+    return length == 1 && text[0] >= 'a' && text[0] <= 'z' ? text[0] - 'a' : RILL_NO_ACTION;
+}
+
 /* --- table -------------------------------------------------------------------------------------------------------- */
 
 static const rill_domain template_domain = {
@@ -298,8 +314,10 @@ static const rill_domain template_domain = {
     /* drop        */ drop,       /* (optional) without it, nothing happens when an item is done */
     /* free        */ free_nodes, /* (optional) without it, nothing happens when states are free */
     /* close       */ close_speller,
-    /* measure     */ measure,   /* (optional) without it, inputs are sorted by their number of words */
-    /* canonical   */ canonical, /* (optional) without it, right answers must be equal byte by byte */
+    /* measure     */ measure,     /* (optional) without it, inputs are sorted by their number of words */
+    /* canonical   */ canonical,   /* (optional) without it, right answers must be equal byte by byte */
+    /* action_name */ action_name, /* (optional) without these two, scorers and scripts know actions by number only */
+    /* find_action */ find_action,
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

@@ -93,6 +93,7 @@ static rill_scorer_rows scorer_rows(const rill_engine *e, int32_t phase, int32_t
         .history = r->history + first,
         .histories = e->forest.h,
         .info = &e->info,
+        .model = e->model,
     };
 }
 

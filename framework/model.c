@@ -65,3 +65,32 @@ const rill_domain_info *rill_model_info(const rill_model *model)
 {
     return &model->info;
 }
+
+/* Whether a table has a member that was appended after ABI version 1: tables of older plugins end before it. */
+#define HAS(table, member) \
+    ((table)->struct_size >= offsetof(rill_domain, member) + sizeof(table)->member && (table)->member != NULL)
+
+rill_status rill_model_action_name(const rill_model *model, int32_t action, rill_text *out)
+{
+    const rill_domain *domain = model->domain;
+    if (!HAS(domain, action_name))
+        return rill_fail(model->ctx, RILL_ERR_NOT_FOUND, "domain %s has no names for its actions", domain->name);
+    if (action < 0 || action >= model->info.actions)
+        return rill_fail(model->ctx, RILL_ERR_NOT_FOUND, "action %d of %d does not exist", action, model->info.actions);
+    size_t before = out->length;
+    rill_error_clear(model->ctx);
+    rill_status status = domain->action_name(model->self, action, out);
+    if (status >= 0) return RILL_OK;
+    out->length = before;
+    if (out->data != NULL) out->data[before] = '\0';
+    if (rill_error_status(model->ctx) == status) return status;
+    return rill_fail(model->ctx, status, "domain %s: the name of action %d failed with %s", domain->name, action,
+                     rill_status_name(status));
+}
+
+int32_t rill_model_find_action(const rill_model *model, const char *text, size_t length)
+{
+    if (!HAS(model->domain, find_action)) return RILL_NO_ACTION;
+    int32_t action = model->domain->find_action(model->self, text, length);
+    return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
+}

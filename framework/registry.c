@@ -76,11 +76,11 @@ static const member policy_members[] = {
 typedef struct kind {
     const char *word;
     const member *members;
-    size_t size; /* of the table as this librill knows it */
+    size_t size; /* the least a table may have */
 } kind;
 
 /* The size of each table in ABI version 1: members appended later lie behind it, and a table without them stays welcome. */
-static const kind domain_kind = {"domain", domain_members, sizeof(rill_domain)};
+static const kind domain_kind = {"domain", domain_members, offsetof(rill_domain, action_name)};
 static const kind heuristic_kind = {"heuristic", heuristic_members, sizeof(rill_heuristic)};
 static const kind scorer_kind = {"scorer", scorer_members, sizeof(rill_scorer)};
 static const kind policy_kind = {"policy", policy_members, sizeof(rill_policy)};

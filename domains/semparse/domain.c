@@ -4,7 +4,7 @@
  * Invariant: a semparse that semparse_close() gets may be half built; everything in it is zero until it is owned. Node tables
  * are as long as the largest reserve(); slots below s->slots are initialised.
  *
- * Divisions: open and close · reserve and drop · outputs · the table. */
+ * Divisions: open and close · reserve and drop · outputs · names of actions · the table. */
 #include <string.h>
 
 #include "logic.h"
@@ -162,6 +162,23 @@ static rill_status canonical(rill_context *ctx, const char *text, size_t length,
     return rill_logic_canonical(ctx, text, length, out);
 }
 
+/* --- names of actions --------------------------------------------------------------------------------------------- */
+
+static rill_status action_name(void *self, int32_t action, rill_text *out)
+{
+    const semparse *s = self;
+    size_t length;
+    const char *token = rill_vocabulary_token(s->target, action, &length);
+    return rill_text_append(out, token, length);
+}
+
+static int32_t find_action(void *self, const char *text, size_t length)
+{
+    const semparse *s = self;
+    int32_t action = rill_vocabulary_id(s->target, text, length);
+    return action >= 0 ? action : RILL_NO_ACTION;
+}
+
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
 static rill_status encode(void *self, int32_t m, rill_input *inputs)
@@ -200,4 +217,6 @@ const rill_domain rill_semparse_domain = {
     .close = close_model,
     .measure = measure,
     .canonical = canonical,
+    .action_name = action_name,
+    .find_action = find_action,
 };

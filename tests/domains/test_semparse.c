@@ -476,6 +476,22 @@ static void outputs_are_joined_by_blanks(void **state)
     close_small(&f);
 }
 
+static void actions_are_words_of_the_vocabulary(void **state)
+{
+    (void)state;
+    fixture f;
+    open_small(&f, 0);
+    rill_text text = {.ctx = f.ctx};
+    check(f.ctx, domain->action_name(f.self, SEMPARSE_END, &text));
+    check(f.ctx, domain->action_name(f.self, 8, &text));
+    assert_string_equal(text.data, "</s>a5");
+    assert_int_equal(domain->find_action(f.self, "a5", 2), 8);
+    assert_int_equal(domain->find_action(f.self, "a5 ", 3), RILL_NO_ACTION);
+    assert_int_equal(domain->find_action(f.self, "w1", 2), RILL_NO_ACTION); /* a word of questions */
+    rill_text_clear(&text);
+    close_small(&f);
+}
+
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
 /* Everything an item goes through, with `width` children of the first node. */
@@ -566,6 +582,7 @@ int main(void)
         cmocka_unit_test(no_rows_are_legal),
         cmocka_unit_test(bad_inputs_fail_alone),
         cmocka_unit_test(outputs_are_joined_by_blanks),
+        cmocka_unit_test(actions_are_words_of_the_vocabulary),
         cmocka_unit_test(steady_state_allocates_nothing),
         cmocka_unit_test(every_refusal_of_memory_is_survived),
     };

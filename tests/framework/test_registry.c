@@ -78,7 +78,7 @@ static void wrong_struct_size(void **state)
     d.struct_size = 24;
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
     mentions("24");
-    mentions_number(sizeof d);
+    mentions_number(offsetof(rill_domain, action_name)); /* the size of ABI version 1 */
     d.struct_size = sizeof d + 64; /* from a newer header: optional members that this librill does not read */
     assert_int_equal(rill_register_domain(ctx, &d), RILL_OK);
     rill_heuristic h = heuristic("h");
@@ -113,6 +113,8 @@ static void missing_members(void **state)
     d.free = NULL;
     d.measure = NULL;
     d.canonical = NULL;
+    d.action_name = NULL;
+    d.find_action = NULL;
     assert_int_equal(rill_register_domain(ctx, &d), RILL_OK);
     rill_heuristic h = heuristic("h");
     h.apply = NULL;
@@ -185,6 +187,102 @@ static void models_are_found_by_name(void **state)
     assert_int_equal(rill_model_info(model)->phases, 1);
     rill_model_close(model);
     rill_model_close(NULL);
+}
+
+/* --- names of actions --------------------------------------------------------------------------------------------- */
+
+static rill_model *open_as(rill_domain *table, const char *name)
+{
+    rill_model *model;
+    rill_open_options options = {.struct_size = sizeof options, .threads = 1, .arguments = "actions=7 terminal=end"};
+    table->name = name;
+    assert_int_equal(rill_register_domain(ctx, table), RILL_OK);
+    assert_int_equal(rill_model_open(&model, ctx, name, &options), RILL_OK);
+    return model;
+}
+
+static int32_t find(const rill_model *model, const char *text)
+{
+    return rill_model_find_action(model, text, strlen(text));
+}
+
+static void actions_have_names(void **state)
+{
+    (void)state;
+    rill_domain d = toy_domain;
+    rill_model *model = open_as(&d, "named");
+    rill_text text = {.ctx = ctx};
+    int ends = 0;
+    for (int32_t action = 0; action < 7; action++) {
+        rill_text_reset(&text);
+        assert_int_equal(rill_text_append(&text, "is ", 3), RILL_OK);
+        assert_int_equal(rill_model_action_name(model, action, &text), RILL_OK);
+        assert_memory_equal(text.data, "is ", 3); /* appended */
+        assert_int_equal(rill_model_find_action(model, text.data + 3, text.length - 3), action);
+        ends += strcmp(text.data, "is end") == 0;
+    }
+    assert_int_equal(ends, 1);
+    assert_int_equal(find(model, "a7"), RILL_NO_ACTION);
+    assert_int_equal(find(model, ""), RILL_NO_ACTION);
+    assert_int_equal(rill_model_action_name(model, 7, &text), RILL_ERR_NOT_FOUND);
+    mentions("7");
+    assert_int_equal(rill_model_action_name(model, -1, &text), RILL_ERR_NOT_FOUND);
+    assert_int_equal(toy_report_get()->violations, 0); /* a domain is asked for actions of its own only */
+    rill_text_clear(&text);
+    rill_model_close(model);
+}
+
+/* A table of an older plugin ends before these members: what lies behind it is another's. */
+static void old_tables_name_nothing(void **state)
+{
+    (void)state;
+    rill_text text = {.ctx = ctx};
+    rill_domain old = toy_domain, without = toy_domain, half = toy_domain;
+    old.struct_size = offsetof(rill_domain, action_name);
+    without.action_name = NULL;
+    without.find_action = NULL;
+    half.struct_size = offsetof(rill_domain, find_action);
+    rill_model *models[] = {open_as(&old, "old"), open_as(&without, "without"), open_as(&half, "half")};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rill_model_action_name(models[i], 1, &text), i < 2 ? RILL_ERR_NOT_FOUND : RILL_OK);
+        if (i < 2) mentions(i == 0 ? "old" : "without");
+        assert_int_equal(find(models[i], "a1"), RILL_NO_ACTION);
+        assert_int_equal(find(models[i], "end"), RILL_NO_ACTION);
+        rill_model_close(models[i]);
+    }
+    rill_text_clear(&text);
+}
+
+static rill_status half_a_name(void *self, int32_t action, rill_text *out)
+{
+    (void)self;
+    return action == 0 ? rill_text_append(out, "zero", 4) < 0 ? RILL_ERR_MEMORY : RILL_ERR_NOT_FOUND : RILL_OK;
+}
+
+static int32_t wild_action(void *self, const char *text, size_t length)
+{
+    (void)self, (void)length;
+    return text[0] == 'x' ? 7 : -5;
+}
+
+/* What a careless domain does stays within bounds. */
+static void bad_names_of_actions(void **state)
+{
+    (void)state;
+    rill_domain d = toy_domain;
+    d.action_name = half_a_name;
+    d.find_action = wild_action;
+    rill_model *model = open_as(&d, "careless");
+    rill_text text = {.ctx = ctx};
+    assert_int_equal(rill_text_append(&text, "kept", 4), RILL_OK);
+    assert_int_equal(rill_model_action_name(model, 0, &text), RILL_ERR_NOT_FOUND);
+    mentions("careless");
+    assert_string_equal(text.data, "kept");
+    assert_int_equal(text.length, 4);
+    assert_int_equal(find(model, "x"), RILL_NO_ACTION);
+    assert_int_equal(find(model, "y"), RILL_NO_ACTION);
+    rill_text_clear(&text);
+    rill_model_close(model);
 }
 
 /* --- plugins ------------------------------------------------------------------------------------------------------ */
@@ -336,6 +434,9 @@ static const struct CMUnitTest tests[] = {
     EACH(models_are_found_by_name),
     EACH(good_plugin),
     EACH(refused_plugins),
+    EACH(actions_have_names),
+    EACH(old_tables_name_nothing),
+    EACH(bad_names_of_actions),
     EACH(registrations_are_taken_back),
     EACH(deferred_calls_are_made_in_reverse),
     EACH(deferral_that_finds_no_memory),

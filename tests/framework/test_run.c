@@ -217,6 +217,50 @@ static void settings_are_shown(void **state)
     end(&b);
 }
 
+/* A scorer that knows an action by its name only: it is told which model it speaks to. */
+static rill_status ban_a1(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    (void)self;
+    int32_t action = rill_model_find_action(rows->model, "a1", 2);
+    if (action == RILL_NO_ACTION || rill_model_info(rows->model)->actions != rows->info->actions)
+        return RILL_ERR_ARGUMENT;
+    for (int32_t i = 0; i < rows->n; i++) {
+        rill_status status = rill_ask_ban(ask, i, action);
+        if (status < 0) return status;
+    }
+    return RILL_OK;
+}
+
+static void scorers_know_names(void **state)
+{
+    (void)state;
+    static const rill_scorer by_name = {RILL_ABI_VERSION, sizeof by_name, "by-name", "", "a test", NULL, ban_a1, NULL};
+    rill_chain_entry entry = {"by-name", NULL};
+    rill_engine_setup setup;
+    rill_result result;
+    bench b;
+    int seen[2] = {0};
+    begin(&b, "actions=3 depth=6 terminal=last seed=4", NULL);
+    assert_int_equal(rill_register_scorer(b.ctx, &by_name), RILL_OK);
+    for (int banned = 0; banned < 2; banned++) {
+        rill_engine_destroy(b.engine);
+        rill_engine_setup_default(&setup);
+        setup.settings.n_best = 10;
+        setup.scorers = &entry;
+        setup.n_scorers = banned;
+        assert_int_equal(rill_engine_create(&b.engine, b.ctx, b.model, &setup), RILL_OK);
+        assert_int_equal(rill_engine_submit(b.engine, "in", 2), RILL_OK);
+        rill_engine_close_input(b.engine);
+        while (rill_engine_step(b.engine) == RILL_OK) continue;
+        assert_int_equal(rill_engine_next(b.engine, &result), RILL_OK);
+        assert_true(result.n > 0);
+        for (int32_t i = 0; i < result.n; i++) seen[banned] += strchr(result.output[i].text, '1') != NULL;
+    }
+    assert_true(seen[0] > 0);
+    assert_int_equal(seen[1], 0);
+    end(&b);
+}
+
 /* A caller built before members were appended gets those that it knows, and nothing behind them is touched. */
 static void statistics_for_old_callers(void **state)
 {
@@ -305,7 +349,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(room_is_kept),         cmocka_unit_test(failed_inputs_can_be_submitted),
     cmocka_unit_test(destroyed_midway),     cmocka_unit_test(settings_are_shown),
     cmocka_unit_test(a_model_serves_again), cmocka_unit_test(statistics_for_old_callers),
-    cmocka_unit_test(readers_and_writers),
+    cmocka_unit_test(readers_and_writers),  cmocka_unit_test(scorers_know_names),
 };
 
 HARNESS_MAIN(tests)

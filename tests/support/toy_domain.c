@@ -8,7 +8,7 @@
  * its action only, and the hash is computed from all ancestors at each use, as attention reads their keys: an ancestor freed
  * too early is then missed.
  *
- * Divisions: violations · life · encode · step · score · finalize · end of life · table. */
+ * Divisions: violations · life · encode · step · score · finalize · names · end of life · table. */
 #include "support/toy_domain.h"
 
 #include <math.h>
@@ -484,6 +484,30 @@ static rill_status finalize(void *self, const rill_hypothesis *h, rill_text *out
     return status;
 }
 
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+/* "end" for the end action, else "a" and the number. */
+static rill_status action_name(void *self, int32_t action, rill_text *out)
+{
+    toy *t = self;
+    if (action < 0 || action >= t->model.actions) return violation(t, "the name of action %d is asked", (int)action);
+    return action == toy_end_action(&t->model) ? rill_text_append(out, "end", 3)
+                                               : rill_text_printf(out, "a%d", (int)action);
+}
+
+static int32_t find_action(void *self, const char *text, size_t length)
+{
+    toy *t = self;
+    int32_t action = 0, end = toy_end_action(&t->model);
+    if (length == 3 && memcmp(text, "end", 3) == 0) return end >= 0 ? end : RILL_NO_ACTION;
+    if (length < 2 || length > 4 || text[0] != 'a') return RILL_NO_ACTION;
+    for (size_t i = 1; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9') return RILL_NO_ACTION;
+        action = 10 * action + (text[i] - '0');
+    }
+    return action < t->model.actions && action != end ? action : RILL_NO_ACTION;
+}
+
 /* --- end of life -------------------------------------------------------------------------------------------------- */
 
 static void drop(void *self, int32_t slot)
@@ -532,4 +556,6 @@ const rill_domain toy_domain = {
     .drop = drop,
     .free = free_nodes,
     .close = close_toy,
+    .action_name = action_name,
+    .find_action = find_action,
 };

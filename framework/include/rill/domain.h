@@ -205,7 +205,18 @@ typedef struct rill_domain {
     /* (optional: byte equality of blank-normalised texts) Bring an output into the form in which two right answers are
      * byte-equal, appended to `out`. Needs no model. */
     rill_status (*canonical)(rill_context *ctx, const char *text, size_t length, rill_text *out);
+
+    /* (optional: actions have no names; these two came after ABI version 1 was set, so a table may end before them) Append
+     * the text of an action, as a user would write it.
+     *   RILL_OK · RILL_ERR_NOT_FOUND (this one has none) · RILL_ERR_MEMORY */
+    rill_status (*action_name)(void *self, int32_t action, rill_text *out);
+
+    /* (optional: no name is known) The action of that name, RILL_NO_ACTION if there is none. */
+    int32_t (*find_action)(void *self, const char *text, size_t length);
 } rill_domain;
+
+/* A domain together with what its open() made; see engine.h. */
+typedef struct rill_model rill_model;
 
 /* A row's raw candidates, as a model's output layer gives them. */
 typedef struct rill_raw {

@@ -35,7 +35,6 @@
 
 RILL_C_BEGIN
 
-typedef struct rill_model rill_model;
 typedef struct rill_engine rill_engine;
 
 /* Open a model with a registered domain.
@@ -46,6 +45,12 @@ RILL_API rill_status rill_model_open(rill_model **out, rill_context *ctx, const 
 RILL_API void rill_model_close(rill_model *model); /* NULL is allowed */
 RILL_API const rill_domain *rill_model_domain(const rill_model *model);
 RILL_API const rill_domain_info *rill_model_info(const rill_model *model);
+
+/* Append the text of an action to `out`, whose context is set; on failure `out` is as before.
+ *   RILL_OK · RILL_ERR_NOT_FOUND (the domain names no actions, or not this one; no such action) · RILL_ERR_MEMORY */
+RILL_API rill_status rill_model_action_name(const rill_model *model, int32_t action, rill_text *out);
+/* The action of that name; RILL_NO_ACTION when there is none or the domain names no actions. */
+RILL_API int32_t rill_model_find_action(const rill_model *model, const char *text, size_t length);
 
 /* One element of a chain: a registered name and its arguments, e.g. {"absolute", "10"}. */
 typedef struct rill_chain_entry {

@@ -37,6 +37,7 @@ typedef struct rill_scorer_rows {
     const int32_t *history;        /* [n] */
     const rill_history *histories; /* [any history] */
     const rill_domain_info *info;
+    const rill_model *model; /* for rill_model_action_name() and rill_model_find_action(), engine.h */
 } rill_scorer_rows;
 
 typedef struct rill_scorer {
