@@ -36,6 +36,7 @@ typedef struct decode {
     cli_progress progress;
     rill_engine *engine;
     int64_t failed;
+    int64_t next_id; /* behind the last result written */
     double writing, wall;
 } decode;
 
@@ -148,6 +149,9 @@ static rill_status write_result(void *user, const rill_result *result)
         cli_say("line %" PRId64 ": %s", result->id + 1,
                 result->message[0] ? result->message : rill_status_name(result->status));
     }
+    /* Inputs that a failed run did not come to keep their lines, so that the others keep theirs. */
+    for (; d->form == CLI_FORM_PLAIN && d->next_id < result->id; d->next_id++) cli_output_write(&d->output, "\n", 1);
+    d->next_id = result->id + 1;
     cli_output_result(&d->output, d->form, result);
     int broken = cli_output_tick(&d->output);
     show_progress(d);

@@ -392,7 +392,7 @@ int rill_engine_idle(const rill_engine *e)
 
 rill_status rill_engine_next(rill_engine *e, rill_result *out)
 {
-    return outbox_next(&e->outbox, out);
+    return outbox_next(&e->outbox, e->failed < 0, out);
 }
 
 static int64_t depth_bound(const rill_engine *e)

@@ -130,8 +130,10 @@ void outbox_put(outbox *o, outbox_record *record)
     while (o->oldest < o->next_id && o->finished[(size_t)o->oldest & mask]) o->oldest++;
 }
 
-static outbox_record *take_in_order(outbox *o)
+static outbox_record *take_in_order(outbox *o, int over)
 {
+    /* Delivered ones leave the ring at once, so a place without a record belongs to an input that is not finished. */
+    while (over && o->oldest < o->next_id && o->ring[(size_t)o->oldest & (o->ring_capacity - 1)] == NULL) o->oldest++;
     if (o->oldest == o->next_id) return NULL;
     size_t at = (size_t)o->oldest & (o->ring_capacity - 1);
     outbox_record *record = o->ring[at];
@@ -151,10 +153,10 @@ static outbox_record *take_completed(outbox *o)
     return record;
 }
 
-rill_status outbox_next(outbox *o, rill_result *out)
+rill_status outbox_next(outbox *o, int over, rill_result *out)
 {
     if (o->lent != NULL) outbox_record_drop(o, o->lent);
-    o->lent = o->unordered ? take_completed(o) : take_in_order(o);
+    o->lent = o->unordered ? take_completed(o) : take_in_order(o, over);
     if (o->lent == NULL) return RILL_AGAIN;
     o->waiting--;
     *out = o->lent->result;

@@ -53,7 +53,8 @@ rill_status outbox_record_get(outbox *o, int64_t id, outbox_record **out);
 void outbox_record_drop(outbox *o, outbox_record *record);
 /* Finish an input. */
 void outbox_put(outbox *o, outbox_record *record);
-/* Deliver the next. RILL_OK · RILL_AGAIN */
-rill_status outbox_next(outbox *o, rill_result *out);
+/* Deliver the next. `over`: nothing more will be finished, so that results need not wait for inputs before them, which are
+ * skipped. RILL_OK · RILL_AGAIN */
+rill_status outbox_next(outbox *o, int over, rill_result *out);
 
 #endif

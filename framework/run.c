@@ -12,7 +12,7 @@ typedef struct run {
     rill_write_fn write;
     void *write_user;
     int ended;                     /* the reader has nothing more */
-    rill_status failed;            /* why, if it did not end well ... */
+    rill_status failed;            /* what the reader failed with ... */
     char why[RILL__MESSAGE_BYTES]; /* ... and in words, which later steps must not replace */
 } run;
 
@@ -49,15 +49,24 @@ static rill_status read_inputs(run *r)
     return RILL_OK;
 }
 
+/* The run is over: write what is finished, and fail with what failed, whatever the writer does to the record meanwhile. */
+static rill_status end_with(run *r, rill_status status)
+{
+    rill_context *ctx = r->engine->ctx;
+    snprintf(r->why, sizeof r->why, "%s", rill_error(ctx));
+    r->engine->failed = status;
+    write_results(r);
+    return rill_fail(ctx, status, "%s", r->why);
+}
+
 rill_status rill_run(rill_engine *engine, rill_read_fn read, void *read_user, rill_write_fn write, void *write_user)
 {
     run r = {.engine = engine, .read = read, .read_user = read_user, .write = write, .write_user = write_user};
     for (;;) {
         rill_status status = read_inputs(&r);
         if (status >= 0) status = rill_engine_step(engine);
-        rill_status written = write_results(&r);
-        if (status < 0) return status;
-        RILL__TRY(written);
+        if (status < 0) return end_with(&r, status);
+        RILL__TRY(write_results(&r));
         if (r.ended && rill_engine_idle(engine)) break;
     }
     return r.failed < 0 ? rill_fail(engine->ctx, r.failed, "%s", r.why) : RILL_OK;

@@ -41,6 +41,23 @@ exits 1; prints "DIFFERS from var-stream:n=7"; says "different outputs"
 # --- a run that breaks off: what was done is written, the reason is told, and the numbers are there
 toy seven -q --domain-args fail_step=3 --stats s.json
 exits 1; says "rill: "; has_json s.json timesteps inputs
+# results that waited for an input which never finished come all the same, each on its own line
+seq 10 40 >thirty
+toy thirty -q --domain-args own_bound=1
+exits 0; cp out whole
+seen=0
+for call in 4 5 6 8 11; do
+  toy thirty -q --domain-args "own_bound=1 fail_score=$call"
+  exits 1; says "injected failure in call $call of score"
+  seen=$((seen + $(grep -c '^$' out || true)))
+  paste -d'\t' out whole | awk -F'\t' -v n="$(wc -l <out)" 'NR <= n && $1 != "" && $1 != $2' >wrong
+  verdict "$(good no_bytes wrong)" "lines of a run that broke off are those of a whole run"
+  verdict "$(good [ -n "$(tail -n 1 out)" ] || [ ! -s out ])" "no empty line stands at the end"
+  cut -f1 out >lines_out
+  toy thirty -q --domain-args "own_bound=1 fail_score=$call" --n-best 1
+  exits 1; verdict "$(good [ "$(wc -l <out)" -eq "$(grep -c . lines_out || true)" ])" "the n-best form has no lines for them"
+done
+verdict "$(good [ "$seen" -gt 0 ])" "some lines are empty"
 toy seven --domain-args fail_open=1
 exits 1; says "rill: "; prints_nothing
 toy seven --domain-args fail_open=1 -o untouched

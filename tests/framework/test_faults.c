@@ -77,6 +77,95 @@ static void finished_results_survive(void **state)
     engine_record_clear(&whole);
 }
 
+/* Fails in its fail_at-th call, counted over the run. */
+static int32_t calls, fail_at;
+
+static rill_status fail_late(void *self, rill_beams *beams)
+{
+    (void)self, (void)beams;
+    return ++calls == fail_at ? RILL_ERR_PLUGIN : RILL_OK;
+}
+
+static rill_status register_late(rill_context *ctx)
+{
+    static const rill_heuristic late = {RILL_ABI_VERSION, sizeof late, "late", "", "fails once", NULL, fail_late, NULL};
+    return rill_register_heuristic(ctx, &late);
+}
+
+static void run_until(const problem *p, const schedule *s, int32_t call, engine_record *r)
+{
+    calls = 0;
+    fail_at = call;
+    engine_run_with(p, s, register_late, r);
+}
+
+/* What a run that broke off gave must be all that it had finished, right, and in order. Returns the ids it skipped. */
+static int check_broken_run(const schedule *s, const engine_record *r, const engine_record *whole)
+{
+    int skipped = 0, missing = 0;
+    int64_t position = 0;
+    if (r->n_results != r->stats.inputs)
+        fail_msg("%s: %lld results of %lld finished inputs", s->method, (long long)r->n_results,
+                 (long long)r->stats.inputs);
+    for (int32_t i = 0; i < PROBLEM_MOST_INPUTS; i++) {
+        const record_result *one = &r->result[i], *other = &whole->result[i];
+        missing += other->taken && !one->taken;
+        if (!one->taken) continue;
+        skipped += missing;
+        missing = 0;
+        if (!s->unordered && one->position != position++) fail_msg("%s: input %d is out of order", s->method, (int)i);
+        assert_int_equal(one->taken, 1);
+        assert_int_equal(one->status, other->status);
+        assert_int_equal(one->n, other->n);
+        for (int32_t o = 0; o < one->n; o++) assert_string_equal(one->output[o].text, other->output[o].text);
+    }
+    return skipped;
+}
+
+/* Whatever call of a heuristic ends the run, all that is finished comes out, what waited for its turn too. */
+static void results_that_waited_survive(void **state)
+{
+    (void)state;
+    int skipped = 0, empty = 0, failed = 0;
+    for (int variant = 0; variant < 5 * 2 * 2; variant++) {
+        problem p;
+        engine_record r, whole;
+        problem_with(&p, "early=60 own_bound=1", variant % 2);
+        snprintf(p.heuristic[0].name, sizeof p.heuristic[0].name, "late");
+        p.heuristic[0].arguments[0] = '\0';
+        p.n_heuristics = 1;
+        for (p.n_inputs = 0; p.n_inputs < 30; p.n_inputs++)
+            snprintf(p.input[p.n_inputs], sizeof p.input[0], "%d", (int)p.n_inputs * 7);
+        schedule s = {.method = problem_methods(PROBLEM_PRUNED)[variant / 4],
+                      .n = 4,
+                      .refill = -1,
+                      .budget = variant % 3 == 0 ? 10 : 0,
+                      .unordered = variant / 2 % 2,
+                      .by_run = variant % 3 != 1};
+        run_until(&p, &s, 0, &whole);
+        assert_int_equal(whole.status, RILL_OK);
+        for (int32_t call = 1; ; call += 1 + call / 10) {
+            run_until(&p, &s, call, &r);
+            if (r.status == RILL_OK) {
+                engine_record_clear(&r);
+                break; /* there were fewer calls */
+            }
+            assert_int_equal(r.status, RILL_ERR_PLUGIN);
+            assert_non_null(strstr(r.message, "heuristic late")); /* the reason is still there after the results */
+            if (r.toy.violations != 0) fail_msg("%s: %s", s.method, r.toy.first);
+            int gaps = check_broken_run(&s, &r, &whole);
+            if (!s.unordered) skipped += gaps;
+            empty += r.n_results == 0;
+            failed++;
+            engine_record_clear(&r);
+        }
+        engine_record_clear(&whole);
+    }
+    assert_true(skipped > 50);
+    assert_true(empty > 0);
+    assert_true(failed > 200);
+}
+
 static void illegal_answers(void **state)
 {
     (void)state;
@@ -133,8 +222,9 @@ static void bad_inputs_fail_alone(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(injected_failures), cmocka_unit_test(finished_results_survive), cmocka_unit_test(illegal_answers),
-    cmocka_unit_test(open_fails),        cmocka_unit_test(bad_inputs_fail_alone),
+    cmocka_unit_test(injected_failures),     cmocka_unit_test(finished_results_survive),
+    cmocka_unit_test(illegal_answers),       cmocka_unit_test(open_fails),
+    cmocka_unit_test(bad_inputs_fail_alone), cmocka_unit_test(results_that_waited_survive),
 };
 
 HARNESS_MAIN(tests)

@@ -344,12 +344,39 @@ static void readers_and_writers(void **state)
     assert_int_equal(taken, 0);
 }
 
+/* What a writer does to the error record does not hide why the run ended. */
+static rill_status write_and_stumble(void *user, const rill_result *result)
+{
+    bench *b = user;
+    assert_int_equal(result->status, RILL_OK);
+    rill_fail(b->ctx, RILL_ERR_NOT_FOUND, "something the writer got over");
+    return RILL_OK;
+}
+
+static void the_reason_survives_the_writer(void **state)
+{
+    (void)state;
+    bench b;
+    begin(&b, "actions=4 depth=3 fail_finalize=3", NULL);
+    script s = {.turns = "iiiiiiiiii"};
+    assert_int_equal(rill_run(b.engine, read_script, &s, write_and_stumble, &b), RILL_ERR_IO);
+    assert_non_null(strstr(rill_error(b.ctx), "injected failure in call 3 of finalize"));
+    assert_int_equal(rill_error_status(b.ctx), RILL_ERR_IO);
+    end(&b);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(nothing_at_all),       cmocka_unit_test(texts_are_bytes),
-    cmocka_unit_test(room_is_kept),         cmocka_unit_test(failed_inputs_can_be_submitted),
-    cmocka_unit_test(destroyed_midway),     cmocka_unit_test(settings_are_shown),
-    cmocka_unit_test(a_model_serves_again), cmocka_unit_test(statistics_for_old_callers),
-    cmocka_unit_test(readers_and_writers),  cmocka_unit_test(scorers_know_names),
+    cmocka_unit_test(nothing_at_all),
+    cmocka_unit_test(texts_are_bytes),
+    cmocka_unit_test(room_is_kept),
+    cmocka_unit_test(failed_inputs_can_be_submitted),
+    cmocka_unit_test(destroyed_midway),
+    cmocka_unit_test(settings_are_shown),
+    cmocka_unit_test(a_model_serves_again),
+    cmocka_unit_test(statistics_for_old_callers),
+    cmocka_unit_test(the_reason_survives_the_writer),
+    cmocka_unit_test(readers_and_writers),
+    cmocka_unit_test(scorers_know_names),
 };
 
 HARNESS_MAIN(tests)

@@ -19,7 +19,7 @@
  *   3. The same with a domain of your own: register it, or use examples/template_domain.c as a start.
  *
  * After a negative status from rill_engine_step() the engine can only be destroyed; results already finished can still be
- * taken. One bad input is not such a failure: its result carries a status and a message.
+ * taken, those too that waited for inputs before them. One bad input is not such a failure: its result carries a status and a message.
  * Threads: an engine, its model and its context belong to one thread at a time. A model serves one engine at a time; when that
  * is destroyed it may serve another.
  * Stability: structs are only appended to. */
@@ -134,7 +134,8 @@ typedef struct rill_result {
     int32_t outputs_found;
 } rill_result;
 
-/* Take the next finished result: in input order, or by completion with `unordered`.
+/* Take the next finished result: in input order, or by completion with `unordered`. Once a step has failed, the ids of inputs
+ * that were not finished are skipped.
  *   *out is borrowed: valid until the next call with this engine
  *   RILL_OK · RILL_AGAIN (none now) */
 RILL_API rill_status rill_engine_next(rill_engine *engine, rill_result *out);
