@@ -1,0 +1,75 @@
+/* Signatures of native functions as scripts write them: "void(beams*, double)".
+ *
+ *   signature  = result "(" [ "void" | argument { "," argument } ] ")"
+ *   result     = type            void, a number, bool, string or void*
+ *   argument   = type            at most 32
+ *   type       = { "const" } word { word } [ "*" [ "const" ] ]
+ *
+ * Words: void  bool (_Bool)  char  int8 int16 int32 int64 uint8 uint16 uint32 uint64, each also with _t  size_t
+ *        short int long, also "long long", "unsigned", "signed" and what C makes of them  float  double
+ *        string   text that ends with NUL, the same as "const char*"
+ *        rill_status   an int
+ * Pointers: void*
+ *        beams* or view*   rill_beams *                    rows*    const rill_scorer_rows *
+ *        ask*              rill_ask_builder *              flight*  const rill_flight *     also by their rill_ names
+ *        double* float* int32* int64* uint8*   arrays of that very type, also spelled as C spells it (int*, unsigned char*);
+ *                                              without "const" the array must be writable
+ *
+ * Blanks may stand anywhere between words. Arguments have no names; functions with "..." cannot be called, since their callers
+ * must know more than a signature says. Nothing here knows Lua: it is fuzzed alone. */
+#ifndef RILL_SCRIPTING_SIGNATURE_H
+#define RILL_SCRIPTING_SIGNATURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum signature_type {
+    SIGNATURE_VOID,
+    SIGNATURE_BOOL,
+    SIGNATURE_I8,
+    SIGNATURE_I16,
+    SIGNATURE_I32,
+    SIGNATURE_I64,
+    SIGNATURE_U8,
+    SIGNATURE_U16,
+    SIGNATURE_U32,
+    SIGNATURE_U64,
+    SIGNATURE_FLOAT,
+    SIGNATURE_DOUBLE,
+    SIGNATURE_STRING,
+    SIGNATURE_POINTER, /* void* */
+    SIGNATURE_BEAMS,
+    SIGNATURE_ROWS,
+    SIGNATURE_ASK,
+    SIGNATURE_FLIGHT,
+    SIGNATURE_DOUBLES, /* double* */
+    SIGNATURE_FLOATS,
+    SIGNATURE_INT32S,
+    SIGNATURE_INT64S,
+    SIGNATURE_BYTES, /* uint8* */
+} signature_type;
+
+enum { SIGNATURE_MOST = 32, SIGNATURE_TEXT = 512 };
+
+typedef struct signature {
+    signature_type result;
+    int n;
+    signature_type argument[SIGNATURE_MOST]; /* [n] */
+    uint32_t constant;                       /* bit i: what argument i points to is const */
+} signature;
+
+typedef struct signature_error {
+    size_t column; /* from 1 */
+    char message[400];
+} signature_error;
+
+/* Read `length` bytes of `text`. 0, or -1 with *error filled and *out undefined. */
+int signature_parse(const char *text, size_t length, signature *out, signature_error *error);
+
+/* The type as signatures write it, e.g. "int32*". A constant. */
+const char *signature_type_name(signature_type type);
+
+/* Write the signature in its shortest spelling; SIGNATURE_TEXT bytes hold any. Reading it gives the same signature. */
+void signature_write(const signature *s, char *out, size_t size);
+
+#endif

@@ -1,0 +1,33 @@
+/* Bytes to a signature.
+ *
+ * Whatever the bytes: no crash; an error has a column inside the text (or right behind it) and says something; what is taken
+ * has 32 arguments at most and reads the same when it is written and read again. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "signature.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int condition)
+{
+    if (!condition) abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    signature s, again;
+    signature_error error = {0};
+    char text[SIGNATURE_TEXT];
+    if (signature_parse((const char *)data, size, &s, &error) != 0) {
+        require(error.column >= 1 && error.column <= size + 1);
+        require(error.message[0] != '\0' && memchr(error.message, '\0', sizeof error.message) != NULL);
+        return 0;
+    }
+    require(s.n >= 0 && s.n <= SIGNATURE_MOST);
+    signature_write(&s, text, sizeof text);
+    require(signature_parse(text, strlen(text), &again, &error) == 0);
+    require(memcmp(&s, &again, sizeof s) == 0);
+    return 0;
+}

@@ -1,0 +1,174 @@
+/* Signatures of native functions: what they mean, and where they are wrong. */
+#include "signature.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/harness.h"
+
+static const struct {
+    const char *text, *meaning;
+} good[] = {
+    {"void()", "void()"},
+    {"void(void)", "void()"},
+    {" \t\nvoid ( void ) ", "void()"},
+    {"void(beams*, double)", "void(beams*, double)"},
+    {"void(view*,double)", "void(beams*, double)"},
+    {"rill_status(rill_beams *, const double *, int32_t)", "int32(beams*, const double*, int32)"},
+    {"int(rows*, ask*)", "int32(rows*, ask*)"},
+    {"int(const rill_scorer_rows *, rill_ask_builder *)", "int32(rows*, ask*)"},
+    {"int(const flight*, int*, int32 *)", "int32(flight*, int32*, int32*)"},
+    {"void(rill_flight const *const, int *const)", "void(flight*, int32*)"},
+    {"bool(_Bool)", "bool(bool)"},
+    {"int8(int8_t, signed char)", "int8(int8, int8)"},
+    {"uint8(uint8_t, unsigned char)", "uint8(uint8, uint8)"},
+    {"short(short int, int short, signed short, short signed int)", "int16(int16, int16, int16, int16)"},
+    {"uint16(unsigned short, short unsigned int)", "uint16(uint16, uint16)"},
+    {"int(signed, signed int, int signed)", "int32(int32, int32, int32)"},
+    {"unsigned(unsigned int, int unsigned)", "uint32(uint32, uint32)"},
+    {"int64(int64_t, long long, long long int, long int long)", "int64(int64, int64, int64, int64)"},
+    {"uint64(uint64_t, unsigned long long)", "uint64(uint64, uint64)"},
+    {"float(const float, double const)", "float(float, double)"},
+    {"string(string, const char*, char const *)", "string(string, string, string)"},
+    {"void*(void*, const void *)", "void*(void*, void*)"},
+    {"void(double*, const float*, int32_t*, long long*, const unsigned char*)",
+     "void(double*, const float*, int32*, int64*, const uint8*)"},
+};
+
+static void good_signatures(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        signature s;
+        signature_error error = {0};
+        char text[SIGNATURE_TEXT];
+        if (signature_parse(good[i].text, strlen(good[i].text), &s, &error) != 0)
+            fail_msg("\"%s\", column %zu: %s", good[i].text, error.column, error.message);
+        signature_write(&s, text, sizeof text);
+        assert_string_equal(text, good[i].meaning);
+    }
+}
+
+/* Types whose width is the machine's. */
+static void c_types(void **state)
+{
+    (void)state;
+    signature s;
+    signature_error error;
+    static const char text[] = "size_t(char, short, int, long, unsigned long, long long, long*)";
+    static const size_t bytes[] = {1, sizeof(short), sizeof(int), sizeof(long), sizeof(long), sizeof(long long)};
+    assert_int_equal(signature_parse(text, strlen(text), &s, &error), 0);
+    assert_int_equal(s.n, 7);
+    for (int i = 0; i < 6; i++) {
+        signature_type least = i == 4 || (i == 0 && (char)-1 > 0) ? SIGNATURE_U8 : SIGNATURE_I8;
+        assert_int_equal((size_t)1 << (s.argument[i] - least), bytes[i]);
+    }
+    assert_int_equal((size_t)1 << (s.result - SIGNATURE_U8), sizeof(size_t));
+    assert_int_equal(s.argument[6], sizeof(long) == 8 ? SIGNATURE_INT64S : SIGNATURE_INT32S);
+}
+
+static const struct {
+    const char *text;
+    size_t column;
+    const char *says;
+} bad[] = {
+    {"", 1, "a type expected, but the signature ends here"},
+    {"(int)", 1, "a type expected, not \"(\""},
+    {"flaot(int)", 1, "\"flaot\" is not a type: there are void bool char int8..int64"},
+    {"void(int, flaot)", 11, "double* float* int32* int64* uint8*"},
+    {"void", 5, "\"(\" and the types of the arguments expected, but the signature ends here"},
+    {"void prune(int)", 6, "not \"prune\": types stand alone, without names"},
+    {"void(int x)", 10, "\",\" or \")\" expected, not \"x\": types stand alone"},
+    {"void(int,)", 10, "a type expected, not \")\""},
+    {"void(,int)", 6, "a type expected, not \",\""},
+    {"void(int", 9, "\",\" or \")\" expected, but the signature ends here"},
+    {"void(int) const", 11, "nothing may follow the closing parenthesis, not \"const\""},
+    {"void(int)void(int)", 10, "nothing may follow"},
+    {"int(string, ...)", 13, "functions with \"...\" cannot be bound"},
+    {"int(string ...)", 12, "functions with \"...\" cannot be bound"},
+    {"void(beams, double)", 6, "beams is passed by its address: beams*"},
+    {"void(rill_flight)", 6, "rill_flight is passed by its address: rill_flight*"},
+    {"void(rill_rows*)", 6, "\"rill_rows\" is not a type"},
+    {"void(beams**)", 12, "no pointers to pointers: use void*"},
+    {"void(void* const*)", 17, "no pointers to pointers"},
+    {"void(const char**)", 17, "no pointers to pointers"},
+    {"void(char*)", 6, "text that is only read is const char*"},
+    {"void(int8*)", 6, "there are no arrays of int8: there are double*"},
+    {"void(const unsigned int*)", 12, "there are no arrays of unsigned int"},
+    {"void(bool*)", 6, "there are no arrays of bool"},
+    {"void(string*)", 6, "there are no arrays of string"},
+    {"void(int, void)", 11, "void is no argument"},
+    {"void(void, int)", 6, "void is no argument"},
+    {"beams*(int)", 1, "a result cannot be beams*: it is void, bool"},
+    {"const double*(int)", 7, "a result cannot be double*"},
+    {"void(long double)", 6, "\"long double\" is not a type"},
+    {"void(short long)", 6, "\"short long\" is not a type"},
+    {"void(long long long)", 6, "\"long long long\" is not a type"},
+    {"void(signed unsigned)", 6, "\"signed unsigned\" is not a type"},
+    {"void(unsigned double)", 6, "\"unsigned double\" is not a type"},
+    {"void(short char)", 6, "\"short char\" is not a type"},
+    {"void(int int)", 6, "\"int int\" is not a type"},
+    {"void(unsigned int8)", 15, "not \"int8\""},
+    {"void(const)", 11, "a type expected, not \")\""},
+    {"void(const *)", 12, "a type expected, not \"*\""},
+    {"void(int&)", 9, "expected, not \"&\""},
+    {"void(struct rill_beams*)", 6, "\"struct\" is not a type"},
+    {"void(int[])", 9, "expected, not \"[\""},
+    {"void(\x01)", 6, "a type expected, not \"?\""},
+    {"int(int (*)(int))", 9, "expected, not \"(\""},
+    {"void(3)", 6, "a type expected, not \"3\""},
+    {"void(int,int,int,int,int,int,int,int,int,int,int,int,int,int,int,int,int,int,int,int,int,int,int,int,int,int,int,"
+     "int,int,int,int,int, int)",
+     135, "more than 32 arguments"},
+};
+
+static void bad_signatures(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        signature s;
+        signature_error error = {0};
+        if (signature_parse(bad[i].text, strlen(bad[i].text), &s, &error) == 0)
+            fail_msg("\"%s\" was taken", bad[i].text);
+        if (error.column != bad[i].column || strstr(error.message, bad[i].says) == NULL)
+            fail_msg("\"%s\", column %zu: %s", bad[i].text, error.column, error.message);
+    }
+}
+
+/* A NUL ends no signature, it is wrong in one; and the length is what counts. */
+static void lengths(void **state)
+{
+    (void)state;
+    signature s;
+    signature_error error;
+    assert_int_equal(signature_parse("void()\0", 7, &s, &error), -1);
+    assert_int_equal(error.column, 7);
+    assert_int_equal(signature_parse("void()x", 6, &s, &error), 0);
+    assert_int_equal(signature_parse("void()", 5, &s, &error), -1);
+    assert_int_equal(error.column, 6);
+}
+
+/* The longest text there is fits, and a small buffer is not overrun. */
+static void writing(void **state)
+{
+    (void)state;
+    signature s = {.result = SIGNATURE_STRING, .n = SIGNATURE_MOST, .constant = UINT32_MAX}, again;
+    signature_error error;
+    char text[SIGNATURE_TEXT], small[16];
+    for (int i = 0; i < s.n; i++) s.argument[i] = SIGNATURE_DOUBLES;
+    signature_write(&s, text, sizeof text);
+    assert_int_equal(signature_parse(text, strlen(text), &again, &error), 0);
+    assert_memory_equal(&s, &again, sizeof s);
+    signature_write(&s, small, sizeof small);
+    assert_string_equal(small, "string(const do");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_signatures), cmocka_unit_test(c_types), cmocka_unit_test(bad_signatures),
+        cmocka_unit_test(lengths),         cmocka_unit_test(writing),
+    };
+    if (harness_options(argc, argv) != 0) return 2;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
