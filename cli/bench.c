@@ -115,6 +115,37 @@ static void say_where(const bench *b, const bench_method *m, int round)
     fflush(stderr);
 }
 
+/* Parts of a run, summed up and divided. */
+static void add_seconds(rill_seconds *sum, const rill_seconds *s, double factor)
+{
+    sum->encode += factor * s->encode;
+    sum->step += factor * s->step;
+    sum->score += factor * s->score;
+    sum->choose += factor * s->choose;
+    sum->select += factor * s->select;
+    sum->prune += factor * s->prune;
+    sum->commit += factor * s->commit;
+    sum->finalize += factor * s->finalize;
+    sum->scorers += factor * s->scorers;
+    sum->total += factor * s->total;
+}
+
+static int run_timed(bench *b)
+{
+    int code = CLI_OK;
+    rill_seconds mean[BENCH_METHODS_MAX] = {{0}};
+    for (int round = 0; round < b->repeat && code == CLI_OK; round++)
+        for (int i = 0; i < b->n && code == CLI_OK; i++) {
+            bench_method *m = &b->method[i];
+            say_where(b, m, round);
+            code = run_once(b, m, 0, drop_result, NULL, &m->seconds[m->runs]);
+            add_seconds(&mean[i], &m->stats.seconds, 1.0 / b->repeat);
+            m->runs++;
+        }
+    for (int i = 0; i < b->n; i++) b->method[i].stats.seconds = mean[i];
+    return code;
+}
+
 static int run_all(bench *b)
 {
     int code = CLI_OK;
@@ -126,13 +157,7 @@ static int run_all(bench *b)
         m->counts.inputs = b->inputs.n;
         code = run_once(b, m, m->plan.resolved.k, judge_result, &j, &untimed);
     }
-    for (int round = 0; round < b->repeat && code == CLI_OK; round++)
-        for (int i = 0; i < b->n && code == CLI_OK; i++) {
-            bench_method *m = &b->method[i];
-            say_where(b, m, round);
-            code = run_once(b, m, 0, drop_result, NULL, &m->seconds[m->runs]);
-            m->runs++;
-        }
+    if (code == CLI_OK) code = run_timed(b);
     if (!b->quiet && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
     return code;
 }
@@ -157,17 +182,22 @@ static int same_search(const cli_plan *a, const cli_plan *b)
            same_chain(&a->scorers, &b->scorers);
 }
 
+static int64_t first_difference(const bench *b, const bench_method *m, const bench_method *other)
+{
+    for (int64_t input = 0; input < b->inputs.n; input++)
+        if (m->hash[input] != other->hash[input]) return input;
+    return -1;
+}
+
 static int compare_all(bench *b)
 {
     int differ = 0;
     for (int i = 0; i < b->n; i++) {
         bench_method *m = &b->method[i];
-        m->difference = -1;
-        m->like = 0;
+        m->like = m->same = 0;
         while (m->like < i && !same_search(&b->method[m->like].plan, &m->plan)) m->like++;
-        const bench_method *other = &b->method[m->like];
-        for (int64_t input = 0; input < b->inputs.n && m->difference < 0; input++)
-            if (m->hash[input] != other->hash[input]) m->difference = input;
+        m->difference = first_difference(b, m, &b->method[m->like]);
+        while (m->same < i && first_difference(b, m, &b->method[m->same]) >= 0) m->same++;
         differ |= m->difference >= 0;
     }
     return differ ? cli_fail("methods with equal search settings gave different outputs") : CLI_OK;
@@ -291,7 +321,8 @@ static const char about[] = "Decode one input with several search methods and pr
                             "timesteps, expansions. The model is opened once. Every method runs once untimed,\n"
                             "to warm it up, then R times in turn with the others; seconds are medians. Methods\n"
                             "with equal search settings must give identical outputs; the last column says\n"
-                            "whether they do, and the exit code is 1 if they do not. Options of the search, and\n"
+                            "whether they do, and the exit code is 1 if they do not; others that give the same\n"
+                            "are named there too. Options of the search, and\n"
                             "the model's defaults, apply to every method that can use them; what stands behind\n"
                             "a method's name is its own.";
 

@@ -20,9 +20,10 @@ typedef struct bench_method {
     uint64_t *hash;    /* [inputs] of all outputs with their scores */
     double seconds[BENCH_REPEAT_MAX];
     int runs;
-    rill_stats stats;   /* of the last run; counters are the same in all */
+    rill_stats stats;   /* of the last run; counters are the same in all, and seconds are means of the timed runs */
     int like;           /* index of the first method with equal search settings; its own if it is that */
     int64_t difference; /* first input with other outputs than that method's, -1 = none */
+    int same;           /* index of the first method with equal outputs, whatever its settings; its own if it is that */
 } bench_method;
 
 typedef struct bench {
@@ -38,8 +39,8 @@ typedef struct bench {
     int n;
 } bench;
 
-/* Median, and half the distance of the extremes as a share of it. `seconds` is sorted. */
-void bench_summarise(double *seconds, int n, double *median, double *spread);
+/* Median, and half the distance of the extremes as a share of it. */
+void bench_summarise(const double *seconds, int n, double *median, double *spread);
 
 /* Print the table on stdout. */
 int bench_print(const bench *b);

@@ -16,11 +16,14 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void bench_summarise(double *seconds, int n, double *median, double *spread)
+/* The runs themselves stay in their order: methods took turns, so runs of one round belong together. */
+void bench_summarise(const double *seconds, int n, double *median, double *spread)
 {
-    qsort(seconds, (size_t)n, sizeof *seconds, by_size);
-    *median = n % 2 ? seconds[n / 2] : (seconds[n / 2 - 1] + seconds[n / 2]) / 2;
-    *spread = *median > 0 ? (seconds[n - 1] - seconds[0]) / 2 / *median : 0;
+    double sorted[BENCH_REPEAT_MAX];
+    memcpy(sorted, seconds, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, by_size);
+    *median = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+    *spread = *median > 0 ? (sorted[n - 1] - sorted[0]) / 2 / *median : 0;
 }
 
 /* Timesteps as a multiple of the fewest that the least-advanced schedule, and any schedule, can need under the budget; 0
@@ -54,8 +57,9 @@ static void put_percent(int known, int64_t part, int64_t whole)
 
 static void put_likeness(const bench *b, const bench_method *m)
 {
+    const bench_method *same = &b->method[m->same];
     if (&b->method[m->like] == m)
-        printf("\n");
+        printf(same == m ? "\n" : "  the same as %s\n", same->label);
     else if (m->difference < 0)
         printf("  identical to %s\n", b->method[m->like].label);
     else
@@ -122,6 +126,8 @@ static json_t *method_json(const bench *b, bench_method *m)
         json_object_set_new(object, "compared_with", json_string(b->method[m->like].label));
         json_object_set_new(object, "identical", json_boolean(m->difference < 0));
     }
+    const bench_method *same = &b->method[m->same];
+    json_object_set_new(object, "same_outputs_as", same != m ? json_string(same->label) : json_null());
     return object;
 }
 
