@@ -37,6 +37,8 @@ struct rill_script {
     int32_t items;
     int32_t cells;          /* candidates or rows: offset[items] */
     int result;             /* registry reference of what the chunk returned; LUA_NOREF if nothing */
+    int array_metatable;    /* registry reference; what makes a userdata an array */
+    const void *array_mark; /* its address: a type test without look-ups */
     script_closure *closures;
     script_table *tables; /* vtables registered from this script */
 };
@@ -119,13 +121,22 @@ typedef enum array_level {
     ARRAY_CELLS,  /* one per candidate or row: segments of items */
 } array_level;
 
-/* Push an array over memory of the engine; `writable`: assignments reach it. Valid until script_end(). */
+/* Push an array over memory of the engine; `writable`: assignments reach it. Valid until script_end(). Needs a call in progress,
+ * n == its items or cells for these levels, and data[0] to be the first of the first segment. */
 void script_array_push(lua_State *L, array_type type, const void *data, int32_t n, array_level level, int writable);
+
+/* Push an array of the script's own, of zeros, and return its n elements, to be filled: they live as long as the array is
+ * referred to. Of level items or cells it belongs to the call in progress. */
+void *script_array_make(lua_State *L, array_type type, int32_t n, array_level level);
+
+/* Whether the value at `index` is an array, valid or not. Raises nothing. */
+int script_array_is(lua_State *L, int index);
 
 /* The data of the array at `index` if it has this type and may be used now, else a Lua error. *n: its length. */
 void *script_array_data(lua_State *L, int index, array_type type, int writable, int32_t *n);
 
-/* Write what is at `index` (a number, a boolean, an array) to all of `data`, with broadcasting by the call's segments. */
+/* Write what is at `index` (a number, a boolean, an array) to all of `data`, with broadcasting by the call's segments. Integers
+ * are rounded down and saturate, NaN is refused; masks get 0 or 1. */
 void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level);
 
 /* --- what each file adds to the table `rill`, which is on top of the stack ------------------------------------------- */

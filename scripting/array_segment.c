@@ -1,0 +1,264 @@
+/* Operations from segment to segment: ranks, running sums and the like, each within the segments of a cells array, over all
+ * elements of the others. What is ordered is ordered stably, NaN last; in what is nearly in order already, as scores of candidates
+ * are, that costs hardly more than reading it. */
+#include <math.h>
+#include <string.h>
+
+#include "array.h"
+
+/* --- order -------------------------------------------------------------------------------------------------------- */
+
+static int is_before(const double *x, int32_t a, int32_t b)
+{
+    return x[a] > x[b] || (x[b] != x[b] && x[a] == x[a]);
+}
+
+enum { RUN = 16 }; /* elements that are sorted by insertion */
+
+static void sort_run(const double *x, int32_t from, int32_t to, int32_t *order)
+{
+    for (int32_t i = from + 1; i < to; i++) {
+        int32_t moved = order[i], at = i;
+        for (; at > from && is_before(x, moved, order[at - 1]); at--) order[at] = order[at - 1];
+        order[at] = moved;
+    }
+}
+
+/* Merge order[from, middle) and order[middle, to). */
+static void merge(const double *x, int32_t from, int32_t middle, int32_t to, int32_t *order, int32_t *scratch)
+{
+    if (!is_before(x, order[middle], order[middle - 1])) return;
+    memcpy(scratch, order + from, (size_t)(middle - from) * sizeof *order);
+    int32_t left = 0, right = middle, at = from;
+    const int32_t lefts = middle - from;
+    while (left < lefts && right < to)
+        order[at++] = is_before(x, order[right], scratch[left]) ? order[right++] : scratch[left++];
+    while (left < lefts) order[at++] = scratch[left++];
+}
+
+/* order[0, n): the places of x from the greatest value to the least. */
+static void sort_descending(const double *x, int32_t n, int32_t *order, int32_t *scratch)
+{
+    for (int32_t i = 0; i < n; i++) order[i] = i;
+    for (int32_t from = 0; from < n; from += RUN) sort_run(x, from, from + RUN < n ? from + RUN : n, order);
+    for (int64_t width = RUN; width < n; width *= 2)
+        for (int64_t from = 0; from + width < n; from += 2 * width) {
+            int64_t to = from + 2 * width < n ? from + 2 * width : n;
+            merge(x, (int32_t)from, (int32_t)(from + width), (int32_t)to, order, scratch);
+        }
+}
+
+/* --- numbers of numbers -------------------------------------------------------------------------------------------- */
+
+typedef enum walk { WALK_CUMSUM, WALK_CUMMAX, WALK_DIFF, WALK_SOFTMAX } walk;
+
+static void softmax(const double *x, int32_t n, double *out)
+{
+    double most = array_greatest(x, n), total = 0;
+    for (int32_t i = 0; i < n; i++) total += out[i] = exp(x[i] - most);
+    for (int32_t i = 0; i < n; i++) out[i] /= total;
+}
+
+static void walk_segment(walk how, const double *x, int32_t n, double *out)
+{
+    double held = how == WALK_CUMMAX ? -HUGE_VAL : 0;
+    switch (how) {
+    case WALK_CUMSUM:
+        for (int32_t i = 0; i < n; i++) out[i] = held += x[i];
+        break;
+    case WALK_CUMMAX:
+        for (int32_t i = 0; i < n; i++) out[i] = held = x[i] > held ? x[i] : held;
+        break;
+    case WALK_DIFF:
+        for (int32_t i = 0; i < n; i++) out[i] = i > 0 ? x[i] - x[i - 1] : 0;
+        break;
+    case WALK_SOFTMAX: softmax(x, n, out); break;
+    }
+}
+
+/* Upvalue 1: the walk. */
+static int apply_walk(lua_State *L)
+{
+    rill_script *s = script_of(L);
+    const array *a = array_check(L, s, 1);
+    walk how = (walk)lua_tointeger(L, lua_upvalueindex(1));
+    double local[ARRAY_LOCAL], *out;
+    const double *x = array_doubles(L, a, local);
+    segments g;
+    segments_of(&g, s, a);
+    out = array_new(L, s, ARRAY_F64, a->n, a->level)->data;
+    for (int32_t j = 0; j < g.n; j++) {
+        int32_t from = g.offset[j] - g.base, to = g.offset[j + 1] - g.base;
+        walk_segment(how, x + from, to - from, out + from);
+    }
+    return 1;
+}
+
+/* --- places ------------------------------------------------------------------------------------------------------- */
+
+/* Room to sort any segment: what sort_descending() needs, in `local` or in memory that is pushed. */
+typedef struct sorter {
+    int32_t *order, *scratch;
+    int32_t local[2 * ARRAY_LOCAL];
+} sorter;
+
+static void sorter_open(lua_State *L, sorter *o, const segments *g)
+{
+    int32_t longest = 0;
+    for (int32_t j = 0; j < g->n; j++) {
+        int32_t n = g->offset[j + 1] - g->offset[j];
+        if (n > longest) longest = n;
+    }
+    o->order = longest <= ARRAY_LOCAL ? o->local : array_scratch(L, (size_t)longest, 2 * sizeof *o->order);
+    o->scratch = o->order + longest;
+}
+
+/* a:index(): 1, 2, 3 ... within each segment. */
+static int index_segments(lua_State *L)
+{
+    rill_script *s = script_of(L);
+    const array *a = array_check(L, s, 1);
+    segments g;
+    segments_of(&g, s, a);
+    int32_t *out = array_new(L, s, ARRAY_I32, a->n, a->level)->data;
+    for (int32_t j = 0; j < g.n; j++) {
+        int32_t from = g.offset[j] - g.base, n = g.offset[j + 1] - g.offset[j];
+        for (int32_t i = 0; i < n; i++) out[from + i] = i + 1;
+    }
+    return 1;
+}
+
+/* a:rank(): 1 for the greatest. */
+static int rank(lua_State *L)
+{
+    rill_script *s = script_of(L);
+    const array *a = array_check(L, s, 1);
+    double local[ARRAY_LOCAL];
+    const double *x = array_doubles(L, a, local);
+    segments g;
+    sorter o;
+    segments_of(&g, s, a);
+    sorter_open(L, &o, &g);
+    int32_t *out = array_new(L, s, ARRAY_I32, a->n, a->level)->data;
+    for (int32_t j = 0; j < g.n; j++) {
+        int32_t from = g.offset[j] - g.base, n = g.offset[j + 1] - g.offset[j];
+        sort_descending(x + from, n, o.order, o.scratch);
+        for (int32_t p = 0; p < n; p++) out[from + o.order[p]] = p + 1;
+    }
+    return 1;
+}
+
+/* a:top(k): a mask of the k greatest, k a number or an items array. */
+static int top(lua_State *L)
+{
+    rill_script *s = script_of(L);
+    const array *a = array_check(L, s, 1);
+    operand k = operand_read(L, s, 2, 0);
+    if (k.a != NULL && (a->level != ARRAY_CELLS || k.a->level != ARRAY_ITEMS))
+        luaL_error(L, "top(k): k is a number, or for cells one number per item");
+    double local[ARRAY_LOCAL], most = k.number;
+    const double *x = array_doubles(L, a, local);
+    segments g;
+    sorter o;
+    segments_of(&g, s, a);
+    sorter_open(L, &o, &g);
+    uint8_t *out = array_new(L, s, ARRAY_U8, a->n, a->level)->data;
+    for (int32_t j = 0; j < g.n; j++) {
+        int32_t from = g.offset[j] - g.base, n = g.offset[j + 1] - g.offset[j];
+        if (k.a != NULL) array_widen(k.a, j, 1, &most);
+        sort_descending(x + from, n, o.order, o.scratch);
+        for (int32_t p = 0; p < n; p++) out[from + o.order[p]] = p + 1 <= most;
+    }
+    return 1;
+}
+
+/* --- equal keys --------------------------------------------------------------------------------------------------- */
+
+/* The number of a table's entries that holds the keys, whole numbers from 0, if it is in proportion to their number; else 0. */
+static int32_t table_size(const double *keys, int32_t n)
+{
+    const double most = ARRAY_LOCAL + 4.0 * n;
+    double greatest = 0;
+    for (int32_t i = 0; i < n; i++) {
+        if (!(keys[i] >= 0 && keys[i] < most && keys[i] < 0x1p30 && keys[i] == (double)(int32_t)keys[i])) return 0;
+        greatest = keys[i] > greatest ? keys[i] : greatest;
+    }
+    return (int32_t)greatest + 1;
+}
+
+/* The table is zero before and after. */
+static void count_in_table(const double *keys, int32_t n, int32_t *table, int32_t *out)
+{
+    for (int32_t i = 0; i < n; i++) out[i] = table[(int32_t)keys[i]]++;
+    for (int32_t i = 0; i < n; i++) table[(int32_t)keys[i]] = 0;
+}
+
+/* Any keys: equal ones are side by side in order, earlier ones first. NaN is equal to nothing. */
+static void count_in_order(const double *keys, int32_t n, sorter *o, int32_t *out)
+{
+    const int32_t *order = o->order;
+    sort_descending(keys, n, o->order, o->scratch);
+    for (int32_t p = 0; p < n; p++)
+        out[order[p]] = p > 0 && keys[order[p]] == keys[order[p - 1]] ? out[order[p - 1]] + 1 : 0;
+}
+
+/* a:count_by(keys): for each element, how many before it in its segment have an equal key. */
+static int count_by(lua_State *L)
+{
+    rill_script *s = script_of(L);
+    const array *a = array_check(L, s, 1);
+    operand in[2] = {{a, 0, 0, 0}, operand_read(L, s, 2, 0)};
+    if (operand_join(L, in, 2).level != a->level)
+        luaL_error(L, "count_by(): the keys of cells belong to a cells array");
+    double local[ARRAY_LOCAL];
+    const double *keys = operand_doubles(L, s, &in[1], a->n, local);
+    segments g;
+    sorter o;
+    segments_of(&g, s, a);
+    sorter_open(L, &o, &g);
+    int32_t few[ARRAY_LOCAL], size = table_size(keys, a->n);
+    int32_t *table = size <= ARRAY_LOCAL ? few : array_scratch(L, (size_t)size, sizeof *table);
+    memset(table, 0, (size_t)size * sizeof *table);
+    int32_t *out = array_new(L, s, ARRAY_I32, a->n, a->level)->data;
+    for (int32_t j = 0; j < g.n; j++) {
+        int32_t from = g.offset[j] - g.base, n = g.offset[j + 1] - g.offset[j];
+        if (size > 0)
+            count_in_table(keys + from, n, table, out + from);
+        else
+            count_in_order(keys + from, n, &o, out + from);
+    }
+    return 1;
+}
+
+/* --- one order of everything -------------------------------------------------------------------------------------- */
+
+/* a:order(how): places from 1, in the order of the values. */
+static int order(lua_State *L)
+{
+    static const char *const ways[] = {"ascending", "descending", NULL};
+    rill_script *s = script_of(L);
+    const array *a = array_check(L, s, 1);
+    const int descending = luaL_checkoption(L, 2, "ascending", ways);
+    double *x = array_scratch(L, (size_t)a->n, sizeof *x);
+    int32_t *scratch = array_scratch(L, (size_t)a->n, sizeof *scratch);
+    array_widen(a, 0, a->n, x);
+    for (int32_t i = 0; i < a->n && !descending; i++) x[i] = -x[i];
+    int32_t *out = array_new(L, s, ARRAY_I32, a->n, ARRAY_PLAIN)->data;
+    sort_descending(x, a->n, out, scratch);
+    for (int32_t i = 0; i < a->n; i++) out[i]++;
+    return 1;
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+void array_open_segments(lua_State *L, int methods)
+{
+    static const array_entry walks[] = {
+        {"cumsum", WALK_CUMSUM}, {"cummax", WALK_CUMMAX}, {"diff", WALK_DIFF}, {"softmax", WALK_SOFTMAX}, {NULL, 0}};
+    static const luaL_Reg places[] = {{"index", index_segments}, {"rank", rank},   {"top", top},
+                                      {"count_by", count_by},    {"order", order}, {NULL, NULL}};
+    lua_pushvalue(L, methods);
+    array_set_functions(L, apply_walk, walks);
+    luaL_setfuncs(L, places, 0);
+    lua_pop(L, 1);
+}

@@ -1,0 +1,213 @@
+/* Elements as blocks of doubles: reading operands of any type and level, and writing blocks into arrays of any type. */
+#include <math.h>
+#include <string.h>
+
+#include "array.h"
+
+/* --- operands ----------------------------------------------------------------------------------------------------- */
+
+operand operand_read(lua_State *L, const rill_script *s, int index, int booleans)
+{
+    operand o = {NULL, 0, 0, 0};
+    int type = lua_type(L, index);
+    if (type == LUA_TNUMBER)
+        o.number = lua_tonumber(L, index);
+    else if (type == LUA_TBOOLEAN && booleans)
+        o.number = lua_toboolean(L, index);
+    else if (array_test(L, s, index) != NULL)
+        o.a = array_check(L, s, index);
+    else
+        luaL_typeerror(L, index, booleans ? "number, boolean or array" : "number or array");
+    return o;
+}
+
+static int raise_misfit(lua_State *L, const array *a, int32_t n, array_level level)
+{
+    if (a->level == ARRAY_CELLS && level == ARRAY_ITEMS)
+        return luaL_error(L, "%d cells do not fit %d items: reduce them first, as a:max() or a:any() do", (int)a->n,
+                          (int)n);
+    return luaL_error(L, "%d %s do not fit %d %s", (int)a->n, array_level_names[a->level], (int)n,
+                      array_level_names[level]);
+}
+
+/* Let the operand stand for n elements of a level not below its own. Items spread over cells; plain values fit anything as long
+ * as they are. */
+static void fit(lua_State *L, operand *o, int32_t n, array_level level)
+{
+    if (o->a == NULL) return;
+    o->spread = o->a->level == ARRAY_ITEMS && level == ARRAY_CELLS;
+    if (!o->spread && o->a->n != n) raise_misfit(L, o->a, n, level);
+}
+
+shape operand_join(lua_State *L, operand *in, int count)
+{
+    shape out = {-1, ARRAY_PLAIN};
+    for (int i = 0; i < count; i++)
+        if (in[i].a != NULL && (out.n < 0 || in[i].a->level > out.level)) {
+            out.level = in[i].a->level;
+            out.n = in[i].a->n;
+        }
+    for (int i = 0; i < count; i++) fit(L, &in[i], out.n, out.level);
+    return out;
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+void array_widen(const array *a, int32_t from, int32_t n, double *out)
+{
+#define WIDEN(type)                                            \
+    do {                                                       \
+        const type *x = (const type *)a->data + from;          \
+        for (int32_t i = 0; i < n; i++) out[i] = (double)x[i]; \
+    } while (0)
+    switch ((array_type)a->type) {
+    case ARRAY_F64: WIDEN(double); break;
+    case ARRAY_F32: WIDEN(float); break;
+    case ARRAY_I32: WIDEN(int32_t); break;
+    case ARRAY_I64: WIDEN(int64_t); break;
+    case ARRAY_U8: WIDEN(uint8_t); break;
+    }
+#undef WIDEN
+}
+
+/* The values of items, each as often as its segment is long. Segments are short, so each is first written ARRAY_PAD times
+ * whatever its length; the next one corrects that. */
+static void spread_block(operand *o, const int32_t *offset, int32_t from, int32_t n, double *out)
+{
+    const int32_t base = offset[0], end = from + n;
+    int32_t at = from, j = o->segment;
+    while (at < end) {
+        int32_t stop = offset[j + 1] - base, to = stop < end ? stop : end;
+        double value = 0, *x = out + (at - from);
+        array_widen(o->a, j, 1, &value);
+        for (int32_t i = 0; i < ARRAY_PAD; i++) x[i] = value;
+        for (int32_t i = ARRAY_PAD; i < to - at; i++) x[i] = value;
+        at = to;
+        if (stop == to) j++;
+    }
+    o->segment = j;
+}
+
+const double *operand_block(operand *o, const rill_script *s, int32_t from, int32_t n,
+                            double buffer[ARRAY_BLOCK + ARRAY_PAD])
+{
+    if (o->a == NULL) {
+        for (int32_t i = 0; from == 0 && i < n; i++) buffer[i] = o->number; /* later blocks are no longer */
+    } else if (o->spread) {
+        spread_block(o, s->offset, from, n, buffer);
+    } else if (o->a->type == ARRAY_F64) {
+        return (const double *)o->a->data + from;
+    } else {
+        array_widen(o->a, from, n, buffer);
+    }
+    return buffer;
+}
+
+const double *array_doubles(lua_State *L, const array *a, double local[ARRAY_LOCAL])
+{
+    if (a->type == ARRAY_F64) return a->data;
+    double *x = a->n <= ARRAY_LOCAL ? local : array_scratch(L, (size_t)a->n, sizeof *x);
+    array_widen(a, 0, a->n, x);
+    return x;
+}
+
+const double *operand_doubles(lua_State *L, const rill_script *s, operand *o, int32_t n, double local[ARRAY_LOCAL])
+{
+    if (o->a != NULL && !o->spread) return array_doubles(L, o->a, local);
+    double buffer[ARRAY_BLOCK + ARRAY_PAD], *x = n <= ARRAY_LOCAL ? local : array_scratch(L, (size_t)n, sizeof *x);
+    for (int32_t at = 0; at < n; at += ARRAY_BLOCK) {
+        int32_t m = n - at < ARRAY_BLOCK ? n - at : ARRAY_BLOCK;
+        memcpy(x + at, operand_block(o, s, at, m, buffer), (size_t)m * sizeof *x);
+    }
+    return x;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+static int32_t floor_to_i32(double x)
+{
+    double in = x < -0x1p31 ? -0x1p31 : x > 0x1p31 - 1 ? 0x1p31 - 1 : x;
+    int32_t cut = (int32_t)in;
+    return cut - (cut > in);
+}
+
+static int64_t floor_to_i64(double x)
+{
+    return x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : (int64_t)floor(x);
+}
+
+void array_narrow(const array *to, int32_t from, int32_t n, const double *restrict x)
+{
+    switch ((array_type)to->type) {
+    case ARRAY_F64: memcpy((double *)to->data + from, x, (size_t)n * sizeof *x); break;
+    case ARRAY_F32:
+        for (int32_t i = 0; i < n; i++) ((float *)to->data)[from + i] = (float)x[i];
+        break;
+    case ARRAY_I32:
+        for (int32_t i = 0; i < n; i++) ((int32_t *)to->data)[from + i] = floor_to_i32(x[i]);
+        break;
+    case ARRAY_I64:
+        for (int32_t i = 0; i < n; i++) ((int64_t *)to->data)[from + i] = floor_to_i64(x[i]);
+        break;
+    case ARRAY_U8: {
+        uint8_t *restrict mask = (uint8_t *)to->data + from;
+        /* By way of doubles and int32, since compilers vectorise these steps and not a comparison that becomes a byte. */
+        for (int32_t i = 0; i < n; i++) mask[i] = (uint8_t)(int32_t)(x[i] != 0 ? 1.0 : 0.0);
+        break;
+    }
+    }
+}
+
+static int has_nan(const double *x, int32_t n)
+{
+    double count = 0;
+    for (int32_t i = 0; i < n; i++) count += x[i] != x[i] ? 1.0 : 0.0;
+    return count > 0;
+}
+
+/* From an array of the same type and length: exact for int64, too. */
+static void assign_same(const array *to, const array *from)
+{
+    if (to->type != ARRAY_U8) {
+        if (to->n > 0) memmove(to->data, from->data, (size_t)to->n * array_sizes[to->type]);
+        return;
+    }
+    const uint8_t *x = from->data; /* masks of native functions may have other values than 0 and 1 */
+    uint8_t *mask = to->data;
+    for (int32_t i = 0; i < to->n; i++) mask[i] = x[i] != 0;
+}
+
+void array_assign(lua_State *L, const rill_script *s, const array *to, operand *from)
+{
+    double buffer[ARRAY_BLOCK + ARRAY_PAD];
+    if (from->a != NULL && from->a->level == ARRAY_CELLS && to->level == ARRAY_ITEMS)
+        raise_misfit(L, from->a, to->n, to->level);
+    fit(L, from, to->n, to->level);
+    if (from->a != NULL && !from->spread && from->a->type == to->type) {
+        assign_same(to, from->a);
+        return;
+    }
+    for (int32_t at = 0; at < to->n; at += ARRAY_BLOCK) {
+        int32_t n = to->n - at < ARRAY_BLOCK ? to->n - at : ARRAY_BLOCK;
+        const double *x = operand_block(from, s, at, n, buffer);
+        if ((to->type == ARRAY_I32 || to->type == ARRAY_I64) && has_nan(x, n))
+            luaL_error(L, "a NaN has no place in an array of %s", array_type_names[to->type]);
+        array_narrow(to, at, n, x);
+    }
+}
+
+/* --- segments ----------------------------------------------------------------------------------------------------- */
+
+void segments_of(segments *out, const rill_script *s, const array *a)
+{
+    if (a->level == ARRAY_CELLS) {
+        out->n = s->items;
+        out->offset = s->offset;
+    } else {
+        out->whole[0] = 0;
+        out->whole[1] = a->n;
+        out->n = 1;
+        out->offset = out->whole;
+    }
+    out->base = out->offset[0];
+}
