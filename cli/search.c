@@ -49,19 +49,30 @@ int cli_chain_add_pair(cli_chain *chain, const char *name, const char *arguments
     if (strlen(name) >= CLI_NAME_MAX || strlen(arguments) >= CLI_ARGUMENTS_MAX)
         return cli_fail("%.40s: name or arguments are too long", name);
     cli_link *link = &chain->link[chain->n++];
+    chain->said = 1;
     strcpy(link->name, name);
     strcpy(link->arguments, arguments);
     return CLI_OK;
 }
 
+/* Take "NAME:ARGS" apart; returns ARGS, or NULL after a message. */
+static const char *split(const char *text, char name[CLI_NAME_MAX])
+{
+    size_t length = strcspn(text, ":");
+    if (length >= CLI_NAME_MAX) {
+        cli_say("%.40s...: the name is too long", text);
+        return NULL;
+    }
+    memcpy(name, text, length);
+    name[length] = '\0';
+    return text[length] ? text + length + 1 : "";
+}
+
 int cli_chain_add(cli_chain *chain, const char *text)
 {
     char name[CLI_NAME_MAX];
-    size_t length = strcspn(text, ":");
-    if (length >= sizeof name) return cli_fail("%.40s...: the name is too long", text);
-    memcpy(name, text, length);
-    name[length] = '\0';
-    return cli_chain_add_pair(chain, name, text[length] ? text + length + 1 : "");
+    const char *arguments = split(text, name);
+    return arguments ? cli_chain_add_pair(chain, name, arguments) : CLI_FAILED;
 }
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
@@ -106,16 +117,20 @@ static const char *registered_name(const rill_context *ctx, const char *name)
 }
 
 /* The literature lists these among the heuristics; here they are settings of the search, and any method's chain may do without. */
-static int take_heuristic(rill_context *ctx, cli_layer *layer, const char *text)
+int cli_layer_heuristic(rill_context *ctx, cli_layer *layer, const char *name, const char *arguments)
 {
     static const char *const settings[] = {"max_candidates", "max-candidates", "patience"};
-    size_t length = strcspn(text, ":");
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-        if (strlen(settings[i]) != length || memcmp(text, settings[i], length)) continue;
-        if (rill_find_heuristic(ctx, settings[i])) break; /* a plugin's of that name */
-        return cli_layer_set(ctx, layer, settings[i], text[length] ? text + length + 1 : "");
-    }
-    return cli_chain_add(&layer->heuristics, text);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (!strcmp(name, settings[i]) && !rill_find_heuristic(ctx, name)) /* else a plugin's of that name */
+            return cli_layer_set(ctx, layer, name, arguments);
+    return cli_chain_add_pair(&layer->heuristics, name, arguments);
+}
+
+static int take_heuristic(rill_context *ctx, cli_layer *layer, const char *text)
+{
+    char name[CLI_NAME_MAX];
+    const char *arguments = split(text, name);
+    return arguments ? cli_layer_heuristic(ctx, layer, name, arguments) : CLI_FAILED;
 }
 
 int cli_search_take(rill_context *ctx, cli_layer *layer, const cli_option *option, const char *value)
@@ -156,22 +171,59 @@ static const char *method_of(const cli_layer *firm, const cli_layer *const *soft
     return method ? method : otherwise;
 }
 
-/* The nearest chain that is not empty. A soft one counts only where the method prunes, if it is of heuristics. */
-static const cli_chain *nearest_chain(const cli_layer *firm, const cli_layer *const *soft, int n, size_t member,
-                                      int allowed)
+/* Note something that is left out of a layer, if that is to be told. */
+static void leave_out(cli_plan *plan, const cli_layer *layer, const char *what, const char *name)
 {
-    const cli_chain *chain = (const cli_chain *)((const char *)firm + member);
-    for (int i = 0; i < n && allowed && chain->n == 0; i++) chain = (const cli_chain *)((const char *)soft[i] + member);
-    return chain;
+    size_t used = strlen(plan->left);
+    if (!layer->source) return;
+    int from = snprintf(plan->left + used, sizeof plan->left - used, "%s%s", used ? ", " : "", what);
+    if (from > 0 && name[0] && used + (size_t)from < sizeof plan->left) {
+        char *at = plan->left + used + from;
+        snprintf(at, sizeof plan->left - used - (size_t)from, "%s", name);
+        for (; *at; at++) /* as it is written there */
+            if (*at == '-') *at = '_';
+    }
 }
 
-static int take_firm(rill_context *ctx, const cli_layer *firm, const char *method, rill_settings *settings)
+static void take_heuristics(const cli_layer *firm, const cli_layer *const *soft, int n, int pruned, cli_plan *plan)
 {
-    if (rill_settings_set(ctx, settings, "method", method) < 0) return cli_fail_context(ctx);
-    for (int i = 0; i < firm->n; i++)
-        if (rill_settings_set(ctx, settings, firm->setting[i].name, firm->setting[i].value) < 0)
-            return cli_fail_context(ctx);
-    return CLI_OK;
+    int at = 0;
+    plan->heuristics = firm->heuristics;
+    if (firm->heuristics.said) return;
+    while (at < n && !soft[at]->heuristics.said) at++;
+    if (at == n) return;
+    if (pruned)
+        plan->heuristics = soft[at]->heuristics;
+    else if (soft[at]->heuristics.n)
+        leave_out(plan, soft[at], "heuristics", "");
+}
+
+static void take_scorers(const cli_layer *firm, const cli_layer *const *soft, int n, cli_plan *plan)
+{
+    plan->scorers = firm->scorers;
+    for (int i = 0; i < n && !plan->scorers.said; i++) plan->scorers = soft[i]->scorers;
+}
+
+/* A policy goes with the method of its own layer or of one farther away: naming a method asks for that method's schedule. */
+static void take_policy(const cli_layer *firm, const cli_layer *const *soft, int n, cli_plan *plan)
+{
+    int replaced = cli_layer_get(firm, "method") != NULL;
+    plan->policy = firm->policy;
+    for (int i = 0; i < n && !plan->policy.n; i++) {
+        if (!replaced)
+            plan->policy = soft[i]->policy;
+        else if (soft[i]->policy.n)
+            leave_out(plan, soft[i], "policy", "");
+        replaced |= cli_layer_get(soft[i], "method") != NULL;
+    }
+}
+
+static rill_status take_firm(rill_context *ctx, const cli_layer *firm, const char *method, rill_settings *settings)
+{
+    rill_status status = rill_settings_set(ctx, settings, "method", method);
+    for (int i = 0; i < firm->n && status == RILL_OK; i++)
+        status = rill_settings_set(ctx, settings, firm->setting[i].name, firm->setting[i].value);
+    return status;
 }
 
 /* A layer's finish rule goes with the method it had in mind: "top" meant for var-stream does not make fixed another search. */
@@ -181,27 +233,71 @@ static int meant_for_another(const cli_layer *layer, const char *name, const cha
     return !strcmp(name, "finish") && own && strcmp(own, method);
 }
 
-/* Add what fits of soft[at] and no nearer layer has said. */
-static int take_soft(rill_context *ctx, const cli_layer *firm, const cli_layer *const *soft, int at, int has_heuristics,
-                     rill_settings *settings)
+static int says(const cli_layer *layer, const char *name)
 {
+    return cli_layer_get(layer, name) || (layer->budget && !strcmp(name, "budget"));
+}
+
+/* Settings of soft[at] that no nearer layer has said; those for another method are left out. Returns their number. */
+static int list_soft(const cli_layer *firm, const cli_layer *const *soft, int at, const char *method, cli_plan *plan,
+                     const cli_setting **wanted)
+{
+    int n = 0;
     for (int i = 0; i < soft[at]->n; i++) {
         const cli_setting *s = &soft[at]->setting[i];
-        int said = cli_layer_get(firm, s->name) != NULL || !strcmp(s->name, "method");
-        for (int j = 0; j < at && !said; j++) said = cli_layer_get(soft[j], s->name) != NULL;
-        if (said || meant_for_another(soft[at], s->name, settings->method)) continue;
-        rill_settings with = *settings;
-        if (rill_settings_set(ctx, &with, s->name, s->value) < 0) return cli_fail_context(ctx);
-        rill_settings trial = with;
-        if (rill_settings_resolve(ctx, &trial, has_heuristics) == RILL_OK) *settings = with;
+        int said = says(firm, s->name) || !strcmp(s->name, "method");
+        for (int j = 0; j < at && !said; j++) said = says(soft[j], s->name);
+        if (said) continue;
+        if (meant_for_another(soft[at], s->name, method))
+            leave_out(plan, soft[at], "search.", s->name);
+        else
+            wanted[n++] = s;
     }
+    return n;
+}
+
+/* Does the whole stay possible with these settings? Then they are in. */
+static int fits(rill_context *ctx, const cli_setting *const *wanted, int n, int has_heuristics, rill_settings *settings)
+{
+    rill_settings with = *settings;
+    for (int i = 0; i < n; i++)
+        if (rill_settings_set(ctx, &with, wanted[i]->name, wanted[i]->value) < 0) return 0;
+    rill_settings trial = with;
+    if (rill_settings_resolve(ctx, &trial, has_heuristics) < 0) return 0;
+    *settings = with;
+    return 1;
+}
+
+/* Add what fits of soft[at]: all at once, else one by one, in rounds, for one may need another that stands behind it. */
+static void take_soft(rill_context *ctx, const cli_layer *firm, const cli_layer *const *soft, int at, cli_plan *plan,
+                      rill_settings *settings)
+{
+    const cli_setting *wanted[CLI_SETTINGS_MAX];
+    int n = list_soft(firm, soft, at, settings->method, plan, wanted), has_heuristics = plan->heuristics.n > 0;
+    if (fits(ctx, wanted, n, has_heuristics, settings)) n = 0;
+    for (int before = n + 1; n < before;) {
+        int rest = 0;
+        before = n;
+        for (int i = 0; i < n; i++)
+            if (!fits(ctx, &wanted[i], 1, has_heuristics, settings)) wanted[rest++] = wanted[i];
+        n = rest;
+    }
+    for (int i = 0; i < n; i++) leave_out(plan, soft[at], "search.", wanted[i]->name);
     rill_error_clear(ctx);
-    return CLI_OK;
 }
 
 static void point_at(const cli_chain *chain, rill_chain_entry *entries)
 {
     for (int i = 0; i < chain->n; i++) entries[i] = (rill_chain_entry){chain->link[i].name, chain->link[i].arguments};
+}
+
+/* The function of the nearest layer that says anything of the budget. */
+static void take_budget(const cli_layer *firm, const cli_layer *const *soft, int n, rill_engine_setup *setup)
+{
+    const cli_layer *nearest = firm;
+    for (int i = 0; i < n && !says(nearest, "budget"); i++) nearest = soft[i];
+    setup->budget = nearest->budget;
+    setup->budget_user = nearest->budget_user;
 }
 
 static void fill_setup(cli_plan *plan, const rill_settings *settings)
@@ -218,22 +314,35 @@ static void fill_setup(cli_plan *plan, const rill_settings *settings)
     plan->setup.policy = plan->policy.n ? &plan->policy_entry : NULL;
 }
 
-int cli_plan_make(rill_context *ctx, const cli_layer *firm, const cli_layer *const *soft, int n, cli_plan *plan)
+/* As the engine will, which takes a function for a budget when it sizes what is in flight. */
+static rill_status resolve(rill_context *ctx, cli_plan *plan)
+{
+    plan->resolved = plan->setup.settings;
+    if (plan->setup.budget) plan->resolved.budget = 1;
+    rill_status status = rill_settings_resolve(ctx, &plan->resolved, plan->heuristics.n > 0);
+    plan->resolved.budget = plan->setup.settings.budget;
+    return status;
+}
+
+rill_status cli_plan_try(rill_context *ctx, const cli_layer *firm, const cli_layer *const *soft, int n, cli_plan *plan)
 {
     rill_settings settings;
     rill_settings_default(&settings);
     const char *method = method_of(firm, soft, n, settings.method);
     const rill_method_info *info = cli_method(method);
-    int pruned = info && info->pruned;
-    plan->heuristics = *nearest_chain(firm, soft, n, offsetof(cli_layer, heuristics), pruned);
-    plan->scorers = *nearest_chain(firm, soft, n, offsetof(cli_layer, scorers), 1);
-    plan->policy = *nearest_chain(firm, soft, n, offsetof(cli_layer, policy), cli_layer_get(firm, "method") == NULL);
-    int has_heuristics = plan->heuristics.n > 0;
-    int code = take_firm(ctx, firm, method, &settings);
-    for (int i = 0; i < n && code == CLI_OK; i++) code = take_soft(ctx, firm, soft, i, has_heuristics, &settings);
-    if (code != CLI_OK) return code;
-    plan->resolved = settings;
-    if (rill_settings_resolve(ctx, &plan->resolved, has_heuristics) < 0) return cli_fail_context(ctx);
+    plan->left[0] = '\0';
+    take_heuristics(firm, soft, n, info && info->pruned, plan);
+    take_scorers(firm, soft, n, plan);
+    take_policy(firm, soft, n, plan);
+    rill_status status = take_firm(ctx, firm, method, &settings);
+    if (status < 0) return status;
+    for (int i = 0; i < n; i++) take_soft(ctx, firm, soft, i, plan, &settings);
     fill_setup(plan, &settings);
-    return CLI_OK;
+    take_budget(firm, soft, n, &plan->setup);
+    return resolve(ctx, plan);
+}
+
+int cli_plan_make(rill_context *ctx, const cli_layer *firm, const cli_layer *const *soft, int n, cli_plan *plan)
+{
+    return cli_plan_try(ctx, firm, soft, n, plan) < 0 ? cli_fail_context(ctx) : CLI_OK;
 }

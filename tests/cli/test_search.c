@@ -178,6 +178,98 @@ static void search_chain_syntax(void **state)
     assert_int_equal(cli_chain_add(chain, "too many"), CLI_FAILED);
 }
 
+static rill_status budget_of_seven(void *user, const rill_flight *flight, int32_t *budget)
+{
+    (void)user;
+    (void)flight;
+    *budget = 7;
+    return RILL_OK;
+}
+
+/* What a file of the user's cannot have its way with is told; a model's defaults are not. */
+static void search_left_out_is_told(void **state)
+{
+    (void)state;
+    set_usual(&near);
+    set(&near, "method", "top-up");
+    set(&near, "finish", "top");
+    set(&near, "policy", "all");
+    set_usual(&far);
+    near.source = "run.lua";
+    assert_int_equal(make(), CLI_OK);
+    assert_string_equal(plan.left, "");
+    assert_string_equal(plan.setup.policy->name, "all");
+    set(&firm, "method", "greedy");
+    assert_int_equal(make(), CLI_OK);
+    assert_string_equal(plan.left,
+                        "heuristics, policy, search.finish, search.k, search.max_candidates, search.max_items");
+    assert_null(plan.setup.policy);
+    set(&firm, "k", "1");
+    assert_int_equal(make(), CLI_OK);
+    assert_string_equal(plan.left, "heuristics, policy, search.finish, search.max_candidates, search.max_items");
+}
+
+static void search_takes_what_fits_together(void **state)
+{
+    (void)state;
+    set(&far, "method", "fixed");
+    set(&far, "max-candidates", "5"); /* is what it must be only under the k and finish behind it */
+    set(&far, "finish", "top");
+    set(&far, "k", "5");
+    far.source = "run.lua";
+    assert_int_equal(make(), CLI_OK);
+    assert_int_equal(plan.resolved.k, 5);
+    assert_string_equal(plan.left, "");
+    set(&firm, "sort", "length"); /* nothing to do with them */
+    set(&far, "flush-every", "3");
+    assert_int_equal(make(), CLI_OK);
+    assert_int_equal(plan.resolved.k, 5);
+    assert_int_equal(plan.resolved.finish, RILL_FINISH_TOP);
+    assert_string_equal(plan.left, "search.flush_every");
+}
+
+static void search_empty_chain_is_said(void **state)
+{
+    (void)state;
+    set_usual(&far);
+    set(&far, "scorer", "word_reward:0.5");
+    near.heuristics.said = near.scorers.said = 1;
+    assert_int_equal(make(), CLI_OK);
+    assert_int_equal(plan.setup.n_heuristics, 0);
+    assert_int_equal(plan.setup.n_scorers, 0);
+    set(&firm, "absolute", "3");
+    assert_int_equal(make(), CLI_OK);
+    assert_int_equal(plan.setup.n_heuristics, 1);
+}
+
+static void search_policy_goes_with_its_method(void **state)
+{
+    (void)state;
+    set(&far, "policy", "all");
+    assert_int_equal(make(), CLI_OK);
+    assert_string_equal(plan.setup.policy->name, "all");
+    set(&near, "method", "top-up");
+    assert_int_equal(make(), CLI_OK);
+    assert_null(plan.setup.policy);
+}
+
+static void search_budget_function(void **state)
+{
+    (void)state;
+    set(&far, "budget", "100");
+    near.budget = budget_of_seven;
+    near.budget_user = &near;
+    assert_int_equal(make(), CLI_OK);
+    assert_true(plan.setup.budget == budget_of_seven && plan.setup.budget_user == &near);
+    assert_int_equal(plan.setup.settings.budget, 0);
+    assert_int_equal(plan.resolved.budget, 0);
+    assert_int_equal(plan.resolved.max_items, 1000); /* as under any budget */
+    set(&firm, "budget", "9");
+    assert_int_equal(make(), CLI_OK);
+    assert_true(plan.setup.budget == NULL);
+    assert_int_equal(plan.resolved.budget, 9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +279,11 @@ int main(void)
         cmocka_unit_test_setup(search_firm_is_refused, clear),
         cmocka_unit_test_setup(search_finish_goes_with_its_method, clear),
         cmocka_unit_test_setup(search_default_gives_way, clear),
+        cmocka_unit_test_setup(search_left_out_is_told, clear),
+        cmocka_unit_test_setup(search_takes_what_fits_together, clear),
+        cmocka_unit_test_setup(search_empty_chain_is_said, clear),
+        cmocka_unit_test_setup(search_policy_goes_with_its_method, clear),
+        cmocka_unit_test_setup(search_budget_function, clear),
         cmocka_unit_test_setup(search_set_again, clear),
         cmocka_unit_test_setup(search_chain_syntax, clear),
     };
