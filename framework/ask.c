@@ -230,11 +230,6 @@ static rill_status lay_out(rill_ask_builder *b, ask_list *list, int intersect, i
     return RILL_OK;
 }
 
-int32_t ask_limit(const rill_ask_builder *b, int32_t row)
-{
-    return b->has_limit ? b->limit[row] : INT32_MAX;
-}
-
 /* The most that any row may have. */
 static int32_t largest_limit(const rill_ask_builder *b, int32_t max_choices)
 {
@@ -247,7 +242,7 @@ static int32_t largest_limit(const rill_ask_builder *b, int32_t max_choices)
 
 rill_status ask_build(rill_ask_builder *b, int32_t max_choices, rill_ask *ask)
 {
-    *ask = (rill_ask){.max_choices = largest_limit(b, max_choices)};
+    *ask = (rill_ask){.max_choices = largest_limit(b, max_choices), .limit = b->has_limit ? b->limit : NULL};
     int32_t longest, extra = 0;
     if (b->add.n > 0) {
         RILL__TRY(lay_out(b, &b->add, 0, &longest));

@@ -39,10 +39,8 @@ void ask_init(rill_ask_builder *b, rill_context *ctx, int32_t actions);
 void ask_finish(rill_ask_builder *b);
 /* Forget everything and expect `n` rows. */
 rill_status ask_begin(rill_ask_builder *b, int32_t n);
-/* Lay out what was said of rows that may have up to `max_choices`. Limits do not show in `ask` but in its max_choices, which is
- * then what the row with the most needs. `ask` points into the builder until the next ask_begin(). */
+/* Lay out what was said of rows that may have up to `max_choices`; ask->max_choices is what the row with the most may have under
+ * the limits. `ask` points into the builder until the next ask_begin(). */
 rill_status ask_build(rill_ask_builder *b, int32_t max_choices, rill_ask *ask);
-/* The most choices that row `row` wants, INT32_MAX if it does not say. */
-int32_t ask_limit(const rill_ask_builder *b, int32_t row);
 
 #endif

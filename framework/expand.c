@@ -130,9 +130,9 @@ static int same_span(const int32_t *offset_a, const int32_t *action_a, const flo
 }
 
 /* What was said of row a of the call and of row b of one item alone. */
-static int same_ask(const rill_engine *e, const rill_ask *x, int32_t a, const rill_ask *y, int32_t b)
+static int same_ask(const rill_ask *x, int32_t a, const rill_ask *y, int32_t b)
 {
-    int limits = ask_limit(&e->asks, a) == ask_limit(&e->check_asks, b);
+    int limits = (x->limit != NULL ? x->limit[a] : INT32_MAX) == (y->limit != NULL ? y->limit[b] : INT32_MAX);
     int rules = (x->end_rule != NULL ? x->end_rule[a] : 0) == (y->end_rule != NULL ? y->end_rule[b] : 0);
     int rewards = (x->reward != NULL ? x->reward[a] : 0) == (y->reward != NULL ? y->reward[b] : 0);
     int ends = (x->end_reward != NULL ? x->end_reward[a] : 0) == (y->end_reward != NULL ? y->end_reward[b] : 0);
@@ -152,7 +152,7 @@ static rill_status check_scorers(rill_engine *e, const rill_ask *all, int32_t ph
         RILL__TRY(run_scorers(e, &e->check_asks, phase, first, n));
         RILL__TRY(ask_build(&e->check_asks, max_choices, &one));
         for (int32_t i = 0; i < n; i++)
-            if (!same_ask(e, all, first + i, &one, i))
+            if (!same_ask(all, first + i, &one, i))
                 return rill_fail(
                     e->ctx, RILL_ERR_CHECK,
                     "%s %s treats input %lld differently alone than among others: it must look at one item at "
@@ -253,12 +253,11 @@ static rill_status check_choices(rill_engine *e, int32_t stride, int last)
 }
 
 /* A domain gives as many choices as the row with the most wants; the others keep their own best. */
-static void apply_limits(rill_engine *e)
+static void apply_limits(rill_engine *e, const rill_ask *ask)
 {
     int32_t *count = e->choices.c.count;
-    if (!e->asks.has_limit) return;
-    for (int32_t row = 0; row < e->rows.n; row++)
-        if (count[row] > e->asks.limit[row]) count[row] = e->asks.limit[row];
+    for (int32_t row = 0; row < e->rows.n && ask->limit != NULL; row++)
+        if (count[row] > ask->limit[row]) count[row] = ask->limit[row];
 }
 
 rill_status engine_expand(rill_engine *e, int32_t n, int32_t phase)
@@ -284,7 +283,7 @@ rill_status engine_expand(rill_engine *e, int32_t n, int32_t phase)
     double t3 = engine_now();
     e->seconds.score += t3 - t2;
     rill_status status = check_choices(e, ask.max_choices, phase == e->info.phases - 1);
-    apply_limits(e);
+    apply_limits(e, &ask);
     e->seconds.select += engine_now() - t3;
     return status;
 }

@@ -4,7 +4,8 @@
  * they name, and the end rule or an end reward moves only the end action. What is not among the raw best and not named by
  * an entry is behind M better ones already. Actions that an entry names are looked up. (One limit:
  * a reward so large that rounding makes scores equal which were not can hide a smaller action that the raw list ranks later.
- * The answer is still the row's alone.)
+ * So that the answer is still the row's alone, it is made of as many raw candidates as this row needs, whatever the others of
+ * the call made the domain give.)
  *
  * Arithmetic of a score, the same wherever an action comes from: logp, plus its addition, plus the row's reward, in float. */
 #include <string.h>
@@ -41,6 +42,7 @@ static int32_t span_find(span s, int32_t action)
 typedef struct row_rules {
     const rill_raw *raw;
     int32_t row, max_choices;
+    int32_t n; /* raw candidates that count */
     span bans, allowed, added;
     const float *add_score;
     float reward, end_reward;
@@ -48,9 +50,18 @@ typedef struct row_rules {
     uint8_t end_rule; /* bits of rill_end_rule */
 } row_rules;
 
+/* Where a domain says what ends, end rules strike any number; it gives all legal actions, so they are the same in every call. */
+static int32_t raw_needed(const row_rules *r)
+{
+    int end_moved = r->reward != 0 || r->end_reward != 0 || r->end_rule != RILL_END_ALLOWED;
+    int64_t need = (int64_t)r->max_choices + r->bans.n + r->added.n + end_moved;
+    return r->raw->terminal == NULL && need < r->raw->n ? (int32_t)need : r->raw->n;
+}
+
 static row_rules rules_of(const rill_ask *ask, int32_t row, const rill_raw *raw)
 {
     row_rules r = {.raw = raw, .row = row, .max_choices = ask->max_choices};
+    if (ask->limit != NULL && ask->limit[row] < r.max_choices) r.max_choices = ask->limit[row];
     r.bans = row_span(ask->ban_offset, ask->ban_action, row);
     r.allowed = row_span(ask->allow_offset, ask->allow_action, row);
     r.added = row_span(ask->add_offset, ask->add_action, row);
@@ -60,6 +71,7 @@ static row_rules rules_of(const rill_ask *ask, int32_t row, const rill_raw *raw)
     r.end_rewarded = ask->end_reward != NULL;
     r.end_reward = r.end_rewarded ? ask->end_reward[row] : 0;
     r.end_rule = ask->end_rule != NULL ? ask->end_rule[row] : RILL_END_ALLOWED;
+    r.n = raw_needed(&r);
     return r;
 }
 
@@ -117,20 +129,26 @@ static void consider(const row_rules *r, int32_t action, float logp, rill_choice
     insert(out, r->row, r->max_choices, action, logp, score, terminal);
 }
 
-static int in_raw(const rill_raw *raw, int32_t action)
+/* Index of an action in the raw list, or -1. */
+static int32_t raw_find(const rill_raw *raw, int32_t action)
 {
     for (int32_t i = 0; i < raw->n; i++)
-        if (raw->action[i] == action) return 1;
-    return 0;
+        if (raw->action[i] == action) return i;
+    return -1;
 }
 
-/* Consider actions that an entry names and the raw list lacks. */
+/* Consider actions that an entry names and that are not among the raw candidates that count. */
 static void consider_named(const row_rules *r, span named, rill_choices *out)
 {
     const rill_raw *raw = r->raw;
     for (int32_t i = 0; i < named.n; i++) {
         int32_t action = named.action[i];
-        if (action >= 0 && !in_raw(raw, action)) consider(r, action, raw->lookup(raw->user, r->row, action), out);
+        if (action < 0) continue; /* RILL_NO_ACTION */
+        int32_t at = raw_find(raw, action);
+        if (at >= r->n)
+            consider(r, action, raw->logp[at], out);
+        else if (at < 0 && raw->lookup != NULL)
+            consider(r, action, raw->lookup(raw->user, r->row, action), out);
     }
 }
 
@@ -156,8 +174,7 @@ void rill_select(const rill_ask *ask, int32_t row, const rill_raw *raw, rill_cho
     }
     row_rules rules = rules_of(ask, row, raw);
     out->count[row] = 0;
-    for (int32_t i = 0; i < raw->n; i++) consider(&rules, raw->action[i], raw->logp[i], out);
-    if (raw->lookup == NULL) return;
+    for (int32_t i = 0; i < rules.n; i++) consider(&rules, raw->action[i], raw->logp[i], out);
     /* With an allowed set nothing outside it counts, so additions need no look of their own. */
     consider_named(&rules, rules.allowed.n > 0 ? rules.allowed : rules.added, out);
     int end_moved = rules.rewarded || rules.end_rewarded || (rules.end_rule & RILL_END_REQUIRED) != 0;

@@ -221,11 +221,32 @@ static rill_status score_limit(void *self, const rill_scorer_rows *rows, rill_as
     return status;
 }
 
+static rill_status flood(uint64_t hash, int32_t actions, int32_t row, rill_ask_builder *ask)
+{
+    rill_status status = hash % 4 == 0 ? RILL_OK : rill_ask_reward(ask, row, -4e6f);
+    if (status == RILL_OK && hash / 4 % 3 == 0) status = rill_ask_limit(ask, row, 1 + (int32_t)(hash / 12 % 4));
+    for (int32_t a = 0; a < actions && status == RILL_OK && hash / 48 % 3 == 0; a++)
+        if (dice_mix(hash, (uint64_t)a) % 3 == 0) status = rill_ask_ban(ask, row, a);
+    return status;
+}
+
+static rill_status score_flood(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    const test_random *r = self;
+    rill_status status = RILL_OK;
+    for (int32_t i = 0; i < rows->n && status == RILL_OK; i++) {
+        uint64_t hash = row_hash(r, rows->item_id[i], rows->timestep[i], rows->phase, rows->rank[i], rows->score[i]);
+        status = flood(dice_mix(hash, (uint64_t)rows->rank[i]), rows->info->actions, i, ask);
+    }
+    return status;
+}
+
 static const rill_scorer scorers[] = {
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-random", "SEED,FLAGS", "random per row", create_random, score_random,
      destroy_random},
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-cheating", "KIND", "mixes rows", create_random, score_cheating,
      destroy_random},
+    {RILL_ABI_VERSION, sizeof(rill_scorer), "test-flood", "SEED", "ties", create_random, score_flood, destroy_random},
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-limit", "M", "few choices", create_random, score_limit,
      destroy_random},
 };

@@ -10,6 +10,8 @@
  *   scorer     test-random:SEED,FLAGS     TEST_ADD ... below
  *              test-cheating:KIND         cheats: rewards (0) or limits (1) depend on the number of rows in the call
  *              test-limit:M               limits every row to M choices
+ *              test-flood:SEED            rewards so large that scores tie which did not, and limits and lists that differ
+ *                                         from row to row; item-local, and not in the naive search, which ranks exactly
  *   policy     test-nothing · test-reverse · test-newest · test-random:SEED · test-garbage:KIND · test-huge */
 #ifndef TEST_PLUGINS_H
 #define TEST_PLUGINS_H

@@ -364,8 +364,11 @@ static rill_status compare_selections(toy *t, const rill_ask *ask, int32_t row, 
     if (ask->allow_offset != NULL) one.allow_offset = ask->allow_offset + row;
     if (ask->add_offset != NULL) one.add_offset = ask->add_offset + row;
     if (ask->reward != NULL) one.reward = ask->reward + row;
+    if (ask->limit != NULL) one.limit = ask->limit + row;
     if (ask->end_reward != NULL) one.end_reward = ask->end_reward + row;
     char message[300];
+    /* rill_select() cuts to the limit where it looks at more than the best M; elsewhere that is left to the engine. */
+    if (ask->limit != NULL && !ask->plain && *slow.count > ask->limit[row]) *slow.count = ask->limit[row];
     toy_select_by_rill(&one, 0, n, legal, &t->model, state, &fast);
     if (toy_select_differs(0, &slow, &fast, message, sizeof message)) return violation(t, "%s", message);
     return RILL_OK;

@@ -110,7 +110,7 @@ typedef struct rill_rows {
 } rill_rows;
 
 /* What selection must respect. Lists are in compressed rows: entries of row r are [offset[r], offset[r+1]), sorted by
- * action without repetition. A NULL pointer means "nothing of this kind in any row"; with all of them NULL (`plain` != 0)
+ * action without repetition. A NULL pointer means "nothing of this kind in any row"; with all but `limit` NULL (`plain` != 0)
  * the raw best M, in order, are the answer. rill_select() (below) applies all of it, so a domain need not read more than
  * `plain`, `max_choices` and `extra`. */
 typedef struct rill_ask {
@@ -127,6 +127,8 @@ typedef struct rill_ask {
     const float *add_score;      /* what is added to them */
     const float *reward;         /* [n]: added to every choice but RILL_END ones */
     const float *end_reward;     /* [n]: added to RILL_END choices */
+    const int32_t *limit; /* [n]: the engine keeps no more than so many of the row's choices; may be set when plain,
+                                    since a domain need not look at it */
 } rill_ask;
 
 /* What a domain answers: for row r choices [r*stride, r*stride + count[r]), best first: score descending, then smaller
