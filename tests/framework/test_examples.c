@@ -148,12 +148,12 @@ static void template_heuristic(void **state)
         snprintf(p.heuristic[0].arguments, sizeof p.heuristic[0].arguments, "0.75");
         p.naive.heuristic[0] = (naive_heuristic){.rule = NAIVE_CUSTOM, .apply = gap};
         problem_solve(&p);
-        engine_run_with(&p, &s, load_gap, &r);
+        engine_run_with(&p, &s, NULL, load_gap, &r);
         if (problem_compare(&p, &s, &r, message, sizeof message))
             fail_msg("seed %llu: %s", (unsigned long long)seed, message);
         snprintf(p.heuristic[0].arguments, sizeof p.heuristic[0].arguments, "wide");
         engine_record_clear(&r);
-        engine_run_with(&p, &s, load_gap, &r);
+        engine_run_with(&p, &s, NULL, load_gap, &r);
         assert_int_equal(r.status, RILL_ERR_OPTION);
         assert_non_null(strstr(r.message, "\"wide\""));
         engine_record_clear(&r);

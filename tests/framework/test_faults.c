@@ -96,7 +96,7 @@ static void run_until(const problem *p, const schedule *s, int32_t call, engine_
 {
     calls = 0;
     fail_at = call;
-    engine_run_with(p, s, register_late, r);
+    engine_run_with(p, s, NULL, register_late, r);
 }
 
 /* What a run that broke off gave must be all that it had finished, right, and in order. Returns the ids it skipped. */

@@ -389,7 +389,7 @@ static void passed_over(void **state)
                       .policy = "watcher",
                       .policy_arguments = ""};
         n_sights = 0;
-        engine_run_with(&p, &s, register_watcher, &r);
+        engine_run_with(&p, &s, NULL, register_watcher, &r);
         if (r.status < 0) complain(&p, &s, seed, r.message);
         if (n_sights != r.n_timesteps) complain(&p, &s, seed, "the policy is not asked once per timestep");
         int32_t passed[PROBLEM_MOST_INPUTS] = {0}, firsts = 0;

@@ -169,7 +169,7 @@ static rill_status run(const problem *p, const schedule *s, rill_status (*more)(
     if (status == RILL_OK) status = rill_register_domain(ctx, &toy_domain);
     if (status == RILL_OK) status = test_plugins_register(ctx);
     if (status == RILL_OK && more != NULL) status = more(ctx);
-    if (status == RILL_OK) status = rill_model_open(&model, ctx, "toy", &options);
+    if (status == RILL_OK) status = rill_model_open(&model, ctx, p->domain ? p->domain : "toy", &options);
     if (status == RILL_OK) {
         rill_engine_setup_default(&setup);
         set_up(p, s, &setup, entries);
@@ -188,8 +188,8 @@ static rill_status run(const problem *p, const schedule *s, rill_status (*more)(
     return status;
 }
 
-static void run_in_context(const problem *p, const schedule *s, rill_status (*more)(rill_context *),
-                           const rill_context_options *memory, engine_record *out)
+void engine_run_with(const problem *p, const schedule *s, const rill_context_options *memory,
+                     rill_status (*more)(rill_context *), engine_record *out)
 {
     memset(out, 0, sizeof *out);
     toy_report_reset();
@@ -205,12 +205,7 @@ static void run_in_context(const problem *p, const schedule *s, rill_status (*mo
 
 void engine_run(const problem *p, const schedule *s, const rill_context_options *memory, engine_record *out)
 {
-    run_in_context(p, s, NULL, memory, out);
-}
-
-void engine_run_with(const problem *p, const schedule *s, rill_status (*more)(rill_context *), engine_record *out)
-{
-    run_in_context(p, s, more, NULL, out);
+    engine_run_with(p, s, memory, NULL, out);
 }
 
 void engine_record_clear(engine_record *record)

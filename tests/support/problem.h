@@ -22,6 +22,7 @@ typedef struct problem_name {
 
 /* What is decoded, and with which search settings. The schedule is apart. */
 typedef struct problem {
+    const char *domain;  /* that is opened with the toy's arguments; NULL: the toy itself */
     char arguments[256]; /* of the toy */
     toy_model model;
     char input[PROBLEM_MOST_INPUTS][32];
@@ -126,7 +127,8 @@ typedef struct engine_record {
 /* Run the engine. `memory` may be NULL. Nothing is asserted: look at the record. */
 void engine_run(const problem *p, const schedule *s, const rill_context_options *memory, engine_record *out);
 /* The same with more registered first: `more` gets the context before the model is opened. */
-void engine_run_with(const problem *p, const schedule *s, rill_status (*more)(rill_context *ctx), engine_record *out);
+void engine_run_with(const problem *p, const schedule *s, const rill_context_options *memory,
+                     rill_status (*more)(rill_context *ctx), engine_record *out);
 void engine_record_clear(engine_record *record);
 
 /* 0 if the record is what the naive search expects, pool empty and contract kept; else 1 with a message. */
