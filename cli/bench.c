@@ -21,87 +21,8 @@
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-typedef struct memory_input {
-    const cli_lines *lines;
-    int64_t next;
-} memory_input;
-
-static rill_status read_line(void *user, int may_block, const char **text, size_t *length)
+static int told(const bench *b, const bench_method *m, rill_status status)
 {
-    memory_input *input = user;
-    (void)may_block;
-    if (input->next == input->lines->n) return RILL_END_OF_INPUT;
-    *text = cli_lines_get(input->lines, input->next++, length);
-    return RILL_OK;
-}
-
-static rill_status drop_result(void *user, const rill_result *result)
-{
-    (void)user;
-    (void)result;
-    return RILL_OK;
-}
-
-typedef struct judge {
-    bench *b;
-    bench_method *m;
-} judge;
-
-/* FNV-1a: good enough to tell outputs apart, and short. */
-static uint64_t hash_bytes(uint64_t hash, const void *data, size_t length)
-{
-    const unsigned char *bytes = data;
-    for (size_t i = 0; i < length; i++) hash = (hash ^ bytes[i]) * 1099511628211u;
-    return hash;
-}
-
-static uint64_t hash_result(const rill_result *result)
-{
-    uint64_t hash = 14695981039346656037u;
-    hash = hash_bytes(hash, &result->status, sizeof result->status);
-    for (int32_t i = 0; i < result->n; i++) {
-        const rill_output *o = &result->output[i];
-        hash = hash_bytes(hash, o->text, o->length + 1);
-        hash = hash_bytes(hash, &o->score, sizeof o->score);
-        hash = hash_bytes(hash, &o->logp, sizeof o->logp);
-        hash = hash_bytes(hash, o->action, (size_t)o->n_actions * sizeof *o->action);
-        hash = hash_bytes(hash, o->action_logp, (size_t)o->n_actions * sizeof *o->action_logp);
-    }
-    return hash;
-}
-
-static rill_status judge_result(void *user, const rill_result *result)
-{
-    judge *j = user;
-    j->m->hash[result->id] = hash_result(result);
-    if (result->status < 0 || result->n == 0) j->m->counts.missing++;
-    int any = 0;
-    for (int32_t i = 0; j->b->judged && i < result->n && !any; i++) {
-        any = cli_metric_equal(&j->b->metric, result->id, result->output[i].text, result->output[i].length);
-        if (any < 0) return RILL_ERR_MEMORY;
-        if (any && i == 0) j->m->counts.exact++;
-    }
-    j->m->counts.oracle += any;
-    return RILL_OK;
-}
-
-/* One run of a method over all inputs, by an engine of its own. The model stays open for all runs: its memory has grown to what
- * any method needs once all of them have run untimed, so that none pays for the others' page faults, and what is timed is what
- * someone who decodes a long stream gets. */
-static int run_once(bench *b, bench_method *m, int32_t n_best, rill_write_fn write, void *user, double *seconds)
-{
-    rill_engine *engine;
-    memory_input input = {&b->inputs, 0};
-    rill_engine_setup setup = m->plan.setup;
-    if (n_best > setup.settings.n_best) setup.settings.n_best = n_best;
-    if (rill_engine_create(&engine, b->session.ctx, b->session.model, &setup) < 0)
-        return cli_fail_context(b->session.ctx);
-    double start = cli_now();
-    rill_status status = rill_run(engine, read_line, &input, write, user);
-    *seconds = cli_now() - start;
-    m->stats.struct_size = sizeof m->stats;
-    rill_engine_stats(engine, &m->stats);
-    rill_engine_destroy(engine);
     return status < 0 ? cli_fail("method %s: %s", m->label, rill_error(b->session.ctx)) : CLI_OK;
 }
 
@@ -138,9 +59,11 @@ static int run_timed(bench *b)
         for (int i = 0; i < b->n && code == CLI_OK; i++) {
             bench_method *m = &b->method[i];
             say_where(b, m, round);
-            code = run_once(b, m, 0, drop_result, NULL, &m->seconds[m->runs]);
-            add_seconds(&mean[i], &m->stats.seconds, 1.0 / b->repeat);
-            m->runs++;
+            cli_trial trial = {0};
+            code = told(b, m, cli_trial_time(&b->session, &b->set, &m->plan, &trial));
+            add_seconds(&mean[i], &trial.stats.seconds, 1.0 / b->repeat);
+            m->stats = trial.stats;
+            m->seconds[m->runs++] = trial.seconds;
         }
     for (int i = 0; i < b->n; i++) b->method[i].stats.seconds = mean[i];
     return code;
@@ -149,13 +72,12 @@ static int run_timed(bench *b)
 static int run_all(bench *b)
 {
     int code = CLI_OK;
-    double untimed;
     for (int i = 0; i < b->n && code == CLI_OK; i++) {
         bench_method *m = &b->method[i];
-        judge j = {b, m};
+        cli_trial untimed = {0};
         say_where(b, m, -1);
-        m->counts.inputs = b->inputs.n;
-        code = run_once(b, m, m->plan.resolved.k, judge_result, &j, &untimed);
+        code = told(b, m, cli_trial_judge(&b->session, &b->set, &m->plan, m->hash, &untimed));
+        m->counts = untimed.counts;
     }
     if (code == CLI_OK) code = run_timed(b);
     if (!b->quiet && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
@@ -184,7 +106,7 @@ static int same_search(const cli_plan *a, const cli_plan *b)
 
 static int64_t first_difference(const bench *b, const bench_method *m, const bench_method *other)
 {
-    for (int64_t input = 0; input < b->inputs.n; input++)
+    for (int64_t input = 0; input < b->set.inputs.n; input++)
         if (m->hash[input] != other->hash[input]) return input;
     return -1;
 }
@@ -254,23 +176,11 @@ static int check_files(const bench *b)
 
 static int load_data(bench *b)
 {
-    rill_context *ctx = b->session.ctx;
-    int code = CLI_OK;
     if (!b->input_path && !b->tsv_path) return cli_fail("no inputs: -i FILE or --tsv FILE names them");
     if (b->references_path && b->tsv_path) return cli_fail("--refs and --tsv both name references; give one of them");
     if (check_files(b) != CLI_OK) return CLI_FAILED;
-    if (b->input_path)
-        code = cli_lines_load(&b->inputs, ctx, b->input_path, 0);
-    else
-        code = cli_lines_load(&b->inputs, ctx, b->tsv_path, 1);
-    if (code == CLI_OK && b->references_path) code = cli_lines_load(&b->references, ctx, b->references_path, 0);
-    if (code == CLI_OK && b->tsv_path) code = cli_lines_load(&b->references, ctx, b->tsv_path, 2);
-    b->judged = b->references_path || b->tsv_path;
-    if (code == CLI_OK && b->judged && b->references.n != b->inputs.n)
-        return cli_fail("%" PRId64 " inputs, but %" PRId64 " references: they must correspond one to one", b->inputs.n,
-                        b->references.n);
-    if (code == CLI_OK && b->inputs.n == 0) return cli_fail("there are no inputs");
-    return code;
+    return cli_testset_load(&b->set, b->session.ctx,
+                            &(cli_testset_files){b->input_path, b->references_path, b->tsv_path});
 }
 
 static int make_plans(bench *b)
@@ -280,7 +190,7 @@ static int make_plans(bench *b)
     for (int i = 0; i < b->n && code == CLI_OK; i++) {
         bench_method *m = &b->method[i];
         code = cli_plan_make(b->session.ctx, &m->own, soft, 2, &m->plan);
-        m->hash = code == CLI_OK ? calloc((size_t)b->inputs.n, sizeof *m->hash) : NULL;
+        m->hash = code == CLI_OK ? calloc((size_t)b->set.inputs.n, sizeof *m->hash) : NULL;
         if (code == CLI_OK && !m->hash) code = cli_fail_memory("the comparison");
     }
     return code;
@@ -295,8 +205,7 @@ static int prepare(bench *b)
     code = load_data(b);
     if (code == CLI_OK) code = make_plans(b);
     if (code == CLI_OK) code = cli_session_open(&b->session);
-    if (code == CLI_OK && b->judged)
-        code = cli_metric_open(&b->metric, b->session.ctx, rill_find_domain(b->session.ctx, domain), &b->references);
+    if (code == CLI_OK) code = cli_testset_judge(&b->set, b->session.ctx, rill_find_domain(b->session.ctx, domain));
     return code;
 }
 
@@ -364,7 +273,7 @@ static int run(bench *b)
     int64_t missing = 0;
     for (int i = 0; i < b->n; i++)
         if (b->method[i].counts.missing > missing) missing = b->method[i].counts.missing;
-    if (missing) cli_say("%" PRId64 " of %" PRId64 " inputs have no output", missing, b->inputs.n);
+    if (missing) cli_say("%" PRId64 " of %" PRId64 " inputs have no output", missing, b->set.inputs.n);
     return code == CLI_OK && missing ? CLI_SOME_FAILED : code;
 }
 
@@ -372,9 +281,7 @@ static void end(bench *b)
 {
     for (int i = 0; i < b->n; i++) free(b->method[i].hash);
     free(b->method);
-    cli_metric_close(&b->metric);
-    cli_lines_free(&b->inputs);
-    cli_lines_free(&b->references);
+    cli_testset_free(&b->set);
     cli_session_end(&b->session);
     free(b);
 }

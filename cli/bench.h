@@ -5,10 +5,9 @@
 #include <stdint.h>
 
 #include "cli.h"
-#include "lines.h"
-#include "metric.h"
 #include "search.h"
 #include "session.h"
+#include "testset.h"
 
 enum { BENCH_METHODS_MAX = 16, BENCH_REPEAT_MAX = 1000, BENCH_LABEL_MAX = 128 };
 
@@ -32,9 +31,7 @@ typedef struct bench {
     const char *input_path, *references_path, *tsv_path, *json_path;
     const char *methods_text;
     int repeat, quiet;
-    cli_lines inputs, references;
-    cli_metric metric;
-    int judged;           /* there are references */
+    cli_testset set;
     bench_method *method; /* [n] */
     int n;
 } bench;

@@ -72,11 +72,11 @@ static void print_row(const bench *b, bench_method *m, int width)
     bench_summarise(m->seconds, m->runs, &median, &spread);
     bounds(m, &least_advanced, &any);
     printf("%-*s", width, m->label);
-    put_percent(b->judged, m->counts.exact, m->counts.inputs);
-    put_percent(b->judged, m->counts.oracle, m->counts.inputs);
+    put_percent(b->set.judged, m->counts.exact, m->counts.inputs);
+    put_percent(b->set.judged, m->counts.oracle, m->counts.inputs);
     printf(" %9.4f %4.0f%% %9" PRId64 " %10" PRId64 " %8.1f %6.1f%% %9.1f", median, 100 * spread, m->stats.timesteps,
            m->stats.expansions, cli_per_timestep(&m->stats), 100 * cli_engine_share(&m->stats),
-           median > 0 ? (double)b->inputs.n / median : 0);
+           median > 0 ? (double)b->set.inputs.n / median : 0);
     put_ratio(least_advanced);
     put_ratio(any);
     put_likeness(b, m);
@@ -87,7 +87,7 @@ int bench_print(const bench *b)
     int width = 6;
     for (int i = 0; i < b->n; i++)
         if ((int)strlen(b->method[i].label) > width) width = (int)strlen(b->method[i].label);
-    printf("%" PRId64 " inputs, %d timed run%s of each method in turn, %d thread%s\n\n", b->inputs.n, b->repeat,
+    printf("%" PRId64 " inputs, %d timed run%s of each method in turn, %d thread%s\n\n", b->set.inputs.n, b->repeat,
            b->repeat == 1 ? "" : "s", b->session.threads, b->session.threads == 1 ? "" : "s");
     printf("%-*s %6s %6s %9s %5s %9s %10s %8s %7s %9s %6s %6s  outputs\n", width, "method", "exact%", "oracle",
            "seconds", "+-", "timesteps", "expansions", "exp/step", "engine", "inputs/s", "/least", "/any");
@@ -118,7 +118,7 @@ static json_t *method_json(const bench *b, bench_method *m)
     json_t *object = json_pack("{s:s,s:f,s:f,s:o,s:f,s:f,s:o}", "method", m->label, "seconds_median", median,
                                "seconds_spread", spread, "seconds", all, "over_least_advanced_bound", least_advanced,
                                "over_any_bound", any, "run", cli_report_json(&report));
-    if (b->judged) {
+    if (b->set.judged) {
         json_object_set_new(object, "exact_percent", json_real(cli_percent(m->counts.exact, m->counts.inputs)));
         json_object_set_new(object, "oracle_percent", json_real(cli_percent(m->counts.oracle, m->counts.inputs)));
     }
@@ -139,8 +139,8 @@ int bench_write_json(const bench *b)
     if (code == CLI_OK) {
         json_t *methods = json_array();
         for (int i = 0; i < b->n; i++) json_array_append_new(methods, method_json(b, &b->method[i]));
-        code = cli_json_write(output, json_pack("{s:I,s:i,s:o}", "inputs", (json_int_t)b->inputs.n, "repeat", b->repeat,
-                                                "methods", methods));
+        code = cli_json_write(output, json_pack("{s:I,s:i,s:o}", "inputs", (json_int_t)b->set.inputs.n, "repeat",
+                                                b->repeat, "methods", methods));
         int closed = cli_output_close(output);
         if (code == CLI_OK) code = closed;
     }

@@ -1,0 +1,49 @@
+/* Inputs in memory, with references if there are any, and one decode of them all: what `rill bench`, sweeps and `rill tune` are
+ * made of.
+ *
+ * Every decode has an engine of its own on a model that stays open, so that none but the first pays for the growth of the
+ * model's memory, and what is timed is what someone who decodes a long stream gets. */
+#ifndef CLI_TESTSET_H
+#define CLI_TESTSET_H
+
+#include "cli.h"
+#include "lines.h"
+#include "metric.h"
+#include "search.h"
+#include "session.h"
+
+/* NULL: not given. `tsv` has two columns: references in the second, and in the first the inputs, unless `input` has them. */
+typedef struct cli_testset_files {
+    const char *input, *references, *tsv;
+} cli_testset_files;
+
+typedef struct cli_testset {
+    cli_lines inputs, references;
+    cli_metric metric;
+    int judged; /* there are references */
+} cli_testset;
+
+/* Read the files. One of `input` and `tsv` is there. CLI_OK or CLI_FAILED after a message. */
+int cli_testset_load(cli_testset *set, rill_context *ctx, const cli_testset_files *files);
+/* Make ready to compare outputs with the references, if there are any: in the domain's canonical form. Same returns. */
+int cli_testset_judge(cli_testset *set, rill_context *ctx, const rill_domain *domain);
+/* Accepts a zeroed set. */
+void cli_testset_free(cli_testset *set);
+
+typedef struct cli_trial {
+    cli_counts counts;
+    rill_stats stats;
+    rill_settings settings; /* as the engine resolved them */
+    double seconds;         /* of the whole decode */
+} cli_trial;
+
+/* Decode all inputs with all the outputs that the search finds (an oracle looks at every one), and count which are right.
+ *   hash: [inputs] gets a hash of each input's outputs with their scores; may be NULL
+ *   RILL_OK · what rill_engine_create() and rill_run() return */
+rill_status cli_trial_judge(cli_session *session, cli_testset *set, const cli_plan *plan, uint64_t *hash,
+                            cli_trial *out);
+
+/* Decode all inputs as the plan says and look at nothing: for the time it takes. Same returns. */
+rill_status cli_trial_time(cli_session *session, cli_testset *set, const cli_plan *plan, cli_trial *out);
+
+#endif
