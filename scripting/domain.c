@@ -1,7 +1,332 @@
-/* Domains written in Lua. */
-#include "internal.h"
+/* rill.domain{}: domains written in Lua.
+ *
+ * A declaration is checked field by field, its functions go to the registry, and a rill_domain is filled with C function
+ * pointers that libffi makes for it: two of the table's members (open and canonical) get no self, so each pointer must know
+ * its declaration by itself. Members whose default is the engine's stay NULL.
+ *
+ * Divisions: fields · members · declaration. */
+#include <stddef.h>
+#include <string.h>
+
+#include "domain.h"
+
+/* --- fields ------------------------------------------------------------------------------------------------------- */
+
+enum { ANY = 0, PLAIN = 1, BY_ROWS = 2 }; /* which way of writing a domain the field belongs to */
+
+/* What a declaration may have. */
+typedef struct field {
+    const char *name;
+    int type;     /* LUA_TNIL: of a model, checked by open */
+    int function; /* -1: no function */
+    int way;
+} field;
+
+static const field fields[] = {
+    {"name", LUA_TSTRING, -1, ANY},
+    {"summary", LUA_TSTRING, -1, ANY},
+    {"open", LUA_TFUNCTION, DOMAIN_OPEN, ANY},
+    {"start", LUA_TFUNCTION, DOMAIN_START, PLAIN},
+    {"advance", LUA_TFUNCTION, DOMAIN_ADVANCE, PLAIN},
+    {"choices", LUA_TFUNCTION, DOMAIN_CHOICES, PLAIN},
+    {"encode", LUA_TFUNCTION, DOMAIN_ENCODE, BY_ROWS},
+    {"step", LUA_TFUNCTION, DOMAIN_STEP, BY_ROWS},
+    {"score", LUA_TFUNCTION, DOMAIN_SCORE, BY_ROWS},
+    {"finalize", LUA_TFUNCTION, DOMAIN_FINALIZE, ANY},
+    {"drop", LUA_TFUNCTION, DOMAIN_DROP, BY_ROWS},
+    {"free", LUA_TFUNCTION, DOMAIN_FREE, BY_ROWS},
+    {"close", LUA_TFUNCTION, DOMAIN_CLOSE, ANY},
+    {"measure", LUA_TFUNCTION, DOMAIN_MEASURE, ANY},
+    {"canonical", LUA_TFUNCTION, DOMAIN_CANONICAL, ANY},
+    {"actions", LUA_TNIL, -1, ANY},
+    {"end_action", LUA_TNIL, -1, ANY},
+    {"max_length", LUA_TNIL, -1, ANY},
+    {"phases", LUA_TNIL, -1, ANY},
+    {"limited_phases", LUA_TNIL, -1, ANY},
+    {"state", LUA_TNIL, -1, ANY},
+    {"description", LUA_TNIL, -1, ANY},
+    {"separator", LUA_TNIL, -1, ANY},
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+static const field *find_field(const char *name)
+{
+    for (int i = 0; i < FIELDS; i++)
+        if (strcmp(fields[i].name, name) == 0) return &fields[i];
+    return NULL;
+}
+
+static int unknown_field(lua_State *L, const char *name)
+{
+    const char *names[FIELDS];
+    for (int i = 0; i < FIELDS; i++) names[i] = fields[i].name;
+    const char *near = rill_nearest(name, names, FIELDS);
+    if (near != NULL) return luaL_error(L, "rill.domain: unknown field \"%s\": did you mean \"%s\"?", name, near);
+    luaL_Buffer list;
+    luaL_buffinit(L, &list);
+    for (int i = 0; i < FIELDS; i++) {
+        luaL_addstring(&list, i > 0 ? " " : "");
+        luaL_addstring(&list, names[i]);
+    }
+    luaL_pushresult(&list);
+    return luaL_error(L, "rill.domain: unknown field \"%s\"; there are: %s", name, lua_tostring(L, -1));
+}
+
+/* --- members ------------------------------------------------------------------------------------------------------ */
+
+/* The value of argument `i` of a call by way of libffi. */
+#define ARGUMENT(type, i) (*(type *)arguments[i])
+
+static void call_open(ffi_cif *cif, void *result, void **arguments, void *user)
+{
+    (void)cif; /* argument 0 is the context, which is the script's own */
+    *(ffi_sarg *)result = domain_open(user, ARGUMENT(const rill_open_options *, 1), ARGUMENT(void **, 2),
+                                      ARGUMENT(rill_domain_info *, 3));
+}
+
+static void call_reserve(ffi_cif *cif, void *result, void **arguments, void *user)
+{
+    (void)cif, (void)user;
+    *(ffi_sarg *)result = domain_reserve(ARGUMENT(script_model *, 0), ARGUMENT(int32_t, 1), ARGUMENT(int32_t, 2));
+}
+
+static void call_encode(ffi_cif *cif, void *result, void **arguments, void *user)
+{
+    (void)cif, (void)user;
+    *(ffi_sarg *)result = domain_encode(ARGUMENT(script_model *, 0), ARGUMENT(int32_t, 1), ARGUMENT(rill_input *, 2));
+}
+
+static void call_step(ffi_cif *cif, void *result, void **arguments, void *user)
+{
+    (void)cif, (void)user;
+    *(ffi_sarg *)result = domain_step(ARGUMENT(script_model *, 0), ARGUMENT(const rill_rows *, 1));
+}
+
+static void call_score(ffi_cif *cif, void *result, void **arguments, void *user)
+{
+    (void)cif, (void)user;
+    *(ffi_sarg *)result = domain_score(ARGUMENT(script_model *, 0), ARGUMENT(const rill_rows *, 1),
+                                       ARGUMENT(const rill_ask *, 2), ARGUMENT(rill_choices *, 3));
+}
+
+static void call_lookup(ffi_cif *cif, void *result, void **arguments, void *user)
+{
+    (void)cif, (void)user;
+    *(ffi_sarg *)result = domain_lookup(ARGUMENT(script_model *, 0), ARGUMENT(const rill_rows *, 1),
+                                        ARGUMENT(const rill_queries *, 2));
+}
+
+static void call_finalize(ffi_cif *cif, void *result, void **arguments, void *user)
+{
+    (void)cif, (void)user;
+    *(ffi_sarg *)result = domain_finalize(ARGUMENT(script_model *, 0), ARGUMENT(const rill_hypothesis *, 1),
+                                          ARGUMENT(rill_text *, 2));
+}
+
+static void call_drop(ffi_cif *cif, void *result, void **arguments, void *user)
+{
+    (void)cif, (void)result, (void)user;
+    domain_drop(ARGUMENT(script_model *, 0), ARGUMENT(int32_t, 1));
+}
+
+static void call_free(ffi_cif *cif, void *result, void **arguments, void *user)
+{
+    (void)cif, (void)result, (void)user;
+    domain_free(ARGUMENT(script_model *, 0), ARGUMENT(int32_t, 1), ARGUMENT(const int32_t *, 2));
+}
+
+static void call_close(ffi_cif *cif, void *result, void **arguments, void *user)
+{
+    (void)cif, (void)result, (void)user;
+    domain_close(ARGUMENT(script_model *, 0));
+}
+
+static void call_measure(ffi_cif *cif, void *result, void **arguments, void *user)
+{
+    (void)cif, (void)user;
+    *(int64_t *)result = domain_measure(ARGUMENT(script_model *, 0), ARGUMENT(const char *, 1), ARGUMENT(size_t, 2));
+}
+
+static void call_canonical(ffi_cif *cif, void *result, void **arguments, void *user)
+{
+    (void)cif;
+    *(ffi_sarg *)result = domain_canonical(user, ARGUMENT(const char *, 1), ARGUMENT(size_t, 2),
+                                           ARGUMENT(rill_text *, 3));
+}
+
+static void call_action_name(ffi_cif *cif, void *result, void **arguments, void *user)
+{
+    (void)cif, (void)user;
+    *(ffi_sarg *)result = domain_action_name(ARGUMENT(script_model *, 0), ARGUMENT(int32_t, 1),
+                                             ARGUMENT(rill_text *, 2));
+}
+
+static void call_find_action(ffi_cif *cif, void *result, void **arguments, void *user)
+{
+    (void)cif, (void)user;
+    *(ffi_sarg *)result = domain_find_action(ARGUMENT(script_model *, 0), ARGUMENT(const char *, 1),
+                                             ARGUMENT(size_t, 2));
+}
+
+/* A member of rill_domain: how it is called and who answers. */
+enum { MOST_ARGUMENTS = 4 };
+typedef struct member {
+    size_t offset;
+    char signature[MOST_ARGUMENTS +
+                   2]; /* result and arguments: v void, i int32_t or rill_status, l int64_t, z size_t, p pointer */
+    void (*handler)(ffi_cif *, void *, void **, void *);
+    int function; /* only if the declaration has it; -1: always */
+} member;
+
+static const member members[] = {
+    {offsetof(rill_domain, open), "ipppp", call_open, -1},
+    {offsetof(rill_domain, reserve), "ipii", call_reserve, -1},
+    {offsetof(rill_domain, encode), "ipip", call_encode, -1},
+    {offsetof(rill_domain, step), "ipp", call_step, -1},
+    {offsetof(rill_domain, score), "ipppp", call_score, -1},
+    {offsetof(rill_domain, lookup), "ippp", call_lookup, -1},
+    {offsetof(rill_domain, finalize), "ippp", call_finalize, -1},
+    {offsetof(rill_domain, drop), "vpi", call_drop, -1},
+    {offsetof(rill_domain, free), "vpip", call_free, -1},
+    {offsetof(rill_domain, close), "vp", call_close, -1},
+    {offsetof(rill_domain, measure), "lppz", call_measure, DOMAIN_MEASURE},
+    {offsetof(rill_domain, canonical), "ippzp", call_canonical, DOMAIN_CANONICAL},
+    {offsetof(rill_domain, action_name), "ipip", call_action_name, -1},
+    {offsetof(rill_domain, find_action), "ippz", call_find_action, -1},
+};
+
+static ffi_type *type_of(char letter)
+{
+    switch (letter) {
+    case 'v': return &ffi_type_void;
+    case 'i': return &ffi_type_sint32;
+    case 'l': return &ffi_type_sint64;
+    case 'z': return sizeof(size_t) == 8 ? &ffi_type_uint64 : &ffi_type_uint32;
+    default: return &ffi_type_pointer;
+    }
+}
+
+static rill_status make_member(script_domain *d, const member *m)
+{
+    ffi_type *types[MOST_ARGUMENTS];
+    unsigned n = 0;
+    for (; n < MOST_ARGUMENTS && m->signature[n + 1] != '\0'; n++) types[n] = type_of(m->signature[n + 1]);
+    void *code;
+    rill_status status = script_closure_make(d->script, type_of(m->signature[0]), n, types, m->handler, d, &code);
+    if (status == RILL_OK) memcpy((char *)d + offsetof(script_domain, table) + m->offset, &code, sizeof code);
+    return status;
+}
+
+/* --- declaration -------------------------------------------------------------------------------------------------- */
+
+enum { AT_GIVEN = 1, AT_DECLARED, AT_DOMAIN }; /* places of the stack */
+
+static const char domain_type[] = "rill.domain";
+
+/* Take one field of the declaration: key and value are on top. */
+static void take_field(lua_State *L, script_domain *d, int *ways)
+{
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+    const field *f = key != NULL ? find_field(key) : NULL;
+    if (f == NULL) unknown_field(L, luaL_tolstring(L, -2, NULL));
+    if (f->type != LUA_TNIL && lua_type(L, -1) != f->type)
+        luaL_error(L, "rill.domain: %s is a %s; a %s was expected", f->name, luaL_typename(L, -1),
+                   lua_typename(L, f->type));
+    *ways |= f->way;
+    if (f->function >= 0) {
+        lua_pushvalue(L, -1);
+        d->function[f->function] = luaL_ref(L, LUA_REGISTRYINDEX);
+    } else {
+        lua_pushvalue(L, -1);
+        lua_setfield(L, AT_DECLARED, f->name);
+    }
+}
+
+static const char *declared_text(lua_State *L, const char *name, const char *otherwise)
+{
+    if (lua_getfield(L, AT_DECLARED, name) == LUA_TNIL) {
+        lua_pop(L, 1);
+        lua_pushstring(L, otherwise);
+        lua_pushvalue(L, -1);
+        lua_setfield(L, AT_DECLARED, name);
+    }
+    size_t length;
+    const char *text = lua_tolstring(L, -1, &length); /* the table of declared fields keeps it where it is */
+    if (strlen(text) != length) luaL_error(L, "rill.domain: %s has a zero byte", name);
+    lua_pop(L, 1);
+    return text;
+}
+
+static void need(lua_State *L, const script_domain *d, int function)
+{
+    for (int i = 0; i < FIELDS; i++)
+        if (fields[i].function == function && d->function[function] == LUA_NOREF)
+            luaL_error(L, "rill.domain: %s lacks the function %s", d->table.name, fields[i].name);
+}
+
+static void check_functions(lua_State *L, script_domain *d, int ways)
+{
+    if (ways == (PLAIN | BY_ROWS))
+        luaL_error(L,
+                   "rill.domain: %s mixes two ways: either start, advance and choices, or encode, step and score (with "
+                   "drop and free)",
+                   d->table.name);
+    d->by_rows = ways == BY_ROWS;
+    for (int i = 0; i < 3; i++) need(L, d, (d->by_rows ? DOMAIN_ENCODE : DOMAIN_START) + i);
+    if (d->function[DOMAIN_OPEN] == LUA_NOREF && lua_getfield(L, AT_DECLARED, "actions") == LUA_TNIL)
+        luaL_error(L,
+                   "rill.domain: %s has neither actions (their number, or a list of names) nor an open that says them",
+                   d->table.name);
+}
+
+/* rill.domain{name =, ...}: checks, makes the table and registers it. Returns an object that stands for the domain. */
+static int declare(lua_State *L)
+{
+    rill_script *s = script_of(L);
+    luaL_checktype(L, AT_GIVEN, LUA_TTABLE);
+    lua_settop(L, AT_GIVEN);
+    lua_newtable(L);
+    script_domain *d = lua_newuserdatauv(L, sizeof *d, 0);
+    *d = (script_domain){.script = s, .declared = LUA_NOREF};
+    for (int i = 0; i < DOMAIN_FUNCTIONS; i++) d->function[i] = LUA_NOREF;
+    luaL_setmetatable(L, domain_type);
+
+    int ways = 0;
+    for (lua_pushnil(L); lua_next(L, AT_GIVEN); lua_settop(L, AT_DOMAIN + 1)) take_field(L, d, &ways);
+    if (lua_getfield(L, AT_DECLARED, "name") == LUA_TNIL) luaL_error(L, "rill.domain: a domain has a name");
+    d->table.abi_version = RILL_ABI_VERSION;
+    d->table.struct_size = sizeof(rill_domain);
+    d->table.name = declared_text(L, "name", "");
+    d->table.summary = declared_text(L, "summary", "a domain in Lua");
+    check_functions(L, d, ways);
+
+    lua_pushvalue(L, AT_DECLARED);
+    d->declared = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pushvalue(L, AT_DOMAIN);
+    (void)luaL_ref(L, LUA_REGISTRYINDEX); /* the context has the table: it stays until the script's end */
+    rill_status status = RILL_OK;
+    for (size_t i = 0; i < sizeof members / sizeof *members && status == RILL_OK; i++)
+        if (members[i].function < 0 || d->function[members[i].function] != LUA_NOREF)
+            status = make_member(d, &members[i]);
+    if (status == RILL_OK) status = rill_register_domain(s->ctx, &d->table);
+    if (status < 0) script_raise(L, status);
+    lua_settop(L, AT_DOMAIN);
+    return 1;
+}
+
+static int domain_name(lua_State *L)
+{
+    const script_domain *d = luaL_checkudata(L, 1, domain_type);
+    lua_pushfstring(L, "rill.domain %s", d->table.name);
+    return 1;
+}
 
 void script_open_domains(lua_State *L)
 {
-    (void)L;
+    luaL_newmetatable(L, domain_type);
+    lua_pushcfunction(L, domain_name);
+    lua_setfield(L, -2, "__tostring");
+    lua_pop(L, 1);
+    lua_pushcfunction(L, declare);
+    lua_setfield(L, -2, "domain");
 }

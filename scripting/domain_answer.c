@@ -1,0 +1,170 @@
+/* A row's choices, from a table of the script to the engine's arrays.
+ *
+ * Scripts give a map from actions to log-probabilities, which Lua walks in an order that depends on addresses. Nothing of
+ * that order reaches the engine: choices are sorted by score and action, no two of which are equal, and rill_select() does the
+ * rest with all legal actions in hand.
+ *
+ * Divisions: actions · reading · order · giving. */
+#include <math.h>
+
+#include "domain.h"
+
+/* --- actions ------------------------------------------------------------------------------------------------------ */
+
+void domain_push_action(lua_State *L, const script_model *m, int32_t action)
+{
+    if (m->names == LUA_NOREF) {
+        lua_pushinteger(L, action);
+        return;
+    }
+    domain_push(L, m->names);
+    lua_rawgeti(L, -1, (lua_Integer)action + 1);
+    lua_remove(L, -2);
+}
+
+/* The action that the key at `key` stands for. The key itself is not converted: lua_next() needs it as it is. */
+static int32_t action_of(lua_State *L, const script_model *m, int key, int ids)
+{
+    if (lua_isinteger(L, key)) {
+        lua_Integer action = lua_tointeger(L, key);
+        if (action < 0 || action >= m->info.actions)
+            luaL_error(L, "choices: action %I is not one of 0 to %d", (LUAI_UACINT)action, (int)m->info.actions - 1);
+        return (int32_t)action;
+    }
+    if (lua_type(L, key) != LUA_TSTRING)
+        luaL_error(L, "choices: a key is a %s; keys are actions: names or whole numbers from 0", luaL_typename(L, key));
+    if (ids == 0)
+        luaL_error(L, "choices: action \"%s\" has a name, but this domain's actions are the numbers 0 to %d",
+                   lua_tostring(L, key), (int)m->info.actions - 1);
+    lua_pushvalue(L, key);
+    lua_rawget(L, ids);
+    if (lua_isnil(L, -1)) luaL_error(L, "choices: \"%s\" is not among the names of the actions", lua_tostring(L, key));
+    int32_t action = (int32_t)lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    return action;
+}
+
+/* The action in words, for messages. */
+static const char *shown(lua_State *L, const script_model *m, int32_t action)
+{
+    domain_push_action(L, m, action);
+    return luaL_tolstring(L, -1, NULL);
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+/* Marks of the row before, that of a call which failed included. */
+static void forget(script_model *m)
+{
+    for (int32_t i = 0; i < m->n; i++) m->terminal[m->action[i]] = 0;
+    m->n = m->any_last = 0;
+}
+
+static void make_room(lua_State *L, script_model *m)
+{
+    rill_context *ctx = m->script->ctx;
+    size_t need = (size_t)m->n + 1;
+    rill_status status = rill_grow(ctx, (void **)&m->action, &m->action_capacity, need, sizeof *m->action, "choices");
+    if (status == RILL_OK)
+        status = rill_grow(ctx, (void **)&m->logp, &m->logp_capacity, need, sizeof *m->logp, "choices");
+    if (status < 0) script_raise(L, status);
+}
+
+/* One entry of the table: key and value are on top. `last` is 0 or an index. */
+static void read_choice(lua_State *L, script_model *m, int last, int ids)
+{
+    int key = lua_gettop(L) - 1;
+    int32_t action = action_of(L, m, key, ids);
+    if (lua_type(L, key + 1) != LUA_TNUMBER)
+        luaL_error(L, "choices: action %s has a %s for its log-probability", shown(L, m, action),
+                   luaL_typename(L, key + 1));
+    float logp = (float)lua_tonumber(L, key + 1);
+    if (isnan(logp) || logp == INFINITY)
+        luaL_error(L, "choices: action %s has the log-probability %f", shown(L, m, action), lua_tonumber(L, key + 1));
+    if (logp == -INFINITY) return; /* never to be chosen */
+    if (m->terminal[action] != 0)
+        luaL_error(L, "choices: action %s is there twice: by name and by number", shown(L, m, action));
+    int ends = action == m->end_action, lasts = 0;
+    if (last != 0 && !ends) {
+        if (lua_isboolean(L, last)) {
+            lasts = lua_toboolean(L, last);
+        } else {
+            lua_pushvalue(L, key);
+            lua_rawget(L, last);
+            lasts = lua_toboolean(L, -1);
+            lua_pop(L, 1);
+        }
+    }
+    make_room(L, m);
+    m->action[m->n] = action;
+    m->logp[m->n++] = logp;
+    m->terminal[action] = (uint8_t)(1 + (ends ? RILL_END : lasts ? RILL_LAST : RILL_LIVE));
+    m->any_last |= lasts;
+}
+
+void domain_answer_read(lua_State *L, script_model *m, int scores, int last, int ids)
+{
+    forget(m);
+    if (!lua_istable(L, scores))
+        luaL_error(L, "choices are a table, action -> log-probability ({} when nothing may follow), not a %s",
+                   luaL_typename(L, scores));
+    if (lua_isnil(L, last))
+        last = 0;
+    else if (!lua_istable(L, last) && !lua_isboolean(L, last))
+        luaL_error(L, "choices: what says which actions are the last is true or a table, action -> true, not a %s",
+                   luaL_typename(L, last));
+    for (lua_pushnil(L); lua_next(L, scores); lua_pop(L, 1)) read_choice(L, m, last, ids);
+}
+
+/* --- order -------------------------------------------------------------------------------------------------------- */
+
+/* Best first, the smaller action first among equals. Shell's sort with Ciura's gaps: in place, without memory of its own, and
+ * as quick as insertion on the few choices that rows mostly have. */
+static void sort(int32_t n, int32_t *action, float *logp)
+{
+    static const int32_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
+    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
+        for (int32_t gap = gaps[g], i = gap; i < n; i++) {
+            int32_t a = action[i], at = i;
+            float p = logp[i];
+            for (; at >= gap && (logp[at - gap] < p || (logp[at - gap] == p && action[at - gap] > a)); at -= gap) {
+                action[at] = action[at - gap];
+                logp[at] = logp[at - gap];
+            }
+            action[at] = a;
+            logp[at] = p;
+        }
+}
+
+/* --- giving ------------------------------------------------------------------------------------------------------- */
+
+static rill_terminal terminal_of(void *user, int32_t row, int32_t action)
+{
+    (void)row;
+    return (rill_terminal)(((const script_model *)user)->terminal[action] - 1);
+}
+
+static void give_queries(const script_model *m, const rill_queries *queries, int32_t row)
+{
+    for (int32_t q = 0; q < queries->n; q++) {
+        if (queries->row[q] != row) continue;
+        queries->logp[q] = (float)RILL_SCORE_DEAD;
+        for (int32_t i = 0; i < m->n; i++)
+            if (m->action[i] == queries->action[q]) queries->logp[q] = m->logp[i];
+    }
+}
+
+void domain_answer_give(script_model *m, const domain_asking *asking, int32_t row)
+{
+    if (asking->queries != NULL) {
+        give_queries(m, asking->queries, row);
+        return;
+    }
+    sort(m->n, m->action, m->logp);
+    rill_raw raw = {.n = m->n, .action = m->action, .logp = m->logp, .end_action = m->end_action};
+    if (m->any_last) {
+        raw.terminal = terminal_of;
+        raw.user = m;
+    }
+    rill_select(asking->ask, row, &raw, asking->out);
+}

@@ -1,0 +1,430 @@
+/* Models of Lua domains: open and close, what a script says of a model, and the files it may read.
+ *
+ * What describes a model (actions, max_length ...) comes from the second result of open(), and where that is silent from the
+ * declaration; so a domain that loads nothing needs no open().
+ *
+ * Files: scripts have no io. options.read(NAME) gives the text of a file inside the model's directory and of nothing else:
+ * names have no "..", and neither they nor a folder on the way is a symbolic link, since a link may point anywhere.
+ *
+ * Divisions: files · options · actions · the rest of info · open and close. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "domain.h"
+
+/* More than any script wants; tables of this length are made per model. */
+enum { MOST_ACTIONS = 1 << 24, MOST_PHASES = 8, DEFAULT_LENGTH = 200, MOST_NAME = 255 };
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+/* A descriptor that an error cannot lose. */
+typedef struct open_file {
+    int descriptor; /* -1: closed */
+} open_file;
+
+static const char file_type[] = "rill.domain.file";
+
+static int close_file(lua_State *L)
+{
+    open_file *file = luaL_checkudata(L, 1, file_type);
+    if (file->descriptor >= 0) close(file->descriptor);
+    file->descriptor = -1;
+    return 0;
+}
+
+static open_file *push_file(lua_State *L)
+{
+    open_file *file = lua_newuserdatauv(L, sizeof *file, 0);
+    file->descriptor = -1;
+    if (luaL_newmetatable(L, file_type)) {
+        lua_pushcfunction(L, close_file);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    return file;
+}
+
+/* Go down from the directory that `file` holds, one part of the name after the other, following no link. */
+static void descend(lua_State *L, open_file *file, const char *name)
+{
+    while (*name != '\0') {
+        char part[MOST_NAME + 1];
+        size_t length = strcspn(name, "/");
+        if (length == 0 || length > MOST_NAME || (length == 2 && memcmp(name, "..", 2) == 0))
+            luaL_error(L, "options.read: \"%s\" is not the name of a file inside the model's directory", name);
+        memcpy(part, name, length);
+        part[length] = '\0';
+        name += length;
+        int more = *name == '/';
+        name += more;
+        int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (more ? O_DIRECTORY : 0);
+        int next = openat(file->descriptor, part, flags);
+        int error = errno;
+        close(file->descriptor);
+        file->descriptor = next;
+        if (next >= 0) continue;
+        if (error == ELOOP || (error == ENOTDIR && more))
+            luaL_error(L, "options.read: \"%s\" is %s", part, more ? "no directory, or a link" : "a link");
+        luaL_error(L, "options.read: \"%s\": %s", part, strerror(error));
+    }
+}
+
+static void read_all(lua_State *L, int descriptor, const char *shown)
+{
+    luaL_Buffer text;
+    luaL_buffinit(L, &text);
+    for (;;) {
+        char *room = luaL_prepbuffer(&text);
+        ssize_t n = read(descriptor, room, LUAL_BUFFERSIZE);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) luaL_error(L, "options.read: \"%s\": %s", shown, strerror(errno));
+        if (n == 0) break;
+        luaL_addsize(&text, (size_t)n);
+    }
+    luaL_pushresult(&text);
+}
+
+/* read(NAME): a file of the model's directory; read(): the model itself when it is a file. Upvalue 1 is the model's path. */
+static int read_file(lua_State *L)
+{
+    const char *path = lua_tostring(L, lua_upvalueindex(1));
+    size_t length = 0;
+    const char *name = luaL_optlstring(L, 1, "", &length);
+    struct stat status;
+    if (path == NULL) return luaL_error(L, "options.read: the domain was opened without a model (--model)");
+    if (strlen(name) != length) return luaL_error(L, "options.read: a name without zero bytes was expected");
+    lua_settop(L, 1);
+    open_file *file = push_file(L);
+    file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file->descriptor < 0) return luaL_error(L, "options.read: %s: %s", path, strerror(errno));
+    descend(L, file, name);
+    const char *shown = name[0] != '\0' ? name : path;
+    if (fstat(file->descriptor, &status) != 0 || !S_ISREG(status.st_mode))
+        return luaL_error(L, "options.read: \"%s\" is not a file%s", shown,
+                          name[0] != '\0' ? "" : "; name one inside it");
+    read_all(L, file->descriptor, shown);
+    close(file->descriptor);
+    file->descriptor = -1;
+    return 1;
+}
+
+/* --- options ------------------------------------------------------------------------------------------------------ */
+
+static void push_options(lua_State *L, const rill_open_options *options)
+{
+    lua_createtable(L, 0, 6);
+    lua_pushstring(L, options->path); /* NULL pushes nil */
+    lua_setfield(L, -2, "path");
+    lua_pushstring(L, options->arguments != NULL ? options->arguments : "");
+    lua_setfield(L, -2, "arguments");
+    lua_pushinteger(L, options->threads);
+    lua_setfield(L, -2, "threads");
+    lua_pushboolean(L, options->tokenized);
+    lua_setfield(L, -2, "tokenized");
+    lua_pushboolean(L, options->deterministic);
+    lua_setfield(L, -2, "deterministic");
+    lua_pushstring(L, options->path);
+    lua_pushcclosure(L, read_file, 1);
+    lua_setfield(L, -2, "read");
+}
+
+/* --- actions ------------------------------------------------------------------------------------------------------ */
+
+/* Where info is looked up: open()'s second result (or nil), then the declaration. */
+enum { AT_CALL = 1, AT_INFO, AT_DECLARED };
+
+/* Push the field, nil when nobody gave it; its type. */
+static int push_field(lua_State *L, const char *name)
+{
+    if (!lua_isnil(L, AT_INFO)) {
+        if (lua_getfield(L, AT_INFO, name) != LUA_TNIL) return lua_type(L, -1);
+        lua_pop(L, 1);
+    }
+    return lua_getfield(L, AT_DECLARED, name);
+}
+
+/* A whole number from `least` to `most` at `index`; anything else is an error that shows it. */
+static lua_Integer whole(lua_State *L, int index, const char *what, lua_Integer least, lua_Integer most)
+{
+    int is_integer;
+    lua_Integer value = lua_tointegerx(L, index, &is_integer);
+    if (lua_type(L, index) != LUA_TNUMBER || !is_integer || value < least || value > most)
+        luaL_error(L, "%s: a whole number from %I to %I was expected, not %s", what, (LUAI_UACINT)least,
+                   (LUAI_UACINT)most, luaL_tolstring(L, index, NULL));
+    return value;
+}
+
+static int32_t whole_field(lua_State *L, const char *name, int32_t otherwise, int32_t most)
+{
+    int32_t value = otherwise;
+    if (push_field(L, name) != LUA_TNIL) value = (int32_t)whole(L, -1, name, 1, most);
+    lua_pop(L, 1);
+    return value;
+}
+
+/* The names at `list` into two tables: id + 1 -> name, name -> id. */
+static void read_names(lua_State *L, script_model *m, int list)
+{
+    lua_Integer n = luaL_len(L, list);
+    if (n < 1 || n > MOST_ACTIONS) luaL_error(L, "actions: a list of names has 1 to %d of them", MOST_ACTIONS);
+    m->info.actions = (int32_t)n;
+    lua_createtable(L, (int)n, 0);
+    int names = lua_gettop(L);
+    lua_createtable(L, 0, (int)n);
+    for (lua_Integer i = 1; i <= n; i++) {
+        if (lua_geti(L, list, i) != LUA_TSTRING)
+            luaL_error(L, "actions: entry %I is a %s; names are texts", (LUAI_UACINT)i, luaL_typename(L, -1));
+        size_t length;
+        const char *name = lua_tolstring(L, -1, &length);
+        if (length == 0 || strlen(name) != length || memchr(name, '\n', length) != NULL)
+            luaL_error(L, "actions: name %I is empty, or has a line break or a zero byte", (LUAI_UACINT)i);
+        lua_pushvalue(L, -1);
+        if (lua_rawget(L, names + 1) != LUA_TNIL) luaL_error(L, "actions: \"%s\" is there twice", name);
+        lua_pop(L, 1);
+        lua_pushvalue(L, -1);
+        lua_rawseti(L, names, i);
+        lua_pushinteger(L, i - 1);
+        lua_rawset(L, names + 1);
+    }
+    m->ids = luaL_ref(L, LUA_REGISTRYINDEX);
+    m->names = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+static void read_actions(lua_State *L, script_model *m)
+{
+    int type = push_field(L, "actions");
+    if (type == LUA_TTABLE)
+        read_names(L, m, lua_gettop(L));
+    else if (type == LUA_TNUMBER)
+        m->info.actions = (int32_t)whole(L, -1, "actions", 1, MOST_ACTIONS);
+    else
+        luaL_error(L, "actions: their number, or a list of their names, was expected, not %s", luaL_typename(L, -1));
+    lua_pop(L, 1);
+    m->terminal = rill_calloc(m->script->ctx, (size_t)m->info.actions, 1);
+    if (m->terminal == NULL) script_raise(L, rill_fail_memory(m->script->ctx, (size_t)m->info.actions, "actions"));
+}
+
+static void read_end_action(lua_State *L, script_model *m)
+{
+    int type = push_field(L, "end_action");
+    if (type == LUA_TSTRING) {
+        if (m->ids == LUA_NOREF) luaL_error(L, "end_action: actions without names have numbers from 0");
+        domain_push(L, m->ids);
+        lua_pushvalue(L, -2);
+        if (lua_rawget(L, -2) == LUA_TNIL)
+            luaL_error(L, "end_action: \"%s\" is not among the names of the actions", lua_tostring(L, -3));
+        m->end_action = (int32_t)lua_tointeger(L, -1);
+        lua_pop(L, 2);
+    } else if (type != LUA_TNIL) {
+        m->end_action = (int32_t)whole(L, -1, "end_action", 0, m->info.actions - 1);
+    }
+    lua_pop(L, 1);
+}
+
+/* --- the rest of info --------------------------------------------------------------------------------------------- */
+
+static void read_state_need(lua_State *L, script_model *m)
+{
+    if (push_field(L, "state") != LUA_TNIL) {
+        const char *word = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "?";
+        if (!m->domain->by_rows)
+            luaL_error(L, "state: goes with step and score; the state that advance returns may refer to its parent's");
+        if (strcmp(word, "path") != 0 && strcmp(word, "parent") != 0)
+            luaL_error(L, "state: \"parent\" or \"path\" was expected, not %s", luaL_tolstring(L, -1, NULL));
+        m->info.state_need = strcmp(word, "path") == 0 ? RILL_STATE_PATH : RILL_STATE_PARENT;
+    }
+    lua_pop(L, 1);
+}
+
+/* A list of phases becomes a set of bits. */
+static void read_limited_phases(lua_State *L, script_model *m)
+{
+    int type = push_field(L, "limited_phases");
+    if (type != LUA_TNIL && type != LUA_TTABLE)
+        luaL_error(L, "limited_phases: a list of phases, from 0, was expected, not a %s", luaL_typename(L, -1));
+    lua_Integer n = type == LUA_TTABLE ? luaL_len(L, -1) : 0;
+    for (lua_Integer i = 1; i <= n; i++, lua_pop(L, 1)) {
+        lua_geti(L, -1, i);
+        m->info.max_choices_phases |= UINT32_C(1) << whole(L, -1, "limited_phases", 0, m->info.phases - 1);
+    }
+    lua_pop(L, 1);
+}
+
+/* A reference to the text of that name, or to `otherwise`. */
+static int text_field(lua_State *L, const char *name, const char *otherwise)
+{
+    int type = push_field(L, name);
+    if (type != LUA_TNIL && type != LUA_TSTRING)
+        luaL_error(L, "%s: a text was expected, not a %s", name, luaL_typename(L, -1));
+    if (type == LUA_TNIL) {
+        lua_pop(L, 1);
+        lua_pushstring(L, otherwise);
+    }
+    return luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+static void check_fields(lua_State *L)
+{
+    static const char *const known[] = {"actions",     "phases",    "state",          "max_length", "end_action",
+                                        "description", "separator", "limited_phases", NULL};
+    if (lua_isnil(L, AT_INFO)) return;
+    if (!lua_istable(L, AT_INFO))
+        luaL_error(L, "the second result is a table {actions =, max_length =, ...}, not a %s",
+                   luaL_typename(L, AT_INFO));
+    for (lua_pushnil(L); lua_next(L, AT_INFO); lua_pop(L, 1)) {
+        size_t i = 0;
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+        while (known[i] != NULL && strcmp(known[i], key) != 0) i++;
+        if (known[i] == NULL)
+            luaL_error(L,
+                       "unknown field \"%s\" of a model; there are actions, end_action, max_length, phases, "
+                       "limited_phases, state, description and separator",
+                       key);
+    }
+}
+
+static void read_info(lua_State *L, script_model *m)
+{
+    check_fields(L);
+    domain_push(L, m->domain->declared);
+    m->end_action = -1;
+    read_actions(L, m);
+    read_end_action(L, m);
+    m->info.phases = whole_field(L, "phases", 1, MOST_PHASES);
+    m->info.max_length = whole_field(L, "max_length", DEFAULT_LENGTH, INT32_MAX);
+    read_state_need(L, m);
+    read_limited_phases(L, m);
+    m->separator = text_field(L, "separator", " ");
+    m->description = text_field(L, "description", NULL);
+    domain_push(L, m->description);
+    m->info.description = lua_tostring(L, -1); /* the reference keeps it where it is */
+    lua_pop(L, 1);
+}
+
+/* --- open and close ----------------------------------------------------------------------------------------------- */
+
+typedef struct open_call {
+    script_model *m;
+    const rill_open_options *options;
+    rill_status refused; /* the script's own refusal: told without a traceback */
+} open_call;
+
+/* Leaves self and info above the options. */
+static void call_open(lua_State *L, open_call *call)
+{
+    const script_domain *d = call->m->domain;
+    if (d->function[DOMAIN_OPEN] == LUA_NOREF) {
+        push_options(L, call->options);
+        lua_pushnil(L);
+        return;
+    }
+    domain_push(L, d->function[DOMAIN_OPEN]);
+    push_options(L, call->options);
+    lua_call(L, 1, 2);
+    if (!lua_isnil(L, -2)) return;
+    if (lua_type(L, -1) != LUA_TSTRING)
+        luaL_error(L, "open returned nil: it returns what the other functions get as self, or nil and a message");
+    call->refused = rill_fail(d->script->ctx, RILL_ERR_FORMAT, "domain %s: %s", d->table.name, lua_tostring(L, -1));
+}
+
+static int new_table(lua_State *L)
+{
+    lua_newtable(L);
+    return luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+/* The metatable of what step() and score() get: one method, which finds the model as long as there is one. */
+static void make_rows_type(lua_State *L, script_model *m)
+{
+    m->handle_at = lua_newuserdatauv(L, sizeof *m->handle_at, 0);
+    *m->handle_at = m;
+    lua_pushvalue(L, -1);
+    m->handle = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_createtable(L, 0, 1);
+    lua_createtable(L, 0, 1);
+    lua_pushvalue(L, -3);
+    lua_pushcclosure(L, domain_rows_answer, 1);
+    lua_setfield(L, -2, "answer");
+    lua_setfield(L, -2, "__index");
+    m->rows = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pop(L, 1);
+}
+
+static int open_model(lua_State *L)
+{
+    open_call *call = lua_touserdata(L, AT_CALL);
+    script_model *m = call->m;
+    call_open(L, call);
+    if (call->refused < 0) return 0;
+    lua_insert(L, -2); /* info below self */
+    m->self = luaL_ref(L, LUA_REGISTRYINDEX);
+    m->opened = m->domain->function[DOMAIN_OPEN] != LUA_NOREF;
+    read_info(L, m);
+    m->states = new_table(L);
+    m->starts = new_table(L);
+    m->texts = new_table(L);
+    if (m->domain->by_rows) make_rows_type(L, m);
+    return 0;
+}
+
+rill_status domain_open(script_domain *d, const rill_open_options *options, void **self, rill_domain_info *info)
+{
+    rill_context *ctx = d->script->ctx;
+    script_model *m = rill_calloc(ctx, 1, sizeof *m);
+    if (m == NULL) return rill_fail_memory(ctx, sizeof *m, "a model");
+    m->domain = d;
+    m->script = d->script;
+    m->self = m->description = m->separator = m->names = m->ids = LUA_NOREF;
+    m->states = m->starts = m->texts = m->rows = m->handle = LUA_NOREF;
+    open_call call = {.m = m, .options = options};
+    rill_status status = domain_protect(m, "open", open_model, &call);
+    if (status >= 0) status = call.refused;
+    if (status < 0) {
+        domain_close(m);
+        return status;
+    }
+    *self = m;
+    *info = m->info;
+    return RILL_OK;
+}
+
+static int close_model(lua_State *L)
+{
+    const script_model *m = lua_touserdata(L, 1);
+    domain_push(L, m->domain->function[DOMAIN_CLOSE]);
+    domain_push(L, m->self);
+    lua_call(L, 1, 0);
+    return 0;
+}
+
+/* Forget the references; freeing one raises nothing and takes no memory. */
+static int forget_model(lua_State *L)
+{
+    const script_model *m = lua_touserdata(L, 1);
+    const int references[] = {m->self,   m->description, m->separator, m->names, m->ids,
+                              m->states, m->starts,      m->texts,     m->rows,  m->handle};
+    for (size_t i = 0; i < sizeof references / sizeof *references; i++) luaL_unref(L, LUA_REGISTRYINDEX, references[i]);
+    return 0;
+}
+
+void domain_close(script_model *m)
+{
+    if (m == NULL) return;
+    rill_context *ctx = m->script->ctx;
+    if (m->opened && m->domain->function[DOMAIN_CLOSE] != LUA_NOREF) {
+        m->late = RILL_OK;
+        domain_protect_quietly(m, "close", close_model, m);
+        if (m->late < 0) rill_log(ctx, RILL_LOG_WARNING, "%s", m->late_message);
+    }
+    m->late = RILL_OK;
+    if (m->handle != LUA_NOREF) *m->handle_at = NULL;
+    domain_protect_quietly(m, "close", forget_model, m);
+    rill_free(ctx, m->terminal, (size_t)m->info.actions);
+    rill_free(ctx, m->inputs, m->inputs_capacity * sizeof *m->inputs);
+    rill_free(ctx, m->action, m->action_capacity * sizeof *m->action);
+    rill_free(ctx, m->logp, m->logp_capacity * sizeof *m->logp);
+    rill_free(ctx, m, sizeof *m);
+}

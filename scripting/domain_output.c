@@ -1,0 +1,298 @@
+/* A Lua domain's outputs, and what it hears of ends: finalize, canonical, measure, drop and free.
+ *
+ * Drop, free and measure cannot fail in the engine's eyes. An error of the script in one of them is kept and ends the run at
+ * the next call that can.
+ *
+ * Divisions: finalize · ends · measure and canonical · names. */
+#include <string.h>
+
+#include "domain.h"
+
+/* --- finalize ----------------------------------------------------------------------------------------------------- */
+
+typedef struct finalize_call {
+    script_model *m;
+    const rill_hypothesis *hypothesis;
+    rill_text *out;
+} finalize_call;
+
+/* Actions of the hypothesis without the end action. */
+static int32_t spoken_length(const script_model *m, const rill_hypothesis *h)
+{
+    return h->length > 0 && h->action[h->length - 1] == m->end_action ? h->length - 1 : h->length;
+}
+
+static void set_floats(lua_State *L, const char *name, const float *values, int32_t n)
+{
+    lua_createtable(L, n, 0);
+    for (int32_t i = 0; i < n; i++) {
+        lua_pushnumber(L, (lua_Number)values[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, name);
+}
+
+static void set_actions(lua_State *L, const script_model *m, const rill_hypothesis *h, int32_t n)
+{
+    lua_createtable(L, n, 0);
+    for (int32_t i = 0; i < n; i++) {
+        domain_push_action(L, m, h->action[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, "actions");
+}
+
+static void set_nodes(lua_State *L, const rill_hypothesis *h, int32_t n)
+{
+    lua_createtable(L, n, 0);
+    for (int32_t i = 0; i < n; i++) {
+        lua_pushinteger(L, h->node[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, "nodes");
+}
+
+static void push_hypothesis(lua_State *L, const script_model *m, const rill_hypothesis *h)
+{
+    int32_t n = spoken_length(m, h);
+    lua_createtable(L, 0, 10);
+    set_actions(L, m, h, n);
+    set_floats(L, "logps", h->action_logp, n);
+    set_floats(L, "scores", h->action_score, n);
+    lua_pushnumber(L, h->score);
+    lua_setfield(L, -2, "score");
+    lua_pushnumber(L, h->logp);
+    lua_setfield(L, -2, "logp");
+    lua_pushboolean(L, h->truncated);
+    lua_setfield(L, -2, "truncated");
+    lua_pushboolean(L, n < h->length);
+    lua_setfield(L, -2, "ended");
+    domain_push(L, m->texts);
+    lua_rawgeti(L, -1, (lua_Integer)h->slot + 1);
+    lua_setfield(L, -3, "input");
+    lua_pop(L, 1);
+    if (!m->domain->by_rows) {
+        domain_push(L, m->starts);
+        lua_rawgeti(L, -1, (lua_Integer)h->slot + 1);
+        lua_setfield(L, -3, "start");
+        lua_pop(L, 1);
+        return;
+    }
+    lua_pushinteger(L, h->slot);
+    lua_setfield(L, -2, "slot");
+    if (m->info.state_need == RILL_STATE_PATH) set_nodes(L, h, n);
+}
+
+/* The actions' names or numbers with the separator between: what domains without finalize() print. */
+static void push_joined(lua_State *L, const script_model *m, const rill_hypothesis *h)
+{
+    int32_t n = spoken_length(m, h);
+    luaL_Buffer joined;
+    domain_push(L, m->separator);
+    int separator = lua_gettop(L);
+    luaL_buffinit(L, &joined);
+    for (int32_t i = 0; i < n; i++) {
+        if (i > 0) {
+            lua_pushvalue(L, separator);
+            luaL_addvalue(&joined);
+        }
+        domain_push_action(L, m, h->action[i]);
+        luaL_addvalue(&joined);
+    }
+    luaL_pushresult(&joined);
+}
+
+/* The string on top goes to `out`; one line. */
+static void append_line(lua_State *L, const char *function, rill_text *out)
+{
+    if (lua_type(L, -1) != LUA_TSTRING)
+        luaL_error(L, "%s returned a %s: it returns a text of one line", function, luaL_typename(L, -1));
+    size_t length;
+    const char *text = lua_tolstring(L, -1, &length);
+    if (memchr(text, '\n', length) != NULL)
+        luaL_error(L, "%s returned a text with a line break: an output is one line", function);
+    rill_status status = rill_text_append(out, text, length);
+    if (status < 0) script_raise(L, status);
+}
+
+static int finalize_one(lua_State *L)
+{
+    const finalize_call *call = lua_touserdata(L, 1);
+    script_model *m = call->m;
+    m->slot = call->hypothesis->slot;
+    if (m->domain->function[DOMAIN_FINALIZE] == LUA_NOREF) {
+        push_joined(L, m, call->hypothesis);
+    } else {
+        domain_push(L, m->domain->function[DOMAIN_FINALIZE]);
+        domain_push(L, m->self);
+        push_hypothesis(L, m, call->hypothesis);
+        lua_call(L, 2, 1);
+    }
+    append_line(L, "finalize", call->out);
+    return 0;
+}
+
+rill_status domain_finalize(script_model *m, const rill_hypothesis *hypothesis, rill_text *out)
+{
+    return domain_protect(m, "finalize", finalize_one, &(finalize_call){m, hypothesis, out});
+}
+
+/* --- ends --------------------------------------------------------------------------------------------------------- */
+
+typedef struct end_call {
+    script_model *m;
+    int32_t n;
+    const int32_t *ids; /* nodes, or one slot */
+} end_call;
+
+static int drop_one(lua_State *L)
+{
+    const end_call *call = lua_touserdata(L, 1);
+    script_model *m = call->m;
+    lua_Integer at = (lua_Integer)call->ids[0] + 1;
+    m->slot = call->ids[0];
+    if (m->domain->function[DOMAIN_DROP] != LUA_NOREF) {
+        domain_push(L, m->domain->function[DOMAIN_DROP]);
+        domain_push(L, m->self);
+        lua_pushinteger(L, call->ids[0]);
+        lua_call(L, 2, 0);
+    }
+    domain_push(L, m->texts);
+    domain_push(L, m->starts);
+    for (int table = 2; table <= 3; table++) {
+        lua_pushnil(L);
+        lua_rawseti(L, table, at);
+    }
+    return 0;
+}
+
+void domain_drop(script_model *m, int32_t slot)
+{
+    domain_protect_quietly(m, "drop", drop_one, &(end_call){m, 1, &slot});
+}
+
+/* States are forgotten here; Lua's collector takes those that nothing else refers to. */
+static int free_states(lua_State *L)
+{
+    const end_call *call = lua_touserdata(L, 1);
+    domain_push(L, call->m->states);
+    for (int32_t i = 0; i < call->n; i++) {
+        lua_pushnil(L);
+        lua_rawseti(L, 2, (lua_Integer)call->ids[i] + 1);
+    }
+    return 0;
+}
+
+static int free_whole(lua_State *L)
+{
+    const end_call *call = lua_touserdata(L, 1);
+    domain_push(L, call->m->domain->function[DOMAIN_FREE]);
+    domain_push(L, call->m->self);
+    script_array_push(L, ARRAY_I32, call->ids, call->n, ARRAY_PLAIN, 0);
+    lua_call(L, 2, 0);
+    return 0;
+}
+
+void domain_free(script_model *m, int32_t n, const int32_t *nodes)
+{
+    if (m->domain->function[DOMAIN_FREE] == LUA_NOREF) {
+        if (!m->domain->by_rows) domain_protect_quietly(m, "free", free_states, &(end_call){m, n, nodes});
+        return;
+    }
+    script_frame before = script_begin(m->script, NULL, 0);
+    domain_protect_quietly(m, "free", free_whole, &(end_call){m, n, nodes});
+    script_end(m->script, before);
+}
+
+/* --- measure and canonical ---------------------------------------------------------------------------------------- */
+
+typedef struct text_call {
+    script_model *m;  /* measure */
+    script_domain *d; /* canonical */
+    const char *text;
+    size_t length;
+    int64_t size;
+    rill_text *out;
+} text_call;
+
+static int measure_one(lua_State *L)
+{
+    text_call *call = lua_touserdata(L, 1);
+    int is_integer;
+    domain_push(L, call->m->domain->function[DOMAIN_MEASURE]);
+    domain_push(L, call->m->self);
+    lua_pushlstring(L, call->text, call->length);
+    lua_call(L, 2, 1);
+    lua_Integer size = lua_tointegerx(L, -1, &is_integer);
+    if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || size < 0)
+        luaL_error(L, "measure returned %s: it returns a whole number from 0", luaL_tolstring(L, -1, NULL));
+    call->size = size;
+    return 0;
+}
+
+int64_t domain_measure(script_model *m, const char *text, size_t length)
+{
+    text_call call = {.m = m, .text = text, .length = length};
+    domain_protect_quietly(m, "measure", measure_one, &call);
+    return call.size;
+}
+
+static int canonical_one(lua_State *L)
+{
+    const text_call *call = lua_touserdata(L, 1);
+    domain_push(L, call->d->function[DOMAIN_CANONICAL]);
+    lua_pushlstring(L, call->text, call->length);
+    lua_call(L, 1, 1);
+    append_line(L, "canonical", call->out);
+    return 0;
+}
+
+rill_status domain_canonical(script_domain *d, const char *text, size_t length, rill_text *out)
+{
+    text_call call = {.d = d, .text = text, .length = length, .out = out};
+    rill_status status = script_protect(d->script, canonical_one, &call);
+    if (status >= 0) return status;
+    return rill_fail(d->script->ctx, status, "domain %s: canonical: %s", d->table.name, rill_error(d->script->ctx));
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+typedef struct name_call {
+    script_model *m;
+    int32_t action;
+    const char *text;
+    size_t length;
+    rill_text *out;
+} name_call;
+
+static int name_one(lua_State *L)
+{
+    const name_call *call = lua_touserdata(L, 1);
+    domain_push_action(L, call->m, call->action);
+    append_line(L, "action", call->out);
+    return 0;
+}
+
+rill_status domain_action_name(script_model *m, int32_t action, rill_text *out)
+{
+    if (m->names == LUA_NOREF || action < 0 || action >= m->info.actions)
+        return rill_fail(m->script->ctx, RILL_ERR_NOT_FOUND, "domain %s: action %d has no name", m->domain->table.name,
+                         (int)action);
+    return domain_protect(m, "action_name", name_one, &(name_call){.m = m, .action = action, .out = out});
+}
+
+static int find_one(lua_State *L)
+{
+    name_call *call = lua_touserdata(L, 1);
+    domain_push(L, call->m->ids);
+    lua_pushlstring(L, call->text, call->length);
+    if (lua_rawget(L, -2) == LUA_TNUMBER) call->action = (int32_t)lua_tointeger(L, -1);
+    return 0;
+}
+
+int32_t domain_find_action(script_model *m, const char *text, size_t length)
+{
+    name_call call = {.m = m, .action = RILL_NO_ACTION, .text = text, .length = length};
+    if (m->ids != LUA_NOREF) domain_protect_quietly(m, "find_action", find_one, &call);
+    return call.action;
+}

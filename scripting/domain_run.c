@@ -1,0 +1,366 @@
+/* A Lua domain at work: what the engine calls between open and close.
+ *
+ * Each call of the engine is one protected call, and the loop over rows runs inside it: entering Lua costs a few tens of
+ * nanoseconds per row, and a script pays for its own work. What the loop needs lies at fixed places of the stack.
+ *
+ * Divisions: failures · encode · step · score and lookup · whole timesteps. */
+#include <stdio.h>
+#include <string.h>
+
+#include "domain.h"
+
+/* --- failures ----------------------------------------------------------------------------------------------------- */
+
+enum { SHOWN_BYTES = 60 };
+
+/* " of input 3 ("the text")", or "" when no input is being worked on. */
+static void name_input(const script_model *m, char *out, size_t size)
+{
+    out[0] = '\0';
+    if (m->slot < 0 || (size_t)m->slot >= m->inputs_capacity || m->texts == LUA_NOREF) return;
+    lua_State *L = m->script->L;
+    if (!lua_checkstack(L, 2)) return;
+    domain_push(L, m->texts);
+    lua_rawgeti(L, -1, (lua_Integer)m->slot + 1);
+    size_t length = 0;
+    const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &length) : "";
+    int cut = length > SHOWN_BYTES ? SHOWN_BYTES : (int)length;
+    while (cut < (int)length && cut > 0 && ((unsigned char)text[cut] & 0xc0) == 0x80) cut--; /* whole characters */
+    snprintf(out, size, " of input %lld (\"%.*s%s\")", (long long)m->inputs[m->slot], cut, text,
+             cut < (int)length ? "..." : "");
+    lua_pop(L, 2);
+}
+
+rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, void *call)
+{
+    rill_context *ctx = m->script->ctx;
+    if (m->late < 0) {
+        rill_status late = m->late;
+        m->late = RILL_OK;
+        return rill_fail(ctx, late, "%s", m->late_message);
+    }
+    m->slot = -1;
+    rill_status status = script_protect(m->script, fn, call);
+    m->asking = NULL;
+    if (status >= 0) return status;
+    char input[160];
+    name_input(m, input, sizeof input);
+    return rill_fail(ctx, status, "domain %s: %s%s: %s", m->domain->table.name, what, input, rill_error(ctx));
+}
+
+void domain_protect_quietly(script_model *m, const char *what, lua_CFunction fn, void *call)
+{
+    rill_context *ctx = m->script->ctx;
+    rill_status before = rill_error_status(ctx), late = m->late;
+    char sentence[4096];
+    snprintf(sentence, sizeof sentence, "%s", rill_error(ctx));
+    m->late = RILL_OK;
+    rill_status status = domain_protect(m, what, fn, call);
+    if (late < 0) {
+        m->late = late; /* the first failure is the one to tell */
+    } else if (status < 0) {
+        m->late = status;
+        snprintf(m->late_message, sizeof m->late_message, "%s", rill_error(ctx));
+    }
+    if (status < 0 && before < 0) rill_fail(ctx, before, "%s", sentence);
+    if (status < 0 && before >= 0) rill_error_clear(ctx);
+}
+
+/* --- encode ------------------------------------------------------------------------------------------------------- */
+
+rill_status domain_reserve(script_model *m, int32_t nodes, int32_t slots)
+{
+    (void)nodes; /* tables grow as they are used */
+    return rill_grow(m->script->ctx, (void **)&m->inputs, &m->inputs_capacity, (size_t)slots, sizeof *m->inputs,
+                     "inputs");
+}
+
+/* A whole number of the details of an input at `details`; 0 when it is not there. */
+static lua_Integer detail(lua_State *L, const char *function, int details, const char *name, lua_Integer most)
+{
+    int is_integer;
+    if (lua_getfield(L, details, name) == LUA_TNIL) return lua_pop(L, 1), 0;
+    lua_Integer value = lua_tointegerx(L, -1, &is_integer);
+    if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || value < 1 || value > most)
+        luaL_error(L, "%s: %s is a whole number from 1, not %s", function, name, luaL_tolstring(L, -1, NULL));
+    lua_pop(L, 1);
+    return value;
+}
+
+/* `size` and `max_length` of what the script said of an input; nothing said is nil. */
+static void read_details(lua_State *L, const char *function, int details, rill_input *input)
+{
+    if (lua_isnil(L, details)) return;
+    if (!lua_istable(L, details))
+        luaL_error(L, "%s: what is said of an input is a table {size =, max_length =}, not a %s", function,
+                   luaL_typename(L, details));
+    for (lua_pushnil(L); lua_next(L, details); lua_pop(L, 1)) {
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+        if (strcmp(key, "size") != 0 && strcmp(key, "max_length") != 0)
+            luaL_error(L, "%s: unknown field \"%s\" of an input; there are size and max_length", function, key);
+    }
+    lua_Integer size = detail(L, function, details, "size", INT64_C(1) << 52);
+    if (size > 0) input->size = size;
+    input->max_length = (int32_t)detail(L, function, details, "max_length", INT32_MAX);
+}
+
+static void push_input(lua_State *L, const rill_input *input, int text)
+{
+    lua_createtable(L, 0, 3);
+    lua_pushvalue(L, text);
+    lua_setfield(L, -2, "text");
+    lua_pushinteger(L, input->id);
+    lua_setfield(L, -2, "id");
+    lua_pushinteger(L, input->slot);
+    lua_setfield(L, -2, "slot");
+}
+
+/* start() -> state [, details]; encode() -> nil or details; both: nil, message fails this input alone. */
+static void encode_one(lua_State *L, script_model *m, rill_input *input, int texts, int starts)
+{
+    int by_rows = m->domain->by_rows, top = lua_gettop(L);
+    const char *function = by_rows ? "encode" : "start";
+    m->slot = input->slot;
+    m->inputs[input->slot] = input->id;
+    lua_pushlstring(L, input->text, input->length);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, texts, (lua_Integer)input->slot + 1);
+    domain_push(L, m->domain->function[by_rows ? DOMAIN_ENCODE : DOMAIN_START]);
+    domain_push(L, m->self);
+    push_input(L, input, top + 1);
+    lua_call(L, 2, 2);
+    int state = top + 2, details = top + 3;
+    if (lua_isnil(L, state) && lua_type(L, details) == LUA_TSTRING) {
+        rill_input_fail(input, RILL_ERR_INPUT, "%s", lua_tostring(L, details));
+        lua_pushnil(L);
+        lua_rawseti(L, texts, (lua_Integer)input->slot + 1);
+    } else if (by_rows) {
+        read_details(L, function, state, input);
+    } else {
+        if (lua_isnil(L, state)) luaL_error(L, "start returned nil: it returns a state, or nil and a message");
+        read_details(L, function, details, input);
+        lua_pushvalue(L, state);
+        lua_rawseti(L, starts, (lua_Integer)input->slot + 1);
+    }
+    lua_settop(L, top);
+}
+
+typedef struct encode_call {
+    script_model *m;
+    int32_t n;
+    rill_input *inputs;
+} encode_call;
+
+static int encode_all(lua_State *L)
+{
+    const encode_call *call = lua_touserdata(L, 1);
+    domain_push(L, call->m->texts);
+    domain_push(L, call->m->starts);
+    for (int32_t i = 0; i < call->n; i++) encode_one(L, call->m, &call->inputs[i], 2, 3);
+    return 0;
+}
+
+rill_status domain_encode(script_model *m, int32_t n, rill_input *inputs)
+{
+    return domain_protect(m, "encode", encode_all, &(encode_call){m, n, inputs});
+}
+
+/* --- step --------------------------------------------------------------------------------------------------------- */
+
+typedef struct rows_call {
+    script_model *m;
+    const rill_rows *rows;
+    const domain_asking *asking; /* NULL in step */
+} rows_call;
+
+/* Places of the stack in loops over rows. */
+enum { AT_CALL = 1, AT_STATES, AT_STARTS, AT_NAMES, AT_SELF, AT_FUNCTION };
+
+static void lay_out(lua_State *L, const script_model *m, domain_function function)
+{
+    domain_push(L, m->states);
+    domain_push(L, m->starts);
+    domain_push(L, m->names); /* nil when actions are numbers */
+    domain_push(L, m->self);
+    domain_push(L, m->domain->function[function]);
+}
+
+static int advance_all(lua_State *L)
+{
+    const rows_call *call = lua_touserdata(L, AT_CALL);
+    script_model *m = call->m;
+    const rill_rows *rows = call->rows;
+    lay_out(L, m, DOMAIN_ADVANCE);
+    int named = m->names != LUA_NOREF;
+    for (int32_t i = 0; i < rows->n; i++) {
+        m->slot = rows->slot[i];
+        if (rows->action[i] == RILL_ACTION_START) {
+            lua_rawgeti(L, AT_STARTS, (lua_Integer)rows->slot[i] + 1);
+        } else {
+            lua_pushvalue(L, AT_FUNCTION);
+            lua_pushvalue(L, AT_SELF);
+            lua_rawgeti(L, AT_STATES, (lua_Integer)rows->state_parent[i] + 1);
+            if (named)
+                lua_rawgeti(L, AT_NAMES, (lua_Integer)rows->action[i] + 1);
+            else
+                lua_pushinteger(L, rows->action[i]);
+            lua_pushinteger(L, rows->depth[i]);
+            lua_pushinteger(L, rows->phase);
+            lua_call(L, 5, 1);
+            if (lua_isnil(L, -1)) luaL_error(L, "advance returned nil: it returns the state behind the action");
+        }
+        lua_rawseti(L, AT_STATES, (lua_Integer)rows->node[i] + 1);
+    }
+    return 0;
+}
+
+/* --- score and lookup --------------------------------------------------------------------------------------------- */
+
+/* choices(self, state, depth, phase) of one row, read into the model. */
+static void ask_choices(lua_State *L, script_model *m, const rill_rows *rows, int32_t row)
+{
+    enum { AT_SCORES = AT_FUNCTION + 1, AT_LAST };
+    m->slot = rows->slot[row];
+    lua_settop(L, AT_FUNCTION);
+    lua_pushvalue(L, AT_FUNCTION);
+    lua_pushvalue(L, AT_SELF);
+    lua_rawgeti(L, AT_STATES, (lua_Integer)rows->node[row] + 1);
+    lua_pushinteger(L, rows->depth[row]);
+    lua_pushinteger(L, rows->phase);
+    lua_call(L, 4, 2);
+    domain_answer_read(L, m, AT_SCORES, AT_LAST, m->ids != LUA_NOREF ? AT_NAMES : 0);
+}
+
+static int choose_all(lua_State *L)
+{
+    const rows_call *call = lua_touserdata(L, AT_CALL);
+    script_model *m = call->m;
+    const domain_asking *asking = call->asking;
+    lay_out(L, m, DOMAIN_CHOICES);
+    domain_push(L, m->ids); /* of the names only the way back is wanted here */
+    lua_replace(L, AT_NAMES);
+    int32_t n = asking->queries != NULL ? asking->queries->n : call->rows->n, before = -1;
+    for (int32_t i = 0; i < n; i++) {
+        int32_t row = asking->queries != NULL ? asking->queries->row[i] : i;
+        if (row == before) continue;
+        ask_choices(L, m, call->rows, row);
+        domain_answer_give(m, asking, row);
+        before = row;
+    }
+    return 0;
+}
+
+/* --- whole timesteps ---------------------------------------------------------------------------------------------- */
+
+static void push_column(lua_State *L, const char *name, const int32_t *data, int32_t n)
+{
+    script_array_push(L, ARRAY_I32, data, n, ARRAY_PLAIN, 0);
+    lua_setfield(L, -2, name);
+}
+
+/* The rows of a call as the script's step() and score() get them: arrays over the engine's memory. */
+static void push_rows(lua_State *L, const script_model *m, const rill_rows *rows)
+{
+    lua_createtable(L, 0, 8);
+    lua_pushinteger(L, rows->n);
+    lua_setfield(L, -2, "n");
+    lua_pushinteger(L, rows->phase);
+    lua_setfield(L, -2, "phase");
+    push_column(L, "node", rows->node, rows->n);
+    push_column(L, "parent", rows->parent, rows->n);
+    push_column(L, "state_parent", rows->state_parent, rows->n);
+    push_column(L, "action", rows->action, rows->n);
+    push_column(L, "slot", rows->slot, rows->n);
+    push_column(L, "depth", rows->depth, rows->n);
+    domain_push(L, m->rows);
+    lua_setmetatable(L, -2);
+}
+
+static int one_slot(const rill_rows *rows)
+{
+    for (int32_t i = 1; i < rows->n; i++)
+        if (rows->slot[i] != rows->slot[0]) return 0;
+    return rows->n > 0;
+}
+
+static int step_whole(lua_State *L)
+{
+    const rows_call *call = lua_touserdata(L, 1);
+    script_model *m = call->m;
+    if (one_slot(call->rows)) m->slot = call->rows->slot[0];
+    domain_push(L, m->domain->function[DOMAIN_STEP]);
+    domain_push(L, m->self);
+    push_rows(L, m, call->rows);
+    lua_call(L, 2, 0);
+    return 0;
+}
+
+static int score_whole(lua_State *L)
+{
+    const rows_call *call = lua_touserdata(L, 1);
+    script_model *m = call->m;
+    const rill_rows *rows = call->rows;
+    rill_choices *out = call->asking->out;
+    if (one_slot(rows)) m->slot = rows->slot[0];
+    for (int32_t i = 0; i < rows->n && out != NULL; i++) out->count[i] = -1;
+    domain_push(L, m->domain->function[DOMAIN_SCORE]);
+    domain_push(L, m->self);
+    push_rows(L, m, rows);
+    m->asking = call->asking;
+    m->asking_rows = lua_topointer(L, -1);
+    lua_call(L, 2, 0);
+    for (int32_t i = 0; i < rows->n && out != NULL; i++) {
+        if (out->count[i] >= 0) continue;
+        m->slot = rows->slot[i];
+        luaL_error(L, "score left row %d without an answer: rows:answer(%d, {}) says that nothing may follow",
+                   (int)i + 1, (int)i + 1);
+    }
+    return 0;
+}
+
+int domain_rows_answer(lua_State *L)
+{
+    script_model *m = *(script_model **)lua_touserdata(L, lua_upvalueindex(1));
+    if (m == NULL || m->asking == NULL || !lua_istable(L, 1) || lua_topointer(L, 1) != m->asking_rows)
+        return luaL_error(L, "rows:answer() belongs to the rows of the score() in progress");
+    const domain_asking *asking = m->asking;
+    lua_Integer row = luaL_checkinteger(L, 2);
+    if (row < 1 || row > asking->rows->n)
+        return luaL_error(L, "rows:answer(): row %I is not one of 1 to %d", (LUAI_UACINT)row, (int)asking->rows->n);
+    m->slot = asking->rows->slot[row - 1];
+    if (asking->out != NULL && asking->out->count[row - 1] >= 0)
+        return luaL_error(L, "rows:answer(): row %I has its answer already", (LUAI_UACINT)row);
+    lua_settop(L, 4);
+    if (m->ids != LUA_NOREF) domain_push(L, m->ids);
+    domain_answer_read(L, m, 3, 4, m->ids != LUA_NOREF ? 5 : 0);
+    domain_answer_give(m, asking, (int32_t)row - 1);
+    return 0;
+}
+
+static rill_status protect_rows(script_model *m, const char *what, lua_CFunction each, lua_CFunction whole,
+                                rows_call *call)
+{
+    if (!m->domain->by_rows) return domain_protect(m, what, each, call);
+    script_frame before = script_begin(m->script, NULL, 0);
+    rill_status status = domain_protect(m, what, whole, call);
+    script_end(m->script, before);
+    return status;
+}
+
+rill_status domain_step(script_model *m, const rill_rows *rows)
+{
+    return protect_rows(m, "step", advance_all, step_whole, &(rows_call){.m = m, .rows = rows});
+}
+
+rill_status domain_score(script_model *m, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+{
+    domain_asking asking = {.rows = rows, .ask = ask, .out = out};
+    return protect_rows(m, "score", choose_all, score_whole, &(rows_call){m, rows, &asking});
+}
+
+rill_status domain_lookup(script_model *m, const rill_rows *rows, const rill_queries *queries)
+{
+    domain_asking asking = {.rows = rows, .queries = queries};
+    for (int32_t q = 0; q < queries->n; q++) queries->logp[q] = (float)RILL_SCORE_DEAD;
+    return protect_rows(m, "lookup", choose_all, score_whole, &(rows_call){m, rows, &asking});
+}
