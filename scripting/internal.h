@@ -1,10 +1,15 @@
 /* What scripting's own files share. Not installed.
  *
  * Rules of the room
- *   - The engine calls scripts through C function pointers; scripts call the engine only from functions that save and
- *     restore script->L. No Lua error may cross a frame of the engine: every entry is script_call().
+ *   - The engine calls scripts through C function pointers. No Lua error may cross a frame of the engine: every entry is
+ *     script_call() or script_protect(). Before it, on script->L, only what allocates nothing may be done: pushing numbers,
+ *     light userdata, C functions without upvalues, values of the registry by lua_rawgeti(). Strings, tables and userdata
+ *     are made inside.
  *   - Code that runs inside a protected call may raise with luaL_error(); it must then own no C memory that is lost by it
  *     (userdata own theirs, or the script does).
+ *   - script->L is always the running thread: state.c and guard.c see to it, whichever coroutine runs. A C function that a
+ *     script calls finds its own state there.
+ *   - A C function whose work goes with the size of its data, and that makes nothing of that size, tells script_charge().
  *   - Arrays over engine memory carry the stamp of the call they belong to and are refused afterwards. */
 #ifndef RILL_SCRIPTING_INTERNAL_H
 #define RILL_SCRIPTING_INTERNAL_H
@@ -19,6 +24,23 @@
 
 typedef struct script_closure script_closure;
 typedef struct script_table script_table;
+typedef struct script_native script_native;
+typedef struct script_block script_block;
+typedef struct script_chunk script_chunk;
+
+enum { SCRIPT_HEAP_CLASSES = 32 };
+
+/* memory.c */
+typedef struct script_heap {
+    size_t memory;  /* held by Lua */
+    size_t held;    /* given by the context for it */
+    size_t wanted;  /* bytes of the latest request that failed */
+    int by_limit;   /* for the script's limit, not for want of the context's memory */
+    script_block *free[SCRIPT_HEAP_CLASSES];
+    script_chunk *chunks; /* the latest first; blocks are carved from it */
+    size_t n_chunks;
+    char *bump, *bump_end; /* what is left of it */
+} script_heap;
 
 struct rill_script {
     rill_context *ctx;
@@ -27,10 +49,13 @@ struct rill_script {
     lua_State *main;
     char *path;
     size_t path_size;
-    size_t memory;          /* held by Lua */
+    char source[LUA_IDSIZE]; /* the path as Lua writes it in messages, shortened if it is long */
+    script_heap heap;
     int64_t instructions;   /* left for the call in progress */
     int exhausted;          /* the limit was met: nothing but unwinding is allowed until the outermost call ends */
+    int overrun;            /* the latest script_call() failed for want of instructions */
     int depth;              /* script_call()s in progress */
+    int closing;            /* coroutine.close()s in progress */
     uint64_t stamp;         /* of the engine's call in progress; 0 between calls */
     uint64_t last_stamp;    /* of the latest call */
     const int32_t *offset;  /* [items + 1] segments of the call in progress; NULL when it has none */
@@ -40,7 +65,9 @@ struct rill_script {
     int array_metatable;    /* registry reference; what makes a userdata an array */
     const void *array_mark; /* its address: a type test without look-ups */
     script_closure *closures;
-    script_table *tables; /* vtables registered from this script */
+    script_table *tables;  /* vtables registered from this script */
+    script_native *native; /* rill.ffi; NULL in a sandbox */
+    rill_status raised;    /* the latest that script_raise() was given */
 };
 
 /* --- state.c ------------------------------------------------------------------------------------------------------ */
@@ -56,8 +83,13 @@ rill_status script_call(rill_script *s, int arguments, int results);
 /* Run C code that may raise Lua errors, protected in the same way: fn(s->L) gets `user` as light userdata. */
 rill_status script_protect(rill_script *s, lua_CFunction fn, void *user);
 
-/* Raise the failure recorded in the context (by a rill function that returned `status`) as a Lua error. */
+/* Raise the failure recorded in the context (by a rill function that returned `status`) as a Lua error. The script_call()
+ * that it ends returns this status, unless the script catches the error. */
 int script_raise(lua_State *L, rill_status status);
+
+/* Count `work`, about a nanosecond or ten bytes each, against the instructions of the call in progress; raises when they are
+ * used up. */
+void script_charge(lua_State *L, int64_t work);
 
 /* Begin and end a call of the engine: arrays made between belong to it. Nests: begin returns the frame to give back. */
 typedef struct script_frame {
@@ -112,6 +144,9 @@ rill_status script_budget_make(lua_State *L, int index, rill_budget_fn *fn, void
 int script_native_is(lua_State *L, int index);
 void script_native_register(lua_State *L, int index, script_kind kind, char name[SCRIPT_NAME_MAX]);
 
+/* Unload the libraries that the script opened; its state is closed already, its closures are freed. */
+void script_native_free(rill_script *s);
+
 /* --- array.c ------------------------------------------------------------------------------------------------------ */
 
 typedef enum array_type { ARRAY_F64, ARRAY_F32, ARRAY_I32, ARRAY_I64, ARRAY_U8 } array_type;
@@ -147,6 +182,6 @@ void script_open_scorers(lua_State *L);    /* scorer.c: rill.scorer */
 void script_open_policies(lua_State *L);   /* policy.c: rill.policy */
 void script_open_domains(lua_State *L);    /* domain.c: rill.domain */
 void script_open_config(lua_State *L);     /* config.c: rill.sweep */
-void script_open_ffi(lua_State *L);        /* native.c: rill.ffi; only with `unsafe` */
+void script_open_ffi(lua_State *L);        /* native.c: rill.ffi; without `unsafe` a table that refuses */
 
 #endif
