@@ -149,13 +149,22 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
     return code;
 }
 
+/* The length of the first method's text. A comma before a number stands inside a value: no method's name begins so. */
+static size_t method_length(const char *text)
+{
+    size_t length = strcspn(text, ",");
+    while (text[length] && text[length + 1] && strchr("0123456789+-.", text[length + 1]))
+        length += 1 + strcspn(text + length + 1, ",");
+    return length;
+}
+
 static int parse_methods(bench *b)
 {
     const char *text = b->methods_text ? b->methods_text : "greedy,fixed,var-batch,var-stream";
     b->method = calloc(BENCH_METHODS_MAX, sizeof *b->method);
     if (!b->method) return cli_fail_memory("the methods");
     while (*text) {
-        size_t length = strcspn(text, ",");
+        size_t length = method_length(text);
         if (b->n == BENCH_METHODS_MAX) return cli_fail("--methods: more than %d", BENCH_METHODS_MAX);
         int code = parse_method(b, &b->method[b->n], text, length);
         if (code != CLI_OK) return code;

@@ -34,6 +34,9 @@ json true methods.2.identical b.json; json true methods.4.identical b.json; json
 bench -i six --repeat 1 -q --methods greedy,var-stream --absolute 4 -k 6 --json b.json
 exits 0; json 1 methods.0.run.settings.k b.json; json 6 methods.1.run.settings.k b.json
 json '["absolute:4"]' methods.1.run.settings.heuristics b.json
+# A comma before a number belongs to the value.
+bench -i six --repeat 1 -q --methods var-stream:scorer=word_reward:0.5,1,greedy
+exits 1; says '"0.5,1"'
 # Other settings, same outputs: a threshold that drops nothing.
 bench -i six --repeat 1 -q --methods fixed:finish=top,var-stream:absolute=1000:max-candidates=10,greedy --json b.json
 exits 0; prints "the same as fixed:finish=top"
