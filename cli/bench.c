@@ -318,7 +318,7 @@ int cli_bench(int argc, char **argv)
                                b};
     cli_search_options(settings, "method"); /* --methods is the one here */
     int code = cli_session_start(&b->session);
-    if (code == CLI_OK) code = cli_parse(&syntax, argc, argv, &helped);
+    if (code == CLI_OK) code = cli_session_parse(&b->session, &syntax, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = run(b);
     end(b);
     return code;

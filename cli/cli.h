@@ -1,6 +1,6 @@
 /* What every file of the command shares: exit codes, messages on stderr, the clock.
  *
- * The command is a caller of librill like any other: it includes nothing but rill/rill.h and jansson. Functions that can
+ * The command is a caller of librill and librill-script like any other: it includes their headers and jansson's alone. Functions that can
  * fail have already said so on stderr when they return; what they return is the exit code, so that a command reads
  * `if ((code = step()) != CLI_OK) goto done;` from top to bottom. */
 #ifndef CLI_CLI_H
@@ -34,7 +34,8 @@ int cli_end_printing(void);
 double cli_now(void);
 
 /* Read a whole number between `least` and `most` from `text`, the value of `option`. */
-int cli_whole(const char *option, const char *text, long least, long most, int *out);
+int cli_whole(const char *option, const char *text, int least, int most, int *out);
+int cli_whole64(const char *option, const char *text, int64_t least, int64_t most, int64_t *out);
 
 /* The name among names[0..n) that `word` was probably meant to be, or NULL when none is near. */
 const char *cli_nearest(const char *word, const char *const *names, size_t n);

@@ -105,7 +105,7 @@ static int parse(decode *d, int argc, char **argv, int *helped)
     const cli_syntax syntax = {
         "rill decode -m DIR [options] [< INPUT] [> OUTPUT]", about, groups, epilogue, take_option, NULL, d};
     cli_search_options(settings, NULL);
-    return cli_parse(&syntax, argc, argv, helped);
+    return cli_session_parse(&d->session, &syntax, argc, argv, helped);
 }
 
 /* --- the reader's and writer's sides of the run ------------------------------------------------------------------- */

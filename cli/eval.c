@@ -276,7 +276,7 @@ int cli_eval(int argc, char **argv)
                                take_argument,
                                e};
     int code = cli_session_start(&e->session);
-    if (code == CLI_OK) code = cli_parse(&syntax, argc, argv, &helped);
+    if (code == CLI_OK) code = cli_session_parse(&e->session, &syntax, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = run(e);
     cli_input_close(&e->input);
     cli_metric_close(&e->metric);

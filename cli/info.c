@@ -193,7 +193,7 @@ int cli_info(int argc, char **argv)
                                take_argument,
                                &session};
     int code = cli_session_start(&session);
-    if (code == CLI_OK) code = cli_parse(&syntax, argc, argv, &helped);
+    if (code == CLI_OK) code = cli_session_parse(&session, &syntax, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = describe(&session);
     cli_session_end(&session);
     return code;

@@ -93,21 +93,19 @@ static int print_all(const list *l)
 int cli_list(int argc, char **argv)
 {
     static list l; /* large, and there is one */
-    const cli_option *plugin = cli_domain_options;
-    while (strcmp(plugin->name, "plugin")) plugin++;
-    const cli_option options[] = {*plugin, {NULL, 0, NULL, NULL, 0}};
-    const cli_group groups[] = {{"Options", options}, {NULL, NULL}};
+    const cli_group groups[] = {{"Options", cli_plugin_options}, {NULL, NULL}};
     const cli_syntax syntax = {
-        "rill list [domains|methods|heuristics|scorers|policies] [--plugin FILE.so]",
+        "rill list [domains|methods|heuristics|scorers|policies] [--plugin FILE]",
         "List what can be named on a command line. NAME:ARGS shows how arguments are written.",
         groups,
-        "Examples:\n  rill list\n  rill list heuristics\n  rill list domains --plugin ./rill-mine.so\n",
+        "Examples:\n  rill list\n  rill list heuristics\n  rill list domains --plugin ./rill-mine.so\n"
+        "  rill list heuristics --plugin mine.lua\n",
         take_option,
         take_argument,
         &l};
     int helped = 0;
     int code = cli_session_start(&l.session);
-    if (code == CLI_OK) code = cli_parse(&syntax, argc, argv, &helped);
+    if (code == CLI_OK) code = cli_session_parse(&l.session, &syntax, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = print_all(&l);
     cli_session_end(&l.session);
     return code;

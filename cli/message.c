@@ -1,5 +1,6 @@
 /* Messages, the clock, and guessing what a misspelt word was meant to be. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,15 +66,23 @@ double cli_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-int cli_whole(const char *option, const char *text, long least, long most, int *out)
+int cli_whole64(const char *option, const char *text, int64_t least, int64_t most, int64_t *out)
 {
     char *end;
     errno = 0;
-    long value = strtol(text, &end, 10);
+    long long value = strtoll(text, &end, 10);
     if (end == text || *end || errno || value < least || value > most)
-        return cli_fail("%s: \"%s\" is not a whole number from %ld to %ld", option, text, least, most);
-    *out = (int)value;
+        return cli_fail("%s: \"%s\" is not a whole number from %" PRId64 " to %" PRId64, option, text, least, most);
+    *out = value;
     return CLI_OK;
+}
+
+int cli_whole(const char *option, const char *text, int least, int most, int *out)
+{
+    int64_t value = least;
+    int code = cli_whole64(option, text, least, most, &value);
+    if (code == CLI_OK) *out = (int)value;
+    return code;
 }
 
 static size_t least_of(size_t a, size_t b)

@@ -1,6 +1,7 @@
 /* From options to a context with plugins and an open model. */
 #include "session.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -10,8 +11,11 @@ enum {
     TAKE_TOKENIZED,
     TAKE_THREADS,
     TAKE_DETERMINISTIC,
-    TAKE_PLUGIN,
     TAKE_VERBOSE,
+    TAKE_PLUGIN, /* this one and those behind it are taken before all others */
+    TAKE_UNSAFE,
+    TAKE_MEMORY,
+    TAKE_STEPS,
     TAKE_END
 };
 
@@ -23,10 +27,15 @@ enum {
     {                                         \
         "model", 'm', "DIR", help, TAKE_MODEL \
     }
-#define PLUGIN_OPTION                                                                                              \
-    {                                                                                                              \
-        "plugin", 0, "FILE.so", "load domains, heuristics, scorers and policies from a shared object", TAKE_PLUGIN \
-    }
+/* clang-format off */
+#define PLUGIN_OPTIONS                                                                                             \
+    {"plugin", 0, "FILE", "load domains, heuristics, scorers and policies from a shared object, or FILE.lua",      \
+     TAKE_PLUGIN},                                                                                                 \
+    {"unsafe-scripts", 0, "", "open io, os and rill.ffi to scripts: for those you trust", TAKE_UNSAFE},            \
+    {"script-memory", 0, "MB", "memory that a script may hold (default 256)", TAKE_MEMORY},                        \
+    {"script-steps", 0, "N", "instructions that a script may take per call (default 200000000; 0: no limit)",      \
+     TAKE_STEPS}
+/* clang-format on */
 #define VERBOSE_OPTION                                                  \
     {                                                                   \
         "verbose", 'v', "", "print what the library logs", TAKE_VERBOSE \
@@ -45,7 +54,7 @@ const cli_option cli_model_options[] = {
     {"deterministic", 0, "",
      "ask optional back ends for results that no schedule changes; rill's own kernels always give such",
      TAKE_DETERMINISTIC},
-    PLUGIN_OPTION,
+    PLUGIN_OPTIONS,
     VERBOSE_OPTION,
     LAST_OPTION,
 };
@@ -53,10 +62,12 @@ const cli_option cli_model_options[] = {
 const cli_option cli_domain_options[] = {
     MODEL_OPTION("a model's directory: its config.json names the domain"),
     DOMAIN_OPTION,
-    PLUGIN_OPTION,
+    PLUGIN_OPTIONS,
     VERBOSE_OPTION,
     LAST_OPTION,
 };
+
+const cli_option cli_plugin_options[] = {PLUGIN_OPTIONS, LAST_OPTION};
 
 int cli_session_owns(const cli_option *option)
 {
@@ -73,8 +84,88 @@ int cli_session_take(cli_session *session, const cli_option *option, const char 
     case TAKE_THREADS: return cli_whole("--threads", value, 1, 1024, &session->threads);
     case TAKE_DETERMINISTIC: session->deterministic = 1; return CLI_OK;
     case TAKE_VERBOSE: session->verbose = 1; return CLI_OK;
-    default: return rill_plugin_load(session->ctx, value) < 0 ? cli_fail_context(session->ctx) : CLI_OK;
+    default: return CLI_OK; /* taken already: cli_session_parse() */
     }
+}
+
+/* --- plugins ------------------------------------------------------------------------------------------------------ */
+
+static int take_memory(cli_session *session, const char *value)
+{
+    int megabytes = 0;
+    int code = cli_whole("--script-memory", value, 1, 1 << 20, &megabytes);
+    if (code == CLI_OK) session->script.memory = (size_t)megabytes << 20;
+    return code;
+}
+
+static int take_steps(cli_session *session, const char *value)
+{
+    int64_t steps = 0;
+    int code = cli_whole64("--script-steps", value, 0, INT64_MAX / 2, &steps);
+    if (code == CLI_OK) session->script.instructions = steps > 0 ? steps : -1;
+    return code;
+}
+
+static int take_plugin(void *user, const cli_option *option, const char *value)
+{
+    cli_session *session = user;
+    switch (option->id) {
+    case TAKE_PLUGIN:
+        if (session->n_plugins == CLI_PLUGINS_MAX) return cli_fail("--plugin: at most %d", CLI_PLUGINS_MAX);
+        session->plugin[session->n_plugins++] = value;
+        return CLI_OK;
+    case TAKE_UNSAFE: session->script.unsafe = 1; return CLI_OK;
+    case TAKE_MEMORY: return take_memory(session, value);
+    case TAKE_STEPS: return take_steps(session, value);
+    default: return CLI_OK;
+    }
+}
+
+static int skip_argument(void *user, const char *value)
+{
+    (void)user;
+    (void)value;
+    return CLI_OK;
+}
+
+int cli_session_parse(cli_session *session, const cli_syntax *syntax, int argc, char **argv, int *helped)
+{
+    cli_syntax first = *syntax;
+    first.option = take_plugin;
+    if (first.argument) first.argument = skip_argument;
+    first.user = session;
+    int code = cli_parse(&first, argc, argv, helped);
+    if (code != CLI_OK || *helped) return code;
+    for (int i = 0; i < session->n_plugins && code == CLI_OK; i++)
+        code = cli_session_plugin(session, session->plugin[i], NULL);
+    return code == CLI_OK ? cli_parse(syntax, argc, argv, helped) : code;
+}
+
+static int is_script(const char *path)
+{
+    static const char ending[] = ".lua";
+    size_t length = strlen(path);
+    return length > sizeof ending - 1 && !strcmp(path + length - (sizeof ending - 1), ending);
+}
+
+int cli_session_plugin(cli_session *session, const char *path, rill_script **script)
+{
+    rill_script *loaded = NULL;
+    rill_status status = is_script(path) ? rill_script_load(&loaded, session->ctx, path, &session->script)
+                                         : rill_plugin_load(session->ctx, path);
+    if (script) *script = loaded;
+    return status < 0 ? cli_fail_context(session->ctx) : CLI_OK;
+}
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
+
+/* What scripts print: standard output belongs to results. */
+static void print_line(void *user, const char *line)
+{
+    cli_session *session = user;
+    if (session->before_message) session->before_message(session->message_user);
+    fprintf(stderr, "%s\n", line);
+    fflush(stderr);
 }
 
 static void print_log(void *user, rill_log_level level, const char *message)
@@ -86,10 +177,15 @@ static void print_log(void *user, rill_log_level level, const char *message)
     cli_say("%s%s", words[level], message);
 }
 
+/* --- context and model -------------------------------------------------------------------------------------------- */
+
 int cli_session_start(cli_session *session)
 {
     rill_context_options options = {.struct_size = sizeof options, .log = print_log, .log_user = session};
     session->threads = 1;
+    session->script.struct_size = sizeof session->script;
+    session->script.print = print_line;
+    session->script.print_user = session;
     if (rill_context_create(&session->ctx, &options) < 0) return cli_fail_memory("the context");
     return rill_register_builtins(session->ctx) < 0 ? cli_fail_context(session->ctx) : CLI_OK;
 }

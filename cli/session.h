@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "config.h"
 #include "options.h"
+#include "rill/script.h"
 
 enum { CLI_PLUGINS_MAX = 16 };
 
@@ -15,6 +16,9 @@ typedef struct cli_session {
     cli_config config;
     const char *path, *domain, *domain_arguments;
     int threads, tokenized, deterministic, verbose;
+    const char *plugin[CLI_PLUGINS_MAX];
+    int n_plugins;
+    rill_script_options script;         /* what scripts may do; its print erases a progress bar, too */
     void (*before_message)(void *user); /* called before a log line is printed: erases a progress bar */
     void *message_user;
 } cli_session;
@@ -22,11 +26,17 @@ typedef struct cli_session {
 extern const cli_option cli_model_options[];
 /* The same without those that only matter when a model is run. */
 extern const cli_option cli_domain_options[];
+/* Those about plugins alone. */
+extern const cli_option cli_plugin_options[];
 int cli_session_owns(const cli_option *option);
 int cli_session_take(cli_session *session, const cli_option *option, const char *value);
 
-/* Make the context. Plugins named by options are loaded as the options are taken, so that what they register is known. */
+/* Make the context. */
 int cli_session_start(cli_session *session);
+/* cli_parse() with plugins first: what they register is known when the other options are taken, wherever those stand. */
+int cli_session_parse(cli_session *session, const cli_syntax *syntax, int argc, char **argv, int *helped);
+/* Load a shared object, or a script if the name ends in ".lua". *script (may be NULL): the script, or NULL. */
+int cli_session_plugin(cli_session *session, const char *path, rill_script **script);
 /* Read the config of the model, if one is named. */
 int cli_session_configure(cli_session *session);
 /* The domain's name: as the option says, else the config; NULL after a message when neither does. */
