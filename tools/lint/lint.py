@@ -72,15 +72,16 @@ def line_of(text, position):
 
 # --- the rules --------------------------------------------------------------------------------------------------------
 
-# Room: what its files may include. "rill/" are the public headers, "room" any file of that folder.
+# Room: what its files may include. "rill/" are the public headers of librill, "rill/script" those of librill-script.
 ARROWS = {
     "kernels": ["kernels"],
     "framework": ["framework"],
     "domains/common": ["domains/common", "rill/", "kernels"],
     "domains/*": ["self", "domains/common", "rill/", "kernels"],
-    "scripting": ["scripting", "rill/"],
-    "cli": ["cli", "rill/"],
-    "examples": ["examples", "rill/"],
+    "rill/script": ["rill/script", "rill/"],
+    "scripting": ["scripting", "rill/script", "rill/"],
+    "cli": ["cli", "rill/script", "rill/"],
+    "examples": ["examples", "rill/script", "rill/"],
 }
 # Libraries a room may not know. The engine and the kernels see the C library and the system's threads only.
 FOREIGN = {
@@ -94,6 +95,8 @@ def room_of(name):
     parts = name.split("/")
     if name.startswith("framework/include/rill/"):
         return "rill/"
+    if name.startswith("scripting/include/rill/"):
+        return "rill/script"
     if parts[0] == "domains":
         return "/".join(parts[:2]) if len(parts) > 2 else "domains"
     return parts[0]
@@ -229,7 +232,7 @@ def declarations(text):
 def check_headers():
     """Public headers open with a comment that states their stability, and document what they export. (That each compiles
     alone is a test under tests/headers.)"""
-    headers = [n for n in FILES if re.fullmatch(r"framework/include/rill/[^/]+\.h", n)]
+    headers = [n for n in FILES if re.fullmatch(r"(framework|scripting)/include/rill/[^/]+\.h", n)]
     for name in headers:
         text = read(name)
         if not text.startswith("/*"):
@@ -254,7 +257,7 @@ def check_shell():
 
 
 def check_symbols(library):
-    """What librill exports starts with rill_."""
+    """What a library of rill exports starts with rill_."""
     if not shutil.which("nm"):
         raise Skip("no nm")
     out = subprocess.run(["nm", "-D", "--defined-only", library], stdout=subprocess.PIPE, check=True, text=True).stdout
