@@ -1,0 +1,63 @@
+-- The built-in heuristics a second time, in Lua: absolute, relative, beam_width, relative_local, patience and
+-- max_candidates, with results identical to the last bit. Each rule is one or two operations on whole arrays.
+--
+--   rill decode -m MODEL --plugin examples/lua/builtin.lua --heuristic lua-absolute:10 --scorer lua-max_candidates:3
+--
+-- b.best is s_1 of docs/algorithms.md: the best of the item's candidates and outputs. Arrays per item (b.best, b.k,
+-- b.outputs) spread over the item's candidates where they meet arrays per candidate (b.score, b.keep).
+
+local function number(wanted, good)
+  return function(text)
+    local value = tonumber(text)
+    if not value or not good(value) then error(("%s was expected, not \"%s\""):format(wanted, text), 0) end
+    return value
+  end
+end
+
+local difference = number("a number of at least 0", function(x) return x >= 0 end)
+local above_zero = number("a number above 0", function(x) return x > 0 end)
+local whole = number("a whole number of at least 1", function(x) return x >= 1 and x == math.floor(x) end)
+local probability = number("a ratio of probabilities, above 0 and at most 1", function(x) return x > 0 and x <= 1 end)
+local function ratio(text) return -math.log(probability(text)) end
+
+rill.heuristic{
+  name = "lua-absolute", arguments = "DELTA", summary = "drop candidates more than DELTA below the best score",
+  create = difference,
+  apply = function(b, delta) b.keep = b.score:ge(b.best - delta) end,
+}
+
+-- The same rule once the ratio is a logarithm, under its two names.
+for _, name in ipairs{"lua-relative", "lua-beam_width"} do
+  rill.heuristic{
+    name = name, arguments = "R", summary = "drop candidates less than R times as probable as the best",
+    create = ratio,
+    apply = function(b, delta) b.keep = b.score:ge(b.best - delta) end,
+  }
+end
+
+rill.heuristic{
+  name = "lua-relative_local", arguments = "R",
+  summary = "drop candidates whose last action is less than R times as probable as the item's best last action",
+  create = ratio,
+  apply = function(b, delta) b.keep = b.action_logp:ge(b.action_logp:max() - delta) end,
+}
+
+-- Outputs leave the beam before heuristics run, and an item stopped with enough of them gives no more: what still waits
+-- in its beam is dropped in the same call.
+rill.heuristic{
+  name = "lua-patience", arguments = "P", summary = "stop after round(k*P) outputs",
+  create = above_zero,
+  apply = function(b, p)
+    local enough = b.outputs:ge((b.k * p + 0.5):floor():clamp(1, 1e9))
+    b:drop(enough)
+    b:halt(enough)
+  end,
+}
+
+-- Step 2 of the search, before children are merged, so a scorer and not a heuristic. Decode with max-candidates at k,
+-- its default, which leaves the choice to this one.
+rill.scorer{
+  name = "lua-max_candidates", arguments = "M", summary = "keep the M best children of every parent",
+  create = whole,
+  score = function(rows, m) rows:limit(nil, m) end,
+}
