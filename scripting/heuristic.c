@@ -1,7 +1,241 @@
-/* Heuristics written in Lua. */
-#include "internal.h"
+/* Heuristics written in Lua: rill.heuristic{} and the `b` that they get.
+ *
+ * One call of the script per timestep, whatever the number of items: `b` is a view of the engine's rill_beams, and its fields
+ * are arrays over the engine's own memory. What the script leaves in the marks is brought into the form that the engine
+ * documents: 0 or 1, and widths of at least 0.
+ *
+ * Divisions: fields · methods · calls · declaring. */
+#include "bridge.h"
+
+/* --- fields ------------------------------------------------------------------------------------------------------- */
+
+enum {
+    N,
+    SIZE,
+    PHASE,
+    ITEM_ID,
+    K,
+    TIMESTEP,
+    OUTPUTS,
+    BEST_OUTPUT,
+    BEST,
+    SCORE,
+    ACTION_LOGP,
+    PARENT_RANK,
+    ACTION,
+    ENDED,
+    KEEP,
+    WIDTH,
+    STOP
+};
+
+static const char *const fields[] = {"n",       "size",        "phase", "item_id", "k",           "timestep",
+                                     "outputs", "best_output", "best",  "score",   "action_logp", "parent_rank",
+                                     "action",  "ended",       "keep",  "width",   "stop",        NULL};
+
+static int32_t size_of(const rill_beams *b)
+{
+    return b->offset[b->n];
+}
+
+static void push_items(lua_State *L, array_type type, const void *data, const rill_beams *b)
+{
+    script_array_push(L, type, data, b->n, ARRAY_ITEMS, 0);
+}
+
+static void push_cells(lua_State *L, array_type type, const void *data, const rill_beams *b)
+{
+    script_array_push(L, type, data, size_of(b), ARRAY_CELLS, 0);
+}
+
+static void read_field(lua_State *L, const script_view *view, int field)
+{
+    const rill_beams *b = view->data;
+    switch (field) {
+    case N: lua_pushinteger(L, b->n); break;
+    case SIZE: lua_pushinteger(L, size_of(b)); break;
+    case PHASE: lua_pushinteger(L, b->phase); break;
+    case ITEM_ID: push_items(L, ARRAY_I64, b->item_id, b); break;
+    case K: push_items(L, ARRAY_I32, b->k, b); break;
+    case TIMESTEP: push_items(L, ARRAY_I32, b->timestep, b); break;
+    case OUTPUTS: push_items(L, ARRAY_I32, b->outputs, b); break;
+    case BEST_OUTPUT: push_items(L, ARRAY_F64, b->best_output, b); break;
+    case BEST: push_items(L, ARRAY_F64, b->best, b); break;
+    case SCORE: push_cells(L, ARRAY_F64, b->score, b); break;
+    case ACTION_LOGP: push_cells(L, ARRAY_F32, b->action_logp, b); break;
+    case PARENT_RANK: push_cells(L, ARRAY_I32, b->parent_rank, b); break;
+    case ACTION: push_cells(L, ARRAY_I32, b->action, b); break;
+    case ENDED: push_cells(L, ARRAY_U8, b->ended, b); break;
+    case KEEP: script_array_push(L, ARRAY_U8, b->keep, size_of(b), ARRAY_CELLS, 1); break;
+    case WIDTH: script_array_push(L, ARRAY_I32, b->width, b->n, ARRAY_ITEMS, 1); break;
+    case STOP: script_array_push(L, ARRAY_U8, b->stop, b->n, ARRAY_ITEMS, 1); break;
+    }
+}
+
+static int write_field(lua_State *L, const script_view *view, int field)
+{
+    rill_beams *b = view->data;
+    switch (field) {
+    case KEEP: script_array_store(L, 3, ARRAY_U8, b->keep, size_of(b), ARRAY_CELLS); return 1;
+    case WIDTH: script_array_store(L, 3, ARRAY_I32, b->width, b->n, ARRAY_ITEMS); return 1;
+    case STOP: script_array_store(L, 3, ARRAY_U8, b->stop, b->n, ARRAY_ITEMS); return 1;
+    }
+    return 0;
+}
+
+/* --- methods ------------------------------------------------------------------------------------------------------ */
+
+static int method_range(lua_State *L)
+{
+    const rill_beams *b = script_view_self(L)->data;
+    lua_Integer i = luaL_checkinteger(L, 2);
+    luaL_argcheck(L, i >= 1 && i <= b->n, 2, "not the number of an item");
+    lua_pushinteger(L, b->offset[i - 1] + 1);
+    lua_pushinteger(L, b->offset[i]);
+    return 2;
+}
+
+/* The value at index 2 as a mask over n things. On the stack as long as it is needed. */
+static const uint8_t *read_mask(lua_State *L, int32_t n, array_level level)
+{
+    uint8_t *mask = lua_newuserdatauv(L, (size_t)n, 0);
+    script_array_store(L, 2, ARRAY_U8, mask, n, level);
+    return mask;
+}
+
+static int method_drop(lua_State *L)
+{
+    const rill_beams *b = script_view_self(L)->data;
+    const uint8_t *mask = read_mask(L, size_of(b), ARRAY_CELLS);
+    for (int32_t i = 0; i < size_of(b); i++) b->keep[i] &= !mask[i];
+    return 0;
+}
+
+static int method_halt(lua_State *L)
+{
+    const rill_beams *b = script_view_self(L)->data;
+    const uint8_t *mask = read_mask(L, b->n, ARRAY_ITEMS);
+    for (int32_t i = 0; i < b->n; i++) b->stop[i] |= mask[i];
+    return 0;
+}
+
+static int method_narrow(lua_State *L)
+{
+    const rill_beams *b = script_view_self(L)->data;
+    int32_t *width = lua_newuserdatauv(L, (size_t)b->n * sizeof *width, 0);
+    script_array_store(L, 2, ARRAY_I32, width, b->n, ARRAY_ITEMS);
+    for (int32_t i = 0; i < b->n; i++)
+        if (width[i] < b->width[i]) b->width[i] = width[i];
+    return 0;
+}
+
+static const luaL_Reg methods[] = {
+    {"range", method_range}, {"drop", method_drop}, {"narrow", method_narrow}, {"halt", method_halt}, {NULL, NULL}};
+
+static const script_view_class beams_class = {"beams", fields, methods, read_field, write_field};
+
+rill_beams *script_beams_check(lua_State *L, int index)
+{
+    return script_view_check(L, index, &beams_class)->data;
+}
+
+/* --- calls -------------------------------------------------------------------------------------------------------- */
+
+static void normalise(rill_beams *b)
+{
+    int32_t size = size_of(b);
+    for (int32_t i = 0; i < size; i++) b->keep[i] = b->keep[i] != 0;
+    for (int32_t i = 0; i < b->n; i++) b->stop[i] = b->stop[i] != 0;
+    for (int32_t i = 0; i < b->n; i++) b->width[i] = b->width[i] < 0 ? 0 : b->width[i];
+}
+
+static rill_status call(const script_instance *self, rill_beams *b)
+{
+    rill_script *s = self->table->script;
+    script_frame frame = script_begin(s, b->offset, b->n);
+    rill_status status = script_visit(self, 0, &beams_class, b, NULL, NULL);
+    script_end(s, frame);
+    return status;
+}
+
+typedef struct failed_call {
+    const script_instance *self;
+    const rill_beams *beams;
+} failed_call;
+
+/* The same call for item i alone. Marks are the engine's to forget: the run is over. */
+static rill_status call_alone(void *user, int32_t i, int64_t *id)
+{
+    const failed_call *c = user;
+    rill_beams one = *c->beams;
+    int32_t first = one.offset[i], offset[2] = {0, one.offset[i + 1] - first};
+    *id = one.item_id[i];
+    one.n = 1;
+    one.offset = offset;
+    one.item_id += i;
+    one.k += i;
+    one.timestep += i;
+    one.outputs += i;
+    one.best_output += i;
+    one.best += i;
+    one.width += i;
+    one.stop += i;
+    one.score += first;
+    one.action_logp += first;
+    one.parent_rank += first;
+    one.action += first;
+    one.ended += first;
+    one.keep += first;
+    return call(c->self, &one);
+}
+
+static rill_status apply(const script_instance *self, rill_beams *b)
+{
+    if (b->n == 0) return RILL_OK;
+    rill_status status = call(self, b);
+    if (status < 0) {
+        failed_call c = {self, b};
+        return script_blame(self, status, b->n, b->item_id[0], call_alone, &c);
+    }
+    normalise(b);
+    return RILL_OK;
+}
+
+static void on_apply(ffi_cif *cif, void *result, void **arguments, void *user)
+{
+    (void)cif, (void)user;
+    *(ffi_sarg *)result = apply(*(void **)arguments[0], *(void **)arguments[1]);
+}
+
+/* --- declaring ---------------------------------------------------------------------------------------------------- */
+
+static rill_status publish(lua_State *L, script_table *t)
+{
+    rill_heuristic *h = &t->as.heuristic;
+    ffi_type *types[] = {&ffi_type_pointer, &ffi_type_pointer};
+    *h = (rill_heuristic){.abi_version = RILL_ABI_VERSION,
+                          .struct_size = sizeof *h,
+                          .name = t->name,
+                          .arguments = t->arguments,
+                          .summary = t->summary,
+                          .destroy = script_instance_destroy};
+    script_table_create(L, t, &h->create);
+    script_table_closure(L, t, &ffi_type_sint, 2, types, on_apply, &h->apply);
+    return rill_register_heuristic(t->script->ctx, h);
+}
+
+const script_declaration script_heuristic_declaration = {
+    .kind = SCRIPT_HEURISTIC,
+    .word = "heuristic",
+    .functions = {"apply"},
+    .mandatory = 1,
+    .has_arguments = 1,
+    .instance_size = sizeof(script_instance),
+    .publish = publish,
+};
 
 void script_open_heuristics(lua_State *L)
 {
-    (void)L;
+    script_view_open(L, &beams_class);
+    script_declaration_open(L, &script_heuristic_declaration);
 }

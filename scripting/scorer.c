@@ -1,7 +1,276 @@
-/* Scorers written in Lua. */
-#include "internal.h"
+/* Scorers written in Lua: rill.scorer{} and the `rows` that they get.
+ *
+ * One call of the script per timestep and phase. Rows of one item stand together: their runs are the segments that arrays
+ * reduce over and broadcast along. Divisions: fields · paths · names · calls · declaring. */
+#include "scorer.h"
+
+#include "rill/engine.h"
+
+const scorer_call *scorer_self(lua_State *L)
+{
+    return script_view_self(L)->data;
+}
+
+int32_t scorer_row(lua_State *L, const scorer_call *call, int index)
+{
+    lua_Integer row = luaL_checkinteger(L, index);
+    if (row < 1 || row > call->rows->n) luaL_error(L, "row %I is outside 1..%d", (LUAI_UACINT)row, (int)call->rows->n);
+    return (int32_t)row - 1;
+}
+
+/* --- paths -------------------------------------------------------------------------------------------------------- */
+
+/* The history `back` actions before the row's last; the root when the path is shorter. */
+static const rill_history *walk(const rill_scorer_rows *rows, int32_t row, lua_Integer back)
+{
+    const rill_history *h = &rows->histories[rows->history[row]];
+    for (; back > 0 && h->parent >= 0; back--) h = &rows->histories[h->parent];
+    return h;
+}
+
+/* Pushes an array of the action `back` steps before each row's last. */
+static void push_previous(lua_State *L, const rill_scorer_rows *rows, lua_Integer back)
+{
+    int32_t *action = script_array_make(L, ARRAY_I32, rows->n, ARRAY_CELLS);
+    for (int32_t row = 0; row < rows->n; row++) action[row] = walk(rows, row, back)->action;
+}
+
+static int previous(lua_State *L)
+{
+    const scorer_call *c = scorer_self(L);
+    lua_Integer back = luaL_checkinteger(L, 2);
+    luaL_argcheck(L, back >= 0, 2, "at least 0 expected");
+    push_previous(L, c->rows, back);
+    return 1;
+}
+
+static int history(lua_State *L)
+{
+    const scorer_call *c = scorer_self(L);
+    int32_t row = scorer_row(L, c, 2);
+    lua_Integer most = luaL_optinteger(L, 3, LUA_MAXINTEGER), n = 0;
+    const rill_history *h = &c->rows->histories[c->rows->history[row]];
+    lua_newtable(L);
+    for (; n < most && h->action != RILL_ACTION_START; h = &c->rows->histories[h->parent]) {
+        lua_pushinteger(L, h->action);
+        lua_rawseti(L, -2, ++n);
+    }
+    return 1;
+}
+
+/* --- fields ------------------------------------------------------------------------------------------------------- */
+
+enum { N, SIZE, PHASE, ACTIONS, ITEM_ID, TIMESTEP, RANK, SCORE, LAST };
+
+static const char *const fields[] = {"n",        "size", "phase", "actions", "item_id",
+                                     "timestep", "rank", "score", "last",    NULL};
+
+static void push_cells(lua_State *L, array_type type, const void *data, const rill_scorer_rows *rows)
+{
+    script_array_push(L, type, data, rows->n, ARRAY_CELLS, 0);
+}
+
+static void read_field(lua_State *L, const script_view *view, int field)
+{
+    const scorer_call *c = view->data;
+    const rill_scorer_rows *rows = c->rows;
+    switch (field) {
+    case N: lua_pushinteger(L, c->items); break;
+    case SIZE: lua_pushinteger(L, rows->n); break;
+    case PHASE: lua_pushinteger(L, rows->phase); break;
+    case ACTIONS: lua_pushinteger(L, rows->info->actions); break;
+    case ITEM_ID: script_array_push(L, ARRAY_I64, c->self->item_id, c->items, ARRAY_ITEMS, 0); break;
+    case TIMESTEP: push_cells(L, ARRAY_I32, rows->timestep, rows); break;
+    case RANK: push_cells(L, ARRAY_I32, rows->rank, rows); break;
+    case SCORE: push_cells(L, ARRAY_F64, rows->score, rows); break;
+    case LAST: push_previous(L, rows, 0); break;
+    }
+}
+
+static int range(lua_State *L)
+{
+    const scorer_call *c = scorer_self(L);
+    lua_Integer i = luaL_checkinteger(L, 2);
+    luaL_argcheck(L, i >= 1 && i <= c->items, 2, "not the number of an item");
+    lua_pushinteger(L, c->self->offset[i - 1] + 1);
+    lua_pushinteger(L, c->self->offset[i]);
+    return 2;
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+static int name(lua_State *L)
+{
+    const scorer_call *c = scorer_self(L);
+    lua_Integer action = luaL_checkinteger(L, 2);
+    rill_text *text = &c->self->text;
+    rill_text_reset(text);
+    if (action < 0 || action >= c->rows->info->actions) {
+        lua_pushnil(L);
+        return 1;
+    }
+    rill_status status = rill_model_action_name(c->rows->model, (int32_t)action, text);
+    if (status == RILL_ERR_NOT_FOUND)
+        lua_pushnil(L);
+    else if (status < 0)
+        return script_raise(L, status);
+    else
+        lua_pushlstring(L, text->data, text->length);
+    return 1;
+}
+
+static int find(lua_State *L)
+{
+    size_t length;
+    const scorer_call *c = scorer_self(L);
+    const char *text = luaL_checklstring(L, 2, &length);
+    int32_t action = rill_model_find_action(c->rows->model, text, length);
+    if (action == RILL_NO_ACTION)
+        lua_pushnil(L);
+    else
+        lua_pushinteger(L, action);
+    return 1;
+}
+
+static const luaL_Reg methods[] = {
+    {"range", range},
+    {"history", history},
+    {"previous", previous},
+    {"name", name},
+    {"find", find},
+    {"add", scorer_add},
+    {"ban", scorer_ban},
+    {"allow", scorer_allow},
+    {"forbid_end", scorer_forbid_end},
+    {"require_end", scorer_require_end},
+    {"reward", scorer_reward},
+    {"end_reward", scorer_end_reward},
+    {"limit", scorer_limit},
+    {NULL, NULL},
+};
+
+static const script_view_class rows_class = {"rows", fields, methods, read_field, NULL};
+
+const rill_scorer_rows *script_rows_check(lua_State *L, int index, rill_ask_builder **ask)
+{
+    const scorer_call *c = script_view_check(L, index, &rows_class)->data;
+    if (ask != NULL) *ask = c->ask;
+    return c->rows;
+}
+
+/* --- calls -------------------------------------------------------------------------------------------------------- */
+
+/* Find the runs of rows of one item. */
+static rill_status find_items(scorer_call *c)
+{
+    scorer_instance *self = c->self;
+    const rill_scorer_rows *rows = c->rows;
+    rill_context *ctx = self->base.table->script->ctx;
+    rill_status status = rill_grow(ctx, (void **)&self->offset, &self->offset_capacity, (size_t)rows->n + 1,
+                                   sizeof *self->offset, "a script's rows");
+    if (status == RILL_OK)
+        status = rill_grow(ctx, (void **)&self->item_id, &self->item_id_capacity, (size_t)rows->n,
+                           sizeof *self->item_id, "a script's rows");
+    if (status < 0) return status;
+    c->items = 0;
+    for (int32_t row = 0; row < rows->n; row++) {
+        if (row > 0 && rows->item_id[row] == rows->item_id[row - 1]) continue;
+        self->item_id[c->items] = rows->item_id[row];
+        self->offset[c->items++] = row;
+    }
+    self->offset[c->items] = rows->n;
+    return RILL_OK;
+}
+
+static rill_status call(scorer_call *c)
+{
+    rill_script *s = c->self->base.table->script;
+    rill_status status = find_items(c);
+    if (status < 0) return status;
+    script_frame frame = script_begin(s, c->self->offset, c->items);
+    status = script_visit(&c->self->base, 0, &rows_class, c, NULL, NULL);
+    script_end(s, frame);
+    return status;
+}
+
+typedef struct failed_call {
+    const scorer_call *all;
+    int32_t first; /* row of the next item */
+} failed_call;
+
+/* The same call for the next item alone. What it says once more does not matter: the run is over. */
+static rill_status call_alone(void *user, int32_t i, int64_t *id)
+{
+    (void)i;
+    failed_call *f = user;
+    rill_scorer_rows rows = *f->all->rows;
+    int32_t first = f->first, end = first + 1;
+    *id = rows.item_id[first];
+    while (end < rows.n && rows.item_id[end] == *id) end++;
+    f->first = end;
+    rows.n = end - first;
+    rows.item_id += first;
+    rows.timestep += first;
+    rows.rank += first;
+    rows.score += first;
+    rows.history += first;
+    return call(&(scorer_call){f->all->self, &rows, f->all->ask, 0});
+}
+
+static rill_status score(scorer_instance *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    if (rows->n == 0) return RILL_OK;
+    scorer_call c = {self, rows, ask, 0};
+    rill_status status = call(&c);
+    if (status >= 0) return RILL_OK;
+    return script_blame(&self->base, status, c.items, rows->item_id[0], call_alone, &(failed_call){&c, 0});
+}
+
+static void on_score(ffi_cif *cif, void *result, void **arguments, void *user)
+{
+    (void)cif, (void)user;
+    *(ffi_sarg *)result = score(*(void **)arguments[0], *(void **)arguments[1], *(void **)arguments[2]);
+}
+
+/* --- declaring ---------------------------------------------------------------------------------------------------- */
+
+static void finish(script_instance *instance)
+{
+    scorer_instance *self = (scorer_instance *)instance;
+    rill_context *ctx = instance->table->script->ctx;
+    rill_free(ctx, self->offset, self->offset_capacity * sizeof *self->offset);
+    rill_free(ctx, self->item_id, self->item_id_capacity * sizeof *self->item_id);
+    if (self->text.ctx != NULL) rill_text_clear(&self->text);
+}
+
+static rill_status publish(lua_State *L, script_table *t)
+{
+    rill_scorer *scorer = &t->as.scorer;
+    ffi_type *types[] = {&ffi_type_pointer, &ffi_type_pointer, &ffi_type_pointer};
+    *scorer = (rill_scorer){.abi_version = RILL_ABI_VERSION,
+                            .struct_size = sizeof *scorer,
+                            .name = t->name,
+                            .arguments = t->arguments,
+                            .summary = t->summary,
+                            .destroy = script_instance_destroy};
+    script_table_create(L, t, &scorer->create);
+    script_table_closure(L, t, &ffi_type_sint, 3, types, on_score, &scorer->score);
+    return rill_register_scorer(t->script->ctx, scorer);
+}
+
+const script_declaration script_scorer_declaration = {
+    .kind = SCRIPT_SCORER,
+    .word = "scorer",
+    .functions = {"score"},
+    .mandatory = 1,
+    .has_arguments = 1,
+    .instance_size = sizeof(scorer_instance),
+    .instance_finish = finish,
+    .publish = publish,
+};
 
 void script_open_scorers(lua_State *L)
 {
-    (void)L;
+    script_view_open(L, &rows_class);
+    script_declaration_open(L, &script_scorer_declaration);
 }

@@ -1,0 +1,219 @@
+/* What a script says about rows: the methods of `rows` that reach rill_ask_*().
+ *
+ * All have the form rows:word(row, ...). With nil for the row they speak about every row of the call, and their numbers may be
+ * arrays over rows or items. Ranges are checked here, where rows count from 1. */
+#include "scorer.h"
+
+#include <math.h>
+
+/* The number that a form takes behind the row, if any. */
+typedef enum number_kind { NO_NUMBER, ACTION, COUNT } number_kind;
+
+typedef struct form {
+    const char *word;
+    number_kind number;
+    int has_value;
+    rill_status (*say)(rill_ask_builder *ask, int32_t row, int32_t number, float value);
+} form;
+
+/* Numbers for the rows of a statement: an element per row, or with step 0 one for all. */
+typedef struct numbers {
+    int step;
+    const int32_t *at;
+    int32_t one;
+} numbers;
+
+typedef struct values {
+    int step;
+    const float *at;
+    float one;
+} values;
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+/* 1 when the statement is about the one row at index 2, 0 when it is about all. */
+static int one_row(lua_State *L, const scorer_call *c, int32_t *row)
+{
+    *row = 0;
+    if (lua_isnoneornil(L, 2)) return 0;
+    *row = scorer_row(L, c, 2);
+    return 1;
+}
+
+static int32_t checked_action(lua_State *L, const scorer_call *c, lua_Integer action)
+{
+    if (action < 0 || action >= c->rows->info->actions)
+        luaL_error(L, "action %I is outside 0..%d", (LUAI_UACINT)action, (int)c->rows->info->actions - 1);
+    return (int32_t)action;
+}
+
+static int32_t checked_number(lua_State *L, const scorer_call *c, number_kind kind, lua_Integer number)
+{
+    if (kind == ACTION) return checked_action(L, c, number);
+    luaL_argcheck(L, number >= 1, 3, "a limit of at least 1 expected");
+    return number < INT32_MAX ? (int32_t)number : INT32_MAX;
+}
+
+/* The array at `index`, an element per row, in memory that is pushed. */
+static const void *spread(lua_State *L, const scorer_call *c, int index, array_type type)
+{
+    size_t size = type == ARRAY_F32 ? sizeof(float) : sizeof(int32_t);
+    void *memory = lua_newuserdatauv(L, (size_t)c->rows->n * size, 0);
+    script_array_store(L, index, type, memory, c->rows->n, ARRAY_CELLS);
+    return memory;
+}
+
+static void read_numbers(lua_State *L, const scorer_call *c, const form *f, int all, int index, numbers *out)
+{
+    *out = (numbers){0, &out->one, 0};
+    if (f->number == NO_NUMBER) return;
+    if (all && script_array_is(L, index))
+        *out = (numbers){1, spread(L, c, index, ARRAY_I32), 0};
+    else
+        out->one = checked_number(L, c, f->number, luaL_checkinteger(L, index));
+}
+
+static void read_values(lua_State *L, const scorer_call *c, const form *f, int all, int index, values *out)
+{
+    *out = (values){0, &out->one, 0};
+    if (!f->has_value) return;
+    if (all && script_array_is(L, index))
+        *out = (values){1, spread(L, c, index, ARRAY_F32), 0};
+    else
+        out->one = (float)luaL_checknumber(L, index);
+}
+
+/* --- speaking ----------------------------------------------------------------------------------------------------- */
+
+/* -inf is a way to forbid; +inf and NaN would leave no order among the choices. */
+static void check_value(lua_State *L, const form *f, int32_t row, float value)
+{
+    if (isnan(value) || value == INFINITY)
+        luaL_error(L, "rows:%s: the value for row %d is %f: a number below infinity expected", f->word, (int)row + 1,
+                   (LUAI_UACNUMBER)value);
+}
+
+static int speak(lua_State *L, const form *f)
+{
+    const scorer_call *c = scorer_self(L);
+    int32_t first;
+    int all = !one_row(L, c, &first);
+    numbers number;
+    values value;
+    lua_settop(L, 4);
+    read_numbers(L, c, f, all, 3, &number);
+    read_values(L, c, f, all, f->number == NO_NUMBER ? 3 : 4, &value);
+    int32_t n = all ? c->rows->n : 1;
+    for (int32_t i = 0; i < n; i++) {
+        int32_t x = number.at[i * number.step];
+        float v = value.at[i * value.step];
+        if (number.step != 0) {
+            if (f->number == ACTION && x < 0) continue; /* "none": the action before an item's first, for instance */
+            x = checked_number(L, c, f->number, x);
+        }
+        if (f->has_value) check_value(L, f, first + i, v);
+        rill_status status = f->say(c->ask, first + i, x, v);
+        if (status < 0) return script_raise(L, status);
+    }
+    return 0;
+}
+
+static rill_status say_ban(rill_ask_builder *ask, int32_t row, int32_t action, float value)
+{
+    (void)value;
+    return rill_ask_ban(ask, row, action);
+}
+
+static rill_status say_forbid_end(rill_ask_builder *ask, int32_t row, int32_t number, float value)
+{
+    (void)number, (void)value;
+    return rill_ask_end(ask, row, RILL_END_FORBIDDEN);
+}
+
+static rill_status say_require_end(rill_ask_builder *ask, int32_t row, int32_t number, float value)
+{
+    (void)number, (void)value;
+    return rill_ask_end(ask, row, RILL_END_REQUIRED);
+}
+
+static rill_status say_reward(rill_ask_builder *ask, int32_t row, int32_t number, float value)
+{
+    (void)number;
+    return rill_ask_reward(ask, row, value);
+}
+
+static rill_status say_end_reward(rill_ask_builder *ask, int32_t row, int32_t number, float value)
+{
+    (void)number;
+    return rill_ask_end_reward(ask, row, value);
+}
+
+static rill_status say_limit(rill_ask_builder *ask, int32_t row, int32_t m, float value)
+{
+    (void)value;
+    return rill_ask_limit(ask, row, m);
+}
+
+int scorer_add(lua_State *L)
+{
+    return speak(L, &(form){"add", ACTION, 1, rill_ask_add});
+}
+
+int scorer_ban(lua_State *L)
+{
+    return speak(L, &(form){"ban", ACTION, 0, say_ban});
+}
+
+int scorer_forbid_end(lua_State *L)
+{
+    return speak(L, &(form){"forbid_end", NO_NUMBER, 0, say_forbid_end});
+}
+
+int scorer_require_end(lua_State *L)
+{
+    return speak(L, &(form){"require_end", NO_NUMBER, 0, say_require_end});
+}
+
+int scorer_reward(lua_State *L)
+{
+    return speak(L, &(form){"reward", NO_NUMBER, 1, say_reward});
+}
+
+int scorer_end_reward(lua_State *L)
+{
+    return speak(L, &(form){"end_reward", NO_NUMBER, 1, say_end_reward});
+}
+
+int scorer_limit(lua_State *L)
+{
+    return speak(L, &(form){"limit", COUNT, 0, say_limit});
+}
+
+/* --- allowed sets ------------------------------------------------------------------------------------------------- */
+
+/* rows:allow(row, actions): a table of actions; none of them leaves the row nothing to do. */
+int scorer_allow(lua_State *L)
+{
+    const scorer_call *c = scorer_self(L);
+    int32_t first;
+    int32_t rows = one_row(L, c, &first) ? 1 : c->rows->n;
+    luaL_checktype(L, 3, LUA_TTABLE);
+    lua_Integer n = (lua_Integer)lua_rawlen(L, 3);
+    rill_status status = RILL_OK;
+    for (lua_Integer i = 1; i <= n; i++) {
+        int is_integer;
+        lua_rawgeti(L, 3, i);
+        lua_Integer value = lua_tointegerx(L, -1, &is_integer);
+        if (!is_integer)
+            return luaL_error(L, "rows:allow: entry %I is a %s: actions are whole numbers", (LUAI_UACINT)i,
+                              luaL_typename(L, -1));
+        int32_t action = checked_action(L, c, value);
+        for (int32_t row = first; status == RILL_OK && row < first + rows; row++)
+            status = rill_ask_allow(c->ask, row, action);
+        if (status < 0) return script_raise(L, status);
+        lua_pop(L, 1);
+    }
+    for (int32_t row = first; n == 0 && status == RILL_OK && row < first + rows; row++)
+        status = rill_ask_allow_none(c->ask, row);
+    return status < 0 ? script_raise(L, status) : 0;
+}
