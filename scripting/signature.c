@@ -1,7 +1,7 @@
 /* Reading the signatures of native functions; the grammar is in signature.h.
  *
- * A type is read in two steps: its words are gathered (type_words), then judged as a whole (type_of_words), since C's integer
- * types are made of words in any order. Errors point at the type's first word or at the sign that does not fit.
+ * A type is read in two steps: its words are gathered (type_words), then judged as a whole (type_of_words), since C's
+ * integer types are made of words in any order. Errors point at the type's first word or at the sign that does not fit.
  *
  * Divisions: words · errors · one type · the whole · writing. */
 #include "signature.h"
@@ -64,6 +64,13 @@ static const struct {
 /* Words that make a type together. */
 enum { SIGNED, UNSIGNED, SHORT, INT, LONG, CHAR, DOUBLE, COMBINING };
 static const char *const combining[COMBINING] = {"signed", "unsigned", "short", "int", "long", "char", "double"};
+
+const char *signature_word(size_t i)
+{
+    const size_t n = sizeof words / sizeof *words;
+    if (i < n) return words[i].word;
+    return i - n < COMBINING ? combining[i - n] : NULL;
+}
 
 typedef struct type_words {
     size_t start;         /* of the first word but const */

@@ -12,11 +12,11 @@
  * Pointers: void*
  *        beams* or view*   rill_beams *                    rows*    const rill_scorer_rows *
  *        ask*              rill_ask_builder *              flight*  const rill_flight *     also by their rill_ names
- *        double* float* int32* int64* uint8*   arrays of that very type, also spelled as C spells it (int*, unsigned char*);
+ *        double* float* int32* int64* uint8*   arrays of that very type, also as C spells it (int*, unsigned char*);
  *                                              without "const" the array must be writable
  *
- * Blanks may stand anywhere between words. Arguments have no names; functions with "..." cannot be called, since their callers
- * must know more than a signature says. Nothing here knows Lua: it is fuzzed alone. */
+ * Blanks may stand anywhere between words. Arguments have no names; functions with "..." cannot be called, since their
+ * callers must know more than a signature says. Nothing here knows Lua: it is fuzzed alone. */
 #ifndef RILL_SCRIPTING_SIGNATURE_H
 #define RILL_SCRIPTING_SIGNATURE_H
 
@@ -50,6 +50,9 @@ typedef enum signature_type {
 } signature_type;
 
 enum { SIGNATURE_MOST = 32, SIGNATURE_TEXT = 512 };
+
+/* Every word there is for a type, one after the other; NULL behind the last. */
+const char *signature_word(size_t i);
 
 typedef struct signature {
     signature_type result;

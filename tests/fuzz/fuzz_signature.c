@@ -1,7 +1,7 @@
 /* Bytes to a signature.
  *
- * Whatever the bytes: no crash; an error has a column inside the text (or right behind it) and says something; what is taken
- * has 32 arguments at most and reads the same when it is written and read again. */
+ * Whatever the bytes: no crash; an error has a column inside the text (or right behind it) and says something; what is
+ * taken has 32 arguments at most and reads the same when it is written and read again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,39 @@
+/* Running Lua text with rill.ffi open and the functions of native_functions.c at hand. */
+#ifndef NATIVE_FIXTURE_H
+#define NATIVE_FIXTURE_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "rill/script.h"
+#include "support/harness.h"
+
+/* Chunks begin with this, on their first line: `lib`, bind(name, signature), and refused(words, f, ...), which calls f
+ * and wants an error that contains the words. */
+#define NATIVE_PRELUDE                                                           \
+    "local lib = rill.ffi.open(\"" NATIVE_FUNCTIONS "\") "                       \
+    "local function bind(...) return lib:bind(...) end "                         \
+    "local function refused(words, f, ...) local good, message = pcall(f, ...) " \
+    "assert(not good, 'no error: ' .. words) "                                   \
+    "if not tostring(message):find(words, 1, true) then error(words .. ' <> ' .. tostring(message), 2) end end "
+
+static inline rill_status load_native(rill_context *ctx, const char *text, rill_script **out)
+{
+    rill_script_options options = {.struct_size = sizeof options, .unsafe = 1};
+    return rill_script_load_text(out, ctx, "test.lua", text, strlen(text), &options);
+}
+
+/* Run the chunk in a context of its own, which must be left without memory. */
+static inline void run_native(const char *text)
+{
+    harness_memory memory = {0};
+    rill_context_options options = harness_memory_options(&memory);
+    rill_context *ctx = harness_context(&options);
+    rill_script *script;
+    if (load_native(ctx, text, &script) != RILL_OK) fail_msg("%s", rill_error(ctx));
+    rill_context_destroy(ctx);
+    assert_int_equal(memory.blocks, 0);
+    assert_int_equal(memory.mistakes, 0);
+}
+
+#endif
