@@ -266,10 +266,21 @@ static int text_field(lua_State *L, const char *name, const char *otherwise)
     return luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
+static int unknown_field(lua_State *L, const char *name, const char *const *known, size_t n)
+{
+    const char *near = rill_nearest(name, known, n);
+    if (near != NULL) return luaL_error(L, "unknown field \"%s\" of a model: did you mean \"%s\"?", name, near);
+    return luaL_error(L,
+                      "unknown field \"%s\" of a model; there are actions, end_action, max_length, phases, "
+                      "limited_phases, state, description and separator",
+                      name);
+}
+
 static void check_fields(lua_State *L)
 {
-    static const char *const known[] = {"actions",     "phases",    "state",          "max_length", "end_action",
-                                        "description", "separator", "limited_phases", NULL};
+    static const char *const known[] = {"actions",        "end_action", "max_length",  "phases",
+                                        "limited_phases", "state",      "description", "separator"};
+    enum { KNOWN = sizeof known / sizeof *known };
     if (lua_isnil(L, AT_INFO)) return;
     if (!lua_istable(L, AT_INFO))
         luaL_error(L, "the second result is a table {actions =, max_length =, ...}, not a %s",
@@ -277,12 +288,8 @@ static void check_fields(lua_State *L)
     for (lua_pushnil(L); lua_next(L, AT_INFO); lua_pop(L, 1)) {
         size_t i = 0;
         const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
-        while (known[i] != NULL && strcmp(known[i], key) != 0) i++;
-        if (known[i] == NULL)
-            luaL_error(L,
-                       "unknown field \"%s\" of a model; there are actions, end_action, max_length, phases, "
-                       "limited_phases, state, description and separator",
-                       key);
+        while (i < KNOWN && strcmp(known[i], key) != 0) i++;
+        if (i == KNOWN) unknown_field(L, key, known, KNOWN);
     }
 }
 

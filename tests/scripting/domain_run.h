@@ -1,0 +1,39 @@
+/* Decoding with a domain that a Lua text declares: what the tests of Lua domains share. */
+#ifndef TEST_DOMAIN_RUN_H
+#define TEST_DOMAIN_RUN_H
+
+#include "rill/run.h"
+#include "rill/script.h"
+#include "support/harness.h"
+
+/* What to do, and what came of it. */
+typedef struct domain_run {
+    const char *path;      /* of the model; may be NULL */
+    const char *arguments; /* of the domain; may be NULL */
+    const char *method;    /* NULL: var-stream */
+    const char *scorer;    /* name alone; NULL: none */
+    int32_t k;             /* 0: 3 */
+    rill_script_options options;
+
+    rill_status status; /* of loading, opening, running: the first that failed */
+    int loaded, opened;
+    char message[4000];
+    char out[2000]; /* a line per input: outputs with | between, or ! and a message; what does not fit is left out */
+    char last[200]; /* the last input's best output */
+} domain_run;
+
+/* Inputs for rill_run(). */
+typedef struct domain_lines {
+    const char *const *input; /* NULL-ended */
+    domain_run *run;
+} domain_lines;
+
+rill_status domain_read(void *lines, int may_block, const char **text, size_t *length);
+
+/* Decode the inputs with an open model; what comes out is appended to run->out. */
+rill_status domain_decode(domain_run *run, rill_context *ctx, rill_model *model, const char *const *input);
+
+/* Load `lua`, which declares the domain "d", open it and decode the inputs, all in a context with these options. */
+void domain_try(domain_run *run, const char *lua, const char *const *input, const rill_context_options *memory);
+
+#endif

@@ -1,0 +1,329 @@
+/* Domains in Lua: the toy in both ways of writing one against the naive search, what a domain is told and may say, and models
+ * side by side. What goes wrong is in test_domain_faults.c. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "domain_run.h"
+#include "support/problem.h"
+
+/* --- the toy ------------------------------------------------------------------------------------------------------ */
+
+static rill_status load_toy(rill_context *ctx)
+{
+    rill_script *script;
+    return rill_script_load(&script, ctx, SCRIPTS_FOLDER "/toy.lua", NULL);
+}
+
+/* Random problems, solved by the naive search with the toy's own mathematics and decoded with the toy in Lua. */
+static void random_problems(const char *domain, int64_t iterations)
+{
+    uint64_t first = harness_seed(1);
+    int bad = 0;
+    for (int64_t i = 0; i < harness_iterations(iterations) && bad < 5; i++) {
+        uint64_t seed = first + (uint64_t)i;
+        problem_group group = (problem_group)(i % 5 > 3 ? PROBLEM_PRUNED : i % 5);
+        dice d = dice_seeded(seed * 4 + (uint64_t)group);
+        problem p;
+        problem_draw(&p, group, &d);
+        p.domain = domain;
+        problem_solve(&p);
+        for (int j = 0; j < 2; j++) {
+            schedule s;
+            engine_record record;
+            char message[600], description[2000];
+            schedule_draw(&s, group, &d);
+            engine_run_with(&p, &s, NULL, load_toy, &record);
+            if (problem_compare(&p, &s, &record, message, sizeof message)) {
+                problem_describe(&p, &s, description, sizeof description);
+                print_error("%s, seed %llu: %s\n  %s\n", domain, (unsigned long long)seed, message, description);
+                bad++;
+            }
+            engine_record_clear(&record);
+        }
+        problem_clear(&p);
+    }
+    assert_int_equal(bad, 0);
+}
+
+static void plain_toy(void **state)
+{
+    (void)state;
+    random_problems("toy-plain", 1200);
+}
+
+static void toy_by_rows(void **state)
+{
+    (void)state;
+    random_problems("toy-rows", 1200);
+}
+
+/* All methods of a group, on each of a few problems. */
+static void all_methods(void **state)
+{
+    (void)state;
+    static const char *const domains[] = {"toy-plain", "toy-rows"};
+    for (int64_t i = 0; i < harness_iterations(40); i++) {
+        problem_group group = (problem_group)(i % 4);
+        dice d = dice_seeded(harness_seed(70000) + (uint64_t)i);
+        problem p;
+        problem_draw(&p, group, &d);
+        problem_solve(&p);
+        p.domain = domains[i / 4 % 2];
+        for (const char *const *method = problem_methods(group); *method != NULL; method++) {
+            schedule s = {.method = *method, .n = 1 + (int32_t)(i % 7), .refill = -1};
+            engine_record record;
+            char message[600];
+            engine_run_with(&p, &s, NULL, load_toy, &record);
+            if (problem_compare(&p, &s, &record, message, sizeof message)) fail_msg("%s: %s", *method, message);
+            engine_record_clear(&record);
+        }
+        problem_clear(&p);
+    }
+}
+
+/* --- what a domain is told and may say ------------------------------------------------------------------------------- */
+
+static const char *const words[] = {"ab", "", "b", NULL};
+
+static void expect(domain_run *run, const char *lua, const char *out)
+{
+    domain_try(run, lua, words, NULL);
+    if (run->status != RILL_OK) fail_msg("%s", run->message);
+    assert_string_equal(run->out, out);
+}
+
+/* Names everywhere, an end by name, a default for what is printed: the shortest domain there is. */
+#define SHORTEST                                                                       \
+    "rill.domain{ name = 'd', actions = {'yes', 'no', '.'}, end_action = '.',\n"       \
+    "  start = function(self, input) return {text = input.text, at = 1} end,\n"        \
+    "  advance = function(self, state, action)\n"                                      \
+    "    assert(action == 'yes' or action == 'no')\n"                                  \
+    "    return {text = state.text, at = state.at + 1}\n"                              \
+    "  end,\n"                                                                         \
+    "  choices = function(self, state)\n"                                              \
+    "    if state.at > #state.text then return {['.'] = 0} end\n"                      \
+    "    local is_a = state.text:byte(state.at) == 97\n"                               \
+    "    return {yes = is_a and -0.25 or -2, no = is_a and -2 or -0.25, ['.'] = -9}\n" \
+    "  end"
+
+static void names_and_defaults(void **state)
+{
+    (void)state;
+    domain_run run = {.method = "greedy"};
+    expect(&run, SHORTEST "}", "yes no\n\nno\n");
+    expect(&run, SHORTEST ", separator = '' }", "yesno\n\nno\n");
+    expect(&run,
+           SHORTEST ", finalize = function(self, h) return h.input .. ':' .. #h.actions .. tostring(h.ended) end }",
+           "ab:2true\n:0true\nb:1true\n");
+    expect(&run, SHORTEST ", max_length = 1, finalize = function(self, h) return tostring(h.truncated) end }",
+           "true\nfalse\ntrue\n");
+    run = (domain_run){.k = 2, .method = "fixed-stream"};
+    expect(&run, SHORTEST "}", "yes no|yes yes\n\nno|yes\n");
+}
+
+/* What finalize learns of scores; a scorer adds to the score and not to the log-probability. */
+static void hypotheses(void **state)
+{
+    (void)state;
+    domain_run run = {.method = "greedy", .scorer = "more"};
+    expect(&run,
+           SHORTEST
+           ", finalize = function(self, h)\n"
+           "  assert(#h.logps == #h.actions and #h.scores == #h.actions)\n"
+           "  assert(h.start.text == h.input and h.start.at == 1)\n"
+           "  return ('%g %g %s %s'):format(h.score, h.logp, table.concat(h.scores, ','), table.concat(h.logps, ','))\n"
+           "end }\n"
+           "rill.scorer{ name = 'more', score = function(rows) rows:reward(nil, 0.5) end }",
+           "0.5 -0.5 0.25,0.25 -0.25,-0.25\n0 0  \n0.25 -0.25 0.25 -0.25\n");
+}
+
+/* The last actions: all, some by name, none; an end action stays one. */
+static void last_actions(void **state)
+{
+    (void)state;
+    domain_run run = {.k = 4, .method = "fixed-stream"};
+    static const char format[] =
+        "rill.domain{ name = 'd', actions = {'x', 'y', '.'}, end_action = '.', max_length = 3,\n"
+        "start = function() return 0 end, advance = function(self, n) return n + 1 end,\n"
+        "choices = function(self, n) return {x = -1, y = -2, ['.'] = -4}, %s end }";
+    static const struct {
+        const char *last, *out;
+    } cases[] = {
+        {"true", "x|y|\n"},
+        {"{x = true}", "x|y x||y y x\n"},
+        {"{y = false, x = 1, z = true}", "x|y x||y y x\n"},
+        {"n == 1 and {x = true, y = true, ['.'] = true}", "x x|x y|y x|y y\n"},
+        {"false", "x x x|x x y|x y x|y x x\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char lua[600];
+        static const char *const one[] = {"", NULL};
+        snprintf(lua, sizeof lua, format, cases[i].last);
+        domain_try(&run, lua, one, NULL);
+        if (run.status != RILL_OK) fail_msg("%s: %s", cases[i].last, run.message);
+        if (strcmp(run.out, cases[i].out) != 0) fail_msg("%s: %s", cases[i].last, run.out);
+    }
+}
+
+/* What open is given, and what it may return instead of a table. */
+static void options(void **state)
+{
+    (void)state;
+    domain_run run = {.method = "greedy", .arguments = "seed=3"};
+    static const char rest[] = ", start = function(self) return self end, advance = function(self, s) return s end,"
+                               "choices = function() return {[1] = -1}, true end, actions = 2, phases = 1,";
+    char lua[1200];
+    snprintf(lua, sizeof lua,
+             "rill.domain{ name = 'd', summary = 's', open = function(o)\n"
+             "  assert(o.path == nil and o.arguments == 'seed=3' and o.threads == 1 and o.tokenized == false)\n"
+             "  assert(o.deterministic == false and type(o.read) == 'function')\n"
+             "  local ok, why = pcall(o.read, 'x'); assert(not ok and why:find('without a model', 1, true))\n"
+             "  return 7, {max_length = 2}\n"
+             "end %s finalize = function(self, h) return self .. ':' .. h.actions[1] .. ':' .. h.start end }",
+             rest);
+    expect(&run, lua, "7:1:7\n7:1:7\n7:1:7\n");
+    snprintf(lua, sizeof lua, "rill.domain{ name = 'd' %s finalize = function(self) return self.arguments end }", rest);
+    expect(&run, lua, "seed=3\nseed=3\nseed=3\n");
+    snprintf(lua, sizeof lua, "rill.domain{ name = 'd' %s }", rest);
+    expect(&run, lua, "1\n1\n1\n");
+}
+
+static void sizes_and_canonical(void **unused)
+{
+    (void)unused;
+    static const char lua[] = SHORTEST
+        ", measure = function(self, text) return #text * 10 end,"
+        "canonical = function(text) return (text:gsub('%s', '')) end, description = 'short', max_length = 77 }";
+    rill_context *ctx = harness_context(NULL);
+    rill_script *script;
+    rill_model *model;
+    rill_open_options open = {.struct_size = sizeof open, .threads = 1};
+    assert_int_equal(rill_script_load_text(&script, ctx, "t", lua, strlen(lua), NULL), RILL_OK);
+    assert_int_equal(rill_model_open(&model, ctx, "d", &open), RILL_OK);
+    const rill_domain *domain = rill_find_domain(ctx, "d");
+    const rill_domain_info *info = rill_model_info(model);
+    rill_text text = {.ctx = ctx};
+    assert_ptr_equal(domain, rill_model_domain(model));
+    assert_string_equal(domain->summary, "a domain in Lua");
+    assert_string_equal(info->description, "short");
+    assert_int_equal(info->max_length, 77);
+    assert_int_equal(info->actions, 3);
+    assert_int_equal(domain->canonical(ctx, " a  b", 5, &text), RILL_OK);
+    assert_string_equal(text.data, "ab");
+    rill_text_reset(&text);
+    assert_int_equal(rill_model_action_name(model, 1, &text), RILL_OK);
+    assert_string_equal(text.data, "no");
+    assert_int_equal(rill_model_action_name(model, 3, &text), RILL_ERR_NOT_FOUND);
+    assert_int_equal(rill_model_find_action(model, "no", 2), 1);
+    assert_int_equal(rill_model_find_action(model, "no", 1), RILL_NO_ACTION);
+    rill_text_clear(&text);
+    rill_model_close(model);
+    rill_context_destroy(ctx);
+}
+
+/* Log-probabilities of given actions, through the table itself: both ways of writing answer alike. */
+static void lookups(void **state)
+{
+    (void)state;
+    static const char *const domains[] = {"toy-plain", "toy-rows"};
+    float logp[2][5];
+    for (int d = 0; d < 2; d++) {
+        rill_context *ctx = harness_context(NULL);
+        rill_model *model;
+        rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = "seed=5 actions=4 legal=60"};
+        assert_int_equal(load_toy(ctx), RILL_OK);
+        const rill_domain *domain = rill_find_domain(ctx, domains[d]);
+        void *self;
+        rill_domain_info info;
+        assert_int_equal(rill_model_open(&model, ctx, domains[d], &open), RILL_OK);
+        rill_model_close(model);
+        assert_int_equal(domain->open(ctx, &open, &self, &info), RILL_OK);
+        assert_int_equal(domain->reserve(self, 4, 2), RILL_OK);
+        rill_input inputs[] = {{.text = "one", .length = 3, .slot = 1}, {.text = "two", .length = 3, .id = 1}};
+        assert_int_equal(domain->encode(self, 2, inputs), RILL_OK);
+        static const int32_t node[] = {3, 0}, none[] = {-1, -1}, slot[] = {1, 0}, depth[] = {0, 0};
+        static const int32_t row[] = {0, 0, 1, 0, 1}, action[] = {0, 1, 2, 3, 99};
+        rill_rows rows = {2, 0, node, none, none, none, slot, depth};
+        rill_queries queries = {5, row, action, logp[d]};
+        assert_int_equal(domain->step(self, &rows), RILL_OK);
+        assert_int_equal(domain->lookup(self, &rows, &queries), RILL_OK);
+        domain->free(self, 2, node);
+        domain->drop(self, 0);
+        domain->drop(self, 1);
+        domain->close(self);
+        rill_context_destroy(ctx);
+    }
+    int legal = 0;
+    for (int q = 0; q < 5; q++) {
+        assert_true(logp[0][q] == logp[1][q]);
+        legal += isfinite(logp[0][q]) != 0;
+    }
+    assert_true(legal > 0 && logp[0][4] == (float)RILL_SCORE_DEAD);
+}
+
+/* --- models side by side -------------------------------------------------------------------------------------------- */
+
+/* Two models of one domain share nothing, and closing one leaves the other whole. */
+static void two_models(void **unused)
+{
+    (void)unused;
+    static const char lua[] =
+        "rill.domain{ name = 'd', actions = 9, open = function(o) return {action = tonumber(o.arguments)} end,\n"
+        "  start = function(self) return {} end, advance = function(self, s) return {} end,\n"
+        "  choices = function(self) return {[self.action] = 0}, true end }";
+    rill_context *ctx = harness_context(NULL);
+    rill_script *script;
+    rill_model *model[2];
+    domain_run run = {.method = "greedy"};
+    static const char *const arguments[] = {"4", "7"};
+    assert_int_equal(rill_script_load_text(&script, ctx, "t", lua, strlen(lua), NULL), RILL_OK);
+    for (int i = 0; i < 2; i++) {
+        rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = arguments[i]};
+        assert_int_equal(rill_model_open(&model[i], ctx, "d", &open), RILL_OK);
+    }
+    for (int i = 0; i < 2; i++) assert_int_equal(domain_decode(&run, ctx, model[i], words), RILL_OK);
+    rill_model_close(model[0]);
+    assert_int_equal(domain_decode(&run, ctx, model[1], words), RILL_OK);
+    assert_string_equal(run.out, "4\n4\n4\n7\n7\n7\n7\n7\n7\n");
+    rill_model_close(model[1]);
+    rill_context_destroy(ctx);
+}
+
+/* States go when the engine is done with them: of tens of thousands only those of the flight are left, and such as Lua has not
+ * collected yet. */
+static void states_are_forgotten(void **unused)
+{
+    (void)unused;
+    static const char lua[] = "local alive, made = setmetatable({}, {__mode = 'k'}), 0\n"
+                              "local function new() local s = {} alive[s] = true made = made + 1 return s end\n"
+                              "rill.domain{ name = 'd', actions = 2, end_action = 1, max_length = 6,\n"
+                              "  start = new, advance = new, choices = function() return {[0] = -0.1, [1] = -3} end,\n"
+                              "  finalize = function()\n"
+                              "    if made < 20000 then return 'early' end\n"
+                              "    local n = 0 for _ in pairs(alive) do n = n + 1 end\n"
+                              "    assert(n <= 4000, n) return 'late'\n"
+                              "  end }";
+    static const char *many[4001];
+    for (int i = 0; i < 4000; i++) many[i] = "input";
+    domain_run run = {.k = 1};
+    domain_try(&run, lua, many, NULL);
+    if (run.status != RILL_OK) fail_msg("%s", run.message);
+    assert_non_null(strstr(run.last, "late"));
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(plain_toy),
+    cmocka_unit_test(toy_by_rows),
+    cmocka_unit_test(all_methods),
+    cmocka_unit_test(names_and_defaults),
+    cmocka_unit_test(hypotheses),
+    cmocka_unit_test(last_actions),
+    cmocka_unit_test(options),
+    cmocka_unit_test(sizes_and_canonical),
+    cmocka_unit_test(lookups),
+    cmocka_unit_test(two_models),
+    cmocka_unit_test(states_are_forgotten),
+};
+
+HARNESS_MAIN(tests)
