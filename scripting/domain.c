@@ -314,6 +314,12 @@ static int declare(lua_State *L)
     return 1;
 }
 
+const char *script_domain_name(lua_State *L, int index)
+{
+    const script_domain *d = luaL_testudata(L, index, domain_type);
+    return d != NULL ? d->table.name : NULL;
+}
+
 static int domain_name(lua_State *L)
 {
     const script_domain *d = luaL_checkudata(L, 1, domain_type);

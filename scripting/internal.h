@@ -138,6 +138,11 @@ const rill_flight *script_flight_check(lua_State *L, int index);
  * (as set). `user` belongs to the script. Raises nothing. */
 rill_status script_budget_make(lua_State *L, int index, rill_budget_fn *fn, void **user);
 
+/* --- domain.c ----------------------------------------------------------------------------------------------------- */
+
+/* The name of the domain that the object at `index` stands for, or NULL if it is no rill.domain{}. */
+const char *script_domain_name(lua_State *L, int index);
+
 /* --- native.c ----------------------------------------------------------------------------------------------------- */
 
 /* Whether the value is a function that rill.ffi bound, and its registration, once per value. Raises Lua errors. */
