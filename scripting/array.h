@@ -81,7 +81,7 @@ operand operand_read(lua_State *L, const rill_script *s, int index, int booleans
 shape operand_join(lua_State *L, operand *in, int count);
 
 /* Elements [from, from + n) of the operand, n <= ARRAY_BLOCK, in the buffer or in place. Blocks are asked for from the first to
- * the last, each operand with a buffer of its own. */
+ * the last, each operand with a buffer of its own; then the first may be asked for again. */
 const double *operand_block(operand *o, const rill_script *s, int32_t from, int32_t n,
                             double buffer[ARRAY_BLOCK + ARRAY_PAD]);
 

@@ -206,6 +206,7 @@ static int apply(lua_State *L)
         result = (shape){s->cells, ARRAY_CELLS};
         in[0].spread = in[0].a->level == ARRAY_ITEMS;
     }
+    script_charge(L, result.n);
     const array *out = array_new(L, s, kinds[op].mask ? ARRAY_U8 : ARRAY_F64, result.n, result.level);
     if (run_bytes(op, in, out)) return 1;
     double block[ARRAY_BLOCK];

@@ -106,7 +106,8 @@ static int apply(lua_State *L)
     rill_script *s = script_of(L);
     const array *a = array_check(L, s, 1);
     reduction how = (reduction)lua_tointeger(L, lua_upvalueindex(1));
-    double local[ARRAY_LOCAL];
+    double local[ARRAY_LOCAL], block[ARRAY_BLOCK];
+    script_charge(L, a->n);
     const double *x = array_doubles(L, a, local);
     if (a->level != ARRAY_CELLS) {
         push_result(L, how, a->type, reduce(how, x, a->n));
@@ -119,10 +120,14 @@ static int apply(lua_State *L)
                                  : how >= REDUCE_COUNT ? ARRAY_I32
                                                        : ARRAY_F64,
                                  g.n, ARRAY_ITEMS);
-    for (int32_t j = 0; j < g.n; j++) {
-        int32_t from = g.offset[j] - g.base, to = g.offset[j + 1] - g.base;
-        double value = reduce(how, x + from, to - from);
-        array_narrow(out, j, 1, &value);
+    for (int32_t at = 0; at < g.n; at += ARRAY_BLOCK) {
+        int32_t n = g.n - at < ARRAY_BLOCK ? g.n - at : ARRAY_BLOCK;
+        double *values = out->type == ARRAY_F64 ? (double *)out->data + at : block;
+        for (int32_t j = 0; j < n; j++) {
+            int32_t from = g.offset[at + j] - g.base, to = g.offset[at + j + 1] - g.base;
+            values[j] = reduce(how, x + from, to - from);
+        }
+        if (values == block) array_narrow(out, at, n, block);
     }
     return 1;
 }

@@ -1,6 +1,6 @@
 /* Operations from segment to segment: ranks, running sums and the like, each within the segments of a cells array, over all
- * elements of the others. What is ordered is ordered stably, NaN last; in what is nearly in order already, as scores of candidates
- * are, that costs hardly more than reading it. */
+ * elements of the others. What is ordered is ordered stably, NaN last; where it is in order already, as scores of candidates are,
+ * that costs hardly more than reading it. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +13,10 @@ static int is_before(const double *x, int32_t a, int32_t b)
     return x[a] > x[b] || (x[b] != x[b] && x[a] == x[a]);
 }
 
-enum { RUN = 16 }; /* elements that are sorted by insertion */
+enum {
+    RUN = 16,       /* elements that are sorted by insertion */
+    SORT_WORK = 16, /* what sorting an element counts against the limit of instructions */
+};
 
 static void sort_run(const double *x, int32_t from, int32_t to, int32_t *order)
 {
@@ -39,7 +42,10 @@ static void merge(const double *x, int32_t from, int32_t middle, int32_t to, int
 /* order[0, n): the places of x from the greatest value to the least. */
 static void sort_descending(const double *x, int32_t n, int32_t *order, int32_t *scratch)
 {
+    int sorted = 1;
     for (int32_t i = 0; i < n; i++) order[i] = i;
+    for (int32_t i = 1; i < n; i++) sorted &= x[i - 1] >= x[i];
+    if (sorted) return;
     for (int32_t from = 0; from < n; from += RUN) sort_run(x, from, from + RUN < n ? from + RUN : n, order);
     for (int64_t width = RUN; width < n; width *= 2)
         for (int64_t from = 0; from + width < n; from += 2 * width) {
@@ -83,6 +89,7 @@ static int apply_walk(lua_State *L)
     const array *a = array_check(L, s, 1);
     walk how = (walk)lua_tointeger(L, lua_upvalueindex(1));
     double local[ARRAY_LOCAL], *out;
+    script_charge(L, a->n);
     const double *x = array_doubles(L, a, local);
     segments g;
     segments_of(&g, s, a);
@@ -105,6 +112,7 @@ typedef struct sorter {
 static void sorter_open(lua_State *L, sorter *o, const segments *g)
 {
     int32_t longest = 0;
+    script_charge(L, ((int64_t)g->offset[g->n] - g->base) * SORT_WORK);
     for (int32_t j = 0; j < g->n; j++) {
         int32_t n = g->offset[j + 1] - g->offset[j];
         if (n > longest) longest = n;
@@ -174,32 +182,60 @@ static int top(lua_State *L)
 
 /* --- equal keys --------------------------------------------------------------------------------------------------- */
 
-/* The number of a table's entries that holds the keys, whole numbers from 0, if it is in proportion to their number; else 0. */
-static int32_t table_size(const double *keys, int32_t n)
+/* The keys as whole numbers from 0 to less than *size, if that is in proportion to their number, so that a table of counts can
+ * be had for each; else NULL. In place, in `local`, or in memory that is pushed. */
+static const int32_t *small_keys(lua_State *L, const rill_script *s, operand *o, int32_t n, int32_t local[ARRAY_LOCAL],
+                                 int32_t *size)
 {
-    const double most = ARRAY_LOCAL + 4.0 * n;
-    double greatest = 0;
-    for (int32_t i = 0; i < n; i++) {
-        if (!(keys[i] >= 0 && keys[i] < most && keys[i] < 0x1p30 && keys[i] == (double)(int32_t)keys[i])) return 0;
-        greatest = keys[i] > greatest ? keys[i] : greatest;
+    const int32_t most = n < (1 << 28) ? ARRAY_LOCAL + 4 * n : 1 << 30;
+    const int32_t *keys;
+    if (o->a != NULL && !o->spread && o->a->type == ARRAY_I32) {
+        keys = o->a->data;
+    } else {
+        double widened[ARRAY_LOCAL];
+        const double *x = operand_doubles(L, s, o, n, widened);
+        int32_t *whole = n <= ARRAY_LOCAL ? local : array_scratch(L, (size_t)n, sizeof *whole);
+        for (int32_t i = 0; i < n; i++) {
+            if (!(x[i] >= 0 && x[i] < most && x[i] == (double)(int32_t)x[i])) return NULL;
+            whole[i] = (int32_t)x[i];
+        }
+        keys = whole;
     }
-    return (int32_t)greatest + 1;
+    int32_t lowest = 0, highest = 0;
+    for (int32_t i = 0; i < n; i++) {
+        lowest = keys[i] < lowest ? keys[i] : lowest;
+        highest = keys[i] > highest ? keys[i] : highest;
+    }
+    *size = highest < most ? highest + 1 : 0;
+    return lowest < 0 || highest >= most ? NULL : keys;
 }
 
-/* The table is zero before and after. */
-static void count_in_table(const double *keys, int32_t n, int32_t *table, int32_t *out)
+static void count_in_table(lua_State *L, const segments *g, const int32_t *keys, int32_t size, int32_t *out)
 {
-    for (int32_t i = 0; i < n; i++) out[i] = table[(int32_t)keys[i]]++;
-    for (int32_t i = 0; i < n; i++) table[(int32_t)keys[i]] = 0;
+    int32_t few[ARRAY_LOCAL], *table = size <= ARRAY_LOCAL ? few : array_scratch(L, (size_t)size, sizeof *table);
+    memset(table, 0, (size_t)size * sizeof *table);
+    for (int32_t j = 0; j < g->n; j++) {
+        const int32_t from = g->offset[j] - g->base, to = g->offset[j + 1] - g->base;
+        for (int32_t i = from; i < to; i++) out[i] = table[keys[i]]++;
+        for (int32_t i = from; i < to; i++) table[keys[i]] = 0;
+    }
 }
 
 /* Any keys: equal ones are side by side in order, earlier ones first. NaN is equal to nothing. */
-static void count_in_order(const double *keys, int32_t n, sorter *o, int32_t *out)
+static void count_in_order(lua_State *L, const segments *g, const double *keys, int32_t *out)
 {
-    const int32_t *order = o->order;
-    sort_descending(keys, n, o->order, o->scratch);
-    for (int32_t p = 0; p < n; p++)
-        out[order[p]] = p > 0 && keys[order[p]] == keys[order[p - 1]] ? out[order[p - 1]] + 1 : 0;
+    sorter o;
+    sorter_open(L, &o, g);
+    for (int32_t j = 0; j < g->n; j++) {
+        const int32_t from = g->offset[j] - g->base, n = g->offset[j + 1] - g->offset[j];
+        const double *x = keys + from;
+        int32_t *count = out + from;
+        sort_descending(x, n, o.order, o.scratch);
+        for (int32_t p = 0; p < n; p++) {
+            const int32_t here = o.order[p], before = p > 0 ? o.order[p - 1] : here;
+            count[here] = p > 0 && x[here] == x[before] ? count[before] + 1 : 0;
+        }
+    }
 }
 
 /* a:count_by(keys): for each element, how many before it in its segment have an equal key. */
@@ -210,23 +246,19 @@ static int count_by(lua_State *L)
     operand in[2] = {{a, 0, 0, 0}, operand_read(L, s, 2, 0)};
     if (operand_join(L, in, 2).level != a->level)
         luaL_error(L, "count_by(): the keys of cells belong to a cells array");
-    double local[ARRAY_LOCAL];
-    const double *keys = operand_doubles(L, s, &in[1], a->n, local);
+    script_charge(L, a->n);
     segments g;
-    sorter o;
     segments_of(&g, s, a);
-    sorter_open(L, &o, &g);
-    int32_t few[ARRAY_LOCAL], size = table_size(keys, a->n);
-    int32_t *table = size <= ARRAY_LOCAL ? few : array_scratch(L, (size_t)size, sizeof *table);
-    memset(table, 0, (size_t)size * sizeof *table);
+    int32_t local[ARRAY_LOCAL], size = 0;
+    double widened[ARRAY_LOCAL];
     int32_t *out = array_new(L, s, ARRAY_I32, a->n, a->level)->data;
-    for (int32_t j = 0; j < g.n; j++) {
-        int32_t from = g.offset[j] - g.base, n = g.offset[j + 1] - g.offset[j];
-        if (size > 0)
-            count_in_table(keys + from, n, table, out + from);
-        else
-            count_in_order(keys + from, n, &o, out + from);
-    }
+    const int result = lua_gettop(L); /* scratch memory may come to lie above it */
+    const int32_t *keys = small_keys(L, s, &in[1], a->n, local, &size);
+    if (keys != NULL)
+        count_in_table(L, &g, keys, size, out);
+    else
+        count_in_order(L, &g, operand_doubles(L, s, &in[1], a->n, widened), out);
+    lua_settop(L, result);
     return 1;
 }
 
@@ -239,6 +271,7 @@ static int order(lua_State *L)
     rill_script *s = script_of(L);
     const array *a = array_check(L, s, 1);
     const int descending = luaL_checkoption(L, 2, "ascending", ways);
+    script_charge(L, (int64_t)a->n * SORT_WORK);
     double *x = array_scratch(L, (size_t)a->n, sizeof *x);
     int32_t *scratch = array_scratch(L, (size_t)a->n, sizeof *scratch);
     array_widen(a, 0, a->n, x);

@@ -75,11 +75,15 @@ void array_widen(const array *a, int32_t from, int32_t n, double *out)
 static void spread_block(operand *o, const int32_t *offset, int32_t from, int32_t n, double *out)
 {
     const int32_t base = offset[0], end = from + n;
-    int32_t at = from, j = o->segment;
+    const double *values = o->a->type == ARRAY_F64 ? o->a->data : NULL;
+    int32_t at = from, j = from == 0 ? 0 : o->segment;
     while (at < end) {
         int32_t stop = offset[j + 1] - base, to = stop < end ? stop : end;
         double value = 0, *x = out + (at - from);
-        array_widen(o->a, j, 1, &value);
+        if (values != NULL)
+            value = values[j];
+        else
+            array_widen(o->a, j, 1, &value);
         for (int32_t i = 0; i < ARRAY_PAD; i++) x[i] = value;
         for (int32_t i = ARRAY_PAD; i < to - at; i++) x[i] = value;
         at = to;
@@ -174,7 +178,8 @@ static void assign_same(const array *to, const array *from)
     }
     const uint8_t *x = from->data; /* masks of native functions may have other values than 0 and 1 */
     uint8_t *mask = to->data;
-    for (int32_t i = 0; i < to->n; i++) mask[i] = x[i] != 0;
+    const int32_t n = to->n; /* which the compiler must not believe to be written by the loop */
+    for (int32_t i = 0; i < n; i++) mask[i] = x[i] != 0;
 }
 
 void array_assign(lua_State *L, const rill_script *s, const array *to, operand *from)
@@ -183,6 +188,7 @@ void array_assign(lua_State *L, const rill_script *s, const array *to, operand *
     if (from->a != NULL && from->a->level == ARRAY_CELLS && to->level == ARRAY_ITEMS)
         raise_misfit(L, from->a, to->n, to->level);
     fit(L, from, to->n, to->level);
+    script_charge(L, to->n);
     if (from->a != NULL && !from->spread && from->a->type == to->type) {
         assign_same(to, from->a);
         return;

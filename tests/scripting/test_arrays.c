@@ -1,27 +1,290 @@
-/* Arrays of scripts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+/* Arrays of scripts: what arrays.lua tests, the functions that other files call, and what happens when memory runs out. */
+#include "array_lab.h"
+#include "support/harness.h"
 
-#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
 
-#include "state.h"
+/* --- tests in Lua ------------------------------------------------------------------------------------------------- */
 
-static void a_state_opens_and_closes(void **unused)
+static rill_context *open_context(void)
 {
-    (void)unused;
     rill_context *ctx;
-    rill_script *s;
     assert_int_equal(rill_context_create(&ctx, NULL), RILL_OK);
-    assert_int_equal(script_create(&s, ctx, "test.lua", NULL), RILL_OK);
-    assert_true(rill_script_memory(s) > 0);
-    script_destroy(s);
+    return ctx;
+}
+
+static void run_lua(void **state)
+{
+    rill_context *ctx = open_context();
+    array_lab lab;
+    if (array_lab_open(&lab, ctx, NULL) < 0) fail_msg("%s", rill_error(ctx));
+    if (array_lab_run(&lab, *state, dice_seeded(harness_seed(1))) < 0) fail_msg("%s", rill_error(ctx));
+    array_lab_close(&lab);
     assert_int_equal(rill_memory_used(ctx), 0);
     rill_context_destroy(ctx);
 }
 
-int main(void)
+static void random_operations_equal_the_model(void **unused)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_state_opens_and_closes)};
+    (void)unused;
+    rill_context *ctx = open_context();
+    array_lab lab;
+    const uint64_t first = harness_seed(1);
+    const int64_t iterations = harness_iterations(300);
+    if (array_lab_open(&lab, ctx, NULL) < 0) fail_msg("%s", rill_error(ctx));
+    for (int64_t i = 0; i < iterations; i++)
+        if (array_lab_run(&lab, "random", dice_seeded(first + (uint64_t)i)) < 0)
+            fail_msg("seed %llu: %s", (unsigned long long)(first + (uint64_t)i), rill_error(ctx));
+    array_lab_close(&lab);
+    rill_context_destroy(ctx);
+}
+
+/* --- what other files call ---------------------------------------------------------------------------------------- */
+
+/* A script, and a call in progress with segments {2, 0, 1}. */
+typedef struct fixture {
+    rill_context *ctx;
+    rill_script *s;
+    script_frame frame;
+} fixture;
+
+static const int32_t offsets[] = {7, 9, 9, 10};
+
+static fixture open_fixture(void)
+{
+    fixture f = {.ctx = open_context()};
+    assert_int_equal(script_create(&f.s, f.ctx, "test.lua", NULL), RILL_OK);
+    f.frame = script_begin(f.s, offsets, 3);
+    return f;
+}
+
+static void close_fixture(fixture *f)
+{
+    script_destroy(f->s);
+    assert_int_equal(rill_memory_used(f->ctx), 0);
+    rill_context_destroy(f->ctx);
+}
+
+/* Protected functions get what to do as a struct. */
+typedef struct job {
+    array_type type;
+    array_level level;
+    int32_t n;
+    int writable;
+    const char *expression; /* of the value to store or to look at */
+    void *data;
+    int32_t length;
+} job;
+
+static int do_push(lua_State *L)
+{
+    static const double zeros[4];
+    const job *j = lua_touserdata(L, 1);
+    script_array_push(L, j->type, zeros, j->n, j->level, 0);
+    return 0;
+}
+
+static int do_make(lua_State *L)
+{
+    job *j = lua_touserdata(L, 1);
+    const char *bytes = script_array_make(L, j->type, j->n, j->level);
+    for (size_t i = 0; i < (size_t)j->n * 4; i++)
+        if (bytes[i] != 0) luaL_error(L, "not zero");
+    assert_true(script_array_is(L, -1));
+    assert_false(script_array_is(L, 1));
+    assert_ptr_equal(script_array_data(L, -1, j->type, 1, &j->length), bytes);
+    return 0;
+}
+
+static void push_expression(lua_State *L, const job *j)
+{
+    lua_pushfstring(L, "local v, w = ... return %s", j->expression);
+    if (luaL_loadstring(L, lua_tostring(L, -1)) != LUA_OK) lua_error(L);
+    double *v = script_array_make(L, ARRAY_F64, 3, ARRAY_CELLS), *w = script_array_make(L, ARRAY_F64, 3, ARRAY_ITEMS);
+    for (int i = 0; i < 3; i++) v[i] = i + 1, w[i] = 10 * (i + 1);
+    lua_call(L, 2, 1);
+}
+
+static int do_store(lua_State *L)
+{
+    const job *j = lua_touserdata(L, 1);
+    push_expression(L, j);
+    script_array_store(L, -1, j->type, j->data, j->n, j->level);
+    return 0;
+}
+
+static int do_data(lua_State *L)
+{
+    job *j = lua_touserdata(L, 1);
+    push_expression(L, j);
+    j->data = script_array_data(L, -1, j->type, j->writable, &j->length);
+    return 0;
+}
+
+static void expect(const fixture *f, lua_CFunction fn, job *j, const char *error)
+{
+    rill_status status = script_protect(f->s, fn, j);
+    if (error == NULL && status != RILL_OK) fail_msg("%s", rill_error(f->ctx));
+    if (error == NULL) return;
+    assert_int_equal(status, RILL_ERR_PLUGIN);
+    if (strstr(rill_error(f->ctx), error) == NULL) fail_msg("\"%s\" instead of \"%s\"", rill_error(f->ctx), error);
+}
+
+static void arrays_fit_the_call_they_are_made_in(void **unused)
+{
+    (void)unused;
+    fixture f = open_fixture();
+    expect(&f, do_push, &(job){.level = ARRAY_CELLS, .n = 3}, NULL);
+    expect(&f, do_push, &(job){.level = ARRAY_ITEMS, .n = 3}, NULL);
+    expect(&f, do_push, &(job){.level = ARRAY_PLAIN, .n = 2}, NULL);
+    expect(&f, do_push, &(job){.level = ARRAY_CELLS, .n = 2}, "2 cells was made in a call of 3 items and 3 cells");
+    expect(&f, do_push, &(job){.level = ARRAY_ITEMS, .n = 4}, "4 items was made");
+    expect(&f, do_push, &(job){.level = ARRAY_PLAIN, .n = -1}, "-1 values was made");
+    expect(&f, do_make, &(job){.type = ARRAY_I32, .level = ARRAY_CELLS, .n = 3}, NULL);
+    expect(&f, do_make, &(job){.type = ARRAY_F32, .level = ARRAY_PLAIN, .n = 1000}, NULL);
+    expect(&f, do_make, &(job){.level = ARRAY_ITEMS, .n = 2}, "2 items was made");
+    script_end(f.s, f.frame);
+    expect(&f, do_push, &(job){.level = ARRAY_PLAIN, .n = 2}, "no call");
+    expect(&f, do_push, &(job){.level = ARRAY_ITEMS, .n = 0}, "0 items was made");
+    expect(&f, do_make, &(job){.level = ARRAY_CELLS, .n = 0}, "0 cells was made");
+    expect(&f, do_make, &(job){.type = ARRAY_F32, .level = ARRAY_PLAIN, .n = 2}, NULL);
+    close_fixture(&f);
+}
+
+static void data_has_the_type_that_is_asked_for(void **unused)
+{
+    (void)unused;
+    fixture f = open_fixture();
+    job j = {.type = ARRAY_F64, .writable = 1, .expression = "v"};
+    expect(&f, do_data, &j, NULL);
+    assert_int_equal(j.length, 3);
+    j = (job){.type = ARRAY_I32, .expression = "rill.array{3, 1, 2}:order()"};
+    expect(&f, do_data, &j, NULL);
+    assert_memory_equal(j.data, ((int32_t[]){2, 3, 1}), 12);
+    expect(&f, do_data, &(job){.type = ARRAY_I32, .expression = "v"}, "an array of int32 was expected, not of float64");
+    expect(&f, do_data, &(job){.type = ARRAY_I32, .expression = "{1, 2}"}, "array expected, got table");
+    expect(&f, do_data, &(job){.type = ARRAY_I32, .expression = "nil"}, "array expected, got nil");
+    close_fixture(&f);
+}
+
+static void stores_broadcast_and_convert(void **unused)
+{
+    (void)unused;
+    fixture f = open_fixture();
+    struct {
+        uint8_t mask[4];
+        int32_t whole[4];
+        double number[4];
+    } m = {{9, 9, 9, 9}, {9, 9, 9, 9}, {9, 9, 9, 9}};
+    job mask = {.type = ARRAY_U8, .level = ARRAY_CELLS, .n = 3, .data = m.mask};
+    mask.expression = "v:ge(2)";
+    expect(&f, do_store, &mask, NULL);
+    assert_memory_equal(m.mask, ((uint8_t[]){0, 1, 1, 9}), 4);
+    mask.expression = "w:eq(10)";
+    expect(&f, do_store, &mask, NULL);
+    assert_memory_equal(m.mask, ((uint8_t[]){1, 1, 0, 9}), 4);
+    mask.expression = "false";
+    expect(&f, do_store, &mask, NULL);
+    assert_memory_equal(m.mask, ((uint8_t[]){0, 0, 0, 9}), 4);
+    mask.expression = "v - 2";
+    expect(&f, do_store, &mask, NULL);
+    assert_memory_equal(m.mask, ((uint8_t[]){1, 0, 1, 9}), 4);
+    job whole = {.type = ARRAY_I32, .level = ARRAY_ITEMS, .n = 3, .data = m.whole, .expression = "w / -20"};
+    expect(&f, do_store, &whole, NULL);
+    assert_memory_equal(m.whole, ((int32_t[]){-1, -1, -2, 9}), 16);
+    job number = {.type = ARRAY_F64, .level = ARRAY_CELLS, .n = 3, .data = m.number, .expression = "w"};
+    expect(&f, do_store, &number, NULL);
+    assert_memory_equal(m.number, ((double[]){10, 10, 30, 9}), 32);
+    whole.expression = "v";
+    expect(&f, do_store, &whole, "3 cells do not fit 3 items: reduce them first");
+    whole.expression = "0/0";
+    expect(&f, do_store, &whole, "a NaN has no place in an array of int32");
+    whole.expression = "{1, 2, 3}";
+    expect(&f, do_store, &whole, "number, boolean or array expected, got table");
+    assert_memory_equal(m.whole, ((int32_t[]){-1, -1, -2, 9}), 16);
+    close_fixture(&f);
+}
+
+/* --- memory runs out ---------------------------------------------------------------------------------------------- */
+
+static void the_limit_of_memory_holds(void **unused)
+{
+    (void)unused;
+    static const char text[] = "local a = rill.zeros(1000)\n"
+                               "for i = 1, 200 do a = a + 1 end\n" /* garbage is none of the limit's business */
+                               "assert(not pcall(rill.zeros, 1e6))\n"
+                               "assert(not pcall(rill.zeros, 2147483647))\n"
+                               "assert(a:max() == 200)\n"
+                               "local all = {}\n"
+                               "for i = 1, 10000 do all[i] = a + i end";
+    rill_context *ctx = open_context();
+    rill_script *s;
+    const rill_script_options options = {.struct_size = sizeof options, .memory = 1 << 20};
+    assert_int_equal(rill_script_load_text(&s, ctx, "limit.lua", text, strlen(text), &options), RILL_ERR_MEMORY);
+    rill_context_destroy(ctx);
+}
+
+/* From some request on there is no memory: the call then says so, and the next one works again. */
+static void failing_allocations_are_errors(void **unused)
+{
+    (void)unused;
+    harness_memory memory = {.persistent = 1};
+    rill_context_options options = harness_memory_options(&memory);
+    rill_context *ctx;
+    rill_script *s;
+    assert_int_equal(rill_context_create(&ctx, &options), RILL_OK);
+    assert_int_equal(script_create(&s, ctx, "test.lua", NULL), RILL_OK);
+    script_frame frame = script_begin(s, offsets, 3);
+    uint8_t mask[3];
+    int refused = 0;
+    job j = {.type = ARRAY_U8, .level = ARRAY_CELLS, .n = 3, .data = mask};
+    j.expression =
+        "(rill.zeros(5000) + 1):order():count() == 5000 and v:ge(w:max() - 10):copy() & v:rank():le(v:count_by(v))";
+    for (int64_t n = 1; n < 200; n++) {
+        memory.fail_at = memory.requests + n;
+        rill_status status = script_protect(s, do_store, &j);
+        memory.fail_at = 0;
+        memory.refused = 0;
+        if (status != RILL_OK) {
+            assert_int_equal(status, RILL_ERR_MEMORY);
+            refused++;
+        }
+    }
+    assert_true(refused > 0);
+    script_end(s, frame);
+    script_destroy(s);
+    rill_context_destroy(ctx);
+    assert_int_equal(memory.mistakes, 0);
+    assert_int_equal(memory.blocks, 0);
+}
+
+#define LUA_TEST(test)                                        \
+    {                                                         \
+#test, run_lua, NULL, NULL, (void *)(uintptr_t) #test \
+    }
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        LUA_TEST(one_line_heuristics),
+        LUA_TEST(levels),
+        LUA_TEST(masks),
+        LUA_TEST(elements),
+        LUA_TEST(assignment),
+        LUA_TEST(wrong_types),
+        LUA_TEST(tables_and_text),
+        LUA_TEST(lifetime),
+        LUA_TEST(sorting),
+        LUA_TEST(counting),
+        cmocka_unit_test(random_operations_equal_the_model),
+        cmocka_unit_test(arrays_fit_the_call_they_are_made_in),
+        cmocka_unit_test(data_has_the_type_that_is_asked_for),
+        cmocka_unit_test(stores_broadcast_and_convert),
+        cmocka_unit_test(the_limit_of_memory_holds),
+        cmocka_unit_test(failing_allocations_are_errors),
+    };
+    if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

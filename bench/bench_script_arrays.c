@@ -1,0 +1,403 @@
+/* bench_script_arrays.c: what operations on a script's arrays cost, against the plain C loop and a loop over elements in Lua.
+ *
+ * usage: bench_script_arrays [--quick] [--json FILE]
+ *
+ * Method: a call of the engine with three items for every ten candidates, segments of 0 to 6, scores in rank order. Each
+ * operation is timed three times over the same data: as a script writes it with whole arrays, as it would write it element by
+ * element, and as a C function does it. One sample is some calls of at least 50 us together, in one Lua function's loop, the
+ * engine's call begun and ended around each sample; the three take turns, so that what else the machine does meets all of them.
+ * The median is the figure on a quiet machine; on one that others use only the fastest sample repeats, and the ratios are of
+ * these. One thread. "threshold" is the heuristic absolute:10 with its three views made anew, as in each timestep. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "state.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+enum { LARGEST = 10000, SAMPLES = 101 };
+
+/* The data of one size. */
+typedef struct beams {
+    int32_t n, items;
+    int32_t offset[LARGEST + 1];
+    double score[LARGEST], best[LARGEST], out[LARGEST];
+    int32_t parent[LARGEST], whole[LARGEST];
+    uint8_t mask[LARGEST], keep[LARGEST];
+} beams;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void fill(beams *b, int32_t n)
+{
+    uint32_t state = 12345;
+    b->n = n;
+    b->items = n * 3 / 10;
+    int32_t at = 0;
+    for (int32_t i = 0; i < b->items; i++) {
+        b->offset[i] = at;
+        state = state * 1664525u + 1013904223u;
+        int32_t left = n - at, size = i + 1 == b->items ? left : (int32_t)((state >> 16) % 7);
+        if (size > left) size = left;
+        double score = -1;
+        for (int32_t j = 0; j < size; j++, at++) {
+            state = state * 1664525u + 1013904223u;
+            b->score[at] = score;
+            b->parent[at] = j / 2;
+            b->mask[at] = state >> 31;
+            score -= (double)(state >> 16) * 0x1p-13;
+        }
+        b->best[i] = -1;
+    }
+    b->offset[b->items] = at;
+}
+
+/* --- in C --------------------------------------------------------------------------------------------------------- */
+
+static void c_add(beams *b)
+{
+    for (int32_t i = 0; i < b->n; i++) b->out[i] = b->score[i] + 1;
+}
+
+static void c_threshold(beams *b)
+{
+    for (int32_t i = 0; i < b->items; i++) {
+        double least = b->best[i] - 10;
+        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) b->keep[j] = b->score[j] >= least;
+    }
+}
+
+static void c_and(beams *b)
+{
+    for (int32_t i = 0; i < b->n; i++) b->keep[i] = (b->mask[i] != 0) & (b->mask[i] != 0);
+}
+
+static void c_where(beams *b)
+{
+    for (int32_t i = 0; i < b->n; i++) b->out[i] = b->mask[i] ? b->score[i] : 0;
+}
+
+static void c_max(beams *b)
+{
+    for (int32_t i = 0; i < b->items; i++) {
+        double most = -HUGE_VAL;
+        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) most = b->score[j] > most ? b->score[j] : most;
+        b->out[i] = most;
+    }
+}
+
+static void c_sum(beams *b)
+{
+    for (int32_t i = 0; i < b->items; i++) {
+        double total = 0;
+        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) total += b->score[j];
+        b->out[i] = total;
+    }
+}
+
+static void c_exp(beams *b)
+{
+    for (int32_t i = 0; i < b->n; i++) b->out[i] = exp(b->score[i]);
+}
+
+static void c_softmax(beams *b)
+{
+    c_max(b);
+    for (int32_t i = b->items - 1; i >= 0; i--) { /* backwards: out[i] is the greatest until it is passed */
+        double total = 0, most = b->out[i];
+        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) total += exp(b->score[j] - most);
+        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) b->best[i] = exp(b->score[j] - most) / total;
+    }
+    for (int32_t i = 0; i < b->items; i++) b->best[i] = -1;
+}
+
+/* Scores in rank order need no sorting in C; that is what the engine does. */
+static void c_index(beams *b)
+{
+    for (int32_t i = 0; i < b->items; i++)
+        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) b->whole[j] = j - b->offset[i] + 1;
+}
+
+static void c_top(beams *b)
+{
+    for (int32_t i = 0; i < b->items; i++)
+        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) b->keep[j] = j - b->offset[i] < 2;
+}
+
+static void c_count_by(beams *b)
+{
+    int32_t seen[8192];
+    memset(seen, 0, sizeof seen[0] * 8);
+    for (int32_t i = 0; i < b->items; i++) {
+        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) b->whole[j] = seen[b->parent[j]]++;
+        for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) seen[b->parent[j]] = 0;
+    }
+}
+
+/* --- in Lua ------------------------------------------------------------------------------------------------------- */
+
+/* v: scores, w: best, p: parents, m: a mask, out, whole, keep: to be written; range(i): a segment. */
+static const struct {
+    const char *name, *arrays, *elements;
+    void (*c)(beams *b);
+} operations[] = {
+    {"v + 1", "local x = v + 1", "for i = 1, #v do out[i] = v[i] + 1 end", c_add},
+    {"v:ge(w - 10)", "local x = v:ge(w - 10)",
+     "for i = 1, #w do local a, b = range(i) local least = w[i] - 10\n"
+     "for j = a, b do keep[j] = v[j] >= least end end",
+     c_threshold},
+    {"threshold", "store(score():ge(best() - 10))",
+     "local v, w, keep = score(), best(), kept()\n"
+     "for i = 1, #w do local a, b = range(i) local least = w[i] - 10\n"
+     "for j = a, b do keep[j] = v[j] >= least end end",
+     c_threshold},
+    {"m & m", "local x = m & m", "for i = 1, #m do keep[i] = m[i] & m[i] end", c_and},
+    {"where(m, v, 0)", "local x = rill.where(m, v, 0)", "for i = 1, #m do out[i] = m[i] ~= 0 and v[i] or 0 end",
+     c_where},
+    {"v:max()", "local x = v:max()",
+     "for i = 1, #w do local a, b = range(i) local x = -math.huge\n"
+     "for j = a, b do local y = v[j] if y > x then x = y end end out[i] = x end",
+     c_max},
+    {"v:sum()", "local x = v:sum()",
+     "for i = 1, #w do local a, b = range(i) local x = 0\nfor j = a, b do x = x + v[j] end out[i] = x end", c_sum},
+    {"v:exp()", "local x = v:exp()", "local exp = math.exp for i = 1, #v do out[i] = exp(v[i]) end", c_exp},
+    {"v:softmax()", "local x = v:softmax()",
+     "local exp = math.exp\nfor i = 1, #w do local a, b = range(i) local x, t = -math.huge, 0\n"
+     "for j = a, b do local y = v[j] if y > x then x = y end end\n"
+     "for j = a, b do local e = exp(v[j] - x) out[j] = e t = t + e end\n"
+     "for j = a, b do out[j] = out[j] / t end end",
+     c_softmax},
+    {"v:rank()", "local x = v:rank()",
+     "for i = 1, #w do local a, b = range(i) local t = {} for j = a, b do t[#t + 1] = j end\n"
+     "table.sort(t, function(x, y) return v[x] > v[y] or v[x] == v[y] and x < y end)\n"
+     "for r = 1, #t do whole[t[r]] = r end end",
+     c_index},
+    {"v:top(2)", "local x = v:top(2)",
+     "for i = 1, #w do local a, b = range(i) for j = a, b do keep[j] = j - a < 2 end end", c_top},
+    {"p:count_by(p)", "local x = p:count_by(p)",
+     "for i = 1, #w do local a, b = range(i) local seen = {}\n"
+     "for j = a, b do local k = p[j] local c = seen[k] or 0 whole[j] = c seen[k] = c + 1 end end",
+     c_count_by},
+};
+
+static beams *data_of(lua_State *L)
+{
+    return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+static int range(lua_State *L)
+{
+    const beams *b = data_of(L);
+    lua_Integer i = lua_tointeger(L, 1);
+    lua_pushinteger(L, b->offset[i - 1] + 1);
+    lua_pushinteger(L, b->offset[i]);
+    return 2;
+}
+
+static int push_score(lua_State *L)
+{
+    script_array_push(L, ARRAY_F64, data_of(L)->score, data_of(L)->n, ARRAY_CELLS, 0);
+    return 1;
+}
+
+static int push_best(lua_State *L)
+{
+    script_array_push(L, ARRAY_F64, data_of(L)->best, data_of(L)->items, ARRAY_ITEMS, 0);
+    return 1;
+}
+
+static int push_keep(lua_State *L)
+{
+    script_array_push(L, ARRAY_U8, data_of(L)->keep, data_of(L)->n, ARRAY_CELLS, 1);
+    return 1;
+}
+
+static int push_parent(lua_State *L)
+{
+    script_array_push(L, ARRAY_I32, data_of(L)->parent, data_of(L)->n, ARRAY_CELLS, 0);
+    return 1;
+}
+
+static int push_mask(lua_State *L)
+{
+    script_array_push(L, ARRAY_U8, data_of(L)->mask, data_of(L)->n, ARRAY_CELLS, 0);
+    return 1;
+}
+
+static int push_out(lua_State *L)
+{
+    script_array_push(L, ARRAY_F64, data_of(L)->out, data_of(L)->n, ARRAY_CELLS, 1);
+    return 1;
+}
+
+static int push_whole(lua_State *L)
+{
+    script_array_push(L, ARRAY_I32, data_of(L)->whole, data_of(L)->n, ARRAY_CELLS, 1);
+    return 1;
+}
+
+static int store(lua_State *L)
+{
+    script_array_store(L, 1, ARRAY_U8, data_of(L)->keep, data_of(L)->n, ARRAY_CELLS);
+    return 0;
+}
+
+/* Make the function that does `body` so many times; it stays on the stack. */
+static int compile(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        {"range", range},        {"score", push_score}, {"best", push_best},  {"kept", push_keep},    {"store", store},
+        {"parent", push_parent}, {"given", push_mask},  {"output", push_out}, {"wholes", push_whole}, {NULL, NULL}};
+    const char *body = lua_touserdata(L, 1);
+    beams *b = lua_touserdata(L, 2);
+    lua_getglobal(L, "_G");
+    lua_pushlightuserdata(L, b);
+    luaL_setfuncs(L, functions, 1);
+    lua_pushfstring(
+        L,
+        "local rill, range, store, score, best, kept = rill, range, store, score, best, kept\n"
+        "return function(times)\n"
+        "local v, w, p, m, out, whole, keep = score(), best(), parent(), given(), output(), wholes(), kept()\n"
+        "for _ = 1, times do %s end end",
+        body);
+    if (luaL_loadstring(L, lua_tostring(L, -1)) != LUA_OK) return lua_error(L);
+    lua_call(L, 0, 1);
+    lua_setglobal(L, lua_tostring(L, 3));
+    return 0;
+}
+
+/* --- timing ------------------------------------------------------------------------------------------------------- */
+
+typedef struct bench {
+    rill_context *ctx;
+    rill_script *s;
+    beams *b;
+    FILE *json;
+    int quick, records;
+} bench;
+
+/* What is called: a Lua function by its name, or a C function. */
+typedef struct subject {
+    const char *global;
+    void (*c)(beams *b);
+    int64_t times;
+    double sample[SAMPLES], median, fastest; /* seconds per call */
+} subject;
+
+static void fail(const bench *t)
+{
+    fprintf(stderr, "bench_script_arrays: %s\n", rill_error(t->ctx));
+    exit(1);
+}
+
+static double run_once(bench *t, const subject *s, int64_t times)
+{
+    double begin = now();
+    if (s->c != NULL) {
+        for (int64_t i = 0; i < times; i++) {
+            s->c(t->b);
+            __asm__ volatile("" ::: "memory"); /* each call counts */
+        }
+        return now() - begin;
+    }
+    script_frame frame = script_begin(t->s, t->b->offset, t->b->items);
+    lua_getglobal(t->s->L, s->global);
+    lua_pushinteger(t->s->L, times);
+    if (script_call(t->s, 1, 0) < 0) fail(t);
+    script_end(t->s, frame);
+    return now() - begin;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void measure(bench *t, subject *s, int n)
+{
+    const int samples = t->quick ? 7 : SAMPLES;
+    for (int i = 0; i < n; i++)
+        for (s[i].times = 1; run_once(t, &s[i], s[i].times) < 5e-5; s[i].times *= 2) continue;
+    for (int k = 0; k < samples; k++)
+        for (int i = 0; i < n; i++) s[i].sample[k] = run_once(t, &s[i], s[i].times) / (double)s[i].times;
+    for (int i = 0; i < n; i++) {
+        qsort(s[i].sample, (size_t)samples, sizeof *s[i].sample, ascending);
+        s[i].fastest = s[i].sample[0];
+        s[i].median = s[i].sample[samples / 2];
+    }
+}
+
+/* Define the Lua function `global` that does `body`. */
+static void define(bench *t, const char *global, const char *body)
+{
+    lua_State *L = t->s->L;
+    lua_pushcfunction(L, compile);
+    lua_pushlightuserdata(L, (void *)(uintptr_t)body);
+    lua_pushlightuserdata(L, t->b);
+    lua_pushstring(L, global);
+    if (script_call(t->s, 3, 0) < 0) fail(t);
+}
+
+static void run_size(bench *t, int32_t n)
+{
+    static const char *const who[] = {"arrays", "c", "lua"};
+    fill(t->b, n);
+    printf("%d candidates of %d items: ns per call, median and fastest\n  %-16s %19s %19s %19s %10s %10s %14s\n",
+           (int)n, (int)t->b->items, "", "arrays", "loop in C", "loop in Lua", "arrays/C", "Lua/arrays",
+           "per candidate");
+    for (size_t i = 0; i < COUNT(operations); i++) {
+        subject s[] = {{.global = "arrays"}, {.c = operations[i].c}, {.global = "elements"}};
+        define(t, "arrays", operations[i].arrays);
+        define(t, "elements", operations[i].elements);
+        measure(t, s, COUNT(s));
+        printf("  %-16s", operations[i].name);
+        for (size_t k = 0; k < COUNT(s); k++) {
+            printf(" %9.0f %9.0f", 1e9 * s[k].median, 1e9 * s[k].fastest);
+            if (t->json != NULL)
+                fprintf(t->json,
+                        "%s\n    {\"op\": \"%s\", \"who\": \"%s\", \"candidates\": %d, \"items\": %d, \"unit\": \"s\", "
+                        "\"median\": %.6g, \"fastest\": %.6g}",
+                        t->records++ ? "," : "", operations[i].name, who[k], (int)n, (int)t->b->items, s[k].median,
+                        s[k].fastest);
+        }
+        printf(" %10.1f %10.1f %14.2f\n", s[0].fastest / s[1].fastest, s[2].fastest / s[0].fastest,
+               1e9 * s[0].fastest / n);
+    }
+    putchar('\n');
+}
+
+int main(int argc, char **argv)
+{
+    static const int32_t sizes[] = {10, 100, 1000, LARGEST};
+    static beams data;
+    bench t = {.b = &data};
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--quick"))
+            t.quick = 1;
+        else if (!strcmp(argv[i], "--json") && i + 1 < argc && (t.json = fopen(argv[++i], "w")))
+            continue;
+        else {
+            fputs("usage: bench_script_arrays [--quick] [--json FILE]\n", stderr);
+            return 2;
+        }
+    }
+    if (rill_context_create(&t.ctx, NULL) < 0 || script_create(&t.s, t.ctx, "bench.lua", NULL) < 0) return 1;
+    if (t.json != NULL) fputs("{\n  \"results\": [", t.json);
+    for (size_t i = 0; i < COUNT(sizes); i++) run_size(&t, sizes[i]);
+    script_destroy(t.s);
+    rill_context_destroy(t.ctx);
+    if (t.json != NULL) {
+        fputs("\n  ]\n}\n", t.json);
+        if (fclose(t.json) != 0) return 1;
+    }
+    return 0;
+}
