@@ -390,6 +390,7 @@ void script_open_arrays(lua_State *L)
     array_open_arithmetic(L, top - 1, top, top - 2);
     array_open_reductions(L, top);
     array_open_segments(L, top);
+    for (lua_pushnil(L); lua_next(L, top); lua_pop(L, 1)) script_name_add(L, "array", lua_tostring(L, -2));
     lua_pushcclosure(L, index_array, 1);
     lua_setfield(L, -2, "__index");
     s->array_metatable = luaL_ref(L, LUA_REGISTRYINDEX);

@@ -207,6 +207,9 @@ static int declare(lua_State *L)
 
 void script_declaration_open(lua_State *L, const script_declaration *d)
 {
+    const char *keys[TEXTS + SCRIPT_MOST_FUNCTIONS + 1];
+    size_t n = list_keys(d, keys);
+    for (size_t i = 0; i < n; i++) script_name_add(L, d->word, keys[i]);
     lua_pushlightuserdata(L, (void *)d);
     lua_pushcclosure(L, declare, 1);
     lua_setfield(L, -2, d->word);

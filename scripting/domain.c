@@ -333,6 +333,7 @@ void script_open_domains(lua_State *L)
     lua_pushcfunction(L, domain_name);
     lua_setfield(L, -2, "__tostring");
     lua_pop(L, 1);
+    for (int i = 0; i < FIELDS; i++) script_name_add(L, "domain", fields[i].name);
     lua_pushcfunction(L, declare);
     lua_setfield(L, -2, "domain");
 }

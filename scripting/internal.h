@@ -179,6 +179,11 @@ void *script_array_data(lua_State *L, int index, array_type type, int writable, 
  * are rounded down and saturate, NaN is refused; masks get 0 or 1. */
 void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level);
 
+/* --- names.c ------------------------------------------------------------------------------------------------------ */
+
+/* Add a name to the list rill.names[kind]. */
+void script_name_add(lua_State *L, const char *kind, const char *name);
+
 /* --- what each file adds to the table `rill`, which is on top of the stack ------------------------------------------- */
 
 void script_open_arrays(lua_State *L);     /* array.c ... : rill.where, rill.max ... */
@@ -188,5 +193,6 @@ void script_open_policies(lua_State *L);   /* policy.c: rill.policy */
 void script_open_domains(lua_State *L);    /* domain.c: rill.domain */
 void script_open_config(lua_State *L);     /* config.c: rill.sweep */
 void script_open_ffi(lua_State *L);        /* native.c: rill.ffi; without `unsafe` a table that refuses */
+void script_open_names(lua_State *L);      /* names.c: rill.names */
 
 #endif

@@ -279,6 +279,11 @@ static void open_refusal(lua_State *L)
     lua_setfield(L, -2, "ffi");
 }
 
+static void add_names(lua_State *L, const char *kind, const luaL_Reg *functions)
+{
+    for (; functions->name != NULL; functions++) script_name_add(L, kind, functions->name);
+}
+
 void script_open_ffi(lua_State *L)
 {
     static const luaL_Reg functions[] = {
@@ -286,6 +291,10 @@ void script_open_ffi(lua_State *L)
     static const luaL_Reg of_library[] = {{"bind", bind}, {NULL, NULL}};
     static const luaL_Reg of_function[] = {{"with", with}, {NULL, NULL}};
     rill_script *s = script_of(L);
+    for (size_t i = 0; signature_word(i) != NULL; i++) script_name_add(L, "ffi_types", signature_word(i));
+    add_names(L, "ffi", functions);
+    add_names(L, "library", of_library);
+    add_names(L, "function", of_function);
     if (!s->options.unsafe) {
         open_refusal(L);
         return;

@@ -227,6 +227,7 @@ static void open_rill(lua_State *L)
     script_open_domains(L);
     script_open_config(L);
     script_open_ffi(L);
+    script_open_names(L);
     protect(L, missing_field, refuse_field);
     lua_setglobal(L, "rill");
 }

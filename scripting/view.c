@@ -97,10 +97,12 @@ static void push_names(lua_State *L, const script_view_class *kind, int metatabl
 {
     lua_newtable(L);
     for (int i = 0; kind->fields[i] != NULL; i++) {
+        script_name_add(L, kind->word, kind->fields[i]);
         lua_pushinteger(L, i);
         lua_setfield(L, -2, kind->fields[i]);
     }
     for (const luaL_Reg *method = kind->methods; method->name != NULL; method++) {
+        script_name_add(L, kind->word, method->name);
         lua_pushvalue(L, metatable);
         lua_pushlightuserdata(L, (void *)kind);
         lua_pushcclosure(L, method->func, 2);
