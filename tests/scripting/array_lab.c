@@ -174,8 +174,10 @@ static int load(lua_State *L)
     lua_pushlightuserdata(L, lab);
     lua_pushcclosure(L, roll, 1);
     lua_setglobal(L, "dice");
-    if (luaL_loadfilex(L, ARRAYS_LUA, "t") != LUA_OK) return lua_error(L);
+    if (luaL_loadfilex(L, LUA_FOLDER "/arrays.lua", "t") != LUA_OK) return lua_error(L);
+    if (luaL_loadfilex(L, LUA_FOLDER "/array_model.lua", "t") != LUA_OK) return lua_error(L);
     lua_call(L, 0, 1);
+    lua_call(L, 1, 1);
     luaL_checktype(L, -1, LUA_TTABLE);
     lab->tests = luaL_ref(L, LUA_REGISTRYINDEX);
     return 0;

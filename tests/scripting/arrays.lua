@@ -1,256 +1,10 @@
--- Tests of arrays, and the naive model they are compared with: an array is a table {level=, type=, n=, v={...}}, an operation a
--- loop over elements. engine() and dice() are in array_lab.c. Each function of the table that is returned is a test.
+-- Tests of arrays. engine() and dice() are in array_lab.c, the model that arrays are compared with in array_model.lua. Each function
+-- of the table that is returned is a test.
+local model = ...
+local make, is_model, narrow, greater, lesser = model.make, model.is_model, model.narrow, model.greater, model.lesser
+local binary, unary, elementwise = model.binary, model.unary, model.elementwise
 local inf, nan = math.huge, 0 / 0
 local tests = {}
-
--- --- the model ---------------------------------------------------------------------------------------------------------
-
-local frame -- lengths of the call in progress, and item[i]: whose cell i is
-
-local function open_frame(lengths)
-  frame = { lengths = lengths, item = {}, segments = {} }
-  for i, n in ipairs(lengths) do
-    frame.segments[i] = { #frame.item + 1, #frame.item + n }
-    for _ = 1, n do frame.item[#frame.item + 1] = i end
-  end
-end
-
-local function make(level, kind, v, n)
-  return { level = level, type = kind, n = n or #v, v = v }
-end
-
-local function is_number(x) return type(x) == "number" end
-local function is_model(x) return type(x) == "table" end
-
-local function segments(m)
-  return m.level == "cells" and frame.segments or { { 1, m.n } }
-end
-
--- The level and length of what operands make; raises where they do not fit.
-local function join(operands)
-  local height = { plain = 1, items = 2, cells = 3 }
-  local level, n
-  for _, o in ipairs(operands) do
-    if is_model(o) and (not level or height[o.level] > height[level]) then level, n = o.level, o.n end
-  end
-  for _, o in ipairs(operands) do
-    if is_model(o) and not (o.level == "items" and level == "cells") and o.n ~= n then error("misfit") end
-  end
-  return level, n
-end
-
-local function to_float(x) return math.type(x) == "integer" and x + 0.0 or x end -- (-0.0 + 0.0 is 0.0)
-
--- Element i of an operand in an operation at a level, as a float.
-local function element(o, i, level)
-  if o == true then return 1.0 elseif o == false then return 0.0 end
-  if is_number(o) then return to_float(o) end
-  if o.level == "items" and level == "cells" then i = frame.item[i] end
-  return to_float(o.v[i])
-end
-
-local function narrow(kind, x)
-  if kind == "float64" then return x end
-  if kind == "float32" then return (string.unpack("f", string.pack("f", x))) end
-  if kind == "mask" then return x ~= 0 and 1 or 0 end
-  if x ~= x then error("NaN") end
-  local least, most = math.mininteger, math.maxinteger
-  if kind == "int32" then least, most = -2147483648, 2147483647 end
-  if x >= most + 0.0 then return most elseif x < least + 0.0 then return least end
-  return math.tointeger(math.floor(x))
-end
-
-local function elementwise(operands, kind, f)
-  local level, n = join(operands)
-  if not level then return f(element(operands[1], 1), operands[2] and element(operands[2], 1),
-                             operands[3] ~= nil and element(operands[3], 1)) end
-  local v = {}
-  for i = 1, n do
-    local x = {}
-    for k, o in ipairs(operands) do x[k] = element(o, i, level) end
-    v[i] = narrow(kind, f(x[1], x[2], x[3]))
-  end
-  return make(level, kind, v, n)
-end
-
-local function assign(m, x)
-  if is_model(x) and x.level == "cells" and m.level == "items" then error("misfit") end
-  local v = {}
-  local spread = is_model(x) and x.level == "items" and m.level == "cells"
-  if is_model(x) and not spread and x.n ~= m.n then error("misfit") end
-  for i = 1, m.n do
-    if is_model(x) and not spread and x.type == m.type then v[i] = m.type == "mask" and narrow("mask", x.v[i]) or x.v[i] -- exact
-    else v[i] = narrow(m.type, element(x, i, m.level)) end
-  end
-  return make(m.level, m.type, v, m.n)
-end
-
-local function before(x, j, i) -- whether element j comes before element i from the greatest on
-  if x[i] ~= x[i] then return x[j] == x[j] or j < i end
-  return x[j] > x[i] or x[j] == x[i] and j < i
-end
-
-local function ranks(x)
-  local out = {}
-  for i = 1, #x do
-    out[i] = 1
-    for j = 1, #x do if j ~= i and before(x, j, i) then out[i] = out[i] + 1 end end
-  end
-  return out
-end
-
-local function greatest(x)
-  local most = -inf
-  for i = 1, #x do if x[i] > most then most = x[i] end end
-  return most
-end
-
-local function place(x, sign)
-  local best = 0
-  for i = 1, #x do
-    if best == 0 then if x[i] == x[i] then best = i end
-    elseif sign * x[i] > sign * x[best] then best = i end
-  end
-  return best
-end
-
-local reductions = {
-  sum = function(x) local t = 0.0 for i = 1, #x do t = t + x[i] end return t end,
-  max = greatest,
-  min = function(x) local t = inf for i = 1, #x do if x[i] < t then t = x[i] end end return t end,
-  mean = function(x) local t = 0.0 for i = 1, #x do t = t + x[i] end return t / #x end,
-  first = function(x) return x[1] or nan end,
-  last = function(x) return x[#x] or nan end,
-  count = function(x) local t = 0 for i = 1, #x do if x[i] ~= 0 then t = t + 1 end end return t end,
-  any = function(x) for i = 1, #x do if x[i] ~= 0 then return 1 end end return 0 end,
-  all = function(x) for i = 1, #x do if x[i] == 0 then return 0 end end return 1 end,
-  argmax = function(x) return place(x, 1) end,
-  argmin = function(x) return place(x, -1) end,
-  logsumexp = function(x)
-    local most, t = greatest(x), 0.0
-    for i = 1, #x do if x[i] ~= x[i] then return nan end end
-    if most == inf or most == -inf then return most end
-    for i = 1, #x do t = t + math.exp(x[i] - most) end
-    return most + math.log(t)
-  end,
-}
-
-local walks = {
-  cumsum = function(x) local t, out = 0.0, {} for i = 1, #x do t = t + x[i] out[i] = t end return out end,
-  cummax = function(x) local t, out = -inf, {} for i = 1, #x do if x[i] > t then t = x[i] end out[i] = t end return out end,
-  diff = function(x) local out = {} for i = 1, #x do out[i] = i > 1 and x[i] - x[i - 1] or 0.0 end return out end,
-  softmax = function(x)
-    local most, t, out = greatest(x), 0.0, {}
-    for i = 1, #x do out[i] = math.exp(x[i] - most) t = t + out[i] end
-    for i = 1, #x do out[i] = out[i] / t end
-    return out
-  end,
-  rank = ranks,
-  index = function(x) local out = {} for i = 1, #x do out[i] = i end return out end,
-}
-
--- f over each segment of the values of m, as floats.
-local function each_segment(m, f)
-  for j, s in ipairs(segments(m)) do
-    local x = {}
-    for i = s[1], s[2] do x[#x + 1] = element(m, i, m.level) end
-    f(j, x, s[1] - 1)
-  end
-end
-
-local kinds = { count = "int32", argmax = "int32", argmin = "int32", any = "mask", all = "mask", rank = "int32", index = "int32" }
-
-local function reduce(m, name)
-  local v = {}
-  each_segment(m, function(j, x) v[j] = reductions[name](x) end)
-  if m.level == "cells" then return make("items", kinds[name] or "float64", v, #frame.lengths) end
-  if kinds[name] == "mask" then return v[1] ~= 0 end
-  return v[1]
-end
-
-local function walk(m, name)
-  local v = {}
-  each_segment(m, function(_, x, at) for i, y in ipairs(walks[name](x)) do v[at + i] = y end end)
-  return make(m.level, kinds[name] or "float64", v, m.n)
-end
-
-local function top(m, k)
-  if is_model(k) and not (m.level == "cells" and k.level == "items") then error("misfit") end
-  local v = {}
-  each_segment(m, function(j, x, at)
-    local most = is_model(k) and k.v[j] or k
-    for i, r in ipairs(ranks(x)) do v[at + i] = r <= most and 1 or 0 end
-  end)
-  return make(m.level, "mask", v, m.n)
-end
-
-local function count_by(m, keys)
-  if join({ m, keys }) ~= m.level then error("misfit") end
-  local v = {}
-  for _, s in ipairs(segments(m)) do
-    for i = s[1], s[2] do
-      v[i] = 0
-      for j = s[1], i - 1 do
-        if element(keys, j, m.level) == element(keys, i, m.level) then v[i] = v[i] + 1 end
-      end
-    end
-  end
-  return make(m.level, "int32", v, m.n)
-end
-
-local function order(m, way)
-  local x, v = {}, {}
-  for i = 1, m.n do x[i] = (way == "descending" and 1 or -1) * element(m, i, m.level) end
-  for i, r in ipairs(ranks(x)) do v[r] = i end
-  return make("plain", "int32", v, m.n)
-end
-
--- --- operations: what a script writes, and what the model makes of the same -----------------------------------------------
-
-local function truth(x) return x ~= 0 and 1 or 0 end
-local function signed(y, x) return y == 0 and x * 0.0 or to_float(y) end -- zeros have a sign in C, not as Lua integers
-local function greater(x, y) if x ~= x then return y elseif y ~= y then return x end return x > y and x or y end
-local function lesser(x, y) if x ~= x then return y elseif y ~= y then return x end return x < y and x or y end
-
-local binary = {
-  { "float64", function(a, b) return a + b end, function(x, y) return x + y end },
-  { "float64", function(a, b) return a - b end, function(x, y) return x - y end },
-  { "float64", function(a, b) return a * b end, function(x, y) return x * y end },
-  { "float64", function(a, b) return a / b end, function(x, y) return x / y end },
-  { "float64", function(a, b) return a % b end, function(x, y) return x % y end },
-  { "float64", function(a, b) return a ^ b end, function(x, y) return x ^ y end },
-  { "float64", function(a, b) return a // b end, function(x, y) return x // y end },
-  { "float64", function(a, b) return rill.max(a, b) end, greater },
-  { "float64", function(a, b) return rill.min(a, b) end, lesser },
-  { "mask", function(a, b) return a:lt(b) end, function(x, y) return x < y and 1 or 0 end },
-  { "mask", function(a, b) return a:le(b) end, function(x, y) return x <= y and 1 or 0 end },
-  { "mask", function(a, b) return a:gt(b) end, function(x, y) return x > y and 1 or 0 end },
-  { "mask", function(a, b) return a:ge(b) end, function(x, y) return x >= y and 1 or 0 end },
-  { "mask", function(a, b) return a:eq(b) end, function(x, y) return x == y and 1 or 0 end },
-  { "mask", function(a, b) return a:ne(b) end, function(x, y) return x ~= y and 1 or 0 end },
-  { "mask", function(a, b) return a & b end, function(x, y) return truth(x) & truth(y) end },
-  { "mask", function(a, b) return a | b end, function(x, y) return truth(x) | truth(y) end },
-  { "mask", function(a, b) return a ~ b end, function(x, y) return truth(x) ~ truth(y) end },
-}
-
-local unary = {
-  { "float64", function(a) return -a end, function(x) return -x end },
-  { "mask", function(a) return ~a end, function(x) return 1 - truth(x) end },
-  { "float64", function(a) return a:exp() end, math.exp },
-  { "float64", function(a) return a:log() end, math.log },
-  { "float64", function(a) return a:abs() end, math.abs },
-  { "float64", function(a) return a:sqrt() end, math.sqrt },
-  { "float64", function(a) return a:floor() end, function(x) return signed(math.floor(x), x) end },
-  { "float64", function(a) return a:ceil() end, function(x) return signed(math.ceil(x), x) end },
-}
-
-local function names(t)
-  local out = {}
-  for name in pairs(t) do out[#out + 1] = name end
-  table.sort(out)
-  return out
-end
-local reduction_names, walk_names = names(reductions), names(walks)
 
 -- --- comparing ---------------------------------------------------------------------------------------------------------
 
@@ -338,11 +92,11 @@ local function random_step(pool)
     what, real = "unary", function() return op[2](a[1]) end
     naive = function() return elementwise({ a[2] }, op[1], op[3]) end
   elseif how == 6 then
-    local name = reduction_names[dice(1, #reduction_names)]
-    what, real, naive = name, function() return a[1][name](a[1]) end, function() return reduce(a[2], name) end
+    local name = model.reductions[dice(1, #model.reductions)]
+    what, real, naive = name, function() return a[1][name](a[1]) end, function() return model.reduce(a[2], name) end
   elseif how == 7 then
-    local name = walk_names[dice(1, #walk_names)]
-    what, real, naive = name, function() return a[1][name](a[1]) end, function() return walk(a[2], name) end
+    local name = model.walks[dice(1, #model.walks)]
+    what, real, naive = name, function() return a[1][name](a[1]) end, function() return model.walk(a[2], name) end
   elseif how == 8 then
     what, real = "where", function() return rill.where(a[1], b[1], c[1]) end
     naive = function()
@@ -356,31 +110,26 @@ local function random_step(pool)
     end
   elseif how == 10 then
     what, real = "set", function() return a[1]:copy():set(b[1]) end
-    naive = function() return assign(a[2], b[2]) end
+    naive = function() return model.assign(a[2], b[2]) end
   elseif how == 11 then
     what, real = "top", function() return a[1]:top(b[1]) end
     naive = function()
       if type(b[2]) == "boolean" then error("no number") end
-      return top(a[2], b[2])
+      return model.top(a[2], b[2])
     end
     if dice(0, 1) == 0 then
       what, real = "count_by", function() return a[1]:count_by(b[1]) end
       naive = function()
         if type(b[2]) == "boolean" then error("no number") end
-        return count_by(a[2], b[2])
+        return model.count_by(a[2], b[2])
       end
     end
   else
     local way = dice(0, 1) == 0 and "ascending" or "descending"
-    what, real, naive = way, function() return a[1]:order(way) end, function() return order(a[2], way) end
+    what, real, naive = way, function() return a[1]:order(way) end, function() return model.order(a[2], way) end
     if dice(0, 1) == 0 then
       what, real = "spread", function() return a[1]:spread() end
-      naive = function()
-        if a[2].level == "plain" then error("no segments") end
-        local v = {}
-        for i = 1, #frame.item do v[i] = element(a[2], i, "cells") end
-        return make("cells", "float64", v)
-      end
+      naive = function() return model.spread(a[2]) end
     end
   end
   local works, m = pcall(naive)
@@ -394,11 +143,11 @@ end
 -- Random operations on random arrays; afterwards plain arrays are as they were and the others refuse everything.
 function tests.random()
   local lengths, views = random_lengths(), {}
-  open_frame(lengths)
-  views[1] = random_view("a", "cells", #frame.item)
-  views[2] = random_view("b", "cells", #frame.item)
+  local cells = model.open_frame(lengths)
+  views[1] = random_view("a", "cells", cells)
+  views[2] = random_view("b", "cells", cells)
   views[3] = random_view("c", "items", #lengths)
-  views[4] = random_view("d", "plain", ({ 0, 1, #lengths, #frame.item, dice(0, 20) })[dice(1, 5)])
+  views[4] = random_view("d", "plain", ({ 0, 1, #lengths, cells, dice(0, 20) })[dice(1, 5)])
   local pool = {}
   local contents = engine(lengths, dice(0, 1) * dice(0, 1000), views, function(arrays)
     for i, v in ipairs(views) do
@@ -409,7 +158,7 @@ function tests.random()
     for i, v in ipairs(views) do -- nothing above wrote to memory of the engine
       compare(pool[i][1], pool[i][2], "view " .. v.name .. " at the end")
       local x = random_operand(pool)
-      local works, m = pcall(assign, pool[i][2], x[2])
+      local works, m = pcall(model.assign, pool[i][2], x[2])
       works = works and v.writable
       local ok, message = pcall(pool[i][1].set, pool[i][1], x[1])
       assert(ok == works, message)
@@ -438,7 +187,7 @@ end
 -- Two items of three candidates and one of none.
 local function small(run)
   local lengths = { 3, 0, 2 }
-  open_frame(lengths)
+  model.open_frame(lengths)
   return engine(lengths, 4, {
     { name = "score", type = "float64", level = "cells", values = { -1, -2, -2.5, -7, -7 } },
     { name = "logp", type = "float32", level = "cells", values = { -0.5, -1.5, -1, -0.25, -3 } },
