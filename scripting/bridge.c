@@ -228,19 +228,50 @@ static int name_taken(const rill_context *ctx, script_kind kind, const char *nam
     return 0;
 }
 
-script_table *script_declare_function(lua_State *L, int index, const script_declaration *d)
+/* Two scripts of one context may both have functions alone. */
+static void find_name(const rill_script *s, const script_declaration *d, char name[SCRIPT_NAME_MAX])
+{
+    int n = 0;
+    for (const script_table *t = s->tables; t != NULL; t = t->next) n += t->alone && t->declaration == d;
+    do snprintf(name, SCRIPT_NAME_MAX, "script-%s-%d", d->word, ++n);
+    while (name_taken(s->ctx, d->kind, name));
+}
+
+static script_table *make_alone(lua_State *L, int function, const script_declaration *d)
 {
     char name[SCRIPT_NAME_MAX];
-    int n = 0, function = lua_absindex(L, index);
-    do snprintf(name, sizeof name, "script-%s-%d", d->word, ++n);
-    while (name_taken(script_of(L)->ctx, d->kind, name));
-    const char *summary = lua_pushfstring(L, "a function of %s", script_of(L)->path);
+    rill_script *s = script_of(L);
+    find_name(s, d, name);
+    const char *summary = lua_pushfstring(L, "a function of %s", s->path);
     script_table *t = make_table(L, d, (const char *const[TEXTS]){name, "", summary});
+    lua_pop(L, 1);
+    t->alone = 1;
     lua_pushvalue(L, function);
     t->function[0] = luaL_ref(L, LUA_REGISTRYINDEX);
     push_object(L, t);
-    lua_remove(L, -2); /* the summary, of which the table has a copy */
     publish(L, t);
+    return t;
+}
+
+/* The registry keeps a table function -> object for every declaration, under its address. */
+script_table *script_declare_function(lua_State *L, int index, const script_declaration *d)
+{
+    int function = lua_absindex(L, index);
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, d) != LUA_TTABLE) {
+        lua_pop(L, 1);
+        lua_newtable(L);
+        lua_pushvalue(L, -1);
+        lua_rawsetp(L, LUA_REGISTRYINDEX, d);
+    }
+    lua_pushvalue(L, function);
+    lua_rawget(L, -2);
+    script_table *t = script_table_at(L, -1);
+    if (t != NULL) return t;
+    lua_pop(L, 1);
+    t = make_alone(L, function, d);
+    lua_pushvalue(L, function);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, -4);
     return t;
 }
 

@@ -45,6 +45,7 @@ struct script_table {
     char *text; /* the three below, one behind the other */
     size_t text_size;
     const char *name, *arguments, *summary;
+    int alone;                           /* made of a function alone */
     int create;                          /* registry reference; LUA_NOREF when it was not given */
     int function[SCRIPT_MOST_FUNCTIONS]; /* likewise, in the declaration's order */
     union {
@@ -60,8 +61,8 @@ struct script_table {
 /* Set rill.WORD: the function that reads a declaration, publishes it and returns its object. `rill` is on top of the stack. */
 void script_declaration_open(lua_State *L, const script_declaration *declaration);
 
-/* The same for a function alone, the value at `index`, under a name of our making: it becomes the first function. Pushes the
- * object. Raises Lua errors. */
+/* The same for a function alone, the value at `index`, under a name of our making: it becomes the first of the declaration's
+ * functions. The same function has one table. Pushes two values, the upper one the object. Raises Lua errors. */
 script_table *script_declare_function(lua_State *L, int index, const script_declaration *declaration);
 
 /* The table that the object at `index` stands for, or NULL if it is none. */

@@ -135,28 +135,32 @@ static int32_t clamp(double x)
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* Put into words where a call failed. */
-static rill_status fail(const script_instance *self, rill_status status, const char *what, const rill_flight *f)
+/* Put into words where a call failed. A wrong answer comes when the function has returned, so its own place is told. */
+static rill_status fail(const script_instance *self, rill_status status, int which, const rill_flight *f)
 {
     const script_table *t = self->table;
+    rill_context *ctx = t->script->ctx;
+    lua_Debug place;
+    char inputs[120] = "";
     if (status == RILL_ERR_MEMORY) return status;
-    if (f->n == 0)
-        return rill_fail(t->script->ctx, status, "%s %s, %s with no item in flight: %s", t->declaration->word, t->name,
-                         what, rill_error(t->script->ctx));
-    return rill_fail(t->script->ctx, status,
-                     "%s %s, %s with %d items in flight, of which the first is input %lld (line %lld): %s",
-                     t->declaration->word, t->name, what, f->n, (long long)f->item_id[0], (long long)f->item_id[0] + 1,
-                     rill_error(t->script->ctx));
+    lua_rawgeti(t->script->L, LUA_REGISTRYINDEX, t->function[which]);
+    lua_getinfo(t->script->L, ">S", &place);
+    if (f->n > 0)
+        snprintf(inputs, sizeof inputs, ", the first is input %lld (line %lld)", (long long)f->item_id[0],
+                 (long long)f->item_id[0] + 1);
+    return rill_fail(ctx, status, "%s %s, %s() of %s:%d with %d items in flight%s: %s", t->declaration->word, t->name,
+                     t->declaration->functions[which], place.short_src, place.linedefined, f->n, inputs,
+                     rill_error(ctx));
 }
 
-static rill_status call(const script_instance *self, int which, const char *what, const rill_flight *f,
+static rill_status call(const script_instance *self, int which, const rill_flight *f,
                         void (*take)(lua_State *L, void *out), void *out)
 {
     rill_script *s = self->table->script;
     script_frame frame = script_begin(s, NULL, 0);
     rill_status status = script_visit(self, which, &flight_class, (void *)f, take, out);
     script_end(s, frame);
-    return status < 0 ? fail(self, status, what, f) : RILL_OK;
+    return status < 0 ? fail(self, status, which, f) : RILL_OK;
 }
 
 static rill_status fail_late(policy_instance *self)
@@ -168,7 +172,7 @@ static rill_status choose(policy_instance *self, const rill_flight *f, int32_t *
 {
     order o = {f->n, index, 0};
     rill_status status = fail_late(self);
-    if (status == RILL_OK) status = call(&self->base, CHOOSE, "choose", f, take_order, &o);
+    if (status == RILL_OK) status = call(&self->base, CHOOSE, f, take_order, &o);
     *count = o.count;
     return status;
 }
@@ -177,7 +181,7 @@ static rill_status refill(policy_instance *self, const rill_flight *f, int32_t *
 {
     amount a = {"refill", 0, 0};
     rill_status status = fail_late(self);
-    if (status == RILL_OK) status = call(&self->base, REFILL, "refill", f, take_needed_amount, &a);
+    if (status == RILL_OK) status = call(&self->base, REFILL, f, take_needed_amount, &a);
     *admit = clamp(a.value);
     return status;
 }
@@ -194,7 +198,7 @@ static int32_t encode_ahead(policy_instance *self, const rill_flight *f)
 {
     amount a = {"encode_ahead", 0, 0};
     if (self->late < 0) return 0;
-    self->late = call(&self->base, ENCODE_AHEAD, "encode_ahead", f, take_needed_amount, &a);
+    self->late = call(&self->base, ENCODE_AHEAD, f, take_needed_amount, &a);
     if (self->late < 0) snprintf(self->message, sizeof self->message, "%s", rill_error(self->base.table->script->ctx));
     return clamp(a.value);
 }
@@ -231,7 +235,7 @@ static const script_declaration budget_declaration = {
 static rill_status ask_budget(void *user, const rill_flight *f, int32_t *budget)
 {
     amount a = {"the budget function", 0, 0};
-    rill_status status = call(user, 0, "asked", f, take_amount, &a);
+    rill_status status = call(user, 0, f, take_amount, &a);
     if (status < 0 || !a.given) return status;
     if (a.value > 0 && a.value < 1) a.value = 1;
     *budget = a.value < 0 ? -1 : isinf(a.value) ? 0 : clamp(a.value);
@@ -248,13 +252,18 @@ static int make_budget(lua_State *L)
 
 rill_status script_budget_make(lua_State *L, int index, rill_budget_fn *fn, void **user)
 {
+    rill_script *s = script_of(L);
     int function = lua_absindex(L, index);
+    s->raised = RILL_OK;
     lua_pushcfunction(L, make_budget);
     lua_pushvalue(L, function);
     lua_pushlightuserdata(L, user);
-    if (lua_pcall(L, 2, 0, 0) != LUA_OK) {
+    int code = lua_pcall(L, 2, 0, 0);
+    if (code != LUA_OK) {
+        rill_status status = code == LUA_ERRMEM || s->raised == RILL_ERR_MEMORY ? RILL_ERR_MEMORY : RILL_ERR_PLUGIN;
+        rill_fail(s->ctx, status, "the budget function: %s", lua_tostring(L, -1));
         lua_pop(L, 1);
-        return rill_fail(script_of(L)->ctx, RILL_ERR_MEMORY, "out of memory: a budget function could not be kept");
+        return status;
     }
     *fn = ask_budget;
     return RILL_OK;

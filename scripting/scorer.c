@@ -6,6 +6,9 @@
 
 #include "rill/engine.h"
 
+/* What script_charge() is told: a step through the histories is a cache line that is often cold; a name is looked for. */
+enum { STEP_WORK = 10, NAME_WORK = 100 };
+
 const scorer_call *scorer_self(lua_State *L)
 {
     return script_view_self(L)->data;
@@ -20,19 +23,17 @@ int32_t scorer_row(lua_State *L, const scorer_call *call, int index)
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
-/* The history `back` actions before the row's last; the root when the path is shorter. */
-static const rill_history *walk(const rill_scorer_rows *rows, int32_t row, lua_Integer back)
-{
-    const rill_history *h = &rows->histories[rows->history[row]];
-    for (; back > 0 && h->parent >= 0; back--) h = &rows->histories[h->parent];
-    return h;
-}
-
-/* Pushes an array of the action `back` steps before each row's last. */
+/* Pushes an array of the action `back` steps before each row's last: the root's, RILL_ACTION_START, when a path is shorter. */
 static void push_previous(lua_State *L, const rill_scorer_rows *rows, lua_Integer back)
 {
     int32_t *action = script_array_make(L, ARRAY_I32, rows->n, ARRAY_CELLS);
-    for (int32_t row = 0; row < rows->n; row++) action[row] = walk(rows, row, back)->action;
+    int64_t steps = rows->n;
+    for (int32_t row = 0; row < rows->n; row++) {
+        const rill_history *h = &rows->histories[rows->history[row]];
+        for (lua_Integer i = 0; i < back && h->parent >= 0; i++, steps++) h = &rows->histories[h->parent];
+        action[row] = h->action;
+    }
+    script_charge(L, steps * STEP_WORK);
 }
 
 static int previous(lua_State *L)
@@ -105,6 +106,7 @@ static int name(lua_State *L)
     lua_Integer action = luaL_checkinteger(L, 2);
     rill_text *text = &c->self->text;
     rill_text_reset(text);
+    script_charge(L, NAME_WORK);
     if (action < 0 || action >= c->rows->info->actions) {
         lua_pushnil(L);
         return 1;
@@ -124,6 +126,7 @@ static int find(lua_State *L)
     size_t length;
     const scorer_call *c = scorer_self(L);
     const char *text = luaL_checklstring(L, 2, &length);
+    script_charge(L, NAME_WORK);
     int32_t action = rill_model_find_action(c->rows->model, text, length);
     if (action == RILL_NO_ACTION)
         lua_pushnil(L);
@@ -172,6 +175,7 @@ static rill_status find_items(scorer_call *c)
         status = rill_grow(ctx, (void **)&self->item_id, &self->item_id_capacity, (size_t)rows->n,
                            sizeof *self->item_id, "a script's rows");
     if (status < 0) return status;
+    self->text.ctx = ctx;
     c->items = 0;
     for (int32_t row = 0; row < rows->n; row++) {
         if (row > 0 && rows->item_id[row] == rows->item_id[row - 1]) continue;

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+enum { WORD_WORK = 10 }; /* what script_charge() is told of each statement about a row */
+
 /* The number that a form takes behind the row, if any. */
 typedef enum number_kind { NO_NUMBER, ACTION, COUNT } number_kind;
 
@@ -104,6 +106,7 @@ static int speak(lua_State *L, const form *f)
     read_numbers(L, c, f, all, 3, &number);
     read_values(L, c, f, all, f->number == NO_NUMBER ? 3 : 4, &value);
     int32_t n = all ? c->rows->n : 1;
+    script_charge(L, (int64_t)n * WORD_WORK);
     for (int32_t i = 0; i < n; i++) {
         int32_t x = number.at[i * number.step];
         float v = value.at[i * value.step];
@@ -199,6 +202,7 @@ int scorer_allow(lua_State *L)
     int32_t rows = one_row(L, c, &first) ? 1 : c->rows->n;
     luaL_checktype(L, 3, LUA_TTABLE);
     lua_Integer n = (lua_Integer)lua_rawlen(L, 3);
+    script_charge(L, n * rows * WORD_WORK);
     rill_status status = RILL_OK;
     for (lua_Integer i = 1; i <= n; i++) {
         int is_integer;

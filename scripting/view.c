@@ -14,7 +14,7 @@ static const script_view_class *class_of(lua_State *L)
 static const script_view *in_time(lua_State *L, const script_view *view, const char *word)
 {
     if (view->stamp != script_of(L)->stamp)
-        luaL_error(L, "%s used after the call they belong to: keep copies of what is needed later (array:copy())",
+        luaL_error(L, "%s of a call that is over, or interrupted by this one: rill.array(a) keeps a copy of an array",
                    word);
     return view;
 }
@@ -57,12 +57,12 @@ static int unknown_field(lua_State *L, const script_view_class *kind)
     const char *names[MOST];
     size_t n = 0;
     if (lua_type(L, 2) != LUA_TSTRING)
-        return luaL_error(L, "%s have fields with names, not [%s]", kind->word, luaL_tolstring(L, 2, NULL));
+        return luaL_error(L, "%s: fields have names, not [%s]", kind->word, luaL_tolstring(L, 2, NULL));
     for (const char *const *field = kind->fields; *field != NULL && n < MOST; field++) names[n++] = *field;
     for (const luaL_Reg *method = kind->methods; method->name != NULL && n < MOST; method++) names[n++] = method->name;
     const char *word = lua_tostring(L, 2), *near = rill_nearest(word, names, n);
-    if (near != NULL) return luaL_error(L, "%s have no field \"%s\": did you mean \"%s\"?", kind->word, word, near);
-    return luaL_error(L, "%s have no field \"%s\"", kind->word, word);
+    if (near != NULL) return luaL_error(L, "%s: no field \"%s\": did you mean \"%s\"?", kind->word, word, near);
+    return luaL_error(L, "%s: no field \"%s\"", kind->word, word);
 }
 
 static int get(lua_State *L)

@@ -1,0 +1,28 @@
+/* Engine runs in which a script is loaded first: what the tests of heuristics, scorers and policies written in Lua share. */
+#ifndef TEST_SCRIPTED_H
+#define TEST_SCRIPTED_H
+
+#include "rill/script.h"
+#include "support/harness.h"
+#include "support/problem.h"
+
+/* Run the problem with the script `text` loaded; an optional allocator and options. Nothing is asserted. */
+void scripted_run(const char *text, const rill_script_options *options, const problem *p, const schedule *s,
+                  const rill_context_options *memory, engine_record *out);
+
+/* A problem that is not over at once: inputs, no heuristics or scorers, beams of `k`. The toy has 8 actions. */
+void scripted_problem(problem *p, int seed, int32_t inputs, int32_t k);
+
+/* One entry of the problem's chain. */
+void scripted_entry(problem_name *entry, const char *name, const char *arguments);
+
+/* Fails the test unless the two runs gave the same results, to the last bit. */
+void scripted_same(const problem *p, const engine_record *a, const engine_record *b);
+
+/* Load `text`, run the problem with the entries it has, and expect a failure whose message has all of these; NULL-ended. */
+void scripted_fails(const char *text, const problem *p, const schedule *s, rill_status status, ...);
+
+/* Load `text` in a context with the core registered, and expect a failure whose message has `words`. */
+void scripted_refused(const char *text, const char *words);
+
+#endif

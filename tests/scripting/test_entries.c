@@ -1,0 +1,173 @@
+/* Values that name a heuristic, a scorer or a policy in a configuration, in all the forms they may be written in. */
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+#include "scripted.h"
+
+typedef struct reading {
+    script_kind kind;
+    script_entry entry;
+} reading;
+
+static int read_result(lua_State *L)
+{
+    reading *r = lua_touserdata(L, 1);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->result);
+    int top = lua_gettop(L);
+    script_entry_read(L, -1, r->kind, &r->entry);
+    assert_int_equal(lua_gettop(L), top);
+    return 0;
+}
+
+/* Read what `text` returns as an entry of `kind`; the context stays open for the caller. */
+static rill_context *read_entry(const char *text, script_kind kind, reading *r, rill_status *status)
+{
+    rill_context *ctx = harness_context(NULL);
+    rill_script *s;
+    *r = (reading){.kind = kind};
+    if (rill_script_load_text(&s, ctx, "test.lua", text, strlen(text), NULL) < 0) fail_msg("%s", rill_error(ctx));
+    *status = script_protect(s, read_result, r);
+    return ctx;
+}
+
+static void reads(script_kind kind, const char *text, const char *name, const char *arguments)
+{
+    reading r;
+    rill_status status;
+    rill_context *ctx = read_entry(text, kind, &r, &status);
+    if (status != RILL_OK) fail_msg("%s: %s", text, rill_error(ctx));
+    assert_string_equal(r.entry.name, name);
+    assert_string_equal(r.entry.arguments, arguments);
+    rill_context_destroy(ctx);
+}
+
+static void refuses(script_kind kind, const char *text, const char *words)
+{
+    reading r;
+    rill_status status;
+    rill_context *ctx = read_entry(text, kind, &r, &status);
+    if (status != RILL_ERR_PLUGIN) fail_msg("%s: %s", text, rill_status_name(status));
+    if (strstr(rill_error(ctx), words) == NULL) fail_msg("%s: \"%s\" lacks \"%s\"", text, rill_error(ctx), words);
+    rill_context_destroy(ctx);
+}
+
+static void names(void **state)
+{
+    (void)state;
+    reads(SCRIPT_HEURISTIC, "return 'absolute'", "absolute", "");
+    reads(SCRIPT_HEURISTIC, "return 'absolute:10'", "absolute", "10");
+    reads(SCRIPT_HEURISTIC, "return 'a:b:c,d'", "a", "b:c,d");
+    reads(SCRIPT_HEURISTIC, "return { 'absolute', 10 }", "absolute", "10");
+    reads(SCRIPT_HEURISTIC, "return { 'absolute' }", "absolute", "");
+    reads(SCRIPT_SCORER, "return { 'x', 0.1, -2.5, 1e300, 1/3, 1e15, 12345678901234567 }", "x",
+          "0.1,-2.5,1e+300,0.3333333333333333,1e+15,12345678901234567");
+    reads(SCRIPT_POLICY, "return { 'x', true, 'a b', '', false }", "x", "true,a b,,false");
+    reads(SCRIPT_POLICY, "return { 'x:1', 2 }", "x", "1,2");
+    reads(SCRIPT_POLICY, "return { 'x', '', 2 }", "x", ",2");
+    reads(SCRIPT_HEURISTIC, "return { 'x', 1/0, -1/0 }", "x", "inf,-inf");
+}
+
+static void objects(void **state)
+{
+    (void)state;
+    reads(SCRIPT_HEURISTIC, "return rill.heuristic{ name = 'mine', apply = print }", "mine", "");
+    reads(SCRIPT_HEURISTIC, "return { rill.heuristic{ name = 'mine', arguments = 'X', apply = print }, 10, 2.5 }",
+          "mine", "10,2.5");
+    reads(SCRIPT_SCORER, "return rill.scorer{ name = 'mine', score = print }", "mine", "");
+    reads(SCRIPT_POLICY, "return { rill.policy{ name = 'mine', create = print, choose = print }, 'x' }", "mine", "x");
+    refuses(SCRIPT_HEURISTIC, "return rill.scorer{ name = 'mine', score = print }",
+            "scorer mine stands where a heuristic is expected");
+    refuses(SCRIPT_POLICY, "return { rill.heuristic{ name = 'mine', apply = print } }",
+            "heuristic mine stands where a policy is expected");
+}
+
+static void functions(void **state)
+{
+    (void)state;
+    reads(SCRIPT_HEURISTIC, "return function(b) end", "script-heuristic-1", "");
+    reads(SCRIPT_SCORER, "return function(rows) end", "script-scorer-1", "");
+    reads(SCRIPT_POLICY, "return { function(f) end }", "script-policy-1", "");
+    reads(SCRIPT_HEURISTIC, "rill.heuristic{ name = 'script-heuristic-1', apply = print } return function(b) end",
+          "script-heuristic-2", "");
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    refuses(SCRIPT_HEURISTIC, "return nil", "a nil where a heuristic is expected: \"NAME:ARGUMENTS\"");
+    refuses(SCRIPT_HEURISTIC, "return 17", "a number where a heuristic is expected");
+    refuses(SCRIPT_HEURISTIC, "return rill.array{1}", "where a heuristic is expected");
+    refuses(SCRIPT_SCORER, "return coroutine.create(print)", "where a scorer is expected");
+    refuses(SCRIPT_DOMAIN, "return function() end", "a function where a domain is expected");
+    refuses(SCRIPT_HEURISTIC, "return ''", "names no heuristic");
+    refuses(SCRIPT_HEURISTIC, "return ':10'", "names no heuristic");
+    refuses(SCRIPT_HEURISTIC, "return 'a\\0b'", "names no heuristic");
+    refuses(SCRIPT_HEURISTIC, "return 'a:b\\0c'", "a byte of value 0");
+    refuses(SCRIPT_HEURISTIC, "return ('x'):rep(48)", "has at most 47 bytes");
+    refuses(SCRIPT_HEURISTIC, "return 'x:' .. ('y'):rep(1024)", "more than 1023 bytes");
+    refuses(SCRIPT_HEURISTIC, "return { 'x', ('y'):rep(600), ('y'):rep(600) }", "more than 1023 bytes");
+    refuses(SCRIPT_HEURISTIC, "return {}", "is how a heuristic with arguments is written");
+    refuses(SCRIPT_HEURISTIC, "return { name = 'x' }", "is how a heuristic with arguments is written");
+    refuses(SCRIPT_HEURISTIC, "return { 'x', delta = 10 }", "without keys");
+    refuses(SCRIPT_HEURISTIC, "return { { 'x' } }", "a table where the name of a heuristic is expected");
+    refuses(SCRIPT_HEURISTIC, "return { 'x', {} }", "arguments of x: a table cannot be one");
+    refuses(SCRIPT_HEURISTIC, "return { 'x', print }", "arguments of x: a function cannot be one");
+    refuses(SCRIPT_HEURISTIC, "return { 10, 'x' }", "a number where a heuristic is expected");
+}
+
+/* The same function is registered once; others beside it; and what is read can be run. */
+static int read_twice(lua_State *L)
+{
+    script_entry *entries = lua_touserdata(L, 1);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->result);
+    for (int i = 0; i < 4; i++) {
+        lua_rawgeti(L, -1, i + 1);
+        script_entry_read(L, -1, i < 3 ? SCRIPT_HEURISTIC : SCRIPT_SCORER, &entries[i]);
+        lua_pop(L, 1);
+    }
+    return 0;
+}
+
+static void once_per_function(void **state)
+{
+    (void)state;
+    static const char text[] = "local f = function(b) b.width = 1 end\n"
+                               "return { f, function(b) end, { f }, f }";
+    script_entry entry[4];
+    rill_context *ctx = harness_context(NULL);
+    rill_script *s;
+    void *self;
+    assert_int_equal(rill_script_load_text(&s, ctx, "test.lua", text, strlen(text), NULL), RILL_OK);
+    assert_int_equal(script_protect(s, read_twice, entry), RILL_OK);
+    assert_string_equal(entry[0].name, "script-heuristic-1");
+    assert_string_equal(entry[1].name, "script-heuristic-2");
+    assert_string_equal(entry[2].name, "script-heuristic-1");
+    assert_string_equal(entry[3].name, "script-scorer-1");
+    const rill_heuristic *h = rill_find_heuristic(ctx, entry[0].name);
+    assert_string_equal(h->summary, "a function of test.lua");
+    assert_int_equal(h->create(ctx, "1", &self), RILL_ERR_OPTION);
+    assert_null(self);
+    assert_int_equal(h->create(ctx, "", &self), RILL_OK);
+    rill_beams none = {.struct_size = sizeof none, .offset = (const int32_t[]){0}};
+    assert_int_equal(h->apply(self, &none), RILL_OK);
+    int32_t width = INT32_MAX;
+    rill_beams one = {.struct_size = sizeof one,
+                      .n = 1,
+                      .offset = (const int32_t[]){0, 0},
+                      .item_id = (const int64_t[]){0},
+                      .width = &width,
+                      .stop = (uint8_t[]){0}};
+    assert_int_equal(h->apply(self, &one), RILL_OK);
+    assert_int_equal(width, 1);
+    h->destroy(self);
+    h->destroy(NULL);
+    rill_context_destroy(ctx);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(names),    cmocka_unit_test(objects),           cmocka_unit_test(functions),
+    cmocka_unit_test(refusals), cmocka_unit_test(once_per_function),
+};
+
+HARNESS_MAIN(tests)

@@ -1,0 +1,488 @@
+/* Heuristics written in Lua: the built-in ones a second time and random ones against the naive search, what `b` offers and
+ * refuses, and what is said when a script fails. */
+#include <stdio.h>
+#include <string.h>
+
+#include "scripted.h"
+
+/* --- the same answers ----------------------------------------------------------------------------------------------- */
+
+/* The built-in heuristics three times: by whole arrays, by methods, and element by element. */
+static const char *const built_in =
+    "local function ratio(text) return -math.log(tonumber(text)) end\n"
+    "local function sums(b, least) b.keep = b.score:ge(b.best - least) end\n"
+    "rill.heuristic{ name = 'lua-absolute', arguments = 'DELTA', create = tonumber, apply = sums }\n"
+    "rill.heuristic{ name = 'lua-relative', arguments = 'R', create = ratio, apply = sums }\n"
+    "rill.heuristic{ name = 'lua-relative_local', arguments = 'R', create = ratio,\n"
+    "  apply = function(b, x) b.keep = b.action_logp:ge(b.action_logp:max() - x) end }\n"
+    "local function dropped(b, x) b:drop(b.score:lt(b.best - x)) end\n"
+    "rill.heuristic{ name = 'drop-absolute', arguments = 'DELTA', create = tonumber, apply = dropped }\n"
+    "rill.heuristic{ name = 'drop-relative', arguments = 'R', create = ratio, apply = dropped }\n"
+    "rill.heuristic{ name = 'drop-relative_local', arguments = 'R', create = ratio,\n"
+    "  apply = function(b, x) local a = b.action_logp  b:drop(a:lt(a:max() - x)) end }\n"
+    "local function each(values, best)\n"
+    "  return function(b, x)\n"
+    "    local v, s, keep = b[values], b[best], b.keep\n"
+    "    for i = 1, b.n do\n"
+    "      local first, last, top = b:range(i)\n"
+    "      if best == 'best' then top = s[i] else top = rill.dead end\n"
+    "      if best ~= 'best' then for c = first, last do top = math.max(top, v[c]) end end\n"
+    "      for c = first, last do if v[c] < top - x then keep[c] = 0 end end\n"
+    "    end\n"
+    "  end\n"
+    "end\n"
+    "rill.heuristic{ name = 'each-absolute', arguments = 'DELTA', create = tonumber, apply = each('score', 'best') }\n"
+    "rill.heuristic{ name = 'each-relative', arguments = 'R', create = ratio, apply = each('score', 'best') }\n"
+    "rill.heuristic{ name = 'each-relative_local', arguments = 'R', create = ratio,\n"
+    "  apply = each('action_logp', 'k') }\n";
+
+/* test-random once more: every field of `b` goes into a hash, which decides. */
+static const char *const random_one =
+    "local function mix(a, b)\n"
+    "  local z = a * 0x9e3779b97f4a7c15 + b + 0x632be59bd9b4e019\n"
+    "  z = (z ~ (z >> 30)) * 0xbf58476d1ce4e5b9\n"
+    "  z = (z ~ (z >> 27)) * 0x94d049bb133111eb\n"
+    "  return z ~ (z >> 31)\n"
+    "end\n"
+    "local function mix_double(h, x) return mix(h, (string.unpack('<i8', string.pack('<d', x)))) end\n"
+    "local function divide(h, d)\n" /* unsigned */
+    "  local q = ((h >> 1) // d) << 1\n"
+    "  local r = h - q * d\n"
+    "  if not math.ult(r, d) then q, r = q + 1, r - d end\n"
+    "  return q, r\n"
+    "end\n"
+    "rill.heuristic{ name = 'lua-random', arguments = 'SEED,PERCENT',\n"
+    "  create = function(text)\n"
+    "    local seed, percent = text:match('^(%d+),(%d+)$')\n"
+    "    return { seed = math.tointeger(seed), percent = math.tointeger(percent) }\n"
+    "  end,\n"
+    "  apply = function(b, self)\n"
+    "    local keep, width, stop = b.keep, b.width, b.stop\n"
+    "    for i = 1, b.n do\n"
+    "      local h = mix(mix(self.seed, b.item_id[i]), b.timestep[i] * 8 + b.phase)\n"
+    "      h = mix(h, b.k[i] * 1000 + b.outputs[i])\n"
+    "      h = mix_double(mix_double(h, b.best_output[i]), b.best[i])\n"
+    "      local first, last = b:range(i)\n"
+    "      for c = first, last do\n"
+    "        local g = mix_double(mix_double(h, b.score[c]), b.action_logp[c])\n"
+    "        g = mix(mix(g, b.parent_rank[c]), b.action[c] * 2 + b.ended[c])\n"
+    "        local _, percent = divide(g, 100)\n"
+    "        keep[c] = percent >= self.percent\n"
+    "      end\n"
+    "      local fifth, rest = divide(h, 5)\n"
+    "      local _, quarter = divide(fifth, 4)\n"
+    "      if rest == 0 then width[i] = quarter + 1 end\n"
+    "      local _, halt = divide(h, 37)\n"
+    "      stop[i] = halt == 0\n"
+    "    end\n"
+    "  end }\n";
+
+/* Name the script's heuristics in place of the problem's; returns how many. */
+static int rename_heuristics(problem *p, const char *prefix, const char *random)
+{
+    int renamed = 0;
+    for (int32_t i = 0; i < p->n_heuristics; i++) {
+        char name[sizeof p->heuristic[i].name + 8];
+        const char *rest = p->heuristic[i].name;
+        if (strcmp(rest, "beam_width") == 0) rest = "relative";
+        if (strncmp(rest, "test-", 5) == 0) {
+            if (random == NULL) continue;
+            snprintf(name, sizeof name, "%s", random);
+        } else {
+            if (prefix == NULL) continue;
+            snprintf(name, sizeof name, "%s-%s", prefix, rest);
+        }
+        snprintf(p->heuristic[i].name, sizeof p->heuristic[i].name, "%.*s", (int)sizeof p->heuristic[i].name - 1, name);
+        renamed++;
+    }
+    return renamed;
+}
+
+static void agree(const char *text, const char *prefix, const char *random, int64_t iterations, uint64_t salt)
+{
+    uint64_t first = harness_seed(1);
+    int64_t wanted = harness_iterations(iterations);
+    for (int64_t i = 0, done = 0; done < wanted; i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, salt));
+        problem p;
+        problem_draw(&p, PROBLEM_PRUNED, &d);
+        if (rename_heuristics(&p, prefix, random) == 0) continue;
+        done++;
+        problem_solve(&p);
+        schedule s;
+        engine_record r;
+        char message[600], description[2000];
+        schedule_draw(&s, PROBLEM_PRUNED, &d);
+        scripted_run(text, NULL, &p, &s, NULL, &r);
+        if (problem_compare(&p, &s, &r, message, sizeof message)) {
+            problem_describe(&p, &s, description, sizeof description);
+            fail_msg("seed %llu: %s\n  %s", (unsigned long long)seed, message, description);
+        }
+        engine_record_clear(&r);
+        problem_clear(&p);
+    }
+}
+
+static void whole_arrays(void **state)
+{
+    (void)state;
+    agree(built_in, "lua", NULL, 1200, 31);
+}
+
+static void drops(void **state)
+{
+    (void)state;
+    agree(built_in, "drop", NULL, 500, 32);
+}
+
+static void element_by_element(void **state)
+{
+    (void)state;
+    agree(built_in, "each", NULL, 400, 33);
+}
+
+static void random_decisions(void **state)
+{
+    (void)state;
+    agree(random_one, NULL, "lua-random", 400, 34);
+}
+
+/* --- marks ---------------------------------------------------------------------------------------------------------- */
+
+static const schedule plain = {.method = "stream-all", .n = 8, .refill = -1};
+static const schedule checked = {.method = "stream-all", .n = 8, .refill = -1, .check = 1};
+
+/* A script with one heuristic "mine", whose apply is `body`. */
+static const char *apply_text(const char *body)
+{
+    static char text[4000];
+    snprintf(text, sizeof text, "rill.heuristic{ name = 'mine', arguments = 'X', apply = function(b, x)\n%s\nend }\n",
+             body);
+    return text;
+}
+
+static void one_heuristic(problem *p, const char *name, const char *arguments)
+{
+    scripted_entry(&p->heuristic[0], name, arguments);
+    p->n_heuristics = 1;
+}
+
+static void same_marks(const char *body, const char *other)
+{
+    problem p;
+    engine_record a, b;
+    for (int seed = 0; seed < 20; seed++) {
+        scripted_problem(&p, seed, 6, 4);
+        one_heuristic(&p, "mine", "2");
+        char first[4000];
+        snprintf(first, sizeof first, "%s", apply_text(body));
+        scripted_run(first, NULL, &p, &checked, NULL, &a);
+        scripted_run(apply_text(other), NULL, &p, &checked, NULL, &b);
+        scripted_same(&p, &a, &b);
+        engine_record_clear(&a);
+        engine_record_clear(&b);
+    }
+}
+
+static void marks(void **state)
+{
+    (void)state;
+    /* widths: numbers, arrays, broadcasting, narrowing twice, and what no width can be */
+    same_marks("b.width = 2", "for i = 1, b.n do b.width[i] = 2 end");
+    same_marks("b.width = b.k - 2", "b.width = 2");
+    same_marks("b:narrow(3) b:narrow(b.k - 1) b:narrow(2.9)", "b.width = 2");
+    same_marks("b:narrow(1) b:narrow(3)", "b.width = 1");
+    same_marks("b.width = math.huge", "");
+    same_marks("b.width = -5", "b.keep = false");
+    same_marks("b:narrow(-math.huge)", "b.keep = 0");
+    /* keep: numbers, booleans, arrays over items, anything that is not 0 */
+    same_marks("b.keep = 7", "b.keep = true");
+    same_marks("b.keep = 1", "");
+    same_marks("b.keep = b.timestep:lt(2)", "b:drop(b.timestep:ge(2))");
+    same_marks("b.keep = b.score:rank():le(2)", "b.width = 2");
+    same_marks("b:drop(b.score:rank():gt(2)) b:drop(b.score:rank():eq(1))", "b.keep = b.score:rank():eq(2)");
+    same_marks("b.keep = false b.keep = true", "return false");
+    /* stop */
+    same_marks("b.stop = b.timestep:ge(2)", "b:halt(b.timestep:ge(2))");
+    same_marks("b:halt(b.timestep:eq(2)) b:halt(b.timestep:eq(1))", "b.stop = b.timestep:eq(1) | b.timestep:eq(2)");
+    same_marks("b:halt(true)", "b.stop = 1");
+    same_marks("b:halt(b.outputs:gt(0))", "for i = 1, b.n do b.stop[i] = b.outputs[i] > 0 end");
+    /* what is returned means nothing; the arguments are the text itself without create */
+    same_marks("return 17", "return nil, nil, {}");
+    same_marks("assert(x == '2' and b.n > 0 and b.size >= 0) b.width = tonumber(x)", "b.width = 2");
+    same_marks("local first, last = b:range(b.n) assert(last == b.size and #b.score == b.size and #b.k == b.n)", "");
+}
+
+/* --- refusals: a script that misuses `b` ------------------------------------------------------------------------------ */
+
+static void refuses(const char *body, const char *words)
+{
+    problem p;
+    scripted_problem(&p, 3, 6, 4);
+    one_heuristic(&p, "mine", "2");
+    scripted_fails(apply_text(body), &p, &plain, RILL_ERR_PLUGIN, "heuristic mine", words, "test.lua:2:", "input",
+                   NULL);
+}
+
+static void misuse(void **state)
+{
+    (void)state;
+    refuses("return b.scroe", "beams: no field \"scroe\": did you mean \"score\"?");
+    refuses("b.keap = 1", "beams: no field \"keap\": did you mean \"keep\"?");
+    refuses("return b.qqqqqqqqqqq", "beams: no field \"qqqqqqqqqqq\"");
+    refuses("return b[1]", "beams: fields have names, not [1]");
+    refuses("b.score = 1", "beams.score is not for assigning to");
+    refuses("b.n = 1", "beams.n is not for assigning to");
+    refuses("b.range = 1", "beams.range is not for assigning to");
+    refuses("b.score[1] = 0", "can only be read");
+    refuses("b.keep = 'yes'", "number");
+    refuses("b.keep = {1, 2}", "number");
+    refuses("b.width = 0 / 0", "NaN");
+    refuses("b.width = b.score", "items");
+    refuses("b.keep = rill.array{1, 2, 3, 4, 5, 6, 7, 8, 9}", "cells");
+    refuses("b:range(0)", "not the number of an item");
+    refuses("b:range(b.n + 1)", "not the number of an item");
+    refuses("b:range('x')", "number expected");
+    refuses("b.range(1)", "beams expected, got number");
+    refuses("b.drop(b.score)", "beams expected");
+    refuses("b:drop()", "number");
+    refuses("b:narrow('x')", "number");
+    refuses("b:narrow(b.score)", "items");
+    refuses("b:halt(b.ended)", "items");
+    refuses("b.keep[b.size + 1] = 0", "outside");
+    refuses("setmetatable(b, nil)", "table expected");
+    refuses("getmetatable(b).__index(1, 'n')", "attempt to index a boolean value");
+    refuses("error({})", "error object");
+    refuses("coroutine.yield()", "yield");
+    refuses("local function f() return f() + 1 end f()", "stack overflow");
+}
+
+static void kept_too_long(const char *keep, const char *use, const char *words)
+{
+    char text[600];
+    problem p;
+    snprintf(
+        text, sizeof text,
+        "local old\nrill.heuristic{ name = 'mine', apply = function(b)\nif not old then old = %s return end %s\nend }\n",
+        keep, use);
+    scripted_problem(&p, 3, 6, 4);
+    one_heuristic(&p, "mine", "");
+    scripted_fails(text, &p, &plain, RILL_ERR_PLUGIN, "test.lua:3:", words, NULL);
+}
+
+static void used_after_the_call(void **state)
+{
+    (void)state;
+    kept_too_long("b", "return old.n", "beams of a call that is over");
+    kept_too_long("b", "return old.score", "beams of a call that is over");
+    kept_too_long("b", "old.width = 1", "beams of a call that is over");
+    kept_too_long("b", "old:drop(true)", "beams of a call that is over");
+    kept_too_long("b.drop", "old(b, 'x')", "number"); /* methods themselves are everyone's */
+    kept_too_long("b.score", "return old[1]", "call that is over");
+    kept_too_long("b.keep", "old[1] = 0", "call that is over");
+    kept_too_long("b.keep", "b.keep = old", "call that is over");
+    kept_too_long("coroutine.wrap(function() coroutine.yield() return b.n end)", "old() old()",
+                  "beams of a call that is over");
+}
+
+/* --- failures name the input -------------------------------------------------------------------------------------------- */
+
+static void names_the_input(void **state)
+{
+    (void)state;
+    problem p;
+    scripted_problem(&p, 4, 12, 4);
+    one_heuristic(&p, "mine", "2");
+    /* one input, wherever it stands in the call */
+    for (int32_t input = 0; input < 12; input += 5) {
+        char body[200], words[60];
+        snprintf(body, sizeof body, "for i = 1, b.n do if b.item_id[i] == %d then error('no luck') end end",
+                 (int)input);
+        snprintf(words, sizeof words, "while decoding input %d (line %d): ", (int)input, (int)input + 1);
+        scripted_fails(apply_text(body), &p, &plain, RILL_ERR_PLUGIN, "heuristic mine", words, "test.lua:2: no luck",
+                       "stack traceback", NULL);
+    }
+    /* none alone */
+    scripted_fails(apply_text("if b.n > 1 then error('together') end"), &p, &plain, RILL_ERR_PLUGIN,
+                   "in a timestep of 8 inputs, the first is input 7 (line 8), none fails alone: ", "together", NULL);
+    /* an error in a nested function keeps its traceback; one that is not a string is told too */
+    scripted_fails(apply_text("local function inner() local x = nil + 1 end\ninner()"), &p, &plain, RILL_ERR_PLUGIN,
+                   "arithmetic on a nil", "inner", "while decoding input 7 (line 8)", NULL);
+    scripted_fails(apply_text("error(setmetatable({}, {__tostring = function() return 'an object' end}))"), &p, &plain,
+                   RILL_ERR_PLUGIN, "an object", "while decoding input 7", NULL);
+}
+
+/* An endless loop is found by its input without being waited for as often as there are inputs. */
+static void endless_loops(void **state)
+{
+    (void)state;
+    problem p;
+    engine_record r;
+    rill_script_options options = {.struct_size = sizeof options, .instructions = 2000000};
+    scripted_problem(&p, 4, 12, 4);
+    one_heuristic(&p, "mine", "2");
+    const char *const text = apply_text(
+        "for i = 1, b.n do if b.item_id[i] == 5 then while true do pcall(error) end end end");
+    scripted_run(text, &options, &p, &plain, NULL, &r);
+    assert_int_equal(r.status, RILL_ERR_PLUGIN);
+    assert_non_null(strstr(r.message, "while decoding input 5 (line 6)"));
+    assert_non_null(strstr(r.message, "2000000 instructions"));
+    engine_record_clear(&r);
+    /* work that is too much only together blames none */
+    scripted_run(apply_text("for i = 1, b.n * 140000 do local x = i * i end"), &options, &p, &plain, NULL, &r);
+    assert_int_equal(r.status, RILL_ERR_PLUGIN);
+    assert_non_null(strstr(r.message, "in a timestep of 8 inputs"));
+    engine_record_clear(&r);
+}
+
+/* What is finished before a failure is given out, and is right. */
+static void finished_outputs_are_kept(void **state)
+{
+    (void)state;
+    problem p;
+    engine_record all, cut;
+    schedule one_by_one = {.method = "var-batch", .n = 1, .refill = -1};
+    scripted_problem(&p, 6, 10, 3);
+    one_heuristic(&p, "mine", "2");
+    scripted_run(apply_text(""), NULL, &p, &one_by_one, NULL, &all);
+    scripted_run(apply_text("if b.item_id[1] == 6 then error('stop here') end"), NULL, &p, &one_by_one, NULL, &cut);
+    assert_int_equal(all.status, RILL_OK);
+    assert_int_equal(cut.status, RILL_ERR_PLUGIN);
+    assert_int_equal(cut.n_results, 6);
+    for (int32_t i = 0; i < 6; i++) {
+        assert_int_equal(cut.result[i].n, all.result[i].n);
+        assert_string_equal(cut.result[i].output[0].text, all.result[i].output[0].text);
+    }
+    engine_record_clear(&all);
+    engine_record_clear(&cut);
+}
+
+/* --- cheats ------------------------------------------------------------------------------------------------------------- */
+
+static void cheats_are_caught(void **state)
+{
+    (void)state;
+    problem p;
+    scripted_problem(&p, 5, 9, 4);
+    one_heuristic(&p, "mine", "2");
+    /* compares with the best of all items, counts items, or remembers */
+    scripted_fails(apply_text("local all = rill.dead for i = 1, b.n do all = math.max(all, b.best[i]) end\n"
+                              "b.keep = b.score:ge(all - 1)"),
+                   &p, &checked, RILL_ERR_CHECK, "heuristic mine treats input", NULL);
+    scripted_fails(apply_text("if b.n > 1 then b.width = 1 end"), &p, &checked, RILL_ERR_CHECK, "mine", NULL);
+    scripted_fails(apply_text("calls = (calls or 0) + 1 b.stop = calls % 3 == 0"), &p, &checked, RILL_ERR_CHECK, "mine",
+                   NULL);
+}
+
+/* --- declarations ------------------------------------------------------------------------------------------------------- */
+
+static void declarations(void **state)
+{
+    (void)state;
+    scripted_refused("rill.heuristic{ name = 'Mine', apply = print }", "test.lua:1: rill.heuristic: the name \"Mine\"");
+    scripted_refused("\n\nrill.heuristic{ name = 'a b', apply = print }",
+                     "test.lua:3: rill.heuristic: the name \"a b\"");
+    scripted_refused("rill.heuristic{ name = '', apply = print }", "made of a-z, 0-9, - and _");
+    scripted_refused("rill.heuristic{ name = 'a\\0b', apply = print }", "made of a-z");
+    scripted_refused("rill.heuristic{ name = ('x'):rep(99), apply = print }", "longer than 47 bytes");
+    scripted_refused("rill.heuristic{ apply = print }", "name = \"...\" is missing");
+    scripted_refused("rill.heuristic{ name = 5, apply = print }", "name = \"...\" is missing");
+    scripted_refused("rill.heuristic{ name = 'mine' }", "apply = function ... end is missing");
+    scripted_refused("rill.heuristic{ name = 'mine', apply = 'keep' }", "apply must be a function, not a string");
+    scripted_refused("rill.heuristic{ name = 'mine', aply = print }", "unknown key \"aply\": did you mean \"apply\"?");
+    scripted_refused("rill.heuristic{ name = 'mine', apply = print, choose = print }", "unknown key \"choose\"");
+    scripted_refused("rill.heuristic{ 'mine', apply = print }", "a key is a name, not 1");
+    scripted_refused("rill.heuristic{ name = 'mine', apply = print, create = 5 }", "create must be a function");
+    scripted_refused("rill.heuristic{ name = 'mine', apply = print, summary = {} }", "summary must be a string");
+    scripted_refused("rill.heuristic{ name = 'mine', apply = print, arguments = 'A\\nB' }", "one line");
+    scripted_refused("rill.heuristic('mine')", "rill.heuristic wants a table");
+    scripted_refused("rill.heuristic{ name = 'absolute', apply = print }", "\"absolute\" is registered already");
+    scripted_refused("for i = 1, 2 do rill.heuristic{ name = 'mine', apply = print } end", "is registered already");
+    scripted_refused("for i = 1, 1e9 do rill.heuristic{ name = 'mine' .. i, apply = print } end", "in a loop?");
+    scripted_refused("rill.heuristic{ name = 'mine', apply = print } error('later')", "later");
+}
+
+static void listed(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "local h = rill.heuristic{ name = 'mine', arguments = 'A,B', summary = 'one line', apply = print }\n"
+        "assert(tostring(h) == 'heuristic mine' and getmetatable(h) == false)\n"
+        "rill.heuristic{ name = 'other', apply = print }\n";
+    rill_context *ctx = harness_context(NULL);
+    rill_script *script;
+    if (rill_script_load_text(&script, ctx, "test.lua", text, strlen(text), NULL) < 0) fail_msg("%s", rill_error(ctx));
+    const rill_heuristic *mine = rill_find_heuristic(ctx, "mine"), *other = rill_find_heuristic(ctx, "other");
+    assert_string_equal(mine->name, "mine");
+    assert_string_equal(mine->arguments, "A,B");
+    assert_string_equal(mine->summary, "one line");
+    assert_string_equal(other->arguments, "");
+    assert_string_equal(other->summary, "declared in test.lua");
+    rill_context_destroy(ctx);
+}
+
+static void created_with(const char *text, const char *arguments, rill_status status, const char *words)
+{
+    problem p;
+    scripted_problem(&p, 5, 3, 4);
+    one_heuristic(&p, "mine", arguments);
+    scripted_fails(text, &p, &plain, status, "mine", words, NULL);
+}
+
+static void arguments(void **state)
+{
+    (void)state;
+    static const char none[] = "rill.heuristic{ name = 'mine', apply = function(b) end }";
+    static const char number[] =
+        "rill.heuristic{ name = 'mine', arguments = 'X', create = tonumber, apply = function(b, x)\n"
+        "assert(math.type(x) == 'integer') end }";
+    static const char said[] =
+        "rill.heuristic{ name = 'mine', arguments = 'X', apply = function() end,\n"
+        "create = function(text) if text == '' then return nil, 'a number is missing' end error('bad ' .. text)"
+        " end }";
+    created_with(none, "5", RILL_ERR_OPTION, "takes no arguments, \"5\" was given");
+    created_with(number, "abc", RILL_ERR_OPTION, "arguments \"abc\" for X");
+    created_with(number, "1.5", RILL_ERR_PLUGIN, "assertion failed");
+    created_with(said, "", RILL_ERR_OPTION, "a number is missing");
+    created_with(said, "17", RILL_ERR_PLUGIN, "with arguments \"17\": test.lua:2: bad 17");
+}
+
+/* Two instances of one heuristic keep their own values; so do two scripts in one chain. */
+static void instances_are_apart(void **state)
+{
+    (void)state;
+    problem p;
+    engine_record a, b;
+    scripted_problem(&p, 8, 6, 5);
+    scripted_entry(&p.heuristic[0], "lua-absolute", "3");
+    scripted_entry(&p.heuristic[1], "lua-absolute", "1");
+    p.n_heuristics = 2;
+    scripted_run(built_in, NULL, &p, &plain, NULL, &a);
+    scripted_entry(&p.heuristic[0], "absolute", "3");
+    scripted_entry(&p.heuristic[1], "absolute", "1");
+    scripted_run(built_in, NULL, &p, &plain, NULL, &b);
+    scripted_same(&p, &a, &b);
+    engine_record_clear(&a);
+    engine_record_clear(&b);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(whole_arrays),
+    cmocka_unit_test(drops),
+    cmocka_unit_test(element_by_element),
+    cmocka_unit_test(random_decisions),
+    cmocka_unit_test(marks),
+    cmocka_unit_test(misuse),
+    cmocka_unit_test(used_after_the_call),
+    cmocka_unit_test(names_the_input),
+    cmocka_unit_test(endless_loops),
+    cmocka_unit_test(finished_outputs_are_kept),
+    cmocka_unit_test(cheats_are_caught),
+    cmocka_unit_test(declarations),
+    cmocka_unit_test(listed),
+    cmocka_unit_test(arguments),
+    cmocka_unit_test(instances_are_apart),
+};
+
+HARNESS_MAIN(tests)

@@ -1,0 +1,421 @@
+/* Scorers written in Lua: random ones against the naive search, every statement row by row and by whole arrays against the
+ * same in C, the paths and names that rows show, and what is refused. */
+#include <stdio.h>
+#include <string.h>
+
+#include "scripted.h"
+
+/* --- random statements ------------------------------------------------------------------------------------------------ */
+
+/* test-random once more, but for end rules, of which scripts do not have all. */
+static const char *const random_one =
+    "local function mix(a, b)\n"
+    "  local z = a * 0x9e3779b97f4a7c15 + b + 0x632be59bd9b4e019\n"
+    "  z = (z ~ (z >> 30)) * 0xbf58476d1ce4e5b9\n"
+    "  z = (z ~ (z >> 27)) * 0x94d049bb133111eb\n"
+    "  return z ~ (z >> 31)\n"
+    "end\n"
+    "local function mix_double(h, x) return mix(h, (string.unpack('<i8', string.pack('<d', x)))) end\n"
+    "local function divide(h, d)\n" /* unsigned */
+    "  local q = ((h >> 1) // d) << 1\n"
+    "  local r = h - q * d\n"
+    "  if not math.ult(r, d) then q, r = q + 1, r - d end\n"
+    "  return q, r\n"
+    "end\n"
+    "local function rest(h, by, d) local _, r = divide((divide(h, by)), d) return r end\n"
+    "local function eighth(h) return 0.125 * (rest(h, 1, 17) - 8) end\n"
+    "local ADD, BAN, ALLOW, REWARD, END_REWARD, USE_RANK, USE_SCORE, LIMIT = 1, 2, 4, 16, 32, 64, 128, 256\n"
+    "rill.scorer{ name = 'lua-random', arguments = 'SEED,FLAGS',\n"
+    "  create = function(text)\n"
+    "    local seed, flags = text:match('^(%d+),(%d+)$')\n"
+    "    return { seed = math.tointeger(seed), flags = math.tointeger(flags) }\n"
+    "  end,\n"
+    "  score = function(rows, self)\n"
+    "    local function on(flag) return self.flags & flag ~= 0 end\n"
+    "    for i = 1, rows.n do\n"
+    "      local first, last = rows:range(i)\n"
+    "      for r = first, last do\n"
+    "        local h = mix(mix(self.seed, rows.item_id[i]), rows.timestep[r] * 8 + rows.phase)\n"
+    "        if on(USE_RANK) then h = mix(h, rows.rank[r]) end\n"
+    "        if on(USE_SCORE) then h = mix_double(h, rows.score[r]) end\n"
+    "        for _, action in ipairs(rows:history(r)) do h = mix(h, action) end\n"
+    "        local restricted, allowed = on(ALLOW) and rest(h, 1, 4) == 0, {}\n"
+    "        for a = 0, rows.actions - 1 do\n"
+    "          local g = mix(h, a)\n"
+    "          if on(ADD) and rest(g, 1, 3) == 0 then\n"
+    "            rows:add(r, a, eighth((divide(g, 3))) - 0.5)\n"
+    "            rows:add(r, a, 0.5)\n"
+    "          end\n"
+    "          if on(BAN) and rest(g, 64, 5) == 0 then rows:ban(r, a) end\n"
+    "          if restricted and rest(g, 512, 2) == 0 then allowed[#allowed + 1] = a end\n"
+    "        end\n"
+    "        if restricted then rows:allow(r, allowed) end\n"
+    "        if on(LIMIT) and rest(h, 17, 3) ~= 0 then rows:limit(r, rest(h, 51, 5) + 1) end\n"
+    "        if on(REWARD) then rows:reward(r, eighth((divide(h, 11)))) end\n"
+    "        if on(END_REWARD) then rows:end_reward(r, eighth((divide(h, 13)))) end\n"
+    "      end\n"
+    "    end\n"
+    "  end }\n";
+
+/* Put the script's scorer in place of the problem's; returns how many. */
+static int rename_scorers(problem *p)
+{
+    int renamed = 0;
+    for (int32_t i = 0; i < p->n_scorers; i++) {
+        test_random *r = &p->random_scorer[i];
+        if (strcmp(p->scorer[i].name, "test-random") != 0) continue;
+        r->flags &= ~TEST_END_RULE;
+        snprintf(p->scorer[i].name, sizeof p->scorer[i].name, "lua-random");
+        snprintf(p->scorer[i].arguments, sizeof p->scorer[i].arguments, "%d,%d", (int)r->seed, (int)r->flags);
+        renamed++;
+    }
+    return renamed;
+}
+
+static void random_statements(void **state)
+{
+    (void)state;
+    uint64_t first = harness_seed(1);
+    int64_t wanted = harness_iterations(250);
+    for (int64_t i = 0, done = 0; done < wanted; i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 41));
+        problem_group group = i % 3 == 0 ? PROBLEM_FIXED_TOP : PROBLEM_PRUNED;
+        problem p;
+        problem_draw(&p, group, &d);
+        if (rename_scorers(&p) == 0) continue;
+        done++;
+        problem_solve(&p);
+        schedule s;
+        engine_record r;
+        char message[600], description[2000];
+        schedule_draw(&s, group, &d);
+        scripted_run(random_one, NULL, &p, &s, NULL, &r);
+        if (problem_compare(&p, &s, &r, message, sizeof message)) {
+            problem_describe(&p, &s, description, sizeof description);
+            fail_msg("seed %llu: %s\n  %s", (unsigned long long)seed, message, description);
+        }
+        engine_record_clear(&r);
+        problem_clear(&p);
+    }
+}
+
+/* --- every statement, three times --------------------------------------------------------------------------------------- */
+
+typedef rill_status (*statement)(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions);
+
+static rill_status say_add(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+{
+    (void)actions;
+    return x > 0 ? rill_ask_add(ask, row, x, 0.5f * (float)x - 1) : RILL_OK;
+}
+
+static rill_status say_add_everywhere(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+{
+    (void)x;
+    return rill_ask_add(ask, row, actions - 1, -0.75f);
+}
+
+static rill_status say_ban(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+{
+    (void)actions;
+    return x > 0 ? rill_ask_ban(ask, row, x) : RILL_OK;
+}
+
+static rill_status say_allow(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+{
+    (void)x, (void)actions;
+    rill_status status = RILL_OK;
+    for (int32_t a = 0; a < 6 && status == RILL_OK; a++) status = rill_ask_allow(ask, row, a);
+    return status;
+}
+
+static rill_status say_nothing_left(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+{
+    (void)actions;
+    return x == 4 ? rill_ask_allow_none(ask, row) : RILL_OK;
+}
+
+static rill_status say_forbid_end(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+{
+    (void)x, (void)actions;
+    return rill_ask_end(ask, row, RILL_END_FORBIDDEN);
+}
+
+static rill_status say_require_end(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+{
+    (void)actions;
+    return x == 2 ? rill_ask_end(ask, row, RILL_END_REQUIRED) : RILL_OK;
+}
+
+static rill_status say_reward(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+{
+    (void)actions;
+    return rill_ask_reward(ask, row, 0.25f * (float)x);
+}
+
+static rill_status say_end_reward(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+{
+    (void)actions;
+    return rill_ask_end_reward(ask, row, -0.5f * (float)x);
+}
+
+static rill_status say_limit(rill_ask_builder *ask, int32_t row, int32_t x, int32_t actions)
+{
+    (void)actions;
+    return rill_ask_limit(ask, row, x + 1);
+}
+
+/* What a row is told depends on this number in 0..4, which the scripts compute as `x`, for each row or as an array. */
+static const char *const scripts[][2] = {
+    {"if x > 0 then rows:add(r, x, 0.5 * x - 1) end", "rows:add(nil, x - x:eq(0), 0.5 * x - 1)"},
+    {"rows:add(r, rows.actions - 1, -0.75)", "rows:add(nil, rows.actions - 1, -0.75)"},
+    {"if x > 0 then rows:ban(r, x) end", "rows:ban(nil, rill.where(x:gt(0), x, -1))"},
+    {"rows:allow(r, {0, 1, 2, 3, 4, 5})", "rows:allow(nil, {5, 4, 3, 2, 1, 0, 0})"},
+    {"if x == 4 then rows:allow(r, {}) end", "for r = 1, #x do if x[r] == 4 then rows:allow(r, {}) end end"},
+    {"rows:forbid_end(r)", "rows:forbid_end()"},
+    {"if x == 2 then rows:require_end(r) end", "for r = 1, #x do if x[r] == 2 then rows:require_end(r) end end"},
+    {"rows:reward(r, 0.25 * x)", "rows:reward(nil, 0.25 * x)"},
+    {"rows:end_reward(r, -0.5 * x)", "rows:end_reward(nil, -0.5 * x)"},
+    {"rows:limit(r, x + 1)", "rows:limit(nil, x + 1)"},
+};
+static const statement statements[] = {
+    say_add,        say_add_everywhere, say_ban,    say_allow,      say_nothing_left,
+    say_forbid_end, say_require_end,    say_reward, say_end_reward, say_limit,
+};
+enum { STATEMENTS = sizeof statements / sizeof *statements };
+
+static statement c_statement;
+
+static rill_status score_in_c(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    (void)self;
+    rill_status status = RILL_OK;
+    for (int32_t row = 0; row < rows->n && status == RILL_OK; row++) {
+        const rill_history *h = &rows->histories[rows->history[row]];
+        int32_t before = h->parent >= 0 ? rows->histories[h->parent].action : -1;
+        int32_t x = (rows->timestep[row] * 7 + rows->rank[row] * 3 + (h->action + 1) * 11 + before + 1 +
+                     (int32_t)rows->item_id[row]) %
+                    5;
+        status = c_statement(ask, row, x, rows->info->actions);
+    }
+    return status;
+}
+
+static const rill_scorer in_c = {RILL_ABI_VERSION, sizeof(rill_scorer), "in-c", "", "", NULL, score_in_c, NULL};
+
+static rill_status register_in_c(rill_context *ctx)
+{
+    return rill_register_scorer(ctx, &in_c);
+}
+
+static const char row_by_row[] =
+    "rill.scorer{ name = 'mine', score = function(rows)\n"
+    "  local last, before = rows.last, rows:previous(1)\n"
+    "  for i = 1, rows.n do\n"
+    "    local first, final = rows:range(i)\n"
+    "    for r = first, final do\n"
+    "      local x = (rows.timestep[r] * 7 + rows.rank[r] * 3 + (last[r] + 1) * 11 + before[r] + 1 + rows.item_id[i]) %% 5\n"
+    "      %s\n"
+    "    end\n"
+    "  end\n"
+    "end }\n";
+
+static const char all_at_once[] =
+    "rill.scorer{ name = 'mine', score = function(rows)\n"
+    "  local x = (rows.timestep * 7 + rows.rank * 3 + (rows.last + 1) * 11 + rows:previous(1) + 1 + rows.item_id) %% 5\n"
+    "  %s\n"
+    "end }\n";
+
+static void statement_by_statement(void **state)
+{
+    (void)state;
+    for (int which = 0; which < STATEMENTS; which++) {
+        for (int seed = 0; seed < 12; seed++) {
+            problem p;
+            engine_record r[3];
+            char text[2][1500];
+            schedule s = {
+                .method = seed % 2 ? "var-stream" : "var-batch", .n = 4, .refill = -1, .check = seed % 3 == 0};
+            scripted_problem(&p, seed, 9, 4);
+            p.settings.max_candidates = seed % 4 == 1 ? 8 : 0; /* more than some limits */
+            p.n_scorers = 1;
+            scripted_entry(&p.scorer[0], "in-c", "");
+            c_statement = statements[which];
+            engine_run_with(&p, &s, NULL, register_in_c, &r[0]);
+            scripted_entry(&p.scorer[0], "mine", "");
+            snprintf(text[0], sizeof text[0], row_by_row, scripts[which][0]);
+            snprintf(text[1], sizeof text[1], all_at_once, scripts[which][1]);
+            for (int form = 0; form < 2; form++) {
+                scripted_run(text[form], NULL, &p, &s, NULL, &r[1 + form]);
+                scripted_same(&p, &r[0], &r[1 + form]);
+            }
+            for (int i = 0; i < 3; i++) engine_record_clear(&r[i]);
+        }
+    }
+}
+
+/* --- what rows show --------------------------------------------------------------------------------------------------- */
+
+static const schedule plain = {.method = "stream-all", .n = 6, .refill = -1};
+
+static const char *score_text(const char *body)
+{
+    static char text[3000];
+    snprintf(text, sizeof text, "rill.scorer{ name = 'mine', arguments = 'X', score = function(rows, x)\n%s\nend }\n",
+             body);
+    return text;
+}
+
+static void accepts(const char *body)
+{
+    problem p;
+    engine_record r;
+    scripted_problem(&p, 3, 8, 4);
+    scripted_entry(&p.scorer[0], "mine", "2");
+    p.n_scorers = 1;
+    scripted_run(score_text(body), NULL, &p, &plain, NULL, &r);
+    if (r.status != RILL_OK) fail_msg("%s", r.message);
+    assert_int_equal(r.n_results, p.n_inputs);
+    engine_record_clear(&r);
+}
+
+static void rows_show(void **state)
+{
+    (void)state;
+    accepts("assert(x == '2' and rows.phase == 0 and rows.actions == 8)\n"
+            "assert(#rows.score == rows.size and #rows.item_id == rows.n)\n"
+            "local first, last = rows:range(rows.n) assert(last == rows.size and first <= last)\n"
+            "assert(rows:range(1) == 1)");
+    /* paths, whichever way they are read */
+    accepts(
+        "local one, two, far = rows:previous(1), rows:previous(2), rows:previous(1 << 40)\n"
+        "for r = 1, rows.size do\n"
+        "  local h = rows:history(r)\n"
+        "  assert(#h == rows.timestep[r])\n"
+        "  assert(rows.last[r] == (h[1] or -1) and one[r] == (h[2] or -1) and two[r] == (h[3] or -1) and far[r] == -1)\n"
+        "  assert(rows:previous(0)[r] == rows.last[r])\n"
+        "  local some = rows:history(r, 2)\n"
+        "  assert(#some == math.min(2, #h) and some[1] == h[1] and some[2] == h[2] and #rows:history(r, 0) == 0)\n"
+        "end");
+    /* reductions and broadcasting run along the rows of an item */
+    accepts("local least = rows.rank:min()\n"
+            "assert(#least == rows.n)\n"
+            "local same = (rows.timestep - rows.timestep:max()):eq(0)\n"
+            "assert(same:count():sum() == rows.size)\n"
+            "rows:reward(nil, rows.item_id * 0.125)");
+    /* names */
+    accepts("assert(rows:name(0) == 'a0' and rows:name(7) == 'end' and rows:name(8) == nil and rows:name(-1) == nil)\n"
+            "assert(rows:find('a3') == 3 and rows:find('end') == 7 and rows:find('nothing') == nil)");
+    /* a value may be dead, which forbids; all rows at once may be no statement at all */
+    accepts("rows:add(nil, 0, rill.dead) rows:ban(nil, rows.last * 0 - 1)");
+}
+
+/* --- refusals --------------------------------------------------------------------------------------------------------- */
+
+static void refuses(const char *body, const char *words)
+{
+    problem p;
+    scripted_problem(&p, 3, 6, 4);
+    scripted_entry(&p.scorer[0], "mine", "2");
+    p.n_scorers = 1;
+    scripted_fails(score_text(body), &p, &plain, RILL_ERR_PLUGIN, "scorer mine", words, "test.lua:2:", "input", NULL);
+}
+
+static void misuse(void **state)
+{
+    (void)state;
+    refuses("return rows.lats", "rows: no field \"lats\": did you mean \"last\"?");
+    refuses("rows.last = 1", "rows.last is not for assigning to");
+    refuses("rows:add(0, 1, 1)", "row 0 is outside 1..");
+    refuses("rows:add(rows.size + 1, 1, 1)", "is outside 1..");
+    refuses("rows:add(1.5, 1, 1)", "no integer representation");
+    refuses("rows:add(1, 8, 1)", "action 8 is outside 0..7");
+    refuses("rows:add(1, -1, 1)", "action -1 is outside 0..7");
+    refuses("rows:add(nil, -1, 1)", "action -1 is outside 0..7");
+    refuses("rows:add(nil, rows.last * 0 + 9, 1)", "action 9 is outside 0..7");
+    refuses("rows:add(1, 0)", "number expected");
+    refuses("rows:add(1, 0, 0/0)", "rows:add: the value for row 1 is");
+    refuses("rows:add(nil, 0, rows.score * math.huge * 0)", "the value for row 1 is");
+    refuses("rows:add(nil, 0, rows.score * 0 + math.huge)", "the value for row 1 is inf");
+    refuses("rows:reward(1, 1e300)", "the value for row 1 is inf");
+    refuses("rows:reward(1, 'much')", "number expected");
+    refuses("rows:reward(1, rows.score)", "number expected");
+    refuses("rows:reward(nil, rill.array{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})", "cells");
+    refuses("rows:ban(1, 'a0')", "number expected");
+    refuses("rows:limit(1, 0)", "a limit of at least 1 expected");
+    refuses("rows:limit(nil, rows.last * 0)", "a limit of at least 1 expected");
+    refuses("rows:allow(1, 3)", "table expected");
+    refuses("rows:allow(1, {1, 99})", "action 99 is outside 0..7");
+    refuses("rows:allow(1, {'a0'})", "entry 1 is a string");
+    refuses("rows:previous(-1)", "at least 0 expected");
+    refuses("rows:history()", "number expected");
+    refuses("rows:history(0)", "row 0 is outside 1..");
+    refuses("rows:range(0)", "not the number of an item");
+    refuses("rows:name('a0')", "number expected");
+    refuses("rows:find(3.5, {}) rows:find()", "string expected");
+    refuses("rows.add(1, 1, 1, 1)", "rows expected, got number");
+    refuses("if not old then old = rows else old:reward(1, 1) end", "rows of a call that is over");
+    refuses("if not old then old = rows.last elseif old[1] then end", "call that is over");
+    refuses("while true do rows:previous(1000) end", "instructions in one call");
+}
+
+static void names_the_input(void **state)
+{
+    (void)state;
+    problem p;
+    scripted_problem(&p, 4, 12, 4);
+    scripted_entry(&p.scorer[0], "mine", "2");
+    p.n_scorers = 1;
+    for (int32_t input = 0; input < 12; input += 5) {
+        char body[200], words[60];
+        snprintf(
+            body, sizeof body,
+            "for i = 1, rows.n do if rows.item_id[i] == %d and rows.timestep:max()[i] == 1 then error('no luck') end end",
+            (int)input);
+        snprintf(words, sizeof words, "scorer mine, while decoding input %d (line %d): ", (int)input, (int)input + 1);
+        scripted_fails(score_text(body), &p, &plain, RILL_ERR_PLUGIN, words, "test.lua:2: no luck", "stack traceback",
+                       NULL);
+    }
+    scripted_fails(score_text("if rows.n > 1 then error('together') end"), &p, &plain, RILL_ERR_PLUGIN,
+                   "in a timestep of 6 inputs, the first is input", "none fails alone: ", NULL);
+}
+
+static void cheats_are_caught(void **state)
+{
+    (void)state;
+    problem p;
+    schedule checked = plain;
+    checked.check = 1;
+    scripted_problem(&p, 5, 9, 4);
+    scripted_entry(&p.scorer[0], "mine", "2");
+    p.n_scorers = 1;
+    scripted_fails(score_text("rows:reward(nil, 0.125 * rows.size)"), &p, &checked, RILL_ERR_CHECK, "scorer mine",
+                   NULL);
+    scripted_fails(score_text("calls = (calls or 0) + 1 if calls % 2 == 0 then rows:limit(nil, 1) end"), &p, &checked,
+                   RILL_ERR_CHECK, "scorer mine", NULL);
+}
+
+static void declarations(void **state)
+{
+    (void)state;
+    scripted_refused("rill.scorer{ name = 'Mine', score = print }", "rill.scorer: the name \"Mine\"");
+    scripted_refused("rill.scorer{ name = 'mine' }", "score = function ... end is missing");
+    scripted_refused("rill.scorer{ name = 'word_reward', score = print }", "\"word_reward\" is registered already");
+    scripted_refused("rill.scorer{ name = 'mine', scores = print }", "did you mean \"score\"?");
+    problem p;
+    scripted_problem(&p, 5, 3, 4);
+    scripted_entry(&p.scorer[0], "mine", "x");
+    p.n_scorers = 1;
+    scripted_fails("rill.scorer{ name = 'mine', arguments = 'W', create = tonumber, score = print }", &p, &plain,
+                   RILL_ERR_OPTION, "scorer mine", "arguments \"x\" for W", NULL);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(random_statements), cmocka_unit_test(statement_by_statement),
+    cmocka_unit_test(rows_show),         cmocka_unit_test(misuse),
+    cmocka_unit_test(names_the_input),   cmocka_unit_test(cheats_are_caught),
+    cmocka_unit_test(declarations),
+};
+
+HARNESS_MAIN(tests)
