@@ -1,0 +1,151 @@
+/* Decodes with a heuristic, a scorer and a policy in Lua in which every request for memory is refused in turn, once and for ever:
+ * the run fails with a sentence or gives the right answers, and nothing is lost either way. */
+#include <stdio.h>
+#include <string.h>
+
+#include "scripted.h"
+
+static const char text[] =
+    "rill.heuristic{ name = 'mine', arguments = 'DELTA', create = function(t) return { delta = tonumber(t) } end,\n"
+    "  apply = function(b, self)\n"
+    "    b.keep = b.score:ge(b.best - self.delta) | b.score:top(2)\n"
+    "    b:narrow(b.k) b:drop(b.action:count_by(b.action):gt(3)) b:halt(b.timestep:gt(9))\n"
+    "    for i = 1, b.n do local first, last = b:range(i) assert(first <= last + 1) end\n"
+    "  end }\n"
+    "rill.scorer{ name = 'mine', score = function(rows)\n"
+    "    local seen = {}\n"
+    "    for r = 1, rows.size do\n"
+    "      for _, action in ipairs(rows:history(r, 3)) do seen[r .. ' ' .. action] = rows:name(action) end\n"
+    "    end\n"
+    "    rows:add(nil, rows.last, -0.25)\n"
+    "    rows:reward(nil, rows.rank * 0.125 + rows.item_id * 0)\n"
+    "    rows:ban(nil, rill.where(rows:previous(1):eq(0), 1, -1))\n"
+    "  end }\n"
+    "rill.policy{ name = 'mine', create = function(t) return { t } end,\n"
+    "  choose = function(f) local order = {} for i = f.n, 1, -1 do order[#order + 1] = i end return order end,\n"
+    "  refill = function(f) return f.n == 0 and 3 or 1 end, encode_ahead = function(f) return f.batch end }\n";
+
+static const schedule plan = {.method = "stream-all",
+                              .n = 2,
+                              .max_items = 3,
+                              .refill = -1,
+                              .check = 1,
+                              .policy = "mine",
+                              .policy_arguments = "x"};
+
+static void name_everything(problem *p)
+{
+    scripted_problem(p, 6, 4, 3);
+    scripted_entry(&p->heuristic[0], "mine", "2");
+    scripted_entry(&p->scorer[0], "mine", "");
+    p->n_heuristics = p->n_scorers = 1;
+}
+
+/* Returns whether the n-th request was made at all. */
+static int refuse(const problem *p, int64_t n, int persistent, const engine_record *whole, int64_t *failed)
+{
+    harness_memory m = {.fail_at = n, .persistent = persistent};
+    rill_context_options options = harness_memory_options(&m);
+    engine_record r;
+    scripted_run(text, NULL, p, &plan, &options, &r);
+    if (m.blocks != 0 || m.bytes != 0)
+        fail_msg("request %lld: %lld blocks of %zu bytes are lost after %s", (long long)n, (long long)m.blocks, m.bytes,
+                 r.message);
+    if (m.mistakes != 0) fail_msg("request %lld: wrong sizes are given back", (long long)n);
+    if (r.toy.violations != 0) fail_msg("request %lld: %s", (long long)n, r.toy.first);
+    assert_int_equal(r.toy.opened, r.toy.closed);
+    if (r.status == RILL_OK)
+        scripted_same(p, whole, &r);
+    else if (r.status != RILL_ERR_MEMORY || (n > 1 && r.message[0] == '\0'))
+        fail_msg("request %lld: %s: %s", (long long)n, rill_status_name(r.status), r.message);
+    if (persistent && m.refused > 0) assert_int_equal(r.status, RILL_ERR_MEMORY);
+    *failed += r.status != RILL_OK;
+    engine_record_clear(&r);
+    return m.refused > 0;
+}
+
+static void refuse_each(int persistent)
+{
+    problem p;
+    engine_record whole;
+    int64_t n = 1, failed = 0;
+    name_everything(&p);
+    scripted_run(text, NULL, &p, &plan, NULL, &whole);
+    if (whole.status != RILL_OK) fail_msg("%s", whole.message);
+    while (refuse(&p, n, persistent, &whole, &failed)) n++;
+    assert_true(n > 150);
+    assert_true(failed > 100);
+    print_message("%lld requests, %lld of them needed\n", (long long)n, (long long)failed);
+    engine_record_clear(&whole);
+}
+
+static void once(void **state)
+{
+    (void)state;
+    refuse_each(0);
+}
+
+static void for_ever(void **state)
+{
+    (void)state;
+    refuse_each(1);
+}
+
+/* A script's own limit is met in the middle of a run: an error, and all is given back. */
+static void own_limit(void **state)
+{
+    (void)state;
+    static const char greedy[] =
+        "local kept = {}\n"
+        "rill.heuristic{ name = 'mine', apply = function(b) kept[#kept + 1] = rill.zeros(10000) end }\n";
+    problem p;
+    engine_record r;
+    harness_memory m = {0};
+    rill_context_options options = harness_memory_options(&m);
+    rill_script_options limits = {.struct_size = sizeof limits, .memory = 600000};
+    scripted_problem(&p, 6, 20, 3);
+    scripted_entry(&p.heuristic[0], "mine", "");
+    p.n_heuristics = 1;
+    schedule s = {.method = "var-stream", .n = 2, .refill = -1};
+    scripted_run(greedy, &limits, &p, &s, &options, &r);
+    assert_int_equal(r.status, RILL_ERR_MEMORY);
+    assert_non_null(strstr(r.message, "--script-memory"));
+    assert_int_equal(m.blocks, 0);
+    assert_int_equal(m.mistakes, 0);
+    engine_record_clear(&r);
+}
+
+/* Lua gets its small blocks out of large ones, so most of its requests never reach the context. The script's own limit does
+ * see each of them: with every limit that is too low, one more of them is met. */
+static void every_limit(void **state)
+{
+    (void)state;
+    problem p;
+    engine_record whole, r;
+    int64_t failed = 0;
+    rill_status status = RILL_ERR_MEMORY;
+    name_everything(&p);
+    scripted_run(text, NULL, &p, &plan, NULL, &whole);
+    for (size_t limit = 20000; status != RILL_OK; limit += 31) {
+        harness_memory m = {0};
+        rill_context_options options = harness_memory_options(&m);
+        rill_script_options limits = {.struct_size = sizeof limits, .memory = limit};
+        scripted_run(text, &limits, &p, &plan, &options, &r);
+        status = r.status;
+        if (status != RILL_OK && status != RILL_ERR_MEMORY)
+            fail_msg("limit %zu: %s: %s", limit, rill_status_name(status), r.message);
+        if (m.blocks != 0 || m.mistakes != 0) fail_msg("limit %zu: lost %zu bytes after %s", limit, m.bytes, r.message);
+        if (r.toy.violations != 0) fail_msg("limit %zu: %s", limit, r.toy.first);
+        if (status == RILL_OK) scripted_same(&p, &whole, &r);
+        failed += status != RILL_OK;
+        engine_record_clear(&r);
+    }
+    print_message("%lld limits were too low\n", (long long)failed);
+    assert_true(failed > 100);
+    engine_record_clear(&whole);
+}
+
+static const struct CMUnitTest tests[] = {cmocka_unit_test(once), cmocka_unit_test(for_ever),
+                                          cmocka_unit_test(every_limit), cmocka_unit_test(own_limit)};
+
+HARNESS_MAIN(tests)
