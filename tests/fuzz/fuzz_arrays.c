@@ -7,16 +7,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* One script serves all inputs, since opening one takes longer than most of them. */
+static rill_context *ctx;
+static array_lab lab;
+
+static void fail(void)
+{
+    fprintf(stderr, "%s\n", rill_error(ctx));
+    abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    rill_context *ctx;
-    array_lab lab;
-    if (rill_context_create(&ctx, NULL) < 0) return 0;
-    if (array_lab_open(&lab, ctx, NULL) < 0 || array_lab_run(&lab, "random", dice_from_bytes(data, size)) < 0) {
-        fprintf(stderr, "%s\n", rill_error(ctx));
-        abort();
-    }
-    array_lab_close(&lab);
-    rill_context_destroy(ctx);
+    if (ctx == NULL && (rill_context_create(&ctx, NULL) < 0 || array_lab_open(&lab, ctx, NULL) < 0)) fail();
+    if (array_lab_run(&lab, "random", dice_from_bytes(data, size)) < 0) fail();
     return 0;
 }
