@@ -43,8 +43,8 @@ typedef struct script_model {
     rill_script *script;
     rill_domain_info info;
     int32_t end_action; /* -1: none */
-    int self;           /* what open() returned */
-    int opened;         /* open() has returned it, so close() must be called */
+    int self;           /* what open() returned, or the options */
+    int opened;         /* there is a self, so close() must be called */
     int description, separator;
     int names, ids; /* tables id + 1 -> name and name -> id, when actions have names */
     int states;     /* table node + 1 -> state */

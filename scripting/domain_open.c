@@ -368,7 +368,7 @@ static int open_model(lua_State *L)
     if (call->refused < 0) return 0;
     lua_insert(L, -2); /* info below self */
     m->self = luaL_ref(L, LUA_REGISTRYINDEX);
-    m->opened = m->domain->function[DOMAIN_OPEN] != LUA_NOREF;
+    m->opened = 1;
     read_info(L, m);
     m->states = new_table(L);
     m->starts = new_table(L);
@@ -417,16 +417,22 @@ static int forget_model(lua_State *L)
     return 0;
 }
 
+/* A failure that no call is left to return. */
+static void log_late(script_model *m)
+{
+    if (m->late < 0) rill_log(m->script->ctx, RILL_LOG_WARNING, "%s", m->late_message);
+    m->late = RILL_OK;
+}
+
 void domain_close(script_model *m)
 {
     if (m == NULL) return;
     rill_context *ctx = m->script->ctx;
+    log_late(m);
     if (m->opened && m->domain->function[DOMAIN_CLOSE] != LUA_NOREF) {
-        m->late = RILL_OK;
         domain_protect_quietly(m, "close", close_model, m);
-        if (m->late < 0) rill_log(ctx, RILL_LOG_WARNING, "%s", m->late_message);
+        log_late(m);
     }
-    m->late = RILL_OK;
     if (m->handle != LUA_NOREF) *m->handle_at = NULL;
     domain_protect_quietly(m, "close", forget_model, m);
     rill_free(ctx, m->terminal, (size_t)m->info.actions);

@@ -135,7 +135,7 @@ local function next_row(typed, state, letter)
   for j = 1, #typed do
     local value = old[j] + slip(typed[j], letter)
     value = math.max(value, row[j] + EXTRA, old[j + 1] + missing)
-    if older and j > 1 and typed[j] == last and typed[j - 1] == letter and last ~= letter then
+    if older and j > 1 and typed[j] == last and typed[j - 1] == letter then
       value = math.max(value, older[j - 1] + SWAPPED)
     end
     row[j + 1] = value

@@ -41,7 +41,7 @@ local function typing_logp(meant)
     if t ~= "" then value = math.max(value, EXTRA + best(i, j + 1)) end
     if m ~= "" then value = math.max(value, MISSING + (m == " " and BLANK or 0) + best(i + 1, j)) end
     local next_m, next_t = meant:sub(i + 1, i + 1), TYPED:sub(j + 1, j + 1)
-    if m ~= "" and next_m ~= "" and m ~= next_m and m == next_t and next_m == t then
+    if m ~= "" and next_m ~= "" and m == next_t and next_m == t then
       value = math.max(value, SWAPPED + best(i + 2, j + 2))
     end
     memory[key] = value

@@ -320,18 +320,29 @@ static void keep_log(void *user, rill_log_level level, const char *message)
     if (level == RILL_LOG_WARNING) snprintf(user, 400, "%s", message);
 }
 
-static void close_fails(void **unused)
+/* What fails when nothing is left to fail is a warning. */
+static void late_failures_are_told(void **unused)
 {
     (void)unused;
-    char log[400] = "";
+    char log[400] = "", lua[3000];
     rill_context_options options = {.struct_size = sizeof options, .log = keep_log, .log_user = log};
     domain_run run = {.k = 1};
-    char lua[3000];
-    snprintf(lua, sizeof lua, "%s%s", good_domain,
-             "d.open = function() return {} end d.close = function() error('burst') end rill.domain(d)");
-    domain_try(&run, lua, words, &options);
+    static const char *const one[] = {"x", NULL};
+    static const char *const changes[] = {
+        "d.open = function() return {} end d.close = function() error('burst') end rill.domain(d)",
+        "d.close = function() error('burst') end rill.domain(d)",
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        log[0] = '\0';
+        snprintf(lua, sizeof lua, "%s%s", good_domain, changes[i]);
+        domain_try(&run, lua, words, &options);
+        assert_int_equal(run.status, RILL_OK);
+        assert_non_null(strstr(log, "domain d: close: test.lua:8: burst"));
+    }
+    snprintf(lua, sizeof lua, "%s%s", good_rows, "d.drop = function() error('burst') end rill.domain(d)");
+    domain_try(&run, lua, one, &options);
     assert_int_equal(run.status, RILL_OK);
-    assert_non_null(strstr(log, "domain d: close: test.lua:8: burst"));
+    assert_non_null(strstr(log, "domain d: drop of input 0 (\"x\"): test.lua:9: burst"));
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
@@ -507,7 +518,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(bad_inputs_fail_alone),
     cmocka_unit_test(finished_results_stay),
     cmocka_unit_test(long_inputs_are_cut),
-    cmocka_unit_test(close_fails),
+    cmocka_unit_test(late_failures_are_told),
     cmocka_unit_test(files),
     cmocka_unit_test(memory_fails),
 };
