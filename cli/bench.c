@@ -176,8 +176,9 @@ static int parse_methods(bench *b)
 
 static int check_files(const bench *b)
 {
-    cli_file files[5] = {{"input", b->input_path ? b->input_path : b->tsv_path, 0}, {"the table", NULL, 1}};
+    cli_file files[6] = {{"input", b->input_path ? b->input_path : b->tsv_path, 0}, {"the table", NULL, 1}};
     int n = 2;
+    if (b->runfile.path) files[n++] = (cli_file){"the configuration", b->runfile.path, 0};
     if (b->references_path) files[n++] = (cli_file){"--refs", b->references_path, 0};
     if (b->json_path) files[n++] = (cli_file){"--json", b->json_path, 1};
     return cli_files_check(files);
@@ -194,11 +195,11 @@ static int load_data(bench *b)
 
 static int make_plans(bench *b)
 {
-    const cli_layer *soft[] = {&b->given, &b->session.config.search};
-    int code = CLI_OK;
+    const cli_layer *soft[] = {&b->given, &b->runfile.layer, &b->session.config.search};
+    int code = cli_runfile_check(&b->runfile, &b->session);
     for (int i = 0; i < b->n && code == CLI_OK; i++) {
         bench_method *m = &b->method[i];
-        code = cli_plan_make(b->session.ctx, &m->own, soft, 2, &m->plan);
+        code = cli_plan_make(b->session.ctx, &m->own, soft, 3, &m->plan);
         m->hash = code == CLI_OK ? calloc((size_t)b->set.inputs.n, sizeof *m->hash) : NULL;
         if (code == CLI_OK && !m->hash) code = cli_fail_memory("the comparison");
     }
@@ -208,6 +209,11 @@ static int make_plans(bench *b)
 static int prepare(bench *b)
 {
     int code = parse_methods(b);
+    if (code == CLI_OK) code = cli_runfile_load(&b->runfile, &b->session);
+    if (code == CLI_OK && b->runfile.said && !b->input_path && !b->tsv_path) {
+        b->input_path = b->runfile.said->input;
+        b->references_path = cli_given_or(b->references_path, b->runfile.said->references);
+    }
     if (code == CLI_OK) code = cli_session_configure(&b->session);
     const char *domain = code == CLI_OK ? cli_session_domain(&b->session) : NULL;
     if (!domain) return CLI_FAILED;
@@ -220,9 +226,10 @@ static int prepare(bench *b)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-enum { TAKE_INPUT = 1, TAKE_REFERENCES, TAKE_TSV, TAKE_METHODS, TAKE_REPEAT, TAKE_JSON, TAKE_QUIET };
+enum { TAKE_CONFIG = 1, TAKE_INPUT, TAKE_REFERENCES, TAKE_TSV, TAKE_METHODS, TAKE_REPEAT, TAKE_JSON, TAKE_QUIET };
 
 static const cli_option bench_options[] = {
+    {"config", 0, "FILE.lua", "a run described in Lua: model, files and search as defaults", TAKE_CONFIG},
     {"input", 'i', "FILE", "inputs, one per line", TAKE_INPUT},
     {"refs", 'r', "FILE", "references, one per line; without any, quality is not told", TAKE_REFERENCES},
     {"tsv", 0, "FILE", "inputs and references: two columns with a tab between them", TAKE_TSV},
@@ -240,9 +247,9 @@ static const char about[] = "Decode one input with several search methods and pr
                             "to warm it up, then R times in turn with the others; seconds are medians. Methods\n"
                             "with equal search settings must give identical outputs; the last column says\n"
                             "whether they do, and the exit code is 1 if they do not; others that give the same\n"
-                            "are named there too. Options of the search, and\n"
-                            "the model's defaults, apply to every method that can use them; what stands behind\n"
-                            "a method's name is its own.";
+                            "are named there too. Options of the search, a\n"
+                            "script's (--config) and the model's defaults apply to every method that can use\n"
+                            "them; what stands behind a method's name is its own.";
 
 static const char epilogue[] =
     "Exit code: 0 all fine; 1 failure, or outputs that should be identical are not;\n"
@@ -259,6 +266,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
     if (cli_session_owns(option)) return cli_session_take(&b->session, option, value);
     if (cli_search_owns(option)) return cli_search_take(b->session.ctx, &b->given, option, value);
     switch (option->id) {
+    case TAKE_CONFIG: b->runfile.path = value; break;
     case TAKE_INPUT: b->input_path = value; break;
     case TAKE_REFERENCES: b->references_path = value; break;
     case TAKE_TSV: b->tsv_path = value; break;
@@ -291,6 +299,7 @@ static void end(bench *b)
     for (int i = 0; i < b->n; i++) free(b->method[i].hash);
     free(b->method);
     cli_testset_free(&b->set);
+    cli_runfile_end(&b->runfile);
     cli_session_end(&b->session);
     free(b);
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "cli.h"
+#include "runfile.h"
 #include "search.h"
 #include "session.h"
 #include "testset.h"
@@ -27,7 +28,8 @@ typedef struct bench_method {
 
 typedef struct bench {
     cli_session session;
-    cli_layer given; /* options of the search: defaults for every method */
+    cli_layer given;     /* options of the search: defaults for every method */
+    cli_runfile runfile; /* behind them; its files too are defaults */
     const char *input_path, *references_path, *tsv_path, *json_path;
     const char *methods_text;
     int repeat, quiet;

@@ -48,6 +48,8 @@ typedef struct cli_command {
 } cli_command;
 
 int cli_decode(int argc, char **argv);
+int cli_run(int argc, char **argv);
+int cli_tune(int argc, char **argv);
 int cli_eval(int argc, char **argv);
 int cli_bench(int argc, char **argv);
 int cli_info(int argc, char **argv);

@@ -1,4 +1,4 @@
-/* rill decode: lines in, decoded lines out.
+/* rill decode: lines in, decoded lines out; and rill run, which is the same with a configuration as its argument.
  *
  * The order of things is chosen for the one who waits: options are checked before files are opened, files before the model is
  * read, and the output is created last of all, so that no mistake costs an old result. What can fail alone (an input) is told
@@ -18,16 +18,19 @@
 #include "output.h"
 #include "progress.h"
 #include "report.h"
+#include "runfile.h"
 #include "search.h"
 #include "session.h"
+#include "sweep.h"
 
 typedef enum when { WHEN_USEFUL, ALWAYS, NEVER } when;
 
 typedef struct decode {
     cli_session session;
     cli_layer given;
+    cli_runfile runfile;
     cli_plan plan;
-    const char *input_path, *output_path, *stats_path, *trace_path;
+    const char *input_path, *output_path, *references_path, *stats_path, *trace_path;
     cli_form form;
     int quiet;
     when progress_when;
@@ -42,11 +45,13 @@ typedef struct decode {
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-enum { TAKE_INPUT = 1, TAKE_OUTPUT, TAKE_STATS, TAKE_TRACE, TAKE_QUIET, TAKE_PROGRESS };
+enum { TAKE_CONFIG = 1, TAKE_INPUT, TAKE_OUTPUT, TAKE_REFERENCES, TAKE_STATS, TAKE_TRACE, TAKE_QUIET, TAKE_PROGRESS };
 
 static const cli_option file_options[] = {
+    {"config", 0, "FILE.lua", "a run described in Lua, which options override: `rill run --help`", TAKE_CONFIG},
     {"input", 'i', "FILE", "inputs, one per line (default: standard input)", TAKE_INPUT},
     {"output", 'o', "FILE", "where results go (default: standard output)", TAKE_OUTPUT},
+    {"refs", 'r', "FILE", "references, one per line: what a sweep compares its outputs with", TAKE_REFERENCES},
     {"stats", 0, "FILE", "write counters, seconds and settings as JSON; -: standard output, with -o", TAKE_STATS},
     {"trace", 0, "FILE", "write every timestep, admission and finish as a line of JSON", TAKE_TRACE},
     {"quiet", 'q', "", "no progress line and no summary; errors are still told", TAKE_QUIET},
@@ -60,8 +65,10 @@ static int take_option(void *user, const cli_option *option, const char *value)
     if (cli_session_owns(option)) return cli_session_take(&d->session, option, value);
     if (cli_search_owns(option)) return cli_search_take(d->session.ctx, &d->given, option, value);
     switch (option->id) {
+    case TAKE_CONFIG: d->runfile.path = value; break;
     case TAKE_INPUT: d->input_path = value; break;
     case TAKE_OUTPUT: d->output_path = value; break;
+    case TAKE_REFERENCES: d->references_path = value; break;
     case TAKE_STATS: d->stats_path = value; break;
     case TAKE_TRACE: d->trace_path = value; break;
     case TAKE_QUIET: d->quiet = 1; break;
@@ -70,29 +77,82 @@ static int take_option(void *user, const cli_option *option, const char *value)
     return CLI_OK;
 }
 
-static const char about[] = "Decode every line of the input with a model. Line in, line out: an input that\n"
-                            "cannot be decoded gives an empty line and a message with its line number on\n"
-                            "standard error, and the rest goes on. With --n-best N every input gives up to N\n"
-                            "lines \"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\", ids from 0, and a failed\n"
-                            "one none; with --unordered results come as they are finished, \"ID<TAB>OUTPUT\".\n"
-                            "Input lines end with LF or CRLF; the last may lack its end.\n"
-                            "\n"
-                            "The model's config.json may hold default settings: options here override them one\n"
-                            "by one, and any option of the chain replaces the model's whole chain. What the\n"
-                            "method cannot use of these defaults is left out.";
+static int take_argument(void *user, const char *value)
+{
+    decode *d = user;
+    if (d->runfile.path) return cli_fail("one configuration was expected, \"%s\" is a second", value);
+    d->runfile.path = value;
+    return CLI_OK;
+}
 
-static const char epilogue[] =
-    "Exit code: 0 every input was decoded; 1 wrong usage, or the run failed;\n"
+/* The command under one of its names. */
+typedef struct face {
+    const char *usage, *about, *epilogue;
+    int (*argument)(void *user, const char *value);
+} face;
+
+#define EXIT_CODES                                                              \
+    "Exit code: 0 every input was decoded; 1 wrong usage, or the run failed;\n" \
     "2 finished, but some inputs failed; 141 the reader of our output went away.\n"
-    "\n"
-    "Examples:\n"
-    "  rill decode -m model < questions.txt > forms.txt\n"
-    "  rill decode -m model -i questions.txt -o forms.txt --method stream-all --threads 2\n"
-    "  rill decode -m model -i questions.txt --n-best 10 --stats stats.json > forms.nbest\n"
-    "  rill decode -m model -k 50 --budget 250 --absolute 1.5 --max-candidates 5 < in > out\n"
-    "  echo \"show flights from ci0 to ci1\" | rill decode -m model --quiet\n";
 
-static int parse(decode *d, int argc, char **argv, int *helped)
+static const face decode_face = {
+    "rill decode -m DIR [options] [< INPUT] [> OUTPUT]",
+    "Decode every line of the input with a model. Line in, line out: an input that\n"
+    "cannot be decoded gives an empty line and a message with its line number on\n"
+    "standard error, and the rest goes on. With --n-best N every input gives up to N\n"
+    "lines \"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\", ids from 0, and a failed\n"
+    "one none; with --unordered results come as they are finished, \"ID<TAB>OUTPUT\".\n"
+    "Input lines end with LF or CRLF; the last may lack its end.\n"
+    "\n"
+    "The model's config.json may hold default settings: options here override them one\n"
+    "by one, and any option of the chain replaces the model's whole chain. What the\n"
+    "method cannot use of these defaults is left out. A script named with --config\n"
+    "stands between the two in the same way.",
+    EXIT_CODES "\n"
+               "Examples:\n"
+               "  rill decode -m model < questions.txt > forms.txt\n"
+               "  rill decode -m model -i questions.txt -o forms.txt --method stream-all --threads 2\n"
+               "  rill decode -m model -i questions.txt --n-best 10 --stats stats.json > forms.nbest\n"
+               "  rill decode -m model -k 50 --budget 250 --absolute 1.5 --max-candidates 5 < in > out\n"
+               "  rill decode --config run.lua -k 5 < questions.txt\n"
+               "  echo \"show flights from ci0 to ci1\" | rill decode -m model --quiet\n",
+    NULL,
+};
+
+static const face run_face = {
+    "rill run FILE.lua [options] [< INPUT] [> OUTPUT]",
+    "Decode as a Lua script says: what `rill decode --config FILE.lua` does. The script\n"
+    "ends by returning a table, of which every entry may be left out:\n"
+    "\n"
+    "  return {\n"
+    "    model = \"model\", input = \"questions.txt\", output = \"forms.txt\",\n"
+    "    n_best = 5,\n"
+    "    search = { method = \"var-stream\", k = 10, budget = 100, max_candidates = 3 },\n"
+    "    heuristics = { {\"absolute\", 2.5}, function(b) b.keep = b.score:ge(b.best - 4) end },\n"
+    "    scorers = { {\"word_reward\", 0.2} },\n"
+    "  }\n"
+    "\n"
+    "Further entries: domain, domain_args, tokenized, threads, plugins, policy,\n"
+    "unordered, stats, trace, references, sweep, tune. search holds the settings of\n"
+    "`rill decode --help` with _ for -; its budget may be a function of the step. Files\n"
+    "are found from the script's directory. Options override the script one by one, any\n"
+    "option of the chain replaces its whole chain, and what an option leaves no room\n"
+    "for is told. docs/scripting.md explains all of it.\n"
+    "\n"
+    "With sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} } the input is\n"
+    "decoded at every point of the grid, and the output is a table with one row for\n"
+    "each: quality (if there are references), seconds, timesteps, expansions.",
+    EXIT_CODES "A sweep: 2 when settings were refused at some points.\n"
+               "\n"
+               "Examples:\n"
+               "  rill run run.lua\n"
+               "  rill run run.lua -i questions.txt -k 5 > forms.txt\n"
+               "  rill run run.lua --method greedy --stats stats.json\n"
+               "  rill run sweep.lua -i questions.txt --refs forms.txt --stats points.json\n",
+    take_argument,
+};
+
+static int parse(decode *d, const face *as, int argc, char **argv, int *helped)
 {
     cli_option settings[CLI_SETTINGS_MAX + 1];
     const cli_group groups[] = {
@@ -102,8 +162,7 @@ static int parse(decode *d, int argc, char **argv, int *helped)
         {"Chains of heuristics and scorers", cli_chain_options},
         {NULL, NULL},
     };
-    const cli_syntax syntax = {
-        "rill decode -m DIR [options] [< INPUT] [> OUTPUT]", about, groups, epilogue, take_option, NULL, d};
+    const cli_syntax syntax = {as->usage, as->about, groups, as->epilogue, take_option, as->argument, d};
     cli_search_options(settings, NULL);
     return cli_session_parse(&d->session, &syntax, argc, argv, helped);
 }
@@ -164,8 +223,9 @@ static rill_status write_result(void *user, const rill_result *result)
 /* Only the options that were given take part; results always go somewhere. */
 static int check_files(const decode *d)
 {
-    cli_file files[5] = {{"input", d->input_path, 0}, {"output", d->output_path, 1}};
+    cli_file files[6] = {{"input", d->input_path, 0}, {"output", d->output_path, 1}};
     int n = 2;
+    if (d->runfile.path) files[n++] = (cli_file){"the configuration", d->runfile.path, 0};
     if (d->stats_path) files[n++] = (cli_file){"--stats", d->stats_path, 1};
     if (d->trace_path) files[n++] = (cli_file){"--trace", d->trace_path, 1};
     return cli_files_check(files);
@@ -191,14 +251,17 @@ static int open_outputs(decode *d)
  * too, so that a script need not treat it as a case of its own. */
 static cli_form form_of(const decode *d)
 {
-    if (cli_layer_get(&d->given, "n-best") || d->plan.resolved.n_best > 1) return CLI_FORM_NBEST;
+    if (cli_layer_get(&d->given, "n-best") || cli_layer_get(&d->runfile.layer, "n-best") || d->plan.resolved.n_best > 1)
+        return CLI_FORM_NBEST;
     return d->plan.resolved.unordered ? CLI_FORM_NUMBERED : CLI_FORM_PLAIN;
 }
 
 static int make_plan(decode *d)
 {
-    const cli_layer *soft = &d->session.config.search;
-    int code = cli_plan_make(d->session.ctx, &d->given, &soft, 1, &d->plan);
+    const cli_layer *soft[] = {&d->runfile.layer, &d->session.config.search};
+    int code = cli_runfile_check(&d->runfile, &d->session);
+    if (code == CLI_OK) code = cli_plan_make(d->session.ctx, &d->given, soft, 2, &d->plan);
+    if (code == CLI_OK && !d->quiet) cli_runfile_say_left(&d->runfile, &d->plan);
     d->form = form_of(d);
     if (code == CLI_OK && d->trace_path) {
         d->plan.setup.trace = cli_trace_event;
@@ -214,11 +277,24 @@ static void start_progress(decode *d)
     cli_progress_start(&d->progress, d->progress_when == ALWAYS || (useful && !d->quiet));
 }
 
+/* The configuration, with what the options left open; the model's defaults. */
+static int configure(decode *d)
+{
+    int code = cli_runfile_load(&d->runfile, &d->session);
+    const rill_script_config *said = d->runfile.said;
+    if (code == CLI_OK && said) {
+        d->input_path = cli_given_or(d->input_path, said->input);
+        d->output_path = cli_given_or(d->output_path, said->output);
+        d->references_path = cli_given_or(d->references_path, said->references);
+        d->stats_path = cli_given_or(d->stats_path, said->stats);
+        d->trace_path = cli_given_or(d->trace_path, said->trace);
+    }
+    return code == CLI_OK ? cli_session_configure(&d->session) : code;
+}
+
 static int prepare(decode *d)
 {
-    int code = cli_session_configure(&d->session);
-    if (code == CLI_OK && !cli_session_domain(&d->session)) code = CLI_FAILED;
-    if (code == CLI_OK) code = make_plan(d);
+    int code = cli_session_domain(&d->session) ? make_plan(d) : CLI_FAILED;
     if (code == CLI_OK) code = open_input(d);
     if (code == CLI_OK) code = check_files(d);
     if (code == CLI_OK) code = cli_session_open(&d->session);
@@ -264,7 +340,7 @@ static int finish(decode *d, int code)
     return worse(code, cli_output_close(&d->trace));
 }
 
-static int run(decode *d)
+static int decode_all(decode *d)
 {
     start_progress(d);
     double start = cli_now();
@@ -279,7 +355,31 @@ static int run(decode *d)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-int cli_decode(int argc, char **argv)
+static int sweep(decode *d)
+{
+    const cli_sweep sweep = {.session = &d->session,
+                             .runfile = &d->runfile,
+                             .given = &d->given,
+                             .input = d->input_path,
+                             .references = d->references_path,
+                             .output = d->output_path,
+                             .stats = d->stats_path,
+                             .quiet = d->quiet};
+    if (d->trace_path) return cli_fail("a sweep is many runs, and --trace is for one: leave one of them out");
+    return cli_sweep_run(&sweep);
+}
+
+static int run(decode *d)
+{
+    int wants_sweep = d->references_path != NULL, code = configure(d);
+    if (code != CLI_OK) return code;
+    if (d->runfile.said && d->runfile.said->n_sweep) return sweep(d);
+    if (wants_sweep) return cli_fail("--refs is for a sweep, and there is none; `rill eval` compares outputs");
+    code = prepare(d);
+    return code == CLI_OK ? decode_all(d) : code;
+}
+
+static int command(const face *as, int argc, char **argv)
 {
     int helped = 0;
     decode *d = calloc(1, sizeof *d);
@@ -288,14 +388,26 @@ int cli_decode(int argc, char **argv)
     d->session.before_message = erase_progress;
     d->session.message_user = &d->progress;
     int code = cli_session_start(&d->session);
-    if (code == CLI_OK) code = parse(d, argc, argv, &helped);
-    if (code == CLI_OK && !helped) code = prepare(d);
+    if (code == CLI_OK) code = parse(d, as, argc, argv, &helped);
+    if (code == CLI_OK && !helped && as->argument && !d->runfile.path)
+        code = cli_fail("no configuration: rill run FILE.lua; `rill run --help` shows one");
     if (code == CLI_OK && !helped) code = run(d);
     rill_engine_destroy(d->engine);
+    cli_runfile_end(&d->runfile);
     cli_session_end(&d->session);
     cli_input_close(&d->input);
     cli_output_close(&d->stats); /* again, when nothing was run: closing twice is harmless */
     cli_output_close(&d->trace);
     free(d);
     return code;
+}
+
+int cli_decode(int argc, char **argv)
+{
+    return command(&decode_face, argc, argv);
+}
+
+int cli_run(int argc, char **argv)
+{
+    return command(&run_face, argc, argv);
 }

@@ -11,6 +11,8 @@
 
 static const cli_command commands[] = {
     {"decode", "decode lines with a model", cli_decode},
+    {"run", "decode as a Lua script describes it, or sweep over its grid", cli_run},
+    {"tune", "try a script's configurations on a dev set and show what quality costs", cli_tune},
     {"eval", "compare decoded lines with references", cli_eval},
     {"bench", "run several search methods on one input and compare them", cli_bench},
     {"info", "describe a model", cli_info},
@@ -28,6 +30,8 @@ static int print_help(void)
            "Examples:\n"
            "  rill decode -m model < inputs.txt > outputs.txt\n"
            "  rill decode -m model -i inputs.txt --n-best 5 > outputs.nbest\n"
+           "  rill run run.lua\n"
+           "  rill tune run.lua --dev dev.tsv --svg front.svg\n"
            "  rill eval -m model --refs references.txt outputs.txt\n"
            "  rill bench -m model --tsv test.tsv --methods greedy,fixed,var-stream\n"
            "  rill info model\n"
@@ -50,7 +54,7 @@ static const cli_command *find(const char *name)
 
 static int unknown_command(const char *word)
 {
-    const char *names[8];
+    const char *names[sizeof commands / sizeof commands[0]];
     size_t n = 0;
     for (const cli_command *c = commands; c->name; c++) names[n++] = c->name;
     const char *near = cli_nearest(word, names, n);

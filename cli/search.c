@@ -25,6 +25,13 @@ const char *cli_layer_get(const cli_layer *layer, const char *name)
     return NULL;
 }
 
+int cli_layer_says(const cli_layer *layer, const char *name)
+{
+    char normal[CLI_NAME_MAX];
+    if (!normal_name(name, normal)) return 0;
+    return cli_layer_get(layer, normal) || (layer->budget && !strcmp(normal, "budget"));
+}
+
 int cli_layer_set(rill_context *ctx, cli_layer *layer, const char *name, const char *value)
 {
     cli_setting setting;
@@ -233,11 +240,6 @@ static int meant_for_another(const cli_layer *layer, const char *name, const cha
     return !strcmp(name, "finish") && own && strcmp(own, method);
 }
 
-static int says(const cli_layer *layer, const char *name)
-{
-    return cli_layer_get(layer, name) || (layer->budget && !strcmp(name, "budget"));
-}
-
 /* Settings of soft[at] that no nearer layer has said; those for another method are left out. Returns their number. */
 static int list_soft(const cli_layer *firm, const cli_layer *const *soft, int at, const char *method, cli_plan *plan,
                      const cli_setting **wanted)
@@ -245,8 +247,8 @@ static int list_soft(const cli_layer *firm, const cli_layer *const *soft, int at
     int n = 0;
     for (int i = 0; i < soft[at]->n; i++) {
         const cli_setting *s = &soft[at]->setting[i];
-        int said = says(firm, s->name) || !strcmp(s->name, "method");
-        for (int j = 0; j < at && !said; j++) said = says(soft[j], s->name);
+        int said = cli_layer_says(firm, s->name) || !strcmp(s->name, "method");
+        for (int j = 0; j < at && !said; j++) said = cli_layer_says(soft[j], s->name);
         if (said) continue;
         if (meant_for_another(soft[at], s->name, method))
             leave_out(plan, soft[at], "search.", s->name);
@@ -295,7 +297,7 @@ static void point_at(const cli_chain *chain, rill_chain_entry *entries)
 static void take_budget(const cli_layer *firm, const cli_layer *const *soft, int n, rill_engine_setup *setup)
 {
     const cli_layer *nearest = firm;
-    for (int i = 0; i < n && !says(nearest, "budget"); i++) nearest = soft[i];
+    for (int i = 0; i < n && !cli_layer_says(nearest, "budget"); i++) nearest = soft[i];
     setup->budget = nearest->budget;
     setup->budget_user = nearest->budget_user;
 }

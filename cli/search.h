@@ -42,6 +42,7 @@ typedef struct cli_layer {
 /* Note a setting, or set it again. The value is checked alone. CLI_OK or CLI_FAILED after a message. */
 int cli_layer_set(rill_context *ctx, cli_layer *layer, const char *name, const char *value);
 const char *cli_layer_get(const cli_layer *layer, const char *name); /* NULL when not set */
+int cli_layer_says(const cli_layer *layer, const char *name);        /* set, or by a function; "-" and "_" are one */
 
 /* Append "NAME" or "NAME:ARGS". */
 int cli_chain_add(cli_chain *chain, const char *text);

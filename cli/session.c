@@ -182,7 +182,6 @@ static void print_log(void *user, rill_log_level level, const char *message)
 int cli_session_start(cli_session *session)
 {
     rill_context_options options = {.struct_size = sizeof options, .log = print_log, .log_user = session};
-    session->threads = 1;
     session->script.struct_size = sizeof session->script;
     session->script.print = print_line;
     session->script.print_user = session;
@@ -192,6 +191,7 @@ int cli_session_start(cli_session *session)
 
 int cli_session_configure(cli_session *session)
 {
+    if (!session->threads) session->threads = 1;
     return cli_config_load(session->ctx, session->path, &session->config);
 }
 

@@ -15,7 +15,8 @@ typedef struct cli_session {
     rill_model *model;
     cli_config config;
     const char *path, *domain, *domain_arguments;
-    int threads, tokenized, deterministic, verbose;
+    int threads; /* 0 until an option, a configuration or cli_session_configure() says */
+    int tokenized, deterministic, verbose;
     const char *plugin[CLI_PLUGINS_MAX];
     int n_plugins;
     rill_script_options script;         /* what scripts may do; its print erases a progress bar, too */
@@ -37,7 +38,7 @@ int cli_session_start(cli_session *session);
 int cli_session_parse(cli_session *session, const cli_syntax *syntax, int argc, char **argv, int *helped);
 /* Load a shared object, or a script if the name ends in ".lua". *script (may be NULL): the script, or NULL. */
 int cli_session_plugin(cli_session *session, const char *path, rill_script **script);
-/* Read the config of the model, if one is named. */
+/* Read the config of the model, if one is named; what no option has said gets its default. */
 int cli_session_configure(cli_session *session);
 /* The domain's name: as the option says, else the config; NULL after a message when neither does. */
 const char *cli_session_domain(const cli_session *session);

@@ -1,0 +1,336 @@
+/* The picture of `rill tune`: one file of SVG 1.1 that needs nothing else, neither fonts nor scripts.
+ *
+ * Expansions go from left to right, on a logarithmic scale when the dearest point costs more than eight times the cheapest;
+ * quality goes up. Every point has its parameters as a tooltip, those of the front as a label too, placed where there is room.
+ *
+ * Divisions: text · scales · labels · the picture. */
+#include "plot.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 860, HEIGHT = 560, LEFT = 72, RIGHT = 836, TOP = 56, BOTTOM = 496, LABEL_MAX = 96, TICKS_MAX = 32 };
+
+static const char INK[] = "#222222", GRID[] = "#e2e2e2", DULL[] = "#9aa3ad", FRONT[] = "#0b62a8";
+
+/* --- text --------------------------------------------------------------------------------------------------------- */
+
+/* Length of the UTF-8 sequence at p that XML allows, 0 if there is none. */
+static size_t sequence(const char *p)
+{
+    const unsigned char *u = (const unsigned char *)p;
+    if (u[0] < 0x80) return u[0] >= 0x20 || u[0] == '\t' || u[0] == '\n';
+    size_t n = u[0] >= 0xf0 && u[0] < 0xf5 ? 4 : u[0] >= 0xe0 && u[0] < 0xf0 ? 3 : u[0] >= 0xc2 && u[0] < 0xe0 ? 2 : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((u[i] & 0xc0) != 0x80) return 0;
+    /* Too long a form, a half of a surrogate pair, beyond the last character, or one of the two that are none. */
+    if (n == 3 && ((u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] >= 0xa0))) return 0;
+    if (n == 3 && u[0] == 0xef && u[1] == 0xbf && u[2] >= 0xbe) return 0;
+    if (n == 4 && ((u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] >= 0x90))) return 0;
+    return n;
+}
+
+static void put_text(cli_output *out, const char *text)
+{
+    while (*text) {
+        size_t n = sequence(text);
+        switch (n ? *text : '?') {
+        case '&': cli_output_printf(out, "&amp;"); break;
+        case '<': cli_output_printf(out, "&lt;"); break;
+        case '>': cli_output_printf(out, "&gt;"); break;
+        case '?': cli_output_printf(out, "?"); break;
+        default: cli_output_write(out, text, n); break;
+        }
+        text += n ? n : 1;
+    }
+}
+
+static void put_label(cli_output *out, double x, double y, const char *anchor, int size, const char *colour,
+                      const char *text)
+{
+    cli_output_printf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"%d\" fill=\"%s\">", x, y, anchor,
+                      size, colour);
+    put_text(out, text);
+    cli_output_printf(out, "</text>\n");
+}
+
+/* --- scales ------------------------------------------------------------------------------------------------------- */
+
+typedef struct scale {
+    double least, most; /* of the values, or of their logarithms */
+    int logarithmic;
+    double from, to; /* pixels */
+    double tick[TICKS_MAX];
+    int ticks;
+} scale;
+
+static double place(const scale *s, double value)
+{
+    if (s->logarithmic) value = log10(value);
+    return s->from + (value - s->least) / (s->most - s->least) * (s->to - s->from);
+}
+
+static void add_tick(scale *s, double value)
+{
+    double at = s->logarithmic ? log10(value) : value, slack = 1e-9 * (s->most - s->least);
+    if (s->ticks < TICKS_MAX && at >= s->least - slack && at <= s->most + slack) s->tick[s->ticks++] = value;
+}
+
+/* The step among 1, 2, 5 times a power of ten that gives about `wanted` ticks. */
+static double nice_step(double range, int wanted)
+{
+    double raw = range / wanted, power = pow(10, floor(log10(raw)));
+    double times = raw / power;
+    return power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
+}
+
+static void set_ticks(scale *s, int wanted)
+{
+    s->ticks = 0;
+    if (s->logarithmic && s->most - s->least > 0.6) {
+        for (double power = pow(10, floor(s->least)); log10(power) <= s->most; power *= 10)
+            for (int i = 0; i < 3; i++) add_tick(s, power * (double[]){1, 2, 5}[i]);
+        return;
+    }
+    double least = s->logarithmic ? pow(10, s->least) : s->least, most = s->logarithmic ? pow(10, s->most) : s->most;
+    double step = nice_step(most - least, wanted);
+    for (double i = ceil(least / step - 1e-9); i * step <= most + 1e-9 * step; i++) add_tick(s, i * step);
+}
+
+/* Some air around the values; a scale of one value still has a width. */
+static void fit(scale *s, double least, double most, double air)
+{
+    s->least = s->logarithmic ? log10(least) : least;
+    s->most = s->logarithmic ? log10(most) : most;
+    double range = s->most - s->least;
+    if (range <= 0) range = s->logarithmic ? 0.3 : fabs(most) > 1 ? 0.1 * fabs(most) : 1;
+    s->least -= air * range;
+    s->most += air * range;
+}
+
+static double quality(const cli_point *point, int oracle)
+{
+    const cli_counts *c = &point->trial.counts;
+    return cli_percent(oracle ? c->oracle : c->exact, c->inputs);
+}
+
+static double expansions(const cli_point *point)
+{
+    return point->trial.stats.expansions > 0 ? (double)point->trial.stats.expansions : 1;
+}
+
+static void make_scales(const cli_points *points, int oracle, scale *x, scale *y)
+{
+    double least_x = INFINITY, most_x = 1, least_y = INFINITY, most_y = 0;
+    for (size_t i = 0; i < points->n; i++) {
+        const cli_point *p = &points->point[i];
+        if (p->refused) continue;
+        least_x = fmin(least_x, expansions(p));
+        most_x = fmax(most_x, expansions(p));
+        least_y = fmin(least_y, quality(p, oracle));
+        most_y = fmax(most_y, quality(p, oracle));
+    }
+    *x = (scale){.logarithmic = most_x > 8 * least_x, .from = LEFT, .to = RIGHT};
+    *y = (scale){.from = BOTTOM, .to = TOP};
+    fit(x, least_x, most_x, 0.08);
+    fit(y, least_y, most_y, 0.1);
+    if (!x->logarithmic) x->least = fmax(x->least, 0);
+    y->least = fmax(y->least, 0);
+    y->most = fmin(y->most, 100 + 0.02 * (100 - y->least)); /* room for a point at 100 */
+    set_ticks(x, 8);
+    set_ticks(y, 7);
+}
+
+/* 20000 as "20k", 1500000 as "1.5M" */
+static void short_number(double value, char *out, size_t size)
+{
+    if (value >= 1e6)
+        snprintf(out, size, "%.6gM", value / 1e6);
+    else if (value >= 1e4)
+        snprintf(out, size, "%.6gk", value / 1e3);
+    else
+        snprintf(out, size, "%.6g", value);
+}
+
+/* --- labels ------------------------------------------------------------------------------------------------------- */
+
+typedef struct box {
+    double left, top, right, bottom;
+} box;
+
+enum { LABEL_SIZE = 11 };
+
+static int overlap(const box *a, const box *b)
+{
+    return a->left < b->right && b->left < a->right && a->top < b->bottom && b->top < a->bottom;
+}
+
+/* Where there is room for a label of this width near (x, y): nearer places first, and those off the front's line, which leads from
+ * the lower left to the upper right. 0 when there is none. */
+static int find_room(double x, double y, double width, const box *taken, size_t n, box *out)
+{
+    static const double away[][2] = {{1, 1}, {-1, -1}, {1, 0}, {-1, 0}, {0, 1}, {0, -1}, {1, -1}, {-1, 1}};
+    for (double distance = 8; distance <= 72; distance += 8)
+        for (size_t i = 0; i < sizeof away / sizeof away[0]; i++) {
+            double middle_x = x + away[i][0] * (distance + width / 2),
+                   middle_y = y + away[i][1] * (distance + LABEL_SIZE / 2.0);
+            *out = (box){middle_x - width / 2, middle_y - LABEL_SIZE * 0.6, middle_x + width / 2,
+                         middle_y + LABEL_SIZE * 0.6};
+            int good = out->left > LEFT + 2 && out->right < RIGHT - 2 && out->top > TOP - 14 &&
+                       out->bottom < BOTTOM - 2;
+            for (size_t j = 0; j < n && good; j++) good = !overlap(out, &taken[j]);
+            if (good) return 1;
+        }
+    return 0;
+}
+
+static void put_front_label(cli_output *out, const cli_point *point, size_t alike, double x, double y, box *taken,
+                            size_t *n)
+{
+    char label[LABEL_MAX];
+    cli_point_label(point, label, sizeof label);
+    size_t length = strlen(label);
+    if (alike) snprintf(label + length, sizeof label - length, " and %zu alike", alike);
+    box room;
+    if (!label[0] || !find_room(x, y, 6.1 * (double)strlen(label), taken, *n, &room)) return; /* its tooltip remains */
+    taken[(*n)++] = room;
+    double to_x = fmin(fmax(x, room.left), room.right), to_y = fmin(fmax(y, room.top), room.bottom);
+    if (hypot(to_x - x, to_y - y) > 14)
+        cli_output_printf(
+            out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"0.6\"/>\n", x, y,
+            to_x, to_y, FRONT);
+    put_label(out, (room.left + room.right) / 2, room.bottom - 3, "middle", LABEL_SIZE, FRONT, label);
+}
+
+/* --- the picture -------------------------------------------------------------------------------------------------- */
+
+typedef struct picture {
+    cli_output *out;
+    const cli_points *points;
+    int oracle;
+    scale x, y;
+    size_t *front; /* [n_front] cheapest first */
+    size_t *alike; /* [n_front] */
+    size_t n_front;
+    box *taken; /* by points and labels */
+    size_t n_taken;
+} picture;
+
+static double x_of(const picture *p, const cli_point *point)
+{
+    return place(&p->x, expansions(point));
+}
+
+static double y_of(const picture *p, const cli_point *point)
+{
+    return place(&p->y, quality(point, p->oracle));
+}
+
+static void draw_axes(const picture *p)
+{
+    char text[32];
+    for (int i = 0; i < p->x.ticks; i++) {
+        double x = place(&p->x, p->x.tick[i]);
+        cli_output_printf(p->out, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" stroke=\"%s\"/>\n", x, TOP, x,
+                          BOTTOM, GRID);
+        short_number(p->x.tick[i], text, sizeof text);
+        put_label(p->out, x, BOTTOM + 18, "middle", 12, INK, text);
+    }
+    for (int i = 0; i < p->y.ticks; i++) {
+        double y = place(&p->y, p->y.tick[i]);
+        cli_output_printf(p->out, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"%s\"/>\n", LEFT, y, RIGHT,
+                          y, GRID);
+        snprintf(text, sizeof text, "%.6g", p->y.tick[i]);
+        put_label(p->out, LEFT - 8, y + 4, "end", 12, INK, text);
+    }
+    cli_output_printf(p->out, "<path d=\"M%d %dV%dH%d\" fill=\"none\" stroke=\"%s\"/>\n", LEFT, TOP, BOTTOM, RIGHT,
+                      INK);
+    put_label(p->out, (LEFT + RIGHT) / 2.0, BOTTOM + 42, "middle", 13, INK,
+              p->x.logarithmic ? "expansions (logarithmic)" : "expansions");
+    cli_output_printf(
+        p->out, "<text transform=\"translate(20 %d) rotate(-90)\" text-anchor=\"middle\" font-size=\"13\" fill=\"%s\">",
+        (TOP + BOTTOM) / 2, INK);
+    cli_output_printf(p->out, "%s %%</text>\n", p->oracle ? "oracle" : "exact");
+}
+
+static void draw_point(const picture *p, const cli_point *point)
+{
+    char label[LABEL_MAX];
+    cli_point_label(point, label, sizeof label);
+    cli_output_printf(p->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%d\" fill=\"%s\"%s><title>", x_of(p, point),
+                      y_of(p, point), point->on_front ? 5 : 4, point->on_front ? FRONT : DULL,
+                      point->on_front ? "" : " fill-opacity=\"0.7\"");
+    put_text(p->out, label);
+    cli_output_printf(p->out, ": %.2f %%, %" PRId64 " expansions</title></circle>\n", quality(point, p->oracle),
+                      point->trial.stats.expansions);
+}
+
+/* What the best quality is for at most so many expansions: it rises at each point of the front. */
+static void draw_front(const picture *p)
+{
+    if (p->n_front == 0) return;
+    cli_output_printf(p->out, "<path d=\"");
+    for (size_t i = 0; i < p->n_front; i++) {
+        const cli_point *point = &p->points->point[p->front[i]];
+        cli_output_printf(p->out, i ? "H%.1fV%.1f" : "M%.1f %.1f", x_of(p, point), y_of(p, point));
+    }
+    cli_output_printf(p->out, "H%d\" fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\"/>\n", RIGHT, FRONT);
+}
+
+static void draw_points(picture *p)
+{
+    for (int front = 0; front < 2; front++) /* those of the front above the others */
+        for (size_t i = 0; i < p->points->n; i++) {
+            const cli_point *point = &p->points->point[i];
+            if (point->refused || point->on_front != front) continue;
+            double x = x_of(p, point), y = y_of(p, point);
+            draw_point(p, point);
+            p->taken[p->n_taken++] = (box){x - 5, y - 5, x + 5, y + 5};
+        }
+    for (size_t i = 0; i < p->n_front; i++) {
+        const cli_point *point = &p->points->point[p->front[i]];
+        put_front_label(p->out, point, p->alike[i], x_of(p, point), y_of(p, point), p->taken, &p->n_taken);
+    }
+}
+
+static void draw(picture *p, const char *title)
+{
+    make_scales(p->points, p->oracle, &p->x, &p->y);
+    cli_output_printf(p->out,
+                      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+                      "font-family=\"sans-serif\">\n"
+                      "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
+                      WIDTH, HEIGHT, WIDTH, HEIGHT);
+    put_label(p->out, LEFT, 28, "start", 15, INK, title);
+    draw_axes(p);
+    draw_front(p);
+    draw_points(p);
+    cli_output_printf(p->out, "</svg>\n");
+}
+
+int cli_plot_write(cli_output *output, const cli_points *points, int oracle, const char *title)
+{
+    picture p = {.out = output, .points = points, .oracle = oracle};
+    size_t n = 0, marked = 0;
+    for (size_t i = 0; i < points->n; i++) {
+        n += !points->point[i].refused;
+        marked += points->point[i].on_front != 0;
+    }
+    if (n == 0) return cli_fail("there is nothing to draw: no point was decoded");
+    p.front = calloc(2 * marked + 1, sizeof *p.front);
+    p.taken = calloc(2 * n, sizeof *p.taken);
+    int code = p.front && p.taken ? CLI_OK : cli_fail_memory("the plot");
+    if (code == CLI_OK) {
+        p.alike = p.front + marked;
+        p.n_front = cli_points_front(points, p.front, p.alike);
+        draw(&p, title);
+    }
+    free(p.front);
+    free(p.taken);
+    return code;
+}

@@ -1,0 +1,309 @@
+/* Trying points and keeping what came of them; see points.h. */
+#include "points.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report.h"
+#include "runfile.h"
+
+/* --- points ------------------------------------------------------------------------------------------------------- */
+
+static cli_point *append(cli_points *points)
+{
+    if (points->n == points->capacity) {
+        size_t capacity = points->capacity ? 2 * points->capacity : 16;
+        cli_point *more = realloc(points->point, capacity * sizeof *more);
+        if (!more) return NULL;
+        points->point = more;
+        points->capacity = capacity;
+    }
+    cli_point *point = &points->point[points->n++];
+    memset(point, 0, sizeof *point);
+    return point;
+}
+
+static int name_point(cli_point *point, const rill_script_config *config)
+{
+    size_t n = (size_t)config->n_point;
+    point->name = calloc(n + 1, sizeof *point->name);
+    point->value = calloc(n + 1, sizeof *point->value);
+    if (!point->name || !point->value) return 0;
+    for (point->n = 0; (size_t)point->n < n;) {
+        const rill_script_pair *pair = &config->point[point->n];
+        char *name = strdup(pair->name), *value = strdup(pair->value);
+        point->name[point->n] = name;
+        point->value[point->n++] = value;
+        if (!name || !value) return 0;
+    }
+    return 1;
+}
+
+static void free_point(cli_point *point)
+{
+    for (int i = 0; i < point->n; i++) {
+        free(point->name[i]);
+        free(point->value[i]);
+    }
+    free(point->name);
+    free(point->value);
+    free(point->refused);
+    json_decref(point->run);
+}
+
+void cli_points_free(cli_points *points)
+{
+    for (size_t i = 0; i < points->n; i++) free_point(&points->point[i]);
+    free(points->point);
+    points->point = NULL;
+    points->n = points->capacity = 0;
+}
+
+void cli_point_label(const cli_point *point, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < point->n && used < size; i++) {
+        int wrote = snprintf(out + used, size - used, "%s%s=%s", i ? " " : "", point->name[i], point->value[i]);
+        if (wrote < 0) return;
+        used += (size_t)wrote;
+    }
+}
+
+const char *cli_point_value(const cli_point *point, const char *name)
+{
+    for (int i = 0; i < point->n; i++)
+        if (!strcmp(point->name[i], name)) return point->value[i];
+    return NULL;
+}
+
+int cli_points_flawed(const cli_points *points)
+{
+    for (size_t i = 0; i < points->n; i++)
+        if (points->point[i].refused || points->point[i].trial.counts.missing) return 1;
+    return 0;
+}
+
+/* --- where we are ------------------------------------------------------------------------------------------------- */
+
+static void say_where(const cli_points *points, const cli_point *point)
+{
+    char label[256];
+    if (!points->telling || !isatty(STDERR_FILENO)) return;
+    cli_point_label(point, label, sizeof label);
+    fprintf(stderr, "\rtrying %zu", points->n);
+    if (points->total) fprintf(stderr, " of %" PRId64, points->total);
+    fprintf(stderr, ": %s\033[K", label);
+    fflush(stderr);
+}
+
+void cli_points_erase(void *unused)
+{
+    (void)unused;
+    if (!isatty(STDERR_FILENO)) return;
+    fputs("\r\033[K", stderr);
+    fflush(stderr);
+}
+
+/* --- trying ------------------------------------------------------------------------------------------------------- */
+
+int cli_points_check_name(const char *path, const cli_layer *given, const char *name)
+{
+    static const char *const of_the_chain[] = {"delta", "absolute", "relative", "relative_local"};
+    for (size_t i = 0; i < sizeof of_the_chain / sizeof *of_the_chain; i++)
+        if (!strcmp(name, of_the_chain[i]) && given->heuristics.said)
+            return cli_fail("%s sets %s, but options of the chain replace all heuristics: leave one of the two out",
+                            path, name);
+    if (cli_layer_says(given, strcmp(name, "M") ? name : "max-candidates"))
+        return cli_fail("%s sets %s, and so does an option: leave one of the two out", path, name);
+    return CLI_OK;
+}
+
+static int refuse(cli_point *point, const char *why)
+{
+    point->refused = strndup(why, strcspn(why, "\n")); /* a row has one line */
+    return point->refused ? CLI_OK : cli_fail_memory("a point");
+}
+
+static int fail_at(const cli_points *points, const cli_point *point)
+{
+    char label[256];
+    cli_point_label(point, label, sizeof label);
+    return cli_fail("%s: %s: %s", points->path, label, rill_error(points->session->ctx));
+}
+
+/* A point must be possible by itself, and nothing of it may have to give way to an option: its row would tell of another search
+ * than it says. */
+static int compose(cli_points *points, const rill_script_config *config, cli_point *point, cli_layer *layer,
+                   cli_plan *plan)
+{
+    rill_context *ctx = points->session->ctx;
+    const cli_layer *model = &points->session->config.search, *soft[] = {layer, model};
+    char why[CLI_LEFT_MAX + 64];
+    if (cli_layer_from_config(ctx, config, layer) != CLI_OK) return CLI_FAILED;
+    rill_status status = cli_plan_try(ctx, layer, &model, 1, plan);
+    if (status == RILL_OK) status = cli_plan_try(ctx, points->given, soft, 2, plan);
+    if (status == RILL_ERR_OPTION) return refuse(point, rill_error(ctx));
+    if (status < 0) return fail_at(points, point);
+    if (!plan->left[0]) return CLI_OK;
+    snprintf(why, sizeof why, "the options leave no room for: %s", plan->left);
+    return refuse(point, why);
+}
+
+static json_t *report_of(const cli_points *points, const cli_point *point, const cli_plan *plan)
+{
+    const cli_report report = {
+        .stats = point->trial.stats,
+        .settings = &point->trial.settings,
+        .plan = plan,
+        .domain = rill_model_domain(points->session->model)->name,
+        .model = points->session->path,
+        .threads = points->session->threads,
+        .wall = point->trial.seconds,
+        .memory_peak = rill_memory_peak(points->session->ctx),
+    };
+    return cli_report_json(&report);
+}
+
+static int is_first_run(const cli_points *points)
+{
+    for (size_t i = 0; i < points->n; i++)
+        if (points->point[i].run) return 0;
+    return 1;
+}
+
+static int decode(cli_points *points, cli_point *point, const cli_plan *plan)
+{
+    rill_status status = RILL_OK;
+    say_where(points, point);
+    if (is_first_run(points)) status = cli_trial_time(points->session, points->set, plan, &point->trial);
+    if (status == RILL_OK) status = cli_trial_judge(points->session, points->set, plan, NULL, &point->trial);
+    if (points->telling) cli_points_erase(NULL);
+    if (status == RILL_ERR_OPTION) return refuse(point, rill_error(points->session->ctx));
+    if (status < 0) return fail_at(points, point);
+    point->run = report_of(points, point, plan);
+    return point->run ? CLI_OK : cli_fail_memory("a point");
+}
+
+int cli_points_try(cli_points *points, const rill_script_config *config)
+{
+    struct {
+        cli_layer layer;
+        cli_plan plan;
+    } *large = calloc(1, sizeof *large);
+    cli_point *point = large ? append(points) : NULL;
+    int code = point && name_point(point, config) ? CLI_OK : cli_fail_memory("a point");
+    for (int i = 0; code == CLI_OK && i < point->n; i++)
+        code = cli_points_check_name(points->path, points->given, point->name[i]);
+    if (code == CLI_OK) code = compose(points, config, point, &large->layer, &large->plan);
+    if (code == CLI_OK && !point->refused) code = decode(points, point, &large->plan);
+    if (code != CLI_OK && point) { /* what was not finished is no point */
+        free_point(point);
+        points->n--;
+    }
+    free(large);
+    return code;
+}
+
+/* --- the front ---------------------------------------------------------------------------------------------------- */
+
+static int64_t quality(const cli_point *point, int oracle)
+{
+    return oracle ? point->trial.counts.oracle : point->trial.counts.exact;
+}
+
+static int beats(const cli_point *a, const cli_point *b, int oracle)
+{
+    int64_t qa = quality(a, oracle), qb = quality(b, oracle);
+    int64_t ea = a->trial.stats.expansions, eb = b->trial.stats.expansions;
+    return qa >= qb && ea <= eb && (qa > qb || ea < eb);
+}
+
+/* Every pair is compared: points are thousands at most, and each has cost a decode. */
+size_t cli_points_mark_front(cli_points *points, int oracle)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < points->n; i++) {
+        cli_point *point = &points->point[i];
+        point->on_front = !point->refused;
+        for (size_t j = 0; j < points->n && point->on_front; j++)
+            point->on_front = points->point[j].refused || !beats(&points->point[j], point, oracle);
+        n += (size_t)point->on_front;
+    }
+    return n;
+}
+
+size_t cli_points_front(const cli_points *points, size_t *front, size_t *alike)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < points->n; i++) {
+        const cli_point *point = &points->point[i];
+        if (!point->on_front) continue;
+        size_t at = 0; /* what costs the same on a front is as good, too */
+        while (at < n && points->point[front[at]].trial.stats.expansions <= point->trial.stats.expansions) at++;
+        if (at > 0 && points->point[front[at - 1]].trial.stats.expansions == point->trial.stats.expansions) {
+            alike[at - 1]++;
+            continue;
+        }
+        for (size_t j = n++; j > at; j--) {
+            front[j] = front[j - 1];
+            alike[j] = alike[j - 1];
+        }
+        front[at] = i;
+        alike[at] = 0;
+    }
+    return n;
+}
+
+/* --- JSON --------------------------------------------------------------------------------------------------------- */
+
+static json_t *string_json(const char *text)
+{
+    json_t *string = json_string(text);
+    return string ? string : json_string("(not UTF-8)");
+}
+
+static json_t *value_json(const char *text)
+{
+    char *end;
+    double number = strtod(text, &end);
+    if (end == text || *end || !isfinite(number)) return string_json(text);
+    if (number == floor(number) && fabs(number) < 9e15 && !strpbrk(text, ".eExX"))
+        return json_integer((json_int_t)number);
+    return json_real(number);
+}
+
+static json_t *point_json(const cli_point *point, int judged)
+{
+    const cli_counts *c = &point->trial.counts;
+    json_t *object = json_object(), *parameters = json_object();
+    for (int i = 0; i < point->n; i++) json_object_set_new(parameters, point->name[i], value_json(point->value[i]));
+    json_object_set_new(object, "point", parameters);
+    if (point->refused) {
+        json_object_set_new(object, "refused", string_json(point->refused));
+        return object;
+    }
+    if (judged) {
+        json_object_set_new(object, "exact_percent", json_real(cli_percent(c->exact, c->inputs)));
+        json_object_set_new(object, "oracle_percent", json_real(cli_percent(c->oracle, c->inputs)));
+    }
+    json_object_set_new(object, "expansions", json_integer((json_int_t)point->trial.stats.expansions));
+    json_object_set_new(object, "timesteps", json_integer((json_int_t)point->trial.stats.timesteps));
+    json_object_set_new(object, "seconds", json_real(point->trial.stats.seconds.total));
+    json_object_set_new(object, "missing", json_integer((json_int_t)c->missing));
+    json_object_set(object, "run", point->run);
+    return object;
+}
+
+json_t *cli_points_json(const cli_points *points)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < points->n; i++)
+        json_array_append_new(list, point_json(&points->point[i], points->set->judged));
+    return json_pack("{s:o,s:I,s:o}", "script", string_json(points->path), "inputs", (json_int_t)points->set->inputs.n,
+                     "points", list);
+}

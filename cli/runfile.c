@@ -1,0 +1,74 @@
+/* Reading the run that a script describes; see runfile.h for what overrides what. */
+#include "runfile.h"
+
+#include <stdlib.h>
+
+static int take_chain(const rill_script_chain *from, cli_chain *to)
+{
+    int code = CLI_OK;
+    to->said = from->said;
+    for (int32_t i = 0; i < from->n && code == CLI_OK; i++)
+        code = cli_chain_add_pair(to, from->entry[i].name, from->entry[i].arguments);
+    return code;
+}
+
+int cli_layer_from_config(rill_context *ctx, const rill_script_config *config, cli_layer *layer)
+{
+    int code = CLI_OK;
+    layer->source = config->script;
+    layer->budget = config->budget;
+    layer->budget_user = config->budget_user;
+    layer->heuristics.said = config->heuristics.said;
+    for (int32_t i = 0; i < config->n_settings && code == CLI_OK; i++)
+        code = cli_layer_set(ctx, layer, config->settings[i].name, config->settings[i].value);
+    for (int32_t i = 0; i < config->heuristics.n && code == CLI_OK; i++) {
+        const rill_chain_entry *entry = &config->heuristics.entry[i];
+        code = cli_layer_heuristic(ctx, layer, entry->name, entry->arguments);
+    }
+    if (code == CLI_OK) code = take_chain(&config->scorers, &layer->scorers);
+    return code == CLI_OK ? take_chain(&config->policy, &layer->policy) : code;
+}
+
+static void fill_session(const rill_script_config *said, cli_session *session)
+{
+    session->path = cli_given_or(session->path, said->model);
+    session->domain = cli_given_or(session->domain, said->domain);
+    session->domain_arguments = cli_given_or(session->domain_arguments, said->domain_arguments);
+    session->tokenized |= said->tokenized;
+    if (!session->threads) session->threads = said->threads;
+}
+
+int cli_runfile_load(cli_runfile *file, cli_session *session)
+{
+    int code = CLI_OK;
+    if (!file->path) return CLI_OK;
+    if (rill_script_load(&file->script, session->ctx, file->path, &session->script) < 0 ||
+        rill_script_config_read(file->script, &file->said) < 0)
+        return cli_fail_context(session->ctx);
+    for (int32_t i = 0; i < file->said->n_plugins && code == CLI_OK; i++)
+        code = cli_session_plugin(session, file->said->plugins[i], NULL);
+    fill_session(file->said, session);
+    return code == CLI_OK ? cli_layer_from_config(session->ctx, file->said, &file->layer) : code;
+}
+
+int cli_runfile_check(const cli_runfile *file, const cli_session *session)
+{
+    const cli_layer *model = &session->config.search;
+    cli_plan *plan = file->said ? calloc(1, sizeof *plan) : NULL;
+    if (!file->said) return CLI_OK;
+    if (!plan) return cli_fail_memory("the configuration");
+    rill_status status = cli_plan_try(session->ctx, &file->layer, &model, 1, plan);
+    free(plan);
+    return status < 0 ? cli_fail("%s: %s", file->path, rill_error(session->ctx)) : CLI_OK;
+}
+
+void cli_runfile_say_left(const cli_runfile *file, const cli_plan *plan)
+{
+    if (plan->left[0]) cli_say("%s: left out, as the options leave no room for it: %s", file->path, plan->left);
+}
+
+void cli_runfile_end(cli_runfile *file)
+{
+    rill_script_config_free(file->said);
+    file->said = NULL;
+}

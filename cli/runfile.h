@@ -1,0 +1,43 @@
+/* The run that a Lua script describes: --config FILE.lua of decode and bench, the argument of run and tune.
+ *
+ * What it says of the search is a layer between the command line and the model: options override it one by one, and any option
+ * of a chain replaces its whole chain. By itself it must be possible. What only the options' method cannot use of it is left
+ * out and told: `rill run run.lua --method greedy` compares, it does not fail. The rest are defaults of other options. */
+#ifndef CLI_RUNFILE_H
+#define CLI_RUNFILE_H
+
+#include "cli.h"
+#include "rill/script_config.h"
+#include "search.h"
+#include "session.h"
+
+typedef struct cli_runfile {
+    const char *path; /* NULL: none is named */
+    rill_script *script;
+    rill_script_config *said; /* NULL: none is loaded */
+    cli_layer layer;          /* of said */
+} cli_runfile;
+
+/* Run the script, load the plugins it lists, fill the layer, and give the session what its options left open. Call it behind the
+ * options and before cli_session_configure(). Nothing to do without a path. CLI_OK or CLI_FAILED after a message. */
+int cli_runfile_load(cli_runfile *file, cli_session *session);
+
+/* The configuration alone, with the model's defaults behind it: must be possible. Same returns. */
+int cli_runfile_check(const cli_runfile *file, const cli_session *session);
+
+/* Tell what the options left no room for. */
+void cli_runfile_say_left(const cli_runfile *file, const cli_plan *plan);
+
+/* A configuration's wishes for the search; the layer was zeroed. Same returns. */
+int cli_layer_from_config(rill_context *ctx, const rill_script_config *config, cli_layer *layer);
+
+/* Accepts a zeroed file. Before cli_session_end(). */
+void cli_runfile_end(cli_runfile *file);
+
+/* An option as given, else as the configuration says; NULL when neither does. */
+static inline const char *cli_given_or(const char *given, const char *said)
+{
+    return given ? given : said;
+}
+
+#endif

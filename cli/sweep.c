@@ -1,0 +1,106 @@
+/* rill run with a sweep: one row per point of the grid, written as soon as it is known. */
+#include "sweep.h"
+
+#include <stdlib.h>
+
+#include "files.h"
+#include "report.h"
+#include "table.h"
+
+/* --- the grid ----------------------------------------------------------------------------------------------------- */
+
+int cli_sweep_check(const cli_runfile *runfile, const cli_layer *given)
+{
+    int code = CLI_OK;
+    for (int32_t i = 0; i < runfile->said->n_sweep && code == CLI_OK; i++)
+        code = cli_points_check_name(runfile->path, given, runfile->said->sweep[i].name);
+    return code;
+}
+
+int cli_sweep_points(cli_points *points, const cli_runfile *runfile, void (*after)(void *user, const cli_point *point),
+                     void *user)
+{
+    const rill_script_config *said = runfile->said;
+    int code = CLI_OK;
+    points->total = said->sweep_points;
+    for (int64_t i = 0; i < said->sweep_points && code == CLI_OK; i++) {
+        rill_script_config *config;
+        if (rill_script_sweep_point(runfile->script, i, &config) < 0) return cli_fail_context(points->session->ctx);
+        code = cli_points_try(points, config);
+        rill_script_config_free(config);
+        if (code == CLI_OK && after) after(user, &points->point[points->n - 1]);
+    }
+    return code;
+}
+
+/* --- rill run ----------------------------------------------------------------------------------------------------- */
+
+typedef struct state {
+    const cli_sweep *sweep;
+    cli_testset set;
+    cli_points points;
+    cli_table table;
+    cli_output output, stats;
+} state;
+
+static void write_row(void *user, const cli_point *point)
+{
+    state *s = user;
+    cli_table_row(&s->table, &s->output, point, 0);
+    cli_output_flush(&s->output);
+}
+
+static int check_files(const cli_sweep *sweep)
+{
+    cli_file files[6] = {
+        {"input", sweep->input, 0}, {"the configuration", sweep->runfile->path, 0}, {"output", sweep->output, 1}};
+    int n = 3;
+    if (sweep->references) files[n++] = (cli_file){"references", sweep->references, 0};
+    if (sweep->stats) files[n++] = (cli_file){"--stats", sweep->stats, 1};
+    return cli_files_check(files);
+}
+
+static int prepare(state *s)
+{
+    const cli_sweep *sweep = s->sweep;
+    cli_session *session = sweep->session;
+    const char *domain = cli_session_domain(session);
+    if (!domain || check_files(sweep) != CLI_OK || cli_sweep_check(sweep->runfile, sweep->given) != CLI_OK)
+        return CLI_FAILED;
+    const cli_testset_files files = {sweep->input ? sweep->input : "-", sweep->references, NULL};
+    session->before_message = cli_points_erase;
+    int code = cli_testset_load(&s->set, session->ctx, &files);
+    if (code == CLI_OK) code = cli_session_open(session);
+    if (code == CLI_OK) code = cli_testset_judge(&s->set, session->ctx, rill_find_domain(session->ctx, domain));
+    if (code == CLI_OK && sweep->stats) code = cli_output_open(&s->stats, sweep->stats);
+    return code == CLI_OK ? cli_output_open(&s->output, sweep->output) : code;
+}
+
+static int run(state *s)
+{
+    const rill_script_config *said = s->sweep->runfile->said;
+    s->points = (cli_points){
+        .session = s->sweep->session, .set = &s->set, .given = s->sweep->given, .path = s->sweep->runfile->path};
+    s->table.judged = s->set.judged;
+    cli_table_of_axes(&s->table, said->sweep, said->n_sweep);
+    cli_table_head(&s->table, &s->output);
+    int code = cli_sweep_points(&s->points, s->sweep->runfile, write_row, s);
+    if (s->sweep->stats && cli_json_write(&s->stats, cli_points_json(&s->points)) != CLI_OK) code = CLI_FAILED;
+    return code == CLI_OK && cli_points_flawed(&s->points) ? CLI_SOME_FAILED : code;
+}
+
+int cli_sweep_run(const cli_sweep *sweep)
+{
+    state *s = calloc(1, sizeof *s);
+    if (!s) return cli_fail_memory("the sweep");
+    s->sweep = sweep;
+    int code = prepare(s);
+    if (code == CLI_OK) code = run(s);
+    int closed = cli_output_close(&s->output);
+    if (closed == CLI_OK) closed = cli_output_close(&s->stats);
+    if (closed != CLI_OK) code = closed;
+    cli_points_free(&s->points);
+    cli_testset_free(&s->set);
+    free(s);
+    return code;
+}

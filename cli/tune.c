@@ -1,0 +1,308 @@
+/* rill tune: try a script's grid, or let its own search try what it likes, and show what quality costs.
+ *
+ * Quality is the share of the dev set's inputs whose first output is right (exact), or any output (oracle); cost is the number of
+ * candidates expanded, which is the same on every machine and in every run. The points that no other beats at both are the
+ * front: they are what there is to choose from. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "options.h"
+#include "plot.h"
+#include "points.h"
+#include "report.h"
+#include "runfile.h"
+#include "sweep.h"
+#include "table.h"
+
+typedef struct tune {
+    cli_session session;
+    cli_layer given;
+    cli_runfile runfile;
+    const char *dev_path, *svg_path, *json_path;
+    int oracle, quiet;
+    cli_testset set;
+    cli_points points;
+    cli_table table;
+    cli_output output, svg, json;
+    int tried; /* of the latest attempt of a script's own search: the exit code */
+} tune;
+
+/* --- trying ------------------------------------------------------------------------------------------------------- */
+
+static rill_status attempt(void *user, const rill_script_config *config, rill_script_measures *out)
+{
+    tune *t = user;
+    t->tried = cli_points_try(&t->points, config);
+    if (t->tried != CLI_OK) return RILL_ERR_STOPPED;
+    const cli_point *point = &t->points.point[t->points.n - 1];
+    const cli_counts *c = &point->trial.counts;
+    out->refused = point->refused;
+    out->exact = cli_percent(c->exact, c->inputs);
+    out->oracle = cli_percent(c->oracle, c->inputs);
+    out->seconds = point->trial.stats.seconds.total;
+    out->expansions = point->trial.stats.expansions;
+    out->timesteps = point->trial.stats.timesteps;
+    out->failed = c->missing;
+    return RILL_OK;
+}
+
+static int try_all(tune *t)
+{
+    const rill_script_config *said = t->runfile.said;
+    t->points = (cli_points){
+        .session = &t->session, .set = &t->set, .given = &t->given, .path = t->runfile.path, .telling = !t->quiet};
+    if (!said->has_tune) return cli_sweep_points(&t->points, &t->runfile, NULL, NULL);
+    rill_status status = rill_script_tune(t->runfile.script, attempt, t);
+    if (t->tried != CLI_OK) return t->tried; /* and said, though the script may have gone on */
+    if (status < 0) return cli_fail_context(t->session.ctx);
+    return t->points.n ? CLI_OK : cli_fail("%s: its function tune has tried nothing", t->runfile.path);
+}
+
+/* --- telling ------------------------------------------------------------------------------------------------------ */
+
+static int print_front(tune *t, size_t marked)
+{
+    size_t *front = calloc(2 * marked, sizeof *front), *alike = front + marked;
+    if (!front) return cli_fail_memory("the front");
+    size_t n = cli_points_front(&t->points, front, alike);
+    cli_output_printf(
+        &t->output, "\nThe front, cheapest first: no other point is as good for less, or better for as much (%s).\n\n",
+        t->oracle ? "oracle" : "exact");
+    t->table.marked = 0;
+    cli_table_head(&t->table, &t->output);
+    for (size_t i = 0; i < n; i++) cli_table_row(&t->table, &t->output, &t->points.point[front[i]], alike[i]);
+    free(front);
+    return CLI_OK;
+}
+
+static int print_points(tune *t)
+{
+    size_t n = cli_points_mark_front(&t->points, t->oracle);
+    t->table.judged = t->set.judged;
+    t->table.marked = 1;
+    if (t->runfile.said->has_tune)
+        cli_table_of_points(&t->table, &t->points);
+    else
+        cli_table_of_axes(&t->table, t->runfile.said->sweep, t->runfile.said->n_sweep);
+    cli_output_printf(&t->output, "%" PRId64 " inputs, %zu point%s, %d thread%s\n\n", t->set.inputs.n, t->points.n,
+                      t->points.n == 1 ? "" : "s", t->session.threads, t->session.threads == 1 ? "" : "s");
+    cli_table_head(&t->table, &t->output);
+    for (size_t i = 0; i < t->points.n; i++) cli_table_row(&t->table, &t->output, &t->points.point[i], 0);
+    return n ? print_front(t, n) : CLI_OK;
+}
+
+static int write_json(tune *t)
+{
+    json_t *object = cli_points_json(&t->points), *list = json_object_get(object, "points");
+    json_object_set_new(object, "metric", json_string(t->oracle ? "oracle" : "exact"));
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (!t->points.point[i].refused)
+            json_object_set_new(json_array_get(list, i), "front", json_boolean(t->points.point[i].on_front));
+    return cli_json_write(&t->json, object);
+}
+
+static int write_svg(tune *t)
+{
+    char title[512];
+    snprintf(title, sizeof title, "%s: %s against expansions, %" PRId64 " inputs", t->runfile.path,
+             t->oracle ? "oracle" : "exact", t->set.inputs.n);
+    return cli_plot_write(&t->svg, &t->points, t->oracle, title);
+}
+
+/* --- preparing ---------------------------------------------------------------------------------------------------- */
+
+static int check_search(const tune *t)
+{
+    if (t->runfile.said->n_sweep || t->runfile.said->has_tune) return CLI_OK;
+    return cli_fail("%s has nothing to try. Give the table that it returns a grid,\n"
+                    "    sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} },\n"
+                    "or a search of its own:\n"
+                    "    tune = function(try)\n"
+                    "      for delta = 1, 4 do print(delta, try{ delta = delta }.exact) end\n"
+                    "    end,",
+                    t->runfile.path);
+}
+
+/* The dev set: of the option, else the input and references of the configuration. */
+static int load_set(tune *t)
+{
+    const rill_script_config *said = t->runfile.said;
+    cli_testset_files files = {.tsv = t->dev_path};
+    if (!t->dev_path) files = (cli_testset_files){.input = said->input, .references = said->references};
+    if (!t->dev_path && !(said->input && said->references))
+        return cli_fail("no dev set: --dev FILE.tsv names one, with inputs and references in two columns (or input and "
+                        "references in %s)",
+                        t->runfile.path);
+    return cli_testset_load(&t->set, t->session.ctx, &files);
+}
+
+static int check_files(const tune *t)
+{
+    const rill_script_config *said = t->runfile.said;
+    cli_file files[7] = {{"the configuration", t->runfile.path, 0}, {"the table", NULL, 1}};
+    int n = 2;
+    if (t->dev_path) files[n++] = (cli_file){"--dev", t->dev_path, 0};
+    if (!t->dev_path && said->input) files[n++] = (cli_file){"input", said->input, 0};
+    if (!t->dev_path && said->references) files[n++] = (cli_file){"references", said->references, 0};
+    if (t->svg_path) files[n++] = (cli_file){"--svg", t->svg_path, 1};
+    if (t->json_path) files[n++] = (cli_file){"--json", t->json_path, 1};
+    return cli_files_check(files);
+}
+
+static int prepare(tune *t)
+{
+    if (!t->runfile.path) return cli_fail("no configuration: rill tune FILE.lua --dev FILE.tsv");
+    int code = cli_runfile_load(&t->runfile, &t->session);
+    if (code == CLI_OK) code = check_search(t);
+    if (code == CLI_OK && !t->runfile.said->has_tune) code = cli_sweep_check(&t->runfile, &t->given);
+    if (code == CLI_OK) code = cli_session_configure(&t->session);
+    const char *domain = code == CLI_OK ? cli_session_domain(&t->session) : NULL;
+    if (!domain) return CLI_FAILED;
+    code = check_files(t);
+    if (code == CLI_OK) code = load_set(t);
+    if (code == CLI_OK) code = cli_session_open(&t->session);
+    if (code == CLI_OK) code = cli_testset_judge(&t->set, t->session.ctx, rill_find_domain(t->session.ctx, domain));
+    if (code == CLI_OK && t->svg_path) code = cli_output_open(&t->svg, t->svg_path);
+    if (code == CLI_OK && t->json_path) code = cli_output_open(&t->json, t->json_path);
+    return code == CLI_OK ? cli_output_open(&t->output, NULL) : code;
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+enum { TAKE_DEV = 1, TAKE_METRIC, TAKE_SVG, TAKE_JSON, TAKE_QUIET };
+
+static const cli_option tune_options[] = {
+    {"dev", 0, "FILE", "inputs and references: two columns with a tab between them", TAKE_DEV},
+    {"metric", 0, "exact|oracle", "what quality is: the first output is right (default), or any is", TAKE_METRIC},
+    {"svg", 0, "FILE", "draw quality against expansions, with the front", TAKE_SVG},
+    {"json", 0, "FILE", "write every point as JSON: quality, counters, seconds, settings", TAKE_JSON},
+    {"quiet", 'q', "", "do not tell on standard error which point is being tried", TAKE_QUIET},
+    {NULL, 0, NULL, NULL, 0},
+};
+
+static const char about[] = "Try the configurations that a Lua script describes on a dev set and tell what\n"
+                            "quality costs: a table of all points, and the Pareto front of quality against\n"
+                            "expansions, the points that no other beats at both.\n"
+                            "\n"
+                            "What is tried is the grid of the script's `sweep`, or whatever its function\n"
+                            "`tune` tries, which may loop, compare and bisect:\n"
+                            "\n"
+                            "  return {\n"
+                            "    model = \"model\",\n"
+                            "    search = { k = 10, budget = 100 },\n"
+                            "    sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} },\n"
+                            "    tune = function(try)          -- instead of the sweep, where both are there\n"
+                            "      local delta = 4\n"
+                            "      while try{ delta = delta }.exact > 80 do delta = delta / 2 end\n"
+                            "    end,\n"
+                            "  }\n"
+                            "\n"
+                            "A point changes the script's configuration: delta is the argument of the\n"
+                            "heuristic absolute, M is max_candidates, relative, relative_local and every\n"
+                            "setting have their names. Points of settings that contradict each other are told\n"
+                            "and passed over; an error in the script ends the search, and what was tried until\n"
+                            "then is printed. Options here override every point. Seconds are those inside the\n"
+                            "engine, of one run that gives all its outputs.";
+
+static const char epilogue[] = "Exit code: 0 all fine; 1 wrong usage, or the search failed;\n"
+                               "2 finished, but at some points inputs failed or settings were refused.\n"
+                               "\n"
+                               "Examples:\n"
+                               "  rill tune run.lua --dev dev.tsv\n"
+                               "  rill tune run.lua --dev dev.tsv --metric oracle --svg front.svg --json points.json\n"
+                               "  rill tune run.lua --dev dev.tsv --tokenized -m other-model --threads 2\n";
+
+static int take_metric(tune *t, const char *value)
+{
+    static const char *const names[] = {"exact", "oracle"};
+    t->oracle = !strcmp(value, "oracle");
+    if (t->oracle || !strcmp(value, "exact")) return CLI_OK;
+    const char *near = cli_nearest(value, names, 2);
+    return cli_fail("unknown metric \"%s\"%s%s%s: exact or oracle was expected", value, near ? " (did you mean " : "",
+                    near ? near : "", near ? "?)" : "");
+}
+
+static int take_option(void *user, const cli_option *option, const char *value)
+{
+    tune *t = user;
+    if (cli_session_owns(option)) return cli_session_take(&t->session, option, value);
+    if (cli_search_owns(option)) return cli_search_take(t->session.ctx, &t->given, option, value);
+    switch (option->id) {
+    case TAKE_DEV: t->dev_path = value; break;
+    case TAKE_METRIC: return take_metric(t, value);
+    case TAKE_SVG: t->svg_path = value; break;
+    case TAKE_JSON: t->json_path = value; break;
+    case TAKE_QUIET: t->quiet = 1; break;
+    }
+    return CLI_OK;
+}
+
+static int take_argument(void *user, const char *value)
+{
+    tune *t = user;
+    if (t->runfile.path) return cli_fail("one configuration was expected, \"%s\" is a second", value);
+    t->runfile.path = value;
+    return CLI_OK;
+}
+
+static int parse(tune *t, int argc, char **argv, int *helped)
+{
+    cli_option settings[CLI_SETTINGS_MAX + 1];
+    const cli_group groups[] = {
+        {"Tuning", tune_options},
+        {"Model", cli_model_options},
+        {"Search", settings},
+        {"Chains of heuristics and scorers", cli_chain_options},
+        {NULL, NULL},
+    };
+    const cli_syntax syntax = {
+        "rill tune FILE.lua --dev FILE [options]", about, groups, epilogue, take_option, take_argument, t};
+    cli_search_options(settings, NULL);
+    return cli_parse(&syntax, argc, argv, helped);
+}
+
+/* What was tried is told even when the search broke off. */
+static int run(tune *t)
+{
+    int code = prepare(t);
+    if (code != CLI_OK) return code;
+    t->session.before_message = cli_points_erase;
+    code = try_all(t);
+    if (t->points.n == 0) return code;
+    int told = print_points(t);
+    if (told == CLI_OK && t->svg_path) told = write_svg(t);
+    if (told == CLI_OK && t->json_path) told = write_json(t);
+    if (code == CLI_OK) code = told;
+    return code == CLI_OK && cli_points_flawed(&t->points) ? CLI_SOME_FAILED : code;
+}
+
+static int close_outputs(tune *t, int code)
+{
+    cli_output *const outputs[] = {&t->output, &t->svg, &t->json};
+    for (int i = 0; i < 3; i++) {
+        int closed = cli_output_close(outputs[i]);
+        if (closed != CLI_OK && code != CLI_FAILED) code = closed;
+    }
+    return code;
+}
+
+int cli_tune(int argc, char **argv)
+{
+    int helped = 0;
+    tune *t = calloc(1, sizeof *t);
+    if (!t) return cli_fail_memory("the command");
+    int code = cli_session_start(&t->session);
+    if (code == CLI_OK) code = parse(t, argc, argv, &helped);
+    if (code == CLI_OK && !helped) code = run(t);
+    code = close_outputs(t, code);
+    cli_points_free(&t->points);
+    cli_testset_free(&t->set);
+    cli_runfile_end(&t->runfile);
+    cli_session_end(&t->session);
+    free(t);
+    return code;
+}

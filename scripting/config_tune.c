@@ -1,0 +1,105 @@
+/* A search of the script's own over configurations: tune = function(try) ... end. */
+#include <math.h>
+
+#include "config.h"
+
+typedef struct tuning {
+    rill_script *script;
+    rill_script_try_fn attempt;
+    void *user;
+    rill_script_config *config; /* of the latest attempt */
+    int busy;                   /* it is in progress */
+    rill_status status;         /* of the first attempt that failed */
+    struct tuning **box;        /* what try() finds this through */
+} tuning;
+
+static const char box_key = 0; /* its address: the registry's key of the box, which must outlive the search */
+
+static void set_number(lua_State *L, const char *name, double value)
+{
+    if (isnan(value)) return;
+    lua_pushnumber(L, value);
+    lua_setfield(L, -2, name);
+}
+
+static void set_integer(lua_State *L, const char *name, int64_t value)
+{
+    lua_pushinteger(L, (lua_Integer)value);
+    lua_setfield(L, -2, name);
+}
+
+/* A point that was refused looks as bad as can be, so that a search that compares numbers leaves it by itself. */
+static void push_measures(lua_State *L, const rill_script_measures *m)
+{
+    lua_createtable(L, 0, 7);
+    if (m->refused == NULL) {
+        set_number(L, "exact", m->exact);
+        set_number(L, "oracle", m->oracle);
+        set_number(L, "seconds", m->seconds);
+        set_integer(L, "expansions", m->expansions);
+        set_integer(L, "timesteps", m->timesteps);
+        set_integer(L, "failed", m->failed);
+        return;
+    }
+    static const char *const costs[] = {"seconds", "expansions", "timesteps", "failed"};
+    set_number(L, "exact", 0);
+    set_number(L, "oracle", 0);
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) set_number(L, costs[i], INFINITY);
+    lua_pushstring(L, m->refused);
+    lua_setfield(L, -2, "refused");
+}
+
+/* try(point [, function(config, point)]). Its tuning is behind a pointer that is cleared when the search is over, for a script
+ * may have kept the function. */
+static int try_point(lua_State *L)
+{
+    tuning *t = *(tuning **)lua_touserdata(L, lua_upvalueindex(1));
+    if (t == NULL) return luaL_error(L, "try: the search is over");
+    if (t->busy) return luaL_error(L, "try: a point is being tried just now");
+    luaL_checktype(L, 1, LUA_TTABLE);
+    if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_settop(L, 2);
+    rill_script *s = t->script;
+    if (t->status < 0) return script_raise(L, t->status);
+    rill_script_config_free(t->config);
+    t->config = NULL;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->result);
+    rill_status status = script_point_read(L, 3, 1, lua_isfunction(L, 2) ? 2 : 0, 0, &t->config);
+    if (status < 0) return script_raise(L, status);
+
+    rill_script_measures measures = {.exact = NAN, .oracle = NAN};
+    t->busy = 1;
+    t->status = t->attempt(t->user, t->config, &measures);
+    t->busy = 0;
+    if (s->options.instructions > 0) s->instructions = s->options.instructions; /* the next stretch begins */
+    if (t->status < 0) return script_raise(L, t->status);
+    push_measures(L, &measures);
+    return 1;
+}
+
+static int tune_protected(lua_State *L)
+{
+    tuning *t = lua_touserdata(L, 1);
+    rill_script *s = t->script;
+    if (s->result == LUA_NOREF || lua_rawgeti(L, LUA_REGISTRYINDEX, s->result) != LUA_TTABLE)
+        return luaL_error(L, "the script has no function tune");
+    lua_pushliteral(L, "tune");
+    if (lua_rawget(L, -2) != LUA_TFUNCTION) return luaL_error(L, "the script has no function tune");
+    tuning **box = lua_newuserdatauv(L, sizeof *box, 0);
+    *box = t;
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &box_key);
+    t->box = box;
+    lua_pushcclosure(L, try_point, 1);
+    lua_call(L, 1, 0);
+    return 0;
+}
+
+rill_status rill_script_tune(rill_script *script, rill_script_try_fn attempt, void *user)
+{
+    tuning t = {.script = script, .attempt = attempt, .user = user};
+    rill_status status = script_protect(script, tune_protected, &t);
+    if (t.box != NULL) *t.box = NULL;
+    rill_script_config_free(t.config);
+    return t.status < 0 ? t.status : status;
+}

@@ -1,0 +1,94 @@
+/* A run as a script describes it: the table that its last line returns, as a plain struct.
+ *
+ * Order of use: rill_script_load(), then rill_script_config_read(), rill_script_sweep_point() for each point of a sweep, or
+ * rill_script_tune() for a search of the script's own. A struct describes wishes and opens nothing: whoever reads it composes
+ * them with wishes from elsewhere, loads the plugins, and makes model and engine. Texts stay valid until
+ * rill_script_config_free(), which must come before the context is destroyed.
+ *
+ * What the table may hold is in docs/scripting.md. Everything in it is checked when it is read: unknown keys, types, values that
+ * a setting cannot have, names of a grid. What the settings come to together is for rill_settings_resolve().
+ * Stability: structs are only appended to. */
+#ifndef RILL_SCRIPT_CONFIG_H
+#define RILL_SCRIPT_CONFIG_H
+
+#include "rill/script.h"
+
+RILL_C_BEGIN
+
+typedef struct rill_script_pair {
+    const char *name, *value;
+} rill_script_pair;
+
+/* A chain that is `said` and empty asks for none, whatever other sources of settings hold. */
+typedef struct rill_script_chain {
+    const rill_chain_entry *entry; /* [n] */
+    int32_t n;
+    int said;
+} rill_script_chain;
+
+/* One parameter of a sweep. */
+typedef struct rill_script_axis {
+    const char *name;
+    const char *const *value; /* [n], as text */
+    int32_t n;
+} rill_script_axis;
+
+typedef struct rill_script_config {
+    size_t struct_size;
+    const char *script; /* the script's path, for messages */
+
+    /* NULL: not said. Paths are relative to the current directory; the script's own are relative to its directory. "-" is
+     * standard input or output. */
+    const char *model, *domain, *domain_arguments;
+    const char *input, *output, *references, *stats, *trace;
+    const char *const *plugins; /* [n_plugins] */
+    int32_t n_plugins;
+    int32_t threads; /* 0: not said */
+    int tokenized;
+
+    const rill_script_pair *settings; /* [n_settings] for rill_settings_set(), in the order of rill_setting_table() */
+    int32_t n_settings;
+    rill_script_chain heuristics, scorers, policy; /* policy: at most one; for rill_engine_setup */
+    rill_budget_fn budget; /* search.budget as a function, which belongs to the script; else NULL */
+    void *budget_user;
+
+    const rill_script_axis *sweep; /* [n_sweep]; the first varies slowest. n_sweep 0: there is no sweep */
+    int32_t n_sweep;
+    int64_t sweep_points;          /* product of their lengths; 0 without a sweep */
+    int has_tune;                  /* the script has a search of its own */
+    const rill_script_pair *point; /* [n_point] the parameters that made this configuration from the script's: of a sweep in
+                                      its order, else by name */
+    int32_t n_point;
+} rill_script_config;
+
+/* Read what the script returned. *out: freed by the caller; on failure NULL.
+ *   RILL_OK · RILL_ERR_OPTION (something in the table, with file, line, key and what is meant) · RILL_ERR_PLUGIN (an error in the
+ *   script) · RILL_ERR_MEMORY */
+RILL_API rill_status rill_script_config_read(rill_script *script, rill_script_config **out);
+RILL_API void rill_script_config_free(rill_script_config *config); /* NULL is allowed */
+
+/* The configuration at a point of the sweep, 0 <= index < sweep_points: the script's with the point's parameters. Same returns.
+ * It has no sweep of its own. */
+RILL_API rill_status rill_script_sweep_point(rill_script *script, int64_t index, rill_script_config **out);
+
+/* What trying a configuration gave. */
+typedef struct rill_script_measures {
+    double exact, oracle; /* percent of the inputs; NaN: not known */
+    double seconds;
+    int64_t expansions, timesteps;
+    int64_t failed;      /* inputs without any output */
+    const char *refused; /* the settings contradict each other: why; nothing was run. Else NULL */
+} rill_script_measures;
+
+/* Decode with `config`, which is freed afterwards, and say what came of it. A negative status ends the search. */
+typedef rill_status (*rill_script_try_fn)(void *user, const rill_script_config *config, rill_script_measures *out);
+
+/* Call the script's function `tune` with a function that hands each point it is given to `attempt`. The instruction limit
+ * applies to each stretch between two attempts.
+ *   RILL_OK · what `attempt` returned, though the script may have caught it · RILL_ERR_OPTION · RILL_ERR_PLUGIN ·
+ *   RILL_ERR_MEMORY · RILL_ERR_ARGUMENT (there is no such function) */
+RILL_API rill_status rill_script_tune(rill_script *script, rill_script_try_fn attempt, void *user);
+
+RILL_C_END
+
+#endif

@@ -1,0 +1,262 @@
+#!/usr/bin/env bash
+# rill run and --config: a run as a Lua table does what the same run as options does, byte for byte; who overrides whom; what is
+# refused, and in which words; sweeps.
+set -eu
+. "${0%/*}/../cli/lib.sh"
+examples=$(cd "$data/../../examples" && pwd)
+geo=$examples/models/geo questions=$examples/questions/geo.txt
+
+# config TABLE: run.lua returns it
+config() { printf 'return %s\n' "$1" >run.lua; }
+# as OPTIONS...: the configuration gives what these options give, results and settings alike
+as() {
+  run "$rill" decode -q --stats wanted.json -o wanted "$@"
+  exits 0
+  run "$rill" run run.lua -q --stats got.json -o got
+  exits 0; silent
+  same wanted got
+  settings wanted.json >wanted.settings
+  settings got.json >got.settings
+  same wanted.settings got.settings
+}
+settings() { "$check_json" "$1" settings; }
+
+# --- the same as options
+model="model = '$geo', input = '$questions'"
+config "{ $model }"
+as -m "$geo" -i "$questions"
+config "{ $model, search = { k = 10, budget = 100, max_candidates = 3 }, heuristics = { {'absolute', 10} } }"
+as -m "$geo" -i "$questions" -k 10 --budget 100 --max-candidates 3 --absolute 10
+config "{ $model, n_best = 10, search = { method = 'stream-all', k = 12, n = 3, max_items = 6, refill = 0.5, patience = 0.5,
+  length_penalty = 0.6, min_length = 3, max_length = 40, sort = 'longest-first:5', flush_every = 20 },
+  heuristics = { 'absolute:6', {'relative_local', 0.001}, 'relative:0.0001' }, scorers = { {'word_reward', 0.25} } }"
+as -m "$geo" -i "$questions" --n-best 10 --method stream-all -k 12 -n 3 --max-items 6 --refill 0.5 --patience 0.5 \
+  --length-penalty 0.6 --min-length 3 --max-length 40 --sort longest-first:5 --flush-every 20 --absolute 6 \
+  --relative-local 0.001 --relative 0.0001 --scorer word_reward:0.25
+config "{ $model, unordered = true, search = { method = 'fixed', finish = 'top', ['stop-after'] = 3, check = true } }"
+as -m "$geo" -i "$questions" --unordered --method fixed --finish top --stop-after 3 --check
+config "{ $model, n_best = 1, policy = 'most-advanced', heuristics = { 'max_candidates:4', 'absolute:3' } }"
+as -m "$geo" -i "$questions" --n-best 1 --policy most-advanced --heuristic max_candidates:4 --absolute 3
+printf '%s\n' "w0 w1 w2" "w3" "w4 w5 w6 w7 w8" >three
+config "{ model = '$tiny', domain = 'semparse', input = 'three', tokenized = true, threads = 2 }"
+as -m "$tiny" -i three --tokenized --threads 2
+json 2 threads got.json
+# None is a chain too: the model's has no say.
+config "{ model = '$tiny', input = 'three', heuristics = {}, search = { max_candidates = 12 } }"
+run "$rill" run run.lua -q --stats got.json
+exits 0; json '[]' settings.heuristics got.json
+run "$rill" decode -m "$tiny" -i three -q --stats wanted.json
+exits 0; json '["absolute:10"]' settings.heuristics wanted.json
+
+# --- both names of the command, and files
+config "{ $model, output = 'forms', stats = 'stats.json', trace = 'trace.json' }"
+run "$rill" decode --config run.lua -q
+exits 0; prints_nothing; silent
+cp forms first; has_json stats.json expansions; has_json --lines trace.json event
+run "$rill" run run.lua -q -o - --stats other.json
+exits 0; same out first; has_json other.json expansions
+feed "$questions" "$rill" run run.lua -q -i - -o again
+exits 0; same again first
+config "{ model = '$geo' }"
+feed "$questions" "$rill" run run.lua -q
+exits 0; same out first
+# Paths are relative to the script, options' to the current directory.
+mkdir -p deep/er && cp "$questions" deep/q && cp -r "$tiny" deep/model && cp three deep/er/three
+printf 'return { model = "model", input = "er/three", output = "out.txt" }\n' >deep/run.lua
+run "$rill" run deep/run.lua -q
+exits 0; "$rill" decode -q -m "$tiny" -i three >wanted; same deep/out.txt wanted
+(cd deep/er && "$rill" run ../run.lua -q -o mine) && cp deep/er/mine mine && same mine wanted
+run "$rill" run deep/run.lua -q -i three -o here
+exits 0; same here wanted
+# The script, its input and what is written must differ.
+config "{ $model }"; cp run.lua kept.lua
+run "$rill" run run.lua -o run.lua
+exits 1; says "the configuration"; says "the same file"; same run.lua kept.lua
+
+# --- options override, one by one
+config "{ $model, n_best = 3, search = { method = 'stream-all', k = 12, budget = 50, max_items = 30, finish = 'top' },
+  heuristics = { 'absolute:6', 'relative:0.001' }, policy = 'all' }"
+overridden() { run "$rill" run run.lua -q --stats s.json "$@"; exits 0; }
+overridden -k 3 --n-best 2
+json 3 settings.k s.json; json 2 settings.n_best s.json; json 50 settings.budget s.json; json all settings.policy s.json
+json '["absolute:6","relative:0.001"]' settings.heuristics s.json
+overridden --relative 0.5
+json '["relative:0.5"]' settings.heuristics s.json
+overridden --method top-up
+json top-up settings.method s.json; json '["absolute:6","relative:0.001"]' settings.heuristics s.json; json 30 settings.max_items s.json
+run "$check_json" s.json settings.policy # a method is asked for its own schedule
+exits 1
+overridden --budget 7
+json 7 settings.budget s.json
+overridden -m "$examples/models/jobs" -i "$examples/questions/jobs.txt"
+verdict "$(good [ "$("$check_json" s.json model)" = "$examples/models/jobs" ])" "-m goes before the configuration's model"
+# What a method leaves no room for is told, unless the user wants quiet.
+run "$rill" run run.lua --method greedy
+exits 0; says "run.lua: left out, as the options leave no room for it: heuristics, policy, search.finish, search.k, search.max_items"
+run "$rill" run run.lua --method greedy -q
+exits 0; silent; "$rill" decode -q -m "$geo" -i "$questions" --method greedy --budget 50 --n-best 3 >wanted; same out wanted
+# A contradiction of options alone is one.
+run "$rill" run run.lua --method greedy -k 5
+exits 1; says "k contradicts method greedy"
+# A contradiction of the script alone is one, and the script's.
+config "{ $model, search = { method = 'fixed' }, heuristics = { 'absolute:3' } }"
+run "$rill" run run.lua
+exits 1; says "run.lua: a heuristic contradicts method fixed"
+config "{ $model, search = { patience = 2, stop_after = 3 } }"
+run "$rill" run run.lua
+exits 1; says "run.lua: patience and stop-after"
+
+# --- functions
+config "{ $model, n_best = 5, search = { method = 'stream-all', k = 10, budget = 100 }, heuristics = { 'absolute:4' } }"
+run "$rill" run run.lua -q
+exits 0; cp out wanted
+cat >run.lua <<END_OF_SCRIPT
+local cut = rill.heuristic{ name = "lua-cut", arguments = "D", create = tonumber, apply = function(b, d) b.keep = b.score:ge(b.best - d) end }
+return { $model, n_best = 5, heuristics = { {cut, 4} },
+  search = { method = "stream-all", k = 10, budget = function(f) return 30 + f.n end } }
+END_OF_SCRIPT
+run "$rill" run run.lua -q --stats s.json
+exits 0; silent; same out wanted; json '["lua-cut:4"]' settings.heuristics s.json
+run "$rill" run run.lua -q --heuristic lua-cut:4 --budget 20 # what the script declares can be named
+exits 0; same out wanted
+printf 'rill.scorer{ name = "nothing", score = function(rows) end }\n' >deep/scorer.lua
+config "{ $model, plugins = { 'deep/scorer.lua' }, scorers = { 'nothing', function(rows) rows:reward(nil, 0) end } }"
+run "$rill" run run.lua -q --stats s.json
+exits 0; has_json s.json settings.scorers.1; json nothing settings.scorers.0 s.json
+config "{ $model, heuristics = { function(b) error('no way') end } }"
+run "$rill" run run.lua -q
+exits 1; says "run.lua:1: no way"
+config "{ $model, search = { budget = function(f) return 'x' end } }"
+run "$rill" run run.lua -q
+exits 1; says "run.lua"
+if [ -n "$toy" ]; then
+  cp "$toy" toy.so
+  config "{ domain = 'toy', domain_args = 'seed=3 actions=8', plugins = { 'toy.so' }, input = 'three' }"
+  as --plugin ./toy.so --domain toy --domain-args "seed=3 actions=8" -i three
+fi
+
+# --- mistakes
+refused() { # refused TABLE WORDS
+  config "$1"
+  run "$rill" run run.lua
+  exits 1; prints_nothing; says "$2"; says_not traceback
+}
+refused "{ modle = 'x' }" 'run.lua:1: modle: unknown key; did you mean "model"?'
+refused "{
+  $model,
+  search = {
+    k = 5,
+    max_itmes = 3,
+  }
+}" 'rill: run.lua:5: search.max_itmes: unknown key; did you mean "max_items"?'
+refused "{
+  -- k = 1
+  search = {
+    k = 2.5 } }" 'run.lua:4: search.k: "2.5" is not a whole number from 1 to 65536'
+refused "{ max_items = 3 }" 'it is one of "search"'
+refused "{ search = { method = 'var-steam' } }" 'did you mean "var-stream"?'
+refused "{ model = 3 }" "run.lua:1: model: a string was expected, not a number"
+refused "{ heuristics = 'absolute:3' }" "heuristics: a list"
+refused "{ $model,
+  heuristics = { 'absolute:3', 3 } }" "run.lua:2: heuristics[2]: "
+refused "nil" "run.lua:1: the script returns nothing"
+refused "'x'" "the script returns a string, not a table"
+refused "{ $model, heuristics = { 'absolut:3' } }" 'absolut'
+refused "{ model = 'no/such' }" "no/such: No such file or directory"
+refused "{ $model, plugins = { 'no-such.lua' } }" "no-such.lua"
+run "$rill" run
+exits 1; says "no configuration"
+run "$rill" run no-such.lua
+exits 1; says "no-such.lua"
+run "$rill" run run.lua other.lua
+exits 1; says '"other.lua" is a second'
+printf 'return {' >run.lua
+run "$rill" run run.lua
+exits 1; says "run.lua:1:"
+config "{ $model, references = 'x' }"
+run "$rill" run run.lua --refs three
+exits 1; says "--refs is for a sweep"
+run "$rill" decode -m "$tiny" -i three --refs three
+exits 1; says "--refs is for a sweep"
+
+# --- sweeps
+"$rill" decode -m "$tiny" -i three -q --method fixed -k 4 >refs
+sweep() { printf 'return { model = "%s", input = "three", references = "refs", %s }\n' "$tiny" "$1" >run.lua; }
+# Each row is what the run alone gives.
+sweep 'sweep = rill.sweep{ k = {2, 6}, delta = {0.5, 3}, M = {2} }'
+run "$rill" run run.lua -q --stats s.json
+exits 0; silent; lines 5
+for word in M delta k exact% oracle seconds timesteps expansions exp/step failed; do prints "$word"; done
+row=1
+for delta in 0.5 3; do
+  for k in 2 6; do
+    row=$((row + 1))
+    "$rill" decode -m "$tiny" -i three -q --absolute $delta -k $k --max-candidates 2 --n-best $k --stats one.json >one.nbest
+    "$rill" eval -m "$tiny" --refs refs --json one.nbest >eval.json
+    value() { "$check_json" "$@"; }
+    wanted="2 $delta $k $(printf '%.2f %.2f' "$(value eval.json exact_percent)" "$(value eval.json oracle_percent)")"
+    wanted+=" $(value one.json timesteps) $(value one.json expansions) $(value eval.json missing)"
+    got=$(sed -n ${row}p out | awk '{print $1, $2, $3, $4, $5, $7, $8, $10}')
+    verdict "$(good [ "$got" = "$wanted" ])" "row $row should be $wanted, not $got"
+  done
+done
+json 6 points.3.run.settings.k s.json; json '{"M":2,"delta":3,"k":6}' points.3.point s.json; json 3 inputs s.json
+json '["absolute:3"]' points.3.run.settings.heuristics s.json
+# In the order given, to the output that is named, without references.
+sweep 'sweep = rill.sweep{ {"k", {3, 2}}, {"n", {1}} }, output = "table"'
+sed -i 's/references = "refs", //' run.lua
+run "$rill" run run.lua -q
+exits 0; prints_nothing
+verdict "$(good [ "$(awk 'NR > 1 {print $1 $2 $3 $4}' table | paste -sd ' ')" = "31-- 21--" ])" "rows in the order of the pairs"
+# Contradictions are told in their rows, the others go on.
+sweep 'search = { k = 3 }, sweep = rill.sweep{ method = {"greedy", "fixed", "var-batch"} }'
+run "$rill" run run.lua -q
+exits 2; lines 4; prints "refused: k contradicts method greedy"
+# Parameters of one's own.
+sweep 'heuristics = { "absolute:9" }, sweep = rill.sweep({ cut = {0.5, 3}, k = {6} }, function(config, point)
+  config.heuristics = { { "absolute", point.cut } } end)'
+run "$rill" run run.lua -q --stats s.json
+exits 0; lines 3; json '["absolute:3"]' points.1.run.settings.heuristics s.json
+# Options of the search count for all points, but for those that are swept.
+run "$rill" run run.lua -q --stats s.json -n 2 --refs three
+exits 0; json 2 points.0.run.settings.n s.json
+run "$rill" run run.lua -k 3
+exits 1; says "run.lua sets k, and so does an option"; prints_nothing
+sweep 'sweep = rill.sweep{ delta = {1} }'
+run "$rill" run run.lua --relative 0.5
+exits 1; says "run.lua sets delta, but options of the chain"
+run "$rill" run run.lua --method fixed
+exits 2; prints "refused: the options leave no room for: heuristics"
+run "$rill" run run.lua --trace t.json
+exits 1; says "--trace"
+feed three "$rill" run run.lua -i - -q
+exits 0; lines 2
+cp refs kept
+run "$rill" run run.lua -o refs
+exits 1; says "the same file"; same refs kept
+run "$rill" run run.lua --refs "$questions"
+exits 1; says "3 inputs"; says "8 references"
+sweep 'sweep = rill.sweep{ detla = {1} }'
+run "$rill" run run.lua
+exits 1; says 'run.lua:1: rill.sweep: nothing is called "detla"; did you mean "delta"?'
+sweep 'sweep = rill.sweep({ a = {1, 2} }, function(config, point) if point.a == 2 then error("at two") end end)'
+run "$rill" run run.lua -q
+exits 1; lines 2; says "run.lua:1: at two"
+sweep 'sweep = rill.sweep({ a = {1, 2} }, function(config, point)
+  config.heuristics = { function(b) if point.a == 2 then error("within") end end } end)'
+run "$rill" run run.lua -q
+exits 1; lines 2; says "run.lua: a=2: "; says "within"
+
+# --- bench
+config "{ $model, search = { k = 6, budget = 40 }, heuristics = { 'absolute:2' } }"
+run "$rill" bench --config run.lua -q --repeat 1 --methods greedy,var-stream,var-batch --json b.json
+exits 0; silent
+json 1 methods.0.run.settings.k b.json; json 6 methods.1.run.settings.k b.json; json 40 methods.2.run.settings.budget b.json
+json '["absolute:2"]' methods.1.run.settings.heuristics b.json; json 8 inputs b.json
+run "$rill" bench --config run.lua -q --repeat 1 --methods var-stream -k 7 --json b.json
+exits 0; json 7 methods.0.run.settings.k b.json
+config "{ $model, search = { method = 'fixed' }, heuristics = { 'absolute:3' } }"
+run "$rill" bench --config run.lua -q
+exits 1; says "run.lua: a heuristic contradicts"
+
+finish

@@ -1,0 +1,568 @@
+/* Configurations: what a script's table becomes, what is refused and where, sweeps, and searches of a script's own. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "rill/script_config.h"
+#include "support/harness.h"
+
+static rill_context *ctx;
+
+static int set_up(void **state)
+{
+    (void)state;
+    ctx = harness_context(NULL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    rill_context_destroy(ctx);
+    return 0;
+}
+
+static rill_script *load_as(const char *name, const char *text)
+{
+    rill_script *script = NULL;
+    rill_status status = rill_script_load_text(&script, ctx, name, text, strlen(text), NULL);
+    if (status < 0) fail_msg("%s", rill_error(ctx));
+    return script;
+}
+
+static rill_script_config *read(const char *text)
+{
+    rill_script_config *config = NULL;
+    if (rill_script_config_read(load_as("here/run.lua", text), &config) < 0) fail_msg("%s", rill_error(ctx));
+    return config;
+}
+
+/* --- what is said ------------------------------------------------------------------------------------------------- */
+
+static const char *setting(const rill_script_config *config, const char *name)
+{
+    for (int32_t i = 0; i < config->n_settings; i++)
+        if (!strcmp(config->settings[i].name, name)) return config->settings[i].value;
+    return "";
+}
+
+static void config_everything(void **state)
+{
+    (void)state;
+    rill_script_config *c = read("return {\n"
+                                 "  model = 'm', domain = 'toy', domain_args = 'a=b', input = 'in.txt', output = '-',\n"
+                                 "  references = '/abs/refs', stats = 'a/b.json', trace = '../t', tokenized = true,\n"
+                                 "  threads = 3, n_best = 4, unordered = true, plugins = {'x.so', '/y.lua'},\n"
+                                 "  search = { method = 'top-up', k = 7.0, n = 3, budget = 50, refill = 0.25,\n"
+                                 "    max_candidates = 2, ['max-items'] = 9, length_penalty = 0.1, check = false },\n"
+                                 "  heuristics = { 'absolute:10', {'relative', 0.5}, {'test', 1, 2.5, 'x'} },\n"
+                                 "  scorers = {}, policy = {'all'},\n"
+                                 "}");
+    assert_string_equal(c->script, "here/run.lua");
+    assert_string_equal(c->model, "here/m");
+    assert_string_equal(c->domain, "toy");
+    assert_string_equal(c->domain_arguments, "a=b");
+    assert_string_equal(c->input, "here/in.txt");
+    assert_string_equal(c->output, "-");
+    assert_string_equal(c->references, "/abs/refs");
+    assert_string_equal(c->stats, "here/a/b.json");
+    assert_string_equal(c->trace, "here/../t");
+    assert_int_equal(c->tokenized, 1);
+    assert_int_equal(c->threads, 3);
+    assert_int_equal(c->n_plugins, 2);
+    assert_string_equal(c->plugins[0], "here/x.so");
+    assert_string_equal(c->plugins[1], "/y.lua");
+    assert_int_equal(c->n_settings, 11);
+    assert_string_equal(setting(c, "method"), "top-up");
+    assert_string_equal(setting(c, "k"), "7");
+    assert_string_equal(setting(c, "budget"), "50");
+    assert_string_equal(setting(c, "refill"), "0.25");
+    assert_string_equal(setting(c, "max-items"), "9");
+    assert_string_equal(setting(c, "length-penalty"), "0.1");
+    assert_string_equal(setting(c, "n-best"), "4");
+    assert_string_equal(setting(c, "unordered"), "1");
+    assert_string_equal(setting(c, "check"), "0");
+    assert_int_equal(c->heuristics.n, 3);
+    assert_string_equal(c->heuristics.entry[0].name, "absolute");
+    assert_string_equal(c->heuristics.entry[0].arguments, "10");
+    assert_string_equal(c->heuristics.entry[1].arguments, "0.5");
+    assert_string_equal(c->heuristics.entry[2].arguments, "1,2.5,x");
+    assert_true(c->scorers.said && c->scorers.n == 0);
+    assert_true(c->policy.said && c->policy.n == 1);
+    assert_string_equal(c->policy.entry->name, "all");
+    assert_true(c->budget == NULL);
+    assert_int_equal(c->n_sweep + c->n_point + c->has_tune + (int)c->sweep_points, 0);
+    rill_script_config_free(c);
+}
+
+static void config_nothing(void **state)
+{
+    (void)state;
+    rill_script_config *c = read("return {}");
+    assert_null(c->model);
+    assert_null(c->domain);
+    assert_null(c->input);
+    assert_int_equal(c->n_settings + c->heuristics.said + c->scorers.said + c->policy.said + c->threads, 0);
+    rill_script_config_free(c);
+    rill_script_config_free(NULL);
+}
+
+/* Beside the script, wherever that is; a bare name of a plugin would be looked for along the loader's path. */
+static void config_paths(void **state)
+{
+    (void)state;
+    rill_script_config *c;
+    assert_int_equal(rill_script_config_read(load_as("run.lua", "return {model = 'm', plugins = {'p.so'}}"), &c),
+                     RILL_OK);
+    assert_string_equal(c->model, "m");
+    assert_string_equal(c->plugins[0], "./p.so");
+    rill_script_config_free(c);
+    assert_int_equal(rill_script_config_read(load_as("/a/b/run.lua", "return {model = 'm'}"), &c), RILL_OK);
+    assert_string_equal(c->model, "/a/b/m");
+    rill_script_config_free(c);
+}
+
+static void config_functions(void **state)
+{
+    (void)state;
+    rill_script_config *c = read(
+        "local cut = rill.heuristic{ name = 'cut', apply = function(b) end }\n"
+        "local mine = rill.policy{ name = 'mine', choose = function(f) return f.timestep:order() end }\n"
+        "return { search = { budget = function(f) return 5 end },\n"
+        "  heuristics = { cut, {cut, 10}, function(b) b.keep = b.score:ge(b.best - 1) end },\n"
+        "  scorers = { function(rows) end }, policy = mine }");
+    assert_true(c->budget != NULL && c->budget_user != NULL);
+    assert_string_equal(setting(c, "budget"), "");
+    assert_string_equal(c->heuristics.entry[0].name, "cut");
+    assert_string_equal(c->heuristics.entry[1].arguments, "10");
+    for (int i = 0; i < 3; i++) assert_non_null(rill_find_heuristic(ctx, c->heuristics.entry[i].name));
+    assert_non_null(rill_find_scorer(ctx, c->scorers.entry[0].name));
+    assert_non_null(rill_find_policy(ctx, c->policy.entry->name));
+    rill_script_config_free(c);
+}
+
+/* --- what is refused ---------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *text, *says;
+} refused[] = {
+    {"", "here/run.lua: the script returns nothing"},
+    {"return nil", "returns nothing"},
+    {"return 3", "returns a number, not a table"},
+    {"return 'x'", "returns a string, not a table"},
+    {"return {1}", "a value without a name"},
+    {"return {modle = 'x'}", "modle: unknown key; did you mean \"model\"?"},
+    {"return {heuristic = {}}", "heuristic: unknown key; did you mean \"heuristics\"?"},
+    {"return {zzzzzzzzzzz = 1}", "zzzzzzzzzzz: unknown key; docs/scripting.md"},
+    {"return {zzz = 1, aaa = 2}", "aaa: unknown key"},
+    {"return {max_items = 3}", "max_items: unknown key; it is one of \"search\""},
+    {"return {model = 3}", "model: a string was expected, not a number"},
+    {"return {model = ''}", "model: the string is empty"},
+    {"return {model = 'a\\0b'}", "model: the string has a NUL byte"},
+    {"return {tokenized = 1}", "tokenized: true or false was expected, not a number"},
+    {"return {threads = 0}", "threads: a whole number from 1 to 1024"},
+    {"return {threads = 1.5}", "threads: a whole number from 1 to 1024"},
+    {"return {threads = '2'}", "threads: a number was expected, not a string"},
+    {"return {plugins = 'x.so'}", "plugins: a list of files was expected, not a string"},
+    {"return {plugins = {3}}", "plugins[1]: a string was expected"},
+    {"return {plugins = {x = 'a'}}", "plugins: a list of files was expected; \"x\" is a name in it"},
+    {"return {plugins = {'a', nil, 'b'}}", "plugins[2]: a string was expected, not nil"},
+    {"return {plugins = {[1] = 'a', [3] = 'b'}}", "without gaps"},
+    {"return {search = 3}", "search: a table of settings was expected, not a number"},
+    {"return {search = {3}}", "search: a value without a name"},
+    {"return {search = {max_itmes = 3}}", "search.max_itmes: unknown key; did you mean \"max_items\"?"},
+    {"return {search = {heuristics = {}}}", "\"heuristics\" stands beside \"search\", not inside it"},
+    {"return {search = {absolute = 3}}", "heuristics = { {\"absolute\", ...} }"},
+    {"return {search = {k = '3'}}", "search.k: a number was expected, not a string"},
+    {"return {search = {k = true}}", "search.k: a number was expected, not true"},
+    {"return {search = {k = 2.5}}", "search.k: \"2.5\" is not a whole number from 1 to 65536"},
+    {"return {search = {k = 0}}", "search.k: \"0\" is not a whole number from 1 to 65536"},
+    {"return {search = {k = 0/0}}", "search.k: a finite number was expected"},
+    {"return {search = {k = 1e300}}", "search.k: \"1e+300\" is not a whole number"},
+    {"return {search = {refill = 2}}", "search.refill: \"2\" is not a number from 0 to 1"},
+    {"return {search = {budget = 'x'}}", "search.budget: a number or a function was expected, not a string"},
+    {"return {search = {method = 3}}", "search.method: a string was expected, not a number"},
+    {"return {search = {method = 'var-steam'}}",
+     "search.method: unknown method \"var-steam\": did you mean \"var-stream\"?"},
+    {"return {search = {check = 1}}", "search.check: true or false was expected, not a number"},
+    {"return {n_best = 1, search = {n_best = 1}}", "search.n_best: n_best is said beside \"search\" too"},
+    {"return {search = {max_items = 1, ['max-items'] = 1, k = 'x'}}", "search.k"},
+    {"return {heuristics = 'absolute:1'}", "heuristics: a list such as"},
+    {"return {heuristics = {absolute = 1}}", "\"absolute\" is a name in it"},
+    {"return {heuristics = {true}}", "heuristics[1]: "},
+    {"return {heuristics = {'a', {}}}", "heuristics[2]: "},
+    {"return {heuristics = rill.heuristic{name = 'x', apply = function() end}}", "heuristics: a list such as"},
+    {"return {scorers = {rill.heuristic{name = 'y', apply = function() end}}}",
+     "heuristic y stands where a scorer is expected"},
+    {"return {policy = 3}", "policy: "},
+    {"return {domain = 3}", "domain: "},
+    {"return {sweep = {delta = {1}}}", "sweep: a grid such as rill.sweep"},
+    {"return {tune = 3}", "tune: a function(try) was expected, not a number"},
+};
+
+static void config_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        rill_script_config *config = (rill_script_config *)ctx;
+        rill_status status = rill_script_config_read(load_as("here/run.lua", refused[i].text), &config);
+        if (status != RILL_ERR_OPTION || !strstr(rill_error(ctx), refused[i].says))
+            fail_msg("%s\n  status %d: %s\n  expected: %s", refused[i].text, status, rill_error(ctx), refused[i].says);
+        if (strstr(rill_error(ctx), "traceback")) fail_msg("%s: a traceback tells nothing here", rill_error(ctx));
+        assert_null(config);
+    }
+}
+
+/* A heuristic given as a function must say how its arguments went wrong; here are too many entries instead. */
+static void config_too_long(void **state)
+{
+    (void)state;
+    rill_script_config *config;
+    rill_script *script = load_as("run.lua", "local t = {} for i = 1, 33 do t[i] = 'x' end return {heuristics = t}");
+    assert_int_equal(rill_script_config_read(script, &config), RILL_ERR_OPTION);
+    assert_non_null(strstr(rill_error(ctx), "at most 32"));
+}
+
+/* --- where it stands ---------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *text, *path;
+    int line;
+} places[] = {
+    {"return {\n k = 1,\n search = {\n  k = 2 } }", "search.k", 4},
+    {"return {\n k = 1,\n search = {\n  k = 2 } }", "k", 2},
+    {"return {\n k = 1,\n search = {\n  k = 2 } }", "search", 3},
+    {"return {\n k = 1,\n search = {\n  k = 2 } }", "search.n", 3},
+    {"return {\n k = 1,\n search = {\n  k = 2 } }", "none", 1},
+    {"return {\n k = 1,\n search = {\n  k = 2 } }", "", 1},
+    {"local k = 1\nlocal model = 2\n\nreturn {\n  model = 3 }", "model", 5},
+    {"-- model = 1\n--[[\n model = 2 ]]\nreturn { a = 'model = 3',\n  model = 4 }", "model", 5},
+    {"return { a = [==[\n model = ]]\n]==], model = 4 }", "model", 3},
+    {"return { a = \"x\\\"\", b = {\n model = 3 },\n ['model'] = 4 }", "model", 3},
+    {"return { f = function()\n local t = { search = 1 }\n return t end,\n search = {\n ['k'] = 1 } }", "search.k", 5},
+    {"return { f = function()\n search = 2\n if x then search = 3 end\n end,\n search = 4 }", "search", 5},
+    {"return { search == 3,\n heuristics = {\n 'x' } }", "heuristics[2]", 2},
+    {"return { search == 3,\n heuristics = 2 }", "search", 1},
+    {"local function f()\n return 3\nend\nwhile false do\n return 3\nend\nreturn {\n model = 3 }", "model", 8},
+    {"local c = {\n model = 3 }\nreturn c", "model", 2},
+    {"local c = {}\nc.model = 3\nreturn c", "model", 2},
+    {"local c = {}\nreturn c", "model", 2},
+    {"for i = 1, 2 do f = function()\n return end end\nrepeat\n local x = 1\nuntil true\nreturn {\n k = 1 }", "k", 7},
+    {"x = 3", "y", 0},
+    {"", "", 0},
+    {"return { [[", "k", 1},
+    {"return { 'abc", "k", 1},
+    {"return { --[[ k = 1", "k", 1},
+    {"return {", "a.b.c", 1},
+};
+
+static void config_places(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        int line = script_config_line(places[i].text, strlen(places[i].text), places[i].path);
+        if (line != places[i].line)
+            fail_msg("%s\n  %s: line %d, not %d", places[i].text, places[i].path, line, places[i].line);
+    }
+}
+
+/* --- sweeps ------------------------------------------------------------------------------------------------------- */
+
+static void config_sweep(void **state)
+{
+    (void)state;
+    rill_script *script = load_as("run.lua",
+                                  "return { search = { k = 4 }, heuristics = { {'relative', 1}, 'absolute:9' },\n"
+                                  "  sweep = rill.sweep{ k = {1, 2}, delta = {0.5, 1.5, 2.5}, M = {3} } }");
+    rill_script_config *base, *point;
+    assert_int_equal(rill_script_config_read(script, &base), RILL_OK);
+    assert_int_equal(base->n_sweep, 3);
+    assert_int_equal(base->sweep_points, 6);
+    assert_string_equal(base->sweep[0].name, "M");
+    assert_string_equal(base->sweep[1].name, "delta");
+    assert_string_equal(base->sweep[1].value[2], "2.5");
+    assert_string_equal(base->sweep[2].name, "k");
+    for (int i = 0; i < 6; i++) {
+        static const char *const deltas[] = {"0.5", "1.5", "2.5"};
+        assert_int_equal(rill_script_sweep_point(script, i, &point), RILL_OK);
+        assert_int_equal(point->n_point, 3);
+        assert_string_equal(point->point[1].name, "delta");
+        assert_string_equal(point->point[1].value, deltas[i / 2]);
+        assert_int_equal(point->heuristics.n, 2);
+        assert_string_equal(point->heuristics.entry[0].name, "relative");
+        assert_string_equal(point->heuristics.entry[1].name, "absolute");
+        assert_string_equal(point->heuristics.entry[1].arguments, deltas[i / 2]);
+        assert_string_equal(setting(point, "k"), i % 2 ? "2" : "1");
+        assert_string_equal(setting(point, "max-candidates"), "3");
+        assert_int_equal(point->n_sweep, 0);
+        rill_script_config_free(point);
+    }
+    rill_script_config_free(base);
+    assert_int_equal(rill_script_config_read(script, &base), RILL_OK); /* points were made of copies */
+    assert_string_equal(setting(base, "k"), "4");
+    assert_string_equal(base->heuristics.entry[1].arguments, "9");
+    rill_script_config_free(base);
+}
+
+static void config_sweep_in_order(void **state)
+{
+    (void)state;
+    rill_script *script = load_as("run.lua",
+                                  "return { sweep = rill.sweep{ {'k', {2, 1}}, {'delta', {1}}, {'M', {5, 6}} } }");
+    rill_script_config *point;
+    assert_int_equal(rill_script_sweep_point(script, 2, &point), RILL_OK);
+    assert_string_equal(point->point[0].name, "k");
+    assert_string_equal(point->point[0].value, "1");
+    assert_string_equal(point->point[1].name, "delta");
+    assert_string_equal(point->point[2].value, "5");
+    assert_string_equal(point->heuristics.entry[0].name, "absolute"); /* there was no chain */
+    rill_script_config_free(point);
+}
+
+/* With a function the chains are its business, settings are applied all the same. */
+static void config_sweep_function(void **state)
+{
+    (void)state;
+    rill_script *script = load_as(
+        "run.lua", "local cut = rill.heuristic{ name = 'cut', apply = function(b) end }\n"
+                   "return { heuristics = { {cut, 1}, 'absolute:9' },\n"
+                   "  sweep = rill.sweep({ alpha = {7, 8}, delta = {3}, k = {2} }, function(config, point)\n"
+                   "    config.heuristics[1][2] = point.alpha + point.delta\n"
+                   "    config.search.n = config.search.k + 1\n"
+                   "  end) }");
+    rill_script_config *point;
+    assert_int_equal(rill_script_sweep_point(script, 1, &point), RILL_OK);
+    assert_string_equal(point->heuristics.entry[0].name, "cut");
+    assert_string_equal(point->heuristics.entry[0].arguments, "11");
+    assert_string_equal(point->heuristics.entry[1].arguments, "9");
+    assert_string_equal(setting(point, "n"), "3");
+    rill_script_config_free(point);
+    assert_int_equal(rill_script_sweep_point(script, 0, &point), RILL_OK); /* of a fresh copy */
+    assert_string_equal(point->heuristics.entry[0].arguments, "10");
+    rill_script_config_free(point);
+
+    script = load_as("run.lua",
+                     "return { sweep = rill.sweep({ a = {7} }, function(config, point) error('mine') end) }");
+    assert_int_equal(rill_script_sweep_point(script, 0, &point), RILL_ERR_PLUGIN);
+    assert_non_null(strstr(rill_error(ctx), "run.lua:1: mine"));
+    assert_null(point);
+    script = load_as("run.lua",
+                     "return { sweep = rill.sweep({ a = {7} }, function(config, point) config.serach = 1 end) }");
+    assert_int_equal(rill_script_sweep_point(script, 0, &point), RILL_ERR_OPTION);
+    assert_non_null(strstr(rill_error(ctx), "did you mean \"search\"?"));
+    script = load_as("run.lua", "return {}");
+    assert_int_equal(rill_script_sweep_point(script, 0, &point), RILL_ERR_PLUGIN);
+}
+
+static void config_sweep_refused(void **state)
+{
+    static const char *const wrong[][2] = {
+        {"rill.sweep{}", "the grid is empty"},
+        {"rill.sweep(3)", "table expected"},
+        {"rill.sweep({ k = {1} }, 3)", "function expected"},
+        {"rill.sweep{ k = {} }", "k: a list of values was expected"},
+        {"rill.sweep{ k = 3 }", "k: a list of values was expected"},
+        {"rill.sweep{ k = {1, {2}} }", "k[2]: a number, a string, true or false was expected, not table"},
+        {"rill.sweep{ detla = {1} }", "nothing is called \"detla\"; did you mean \"delta\"?"},
+        {"rill.sweep{ alpha = {1} }", "a parameter of your own needs a function"},
+        {"rill.sweep{ {'k', {1}}, {'k', {2}} }", "\"k\" stands twice"},
+        {"rill.sweep{ {'k', 1} }", "a list of values was expected"},
+        {"rill.sweep{ {{'k'}, {1}} }", "a list of pairs"},
+        {"rill.sweep{ 'k' }", "a list of pairs"},
+        {"rill.sweep{ [true] = {1} }", "a grid is"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char text[256];
+        rill_script *script;
+        snprintf(text, sizeof text, "\nreturn { sweep = %s }", wrong[i][0]);
+        rill_status status = rill_script_load_text(&script, ctx, "run.lua", text, strlen(text), NULL);
+        if (status != RILL_ERR_PLUGIN || !strstr(rill_error(ctx), wrong[i][1]) ||
+            strncmp(rill_error(ctx), "run.lua:2: ", 11))
+            fail_msg("%s\n  status %d: %s", wrong[i][0], status, rill_error(ctx));
+    }
+    const char *large = "local t = {} for i = 1, 1001 do t[i] = i end return { sweep = rill.sweep{ k = t, n = t } }";
+    rill_script *script;
+    assert_int_equal(rill_script_load_text(&script, ctx, "run.lua", large, strlen(large), NULL), RILL_ERR_PLUGIN);
+    assert_non_null(strstr(rill_error(ctx), "more than 1000000 points"));
+}
+
+/* --- searches of a script's own ----------------------------------------------------------------------------------- */
+
+typedef struct notes {
+    char log[512];
+    int calls, fail_at;
+} notes;
+
+/* Pretends that quality is k, and that k == 9 contradicts something. */
+static rill_status attempt(void *user, const rill_script_config *config, rill_script_measures *out)
+{
+    notes *n = user;
+    const char *k = setting(config, "k");
+    if (++n->calls == n->fail_at) return rill_fail(ctx, RILL_ERR_IO, "the disk is full");
+    for (int32_t i = 0; i < config->n_point; i++) {
+        size_t used = strlen(n->log);
+        snprintf(n->log + used, sizeof n->log - used, "%s=%s ", config->point[i].name, config->point[i].value);
+    }
+    if (!strcmp(k, "9")) out->refused = "k contradicts itself";
+    out->exact = k[0] ? k[0] - '0' : 0;
+    out->expansions = 100;
+    out->timesteps = 10;
+    out->seconds = 0.5;
+    out->failed = 1;
+    return RILL_OK;
+}
+
+static rill_status tune(const char *text, const rill_script_options *options, notes *n)
+{
+    rill_script *script;
+    *n = (notes){.fail_at = n->fail_at};
+    if (rill_script_load_text(&script, ctx, "run.lua", text, strlen(text), options) < 0)
+        fail_msg("%s", rill_error(ctx));
+    return rill_script_tune(script, attempt, n);
+}
+
+static void config_tune(void **state)
+{
+    (void)state;
+    notes n = {0};
+    const char *text =
+        "return { search = { n = 2 }, heuristics = { 'absolute:1' }, tune = function(try)\n"
+        "  local low, high = 1, 8\n"
+        "  while low < high do\n"
+        "    local middle = (low + high) // 2\n"
+        "    local r = try{ k = middle, delta = 0.5 }\n"
+        "    assert(r.exact == middle and r.oracle == nil and r.expansions == 100 and r.timesteps == 10)\n"
+        "    assert(r.seconds == 0.5 and r.failed == 1 and r.refused == nil)\n"
+        "    if r.exact >= 5 then high = middle else low = middle + 1 end\n"
+        "  end\n"
+        "  local r = try{ k = 9 }\n"
+        "  assert(r.refused == 'k contradicts itself' and r.exact == 0 and r.expansions == math.huge)\n"
+        "  try({ own = 3 }, function(config, point) config.search.k = point.own end)\n"
+        "  assert(not pcall(try, 3) and not pcall(try, { dleta = 1 }) and not pcall(try, { k = {} }))\n"
+        "  assert(not pcall(try, { k = 'many' }) and not pcall(try, { k = 1 }, 3))\n"
+        "  try{}\n"
+        "end }";
+    if (tune(text, NULL, &n) != RILL_OK) fail_msg("%s", rill_error(ctx));
+    assert_string_equal(n.log, "delta=0.5 k=4 delta=0.5 k=6 delta=0.5 k=5 k=9 own=3 ");
+    assert_int_equal(n.calls, 6);
+    assert_int_equal(tune("return {}", NULL, &n), RILL_ERR_PLUGIN);
+    assert_int_equal(tune("return { tune = function(try) try{} error('mine') end }", NULL, &n), RILL_ERR_PLUGIN);
+    assert_non_null(strstr(rill_error(ctx), "run.lua:1: mine"));
+    assert_int_equal(n.calls, 1);
+}
+
+/* An attempt that fails ends the search, whatever the script makes of it. */
+static void config_tune_fails(void **state)
+{
+    (void)state;
+    notes n = {.fail_at = 2};
+    assert_int_equal(tune("return { tune = function(try) for k = 1, 5 do try{ k = k } end end }", NULL, &n),
+                     RILL_ERR_IO);
+    assert_string_equal(n.log, "k=1 ");
+    n.fail_at = 2;
+    assert_int_equal(tune("return { tune = function(try) for k = 1, 5 do pcall(try, { k = k }) end end }", NULL, &n),
+                     RILL_ERR_IO);
+    assert_int_equal(n.calls, 2);
+    n.fail_at = 0;
+}
+
+/* The function outlives its search and is then only an error. */
+static void config_tune_over(void **state)
+{
+    (void)state;
+    notes n = {0};
+    const char *text = "local kept\n"
+                       "return { heuristics = { function() end }, tune = function(try)\n"
+                       "  if kept then assert(not pcall(kept, {})) end\n"
+                       "  kept = try\n"
+                       "end }";
+    rill_script *script = load_as("run.lua", text);
+    assert_int_equal(rill_script_tune(script, attempt, &n), RILL_OK);
+    assert_int_equal(rill_script_tune(script, attempt, &n), RILL_OK);
+    assert_int_equal(n.calls, 0);
+}
+
+/* Each stretch between two attempts has the whole limit; no stretch has more. */
+static void config_tune_limit(void **state)
+{
+    (void)state;
+    notes n = {0};
+    const rill_script_options options = {.struct_size = sizeof options, .instructions = 100000};
+    const char *many = "return { tune = function(try)\n"
+                       "  for k = 1, 5 do try{ k = k } for i = 1, 20000 do end end\n"
+                       "end }";
+    if (tune(many, &options, &n) != RILL_OK) fail_msg("%s", rill_error(ctx));
+    assert_int_equal(n.calls, 5);
+    assert_int_equal(tune("return { tune = function(try) try{ k = 1 } while true do end end }", &options, &n),
+                     RILL_ERR_PLUGIN);
+    assert_non_null(strstr(rill_error(ctx), "--script-steps"));
+    assert_int_equal(n.calls, 1);
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+static rill_status whole_life(rill_context *context)
+{
+    static const char text[] =
+        "local cut = rill.heuristic{ name = 'cut', apply = function(b) end }\n"
+        "return { model = 'm', search = { k = 3, budget = function(f) end }, heuristics = { {cut, 1}, function(b) end },\n"
+        "  scorers = { 'word_reward:1' }, policy = 'all', plugins = { 'a.so' },\n"
+        "  sweep = rill.sweep({ a = {1, 2}, k = {3} }, function(config, point) config.heuristics[1][2] = point.a end),\n"
+        "  tune = function(try) try{ k = 4, delta = 1 } end }";
+    rill_script *script;
+    rill_script_config *config = NULL, *point = NULL;
+    notes n = {0};
+    rill_status status = rill_script_load_text(&script, context, "a/run.lua", text, sizeof text - 1, NULL);
+    if (status == RILL_OK) status = rill_script_config_read(script, &config);
+    if (status == RILL_OK) status = rill_script_sweep_point(script, 1, &point);
+    if (status == RILL_OK) status = rill_script_tune(script, attempt, &n);
+    rill_script_config_free(config);
+    rill_script_config_free(point);
+    return status;
+}
+
+/* Every request for memory is refused once, alone and with all behind it. Alone it may do no harm: Lua then collects its garbage
+ * and asks again. */
+static void config_memory(void **state)
+{
+    (void)state;
+    for (int persistent = 0; persistent < 2; persistent++) {
+        int64_t refusals = 1;
+        for (int64_t at = 1; refusals > 0; at++) {
+            harness_memory memory = {.persistent = persistent};
+            rill_context_options options = harness_memory_options(&memory);
+            rill_context *context = harness_context(&options);
+            memory.fail_at = memory.requests + at;
+            rill_status status = whole_life(context);
+            refusals = memory.refused;
+            if (status != RILL_ERR_MEMORY && (status != RILL_OK || (persistent && refusals > 0)))
+                fail_msg("request %d: %s", (int)at, rill_error(context));
+            rill_context_destroy(context);
+            assert_int_equal(memory.bytes, 0);
+            assert_int_equal(memory.mistakes, 0);
+        }
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(config_everything, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(config_nothing, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(config_paths, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(config_functions, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(config_refused, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(config_too_long, set_up, tear_down),
+    cmocka_unit_test(config_places),
+    cmocka_unit_test_setup_teardown(config_sweep, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(config_sweep_in_order, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(config_sweep_function, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(config_sweep_refused, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(config_tune, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(config_tune_fails, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(config_tune_over, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(config_tune_limit, set_up, tear_down),
+    cmocka_unit_test(config_memory),
+};
+
+HARNESS_MAIN(tests)

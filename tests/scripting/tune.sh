@@ -1,0 +1,197 @@
+#!/usr/bin/env bash
+# rill tune: grids and searches of a script's own on a dev set; its table, front, picture and JSON, each computed here once more.
+set -eu
+. "${0%/*}/../cli/lib.sh"
+examples=$(cd "$data/../../examples" && pwd)
+geo=$examples/models/geo
+
+# A dev set on which pruning costs something: what a wide beam finds for a model of random weights.
+for i in 0 1 2 3 4 5 6 7; do printf 'w%d w%d w%d\nw%d\nw%d w%d\n' $i $(((i + 3) % 8)) $(((i * 5) % 8)) $i $(((i + 1) % 8)) $i; done >inputs
+"$rill" decode -m "$tiny" -i inputs -q --method fixed --finish top -k 8 >references
+paste inputs references >dev.tsv
+tune() { run "$rill" tune run.lua --dev dev.tsv "$@"; }
+script() { printf 'return { model = "%s", %s }\n' "$tiny" "$1" >run.lua; }
+
+# The rows of the first table: parameters, exact, oracle, expansions, mark.
+rows() { awk -v n="$1" '/^$/ {part++} part == 1 && NF && !/exact%/ {
+  mark = $NF == "*"
+  line = ""
+  for (i = 1; i <= n + 2; i++) line = line $i " "
+  print line $(n + 5) " " mark }' out; }
+# Which rows no other beats, by quality in column Q and expansions in column E: computed the plain way.
+front_of() { awk -v q="$1" -v e="$2" '{row[NR] = $0; quality[NR] = $q + 0; cost[NR] = $e + 0}
+  END { for (i = 1; i <= NR; i++) {
+    beaten = 0
+    for (j = 1; j <= NR; j++)
+      if (quality[j] >= quality[i] && cost[j] <= cost[i] && (quality[j] > quality[i] || cost[j] < cost[i])) beaten = 1
+    sub(/[01]$/, "", row[i]); print row[i] (beaten ? 0 : 1) } }'; }
+check_front() { # check_front PARAMETERS QUALITY-COLUMN
+  rows "$1" >marked
+  front_of "$2" $(($1 + 3)) <marked >computed
+  same marked computed
+  verdict "$(good grep -q ' 1$' marked)" "something is on the front"
+  verdict "$(good grep -q ' 0$' marked)" "something is not"
+}
+
+# --- a grid
+script 'sweep = rill.sweep{ delta = {0.01, 0.5, 2, 8}, k = {1, 3, 6}, M = {1, 12} }'
+tune --svg front.svg --json points.json
+exits 0; silent; prints "24 inputs, 24 points, 1 thread"; prints "The front, cheapest first"; prints "(exact)"
+check_front 3 4
+cp marked by_exact
+# The second table has the front once more, cheapest first, equal points as one.
+awk '/^The front/ {on = 1} on && /^ *[0-9]/ {print $4, $8}' out >listed
+awk '$7 {print $4, $6}' marked | sort -u -k2,2n >expected
+same listed expected
+verdict "$(good [ "$(awk '{n += NR > 0} /and [0-9]+ alike/ {for (i = 1; i <= NF; i++) if ($i == "and") n += $(i + 1)} END {print n}' \
+  <(awk '/^The front/ {on = 1} on && /^ *[0-9]/' out))" = "$(grep -c ' 1$' marked)" ])" "all marked points are listed or counted"
+tune --metric oracle
+exits 0; prints "(oracle)"
+check_front 3 5
+# JSON says the same.
+json 24 inputs points.json; json exact metric points.json; json '{"M":1,"delta":0.01,"k":1}' points.0.point points.json
+has_json points.json points.23.exact_percent points.23.run.settings.k points.23.seconds points.23.expansions points.0.front
+"$check_json" points.json $(for i in $(seq 0 23); do echo points.$i.front; done) | sed 's/true/1/; s/false/0/' >fronts
+awk '{print $7}' by_exact >marks
+same fronts marks
+# Each point is what the run alone is.
+"$rill" decode -m "$tiny" -i inputs -q --absolute 0.5 -k 6 --max-candidates 12 --n-best 6 --stats one.json >one.nbest
+"$rill" eval -m "$tiny" --refs references --json one.nbest >eval.json
+wanted="12 0.5 6 $(printf '%.2f %.2f' "$("$check_json" eval.json exact_percent)" "$("$check_json" eval.json oracle_percent)")"
+verdict "$(good grep -q "^$wanted $("$check_json" one.json expansions) " by_exact)" "a row should begin: $wanted"
+
+# --- the picture
+well_formed() { # tags are closed in their order, and there is one root
+  sed 's/<?xml[^>]*?>//' "$1" | grep -oE '<[^>]*>' | awk '
+    /\/>$/ {next}
+    /^<\// {name = substr($0, 3, length($0) - 3); if (depth == 0 || stack[depth] != name) exit 1; depth--; next}
+    {name = substr($0, 2); sub(/[ >].*/, "", name); if (depth == 0 && roots++) exit 1; stack[++depth] = name}
+    END {exit depth != 0 || roots != 1}'
+  ! sed 's/&\(amp\|lt\|gt\);//g' "$1" | grep -q '&'
+}
+verdict "$(good well_formed front.svg)" "front.svg should be well formed"
+if command -v python3 >/dev/null; then
+  verdict "$(good python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' front.svg)" "a parser reads front.svg"
+fi
+verdict "$(good [ "$(grep -c '<circle' front.svg)" = 24 ])" "a circle for each point"
+verdict "$(good [ "$(grep -c '<circle[^>]*r="5"' front.svg)" = "$(grep -c ' 1$' by_exact)" ])" "large ones for the front"
+verdict "$(good grep -qF '<title>M=12 delta=8 k=6: ' front.svg)" "points have their parameters as tooltips"
+verdict "$(good grep -qF 'run.lua: exact against expansions, 24 inputs' front.svg)" "a title"
+verdict "$(good [ "$(grep -cE 'href|<script|<image|@import|font-family="[^"]*,' front.svg)" = 0 ])" "nothing from elsewhere"
+# Text of any kind does no harm; one point alone makes a picture, too.
+script 'sweep = rill.sweep({ ["<a&\"b>"] = {"x<y>&\"\001\255\195\169"} }, function(config) end)'
+tune --svg odd.svg --json odd.json -q
+exits 0
+verdict "$(good well_formed odd.svg)" "odd.svg should be well formed"
+verdict "$(good grep -qF '&lt;a&amp;"b&gt;=x&lt;y&gt;&amp;"??' odd.svg)" "odd.svg should have its label escaped"
+has_json odd.json points.0.point
+verdict "$(good [ "$(grep -c '<circle' odd.svg)" = 1 ])" "one circle"
+verdict "$(good [ "$(grep -ciE '"-?(nan|inf)' odd.svg)" = 0 ])" "no number that is none"
+
+# --- a search of the script's own
+cat >run.lua <<END_OF_SCRIPT
+return { model = "$tiny", search = { k = 6, max_candidates = 12 }, sweep = rill.sweep{ n = {1, 2} },
+  tune = function(try)
+    local low, high = 0, 16
+    local best = try{ delta = high }
+    for i = 1, 4 do
+      local middle = (low + high) / 2
+      local r = try{ delta = middle }
+      assert(r.exact <= r.oracle and r.failed >= 0 and r.seconds > 0 and r.timesteps > 0 and not r.refused)
+      if r.oracle < best.oracle then low = middle else high = middle end
+    end
+    local r = try{ method = "greedy" }
+    print("refused: " .. r.refused, r.exact, r.expansions)
+    r = try({ own = 2 }, function(config, point) config.heuristics = { function(b) b.keep = b.score:ge(b.best - point.own) end } end)
+    print(r.expansions == try{ delta = 2 }.expansions)
+  end }
+END_OF_SCRIPT
+tune --json points.json --svg own.svg
+exits 2; says "refused: k contradicts method greedy: its beam holds one hypothesis	0.0	inf"; says "true"
+prints "24 inputs, 8 points"; prints "refused: k contradicts method greedy"
+verdict "$(good [ "$(awk '/^$/ {part++} part == 1 && NF' out | head -n 1 | awk '{print $1, $2, $3}')" = "delta method own" ])" "columns as they came"
+has_json points.json points.5.refused
+verdict "$(good well_formed own.svg)" "own.svg should be well formed"
+# What was tried before an error is told.
+script 'tune = function(try) try{ k = 1 } try{ k = 2 } error("enough") end'
+tune --json points.json
+exits 1; says "run.lua:1: enough"; prints "24 inputs, 2 points"; prints "The front"; has_json points.json points.1.front
+script 'tune = function(try)
+  for i = 1, 3 do
+    pcall(try, { i = i }, function(c, p) c.heuristics = { function(b) if p.i == 2 then error("within") end end } end)
+  end
+end'
+tune
+exits 1; says "run.lua: i=2: "; says "run.lua:3: within"; prints "24 inputs, 1 point,"
+script 'sweep = rill.sweep({ a = {1, 2} }, function(config, point) if point.a == 2 then error("at two") end end)'
+tune -q
+exits 1; says "at two"; prints "24 inputs, 1 point,"
+script 'tune = function(try) while true do end end'
+tune --script-steps 100000
+exits 1; says "--script-steps"; prints_nothing
+script 'tune = function(try) for k = 1, 3 do try{ k = k } for i = 1, 30000 do end end end'
+tune --script-steps 100000 # less than all of it takes, more than a stretch does
+exits 0; prints "3 points"
+script 'tune = function(try) end'
+tune
+exits 1; says "has tried nothing"
+script 'tune = function(try) try{ dleta = 1 } end'
+tune
+exits 1; says 'run.lua:1: try: nothing is called "dleta"; did you mean "delta"?'
+script 'tune = function(try) try{ k = "many" } end'
+tune
+exits 1; says "search.k"
+
+# --- options
+script 'sweep = rill.sweep{ delta = {1, 4} }'
+tune -k 3 -n 2 --json points.json -q
+exits 0; json 3 points.1.run.settings.k points.json; json 2 points.1.run.settings.n points.json
+tune --absolute 3
+exits 1; says "run.lua sets delta, but options of the chain"; prints_nothing
+script 'tune = function(try) try{ k = 2 } end'
+tune -k 3
+exits 1; says "run.lua sets k, and so does an option"
+script 'input = "inputs", references = "references", sweep = rill.sweep{ k = {1, 4} }'
+run "$rill" tune run.lua -q
+exits 0; prints "24 inputs, 2 points"
+run "$rill" tune run.lua -q --dev dev.tsv -m "$tiny" --threads 2
+exits 0; prints "2 threads"
+# The examples' model and questions: a dev set of its own answers is answered in full.
+"$rill" decode -m "$geo" -i "$examples/questions/geo.txt" -q >answers
+paste "$examples/questions/geo.txt" answers >geo.tsv
+printf 'return { model = "%s", sweep = rill.sweep{ delta = {1, 10}, M = {3} } }\n' "$geo" >geo.lua
+run "$rill" tune geo.lua --dev geo.tsv -q
+exits 0; prints "100.00 100.00"
+
+# --- mistakes
+script 'search = { k = 3 }'
+tune
+exits 1; says "has nothing to try"; says "rill.sweep{"; says "tune = function(try)"; prints_nothing
+script 'sweep = rill.sweep{ k = {1} }'
+run "$rill" tune run.lua
+exits 1; says "no dev set"; says "--dev"
+run "$rill" tune --dev dev.tsv
+exits 1; says "no configuration"
+run "$rill" tune run.lua run.lua
+exits 1; says "is a second"
+tune --metric exakt
+exits 1; says 'unknown metric "exakt"'; says "exact"
+run "$rill" tune run.lua --dev inputs
+exits 1; says "inputs: line 1: two columns"
+: >empty
+run "$rill" tune run.lua --dev empty
+exits 1; says "there are no inputs"
+run "$rill" tune run.lua --dev no-such
+exits 1; says "no-such"
+cp dev.tsv kept.tsv
+tune --svg dev.tsv
+exits 1; says "--dev and --svg are the same file"; same dev.tsv kept.tsv
+cp run.lua kept.lua
+tune --json run.lua
+exits 1; says "the configuration and --json are the same file"; same run.lua kept.lua
+tune --svg -
+exits 1; says "standard output"; prints_nothing
+tune --svg no/such.svg
+exits 1; says "no/such.svg"
+
+finish
