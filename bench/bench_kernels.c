@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "kernels.h"
+#include "machine.h"
 #if defined(RILL_HAVE_ONEDNN)
 #include "onednn/onednn.h"
 #endif
@@ -42,19 +42,6 @@ typedef struct bench {
     FILE *json;
     int records;
 } bench;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 typedef void (*call_fn)(void *arg);
 
@@ -616,20 +603,12 @@ static const struct {
 
 static void describe(bench *b, int argc, char **argv)
 {
-    double load[3] = {0};
-    char line[256] = "", model[200] = "unknown";
-    FILE *f = fopen("/proc/cpuinfo", "r");
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "model name : %199[^\n]", model) == 1) break;
-    if (f) fclose(f);
-    if (getloadavg(load, 3) < 1) load[0] = -1.0;
-    printf("command: bench_kernels");
-    for (int i = 1; i < argc; i++) printf(" %s", argv[i]);
-    printf("\nmachine: %s, %ld processors, load %.2f; kernels: %s\n\n", model, sysconf(_SC_NPROCESSORS_ONLN), load[0],
-           b->k.name);
+    const machine m = describe_machine();
+    print_command("bench_kernels", argc, argv);
+    printf("machine: %s, %ld processors, load %.2f; kernels: %s\n\n", m.model, m.processors, m.load, b->k.name);
     if (b->json)
-        fprintf(b->json, "{\n  \"machine\": \"%s\", \"load\": %.2f, \"kernels\": \"%s\",\n  \"results\": [", model,
-                load[0], b->k.name);
+        fprintf(b->json, "{\n  \"machine\": \"%s\", \"load\": %.2f, \"kernels\": \"%s\",\n  \"results\": [", m.model,
+                m.load, b->k.name);
 }
 
 static int usage(void)

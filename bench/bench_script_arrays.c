@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "machine.h"
 #include "state.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -28,13 +28,6 @@ typedef struct beams {
     int32_t parent[LARGEST], whole[LARGEST];
     uint8_t mask[LARGEST], keep[LARGEST];
 } beams;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void fill(beams *b, int32_t n)
 {
@@ -316,12 +309,6 @@ static double run_once(bench *t, const subject *s, int64_t times)
     return now() - begin;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void measure(bench *t, subject *s, int n)
 {
     const int samples = t->quick ? 7 : SAMPLES;
@@ -390,8 +377,11 @@ int main(int argc, char **argv)
             return 2;
         }
     }
+    const machine m = describe_machine();
+    print_command("bench_script_arrays", argc, argv);
+    printf("machine: %s, %ld processors, load %.2f\n\n", m.model, m.processors, m.load);
+    if (t.json != NULL) fprintf(t.json, "{\n  \"machine\": \"%s\", \"load\": %.2f,\n  \"results\": [", m.model, m.load);
     if (rill_context_create(&t.ctx, NULL) < 0 || script_create(&t.s, t.ctx, "bench.lua", NULL) < 0) return 1;
-    if (t.json != NULL) fputs("{\n  \"results\": [", t.json);
     for (size_t i = 0; i < COUNT(sizes); i++) run_size(&t, sizes[i]);
     script_destroy(t.s);
     rill_context_destroy(t.ctx);

@@ -340,7 +340,10 @@ int script_array_is(lua_State *L, int index)
 
 void *script_array_data(lua_State *L, int index, array_type type, int writable, int32_t *n)
 {
-    array *a = array_check(L, script_of(L), index);
+    const rill_script *s = script_of(L);
+    if (array_test(L, s, index) == NULL)
+        luaL_error(L, "an array of %s was expected, not a %s", array_type_names[type], luaL_typename(L, index));
+    array *a = array_check(L, s, index);
     if (a->type != type)
         luaL_error(L, "an array of %s was expected, not of %s", array_type_names[type], array_type_names[a->type]);
     if (writable) check_writable(L, a);
@@ -352,8 +355,10 @@ void script_array_store(lua_State *L, int index, array_type type, void *data, in
 {
     const rill_script *s = script_of(L);
     const array to = {data, s->stamp, n, (uint8_t)type, (uint8_t)level, 1};
+    operand x;
     check_fits(L, s, n, level);
-    operand x = operand_read(L, s, index, 1);
+    if (!operand_try(L, s, index, 1, &x))
+        luaL_error(L, "a number, a boolean or an array was expected, not a %s", luaL_typename(L, index));
     array_assign(L, s, &to, &x);
 }
 

@@ -77,6 +77,9 @@ typedef struct shape {
 /* Read the argument at `index`. Raises unless it is a number, an array that may be used now or, with `booleans`, a boolean. */
 operand operand_read(lua_State *L, const rill_script *s, int index, int booleans);
 
+/* The same, with 0 instead of an error for a value that is none of these. */
+int operand_try(lua_State *L, const rill_script *s, int index, int booleans, operand *out);
+
 /* Make the operands fit each other, or raise. */
 shape operand_join(lua_State *L, operand *in, int count);
 

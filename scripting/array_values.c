@@ -6,17 +6,25 @@
 
 /* --- operands ----------------------------------------------------------------------------------------------------- */
 
+int operand_try(lua_State *L, const rill_script *s, int index, int booleans, operand *out)
+{
+    int type = lua_type(L, index);
+    *out = (operand){NULL, 0, 0, 0};
+    if (type == LUA_TNUMBER)
+        out->number = lua_tonumber(L, index);
+    else if (type == LUA_TBOOLEAN && booleans)
+        out->number = lua_toboolean(L, index);
+    else if (array_test(L, s, index) != NULL)
+        out->a = array_check(L, s, index);
+    else
+        return 0;
+    return 1;
+}
+
 operand operand_read(lua_State *L, const rill_script *s, int index, int booleans)
 {
-    operand o = {NULL, 0, 0, 0};
-    int type = lua_type(L, index);
-    if (type == LUA_TNUMBER)
-        o.number = lua_tonumber(L, index);
-    else if (type == LUA_TBOOLEAN && booleans)
-        o.number = lua_toboolean(L, index);
-    else if (array_test(L, s, index) != NULL)
-        o.a = array_check(L, s, index);
-    else
+    operand o;
+    if (!operand_try(L, s, index, booleans, &o))
         luaL_typeerror(L, index, booleans ? "number, boolean or array" : "number or array");
     return o;
 }

@@ -164,8 +164,9 @@ static void data_has_the_type_that_is_asked_for(void **unused)
     expect(&f, do_data, &j, NULL);
     assert_memory_equal(j.data, ((int32_t[]){2, 3, 1}), 12);
     expect(&f, do_data, &(job){.type = ARRAY_I32, .expression = "v"}, "an array of int32 was expected, not of float64");
-    expect(&f, do_data, &(job){.type = ARRAY_I32, .expression = "{1, 2}"}, "array expected, got table");
-    expect(&f, do_data, &(job){.type = ARRAY_I32, .expression = "nil"}, "array expected, got nil");
+    expect(&f, do_data, &(job){.type = ARRAY_I32, .expression = "{1, 2}"},
+           "an array of int32 was expected, not a table");
+    expect(&f, do_data, &(job){.type = ARRAY_I32, .expression = "nil"}, "an array of int32 was expected, not a nil");
     close_fixture(&f);
 }
 
@@ -202,7 +203,7 @@ static void stores_broadcast_and_convert(void **unused)
     whole.expression = "0/0";
     expect(&f, do_store, &whole, "a NaN has no place in an array of int32");
     whole.expression = "{1, 2, 3}";
-    expect(&f, do_store, &whole, "number, boolean or array expected, got table");
+    expect(&f, do_store, &whole, "a number, a boolean or an array was expected, not a table");
     assert_memory_equal(m.whole, ((int32_t[]){-1, -1, -2, 9}), 16);
     close_fixture(&f);
 }
