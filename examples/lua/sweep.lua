@@ -1,0 +1,14 @@
+-- A grid: every combination of a threshold and a number of children per parent, as a table.
+--
+--   rill run examples/lua/sweep.lua < examples/questions/geo.txt
+--   rill tune examples/lua/sweep.lua --dev DEV.tsv --tokenized --metric oracle
+--
+-- The first decodes once per point and tabulates what it took; with references, quality too.
+
+return {
+  model = "../models/geo",
+  input = "../questions/geo.txt",
+  search = { method = "stream-all", k = 10, n = 10, budget = 100 },
+  heuristics = { "absolute:10" },
+  sweep = rill.sweep{ delta = { 0.5, 2.5, 10 }, M = { 3, 10 } },
+}

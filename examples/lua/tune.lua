@@ -1,0 +1,15 @@
+-- A grid over a parameter of one's own: which share of the probability may a beam lose? Which candidate is far behind?
+--
+--   rill tune examples/lua/tune.lua --dev DEV.tsv --tokenized --metric oracle --svg front.svg
+--
+-- A name that is not a setting needs the function: it changes the configuration for a point of the grid.
+
+return {
+  model = "../models/geo",
+  plugins = { "nucleus.lua" },
+  search = { method = "stream-all", k = 10, n = 10, budget = 100, max_candidates = 3 },
+  heuristics = { { "nucleus", 1e-3 } },
+  sweep = rill.sweep({ epsilon = { 1e-5, 1e-4, 1e-3, 1e-2, 1e-1 } }, function(config, point)
+    config.heuristics = { { "nucleus", point.epsilon } }
+  end),
+}

@@ -1,0 +1,51 @@
+-- Prints "KIND NAME" for everything that the reference of docs/scripting.md has to list: what rill.names says, what tables hold that
+-- scripts can walk, and what the tables that callbacks get hold. reference.sh compares. Run by `rill run` and `rill tune`.
+local function keys(kind, t)
+  for name in pairs(t) do print(kind .. " " .. name) end
+end
+
+keys("rill", rill)
+for kind, list in pairs(rill.names) do
+  for _, name in pairs(list) do print(kind .. " " .. name) end
+end
+
+rill.domain{
+  name = "plain", actions = { "end" }, end_action = "end",
+  open = function(options)
+    keys("options", options)
+    print("options path") -- nil without a model
+    return options
+  end,
+  start = function(self, input)
+    keys("input", input)
+    return {}
+  end,
+  choices = function() return { ["end"] = 0 } end,
+  advance = function() return {} end,
+  finalize = function(self, hypothesis)
+    keys("hypothesis", hypothesis)
+    return ""
+  end,
+}
+
+rill.domain{
+  name = "rows", actions = 2, end_action = 0, state = "path",
+  encode = function() end,
+  step = function(self, rows) keys("domain_rows", rows) end,
+  score = function(self, rows)
+    for r = 1, rows.n do rows:answer(r, { [rows.depth[r] == 0 and 1 or 0] = 0 }) end
+  end,
+  finalize = function(self, hypothesis)
+    keys("hypothesis", hypothesis)
+    return "x"
+  end,
+}
+
+return {
+  domain = "rows",
+  search = { method = "var-stream" },
+  tune = function(try)
+    keys("try", try{})
+    keys("try", try{ patience = 0.5, stop_after = 3 }) -- these contradict each other
+  end,
+}
