@@ -3,7 +3,8 @@
 #
 # A ```lua block whose first line is `-- NAME.lua` becomes that file. In a ```console block a line that begins with "$ " is a
 # command, run in a shell where `rill` is the command and `examples` the folder of the repository; the lines behind it are what
-# it must print, standard error included. In them "…" stands for anything, and a line of that alone for any number of lines.
+# it must print, standard error included. In them "…" stands for anything, and a line of that alone for any number of lines; a
+# tab is shown as four blanks.
 #   usage: tutorial.sh RILL CHECK_JSON DATA TOY_PLUGIN ROOT PAGE
 set -eu
 . "${0%/*}/../cli/lib.sh"
@@ -61,7 +62,8 @@ for piece in blocks/*; do
     tail -n +2 "$piece" >wanted
     command=$(head -n 1 "$piece")
     status=0
-    bash -c "$command" </dev/null >out 2>&1 || status=$?
+    bash -c "$command" </dev/null >raw 2>&1 || status=$?
+    sed 's/\t/    /g' raw >out
     : >err
     ran=$((ran + 1))
     verdict "$(good fits wanted out)" "$page, line $(cat "${piece%.run}.at"): other output than the page shows"
