@@ -1,4 +1,5 @@
 /* C function pointers made at run time, by libffi. */
+#include <pthread.h>
 #include <string.h>
 
 #include "internal.h"
@@ -11,12 +12,23 @@ struct script_closure {
     ffi_type *types[]; /* [n] */
 };
 
+/* libffi's allocator sets itself up at its first use, and looks whether it has without a lock: two scripts in two threads must
+ * not both be the first. */
+static pthread_once_t allocator = PTHREAD_ONCE_INIT;
+
+static void set_up_allocator(void)
+{
+    void *code, *closure = ffi_closure_alloc(sizeof(ffi_closure), &code);
+    if (closure != NULL) ffi_closure_free(closure);
+}
+
 rill_status script_closure_make(rill_script *s, ffi_type *result, unsigned n, ffi_type **types,
                                 void (*handler)(ffi_cif *, void *, void **, void *), void *user, void **code)
 {
     size_t size = sizeof(script_closure) + n * sizeof *types;
     script_closure *c = rill_calloc(s->ctx, 1, size);
     if (c == NULL) return rill_fail_memory(s->ctx, size, "a closure");
+    pthread_once(&allocator, set_up_allocator);
     c->n = n;
     memcpy(c->types, types, n * sizeof *types);
     c->closure = ffi_closure_alloc(sizeof *c->closure, code);

@@ -11,7 +11,7 @@
 #include "state.h"
 
 /* A chain of close() in close handlers is not counted by Lua before 5.4.6; each link takes some of the C stack. */
-enum { MOST_CLOSING = 50 };
+enum { MOST_CLOSING = 50, COST_OF_SWITCH = 10 };
 
 /* Integers of a script are taken from outside [0, this] into it, so that costs cannot overflow. */
 #define MOST_WORK (INT64_MAX / 4)
@@ -23,7 +23,7 @@ static void after_catching(lua_State *L)
 {
     rill_script *s = script_of(L);
     s->L = L;
-    if (s->exhausted) script_exhaust(L, 1);
+    if (s->exhausted) script_exhaust(L);
 }
 
 static int finish_call(lua_State *L, int status, lua_KContext below)
@@ -92,6 +92,7 @@ static int resume(lua_State *L, lua_State *co, int arguments)
 {
     rill_script *s = script_of(L);
     int results = 0;
+    script_charge(L, COST_OF_SWITCH);
     if (!lua_checkstack(co, arguments)) {
         lua_pushliteral(L, "too many arguments to resume");
         return -1;
@@ -100,7 +101,7 @@ static int resume(lua_State *L, lua_State *co, int arguments)
     s->L = co;
     int status = lua_resume(co, L, arguments, &results);
     s->L = L;
-    if (s->exhausted) script_exhaust(L, 1);
+    if (s->exhausted) script_exhaust(L);
     if (status != LUA_OK && status != LUA_YIELD) {
         lua_xmove(co, L, 1);
         return -1;
@@ -138,7 +139,7 @@ static int close_variables(lua_State *L, lua_State *co)
 #endif
     s->L = L;
     s->closing--;
-    if (s->exhausted) script_exhaust(L, 1);
+    if (s->exhausted) script_exhaust(L);
     return status;
 }
 
@@ -226,7 +227,7 @@ static int guarded_load(lua_State *L)
     const char *text = lua_tolstring(L, 1, &length);
     const char *name = luaL_optstring(L, 2, text);
     if (strchr(luaL_optstring(L, 3, "t"), 't') == NULL) return luaL_error(L, "scripts can load text only");
-    script_charge(L, (int64_t)(length / 4));
+    script_charge(L, (int64_t)(4 * length));
     if (luaL_loadbufferx(L, text, length, name, "t") != LUA_OK) {
         lua_pushnil(L);
         lua_insert(L, -2);
@@ -259,7 +260,7 @@ typedef struct script_work {
 static int64_t cost_of_arguments(lua_State *L)
 {
     int n = lua_gettop(L);
-    int64_t bytes = n;
+    int64_t bytes = 4 * n;
     for (int i = 1; i <= n; i++)
         if (lua_type(L, i) == LUA_TSTRING) bytes += (int64_t)lua_rawlen(L, i);
     return bytes / 8;
@@ -271,9 +272,13 @@ static int64_t whole_at(lua_State *L, int index)
     return value < 0 ? 0 : value < MOST_WORK ? value : MOST_WORK;
 }
 
+/* Of string.rep(s, n, separator), which asks for the memory of the whole before it begins: more than there may be costs
+ * nothing. */
 static int64_t cost_of_repeats(lua_State *L)
 {
-    return cost_of_arguments(L) + whole_at(L, 2) / 4;
+    int64_t n = whole_at(L, 2), each = (int64_t)(lua_rawlen(L, 1) + (lua_isstring(L, 3) ? lua_rawlen(L, 3) : 0)), bytes;
+    if (__builtin_mul_overflow(n, each, &bytes) || (uint64_t)bytes > script_of(L)->options.memory) return 0;
+    return n / 4;
 }
 
 /* Elements of the list at index 1. A __len of the script's could say one number here and another to the library. */
@@ -318,7 +323,8 @@ static int64_t cost_of_move(lua_State *L)
 static int64_t cost_of_unpack(lua_State *L)
 {
     lua_Integer last = lua_isnoneornil(L, 3) ? list_length(L) : lua_tointeger(L, 3);
-    return span_of(lua_isnoneornil(L, 2) ? 1 : lua_tointeger(L, 2), last) / 4;
+    int64_t span = span_of(lua_isnoneornil(L, 2) ? 1 : lua_tointeger(L, 2), last);
+    return span < LUAI_MAXSTACK ? span / 2 : 0; /* more is refused by the library */
 }
 
 static int64_t cost_of_sort(lua_State *L)
@@ -422,9 +428,11 @@ void script_open_guards(lua_State *L)
         charge_functions(L, libraries[i].work);
         lua_pop(L, 1);
     }
-    lua_getfield(L, -1, "coroutine");
+    lua_getfield(L, -1, "string");
+    script_open_patterns(L);
+    lua_getfield(L, -2, "coroutine");
     luaL_setfuncs(L, coroutine_functions, 0);
-    lua_getfield(L, -2, "math");
+    lua_getfield(L, -3, "math");
     guard_random(L);
-    lua_pop(L, 2);
+    lua_pop(L, 3);
 }

@@ -28,14 +28,15 @@ typedef struct script_native script_native;
 typedef struct script_block script_block;
 typedef struct script_chunk script_chunk;
 
-enum { SCRIPT_HEAP_CLASSES = 32 };
+enum { SCRIPT_HEAP_CLASSES = 64 };
 
 /* memory.c */
 typedef struct script_heap {
     size_t memory;  /* held by Lua */
     size_t held;    /* given by the context for it */
-    size_t wanted;  /* bytes of the latest request that failed */
-    int by_limit;   /* for the script's limit, not for want of the context's memory */
+    size_t wanted;  /* bytes of the latest request that failed, */
+    size_t had;     /* what `memory` was then, */
+    int by_limit;   /* and whether the script's limit was the reason, not the context's memory */
     script_block *free[SCRIPT_HEAP_CLASSES];
     script_chunk *chunks; /* the latest first; blocks are carved from it */
     size_t n_chunks;
@@ -87,8 +88,8 @@ rill_status script_protect(rill_script *s, lua_CFunction fn, void *user);
  * that it ends returns this status, unless the script catches the error. */
 int script_raise(lua_State *L, rill_status status);
 
-/* Count `work`, about a nanosecond or ten bytes each, against the instructions of the call in progress; raises when they are
- * used up. */
+/* Count `work` against the instructions of the call in progress: one for each few nanoseconds of C. Raises when they are used
+ * up. */
 void script_charge(lua_State *L, int64_t work);
 
 /* Begin and end a call of the engine: arrays made between belong to it. Nests: begin returns the frame to give back. */

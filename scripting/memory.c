@@ -8,7 +8,7 @@
  * them, at most a quarter more and SLACK.
  *
  * Allocating is work that the counting of instructions does not see, so it is charged here: one instruction per UNIT bytes,
- * and a pass over all that is held when a request is refused, since Lua then collects all garbage before it asks again. */
+ * and a pass over all that is held when a request is refused, since Lua then collects all garbage and asks again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,11 +26,12 @@
 #endif
 
 enum {
-    GRAIN = 16,
+    GRAIN = 8, /* what Lua asks of alignment */
     LARGEST = EACH_ALONE ? 0 : GRAIN * SCRIPT_HEAP_CLASSES,
     CHUNK = 32 << 10,
     SLACK = 256 << 10,
     UNIT = 64,
+    UNIT_OF_COLLECTING = 16,
 };
 
 /* A free block of Lua's. */
@@ -158,10 +159,12 @@ static int has_room(const rill_script *s, size_t size)
 static void *from_context(rill_script *s, size_t size)
 {
     if (!has_room(s, size)) trim(s);
-    if (!has_room(s, size)) return NULL;
-    void *block = rill_alloc(s->ctx, size);
-    s->heap.by_limit = 0;
-    if (block != NULL) s->heap.held += size;
+    int room = has_room(s, size);
+    void *block = room ? rill_alloc(s->ctx, size) : NULL;
+    if (block != NULL)
+        s->heap.held += size;
+    else
+        s->heap.by_limit = !room;
     return block;
 }
 
@@ -250,11 +253,13 @@ void *script_allocate(void *user, void *block, size_t old_size, size_t new_size)
         s->heap.memory += new_size - old_size;
         return block;
     }
-    s->heap.by_limit = 1;
-    void *fresh = within_limit(s, old_size, new_size) ? get(s, new_size) : NULL;
+    int within = within_limit(s, old_size, new_size);
+    void *fresh = within ? get(s, new_size) : NULL;
     if (fresh == NULL) {
+        if (!within) s->heap.by_limit = 1;
         s->heap.wanted = new_size;
-        s->instructions -= (int64_t)(s->heap.held / UNIT);
+        s->heap.had = s->heap.memory;
+        s->instructions -= (int64_t)(s->heap.held / UNIT_OF_COLLECTING);
         return NULL;
     }
     if (new_size > old_size) s->instructions -= (int64_t)(new_size / UNIT);

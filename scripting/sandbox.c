@@ -92,6 +92,8 @@ static void open_standard(lua_State *L, int unsafe)
     }
 }
 
+enum { COST_OF_PRINTING = 100 };
+
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
 static void print_line(rill_script *s, const char *line)
@@ -107,6 +109,7 @@ static void print_lines(lua_State *L)
 {
     rill_script *s = script_of(L);
     const char *text = lua_tostring(L, -1), *end;
+    script_charge(L, COST_OF_PRINTING);
     for (; (end = strchr(text, '\n')) != NULL; text = end + 1) {
         lua_pushlstring(L, text, (size_t)(end - text));
         print_line(s, lua_tostring(L, -1));

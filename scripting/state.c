@@ -31,16 +31,29 @@ static void count(lua_State *L, lua_Debug *record)
     /* A coroutine that outlived the call whose end it saw coming. */
     if (stride == 1 && !s->exhausted) lua_sethook(L, count, LUA_MASKCOUNT, SCRIPT_STRIDE);
     s->instructions -= stride;
-    if (s->instructions <= 0 || s->exhausted) script_exhaust(L, 0);
+    if (s->instructions <= 0 || s->exhausted) script_exhaust(L);
 }
 
-int script_exhaust(lua_State *L, int level)
+/* Push "FILE:LINE: " of the innermost function of the script. */
+static void push_place(lua_State *L)
+{
+    lua_Debug frame;
+    for (int level = 0; lua_getstack(L, level, &frame); level++) {
+        lua_getinfo(L, "Sl", &frame);
+        if (frame.currentline <= 0) continue;
+        lua_pushfstring(L, "%s:%d: ", frame.short_src, frame.currentline);
+        return;
+    }
+    lua_pushliteral(L, "");
+}
+
+int script_exhaust(lua_State *L)
 {
     rill_script *s = script_of(L);
     lua_sethook(L, count, LUA_MASKCOUNT, 1);
     if (!s->exhausted) {
         s->exhausted = 1;
-        luaL_where(L, level);
+        push_place(L);
         lua_pushfstring(
             L, "%sstopped after %I instructions in one call: an endless loop? (--script-steps raises the limit)",
             lua_tostring(L, -1), (LUAI_UACINT)s->options.instructions);
@@ -60,7 +73,7 @@ void script_charge(lua_State *L, int64_t work)
 {
     rill_script *s = script_of(L);
     if (work > 0) s->instructions -= work < s->instructions ? work : s->instructions;
-    if (s->instructions <= 0 || s->exhausted) script_exhaust(L, 1);
+    if (s->instructions <= 0 || s->exhausted) script_exhaust(L);
 }
 
 /* Without a limit there is no hook, which costs arithmetic in Lua half its speed. */
@@ -103,31 +116,28 @@ static void add_frame(lua_State *L, luaL_Buffer *b, lua_Debug *frame)
     luaL_addvalue(b);
 }
 
-/* The message handler: adds where the script was. Frames of C, which are rill's or the library's, would only be in the way. */
+/* The message handler: adds where the script was, innermost first, as far as that is worth reading. Frames of C, which are
+ * rill's or the library's, would only be in the way. */
 static int with_traceback(lua_State *L)
 {
     luaL_Buffer b;
     lua_Debug frame;
-    int frames = 0, left_out = 0;
+    int frames = 0;
     describe_error(L);
     lua_replace(L, 1);
     lua_settop(L, 1);
     luaL_buffinit(L, &b);
     lua_pushvalue(L, 1);
     luaL_addvalue(&b);
-    for (int level = 1; lua_getstack(L, level, &frame); level++) {
+    for (int level = 1; frames <= MOST_FRAMES && lua_getstack(L, level, &frame); level++) {
         lua_getinfo(L, "Sln", &frame);
         if (*frame.what == 'C') continue;
         if (frames == 0) luaL_addstring(&b, "\nstack traceback:");
         if (frames < MOST_FRAMES)
             add_frame(L, &b, &frame);
         else
-            left_out++;
+            luaL_addstring(&b, "\n\t...");
         frames++;
-    }
-    if (left_out > 0) {
-        lua_pushfstring(L, "\n\t... and %d more", left_out);
-        luaL_addvalue(&b);
     }
     luaL_pushresult(&b);
     return 1;
@@ -168,9 +178,9 @@ static rill_status fail_memory(rill_script *s)
         return rill_fail(s->ctx, RILL_ERR_MEMORY, "script %s: out of memory: %zu bytes were refused", s->path,
                          s->heap.wanted);
     return rill_fail(s->ctx, RILL_ERR_MEMORY,
-                     "script %s: out of memory: it holds %zu bytes, and %zu more are over the %zu it may have "
+                     "script %s: out of memory: it held %zu bytes, and %zu more are over the %zu it may have "
                      "(--script-memory raises the limit)",
-                     s->path, s->heap.memory, s->heap.wanted, s->options.memory);
+                     s->path, s->heap.had, s->heap.wanted, s->options.memory);
 }
 
 /* Lua shortens long paths; whoever reads the message wants the file. */

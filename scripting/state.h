@@ -15,8 +15,8 @@ enum {
     SCRIPT_STRIDE = 1000, /* instructions between two looks at the limit */
 };
 
-/* Raise the error of used-up instructions in the function at `level` of the stack. */
-int script_exhaust(lua_State *L, int level);
+/* Raise the error of used-up instructions, with the script's place when they were first found to be. */
+int script_exhaust(lua_State *L);
 
 /* Whether the thread died of used-up instructions: its hooks are off for good then, so nothing may run in it again. */
 int script_died_exhausted(lua_State *thread);
@@ -35,5 +35,10 @@ int script_open_libraries(lua_State *L);
 
 /* Replace them in the global table, which is on top of the stack with its libraries in it. */
 void script_open_guards(lua_State *L);
+
+/* --- pattern.c ---------------------------------------------------------------------------------------------------- */
+
+/* Replace find, match, gmatch and gsub in the table on top of the stack. */
+void script_open_patterns(lua_State *L);
 
 #endif

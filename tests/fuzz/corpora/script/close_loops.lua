@@ -1,0 +1,7 @@
+-- fails: stopped after
+local function slow() while true do end end
+pcall(function()
+  local x <close> = setmetatable({}, {__close = slow})
+  error("x")
+end)
+error("went on")

@@ -1,0 +1,2 @@
+-- fails: invalid value
+return table.concat({}, '', 1, 1e15)

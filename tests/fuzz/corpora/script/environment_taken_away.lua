@@ -1,0 +1,4 @@
+-- fails: _ENV
+local f = print
+_ENV = nil
+print('x')

@@ -1,0 +1,2 @@
+-- fails: an error object (a function value)
+error(print)

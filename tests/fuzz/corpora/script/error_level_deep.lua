@@ -1,0 +1,2 @@
+-- fails: message
+error('message', 1000)

@@ -1,0 +1,2 @@
+-- fails: xxxxxxxx
+error(('x'):rep(100000))

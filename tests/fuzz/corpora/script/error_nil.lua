@@ -1,0 +1,2 @@
+-- fails: an error object (a nil value)
+error(nil)

@@ -1,0 +1,2 @@
+-- fails: an error object (a table value)
+error({})

@@ -1,0 +1,2 @@
+-- fails: %s%n%d
+error('%s%n%d%99999s')

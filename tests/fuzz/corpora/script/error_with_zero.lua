@@ -1,0 +1,2 @@
+-- fails: before
+error('before\0behind')

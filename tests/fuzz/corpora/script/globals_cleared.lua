@@ -1,0 +1,3 @@
+-- fails: 
+for name in pairs(_G) do _G[name] = nil end
+print('x')

@@ -1,0 +1,3 @@
+-- memory
+local t = {'x'}
+while true do t[1] = table.concat({t[1], t[1], t[1], t[1]}) end

@@ -1,0 +1,3 @@
+-- memory
+local list
+while true do list = {list} end

@@ -1,0 +1,2 @@
+-- fails: yield across
+coroutine.wrap(function() return (('x'):gsub('x', coroutine.yield)) end)()

@@ -1,0 +1,11 @@
+-- ok
+assert(not pcall(string.gsub, "x", "x", "%"))
+assert(not pcall(string.gsub, "x", "x", "%2"))
+assert(not pcall(string.gsub, "x", "x", "%a"))
+assert(not pcall(string.gsub, "x", "x", function() return {} end))
+assert(not pcall(string.gsub, "x", "x", function() return true end))
+assert(not pcall(string.gsub, "x", "x", {x = print}))
+assert(not pcall(string.gsub, "x", "x"))
+assert(("x"):gsub("x", {x = false}) == "x" and ("x"):gsub("x", function() end) == "x")
+assert(("x"):gsub("x", setmetatable({}, {__index = function(_, k) return k .. k end})) == "xx")
+assert(("abc"):gsub("", "-") == "-a-b-c-" and ("abc"):gsub("b", 7) == "a7c")

@@ -1,0 +1,4 @@
+-- fails: loop
+local t = {}
+setmetatable(t, {__index = t})
+return t.x

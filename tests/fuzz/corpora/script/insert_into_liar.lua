@@ -1,0 +1,3 @@
+-- fails: __len
+local liar = setmetatable({}, {__len = function() return 1e15 end})
+table.insert(liar, 1, "x")

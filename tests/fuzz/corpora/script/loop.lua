@@ -1,0 +1,2 @@
+-- fails: stopped after
+while true do end

@@ -1,0 +1,2 @@
+-- fails: stopped after
+for i = 1, math.huge do end

@@ -1,0 +1,2 @@
+-- fails: stopped after
+::again:: goto again

@@ -1,0 +1,7 @@
+-- fails: stopped after
+local function nest(n)
+  if n == 0 then while true do end end
+  pcall(nest, n - 1)
+  error("went on")
+end
+nest(50)

@@ -1,0 +1,2 @@
+-- fails: stopped after
+load("repeat until false")()

@@ -1,0 +1,3 @@
+-- fails: stopped after
+local function f() return f() end
+f()

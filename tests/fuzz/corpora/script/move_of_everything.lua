@@ -1,0 +1,2 @@
+-- fails: 
+table.move({}, math.mininteger, math.maxinteger, 2)

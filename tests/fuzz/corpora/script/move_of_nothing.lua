@@ -1,0 +1,2 @@
+-- fails: stopped after
+table.move({}, 1, 1e15, 2)

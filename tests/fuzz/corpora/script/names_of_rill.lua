@@ -1,0 +1,10 @@
+-- ok
+assert(type(rill.version) == "string" and rill.dead == -math.huge)
+assert(#rill.methods > 3 and #rill.settings > 10)
+local _, message = pcall(function() return rill.heuristik end)
+assert(message:find("did you mean rill.heuristic"), message)
+local _, message = pcall(function() return rill.zzzzzzzzzzzz end)
+assert(message:find("there is no rill.zzz"), message)
+assert(not pcall(function() return rill[{}] end) and not pcall(function() return rill[1] end))
+rill.log("%s%n")
+assert(not pcall(rill.log) and not pcall(rill.log, {}))

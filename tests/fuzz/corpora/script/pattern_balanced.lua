@@ -1,0 +1,2 @@
+-- fails: stopped after
+return (('('):rep(1e6)):find('%b()')

@@ -1,0 +1,2 @@
+-- fails: too many captures
+return ('x'):find(('()'):rep(33))

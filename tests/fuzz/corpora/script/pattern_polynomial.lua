@@ -1,0 +1,2 @@
+-- fails: stopped after
+return (('a'):rep(10000)):find('.-.-.-.-b')

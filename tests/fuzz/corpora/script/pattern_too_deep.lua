@@ -1,0 +1,2 @@
+-- fails: pattern too complex
+return (('a'):rep(1000)):find(('a?'):rep(1000))

@@ -1,0 +1,3 @@
+-- fails: stack overflow
+local function f(s) return (s:gsub('.', f)) end
+f('x')

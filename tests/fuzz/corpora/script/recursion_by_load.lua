@@ -1,0 +1,2 @@
+-- fails: 
+return assert(load(('('):rep(10000) .. '1' .. (')'):rep(10000)))

@@ -1,0 +1,3 @@
+-- fails: stack overflow
+local function f() table.sort({3, 2, 1}, f) end
+f()

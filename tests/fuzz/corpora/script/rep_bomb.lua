@@ -1,0 +1,2 @@
+-- memory
+return ('x'):rep(1e9)

@@ -1,0 +1,2 @@
+-- fails: too large
+return ('xxxx'):rep(math.maxinteger)

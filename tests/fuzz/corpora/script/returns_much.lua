@@ -1,0 +1,2 @@
+-- ok
+return table.unpack({}, 1, 10000)

@@ -1,0 +1,2 @@
+#!/usr/bin/env rill
+return 1

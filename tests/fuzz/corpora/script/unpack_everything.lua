@@ -1,0 +1,2 @@
+-- fails: too many results
+return table.unpack({}, math.mininteger, math.maxinteger)
