@@ -36,14 +36,13 @@ static rill_status grow_slots(rill_engine *e, int32_t need)
     if (wanted < old + old / 2) wanted = old + old / 2;
     /* The lists first: when the items have grown there is a place for each in every list. */
     RILL__TRY(RILL__GROW(e->ctx, e->free_slots, e->free_slots_capacity, wanted + wanted / 2 + 8, "slots"));
-    RILL__TRY(RILL__GROW(e->ctx, e->flight, e->flight_capacity, wanted + wanted / 2 + 8, "slots"));
+    RILL__TRY(engine_reserve_flight(e, wanted + wanted / 2 + 8));
     RILL__TRY(RILL__GROW(e->ctx, e->ready, e->ready_capacity, 2 * (wanted + wanted / 2 + 8), "slots"));
     RILL__TRY(RILL__GROW(e->ctx, e->done, e->done_capacity, wanted + wanted / 2 + 8, "slots"));
-    RILL__TRY(RILL__GROW(e->ctx, e->marked, e->marked_capacity, wanted + wanted / 2 + 8, "slots"));
+    RILL__TRY(RILL__GROW(e->ctx, e->passed_over, e->passed_over_capacity, wanted + wanted / 2 + 8, "slots"));
     RILL__TRY(RILL__GROW(e->ctx, e->items, e->slots, wanted, "slots"));
     memset(e->items + old, 0, (e->slots - old) * sizeof *e->items);
     memset(e->done + old, 0, e->slots - old);
-    memset(e->marked + old, 0, e->slots - old);
     for (size_t slot = e->slots; slot > old; slot--) e->free_slots[e->n_free++] = (int32_t)slot - 1;
     return RILL_OK;
 }
@@ -75,14 +74,14 @@ static rill_status start_item(rill_engine *e, const rill_input *input)
     int32_t root = forest_add(&e->forest, &it->arena, -1, -1, RILL_ACTION_START, 0, 0, 1);
     it->id = input->id;
     it->size = input->size;
-    it->timestep = it->passed_over = it->n_outputs = 0;
+    it->timestep = it->n_outputs = 0;
     it->max_length = input->max_length > 0 ? input->max_length : e->info.max_length;
     /* An input's own bound is the domain's promise to itself; the user's can only lower it. */
     int32_t asked = e->settings.max_length;
     if (asked > 0 && (asked < it->max_length || input->max_length <= 0)) it->max_length = asked;
     it->best_output = RILL_SCORE_DEAD;
     it->stop_asked = 0;
-    e->done[input->slot] = 0;
+    e->done[input->slot] = e->passed_over[input->slot] = 0;
     it->beam[0] = (beam_entry){.history = root, .action = RILL_ACTION_START, .state_row = RILL_NO_NODE};
     it->width = it->live = 1;
     return RILL_OK;
@@ -164,8 +163,7 @@ static int flush_in_progress(rill_engine *e)
 
 static rill_status ask_policy(rill_engine *e, int32_t *admit, int32_t *ahead)
 {
-    rill_flight flight;
-    RILL__TRY(engine_view(e, &flight));
+    rill_flight flight = engine_view(e);
     *admit = *ahead = 0;
     rill_error_clear(e->ctx);
     rill_status status = e->policy->refill(e->policy_self, &flight, admit);
@@ -198,9 +196,7 @@ static void join_flight(rill_engine *e)
 {
     int32_t slot = e->ready[e->first_ready++];
     if (--e->n_ready == 0) e->first_ready = 0;
-    e->items[slot].wave = e->wave;
-    e->flight[e->n_flight++] = slot;
-    e->viewed = 0;
+    engine_join_flight(e, slot);
     if (e->trace != NULL)
         e->trace(e->trace_user, &(rill_trace_event){.kind = RILL_TRACE_ADMITTED,
                                                     .timestep = e->stats.timesteps,

@@ -106,13 +106,16 @@ static void free_tables(rill_engine *e)
 static void free_views(rill_engine *e)
 {
 #define FREE(member, capacity) rill_free(e->ctx, e->member, e->capacity * sizeof *e->member)
-    FREE(view_id, view_capacity[0]);
-    FREE(view_size, view_capacity[1]);
-    FREE(view_wave, view_capacity[2]);
-    FREE(view_timestep, view_capacity[3]);
-    FREE(view_width, view_capacity[4]);
-    FREE(order, view_capacity[5]);
-    FREE(selected, view_capacity[6]);
+    FREE(flight, flight_capacity[0]);
+    FREE(view_timestep, flight_capacity[1]);
+    FREE(view_width, flight_capacity[2]);
+    FREE(view_id, flight_capacity[3]);
+    FREE(view_size, flight_capacity[4]);
+    FREE(view_wave, flight_capacity[5]);
+    FREE(marked, flight_capacity[6]);
+    FREE(order, flight_capacity[7]);
+    FREE(picked, flight_capacity[8]);
+    FREE(selected, flight_capacity[9]);
     FREE(heap, heap_capacity);
     FREE(beam_scratch, beam_scratch_capacity);
     FREE(hypothesis_action, hypothesis_capacity[0]);
@@ -127,9 +130,8 @@ static void free_views(rill_engine *e)
     FREE(trace_depth, trace_capacity[3]);
     FREE(trace_item, trace_capacity[4]);
     FREE(inputs, inputs_capacity);
-    FREE(flight, flight_capacity);
     FREE(done, done_capacity);
-    FREE(marked, marked_capacity);
+    FREE(passed_over, passed_over_capacity);
     FREE(ready, ready_capacity);
     FREE(free_slots, free_slots_capacity);
 #undef FREE
@@ -264,7 +266,7 @@ static rill_status finish_items(rill_engine *e, int32_t n)
             status = engine_finish_item(e, slot);
             if (status >= 0) continue;
         }
-        e->flight[kept++] = slot;
+        engine_move_flight(e, kept++, i);
     }
     e->n_flight = kept;
     return status;
@@ -298,7 +300,7 @@ static rill_status timestep(rill_engine *e)
     for (int32_t phase = 0; phase < e->info.phases; phase++) RILL__TRY(run_phase(e, n, phase));
     double t1 = engine_now();
     if (e->trace != NULL) trace_widths(e, n);
-    e->viewed = 0;
+    engine_update_flight(e, n);
     RILL__TRY(finish_items(e, n));
     engine_free_rows(e);
     e->seconds.finalize = engine_now() - t1;

@@ -44,10 +44,9 @@ typedef struct item_output {
 } item_output;
 
 typedef struct item {
-    int64_t id, size, wave;
+    int64_t id, size;
     int32_t timestep; /* timesteps completed: l_t */
     int32_t max_length;
-    int32_t passed_over;
     int32_t width, live; /* beam entries; of these live */
     int32_t n_outputs;
     double best_output;
@@ -106,9 +105,9 @@ struct rill_engine {
     item *items; /* [slots] */
     size_t slots;
     /* Flags of slots, apart from the items: each timestep looks at those of all in flight, and items are cold. */
-    uint8_t *done;   /* the item has stopped and waits to be finished */
-    uint8_t *marked; /* schedule.c: chosen so far */
-    size_t done_capacity, marked_capacity;
+    uint8_t *done;        /* the item has stopped and waits to be finished */
+    uint8_t *passed_over; /* how often, up to the number from which on it goes first */
+    size_t done_capacity, passed_over_capacity;
     int32_t n_overdue; /* items passed over so often that they go first */
     int32_t *free_slots;
     size_t free_slots_capacity;
@@ -116,19 +115,20 @@ struct rill_engine {
     int32_t *ready; /* encoded, in order of admission: ready[first_ready, first_ready + n_ready) */
     size_t ready_capacity;
     int32_t first_ready, n_ready;
-    int32_t *flight;
-    size_t flight_capacity;
+    /* The items in flight, in order of admission: their slots, and a column for each of rill_flight's. The columns are kept up
+     * to date rather than gathered, since items are cold. schedule.c */
+    int32_t *flight, *view_timestep, *view_width;
+    int64_t *view_id, *view_size, *view_wave;
+    uint8_t *marked;   /* chosen so far */
+    int32_t *order;    /* what the policy writes */
+    int32_t *picked;   /* index in flight of the items selected ... */
+    int32_t *selected; /* ... and their slots */
+    size_t flight_capacity[10];
     int32_t n_flight;
     int64_t wave, flush_from;
     int flushing;
     rill_input *inputs; /* for encode */
     size_t inputs_capacity;
-
-    /* The policy's view, one array per column of rill_flight. */
-    int64_t *view_id, *view_size, *view_wave;
-    int32_t *view_timestep, *view_width, *order, *selected;
-    size_t view_capacity[7];
-    int viewed; /* the view is that of the present flight */
 
     row_table rows;
     choice_table choices;
@@ -165,8 +165,16 @@ rill_status engine_admit(rill_engine *e);
 /* Drop an item: its references, its slot; no result is made. */
 void engine_drop_item(rill_engine *e, int32_t slot);
 
-/* schedule.c: what policies see, with the budget of the settings. */
-rill_status engine_view(rill_engine *e, rill_flight *flight);
+/* schedule.c: room for `n` items in flight. */
+rill_status engine_reserve_flight(rill_engine *e, size_t n);
+/* Append an item. Room is there. */
+void engine_join_flight(rill_engine *e, int32_t slot);
+/* Take over what the timestep made of the `n` selected items. */
+void engine_update_flight(rill_engine *e, int32_t n);
+/* Move the item at place `from` to `to` <= from. */
+void engine_move_flight(rill_engine *e, int32_t to, int32_t from);
+/* What policies see, with the budget of the settings. */
+rill_flight engine_view(const rill_engine *e);
 /* Fill `selected` (slots) and *n under the budget. */
 rill_status engine_choose(rill_engine *e, int32_t *n);
 

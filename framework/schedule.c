@@ -4,38 +4,65 @@
  * taken has been passed over; after PATIENCE times it goes first, and an item wider than the budget then goes alone. With no
  * budget all that the policy names are taken. A policy that names nothing is overruled by order of admission: so a timestep
  * always advances an item, and since items are bounded in length every run ends. */
+#include <string.h>
+
 #include "engine_private.h"
 
 enum { PATIENCE = 8 };
 
-/* Gather the columns; every item is a cache line or two, so this is done once per timestep. */
-static rill_status gather_view(rill_engine *e)
+/* --- the flight --------------------------------------------------------------------------------------------------- */
+
+rill_status engine_reserve_flight(rill_engine *e, size_t n)
 {
-    size_t n = (size_t)e->n_flight;
-    RILL__TRY(RILL__GROW(e->ctx, e->view_id, e->view_capacity[0], n, "the policy's view"));
-    RILL__TRY(RILL__GROW(e->ctx, e->view_size, e->view_capacity[1], n, "the policy's view"));
-    RILL__TRY(RILL__GROW(e->ctx, e->view_wave, e->view_capacity[2], n, "the policy's view"));
-    RILL__TRY(RILL__GROW(e->ctx, e->view_timestep, e->view_capacity[3], n, "the policy's view"));
-    RILL__TRY(RILL__GROW(e->ctx, e->view_width, e->view_capacity[4], n, "the policy's view"));
-    RILL__TRY(RILL__GROW(e->ctx, e->order, e->view_capacity[5], n, "the policy's view"));
-    RILL__TRY(RILL__GROW(e->ctx, e->selected, e->view_capacity[6], n, "the policy's view"));
-    for (int32_t i = 0; i < e->n_flight; i++) {
-        const item *it = &e->items[e->flight[i]];
-        e->view_id[i] = it->id;
-        e->view_size[i] = it->size;
-        e->view_wave[i] = it->wave;
-        e->view_timestep[i] = it->timestep;
-        e->view_width[i] = it->live;
-    }
-    e->viewed = 1;
-    return RILL_OK;
+    size_t *capacity = e->flight_capacity, marks = capacity[6];
+    RILL__TRY(RILL__GROW(e->ctx, e->flight, capacity[0], n, "items in flight"));
+    RILL__TRY(RILL__GROW(e->ctx, e->view_timestep, capacity[1], n, "items in flight"));
+    RILL__TRY(RILL__GROW(e->ctx, e->view_width, capacity[2], n, "items in flight"));
+    RILL__TRY(RILL__GROW(e->ctx, e->view_id, capacity[3], n, "items in flight"));
+    RILL__TRY(RILL__GROW(e->ctx, e->view_size, capacity[4], n, "items in flight"));
+    RILL__TRY(RILL__GROW(e->ctx, e->view_wave, capacity[5], n, "items in flight"));
+    RILL__TRY(RILL__GROW(e->ctx, e->marked, capacity[6], n, "items in flight"));
+    memset(e->marked + marks, 0, capacity[6] - marks);
+    RILL__TRY(RILL__GROW(e->ctx, e->order, capacity[7], n, "items in flight"));
+    RILL__TRY(RILL__GROW(e->ctx, e->picked, capacity[8], n, "items in flight"));
+    return RILL__GROW(e->ctx, e->selected, capacity[9], n, "items in flight");
 }
 
-rill_status engine_view(rill_engine *e, rill_flight *flight)
+void engine_join_flight(rill_engine *e, int32_t slot)
 {
-    if (!e->viewed) RILL__TRY(gather_view(e));
-    *flight = (rill_flight){
-        .struct_size = sizeof *flight,
+    const item *it = &e->items[slot];
+    int32_t i = e->n_flight++;
+    e->flight[i] = slot;
+    e->view_id[i] = it->id;
+    e->view_size[i] = it->size;
+    e->view_wave[i] = e->wave;
+    e->view_timestep[i] = it->timestep;
+    e->view_width[i] = it->live;
+}
+
+void engine_update_flight(rill_engine *e, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        const item *it = &e->items[e->selected[i]];
+        e->view_timestep[e->picked[i]] = it->timestep;
+        e->view_width[e->picked[i]] = it->live;
+    }
+}
+
+void engine_move_flight(rill_engine *e, int32_t to, int32_t from)
+{
+    e->flight[to] = e->flight[from];
+    e->view_id[to] = e->view_id[from];
+    e->view_size[to] = e->view_size[from];
+    e->view_wave[to] = e->view_wave[from];
+    e->view_timestep[to] = e->view_timestep[from];
+    e->view_width[to] = e->view_width[from];
+}
+
+rill_flight engine_view(const rill_engine *e)
+{
+    return (rill_flight){
+        .struct_size = sizeof(rill_flight),
         .n = e->n_flight,
         .item_id = e->view_id,
         .timestep = e->view_timestep,
@@ -49,10 +76,11 @@ rill_status engine_view(rill_engine *e, rill_flight *flight)
         .waiting = (int64_t)e->intake.n + e->n_ready,
         .timesteps = e->stats.timesteps,
     };
-    return RILL_OK;
 }
 
-/* What is selected so far. Skipped items wait at the far end of `selected`, which they share: together they are no more than
+/* --- selecting ---------------------------------------------------------------------------------------------------- */
+
+/* What is selected so far. Skipped items wait at the far end of `picked`, which they share: together they are no more than
  * the flight. */
 typedef struct pick {
     rill_engine *e;
@@ -65,26 +93,28 @@ static void count_skipped(pick *p)
 {
     rill_engine *e = p->e;
     for (int32_t i = 0; i < p->n_skipped; i++)
-        if (++e->items[e->selected[e->n_flight - 1 - i]].passed_over == PATIENCE) e->n_overdue++;
+        if (++e->passed_over[e->flight[e->picked[e->n_flight - 1 - i]]] == PATIENCE) e->n_overdue++;
     p->n_skipped = 0;
 }
 
-static void consider(pick *p, int32_t slot)
+/* Take or skip the item at place `index` of the flight. */
+static void consider(pick *p, int32_t index)
 {
     rill_engine *e = p->e;
-    item *it = &e->items[slot];
-    if (e->marked[slot]) return;
-    if (it->live > p->room && p->n > 0) {
+    int32_t slot = e->flight[index], width = e->view_width[index];
+    if (e->marked[index]) return;
+    if (width > p->room && p->n > 0) {
         /* One that is overdue already needs no more counting, and must not be listed twice. */
-        if (it->passed_over < PATIENCE) e->selected[e->n_flight - 1 - p->n_skipped++] = slot;
+        if (e->passed_over[slot] < PATIENCE) e->picked[e->n_flight - 1 - p->n_skipped++] = index;
         return;
     }
     count_skipped(p);
-    e->marked[slot] = 1;
-    if (it->passed_over >= PATIENCE) e->n_overdue--;
-    it->passed_over = 0;
-    e->selected[p->n++] = slot;
-    p->room = it->live > p->room ? 0 : p->room - it->live;
+    e->marked[index] = 1;
+    if (e->passed_over[slot] >= PATIENCE) e->n_overdue--;
+    e->passed_over[slot] = 0;
+    e->selected[p->n] = slot;
+    e->picked[p->n++] = index;
+    p->room = width > p->room ? 0 : p->room - width;
 }
 
 /* Items that waited long enough go before the policy's. */
@@ -92,10 +122,9 @@ static void consider_overdue(pick *p)
 {
     rill_engine *e = p->e;
     for (int32_t i = 0; i < e->n_flight && p->room > 0; i++) {
-        int32_t slot = e->flight[i];
-        if (e->items[slot].passed_over < PATIENCE) continue;
-        consider(p, slot);
-        e->stats.passed_over_first += e->marked[slot];
+        if (e->passed_over[e->flight[i]] < PATIENCE) continue;
+        consider(p, i);
+        e->stats.passed_over_first += e->marked[i];
     }
 }
 
@@ -128,41 +157,38 @@ static rill_status ask_policy(rill_engine *e, const rill_flight *flight, int32_t
     if (*count < 0 || *count > e->n_flight)
         return rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose %d of %d items", e->policy->name, *count,
                          e->n_flight);
-    for (int32_t i = 0; i < *count; i++)
-        if (e->order[i] < 0 || e->order[i] >= e->n_flight)
-            return rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d of %d", e->policy->name, e->order[i],
-                             e->n_flight);
     return RILL_OK;
 }
 
 /* An item named twice would be expanded once, since it is marked; but then its policy counts wrongly, and is told so. */
-static rill_status refuse_repetition(rill_engine *e, int32_t count)
+static rill_status check_order(rill_engine *e, int32_t count)
 {
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < count && status >= 0; i++) {
-        uint8_t *seen = &e->marked[e->flight[e->order[i]]];
-        if (*seen)
-            status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d twice", e->policy->name, e->order[i]);
-        *seen = 1;
+        int32_t index = e->order[i];
+        if (index < 0 || index >= e->n_flight)
+            status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d of %d", e->policy->name, index,
+                               e->n_flight);
+        else if (e->marked[index]++ > 0)
+            status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d twice", e->policy->name, index);
     }
-    for (int32_t i = 0; i < count; i++) e->marked[e->flight[e->order[i]]] = 0;
+    memset(e->marked, 0, (size_t)e->n_flight);
     return status;
 }
 
 rill_status engine_choose(rill_engine *e, int32_t *n)
 {
     int32_t count;
-    rill_flight flight;
-    RILL__TRY(engine_view(e, &flight));
+    rill_flight flight = engine_view(e);
     RILL__TRY(set_budget(e, &flight));
     RILL__TRY(ask_policy(e, &flight, &count));
-    RILL__TRY(refuse_repetition(e, count));
+    RILL__TRY(check_order(e, count));
     pick p = {.e = e, .room = flight.budget > 0 ? flight.budget : INT64_MAX};
     if (e->n_overdue > 0) consider_overdue(&p);
-    for (int32_t i = 0; i < count && p.room > 0; i++) consider(&p, e->flight[e->order[i]]);
+    for (int32_t i = 0; i < count && p.room > 0; i++) consider(&p, e->order[i]);
     if (p.n == 0)
-        for (int32_t i = 0; i < e->n_flight && p.room > 0; i++) consider(&p, e->flight[i]);
-    for (int32_t i = 0; i < p.n; i++) e->marked[e->selected[i]] = 0;
+        for (int32_t i = 0; i < e->n_flight && p.room > 0; i++) consider(&p, i);
+    for (int32_t i = 0; i < p.n; i++) e->marked[e->picked[i]] = 0;
     *n = p.n;
     return RILL_OK;
 }
