@@ -144,7 +144,7 @@ static void results_that_waited_survive(void **state)
                       .by_run = variant % 3 != 1};
         run_until(&p, &s, 0, &whole);
         assert_int_equal(whole.status, RILL_OK);
-        for (int32_t call = 1; ; call += 1 + call / 10) {
+        for (int32_t call = 1;; call += 1 + call / 10) {
             run_until(&p, &s, call, &r);
             if (r.status == RILL_OK) {
                 engine_record_clear(&r);
