@@ -105,14 +105,14 @@ exits 1; says "no_such_action"
 for model in geo jobs atis; do
   decode $model policies.lua --budget 30 -n 3 --max-items 4 --stats c.json
   mv out plain
-  for policy in lua-shortest lua-widest lua-deadline; do
+  for policy in lua-shortest lua-widest lua-prompt; do
     decode $model policies.lua --budget 30 -n 3 --max-items 4 --policy $policy --stats $policy.json
     exits 0; silent; same out plain
     verdict "$(good [ "$(expansions c.json)" = "$(expansions $policy.json)" ])" "$model: $policy expands the same"
   done
 done
-verdict "$(good [ "$("$check_json" lua-deadline.json refills)" -gt "$("$check_json" lua-shortest.json refills)" ])" \
-  "lua-deadline refills more often"
+verdict "$(good [ "$("$check_json" lua-prompt.json refills)" -gt "$("$check_json" lua-shortest.json refills)" ])" \
+  "lua-prompt refills more often"
 
 # --- whole runs
 ran+="run.lua sweep.lua tune.lua search.lua spelling.lua " # the last has a test of its own
