@@ -205,7 +205,7 @@ static void marks(void **state)
     same_marks("b.keep = false b.keep = true", "return false");
     /* stop */
     same_marks("b.stop = b.timestep:ge(2)", "b:halt(b.timestep:ge(2))");
-    same_marks("b:halt(b.timestep:eq(2)) b:halt(b.timestep:eq(1))", "b.stop = b.timestep:eq(1) | b.timestep:eq(2)");
+    same_marks("b:halt(b.item_id:eq(2)) b:halt(b.item_id:eq(4))", "b.stop = b.item_id:eq(2) | b.item_id:eq(4)");
     same_marks("b:halt(true)", "b.stop = 1");
     same_marks("b:halt(b.outputs:gt(0))", "for i = 1, b.n do b.stop[i] = b.outputs[i] > 0 end");
     /* what is returned means nothing; the arguments are the text itself without create */
@@ -333,6 +333,24 @@ static void endless_loops(void **state)
     scripted_run(apply_text("for i = 1, b.n * 140000 do local x = i * i end"), &options, &p, &plain, NULL, &r);
     assert_int_equal(r.status, RILL_ERR_PLUGIN);
     assert_non_null(strstr(r.message, "in a timestep of 8 inputs"));
+    engine_record_clear(&r);
+}
+
+/* One input that needs far more than its share is told, though it would do alone. */
+static void heavy_inputs(void **state)
+{
+    (void)state;
+    problem p;
+    engine_record r;
+    rill_script_options options = {.struct_size = sizeof options, .instructions = 2000000};
+    scripted_problem(&p, 4, 12, 4);
+    one_heuristic(&p, "mine", "2");
+    scripted_run(apply_text("for i = 1, b.n do\n"
+                            "  for j = 1, b.item_id[i] == 5 and 800000 or 60000 do local x = j * j end\n"
+                            "end"),
+                 &options, &p, &plain, NULL, &r);
+    assert_int_equal(r.status, RILL_ERR_PLUGIN);
+    if (strstr(r.message, "while decoding input 5 (line 6)") == NULL) fail_msg("%s", r.message);
     engine_record_clear(&r);
 }
 
@@ -467,6 +485,26 @@ static void instances_are_apart(void **state)
     engine_record_clear(&b);
 }
 
+static void instances_are_given_back(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "rill.heuristic{ name = 'mine', arguments = 'X', create = function(x) return { x } end,\n"
+        "  apply = function() end }";
+    rill_context *ctx = harness_context(NULL);
+    rill_script *script;
+    assert_int_equal(rill_script_load_text(&script, ctx, "test.lua", text, strlen(text), NULL), RILL_OK);
+    const rill_heuristic *h = rill_find_heuristic(ctx, "mine");
+    size_t before = rill_script_memory(script);
+    for (int i = 0; i < 5000; i++) {
+        void *self;
+        assert_int_equal(h->create(ctx, "some text", &self), RILL_OK);
+        h->destroy(self);
+    }
+    assert_true(rill_script_memory(script) < before + 100000);
+    rill_context_destroy(ctx);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(whole_arrays),
     cmocka_unit_test(drops),
@@ -483,6 +521,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(listed),
     cmocka_unit_test(arguments),
     cmocka_unit_test(instances_are_apart),
+    cmocka_unit_test(instances_are_given_back),
+    cmocka_unit_test(heavy_inputs),
 };
 
 HARNESS_MAIN(tests)

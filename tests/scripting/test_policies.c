@@ -173,6 +173,11 @@ static void garbage(void **state)
     fails(NULL, NULL, "return 'x'", "encode_ahead returned a string");
     fails(NULL, NULL, "return 0/0", "encode_ahead returned a number that is none");
     fails(NULL, NULL, "error('ahead')", "ahead");
+    /* with nothing left to refill the next choice says so */
+    problem p;
+    scripted_problem(&p, 3, 2, 3);
+    scripted_fails(policy_text(NULL, NULL, "error('ahead')"), &p, &faulty, RILL_ERR_PLUGIN,
+                   "policy mine, encode_ahead()", "ahead", NULL);
 }
 
 /* What a run that broke off gave is what the whole run gives, in order. */
