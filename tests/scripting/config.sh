@@ -83,7 +83,8 @@ json '["absolute:6","relative:0.001"]' settings.heuristics s.json
 overridden --relative 0.5
 json '["relative:0.5"]' settings.heuristics s.json
 overridden --method top-up
-json top-up settings.method s.json; json '["absolute:6","relative:0.001"]' settings.heuristics s.json; json 30 settings.max_items s.json
+json top-up settings.method s.json; json '["absolute:6","relative:0.001"]' settings.heuristics s.json
+json 30 settings.max_items s.json
 run "$check_json" s.json settings.policy # a method is asked for its own schedule
 exits 1
 overridden --budget 7
@@ -111,7 +112,8 @@ config "{ $model, n_best = 5, search = { method = 'stream-all', k = 10, budget =
 run "$rill" run run.lua -q
 exits 0; cp out wanted
 cat >run.lua <<END_OF_SCRIPT
-local cut = rill.heuristic{ name = "lua-cut", arguments = "D", create = tonumber, apply = function(b, d) b.keep = b.score:ge(b.best - d) end }
+local cut = rill.heuristic{ name = "lua-cut", arguments = "D", create = tonumber,
+  apply = function(b, d) b.keep = b.score:ge(b.best - d) end }
 return { $model, n_best = 5, heuristics = { {cut, 4} },
   search = { method = "stream-all", k = 10, budget = function(f) return 30 + f.n end } }
 END_OF_SCRIPT

@@ -52,7 +52,7 @@ static void config_everything(void **state)
     (void)state;
     rill_script_config *c = read("return {\n"
                                  "  model = 'm', domain = 'toy', domain_args = 'a=b', input = 'in.txt', output = '-',\n"
-                                 "  references = '/abs/refs', stats = 'a/b.json', trace = '../t', tokenized = true,\n"
+                                 "  references = '/tmp/refs', stats = 'a/b.json', trace = '../t', tokenized = true,\n"
                                  "  threads = 3, n_best = 4, unordered = true, plugins = {'x.so', '/y.lua'},\n"
                                  "  search = { method = 'top-up', k = 7.0, n = 3, budget = 50, refill = 0.25,\n"
                                  "    max_candidates = 2, ['max-items'] = 9, length_penalty = 0.1, check = false },\n"
@@ -65,7 +65,7 @@ static void config_everything(void **state)
     assert_string_equal(c->domain_arguments, "a=b");
     assert_string_equal(c->input, "here/in.txt");
     assert_string_equal(c->output, "-");
-    assert_string_equal(c->references, "/abs/refs");
+    assert_string_equal(c->references, "/tmp/refs");
     assert_string_equal(c->stats, "here/a/b.json");
     assert_string_equal(c->trace, "here/../t");
     assert_int_equal(c->tokenized, 1);
@@ -118,8 +118,8 @@ static void config_paths(void **state)
     assert_string_equal(c->model, "m");
     assert_string_equal(c->plugins[0], "./p.so");
     rill_script_config_free(c);
-    assert_int_equal(rill_script_config_read(load_as("/a/b/run.lua", "return {model = 'm'}"), &c), RILL_OK);
-    assert_string_equal(c->model, "/a/b/m");
+    assert_int_equal(rill_script_config_read(load_as("/tmp/b/run.lua", "return {model = 'm'}"), &c), RILL_OK);
+    assert_string_equal(c->model, "/tmp/b/m");
     rill_script_config_free(c);
 }
 
