@@ -64,7 +64,7 @@ def main(out, *paths):
             shown = "" if is_curve[name] else f"{gain:+.2f}"
             cells += f" | {100 * oracle / inputs:11.2f} {expansions:10d} {shown:>5}"
             numbers[c] = {"oracle_percent": 100 * oracle / inputs, "expansions": expansions, "gain": gain}
-        print(f"{name:{width}} {100 * exact / n:6.2f}{cells}")
+        print(f"{name:{width}} {100 * exact / n:6.2f}{cells}".rstrip())
         rows.append({"chain": name, "exact_percent": 100 * exact / n, **numbers})
     print("\ngain: oracle less that of absolute at the same expansions, in points")
     with open(out, "w", encoding="utf-8") as file:
