@@ -75,6 +75,7 @@ static int is_in_class(int c, int letter)
     case 'u': in = isupper(c); break;
     case 'w': in = isalnum(c); break;
     case 'x': in = isxdigit(c); break;
+    case 'z': in = c == 0; break; /* from before patterns could hold a zero */
     default: return letter == c;
     }
     return isupper(letter) ? !in : in != 0;
@@ -183,7 +184,7 @@ static const char *match_capture(matcher *m, const char *s, int digit)
 {
     int i = digit - '1';
     if (i < 0 || i >= m->captures || m->capture[i].length == OPEN)
-        luaL_error(m->L, "invalid capture index %%%d in pattern", i + 1);
+        luaL_error(m->L, "invalid capture index %%%d", i + 1);
     /* A place has no length of its own, and equals nothing that is left of the subject, as in the library. */
     size_t length = (size_t)m->capture[i].length;
     if ((size_t)(m->subject_end - s) < length) return NULL;

@@ -1,3 +1,4 @@
--- fails: 
-for name in pairs(_G) do _G[name] = nil end
+-- fails: global 'print'
+local all = _G
+for name in next, all do all[name] = nil end
 print('x')

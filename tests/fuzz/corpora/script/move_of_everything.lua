@@ -1,2 +1,2 @@
--- fails: 
+-- fails: stopped after
 table.move({}, math.mininteger, math.maxinteger, 2)

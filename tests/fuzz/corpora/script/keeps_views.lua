@@ -1,0 +1,14 @@
+-- ok
+local kept = {}
+rill.heuristic{
+  name = "hoarder",
+  apply = function(b)
+    for _, v in ipairs(kept) do
+      assert(not pcall(function() return v.n end) and not pcall(function() return v[1] end) and not pcall(function() v[1] = 1 end))
+      assert(not pcall(function() return #v end) or true)
+    end
+    kept = {b, b.score, b.keep, b.best, b.score + 1}
+    assert(not pcall(function() return b.score[0] end) and not pcall(function() return b.score[b.size + 1] end))
+    assert(not pcall(function() b.score[1] = 1 end) and not pcall(function() b.nothing = 1 end))
+  end,
+}

@@ -1,0 +1,132 @@
+/* Patterns against the library's own matcher: random patterns and subjects give the same results, captures and complaints. */
+#include <stdio.h>
+#include <string.h>
+
+#include "state.h"
+#include "support/dice.h"
+#include "support/harness.h"
+
+/* Leaves one text with all that find, match, gmatch and gsub say. s and p are set before. */
+static const char probe[] =
+    "local out = {}\n"
+    "local function say(...)\n"
+    "  local t = table.pack(...)\n"
+    "  for i = 1, t.n do t[i] = tostring(t[i]) end\n"
+    "  out[#out + 1] = table.concat(t, ',')\n"
+    "end\n"
+    "say(pcall(string.find, s, p)) say(pcall(string.find, s, p, 2)) say(pcall(string.find, s, p, -2))\n"
+    "say(pcall(string.find, s, p, 1, true)) say(pcall(string.match, s, p)) say(pcall(string.match, s, p, 3))\n"
+    "say(pcall(string.gsub, s, p, '<%0>')) say(pcall(string.gsub, s, p, '%1%%', 2)) say(pcall(string.gsub, s, p, '%2'))\n"
+    "say(pcall(string.gsub, s, p, function(a, b) return (b or a) end)) say(pcall(string.gsub, s, p, {a = 'A', b = 7, ab = false}))\n"
+    "say(pcall(function()\n"
+    "  local n = 0\n"
+    "  for a, b in s:gmatch(p) do say(a, b) n = n + 1 if n > 50 then break end end\n"
+    "end))\n"
+    "say(pcall(function() for a in s:gmatch(p, 2) do say(a) end end))\n"
+    "return table.concat(out, '\\n')\n";
+
+/* A text as a literal of Lua. */
+static void add_literal(char *out, size_t size, const char *name, const char *text, size_t length)
+{
+    size_t used = strlen(out);
+    used += (size_t)snprintf(out + used, size - used, "local %s = '", name);
+    for (size_t i = 0; i < length; i++)
+        used += (size_t)snprintf(out + used, size - used, "\\%03d", (unsigned char)text[i]);
+    snprintf(out + used, size - used, "'\n");
+}
+
+static size_t draw_text(dice *d, char *out, int32_t longest)
+{
+    static const char letters[] = "aabbcab1 (x)]%-.";
+    size_t n = (size_t)dice_range(d, 0, longest);
+    for (size_t i = 0; i < n; i++) out[i] = dice_chance(d, 2) ? '\0' : letters[dice_range(d, 0, sizeof letters - 2)];
+    return n;
+}
+
+static size_t draw_pattern(dice *d, char *out)
+{
+    static const char *const parts[] = {
+        "a", "b", "ab", ".",  "%a",   "%d",     "%s",     "%W", "[ab]", "[^a]", "[a-b1]", "[%a1]", "[]]", "[^]]", "(",
+        ")", "(", ")",  "()", "%b()", "%f[%a]", "%f[^a]", "%1", "%2",   "$",    "^",      "%",     "[",   "-",    "*",
+        "+", "?", "*",  "-",  "?",    "+",      "%%",     "%z", "%A",   "x",    "[a-]",   "[%",    "]"};
+    size_t n = 0;
+    for (int32_t i = dice_range(d, 0, 8); i > 0; i--) {
+        const char *part = parts[dice_range(d, 0, sizeof parts / sizeof *parts - 1)];
+        memcpy(out + n, part, strlen(part));
+        n += strlen(part);
+    }
+    return n;
+}
+
+static void expect_same(lua_State *library, rill_context *ctx, const char *text)
+{
+    rill_script *script;
+    assert_int_equal(luaL_loadbuffer(library, text, strlen(text), "=probe"), LUA_OK);
+    assert_int_equal(lua_pcall(library, 0, 1, 0), LUA_OK);
+    rill_status status = rill_script_load_text(&script, ctx, "probe", text, strlen(text), NULL);
+    if (status < 0) fail_msg("%s\n%s", rill_error(ctx), text);
+    lua_rawgeti(script->L, LUA_REGISTRYINDEX, script->result);
+    const char *ours = lua_tostring(script->L, -1), *theirs = lua_tostring(library, -1);
+    if (strcmp(ours, theirs) != 0) fail_msg("%s\n--- the library's:\n%s\n--- ours:\n%s", text, theirs, ours);
+    lua_pop(library, 1);
+}
+
+static void random_patterns_agree(void **state)
+{
+    (void)state;
+    lua_State *library = luaL_newstate();
+    luaL_openlibs(library);
+    uint64_t seed = harness_seed(1);
+    for (int64_t i = 0; i < harness_iterations(3000); i++) {
+        dice d = dice_seeded(seed + (uint64_t)i);
+        char subject[32], pattern[64], text[4096] = "";
+        size_t length = draw_text(&d, subject, 16), pattern_length = draw_pattern(&d, pattern);
+        add_literal(text, sizeof text, "s", subject, length);
+        add_literal(text, sizeof text, "p", pattern, pattern_length);
+        memcpy(text + strlen(text), probe, sizeof probe);
+        rill_context *ctx = harness_context(NULL);
+        expect_same(library, ctx, text);
+        rill_context_destroy(ctx);
+    }
+    lua_close(library);
+}
+
+/* Where one looks at more than random texts are long for. */
+static void known_patterns_agree(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"key = value # comment", "^(%w+)%s*=%s*(%w+)"},
+        {"THE (quick) fox", "%((%a+)%)"},
+        {"  trim me  ", "^%s*(.-)%s*$"},
+        {"f(a(b)c)d", "%b()"},
+        {"THE (quick) fox", "%f[%a]%a+%f[%A]"},
+        {"hello hello", "(%w+) %1"},
+        {"2026-11-20", "(%d+)-(%d+)-(%d+)"},
+        {"", ""},
+        {"abc", "()"},
+        {"a,b,,c", "([^,]*)"},
+    };
+    lua_State *library = luaL_newstate();
+    luaL_openlibs(library);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[4096] = "";
+        add_literal(text, sizeof text, "s", cases[i][0], strlen(cases[i][0]));
+        add_literal(text, sizeof text, "p", cases[i][1], strlen(cases[i][1]));
+        memcpy(text + strlen(text), probe, sizeof probe);
+        rill_context *ctx = harness_context(NULL);
+        expect_same(library, ctx, text);
+        rill_context_destroy(ctx);
+    }
+    lua_close(library);
+}
+
+int main(int argc, char **argv)
+{
+    if (harness_options(argc, argv) != 0) return 2;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_patterns_agree),
+        cmocka_unit_test(known_patterns_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

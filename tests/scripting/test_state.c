@@ -1,0 +1,523 @@
+/* States: loading, failures and what they say, calls inside calls, closures. The scripts return the function to be called. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rill/plugin.h"
+#include "state.h"
+#include "support/harness.h"
+
+static rill_script *loaded(rill_context *ctx, const char *text, const rill_script_options *options)
+{
+    rill_script *script = NULL;
+    if (rill_script_load_text(&script, ctx, "test.lua", text, strlen(text), options) < 0)
+        fail_msg("%s", rill_error(ctx));
+    return script;
+}
+
+static rill_status load(rill_context *ctx, const char *text)
+{
+    rill_script *script;
+    rill_status status = rill_script_load_text(&script, ctx, "test.lua", text, strlen(text), NULL);
+    assert_true((status == RILL_OK) == (script != NULL));
+    return status;
+}
+
+static void push_result(rill_script *script)
+{
+    lua_rawgeti(script->L, LUA_REGISTRYINDEX, script->result);
+}
+
+/* Call what the script returned, which gives one whole number. */
+static rill_status call(rill_script *script, int64_t *out)
+{
+    push_result(script);
+    rill_status status = script_call(script, 0, 1);
+    if (status == RILL_OK) {
+        *out = lua_tointeger(script->L, -1);
+        lua_pop(script->L, 1);
+    }
+    assert_int_equal(lua_gettop(script->main), 0);
+    assert_ptr_equal(script->L, script->main);
+    return status;
+}
+
+static void expect_error(rill_context *ctx, const char *words)
+{
+    if (strstr(rill_error(ctx), words) == NULL) fail_msg("\"%s\" is not in: %s", words, rill_error(ctx));
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+static char folder[64];
+
+static const char *written(const char *name, const char *text, size_t length)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, length, file), length);
+    fclose(file);
+    return path;
+}
+
+static rill_status load_file(rill_context *ctx, const char *path)
+{
+    rill_script *script;
+    return rill_script_load(&script, ctx, path, NULL);
+}
+
+#define LOAD(ctx, text) load_file(ctx, written("script.lua", text, sizeof text - 1))
+
+static void files_are_read_as_they_are(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    assert_int_equal(LOAD(ctx, ""), RILL_OK);
+    assert_int_equal(LOAD(ctx, "return 1"), RILL_OK);
+    assert_int_equal(LOAD(ctx, "#!/usr/bin/env rill\nreturn 1\n"), RILL_OK);
+    assert_int_equal(LOAD(ctx, "#!no newline"), RILL_OK);
+    assert_int_equal(LOAD(ctx, "\xef\xbb\xbfreturn 1"), RILL_OK);
+    assert_int_equal(LOAD(ctx, "\xef\xbb\xbf#!both\r\nreturn 1\r\n"), RILL_OK);
+    assert_int_equal(LOAD(ctx, "#!line 1\n\nerror('x')"), RILL_ERR_PLUGIN);
+    expect_error(ctx, "script.lua:3: x");
+    assert_int_equal(LOAD(ctx, "\xef\xbb"), RILL_ERR_PLUGIN);
+    assert_int_equal(LOAD(ctx, "return 1\0"), RILL_ERR_PLUGIN);
+    assert_int_equal(LOAD(ctx, "\x1bLuaR"), RILL_ERR_PLUGIN);
+    assert_int_equal(LOAD(ctx, "local x = = 1"), RILL_ERR_PLUGIN);
+    expect_error(ctx, "script.lua:1: unexpected symbol near '='");
+    assert_null(strstr(rill_error(ctx), "traceback"));
+    rill_context_destroy(ctx);
+}
+
+static void files_that_cannot_be_read_are_named(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    assert_int_equal(load_file(ctx, "no/such/file.lua"), RILL_ERR_NOT_FOUND);
+    expect_error(ctx, "script no/such/file.lua cannot be opened: No such file");
+    assert_int_equal(load_file(ctx, folder), RILL_ERR_IO);
+    expect_error(ctx, "is a directory");
+    const char *path = written("shut.lua", "return 1", 8);
+    if (geteuid() != 0) { /* root reads everything */
+        chmod(path, 0);
+        assert_int_equal(load_file(ctx, path), RILL_ERR_IO);
+        expect_error(ctx, "Permission denied");
+    }
+    rill_script_options small = {.struct_size = sizeof small, .memory = 100000};
+    rill_script *script;
+    static char comment[300000] = "--";
+    memset(comment + 2, 'x', sizeof comment - 2);
+    path = written("large.lua", comment, sizeof comment);
+    assert_int_equal(rill_script_load(&script, ctx, path, &small), RILL_ERR_FORMAT);
+    expect_error(ctx, "large.lua is larger than the 100000 bytes");
+    rill_context_destroy(ctx);
+}
+
+static void long_paths_are_told_whole(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    rill_script *script;
+    char path[300] = "/a";
+    while (strlen(path) < 200) strcat(path, "/folder");
+    strcat(path, "/script.lua");
+    static const char *const texts[] = {"error('x')", "x = = 1", "local t = nil; t.x = 1"};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rill_script_load_text(&script, ctx, path, texts[i], strlen(texts[i]), NULL), RILL_ERR_PLUGIN);
+        assert_memory_equal(rill_error(ctx), path, strlen(path));
+        assert_memory_equal(rill_error(ctx) + strlen(path), ":1: ", 4);
+    }
+    rill_context_destroy(ctx);
+}
+
+/* --- failures ----------------------------------------------------------------------------------------------------- */
+
+static void tracebacks_name_the_script_s_functions(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    static const char text[] = "local function inner(x)\n"
+                               "  return x.field\n"
+                               "end\n"
+                               "function outer()\n"
+                               "  table.sort({2, 1}, function() inner() end)\n"
+                               "end\n"
+                               "outer()\n";
+    assert_int_equal(load(ctx, text), RILL_ERR_PLUGIN);
+    assert_string_equal(rill_error(ctx), "test.lua:2: attempt to index a nil value (local 'x')\n"
+                                         "stack traceback:\n"
+                                         "\ttest.lua:2: in upvalue 'inner'\n"
+                                         "\ttest.lua:5: in the function of line 5\n"
+                                         "\ttest.lua:5: in global 'outer'\n"
+                                         "\ttest.lua:7: in the main chunk");
+    assert_int_equal(load(ctx, "error('no place', 0)"), RILL_ERR_PLUGIN);
+    assert_string_equal(rill_error(ctx),
+                        "script test.lua: no place\nstack traceback:\n\ttest.lua:1: in the main chunk");
+    rill_context_destroy(ctx);
+}
+
+/* What a script registered goes when it fails, and stays when it does not. */
+static void registrations_are_all_or_nothing(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    rill_registry_mark before = rill_registry_size(ctx);
+    static const char declares[] = "rill.heuristic{name = 'mine', apply = function(b) end}\n"
+                                   "rill.policy{name = 'mine', choose = function(f) end}\n";
+    char text[400];
+    snprintf(text, sizeof text, "%serror('late')", declares);
+    assert_int_equal(load(ctx, text), RILL_ERR_PLUGIN);
+    assert_null(rill_find_heuristic(ctx, "mine"));
+    rill_registry_mark after = rill_registry_size(ctx);
+    assert_memory_equal(&before, &after, sizeof before);
+    assert_int_equal(load(ctx, declares), RILL_OK);
+    assert_non_null(rill_find_heuristic(ctx, "mine"));
+    assert_non_null(rill_find_policy(ctx, "mine"));
+    assert_int_equal(load(ctx, declares), RILL_ERR_ARGUMENT);
+    expect_error(ctx, "test.lua:1: heuristic \"mine\" is registered already");
+    assert_non_null(rill_find_heuristic(ctx, "mine"));
+    rill_context_destroy(ctx);
+}
+
+/* The status of a failure inside rill is the call's, unless the script takes it for its own. */
+static void statuses_pass_through_scripts(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    assert_int_equal(load(ctx, "rill.heuristic{name = 'absolute', apply = print}"), RILL_ERR_ARGUMENT);
+    assert_int_equal(load(ctx, "local ok, m = pcall(rill.heuristic, {name = 'absolute', apply = print})\n"
+                               "assert(not ok and m:find('registered already'))"),
+                     RILL_OK);
+    assert_int_equal(load(ctx, "local ok, m = pcall(rill.heuristic, {name = 'absolute', apply = print})\n"
+                               "error('my words: ' .. m)"),
+                     RILL_ERR_ARGUMENT);
+    expect_error(ctx, "my words: ");
+    assert_int_equal(load(ctx, "pcall(rill.heuristic, {name = 'absolute', apply = print}) error('other')"),
+                     RILL_ERR_PLUGIN);
+    assert_int_equal(load(ctx, "coroutine.wrap(rill.heuristic){name = 'absolute', apply = print}"), RILL_ERR_ARGUMENT);
+    rill_context_destroy(ctx);
+}
+
+/* --- limits ------------------------------------------------------------------------------------------------------- */
+
+static void each_call_has_its_own_instructions(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    rill_script_options options = {.struct_size = sizeof options, .instructions = 100000};
+    rill_script *script = loaded(ctx,
+                                 "local n = 15000\n"
+                                 "return function()\n"
+                                 "  local sum = 0\n"
+                                 "  for i = 1, n do sum = sum + i % 3 end\n"
+                                 "  n = n + 15000\n"
+                                 "  return sum\n"
+                                 "end",
+                                 &options);
+    int64_t sum;
+    assert_int_equal(call(script, &sum), RILL_OK);
+    assert_int_equal(sum, 15000);
+    assert_int_equal(call(script, &sum), RILL_OK);
+    assert_int_equal(call(script, &sum), RILL_ERR_PLUGIN);
+    expect_error(ctx, "test.lua:4: stopped after 100000 instructions in one call");
+    assert_int_equal(call(script, &sum), RILL_ERR_PLUGIN); /* n is what it was */
+    rill_context_destroy(ctx);
+}
+
+/* A coroutine that was stopped is dead for good, one that only waited goes on. */
+static void coroutines_outlive_a_stopped_call(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    rill_script_options options = {.struct_size = sizeof options, .instructions = 300000};
+    rill_script *script = loaded(
+        ctx,
+        "local closed = 0\n"
+        "local function body()\n"
+        "  local x <close> = setmetatable({}, {__close = function() closed = closed + 1 while true do end end})\n"
+        "  coroutine.yield()\n"
+        "  while true do end\n"
+        "end\n"
+        "local waiting = coroutine.wrap(function() for i = 1, math.huge do\n"
+        "  local s = 0 for j = 1, 10000 do s = s + j end coroutine.yield(i) end end)\n"
+        "local stopped = coroutine.create(body)\n"
+        "assert(coroutine.resume(stopped))\n"
+        "waiting()\n"
+        "local turn = 0\n"
+        "return function()\n"
+        "  turn = turn + 1\n"
+        "  if turn == 1 then pcall(coroutine.resume, stopped) end\n"
+        "  assert(coroutine.status(stopped) == 'dead')\n"
+        "  local good, message = coroutine.close(stopped)\n"
+        "  assert(not good and message:find('used up') and closed == 0)\n"
+        "  return waiting()\n"
+        "end",
+        &options);
+    int64_t n = 0;
+    assert_int_equal(call(script, &n), RILL_ERR_PLUGIN);
+    expect_error(ctx, "test.lua:5: stopped after 300000");
+    for (int64_t i = 2; i < 20; i++) {
+        if (call(script, &n) < 0) fail_msg("%s", rill_error(ctx));
+        assert_int_equal(n, i);
+    }
+    rill_context_destroy(ctx);
+}
+
+/* Memory that small blocks had is there for large ones, and the context never gave much more than the limit. */
+static void memory_is_used_again(void **state)
+{
+    (void)state;
+    harness_memory memory = {0};
+    rill_context_options with_memory = harness_memory_options(&memory);
+    rill_context *ctx = harness_context(&with_memory);
+    rill_script_options options = {.struct_size = sizeof options, .memory = 8 << 20};
+    size_t before = rill_memory_used(ctx);
+    rill_script *script = loaded(ctx,
+                                 "return function()\n"
+                                 "  local list\n"
+                                 "  for i = 1, 80000 do list = {list} end\n"
+                                 "  list = nil\n"
+                                 "  local s = ('x'):rep(2500000)\n"
+                                 "  local kept = {}\n"
+                                 "  s = nil\n"
+                                 "  for i = 1, 20000 do kept[i] = {i, i, i, i} end\n"
+                                 "  for i = 1, 20000, 2 do kept[i] = false end\n"
+                                 "  for i = 1, 20000, 2 do kept[i] = {i, i, i, i} end\n"
+                                 "  for i = 1, 20000 do assert(kept[i][1] == i and kept[i][4] == i) end\n"
+                                 "  return collectgarbage('count') * 1024 // 1\n"
+                                 "end",
+                                 &options);
+    for (int i = 0; i < 5; i++) {
+        int64_t held;
+        if (call(script, &held) < 0) fail_msg("%s", rill_error(ctx));
+        assert_true(held > 1 << 20 && held <= 8 << 20);
+    }
+    assert_true(rill_script_memory(script) <= options.memory);
+    assert_true(memory.peak - before < options.memory + options.memory / 4 + (512 << 10));
+    rill_context_destroy(ctx);
+    assert_int_equal(memory.blocks, 0);
+    assert_int_equal(memory.mistakes, 0);
+}
+
+/* --- calls inside calls ------------------------------------------------------------------------------------------- */
+
+/* again(f): what an engine called by a script does when it calls back. */
+static int again(lua_State *L)
+{
+    rill_script *s = script_of(L);
+    assert_ptr_equal(s->L, L);
+    int64_t left = s->instructions;
+    lua_settop(L, 1);
+    rill_status status = script_call(s, 0, 1);
+    assert_ptr_equal(s->L, L);
+    assert_true(s->instructions <= left && s->instructions > left - 5000);
+    if (status < 0) return script_raise(L, status);
+    return 1;
+}
+
+static int define_again(lua_State *L)
+{
+    lua_pushcfunction(L, again);
+    lua_setglobal(L, "again");
+    return 0;
+}
+
+static void calls_nest(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    rill_script_options options = {.struct_size = sizeof options, .instructions = 200000};
+    static const char text[] =
+        "local function work() for i = 1, 30000 do end return 7 end\n"
+        "local tests = {\n"
+        "  function() return again(work) end,\n"
+        "  function() return again(function() return again(work) + again(work) end) end,\n"
+        "  function() return coroutine.wrap(function() coroutine.yield(again(work)) end)() end,\n"
+        "  function()\n"
+        "    local ok, message = pcall(again, function() coroutine.wrap(function() error('deep') end)() end)\n"
+        "    assert(not ok and message:find('deep'))\n"
+        "    return again(work)\n"
+        "  end,\n"
+        "  function()\n"
+        "    local co = coroutine.wrap(function() return pcall(again, coroutine.yield) end)\n"
+        "    local ok, message = co()\n"
+        "    assert(not ok and message:find('yield'))\n"
+        "    return again(work)\n"
+        "  end,\n"
+        "  function() again(function() while true do end end) end,\n"
+        "  function() pcall(again, function() while true do end end) return 1 end,\n"
+        "  function() pcall(coroutine.wrap(function() again(function() while true do end end) end)) return 1 end,\n"
+        "  function() for i = 1, 20 do work() again(work) end end,\n"
+        "}\n"
+        "local turn = 0\n"
+        "return function() turn = turn + 1 return tests[turn]() end";
+    rill_script *script = loaded(ctx, text, &options);
+    assert_int_equal(script_protect(script, define_again, NULL), RILL_OK);
+    static const int64_t expected[] = {7, 14, 7, 7, 7};
+    int64_t n;
+    for (int i = 0; i < 5; i++) {
+        if (call(script, &n) < 0) fail_msg("%s", rill_error(ctx));
+        assert_int_equal(n, expected[i]);
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(call(script, &n), RILL_ERR_PLUGIN);
+        expect_error(ctx, "stopped after 200000 instructions");
+        assert_false(script->exhausted);
+    }
+    rill_context_destroy(ctx);
+}
+
+/* --- want of memory ----------------------------------------------------------------------------------------------- */
+
+/* Something of everything that needs memory. */
+static const char busy[] =
+    "rill.heuristic{name = 'mine', arguments = 'D', create = tonumber, apply = function(b, d) b.keep = b.score:ge(b.best - d) end}\n"
+    "local t = {}\n"
+    "for i = 1, 40 do t[i] = ('%d:%s'):format(i, ('ab'):rep(i)) end\n"
+    "local text = table.concat(t, ' '):gsub('%d+', function(d) return d + 1 end)\n"
+    "local co = coroutine.wrap(function() for w in text:gmatch('%a+') do coroutine.yield(w) end end)\n"
+    "print(pcall(error, {co()}))\n"
+    "return function()\n"
+    "  local n = 0\n"
+    "  for word in text:gmatch('%a+') do n = n + #word end\n"
+    "  local f = load('local n = ... return n * 2')\n"
+    "  return f(n) + #co() + #tostring({}):sub(1, 1)\n"
+    "end";
+
+/* RILL_OK with the right answer, or RILL_ERR_MEMORY. */
+static rill_status be_busy(rill_context *ctx, const rill_script_options *options)
+{
+    rill_script *script;
+    int64_t n = 0;
+    rill_status status = rill_script_load_text(&script, ctx, "test.lua", busy, sizeof busy - 1, options);
+    if (status == RILL_OK) status = call(script, &n);
+    if (status == RILL_OK) assert_int_equal(n, 2 * 1640 + 4 + 1);
+    if (status < 0 && status != RILL_ERR_MEMORY) fail_msg("%s: %s", rill_status_name(status), rill_error(ctx));
+    return status;
+}
+
+static void each_allocation_fails(int persistent)
+{
+    int64_t failed = 0;
+    for (int64_t i = 1;; i++) {
+        harness_memory memory = {0};
+        rill_context_options with_memory = harness_memory_options(&memory);
+        rill_context *ctx = harness_context(&with_memory);
+        memory.fail_at = memory.requests + i;
+        memory.persistent = persistent;
+        rill_status status = be_busy(ctx, NULL);
+        int64_t refused = memory.refused;
+        memory.fail_at = 0;
+        rill_context_destroy(ctx);
+        assert_int_equal(memory.blocks, 0);
+        assert_int_equal(memory.bytes, 0);
+        assert_int_equal(memory.mistakes, 0);
+        failed += status < 0;
+        if (persistent) assert_true((status < 0) == (refused > 0));
+        if (refused == 0) break;
+    }
+    assert_true(failed >= 4); /* the script, its path, its state, its list of tables at the least */
+}
+
+static void each_allocation_fails_once(void **state)
+{
+    (void)state;
+    each_allocation_fails(0);
+}
+
+static void each_allocation_fails_for_ever(void **state)
+{
+    (void)state;
+    each_allocation_fails(1);
+}
+
+/* The limit makes every single allocation of Lua's fail, whatever rill asks of the context for several together. */
+static void every_limit_of_memory_is_met_well(void **state)
+{
+    (void)state;
+    int failed = 0;
+    for (size_t limit = 20000;; limit += 97) {
+        harness_memory memory = {0};
+        rill_context_options with_memory = harness_memory_options(&memory);
+        rill_context *ctx = harness_context(&with_memory);
+        rill_script_options options = {.struct_size = sizeof options, .memory = limit};
+        rill_status status = be_busy(ctx, &options);
+        if (status < 0) expect_error(ctx, "--script-memory");
+        rill_context_destroy(ctx);
+        assert_int_equal(memory.blocks, 0);
+        assert_int_equal(memory.mistakes, 0);
+        if (status == RILL_OK) break;
+        failed++;
+    }
+    assert_true(failed > 100);
+}
+
+/* --- closures ----------------------------------------------------------------------------------------------------- */
+
+static void add_handler(ffi_cif *cif, void *result, void **arguments, void *user)
+{
+    assert_int_equal(cif->nargs, 2);
+    *(ffi_arg *)result = (ffi_arg)(*(int32_t *)arguments[0] + *(int32_t *)arguments[1] + *(int32_t *)user);
+}
+
+static void closures_are_functions(void **state)
+{
+    (void)state;
+    harness_memory memory = {0};
+    rill_context_options with_memory = harness_memory_options(&memory);
+    rill_context *ctx = harness_context(&with_memory);
+    rill_script *script = loaded(ctx, "", NULL);
+    ffi_type *types[] = {&ffi_type_sint32, &ffi_type_sint32};
+    int32_t more[100];
+    int32_t (*add[100])(int32_t, int32_t);
+    for (int32_t i = 0; i < 100; i++) {
+        void *code;
+        more[i] = i;
+        assert_int_equal(script_closure_make(script, &ffi_type_sint32, 2, types, add_handler, &more[i], &code),
+                         RILL_OK);
+        memcpy(&add[i], &code, sizeof code);
+    }
+    types[0] = types[1] = NULL; /* they are the closure's own by now */
+    for (int32_t i = 0; i < 100; i++) assert_int_equal(add[i](20, 3), 23 + i);
+    memory.fail_at = memory.requests + 1;
+    void *code;
+    assert_int_equal(script_closure_make(script, &ffi_type_void, 0, NULL, add_handler, NULL, &code), RILL_ERR_MEMORY);
+    rill_context_destroy(ctx);
+    assert_int_equal(memory.blocks, 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (harness_options(argc, argv) != 0) return 2;
+    strcpy(folder, "/tmp/rill-scripts-XXXXXX");
+    if (mkdtemp(folder) == NULL) return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_are_read_as_they_are),
+        cmocka_unit_test(files_that_cannot_be_read_are_named),
+        cmocka_unit_test(long_paths_are_told_whole),
+        cmocka_unit_test(tracebacks_name_the_script_s_functions),
+        cmocka_unit_test(registrations_are_all_or_nothing),
+        cmocka_unit_test(statuses_pass_through_scripts),
+        cmocka_unit_test(each_call_has_its_own_instructions),
+        cmocka_unit_test(coroutines_outlive_a_stopped_call),
+        cmocka_unit_test(memory_is_used_again),
+        cmocka_unit_test(calls_nest),
+        cmocka_unit_test(each_allocation_fails_once),
+        cmocka_unit_test(each_allocation_fails_for_ever),
+        cmocka_unit_test(every_limit_of_memory_is_met_well),
+        cmocka_unit_test(closures_are_functions),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    static const char *const names[] = {"script.lua", "shut.lua", "large.lua"};
+    for (int i = 0; i < 3; i++) {
+        char path[256];
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        remove(path);
+    }
+    rmdir(folder);
+    return failed;
+}
