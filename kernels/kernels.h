@@ -70,7 +70,9 @@ typedef enum rill_dtype {
 typedef enum rill_epilogue {
     RILL_EPILOGUE_NONE = 0,
     RILL_EPILOGUE_TANH = 1,
-    RILL_EPILOGUE_RELU = 2, /* max(x, 0); NaN stays NaN */
+    RILL_EPILOGUE_RELU = 2,  /* max(x, 0); NaN stays NaN */
+    RILL_EPILOGUE_SWISH = 3, /* x sigmoid(x) */
+    RILL_EPILOGUE_GELU = 4,  /* x Phi(x), Phi the normal distribution: the exact form, within 1e-7 |x| */
 } rill_epilogue;
 
 /* Packed weights: a handle to caller-owned bytes. Plain data, copy it freely; `data` is borrowed. The packed layout
@@ -147,29 +149,35 @@ typedef struct rill_lstm {
     /* c may be the same table as c_prev as long as no row written is read by another row of the call. */
 } rill_lstm;
 
-/* ---- attention over encoder memory --------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------------------------ */
 
 /* Per row r with slot s: p = softmax over t of scale * (query_r . key_{s,t});  out_r = sum over t of p_t value_{s,t}.
- * Rows of one slot read the same memory; put them next to each other and it is read once for several rows. */
+ * Rows of one slot read the same memory; put them next to each other and it is read once for several rows.
+ * With several heads Hk and Hv are the widths of one; heads stand side by side in queries, keys, values and out.
+ * A path makes memory of rows that lie anywhere in a table, in the order it names them: the states of a tree's nodes,
+ * of which each row of the call reads those between the root and itself. */
 typedef struct rill_attention {
     size_t rows;        /* R */
     size_t key_width;   /* Hk */
     size_t value_width; /* Hv; 0 means Hk */
     float scale;        /* 1 for a plain dot product; there is no default */
-    const float *query; /* [P, Hk] fp32 */
+    const float *query; /* [P, heads * Hk] fp32 */
     size_t ld_query;
     const int32_t *query_index; /* [R] or NULL */
-    const float *const *keys;   /* [S] pointers to [T_s, Hk] fp32 */
+    const float *const *keys;   /* [S] pointers to [T_s, heads * Hk] fp32 */
     size_t ld_keys;             /* of every key matrix */
-    const float *const *values; /* [S] pointers to [T_s, Hv] fp32, or NULL: the keys are the values */
+    const float *const *values; /* [S] pointers to [T_s, heads * Hv] fp32, or NULL: the keys are the values */
     size_t ld_values;           /* read only when values are given */
     const int32_t *length;      /* [S] T_s >= 0; 0 gives a context of zeros */
     const int32_t *slot;        /* [R] index into keys, values, length; NULL: row r has slot r */
-    float *weights;             /* [R, max T] fp32, out and working memory: p; entries from T_s on are not touched */
-    size_t ld_weights;
-    float *out; /* [R, Hv] fp32, out */
+    float *weights;    /* [R, heads, max T] fp32, out and working memory: p; entries from T_s on are not touched */
+    size_t ld_weights; /* from head to head; from row to row heads times as much */
+    float *out;        /* [R, heads * Hv] fp32, out */
     size_t ld_out;
-    /* A NaN in a row's query or memory makes that row NaN and no other. */
+    size_t heads; /* 0 means 1 */
+    /* [S] pointers to [T_s], or NULL: memory row t of slot s is row path[s][t] of keys[s] and values[s], or row t */
+    const int32_t *const *path;
+    /* A NaN in a row's query or memory makes that head of the row NaN and nothing else. */
 } rill_attention;
 
 /* ---- bias + log-softmax + best B ------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include "onednn.h"
 
 #include <dnnl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,10 @@ static void finish_row(const rill_gemm *g, size_t r, const rill_kernels *k)
     if (g->epilogue == RILL_EPILOGUE_TANH) k->tanh(g->w->n, c, c);
     if (g->epilogue == RILL_EPILOGUE_RELU)
         for (size_t n = 0; n < g->w->n; n++) c[n] = c[n] < 0.0f ? 0.0f : c[n];
+    if (g->epilogue == RILL_EPILOGUE_SWISH)
+        for (size_t n = 0; n < g->w->n; n++) c[n] = c[n] / (1.0f + expf(-c[n]));
+    if (g->epilogue == RILL_EPILOGUE_GELU)
+        for (size_t n = 0; n < g->w->n; n++) c[n] = 0.5f * c[n] * erfcf(c[n] * -0.707106781f);
 }
 
 /* C's columns of one block += A times rows [k0, k0 + k) of the block. */

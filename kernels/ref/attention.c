@@ -1,4 +1,4 @@
-/* attention.c (ref): softmax of dot products with a slot's memory, then the weighted sum, a row at a time. */
+/* attention.c (ref): softmax of dot products with a slot's memory, then the weighted sum, a head of a row at a time. */
 #include <assert.h>
 #include <math.h>
 
@@ -31,30 +31,34 @@ static void softmax(float *p, size_t n)
     for (size_t i = 0; i < n; i++) p[i] /= sum;
 }
 
-static void one_row(const rill_attention *a, size_t r)
+static void one_head(const rill_attention *a, size_t r, size_t h)
 {
-    const size_t s = rill_row(a->slot, r), length = (size_t)a->length[s];
+    const size_t s = rill_row(a->slot, r), length = (size_t)a->length[s], heads = a->heads ? a->heads : 1;
     const size_t width = a->value_width ? a->value_width : a->key_width;
-    const float *query = a->query + rill_row(a->query_index, r) * a->ld_query;
-    const float *values = a->values ? a->values[s] : a->keys[s];
+    const int32_t *path = a->path ? a->path[s] : NULL;
+    const float *query = a->query + rill_row(a->query_index, r) * a->ld_query + h * a->key_width;
+    const float *keys = a->keys[s] + h * a->key_width, *values = (a->values ? a->values[s] : a->keys[s]) + h * width;
     const size_t ld = a->values ? a->ld_values : a->ld_keys;
-    float *p = a->weights + r * a->ld_weights, *out = a->out + r * a->ld_out;
+    float *p = a->weights + (r * heads + h) * a->ld_weights, *out = a->out + r * a->ld_out + h * width;
     for (size_t j = 0; j < width; j++) out[j] = 0.0f;
     if (length == 0) return;
-    for (size_t t = 0; t < length; t++) p[t] = a->scale * dot(query, a->keys[s] + t * a->ld_keys, a->key_width);
+    for (size_t t = 0; t < length; t++)
+        p[t] = a->scale * dot(query, keys + rill_row(path, t) * a->ld_keys, a->key_width);
     softmax(p, length);
     for (size_t t = 0; t < length; t++)
-        for (size_t j = 0; j < width; j++) out[j] += p[t] * values[t * ld + j];
+        for (size_t j = 0; j < width; j++) out[j] += p[t] * values[rill_row(path, t) * ld + j];
 }
 
 static void rows(const void *arg, size_t begin, size_t end)
 {
-    for (size_t r = begin; r < end; r++) one_row(arg, r);
+    const rill_attention *a = arg;
+    for (size_t r = begin; r < end; r++)
+        for (size_t h = 0; h < (a->heads ? a->heads : 1); h++) one_head(a, r, h);
 }
 
 void rill_attention_f32_ref(const rill_attention *a, rill_pool *pool)
 {
     if (a->rows == 0) return;
     assert(a->query && a->keys && a->length && a->weights && a->out && a->key_width >= 1);
-    rill_span_run(pool, rows, a, a->rows, (double)a->key_width * 40.0);
+    rill_span_run(pool, rows, a, a->rows, (double)(a->key_width * (a->heads ? a->heads : 1)) * 40.0);
 }

@@ -13,11 +13,12 @@
 #define QUERIES (VL == 16 ? 4 : 2) /* rows of a group; times 4 chains each, within the registers */
 #define KEYS 4                     /* memory rows scored together: their sums over lanes share one transpose */
 
-/* Rows of one slot: their number, operands and results. */
+/* Rows of one slot, one head of theirs: operands and results. */
 typedef struct group {
     const float *query[4];
     float *p[4], *out[4];
     const float *keys, *values;
+    const int32_t *path; /* NULL: memory row t is row t */
     size_t length;
 } group;
 
@@ -40,7 +41,7 @@ RILL_INLINE void score_keys(const rill_attention *a, const group *g, size_t t, c
     const float *key[KEYS];
     const size_t width = a->key_width, count = g->length - t < KEYS ? g->length - t : KEYS;
     size_t k = 0;
-    for (size_t i = 0; i < KEYS; i++) key[i] = g->keys + (t + (i < count ? i : 0)) * a->ld_keys;
+    for (size_t i = 0; i < KEYS; i++) key[i] = g->keys + rill_row(g->path, t + (i < count ? i : 0)) * a->ld_keys;
     for (int q = 0; q < nq; q++)
         for (int i = 0; i < KEYS; i++) acc[q][i] = v_zero();
     for (; k + VL <= width; k += VL) score_step(acc, g, key, k, VL, nq);
@@ -86,7 +87,7 @@ RILL_INLINE void context_strip(const group *g, size_t ld, size_t j, size_t n, co
     for (int q = 0; q < nq; q++)
         for (int i = 0; i < nv; i++) acc[q][i] = v_zero();
     for (size_t t = 0; t < g->length; t++) {
-        const float *value = g->values + t * ld + j;
+        const float *value = g->values + rill_row(g->path, t) * ld + j;
         vf x[4];
         for (int i = 0; i < nv; i++) x[i] = v_load_n(value + i * VL, i == nv - 1 ? n : VL);
         for (int q = 0; q < nq; q++) {
@@ -98,7 +99,7 @@ RILL_INLINE void context_strip(const group *g, size_t ld, size_t j, size_t n, co
         for (int i = 0; i < nv; i++) v_store_n(g->out[q] + j + i * VL, i == nv - 1 ? n : VL, acc[q][i]);
 }
 
-RILL_INLINE void run_group(const rill_attention *a, const group *g, const int nq)
+RILL_INLINE void run_head(const rill_attention *a, const group *g, const int nq)
 {
     const size_t width = a->value_width ? a->value_width : a->key_width;
     const size_t ld = a->values ? a->ld_values : a->ld_keys;
@@ -109,20 +110,35 @@ RILL_INLINE void run_group(const rill_attention *a, const group *g, const int nq
     for (; j < width; j += VL) context_strip(g, ld, j, width - j, nq, 1);
 }
 
-static void run_group_1(const rill_attention *a, const group *g)
+RILL_INLINE void run_group(const rill_attention *a, group *g, const int nq)
+{
+    const size_t heads = a->heads ? a->heads : 1, width = a->value_width ? a->value_width : a->key_width;
+    for (size_t h = 0; h < heads; h++) {
+        run_head(a, g, nq);
+        g->keys += a->key_width;
+        g->values += width;
+        for (int q = 0; q < nq; q++) {
+            g->query[q] += a->key_width;
+            g->p[q] += a->ld_weights;
+            g->out[q] += width;
+        }
+    }
+}
+
+static void run_group_1(const rill_attention *a, group *g)
 {
     run_group(a, g, 1);
 }
-static void run_group_2(const rill_attention *a, const group *g)
+static void run_group_2(const rill_attention *a, group *g)
 {
     run_group(a, g, 2);
 }
 #if VL == 16
-static void run_group_3(const rill_attention *a, const group *g)
+static void run_group_3(const rill_attention *a, group *g)
 {
     run_group(a, g, 3);
 }
-static void run_group_4(const rill_attention *a, const group *g)
+static void run_group_4(const rill_attention *a, group *g)
 {
     run_group(a, g, 4);
 }
@@ -133,14 +149,15 @@ static void run_group_4(const rill_attention *a, const group *g)
 /* The rows from r on, at most QUERIES and below end, that share r's memory. */
 static size_t find_group(const rill_attention *a, size_t r, size_t end, group *g)
 {
-    const size_t s = rill_row(a->slot, r);
+    const size_t s = rill_row(a->slot, r), heads = a->heads ? a->heads : 1;
     g->keys = a->keys[s];
     g->values = a->values ? a->values[s] : a->keys[s];
+    g->path = a->path ? a->path[s] : NULL;
     g->length = (size_t)a->length[s];
     size_t n = 0;
     for (; n < QUERIES && r + n < end && rill_row(a->slot, r + n) == s; n++) {
         g->query[n] = a->query + rill_row(a->query_index, r + n) * a->ld_query;
-        g->p[n] = a->weights + (r + n) * a->ld_weights;
+        g->p[n] = a->weights + (r + n) * a->ld_weights * heads;
         g->out[n] = a->out + (r + n) * a->ld_out;
     }
     return n;
@@ -148,7 +165,7 @@ static size_t find_group(const rill_attention *a, size_t r, size_t end, group *g
 
 static void rows(const void *arg, size_t begin, size_t end)
 {
-    static void (*const run[5])(const rill_attention *, const group *) = {
+    static void (*const run[5])(const rill_attention *, group *) = {
         [1] = run_group_1,
         [2] = run_group_2,
 #if VL == 16
@@ -168,5 +185,5 @@ void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool)
     if (a->rows == 0) return;
     assert(a->query && a->keys && a->length && a->weights && a->out && a->key_width >= 1);
     /* Lengths differ by slot; 32 memory rows stand for the typical sentence in deciding what is worth a thread. */
-    rill_span_run(pool, rows, a, a->rows, (double)a->key_width * 64.0 / VL);
+    rill_span_run(pool, rows, a, a->rows, (double)(a->key_width * (a->heads ? a->heads : 1)) * 64.0 / VL);
 }

@@ -77,8 +77,9 @@ typedef struct strip {
         VECTORS(WEIGHT, u)                                                                                  \
         MULTIPLY_ROW(0, k + (u))                                                                            \
         MULTIPLY_ROW(1, k + (u))                                                                            \
-        MULTIPLY_ROW(2, k + (u)) MULTIPLY_ROW(3, k + (u)) MULTIPLY_ROW(4, k + (u)) MULTIPLY_ROW(5, k + (u)) \
-            MULTIPLY_ROW(6, k + (u)) MULTIPLY_ROW(7, k + (u))                                               \
+        MULTIPLY_ROW(2, k + (u))                                                                            \
+        MULTIPLY_ROW(3, k + (u)) MULTIPLY_ROW(4, k + (u)) MULTIPLY_ROW(5, k + (u)) MULTIPLY_ROW(6, k + (u)) \
+            MULTIPLY_ROW(7, k + (u))                                                                        \
     }
 /* All of A1 or A2; w is at the part's first k before and behind its last k after. */
 #define PART(p)                                               \
@@ -125,8 +126,9 @@ TILE(6, 1)
 TILE(7, 1)
 TILE(8, 1)
 TILE(1, 2)
-TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2) TILE(8, 2) TILE(1, 3) TILE(2, 3) TILE(3, 3) TILE(4, 3)
-    TILE(5, 3) TILE(6, 3) TILE(7, 3) TILE(8, 3) TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
+TILE(2, 2)
+TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2) TILE(8, 2) TILE(1, 3) TILE(2, 3) TILE(3, 3) TILE(4, 3) TILE(5, 3)
+    TILE(6, 3) TILE(7, 3) TILE(8, 3) TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
 
         static const tile_fn tiles[5][MR + 1] = {
             [1] = {0, tile_1x1, tile_2x1, tile_3x1, tile_4x1, tile_5x1, tile_6x1, tile_7x1, tile_8x1},
@@ -154,10 +156,10 @@ TILE(2, 4)
 TILE(3, 4)
 TILE(1, 8)
 
-    static const tile_fn tiles[9][MR + 1] = {
-        [2] = {0, tile_1x2, tile_2x2, tile_3x2, tile_4x2, tile_5x2, tile_6x2},
-        [4] = {0, tile_1x4, tile_2x4, tile_3x4},
-        [8] = {0, tile_1x8},
+static const tile_fn tiles[9][MR + 1] = {
+    [2] = {0, tile_1x2, tile_2x2, tile_3x2, tile_4x2, tile_5x2, tile_6x2},
+    [4] = {0, tile_1x4, tile_2x4, tile_3x4},
+    [8] = {0, tile_1x8},
 };
 static const size_t tile_most_rows[9] = {0, 0, 6, 0, 3, 0, 0, 0, 1};
 
@@ -210,13 +212,22 @@ static void run_tile(const strip *s, const tile_rows *t, size_t count)
     for (size_t i = 0; i < count; i++) memcpy(t->c[i], e.c[i], bytes);
 }
 
+RILL_INLINE vf apply(vf x, rill_epilogue e)
+{
+    switch (e) {
+    case RILL_EPILOGUE_TANH: return v_tanh(x);
+    case RILL_EPILOGUE_RELU: return v_max(v_zero(), x);
+    case RILL_EPILOGUE_SWISH: return v_swish(x);
+    case RILL_EPILOGUE_GELU: return v_gelu(x);
+    case RILL_EPILOGUE_NONE: break;
+    }
+    return x;
+}
+
 /* The epilogue on what a tile has just written, still in L1. */
 static void finish(float *c, size_t columns, rill_epilogue e)
 {
-    for (size_t j = 0; j < columns; j += VL) {
-        const vf x = v_load_n(c + j, columns - j);
-        v_store_n(c + j, columns - j, e == RILL_EPILOGUE_TANH ? v_tanh(x) : v_max(v_zero(), x));
-    }
+    for (size_t j = 0; j < columns; j += VL) v_store_n(c + j, columns - j, apply(v_load_n(c + j, columns - j), e));
 }
 
 /* Rows [begin, end) of one strip, in tiles of nearly equal height: 7 rows are 4 + 3, not 6 + 1. */

@@ -184,4 +184,25 @@ RILL_INLINE vf v_tanh(vf x)
     return v_value(v_tanh_ratio(x));
 }
 
+/* x sigmoid(x) */
+RILL_INLINE vf v_swish(vf x)
+{
+    const v_ratio s = v_sigmoid_ratio(x);
+    return v_div(v_mul(x, s.over), s.under);
+}
+
+/* x Phi(x), with Phi(-|x|) = erfc(|x| / sqrt 2) / 2 after Abramowitz and Stegun 7.1.26 (absolute error 0.75e-7). */
+RILL_INLINE vf v_gelu(vf x)
+{
+    const vf a = v_mul(v_minus_abs(x), v_set1(0.707106781f)), one = v_set1(1.0f);
+    const vf t = v_div(one, v_fnma(a, v_set1(0.3275911f), one));
+    vf q = v_set1(0.5307027145f);
+    q = v_fma(q, t, v_set1(-0.7265760135f));
+    q = v_fma(q, t, v_set1(0.7107068705f));
+    q = v_fma(q, t, v_set1(-0.142248368f));
+    q = v_fma(q, t, v_set1(0.127414796f));
+    const vf tail = v_mul(v_mul(q, t), v_exp(v_fnma(a, a, v_zero())));
+    return v_blend(v_gt(x, v_zero()), v_fnma(x, tail, x), v_mul(x, tail));
+}
+
 #endif

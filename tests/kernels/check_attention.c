@@ -11,11 +11,13 @@
 
 typedef struct problem {
     size_t rows, slots, key, value, longest, ldq, ldp, ldo;
-    float *query, *memory[8], *other[8]; /* [table, key]; keys and values by slot, with gaps of 2 and 1 */
+    size_t heads, ldk, ldv;              /* ldk, ldv: of all heads, with gaps of 2 and 1 */
+    float *query, *memory[8], *other[8]; /* [table, heads * key]; keys and values by slot */
+    const int32_t *path[8];
     const float *keys[8], *values[8];
     int32_t length[8], *slot, *query_index;
     float scale;
-    int apart; /* values are not the keys */
+    int apart, walk; /* values are not the keys; memory rows lie where paths say */
 } problem;
 
 static problem draw(check *c)
@@ -23,17 +25,24 @@ static problem draw(check *c)
     problem p = {.rows = dice_from(c, 0, 40), .slots = dice_from(c, 1, 8), .key = dice_from(c, 1, 90)};
     p.apart = (int)dice_below(c, 2);
     p.value = p.apart ? dice_from(c, 1, 150) : p.key;
-    p.ldq = p.key + dice_below(c, 3);
-    p.ldo = p.value + dice_below(c, 3);
+    p.heads = dice_below(c, 2) ? dice_from(c, 1, 4) : 1;
+    p.walk = (int)dice_below(c, 2);
+    p.ldk = p.heads * p.key + 2, p.ldv = p.heads * p.value + 1;
+    p.ldq = p.heads * p.key + dice_below(c, 3);
+    p.ldo = p.heads * p.value + dice_below(c, 3);
     p.scale = dice_below(c, 2) ? 1.0f : 0.3f;
     for (size_t s = 0; s < p.slots; s++) {
         const size_t n = dice_below(c, 8) ? dice_from(c, 1, 70) : 0;
         p.length[s] = (int32_t)n;
         if (n > p.longest) p.longest = n;
-        p.keys[s] = p.memory[s] = buffer(c, n * (p.key + 2));
-        p.values[s] = p.other[s] = buffer(c, n * (p.value + 1));
-        dice_fill(c, p.memory[s], n * (p.key + 2), dice_below(c, 4) ? 0.5f : 20.0f);
-        dice_fill(c, p.other[s], n * (p.value + 1), 1.0f);
+        const size_t lying = p.walk ? n + 5 : n;
+        int32_t *path = buffer_int(c, n);
+        dice_choose(c, path, n, lying);
+        p.path[s] = path;
+        p.keys[s] = p.memory[s] = buffer(c, lying * p.ldk);
+        p.values[s] = p.other[s] = buffer(c, lying * p.ldv);
+        dice_fill(c, p.memory[s], lying * p.ldk, dice_below(c, 4) ? 0.5f : 20.0f);
+        dice_fill(c, p.other[s], lying * p.ldv, 1.0f);
     }
     p.ldp = p.longest + dice_below(c, 3) + 1;
     p.query = buffer(c, (p.rows + 2) * p.ldq);
@@ -45,7 +54,8 @@ static problem draw(check *c)
         p.slot[r] = same ? p.slot[r - 1] : (int32_t)dice_below(c, p.slots);
         p.query_index[r] = (int32_t)dice_below(c, p.rows + 2);
     }
-    case_name(c, "rows=%zu slots=%zu key=%zu value=%zu apart=%d", p.rows, p.slots, p.key, p.value, p.apart);
+    case_name(c, "rows=%zu slots=%zu heads=%zu key=%zu value=%zu apart=%d walk=%d", p.rows, p.slots, p.heads, p.key,
+              p.value, p.apart, p.walk);
     return p;
 }
 
@@ -59,27 +69,35 @@ static rill_attention call(const problem *p, float *weights, float *out)
                             .ld_query = p->ldq,
                             .query_index = p->query_index,
                             .keys = p->keys,
-                            .ld_keys = p->key + 2,
+                            .ld_keys = p->ldk,
                             .values = p->apart ? p->values : NULL,
-                            .ld_values = p->value + 1,
+                            .ld_values = p->ldv,
                             .length = p->length,
                             .slot = p->slot,
                             .weights = weights,
                             .ld_weights = p->ldp,
                             .out = out,
-                            .ld_out = p->ldo};
+                            .ld_out = p->ldo,
+                            .heads = p->heads == 1 ? 0 : p->heads,
+                            .path = p->walk ? p->path : NULL};
 }
 
-static void expect_row(check *c, const problem *p, size_t r, const float *weights, const float *out)
+static size_t row_at(const problem *p, size_t s, size_t t)
+{
+    return p->walk ? (size_t)p->path[s][t] : t;
+}
+
+/* Head h of row r; weights and out are where that head's begin. */
+static void expect_head(check *c, const problem *p, size_t r, size_t h, const float *weights, const float *out)
 {
     const size_t s = (size_t)p->slot[r], n = (size_t)p->length[s];
-    const float *query = p->query + (size_t)p->query_index[r] * p->ldq;
+    const float *query = p->query + (size_t)p->query_index[r] * p->ldq + h * p->key;
     double score[80], worst = 0.0, max = -INFINITY, sum = 0.0;
     for (size_t t = 0; t < n; t++) {
         double size = 0.0;
         score[t] = 0.0;
         for (size_t k = 0; k < p->key; k++) {
-            const double x = (double)query[k] * (double)p->memory[s][t * (p->key + 2) + k];
+            const double x = (double)query[k] * (double)p->memory[s][row_at(p, s, t) * p->ldk + h * p->key + k];
             score[t] += x, size += fabs(x);
         }
         score[t] *= (double)p->scale;
@@ -94,7 +112,8 @@ static void expect_row(check *c, const problem *p, size_t r, const float *weight
     for (size_t j = 0; j < p->value; j++) {
         double want = 0.0, size = 0.0;
         for (size_t t = 0; t < n; t++) {
-            const float v = p->apart ? p->other[s][t * (p->value + 1) + j] : p->memory[s][t * (p->key + 2) + j];
+            const size_t at = row_at(p, s, t), k = h * p->value + j;
+            const float v = p->apart ? p->other[s][at * p->ldv + k] : p->memory[s][at * p->ldk + k];
             want += score[t] / sum * (double)v, size += score[t] / sum * fabs((double)v);
         }
         EXPECT(c, near((double)out[j], want, n ? (relative + (double)n * UNIT) * size + 0x1p-130 : 0.0),
@@ -102,10 +121,20 @@ static void expect_row(check *c, const problem *p, size_t r, const float *weight
     }
 }
 
+/* The heads of two rows have equal weights. */
+static int same_weights(const problem *p, size_t r, const float *a, const float *b)
+{
+    int same = 1;
+    for (size_t h = 0; h < p->heads; h++)
+        same &= same_bits(a + h * p->ldp, b + h * p->ldp, (size_t)p->length[p->slot[r]]);
+    return same;
+}
+
 static void expect_same(check *c, const problem *p, const float *weights, const float *out, const int32_t *order,
                         size_t count, rill_pool *pool)
 {
-    float *w2 = buffer_patterned(c, count * p->ldp + 1), *o2 = buffer_patterned(c, count * p->ldo + 1);
+    const size_t ldw = p->heads * p->ldp;
+    float *w2 = buffer_patterned(c, count * ldw + 1), *o2 = buffer_patterned(c, count * p->ldo + 1);
     int32_t *slot = buffer_int(c, count), *query = buffer_int(c, count);
     for (size_t i = 0; i < count; i++) slot[i] = p->slot[order[i]], query[i] = p->query_index[order[i]];
     rill_attention a = call(p, w2, o2);
@@ -116,30 +145,30 @@ static void expect_same(check *c, const problem *p, const float *weights, const 
     for (size_t i = 0; i < count; i++) {
         const size_t r = (size_t)order[i];
         EXPECT(c,
-               same_bits(w2 + i * p->ldp, weights + r * p->ldp, (size_t)p->length[p->slot[r]]) &&
-                   same_bits(o2 + i * p->ldo, out + r * p->ldo, p->value),
+               same_weights(p, r, w2 + i * ldw, weights + r * ldw) &&
+                   same_bits(o2 + i * p->ldo, out + r * p->ldo, p->heads * p->value),
                "row %zu differs in a batch of %zu", r, count);
     }
 }
 
-/* A NaN in one query reaches all of that row's weights and context, and no other row. */
+/* A NaN in one query reaches all of that head's weights and context, and no other head or row. */
 static void expect_contained(check *c, const problem *p, const float *weights, const float *out)
 {
     if (p->rows == 0) return;
     const int32_t bad = p->query_index[dice_below(c, p->rows)];
-    p->query[(size_t)bad * p->ldq + dice_below(c, p->key)] = NAN;
-    float *w2 = buffer_patterned(c, p->rows * p->ldp), *o2 = buffer_patterned(c, p->rows * p->ldo);
+    const size_t hurt = dice_below(c, p->heads), ldw = p->heads * p->ldp;
+    p->query[(size_t)bad * p->ldq + hurt * p->key + dice_below(c, p->key)] = NAN;
+    float *w2 = buffer_patterned(c, p->rows * ldw), *o2 = buffer_patterned(c, p->rows * p->ldo);
     const rill_attention a = call(p, w2, o2);
     c->k.attention(&a, NULL);
-    for (size_t r = 0; r < p->rows; r++) {
-        const size_t n = (size_t)p->length[p->slot[r]];
-        if (p->query_index[r] != bad)
-            EXPECT(c,
-                   same_bits(w2 + r * p->ldp, weights + r * p->ldp, n) &&
-                       same_bits(o2 + r * p->ldo, out + r * p->ldo, p->value),
-                   "row %zu suffers from a bad row", r);
+    for (size_t i = 0; i < p->rows * p->heads; i++) {
+        const size_t r = i / p->heads, h = i % p->heads, n = (size_t)p->length[p->slot[r]];
+        const size_t at = r * p->ldo + h * p->value;
+        if (p->query_index[r] != bad || h != hurt)
+            EXPECT(c, same_bits(w2 + i * p->ldp, weights + i * p->ldp, n) && same_bits(o2 + at, out + at, p->value),
+                   "head %zu of row %zu suffers from a bad one", h, r);
         else
-            for (size_t t = 0; t < n; t++) EXPECT(c, isnan(w2[r * p->ldp + t]), "a NaN was lost at row %zu", r);
+            for (size_t t = 0; t < n; t++) EXPECT(c, isnan(w2[i * p->ldp + t]), "a NaN was lost at row %zu", r);
     }
 }
 
@@ -147,15 +176,19 @@ void check_attention(check *c)
 {
     for (unsigned round = 0; round < c->rounds; round++) {
         const problem p = draw(c);
-        float *weights = buffer_patterned(c, p.rows * p.ldp), *out = buffer_patterned(c, p.rows * p.ldo);
+        const size_t ldw = p.heads * p.ldp;
+        float *weights = buffer_patterned(c, p.rows * ldw), *out = buffer_patterned(c, p.rows * p.ldo);
         int32_t *order = buffer_int(c, p.rows);
         const rill_attention a = call(&p, weights, out);
         c->k.attention(&a, NULL);
         for (size_t r = 0; r < p.rows; r++) {
-            expect_row(c, &p, r, weights + r * p.ldp, out + r * p.ldo);
-            for (size_t t = (size_t)p.length[p.slot[r]]; t < p.ldp; t++)
-                EXPECT(c, buffer_kept(weights, r * p.ldp + t), "weights beyond the length were written");
-            for (size_t j = p.value; j < p.ldo; j++) EXPECT(c, buffer_kept(out, r * p.ldo + j), "a gap was written");
+            for (size_t h = 0; h < p.heads; h++) {
+                expect_head(c, &p, r, h, weights + r * ldw + h * p.ldp, out + r * p.ldo + h * p.value);
+                for (size_t t = (size_t)p.length[p.slot[r]]; t < p.ldp; t++)
+                    EXPECT(c, buffer_kept(weights, r * ldw + h * p.ldp + t), "weights beyond the length were written");
+            }
+            for (size_t j = p.heads * p.value; j < p.ldo; j++)
+                EXPECT(c, buffer_kept(out, r * p.ldo + j), "a gap was written");
         }
         dice_permutation(c, order, p.rows);
         expect_same(c, &p, weights, out, order, p.rows, NULL);

@@ -1,7 +1,7 @@
 /* check_gemm.c: gemm against sums in double over the unpacked weights, and against itself in other company.
  *
  * Tolerance: K + 3 roundings of 2^-24 each, relative to bias + add + sum |a||w|: the bound of any order of summation.
- * Tanh adds its own few ulp. Two statements are checked to the bit: a row alone equals the row in any batch (gathered,
+ * Tanh adds its own few ulp, swish and gelu those of their factor. Two statements are checked to the bit: a row alone equals the row in any batch (gathered,
  * permuted, on threads), and a row of A given in two parts equals the row given in one. */
 #include <math.h>
 
@@ -22,7 +22,7 @@ static problem draw(check *c, int hard)
     p.table = p.rows + dice_below(c, 9) + 1;
     p.lda = p.k + dice_below(c, 5);
     p.ldc = p.n + dice_below(c, 5);
-    p.epilogue = (rill_epilogue)dice_below(c, 3);
+    p.epilogue = (rill_epilogue)dice_below(c, 5);
     p.a = buffer(c, p.table * p.lda);
     p.w = buffer(c, p.n * p.k);
     (hard ? dice_fill_hard : dice_fill)(c, p.a, p.table * p.lda, 1.0f);
@@ -78,6 +78,11 @@ static void expect_value(check *c, const problem *p, size_t r, size_t n, float g
     double tolerance = ((double)p->k + 3.0) * 0x1p-24 * size + (double)p->k * 0x1p-149;
     if (p->epilogue == RILL_EPILOGUE_TANH) sum = tanh(sum), tolerance = fmin(tolerance, 2.0) + 3e-7;
     if (p->epilogue == RILL_EPILOGUE_RELU) sum = fmax(sum, 0.0);
+    if (p->epilogue == RILL_EPILOGUE_SWISH || p->epilogue == RILL_EPILOGUE_GELU) {
+        /* Slopes of up to 1.13, then a few ulp of the value and the tail's absolute error, times |x|. */
+        tolerance = 1.15 * tolerance + 4e-7 * fabs(sum);
+        sum *= p->epilogue == RILL_EPILOGUE_SWISH ? 1.0 / (1.0 + exp(-sum)) : 0.5 * erfc(-sum * sqrt(0.5));
+    }
     EXPECT(c, near((double)got, sum, tolerance), "C(%zu,%zu) = %.9g, not %.9g +- %.2g", r, n, (double)got, sum,
            tolerance);
 }
