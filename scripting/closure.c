@@ -1,6 +1,7 @@
-/* C function pointers made at run time, by libffi. */
+/* C function pointers made at run time, by libffi, which also knows how where memory cannot be both written and run.
+ *
+ * Closures are freed behind the script's Lua state and before its tables: what could still call one is gone by then. */
 #include <pthread.h>
-#include <string.h>
 
 #include "internal.h"
 
@@ -30,13 +31,18 @@ rill_status script_closure_make(rill_script *s, ffi_type *result, unsigned n, ff
     if (c == NULL) return rill_fail_memory(s->ctx, size, "a closure");
     pthread_once(&allocator, set_up_allocator);
     c->n = n;
-    memcpy(c->types, types, n * sizeof *types);
+    for (unsigned i = 0; i < n; i++) c->types[i] = types[i];
     c->closure = ffi_closure_alloc(sizeof *c->closure, code);
-    if (c->closure == NULL || ffi_prep_cif(&c->cif, FFI_DEFAULT_ABI, n, result, c->types) != FFI_OK ||
-        ffi_prep_closure_loc(c->closure, &c->cif, handler, user, *code) != FFI_OK) {
+    rill_status status = RILL_OK;
+    if (c->closure == NULL)
+        status = rill_fail(s->ctx, RILL_ERR_MEMORY, "script %s: libffi has no memory for a closure", s->path);
+    else if (ffi_prep_cif(&c->cif, FFI_DEFAULT_ABI, n, result, c->types) != FFI_OK ||
+             ffi_prep_closure_loc(c->closure, &c->cif, handler, user, *code) != FFI_OK)
+        status = rill_fail(s->ctx, RILL_ERR_PLUGIN, "script %s: libffi cannot make a function of this type", s->path);
+    if (status < 0) {
         if (c->closure != NULL) ffi_closure_free(c->closure);
         rill_free(s->ctx, c, size);
-        return rill_fail(s->ctx, RILL_ERR_MEMORY, "script %s: libffi could not make a closure", s->path);
+        return status;
     }
     c->next = s->closures;
     s->closures = c;
