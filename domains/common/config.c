@@ -1,7 +1,7 @@
 /* A model's config.json, asked for values of a stated type.
  *
- * Invariant: `root` is an object with no member given twice at any level. jansson stays inside this file and safetensors.c,
- * so nothing else in rill depends on it. Divisions: opening · finding · describing · getters. */
+ * Invariant: `root` is an object with no member given twice at any level. jansson stays inside this file, safetensors.c
+ * and vocabulary_json.c. Divisions: opening · finding · describing · getters. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>

@@ -73,43 +73,66 @@ static rill_status check_token(rill_context *ctx, const char *name, int32_t line
     return RILL_OK;
 }
 
-/* Split v->text at line feeds, number the lines, enter them in the table. */
-static rill_status enter_tokens(rill_vocabulary *v, const char *name, size_t length)
+/* Give the token at text[at] the next number, id. */
+static rill_status enter(rill_vocabulary *v, const char *name, int32_t id, uint32_t at, size_t size)
 {
-    rill_context *ctx = v->blocks.ctx;
+    char *token = v->text + at;
+    token[size] = '\0';
+    v->start[id] = at;
+    v->start[id + 1] = at + (uint32_t)size + 1;
+    uint32_t place = place_of(v, token, size);
+    if (v->table[place] >= 0)
+        return rill_fail(v->blocks.ctx, RILL_ERR_FORMAT, "%s:%d: \"%.60s\" is in line %d already", name, id + 1, token,
+                         v->table[place] + 1);
+    v->table[place] = id;
+    return RILL_OK;
+}
+
+/* Split v->text at line feeds, number the lines, enter them in the table. */
+static rill_status enter_lines(rill_vocabulary *v, const char *name, size_t length)
+{
     uint32_t at = 0;
     for (int32_t id = 0; id < v->count; id++) {
         char *token = v->text + at;
         char *feed = memchr(token, '\n', length - at);
         size_t size = feed != NULL ? (size_t)(feed - token) : length - at;
-        rill_status status = check_token(ctx, name, id + 1, token, size);
+        rill_status status = check_token(v->blocks.ctx, name, id + 1, token, size);
+        if (status == RILL_OK) status = enter(v, name, id, at, size);
         if (status != RILL_OK) return status;
-        token[size] = '\0';
-        v->start[id] = at;
-        v->start[id + 1] = at + (uint32_t)size + 1;
-        uint32_t place = place_of(v, token, size);
-        if (v->table[place] >= 0)
-            return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: \"%.60s\" is in line %d already", name, id + 1, token,
-                             v->table[place] + 1);
-        v->table[place] = id;
         at = v->start[id + 1];
     }
     return RILL_OK;
 }
 
-static rill_status fill(rill_vocabulary *v, const char *name, const char *bytes, size_t length)
+/* A vocabulary without tokens yet, with room for `count` of `bytes` bytes, their ends counted. */
+static rill_status make_room(rill_vocabulary **out, rill_context *ctx, const char *name, int32_t count, size_t bytes)
 {
     size_t places = 4;
-    while (places < 2 * (size_t)v->count) places *= 2;
-    v->mask = (uint32_t)(places - 1);
-    rill_status status = rill_blocks_get(&v->blocks, &v->text, length + 1, 1, name);
-    if (status == RILL_OK)
-        status = rill_blocks_get(&v->blocks, &v->start, (size_t)v->count + 1, sizeof *v->start, name);
+    while (places < 2 * (size_t)count) places *= 2;
+    if (bytes >= UINT32_MAX)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected less than 4 GiB, found %zu bytes", name, bytes);
+    rill_vocabulary *v = rill_calloc(ctx, 1, sizeof *v);
+    if (v == NULL) return rill_fail_memory(ctx, sizeof *v, name);
+    *v = (rill_vocabulary){.blocks.ctx = ctx, .count = count, .mask = (uint32_t)(places - 1)};
+    rill_status status = rill_blocks_get(&v->blocks, &v->text, bytes, 1, name);
+    if (status == RILL_OK) status = rill_blocks_get(&v->blocks, &v->start, (size_t)count + 1, sizeof *v->start, name);
     if (status == RILL_OK) status = rill_blocks_get(&v->blocks, &v->table, places, sizeof *v->table, name);
-    if (status != RILL_OK) return status;
-    memcpy(v->text, bytes, length);
-    memset(v->table, 0xFF, places * sizeof *v->table);
-    return enter_tokens(v, name, length);
+    if (status == RILL_OK)
+        memset(v->table, 0xFF, places * sizeof *v->table);
+    else
+        rill_vocabulary_close(v);
+    if (status == RILL_OK) *out = v;
+    return status;
+}
+
+/* Hand v over, or close it and hand over nothing. */
+static rill_status settle(rill_vocabulary **out, rill_vocabulary *v, rill_status status)
+{
+    if (status == RILL_OK)
+        *out = v;
+    else
+        rill_vocabulary_close(v);
+    return status;
 }
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
@@ -120,22 +143,35 @@ rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, cons
     *out = NULL;
     if (length == 0)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected one token per line, found an empty file", name);
-    if (length >= UINT32_MAX)
-        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected less than 4 GiB, found %zu bytes", name, length);
     int32_t count = count_lines(bytes, length, limit);
     if (count > limit)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: expected at most %d tokens", name, limit + 1, limit);
-    rill_vocabulary *v = rill_calloc(ctx, 1, sizeof *v);
-    if (v == NULL) return rill_fail_memory(ctx, sizeof *v, name);
-    v->blocks.ctx = ctx;
-    v->count = count;
-    rill_status status = fill(v, name, bytes, length);
-    if (status != RILL_OK) {
-        rill_vocabulary_close(v);
-        return status;
+    rill_vocabulary *v;
+    rill_status status = make_room(&v, ctx, name, count, length + 1);
+    if (status != RILL_OK) return status;
+    memcpy(v->text, bytes, length);
+    return settle(out, v, enter_lines(v, name, length));
+}
+
+rill_status rill_vocabulary_from(rill_vocabulary **out, rill_context *ctx, const char *name, const char *const *token,
+                                 const size_t *length, int32_t count)
+{
+    *out = NULL;
+    size_t bytes = 0;
+    for (int32_t i = 0; i < count; i++) bytes += length[i] + 1;
+    rill_vocabulary *v;
+    rill_status status = make_room(&v, ctx, name, count, bytes);
+    if (status != RILL_OK) return status;
+    uint32_t at = 0;
+    for (int32_t i = 0; status == RILL_OK && i < count; i++) {
+        size_t good = rill_utf8_check(token[i], length[i]);
+        if (good < length[i])
+            status = rill_fail(ctx, RILL_ERR_FORMAT, "%s: byte %zu of token %d is not UTF-8", name, good + 1, i);
+        memcpy(v->text + at, token[i], length[i]);
+        if (status == RILL_OK) status = enter(v, name, i, at, length[i]);
+        at += (uint32_t)length[i] + 1;
     }
-    *out = v;
-    return RILL_OK;
+    return settle(out, v, status);
 }
 
 rill_status rill_vocabulary_open(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit)

@@ -21,6 +21,21 @@ rill_status rill_vocabulary_open(rill_vocabulary **out, rill_context *ctx, const
 rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
                                   size_t length, int32_t limit);
 
+/* The same for a list of tokens in order of their numbers, of which only UTF-8 and that none comes twice is asked; they are
+ * copied. `name` stands for the file in errors.
+ *   token   [count] of [length[i]] bytes each, without NULs; count >= 1 */
+rill_status rill_vocabulary_from(rill_vocabulary **out, rill_context *ctx, const char *name, const char *const *token,
+                                 const size_t *length, int32_t count);
+
+/* Read a JSON object of token: number, as vocab.json of Hugging Face directories; the numbers must be all of 0 .. count - 1.
+ *   out: on success a vocabulary the caller closes; on failure NULL
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE: why) · RILL_ERR_MEMORY */
+rill_status rill_vocabulary_open_json(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit);
+
+/* The same for bytes in memory; `name` stands for the path in errors. */
+rill_status rill_vocabulary_parse_json(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
+                                       size_t length, int32_t limit);
+
 void rill_vocabulary_close(rill_vocabulary *vocabulary); /* NULL is allowed */
 
 /* Number of tokens. */

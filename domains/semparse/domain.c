@@ -48,22 +48,9 @@ static void close_model(void *self)
     rill_lexicon_close(s->lexicon);
     rill_vocabulary_close(s->source);
     rill_vocabulary_close(s->target);
-    rill_pool_finish(s->pool);
-    rill_free(ctx, s->pool_memory, s->pool_bytes);
+    rill_threads_stop(&s->threads);
     rill_blocks_clear(&s->blocks);
     rill_free(ctx, s, sizeof *s);
-}
-
-static rill_status start_pool(semparse *s, int threads)
-{
-    if (threads <= 1) return RILL_OK;
-    size_t bytes = rill_pool_size((unsigned)threads);
-    s->pool_memory = rill_alloc(s->ctx, bytes);
-    if (s->pool_memory == NULL) return rill_fail_memory(s->ctx, bytes, "the thread pool");
-    s->pool_bytes = bytes;
-    s->pool = rill_pool_init(s->pool_memory, (unsigned)threads);
-    if (s->pool == NULL) return rill_fail(s->ctx, RILL_ERR_MEMORY, "the system refused to start %d threads", threads);
-    return RILL_OK;
 }
 
 static rill_status open_model(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
@@ -76,7 +63,8 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
     s->blocks.ctx = s->rooms.ctx = ctx;
     s->tokenized = options->tokenized;
     rill_kernels_init(&s->kernels, RILL_ISA_ALL);
-    rill_status status = start_pool(s, options->threads);
+    rill_status status = rill_threads_start(&s->threads, ctx, options->threads);
+    s->pool = s->threads.pool;
     if (status == RILL_OK) status = semparse_load(s, options->path);
     if (status != RILL_OK) {
         close_model(s);

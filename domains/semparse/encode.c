@@ -158,25 +158,25 @@ typedef struct states {
     float *gates;   /* [block, 4H] */
 } states;
 
-static void lay_out_states(const batch *b, states *x, semparse_carver *carver)
+static void lay_out_states(const batch *b, states *x, rill_carver *carver)
 {
-    x->index = semparse_carve(carver, b->block, sizeof *x->index);
-    x->state = semparse_carve(carver, b->block * 2 * b->s->ld, sizeof *x->state);
-    x->gates = semparse_carve(carver, b->block * 4 * b->s->hidden, sizeof *x->gates);
+    x->index = rill_carve(carver, b->block, sizeof *x->index);
+    x->state = rill_carve(carver, b->block * 2 * b->s->ld, sizeof *x->state);
+    x->gates = rill_carve(carver, b->block * 4 * b->s->hidden, sizeof *x->gates);
 }
 
-static void lay_out(batch *b, semparse_carver *carver)
+static void lay_out(batch *b, rill_carver *carver)
 {
     states x;
-    semparse_carver span = {0};
+    rill_carver span = {0};
     lay_out_states(b, &x, &span);
     b->span_bytes = span.used;
-    b->given = semparse_carve(carver, b->m, sizeof *b->given);
-    b->order = semparse_carve(carver, b->m, sizeof *b->order);
-    b->length = semparse_carve(carver, b->m, sizeof *b->length);
-    b->input = semparse_carve(carver, b->m, sizeof *b->input);
-    b->out = semparse_carve(carver, b->m, sizeof *b->out);
-    b->scratch = semparse_carve(carver, b->spans * b->span_bytes, 1);
+    b->given = rill_carve(carver, b->m, sizeof *b->given);
+    b->order = rill_carve(carver, b->m, sizeof *b->order);
+    b->length = rill_carve(carver, b->m, sizeof *b->length);
+    b->input = rill_carve(carver, b->m, sizeof *b->input);
+    b->out = rill_carve(carver, b->m, sizeof *b->out);
+    b->scratch = rill_carve(carver, b->spans * b->span_bytes, 1);
 }
 
 static void cut(batch *b)
@@ -245,7 +245,7 @@ static void run_span(void *call, size_t span)
 {
     const batch *b = call;
     states x;
-    lay_out_states(b, &x, &(semparse_carver){.base = b->scratch + span * b->span_bytes});
+    lay_out_states(b, &x, &(rill_carver){.base = b->scratch + span * b->span_bytes});
     size_t end = (span + 1) * b->m / b->spans;
     for (size_t from = span * b->m / b->spans; from < end; from += b->block)
         run_block(b, &x, from, end - from < b->block ? end - from : b->block);
@@ -259,7 +259,7 @@ rill_status semparse_encode(semparse *s, int32_t m, rill_input *inputs)
     TRY(read_inputs(s, m, inputs, &b.m));
     if (b.m == 0) return RILL_OK;
     cut(&b);
-    semparse_carver carver = {0};
+    rill_carver carver = {0};
     lay_out(&b, &carver);
     TRY(semparse_carve_again(s, &carver));
     lay_out(&b, &carver);

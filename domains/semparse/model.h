@@ -21,10 +21,12 @@
 #define RILL_SEMPARSE_MODEL_H
 
 #include "blocks.h"
+#include "carve.h"
 #include "kernels.h"
 #include "lexicon.h"
 #include "rill/domain.h"
 #include "text.h"
+#include "threads.h"
 #include "vocabulary.h"
 
 #define SEMPARSE_TRY(call)                            \
@@ -66,9 +68,8 @@ typedef struct semparse_scored {
 typedef struct semparse {
     rill_context *ctx;
     rill_kernels kernels;
-    rill_pool *pool; /* NULL with one thread */
-    void *pool_memory;
-    size_t pool_bytes;
+    rill_threads threads;
+    rill_pool *pool;    /* that of `threads`: NULL with one thread */
     rill_blocks blocks; /* everything of fixed size below */
     rill_blocks rooms;  /* slabs that slots keep their memory in */
 
@@ -106,7 +107,7 @@ typedef struct semparse {
     size_t reading_room;
     int32_t *ids;
     size_t ids_room;
-    char *scratch; /* arrays of one call, see semparse_carve() */
+    char *scratch; /* arrays of one call, see rill_carve() */
     size_t scratch_room;
     semparse_scored scored;
 } semparse;
@@ -130,26 +131,12 @@ rill_status semparse_lookup(semparse *s, const rill_rows *rows, const rill_queri
 
 /* --- scratch ------------------------------------------------------------------------------------------------------ */
 
-/* The arrays of a call are carved from one buffer that grows and stays, so that the steady state allocates nothing. A layout
- * function runs twice: with no base to add up sizes, then with the buffer to set pointers. Each array starts on a cache line. */
-typedef struct semparse_carver {
-    char *base; /* NULL while sizes are added up */
-    size_t used;
-} semparse_carver;
-
-static inline void *semparse_carve(semparse_carver *c, size_t count, size_t size)
-{
-    void *array = c->base != NULL ? c->base + c->used : NULL;
-    c->used += (count * size + 63) / 64 * 64;
-    return array;
-}
-
 /* Room for c->used bytes; then *c is at the start of the buffer. What lookup() reads is gone. */
-static inline rill_status semparse_carve_again(semparse *s, semparse_carver *c)
+static inline rill_status semparse_carve_again(semparse *s, rill_carver *c)
 {
     s->scored.n = 0;
     rill_status status = rill_grow(s->ctx, (void **)&s->scratch, &s->scratch_room, c->used, 1, "scratch memory");
-    *c = (semparse_carver){.base = s->scratch};
+    *c = (rill_carver){.base = s->scratch};
     return status;
 }
 

@@ -86,15 +86,15 @@ typedef struct steps {
     float *gates;    /* [n, 4H] */
 } steps;
 
-static void lay_out_steps(const work *w, steps *x, semparse_carver *carver)
+static void lay_out_steps(const work *w, steps *x, rill_carver *carver)
 {
     size_t n = w->block, width = 4 * w->s->hidden;
-    x->parent = semparse_carve(carver, n, sizeof *x->parent);
-    x->origin = semparse_carve(carver, n, sizeof *x->origin);
-    x->place = semparse_carve(carver, n, sizeof *x->place);
-    x->word = semparse_carve(carver, n, sizeof *x->word);
-    x->product = semparse_carve(carver, n * width, sizeof *x->product);
-    x->gates = semparse_carve(carver, n * width, sizeof *x->gates);
+    x->parent = rill_carve(carver, n, sizeof *x->parent);
+    x->origin = rill_carve(carver, n, sizeof *x->origin);
+    x->place = rill_carve(carver, n, sizeof *x->place);
+    x->word = rill_carve(carver, n, sizeof *x->word);
+    x->product = rill_carve(carver, n * width, sizeof *x->product);
+    x->gates = rill_carve(carver, n * width, sizeof *x->gates);
 }
 
 /* A first node continues the encoder's last state, which is put in the node's own row: rows may read what they write. */
@@ -151,7 +151,7 @@ static void step_block(const block *b, char *scratch)
     semparse *s = b->w->s;
     size_t width = 4 * s->hidden;
     steps x;
-    lay_out_steps(b->w, &x, &(semparse_carver){.base = scratch});
+    lay_out_steps(b->w, &x, &(rill_carver){.base = scratch});
     fetch_memories(b);
     size_t distinct = find_parents(b, &x);
     rill_gemm gemm = {.w = &s->decoder.recurrent,
@@ -200,7 +200,7 @@ rill_status semparse_step(semparse *s, const rill_rows *rows)
     work w = {.s = s, .rows = rows};
     cut(&w);
     steps x;
-    semparse_carver carver = {0};
+    rill_carver carver = {0};
     lay_out_steps(&w, &x, &carver);
     w.span_bytes = carver.used;
     carver.used *= w.spans;
@@ -221,15 +221,15 @@ typedef struct scores {
     int32_t *count;  /* [n] */
 } scores;
 
-static void lay_out_scores(const work *w, scores *x, semparse_carver *carver)
+static void lay_out_scores(const work *w, scores *x, rill_carver *carver)
 {
     size_t n = w->block, best = w->ask->plain ? 0 : w->best;
-    x->weights = semparse_carve(carver, n * w->longest, sizeof *x->weights);
-    x->context = semparse_carve(carver, n * w->s->ld, sizeof *x->context);
-    x->attended = semparse_carve(carver, n * w->s->ld, sizeof *x->attended);
-    x->action = semparse_carve(carver, n * best, sizeof *x->action);
-    x->logp = semparse_carve(carver, n * best, sizeof *x->logp);
-    x->count = semparse_carve(carver, n, sizeof *x->count);
+    x->weights = rill_carve(carver, n * w->longest, sizeof *x->weights);
+    x->context = rill_carve(carver, n * w->s->ld, sizeof *x->context);
+    x->attended = rill_carve(carver, n * w->s->ld, sizeof *x->attended);
+    x->action = rill_carve(carver, n * best, sizeof *x->action);
+    x->logp = rill_carve(carver, n * best, sizeof *x->logp);
+    x->count = rill_carve(carver, n, sizeof *x->count);
 }
 
 /* x->context: projected memory, summed up by attention. */
@@ -356,7 +356,7 @@ static void answer_asked(const block *b, const scores *x)
 static void score_block(const block *b, char *scratch)
 {
     scores x;
-    lay_out_scores(b->w, &x, &(semparse_carver){.base = scratch});
+    lay_out_scores(b->w, &x, &(rill_carver){.base = scratch});
     attend(b, &x);
     compute_logits(b, &x);
     ban_actions(b);
@@ -380,16 +380,16 @@ static size_t longest_memory(const semparse *s, const rill_rows *rows)
 }
 
 /* Logits and normalisers of the call, then each span's own. */
-static void lay_out_call(work *w, semparse_carver *carver)
+static void lay_out_call(work *w, rill_carver *carver)
 {
     size_t n = (size_t)w->rows->n;
     scores x;
-    semparse_carver span = {0};
+    rill_carver span = {0};
     lay_out_scores(w, &x, &span);
     w->span_bytes = span.used;
-    w->logits = semparse_carve(carver, n * w->ld_logits, sizeof *w->logits);
-    w->log_norm = semparse_carve(carver, n, sizeof *w->log_norm);
-    w->scratch = semparse_carve(carver, w->spans * w->span_bytes, 1);
+    w->logits = rill_carve(carver, n * w->ld_logits, sizeof *w->logits);
+    w->log_norm = rill_carve(carver, n, sizeof *w->log_norm);
+    w->scratch = rill_carve(carver, w->spans * w->span_bytes, 1);
 }
 
 rill_status semparse_score(semparse *s, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
@@ -400,7 +400,7 @@ rill_status semparse_score(semparse *s, const rill_rows *rows, const rill_ask *a
     w.best = wanted < (size_t)s->actions ? wanted : (size_t)s->actions;
     w.ld_logits = ((size_t)s->actions + 15) / 16 * 16;
     cut(&w);
-    semparse_carver carver = {0};
+    rill_carver carver = {0};
     lay_out_call(&w, &carver);
     TRY(semparse_carve_again(s, &carver));
     lay_out_call(&w, &carver);

@@ -258,6 +258,47 @@ static void vocabulary_refuses_with_line(void **state)
     }
 }
 
+static void json_vocabulary_keeps_given_numbers(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"b\": 1, \"\\u2581a \": 0, \"\\r\\n\": 3, \"c\": 2}";
+    rill_vocabulary *v;
+    assert_int_equal(rill_vocabulary_parse_json(&v, ctx, "v", text, sizeof text - 1, 4), RILL_OK);
+    assert_int_equal(rill_vocabulary_count(v), 4);
+    assert_string_equal(rill_vocabulary_token(v, 0, NULL), "\xE2\x96\x81"
+                                                           "a ");
+    assert_string_equal(rill_vocabulary_token(v, 3, NULL), "\r\n");
+    assert_int_equal(rill_vocabulary_id(v, "b", 1), 1);
+    assert_int_equal(rill_vocabulary_id(v, "c", 1), 2);
+    assert_int_equal(rill_vocabulary_id(v, "d", 1), -1);
+    rill_vocabulary_close(v);
+}
+
+static void json_vocabulary_refuses_what_leaves_gaps(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *error;
+    } bad[] = {
+        {"{}", "v: expected an object of token: number"},
+        {"[1]", "v: expected an object of token: number"},
+        {"{\"a\": 0, \"b\": 2}", "v: \"b\": expected a number from 0 to 1, one for each token"},
+        {"{\"a\": -1}", "v: \"a\": expected a number from 0 to 0, one for each token"},
+        {"{\"a\": \"0\"}", "v: \"a\": expected a number from 0 to 0, one for each token"},
+        {"{\"a\": 1, \"b\": 1}", "v: \"a\" and \"b\" have the same number 1"},
+        {"{\"a\": 0, \"a\": 1}", NULL},
+        {"{\"a\": 0", NULL},
+        {"{\"a\":0,\"b\":1,\"c\":2,\"d\":3,\"e\":4}", "v: expected at most 4 tokens, found 5"},
+    };
+    rill_vocabulary *v;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(rill_vocabulary_parse_json(&v, ctx, "v", bad[i].text, strlen(bad[i].text), 4),
+                         RILL_ERR_FORMAT);
+        assert_null(v);
+        if (bad[i].error != NULL) assert_string_equal(rill_error(ctx), bad[i].error);
+    }
+}
+
 /* --- safetensors -------------------------------------------------------------------------------------------------- */
 
 /* A file image: header text, then `data` bytes of the pattern 0, 1, 2, ... */
@@ -454,6 +495,8 @@ int main(void)
         CASE(vocabulary_numbers_lines),
         CASE(vocabulary_finds_all_of_many),
         CASE(vocabulary_refuses_with_line),
+        CASE(json_vocabulary_keeps_given_numbers),
+        CASE(json_vocabulary_refuses_what_leaves_gaps),
         CASE(tensors_convert_all_float_types),
         CASE(tensors_read_says_what_it_expected),
         CASE(tensors_refuse_bad_headers),

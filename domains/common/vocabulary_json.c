@@ -1,0 +1,86 @@
+/* Vocabularies in JSON: an object of token: number.
+ *
+ * Invariant: jansson's document lives as long as the list of tokens that points into it, and no longer than the call. jansson
+ * has checked that strings are UTF-8 without NULs and that no token comes twice. */
+#include <jansson.h>
+#include <string.h>
+
+#include "blocks.h"
+#include "file.h"
+#include "vocabulary.h"
+
+/* The tokens in order of their numbers. */
+typedef struct list {
+    const char **token; /* [count], NULL where none is known yet */
+    size_t *length;
+    int32_t count;
+} list;
+
+static rill_status put(rill_context *ctx, const char *name, const list *l, const char *token, const json_t *number)
+{
+    json_int_t id = json_is_integer(number) ? json_integer_value(number) : -1;
+    if (id < 0 || id >= l->count)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: \"%.60s\": expected a number from 0 to %d, one for each token",
+                         name, token, l->count - 1);
+    if (l->token[id] != NULL)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: \"%.60s\" and \"%.60s\" have the same number %d", name,
+                         l->token[id], token, (int)id);
+    l->token[id] = token;
+    l->length[id] = strlen(token);
+    return RILL_OK;
+}
+
+static rill_status read_list(rill_blocks *blocks, const char *name, json_t *root, list *l)
+{
+    size_t count = (size_t)l->count;
+    rill_status status = rill_blocks_get(blocks, &l->token, count, sizeof *l->token, name);
+    if (status == RILL_OK) status = rill_blocks_get(blocks, &l->length, count, sizeof *l->length, name);
+    if (status != RILL_OK) return status;
+    memset(l->token, 0, count * sizeof *l->token);
+    const char *token;
+    json_t *number;
+    json_object_foreach(root, token, number)
+    {
+        status = put(blocks->ctx, name, l, token, number);
+        if (status != RILL_OK) return status;
+    }
+    return RILL_OK;
+}
+
+static rill_status from_object(rill_vocabulary **out, rill_context *ctx, const char *name, json_t *root, int32_t limit)
+{
+    if (!json_is_object(root) || json_object_size(root) == 0)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected an object of token: number", name);
+    if (json_object_size(root) > (size_t)limit)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected at most %d tokens, found %zu", name, limit,
+                         json_object_size(root));
+    rill_blocks blocks = {.ctx = ctx};
+    list l = {.count = (int32_t)json_object_size(root)};
+    rill_status status = read_list(&blocks, name, root, &l);
+    if (status == RILL_OK) status = rill_vocabulary_from(out, ctx, name, l.token, l.length, l.count);
+    rill_blocks_clear(&blocks);
+    return status;
+}
+
+rill_status rill_vocabulary_parse_json(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
+                                       size_t length, int32_t limit)
+{
+    *out = NULL;
+    json_error_t error;
+    json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &error);
+    if (root == NULL) return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: %s", name, error.line, error.text);
+    rill_status status = from_object(out, ctx, name, root, limit);
+    json_decref(root);
+    return status;
+}
+
+rill_status rill_vocabulary_open_json(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit)
+{
+    *out = NULL;
+    rill_file file;
+    rill_status status = rill_file_read(&file, ctx, path);
+    if (status != RILL_OK) return status;
+    status = rill_vocabulary_parse_json(out, ctx, path, file.bytes, file.size, limit);
+    rill_file_close(&file);
+    return status;
+}
