@@ -258,30 +258,28 @@ static int list_soft(const cli_layer *firm, const cli_layer *const *soft, int at
     return n;
 }
 
-/* Does the whole stay possible with these settings? Then they are in. */
-static int fits(rill_context *ctx, const cli_setting *const *wanted, int n, int has_heuristics, rill_settings *settings)
+/* Does the whole stay possible with this setting? Then it is in. */
+static int fits(rill_context *ctx, const cli_setting *wanted, int has_heuristics, rill_settings *settings)
 {
     rill_settings with = *settings;
-    for (int i = 0; i < n; i++)
-        if (rill_settings_set(ctx, &with, wanted[i]->name, wanted[i]->value) < 0) return 0;
+    if (rill_settings_set(ctx, &with, wanted->name, wanted->value) < 0) return 0;
     rill_settings trial = with;
     if (rill_settings_resolve(ctx, &trial, has_heuristics) < 0) return 0;
     *settings = with;
     return 1;
 }
 
-/* Add what fits of soft[at]: all at once, else one by one, in rounds, for one may need another that stands behind it. */
+/* Add what fits of soft[at], in rounds, for one setting may need another that stands behind it. */
 static void take_soft(rill_context *ctx, const cli_layer *firm, const cli_layer *const *soft, int at, cli_plan *plan,
                       rill_settings *settings)
 {
     const cli_setting *wanted[CLI_SETTINGS_MAX];
     int n = list_soft(firm, soft, at, settings->method, plan, wanted), has_heuristics = plan->heuristics.n > 0;
-    if (fits(ctx, wanted, n, has_heuristics, settings)) n = 0;
     for (int before = n + 1; n < before;) {
         int rest = 0;
         before = n;
         for (int i = 0; i < n; i++)
-            if (!fits(ctx, &wanted[i], 1, has_heuristics, settings)) wanted[rest++] = wanted[i];
+            if (!fits(ctx, wanted[i], has_heuristics, settings)) wanted[rest++] = wanted[i];
         n = rest;
     }
     for (int i = 0; i < n; i++) leave_out(plan, soft[at], "search.", wanted[i]->name);

@@ -55,9 +55,10 @@ has_json points.json points.23.exact_percent points.23.run.settings.k points.23.
 awk '{print $7}' by_exact >marks
 same fronts marks
 # Each point is what the run alone is.
-"$rill" decode -m "$tiny" -i inputs -q --absolute 0.5 -k 6 --max-candidates 12 --n-best 6 --stats one.json >one.nbest
+"$rill" decode -m "$tiny" -i inputs -q --absolute 8 -k 6 --max-candidates 12 --n-best 6 --stats one.json >one.nbest
 "$rill" eval -m "$tiny" --refs references --json one.nbest >eval.json
-wanted="12 0.5 6 $(printf '%.2f %.2f' "$("$check_json" eval.json exact_percent)" "$("$check_json" eval.json oracle_percent)")"
+wanted="12 8 6 $(printf '%.2f %.2f' "$("$check_json" eval.json exact_percent)" "$("$check_json" eval.json oracle_percent)")"
+verdict "$(good [ "$("$check_json" eval.json exact)" -lt "$("$check_json" eval.json oracle)" ])" "the oracle knows better than the best"
 verdict "$(good grep -q "^$wanted $("$check_json" one.json expansions) " by_exact)" "a row should begin: $wanted"
 
 # --- the picture
