@@ -197,7 +197,7 @@ static const char about[] = "Try the configurations that a Lua script describes 
                             "    sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} },\n"
                             "    tune = function(try)          -- instead of the sweep, where both are there\n"
                             "      local delta = 4\n"
-                            "      while try{ delta = delta }.exact > 80 do delta = delta / 2 end\n"
+                            "      while delta > 0.1 and try{ delta = delta }.exact > 80 do delta = delta / 2 end\n"
                             "    end,\n"
                             "  }\n"
                             "\n"

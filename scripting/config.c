@@ -290,14 +290,11 @@ static rill_status read_settings(lua_State *L, reader *r)
 
 /* --- lists and chains --------------------------------------------------------------------------------------------- */
 
-/* The length of the list on top. Objects and tables with names in them are no lists. */
+/* The length of the list on top. A table with names in it is none. */
 static rill_status check_list(lua_State *L, reader *r, const char *path, const char *wanted, lua_Integer *out)
 {
     int table = lua_gettop(L);
-    if (!lua_istable(L, -1) || luaL_getmetafield(L, -1, "__name") != LUA_TNIL) {
-        lua_settop(L, table);
-        return wrong_type(L, r, path, wanted);
-    }
+    if (!lua_istable(L, -1)) return wrong_type(L, r, path, wanted);
     lua_Integer n = (lua_Integer)lua_rawlen(L, table);
     for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
         int whole;

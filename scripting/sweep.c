@@ -1,7 +1,7 @@
 /* Grids of parameters: rill.sweep{ delta = {0.5, 1.5}, M = {3, 5} }, and what a point of one makes of a configuration.
  *
- * A grid is a Lua table {names = {...}, values = {{...}, ...}, edit = function or nil} with a metatable that marks it, so
- * that it is checked once, where it is written. A point is a table of names and values. Applying one changes a copy of the
+ * A grid is checked once, where it is written: it is a userdata, which scripts cannot change, around a Lua table
+ * {names = {...}, values = {{...}, ...}, edit = function or nil}. A point is a table of names and values. Applying one changes a copy of the
  * script's own table, which is then read like any configuration: there is one way to say what a run is. */
 #include <stdio.h>
 #include <string.h>
@@ -165,7 +165,7 @@ static int make_sweep(lua_State *L)
     luaL_checktype(L, 1, LUA_TTABLE);
     if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);
     lua_settop(L, 2);
-    lua_newtable(L); /* 3: the grid, 4: its names, 5: its values */
+    lua_newtable(L); /* 3: what the grid holds, 4: its names, 5: its values */
     lua_newtable(L);
     lua_newtable(L);
     if (lua_rawlen(L, 1) > 0)
@@ -177,6 +177,9 @@ static int make_sweep(lua_State *L)
     lua_setfield(L, 3, "names");
     lua_pushvalue(L, 2);
     lua_setfield(L, 3, "edit");
+    lua_newuserdatauv(L, 1, 1);
+    lua_pushvalue(L, 3);
+    lua_setiuservalue(L, -2, 1);
     luaL_setmetatable(L, GRID);
     return 1;
 }
@@ -198,11 +201,7 @@ void script_open_config(lua_State *L)
 
 int script_sweep_is(lua_State *L, int index)
 {
-    if (!lua_istable(L, index) || !lua_getmetatable(L, index)) return 0;
-    luaL_getmetatable(L, GRID);
-    int same = lua_rawequal(L, -1, -2);
-    lua_pop(L, 2);
-    return same;
+    return luaL_testudata(L, index, GRID) != NULL;
 }
 
 static rill_status read_axis(lua_State *L, int values, rill_script_config *config, rill_script_axis *axis)
@@ -227,9 +226,10 @@ static rill_status read_axis(lua_State *L, int values, rill_script_config *confi
 
 rill_status script_sweep_read(lua_State *L, int index, rill_script_config *config)
 {
-    lua_getfield(L, index, "names");
-    lua_getfield(L, index, "values");
-    int names = lua_gettop(L) - 1, values = names + 1;
+    lua_getiuservalue(L, index, 1);
+    int grid = lua_gettop(L), names = grid + 1, values = grid + 2;
+    lua_getfield(L, grid, "names");
+    lua_getfield(L, grid, "values");
     int32_t n = (int32_t)lua_rawlen(L, names);
     rill_script_axis *axes = script_config_alloc(config, (size_t)n, sizeof *axes);
     rill_status status = axes == NULL ? RILL_ERR_MEMORY : RILL_OK;
@@ -241,7 +241,7 @@ rill_status script_sweep_read(lua_State *L, int index, rill_script_config *confi
         points *= axes[i].n;
         lua_settop(L, values);
     }
-    lua_settop(L, names - 1);
+    lua_settop(L, grid - 1);
     if (status < 0) return status;
     config->sweep = axes;
     config->n_sweep = n;
@@ -251,20 +251,11 @@ rill_status script_sweep_read(lua_State *L, int index, rill_script_config *confi
 
 /* --- points ------------------------------------------------------------------------------------------------------- */
 
-static int is_plain_table(lua_State *L, int index)
-{
-    if (!lua_istable(L, index)) return 0;
-    if (!lua_getmetatable(L, index)) return 1;
-    lua_pop(L, 1);
-    return 0;
-}
-
-/* Push a copy of the value at `index`: of tables, and of the tables in them, but of nothing that has a metatable: a declared
- * heuristic is itself and no description. */
+/* Push a copy of the value at `index`: of a table, and of the tables in it. What a script has declared is no table. */
 static void push_copy(lua_State *L, int index, int depth)
 {
     index = lua_absindex(L, index);
-    if (depth == 0 || !is_plain_table(L, index)) {
+    if (depth == 0 || !lua_istable(L, index)) {
         lua_pushvalue(L, index);
         return;
     }
@@ -364,7 +355,7 @@ static void push_edited(lua_State *L, int config, int point, int edit)
     if (edit == 0) return;
     lua_pushvalue(L, edit);
     lua_pushvalue(L, copy);
-    lua_pushvalue(L, point);
+    push_copy(L, point, 1); /* whatever becomes of it */
     lua_call(L, 2, 0);
 }
 
@@ -448,6 +439,8 @@ static int read_point_protected(lua_State *L)
     lua_pushliteral(L, "sweep");
     lua_rawget(L, 1);
     if (!script_sweep_is(L, 2)) return luaL_error(L, "the script has no sweep");
+    lua_getiuservalue(L, 2, 1);
+    lua_replace(L, 2);
     push_point(L, 2, call->index);
     lua_getfield(L, 2, "edit");
     lua_getfield(L, 2, "names");

@@ -305,6 +305,33 @@ static void config_sweep(void **state)
     rill_script_config_free(base);
 }
 
+/* What a script does with a grid, or with metatables, changes neither it nor the base. */
+static void config_sweep_is_closed(void **state)
+{
+    (void)state;
+    rill_script_config *point, *base;
+    rill_script *script = load_as(
+        "run.lua",
+        "local grid = rill.sweep{ k = {1, 2}, delta = {3} }\n"
+        "for _, name in ipairs{ 'names', 'values', 'edit', 1 } do\n"
+        "  assert(not pcall(function() grid[name] = {} end) and not pcall(function() return grid[name] end))\n"
+        "end\n"
+        "assert(getmetatable(grid) == 'a sweep' and not pcall(setmetatable, grid, {}))\n"
+        "local watched = { __index = error, __newindex = error, __len = error, __pairs = error }\n"
+        "return setmetatable({ sweep = grid, search = setmetatable({ n = 7 }, watched),\n"
+        "  heuristics = setmetatable({ { 'absolute', 1 } }, watched) }, watched)");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rill_script_sweep_point(script, i, &point), RILL_OK);
+        assert_string_equal(setting(point, "k"), i ? "2" : "1");
+        assert_string_equal(point->heuristics.entry[0].arguments, "3");
+        rill_script_config_free(point);
+    }
+    assert_int_equal(rill_script_config_read(script, &base), RILL_OK);
+    assert_string_equal(setting(base, "k"), "");
+    assert_string_equal(base->heuristics.entry[0].arguments, "1");
+    rill_script_config_free(base);
+}
+
 static void config_sweep_in_order(void **state)
 {
     (void)state;
@@ -337,6 +364,8 @@ static void config_sweep_function(void **state)
     assert_string_equal(point->heuristics.entry[0].arguments, "11");
     assert_string_equal(point->heuristics.entry[1].arguments, "9");
     assert_string_equal(setting(point, "n"), "3");
+    assert_int_equal(point->n_point, 3);
+    assert_string_equal(point->point[0].value, "8");
     rill_script_config_free(point);
     assert_int_equal(rill_script_sweep_point(script, 0, &point), RILL_OK); /* of a fresh copy */
     assert_string_equal(point->heuristics.entry[0].arguments, "10");
@@ -555,6 +584,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(config_too_long, set_up, tear_down),
     cmocka_unit_test(config_places),
     cmocka_unit_test_setup_teardown(config_sweep, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(config_sweep_is_closed, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_sweep_in_order, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_sweep_function, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_sweep_refused, set_up, tear_down),
