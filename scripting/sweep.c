@@ -1,8 +1,8 @@
 /* Grids of parameters: rill.sweep{ delta = {0.5, 1.5}, M = {3, 5} }, and what a point of one makes of a configuration.
  *
  * A grid is checked once, where it is written: it is a userdata, which scripts cannot change, around a Lua table
- * {names = {...}, values = {{...}, ...}, edit = function or nil}. A point is a table of names and values. Applying one changes a copy of the
- * script's own table, which is then read like any configuration: there is one way to say what a run is. */
+ * {names = {...}, values = {{...}, ...}, edit = function or nil}. A point is a table of names and values. Applying one changes
+ * a copy of the script's own table, which is then read like any configuration: there is one way to say what a run is. */
 #include <stdio.h>
 #include <string.h>
 
