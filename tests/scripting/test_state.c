@@ -228,6 +228,28 @@ static void each_call_has_its_own_instructions(void **state)
     rill_context_destroy(ctx);
 }
 
+/* Each coroutine begins a stride of its own; many that end within it are no way around the limit. */
+static void short_coroutines_are_counted(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    rill_script_options options = {.struct_size = sizeof options, .instructions = 1000000};
+    rill_script *script = loaded(ctx,
+                                 "local n, turn = 0, 0\n"
+                                 "local function brief() for i = 1, 200 do n = n + 1 end end\n"
+                                 "return function()\n"
+                                 "  turn = turn + 1\n"
+                                 "  if turn == 2 then return n end\n"
+                                 "  while true do coroutine.wrap(brief)() end\n"
+                                 "end",
+                                 &options);
+    int64_t n;
+    assert_int_equal(call(script, &n), RILL_ERR_PLUGIN);
+    assert_int_equal(call(script, &n), RILL_OK);
+    assert_true(n > 50000 && n < 250000); /* four instructions each */
+    rill_context_destroy(ctx);
+}
+
 /* A coroutine that was stopped is dead for good, one that only waited goes on. */
 static void coroutines_outlive_a_stopped_call(void **state)
 {
@@ -314,7 +336,7 @@ static int again(lua_State *L)
     lua_settop(L, 1);
     rill_status status = script_call(s, 0, 1);
     assert_ptr_equal(s->L, L);
-    assert_true(s->instructions <= left && s->instructions > left - 5000);
+    assert_true(s->instructions <= left - SCRIPT_STRIDE && s->instructions > left - 5000);
     if (status < 0) return script_raise(L, status);
     return 1;
 }
@@ -503,6 +525,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(registrations_are_all_or_nothing),
         cmocka_unit_test(statuses_pass_through_scripts),
         cmocka_unit_test(each_call_has_its_own_instructions),
+        cmocka_unit_test(short_coroutines_are_counted),
         cmocka_unit_test(coroutines_outlive_a_stopped_call),
         cmocka_unit_test(memory_is_used_again),
         cmocka_unit_test(calls_nest),

@@ -1,3 +1,3 @@
 -- fails: stopped after
 coroutine.wrap(function() while true do end end)()
-error('went on')
+print('went on')

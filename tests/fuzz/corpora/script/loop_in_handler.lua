@@ -1,3 +1,3 @@
 -- fails: stopped after
 xpcall(function() error('x') end, function() while true do end end)
-error('went on')
+print('went on')
