@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# Scripts as plugins of the command: every command takes them, wherever the option stands, under limits that options set.
+set -eu
+. "${0%/*}/../cli/lib.sh"
+
+printf '%s\n' alpha beta gamma delta >four
+decode() { feed four "$rill" decode --plugin "$toy" --domain toy "$@"; }
+cat >cut.lua <<'END'
+print("cut.lua", "is read")
+rill.heuristic{
+  name = "cut", arguments = "DELTA", summary = "as absolute does",
+  create = function(text) return tonumber(text) or error("a number is needed, as in cut:2", 0) end,
+  apply = function(b, delta) b.keep = b.score:ge(b.best - delta) end,
+}
+rill.scorer{ name = "nothing", score = function(rows) end }
+rill.policy{ name = "in-turn", choose = function(f) return f.item_id:order() end }
+END
+
+# --- every command knows what a script declares; order of options does not matter
+decode -q --heuristic absolute:0.5
+cp out expected
+decode -q --plugin cut.lua --heuristic cut:0.5
+exits 0; same out expected; says "cut.lua	is read"
+decode -q --heuristic cut:0.5 --scorer nothing --policy in-turn --plugin cut.lua
+exits 0; same out expected
+decode -q --heuristic cut:0.5
+exits 1; says 'unknown heuristic "cut"'
+run "$rill" list --plugin cut.lua
+exits 0; prints "cut:DELTA"; prints "as absolute does"; prints "nothing"; prints "in-turn"
+run "$rill" info --domain toy --plugin cut.lua --plugin "$toy"
+exits 0; prints "toy"
+run "$rill" eval --plugin cut.lua --refs expected expected
+exits 0; prints "exact"
+run "$rill" bench --plugin "$toy" --domain toy -i four -q --repeat 1 --methods var-stream:heuristic=cut:0.5,var-stream:heuristic=absolute:0.5 --plugin cut.lua
+exits 0
+decode -q --plugin cut.lua --heuristic cut:x
+exits 1; says "a number is needed, as in cut:2"; prints_nothing
+decode --plugin cut.lua --help
+exits 0; silent; prints "--script-steps N"
+
+# --- what a script prints stands on stderr, with the progress line out of its way
+cat >talk.lua <<'END'
+local n = 0
+rill.heuristic{ name = "talk", apply = function(b) for i = 1, 4e6 do end n = n + 1 print("call " .. n) rill.log("quietly") end }
+END
+decode --plugin talk.lua --heuristic talk --progress
+exits 0; says "call 1"; says_not "quietly"; says "done  " # long enough for a progress line
+verdict "$(good [ "$(tr '\r' '\n' <err | grep -c 'done.*call')" = 0 ])" "no line of a script's is written behind the progress"
+decode -q -v --plugin talk.lua --heuristic talk
+exits 0; says "rill: quietly"
+
+# --- what cannot be loaded
+run "$rill" list --plugin no_such.lua
+exits 1; says "rill: script no_such.lua cannot be opened: No such file or directory"; prints_nothing
+mkdir folder.lua
+run "$rill" list --plugin folder.lua
+exits 1; says "script folder.lua is a directory"
+echo 'local x = = 1' >wrong.lua
+run "$rill" list --plugin wrong.lua
+exits 1; says "rill: wrong.lua:1: unexpected symbol"
+printf 'local function f() error("late") end\nrill.scorer{name = "s", score = print}\nf()\n' >late.lua
+run "$rill" list --plugin late.lua
+exits 1; says "rill: late.lua:1: late"; says "late.lua:3: in the main chunk"
+run "$rill" list --plugin cut.lua --plugin cut.lua
+exits 1; says 'heuristic "cut" is registered already'
+
+# --- limits
+echo 'for i = 1, 100000 do end rill.scorer{name = "counted", score = function(rows) end}' >counted.lua
+run "$rill" list scorers --script-steps 1000000 --plugin counted.lua
+exits 0; prints counted
+run "$rill" list scorers --plugin counted.lua --script-steps 50000
+exits 1; says "counted.lua:1: stopped after 50000 instructions in one call"; says "--script-steps"
+run "$rill" list scorers --plugin counted.lua --script-steps 0
+exits 0; prints counted
+echo 'local s = ("x"):rep(3000000)' >large.lua
+run "$rill" list scorers --plugin large.lua
+exits 0
+run "$rill" list scorers --plugin large.lua --script-memory 2
+exits 1; says "script large.lua: out of memory"; says "--script-memory"
+for wrong in "--script-memory 0" "--script-memory x" "--script-steps -1" "--script-steps 1.5" "--script-memory" "--unsafe-scripts=1"; do
+  # shellcheck disable=SC2086
+  run "$rill" list $wrong
+  exits 1; says "${wrong%%[ =]*}"; prints_nothing
+done
+
+# --- files and the system are shut unless they are opened
+echo 'local f <close> = io.open("made", "w") f:write("x") rill.scorer{name = "opened", score = function(rows) end}' >opened.lua
+run "$rill" list scorers --plugin opened.lua
+exits 1; says "opened.lua:1: 'io' is shut to scripts: --unsafe-scripts opens it"
+verdict "$(good [ ! -e made ])" "nothing was written"
+run "$rill" list scorers --plugin opened.lua --unsafe-scripts
+exits 0; prints opened
+verdict "$(good [ -e made ])" "the file was written"
+echo 'os.exit(0)' >leave.lua
+run "$rill" list --plugin leave.lua --unsafe-scripts
+exits 1; says "a script cannot end the process"
+
+# --- a failure in mid-run: the reason, the input, and what was done
+cat >late_failure.lua <<'END'
+local n = 0
+rill.heuristic{ name = "late", apply = function(b) n = n + 1 if n > 30 then local x = nil + 1 end end }
+rill.heuristic{ name = "endless", apply = function(b) pcall(function() while true do end end) end }
+END
+seq 1 40 >forty
+feed forty "$rill" decode --plugin "$toy" --domain toy -q -n 1 --plugin late_failure.lua --heuristic late
+exits 1; says "heuristic late, while decoding input"; says "late_failure.lua:2: attempt to perform arithmetic on a nil value"
+says "stack traceback:"
+cp out part
+feed forty "$rill" decode --plugin "$toy" --domain toy -q -n 1
+exits 0
+verdict "$(good [ -s part ])" "something was done"
+verdict "$(good cmp -s part <(head -n "$(wc -l <part)" out))" "what was done is the beginning of the whole"
+decode -q --plugin late_failure.lua --heuristic endless --script-steps 10000
+exits 1; says "late_failure.lua:3: stopped after 10000 instructions"; prints_nothing
+finish
