@@ -36,36 +36,21 @@ static void say_where(const bench *b, const bench_method *m, int round)
     fflush(stderr);
 }
 
-/* Parts of a run, summed up and divided. */
-static void add_seconds(rill_seconds *sum, const rill_seconds *s, double factor)
-{
-    sum->encode += factor * s->encode;
-    sum->step += factor * s->step;
-    sum->score += factor * s->score;
-    sum->choose += factor * s->choose;
-    sum->select += factor * s->select;
-    sum->prune += factor * s->prune;
-    sum->commit += factor * s->commit;
-    sum->finalize += factor * s->finalize;
-    sum->scorers += factor * s->scorers;
-    sum->total += factor * s->total;
-}
-
+/* The parts of a method's time are those of its fastest run, which others on the machine disturbed least. */
 static int run_timed(bench *b)
 {
     int code = CLI_OK;
-    rill_seconds mean[BENCH_METHODS_MAX] = {{0}};
     for (int round = 0; round < b->repeat && code == CLI_OK; round++)
         for (int i = 0; i < b->n && code == CLI_OK; i++) {
             bench_method *m = &b->method[i];
             say_where(b, m, round);
             cli_trial trial = {0};
             code = told(b, m, cli_trial_time(&b->session, &b->set, &m->plan, &trial));
-            add_seconds(&mean[i], &trial.stats.seconds, 1.0 / b->repeat);
-            m->stats = trial.stats;
+            int fastest = 1;
+            for (int run = 0; run < m->runs; run++) fastest &= trial.seconds < m->seconds[run];
+            if (fastest) m->stats = trial.stats;
             m->seconds[m->runs++] = trial.seconds;
         }
-    for (int i = 0; i < b->n; i++) b->method[i].stats.seconds = mean[i];
     return code;
 }
 
