@@ -2,10 +2,12 @@
  * include and one line here. */
 #include "rill/builtins.h"
 
+#include "mt.h"
 #include "rill/plugin.h"
 #include "semparse.h"
 
 static const rill_domain *const domains[] = {
+    &rill_mt_domain,
     &rill_semparse_domain,
 };
 

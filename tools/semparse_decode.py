@@ -19,6 +19,7 @@ class Search:
     max_candidates: int = 3
     stop_after: int = 0  # 0: k outputs
     max_length: int = 100
+    end: int = END
 
 
 @dataclass
@@ -42,13 +43,13 @@ def advance(item, rows, scores, actions, search, depth):
     children = []
     for rank, candidate in enumerate(item.live):
         if candidate.ended:
-            children.append((-candidate.score, rank, END, candidate))
+            children.append((-candidate.score, rank, search.end, candidate))
             continue
         row = rows[id(candidate)]
         for score, action in zip(scores[row], actions[row]):
             if score == float("-inf"):
                 continue
-            ended = action == END
+            ended = action == search.end
             grown = candidate.actions if ended else candidate.actions + (action,)
             child = Candidate(candidate.score + score, grown, row, ended)
             children.append((-child.score, rank, action, child))

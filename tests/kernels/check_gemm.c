@@ -1,8 +1,9 @@
 /* check_gemm.c: gemm against sums in double over the unpacked weights, and against itself in other company.
  *
  * Tolerance: K + 3 roundings of 2^-24 each, relative to bias + add + sum |a||w|: the bound of any order of summation.
- * Tanh adds its own few ulp, swish and gelu those of their factor. Two statements are checked to the bit: a row alone equals the row in any batch (gathered,
- * permuted, on threads), and a row of A given in two parts equals the row given in one. */
+ * Tanh adds its own few ulp, swish and gelu those of their factor. Two statements are checked to the bit: a row alone
+ * equals the row in any batch (gathered, permuted, on threads), and a row of A given in two parts equals the row given
+ * in one. */
 #include <math.h>
 
 #include "check.h"

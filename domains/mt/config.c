@@ -1,0 +1,209 @@
+/* What a translation model's configuration files say.
+ *
+ * Source of keys and defaults: transformers' configuration_marian.py and its converter from Marian. What changes the
+ * arithmetic is either done or refused by name; all else (dropout, training, sampling) is not looked at.
+ * generation_config.json, where there is one, has the last word on the symbols and the length, as in transformers.
+ *
+ * Divisions: sizes · what is refused · symbols · the whole. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "file.h"
+#include "model.h"
+
+#define TRY MT_TRY
+
+enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20 };
+
+/* --- sizes -------------------------------------------------------------------------------------------------------- */
+
+static rill_status read_size(const rill_config *config, const char *side, const char *what, int64_t limit, size_t *out)
+{
+    char key[64];
+    int64_t value;
+    snprintf(key, sizeof key, "%s_%s", side, what);
+    TRY(rill_config_int(config, key, 1, limit, &value));
+    *out = (size_t)value;
+    return RILL_OK;
+}
+
+static rill_status read_side(mt_model *m, const rill_config *config, const char *name, mt_side *side)
+{
+    TRY(read_size(config, name, "layers", LAYER_LIMIT, &side->layers));
+    TRY(read_size(config, name, "attention_heads", WIDTH_LIMIT, &side->heads));
+    TRY(read_size(config, name, "ffn_dim", WIDTH_LIMIT, &side->inner));
+    if (m->width % side->heads != 0)
+        return rill_fail(m->ctx, RILL_ERR_FORMAT,
+                         "%s: %s_attention_heads: expected a divisor of d_model = %zu, found %zu",
+                         rill_config_name(config), name, m->width, side->heads);
+    return RILL_OK;
+}
+
+static rill_status read_sizes(mt_model *m, const rill_config *config)
+{
+    int64_t width, words, actions, positions;
+    int scaled;
+    TRY(rill_config_int(config, "d_model", 2, WIDTH_LIMIT, &width));
+    m->width = (size_t)width;
+    TRY(read_side(m, config, "encoder", &m->encoder));
+    TRY(read_side(m, config, "decoder", &m->decoder));
+    TRY(rill_config_int(config, "vocab_size", 2, WORD_LIMIT, &words));
+    TRY(rill_config_int_or(config, "decoder_vocab_size", 2, WORD_LIMIT, words, &actions));
+    TRY(rill_config_int(config, "max_position_embeddings", 2, LENGTH_LIMIT, &positions));
+    TRY(rill_config_bool_or(config, "share_encoder_decoder_embeddings", 1, &m->settings.shared));
+    TRY(rill_config_bool_or(config, "tie_word_embeddings", 1, &m->settings.tied));
+    TRY(rill_config_bool_or(config, "scale_embedding", 0, &scaled));
+    if (m->settings.shared && words != actions)
+        return rill_fail(
+            m->ctx, RILL_ERR_FORMAT,
+            "%s: decoder_vocab_size: expected vocab_size = %d, since share_encoder_decoder_embeddings is not "
+            "false; found %d",
+            rill_config_name(config), (int)words, (int)actions);
+    m->encoder.words = (int32_t)words;
+    m->decoder.words = (int32_t)actions;
+    m->positions = (int32_t)positions;
+    m->settings.scale = scaled ? sqrtf((float)width) : 1.0f;
+    return RILL_OK;
+}
+
+/* --- what is refused ---------------------------------------------------------------------------------------------- */
+
+/* Keys that would change the arithmetic, and the only value that is known here. */
+static rill_status refuse_variants(mt_model *m, const rill_config *config)
+{
+    static const struct {
+        const char *key;
+        int expected;
+    } fixed[] = {{"normalize_before", 0},
+                 {"normalize_embedding", 0},
+                 {"add_final_layer_norm", 0},
+                 {"static_position_embeddings", 1}};
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        int value;
+        TRY(rill_config_bool_or(config, fixed[i].key, fixed[i].expected, &value));
+        if (value != fixed[i].expected)
+            return rill_fail(m->ctx, RILL_ERR_FORMAT, "%s: %s: only %s is supported", rill_config_name(config),
+                             fixed[i].key, fixed[i].expected ? "true" : "false");
+    }
+    return RILL_OK;
+}
+
+static rill_status read_activation(mt_model *m, const rill_config *config)
+{
+    static const struct {
+        const char *name;
+        rill_epilogue value;
+    } known[] = {{"swish", RILL_EPILOGUE_SWISH},
+                 {"silu", RILL_EPILOGUE_SWISH},
+                 {"relu", RILL_EPILOGUE_RELU},
+                 {"gelu", RILL_EPILOGUE_GELU}};
+    const char *name;
+    TRY(rill_config_string_or(config, "activation_function", "gelu", &name));
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(name, known[i].name) != 0) continue;
+        m->settings.activation = known[i].value;
+        return RILL_OK;
+    }
+    return rill_fail(m->ctx, RILL_ERR_FORMAT,
+                     "%s: activation_function: expected swish, silu, relu or gelu, found \"%.40s\"",
+                     rill_config_name(config), name);
+}
+
+static rill_status read_positions(mt_model *m, const rill_config *config)
+{
+    const char *form;
+    int found;
+    TRY(rill_config_object(config, "rill", &found));
+    TRY(rill_config_string_or(config, "rill.positions", "hf", &form));
+    if (strcmp(form, "hf") != 0 && strcmp(form, "marian") != 0)
+        return rill_fail(m->ctx, RILL_ERR_FORMAT, "%s: rill.positions: expected hf or marian, found \"%.40s\"",
+                         rill_config_name(config), form);
+    m->settings.form = form[0] == 'h' ? MT_POSITIONS_HF : MT_POSITIONS_MARIAN;
+    return RILL_OK;
+}
+
+/* --- symbols ------------------------------------------------------------------------------------------------------ */
+
+/* A symbol's number: what the file says, else what is there already. */
+static rill_status read_symbol(mt_model *m, const rill_config *config, const char *key, int32_t *symbol)
+{
+    int64_t value;
+    TRY(rill_config_int_or(config, key, 0, m->decoder.words - 1, *symbol, &value));
+    *symbol = (int32_t)value;
+    return RILL_OK;
+}
+
+/* transformers counts the start symbol in max_length. */
+static rill_status read_generation(mt_model *m, const rill_config *config)
+{
+    int64_t length;
+    TRY(read_symbol(m, config, "pad_token_id", &m->settings.pad));
+    TRY(read_symbol(m, config, "eos_token_id", &m->settings.end));
+    TRY(read_symbol(m, config, "decoder_start_token_id", &m->settings.start));
+    TRY(rill_config_int_or(config, "max_length", 2, LENGTH_LIMIT, m->max_length + 1, &length));
+    m->max_length = (int32_t)length - 1;
+    if (m->max_length > m->positions) m->max_length = m->positions;
+    return RILL_OK;
+}
+
+/* The keys are absent from no file that is seen in the wild; without them nothing safe can be assumed. */
+static rill_status require_symbols(mt_model *m, const char *file)
+{
+    const mt_settings *s = &m->settings;
+    const char *missing = s->pad < 0 ? "pad_token_id" : s->end < 0 ? "eos_token_id" : NULL;
+    if (missing != NULL)
+        return rill_fail(m->ctx, RILL_ERR_FORMAT, "%s: %s: expected an integer, found nothing", file, missing);
+    if (s->pad == s->end)
+        return rill_fail(m->ctx, RILL_ERR_FORMAT,
+                         "%s: eos_token_id and pad_token_id are both %d: outputs could not end", file, s->pad);
+    return RILL_OK;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static rill_status read_main(mt_model *m, const rill_config *config)
+{
+    TRY(rill_config_expect(config, "model_type", "marian"));
+    TRY(refuse_variants(m, config));
+    TRY(read_activation(m, config));
+    TRY(read_positions(m, config));
+    TRY(read_sizes(m, config));
+    m->settings.start = m->settings.end = m->settings.pad = -1;
+    m->max_length = m->positions - 1;
+    TRY(read_generation(m, config));
+    snprintf(m->description, sizeof m->description, "Marian transformer: %zu + %zu layers of %zu, %d and %d symbols",
+             m->encoder.layers, m->decoder.layers, m->width, m->encoder.words, m->decoder.words);
+    return RILL_OK;
+}
+
+typedef rill_status (*reader)(mt_model *m, const rill_config *config);
+
+/* Read one file of the directory; one that is `optional` may be absent. */
+static rill_status read_file(mt_model *m, rill_text *path, const char *directory, const char *name, int optional,
+                             reader read)
+{
+    rill_config *config;
+    TRY(rill_path_join(path, directory, name));
+    rill_status status = rill_config_open(&config, m->ctx, path->data);
+    if (status == RILL_ERR_NOT_FOUND && optional) {
+        rill_error_clear(m->ctx);
+        return RILL_OK;
+    }
+    if (status == RILL_OK) status = read(m, config);
+    rill_config_close(config);
+    return status;
+}
+
+rill_status mt_load_config(mt_model *m, const char *directory)
+{
+    rill_text path = {.ctx = m->ctx};
+    rill_status status = read_file(m, &path, directory, "config.json", 0, read_main);
+    if (status == RILL_OK) status = read_file(m, &path, directory, "generation_config.json", 1, read_generation);
+    if (status == RILL_OK) status = rill_path_join(&path, directory, "config.json");
+    if (status == RILL_OK) status = require_symbols(m, path.data);
+    if (m->settings.start < 0) m->settings.start = m->settings.pad;
+    rill_text_clear(&path);
+    return status;
+}

@@ -1,0 +1,222 @@
+/* Admitting inputs: text to pieces, pieces through the encoder, its output into slots.
+ *
+ * Inputs of a call stand one behind the other as rows of one matrix, each followed by the end symbol; attention looks
+ * at an input's own rows, everything else treats all rows alike, and no row is padding. What the decoder's layers make
+ * of the encoder's output does not depend on the output yet to come, so it is computed here, once per piece, and kept
+ * with the slot. A call may bring a thousand inputs: they are taken in blocks of whole inputs whose rows stay in the
+ * caches.
+ *
+ * Invariant: an input that fails takes no part in what follows. An empty one has a slot of length 0 and no rows.
+ * Divisions: text to pieces · room in slots · layers · blocks. */
+#include <math.h>
+#include <string.h>
+
+#include "model.h"
+
+#define TRY MT_TRY
+
+enum {
+    BLOCK_ROWS = 512,     /* of inputs that go through the layers together; a longer input is a block by itself */
+    LENGTH_FACTOR = 3,    /* an output has at most so many actions per piece of the input ... */
+    LENGTH_ALLOWANCE = 50 /* ... and so many more: marian-decoder's factor, and room for short inputs */
+};
+
+/* --- text to pieces ----------------------------------------------------------------------------------------------- */
+
+static int32_t longest_output(const mt_model *m, int32_t length)
+{
+    int64_t bound = (int64_t)LENGTH_FACTOR * length + LENGTH_ALLOWANCE;
+    return bound < m->max_length ? (int32_t)bound : m->max_length;
+}
+
+/* Bring one input to numbers; what is wrong with it is its own failure. reading->length is 0 for an empty one. */
+static rill_status read_input(mt_model *m, rill_input *input, mt_ids *ids, mt_reading *reading)
+{
+    *reading = (mt_reading){.slot = input->slot, .offset = ids->used};
+    rill_status status = mt_text_read(m->text, input->text, input->length, ids);
+    size_t count = ids->used - reading->offset;
+    if (status == RILL_OK && count >= (size_t)m->positions)
+        status = rill_fail(m->ctx, RILL_ERR_INPUT, "expected at most %d pieces, found %zu", m->positions - 1, count);
+    if (status == RILL_ERR_INPUT) {
+        rill_input_fail(input, status, "%s", rill_error(m->ctx));
+        ids->used = reading->offset;
+        return RILL_OK;
+    }
+    if (status != RILL_OK || count == 0) {
+        input->max_length = 1;
+        return status;
+    }
+    TRY(rill_grow(m->ctx, (void **)&m->ids, &m->ids_room, ids->used + 1, sizeof *m->ids, "an input's pieces"));
+    m->ids[ids->used++] = m->settings.end;
+    reading->length = (int32_t)count + 1;
+    input->size = reading->length;
+    input->max_length = longest_output(m, reading->length);
+    return RILL_OK;
+}
+
+/* The inputs that did not fail, in order. */
+static rill_status read_inputs(mt_model *m, int32_t n, rill_input *inputs, size_t *readings)
+{
+    mt_ids ids = {.ctx = m->ctx, .ids = &m->ids, .room = &m->ids_room};
+    TRY(rill_grow(m->ctx, (void **)&m->reading, &m->reading_room, (size_t)n, sizeof *m->reading, "inputs"));
+    *readings = 0;
+    for (int32_t i = 0; i < n; i++) {
+        TRY(read_input(m, &inputs[i], &ids, &m->reading[*readings]));
+        *readings += inputs[i].status >= 0;
+    }
+    return RILL_OK;
+}
+
+/* --- room in slots ------------------------------------------------------------------------------------------------ */
+
+static rill_status make_room(mt_model *m, const mt_reading *reading)
+{
+    mt_slot *slot = &m->slot[reading->slot];
+    size_t floats = m->decoder.layers * (size_t)reading->length * 2 * m->width;
+    m->slot_length[reading->slot] = slot->length = reading->length;
+    if (slot->capacity >= floats) return RILL_OK;
+    rill_free(m->ctx, slot->rows, slot->capacity * sizeof *slot->rows);
+    slot->capacity = 0;
+    slot->rows = rill_alloc(m->ctx, floats * sizeof *slot->rows);
+    if (slot->rows == NULL) return rill_fail_memory(m->ctx, floats * sizeof *slot->rows, "encoder memory");
+    slot->capacity = floats;
+    return RILL_OK;
+}
+
+/* --- layers ------------------------------------------------------------------------------------------------------- */
+
+/* Inputs that go through the layers together, and the arrays they need on the way. */
+typedef struct block {
+    const mt_reading *reading; /* [inputs], none of them empty */
+    size_t inputs, rows, longest;
+    int32_t *position;    /* [rows] */
+    int32_t *input;       /* [rows] which of the inputs a row belongs to */
+    int32_t *length;      /* [inputs] */
+    const float **keys;   /* [inputs] */
+    const float **values; /* [inputs] */
+    float *x;             /* [rows, D] */
+    float *query;         /* [rows, D] */
+    float *memory;        /* [rows, 2D] */
+    float *context;       /* [rows, D] */
+    float *inner;         /* [rows, F] */
+    float *weights;       /* [rows, heads, longest] */
+} block;
+
+static void lay_out(const mt_model *m, block *b, rill_carver *c)
+{
+    b->position = rill_carve(c, b->rows, sizeof *b->position);
+    b->input = rill_carve(c, b->rows, sizeof *b->input);
+    b->length = rill_carve(c, b->inputs, sizeof *b->length);
+    b->keys = rill_carve(c, b->inputs, sizeof *b->keys);
+    b->values = rill_carve(c, b->inputs, sizeof *b->values);
+    b->x = rill_carve(c, b->rows * m->width, sizeof *b->x);
+    b->query = rill_carve(c, b->rows * m->width, sizeof *b->query);
+    b->memory = rill_carve(c, b->rows * 2 * m->width, sizeof *b->memory);
+    b->context = rill_carve(c, b->rows * m->width, sizeof *b->context);
+    b->inner = rill_carve(c, b->rows * m->encoder.inner, sizeof *b->inner);
+    b->weights = rill_carve(c, b->rows * m->encoder.heads * b->longest, sizeof *b->weights);
+}
+
+static void embed(mt_model *m, block *b)
+{
+    for (size_t i = 0, row = 0; i < b->inputs; i++) {
+        b->length[i] = b->reading[i].length;
+        b->keys[i] = b->memory + row * 2 * m->width;
+        b->values[i] = b->keys[i] + m->width;
+        for (int32_t t = 0; t < b->length[i]; t++, row++) {
+            b->position[row] = t;
+            b->input[row] = (int32_t)i;
+        }
+    }
+    rill_embed embed = {.rows = b->rows,
+                        .width = m->width,
+                        .table = m->encoder.embedding,
+                        .ld_table = m->width,
+                        .id = m->ids + b->reading[0].offset,
+                        .scale = m->settings.scale,
+                        .position = m->encoder.position,
+                        .ld_position = m->width,
+                        .pos = b->position,
+                        .out = b->x,
+                        .ld_out = m->width};
+    m->kernels.embed(&embed, m->threads.pool);
+}
+
+static void run_layer(mt_model *m, const mt_layer *layer, const block *b)
+{
+    size_t head = m->width / m->encoder.heads;
+    rill_gemm query = mt_product(&layer->self.query, b->rows, b->x, b->query);
+    rill_gemm memory = mt_product(&layer->self.memory, b->rows, b->x, b->memory);
+    m->kernels.gemm(&query, m->threads.pool);
+    m->kernels.gemm(&memory, m->threads.pool);
+    rill_attention attention = {.rows = b->rows,
+                                .heads = m->encoder.heads,
+                                .key_width = head,
+                                .scale = 1.0f / sqrtf((float)head),
+                                .query = b->query,
+                                .ld_query = m->width,
+                                .keys = b->keys,
+                                .ld_keys = 2 * m->width,
+                                .values = b->values,
+                                .ld_values = 2 * m->width,
+                                .length = b->length,
+                                .slot = b->input,
+                                .weights = b->weights,
+                                .ld_weights = b->longest,
+                                .out = b->context,
+                                .ld_out = m->width};
+    m->kernels.attention(&attention, m->threads.pool);
+    mt_add_norm(m, &layer->self.out, &layer->self.norm, b->rows, b->context, b->x);
+    mt_feed_forward(m, &layer->feed, b->rows, b->x, b->inner);
+}
+
+/* What decoder layer `index` will attend to. */
+static void fill_slots(mt_model *m, size_t index, const block *b)
+{
+    rill_gemm memory = mt_product(&m->decoder.layer[index].cross.memory, b->rows, b->x, b->memory);
+    m->kernels.gemm(&memory, m->threads.pool);
+    for (size_t i = 0; i < b->inputs; i++) {
+        size_t floats = (size_t)b->length[i] * 2 * m->width;
+        memcpy(m->slot[b->reading[i].slot].rows + index * floats, b->keys[i], floats * sizeof(float));
+    }
+}
+
+/* --- blocks ------------------------------------------------------------------------------------------------------- */
+
+static rill_status run_block(mt_model *m, block *b)
+{
+    rill_carver carver = {0};
+    lay_out(m, b, &carver);
+    TRY(mt_carve_again(m, &carver));
+    lay_out(m, b, &carver);
+    embed(m, b);
+    for (size_t i = 0; i < m->encoder.layers; i++) run_layer(m, &m->encoder.layer[i], b);
+    for (size_t i = 0; i < m->decoder.layers; i++) fill_slots(m, i, b);
+    return RILL_OK;
+}
+
+/* The inputs from the first on that make a block: neighbours, whose numbers stand behind each other. */
+static block find_block(const mt_reading *reading, size_t count)
+{
+    block b = {.reading = reading};
+    for (; b.inputs < count; b.inputs++) {
+        size_t length = (size_t)reading[b.inputs].length;
+        if (length == 0 || (b.inputs > 0 && b.rows + length > BLOCK_ROWS)) break;
+        b.rows += length;
+        if (length > b.longest) b.longest = length;
+    }
+    return b;
+}
+
+rill_status mt_encode(mt_model *m, int32_t n, rill_input *inputs)
+{
+    size_t readings;
+    TRY(read_inputs(m, n, inputs, &readings));
+    for (size_t i = 0; i < readings; i++) TRY(make_room(m, &m->reading[i]));
+    for (size_t i = 0; i < readings;) {
+        block b = find_block(m->reading + i, readings - i);
+        if (b.inputs > 0) TRY(run_block(m, &b));
+        i += b.inputs > 0 ? b.inputs : 1;
+    }
+    return RILL_OK;
+}

@@ -1,0 +1,186 @@
+/* model.h: a loaded transformer, and the tables its states live in. Inner header of the mt domain.
+ *
+ * Sources: Vaswani et al., Attention is all you need, 2017; Marian (Junczys-Dowmunt et al. 2018) in the form that
+ * transformers' modeling_marian.py gives it: norms behind each block, sinusoidal positions, scaled embeddings.
+ * Letters: D width, F inner width of the feed-forward block, V target symbols, T pieces of an input, R rows of a call.
+ *
+ * States: a node is one target position. Its keys and values stand, per decoder layer, in row `node` of a table [nodes,
+ * 2D]; what the last layer made of it in row `node` of `top`, for scoring. A row attends to the nodes between the root
+ * and itself, found through `above`, where they lie: nothing is padded, copied or reordered, whatever the lengths of
+ * the rows of a call.
+ * Slots hold the encoder's output as the decoder reads it, multiplied out per layer: [layers, T, 2D] keys and values,
+ * shared by all nodes of the item. */
+#ifndef RILL_MT_MODEL_H
+#define RILL_MT_MODEL_H
+
+#include "blocks.h"
+#include "carve.h"
+#include "kernels.h"
+#include "rill/domain.h"
+#include "text.h"
+#include "threads.h"
+
+#define MT_TRY(call)                                  \
+    do {                                              \
+        rill_status try_status = (call);              \
+        if (try_status != RILL_OK) return try_status; \
+    } while (0)
+
+/* --- weights ------------------------------------------------------------------------------------------------------ */
+
+typedef struct mt_linear {
+    rill_weights w;    /* N x K */
+    const float *bias; /* [N] */
+} mt_linear;
+
+typedef struct mt_norm {
+    const float *gain, *bias; /* [D] */
+} mt_norm;
+
+typedef struct mt_attention {
+    mt_linear query;  /* D x D */
+    mt_linear memory; /* 2D x D: keys, then values */
+    mt_linear out;    /* D x D */
+    mt_norm norm;
+} mt_attention;
+
+typedef struct mt_feed {
+    mt_linear inner; /* F x D */
+    mt_linear outer; /* D x F */
+    mt_norm norm;
+} mt_feed;
+
+typedef struct mt_layer {
+    mt_attention self, cross; /* cross: in the decoder only */
+    mt_feed feed;
+} mt_layer;
+
+typedef struct mt_side {
+    int32_t words; /* rows of the embedding */
+    size_t layers, heads, inner;
+    mt_layer *layer;        /* [layers] */
+    const float *embedding; /* [words, D] */
+    const float *position;  /* [positions, D]: row t is for the piece with t others before it */
+} mt_side;
+
+/* --- settings ----------------------------------------------------------------------------------------------------- */
+
+/* The denominator under j in the angle p / 10000^(j / .) of dimension j < D/2: D/2 in transformers, D/2 - 1 in
+ * marian-decoder. */
+typedef enum mt_position_form { MT_POSITIONS_HF, MT_POSITIONS_MARIAN } mt_position_form;
+
+/* What the configuration files say, beyond the sizes in mt_side. */
+typedef struct mt_settings {
+    int shared;               /* one embedding for both sides */
+    int tied;                 /* the output layer is the decoder's embedding */
+    float scale;              /* of embeddings */
+    rill_epilogue activation; /* of the feed-forward block */
+    mt_position_form form;
+    int32_t start, end,
+        pad; /* of target symbols: what the decoder starts from, what ends an output, what is never one */
+} mt_settings;
+
+/* --- the model ---------------------------------------------------------------------------------------------------- */
+
+/* Keys and values of the nodes, of one layer. */
+typedef struct mt_node_table {
+    float *rows; /* [room, 2D] */
+    size_t room;
+} mt_node_table;
+
+typedef struct mt_slot {
+    float *rows;     /* [layers, length, 2D] */
+    size_t capacity; /* floats there is room for; kept when the item is dropped */
+    int32_t length;  /* pieces, the end counted; 0: the input was empty */
+} mt_slot;
+
+/* An input on its way into a slot: its pieces are ids[offset .. offset + length - 1]. */
+typedef struct mt_reading {
+    int32_t slot, length;
+    size_t offset;
+} mt_reading;
+
+/* Rows just scored, for lookup(). */
+typedef struct mt_scored {
+    int32_t n;
+    float *log_norm; /* [room] */
+    size_t room;
+} mt_scored;
+
+typedef struct mt_model {
+    rill_context *ctx;
+    rill_kernels kernels;
+    rill_threads threads;
+    rill_blocks blocks; /* everything of fixed size below */
+    mt_settings settings;
+    size_t width;      /* D */
+    int32_t positions; /* most pieces of an input and actions of an output */
+    int32_t max_length;
+    char description[160];
+    mt_side encoder, decoder;
+    mt_linear output;      /* V x D; its bias is added in selection */
+    const uint64_t *legal; /* [V / 64 rounded up] bits: symbols that may be chosen */
+    mt_text *text;
+
+    mt_node_table *memory; /* [decoder.layers] */
+    float *top;            /* [nodes, D] */
+    int32_t *above;        /* [nodes] the node before, RILL_NO_NODE for a first one */
+    int32_t *depth;        /* [nodes] how many are before */
+    size_t top_room, above_room, depth_room;
+
+    mt_slot *slot;             /* [slots] */
+    const float **slot_keys;   /* [slots] of the layer at work */
+    const float **slot_values; /* [slots] */
+    int32_t *slot_length;      /* [slots] */
+    size_t slot_room, slot_keys_room, slot_values_room, slot_length_room;
+    size_t slots; /* initialised so far */
+
+    mt_reading *reading; /* the inputs of an encode() call */
+    size_t reading_room;
+    int32_t *ids;
+    size_t ids_room;
+    char *scratch; /* arrays of one call, see carve.h */
+    size_t scratch_room;
+    mt_scored scored;
+} mt_model;
+
+/* --- config.c ----------------------------------------------------------------------------------------------------- */
+
+/* Read config.json and generation_config.json of the directory into m: settings, sizes, description.
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and key) · RILL_ERR_MEMORY */
+rill_status mt_load_config(mt_model *m, const char *directory);
+
+/* --- weights.c ---------------------------------------------------------------------------------------------------- */
+
+/* Read model.safetensors into m, whose sizes are known. On failure the caller clears what is there.
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and tensor) · RILL_ERR_MEMORY */
+rill_status mt_load_weights(mt_model *m, const char *directory);
+
+/* --- layers.c ----------------------------------------------------------------------------------------------------- */
+
+/* c = w a + bias; a [rows, K], c [rows, N], both without gaps. Members may be set before it is run. */
+rill_gemm mt_product(const mt_linear *linear, size_t rows, const float *a, float *c);
+
+/* x = norm(x + linear a), in place; x [rows, D]. */
+void mt_add_norm(const mt_model *m, const mt_linear *linear, const mt_norm *norm, size_t rows, const float *a,
+                 float *x);
+
+/* x = norm(x + outer activation(inner x)); x [rows, D], scratch [rows, F]. */
+void mt_feed_forward(const mt_model *m, const mt_feed *feed, size_t rows, float *x, float *scratch);
+
+/* --- encode.c, step.c, score.c ------------------------------------------------------------------------------------ */
+
+rill_status mt_encode(mt_model *m, int32_t n, rill_input *inputs);
+rill_status mt_step(mt_model *m, const rill_rows *rows);
+rill_status mt_score(mt_model *m, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
+rill_status mt_lookup(mt_model *m, const rill_rows *rows, const rill_queries *queries);
+
+/* Room for c->used bytes of scratch; then *c is at the start of the buffer. */
+static inline rill_status mt_carve_again(mt_model *m, rill_carver *c)
+{
+    rill_status status = rill_grow(m->ctx, (void **)&m->scratch, &m->scratch_room, c->used, 1, "scratch memory");
+    *c = (rill_carver){.base = m->scratch};
+    return status;
+}
+
+#endif

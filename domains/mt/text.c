@@ -1,0 +1,250 @@
+/* Text of translation models: SentencePiece, vocabularies, language tags.
+ *
+ * Source: transformers' tokenization_marian.py. Its punctuation normaliser is never called there and has no counterpart
+ * here.
+ * Deviations: a tag the vocabulary does not know is an error where other tags are known and ordinary text where none is
+ * (there it becomes <unk>); the first "<<" ends a tag (there the last).
+ *
+ * Divisions: opening · reading · writing · symbols. */
+#include <stdio.h>
+#include <string.h>
+
+#include "blocks.h"
+#include "file.h"
+#include "spm.h"
+#include "text.h"
+#include "utf8.h"
+#include "vocabulary.h"
+
+#define TRY(call)                                     \
+    do {                                              \
+        rill_status try_status = (call);              \
+        if (try_status != RILL_OK) return try_status; \
+    } while (0)
+
+struct mt_text {
+    rill_context *ctx;
+    int tokenized;
+    rill_vocabulary *source, *target; /* may be the same */
+    mt_spm *segment, *join;           /* of the source and the target side; NULL when tokenized */
+    int32_t unknown;                  /* source symbol for pieces without number */
+    int has_tags;                     /* the source vocabulary has pieces of the form >>xx<< */
+    const char **piece;               /* of the output at work */
+    size_t *length;
+    size_t piece_room, length_room;
+};
+
+static const char UNKNOWN[] = "<unk>";
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+static rill_status open_vocabularies(mt_text *t, rill_text *path, const char *directory, int32_t words, int32_t actions)
+{
+    TRY(rill_path_join(path, directory, "vocab.json"));
+    TRY(rill_vocabulary_open_json(&t->source, t->ctx, path->data, words));
+    t->unknown = rill_vocabulary_id(t->source, UNKNOWN, sizeof UNKNOWN - 1);
+    if (t->unknown < 0) return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: expected a token %s", path->data, UNKNOWN);
+    TRY(rill_path_join(path, directory, "target_vocab.json"));
+    rill_status status = rill_vocabulary_open_json(&t->target, t->ctx, path->data, actions);
+    if (status != RILL_ERR_NOT_FOUND) return status;
+    rill_error_clear(t->ctx);
+    t->target = t->source;
+    if (rill_vocabulary_count(t->target) <= actions) return RILL_OK;
+    return rill_fail(t->ctx, RILL_ERR_FORMAT,
+                     "%s: expected target symbols of their own, since decoder_vocab_size is %d", path->data, actions);
+}
+
+static rill_status open_spm(mt_text *t, rill_text *path, const char *directory, const char *name, mt_spm **out)
+{
+    rill_file file;
+    char message[200] = "";
+    TRY(rill_path_join(path, directory, name));
+    TRY(rill_file_map(&file, t->ctx, path->data));
+    *out = mt_spm_open(file.bytes, file.size, message, sizeof message);
+    rill_file_close(&file);
+    if (*out != NULL) return RILL_OK;
+    return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: not a SentencePiece model: %s", path->data, message);
+}
+
+/* The length of the tag of the form >>xx<< that the text begins with, 0 if it does not. */
+static size_t tag_length(const char *text, size_t length)
+{
+    if (length < 5 || memcmp(text, ">>", 2) != 0) return 0;
+    for (size_t i = 2; i + 1 < length && (unsigned char)text[i] > ' '; i++)
+        if (text[i] == '<' && text[i + 1] == '<') return i > 2 ? i + 2 : 0;
+    return 0;
+}
+
+static void find_tags(mt_text *t)
+{
+    for (int32_t i = 0; i < rill_vocabulary_count(t->source) && !t->has_tags; i++) {
+        size_t length;
+        const char *token = rill_vocabulary_token(t->source, i, &length);
+        t->has_tags = tag_length(token, length) == length;
+    }
+}
+
+static rill_status open_all(mt_text *t, const char *directory, int32_t words, int32_t actions)
+{
+    rill_text path = {.ctx = t->ctx};
+    rill_status status = open_vocabularies(t, &path, directory, words, actions);
+    if (status == RILL_OK && !t->tokenized) status = open_spm(t, &path, directory, "source.spm", &t->segment);
+    if (status == RILL_OK && !t->tokenized) status = open_spm(t, &path, directory, "target.spm", &t->join);
+    if (status == RILL_OK) find_tags(t);
+    rill_text_clear(&path);
+    return status;
+}
+
+rill_status mt_text_open(mt_text **out, rill_context *ctx, const char *directory, int tokenized, int32_t words,
+                         int32_t actions)
+{
+    *out = NULL;
+    mt_text *t = rill_calloc(ctx, 1, sizeof *t);
+    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "vocabularies");
+    t->ctx = ctx;
+    t->tokenized = tokenized;
+    rill_status status = open_all(t, directory, words, actions);
+    if (status == RILL_OK)
+        *out = t;
+    else
+        mt_text_close(t);
+    return status;
+}
+
+void mt_text_close(mt_text *t)
+{
+    if (t == NULL) return;
+    mt_spm_close(t->segment);
+    mt_spm_close(t->join);
+    if (t->target != t->source) rill_vocabulary_close(t->target);
+    rill_vocabulary_close(t->source);
+    rill_free(t->ctx, t->piece, t->piece_room * sizeof *t->piece);
+    rill_free(t->ctx, t->length, t->length_room * sizeof *t->length);
+    rill_free(t->ctx, t, sizeof *t);
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+typedef struct appender {
+    const mt_text *text;
+    mt_ids *out;
+} appender;
+
+static rill_status append(const appender *a, const char *piece, size_t length)
+{
+    mt_ids *out = a->out;
+    int32_t id = rill_vocabulary_id(a->text->source, piece, length);
+    TRY(rill_grow(out->ctx, (void **)out->ids, out->room, out->used + 1, sizeof **out->ids, "an input's pieces"));
+    (*out->ids)[out->used++] = id >= 0 ? id : a->text->unknown;
+    return RILL_OK;
+}
+
+static int append_piece(void *user, const char *piece, size_t length)
+{
+    return append(user, piece, length);
+}
+
+static rill_status read_pieces(const appender *a, const char *text, size_t length)
+{
+    for (size_t i = 0, from = 0; i <= length; i++) {
+        if (i < length && (unsigned char)text[i] > ' ') continue;
+        if (i > from) TRY(append(a, text + from, i - from));
+        from = i + 1;
+    }
+    return RILL_OK;
+}
+
+/* Append the tag's number; *length is 0 when what looks like one is text to this model. */
+static rill_status read_tag(const appender *a, const char *text, size_t *length)
+{
+    const mt_text *t = a->text;
+    if (*length == 0) return RILL_OK;
+    if (rill_vocabulary_id(t->source, text, *length) >= 0) return append(a, text, *length);
+    if (t->has_tags)
+        return rill_fail(t->ctx, RILL_ERR_INPUT, "the model does not know the language tag %.*s", (int)*length, text);
+    *length = 0;
+    return RILL_OK;
+}
+
+rill_status mt_text_read(mt_text *t, const char *bytes, size_t length, mt_ids *out)
+{
+    appender a = {.text = t, .out = out};
+    size_t good = rill_utf8_check(bytes, length), tag;
+    if (good < length) return rill_fail(t->ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
+    if (t->tokenized) return read_pieces(&a, bytes, length);
+    tag = tag_length(bytes, length);
+    TRY(read_tag(&a, bytes, &tag));
+    char message[200] = "";
+    int result = mt_spm_encode(t->segment, bytes + tag, length - tag, append_piece, &a, message, sizeof message);
+    if (result != MT_SPM_FAILED) return (rill_status)result;
+    return rill_fail(t->ctx, RILL_ERR_INPUT, "SentencePiece: %s", message);
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+static rill_status write_pieces(const mt_text *t, size_t n, rill_text *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0) TRY(rill_text_append(out, " ", 1));
+        TRY(rill_text_append(out, t->piece[i], t->length[i]));
+    }
+    return RILL_OK;
+}
+
+/* Take the text over with a blank for each word boundary, which pieces unknown to the library keep, and for line feeds,
+ * which its bytes can spell and which would end the output's line; without blanks at its ends. */
+static int append_text(void *user, const char *bytes, size_t length)
+{
+    static const char boundary[] = "\xE2\x96\x81";
+    rill_text *out = user;
+    size_t from = out->length, to = from, blanks = 0;
+    TRY(rill_text_append(out, bytes, length));
+    if (length == 0) return RILL_OK;
+    for (size_t i = 0; i < length; i++) {
+        const int bounds = length - i >= 3 && memcmp(bytes + i, boundary, 3) == 0;
+        if (bounds) i += 2;
+        if (bounds || bytes[i] == ' ' || bytes[i] == '\n' || bytes[i] == '\r') {
+            blanks++;
+            continue;
+        }
+        if (to == from) blanks = 0;
+        for (; blanks > 0; blanks--) out->data[to++] = ' ';
+        out->data[to++] = bytes[i];
+    }
+    out->length = to;
+    out->data[to] = '\0';
+    return RILL_OK;
+}
+
+rill_status mt_text_write(mt_text *t, size_t n, const int32_t *action, rill_text *out)
+{
+    TRY(rill_grow(t->ctx, (void **)&t->piece, &t->piece_room, n, sizeof *t->piece, "an output's pieces"));
+    TRY(rill_grow(t->ctx, (void **)&t->length, &t->length_room, n, sizeof *t->length, "an output's pieces"));
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        t->piece[used] = mt_text_piece(t, action[i], &t->length[used]);
+        used += t->tokenized || strcmp(t->piece[used], UNKNOWN) != 0;
+    }
+    if (t->tokenized || used == 0) return write_pieces(t, used, out);
+    char message[200] = "";
+    int result = mt_spm_decode(t->join, used, t->piece, t->length, append_text, out, message, sizeof message);
+    if (result != MT_SPM_FAILED) return (rill_status)result;
+    return rill_fail(t->ctx, RILL_ERR_FORMAT, "SentencePiece: %s", message);
+}
+
+/* --- symbols ------------------------------------------------------------------------------------------------------ */
+
+int32_t mt_text_actions(const mt_text *t)
+{
+    return rill_vocabulary_count(t->target);
+}
+
+const char *mt_text_piece(const mt_text *t, int32_t action, size_t *length)
+{
+    return rill_vocabulary_token(t->target, action, length);
+}
+
+int32_t mt_text_action(const mt_text *t, const char *piece, size_t length)
+{
+    return rill_vocabulary_id(t->target, piece, length);
+}

@@ -1,0 +1,47 @@
+/* text.h: what is typed to the numbers a translation model reads, and back.
+ *
+ * SentencePiece only segments; numbers come from vocab.json, where a piece that is not there is <unk> (mt models of
+ * transformers share that division). A first word of the form >>xx<< names the target language of a multilingual model
+ * and is a piece by itself.
+ * One thread at a time. Stability: internal to rill. */
+#ifndef RILL_MT_TEXT_H
+#define RILL_MT_TEXT_H
+
+#include "rill/context.h"
+
+typedef struct mt_text mt_text;
+
+/* Where the numbers of an input go. */
+typedef struct mt_ids {
+    rill_context *ctx;
+    int32_t **ids;      /* grown as needed */
+    size_t *room, used; /* numbers are appended behind `used` */
+} mt_ids;
+
+/* Read vocabularies and, unless `tokenized`, SentencePiece models of the directory.
+ *   words, actions   sizes that vocab.json and target_vocab.json must not exceed
+ *   out: on success the caller closes it; on failure NULL
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
+rill_status mt_text_open(mt_text **out, rill_context *ctx, const char *directory, int tokenized, int32_t words,
+                         int32_t actions);
+
+void mt_text_close(mt_text *text); /* NULL is allowed */
+
+/* Append the numbers of an input's pieces, without the end symbol.
+ *   RILL_OK · RILL_ERR_INPUT (recorded: not UTF-8, a language the model does not know) · RILL_ERR_MEMORY */
+rill_status mt_text_read(mt_text *text, const char *bytes, size_t length, mt_ids *out);
+
+/* Append the text of n actions; text has nothing in the place of <unk>, pieces keep it.
+ *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (SentencePiece refused) */
+rill_status mt_text_write(mt_text *text, size_t n, const int32_t *action, rill_text *out);
+
+/* How many target symbols have a piece: those below. */
+int32_t mt_text_actions(const mt_text *text);
+
+/* The piece of a target symbol below that; NUL-terminated; *length may be NULL. Borrowed. */
+const char *mt_text_piece(const mt_text *text, int32_t action, size_t *length);
+
+/* The target symbol of a piece, -1 if there is none. */
+int32_t mt_text_action(const mt_text *text, const char *piece, size_t length);
+
+#endif

@@ -1,0 +1,250 @@
+/* Loading a translation model's tensors.
+ *
+ * Names and shapes are those of transformers' MarianMTModel. Embeddings may be stored under any of their names: where
+ * the configuration says that two are one, whichever is there is taken.
+ * Invariant: tables that live as long as the model are in m->blocks; what is only needed while loading is in a second
+ * set of blocks that is cleared after each layer, so the peak is the packed model plus its largest part as fp32.
+ *
+ * Divisions: reading and packing · layers · positions · embeddings · output · the whole. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "file.h"
+#include "model.h"
+#include "safetensors.h"
+
+#define TRY MT_TRY
+
+enum { NAME_BYTES = 96 };
+
+/* What loading passes around. */
+typedef struct loader {
+    mt_model *m;
+    rill_context *ctx;
+    rill_tensors *tensors;
+    rill_blocks passing; /* freed after each layer */
+    rill_text path;
+} loader;
+
+/* --- reading and packing ------------------------------------------------------------------------------------------ */
+
+/* The tensor PREFIX + NAME, rows x columns or just [rows] when columns is 0, into `out`. */
+static rill_status read_into(loader *l, const char *prefix, const char *name, size_t rows, size_t columns, float *out)
+{
+    char full[2 * NAME_BYTES];
+    int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    return rill_tensors_read(l->tensors, full, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, out);
+}
+
+/* The same in a new block of `blocks`. */
+static rill_status read_new(loader *l, rill_blocks *blocks, const char *prefix, const char *name, size_t rows,
+                            size_t columns, float **out)
+{
+    TRY(rill_blocks_get(blocks, out, rows * (columns > 0 ? columns : 1), sizeof **out, name));
+    return read_into(l, prefix, name, rows, columns, *out);
+}
+
+static rill_status pack(loader *l, const float *w, size_t n, size_t k, rill_weights *out)
+{
+    size_t bytes = rill_gemm_pack_size(n, k, RILL_DTYPE_F32);
+    void *memory;
+    TRY(rill_blocks_get(&l->m->blocks, &memory, bytes, 1, "packed weights"));
+    rill_weight_part part = {.w = w, .k = k, .stride_n = k, .stride_k = 1};
+    if (bytes == 0 || rill_gemm_pack_f32(out, n, &part, 1, RILL_DTYPE_F32, memory) != 0)
+        return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s: weights of %zu x %zu are too many", l->path.data, n, k);
+    return RILL_OK;
+}
+
+/* Projections with the names given, each n x k, one below the other. */
+static rill_status load_linear(loader *l, const char *prefix, const char *const *names, size_t count, size_t n,
+                               size_t k, mt_linear *out)
+{
+    float *weights, *bias;
+    TRY(rill_blocks_get(&l->passing, &weights, count * n * k, sizeof *weights, prefix));
+    TRY(rill_blocks_get(&l->m->blocks, &bias, count * n, sizeof *bias, prefix));
+    for (size_t i = 0; i < count; i++) {
+        char name[NAME_BYTES];
+        snprintf(name, sizeof name, "%s.weight", names[i]);
+        TRY(read_into(l, prefix, name, n, k, weights + i * n * k));
+        snprintf(name, sizeof name, "%s.bias", names[i]);
+        TRY(read_into(l, prefix, name, n, 0, bias + i * n));
+    }
+    out->bias = bias;
+    return pack(l, weights, count * n, k, &out->w);
+}
+
+static rill_status load_norm(loader *l, const char *prefix, const char *name, mt_norm *out)
+{
+    char full[NAME_BYTES];
+    float *gain, *bias;
+    snprintf(full, sizeof full, "%s.weight", name);
+    TRY(read_new(l, &l->m->blocks, prefix, full, l->m->width, 0, &gain));
+    snprintf(full, sizeof full, "%s.bias", name);
+    TRY(read_new(l, &l->m->blocks, prefix, full, l->m->width, 0, &bias));
+    *out = (mt_norm){.gain = gain, .bias = bias};
+    return RILL_OK;
+}
+
+/* --- layers ------------------------------------------------------------------------------------------------------- */
+
+static rill_status load_attention(loader *l, const char *layer, const char *name, mt_attention *out)
+{
+    static const char *const query[] = {"q_proj"}, *const memory[] = {"k_proj", "v_proj"}, *const back[] = {"out_proj"};
+    size_t width = l->m->width;
+    char prefix[NAME_BYTES], norm[NAME_BYTES];
+    snprintf(prefix, sizeof prefix, "%s%s.", layer, name);
+    snprintf(norm, sizeof norm, "%s_layer_norm", name);
+    TRY(load_linear(l, prefix, query, 1, width, width, &out->query));
+    TRY(load_linear(l, prefix, memory, 2, width, width, &out->memory));
+    TRY(load_linear(l, prefix, back, 1, width, width, &out->out));
+    return load_norm(l, layer, norm, &out->norm);
+}
+
+static rill_status load_layer(loader *l, const char *prefix, size_t inner, int cross, mt_layer *out)
+{
+    static const char *const first[] = {"fc1"}, *const second[] = {"fc2"};
+    size_t width = l->m->width;
+    TRY(load_attention(l, prefix, "self_attn", &out->self));
+    if (cross) TRY(load_attention(l, prefix, "encoder_attn", &out->cross));
+    TRY(load_linear(l, prefix, first, 1, inner, width, &out->feed.inner));
+    TRY(load_linear(l, prefix, second, 1, width, inner, &out->feed.outer));
+    TRY(load_norm(l, prefix, "final_layer_norm", &out->feed.norm));
+    rill_blocks_clear(&l->passing);
+    return RILL_OK;
+}
+
+static rill_status load_layers(loader *l, const char *name, mt_side *side)
+{
+    TRY(rill_blocks_get(&l->m->blocks, &side->layer, side->layers, sizeof *side->layer, "layers"));
+    memset(side->layer, 0, side->layers * sizeof *side->layer);
+    for (size_t i = 0; i < side->layers; i++) {
+        char prefix[NAME_BYTES];
+        snprintf(prefix, sizeof prefix, "model.%s.layers.%zu.", name, i);
+        TRY(load_layer(l, prefix, side->inner, side == &l->m->decoder, &side->layer[i]));
+    }
+    return RILL_OK;
+}
+
+/* --- positions ---------------------------------------------------------------------------------------------------- */
+
+/* Sines in the first half, cosines in the second; with an odd width the sines are one more. */
+static void compute_positions(const mt_model *m, float *table)
+{
+    size_t width = m->width, sines = (width + 1) / 2;
+    double slowest = m->settings.form == MT_POSITIONS_HF ? (double)width / 2.0 : (double)width / 2.0 - 1.0;
+    for (size_t p = 0; p < (size_t)m->positions; p++) {
+        for (size_t j = 0; j < width; j++) {
+            size_t pair = j < sines ? j : j - sines;
+            double angle = (double)p / pow(10000.0, slowest > 0.0 ? (double)pair / slowest : 0.0);
+            table[p * width + j] = (float)(j < sines ? sin(angle) : cos(angle));
+        }
+    }
+}
+
+/* Both sides' tables are the same. A file may hold them: then they are what the model was trained with. */
+static rill_status load_positions(loader *l)
+{
+    static const char *const names[] = {"model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"};
+    mt_model *m = l->m;
+    mt_side *const sides[] = {&m->encoder, &m->decoder};
+    size_t count = (size_t)m->positions;
+    float *computed = NULL;
+    for (size_t i = 0; i < 2; i++) {
+        if (rill_tensors_find(l->tensors, names[i]) != NULL) {
+            float *stored;
+            TRY(read_new(l, &m->blocks, names[i], "", count, m->width, &stored));
+            sides[i]->position = stored;
+            continue;
+        }
+        if (computed == NULL) {
+            TRY(rill_blocks_get(&m->blocks, &computed, count * m->width, sizeof *computed, "positions"));
+            compute_positions(m, computed);
+        }
+        sides[i]->position = computed;
+    }
+    return RILL_OK;
+}
+
+/* --- embeddings --------------------------------------------------------------------------------------------------- */
+
+/* The first of the names that the file has; the first of all when it has none, for the error that follows. */
+static const char *first_present(const loader *l, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (names[i] != NULL && rill_tensors_find(l->tensors, names[i]) != NULL) return names[i];
+    return names[0];
+}
+
+static rill_status load_embeddings(loader *l)
+{
+    static const char *const shared = "model.shared.weight", *const source = "model.encoder.embed_tokens.weight",
+                             *const target = "model.decoder.embed_tokens.weight", *const head = "lm_head.weight";
+    mt_model *m = l->m;
+    const char *tied = m->settings.tied ? head : NULL;
+    const char *const any[] = {shared, source, target, tied}, *const encoder[] = {source, shared},
+                      *const decoder[] = {target, tied, shared};
+    const char *first = m->settings.shared ? first_present(l, any, 4) : first_present(l, encoder, 2);
+    float *table;
+    TRY(read_new(l, &m->blocks, first, "", (size_t)m->encoder.words, m->width, &table));
+    m->encoder.embedding = m->decoder.embedding = table;
+    if (m->settings.shared) return RILL_OK;
+    TRY(read_new(l, &m->blocks, first_present(l, decoder, 3), "", (size_t)m->decoder.words, m->width, &table));
+    m->decoder.embedding = table;
+    return RILL_OK;
+}
+
+/* --- output ------------------------------------------------------------------------------------------------------- */
+
+/* A row, [1, V], or a vector, [V]; zeros when it is absent. */
+static rill_status load_output_bias(loader *l)
+{
+    static const char *const name = "final_logits_bias";
+    size_t symbols = (size_t)l->m->decoder.words;
+    const rill_tensor *tensor = rill_tensors_find(l->tensors, name);
+    float *bias;
+    TRY(rill_blocks_get(&l->m->blocks, &bias, symbols, sizeof *bias, name));
+    memset(bias, 0, symbols * sizeof *bias);
+    l->m->output.bias = bias;
+    if (tensor == NULL) return RILL_OK;
+    if (tensor->rank == 1) return read_into(l, name, "", symbols, 0, bias);
+    return read_into(l, name, "", 1, symbols, bias);
+}
+
+static rill_status load_output(loader *l)
+{
+    mt_model *m = l->m;
+    const float *weights = m->decoder.embedding;
+    if (!m->settings.tied) {
+        float *own;
+        TRY(read_new(l, &l->passing, "lm_head.weight", "", (size_t)m->decoder.words, m->width, &own));
+        weights = own;
+    }
+    TRY(pack(l, weights, (size_t)m->decoder.words, m->width, &m->output.w));
+    rill_blocks_clear(&l->passing);
+    return load_output_bias(l);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static rill_status load_all(loader *l, const char *directory)
+{
+    TRY(rill_path_join(&l->path, directory, "model.safetensors"));
+    TRY(rill_tensors_open(&l->tensors, l->ctx, l->path.data));
+    TRY(load_embeddings(l));
+    TRY(load_positions(l));
+    TRY(load_layers(l, "encoder", &l->m->encoder));
+    TRY(load_layers(l, "decoder", &l->m->decoder));
+    return load_output(l);
+}
+
+rill_status mt_load_weights(mt_model *m, const char *directory)
+{
+    loader l = {.m = m, .ctx = m->ctx, .passing = {.ctx = m->ctx}, .path = {.ctx = m->ctx}};
+    rill_status status = load_all(&l, directory);
+    rill_tensors_close(l.tensors);
+    rill_blocks_clear(&l.passing);
+    rill_text_clear(&l.path);
+    return status;
+}

@@ -1,0 +1,421 @@
+/* domains/mt: the values of transformers' own model, and the same values however rows are grouped.
+ *
+ * The domain is driven through its table alone, a row at a time or many, without an engine. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+#include "model.h"
+#include "mt.h"
+#include "mt_reference.h"
+
+static const rill_domain *const domain = &rill_mt_domain;
+
+#include "fixture.h"
+
+static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate"};
+
+static rill_input input_of(const char *text, int32_t slot)
+{
+    return (rill_input){.text = text, .length = strlen(text), .slot = slot};
+}
+
+/* Relative to the larger of the value and 1: log-probabilities and states are of that size. */
+static void assert_near(double found, double expected, const char *what, size_t at)
+{
+    if (!(fabs(found - expected) <= 1e-4 * fmax(1.0, fabs(expected))))
+        fail_msg("%s %zu: expected %.9g, found %.9g", what, at, expected, found);
+}
+
+/* --- a driver of rows --------------------------------------------------------------------------------------------- */
+
+enum { MOST_ACTIONS = 64 };
+
+/* Room for the choices of n rows of all actions. */
+typedef struct answer {
+    rill_choices out;
+    int32_t actions;
+} answer;
+
+static answer answer_make(int32_t n, int32_t actions)
+{
+    size_t entries = (size_t)n * (size_t)actions + 1;
+    answer a = {.actions = actions,
+                .out = {.stride = actions,
+                        .count = calloc((size_t)n + 1, sizeof(int32_t)),
+                        .action = calloc(entries, sizeof(int32_t)),
+                        .logp = calloc(entries, sizeof(float)),
+                        .score = calloc(entries, sizeof(float)),
+                        .terminal = calloc(entries, 1)}};
+    assert_true(a.out.count && a.out.action && a.out.logp && a.out.score && a.out.terminal);
+    return a;
+}
+
+static void answer_free(answer *a)
+{
+    free(a->out.count), free(a->out.action), free(a->out.logp), free(a->out.score), free(a->out.terminal);
+}
+
+/* Log-probabilities of all actions of row r, -infinity where it may not be chosen. */
+static void answer_logp(const answer *a, int32_t r, float *logp)
+{
+    for (int32_t i = 0; i < a->actions; i++) logp[i] = -INFINITY;
+    const size_t first = (size_t)r * (size_t)a->actions;
+    for (size_t i = first; i < first + (size_t)a->out.count[r]; i++) {
+        logp[a->out.action[i]] = a->out.logp[i];
+        assert_true(a->out.score[i] == a->out.logp[i]);
+        assert_true(i == first || a->out.score[i] <= a->out.score[i - 1]);
+    }
+}
+
+/* Make one node and give its log-probabilities. */
+static void expand(void *self, int32_t actions, int32_t node, int32_t parent, int32_t action, int32_t slot, float *logp)
+{
+    answer a = answer_make(1, actions);
+    int32_t depth = node;
+    rill_rows rows = {.n = 1,
+                      .node = &node,
+                      .parent = &parent,
+                      .state_parent = &parent,
+                      .action = &action,
+                      .slot = &slot,
+                      .depth = &depth};
+    mt_check(ctx, domain->step(self, &rows));
+    mt_check(ctx, domain->score(self, &rows, &(rill_ask){.max_choices = actions, .plain = 1}, &a.out));
+    answer_logp(&a, 0, logp);
+    answer_free(&a);
+}
+
+/* --- reference vectors -------------------------------------------------------------------------------------------- */
+
+/* What the last decoder layer reads of the input: encoder states, times that layer's key and value weights. */
+static void check_memory(const mt_model *m, int32_t slot, const json_t *one)
+{
+    const json_t *expected = json_object_get(one, "memory");
+    const mt_slot *s = &m->slot[slot];
+    const size_t length = json_array_size(expected), width = 2 * m->width;
+    assert_int_equal(s->length, length);
+    const float *rows = s->rows + (m->decoder.layers - 1) * length * width;
+    for (size_t t = 0; t < length; t++) {
+        const json_t *row = json_array_get(expected, t);
+        assert_int_equal(json_array_size(row), width);
+        for (size_t j = 0; j < width; j++)
+            assert_near((double)rows[t * width + j], json_real_value(json_array_get(row, j)), "memory of piece", t);
+    }
+}
+
+static void check_forced(mt_model *m, int32_t slot, const json_t *one)
+{
+    float logp[MOST_ACTIONS];
+    int32_t action = RILL_ACTION_START, actions = m->decoder.words;
+    size_t t;
+    json_t *row;
+    json_array_foreach(json_object_get(one, "steps"), t, row)
+    {
+        expand(m, actions, (int32_t)t, (int32_t)t - 1, action, slot, logp);
+        assert_int_equal(json_array_size(row), actions);
+        for (int32_t a = 0; a < actions; a++) {
+            if (a == m->settings.pad)
+                assert_true(logp[a] == -INFINITY);
+            else
+                assert_near((double)logp[a], json_number_value(json_array_get(row, (size_t)a)), "log-probability", t);
+        }
+        action = (int32_t)json_integer_value(json_array_get(json_object_get(one, "forced"), t));
+    }
+}
+
+static void check_greedy(mt_model *m, int32_t slot, const json_t *one, int32_t max_length)
+{
+    const json_t *greedy = json_object_get(one, "greedy"), *expected = json_object_get(greedy, "actions");
+    float logp[MOST_ACTIONS];
+    int32_t action = RILL_ACTION_START, depth = 0;
+    double score = 0;
+    for (; depth < max_length; depth++) {
+        expand(m, m->decoder.words, depth, depth - 1, action, slot, logp);
+        action = 0;
+        for (int32_t a = 1; a < m->decoder.words; a++)
+            if (logp[a] > logp[action]) action = a;
+        score += (double)logp[action];
+        if (action == m->settings.end) break;
+        assert_int_equal(action, json_integer_value(json_array_get(expected, (size_t)depth)));
+    }
+    assert_int_equal(depth, json_array_size(expected));
+    assert_near(score, json_real_value(json_object_get(greedy, "score")), "greedy score of length", (size_t)depth);
+}
+
+static void check_reference(const char *name)
+{
+    char *path = data_path(name);
+    json_t *expected = mt_expected(path);
+    const json_t *cases = json_object_get(expected, "cases");
+    int32_t n = (int32_t)json_array_size(cases);
+    rill_input inputs[16];
+    rill_domain_info info;
+    mt_model *m = mt_open(ctx, path, 1, 1, &info);
+    assert_int_equal(info.state_need, RILL_STATE_PATH);
+    assert_int_equal(info.max_length, json_integer_value(json_object_get(expected, "max_length")));
+    mt_check(ctx, domain->reserve(m, info.max_length, n));
+    for (int32_t i = 0; i < n; i++) inputs[i] = input_of(mt_pieces(json_array_get(cases, (size_t)i)), i);
+    mt_check(ctx, domain->encode(m, n, inputs));
+    for (int32_t i = 0; i < n; i++) {
+        const json_t *one = json_array_get(cases, (size_t)i);
+        assert_int_equal(inputs[i].status, RILL_OK);
+        assert_int_equal(inputs[i].size, json_array_size(json_object_get(one, "ids")));
+        check_memory(m, i, one);
+        check_forced(m, i, one);
+        check_greedy(m, i, one, info.max_length);
+        free((char *)(uintptr_t)inputs[i].text);
+    }
+    domain->close(m);
+    json_decref(expected);
+    free(path);
+}
+
+static void reference_shared(void **state)
+{
+    (void)state;
+    check_reference(models[0]);
+}
+
+static void reference_odd(void **state)
+{
+    (void)state;
+    check_reference(models[1]);
+}
+
+static void reference_separate(void **state)
+{
+    (void)state;
+    check_reference(models[2]);
+}
+
+/* --- grouping ----------------------------------------------------------------------------------------------------- */
+
+/* A made-up search: item i has WIDTH nodes at each of its depths, children of random nodes of the depth before, and
+ * starts i calls late, so that rows of a call differ in depth. Item 2 has an empty input. */
+enum { ITEMS = 6, DEPTH = 7, WIDTH = 5, NODES = ITEMS * DEPTH * WIDTH, CALLS = DEPTH + ITEMS };
+
+typedef struct plan {
+    int32_t call[NODES], parent[NODES], action[NODES], slot[NODES], depth[NODES];
+} plan;
+
+static uint32_t roll(uint64_t *state, uint32_t below)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(*state >> 33) % below;
+}
+
+static void make_plan(plan *p, int32_t actions)
+{
+    uint64_t dice = 3;
+    for (int32_t v = 0; v < NODES; v++) {
+        p->slot[v] = v / (DEPTH * WIDTH);
+        p->depth[v] = v / WIDTH % DEPTH;
+        p->call[v] = p->depth[v] + p->slot[v];
+        const int first = p->depth[v] == 0;
+        p->parent[v] = first ? RILL_NO_NODE : v / WIDTH * WIDTH - WIDTH + (int32_t)roll(&dice, WIDTH);
+        p->action[v] = first ? RILL_ACTION_START : (int32_t)roll(&dice, (uint32_t)actions);
+    }
+}
+
+/* The rows of a group of at most `most` nodes of the call, from the `skip`-th on; how many. */
+static int32_t gather(const plan *p, int32_t call, int32_t skip, int32_t most, int32_t table[6][NODES], rill_rows *rows)
+{
+    int32_t n = 0;
+    for (int32_t v = 0; v < NODES && n < most; v++) {
+        if (p->call[v] != call || skip-- > 0) continue;
+        table[0][n] = v, table[1][n] = p->parent[v], table[2][n] = p->action[v];
+        table[3][n] = p->slot[v], table[4][n] = p->depth[v];
+        n++;
+    }
+    *rows = (rill_rows){.n = n,
+                        .node = table[0],
+                        .parent = table[1],
+                        .state_parent = table[1],
+                        .action = table[2],
+                        .slot = table[3],
+                        .depth = table[4]};
+    return n;
+}
+
+/* Log-probabilities of all actions of all nodes, `group` rows per call and `together` inputs per encode; lookups must
+ * agree to the bit. */
+static void run_plan(const char *path, const json_t *cases, int threads, int32_t group, int32_t together, float *logp)
+{
+    rill_domain_info info;
+    mt_model *m = mt_open(ctx, path, threads, 1, &info);
+    const int32_t actions = info.actions;
+    static plan p;
+    static int32_t table[6][NODES];
+    rill_input inputs[ITEMS];
+    make_plan(&p, actions);
+    mt_check(ctx, domain->reserve(m, NODES / 2, ITEMS / 2));
+    mt_check(ctx, domain->reserve(m, NODES, ITEMS));
+    for (int32_t i = 0; i < ITEMS; i++)
+        inputs[i] = input_of(i == 2 ? strdup("") : mt_pieces(json_array_get(cases, (size_t)i)), i);
+    for (int32_t i = 0; i < ITEMS; i += together)
+        mt_check(ctx, domain->encode(m, i + together <= ITEMS ? together : ITEMS - i, inputs + i));
+    answer a = answer_make(group, actions);
+    for (int32_t call = 0, from = 0, n; call < CALLS; from += n) {
+        rill_rows rows;
+        n = gather(&p, call, from, group, table, &rows);
+        mt_check(ctx, domain->step(m, &rows));
+        mt_check(ctx, domain->score(m, &rows, &(rill_ask){.max_choices = actions, .plain = 1}, &a.out));
+        for (int32_t r = 0; r < n; r++) {
+            float *row = logp + (size_t)table[0][r] * (size_t)actions, found;
+            answer_logp(&a, r, row);
+            const int32_t asked = (r * 7 + call) % actions;
+            rill_queries query = {.n = 1, .row = &r, .action = &asked, .logp = &found};
+            mt_check(ctx, domain->lookup(m, &rows, &query));
+            assert_memory_equal(&found, &row[asked], sizeof found);
+        }
+        if (n < group) call++, from = -n;
+    }
+    answer_free(&a);
+    for (int32_t i = 0; i < ITEMS; i++) free((char *)(uintptr_t)inputs[i].text);
+    domain->close(m);
+}
+
+static void results_do_not_depend_on_grouping(void **state)
+{
+    (void)state;
+    static const struct {
+        int threads;
+        int32_t group, together;
+    } ways[] = {{1, NODES, ITEMS}, {1, 5, 3}, {1, 17, 2}, {2, NODES, ITEMS}, {2, 13, 4}, {3, 64, 1}};
+    const size_t bytes = (size_t)NODES * MOST_ACTIONS * sizeof(float);
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char *path = data_path(models[i]);
+        json_t *expected = mt_expected(path);
+        float *alone = calloc(1, bytes), *other = calloc(1, bytes);
+        assert_true(alone != NULL && other != NULL);
+        run_plan(path, json_object_get(expected, "cases"), 1, 1, 1, alone);
+        for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+            memset(other, 0, bytes);
+            run_plan(path, json_object_get(expected, "cases"), ways[w].threads, ways[w].group, ways[w].together, other);
+            assert_memory_equal(alone, other, bytes);
+        }
+        free(alone), free(other), free(path);
+        json_decref(expected);
+    }
+}
+
+static void no_rows_are_no_work(void **state)
+{
+    (void)state;
+    char *path = data_path(models[0]);
+    rill_domain_info info;
+    void *self = mt_open(ctx, path, 1, 1, &info);
+    rill_rows rows = {.n = 0};
+    rill_choices out = {.stride = 1};
+    assert_int_equal(domain->encode(self, 0, NULL), RILL_OK);
+    assert_int_equal(domain->step(self, &rows), RILL_OK);
+    assert_int_equal(domain->score(self, &rows, &(rill_ask){.max_choices = 1, .plain = 1}, &out), RILL_OK);
+    assert_int_equal(domain->lookup(self, &rows, &(rill_queries){.n = 0}), RILL_OK);
+    domain->close(self);
+    free(path);
+}
+
+/* --- text --------------------------------------------------------------------------------------------------------- */
+
+static void check_texts(const char *name)
+{
+    char *path = data_path(name);
+    json_t *expected = mt_expected(path), *texts = json_object_get(expected, "texts"), *one;
+    rill_domain_info info;
+    mt_model *m = mt_open(ctx, path, 1, 0, &info);
+    size_t i;
+    json_array_foreach(json_object_get(texts, "into"), i, one)
+    {
+        const json_t *text = json_object_get(one, "text"), *ids = json_object_get(one, "ids");
+        int32_t *found = NULL;
+        size_t room = 0, j;
+        mt_ids out = {.ctx = ctx, .ids = &found, .room = &room};
+        mt_check(ctx, mt_text_read(m->text, json_string_value(text), json_string_length(text), &out));
+        assert_int_equal(out.used + 1, json_array_size(ids)); /* the reference ends in </s> */
+        for (j = 0; j < out.used; j++) assert_int_equal(found[j], json_integer_value(json_array_get(ids, j)));
+        rill_free(ctx, found, room * sizeof *found);
+    }
+    json_array_foreach(json_object_get(texts, "back"), i, one)
+    {
+        const json_t *given = json_object_get(one, "actions");
+        int32_t action[64], n = (int32_t)json_array_size(given);
+        for (int32_t j = 0; j < n; j++) action[j] = (int32_t)json_integer_value(json_array_get(given, (size_t)j));
+        action[n] = m->settings.end;
+        rill_text out = {.ctx = ctx};
+        mt_check(ctx, domain->finalize(m, &(rill_hypothesis){.length = n + 1, .action = action}, &out));
+        assert_string_equal(out.data != NULL ? out.data : "", json_string_value(json_object_get(one, "text")));
+        rill_text_clear(&out);
+    }
+    domain->close(m);
+    json_decref(expected);
+    free(path);
+}
+
+static void texts_are_those_of_the_reference(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) check_texts(models[i]);
+}
+
+static void inputs_fail_alone(void **state)
+{
+    (void)state;
+    char *path = data_path(models[0]), pieces[100] = "";
+    rill_domain_info info;
+    for (int i = 0; i < 40; i++) strcat(pieces, "a ");
+    void *typed = mt_open(ctx, path, 1, 0, &info), *given = mt_open(ctx, path, 1, 1, &info);
+    rill_input inputs[] = {input_of("a \xFF", 0), input_of(">>fr<< a", 1), input_of("a book", 2), input_of("  ", 3)};
+    rill_input long_input = input_of(pieces, 0);
+    mt_check(ctx, domain->reserve(typed, 4, 4));
+    mt_check(ctx, domain->reserve(given, 4, 4));
+    mt_check(ctx, domain->encode(typed, 4, inputs));
+    assert_int_equal(inputs[0].status, RILL_ERR_INPUT);
+    assert_string_equal(inputs[0].message, "byte 3 is not UTF-8");
+    assert_int_equal(inputs[1].status, RILL_ERR_INPUT);
+    assert_string_equal(inputs[1].message, "the model does not know the language tag >>fr<<");
+    assert_int_equal(inputs[2].status, RILL_OK);
+    assert_int_equal(inputs[3].status, RILL_OK);
+    assert_int_equal(inputs[3].max_length, 1);
+    mt_check(ctx, domain->encode(given, 1, &long_input));
+    assert_int_equal(long_input.status, RILL_ERR_INPUT);
+    assert_string_equal(long_input.message, "expected at most 39 pieces, found 40");
+    domain->close(typed);
+    domain->close(given);
+    free(path);
+}
+
+static void actions_have_names(void **state)
+{
+    (void)state;
+    char *path = data_path(models[0]);
+    rill_domain_info info;
+    mt_model *m = mt_open(ctx, path, 1, 1, &info);
+    for (int32_t a = 0; a < info.actions; a++) {
+        rill_text name = {.ctx = ctx};
+        mt_check(ctx, domain->action_name(m, a, &name));
+        assert_int_equal(domain->find_action(m, name.data, name.length), a);
+        rill_text_clear(&name);
+    }
+    assert_int_equal(domain->find_action(m, "nothing", 7), RILL_NO_ACTION);
+    domain->close(m);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(reference_shared),    CASE(reference_odd),
+        CASE(reference_separate),  CASE(results_do_not_depend_on_grouping),
+        CASE(no_rows_are_no_work), CASE(texts_are_those_of_the_reference),
+        CASE(inputs_fail_alone),   CASE(actions_have_names),
+    };
+    return cmocka_run_group_tests_name("domains_mt", tests, NULL, NULL);
+}

@@ -1,0 +1,342 @@
+/* domains/mt: directories that differ from what is known, and the sentence each of them gets; tensors under their other
+ * names; and every allocation refused once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+#include "mt.h"
+#include "mt_reference.h"
+
+static miser memory;
+static rill_context *ctx;
+static char *folder;
+
+static const char *const files[] = {
+    "config.json", "generation_config.json", "model.safetensors", "vocab.json", "source.spm", "target.spm"};
+
+static int set_up(void **state)
+{
+    (void)state;
+    ctx = miser_context(&memory);
+    folder = folder_make();
+    char *from = data_path("mt/shared");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) copy_file(from, folder, files[i]);
+    free(from);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    folder_remove(folder);
+    assert_int_equal(rill_memory_used(ctx), 0);
+    rill_context_destroy(ctx);
+    assert_int_equal(memory.out, 0);
+    return 0;
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+static rill_status open_folder(const char *path, int tokenized)
+{
+    void *self = NULL;
+    rill_domain_info info;
+    rill_open_options options = {.struct_size = sizeof options, .path = path, .threads = 1, .tokenized = tokenized};
+    rill_status status = rill_mt_domain.open(ctx, &options, &self, &info);
+    if (status == RILL_OK)
+        rill_mt_domain.close(self);
+    else
+        assert_null(self);
+    return status;
+}
+
+/* Opening must fail so; %s in the sentence is the folder. */
+static void refused(rill_status status, const char *sentence)
+{
+    assert_int_equal(open_folder(folder, 0), status);
+    assert_error(ctx, sentence, folder);
+}
+
+static void restore(const char *name)
+{
+    char *from = data_path("mt/shared");
+    copy_file(from, folder, name);
+    free(from);
+}
+
+static void remove_one(const char *name)
+{
+    char *path = path_of(folder, name);
+    assert_int_equal(unlink(path), 0);
+    free(path);
+}
+
+/* Give a key of a JSON file a value, itself JSON; NULL takes the key out. */
+static void set_key(const char *file, const char *key, const char *value)
+{
+    char *path = path_of(folder, file);
+    json_t *root = json_load_file(path, 0, NULL);
+    assert_non_null(root);
+    if (value == NULL)
+        json_object_del(root, key);
+    else
+        json_object_set_new(root, key, json_loads(value, JSON_DECODE_ANY, NULL));
+    assert_int_equal(json_dump_file(root, path, 0), 0);
+    json_decref(root);
+    free(path);
+}
+
+/* Call a tensor something else, of the same length. */
+static void rename_tensor(const char *from, const char *to)
+{
+    size_t length, size = strlen(from);
+    char quoted[100], *bytes = read_bytes(folder, "model.safetensors", &length);
+    assert_int_equal(strlen(to), size);
+    snprintf(quoted, sizeof quoted, "\"%s\"", from);
+    char *at = memmem(bytes, length, quoted, strlen(quoted));
+    assert_non_null(at);
+    memcpy(at + 1, to, size);
+    write_bytes(folder, "model.safetensors", bytes, length);
+    free(bytes);
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+static void a_whole_model_opens(void **state)
+{
+    (void)state;
+    assert_int_equal(open_folder(folder, 0), RILL_OK);
+    assert_int_equal(open_folder(folder, 1), RILL_OK);
+    rill_mt_domain.close(NULL);
+}
+
+static void no_path(void **state)
+{
+    (void)state;
+    assert_int_equal(open_folder(NULL, 0), RILL_ERR_OPTION);
+    assert_string_equal(rill_error(ctx), "mt: expected the path of a model's directory, found none");
+}
+
+static void missing_files(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {
+        {"model.safetensors", "cannot open %s/model.safetensors: No such file or directory"},
+        {"target.spm", "cannot open %s/target.spm: No such file or directory"},
+        {"source.spm", "cannot open %s/source.spm: No such file or directory"},
+        {"vocab.json", "cannot open %s/vocab.json: No such file or directory"},
+        {"config.json", "cannot open %s/config.json: No such file or directory"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        remove_one(names[i][0]);
+        refused(RILL_ERR_NOT_FOUND, names[i][1]);
+    }
+}
+
+static void pieces_need_no_sentencepiece(void **state)
+{
+    (void)state;
+    remove_one("source.spm");
+    remove_one("target.spm");
+    remove_one("generation_config.json");
+    assert_int_equal(open_folder(folder, 1), RILL_OK);
+}
+
+static void damaged_sentencepiece(void **state)
+{
+    (void)state;
+    write_string(folder, "source.spm", "no model");
+    assert_int_equal(open_folder(folder, 0), RILL_ERR_FORMAT);
+    assert_non_null(strstr(rill_error(ctx), "source.spm: not a SentencePiece model: "));
+    write_string(folder, "source.spm", "");
+    assert_int_equal(open_folder(folder, 0), RILL_ERR_FORMAT);
+}
+
+static void vocabularies_that_do_not_fit(void **state)
+{
+    (void)state;
+    write_string(folder, "vocab.json", "{\"</s>\": 0, \"a\": 1}");
+    refused(RILL_ERR_FORMAT, "%s/vocab.json: expected a token <unk>");
+    restore("vocab.json");
+    write_string(folder, "target_vocab.json", "{\"</s>\": 1, \"a\": 1}");
+    refused(RILL_ERR_FORMAT, "%s/target_vocab.json: \"</s>\" and \"a\" have the same number 1");
+    write_string(folder, "target_vocab.json", "{\"a\": 0, \"b\": 1}");
+    set_key("generation_config.json", "eos_token_id", "2");
+    refused(RILL_ERR_FORMAT, "eos_token_id: expected one of the vocabulary's 2 symbols, found 2");
+}
+
+/* --- keys --------------------------------------------------------------------------------------------------------- */
+
+static void keys_that_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value, *sentence;
+    } bad[] = {
+        {"model_type", "\"bart\"", "%s/config.json: model_type: expected \"marian\", found \"bart\""},
+        {"normalize_before", "true", "%s/config.json: normalize_before: only false is supported"},
+        {"normalize_embedding", "true", "%s/config.json: normalize_embedding: only false is supported"},
+        {"add_final_layer_norm", "true", "%s/config.json: add_final_layer_norm: only false is supported"},
+        {"static_position_embeddings", "false", "%s/config.json: static_position_embeddings: only true is supported"},
+        {"activation_function", "\"gelu_new\"",
+         "%s/config.json: activation_function: expected swish, silu, relu or gelu, found \"gelu_new\""},
+        {"rill", "{\"positions\": \"x\"}", "%s/config.json: rill.positions: expected hf or marian, found \"x\""},
+        {"d_model", "1", "%s/config.json: d_model: expected an integer from 2 to 65536, found 1"},
+        {"encoder_layers", "0", "%s/config.json: encoder_layers: expected an integer from 1 to 1024, found 0"},
+        {"decoder_attention_heads", "3",
+         "%s/config.json: decoder_attention_heads: expected a divisor of d_model = 16, found 3"},
+        {"max_position_embeddings", NULL,
+         "%s/config.json: max_position_embeddings: expected an integer from 2 to 1048576, found nothing"},
+        {"decoder_vocab_size", "50",
+         "%s/config.json: decoder_vocab_size: expected vocab_size = 51, since share_encoder_decoder_embeddings is not "
+         "false; found 50"},
+        {"vocab_size", "52",
+         "%s/config.json: decoder_vocab_size: expected vocab_size = 52, since share_encoder_decoder_embeddings is not "
+         "false; found 51"},
+        {"pad_token_id", "51", "%s/config.json: pad_token_id: expected an integer from 0 to 50, found 51"},
+        {"encoder_ffn_dim", "33",
+         "%s/model.safetensors: tensor \"model.encoder.layers.0.fc1.weight\": expected shape [33, 16], found [32, 16]"},
+        {"decoder_layers", "3",
+         "%s/model.safetensors: tensor \"model.decoder.layers.2.self_attn.q_proj.weight\" is missing, expected with "
+         "shape [16, 16]"},
+        {"tie_word_embeddings", "false",
+         "%s/model.safetensors: tensor \"lm_head.weight\" is missing, expected with shape [51, 16]"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        set_key("config.json", bad[i].key, bad[i].value);
+        refused(RILL_ERR_FORMAT, bad[i].sentence);
+        restore("config.json");
+    }
+}
+
+static void symbols_must_be_said(void **state)
+{
+    (void)state;
+    set_key("config.json", "pad_token_id", NULL);
+    assert_int_equal(open_folder(folder, 0), RILL_OK); /* generation_config.json says it too */
+    set_key("generation_config.json", "pad_token_id", NULL);
+    refused(RILL_ERR_FORMAT, "%s/config.json: pad_token_id: expected an integer, found nothing");
+    set_key("generation_config.json", "pad_token_id", "0");
+    refused(RILL_ERR_FORMAT, "%s/config.json: eos_token_id and pad_token_id are both 0: outputs could not end");
+}
+
+static void absent_keys_have_their_defaults(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"decoder_vocab_size", "share_encoder_decoder_embeddings", "tie_word_embeddings",
+                                       "decoder_start_token_id"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) set_key("config.json", keys[i], NULL);
+    assert_int_equal(open_folder(folder, 0), RILL_OK);
+}
+
+/* --- tensors ------------------------------------------------------------------------------------------------------ */
+
+static void missing_tensors(void **state)
+{
+    (void)state;
+    static const char *const names[][3] = {
+        {"model.encoder.layers.1.final_layer_norm.bias", "model.encoder.layers.1.final_layer_norm.bids", "[16]"},
+        {"model.decoder.layers.0.encoder_attn.v_proj.weight", "model.decoder.layers.0.encoder_attn.w_proj.weight",
+         "[16, 16]"},
+        {"model.decoder.layers.1.fc2.bias", "model.decoder.layers.1.fc3.bias", "[16]"},
+        {"model.shared.weight", "model.sharad.weight", "[51, 16]"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char sentence[300];
+        rename_tensor(names[i][0], names[i][1]);
+        snprintf(sentence, sizeof sentence, "%%s/model.safetensors: tensor \"%s\" is missing, expected with shape %s",
+                 names[i][0], names[i][2]);
+        refused(RILL_ERR_FORMAT, sentence);
+        restore("model.safetensors");
+    }
+}
+
+static void a_missing_bias_is_zero(void **state)
+{
+    (void)state;
+    rename_tensor("final_logits_bias", "final_logits_bids");
+    assert_int_equal(open_folder(folder, 0), RILL_OK);
+}
+
+static void damaged_weights(void **state)
+{
+    (void)state;
+    size_t length;
+    char *bytes = read_bytes(folder, "model.safetensors", &length);
+    write_bytes(folder, "model.safetensors", bytes, length - 4);
+    assert_int_equal(open_folder(folder, 0), RILL_ERR_FORMAT);
+    memset(bytes + length - 4, 0xFF, 4); /* a NaN in the last tensor */
+    write_bytes(folder, "model.safetensors", bytes, length);
+    assert_int_equal(open_folder(folder, 0), RILL_ERR_FORMAT);
+    free(bytes);
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+/* Open, admit two inputs, make and score a node of each. */
+static rill_status use_model(void)
+{
+    void *self = NULL;
+    rill_domain_info info;
+    rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 2};
+    rill_status status = rill_mt_domain.open(ctx, &options, &self, &info);
+    if (status != RILL_OK) return status;
+    rill_input inputs[2] = {{.text = "a book", .length = 6, .slot = 0},
+                            {.text = ">>de<< ein", .length = 10, .slot = 1}};
+    int32_t node[2] = {0, 1}, parent[2] = {-1, -1}, action[2] = {-1, -1}, slot[2] = {0, 1}, depth[2] = {0, 0};
+    int32_t count[2], chosen[6];
+    float logp[6], score[6];
+    uint8_t terminal[6];
+    rill_rows rows = {2, 0, node, parent, parent, action, slot, depth};
+    rill_choices out = {3, count, chosen, logp, score, terminal};
+    rill_text text = {.ctx = ctx};
+    if (status == RILL_OK) status = rill_mt_domain.reserve(self, 2, 2);
+    if (status == RILL_OK) status = rill_mt_domain.encode(self, 2, inputs);
+    if (status == RILL_OK) status = rill_mt_domain.step(self, &rows);
+    if (status == RILL_OK) status = rill_mt_domain.score(self, &rows, &(rill_ask){.max_choices = 3, .plain = 1}, &out);
+    if (status == RILL_OK)
+        status = rill_mt_domain.finalize(self, &(rill_hypothesis){.length = 3, .action = chosen}, &text);
+    rill_text_clear(&text);
+    rill_mt_domain.close(self);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    const long before = memory.calls;
+    assert_int_equal(use_model(), RILL_OK);
+    const long calls = memory.calls - before;
+    for (long allowed = 0; allowed < calls; allowed++) {
+        memory.allowed = allowed;
+        assert_int_equal(use_model(), RILL_ERR_MEMORY);
+        assert_int_equal(rill_memory_used(ctx), 0);
+    }
+    memory.allowed = -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_whole_model_opens),
+        CASE(no_path),
+        CASE(missing_files),
+        CASE(pieces_need_no_sentencepiece),
+        CASE(damaged_sentencepiece),
+        CASE(vocabularies_that_do_not_fit),
+        CASE(keys_that_are_refused),
+        CASE(symbols_must_be_said),
+        CASE(absent_keys_have_their_defaults),
+        CASE(missing_tensors),
+        CASE(a_missing_bias_is_zero),
+        CASE(damaged_weights),
+        CASE(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests_name("domains_mt_files", tests, NULL, NULL);
+}

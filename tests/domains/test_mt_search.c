@@ -1,0 +1,247 @@
+/* domains/mt under the engine: the beams of the reference decoder, whatever the method and the threads. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+#include "mt.h"
+#include "mt_reference.h"
+#include "rill/engine.h"
+#include "rill/plugin.h"
+
+static miser memory;
+static rill_context *ctx;
+
+static int set_up(void **state)
+{
+    (void)state;
+    ctx = miser_context(&memory);
+    mt_check(ctx, rill_register_core(ctx));
+    mt_check(ctx, rill_register_domain(ctx, &rill_mt_domain));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    rill_context_destroy(ctx);
+    assert_int_equal(memory.out, 0);
+    return 0;
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate"};
+
+/* --- running ------------------------------------------------------------------------------------------------------ */
+
+/* Everything a run says, in order: made to be compared to the bit. */
+typedef struct record {
+    float *number; /* per output: its actions, its score */
+    size_t used, room;
+} record;
+
+static void put(record *r, float x)
+{
+    if (r->used == r->room) {
+        r->room = 2 * r->room + 64;
+        r->number = realloc(r->number, r->room * sizeof *r->number);
+        assert_non_null(r->number);
+    }
+    r->number[r->used++] = x;
+}
+
+typedef void (*seen_fn)(const rill_result *result, const json_t *one, record *to);
+
+typedef struct run {
+    const char *method;
+    int32_t n, k, max_candidates;
+    const char *heuristic; /* argument of "absolute", NULL for none */
+    seen_fn seen;
+    record *record;
+} run;
+
+static void submit_case(rill_engine *engine, const json_t *one)
+{
+    char *text = mt_pieces(one);
+    mt_check(ctx, rill_engine_submit(engine, text, strlen(text)));
+    free(text);
+}
+
+static void decode_all(rill_model *model, const run *r, const json_t *cases)
+{
+    rill_engine_setup setup;
+    rill_engine_setup_default(&setup);
+    strcpy(setup.settings.method, r->method);
+    setup.settings.k = r->k;
+    setup.settings.n = r->n;
+    setup.settings.max_candidates = r->max_candidates;
+    setup.settings.n_best = 10;
+    rill_chain_entry absolute = {"absolute", r->heuristic};
+    if (r->heuristic != NULL) setup.heuristics = &absolute, setup.n_heuristics = 1;
+    rill_engine *engine;
+    mt_check(ctx, rill_engine_create(&engine, ctx, model, &setup));
+    const size_t count = json_array_size(cases);
+    size_t submitted = 0, seen = 0;
+    while (seen < count) {
+        for (; submitted < count && rill_engine_room(engine) > 0; submitted++)
+            submit_case(engine, json_array_get(cases, submitted));
+        if (submitted == count) rill_engine_close_input(engine);
+        mt_check(ctx, rill_engine_step(engine));
+        rill_result result;
+        for (; rill_engine_next(engine, &result) == RILL_OK; seen++) {
+            assert_int_equal(result.id, seen);
+            assert_int_equal(result.status, RILL_OK);
+            r->seen(&result, json_array_get(cases, seen), r->record);
+        }
+    }
+    rill_engine_destroy(engine);
+}
+
+static rill_model *open_model(const char *path, int threads)
+{
+    rill_model *model;
+    rill_open_options options = {.struct_size = sizeof options, .path = path, .threads = threads, .tokenized = 1};
+    mt_check(ctx, rill_model_open(&model, ctx, "mt", &options));
+    return model;
+}
+
+/* --- against the reference ---------------------------------------------------------------------------------------- */
+
+static void check_output(const rill_output *found, const json_t *expected)
+{
+    const json_t *actions = json_object_get(expected, "actions");
+    const double score = json_real_value(json_object_get(expected, "score"));
+    assert_int_equal(found->actions, json_array_size(actions));
+    for (size_t i = 0; i < (size_t)found->actions; i++)
+        assert_int_equal(found->action[i], json_integer_value(json_array_get(actions, i)));
+    assert_true(fabs(found->score - score) <= 1e-4 * fmax(1.0, fabs(score)));
+    assert_int_equal(found->truncated, json_is_true(json_object_get(expected, "truncated")));
+}
+
+static void check_beam(const rill_result *result, const json_t *one, record *unused)
+{
+    (void)unused;
+    const json_t *beam = json_object_get(one, "beam");
+    assert_int_equal(result->n, json_array_size(beam));
+    for (size_t i = 0; i < (size_t)result->n; i++) check_output(&result->output[i], json_array_get(beam, i));
+}
+
+static void check_greedy(const rill_result *result, const json_t *one, record *unused)
+{
+    (void)unused;
+    assert_int_equal(result->n, 1);
+    check_output(&result->output[0], json_object_get(one, "greedy"));
+}
+
+static void beams_are_those_of_the_reference(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char *path = data_path(models[i]);
+        json_t *expected = mt_expected(path);
+        const json_t *cases = json_object_get(expected, "cases");
+        rill_model *model = open_model(path, 1 + (int)i % 2);
+        for (size_t j = 0; j < sizeof methods / sizeof *methods; j++) {
+            for (int32_t n = 1; n <= 4; n += 3)
+                decode_all(model, &(run){.method = methods[j], .n = n, .k = 5, .max_candidates = 5, .seen = check_beam},
+                           cases);
+            decode_all(model, &(run){.method = methods[j], .n = 3, .k = 1, .max_candidates = 1, .seen = check_greedy},
+                       cases);
+        }
+        rill_model_close(model);
+        json_decref(expected);
+        free(path);
+    }
+}
+
+/* --- against each other ------------------------------------------------------------------------------------------- */
+
+static void note(const rill_result *result, const json_t *one, record *to)
+{
+    (void)one;
+    put(to, (float)result->n);
+    for (int32_t i = 0; i < result->n; i++) {
+        const rill_output *output = &result->output[i];
+        put(to, (float)output->actions);
+        for (int32_t j = 0; j < output->actions; j++) put(to, (float)output->action[j]);
+        put(to, (float)output->score);
+    }
+}
+
+/* With pruning, so that beams of many widths and items of many depths share the steps. An empty input is among them. */
+static void methods_agree_to_the_bit(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char *path = data_path(models[i]);
+        json_t *expected = mt_expected(path), *cases = json_object_get(expected, "cases");
+        record first = {.number = NULL};
+        json_array_append_new(cases, json_pack("{s:[]}", "pieces"));
+        for (int threads = 1; threads <= 2; threads++) {
+            rill_model *model = open_model(path, threads);
+            for (size_t j = 0; j < sizeof methods / sizeof *methods; j++) {
+                for (int32_t n = 1; n <= 8; n += 3) {
+                    record other = {.number = NULL};
+                    const int is_first = first.number == NULL;
+                    decode_all(model,
+                               &(run){.method = methods[j],
+                                      .n = n,
+                                      .k = 7,
+                                      .max_candidates = 3,
+                                      .heuristic = "2.5",
+                                      .seen = note,
+                                      .record = is_first ? &first : &other},
+                               cases);
+                    if (is_first) continue;
+                    assert_int_equal(other.used, first.used);
+                    assert_memory_equal(other.number, first.number, first.used * sizeof *first.number);
+                    free(other.number);
+                }
+            }
+            rill_model_close(model);
+        }
+        free(first.number), free(path);
+        json_decref(expected);
+    }
+}
+
+/* --- empty inputs ------------------------------------------------------------------------------------------------- */
+
+static void check_empty(const rill_result *result, const json_t *one, record *unused)
+{
+    (void)one, (void)unused;
+    assert_int_equal(result->n, 1);
+    assert_int_equal(result->output[0].length, 0);
+    assert_true(result->output[0].score == 0);
+    assert_int_equal(result->output[0].truncated, 0);
+}
+
+static void empty_in_is_empty_out(void **state)
+{
+    (void)state;
+    char *path = data_path(models[0]);
+    json_t *cases = json_pack("[{s:[]}, {s:[]}]", "pieces", "pieces");
+    rill_model *model = open_model(path, 1);
+    decode_all(model, &(run){.method = "var-stream", .n = 2, .k = 5, .max_candidates = 5, .seen = check_empty}, cases);
+    rill_model_close(model);
+    json_decref(cases);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(beams_are_those_of_the_reference),
+        CASE(methods_agree_to_the_bit),
+        CASE(empty_in_is_empty_out),
+    };
+    return cmocka_run_group_tests_name("domains_mt_search", tests, NULL, NULL);
+}

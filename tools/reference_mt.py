@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Write small random Marian models with known results, for tests of rill's translation domain.
+
+Needs torch, transformers, safetensors, sentencepiece and numpy. The models are transformers' own MarianMTModel with
+random weights; what they compute is computed in 64 bits from the weights as they are stored. Each directory under
+tests/data/mt holds a model as transformers writes it, and expected.json:
+
+  cases: for each input its pieces, the ids the encoder reads, `memory` (encoder states as the last decoder layer reads
+    them: a row of keys and values per id), for forced actions the log-probabilities of the first steps, the greedy
+    output of transformers, and `beam`: the outputs of a beam of 5, best first, with scores, by the plain decoder of
+    semparse_decode.py, which follows the search that rill calls finish "top"
+  texts: what transformers' tokenizer makes of a text, and of target ids
+
+The seeds were picked so that some outputs end early, some late and some at the length limit.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import tempfile
+
+import numpy as np
+import sentencepiece
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import MarianConfig, MarianMTModel, MarianTokenizer
+
+from semparse_decode import Candidate, Item, Search, advance
+
+SHAPES = {
+    # name: heads, layers and inner widths of encoder and decoder; the rest of config.json
+    "shared": dict(seed=6, end=3.5, dtype=torch.float32, d_model=16, encoder_attention_heads=4, decoder_attention_heads=2,
+                   encoder_layers=2, decoder_layers=2, encoder_ffn_dim=32, decoder_ffn_dim=24,
+                   activation_function="swish", scale_embedding=True),
+    "odd": dict(seed=2, end=2.5, dtype=torch.float16, d_model=21, encoder_attention_heads=3, decoder_attention_heads=7,
+                encoder_layers=1, decoder_layers=2, encoder_ffn_dim=19, decoder_ffn_dim=37,
+                activation_function="relu", scale_embedding=False),
+    "separate": dict(seed=5, end=2.5, dtype=torch.float32, d_model=12, encoder_attention_heads=1, decoder_attention_heads=3,
+                     encoder_layers=1, decoder_layers=2, encoder_ffn_dim=24, decoder_ffn_dim=14,
+                     activation_function="gelu", scale_embedding=True, share_encoder_decoder_embeddings=False,
+                     tie_word_embeddings=False),
+}
+STEPS, FORCED_STEPS = 20, 3
+CORPUS = ["ein mann spielt gitarre .", "zwei hunde laufen im schnee .", "eine frau liest ein buch .",
+          "a man plays the guitar .", "two dogs run in the snow .", "a woman reads a book .",
+          "the man and the woman run .", "der hund liest im buch ."]
+TEXTS = ["Ein Mann spielt Gitarre.", "two  dogs ", ">>de<< a book", "", "x\u00e9y", ">>de<<", "a >>de<< b"]
+
+
+def train_pieces(folder, name, lines, size):
+    """A SentencePiece model without normalisation tables, which would take 240 KB; its pieces without the specials."""
+    prefix = os.path.join(folder, name)
+    with open(prefix + ".txt", "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+    sentencepiece.SentencePieceTrainer.train(
+        input=prefix + ".txt", model_prefix=prefix, vocab_size=size, hard_vocab_limit=False, bos_id=-1, eos_id=0,
+        unk_id=1, normalization_rule_name="identity", num_threads=1, minloglevel=2)
+    model = sentencepiece.SentencePieceProcessor(model_file=prefix + ".model")
+    return [model.id_to_piece(i) for i in range(model.get_piece_size())]
+
+
+def make_vocabularies(name, folder, out, rng):
+    """Write both .spm files and vocab.json (target_vocab.json); source and target pieces by number."""
+    sides = []
+    for side, lines in (("source", CORPUS), ("target", CORPUS[3:])):
+        sides.append(train_pieces(folder, side, lines, 48 if side == "source" else 40))
+        shutil.copy(os.path.join(folder, side + ".model"), os.path.join(out, side + ".spm"))
+    if name == "separate":
+        for pieces in sides:
+            pieces.append("<pad>")
+    else:
+        both = ["</s>", "<unk>", ">>de<<"] + sorted(set(sides[0] + sides[1]) - {"</s>", "<unk>"})
+        if name == "odd":
+            rng.shuffle(both)  # so that no special symbol has a usual number
+        sides = [both + ["<pad>"]] * 2
+    for pieces, file in zip(sides, ("vocab.json", "target_vocab.json")):
+        if file == "vocab.json" or name == "separate":
+            with open(os.path.join(out, file), "w", encoding="utf-8") as f:
+                json.dump({piece: i for i, piece in enumerate(pieces)}, f, ensure_ascii=False)
+    return sides
+
+
+def make_model(shape, sides, generator):
+    shape = dict(shape)
+    dtype, end, _ = shape.pop("dtype"), shape.pop("end"), shape.pop("seed")
+    target = {piece: i for i, piece in enumerate(sides[1])}
+    config = MarianConfig(
+        vocab_size=len(sides[0]), decoder_vocab_size=len(sides[1]), max_position_embeddings=40,
+        pad_token_id=target["<pad>"], decoder_start_token_id=target["<pad>"], eos_token_id=target["</s>"], **shape)
+    config.forced_eos_token_id = None
+    model = MarianMTModel(config).eval()
+    model.generation_config.max_length = STEPS + 1
+    with torch.no_grad():
+        for key, value in model.named_parameters():
+            if "norm" in key:
+                value += 0.3 * torch.randn(value.shape, generator=generator)
+            elif "embed_positions" not in key:
+                width = value.shape[-1] if value.dim() > 1 else 100
+                value.copy_(torch.randn(value.shape, generator=generator) * (1.6 / width ** 0.5))
+        bias = torch.randn(model.final_logits_bias.shape, generator=generator) * 0.5
+        bias[0, config.eos_token_id] += end
+        bias[0, config.pad_token_id] += 2.0  # often the best symbol, and never one that may be chosen
+        model.final_logits_bias.copy_(bias)
+    return model.to(dtype)
+
+
+def last_memory(model, states):
+    layer = model.model.decoder.layers[-1].encoder_attn
+    return torch.cat([layer.k_proj(states), layer.v_proj(states)], dim=-1)[0]
+
+
+class Decoder:
+    """Log-probabilities of all symbols behind given prefixes of one input."""
+
+    def __init__(self, model, ids):
+        self.model, self.config = model, model.config
+        self.states = model.model.encoder(torch.tensor([ids])).last_hidden_state
+
+    def logp(self, prefixes):
+        inputs = torch.tensor([[self.config.decoder_start_token_id, *p] for p in prefixes])
+        out = self.model(encoder_outputs=(self.states.expand(len(prefixes), -1, -1),), decoder_input_ids=inputs)
+        return out.logits[:, -1].log_softmax(-1)
+
+
+def beam_search(decoder, search, pad):
+    item, depth = Item([Candidate(0.0, ())]), 0
+    while not item.done:
+        depth += 1
+        live = [c for c in item.live if not c.ended]
+        logp = decoder.logp([c.actions for c in live])
+        logp[:, pad] = float("-inf")
+        scores, actions = logp.sort(dim=1, descending=True, stable=True)
+        advance(item, {id(c): i for i, c in enumerate(live)}, scores[:, :search.k].tolist(),
+                actions[:, :search.k].tolist(), search, depth)
+    outputs = sorted(item.outputs, key=lambda o: -o.score)
+    return [{"score": o.score, "actions": list(o.actions), "truncated": o.truncated} for o in outputs]
+
+
+def case(model, plain, sides, pieces, rng):
+    config = model.config
+    source = {piece: i for i, piece in enumerate(sides[0])}
+    ids = [source.get(p, source["<unk>"]) for p in pieces] + [source["</s>"]]
+    decoder = Decoder(model, ids)
+    legal = [a for a in range(len(sides[1])) if a not in (config.eos_token_id, config.pad_token_id)]
+    forced = [rng.choice(legal) for _ in range(FORCED_STEPS)]
+    steps = [decoder.logp([forced[:i]])[0].tolist() for i in range(FORCED_STEPS)]
+    greedy = plain.generate(torch.tensor([ids]), num_beams=1, do_sample=False, bad_words_ids=[[config.pad_token_id]],
+                            max_length=STEPS + 1, forced_eos_token_id=None)[0].tolist()[1:]
+    ours = beam_search(decoder, Search(1, float("inf"), 1, 0, STEPS, config.eos_token_id), config.pad_token_id)[0]
+    assert greedy == ours["actions"] + [config.eos_token_id] * (not ours["truncated"]), (greedy, ours)
+    beam = beam_search(decoder, Search(5, float("inf"), 5, 0, STEPS, config.eos_token_id), config.pad_token_id)
+    scores = sorted(o["score"] for o in beam)
+    assert all(b - a > 1e-4 for a, b in zip(scores, scores[1:])), "a tie: pick another seed"
+    memory = last_memory(model, decoder.states).tolist()
+    return {"pieces": pieces, "ids": ids, "memory": memory, "forced": forced, "steps": steps, "greedy": ours,
+            "beam": beam}
+
+
+def texts(out, cases):
+    tokenizer = MarianTokenizer.from_pretrained(out)
+    tags = ">>de<<" in tokenizer.get_vocab()  # without any, rill takes what looks like one for text
+    into = [{"text": t, "ids": tokenizer(t).input_ids} for t in TEXTS if tags or ">>" not in t]
+    back = [{"actions": c["greedy"]["actions"],
+             "text": tokenizer.decode(c["greedy"]["actions"], skip_special_tokens=True)} for c in cases]
+    return {"into": into, "back": back}
+
+
+def rounded(value):
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, list):
+        return [rounded(v) for v in value]
+    return {k: rounded(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+@torch.no_grad()
+def build(name, out):
+    shape = SHAPES[name]
+    rng, generator = random.Random(shape["seed"]), torch.Generator().manual_seed(shape["seed"])
+    shutil.rmtree(out, ignore_errors=True)
+    os.makedirs(out)
+    with tempfile.TemporaryDirectory() as folder:
+        sides = make_vocabularies(name, folder, out, rng)
+    model = make_model(shape, sides, generator)
+    model.save_pretrained(out)
+    path = os.path.join(out, "model.safetensors")
+    tensors = {k: v for k, v in load_file(path).items() if "embed_positions" not in k}
+    if "final_logits_bias" not in tensors:
+        tensors["final_logits_bias"] = model.final_logits_bias
+    save_file(tensors, path)
+    double = MarianMTModel(model.config).double().eval()
+    double.load_state_dict({k: v.double() for k, v in model.state_dict().items() if "embed_positions" not in k}, strict=False)
+    plain = double
+    lengths = [1, 3, 5, 13]
+    usable = [p for p in sides[0] if p not in ("</s>", "<pad>", "<unk>")]
+    cases = [case(double, plain, sides, [rng.choice(usable) for _ in range(n)], rng) for n in lengths]
+    cases += [case(double, plain, sides, p, rng) for p in (["nothing", usable[0]], usable[:4])]
+    with open(os.path.join(out, "tokenizer_config.json"), "w", encoding="utf-8") as file:
+        json.dump({"source_lang": "de", "target_lang": "en", "separate_vocabs": name == "separate"}, file)
+    expected = {"max_length": STEPS, "cases": cases, "texts": texts(out, cases)}
+    with open(os.path.join(out, "expected.json"), "w", encoding="utf-8") as file:
+        json.dump(rounded(expected), file, ensure_ascii=False, separators=(",", ":"))
+        file.write("\n")
+    ended = [len(o["actions"]) for c in cases for o in c["beam"] if not o["truncated"]]
+    cut = sum(o["truncated"] for c in cases for o in c["beam"])
+    print(f"{name}: lengths of ended outputs {sorted(ended)}, {cut} truncated, "
+          f"{sum(os.path.getsize(os.path.join(out, f)) for f in os.listdir(out))} bytes")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder", help="where the model directories go: tests/data/mt")
+    parser.add_argument("names", nargs="*", help=f"which ones: {', '.join(SHAPES)}; all by default")
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    np.random.seed(0)
+    for name in options.names or SHAPES:
+        build(name, os.path.join(options.folder, name))
+
+
+if __name__ == "__main__":
+    main()
