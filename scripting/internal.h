@@ -28,13 +28,13 @@ typedef struct script_native script_native;
 typedef struct script_block script_block;
 typedef struct script_chunk script_chunk;
 
-enum { SCRIPT_HEAP_CLASSES = 64 };
+enum { SCRIPT_HEAP_CLASSES = 92 };
 
 /* memory.c */
 typedef struct script_heap {
     size_t memory;  /* held by Lua */
     size_t held;    /* given by the context for it */
-    size_t wanted;  /* bytes of the latest request that failed, */
+    size_t wanted;  /* bytes of the latest request that failed in this call, else 0, */
     size_t had;     /* what `memory` was then, */
     int by_limit;   /* and whether the script's limit was the reason, not the context's memory */
     script_block *free[SCRIPT_HEAP_CLASSES];
@@ -67,6 +67,7 @@ struct rill_script {
     const void *array_mark; /* its address: a type test without look-ups */
     script_closure *closures;
     script_table *tables;  /* vtables registered from this script */
+    int domains;           /* rill.domain{}s that came to make closures */
     script_native *native; /* rill.ffi; NULL in a sandbox */
     rill_status raised;    /* the latest that script_raise() was given */
 };

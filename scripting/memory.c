@@ -27,7 +27,9 @@
 
 enum {
     GRAIN = 8, /* what Lua asks of alignment */
-    LARGEST = EACH_ALONE ? 0 : GRAIN * SCRIPT_HEAP_CLASSES,
+    FINE = 512,
+    COARSE = 128,
+    LARGEST = EACH_ALONE ? 0 : FINE + COARSE * (SCRIPT_HEAP_CLASSES - FINE / GRAIN),
     CHUNK = 32 << 10,
     SLACK = 256 << 10,
     UNIT = 64,
@@ -48,9 +50,15 @@ struct script_chunk {
 
 enum { HEADER = (sizeof(script_chunk) + GRAIN - 1) / GRAIN * GRAIN };
 
+/* Classes grow by GRAIN up to FINE, then by COARSE up to LARGEST: as large as the arrays of a timestep usually are. */
 static size_t class_of(size_t size)
 {
-    return (size - 1) / GRAIN;
+    return size <= FINE ? (size - 1) / GRAIN : FINE / GRAIN + (size - FINE - 1) / COARSE;
+}
+
+static size_t size_of(size_t kind)
+{
+    return kind < FINE / GRAIN ? (kind + 1) * GRAIN : FINE + (kind - FINE / GRAIN + 1) * COARSE;
 }
 
 /* --- chunks going back ---------------------------------------------------------------------------------------------- */
@@ -89,7 +97,7 @@ static void count_unused(const script_heap *heap, const chunk_index *index)
 {
     for (size_t i = 0; i < index->n; i++) index->chunk[i]->unused = CHUNK - index->chunk[i]->carved;
     for (size_t c = 0; c < SCRIPT_HEAP_CLASSES; c++)
-        for (script_block *b = heap->free[c]; b != NULL; b = b->next) chunk_around(index, b)->unused += (c + 1) * GRAIN;
+        for (script_block *b = heap->free[c]; b != NULL; b = b->next) chunk_around(index, b)->unused += size_of(c);
 }
 
 static void forget_blocks_of_empty_chunks(script_heap *heap, const chunk_index *index)
@@ -170,16 +178,18 @@ static void *from_context(rill_script *s, size_t size)
 
 /* --- Lua's blocks --------------------------------------------------------------------------------------------------- */
 
-/* What is left of the latest chunk, smaller than any block wanted now, becomes a free block of its own size. */
+/* What is left of the latest chunk becomes free blocks, the largest first. */
 static void use_up(script_heap *heap)
 {
-    size_t left = (size_t)(heap->bump_end - heap->bump);
-    if (left == 0) return;
-    script_block *rest = (void *)heap->bump;
-    rest->next = heap->free[class_of(left)];
-    heap->free[class_of(left)] = rest;
-    heap->chunks->carved += left;
-    heap->bump = heap->bump_end = NULL;
+    while (heap->bump < heap->bump_end) {
+        size_t left = (size_t)(heap->bump_end - heap->bump), kind = class_of(left);
+        if (size_of(kind) > left) kind--;
+        script_block *rest = (void *)heap->bump;
+        rest->next = heap->free[kind];
+        heap->free[kind] = rest;
+        heap->chunks->carved += size_of(kind);
+        heap->bump += size_of(kind);
+    }
 }
 
 static int add_chunk(rill_script *s)
@@ -204,7 +214,7 @@ static void *carve(rill_script *s, size_t size)
         heap->free[class_of(size)] = block->next;
         return block;
     }
-    size_t whole = (class_of(size) + 1) * GRAIN;
+    size_t whole = size_of(class_of(size));
     if ((size_t)(heap->bump_end - heap->bump) < whole && !add_chunk(s)) return NULL;
     block = (void *)heap->bump;
     heap->bump += whole;

@@ -20,8 +20,8 @@ typedef struct rill_script rill_script;
 typedef struct rill_script_options {
     size_t struct_size;
     int unsafe;           /* open io, os and rill.ffi */
-    size_t memory;        /* bytes the script may hold; 0 = 256 MiB */
-    int64_t instructions; /* Lua instructions per call into the script; 0 = 200 million */
+    size_t memory;        /* bytes the script may hold; 0 = 256 MiB. What small blocks waste adds at most a quarter */
+    int64_t instructions; /* Lua instructions per call into the script; 0 = 200 million, negative = no limit */
     /* Gets a line that the script prints, without newline. NULL: rill_log() at level info. */
     void (*print)(void *user, const char *line);
     void *print_user;
@@ -30,8 +30,9 @@ typedef struct rill_script_options {
 /* Run the file at `path`; register what it declares.
  *   options: NULL for defaults
  *   *out: the script, owned by the context
- *   RILL_OK · RILL_ERR_NOT_FOUND, RILL_ERR_IO (the file) · RILL_ERR_PLUGIN (an error in the script: file, line, traceback) ·
- *   RILL_ERR_ARGUMENT (a name is taken) · RILL_ERR_MEMORY. After a failure nothing it declared stays registered. */
+ *   RILL_OK · RILL_ERR_NOT_FOUND, RILL_ERR_IO, RILL_ERR_FORMAT (the file: not there, not readable, too large) ·
+ *   RILL_ERR_PLUGIN (an error in the script: file, line, traceback) · RILL_ERR_ARGUMENT (a name is taken) · RILL_ERR_MEMORY ·
+ *   RILL_ERR_ABI (struct_size of the options). After a failure *out is NULL and nothing it declared stays registered. */
 RILL_API rill_status rill_script_load(rill_script **out, rill_context *ctx, const char *path,
                                       const rill_script_options *options);
 
