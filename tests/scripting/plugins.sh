@@ -20,7 +20,7 @@ END
 decode -q --heuristic absolute:0.5
 cp out expected
 decode -q --plugin cut.lua --heuristic cut:0.5
-exits 0; same out expected; says "cut.lua	is read"
+exits 0; same out expected; says "$(printf 'cut.lua\tis read')"
 decode -q --heuristic cut:0.5 --scorer nothing --policy in-turn --plugin cut.lua
 exits 0; same out expected
 decode -q --heuristic cut:0.5
@@ -31,7 +31,8 @@ run "$rill" info --domain toy --plugin cut.lua --plugin "$toy"
 exits 0; prints "toy"
 run "$rill" eval --plugin cut.lua --refs expected expected
 exits 0; prints "exact"
-run "$rill" bench --plugin "$toy" --domain toy -i four -q --repeat 1 --methods var-stream:heuristic=cut:0.5,var-stream:heuristic=absolute:0.5 --plugin cut.lua
+run "$rill" bench --plugin "$toy" --domain toy -i four -q --repeat 1 --plugin cut.lua \
+  --methods var-stream:heuristic=cut:0.5,var-stream:heuristic=absolute:0.5
 exits 0
 decode -q --plugin cut.lua --heuristic cut:x
 exits 1; says "a number is needed, as in cut:2"; prints_nothing

@@ -23,6 +23,25 @@ cp "$source/examples/hello_beam.c" "$place/user/"
 library=$(dirname "$(find "$place$prefix" -name 'librill.so' | head -n 1)")
 LD_LIBRARY_PATH="$library" "$place/user/hello_beam" "walk shop clean" >"$place/user/out.txt"
 [ -s "$place/user/out.txt" ] || { echo "hello_beam printed nothing"; exit 1; }
+
+cat >"$place/user/script.c" <<'END'
+#include <rill/rill.h>
+#include <rill/script.h>
+int main(void)
+{
+    static const char text[] = "return rill.version";
+    rill_context *ctx;
+    rill_script *script;
+    if (rill_context_create(&ctx, NULL) < 0) return 1;
+    rill_status status = rill_script_load_text(&script, ctx, "script", text, sizeof text - 1, NULL);
+    rill_context_destroy(ctx);
+    return status < 0;
+}
+END
+# shellcheck disable=SC2046
+"$@" -std=c17 -Wall -Wextra -Werror -o "$place/user/script" "$place/user/script.c" $(pkg-config --cflags --libs rill-script)
+LD_LIBRARY_PATH="$library" "$place/user/script" || { echo "a script could not be loaded"; exit 1; }
+
 LD_LIBRARY_PATH="$library" "$place$prefix/bin/rill" --version
 [ "$(pkg-config --modversion rill)" = "$(LD_LIBRARY_PATH="$library" "$place$prefix/bin/rill" --version | sed 's/[^0-9.]//g')" ] ||
   { echo "rill --version and rill.pc disagree"; exit 1; }
