@@ -20,7 +20,7 @@ typedef struct bench_method {
     uint64_t *hash;    /* [inputs] of all outputs with their scores */
     double seconds[BENCH_REPEAT_MAX];
     int runs;
-    rill_stats stats;   /* of the fastest run; counters are the same in all */
+    rill_stats stats;   /* counters are the same in all runs; of the seconds the least of each part */
     int like;           /* index of the first method with equal search settings; its own if it is that */
     int64_t difference; /* first input with other outputs than that method's, -1 = none */
     int same;           /* index of the first method with equal outputs, whatever its settings; its own if it is that */
