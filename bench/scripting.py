@@ -54,7 +54,7 @@ def main(out, *paths):
         per_call, per_element = line(points)
         costs[key] = {"ns_per_timestep": 1e9 * per_call, f"ns_per_{element}": 1e9 * per_element}
 
-    print(f"{'':22} {'seconds':>17} {'ratio to C':>17} {'cands per':>10}   {'ns per timestep':^26}")
+    print(f"{'':22} {'seconds':>17} {'ratio to C':>17} {'cands per':>10}     ns per timestep")
     print(f"{'':22} {'C':>8} {'Lua':>8} {'heuristic':>9} {'both':>7} {'timestep':>10} {'prune C':>9} {'prune Lua':>9} "
           f"{'scorer':>8}  outputs")
     for r in rows:
