@@ -299,8 +299,10 @@ static int prepare(decode *d)
     if (code == CLI_OK) code = check_files(d);
     if (code == CLI_OK) code = cli_session_open(&d->session);
     if (code != CLI_OK) return code;
-    if (rill_engine_create(&d->engine, d->session.ctx, d->session.model, &d->plan.setup) < 0)
+    if (rill_engine_create(&d->engine, d->session.ctx, d->session.model, &d->plan.setup) < 0) {
+        if (d->runfile.said) rill_script_config_blame(d->runfile.script, d->runfile.said);
         return cli_fail_context(d->session.ctx);
+    }
     return open_outputs(d);
 }
 

@@ -3,7 +3,7 @@
 
 #include "internal.h"
 
-enum { LONGEST_NAME = 64 };
+enum { LONGEST_NAME = 64, LEAST_BEGINNING = 3 };
 
 static char fold(char c)
 {
@@ -31,14 +31,24 @@ static size_t edit_distance(const char *a, const char *b)
     return row[nb];
 }
 
+/* Does the name stop short of the candidate, as "max-cand" of "max-candidates"? */
+static int begins(const char *name, const char *candidate)
+{
+    while (*name != '\0' && fold(*name) == fold(*candidate)) name++, candidate++;
+    return *name == '\0';
+}
+
+/* From here on a suggestion confuses. In a name of one letter nothing is left when that is wrong. */
 size_t rill__near_enough(const char *name)
 {
-    return strlen(name) / 3 + 2; /* from here on a suggestion confuses */
+    size_t n = strlen(name);
+    return n < 4 ? n / 2 + 1 : n / 3 + 2;
 }
 
 const char *rill__nearer(const char *name, const char *candidate, const char *found, size_t *least)
 {
-    size_t distance = edit_distance(name, candidate);
+    size_t distance = edit_distance(name, candidate), far = rill__near_enough(name) - 1;
+    if (distance > far && strlen(name) >= LEAST_BEGINNING && begins(name, candidate)) distance = far;
     if (distance >= *least) return found;
     *least = distance;
     return candidate;

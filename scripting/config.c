@@ -154,34 +154,49 @@ static rill_status refused(reader *r, const char *path, const rill_setting_info 
     return script_config_fail(r->script, path, "%s", rest);
 }
 
-static rill_status add_setting(reader *r, const char *path, const rill_setting_info *setting, const char *value)
+static rill_status check_value(reader *r, const char *path, const rill_setting_info *setting, const char *value)
 {
     rill_settings trial;
     rill_settings_default(&trial);
-    if (rill_settings_set(r->script->ctx, &trial, setting->name, value) < 0) return refused(r, path, setting);
-    rill_script_pair *pairs = (rill_script_pair *)r->config->settings; /* made by read_settings() */
-    pairs[r->config->n_settings++] = (rill_script_pair){setting->name, value};
-    return RILL_OK;
+    return rill_settings_set(r->script->ctx, &trial, setting->name, value) < 0 ? refused(r, path, setting) : RILL_OK;
+}
+
+/* *out: the value on top as text, checked by itself. */
+static rill_status setting_value(lua_State *L, reader *r, const char *path, const rill_setting_info *setting,
+                                 const char **out)
+{
+    int type = lua_type(L, -1);
+    if (setting->argument[0] == '\0') {
+        *out = lua_toboolean(L, -1) ? "1" : "0";
+        return type != LUA_TBOOLEAN ? wrong_type(L, r, path, "true or false") : RILL_OK;
+    }
+    int words = wants_words(r->script->ctx, setting);
+    if (words && type != LUA_TSTRING) return wrong_type(L, r, path, "a string");
+    if (!words && type != LUA_TNUMBER)
+        return wrong_type(L, r, path, strcmp(setting->name, "budget") == 0 ? "a number or a function" : "a number");
+    rill_status status = script_config_scalar(L, -1, r->config, out);
+    if (status < 0) return status;
+    if (*out == NULL) return script_config_fail(r->script, path, "a finite number was expected");
+    return check_value(r, path, setting, *out);
 }
 
 static rill_status read_setting(lua_State *L, reader *r, const char *path, const rill_setting_info *setting)
 {
     const char *value;
-    int type = lua_type(L, -1);
-    if (setting->argument[0] == '\0') {
-        if (type != LUA_TBOOLEAN) return wrong_type(L, r, path, "true or false");
-        return add_setting(r, path, setting, lua_toboolean(L, -1) ? "1" : "0");
-    }
-    if (strcmp(setting->name, "budget") == 0 && type == LUA_TFUNCTION)
+    if (strcmp(setting->name, "budget") == 0 && lua_isfunction(L, -1))
         return script_budget_make(L, lua_gettop(L), &r->config->budget, &r->config->budget_user);
-    int words = wants_words(r->script->ctx, setting);
-    if (words && type != LUA_TSTRING) return wrong_type(L, r, path, "a string");
-    if (!words && type != LUA_TNUMBER)
-        return wrong_type(L, r, path, strcmp(setting->name, "budget") == 0 ? "a number or a function" : "a number");
-    rill_status status = script_config_scalar(L, -1, r->config, &value);
+    rill_status status = setting_value(L, r, path, setting, &value);
     if (status < 0) return status;
-    if (value == NULL) return script_config_fail(r->script, path, "a finite number was expected");
-    return add_setting(r, path, setting, value);
+    rill_script_pair *pairs = (rill_script_pair *)r->config->settings; /* made by read_settings() */
+    pairs[r->config->n_settings++] = (rill_script_pair){setting->name, value};
+    return RILL_OK;
+}
+
+rill_status script_config_check_setting(lua_State *L, rill_script *s, rill_script_config *config, const char *path,
+                                        const char *name)
+{
+    const char *value;
+    return setting_value(L, &(reader){s, config, 0}, path, find_setting(name), &value);
 }
 
 /* Push the value that the table at `index` has for a setting, under either spelling. */
@@ -197,6 +212,17 @@ static void push_setting(lua_State *L, int index, const char *name)
 
 static const config_key *find_key(const char *name);
 
+/* Words that others use, too far from ours for a resemblance. */
+static const char *other_word(const char *name)
+{
+    static const char *const words[][2] = {{"beam", "k"},         {"beam_size", "k"},  {"beam_width", "k"},
+                                           {"batch", "n"},        {"batch_size", "n"}, {"M", "max_candidates"},
+                                           {"refs", "references"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(name, words[i][0]) == 0) return words[i][1];
+    return NULL;
+}
+
 /* What a key that is not known under `search` was meant to be. */
 static rill_status unknown_setting(reader *r, const char *path, const char *name)
 {
@@ -205,7 +231,8 @@ static rill_status unknown_setting(reader *r, const char *path, const char *name
     size_t n = 0;
     for (const rill_setting_info *s = rill_setting_table(); s->name != NULL && n < SETTINGS_MAX; s++, n++)
         names[n] = lua_name(s->name, spelt[n]);
-    const char *near = rill_nearest(name, names, n);
+    const char *word = other_word(name), *near = word != NULL ? word : rill_nearest(name, names, n);
+    if (strcmp(name, "delta") == 0) name = "absolute"; /* whose argument it is */
     if (find_key(name) != NULL)
         return script_config_fail(r->script, path, "unknown key; \"%s\" stands beside \"search\", not inside it", name);
     if (rill_find_heuristic(r->script->ctx, name) != NULL)
@@ -476,10 +503,11 @@ static rill_status check_keys(lua_State *L, reader *r)
     rill_status status = find_unknown(L, r, "", is_key, &unknown);
     if (status < 0 || unknown == NULL) return status;
     for (size_t i = 0; i < N_KEYS; i++) names[i] = KEYS[i].name;
-    const char *near = rill_nearest(unknown, names, N_KEYS);
-    if (is_setting(unknown))
+    const char *word = other_word(unknown), *near = word != NULL ? word : rill_nearest(unknown, names, N_KEYS);
+    const char *setting = word != NULL && is_setting(word) ? word : unknown;
+    if (is_setting(setting))
         return script_config_fail(r->script, unknown, "unknown key; it is one of \"search\": search = { %s = ... }",
-                                  unknown);
+                                  setting);
     if (near != NULL) return script_config_fail(r->script, unknown, "unknown key; did you mean \"%s\"?", near);
     return script_config_fail(r->script, unknown, "unknown key; docs/scripting.md lists them all");
 }

@@ -1,4 +1,4 @@
-/* Reading configurations: what config.c, config_memory.c, config_place.c, config_tune.c and sweep.c share. */
+/* Reading configurations: what config.c, config_blame.c, config_memory.c, config_place.c, config_tune.c and sweep.c share. */
 #ifndef RILL_SCRIPTING_CONFIG_H
 #define RILL_SCRIPTING_CONFIG_H
 
@@ -32,6 +32,10 @@ rill_status script_config_fail(rill_script *s, const char *path, const char *for
 /* Read the table at `index` into a new configuration; *out is set at once, so that it is not lost when Lua raises an error. */
 rill_status script_config_table(lua_State *L, int index, rill_script *s, rill_script_config **out);
 
+/* May the setting `name`, as it is written in Lua, have the value on top? A message names `path`. */
+rill_status script_config_check_setting(lua_State *L, rill_script *s, rill_script_config *config, const char *path,
+                                        const char *name);
+
 /* Add the keys of a configuration and of its table `search` to rill.names. */
 void script_config_names(lua_State *L);
 
@@ -46,7 +50,7 @@ rill_status script_sweep_read(lua_State *L, int index, rill_script_config *confi
 
 /* Read the table at `config` with the parameters of the table at `point` applied and then, where `edit` is not 0, the function
  * there called with both. `names`: a list of the parameters in the order in which to note them; 0: by name. *out as in
- * script_config_table(). Raises Lua errors. */
+ * script_config_table(), in place of what it was, which is freed. Raises Lua errors. */
 rill_status script_point_read(lua_State *L, int config, int point, int edit, int names, rill_script_config **out);
 
 #endif

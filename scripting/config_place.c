@@ -174,6 +174,15 @@ static int find_key(scanner *s, const char *name, size_t length, int depth, int 
     return 0;
 }
 
+/* Into the braces of the value of the key that the scanner is behind: {...}, rill.sweep{...}, rill.sweep({...}). */
+static int enter(scanner *s)
+{
+    if (next(s) == END) return 0; /* the "=" */
+    do next(s);
+    while (s->kind == WORD || (s->kind == SIGN && (s->sign == '.' || s->sign == '(')));
+    return s->kind == SIGN && s->sign == '{';
+}
+
 int script_config_line(const char *text, size_t length, const char *path)
 {
     scanner s = {.at = text, .end = text + length, .line = 1}, behind = s;
@@ -190,15 +199,14 @@ int script_config_line(const char *text, size_t length, const char *path)
         path += n;
         if (*path == '[') path += strcspn(path, ".");
         if (*path == '.') path++;
-        /* Into the braces of this key's own value. */
-        if (found && *path != '\0' && !anywhere) found = next(&s) != END && next(&s) == SIGN && s.sign == '{';
+        if (found && *path != '\0' && !anywhere) found = enter(&s);
     }
     return line;
 }
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-enum { SOURCE_MAX = 1 << 20, MESSAGE_MAX = 1024 };
+enum { SOURCE_MAX = 1 << 20, MESSAGE_MAX = 4000 };
 
 /* The file may be gone, or there never was one: then there is no line. */
 static int line_in_file(rill_script *s, const char *path)

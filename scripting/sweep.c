@@ -204,7 +204,9 @@ int script_sweep_is(lua_State *L, int index)
     return luaL_testudata(L, index, GRID) != NULL;
 }
 
-static rill_status read_axis(lua_State *L, int values, rill_script_config *config, rill_script_axis *axis)
+/* A value that a setting can never have is refused before anything is decoded, wherever in the grid it stands; a
+ * function may make something else of it. */
+static rill_status read_axis(lua_State *L, int values, int has_edit, rill_script_config *config, rill_script_axis *axis)
 {
     size_t length;
     const char *name = lua_tolstring(L, -1, &length);
@@ -212,11 +214,16 @@ static rill_status read_axis(lua_State *L, int values, rill_script_config *confi
     const char **list = script_config_alloc(config, (size_t)n, sizeof *list);
     axis->name = script_config_copy(config, name, length);
     if (list == NULL || axis->name == NULL) return RILL_ERR_MEMORY;
+    char spelt[SCRIPT_NAME_MAX], path[2 * SCRIPT_NAME_MAX];
+    const char *setting = has_edit ? NULL : setting_of(axis->name, spelt);
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < n && status == RILL_OK; i++) {
         lua_rawgeti(L, values, i + 1);
         status = script_config_scalar(L, -1, config, &list[i]);
         if (list[i] == NULL) list[i] = "not finite"; /* whatever it is for will say so */
+        snprintf(path, sizeof path, "sweep.%s[%d]", axis->name, (int)i + 1);
+        if (status == RILL_OK && setting != NULL)
+            status = script_config_check_setting(L, script_of(L), config, path, setting);
         lua_pop(L, 1);
     }
     axis->value = list;
@@ -230,6 +237,8 @@ rill_status script_sweep_read(lua_State *L, int index, rill_script_config *confi
     int grid = lua_gettop(L), names = grid + 1, values = grid + 2;
     lua_getfield(L, grid, "names");
     lua_getfield(L, grid, "values");
+    int has_edit = lua_getfield(L, grid, "edit") == LUA_TFUNCTION;
+    lua_settop(L, values);
     int32_t n = (int32_t)lua_rawlen(L, names);
     rill_script_axis *axes = script_config_alloc(config, (size_t)n, sizeof *axes);
     rill_status status = axes == NULL ? RILL_ERR_MEMORY : RILL_OK;
@@ -237,7 +246,7 @@ rill_status script_sweep_read(lua_State *L, int index, rill_script_config *confi
     for (int32_t i = 0; i < n && status == RILL_OK; i++) {
         lua_rawgeti(L, values, i + 1);
         lua_rawgeti(L, names, i + 1);
-        status = read_axis(L, values + 1, config, &axes[i]);
+        status = read_axis(L, values + 1, has_edit, config, &axes[i]);
         points *= axes[i].n;
         lua_settop(L, values);
     }
@@ -397,10 +406,15 @@ static rill_status note_point(lua_State *L, int point, int names, rill_script_co
 
 rill_status script_point_read(lua_State *L, int config, int point, int edit, int names, rill_script_config **out)
 {
+    /* The script may change its own table meanwhile, or try other points. */
+    push_copy(L, point, 1);
+    point = lua_gettop(L);
     push_edited(L, config, point, edit);
+    rill_script_config_free(*out);
+    *out = NULL;
     rill_status status = script_config_table(L, -1, script_of(L), out);
     if (status == RILL_OK) status = note_point(L, point, names, *out);
-    lua_pop(L, 1);
+    lua_pop(L, 2);
     return status;
 }
 

@@ -156,6 +156,13 @@ refused "{
   search = {
     k = 2.5 } }" 'run.lua:4: search.k: "2.5" is not a whole number from 1 to 65536'
 refused "{ max_items = 3 }" 'it is one of "search"'
+refused "{ search = { max_cand = 3 } }" 'search.max_cand: unknown key; did you mean "max_candidates"?'
+refused "{ search = { M = 3 } }" 'search.M: unknown key; did you mean "max_candidates"?'
+refused "{ search = { beam_size = 3 } }" 'search.beam_size: unknown key; did you mean "k"?'
+refused "{ search = { delta = 3 } }" 'heuristics = { {"absolute", ...} }'
+refused "{ search = { z = 3 } }" 'search.z: unknown key; the keys of "search" are the settings'
+refused "{ beam = 3 }" 'it is one of "search": search = { k = ... }'
+refused "{ refs = 'x' }" 'refs: unknown key; did you mean "references"?'
 refused "{ search = { method = 'var-steam' } }" 'did you mean "var-stream"?'
 refused "{ model = 3 }" "run.lua:1: model: a string was expected, not a number"
 refused "{ heuristics = 'absolute:3' }" "heuristics: a list"
@@ -163,7 +170,17 @@ refused "{ $model,
   heuristics = { 'absolute:3', 3 } }" "run.lua:2: heuristics[2]: "
 refused "nil" "run.lua:1: the script returns nothing"
 refused "'x'" "the script returns a string, not a table"
-refused "{ $model, heuristics = { 'absolut:3' } }" 'absolut'
+refused "{ $model,
+  heuristics = { 'absolute:3', 'absolut:3' } }" \
+  'run.lua:2: heuristics[2]: unknown heuristic "absolut": did you mean "absolute"?'
+refused "{ $model, heuristics = { {'absolute', 'x'} } }" 'run.lua:1: heuristics[1]: absolute: "x" is not a number'
+refused "{ $model,
+  scorers = { {'word_reward', 0.5}, {'word_reward'} } }" 'run.lua:2: scorers[2]: word_reward: "" is not a number'
+refused "{ $model,
+  policy = 'absolute' }" 'run.lua:2: policy: unknown policy "absolute"'
+config "{ $model, heuristics = { 'absolute:3' } }" # the mistake is not the script's
+run "$rill" run run.lua --scorer word_reward:x
+exits 1; says "word_reward:"; says_not run.lua
 refused "{ model = 'no/such' }" "no/such: No such file or directory"
 refused "{ $model, plugins = { 'no-such.lua' } }" "no-such.lua"
 run "$rill" run
@@ -241,6 +258,17 @@ exits 1; says "3 inputs"; says "8 references"
 sweep 'sweep = rill.sweep{ detla = {1} }'
 run "$rill" run run.lua
 exits 1; says 'run.lua:1: rill.sweep: nothing is called "detla"; did you mean "delta"?'
+sweep 'sweep = rill.sweep{ k = {1},
+  M = {1, 2, 0} }'
+run "$rill" run run.lua
+exits 1; prints_nothing; says 'run.lua:2: sweep.M[3]: "0" is not a whole number'
+sweep 'sweep = rill.sweep{ {"method", {"fixed", 3}} }'
+run "$rill" run run.lua
+exits 1; prints_nothing; says 'run.lua:1: sweep.method[2]: a string was expected, not a number'
+sweep 'sweep = rill.sweep({ k = {"few", "many"} },
+  function(config, point) config.search.k = point.k == "few" and 2 or 9 end)'
+run "$rill" run run.lua -q
+exits 0; prints few
 sweep 'sweep = rill.sweep({ a = {1, 2} }, function(config, point) if point.a == 2 then error("at two") end end)'
 run "$rill" run run.lua -q
 exits 1; lines 2; says "run.lua:1: at two"

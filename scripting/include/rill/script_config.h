@@ -54,9 +54,10 @@ typedef struct rill_script_config {
 
     const rill_script_axis *sweep; /* [n_sweep]; the first varies slowest. n_sweep 0: there is no sweep */
     int32_t n_sweep;
-    int64_t sweep_points;          /* product of their lengths; 0 without a sweep */
-    int has_tune;                  /* the script has a search of its own */
-    const rill_script_pair *point; /* [n_point] the parameters that made this configuration from the script's: of a sweep in
+    int64_t sweep_points; /* product of their lengths; 0 without a sweep */
+    int has_tune;         /* the script has a search of its own */
+    const rill_script_pair
+        *point; /* [n_point] the parameters that made this configuration from the script's: of a sweep in
                                       its order, else by name */
     int32_t n_point;
 } rill_script_config;
@@ -70,6 +71,10 @@ RILL_API void rill_script_config_free(rill_script_config *config); /* NULL is al
 /* The configuration at a point of the sweep, 0 <= index < sweep_points: the script's with the point's parameters. Same returns.
  * It has no sweep of its own. */
 RILL_API rill_status rill_script_sweep_point(rill_script *script, int64_t index, rill_script_config **out);
+
+/* After rill_engine_create() failed: when an entry of the configuration's chains is why, put file, line and key before the
+ * message of the context, whose status stays. */
+RILL_API void rill_script_config_blame(rill_script *script, const rill_script_config *config);
 
 /* What trying a configuration gave. */
 typedef struct rill_script_measures {
