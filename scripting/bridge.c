@@ -402,6 +402,12 @@ rill_status script_visit(const script_instance *instance, int which, const scrip
     return script_protect(instance->table->script, make_visit, &v);
 }
 
+void script_take_no_array(lua_State *L, void *instead)
+{
+    if (script_array_is(L, -1))
+        luaL_error(L, "the function returned an array, which would be lost: %s", (const char *)instead);
+}
+
 /* --- blame -------------------------------------------------------------------------------------------------------- */
 
 static int32_t first_to_fail(rill_script *s, int32_t n, int64_t *id, rill_status (*alone)(void *, int32_t, int64_t *),
@@ -427,12 +433,12 @@ rill_status script_blame(const script_instance *instance, rill_status status, in
     rill_script *s = t->script;
     char message[LONGEST];
     int64_t id = first;
-    if (status == RILL_ERR_MEMORY) return status; /* no input's fault, and a second try would want memory again */
+    int again = status != RILL_ERR_MEMORY; /* no input's fault, and a second try would want memory again */
     snprintf(message, sizeof message, "%s", rill_error(s->ctx));
-    if (first_to_fail(s, n, &id, alone, user) >= 0)
+    if (n == 1 || (again && first_to_fail(s, n, &id, alone, user) >= 0))
         return rill_fail(s->ctx, status, "%s %s, while decoding input %lld (line %lld): %s", t->declaration->word,
                          t->name, (long long)id, (long long)id + 1, message);
-    return rill_fail(s->ctx, status,
-                     "%s %s, in a timestep of %d inputs, the first is input %lld (line %lld), none fails alone: %s",
-                     t->declaration->word, t->name, n, (long long)first, (long long)first + 1, message);
+    return rill_fail(s->ctx, status, "%s %s, in a timestep of %d inputs, the first is input %lld (line %lld)%s: %s",
+                     t->declaration->word, t->name, n, (long long)first, (long long)first + 1,
+                     again ? ", none fails alone" : "", message);
 }

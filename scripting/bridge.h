@@ -86,6 +86,9 @@ void script_instance_destroy(void *self);
 rill_status script_visit(const script_instance *instance, int which, const script_view_class *kind, void *data,
                          void (*take)(lua_State *L, void *out), void *out);
 
+/* For `take`, where results mean nothing: refuse an array, which was meant to do something. `instead`: a text, what does it. */
+void script_take_no_array(lua_State *L, void *instead);
+
 /* A call over n items has failed with `status`: say in the message which input it was at. Since items are treated one by one, each
  * is tried alone, in order, by alone(user, i, &id), which also says what input it is, until one fails too. `first`: the input of
  * item 0. Returns `status`. */

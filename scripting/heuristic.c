@@ -95,9 +95,16 @@ static int method_range(lua_State *L)
     return 2;
 }
 
+/* Before anything else is put to index 2. */
+static void require_value(lua_State *L)
+{
+    luaL_argcheck(L, !lua_isnone(L, 2), 1, "a number, a boolean or an array expected, got no value");
+}
+
 /* The value at index 2 as a mask over n things. On the stack as long as it is needed. */
 static const uint8_t *read_mask(lua_State *L, int32_t n, array_level level)
 {
+    require_value(L);
     uint8_t *mask = lua_newuserdatauv(L, (size_t)n, 0);
     script_array_store(L, 2, ARRAY_U8, mask, n, level);
     return mask;
@@ -122,6 +129,7 @@ static int method_halt(lua_State *L)
 static int method_narrow(lua_State *L)
 {
     const rill_beams *b = script_view_self(L)->data;
+    require_value(L);
     int32_t *width = lua_newuserdatauv(L, (size_t)b->n * sizeof *width, 0);
     script_array_store(L, 2, ARRAY_I32, width, b->n, ARRAY_ITEMS);
     for (int32_t i = 0; i < b->n; i++)
@@ -153,7 +161,8 @@ static rill_status call(const script_instance *self, rill_beams *b)
 {
     rill_script *s = self->table->script;
     script_frame frame = script_begin(s, b->offset, b->n);
-    rill_status status = script_visit(self, 0, &beams_class, b, NULL, NULL);
+    rill_status status = script_visit(self, 0, &beams_class, b, script_take_no_array,
+                                      (void *)"marks are assigned, as in b.keep = mask");
     script_end(s, frame);
     return status;
 }

@@ -140,8 +140,8 @@ static void check(lua_State *L, const native_function *f, script_kind wanted)
         luaL_error(L, "%s is \"%s\": a %s is \"void(%s, ...)\" or \"int(%s, ...)\"", f->name, text, k->word, k->shape,
                    k->shape);
     if (f->open > k->n)
-        luaL_error(L, "%s is \"%s\": a %s gets %d arguments, so fix the others, as in %s:with(...)", f->name, text,
-                   k->word, k->n, f->name);
+        luaL_error(L, "%s is \"%s\": a %s gets %d argument%s, so fix the others, as in %s:with(...)", f->name, text,
+                   k->word, k->n, k->n == 1 ? "" : "s", f->name);
     if (f->open < k->n)
         luaL_error(L, "%s: the first %d arguments are a %s's and cannot be fixed", f->name, k->n, k->word);
 }

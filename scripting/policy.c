@@ -142,7 +142,6 @@ static rill_status fail(const script_instance *self, rill_status status, int whi
     rill_context *ctx = t->script->ctx;
     lua_Debug place;
     char inputs[120] = "";
-    if (status == RILL_ERR_MEMORY) return status;
     lua_rawgeti(t->script->L, LUA_REGISTRYINDEX, t->function[which]);
     lua_getinfo(t->script->L, ">S", &place);
     if (f->n > 0)
@@ -231,14 +230,21 @@ static const script_declaration budget_declaration = {
     .instance_size = sizeof(script_instance),
 };
 
-/* Between 0 and 1 lies the smallest budget, not none; an infinite one is none. */
+/* Between 0 and 1 lies the smallest budget, not none; an infinite one is none. One below 0 is refused here, where its place
+ * can be told. */
 static rill_status ask_budget(void *user, const rill_flight *f, int32_t *budget)
 {
     amount a = {"the budget function", 0, 0};
     rill_status status = call(user, 0, f, take_amount, &a);
     if (status < 0 || !a.given) return status;
+    if (a.value < 0) {
+        const script_instance *self = user;
+        status = rill_fail(self->table->script->ctx, RILL_ERR_PLUGIN,
+                           "%s returned %g: a budget is at least 1, or 0 for none", a.word, a.value);
+        return fail(self, status, 0, f);
+    }
     if (a.value > 0 && a.value < 1) a.value = 1;
-    *budget = a.value < 0 ? -1 : isinf(a.value) ? 0 : clamp(a.value);
+    *budget = isinf(a.value) ? 0 : clamp(a.value);
     return RILL_OK;
 }
 

@@ -192,7 +192,8 @@ static rill_status call(scorer_call *c)
     rill_status status = find_items(c);
     if (status < 0) return status;
     script_frame frame = script_begin(s, c->self->offset, c->items);
-    status = script_visit(&c->self->base, 0, &rows_class, c, NULL, NULL);
+    status = script_visit(&c->self->base, 0, &rows_class, c, script_take_no_array,
+                          (void *)"scores are changed by rows:add() and its relatives");
     script_end(s, frame);
     return status;
 }
@@ -226,7 +227,7 @@ static rill_status score(scorer_instance *self, const rill_scorer_rows *rows, ri
     if (rows->n == 0) return RILL_OK;
     scorer_call c = {self, rows, ask, 0};
     rill_status status = call(&c);
-    if (status >= 0) return RILL_OK;
+    if (status >= 0 || c.items == 0) return status;
     return script_blame(&self->base, status, c.items, rows->item_id[0], call_alone, &(failed_call){&c, 0});
 }
 

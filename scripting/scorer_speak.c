@@ -92,7 +92,7 @@ static void check_value(lua_State *L, const form *f, int32_t row, float value)
 {
     if (isnan(value) || value == INFINITY)
         luaL_error(L, "rows:%s: the value for row %d is %f: a number below infinity expected", f->word, (int)row + 1,
-                   (LUAI_UACNUMBER)value);
+                   (LUAI_UACNUMBER)fabsf(value)); /* a NaN's sign means nothing */
 }
 
 static int speak(lua_State *L, const form *f)

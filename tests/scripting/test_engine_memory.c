@@ -110,6 +110,7 @@ static void own_limit(void **state)
     scripted_run(greedy, &limits, &p, &s, &options, &r);
     assert_int_equal(r.status, RILL_ERR_MEMORY);
     assert_non_null(strstr(r.message, "--script-memory"));
+    assert_non_null(strstr(r.message, "heuristic mine, in a timestep of 2 inputs, the first is input "));
     assert_int_equal(m.blocks, 0);
     assert_int_equal(m.mistakes, 0);
     engine_record_clear(&r);

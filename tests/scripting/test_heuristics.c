@@ -208,7 +208,7 @@ static void marks(void **state)
     same_marks("b:halt(b.item_id:eq(2)) b:halt(b.item_id:eq(4))", "b.stop = b.item_id:eq(2) | b.item_id:eq(4)");
     same_marks("b:halt(true)", "b.stop = 1");
     same_marks("b:halt(b.outputs:gt(0))", "for i = 1, b.n do b.stop[i] = b.outputs[i] > 0 end");
-    /* what is returned means nothing; the arguments are the text itself without create */
+    /* what is returned means nothing, but for arrays; the arguments are the text itself without create */
     same_marks("return 17", "return nil, nil, {}");
     same_marks("assert(x == '2' and b.n > 0 and b.size >= 0) b.width = tonumber(x)", "b.width = 2");
     same_marks("local first, last = b:range(b.n) assert(last == b.size and #b.score == b.size and #b.k == b.n)", "");
@@ -225,10 +225,20 @@ static void refuses(const char *body, const char *words)
                    NULL);
 }
 
+/* The same for what is found when the function has returned: there is no line of it to name. */
+static void refuses_after(const char *body, const char *words)
+{
+    problem p;
+    scripted_problem(&p, 3, 6, 4);
+    one_heuristic(&p, "mine", "2");
+    scripted_fails(apply_text(body), &p, &plain, RILL_ERR_PLUGIN, "heuristic mine", words, "test.lua", "input", NULL);
+}
+
 static void misuse(void **state)
 {
     (void)state;
     refuses("return b.scroe", "beams: no field \"scroe\": did you mean \"score\"?");
+    refuses_after("return b.score:ge(-1)", "the function returned an array, which would be lost: marks are assigned");
     refuses("b.keap = 1", "beams: no field \"keap\": did you mean \"keep\"?");
     refuses("return b.qqqqqqqqqqq", "beams: no field \"qqqqqqqqqqq\"");
     refuses("return b[1]", "beams: fields have names, not [1]");

@@ -330,7 +330,7 @@ static void shapes(void **state)
         {SCRIPT_HEURISTIC, "string(beams*)", "a heuristic is"},
         {SCRIPT_HEURISTIC, "void(rows*, ask*)", "a heuristic is"},
         {SCRIPT_HEURISTIC, "void(beams*, double, int)",
-         "a heuristic gets 1 arguments, so fix the others, as in nothing:with"},
+         "a heuristic gets 1 argument, so fix the others, as in nothing:with"},
         {SCRIPT_SCORER, "void(beams*)", "a scorer is \"void(rows*, ask*, ...)\""},
         {SCRIPT_SCORER, "void(rows*)", "a scorer is"},
         {SCRIPT_SCORER, "void(ask*, rows*)", "a scorer is"},

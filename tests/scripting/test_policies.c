@@ -376,7 +376,9 @@ static void bad_budgets(void **state)
 {
     (void)state;
     static const char *const texts[][2] = {
-        {"return function() return -1 end", "a budget is at least 1, or 0 for none"},
+        {"return function() return -1 end", "test.lua:1 with "},
+        {"return function() return -7.5 end",
+         "the budget function returned -7.5: a budget is at least 1, or 0 for none"},
         {"return function() return 0/0 end", "the budget function returned a number that is none"},
         {"return function() return '7' end", "the budget function returned a string"},
         {"return function() return {} end", "the budget function returned a table"},
