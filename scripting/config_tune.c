@@ -61,8 +61,6 @@ static int try_point(lua_State *L)
     lua_settop(L, 2);
     rill_script *s = t->script;
     if (t->status < 0) return script_raise(L, t->status);
-    rill_script_config_free(t->config);
-    t->config = NULL;
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->result);
     rill_status status = script_point_read(L, 3, 1, lua_isfunction(L, 2) ? 2 : 0, 0, &t->config);
     if (status < 0) return script_raise(L, status);

@@ -472,10 +472,12 @@ static void config_tune(void **state)
         "  assert(not pcall(try, 3) and not pcall(try, { dleta = 1 }) and not pcall(try, { k = {} }))\n"
         "  assert(not pcall(try, { k = 'many' }) and not pcall(try, { k = 1 }, 3))\n"
         "  try{}\n"
+        "  local mine = { k = 5 }\n"
+        "  try(mine, function(config, point) mine.k, mine[1] = nil, {} assert(try{ k = 6 }.exact == 6) end)\n"
         "end }";
     if (tune(text, NULL, &n) != RILL_OK) fail_msg("%s", rill_error(ctx));
-    assert_string_equal(n.log, "delta=0.5 k=4 delta=0.5 k=6 delta=0.5 k=5 k=9 own=3 ");
-    assert_int_equal(n.calls, 6);
+    assert_string_equal(n.log, "delta=0.5 k=4 delta=0.5 k=6 delta=0.5 k=5 k=9 own=3 k=6 k=5 ");
+    assert_int_equal(n.calls, 8);
     assert_int_equal(tune("return {}", NULL, &n), RILL_ERR_PLUGIN);
     assert_int_equal(tune("return { tune = function(try) try{} error('mine') end }", NULL, &n), RILL_ERR_PLUGIN);
     assert_non_null(strstr(rill_error(ctx), "run.lua:1: mine"));
