@@ -92,30 +92,36 @@ static void open_standard(lua_State *L, int unsafe)
     }
 }
 
-enum { COST_OF_PRINTING = 100 };
-
 /* --- output ------------------------------------------------------------------------------------------------------- */
+
+enum { COST_OF_LINE = 100, BYTES_PER_UNIT = 8 };
+
+static void log_line(rill_script *s, const char *line)
+{
+    rill_log(s->ctx, RILL_LOG_INFO, "%s", line);
+}
 
 static void print_line(rill_script *s, const char *line)
 {
     if (s->options.print != NULL)
         s->options.print(s->options.print_user, line);
     else
-        rill_log(s->ctx, RILL_LOG_INFO, "%s", line);
+        log_line(s, line);
 }
 
 /* The text on top of the stack, line by line. */
-static void print_lines(lua_State *L)
+static void tell_lines(lua_State *L, void (*tell)(rill_script *s, const char *line))
 {
     rill_script *s = script_of(L);
-    const char *text = lua_tostring(L, -1), *end;
-    script_charge(L, COST_OF_PRINTING);
-    for (; (end = strchr(text, '\n')) != NULL; text = end + 1) {
-        lua_pushlstring(L, text, (size_t)(end - text));
-        print_line(s, lua_tostring(L, -1));
+    size_t length;
+    const char *text = lua_tolstring(L, -1, &length), *end = text + length, *line_end;
+    for (; (line_end = memchr(text, '\n', (size_t)(end - text))) != NULL; text = line_end + 1) {
+        script_charge(L, COST_OF_LINE + (line_end - text) / BYTES_PER_UNIT);
+        tell(s, lua_pushlstring(L, text, (size_t)(line_end - text)));
         lua_pop(L, 1);
     }
-    print_line(s, text);
+    script_charge(L, COST_OF_LINE + (end - text) / BYTES_PER_UNIT);
+    tell(s, text);
 }
 
 static int print(lua_State *L)
@@ -129,14 +135,16 @@ static int print(lua_State *L)
         luaL_addvalue(&b);
     }
     luaL_pushresult(&b);
-    print_lines(L);
+    tell_lines(L, print_line);
     return 0;
 }
 
 /* rill.log(text): for those who asked to see more. */
 static int log_text(lua_State *L)
 {
-    rill_log(script_of(L)->ctx, RILL_LOG_INFO, "%s", luaL_checkstring(L, 1));
+    luaL_checkstring(L, 1);
+    lua_settop(L, 1);
+    tell_lines(L, log_line);
     return 0;
 }
 
