@@ -343,14 +343,17 @@ static int new_table(lua_State *L)
     return luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-/* The metatable of what step() and score() get: one method, which finds the model as long as there is one. */
+/* The metatable of what step() and score() get: one method, which finds the model as long as there is one. Scripts do not see
+ * it: with a __gc in it they would have finalizers. */
 static void make_rows_type(lua_State *L, script_model *m)
 {
     m->handle_at = lua_newuserdatauv(L, sizeof *m->handle_at, 0);
     *m->handle_at = m;
     lua_pushvalue(L, -1);
     m->handle = luaL_ref(L, LUA_REGISTRYINDEX);
-    lua_createtable(L, 0, 1);
+    lua_createtable(L, 0, 2);
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
     lua_createtable(L, 0, 1);
     lua_pushvalue(L, -3);
     lua_pushcclosure(L, domain_rows_answer, 1);

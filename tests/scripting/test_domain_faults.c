@@ -249,6 +249,8 @@ static void wrong_rows(void **state)
         {"d.score = function(self, rows) rows:answer('x', {}) end", "number expected"},
         {"d.score = function(self, rows) rows.answer() end", "belongs to the rows of the score() in progress"},
         {"d.step = function(self, rows) rows:answer(1, {}) end", "belongs to the rows of the score() in progress"},
+        {"d.step = function(self, rows) getmetatable(rows).__gc = print end", "index a boolean value"},
+        {"d.step = function(self, rows) setmetatable(rows, {}) end", "protected metatable"},
         {"local old d.step = function(self, rows) old = rows end\n"
          "d.score = function(self, rows) old.answer(old, 1, {}) end",
          "belongs to the rows of the score() in progress"},
