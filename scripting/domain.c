@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "bridge.h"
 #include "domain.h"
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
@@ -300,6 +301,9 @@ static int declare(lua_State *L)
     d->table.summary = declared_text(L, "summary", "a domain in Lua");
     check_functions(L, d, ways);
 
+    /* Their closures are not Lua's memory, whose limit does not see them. */
+    if (s->domains++ >= SCRIPT_MOST_TABLES)
+        luaL_error(L, "rill.domain: a script may declare %d of them; is this in a loop?", SCRIPT_MOST_TABLES);
     lua_pushvalue(L, AT_DECLARED);
     d->declared = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pushvalue(L, AT_DOMAIN);
