@@ -198,7 +198,7 @@ static rill_status fail_call(rill_script *s, int code)
     const char *message = lua_tostring(s->L, -1);
     rill_status status;
     if (message == NULL) message = "an error without a message";
-    if (code == LUA_ERRMEM || is_about_memory(message))
+    if (code == LUA_ERRMEM || (s->heap.wanted > 0 && is_about_memory(message)))
         status = fail_memory(s);
     else
         status = fail_message(s, status_of(s, message), message);
@@ -220,7 +220,10 @@ rill_status script_call(rill_script *s, int arguments, int results)
     lua_pushcfunction(L, with_traceback);
     lua_insert(L, base);
     start_counting(s, L);
-    if (s->depth++ == 0) s->raised = RILL_OK;
+    if (s->depth++ == 0) {
+        s->raised = RILL_OK;
+        s->heap.wanted = 0;
+    }
     int code = lua_pcall(L, arguments, results, base);
     s->L = L; /* an error leaves coroutines behind without a word */
     s->overrun = code != LUA_OK && s->exhausted;

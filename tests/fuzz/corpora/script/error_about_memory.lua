@@ -1,0 +1,2 @@
+-- fails: not enough memory
+error("not enough memory")
