@@ -308,7 +308,7 @@ static int make_value(lua_State *L)
         lua_call(L, 1, 2);
         if (lua_isnil(L, -2)) {
             const char *why = lua_tostring(L, -1);
-            if (why == NULL) why = "create returned nil; anything else, be it false, accepts them";
+            if (why == NULL) why = "refused without a reason (create returned nil)";
             m->refused = rill_fail(t->script->ctx, RILL_ERR_OPTION, "%s %s: arguments \"%s\"%s%s: %s",
                                    t->declaration->word, t->name, m->arguments, t->arguments[0] != '\0' ? " for " : "",
                                    t->arguments, why);
