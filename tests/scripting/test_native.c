@@ -370,7 +370,8 @@ static void memory_fails(void **state)
     enum { STEP = 512, BASE = 16 << 10 };
     int64_t n = 1, steps = 0;
     while (load_short(n, 0) != RILL_OK) n++;
-    assert_true(n > 5);
+    /* Chunks, a closure and what is bound; far more under the address sanitizer, where each block is a request. */
+    assert_in_range(n, 4, INT32_MAX);
     while (load_short(0, BASE + (size_t)steps * STEP) != RILL_OK) steps++;
     assert_true(steps > 20);
 }
