@@ -63,12 +63,23 @@ void cli_points_free(cli_points *points)
     points->n = points->capacity = 0;
 }
 
+const char *cli_point_shown(const char *value, char out[CLI_SHOWN_MAX])
+{
+    char *end;
+    double number = strtod(value, &end);
+    if (strlen(value) < 16 || !strchr(value, '.') || *end || !isfinite(number)) return value;
+    snprintf(out, CLI_SHOWN_MAX, "%.10g", number);
+    return out;
+}
+
 void cli_point_label(const cli_point *point, char *out, size_t size)
 {
     size_t used = 0;
     out[0] = '\0';
     for (int i = 0; i < point->n && used < size; i++) {
-        int wrote = snprintf(out + used, size - used, "%s%s=%s", i ? " " : "", point->name[i], point->value[i]);
+        char text[CLI_SHOWN_MAX];
+        int wrote = snprintf(out + used, size - used, "%s%s=%s", i ? " " : "", point->name[i],
+                             cli_point_shown(point->value[i], text));
         if (wrote < 0) return;
         used += (size_t)wrote;
     }

@@ -55,6 +55,9 @@ size_t cli_points_front(const cli_points *points, size_t *front, size_t *alike);
 /* "delta=0.5 M=3" */
 void cli_point_label(const cli_point *point, char *out, size_t size);
 const char *cli_point_value(const cli_point *point, const char *name); /* NULL: it has no such parameter */
+/* A value as people are to see it: 6 * 0.2 is 1.2000000000000002, which is 1.2. `out` is room for it. */
+enum { CLI_SHOWN_MAX = 24 };
+const char *cli_point_shown(const char *value, char out[CLI_SHOWN_MAX]);
 
 /* {"script": ..., "inputs": N, "points": [{"point": {...}, ...}]}; a new reference, NULL when out of memory. */
 json_t *cli_points_json(const cli_points *points);

@@ -15,7 +15,8 @@ static int find_column(const cli_table *table, const char *name)
 
 static void widen(cli_table *table, const char *name, const char *value)
 {
-    int i = find_column(table, name), width = (int)strlen(value);
+    char text[CLI_SHOWN_MAX];
+    int i = find_column(table, name), width = (int)strlen(cli_point_shown(value, text));
     if (i == CLI_COLUMNS_MAX) return;
     if (i == table->n) {
         table->column[i].name = name;
@@ -68,8 +69,9 @@ void cli_table_row(const cli_table *table, cli_output *output, const cli_point *
 {
     const cli_trial *t = &point->trial;
     for (int i = 0; i < table->n; i++) {
+        char text[CLI_SHOWN_MAX];
         const char *value = cli_point_value(point, table->column[i].name);
-        put_padded(output, value ? value : "-", table->column[i].width, i);
+        put_padded(output, value ? cli_point_shown(value, text) : "-", table->column[i].width, i);
     }
     if (point->refused) {
         cli_output_write(output, "  refused: ", 11);

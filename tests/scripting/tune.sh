@@ -56,6 +56,11 @@ has_json points.json points.23.exact_percent points.23.run.settings.k points.23.
 "$check_json" points.json $(for i in $(seq 0 23); do echo points.$i.front; done) | sed 's/true/1/; s/false/0/' >fronts
 awk '{print $7}' by_exact >marks
 same fronts marks
+# Noise in the last digits of a parameter is for machines.
+script 'sweep = rill.sweep({ c = {6 * 0.2, 1e-30 / 3, 12345678901234567, "1.2000000000000002x"} }, function() end)'
+tune --svg noise.svg
+exits 0; prints "        1.2 "; prints " 3.333333333e-31 "; prints " 12345678901234567 "; prints "1.2000000000000002x "
+verdict "$(good grep -q '<title>c=1.2: ' noise.svg)" "the drawing has the short form"
 # Each point is what the run alone is.
 "$rill" decode -m "$tiny" -i inputs -q --absolute 8 -k 6 --max-candidates 12 --n-best 6 --stats one.json >one.nbest
 "$rill" eval -m "$tiny" --refs references --json one.nbest >eval.json
