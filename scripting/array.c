@@ -69,6 +69,8 @@ void *array_scratch(lua_State *L, size_t count, size_t size)
 
 /* --- elements ----------------------------------------------------------------------------------------------------- */
 
+enum { ELEMENT_WORK = 2 }; /* of an element between a table and an array, for script_charge() */
+
 void array_push_element(lua_State *L, const array *a, int32_t i)
 {
     switch ((array_type)a->type) {
@@ -106,6 +108,7 @@ static int raise_unknown(lua_State *L)
 {
     const char *names[64], *word = lua_tostring(L, 2);
     size_t n = 0;
+    script_charge(L, SCRIPT_NEAREST_WORK);
     lua_pushnil(L);
     while (n < sizeof names / sizeof *names && lua_next(L, lua_upvalueindex(1))) {
         lua_pop(L, 1);
@@ -239,6 +242,7 @@ static int copy(lua_State *L)
 static int to_table(lua_State *L)
 {
     const array *a = array_check(L, script_of(L), 1);
+    script_charge(L, (int64_t)a->n * ELEMENT_WORK);
     lua_createtable(L, a->n, 0);
     for (int32_t i = 0; i < a->n; i++) {
         array_push_element(L, a, i);
@@ -288,6 +292,7 @@ static int from_values(lua_State *L)
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_Unsigned n = lua_rawlen(L, 1);
     if (n > INT32_MAX) luaL_error(L, "a table of more than %d elements does not become an array", (int)INT32_MAX);
+    script_charge(L, (int64_t)n * ELEMENT_WORK);
     int type = lua_rawgeti(L, 1, 1);
     if (n > 0 && type != LUA_TNUMBER && type != LUA_TBOOLEAN)
         luaL_error(L, "arrays are made of numbers or of booleans, and element 1 of the table is a %s",

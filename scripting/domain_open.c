@@ -17,6 +17,7 @@
 
 /* More than any script wants; tables of this length are made per model. */
 enum { MOST_ACTIONS = 1 << 24, MOST_PHASES = 8, DEFAULT_LENGTH = 200, MOST_NAME = 255 };
+enum { OPEN_WORK = 2000 }; /* of a file, for script_charge() */
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
@@ -96,6 +97,7 @@ static int read_file(lua_State *L)
     struct stat status;
     if (path == NULL) return luaL_error(L, "options.read: the domain was opened without a model (--model)");
     if (strlen(name) != length) return luaL_error(L, "options.read: a name without zero bytes was expected");
+    script_charge(L, OPEN_WORK);
     lua_settop(L, 1);
     open_file *file = push_file(L);
     file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

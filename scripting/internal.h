@@ -32,11 +32,11 @@ enum { SCRIPT_HEAP_CLASSES = 92 };
 
 /* memory.c */
 typedef struct script_heap {
-    size_t memory;  /* held by Lua */
-    size_t held;    /* given by the context for it */
-    size_t wanted;  /* bytes of the latest request that failed in this call, else 0, */
-    size_t had;     /* what `memory` was then, */
-    int by_limit;   /* and whether the script's limit was the reason, not the context's memory */
+    size_t memory; /* held by Lua */
+    size_t held;   /* given by the context for it */
+    size_t wanted; /* bytes of the latest request that failed in this call, else 0, */
+    size_t had;    /* what `memory` was then, */
+    int by_limit;  /* and whether the script's limit was the reason, not the context's memory */
     script_block *free[SCRIPT_HEAP_CLASSES];
     script_chunk *chunks; /* the latest first; blocks are carved from it */
     size_t n_chunks;
@@ -52,14 +52,14 @@ struct rill_script {
     size_t path_size;
     char source[LUA_IDSIZE]; /* the path as Lua writes it in messages, shortened if it is long */
     script_heap heap;
-    int64_t instructions;   /* left for the call in progress */
-    int exhausted;          /* the limit was met: nothing but unwinding is allowed until the outermost call ends */
-    int overrun;            /* the latest script_call() failed for want of instructions */
-    int depth;              /* script_call()s in progress */
-    int closing;            /* coroutine.close()s in progress */
-    uint64_t stamp;         /* of the engine's call in progress; 0 between calls */
-    uint64_t last_stamp;    /* of the latest call */
-    const int32_t *offset;  /* [items + 1] segments of the call in progress; NULL when it has none */
+    int64_t instructions;  /* left for the call in progress */
+    int exhausted;         /* the limit was met: nothing but unwinding is allowed until the outermost call ends */
+    int overrun;           /* the latest script_call() failed for want of instructions */
+    int depth;             /* script_call()s in progress */
+    int closing;           /* coroutine.close()s in progress */
+    uint64_t stamp;        /* of the engine's call in progress; 0 between calls */
+    uint64_t last_stamp;   /* of the latest call */
+    const int32_t *offset; /* [items + 1] segments of the call in progress; NULL when it has none */
     int32_t items;
     int32_t cells;          /* candidates or rows: offset[items] */
     int result;             /* registry reference of what the chunk returned; LUA_NOREF if nothing */
@@ -92,6 +92,7 @@ int script_raise(lua_State *L, rill_status status);
 /* Count `work` against the instructions of the call in progress: one for each few nanoseconds of C. Raises when they are used
  * up. */
 void script_charge(lua_State *L, int64_t work);
+enum { SCRIPT_NEAREST_WORK = 1000 }; /* a look for the nearest of some dozens of names */
 
 /* Begin and end a call of the engine: arrays made between belong to it. Nests: begin returns the frame to give back. */
 typedef struct script_frame {
@@ -158,9 +159,9 @@ void script_native_free(rill_script *s);
 
 typedef enum array_type { ARRAY_F64, ARRAY_F32, ARRAY_I32, ARRAY_I64, ARRAY_U8 } array_type;
 typedef enum array_level {
-    ARRAY_PLAIN,  /* n values that belong to nothing */
-    ARRAY_ITEMS,  /* one per item of the call */
-    ARRAY_CELLS,  /* one per candidate or row: segments of items */
+    ARRAY_PLAIN, /* n values that belong to nothing */
+    ARRAY_ITEMS, /* one per item of the call */
+    ARRAY_CELLS, /* one per candidate or row: segments of items */
 } array_level;
 
 /* Push an array over memory of the engine; `writable`: assignments reach it. Valid until script_end(). Needs a call in progress,

@@ -176,6 +176,7 @@ static const char *nearest_field(lua_State *L, int index, const char *name)
 
 static int missing_field(lua_State *L)
 {
+    script_charge(L, SCRIPT_NEAREST_WORK);
     const char *name = luaL_tolstring(L, 2, NULL), *near = nearest_field(L, 1, name);
     if (near != NULL) return luaL_error(L, "there is no rill.%s: did you mean rill.%s?", name, near);
     return luaL_error(L, "there is no rill.%s", name);

@@ -56,6 +56,7 @@ static int unknown_field(lua_State *L, const script_view_class *kind)
     enum { MOST = 48 };
     const char *names[MOST];
     size_t n = 0;
+    script_charge(L, SCRIPT_NEAREST_WORK);
     if (lua_type(L, 2) != LUA_TSTRING)
         return luaL_error(L, "%s: fields have names, not [%s]", kind->word, luaL_tolstring(L, 2, NULL));
     for (const char *const *field = kind->fields; *field != NULL && n < MOST; field++) names[n++] = *field;
