@@ -1,494 +1,472 @@
-/* Lua's patterns with their work counted: find, match, gmatch and gsub.
+/* string.find, match, gmatch and gsub with their work counted: the library's own can take days over thirty bytes of pattern.
  *
- * A pattern of thirty bytes can make the library's own matcher run for days, in C, where no hook comes. This one does the
- * same as the one of Lua 5.4 (lstrlib.c, copyright Lua.org, PUC-Rio, MIT licence), whose algorithm it follows, but tells
- * script_charge() what it does. That the two agree is tested on random patterns.
+ * The list of items that pattern_compile.c makes is run with a list of choices that may be taken back. A way through it passes
+ * each item once, so
+ *   - at most one choice of each item is open: room for them is made beforehand, and no pattern is "too complex";
+ *   - what follows a choice is run again after it is taken back: captures need not be restored.
  *
- * Divisions: single characters · matching · captures · find and match · gmatch · gsub. */
-#include <ctype.h>
+ * Results and messages are those of the library (Lua 5.4): tests/scripting/test_patterns.c compares them.
+ *
+ * Divisions: work · matching · captures · arguments · find and match · gmatch · gsub. */
 #include <string.h>
 
-#include "state.h"
+#include "pattern.h"
 
-enum { MOST_CAPTURES = 32, DEEPEST = 200, ESCAPE = '%', WORK_AT_ONCE = 4096, WORK_OF_STEP = 2 };
-enum { OPEN = -1, POSITION = -2 }; /* lengths of captures that are not closed, or are places */
+/* --- work --------------------------------------------------------------------------------------------------------- */
 
-typedef struct matcher {
-    lua_State *L;
-    const char *subject, *subject_end, *pattern_end;
-    int depth;    /* of recursion */
-    int64_t work; /* not charged yet */
-    int captures;
-    struct {
-        const char *start;
-        ptrdiff_t length;
-    } capture[MOST_CAPTURES];
-} matcher;
+/* Counted in fourths of an instruction, charged in blocks. */
+enum { UNITS = 4, BLOCK = 1000 * UNITS, COST_OF_CALL = 10 * UNITS, COST_OF_ITEM = UNITS, BYTES_PER_UNIT = 16 };
 
-static const char *match(matcher *m, const char *s, const char *p);
+static void charge(pattern_match *m)
+{
+    int64_t work = m->work;
+    m->work = 0;
+    script_charge(m->L, (work + UNITS - 1) / UNITS);
+}
 
-static void count_work(matcher *m, ptrdiff_t work)
+static inline void count(pattern_match *m, int64_t work)
 {
     m->work += work;
-    if (m->work < WORK_AT_ONCE) return;
-    script_charge(m->L, m->work);
-    m->work = 0;
+    if (m->work >= BLOCK) charge(m);
 }
 
-static int byte_at(const char *s)
+/* Of copying or comparing. */
+static inline int64_t cost_of_bytes(size_t n)
 {
-    return (unsigned char)*s;
-}
-
-/* --- single characters -------------------------------------------------------------------------------------------- */
-
-/* Behind the single-character class that begins at p. */
-static const char *class_end(const matcher *m, const char *p)
-{
-    if (*p == ESCAPE) {
-        if (++p == m->pattern_end) luaL_error(m->L, "malformed pattern (ends with '%%')");
-        return p + 1;
-    }
-    if (*p++ != '[') return p;
-    if (p < m->pattern_end && *p == '^') p++;
-    do { /* a ']' at the beginning stands for itself */
-        if (p == m->pattern_end) luaL_error(m->L, "malformed pattern (missing ']')");
-        if (*p++ == ESCAPE) {
-            if (p == m->pattern_end) luaL_error(m->L, "malformed pattern (missing ']')");
-            p++;
-        }
-    } while (p == m->pattern_end || *p != ']');
-    return p + 1;
-}
-
-static int is_in_class(int c, int letter)
-{
-    int in;
-    switch (tolower(letter)) {
-    case 'a': in = isalpha(c); break;
-    case 'c': in = iscntrl(c); break;
-    case 'd': in = isdigit(c); break;
-    case 'g': in = isgraph(c); break;
-    case 'l': in = islower(c); break;
-    case 'p': in = ispunct(c); break;
-    case 's': in = isspace(c); break;
-    case 'u': in = isupper(c); break;
-    case 'w': in = isalnum(c); break;
-    case 'x': in = isxdigit(c); break;
-    case 'z': in = c == 0; break; /* from before patterns could hold a zero */
-    default: return letter == c;
-    }
-    return isupper(letter) ? !in : in != 0;
-}
-
-/* Whether the set from the '[' at p to its ']' at `last` holds c. */
-static int is_in_set(int c, const char *p, const char *last)
-{
-    int found = 1;
-    if (*++p == '^') {
-        found = 0;
-        p++;
-    }
-    for (; p < last; p++) {
-        if (*p == ESCAPE) {
-            if (is_in_class(c, byte_at(++p))) return found;
-        } else if (p[1] == '-' && p + 2 < last) {
-            if (byte_at(p) <= c && c <= byte_at(p + 2)) return found;
-            p += 2;
-        } else if (byte_at(p) == c) {
-            return found;
-        }
-    }
-    return !found;
-}
-
-/* Whether the character at s is of the class from p to `end`. */
-static int is_single(const matcher *m, const char *s, const char *p, const char *end)
-{
-    if (s >= m->subject_end) return 0;
-    switch (*p) {
-    case '.': return 1;
-    case ESCAPE: return is_in_class(byte_at(s), byte_at(p + 1));
-    case '[': return is_in_set(byte_at(s), p, end - 1);
-    default: return *p == *s;
-    }
+    return (int64_t)(1 + n / BYTES_PER_UNIT);
 }
 
 /* --- matching ----------------------------------------------------------------------------------------------------- */
 
-static const char *match_most(matcher *m, const char *s, const char *p, const char *end)
+/* Where the characters of the set end. */
+static inline const char *behind(const uint64_t *set, const char *s, const char *end)
 {
-    ptrdiff_t n = 0;
-    while (is_single(m, s + n, p, end)) n++;
-    count_work(m, n / 4);
-    for (; n >= 0; n--) {
-        const char *rest = match(m, s + n, end + 1);
-        if (rest != NULL) return rest;
-    }
-    return NULL;
-}
-
-static const char *match_least(matcher *m, const char *s, const char *p, const char *end)
-{
-    for (;; s++) {
-        const char *rest = match(m, s, end + 1);
-        if (rest != NULL) return rest;
-        if (!is_single(m, s, p, end)) return NULL;
-    }
-}
-
-/* %bxy */
-static const char *match_balance(matcher *m, const char *s, const char *p)
-{
-    if (m->pattern_end - p < 2) luaL_error(m->L, "malformed pattern (missing arguments to '%%b')");
-    if (s >= m->subject_end || *s != p[0]) return NULL;
-    const char *start = s;
-    for (int nested = 1; ++s < m->subject_end;) {
-        if (*s == p[1]) {
-            if (--nested == 0) {
-                count_work(m, (s - start) / 4);
-                return s + 1;
-            }
-        } else if (*s == p[0]) {
-            nested++;
-        }
-    }
-    count_work(m, (s - start) / 4);
-    return NULL;
-}
-
-static const char *open_capture(matcher *m, const char *s, const char *p, ptrdiff_t length)
-{
-    if (m->captures == MOST_CAPTURES) luaL_error(m->L, "too many captures");
-    m->capture[m->captures].start = s;
-    m->capture[m->captures].length = length;
-    m->captures++;
-    const char *rest = match(m, s, p);
-    if (rest == NULL) m->captures--;
-    return rest;
-}
-
-static const char *close_capture(matcher *m, const char *s, const char *p)
-{
-    int i = m->captures - 1;
-    while (i >= 0 && m->capture[i].length != OPEN) i--;
-    if (i < 0) luaL_error(m->L, "invalid pattern capture");
-    m->capture[i].length = s - m->capture[i].start;
-    const char *rest = match(m, s, p);
-    if (rest == NULL) m->capture[i].length = OPEN;
-    return rest;
-}
-
-/* %1 to %9: behind what equals that capture. */
-static const char *match_capture(matcher *m, const char *s, int digit)
-{
-    int i = digit - '1';
-    if (i < 0 || i >= m->captures || m->capture[i].length == OPEN)
-        luaL_error(m->L, "invalid capture index %%%d", i + 1);
-    /* A place has no length of its own, and equals nothing that is left of the subject, as in the library. */
-    size_t length = (size_t)m->capture[i].length;
-    if ((size_t)(m->subject_end - s) < length) return NULL;
-    count_work(m, (ptrdiff_t)length / 16);
-    return memcmp(m->capture[i].start, s, length) == 0 ? s + length : NULL;
-}
-
-/* %f[set]: between a character outside the set and one in it; the subject's ends count as '\0'. */
-static int is_frontier(const matcher *m, const char *s, const char *p, const char *end)
-{
-    int before = s == m->subject ? 0 : byte_at(s - 1), here = s < m->subject_end ? byte_at(s) : 0;
-    return !is_in_set(before, p, end - 1) && is_in_set(here, p, end - 1);
-}
-
-/* What begins with '%' and is no single-character class: 1 with *s and *p behind it, or *s NULL where it does not match. */
-static int match_escape(matcher *m, const char **s, const char **p)
-{
-    const char *at = *p + 1;
-    if (at == m->pattern_end) return 0;
-    if (*at == 'b') {
-        *s = match_balance(m, *s, at + 1);
-        *p = at + 3;
-    } else if (*at == 'f') {
-        if (++at == m->pattern_end || *at != '[') luaL_error(m->L, "missing '[' after '%%f' in pattern");
-        *p = class_end(m, at);
-        if (!is_frontier(m, *s, at, *p)) *s = NULL;
-    } else if (isdigit(byte_at(at))) {
-        *s = match_capture(m, *s, byte_at(at));
-        *p = at + 1;
-    } else {
-        return 0;
-    }
-    return 1;
-}
-
-static const char *match_here(matcher *m, const char *s, const char *p)
-{
-    while (s != NULL && p != m->pattern_end) {
-        count_work(m, 1);
-        if (*p == '(') {
-            int place = p + 1 < m->pattern_end && p[1] == ')';
-            return open_capture(m, s, p + 1 + place, place ? POSITION : OPEN);
-        }
-        if (*p == ')') return close_capture(m, s, p + 1);
-        if (*p == '$' && p + 1 == m->pattern_end) return s == m->subject_end ? s : NULL;
-        if (*p == ESCAPE && match_escape(m, &s, &p)) continue;
-        const char *end = class_end(m, p);
-        int repeat = end < m->pattern_end ? *end : '\0';
-        if (is_single(m, s, p, end)) {
-            const char *rest = NULL;
-            if (repeat == '*') return match_most(m, s, p, end);
-            if (repeat == '+') return match_most(m, s + 1, p, end);
-            if (repeat == '-') return match_least(m, s, p, end);
-            if (repeat == '?' && (rest = match(m, s + 1, end + 1)) != NULL) return rest;
-            if (repeat != '?') s++;
-        } else if (repeat != '*' && repeat != '?' && repeat != '-') {
-            return NULL;
-        }
-        p = repeat == '*' || repeat == '?' || repeat == '-' ? end + 1 : end;
-    }
+    while (s < end && has(set, *s)) s++;
     return s;
 }
 
-/* Behind what the pattern from p on matches at s, or NULL. */
-static const char *match(matcher *m, const char *s, const char *p)
+static const char *balanced(const char *s, const char *end, char open, char close)
 {
-    if (m->depth == DEEPEST) luaL_error(m->L, "pattern too complex");
-    m->depth++;
-    count_work(m, WORK_OF_STEP);
-    const char *rest = match_here(m, s, p);
-    m->depth--;
-    return rest;
+    if (s == end || *s != open) return NULL;
+    for (size_t depth = 1; ++s < end;) {
+        if (*s == close) {
+            if (--depth == 0) return s + 1;
+        } else if (*s == open) {
+            depth++;
+        }
+    }
+    return NULL;
+}
+
+static int at_frontier(const pattern_match *m, const uint64_t *set, const char *s)
+{
+    return !has(set, s > m->subject ? s[-1] : '\0') && has(set, s < m->end ? *s : '\0');
+}
+
+/* Take back the latest choice: returns the item to go on with and where, or NULL if there is no other choice. */
+static inline const pattern_item *choose_again(pattern_match *m, pattern_choice **top, const char **s)
+{
+    while (*top != m->choices) {
+        pattern_choice *choice = *top - 1;
+        if (choice->item->kind != ITEM_FEW) {
+            *s = --choice->at;
+            if (choice->at == choice->least) --*top;
+            return choice->item + 1;
+        }
+        if (choice->at < m->end && has(choice->item->set, *choice->at)) {
+            *s = ++choice->at;
+            return choice->item + 1;
+        }
+        --*top;
+    }
+    return NULL;
+}
+
+/* The end of the match that begins at s, or NULL. */
+static const char *match_at(pattern_match *m, const char *s)
+{
+    const char *const end = m->end;
+    const pattern_item *item = m->items;
+    pattern_choice *top = m->choices;
+    while (item != NULL) {
+        const char *stop = NULL; /* of this item; NULL: it fails */
+        count(m, COST_OF_ITEM);
+        switch ((item_kind)item->kind) {
+        case ITEM_ONE:
+            if (s < end && has(item->set, *s)) stop = s + 1;
+            break;
+        case ITEM_OPTION:
+            stop = s;
+            if (s < end && has(item->set, *s)) *top++ = (pattern_choice){item, ++stop, s};
+            break;
+        case ITEM_MANY:
+        case ITEM_SOME: {
+            const char *least = s + (item->kind == ITEM_SOME), *most = behind(item->set, s, end);
+            m->work += most - s;
+            if (most > least) *top++ = (pattern_choice){item, most, least};
+            if (most >= least) stop = most;
+            break;
+        }
+        case ITEM_FEW:
+            *top++ = (pattern_choice){item, s, s};
+            stop = s;
+            break;
+        case ITEM_HERE:
+        case ITEM_OPEN:
+            m->from[item->number] = s;
+            stop = s;
+            break;
+        case ITEM_CLOSE:
+            m->to[item->number] = s;
+            stop = s;
+            break;
+        case ITEM_AGAIN: {
+            const char *text = m->from[item->number];
+            size_t length = (size_t)(m->to[item->number] - text);
+            m->work += cost_of_bytes(length);
+            if ((size_t)(end - s) >= length && memcmp(s, text, length) == 0) stop = s + length;
+            break;
+        }
+        case ITEM_BALANCE:
+            stop = balanced(s, end, item->open, item->close);
+            if (s < end && *s == item->open) m->work += (stop != NULL ? stop : end) - s;
+            break;
+        case ITEM_FRONTIER:
+            if (at_frontier(m, item->set, s)) stop = s;
+            break;
+        case ITEM_LAST:
+            if (s == end) stop = s;
+            break;
+        case ITEM_ERROR:
+            charge(m);
+            luaL_error(m->L, item->error, (int)item->number);
+            break;
+        case ITEM_DONE: return s;
+        }
+        if (stop != NULL) {
+            s = stop;
+            item++;
+        } else {
+            item = choose_again(m, &top, &s);
+        }
+    }
+    return NULL;
+}
+
+/* Look for the next match, from s on. One that ends where the one before did is none. */
+static int search(pattern_match *m, const char *s)
+{
+    for (; s <= m->end; s++) {
+        if (m->first != NULL && !m->anchored) {
+            const char *begin = s;
+            while (s < m->end && !has(m->first, *s)) s++;
+            m->work += s - begin;
+        }
+        const char *stop = match_at(m, s);
+        if (stop != NULL && stop != m->stop) {
+            m->start = s;
+            m->stop = stop;
+            return 1;
+        }
+        if (m->anchored) return 0;
+    }
+    return 0;
 }
 
 /* --- captures ----------------------------------------------------------------------------------------------------- */
 
-/* Push capture i; without any, capture 0 is the match from s to e. */
-static void push_capture(matcher *m, int i, const char *s, const char *e)
+/* The text of a capture, from 0; a match without captures has the whole as its first. NULL if it is a position. */
+static const char *capture_text(const pattern_match *m, int number, size_t *length)
 {
-    if (i >= m->captures) {
-        if (i != 0) luaL_error(m->L, "invalid capture index %%%d", i + 1);
-        lua_pushlstring(m->L, s, (size_t)(e - s));
-        return;
+    if (number >= m->captures) {
+        if (number > 0) luaL_error(m->L, "invalid capture index %%%d", number + 1);
+        *length = (size_t)(m->stop - m->start);
+        return m->start;
     }
-    ptrdiff_t length = m->capture[i].length;
-    if (length == OPEN) luaL_error(m->L, "unfinished capture");
-    if (length == POSITION)
-        lua_pushinteger(m->L, m->capture[i].start - m->subject + 1);
-    else
-        lua_pushlstring(m->L, m->capture[i].start, (size_t)length);
+    if (m->states[number] == CAPTURE_OPEN) luaL_error(m->L, "unfinished capture");
+    if (m->states[number] == CAPTURE_POSITION) return NULL;
+    *length = (size_t)(m->to[number] - m->from[number]);
+    return m->from[number];
 }
 
-/* Push all; the match itself where there are none and s is given. */
-static int push_captures(matcher *m, const char *s, const char *e)
+static void push_capture(pattern_match *m, int number)
 {
-    int n = m->captures == 0 && s != NULL ? 1 : m->captures;
+    size_t length = 0;
+    const char *text = capture_text(m, number, &length);
+    count(m, UNITS + cost_of_bytes(length));
+    if (text != NULL)
+        lua_pushlstring(m->L, text, length);
+    else
+        lua_pushinteger(m->L, m->from[number] - m->subject + 1);
+}
+
+/* Returns how many there were. */
+static int push_captures(pattern_match *m, int whole_if_none)
+{
+    int n = m->captures > 0 ? m->captures : whole_if_none;
     luaL_checkstack(m->L, n, "too many captures");
-    for (int i = 0; i < n; i++) push_capture(m, i, s, e);
+    for (int i = 0; i < n; i++) push_capture(m, i);
     return n;
 }
 
-static matcher matcher_of(lua_State *L, const char *s, size_t length, const char *p, size_t pattern_length)
+/* --- arguments ---------------------------------------------------------------------------------------------------- */
+
+/* Room for the items of patterns of ordinary length, to save a userdata. */
+enum { NEAR_ITEMS = 24 };
+typedef struct pattern_room {
+    pattern_item items[NEAR_ITEMS + 1];
+    pattern_choice choices[NEAR_ITEMS];
+} pattern_room;
+
+static size_t room_for(size_t length)
 {
-    return (matcher){.L = L, .subject = s, .subject_end = s + length, .pattern_end = p + pattern_length};
+    return (length + 1) * sizeof(pattern_item) + length * sizeof(pattern_choice);
 }
 
-static const char *try_at(matcher *m, const char *s, const char *p)
+/* Subject and pattern are at 1 and 2; m->L and m->work are set. `room` has room_for() the pattern. */
+static void prepare(pattern_match *m, void *room, int may_be_anchored)
 {
-    m->captures = 0;
-    m->depth = 0;
-    return match(m, s, p);
+    lua_State *L = m->L;
+    size_t subject_length, length;
+    const char *subject = lua_tolstring(L, 1, &subject_length), *pattern = lua_tolstring(L, 2, &length);
+    m->subject = subject;
+    m->end = subject + subject_length;
+    m->start = m->stop = NULL;
+    m->anchored = may_be_anchored && length > 0 && *pattern == '^';
+    m->choices = (pattern_choice *)((pattern_item *)room + length + 1);
+    count(m, 2 * COST_OF_ITEM * (int64_t)length);
+    pattern_compile(m, room, pattern + m->anchored, pattern + length);
+}
+
+/* As prepare(), in `near` if the pattern is short enough; else pushes a userdata. */
+static void prepare_near(pattern_match *m, pattern_room *near)
+{
+    size_t length = lua_rawlen(m->L, 2);
+    prepare(m, length <= NEAR_ITEMS ? near : lua_newuserdatauv(m->L, room_for(length), 0), 1);
+}
+
+/* Where the argument at `index` says to begin; NULL if that is behind the end. */
+static const char *beginning(lua_State *L, int index, const char *subject, size_t length)
+{
+    lua_Integer position = luaL_optinteger(L, index, 1), size = (lua_Integer)length;
+    if (position > 0) return position - 1 <= size ? subject + (position - 1) : NULL;
+    if (position == 0 || position < -size) return subject;
+    return subject + (size + position);
 }
 
 /* --- find and match ----------------------------------------------------------------------------------------------- */
 
-/* The offset from 0 that a script's `init` means. */
-static size_t offset_of(lua_State *L, int index, size_t length)
+static int is_plain(const char *pattern, size_t length)
 {
-    lua_Integer init = luaL_optinteger(L, index, 1);
-    if (init > 0) return (size_t)init - 1;
-    if (init == 0 || init < -(lua_Integer)length) return 0;
-    return length - (size_t)(-init);
-}
-
-static int is_plain(const char *p, size_t length)
-{
-    static const char special[] = "^$*+?.([%-";
+    static const uint64_t specials[SET_WORDS] = {/* $%(*+-.? */ 0x80006d3000000000, /* [^ */ 0x0000000048000000};
     for (size_t i = 0; i < length; i++)
-        if (p[i] != '\0' && strchr(special, p[i]) != NULL) return 0;
+        if (has(specials, pattern[i])) return 0;
     return 1;
 }
 
-static int find_plain(lua_State *L, const char *s, size_t length, size_t init, const char *p, size_t pattern_length)
+/* Where `text` is between s and end; NULL if nowhere. Compares in blocks, to count what was looked at. */
+static const char *find_plain(pattern_match *m, const char *s, const char *end, const char *text, size_t length)
 {
-    script_charge(L, (int64_t)((length - init + pattern_length) / 16));
-    const char *at = memmem(s + init, length - init, p, pattern_length);
-    if (at == NULL) {
-        lua_pushnil(L);
-        return 1;
+    enum { STEP = 64 * BYTES_PER_UNIT };
+    for (; (size_t)(end - s) >= length; s++) {
+        const char *begin = s;
+        if (length > 0) s = memchr(s, *text, (size_t)(end - s) - length + 1);
+        count(m, UNITS + cost_of_bytes((size_t)((s != NULL ? s : end) - begin)));
+        if (s == NULL) return NULL;
+        size_t same = 0;
+        while (same < length) {
+            size_t step = length - same < STEP ? length - same : STEP;
+            m->work += cost_of_bytes(step);
+            if (memcmp(s + same, text + same, step) != 0) break;
+            same += step;
+        }
+        if (same == length) return s;
     }
-    lua_pushinteger(L, at - s + 1);
-    lua_pushinteger(L, (lua_Integer)((size_t)(at - s) + pattern_length));
-    return 2;
+    return NULL;
 }
 
-static int search(lua_State *L, int find)
+static int find_or_match(lua_State *L, int find)
 {
     size_t length, pattern_length;
-    const char *s = luaL_checklstring(L, 1, &length), *p = luaL_checklstring(L, 2, &pattern_length);
-    size_t init = offset_of(L, 3, length);
-    if (init > length) {
-        lua_pushnil(L);
+    const char *subject = luaL_checklstring(L, 1, &length), *pattern = luaL_checklstring(L, 2, &pattern_length);
+    const char *begin = beginning(L, 3, subject, length);
+    pattern_match m;
+    pattern_room near;
+    int found = 0;
+    m.L = L;
+    m.work = cost_of_bytes(pattern_length);
+    if (begin != NULL && find && (lua_toboolean(L, 4) || is_plain(pattern, pattern_length))) {
+        m.captures = 0;
+        m.start = find_plain(&m, begin, subject + length, pattern, pattern_length);
+        found = m.start != NULL;
+        if (found) m.stop = m.start + pattern_length;
+    } else if (begin != NULL) {
+        prepare_near(&m, &near);
+        found = search(&m, begin);
+    }
+    charge(&m);
+    if (!found) {
+        luaL_pushfail(L);
         return 1;
     }
-    if (find && (lua_toboolean(L, 4) || is_plain(p, pattern_length)))
-        return find_plain(L, s, length, init, p, pattern_length);
-    matcher m = matcher_of(L, s, length, p, pattern_length);
-    int anchored = pattern_length > 0 && *p == '^';
-    for (const char *at = s + init; at <= m.subject_end; at++) {
-        const char *end = try_at(&m, at, p + anchored);
-        if (end != NULL) {
-            script_charge(L, m.work);
-            if (!find) return push_captures(&m, at, end);
-            lua_pushinteger(L, at - s + 1);
-            lua_pushinteger(L, end - s);
-            return push_captures(&m, NULL, NULL) + 2;
-        }
-        if (anchored) break;
-    }
-    script_charge(L, m.work);
-    lua_pushnil(L);
-    return 1;
+    if (!find) return push_captures(&m, 1);
+    lua_pushinteger(L, m.start - subject + 1);
+    lua_pushinteger(L, m.stop - subject);
+    return 2 + push_captures(&m, 0);
 }
 
-static int pattern_find(lua_State *L)
+static int counted_find(lua_State *L)
 {
-    return search(L, 1);
+    return find_or_match(L, 1);
 }
 
-static int pattern_match(lua_State *L)
+static int counted_match(lua_State *L)
 {
-    return search(L, 0);
+    return find_or_match(L, 0);
 }
 
 /* --- gmatch ------------------------------------------------------------------------------------------------------- */
 
-/* Upvalues: subject, pattern, offset to go on at, end of the latest match (-1: none), which an empty one may not repeat. */
+/* Upvalue 1, with the pattern's items behind it; upvalue 2 is the subject. */
+typedef struct pattern_walk {
+    pattern_match match;
+    const char *next; /* NULL: nothing is left */
+    pattern_item items[];
+} pattern_walk;
+
 static int next_match(lua_State *L)
 {
-    size_t length, pattern_length;
-    const char *s = lua_tolstring(L, lua_upvalueindex(1), &length);
-    const char *p = lua_tolstring(L, lua_upvalueindex(2), &pattern_length);
-    lua_Integer from = lua_tointeger(L, lua_upvalueindex(3)), latest = lua_tointeger(L, lua_upvalueindex(4));
-    matcher m = matcher_of(L, s, length, p, pattern_length);
-    for (const char *at = s + from; at <= m.subject_end; at++) {
-        const char *end = try_at(&m, at, p);
-        if (end == NULL || end - s == latest) continue;
-        lua_pushinteger(L, end - s);
-        lua_copy(L, -1, lua_upvalueindex(3));
-        lua_replace(L, lua_upvalueindex(4));
-        script_charge(L, m.work);
-        return push_captures(&m, at, end);
-    }
-    script_charge(L, m.work);
-    return 0;
+    pattern_walk *walk = lua_touserdata(L, lua_upvalueindex(1));
+    walk->match.L = L; /* perhaps not the thread that asked for the iterator */
+    int found = walk->next != NULL && search(&walk->match, walk->next);
+    charge(&walk->match);
+    if (!found) return 0;
+    walk->next = walk->match.stop;
+    return push_captures(&walk->match, 1);
 }
 
-static int pattern_gmatch(lua_State *L)
+static int counted_gmatch(lua_State *L)
 {
-    size_t length;
-    luaL_checklstring(L, 1, &length);
-    luaL_checkstring(L, 2);
-    size_t from = offset_of(L, 3, length);
-    lua_settop(L, 2);
-    lua_pushinteger(L, (lua_Integer)(from > length ? length + 1 : from));
-    lua_pushinteger(L, -1);
-    lua_pushcclosure(L, next_match, 4);
+    size_t length, pattern_length;
+    const char *subject = luaL_checklstring(L, 1, &length);
+    luaL_checklstring(L, 2, &pattern_length);
+    const char *begin = beginning(L, 3, subject, length);
+    pattern_walk *walk = lua_newuserdatauv(L, sizeof *walk + room_for(pattern_length), 0);
+    walk->match.L = L;
+    walk->match.work = 0;
+    prepare(&walk->match, walk->items, 0);
+    walk->next = begin;
+    lua_pushvalue(L, 1);
+    lua_pushcclosure(L, next_match, 2);
     return 1;
 }
 
 /* --- gsub --------------------------------------------------------------------------------------------------------- */
 
-/* Add the replacement text at index 3 with its %0 to %9 filled in. */
-static void add_text(matcher *m, luaL_Buffer *b, const char *s, const char *e)
+static void add_bytes(pattern_match *m, luaL_Buffer *out, const char *text, size_t length)
 {
-    size_t length;
-    const char *text = lua_tolstring(m->L, 3, &length), *end = text + length;
-    count_work(m, (ptrdiff_t)length / 16);
-    for (const char *escape; (escape = memchr(text, ESCAPE, (size_t)(end - text))) != NULL; text = escape + 2) {
-        luaL_addlstring(b, text, (size_t)(escape - text));
-        if (escape[1] == ESCAPE) {
-            luaL_addchar(b, ESCAPE);
-        } else if (escape[1] == '0') {
-            luaL_addlstring(b, s, (size_t)(e - s));
-        } else {
-            if (!isdigit(byte_at(escape + 1))) luaL_error(m->L, "invalid use of '%%' in replacement string");
-            push_capture(m, escape[1] - '1', s, e);
-            luaL_addvalue(b); /* of a place, the digits */
-        }
-    }
-    luaL_addlstring(b, text, (size_t)(end - text));
+    count(m, cost_of_bytes(length));
+    luaL_addlstring(out, text, length);
 }
 
-/* Add what stands for the match from s to e: a text, or what the function or table at index 3 says. */
-static void add_replacement(matcher *m, luaL_Buffer *b, const char *s, const char *e)
+static void add_capture(pattern_match *m, luaL_Buffer *out, int number)
+{
+    size_t length = 0;
+    const char *text = capture_text(m, number, &length);
+    if (text != NULL) {
+        add_bytes(m, out, text, length);
+    } else {
+        push_capture(m, number);
+        luaL_addvalue(out);
+    }
+}
+
+/* `text` with captures in it for %0 to %9. */
+static void add_text(pattern_match *m, luaL_Buffer *out, const char *text, size_t length)
+{
+    const char *end = text + length, *percent;
+    while ((percent = memchr(text, '%', (size_t)(end - text))) != NULL) {
+        add_bytes(m, out, text, (size_t)(percent - text));
+        char what = percent + 1 < end ? percent[1] : '\0';
+        if (what == '%')
+            luaL_addchar(out, '%');
+        else if (what == '0')
+            add_bytes(m, out, m->start, (size_t)(m->stop - m->start));
+        else if (what >= '1' && what <= '9')
+            add_capture(m, out, what - '1');
+        else
+            luaL_error(m->L, "invalid use of '%%' in replacement string");
+        text = percent + 2;
+    }
+    add_bytes(m, out, text, (size_t)(end - text));
+}
+
+/* What the table or function at 3 has for the match: false and nil leave it as it is. */
+static void add_answer(pattern_match *m, luaL_Buffer *out)
 {
     lua_State *L = m->L;
-    if (lua_type(L, 3) == LUA_TFUNCTION) {
-        lua_pushvalue(L, 3);
-        lua_call(L, push_captures(m, s, e), 1);
-    } else if (lua_type(L, 3) == LUA_TTABLE) {
-        push_capture(m, 0, s, e);
+    count(m, COST_OF_CALL);
+    if (lua_istable(L, 3)) {
+        push_capture(m, 0);
         lua_gettable(L, 3);
     } else {
-        add_text(m, b, s, e);
-        return;
+        lua_pushvalue(L, 3);
+        lua_call(L, push_captures(m, 1), 1);
     }
     if (!lua_toboolean(L, -1)) {
         lua_pop(L, 1);
-        luaL_addlstring(b, s, (size_t)(e - s));
-    } else if (lua_isstring(L, -1)) {
-        luaL_addvalue(b);
-    } else {
-        luaL_error(L, "invalid replacement value (a %s)", luaL_typename(L, -1));
+        add_bytes(m, out, m->start, (size_t)(m->stop - m->start));
+        return;
     }
+    if (!lua_isstring(L, -1)) luaL_error(L, "invalid replacement value (a %s)", luaL_typename(L, -1));
+    count(m, cost_of_bytes(lua_rawlen(L, -1)));
+    luaL_addvalue(out);
 }
 
-static int pattern_gsub(lua_State *L)
+static int counted_gsub(lua_State *L)
 {
-    size_t length, pattern_length;
-    const char *s = luaL_checklstring(L, 1, &length), *p = luaL_checklstring(L, 2, &pattern_length), *latest = NULL;
-    int type = lua_type(L, 3), anchored = pattern_length > 0 && *p == '^';
-    luaL_argexpected(L, type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TFUNCTION || type == LUA_TTABLE, 3,
-                     "string/function/table");
+    size_t length, text_length = 0;
+    const char *s = luaL_checklstring(L, 1, &length), *text = NULL;
+    luaL_checkstring(L, 2);
     lua_Integer most = luaL_optinteger(L, 4, (lua_Integer)length + 1), n = 0;
-    matcher m = matcher_of(L, s, length, p, pattern_length);
-    luaL_Buffer b;
-    luaL_buffinit(L, &b);
-    while (n < most) {
-        const char *end = try_at(&m, s, p + anchored);
-        if (end != NULL && end != latest) {
-            n++;
-            add_replacement(&m, &b, s, end);
-            s = latest = end;
-        } else if (s < m.subject_end) {
-            luaL_addchar(&b, *s++);
-        } else {
-            break;
-        }
-        if (anchored) break;
+    int type = lua_type(L, 3);
+    int is_text = type == LUA_TSTRING || type == LUA_TNUMBER;
+    luaL_argexpected(L, is_text || type == LUA_TTABLE || type == LUA_TFUNCTION, 3, "string/function/table");
+    if (is_text) text = lua_tolstring(L, 3, &text_length);
+    pattern_match m;
+    pattern_room near;
+    luaL_Buffer out;
+    m.L = L;
+    m.work = 0;
+    prepare_near(&m, &near);
+    luaL_buffinit(L, &out);
+    while (n < most && search(&m, s)) {
+        n++;
+        add_bytes(&m, &out, s, (size_t)(m.start - s));
+        if (is_text)
+            add_text(&m, &out, text, text_length);
+        else
+            add_answer(&m, &out);
+        s = m.stop;
+        if (m.anchored) break;
     }
-    luaL_addlstring(&b, s, (size_t)(m.subject_end - s));
-    luaL_pushresult(&b);
+    if (n > 0) {
+        add_bytes(&m, &out, s, (size_t)(m.end - s));
+        luaL_pushresult(&out);
+    } else {
+        lua_pushvalue(L, 1);
+    }
+    charge(&m);
     lua_pushinteger(L, n);
-    script_charge(L, m.work);
     return 2;
 }
 
 void script_open_patterns(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"find", pattern_find},
-                                         {"match", pattern_match},
-                                         {"gmatch", pattern_gmatch},
-                                         {"gsub", pattern_gsub},
+    static const luaL_Reg functions[] = {{"find", counted_find},
+                                         {"match", counted_match},
+                                         {"gmatch", counted_gmatch},
+                                         {"gsub", counted_gsub},
                                          {NULL, NULL}};
     luaL_setfuncs(L, functions, 0);
 }

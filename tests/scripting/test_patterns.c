@@ -121,12 +121,90 @@ static void known_patterns_agree(void **state)
     lua_close(library);
 }
 
+/* Every character against every class, sets at the edge of what is one, arguments, replacements, and counts. */
+static const char *const edges[] = {
+    "for i = 0, 255 do for c = 0, 255 do\n"
+    "  if not ('bf%0123456789'):find(string.char(i), 1, true) then\n"
+    "    say(i, c, string.char(c):find('^%' .. string.char(i) .. '$'), string.char(c):find('[^%' .. string.char(i) .. ']'))\n"
+    "  end\n"
+    "end end\n",
+    "for _, p in ipairs{'[a-%z]', '[!-%%]', '[]-a]', '[^]-a]', '[a-]', '[-a]', '[^-a]', '[%a-z]', '[+--]', '[z-a]', '[^^]', '[a^]',\n"
+    "    '[%]]', '[[]', '[%', '[^', '[a%', '[]', '[^]', '[]]', '[a-]]', '[\\0-\\31]', '[\\128-\\255]', '[^\\0]', '[a-c-e]'} do\n"
+    "  for c = 0, 255 do say(p, c, pcall(string.find, string.char(c) .. ']', p)) end\n"
+    "end\n",
+    "for _, i in ipairs{math.mininteger, -5, -4, -3, -1, 0, 1, 3, 4, 5, math.maxinteger} do\n"
+    "  for _, p in ipairs{'', 'b', '()', '^', '^b', '$', '[', '%f[%w]', 'c%f[^%w]', '.-'} do\n"
+    "    say(i, p, pcall(string.find, 'abc', p, i)) say(pcall(string.find, 'abc', p, i, true)) say(pcall(string.match, 'abc', p, i))\n"
+    "    say(pcall(string.gsub, 'abc', p, '<%0>', i))\n"
+    "    say(pcall(function() for a in ('abc'):gmatch(p, i) do say(a) end end))\n"
+    "  end\n"
+    "end\n",
+    "for _, r in ipairs{'%', 'x%', '%x', '%0%9', '%1%1', '%%%', '%%1', '', 7, 2.5, {}, {a = 1}, {a = true}, {a = {}}, {a = ''},\n"
+    "    {a = false}, string.upper, string.len, error, next, function() end, function(...) return select('#', ...) end} do\n"
+    "  for _, p in ipairs{'a', '(a)', '()a', '(a)()', '(a', 'x', '^a', '(a)(', ''} do say(p, pcall(string.gsub, 'banana', p, r)) end\n"
+    "end\n"
+    "say(pcall(string.gsub, 'aaa', 'a', 'b', -1)) say(pcall(string.gsub, 'aaa', 'a', 'b', '2')) say(pcall(string.gsub, 12, 1, 3.5))\n"
+    "say(pcall(string.find, 12, 2)) say(pcall(string.match, 12, '.$')) say(('x'):gsub('x', setmetatable({}, {__index = rawlen})))\n",
+    "for _, n in ipairs{8, 9, 31, 32, 33} do\n"
+    "  say(pcall(string.find, ('x'):rep(n), ('(x)'):rep(n))) say(pcall(string.find, 'x', ('('):rep(n)))\n"
+    "  say(pcall(string.find, 'x', ('()'):rep(n)))\n"
+    "  say(pcall(string.match, 'xyxy', ('('):rep(n) .. 'x' .. (')'):rep(n) .. 'y%' .. math.min(n, 9)))\n"
+    "end\n"
+    "for n = 1, 190 do say(('x'):rep(n):find(('x?'):rep(n) .. 'x')) say(('x'):rep(100):find('^' .. ('.-'):rep(n % 3) .. '.*x$')) end\n"
+    "local walk = ('ab'):gmatch('') for _ = 1, 5 do say(walk()) end\n"
+    "local text = ('0123456789'):rep(300) say(text:find('(.+)%1')) say(text:find('901', 500)) say(text:find(text .. '0', 1, true))\n"
+    "say(text:gsub('5', text)) say(text:gsub('(%d)(%d)', '%2%1')) say(text:gsub('', '-')) say((text .. 'x'):find(text .. 'x', 1, true))\n",
+};
+
+static void edges_agree(void **state)
+{
+    (void)state;
+    static const char before[] = "local out = {}\n"
+                                 "local function say(...)\n"
+                                 "  local t = table.pack(...)\n"
+                                 "  for i = 1, t.n do t[i] = type(t[i]) .. tostring(t[i]) end\n"
+                                 "  out[#out + 1] = table.concat(t, ',')\n"
+                                 "end\n";
+    lua_State *library = luaL_newstate();
+    luaL_openlibs(library);
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+        char text[4096];
+        int length = snprintf(text, sizeof text, "%s%sreturn table.concat(out, '\\n')\n", before, edges[i]);
+        assert_in_range(length, 1, sizeof text - 1);
+        rill_context *ctx = harness_context(NULL);
+        expect_same(library, ctx, text);
+        rill_context_destroy(ctx);
+    }
+    lua_close(library);
+}
+
+/* The library refuses these: its matcher calls itself for each choice. */
+static void patterns_may_be_long(void **state)
+{
+    (void)state;
+    static const char text[] = "local s = ('a'):rep(5000)\n"
+                               "assert(s:find(('a?'):rep(5000)) == 1)\n"
+                               "assert(select(2, s:find(('a?'):rep(4999))) == 4999)\n"
+                               "assert(select(2, s:find(('a-'):rep(5000) .. 'aa')) == 2)\n"
+                               "assert(s:match(('a?'):rep(300) .. '(a-)$') == ('a'):rep(4700))\n"
+                               "assert(s:gsub(('a?'):rep(2500), 'c') == 'cc')\n"
+                               "return true";
+    rill_script *script;
+    rill_context *ctx = harness_context(NULL);
+    rill_script_options options = {.struct_size = sizeof options, .instructions = 2000000000};
+    if (rill_script_load_text(&script, ctx, "long", text, sizeof text - 1, &options) < 0)
+        fail_msg("%s", rill_error(ctx));
+    rill_context_destroy(ctx);
+}
+
 int main(int argc, char **argv)
 {
     if (harness_options(argc, argv) != 0) return 2;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_patterns_agree),
         cmocka_unit_test(known_patterns_agree),
+        cmocka_unit_test(edges_agree),
+        cmocka_unit_test(patterns_may_be_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
