@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Write small random Marian models with known results, for tests of rill's translation domain.
+"""Write small random Marian and FSMT models with known results, for tests of rill's translation domain.
 
-Needs torch, transformers, safetensors, sentencepiece and numpy. The models are transformers' own MarianMTModel with
+Needs torch, transformers, safetensors and sentencepiece. The models are transformers' own with
 random weights; what they compute is computed in 64 bits from the weights as they are stored. Each directory under
 tests/data/mt holds a model as transformers writes it, and expected.json:
 
@@ -15,33 +15,40 @@ The seeds were picked so that some outputs end early, some late and some at the 
 """
 
 import argparse
+import io
 import json
 import os
 import random
 import shutil
-import tempfile
 
-import numpy as np
 import sentencepiece
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import MarianConfig, MarianMTModel, MarianTokenizer
+from transformers import FSMTConfig, FSMTForConditionalGeneration, MarianConfig, MarianMTModel, MarianTokenizer
+from transformers.models.fsmt import modeling_fsmt
 
 from semparse_decode import Candidate, Item, Search, advance
 
 SHAPES = {
     # name: heads, layers and inner widths of encoder and decoder; the rest of config.json
-    "shared": dict(seed=6, end=3.5, dtype=torch.float32, d_model=16, encoder_attention_heads=4, decoder_attention_heads=2,
-                   encoder_layers=2, decoder_layers=2, encoder_ffn_dim=32, decoder_ffn_dim=24,
-                   activation_function="swish", scale_embedding=True),
+    "shared": dict(seed=6, end=3.5, dtype=torch.float32, d_model=16, encoder_attention_heads=4,
+                   decoder_attention_heads=2, encoder_layers=2, decoder_layers=2, encoder_ffn_dim=32,
+                   decoder_ffn_dim=24, activation_function="swish", scale_embedding=True),
     "odd": dict(seed=2, end=2.5, dtype=torch.float16, d_model=21, encoder_attention_heads=3, decoder_attention_heads=7,
                 encoder_layers=1, decoder_layers=2, encoder_ffn_dim=19, decoder_ffn_dim=37,
                 activation_function="relu", scale_embedding=False),
-    "separate": dict(seed=5, end=2.5, dtype=torch.float32, d_model=12, encoder_attention_heads=1, decoder_attention_heads=3,
-                     encoder_layers=1, decoder_layers=2, encoder_ffn_dim=24, decoder_ffn_dim=14,
-                     activation_function="gelu", scale_embedding=True, share_encoder_decoder_embeddings=False,
-                     tie_word_embeddings=False),
+    "separate": dict(seed=5, end=2.5, dtype=torch.float32, d_model=12, encoder_attention_heads=1,
+                     decoder_attention_heads=3, encoder_layers=1, decoder_layers=2, encoder_ffn_dim=24,
+                     decoder_ffn_dim=14, activation_function="gelu", scale_embedding=True,
+                     share_encoder_decoder_embeddings=False, tie_word_embeddings=False),
+    "fsmt": dict(seed=7, end=1.6, dtype=torch.float32, d_model=15, encoder_attention_heads=3, decoder_attention_heads=1,
+                 encoder_layers=1, decoder_layers=2, encoder_ffn_dim=28, decoder_ffn_dim=14,
+                 activation_function="relu", scale_embedding=True, tie_word_embeddings=False),
+    "fsmt-tied": dict(seed=6, end=1.6, dtype=torch.float16, d_model=20, encoder_attention_heads=2,
+                      decoder_attention_heads=4, encoder_layers=2, decoder_layers=1, encoder_ffn_dim=16,
+                      decoder_ffn_dim=30, activation_function="relu", scale_embedding=True, tie_word_embeddings=True),
 }
+FSMT_SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
 STEPS, FORCED_STEPS = 20, 3
 CORPUS = ["ein mann spielt gitarre .", "zwei hunde laufen im schnee .", "eine frau liest ein buch .",
           "a man plays the guitar .", "two dogs run in the snow .", "a woman reads a book .",
@@ -49,24 +56,23 @@ CORPUS = ["ein mann spielt gitarre .", "zwei hunde laufen im schnee .", "eine fr
 TEXTS = ["Ein Mann spielt Gitarre.", "two  dogs ", ">>de<< a book", "", "x\u00e9y", ">>de<<", "a >>de<< b"]
 
 
-def train_pieces(folder, name, lines, size):
-    """A SentencePiece model without normalisation tables, which would take 240 KB; its pieces without the specials."""
-    prefix = os.path.join(folder, name)
-    with open(prefix + ".txt", "w", encoding="utf-8") as file:
-        file.write("\n".join(lines))
+def train_pieces(path, lines, size):
+    """A SentencePiece model without normalisation tables, which would take 240 KB; its pieces by number."""
+    writer = io.BytesIO()  # a file's name would be written into the model
     sentencepiece.SentencePieceTrainer.train(
-        input=prefix + ".txt", model_prefix=prefix, vocab_size=size, hard_vocab_limit=False, bos_id=-1, eos_id=0,
-        unk_id=1, normalization_rule_name="identity", num_threads=1, minloglevel=2)
-    model = sentencepiece.SentencePieceProcessor(model_file=prefix + ".model")
+        sentence_iterator=iter(lines), model_writer=writer, vocab_size=size, hard_vocab_limit=False, bos_id=-1,
+        eos_id=0, unk_id=1, normalization_rule_name="identity", num_threads=1, minloglevel=2)
+    with open(path, "wb") as file:
+        file.write(writer.getvalue())
+    model = sentencepiece.SentencePieceProcessor(model_file=path)
     return [model.id_to_piece(i) for i in range(model.get_piece_size())]
 
 
-def make_vocabularies(name, folder, out, rng):
+def make_vocabularies(name, out, rng):
     """Write both .spm files and vocab.json (target_vocab.json); source and target pieces by number."""
     sides = []
     for side, lines in (("source", CORPUS), ("target", CORPUS[3:])):
-        sides.append(train_pieces(folder, side, lines, 48 if side == "source" else 40))
-        shutil.copy(os.path.join(folder, side + ".model"), os.path.join(out, side + ".spm"))
+        sides.append(train_pieces(os.path.join(out, side + ".spm"), lines, 48 if side == "source" else 40))
     if name == "separate":
         for pieces in sides:
             pieces.append("<pad>")
@@ -82,15 +88,37 @@ def make_vocabularies(name, folder, out, rng):
     return sides
 
 
-def make_model(shape, sides, generator):
-    shape = dict(shape)
-    dtype, end, _ = shape.pop("dtype"), shape.pop("end"), shape.pop("seed")
+def make_fsmt_vocabularies(name, out):
+    """Pieces as BPE leaves them: the last of a word ends in </w>."""
+    words = sorted({w for line in CORPUS for w in line.split()})
+    source = FSMT_SPECIALS + [w + "</w>" for w in words[:20]] + sorted(set("".join(words)))
+    sides = [source, source if name == "fsmt-tied" else source[:2 - 20]]
+    for pieces, file in zip(sides, ("vocab-src.json", "vocab-tgt.json")):
+        with open(os.path.join(out, file), "w", encoding="utf-8") as f:
+            json.dump({piece: i for i, piece in enumerate(pieces)}, f, ensure_ascii=False)
+    return sides
+
+
+def make_config(name, shape, sides):
+    if name.startswith("fsmt"):
+        return FSMTConfig(langs=["de", "en"], src_vocab_size=len(sides[0]), tgt_vocab_size=len(sides[1]),
+                          max_position_embeddings=40, **shape)
     target = {piece: i for i, piece in enumerate(sides[1])}
-    config = MarianConfig(
+    return MarianConfig(
         vocab_size=len(sides[0]), decoder_vocab_size=len(sides[1]), max_position_embeddings=40,
         pad_token_id=target["<pad>"], decoder_start_token_id=target["<pad>"], eos_token_id=target["</s>"], **shape)
+
+
+def class_of(name):
+    return FSMTForConditionalGeneration if name.startswith("fsmt") else MarianMTModel
+
+
+def make_model(name, shape, sides, generator):
+    shape = dict(shape)
+    dtype, end, _ = shape.pop("dtype"), shape.pop("end"), shape.pop("seed")
+    config = make_config(name, shape, sides)
     config.forced_eos_token_id = None
-    model = MarianMTModel(config).eval()
+    model = class_of(name)(config).eval()
     model.generation_config.max_length = STEPS + 1
     with torch.no_grad():
         for key, value in model.named_parameters():
@@ -99,10 +127,14 @@ def make_model(shape, sides, generator):
             elif "embed_positions" not in key:
                 width = value.shape[-1] if value.dim() > 1 else 100
                 value.copy_(torch.randn(value.shape, generator=generator) * (1.6 / width ** 0.5))
-        bias = torch.randn(model.final_logits_bias.shape, generator=generator) * 0.5
-        bias[0, config.eos_token_id] += end
-        bias[0, config.pad_token_id] += 2.0  # often the best symbol, and never one that may be chosen
-        model.final_logits_bias.copy_(bias)
+        if name.startswith("fsmt"):
+            # No bias: the symbols that should be likely get a longer row in place of one.
+            model.model.decoder.output_projection.weight[config.eos_token_id] *= end
+        else:
+            bias = torch.randn(model.final_logits_bias.shape, generator=generator) * 0.5
+            bias[0, config.eos_token_id] += end
+            bias[0, config.pad_token_id] += 2.0  # often the best symbol, and never one that may be chosen
+            model.final_logits_bias.copy_(bias)
     return model.to(dtype)
 
 
@@ -115,12 +147,15 @@ class Decoder:
     """Log-probabilities of all symbols behind given prefixes of one input."""
 
     def __init__(self, model, ids):
-        self.model, self.config = model, model.config
-        self.states = model.model.encoder(torch.tensor([ids])).last_hidden_state
+        self.model, self.config, self.ids = model, model.config, torch.tensor([ids])
+        self.states = model.model.encoder(self.ids).last_hidden_state
 
     def logp(self, prefixes):
         inputs = torch.tensor([[self.config.decoder_start_token_id, *p] for p in prefixes])
-        out = self.model(encoder_outputs=(self.states.expand(len(prefixes), -1, -1),), decoder_input_ids=inputs)
+        states = self.states.expand(len(prefixes), -1, -1)
+        # FSMT without a cache looks into the future unless it is given input_ids, of which it makes no other use.
+        out = self.model(input_ids=self.ids.expand(len(prefixes), -1), encoder_outputs=(states,),
+                         decoder_input_ids=inputs, use_cache=False)
         return out.logits[:, -1].log_softmax(-1)
 
 
@@ -138,7 +173,7 @@ def beam_search(decoder, search, pad):
     return [{"score": o.score, "actions": list(o.actions), "truncated": o.truncated} for o in outputs]
 
 
-def case(model, plain, sides, pieces, rng):
+def case(model, sides, pieces, rng):
     config = model.config
     source = {piece: i for i, piece in enumerate(sides[0])}
     ids = [source.get(p, source["<unk>"]) for p in pieces] + [source["</s>"]]
@@ -146,7 +181,7 @@ def case(model, plain, sides, pieces, rng):
     legal = [a for a in range(len(sides[1])) if a not in (config.eos_token_id, config.pad_token_id)]
     forced = [rng.choice(legal) for _ in range(FORCED_STEPS)]
     steps = [decoder.logp([forced[:i]])[0].tolist() for i in range(FORCED_STEPS)]
-    greedy = plain.generate(torch.tensor([ids]), num_beams=1, do_sample=False, bad_words_ids=[[config.pad_token_id]],
+    greedy = model.generate(torch.tensor([ids]), num_beams=1, do_sample=False, bad_words_ids=[[config.pad_token_id]],
                             max_length=STEPS + 1, forced_eos_token_id=None)[0].tolist()[1:]
     ours = beam_search(decoder, Search(1, float("inf"), 1, 0, STEPS, config.eos_token_id), config.pad_token_id)[0]
     assert greedy == ours["actions"] + [config.eos_token_id] * (not ours["truncated"]), (greedy, ours)
@@ -181,25 +216,29 @@ def build(name, out):
     rng, generator = random.Random(shape["seed"]), torch.Generator().manual_seed(shape["seed"])
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out)
-    with tempfile.TemporaryDirectory() as folder:
-        sides = make_vocabularies(name, folder, out, rng)
-    model = make_model(shape, sides, generator)
+    if name.startswith("fsmt"):
+        sides = make_fsmt_vocabularies(name, out)
+    else:
+        sides = make_vocabularies(name, out, rng)
+    model = make_model(name, shape, sides, generator)
     model.save_pretrained(out)
     path = os.path.join(out, "model.safetensors")
     tensors = {k: v for k, v in load_file(path).items() if "embed_positions" not in k}
-    if "final_logits_bias" not in tensors:
+    if "final_logits_bias" not in tensors and not name.startswith("fsmt"):
         tensors["final_logits_bias"] = model.final_logits_bias
     save_file(tensors, path)
-    double = MarianMTModel(model.config).double().eval()
-    double.load_state_dict({k: v.double() for k, v in model.state_dict().items() if "embed_positions" not in k}, strict=False)
-    plain = double
+    double = class_of(name)(model.config).double().eval()
+    weights = {k: v.double() for k, v in model.state_dict().items() if "embed_positions" not in k}
+    double.load_state_dict(weights, strict=False)
     lengths = [1, 3, 5, 13]
-    usable = [p for p in sides[0] if p not in ("</s>", "<pad>", "<unk>")]
-    cases = [case(double, plain, sides, [rng.choice(usable) for _ in range(n)], rng) for n in lengths]
-    cases += [case(double, plain, sides, p, rng) for p in (["nothing", usable[0]], usable[:4])]
-    with open(os.path.join(out, "tokenizer_config.json"), "w", encoding="utf-8") as file:
-        json.dump({"source_lang": "de", "target_lang": "en", "separate_vocabs": name == "separate"}, file)
-    expected = {"max_length": STEPS, "cases": cases, "texts": texts(out, cases)}
+    usable = [p for p in sides[0] if p not in FSMT_SPECIALS]
+    cases = [case(double, sides, [rng.choice(usable) for _ in range(n)], rng) for n in lengths]
+    cases += [case(double, sides, p, rng) for p in (["nothing", usable[0]], usable[:4])]
+    expected = {"max_length": STEPS, "cases": cases}
+    if not name.startswith("fsmt"):
+        with open(os.path.join(out, "tokenizer_config.json"), "w", encoding="utf-8") as file:
+            json.dump({"source_lang": "de", "target_lang": "en", "separate_vocabs": name == "separate"}, file)
+        expected["texts"] = texts(out, cases)
     with open(os.path.join(out, "expected.json"), "w", encoding="utf-8") as file:
         json.dump(rounded(expected), file, ensure_ascii=False, separators=(",", ":"))
         file.write("\n")
@@ -215,7 +254,7 @@ def main():
     parser.add_argument("names", nargs="*", help=f"which ones: {', '.join(SHAPES)}; all by default")
     options = parser.parse_args()
     torch.manual_seed(0)
-    np.random.seed(0)
+    modeling_fsmt.fill_with_neg_inf = lambda t: torch.full_like(t, float("-inf"))  # its own overflows in 64 bits
     for name in options.names or SHAPES:
         build(name, os.path.join(options.folder, name))
 

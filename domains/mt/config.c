@@ -1,6 +1,7 @@
 /* What a translation model's configuration files say.
  *
- * Source of keys and defaults: transformers' configuration_marian.py and its converter from Marian. What changes the
+ * Source of keys and defaults: transformers' configuration_marian.py with its converter from Marian, and
+ * configuration_fsmt.py. What changes the
  * arithmetic is either done or refused by name; all else (dropout, training, sampling) is not looked at.
  * generation_config.json, where there is one, has the last word on the symbols and the length, as in transformers.
  *
@@ -41,28 +42,38 @@ static rill_status read_side(mt_model *m, const rill_config *config, const char 
     return RILL_OK;
 }
 
+/* Vocabularies, and which of the three embedding tables are one: FSMT has one key for all. */
+static rill_status read_vocabularies(mt_model *m, const rill_config *config)
+{
+    const int fsmt = m->settings.kind == MT_FSMT;
+    const char *source = fsmt ? "src_vocab_size" : "vocab_size";
+    const char *target = fsmt ? "tgt_vocab_size" : "decoder_vocab_size";
+    const char *sharing = fsmt ? "tie_word_embeddings" : "share_encoder_decoder_embeddings";
+    int64_t words, actions;
+    TRY(rill_config_int(config, source, 2, WORD_LIMIT, &words));
+    TRY(rill_config_int_or(config, target, 2, WORD_LIMIT, words, &actions));
+    TRY(rill_config_bool_or(config, sharing, !fsmt, &m->settings.shared));
+    m->settings.tied = m->settings.shared;
+    if (!fsmt) TRY(rill_config_bool_or(config, "tie_word_embeddings", 1, &m->settings.tied));
+    if (m->settings.shared && words != actions)
+        return rill_fail(m->ctx, RILL_ERR_FORMAT, "%s: %s: expected %s = %d, since %s is not false; found %d",
+                         rill_config_name(config), target, source, (int)words, sharing, (int)actions);
+    m->encoder.words = (int32_t)words;
+    m->decoder.words = (int32_t)actions;
+    return RILL_OK;
+}
+
 static rill_status read_sizes(mt_model *m, const rill_config *config)
 {
-    int64_t width, words, actions, positions;
+    int64_t width, positions;
     int scaled;
     TRY(rill_config_int(config, "d_model", 2, WIDTH_LIMIT, &width));
     m->width = (size_t)width;
     TRY(read_side(m, config, "encoder", &m->encoder));
     TRY(read_side(m, config, "decoder", &m->decoder));
-    TRY(rill_config_int(config, "vocab_size", 2, WORD_LIMIT, &words));
-    TRY(rill_config_int_or(config, "decoder_vocab_size", 2, WORD_LIMIT, words, &actions));
+    TRY(read_vocabularies(m, config));
     TRY(rill_config_int(config, "max_position_embeddings", 2, LENGTH_LIMIT, &positions));
-    TRY(rill_config_bool_or(config, "share_encoder_decoder_embeddings", 1, &m->settings.shared));
-    TRY(rill_config_bool_or(config, "tie_word_embeddings", 1, &m->settings.tied));
-    TRY(rill_config_bool_or(config, "scale_embedding", 0, &scaled));
-    if (m->settings.shared && words != actions)
-        return rill_fail(
-            m->ctx, RILL_ERR_FORMAT,
-            "%s: decoder_vocab_size: expected vocab_size = %d, since share_encoder_decoder_embeddings is not "
-            "false; found %d",
-            rill_config_name(config), (int)words, (int)actions);
-    m->encoder.words = (int32_t)words;
-    m->decoder.words = (int32_t)actions;
+    TRY(rill_config_bool_or(config, "scale_embedding", m->settings.kind == MT_FSMT, &scaled));
     m->positions = (int32_t)positions;
     m->settings.scale = scaled ? sqrtf((float)width) : 1.0f;
     return RILL_OK;
@@ -100,7 +111,7 @@ static rill_status read_activation(mt_model *m, const rill_config *config)
                  {"relu", RILL_EPILOGUE_RELU},
                  {"gelu", RILL_EPILOGUE_GELU}};
     const char *name;
-    TRY(rill_config_string_or(config, "activation_function", "gelu", &name));
+    TRY(rill_config_string_or(config, "activation_function", m->settings.kind == MT_FSMT ? "relu" : "gelu", &name));
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(name, known[i].name) != 0) continue;
         m->settings.activation = known[i].value;
@@ -121,6 +132,7 @@ static rill_status read_positions(mt_model *m, const rill_config *config)
         return rill_fail(m->ctx, RILL_ERR_FORMAT, "%s: rill.positions: expected hf or marian, found \"%.40s\"",
                          rill_config_name(config), form);
     m->settings.form = form[0] == 'h' ? MT_POSITIONS_HF : MT_POSITIONS_MARIAN;
+    if (m->settings.kind == MT_FSMT) m->settings.form = MT_POSITIONS_FSMT;
     return RILL_OK;
 }
 
@@ -163,18 +175,38 @@ static rill_status require_symbols(mt_model *m, const char *file)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
+static rill_status read_kind(mt_model *m, const rill_config *config)
+{
+    const char *kind;
+    TRY(rill_config_string_or(config, "model_type", "marian", &kind));
+    m->settings.kind = strcmp(kind, "fsmt") == 0 ? MT_FSMT : MT_MARIAN;
+    if (m->settings.kind == MT_FSMT || strcmp(kind, "marian") == 0) return RILL_OK;
+    return rill_fail(m->ctx, RILL_ERR_FORMAT, "%s: model_type: expected marian or fsmt, found \"%.40s\"",
+                     rill_config_name(config), kind);
+}
+
+/* FSMT's file may leave out what never differs. */
+static void set_defaults(mt_model *m)
+{
+    const int fsmt = m->settings.kind == MT_FSMT;
+    m->settings.pad = fsmt ? 1 : -1;
+    m->settings.end = fsmt ? 2 : -1;
+    m->settings.start = fsmt ? 2 : -1;
+    m->max_length = (fsmt ? 200 : m->positions) - 1;
+}
+
 static rill_status read_main(mt_model *m, const rill_config *config)
 {
-    TRY(rill_config_expect(config, "model_type", "marian"));
+    TRY(read_kind(m, config));
     TRY(refuse_variants(m, config));
     TRY(read_activation(m, config));
     TRY(read_positions(m, config));
     TRY(read_sizes(m, config));
-    m->settings.start = m->settings.end = m->settings.pad = -1;
-    m->max_length = m->positions - 1;
+    set_defaults(m);
     TRY(read_generation(m, config));
-    snprintf(m->description, sizeof m->description, "Marian transformer: %zu + %zu layers of %zu, %d and %d symbols",
-             m->encoder.layers, m->decoder.layers, m->width, m->encoder.words, m->decoder.words);
+    snprintf(m->description, sizeof m->description, "%s transformer: %zu + %zu layers of %zu, %d and %d symbols",
+             m->settings.kind == MT_FSMT ? "FSMT" : "Marian", m->encoder.layers, m->decoder.layers, m->width,
+             m->encoder.words, m->decoder.words);
     return RILL_OK;
 }
 

@@ -72,11 +72,28 @@ static rill_status mark_legal(mt_model *m)
     return RILL_OK;
 }
 
+/* Of FSMT only pieces are taken: its text is made by Moses' tokeniser and BPE, which are not here. */
+static rill_status load_text(mt_model *m, const rill_open_options *options)
+{
+    const int fsmt = m->settings.kind == MT_FSMT;
+    const mt_text_files files = {.directory = options->path,
+                                 .source = fsmt ? "vocab-src.json" : "vocab.json",
+                                 .target = fsmt ? "vocab-tgt.json" : "target_vocab.json",
+                                 .optional = !fsmt,
+                                 .tokenized = options->tokenized,
+                                 .words = m->encoder.words,
+                                 .actions = m->decoder.words};
+    if (fsmt && !options->tokenized)
+        return rill_fail(m->ctx, RILL_ERR_OPTION,
+                         "mt: models of type fsmt take pieces between blanks: say --tokenized");
+    return mt_text_open(&m->text, m->ctx, &files);
+}
+
 static rill_status load(mt_model *m, const rill_open_options *options)
 {
     TRY(rill_threads_start(&m->threads, m->ctx, options->threads));
     TRY(mt_load_config(m, options->path));
-    TRY(mt_text_open(&m->text, m->ctx, options->path, options->tokenized, m->encoder.words, m->decoder.words));
+    TRY(load_text(m, options));
     TRY(mark_legal(m));
     TRY(mt_load_weights(m, options->path));
     TRY(rill_blocks_get(&m->blocks, &m->memory, m->decoder.layers, sizeof *m->memory, "layers"));
@@ -189,7 +206,7 @@ const rill_domain rill_mt_domain = {
     .abi_version = RILL_ABI_VERSION,
     .struct_size = sizeof(rill_domain),
     .name = "mt",
-    .summary = "machine translation: Marian transformers from Hugging Face directories",
+    .summary = "machine translation: Marian and FSMT transformers from Hugging Face directories",
     .open = open_model,
     .reserve = reserve,
     .encode = encode,

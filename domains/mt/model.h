@@ -65,12 +65,18 @@ typedef struct mt_side {
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
 
-/* The denominator under j in the angle p / 10000^(j / .) of dimension j < D/2: D/2 in transformers, D/2 - 1 in
- * marian-decoder. */
-typedef enum mt_position_form { MT_POSITIONS_HF, MT_POSITIONS_MARIAN } mt_position_form;
+typedef enum mt_kind { MT_MARIAN, MT_FSMT } mt_kind;
+
+/* The angle of dimension j < D/2 at position p is p / 10000^(j / d). */
+typedef enum mt_position_form {
+    MT_POSITIONS_HF,     /* d = D/2: Marian in transformers */
+    MT_POSITIONS_MARIAN, /* d = D/2 - 1: marian-decoder */
+    MT_POSITIONS_FSMT,   /* d = D/2 - 1, the first piece is at p = pad + 1, an odd column is 0: fairseq */
+} mt_position_form;
 
 /* What the configuration files say, beyond the sizes in mt_side. */
 typedef struct mt_settings {
+    mt_kind kind;
     int shared;               /* one embedding for both sides */
     int tied;                 /* the output layer is the decoder's embedding */
     float scale;              /* of embeddings */

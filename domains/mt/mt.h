@@ -1,6 +1,6 @@
 /* mt.h: machine translation with encoder-decoder transformers, as a domain of rill.
  *
- * A model is a Hugging Face directory of type "marian" (OPUS-MT and its kin), unchanged: config.json,
+ * A model is a Hugging Face directory of type "marian" (OPUS-MT and its kin) or "fsmt", unchanged: config.json,
  * generation_config.json (optional), model.safetensors in F32, F16 or BF16, vocab.json, source.spm and target.spm,
  * target_vocab.json (optional). What of it is read, and what is refused, says docs/mt.md.
  *

@@ -38,20 +38,21 @@ static const char UNKNOWN[] = "<unk>";
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-static rill_status open_vocabularies(mt_text *t, rill_text *path, const char *directory, int32_t words, int32_t actions)
+static rill_status open_vocabularies(mt_text *t, rill_text *path, const mt_text_files *files)
 {
-    TRY(rill_path_join(path, directory, "vocab.json"));
-    TRY(rill_vocabulary_open_json(&t->source, t->ctx, path->data, words));
+    TRY(rill_path_join(path, files->directory, files->source));
+    TRY(rill_vocabulary_open_json(&t->source, t->ctx, path->data, files->words));
     t->unknown = rill_vocabulary_id(t->source, UNKNOWN, sizeof UNKNOWN - 1);
     if (t->unknown < 0) return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: expected a token %s", path->data, UNKNOWN);
-    TRY(rill_path_join(path, directory, "target_vocab.json"));
-    rill_status status = rill_vocabulary_open_json(&t->target, t->ctx, path->data, actions);
-    if (status != RILL_ERR_NOT_FOUND) return status;
+    TRY(rill_path_join(path, files->directory, files->target));
+    rill_status status = rill_vocabulary_open_json(&t->target, t->ctx, path->data, files->actions);
+    if (status != RILL_ERR_NOT_FOUND || !files->optional) return status;
     rill_error_clear(t->ctx);
     t->target = t->source;
-    if (rill_vocabulary_count(t->target) <= actions) return RILL_OK;
+    if (rill_vocabulary_count(t->target) <= files->actions) return RILL_OK;
     return rill_fail(t->ctx, RILL_ERR_FORMAT,
-                     "%s: expected target symbols of their own, since decoder_vocab_size is %d", path->data, actions);
+                     "%s: expected target symbols of their own, since decoder_vocab_size is %d", path->data,
+                     files->actions);
 }
 
 static rill_status open_spm(mt_text *t, rill_text *path, const char *directory, const char *name, mt_spm **out)
@@ -84,26 +85,25 @@ static void find_tags(mt_text *t)
     }
 }
 
-static rill_status open_all(mt_text *t, const char *directory, int32_t words, int32_t actions)
+static rill_status open_all(mt_text *t, const mt_text_files *files)
 {
     rill_text path = {.ctx = t->ctx};
-    rill_status status = open_vocabularies(t, &path, directory, words, actions);
-    if (status == RILL_OK && !t->tokenized) status = open_spm(t, &path, directory, "source.spm", &t->segment);
-    if (status == RILL_OK && !t->tokenized) status = open_spm(t, &path, directory, "target.spm", &t->join);
+    rill_status status = open_vocabularies(t, &path, files);
+    if (status == RILL_OK && !t->tokenized) status = open_spm(t, &path, files->directory, "source.spm", &t->segment);
+    if (status == RILL_OK && !t->tokenized) status = open_spm(t, &path, files->directory, "target.spm", &t->join);
     if (status == RILL_OK) find_tags(t);
     rill_text_clear(&path);
     return status;
 }
 
-rill_status mt_text_open(mt_text **out, rill_context *ctx, const char *directory, int tokenized, int32_t words,
-                         int32_t actions)
+rill_status mt_text_open(mt_text **out, rill_context *ctx, const mt_text_files *files)
 {
     *out = NULL;
     mt_text *t = rill_calloc(ctx, 1, sizeof *t);
     if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "vocabularies");
     t->ctx = ctx;
-    t->tokenized = tokenized;
-    rill_status status = open_all(t, directory, words, actions);
+    t->tokenized = files->tokenized;
+    rill_status status = open_all(t, files);
     if (status == RILL_OK)
         *out = t;
     else

@@ -11,6 +11,14 @@
 
 typedef struct mt_text mt_text;
 
+typedef struct mt_text_files {
+    const char *directory;
+    const char *source, *target; /* names of the vocabularies' files */
+    int optional;                /* target may be absent: the source's symbols are then the target's too */
+    int tokenized;               /* pieces come and go: no SentencePiece models */
+    int32_t words, actions;      /* most tokens of the vocabularies */
+} mt_text_files;
+
 /* Where the numbers of an input go. */
 typedef struct mt_ids {
     rill_context *ctx;
@@ -18,12 +26,10 @@ typedef struct mt_ids {
     size_t *room, used; /* numbers are appended behind `used` */
 } mt_ids;
 
-/* Read vocabularies and, unless `tokenized`, SentencePiece models of the directory.
- *   words, actions   sizes that vocab.json and target_vocab.json must not exceed
+/* Read vocabularies and, unless tokenized, source.spm and target.spm.
  *   out: on success the caller closes it; on failure NULL
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
-rill_status mt_text_open(mt_text **out, rill_context *ctx, const char *directory, int tokenized, int32_t words,
-                         int32_t actions);
+rill_status mt_text_open(mt_text **out, rill_context *ctx, const mt_text_files *files);
 
 void mt_text_close(mt_text *text); /* NULL is allowed */
 

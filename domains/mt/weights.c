@@ -1,7 +1,7 @@
 /* Loading a translation model's tensors.
  *
- * Names and shapes are those of transformers' MarianMTModel. Embeddings may be stored under any of their names: where
- * the configuration says that two are one, whichever is there is taken.
+ * Names and shapes are those of transformers' MarianMTModel and FSMTForConditionalGeneration. Embeddings may be stored
+ * under any of their names: where the configuration says that two are one, whichever is there is taken.
  * Invariant: tables that live as long as the model are in m->blocks; what is only needed while loading is in a second
  * set of blocks that is cleared after each layer, so the peak is the packed model plus its largest part as fp32.
  *
@@ -129,21 +129,26 @@ static rill_status load_layers(loader *l, const char *name, mt_side *side)
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* Sines in the first half, cosines in the second; with an odd width the sines are one more. */
+/* Sines in the first half, cosines in the second. Of an odd width Marian makes one sine more, FSMT a column of zeros.
+ * */
 static void compute_positions(const mt_model *m, float *table)
 {
-    size_t width = m->width, sines = (width + 1) / 2;
-    double slowest = m->settings.form == MT_POSITIONS_HF ? (double)width / 2.0 : (double)width / 2.0 - 1.0;
-    for (size_t p = 0; p < (size_t)m->positions; p++) {
-        for (size_t j = 0; j < width; j++) {
+    const int fsmt = m->settings.form == MT_POSITIONS_FSMT;
+    const size_t width = m->width, first = fsmt ? (size_t)m->settings.pad + 1 : 0;
+    const size_t sines = fsmt ? width / 2 : (width + 1) / 2, used = fsmt ? 2 * sines : width;
+    const double half = fsmt ? (double)sines : (double)width / 2.0;
+    const double slowest = m->settings.form == MT_POSITIONS_HF ? half : half - 1.0;
+    memset(table, 0, (size_t)m->positions * width * sizeof *table);
+    for (size_t t = 0; t < (size_t)m->positions; t++) {
+        for (size_t j = 0; j < used; j++) {
             size_t pair = j < sines ? j : j - sines;
-            double angle = (double)p / pow(10000.0, slowest > 0.0 ? (double)pair / slowest : 0.0);
-            table[p * width + j] = (float)(j < sines ? sin(angle) : cos(angle));
+            double angle = (double)(first + t) / pow(10000.0, slowest > 0.0 ? (double)pair / slowest : 0.0);
+            table[t * width + j] = (float)(j < sines ? sin(angle) : cos(angle));
         }
     }
 }
 
-/* Both sides' tables are the same. A file may hold them: then they are what the model was trained with. */
+/* Both sides' tables are the same. A Marian file may hold them: then they are what the model was trained with. */
 static rill_status load_positions(loader *l)
 {
     static const char *const names[] = {"model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"};
@@ -152,7 +157,7 @@ static rill_status load_positions(loader *l)
     size_t count = (size_t)m->positions;
     float *computed = NULL;
     for (size_t i = 0; i < 2; i++) {
-        if (rill_tensors_find(l->tensors, names[i]) != NULL) {
+        if (m->settings.kind == MT_MARIAN && rill_tensors_find(l->tensors, names[i]) != NULL) {
             float *stored;
             TRY(read_new(l, &m->blocks, names[i], "", count, m->width, &stored));
             sides[i]->position = stored;
@@ -177,14 +182,20 @@ static const char *first_present(const loader *l, const char *const *names, size
     return names[0];
 }
 
+/* What the output layer may be called. An FSMT file may have its weights once, under any name that stands for them. */
+static const char *output_name(const mt_model *m)
+{
+    return m->settings.kind == MT_FSMT ? "model.decoder.output_projection.weight" : "lm_head.weight";
+}
+
 static rill_status load_embeddings(loader *l)
 {
-    static const char *const shared = "model.shared.weight", *const source = "model.encoder.embed_tokens.weight",
-                             *const target = "model.decoder.embed_tokens.weight", *const head = "lm_head.weight";
     mt_model *m = l->m;
-    const char *tied = m->settings.tied ? head : NULL;
-    const char *const any[] = {shared, source, target, tied}, *const encoder[] = {source, shared},
-                      *const decoder[] = {target, tied, shared};
+    const int fsmt = m->settings.kind == MT_FSMT;
+    const char *source = "model.encoder.embed_tokens.weight", *target = "model.decoder.embed_tokens.weight";
+    const char *shared = fsmt ? NULL : "model.shared.weight", *tied = fsmt || m->settings.tied ? output_name(m) : NULL;
+    const char *const any[] = {fsmt ? source : shared, source, target, tied};
+    const char *const encoder[] = {source, shared}, *const decoder[] = {target, tied, shared};
     const char *first = m->settings.shared ? first_present(l, any, 4) : first_present(l, encoder, 2);
     float *table;
     TRY(read_new(l, &m->blocks, first, "", (size_t)m->encoder.words, m->width, &table));
@@ -212,13 +223,15 @@ static rill_status load_output_bias(loader *l)
     return read_into(l, name, "", 1, symbols, bias);
 }
 
+/* Old FSMT files have no output layer, since it used to be the decoder's embedding whatever the configuration said. */
 static rill_status load_output(loader *l)
 {
     mt_model *m = l->m;
     const float *weights = m->decoder.embedding;
-    if (!m->settings.tied) {
+    const char *name = output_name(m);
+    if (!m->settings.tied && (m->settings.kind == MT_MARIAN || rill_tensors_find(l->tensors, name) != NULL)) {
         float *own;
-        TRY(read_new(l, &l->passing, "lm_head.weight", "", (size_t)m->decoder.words, m->width, &own));
+        TRY(read_new(l, &l->passing, name, "", (size_t)m->decoder.words, m->width, &own));
         weights = own;
     }
     TRY(pack(l, weights, (size_t)m->decoder.words, m->width, &m->output.w));

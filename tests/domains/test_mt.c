@@ -20,7 +20,7 @@ static const rill_domain *const domain = &rill_mt_domain;
 
 #include "fixture.h"
 
-static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate"};
+static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/fsmt", "mt/fsmt-tied"};
 
 static rill_input input_of(const char *text, int32_t slot)
 {
@@ -196,6 +196,18 @@ static void reference_separate(void **state)
     check_reference(models[2]);
 }
 
+static void reference_fsmt(void **state)
+{
+    (void)state;
+    check_reference(models[3]);
+}
+
+static void reference_fsmt_tied(void **state)
+{
+    (void)state;
+    check_reference(models[4]);
+}
+
 /* --- grouping ----------------------------------------------------------------------------------------------------- */
 
 /* A made-up search: item i has WIDTH nodes at each of its depths, children of random nodes of the depth before, and
@@ -362,7 +374,7 @@ static void check_texts(const char *name)
 static void texts_are_those_of_the_reference(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) check_texts(models[i]);
+    for (size_t i = 0; i < 3; i++) check_texts(models[i]); /* those that take text */
 }
 
 static void inputs_fail_alone(void **state)
@@ -413,7 +425,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(reference_shared),    CASE(reference_odd),
-        CASE(reference_separate),  CASE(results_do_not_depend_on_grouping),
+        CASE(reference_separate),  CASE(reference_fsmt),
+        CASE(reference_fsmt_tied), CASE(results_do_not_depend_on_grouping),
         CASE(no_rows_are_no_work), CASE(texts_are_those_of_the_reference),
         CASE(inputs_fail_alone),   CASE(actions_have_names),
     };

@@ -20,14 +20,19 @@ static char *folder;
 static const char *const files[] = {
     "config.json", "generation_config.json", "model.safetensors", "vocab.json", "source.spm", "target.spm"};
 
+static void copy_model(const char *name, const char *const *names, size_t count)
+{
+    char *from = data_path(name);
+    for (size_t i = 0; i < count; i++) copy_file(from, folder, names[i]);
+    free(from);
+}
+
 static int set_up(void **state)
 {
     (void)state;
     ctx = miser_context(&memory);
     folder = folder_make();
-    char *from = data_path("mt/shared");
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) copy_file(from, folder, files[i]);
-    free(from);
+    copy_model("mt/shared", files, sizeof files / sizeof *files);
     return 0;
 }
 
@@ -65,9 +70,7 @@ static void refused(rill_status status, const char *sentence)
 
 static void restore(const char *name)
 {
-    char *from = data_path("mt/shared");
-    copy_file(from, folder, name);
-    free(from);
+    copy_model("mt/shared", &name, 1);
 }
 
 static void remove_one(const char *name)
@@ -179,7 +182,7 @@ static void keys_that_are_refused(void **state)
     static const struct {
         const char *key, *value, *sentence;
     } bad[] = {
-        {"model_type", "\"bart\"", "%s/config.json: model_type: expected \"marian\", found \"bart\""},
+        {"model_type", "\"bart\"", "%s/config.json: model_type: expected marian or fsmt, found \"bart\""},
         {"normalize_before", "true", "%s/config.json: normalize_before: only false is supported"},
         {"normalize_embedding", "true", "%s/config.json: normalize_embedding: only false is supported"},
         {"add_final_layer_norm", "true", "%s/config.json: add_final_layer_norm: only false is supported"},
@@ -277,6 +280,27 @@ static void damaged_weights(void **state)
     free(bytes);
 }
 
+static void fsmt_directories(void **state)
+{
+    (void)state;
+    static const char *const fsmt[] = {"config.json", "generation_config.json", "model.safetensors", "vocab-src.json",
+                                       "vocab-tgt.json"};
+    copy_model("mt/fsmt-tied", fsmt, sizeof fsmt / sizeof *fsmt);
+    assert_int_equal(open_folder(folder, 1), RILL_OK);
+    refused(RILL_ERR_OPTION, "mt: models of type fsmt take pieces between blanks: say --tokenized");
+    remove_one("vocab-tgt.json");
+    assert_int_equal(open_folder(folder, 1), RILL_ERR_NOT_FOUND);
+    assert_error(ctx, "cannot open %s/vocab-tgt.json: No such file or directory", folder);
+    copy_model("mt/fsmt-tied", fsmt, sizeof fsmt / sizeof *fsmt);
+    set_key("config.json", "tgt_vocab_size", "46");
+    assert_int_equal(open_folder(folder, 1), RILL_ERR_FORMAT);
+    assert_error(
+        ctx,
+        "%s/config.json: tgt_vocab_size: expected src_vocab_size = 47, since tie_word_embeddings is not false; "
+        "found 46",
+        folder);
+}
+
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
 /* Open, admit two inputs, make and score a node of each. */
@@ -336,6 +360,7 @@ int main(void)
         CASE(missing_tensors),
         CASE(a_missing_bias_is_zero),
         CASE(damaged_weights),
+        CASE(fsmt_directories),
         CASE(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("domains_mt_files", tests, NULL, NULL);

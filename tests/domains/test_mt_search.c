@@ -36,7 +36,7 @@ static int tear_down(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate"};
+static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/fsmt", "mt/fsmt-tied"};
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
