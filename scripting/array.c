@@ -53,7 +53,7 @@ array *array_new(lua_State *L, rill_script *s, array_type type, int32_t n, array
 {
     size_t bytes;
     if (__builtin_mul_overflow((size_t)n, (size_t)array_sizes[type], &bytes) ||
-        __builtin_add_overflow(bytes, sizeof(array), &bytes))
+        __builtin_add_overflow(bytes, sizeof(array), &bytes) || n > INT32_MAX - ARRAY_BLOCK)
         luaL_error(L, "an array of %d elements is too large", (int)n);
     array *a = push_header(L, s, bytes);
     *a = (array){a + 1, level == ARRAY_PLAIN ? 0 : s->stamp, n, (uint8_t)type, (uint8_t)level, 1};

@@ -176,7 +176,9 @@ static rill_status setting_value(lua_State *L, reader *r, const char *path, cons
         return wrong_type(L, r, path, strcmp(setting->name, "budget") == 0 ? "a number or a function" : "a number");
     rill_status status = script_config_scalar(L, -1, r->config, out);
     if (status < 0) return status;
-    if (*out == NULL) return script_config_fail(r->script, path, "a finite number was expected");
+    if (*out == NULL)
+        return script_config_fail(r->script, path,
+                                  words ? "a text without zero bytes was expected" : "a finite number was expected");
     return check_value(r, path, setting, *out);
 }
 
@@ -263,11 +265,31 @@ static int is_setting(const char *name)
     return find_setting(name) != NULL;
 }
 
+/* "max-items" and "max_items" are one setting: of two values one would be lost. */
+static rill_status refuse_two_spellings(lua_State *L, reader *r)
+{
+    char spelt[SCRIPT_NAME_MAX], path[PATH_MAX_LENGTH];
+    int table = lua_gettop(L);
+    for (const rill_setting_info *s = rill_setting_table(); s->name != NULL; s++) {
+        if (strchr(s->name, '-') == NULL) continue;
+        lua_pushstring(L, s->name);
+        lua_pushstring(L, lua_name(s->name, spelt));
+        int both = lua_rawget(L, table) != LUA_TNIL;
+        lua_pop(L, 1);
+        both &= lua_rawget(L, table) != LUA_TNIL;
+        lua_pop(L, 1);
+        snprintf(path, sizeof path, "search.%s", s->name);
+        if (both) return script_config_fail(r->script, path, "%s is said too, and means the same", spelt);
+    }
+    return RILL_OK;
+}
+
 static rill_status check_search(lua_State *L, reader *r)
 {
     char path[PATH_MAX_LENGTH];
     const char *unknown;
     rill_status status = find_unknown(L, r, "search", is_setting, &unknown);
+    if (status == RILL_OK && unknown == NULL) status = refuse_two_spellings(L, r);
     if (status < 0 || unknown == NULL) return status;
     snprintf(path, sizeof path, "search.%s", unknown);
     return unknown_setting(r, path, unknown);

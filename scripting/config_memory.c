@@ -102,6 +102,7 @@ rill_status script_config_scalar(lua_State *L, int index, rill_script_config *co
     }
     default: return RILL_OK;
     }
+    if (memchr(text, '\0', length) != NULL) return RILL_OK; /* what is read as text later would be cut short */
     *out = script_config_copy(config, text, length);
     return *out == NULL ? RILL_ERR_MEMORY : RILL_OK;
 }

@@ -157,6 +157,8 @@ refused "{
     k = 2.5 } }" 'run.lua:4: search.k: "2.5" is not a whole number from 1 to 65536'
 refused "{ max_items = 3 }" 'it is one of "search"'
 refused "{ search = { max_cand = 3 } }" 'search.max_cand: unknown key; did you mean "max_candidates"?'
+refused "{ search = { max_items = 3, ['max-items'] = 4 } }" 'search.max-items: max_items is said too, and means the same'
+refused "{ search = { method = 'greedy\\0x' } }" 'search.method: a text without zero bytes was expected'
 refused "{ search = { M = 3 } }" 'search.M: unknown key; did you mean "max_candidates"?'
 refused "{ search = { beam_size = 3 } }" 'search.beam_size: unknown key; did you mean "k"?'
 refused "{ search = { delta = 3 } }" 'heuristics = { {"absolute", ...} }'
