@@ -16,9 +16,10 @@
 #define TRY MT_TRY
 
 enum {
-    BLOCK_ROWS = 512,     /* of inputs that go through the layers together; a longer input is a block by itself */
-    LENGTH_FACTOR = 3,    /* an output has at most so many actions per piece of the input ... */
-    LENGTH_ALLOWANCE = 50 /* ... and so many more: marian-decoder's factor, and room for short inputs */
+    BLOCK_ROWS = 512,      /* of inputs that go through the layers together; a longer input is a block by itself */
+    LENGTH_FACTOR = 3,     /* an output has at most so many actions per piece of the input ... */
+    LENGTH_ALLOWANCE = 50, /* ... and so many more: marian-decoder's factor, and room for short inputs */
+    POSITION_BYTES = 64    /* of text, at most, for each of the model's positions: many times what pieces have */
 };
 
 /* --- text to pieces ----------------------------------------------------------------------------------------------- */
@@ -29,11 +30,22 @@ static int32_t longest_output(const mt_model *m, int32_t length)
     return bound < m->max_length ? (int32_t)bound : m->max_length;
 }
 
+/* SentencePiece takes quadratic time over a word: half a minute for one of a megabyte. What has so many bytes would
+ * have too many pieces anyway, or be of no use. */
+static rill_status check_length(mt_model *m, size_t length)
+{
+    size_t most = (size_t)m->positions * POSITION_BYTES;
+    if (length <= most) return RILL_OK;
+    return rill_fail(m->ctx, RILL_ERR_INPUT, "expected at most %zu bytes for a model of %d positions, found %zu", most,
+                     m->positions, length);
+}
+
 /* Bring one input to numbers; what is wrong with it is its own failure. reading->length is 0 for an empty one. */
 static rill_status read_input(mt_model *m, rill_input *input, mt_ids *ids, mt_reading *reading)
 {
     *reading = (mt_reading){.slot = input->slot, .offset = ids->used};
-    rill_status status = mt_text_read(m->text, input->text, input->length, ids);
+    rill_status status = check_length(m, input->length);
+    if (status == RILL_OK) status = mt_text_read(m->text, input->text, input->length, ids);
     size_t count = ids->used - reading->offset;
     if (status == RILL_OK && count >= (size_t)m->positions)
         status = rill_fail(m->ctx, RILL_ERR_INPUT, "expected at most %d pieces, found %zu", m->positions - 1, count);

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Translation models through the command: text in, a line out for every line in, whatever the lines are.
+set -eu
+. "${0%/*}/lib.sh"
+model=$data/mt/shared
+
+# --- lines of all kinds: each gives one line, those that cannot be decoded an empty one and a message
+{
+  printf 'ein mann\n\n   \n>>de<< a book\n>>fr<< a book\n\377\n'
+  for _ in {1..500}; do printf 'ten words in a row make a line too long '; done
+  printf '\na\001b\tc\r\n'
+  head -c 1000000 /dev/zero | tr '\0' x
+  printf '\nthe last line has no newline'
+} >mixed
+feed mixed "$rill" decode -m "$model" -k 3 --max-length 6
+exits 2
+lines 10
+says "line 5: the model does not know the language tag >>fr<<"
+says "line 6: byte 1 is not UTF-8"
+says "line 7: expected at most 2560 bytes for a model of 40 positions, found 20000"
+says "line 9: expected at most 2560 bytes for a model of 40 positions, found 1000000"
+says "10 inputs (4 failed)"
+line_is 2 ""
+line_is 3 ""
+
+# --- an empty input survives a minimum length, which its one action satisfies
+printf '\nein mann\n' >two
+feed two "$rill" decode -m "$model" -q -k 3 --min-length 4 --max-length 8
+exits 0
+lines 2
+line_is 1 ""
+
+# --- every method gives the same bytes
+printf 'ein mann spielt\n\n>>de<< two dogs run in\na\nzwei hunde laufen\neine frau liest ein buch .\n' >text
+run "$rill" decode -m "$model" -q -k 5 --absolute 2.5 --n-best 5 --method var-batch -i text -o first
+exits 0
+for method in var-stream var-stream-fifo top-up stream-all; do
+  for threads in 1 2; do
+    run "$rill" decode -m "$model" -q -k 5 --absolute 2.5 --n-best 5 -n 4 --method $method --threads $threads -i text -o next
+    exits 0
+    same first next
+  done
+done
+
+# --- pieces in, pieces out; models of type fsmt take nothing else
+printf '\xe2\x96\x81a \xe2\x96\x81b \xe2\x96\x81man\n' >pieces
+feed pieces "$rill" decode -m "$data/mt/separate" -q --tokenized -k 3
+exits 0
+lines 1
+printf 'ein</w> mann</w>\n' >pieces
+feed pieces "$rill" decode -m "$data/mt/fsmt" -q --tokenized -k 3
+exits 0
+lines 1
+feed pieces "$rill" decode -m "$data/mt/fsmt" -q -k 3
+exits 1
+says "models of type fsmt take pieces between blanks: say --tokenized"
+
+finish
