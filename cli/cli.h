@@ -37,9 +37,6 @@ double cli_now(void);
 int cli_whole(const char *option, const char *text, int least, int most, int *out);
 int cli_whole64(const char *option, const char *text, int64_t least, int64_t most, int64_t *out);
 
-/* The name among names[0..n) that `word` was probably meant to be, or NULL when none is near. */
-const char *cli_nearest(const char *word, const char *const *names, size_t n);
-
 /* One command: argv[0] is the command's own name. */
 typedef struct cli_command {
     const char *name;

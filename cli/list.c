@@ -69,7 +69,7 @@ static int take_argument(void *user, const char *value)
         if (!strcmp(value, names[i])) l->kind = names[i];
     }
     if (l->kind) return CLI_OK;
-    const char *near = cli_nearest(value, names, KINDS);
+    const char *near = rill_nearest(value, names, KINDS);
     if (near) return cli_fail("unknown kind \"%s\"; did you mean \"%s\"?", value, near);
     return cli_fail("unknown kind \"%s\": domains, methods, heuristics, scorers or policies", value);
 }

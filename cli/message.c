@@ -1,4 +1,4 @@
-/* Messages, the clock, and guessing what a misspelt word was meant to be. */
+/* Messages, the clock, and whole numbers of options. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -83,46 +83,4 @@ int cli_whole(const char *option, const char *text, int least, int most, int *ou
     int code = cli_whole64(option, text, least, most, &value);
     if (code == CLI_OK) *out = (int)value;
     return code;
-}
-
-static size_t least_of(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Edit distance in which swapping two neighbours costs one, like the other slips of a finger. */
-static size_t distance(const char *a, const char *b)
-{
-    enum { LONGEST = 40 };
-    size_t rows[3][LONGEST + 1], n = strlen(a), m = strlen(b);
-    if (n > LONGEST || m > LONGEST) return LONGEST;
-    for (size_t j = 0; j <= m; j++) rows[0][j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t *now = rows[i % 3];
-        const size_t *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
-        now[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            now[j] = least_of(last[j - 1] + (a[i - 1] != b[j - 1]), 1 + least_of(last[j], now[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                now[j] = least_of(now[j], before[j - 2] + 1);
-        }
-    }
-    return rows[n % 3][m];
-}
-
-const char *cli_nearest(const char *word, const char *const *names, size_t n)
-{
-    const char *best = NULL;
-    size_t best_distance = strlen(word) / 3 + 2; /* beyond that a guess is more puzzling than helpful */
-    for (size_t i = 0; i < n; i++) {
-        size_t d = distance(word, names[i]);
-        if (d < best_distance) {
-            best_distance = d;
-            best = names[i];
-        }
-    }
-    if (best || strlen(word) < 3) return best;
-    for (size_t i = 0; i < n; i++) /* a beginning is as good a hint as a slip: --max-c, --budge */
-        if (!strncmp(word, names[i], strlen(word))) return names[i];
-    return NULL;
 }

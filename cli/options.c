@@ -30,7 +30,7 @@ static int unknown_name(const cli_syntax *syntax, const char *name, size_t lengt
     for (const cli_group *g = syntax->groups; g->title; g++)
         for (const cli_option *o = g->options; o->name && n < 128; o++) names[n++] = o->name;
     snprintf(word, sizeof word, "%.*s", (int)length, name);
-    const char *near = cli_nearest(word, names, n);
+    const char *near = rill_nearest(word, names, n);
     if (near) return cli_fail("unknown option --%s; did you mean --%s?", word, near);
     return cli_fail("unknown option --%s; --help lists all", word);
 }

@@ -57,7 +57,7 @@ static int unknown_command(const char *word)
     const char *names[sizeof commands / sizeof commands[0]];
     size_t n = 0;
     for (const cli_command *c = commands; c->name; c++) names[n++] = c->name;
-    const char *near = cli_nearest(word, names, n);
+    const char *near = rill_nearest(word, names, n);
     if (word[0] == '-') return cli_fail("unknown option %s before the command; `rill --help` shows the usage", word);
     if (near) return cli_fail("unknown command \"%s\"; did you mean \"%s\"?", word, near);
     return cli_fail("unknown command \"%s\"; `rill --help` lists the commands", word);

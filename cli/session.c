@@ -200,7 +200,7 @@ static void say_unknown_domain(const rill_context *ctx, const char *name)
     const char *names[64];
     size_t n = 0;
     for (const rill_domain *d; n < 64 && (d = rill_domain_at(ctx, n)); n++) names[n] = d->name;
-    const char *near = cli_nearest(name, names, n);
+    const char *near = rill_nearest(name, names, n);
     if (near)
         cli_say("unknown domain \"%s\"; did you mean \"%s\"?", name, near);
     else

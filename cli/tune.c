@@ -221,7 +221,7 @@ static int take_metric(tune *t, const char *value)
     static const char *const names[] = {"exact", "oracle"};
     t->oracle = !strcmp(value, "oracle");
     if (t->oracle || !strcmp(value, "exact")) return CLI_OK;
-    const char *near = cli_nearest(value, names, 2);
+    const char *near = rill_nearest(value, names, 2);
     return cli_fail("unknown metric \"%s\"%s%s%s: exact or oracle was expected", value, near ? " (did you mean " : "",
                     near ? near : "", near ? "?)" : "");
 }

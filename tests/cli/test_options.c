@@ -129,11 +129,11 @@ static void message_nearest(void **state)
 {
     static const char *const names[] = {"decode", "eval", "bench", "max-items", "max-candidates"};
     (void)state;
-    assert_string_equal(cli_nearest("decdoe", names, 5), "decode");
-    assert_string_equal(cli_nearest("max-item", names, 5), "max-items");
-    assert_string_equal(cli_nearest("max-c", names, 5), "max-candidates");
-    assert_null(cli_nearest("xyzzy", names, 5));
-    assert_null(cli_nearest("", names, 5));
+    assert_string_equal(rill_nearest("decdoe", names, 5), "decode");
+    assert_string_equal(rill_nearest("max-item", names, 5), "max-items");
+    assert_string_equal(rill_nearest("max-c", names, 5), "max-candidates");
+    assert_null(rill_nearest("xyzzy", names, 5));
+    assert_null(rill_nearest("", names, 5));
 }
 
 static void message_whole(void **state)
