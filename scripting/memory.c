@@ -233,7 +233,7 @@ static void put(rill_script *s, void *block, size_t size)
 {
     if (block == NULL) return;
     s->heap.memory -= size;
-    if (size > LARGEST) {
+    if (EACH_ALONE || size > LARGEST) {
         s->heap.held -= size;
         rill_free(s->ctx, block, size);
     } else {

@@ -150,7 +150,8 @@ static int log_text(lua_State *L)
 
 /* --- names that are not there --------------------------------------------------------------------------------------- */
 
-/* Globals that other Lua programs have. A script that asks politely uses rawget(_G, name). */
+/* Globals that other Lua programs have, and names that lost their quotes: { absolute } would be an empty chain. A script that
+ * asks politely uses rawget(_G, name). */
 static int missing_global(lua_State *L)
 {
     static const char *const opened[] = {LUA_IOLIBNAME, LUA_OSLIBNAME, NULL};
@@ -159,6 +160,10 @@ static int missing_global(lua_State *L)
     if (is_listed(opened, name))
         return luaL_error(L, "'%s' is shut to scripts: --unsafe-scripts opens it, for scripts you trust", name);
     if (is_listed(never, name)) return luaL_error(L, "'%s' is not there for scripts", name);
+    const rill_context *ctx = script_of(L)->ctx;
+    if (rill_find_heuristic(ctx, name) != NULL || rill_find_scorer(ctx, name) != NULL)
+        return luaL_error(L, "there is no variable '%s'; the %s of that name is written with quotes: \"%s\"", name,
+                          rill_find_heuristic(ctx, name) != NULL ? "heuristic" : "scorer", name);
     lua_pushnil(L);
     return 1;
 }

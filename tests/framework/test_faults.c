@@ -173,7 +173,7 @@ static void illegal_answers(void **state)
         for (int call = 1; call <= 5; call += 2) {
             problem p;
             engine_record r;
-            char extra[40];
+            char extra[64];
             snprintf(extra, sizeof extra, "garble=%d garble_kind=%d", call, kind);
             problem_with(&p, extra, kind % 2);
             engine_run(&p, &plain, NULL, &r);

@@ -156,6 +156,9 @@ refused "{
   search = {
     k = 2.5 } }" 'run.lua:4: search.k: "2.5" is not a whole number from 1 to 65536'
 refused "{ max_items = 3 }" 'it is one of "search"'
+config "{ heuristics = { absolute } }"
+run "$rill" run run.lua
+exits 1; prints_nothing; says "there is no variable 'absolute'; the heuristic of that name is written with quotes"
 refused "{ search = { max_cand = 3 } }" 'search.max_cand: unknown key; did you mean "max_candidates"?'
 refused "{ search = { max_items = 3, ['max-items'] = 4 } }" 'search.max-items: max_items is said too, and means the same'
 refused "{ search = { method = 'greedy\\0x' } }" 'search.method: a text without zero bytes was expected'

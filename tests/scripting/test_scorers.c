@@ -368,7 +368,7 @@ static void names_the_input(void **state)
     scripted_entry(&p.scorer[0], "mine", "2");
     p.n_scorers = 1;
     for (int32_t input = 0; input < 12; input += 5) {
-        char body[200], words[60];
+        char body[200], words[80];
         snprintf(
             body, sizeof body,
             "for i = 1, rows.n do if rows.item_id[i] == %d and rows.timestep:max()[i] == 1 then error('no luck') end end",
