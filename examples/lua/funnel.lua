@@ -8,10 +8,10 @@
 --
 -- Measured on the test sets of GEO, JOBS and ATIS together (k = n = 10, M = 3; bench/scripting_quality.sh):
 --                                          oracle %  expansions
---   absolute:7                                88.94      42,928
---   funnel:0.9,3 and absolute:10              88.25      48,821
---   absolute:8.5                              89.06      57,729
---   funnel:0.9,5 and absolute:10              88.71      64,552
+--   absolute:7.5                              89.40      45,211
+--   funnel:0.9,3 and absolute:10              88.82      46,716
+--   absolute:8.5                              89.52      56,405
+--   funnel:0.9,5 and absolute:10              89.29      61,465
 -- Worse than `absolute` on GEO and ATIS: what is cut by rank late in a parse is often an alternative that matters.
 -- Useful as a bound on the cost of an input.
 

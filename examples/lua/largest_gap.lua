@@ -7,10 +7,10 @@
 --
 -- Measured on the test sets of GEO, JOBS and ATIS together (k = n = 10, M = 3; bench/scripting_quality.sh):
 --                                          oracle %  expansions
---   absolute:5.5                              88.13      33,958
---   largest_gap:3 and absolute:10             87.21      34,857
---   absolute:8                                88.94      51,755
---   largest_gap:6 and absolute:10             88.71      53,219
+--   absolute:5.5                              88.82      32,754
+--   largest_gap:3 and absolute:10             87.90      33,114
+--   absolute:8                                89.40      49,855
+--   largest_gap:6 and absolute:10             89.17      51,507
 -- Worse than `absolute` here: gaps inside a beam say little about how far behind its tail is.
 
 rill.heuristic{

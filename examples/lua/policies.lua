@@ -10,11 +10,11 @@
 -- Measured on ATIS's test set (budget 100, max-items 100, n = k = 10): timesteps of the run, and timesteps from an item's
 -- admission to its end, of which a lone item needs as many as its longest hypothesis has actions:
 --                              run   median  95 %   most
---   var-stream                 813      108   325    750
---   stream-all                 602       83   141    201
---   var-stream, lua-shortest   658       50   181    563
---   var-stream, lua-widest     679       75   143    245
---   var-stream, lua-prompt     679       41   108    151
+--   var-stream                 762       96   308    700
+--   stream-all                 560       79   126    201
+--   var-stream, lua-shortest   620       43   144    514
+--   var-stream, lua-widest     629       72   131    230
+--   var-stream, lua-prompt     626       43   102    161
 
 rill.policy{
   name = "lua-shortest", summary = "expand the items of the smallest inputs first",
