@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "report.h"
 #include "runfile.h"
 
@@ -194,6 +195,7 @@ static int decode(cli_points *points, cli_point *point, const cli_plan *plan)
     if (is_first_run(points)) status = cli_trial_time(points->session, points->set, plan, &point->trial);
     if (status == RILL_OK) status = cli_trial_judge(points->session, points->set, plan, NULL, &point->trial);
     if (points->telling) cli_points_erase(NULL);
+    if (cli_interrupted()) return cli_fail("%s: interrupted: what was tried before is kept", points->path);
     if (status == RILL_ERR_OPTION) return refuse(point, rill_error(points->session->ctx));
     if (status < 0) return fail_at(points, point);
     point->run = report_of(points, point, plan);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "files.h"
+#include "interrupt.h"
 #include "report.h"
 #include "table.h"
 
@@ -23,6 +24,7 @@ int cli_sweep_points(cli_points *points, const cli_runfile *runfile, void (*afte
     const rill_script_config *said = runfile->said;
     int code = CLI_OK;
     points->total = said->sweep_points;
+    cli_interrupt_heed();
     for (int64_t i = 0; i < said->sweep_points && code == CLI_OK; i++) {
         rill_script_config *config;
         if (rill_script_sweep_point(runfile->script, i, &config) < 0) return cli_fail_context(points->session->ctx);

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "interrupt.h"
+
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
 int cli_testset_load(cli_testset *set, rill_context *ctx, const cli_testset_files *files)
@@ -52,7 +54,7 @@ static rill_status drop_result(void *user, const rill_result *result)
 {
     (void)user;
     (void)result;
-    return RILL_OK;
+    return cli_interrupted() ? RILL_ERR_STOPPED : RILL_OK;
 }
 
 /* FNV-1a: good enough to tell outputs apart, and short. */
@@ -88,6 +90,7 @@ static rill_status judge_result(void *user, const rill_result *result)
 {
     judge *j = user;
     int any = 0;
+    if (cli_interrupted()) return RILL_ERR_STOPPED;
     if (j->hash) j->hash[result->id] = hash_result(result);
     if (result->status < 0 || result->n == 0) j->counts->missing++;
     for (int32_t i = 0; j->set->judged && i < result->n && !any; i++) {

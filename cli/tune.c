@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "files.h"
+#include "interrupt.h"
 #include "options.h"
 #include "plot.h"
 #include "points.h"
@@ -56,6 +57,7 @@ static int try_all(tune *t)
     t->points = (cli_points){
         .session = &t->session, .set = &t->set, .given = &t->given, .path = t->runfile.path, .telling = !t->quiet};
     if (!said->has_tune) return cli_sweep_points(&t->points, &t->runfile, NULL, NULL);
+    cli_interrupt_heed();
     rill_status status = rill_script_tune(t->runfile.script, attempt, t);
     if (t->tried != CLI_OK) return t->tried; /* and said, though the script may have gone on */
     if (status < 0) return cli_fail_context(t->session.ctx);
