@@ -78,8 +78,8 @@ typedef struct strip {
         MULTIPLY_ROW(0, k + (u))                                                                            \
         MULTIPLY_ROW(1, k + (u))                                                                            \
         MULTIPLY_ROW(2, k + (u))                                                                            \
-        MULTIPLY_ROW(3, k + (u)) MULTIPLY_ROW(4, k + (u)) MULTIPLY_ROW(5, k + (u)) MULTIPLY_ROW(6, k + (u)) \
-            MULTIPLY_ROW(7, k + (u))                                                                        \
+        MULTIPLY_ROW(3, k + (u))                                                                            \
+        MULTIPLY_ROW(4, k + (u)) MULTIPLY_ROW(5, k + (u)) MULTIPLY_ROW(6, k + (u)) MULTIPLY_ROW(7, k + (u)) \
     }
 /* All of A1 or A2; w is at the part's first k before and behind its last k after. */
 #define PART(p)                                               \
@@ -127,8 +127,9 @@ TILE(7, 1)
 TILE(8, 1)
 TILE(1, 2)
 TILE(2, 2)
-TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2) TILE(8, 2) TILE(1, 3) TILE(2, 3) TILE(3, 3) TILE(4, 3) TILE(5, 3)
-    TILE(6, 3) TILE(7, 3) TILE(8, 3) TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
+TILE(3, 2)
+TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2) TILE(8, 2) TILE(1, 3) TILE(2, 3) TILE(3, 3) TILE(4, 3) TILE(5, 3) TILE(6, 3)
+    TILE(7, 3) TILE(8, 3) TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
 
         static const tile_fn tiles[5][MR + 1] = {
             [1] = {0, tile_1x1, tile_2x1, tile_3x1, tile_4x1, tile_5x1, tile_6x1, tile_7x1, tile_8x1},
