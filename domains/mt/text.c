@@ -81,7 +81,7 @@ static void find_tags(mt_text *t)
     for (int32_t i = 0; i < rill_vocabulary_count(t->source) && !t->has_tags; i++) {
         size_t length;
         const char *token = rill_vocabulary_token(t->source, i, &length);
-        t->has_tags = tag_length(token, length) == length;
+        t->has_tags = length > 0 && tag_length(token, length) == length;
     }
 }
 

@@ -38,12 +38,15 @@ static rill_status read_into(loader *l, const char *prefix, const char *name, si
     return rill_tensors_read(l->tensors, full, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, out);
 }
 
-/* The same in a new block of `blocks`. */
-static rill_status read_new(loader *l, rill_blocks *blocks, const char *prefix, const char *name, size_t rows,
-                            size_t columns, float **out)
+/* The tensor NAME, likewise, in a new block of `blocks`. One without a byte for each element cannot have that shape: it
+ * is refused by its name before the configuration's sizes, which may be anything, become memory. */
+static rill_status read_new(loader *l, rill_blocks *blocks, const char *name, size_t rows, size_t columns, float **out)
 {
-    TRY(rill_blocks_get(blocks, out, rows * (columns > 0 ? columns : 1), sizeof **out, name));
-    return read_into(l, prefix, name, rows, columns, *out);
+    size_t count = rows * (columns > 0 ? columns : 1);
+    const rill_tensor *tensor = rill_tensors_find(l->tensors, name);
+    if (tensor == NULL || tensor->end - tensor->begin < count) return read_into(l, name, "", rows, columns, NULL);
+    TRY(rill_blocks_get(blocks, out, count, sizeof **out, name));
+    return read_into(l, name, "", rows, columns, *out);
 }
 
 static rill_status pack(loader *l, const float *w, size_t n, size_t k, rill_weights *out)
@@ -77,12 +80,12 @@ static rill_status load_linear(loader *l, const char *prefix, const char *const 
 
 static rill_status load_norm(loader *l, const char *prefix, const char *name, mt_norm *out)
 {
-    char full[NAME_BYTES];
+    char full[2 * NAME_BYTES];
     float *gain, *bias;
-    snprintf(full, sizeof full, "%s.weight", name);
-    TRY(read_new(l, &l->m->blocks, prefix, full, l->m->width, 0, &gain));
-    snprintf(full, sizeof full, "%s.bias", name);
-    TRY(read_new(l, &l->m->blocks, prefix, full, l->m->width, 0, &bias));
+    snprintf(full, sizeof full, "%s%s.weight", prefix, name);
+    TRY(read_new(l, &l->m->blocks, full, l->m->width, 0, &gain));
+    snprintf(full, sizeof full, "%s%s.bias", prefix, name);
+    TRY(read_new(l, &l->m->blocks, full, l->m->width, 0, &bias));
     *out = (mt_norm){.gain = gain, .bias = bias};
     return RILL_OK;
 }
@@ -159,7 +162,7 @@ static rill_status load_positions(loader *l)
     for (size_t i = 0; i < 2; i++) {
         if (m->settings.kind == MT_MARIAN && rill_tensors_find(l->tensors, names[i]) != NULL) {
             float *stored;
-            TRY(read_new(l, &m->blocks, names[i], "", count, m->width, &stored));
+            TRY(read_new(l, &m->blocks, names[i], count, m->width, &stored));
             sides[i]->position = stored;
             continue;
         }
@@ -198,10 +201,10 @@ static rill_status load_embeddings(loader *l)
     const char *const encoder[] = {source, shared}, *const decoder[] = {target, tied, shared};
     const char *first = m->settings.shared ? first_present(l, any, 4) : first_present(l, encoder, 2);
     float *table;
-    TRY(read_new(l, &m->blocks, first, "", (size_t)m->encoder.words, m->width, &table));
+    TRY(read_new(l, &m->blocks, first, (size_t)m->encoder.words, m->width, &table));
     m->encoder.embedding = m->decoder.embedding = table;
     if (m->settings.shared) return RILL_OK;
-    TRY(read_new(l, &m->blocks, first_present(l, decoder, 3), "", (size_t)m->decoder.words, m->width, &table));
+    TRY(read_new(l, &m->blocks, first_present(l, decoder, 3), (size_t)m->decoder.words, m->width, &table));
     m->decoder.embedding = table;
     return RILL_OK;
 }
@@ -231,7 +234,7 @@ static rill_status load_output(loader *l)
     const char *name = output_name(m);
     if (!m->settings.tied && (m->settings.kind == MT_MARIAN || rill_tensors_find(l->tensors, name) != NULL)) {
         float *own;
-        TRY(read_new(l, &l->passing, name, "", (size_t)m->decoder.words, m->width, &own));
+        TRY(read_new(l, &l->passing, name, (size_t)m->decoder.words, m->width, &own));
         weights = own;
     }
     TRY(pack(l, weights, (size_t)m->decoder.words, m->width, &m->output.w));
@@ -246,10 +249,10 @@ static rill_status load_all(loader *l, const char *directory)
     TRY(rill_path_join(&l->path, directory, "model.safetensors"));
     TRY(rill_tensors_open(&l->tensors, l->ctx, l->path.data));
     TRY(load_embeddings(l));
-    TRY(load_positions(l));
     TRY(load_layers(l, "encoder", &l->m->encoder));
     TRY(load_layers(l, "decoder", &l->m->decoder));
-    return load_output(l);
+    TRY(load_output(l));
+    return load_positions(l); /* last: computed from sizes that the tensors have borne out */
 }
 
 rill_status mt_load_weights(mt_model *m, const char *directory)

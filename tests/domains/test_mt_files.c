@@ -174,6 +174,23 @@ static void vocabularies_that_do_not_fit(void **state)
     refused(RILL_ERR_FORMAT, "eos_token_id: expected one of the vocabulary's 2 symbols, found 2");
 }
 
+/* An empty piece is not a language tag, without which >>xx<< is text. */
+static void an_empty_piece_is_no_tag(void **state)
+{
+    (void)state;
+    void *self = NULL;
+    rill_domain_info info;
+    rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1};
+    rill_input input = {.text = ">>xx<< a book", .length = 13, .slot = 0};
+    set_key("vocab.json", ">>de<<", NULL);
+    set_key("vocab.json", "", "2");
+    assert_int_equal(rill_mt_domain.open(ctx, &options, &self, &info), RILL_OK);
+    assert_int_equal(rill_mt_domain.reserve(self, 1, 1), RILL_OK);
+    assert_int_equal(rill_mt_domain.encode(self, 1, &input), RILL_OK);
+    assert_int_equal(input.status, RILL_OK);
+    rill_mt_domain.close(self);
+}
+
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
 static void keys_that_are_refused(void **state)
@@ -229,6 +246,19 @@ static void symbols_must_be_said(void **state)
     refused(RILL_ERR_FORMAT, "%s/config.json: eos_token_id and pad_token_id are both 0: outputs could not end");
 }
 
+/* The end symbol is a target symbol, but goes through the encoder's embedding too. */
+static void the_end_symbol_is_of_both_sides(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"config.json", "generation_config.json"};
+    copy_model("mt/separate", names, 2);
+    set_key("config.json", "vocab_size", "20");
+    set_key("generation_config.json", "eos_token_id", "20");
+    refused(
+        RILL_ERR_FORMAT,
+        "%s/config.json: eos_token_id: expected one of the source's 20 symbols, since it ends inputs too; found 20");
+}
+
 static void absent_keys_have_their_defaults(void **state)
 {
     (void)state;
@@ -265,6 +295,17 @@ static void a_missing_bias_is_zero(void **state)
     (void)state;
     rename_tensor("final_logits_bias", "final_logits_bids");
     assert_int_equal(open_folder(folder, 0), RILL_OK);
+}
+
+/* A terabyte is not asked for to find out that the file has none. */
+static void sizes_beyond_the_file(void **state)
+{
+    (void)state;
+    set_key("config.json", "d_model", "65536");
+    set_key("config.json", "vocab_size", "4194304");
+    set_key("config.json", "decoder_vocab_size", "4194304");
+    refused(RILL_ERR_FORMAT, "%s/model.safetensors: tensor \"model.shared.weight\": expected shape [4194304, 65536], "
+                             "found [51, 16]");
 }
 
 static void damaged_weights(void **state)
@@ -354,11 +395,14 @@ int main(void)
         CASE(pieces_need_no_sentencepiece),
         CASE(damaged_sentencepiece),
         CASE(vocabularies_that_do_not_fit),
+        CASE(an_empty_piece_is_no_tag),
         CASE(keys_that_are_refused),
         CASE(symbols_must_be_said),
+        CASE(the_end_symbol_is_of_both_sides),
         CASE(absent_keys_have_their_defaults),
         CASE(missing_tensors),
         CASE(a_missing_bias_is_zero),
+        CASE(sizes_beyond_the_file),
         CASE(damaged_weights),
         CASE(fsmt_directories),
         CASE(every_allocation_may_fail),
