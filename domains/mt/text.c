@@ -182,12 +182,16 @@ rill_status mt_text_read(mt_text *t, const char *bytes, size_t length, mt_ids *o
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
+/* A vocabulary in JSON may have pieces with line feeds, which would end the output's line: they become blanks. */
 static rill_status write_pieces(const mt_text *t, size_t n, rill_text *out)
 {
+    size_t from = out->length;
     for (size_t i = 0; i < n; i++) {
         if (i > 0) TRY(rill_text_append(out, " ", 1));
         TRY(rill_text_append(out, t->piece[i], t->length[i]));
     }
+    for (size_t i = from; i < out->length; i++)
+        if (out->data[i] == '\n' || out->data[i] == '\r') out->data[i] = ' ';
     return RILL_OK;
 }
 

@@ -191,6 +191,23 @@ static void an_empty_piece_is_no_tag(void **state)
     rill_mt_domain.close(self);
 }
 
+static void line_feeds_in_pieces_do_not_end_a_line(void **state)
+{
+    (void)state;
+    void *self = NULL;
+    rill_domain_info info;
+    rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
+    const int32_t action[] = {1, 3, 3};
+    rill_text text = {.ctx = ctx};
+    set_key("vocab.json", ".", NULL);
+    set_key("vocab.json", "x\ny\r", "3");
+    assert_int_equal(rill_mt_domain.open(ctx, &options, &self, &info), RILL_OK);
+    assert_int_equal(rill_mt_domain.finalize(self, &(rill_hypothesis){.length = 3, .action = action}, &text), RILL_OK);
+    assert_string_equal(text.data, "<unk> x y  x y ");
+    rill_text_clear(&text);
+    rill_mt_domain.close(self);
+}
+
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
 static void keys_that_are_refused(void **state)
@@ -396,6 +413,7 @@ int main(void)
         CASE(damaged_sentencepiece),
         CASE(vocabularies_that_do_not_fit),
         CASE(an_empty_piece_is_no_tag),
+        CASE(line_feeds_in_pieces_do_not_end_a_line),
         CASE(keys_that_are_refused),
         CASE(symbols_must_be_said),
         CASE(the_end_symbol_is_of_both_sides),
