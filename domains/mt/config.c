@@ -209,6 +209,8 @@ static rill_status read_main(mt_model *m, const rill_config *config)
     TRY(read_sizes(m, config));
     set_defaults(m);
     TRY(read_generation(m, config));
+    /* Not of generation_config.json, whose pad_token_id is only what is never chosen. */
+    m->settings.first = m->settings.kind == MT_FSMT ? m->settings.pad + 1 : 0;
     snprintf(m->description, sizeof m->description, "%s transformer: %zu + %zu layers of %zu, %d and %d symbols",
              m->settings.kind == MT_FSMT ? "FSMT" : "Marian", m->encoder.layers, m->decoder.layers, m->width,
              m->encoder.words, m->decoder.words);

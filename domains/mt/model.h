@@ -82,6 +82,7 @@ typedef struct mt_settings {
     float scale;              /* of embeddings */
     rill_epilogue activation; /* of the feed-forward block */
     mt_position_form form;
+    int32_t first; /* p of the first piece */
     int32_t start, end,
         pad; /* of target symbols: what the decoder starts from, what ends an output, what is never one */
 } mt_settings;

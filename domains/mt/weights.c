@@ -137,7 +137,7 @@ static rill_status load_layers(loader *l, const char *name, mt_side *side)
 static void compute_positions(const mt_model *m, float *table)
 {
     const int fsmt = m->settings.form == MT_POSITIONS_FSMT;
-    const size_t width = m->width, first = fsmt ? (size_t)m->settings.pad + 1 : 0;
+    const size_t width = m->width, first = (size_t)m->settings.first;
     const size_t sines = fsmt ? width / 2 : (width + 1) / 2, used = fsmt ? 2 * sines : width;
     const double half = fsmt ? (double)sines : (double)width / 2.0;
     const double slowest = m->settings.form == MT_POSITIONS_HF ? half : half - 1.0;

@@ -359,6 +359,44 @@ static void fsmt_directories(void **state)
         folder);
 }
 
+/* The best action of an input's first node, and its value. */
+static float best_of_first(int32_t *action)
+{
+    void *self = NULL;
+    rill_domain_info info;
+    rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
+    rill_input input = {.text = "a</w> book</w>", .length = 14, .slot = 0};
+    int32_t node = 0, parent = -1, start = -1, slot = 0, depth = 0, count = 0;
+    float logp = 1.0f, score = 1.0f;
+    uint8_t terminal;
+    rill_rows rows = {1, 0, &node, &parent, &parent, &start, &slot, &depth};
+    rill_choices out = {1, &count, action, &logp, &score, &terminal};
+    rill_ask ask = {.max_choices = 1, .plain = 1};
+    assert_int_equal(rill_mt_domain.open(ctx, &options, &self, &info), RILL_OK);
+    assert_int_equal(rill_mt_domain.reserve(self, 1, 1), RILL_OK);
+    assert_int_equal(rill_mt_domain.encode(self, 1, &input), RILL_OK);
+    assert_int_equal(rill_mt_domain.step(self, &rows), RILL_OK);
+    assert_int_equal(rill_mt_domain.score(self, &rows, &ask, &out), RILL_OK);
+    assert_int_equal(count, 1);
+    rill_mt_domain.close(self);
+    return logp;
+}
+
+/* FSMT's positions count from config.json's padding symbol, whatever generation_config.json pads with. */
+static void positions_are_the_configurations(void **state)
+{
+    (void)state;
+    static const char *const fsmt[] = {"config.json", "generation_config.json", "model.safetensors", "vocab-src.json",
+                                       "vocab-tgt.json"};
+    int32_t action[2];
+    copy_model("mt/fsmt-tied", fsmt, sizeof fsmt / sizeof *fsmt);
+    float expected = best_of_first(&action[0]);
+    set_key("generation_config.json", "pad_token_id", action[0] == 40 ? "41" : "40");
+    float found = best_of_first(&action[1]);
+    assert_int_equal(action[0], action[1]);
+    assert_memory_equal(&expected, &found, sizeof found);
+}
+
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
 /* Open, admit two inputs, make and score a node of each. */
@@ -423,6 +461,7 @@ int main(void)
         CASE(sizes_beyond_the_file),
         CASE(damaged_weights),
         CASE(fsmt_directories),
+        CASE(positions_are_the_configurations),
         CASE(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("domains_mt_files", tests, NULL, NULL);
