@@ -68,14 +68,14 @@ wanted="12 8 6 $(printf '%.2f %.2f' "$("$check_json" eval.json exact_percent)" "
 verdict "$(good [ "$("$check_json" eval.json exact)" -lt "$("$check_json" eval.json oracle)" ])" "the oracle knows better than the best"
 verdict "$(good grep -q "^$wanted $("$check_json" one.json expansions) " by_exact)" "a row should begin: $wanted"
 
-# --- interrupted: what was tried before is shown
+# --- interrupted: what was tried before is shown (--foreground: else timeout interrupts twice, which kills)
 script 'tune = function(try) while true do for i = 1, 5e6 do end pcall(try, { k = 3 }) end end'
-run timeout -s INT 3 "$rill" tune run.lua --dev dev.tsv --json stopped.json
+run timeout --foreground -s INT 3 "$rill" tune run.lua --dev dev.tsv --json stopped.json
 exits 124; says "rill: run.lua: interrupted: what was tried before is kept"; prints "The front, cheapest first"
 verdict "$(good [ "$(grep -c interrupted err)" = 1 ])" "an interruption should be told once"
 json 24 inputs stopped.json
 script "sweep = rill.sweep{ k = { $(seq -s, 1 60000) } }"
-run timeout -s INT 3 "$rill" run run.lua -i inputs
+run timeout --foreground -s INT 3 "$rill" run run.lua -i inputs
 exits 124; says "rill: run.lua: interrupted: what was tried before is kept"; prints "k  exact%"
 
 # --- the picture
