@@ -23,6 +23,7 @@
 
 static int told(const bench *b, const bench_method *m, rill_status status)
 {
+    if (status < 0 && b->runfile.said) rill_script_config_blame(b->runfile.script, b->runfile.said);
     return status < 0 ? cli_fail("method %s: %s", m->label, rill_error(b->session.ctx)) : CLI_OK;
 }
 

@@ -188,7 +188,7 @@ static int is_first_run(const cli_points *points)
     return 1;
 }
 
-static int decode(cli_points *points, cli_point *point, const cli_plan *plan)
+static int decode(cli_points *points, const rill_script_config *config, cli_point *point, const cli_plan *plan)
 {
     rill_status status = RILL_OK;
     say_where(points, point);
@@ -196,6 +196,7 @@ static int decode(cli_points *points, cli_point *point, const cli_plan *plan)
     if (status == RILL_OK) status = cli_trial_judge(points->session, points->set, plan, NULL, &point->trial);
     if (points->telling) cli_points_erase(NULL);
     if (cli_interrupted()) return cli_fail("%s: interrupted: what was tried before is kept", points->path);
+    if (status < 0) rill_script_config_blame(points->script, config);
     if (status == RILL_ERR_OPTION) return refuse(point, rill_error(points->session->ctx));
     if (status < 0) return fail_at(points, point);
     point->run = report_of(points, point, plan);
@@ -213,7 +214,7 @@ int cli_points_try(cli_points *points, const rill_script_config *config)
     for (int i = 0; code == CLI_OK && i < point->n; i++)
         code = cli_points_check_name(points->path, points->given, point->name[i]);
     if (code == CLI_OK) code = compose(points, config, point, &large->layer, &large->plan);
-    if (code == CLI_OK && !point->refused) code = decode(points, point, &large->plan);
+    if (code == CLI_OK && !point->refused) code = decode(points, config, point, &large->plan);
     if (code != CLI_OK && point) { /* what was not finished is no point */
         free_point(point);
         points->n--;

@@ -25,6 +25,7 @@ typedef struct cli_points {
     cli_testset *set;
     const cli_layer *given; /* options, which override every point */
     const char *path;       /* the script's, for messages */
+    rill_script *script;    /* the same, to find the place that a message is about */
     int64_t total;          /* how many there will be, 0 = not known */
     int telling;            /* say on standard error which one is being tried */
     cli_point *point;       /* [n] in the order tried */

@@ -81,8 +81,11 @@ static int prepare(state *s)
 static int run(state *s)
 {
     const rill_script_config *said = s->sweep->runfile->said;
-    s->points = (cli_points){
-        .session = s->sweep->session, .set = &s->set, .given = s->sweep->given, .path = s->sweep->runfile->path};
+    s->points = (cli_points){.session = s->sweep->session,
+                             .set = &s->set,
+                             .given = s->sweep->given,
+                             .path = s->sweep->runfile->path,
+                             .script = s->sweep->runfile->script};
     s->table.judged = s->set.judged;
     cli_table_of_axes(&s->table, said->sweep, said->n_sweep);
     cli_table_head(&s->table, &s->output);

@@ -54,8 +54,12 @@ static rill_status attempt(void *user, const rill_script_config *config, rill_sc
 static int try_all(tune *t)
 {
     const rill_script_config *said = t->runfile.said;
-    t->points = (cli_points){
-        .session = &t->session, .set = &t->set, .given = &t->given, .path = t->runfile.path, .telling = !t->quiet};
+    t->points = (cli_points){.session = &t->session,
+                             .set = &t->set,
+                             .given = &t->given,
+                             .path = t->runfile.path,
+                             .script = t->runfile.script,
+                             .telling = !t->quiet};
     if (!said->has_tune) return cli_sweep_points(&t->points, &t->runfile, NULL, NULL);
     cli_interrupt_heed();
     rill_status status = rill_script_tune(t->runfile.script, attempt, t);
@@ -264,7 +268,7 @@ static int parse(tune *t, int argc, char **argv, int *helped)
     const cli_syntax syntax = {
         "rill tune FILE.lua --dev FILE [options]", about, groups, epilogue, take_option, take_argument, t};
     cli_search_options(settings, NULL);
-    return cli_parse(&syntax, argc, argv, helped);
+    return cli_session_parse(&t->session, &syntax, argc, argv, helped);
 }
 
 /* What was tried is told even when the search broke off. */

@@ -156,6 +156,11 @@ refused "{
   search = {
     k = 2.5 } }" 'run.lua:4: search.k: "2.5" is not a whole number from 1 to 65536'
 refused "{ max_items = 3 }" 'it is one of "search"'
+config "{ $model, heuristics = { 'absolut:10' }, sweep = rill.sweep{ M = {3} } }"
+run "$rill" run run.lua
+exits 1; says 'rill: run.lua: M=3: run.lua:1: heuristics[1]: unknown heuristic "absolut": did you mean "absolute"?'
+run "$rill" bench --config run.lua --methods var-stream -q
+exits 1; says 'rill: method var-stream: run.lua:1: heuristics[1]: unknown heuristic "absolut"'
 config "{ heuristics = { absolute } }"
 run "$rill" run run.lua
 exits 1; prints_nothing; says "there is no variable 'absolute'; the heuristic of that name is written with quotes"
