@@ -183,6 +183,22 @@ printf 'return { model = "%s", sweep = rill.sweep{ delta = {1, 10}, M = {3} } }\
 run "$rill" tune geo.lua --dev geo.tsv -q
 exits 0; prints "100.00 100.00"
 
+# --- plugins, and what scripts may do: told before the configuration is run
+printf 'rill.heuristic{ name = "of_a_plugin", apply = function(b) end }\n' >plugin.lua
+script 'heuristics = { "of_a_plugin" }, sweep = rill.sweep{ k = {1} }'
+tune --plugin plugin.lua
+exits 0; silent; prints "1 point"
+tune --plugin no-such.so
+exits 1; says "no-such.so"
+printf 'io.open("run.lua"):close()\n' >>plugin.lua
+tune --plugin plugin.lua
+exits 1; says "--unsafe-scripts opens it"
+tune --plugin plugin.lua --unsafe-scripts
+exits 0; silent
+script 'tune = function(try) for i = 1, 1e5 do end try{ k = 1 } end'
+tune --script-steps 10000
+exits 1; says "stopped after 10000 instructions"
+
 # --- mistakes
 script 'search = { k = 3 }'
 tune
