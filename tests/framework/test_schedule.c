@@ -7,13 +7,6 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-static void complain(const problem *p, const schedule *s, uint64_t seed, const char *what)
-{
-    char description[2000];
-    problem_describe(p, s, description, sizeof description);
-    fail_msg("seed %llu: %s\n  %s", (unsigned long long)seed, what, description);
-}
-
 /* --- counters ----------------------------------------------------------------------------------------------------- */
 
 /* Timesteps, expansions, the depth bound and the peaks are what the trace says. */
@@ -259,7 +252,7 @@ static void whole_trace(void **state)
         schedule_draw(&s, group, &d);
         problem_solve(&p);
         engine_run(&p, &s, NULL, &r);
-        if (r.status < 0) complain(&p, &s, seed, r.message);
+        if (r.status < 0) problem_fail(&p, &s, seed, r.message);
         const char *wrong = counters_wrong(&s, &r);
         if (wrong == NULL) wrong = events_wrong(&p, &r);
         if (wrong == NULL) wrong = widths_wrong(&p, &r);
@@ -268,7 +261,7 @@ static void whole_trace(void **state)
         if (wrong == NULL) wrong = budget_wrong(&s, &r);
         if (wrong == NULL) wrong = flush_wrong(&s, &r);
         if (wrong == NULL) wrong = rows_wrong(&p, &r);
-        if (wrong != NULL) complain(&p, &s, seed, wrong);
+        if (wrong != NULL) problem_fail(&p, &s, seed, wrong);
         engine_record_clear(&r);
         problem_clear(&p);
     }
@@ -390,15 +383,15 @@ static void passed_over(void **state)
                       .policy_arguments = ""};
         n_sights = 0;
         engine_run_with(&p, &s, NULL, register_watcher, &r);
-        if (r.status < 0) complain(&p, &s, seed, r.message);
-        if (n_sights != r.n_timesteps) complain(&p, &s, seed, "the policy is not asked once per timestep");
+        if (r.status < 0) problem_fail(&p, &s, seed, r.message);
+        if (n_sights != r.n_timesteps) problem_fail(&p, &s, seed, "the policy is not asked once per timestep");
         int32_t passed[PROBLEM_MOST_INPUTS] = {0}, firsts = 0;
         for (int64_t t = 0; t < r.n_timesteps; t++)
             if (!replays(&sights[t], &r.timestep[t], s.budget, passed, &firsts)) {
                 snprintf(message, sizeof message, "timestep %lld does not follow the budget's rules", (long long)t);
-                complain(&p, &s, seed, message);
+                problem_fail(&p, &s, seed, message);
             }
-        if (r.stats.passed_over_first != firsts) complain(&p, &s, seed, "passed_over_first is wrong");
+        if (r.stats.passed_over_first != firsts) problem_fail(&p, &s, seed, "passed_over_first is wrong");
         went_first += firsts;
         engine_record_clear(&r);
     }
@@ -462,7 +455,6 @@ static void budgets_by_function(void **state)
         problem p;
         schedule s;
         engine_record r;
-        char message[500];
         problem_draw(&p, PROBLEM_PRUNED, &d);
         schedule_draw(&s, PROBLEM_PRUNED, &d);
         problem_solve(&p);
@@ -470,9 +462,9 @@ static void budgets_by_function(void **state)
         s.budget_fn = draw_budget;
         s.budget_user = b;
         engine_run(&p, &s, NULL, &r);
-        if (problem_compare(&p, &s, &r, message, sizeof message)) complain(&p, &s, seed, message);
+        problem_expect(&p, &s, seed, &r);
         const char *wrong = budgets_wrong(b, &s, &r);
-        if (wrong != NULL) complain(&p, &s, seed, wrong);
+        if (wrong != NULL) problem_fail(&p, &s, seed, wrong);
         for (int64_t t = 0; t < r.n_timesteps; t++)
             exceeded_setting += s.budget > 0 && r.timestep[t].rows > s.budget && r.timestep[t].n > 1;
         many += s.budget == 0 && s.max_items == 0 && r.stats.items_peak > s.n;
@@ -514,12 +506,12 @@ static void bad_budgets(void **state)
     engine_run(&p, &s, NULL, &r);
     assert_int_equal(r.status, RILL_ERR_PLUGIN);
     assert_int_equal(r.n_timesteps, 2);
-    if (strstr(r.message, "-17") == NULL) complain(&p, &s, 31, "the message does not name the number");
+    if (strstr(r.message, "-17") == NULL) problem_fail(&p, &s, 31, "the message does not name the number");
     engine_record_clear(&r);
     s.budget_fn = refuse_late;
     engine_run(&p, &s, NULL, &r);
     assert_int_equal(r.status, RILL_ERR_STOPPED);
-    if (strstr(r.message, "budget") == NULL) complain(&p, &s, 31, "the message does not say who failed");
+    if (strstr(r.message, "budget") == NULL) problem_fail(&p, &s, 31, "the message does not say who failed");
     engine_record_clear(&r);
 }
 
@@ -536,14 +528,13 @@ static void perverse_policies(void **state)
         problem p;
         schedule s;
         engine_record r;
-        char message[500];
         problem_draw(&p, PROBLEM_PRUNED, &d);
         schedule_draw(&s, PROBLEM_PRUNED, &d);
         problem_solve(&p);
         s.policy = names[i % 5];
         s.policy_arguments = i % 5 == 3 ? "9" : "";
         engine_run(&p, &s, NULL, &r);
-        if (problem_compare(&p, &s, &r, message, sizeof message)) complain(&p, &s, seed, message);
+        problem_expect(&p, &s, seed, &r);
         engine_record_clear(&r);
         problem_clear(&p);
     }
@@ -563,8 +554,8 @@ static void garbage_policies(void **state)
         schedule s = {
             .method = "var-stream", .n = 4, .refill = -1, .policy = "test-garbage", .policy_arguments = kinds[kind]};
         engine_run(&p, &s, NULL, &r);
-        if (r.status != RILL_ERR_PLUGIN) complain(&p, &s, kind, "garbage of this kind is not refused");
-        if (strstr(r.message, "test-garbage") == NULL) complain(&p, &s, kind, "the policy is not named");
+        if (r.status != RILL_ERR_PLUGIN) problem_fail(&p, &s, kind, "garbage of this kind is not refused");
+        if (strstr(r.message, "test-garbage") == NULL) problem_fail(&p, &s, kind, "the policy is not named");
         assert_int_equal(r.toy.violations, 0);
         engine_record_clear(&r);
     }

@@ -25,4 +25,21 @@ void scripted_fails(const char *text, const problem *p, const schedule *s, rill_
 /* Load `text` in a context with the core registered, and expect a failure whose message has `words`. */
 void scripted_refused(const char *text, const char *words);
 
+/* The mixing of test-random (test_plugins.c) in Lua: mix(h, integer), mix_double(h, number); divide(h, d), unsigned, gives the
+ * quotient and the rest. */
+#define SCRIPTED_MIX                                                                                    \
+    "local function mix(a, b)\n"                                                                        \
+    "  local z = a * 0x9e3779b97f4a7c15 + b + 0x632be59bd9b4e019\n"                                     \
+    "  z = (z ~ (z >> 30)) * 0xbf58476d1ce4e5b9\n"                                                      \
+    "  z = (z ~ (z >> 27)) * 0x94d049bb133111eb\n"                                                      \
+    "  return z ~ (z >> 31)\n"                                                                          \
+    "end\n"                                                                                             \
+    "local function mix_double(h, x) return mix(h, (string.unpack('<i8', string.pack('<d', x)))) end\n" \
+    "local function divide(h, d)\n"                                                                     \
+    "  local q = ((h >> 1) // d) << 1\n"                                                                \
+    "  local r = h - q * d\n"                                                                           \
+    "  if not math.ult(r, d) then q, r = q + 1, r - d end\n"                                            \
+    "  return q, r\n"                                                                                   \
+    "end\n"
+
 #endif

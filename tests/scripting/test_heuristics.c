@@ -37,20 +37,7 @@ static const char *const built_in =
     "  apply = each('action_logp', 'k') }\n";
 
 /* test-random once more: every field of `b` goes into a hash, which decides. */
-static const char *const random_one =
-    "local function mix(a, b)\n"
-    "  local z = a * 0x9e3779b97f4a7c15 + b + 0x632be59bd9b4e019\n"
-    "  z = (z ~ (z >> 30)) * 0xbf58476d1ce4e5b9\n"
-    "  z = (z ~ (z >> 27)) * 0x94d049bb133111eb\n"
-    "  return z ~ (z >> 31)\n"
-    "end\n"
-    "local function mix_double(h, x) return mix(h, (string.unpack('<i8', string.pack('<d', x)))) end\n"
-    "local function divide(h, d)\n" /* unsigned */
-    "  local q = ((h >> 1) // d) << 1\n"
-    "  local r = h - q * d\n"
-    "  if not math.ult(r, d) then q, r = q + 1, r - d end\n"
-    "  return q, r\n"
-    "end\n"
+static const char *const random_one = SCRIPTED_MIX
     "rill.heuristic{ name = 'lua-random', arguments = 'SEED,PERCENT',\n"
     "  create = function(text)\n"
     "    local seed, percent = text:match('^(%d+),(%d+)$')\n"
@@ -112,13 +99,9 @@ static void agree(const char *text, const char *prefix, const char *random, int6
         problem_solve(&p);
         schedule s;
         engine_record r;
-        char message[600], description[2000];
         schedule_draw(&s, PROBLEM_PRUNED, &d);
         scripted_run(text, NULL, &p, &s, NULL, &r);
-        if (problem_compare(&p, &s, &r, message, sizeof message)) {
-            problem_describe(&p, &s, description, sizeof description);
-            fail_msg("seed %llu: %s\n  %s", (unsigned long long)seed, message, description);
-        }
+        problem_expect(&p, &s, seed, &r);
         engine_record_clear(&r);
         problem_clear(&p);
     }

@@ -8,20 +8,7 @@
 /* --- random statements ------------------------------------------------------------------------------------------------ */
 
 /* test-random once more, but for end rules, of which scripts do not have all. */
-static const char *const random_one =
-    "local function mix(a, b)\n"
-    "  local z = a * 0x9e3779b97f4a7c15 + b + 0x632be59bd9b4e019\n"
-    "  z = (z ~ (z >> 30)) * 0xbf58476d1ce4e5b9\n"
-    "  z = (z ~ (z >> 27)) * 0x94d049bb133111eb\n"
-    "  return z ~ (z >> 31)\n"
-    "end\n"
-    "local function mix_double(h, x) return mix(h, (string.unpack('<i8', string.pack('<d', x)))) end\n"
-    "local function divide(h, d)\n" /* unsigned */
-    "  local q = ((h >> 1) // d) << 1\n"
-    "  local r = h - q * d\n"
-    "  if not math.ult(r, d) then q, r = q + 1, r - d end\n"
-    "  return q, r\n"
-    "end\n"
+static const char *const random_one = SCRIPTED_MIX
     "local function rest(h, by, d) local _, r = divide((divide(h, by)), d) return r end\n"
     "local function eighth(h) return 0.125 * (rest(h, 1, 17) - 8) end\n"
     "local ADD, BAN, ALLOW, REWARD, END_REWARD, USE_RANK, USE_SCORE, LIMIT = 1, 2, 4, 16, 32, 64, 128, 256\n"
@@ -88,13 +75,9 @@ static void random_statements(void **state)
         problem_solve(&p);
         schedule s;
         engine_record r;
-        char message[600], description[2000];
         schedule_draw(&s, group, &d);
         scripted_run(random_one, NULL, &p, &s, NULL, &r);
-        if (problem_compare(&p, &s, &r, message, sizeof message)) {
-            problem_describe(&p, &s, description, sizeof description);
-            fail_msg("seed %llu: %s\n  %s", (unsigned long long)seed, message, description);
-        }
+        problem_expect(&p, &s, seed, &r);
         engine_record_clear(&r);
         problem_clear(&p);
     }

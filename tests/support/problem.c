@@ -1,4 +1,4 @@
-/* See problem.h. Divisions: the space · drawing · solving · comparing · describing. Running is in engine_run.c. */
+/* See problem.h. Divisions: the space · drawing · solving · comparing · describing and failing. Running is in engine_run.c. */
 #include "support/problem.h"
 
 #include <math.h>
@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "support/harness.h"
 
 /* --- the space, as the naive search sees it ----------------------------------------------------------------------- */
 
@@ -364,7 +366,7 @@ int problem_compare(const problem *p, const schedule *s, const engine_record *r,
     return compare_counters(&w, p, r);
 }
 
-/* --- describing --------------------------------------------------------------------------------------------------- */
+/* --- describing and failing --------------------------------------------------------------------------------------- */
 
 void problem_describe(const problem *p, const schedule *s, char *out, size_t size)
 {
@@ -381,4 +383,17 @@ void problem_describe(const problem *p, const schedule *s, char *out, size_t siz
         n += snprintf(out + n, size - (size_t)n, " heuristic %s:%s", p->heuristic[i].name, p->heuristic[i].arguments);
     for (int32_t i = 0; i < p->n_scorers && (size_t)n < size; i++)
         n += snprintf(out + n, size - (size_t)n, " scorer %s:%s", p->scorer[i].name, p->scorer[i].arguments);
+}
+
+void problem_fail(const problem *p, const schedule *s, uint64_t seed, const char *what)
+{
+    char description[2000];
+    problem_describe(p, s, description, sizeof description);
+    fail_msg("seed %llu: %s\n  %s", (unsigned long long)seed, what, description);
+}
+
+void problem_expect(const problem *p, const schedule *s, uint64_t seed, const engine_record *record)
+{
+    char message[600];
+    if (problem_compare(p, s, record, message, sizeof message)) problem_fail(p, s, seed, message);
 }

@@ -137,4 +137,10 @@ int problem_compare(const problem *p, const schedule *s, const engine_record *re
 /* One line that repeats the problem. */
 void problem_describe(const problem *p, const schedule *s, char *out, size_t size);
 
+/* Fail the test: what is wrong, and the seed and the line that repeat the problem. */
+void problem_fail(const problem *p, const schedule *s, uint64_t seed, const char *what);
+
+/* Fail the test so unless problem_compare() finds the record right. */
+void problem_expect(const problem *p, const schedule *s, uint64_t seed, const engine_record *record);
+
 #endif
