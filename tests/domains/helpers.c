@@ -130,6 +130,11 @@ char *data_path(const char *name)
     return path_of(base, name);
 }
 
+void assert_ok(const rill_context *ctx, rill_status status)
+{
+    if (status < RILL_OK) fail_msg("%s", rill_error(ctx));
+}
+
 void assert_error(const rill_context *ctx, const char *expected, const char *folder)
 {
     char sentence[1200];

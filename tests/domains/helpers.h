@@ -36,6 +36,9 @@ void copy_file(const char *from, const char *to, const char *name);
 /* tests/data/NAME, malloc()ed; the test is told where by the variable RILL_TEST_DATA. */
 char *data_path(const char *name);
 
+/* Fails the test with the context's sentence. */
+void assert_ok(const rill_context *ctx, rill_status status);
+
 /* Fails the test unless the context's last sentence is `expected`, in which %s stands for `folder`. */
 void assert_error(const rill_context *ctx, const char *expected, const char *folder);
 

@@ -14,7 +14,7 @@
 #include "helpers.h"
 #include "model.h"
 #include "mt.h"
-#include "mt_reference.h"
+#include "reference.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
 
@@ -25,6 +25,22 @@ static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/f
 static rill_input input_of(const char *text, int32_t slot)
 {
     return (rill_input){.text = text, .length = strlen(text), .slot = slot};
+}
+
+/* The domain opened on its own, and as the engine would. */
+static void *open_at(const char *path, int threads, int tokenized, rill_domain_info *info)
+{
+    rill_open_options options = {
+        .struct_size = sizeof options, .path = path, .threads = threads, .tokenized = tokenized};
+    void *self;
+    assert_ok(ctx, domain->open(ctx, &options, &self, info));
+    return self;
+}
+
+/* The pieces of case i between blanks, malloc()ed. */
+static char *pieces_of(const json_t *cases, int32_t i)
+{
+    return reference_text(json_object_get(json_array_get(cases, (size_t)i), "pieces"));
 }
 
 /* Relative to the larger of the value and 1: log-probabilities and states are of that size. */
@@ -87,8 +103,8 @@ static void expand(void *self, int32_t actions, int32_t node, int32_t parent, in
                       .action = &action,
                       .slot = &slot,
                       .depth = &depth};
-    mt_check(ctx, domain->step(self, &rows));
-    mt_check(ctx, domain->score(self, &rows, &(rill_ask){.max_choices = actions, .plain = 1}, &a.out));
+    assert_ok(ctx, domain->step(self, &rows));
+    assert_ok(ctx, domain->score(self, &rows, &(rill_ask){.max_choices = actions, .plain = 1}, &a.out));
     answer_logp(&a, 0, logp);
     answer_free(&a);
 }
@@ -153,17 +169,17 @@ static void check_greedy(mt_model *m, int32_t slot, const json_t *one, int32_t m
 static void check_reference(const char *name)
 {
     char *path = data_path(name);
-    json_t *expected = mt_expected(path);
+    json_t *expected = reference_load(path);
     const json_t *cases = json_object_get(expected, "cases");
     int32_t n = (int32_t)json_array_size(cases);
     rill_input inputs[16];
     rill_domain_info info;
-    mt_model *m = mt_open(ctx, path, 1, 1, &info);
+    mt_model *m = open_at(path, 1, 1, &info);
     assert_int_equal(info.state_need, RILL_STATE_PATH);
     assert_int_equal(info.max_length, json_integer_value(json_object_get(expected, "max_length")));
-    mt_check(ctx, domain->reserve(m, info.max_length, n));
-    for (int32_t i = 0; i < n; i++) inputs[i] = input_of(mt_pieces(json_array_get(cases, (size_t)i)), i);
-    mt_check(ctx, domain->encode(m, n, inputs));
+    assert_ok(ctx, domain->reserve(m, info.max_length, n));
+    for (int32_t i = 0; i < n; i++) inputs[i] = input_of(pieces_of(cases, i), i);
+    assert_ok(ctx, domain->encode(m, n, inputs));
     for (int32_t i = 0; i < n; i++) {
         const json_t *one = json_array_get(cases, (size_t)i);
         assert_int_equal(inputs[i].status, RILL_OK);
@@ -262,30 +278,29 @@ static int32_t gather(const plan *p, int32_t call, int32_t skip, int32_t most, i
 static void run_plan(const char *path, const json_t *cases, int threads, int32_t group, int32_t together, float *logp)
 {
     rill_domain_info info;
-    mt_model *m = mt_open(ctx, path, threads, 1, &info);
+    mt_model *m = open_at(path, threads, 1, &info);
     const int32_t actions = info.actions;
     static plan p;
     static int32_t table[6][NODES];
     rill_input inputs[ITEMS];
     make_plan(&p, actions);
-    mt_check(ctx, domain->reserve(m, NODES / 2, ITEMS / 2));
-    mt_check(ctx, domain->reserve(m, NODES, ITEMS));
-    for (int32_t i = 0; i < ITEMS; i++)
-        inputs[i] = input_of(i == 2 ? strdup("") : mt_pieces(json_array_get(cases, (size_t)i)), i);
+    assert_ok(ctx, domain->reserve(m, NODES / 2, ITEMS / 2));
+    assert_ok(ctx, domain->reserve(m, NODES, ITEMS));
+    for (int32_t i = 0; i < ITEMS; i++) inputs[i] = input_of(i == 2 ? strdup("") : pieces_of(cases, i), i);
     for (int32_t i = 0; i < ITEMS; i += together)
-        mt_check(ctx, domain->encode(m, i + together <= ITEMS ? together : ITEMS - i, inputs + i));
+        assert_ok(ctx, domain->encode(m, i + together <= ITEMS ? together : ITEMS - i, inputs + i));
     answer a = answer_make(group, actions);
     for (int32_t call = 0, from = 0, n; call < CALLS; from += n) {
         rill_rows rows;
         n = gather(&p, call, from, group, table, &rows);
-        mt_check(ctx, domain->step(m, &rows));
-        mt_check(ctx, domain->score(m, &rows, &(rill_ask){.max_choices = actions, .plain = 1}, &a.out));
+        assert_ok(ctx, domain->step(m, &rows));
+        assert_ok(ctx, domain->score(m, &rows, &(rill_ask){.max_choices = actions, .plain = 1}, &a.out));
         for (int32_t r = 0; r < n; r++) {
             float *row = logp + (size_t)table[0][r] * (size_t)actions, found;
             answer_logp(&a, r, row);
             const int32_t asked = (r * 7 + call) % actions;
             rill_queries query = {.n = 1, .row = &r, .action = &asked, .logp = &found};
-            mt_check(ctx, domain->lookup(m, &rows, &query));
+            assert_ok(ctx, domain->lookup(m, &rows, &query));
             assert_memory_equal(&found, &row[asked], sizeof found);
         }
         if (n < group) call++, from = -n;
@@ -305,7 +320,7 @@ static void results_do_not_depend_on_grouping(void **state)
     const size_t bytes = (size_t)NODES * MOST_ACTIONS * sizeof(float);
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         char *path = data_path(models[i]);
-        json_t *expected = mt_expected(path);
+        json_t *expected = reference_load(path);
         float *alone = calloc(1, bytes), *other = calloc(1, bytes);
         assert_true(alone != NULL && other != NULL);
         run_plan(path, json_object_get(expected, "cases"), 1, 1, 1, alone);
@@ -324,7 +339,7 @@ static void no_rows_are_no_work(void **state)
     (void)state;
     char *path = data_path(models[0]);
     rill_domain_info info;
-    void *self = mt_open(ctx, path, 1, 1, &info);
+    void *self = open_at(path, 1, 1, &info);
     rill_rows rows = {.n = 0};
     rill_choices out = {.stride = 1};
     assert_int_equal(domain->encode(self, 0, NULL), RILL_OK);
@@ -340,9 +355,9 @@ static void no_rows_are_no_work(void **state)
 static void check_texts(const char *name)
 {
     char *path = data_path(name);
-    json_t *expected = mt_expected(path), *texts = json_object_get(expected, "texts"), *one;
+    json_t *expected = reference_load(path), *texts = json_object_get(expected, "texts"), *one;
     rill_domain_info info;
-    mt_model *m = mt_open(ctx, path, 1, 0, &info);
+    mt_model *m = open_at(path, 1, 0, &info);
     size_t i;
     json_array_foreach(json_object_get(texts, "into"), i, one)
     {
@@ -350,7 +365,7 @@ static void check_texts(const char *name)
         int32_t *found = NULL;
         size_t room = 0, j;
         mt_ids out = {.ctx = ctx, .ids = &found, .room = &room};
-        mt_check(ctx, mt_text_read(m->text, json_string_value(text), json_string_length(text), &out));
+        assert_ok(ctx, mt_text_read(m->text, json_string_value(text), json_string_length(text), &out));
         assert_int_equal(out.used + 1, json_array_size(ids)); /* the reference ends in </s> */
         for (j = 0; j < out.used; j++) assert_int_equal(found[j], json_integer_value(json_array_get(ids, j)));
         rill_free(ctx, found, room * sizeof *found);
@@ -362,7 +377,7 @@ static void check_texts(const char *name)
         for (int32_t j = 0; j < n; j++) action[j] = (int32_t)json_integer_value(json_array_get(given, (size_t)j));
         action[n] = m->settings.end;
         rill_text out = {.ctx = ctx};
-        mt_check(ctx, domain->finalize(m, &(rill_hypothesis){.length = n + 1, .action = action}, &out));
+        assert_ok(ctx, domain->finalize(m, &(rill_hypothesis){.length = n + 1, .action = action}, &out));
         assert_string_equal(out.data != NULL ? out.data : "", json_string_value(json_object_get(one, "text")));
         rill_text_clear(&out);
     }
@@ -383,12 +398,12 @@ static void inputs_fail_alone(void **state)
     char *path = data_path(models[0]), pieces[100] = "";
     rill_domain_info info;
     for (int i = 0; i < 40; i++) strcat(pieces, "a ");
-    void *typed = mt_open(ctx, path, 1, 0, &info), *given = mt_open(ctx, path, 1, 1, &info);
+    void *typed = open_at(path, 1, 0, &info), *given = open_at(path, 1, 1, &info);
     rill_input inputs[] = {input_of("a \xFF", 0), input_of(">>fr<< a", 1), input_of("a book", 2), input_of("  ", 3)};
     rill_input long_input = input_of(pieces, 0);
-    mt_check(ctx, domain->reserve(typed, 4, 4));
-    mt_check(ctx, domain->reserve(given, 4, 4));
-    mt_check(ctx, domain->encode(typed, 4, inputs));
+    assert_ok(ctx, domain->reserve(typed, 4, 4));
+    assert_ok(ctx, domain->reserve(given, 4, 4));
+    assert_ok(ctx, domain->encode(typed, 4, inputs));
     assert_int_equal(inputs[0].status, RILL_ERR_INPUT);
     assert_string_equal(inputs[0].message, "byte 3 is not UTF-8");
     assert_int_equal(inputs[1].status, RILL_ERR_INPUT);
@@ -396,7 +411,7 @@ static void inputs_fail_alone(void **state)
     assert_int_equal(inputs[2].status, RILL_OK);
     assert_int_equal(inputs[3].status, RILL_OK);
     assert_int_equal(inputs[3].max_length, 1);
-    mt_check(ctx, domain->encode(given, 1, &long_input));
+    assert_ok(ctx, domain->encode(given, 1, &long_input));
     assert_int_equal(long_input.status, RILL_ERR_INPUT);
     assert_string_equal(long_input.message, "expected at most 39 pieces, found 40");
     domain->close(typed);
@@ -409,10 +424,10 @@ static void actions_have_names(void **state)
     (void)state;
     char *path = data_path(models[0]);
     rill_domain_info info;
-    mt_model *m = mt_open(ctx, path, 1, 1, &info);
+    mt_model *m = open_at(path, 1, 1, &info);
     for (int32_t a = 0; a < info.actions; a++) {
         rill_text name = {.ctx = ctx};
-        mt_check(ctx, domain->action_name(m, a, &name));
+        assert_ok(ctx, domain->action_name(m, a, &name));
         assert_int_equal(domain->find_action(m, name.data, name.length), a);
         rill_text_clear(&name);
     }

@@ -3,19 +3,20 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "helpers.h"
 #include "mt.h"
-#include "mt_reference.h"
 
-static miser memory;
-static rill_context *ctx;
-static char *folder;
+static const rill_domain *const domain = &rill_mt_domain;
+
+#include "folder_fixture.h"
 
 static const char *const files[] = {
     "config.json", "generation_config.json", "model.safetensors", "vocab.json", "source.spm", "target.spm"};
@@ -27,57 +28,14 @@ static void copy_model(const char *name, const char *const *names, size_t count)
     free(from);
 }
 
-static int set_up(void **state)
+static void fill_folder(void)
 {
-    (void)state;
-    ctx = miser_context(&memory);
-    folder = folder_make();
     copy_model("mt/shared", files, sizeof files / sizeof *files);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    folder_remove(folder);
-    assert_int_equal(rill_memory_used(ctx), 0);
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.out, 0);
-    return 0;
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-static rill_status open_folder(const char *path, int tokenized)
-{
-    void *self = NULL;
-    rill_domain_info info;
-    rill_open_options options = {.struct_size = sizeof options, .path = path, .threads = 1, .tokenized = tokenized};
-    rill_status status = rill_mt_domain.open(ctx, &options, &self, &info);
-    if (status == RILL_OK)
-        rill_mt_domain.close(self);
-    else
-        assert_null(self);
-    return status;
-}
-
-/* Opening must fail so; %s in the sentence is the folder. */
-static void refused(rill_status status, const char *sentence)
-{
-    assert_int_equal(open_folder(folder, 0), status);
-    assert_error(ctx, sentence, folder);
 }
 
 static void restore(const char *name)
 {
     copy_model("mt/shared", &name, 1);
-}
-
-static void remove_one(const char *name)
-{
-    char *path = path_of(folder, name);
-    assert_int_equal(unlink(path), 0);
-    free(path);
 }
 
 /* Give a key of a JSON file a value, itself JSON; NULL takes the key out. */
@@ -116,7 +74,7 @@ static void a_whole_model_opens(void **state)
     (void)state;
     assert_int_equal(open_folder(folder, 0), RILL_OK);
     assert_int_equal(open_folder(folder, 1), RILL_OK);
-    rill_mt_domain.close(NULL);
+    domain->close(NULL);
 }
 
 static void no_path(void **state)
@@ -129,17 +87,8 @@ static void no_path(void **state)
 static void missing_files(void **state)
 {
     (void)state;
-    static const char *const names[][2] = {
-        {"model.safetensors", "cannot open %s/model.safetensors: No such file or directory"},
-        {"target.spm", "cannot open %s/target.spm: No such file or directory"},
-        {"source.spm", "cannot open %s/source.spm: No such file or directory"},
-        {"vocab.json", "cannot open %s/vocab.json: No such file or directory"},
-        {"config.json", "cannot open %s/config.json: No such file or directory"},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        remove_one(names[i][0]);
-        refused(RILL_ERR_NOT_FOUND, names[i][1]);
-    }
+    static const char *const names[] = {"model.safetensors", "target.spm", "source.spm", "vocab.json", "config.json"};
+    each_is_missed(names, sizeof names / sizeof *names);
 }
 
 static void pieces_need_no_sentencepiece(void **state)
@@ -184,11 +133,11 @@ static void an_empty_piece_is_no_tag(void **state)
     rill_input input = {.text = ">>xx<< a book", .length = 13, .slot = 0};
     set_key("vocab.json", ">>de<<", NULL);
     set_key("vocab.json", "", "2");
-    assert_int_equal(rill_mt_domain.open(ctx, &options, &self, &info), RILL_OK);
-    assert_int_equal(rill_mt_domain.reserve(self, 1, 1), RILL_OK);
-    assert_int_equal(rill_mt_domain.encode(self, 1, &input), RILL_OK);
+    assert_int_equal(domain->open(ctx, &options, &self, &info), RILL_OK);
+    assert_int_equal(domain->reserve(self, 1, 1), RILL_OK);
+    assert_int_equal(domain->encode(self, 1, &input), RILL_OK);
     assert_int_equal(input.status, RILL_OK);
-    rill_mt_domain.close(self);
+    domain->close(self);
 }
 
 static void line_feeds_in_pieces_do_not_end_a_line(void **state)
@@ -201,11 +150,11 @@ static void line_feeds_in_pieces_do_not_end_a_line(void **state)
     rill_text text = {.ctx = ctx};
     set_key("vocab.json", ".", NULL);
     set_key("vocab.json", "x\ny\r", "3");
-    assert_int_equal(rill_mt_domain.open(ctx, &options, &self, &info), RILL_OK);
-    assert_int_equal(rill_mt_domain.finalize(self, &(rill_hypothesis){.length = 3, .action = action}, &text), RILL_OK);
+    assert_int_equal(domain->open(ctx, &options, &self, &info), RILL_OK);
+    assert_int_equal(domain->finalize(self, &(rill_hypothesis){.length = 3, .action = action}, &text), RILL_OK);
     assert_string_equal(text.data, "<unk> x y  x y ");
     rill_text_clear(&text);
-    rill_mt_domain.close(self);
+    domain->close(self);
 }
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
@@ -372,13 +321,13 @@ static float best_of_first(int32_t *action)
     rill_rows rows = {1, 0, &node, &parent, &parent, &start, &slot, &depth};
     rill_choices out = {1, &count, action, &logp, &score, &terminal};
     rill_ask ask = {.max_choices = 1, .plain = 1};
-    assert_int_equal(rill_mt_domain.open(ctx, &options, &self, &info), RILL_OK);
-    assert_int_equal(rill_mt_domain.reserve(self, 1, 1), RILL_OK);
-    assert_int_equal(rill_mt_domain.encode(self, 1, &input), RILL_OK);
-    assert_int_equal(rill_mt_domain.step(self, &rows), RILL_OK);
-    assert_int_equal(rill_mt_domain.score(self, &rows, &ask, &out), RILL_OK);
+    assert_int_equal(domain->open(ctx, &options, &self, &info), RILL_OK);
+    assert_int_equal(domain->reserve(self, 1, 1), RILL_OK);
+    assert_int_equal(domain->encode(self, 1, &input), RILL_OK);
+    assert_int_equal(domain->step(self, &rows), RILL_OK);
+    assert_int_equal(domain->score(self, &rows, &ask, &out), RILL_OK);
     assert_int_equal(count, 1);
-    rill_mt_domain.close(self);
+    domain->close(self);
     return logp;
 }
 
@@ -405,7 +354,7 @@ static rill_status use_model(void)
     void *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 2};
-    rill_status status = rill_mt_domain.open(ctx, &options, &self, &info);
+    rill_status status = domain->open(ctx, &options, &self, &info);
     if (status != RILL_OK) return status;
     rill_input inputs[2] = {{.text = "a book", .length = 6, .slot = 0},
                             {.text = ">>de<< ein", .length = 10, .slot = 1}};
@@ -416,14 +365,13 @@ static rill_status use_model(void)
     rill_rows rows = {2, 0, node, parent, parent, action, slot, depth};
     rill_choices out = {3, count, chosen, logp, score, terminal};
     rill_text text = {.ctx = ctx};
-    if (status == RILL_OK) status = rill_mt_domain.reserve(self, 2, 2);
-    if (status == RILL_OK) status = rill_mt_domain.encode(self, 2, inputs);
-    if (status == RILL_OK) status = rill_mt_domain.step(self, &rows);
-    if (status == RILL_OK) status = rill_mt_domain.score(self, &rows, &(rill_ask){.max_choices = 3, .plain = 1}, &out);
-    if (status == RILL_OK)
-        status = rill_mt_domain.finalize(self, &(rill_hypothesis){.length = 3, .action = chosen}, &text);
+    if (status == RILL_OK) status = domain->reserve(self, 2, 2);
+    if (status == RILL_OK) status = domain->encode(self, 2, inputs);
+    if (status == RILL_OK) status = domain->step(self, &rows);
+    if (status == RILL_OK) status = domain->score(self, &rows, &(rill_ask){.max_choices = 3, .plain = 1}, &out);
+    if (status == RILL_OK) status = domain->finalize(self, &(rill_hypothesis){.length = 3, .action = chosen}, &text);
     rill_text_clear(&text);
-    rill_mt_domain.close(self);
+    domain->close(self);
     return status;
 }
 

@@ -10,7 +10,7 @@
 
 #include "helpers.h"
 #include "mt.h"
-#include "mt_reference.h"
+#include "reference.h"
 #include "rill/engine.h"
 #include "rill/plugin.h"
 
@@ -21,8 +21,8 @@ static int set_up(void **state)
 {
     (void)state;
     ctx = miser_context(&memory);
-    mt_check(ctx, rill_register_core(ctx));
-    mt_check(ctx, rill_register_domain(ctx, &rill_mt_domain));
+    assert_ok(ctx, rill_register_core(ctx));
+    assert_ok(ctx, rill_register_domain(ctx, &rill_mt_domain));
     return 0;
 }
 
@@ -68,8 +68,8 @@ typedef struct run {
 
 static void submit_case(rill_engine *engine, const json_t *one)
 {
-    char *text = mt_pieces(one);
-    mt_check(ctx, rill_engine_submit(engine, text, strlen(text)));
+    char *text = reference_text(json_object_get(one, "pieces"));
+    assert_ok(ctx, rill_engine_submit(engine, text, strlen(text)));
     free(text);
 }
 
@@ -85,14 +85,14 @@ static void decode_all(rill_model *model, const run *r, const json_t *cases)
     rill_chain_entry absolute = {"absolute", r->heuristic};
     if (r->heuristic != NULL) setup.heuristics = &absolute, setup.n_heuristics = 1;
     rill_engine *engine;
-    mt_check(ctx, rill_engine_create(&engine, ctx, model, &setup));
+    assert_ok(ctx, rill_engine_create(&engine, ctx, model, &setup));
     const size_t count = json_array_size(cases);
     size_t submitted = 0, seen = 0;
     while (seen < count) {
         for (; submitted < count && rill_engine_room(engine) > 0; submitted++)
             submit_case(engine, json_array_get(cases, submitted));
         if (submitted == count) rill_engine_close_input(engine);
-        mt_check(ctx, rill_engine_step(engine));
+        assert_ok(ctx, rill_engine_step(engine));
         rill_result result;
         for (; rill_engine_next(engine, &result) == RILL_OK; seen++) {
             assert_int_equal(result.id, seen);
@@ -107,7 +107,7 @@ static rill_model *open_model(const char *path, int threads)
 {
     rill_model *model;
     rill_open_options options = {.struct_size = sizeof options, .path = path, .threads = threads, .tokenized = 1};
-    mt_check(ctx, rill_model_open(&model, ctx, "mt", &options));
+    assert_ok(ctx, rill_model_open(&model, ctx, "mt", &options));
     return model;
 }
 
@@ -145,7 +145,7 @@ static void beams_are_those_of_the_reference(void **state)
     static const char *const methods[] = {"var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         char *path = data_path(models[i]);
-        json_t *expected = mt_expected(path);
+        json_t *expected = reference_load(path);
         const json_t *cases = json_object_get(expected, "cases");
         rill_model *model = open_model(path, 1 + (int)i % 2);
         for (size_t j = 0; j < sizeof methods / sizeof *methods; j++) {
@@ -182,7 +182,7 @@ static void methods_agree_to_the_bit(void **state)
     static const char *const methods[] = {"var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         char *path = data_path(models[i]);
-        json_t *expected = mt_expected(path), *cases = json_object_get(expected, "cases");
+        json_t *expected = reference_load(path), *cases = json_object_get(expected, "cases");
         record first = {.number = NULL};
         json_array_append_new(cases, json_pack("{s:[]}", "pieces"));
         for (int threads = 1; threads <= 2; threads++) {

@@ -15,14 +15,10 @@
 #include "helpers.h"
 #include "model.h"
 #include "model_maker.h"
+#include "reference.h"
 #include "semparse.h"
 
 static const rill_domain *const domain = &rill_semparse_domain;
-
-static void check(rill_context *ctx, rill_status status)
-{
-    if (status != RILL_OK) fail_msg("%s", rill_error(ctx));
-}
 
 static rill_status open_at(rill_context *ctx, const char *path, int threads, int tokenized, void **self,
                            rill_domain_info *info)
@@ -62,8 +58,8 @@ static void expand(rill_context *ctx, void *self, int32_t actions, int32_t node,
                         .logp = chosen_logp,
                         .score = score,
                         .terminal = terminal};
-    check(ctx, domain->step(self, &rows));
-    check(ctx, domain->score(self, &rows, &ask, &out));
+    assert_ok(ctx, domain->step(self, &rows));
+    assert_ok(ctx, domain->score(self, &rows, &ask, &out));
     for (int32_t a = 0; a < actions; a++) logp[a] = -INFINITY;
     for (int32_t i = 0; i < count; i++) {
         logp[chosen[i]] = chosen_logp[i];
@@ -94,19 +90,10 @@ static void assert_vector(const float *found, const json_t *expected, const char
     }
 }
 
-/* Blank-joined tokens of a case, malloc()ed. */
-static char *question_of(const json_t *one)
+/* The tokens of case i between blanks, malloc()ed. */
+static char *question_of(const json_t *cases, int32_t i)
 {
-    char *text = calloc(1, 1024);
-    assert_non_null(text);
-    size_t i;
-    json_t *token;
-    json_array_foreach(json_object_get(one, "tokens"), i, token)
-    {
-        if (i > 0) strcat(text, " ");
-        strcat(text, json_string_value(token));
-    }
-    return text;
+    return reference_text(json_object_get(json_array_get(cases, (size_t)i), "tokens"));
 }
 
 static void check_encoder(const semparse *s, int32_t slot, const json_t *one)
@@ -159,19 +146,17 @@ static void check_reference(const char *name)
 {
     miser memory;
     rill_context *ctx = miser_context(&memory);
-    char *path = data_path(name), *expected_path = path_of(path, "expected.json");
-    json_error_t error;
-    json_t *expected = json_load_file(expected_path, 0, &error);
-    if (expected == NULL) fail_msg("%s: %s", expected_path, error.text);
+    char *path = data_path(name);
+    json_t *expected = reference_load(path);
     const json_t *cases = json_object_get(expected, "cases");
     int32_t n = (int32_t)json_array_size(cases);
     rill_input inputs[16];
     void *self;
     rill_domain_info info;
-    check(ctx, open_at(ctx, path, 1, 1, &self, &info));
-    check(ctx, domain->reserve(self, 20, n));
-    for (int32_t i = 0; i < n; i++) inputs[i] = input_of(question_of(json_array_get(cases, (size_t)i)), i);
-    check(ctx, domain->encode(self, n, inputs));
+    assert_ok(ctx, open_at(ctx, path, 1, 1, &self, &info));
+    assert_ok(ctx, domain->reserve(self, 20, n));
+    for (int32_t i = 0; i < n; i++) inputs[i] = input_of(question_of(cases, i), i);
+    assert_ok(ctx, domain->encode(self, n, inputs));
     for (int32_t i = 0; i < n; i++) {
         const json_t *one = json_array_get(cases, (size_t)i);
         if (inputs[i].length == 0) {
@@ -185,7 +170,7 @@ static void check_reference(const char *name)
     }
     domain->close(self);
     json_decref(expected);
-    free(path), free(expected_path);
+    free(path);
     assert_int_equal(rill_memory_used(ctx), 0);
     rill_context_destroy(ctx);
 }
@@ -246,12 +231,12 @@ static void run_plan(const char *folder, const plan *p, int threads, int32_t gro
     rill_context *ctx = miser_context(&memory);
     void *self;
     rill_domain_info info;
-    check(ctx, open_at(ctx, folder, threads, 1, &self, &info));
-    check(ctx, domain->reserve(self, NODES, ITEMS));
+    assert_ok(ctx, open_at(ctx, folder, threads, 1, &self, &info));
+    assert_ok(ctx, domain->reserve(self, NODES, ITEMS));
     rill_input inputs[ITEMS];
     for (int32_t i = 0; i < ITEMS; i++) inputs[i] = input_of(p->question[i], i);
     for (int32_t i = 0; i < ITEMS; i += questions)
-        check(ctx, domain->encode(self, i + questions <= ITEMS ? questions : ITEMS - i, inputs + i));
+        assert_ok(ctx, domain->encode(self, i + questions <= ITEMS ? questions : ITEMS - i, inputs + i));
     int32_t node[NODES], *count = malloc(NODES * sizeof *count),
                          *chosen = malloc((size_t)NODES * ACTIONS * sizeof *chosen);
     float *chosen_logp = malloc((size_t)NODES * ACTIONS * sizeof *logp),
@@ -275,8 +260,8 @@ static void run_plan(const char *folder, const plan *p, int threads, int32_t gro
                             .logp = chosen_logp,
                             .score = score,
                             .terminal = terminal};
-        check(ctx, domain->step(self, &rows));
-        check(ctx, domain->score(self, &rows, &(rill_ask){.max_choices = ACTIONS, .plain = 1}, &out));
+        assert_ok(ctx, domain->step(self, &rows));
+        assert_ok(ctx, domain->score(self, &rows, &(rill_ask){.max_choices = ACTIONS, .plain = 1}, &out));
         for (int32_t r = 0; r < n; r++) {
             assert_int_equal(count[r], ACTIONS - 2);
             for (int32_t i = 0; i < count[r]; i++)
@@ -329,8 +314,8 @@ static void open_small(fixture *f, int tokenized)
     f->ctx = miser_context(&f->memory);
     f->folder = folder_make();
     model_write(f->folder, &SMALL_MODEL);
-    check(f->ctx, open_at(f->ctx, f->folder, 1, tokenized, &f->self, &f->info));
-    check(f->ctx, domain->reserve(f->self, 8, 4));
+    assert_ok(f->ctx, open_at(f->ctx, f->folder, 1, tokenized, &f->self, &f->info));
+    assert_ok(f->ctx, domain->reserve(f->self, 8, 4));
 }
 
 static void close_small(fixture *f)
@@ -348,7 +333,7 @@ static void asks_are_respected(void **state)
     fixture f;
     open_small(&f, 1);
     rill_input input = input_of("w1 w2", 0);
-    check(f.ctx, domain->encode(f.self, 1, &input));
+    assert_ok(f.ctx, domain->encode(f.self, 1, &input));
     float all[9];
     expand(f.ctx, f.self, 9, 0, RILL_NO_NODE, RILL_ACTION_START, 0, 0, all);
     int32_t best = SEMPARSE_END, worst = SEMPARSE_END;
@@ -373,19 +358,19 @@ static void asks_are_respected(void **state)
     uint8_t required = RILL_END_REQUIRED;
 
     rill_ask banned = {.max_choices = 2, .extra = 1, .ban_offset = offset, .ban_action = &best};
-    check(f.ctx, domain->score(f.self, &rows, &banned, &out));
+    assert_ok(f.ctx, domain->score(f.self, &rows, &banned, &out));
     assert_int_equal(count, 2);
     assert_true(action[0] != best && action[1] != best && score[0] >= score[1]);
     assert_true(logp[0] == all[action[0]] && logp[1] == all[action[1]]);
 
     rill_ask lifted = {.max_choices = 2, .extra = 1, .add_offset = offset, .add_action = &worst, .add_score = &lift};
-    check(f.ctx, domain->score(f.self, &rows, &lifted, &out));
+    assert_ok(f.ctx, domain->score(f.self, &rows, &lifted, &out));
     assert_int_equal(action[0], worst);
     assert_int_equal(action[1], best);
     assert_true(logp[0] == all[worst] && score[0] == all[worst] + lift);
 
     rill_ask end = {.max_choices = 2, .extra = 1, .end_rule = &required};
-    check(f.ctx, domain->score(f.self, &rows, &end, &out));
+    assert_ok(f.ctx, domain->score(f.self, &rows, &end, &out));
     assert_int_equal(count, 1);
     assert_int_equal(action[0], SEMPARSE_END);
     assert_int_equal(terminal[0], RILL_END);
@@ -399,13 +384,14 @@ static void lookup_repeats_the_scores(void **state)
     fixture f;
     open_small(&f, 1);
     rill_input input = input_of("w1 w2 w3", 2);
-    check(f.ctx, domain->encode(f.self, 1, &input));
+    assert_ok(f.ctx, domain->encode(f.self, 1, &input));
     float all[9], logp[9];
     expand(f.ctx, f.self, 9, 4, RILL_NO_NODE, RILL_ACTION_START, 2, 0, all);
     int32_t node = 4, slot = 2, row[9] = {0}, action[9];
     for (int32_t a = 0; a < 9; a++) action[a] = a;
     rill_rows rows = {.n = 1, .node = &node, .slot = &slot};
-    check(f.ctx, domain->lookup(f.self, &rows, &(rill_queries){.n = 9, .row = row, .action = action, .logp = logp}));
+    assert_ok(f.ctx,
+              domain->lookup(f.self, &rows, &(rill_queries){.n = 9, .row = row, .action = action, .logp = logp}));
     assert_memory_equal(all, logp, sizeof all);
     assert_true(isinf(logp[SEMPARSE_START]) && isinf(logp[SEMPARSE_UNKNOWN]));
     rows.n = 2;
@@ -420,10 +406,11 @@ static void no_rows_are_legal(void **state)
     (void)state;
     fixture f;
     open_small(&f, 1);
-    check(f.ctx, domain->encode(f.self, 0, NULL));
-    check(f.ctx, domain->step(f.self, &(rill_rows){0}));
-    check(f.ctx, domain->score(f.self, &(rill_rows){0}, &(rill_ask){.max_choices = 1, .plain = 1}, &(rill_choices){0}));
-    check(f.ctx, domain->lookup(f.self, &(rill_rows){0}, &(rill_queries){0}));
+    assert_ok(f.ctx, domain->encode(f.self, 0, NULL));
+    assert_ok(f.ctx, domain->step(f.self, &(rill_rows){0}));
+    assert_ok(f.ctx,
+              domain->score(f.self, &(rill_rows){0}, &(rill_ask){.max_choices = 1, .plain = 1}, &(rill_choices){0}));
+    assert_ok(f.ctx, domain->lookup(f.self, &(rill_rows){0}, &(rill_queries){0}));
     close_small(&f);
 }
 
@@ -438,7 +425,7 @@ static void bad_inputs_fail_alone(void **state)
     char many[100] = "";
     for (int i = 0; i < 31; i++) strcat(many, "w1 ");
     inputs[3] = input_of(many, 3);
-    check(f.ctx, domain->encode(f.self, 4, inputs));
+    assert_ok(f.ctx, domain->encode(f.self, 4, inputs));
     assert_int_equal(inputs[0].status, RILL_ERR_INPUT);
     assert_string_equal(inputs[0].message, "empty input");
     assert_int_equal(inputs[1].status, RILL_ERR_INPUT);
@@ -461,14 +448,14 @@ static void outputs_are_joined_by_blanks(void **state)
     fixture f;
     open_small(&f, 0);
     rill_input input = input_of("Which W1, please?", 1);
-    check(f.ctx, domain->encode(f.self, 1, &input));
+    assert_ok(f.ctx, domain->encode(f.self, 1, &input));
     assert_int_equal(input.status, RILL_OK);
     rill_text text = {.ctx = f.ctx};
     int32_t action[4] = {3, 8, 4, SEMPARSE_END};
-    check(f.ctx, domain->finalize(f.self, &(rill_hypothesis){.slot = 1, .length = 4, .action = action}, &text));
+    assert_ok(f.ctx, domain->finalize(f.self, &(rill_hypothesis){.slot = 1, .length = 4, .action = action}, &text));
     assert_string_equal(text.data, "a0 a5 a1");
     rill_text_reset(&text);
-    check(f.ctx, domain->finalize(f.self, &(rill_hypothesis){.slot = 1, .length = 1, .action = action + 3}, &text));
+    assert_ok(f.ctx, domain->finalize(f.self, &(rill_hypothesis){.slot = 1, .length = 1, .action = action + 3}, &text));
     assert_int_equal(text.length, 0);
     rill_text_clear(&text);
     assert_int_equal(domain->measure(f.self, " two  words\t", 12), 2);
@@ -482,8 +469,8 @@ static void actions_are_words_of_the_vocabulary(void **state)
     fixture f;
     open_small(&f, 0);
     rill_text text = {.ctx = f.ctx};
-    check(f.ctx, domain->action_name(f.self, SEMPARSE_END, &text));
-    check(f.ctx, domain->action_name(f.self, 8, &text));
+    assert_ok(f.ctx, domain->action_name(f.self, SEMPARSE_END, &text));
+    assert_ok(f.ctx, domain->action_name(f.self, 8, &text));
     assert_string_equal(text.data, "</s>a5");
     assert_int_equal(domain->find_action(f.self, "a5", 2), 8);
     assert_int_equal(domain->find_action(f.self, "a5 ", 3), RILL_NO_ACTION);
@@ -526,9 +513,9 @@ static void steady_state_allocates_nothing(void **state)
     fixture f;
     open_small(&f, 1);
     rill_text text = {.ctx = f.ctx};
-    check(f.ctx, live(f.ctx, f.self, 6, &text));
+    assert_ok(f.ctx, live(f.ctx, f.self, 6, &text));
     long calls = f.memory.calls;
-    for (int32_t i = 0; i < 5; i++) check(f.ctx, live(f.ctx, f.self, 1 + i, &text));
+    for (int32_t i = 0; i < 5; i++) assert_ok(f.ctx, live(f.ctx, f.self, 1 + i, &text));
     assert_int_equal(f.memory.calls, calls);
     rill_text_clear(&text);
     close_small(&f);

@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,83 +13,34 @@
 #include "model_maker.h"
 #include "semparse.h"
 
-static miser memory;
-static rill_context *ctx;
-static char *folder;
+static const rill_domain *const domain = &rill_semparse_domain;
 
-static int set_up(void **state)
+#include "folder_fixture.h"
+
+static void fill_folder(void)
 {
-    (void)state;
-    ctx = miser_context(&memory);
-    folder = folder_make();
     model_write(folder, &SMALL_MODEL);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    folder_remove(folder);
-    assert_int_equal(rill_memory_used(ctx), 0);
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.out, 0);
-    return 0;
-}
-
-static rill_status open_folder(const char *path)
-{
-    void *self = NULL;
-    rill_domain_info info;
-    rill_open_options options = {.struct_size = sizeof options, .path = path, .threads = 1, .tokenized = 1};
-    rill_status status = rill_semparse_domain.open(ctx, &options, &self, &info);
-    if (status == RILL_OK)
-        rill_semparse_domain.close(self);
-    else
-        assert_null(self);
-    return status;
-}
-
-/* Opening must fail so; %s in the sentence is the folder. */
-static void refused(rill_status status, const char *sentence)
-{
-    assert_int_equal(open_folder(folder), status);
-    assert_error(ctx, sentence, folder);
-}
-
-static void remove_one(const char *name)
-{
-    char *path = path_of(folder, name);
-    assert_int_equal(unlink(path), 0);
-    free(path);
 }
 
 static void a_whole_model_opens(void **state)
 {
     (void)state;
-    assert_int_equal(open_folder(folder), RILL_OK);
+    assert_int_equal(open_folder(folder, 0), RILL_OK);
     rill_semparse_domain.close(NULL);
 }
 
 static void no_path(void **state)
 {
     (void)state;
-    assert_int_equal(open_folder(NULL), RILL_ERR_OPTION);
+    assert_int_equal(open_folder(NULL, 0), RILL_ERR_OPTION);
     assert_string_equal(rill_error(ctx), "semparse: expected the path of a model's directory, found none");
 }
 
 static void missing_files(void **state)
 {
     (void)state;
-    static const char *const names[][2] = {
-        {"model.safetensors", "cannot open %s/model.safetensors: No such file or directory"},
-        {"target.vocab", "cannot open %s/target.vocab: No such file or directory"},
-        {"source.vocab", "cannot open %s/source.vocab: No such file or directory"},
-        {"config.json", "cannot open %s/config.json: No such file or directory"},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        remove_one(names[i][0]);
-        refused(RILL_ERR_NOT_FOUND, names[i][1]);
-    }
+    static const char *const names[] = {"model.safetensors", "target.vocab", "source.vocab", "config.json"};
+    each_is_missed(names, sizeof names / sizeof *names);
 }
 
 static void missing_tensors(void **state)
@@ -153,7 +105,7 @@ static void truncated_weights(void **state)
     refused(RILL_ERR_FORMAT,
             "%s/model.safetensors: tensor \"output.bias\": its data ends at byte 3288 of the data, which has 3284");
     write_bytes(folder, "model.safetensors", bytes, 100);
-    assert_int_equal(open_folder(folder), RILL_ERR_FORMAT);
+    assert_int_equal(open_folder(folder, 0), RILL_ERR_FORMAT);
     assert_non_null(strstr(rill_error(ctx), "bytes goes beyond the end of the file (100 bytes)"));
     write_bytes(folder, "model.safetensors", bytes, 7);
     refused(RILL_ERR_FORMAT, "%s/model.safetensors: expected 8 bytes of header length, the file has 7 bytes");
@@ -207,7 +159,6 @@ static void vocabularies_that_do_not_fit(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         CASE(a_whole_model_opens),
         CASE(no_path),

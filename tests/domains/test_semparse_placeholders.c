@@ -17,11 +17,6 @@ enum { ACTIONS = 9, C0 = 3, C1 = 4, ANY = 5, SLOTS = 4 };
 
 static const rill_domain *const domain = &rill_semparse_domain;
 
-static void check(rill_context *ctx, rill_status status)
-{
-    if (status != RILL_OK) fail_msg("%s", rill_error(ctx));
-}
-
 /* --- a model with a lexicon --------------------------------------------------------------------------------------- */
 
 /* Types c, with numbers, and any, without. "c2x" and "d0" only look like placeholders, and c1 is one. */
@@ -49,9 +44,9 @@ static void open_model(fixture *f, const char *folder, int tokenized, int thread
         .struct_size = sizeof options, .path = folder, .threads = threads, .tokenized = tokenized};
     rill_domain_info info;
     f->ctx = miser_context(&f->memory);
-    check(f->ctx, domain->open(f->ctx, &options, &f->self, &info));
+    assert_ok(f->ctx, domain->open(f->ctx, &options, &f->self, &info));
     assert_int_equal(info.actions, ACTIONS);
-    check(f->ctx, domain->reserve(f->self, 16, SLOTS));
+    assert_ok(f->ctx, domain->reserve(f->self, 16, SLOTS));
 }
 
 static void close_model(fixture *f)
@@ -64,7 +59,7 @@ static void close_model(fixture *f)
 static void encode(fixture *f, int32_t slot, const char *text)
 {
     rill_input input = {.text = text, .length = strlen(text), .slot = slot};
-    check(f->ctx, domain->encode(f->self, 1, &input));
+    assert_ok(f->ctx, domain->encode(f->self, 1, &input));
     assert_int_equal(input.status, RILL_OK);
 }
 
@@ -79,15 +74,15 @@ static void first_rows(fixture *f, int32_t n, const int32_t *slot, float (*logp)
         .n = n, .node = slot, .parent = parent, .state_parent = parent, .action = start, .slot = slot, .depth = depth};
     rill_choices out = {
         .stride = ACTIONS, .count = count, .action = chosen, .logp = found, .score = score, .terminal = terminal};
-    check(f->ctx, domain->step(f->self, &rows));
-    check(f->ctx, domain->score(f->self, &rows, &(rill_ask){.max_choices = ACTIONS, .plain = 1}, &out));
+    assert_ok(f->ctx, domain->step(f->self, &rows));
+    assert_ok(f->ctx, domain->score(f->self, &rows, &(rill_ask){.max_choices = ACTIONS, .plain = 1}, &out));
     for (int32_t r = 0; r < n; r++) {
         int32_t row[ACTIONS], action[ACTIONS];
         float again[ACTIONS];
         for (int32_t a = 0; a < ACTIONS; a++) row[a] = r, action[a] = a, logp[r][a] = -INFINITY;
         for (int32_t i = 0; i < count[r]; i++) logp[r][chosen[r * ACTIONS + i]] = found[r * ACTIONS + i];
         rill_queries queries = {.n = ACTIONS, .row = row, .action = action, .logp = again};
-        check(f->ctx, domain->lookup(f->self, &rows, &queries));
+        assert_ok(f->ctx, domain->lookup(f->self, &rows, &queries));
         assert_memory_equal(again, logp[r], sizeof again);
     }
 }

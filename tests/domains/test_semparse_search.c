@@ -10,26 +10,16 @@
 #include <cmocka.h>
 
 #include "helpers.h"
+#include "reference.h"
 #include "rill/engine.h"
 #include "rill/plugin.h"
 #include "semparse.h"
 
-static void check(rill_context *ctx, rill_status status)
-{
-    if (status < RILL_OK) fail_msg("%s", rill_error(ctx));
-}
-
 static void submit_case(rill_context *ctx, rill_engine *engine, const json_t *one)
 {
-    char text[1024] = "";
-    size_t i;
-    json_t *token;
-    json_array_foreach(json_object_get(one, "tokens"), i, token)
-    {
-        if (i > 0) strcat(text, " ");
-        strcat(text, json_string_value(token));
-    }
-    check(ctx, rill_engine_submit(engine, text, strlen(text)));
+    char *text = reference_text(json_object_get(one, "tokens"));
+    assert_ok(ctx, rill_engine_submit(engine, text, strlen(text)));
+    free(text);
 }
 
 static void check_output(const rill_output *found, const json_t *expected)
@@ -69,13 +59,13 @@ static void decode_all(rill_context *ctx, rill_model *model, const char *method,
     setup.heuristics = &absolute;
     setup.n_heuristics = 1;
     rill_engine *engine;
-    check(ctx, rill_engine_create(&engine, ctx, model, &setup));
+    assert_ok(ctx, rill_engine_create(&engine, ctx, model, &setup));
     size_t submitted = 0, seen = 0;
     while (seen < json_array_size(cases)) {
         for (; submitted < json_array_size(cases) && rill_engine_room(engine) > 0; submitted++)
             submit_case(ctx, engine, json_array_get(cases, submitted));
         if (submitted == json_array_size(cases)) rill_engine_close_input(engine);
-        check(ctx, rill_engine_step(engine));
+        assert_ok(ctx, rill_engine_step(engine));
         rill_result result;
         for (; rill_engine_next(engine, &result) == RILL_OK; seen++) {
             assert_int_equal(result.id, seen);
@@ -90,20 +80,18 @@ static void check_model(const char *name, int threads)
     static const char *const methods[] = {"var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"};
     miser memory;
     rill_context *ctx = miser_context(&memory);
-    char *path = data_path(name), *expected_path = path_of(path, "expected.json");
-    json_error_t error;
-    json_t *expected = json_load_file(expected_path, 0, &error);
-    if (expected == NULL) fail_msg("%s: %s", expected_path, error.text);
-    check(ctx, rill_register_core(ctx));
-    check(ctx, rill_register_domain(ctx, &rill_semparse_domain));
+    char *path = data_path(name);
+    json_t *expected = reference_load(path);
+    assert_ok(ctx, rill_register_core(ctx));
+    assert_ok(ctx, rill_register_domain(ctx, &rill_semparse_domain));
     rill_model *model;
     rill_open_options options = {.struct_size = sizeof options, .path = path, .threads = threads, .tokenized = 1};
-    check(ctx, rill_model_open(&model, ctx, "semparse", &options));
+    assert_ok(ctx, rill_model_open(&model, ctx, "semparse", &options));
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         for (int32_t n = 1; n <= 4; n += 3) decode_all(ctx, model, methods[i], n, json_object_get(expected, "cases"));
     rill_model_close(model);
     json_decref(expected);
-    free(path), free(expected_path);
+    free(path);
     rill_context_destroy(ctx);
     assert_int_equal(memory.out, 0);
 }
