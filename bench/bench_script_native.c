@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "machine.h"
 #include "state.h"
 
 enum { SAMPLES = 1001, CALLS = 300 };
@@ -55,19 +55,6 @@ typedef struct lab {
     prune_fn prune;
     int loop;
 } lab;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* --- protected: what may raise ------------------------------------------------------------------------------------ */
 
@@ -152,7 +139,7 @@ static rill_status run(rill_context *ctx, const char *path)
     memcpy(&l.prune, &symbol, sizeof l.prune);
     status = measure(&l, ns);
     for (int row = 0; row < ROWS && status == RILL_OK; row++) {
-        qsort(ns[row], SAMPLES, sizeof ns[row][0], by_value);
+        qsort(ns[row], SAMPLES, sizeof ns[row][0], ascending);
         printf("%8.1f ns   %s\n", ns[row][SAMPLES / 2], names[row]);
     }
     l.lua->destroy(l.lua_self);

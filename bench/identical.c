@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "machine.h"
 #include "rill/rill.h"
 
 enum { QUICK_LINES = 60 };
@@ -52,13 +52,6 @@ typedef struct run {
     rill_text out;
     rill_stats stats;
 } run;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int read_lines(const char *path, size_t most, lines *out)
 {

@@ -428,10 +428,9 @@ static int32_t first_to_fail(rill_script *s, int32_t n, int64_t *id, rill_status
 rill_status script_blame(const script_instance *instance, rill_status status, int32_t n, int64_t first,
                          rill_status (*alone)(void *user, int32_t i, int64_t *id), void *user)
 {
-    enum { LONGEST = 4000 };
     const script_table *t = instance->table;
     rill_script *s = t->script;
-    char message[LONGEST];
+    char message[SCRIPT_MESSAGE_MAX];
     int64_t id = first;
     int again = status != RILL_ERR_MEMORY; /* no input's fault, and a second try would want memory again */
     snprintf(message, sizeof message, "%s", rill_error(s->ctx));

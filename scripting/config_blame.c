@@ -41,9 +41,8 @@ static int32_t find_culprit(rill_context *ctx, const rill_script_chain *chain, c
 
 void rill_script_config_blame(rill_script *script, const rill_script_config *config)
 {
-    enum { LONGEST = 4000 };
     rill_context *ctx = script->ctx;
-    char message[LONGEST], path[SCRIPT_NAME_MAX] = "";
+    char message[SCRIPT_MESSAGE_MAX], path[SCRIPT_NAME_MAX] = "";
     rill_status status = rill_error_status(ctx);
     snprintf(message, sizeof message, "%s", rill_error(ctx));
     int32_t heuristic = find_culprit(ctx, &config->heuristics, message, heuristic_works);

@@ -206,7 +206,7 @@ int script_config_line(const char *text, size_t length, const char *path)
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-enum { SOURCE_MAX = 1 << 20, MESSAGE_MAX = 4000 };
+enum { SOURCE_MAX = 1 << 20 };
 
 /* The file may be gone, or there never was one: then there is no line. */
 static int line_in_file(rill_script *s, const char *path)
@@ -224,7 +224,7 @@ static int line_in_file(rill_script *s, const char *path)
 
 rill_status script_config_fail(rill_script *s, const char *path, const char *format, ...)
 {
-    char sentence[MESSAGE_MAX], place[32] = "";
+    char sentence[SCRIPT_MESSAGE_MAX], place[32] = "";
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);

@@ -69,7 +69,7 @@ typedef struct script_model {
     const void *asking_rows;            /* identity of the table that the script's score() got */
     int32_t slot;                       /* whose row or input is being worked on; -1: nothing in particular */
     rill_status late;                   /* failure of a function whose C side returns none: the next call returns it */
-    char late_message[1024];
+    char late_message[SCRIPT_MESSAGE_MAX];
 } script_model;
 
 /* What the rows of a call are answered to: `out` in score(), `queries` in lookup(). */

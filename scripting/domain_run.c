@@ -52,7 +52,7 @@ void domain_protect_quietly(script_model *m, const char *what, lua_CFunction fn,
 {
     rill_context *ctx = m->script->ctx;
     rill_status before = rill_error_status(ctx), late = m->late;
-    char sentence[4096];
+    char sentence[SCRIPT_MESSAGE_MAX];
     snprintf(sentence, sizeof sentence, "%s", rill_error(ctx));
     m->late = RILL_OK;
     rill_status status = domain_protect(m, what, fn, call);

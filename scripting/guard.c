@@ -219,7 +219,6 @@ static int guarded_getmetatable(lua_State *L)
 
 /* --- loading ------------------------------------------------------------------------------------------------------ */
 
-/* load(text [, name [, mode [, environment]]]): text only, since bytecode is not checked by anybody. */
 /* What compiling takes: a share for every byte, and since each "goto" is checked against those that wait for their labels, the
  * square of their number. */
 static int64_t cost_of_compiling(const char *text, size_t length)
@@ -231,6 +230,7 @@ static int64_t cost_of_compiling(const char *text, size_t length)
     return 4 * (int64_t)length + (jumps < INT32_MAX ? jumps * jumps : MOST_WORK);
 }
 
+/* load(text [, name [, mode [, environment]]]): text only, since bytecode is not checked by anybody. */
 static int guarded_load(lua_State *L)
 {
     size_t length;

@@ -85,6 +85,9 @@ rill_status script_call(rill_script *s, int arguments, int results);
 /* Run C code that may raise Lua errors, protected in the same way: fn(s->L) gets `user` as light userdata. */
 rill_status script_protect(rill_script *s, lua_CFunction fn, void *user);
 
+/* Room for a message of the context, traceback included, while calls go on that may record another. */
+enum { SCRIPT_MESSAGE_MAX = 4000 };
+
 /* Raise the failure recorded in the context (by a rill function that returned `status`) as a Lua error. The script_call()
  * that it ends returns this status, unless the script catches the error. */
 int script_raise(lua_State *L, rill_status status);

@@ -13,7 +13,7 @@
 #include "internal.h"
 #include "signature.h"
 
-enum { NATIVE_NAME_MAX = 128, NATIVE_MESSAGE_MAX = 4096, NATIVE_MOST = 1000 };
+enum { NATIVE_NAME_MAX = 128, NATIVE_MOST = 1000 };
 
 typedef union native_value {
     ffi_arg word;
@@ -46,7 +46,7 @@ struct script_native {
     /* A callback failed and nobody knows yet: the bound function that it ran under raises it, or the chain that called
      * one fails the run. Until then callbacks do nothing. */
     rill_status failed;
-    char message[NATIVE_MESSAGE_MAX];
+    char message[SCRIPT_MESSAGE_MAX];
 };
 
 /* A bound function; user value 1 is a table that holds what the fixed values point to. */

@@ -13,7 +13,7 @@ enum { CHOOSE, REFILL, ENCODE_AHEAD };
 typedef struct policy_instance {
     script_instance base;
     rill_status late; /* encode_ahead cannot fail: the next call does in its place, with this sentence */
-    char message[1000];
+    char message[SCRIPT_MESSAGE_MAX];
 } policy_instance;
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */

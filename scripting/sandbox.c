@@ -95,6 +95,7 @@ static void open_standard(lua_State *L, int unsafe)
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
 enum { COST_OF_LINE = 100, BYTES_PER_UNIT = 8 };
+enum { COST_OF_MISSING = 100 }; /* lists of names are gone through */
 
 static void log_line(rill_script *s, const char *line)
 {
@@ -161,6 +162,7 @@ static int missing_global(lua_State *L)
         return luaL_error(L, "'%s' is shut to scripts: --unsafe-scripts opens it, for scripts you trust", name);
     if (is_listed(never, name)) return luaL_error(L, "'%s' is not there for scripts", name);
     const rill_context *ctx = script_of(L)->ctx;
+    script_charge(L, COST_OF_MISSING);
     if (rill_find_heuristic(ctx, name) != NULL || rill_find_scorer(ctx, name) != NULL)
         return luaL_error(L, "there is no variable '%s'; the %s of that name is written with quotes: \"%s\"", name,
                           rill_find_heuristic(ctx, name) != NULL ? "heuristic" : "scorer", name);

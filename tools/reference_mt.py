@@ -27,6 +27,7 @@ from safetensors.torch import load_file, save_file
 from transformers import FSMTConfig, FSMTForConditionalGeneration, MarianConfig, MarianMTModel, MarianTokenizer
 from transformers.models.fsmt import modeling_fsmt
 
+from model_files import rounded
 from semparse_decode import Candidate, Item, Search, advance
 
 SHAPES = {
@@ -202,14 +203,6 @@ def texts(out, cases):
     return {"into": into, "back": back}
 
 
-def rounded(value):
-    if isinstance(value, float):
-        return float(f"{value:.6g}")
-    if isinstance(value, list):
-        return [rounded(v) for v in value]
-    return {k: rounded(v) for k, v in value.items()} if isinstance(value, dict) else value
-
-
 @torch.no_grad()
 def build(name, out):
     shape = SHAPES[name]
@@ -240,7 +233,7 @@ def build(name, out):
             json.dump({"source_lang": "de", "target_lang": "en", "separate_vocabs": name == "separate"}, file)
         expected["texts"] = texts(out, cases)
     with open(os.path.join(out, "expected.json"), "w", encoding="utf-8") as file:
-        json.dump(rounded(expected), file, ensure_ascii=False, separators=(",", ":"))
+        json.dump(rounded(expected, 6), file, ensure_ascii=False, separators=(",", ":"))
         file.write("\n")
     ended = [len(o["actions"]) for c in cases for o in c["beam"] if not o["truncated"]]
     cut = sum(o["truncated"] for c in cases for o in c["beam"])

@@ -24,9 +24,10 @@ import random
 import numpy as np
 import torch
 
+from model_files import read_safetensors, rounded
 from semparse_decode import Search, beam_search
 from semparse_model import (END, SPECIALS, START, UNK, Seq2Seq, Vocabulary, frame_source,
-                            from_tensors, make_config, read_safetensors, save_model, to_tensors)
+                            from_tensors, make_config, save_model, to_tensors)
 
 SHAPES = {
     # name: embedding, hidden, source words, target words, kind of the weights, seed
@@ -159,23 +160,13 @@ def build(name, out):
                            "max_length": max_length},
                 "expansions": expansions, "cases": cases}
     path = os.path.join(directory, "expected.json")
-    text = json.dumps(rounded(expected), separators=(",", ":"))
+    text = json.dumps(rounded(expected, 9), separators=(",", ":"))
     with open(path, "w", encoding="utf-8") as file:
         file.write(text.replace('{"tokens":["', '\n{"tokens":["').replace(
             '{"tokens":[]', '\n{"tokens":[]') + "\n")
     ended = sum(not c["greedy"]["truncated"] for c in cases)
     print(f"{directory}: {len(cases)} cases, {ended} greedy outputs end by themselves, "
           f"numpy and PyTorch agree to {worst:.1g}")
-
-
-def rounded(value):
-    if isinstance(value, float):
-        return float(f"{value:.9g}")
-    if isinstance(value, dict):
-        return {k: rounded(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [rounded(v) for v in value]
-    return value
 
 
 def main():

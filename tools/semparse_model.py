@@ -7,12 +7,13 @@ laid out. rill's C loader reads exactly what `save_model` writes.
 
 import json
 import os
-import struct
 from collections import Counter
 
 import numpy as np
 import torch
 from torch import nn
+
+from model_files import read_safetensors, write_safetensors
 
 START, END, UNK = 0, 1, 2
 SPECIALS = ["<s>", "</s>", "<unk>"]
@@ -161,37 +162,6 @@ def from_tensors(tensors):
     model.load_state_dict({k: torch.tensor(np.asarray(v, dtype=np.float32))
                            for k, v in state.items()})
     return model
-
-
-KINDS = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2")}
-
-
-def write_safetensors(path, tensors, kind="F32"):
-    """Header length, JSON header padded with spaces to 8 bytes, then the tensors in order."""
-    header, blobs, offset = {"__metadata__": {"format": "pt"}}, [], 0
-    for name in sorted(tensors):
-        blob = np.ascontiguousarray(tensors[name]).astype(KINDS[kind]).tobytes()
-        header[name] = {"dtype": kind, "shape": list(tensors[name].shape),
-                        "data_offsets": [offset, offset + len(blob)]}
-        blobs.append(blob)
-        offset += len(blob)
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as out:
-        out.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
-
-
-def read_safetensors(path):
-    with open(path, "rb") as file:
-        (size,) = struct.unpack("<Q", file.read(8))
-        header, data = json.loads(file.read(size)), file.read()
-    tensors = {}
-    for name, entry in header.items():
-        if name != "__metadata__":
-            start, end = entry["data_offsets"]
-            flat = np.frombuffer(data[start:end], dtype=KINDS[entry["dtype"]])
-            tensors[name] = flat.astype(np.float32).reshape(entry["shape"])
-    return tensors
 
 
 def make_config(task, model, max_length):

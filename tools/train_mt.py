@@ -21,7 +21,6 @@ import time
 
 import sentencepiece
 import torch
-from torch.nn import functional as F
 
 from mt_model import Marian, make_config, save_model
 
@@ -91,11 +90,10 @@ def loss_of(model, batch, pad, smoothing):
     source = stack([s + [EOS] for s, _ in batch], pad)
     inputs = stack([[pad] + t for _, t in batch], pad)
     gold = stack([t + [EOS] for _, t in batch], pad)
-    memory, keep = model.encode(source)
-    x = model.decode(inputs, memory, keep)
+    memory, padding = model.encode(source)
+    x = model.decode(inputs, memory, padding)
     real = gold != pad
-    logits = model.logits(x[real])
-    return F.cross_entropy(logits.float(), gold[real], label_smoothing=smoothing), int(real.sum())
+    return model.loss(x[real], gold[real], smoothing), int(real.sum())
 
 
 class Training:
@@ -214,7 +212,7 @@ def parse_options():
     recipe = parser.add_argument_group("recipe")
     for name, value, text in (
             ("vocabulary", 8000, "pieces"), ("width", 128, "d_model"), ("ffn", 256, "inner width"),
-            ("layers", 4, "on either side"), ("heads", 4, "of attention"), ("epochs", 60, ""),
+            ("layers", 4, "on either side"), ("heads", 4, "of attention"), ("epochs", 50, ""),
             ("batch", 4096, "padded positions per update"), ("warmup", 1500, "updates"), ("rate", 2e-3, "highest learning rate"),
             ("dropout", 0.3, ""), ("smoothing", 0.1, "of labels"), ("decay", 1e-4, "of weights"), ("clip", 1.0, "norm of the gradient"),
             ("average", 0.999, "kept by the running average per update"),

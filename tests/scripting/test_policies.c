@@ -167,6 +167,7 @@ static void garbage(void **state)
     fails(NULL, "return {}", NULL, "refill returned a table");
     fails(NULL, "return 0/0", NULL, "refill returned a number that is none");
     fails(NULL, NULL, "return 'x'", "encode_ahead returned a string");
+    fails(NULL, NULL, "error(('x'):rep(1500) .. ' ends here')", "x ends here\nstack traceback:");
     fails(NULL, NULL, "return 0/0", "encode_ahead returned a number that is none");
     fails(NULL, NULL, "error('ahead')", "ahead");
     /* with nothing left to refill the next choice says so */

@@ -193,6 +193,9 @@ static void limits_are_those_asked_for(void **state)
     assert_int_equal(load(ctx, &options, "for i = 1, 20000 do end"), RILL_OK);
     assert_int_equal(load(ctx, &options, "for i = 1, 200000 do end"), RILL_ERR_PLUGIN);
     assert_non_null(strstr(rill_error(ctx), "stopped after 100000 instructions in one call"));
+    /* Looking for a global that is not there is work in C. */
+    assert_int_equal(load(ctx, &options, "for i = 1, 500 do local x = missing end"), RILL_OK);
+    assert_int_equal(load(ctx, &options, "for i = 1, 2000 do local x = missing end"), RILL_ERR_PLUGIN);
     options.instructions = -1;
     assert_int_equal(load(ctx, &options, "for i = 1, 300000000 do end"), RILL_OK); /* over the default */
     options.memory = 200000;

@@ -111,7 +111,7 @@ typedef struct record_event {
 
 typedef struct engine_record {
     rill_status status; /* of the run */
-    char message[300];
+    char message[4100];
     int64_t n_results;
     record_result result[PROBLEM_MOST_INPUTS];
     rill_stats stats;  /* at the end */

@@ -127,8 +127,9 @@ typedef struct rill_ask {
     const float *add_score;      /* what is added to them */
     const float *reward;         /* [n]: added to every choice but RILL_END ones */
     const float *end_reward;     /* [n]: added to RILL_END choices */
-    const int32_t *limit; /* [n]: the engine keeps no more than so many of the row's choices; may be set when plain,
-                                    since a domain need not look at it */
+    /* [n]: the engine keeps no more than so many of the row's choices; may be set when plain, since a domain need not look
+     * at it */
+    const int32_t *limit;
 } rill_ask;
 
 /* What a domain answers: for row r choices [r*stride, r*stride + count[r]), best first: score descending, then smaller

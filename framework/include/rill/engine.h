@@ -68,9 +68,9 @@ typedef struct rill_engine_setup {
     const rill_chain_entry *policy; /* overrides the method's schedule; NULL = the method's */
     rill_trace_fn trace;            /* gets every timestep and item event; NULL = none */
     void *trace_user;
-    rill_budget_fn
-        budget; /* sets the budget of each timestep; NULL = settings.budget for all. With one, max_items has the
-                              default of a run under a budget */
+    /* Sets the budget of each timestep; NULL = settings.budget for all. With one, max_items has the default of a run under a
+     * budget. */
+    rill_budget_fn budget;
     void *budget_user;
 } rill_engine_setup;
 

@@ -56,9 +56,8 @@ typedef struct rill_script_config {
     int32_t n_sweep;
     int64_t sweep_points; /* product of their lengths; 0 without a sweep */
     int has_tune;         /* the script has a search of its own */
-    const rill_script_pair
-        *point; /* [n_point] the parameters that made this configuration from the script's: of a sweep in
-                                      its order, else by name */
+    /* [n_point] the parameters that made this configuration from the script's: of a sweep in its order, else by name */
+    const rill_script_pair *point;
     int32_t n_point;
 } rill_script_config;
 

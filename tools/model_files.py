@@ -1,0 +1,53 @@
+"""Files that scripts of all domains write and read: safetensors, and numbers in JSON for tests."""
+
+import json
+import os
+import struct
+
+import numpy as np
+
+KINDS = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2")}
+
+
+def write_safetensors(path, tensors, kind):
+    """Header length, JSON header padded with spaces to 8 bytes, then the arrays in order of their names.
+
+    `path` is never half a file: trainings write models on their way, and are interrupted.
+    """
+    header, blobs, offset = {"__metadata__": {"format": "pt"}}, [], 0
+    for name in sorted(tensors):
+        blob = np.ascontiguousarray(tensors[name]).astype(KINDS[kind]).tobytes()
+        header[name] = {"dtype": kind, "shape": list(tensors[name].shape),
+                        "data_offsets": [offset, offset + len(blob)]}
+        blobs.append(blob)
+        offset += len(blob)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path + ".new", "wb") as out:
+        out.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
+    os.replace(path + ".new", path)
+
+
+def read_safetensors(path):
+    """All tensors by name, as 32-bit floats."""
+    with open(path, "rb") as file:
+        (size,) = struct.unpack("<Q", file.read(8))
+        header, data = json.loads(file.read(size)), file.read()
+    tensors = {}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            start, end = entry["data_offsets"]
+            flat = np.frombuffer(data[start:end], dtype=KINDS[entry["dtype"]])
+            tensors[name] = flat.astype(np.float32).reshape(entry["shape"])
+    return tensors
+
+
+def rounded(value, digits):
+    """JSON's value with its floats cut to so many digits."""
+    if isinstance(value, float):
+        return float(f"{value:.{digits}g}")
+    if isinstance(value, list):
+        return [rounded(v, digits) for v in value]
+    if isinstance(value, dict):
+        return {k: rounded(v, digits) for k, v in value.items()}
+    return value
