@@ -230,7 +230,17 @@ static int prepare(bench *b)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-enum { TAKE_CONFIG = 1, TAKE_INPUT, TAKE_REFERENCES, TAKE_TSV, TAKE_METHODS, TAKE_REPEAT, TAKE_JSON, TAKE_QUIET };
+enum {
+    TAKE_CONFIG = 1,
+    TAKE_INPUT,
+    TAKE_REFERENCES,
+    TAKE_TSV,
+    TAKE_METHODS,
+    TAKE_METRIC,
+    TAKE_REPEAT,
+    TAKE_JSON,
+    TAKE_QUIET
+};
 
 static const cli_option bench_options[] = {
     {"config", 0, "FILE.lua", "a run described in Lua: model, files and search as defaults", TAKE_CONFIG},
@@ -240,6 +250,8 @@ static const cli_option bench_options[] = {
     {"methods", 0, "A,B,...",
      "methods, each NAME or NAME:KEY=VALUE:... with settings of its own (default greedy,fixed,var-batch,var-stream)",
      TAKE_METHODS},
+    {"metric", 0, "NAME", "quality by this metric of `rill list metrics` (default: what suits the domain)",
+     TAKE_METRIC},
     {"repeat", 0, "R", "timed runs of every method (default 3)", TAKE_REPEAT},
     {"json", 0, "FILE", "write everything as JSON too", TAKE_JSON},
     {"quiet", 'q', "", "do not tell on standard error where the bench is", TAKE_QUIET},
@@ -275,6 +287,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
     case TAKE_REFERENCES: b->references_path = value; break;
     case TAKE_TSV: b->tsv_path = value; break;
     case TAKE_METHODS: b->methods_text = value; break;
+    case TAKE_METRIC: b->set.kind = cli_metric_find(value); return b->set.kind ? CLI_OK : CLI_FAILED;
     case TAKE_REPEAT: return cli_whole("--repeat", value, 1, BENCH_REPEAT_MAX, &b->repeat);
     case TAKE_JSON: b->json_path = value; break;
     case TAKE_QUIET: b->quiet = 1; break;

@@ -47,10 +47,10 @@ static void put_ratio(double ratio)
         printf(" %6s", "-");
 }
 
-static void put_percent(int known, int64_t part, int64_t whole)
+static void put_quality(const bench *b, const bench_method *m, int oracle)
 {
-    if (known)
-        printf(" %6.2f", cli_percent(part, whole));
+    if (b->set.judged)
+        printf(" %6.2f", cli_quality(b->set.metric.kind, &m->counts, oracle));
     else
         printf(" %6s", "-");
 }
@@ -72,8 +72,8 @@ static void print_row(const bench *b, bench_method *m, int width)
     bench_summarise(m->seconds, m->runs, &median, &spread);
     bounds(m, &least_advanced, &any);
     printf("%-*s", width, m->label);
-    put_percent(b->set.judged, m->counts.exact, m->counts.inputs);
-    put_percent(b->set.judged, m->counts.oracle, m->counts.inputs);
+    put_quality(b, m, 0);
+    put_quality(b, m, 1);
     printf(" %9.4f %4.0f%% %9" PRId64 " %10" PRId64 " %8.1f %6.1f%% %9.1f", median, 100 * spread, m->stats.timesteps,
            m->stats.expansions, cli_per_timestep(&m->stats), 100 * cli_engine_share(&m->stats),
            median > 0 ? (double)b->set.inputs.n / median : 0);
@@ -89,8 +89,8 @@ int bench_print(const bench *b)
         if ((int)strlen(b->method[i].label) > width) width = (int)strlen(b->method[i].label);
     printf("%" PRId64 " inputs, %d timed run%s of each method in turn, %d thread%s\n\n", b->set.inputs.n, b->repeat,
            b->repeat == 1 ? "" : "s", b->session.threads, b->session.threads == 1 ? "" : "s");
-    printf("%-*s %6s %6s %9s %5s %9s %10s %8s %7s %9s %6s %6s  outputs\n", width, "method", "exact%", "oracle",
-           "seconds", "+-", "timesteps", "expansions", "exp/step", "engine", "inputs/s", "/least", "/any");
+    printf("%-*s %6s %6s %9s %5s %9s %10s %8s %7s %9s %6s %6s  outputs\n", width, "method", b->set.kind->heading,
+           "oracle", "seconds", "+-", "timesteps", "expansions", "exp/step", "engine", "inputs/s", "/least", "/any");
     for (int i = 0; i < b->n; i++) print_row(b, &b->method[i], width);
     printf(
         "\nseconds: median, and half the range of the runs. engine: share of the time outside the model. /least, /any:\n"
@@ -118,10 +118,7 @@ static json_t *method_json(const bench *b, bench_method *m)
     json_t *object = json_pack("{s:s,s:f,s:f,s:o,s:f,s:f,s:o}", "method", m->label, "seconds_median", median,
                                "seconds_spread", spread, "seconds", all, "over_least_advanced_bound", least_advanced,
                                "over_any_bound", any, "run", cli_report_json(&report));
-    if (b->set.judged) {
-        json_object_set_new(object, "exact_percent", json_real(cli_percent(m->counts.exact, m->counts.inputs)));
-        json_object_set_new(object, "oracle_percent", json_real(cli_percent(m->counts.oracle, m->counts.inputs)));
-    }
+    if (b->set.judged) cli_quality_json(b->set.metric.kind, &m->counts, object);
     if (&b->method[m->like] != m) {
         json_object_set_new(object, "compared_with", json_string(b->method[m->like].label));
         json_object_set_new(object, "identical", json_boolean(m->difference < 0));

@@ -1,8 +1,8 @@
-/* rill eval: how many outputs are right.
+/* rill eval: how good outputs are.
  *
  * Hypotheses come one per line, in the order of the references, or in any order behind "ID<TAB>", or as a Moses n-best list; the
  * first line that is not empty tells which. Ids count from 0 and say which reference a line belongs to. Of an n-best list the first
- * line of an id counts for "exact", any line for "oracle"; a reference whose id never occurs is missing, as a failed input leaves
+ * line of an id is the output, the best of its lines the oracle's; a reference whose id never occurs is missing, as a failed input leaves
  * no lines there, and so is one whose line is empty.
  *
  * Divisions: reading hypotheses · reporting · the command. */
@@ -27,12 +27,12 @@ typedef struct eval {
     cli_lines references;
     cli_metric metric;
     cli_input input;
-    unsigned char *state; /* [n] of the bits below */
+    const cli_metric_kind *kind;
+    cli_verdict *verdict;    /* [n] */
+    unsigned char *numbered; /* [n] of numbered lines: there was one, though it be empty */
     cli_form form;
     cli_counts counts;
 } eval;
-
-enum { SEEN = 1, EXACT = 2, ORACLE = 4, GIVEN = 8 /* of a numbered line, though it be empty */ };
 
 /* --- reading hypotheses ------------------------------------------------------------------------------------------- */
 
@@ -71,11 +71,7 @@ static cli_form form_of(const char *line, size_t length)
 
 static int judge(eval *e, int64_t i, const char *text, size_t length)
 {
-    int equal = cli_metric_equal(&e->metric, i, text, length);
-    if (equal < 0) return cli_fail_context(e->session.ctx);
-    if (equal && !(e->state[i] & SEEN)) e->state[i] |= EXACT;
-    if (equal) e->state[i] |= ORACLE;
-    e->state[i] |= SEEN;
+    if (cli_verdict_take(&e->verdict[i], &e->metric, i, text, length) < 0) return cli_fail_context(e->session.ctx);
     return CLI_OK;
 }
 
@@ -108,9 +104,9 @@ static int take_numbered(eval *e, const char *line, size_t length)
         return cli_fail("%s: line %" PRId64 ": not \"ID<TAB>OUTPUT\", although the lines began so", e->input.name,
                         e->input.lines);
     if (check_id(e, id) != CLI_OK) return CLI_FAILED;
-    if (e->state[id] & GIVEN)
+    if (e->numbered[id])
         return cli_fail("%s: line %" PRId64 ": id %" PRId64 " for the second time", e->input.name, e->input.lines, id);
-    e->state[id] |= GIVEN;
+    e->numbered[id] = 1;
     return from < length ? judge(e, id, line + from, length - from) : CLI_OK; /* else a failed input: missing */
 }
 
@@ -155,14 +151,14 @@ static int read_hypotheses(eval *e)
     return code;
 }
 
-static void count(eval *e)
+static int count(eval *e)
 {
-    e->counts.inputs = e->metric.n;
     for (int64_t i = 0; i < e->metric.n; i++) {
-        e->counts.exact += (e->state[i] & EXACT) != 0;
-        e->counts.oracle += (e->state[i] & ORACLE) != 0;
-        e->counts.missing += !(e->state[i] & SEEN);
+        if (!e->verdict[i].seen && cli_verdict_take(&e->verdict[i], &e->metric, i, NULL, 0) < 0)
+            return cli_fail_context(e->session.ctx);
+        cli_counts_add(&e->counts, &e->verdict[i]);
     }
+    return CLI_OK;
 }
 
 /* --- reporting ---------------------------------------------------------------------------------------------------- */
@@ -170,11 +166,9 @@ static void count(eval *e)
 static int report_json(const eval *e)
 {
     const cli_counts *c = &e->counts;
-    json_t *object = json_pack("{s:I,s:I,s:f,s:I,s:f,s:I,s:b,s:s?}", "inputs", (json_int_t)c->inputs, "exact",
-                               (json_int_t)c->exact, "exact_percent", cli_percent(c->exact, c->inputs), "oracle",
-                               (json_int_t)c->oracle, "oracle_percent", cli_percent(c->oracle, c->inputs), "missing",
-                               (json_int_t)c->missing, "nbest", e->form == CLI_FORM_NBEST, "domain",
-                               e->domain ? e->domain->name : NULL);
+    json_t *object = json_pack("{s:I,s:I,s:b,s:s?}", "inputs", (json_int_t)c->inputs, "missing", (json_int_t)c->missing,
+                               "nbest", e->form == CLI_FORM_NBEST, "domain", e->domain ? e->domain->name : NULL);
+    if (object) cli_quality_json(e->metric.kind, c, object);
     char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(object);
     if (!text) return cli_fail_memory("the report");
@@ -188,36 +182,42 @@ static int report(const eval *e)
     const cli_counts *c = &e->counts;
     if (e->as_json) return report_json(e);
     printf("inputs   %8" PRId64 "\n", c->inputs);
-    printf("exact    %8" PRId64 "  %6.2f %%\n", c->exact, cli_percent(c->exact, c->inputs));
-    printf("oracle   %8" PRId64 "  %6.2f %%\n", c->oracle, cli_percent(c->oracle, c->inputs));
+    e->metric.kind->print(c);
     if (c->missing) printf("missing  %8" PRId64 "\n", c->missing);
     return cli_end_printing();
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-enum { TAKE_REFERENCES = 1, TAKE_TSV, TAKE_JSON };
+enum { TAKE_REFERENCES = 1, TAKE_TSV, TAKE_METRIC, TAKE_JSON };
 
 static const cli_option eval_options[] = {
     {"refs", 'r', "FILE", "references, one per line", TAKE_REFERENCES},
     {"tsv", 0, "", "references are the second column of a file with two, a tab between them", TAKE_TSV},
+    {"metric", 0, "NAME", "one of those below (default: what suits the domain; else exact)", TAKE_METRIC},
     {"json", 0, "", "report as JSON", TAKE_JSON},
     {NULL, 0, NULL, NULL, 0},
 };
 
-static const char about[] = "Compare decoded lines with references: how many are right (exact), and for n-best\n"
-                            "lists how often any output is right (oracle). HYPOTHESES, or standard input, has\n"
-                            "one line per reference, or is what `rill decode` writes with --unordered or, as a\n"
-                            "Moses n-best list, with --n-best; which of them is found out. The domain says what\n"
-                            "\"the same\" means: for logical forms the order of the children of \"and\" does not\n"
-                            "matter. Without a domain texts are compared as they are, but for the number of\n"
-                            "blanks between words.";
+static const char about[] = "Compare decoded lines with references. HYPOTHESES, or standard input, has one line\n"
+                            "per reference, or is what `rill decode` writes with --unordered or, as a Moses\n"
+                            "n-best list, with --n-best; which of them is found out. Of an n-best list the best\n"
+                            "output of each input is told too (oracle).\n"
+                            "\n"
+                            "Metrics:\n"
+                            "  exact    outputs that equal the reference. The domain says what \"the same\" means:\n"
+                            "           for logical forms the order of the children of \"and\" does not matter.\n"
+                            "           Without a domain texts are compared as they are, but for the number of\n"
+                            "           blanks between words.\n"
+                            "  bleu     corpus BLEU of detokenised text, as sacreBLEU computes it by default\n"
+                            "           (nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp).";
 
 static const char epilogue[] =
     "Examples:\n"
     "  rill eval -m model --refs forms.txt decoded.txt\n"
     "  rill decode -m model -i questions.txt --n-best 10 | rill eval -m model --refs forms.txt\n"
-    "  rill eval --domain semparse --refs test.tsv --tsv decoded.txt --json\n";
+    "  rill eval --domain semparse --refs test.tsv --tsv decoded.txt --json\n"
+    "  rill decode -m model -i test.de | rill eval --metric bleu --refs test.en\n";
 
 static int take_option(void *user, const cli_option *option, const char *value)
 {
@@ -226,6 +226,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
     switch (option->id) {
     case TAKE_REFERENCES: e->references_path = value; break;
     case TAKE_TSV: e->two_columns = 1; break;
+    case TAKE_METRIC: e->kind = cli_metric_find(value); return e->kind ? CLI_OK : CLI_FAILED;
     case TAKE_JSON: e->as_json = 1; break;
     }
     return CLI_OK;
@@ -250,15 +251,15 @@ static int run(eval *e)
         e->domain = rill_find_domain(e->session.ctx, name);
     }
     code = cli_lines_load(&e->references, e->session.ctx, e->references_path, e->two_columns ? 2 : 0);
-    if (code == CLI_OK) code = cli_metric_open(&e->metric, e->session.ctx, e->domain, &e->references);
+    if (code == CLI_OK) code = cli_metric_open(&e->metric, e->session.ctx, e->kind, e->domain, &e->references);
     if (code == CLI_OK) code = cli_input_open(&e->input, e->session.ctx, e->hypotheses_path);
     if (code != CLI_OK) return code;
-    e->state = calloc((size_t)e->metric.n + 1, 1);
-    if (!e->state) return cli_fail_memory("the counts");
+    e->verdict = calloc((size_t)e->metric.n + 1, sizeof *e->verdict);
+    e->numbered = calloc((size_t)e->metric.n + 1, 1);
+    if (!e->verdict || !e->numbered) return cli_fail_memory("the counts");
     code = read_hypotheses(e);
-    if (code != CLI_OK) return code;
-    count(e);
-    return report(e);
+    if (code == CLI_OK) code = count(e);
+    return code == CLI_OK ? report(e) : code;
 }
 
 int cli_eval(int argc, char **argv)
@@ -281,7 +282,8 @@ int cli_eval(int argc, char **argv)
     cli_input_close(&e->input);
     cli_metric_close(&e->metric);
     cli_lines_free(&e->references);
-    free(e->state);
+    free(e->verdict);
+    free(e->numbered);
     cli_session_end(&e->session);
     free(e);
     return code;

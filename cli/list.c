@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "metric.h"
 #include "options.h"
 #include "session.h"
 
@@ -47,6 +48,12 @@ static void print_policies(const rill_context *ctx)
     for (size_t i = 0; (p = rill_policy_at(ctx, i)); i++) print_row(p->name, NULL, p->summary);
 }
 
+static void print_metrics(const rill_context *ctx)
+{
+    (void)ctx;
+    for (const cli_metric_kind *const *m = cli_metrics; *m; m++) print_row((*m)->name, NULL, (*m)->summary);
+}
+
 static const struct {
     const char *name, *how;
     void (*print)(const rill_context *);
@@ -56,6 +63,7 @@ static const struct {
     {"heuristics", "--heuristic NAME:ARGS, applied in the order given", print_heuristics},
     {"scorers", "--scorer NAME:ARGS", print_scorers},
     {"policies", "--policy NAME, instead of the method's", print_policies},
+    {"metrics", "--metric NAME of eval, bench and tune", print_metrics},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -71,7 +79,7 @@ static int take_argument(void *user, const char *value)
     if (l->kind) return CLI_OK;
     const char *near = rill_nearest(value, names, KINDS);
     if (near) return cli_fail("unknown kind \"%s\"; did you mean \"%s\"?", value, near);
-    return cli_fail("unknown kind \"%s\": domains, methods, heuristics, scorers or policies", value);
+    return cli_fail("unknown kind \"%s\": domains, methods, heuristics, scorers, policies or metrics", value);
 }
 
 static int take_option(void *user, const cli_option *option, const char *value)
@@ -95,7 +103,7 @@ int cli_list(int argc, char **argv)
     static list l; /* large, and there is one */
     const cli_group groups[] = {{"Options", cli_plugin_options}, {NULL, NULL}};
     const cli_syntax syntax = {
-        "rill list [domains|methods|heuristics|scorers|policies] [--plugin FILE]",
+        "rill list [domains|methods|heuristics|scorers|policies|metrics] [--plugin FILE]",
         "List what can be named on a command line. NAME:ARGS shows how arguments are written.",
         groups,
         "Examples:\n  rill list\n  rill list heuristics\n  rill list domains --plugin ./rill-mine.so\n"

@@ -1,71 +1,102 @@
-/* Exact match; see metric.h for what "equal" means. */
+/* The list of metrics, and what all of them share; see metric.h. */
 #include "metric.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
-static int is_blank(char c)
+const cli_metric_kind *const cli_metrics[] = {&cli_metric_exact, &cli_metric_bleu, NULL};
+
+enum { KINDS = sizeof cli_metrics / sizeof cli_metrics[0] - 1 };
+
+/* --- finding ------------------------------------------------------------------------------------------------------ */
+
+static const cli_metric_kind *look_up(const char *name)
 {
-    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+    for (size_t i = 0; i < KINDS; i++)
+        if (!strcmp(cli_metrics[i]->name, name)) return cli_metrics[i];
+    return NULL;
 }
 
-static rill_status append_plain(const char *text, size_t length, rill_text *out)
+const cli_metric_kind *cli_metric_find(const char *name)
 {
-    size_t at = 0;
-    int first = 1;
-    while (at < length) {
-        while (at < length && is_blank(text[at])) at++;
-        size_t word = at;
-        while (at < length && !is_blank(text[at])) at++;
-        if (at == word) break;
-        rill_status status = first ? RILL_OK : rill_text_append(out, " ", 1);
-        if (status == RILL_OK) status = rill_text_append(out, text + word, at - word);
-        if (status < 0) return status;
-        first = 0;
+    const cli_metric_kind *kind = look_up(name);
+    if (kind) return kind;
+    const char *names[KINDS];
+    char all[200] = "";
+    for (size_t i = 0; i < KINDS; i++) {
+        names[i] = cli_metrics[i]->name;
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", names[i]);
     }
-    return RILL_OK;
+    const char *near = rill_nearest(name, names, KINDS);
+    cli_fail("unknown metric \"%s\"%s%s%s: there are %s", name, near ? " (did you mean " : "", near ? near : "",
+             near ? "?)" : "", all);
+    return NULL;
 }
 
-static rill_status append_canonical(cli_metric *metric, const char *text, size_t length, rill_text *out)
+const cli_metric_kind *cli_metric_of_domain(const rill_domain *domain)
 {
-    size_t before = out->length;
-    if (!metric->domain || !metric->domain->canonical) return append_plain(text, length, out);
-    rill_status status = metric->domain->canonical(metric->ctx, text, length, out);
-    if (status >= 0 || status == RILL_ERR_MEMORY) return status;
-    rill_error_clear(metric->ctx);
-    out->length = before; /* what was written of a form that broke off */
-    return append_plain(text, length, out);
+    const cli_metric_kind *kind = NULL;
+    if (domain && domain->struct_size >= offsetof(rill_domain, metric) + sizeof domain->metric && domain->metric)
+        kind = look_up(domain->metric);
+    return kind ? kind : &cli_metric_exact;
 }
 
-int cli_metric_open(cli_metric *metric, rill_context *ctx, const rill_domain *domain, const cli_lines *references)
+/* --- judging ------------------------------------------------------------------------------------------------------ */
+
+int cli_metric_open(cli_metric *metric, rill_context *ctx, const cli_metric_kind *kind, const rill_domain *domain,
+                    const cli_lines *references)
 {
-    *metric = (cli_metric){.ctx = ctx, .domain = domain, .forms = {.ctx = ctx}, .scratch = {.ctx = ctx}};
-    metric->start = calloc((size_t)references->n + 1, sizeof *metric->start);
-    if (!metric->start) return cli_fail_memory("references");
-    for (int64_t i = 0; i < references->n; i++) {
-        size_t length;
-        const char *text = cli_lines_get(references, i, &length);
-        if (append_canonical(metric, text, length, &metric->forms) < 0) return cli_fail_context(ctx);
-        metric->start[i + 1] = metric->forms.length;
-    }
+    *metric = (cli_metric){.kind = kind ? kind : cli_metric_of_domain(domain), .ctx = ctx, .domain = domain};
+    int code = metric->kind->open(metric, references);
     metric->n = references->n;
-    return CLI_OK;
+    return code;
 }
 
-int cli_metric_equal(cli_metric *metric, int64_t i, const char *text, size_t length)
+int cli_metric_judge(cli_metric *metric, int64_t i, const char *text, size_t length, cli_tally *out)
 {
-    rill_text_reset(&metric->scratch);
-    if (append_canonical(metric, text, length, &metric->scratch) < 0) return -1;
-    size_t wanted = metric->start[i + 1] - metric->start[i];
-    if (metric->scratch.length != wanted) return 0;
-    return wanted == 0 || !memcmp(metric->scratch.data, metric->forms.data + metric->start[i], wanted);
+    memset(out, 0, sizeof *out);
+    return metric->kind->judge(metric, i, text, length, out);
 }
 
 void cli_metric_close(cli_metric *metric)
 {
-    if (!metric->ctx) return;
-    rill_text_clear(&metric->forms);
-    rill_text_clear(&metric->scratch);
-    free(metric->start);
+    if (metric->kind) metric->kind->close(metric);
     memset(metric, 0, sizeof *metric);
+}
+
+int cli_verdict_take(cli_verdict *verdict, cli_metric *metric, int64_t i, const char *text, size_t length)
+{
+    cli_tally tally;
+    if (cli_metric_judge(metric, i, text, length, &tally) < 0) return -1;
+    if (!verdict->seen) verdict->first = verdict->best = tally;
+    if (metric->kind->one(&tally) > metric->kind->one(&verdict->best)) verdict->best = tally;
+    verdict->seen += text != NULL;
+    return 0;
+}
+
+void cli_counts_add(cli_counts *counts, const cli_verdict *verdict)
+{
+    counts->inputs++;
+    counts->missing += verdict->seen == 0;
+    for (int i = 0; i < CLI_TALLY_MAX; i++) {
+        counts->first.part[i] += verdict->first.part[i];
+        counts->best.part[i] += verdict->best.part[i];
+    }
+}
+
+/* --- telling ------------------------------------------------------------------------------------------------------ */
+
+double cli_quality(const cli_metric_kind *kind, const cli_counts *counts, int oracle)
+{
+    return kind->value(oracle ? &counts->best : &counts->first);
+}
+
+void cli_quality_json(const cli_metric_kind *kind, const cli_counts *counts, json_t *object)
+{
+    char name[40];
+    snprintf(name, sizeof name, "%s_percent", kind->name);
+    json_object_set_new(object, "metric", json_string(kind->name));
+    json_object_set_new(object, name, json_real(cli_quality(kind, counts, 0)));
+    json_object_set_new(object, "oracle_percent", json_real(cli_quality(kind, counts, 1)));
+    kind->fill(counts, object);
 }

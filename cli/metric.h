@@ -1,37 +1,86 @@
-/* Right or wrong: outputs against references, in the domain's canonical form.
+/* How good outputs are against references.
  *
- * Two texts are equal when their canonical forms are, byte for byte. Where the domain has none, or cannot read a text (a model
- * may well produce a broken logical form), the text itself with its blanks made single stands for the canonical form. */
+ * A metric judges one output at a time and gives a tally, counts that add up over inputs; its value is a percentage made of a
+ * tally, of one output or of all. So a test set's figure is that of the sum, as corpus BLEU and labelled bracketing want it, and the
+ * oracle's is that of the sum over each input's best output. */
 #ifndef CLI_METRIC_H
 #define CLI_METRIC_H
 
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "cli.h"
 #include "lines.h"
 
-typedef struct cli_metric {
+enum { CLI_TALLY_MAX = 10 };
+typedef struct cli_tally {
+    int64_t part[CLI_TALLY_MAX];
+} cli_tally;
+
+/* Sums over a test set: of the first output of each input, and of its best. */
+typedef struct cli_counts {
+    int64_t inputs, missing; /* missing: without any output */
+    cli_tally first, best;
+} cli_counts;
+
+typedef struct cli_metric cli_metric;
+
+typedef struct cli_metric_kind {
+    const char *name, *summary;
+    const char *heading; /* of its column in a table, at most 6 characters */
+    /* Make metric->own from the references. CLI_OK or CLI_FAILED after a message. */
+    int (*open)(cli_metric *metric, const cli_lines *references);
+    /* What the text gives as the output for reference i; text NULL: there was no output. 0, or -1 when out of memory (recorded
+     * in the context). */
+    int (*judge)(cli_metric *metric, int64_t i, const char *text, size_t length, cli_tally *out);
+    double (*value)(const cli_tally *sum); /* percent, of a sum over inputs */
+    double (*one)(const cli_tally *tally); /* of one output: more is better. The oracle takes the first of the best */
+    /* A report: lines on standard output, and members of an object besides the percentages. */
+    void (*print)(const cli_counts *counts);
+    void (*fill)(const cli_counts *counts, json_t *object);
+    void (*close)(cli_metric *metric); /* accepts a metric whose own is NULL */
+} cli_metric_kind;
+
+struct cli_metric {
+    const cli_metric_kind *kind;
     rill_context *ctx;
-    const rill_domain *domain; /* may be NULL: texts are compared as they are */
-    rill_text forms;           /* canonical forms of the references, one after the other */
-    size_t *start;             /* [n + 1] */
-    int64_t n;
-    rill_text scratch;
-} cli_metric;
+    const rill_domain *domain; /* may be NULL */
+    int64_t n;                 /* references */
+    void *own;                 /* the kind's */
+};
 
-/* Bring all references into canonical form. `domain` may be NULL. CLI_OK or CLI_FAILED after a message. */
-int cli_metric_open(cli_metric *metric, rill_context *ctx, const rill_domain *domain, const cli_lines *references);
+extern const cli_metric_kind cli_metric_exact, cli_metric_bleu;
+extern const cli_metric_kind *const cli_metrics[]; /* all kinds, ended by NULL */
 
-/* Does the text equal reference i? 1, 0, or -1 when out of memory (recorded in the context). */
-int cli_metric_equal(cli_metric *metric, int64_t i, const char *text, size_t length);
+/* The metric of that name. NULL after a message that lists them. */
+const cli_metric_kind *cli_metric_find(const char *name);
 
+/* The one that suits a domain: what it says itself, else exact match. `domain` may be NULL. */
+const cli_metric_kind *cli_metric_of_domain(const rill_domain *domain);
+
+/* kind NULL: the one that suits the domain. CLI_OK or CLI_FAILED after a message. */
+int cli_metric_open(cli_metric *metric, rill_context *ctx, const cli_metric_kind *kind, const rill_domain *domain,
+                    const cli_lines *references);
+int cli_metric_judge(cli_metric *metric, int64_t i, const char *text, size_t length, cli_tally *out);
 /* Accepts a zeroed metric. */
 void cli_metric_close(cli_metric *metric);
 
-/* Counts over a test set. exact: the first output is right; oracle: any of them is. */
-typedef struct cli_counts {
-    int64_t inputs, exact, oracle, missing; /* missing: without any output */
-} cli_counts;
+/* What is known of one input: the tally of its first output and the best of all that were shown. */
+typedef struct cli_verdict {
+    cli_tally first, best;
+    int seen; /* outputs */
+} cli_verdict;
+
+/* Show one more output of input i; text NULL says that there is none. 0, or -1 when out of memory (recorded). */
+int cli_verdict_take(cli_verdict *verdict, cli_metric *metric, int64_t i, const char *text, size_t length);
+void cli_counts_add(cli_counts *counts, const cli_verdict *verdict);
+
+/* Percent, by the metric, of the first outputs or of the best ones. */
+double cli_quality(const cli_metric_kind *kind, const cli_counts *counts, int oracle);
+
+/* Set "metric", the figure under the metric's name, "oracle", and what else the kind tells. */
+void cli_quality_json(const cli_metric_kind *kind, const cli_counts *counts, json_t *object);
 
 static inline double cli_percent(int64_t part, int64_t whole)
 {

@@ -112,10 +112,9 @@ static void fit(scale *s, double least, double most, double air)
     s->most += air * range;
 }
 
-static double quality(const cli_point *point, int oracle)
+static double quality(const cli_points *points, const cli_point *point, int oracle)
 {
-    const cli_counts *c = &point->trial.counts;
-    return cli_percent(oracle ? c->oracle : c->exact, c->inputs);
+    return cli_quality(points->set->metric.kind, &point->trial.counts, oracle);
 }
 
 static double expansions(const cli_point *point)
@@ -131,8 +130,8 @@ static void make_scales(const cli_points *points, int oracle, scale *x, scale *y
         if (p->refused) continue;
         least_x = fmin(least_x, expansions(p));
         most_x = fmax(most_x, expansions(p));
-        least_y = fmin(least_y, quality(p, oracle));
-        most_y = fmax(most_y, quality(p, oracle));
+        least_y = fmin(least_y, quality(points, p, oracle));
+        most_y = fmax(most_y, quality(points, p, oracle));
     }
     *x = (scale){.logarithmic = most_x > 8 * least_x, .from = LEFT, .to = RIGHT};
     *y = (scale){.from = BOTTOM, .to = TOP};
@@ -227,7 +226,7 @@ static double x_of(const picture *p, const cli_point *point)
 
 static double y_of(const picture *p, const cli_point *point)
 {
-    return place(&p->y, quality(point, p->oracle));
+    return place(&p->y, quality(p->points, point, p->oracle));
 }
 
 static void draw_axes(const picture *p)
@@ -254,7 +253,7 @@ static void draw_axes(const picture *p)
     cli_output_printf(
         p->out, "<text transform=\"translate(20 %d) rotate(-90)\" text-anchor=\"middle\" font-size=\"13\" fill=\"%s\">",
         (TOP + BOTTOM) / 2, INK);
-    cli_output_printf(p->out, "%s %%</text>\n", p->oracle ? "oracle" : "exact");
+    cli_output_printf(p->out, "%s %%</text>\n", p->oracle ? "oracle" : p->points->set->metric.kind->name);
 }
 
 static void draw_point(const picture *p, const cli_point *point)
@@ -265,8 +264,8 @@ static void draw_point(const picture *p, const cli_point *point)
                       y_of(p, point), point->on_front ? 5 : 4, point->on_front ? FRONT : DULL,
                       point->on_front ? "" : " fill-opacity=\"0.7\"");
     put_text(p->out, label);
-    cli_output_printf(p->out, ": %.2f %%, %" PRId64 " expansions</title></circle>\n", quality(point, p->oracle),
-                      point->trial.stats.expansions);
+    cli_output_printf(p->out, ": %.2f %%, %" PRId64 " expansions</title></circle>\n",
+                      quality(p->points, point, p->oracle), point->trial.stats.expansions);
 }
 
 /* What the best quality is for at most so many expansions: it rises at each point of the front. */

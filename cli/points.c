@@ -225,14 +225,14 @@ int cli_points_try(cli_points *points, const rill_script_config *config)
 
 /* --- the front ---------------------------------------------------------------------------------------------------- */
 
-static int64_t quality(const cli_point *point, int oracle)
+static double quality(const cli_points *points, const cli_point *point, int oracle)
 {
-    return oracle ? point->trial.counts.oracle : point->trial.counts.exact;
+    return cli_quality(points->set->metric.kind, &point->trial.counts, oracle);
 }
 
-static int beats(const cli_point *a, const cli_point *b, int oracle)
+static int beats(const cli_points *points, const cli_point *a, const cli_point *b, int oracle)
 {
-    int64_t qa = quality(a, oracle), qb = quality(b, oracle);
+    double qa = quality(points, a, oracle), qb = quality(points, b, oracle);
     int64_t ea = a->trial.stats.expansions, eb = b->trial.stats.expansions;
     return qa >= qb && ea <= eb && (qa > qb || ea < eb);
 }
@@ -245,7 +245,7 @@ size_t cli_points_mark_front(cli_points *points, int oracle)
         cli_point *point = &points->point[i];
         point->on_front = !point->refused;
         for (size_t j = 0; j < points->n && point->on_front; j++)
-            point->on_front = points->point[j].refused || !beats(&points->point[j], point, oracle);
+            point->on_front = points->point[j].refused || !beats(points, &points->point[j], point, oracle);
         n += (size_t)point->on_front;
     }
     return n;
@@ -291,7 +291,7 @@ static json_t *value_json(const char *text)
     return json_real(number);
 }
 
-static json_t *point_json(const cli_point *point, int judged)
+static json_t *point_json(const cli_point *point, const cli_metric_kind *judged)
 {
     const cli_counts *c = &point->trial.counts;
     json_t *object = json_object(), *parameters = json_object();
@@ -301,10 +301,7 @@ static json_t *point_json(const cli_point *point, int judged)
         json_object_set_new(object, "refused", string_json(point->refused));
         return object;
     }
-    if (judged) {
-        json_object_set_new(object, "exact_percent", json_real(cli_percent(c->exact, c->inputs)));
-        json_object_set_new(object, "oracle_percent", json_real(cli_percent(c->oracle, c->inputs)));
-    }
+    if (judged) cli_quality_json(judged, c, object);
     json_object_set_new(object, "expansions", json_integer((json_int_t)point->trial.stats.expansions));
     json_object_set_new(object, "timesteps", json_integer((json_int_t)point->trial.stats.timesteps));
     json_object_set_new(object, "seconds", json_real(point->trial.stats.seconds.total));
@@ -317,7 +314,7 @@ json_t *cli_points_json(const cli_points *points)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < points->n; i++)
-        json_array_append_new(list, point_json(&points->point[i], points->set->judged));
+        json_array_append_new(list, point_json(&points->point[i], cli_testset_metric(points->set)));
     return json_pack("{s:o,s:I,s:o}", "script", string_json(points->path), "inputs", (json_int_t)points->set->inputs.n,
                      "points", list);
 }

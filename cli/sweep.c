@@ -86,6 +86,7 @@ static int run(state *s)
                              .given = s->sweep->given,
                              .path = s->sweep->runfile->path,
                              .script = s->sweep->runfile->script};
+    s->table.metric = s->set.kind;
     s->table.judged = s->set.judged;
     cli_table_of_axes(&s->table, said->sweep, said->n_sweep);
     cli_table_head(&s->table, &s->output);

@@ -13,8 +13,9 @@ typedef struct cli_table {
         int width;
     } column[CLI_COLUMNS_MAX]; /* of parameters; what is behind the last one is not shown */
     int n;
-    int judged; /* is quality known */
-    int marked; /* is the front marked */
+    const cli_metric_kind *metric; /* of quality */
+    int judged;                    /* is it known */
+    int marked;                    /* is the front marked */
 } cli_table;
 
 /* Columns for a grid, whose values are known beforehand, or for points that were tried. Names are borrowed. */

@@ -24,7 +24,8 @@ int cli_testset_load(cli_testset *set, rill_context *ctx, const cli_testset_file
 
 int cli_testset_judge(cli_testset *set, rill_context *ctx, const rill_domain *domain)
 {
-    return set->judged ? cli_metric_open(&set->metric, ctx, domain, &set->references) : CLI_OK;
+    if (!set->kind) set->kind = cli_metric_of_domain(domain);
+    return set->judged ? cli_metric_open(&set->metric, ctx, set->kind, domain, &set->references) : CLI_OK;
 }
 
 void cli_testset_free(cli_testset *set)
@@ -89,16 +90,18 @@ typedef struct judge {
 static rill_status judge_result(void *user, const rill_result *result)
 {
     judge *j = user;
-    int any = 0;
+    cli_verdict verdict = {0};
+    int32_t outputs = result->status < 0 ? 0 : result->n;
     if (cli_interrupted()) return RILL_ERR_STOPPED;
     if (j->hash) j->hash[result->id] = hash_result(result);
-    if (result->status < 0 || result->n == 0) j->counts->missing++;
-    for (int32_t i = 0; j->set->judged && i < result->n && !any; i++) {
-        any = cli_metric_equal(&j->set->metric, result->id, result->output[i].text, result->output[i].length);
-        if (any < 0) return RILL_ERR_MEMORY;
-        if (any && i == 0) j->counts->exact++;
-    }
-    j->counts->oracle += any;
+    for (int32_t i = 0; j->set->judged && i < outputs; i++)
+        if (cli_verdict_take(&verdict, &j->set->metric, result->id, result->output[i].text, result->output[i].length) <
+            0)
+            return RILL_ERR_MEMORY;
+    if (j->set->judged && outputs == 0 && cli_verdict_take(&verdict, &j->set->metric, result->id, NULL, 0) < 0)
+        return RILL_ERR_MEMORY;
+    verdict.seen = outputs > 0;
+    cli_counts_add(j->counts, &verdict);
     return RILL_OK;
 }
 
@@ -124,7 +127,7 @@ rill_status cli_trial_judge(cli_session *session, cli_testset *set, const cli_pl
 {
     rill_engine_setup setup = plan->setup;
     judge j = {set, &out->counts, hash};
-    out->counts = (cli_counts){.inputs = set->inputs.n};
+    out->counts = (cli_counts){0};
     if (plan->resolved.k > setup.settings.n_best) setup.settings.n_best = plan->resolved.k;
     return decode(session, set, &setup, judge_result, &j, out);
 }

@@ -20,13 +20,19 @@ typedef struct cli_testset_files {
 typedef struct cli_testset {
     cli_lines inputs, references;
     cli_metric metric;
-    int judged; /* there are references */
+    const cli_metric_kind *kind; /* asked for; NULL: the one that suits the domain */
+    int judged;                  /* there are references */
 } cli_testset;
 
 /* Read the files. One of `input` and `tsv` is there. CLI_OK or CLI_FAILED after a message. */
 int cli_testset_load(cli_testset *set, rill_context *ctx, const cli_testset_files *files);
-/* Make ready to compare outputs with the references, if there are any: in the domain's canonical form. Same returns. */
+/* Settle the metric and make ready to judge outputs by the references, if there are any. Same returns. */
 int cli_testset_judge(cli_testset *set, rill_context *ctx, const rill_domain *domain);
+/* What outputs are judged by; NULL when they are not. */
+static inline const cli_metric_kind *cli_testset_metric(const cli_testset *set)
+{
+    return set->judged ? set->metric.kind : NULL;
+}
 /* Accepts a zeroed set. */
 void cli_testset_free(cli_testset *set);
 
@@ -37,7 +43,8 @@ typedef struct cli_trial {
     double seconds;         /* of the whole decode */
 } cli_trial;
 
-/* Decode all inputs with all the outputs that the search finds (an oracle looks at every one), and count which are right.
+/* Decode all inputs with all the outputs that the search finds (an oracle looks at every one), and judge
+ * them.
  *   hash: [inputs] gets a hash of each input's outputs with their scores; may be NULL
  *   RILL_OK · what rill_engine_create() and rill_run() return */
 rill_status cli_trial_judge(cli_session *session, cli_testset *set, const cli_plan *plan, uint64_t *hash,

@@ -1,6 +1,6 @@
 /* rill tune: try a script's grid, or let its own search try what it likes, and show what quality costs.
  *
- * Quality is the share of the dev set's inputs whose first output is right (exact), or any output (oracle); cost is the number of
+ * Quality is what a metric gives the dev set's first outputs, or the best output of each input (oracle); cost is the number of
  * candidates expanded, which is the same on every machine and in every run. The points that no other beats at both are the
  * front: they are what there is to choose from. */
 #include <inttypes.h>
@@ -42,8 +42,9 @@ static rill_status attempt(void *user, const rill_script_config *config, rill_sc
     const cli_point *point = &t->points.point[t->points.n - 1];
     const cli_counts *c = &point->trial.counts;
     out->refused = point->refused;
-    out->exact = cli_percent(c->exact, c->inputs);
-    out->oracle = cli_percent(c->oracle, c->inputs);
+    out->quality = cli_quality(t->set.kind, c, 0);
+    out->oracle = cli_quality(t->set.kind, c, 1);
+    out->exact = t->set.kind == &cli_metric_exact ? out->quality : NAN;
     out->seconds = point->trial.stats.seconds.total;
     out->expansions = point->trial.stats.expansions;
     out->timesteps = point->trial.stats.timesteps;
@@ -68,6 +69,11 @@ static int try_all(tune *t)
     return t->points.n ? CLI_OK : cli_fail("%s: its function tune has tried nothing", t->runfile.path);
 }
 
+static const char *quality_name(const tune *t)
+{
+    return t->oracle ? "oracle" : t->set.kind->name;
+}
+
 /* --- telling ------------------------------------------------------------------------------------------------------ */
 
 static int print_front(tune *t, size_t marked)
@@ -77,7 +83,7 @@ static int print_front(tune *t, size_t marked)
     size_t n = cli_points_front(&t->points, front, alike);
     cli_output_printf(
         &t->output, "\nThe front, cheapest first: no other point is as good for less, or better for as much (%s).\n\n",
-        t->oracle ? "oracle" : "exact");
+        quality_name(t));
     t->table.marked = 0;
     cli_table_head(&t->table, &t->output);
     for (size_t i = 0; i < n; i++) cli_table_row(&t->table, &t->output, &t->points.point[front[i]], alike[i]);
@@ -88,6 +94,7 @@ static int print_front(tune *t, size_t marked)
 static int print_points(tune *t)
 {
     size_t n = cli_points_mark_front(&t->points, t->oracle);
+    t->table.metric = t->set.kind;
     t->table.judged = t->set.judged;
     t->table.marked = 1;
     if (t->runfile.said->has_tune)
@@ -104,7 +111,7 @@ static int print_points(tune *t)
 static int write_json(tune *t)
 {
     json_t *object = cli_points_json(&t->points), *list = json_object_get(object, "points");
-    json_object_set_new(object, "metric", json_string(t->oracle ? "oracle" : "exact"));
+    json_object_set_new(object, "metric", json_string(quality_name(t)));
     for (size_t i = 0; i < json_array_size(list); i++)
         if (!t->points.point[i].refused)
             json_object_set_new(json_array_get(list, i), "front", json_boolean(t->points.point[i].on_front));
@@ -114,8 +121,8 @@ static int write_json(tune *t)
 static int write_svg(tune *t)
 {
     char title[512];
-    snprintf(title, sizeof title, "%s: %s against expansions, %" PRId64 " inputs", t->runfile.path,
-             t->oracle ? "oracle" : "exact", t->set.inputs.n);
+    snprintf(title, sizeof title, "%s: %s against expansions, %" PRId64 " inputs", t->runfile.path, quality_name(t),
+             t->set.inputs.n);
     return cli_plot_write(&t->svg, &t->points, t->oracle, title);
 }
 
@@ -183,7 +190,10 @@ enum { TAKE_DEV = 1, TAKE_METRIC, TAKE_SVG, TAKE_JSON, TAKE_QUIET };
 
 static const cli_option tune_options[] = {
     {"dev", 0, "FILE", "inputs and references: two columns with a tab between them", TAKE_DEV},
-    {"metric", 0, "exact|oracle", "what quality is: the first output is right (default), or any is", TAKE_METRIC},
+    {"metric", 0, "NAME[:oracle]",
+     "what quality is: a metric of `rill list metrics` (default: what suits the domain) over first outputs, or with "
+     ":oracle over each input's best",
+     TAKE_METRIC},
     {"svg", 0, "FILE", "draw quality against expansions, with the front", TAKE_SVG},
     {"json", 0, "FILE", "write every point as JSON: quality, counters, seconds, settings", TAKE_JSON},
     {"quiet", 'q', "", "do not tell on standard error which point is being tried", TAKE_QUIET},
@@ -222,14 +232,17 @@ static const char epilogue[] = "Exit code: 0 all fine; 1 wrong usage, or the sea
                                "  rill tune run.lua --dev dev.tsv --metric oracle --svg front.svg --json points.json\n"
                                "  rill tune run.lua --dev dev.tsv --tokenized -m other-model --threads 2\n";
 
+/* "oracle", or a metric's name, or that with ":oracle" behind it. */
 static int take_metric(tune *t, const char *value)
 {
-    static const char *const names[] = {"exact", "oracle"};
-    t->oracle = !strcmp(value, "oracle");
-    if (t->oracle || !strcmp(value, "exact")) return CLI_OK;
-    const char *near = rill_nearest(value, names, 2);
-    return cli_fail("unknown metric \"%s\"%s%s%s: exact or oracle was expected", value, near ? " (did you mean " : "",
-                    near ? near : "", near ? "?)" : "");
+    char name[40];
+    const char *colon = strchr(value, ':');
+    t->oracle = !strcmp(colon ? colon + 1 : value, "oracle");
+    if (t->oracle && !colon) return CLI_OK;
+    if (colon && !t->oracle) return cli_fail("--metric %s: only \"oracle\" may stand behind the colon", value);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(value, ":"), value);
+    t->set.kind = cli_metric_find(name);
+    return t->set.kind ? CLI_OK : CLI_FAILED;
 }
 
 static int take_option(void *user, const cli_option *option, const char *value)

@@ -318,6 +318,7 @@ static const rill_domain template_domain = {
     /* canonical   */ canonical,   /* (optional) without it, right answers must be equal byte by byte */
     /* action_name */ action_name, /* (optional) without these two, scorers and scripts know actions by number only */
     /* find_action */ find_action,
+    /* metric      */ "exact", /* (optional) without it, outputs are judged by exact match, too */
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

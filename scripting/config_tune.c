@@ -31,8 +31,9 @@ static void set_integer(lua_State *L, const char *name, int64_t value)
 /* A point that was refused looks as bad as can be, so that a search that compares numbers leaves it by itself. */
 static void push_measures(lua_State *L, const rill_script_measures *m)
 {
-    lua_createtable(L, 0, 7);
+    lua_createtable(L, 0, 8);
     if (m->refused == NULL) {
+        set_number(L, "quality", m->quality);
         set_number(L, "exact", m->exact);
         set_number(L, "oracle", m->oracle);
         set_number(L, "seconds", m->seconds);
@@ -42,6 +43,7 @@ static void push_measures(lua_State *L, const rill_script_measures *m)
         return;
     }
     static const char *const costs[] = {"seconds", "expansions", "timesteps", "failed"};
+    set_number(L, "quality", 0);
     set_number(L, "exact", 0);
     set_number(L, "oracle", 0);
     for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) set_number(L, costs[i], INFINITY);
@@ -65,7 +67,7 @@ static int try_point(lua_State *L)
     rill_status status = script_point_read(L, 3, 1, lua_isfunction(L, 2) ? 2 : 0, 0, &t->config);
     if (status < 0) return script_raise(L, status);
 
-    rill_script_measures measures = {.exact = NAN, .oracle = NAN};
+    rill_script_measures measures = {.quality = NAN, .exact = NAN, .oracle = NAN};
     t->busy = 1;
     t->status = t->attempt(t->user, t->config, &measures);
     t->busy = 0;

@@ -217,4 +217,5 @@ const rill_domain rill_mt_domain = {
     .close = close_model,
     .action_name = action_name,
     .find_action = find_action,
+    .metric = "bleu",
 };

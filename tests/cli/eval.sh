@@ -82,6 +82,42 @@ run "$rill" eval --domain semparse --refs broken broken --json
 cp out r.json
 exits 0; json 1 exact r.json
 
+# --- bleu; the figures are sacreBLEU's for the same lines
+cat >bleu_refs <<'END'
+The cat sat on a mat.
+He paid 1,000.50 euros "twice" in 3-4 days, for example & more ...
+Nothing of the kind
+A dog and a man
+END
+cat >bleu <<'END'
+The cat sat on the mat.
+He paid 1,000.50 euros - "twice" - in 3-4 days, e.g. &amp; more...
+completely different
+A dog, a man
+END
+run "$rill" eval --metric bleu --refs bleu_refs bleu
+exits 0; prints "46.04  73.7/58.8/40.0/25.9 (BP = 1.000 ratio = 1.056 hyp_len = 38 ref_len = 36)"
+run "$rill" eval --metric bleu --refs bleu_refs bleu --json
+prints '"bleu_percent": 46.0447315'
+cp out r.json
+json bleu metric r.json; json 36 reference_tokens r.json
+sed 3s/.*// bleu >bleu_gap # what is missing counts as empty
+run "$rill" eval --metric bleu --refs bleu_refs bleu_gap --json
+prints '"bleu_percent": 47.0209569'
+cp out r.json
+json 1 missing r.json
+{
+  awk '{ print NR - 1 " ||| nothing like it at all ||| F0= -1 ||| -1" }' bleu_refs # first outputs are bad
+  awk '{ print NR - 1 " ||| " $0 " ||| F0= -2 ||| -2" }' bleu_refs
+} | sort -s -n -k1,1 >bleu_nbest
+run "$rill" eval --metric bleu --refs bleu_refs bleu_nbest --json
+cp out r.json
+json 100.0 oracle_percent r.json; json true nbest r.json
+run "$rill" eval --metric bleu --refs bleu_refs bleu_nbest
+exits 0; prints "oracle     100.00"
+run "$rill" eval --metric blue --refs bleu_refs bleu
+exits 1; says 'unknown metric "blue" (did you mean bleu?)'; says "exact, bleu"
+
 # --- mistakes
 printf 'a\nb\n' >two_lines
 evaluate two_lines

@@ -216,6 +216,9 @@ typedef struct rill_domain {
 
     /* (optional: no name is known) The action of that name, RILL_NO_ACTION if there is none. */
     int32_t (*find_action)(void *self, const char *text, size_t length);
+
+    /* (optional: "exact") By which metric outputs are judged unless one is asked for: a name of `rill list metrics`. */
+    const char *metric;
 } rill_domain;
 
 /* A domain together with what its open() made; see engine.h. */

@@ -77,7 +77,9 @@ RILL_API void rill_script_config_blame(rill_script *script, const rill_script_co
 
 /* What trying a configuration gave. */
 typedef struct rill_script_measures {
-    double exact, oracle; /* percent of the inputs; NaN: not known */
+    double quality; /* percent, by the metric in use, of first outputs; NaN: not known */
+    double oracle;  /* the same of each input's best output */
+    double exact;   /* quality where the metric is exact match, else NaN */
     double seconds;
     int64_t expansions, timesteps;
     int64_t failed;      /* inputs without any output */
