@@ -24,3 +24,18 @@ void rill_threads_stop(rill_threads *threads)
     if (threads->memory != NULL) rill_free(threads->ctx, threads->memory, threads->bytes);
     memset(threads, 0, sizeof *threads);
 }
+
+/* Several spans per thread, so that one that comes late finds something left and one that is fast takes more. */
+enum { SPANS_PER_THREAD = 4 };
+
+rill_cut rill_cut_make(const rill_pool *pool, size_t n, size_t least, size_t most)
+{
+    rill_cut cut = {.n = n};
+    size_t threads = rill_pool_threads(pool);
+    cut.spans = threads > 1 ? threads * SPANS_PER_THREAD : 1;
+    if (cut.spans > n / least) cut.spans = n / least;
+    if (cut.spans == 0) cut.spans = 1;
+    size_t longest = (n + cut.spans - 1) / cut.spans;
+    cut.block = longest < most ? longest : most;
+    return cut;
+}

@@ -22,4 +22,20 @@ rill_status rill_threads_start(rill_threads *out, rill_context *ctx, int threads
 /* End the threads and give the memory back; zeroed ones are allowed. */
 void rill_threads_stop(rill_threads *threads);
 
+/* How a call's n rows (or sequences) are shared out: in spans, one per unit of work for the pool, each walked in blocks, whose
+ * values then stay in the nearest caches of the processor that runs them. Span s is [rill_cut_from(cut, s),
+ * rill_cut_from(cut, s + 1)). */
+typedef struct rill_cut {
+    size_t n, spans;
+    size_t block; /* most rows of a block */
+} rill_cut;
+
+/*   least  rows worth a unit of their own; most  rows of a block */
+rill_cut rill_cut_make(const rill_pool *pool, size_t n, size_t least, size_t most);
+
+static inline size_t rill_cut_from(const rill_cut *cut, size_t span)
+{
+    return span * cut->n / cut->spans;
+}
+
 #endif

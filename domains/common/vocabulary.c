@@ -185,6 +185,33 @@ rill_status rill_vocabulary_open(rill_vocabulary **out, rill_context *ctx, const
     return status;
 }
 
+static rill_status check_expected(const rill_vocabulary *v, rill_context *ctx, const char *path, const char *key,
+                                  int32_t size, const char *const *special, int32_t specials)
+{
+    int32_t count = rill_vocabulary_count(v);
+    if (count != size)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected %d tokens as %s in config.json says, found %d", path, size,
+                         key, count);
+    for (int32_t i = 0; i < specials; i++)
+        if (i >= count || strcmp(rill_vocabulary_token(v, i, NULL), special[i]) != 0)
+            return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: expected %s, found %.60s", path, i + 1, special[i],
+                             i < count ? rill_vocabulary_token(v, i, NULL) : "the end");
+    return RILL_OK;
+}
+
+rill_status rill_vocabulary_expect(rill_vocabulary **out, rill_context *ctx, const char *path, const char *key,
+                                   int32_t size, const char *const *special, int32_t specials)
+{
+    enum { LIMIT = 1 << 22 }; /* a file that is larger than configured is told by how many, up to here */
+    rill_status status = rill_vocabulary_open(out, ctx, path, LIMIT);
+    if (status != RILL_OK) return status;
+    status = check_expected(*out, ctx, path, key, size, special, specials);
+    if (status == RILL_OK) return RILL_OK;
+    rill_vocabulary_close(*out);
+    *out = NULL;
+    return status;
+}
+
 void rill_vocabulary_close(rill_vocabulary *v)
 {
     if (v == NULL) return;

@@ -17,7 +17,13 @@ typedef struct rill_vocabulary rill_vocabulary;
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE:LINE: why) · RILL_ERR_MEMORY */
 rill_status rill_vocabulary_open(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit);
 
-/* The same for bytes in memory, which are copied; `name` stands for the path in errors. */
+/* Read the vocabulary of a model whose config.json says at `key` that it has `size` tokens, and which begins with those of
+ * `special`.
+ *   RILL_OK · as rill_vocabulary_open(), RILL_ERR_FORMAT also for another size or beginning */
+rill_status rill_vocabulary_expect(rill_vocabulary **out, rill_context *ctx, const char *path, const char *key,
+                                   int32_t size, const char *const *special, int32_t specials);
+
+/* The same as rill_vocabulary_open() for bytes in memory, which are copied; `name` stands for the path in errors. */
 rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
                                   size_t length, int32_t limit);
 

@@ -12,7 +12,7 @@
 
 #include "file.h"
 #include "model.h"
-#include "safetensors.h"
+#include "weights.h"
 
 #define TRY MT_TRY
 
@@ -38,15 +38,10 @@ static rill_status read_into(loader *l, const char *prefix, const char *name, si
     return rill_tensors_read(l->tensors, full, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, out);
 }
 
-/* The tensor NAME, likewise, in a new block of `blocks`. One without a byte for each element cannot have that shape: it
- * is refused by its name before the configuration's sizes, which may be anything, become memory. */
+/* The tensor NAME, likewise, in a new block of `blocks`. */
 static rill_status read_new(loader *l, rill_blocks *blocks, const char *name, size_t rows, size_t columns, float **out)
 {
-    size_t count = rows * (columns > 0 ? columns : 1);
-    const rill_tensor *tensor = rill_tensors_find(l->tensors, name);
-    if (tensor == NULL || tensor->end - tensor->begin < count) return read_into(l, name, "", rows, columns, NULL);
-    TRY(rill_blocks_get(blocks, out, count, sizeof **out, name));
-    return read_into(l, name, "", rows, columns, *out);
+    return rill_weights_read(l->tensors, blocks, name, rows, columns, out);
 }
 
 static rill_status pack(loader *l, const float *w, size_t n, size_t k, rill_weights *out)

@@ -7,7 +7,7 @@
  * of blocks are what the pool shares out.
  *
  * Invariant: an input that fails takes no part in what follows and leaves its slot free (length 0).
- * Divisions: text to ids · room in slots · blocks · the whole. */
+ * Divisions: text to ids · blocks · the whole. */
 #include <string.h>
 
 #include "lstm.h"
@@ -94,60 +94,25 @@ static rill_status read_inputs(semparse *s, int32_t m, rill_input *inputs, size_
     return RILL_OK;
 }
 
-/* --- room in slots ------------------------------------------------------------------------------------------------ */
-
-/* Slots keep their room, so this allocates until each slot has met its longest question; growing by half as much again keeps
- * that from happening often, and bounds what outgrown rooms waste until the model is closed. The slots of one call get their
- * rooms from one slab: a page fault costs about as much as an expansion, and a slab has few where slots had three each. */
-static size_t room_wanted(const semparse_slot *slot, int32_t length)
-{
-    size_t wanted = slot->capacity + slot->capacity / 2;
-    return wanted > (size_t)length ? wanted : (size_t)length;
-}
-
-/* Give every slot of the readings room for memory and projected memory of its question. */
-static rill_status make_rooms(semparse *s, size_t readings)
-{
-    size_t floats = 0;
-    float *slab = NULL;
-    for (size_t i = 0; i < readings; i++) {
-        const semparse_slot *slot = &s->slot[s->reading[i].slot];
-        if (slot->capacity < (size_t)s->reading[i].length)
-            floats += 2 * s->ld * room_wanted(slot, s->reading[i].length);
-    }
-    if (floats > 0) TRY(rill_blocks_get(&s->rooms, &slab, floats, sizeof *slab, "encoder memory"));
-    for (size_t i = 0; i < readings; i++) {
-        int32_t index = s->reading[i].slot, length = s->reading[i].length;
-        semparse_slot *slot = &s->slot[index];
-        if (slot->capacity < (size_t)length) {
-            slot->capacity = room_wanted(slot, length);
-            slot->rows = slab;
-            slab += 2 * s->ld * slot->capacity;
-        }
-        s->memory[index] = slot->rows;
-        s->projected[index] = slot->rows + slot->capacity * s->ld;
-    }
-    return RILL_OK;
-}
-
 /* --- blocks ------------------------------------------------------------------------------------------------------- */
 
 enum {
-    BLOCK = 64,          /* questions: gates and states of 64 rows take 300 KB at H = 200 */
-    SPAN_QUESTIONS = 4,  /* least questions worth a unit of their own */
-    SPANS_PER_THREAD = 4 /* so that a thread that comes late finds something left */
+    BLOCK = 64,        /* questions: gates and states of 64 rows take 300 KB at H = 200 */
+    SPAN_QUESTIONS = 4 /* least questions worth a unit of their own */
 };
 
 /* The m questions of one call, in order of falling length. */
 typedef struct batch {
     semparse *s;
-    size_t m, spans, block; /* units for the pool; questions of the longest block */
-    int32_t *given;         /* [m] lengths in the order of the readings */
-    int32_t *order;         /* [m] reading that stands at this place */
-    int32_t *length;        /* [m] */
-    const int32_t **input;  /* [m] -> ids */
-    float **out;            /* [m] -> memory of the slot */
-    char *scratch;          /* [spans, span_bytes] */
+    size_t m;
+    rill_cut cut;
+    int32_t *given;        /* [m] lengths in the order of the readings */
+    rill_room **room;      /* [m] of the readings' slots */
+    int32_t *order;        /* [m] reading that stands at this place */
+    int32_t *length;       /* [m] */
+    const int32_t **input; /* [m] -> ids */
+    float **out;           /* [m] -> memory of the slot */
+    char *scratch;         /* [spans, span_bytes] */
     size_t span_bytes;
 } batch;
 
@@ -160,9 +125,9 @@ typedef struct states {
 
 static void lay_out_states(const batch *b, states *x, rill_carver *carver)
 {
-    x->index = rill_carve(carver, b->block, sizeof *x->index);
-    x->state = rill_carve(carver, b->block * 2 * b->s->ld, sizeof *x->state);
-    x->gates = rill_carve(carver, b->block * 4 * b->s->hidden, sizeof *x->gates);
+    x->index = rill_carve(carver, b->cut.block, sizeof *x->index);
+    x->state = rill_carve(carver, b->cut.block * 2 * b->s->ld, sizeof *x->state);
+    x->gates = rill_carve(carver, b->cut.block * 4 * b->s->hidden, sizeof *x->gates);
 }
 
 static void lay_out(batch *b, rill_carver *carver)
@@ -172,21 +137,26 @@ static void lay_out(batch *b, rill_carver *carver)
     lay_out_states(b, &x, &span);
     b->span_bytes = span.used;
     b->given = rill_carve(carver, b->m, sizeof *b->given);
+    b->room = rill_carve(carver, b->m, sizeof *b->room);
     b->order = rill_carve(carver, b->m, sizeof *b->order);
     b->length = rill_carve(carver, b->m, sizeof *b->length);
     b->input = rill_carve(carver, b->m, sizeof *b->input);
     b->out = rill_carve(carver, b->m, sizeof *b->out);
-    b->scratch = rill_carve(carver, b->spans * b->span_bytes, 1);
+    b->scratch = rill_carve(carver, b->cut.spans * b->span_bytes, 1);
 }
 
-static void cut(batch *b)
+/* Give every slot of the readings room for memory, and behind it projected memory, of its question. */
+static rill_status make_rooms(semparse *s, const batch *b)
 {
-    size_t threads = rill_pool_threads(b->s->pool);
-    b->spans = threads > 1 ? threads * SPANS_PER_THREAD : 1;
-    if (b->spans > b->m / SPAN_QUESTIONS) b->spans = b->m / SPAN_QUESTIONS;
-    if (b->spans == 0) b->spans = 1;
-    size_t longest = (b->m + b->spans - 1) / b->spans;
-    b->block = longest < BLOCK ? longest : BLOCK;
+    for (size_t i = 0; i < b->m; i++) b->room[i] = &s->slot[s->reading[i].slot].room;
+    TRY(rill_rooms_make(&s->rooms, 2 * s->ld, b->m, b->room, b->given));
+    for (size_t i = 0; i < b->m; i++) {
+        int32_t index = s->reading[i].slot;
+        const rill_room *room = &s->slot[index].room;
+        s->memory[index] = room->rows;
+        s->projected[index] = room->rows + room->capacity * s->ld;
+    }
+    return RILL_OK;
 }
 
 static rill_status gather_batch(batch *b)
@@ -194,12 +164,12 @@ static rill_status gather_batch(batch *b)
     semparse *s = b->s;
     for (size_t i = 0; i < b->m; i++) b->given[i] = s->reading[i].length;
     rill_lstm_order(b->m, b->given, b->order);
-    TRY(make_rooms(s, b->m));
+    TRY(make_rooms(s, b));
     for (size_t i = 0; i < b->m; i++) {
         const semparse_reading *reading = &s->reading[b->order[i]];
         b->length[i] = reading->length;
         b->input[i] = s->ids + reading->offset;
-        b->out[i] = s->slot[reading->slot].rows;
+        b->out[i] = s->slot[reading->slot].room.rows;
     }
     return RILL_OK;
 }
@@ -211,8 +181,8 @@ static void fill_slot(semparse *s, int32_t slot, int32_t length, const float *st
     memcpy(last, state, s->hidden * sizeof *state);
     memcpy(last + s->ld, state + s->ld, s->hidden * sizeof *state);
     s->length[slot] = length;
-    float *memory = s->slot[slot].rows;
-    float *projected = memory + s->slot[slot].capacity * s->ld;
+    const float *memory = s->memory[slot];
+    float *projected = s->slot[slot].room.rows + s->slot[slot].room.capacity * s->ld;
     rill_gemm projection = {
         .w = &s->from_context, .rows = (size_t)length, .a = memory, .lda = s->ld, .c = projected, .ldc = s->ld};
     s->kernels.gemm(&projection, NULL);
@@ -246,9 +216,9 @@ static void run_span(void *call, size_t span)
     const batch *b = call;
     states x;
     lay_out_states(b, &x, &(rill_carver){.base = b->scratch + span * b->span_bytes});
-    size_t end = (span + 1) * b->m / b->spans;
-    for (size_t from = span * b->m / b->spans; from < end; from += b->block)
-        run_block(b, &x, from, end - from < b->block ? end - from : b->block);
+    size_t end = rill_cut_from(&b->cut, span + 1);
+    for (size_t from = rill_cut_from(&b->cut, span); from < end; from += b->cut.block)
+        run_block(b, &x, from, end - from < b->cut.block ? end - from : b->cut.block);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
@@ -258,12 +228,12 @@ rill_status semparse_encode(semparse *s, int32_t m, rill_input *inputs)
     batch b = {.s = s};
     TRY(read_inputs(s, m, inputs, &b.m));
     if (b.m == 0) return RILL_OK;
-    cut(&b);
+    b.cut = rill_cut_make(s->pool, b.m, SPAN_QUESTIONS, BLOCK);
     rill_carver carver = {0};
     lay_out(&b, &carver);
     TRY(semparse_carve_again(s, &carver));
     lay_out(&b, &carver);
     TRY(gather_batch(&b));
-    rill_pool_run(s->pool, run_span, &b, b.spans);
+    rill_pool_run(s->pool, run_span, &b, b.cut.spans);
     return RILL_OK;
 }

@@ -3,7 +3,7 @@
  * Invariant: tables that live as long as the model are in s->blocks; what is only needed while loading is in a second set of
  * blocks that is cleared before semparse_load() returns, so the peak is the packed model plus its largest parts as fp32.
  *
- * Divisions: configuration · vocabularies · packing · recurrent layers · attention and output · lexicon · the whole. */
+ * Divisions: configuration · vocabularies · reading · recurrent layers · attention and output · lexicon · the whole. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "config.h"
 #include "file.h"
 #include "model.h"
-#include "safetensors.h"
+#include "weights.h"
 
 enum { WIDTH_LIMIT = 1 << 16, VOCABULARY_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20, DEFAULT_MAX_INPUT = 1000 };
 
@@ -75,40 +75,15 @@ static rill_status load_vocabulary(loader *l, const char *directory, const char 
 {
     static const char *const special[SEMPARSE_SPECIALS] = {"<s>", "</s>", "<unk>"};
     SEMPARSE_TRY(rill_path_join(&l->path, directory, name));
-    SEMPARSE_TRY(rill_vocabulary_open(out, l->ctx, l->path.data, VOCABULARY_LIMIT));
-    int32_t count = rill_vocabulary_count(*out);
-    if (count != size)
-        return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s: expected %d tokens as %s in config.json says, found %d",
-                         l->path.data, size, key, count);
-    for (int32_t i = 0; i < SEMPARSE_SPECIALS; i++)
-        if (strcmp(rill_vocabulary_token(*out, i, NULL), special[i]) != 0)
-            return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s:%d: expected %s, found %.60s", l->path.data, i + 1,
-                             special[i], rill_vocabulary_token(*out, i, NULL));
-    return RILL_OK;
+    return rill_vocabulary_expect(out, l->ctx, l->path.data, key, size, special, SEMPARSE_SPECIALS);
 }
 
-/* --- packing ------------------------------------------------------------------------------------------------------ */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* The tensor "SIDE.NAME", rows x columns or just rows when columns is 0, as fp32 in `blocks`. */
 static rill_status read_floats(loader *l, rill_blocks *blocks, const char *name, size_t rows, size_t columns,
                                float **out)
 {
-    int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
-    size_t count = rows * (columns > 0 ? columns : 1);
-    SEMPARSE_TRY(rill_blocks_get(blocks, out, count, sizeof **out, name));
-    return rill_tensors_read(l->tensors, name, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, *out);
-}
-
-/* Pack n x k weights, k of every `stride` columns, into `blocks`. */
-static rill_status pack(loader *l, rill_blocks *blocks, const float *w, size_t n, size_t k, size_t stride,
-                        rill_weights *out)
-{
-    void *memory;
-    SEMPARSE_TRY(rill_blocks_get(blocks, &memory, rill_gemm_pack_size(n, k, RILL_DTYPE_F32), 1, "packed weights"));
-    rill_weight_part part = {.w = w, .k = k, .stride_n = stride, .stride_k = 1};
-    if (rill_gemm_pack_f32(out, n, &part, 1, RILL_DTYPE_F32, memory) != 0)
-        return rill_fail(l->ctx, RILL_ERR_ARGUMENT, "the kernels refused to pack fp32 weights");
-    return RILL_OK;
+    return rill_weights_read(l->tensors, blocks, name, rows, columns, out);
 }
 
 /* --- recurrent layers --------------------------------------------------------------------------------------------- */
@@ -131,7 +106,7 @@ static rill_status load_start(loader *l, const char *side, size_t words, sempars
     SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_ih"), gates,
                              l->embedding, &input));
     SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.bias"), gates, 0, &bias));
-    SEMPARSE_TRY(pack(l, &l->passing, input, gates, l->embedding, l->embedding, &packed));
+    SEMPARSE_TRY(rill_weights_pack(&l->passing, input, gates, l->embedding, l->embedding, &packed));
     SEMPARSE_TRY(rill_blocks_get(&l->s->blocks, &start, words * gates, sizeof *start, "word inputs"));
     rill_gemm product = {
         .w = &packed, .rows = words, .a = embedding, .lda = l->embedding, .bias = bias, .c = start, .ldc = gates};
@@ -148,7 +123,7 @@ static rill_status load_lstm(loader *l, const char *side, size_t words, semparse
     SEMPARSE_TRY(load_start(l, side, words, out));
     SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_hh"), 4 * hidden, hidden,
                              &recurrent));
-    SEMPARSE_TRY(pack(l, &l->s->blocks, recurrent, 4 * hidden, hidden, hidden, &out->recurrent));
+    SEMPARSE_TRY(rill_weights_pack(&l->s->blocks, recurrent, 4 * hidden, hidden, hidden, &out->recurrent));
     rill_blocks_clear(&l->passing);
     return RILL_OK;
 }
@@ -162,8 +137,8 @@ static rill_status load_attention(loader *l)
     size_t hidden = s->hidden;
     float *both, *bias;
     SEMPARSE_TRY(read_floats(l, &l->passing, "attention.weight", hidden, 2 * hidden, &both));
-    SEMPARSE_TRY(pack(l, &s->blocks, both, hidden, hidden, 2 * hidden, &s->from_context));
-    SEMPARSE_TRY(pack(l, &s->blocks, both + hidden, hidden, hidden, 2 * hidden, &s->from_state));
+    SEMPARSE_TRY(rill_weights_pack(&s->blocks, both, hidden, hidden, 2 * hidden, &s->from_context));
+    SEMPARSE_TRY(rill_weights_pack(&s->blocks, both + hidden, hidden, hidden, 2 * hidden, &s->from_state));
     SEMPARSE_TRY(read_floats(l, &s->blocks, "attention.bias", hidden, 0, &bias));
     s->attention_bias = bias;
     rill_blocks_clear(&l->passing);
@@ -175,7 +150,7 @@ static rill_status load_output(loader *l)
     semparse *s = l->s;
     float *weight, *bias;
     SEMPARSE_TRY(read_floats(l, &l->passing, "output.weight", (size_t)s->actions, s->hidden, &weight));
-    SEMPARSE_TRY(pack(l, &s->blocks, weight, (size_t)s->actions, s->hidden, s->hidden, &s->output));
+    SEMPARSE_TRY(rill_weights_pack(&s->blocks, weight, (size_t)s->actions, s->hidden, s->hidden, &s->output));
     SEMPARSE_TRY(read_floats(l, &s->blocks, "output.bias", (size_t)s->actions, 0, &bias));
     bias[SEMPARSE_START] = bias[SEMPARSE_UNKNOWN] = -INFINITY;
     s->output_bias = bias;

@@ -25,6 +25,7 @@
 #include "kernels.h"
 #include "lexicon.h"
 #include "rill/domain.h"
+#include "rooms.h"
 #include "text.h"
 #include "threads.h"
 #include "vocabulary.h"
@@ -45,9 +46,8 @@ typedef struct semparse_lstm {
 
 /* What belongs to an item in flight. */
 typedef struct semparse_slot {
-    float *rows;     /* in a slab of `rooms`: memory [capacity, ld], then projected memory [capacity, ld] */
-    size_t capacity; /* tokens there is room for; kept when the item is dropped */
-    size_t banned;   /* actions its question must not use: how many entries of its row of `ban` count */
+    rill_room room; /* rows for tokens: memory [capacity, ld], then projected memory [capacity, ld] */
+    size_t banned;  /* actions its question must not use: how many entries of its row of `ban` count */
     rill_mentions mentions;
 } semparse_slot;
 

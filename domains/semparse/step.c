@@ -19,17 +19,15 @@
 /* --- spans and blocks --------------------------------------------------------------------------------------------- */
 
 enum {
-    BLOCK = 96,          /* rows: as many as the gemm keeps close at once; gates of 96 rows of 4 x 200 take 300 KB */
-    SPAN_ROWS = 6,       /* least rows worth a unit of their own: the height of the gemm's tile */
-    SPANS_PER_THREAD = 4 /* so that a thread that comes late finds something left and one that is fast takes more */
+    BLOCK = 96,   /* rows: as many as the gemm keeps close at once; gates of 96 rows of 4 x 200 take 300 KB */
+    SPAN_ROWS = 6 /* least rows worth a unit of their own: the height of the gemm's tile */
 };
 
 /* One call, as its units see it. */
 typedef struct work {
     semparse *s;
     const rill_rows *rows;
-    size_t spans;
-    size_t block;  /* rows of the longest block */
+    rill_cut cut;
     char *scratch; /* [spans, span_bytes] */
     size_t span_bytes;
     size_t longest;  /* score: tokens of the longest memory */
@@ -43,12 +41,7 @@ typedef struct work {
 
 static void cut(work *w)
 {
-    size_t n = (size_t)w->rows->n, threads = rill_pool_threads(w->s->pool);
-    w->spans = threads > 1 ? threads * SPANS_PER_THREAD : 1;
-    if (w->spans > n / SPAN_ROWS) w->spans = n / SPAN_ROWS;
-    if (w->spans == 0) w->spans = 1;
-    size_t longest = (n + w->spans - 1) / w->spans;
-    w->block = longest < BLOCK ? longest : BLOCK;
+    w->cut = rill_cut_make(w->s->pool, (size_t)w->rows->n, SPAN_ROWS, BLOCK);
 }
 
 /* Rows [from, from + n) of the call: what a block works on. */
@@ -62,11 +55,11 @@ typedef void (*block_fn)(const block *b, char *scratch);
 
 static void walk_span(const work *w, size_t span, block_fn run)
 {
-    size_t rows = (size_t)w->rows->n, end = (span + 1) * rows / w->spans;
-    for (size_t from = span * rows / w->spans; from < end; from += w->block) {
+    size_t end = rill_cut_from(&w->cut, span + 1);
+    for (size_t from = rill_cut_from(&w->cut, span); from < end; from += w->cut.block) {
         block b = {.w = w,
                    .from = from,
-                   .n = end - from < w->block ? end - from : w->block,
+                   .n = end - from < w->cut.block ? end - from : w->cut.block,
                    .node = w->rows->node + from,
                    .slot = w->rows->slot + from};
         run(&b, w->scratch + span * w->span_bytes);
@@ -88,7 +81,7 @@ typedef struct steps {
 
 static void lay_out_steps(const work *w, steps *x, rill_carver *carver)
 {
-    size_t n = w->block, width = 4 * w->s->hidden;
+    size_t n = w->cut.block, width = 4 * w->s->hidden;
     x->parent = rill_carve(carver, n, sizeof *x->parent);
     x->origin = rill_carve(carver, n, sizeof *x->origin);
     x->place = rill_carve(carver, n, sizeof *x->place);
@@ -203,10 +196,10 @@ rill_status semparse_step(semparse *s, const rill_rows *rows)
     rill_carver carver = {0};
     lay_out_steps(&w, &x, &carver);
     w.span_bytes = carver.used;
-    carver.used *= w.spans;
+    carver.used *= w.cut.spans;
     TRY(semparse_carve_again(s, &carver));
     w.scratch = carver.base;
-    rill_pool_run(s->pool, step_span, &w, w.spans);
+    rill_pool_run(s->pool, step_span, &w, w.cut.spans);
     return RILL_OK;
 }
 
@@ -223,7 +216,7 @@ typedef struct scores {
 
 static void lay_out_scores(const work *w, scores *x, rill_carver *carver)
 {
-    size_t n = w->block, best = w->ask->plain ? 0 : w->best;
+    size_t n = w->cut.block, best = w->ask->plain ? 0 : w->best;
     x->weights = rill_carve(carver, n * w->longest, sizeof *x->weights);
     x->context = rill_carve(carver, n * w->s->ld, sizeof *x->context);
     x->attended = rill_carve(carver, n * w->s->ld, sizeof *x->attended);
@@ -389,7 +382,7 @@ static void lay_out_call(work *w, rill_carver *carver)
     w->span_bytes = span.used;
     w->logits = rill_carve(carver, n * w->ld_logits, sizeof *w->logits);
     w->log_norm = rill_carve(carver, n, sizeof *w->log_norm);
-    w->scratch = rill_carve(carver, w->spans * w->span_bytes, 1);
+    w->scratch = rill_carve(carver, w->cut.spans * w->span_bytes, 1);
 }
 
 rill_status semparse_score(semparse *s, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
@@ -405,7 +398,7 @@ rill_status semparse_score(semparse *s, const rill_rows *rows, const rill_ask *a
     TRY(semparse_carve_again(s, &carver));
     lay_out_call(&w, &carver);
     s->scored = (semparse_scored){.n = rows->n, .logits = w.logits, .ld_logits = w.ld_logits, .log_norm = w.log_norm};
-    rill_pool_run(s->pool, score_span, &w, w.spans);
+    rill_pool_run(s->pool, score_span, &w, w.cut.spans);
     return RILL_OK;
 }
 

@@ -1,0 +1,28 @@
+/* Tensors into tables and packed matrices; weights.h says which. */
+#include "weights.h"
+
+rill_status rill_weights_read(const rill_tensors *tensors, rill_blocks *blocks, const char *name, size_t rows,
+                              size_t columns, float **out)
+{
+    const int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
+    const int rank = columns > 0 ? 2 : 1;
+    size_t count = rows * (columns > 0 ? columns : 1);
+    const rill_tensor *tensor = rill_tensors_find(tensors, name);
+    if (tensor == NULL || tensor->end - tensor->begin < count)
+        return rill_tensors_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, NULL);
+    rill_status status = rill_blocks_get(blocks, out, count, sizeof **out, name);
+    return status == RILL_OK ? rill_tensors_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, *out) : status;
+}
+
+rill_status rill_weights_pack(rill_blocks *blocks, const float *w, size_t n, size_t k, size_t stride, rill_weights *out)
+{
+    size_t bytes = rill_gemm_pack_size(n, k, RILL_DTYPE_F32);
+    void *memory;
+    if (bytes == 0) return rill_fail(blocks->ctx, RILL_ERR_FORMAT, "weights of %zu x %zu are too many", n, k);
+    rill_status status = rill_blocks_get(blocks, &memory, bytes, 1, "packed weights");
+    if (status != RILL_OK) return status;
+    rill_weight_part part = {.w = w, .k = k, .stride_n = stride, .stride_k = 1};
+    if (rill_gemm_pack_f32(out, n, &part, 1, RILL_DTYPE_F32, memory) != 0)
+        return rill_fail(blocks->ctx, RILL_ERR_FORMAT, "weights of %zu x %zu are too many", n, k);
+    return RILL_OK;
+}

@@ -1,0 +1,23 @@
+/* weights.h: tensors of a model file as tables in a model's own memory, and as packed matrices.
+ *
+ * Order of use: with an open file (safetensors.h) and blocks (blocks.h), any number of these; what is read only to be packed goes
+ * to blocks that are cleared when loading is done. One thread at a time. Stability: internal to rill. */
+#ifndef RILL_COMMON_WEIGHTS_H
+#define RILL_COMMON_WEIGHTS_H
+
+#include "blocks.h"
+#include "kernels.h"
+#include "safetensors.h"
+
+/* The tensor `name`, rows x columns, or just [rows] when columns is 0, as fp32 in a new block. One without a byte for each
+ * element cannot have that shape: it is refused by its name before a configuration's sizes, which may be anything, become memory.
+ *   RILL_OK · RILL_ERR_FORMAT (as rill_tensors_read()) · RILL_ERR_MEMORY */
+rill_status rill_weights_read(const rill_tensors *tensors, rill_blocks *blocks, const char *name, size_t rows,
+                              size_t columns, float **out);
+
+/* Pack n x k weights, of which row i begins at w + i * stride, into a new block.
+ *   RILL_OK · RILL_ERR_FORMAT (more than the kernels can number) · RILL_ERR_MEMORY */
+rill_status rill_weights_pack(rill_blocks *blocks, const float *w, size_t n, size_t k, size_t stride,
+                              rill_weights *out);
+
+#endif
