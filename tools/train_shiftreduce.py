@@ -1,0 +1,345 @@
+#!/usr/bin/env python3
+"""Train the shift-reduce constituency parser of rill (Cross and Huang 2016), with its tagger.
+
+  train_shiftreduce.py --task gum --data DIR --out examples/models/gum --checkpoints /somewhere
+
+DIR holds train.ptb, dev.ptb and test.ptb, one bracketed tree per line. The recipe (sizes, dropout,
+epochs ...) can be given as options; the defaults were chosen on dev. After every few epochs the
+running average of the weights is measured on dev by greedy parsing; --out is written at the end.
+
+  train_shiftreduce.py --data DIR --evaluate examples/models/gum [--split test]
+
+measures a finished directory with the reference decoder: greedy and beam, given and predicted tags.
+
+The oracle: a state is shown the action that still reaches the most gold brackets, combine where both
+do, so that every tree has one derivation and a beam holds distinct trees. With --explore P a
+sentence follows, with probability P, actions sampled from the model instead of the gold ones; the
+features depend on span ends alone, so all states of a batch are scored at once behind one encoding.
+
+With --checkpoints DIR an interrupted training goes on where it stopped. Keep that folder outside
+the repository.
+"""
+
+import argparse
+import copy
+import os
+import random
+import time
+
+import numpy as np
+import torch
+from torch import nn
+
+from shiftreduce_decode import Search, evaluate
+from shiftreduce_model import (COMBINE, NONE, SHIFT, UNK, Batch, Input, Parser, Symbols, load_model, read_trees,
+                               save_model)
+
+RECIPE = {"embedding": 96, "tag": 32, "hidden": 144, "net": 160,
+          "drop_x": 0.2, "drop_between": 0.35, "drop_positions": 0.35, "drop_net": 0.3,
+          "word_dropout": 0.8375, "explore": 0.5, "start_exploring": 3, "own_tags": 0.4, "no_tag": 0.05, "tagging": 0.5,
+          "epochs": 40, "batch": 16, "rate": 0.003, "warmup": 1.0, "clip": 5.0, "decay": 1e-4,
+          "average": 0.998, "suffix_length": 4, "seed": 1}
+
+
+# --- the oracle ------------------------------------------------------------------------------------
+
+class Gold:
+    """What the oracle asks of a tree: how far brackets reach, and the label of a span."""
+
+    def __init__(self, symbols, sentence):
+        self.reach = np.zeros(len(sentence) + 1, dtype=np.int64)
+        self.labels = {}
+        for (begin, end), chain in sentence.spans.items():
+            self.reach[begin] = max(self.reach[begin], end)
+            self.labels[begin, end] = symbols.labels.ids.get(chain, NONE)
+
+
+def roll_out(golds, lengths, choose):
+    """Derive all sentences in step; returns the states met.
+
+    choose(rows, a, b, c, gold): the structure actions taken where both are legal
+    structure: [N, 5] sentence, a, b, c, gold action; label: [M, 5] sentence, b, c, gold label, last
+    """
+    count, width = len(golds), lengths.max()
+    reach = np.zeros((count, width + 1), dtype=np.int64)
+    for row, gold in zip(reach, golds):
+        row[:len(gold.reach)] = gold.reach
+    stack = np.zeros((count, width + 2), dtype=np.int64)
+    depth, end = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    structure, label = [], []
+    for step in range(2 * width - 1):
+        alive = np.flatnonzero(step < 2 * lengths - 1)
+        action = np.where(end[alive] < lengths[alive], SHIFT, COMBINE)
+        free = (end[alive] < lengths[alive]) & (depth[alive] >= 2)
+        if free.any():
+            rows = alive[free]
+            b, c = stack[rows, depth[rows] - 1], end[rows]
+            a = stack[rows, depth[rows] - 2]
+            # A bracket that begins with s0 and ends later is lost by combining; else nothing is.
+            gold = np.where(reach[rows, b] > c, SHIFT, COMBINE)
+            structure.append(np.stack([rows, a, b, c, gold], 1))
+            action[free] = choose(rows, a, b, c, gold)
+        shifting, combining = alive[action == SHIFT], alive[action == COMBINE]
+        stack[shifting, depth[shifting]] = end[shifting]
+        depth[shifting] += 1
+        end[shifting] += 1
+        depth[combining] -= 1
+        begin = stack[alive, depth[alive] - 1]
+        gold = [golds[i].labels.get((b, c), NONE) for i, b, c in zip(alive.tolist(), begin.tolist(), end[alive].tolist())]
+        last = step == 2 * lengths[alive] - 2
+        label.append(np.stack([alive, begin, end[alive], gold, last], 1))
+    empty = np.zeros((0, 5), dtype=np.int64)
+    return np.concatenate(structure or [empty]), np.concatenate(label)
+
+
+class Explorer:
+    """Takes gold actions, or in some sentences those that the model draws."""
+
+    def __init__(self, parser, tables, rest, drawn, rng):
+        self.table, self.rest, self.drawn, self.rng = tables.numpy(), rest.numpy(), drawn, rng
+        weight, bias = (p.detach().numpy() for p in (parser.structure_output.weight, parser.structure_output.bias))
+        self.weight, self.bias = weight[COMBINE] - weight[SHIFT], bias[COMBINE] - bias[SHIFT]
+        self.net = self.rest.shape[1]
+
+    def __call__(self, rows, a, b, c, gold):
+        drawn = self.drawn[rows]
+        if not drawn.any():
+            return gold
+        d, table = self.net, self.table
+        r = rows[drawn]
+        hidden = (table[r, a[drawn], :d] + table[r, b[drawn], d:2 * d] + table[r, c[drawn], 2 * d:] + self.rest[r])
+        odds = np.maximum(hidden, 0) @ self.weight + self.bias
+        action = gold.copy()
+        action[drawn] = np.where(self.rng.random(len(r)) * (1 + np.exp(-odds)) < 1, COMBINE, SHIFT)
+        return action
+
+
+# --- training --------------------------------------------------------------------------------------
+
+def batches(lengths, size, rng):
+    """Shuffled batches of similar length."""
+    order = list(range(len(lengths)))
+    rng.shuffle(order)
+    pool, result = size * 16, []
+    for start in range(0, len(order), pool):
+        chunk = sorted(order[start:start + pool], key=lambda i: lengths[i])
+        result += [chunk[i:i + size] for i in range(0, len(chunk), size)]
+    rng.shuffle(result)
+    return result
+
+
+def rate_at(progress, recipe):
+    """Up within `warmup` epochs, full until a third of the way, then linearly down to a fiftieth."""
+    epoch = progress * recipe["epochs"]
+    if epoch < recipe["warmup"]:
+        return (0.05 + epoch) / (0.05 + recipe["warmup"])
+    return 1.0 if progress < 0.33 else 1.0 - 0.98 * (progress - 0.33) / 0.67
+
+
+class Training:
+    """One model on its way: weights, their running average, optimiser, and the epoch."""
+
+    def __init__(self, sentences, recipe, checkpoint=None):
+        self.recipe, self.checkpoint = recipe, checkpoint
+        torch.manual_seed(recipe["seed"])
+        self.rng, self.numpy_rng = random.Random(recipe["seed"]), np.random.default_rng(recipe["seed"])
+        self.symbols = Symbols.count(sentences, recipe["suffix_length"])
+        self.inputs = [Input(self.symbols, s.words, s.tags) for s in sentences]
+        self.golds = [Gold(self.symbols, s) for s in sentences]
+        symbols = self.symbols
+        sizes = [len(v) for v in (symbols.words, symbols.suffixes, symbols.shapes, symbols.tags, symbols.labels)]
+        self.model = Parser(sizes, recipe["embedding"], recipe["tag"], recipe["hidden"], recipe["net"],
+                            [recipe[f"drop_{place}"] for place in ("x", "between", "positions", "net")])
+        self.initialise()
+        counts = np.bincount(np.concatenate([x.words for x in self.inputs]), minlength=sizes[0])
+        # A word seen c times is hidden with probability z / (z + c), so that <unk> is learnt.
+        hide = recipe["word_dropout"] / (recipe["word_dropout"] + np.maximum(counts, 1))
+        hide[:UNK + 1] = 0
+        self.hide = torch.from_numpy(hide)
+        self.is_root = torch.from_numpy(symbols.is_root)
+        self.average = copy.deepcopy(self.model).eval()
+        self.optimiser = torch.optim.AdamW(self.model.parameters(), lr=recipe["rate"], betas=(0.9, 0.98),
+                                           weight_decay=recipe["decay"])
+        self.epoch = self.steps = 0
+        self.history = []
+        if checkpoint and os.path.exists(checkpoint):
+            self.resume()
+
+    def initialise(self):
+        for name, parameter in self.model.named_parameters():
+            if "layer" in name and "bias" in name:
+                nn.init.zeros_(parameter)
+            elif "layer" in name and "weight_hh" in name:
+                for gate in parameter.data.chunk(4):
+                    nn.init.orthogonal_(gate)
+            elif "layer" in name:
+                nn.init.xavier_uniform_(parameter)
+            elif name.split(".")[0] in ("words", "suffixes", "shapes", "tags"):
+                nn.init.normal_(parameter, std=0.3)
+        for table in (self.model.suffixes, self.model.shapes):
+            table.weight.data[0] = 0  # "nothing"
+
+    def tags_for(self, batch, logits):
+        """Given tags in some sentences, the model's own in the others; some tags are missing."""
+        own = self.model.predicted(logits, batch.lengths)
+        mine = torch.rand(len(batch.lengths), 1) < self.recipe["own_tags"]
+        tags = torch.where(mine, own, batch.tags)
+        return tags * (torch.rand(tags.shape) >= self.recipe["no_tag"])
+
+    def loss(self, chosen):
+        model, recipe = self.model, self.recipe
+        batch = Batch([self.inputs[i] for i in chosen])
+        batch.words = batch.words.masked_fill(torch.rand(batch.words.shape) < self.hide[batch.words], UNK)
+        h1, logits = model.tag(batch)
+        given = batch.tags > 0
+        tagging = nn.functional.cross_entropy(logits[given], batch.tags[given], reduction="sum")
+        positions = model.positions(h1, self.tags_for(batch, logits), batch.lengths)
+        structure_table, structure_rest, label_table, label_rest = model.tables(positions, batch.lengths)
+        share = recipe["explore"] if self.epoch >= recipe["start_exploring"] else 0.0
+        drawn = self.numpy_rng.random(len(chosen)) < share
+        explorer = Explorer(model, structure_table.detach(), structure_rest.detach(), drawn, self.numpy_rng)
+        structure, label = map(torch.from_numpy,
+                               roll_out([self.golds[i] for i in chosen], batch.lengths, explorer))
+        d = recipe["net"]
+        # Rows of flat tables: index_select is much faster than advanced indexing, and so is its gradient.
+        width = positions.shape[1]
+
+        def rows(table, part, sentence, position):
+            return table[:, :, part * d:(part + 1) * d].reshape(-1, d).index_select(0, sentence * width + position)
+
+        s, a, b, c, gold = structure.unbind(1)
+        summed = (rows(structure_table, 0, s, a) + rows(structure_table, 1, s, b) + rows(structure_table, 2, s, c)
+                  + structure_rest.index_select(0, s))
+        loss = nn.functional.cross_entropy(model.structure(summed), gold, reduction="sum")
+        s, b, c, gold, last = label.unbind(1)
+        summed = rows(label_table, 0, s, b) + rows(label_table, 1, s, c) + label_rest.index_select(0, s)
+        illegal = self.is_root.unsqueeze(0) != last.bool().unsqueeze(1)
+        scores = model.label(summed).masked_fill(illegal, float("-inf"))
+        loss = loss + nn.functional.cross_entropy(scores, gold, reduction="sum")
+        return (loss + recipe["tagging"] * tagging) / batch.lengths.sum()
+
+    def run_epoch(self):
+        self.model.train()
+        plan = batches([len(x) for x in self.inputs], self.recipe["batch"], self.rng)
+        total = 0.0
+        for number, chosen in enumerate(plan):
+            factor = rate_at((self.epoch + number / len(plan)) / self.recipe["epochs"], self.recipe)
+            for group in self.optimiser.param_groups:
+                group["lr"] = self.recipe["rate"] * factor
+            loss = self.loss(chosen)
+            self.optimiser.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe["clip"])
+            self.optimiser.step()
+            self.steps += 1
+            self.update_average()
+            total += loss.item()
+        self.epoch += 1
+        return total / len(plan)
+
+    @torch.no_grad()
+    def update_average(self):
+        # Early on the average follows closely, so that it forgets the random start.
+        keep = min(self.recipe["average"], (1 + self.steps) / (10 + self.steps))
+        for mean, now in zip(self.average.parameters(), self.model.parameters()):
+            mean.lerp_(now, 1.0 - keep)
+
+    def save(self):
+        if not self.checkpoint:
+            return
+        os.makedirs(os.path.dirname(self.checkpoint) or ".", exist_ok=True)
+        state = {"recipe": self.recipe, "model": self.model.state_dict(), "average": self.average.state_dict(),
+                 "optimiser": self.optimiser.state_dict(), "epoch": self.epoch, "steps": self.steps,
+                 "history": self.history, "rng": self.rng.getstate(),
+                 "numpy_rng": self.numpy_rng.bit_generator.state, "torch_rng": torch.get_rng_state()}
+        torch.save(state, self.checkpoint + ".new")
+        os.replace(self.checkpoint + ".new", self.checkpoint)
+
+    def resume(self):
+        state = torch.load(self.checkpoint)
+        if state["recipe"] != self.recipe:
+            raise SystemExit(f"{self.checkpoint} was made with another recipe: remove it, or "
+                             "name another folder with --checkpoints")
+        self.model.load_state_dict(state["model"])
+        self.average.load_state_dict(state["average"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.epoch, self.steps, self.history = state["epoch"], state["steps"], state["history"]
+        self.rng.setstate(state["rng"])
+        self.numpy_rng.bit_generator.state = state["numpy_rng"]
+        torch.set_rng_state(state["torch_rng"])
+
+    def run(self, watch, every):
+        while self.epoch < self.recipe["epochs"]:
+            started = time.monotonic()
+            loss = self.run_epoch()
+            line = f"epoch {self.epoch} loss {loss:.4f} {time.monotonic() - started:.1f} s"
+            if self.epoch % every == 0 or self.epoch == self.recipe["epochs"]:
+                given = evaluate(self.average, self.symbols, watch, True).first.f1
+                predicted = evaluate(self.average, self.symbols, watch, False)
+                self.history.append((self.epoch, given, predicted.first.f1))
+                line += (f" dev F1 {given:.2f}, predicted tags {predicted.first.f1:.2f} "
+                         f"(right {100.0 * predicted.right_tags / predicted.tags:.2f})")
+            print(line, flush=True)
+            self.save()
+
+
+# --- the command -----------------------------------------------------------------------------------
+
+def measure(model, symbols, sentences, search):
+    for given in (True, False):
+        tags = "given tags" if given else "predicted tags"
+        print(f"{tags}, greedy: {evaluate(model, symbols, sentences, given)}", flush=True)
+        print(f"{tags}, k {search.k} absolute {search.absolute:g} max-candidates {search.max_candidates}: "
+              f"{evaluate(model, symbols, sentences, given, search)}", flush=True)
+
+
+def evaluate_directory(options):
+    model, config, symbols = load_model(options.evaluate)
+    settings = config["rill"]["search"]
+    search = Search(settings["k"], settings["absolute"], settings["max_candidates"])
+    measure(model, symbols, read_trees(os.path.join(options.data, options.split + ".ptb")), search)
+
+
+def train(options):
+    recipe = {name: getattr(options, name) for name in RECIPE}
+    sentences = read_trees(os.path.join(options.data, "train.ptb"))
+    dev = read_trees(os.path.join(options.data, "dev.ptb"))
+    checkpoint = options.checkpoints and os.path.join(options.checkpoints, options.task + ".pt")
+    training = Training(sentences, recipe, checkpoint)
+    print(f"{sum(p.numel() for p in training.model.parameters())} weights, recipe {recipe}", flush=True)
+    training.run(dev, options.every)
+    save_model(options.out, options.task, training.average, training.symbols, options.kind)
+    model, _, symbols = load_model(options.out)  # 16-bit weights are the model
+    measure(model, symbols, dev, Search())
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", required=True, help="folder with train.ptb, dev.ptb, test.ptb")
+    parser.add_argument("--task", default="parser", help="name in config.json")
+    parser.add_argument("--out", help="model directory to write")
+    parser.add_argument("--kind", default="F16", choices=("F16", "F32"), help="element type of the weights")
+    parser.add_argument("--checkpoints", help="folder to continue from and to save in")
+    parser.add_argument("--evaluate", metavar="MODEL", help="measure this directory and stop")
+    parser.add_argument("--split", default="test", choices=("train", "dev", "test"), help="what --evaluate reads")
+    parser.add_argument("--every", type=int, default=4, help="epochs between measurements")
+    for name, value in RECIPE.items():
+        parser.add_argument("--" + name.replace("_", "-"), type=type(value), default=value,
+                            help=f"recipe (default {value})")
+    options = parser.parse_args()
+    if not options.evaluate and not options.out:
+        parser.error("--out or --evaluate is needed")
+    return options
+
+
+def main():
+    options = parse_options()
+    torch.set_num_threads(1)
+    if options.evaluate:
+        evaluate_directory(options)
+    else:
+        train(options)
+
+
+if __name__ == "__main__":
+    main()
