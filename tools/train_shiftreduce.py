@@ -85,7 +85,8 @@ def roll_out(golds, lengths, choose):
         end[shifting] += 1
         depth[combining] -= 1
         begin = stack[alive, depth[alive] - 1]
-        gold = [golds[i].labels.get((b, c), NONE) for i, b, c in zip(alive.tolist(), begin.tolist(), end[alive].tolist())]
+        spans = zip(alive.tolist(), begin.tolist(), end[alive].tolist())
+        gold = [golds[i].labels.get((b, c), NONE) for i, b, c in spans]
         last = step == 2 * lengths[alive] - 2
         label.append(np.stack([alive, begin, end[alive], gold, last], 1))
     empty = np.zeros((0, 5), dtype=np.int64)
