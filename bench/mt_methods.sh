@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# The source's tables for translation, on the German-English model: every method at k = 5 and 50 with the source's pruning
+# (absolute 1.5, max-candidates 5) on test_2016_flickr, once with stop-after 1 as in the source's runs and once with the default k;
+# then its ablation of threshold, candidates per parent and refill on the development set. Quality is BLEU.
+# usage: bench/mt_methods.sh [--save] [--repeat R] [--threads T] [--lines N]      N: only the first lines, to try things out
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. bench/common.sh
+
+save=0 repeat=3 threads=1 lines=1000000
+while [ $# -gt 0 ]; do
+  case $1 in
+  --save) save=1 ;;
+  --repeat) repeat=${2:?} && shift ;;
+  --threads) threads=${2:?} && shift ;;
+  --lines) lines=${2:?} && shift ;;
+  *) echo "mt_methods: unknown option $1" >&2; exit 2 ;;
+  esac
+  shift
+done
+
+model=${RILL_MT_MODEL:-examples/models/de-en}
+[ -x build/rill ] || { echo "mt_methods: build first (./dev build)" >&2; exit 1; }
+[ -d "$model" ] || { echo "mt_methods: no model $model"; exit 0; }
+[ -f "$data/mt/multi30k/val.de" ] || { echo "mt_methods: no test sets under $data"; exit 0; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# bench_set NAME SET METHODS OPTION...: one table on stdout, its JSON in $work. SET: test_2016_flickr or val.
+bench_set() {
+  local name=$1 part=$2 methods=$3
+  shift 3
+  for side in de en; do head -n "$lines" "$data/mt/multi30k/$part.$side" >"$work/$part.$side"; done
+  set -- build/rill bench -m "$model" -i "$work/$part.de" --refs "$work/$part.en" --methods "$methods" --threads "$threads" \
+    --repeat "$repeat" --quiet --json "$work/$name.json" "$@"
+  echo
+  echo "== $name"
+  echo "+ $*" | sed "s|$work/\($part\.\)|RILL_DATA/mt/multi30k/\1|g; s|$work/||"
+  "$@"
+}
+
+pruned=(--absolute 1.5 --max-candidates 5)
+all=greedy,fixed,fixed:finish=top,fixed-stream,var-batch,var-stream,var-stream-fifo,top-up,stream-all
+
+{
+  describe_machine
+  # A budget of n k rows, so that streaming methods hold as many states as a batch of n beams could.
+  bench_set k5 test_2016_flickr $all -k 5 -n 32 --budget 160 "${pruned[@]}" --sort length
+  bench_set k50 test_2016_flickr ${all#greedy,} -k 50 -n 8 --budget 400 "${pruned[@]}" --sort length
+  bench_set k5-stop1 test_2016_flickr fixed:finish=top,var-batch,var-stream,stream-all -k 5 -n 32 --budget 160 "${pruned[@]}" \
+    --sort length --stop-after 1
+  bench_set k50-stop1 test_2016_flickr var-batch,var-stream,stream-all -k 50 -n 8 --budget 400 "${pruned[@]}" --sort length \
+    --stop-after 1
+  v=var-stream
+  bench_set ablation val "$v,$v:absolute=0.5,$v:absolute=2.5,$v:max-candidates=3,$v:max-candidates=10,$v:refill=1/12,$v:refill=1/4" \
+    -k 50 -n 8 --budget 400 "${pruned[@]}" --sort length
+} | tee "$work/mt-methods.txt"
+
+if [ $save = 1 ]; then
+  mkdir -p bench/results
+  cp "$work/mt-methods.txt" "bench/results/mt-methods-${threads}t.txt"
+  for name in k5 k50 k5-stop1 k50-stop1 ablation; do
+    sed "s|\"$data/|\"RILL_DATA/|; s|\"$work/|\"RILL_DATA/mt/multi30k/|" "$work/$name.json" \
+      >"bench/results/mt-methods-$name-${threads}t.json"
+  done
+  python3 bench/plot_methods.py "bench/results/mt-methods-${threads}t.svg" "k = 5:$work/k5.json" "k = 50:$work/k50.json"
+fi
