@@ -1,0 +1,282 @@
+"""Translation against a peer: the runs and the table of bench/mt.sh.
+
+usage: mt.py [--peer ctranslate2|none] [--threads T] [--rounds R] [--only TEXT] [--clock wall|cpu] --rill BUILD/rill
+             --work DIRECTORY --model MARIAN --data MULTI30K --out NAME
+
+Every row of a task runs once per round, in turn, each in a process of its own; a ratio is the median of the rounds' ratios, so that
+a noisy minute counts on both sides. Both sides are given pieces, not text, and their clocks begin when the model is loaded. Memory is
+what a run adds to what its process held before the model came: peak of resident memory. On a busy machine and with one thread,
+`--clock cpu` measures processor seconds instead, which the neighbours' turns do not lengthen.
+
+A task is a model, a beam width and inputs; what its rows are called says how they are run. On the random model (tools/random_mt.py)
+inputs come in buckets, and a minimum length equal to the greatest makes both sides produce the same number of pieces.
+Writes NAME.json, prints the tables.
+"""
+
+import argparse
+import glob
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+
+import sacrebleu
+import sentencepiece
+
+TRAINED, RANDOM = "test_2016_flickr", "random weights, 512/2048, 6+6 layers, V = 32,000"
+MOST = 150  # actions of an output of the trained model, for both sides
+
+
+@dataclass
+class Row:
+    label: str
+    peer: bool
+    weights: str
+    options: list  # of the command
+    group: str  # rows whose outputs are to be identical: the same letters; rows of "" answer to nobody
+    seconds: list = field(default_factory=list)
+    peaks: list = field(default_factory=list)
+    outputs: list = None
+    stats: dict = None
+
+
+@dataclass
+class Task:
+    name: str
+    k: int
+    rounds: int
+    directory: str
+    inputs: list  # pairs: a file of pieces, the length of its outputs or 0
+    rows: list
+    references: list = None
+    pieces: object = None  # what makes text of pieces
+    metric: object = None
+
+
+def peer_row(weights, batch, rule="all"):
+    """CTranslate2's own rules: an item stops at k outputs, or with length penalty 0 when the best of the beam has ended."""
+    kind = {"fp32": "float32", "int8": "int8"}[weights]
+    penalty = {"all": "1", "first": "0"}[rule]
+    label = f"ctranslate2 {weights}, batch {batch}" + (", stops at the first" if rule == "first" else "")
+    return Row(label, True, weights, ["--type", kind, "--batch", str(batch), "--length-penalty", penalty], "")
+
+
+def rill_row(weights, method, group="", **settings):
+    words = {name.replace("_", "-"): str(value) for name, value in settings.items()}
+    label = f"rill {weights} {method} " + " ".join(f"{n}={v}" for n, v in words.items() if n not in PRUNING)
+    options = ["--method", method] + [w for n, v in words.items() for w in ("--" + n, v)]
+    if weights != "fp32":
+        options += ["--weights", weights]
+    return Row(label.strip(), False, weights, options, f"{group} {weights}" if group else "")
+
+
+PRUNING = {"absolute", "max-candidates", "stop-after", "length-penalty"}
+PRUNED = {"absolute": 1.5, "max_candidates": 5, "stop_after": 1}
+
+
+def rows_of(k, kinds, peer):
+    rows = []
+    for weights in kinds:
+        if peer:
+            rows += [peer_row(weights, 32 if k == 5 else 8), peer_row(weights, 32 if k == 5 else 8, "first")]
+        rows.append(rill_row(weights, "fixed", n=16 if k == 5 else 4, length_penalty=1))
+        few, more, many = (8, 16, 48) if k == 5 else (2, 8, 32)
+        for n in (few, more, many) if weights == "fp32" else (more,):
+            rows.append(rill_row(weights, "var-batch", "pruned", n=n, **PRUNED))
+        for n in (more, many) if weights == "fp32" else (more,):
+            rows.append(rill_row(weights, "var-stream", "pruned", n=n, budget=4 * n, max_items=4 * n, **PRUNED))
+            rows.append(rill_row(weights, "stream-all", "pruned", n=n, **PRUNED))
+    return rows
+
+
+# --- runs -----------------------------------------------------------------------------------------------------------------------
+
+
+def run(command):
+    """What it printed, its processor seconds, its peak of resident memory in bytes."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    text = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"mt.py: exit code {process.returncode}: {' '.join(command)}")
+    return text, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+
+
+def rill_command(args, task, row, path, length, out):
+    limits = ["--min-length", str(length)] if length else []
+    return [args.rill, "decode", "-m", task.directory, "--tokenized", "-k", str(task.k), "--threads", str(args.threads),
+            "--max-length", str(length or MOST), *limits, *row.options, "-i", path, "-o", out, "--stats", "-", "--quiet"]
+
+
+def opening(args, task, row, kept={}):
+    """Processor seconds of a run without inputs: the clock of processors cannot be stopped while a model loads."""
+    key = task.directory, row.weights
+    if key not in kept:
+        kept[key] = statistics.median(run(rill_command(args, task, row, "/dev/null", 0, "/dev/null"))[1] for _ in range(3))
+    return kept[key]
+
+
+def run_row(args, task, row):
+    seconds, peak, outputs, stats = 0.0, 0, [], {}
+    for path, length in task.inputs:
+        out = os.path.join(args.work, "out")
+        if row.peer:
+            command = [sys.executable, os.path.join(os.path.dirname(__file__), "mt_peer.py"), "--model", task.directory + ".ct2",
+                       "--threads", str(args.threads), "--beam", str(task.k), "--max-length", str(MOST), "--length", str(length),
+                       *row.options, path, out]
+            told = json.loads(run(command)[0])
+            seconds, peak = seconds + told[args.clock], max(peak, told["peak"])
+        else:
+            text, cpu, resident = run(rill_command(args, task, row, path, length, out))
+            told = json.loads(text)
+            took = told["seconds"]["total"] if args.clock == "wall" else cpu - opening(args, task, row)
+            seconds, peak = seconds + took, max(peak, resident)
+            for key in ("expansions", "timesteps"):
+                stats[key] = stats.get(key, 0) + told[key]
+            for key, value in told["seconds"].items():
+                stats.setdefault("seconds", {})[key] = stats.get("seconds", {}).get(key, 0) + value
+        with open(out, encoding="utf-8") as file:
+            outputs += [line.rstrip("\n") for line in file]
+    row.seconds.append(seconds)
+    row.peaks.append(peak)
+    row.outputs, row.stats = outputs, stats
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------------------
+
+
+def ratio(slow, fast):
+    """How many times as fast the second is: median, least and greatest of the rounds."""
+    ratios = [s / f for s, f in zip(slow.seconds, fast.seconds)]
+    return statistics.median(ratios), min(ratios), max(ratios)
+
+
+def quality(task, row):
+    if not task.references:
+        return None
+    texts = [task.pieces.decode(line.split()) for line in row.outputs]
+    task.metric = task.metric or sacrebleu.metrics.BLEU()
+    return round(task.metric.corpus_score(texts, [task.references]).score, 2)
+
+
+def report(task, told):
+    print(f"\n== {task.name}, k = {task.k}: {sum(1 for p, _ in task.inputs for _ in open(p, encoding='utf-8'))} inputs, "
+          f"{task.rounds} rounds")
+    width = max(len(r.label) for r in task.rows)
+    print(f"{'':{width}}   BLEU  seconds   +-  tokens/s   MB  exp/step  expansions  against the peer")
+    first = {}
+    for row in task.rows:
+        seconds = statistics.median(row.seconds)
+        spread = (max(row.seconds) - min(row.seconds)) / 2 / seconds
+        tokens = sum(len(line.split()) for line in row.outputs)
+        bleu = quality(task, row)
+        entry = {"row": row.label, "bleu": bleu, "seconds": row.seconds, "tokens": tokens, "peak": max(row.peaks), "run": row.stats}
+        against = ""
+        peer = next((r for r in task.rows if r.peer and r.weights == row.weights), None)
+        if peer and peer is not row:
+            entry["against_peer"] = ratio(peer, row)
+            against = "x {:.2f} ({:.2f}-{:.2f})".format(*entry["against_peer"])
+        if row.group:
+            kept = first.setdefault(row.group, row)
+            entry["identical"] = kept.outputs == row.outputs
+            against += "" if kept is row else ", identical" if entry["identical"] else ", DIFFERS"
+        steps = row.stats.get("timesteps") or 0
+        print(f"{row.label:{width}} {bleu if bleu is not None else '-':>6} {seconds:8.3f} {spread:4.0%} {tokens / seconds:9.0f} "
+              f"{max(row.peaks) / 1e6:4.0f} {row.stats['expansions'] / steps if steps else 0:9.1f} "
+              f"{row.stats.get('expansions', 0):11}  {against}")
+        told.append({"task": task.name, "k": task.k, **entry})
+
+
+def best(task, word):
+    """The fastest row of a method, by median."""
+    rows = [r for r in task.rows if f"fp32 {word} " in r.label + " "]
+    return min(rows, key=lambda r: statistics.median(r.seconds)) if rows else None
+
+
+def report_methods(task):
+    if task.metric:
+        print(f"BLEU: {task.metric.get_signature()}")
+    pairs = (("fixed", "var-stream"), ("fixed", "stream-all"), ("var-batch", "var-stream"), ("var-stream", "stream-all"))
+    for slow, fast in pairs:
+        a, b = best(task, slow), best(task, fast)
+        if a and b:
+            print(f"  {b.label} is {{:.2f}} ({{:.2f}}-{{:.2f}}) times as fast as {a.label}".format(*ratio(a, b)))
+
+
+# --- tasks ----------------------------------------------------------------------------------------------------------------------
+
+
+def wanted(args, name, k):
+    return args.only in f"{name}, k = {k}:"
+
+
+def trained_tasks(args, kinds, peer):
+    pieces = sentencepiece.SentencePieceProcessor(model_file=os.path.join(args.model, "source.spm"))
+    with open(os.path.join(args.data, "test_2016_flickr.de"), encoding="utf-8") as file:
+        lines = [" ".join(pieces.encode(line.strip(), out_type=str)) for line in file]
+    with open(os.path.join(args.data, "test_2016_flickr.en"), encoding="utf-8") as file:
+        references = [line.rstrip("\n") for line in file]
+    path = os.path.join(args.work, "source.pieces")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("".join(line + "\n" for line in lines))
+    target = sentencepiece.SentencePieceProcessor(model_file=os.path.join(args.model, "target.spm"))
+    directory = os.path.join(args.work, "trained")
+    if not os.path.exists(directory):
+        os.symlink(os.path.abspath(args.model), directory)
+    return [Task(TRAINED, k, rounds, directory, [(path, 0)], rows_of(k, kinds, peer), references, target)
+            for k, rounds in ((5, args.rounds), (50, max(args.rounds // 2, 1))) if wanted(args, TRAINED, k)]
+
+
+def random_tasks(args, kinds, peer):
+    tasks = []
+    for k, lines, rounds in ((5, 60, max(args.rounds // 2, 1)), (50, 12, max(args.rounds // 2, 1))):
+        if not wanted(args, RANDOM, k):
+            continue
+        directory = os.path.join(args.work, "random")
+        name = os.path.join(args.work, f"random-{k}")
+        subprocess.run([sys.executable, "tools/random_mt.py", directory, "--lengths", os.path.join(args.work, "source.pieces"),
+                        "--inputs", name, "--lines", str(lines)], check=True)
+        inputs = sorted((path, int(path.rsplit(".", 1)[1])) for path in glob.glob(name + ".*"))
+        tasks.append(Task(RANDOM, k, rounds, directory, inputs, rows_of(k, kinds, peer)))
+    return tasks
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("rill", "work", "model", "data", "out"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--peer", default="ctranslate2", choices=("ctranslate2", "none"))
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--clock", default="wall", choices=("wall", "cpu"))
+    parser.add_argument("--only", default="", help="tasks whose \"NAME, k = K:\" holds this")
+    args = parser.parse_args()
+    peer = args.peer != "none"
+    options = subprocess.run([args.rill, "decode", "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    kinds = ["fp32", "int8"] if "--weights" in options else ["fp32"]
+    tasks = trained_tasks(args, kinds, peer) + random_tasks(args, kinds, peer)
+    told = []
+    print(f"{args.threads} thread{'s' if args.threads > 1 else ''}, {args.clock} seconds")
+    for task in tasks:
+        if peer and not os.path.exists(task.directory + ".ct2"):
+            subprocess.run([sys.executable, "tools/ct2_model.py", task.directory, task.directory + ".ct2"], check=True)
+        for _ in range(task.rounds):
+            for row in task.rows:
+                run_row(args, task, row)
+        report(task, told)
+        report_methods(task)
+        sys.stdout.flush()
+    with open(args.out + ".json", "w", encoding="utf-8") as file:
+        json.dump({"threads": args.threads, "clock": args.clock, "rows": told}, file, indent=1)
+    differing = [t["row"] for t in told if t.get("identical") is False]
+    if differing:
+        sys.exit("mt.py: outputs differ: " + "; ".join(differing))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Machine translation against CTranslate2, both on the processor: the same weights, pieces and threads, runs in turn. The shipped
+# de-en model on test_2016_flickr, then random weights of OPUS-MT's size with the same number of pieces on both sides; k = 5 and 50.
+# Python packages go into a virtual environment that is thrown away; RILL_BENCH_PYTHON=PYTHON takes one that has them.
+# usage: bench/mt.sh [--save] [--peer ctranslate2|none] [--threads T] [--rounds R] [--only TEXT] [--clock wall|cpu]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. bench/common.sh
+
+save=0 threads=1 options=()
+while [ $# -gt 0 ]; do
+  case $1 in
+  --save) save=1 ;;
+  --threads) threads=${2:?} && shift ;;
+  --peer | --rounds | --only | --clock) options+=("$1" "${2:?}") && shift ;;
+  *) echo "mt: unknown option $1" >&2; exit 2 ;;
+  esac
+  shift
+done
+
+model=${RILL_MT_MODEL:-examples/models/de-en}
+[ -x build/rill ] || { echo "mt: build first (./dev build)" >&2; exit 1; }
+for needed in "$model/model.safetensors" "$data/mt/multi30k/test_2016_flickr.de"; do
+  [ -f "$needed" ] || { echo "mt: nothing to measure: $needed is not there"; exit 0; }
+done
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+python=${RILL_BENCH_PYTHON:-}
+if [ -z "$python" ]; then
+  python3 -m venv "$work/venv"
+  python=$work/venv/bin/python
+  "$python" -m pip install --quiet --disable-pip-version-check ctranslate2==4.8.5 sentencepiece sacrebleu numpy
+fi
+
+{
+  describe_machine
+  export OMP_NUM_THREADS=$threads
+  "$python" -c 'import ctranslate2; print("peer: CTranslate2", ctranslate2.__version__)'
+  "$python" bench/mt.py --rill build/rill --work "$work" --model "$model" --data "$data/mt/multi30k" --out "$work/mt" \
+    --threads "$threads" "${options[@]}" || echo failed >"$work/failed"
+} | tee "$work/mt.txt"
+
+if [ $save = 1 ]; then
+  mkdir -p bench/results
+  cp "$work/mt.txt" "bench/results/mt-${threads}t.txt"
+  cp "$work/mt.json" "bench/results/mt-${threads}t.json"
+fi
+[ ! -e "$work/failed" ]

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""A Hugging Face directory of type `marian` as a model of CTranslate2, for comparing speed: the same numbers, nothing trained or
+quantised here. Takes CTranslate2's Python package and NumPy, not PyTorch.
+
+usage: ct2_model.py MARIAN_DIRECTORY NEW_DIRECTORY
+"""
+
+import json
+import os
+import sys
+
+import numpy as np
+from ctranslate2.specs import common_spec, transformer_spec
+
+from model_files import read_safetensors
+
+ACTIVATIONS = {"relu": common_spec.Activation.RELU, "gelu": common_spec.Activation.GELU,
+               "swish": common_spec.Activation.SWISH, "silu": common_spec.Activation.SWISH}
+
+
+def positions(rows, width):
+    angle = np.arange(rows)[:, None] / 10000 ** (np.arange(0, width, 2) / width)
+    return np.concatenate([np.sin(angle), np.cos(angle)], axis=1).astype(np.float32)
+
+
+def set_linear(spec, tensors, names):
+    """Several layers over one input become one: CTranslate2 wants queries, keys and values so."""
+    spec.weight = np.concatenate([tensors[n + ".weight"] for n in names])
+    spec.bias = np.concatenate([tensors[n + ".bias"] for n in names])
+
+
+def set_norm(spec, tensors, name):
+    spec.gamma, spec.beta = tensors[name + ".weight"], tensors[name + ".bias"]
+
+
+def set_layer(spec, tensors, name, cross):
+    self_attention = name + ".self_attn."
+    set_linear(spec.self_attention.linear[0], tensors, [self_attention + p + "_proj" for p in "qkv"])
+    set_linear(spec.self_attention.linear[1], tensors, [self_attention + "out_proj"])
+    set_norm(spec.self_attention.layer_norm, tensors, name + ".self_attn_layer_norm")
+    if cross:
+        attention = name + ".encoder_attn."
+        set_linear(spec.attention.linear[0], tensors, [attention + "q_proj"])
+        set_linear(spec.attention.linear[1], tensors, [attention + p + "_proj" for p in "kv"])
+        set_linear(spec.attention.linear[2], tensors, [attention + "out_proj"])
+        set_norm(spec.attention.layer_norm, tensors, name + ".encoder_attn_layer_norm")
+    set_linear(spec.ffn.linear_0, tensors, [name + ".fc1"])
+    set_linear(spec.ffn.linear_1, tensors, [name + ".fc2"])
+    set_norm(spec.ffn.layer_norm, tensors, name + ".final_layer_norm")
+
+
+def convert(source, target):
+    with open(os.path.join(source, "config.json"), encoding="utf-8") as file:
+        config = json.load(file)
+    with open(os.path.join(source, "vocab.json"), encoding="utf-8") as file:
+        numbers = json.load(file)
+    if config["model_type"] != "marian" or config["pad_token_id"] != config["vocab_size"] - 1:
+        sys.exit("ct2_model: expected a directory of type marian whose padding symbol is the last")
+    tensors = read_safetensors(os.path.join(source, "model.safetensors"))
+    words = config["vocab_size"] - 1  # CTranslate2 starts from a zero embedding and has no padding symbol
+    table = np.ascontiguousarray(tensors["model.shared.weight"][:words])
+    spec = transformer_spec.TransformerSpec.from_config(
+        (config["encoder_layers"], config["decoder_layers"]), config["encoder_attention_heads"], pre_norm=False,
+        activation=ACTIVATIONS[config["activation_function"]])
+    for side, name in ((spec.encoder, "encoder"), (spec.decoder, "decoder")):
+        side.position_encodings.encodings = positions(config["max_position_embeddings"], config["d_model"])
+        for i, layer in enumerate(side.layer):
+            set_layer(layer, tensors, f"model.{name}.layers.{i}", name == "decoder")
+    spec.encoder.embeddings[0].weight = table
+    spec.decoder.embeddings.weight = table
+    spec.decoder.projection.weight = table
+    bias = tensors.get("final_logits_bias", np.zeros(words + 1, np.float32)).reshape(-1)
+    spec.decoder.projection.bias = np.ascontiguousarray(bias[:words])
+    spec.decoder.start_from_zero_embedding = True
+    pieces = sorted(numbers, key=numbers.get)[:words]
+    spec.register_source_vocabulary(pieces)
+    spec.register_target_vocabulary(pieces)
+    spec.config.add_source_eos = True
+    spec.config.eos_token = spec.config.decoder_start_token = pieces[config["eos_token_id"]]
+    spec.config.unk_token = "<unk>"
+    spec.validate()
+    spec.optimize(quantization="float32")
+    os.makedirs(target, exist_ok=True)
+    spec.save(target)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    convert(*sys.argv[1:])
