@@ -14,7 +14,9 @@ enum {
     CLI_OK = 0,
     CLI_FAILED = 1,      /* wrong usage, or the run could not be finished */
     CLI_SOME_FAILED = 2, /* the run was finished, but some inputs have no output */
-    CLI_CLOSED = 141,    /* whoever read our output went away: the number a shell shows for SIGPIPE */
+    CLI_INTERRUPTED =
+        130,          /* Ctrl-C: the number a shell shows for SIGINT; main() then dies of it, so that loops end too */
+    CLI_CLOSED = 141, /* whoever read our output went away: the number a shell shows for SIGPIPE */
 };
 
 /* Print "rill: ", the sentence and a newline on stderr. cli_fail() returns CLI_FAILED, for `return cli_fail(...)`. */

@@ -14,6 +14,7 @@
 
 #include "files.h"
 #include "input.h"
+#include "interrupt.h"
 #include "options.h"
 #include "output.h"
 #include "progress.h"
@@ -91,9 +92,10 @@ typedef struct face {
     int (*argument)(void *user, const char *value);
 } face;
 
-#define EXIT_CODES                                                              \
-    "Exit code: 0 every input was decoded; 1 wrong usage, or the run failed;\n" \
-    "2 finished, but some inputs failed; 141 the reader of our output went away.\n"
+#define EXIT_CODES                                                                      \
+    "Exit code: 0 every input was decoded; 1 wrong usage, or the run failed;\n"         \
+    "2 finished, but some inputs failed; 130 Ctrl-C: what was finished is written (a\n" \
+    "second Ctrl-C does not wait for it); 141 the reader of our output went away.\n"
 
 static const face decode_face = {
     "rill decode -m DIR [options] [< INPUT] [> OUTPUT]",
@@ -188,6 +190,7 @@ static rill_status read_line(void *user, int may_block, const char **text, size_
 {
     decode *d = user;
     show_progress(d); /* here too: results that wait for a slow input before them are not written meanwhile */
+    if (cli_interrupted()) return RILL_END_OF_INPUT;
     return cli_input_read(&d->input, may_block, text, length);
 }
 
@@ -215,7 +218,7 @@ static rill_status write_result(void *user, const rill_result *result)
     int broken = cli_output_tick(&d->output);
     show_progress(d);
     d->writing += cli_now() - start;
-    return broken ? RILL_ERR_STOPPED : RILL_OK;
+    return broken || cli_interrupted() ? RILL_ERR_STOPPED : RILL_OK;
 }
 
 /* --- preparing ---------------------------------------------------------------------------------------------------- */
@@ -342,8 +345,19 @@ static int finish(decode *d, int code)
     return worse(code, cli_output_close(&d->trace));
 }
 
+/* Results come in order, so that a second run can go on from the first line that has none. */
+static int say_interrupted(const decode *d)
+{
+    if (d->plan.resolved.unordered)
+        cli_say("interrupted: what was finished is written");
+    else
+        cli_say("interrupted: the results of %" PRId64 " lines are written", d->next_id);
+    return CLI_INTERRUPTED;
+}
+
 static int decode_all(decode *d)
 {
+    cli_interrupt_heed();
     start_progress(d);
     double start = cli_now();
     rill_status status = rill_run(d->engine, read_line, d, write_result, d);
@@ -351,7 +365,10 @@ static int decode_all(decode *d)
     cli_progress_erase(&d->progress);
     int code = d->failed ? CLI_SOME_FAILED : CLI_OK;
     /* A stop that the output asked for is told by closing it. */
-    if (status < 0 && !d->output.error) code = cli_fail_context(d->session.ctx);
+    if (cli_interrupted() && !d->output.error)
+        code = say_interrupted(d);
+    else if (status < 0 && !d->output.error)
+        code = cli_fail_context(d->session.ctx);
     return finish(d, code);
 }
 

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "interrupt.h"
+
 enum { CHUNK = 1 << 16 };
 static const double GATHER = 0.002; /* seconds allowed for more after the first data */
 
@@ -65,7 +67,7 @@ static int readable(const cli_input *input, double seconds)
     struct timespec limit = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
     int ready;
     do ready = ppoll(&wanted, 1, seconds < 0 ? NULL : &limit, NULL);
-    while (ready < 0 && errno == EINTR);
+    while (ready < 0 && errno == EINTR && !cli_interrupted());
     return ready;
 }
 
@@ -84,7 +86,7 @@ static rill_status wait_for_data(cli_input *input, int may_block)
         if (!may_block) return RILL_AGAIN;
         ready = readable(input, -1);
     }
-    if (ready < 0) return read_failed(input);
+    if (ready < 0) return cli_interrupted() ? RILL_END_OF_INPUT : read_failed(input);
     if (may_block) input->deadline = cli_now() + GATHER;
     return RILL_OK;
 }

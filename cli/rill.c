@@ -1,7 +1,7 @@
 /* rill: the command. Finds the subcommand and hands over to it; each has a file of its own.
  *
- * Exit codes are the same everywhere: 0 fine, 1 wrong usage or failure, 2 finished but something of it failed, 141 when the
- * reader of our output went away, which is the end of `rill decode ... | head` and deserves no message. */
+ * Exit codes are the same everywhere: 0 fine, 1 wrong usage or failure, 2 finished but something of it failed, 130 after
+ * Ctrl-C, 141 when the reader of our output went away, which is the end of `rill decode ... | head` and deserves no message. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,5 +86,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "--version") || !strcmp(word, "-V") || !strcmp(word, "version")) return print_version();
     if (!strcmp(word, "help")) return help_about(argc, argv);
     const cli_command *command = find(word);
-    return command ? command->run(argc - 1, argv + 1) : unknown_command(word);
+    int code = command ? command->run(argc - 1, argv + 1) : unknown_command(word);
+    if (code == CLI_INTERRUPTED) raise(SIGINT); /* kills now: shells end a loop around us only if we die of it */
+    return code;
 }

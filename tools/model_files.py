@@ -9,22 +9,29 @@ import numpy as np
 KINDS = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2")}
 
 
-def write_safetensors(path, tensors, kind):
+def kind_of(array):
+    """The type that keeps an array's numbers as they are, or nearly: what is neither F32 nor F16 becomes F32."""
+    return "F16" if array.dtype == np.float16 else "F32"
+
+
+def write_safetensors(path, tensors, kind=None):
     """Header length, JSON header padded with spaces to 8 bytes, then the arrays in order of their names.
 
-    `path` is never half a file: trainings write models on their way, and are interrupted.
+    All of one `kind`, or each of its own. `path` is never half a file: trainings write models on their way, and are
+    interrupted.
     """
-    header, blobs, offset = {"__metadata__": {"format": "pt"}}, [], 0
-    for name in sorted(tensors):
-        blob = np.ascontiguousarray(tensors[name]).astype(KINDS[kind]).tobytes()
-        header[name] = {"dtype": kind, "shape": list(tensors[name].shape),
-                        "data_offsets": [offset, offset + len(blob)]}
-        blobs.append(blob)
-        offset += len(blob)
+    header, offset = {"__metadata__": {"format": "pt"}}, 0
+    kinds = {name: kind or kind_of(tensors[name]) for name in sorted(tensors)}
+    for name, own in kinds.items():
+        size = tensors[name].size * KINDS[own].itemsize
+        header[name] = {"dtype": own, "shape": list(tensors[name].shape), "data_offsets": [offset, offset + size]}
+        offset += size
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     with open(path + ".new", "wb") as out:
-        out.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
+        out.write(struct.pack("<Q", len(text)) + text)
+        for name, own in kinds.items():
+            out.write(np.ascontiguousarray(tensors[name], dtype=KINDS[own]).data)
     os.replace(path + ".new", path)
 
 

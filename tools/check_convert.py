@@ -1,0 +1,505 @@
+#!/usr/bin/env python3
+"""Does convert_mt.py make what it should? Tiny models in each original form, converted, decoded, compared.
+
+Needs torch, transformers, sentencepiece, and rill (--rill build/rill). The models are transformers' with random
+weights; their originals are made from transformers' names backwards, as torch.save, Marian and fairseq would have
+written them. rill's outputs on what was converted must be those of transformers' model by the plain beam search of
+semparse_decode.py: the same actions at k = 5, scores within 1e-4. Then each thing that must be refused is.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import math
+import os
+import pickle
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import types
+
+import numpy as np
+import torch
+from safetensors.torch import load_file
+from transformers import MarianTokenizer
+
+import convert_mt
+import reference_mt
+from reference_mt import SHAPES, STEPS, case, class_of, make_fsmt_vocabularies, make_model, make_vocabularies
+
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "data", "mt")
+FAILED = []
+
+
+def verdict(good, what):
+    if not good:
+        FAILED.append(what)
+    print(("ok      " if good else "FAILED  ") + what)
+
+
+def convert(*arguments):
+    """Exit code and what was said."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        code = convert_mt.main([str(a) for a in arguments])
+    return code, said.getvalue()
+
+
+def made(what, *arguments):
+    code, said = convert(*arguments)
+    verdict(code == 0, f"{what} is converted" + (": " + said.strip() if code else ""))
+    return code == 0
+
+
+def refused(what, sentence, *arguments):
+    code, said = convert(*arguments)
+    verdict(code == 1 and sentence in said, f"{what} is refused: {sentence}" + ("" if sentence in said else f" (said: {said.strip()})"))
+
+
+class Rill:
+    def __init__(self, path):
+        self.path = path
+
+    def decode(self, directories, lines, *options):
+        models = [part for directory in directories for part in ("-m", directory)]
+        run = subprocess.run([self.path, "decode", *models, "-q", "--max-length", str(STEPS), *options],
+                             input="".join(line + "\n" for line in lines), capture_output=True, text=True, check=False)
+        if run.returncode:
+            verdict(False, f"rill decode {directories}: {run.stderr.strip()}")
+        return run.stdout.splitlines()
+
+    def n_best(self, directory, lines):
+        """For each line its outputs, best first: pieces and score."""
+        found = [[] for _ in lines]
+        for line in self.decode([directory], lines, "--tokenized", "-k", "5", "--n-best", "5"):
+            number, pieces, values, _score = line.split(" ||| ")
+            found[int(number)].append((pieces.split(), float(values.split()[1])))
+        return found
+
+
+def agrees(rill, what, directory, model, sides):
+    """The n-best lists of rill on the directory and of the plain search on transformers' model in 64 bits."""
+    double = class_of(model.config.model_type)(model.config).double().eval()
+    double.load_state_dict({k: v.double() for k, v in model.state_dict().items()}, strict=False)
+    for side in ("encoder", "decoder"):  # may have been given Marian's
+        table = getattr(model.model, side).embed_positions
+        if model.config.model_type == "marian":
+            getattr(double.model, side).embed_positions.weight.data.copy_(table.weight.data)
+    rng = random.Random(1)
+    usable = [p for p in sides[0] if p not in ("<s>", "</s>", "<unk>", "<pad>")]
+    inputs = [[rng.choice(usable) for _ in range(n)] for n in (1, 4, 9)]
+    found = rill.n_best(directory, [" ".join(pieces) for pieces in inputs])
+    worst = 0.0
+    for pieces, ours in zip(inputs, found):
+        theirs = case(double, sides, pieces, rng)["beam"]
+        names = [[sides[1][a] for a in output["actions"] if a != model.config.eos_token_id] for output in theirs]
+        if [pieces for pieces, _score in ours] != names:
+            return verdict(False, f"{what}: {ours[0]} instead of {names[0]}")
+        worst = max([worst] + [abs(a[1] - b["score"]) for a, b in zip(ours, theirs)])
+    return verdict(worst < 1e-4, f"{what} decodes as in transformers (scores within {worst:.1e})")
+
+
+def reads_text(rill, what, directory, model):
+    """Text to text, greedily, with the tokenizer that transformers finds in the directory."""
+    tokenizer = MarianTokenizer.from_pretrained(directory)
+    lines, expected = ["ein mann spielt gitarre .", "two  dogs", "eine frau"], []
+    for line in lines:
+        ids = torch.tensor([tokenizer(line).input_ids])
+        out = model.generate(ids, num_beams=1, do_sample=False, max_length=STEPS + 1, forced_eos_token_id=None,
+                             bad_words_ids=[[model.config.pad_token_id]])[0].tolist()
+        expected.append(tokenizer.decode(out, skip_special_tokens=True).strip())
+    verdict(rill.decode([directory], lines, "-k", "1") == expected, f"{what}: text becomes the same text")
+
+
+# --- pytorch_model.bin ------------------------------------------------------------------------------------------------
+
+class Evil:
+    """What a hostile pickle looks like."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+def copy_model(name, out):
+    shutil.copytree(os.path.join(DATA, name), out)
+    tensors = load_file(os.path.join(out, "model.safetensors"))
+    os.remove(os.path.join(out, "model.safetensors"))
+    return tensors
+
+
+def check_bin(rill, work):
+    lines = ["a b", "man </s> a"]
+    for name in sorted(SHAPES):
+        for zipped in (True, False):
+            what = f"bin {name} ({'zip' if zipped else 'before zip'})"
+            directory, out = (os.path.join(work, f"{part}-{name}-{zipped}") for part in ("bin", "from-bin"))
+            tensors = copy_model(name, directory)
+            if name == "shared":  # aliases, views and a table of positions, as in the wild
+                tensors["lm_head.weight"] = tensors["model.encoder.embed_tokens.weight"] = tensors["model.shared.weight"]
+                tensors["model.encoder.layers.0.fc1.weight"] = tensors["model.encoder.layers.0.fc1.weight"].t().contiguous().t()
+            torch.save(tensors, os.path.join(directory, "pytorch_model.bin"), _use_new_zipfile_serialization=zipped)
+            if not made(what, "bin", directory, "--out", out):
+                continue
+            first, second = (load_file(os.path.join(d, "model.safetensors")) for d in (os.path.join(DATA, name), out))
+            equal = sorted(first) == sorted(second) and all(torch.equal(first[k], second[k]) and first[k].dtype == second[k].dtype for k in first)
+            verdict(equal, f"{what} has the original's tensors")
+            ours, original = (rill.n_best(d, lines) for d in (out, os.path.join(DATA, name)))
+            verdict(ours == original, f"{what} decodes as the original")
+    directory = os.path.join(work, "hostile")
+    tensors = copy_model("shared", directory)
+    path = os.path.join(directory, "pytorch_model.bin")
+    trap = os.path.join(work, "trap")
+    torch.save({**tensors, "final_logits_bias": Evil(trap)}, path)
+    refused("a pickle that calls a function", "final_logits_bias: expected a tensor, found posix.mkdir", "bin", directory,
+            "--out", directory)
+    verdict(not os.path.exists(trap), "what a pickle calls is not called")
+    torch.save({k: v for k, v in tensors.items() if "layers.1.fc2.bias" not in k}, path)
+    refused("a missing tensor", "model.encoder.layers.1.fc2.bias is missing, expected with shape [16]", "bin", directory,
+            "--out", directory)
+    torch.save({**tensors, "model.encoder.layers.2.fc2.bias": torch.zeros(16)}, path)
+    refused("a layer too many", "model.encoder.layers.2.fc2.bias: a marian model of these sizes has no such tensor", "bin",
+            directory, "--out", directory)
+    torch.save({**tensors, "final_logits_bias": torch.full((1, 51), math.nan)}, path)
+    refused("no number", "final_logits_bias: has values that are infinite or no numbers", "bin", directory, "--out",
+            directory)
+    for zipped in (True, False):
+        torch.save(tensors, path, _use_new_zipfile_serialization=zipped)
+        os.truncate(path, os.path.getsize(path) - 4000)
+        refused("a file that is cut off", f"{path}: ", "bin", directory, "--out", directory)
+    with open(path, "wb") as file:
+        pickle.dump({"a": 1}, file)
+    refused("any pickle", "expected PyTorch's magic number", "bin", directory, "--out", directory)
+    os.remove(path)
+    refused("a directory without weights", "neither pytorch_model.bin nor", "bin", directory, "--out", directory)
+
+
+# --- Marian -----------------------------------------------------------------------------------------------------------
+
+def marian_name(key):
+    """Marian's name for transformers', and whether its matrix is transposed."""
+    _model, side, _layers, layer, *rest = key.split(".")
+    prefix = f"{side}_l{int(layer) + 1}_"
+    norm = {"weight": "ln_scale", "bias": "ln_bias"}
+    attention = {"self_attn": "self", "encoder_attn": "context"}
+    if rest[0] in attention:
+        part = rest[1][0]
+        return f"{prefix}{attention[rest[0]]}_{'W' if rest[2] == 'weight' else 'b'}{part}"
+    if rest[0] == "final_layer_norm":
+        return f"{prefix}ffn_ffn_{norm[rest[1]]}"
+    if rest[0].endswith("_layer_norm"):
+        return f"{prefix}{attention[rest[0][:-len('_layer_norm')]]}_Wo_{norm[rest[1]]}"
+    return f"{prefix}ffn_{'W' if rest[1] == 'weight' else 'b'}{rest[0][2]}"
+
+
+def marian_arrays(model):
+    state, config = {k: v.numpy() for k, v in model.state_dict().items()}, model.config
+    arrays = {}
+    for key, value in state.items():
+        if ".layers." in key:
+            arrays[marian_name(key)] = value.T if value.ndim == 2 else value[np.newaxis]
+    arrays["decoder_ff_logit_out_b"] = state["final_logits_bias"][:, :-1]
+    if config.share_encoder_decoder_embeddings:
+        arrays["Wemb"] = state["model.shared.weight"][:-1]
+    else:
+        arrays["encoder_Wemb"] = state["model.encoder.embed_tokens.weight"][:-1]
+        arrays["decoder_Wemb"] = state["model.decoder.embed_tokens.weight"][:-1]
+    if not config.tie_word_embeddings:
+        arrays["decoder_ff_logit_out_W"] = state["lm_head.weight"][:-1].T
+    return arrays
+
+
+def marian_options(config):
+    tied, shared = config.tie_word_embeddings, config.share_encoder_decoder_embeddings
+    return {
+        "type": "transformer", "enc-depth": config.encoder_layers, "dec-depth": config.decoder_layers,
+        "dim-emb": config.d_model, "dim-vocabs": [config.vocab_size - 1, config.decoder_vocab_size - 1],
+        "transformer-heads": config.encoder_attention_heads, "transformer-dim-ffn": config.encoder_ffn_dim,
+        "transformer-decoder-dim-ffn": config.decoder_ffn_dim, "transformer-ffn-depth": 2,
+        "transformer-ffn-activation": config.activation_function, "transformer-preprocess": '""',
+        "transformer-postprocess": "dan", "transformer-postprocess-emb": "d", "transformer-tied-layers": [],
+        "tied-embeddings-all": str(tied and shared).lower(), "tied-embeddings": str(tied and not shared).lower(),
+        "tied-embeddings-src": str(shared and not tied).lower(), "version": "v1.9.0 1d6b1a5 2020-01-01",
+    }
+
+
+def yaml_of(options):
+    text = ""
+    for key, value in options.items():
+        if isinstance(value, list):
+            text += f"{key}:\n" + ("".join(f"  - {item}\n" for item in value) or "  []\n")
+        else:
+            text += f"{key}: {value}\n"
+    return text
+
+
+def save_marian(path, arrays, options):
+    raw = np.frombuffer(yaml_of(options).encode() + b"\0", dtype=np.int8)
+    np.savez(path, **arrays, **({"special:model.yml": raw} if options else {}))
+
+
+def save_vocabulary(path, pieces):
+    """With each kind of YAML's quotes."""
+    with open(path, "w", encoding="utf-8") as file:
+        for number, piece in enumerate(pieces):
+            plain = piece.isalpha()
+            quoted = piece if plain else json.dumps(piece, ensure_ascii=number % 2 == 0)
+            if number % 5 == 0 and not plain:
+                quoted = "'" + piece.replace("'", "''") + "'"
+            file.write(f"{quoted}: {number}\n")
+
+
+def marian_positions(config):
+    """As marian-decoder: the exponents' denominator is D / 2 - 1."""
+    half = config.d_model // 2
+    angle = np.arange(config.max_position_embeddings)[:, None] * np.exp(-np.arange(half) * np.log(10000.0) / (half - 1))
+    return torch.tensor(np.concatenate([np.sin(angle), np.cos(angle)], axis=1), dtype=torch.float32)
+
+
+def marian_model(name, out, **changes):
+    """A model that Marian could have: no row for padding."""
+    shape = {**SHAPES["separate" if name == "separate" else "shared"], "scale_embedding": True, **changes}
+    shape["decoder_attention_heads"] = shape["encoder_attention_heads"]
+    os.makedirs(out)
+    rng = random.Random(shape["seed"])
+    sides = make_vocabularies(name, out, rng)
+    if name == "spm":
+        pieces = reference_mt.sentencepiece.SentencePieceProcessor(model_file=os.path.join(out, "source.spm"))
+        sides = [[pieces.id_to_piece(i) for i in range(pieces.get_piece_size())] + ["<pad>"]] * 2
+    model = make_model("separate" if name == "separate" else "shared", shape, sides, torch.Generator().manual_seed(shape["seed"]))
+    with torch.no_grad():
+        model.final_logits_bias[0, -1] = 0.0
+        for table in (model.model.encoder.embed_tokens, model.model.decoder.embed_tokens, model.lm_head):
+            table.weight[-1] = 0.0
+    return model, sides
+
+
+def check_marian(rill, work):
+    kinds = {"shared": {}, "separate": {"activation_function": "relu"}, "odd": {"activation_function": "relu"},
+             "spm": {"decoder_layers": 1}, "positions": {}}
+    for name, changes in kinds.items():
+        directory, out, what = os.path.join(work, "npz-" + name), os.path.join(work, "from-npz-" + name), f"marian {name}"
+        model, sides = marian_model("shared" if name == "positions" else name, directory, **changes)
+        path, options = os.path.join(directory, "model.npz"), []
+        save_marian(path, marian_arrays(model), marian_options(model.config))
+        if name == "spm":
+            options = ["--vocab", os.path.join(directory, "source.spm")]
+        elif name == "separate":
+            for side, pieces in zip(("src", "trg"), sides):
+                save_vocabulary(os.path.join(directory, f"opus.{side}.vocab.yml"), pieces[:-1])
+        else:
+            save_vocabulary(os.path.join(directory, "opus.vocab.yml"), sides[0][:-1])
+        if name == "positions":
+            with torch.no_grad():
+                for side in (model.model.encoder, model.model.decoder):
+                    side.embed_positions.weight.copy_(marian_positions(model.config))
+        else:
+            options += ["--positions", "hf"]
+        if not made(what, "marian", directory if name != "spm" else path, "--out", out, *options):
+            continue
+        agrees(rill, what, out, model, sides)
+        if name in ("shared", "odd", "spm"):
+            reads_text(rill, what, out, model)
+    check_marian_refusals(work)
+
+
+def check_marian_refusals(work):
+    directory = os.path.join(work, "npz-refused")
+    model, sides = marian_model("shared", directory)
+    arrays, options = marian_arrays(model), marian_options(model.config)
+    path, vocabulary = os.path.join(directory, "model.npz"), os.path.join(directory, "vocab.yml")
+    save_vocabulary(vocabulary, sides[0][:-1])
+    command = ("marian", directory, "--out", os.path.join(work, "never"))
+    for key, value in [
+            ("type", "s2s"), ("transformer-preprocess", "n"), ("transformer-postprocess", "da"),
+            ("transformer-postprocess-emb", "nd"), ("transformer-postprocess-top", "n"), ("transformer-ffn-depth", 3),
+            ("transformer-decoder-autoreg", "average-attention"), ("transformer-no-projection", "true"),
+            ("transformer-train-position-embeddings", "true"), ("transformer-tied-layers", [1, 1]),
+            ("right-left", "true"), ("layer-normalization", "true"), ("lemma-dim-emb", 64),
+            ("transformer-ffn-activation", "gelu"), ("transformer-ffn-activation", "tanh")]:
+        save_marian(path, arrays, {**options, key: value})
+        refused(f"{key}: {value}", f"special:model.yml: {key}: ", *command)
+    save_marian(path, arrays, {k: v for k, v in options.items() if k != "dec-depth"})
+    refused("no dec-depth", "special:model.yml: dec-depth is missing", *command)
+    save_marian(path, arrays, {})
+    refused("no options", "special:model.yml is missing", *command)
+    save_marian(path, {**arrays, "Wpos": np.zeros((4, 16), np.float32)}, options)
+    refused("trained positions", "Wpos: nothing that a model with these options has", *command)
+    save_marian(path, {k: v for k, v in arrays.items() if k != "decoder_l2_context_Wk"}, options)
+    refused("a missing matrix", "decoder_l2_context_Wk is missing", *command)
+    save_marian(path, {**arrays, "encoder_l1_ffn_W1": np.zeros((16, 32), np.int8)}, options)
+    refused("a quantised matrix", "encoder_l1_ffn_W1: expected floating-point numbers, found int8", *command)
+    save_marian(path, {**arrays, "encoder_l1_ffn_W1": np.zeros((16, 31), np.float32)}, options)
+    refused("a matrix of another size", "model.encoder.layers.0.fc1.weight: expected shape [32, 16], found [31, 16]", *command)
+    save_marian(path, arrays, options)
+    save_vocabulary(vocabulary, sides[0])
+    refused("a vocabulary with padding", "vocab.yml: has a <pad>", *command)
+    save_vocabulary(vocabulary, sides[0][:-1] + ["one", "more"])
+    refused("a vocabulary too large", "vocab.yml: 52 pieces, but the model has embeddings for 50", *command)
+    with open(vocabulary, "w", encoding="utf-8") as file:
+        file.write("</s>: 0\n<unk> 1\n")
+    refused("a vocabulary that is none", "vocab.yml:2: expected PIECE: NUMBER, found '<unk> 1'", *command)
+    with open(path, "wb") as file:
+        file.write(b"no archive")
+    refused("no archive", "model.npz: not an .npz of arrays", *command)
+
+
+# --- fairseq ----------------------------------------------------------------------------------------------------------
+
+def fairseq_arguments(config, **more):
+    sides = {f"{side}_{theirs}": getattr(config, f"{side}_{ours}") for side in ("encoder", "decoder")
+             for ours, theirs in (("layers", "layers"), ("attention_heads", "attention_heads"), ("ffn_dim", "ffn_embed_dim"))}
+    return {"arch": "transformer_wmt_en_de_big", "encoder_embed_dim": config.d_model, "decoder_embed_dim": config.d_model,
+            "share_all_embeddings": config.tie_word_embeddings, "max_source_positions": config.max_position_embeddings,
+            "max_target_positions": config.max_position_embeddings, "activation_fn": config.activation_function,
+            "source_lang": "de", "target_lang": "en", "encoder_normalize_before": False, "dropout": 0.2, **sides, **more}
+
+
+def fairseq_state(model, old):
+    """fairseq's names: of today, or of 2019 and before."""
+    state = {k[len("model."):]: v for k, v in model.state_dict().items() if "embed_positions" not in k}
+    for side in ("encoder", "decoder"):
+        state[f"{side}.embed_positions._float_tensor"] = torch.zeros(1)
+        state[f"{side}.version"] = torch.tensor([3.0])
+    if not old:
+        return state
+    norms = {"encoder": ["self_attn", "final"], "decoder": ["self_attn", "encoder_attn", "final"]}
+    for side, names in norms.items():
+        for i in range(getattr(model.config, side + "_layers")):
+            prefix = f"{side}.layers.{i}."
+            for number, name in enumerate(names):
+                for part in ("weight", "bias"):
+                    state[f"{prefix}layer_norms.{number}.{part}"] = state.pop(f"{prefix}{name}_layer_norm.{part}")
+                    if name != "final":
+                        state[f"{prefix}{name}.in_proj_{part}"] = torch.cat(
+                            [state.pop(f"{prefix}{name}.{p}_proj.{part}") for p in "qkv"])
+    if "decoder.output_projection.weight" in state:
+        state["decoder.embed_out"] = state.pop("decoder.output_projection.weight")
+    return state
+
+
+def strange_class(module, name):
+    """A class of a package that is not installed where the checkpoint is read."""
+    for i in range(len(module.split("."))):
+        part = ".".join(module.split(".")[:i + 1])
+        sys.modules.setdefault(part, types.ModuleType(part))
+    if not hasattr(sys.modules[module], name):
+        setattr(sys.modules[module], name, type(name, (), {"__module__": module}))
+    return getattr(sys.modules[module], name)
+
+
+def node(value):
+    """omegaconf's tree of a value."""
+    is_map = isinstance(value, dict)
+    made_node = strange_class("omegaconf.dictconfig" if is_map else "omegaconf.nodes", "DictConfig" if is_map else "AnyNode")()
+    setattr(made_node, "_content" if is_map else "_val", {k: node(v) for k, v in value.items()} if is_map else value)
+    return made_node
+
+
+def save_fairseq(path, state, arguments, form):
+    meter = strange_class("fairseq.meters", "AverageMeter")()
+    meter.value, meter.best = 3.0, np.float64(2.5)
+    checkpoint = {"args": None, "model": state, "extra_state": {"train_meters": {"loss": meter}},
+                  "last_optimizer_state": {"state": {0: torch.zeros(100)}}, "optimizer_history": [{"num_updates": 3}]}
+    if form == "namespace":
+        checkpoint["args"] = argparse.Namespace(**arguments)
+    elif form == "cfg":
+        checkpoint["cfg"] = {"model": argparse.Namespace(**arguments), "task": {"_name": "translation"}}
+    else:
+        checkpoint["cfg"] = node({"model": arguments, "task": {"_name": "translation"}})
+    torch.save(checkpoint, path, _use_new_zipfile_serialization=form != "namespace")
+
+
+def save_dictionary(path, pieces):
+    with open(path, "w", encoding="utf-8") as file:
+        for piece in pieces[4:]:
+            file.write((piece[:-4] if piece.endswith("</w>") else piece + "@@") + " 7\n")
+
+
+def check_fairseq(rill, work):
+    for name in ("fsmt", "fsmt-tied"):
+        directory, out = os.path.join(work, "pt-" + name), os.path.join(work, "from-pt-" + name)
+        os.makedirs(directory)
+        sides, models = make_fsmt_vocabularies(name, directory), []
+        for lang, pieces in zip(("de", "en"), sides):
+            save_dictionary(os.path.join(directory, f"dict.{lang}.txt"), pieces)
+        with open(os.path.join(directory, "bpecodes"), "w", encoding="utf-8") as file:
+            file.write("e i 90\nei n</w> 50\nm a 7\n")
+        for number, form in enumerate(("namespace", "cfg", "omegaconf"), 1):
+            shape = {**SHAPES[name], "dtype": torch.float32}
+            model = make_model(name, shape, sides, torch.Generator().manual_seed(number))
+            save_fairseq(os.path.join(directory, f"model{number}.pt"), fairseq_state(model, form == "namespace"),
+                         fairseq_arguments(model.config), form)
+            models.append(model)
+        paths = [os.path.join(directory, f"model{number}.pt") for number in (1, 2, 3)]
+        if not made(f"fairseq {name}", "fairseq", *paths, "--out", out):
+            continue
+        for number, model in enumerate(models, 1):
+            agrees(rill, f"fairseq {name} {number}", os.path.join(out, f"model{number}"), model, sides)
+        with open(os.path.join(out, "model2", "merges.txt"), encoding="utf-8") as file:
+            verdict(file.read() == "e i\nei n</w>\nm a\n", f"fairseq {name}: merges without counts")
+        for file in ("vocab-src.json", "vocab-tgt.json"):
+            first, second = (json.load(open(os.path.join(d, file), encoding="utf-8")) for d in (directory, os.path.join(out, "model1")))
+            verdict(first == second, f"fairseq {name}: {file} as FSMT has it")
+    check_fairseq_refusals(work)
+
+
+def check_fairseq_refusals(work):
+    directory = os.path.join(work, "pt-fsmt")
+    model = make_model("fsmt", SHAPES["fsmt"], make_fsmt_vocabularies("fsmt", directory), torch.Generator().manual_seed(1))
+    path, state = os.path.join(directory, "model1.pt"), fairseq_state(model, False)
+    command = ("fairseq", path, "--out", os.path.join(work, "never"))
+    for key, value in [("encoder_normalize_before", True), ("decoder_normalize_before", True), ("encoder_learned_pos", True),
+                       ("no_token_positional_embeddings", True), ("adaptive_softmax_cutoff", "4,5"), ("layernorm_embedding", True),
+                       ("no_cross_attention", True), ("decoder_embed_dim", 99), ("activation_fn", "gelu_accurate"),
+                       ("encoder_layers", None), ("arch", "lightconv")]:
+        save_fairseq(path, state, fairseq_arguments(model.config, **{key: value}), "cfg")
+        refused(f"{key} = {value}", f"model1.pt: {key}: ", *command)
+    plain = fairseq_arguments(model.config)
+    save_fairseq(path, {**state, "encoder.layer_norm.weight": torch.zeros(15)}, plain, "cfg")
+    refused("a norm of the stack", "model.encoder.layer_norm.weight: a fsmt model of these sizes has no such tensor", *command)
+    save_fairseq(path, {k: v for k, v in state.items() if k != "decoder.layers.1.fc1.bias"}, plain, "cfg")
+    refused("a missing tensor", "model.decoder.layers.1.fc1.bias is missing", *command)
+    save_fairseq(path, state, {**plain, "source_lang": None}, "cfg")
+    refused("languages not said", "source_lang, target_lang: not said: give --langs", *command)
+    torch.save({"weights": 1}, path)
+    refused("another checkpoint", "expected a checkpoint of fairseq", *command)
+    save_fairseq(path, state, plain, "cfg")
+    refused("another language", "dict.fr.txt: not there", *command, "--langs", "fr", "en")
+    refused("no codes", "none.txt", *command, "--codes", os.path.join(directory, "none.txt"))
+    with open(os.path.join(directory, "dict.en.txt"), "a", encoding="utf-8") as file:
+        file.write("more 3\n")
+    refused("a dictionary too long", "dict.en.txt: ", *command)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rill", default="build/rill", metavar="FILE", help="the command (default build/rill)")
+    parser.add_argument("--keep", metavar="DIR", help="leave originals and results in this new folder")
+    checks = {"bin": check_bin, "marian": check_marian, "fairseq": check_fairseq}
+    parser.add_argument("--only", choices=sorted(checks), help="one form (default: all)")
+    given = parser.parse_args()
+    work = given.keep or tempfile.mkdtemp()
+    os.makedirs(work, exist_ok=True)
+    rill = Rill(os.path.abspath(given.rill))
+    torch.manual_seed(0)
+    # Its own overflows in 64 bits.
+    reference_mt.modeling_fsmt.fill_with_neg_inf = lambda t: torch.full_like(t, -math.inf)
+    try:
+        with torch.no_grad():
+            for form in [given.only] if given.only else checks:
+                checks[form](rill, work)
+    finally:
+        if not given.keep:
+            shutil.rmtree(work)
+    print(f"{len(FAILED)} failures")
+    return 1 if FAILED else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

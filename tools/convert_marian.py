@@ -1,0 +1,362 @@
+"""Marian's model.npz with its vocabularies to Hugging Face's form.
+
+Marian stores matrices as [in, out], layers from 1, and its training options as YAML in special:model.yml. Names are
+those of marian-dev's transformer (src/models/transformer.h) and of transformers' own converter, from which this one
+differs in that it reads vocabularies of different sizes, decoders with layers or feed-forward parts of other sizes than
+the encoder's, and SentencePiece vocabularies, and that positions are computed as Marian does unless asked otherwise.
+"""
+
+import glob
+import os
+import re
+
+import numpy as np
+
+from mt_directory import BIAS, DECODER_WORDS, ENCODER_WORDS, HEADS, SHARED, write_model
+from torch_files import Refused
+
+OPTIONS = "special:model.yml"
+PAD = "<pad>"
+LENGTH = 512  # transformers' max_length for Marian; the table of positions is at least as long
+ATTENTION = {"self": "self_attn", "context": "encoder_attn"}
+FEED = {"W1": "fc1.weight", "b1": "fc1.bias", "W2": "fc2.weight", "b2": "fc2.bias",
+        "ffn_ln_scale": "final_layer_norm.weight", "ffn_ln_bias": "final_layer_norm.bias"}
+# Options that change what is computed: the values that are done here; absent is the first.
+FIXED = {
+    "type": ("transformer",), "transformer-preprocess": ("", "d"), "transformer-postprocess": ("dan", "an"),
+    "transformer-postprocess-emb": ("d", ""), "transformer-postprocess-top": ("", "d"),
+    "transformer-ffn-depth": (2,), "transformer-decoder-ffn-depth": (0, 2),
+    "transformer-decoder-autoreg": ("self-attention",), "transformer-no-projection": (False,),
+    "transformer-no-bias": (False,), "transformer-no-affine": (False,), "transformer-rnn-projection": (False,),
+    "transformer-pool": (False,), "transformer-train-position-embeddings": (False,),
+    "transformer-train-positions": (False,), "transformer-tied-layers": ([],), "right-left": (False,),
+    "layer-normalization": (False,), "ulr": (False,), "ulr-dim-emb": (0,), "lemma-dim-emb": (0,),
+    "lemma-dependency": ("",), "factors-combine": ("sum",), "output-omit-bias": (False,), "input-types": ([],),
+    "transformer-dim-model": (0,), "skip": (False,),
+}
+ACTIVATIONS = ("swish", "relu")
+
+
+# --- YAML as Marian writes it -----------------------------------------------------------------------------------------
+
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "v": "\v", "f": "\f", "e": "\x1b",
+           "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029", " ": " ", "/": "/", '"': '"', "\\": "\\"}
+ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.S)
+
+
+def unquoted(text, where):
+    """A YAML string in any of its three styles."""
+    if len(text) >= 2 and text[0] == text[-1] == "'":
+        return text[1:-1].replace("''", "'")
+    if len(text) < 2 or not text[0] == text[-1] == '"':
+        return text
+
+    def character(match):
+        code = match.group(1) or match.group(2) or match.group(3)
+        if code:
+            return chr(int(code, 16))
+        if match.group(4) not in ESCAPES:
+            raise Refused(f"{where}: \\{match.group(4)} is no escape of YAML")
+        return ESCAPES[match.group(4)]
+
+    return ESCAPE.sub(character, text[1:-1])
+
+
+def scalar(text, where):
+    if text in ("true", "false"):
+        return text == "true"
+    if re.fullmatch(r"[-+]?\d+", text):
+        return int(text)
+    if text in ("~", "null"):
+        return None
+    return unquoted(text, where)
+
+
+def read_options(text, where):
+    """Keys at the margin with a value, a list in brackets, or a list below them; deeper maps are not looked into."""
+    options, key = {}, None
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        item = re.match(r"\s*-\s+(.*)$", line)
+        if item and key is not None:
+            options[key] = (options[key] if isinstance(options[key], list) else []) + [scalar(item.group(1), where)]
+        elif not line[0].isspace():
+            match = re.match(r"([\w.-]+):\s*(.*)$", line)
+            if not match:
+                raise Refused(f"{where}: line {number}: expected KEY: VALUE, found {line[:60]!r}")
+            key, value = match.group(1), match.group(2).strip()
+            if value.startswith("["):
+                inner = value.strip("[]").strip()
+                options[key] = [scalar(part.strip(), where) for part in inner.split(",")] if inner else []
+            else:
+                options[key] = scalar(value, where)
+    return options
+
+
+def read_yaml_vocabulary(path):
+    """{piece: number}; a piece may have any form of quotes and any characters, colons among them."""
+    pieces, pending = {}, None
+    with open(path, encoding="utf-8", newline="\n") as file:
+        for number, line in enumerate(file, 1):
+            where, line = f"{path}:{number}", line.rstrip("\n")
+            line = line[:-1] if line.endswith("\r") else line
+            if not line.strip() or line in ("---", "...") or (line.startswith("#") and ":" not in line):
+                continue
+            if line.startswith("? "):  # a key of its own line, as YAML writers do of long ones
+                pending = line[2:]
+                continue
+            key, colon, value = line.rpartition(":")
+            if pending is not None:
+                key, pending = pending, None
+            if not colon or not re.fullmatch(r"\s*\d+\s*", value):
+                raise Refused(f"{where}: expected PIECE: NUMBER, found {line[:60]!r}")
+            pieces[unquoted(key, where)] = int(value)
+    return pieces
+
+
+# --- vocabularies -----------------------------------------------------------------------------------------------------
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+
+
+def fields(data):
+    """Number and content of each field of a protocol buffer's message."""
+    at = 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        kind = tag & 7
+        if kind == 0:
+            value, at = varint(data, at)
+        else:
+            size = {1: 8, 5: 4}.get(kind)
+            if kind == 2:
+                size, at = varint(data, at)
+            if size is None or at + size > len(data):
+                raise IndexError
+            value, at = data[at:at + size], at + size
+        yield tag >> 3, value
+
+
+def read_spm_vocabulary(path):
+    """The pieces of a SentencePiece model by their numbers: field 1 of the model, of each its field 1."""
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        pieces = [dict(fields(value))[1].decode("utf-8") for number, value in fields(data) if number == 1]
+    except (IndexError, KeyError, UnicodeDecodeError, AttributeError) as error:
+        raise Refused(f"{path}: not a SentencePiece model") from error
+    return {piece: number for number, piece in enumerate(pieces)}
+
+
+def read_vocabulary(path):
+    """{piece: number}, numbers from 0 without gaps, with </s> and <unk>."""
+    if not os.path.exists(path):
+        raise Refused(f"{path}: not there: expected a vocabulary of Marian (.yml) or SentencePiece (.spm)")
+    pieces = read_spm_vocabulary(path) if path.endswith((".spm", ".model")) else read_yaml_vocabulary(path)
+    for needed in ("</s>", "<unk>"):
+        if needed not in pieces:
+            raise Refused(f"{path}: expected a piece {needed}")
+    if sorted(pieces.values()) != list(range(len(pieces))):
+        raise Refused(f"{path}: expected the numbers 0 to {len(pieces) - 1}, each once, for its {len(pieces)} pieces")
+    return pieces
+
+
+def with_padding(path, pieces, rows):
+    """The vocabulary with names for rows that have none, and <pad> in the row that is appended."""
+    if PAD in pieces:
+        raise Refused(f"{path}: has a {PAD}: Marian's vocabularies have none, it is appended here")
+    if len(pieces) > rows:
+        raise Refused(f"{path}: {len(pieces)} pieces, but the model has embeddings for {rows}: another model's?")
+    names = {f"<unused{number}>": number for number in range(len(pieces), rows)}
+    if set(names) & set(pieces):
+        raise Refused(f"{path}: {len(pieces)} pieces for {rows} embeddings: no names for the rest")
+    return {**pieces, **names, PAD: rows}
+
+
+# --- the model --------------------------------------------------------------------------------------------------------
+
+class Source:
+    """The arrays of an .npz; a key that is taken is not left over at the end."""
+
+    def __init__(self, path):
+        self.path = path
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                self.arrays = {name: archive[name] for name in archive.files}
+        except Exception as error:
+            raise Refused(f"{path}: not an .npz of arrays: {error}. Marian's .bin models cannot be converted: "
+                          "give the .npz they were made of") from error
+        if OPTIONS not in self.arrays:
+            raise Refused(f"{path}: {OPTIONS} is missing: not a model of Marian, or saved without its options")
+        raw = self.arrays.pop(OPTIONS).tobytes().rstrip(b"\0")
+        self.options = read_options(raw.decode("utf-8"), f"{path}: {OPTIONS}")
+
+    def has(self, name):
+        return name in self.arrays
+
+    def take(self, name):
+        if name not in self.arrays:
+            raise Refused(f"{self.path}: {name} is missing")
+        array = self.arrays.pop(name)
+        if array.dtype.kind != "f":
+            raise Refused(f"{self.path}: {name}: expected floating-point numbers, found {array.dtype}: quantised models "
+                          "cannot be converted")
+        return array
+
+    def matrix(self, name):
+        array = self.take(name)
+        if array.ndim != 2:
+            raise Refused(f"{self.path}: {name}: expected a matrix, found shape {list(array.shape)}")
+        return array
+
+    def vector(self, name):
+        return self.take(name).reshape(-1)
+
+    def option(self, key, default=None):
+        if key not in self.options:
+            if default is None:
+                raise Refused(f"{self.path}: {OPTIONS}: {key} is missing")
+            return default
+        return self.options[key]
+
+
+def check_options(source):
+    for key, allowed in FIXED.items():
+        value = source.option(key, allowed[0])
+        if value not in allowed and not (value in (None, "", [], [""]) and allowed[0] in ("", [], None)):
+            expected = " or ".join(repr(a) for a in allowed)
+            raise Refused(f"{source.path}: {OPTIONS}: {key}: only {expected} can be converted, found {value!r}")
+    activation = source.option("transformer-ffn-activation", "swish")
+    if activation not in ACTIVATIONS:
+        why = " (Marian's gelu is another function than transformers')" if activation == "gelu" else ""
+        raise Refused(f"{source.path}: {OPTIONS}: transformer-ffn-activation: expected swish or relu, "
+                      f"found {activation!r}{why}")
+
+
+def take_layer(source, side, number, tensors):
+    marian, ours = f"{side}_l{number}_", f"model.{side}.layers.{number - 1}."
+    for kind, name in ATTENTION.items():
+        if kind == "context" and side == "encoder":
+            continue
+        for part in "qkvo":
+            full = "out" if part == "o" else part
+            tensors[f"{ours}{name}.{full}_proj.weight"] = source.matrix(f"{marian}{kind}_W{part}").T
+            tensors[f"{ours}{name}.{full}_proj.bias"] = source.vector(f"{marian}{kind}_b{part}")
+        tensors[f"{ours}{name}_layer_norm.weight"] = source.vector(f"{marian}{kind}_Wo_ln_scale")
+        tensors[f"{ours}{name}_layer_norm.bias"] = source.vector(f"{marian}{kind}_Wo_ln_bias")
+    for part, name in FEED.items():
+        key = f"{marian}ffn_{part}"
+        tensors[ours + name] = source.matrix(key).T if part[0] == "W" else source.vector(key)
+
+
+def padded(array):
+    """With a row, or an element, of zeros behind it: <pad>, which Marian has not; it starts outputs."""
+    return np.concatenate([array, np.zeros_like(array[:1])])
+
+
+def take_tables(source, tensors):
+    """Embeddings, output layer and bias; what the options say of sharing must be what is stored."""
+    everything = source.option("tied-embeddings-all", False)
+    shared, tied = everything or source.option("tied-embeddings-src", False), everything or source.option("tied-embeddings", False)
+    if shared:
+        tensors[SHARED] = padded(source.matrix("Wemb"))
+    else:
+        tensors[ENCODER_WORDS] = padded(source.matrix("encoder_Wemb"))
+        tensors[DECODER_WORDS] = padded(source.matrix("decoder_Wemb"))
+    if not tied:
+        transposed = source.has("decoder_ff_logit_out_Wt")
+        head = source.matrix("decoder_ff_logit_out_W" + "t" * transposed)
+        tensors[HEADS["marian"]] = padded(head if transposed else head.T)
+    tensors[BIAS] = padded(source.vector("decoder_ff_logit_out_b"))[np.newaxis]
+    return shared, tied
+
+
+def make_config(source, tensors, shared, tied, positions):
+    rows = [tensors[SHARED if shared else name].shape[0] for name in (ENCODER_WORDS, DECODER_WORDS)]
+    width, inner = source.option("dim-emb"), source.option("transformer-dim-ffn")
+    heads, pad = source.option("transformer-heads"), rows[1] - 1
+    return {
+        "model_type": "marian", "architectures": ["MarianMTModel"], "is_encoder_decoder": True,
+        "d_model": width, "vocab_size": rows[0], "decoder_vocab_size": rows[1],
+        "share_encoder_decoder_embeddings": bool(shared), "tie_word_embeddings": bool(tied),
+        "encoder_layers": source.option("enc-depth"), "decoder_layers": source.option("dec-depth"),
+        "encoder_attention_heads": heads, "decoder_attention_heads": heads, "encoder_ffn_dim": inner,
+        "decoder_ffn_dim": source.option("transformer-decoder-dim-ffn", 0) or inner,
+        "activation_function": source.option("transformer-ffn-activation", "swish"), "scale_embedding": True,
+        "normalize_before": False, "normalize_embedding": False, "add_final_layer_norm": False,
+        "static_position_embeddings": True, "max_position_embeddings": max(LENGTH, width),
+        "pad_token_id": pad, "decoder_start_token_id": pad, "bad_words_ids": [[pad]], "max_length": LENGTH,
+        "rill": {"positions": positions},
+    }
+
+
+def find_one(directory, patterns, what):
+    """The one file of the directory that matches; several are a question for the user."""
+    for pattern in patterns:
+        found = sorted(glob.glob(os.path.join(glob.escape(directory), pattern)))
+        if len(found) > 1:
+            raise Refused(f"{directory}: {len(found)} files match {pattern}: name the {what} on the command line")
+        if found:
+            return found[0]
+    return None
+
+
+def find_vocabularies(directory):
+    """Of an OPUS-MT release: one for each side, or one for both."""
+    what = "vocabularies (--vocab)"
+    sides = [find_one(directory, [f"*{side}.vocab.yml"], what) for side in ("src", "trg")]
+    if None not in sides:
+        return sides
+    shared = find_one(directory, ["*vocab.yml", "vocab.spm"], what)
+    if shared is None:
+        raise Refused(f"{directory}: no *vocab.yml, nor *.src.vocab.yml and *.trg.vocab.yml: name them with --vocab")
+    return [shared]
+
+
+def find_pieces(directory, vocabularies):
+    """The SentencePiece models of source and target, which may be the vocabularies themselves."""
+    if vocabularies[0].endswith((".spm", ".model")):
+        return [vocabularies[0], vocabularies[-1]]
+    found = [os.path.join(directory, name) for name in ("source.spm", "target.spm")]
+    return found if all(map(os.path.exists, found)) else []
+
+
+def convert(model, out, kind, vocabularies, pieces, positions):
+    directory = model if os.path.isdir(model) else os.path.dirname(model) or "."
+    if os.path.isdir(model):
+        model = find_one(directory, ["*.npz"], "model")
+        if model is None:
+            raise Refused(f"{directory}: no .npz in it")
+    vocabularies = vocabularies or find_vocabularies(directory)
+    pieces = pieces or find_pieces(directory, vocabularies)
+    source, tensors = Source(model), {}
+    check_options(source)
+    shared, tied = take_tables(source, tensors)
+    for side, depth in (("encoder", "enc-depth"), ("decoder", "dec-depth")):
+        for number in range(1, source.option(depth) + 1):
+            take_layer(source, side, number, tensors)
+    left = [name for name in source.arrays if not name.startswith("special:")]
+    if left:
+        raise Refused(f"{model}: {left[0]}: nothing that a model with these options has: it cannot be converted")
+    config = make_config(source, tensors, shared, tied, positions)
+    sides = [with_padding(path, read_vocabulary(path), config[key] - 1)
+             for path, key in zip((vocabularies[0], vocabularies[-1]), ("vocab_size", "decoder_vocab_size"))]
+    for side, path in zip(sides, (vocabularies[0], vocabularies[-1])):
+        if side["</s>"] != sides[1]["</s>"]:
+            raise Refused(f"{path}: </s> is {side['</s>']}, in {vocabularies[-1]} it is {sides[1]['</s>']}")
+    config["eos_token_id"] = config["forced_eos_token_id"] = sides[1]["</s>"]
+    documents = {"vocab.json": sides[0]}
+    if not shared and sides[0] != sides[1]:
+        documents["target_vocab.json"] = sides[1]
+    copies = list(zip((pieces[0], pieces[-1]), ("source.spm", "target.spm"))) if pieces else []
+    write_model(out, config, tensors, file=model, kind=kind, documents=documents, copies=copies)
+    return [out]

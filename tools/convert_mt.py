@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Turn translation models into directories that `rill decode -m DIR` reads: Hugging Face's form with safetensors.
+
+Needs numpy, and neither PyTorch nor the toolkit that made the model. Pickles are read without executing what is in
+them. What cannot be converted is refused by the file and the key; nothing that would change an output is let go.
+"""
+
+import argparse
+import sys
+
+import convert_bin
+import convert_fairseq
+import convert_marian
+from torch_files import Refused
+
+BIN = """Replace pytorch_model.bin (a pickle, in a zip or older) by model.safetensors. config.json, vocabularies and the
+files of the tokenizer are copied as they are. DIRECTORY may be converted in place: --out DIRECTORY."""
+MARIAN = """Marian's model.npz: a post-norm transformer (--transformer-preprocess "", --transformer-postprocess dan) with
+swish or relu. Its vocabularies are .yml or SentencePiece's .spm; with .yml, source.spm and target.spm cut the text, and
+without them the model takes pieces (--tokenized). MODEL may be the folder of an OPUS-MT release, where all are found."""
+FAIRSEQ = """fairseq's checkpoints of post-norm transformers, such as WMT'19's model1.pt .. model4.pt, with dict.LANG.txt
+and the codes of fastBPE or subword-nmt beside them. Several models are an ensemble: each gets a folder of its own in
+--out, by its name, and `rill decode -m OUT/model1 -m OUT/model2` reads them."""
+EPILOGUE = """examples:
+  tools/convert_mt.py bin opus-mt-en-de --out opus-mt-en-de
+  tools/convert_mt.py marian opus-2020-02-26/ --out sv-en
+  tools/convert_mt.py marian model.npz --vocab vocab.spm --out model
+  tools/convert_mt.py fairseq wmt19.de-en/model1.pt wmt19.de-en/model2.pt --langs de en --out de-en
+
+`rill info DIR` then describes what was made."""
+
+
+def add_command(commands, name, brief, about, model, run, count=None):
+    parser = commands.add_parser(name, help=brief, description=about,
+                                 formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", metavar=model, nargs=count, help="what is converted")
+    parser.add_argument("--out", required=True, metavar="DIR", help="the directory to make")
+    parser.add_argument("--type", choices=["F32", "F16"], help="store all numbers so (default: each as it is)")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, epilog=EPILOGUE,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    add_command(commands, "bin", "Hugging Face's directory with pytorch_model.bin", BIN, "DIRECTORY",
+                lambda a: convert_bin.convert(a.model, a.out, a.type))
+    marian = add_command(
+        commands, "marian", "Marian's model.npz with its vocabularies", MARIAN, "MODEL",
+        lambda a: convert_marian.convert(a.model, a.out, a.type, a.vocab, a.spm, a.positions))
+    marian.add_argument("--vocab", nargs="+", metavar="FILE", help="vocabulary of both sides, or source's and target's")
+    marian.add_argument("--spm", nargs="+", metavar="FILE", help="SentencePiece model of both sides, or of each")
+    marian.add_argument("--positions", choices=["marian", "hf"], default="marian",
+                        help="how sines are spaced: as marian-decoder does, which the model was trained with "
+                        "(the default), or as transformers does after its own conversion")
+    fairseq = add_command(
+        commands, "fairseq", "fairseq's model.pt, or several that are an ensemble", FAIRSEQ, "MODEL.pt",
+        lambda a: convert_fairseq.convert(a.model, a.out, a.type, a), "+")
+    fairseq.add_argument("--langs", nargs=2, metavar="LANG", help="source and target (default: as the model says)")
+    fairseq.add_argument("--data", metavar="DIR", help="where dict.LANG.txt and the codes are (default: the model's)")
+    fairseq.add_argument("--codes", metavar="FILE", help="codes of fastBPE or subword-nmt (default: bpecodes, code, ..)")
+    fairseq.add_argument("--no-merges", action="store_true", help="without codes: the model takes pieces only")
+    given = parser.parse_args(arguments)
+    for option in ("vocab", "spm"):
+        if len(getattr(given, option, None) or []) > 2:
+            parser.error(f"--{option}: one file, or the source's and the target's")
+    return given
+
+
+def main(arguments=None):
+    given = parse(arguments)
+    try:
+        for directory in given.run(given):
+            print(directory)
+    except (Refused, OSError) as error:
+        print(f"convert_mt: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,141 @@
+"""Directories of translation models in Hugging Face's form: which tensors of which shapes, and writing one.
+
+docs/mt.md says what rill reads of them. Converters build a configuration and tensors; write_model() checks one against
+the other, so that what rill would refuse is refused here, by the name it had in the original.
+"""
+
+import json
+import os
+import shutil
+
+import numpy as np
+
+from model_files import write_safetensors
+from torch_files import Refused
+
+SHARED = "model.shared.weight"
+ENCODER_WORDS, DECODER_WORDS = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
+HEADS = {"marian": "lm_head.weight", "fsmt": "model.decoder.output_projection.weight"}
+BIAS = "final_logits_bias"
+
+
+def attention(prefix, width):
+    for part in ("q_proj", "k_proj", "v_proj", "out_proj"):
+        yield f"{prefix}.{part}.weight", (width, width)
+        yield f"{prefix}.{part}.bias", (width,)
+    yield f"{prefix}_layer_norm.weight", (width,)
+    yield f"{prefix}_layer_norm.bias", (width,)
+
+
+def layer(prefix, width, inner, cross):
+    yield from attention(prefix + "self_attn", width)
+    if cross:
+        yield from attention(prefix + "encoder_attn", width)
+    yield from ((prefix + "fc1.weight", (inner, width)), (prefix + "fc1.bias", (inner,)),
+                (prefix + "fc2.weight", (width, inner)), (prefix + "fc2.bias", (width,)),
+                (prefix + "final_layer_norm.weight", (width,)), (prefix + "final_layer_norm.bias", (width,)))
+
+
+def vocabulary_sizes(config):
+    """Symbols of the source and of the target."""
+    if config["model_type"] == "fsmt":
+        return config["src_vocab_size"], config["tgt_vocab_size"]
+    return config["vocab_size"], config.get("decoder_vocab_size", config["vocab_size"])
+
+
+def sharing(config):
+    """Whether source and target have one embedding, and whether the output layer is the target's."""
+    if config["model_type"] == "fsmt":
+        return (config.get("tie_word_embeddings", False),) * 2
+    return config.get("share_encoder_decoder_embeddings", True), config.get("tie_word_embeddings", True)
+
+
+def layer_tensors(config):
+    """Names and shapes of what both types have in all their layers."""
+    shapes = {}
+    for side in ("encoder", "decoder"):
+        for i in range(config[side + "_layers"]):
+            shapes.update(layer(f"model.{side}.layers.{i}.", config["d_model"], config[side + "_ffn_dim"],
+                                side == "decoder"))
+    return shapes
+
+
+def table_tensors(config):
+    """Names and shapes of embeddings, output layer and its bias: what may be there, whatever of it is needed."""
+    width, (source, target) = config["d_model"], vocabulary_sizes(config)
+    shapes = {ENCODER_WORDS: (source, width), DECODER_WORDS: (target, width),
+              HEADS[config["model_type"]]: (target, width)}
+    if config["model_type"] == "marian":
+        shapes[SHARED] = (source, width)
+        shapes[BIAS] = (1, target)
+        for side in ("encoder", "decoder"):
+            shapes[f"model.{side}.embed_positions.weight"] = (config["max_position_embeddings"], width)
+    return shapes
+
+
+def check_tensors(file, config, tensors):
+    """Refuse what is missing, has another shape or no place."""
+    needed, possible = layer_tensors(config), table_tensors(config)
+    for name, shape in needed.items():
+        if name not in tensors:
+            raise Refused(f"{file}: {name} is missing, expected with shape {list(shape)}")
+    for name, value in tensors.items():
+        shape = needed.get(name) or possible.get(name)
+        if shape is None:
+            raise Refused(f"{file}: {name}: a {config['model_type']} model of these sizes has no such tensor")
+        if tuple(value.shape) != shape and not (name == BIAS and value.shape == shape[1:]):
+            raise Refused(f"{file}: {name}: expected shape {list(shape)}, found {list(value.shape)}")
+        if not np.isfinite(value).all():
+            raise Refused(f"{file}: {name}: has values that are infinite or no numbers")
+    check_tables(file, config, tensors)
+
+
+def check_tables(file, config, tensors):
+    """Refuse a model without one of the tables that the configuration leaves no other name for."""
+    (shared, tied), head = sharing(config), HEADS[config["model_type"]]
+    either = [SHARED, ENCODER_WORDS] + [DECODER_WORDS, head] * shared
+    if not any(name in tensors for name in either):
+        raise Refused(f"{file}: no embedding of source words: expected one of {', '.join(either)}")
+    either = [SHARED, DECODER_WORDS, head]
+    if not shared and not any(name in tensors for name in either):
+        raise Refused(f"{file}: no embedding of target words: expected one of {', '.join(either)}")
+    if config["model_type"] == "marian" and not tied and head not in tensors:
+        raise Refused(f"{file}: {head} is missing, expected since tie_word_embeddings is false")
+
+
+def same(tensors, names):
+    """Whether those of the names that are there hold the same numbers."""
+    found = [tensors[name] for name in names if name in tensors]
+    return all(a.shape == found[0].shape and np.array_equal(a, found[0]) for a in found[1:])
+
+
+def drop_copies(config, tensors):
+    """Keep one copy of what the configuration says is one table: rill and transformers take it for all."""
+    shared, tied = sharing(config)
+    head = [HEADS[config["model_type"]]] if tied else []
+    group = [SHARED, ENCODER_WORDS, DECODER_WORDS, *head] if shared else [DECODER_WORDS, *head]
+    present = [name for name in group if name in tensors]
+    if same(tensors, present):
+        for name in present[1:]:
+            del tensors[name]
+
+
+def write_json(path, value):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(value, file, ensure_ascii=False, indent=2)
+        file.write("\n")
+
+
+def write_model(out, config, tensors, *, file, kind=None, documents=None, copies=()):
+    """Make the directory `out`: config.json, model.safetensors, other JSON `documents` by name, and `copies`: pairs of a
+    file and its name there. `file` is where errors are looked for: the original."""
+    check_tensors(file, config, tensors)
+    drop_copies(config, tensors)
+    os.makedirs(out, exist_ok=True)
+    for source, name in copies:
+        if os.path.abspath(source) != os.path.abspath(os.path.join(out, name)):
+            shutil.copyfile(source, os.path.join(out, name))
+    for name, value in (documents or {}).items():
+        write_json(os.path.join(out, name), value)
+    write_json(os.path.join(out, "config.json"), config)
+    write_safetensors(os.path.join(out, "model.safetensors"), tensors, kind)
