@@ -147,7 +147,8 @@ def check_bin(rill, work):
             if not made(what, "bin", directory, "--out", out):
                 continue
             first, second = (load_file(os.path.join(d, "model.safetensors")) for d in (os.path.join(DATA, name), out))
-            equal = sorted(first) == sorted(second) and all(torch.equal(first[k], second[k]) and first[k].dtype == second[k].dtype for k in first)
+            equal = sorted(first) == sorted(second) and all(
+                first[k].dtype == second[k].dtype and torch.equal(first[k], second[k]) for k in first)
             verdict(equal, f"{what} has the original's tensors")
             ours, original = (rill.n_best(d, lines) for d in (out, os.path.join(DATA, name)))
             verdict(ours == original, f"{what} decodes as the original")
