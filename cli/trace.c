@@ -54,6 +54,12 @@ void cli_trace_event(void *output, const rill_trace_event *e)
                           "{\"event\":\"admitted\",\"timestep\":%" PRId64 ",\"item\":%" PRId64 ",\"slot\":%" PRId32,
                           e->timestep, e->item_id, e->slot);
         break;
+    case RILL_TRACE_SENT_BACK:
+        cli_output_printf(out,
+                          "{\"event\":\"sent_back\",\"timestep\":%" PRId64 ",\"item\":%" PRId64 ",\"slot\":%" PRId32
+                          ",\"item_timesteps\":%" PRId32,
+                          e->timestep, e->item_id, e->slot, e->item_timesteps);
+        break;
     case RILL_TRACE_FINISHED:
         cli_output_printf(out,
                           "{\"event\":\"finished\",\"timestep\":%" PRId64 ",\"item\":%" PRId64 ",\"slot\":%" PRId32

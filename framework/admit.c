@@ -47,7 +47,7 @@ static rill_status grow_slots(rill_engine *e, int32_t need)
     return RILL_OK;
 }
 
-void engine_drop_item(rill_engine *e, int32_t slot)
+void engine_clear_item(rill_engine *e, int32_t slot)
 {
     item *it = &e->items[slot];
     /* Rows that are still in use must be given back one by one; without any the arena goes as a whole. */
@@ -58,33 +58,44 @@ void engine_drop_item(rill_engine *e, int32_t slot)
     }
     forest_arena_drop(&e->forest, &it->arena);
     it->width = it->live = it->n_outputs = 0;
+}
+
+void engine_drop_item(rill_engine *e, int32_t slot)
+{
+    engine_clear_item(e, slot);
+    bound_dropped(e, slot);
     if (e->domain->drop != NULL) e->domain->drop(e->self, slot);
     e->free_slots[e->n_free++] = slot;
 }
 
 /* --- encoding ----------------------------------------------------------------------------------------------------- */
 
-/* A beam of one: the empty hypothesis. */
-static rill_status start_item(rill_engine *e, const rill_input *input)
+rill_status engine_begin_item(rill_engine *e, int32_t slot)
 {
-    item *it = &e->items[input->slot];
+    item *it = &e->items[slot];
     RILL__TRY(RILL__GROW(e->ctx, it->beam, it->beam_capacity, 1, "a beam"));
     RILL__TRY(forest_reserve_histories(&e->forest, 1, 1));
     forest_arena_init(&it->arena);
     int32_t root = forest_add(&e->forest, &it->arena, -1, -1, RILL_ACTION_START, 0, 0, 1);
+    it->timestep = it->n_outputs = 0;
+    it->best_output = RILL_SCORE_DEAD;
+    it->stop_asked = 0;
+    e->done[slot] = e->passed_over[slot] = 0;
+    it->beam[0] = (beam_entry){.history = root, .action = RILL_ACTION_START, .state_row = RILL_NO_NODE};
+    it->width = it->live = 1;
+    return RILL_OK;
+}
+
+static rill_status start_item(rill_engine *e, const rill_input *input)
+{
+    item *it = &e->items[input->slot];
     it->id = input->id;
     it->size = input->size;
-    it->timestep = it->n_outputs = 0;
     it->max_length = input->max_length > 0 ? input->max_length : e->info.max_length;
     /* An input's own bound is the domain's promise to itself; the user's can only lower it. */
     int32_t asked = e->settings.max_length;
     if (asked > 0 && (asked < it->max_length || input->max_length <= 0)) it->max_length = asked;
-    it->best_output = RILL_SCORE_DEAD;
-    it->stop_asked = 0;
-    e->done[input->slot] = e->passed_over[input->slot] = 0;
-    it->beam[0] = (beam_entry){.history = root, .action = RILL_ACTION_START, .state_row = RILL_NO_NODE};
-    it->width = it->live = 1;
-    return RILL_OK;
+    return engine_begin_item(e, input->slot);
 }
 
 static void make_ready(rill_engine *e, int32_t slot)
@@ -96,14 +107,34 @@ static void make_ready(rill_engine *e, int32_t slot)
     e->ready[e->first_ready + e->n_ready++] = slot;
 }
 
+void engine_return_item(rill_engine *e, int32_t slot)
+{
+    if (e->first_ready == 0) {
+        /* Half of the list at least is unused. */
+        e->first_ready = (int32_t)e->ready_capacity - e->n_ready;
+        memmove(e->ready + e->first_ready, e->ready, (size_t)e->n_ready * sizeof *e->ready);
+    }
+    e->ready[--e->first_ready] = slot;
+    e->n_ready++;
+}
+
+static void leave_slot(rill_engine *e, int32_t slot)
+{
+    if (e->domain->drop != NULL) e->domain->drop(e->self, slot);
+    e->free_slots[e->n_free++] = slot;
+}
+
 /* Take the outcome of each encoded input: an item that is ready, or a failed result. */
 static rill_status settle_inputs(rill_engine *e, int32_t n)
 {
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < n; i++) {
         rill_input *input = &e->inputs[i];
-        if (input->status < 0) {
+        if (input->status < 0)
             e->free_slots[e->n_free++] = input->slot;
+        else if (bound_encoded(e, input, e->input_measured[i]) < 0)
+            leave_slot(e, input->slot);
+        if (input->status < 0) {
             if (status >= 0) status = engine_fail_input(e, input->id, input->status, input->message);
             continue;
         }
@@ -112,8 +143,7 @@ static rill_status settle_inputs(rill_engine *e, int32_t n)
             make_ready(e, input->slot);
         } else {
             /* The run is over, but the domain has this slot filled and expects to hear of its end. */
-            if (e->domain->drop != NULL) e->domain->drop(e->self, input->slot);
-            e->free_slots[e->n_free++] = input->slot;
+            leave_slot(e, input->slot);
         }
     }
     return status;
@@ -124,6 +154,7 @@ static rill_status encode(rill_engine *e, int32_t count)
 {
     RILL__TRY(grow_slots(e, count));
     RILL__TRY(RILL__GROW(e->ctx, e->inputs, e->inputs_capacity, (size_t)count, "inputs"));
+    RILL__TRY(RILL__GROW(e->ctx, e->input_measured, e->measured_capacity, (size_t)count, "inputs"));
     RILL__TRY(engine_reserve_domain(e));
     int32_t n = 0;
     for (int32_t i = 0; i < count; i++) {
@@ -132,6 +163,7 @@ static rill_status encode(rill_engine *e, int32_t count)
             RILL__TRY(engine_fail_input(e, entry->id, entry->failed, entry->text));
             continue;
         }
+        e->input_measured[n] = entry->size;
         rill_input *input = &e->inputs[n++];
         *input = (rill_input){.text = entry->text, .length = entry->length, .id = entry->id, .size = entry->size};
         input->slot = e->free_slots[--e->n_free];
@@ -173,7 +205,10 @@ static rill_status ask_policy(rill_engine *e, int32_t *admit, int32_t *ahead)
     int32_t room = e->settings.max_items - e->n_flight;
     if (*admit > room) *admit = room;
     if (*admit < 1 && e->n_flight == 0) *admit = room;
-    if (*admit > 0 && e->policy->encode_ahead != NULL) *ahead = e->policy->encode_ahead(e->policy_self, &flight);
+    int32_t fit = bound_admit(e, *admit), bounded = fit < *admit;
+    *admit = fit;
+    if (*admit > 0 && !bounded && e->policy->encode_ahead != NULL)
+        *ahead = e->policy->encode_ahead(e->policy_self, &flight);
     if (*ahead < 0) *ahead = 0;
     return RILL_OK;
 }
@@ -189,7 +224,8 @@ static rill_status expect_rows(rill_engine *e, int32_t admit)
     int64_t width = e->settings.k < ROWS_PER_ITEM ? e->settings.k : ROWS_PER_ITEM;
     int64_t paused = items * width, at_work = e->budget != NULL ? 0 : e->settings.budget;
     if (at_work > paused) at_work = paused;
-    return forest_reserve_rows(&e->forest, paused + at_work, &grew);
+    int64_t expected = paused + at_work, most = bound_free(e);
+    return forest_reserve_rows(&e->forest, expected < most ? expected : most, &grew);
 }
 
 static void join_flight(rill_engine *e)
@@ -215,7 +251,9 @@ rill_status engine_admit(rill_engine *e)
         int32_t missing = admit - admitted;
         if (e->n_ready == 0) {
             int64_t wanted = (int64_t)missing + ahead;
-            RILL__TRY(encode(e, wanted < e->intake.n ? (int32_t)wanted : e->intake.n));
+            int32_t count = bound_encode(e, wanted < e->intake.n ? (int32_t)wanted : e->intake.n);
+            if (count == 0) break;
+            RILL__TRY(encode(e, count));
         }
         for (; admitted < admit && e->n_ready > 0; admitted++) join_flight(e);
     }

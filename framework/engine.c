@@ -42,6 +42,7 @@ static rill_status set_up(rill_engine *e, const rill_engine_setup *setup)
     intake_init(&e->intake, e->ctx, &e->settings);
     outbox_init(&e->outbox, e->ctx, &e->settings);
     RILL__TRY(chain_create(&e->chain, e->ctx, setup));
+    RILL__TRY(bound_init(e));
     return create_policy(e, setup->policy);
 }
 
@@ -130,6 +131,7 @@ static void free_views(rill_engine *e)
     FREE(trace_depth, trace_capacity[3]);
     FREE(trace_item, trace_capacity[4]);
     FREE(inputs, inputs_capacity);
+    FREE(input_measured, measured_capacity);
     FREE(done, done_capacity);
     FREE(passed_over, passed_over_capacity);
     FREE(ready, ready_capacity);
@@ -293,6 +295,7 @@ static rill_status timestep(rill_engine *e)
     int32_t n, in_flight = e->n_flight;
     double t0 = engine_now();
     RILL__TRY(engine_choose(e, &n));
+    if (n == 0) return RILL_OK; /* the only item failed */
     int64_t expansions = e->stats.expansions;
     RILL__TRY(count_expansions(e, n));
     if (e->trace != NULL) RILL__TRY(trace_before(e, n));
@@ -399,10 +402,10 @@ rill_status rill_engine_next(rill_engine *e, rill_result *out)
 
 static int64_t depth_bound(const rill_engine *e)
 {
-    int64_t bound = 0, budget = e->settings.budget;
+    int64_t least = 0, budget = e->settings.budget;
     if (budget == 0 || e->budget != NULL) return 0;
-    for (size_t d = 0; d < e->depth_width_capacity; d++) bound += (e->depth_width[d] + budget - 1) / budget;
-    return bound;
+    for (size_t d = 0; d < e->depth_width_capacity; d++) least += (e->depth_width[d] + budget - 1) / budget;
+    return least;
 }
 
 void rill_engine_stats(const rill_engine *e, rill_stats *out)
@@ -414,6 +417,7 @@ void rill_engine_stats(const rill_engine *e, rill_stats *out)
     all.rows_in_use = e->forest.rows;
     all.rows_peak = e->forest.rows_peak;
     all.rows_capacity = e->forest.row_capacity;
+    all.rows_bound = e->bound.rows;
     all.histories_in_use = e->forest.histories;
     all.histories_peak = e->forest.histories_peak;
     all.histories_capacity = (int64_t)e->forest.history_chunks * FOREST_CHUNK;

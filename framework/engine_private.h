@@ -1,6 +1,7 @@
 /* The engine's inside, shared by engine.c (the loop), admit.c, schedule.c, expand.c, merge.c and commit.c.
  *
  *        submit -> intake -> [encode] -> ready -> flight -> timesteps -> outbox -> next
+ *                                          ^--------' when states are too few (bound.c)
  *
  * An item's index in `items` is its slot. It is free, ready (encoded, waiting for a place; only under policies that encode
  * ahead) or in flight. `flight` lists slots in order of admission, `selected` those of the present timestep. */
@@ -56,6 +57,7 @@ typedef struct item {
     item_output *outputs;
     size_t outputs_capacity;
     uint8_t stop_asked; /* by a heuristic, in an earlier phase of this timestep */
+    int64_t slot_bytes; /* what its slot takes, by what the domain says; counted under a bound on memory only */
 } item;
 
 /* Arrays over the rows of one call, [capacity]. */
@@ -72,6 +74,16 @@ typedef struct choice_table {
     rill_choices c;
     size_t capacity, rows_capacity;
 } choice_table;
+
+/* A bound on memory; bound.c. */
+typedef struct bound {
+    int32_t rows;             /* most states; 0: no bound, and nothing below is used */
+    int64_t slot_bytes;       /* most for inputs in flight and encoded; 0: no bound */
+    int64_t used_bytes;       /* by those now */
+    double measured, encoded; /* sizes of inputs as measured before encoding and as encoding told, summed up */
+    int32_t window;           /* items in flight that seem to fit: schedule only */
+    int32_t finished;         /* items finished since it was last changed */
+} bound;
 
 struct rill_model {
     rill_context *ctx;
@@ -99,6 +111,7 @@ struct rill_engine {
     intake intake;
     outbox outbox;
     forest forest;
+    bound bound;
     rill_status failed; /* negative: the run is over */
     int input_closed;
 
@@ -127,8 +140,9 @@ struct rill_engine {
     int32_t n_flight;
     int64_t wave, flush_from;
     int flushing;
-    rill_input *inputs; /* for encode */
-    size_t inputs_capacity;
+    rill_input *inputs;      /* for encode */
+    int64_t *input_measured; /* their sizes before */
+    size_t inputs_capacity, measured_capacity;
 
     row_table rows;
     choice_table choices;
@@ -165,12 +179,41 @@ rill_status engine_admit(rill_engine *e);
 /* Drop an item: its references, its slot; no result is made. */
 void engine_drop_item(rill_engine *e, int32_t slot);
 
+/* Release an item's hypotheses and states; its slot stays. */
+void engine_clear_item(rill_engine *e, int32_t slot);
+/* Give it a beam of one, the empty hypothesis. */
+rill_status engine_begin_item(rill_engine *e, int32_t slot);
+/* Put it before all that wait for a place in flight. */
+void engine_return_item(rill_engine *e, int32_t slot);
+
+/* bound.c: take the bound from the settings and the domain's figures. */
+rill_status bound_init(rill_engine *e);
+/* How many of the `admit` inputs that the policy wants may come in now. */
+int32_t bound_admit(const rill_engine *e, int32_t admit);
+/* How many of the `count` first waiting inputs may be encoded now. */
+int32_t bound_encode(const rill_engine *e, int32_t count);
+/* An input has been encoded, of measured size `measured`: count what it takes. RILL_OK · RILL_ERR_INPUT, with a message in
+ * `input`: its memory alone is more than there may be */
+rill_status bound_encoded(rill_engine *e, rill_input *input, int64_t measured);
+/* Rows that can still be given out. */
+int64_t bound_free(const rill_engine *e);
+/* Rows that expanding the item may take at the most. */
+int64_t bound_need(const rill_engine *e, int32_t slot);
+/* Make room for the oldest item in flight to be expanded. When that cannot be, it has failed and nothing is in flight. */
+rill_status bound_make_room(rill_engine *e);
+/* States were too few for what the policy chose. */
+void bound_pressed(rill_engine *e);
+/* An item left for good: its slot is free. */
+void bound_dropped(rill_engine *e, int32_t slot);
+
 /* schedule.c: room for `n` items in flight. */
 rill_status engine_reserve_flight(rill_engine *e, size_t n);
 /* Append an item. Room is there. */
 void engine_join_flight(rill_engine *e, int32_t slot);
 /* Take over what the timestep made of the `n` selected items. */
 void engine_update_flight(rill_engine *e, int32_t n);
+/* Remove the item that was admitted last; returns its slot. */
+int32_t engine_leave_flight(rill_engine *e);
 /* Move the item at place `from` to `to` <= from. */
 void engine_move_flight(rill_engine *e, int32_t to, int32_t from);
 /* What policies see, with the budget of the settings. */

@@ -12,7 +12,7 @@
 
 void forest_init(forest *f, rill_context *ctx, rill_state_need need)
 {
-    *f = (forest){.ctx = ctx, .need = need, .chunk_free = -1};
+    *f = (forest){.ctx = ctx, .need = need, .chunk_free = -1, .row_limit = INT32_MAX - 1};
 }
 
 void forest_finish(forest *f)
@@ -24,20 +24,23 @@ void forest_finish(forest *f)
     forest_init(f, f->ctx, f->need);
 }
 
-/* The capacity to grow to for `need`, or -1 beyond what ids can number. */
-static int32_t grown(int32_t capacity, int64_t need)
+/* The capacity to grow to for `need`, or -1 beyond `limit`. The last growth before the limit goes all the way when less than
+ * half as much again would be left: rill_grow(), with which domains follow, takes half as much again at least, and would
+ * overshoot. */
+static int32_t grown(int32_t capacity, int64_t need, int32_t limit)
 {
     int64_t wanted = 2 * (int64_t)capacity; /* the domain copies its states whenever this grows */
     if (wanted < need) wanted = need;
     if (wanted < 64) wanted = 64;
-    if (wanted > INT32_MAX - 1) wanted = INT32_MAX - 1;
+    if (wanted + wanted / 2 > limit) wanted = limit;
     return wanted < need ? -1 : (int32_t)wanted;
 }
 
 /* Bring an array of `*capacity` elements to room for `need`. Ids are int32_t, hence no rill_grow(). */
-static rill_status grow(forest *f, void **block, int32_t *capacity, int64_t need, size_t size, const char *what)
+static rill_status grow(forest *f, void **block, int32_t *capacity, int64_t need, int32_t limit, size_t size,
+                        const char *what)
 {
-    int32_t wanted = grown(*capacity, need);
+    int32_t wanted = grown(*capacity, need, limit);
     if (wanted < 0) return rill_fail_memory(f->ctx, SIZE_MAX, what);
     size_t bytes = (size_t)*capacity;
     RILL__TRY(rill_grow(f->ctx, block, &bytes, (size_t)wanted, size, what));
@@ -51,9 +54,11 @@ rill_status forest_reserve_histories(forest *f, int64_t n, int32_t arenas)
     int64_t need = f->chunks_in_use + n / FOREST_CHUNK + arenas;
     if (need > INT32_MAX / FOREST_CHUNK) return rill_fail_memory(f->ctx, SIZE_MAX, "the forest of hypotheses");
     if (need > f->chunk_capacity)
-        RILL__TRY(grow(f, (void **)&f->chunk_next, &f->chunk_capacity, need, sizeof *f->chunk_next, "hypotheses"));
+        RILL__TRY(grow(f, (void **)&f->chunk_next, &f->chunk_capacity, need, INT32_MAX - 1, sizeof *f->chunk_next,
+                       "hypotheses"));
     if (need > f->history_chunks)
-        RILL__TRY(grow(f, (void **)&f->h, &f->history_chunks, need, FOREST_CHUNK * sizeof *f->h, "hypotheses"));
+        RILL__TRY(grow(f, (void **)&f->h, &f->history_chunks, need, INT32_MAX - 1, FOREST_CHUNK * sizeof *f->h,
+                       "hypotheses"));
     return RILL_OK;
 }
 
@@ -64,7 +69,8 @@ rill_status forest_reserve_rows(forest *f, int64_t n, int *capacity_grew)
     int64_t need = (int64_t)f->rows + f->n_freed + n;
     RILL__TRY(RILL__GROW(f->ctx, f->freed, f->freed_capacity, (size_t)need, "freed rows"));
     if (need <= f->row_capacity) return RILL_OK;
-    RILL__TRY(grow(f, (void **)&f->row_stack, &f->row_capacity, need, sizeof *f->row_stack, "the table of states"));
+    RILL__TRY(grow(f, (void **)&f->row_stack, &f->row_capacity, need, f->row_limit, sizeof *f->row_stack,
+                   "the table of states"));
     *capacity_grew = 1;
     return RILL_OK;
 }

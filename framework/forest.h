@@ -54,7 +54,8 @@ typedef struct forest {
     /* Rows: a stack of free ids, ids from `row_top` on were never used. */
     int32_t *row_stack;
     int32_t row_capacity, row_top, rows_stacked, rows, rows_peak;
-    int32_t *freed; /* the domain has not been told */
+    int32_t row_limit; /* no more rows are ever given out; INT32_MAX - 1: ids end there */
+    int32_t *freed;    /* the domain has not been told */
     size_t freed_capacity;
     int32_t n_freed;
 } forest;
@@ -71,7 +72,7 @@ void forest_arena_fetch(const forest *f, const forest_arena *a);
 
 /* Room for `n` more histories in up to `arenas` arenas, so that forest_add() cannot fail. */
 rill_status forest_reserve_histories(forest *f, int64_t n, int32_t arenas);
-/* Room for `n` more rows; *capacity_grew tells that the domain must hear of f->row_capacity. */
+/* Room for `n` more rows, which the limit allows; *capacity_grew tells that the domain must hear of f->row_capacity. */
 rill_status forest_reserve_rows(forest *f, int64_t n, int *capacity_grew);
 
 /* A new history with one reference, for the caller. `live`: it is FOREST_UNSTEPPED and holds its state_parent's row. */

@@ -3,7 +3,8 @@
  * Under a budget items are taken in the policy's order, whole or not at all. One that does not fit while a later one is
  * taken has been passed over; after PATIENCE times it goes first, and an item wider than the budget then goes alone. With no
  * budget all that the policy names are taken. A policy that names nothing is overruled by order of admission: so a timestep
- * always advances an item, and since items are bounded in length every run ends. */
+ * always advances an item, and since items are bounded in length every run ends. Under a bound on states the oldest items
+ * are taken when what was selected does not fit; bound.c says why runs end then too. */
 #include <string.h>
 
 #include "engine_private.h"
@@ -38,6 +39,14 @@ void engine_join_flight(rill_engine *e, int32_t slot)
     e->view_wave[i] = e->wave;
     e->view_timestep[i] = it->timestep;
     e->view_width[i] = it->live;
+}
+
+int32_t engine_leave_flight(rill_engine *e)
+{
+    int32_t slot = e->flight[--e->n_flight];
+    if (e->passed_over[slot] >= PATIENCE) e->n_overdue--;
+    e->passed_over[slot] = 0;
+    return slot;
 }
 
 void engine_update_flight(rill_engine *e, int32_t n)
@@ -176,6 +185,37 @@ static rill_status check_order(rill_engine *e, int32_t count)
     return status;
 }
 
+static int64_t states_wanted(const pick *p)
+{
+    int64_t wanted = 0;
+    for (int32_t i = 0; i < p->n; i++) wanted += bound_need(p->e, p->e->selected[i]);
+    return wanted;
+}
+
+static void unmark(pick *p)
+{
+    for (int32_t i = 0; i < p->n; i++) p->e->marked[p->e->picked[i]] = 0;
+}
+
+/* Instead of what is selected, for which states are too few: the oldest items that fit, by states and within the budget. The
+ * first of the flight is among them, or has failed (bound.c). */
+static rill_status pick_oldest(pick *p, int32_t budget)
+{
+    rill_engine *e = p->e;
+    unmark(p);
+    bound_pressed(e);
+    RILL__TRY(bound_make_room(e));
+    *p = (pick){.e = e, .room = budget > 0 ? budget : INT64_MAX};
+    int64_t left = bound_free(e);
+    for (int32_t i = 0; i < e->n_flight && p->room > 0; i++) {
+        int64_t need = bound_need(e, e->flight[i]);
+        if (need > left) continue;
+        consider(p, i);
+        if (e->marked[i]) left -= need;
+    }
+    return RILL_OK;
+}
+
 rill_status engine_choose(rill_engine *e, int32_t *n)
 {
     int32_t count;
@@ -188,7 +228,8 @@ rill_status engine_choose(rill_engine *e, int32_t *n)
     for (int32_t i = 0; i < count && p.room > 0; i++) consider(&p, e->order[i]);
     if (p.n == 0)
         for (int32_t i = 0; i < e->n_flight && p.room > 0; i++) consider(&p, i);
-    for (int32_t i = 0; i < p.n; i++) e->marked[e->picked[i]] = 0;
+    if (e->bound.rows > 0 && states_wanted(&p) > bound_free(e)) RILL__TRY(pick_oldest(&p, flight.budget));
+    unmark(&p);
     *n = p.n;
     return RILL_OK;
 }

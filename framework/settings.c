@@ -16,7 +16,15 @@
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
-typedef enum field_type { FIELD_INT, FIELD_REAL, FIELD_SWITCH, FIELD_METHOD, FIELD_FINISH, FIELD_SORT } field_type;
+typedef enum field_type {
+    FIELD_INT,
+    FIELD_REAL,
+    FIELD_SWITCH,
+    FIELD_METHOD,
+    FIELD_FINISH,
+    FIELD_SORT,
+    FIELD_BYTES
+} field_type;
 
 /* X(name, argument, help, type, member, least, most) */
 #define FIELDS(X)                                                                                                    \
@@ -45,7 +53,11 @@ typedef enum field_type { FIELD_INT, FIELD_REAL, FIELD_SWITCH, FIELD_METHOD, FIE
     X("flush-every", "T", "every T timesteps finish all in flight before admitting more (default 0: never)",         \
       FIELD_INT, flush_every, 0, INT_MAX)                                                                            \
     X("unordered", "", "give results in order of completion", FIELD_SWITCH, unordered, 0, 1)                         \
-    X("check", "", "prove heuristics and scorers segment-local while decoding (slow)", FIELD_SWITCH, check, 0, 1)
+    X("check", "", "prove heuristics and scorers segment-local while decoding (slow)", FIELD_SWITCH, check, 0, 1)    \
+    X("max-nodes", "N", "most states kept at once; items wait, no answer changes (default 0: no bound)", FIELD_INT,  \
+      max_nodes, 0, INT_MAX)                                                                                         \
+    X("memory", "SIZE", "the same in bytes, inputs in flight included, as in 2G (default 0: no bound)", FIELD_BYTES, \
+      memory, 0, 9e15)
 
 #define AS_INFO(name, argument, help, type, member, least, most) {name, argument, help},
 #define AS_FIELD(name, argument, help, type, member, least, most) {type, offsetof(rill_settings, member), least, most},
@@ -96,6 +108,24 @@ static rill_status read_number(rill_context *ctx, const char *name, const field 
         return refuse(ctx, name, value, wanted);
     }
     *out = number;
+    return RILL_OK;
+}
+
+/* A number of bytes, with K, M, G or T behind it as powers of 1,024. */
+static rill_status read_bytes(rill_context *ctx, const char *name, const field *f, const char *value, int64_t *out)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    errno = 0;
+    double number = strtod(value, &end);
+    const char *unit = end != value && *end != '\0' ? strchr(units, *end & ~0x20) : NULL;
+    if (unit != NULL) {
+        number = ldexp(number, 10 * (int)(unit - units + 1));
+        end++;
+    }
+    if (end == value || *end != '\0' || errno != 0 || !(number >= f->least && number <= f->most))
+        return refuse(ctx, name, value, "a number of bytes, as in 500M or 2G");
+    *out = (int64_t)number;
     return RILL_OK;
 }
 
@@ -178,6 +208,7 @@ rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const 
     case FIELD_METHOD: return read_method(ctx, settings, value);
     case FIELD_FINISH: return read_finish(ctx, settings, value);
     case FIELD_SORT: return read_sort(ctx, settings, value);
+    case FIELD_BYTES: return read_bytes(ctx, infos[i].name, f, value, place);
     case FIELD_SWITCH:
         if (value[0] == '\0' || strcmp(value, "true") == 0) value = "1";
         if (strcmp(value, "false") == 0) value = "0";
@@ -289,6 +320,7 @@ static rill_status check_ranges(rill_context *ctx, const rill_settings *settings
         double value = 0;
         if (f->type == FIELD_INT || f->type == FIELD_SWITCH) value = *(const int32_t *)place;
         if (f->type == FIELD_REAL) value = *(const double *)place;
+        if (f->type == FIELD_BYTES) value = (double)*(const int64_t *)place;
         int unset = value == 0 || (f->offset == offsetof(rill_settings, refill) && value < 0);
         if (unset || (value >= f->least && value <= f->most)) continue;
         return rill_fail(ctx, RILL_ERR_OPTION, "%s: %.10g is not a number from %.10g to %.10g", infos[i].name, value,

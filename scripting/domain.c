@@ -45,6 +45,9 @@ static const field fields[] = {
     {"phases", LUA_TNIL, -1, ANY},
     {"limited_phases", LUA_TNIL, -1, ANY},
     {"state", LUA_TNIL, -1, ANY},
+    {"node_bytes", LUA_TNIL, -1, ANY},
+    {"slot_bytes", LUA_TNIL, -1, ANY},
+    {"slot_unit_bytes", LUA_TNIL, -1, ANY},
     {"description", LUA_TNIL, -1, ANY},
     {"separator", LUA_TNIL, -1, ANY},
 };

@@ -274,14 +274,15 @@ static int unknown_field(lua_State *L, const char *name, const char *const *know
     if (near != NULL) return luaL_error(L, "unknown field \"%s\" of a model: did you mean \"%s\"?", name, near);
     return luaL_error(L,
                       "unknown field \"%s\" of a model; there are actions, end_action, max_length, phases, "
-                      "limited_phases, state, description and separator",
+                      "limited_phases, state, node_bytes, slot_bytes, slot_unit_bytes, description and separator",
                       name);
 }
 
 static void check_fields(lua_State *L)
 {
-    static const char *const known[] = {"actions",        "end_action", "max_length",  "phases",
-                                        "limited_phases", "state",      "description", "separator"};
+    static const char *const known[] = {"actions",         "end_action",  "max_length", "phases",
+                                        "limited_phases",  "state",       "node_bytes", "slot_bytes",
+                                        "slot_unit_bytes", "description", "separator"};
     enum { KNOWN = sizeof known / sizeof *known };
     if (lua_isnil(L, AT_INFO)) return;
     if (!lua_istable(L, AT_INFO))
@@ -304,6 +305,9 @@ static void read_info(lua_State *L, script_model *m)
     read_end_action(L, m);
     m->info.phases = whole_field(L, "phases", 1, MOST_PHASES);
     m->info.max_length = whole_field(L, "max_length", DEFAULT_LENGTH, INT32_MAX);
+    m->info.node_bytes = whole_field(L, "node_bytes", 0, INT32_MAX);
+    m->info.slot_bytes = whole_field(L, "slot_bytes", 0, INT32_MAX);
+    m->info.slot_unit_bytes = whole_field(L, "slot_unit_bytes", 0, INT32_MAX);
     read_state_need(L, m);
     read_limited_phases(L, m);
     m->separator = text_field(L, "separator", " ");

@@ -101,6 +101,12 @@ static rill_status load(mt_model *m, const rill_open_options *options)
     return RILL_OK;
 }
 
+/* What reserve_nodes() makes room for, per node. */
+static size_t node_bytes(const mt_model *m)
+{
+    return (2 * m->decoder.layers + 1) * row_bytes(m) + sizeof *m->above + sizeof *m->depth;
+}
+
 static rill_status open_model(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
 {
     if (options->path == NULL)
@@ -118,7 +124,10 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
                                .phases = 1,
                                .state_need = RILL_STATE_PATH,
                                .max_length = m->max_length,
-                               .description = m->description};
+                               .description = m->description,
+                               .node_bytes = (int64_t)(node_bytes(m)),
+                               .slot_bytes = (int64_t)sizeof(mt_slot),
+                               .slot_unit_bytes = (int64_t)(m->decoder.layers * 2 * row_bytes(m))};
     *self = m;
     return RILL_OK;
 }
@@ -152,6 +161,14 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
     TRY(reserve_nodes(self, (size_t)nodes));
     return reserve_slots(self, (size_t)slots);
+}
+
+/* An input's memory goes with it: the bound on memory counts that of items in flight. */
+static void drop(void *self, int32_t slot)
+{
+    mt_model *m = self;
+    rill_free(m->ctx, m->slot[slot].rows, m->slot[slot].capacity * sizeof *m->slot[slot].rows);
+    m->slot[slot] = (mt_slot){.rows = NULL};
 }
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
@@ -214,6 +231,7 @@ const rill_domain rill_mt_domain = {
     .score = score,
     .lookup = lookup,
     .finalize = finalize,
+    .drop = drop,
     .close = close_model,
     .action_name = action_name,
     .find_action = find_action,

@@ -97,7 +97,7 @@ typedef struct mt_node_table {
 
 typedef struct mt_slot {
     float *rows;     /* [layers, length, 2D] */
-    size_t capacity; /* floats there is room for; kept when the item is dropped */
+    size_t capacity; /* floats there is room for */
     int32_t length;  /* pieces, the end counted; 0: the input was empty */
 } mt_slot;
 

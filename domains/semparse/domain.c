@@ -74,7 +74,10 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
                                .phases = 1,
                                .state_need = RILL_STATE_PARENT,
                                .max_length = s->max_length,
-                               .description = s->description};
+                               .description = s->description,
+                               .node_bytes = (int64_t)state_bytes(s),
+                               .slot_bytes = (int64_t)(sizeof(semparse_slot) + state_bytes(s)),
+                               .slot_unit_bytes = (int64_t)(2 * s->ld * sizeof *s->state)};
     *self = s;
     return RILL_OK;
 }

@@ -243,4 +243,15 @@ verdict "$(good [ "$(count_events timestep)" = "$("$check_json" s.json timesteps
 verdict "$(good [ "$(count_events admitted)" = 6 ])" "six admissions"
 verdict "$(good [ "$(count_events finished)" = 6 ])" "six finishes"
 
+# --- bounds on memory
+decode -q -n 6 --max-nodes 100 --stats s.json
+exits 0; same out plain; json 100 rows_bound s.json
+decode -q -n 6 --memory 1M --stats s.json
+exits 0; same out plain
+verdict "$(good [ "$("$check_json" s.json rows_bound)" -gt 0 ])" "bytes become states"
+decode -q -n 6 --max-nodes 1
+exits 2; says "max-nodes allows 1"
+decode -q --memory 1
+exits 1; says "hold no state"
+
 finish

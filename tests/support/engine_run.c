@@ -83,6 +83,8 @@ static void set_up(const problem *p, const schedule *s, rill_engine_setup *setup
     t->n = s->n;
     t->max_items = s->max_items;
     t->budget = s->budget;
+    t->max_nodes = s->max_nodes;
+    t->memory = s->memory;
     t->refill = s->refill;
     t->sort = s->sort;
     t->sort_window = s->sort_window;

@@ -75,6 +75,7 @@ typedef struct naive_problem {
     /* the space */
     void *user;
     int32_t actions, phases;
+    int path; /* a state is kept as long as anything passes through it; 0: until its children's have been made */
     int32_t (*expand)(void *user, const int32_t *history, int32_t n, naive_choice *out); /* every legal action */
     /* the search */
     int64_t item;
@@ -103,6 +104,7 @@ typedef struct naive_result {
     int32_t n;            /* 0: no hypothesis survived */
     int32_t timesteps;    /* the item had */
     int64_t expansions;   /* live candidates at the starts of these */
+    int64_t states;       /* kept and made in the timestep that needs the most of them */
     int32_t truncated;    /* outputs ended by the limit */
 } naive_result;
 

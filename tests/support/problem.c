@@ -214,6 +214,7 @@ static int view(const problem *p, int32_t i, space *at, naive_problem *naive)
     *naive = p->naive;
     naive->actions = p->model.actions;
     naive->phases = p->model.phases;
+    naive->path = p->model.path;
     naive->n_scorers = p->n_scorers;
     naive->user = at;
     naive->item = i;
@@ -305,13 +306,25 @@ static int compare_output(words *w, int32_t input, int32_t rank, const naive_out
     return 0;
 }
 
-static int compare_result(words *w, const problem *p, int32_t i, const record_result *r)
+/* Whether its search needs more states than the schedule allows. */
+static int too_large(const problem *p, const schedule *s, int32_t i)
+{
+    return s->bound > 0 && p->expected[i].states > s->bound;
+}
+
+static int compare_result(words *w, const problem *p, const schedule *s, int32_t i, const record_result *r)
 {
     const naive_result *e = &p->expected[i];
     int32_t best = p->settings.n_best > 0 ? p->settings.n_best : 1;
     int bad = strncmp(p->input[i], "!bad", 4) == 0;
     rill_status status = bad ? RILL_ERR_INPUT : e->n == 0 ? RILL_ERR_NO_HYPOTHESIS : RILL_OK;
     if (r->taken != 1) return differ(w, "input %d: given out %d times", (int)i, r->taken);
+    if (!bad && too_large(p, s, i)) {
+        if (r->status == RILL_ERR_INPUT && strstr(r->message, s->max_nodes > 0 ? "max-nodes" : "memory") != NULL)
+            return 0;
+        return differ(w, "input %d: needs %lld states of %d, engine %s \"%s\"", (int)i, (long long)e->states,
+                      (int)s->bound, rill_status_name(r->status), r->message);
+    }
     if (r->status != status || (r->status < 0) != (r->message[0] != '\0'))
         return differ(w, "input %d: status %s, engine %s \"%s\"", (int)i, rill_status_name(status),
                       rill_status_name(r->status), r->message);
@@ -324,31 +337,43 @@ static int compare_result(words *w, const problem *p, int32_t i, const record_re
     return 0;
 }
 
-static int compare_counters(words *w, const problem *p, const engine_record *r)
+static int compare_counters(words *w, const problem *p, const schedule *s, const engine_record *r)
 {
     int64_t expansions = 0, outputs = 0, truncated = 0, longest = 0, failed = 0;
     for (int32_t i = 0; i < p->n_inputs; i++) {
         const naive_result *e = &p->expected[i];
+        if (too_large(p, s, i)) {
+            failed++;
+            continue;
+        }
         expansions += e->expansions;
         outputs += e->n;
         truncated += e->truncated;
         failed += e->n == 0;
         if (e->timesteps > longest) longest = e->timesteps;
     }
-    const rill_stats *s = &r->stats;
-    if (s->inputs != p->n_inputs || s->failed != failed)
-        return differ(w, "inputs %lld, failed %lld of %lld", (long long)s->inputs, (long long)s->failed,
+    const rill_stats *t = &r->stats;
+    if (t->inputs != p->n_inputs || t->failed != failed)
+        return differ(w, "inputs %lld, failed %lld of %lld", (long long)t->inputs, (long long)t->failed,
                       (long long)failed);
-    if (s->expansions != expansions)
-        return differ(w, "expansions %lld, engine %lld", (long long)expansions, (long long)s->expansions);
-    if (s->outputs != outputs || s->truncated != truncated)
+    /* What began anew, or failed half-way, was expanded too. */
+    if (s->bound == 0 && t->expansions != expansions)
+        return differ(w, "expansions %lld, engine %lld", (long long)expansions, (long long)t->expansions);
+    if (t->expansions < expansions || (t->expansions > expansions && t->sent_back == 0 && failed == 0))
+        return differ(w, "expansions %lld, engine %lld, nothing sent back", (long long)expansions,
+                      (long long)t->expansions);
+    if (t->outputs != outputs || t->truncated != truncated)
         return differ(w, "outputs %lld truncated %lld, engine %lld %lld", (long long)outputs, (long long)truncated,
-                      (long long)s->outputs, (long long)s->truncated);
-    if (s->longest_item_timesteps != longest)
-        return differ(w, "longest item %lld, engine %lld", (long long)longest, (long long)s->longest_item_timesteps);
-    if (s->rows_in_use != 0 || s->histories_in_use != 0)
-        return differ(w, "%lld rows and %lld histories are in use at the end", (long long)s->rows_in_use,
-                      (long long)s->histories_in_use);
+                      (long long)t->outputs, (long long)t->truncated);
+    if (t->longest_item_timesteps != longest)
+        return differ(w, "longest item %lld, engine %lld", (long long)longest, (long long)t->longest_item_timesteps);
+    if (t->rows_in_use != 0 || t->histories_in_use != 0)
+        return differ(w, "%lld rows and %lld histories are in use at the end", (long long)t->rows_in_use,
+                      (long long)t->histories_in_use);
+    if (s->bound != t->rows_bound ||
+        (s->bound > 0 && (t->rows_capacity > (s->bound > 8 ? s->bound : 8) || r->toy.nodes_peak > s->bound)))
+        return differ(w, "bound %d, engine %lld with room for %lld; the domain had %lld", (int)s->bound,
+                      (long long)t->rows_bound, (long long)t->rows_capacity, (long long)r->toy.nodes_peak);
     return 0;
 }
 
@@ -360,10 +385,10 @@ int problem_compare(const problem *p, const schedule *s, const engine_record *r,
     if (r->toy.violations > 0) return differ(&w, "contract: %s", r->toy.first);
     if (r->n_results != p->n_inputs) return differ(&w, "%lld results", (long long)r->n_results);
     for (int32_t i = 0; i < p->n_inputs; i++) {
-        if (compare_result(&w, p, i, &r->result[i])) return 1;
+        if (compare_result(&w, p, s, i, &r->result[i])) return 1;
         if (!s->unordered && r->result[i].position != position++) return differ(&w, "input %d is out of order", (int)i);
     }
-    return compare_counters(&w, p, r);
+    return compare_counters(&w, p, s, r);
 }
 
 /* --- describing and failing --------------------------------------------------------------------------------------- */
@@ -374,11 +399,12 @@ void problem_describe(const problem *p, const schedule *s, char *out, size_t siz
     int n = snprintf(
         out, size,
         "toy \"%s\" inputs=%d | k=%d M=%d stop_after=%d patience=%g min=%d max=%d alpha=%g n_best=%d | method=%s n=%d "
-        "max_items=%d budget=%d refill=%g sort=%d window=%d flush=%d unordered=%d check=%d policy=%s run=%d |",
+        "max_items=%d budget=%d max_nodes=%d memory=%lld refill=%g sort=%d window=%d flush=%d unordered=%d check=%d policy=%s run=%d |",
         p->arguments, (int)p->n_inputs, (int)t->k, (int)t->max_candidates, (int)t->stop_after, t->patience,
         (int)t->min_length, (int)t->max_length, t->length_penalty, (int)t->n_best, s->method, (int)s->n,
-        (int)s->max_items, (int)s->budget, s->refill, (int)s->sort, (int)s->sort_window, (int)s->flush_every,
-        (int)s->unordered, (int)s->check, s->policy ? s->policy : "-", s->by_run);
+        (int)s->max_items, (int)s->budget, (int)s->max_nodes, (long long)s->memory, s->refill, (int)s->sort,
+        (int)s->sort_window, (int)s->flush_every, (int)s->unordered, (int)s->check, s->policy ? s->policy : "-",
+        s->by_run);
     for (int32_t i = 0; i < p->n_heuristics && (size_t)n < size; i++)
         n += snprintf(out + n, size - (size_t)n, " heuristic %s:%s", p->heuristic[i].name, p->heuristic[i].arguments);
     for (int32_t i = 0; i < p->n_scorers && (size_t)n < size; i++)

@@ -61,6 +61,9 @@ int problem_optimum(const problem *p, int32_t i, double *score);
 typedef struct schedule {
     const char *method;
     int32_t n, max_items, budget;
+    int32_t max_nodes; /* 0: no bound */
+    int64_t memory;
+    int32_t bound; /* in states, of the two; inputs that need more are expected to fail */
     double refill; /* < 0: default */
     rill_sort sort;
     int32_t sort_window, flush_every, unordered, check;

@@ -121,7 +121,10 @@ static rill_status open_toy(rill_context *ctx, const rill_open_options *options,
                                .state_need = model.path ? RILL_STATE_PATH : RILL_STATE_PARENT,
                                .max_choices_phases = (uint32_t)model.mask,
                                .max_length = model.bound > 0 ? model.bound : model.depth,
-                               .description = "a toy"};
+                               .description = "a toy",
+                               .node_bytes = TOY_NODE_BYTES,
+                               .slot_bytes = TOY_SLOT_BYTES,
+                               .slot_unit_bytes = TOY_UNIT_BYTES};
     *self = t;
     report.opened++;
     return RILL_OK;

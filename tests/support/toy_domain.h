@@ -10,6 +10,9 @@
 
 extern const rill_domain toy_domain;
 
+/* What the toy says that memory costs. */
+enum { TOY_NODE_BYTES = 100, TOY_SLOT_BYTES = 150, TOY_UNIT_BYTES = 10 };
+
 /* What happened in this thread since toy_report_reset(). */
 typedef struct toy_report {
     int64_t opened, closed;

@@ -16,7 +16,8 @@
  *
  * Life of a model   open, then any mix of the calls below, then close.
  * Life of an item   encode(slot) · step and score on its nodes, timestep after timestep · finalize once per output that
- *                   is asked for · drop(slot).
+ *                   is asked for · drop(slot). Where memory is bounded the engine may free all of its nodes and begin
+ *                   again from a first node, in the same slot.
  * Life of a node    step makes it · score reads it, perhaps several times · step reads it as state_parent of its children ·
  *                   free ends it. With RILL_STATE_PARENT free comes as soon as its children have been stepped or died; with
  *                   RILL_STATE_PATH as soon as no live or unprinted hypothesis passes through it.
@@ -76,6 +77,10 @@ typedef struct rill_domain_info {
     uint32_t max_choices_phases; /* bit p set: the setting max_candidates applies in phase p; 0 is read as "all" */
     int32_t max_length;          /* default bound on actions per hypothesis, > 0 */
     const char *description;     /* one line about the loaded model, owned by the domain until close; may be NULL */
+    /* What memory costs, in bytes, for the setting `memory`, which is refused where node_bytes is 0. */
+    int64_t node_bytes;      /* of one node's state */
+    int64_t slot_bytes;      /* of one input in flight ... */
+    int64_t slot_unit_bytes; /* ... and of each unit of its size (rill_input) */
 } rill_domain_info;
 
 /* One input on its way into a slot. */

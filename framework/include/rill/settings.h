@@ -35,6 +35,11 @@ typedef struct rill_settings {
     int32_t flush_every;    /* finish everything in flight every so many timesteps before admitting more; 0 = never */
     int32_t unordered;      /* give results in order of completion */
     int32_t check;          /* run every heuristic and scorer on each item alone too, and compare */
+    int32_t
+        max_nodes; /* most states kept at once, of all items together; 0 = no bound. An input whose search needs more even
+                          alone fails; no answer changes. docs/search.md */
+    int64_t memory; /* bytes for states and for inputs in flight; 0 = no bound. Needs a domain that says what they take
+                          (rill_domain_info) */
 } rill_settings;
 
 /* Fill with the values that mean "default". */

@@ -41,18 +41,26 @@ typedef struct rill_stats {
     int64_t items_peak;   /* most items in flight */
     int64_t waiting_peak; /* most results held back for order */
     rill_seconds seconds;
+    int64_t rows_bound; /* most rows there may be, by max_nodes or memory; 0: no bound */
+    int64_t
+        sent_back; /* times an item in flight gave its rows back, to begin anew later, since the bound left too few */
 } rill_stats;
 
 /* Events of a trace. Arrays are valid during the call. */
-typedef enum rill_trace_kind { RILL_TRACE_ADMITTED, RILL_TRACE_TIMESTEP, RILL_TRACE_FINISHED } rill_trace_kind;
+typedef enum rill_trace_kind {
+    RILL_TRACE_ADMITTED,
+    RILL_TRACE_TIMESTEP,
+    RILL_TRACE_FINISHED,
+    RILL_TRACE_SENT_BACK, /* an item left the flight for want of rows; it will be admitted again and begin anew */
+} rill_trace_kind;
 
 typedef struct rill_trace_event {
     rill_trace_kind kind;
     int64_t timestep; /* of the run, from 0 */
-    /* RILL_TRACE_ADMITTED, RILL_TRACE_FINISHED */
+    /* RILL_TRACE_ADMITTED, RILL_TRACE_FINISHED, RILL_TRACE_SENT_BACK */
     int64_t item_id;
     int32_t slot;
-    int32_t item_timesteps; /* FINISHED: how many it had */
+    int32_t item_timesteps; /* FINISHED, SENT_BACK: how many it had */
     int32_t outputs;        /* FINISHED */
     rill_status status;     /* FINISHED */
     /* RILL_TRACE_TIMESTEP */

@@ -1,0 +1,197 @@
+/* The bound on memory: how many states there may be at once, and what is done when they are too few.
+ *
+ * Nobody knows how many states an item will need: its beam may stay narrow or fill, end soon or run to the limit. So items are
+ * admitted while they seem to fit, and what happens when they outgrow the bound is:
+ *
+ *   1. What the policy chose is expanded if it fits. Else the oldest items in flight are, as many as fit; the others pause
+ *      with what they have.
+ *   2. When not even the oldest fits, the youngest are sent back: their states go, their encoded inputs stay, and they begin
+ *      anew when they are admitted again, before all that wait. The oldest is never sent back.
+ *   3. When the oldest is alone and does not fit, its input fails, and nothing else.
+ *
+ * No answer changes: an item's search depends on that item alone, so one that begins anew comes to what it would have come
+ * to. And whether an input fails depends on that input alone, not on the schedule: it fails at the timestep for which its own
+ * states and those to be made are more than the bound.
+ *
+ * Every run ends. A timestep under 1 advances some item, and takes nothing from any. One under 2 advances the item at the
+ * head of the flight, which stays there until it is finished, since items join behind it and only the last are sent back. So
+ * each item at the head sees at most its own length of timesteps in which others lose work; between two of these all of
+ * them advance only, and their lengths are bounded too.
+ *
+ * Inputs in flight take memory of their own, which the domain tells by their size. It is known once they are encoded, so how
+ * many to encode is guessed from the sizes before: by the last batch encoded the bound may be exceeded.
+ *
+ * Divisions: the bound · admission · too few states. */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine_private.h"
+
+/* --- the bound ---------------------------------------------------------------------------------------------------- */
+
+/* Of `memory`, three quarters are for states where inputs take any: a fixed share, so that whether an input's search fits
+ * does not depend on which inputs are in flight with it. */
+static rill_status share_memory(rill_engine *e)
+{
+    const rill_domain_info *info = &e->info;
+    const char *domain = e->domain->name;
+    int64_t memory = e->settings.memory, inputs = info->slot_bytes > 0 || info->slot_unit_bytes > 0 ? memory / 4 : 0;
+    if (info->node_bytes <= 0)
+        return rill_fail(e->ctx, RILL_ERR_OPTION,
+                         "memory: domain %s does not say what its states take: set max-nodes instead", domain);
+    int64_t rows = (memory - inputs) / info->node_bytes;
+    if (rows < 1)
+        return rill_fail(e->ctx, RILL_ERR_OPTION,
+                         "memory: %lld bytes hold no state of domain %s, which takes %lld of the %lld there are for "
+                         "states",
+                         (long long)memory, domain, (long long)info->node_bytes, (long long)(memory - inputs));
+    if (rows > INT32_MAX - 1) rows = INT32_MAX - 1;
+    if (e->bound.rows == 0 || rows < e->bound.rows) e->bound.rows = (int32_t)rows;
+    e->bound.slot_bytes = inputs;
+    return RILL_OK;
+}
+
+rill_status bound_init(rill_engine *e)
+{
+    e->bound.rows = e->settings.max_nodes < INT32_MAX ? e->settings.max_nodes : INT32_MAX - 1;
+    e->bound.window = e->settings.max_items;
+    if (e->settings.memory > 0) RILL__TRY(share_memory(e));
+    if (e->bound.rows > 0) e->forest.row_limit = e->bound.rows;
+    return RILL_OK;
+}
+
+int64_t bound_free(const rill_engine *e)
+{
+    return (int64_t)e->forest.row_limit - e->forest.rows - e->forest.n_freed;
+}
+
+/* A row per live candidate, and in each later phase one per candidate of a full beam. */
+int64_t bound_need(const rill_engine *e, int32_t slot)
+{
+    return e->items[slot].live + (int64_t)(e->info.phases - 1) * e->settings.k;
+}
+
+/* --- admission ---------------------------------------------------------------------------------------------------- */
+
+/* One that comes in is taken to need as much as those in flight have on average, and a full beam at least. */
+int32_t bound_admit(const rill_engine *e, int32_t admit)
+{
+    if (e->bound.rows == 0) return admit;
+    int64_t left = bound_free(e), each = e->settings.k;
+    for (int32_t i = 0; i < e->n_flight; i++) left -= e->view_width[i];
+    if (e->n_flight > 0 && e->forest.rows / e->n_flight > each) each = e->forest.rows / e->n_flight;
+    int64_t fit = left > 0 ? left / each : 0, window = e->bound.window - e->n_flight;
+    if (fit > window) fit = window;
+    if (fit < 1) fit = e->n_flight == 0;
+    return fit < admit ? (int32_t)fit : admit;
+}
+
+static double slot_cost(const rill_engine *e, double size)
+{
+    return (double)e->info.slot_bytes + size * (double)e->info.slot_unit_bytes;
+}
+
+int32_t bound_encode(const rill_engine *e, int32_t count)
+{
+    const bound *b = &e->bound;
+    if (b->slot_bytes == 0) return count;
+    double left = (double)(b->slot_bytes - b->used_bytes), grows = b->measured > 0 ? b->encoded / b->measured : 1;
+    int32_t n = 0;
+    while (n < count) {
+        left -= slot_cost(e, grows * (double)intake_at(&e->intake, n)->size);
+        if (left < 0) break;
+        n++;
+    }
+    return n == 0 && e->n_flight + e->n_ready == 0 ? 1 : n;
+}
+
+rill_status bound_encoded(rill_engine *e, rill_input *input, int64_t measured)
+{
+    bound *b = &e->bound;
+    item *it = &e->items[input->slot];
+    it->slot_bytes = 0;
+    if (b->slot_bytes == 0) return RILL_OK;
+    double cost = slot_cost(e, (double)input->size);
+    if (cost > (double)b->slot_bytes)
+        return rill_input_fail(input, RILL_ERR_INPUT,
+                               "the encoded input takes %.0f bytes, and memory leaves %lld to inputs: raise memory",
+                               cost, (long long)b->slot_bytes);
+    it->slot_bytes = (int64_t)cost;
+    b->used_bytes += it->slot_bytes;
+    b->measured += (double)measured;
+    b->encoded += (double)input->size;
+    return RILL_OK;
+}
+
+/* The window opens by one place for each of its length that finished, and closes when states were too few. */
+void bound_dropped(rill_engine *e, int32_t slot)
+{
+    bound *b = &e->bound;
+    b->used_bytes -= e->items[slot].slot_bytes;
+    e->items[slot].slot_bytes = 0;
+    if (++b->finished < b->window || b->window >= e->settings.max_items) return;
+    b->window++;
+    b->finished = 0;
+}
+
+/* --- too few states ----------------------------------------------------------------------------------------------- */
+
+void bound_pressed(rill_engine *e)
+{
+    int32_t fewer = e->n_flight - e->n_flight / 4;
+    if (fewer < e->bound.window) e->bound.window = fewer > 1 ? fewer : 1;
+    e->bound.finished = 0;
+}
+
+static void trace_leaving(rill_engine *e, int32_t slot, rill_trace_kind kind, rill_status status)
+{
+    const item *it = &e->items[slot];
+    if (e->trace == NULL) return;
+    e->trace(e->trace_user, &(rill_trace_event){.kind = kind,
+                                                .timestep = e->stats.timesteps,
+                                                .item_id = it->id,
+                                                .slot = slot,
+                                                .item_timesteps = it->timestep,
+                                                .outputs = it->n_outputs,
+                                                .status = status});
+}
+
+static rill_status send_back(rill_engine *e)
+{
+    int32_t slot = engine_leave_flight(e);
+    trace_leaving(e, slot, RILL_TRACE_SENT_BACK, RILL_OK);
+    e->stats.sent_back++;
+    e->stats.outputs -= e->items[slot].n_outputs;
+    engine_clear_item(e, slot);
+    engine_free_rows(e);
+    engine_return_item(e, slot);
+    return engine_begin_item(e, slot);
+}
+
+static rill_status give_up(rill_engine *e)
+{
+    int32_t slot = e->flight[0];
+    const item *it = &e->items[slot];
+    char message[256];
+    snprintf(
+        message, sizeof message,
+        "its search holds %d states and needs %lld more at timestep %d, and %s allows %d in all: raise it, or lower k",
+        e->forest.rows, (long long)bound_need(e, slot), it->timestep,
+        e->settings.memory == 0 || e->bound.rows == e->settings.max_nodes ? "max-nodes" : "memory", e->bound.rows);
+    engine_leave_flight(e);
+    trace_leaving(e, slot, RILL_TRACE_FINISHED, RILL_ERR_INPUT);
+    e->stats.outputs -= it->n_outputs;
+    RILL__TRY(engine_fail_input(e, it->id, RILL_ERR_INPUT, message));
+    engine_drop_item(e, slot);
+    engine_free_rows(e);
+    return RILL_OK;
+}
+
+rill_status bound_make_room(rill_engine *e)
+{
+    while (bound_free(e) < bound_need(e, e->flight[0])) {
+        if (e->n_flight == 1) return give_up(e);
+        RILL__TRY(send_back(e));
+    }
+    return RILL_OK;
+}

@@ -1,0 +1,210 @@
+/* Bounds on memory: with any bound every run ends, answers are those of the run without one, no more states are alive than
+ * allowed, and what fails is exactly the inputs whose own search needs more. See framework/bound.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/harness.h"
+#include "support/problem.h"
+
+static int differs(const problem *p, const schedule *s, uint64_t seed, int64_t *sent_back)
+{
+    engine_record record;
+    char message[600], description[2000];
+    engine_run(p, s, NULL, &record);
+    int bad = problem_compare(p, s, &record, message, sizeof message);
+    *sent_back += record.stats.sent_back;
+    engine_record_clear(&record);
+    if (!bad) return 0;
+    problem_describe(p, s, description, sizeof description);
+    print_error("seed %llu: %s\n  %s\n", (unsigned long long)seed, message, description);
+    return 1;
+}
+
+/* The most states that one of the inputs needs. */
+static int32_t most_states(const problem *p)
+{
+    int64_t most = 1;
+    for (int32_t i = 0; i < p->n_inputs; i++)
+        if (p->expected[i].states > most) most = p->expected[i].states;
+    return (int32_t)most;
+}
+
+static void set_bound(schedule *s, int32_t bound, dice *d)
+{
+    s->bound = bound;
+    if (dice_chance(d, 70)) {
+        s->max_nodes = bound;
+    } else { /* a quarter of the memory is for inputs, which never is too little for one here */
+        int64_t least = 4 * (TOY_SLOT_BYTES + 64 * TOY_UNIT_BYTES),
+                wanted = ((int64_t)bound * TOY_NODE_BYTES * 4 + 2) / 3;
+        s->memory = wanted < least ? least : wanted;
+        s->bound = (int32_t)((s->memory - s->memory / 4) / TOY_NODE_BYTES);
+    }
+}
+
+static void any_bound(problem_group group, int64_t iterations)
+{
+    uint64_t first = harness_seed(1);
+    int bad = 0;
+    int64_t sent_back = 0, failed = 0;
+    for (int64_t i = 0; i < harness_iterations(iterations) && bad < 5; i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 40 + (uint64_t)group));
+        problem p;
+        schedule s;
+        problem_draw(&p, group, &d);
+        problem_solve(&p);
+        schedule_draw(&s, group, &d);
+        int32_t most = most_states(&p);
+        set_bound(&s, dice_chance(&d, 60) ? most + dice_range(&d, 0, most) : dice_range(&d, 1, most), &d);
+        failed += s.bound < most;
+        bad += differs(&p, &s, seed, &sent_back);
+        problem_clear(&p);
+    }
+    assert_int_equal(bad, 0);
+    assert_true(failed > 0);
+    assert_true(group == PROBLEM_GREEDY || sent_back > 0);
+}
+
+static void pruned(void **state)
+{
+    (void)state;
+    any_bound(PROBLEM_PRUNED, 1500);
+}
+
+static void fixed_top(void **state)
+{
+    (void)state;
+    any_bound(PROBLEM_FIXED_TOP, 600);
+}
+
+static void fixed(void **state)
+{
+    (void)state;
+    any_bound(PROBLEM_FIXED, 600);
+}
+
+static void greedy(void **state)
+{
+    (void)state;
+    any_bound(PROBLEM_GREEDY, 300);
+}
+
+/* At the least bound that holds each item alone nothing fails, whatever the method; one less, and something does. */
+static void least_bound(void **state)
+{
+    (void)state;
+    uint64_t first = harness_seed(1);
+    int bad = 0;
+    int64_t sent_back = 0;
+    for (int64_t i = 0; i < harness_iterations(60) && bad < 5; i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 50));
+        problem p;
+        problem_draw(&p, PROBLEM_PRUNED, &d);
+        problem_solve(&p);
+        int32_t most = most_states(&p);
+        for (const char *const *method = problem_methods(PROBLEM_PRUNED); *method != NULL; method++)
+            for (int32_t less = 0; less < 2 && less < most; less++) {
+                schedule s = {.method = *method, .n = 10, .refill = -1, .max_nodes = most - less, .bound = most - less};
+                bad += differs(&p, &s, seed, &sent_back);
+            }
+        problem_clear(&p);
+    }
+    assert_int_equal(bad, 0);
+    assert_true(sent_back > 0);
+}
+
+/* Room for a tenth of what all items together would like: slower, and no more than that. */
+static void little_is_wasted(void **state)
+{
+    (void)state;
+    dice d = dice_seeded(7);
+    problem p;
+    engine_record record;
+    char message[300];
+    problem_draw(&p, PROBLEM_FIXED_TOP, &d);
+    snprintf(p.arguments, sizeof p.arguments, "seed=3 actions=9 depth=20 legal=90 ending=10 terminal=end state=path");
+    assert_int_equal(toy_model_parse(&p.model, p.arguments, message, sizeof message), RILL_OK);
+    p.n_inputs = PROBLEM_MOST_INPUTS;
+    for (int32_t i = 0; i < p.n_inputs; i++) snprintf(p.input[i], sizeof p.input[i], "%d a b", (int)(7 * i));
+    p.settings.k = p.naive.k = 4;
+    p.n_scorers = p.settings.min_length = p.settings.max_length = p.settings.stop_after = p.naive.stop_after = 0;
+    p.settings.patience = 0;
+    problem_solve(&p);
+    int64_t expansions = 0, states = 0;
+    for (int32_t i = 0; i < p.n_inputs; i++) expansions += p.expected[i].expansions, states += p.expected[i].states;
+    int32_t bound = (int32_t)(states / 10);
+    assert_true(bound > most_states(&p));
+    schedule s = {.method = "fixed-stream", .n = 48, .refill = -1, .max_nodes = bound, .bound = bound};
+    engine_run(&p, &s, NULL, &record);
+    problem_expect(&p, &s, 7, &record);
+    assert_true(record.stats.sent_back > 0);
+    assert_true(record.stats.expansions < 2 * expansions);
+    engine_record_clear(&record);
+    problem_clear(&p);
+}
+
+/* Encoding stops when the inputs' share of the memory is used. */
+static void inputs_take_memory(void **state)
+{
+    (void)state;
+    dice d = dice_seeded(9);
+    problem p;
+    engine_record record;
+    problem_draw(&p, PROBLEM_PRUNED, &d);
+    p.n_inputs = 40;
+    for (int32_t i = 0; i < p.n_inputs; i++) snprintf(p.input[i], sizeof p.input[i], "%d a", (int)i);
+    problem_solve(&p);
+    int64_t memory = 4 * 10 * (TOY_SLOT_BYTES + 8 * TOY_UNIT_BYTES);
+    schedule s = {.method = "top-up", .n = 40, .refill = -1, .memory = memory};
+    s.bound = (int32_t)((memory - memory / 4) / TOY_NODE_BYTES);
+    engine_run(&p, &s, NULL, &record);
+    problem_expect(&p, &s, 9, &record);
+    assert_in_range(record.toy.slots_peak, 2, 25);
+    engine_record_clear(&record);
+    s.memory = 4 * (TOY_SLOT_BYTES - 1);
+    engine_run(&p, &s, NULL, &record);
+    assert_int_equal(record.status, RILL_OK);
+    for (int32_t i = 0; i < p.n_inputs; i++) {
+        assert_int_equal(record.result[i].status, RILL_ERR_INPUT);
+        assert_true(strstr(record.result[i].message, "memory") != NULL);
+    }
+    engine_record_clear(&record);
+    problem_clear(&p);
+}
+
+/* More memory than a double can count in bytes, and less than one state. */
+static void extremes(void **state)
+{
+    (void)state;
+    dice d = dice_seeded(11);
+    problem p;
+    engine_record record;
+    problem_draw(&p, PROBLEM_PRUNED, &d);
+    problem_solve(&p);
+    schedule s = {.method = "var-stream", .n = 3, .refill = -1, .max_nodes = INT32_MAX, .bound = INT32_MAX - 1};
+    engine_run(&p, &s, NULL, &record);
+    problem_expect(&p, &s, 11, &record);
+    engine_record_clear(&record);
+    s = (schedule){.method = "var-stream", .n = 3, .refill = -1, .memory = TOY_NODE_BYTES};
+    engine_run(&p, &s, NULL, &record);
+    assert_int_equal(record.status, RILL_ERR_OPTION);
+    assert_true(strstr(record.message, "hold no state") != NULL);
+    engine_record_clear(&record);
+    problem_clear(&p);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(pruned),
+    cmocka_unit_test(fixed_top),
+    cmocka_unit_test(fixed),
+    cmocka_unit_test(greedy),
+    cmocka_unit_test(least_bound),
+    cmocka_unit_test(little_is_wasted),
+    cmocka_unit_test(inputs_take_memory),
+    cmocka_unit_test(extremes),
+};
+
+HARNESS_MAIN(tests)
