@@ -134,14 +134,20 @@ static rill_status read_threads_key(lua_State *L, reader *r, const config_key *k
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
 
-/* Whether values of a setting are words: by trying, since no list of them can then drift from the library's. */
-static int wants_words(rill_context *ctx, const rill_setting_info *setting)
+/* What values of a setting are like is found out by trying, since no list of them can then drift from the library's. */
+static int takes(rill_context *ctx, const rill_setting_info *setting, const char *value)
 {
     rill_settings trial;
     rill_settings_default(&trial);
-    int refused = rill_settings_set(ctx, &trial, setting->name, "1") < 0;
-    if (refused) rill_error_clear(ctx);
-    return refused;
+    int taken = rill_settings_set(ctx, &trial, setting->name, value) >= 0;
+    if (!taken) rill_error_clear(ctx);
+    return taken;
+}
+
+/* Whether a number may be written as a text, for what Lua's numbers cannot say. */
+static int takes_both(rill_context *ctx, const rill_setting_info *setting)
+{
+    return takes(ctx, setting, "1K") || takes(ctx, setting, "inf");
 }
 
 /* Pass on why a value was refused, which begins with the setting's name: the path says that already. */
@@ -170,7 +176,8 @@ static rill_status setting_value(lua_State *L, reader *r, const char *path, cons
         *out = lua_toboolean(L, -1) ? "1" : "0";
         return type != LUA_TBOOLEAN ? wrong_type(L, r, path, "true or false") : RILL_OK;
     }
-    int words = wants_words(r->script->ctx, setting);
+    int words = !takes(r->script->ctx, setting, "1");
+    if (type == LUA_TSTRING && !words) words = takes_both(r->script->ctx, setting);
     if (words && type != LUA_TSTRING) return wrong_type(L, r, path, "a string");
     if (!words && type != LUA_TNUMBER)
         return wrong_type(L, r, path, strcmp(setting->name, "budget") == 0 ? "a number or a function" : "a number");
