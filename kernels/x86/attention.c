@@ -5,6 +5,8 @@
  * tree; the softmax runs over the row's own scores; a context element is one chain over t ascending. A group only
  * puts such chains side by side.
  *
+ * Narrow heads, those of translation models, are in heads.c.
+ *
  * Divisions: scores, softmax, context, groups of rows. */
 #include <assert.h>
 
@@ -173,10 +175,17 @@ static void rows(const void *arg, size_t begin, size_t end)
         [4] = run_group_4,
 #endif
     };
+    const rill_attention *a = arg;
+    const int heads = RILL_FN(rill_attention_takes_heads)(a);
     group g;
     for (size_t r = begin, n; r < end; r += n) {
-        n = find_group(arg, r, end, &g);
-        run[n](arg, &g);
+        if (heads && (size_t)a->length[rill_row(a->slot, r)] <= RILL_HEADS_LENGTH) {
+            RILL_FN(rill_attention_heads)(a, r);
+            n = 1;
+            continue;
+        }
+        n = find_group(a, r, end, &g);
+        run[n](a, &g);
     }
 }
 

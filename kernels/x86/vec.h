@@ -82,6 +82,26 @@ RILL_INLINE __m128 v_sum4(vf a, vf b, vf c, vf d)
     return _mm_add_ps(_mm_add_ps(w, y), _mm_add_ps(x, z));
 }
 
+/* The sums over lanes of VL vectors at once: those of x[t][h] in lane 4h + t. The tree is v_sum's. */
+RILL_INLINE vf v_sum_heads(const vf x[4][VL / 4])
+{
+    const vf a = v_fold_heads(x[0]), b = v_fold_heads(x[1]), c = v_fold_heads(x[2]), d = v_fold_heads(x[3]);
+    const vf ab = v_add(v_lower_pairs(a, b), v_upper_pairs(a, b)), cd = v_add(v_lower_pairs(c, d), v_upper_pairs(c, d));
+    return v_add(v_even_lanes(ab, cd), v_odd_lanes(ab, cd));
+}
+
+/* Sum and maximum over each group of four lanes, in all of them. */
+RILL_INLINE vf v_sum_quads(vf x)
+{
+    const vf y = v_add(x, v_upper_pairs(x, x)), z = v_lower_pairs(y, y);
+    return v_add(v_even_lanes(z, z), v_odd_lanes(z, z));
+}
+RILL_INLINE vf v_max_quads(vf x)
+{
+    const vf y = v_max(v_lower_pairs(x, x), v_upper_pairs(x, x));
+    return v_max(v_even_lanes(y, y), v_odd_lanes(y, y));
+}
+
 /* The first n lanes at p, or all when n >= VL: where n is a constant the test is gone, elsewhere it is predicted. A
  * predicated store of a whole vector would be several times slower than a plain one on some processors. */
 RILL_INLINE vf v_load_n(const float *p, size_t n)

@@ -193,4 +193,27 @@ static inline __m128 v_lower_half(vf x)
     return _mm256_castps256_ps128(x);
 }
 
+/* See v_sum_heads in vec.h: what is left of two vectors when the lanes of each are folded into one group of four. */
+static inline vf v_fold_heads(const vf x[2])
+{
+    return v_add(_mm256_permute2f128_ps(x[0], x[1], 0x20), _mm256_permute2f128_ps(x[0], x[1], 0x31));
+}
+/* In every group of four lanes: 0 1 of a and b, 2 3 of a and b; then 0 2 and 1 3. */
+static inline vf v_lower_pairs(vf a, vf b)
+{
+    return _mm256_shuffle_ps(a, b, 0x44);
+}
+static inline vf v_upper_pairs(vf a, vf b)
+{
+    return _mm256_shuffle_ps(a, b, 0xee);
+}
+static inline vf v_even_lanes(vf a, vf b)
+{
+    return _mm256_shuffle_ps(a, b, 0x88);
+}
+static inline vf v_odd_lanes(vf a, vf b)
+{
+    return _mm256_shuffle_ps(a, b, 0xdd);
+}
+
 #endif

@@ -179,4 +179,29 @@ static inline void vi_store_packed(int32_t *p, unsigned bits, vi x)
     _mm512_storeu_si512(p, _mm512_maskz_compress_epi32((vm)bits, x));
 }
 
+/* See v_sum_heads in vec.h: what is left of four vectors when the lanes of each are folded into one group of four. */
+static inline vf v_fold_heads(const vf x[4])
+{
+    const vf a = v_add(_mm512_shuffle_f32x4(x[0], x[1], 0x44), _mm512_shuffle_f32x4(x[0], x[1], 0xee));
+    const vf b = v_add(_mm512_shuffle_f32x4(x[2], x[3], 0x44), _mm512_shuffle_f32x4(x[2], x[3], 0xee));
+    return v_add(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
+}
+/* In every group of four lanes: 0 1 of a and b, 2 3 of a and b; then 0 2 and 1 3. */
+static inline vf v_lower_pairs(vf a, vf b)
+{
+    return _mm512_shuffle_ps(a, b, 0x44);
+}
+static inline vf v_upper_pairs(vf a, vf b)
+{
+    return _mm512_shuffle_ps(a, b, 0xee);
+}
+static inline vf v_even_lanes(vf a, vf b)
+{
+    return _mm512_shuffle_ps(a, b, 0x88);
+}
+static inline vf v_odd_lanes(vf a, vf b)
+{
+    return _mm512_shuffle_ps(a, b, 0xdd);
+}
+
 #endif

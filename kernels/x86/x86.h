@@ -15,4 +15,9 @@ void RILL_FN(rill_tanh_f32)(size_t n, const float *x, float *y);
 void RILL_FN(rill_sigmoid_f32)(size_t n, const float *x, float *y);
 void RILL_FN(rill_exp_f32)(size_t n, const float *x, float *y);
 
+/* heads.c: row r of an attention that takes_heads(), of a memory no longer than this. */
+#define RILL_HEADS_LENGTH ((size_t)512)
+int RILL_FN(rill_attention_takes_heads)(const rill_attention *a);
+void RILL_FN(rill_attention_heads)(const rill_attention *a, size_t r);
+
 #endif

@@ -26,13 +26,15 @@ static problem draw(check *c)
     p.apart = (int)dice_below(c, 2);
     p.value = p.apart ? dice_from(c, 1, 150) : p.key;
     p.heads = dice_below(c, 2) ? dice_from(c, 1, 4) : 1;
+    if (dice_below(c, 3) == 0) /* narrow heads have a kernel of their own */
+        p.key = p.value = 32u << dice_below(c, 2), p.heads = 2u << dice_below(c, 3);
     p.walk = (int)dice_below(c, 2);
     p.ldk = p.heads * p.key + 2, p.ldv = p.heads * p.value + 1;
     p.ldq = p.heads * p.key + dice_below(c, 3);
     p.ldo = p.heads * p.value + dice_below(c, 3);
     p.scale = dice_below(c, 2) ? 1.0f : 0.3f;
     for (size_t s = 0; s < p.slots; s++) {
-        const size_t n = dice_below(c, 8) ? dice_from(c, 1, 70) : 0;
+        const size_t n = dice_below(c, 40) == 0 ? dice_from(c, 510, 515) : dice_below(c, 8) ? dice_from(c, 1, 70) : 0;
         p.length[s] = (int32_t)n;
         if (n > p.longest) p.longest = n;
         const size_t lying = p.walk ? n + 5 : n;
@@ -92,7 +94,7 @@ static void expect_head(check *c, const problem *p, size_t r, size_t h, const fl
 {
     const size_t s = (size_t)p->slot[r], n = (size_t)p->length[s];
     const float *query = p->query + (size_t)p->query_index[r] * p->ldq + h * p->key;
-    double score[80], worst = 0.0, max = -INFINITY, sum = 0.0;
+    double score[520], worst = 0.0, max = -INFINITY, sum = 0.0;
     for (size_t t = 0; t < n; t++) {
         double size = 0.0;
         score[t] = 0.0;

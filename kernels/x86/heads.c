@@ -1,0 +1,164 @@
+/* heads.c (x86): attention with heads of 32 or 64 columns, as translation models have them.
+ *
+ * With heads so narrow the sums over lanes cost more than the products. So scores are made for QUAD memory rows and HEADS
+ * heads together, VL of them, whose sums share one transposition and come out as one vector: a head in each group of
+ * four lanes, a memory row in each lane of it. The softmax runs on such vectors, all heads of them at once.
+ *
+ * Invariant: a score is VL partial sums along the head (k ascending) added by v_sum's tree; the sum of the softmax is
+ * four partial sums by memory row modulo 4, t ascending, added as (0+2)+(1+3); a context element is one chain, t
+ * ascending. So a row's result is a function of its own operands. NaN stays in its head: lanes of different heads never
+ * meet.
+ *
+ * Divisions: scores, softmax, context, rows. */
+#include <assert.h>
+#include <string.h>
+
+#include "x86.h"
+
+#define QUAD ((size_t)4)       /* memory rows of a vector of scores */
+#define HEADS ((size_t)VL / 4) /* heads of a vector of scores */
+#define STRIP 8                /* vectors of the context that are summed together */
+
+/* HEADS heads of a row. */
+typedef struct part {
+    const float *query, *keys, *values;
+    const int32_t *path; /* NULL: memory row t is row t */
+    size_t length, ld_keys, ld_values;
+    float *out;
+    _Alignas(64) float scale[VL]; /* [HEADS, QUAD] what makes probabilities of exponentials */
+    /* [length / QUAD rounded up, HEADS, QUAD] scores, then exponentials, then probabilities */
+    _Alignas(64) float p[RILL_HEADS_LENGTH / 4 * VL];
+} part;
+
+/* ---- scores ---------------------------------------------------------------------------------------------- */
+
+/* Products of one memory row with the query, by head, not yet summed over lanes. nv: vectors of a head. */
+RILL_INLINE void multiply_key(vf x[], const float *query, const float *key, const int nv)
+{
+    for (size_t h = 0; h < HEADS; h++, query += nv * VL, key += nv * VL) {
+        x[h] = v_mul(v_load(query), v_load(key));
+        for (int i = 1; i < nv; i++) x[h] = v_fma(v_load(query + i * VL), v_load(key + i * VL), x[h]);
+    }
+}
+
+/* All scores; those behind the last memory row are -infinity. Returns their maxima, one in all lanes of a head. */
+RILL_INLINE vf score(const rill_attention *a, part *g, const int nv)
+{
+    const vf scale = v_set1(a->scale), lowest = v_set1(-INFINITY);
+    vf max = lowest;
+    for (size_t t = 0; t < g->length; t += QUAD) {
+        const size_t count = g->length - t < QUAD ? g->length - t : QUAD;
+        vf x[QUAD][HEADS];
+        for (size_t i = 0; i < QUAD; i++) {
+            const float *key = g->keys + rill_row(g->path, t + (i < count ? i : 0)) * g->ld_keys;
+            multiply_key(x[i], g->query, key, nv);
+        }
+        vf s = v_mul(v_sum_heads(x), scale);
+        if (count < QUAD) s = v_blend(vm_bits((0x1111u & ((1u << VL) - 1u)) * ((1u << count) - 1u)), s, lowest);
+        v_store(g->p + t / QUAD * VL, s);
+        max = v_max(s, max);
+    }
+    return v_max_quads(max);
+}
+
+/* ---- softmax --------------------------------------------------------------------------------------------- */
+
+/* Scores to exponentials; returns one over their sums, in all lanes of a head. The context is made of the exponentials and
+ * divided at its end, so that nothing waits for the division. A NaN of a head reaches all of that head: through the
+ * sum, if not through the maximum. */
+static vf exponentials(part *g, vf max)
+{
+    const size_t end = (g->length + QUAD - 1) / QUAD * VL;
+    vf sum = v_zero();
+    for (size_t i = 0; i < end; i += VL) {
+        const vf e = v_exp(v_sub(v_load(g->p + i), max));
+        v_store(g->p + i, e);
+        sum = v_add(sum, e);
+    }
+    return v_div(v_set1(1.0f), v_sum_quads(sum));
+}
+
+/* The probabilities where the caller wants them. */
+static void write_weights(part *g, vf scale, float *weights, size_t ld)
+{
+    for (size_t t = 0; t < g->length; t += QUAD) {
+        const size_t count = g->length - t < QUAD ? g->length - t : QUAD;
+        float *p = g->p + t / QUAD * VL;
+        v_store(p, v_mul(v_load(p), scale));
+        for (size_t h = 0; h < HEADS; h++, p += QUAD) {
+            if (count == QUAD)
+                memcpy(weights + h * ld + t, p, QUAD * sizeof *p);
+            else
+                for (size_t i = 0; i < count; i++) weights[h * ld + t + i] = p[i];
+        }
+    }
+}
+
+/* ---- context --------------------------------------------------------------------------------------------- */
+
+/* Named sums, for the reason given in gemm.c. */
+#define SUMS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define DECLARE(i) vf c##i = v_zero();
+#define ADD(i) c##i = v_fma(v_set1(p[(i) / nv * QUAD]), v_load(value + (i)*VL), c##i);
+#define STORE(i) v_store(g->out + first + (i)*VL, v_mul(c##i, v_set1(scale[(i) / nv * QUAD])));
+
+/* Columns [first, first + STRIP * VL) of the part, those of STRIP / nv heads. */
+RILL_INLINE void sum_strip(const part *g, size_t first, const size_t nv)
+{
+    SUMS(DECLARE)
+    for (size_t t = 0; t < g->length; t++) {
+        const float *value = g->values + rill_row(g->path, t) * g->ld_values + first;
+        const float *p = g->p + t / QUAD * VL + first / (nv * VL) * QUAD + t % QUAD;
+        SUMS(ADD)
+    }
+    const float *scale = g->scale + first / (nv * VL) * QUAD;
+    SUMS(STORE)
+}
+
+RILL_INLINE void run_part(const rill_attention *a, part *g, float *weights, const int nv)
+{
+    const vf scale = exponentials(g, score(a, g, nv));
+    v_store(g->scale, scale);
+    for (size_t first = 0; first < HEADS * nv * VL; first += STRIP * VL) sum_strip(g, first, nv);
+    write_weights(g, scale, weights, a->ld_weights);
+}
+
+static void run_part_32(const rill_attention *a, part *g, float *weights)
+{
+    run_part(a, g, weights, 32 / VL);
+}
+static void run_part_64(const rill_attention *a, part *g, float *weights)
+{
+    run_part(a, g, weights, 64 / VL);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------ */
+
+int RILL_FN(rill_attention_takes_heads)(const rill_attention *a)
+{
+    const size_t value_width = a->value_width ? a->value_width : a->key_width;
+    return (a->key_width == 32 || a->key_width == 64) && value_width == a->key_width && a->heads >= HEADS &&
+           a->heads % HEADS == 0;
+}
+
+void RILL_FN(rill_attention_heads)(const rill_attention *a, size_t r)
+{
+    const size_t s = rill_row(a->slot, r), step = HEADS * a->key_width;
+    const float *query = a->query + rill_row(a->query_index, r) * a->ld_query;
+    const float *keys = a->keys[s], *values = a->values ? a->values[s] : a->keys[s];
+    float *weights = a->weights + r * a->heads * a->ld_weights, *out = a->out + r * a->ld_out;
+    part g;
+    g.path = a->path ? a->path[s] : NULL;
+    g.length = (size_t)a->length[s];
+    g.ld_keys = a->ld_keys;
+    g.ld_values = a->values ? a->ld_values : a->ld_keys;
+    assert(g.length <= RILL_HEADS_LENGTH);
+    if (g.length == 0) memset(out, 0, a->heads * a->key_width * sizeof *out);
+    for (size_t h = 0, column = 0; h < a->heads && g.length > 0; h += HEADS, column += step) {
+        g.query = query + column;
+        g.keys = keys + column;
+        g.values = values + column;
+        g.out = out + column;
+        (a->key_width == 32 ? run_part_32 : run_part_64)(a, &g, weights + h * a->ld_weights);
+    }
+}
