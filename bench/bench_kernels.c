@@ -1,7 +1,7 @@
 /* bench_kernels.c: every kernel against the limits of this very machine.
  *
  * usage: bench_kernels [--quick] [--isa ref|avx2|avx512] [--json FILE] [SECTION...]
- *   sections: limits gemm hot best cell pool; all without a name. `limits` always runs: percentages need it.
+ *   sections: limits gemm hot weights best cell pool; all without a name. `limits` always runs: percentages need it.
  *
  * Method: the machine's multiply-add peak and its read rates from L1, L2 and L3 are measured first, on one thread, and the
  * roofline of a product with M rows is min(peak, M/2 flops per byte of weights times the read rate of where the weights
@@ -222,23 +222,27 @@ static void run_limits(bench *b)
 
 /* ---- gemm ------------------------------------------------------------------------------------------------ */
 
+static const char *const dtype_names[] = {"f32", "bf16", "int8"};
 static const size_t row_counts[] = {1, 5, 10, 20, 50, 100, 250, 640};
 
 /* One shape: `copies` weight matrices that calls use in turn. */
 typedef struct layer {
     const rill_kernels *k;
     rill_pool *pool;
+    rill_dtype dtype;
     size_t m, n, kk, copies, turn;
     float **plain, *a, *c; /* plain[i]: [N, K] */
     rill_weights *packed;
+    void *scratch;
 #if defined(RILL_HAVE_ONEDNN)
     rill_onednn_matmul *matmul;
 #endif
 } layer;
 
-static layer layer_new(const bench *b, size_t k, size_t n, size_t copies)
+static layer layer_new(const bench *b, size_t k, size_t n, size_t copies, rill_dtype dtype)
 {
     layer l = {.k = &b->k,
+               .dtype = dtype,
                .n = n,
                .kk = k,
                .copies = copies,
@@ -249,9 +253,9 @@ static layer layer_new(const bench *b, size_t k, size_t n, size_t copies)
     for (size_t i = 0; i < copies; i++) {
         l.plain[i] = numbers(n * k, 0.1f);
         const rill_weight_part part = {l.plain[i], k, k, 1};
-        rill_gemm_pack_f32(&l.packed[i], n, &part, 1, RILL_DTYPE_F32,
-                           memory(rill_gemm_pack_size(n, k, RILL_DTYPE_F32)));
+        rill_gemm_pack_f32(&l.packed[i], n, &part, 1, dtype, memory(rill_gemm_pack_size(n, k, dtype)));
     }
+    l.scratch = memory(rill_gemm_scratch_size(&l.packed[0], SIZE_MAX) + 1);
     return l;
 }
 
@@ -263,6 +267,7 @@ static void layer_free(layer *l)
     }
     free(l->plain);
     free(l->packed);
+    free(l->scratch);
     free(l->a);
     free(l->c);
 }
@@ -271,7 +276,9 @@ static void call_own(void *arg)
 {
     layer *l = arg;
     const rill_weights *w = &l->packed[l->turn++ % l->copies];
-    l->k->gemm(&(rill_gemm){.w = w, .rows = l->m, .a = l->a, .lda = l->kk, .c = l->c, .ldc = l->n}, l->pool);
+    l->k->gemm(
+        &(rill_gemm){.w = w, .rows = l->m, .a = l->a, .lda = l->kk, .c = l->c, .ldc = l->n, .scratch = l->scratch},
+        l->pool);
 }
 
 #if defined(RILL_HAVE_ONEDNN)
@@ -295,10 +302,12 @@ static double rate(const layer *l, double seconds)
 
 static timing measure_gemm(bench *b, layer *l, const char *who, call_fn fn, int threads)
 {
-    char text[128];
+    char text[160];
     const timing t = measure(b, fn, l), r = {rate(l, t.median), rate(l, t.fastest)};
-    snprintf(text, sizeof text, "\"who\": \"%s\", \"m\": %zu, \"k\": %zu, \"n\": %zu, \"copies\": %zu, \"threads\": %d",
-             who, l->m, l->kk, l->n, l->copies, threads);
+    snprintf(
+        text, sizeof text,
+        "\"who\": \"%s\", \"weights\": \"%s\", \"m\": %zu, \"k\": %zu, \"n\": %zu, \"copies\": %zu, \"threads\": %d",
+        who, dtype_names[l->dtype], l->m, l->kk, l->n, l->copies, threads);
     record(b, "gemm", text, "GFLOP/s", r.median, r.fastest);
     return r;
 }
@@ -315,7 +324,8 @@ static void run_layer(bench *b, layer *l, double read, double sums[COUNT(row_cou
                own.fastest, 100 * own.fastest / roof);
         sums[i][0] += log(own.median), sums[i][1] += log(own.fastest);
 #if defined(RILL_HAVE_ONEDNN)
-        l->matmul = rill_onednn_matmul_create(l->m, l->n, l->kk, (const float *const *)l->plain, l->copies);
+        l->matmul = rill_onednn_matmul_create(l->m, l->n, l->kk, RILL_DTYPE_F32, (const float *const *)l->plain,
+                                              l->copies);
         const timing sgemm = measure_gemm(b, l, "onednn sgemm", call_sgemm, 1);
         const timing matmul = l->matmul ? measure_gemm(b, l, "onednn packed", call_matmul, 1) : (timing){1e-9, 1e-9};
         rill_onednn_matmul_destroy(l->matmul);
@@ -352,7 +362,8 @@ static void run_gemm(bench *b)
     double sums[COUNT(row_counts)][4] = {{0}};
     printf("gemm, weights from L3, 1 thread (GFLOP/s)\n");
     for (size_t i = 0; i < COUNT(shapes); i++) {
-        layer l = layer_new(b, shapes[i][0], shapes[i][1], ROTATE_BYTES / (shapes[i][0] * shapes[i][1] * 4));
+        layer l = layer_new(b, shapes[i][0], shapes[i][1], ROTATE_BYTES / (shapes[i][0] * shapes[i][1] * 4),
+                            RILL_DTYPE_F32);
         run_layer(b, &l, b->l3, sums);
         layer_free(&l);
     }
@@ -365,11 +376,57 @@ static void run_hot(bench *b)
     double sums[COUNT(row_counts)][4] = {{0}};
     printf("hot: gemm, weights where they were, 1 thread (GFLOP/s; roofline with L2)\n");
     for (size_t i = 0; i < COUNT(shapes); i++) {
-        layer l = layer_new(b, shapes[i][0], shapes[i][1], 1);
+        layer l = layer_new(b, shapes[i][0], shapes[i][1], 1, RILL_DTYPE_F32);
         run_layer(b, &l, b->l2, sums);
         layer_free(&l);
     }
     print_means(b, b->l2, sums, COUNT(shapes));
+}
+
+/* ---- weights --------------------------------------------------------------------------------------------- */
+
+#if defined(RILL_HAVE_ONEDNN)
+static double measure_peer(bench *b, layer *l)
+{
+    l->matmul = rill_onednn_matmul_create(l->m, l->n, l->kk, l->dtype, (const float *const *)l->plain, l->copies);
+    if (!l->matmul) return NAN;
+    const timing t = measure_gemm(b, l, "onednn packed", call_matmul, 1);
+    rill_onednn_matmul_destroy(l->matmul);
+    return t.fastest;
+}
+#endif
+
+/* The same matrices stored as fp32, bf16 and int8, `bytes` of them as fp32. int8 counts quantising, oneDNN's does not. */
+static void run_stored(bench *b, const char *where, size_t k, size_t n, size_t bytes)
+{
+    layer l[3];
+    for (int d = 0; d < 3; d++) l[d] = layer_new(b, k, n, bytes / (k * n * 4), (rill_dtype)d);
+    printf("  K=%zu N=%zu, %zu matrices from %s\n", k, n, l[0].copies, where);
+    for (size_t i = 0; i < 6; i++) {
+        timing own[3];
+        for (int d = 0; d < 3; d++) {
+            l[d].m = row_counts[i];
+            own[d] = measure_gemm(b, &l[d], "rill", call_own, 1);
+        }
+        printf("    M=%-3zu best: f32 %6.1f, bf16 %6.1f (x%.2f), int8 %6.1f (x%.2f); median x%.2f, x%.2f",
+               row_counts[i], own[0].fastest, own[1].fastest, own[1].fastest / own[0].fastest, own[2].fastest,
+               own[2].fastest / own[0].fastest, own[1].median / own[0].median, own[2].median / own[0].median);
+#if defined(RILL_HAVE_ONEDNN)
+        const double f32 = measure_peer(b, &l[0]), bf16 = measure_peer(b, &l[1]), int8 = measure_peer(b, &l[2]);
+        printf("   oneDNN packed f32 %6.1f, bf16 %6.1f, int8 %6.1f", f32, bf16, int8);
+#endif
+        putchar('\n');
+    }
+    for (int d = 0; d < 3; d++) layer_free(&l[d]);
+}
+
+static void run_weights(bench *b)
+{
+    printf("weights: fp32, bf16 and int8, 1 thread (GFLOP/s)\n");
+    run_stored(b, "L3", 512, 512, ROTATE_BYTES);
+    run_stored(b, "L3", 512, 2048, ROTATE_BYTES);
+    run_stored(b, "memory", 512, 2048, (size_t)256 << 20);
+    putchar('\n');
 }
 
 /* ---- best ------------------------------------------------------------------------------------------------ */
@@ -581,7 +638,7 @@ static void run_pool(bench *b)
         {512, 2048, 5}, {512, 2048, 50}, {200, 800, 50}, {200, 100, 50}, {200, 800, 200}};
     for (size_t i = 0; i < COUNT(shapes); i++) {
         const size_t k = shapes[i][0], n = shapes[i][1];
-        layer l = layer_new(b, k, n, 1);
+        layer l = layer_new(b, k, n, 1, RILL_DTYPE_F32);
         l.m = shapes[i][2];
         const timing one = measure_gemm(b, &l, "rill", call_own, 1);
         l.pool = pool;
@@ -599,7 +656,8 @@ static void run_pool(bench *b)
 static const struct {
     const char *name;
     void (*run)(bench *b);
-} sections[] = {{"gemm", run_gemm}, {"hot", run_hot}, {"best", run_best}, {"cell", run_cell}, {"pool", run_pool}};
+} sections[] = {{"gemm", run_gemm}, {"hot", run_hot},   {"weights", run_weights},
+                {"best", run_best}, {"cell", run_cell}, {"pool", run_pool}};
 
 static void describe(bench *b, int argc, char **argv)
 {
@@ -613,8 +671,9 @@ static void describe(bench *b, int argc, char **argv)
 
 static int usage(void)
 {
-    fputs("usage: bench_kernels [--quick] [--isa ref|avx2|avx512] [--json FILE] [limits|gemm|hot|best|cell|pool]...\n",
-          stderr);
+    fputs(
+        "usage: bench_kernels [--quick] [--isa ref|avx2|avx512] [--json FILE] [limits|gemm|hot|weights|best|cell|pool]...\n",
+        stderr);
     return 2;
 }
 

@@ -1,10 +1,21 @@
-/* internal.h: what the files of kernels/ share and nobody else sees: the packed layout, the division of work, and
- * the functions that fill the table.
+/* internal.h: what the files of kernels/ share and nobody else sees: the packed layouts, how rows are quantised, the
+ * division of work, and the functions that fill the table.
  *
- * The packed layout of fp32 weights (N x K): the columns of W^T are cut into blocks of 16; a block is K rows of 16
- * floats, k ascending, one cache line per k; block follows block. Columns from N on are zeros. A line per k serves a
- * vector of 16 and two of 8 alike, as one sequential stream per block. (Rejected: blocks of 64. AVX2, which cannot hold
- * 64 columns of several rows, then walks every fourth line, and those fall into a quarter of L1's sets.)
+ * The packed layout of weights (N x K): the columns of W^T are cut into blocks of 16; a block is lines of 64 bytes, 4
+ * bytes for each of its columns, k ascending; block follows block. Columns from N on are zeros. A line serves a vector
+ * of 16 and two of 8 alike, as one sequential stream per block. (Rejected: blocks of 64. AVX2, which cannot hold 64
+ * columns of several rows, then walks every fourth line, and those fall into a quarter of L1's sets.) The 4 bytes are
+ *   F32    one k
+ *   BF16   k and k + 1, k even, in the lower and upper half of a 32-bit word; k = K is zero
+ *   U8S8   k to k + 3, k a multiple of 4, one byte each; from K on zeros
+ * Behind the blocks of U8S8 stand, for all columns of all blocks, the fp32 value of one unit and an int32: -128 times
+ * the sum of the column's bytes, which is what raising a row by 128 adds to its product, taken off again.
+ *
+ * Quantising (U8S8): x becomes the integer nearest to x * (127 / max), ties to even, where max is the largest magnitude
+ * of the row of A or of the column; one unit is max / 127. A max below RILL_QUANT_LEAST, whose inverse may overflow,
+ * counts as 0: all integers are 0, and the unit. One that is not finite makes all integers 0 and the unit NaN. Every
+ * step is one IEEE operation, so that all instruction sets find the same integers and units; K is bounded so that no
+ * sum of products leaves 32 bits.
  *
  * Kernels take blocks in panels of up to 4, as evenly as possible (N = 100: 7 blocks, panels of 4 and 3), because an
  * even split keeps every panel wide enough to fill the vector unit. Panels are a way to walk, not part of the
@@ -16,16 +27,57 @@
 
 #define RILL_BLOCK ((size_t)16) /* columns of a block: one cache line, one AVX-512 register */
 #define RILL_PANEL_BLOCKS ((size_t)4)
+#define RILL_QUANT_LEAST 0x1p-100f
+#define RILL_QUANT_MOST_K ((size_t)1 << 17) /* 127 * 127 * 2^17 < 2^31 */
+#define RILL_QUANT_ROWS ((size_t)256)       /* rows of A that are quantised before they are multiplied */
 
 static inline size_t rill_block_count(size_t n)
 {
     return (n + RILL_BLOCK - 1) / RILL_BLOCK;
 }
 
-/* The packed floats of the block that column `first` (a multiple of 16) begins. */
-static inline const float *rill_block_at(const rill_weights *w, size_t first)
+/* Bytes of one block: lines of 64. */
+static inline size_t rill_block_bytes(size_t k, rill_dtype dtype)
 {
-    return (const float *)w->data + first * w->k;
+    const size_t each = dtype == RILL_DTYPE_U8S8 ? 4 : dtype == RILL_DTYPE_BF16 ? 2 : 1; /* k in a line */
+    return (k + each - 1) / each * 64;
+}
+
+/* The block that column `first` (a multiple of 16) begins. */
+static inline const void *rill_block_at(const rill_weights *w, size_t first)
+{
+    return (const char *)w->data + first / RILL_BLOCK * rill_block_bytes(w->k, w->dtype);
+}
+
+/* U8S8: what one unit of each column is, and what raised products start from; both for whole blocks. */
+static inline const float *rill_channel_scales(const rill_weights *w)
+{
+    const size_t blocks = rill_block_count(w->n);
+    return (const float *)(const void *)((const char *)w->data + blocks * rill_block_bytes(w->k, w->dtype));
+}
+
+static inline const int32_t *rill_channel_offsets(const rill_weights *w)
+{
+    return (const int32_t *)(const void *)(rill_channel_scales(w) + rill_block_count(w->n) * RILL_BLOCK);
+}
+
+/* How numbers with this largest magnitude are quantised: x * inverse, rounded; one unit is `unit`. */
+typedef struct rill_quant {
+    float inverse, unit;
+} rill_quant;
+
+static inline rill_quant rill_quant_for(float max)
+{
+    if (max < RILL_QUANT_LEAST) return (rill_quant){0.0f, 0.0f};
+    if (!(max <= 3.40282347e38f)) return (rill_quant){0.0f, __builtin_nanf("")};
+    return (rill_quant){127.0f / max, max / 127.0f};
+}
+
+/* The scratch of a U8S8 product: RILL_QUANT_ROWS units, then as many rows of 1 or 2 bytes per k. A row has room for
+ * whole vectors behind its end, and an odd number of lines, so that rows do not fall into the same sets of L1. */
+static inline size_t rill_quant_stride(size_t k, size_t element)
+{
+    return ((k + RILL_BLOCK) * element + 63) / 64 * 64 | 64;
 }
 
 /* Panel p of N columns: its first column, its blocks, its columns below N. */
@@ -72,5 +124,6 @@ void rill_span_run(rill_pool *pool, rill_span_fn fn, const void *arg, size_t ite
 void rill_kernels_init_ref(rill_kernels *k);
 void rill_kernels_init_avx2(rill_kernels *k);
 void rill_kernels_init_avx512(rill_kernels *k);
+void rill_kernels_init_avx512vnni(rill_kernels *k);
 
 #endif

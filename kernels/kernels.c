@@ -31,6 +31,8 @@ void rill_kernels_init(rill_kernels *k, rill_isa_mask mask)
     rill_kernels_init_avx2(k);
     if (!(use & RILL_ISA_AVX512)) return;
     rill_kernels_init_avx512(k);
+    if (!(use & RILL_ISA_AVX512_VNNI)) return;
+    rill_kernels_init_avx512vnni(k);
 #else
     (void)use;
 #endif

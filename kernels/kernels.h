@@ -13,7 +13,7 @@
  * THE INVARIANT: with one table, the result for a row is a function of that row's inputs alone, to the last bit. It
  * does not depend on which other rows share the call, on how many there are, on where the row stands, on whether it
  * was gathered, or on the number of threads. (For gemm: one chain of fused multiply-adds per output element,
- * k ascending, in every micro-kernel.) Tables for different instruction sets may differ in the last bits.
+ * k ascending, in every micro-kernel; or an integer sum, which is exact.) Tables for different instruction sets may differ in the last bits.
  *
  * Dimension letters, used as tuples in every comment below, last one contiguous unless a leading dimension says
  * otherwise:
@@ -59,11 +59,16 @@ rill_isa_mask rill_cpu_isa(void);
 
 /* ---- gemm ------------------------------------------------------------------------------------------------ */
 
-/* How packed weights are stored. The arithmetic result is fp32 for all; A and C are always fp32. */
+/* How packed weights are stored. The arithmetic result is fp32 for all; A and C are always fp32.
+ * U8S8: both sides are multiples of a unit that is the largest magnitude / 127, of an output's weights when they are
+ * packed, of a row of A (both parts together) when it is used; sums are exact integers, and then
+ *   C(r, n) = epilogue(start + float(sum) * (unit of row r * unit of output n)),
+ * the same to the last bit on every instruction set before the epilogue. K is at most 2^17. A magnitude below 2^-100
+ * counts as 0; a row of A or an output's weights with a NaN or an infinity give NaN. */
 typedef enum rill_dtype {
     RILL_DTYPE_F32 = 0,  /* fp32 */
-    RILL_DTYPE_BF16 = 1, /* bf16 stored, fp32 arithmetic (reserved: pack_size gives 0 until it exists) */
-    RILL_DTYPE_U8S8 = 2, /* int8 per output channel, rows of A quantised on the fly (reserved likewise) */
+    RILL_DTYPE_BF16 = 1, /* rounded to bf16, ties to even; fp32 arithmetic, as if they were fp32 of the same values */
+    RILL_DTYPE_U8S8 = 2, /* int8 per output, rows of A quantised on the fly */
 } rill_dtype;
 
 /* What is done to an element after its sum is complete. */
@@ -91,14 +96,15 @@ typedef struct rill_weight_part {
     size_t stride_n, stride_k;
 } rill_weight_part;
 
-/* Bytes for the packed form of N x K weights; 0 when this build does not know dtype. n, k >= 1. Any thread. */
+/* Bytes for the packed form of N x K weights; 0 when this build does not know dtype, when K is too long for it, or when
+ * there are not that many bytes. n, k >= 1. Any thread. */
 size_t rill_gemm_pack_size(size_t n, size_t k, rill_dtype dtype);
 
 /* Pack `count` parts, concatenated along K in the order given, into `mem`, and fill *w.
  *   mem    rill_gemm_pack_size(n, sum of parts[i].k, dtype) bytes, aligned to 64; stays the caller's, must
  *          outlive *w. The sources are not needed afterwards.
  * One part for a plain layer; two for one gemm over [x; h] with W_ih and W_hh stored apart.
- * Returns 0, or -1 when dtype is not known (then *w is all zero). Any thread. */
+ * Returns 0, or -1 when rill_gemm_pack_size() gives 0 (then *w is all zero). Any thread. */
 int rill_gemm_pack_f32(rill_weights *w, size_t n, const rill_weight_part *parts, size_t count, rill_dtype dtype,
                        void *mem);
 
@@ -127,7 +133,8 @@ typedef struct rill_gemm {
     void *scratch;          /* rill_gemm_scratch_size bytes, aligned to 64; may be NULL when that is 0 */
 } rill_gemm;
 
-/* Scratch bytes that a call with `rows` rows and these weights needs; 0 for fp32. Any thread. */
+/* Scratch bytes that a call with `rows` rows and these weights needs; 0 but for U8S8. Only w->k and w->dtype matter, and
+ * from some number of rows on no more is needed: SIZE_MAX gives what serves every call. Any thread. */
 size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows);
 
 /* ---- lstm cell --------------------------------------------------------------------------------------------- */
@@ -259,7 +266,7 @@ typedef struct rill_layer_norm {
 
 typedef struct rill_kernels {
     rill_isa_mask isa; /* the sets in use; RILL_ISA_REF when plain C */
-    const char *name;  /* "ref", "avx2", "avx512": the highest set in use; static text */
+    const char *name;  /* "ref", "avx2", "avx512", "avx512vnni": the highest set in use; static text */
 
     void (*gemm)(const rill_gemm *g, rill_pool *pool);
     void (*lstm)(const rill_lstm *l, rill_pool *pool);

@@ -1,57 +1,139 @@
 /* pack.c: from N x K weights as models store them to the blocks that the gemm kernels walk.
  *
- * The layout is described in internal.h and is the same for every instruction set, so that a model is packed once
- * whatever runs it. Packing happens at load time; clarity comes before speed here, but the inner loop writes
- * sequentially. */
+ * The layouts are described in internal.h and are the same for every instruction set, so that a model is packed once
+ * whatever runs it. Packing happens at load time; clarity comes before speed here.
+ *
+ * Divisions: sizes, fp32, bf16, int8, the whole. */
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "internal.h"
 
+/* ---- sizes ----------------------------------------------------------------------------------------------- */
+
 size_t rill_gemm_pack_size(size_t n, size_t k, rill_dtype dtype)
 {
-    if (dtype != RILL_DTYPE_F32) return 0;
     const size_t blocks = rill_block_count(n);
-    if (k != 0 && blocks > SIZE_MAX / sizeof(float) / RILL_BLOCK / k) return 0;
-    return blocks * RILL_BLOCK * k * sizeof(float);
+    const size_t channels = dtype == RILL_DTYPE_U8S8 ? RILL_BLOCK * (sizeof(float) + sizeof(int32_t)) : 0;
+    if (dtype != RILL_DTYPE_F32 && dtype != RILL_DTYPE_BF16 && dtype != RILL_DTYPE_U8S8) return 0;
+    if (dtype == RILL_DTYPE_U8S8 && k > RILL_QUANT_MOST_K) return 0;
+    if (k > SIZE_MAX / 64 - channels - 4) return 0;
+    const size_t each = rill_block_bytes(k, dtype) + channels;
+    return each != 0 && blocks > SIZE_MAX / each ? 0 : blocks * each;
 }
 
 size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows)
 {
-    (void)w;
-    (void)rows;
-    return 0;
+    if (w->dtype != RILL_DTYPE_U8S8 || rows == 0) return 0;
+    if (rows > RILL_QUANT_ROWS) rows = RILL_QUANT_ROWS;
+    return RILL_QUANT_ROWS * sizeof(float) + rows * rill_quant_stride(w->k, sizeof(int16_t));
 }
 
-/* One part of one block, `columns` of its 16 below N: `to` is the block's row at the part's first k. */
-static void pack_block(float *to, size_t first, size_t columns, const rill_weight_part *part)
+/* Columns [first, first + columns) of some N x K weights: what a block is made from. */
+typedef struct source {
+    const rill_weight_part *parts;
+    size_t count, first, columns;
+} source;
+
+/* ---- fp32 ------------------------------------------------------------------------------------------------ */
+
+static void pack_f32(const source *s, float *to)
 {
-    for (size_t k = 0; k < part->k; k++, to += RILL_BLOCK) {
-        const float *from = part->w + first * part->stride_n + k * part->stride_k;
-        for (size_t j = 0; j < columns; j++) to[j] = from[j * part->stride_n];
-        for (size_t j = columns; j < RILL_BLOCK; j++) to[j] = 0.0f;
+    for (size_t i = 0; i < s->count; i++) {
+        const rill_weight_part *part = &s->parts[i];
+        for (size_t k = 0; k < part->k; k++, to += RILL_BLOCK) {
+            const float *from = part->w + s->first * part->stride_n + k * part->stride_k;
+            for (size_t j = 0; j < s->columns; j++) to[j] = from[j * part->stride_n];
+        }
     }
 }
+
+/* ---- bf16 ------------------------------------------------------------------------------------------------ */
+
+/* To the nearest, ties to even; a NaN stays one. */
+static uint16_t bf16(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (x != x) return (uint16_t)(bits >> 16 | 0x40);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static void pack_bf16(const source *s, uint16_t *to)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        const rill_weight_part *part = &s->parts[i];
+        for (size_t k = 0; k < part->k; k++, at++) {
+            const float *from = part->w + s->first * part->stride_n + k * part->stride_k;
+            uint16_t *line = to + at / 2 * 2 * RILL_BLOCK + at % 2;
+            for (size_t j = 0; j < s->columns; j++) line[2 * j] = bf16(from[j * part->stride_n]);
+        }
+    }
+}
+
+/* ---- int8 ------------------------------------------------------------------------------------------------ */
+
+static rill_quant column_quant(const source *s, size_t j)
+{
+    float max = 0.0f;
+    for (size_t i = 0; i < s->count; i++) {
+        const rill_weight_part *part = &s->parts[i];
+        const float *from = part->w + (s->first + j) * part->stride_n;
+        for (size_t k = 0; k < part->k; k++) {
+            const float x = fabsf(from[k * part->stride_k]);
+            if (x != x) return rill_quant_for(x);
+            if (x > max) max = x;
+        }
+    }
+    return rill_quant_for(max);
+}
+
+static void pack_u8s8(const source *s, int8_t *to, float *scale, int32_t *offset)
+{
+    for (size_t j = 0; j < s->columns; j++) {
+        const rill_quant q = column_quant(s, j);
+        int32_t sum = 0;
+        size_t at = 0;
+        for (size_t i = 0; i < s->count; i++) {
+            const rill_weight_part *part = &s->parts[i];
+            const float *from = part->w + (s->first + j) * part->stride_n;
+            for (size_t k = 0; k < part->k; k++, at++) {
+                const int8_t x = q.inverse > 0.0f ? (int8_t)lrintf(from[k * part->stride_k] * q.inverse) : 0;
+                to[at / 4 * 4 * RILL_BLOCK + 4 * j + at % 4] = x;
+                sum += x;
+            }
+        }
+        scale[j] = q.unit;
+        offset[j] = -128 * sum;
+    }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------- */
 
 int rill_gemm_pack_f32(rill_weights *w, size_t n, const rill_weight_part *parts, size_t count, rill_dtype dtype,
                        void *mem)
 {
-    memset(w, 0, sizeof *w);
-    if (dtype != RILL_DTYPE_F32) return -1;
     size_t k = 0;
     for (size_t i = 0; i < count; i++) k += parts[i].k;
     assert(n >= 1 && k >= 1 && mem);
+    const size_t bytes = rill_gemm_pack_size(n, k, dtype), block = rill_block_bytes(k, dtype);
+    memset(w, 0, sizeof *w);
+    if (bytes == 0) return -1;
 
+    *w = (rill_weights){.data = mem, .n = n, .k = k, .dtype = dtype};
+    memset(mem, 0, bytes);
     for (size_t first = 0; first < n; first += RILL_BLOCK) {
-        float *to = (float *)mem + first * k;
-        for (size_t j = 0; j < count; j++) {
-            pack_block(to, first, n - first < RILL_BLOCK ? n - first : RILL_BLOCK, &parts[j]);
-            to += parts[j].k * RILL_BLOCK;
-        }
+        const source s = {parts, count, first, n - first < RILL_BLOCK ? n - first : RILL_BLOCK};
+        void *to = (char *)mem + first / RILL_BLOCK * block;
+        if (dtype == RILL_DTYPE_F32)
+            pack_f32(&s, to);
+        else if (dtype == RILL_DTYPE_BF16)
+            pack_bf16(&s, to);
+        else
+            pack_u8s8(&s, to, (float *)(uintptr_t)rill_channel_scales(w) + first,
+                      (int32_t *)(uintptr_t)rill_channel_offsets(w) + first);
     }
-    w->data = mem;
-    w->n = n;
-    w->k = k;
-    w->dtype = dtype;
     return 0;
 }

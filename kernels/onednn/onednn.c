@@ -55,7 +55,7 @@ static void finish_row(const rill_gemm *g, size_t r, const rill_kernels *k)
 /* C's columns of one block += A times rows [k0, k0 + k) of the block. */
 static int add_product(const rill_gemm *g, size_t first, const float *a, size_t lda, size_t k0, size_t k)
 {
-    const float *b = rill_block_at(g->w, first) + k0 * RILL_BLOCK;
+    const float *b = (const float *)rill_block_at(g->w, first) + k0 * RILL_BLOCK;
     const size_t columns = g->w->n - first < RILL_BLOCK ? g->w->n - first : RILL_BLOCK;
     return dnnl_sgemm('N', 'N', (dnnl_dim_t)g->rows, (dnnl_dim_t)columns, (dnnl_dim_t)k, 1.0f, a, (dnnl_dim_t)lda, b,
                       (dnnl_dim_t)RILL_BLOCK, 1.0f, g->c + first, (dnnl_dim_t)g->ldc) == dnnl_success;
@@ -110,13 +110,16 @@ struct rill_onednn_matmul {
 };
 
 /* Descriptors of A, W (any layout) and C, then the primitive. */
-static int make_primitive(rill_onednn_matmul *o, const dnnl_dims_t as, const dnnl_dims_t ws, const dnnl_dims_t cs)
+static int make_primitive(rill_onednn_matmul *o, const dnnl_dims_t as, const dnnl_dims_t ws, const dnnl_dims_t cs,
+                          rill_dtype dtype)
 {
+    const int int8 = dtype == RILL_DTYPE_U8S8;
+    const dnnl_data_type_t floats = dtype == RILL_DTYPE_BF16 ? dnnl_bf16 : dnnl_f32;
     dnnl_memory_desc_t a, w, c;
     dnnl_matmul_desc_t d;
-    return dnnl_memory_desc_init_by_tag(&a, 2, as, dnnl_f32, dnnl_ab) == dnnl_success &&
-           dnnl_memory_desc_init_by_tag(&w, 2, ws, dnnl_f32, dnnl_format_tag_any) == dnnl_success &&
-           dnnl_memory_desc_init_by_tag(&c, 2, cs, dnnl_f32, dnnl_ab) == dnnl_success &&
+    return dnnl_memory_desc_init_by_tag(&a, 2, as, int8 ? dnnl_u8 : floats, dnnl_ab) == dnnl_success &&
+           dnnl_memory_desc_init_by_tag(&w, 2, ws, int8 ? dnnl_s8 : floats, dnnl_format_tag_any) == dnnl_success &&
+           dnnl_memory_desc_init_by_tag(&c, 2, cs, int8 ? dnnl_s32 : dnnl_f32, dnnl_ab) == dnnl_success &&
            dnnl_matmul_desc_init(&d, &a, &w, NULL, &c) == dnnl_success &&
            dnnl_primitive_desc_create(&o->desc, &d, NULL, o->engine, NULL) == dnnl_success &&
            dnnl_primitive_create(&o->matmul, o->desc) == dnnl_success &&
@@ -148,7 +151,8 @@ static int pack(rill_onednn_matmul *o, size_t copy, const dnnl_dims_t ws, const 
     return well;
 }
 
-rill_onednn_matmul *rill_onednn_matmul_create(size_t m, size_t n, size_t k, const float *const *w, size_t copies)
+rill_onednn_matmul *rill_onednn_matmul_create(size_t m, size_t n, size_t k, rill_dtype dtype, const float *const *w,
+                                              size_t copies)
 {
     const dnnl_dims_t as = {(dnnl_dim_t)m, (dnnl_dim_t)k}, ws = {(dnnl_dim_t)k, (dnnl_dim_t)n};
     const dnnl_dims_t cs = {(dnnl_dim_t)m, (dnnl_dim_t)n};
@@ -157,14 +161,14 @@ rill_onednn_matmul *rill_onednn_matmul_create(size_t m, size_t n, size_t k, cons
     o->copies = copies;
     int well = dnnl_engine_create(&o->engine, dnnl_cpu, 0) == dnnl_success &&
                dnnl_stream_create(&o->stream, o->engine, dnnl_stream_default_flags) == dnnl_success &&
-               make_primitive(o, as, ws, cs);
+               make_primitive(o, as, ws, cs, dtype);
     for (size_t i = 0; well && i < copies; i++) well = pack(o, i, ws, w[i]);
     if (well) return o;
     rill_onednn_matmul_destroy(o);
     return NULL;
 }
 
-int rill_onednn_matmul_run(rill_onednn_matmul *o, size_t copy, const float *a, float *c)
+int rill_onednn_matmul_run(rill_onednn_matmul *o, size_t copy, const void *a, void *c)
 {
     const dnnl_exec_arg_t args[3] = {{DNNL_ARG_SRC, o->a}, {DNNL_ARG_WEIGHTS, o->w[copy]}, {DNNL_ARG_DST, o->c}};
     if (dnnl_memory_set_data_handle(o->a, (void *)(uintptr_t)a) != dnnl_success) return -1;

@@ -1,9 +1,13 @@
-/* gemm.c (ref): C = epilogue(bias + add + [A1 A2] W^T), an element at a time.
+/* gemm.c (ref): C = epilogue(bias + add + [A1 A2] W^T), an element at a time, for every way to store weights.
  *
  * One sum per element, k ascending, over the packed blocks; nothing depends on the number of rows. The products are
- * not fused with the additions here (plain C does not promise it), so vector tables differ in the last bits. */
+ * not fused with the additions here (plain C does not promise it), so vector tables differ in the last bits, except for
+ * int8, whose sums are exact.
+ *
+ * Divisions: fp32 and bf16, int8, the call. */
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "ref.h"
 
@@ -26,24 +30,36 @@ static float start(const rill_gemm *g, size_t r, size_t n)
     return x;
 }
 
-/* acc += a[0..k) times k rows of a block. */
-static void multiply(float *acc, const float *a, size_t k, const float *b)
+/* ---- fp32 and bf16 --------------------------------------------------------------------------------------- */
+
+/* Weight k of column j of a block. */
+static float weight(const void *block, rill_dtype dtype, size_t k, size_t j)
 {
-    for (size_t i = 0; i < k; i++, b += RILL_BLOCK)
-        for (size_t j = 0; j < RILL_BLOCK; j++) acc[j] += a[i] * b[j];
+    if (dtype == RILL_DTYPE_F32) return ((const float *)block)[k * RILL_BLOCK + j];
+    const uint32_t bits = (uint32_t)((const uint16_t *)block)[(k / 2 * RILL_BLOCK + j) * 2 + k % 2] << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* acc += a[0..k) times the block's weights from `from` on. */
+static void multiply(float *acc, const float *a, size_t k, const void *block, rill_dtype dtype, size_t from)
+{
+    for (size_t i = 0; i < k; i++)
+        for (size_t j = 0; j < RILL_BLOCK; j++) acc[j] += a[i] * weight(block, dtype, from + i, j);
 }
 
 /* Row r of C, the 16 columns (or what is left of N) from `first` on. */
 static void one_row(const rill_gemm *g, size_t r, size_t first)
 {
     const rill_weights *w = g->w;
-    const float *b = rill_block_at(w, first);
+    const void *b = rill_block_at(w, first);
     const size_t k1 = g->a2 ? g->k1 : w->k, columns = w->n - first < RILL_BLOCK ? w->n - first : RILL_BLOCK;
     float *c = g->c + rill_row(g->c_index, r) * g->ldc + first;
     float acc[RILL_BLOCK] = {0};
     for (size_t j = 0; j < columns; j++) acc[j] = start(g, r, first + j);
-    multiply(acc, g->a + rill_row(g->a_index, r) * g->lda, k1, b);
-    if (g->a2) multiply(acc, g->a2 + rill_row(g->a2_index, r) * g->lda2, w->k - k1, b + k1 * RILL_BLOCK);
+    multiply(acc, g->a + rill_row(g->a_index, r) * g->lda, k1, b, w->dtype, 0);
+    if (g->a2) multiply(acc, g->a2 + rill_row(g->a2_index, r) * g->lda2, w->k - k1, b, w->dtype, k1);
     for (size_t j = 0; j < columns; j++) c[j] = epilogue(acc[j], g->epilogue);
 }
 
@@ -54,10 +70,61 @@ static void blocks(const void *arg, size_t begin, size_t end)
         for (size_t r = 0; r < g->rows; r++) one_row(g, r, i * RILL_BLOCK);
 }
 
-void rill_gemm_f32_ref(const rill_gemm *g, rill_pool *pool)
+/* ---- int8 ------------------------------------------------------------------------------------------------ */
+
+/* Value k of row r of [A1 A2]. */
+static float value(const rill_gemm *g, size_t r, size_t k)
+{
+    if (!g->a2 || k < g->k1) return g->a[rill_row(g->a_index, r) * g->lda + k];
+    return g->a2[rill_row(g->a2_index, r) * g->lda2 + k - g->k1];
+}
+
+/* Row r as integers; returns their unit. */
+static float quantise(const rill_gemm *g, size_t r, int8_t *to)
+{
+    float max = 0.0f;
+    for (size_t k = 0; k < g->w->k; k++) {
+        const float x = fabsf(value(g, r, k));
+        if (!(x <= max)) max = x;
+        if (x != x) break; /* a NaN stays the largest */
+    }
+    const rill_quant q = rill_quant_for(max);
+    for (size_t k = 0; k < g->w->k; k++) to[k] = q.inverse > 0.0f ? (int8_t)lrintf(value(g, r, k) * q.inverse) : 0;
+    return q.unit;
+}
+
+static void one_row_u8s8(const rill_gemm *g, size_t r, const int8_t *row, float unit)
+{
+    const rill_weights *w = g->w;
+    float *c = g->c + rill_row(g->c_index, r) * g->ldc;
+    for (size_t n = 0; n < w->n; n++) {
+        const int8_t *column = (const int8_t *)rill_block_at(w, n / RILL_BLOCK * RILL_BLOCK) + n % RILL_BLOCK * 4;
+        int32_t sum = 0;
+        for (size_t k = 0; k < w->k; k++) sum += row[k] * column[k / 4 * RILL_BLOCK * 4 + k % 4];
+        const float scale = unit * rill_channel_scales(w)[n];
+        c[n] = epilogue(start(g, r, n) + (float)sum * scale, g->epilogue);
+    }
+}
+
+/* On the calling thread: scratch has room for one row at a time. */
+static void all_rows_u8s8(const rill_gemm *g)
+{
+    assert(g->scratch);
+    for (size_t r = 0; r < g->rows; r++) {
+        const float unit = quantise(g, r, g->scratch);
+        one_row_u8s8(g, r, g->scratch, unit);
+    }
+}
+
+/* ---- the call -------------------------------------------------------------------------------------------- */
+
+void rill_gemm_ref(const rill_gemm *g, rill_pool *pool)
 {
     if (g->rows == 0) return;
-    assert(g->w && g->w->data && g->w->dtype == RILL_DTYPE_F32 && g->a && g->c);
+    assert(g->w && g->w->data && g->a && g->c);
     assert(!g->a2 || (g->k1 >= 1 && g->k1 < g->w->k));
-    rill_span_run(pool, blocks, g, rill_block_count(g->w->n), (double)g->rows * (double)g->w->k * 4.0);
+    if (g->w->dtype == RILL_DTYPE_U8S8)
+        all_rows_u8s8(g);
+    else
+        rill_span_run(pool, blocks, g, rill_block_count(g->w->n), (double)g->rows * (double)g->w->k * 4.0);
 }

@@ -4,7 +4,7 @@
 
 #include "../internal.h"
 
-void rill_gemm_f32_ref(const rill_gemm *g, rill_pool *pool);
+void rill_gemm_ref(const rill_gemm *g, rill_pool *pool);
 void rill_lstm_f32_ref(const rill_lstm *l, rill_pool *pool);
 void rill_attention_f32_ref(const rill_attention *a, rill_pool *pool);
 void rill_best_f32_ref(const rill_best *b, rill_pool *pool);

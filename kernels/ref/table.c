@@ -29,7 +29,7 @@ void rill_kernels_init_ref(rill_kernels *k)
     *k = (rill_kernels){
         .isa = RILL_ISA_REF,
         .name = "ref",
-        .gemm = rill_gemm_f32_ref,
+        .gemm = rill_gemm_ref,
         .lstm = rill_lstm_f32_ref,
         .attention = rill_attention_f32_ref,
         .best = rill_best_f32_ref,

@@ -10,7 +10,7 @@ void RILL_FN(rill_kernels_init)(rill_kernels *k)
     k->isa |= RILL_ISA_AVX2;
     k->name = "avx2";
 #endif
-    k->gemm = RILL_FN(rill_gemm_f32);
+    k->gemm = RILL_FN(rill_gemm);
     k->lstm = RILL_FN(rill_lstm_f32);
     k->attention = RILL_FN(rill_attention_f32);
     k->best = RILL_FN(rill_best_f32);

@@ -10,6 +10,9 @@
  *   v_not_less(a, b)             a >= b, or either NaN
  *   v_scale2(x, n)               x * 2^n    v_minus_abs(x) -|x|
  *   v_store_packed(p, bits, x)   the lanes of bits, moved together, at p; VL floats at p are overwritten
+ *   v_load_lower_bf16(p)         VL pairs of bf16 at p: the first of each as fp32; _upper_: the second
+ *   vi_magnitude(x)              the bits of |x|, which compare as integers, a NaN above all
+ *   vi_nearest(x)                the integer nearest to x, ties to even
  *
  * Invariant: no result depends on the lane. Tails are done with predicates by the same instructions as whole vectors,
  * never by a scalar loop. Sums over lanes use one fixed tree (v_sum), so they are functions of the row alone.
@@ -21,6 +24,7 @@
 #define RILL_KERNELS_VEC_H
 
 #include <math.h>
+#include <string.h>
 
 #if defined(RILL_VEC_AVX512)
 #include "vec_avx512.h"
@@ -72,6 +76,17 @@ RILL_INLINE float v_sum(vf x)
 RILL_INLINE float v_hmax(vf x)
 {
     return v4_max(v_fold_max(x));
+}
+
+/* The largest lane of bits that are not those of a negative number, as the float they are. */
+RILL_INLINE float vi_most_as_float(vi x)
+{
+    int32_t each[VL], most = 0;
+    float value;
+    vi_store(each, x);
+    for (int i = 0; i < VL; i++) most = each[i] > most ? each[i] : most;
+    memcpy(&value, &most, sizeof value);
+    return value;
 }
 
 /* Four such sums at once, each with v_sum's own tree except that the last two additions are shared: (0+2)+(1+3). */

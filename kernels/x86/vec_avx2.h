@@ -31,6 +31,15 @@ static inline void v_store(float *p, vf x)
 {
     _mm256_storeu_ps(p, x);
 }
+static inline vf v_load_lower_bf16(const void *p)
+{
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_loadu_si256((const __m256i *)p), 16));
+}
+static inline vf v_load_upper_bf16(const void *p)
+{
+    const vi upper = _mm256_set1_epi32((int32_t)0xffff0000u);
+    return _mm256_castsi256_ps(_mm256_and_si256(_mm256_loadu_si256((const __m256i *)p), upper));
+}
 
 static inline vi vi_set1(int32_t x)
 {
@@ -47,6 +56,26 @@ static inline vi vi_add(vi a, vi b)
 static inline vm vi_gt(vi a, vi b)
 {
     return _mm256_castsi256_ps(_mm256_cmpgt_epi32(a, b));
+}
+static inline vi vi_max(vi a, vi b)
+{
+    return _mm256_max_epi32(a, b);
+}
+static inline vi vi_magnitude(vf x)
+{
+    return _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(0x7fffffff));
+}
+static inline vi vi_nearest(vf x)
+{
+    return _mm256_cvtps_epi32(x);
+}
+static inline vf v_from_int(vi x)
+{
+    return _mm256_cvtepi32_ps(x);
+}
+static inline vi vi_load(const int32_t *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
 }
 static inline void vi_store(int32_t *p, vi x)
 {

@@ -9,7 +9,11 @@
 
 #define VL 16
 #define VREGS 32
+#if defined(RILL_VEC_VNNI)
+#define RILL_FN(op) op##_avx512vnni
+#else
 #define RILL_FN(op) op##_avx512
+#endif
 
 typedef __m512 vf;
 typedef __m512i vi;
@@ -30,6 +34,15 @@ static inline vf v_load(const float *p)
 static inline void v_store(float *p, vf x)
 {
     _mm512_storeu_ps(p, x);
+}
+static inline vf v_load_lower_bf16(const void *p)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_loadu_si512(p), 16));
+}
+/* A load that leaves out the lower halves: nothing is computed, and no mask takes a register. */
+static inline vf v_load_upper_bf16(const void *p)
+{
+    return _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(0xaaaaaaaau, p));
 }
 
 static inline vm vm_first(size_t n)
@@ -159,6 +172,26 @@ static inline vi vi_add(vi a, vi b)
 static inline vm vi_gt(vi a, vi b)
 {
     return _mm512_cmpgt_epi32_mask(a, b);
+}
+static inline vi vi_max(vi a, vi b)
+{
+    return _mm512_max_epi32(a, b);
+}
+static inline vi vi_magnitude(vf x)
+{
+    return _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fffffff));
+}
+static inline vi vi_nearest(vf x)
+{
+    return _mm512_cvtps_epi32(x);
+}
+static inline vf v_from_int(vi x)
+{
+    return _mm512_cvtepi32_ps(x);
+}
+static inline vi vi_load(const int32_t *p)
+{
+    return _mm512_loadu_si512(p);
 }
 static inline void vi_store(int32_t *p, vi x)
 {

@@ -5,7 +5,10 @@
 #include "../internal.h"
 #include "vec.h"
 
-void RILL_FN(rill_gemm_f32)(const rill_gemm *g, rill_pool *pool);
+void RILL_FN(rill_gemm)(const rill_gemm *g, rill_pool *pool);
+void rill_gemm_u8s8_avx2(const rill_gemm *g, rill_pool *pool);
+void rill_gemm_u8s8_avx512vnni(const rill_gemm *g, rill_pool *pool);
+void rill_gemm_avx512(const rill_gemm *g, rill_pool *pool); /* for the table with VNNI */
 void RILL_FN(rill_lstm_f32)(const rill_lstm *l, rill_pool *pool);
 void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool);
 void RILL_FN(rill_best_f32)(const rill_best *b, rill_pool *pool);

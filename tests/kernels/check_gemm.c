@@ -1,14 +1,21 @@
 /* check_gemm.c: gemm against sums in double over the unpacked weights, and against itself in other company.
  *
  * Tolerance: K + 3 roundings of 2^-24 each, relative to bias + add + sum |a||w|: the bound of any order of summation.
- * Tanh adds its own few ulp, swish and gelu those of their factor. Two statements are checked to the bit: a row alone
- * equals the row in any batch (gathered, permuted, on threads), and a row of A given in two parts equals the row given
- * in one. */
+ * Tanh adds its own few ulp, swish and gelu those of their factor. With bf16 the weights are the rounded ones. With
+ * int8 a and w are what they are quantised to, and before an epilogue nothing at all is tolerated: whatever the
+ * instruction set, it finds the integers that are found here one by one; what quantising itself costs is bounded apart.
+ * Three statements are checked to the bit: a row alone equals the row in any batch (gathered, permuted, on threads), a
+ * row of A given in two parts equals the row given in one, and bf16 weights equal fp32 weights of the same values.
+ *
+ * Divisions: drawing, values, company, corners, bench. */
 #include <math.h>
 
 #include "check.h"
 
+/* ---- drawing --------------------------------------------------------------------------------------------- */
+
 typedef struct problem {
+    rill_dtype dtype;
     size_t rows, n, k, table, lda, ldc; /* table: rows of the tables that indices point into */
     float *a, *w, *bias, *add;          /* [table, k] ld lda; [n, k]; [n] or NULL; [table, n] or NULL */
     int32_t *a_index, *add_index, *c_index;
@@ -16,10 +23,19 @@ typedef struct problem {
     rill_weights packed;
 } problem;
 
-static problem draw(check *c, int hard)
+static void pack(check *c, rill_weights *w, size_t n, const rill_weight_part *parts, size_t count, rill_dtype dtype)
 {
-    problem p = {.rows = dice_from(c, 0, 45), .n = dice_from(c, 1, 200), .k = dice_from(c, 1, 90)};
+    size_t k = 0;
+    for (size_t i = 0; i < count; i++) k += parts[i].k;
+    void *mem = buffer_aligned(c, rill_gemm_pack_size(n, k, dtype));
+    EXPECT(c, rill_gemm_pack_f32(w, n, parts, count, dtype, mem) == 0, "pack");
+}
+
+static problem draw(check *c, int hard, rill_dtype dtype)
+{
+    problem p = {.dtype = dtype, .rows = dice_from(c, 0, 45), .n = dice_from(c, 1, 200), .k = dice_from(c, 1, 90)};
     if (dice_below(c, 4) == 0) p.rows = dice_from(c, 90, 220), p.n = dice_from(c, 1, 80);
+    if (dice_below(c, 8) == 0) p.rows = dice_from(c, 250, 530), p.n = dice_from(c, 1, 40), p.k = dice_from(c, 1, 40);
     p.table = p.rows + dice_below(c, 9) + 1;
     p.lda = p.k + dice_below(c, 5);
     p.ldc = p.n + dice_below(c, 5);
@@ -38,18 +54,17 @@ static problem draw(check *c, int hard)
         p.add_index[r] = (int32_t)dice_below(c, p.table + 1) - 1;
     }
     dice_choose(c, p.c_index, p.rows, p.table);
-    const size_t bytes = rill_gemm_pack_size(p.n, p.k, RILL_DTYPE_F32);
-    const rill_weight_part part = {p.w, p.k, p.k, 1};
-    EXPECT(c, rill_gemm_pack_f32(&p.packed, p.n, &part, 1, RILL_DTYPE_F32, buffer_aligned(c, bytes)) == 0, "pack");
-    case_name(c, "rows=%zu n=%zu k=%zu bias=%d add=%d epilogue=%d hard=%d", p.rows, p.n, p.k, p.bias != NULL,
-              p.add != NULL, (int)p.epilogue, hard);
+    pack(c, &p.packed, p.n, &(rill_weight_part){p.w, p.k, p.k, 1}, 1, dtype);
+    case_name(c, "dtype=%d rows=%zu n=%zu k=%zu bias=%d add=%d epilogue=%d hard=%d", (int)dtype, p.rows, p.n, p.k,
+              p.bias != NULL, p.add != NULL, (int)p.epilogue, hard);
     return p;
 }
 
-static rill_gemm call(const problem *p, float *out)
+static rill_gemm call(check *c, const problem *p, size_t rows, float *out)
 {
+    const size_t scratch = rill_gemm_scratch_size(&p->packed, rows);
     return (rill_gemm){.w = &p->packed,
-                       .rows = p->rows,
+                       .rows = rows,
                        .a = p->a,
                        .lda = p->lda,
                        .a_index = p->a_index,
@@ -60,23 +75,82 @@ static rill_gemm call(const problem *p, float *out)
                        .epilogue = p->epilogue,
                        .c = out,
                        .ldc = p->ldc,
-                       .c_index = p->c_index};
+                       .c_index = p->c_index,
+                       .scratch = scratch ? buffer_aligned(c, scratch) : NULL};
+}
+
+/* ---- values ---------------------------------------------------------------------------------------------- */
+
+/* To bf16 and back, by the definition: the nearer of the two neighbours, the even one when both are as near. */
+static float rounded(float x)
+{
+    uint32_t bits, low;
+    float down, up;
+    memcpy(&bits, &x, sizeof bits);
+    low = bits & 0xffff0000u;
+    memcpy(&down, &low, sizeof down);
+    low += 0x10000;
+    memcpy(&up, &low, sizeof up);
+    const double below = fabs((double)x - (double)down), above = fabs((double)up - (double)x);
+    if (below == above) return low & 0x10000 ? down : up;
+    return below < above ? down : up;
+}
+
+/* Numbers as int8: nearest to x / unit in the way that the header states it. */
+typedef struct quantised {
+    float unit, inverse;
+} quantised;
+
+static quantised quantise(const float *x, size_t n)
+{
+    float max = 0.0f;
+    for (size_t i = 0; i < n; i++) max = fmaxf(max, fabsf(x[i]));
+    if (max < 0x1p-100f) return (quantised){0.0f, 0.0f};
+    return (quantised){max / 127.0f, 127.0f / max};
+}
+
+/* Element (r, n) of an int8 product before its epilogue: exact. *size: how far quantising may lead from the sum. */
+static float value_u8s8(const problem *p, size_t r, size_t n, double *size)
+{
+    const float *a = p->a + (size_t)p->a_index[r] * p->lda, *w = p->w + n * p->k;
+    const quantised qa = quantise(a, p->k), qw = quantise(w, p->k);
+    int64_t sum = 0;
+    float start = p->bias ? p->bias[n] : 0.0f;
+    if (p->add && p->add_index[r] >= 0) start += p->add[(size_t)p->add_index[r] * p->n + n];
+    *size = 0.0;
+    for (size_t k = 0; k < p->k; k++) {
+        sum += (int64_t)rintf(a[k] * qa.inverse) * (int64_t)rintf(w[k] * qw.inverse);
+        *size += 0.501 *
+                 (fabs((double)w[k]) * (double)qa.unit + (fabs((double)a[k]) + (double)qa.unit) * (double)qw.unit);
+    }
+    const float unit = qa.unit * qw.unit, product = (float)sum * unit;
+    return start + product;
 }
 
 static void expect_value(check *c, const problem *p, size_t r, size_t n, float got)
 {
     const float *a = p->a + (size_t)p->a_index[r] * p->lda, *w = p->w + n * p->k;
-    double sum = 0.0, size = 0.0;
+    double sum = 0.0, size = 0.0, drift = 0.0, from = 0.0;
     if (p->bias) sum += (double)p->bias[n], size += fabs((double)p->bias[n]);
     if (p->add && p->add_index[r] >= 0) {
         const double x = (double)p->add[(size_t)p->add_index[r] * p->n + n];
         sum += x, size += fabs(x);
     }
     for (size_t k = 0; k < p->k; k++) {
-        sum += (double)a[k] * (double)w[k];
-        size += fabs((double)a[k] * (double)w[k]);
+        const double product = (double)a[k] * (double)(p->dtype == RILL_DTYPE_BF16 ? rounded(w[k]) : w[k]);
+        sum += product;
+        size += fabs(product);
     }
     double tolerance = ((double)p->k + 3.0) * 0x1p-24 * size + (double)p->k * 0x1p-149;
+    if (p->dtype == RILL_DTYPE_U8S8) {
+        from = sum;
+        sum = (double)value_u8s8(p, r, n, &drift);
+        EXPECT(c, near(sum, from, drift + tolerance) || !(fabs(sum) <= 3.4e38), "%zu,%zu: %.9g is not near %.9g", r, n,
+               sum, from);
+        tolerance = 0.0;
+        if (p->epilogue == RILL_EPILOGUE_NONE && !(got != got && sum != sum))
+            EXPECT(c, got == (float)sum, "C(%zu,%zu) = %.9g, not %.9g", r, n, (double)got, sum);
+    }
     if (p->epilogue == RILL_EPILOGUE_TANH) sum = tanh(sum), tolerance = fmin(tolerance, 2.0) + 3e-7;
     if (p->epilogue == RILL_EPILOGUE_RELU) sum = fmax(sum, 0.0);
     if (p->epilogue == RILL_EPILOGUE_SWISH || p->epilogue == RILL_EPILOGUE_GELU) {
@@ -87,6 +161,8 @@ static void expect_value(check *c, const problem *p, size_t r, size_t n, float g
     EXPECT(c, near((double)got, sum, tolerance), "C(%zu,%zu) = %.9g, not %.9g +- %.2g", r, n, (double)got, sum,
            tolerance);
 }
+
+/* ---- company --------------------------------------------------------------------------------------------- */
 
 static void expect_gaps(check *c, const problem *p, const float *out)
 {
@@ -110,8 +186,7 @@ static void expect_same(check *c, const problem *p, const float *all, const int3
         add_index[i] = p->add_index[r];
         memcpy(a + i * p->k, p->a + (size_t)p->a_index[r] * p->lda, p->k * sizeof *a);
     }
-    rill_gemm g = call(p, out);
-    g.rows = count;
+    rill_gemm g = call(c, p, count, out);
     g.a_index = a_index;
     g.add_index = add_index;
     g.c_index = NULL;
@@ -147,9 +222,8 @@ static void expect_parts(check *c, const problem *p, const float *all)
         for (size_t k = 0; k < k2; k++) across[k * p->n + n] = p->w[n * p->k + k1 + k];
     const rill_weight_part parts[2] = {{p->w, k1, p->k, 1}, {across, k2, 1, p->n}};
     rill_weights packed;
-    void *mem = buffer_aligned(c, rill_gemm_pack_size(p->n, p->k, RILL_DTYPE_F32));
-    EXPECT(c, rill_gemm_pack_f32(&packed, p->n, parts, 2, RILL_DTYPE_F32, mem) == 0, "pack");
-    rill_gemm g = call(p, out);
+    pack(c, &packed, p->n, parts, 2, p->dtype);
+    rill_gemm g = call(c, p, p->rows, out);
     g.w = &packed;
     g.k1 = k1;
     g.a2 = p->a + k1;
@@ -159,18 +233,36 @@ static void expect_parts(check *c, const problem *p, const float *all)
     EXPECT(c, same_bits(out, all, p->table * p->ldc), "A in parts of %zu and %zu differs", k1, k2);
 }
 
+/* Weights rounded to bf16 beforehand and stored as fp32: the same bits. */
+static void expect_as_rounded(check *c, const problem *p, const float *all)
+{
+    float *w = buffer(c, p->n * p->k), *out = buffer_patterned(c, p->table * p->ldc);
+    for (size_t i = 0; i < p->n * p->k; i++) w[i] = rounded(p->w[i]);
+    rill_weights packed;
+    pack(c, &packed, p->n, &(rill_weight_part){w, p->k, p->k, 1}, 1, RILL_DTYPE_F32);
+    rill_gemm g = call(c, p, p->rows, out);
+    g.w = &packed;
+    c->k.gemm(&g, NULL);
+    EXPECT(c, same_bits(out, all, p->table * p->ldc), "bf16 differs from fp32 with the same weights");
+}
+
+/* ---- corners --------------------------------------------------------------------------------------------- */
+
 /* A NaN or infinity in one row stays in that row. */
 static void expect_contained(check *c, const problem *p, const float *all)
 {
     float *out = buffer_patterned(c, p->table * p->ldc);
     const size_t bad = dice_below(c, p->table);
-    for (size_t k = 0; k < p->k; k++) p->a[bad * p->lda + k] = k % 2 ? NAN : INFINITY;
-    const rill_gemm g = call(p, out);
+    p->a[bad * p->lda + dice_below(c, p->k)] = dice_below(c, 2) ? NAN : -INFINITY;
+    const rill_gemm g = call(c, p, p->rows, out);
     c->k.gemm(&g, NULL);
-    for (size_t r = 0; r < p->rows; r++)
+    for (size_t r = 0; r < p->rows; r++) {
+        const float *got = out + (size_t)p->c_index[r] * p->ldc;
         if ((size_t)p->a_index[r] != bad)
-            EXPECT(c, same_bits(out + (size_t)p->c_index[r] * p->ldc, all + (size_t)p->c_index[r] * p->ldc, p->n),
-                   "row %zu suffers from a bad row", r);
+            EXPECT(c, same_bits(got, all + (size_t)p->c_index[r] * p->ldc, p->n), "row %zu suffers from a bad row", r);
+        for (size_t n = 0; p->dtype == RILL_DTYPE_U8S8 && (size_t)p->a_index[r] == bad && n < p->n; n++)
+            EXPECT(c, got[n] != got[n], "C(%zu,%zu) = %.9g of a row with no unit", r, n, (double)got[n]);
+    }
 }
 
 /* add == c: accumulating in place. */
@@ -180,7 +272,7 @@ static void expect_in_place(check *c, const problem *p)
     dice_fill(c, out, p->rows * p->n, 1.0f);
     memcpy(add, out, p->rows * p->n * sizeof *out);
     float *apart = buffer(c, p->rows * p->n);
-    rill_gemm g = call(p, apart);
+    rill_gemm g = call(c, p, p->rows, apart);
     g.c_index = g.add_index = NULL;
     g.add = add;
     g.ldc = g.ld_add = p->n;
@@ -190,18 +282,44 @@ static void expect_in_place(check *c, const problem *p)
     EXPECT(c, same_bits(out, apart, p->rows * p->n), "in place differs");
 }
 
+/* The largest sums there can be, and rows and columns that have no unit: all of the sign that saturates 16 bits. */
+static void expect_extremes(check *c)
+{
+    enum { K = 1024, N = 20, ROWS = 4 };
+    float *a = buffer(c, ROWS * K), *w = buffer(c, N * K), *out = buffer(c, ROWS * N);
+    for (size_t i = 0; i < ROWS * K; i++) a[i] = i < K ? 2.0f : i < 2 * K ? -2.0f : i < 3 * K ? 0x1p-120f : 0.0f;
+    for (size_t i = 0; i < N * K; i++) w[i] = i / K == 1 ? 0.0f : i / K == 2 ? INFINITY : i / K % 2 ? 3.0f : -3.0f;
+    rill_weights packed;
+    pack(c, &packed, N, &(rill_weight_part){w, K, K, 1}, 1, RILL_DTYPE_U8S8);
+    void *scratch = buffer_aligned(c, rill_gemm_scratch_size(&packed, ROWS));
+    c->k.gemm(&(rill_gemm){.w = &packed, .rows = ROWS, .a = a, .lda = K, .c = out, .ldc = N, .scratch = scratch}, NULL);
+    case_name(c, "extremes");
+    for (size_t i = 0; i < ROWS * N; i++) {
+        const size_t r = i / N, n = i % N;
+        const double sum = (r == 0 ? 1.0 : -1.0) * (n % 2 ? 1.0 : -1.0) * 6.0 * K;
+        const double expected = n == 2 ? NAN : n == 1 || r > 1 ? 0.0 : sum;
+        EXPECT(c, near((double)out[i], expected, 1e-6 * fabs(sum)), "C(%zu,%zu) = %.9g, not %.9g", r, n, (double)out[i],
+               expected);
+    }
+    buffers_finish(c);
+}
+
 void check_gemm(check *c)
 {
+    static const rill_dtype dtypes[] = {RILL_DTYPE_F32, RILL_DTYPE_BF16, RILL_DTYPE_U8S8};
     EXPECT(c, rill_gemm_pack_size(3, 5, (rill_dtype)99) == 0, "an unknown dtype has a size");
-    for (unsigned round = 0; round < c->rounds; round++) {
-        const problem p = draw(c, round % 4 == 3);
+    EXPECT(c, rill_gemm_pack_size(3, ((size_t)1 << 17) + 1, RILL_DTYPE_U8S8) == 0, "int8 sums of any length are exact");
+    expect_extremes(c);
+    for (unsigned round = 0; round < 2 * c->rounds; round++) {
+        const problem p = draw(c, round % 4 == 3, dtypes[round % 3]);
         float *out = buffer_patterned(c, p.table * p.ldc);
-        const rill_gemm g = call(&p, out);
+        const rill_gemm g = call(c, &p, p.rows, out);
         c->k.gemm(&g, NULL);
         for (size_t r = 0; r < p.rows; r++)
             for (size_t n = 0; n < p.n; n++) expect_value(c, &p, r, n, out[(size_t)p.c_index[r] * p.ldc + n]);
         expect_gaps(c, &p, out);
         if (p.rows) expect_invariant(c, &p, out);
+        if (p.dtype == RILL_DTYPE_BF16) expect_as_rounded(c, &p, out);
         expect_parts(c, &p, out);
         expect_in_place(c, &p);
         expect_contained(c, &p, out);
@@ -209,7 +327,7 @@ void check_gemm(check *c)
     }
 }
 
-/* ---- bench ---- */
+/* ---- bench ----------------------------------------------------------------------------------------------- */
 
 typedef struct timed {
     const rill_kernels *k;
@@ -222,23 +340,33 @@ static void timed_call(void *arg)
     t->k->gemm(&t->g, NULL);
 }
 
+static void bench_shape(check *c, size_t k, size_t n, rill_dtype dtype)
+{
+    static const char *const names[] = {"f32", "bf16", "int8"};
+    rill_weights w;
+    pack(c, &w, n, &(rill_weight_part){buffer(c, n * k), k, k, 1}, 1, dtype);
+    printf("gemm %s %-4s k=%-4zu n=%-4zu", c->isa, names[dtype], k, n);
+    for (size_t rows = 1; rows <= 640; rows = rows == 1 ? 5 : rows == 5 ? 10 : rows == 640 ? 641 : rows * 2) {
+        const size_t scratch = rill_gemm_scratch_size(&w, rows);
+        timed t = {&c->k,
+                   {.w = &w,
+                    .rows = rows,
+                    .a = buffer(c, rows * k),
+                    .lda = k,
+                    .c = buffer(c, rows * n),
+                    .ldc = n,
+                    .scratch = scratch ? buffer_aligned(c, scratch) : NULL}};
+        const double s = bench_seconds(timed_call, &t);
+        printf("  %zu:%.0f", rows, 2e-9 * (double)rows * (double)n * (double)k / s);
+    }
+    printf(" GFLOP/s\n");
+    buffers_finish(c);
+}
+
 void bench_gemm(check *c)
 {
     static const size_t shapes[][2] = {{128, 512}, {200, 800}, {400, 200}, {200, 100}, {512, 512}, {512, 2048}};
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        const size_t k = shapes[i][0], n = shapes[i][1];
-        const rill_weight_part part = {buffer(c, n * k), k, k, 1};
-        rill_weights w;
-        rill_gemm_pack_f32(&w, n, &part, 1, RILL_DTYPE_F32,
-                           buffer_aligned(c, rill_gemm_pack_size(n, k, RILL_DTYPE_F32)));
-        printf("gemm %s k=%-4zu n=%-4zu", c->isa, k, n);
-        for (size_t rows = 1; rows <= 640; rows = rows == 1 ? 5 : rows == 5 ? 10 : rows == 640 ? 641 : rows * 2) {
-            timed t = {&c->k,
-                       {.w = &w, .rows = rows, .a = buffer(c, rows * k), .lda = k, .c = buffer(c, rows * n), .ldc = n}};
-            const double s = bench_seconds(timed_call, &t);
-            printf("  %zu:%.0f", rows, 2e-9 * (double)rows * (double)n * (double)k / s);
-        }
-        printf(" GFLOP/s\n");
-        buffers_finish(c);
-    }
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int dtype = RILL_DTYPE_F32; dtype <= RILL_DTYPE_U8S8; dtype++)
+            bench_shape(c, shapes[i][0], shapes[i][1], (rill_dtype)dtype);
 }

@@ -1,6 +1,6 @@
 /* check_kernels.c: `check_kernels OP ISA [--bench] [--rounds N] [--seed N]`.
  *
- * OP is one of the operations below or "all"; ISA one of ref, avx2, avx512. A set that this processor lacks is skipped
+ * OP is one of the operations below or "all"; ISA one of ref, avx2, avx512, avx512vnni. A set that this processor lacks is skipped
  * with exit code 77. --bench times the calls that the checks make, instead of checking. */
 #include "check.h"
 
@@ -23,6 +23,7 @@ static const struct {
     {"ref", RILL_ISA_REF},
     {"avx2", RILL_ISA_AVX2},
     {"avx512", RILL_ISA_AVX2 | RILL_ISA_AVX512},
+    {"avx512vnni", RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI},
 };
 
 /* The table holds what was asked for, under every mask, and has no hole. */
@@ -39,8 +40,8 @@ void check_table(check *c)
     }
     rill_kernels all;
     rill_kernels_init(&all, RILL_ISA_ALL);
-    EXPECT(c, (rill_cpu_isa() & RILL_ISA_AVX512) ? !strcmp(all.name, "avx512") : strcmp(all.name, "avx512"), "%s",
-           all.name);
+    const char *const wide = rill_cpu_isa() & RILL_ISA_AVX512_VNNI ? "avx512vnni" : "avx512";
+    EXPECT(c, (rill_cpu_isa() & RILL_ISA_AVX512) ? !strcmp(all.name, wide) : strcmp(all.name, wide), "%s", all.name);
 }
 
 static rill_pool *pool_of(unsigned threads)

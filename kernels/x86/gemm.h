@@ -1,0 +1,220 @@
+/* gemm.h (x86): what the products share whatever their weights are stored as: the tile's shape, panels and strips, the
+ * edges of C, epilogues, and how a call is divided.
+ *
+ * A tile is up to MR rows by nv vectors of columns held in registers while k runs over all of K. A panel (internal.h)
+ * is walked once per tile of rows, its blocks side by side, each one sequential stream. Every layout has lines of 64
+ * bytes with 4 bytes for each of 16 columns, so that a vector is at the same place in all of them.
+ *
+ * Invariant: the tile's shape only decides which elements are computed side by side, never how one is. That is why K is
+ * never split, neither between threads nor between accumulators, although two chains per element would hide latency
+ * better at M = 1.
+ *
+ * A file that includes this defines its tiles, fills a tile_set and calls run_gemm(). */
+#ifndef RILL_KERNELS_X86_GEMM_H
+#define RILL_KERNELS_X86_GEMM_H
+
+#include <string.h>
+
+#include "x86.h"
+
+#define MR 8     /* most rows of any tile */
+#define GROUP 96 /* rows that go through a panel before the next panel: their A stays in L2 */
+#define FLOPS_PER_NS (VL == 16 ? 100.0 : 50.0) /* for deciding what is worth a thread; an order of magnitude */
+
+#define WIDE ((size_t)64) /* most columns of any tile */
+#define LINE 64           /* bytes of a line of packed weights */
+
+/* Up to MR rows, where their operands are at the strip's first column. Tiles read and write whole vectors. */
+typedef struct tile_rows {
+    const float *a[2][MR];
+    const void *q[MR];    /* U8S8: the quantised row, in place of a */
+    float scale[MR];      /* and what one unit of it is */
+    const float *add[MR]; /* never NULL when the strip has adds */
+    float *c[MR];
+} tile_rows;
+
+/* Columns of one panel: nv vectors, of which C may have fewer columns at its right edge. */
+typedef struct strip {
+    const char *w; /* packed, the strip's first line */
+    size_t apart;  /* bytes from block to block */
+    size_t k[2];   /* columns of A1 and A2 (0 when there is no A2) */
+    int adds;      /* rows have something to add */
+    size_t nv, first, columns;
+    const float *scale;    /* U8S8: what one unit of a column's weights is, from the strip's first column on */
+    const int32_t *offset; /* U8S8: what the products of rows raised by 128 start from */
+    float start[WIDE];     /* bias, then zeros */
+} strip;
+
+typedef void (*tile_fn)(const strip *s, const tile_rows *t);
+
+/* The tiles of one kind of weights: of[nv][rows] for rows up to most[nv]. */
+typedef struct tile_set {
+    tile_fn of[9][MR + 1];
+    size_t most[9];
+    size_t (*vectors)(size_t left, size_t rows); /* of the next strip when `left` vectors of the panel remain */
+} tile_set;
+
+/* Rows of A as U8S8 wants them; NULL for other weights. */
+typedef struct quantised {
+    const char *rows;
+    size_t stride; /* bytes */
+    const float *scale;
+} quantised;
+
+/* ---- what tiles are written with ---- */
+
+/* The sums must stay in registers from start to store. Compilers manage that for named variables; an array of vectors
+ * they leave in memory at the first loop or call that they do not see through (measured: gcc stores and reloads it
+ * around the loop over k, clang inside it, a factor of 2.5). So sums are variables c_ij, and what a tile does with each
+ * row and vector is spelled by macros; the conditions are constants, and what is beyond mr and nv is gone. */
+#define ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define ROWS2(X, u) X(0, u) X(1, u) X(2, u) X(3, u) X(4, u) X(5, u) X(6, u) X(7, u)
+#define VECTORS(X, i) X(i, 0) X(i, 1) X(i, 2) X(i, 3) X(i, 4) X(i, 5) X(i, 6) X(i, 7)
+
+/* Where vector j of a strip is, u lines behind w. */
+#define VECTOR_AT(j, u) (w + (size_t)((j)*VL / 16) * apart + (j)*VL % 16 * 4 + LINE * (u))
+
+/* ---- a strip of one panel -------------------------------------------------------------------------------- */
+
+/* Stand-ins for rows of C and of adds at C's right edge, where whole vectors would reach too far. */
+typedef struct edge {
+    float add[MR][WIDE], c[MR][WIDE];
+} edge;
+
+static const float nothing[WIDE];
+
+/* The call as its panels see it: rows [begin, begin + rows) of g, quantised or not. */
+typedef struct division {
+    const rill_gemm *g;
+    const tile_set *tiles;
+    const quantised *q;
+    size_t begin, rows, groups;
+} division;
+
+static void find_rows(const division *d, const strip *s, size_t first, size_t count, tile_rows *t)
+{
+    const rill_gemm *g = d->g;
+    for (size_t i = 0; i < count; i++) {
+        const size_t r = first + i;
+        if (d->q) {
+            t->q[i] = d->q->rows + (r - d->begin) * d->q->stride;
+            t->scale[i] = d->q->scale[r - d->begin];
+        } else {
+            t->a[0][i] = g->a + rill_row(g->a_index, r) * g->lda;
+            t->a[1][i] = g->a2 ? g->a2 + rill_row(g->a2_index, r) * g->lda2 : NULL;
+        }
+        t->c[i] = g->c + rill_row(g->c_index, r) * g->ldc + s->first;
+        const int none = !s->adds || rill_row_absent(g->add_index, r);
+        t->add[i] = none ? nothing : g->add + rill_row(g->add_index, r) * g->ld_add + s->first;
+    }
+}
+
+static void run_tile(const tile_set *tiles, const strip *s, const tile_rows *t, size_t count)
+{
+    if (s->columns == s->nv * VL) {
+        tiles->of[s->nv][count](s, t);
+        return;
+    }
+    edge e;
+    tile_rows inner = *t;
+    const size_t bytes = s->columns * sizeof(float);
+    for (size_t i = 0; i < count; i++) {
+        memset(e.add[i], 0, sizeof e.add[i]);
+        memcpy(e.add[i], t->add[i], bytes);
+        inner.add[i] = e.add[i];
+        inner.c[i] = e.c[i];
+    }
+    tiles->of[s->nv][count](s, &inner);
+    for (size_t i = 0; i < count; i++) memcpy(t->c[i], e.c[i], bytes);
+}
+
+RILL_INLINE vf apply(vf x, rill_epilogue e)
+{
+    switch (e) {
+    case RILL_EPILOGUE_TANH: return v_tanh(x);
+    case RILL_EPILOGUE_RELU: return v_max(v_zero(), x);
+    case RILL_EPILOGUE_SWISH: return v_swish(x);
+    case RILL_EPILOGUE_GELU: return v_gelu(x);
+    case RILL_EPILOGUE_NONE: break;
+    }
+    return x;
+}
+
+/* The epilogue on what a tile has just written, still in L1. */
+static void finish(float *c, size_t columns, rill_epilogue e)
+{
+    for (size_t j = 0; j < columns; j += VL) v_store_n(c + j, columns - j, apply(v_load_n(c + j, columns - j), e));
+}
+
+/* Rows [begin, end) of one strip, in tiles of nearly equal height: 7 rows are 4 + 3, not 6 + 1. */
+static void run_strip(const division *d, const strip *s, size_t begin, size_t end)
+{
+    const rill_epilogue epilogue = d->g->epilogue;
+    const unsigned rows = (unsigned)(end - begin), most = (unsigned)d->tiles->most[s->nv];
+    const unsigned count = (rows + most - 1) / most, height = rows / count;
+    unsigned higher = rows % count;
+    for (size_t first = begin; first < end;) {
+        tile_rows t;
+        const size_t n = height + (higher > 0);
+        if (higher) higher--;
+        find_rows(d, s, first, n, &t);
+        run_tile(d->tiles, s, &t, n);
+        for (size_t j = 0; epilogue != RILL_EPILOGUE_NONE && j < n; j++) finish(t.c[j], s->columns, epilogue);
+        first += n;
+    }
+}
+
+static void run_panel(const division *d, size_t index, size_t begin, size_t end)
+{
+    const rill_gemm *g = d->g;
+    const rill_weights *w = g->w;
+    const rill_panel p = rill_panel_at(w->n, index);
+    const size_t k1 = g->a2 ? g->k1 : w->k, apart = rill_block_bytes(w->k, w->dtype);
+    for (size_t at = 0; at < p.columns;) {
+        const size_t nv = d->tiles->vectors((p.blocks * RILL_BLOCK - at) / VL, end - begin), wide = nv * VL;
+        const size_t first = p.first + at;
+        strip s = {
+            .w = (const char *)w->data + first / RILL_BLOCK * apart + first % RILL_BLOCK * 4,
+            .apart = apart,
+            .k = {k1, w->k - k1},
+            .adds = g->add != NULL,
+            .nv = nv,
+            .first = first,
+            .columns = p.columns - at < wide ? p.columns - at : wide,
+        };
+        if (w->dtype == RILL_DTYPE_U8S8) {
+            s.scale = rill_channel_scales(w) + first;
+            s.offset = rill_channel_offsets(w) + first;
+        }
+        if (g->bias) memcpy(s.start, g->bias + s.first, s.columns * sizeof(float));
+        run_strip(d, &s, begin, end);
+        at += wide;
+    }
+}
+
+/* ---- the division of the call ---------------------------------------------------------------------------- */
+
+/* A call is panels x groups of rows, the group running fastest so that a panel is used while it is near. */
+static void run_units(const void *arg, size_t begin, size_t end)
+{
+    const division *d = arg;
+    for (size_t u = begin; u < end; u++) {
+        const size_t group = u % d->groups;
+        run_panel(d, u / d->groups, d->begin + group * d->rows / d->groups,
+                  d->begin + (group + 1) * d->rows / d->groups);
+    }
+}
+
+/* Rows [begin, begin + rows) of the product, at most `rate` floating-point operations per ns and thread. */
+static inline void run_gemm(const rill_gemm *g, const tile_set *tiles, const quantised *q, size_t begin, size_t rows,
+                            double rate, rill_pool *pool)
+{
+    const size_t panels = rill_panel_count(g->w->n), wanted = rill_pool_threads(pool) > 1 ? 8 : 1;
+    division d = {g, tiles, q, begin, rows, (rows + GROUP - 1) / GROUP};
+    while (panels * d.groups < wanted && rows / d.groups > 2 * MR) d.groups++;
+    const size_t units = panels * d.groups;
+    const double flops = 2.0 * (double)rows * (double)g->w->n * (double)g->w->k;
+    rill_span_run(pool, run_units, &d, units, flops / rate / (double)units);
+}
+
+#endif
