@@ -13,7 +13,8 @@
  * THE INVARIANT: with one table, the result for a row is a function of that row's inputs alone, to the last bit. It
  * does not depend on which other rows share the call, on how many there are, on where the row stands, on whether it
  * was gathered, or on the number of threads. (For gemm: one chain of fused multiply-adds per output element,
- * k ascending, in every micro-kernel; or an integer sum, which is exact.) Tables for different instruction sets may differ in the last bits.
+ * k ascending, in every micro-kernel; or an integer sum, which is exact.) Tables for different instruction sets may
+ * differ in the last bits.
  *
  * Dimension letters, used as tuples in every comment below, last one contiguous unless a leading dimension says
  * otherwise:
