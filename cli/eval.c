@@ -210,7 +210,10 @@ static const char about[] = "Compare decoded lines with references. HYPOTHESES, 
                             "           Without a domain texts are compared as they are, but for the number of\n"
                             "           blanks between words.\n"
                             "  bleu     corpus BLEU of detokenised text, as sacreBLEU computes it by default\n"
-                            "           (nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp).";
+                            "           (nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp).\n"
+                            "  bracket  labelled bracketing of trees, as EVALB counts with COLLINS.prm:\n"
+                            "           precision, recall, F1, exact match, right tags. A tree whose words are\n"
+                            "           not the reference's is told and left out.";
 
 static const char epilogue[] =
     "Examples:\n"

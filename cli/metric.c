@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const cli_metric_kind *const cli_metrics[] = {&cli_metric_exact, &cli_metric_bleu, NULL};
+const cli_metric_kind *const cli_metrics[] = {&cli_metric_exact, &cli_metric_bleu, &cli_metric_bracket, NULL};
 
 enum { KINDS = sizeof cli_metrics / sizeof cli_metrics[0] - 1 };
 

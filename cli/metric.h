@@ -50,7 +50,7 @@ struct cli_metric {
     void *own;                 /* the kind's */
 };
 
-extern const cli_metric_kind cli_metric_exact, cli_metric_bleu;
+extern const cli_metric_kind cli_metric_exact, cli_metric_bleu, cli_metric_bracket;
 extern const cli_metric_kind *const cli_metrics[]; /* all kinds, ended by NULL */
 
 /* The metric of that name. NULL after a message that lists them. */
