@@ -109,6 +109,8 @@ static json_t *method_json(const bench *b, bench_method *m)
         .plan = &m->plan,
         .domain = rill_model_domain(b->session.model)->name,
         .model = b->session.path,
+        .also = b->session.also,
+        .n_also = b->session.n_also,
         .threads = b->session.threads,
         .wall = median,
         .memory_peak = rill_memory_peak(b->session.ctx),

@@ -318,6 +318,8 @@ static void fill_report(const decode *d, cli_report *report)
         .plan = &d->plan,
         .domain = rill_model_domain(d->session.model)->name,
         .model = d->session.path,
+        .also = d->session.also,
+        .n_also = d->session.n_also,
         .threads = d->session.threads,
         .read = d->input.seconds,
         .write = d->writing,

@@ -174,6 +174,8 @@ static json_t *report_of(const cli_points *points, const cli_point *point, const
         .plan = plan,
         .domain = rill_model_domain(points->session->model)->name,
         .model = points->session->path,
+        .also = points->session->also,
+        .n_also = points->session->n_also,
         .threads = points->session->threads,
         .wall = point->trial.seconds,
         .memory_peak = rill_memory_peak(points->session->ctx),

@@ -165,6 +165,10 @@ json_t *cli_report_json(const cli_report *report)
     json_object_set_new(object, "settings", cli_settings_json(report->settings, report->plan));
     json_object_set_new(object, "domain", json_string(report->domain));
     json_object_set_new(object, "model", report->model ? json_string(report->model) : json_null());
+    for (int i = 0; i < report->n_also; i++) {
+        if (i == 0) json_object_set_new(object, "also", json_array());
+        json_array_append_new(json_object_get(object, "also"), json_string(report->also[i]));
+    }
     json_object_set_new(object, "threads", whole(report->threads));
     json_object_set_new(object, "version", json_string(RILL_VERSION_STRING));
     return object;

@@ -13,6 +13,8 @@ typedef struct cli_report {
     const rill_settings *settings; /* as resolved by the engine */
     const cli_plan *plan;          /* for the chains */
     const char *domain, *model;    /* model may be NULL */
+    const char *const *also;       /* [n_also] the others of an ensemble */
+    int n_also;
     int threads;
     double read, write; /* seconds in the reader, waiting included, and in the writer */
     double wall;        /* seconds of the whole decode */

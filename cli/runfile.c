@@ -31,6 +31,7 @@ int cli_layer_from_config(rill_context *ctx, const rill_script_config *config, c
 
 static void fill_session(const rill_script_config *said, cli_session *session)
 {
+    for (int32_t i = 0; !session->path && i < said->n_also; i++) session->also[session->n_also++] = said->also[i];
     session->path = cli_given_or(session->path, said->model);
     session->domain = cli_given_or(session->domain, said->domain);
     session->domain_arguments = cli_given_or(session->domain_arguments, said->domain_arguments);

@@ -46,7 +46,7 @@ enum {
     }
 
 const cli_option cli_model_options[] = {
-    MODEL_OPTION("the model's directory"),
+    MODEL_OPTION("the model's directory; repeated: an ensemble, where the domain decodes with several"),
     DOMAIN_OPTION,
     {"domain-args", 0, "TEXT", "arguments for the domain, in its own form", TAKE_ARGUMENTS},
     {"tokenized", 0, "", "inputs are in the model's own form: split at blanks, change nothing", TAKE_TOKENIZED},
@@ -74,10 +74,21 @@ int cli_session_owns(const cli_option *option)
     return option->id >= TAKE_MODEL && option->id < TAKE_END;
 }
 
+static int take_model(cli_session *session, const char *value)
+{
+    if (!session->path) {
+        session->path = value;
+        return CLI_OK;
+    }
+    if (session->n_also == CLI_MODELS_MAX) return cli_fail("--model: at most %d", CLI_MODELS_MAX + 1);
+    session->also[session->n_also++] = value;
+    return CLI_OK;
+}
+
 int cli_session_take(cli_session *session, const cli_option *option, const char *value)
 {
     switch (option->id) {
-    case TAKE_MODEL: session->path = value; return CLI_OK;
+    case TAKE_MODEL: return take_model(session, value);
     case TAKE_DOMAIN: session->domain = value; return CLI_OK;
     case TAKE_ARGUMENTS: session->domain_arguments = value; return CLI_OK;
     case TAKE_TOKENIZED: session->tokenized = 1; return CLI_OK;
@@ -238,6 +249,8 @@ int cli_session_open(cli_session *session)
         .tokenized = session->tokenized,
         .deterministic = session->deterministic,
         .arguments = session->domain_arguments,
+        .also = session->also,
+        .n_also = session->n_also,
     };
     if (rill_model_open(&session->model, session->ctx, domain, &options) < 0) return cli_fail_context(session->ctx);
     return CLI_OK;

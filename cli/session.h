@@ -7,7 +7,7 @@
 #include "options.h"
 #include "rill/script.h"
 
-enum { CLI_PLUGINS_MAX = 16 };
+enum { CLI_PLUGINS_MAX = 16, CLI_MODELS_MAX = 16 };
 
 /* Options about the model. Strings lead into argv. */
 typedef struct cli_session {
@@ -15,6 +15,8 @@ typedef struct cli_session {
     rill_model *model;
     cli_config config;
     const char *path, *domain, *domain_arguments;
+    const char *also[CLI_MODELS_MAX]; /* models behind the one at `path`, which decode together with it */
+    int n_also;
     int threads; /* 0 until an option, a configuration or cli_session_configure() says */
     int tokenized, deterministic, verbose;
     const char *plugin[CLI_PLUGINS_MAX];

@@ -319,6 +319,7 @@ static const rill_domain template_domain = {
     /* action_name */ action_name, /* (optional) without these two, scorers and scripts know actions by number only */
     /* find_action */ find_action,
     /* metric      */ "exact", /* (optional) without it, outputs are judged by exact match, too */
+    /* features    */ 0, /* (optional) what of the open options beyond `arguments` it heeds: see rill_domain_feature */
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

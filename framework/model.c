@@ -20,6 +20,20 @@ static rill_status check_info(rill_context *ctx, const rill_domain *domain, rill
     return RILL_OK;
 }
 
+/* Whether a table has a member that was appended after ABI version 1: tables of older plugins end before it. */
+#define HAS(table, member) \
+    ((table)->struct_size >= offsetof(rill_domain, member) + sizeof(table)->member && (table)->member != 0)
+
+/* Refuse what the domain would not heed. */
+static rill_status check_options(rill_context *ctx, const rill_domain *domain, const rill_open_options *options)
+{
+    const uint32_t features = HAS(domain, features) ? domain->features : 0;
+    if (options->n_also > 0 && !(features & RILL_TAKES_ENSEMBLES))
+        return rill_fail(ctx, RILL_ERR_OPTION, "domain %s decodes with one model, %d were given", domain->name,
+                         options->n_also + 1);
+    return RILL_OK;
+}
+
 rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *domain, const rill_open_options *options)
 {
     *out = NULL;
@@ -28,6 +42,7 @@ rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *dom
     if (options->struct_size != sizeof *options)
         return rill_fail(ctx, RILL_ERR_ABI, "open options of %zu bytes, this rill has %zu: rebuild the caller",
                          options->struct_size, sizeof *options);
+    RILL__TRY(check_options(ctx, table, options));
     rill_model *model = rill_calloc(ctx, 1, sizeof *model);
     if (model == NULL) return rill_fail_memory(ctx, sizeof *model, "a model");
     model->ctx = ctx;
@@ -65,10 +80,6 @@ const rill_domain_info *rill_model_info(const rill_model *model)
 {
     return &model->info;
 }
-
-/* Whether a table has a member that was appended after ABI version 1: tables of older plugins end before it. */
-#define HAS(table, member) \
-    ((table)->struct_size >= offsetof(rill_domain, member) + sizeof(table)->member && (table)->member != NULL)
 
 rill_status rill_model_action_name(const rill_model *model, int32_t action, rill_text *out)
 {

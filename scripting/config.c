@@ -468,6 +468,35 @@ static rill_status read_plugins_key(lua_State *L, reader *r, const config_key *k
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
+/* A path, or a list of them: an ensemble. */
+static rill_status read_model_key(lua_State *L, reader *r, const config_key *key)
+{
+    static const char wanted[] = "a path, or a list of them for an ensemble,";
+    enum { ALSO_MAX = 16 };
+    char path[PATH_MAX_LENGTH];
+    const char *paths[1 + ALSO_MAX];
+    lua_Integer n;
+    int list = lua_gettop(L);
+    if (lua_type(L, -1) == LUA_TSTRING) return read_path_key(L, r, key);
+    rill_status status = check_list(L, r, key->name, wanted, &n);
+    if (status < 0) return status;
+    if (n < 1 || n > 1 + ALSO_MAX)
+        return script_config_fail(r->script, key->name, "1 to %d models were expected", 1 + ALSO_MAX);
+    for (lua_Integer i = 0; i < n && status == RILL_OK; i++) {
+        snprintf(path, sizeof path, "%s[%d]", key->name, (int)i + 1);
+        lua_rawgeti(L, list, i + 1);
+        status = read_path(L, r, path, "", &paths[i]);
+        lua_settop(L, list);
+    }
+    const char **also = status == RILL_OK ? script_config_alloc(r->config, (size_t)n, sizeof *also) : NULL;
+    if (also == NULL) return status < 0 ? status : RILL_ERR_MEMORY;
+    memcpy(also, paths + 1, (size_t)(n - 1) * sizeof *also);
+    r->config->model = paths[0];
+    r->config->also = also;
+    r->config->n_also = (int32_t)n - 1;
+    return RILL_OK;
+}
+
 static rill_status read_sweep_key(lua_State *L, reader *r, const config_key *key)
 {
     if (!script_sweep_is(L, -1)) return wrong_type(L, r, key->name, "a grid such as rill.sweep{ delta = {0.5, 1.5} }");
@@ -486,7 +515,7 @@ static rill_status read_tune_key(lua_State *L, reader *r, const config_key *key)
 #name, read, offsetof(rill_script_config, name) \
     }
 static const config_key KEYS[] = {
-    KEY(model, read_path_key),
+    KEY(model, read_model_key),
     KEY(domain, read_domain_key),
     {"domain_args", read_text_key, offsetof(rill_script_config, domain_arguments)},
     KEY(input, read_path_key),

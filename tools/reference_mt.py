@@ -11,12 +11,16 @@ tests/data/mt holds a model as transformers writes it, and expected.json:
     semparse_decode.py, which follows the search that rill calls finish "top"
   texts: what transformers' tokenizer makes of a text, and of target ids
 
+What `ensemble` holds is expected of the models `shared` and `ensemble` together, whose log-probabilities are the
+logarithm of the mean of both models' probabilities; its cases have no memory.
+
 The seeds were picked so that some outputs end early, some late and some at the length limit.
 """
 
 import argparse
 import io
 import json
+import math
 import os
 import random
 import shutil
@@ -48,6 +52,9 @@ SHAPES = {
     "fsmt-tied": dict(seed=6, end=1.6, dtype=torch.float16, d_model=20, encoder_attention_heads=2,
                       decoder_attention_heads=4, encoder_layers=2, decoder_layers=1, encoder_ffn_dim=16,
                       decoder_ffn_dim=30, activation_function="relu", scale_embedding=True, tie_word_embeddings=True),
+    "ensemble": dict(seed=12, end=1.0, dtype=torch.float32, d_model=12, encoder_attention_heads=2,
+                     decoder_attention_heads=3, encoder_layers=1, decoder_layers=3, encoder_ffn_dim=16,
+                     decoder_ffn_dim=20, activation_function="relu", scale_embedding=True),
 }
 FSMT_SPECIALS = ["<s>", "<pad>", "</s>", "<unk>"]
 STEPS, FORCED_STEPS = 20, 3
@@ -71,7 +78,7 @@ def train_pieces(path, lines, size):
 
 def make_vocabularies(name, out, rng):
     """Write both .spm files and vocab.json (target_vocab.json); source and target pieces by number."""
-    sides = []
+    sides = []  # pieces
     for side, lines in (("source", CORPUS), ("target", CORPUS[3:])):
         sides.append(train_pieces(os.path.join(out, side + ".spm"), lines, 48 if side == "source" else 40))
     if name == "separate":
@@ -82,6 +89,8 @@ def make_vocabularies(name, out, rng):
         if name == "odd":
             rng.shuffle(both)  # so that no special symbol has a usual number
         sides = [both + ["<pad>"]] * 2
+    if name == "separate":
+        rng.shuffle(sides[1])  # so that </s> has one number as a source symbol and another as a target symbol
     for pieces, file in zip(sides, ("vocab.json", "target_vocab.json")):
         if file == "vocab.json" or name == "separate":
             with open(os.path.join(out, file), "w", encoding="utf-8") as f:
@@ -160,6 +169,17 @@ class Decoder:
         return out.logits[:, -1].log_softmax(-1)
 
 
+class Ensemble:
+    """The same of several models together."""
+
+    def __init__(self, models, ids):
+        self.decoders = [Decoder(model, ids) for model in models]
+
+    def logp(self, prefixes):
+        each = torch.stack([decoder.logp(prefixes) for decoder in self.decoders])
+        return each.logsumexp(0) - math.log(len(each))
+
+
 def beam_search(decoder, search, pad):
     item, depth = Item([Candidate(0.0, ())]), 0
     while not item.done:
@@ -174,33 +194,56 @@ def beam_search(decoder, search, pad):
     return [{"score": o.score, "actions": list(o.actions), "truncated": o.truncated} for o in outputs]
 
 
-def case(model, sides, pieces, rng):
+def best_outputs(decoder, config):
+    """Greedily, and with a beam of 5."""
+    greedy, beam = (beam_search(decoder, Search(k, float("inf"), k, 0, STEPS, config.eos_token_id), config.pad_token_id)
+                    for k in (1, 5))
+    scores = sorted(o["score"] for o in beam)
+    assert all(b - a > 1e-4 for a, b in zip(scores, scores[1:])), "a tie: pick another seed"
+    return greedy[0], beam
+
+
+def case(model, sides, pieces, rng, others=()):
     config = model.config
     source = {piece: i for i, piece in enumerate(sides[0])}
     ids = [source.get(p, source["<unk>"]) for p in pieces] + [source["</s>"]]
-    decoder = Decoder(model, ids)
+    decoder = Ensemble([*others, model], ids) if others else Decoder(model, ids)
     legal = [a for a in range(len(sides[1])) if a not in (config.eos_token_id, config.pad_token_id)]
     forced = [rng.choice(legal) for _ in range(FORCED_STEPS)]
     steps = [decoder.logp([forced[:i]])[0].tolist() for i in range(FORCED_STEPS)]
+    ours, beam = best_outputs(decoder, config)
+    expected = {"pieces": pieces, "ids": ids, "forced": forced, "steps": steps, "greedy": ours, "beam": beam}
+    if others:
+        return expected
     greedy = model.generate(torch.tensor([ids]), num_beams=1, do_sample=False, bad_words_ids=[[config.pad_token_id]],
                             max_length=STEPS + 1, forced_eos_token_id=None)[0].tolist()[1:]
-    ours = beam_search(decoder, Search(1, float("inf"), 1, 0, STEPS, config.eos_token_id), config.pad_token_id)[0]
     assert greedy == ours["actions"] + [config.eos_token_id] * (not ours["truncated"]), (greedy, ours)
-    beam = beam_search(decoder, Search(5, float("inf"), 5, 0, STEPS, config.eos_token_id), config.pad_token_id)
-    scores = sorted(o["score"] for o in beam)
-    assert all(b - a > 1e-4 for a, b in zip(scores, scores[1:])), "a tie: pick another seed"
-    memory = last_memory(model, decoder.states).tolist()
-    return {"pieces": pieces, "ids": ids, "memory": memory, "forced": forced, "steps": steps, "greedy": ours,
-            "beam": beam}
+    expected["memory"] = last_memory(model, decoder.states).tolist()
+    return expected
 
 
-def texts(out, cases):
+def written(tokenizer, pieces, actions):
+    """transformers leaves out the special symbols, of two vocabularies the source's numbers of them: not what is meant."""
+    if not tokenizer.separate_vocabs:
+        return tokenizer.decode(actions, skip_special_tokens=True)
+    return tokenizer.spm_target.decode([pieces[a] for a in actions if pieces[a] not in ("</s>", "<unk>", "<pad>")])
+
+
+def texts(out, cases, pieces):
     tokenizer = MarianTokenizer.from_pretrained(out)
     tags = ">>de<<" in tokenizer.get_vocab()  # without any, rill takes what looks like one for text
     into = [{"text": t, "ids": tokenizer(t).input_ids} for t in TEXTS if tags or ">>" not in t]
     back = [{"actions": c["greedy"]["actions"],
-             "text": tokenizer.decode(c["greedy"]["actions"], skip_special_tokens=True)} for c in cases]
+             "text": written(tokenizer, pieces, c["greedy"]["actions"])} for c in cases]
     return {"into": into, "back": back}
+
+
+def in_double(name, model):
+    """The same model in 64 bits."""
+    double = class_of(name)(model.config).double().eval()
+    weights = {k: v.double() for k, v in model.state_dict().items() if "embed_positions" not in k}
+    double.load_state_dict(weights, strict=False)
+    return double
 
 
 @torch.no_grad()
@@ -220,18 +263,20 @@ def build(name, out):
     if "final_logits_bias" not in tensors and not name.startswith("fsmt"):
         tensors["final_logits_bias"] = model.final_logits_bias
     save_file(tensors, path)
-    double = class_of(name)(model.config).double().eval()
-    weights = {k: v.double() for k, v in model.state_dict().items() if "embed_positions" not in k}
-    double.load_state_dict(weights, strict=False)
+    double = in_double(name, model)
+    others = []
+    if name == "ensemble":
+        shared = os.path.join(os.path.dirname(out), "shared")
+        others.append(in_double("shared", MarianMTModel.from_pretrained(shared).eval()))
     lengths = [1, 3, 5, 13]
     usable = [p for p in sides[0] if p not in FSMT_SPECIALS]
-    cases = [case(double, sides, [rng.choice(usable) for _ in range(n)], rng) for n in lengths]
-    cases += [case(double, sides, p, rng) for p in (["nothing", usable[0]], usable[:4])]
+    cases = [case(double, sides, [rng.choice(usable) for _ in range(n)], rng, others) for n in lengths]
+    cases += [case(double, sides, p, rng, others) for p in (["nothing", usable[0]], usable[:4])]
     expected = {"max_length": STEPS, "cases": cases}
     if not name.startswith("fsmt"):
         with open(os.path.join(out, "tokenizer_config.json"), "w", encoding="utf-8") as file:
             json.dump({"source_lang": "de", "target_lang": "en", "separate_vocabs": name == "separate"}, file)
-        expected["texts"] = texts(out, cases)
+        expected["texts"] = texts(out, cases, sides[1])
     with open(os.path.join(out, "expected.json"), "w", encoding="utf-8") as file:
         json.dump(rounded(expected, 6), file, ensure_ascii=False, separators=(",", ":"))
         file.write("\n")

@@ -170,11 +170,6 @@ static rill_status require_symbols(mt_model *m, const char *file)
     if (s->pad == s->end)
         return rill_fail(m->ctx, RILL_ERR_FORMAT,
                          "%s: eos_token_id and pad_token_id are both %d: outputs could not end", file, s->pad);
-    if (s->end >= m->encoder.words)
-        return rill_fail(
-            m->ctx, RILL_ERR_FORMAT,
-            "%s: eos_token_id: expected one of the source's %d symbols, since it ends inputs too; found %d", file,
-            m->encoder.words, s->end);
     return RILL_OK;
 }
 

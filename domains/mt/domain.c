@@ -1,6 +1,9 @@
 /* Machine translation as a table of functions: open and close, nodes and slots, outputs. The work between them is in
  * encode.c, step.c and score.c.
  *
+ * An ensemble is a list of models. What is once for all of them, as text and threads, belongs to the first; each has nodes
+ * and slots of its own under the same ids.
+ *
  * Invariant: a model that close_model() gets may be half built; everything in it is zero until it is owned. Node tables
  * are as long as the largest reserve(); slots below m->slots are initialised.
  *
@@ -38,10 +41,9 @@ static void close_slots(mt_model *m)
     rill_free(m->ctx, m->slot_length, m->slot_length_room * sizeof *m->slot_length);
 }
 
-static void close_model(void *self)
+/* One of an ensemble; `first` is closed last. */
+static void close_one(mt_model *m, const mt_model *first)
 {
-    mt_model *m = self;
-    if (m == NULL) return;
     rill_context *ctx = m->ctx;
     close_nodes(m);
     close_slots(m);
@@ -49,10 +51,22 @@ static void close_model(void *self)
     rill_free(ctx, m->ids, m->ids_room * sizeof *m->ids);
     rill_free(ctx, m->scratch, m->scratch_room);
     rill_free(ctx, m->scored.log_norm, m->scored.room * sizeof *m->scored.log_norm);
-    mt_text_close(m->text);
-    rill_threads_stop(&m->threads);
+    if (m == first || m->text != first->text) mt_text_close(m->text);
+    if (m == first) rill_threads_stop(&m->threads);
     rill_blocks_clear(&m->blocks);
     rill_free(ctx, m, sizeof *m);
+}
+
+static void close_model(void *self)
+{
+    mt_model *first = self;
+    if (first == NULL) return;
+    while (first->next != NULL) {
+        mt_model *m = first->next;
+        first->next = m->next;
+        close_one(m, first);
+    }
+    close_one(first, first);
 }
 
 /* Symbols that have a piece and are not padding. */
@@ -72,11 +86,23 @@ static rill_status mark_legal(mt_model *m)
     return RILL_OK;
 }
 
+/* What ends an input is the source's own symbol of that name, whose number may be another where vocabularies are two. */
+static rill_status find_source_end(mt_model *m, const char *directory, const char *file)
+{
+    static const char name[] = "</s>";
+    const rill_vocabulary *source = mt_text_source(m->text);
+    m->settings.source_end = m->settings.end;
+    if (source == mt_text_target(m->text)) return RILL_OK;
+    m->settings.source_end = rill_vocabulary_id(source, name, sizeof name - 1);
+    if (m->settings.source_end >= 0) return RILL_OK;
+    return rill_fail(m->ctx, RILL_ERR_FORMAT, "%s/%s: expected a token %s, which ends inputs", directory, file, name);
+}
+
 /* Of FSMT only pieces are taken: its text is made by Moses' tokeniser and BPE, which are not here. */
-static rill_status load_text(mt_model *m, const rill_open_options *options)
+static rill_status load_text(mt_model *m, const char *directory, const rill_open_options *options)
 {
     const int fsmt = m->settings.kind == MT_FSMT;
-    const mt_text_files files = {.directory = options->path,
+    const mt_text_files files = {.directory = directory,
                                  .source = fsmt ? "vocab-src.json" : "vocab.json",
                                  .target = fsmt ? "vocab-tgt.json" : "target_vocab.json",
                                  .optional = !fsmt,
@@ -86,36 +112,65 @@ static rill_status load_text(mt_model *m, const rill_open_options *options)
     if (fsmt && !options->tokenized)
         return rill_fail(m->ctx, RILL_ERR_OPTION,
                          "mt: models of type fsmt take pieces between blanks: say --tokenized");
-    return mt_text_open(&m->text, m->ctx, &files);
+    TRY(mt_text_open(&m->text, m->ctx, &files));
+    return find_source_end(m, directory, files.source);
 }
 
-static rill_status load(mt_model *m, const rill_open_options *options)
+/* `first` is NULL for the first itself. */
+static rill_status load(mt_model *m, const char *directory, const rill_open_options *options, mt_model *first)
 {
-    TRY(rill_threads_start(&m->threads, m->ctx, options->threads));
-    TRY(mt_load_config(m, options->path));
-    TRY(load_text(m, options));
+    TRY(mt_load_config(m, directory));
+    TRY(load_text(m, directory, options));
     TRY(mark_legal(m));
-    TRY(mt_load_weights(m, options->path));
+    if (first != NULL) TRY(mt_match(first, options->path, m, directory));
+    TRY(mt_load_weights(m, directory));
     TRY(rill_blocks_get(&m->blocks, &m->memory, m->decoder.layers, sizeof *m->memory, "layers"));
     memset(m->memory, 0, m->decoder.layers * sizeof *m->memory);
     return RILL_OK;
 }
 
-/* What reserve_nodes() makes room for, per node. */
-static size_t node_bytes(const mt_model *m)
+/* What reserve_nodes() makes room for, per node, in all models. */
+static size_t node_bytes(const mt_model *first)
 {
-    return (2 * m->decoder.layers + 1) * row_bytes(m) + sizeof *m->above + sizeof *m->depth;
+    size_t bytes = 0;
+    for (const mt_model *m = first; m != NULL; m = m->next)
+        bytes += (2 * m->decoder.layers + 1) * row_bytes(m) + sizeof *m->above + sizeof *m->depth;
+    return bytes;
+}
+
+static rill_status make_model(rill_context *ctx, mt_model **out)
+{
+    mt_model *m = *out = rill_calloc(ctx, 1, sizeof *m);
+    if (m == NULL) return rill_fail_memory(ctx, sizeof *m, "a translation model");
+    m->ctx = m->blocks.ctx = ctx;
+    rill_kernels_init(&m->kernels, RILL_ISA_ALL);
+    return RILL_OK;
+}
+
+static rill_status load_all(mt_model *first, const rill_open_options *options)
+{
+    TRY(rill_threads_start(&first->threads, first->ctx, options->threads));
+    TRY(load(first, options->path, options, NULL));
+    first->models = 1 + options->n_also;
+    mt_model *last = first;
+    for (int32_t i = 0; i < options->n_also; i++, last = last->next) {
+        TRY(make_model(first->ctx, &last->next));
+        last->next->threads.pool = first->threads.pool;
+        TRY(load(last->next, options->also[i], options, first));
+        mt_text_close(last->next->text);
+        last->next->text = first->text;
+    }
+    mt_agree(first);
+    return RILL_OK;
 }
 
 static rill_status open_model(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
 {
     if (options->path == NULL)
         return rill_fail(ctx, RILL_ERR_OPTION, "mt: expected the path of a model's directory, found none");
-    mt_model *m = rill_calloc(ctx, 1, sizeof *m);
-    if (m == NULL) return rill_fail_memory(ctx, sizeof *m, "a translation model");
-    m->ctx = m->blocks.ctx = ctx;
-    rill_kernels_init(&m->kernels, RILL_ISA_ALL);
-    rill_status status = load(m, options);
+    mt_model *m;
+    TRY(make_model(ctx, &m));
+    rill_status status = load_all(m, options);
     if (status != RILL_OK) {
         close_model(m);
         return status;
@@ -159,16 +214,20 @@ static rill_status reserve_slots(mt_model *m, size_t slots)
 
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
-    TRY(reserve_nodes(self, (size_t)nodes));
-    return reserve_slots(self, (size_t)slots);
+    for (mt_model *m = self; m != NULL; m = m->next) {
+        TRY(reserve_nodes(m, (size_t)nodes));
+        TRY(reserve_slots(m, (size_t)slots));
+    }
+    return RILL_OK;
 }
 
 /* An input's memory goes with it: the bound on memory counts that of items in flight. */
 static void drop(void *self, int32_t slot)
 {
-    mt_model *m = self;
-    rill_free(m->ctx, m->slot[slot].rows, m->slot[slot].capacity * sizeof *m->slot[slot].rows);
-    m->slot[slot] = (mt_slot){.rows = NULL};
+    for (mt_model *m = self; m != NULL; m = m->next) {
+        rill_free(m->ctx, m->slot[slot].rows, m->slot[slot].capacity * sizeof *m->slot[slot].rows);
+        m->slot[slot] = (mt_slot){.rows = NULL};
+    }
 }
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
@@ -206,17 +265,20 @@ static rill_status encode(void *self, int32_t m, rill_input *inputs)
 
 static rill_status step(void *self, const rill_rows *rows)
 {
-    return mt_step(self, rows);
+    for (mt_model *m = self; m != NULL; m = m->next) TRY(mt_step(m, rows));
+    return RILL_OK;
 }
 
 static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
-    return mt_score(self, rows, ask, out);
+    mt_model *m = self;
+    return m->next != NULL ? mt_mix_score(m, rows, ask, out) : mt_score(m, rows, ask, out);
 }
 
 static rill_status lookup(void *self, const rill_rows *rows, const rill_queries *queries)
 {
-    return mt_lookup(self, rows, queries);
+    mt_model *m = self;
+    return m->next != NULL ? mt_mix_lookup(m, rows, queries) : mt_lookup(m, rows, queries);
 }
 
 const rill_domain rill_mt_domain = {
@@ -236,4 +298,5 @@ const rill_domain rill_mt_domain = {
     .action_name = action_name,
     .find_action = find_action,
     .metric = "bleu",
+    .features = RILL_TAKES_ENSEMBLES,
 };

@@ -59,7 +59,7 @@ static rill_status read_input(mt_model *m, rill_input *input, mt_ids *ids, mt_re
         return status;
     }
     TRY(rill_grow(m->ctx, (void **)&m->ids, &m->ids_room, ids->used + 1, sizeof *m->ids, "an input's pieces"));
-    m->ids[ids->used++] = m->settings.end;
+    m->ids[ids->used++] = m->settings.source_end;
     reading->length = (int32_t)count + 1;
     input->size = reading->length;
     input->max_length = longest_output(m, reading->length);
@@ -100,6 +100,7 @@ static rill_status make_room(mt_model *m, const mt_reading *reading)
 /* Inputs that go through the layers together, and the arrays they need on the way. */
 typedef struct block {
     const mt_reading *reading; /* [inputs], none of them empty */
+    const int32_t *ids;        /* [rows] */
     size_t inputs, rows, longest;
     int32_t *position;    /* [rows] */
     int32_t *input;       /* [rows] which of the inputs a row belongs to */
@@ -144,7 +145,7 @@ static void embed(mt_model *m, block *b)
                         .width = m->width,
                         .table = m->encoder.embedding,
                         .ld_table = m->width,
-                        .id = m->ids + b->reading[0].offset,
+                        .id = b->ids,
                         .scale = m->settings.scale,
                         .position = m->encoder.position,
                         .ld_position = m->width,
@@ -220,15 +221,24 @@ static block find_block(const mt_reading *reading, size_t count)
     return b;
 }
 
+/* Into the model's slots. */
+static rill_status encode_readings(mt_model *m, const mt_reading *reading, size_t readings, const int32_t *ids)
+{
+    for (size_t i = 0; i < readings; i++) TRY(make_room(m, &reading[i]));
+    for (size_t i = 0; i < readings;) {
+        block b = find_block(reading + i, readings - i);
+        b.ids = ids + reading[i].offset;
+        if (b.inputs > 0) TRY(run_block(m, &b));
+        i += b.inputs > 0 ? b.inputs : 1;
+    }
+    return RILL_OK;
+}
+
+/* Inputs are read once: all models of an ensemble have the same vocabulary. */
 rill_status mt_encode(mt_model *m, int32_t n, rill_input *inputs)
 {
     size_t readings;
     TRY(read_inputs(m, n, inputs, &readings));
-    for (size_t i = 0; i < readings; i++) TRY(make_room(m, &m->reading[i]));
-    for (size_t i = 0; i < readings;) {
-        block b = find_block(m->reading + i, readings - i);
-        if (b.inputs > 0) TRY(run_block(m, &b));
-        i += b.inputs > 0 ? b.inputs : 1;
-    }
+    for (mt_model *one = m; one != NULL; one = one->next) TRY(encode_readings(one, m->reading, readings, m->ids));
     return RILL_OK;
 }

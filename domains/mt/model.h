@@ -84,7 +84,8 @@ typedef struct mt_settings {
     mt_position_form form;
     int32_t first; /* p of the first piece */
     int32_t start, end,
-        pad; /* of target symbols: what the decoder starts from, what ends an output, what is never one */
+        pad;            /* of target symbols: what the decoder starts from, what ends an output, what is never one */
+    int32_t source_end; /* of source symbols: what ends an input */
 } mt_settings;
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
@@ -115,6 +116,8 @@ typedef struct mt_scored {
 } mt_scored;
 
 typedef struct mt_model {
+    struct mt_model *next; /* the next one of an ensemble, see ensemble.c; NULL for the last */
+    int32_t models;        /* of the ensemble, of the first one on */
     rill_context *ctx;
     rill_kernels kernels;
     rill_threads threads;
@@ -181,6 +184,19 @@ rill_status mt_encode(mt_model *m, int32_t n, rill_input *inputs);
 rill_status mt_step(mt_model *m, const rill_rows *rows);
 rill_status mt_score(mt_model *m, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
 rill_status mt_lookup(mt_model *m, const rill_rows *rows, const rill_queries *queries);
+
+/* --- ensemble.c, mix.c -------------------------------------------------------------------------------------------- */
+
+/* Whether `other`, loaded from `directory`, can decode together with `first`, that of `home`: what it makes and reads is the same.
+ *   RILL_OK · RILL_ERR_FORMAT (names the file and the first entry that differs) */
+rill_status mt_match(const mt_model *first, const char *home, const mt_model *other, const char *directory);
+
+/* Take over what all models of an ensemble can do: the lengths. */
+void mt_agree(mt_model *first);
+
+/* mt_score() and mt_lookup() for an ensemble. */
+rill_status mt_mix_score(mt_model *m, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
+rill_status mt_mix_lookup(mt_model *m, const rill_rows *rows, const rill_queries *queries);
 
 /* Room for c->used bytes of scratch; then *c is at the start of the buffer. */
 static inline rill_status mt_carve_again(mt_model *m, rill_carver *c)

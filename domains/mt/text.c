@@ -238,6 +238,16 @@ rill_status mt_text_write(mt_text *t, size_t n, const int32_t *action, rill_text
 
 /* --- symbols ------------------------------------------------------------------------------------------------------ */
 
+const rill_vocabulary *mt_text_source(const mt_text *t)
+{
+    return t->source;
+}
+
+const rill_vocabulary *mt_text_target(const mt_text *t)
+{
+    return t->target;
+}
+
 int32_t mt_text_actions(const mt_text *t)
 {
     return rill_vocabulary_count(t->target);

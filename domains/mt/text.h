@@ -8,6 +8,7 @@
 #define RILL_MT_TEXT_H
 
 #include "rill/context.h"
+#include "vocabulary.h"
 
 typedef struct mt_text mt_text;
 
@@ -40,6 +41,10 @@ rill_status mt_text_read(mt_text *text, const char *bytes, size_t length, mt_ids
 /* Append the text of n actions; text has nothing in the place of <unk>, pieces keep it.
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (SentencePiece refused) */
 rill_status mt_text_write(mt_text *text, size_t n, const int32_t *action, rill_text *out);
+
+/* The vocabularies; one and the same when source and target share theirs. Borrowed. */
+const rill_vocabulary *mt_text_source(const mt_text *text);
+const rill_vocabulary *mt_text_target(const mt_text *text);
 
 /* How many target symbols have a piece: those below. */
 int32_t mt_text_actions(const mt_text *text);

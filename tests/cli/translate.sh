@@ -42,6 +42,31 @@ for method in var-stream var-stream-fifo top-up stream-all; do
   done
 done
 
+# --- ensembles: options and scripts say the same; every method gives the same bytes
+printf 'return { model = { "%s", "%s" }, search = { k = 5 }, n_best = 5 }\n' "$model" "$data/mt/ensemble" >both.lua
+run "$rill" run both.lua -q -i text -o first --stats both.json --method var-batch
+exits 0
+json "[\"$data/mt/ensemble\"]" also both.json
+for method in var-stream stream-all; do
+  run "$rill" decode -m "$model" -m "$data/mt/ensemble" -q -k 5 --n-best 5 -n 2 --method $method --threads 2 -i text -o next
+  exits 0
+  same first next
+done
+run "$rill" decode -m "$model" -q -k 5 --n-best 5 -i text -o next
+exits 0
+differ first next
+run "$rill" run both.lua -q -i text -o other -m "$model" # options replace all models of a script
+exits 0
+same next other
+run "$rill" bench -q -m "$model" -m "$data/mt/ensemble" -i text --repeat 1 --methods var-batch,var-stream -k 3
+exits 0
+run "$rill" decode -m "$model" -m "$data/mt/separate" -i text
+exits 1
+says "the models of an ensemble share their vocabularies"
+run "$rill" decode -m "$data/semparse/tiny" -m "$model" -i text
+exits 1
+says "domain semparse decodes with one model, 2 were given"
+
 # --- pieces in, pieces out; models of type fsmt take nothing else
 printf '\xe2\x96\x81a \xe2\x96\x81b \xe2\x96\x81man\n' >pieces
 feed pieces "$rill" decode -m "$data/mt/separate" -q --tokenized -k 3

@@ -20,20 +20,40 @@ static const rill_domain *const domain = &rill_mt_domain;
 
 #include "fixture.h"
 
-static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/fsmt", "mt/fsmt-tied"};
+/* The last one's values are those of an ensemble with the first. */
+static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/fsmt", "mt/fsmt-tied", "mt/ensemble"};
+enum { MODELS = sizeof models / sizeof *models, ENSEMBLE = MODELS - 1 };
 
 static rill_input input_of(const char *text, int32_t slot)
 {
     return (rill_input){.text = text, .length = strlen(text), .slot = slot};
 }
 
-/* The domain opened on its own, and as the engine would. */
-static void *open_at(const char *path, int threads, int tokenized, rill_domain_info *info)
+/* The domain opened on its own, and as the engine would; `also` is NULL or the second of an ensemble. */
+static void *open_both(const char *path, const char *also, int threads, int tokenized, rill_domain_info *info)
 {
-    rill_open_options options = {
-        .struct_size = sizeof options, .path = path, .threads = threads, .tokenized = tokenized};
+    rill_open_options options = {.struct_size = sizeof options,
+                                 .path = path,
+                                 .threads = threads,
+                                 .tokenized = tokenized,
+                                 .also = &also,
+                                 .n_also = also != NULL};
     void *self;
     assert_ok(ctx, domain->open(ctx, &options, &self, info));
+    return self;
+}
+
+static void *open_at(const char *path, int threads, int tokenized, rill_domain_info *info)
+{
+    return open_both(path, NULL, threads, tokenized, info);
+}
+
+/* The i-th of `models`, whose folder is `path`. */
+static void *open_ith(size_t i, const char *path, int threads, rill_domain_info *info)
+{
+    char *first = data_path(models[0]);
+    void *self = i == ENSEMBLE ? open_both(first, path, threads, 1, info) : open_at(path, threads, 1, info);
+    free(first);
     return self;
 }
 
@@ -166,15 +186,15 @@ static void check_greedy(mt_model *m, int32_t slot, const json_t *one, int32_t m
     assert_near(score, json_real_value(json_object_get(greedy, "score")), "greedy score of length", (size_t)depth);
 }
 
-static void check_reference(const char *name)
+static void check_reference(size_t which)
 {
-    char *path = data_path(name);
+    char *path = data_path(models[which]);
     json_t *expected = reference_load(path);
     const json_t *cases = json_object_get(expected, "cases");
     int32_t n = (int32_t)json_array_size(cases);
     rill_input inputs[16];
     rill_domain_info info;
-    mt_model *m = open_at(path, 1, 1, &info);
+    mt_model *m = open_ith(which, path, 1, &info);
     assert_int_equal(info.state_need, RILL_STATE_PATH);
     assert_int_equal(info.max_length, json_integer_value(json_object_get(expected, "max_length")));
     assert_ok(ctx, domain->reserve(m, info.max_length, n));
@@ -184,7 +204,7 @@ static void check_reference(const char *name)
         const json_t *one = json_array_get(cases, (size_t)i);
         assert_int_equal(inputs[i].status, RILL_OK);
         assert_int_equal(inputs[i].size, json_array_size(json_object_get(one, "ids")));
-        check_memory(m, i, one);
+        if (which != ENSEMBLE) check_memory(m, i, one);
         check_forced(m, i, one);
         check_greedy(m, i, one, info.max_length);
         free((char *)(uintptr_t)inputs[i].text);
@@ -197,31 +217,37 @@ static void check_reference(const char *name)
 static void reference_shared(void **state)
 {
     (void)state;
-    check_reference(models[0]);
+    check_reference(0);
 }
 
 static void reference_odd(void **state)
 {
     (void)state;
-    check_reference(models[1]);
+    check_reference(1);
 }
 
 static void reference_separate(void **state)
 {
     (void)state;
-    check_reference(models[2]);
+    check_reference(2);
 }
 
 static void reference_fsmt(void **state)
 {
     (void)state;
-    check_reference(models[3]);
+    check_reference(3);
 }
 
 static void reference_fsmt_tied(void **state)
 {
     (void)state;
-    check_reference(models[4]);
+    check_reference(4);
+}
+
+static void reference_ensemble(void **state)
+{
+    (void)state;
+    check_reference(ENSEMBLE);
 }
 
 /* --- grouping ----------------------------------------------------------------------------------------------------- */
@@ -275,11 +301,9 @@ static int32_t gather(const plan *p, int32_t call, int32_t skip, int32_t most, i
 
 /* Log-probabilities of all actions of all nodes, `group` rows per call and `together` inputs per encode; lookups must
  * agree to the bit. */
-static void run_plan(const char *path, const json_t *cases, int threads, int32_t group, int32_t together, float *logp)
+static void run_plan(mt_model *m, const json_t *cases, int32_t group, int32_t together, float *logp)
 {
-    rill_domain_info info;
-    mt_model *m = open_at(path, threads, 1, &info);
-    const int32_t actions = info.actions;
+    const int32_t actions = m->decoder.words;
     static plan p;
     static int32_t table[6][NODES];
     rill_input inputs[ITEMS];
@@ -318,20 +342,76 @@ static void results_do_not_depend_on_grouping(void **state)
         int32_t group, together;
     } ways[] = {{1, NODES, ITEMS}, {1, 5, 3}, {1, 17, 2}, {2, NODES, ITEMS}, {2, 13, 4}, {3, 64, 1}};
     const size_t bytes = (size_t)NODES * MOST_ACTIONS * sizeof(float);
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+    for (size_t i = 0; i < MODELS; i++) {
         char *path = data_path(models[i]);
-        json_t *expected = reference_load(path);
+        json_t *expected = reference_load(path), *cases = json_object_get(expected, "cases");
+        rill_domain_info info;
         float *alone = calloc(1, bytes), *other = calloc(1, bytes);
         assert_true(alone != NULL && other != NULL);
-        run_plan(path, json_object_get(expected, "cases"), 1, 1, 1, alone);
+        run_plan(open_ith(i, path, 1, &info), cases, 1, 1, alone);
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
             memset(other, 0, bytes);
-            run_plan(path, json_object_get(expected, "cases"), ways[w].threads, ways[w].group, ways[w].together, other);
+            run_plan(open_ith(i, path, ways[w].threads, &info), cases, ways[w].group, ways[w].together, other);
             assert_memory_equal(alone, other, bytes);
         }
         free(alone), free(other), free(path);
         json_decref(expected);
     }
+}
+
+/* The mean of equal probabilities is each of them. */
+static void a_model_with_itself_is_the_model(void **state)
+{
+    (void)state;
+    const size_t bytes = (size_t)NODES * MOST_ACTIONS * sizeof(float);
+    char *path = data_path(models[0]);
+    json_t *expected = reference_load(path), *cases = json_object_get(expected, "cases");
+    rill_domain_info info;
+    float *alone = calloc(1, bytes), *twice = calloc(1, bytes);
+    assert_true(alone != NULL && twice != NULL);
+    run_plan(open_at(path, 1, 1, &info), cases, 7, 2, alone);
+    run_plan(open_both(path, path, 1, 1, &info), cases, 7, 2, twice);
+    for (size_t i = 0; i < bytes / sizeof *alone; i++) {
+        if (isinf(alone[i]))
+            assert_true(alone[i] == twice[i]);
+        else
+            assert_true(fabsf(twice[i] - alone[i]) <= 1e-6f * fmaxf(1.0f, fabsf(alone[i])));
+    }
+    free(alone), free(twice), free(path);
+    json_decref(expected);
+}
+
+/* The best few of an ensemble are the best of all its choices, though neither model ranks them so. */
+static void few_choices_are_the_best_of_all(void **state)
+{
+    (void)state;
+    char *first = data_path(models[0]), *second = data_path(models[ENSEMBLE]);
+    rill_domain_info info;
+    mt_model *m = open_both(first, second, 1, 1, &info);
+    rill_input input = input_of("\xE2\x96\x81"
+                                "a",
+                                0);
+    assert_ok(ctx, domain->reserve(m, 1, 1));
+    assert_ok(ctx, domain->encode(m, 1, &input));
+    int32_t node = 0, none = RILL_NO_NODE, start = RILL_ACTION_START, zero = 0;
+    rill_rows rows = {
+        .n = 1, .node = &node, .parent = &none, .state_parent = &none, .action = &start, .slot = &zero, .depth = &zero};
+    answer all = answer_make(1, info.actions), few = answer_make(1, info.actions);
+    assert_ok(ctx, domain->step(m, &rows));
+    assert_ok(ctx, domain->score(m, &rows, &(rill_ask){.max_choices = info.actions, .plain = 1}, &all.out));
+    assert_int_equal(all.out.count[0], info.actions - 1); /* all but the padding symbol */
+    double sum = 0;
+    for (int32_t i = 0; i < all.out.count[0]; i++) sum += exp((double)all.out.logp[i]);
+    assert_true(sum < 1.0 && sum > 0.1);
+    for (int32_t best = 1; best < info.actions; best++) {
+        assert_ok(ctx, domain->score(m, &rows, &(rill_ask){.max_choices = best, .plain = 1}, &few.out));
+        assert_int_equal(few.out.count[0], best);
+        assert_memory_equal(few.out.action, all.out.action, (size_t)best * sizeof(int32_t));
+        assert_memory_equal(few.out.logp, all.out.logp, (size_t)best * sizeof(float));
+    }
+    answer_free(&all), answer_free(&few);
+    domain->close(m);
+    free(first), free(second);
 }
 
 static void no_rows_are_no_work(void **state)
@@ -439,11 +519,19 @@ static void actions_have_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(reference_shared),    CASE(reference_odd),
-        CASE(reference_separate),  CASE(reference_fsmt),
-        CASE(reference_fsmt_tied), CASE(results_do_not_depend_on_grouping),
-        CASE(no_rows_are_no_work), CASE(texts_are_those_of_the_reference),
-        CASE(inputs_fail_alone),   CASE(actions_have_names),
+        CASE(reference_shared),
+        CASE(reference_odd),
+        CASE(reference_separate),
+        CASE(reference_fsmt),
+        CASE(reference_fsmt_tied),
+        CASE(reference_ensemble),
+        CASE(a_model_with_itself_is_the_model),
+        CASE(few_choices_are_the_best_of_all),
+        CASE(results_do_not_depend_on_grouping),
+        CASE(no_rows_are_no_work),
+        CASE(texts_are_those_of_the_reference),
+        CASE(inputs_fail_alone),
+        CASE(actions_have_names),
     };
     return cmocka_run_group_tests_name("domains_mt", tests, NULL, NULL);
 }

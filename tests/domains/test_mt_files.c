@@ -212,17 +212,14 @@ static void symbols_must_be_said(void **state)
     refused(RILL_ERR_FORMAT, "%s/config.json: eos_token_id and pad_token_id are both 0: outputs could not end");
 }
 
-/* The end symbol is a target symbol, but goes through the encoder's embedding too. */
-static void the_end_symbol_is_of_both_sides(void **state)
+/* Inputs end in the source's </s>, whose number the configuration, which speaks of the target's, does not say. */
+static void inputs_need_an_end_symbol(void **state)
 {
     (void)state;
-    static const char *const names[] = {"config.json", "generation_config.json"};
-    copy_model("mt/separate", names, 2);
-    set_key("config.json", "vocab_size", "20");
-    set_key("generation_config.json", "eos_token_id", "20");
-    refused(
-        RILL_ERR_FORMAT,
-        "%s/config.json: eos_token_id: expected one of the source's 20 symbols, since it ends inputs too; found 20");
+    static const char *const names[] = {"config.json", "generation_config.json", "target_vocab.json"};
+    copy_model("mt/separate", names, 3);
+    write_string(folder, "vocab.json", "{\"a\": 0, \"<unk>\": 1}");
+    refused(RILL_ERR_FORMAT, "%s/vocab.json: expected a token </s>, which ends inputs");
 }
 
 static void absent_keys_have_their_defaults(void **state)
@@ -232,6 +229,59 @@ static void absent_keys_have_their_defaults(void **state)
                                        "decoder_start_token_id"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) set_key("config.json", keys[i], NULL);
     assert_int_equal(open_folder(folder, 0), RILL_OK);
+}
+
+/* --- ensembles ---------------------------------------------------------------------------------------------------- */
+
+/* The folder's model behind that of tests/data. */
+static rill_status open_behind(void)
+{
+    void *self = NULL;
+    rill_domain_info info;
+    char *first = data_path("mt/shared");
+    const char *const also[] = {folder};
+    rill_open_options options = {.struct_size = sizeof options, .path = first, .threads = 1, .also = also, .n_also = 1};
+    rill_status status = domain->open(ctx, &options, &self, &info);
+    if (status == RILL_OK) domain->close(self);
+    free(first);
+    return status;
+}
+
+static void does_not_match(const char *sentence)
+{
+    assert_int_equal(open_behind(), RILL_ERR_FORMAT);
+    assert_non_null(strstr(rill_error(ctx), sentence));
+    assert_memory_equal(rill_error(ctx), folder, strlen(folder));
+}
+
+static void ensembles_share_their_symbols(void **state)
+{
+    (void)state;
+    assert_int_equal(open_behind(), RILL_OK);
+    set_key("generation_config.json", "eos_token_id", "3");
+    does_not_match(": eos_token_id: expected 0, as in ");
+    restore("generation_config.json");
+    set_key("generation_config.json", "pad_token_id", "3");
+    does_not_match(": pad_token_id: expected 50, as in ");
+    restore("generation_config.json");
+    set_key("vocab.json", ">>de<<", "7");
+    json_t *root;
+    char *path = path_of(folder, "vocab.json");
+    const char *seventh = NULL, *name;
+    json_t *number;
+    root = json_load_file(path, 0, NULL);
+    json_object_foreach(root, name, number) if (json_integer_value(number) == 7 && strcmp(name, ">>de<<"))
+        seventh = name;
+    assert_non_null(seventh);
+    char sentence[200], piece[40];
+    snprintf(piece, sizeof piece, "%s", seventh);
+    set_key("vocab.json", piece, "2");
+    snprintf(sentence, sizeof sentence, ": number 2 is \">>de<<\" there and \"%s\" here; ", piece);
+    does_not_match(sentence);
+    json_decref(root);
+    free(path);
+    remove_one("vocab.json");
+    assert_int_equal(open_behind(), RILL_ERR_NOT_FOUND);
 }
 
 /* --- tensors ------------------------------------------------------------------------------------------------------ */
@@ -348,12 +398,14 @@ static void positions_are_the_configurations(void **state)
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-/* Open, admit two inputs, make and score a node of each. */
-static rill_status use_model(void)
+/* Open, admit two inputs, make and score a node of each; with an ensemble of two where `twice` is set. */
+static rill_status use_model(int twice)
 {
     void *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 2};
+    const char *const also[] = {folder};
+    options.also = also, options.n_also = twice;
     rill_status status = domain->open(ctx, &options, &self, &info);
     if (status != RILL_OK) return status;
     rill_input inputs[2] = {{.text = "a book", .length = 6, .slot = 0},
@@ -378,15 +430,17 @@ static rill_status use_model(void)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    const long before = memory.calls;
-    assert_int_equal(use_model(), RILL_OK);
-    const long calls = memory.calls - before;
-    for (long allowed = 0; allowed < calls; allowed++) {
-        memory.allowed = allowed;
-        assert_int_equal(use_model(), RILL_ERR_MEMORY);
-        assert_int_equal(rill_memory_used(ctx), 0);
+    for (int twice = 0; twice <= 1; twice++) {
+        const long before = memory.calls;
+        assert_int_equal(use_model(twice), RILL_OK);
+        const long calls = memory.calls - before;
+        for (long allowed = 0; allowed < calls; allowed++) {
+            memory.allowed = allowed;
+            assert_int_equal(use_model(twice), RILL_ERR_MEMORY);
+            assert_int_equal(rill_memory_used(ctx), 0);
+        }
+        memory.allowed = -1;
     }
-    memory.allowed = -1;
 }
 
 int main(void)
@@ -402,7 +456,8 @@ int main(void)
         CASE(line_feeds_in_pieces_do_not_end_a_line),
         CASE(keys_that_are_refused),
         CASE(symbols_must_be_said),
-        CASE(the_end_symbol_is_of_both_sides),
+        CASE(inputs_need_an_end_symbol),
+        CASE(ensembles_share_their_symbols),
         CASE(absent_keys_have_their_defaults),
         CASE(missing_tensors),
         CASE(a_missing_bias_is_zero),

@@ -36,7 +36,9 @@ static int tear_down(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/fsmt", "mt/fsmt-tied"};
+/* The last one's values are those of an ensemble with the first. */
+static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/fsmt", "mt/fsmt-tied", "mt/ensemble"};
+enum { MODELS = sizeof models / sizeof *models, ENSEMBLE = MODELS - 1 };
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
@@ -103,11 +105,15 @@ static void decode_all(rill_model *model, const run *r, const json_t *cases)
     rill_engine_destroy(engine);
 }
 
-static rill_model *open_model(const char *path, int threads)
+/* The i-th of `models`, whose folder is `path`. */
+static rill_model *open_model(size_t i, const char *path, int threads)
 {
     rill_model *model;
+    char *first = data_path(models[0]);
     rill_open_options options = {.struct_size = sizeof options, .path = path, .threads = threads, .tokenized = 1};
+    if (i == ENSEMBLE) options.path = first, options.also = &path, options.n_also = 1;
     assert_ok(ctx, rill_model_open(&model, ctx, "mt", &options));
+    free(first);
     return model;
 }
 
@@ -143,11 +149,11 @@ static void beams_are_those_of_the_reference(void **state)
 {
     (void)state;
     static const char *const methods[] = {"var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"};
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+    for (size_t i = 0; i < MODELS; i++) {
         char *path = data_path(models[i]);
         json_t *expected = reference_load(path);
         const json_t *cases = json_object_get(expected, "cases");
-        rill_model *model = open_model(path, 1 + (int)i % 2);
+        rill_model *model = open_model(i, path, 1 + (int)i % 2);
         for (size_t j = 0; j < sizeof methods / sizeof *methods; j++) {
             for (int32_t n = 1; n <= 4; n += 3)
                 decode_all(model, &(run){.method = methods[j], .n = n, .k = 5, .max_candidates = 5, .seen = check_beam},
@@ -180,13 +186,13 @@ static void methods_agree_to_the_bit(void **state)
 {
     (void)state;
     static const char *const methods[] = {"var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"};
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+    for (size_t i = 0; i < MODELS; i++) {
         char *path = data_path(models[i]);
         json_t *expected = reference_load(path), *cases = json_object_get(expected, "cases");
         record first = {.number = NULL};
         json_array_append_new(cases, json_pack("{s:[]}", "pieces"));
         for (int threads = 1; threads <= 2; threads++) {
-            rill_model *model = open_model(path, threads);
+            rill_model *model = open_model(i, path, threads);
             for (size_t j = 0; j < sizeof methods / sizeof *methods; j++) {
                 for (int32_t n = 1; n <= 8; n += 3) {
                     record other = {.number = NULL};
@@ -229,7 +235,7 @@ static void empty_in_is_empty_out(void **state)
     (void)state;
     char *path = data_path(models[0]);
     json_t *cases = json_pack("[{s:[]}, {s:[]}]", "pieces", "pieces");
-    rill_model *model = open_model(path, 1);
+    rill_model *model = open_model(0, path, 1);
     decode_all(model, &(run){.method = "var-stream", .n = 2, .k = 5, .max_candidates = 5, .seen = check_empty}, cases);
     rill_model_close(model);
     json_decref(cases);

@@ -63,12 +63,19 @@ typedef enum rill_end_rule {
 
 typedef struct rill_open_options {
     size_t struct_size;
-    const char *path;      /* the model's directory or file; may be NULL for domains that need none */
-    int threads;           /* threads the domain may use inside a call, >= 1 */
-    int tokenized;         /* inputs are in the model's own form: split at blanks, change nothing */
-    int deterministic;     /* results must not depend on schedule even on optional back ends */
-    const char *arguments; /* free text for the domain ("seed=3"), or NULL */
+    const char *path;        /* the model's directory or file; may be NULL for domains that need none */
+    int threads;             /* threads the domain may use inside a call, >= 1 */
+    int tokenized;           /* inputs are in the model's own form: split at blanks, change nothing */
+    int deterministic;       /* results must not depend on schedule even on optional back ends */
+    const char *arguments;   /* free text for the domain ("seed=3"), or NULL */
+    const char *const *also; /* [n_also] further models that decode together with the one at `path`: an ensemble */
+    int32_t n_also;
 } rill_open_options;
+
+/* What a domain can do with the options of rill_model_open(), which refuses those that it cannot heed: a set of bits. */
+typedef enum rill_domain_feature {
+    RILL_TAKES_ENSEMBLES = 1, /* rill_open_options.also */
+} rill_domain_feature;
 
 typedef struct rill_domain_info {
     int32_t actions; /* number of actions, >= 1 */
@@ -224,6 +231,8 @@ typedef struct rill_domain {
 
     /* (optional: "exact") By which metric outputs are judged unless one is asked for: a name of `rill list metrics`. */
     const char *metric;
+    /* (optional: 0) Bits of rill_domain_feature. */
+    uint32_t features;
 } rill_domain;
 
 /* A domain together with what its open() made; see engine.h. */

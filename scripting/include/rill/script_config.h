@@ -59,6 +59,9 @@ typedef struct rill_script_config {
     /* [n_point] the parameters that made this configuration from the script's: of a sweep in its order, else by name */
     const rill_script_pair *point;
     int32_t n_point;
+
+    const char *const *also; /* [n_also] at most 16 models behind `model`, which decode together with it */
+    int32_t n_also;
 } rill_script_config;
 
 /* Read what the script returned. *out: freed by the caller; on failure NULL.

@@ -1,0 +1,73 @@
+/* Which models can decode together, and what they can do then.
+ *
+ * The models of an ensemble may differ in everything but what goes in and comes out: the vocabularies of both sides, number
+ * by number, and the symbols that end an output or are never one. How their answers become one is in mix.c.
+ * Divisions: what must be equal · what is agreed on. */
+#include <stdio.h>
+#include <string.h>
+
+#include "model.h"
+
+#define TRY MT_TRY
+
+/* --- what must be equal ------------------------------------------------------------------------------------------- */
+
+/* What matching passes around. */
+typedef struct match {
+    const mt_model *first, *other;
+    const char *home, *directory;
+} match;
+
+static rill_status check_vocabulary(const match *of, const char *side, const rill_vocabulary *a,
+                                    const rill_vocabulary *b)
+{
+    const int32_t n = rill_vocabulary_count(a), found = rill_vocabulary_count(b);
+    for (int32_t i = 0; i < n && i < found; i++) {
+        const char *x = rill_vocabulary_token(a, i, NULL), *y = rill_vocabulary_token(b, i, NULL);
+        if (strcmp(x, y) != 0)
+            return rill_fail(
+                of->first->ctx, RILL_ERR_FORMAT,
+                "%s: the %s vocabulary is not that of %s: number %d is \"%.60s\" there and \"%.60s\" here; "
+                "the models of an ensemble share their vocabularies",
+                of->directory, side, of->home, i, x, y);
+    }
+    if (n == found) return RILL_OK;
+    return rill_fail(
+        of->first->ctx, RILL_ERR_FORMAT,
+        "%s: the %s vocabulary is not that of %s: it has %d entries there and %d here, so that number %d is "
+        "in one of them only; the models of an ensemble share their vocabularies",
+        of->directory, side, of->home, n, found, n < found ? n : found);
+}
+
+static rill_status check_symbol(const match *of, const char *key, int32_t expected, int32_t found)
+{
+    if (expected == found) return RILL_OK;
+    return rill_fail(of->first->ctx, RILL_ERR_FORMAT, "%s: %s: expected %d, as in %s, found %d", of->directory, key,
+                     expected, of->home, found);
+}
+
+rill_status mt_match(const mt_model *first, const char *home, const mt_model *other, const char *directory)
+{
+    const match of = {.first = first, .other = other, .home = home, .directory = directory};
+    const mt_text *a = first->text, *b = other->text;
+    TRY(check_vocabulary(&of, "source", mt_text_source(a), mt_text_source(b)));
+    TRY(check_vocabulary(&of, "target", mt_text_target(a), mt_text_target(b)));
+    TRY(check_symbol(&of, "the number of target symbols", first->decoder.words, other->decoder.words));
+    TRY(check_symbol(&of, "eos_token_id", first->settings.end, other->settings.end));
+    TRY(check_symbol(&of, "the source's end symbol", first->settings.source_end, other->settings.source_end));
+    return check_symbol(&of, "pad_token_id", first->settings.pad, other->settings.pad);
+}
+
+/* --- what is agreed on -------------------------------------------------------------------------------------------- */
+
+void mt_agree(mt_model *first)
+{
+    if (first->next == NULL) return;
+    for (const mt_model *m = first->next; m != NULL; m = m->next) {
+        if (m->positions < first->positions) first->positions = m->positions;
+        if (m->max_length < first->max_length) first->max_length = m->max_length;
+    }
+    for (mt_model *m = first->next; m != NULL; m = m->next) m->positions = first->positions;
+    snprintf(first->description, sizeof first->description, "ensemble of %d transformers: %d and %d symbols",
+             first->models, first->encoder.words, first->decoder.words);
+}

@@ -1,0 +1,239 @@
+/* Scoring states with several models: the logarithm of the mean of their probabilities.
+ *
+ * With l_e(v) the log-probability of symbol v by model e of E, and m(v) the largest of them,
+ *   x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E)
+ * is what a symbol is ranked by and what its log-probability is said to be. The best B of x are found among all symbols, not
+ * among each model's best: since m - log E <= x <= m, the best B of x are among the symbols whose m is at least the B-th
+ * best m less log E, and x is computed for those alone.
+ *
+ * Invariant: x is a function of the row and the symbol, computed in one way wherever it is needed, so the answer depends
+ * neither on the block nor on B. A row with NaN in any model has no choices.
+ * Divisions: blocks · mixing · answers · score · lookup. */
+#include <math.h>
+#include <string.h>
+
+#include "model.h"
+
+#define TRY MT_TRY
+
+enum { BLOCK_FLOATS = 1 << 21 }; /* of log-probabilities of a block, which are to stay near */
+
+/* --- blocks ------------------------------------------------------------------------------------------------------- */
+
+/* Rows [from, from + n) of a call. Log-probabilities are by place: of symbol v at v. */
+typedef struct block {
+    mt_model *m; /* the first of the ensemble */
+    const rill_rows *rows;
+    size_t models, from, n, best, symbols, ld;
+    float *each;     /* [models, n, ld] */
+    float *x;        /* [n, ld] m(v), then x(v) of those that count */
+    float *log_norm; /* [n] of the model at work */
+    int32_t *mask;   /* [n] row of the legal table: always the first */
+    int32_t *action; /* [n, best] */
+    float *logp;     /* [n, best] */
+    int32_t *count;  /* [n] */
+    uint8_t *broken; /* [n] a model has no answer */
+} block;
+
+static void lay_out(block *b, size_t rows, rill_carver *c)
+{
+    b->each = rill_carve(c, b->models * rows * b->ld, sizeof *b->each);
+    b->x = rill_carve(c, rows * b->ld, sizeof *b->x);
+    b->log_norm = rill_carve(c, rows, sizeof *b->log_norm);
+    b->mask = rill_carve(c, rows, sizeof *b->mask);
+    b->action = rill_carve(c, rows * b->best, sizeof *b->action);
+    b->logp = rill_carve(c, rows * b->best, sizeof *b->logp);
+    b->count = rill_carve(c, rows, sizeof *b->count);
+    b->broken = rill_carve(c, rows, sizeof *b->broken);
+}
+
+/* The most rows of a block, of the call's. */
+static size_t block_rows(const block *b)
+{
+    size_t most = BLOCK_FLOATS / (b->ld * (b->models + 1)), n = (size_t)b->rows->n;
+    if (most < 16) most = 16;
+    return n < most ? n : most;
+}
+
+static rill_status prepare(block *b, mt_model *m, const rill_rows *rows, size_t best)
+{
+    rill_carver carver = {0};
+    size_t symbols = (size_t)m->decoder.words;
+    *b = (block){.m = m,
+                 .rows = rows,
+                 .models = (size_t)m->models,
+                 .best = best < symbols ? best : symbols,
+                 .symbols = symbols,
+                 .ld = (symbols + 15) / 16 * 16};
+    size_t most = block_rows(b);
+    lay_out(b, most, &carver);
+    TRY(mt_carve_again(m, &carver));
+    lay_out(b, most, &carver);
+    memset(b->mask, 0, most * sizeof *b->mask);
+    return RILL_OK;
+}
+
+static int is_empty(const block *b, size_t r)
+{
+    return b->m->slot_length[b->rows->slot[b->from + r]] == 0;
+}
+
+/* --- mixing ------------------------------------------------------------------------------------------------------- */
+
+static rill_best best_of(const block *b, const float *logits)
+{
+    return (rill_best){.rows = b->n,
+                       .symbols = b->symbols,
+                       .logits = logits,
+                       .ld_logits = b->ld,
+                       .legal = b->m->legal,
+                       .legal_index = b->mask,
+                       .ids = b->action,
+                       .ld_out = b->best,
+                       .counts = b->count};
+}
+
+/* What model m, the index-th, gives to each symbol. */
+static void ask_model(const block *b, const mt_model *m, size_t index)
+{
+    float *each = b->each + index * b->n * b->ld;
+    rill_gemm output = mt_product(&m->output, b->n, m->top, each);
+    output.a_index = b->rows->node + b->from;
+    output.bias = NULL;
+    output.ldc = b->ld;
+    b->m->kernels.gemm(&output, b->m->threads.pool);
+    rill_best norm = best_of(b, each);
+    norm.best = 1;
+    norm.bias = m->output.bias;
+    norm.log_norm = b->log_norm;
+    b->m->kernels.best(&norm, b->m->threads.pool);
+    for (size_t r = 0; r < b->n; r++) {
+        float *row = each + r * b->ld;
+        for (size_t v = 0; v < b->symbols; v++) row[v] = row[v] + m->output.bias[v] - b->log_norm[r];
+        b->broken[r] = (uint8_t)(isnan(b->log_norm[r]) || (index > 0 && b->broken[r]));
+    }
+}
+
+/* m(v) of all symbols of row r; NaN if a model has no answer. */
+static void take_largest(const block *b, size_t r)
+{
+    float *x = b->x + r * b->ld;
+    memcpy(x, b->each + r * b->ld, b->symbols * sizeof *x);
+    if (b->broken[r]) x[0] = NAN; /* enough for the kernel */
+    for (size_t e = 1; e < b->models && !b->broken[r]; e++) {
+        const float *each = b->each + (e * b->n + r) * b->ld;
+        for (size_t v = 0; v < b->symbols; v++) x[v] = each[v] > x[v] ? each[v] : x[v];
+    }
+}
+
+static float mixed(const block *b, size_t r, size_t v)
+{
+    const float *each = b->each + r * b->ld + v;
+    const size_t model = b->n * b->ld;
+    float most = each[0], sum = 0.0f;
+    for (size_t e = 1; e < b->models; e++)
+        if (each[e * model] > most) most = each[e * model];
+    if (!(most > -INFINITY)) return most;
+    for (size_t e = 0; e < b->models; e++) sum += expf(each[e * model] - most);
+    return most + logf(sum / (float)b->models);
+}
+
+/* x of the symbols that can be among the best, -infinity of the others. */
+static void settle(const block *b, size_t r)
+{
+    const size_t count = (size_t)b->count[r];
+    float *x = b->x + r * b->ld, least = -INFINITY;
+    if (count == b->best) {
+        least = x[b->action[r * b->best + count - 1]];
+        least -= logf((float)b->models) + 1e-5f * (1.0f + fabsf(least)); /* many times what rounding can make of it */
+    }
+    for (size_t v = 0; v < b->symbols; v++) x[v] = x[v] >= least ? mixed(b, r, v) : -INFINITY;
+}
+
+/* Go to the rows from `from` on, at most `most`, and compute what the models say of them. */
+static void load_rows(block *b, size_t from, size_t most)
+{
+    size_t left = (size_t)b->rows->n - from, index = 0;
+    b->from = from;
+    b->n = left < most ? left : most;
+    for (const mt_model *m = b->m; m != NULL; m = m->next) ask_model(b, m, index++);
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------ */
+
+static float logp_of(const block *b, size_t r, int32_t action)
+{
+    const mt_model *m = b->m;
+    if (action < 0 || action >= m->decoder.words || !(m->legal[action / 64] >> (action % 64) & 1)) return -INFINITY;
+    if (is_empty(b, r)) return action == m->settings.end ? 0.0f : -INFINITY;
+    return mixed(b, r, (size_t)action);
+}
+
+static void choose_best(const block *b)
+{
+    rill_best best = best_of(b, b->x);
+    best.best = b->best;
+    for (size_t r = 0; r < b->n; r++) take_largest(b, r);
+    b->m->kernels.best(&best, b->m->threads.pool);
+    for (size_t r = 0; r < b->n; r++) settle(b, r);
+    b->m->kernels.best(&best, b->m->threads.pool);
+    for (size_t r = 0; r < b->n; r++) {
+        int32_t *action = b->action + r * b->best;
+        for (size_t i = 0; i < (size_t)b->count[r]; i++) b->logp[r * b->best + i] = b->x[r * b->ld + (size_t)action[i]];
+        if (!is_empty(b, r)) continue;
+        action[0] = b->m->settings.end;
+        b->logp[r * b->best] = 0.0f;
+        b->count[r] = 1;
+    }
+}
+
+static float lookup_raw(void *user, int32_t row, int32_t action)
+{
+    const block *b = user;
+    return logp_of(b, (size_t)row - b->from, action);
+}
+
+static rill_terminal last(void *user, int32_t row, int32_t action)
+{
+    (void)user, (void)row, (void)action;
+    return RILL_LAST;
+}
+
+/* --- score -------------------------------------------------------------------------------------------------------- */
+
+rill_status mt_mix_score(mt_model *m, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+{
+    if (rows->n == 0) return RILL_OK;
+    block b;
+    TRY(prepare(&b, m, rows, (size_t)ask->max_choices + (ask->plain ? 0 : (size_t)ask->extra)));
+    for (size_t from = 0, most = block_rows(&b); from < (size_t)rows->n; from += b.n) {
+        load_rows(&b, from, most);
+        choose_best(&b);
+        for (size_t r = 0; r < b.n; r++) {
+            rill_raw raw = {.n = b.count[r],
+                            .action = b.action + r * b.best,
+                            .logp = b.logp + r * b.best,
+                            .end_action = m->settings.end,
+                            .lookup = lookup_raw,
+                            .terminal = is_empty(&b, r) ? last : NULL,
+                            .user = &b};
+            rill_select(ask, (int32_t)(from + r), &raw, out);
+        }
+    }
+    return RILL_OK;
+}
+
+/* --- lookup ------------------------------------------------------------------------------------------------------- */
+
+rill_status mt_mix_lookup(mt_model *m, const rill_rows *rows, const rill_queries *queries)
+{
+    if (queries->n == 0) return RILL_OK;
+    block b;
+    TRY(prepare(&b, m, rows, 1));
+    for (int32_t q = 0; q < queries->n; q++) {
+        const size_t row = (size_t)queries->row[q];
+        if (row < b.from || row >= b.from + b.n) load_rows(&b, row, block_rows(&b));
+        queries->logp[q] = logp_of(&b, row - b.from, queries->action[q]);
+    }
+    return RILL_OK;
+}
