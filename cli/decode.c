@@ -33,6 +33,10 @@ typedef struct decode {
     cli_plan plan;
     const char *input_path, *output_path, *references_path, *stats_path, *trace_path;
     cli_form form;
+    cli_extras extras;
+    const char *alignment; /* its form, "" for the domain's own; NULL: none is wanted */
+    const char *fields[1];
+    char field[64];
     int quiet;
     when progress_when;
     cli_input input;
@@ -46,13 +50,29 @@ typedef struct decode {
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-enum { TAKE_CONFIG = 1, TAKE_INPUT, TAKE_OUTPUT, TAKE_REFERENCES, TAKE_STATS, TAKE_TRACE, TAKE_QUIET, TAKE_PROGRESS };
+enum {
+    TAKE_CONFIG = 1,
+    TAKE_INPUT,
+    TAKE_OUTPUT,
+    TAKE_REFERENCES,
+    TAKE_STATS,
+    TAKE_TRACE,
+    TAKE_QUIET,
+    TAKE_PROGRESS,
+    TAKE_ALIGNMENT,
+    TAKE_WORD_SCORES
+};
 
 static const cli_option file_options[] = {
     {"config", 0, "FILE.lua", "a run described in Lua, which options override: `rill run --help`", TAKE_CONFIG},
     {"input", 'i', "FILE", "inputs, one per line (default: standard input)", TAKE_INPUT},
     {"output", 'o', "FILE", "where results go (default: standard output)", TAKE_OUTPUT},
     {"refs", 'r', "FILE", "references, one per line: what a sweep compares its outputs with", TAKE_REFERENCES},
+    {"alignment", 0, "[=FORM]",
+     "behind each output \" ||| \" and what of the input its actions belong to; FORM: hard (default), soft or a share",
+     TAKE_ALIGNMENT},
+    {"word-scores", 0, "", "behind each output \" ||| WordScores=\" and the log-probability of each action",
+     TAKE_WORD_SCORES},
     {"stats", 0, "FILE", "write counters, seconds and settings as JSON; -: standard output, with -o", TAKE_STATS},
     {"trace", 0, "FILE", "write every timestep, admission and finish as a line of JSON", TAKE_TRACE},
     {"quiet", 'q', "", "no progress line and no summary; errors are still told", TAKE_QUIET},
@@ -70,6 +90,8 @@ static int take_option(void *user, const cli_option *option, const char *value)
     case TAKE_INPUT: d->input_path = value; break;
     case TAKE_OUTPUT: d->output_path = value; break;
     case TAKE_REFERENCES: d->references_path = value; break;
+    case TAKE_ALIGNMENT: d->alignment = value; break;
+    case TAKE_WORD_SCORES: d->extras.word_scores = 1; break;
     case TAKE_STATS: d->stats_path = value; break;
     case TAKE_TRACE: d->trace_path = value; break;
     case TAKE_QUIET: d->quiet = 1; break;
@@ -104,6 +126,7 @@ static const face decode_face = {
     "standard error, and the rest goes on. With --n-best N every input gives up to N\n"
     "lines \"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\", ids from 0, and a failed\n"
     "one none; with --unordered results come as they are finished, \"ID<TAB>OUTPUT\".\n"
+    "--alignment and --word-scores add columns behind OUTPUT, in this order.\n"
     "Input lines end with LF or CRLF; the last may lack its end.\n"
     "\n"
     "The model's config.json may hold default settings: options here override them one\n"
@@ -135,7 +158,7 @@ static const face run_face = {
     "  }\n"
     "\n"
     "Further entries: domain, domain_args, tokenized, threads, plugins, policy,\n"
-    "unordered, stats, trace, references, sweep, tune. search holds the settings of\n"
+    "alignment, word_scores, unordered, stats, trace, references, sweep, tune. search holds the settings of\n"
     "`rill decode --help` with _ for -; its budget may be a function of the step. Files\n"
     "are found from the script's directory. Options override the script one by one, any\n"
     "option of the chain replaces its whole chain, and what an option leaves no room\n"
@@ -214,7 +237,7 @@ static rill_status write_result(void *user, const rill_result *result)
     /* Inputs that a failed run did not come to keep their lines, so that the others keep theirs. */
     for (; d->form == CLI_FORM_PLAIN && d->next_id < result->id; d->next_id++) cli_output_write(&d->output, "\n", 1);
     d->next_id = result->id + 1;
-    cli_output_result(&d->output, d->form, result);
+    cli_output_result(&d->output, d->form, &d->extras, result);
     int broken = cli_output_tick(&d->output);
     show_progress(d);
     d->writing += cli_now() - start;
@@ -259,6 +282,18 @@ static cli_form form_of(const decode *d)
     return d->plan.resolved.unordered ? CLI_FORM_NUMBERED : CLI_FORM_PLAIN;
 }
 
+/* What the domain is to add to its outputs. */
+static int want_fields(decode *d)
+{
+    if (!d->alignment) return CLI_OK;
+    int length = snprintf(d->field, sizeof d->field, "alignment%s%s", d->alignment[0] ? "=" : "", d->alignment);
+    if (length >= (int)sizeof d->field) return cli_fail("--alignment: the value is too long");
+    d->fields[0] = d->field;
+    d->plan.setup.fields = d->fields;
+    d->plan.setup.n_fields = d->extras.fields = 1;
+    return CLI_OK;
+}
+
 static int make_plan(decode *d)
 {
     const cli_layer *soft[] = {&d->runfile.layer, &d->session.config.search};
@@ -266,6 +301,7 @@ static int make_plan(decode *d)
     if (code == CLI_OK) code = cli_plan_make(d->session.ctx, &d->given, soft, 2, &d->plan);
     if (code == CLI_OK && !d->quiet) cli_runfile_say_left(&d->runfile, &d->plan);
     d->form = form_of(d);
+    if (code == CLI_OK) code = want_fields(d);
     if (code == CLI_OK && d->trace_path) {
         d->plan.setup.trace = cli_trace_event;
         d->plan.setup.trace_user = &d->trace;
@@ -291,6 +327,8 @@ static int configure(decode *d)
         d->references_path = cli_given_or(d->references_path, said->references);
         d->stats_path = cli_given_or(d->stats_path, said->stats);
         d->trace_path = cli_given_or(d->trace_path, said->trace);
+        d->alignment = cli_given_or(d->alignment, said->alignment);
+        d->extras.word_scores |= said->word_scores;
     }
     return code == CLI_OK ? cli_session_configure(&d->session) : code;
 }
@@ -387,6 +425,8 @@ static int sweep(decode *d)
                              .stats = d->stats_path,
                              .quiet = d->quiet};
     if (d->trace_path) return cli_fail("a sweep is many runs, and --trace is for one: leave one of them out");
+    if (d->alignment || d->extras.word_scores)
+        return cli_fail("a sweep prints no outputs, and --alignment and --word-scores are for them: leave one out");
     return cli_sweep_run(&sweep);
 }
 

@@ -11,6 +11,11 @@ static int is_switch(const cli_option *option)
     return !option->argument || !option->argument[0];
 }
 
+static int is_optional(const cli_option *option)
+{
+    return option->argument && option->argument[0] == '[';
+}
+
 static const cli_option *find(const cli_syntax *syntax, const char *name, size_t length, char letter)
 {
     for (const cli_group *g = syntax->groups; g->title; g++)
@@ -51,6 +56,7 @@ static int parse_long(const cli_syntax *syntax, int argc, char **argv, int *at, 
         if (value) return cli_fail("option --%s takes no value, but \"%s\" was given", option->name, value);
         return syntax->option(syntax->user, option, "");
     }
+    if (!value && is_optional(option)) return syntax->option(syntax->user, option, "");
     if (!value) {
         if (*at + 1 >= argc)
             return cli_fail("option --%s needs a value: --%s %s", option->name, option->name, option->argument);
@@ -131,7 +137,7 @@ static void print_option(const cli_option *option)
     if (option->letter) column += printf("-%c", option->letter);
     if (option->letter && option->name[1]) column += printf(", ");
     if (option->name[1]) column += printf("--%s", option->name);
-    if (!is_switch(option)) column += printf(" %s", option->argument);
+    if (!is_switch(option)) column += printf(is_optional(option) ? "%s" : " %s", option->argument);
     if (column > HELP_COLUMN - 2) {
         printf("\n");
         column = 0;

@@ -11,7 +11,8 @@
 typedef struct cli_option {
     const char *name;     /* without dashes; NULL ends a table */
     char letter;          /* short form, 0 = none */
-    const char *argument; /* what the value is called in help texts; NULL or "" = a switch */
+    const char *argument; /* what the value is called in help texts; NULL or "" = a switch; "[=NAME]" = one that may
+                             have a value, behind "=" only */
     const char *help;
     int id; /* for the one who handles it */
 } cli_option;

@@ -122,21 +122,37 @@ static int write_one_line(cli_output *output, const char *text, size_t length)
     return output->error ? -1 : 0;
 }
 
-static int write_nbest(cli_output *output, const rill_result *result)
+static void write_extras(cli_output *output, const cli_extras *extras, const rill_output *o)
+{
+    for (int32_t i = 0; i < extras->fields; i++) {
+        const char *field = rill_output_field(o, i);
+        cli_output_write(output, " ||| ", 5);
+        write_one_line(output, field, strlen(field));
+    }
+    if (!extras->word_scores) return;
+    cli_output_printf(output, " ||| WordScores=");
+    for (int32_t i = 0; i < o->n_actions; i++) cli_output_printf(output, " %.5f", (double)o->action_logp[i]);
+}
+
+static int write_nbest(cli_output *output, const cli_extras *extras, const rill_result *result)
 {
     for (int32_t i = 0; i < result->n; i++) {
         const rill_output *o = &result->output[i];
         cli_output_printf(output, "%" PRId64 " ||| ", result->id);
         write_one_line(output, o->text, o->length);
+        write_extras(output, extras, o);
         cli_output_printf(output, " ||| logp= %.9g length= %" PRId32 " ||| %.9g\n", o->logp, o->actions, o->rank_score);
     }
     return output->error ? -1 : 0;
 }
 
-int cli_output_result(cli_output *output, cli_form form, const rill_result *result)
+int cli_output_result(cli_output *output, cli_form form, const cli_extras *extras, const rill_result *result)
 {
-    if (form == CLI_FORM_NBEST) return write_nbest(output, result);
+    if (form == CLI_FORM_NBEST) return write_nbest(output, extras, result);
     if (form == CLI_FORM_NUMBERED) cli_output_printf(output, "%" PRId64 "\t", result->id);
-    if (result->n > 0) write_one_line(output, result->output[0].text, result->output[0].length);
+    if (result->n > 0) {
+        write_one_line(output, result->output[0].text, result->output[0].length);
+        write_extras(output, extras, &result->output[0]);
+    }
     return cli_output_write(output, "\n", 1);
 }

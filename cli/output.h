@@ -39,10 +39,16 @@ int cli_output_close(cli_output *output);
 typedef enum cli_form {
     CLI_FORM_PLAIN,    /* one line per input: the best output, empty when there is none */
     CLI_FORM_NUMBERED, /* the same behind "ID<TAB>", for results in order of completion */
-    CLI_FORM_NBEST,    /* "ID ||| OUTPUT ||| logp= L length= N ||| SCORE", one line per output */
+    CLI_FORM_NBEST,    /* "ID ||| OUTPUT ||| logp= L length= N ||| SCORE", one line per output; extras behind OUTPUT */
 } cli_form;
 
+/* What is written behind an output's text, each behind " ||| ". */
+typedef struct cli_extras {
+    int32_t fields;  /* of rill_engine_setup, all of them */
+    int word_scores; /* "WordScores= -0.10000 ...": the model's log-probability of each action */
+} cli_extras;
+
 /* Write one result. IDs count from 0. Returns as above. */
-int cli_output_result(cli_output *output, cli_form form, const rill_result *result);
+int cli_output_result(cli_output *output, cli_form form, const cli_extras *extras, const rill_result *result);
 
 #endif

@@ -320,6 +320,7 @@ static const rill_domain template_domain = {
     /* find_action */ find_action,
     /* metric      */ "exact", /* (optional) without it, outputs are judged by exact match, too */
     /* features    */ 0, /* (optional) what of the open options beyond `arguments` it heeds: see rill_domain_feature */
+    /* field       */ NULL, /* (optional) without it, outputs have nothing but their text */
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

@@ -37,6 +37,7 @@ static rill_status create_policy(rill_engine *e, const rill_chain_entry *wanted)
 
 static rill_status set_up(rill_engine *e, const rill_engine_setup *setup)
 {
+    RILL__TRY(engine_check_fields(e));
     e->settings = setup->settings;
     RILL__TRY(rill__settings_resolve(e->ctx, &e->settings, setup->n_heuristics > 0, setup->budget != NULL));
     intake_init(&e->intake, e->ctx, &e->settings);
@@ -67,6 +68,8 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     e->trace_user = setup->trace_user;
     e->budget = setup->budget;
     e->budget_user = setup->budget_user;
+    e->fields = setup->fields;
+    e->n_fields = setup->n_fields;
     e->candidates.ctx = ctx;
     e->stats.struct_size = sizeof e->stats;
     forest_init(&e->forest, ctx, model->info.state_need);

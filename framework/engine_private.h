@@ -107,6 +107,8 @@ struct rill_engine {
     void *trace_user;
     rill_budget_fn budget; /* NULL: the setting holds */
     void *budget_user;
+    const char *const *fields; /* [n_fields] of the setup, which keeps them */
+    int32_t n_fields;
     chain chain;
     intake intake;
     outbox outbox;
@@ -241,6 +243,8 @@ rill_status engine_fail_input(rill_engine *e, int64_t id, rill_status status, co
 void engine_free_rows(rill_engine *e);
 /* Tell the domain about capacities that grew. */
 rill_status engine_reserve_domain(rill_engine *e);
+/* Refuse fields that the domain does not know. */
+rill_status engine_check_fields(rill_engine *e);
 /* A domain's failure without a message gets one. */
 rill_status engine_domain_status(rill_engine *e, rill_status status, const char *method);
 

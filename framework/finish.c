@@ -78,6 +78,27 @@ static rill_status unroll(rill_engine *e, int32_t slot, const item_output *outpu
     return RILL_OK;
 }
 
+/* What the domain adds to the text just written, each behind a NUL; see rill_output_field(). */
+static rill_status add_fields(rill_engine *e, const rill_hypothesis *hypothesis, rill_text *text)
+{
+    for (int32_t i = 0; i < e->n_fields; i++) {
+        const size_t before = text->length;
+        rill_error_clear(e->ctx);
+        RILL__TRY(engine_domain_status(e, e->domain->field(e->self, e->fields[i], hypothesis, text), "field"));
+        for (size_t at = before; at < text->length; at++)
+            if (text->data[at] == '\0') text->data[at] = ' ';
+        RILL__TRY(rill_text_append(text, "", 1));
+    }
+    return RILL_OK;
+}
+
+const char *rill_output_field(const rill_output *output, int32_t index)
+{
+    const char *field = output->text + output->length + 1;
+    while (index-- > 0) field += strlen(field) + 1;
+    return field;
+}
+
 /* Append one output to the record. Pointers are set by point_outputs(), once nothing moves any more. */
 static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, outbox_record *record, size_t *n_actions)
 {
@@ -91,6 +112,7 @@ static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, outbo
     RILL__TRY(engine_domain_status(e, e->domain->finalize(e->self, &h, &record->text), "finalize"));
     size_t length = record->text.length - before;
     RILL__TRY(rill_text_append(&record->text, "", 1));
+    RILL__TRY(add_fields(e, &h, &record->text));
     memcpy(record->actions + *n_actions, h.action, n * sizeof *h.action);
     memcpy(record->logps + *n_actions, h.action_logp, n * sizeof *h.action_logp);
     *n_actions += n;
@@ -104,7 +126,7 @@ static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, outbo
     return RILL_OK;
 }
 
-static void point_outputs(outbox_record *record, int32_t n)
+static void point_outputs(outbox_record *record, int32_t n, int32_t n_fields)
 {
     const char *text = record->text.data;
     const int32_t *action = record->actions;
@@ -115,6 +137,7 @@ static void point_outputs(outbox_record *record, int32_t n)
         output->action = action;
         output->action_logp = logp;
         text += output->length + 1;
+        for (int32_t j = 0; j < n_fields; j++) text += strlen(text) + 1;
         action += output->n_actions;
         logp += output->n_actions;
     }
@@ -144,7 +167,7 @@ static rill_status fill_record(rill_engine *e, int32_t slot, outbox_record *reco
     RILL__TRY(RILL__GROW(e->ctx, record->outputs, record->outputs_capacity, (size_t)n, "a result"));
     RILL__TRY(expect_actions(e, it, n, record));
     for (int32_t i = 0; i < n; i++) RILL__TRY(add_output(e, slot, i, record, &n_actions));
-    point_outputs(record, n);
+    point_outputs(record, n, e->n_fields);
     record->result.outputs_found = it->n_outputs;
     return RILL_OK;
 }

@@ -105,3 +105,18 @@ int32_t rill_model_find_action(const rill_model *model, const char *text, size_t
     int32_t action = model->domain->find_action(model->self, text, length);
     return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
 }
+
+rill_status engine_check_fields(rill_engine *e)
+{
+    for (int32_t i = 0; i < e->n_fields; i++) {
+        if (!HAS(e->domain, field))
+            return rill_fail(e->ctx, RILL_ERR_OPTION, "%s: domain %s adds no fields to its outputs", e->fields[i],
+                             e->domain->name);
+        rill_error_clear(e->ctx);
+        rill_status status = e->domain->field(e->self, e->fields[i], NULL, NULL);
+        if (status < 0 && rill_error_status(e->ctx) != status)
+            rill_fail(e->ctx, status, "%s: domain %s has no such field", e->fields[i], e->domain->name);
+        if (status < 0) return status;
+    }
+    return RILL_OK;
+}

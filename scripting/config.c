@@ -121,6 +121,19 @@ static rill_status read_flag_key(lua_State *L, reader *r, const config_key *key)
     return RILL_OK;
 }
 
+/* true, a word or a number. */
+static rill_status read_alignment_key(lua_State *L, reader *r, const config_key *key)
+{
+    const char **out = member(r, key);
+    if (lua_isboolean(L, -1)) {
+        *out = lua_toboolean(L, -1) ? "" : NULL;
+        return RILL_OK;
+    }
+    rill_status status = script_config_scalar(L, -1, r->config, out);
+    if (status < 0 || *out != NULL) return status;
+    return wrong_type(L, r, key->name, "true, \"hard\", \"soft\" or a number");
+}
+
 static rill_status read_threads_key(lua_State *L, reader *r, const config_key *key)
 {
     int whole = 0;
@@ -526,6 +539,8 @@ static const config_key KEYS[] = {
     KEY(tokenized, read_flag_key),
     KEY(threads, read_threads_key),
     KEY(plugins, read_plugins_key),
+    KEY(alignment, read_alignment_key),
+    KEY(word_scores, read_flag_key),
     {"n_best", NULL, 0},
     {"unordered", NULL, 0},
     {"search", NULL, 0}, /* with the settings */

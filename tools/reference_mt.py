@@ -6,7 +6,8 @@ random weights; what they compute is computed in 64 bits from the weights as the
 tests/data/mt holds a model as transformers writes it, and expected.json:
 
   cases: for each input its pieces, the ids the encoder reads, `memory` (encoder states as the last decoder layer reads
-    them: a row of keys and values per id), for forced actions the log-probabilities of the first steps, the greedy
+    them: a row of keys and values per id), for forced actions the log-probabilities of the first steps and how much
+    each attends to each id in the last layer (`attention`, the mean over its heads), the greedy
     output of transformers, and `beam`: the outputs of a beam of 5, best first, with scores, by the plain decoder of
     semparse_decode.py, which follows the search that rill calls finish "top"
   texts: what transformers' tokenizer makes of a text, and of target ids
@@ -169,6 +170,14 @@ class Decoder:
         return out.logits[:, -1].log_softmax(-1)
 
 
+    def attention(self, actions):
+        """Of the positions that `actions` are chosen at."""
+        inputs = torch.tensor([[self.config.decoder_start_token_id, *actions[:-1]]])
+        out = self.model(input_ids=self.ids, encoder_outputs=(self.states,), decoder_input_ids=inputs, use_cache=False,
+                         output_attentions=True)
+        return out.cross_attentions[-1][0].mean(0)
+
+
 class Ensemble:
     """The same of several models together."""
 
@@ -218,6 +227,7 @@ def case(model, sides, pieces, rng, others=()):
     greedy = model.generate(torch.tensor([ids]), num_beams=1, do_sample=False, bad_words_ids=[[config.pad_token_id]],
                             max_length=STEPS + 1, forced_eos_token_id=None)[0].tolist()[1:]
     assert greedy == ours["actions"] + [config.eos_token_id] * (not ours["truncated"]), (greedy, ours)
+    expected["attention"] = decoder.attention(forced).tolist()
     expected["memory"] = last_memory(model, decoder.states).tolist()
     return expected
 
@@ -241,6 +251,7 @@ def texts(out, cases, pieces):
 def in_double(name, model):
     """The same model in 64 bits."""
     double = class_of(name)(model.config).double().eval()
+    double.set_attn_implementation("eager")  # which alone tells attention
     weights = {k: v.double() for k, v in model.state_dict().items() if "embed_positions" not in k}
     double.load_state_dict(weights, strict=False)
     return double

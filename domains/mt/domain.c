@@ -50,6 +50,7 @@ static void close_one(mt_model *m, const mt_model *first)
     rill_free(ctx, m->reading, m->reading_room * sizeof *m->reading);
     rill_free(ctx, m->ids, m->ids_room * sizeof *m->ids);
     rill_free(ctx, m->scratch, m->scratch_room);
+    rill_free(ctx, m->aligned, m->aligned_room);
     rill_free(ctx, m->scored.log_norm, m->scored.room * sizeof *m->scored.log_norm);
     if (m == first || m->text != first->text) mt_text_close(m->text);
     if (m == first) rill_threads_stop(&m->threads);
@@ -281,6 +282,11 @@ static rill_status lookup(void *self, const rill_rows *rows, const rill_queries 
     return m->next != NULL ? mt_mix_lookup(m, rows, queries) : mt_lookup(m, rows, queries);
 }
 
+static rill_status field(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out)
+{
+    return mt_field(self, name, hypothesis, out);
+}
+
 const rill_domain rill_mt_domain = {
     .abi_version = RILL_ABI_VERSION,
     .struct_size = sizeof(rill_domain),
@@ -299,4 +305,5 @@ const rill_domain rill_mt_domain = {
     .find_action = find_action,
     .metric = "bleu",
     .features = RILL_TAKES_ENSEMBLES,
+    .field = field,
 };

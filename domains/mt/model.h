@@ -100,6 +100,7 @@ typedef struct mt_slot {
     float *rows;     /* [layers, length, 2D] */
     size_t capacity; /* floats there is room for */
     int32_t length;  /* pieces, the end counted; 0: the input was empty */
+    int32_t root;    /* the item's first node */
 } mt_slot;
 
 /* An input on its way into a slot: its pieces are ids[offset .. offset + length - 1]. */
@@ -152,6 +153,8 @@ typedef struct mt_model {
     char *scratch; /* arrays of one call, see carve.h */
     size_t scratch_room;
     mt_scored scored;
+    char *aligned; /* arrays of one alignment, see carve.h */
+    size_t aligned_room;
 } mt_model;
 
 /* --- config.c ----------------------------------------------------------------------------------------------------- */
@@ -184,6 +187,21 @@ rill_status mt_encode(mt_model *m, int32_t n, rill_input *inputs);
 rill_status mt_step(mt_model *m, const rill_rows *rows);
 rill_status mt_score(mt_model *m, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
 rill_status mt_lookup(mt_model *m, const rill_rows *rows, const rill_queries *queries);
+
+/* Gets, of rows [from, from + rows) of a call, how much each head of the last layer attends to each piece of the input:
+ * weights [rows, heads, ld], of which the first entries are for pieces. */
+typedef struct mt_watcher {
+    void (*see)(void *user, size_t from, size_t rows, const float *weights, size_t ld);
+    void *user;
+} mt_watcher;
+
+/* Go through the layers again for states that are there, which stay as they are; of rows, node, action and slot are read. */
+rill_status mt_watch(mt_model *m, const rill_rows *rows, const mt_watcher *watcher);
+
+/* --- align.c ------------------------------------------------------------------------------------------------------ */
+
+/* The field "alignment" of an output, see rill_domain.field. */
+rill_status mt_field(mt_model *m, const char *name, const rill_hypothesis *hypothesis, rill_text *out);
 
 /* --- ensemble.c, mix.c -------------------------------------------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
  * rows of the nodes before it and its own, found by walking `above` from the node to the root, once per step for all
  * layers. Rows are taken in blocks, so that what one operation hands to the next stays in the caches.
  *
- * Invariant: a row's result is a function of its path's actions and its slot alone (kernels.h). A row of a call never
- * lies on another's path. Divisions: paths · layers · blocks. */
+ * Invariant: a row's result is a function of its path's actions and its slot alone (kernels.h). A row of a call that
+ * makes states never lies on another's path. Divisions: paths · layers · blocks. */
 #include <math.h>
 #include <string.h>
 
@@ -31,6 +31,7 @@ typedef struct block {
     float *context;               /* [rows, D] */
     float *inner;                 /* [rows, F] */
     float *weights;               /* [rows, heads, longest] */
+    const mt_watcher *watcher;    /* NULL: the states are made; else they are there, and only looked at */
 } block;
 
 static void lay_out(const mt_model *m, block *b, rill_carver *c)
@@ -51,13 +52,20 @@ static void lay_out(const mt_model *m, block *b, rill_carver *c)
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
+/* Note where a new node hangs. */
+static void link_node(mt_model *m, int32_t node, int32_t before, int32_t slot)
+{
+    m->above[node] = before;
+    m->depth[node] = before == RILL_NO_NODE ? 0 : m->depth[before] + 1;
+    if (before == RILL_NO_NODE) m->slot[slot].root = node;
+}
+
 /* Note where each node of the block hangs, and how much room the paths need. */
 static rill_status link_nodes(mt_model *m, const rill_rows *rows, size_t from, block *b)
 {
     for (size_t r = 0; r < b->rows; r++) {
-        int32_t node = b->node[r], before = rows->state_parent[from + r];
-        m->above[node] = before;
-        m->depth[node] = before == RILL_NO_NODE ? 0 : m->depth[before] + 1;
+        const int32_t node = b->node[r];
+        if (b->watcher == NULL) link_node(m, node, rows->state_parent[from + r], b->slot[r]);
         if (m->depth[node] >= m->positions)
             return rill_fail(m->ctx, RILL_ERR_ARGUMENT,
                              "mt: the model has %d positions, none is left for the next action", m->positions);
@@ -128,7 +136,7 @@ static void attend_path(const mt_model *m, size_t index, const block *b)
     rill_gemm memory = mt_product(&self->memory, b->rows, b->x, table);
     memory.c_index = b->node;
     m->kernels.gemm(&query, m->threads.pool);
-    m->kernels.gemm(&memory, m->threads.pool);
+    if (b->watcher == NULL) m->kernels.gemm(&memory, m->threads.pool);
     for (size_t r = 0; r < b->rows; r++) {
         b->keys[r] = table;
         b->values[r] = table + m->width;
@@ -178,6 +186,10 @@ static rill_status run_block(mt_model *m, const rill_rows *rows, size_t from, bl
     for (size_t i = 0; i < m->decoder.layers; i++) {
         attend_path(m, i, b);
         attend_input(m, i, b);
+        if (b->watcher != NULL && i + 1 == m->decoder.layers) {
+            b->watcher->see(b->watcher->user, from, b->rows, b->weights, b->longest);
+            return RILL_OK;
+        }
         mt_feed_forward(m, &m->decoder.layer[i].feed, b->rows, b->x, b->inner);
     }
     rill_gather keep = {.rows = b->rows,
@@ -191,12 +203,25 @@ static rill_status run_block(mt_model *m, const rill_rows *rows, size_t from, bl
     return RILL_OK;
 }
 
-rill_status mt_step(mt_model *m, const rill_rows *rows)
+static rill_status run(mt_model *m, const rill_rows *rows, const mt_watcher *watcher)
 {
     size_t n = (size_t)rows->n;
     for (size_t from = 0; from < n; from += BLOCK) {
-        block b = {.rows = n - from < BLOCK ? n - from : BLOCK, .node = rows->node + from, .slot = rows->slot + from};
+        block b = {.rows = n - from < BLOCK ? n - from : BLOCK,
+                   .node = rows->node + from,
+                   .slot = rows->slot + from,
+                   .watcher = watcher};
         TRY(run_block(m, rows, from, &b));
     }
     return RILL_OK;
+}
+
+rill_status mt_step(mt_model *m, const rill_rows *rows)
+{
+    return run(m, rows, NULL);
+}
+
+rill_status mt_watch(mt_model *m, const rill_rows *rows, const mt_watcher *watcher)
+{
+    return run(m, rows, watcher);
 }

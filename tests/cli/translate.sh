@@ -67,6 +67,30 @@ run "$rill" decode -m "$data/semparse/tiny" -m "$model" -i text
 exits 1
 says "domain semparse decodes with one model, 2 were given"
 
+# --- alignments and scores of words, behind outputs and in n-best lists; an empty line has one action and no alignment
+run "$rill" decode -m "$model" -q -k 3 --max-length 4 -i text
+exits 0
+cat out >plain
+run "$rill" decode -m "$model" -q -k 3 --max-length 4 -i text --word-scores --alignment
+exits 0
+sed 's/ ||| .*//' out >texts
+same plain texts
+verdict "$(good [ "$(grep -cE ' \|\|\| [0-9]+-[0-9]+( [0-9]+-[0-9]+)* \|\|\| WordScores=( -[0-9]\.[0-9]{5}| -[0-9]+\.[0-9]{5})+$' out)" -eq 5 ])" "five lines have both"
+line_is 2 " |||  ||| WordScores= 0.00000"
+run "$rill" decode -m "$model" -q -k 3 --max-length 4 -i text --alignment=0.05 --n-best 2
+exits 0
+verdict "$(good grep -qE '^0 \|\|\| .* \|\|\| [0-9 -]+ \|\|\| logp= ' out)" "alignments stand before the features"
+printf 'return { model = "%s", search = { k = 3, max_length = 4 }, word_scores = true, alignment = "soft" }\n' "$model" >words.lua
+run "$rill" run words.lua -q -i text
+exits 0
+verdict "$(good grep -qE ' \|\|\| [0-9.e-]+,[0-9.e-]+.* \|\|\| WordScores= ' out)" "a script may ask for both"
+run "$rill" decode -m "$model" -q -i text --alignment=often
+exits 1
+says 'alignment: expected hard, soft or a share above 0 and at most 1, found "often"'
+run "$rill" decode -m "$data/semparse/tiny" -q -i text --alignment
+exits 1
+says "alignment: domain semparse adds no fields to its outputs"
+
 # --- pieces in, pieces out; models of type fsmt take nothing else
 printf '\xe2\x96\x81a \xe2\x96\x81b \xe2\x96\x81man\n' >pieces
 feed pieces "$rill" decode -m "$data/mt/separate" -q --tokenized -k 3

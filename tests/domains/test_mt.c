@@ -167,6 +167,46 @@ static void check_forced(mt_model *m, int32_t slot, const json_t *one)
     }
 }
 
+/* Behind check_forced(): node t is where action t is chosen. */
+static void check_alignment(mt_model *m, int32_t slot, const json_t *one)
+{
+    const json_t *forced = json_object_get(one, "forced"), *expected = json_object_get(one, "attention"), *row;
+    int32_t action[MOST_ACTIONS], node[MOST_ACTIONS], n = (int32_t)json_array_size(forced);
+    for (int32_t t = 0; t < n; t++) {
+        action[t] = (int32_t)json_integer_value(json_array_get(forced, (size_t)t));
+        node[t] = t + 1 < n ? t + 1 : RILL_NO_NODE;
+    }
+    const rill_hypothesis hypothesis = {.slot = slot, .length = n, .action = action, .node = node};
+    rill_text soft = {.ctx = ctx}, hard = {.ctx = ctx}, some = {.ctx = ctx};
+    assert_ok(ctx, domain->field(m, "alignment=soft", &hypothesis, &soft));
+    assert_ok(ctx, domain->field(m, "alignment", &hypothesis, &hard));
+    assert_ok(ctx, domain->field(m, "alignment=0.3", &hypothesis, &some));
+    assert_int_equal(json_array_size(expected), n);
+    const char *at = soft.data;
+    size_t t, pairs = 0, wanted = 0;
+    json_array_foreach(expected, t, row)
+    {
+        size_t best = 0, pieces = json_array_size(row);
+        for (size_t s = 0; s < pieces; s++) {
+            const double share = json_number_value(json_array_get(row, s));
+            char *end, pair[48];
+            assert_near(strtod(at, &end), share, "share of action", t);
+            assert_true(*end == (s + 1 < pieces ? ',' : t + 1 < (size_t)n ? ' ' : '\0'));
+            at = end + 1;
+            if (share > json_number_value(json_array_get(row, best))) best = s;
+            snprintf(pair, sizeof pair, "%zu-%zu", s, t);
+            if (share > 0.301) assert_non_null(strstr(some.data, pair)), wanted++;
+        }
+        char pair[48];
+        snprintf(pair, sizeof pair, "%zu-%zu", best, t);
+        assert_non_null(strstr(hard.data, pair));
+    }
+    for (const char *c = hard.data; *c != '\0'; c++) pairs += *c == '-';
+    assert_int_equal(pairs, n);
+    assert_true(wanted > 0 || some.length == 0 || strchr(some.data, '-') != NULL);
+    rill_text_clear(&soft), rill_text_clear(&hard), rill_text_clear(&some);
+}
+
 static void check_greedy(mt_model *m, int32_t slot, const json_t *one, int32_t max_length)
 {
     const json_t *greedy = json_object_get(one, "greedy"), *expected = json_object_get(greedy, "actions");
@@ -206,6 +246,7 @@ static void check_reference(size_t which)
         assert_int_equal(inputs[i].size, json_array_size(json_object_get(one, "ids")));
         if (which != ENSEMBLE) check_memory(m, i, one);
         check_forced(m, i, one);
+        if (which != ENSEMBLE) check_alignment(m, i, one);
         check_greedy(m, i, one, info.max_length);
         free((char *)(uintptr_t)inputs[i].text);
     }
@@ -472,6 +513,24 @@ static void texts_are_those_of_the_reference(void **state)
     for (size_t i = 0; i < 3; i++) check_texts(models[i]); /* those that take text */
 }
 
+static void forms_of_alignment(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"alignment", "alignment=hard", "alignment=soft", "alignment=1",
+                                       "alignment=0.05"};
+    static const char *const bad[] = {"alignment=", "alignment=2", "alignment=0", "alignment=0.2x", "alignments", "x"};
+    char *path = data_path(models[0]);
+    rill_domain_info info;
+    mt_model *m = open_at(path, 1, 1, &info);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_int_equal(domain->field(m, good[i], NULL, NULL), RILL_OK);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(domain->field(m, bad[i], NULL, NULL), RILL_ERR_OPTION);
+    assert_string_equal(rill_error(ctx), "mt: outputs have no field \"x\", only alignment");
+    domain->close(m);
+    free(path);
+}
+
 static void inputs_fail_alone(void **state)
 {
     (void)state;
@@ -530,6 +589,7 @@ int main(void)
         CASE(results_do_not_depend_on_grouping),
         CASE(no_rows_are_no_work),
         CASE(texts_are_those_of_the_reference),
+        CASE(forms_of_alignment),
         CASE(inputs_fail_alone),
         CASE(actions_have_names),
     };

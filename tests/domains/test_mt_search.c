@@ -84,6 +84,9 @@ static void decode_all(rill_model *model, const run *r, const json_t *cases)
     setup.settings.n = r->n;
     setup.settings.max_candidates = r->max_candidates;
     setup.settings.n_best = 10;
+    static const char *const fields[] = {"alignment", "alignment=soft"};
+    setup.fields = fields;
+    setup.n_fields = 2;
     rill_chain_entry absolute = {"absolute", r->heuristic};
     if (r->heuristic != NULL) setup.heuristics = &absolute, setup.n_heuristics = 1;
     rill_engine *engine;
@@ -171,13 +174,15 @@ static void beams_are_those_of_the_reference(void **state)
 
 static void note(const rill_result *result, const json_t *one, record *to)
 {
-    (void)one;
     put(to, (float)result->n);
     for (int32_t i = 0; i < result->n; i++) {
         const rill_output *output = &result->output[i];
         put(to, (float)output->actions);
         for (int32_t j = 0; j < output->actions; j++) put(to, (float)output->action[j]);
         put(to, (float)output->score);
+        for (int32_t field = 0; field < 2; field++)
+            for (const char *c = rill_output_field(output, field); *c != '\0'; c++) put(to, (float)*c);
+        assert_int_equal(rill_output_field(output, 0)[0] == '\0', json_array_size(json_object_get(one, "pieces")) == 0);
     }
 }
 

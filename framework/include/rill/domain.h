@@ -233,6 +233,12 @@ typedef struct rill_domain {
     const char *metric;
     /* (optional: 0) Bits of rill_domain_feature. */
     uint32_t features;
+
+    /* (optional: no field is known) Append a further field of an output: one line without newlines and NULs. Called behind
+     * finalize() with the same hypothesis, whose states are still there, for each field that rill_engine_setup names;
+     * with a NULL hypothesis, when the engine is made, only to learn whether there is such a field.
+     *   RILL_OK · RILL_ERR_OPTION (recorded: no such field, or not of that form) · RILL_ERR_MEMORY */
+    rill_status (*field)(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out);
 } rill_domain;
 
 /* A domain together with what its open() made; see engine.h. */

@@ -72,13 +72,16 @@ typedef struct rill_engine_setup {
      * budget. */
     rill_budget_fn budget;
     void *budget_user;
+    /* [n_fields] What the domain is to add to each output, by names that it knows; see rill_output_field(). */
+    const char *const *fields;
+    int32_t n_fields;
 } rill_engine_setup;
 
 /* Default settings, no heuristics, no scorers, the method's own policy, no trace, no budget function. */
 RILL_API void rill_engine_setup_default(rill_engine_setup *setup);
 
 /* Make an engine. Settings are resolved; names are looked up in the context; nothing of `setup` is kept but `trace`,
- * `budget` and their users.
+ * `budget` and their users, and `fields`, which must outlive the engine.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_NOT_FOUND (name) · RILL_ERR_ARGUMENT (the model serves another engine) ·
  *   RILL_ERR_MEMORY · what a create() returns */
 RILL_API rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model *model,
@@ -133,6 +136,9 @@ typedef struct rill_result {
     int32_t n;                 /* min(n_best, outputs found) */
     int32_t outputs_found;
 } rill_result;
+
+/* The field of that index in rill_engine_setup.fields, NUL-terminated; borrowed as the output's text is, behind which it lies. */
+RILL_API const char *rill_output_field(const rill_output *output, int32_t index);
 
 /* Take the next finished result: in input order, or by completion with `unordered`. Once a step has failed, the ids of inputs
  * that were not finished are skipped.

@@ -62,6 +62,8 @@ typedef struct rill_script_config {
 
     const char *const *also; /* [n_also] at most 16 models behind `model`, which decode together with it */
     int32_t n_also;
+    const char *alignment; /* a form, "" for the domain's own; NULL: none is wanted */
+    int word_scores;
 } rill_script_config;
 
 /* Read what the script returned. *out: freed by the caller; on failure NULL.

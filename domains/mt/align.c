@@ -1,0 +1,157 @@
+/* Alignments: how much each action of an output attends to each piece of its input.
+ *
+ * These models have no head that was trained on alignments, so the mean over the heads of the last decoder layer stands in:
+ * the distribution that the action was chosen with. Nothing of it is kept while decoding. An output that is asked for goes
+ * through the layers once more, all its positions in one call, over the keys and values that are still in the tree; so it
+ * costs nothing where nobody asks, and no memory per node where somebody does. Of an ensemble the first model is asked, as in
+ * marian-decoder, whose forms these are.
+ *
+ * Divisions: forms · attention of an output · writing · the field. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+
+#define TRY MT_TRY
+
+/* --- forms -------------------------------------------------------------------------------------------------------- */
+
+typedef enum form_kind {
+    FORM_HARD,      /* of each action the piece it attends to most */
+    FORM_SOFT,      /* of each action all shares */
+    FORM_THRESHOLD, /* all pairs with a larger share */
+} form_kind;
+
+typedef struct form {
+    form_kind kind;
+    float threshold;
+} form;
+
+/* "alignment", "alignment=hard", "alignment=soft", "alignment=0.2"; 1 is hard, as there is no larger share. */
+static rill_status read_form(const mt_model *m, const char *name, form *out)
+{
+    static const char key[] = "alignment";
+    const size_t length = sizeof key - 1;
+    *out = (form){.kind = FORM_HARD};
+    if (strncmp(name, key, length) != 0 || (name[length] != '\0' && name[length] != '='))
+        return rill_fail(m->ctx, RILL_ERR_OPTION, "mt: outputs have no field \"%.40s\", only alignment", name);
+    const char *value = name[length] != '\0' ? name + length + 1 : "hard";
+    char *end;
+    if (strcmp(value, "hard") == 0) return RILL_OK;
+    if (strcmp(value, "soft") == 0) {
+        out->kind = FORM_SOFT;
+        return RILL_OK;
+    }
+    out->threshold = strtof(value, &end);
+    if (end == value || *end != '\0' || !(out->threshold > 0.0f && out->threshold <= 1.0f))
+        return rill_fail(m->ctx, RILL_ERR_OPTION,
+                         "alignment: expected hard, soft or a share above 0 and at most 1, found \"%.40s\"", value);
+    if (out->threshold < 1.0f) out->kind = FORM_THRESHOLD;
+    return RILL_OK;
+}
+
+/* --- attention of an output --------------------------------------------------------------------------------------- */
+
+typedef struct alignment {
+    const mt_model *m;
+    size_t actions, pieces;
+    int32_t *node, *action, *slot; /* [actions] the states that actions were chosen in */
+    size_t *best;                  /* [actions] piece */
+    float *share;                  /* [actions, pieces] */
+} alignment;
+
+static void lay_out(alignment *a, rill_carver *c)
+{
+    a->node = rill_carve(c, a->actions, sizeof *a->node);
+    a->action = rill_carve(c, a->actions, sizeof *a->action);
+    a->slot = rill_carve(c, a->actions, sizeof *a->slot);
+    a->best = rill_carve(c, a->actions, sizeof *a->best);
+    a->share = rill_carve(c, a->actions * a->pieces, sizeof *a->share);
+}
+
+/* Takes the mean over heads. */
+static void see(void *user, size_t from, size_t rows, const float *weights, size_t ld)
+{
+    const alignment *a = user;
+    const size_t heads = a->m->decoder.heads;
+    for (size_t r = 0; r < rows; r++) {
+        float *share = a->share + (from + r) * a->pieces;
+        for (size_t s = 0; s < a->pieces; s++) {
+            float sum = 0.0f;
+            for (size_t h = 0; h < heads; h++) sum += weights[(r * heads + h) * ld + s];
+            share[s] = sum / (float)heads;
+        }
+    }
+}
+
+/* The state an action was chosen in is that of the action before it; of the first one the item's first node. */
+static void name_states(const mt_model *m, const rill_hypothesis *h, const alignment *a)
+{
+    for (size_t t = 0; t < a->actions; t++) {
+        a->node[t] = t == 0 ? m->slot[h->slot].root : h->node[t - 1];
+        a->action[t] = t == 0 ? RILL_ACTION_START : h->action[t - 1];
+        a->slot[t] = h->slot;
+    }
+}
+
+static rill_status align(mt_model *m, const rill_hypothesis *h, alignment *a)
+{
+    rill_carver carver = {0};
+    *a = (alignment){.m = m, .actions = (size_t)h->length, .pieces = (size_t)m->slot[h->slot].length};
+    if (a->pieces == 0) a->actions = 0;
+    lay_out(a, &carver);
+    TRY(rill_grow(m->ctx, (void **)&m->aligned, &m->aligned_room, carver.used, 1, "an alignment"));
+    carver = (rill_carver){.base = m->aligned};
+    lay_out(a, &carver);
+    name_states(m, h, a);
+    const rill_rows rows = {.n = (int32_t)a->actions, .node = a->node, .action = a->action, .slot = a->slot};
+    return mt_watch(m, &rows, &(mt_watcher){.see = see, .user = a});
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+/* "0.5,0.25,0.25 1,0,0": an action's shares of all pieces between blanks. */
+static rill_status write_soft(const alignment *a, rill_text *out)
+{
+    for (size_t t = 0; t < a->actions; t++)
+        for (size_t s = 0; s < a->pieces; s++)
+            TRY(rill_text_printf(out, "%s%.6g", s > 0 ? "," : t > 0 ? " " : "", (double)a->share[t * a->pieces + s]));
+    return RILL_OK;
+}
+
+static void find_best(const alignment *a)
+{
+    for (size_t t = 0; t < a->actions; t++) {
+        const float *share = a->share + t * a->pieces;
+        a->best[t] = 0;
+        for (size_t s = 1; s < a->pieces; s++)
+            if (share[s] > share[a->best[t]]) a->best[t] = s;
+    }
+}
+
+/* "0-0 1-2 1-3": piece and action, ascending. */
+static rill_status write_pairs(const alignment *a, const form *f, rill_text *out)
+{
+    const size_t before = out->length;
+    find_best(a);
+    for (size_t s = 0; s < a->pieces; s++) {
+        for (size_t t = 0; t < a->actions; t++) {
+            const int paired = f->kind == FORM_HARD ? a->best[t] == s : a->share[t * a->pieces + s] > f->threshold;
+            if (paired) TRY(rill_text_printf(out, "%s%zu-%zu", out->length > before ? " " : "", s, t));
+        }
+    }
+    return RILL_OK;
+}
+
+/* --- the field ---------------------------------------------------------------------------------------------------- */
+
+rill_status mt_field(mt_model *m, const char *name, const rill_hypothesis *hypothesis, rill_text *out)
+{
+    form f;
+    alignment a;
+    TRY(read_form(m, name, &f));
+    if (hypothesis == NULL) return RILL_OK;
+    TRY(align(m, hypothesis, &a));
+    return f.kind == FORM_SOFT ? write_soft(&a, out) : write_pairs(&a, &f, out);
+}
