@@ -18,8 +18,8 @@
 #include <time.h>
 
 #include "kernels.h"
-#include "limits.h"
 #include "machine.h"
+#include "processor_limits.h"
 #if defined(RILL_HAVE_ONEDNN)
 #include "onednn/onednn.h"
 #endif

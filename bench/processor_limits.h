@@ -1,4 +1,4 @@
-/* limits.h: loops that do nothing but multiply and add, or read: what a processor can do at most. For bench_kernels.c. */
+/* processor_limits.h: loops that do nothing but multiply and add, or read: what a processor can do at most. For bench_kernels.c. */
 #ifndef BENCH_LIMITS_H
 #define BENCH_LIMITS_H
 
