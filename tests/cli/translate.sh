@@ -75,7 +75,9 @@ run "$rill" decode -m "$model" -q -k 3 --max-length 4 -i text --word-scores --al
 exits 0
 sed 's/ ||| .*//' out >texts
 same plain texts
-verdict "$(good [ "$(grep -cE ' \|\|\| [0-9]+-[0-9]+( [0-9]+-[0-9]+)* \|\|\| WordScores=( -[0-9]\.[0-9]{5}| -[0-9]+\.[0-9]{5})+$' out)" -eq 5 ])" "five lines have both"
+pair='[0-9]+-[0-9]+' score='-[0-9]+\.[0-9]{5}'
+both=" \|\|\| $pair( $pair)* \|\|\| WordScores=( $score)+\$"
+verdict "$(good [ "$(grep -cE "$both" out)" -eq 5 ])" "five lines have both"
 line_is 2 " |||  ||| WordScores= 0.00000"
 run "$rill" decode -m "$model" -q -k 3 --max-length 4 -i text --alignment=0.05 --n-best 2
 exits 0
