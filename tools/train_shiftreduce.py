@@ -16,6 +16,9 @@ do, so that every tree has one derivation and a beam holds distinct trees. With 
 sentence follows, with probability P, actions sampled from the model instead of the gold ones; the
 features depend on span ends alone, so all states of a batch are scored at once behind one encoding.
 
+--start MODEL begins with the weights of an earlier training instead of random ones: a second one with
+more dropout and its own falling rate gains what a longer first one does not.
+
 With --checkpoints DIR an interrupted training goes on where it stopped. Keep that folder outside
 the repository.
 """
@@ -37,7 +40,7 @@ from shiftreduce_model import (COMBINE, NONE, SHIFT, UNK, Batch, Input, Parser, 
 RECIPE = {"embedding": 96, "tag": 32, "hidden": 144, "net": 160,
           "drop_x": 0.2, "drop_between": 0.35, "drop_positions": 0.35, "drop_net": 0.3,
           "word_dropout": 0.8375, "explore": 0.5, "start_exploring": 3, "own_tags": 0.4, "no_tag": 0.05, "tagging": 0.5,
-          "epochs": 40, "batch": 16, "rate": 0.003, "warmup": 1.0, "clip": 5.0, "decay": 1e-4,
+          "epochs": 24, "hold": 0.33, "batch": 16, "rate": 0.003, "warmup": 1.0, "clip": 5.0, "decay": 1e-4,
           "average": 0.998, "suffix_length": 4, "seed": 1}
 
 
@@ -130,17 +133,18 @@ def batches(lengths, size, rng):
 
 
 def rate_at(progress, recipe):
-    """Up within `warmup` epochs, full until a third of the way, then linearly down to a fiftieth."""
+    """Up within `warmup` epochs, full for the share `hold` of the way, then linearly down to a fiftieth."""
     epoch = progress * recipe["epochs"]
     if epoch < recipe["warmup"]:
         return (0.05 + epoch) / (0.05 + recipe["warmup"])
-    return 1.0 if progress < 0.33 else 1.0 - 0.98 * (progress - 0.33) / 0.67
+    hold = recipe["hold"]
+    return 1.0 if progress < hold else 1.0 - 0.98 * (progress - hold) / (1.0 - hold)
 
 
 class Training:
     """One model on its way: weights, their running average, optimiser, and the epoch."""
 
-    def __init__(self, sentences, recipe, checkpoint=None):
+    def __init__(self, sentences, recipe, checkpoint=None, start=None):
         self.recipe, self.checkpoint = recipe, checkpoint
         torch.manual_seed(recipe["seed"])
         self.rng, self.numpy_rng = random.Random(recipe["seed"]), np.random.default_rng(recipe["seed"])
@@ -151,7 +155,10 @@ class Training:
         sizes = [len(v) for v in (symbols.words, symbols.suffixes, symbols.shapes, symbols.tags, symbols.labels)]
         self.model = Parser(sizes, recipe["embedding"], recipe["tag"], recipe["hidden"], recipe["net"],
                             [recipe[f"drop_{place}"] for place in ("x", "between", "positions", "net")])
-        self.initialise()
+        if start:
+            self.model.load_state_dict(load_model(start)[0].state_dict())
+        else:
+            self.initialise()
         counts = np.bincount(np.concatenate([x.words for x in self.inputs]), minlength=sizes[0])
         # A word seen c times is hidden with probability z / (z + c), so that <unk> is learnt.
         hide = recipe["word_dropout"] / (recipe["word_dropout"] + np.maximum(counts, 1))
@@ -306,7 +313,7 @@ def train(options):
     sentences = read_trees(os.path.join(options.data, "train.ptb"))
     dev = read_trees(os.path.join(options.data, "dev.ptb"))
     checkpoint = options.checkpoints and os.path.join(options.checkpoints, options.task + ".pt")
-    training = Training(sentences, recipe, checkpoint)
+    training = Training(sentences, recipe, checkpoint, options.start)
     print(f"{sum(p.numel() for p in training.model.parameters())} weights, recipe {recipe}", flush=True)
     training.run(dev, options.every)
     save_model(options.out, options.task, training.average, training.symbols, options.kind)
@@ -321,6 +328,8 @@ def parse_options():
     parser.add_argument("--out", help="model directory to write")
     parser.add_argument("--kind", default="F16", choices=("F16", "F32"), help="element type of the weights")
     parser.add_argument("--checkpoints", help="folder to continue from and to save in")
+    parser.add_argument("--start", metavar="MODEL",
+                        help="begin with the weights of this directory, made from the same trees")
     parser.add_argument("--evaluate", metavar="MODEL", help="measure this directory and stop")
     parser.add_argument("--split", default="test", choices=("train", "dev", "test"), help="what --evaluate reads")
     parser.add_argument("--every", type=int, default=4, help="epochs between measurements")
