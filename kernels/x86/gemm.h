@@ -29,7 +29,7 @@ typedef struct tile_rows {
     const float *a[2][MR];
     const void *q[MR];    /* U8S8: the quantised row, in place of a */
     float scale[MR];      /* and what one unit of it is */
-    const float *add[MR]; /* never NULL when the strip has adds */
+    const float *add[MR]; /* read only when the strip has adds, and then never NULL */
     float *c[MR];
 } tile_rows;
 
@@ -91,7 +91,18 @@ typedef struct division {
     size_t begin, rows, groups;
 } division;
 
-static void find_rows(const division *d, const strip *s, size_t first, size_t count, tile_rows *t)
+/* Rows [begin, end) of a call in tiles for strips of nv vectors. Their operands are found once for all panels that they
+ * go through, not anew for each. */
+typedef struct row_group {
+    const division *d;
+    size_t begin, end, nv, count;
+    size_t rows[GROUP / 6]; /* of each tile */
+    tile_rows tile[GROUP / 6];
+    float *c[GROUP / 6][MR];         /* of column 0 */
+    const float *add[GROUP / 6][MR]; /* likewise; NULL: nothing is added */
+} row_group;
+
+static void find_rows(const division *d, size_t first, size_t count, tile_rows *t, float **c, const float **add)
 {
     const rill_gemm *g = d->g;
     for (size_t i = 0; i < count; i++) {
@@ -103,10 +114,25 @@ static void find_rows(const division *d, const strip *s, size_t first, size_t co
             t->a[0][i] = g->a + rill_row(g->a_index, r) * g->lda;
             t->a[1][i] = g->a2 ? g->a2 + rill_row(g->a2_index, r) * g->lda2 : NULL;
         }
-        t->c[i] = g->c + rill_row(g->c_index, r) * g->ldc + s->first;
-        const int none = !s->adds || rill_row_absent(g->add_index, r);
-        t->add[i] = none ? nothing : g->add + rill_row(g->add_index, r) * g->ld_add + s->first;
+        const int none = !g->add || rill_row_absent(g->add_index, r);
+        c[i] = g->c + rill_row(g->c_index, r) * g->ldc;
+        add[i] = none ? NULL : g->add + rill_row(g->add_index, r) * g->ld_add;
     }
+}
+
+/* Tiles of nearly equal height: 7 rows are 4 + 3, not 6 + 1. */
+static void make_tiles(row_group *group, size_t nv)
+{
+    const unsigned rows = (unsigned)(group->end - group->begin), most = (unsigned)group->d->tiles->most[nv];
+    const unsigned count = (rows + most - 1) / most, height = rows / count, higher = rows % count;
+    size_t first = group->begin;
+    for (unsigned i = 0; i < count; i++) {
+        group->rows[i] = height + (i < higher);
+        find_rows(group->d, first, group->rows[i], &group->tile[i], group->c[i], group->add[i]);
+        first += group->rows[i];
+    }
+    group->nv = nv;
+    group->count = count;
 }
 
 static void run_tile(const tile_set *tiles, const strip *s, const tile_rows *t, size_t count)
@@ -119,9 +145,11 @@ static void run_tile(const tile_set *tiles, const strip *s, const tile_rows *t, 
     tile_rows inner = *t;
     const size_t bytes = s->columns * sizeof(float);
     for (size_t i = 0; i < count; i++) {
-        memset(e.add[i], 0, sizeof e.add[i]);
-        memcpy(e.add[i], t->add[i], bytes);
-        inner.add[i] = e.add[i];
+        if (s->adds) {
+            memset(e.add[i], 0, sizeof e.add[i]);
+            memcpy(e.add[i], t->add[i], bytes);
+            inner.add[i] = e.add[i];
+        }
         inner.c[i] = e.c[i];
     }
     tiles->of[s->nv][count](s, &inner);
@@ -146,32 +174,33 @@ static void finish(float *c, size_t columns, rill_epilogue e)
     for (size_t j = 0; j < columns; j += VL) v_store_n(c + j, columns - j, apply(v_load_n(c + j, columns - j), e));
 }
 
-/* Rows [begin, end) of one strip, in tiles of nearly equal height: 7 rows are 4 + 3, not 6 + 1. */
-static void run_strip(const division *d, const strip *s, size_t begin, size_t end)
+static void run_strip(row_group *group, const strip *s)
 {
-    const rill_epilogue epilogue = d->g->epilogue;
-    const unsigned rows = (unsigned)(end - begin), most = (unsigned)d->tiles->most[s->nv];
-    const unsigned count = (rows + most - 1) / most, height = rows / count;
-    unsigned higher = rows % count;
-    for (size_t first = begin; first < end;) {
-        tile_rows t;
-        const size_t n = height + (higher > 0);
-        if (higher) higher--;
-        find_rows(d, s, first, n, &t);
-        run_tile(d->tiles, s, &t, n);
-        for (size_t j = 0; epilogue != RILL_EPILOGUE_NONE && j < n; j++) finish(t.c[j], s->columns, epilogue);
-        first += n;
+    const rill_epilogue epilogue = group->d->g->epilogue;
+    if (group->nv != s->nv) make_tiles(group, s->nv);
+    for (size_t i = 0; i < group->count; i++) {
+        tile_rows *t = &group->tile[i];
+        const size_t rows = group->rows[i];
+        for (size_t j = 0; j < rows; j++) t->c[j] = group->c[i][j] + s->first;
+        for (size_t j = 0; s->adds && j < rows; j++) {
+            const float *add = group->add[i][j];
+            t->add[j] = add ? add + s->first : nothing;
+        }
+        run_tile(group->d->tiles, s, t, rows);
+        for (size_t j = 0; epilogue != RILL_EPILOGUE_NONE && j < rows; j++) finish(t->c[j], s->columns, epilogue);
     }
 }
 
-static void run_panel(const division *d, size_t index, size_t begin, size_t end)
+static void run_panel(row_group *group, size_t index)
 {
+    const division *d = group->d;
     const rill_gemm *g = d->g;
     const rill_weights *w = g->w;
     const rill_panel p = rill_panel_at(w->n, index);
     const size_t k1 = g->a2 ? g->k1 : w->k, apart = rill_block_bytes(w->k, w->dtype);
     for (size_t at = 0; at < p.columns;) {
-        const size_t nv = d->tiles->vectors((p.blocks * RILL_BLOCK - at) / VL, end - begin), wide = nv * VL;
+        const size_t nv = d->tiles->vectors((p.blocks * RILL_BLOCK - at) / VL, group->end - group->begin),
+                     wide = nv * VL;
         const size_t first = p.first + at;
         strip s = {
             .w = (const char *)w->data + first / RILL_BLOCK * apart + first % RILL_BLOCK * 4,
@@ -187,7 +216,7 @@ static void run_panel(const division *d, size_t index, size_t begin, size_t end)
             s.offset = rill_channel_offsets(w) + first;
         }
         if (g->bias) memcpy(s.start, g->bias + s.first, s.columns * sizeof(float));
-        run_strip(d, &s, begin, end);
+        run_strip(group, &s);
         at += wide;
     }
 }
@@ -198,10 +227,17 @@ static void run_panel(const division *d, size_t index, size_t begin, size_t end)
 static void run_units(const void *arg, size_t begin, size_t end)
 {
     const division *d = arg;
+    row_group group;
+    group.d = d;
+    group.nv = 0;
     for (size_t u = begin; u < end; u++) {
-        const size_t group = u % d->groups;
-        run_panel(d, u / d->groups, d->begin + group * d->rows / d->groups,
-                  d->begin + (group + 1) * d->rows / d->groups);
+        const size_t index = u % d->groups;
+        if (u == begin || d->groups > 1) {
+            group.begin = d->begin + index * d->rows / d->groups;
+            group.end = d->begin + (index + 1) * d->rows / d->groups;
+            group.nv = 0;
+        }
+        run_panel(&group, u / d->groups);
     }
 }
 
