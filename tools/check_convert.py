@@ -28,7 +28,9 @@ from transformers import MarianTokenizer
 
 import convert_mt
 import reference_mt
-from reference_mt import SHAPES, STEPS, case, class_of, make_fsmt_vocabularies, make_model, make_vocabularies
+from reference_mt import (SHAPES, STEPS, Decoder, beam_search, class_of, make_fsmt_vocabularies, make_model,
+                          make_vocabularies)
+from semparse_decode import Search
 
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "data", "mt")
 FAILED = []
@@ -90,11 +92,14 @@ def agrees(rill, what, directory, model, sides):
             getattr(double.model, side).embed_positions.weight.data.copy_(table.weight.data)
     rng = random.Random(1)
     usable = [p for p in sides[0] if p not in ("<s>", "</s>", "<unk>", "<pad>")]
-    inputs = [[rng.choice(usable) for _ in range(n)] for n in (1, 4, 9)]
+    inputs = [[rng.choice(usable) for _ in range(n)] for n in (3, 9)]
+    search = Search(5, math.inf, 5, 0, STEPS, model.config.eos_token_id)
+    numbers = {piece: number for number, piece in enumerate(sides[0])}
     found = rill.n_best(directory, [" ".join(pieces) for pieces in inputs])
     worst = 0.0
     for pieces, ours in zip(inputs, found):
-        theirs = case(double, sides, pieces, rng)["beam"]
+        ids = [numbers[piece] for piece in pieces] + [model.config.eos_token_id]
+        theirs = beam_search(Decoder(double, ids), search, model.config.pad_token_id)
         names = [[sides[1][a] for a in output["actions"] if a != model.config.eos_token_id] for output in theirs]
         if [pieces for pieces, _score in ours] != names:
             return verdict(False, f"{what}: {ours[0]} instead of {names[0]}")

@@ -1,5 +1,6 @@
 /* domains/mt: directories that differ from what is known, and the sentence each of them gets; tensors under their other
  * names; and every allocation refused once. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -53,18 +54,37 @@ static void set_key(const char *file, const char *key, const char *value)
     free(path);
 }
 
-/* Call a tensor something else, of the same length. */
+/* Put `to` in the place of `from` in the header of the weights, and `n` more numbers behind the last of them. Offsets count
+ * from the header's end, so that its length may change; `*end` is how many bytes of numbers there were, if not NULL. */
+static void edit_weights(const char *from, const char *to, const float *more, size_t n, size_t *end)
+{
+    size_t length, tail = n * sizeof *more;
+    uint64_t header, changed;
+    char *bytes = read_bytes(folder, "model.safetensors", &length);
+    memcpy(&header, bytes, sizeof header);
+    char *at = memmem(bytes + 8, header, from, strlen(from));
+    assert_non_null(at);
+    if (end != NULL) *end = length - 8 - header;
+    changed = header - strlen(from) + strlen(to);
+    size_t before = (size_t)(at - bytes), rest = length - before - strlen(from);
+    char *edited = malloc(before + strlen(to) + rest + tail);
+    assert_non_null(edited);
+    memcpy(edited, bytes, before);
+    memcpy(edited, &changed, sizeof changed);
+    memcpy(edited + before, to, strlen(to));
+    memcpy(edited + before + strlen(to), at + strlen(from), rest);
+    if (n > 0) memcpy(edited + before + strlen(to) + rest, more, tail);
+    write_bytes(folder, "model.safetensors", edited, before + strlen(to) + rest + tail);
+    free(edited);
+    free(bytes);
+}
+
 static void rename_tensor(const char *from, const char *to)
 {
-    size_t length, size = strlen(from);
-    char quoted[100], *bytes = read_bytes(folder, "model.safetensors", &length);
-    assert_int_equal(strlen(to), size);
+    char quoted[100], wanted[100];
     snprintf(quoted, sizeof quoted, "\"%s\"", from);
-    char *at = memmem(bytes, length, quoted, strlen(quoted));
-    assert_non_null(at);
-    memcpy(at + 1, to, size);
-    write_bytes(folder, "model.safetensors", bytes, length);
-    free(bytes);
+    snprintf(wanted, sizeof wanted, "\"%s\"", to);
+    edit_weights(quoted, wanted, NULL, 0, NULL);
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
@@ -186,6 +206,9 @@ static void keys_that_are_refused(void **state)
          "%s/config.json: decoder_vocab_size: expected vocab_size = 52, since share_encoder_decoder_embeddings is not "
          "false; found 51"},
         {"pad_token_id", "51", "%s/config.json: pad_token_id: expected an integer from 0 to 50, found 51"},
+        {"decoder_start_token_id", "-1",
+         "%s/config.json: decoder_start_token_id: expected an integer from 0 to 50, found -1"},
+        {"scale_embedding", "22.6", "%s/config.json: scale_embedding: expected true or false, found 22.6"},
         {"encoder_ffn_dim", "33",
          "%s/model.safetensors: tensor \"model.encoder.layers.0.fc1.weight\": expected shape [33, 16], found [32, 16]"},
         {"decoder_layers", "3",
@@ -198,6 +221,25 @@ static void keys_that_are_refused(void **state)
         set_key("config.json", bad[i].key, bad[i].value);
         refused(RILL_ERR_FORMAT, bad[i].sentence);
         restore("config.json");
+    }
+}
+
+/* generation_config.json has the last word, so what is wrong in it is told of it. transformers takes several end symbols. */
+static void generation_keys_that_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[][3] = {
+        {"eos_token_id", "[0, 2]",
+         "%s/generation_config.json: eos_token_id: expected an integer from 0 to 50, found an array"},
+        {"pad_token_id", "51", "%s/generation_config.json: pad_token_id: expected an integer from 0 to 50, found 51"},
+        {"decoder_start_token_id", "51",
+         "%s/generation_config.json: decoder_start_token_id: expected an integer from 0 to 50, found 51"},
+        {"max_length", "1", "%s/generation_config.json: max_length: expected an integer from 2 to 1048576, found 1"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        set_key("generation_config.json", bad[i][0], bad[i][1]);
+        refused(RILL_ERR_FORMAT, bad[i][2]);
+        restore("generation_config.json");
     }
 }
 
@@ -306,6 +348,29 @@ static void missing_tensors(void **state)
     }
 }
 
+/* A model that shares its table may have it under any of its names. */
+static void shared_tables_have_four_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight",
+                                        "lm_head.weight"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        rename_tensor("model.shared.weight", names[i]);
+        assert_int_equal(open_folder(folder, 0), RILL_OK);
+        restore("model.safetensors");
+    }
+}
+
+static void a_bias_may_be_a_vector(void **state)
+{
+    (void)state;
+    edit_weights("\"shape\":[1,51]", "\"shape\":[51]", NULL, 0, NULL);
+    assert_int_equal(open_folder(folder, 0), RILL_OK);
+    edit_weights("\"shape\":[51]", "\"shape\":[51,1]", NULL, 0, NULL);
+    refused(RILL_ERR_FORMAT,
+            "%s/model.safetensors: tensor \"final_logits_bias\": expected shape [1, 51], found [51, 1]");
+}
+
 static void a_missing_bias_is_zero(void **state)
 {
     (void)state;
@@ -359,12 +424,12 @@ static void fsmt_directories(void **state)
 }
 
 /* The best action of an input's first node, and its value. */
-static float best_of_first(int32_t *action)
+static float best_of_first(const char *text, int32_t *action)
 {
     void *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
-    rill_input input = {.text = "a</w> book</w>", .length = 14, .slot = 0};
+    rill_input input = {.text = text, .length = strlen(text), .slot = 0};
     int32_t node = 0, parent = -1, start = -1, slot = 0, depth = 0, count = 0;
     float logp = 1.0f, score = 1.0f;
     uint8_t terminal;
@@ -389,11 +454,55 @@ static void positions_are_the_configurations(void **state)
                                        "vocab-tgt.json"};
     int32_t action[2];
     copy_model("mt/fsmt-tied", fsmt, sizeof fsmt / sizeof *fsmt);
-    float expected = best_of_first(&action[0]);
+    float expected = best_of_first("a</w> book</w>", &action[0]);
     set_key("generation_config.json", "pad_token_id", action[0] == 40 ? "41" : "40");
-    float found = best_of_first(&action[1]);
+    float found = best_of_first("a</w> book</w>", &action[1]);
     assert_int_equal(action[0], action[1]);
     assert_memory_equal(&expected, &found, sizeof found);
+}
+
+/* Store tables of positions whose exponents fall by 1 / slowest: sines in the first half, cosines in the second. */
+static void store_positions(double slowest)
+{
+    enum { ROWS = 40, WIDTH = 16 };
+    static const char *const sides[] = {"encoder", "decoder"};
+    float table[ROWS * WIDTH];
+    for (int t = 0; t < ROWS; t++) {
+        for (int j = 0; j < WIDTH / 2; j++) {
+            const double angle = t * exp(-j * log(10000.0) / slowest);
+            table[t * WIDTH + j] = (float)sin(angle);
+            table[t * WIDTH + WIDTH / 2 + j] = (float)cos(angle);
+        }
+    }
+    for (size_t i = 0; i < 2; i++) {
+        char entry[200];
+        size_t end;
+        edit_weights("\"final_logits_bias\"", "\"final_logits_bias\"", NULL, 0, &end);
+        snprintf(entry, sizeof entry,
+                 "\"model.%s.embed_positions.weight\":{\"dtype\":\"F32\",\"shape\":[40,16],\"data_offsets\":[%zu,%zu]},"
+                 "\"final_logits_bias\"",
+                 sides[i], end, end + sizeof table);
+        edit_weights("\"final_logits_bias\"", entry, table, ROWS * WIDTH, NULL);
+    }
+}
+
+/* What is computed is what a file with the same tables says; "marian" divides by D / 2 - 1, "hf" by D / 2. */
+static void positions_have_two_forms(void **state)
+{
+    (void)state;
+    static const char LONG[] = "a b c d e f g h i k l m n o p r s t u w a b c d e f g h i k l m n";
+    int32_t action;
+    const float hf = best_of_first(LONG, &action);
+    set_key("config.json", "rill", "{\"positions\": \"marian\"}");
+    const float marian = best_of_first(LONG, &action);
+    assert_true(fabsf(hf - marian) > 1e-3f);
+    store_positions(7.0);
+    const float stored_marian = best_of_first(LONG, &action);
+    assert_true(fabsf(stored_marian - marian) < 1e-5f);
+    restore("model.safetensors");
+    store_positions(8.0); /* what is stored is taken, whatever the key says */
+    const float stored_hf = best_of_first(LONG, &action);
+    assert_true(fabsf(stored_hf - hf) < 1e-5f);
 }
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
@@ -455,16 +564,20 @@ int main(void)
         CASE(an_empty_piece_is_no_tag),
         CASE(line_feeds_in_pieces_do_not_end_a_line),
         CASE(keys_that_are_refused),
+        CASE(generation_keys_that_are_refused),
         CASE(symbols_must_be_said),
         CASE(inputs_need_an_end_symbol),
         CASE(ensembles_share_their_symbols),
         CASE(absent_keys_have_their_defaults),
         CASE(missing_tensors),
+        CASE(shared_tables_have_four_names),
+        CASE(a_bias_may_be_a_vector),
         CASE(a_missing_bias_is_zero),
         CASE(sizes_beyond_the_file),
         CASE(damaged_weights),
         CASE(fsmt_directories),
         CASE(positions_are_the_configurations),
+        CASE(positions_have_two_forms),
         CASE(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("domains_mt_files", tests, NULL, NULL);
