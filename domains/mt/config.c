@@ -195,6 +195,23 @@ static void set_defaults(mt_model *m)
     m->max_length = (fsmt ? 200 : m->positions) - 1;
 }
 
+/* What `rill info` shows beside the files and their types of numbers. */
+static void describe(mt_model *m)
+{
+    static const char *const names[] = {
+        [RILL_EPILOGUE_SWISH] = "swish", [RILL_EPILOGUE_RELU] = "relu", [RILL_EPILOGUE_GELU] = "gelu"};
+    const mt_side *e = &m->encoder, *d = &m->decoder;
+    char symbols[64];
+    if (m->settings.shared)
+        snprintf(symbols, sizeof symbols, "%d symbols for both sides", e->words);
+    else
+        snprintf(symbols, sizeof symbols, "%d source and %d target symbols", e->words, d->words);
+    snprintf(m->description, sizeof m->description,
+             "%s transformer: %zu + %zu layers of %zu, %zu + %zu heads, %zu + %zu inside (%s), %s, %d positions",
+             m->settings.kind == MT_FSMT ? "FSMT" : "Marian", e->layers, d->layers, m->width, e->heads, d->heads,
+             e->inner, d->inner, names[m->settings.activation], symbols, m->positions);
+}
+
 static rill_status read_main(mt_model *m, const rill_config *config)
 {
     TRY(read_kind(m, config));
@@ -206,9 +223,7 @@ static rill_status read_main(mt_model *m, const rill_config *config)
     TRY(read_generation(m, config));
     /* Not of generation_config.json, whose pad_token_id is only what is never chosen. */
     m->settings.first = m->settings.kind == MT_FSMT ? m->settings.pad + 1 : 0;
-    snprintf(m->description, sizeof m->description, "%s transformer: %zu + %zu layers of %zu, %d and %d symbols",
-             m->settings.kind == MT_FSMT ? "FSMT" : "Marian", m->encoder.layers, m->decoder.layers, m->width,
-             m->encoder.words, m->decoder.words);
+    describe(m);
     return RILL_OK;
 }
 

@@ -127,7 +127,7 @@ typedef struct mt_model {
     size_t width;      /* D */
     int32_t positions; /* most pieces of an input and actions of an output */
     int32_t max_length;
-    char description[160];
+    char description[240];
     mt_side encoder, decoder;
     mt_linear output;      /* V x D; its bias is added in selection */
     const uint64_t *legal; /* [V / 64 rounded up] bits: symbols that may be chosen */

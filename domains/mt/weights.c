@@ -239,10 +239,31 @@ static rill_status load_output(loader *l)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static rill_status load_all(loader *l, const char *directory)
+/* A directory whose weights are a pickle alone is common enough to be told what to do. */
+static rill_status say_convert(loader *l, const char *directory)
+{
+    rill_file pickle;
+    char why[300];
+    snprintf(why, sizeof why, "%s", rill_error(l->ctx));
+    TRY(rill_path_join(&l->path, directory, "pytorch_model.bin"));
+    if (rill_file_map(&pickle, l->ctx, l->path.data) != RILL_OK)
+        return rill_fail(l->ctx, RILL_ERR_NOT_FOUND, "%s", why);
+    rill_file_close(&pickle);
+    return rill_fail(l->ctx, RILL_ERR_NOT_FOUND,
+                     "%s: expected model.safetensors beside it: tools/convert_mt.py bin %s --out %s makes it",
+                     l->path.data, directory, directory);
+}
+
+static rill_status open_tensors(loader *l, const char *directory)
 {
     TRY(rill_path_join(&l->path, directory, "model.safetensors"));
-    TRY(rill_tensors_open(&l->tensors, l->ctx, l->path.data));
+    rill_status status = rill_tensors_open(&l->tensors, l->ctx, l->path.data);
+    return status == RILL_ERR_NOT_FOUND ? say_convert(l, directory) : status;
+}
+
+static rill_status load_all(loader *l, const char *directory)
+{
+    TRY(open_tensors(l, directory));
     TRY(load_embeddings(l));
     TRY(load_layers(l, "encoder", &l->m->encoder));
     TRY(load_layers(l, "decoder", &l->m->decoder));

@@ -106,4 +106,14 @@ feed pieces "$rill" decode -m "$data/mt/fsmt" -q -k 3
 exits 1
 says "models of type fsmt take pieces between blanks: say --tokenized"
 
+# --- what a model is, in a few lines
+run "$rill" info "$model"
+exits 0
+prints "Marian transformer: 2 + 2 layers of 16, 4 + 2 heads, 32 + 24 inside (swish), 51 symbols for both sides, 40 positions"
+prints "model.safetensors ("
+prints "tensors (F32)"
+run "$rill" info "$data/mt/separate"
+prints " source and "
+silent
+
 finish

@@ -111,6 +111,19 @@ static void missing_files(void **state)
     each_is_missed(names, sizeof names / sizeof *names);
 }
 
+static void weights_in_a_pickle(void **state)
+{
+    (void)state;
+    char sentence[200];
+    remove_one("model.safetensors");
+    write_string(folder, "pytorch_model.bin", "PK");
+    assert_int_equal(open_folder(folder, 0), RILL_ERR_NOT_FOUND);
+    snprintf(sentence, sizeof sentence, "tools/convert_mt.py bin %s --out %s makes it", folder, folder);
+    assert_non_null(strstr(rill_error(ctx), "/pytorch_model.bin: expected model.safetensors beside it: "));
+    assert_non_null(strstr(rill_error(ctx), sentence));
+    remove_one("pytorch_model.bin");
+}
+
 static void pieces_need_no_sentencepiece(void **state)
 {
     (void)state;
@@ -558,6 +571,7 @@ int main(void)
         CASE(a_whole_model_opens),
         CASE(no_path),
         CASE(missing_files),
+        CASE(weights_in_a_pickle),
         CASE(pieces_need_no_sentencepiece),
         CASE(damaged_sentencepiece),
         CASE(vocabularies_that_do_not_fit),
