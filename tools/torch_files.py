@@ -211,13 +211,13 @@ class TorchFile:
         memory = self.storages.get(storage.key)
         first = storage.begin + tensor.offset
         extents, stride = tensor.shape, tensor.stride
-        if len(extents) != len(stride) or any(n < 0 for n in (*extents, *stride, first)):
+        if len(extents) != len(stride) or not all(isinstance(n, int) and n >= 0 for n in (*extents, *stride, first)):
             raise Refused(f"{self.path}: {name}: shape {extents} does not fit strides {stride}")
         last = first + sum((n - 1) * s for n, s in zip(extents, stride)) if 0 not in extents else first - 1
         if memory is None or (last + 1) * width > len(memory):
             raise Refused(f"{self.path}: {name}: its numbers lie beyond the file's: it is cut off or damaged")
         kind = "u2" if storage.kind == "bf16" else storage.kind
-        flat = np.frombuffer(memory, dtype=np.dtype(kind).newbyteorder(self.order))
+        flat = np.frombuffer(memory, dtype=np.dtype(kind).newbyteorder(self.order), count=len(memory) // width)
         view = np.lib.stride_tricks.as_strided(flat[first:], extents, [s * width for s in stride], writeable=False)
         if storage.kind == "bf16":
             return (view.astype(np.uint32) << 16).view(np.float32)
