@@ -29,7 +29,7 @@ trap '[ -z "$decoder" ] || kill $decoder 2>/dev/null || true; rm -rf "$work"' EX
 randomness() { awk 'BEGIN { for (x = 1; ; ) { x = (x * 16807) % 2147483647; printf "%c", x % 95 + 32 } }'; }
 
 corpus() {
-  local text=("$data"/mt/multi30k/{train,val}.de "$data"/mt/tatoeba/train.de)
+  local text=("$data/mt/multi30k/train.de" "$data/mt/multi30k/val.de" "$data/mt/tatoeba/train.de")
   while cat "${text[@]}"; do :; done 2>/dev/null | head -n "$lines" | shuf --random-source=<(randomness 2>/dev/null)
 }
 
