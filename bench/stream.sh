@@ -65,7 +65,7 @@ run() {
   watch
   wait $decoder || code=$?
   decoder=
-  tail -n 3 "$work/summary" # behind a message for each line that failed
+  tail -n 1 "$work/summary" # behind a message for each line that failed
   [ $code = 0 ] || [ $code = 2 ] || return $code
   echo "lines in $lines, out $(wc -l <"$work/out"); the model's memory at its peak:" \
     "$(sed -n 's/.*"memory_peak": \([0-9]*\).*/\1/p' "$work/stats.json") bytes"
