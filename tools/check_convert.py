@@ -478,6 +478,10 @@ def check_fairseq_refusals(work):
     save_fairseq(path, state, plain, "cfg")
     refused("another language", "dict.fr.txt: not there", *command, "--langs", "fr", "en")
     refused("no codes", "none.txt", *command, "--codes", os.path.join(directory, "none.txt"))
+    with open(os.path.join(directory, "none.txt"), "w", encoding="utf-8") as file:
+        file.write("#version: 0.2\na b\nc\n")
+    refused("codes that are none", "none.txt:3: expected a pair of pieces, found 'c'", *command, "--codes",
+            os.path.join(directory, "none.txt"))
     with open(os.path.join(directory, "dict.en.txt"), "a", encoding="utf-8") as file:
         file.write("more 3\n")
     refused("a dictionary too long", "dict.en.txt: ", *command)

@@ -158,16 +158,18 @@ def end_marked(path, symbols, count):
     return dict(sorted(pieces.items(), key=lambda entry: entry[1]))
 
 
-def write_merges(codes, path):
-    """Pairs in order, without fastBPE's counts and subword-nmt's first line."""
-    with open(codes, encoding="utf-8", newline="\n") as source, open(path, "w", encoding="utf-8", newline="\n") as out:
-        for number, line in enumerate(source, 1):
+def read_merges(codes):
+    """Pairs in order, a line for each, without fastBPE's counts and subword-nmt's first line."""
+    text = ""
+    with open(codes, encoding="utf-8", newline="\n") as file:
+        for number, line in enumerate(file, 1):
             parts = line.rstrip("\r\n").split(" ")
             if number == 1 and line.startswith("#version"):
                 continue
             if len(parts) not in (2, 3) or not all(parts) or (len(parts) == 3 and not parts[2].isdigit()):
                 raise Refused(f"{codes}:{number}: expected a pair of pieces, found {line.strip()[:60]!r}")
-            out.write(" ".join(parts[:2]) + "\n")
+            text += " ".join(parts[:2]) + "\n"
+    return text
 
 
 def find_codes(directory):
@@ -202,13 +204,14 @@ def convert_one(model, out, kind, options):
         if name in tensors and tensors[name].shape[0] != size:
             raise Refused(f"{path}: {size} symbols with the {len(SPECIALS)} special ones, but {model} has embeddings "
                           f"for {tensors[name].shape[0]} ({name[len('model.'):]})")
-    codes = None if options.no_merges else options.codes or find_codes(directory)
+    merges = "" if options.no_merges else read_merges(options.codes or find_codes(directory))
     lower = all(piece == piece.lower() for piece in sides[0])
     tokenizer = {"langs": list(langs), "model_max_length": config["max_position_embeddings"], "do_lower_case": lower}
     write_model(out, config, tensors, file=model, kind=kind,
                 documents={"vocab-src.json": sides[0], "vocab-tgt.json": sides[1], "tokenizer_config.json": tokenizer})
-    if codes:
-        write_merges(codes, os.path.join(out, "merges.txt"))
+    if merges:
+        with open(os.path.join(out, "merges.txt"), "w", encoding="utf-8", newline="\n") as file:
+            file.write(merges)
     return out
 
 
