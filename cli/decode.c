@@ -157,7 +157,7 @@ static const face run_face = {
     "    scorers = { {\"word_reward\", 0.2} },\n"
     "  }\n"
     "\n"
-    "Further entries: domain, domain_args, tokenized, threads, plugins, policy,\n"
+    "Further entries: domain, domain_args, weights, tokenized, threads, plugins, policy,\n"
     "alignment, word_scores, unordered, stats, trace, references, sweep, tune. search holds the settings of\n"
     "`rill decode --help` with _ for -; its budget may be a function of the step. Files\n"
     "are found from the script's directory. Options override the script one by one, any\n"

@@ -8,6 +8,7 @@ enum {
     TAKE_MODEL = 500,
     TAKE_DOMAIN,
     TAKE_ARGUMENTS,
+    TAKE_WEIGHTS,
     TAKE_TOKENIZED,
     TAKE_THREADS,
     TAKE_DETERMINISTIC,
@@ -49,6 +50,7 @@ const cli_option cli_model_options[] = {
     MODEL_OPTION("the model's directory; repeated: an ensemble, where the domain decodes with several"),
     DOMAIN_OPTION,
     {"domain-args", 0, "TEXT", "arguments for the domain, in its own form", TAKE_ARGUMENTS},
+    {"weights", 0, "KIND", "how the domain keeps weights: f32, bf16 or int8 (default f32)", TAKE_WEIGHTS},
     {"tokenized", 0, "", "inputs are in the model's own form: split at blanks, change nothing", TAKE_TOKENIZED},
     {"threads", 0, "T", "threads the domain may use (default 1)", TAKE_THREADS},
     {"deterministic", 0, "",
@@ -91,6 +93,7 @@ int cli_session_take(cli_session *session, const cli_option *option, const char 
     case TAKE_MODEL: return take_model(session, value);
     case TAKE_DOMAIN: session->domain = value; return CLI_OK;
     case TAKE_ARGUMENTS: session->domain_arguments = value; return CLI_OK;
+    case TAKE_WEIGHTS: session->weights = value; return CLI_OK;
     case TAKE_TOKENIZED: session->tokenized = 1; return CLI_OK;
     case TAKE_THREADS: return cli_whole("--threads", value, 1, 1024, &session->threads);
     case TAKE_DETERMINISTIC: session->deterministic = 1; return CLI_OK;
@@ -251,6 +254,7 @@ int cli_session_open(cli_session *session)
         .arguments = session->domain_arguments,
         .also = session->also,
         .n_also = session->n_also,
+        .weights = session->weights,
     };
     if (rill_model_open(&session->model, session->ctx, domain, &options) < 0) return cli_fail_context(session->ctx);
     return CLI_OK;

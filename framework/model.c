@@ -31,6 +31,9 @@ static rill_status check_options(rill_context *ctx, const rill_domain *domain, c
     if (options->n_also > 0 && !(features & RILL_TAKES_ENSEMBLES))
         return rill_fail(ctx, RILL_ERR_OPTION, "domain %s decodes with one model, %d were given", domain->name,
                          options->n_also + 1);
+    if (options->weights != NULL && !(features & RILL_TAKES_WEIGHTS))
+        return rill_fail(ctx, RILL_ERR_OPTION, "domain %s keeps its weights in one way, another was asked for: %s",
+                         domain->name, options->weights);
     return RILL_OK;
 }
 

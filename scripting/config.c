@@ -531,6 +531,7 @@ static const config_key KEYS[] = {
     KEY(model, read_model_key),
     KEY(domain, read_domain_key),
     {"domain_args", read_text_key, offsetof(rill_script_config, domain_arguments)},
+    KEY(weights, read_text_key),
     KEY(input, read_path_key),
     KEY(output, read_path_key),
     KEY(references, read_path_key),

@@ -1,6 +1,8 @@
 /* Tensors into tables and packed matrices; weights.h says which. */
 #include "weights.h"
 
+#include <string.h>
+
 rill_status rill_weights_read(const rill_tensors *tensors, rill_blocks *blocks, const char *name, size_t rows,
                               size_t columns, float **out)
 {
@@ -25,4 +27,18 @@ rill_status rill_weights_pack(rill_blocks *blocks, const float *w, size_t n, siz
     if (rill_gemm_pack_f32(out, n, &part, 1, RILL_DTYPE_F32, memory) != 0)
         return rill_fail(blocks->ctx, RILL_ERR_FORMAT, "weights of %zu x %zu are too many", n, k);
     return RILL_OK;
+}
+
+rill_status rill_weights_kind(rill_context *ctx, const char *domain, const char *name, rill_dtype *out)
+{
+    static const char *const names[] = {
+        [RILL_DTYPE_F32] = "f32", [RILL_DTYPE_BF16] = "bf16", [RILL_DTYPE_U8S8] = "int8"};
+    *out = RILL_DTYPE_F32;
+    if (name == NULL) return RILL_OK;
+    for (int i = RILL_DTYPE_F32; i <= RILL_DTYPE_U8S8; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *out = (rill_dtype)i;
+            return RILL_OK;
+        }
+    return rill_fail(ctx, RILL_ERR_OPTION, "%s: weights: expected f32, bf16 or int8, found \"%s\"", domain, name);
 }

@@ -20,4 +20,8 @@ rill_status rill_weights_read(const rill_tensors *tensors, rill_blocks *blocks, 
 rill_status rill_weights_pack(rill_blocks *blocks, const float *w, size_t n, size_t k, size_t stride,
                               rill_weights *out);
 
+/* What rill_open_options.weights says: "f32", "bf16" or "int8"; NULL is f32.
+ *   RILL_OK · RILL_ERR_OPTION (names `domain` and the three) */
+rill_status rill_weights_kind(rill_context *ctx, const char *domain, const char *name, rill_dtype *out);
+
 #endif

@@ -8,10 +8,12 @@
  * are as long as the largest reserve(); slots below m->slots are initialised.
  *
  * Divisions: open and close · reserve and drop · outputs · the table. */
+#include <stdio.h>
 #include <string.h>
 
 #include "model.h"
 #include "mt.h"
+#include "weights.h"
 
 #define TRY MT_TRY
 
@@ -120,6 +122,7 @@ static rill_status load_text(mt_model *m, const char *directory, const rill_open
 /* `first` is NULL for the first itself. */
 static rill_status load(mt_model *m, const char *directory, const rill_open_options *options, mt_model *first)
 {
+    TRY(rill_weights_kind(m->ctx, "mt", options->weights, &m->weights));
     TRY(mt_load_config(m, directory));
     TRY(load_text(m, directory, options));
     TRY(mark_legal(m));
@@ -127,6 +130,9 @@ static rill_status load(mt_model *m, const char *directory, const rill_open_opti
     TRY(mt_load_weights(m, directory));
     TRY(rill_blocks_get(&m->blocks, &m->memory, m->decoder.layers, sizeof *m->memory, "layers"));
     memset(m->memory, 0, m->decoder.layers * sizeof *m->memory);
+    size_t used = strlen(m->description);
+    if (m->weights != RILL_DTYPE_F32)
+        snprintf(m->description + used, sizeof m->description - used, ", weights in %s", options->weights);
     return RILL_OK;
 }
 
@@ -304,6 +310,6 @@ const rill_domain rill_mt_domain = {
     .action_name = action_name,
     .find_action = find_action,
     .metric = "bleu",
-    .features = RILL_TAKES_ENSEMBLES,
+    .features = RILL_TAKES_ENSEMBLES | RILL_TAKES_WEIGHTS,
     .field = field,
 };

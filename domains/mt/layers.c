@@ -8,8 +8,14 @@ static const float EPSILON = 1e-5f; /* of the norms: torch's default, which tran
 
 rill_gemm mt_product(const mt_linear *linear, size_t rows, const float *a, float *c)
 {
-    return (rill_gemm){
-        .w = &linear->w, .rows = rows, .a = a, .lda = linear->w.k, .bias = linear->bias, .c = c, .ldc = linear->w.n};
+    return (rill_gemm){.w = &linear->w,
+                       .rows = rows,
+                       .a = a,
+                       .lda = linear->w.k,
+                       .bias = linear->bias,
+                       .c = c,
+                       .ldc = linear->w.n,
+                       .scratch = *linear->scratch};
 }
 
 void mt_add_norm(const mt_model *m, const mt_linear *linear, const mt_norm *norm, size_t rows, const float *a, float *x)

@@ -29,8 +29,9 @@
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
 typedef struct mt_linear {
-    rill_weights w;    /* N x K */
-    const float *bias; /* [N] */
+    rill_weights w;       /* N x K */
+    const float *bias;    /* [N] */
+    void *const *scratch; /* the model's product_scratch */
 } mt_linear;
 
 typedef struct mt_norm {
@@ -124,8 +125,10 @@ typedef struct mt_model {
     rill_threads threads;
     rill_blocks blocks; /* everything of fixed size below */
     mt_settings settings;
-    size_t width;      /* D */
-    int32_t positions; /* most pieces of an input and actions of an output */
+    rill_dtype weights;    /* how linear layers and the output layer are kept; all else is fp32 */
+    void *product_scratch; /* what a product with any of them needs, one at a time; NULL for nothing */
+    size_t width;          /* D */
+    int32_t positions;     /* most pieces of an input and actions of an output */
     int32_t max_length;
     char description[240];
     mt_side encoder, decoder;
@@ -165,7 +168,7 @@ rill_status mt_load_config(mt_model *m, const char *directory);
 
 /* --- weights.c ---------------------------------------------------------------------------------------------------- */
 
-/* Read model.safetensors into m, whose sizes are known. On failure the caller clears what is there.
+/* Read model.safetensors into m, whose sizes and m->weights are known. On failure the caller clears what is there.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and tensor) · RILL_ERR_MEMORY */
 rill_status mt_load_weights(mt_model *m, const char *directory);
 

@@ -44,14 +44,29 @@ static rill_status read_new(loader *l, rill_blocks *blocks, const char *name, si
     return rill_weights_read(l->tensors, blocks, name, rows, columns, out);
 }
 
-static rill_status pack(loader *l, const float *w, size_t n, size_t k, rill_weights *out)
+/* Scratch for the products of all layers, none of which is wider than the model or its inner layers. */
+static rill_status get_scratch(loader *l)
 {
-    size_t bytes = rill_gemm_pack_size(n, k, RILL_DTYPE_F32);
+    mt_model *m = l->m;
+    size_t k = m->width;
+    if (m->encoder.inner > k) k = m->encoder.inner;
+    if (m->decoder.inner > k) k = m->decoder.inner;
+    size_t bytes = rill_gemm_scratch_size(&(rill_weights){.k = k, .dtype = m->weights}, SIZE_MAX);
+    if (bytes == 0) return RILL_OK;
+    return rill_blocks_get(&m->blocks, &m->product_scratch, bytes, 1, "quantised rows");
+}
+
+static rill_status pack(loader *l, const float *w, size_t n, size_t k, mt_linear *out)
+{
+    const rill_dtype dtype = l->m->weights;
+    size_t bytes = rill_gemm_pack_size(n, k, dtype);
     void *memory;
-    TRY(rill_blocks_get(&l->m->blocks, &memory, bytes, 1, "packed weights"));
     rill_weight_part part = {.w = w, .k = k, .stride_n = k, .stride_k = 1};
-    if (bytes == 0 || rill_gemm_pack_f32(out, n, &part, 1, RILL_DTYPE_F32, memory) != 0)
+    if (bytes == 0)
         return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s: weights of %zu x %zu are too many", l->path.data, n, k);
+    TRY(rill_blocks_get(&l->m->blocks, &memory, bytes, 1, "packed weights"));
+    (void)rill_gemm_pack_f32(&out->w, n, &part, 1, dtype, memory); /* fails only for what has no size */
+    out->scratch = &l->m->product_scratch;
     return RILL_OK;
 }
 
@@ -70,7 +85,7 @@ static rill_status load_linear(loader *l, const char *prefix, const char *const 
         TRY(read_into(l, prefix, name, n, 0, bias + i * n));
     }
     out->bias = bias;
-    return pack(l, weights, count * n, k, &out->w);
+    return pack(l, weights, count * n, k, out);
 }
 
 static rill_status load_norm(loader *l, const char *prefix, const char *name, mt_norm *out)
@@ -232,7 +247,7 @@ static rill_status load_output(loader *l)
         TRY(read_new(l, &l->passing, name, (size_t)m->decoder.words, m->width, &own));
         weights = own;
     }
-    TRY(pack(l, weights, (size_t)m->decoder.words, m->width, &m->output.w));
+    TRY(pack(l, weights, (size_t)m->decoder.words, m->width, &m->output));
     rill_blocks_clear(&l->passing);
     return load_output_bias(l);
 }
@@ -268,7 +283,8 @@ static rill_status load_all(loader *l, const char *directory)
     TRY(load_layers(l, "encoder", &l->m->encoder));
     TRY(load_layers(l, "decoder", &l->m->decoder));
     TRY(load_output(l));
-    return load_positions(l); /* last: computed from sizes that the tensors have borne out */
+    TRY(get_scratch(l)); /* this and the next last: computed from sizes that the tensors have borne out */
+    return load_positions(l);
 }
 
 rill_status mt_load_weights(mt_model *m, const char *directory)

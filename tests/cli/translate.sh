@@ -93,6 +93,27 @@ run "$rill" decode -m "$data/semparse/tiny" -q -i text --alignment
 exits 1
 says "alignment: domain semparse adds no fields to its outputs"
 
+# --- weights: of a kind that exists, told by the model's description
+for weights in bf16 int8; do
+  run "$rill" decode -m "$model" -q -k 5 --weights $weights -i text -o first
+  exits 0
+  run "$rill" decode -m "$model" -q -k 5 --weights $weights --method stream-all -n 3 -i text -o next
+  exits 0
+  same first next
+done
+run "$rill" decode -m "$model" -q --weights int4 -i text
+exits 1
+says 'mt: weights: expected f32, bf16 or int8, found "int4"'
+run "$rill" decode -m "$model" -m "$data/mt/ensemble" -q -k 3 --weights int8 -i text
+exits 0
+printf 'return { model = "%s", search = { k = 5 }, weights = "int8" }\n' "$model" >int8.lua
+run "$rill" run int8.lua -q -i text -o next
+exits 0
+same first next
+run "$rill" decode -m "$data/semparse/tiny" -q --weights int8 -i text
+exits 1
+says "domain semparse keeps its weights in one way, another was asked for: int8"
+
 # --- pieces in, pieces out; models of type fsmt take nothing else
 printf '\xe2\x96\x81a \xe2\x96\x81b \xe2\x96\x81man\n' >pieces
 feed pieces "$rill" decode -m "$data/mt/separate" -q --tokenized -k 3

@@ -63,6 +63,7 @@ typedef void (*seen_fn)(const rill_result *result, const json_t *one, record *to
 typedef struct run {
     const char *method;
     int32_t n, k, max_candidates;
+    int32_t max_length;    /* 0: the model's */
     const char *heuristic; /* argument of "absolute", NULL for none */
     seen_fn seen;
     record *record;
@@ -87,6 +88,7 @@ static void decode_all(rill_model *model, const run *r, const json_t *cases)
     static const char *const fields[] = {"alignment", "alignment=soft"};
     setup.fields = fields;
     setup.n_fields = 2;
+    setup.settings.max_length = r->max_length;
     rill_chain_entry absolute = {"absolute", r->heuristic};
     if (r->heuristic != NULL) setup.heuristics = &absolute, setup.n_heuristics = 1;
     rill_engine *engine;
@@ -109,11 +111,12 @@ static void decode_all(rill_model *model, const run *r, const json_t *cases)
 }
 
 /* The i-th of `models`, whose folder is `path`. */
-static rill_model *open_model(size_t i, const char *path, int threads)
+static rill_model *open_model(size_t i, const char *path, int threads, const char *weights)
 {
     rill_model *model;
     char *first = data_path(models[0]);
-    rill_open_options options = {.struct_size = sizeof options, .path = path, .threads = threads, .tokenized = 1};
+    rill_open_options options = {
+        .struct_size = sizeof options, .path = path, .threads = threads, .tokenized = 1, .weights = weights};
     if (i == ENSEMBLE) options.path = first, options.also = &path, options.n_also = 1;
     assert_ok(ctx, rill_model_open(&model, ctx, "mt", &options));
     free(first);
@@ -156,7 +159,7 @@ static void beams_are_those_of_the_reference(void **state)
         char *path = data_path(models[i]);
         json_t *expected = reference_load(path);
         const json_t *cases = json_object_get(expected, "cases");
-        rill_model *model = open_model(i, path, 1 + (int)i % 2);
+        rill_model *model = open_model(i, path, 1 + (int)i % 2, i % 2 ? "f32" : NULL);
         for (size_t j = 0; j < sizeof methods / sizeof *methods; j++) {
             for (int32_t n = 1; n <= 4; n += 3)
                 decode_all(model, &(run){.method = methods[j], .n = n, .k = 5, .max_candidates = 5, .seen = check_beam},
@@ -187,9 +190,8 @@ static void note(const rill_result *result, const json_t *one, record *to)
 }
 
 /* With pruning, so that beams of many widths and items of many depths share the steps. An empty input is among them. */
-static void methods_agree_to_the_bit(void **state)
+static void expect_agreement(const char *weights)
 {
-    (void)state;
     static const char *const methods[] = {"var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"};
     for (size_t i = 0; i < MODELS; i++) {
         char *path = data_path(models[i]);
@@ -197,7 +199,7 @@ static void methods_agree_to_the_bit(void **state)
         record first = {.number = NULL};
         json_array_append_new(cases, json_pack("{s:[]}", "pieces"));
         for (int threads = 1; threads <= 2; threads++) {
-            rill_model *model = open_model(i, path, threads);
+            rill_model *model = open_model(i, path, threads, weights);
             for (size_t j = 0; j < sizeof methods / sizeof *methods; j++) {
                 for (int32_t n = 1; n <= 8; n += 3) {
                     record other = {.number = NULL};
@@ -224,6 +226,90 @@ static void methods_agree_to_the_bit(void **state)
     }
 }
 
+static void methods_agree_to_the_bit(void **state)
+{
+    (void)state;
+    expect_agreement("f32");
+}
+
+static void methods_agree_to_the_bit_in_bf16(void **state)
+{
+    (void)state;
+    expect_agreement("bf16");
+}
+
+static void methods_agree_to_the_bit_in_int8(void **state)
+{
+    (void)state;
+    expect_agreement("int8");
+}
+
+/* --- weights ------------------------------------------------------------------------------------------------------ */
+
+static void note_scores(const rill_result *result, const json_t *one, record *to)
+{
+    (void)one;
+    for (int32_t i = 0; i < result->n; i++) put(to, (float)result->output[i].score);
+}
+
+/* The scores of the best five first actions, whichever these are. */
+static record first_scores(size_t i, const char *path, const char *weights)
+{
+    json_t *expected = reference_load(path);
+    record found = {.number = NULL};
+    rill_model *model = open_model(i, path, 1, weights);
+    decode_all(model,
+               &(run){.method = "var-stream",
+                      .n = 3,
+                      .k = 5,
+                      .max_candidates = 5,
+                      .max_length = 1,
+                      .seen = note_scores,
+                      .record = &found},
+               json_object_get(expected, "cases"));
+    rill_model_close(model);
+    json_decref(expected);
+    return found;
+}
+
+/* They went through the encoder and one step of the decoder: near those of fp32, and not the same. */
+static void weights_of_less_precision_are_near(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *weights;
+        double tolerance;
+    } kinds[] = {{"bf16", 0.1}, {"int8", 0.3}};
+    for (size_t i = 0; i < MODELS; i++) {
+        char *path = data_path(models[i]);
+        record exact = first_scores(i, path, NULL);
+        for (size_t j = 0; j < 2; j++) {
+            record found = first_scores(i, path, kinds[j].weights);
+            double worst = 0.0;
+            assert_int_equal(found.used, exact.used);
+            for (size_t c = 0; c < found.used; c++)
+                worst = fmax(worst, fabs((double)(found.number[c] - exact.number[c])));
+            if (worst > kinds[j].tolerance || worst == 0.0)
+                fail_msg("%s in %s: log-probabilities are off by %g", models[i], kinds[j].weights, worst);
+            free(found.number);
+        }
+        free(exact.number);
+        free(path);
+    }
+}
+
+static void other_weights_are_refused(void **state)
+{
+    (void)state;
+    char *path = data_path(models[0]);
+    rill_model *model;
+    rill_open_options options = {
+        .struct_size = sizeof options, .path = path, .threads = 1, .tokenized = 1, .weights = "int4"};
+    assert_int_equal(rill_model_open(&model, ctx, "mt", &options), RILL_ERR_OPTION);
+    assert_error(ctx, "mt: weights: expected f32, bf16 or int8, found \"int4\"", NULL);
+    free(path);
+}
+
 /* --- empty inputs ------------------------------------------------------------------------------------------------- */
 
 static void check_empty(const rill_result *result, const json_t *one, record *unused)
@@ -240,7 +326,7 @@ static void empty_in_is_empty_out(void **state)
     (void)state;
     char *path = data_path(models[0]);
     json_t *cases = json_pack("[{s:[]}, {s:[]}]", "pieces", "pieces");
-    rill_model *model = open_model(0, path, 1);
+    rill_model *model = open_model(0, path, 1, NULL);
     decode_all(model, &(run){.method = "var-stream", .n = 2, .k = 5, .max_candidates = 5, .seen = check_empty}, cases);
     rill_model_close(model);
     json_decref(cases);
@@ -252,6 +338,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(beams_are_those_of_the_reference),
         CASE(methods_agree_to_the_bit),
+        CASE(methods_agree_to_the_bit_in_bf16),
+        CASE(methods_agree_to_the_bit_in_int8),
+        CASE(weights_of_less_precision_are_near),
+        CASE(other_weights_are_refused),
         CASE(empty_in_is_empty_out),
     };
     return cmocka_run_group_tests_name("domains_mt_search", tests, NULL, NULL);

@@ -50,15 +50,16 @@ static const char *setting(const rill_script_config *config, const char *name)
 static void config_everything(void **state)
 {
     (void)state;
-    rill_script_config *c = read("return {\n"
-                                 "  model = 'm', domain = 'toy', domain_args = 'a=b', input = 'in.txt', output = '-',\n"
-                                 "  references = '/tmp/refs', stats = 'a/b.json', trace = '../t', tokenized = true,\n"
-                                 "  threads = 3, n_best = 4, unordered = true, plugins = {'x.so', '/y.lua'},\n"
-                                 "  search = { method = 'top-up', k = 7.0, n = 3, budget = 50, refill = 0.25,\n"
-                                 "    max_candidates = 2, ['max-items'] = 9, length_penalty = 0.1, check = false },\n"
-                                 "  heuristics = { 'absolute:10', {'relative', 0.5}, {'test', 1, 2.5, 'x'} },\n"
-                                 "  scorers = {}, policy = {'all'},\n"
-                                 "}");
+    rill_script_config *c = read(
+        "return {\n"
+        "  model = 'm', domain = 'toy', domain_args = 'a=b', input = 'in.txt', output = '-',\n"
+        "  references = '/tmp/refs', stats = 'a/b.json', trace = '../t', tokenized = true, weights = 'bf16',\n"
+        "  threads = 3, n_best = 4, unordered = true, plugins = {'x.so', '/y.lua'},\n"
+        "  search = { method = 'top-up', k = 7.0, n = 3, budget = 50, refill = 0.25,\n"
+        "    max_candidates = 2, ['max-items'] = 9, length_penalty = 0.1, check = false },\n"
+        "  heuristics = { 'absolute:10', {'relative', 0.5}, {'test', 1, 2.5, 'x'} },\n"
+        "  scorers = {}, policy = {'all'},\n"
+        "}");
     assert_string_equal(c->script, "here/run.lua");
     assert_string_equal(c->model, "here/m");
     assert_string_equal(c->domain, "toy");
@@ -69,6 +70,7 @@ static void config_everything(void **state)
     assert_string_equal(c->stats, "here/a/b.json");
     assert_string_equal(c->trace, "here/../t");
     assert_int_equal(c->tokenized, 1);
+    assert_string_equal(c->weights, "bf16");
     assert_int_equal(c->threads, 3);
     assert_int_equal(c->n_plugins, 2);
     assert_string_equal(c->plugins[0], "here/x.so");
