@@ -17,6 +17,7 @@
 #include "interrupt.h"
 #include "options.h"
 #include "output.h"
+#include "pretty.h"
 #include "progress.h"
 #include "report.h"
 #include "runfile.h"
@@ -41,6 +42,8 @@ typedef struct decode {
     when progress_when;
     cli_input input;
     cli_output output, stats, trace;
+    int wants_pretty;
+    cli_pretty pretty;
     cli_progress progress;
     rill_engine *engine;
     int64_t failed;
@@ -57,6 +60,7 @@ enum {
     TAKE_REFERENCES,
     TAKE_STATS,
     TAKE_TRACE,
+    TAKE_PRETTY,
     TAKE_QUIET,
     TAKE_PROGRESS,
     TAKE_ALIGNMENT,
@@ -75,6 +79,7 @@ static const cli_option file_options[] = {
      TAKE_WORD_SCORES},
     {"stats", 0, "FILE", "write counters, seconds and settings as JSON; -: standard output, with -o", TAKE_STATS},
     {"trace", 0, "FILE", "write every timestep, admission and finish as a line of JSON", TAKE_TRACE},
+    {"pretty", 0, "", "write trees with a constituent per line, indented", TAKE_PRETTY},
     {"quiet", 'q', "", "no progress line and no summary; errors are still told", TAKE_QUIET},
     {"progress", 0, "", "show the progress line even when standard error is no terminal", TAKE_PROGRESS},
     {NULL, 0, NULL, NULL, 0},
@@ -94,6 +99,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
     case TAKE_WORD_SCORES: d->extras.word_scores = 1; break;
     case TAKE_STATS: d->stats_path = value; break;
     case TAKE_TRACE: d->trace_path = value; break;
+    case TAKE_PRETTY: d->wants_pretty = 1; break;
     case TAKE_QUIET: d->quiet = 1; break;
     case TAKE_PROGRESS: d->progress_when = ALWAYS; break;
     }
@@ -157,8 +163,9 @@ static const face run_face = {
     "    scorers = { {\"word_reward\", 0.2} },\n"
     "  }\n"
     "\n"
-    "Further entries: domain, domain_args, weights, tokenized, threads, plugins, policy,\n"
-    "alignment, word_scores, unordered, stats, trace, references, sweep, tune. search holds the settings of\n"
+    "Further entries: domain, domain_args, weights, input_format, tokenized, threads,\n"
+    "plugins, policy, alignment, word_scores, unordered, stats, trace, references, sweep,\n"
+    "tune. search holds the settings of\n"
     "`rill decode --help` with _ for -; its budget may be a function of the step. Files\n"
     "are found from the script's directory. Options override the script one by one, any\n"
     "option of the chain replaces its whole chain, and what an option leaves no room\n"
@@ -237,7 +244,10 @@ static rill_status write_result(void *user, const rill_result *result)
     /* Inputs that a failed run did not come to keep their lines, so that the others keep theirs. */
     for (; d->form == CLI_FORM_PLAIN && d->next_id < result->id; d->next_id++) cli_output_write(&d->output, "\n", 1);
     d->next_id = result->id + 1;
-    cli_output_result(&d->output, d->form, &d->extras, result);
+    if (d->wants_pretty)
+        cli_pretty_result(&d->pretty, &d->output, d->form, result);
+    else
+        cli_output_result(&d->output, d->form, &d->extras, result);
     int broken = cli_output_tick(&d->output);
     show_progress(d);
     d->writing += cli_now() - start;
@@ -302,6 +312,9 @@ static int make_plan(decode *d)
     if (code == CLI_OK && !d->quiet) cli_runfile_say_left(&d->runfile, &d->plan);
     d->form = form_of(d);
     if (code == CLI_OK) code = want_fields(d);
+    if (code == CLI_OK && d->wants_pretty && (d->form == CLI_FORM_NBEST || d->extras.fields || d->extras.word_scores))
+        return cli_fail("--pretty shows one tree per input: leave out --n-best, --alignment and --word-scores");
+    cli_pretty_start(&d->pretty, d->session.ctx);
     if (code == CLI_OK && d->trace_path) {
         d->plan.setup.trace = cli_trace_event;
         d->plan.setup.trace_user = &d->trace;
@@ -454,6 +467,7 @@ static int command(const face *as, int argc, char **argv)
         code = cli_fail("no configuration: rill run FILE.lua; `rill run --help` shows one");
     if (code == CLI_OK && !helped) code = run(d);
     rill_engine_destroy(d->engine);
+    cli_pretty_end(&d->pretty);
     cli_runfile_end(&d->runfile);
     cli_session_end(&d->session);
     cli_input_close(&d->input);

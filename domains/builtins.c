@@ -5,10 +5,12 @@
 #include "mt.h"
 #include "rill/plugin.h"
 #include "semparse.h"
+#include "shiftreduce.h"
 
 static const rill_domain *const domains[] = {
     &rill_mt_domain,
     &rill_semparse_domain,
+    &rill_shiftreduce_domain,
 };
 
 rill_status rill_register_builtins(rill_context *ctx)

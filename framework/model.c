@@ -34,6 +34,9 @@ static rill_status check_options(rill_context *ctx, const rill_domain *domain, c
     if (options->weights != NULL && !(features & RILL_TAKES_WEIGHTS))
         return rill_fail(ctx, RILL_ERR_OPTION, "domain %s keeps its weights in one way, another was asked for: %s",
                          domain->name, options->weights);
+    if (options->input_format != NULL && !(features & RILL_TAKES_INPUT_FORMAT))
+        return rill_fail(ctx, RILL_ERR_OPTION, "domain %s has one form of inputs: no input format can be chosen",
+                         domain->name);
     return RILL_OK;
 }
 

@@ -11,11 +11,6 @@
 #include "helpers.h"
 #include "model_maker.h"
 
-typedef struct shape {
-    const char *name;
-    int rows, columns; /* columns 0: a vector */
-} shape;
-
 static float random_weight(uint64_t *state)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -27,7 +22,7 @@ static int same(const char *a, const char *b)
     return a != NULL && strcmp(a, b) == 0;
 }
 
-static void write_tensors(const char *folder, const model_spec *m, const shape *shapes, size_t n)
+void model_write_tensors(const char *folder, const model_spec *m, const model_tensor *shapes, size_t n)
 {
     size_t total = 0;
     for (size_t i = 0; i < n; i++)
@@ -39,7 +34,7 @@ static void write_tensors(const char *folder, const model_spec *m, const shape *
     size_t at = (size_t)snprintf(header, sizeof header, "{\"__metadata__\":{\"format\":\"pt\"}"), used = 0;
     uint64_t state = m->seed;
     for (size_t i = 0; i < n; i++) {
-        const shape *s = &shapes[i];
+        const model_tensor *s = &shapes[i];
         if (same(m->missing, s->name)) continue;
         int turned = same(m->reshaped, s->name);
         char dimensions[64];
@@ -88,7 +83,7 @@ void model_write_config(const char *folder, const model_spec *m, const char *ext
 
 void model_write(const char *folder, const model_spec *m)
 {
-    const shape shapes[] = {
+    const model_tensor shapes[] = {
         {"encoder.embedding.weight", m->words, m->embedding},
         {"encoder.lstm.weight_ih", 4 * m->hidden, m->embedding},
         {"encoder.lstm.weight_hh", 4 * m->hidden, m->hidden},
@@ -102,8 +97,81 @@ void model_write(const char *folder, const model_spec *m)
         {"output.weight", m->actions, m->hidden},
         {"output.bias", m->actions, 0},
     };
-    write_tensors(folder, m, shapes, sizeof shapes / sizeof *shapes);
+    model_write_tensors(folder, m, shapes, sizeof shapes / sizeof *shapes);
     write_vocabulary(folder, "source.vocab", 'w', m->words);
     write_vocabulary(folder, "target.vocab", 'a', m->actions);
     model_write_config(folder, m, "");
+}
+
+/* --- span shift-reduce parsers ------------------------------------------------------------------------------------ */
+
+enum { SUFFIXES = 4, SHAPES = 3 };
+
+/* Half of the labels are for inner spans, half begin with the root. */
+static void write_labels(const char *folder, int count)
+{
+    char text[4096];
+    size_t at = (size_t)sprintf(text, "<none>\n");
+    assert_true(count >= 5 && count < 100);
+    for (int i = 1; i < count; i++) {
+        const char *root = i <= count / 2 ? "" : i == count / 2 + 1 ? "TOP" : "TOP+";
+        const int n = i <= count / 2 ? i : i - count / 2 - 1;
+        at += (size_t)sprintf(text + at, "%s", root);
+        if (n > 0) at += (size_t)sprintf(text + at, n % 3 == 0 ? "L%d+M%d" : "L%d", n, n);
+        at += (size_t)sprintf(text + at, "\n");
+    }
+    write_bytes(folder, "labels.vocab", text, at);
+}
+
+void parser_write_config(const char *folder, const model_spec *m, const char *extra)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             "{%s\"model_type\": \"span-shift-reduce\", \"rill\": {\"domain\": \"shiftreduce\"}, \"task\": \"small\",\n"
+             "\"root\": \"TOP\", \"embedding_size\": %d, \"tag_size\": %d, \"hidden_size\": %d, \"net_size\": %d,\n"
+             "\"suffix_length\": 2, \"word_vocab_size\": %d, \"suffix_vocab_size\": %d, \"shape_vocab_size\": %d,\n"
+             "\"tag_vocab_size\": %d, \"label_vocab_size\": %d, \"max_input_length\": 300}\n",
+             extra, m->embedding, PARSER_MODEL_TAG_SIZE, m->hidden, PARSER_MODEL_NET, m->words, SUFFIXES, SHAPES,
+             PARSER_MODEL_TAGS, m->actions);
+    write_string(folder, "config.json", text);
+}
+
+void parser_write_model(const char *folder, const model_spec *m)
+{
+    const int gates = 4 * m->hidden, both = 2 * m->hidden, inner = both + PARSER_MODEL_TAG_SIZE, net = PARSER_MODEL_NET;
+    const model_tensor tensors[] = {
+        {"words.weight", m->words, m->embedding},
+        {"suffixes.weight", SUFFIXES, m->embedding},
+        {"shapes.weight", SHAPES, m->embedding},
+        {"tags.weight", PARSER_MODEL_TAGS, PARSER_MODEL_TAG_SIZE},
+        {"layer1.forward.weight_ih", gates, m->embedding},
+        {"layer1.forward.weight_hh", gates, m->hidden},
+        {"layer1.forward.bias", gates, 0},
+        {"layer1.backward.weight_ih", gates, m->embedding},
+        {"layer1.backward.weight_hh", gates, m->hidden},
+        {"layer1.backward.bias", gates, 0},
+        {"layer2.forward.weight_ih", gates, inner},
+        {"layer2.forward.weight_hh", gates, m->hidden},
+        {"layer2.forward.bias", gates, 0},
+        {"layer2.backward.weight_ih", gates, inner},
+        {"layer2.backward.weight_hh", gates, m->hidden},
+        {"layer2.backward.bias", gates, 0},
+        {"tagger.weight", PARSER_MODEL_TAGS, both},
+        {"tagger.bias", PARSER_MODEL_TAGS, 0},
+        {"structure.hidden.weight", net, 4 * both},
+        {"structure.hidden.bias", net, 0},
+        {"structure.output.weight", 2, net},
+        {"structure.output.bias", 2, 0},
+        {"label.hidden.weight", net, 3 * both},
+        {"label.hidden.bias", net, 0},
+        {"label.output.weight", m->actions, net},
+        {"label.output.bias", m->actions, 0},
+    };
+    model_write_tensors(folder, m, tensors, sizeof tensors / sizeof *tensors);
+    write_vocabulary(folder, "words.vocab", 'w', m->words);
+    write_string(folder, "suffixes.vocab", "1\n2\nw1\n^(\n");
+    write_string(folder, "shapes.vocab", "<unk>\nxd\nX\n");
+    write_string(folder, "tags.vocab", "<none>\nT0\nT1\n-LRB-\n");
+    write_labels(folder, m->actions);
+    parser_write_config(folder, m, "");
 }

@@ -1,7 +1,8 @@
-/* Writes semantic parsers with random weights, whole or damaged in one place. */
+/* Writes semantic parsers, and span shift-reduce parsers, with random weights, whole or damaged in one place. */
 #ifndef TEST_DOMAINS_MODEL_MAKER_H
 #define TEST_DOMAINS_MODEL_MAKER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct model_spec {
@@ -12,6 +13,15 @@ typedef struct model_spec {
     const char *retyped;  /* tensor called I32 */
 } model_spec;
 
+/* A tensor of a model's file; columns 0: a vector. */
+typedef struct model_tensor {
+    const char *name;
+    int rows, columns;
+} model_tensor;
+
+/* model.safetensors with n tensors in the folder; of the spec, its seed and its damages are read. */
+void model_write_tensors(const char *folder, const model_spec *spec, const model_tensor *tensor, size_t n);
+
 #define SMALL_MODEL ((model_spec){.embedding = 5, .hidden = 6, .words = 12, .actions = 9, .seed = 1})
 
 /* config.json, model.safetensors, source.vocab (w0, w1, ...), target.vocab (a0, a1, ...) in the folder. Weights lie in -0.5..0.5. */
@@ -19,5 +29,15 @@ void model_write(const char *folder, const model_spec *spec);
 
 /* config.json alone, with `extra` ("\"key\": value,") at its front. */
 void model_write_config(const char *folder, const model_spec *spec, const char *extra);
+
+/* A parser: words.vocab (w0, w1, ...), labels.vocab (A, B, A+B, ..., then TOP, TOP+A, ...), tags.vocab (T0, T1, ...), two shapes and
+ * four suffixes. Of the spec, embedding, hidden, words (with three special ones) and actions (labels, with "<none>"; at least
+ * 5) count. */
+void parser_write_model(const char *folder, const model_spec *spec);
+void parser_write_config(const char *folder, const model_spec *spec, const char *extra);
+
+enum { PARSER_MODEL_TAGS = 4, PARSER_MODEL_TAG_SIZE = 3, PARSER_MODEL_NET = 9 }; /* tags with "<none>" */
+
+#define SMALL_PARSER ((model_spec){.embedding = 5, .hidden = 6, .words = 12, .actions = 9, .seed = 1})
 
 #endif

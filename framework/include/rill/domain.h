@@ -70,13 +70,15 @@ typedef struct rill_open_options {
     const char *arguments;   /* free text for the domain ("seed=3"), or NULL */
     const char *const *also; /* [n_also] further models that decode together with the one at `path`: an ensemble */
     int32_t n_also;
-    const char *weights;     /* how to keep weights: "f32", "bf16", "int8"; NULL: as the domain likes */
+    const char *weights;      /* how to keep weights: "f32", "bf16", "int8"; NULL: as the domain likes */
+    const char *input_format; /* which of the forms that inputs come in; NULL: what the domain chooses */
 } rill_open_options;
 
 /* What a domain can do with the options of rill_model_open(), which refuses those that it cannot heed: a set of bits. */
 typedef enum rill_domain_feature {
-    RILL_TAKES_ENSEMBLES = 1, /* rill_open_options.also */
-    RILL_TAKES_WEIGHTS = 2,   /* rill_open_options.weights; what it does not know it refuses with RILL_ERR_OPTION */
+    RILL_TAKES_ENSEMBLES = 1,    /* rill_open_options.also */
+    RILL_TAKES_WEIGHTS = 2,      /* rill_open_options.weights; what it does not know it refuses with RILL_ERR_OPTION */
+    RILL_TAKES_INPUT_FORMAT = 4, /* rill_open_options.input_format */
 } rill_domain_feature;
 
 typedef struct rill_domain_info {

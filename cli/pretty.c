@@ -1,0 +1,34 @@
+/* Trees with indented lines; see pretty.h. */
+#include "pretty.h"
+
+#include <inttypes.h>
+
+void cli_pretty_start(cli_pretty *pretty, rill_context *ctx)
+{
+    *pretty = (cli_pretty){.tree = {.ctx = ctx}, .text = {.ctx = ctx}};
+}
+
+/* Whether pretty->text has the tree. Out of memory counts as no tree: the line itself is written all the same. */
+static int indent(cli_pretty *pretty, const rill_output *output)
+{
+    rill_text_reset(&pretty->text);
+    int is_tree = rill_tree_parse(&pretty->tree, output->text, output->length, RILL_TREE_AS_WRITTEN) == RILL_OK &&
+                  rill_tree_write(&pretty->tree, &pretty->text, 1) == RILL_OK;
+    if (!is_tree) rill_error_clear(pretty->tree.ctx);
+    return is_tree;
+}
+
+int cli_pretty_result(cli_pretty *pretty, cli_output *output, cli_form form, const rill_result *result)
+{
+    if (result->n == 0 || !indent(pretty, &result->output[0])) return cli_output_result(output, form, &(cli_extras){0}, result);
+    if (form == CLI_FORM_NUMBERED) cli_output_printf(output, "%" PRId64 "\t", result->id);
+    cli_output_write(output, pretty->text.data, pretty->text.length);
+    return cli_output_write(output, "\n", 1);
+}
+
+void cli_pretty_end(cli_pretty *pretty)
+{
+    if (pretty->tree.ctx == NULL) return;
+    rill_tree_clear(&pretty->tree);
+    rill_text_clear(&pretty->text);
+}

@@ -1,0 +1,22 @@
+/* Outputs for people: trees in brackets, a constituent per line. */
+#ifndef CLI_PRETTY_H
+#define CLI_PRETTY_H
+
+#include "output.h"
+#include "tree.h"
+
+typedef struct cli_pretty {
+    rill_tree tree;
+    rill_text text;
+} cli_pretty;
+
+void cli_pretty_start(cli_pretty *pretty, rill_context *ctx);
+
+/* Write the result's best output as a tree with indented lines, or in one line where it is no tree. CLI_FORM_NBEST has no such
+ * form. Returns as cli_output_result(). */
+int cli_pretty_result(cli_pretty *pretty, cli_output *output, cli_form form, const rill_result *result);
+
+/* Accepts a zeroed one. */
+void cli_pretty_end(cli_pretty *pretty);
+
+#endif

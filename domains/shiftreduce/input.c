@@ -1,0 +1,161 @@
+/* From a line to a sentence: a tree's words and tags, tokens with their tags, or text.
+ *
+ * Which of the three a line is, the option says; or the line itself: one that begins with "(" is a tree, one whose tokens all look
+ * like word_TAG has tags, and what is left is text.
+ * Divisions: forms · trees · tokens · the line. */
+#include <string.h>
+
+#include "model.h"
+#include "tokenizer.h"
+#include "utf8.h"
+
+#define TRY PARSER_TRY
+
+/* --- forms -------------------------------------------------------------------------------------------------------- */
+
+static const char *const form_names[] = {
+    [FORM_AUTO] = "auto", [FORM_TREE] = "tree", [FORM_TAGGED] = "tagged", [FORM_TEXT] = "text"};
+
+int parser_form_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof form_names / sizeof *form_names; i++)
+        if (strcmp(name, form_names[i]) == 0) return (int)i;
+    return -1;
+}
+
+static int is_blank(char c)
+{
+    return (unsigned char)c <= ' ';
+}
+
+/* The next token from *at on; its length is 0 at the end. */
+static rill_slice next_token(const char *text, size_t length, size_t *at)
+{
+    while (*at < length && is_blank(text[*at])) ++*at;
+    const size_t from = *at;
+    while (*at < length && !is_blank(text[*at])) ++*at;
+    return (rill_slice){text + from, *at - from};
+}
+
+/* Where the tag of word_TAG begins, behind the last "_"; 0 when there is none, or no word before it. */
+static size_t tag_of(rill_slice token)
+{
+    size_t at = token.length;
+    while (at > 0 && token.data[at - 1] != '_') at--;
+    return at > 1 && at < token.length ? at : 0;
+}
+
+/* Does it end in what may be a tag? No tag of any treebank has small letters or digits, most words of text have nothing else. */
+static int looks_tagged(rill_slice token)
+{
+    const size_t at = tag_of(token);
+    for (size_t i = at; i < token.length; i++) {
+        const char c = token.data[i];
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80) return 0;
+    }
+    return at > 0;
+}
+
+static parser_form form_of(const char *text, size_t length)
+{
+    size_t at = 0;
+    rill_slice token = next_token(text, length, &at);
+    if (token.length > 0 && token.data[0] == '(') return FORM_TREE;
+    for (; token.length > 0; token = next_token(text, length, &at))
+        if (!looks_tagged(token)) return FORM_TEXT;
+    return FORM_TAGGED;
+}
+
+/* --- trees -------------------------------------------------------------------------------------------------------- */
+
+static rill_status find_tag(parser *p, rill_slice tag, int32_t word, int32_t *out)
+{
+    *out = rill_vocabulary_id(p->tag, tag.data, tag.length);
+    if (*out > PARSER_NO_TAG) return RILL_OK;
+    return rill_fail(p->ctx, RILL_ERR_INPUT, "word %d: the model does not know the tag \"%.*s\"", word + 1,
+                     tag.length < 40 ? (int)tag.length : 40, tag.data);
+}
+
+static rill_status add_tagged(parser *p, sentence *s, rill_slice word, rill_slice tag)
+{
+    int32_t id;
+    TRY(find_tag(p, tag, s->words, &id));
+    return sentence_add_escaped(s, word.data, word.length, id);
+}
+
+static rill_status read_tree(parser *p, sentence *s, const char *text, size_t length)
+{
+    TRY(rill_tree_parse(&p->tree, text, length, 0));
+    for (int32_t i = 0; i < p->tree.count; i++)
+        if (p->tree.node[i].word.data != NULL) TRY(add_tagged(p, s, p->tree.node[i].word, p->tree.node[i].label));
+    return RILL_OK;
+}
+
+/* --- tokens ------------------------------------------------------------------------------------------------------- */
+
+static rill_status read_tagged(parser *p, sentence *s, const char *text, size_t length)
+{
+    size_t at = 0;
+    for (rill_slice token; (token = next_token(text, length, &at)).length > 0;) {
+        const size_t tag = tag_of(token);
+        if (tag == 0)
+            return rill_fail(p->ctx, RILL_ERR_INPUT, "word %d: expected word_TAG, found \"%.*s\"", s->words + 1,
+                             token.length < 40 ? (int)token.length : 40, token.data);
+        TRY(add_tagged(p, s, (rill_slice){token.data, tag - 1}, (rill_slice){token.data + tag, token.length - tag}));
+    }
+    return RILL_OK;
+}
+
+static rill_status read_tokens(sentence *s, const char *text, size_t length)
+{
+    size_t at = 0;
+    for (rill_slice token; (token = next_token(text, length, &at)).length > 0;)
+        TRY(sentence_add_escaped(s, token.data, token.length, SENTENCE_NO_TAG));
+    return RILL_OK;
+}
+
+/* --- the line ----------------------------------------------------------------------------------------------------- */
+
+static rill_status read_line(parser *p, sentence *s, parser_form form, const char *text, size_t length)
+{
+    const size_t good = rill_utf8_check(text, length);
+    if (good < length)
+        return rill_fail(p->ctx, RILL_ERR_INPUT, "the line is not UTF-8 at byte %zu (0x%02x)", good + 1,
+                         (unsigned char)text[good]);
+    switch (form) {
+    case FORM_TREE: TRY(read_tree(p, s, text, length)); break;
+    case FORM_TAGGED: TRY(read_tagged(p, s, text, length)); break;
+    default: TRY(p->tokenized ? read_tokens(s, text, length) : tokenize(s, text, length, p->style)); break;
+    }
+    if (s->words == 0) return rill_fail(p->ctx, RILL_ERR_INPUT, "empty input");
+    if (s->words > p->max_input)
+        return rill_fail(p->ctx, RILL_ERR_INPUT, "expected at most %d words, found %d", p->max_input, s->words);
+    return RILL_OK;
+}
+
+/* A line that was taken for something else than it is wants to be told how that is said. */
+static const char *remedy(const parser *p, parser_form form)
+{
+    if (p->form != FORM_AUTO) return "";
+    if (form == FORM_TREE) return "; a line that begins with \"(\" is read as a tree, unless --input-format says text";
+    return form == FORM_TAGGED ? "; a line of word_TAG tokens is read as such, unless --input-format says text" : "";
+}
+
+rill_status parser_read(parser *p, rill_input *input, int32_t *words)
+{
+    sentence *s = &p->slot[input->slot].sentence;
+    sentence_begin(s);
+    *words = 0;
+    const parser_form form = p->form == FORM_AUTO ? form_of(input->text, input->length) : p->form;
+    rill_status status = read_line(p, s, form, input->text, input->length);
+    if (status == RILL_ERR_INPUT) {
+        rill_input_fail(input, status, "%s%s", rill_error(p->ctx), s->words > p->max_input ? "" : remedy(p, form));
+        rill_error_clear(p->ctx);
+        return RILL_OK;
+    }
+    TRY(status);
+    *words = s->words;
+    input->size = s->words;
+    input->max_length = 2 * s->words - 1;
+    return RILL_OK;
+}

@@ -1,0 +1,196 @@
+/* model.h: a loaded parser, and the tables its states live in. Inner header of the shiftreduce domain.
+ *
+ * Source: Cross and Huang, Span-Based Constituency Parsing with a Structure-Label System and Provably Optimal Dynamic Oracles,
+ * 2016 [ch].
+ * Letters: E embedding width, G tag width, H hidden width per direction, D width of the networks' hidden layers, T tags, L labels,
+ * n words of a sentence, R rows of a call. Frames are <s>, the words, </s>: n + 2; positions lie between words: 0 .. n.
+ *
+ * Positions: p_i = [f_i; b_{i+1}], f after reading <s> and i words, b after reading </s> and the words from the last down to i + 1.
+ * The span (i, j) is p_j - p_i with the half of b negated; the sign is taken into the weights when they are loaded.
+ *
+ * Products: the first layer of either network multiplies spans that lie side by side, so a position between two spans is
+ * multiplied with the difference of their weights. With s1 = (a, b), s0 = (b, c):
+ *   structure  (W0 - W1) p_a + (W1 - W2) p_b + (W2 - W3) p_c + (W3 p_n - W0 p_0 + bias)
+ *   label                      (V0 - V1) p_b + (V1 - V2) p_c + (V2 p_n - V0 p_0 + bias)
+ * encode() makes these five for every position of a sentence, with the last brackets, which are the sentence's own, in the products
+ * of c. An action then adds up three rows, or two, whatever the sentence's length.
+ *
+ * States: the parser's stack is a list through nodes: a cell says where the two spans on top lie, and which node's cell has the
+ * stack below the top one. That node is an ancestor, hence RILL_STATE_PATH; nothing is ever copied but the cell. */
+#ifndef RILL_SHIFTREDUCE_MODEL_H
+#define RILL_SHIFTREDUCE_MODEL_H
+
+#include "blocks.h"
+#include "carve.h"
+#include "kernels.h"
+#include "rill/domain.h"
+#include "rooms.h"
+#include "sentence.h"
+#include "threads.h"
+#include "vocabulary.h"
+
+#define PARSER_TRY(call)                              \
+    do {                                              \
+        rill_status try_status = (call);              \
+        if (try_status != RILL_OK) return try_status; \
+    } while (0)
+
+enum { PARSER_SHIFT = 0, PARSER_COMBINE = 1, PARSER_LABELS = 2 }; /* actions: label i is PARSER_LABELS + i */
+enum { PARSER_STRUCTURE = 0, PARSER_LABEL = 1, PARSER_PHASES = 2 };
+enum { PARSER_START = 0, PARSER_END = 1, PARSER_UNKNOWN = 2, PARSER_SPECIALS = 3 }; /* words.vocab */
+enum { PARSER_NO_TAG = 0 };                                                         /* tags.vocab: of <s> and </s> */
+enum { PARSER_NO_LABEL = 0 };                                                       /* labels.vocab */
+enum { PARSER_MOST_SUFFIXES = 8 };
+
+/* Products of a position, side by side, D floats each. */
+enum { PRODUCT_A, PRODUCT_B, PRODUCT_C, PRODUCT_LABEL_B, PRODUCT_LABEL_C, PRODUCTS };
+
+/* How a line says what it is. */
+typedef enum parser_form { FORM_AUTO, FORM_TREE, FORM_TAGGED, FORM_TEXT } parser_form;
+
+/* A bidirectional LSTM layer. */
+typedef struct parser_layer {
+    rill_weights input;        /* 8H x K: the gates of both directions */
+    rill_weights recurrent[2]; /* 4H x H: forward, backward */
+} parser_layer;
+
+/* What a node's stack looks like; c == 0: nothing has been shifted. */
+typedef struct parser_cell {
+    int32_t below;   /* node whose cell has the stack below the top span; RILL_NO_NODE when there is nothing */
+    int32_t a, b, c; /* s1 = (a, b), if there is a `below`; s0 = (b, c); c words have been shifted */
+} parser_cell;
+
+/* What belongs to an item in flight. */
+typedef struct parser_slot {
+    rill_room room; /* [capacity, PRODUCTS * D]: products of positions 0 .. n */
+    sentence sentence;
+} parser_slot;
+
+/* A sentence on its way into a slot: its frames' features begin at frame `first`. */
+typedef struct parser_reading {
+    int32_t slot, frames;
+    size_t first;
+} parser_reading;
+
+/* Rows just scored, for lookup(). Pointers into the scratch of score(). */
+typedef struct parser_scored {
+    int32_t n;
+    const float *logits;   /* [n, ld_logits]; not of rows that were forced */
+    const float *log_norm; /* [n] */
+    const float *bias;     /* [2, ld_bias] added to logits of rows by `kind`, or NULL */
+    const int32_t *kind;   /* [n] label: which bias. structure: the only legal action, or -1 */
+    size_t ld_logits, ld_bias;
+} parser_scored;
+
+typedef struct parser {
+    rill_context *ctx;
+    rill_kernels kernels;
+    rill_threads threads;
+    rill_pool *pool;    /* that of `threads`: NULL with one thread */
+    rill_blocks blocks; /* everything of fixed size below */
+    rill_blocks rooms;  /* slabs that slots keep their memory in */
+
+    size_t embedding, tag_size, hidden, net;
+    int32_t words, suffixes, shapes, tags, labels;
+    int32_t max_input; /* words of a sentence */
+    int32_t suffix_length;
+    parser_form form;
+    int tokenized;
+    int style; /* of the tokeniser */
+    char description[160];
+    rill_vocabulary *word, *suffix, *shape, *tag, *label;
+    rill_slice root;        /* the outermost label of every tree; in the configuration's copy in `blocks` */
+    rill_slice *symbol;     /* non-terminals of all labels, outermost first, one label behind the other */
+    int32_t *symbols;       /* [labels + 1] label i has symbol[symbols[i] .. symbols[i + 1]) */
+    const float *word_rows; /* [words, E] */
+    const float *suffix_rows, *shape_rows;
+    parser_layer layer[2];
+    const float *first_bias;     /* [8H] */
+    const float *tag_start;      /* [tags, 8H] a tag's row times the second layer's weights, plus its bias */
+    rill_weights tagger;         /* T x 2H */
+    const float *tagger_bias;    /* [T], -infinity for PARSER_NO_TAG */
+    rill_weights products;       /* PRODUCTS * D x 2H */
+    rill_weights ends;           /* 2D x 4H: of p_n, then p_0; structure, then label */
+    const float *ends_bias;      /* [2D] */
+    rill_weights structure;      /* 2 x D */
+    const float *structure_bias; /* [2] */
+    rill_weights bracket;        /* L x D */
+    const float *bracket_bias; /* [2, L] -infinity for labels that are illegal: before the last timestep, at the last */
+
+    parser_cell *cell; /* [nodes] */
+    size_t cell_room;
+    parser_slot *slot; /* [slots] */
+    size_t slot_room;
+    size_t slots; /* initialised so far */
+
+    parser_reading *reading; /* the sentences of an encode() call */
+    int32_t *feature;        /* [frames, 2 + suffix_length] rows of word, shape and suffixes; -1: none */
+    size_t reading_room, feature_room;
+    rill_text normal; /* a word while it is looked up */
+    rill_tree tree;   /* of an input while it is read, of an output while it is built */
+    int32_t *build;   /* output.c */
+    size_t build_room;
+    char *scratch; /* arrays of one call, see rill_carve() */
+    size_t scratch_room;
+    parser_scored scored;
+} parser;
+
+/* Frames' features. */
+static inline size_t parser_features(const parser *p)
+{
+    return 2 + (size_t)p->suffix_length;
+}
+
+/* --- model.c ------------------------------------------------------------------------------------------------------ */
+
+/* Read config.json, the vocabularies and model.safetensors of the directory into a zeroed *p whose ctx, kernels and pool are set.
+ * On failure the caller clears what is there.
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
+rill_status parser_load(parser *p, const char *directory);
+
+/* --- input.c ------------------------------------------------------------------------------------------------------ */
+
+/* The form's number by its name, or -1. */
+int parser_form_named(const char *name);
+
+/* Read an input into its slot's sentence. What is wrong with it is its own failure: then *words is 0.
+ *   RILL_OK · RILL_ERR_MEMORY */
+rill_status parser_read(parser *p, rill_input *input, int32_t *words);
+
+/* --- words.c ------------------------------------------------------------------------------------------------------ */
+
+/* The features of a frame: its word's, or those of PARSER_START and PARSER_END.
+ *   feature  [parser_features()] out
+ *   RILL_OK · RILL_ERR_MEMORY */
+rill_status parser_word_features(parser *p, rill_slice word, int32_t *feature);
+void parser_edge_features(const parser *p, int32_t word, int32_t *feature);
+
+/* --- encode.c ----------------------------------------------------------------------------------------------------- */
+
+rill_status parser_encode(parser *p, int32_t m, rill_input *inputs);
+
+/* --- step.c, score.c ---------------------------------------------------------------------------------------------- */
+
+rill_status parser_step(parser *p, const rill_rows *rows);
+rill_status parser_score(parser *p, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
+rill_status parser_lookup(parser *p, const rill_rows *rows, const rill_queries *queries);
+
+/* --- output.c ----------------------------------------------------------------------------------------------------- */
+
+/* Append the tree that a hypothesis' actions make of its slot's sentence. One that was cut short has what it came to, and the
+ * words it did not, under the root.
+ *   RILL_OK · RILL_ERR_MEMORY */
+rill_status parser_write(parser *p, const rill_hypothesis *hypothesis, rill_text *out);
+
+/* --- scratch ------------------------------------------------------------------------------------------------------ */
+
+/* Room for c->used bytes; then *c is at the start of the buffer. What lookup() reads is gone. */
+static inline rill_status parser_carve_again(parser *p, rill_carver *c)
+{
+    p->scored.n = 0;
+    rill_status status = rill_grow(p->ctx, (void **)&p->scratch, &p->scratch_room, c->used, 1, "scratch memory");
+    *c = (rill_carver){.base = p->scratch};
+    return status;
+}
+
+#endif

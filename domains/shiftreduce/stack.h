@@ -1,0 +1,36 @@
+/* stack.h: the transition system of [ch], on cells (model.h). Inner header of the shiftreduce domain. */
+#ifndef RILL_SHIFTREDUCE_STACK_H
+#define RILL_SHIFTREDUCE_STACK_H
+
+#include "model.h"
+
+/* The cell of a child of node `from`. */
+static inline parser_cell stack_shift(const parser_cell *cell, int32_t from)
+{
+    const parser_cell *s = &cell[from];
+    return (parser_cell){.below = s->c > 0 ? from : RILL_NO_NODE, .a = s->b, .b = s->c, .c = s->c + 1};
+}
+
+static inline parser_cell stack_combine(const parser_cell *cell, int32_t from)
+{
+    const parser_cell *s = &cell[from], *below = &cell[s->below];
+    return (parser_cell){.below = below->below, .a = below->a, .b = s->a, .c = s->c};
+}
+
+static inline int stack_can_shift(const parser_cell *s, int32_t words)
+{
+    return s->c < words;
+}
+
+static inline int stack_can_combine(const parser_cell *s)
+{
+    return s->below != RILL_NO_NODE;
+}
+
+/* All words in one span: what is left is its label. */
+static inline int stack_is_done(const parser_cell *s, int32_t words)
+{
+    return !stack_can_shift(s, words) && !stack_can_combine(s);
+}
+
+#endif
