@@ -117,13 +117,11 @@ static int read_file(lua_State *L)
 
 static void push_options(lua_State *L, const rill_open_options *options)
 {
-    lua_createtable(L, 0, 7);
+    lua_createtable(L, 0, 6);
     lua_pushstring(L, options->path); /* NULL pushes nil */
     lua_setfield(L, -2, "path");
     lua_pushstring(L, options->arguments != NULL ? options->arguments : "");
     lua_setfield(L, -2, "arguments");
-    lua_pushstring(L, options->input_format);
-    lua_setfield(L, -2, "input_format");
     lua_pushinteger(L, options->threads);
     lua_setfield(L, -2, "threads");
     lua_pushboolean(L, options->tokenized);

@@ -172,5 +172,6 @@ const rill_domain rill_shiftreduce_domain = {
     .measure = measure,
     .action_name = action_name,
     .find_action = find_action,
+    .metric = "bracket",
     .features = RILL_TAKES_INPUT_FORMAT,
 };

@@ -60,7 +60,8 @@ static parser_form form_of(const char *text, size_t length)
 {
     size_t at = 0;
     rill_slice token = next_token(text, length, &at);
-    if (token.length > 0 && token.data[0] == '(') return FORM_TREE;
+    if (token.length == 0) return FORM_TEXT;
+    if (token.data[0] == '(') return FORM_TREE;
     for (; token.length > 0; token = next_token(text, length, &at))
         if (!looks_tagged(token)) return FORM_TEXT;
     return FORM_TAGGED;

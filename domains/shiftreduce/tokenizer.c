@@ -121,6 +121,16 @@ static rill_status put_quote(tokenizer *t, rill_slice as_typed, const char *as_w
     return t->style & TOKENIZE_QUOTES ? put(t, as_typed) : put_as(t, as_written);
 }
 
+/* Addresses of all kinds are left whole. */
+static int is_address(rill_slice s)
+{
+    static const char scheme[] = "://";
+    if (begins(s, "www.") || begins(s, "http")) return 1;
+    for (size_t i = 1; i + 1 < s.length; i++)
+        if (s.data[i] == '@' || begins(rest(s, i), scheme)) return 1;
+    return 0;
+}
+
 /* --- abbreviations ------------------------------------------------------------------------------------------------ */
 
 /* Without their last full stop; in small letters. */
@@ -157,7 +167,7 @@ static int keeps_stop(const tokenizer *t, rill_slice s)
     const char *dash = memrchr(s.data, '-', s.length);
     if (dash != NULL) s = rest(s, (size_t)(dash + 1 - s.data)); /* "Sino-U.S." */
     if (IS_ONE_OF(s, abbreviations) || is_initials(s)) return 1;
-    if (t->next == 0) return 0;
+    if (t->next == 0 || is_address(s)) return 0;
     return (t->next >= 'a' && t->next <= 'z') || (t->first && is_number(s));
 }
 
@@ -323,16 +333,6 @@ static rill_status put_trailing(tokenizer *t, rill_slice s)
 }
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
-
-/* Addresses of all kinds are left whole. */
-static int is_address(rill_slice s)
-{
-    static const char scheme[] = "://";
-    if (begins(s, "www.") || begins(s, "http")) return 1;
-    for (size_t i = 1; i + 1 < s.length; i++)
-        if (s.data[i] == '@' || begins(rest(s, i), scheme)) return 1;
-    return 0;
-}
 
 /* The text ends with an abbreviation: its full stop is the sentence's too, and the treebank writes both. */
 static int shares_stop(const tokenizer *t, rill_slice core, rill_slice tail)

@@ -13,25 +13,10 @@
 #include <cmocka.h>
 
 #include "helpers.h"
-#include "model.h"
-#include "model_maker.h"
 #include "reference.h"
-#include "shiftreduce.h"
 
-static const rill_domain *const domain = &rill_shiftreduce_domain;
-
-static rill_status open_at(rill_context *ctx, const char *path, int threads, const char *form, int tokenized,
-                           void **self, rill_domain_info *info)
-{
-    rill_open_options options = {
-        .struct_size = sizeof options, .path = path, .threads = threads, .tokenized = tokenized, .input_format = form};
-    return domain->open(ctx, &options, self, info);
-}
-
-static rill_input input_of(const char *text, int32_t slot)
-{
-    return (rill_input){.text = text, .length = strlen(text), .slot = slot};
-}
+/* Behind helpers.h, whose names it uses. */
+#include "parser_fixture.h"
 
 /* --- a driver of single rows -------------------------------------------------------------------------------------- */
 
@@ -220,11 +205,363 @@ static void reference_odd(void **state)
     check_reference("shiftreduce/odd");
 }
 
+/* --- grouping ----------------------------------------------------------------------------------------------------- */
+
+/* A made-up search: in each phase every item has WIDTH nodes, children of random nodes of the phase before. */
+enum {
+    ITEMS = 7,
+    TIMESTEPS = 7,
+    WIDTH = 5,
+    LAYER = ITEMS * WIDTH,
+    NODES = 2 * TIMESTEPS * LAYER,
+    LABELS = 40,
+    ACTIONS = PARSER_LABELS + LABELS
+};
+
+typedef struct plan {
+    int32_t parent[NODES], action[NODES], slot[NODES], depth[NODES];
+    int32_t stack[NODES], shifted[NODES]; /* spans on the stack, words shifted */
+    char sentence[ITEMS][128];
+} plan;
+
+static uint32_t roll(uint64_t *state, uint32_t below)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(*state >> 33) % below;
+}
+
+/* A label node's action is a shift or a combination that is legal behind its parent; a structure node's a label. */
+static void plan_action(plan *p, int32_t v, int32_t words, uint64_t *state)
+{
+    const int32_t from = p->parent[v];
+    p->stack[v] = from >= 0 ? p->stack[from] : 0;
+    p->shifted[v] = from >= 0 ? p->shifted[from] : 0;
+    if (v / LAYER % 2 == PARSER_STRUCTURE) {
+        if (from >= 0) p->action[v] = PARSER_LABELS + (int32_t)roll(state, LABELS);
+        return;
+    }
+    const int can_shift = p->shifted[v]<words, can_combine = p->stack[v]> 1;
+    const int shift = can_shift && (!can_combine || roll(state, 2));
+    p->action[v] = shift ? PARSER_SHIFT : PARSER_COMBINE;
+    p->stack[v] += shift ? 1 : -1;
+    p->shifted[v] += shift;
+}
+
+/* Nodes stand phase by phase; within a phase, items are mixed. Sentences have so many words that none ends before the last phase. */
+static void make_plan(plan *p)
+{
+    uint64_t state = 3;
+    int32_t words[ITEMS];
+    for (int32_t i = 0; i < ITEMS; i++) {
+        size_t at = 0;
+        words[i] = (TIMESTEPS + 1) / 2 + (int32_t)roll(&state, 6);
+        for (int32_t w = 0; w < words[i]; w++) at += (size_t)sprintf(p->sentence[i] + at, "w%u ", roll(&state, 60));
+    }
+    for (int32_t v = 0; v < NODES; v++) {
+        const int32_t layer = v / LAYER;
+        p->depth[v] = layer / 2;
+        p->slot[v] = v * 3 % ITEMS;
+        p->parent[v] = RILL_NO_NODE;
+        p->action[v] = RILL_ACTION_START;
+        if (layer > 0) do
+                p->parent[v] = (layer - 1) * LAYER + (int32_t)roll(&state, LAYER);
+            while (p->slot[p->parent[v]] != p->slot[v]);
+        plan_action(p, v, words[p->slot[v]], &state);
+    }
+}
+
+/* Log-probabilities of all actions of all nodes, `group` rows per call and `sentences` inputs per encode. */
+static void run_plan(const char *folder, const plan *p, int threads, int32_t group, int32_t sentences, float *logp)
+{
+    miser memory;
+    rill_context *ctx = miser_context(&memory);
+    void *self;
+    rill_domain_info info;
+    assert_ok(ctx, open_at(ctx, folder, threads, "text", 1, &self, &info));
+    assert_ok(ctx, domain->reserve(self, NODES, ITEMS));
+    rill_input inputs[ITEMS];
+    for (int32_t i = 0; i < ITEMS; i++) inputs[i] = input_of(p->sentence[i], i);
+    for (int32_t i = 0; i < ITEMS; i += sentences)
+        assert_ok(ctx, domain->encode(self, i + sentences <= ITEMS ? sentences : ITEMS - i, inputs + i));
+    static int32_t node[NODES], count[LAYER], chosen[LAYER * ACTIONS];
+    static float chosen_logp[LAYER * ACTIONS], score[LAYER * ACTIONS];
+    static uint8_t terminal[LAYER * ACTIONS];
+    for (int32_t v = 0; v < NODES; v++) node[v] = v;
+    for (int32_t from = 0, n; from < NODES; from += n) {
+        const int32_t left = (from / LAYER + 1) * LAYER - from; /* a call never reaches into the next phase */
+        n = group < left ? group : left;
+        rill_rows rows = {.n = n,
+                          .phase = from / LAYER % 2,
+                          .node = node + from,
+                          .parent = p->parent + from,
+                          .state_parent = p->parent + from,
+                          .action = p->action + from,
+                          .slot = p->slot + from,
+                          .depth = p->depth + from};
+        rill_choices out = {.stride = ACTIONS,
+                            .count = count,
+                            .action = chosen,
+                            .logp = chosen_logp,
+                            .score = score,
+                            .terminal = terminal};
+        assert_ok(ctx, domain->step(self, &rows));
+        assert_ok(ctx, domain->score(self, &rows, &(rill_ask){.max_choices = ACTIONS, .plain = 1}, &out));
+        for (int32_t r = 0; r < n; r++) {
+            assert_true(count[r] > 0);
+            for (int32_t i = 0; i < count[r]; i++)
+                logp[(size_t)(from + r) * ACTIONS + (size_t)chosen[r * ACTIONS + i]] = chosen_logp[r * ACTIONS + i];
+        }
+    }
+    domain->close(self);
+    rill_context_destroy(ctx);
+    assert_int_equal(memory.out, 0);
+}
+
+static void results_do_not_depend_on_grouping(void **state)
+{
+    (void)state;
+    static plan p;
+    static const struct {
+        int threads, group, sentences;
+    } ways[] = {
+        {1, LAYER, ITEMS}, {1, 4, 3}, {1, 17, 2}, {2, LAYER, ITEMS}, {2, 13, 4}, {2, 1, 1}, {3, 30, 7},
+    };
+    char *folder = folder_make();
+    const size_t size = (size_t)NODES * ACTIONS;
+    float *alone = calloc(size, sizeof *alone), *other = calloc(size, sizeof *other);
+    assert_true(alone != NULL && other != NULL);
+    parser_write_model(folder, &(model_spec){.embedding = 20, .hidden = 37, .words = 60, .actions = LABELS, .seed = 9});
+    make_plan(&p);
+    run_plan(folder, &p, 1, 1, 1, alone);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        memset(other, 0, size * sizeof *other);
+        run_plan(folder, &p, ways[i].threads, ways[i].group, ways[i].sentences, other);
+        assert_memory_equal(alone, other, size * sizeof *alone);
+    }
+    free(alone), free(other);
+    folder_remove(folder);
+}
+
+/* --- asks and lookups --------------------------------------------------------------------------------------------- */
+
+enum { SMALL_ACTIONS = PARSER_LABELS + 9 };
+
+/* One row's answer to what is asked. */
+typedef struct answer {
+    int32_t count, action[4];
+    float logp[4], score[4];
+    uint8_t terminal[4];
+} answer;
+
+static answer ask_row(fixture *f, int32_t phase, int32_t node, rill_ask ask)
+{
+    answer a;
+    const int32_t slot = 0;
+    rill_rows rows = {.n = 1, .phase = phase, .node = &node, .slot = &slot};
+    rill_choices out = {
+        .stride = 4, .count = &a.count, .action = a.action, .logp = a.logp, .score = a.score, .terminal = a.terminal};
+    assert_ok(f->ctx, domain->score(f->self, &rows, &ask, &out));
+    return a;
+}
+
+static void asks_are_respected(void **state)
+{
+    (void)state;
+    fixture f;
+    open_small(&f, "text", 1);
+    rill_input input = input_of("w1 w2", 0);
+    assert_ok(f.ctx, domain->encode(f.self, 1, &input));
+    float all[SMALL_ACTIONS], last[SMALL_ACTIONS];
+    const int32_t offset[2] = {0, 1}, shift = PARSER_SHIFT, combine = PARSER_COMBINE;
+    const float lift = 100;
+    const uint8_t forbidden = RILL_END_FORBIDDEN, required = RILL_END_REQUIRED;
+    expand(f.ctx, f.self, PARSER_STRUCTURE, 0, RILL_NO_NODE, RILL_ACTION_START, 0, all);
+    assert_true(all[PARSER_SHIFT] == 0.0f && all[PARSER_COMBINE] == -INFINITY);
+    assert_int_equal(ask_row(&f, PARSER_STRUCTURE, 0,
+                             (rill_ask){.max_choices = 2, .extra = 1, .ban_offset = offset, .ban_action = &shift})
+                         .count,
+                     0);
+    /* What is illegal is not lifted into the beam. */
+    answer a = ask_row(
+        &f, PARSER_STRUCTURE, 0,
+        (rill_ask){.max_choices = 2, .extra = 1, .add_offset = offset, .add_action = &combine, .add_score = &lift});
+    assert_true(a.count == 1 && a.action[0] == PARSER_SHIFT);
+
+    expand(f.ctx, f.self, PARSER_LABEL, 1, 0, PARSER_SHIFT, 0, all);
+    int32_t best = PARSER_LABELS, worst = PARSER_LABELS;
+    for (int32_t i = PARSER_LABELS; i < SMALL_ACTIONS; i++) {
+        if (all[i] > all[best]) best = i;
+        if (all[i] > -INFINITY && all[i] < all[worst]) worst = i;
+    }
+    a = ask_row(&f, PARSER_LABEL, 1,
+                (rill_ask){.max_choices = 2, .extra = 1, .ban_offset = offset, .ban_action = &best});
+    assert_true(a.count == 2 && a.action[0] != best && a.action[1] != best && a.logp[0] == all[a.action[0]]);
+    a = ask_row(
+        &f, PARSER_LABEL, 1,
+        (rill_ask){.max_choices = 2, .extra = 1, .add_offset = offset, .add_action = &worst, .add_score = &lift});
+    assert_true(a.action[0] == worst && a.action[1] == best && a.logp[0] == all[worst] &&
+                a.score[0] == all[worst] + lift);
+    a = ask_row(&f, PARSER_LABEL, 1, (rill_ask){.max_choices = 4, .end_rule = &required});
+    assert_int_equal(a.count, 0);
+
+    /* The last timestep: every label ends, and all begin with the root. */
+    expand(f.ctx, f.self, PARSER_STRUCTURE, 2, 1, PARSER_LABELS, 0, all);
+    expand(f.ctx, f.self, PARSER_LABEL, 3, 2, PARSER_SHIFT, 0, all);
+    expand(f.ctx, f.self, PARSER_STRUCTURE, 4, 3, PARSER_LABELS, 0, all);
+    assert_true(all[PARSER_COMBINE] == 0.0f && all[PARSER_SHIFT] == -INFINITY);
+    assert_int_equal(expand(f.ctx, f.self, PARSER_LABEL, 5, 4, PARSER_COMBINE, 0, last), RILL_LAST);
+    for (int32_t i = PARSER_LABELS; i < SMALL_ACTIONS; i++)
+        assert_int_equal(last[i] > -INFINITY, i - PARSER_LABELS > 4);
+    assert_int_equal(ask_row(&f, PARSER_LABEL, 5, (rill_ask){.max_choices = 4, .end_rule = &forbidden}).count, 0);
+    assert_int_equal(ask_row(&f, PARSER_LABEL, 5, (rill_ask){.max_choices = 4, .end_rule = &required}).count, 4);
+    close_small(&f);
+}
+
+static void check_lookup(fixture *f, int32_t phase, int32_t node, const float *all)
+{
+    int32_t slot = 0, row[SMALL_ACTIONS + 2] = {0}, action[SMALL_ACTIONS + 2];
+    float logp[SMALL_ACTIONS + 2];
+    for (int32_t a = 0; a < SMALL_ACTIONS + 2; a++) action[a] = a - 1;
+    rill_rows rows = {.n = 1, .phase = phase, .node = &node, .slot = &slot};
+    rill_queries queries = {.n = SMALL_ACTIONS + 2, .row = row, .action = action, .logp = logp};
+    assert_ok(f->ctx, domain->lookup(f->self, &rows, &queries));
+    assert_true(logp[0] == -INFINITY && logp[SMALL_ACTIONS + 1] == -INFINITY);
+    assert_memory_equal(all, logp + 1, SMALL_ACTIONS * sizeof *all);
+    rows.n = 2;
+    assert_int_equal(domain->lookup(f->self, &rows, &queries), RILL_ERR_ARGUMENT);
+    assert_string_equal(rill_error(f->ctx), "shiftreduce: lookup of 2 rows, but 1 were just scored");
+}
+
+static void lookup_repeats_the_scores(void **state)
+{
+    (void)state;
+    fixture f;
+    open_small(&f, "text", 1);
+    rill_input input = input_of("w1 w2 w3", 0);
+    assert_ok(f.ctx, domain->encode(f.self, 1, &input));
+    float all[SMALL_ACTIONS];
+    int32_t action = RILL_ACTION_START;
+    for (int32_t node = 0; node < 10; node += 2) {
+        static const int32_t structure[] = {PARSER_SHIFT, PARSER_SHIFT, PARSER_COMBINE, PARSER_SHIFT, PARSER_COMBINE};
+        expand(f.ctx, f.self, PARSER_STRUCTURE, node, node - 1, action, 0, all);
+        check_lookup(&f, PARSER_STRUCTURE, node, all);
+        expand(f.ctx, f.self, PARSER_LABEL, node + 1, node, structure[node / 2], 0, all);
+        check_lookup(&f, PARSER_LABEL, node + 1, all);
+        action = PARSER_LABELS + 1;
+    }
+    close_small(&f);
+}
+
+static void no_rows_are_legal(void **state)
+{
+    (void)state;
+    fixture f;
+    open_small(&f, NULL, 0);
+    assert_ok(f.ctx, domain->encode(f.self, 0, NULL));
+    assert_ok(f.ctx, domain->step(f.self, &(rill_rows){0}));
+    assert_ok(f.ctx,
+              domain->score(f.self, &(rill_rows){0}, &(rill_ask){.max_choices = 1, .plain = 1}, &(rill_choices){0}));
+    assert_ok(f.ctx, domain->lookup(f.self, &(rill_rows){0}, &(rill_queries){0}));
+    close_small(&f);
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+/* Everything an item goes through, its actions forced. */
+static rill_status live(void *self, const char *line, rill_text *text)
+{
+    static const int32_t action[] = {PARSER_SHIFT, 3, PARSER_SHIFT,   4, PARSER_COMBINE, 2,
+                                     PARSER_SHIFT, 3, PARSER_COMBINE, 7};
+    rill_input input = input_of(line, 0);
+    rill_status status = domain->encode(self, 1, &input);
+    int32_t node, parent, previous = RILL_ACTION_START, slot = 0, depth = 0, count, chosen[4];
+    float logp[4], score[4];
+    uint8_t terminal[4];
+    rill_choices out = {
+        .stride = 4, .count = &count, .action = chosen, .logp = logp, .score = score, .terminal = terminal};
+    for (node = 0; node < 10 && status == RILL_OK; node++) {
+        parent = node - 1;
+        rill_rows rows = {.n = 1,
+                          .phase = node % 2,
+                          .node = &node,
+                          .parent = &parent,
+                          .state_parent = &parent,
+                          .action = &previous,
+                          .slot = &slot,
+                          .depth = &depth};
+        status = domain->step(self, &rows);
+        if (status == RILL_OK) status = domain->score(self, &rows, &(rill_ask){.max_choices = 4, .plain = 1}, &out);
+        previous = action[node];
+    }
+    rill_text_reset(text);
+    if (status == RILL_OK) status = domain->finalize(self, &(rill_hypothesis){.length = 10, .action = action}, text);
+    return status;
+}
+
+static void steady_state_allocates_nothing(void **state)
+{
+    (void)state;
+    fixture f;
+    open_small(&f, NULL, 0);
+    rill_text text = {.ctx = f.ctx};
+    assert_ok(f.ctx, live(f.self, "(TOP (T0 w1) (T1 w2) (T0 w3))", &text));
+    assert_ok(f.ctx, live(f.self, "w1, w22.", &text));
+    long calls = f.memory.calls;
+    for (int i = 0; i < 5; i++)
+        assert_ok(f.ctx, live(f.self, i % 2 ? "w2 w1?" : "(TOP (T0 w1) (T1 w2) (T0 w3))", &text));
+    assert_int_equal(f.memory.calls, calls);
+    rill_text_clear(&text);
+    close_small(&f);
+}
+
+static rill_status whole_life(rill_context *ctx, const char *folder)
+{
+    void *self = NULL;
+    rill_domain_info info;
+    rill_text text = {.ctx = ctx};
+    rill_status status = open_at(ctx, folder, 2, NULL, 0, &self, &info);
+    if (status == RILL_OK) status = domain->reserve(self, 4, 2);
+    if (status == RILL_OK) status = domain->reserve(self, 40, 20);
+    if (status == RILL_OK) status = live(self, "(TOP (T0 w1) (T1 w2) (T0 w3))", &text);
+    if (status == RILL_OK) status = live(self, "\xE2\x80\x9Cw1.", &text);
+    rill_text_clear(&text);
+    domain->close(self);
+    return status;
+}
+
+static void every_refusal_of_memory_is_survived(void **state)
+{
+    (void)state;
+    miser memory;
+    rill_context *ctx = miser_context(&memory);
+    char *folder = folder_make();
+    parser_write_model(folder, &SMALL_PARSER);
+    rill_status status = RILL_ERR_MEMORY;
+    long n = 0;
+    for (; status != RILL_OK; n++) {
+        memory.allowed = n;
+        status = whole_life(ctx, folder);
+        if (status != RILL_OK && status != RILL_ERR_MEMORY) fail_msg("allocation %ld: %s", n, rill_error(ctx));
+        assert_int_equal(rill_memory_used(ctx), 0);
+    }
+    memory.allowed = -1;
+    assert_true(n > 80);
+    folder_remove(folder);
+    rill_context_destroy(ctx);
+    assert_int_equal(memory.out, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reference_tiny),
         cmocka_unit_test(reference_odd),
+        cmocka_unit_test(results_do_not_depend_on_grouping),
+        cmocka_unit_test(asks_are_respected),
+        cmocka_unit_test(lookup_repeats_the_scores),
+        cmocka_unit_test(no_rows_are_legal),
+        cmocka_unit_test(steady_state_allocates_nothing),
+        cmocka_unit_test(every_refusal_of_memory_is_survived),
     };
     return cmocka_run_group_tests_name("domains_shiftreduce", tests, NULL, NULL);
 }

@@ -14,7 +14,6 @@ rill.domain{
   open = function(options)
     keys("options", options)
     print("options path") -- nil without a model
-    print("options input_format") -- nil where nothing was said
     return options
   end,
   start = function(self, input)

@@ -1,0 +1,50 @@
+/* A parser with random weights for each case that asks for one. Included by a test's one file, after helpers.h. */
+#ifndef TEST_DOMAINS_PARSER_FIXTURE_H
+#define TEST_DOMAINS_PARSER_FIXTURE_H
+
+#include "model.h"
+#include "model_maker.h"
+#include "shiftreduce.h"
+
+static const rill_domain *const domain = &rill_shiftreduce_domain;
+
+static rill_status open_at(rill_context *ctx, const char *path, int threads, const char *form, int tokenized,
+                           void **self, rill_domain_info *info)
+{
+    rill_open_options options = {
+        .struct_size = sizeof options, .path = path, .threads = threads, .tokenized = tokenized, .input_format = form};
+    return domain->open(ctx, &options, self, info);
+}
+
+static rill_input input_of(const char *text, int32_t slot)
+{
+    return (rill_input){.text = text, .length = strlen(text), .slot = slot};
+}
+
+typedef struct fixture {
+    miser memory;
+    rill_context *ctx;
+    char *folder;
+    void *self;
+    rill_domain_info info;
+} fixture;
+
+static void open_small(fixture *f, const char *form, int tokenized)
+{
+    f->ctx = miser_context(&f->memory);
+    f->folder = folder_make();
+    parser_write_model(f->folder, &SMALL_PARSER);
+    assert_ok(f->ctx, open_at(f->ctx, f->folder, 1, form, tokenized, &f->self, &f->info));
+    assert_ok(f->ctx, domain->reserve(f->self, 64, 8));
+}
+
+static void close_small(fixture *f)
+{
+    domain->close(f->self);
+    folder_remove(f->folder);
+    assert_int_equal(rill_memory_used(f->ctx), 0);
+    rill_context_destroy(f->ctx);
+    assert_int_equal(f->memory.out, 0);
+}
+
+#endif

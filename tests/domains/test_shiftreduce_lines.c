@@ -1,0 +1,174 @@
+/* domains/shiftreduce: what lines are taken for, which of them fail and how that is said, and what actions make of the others. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+
+/* Behind helpers.h, whose names it uses. */
+#include "parser_fixture.h"
+
+/* --- inputs ------------------------------------------------------------------------------------------------------- */
+
+static const char *words_of(fixture *f, int32_t slot)
+{
+    static char text[512];
+    const sentence *s = &((parser *)f->self)->slot[slot].sentence;
+    size_t at = 0;
+    for (int32_t i = 0; i < s->words; i++) {
+        const rill_slice word = sentence_word(s, i);
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%.*s", i > 0 ? " " : "", (int)word.length, word.data);
+    }
+    return text;
+}
+
+static void lines_say_what_they_are(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *form, *line, *words;
+        int tokenized, given; /* tags come with the line */
+    } cases[] = {
+        {NULL, "(TOP (X (T0 w1) (-LRB- -LRB-)))", "w1 -LRB-", 0, 1},
+        {NULL, "w1_T0 (_-LRB-", "w1_T0 -LRB- _-LRB-", 0, 0}, /* T0 has a digit: not what a tag looks like */
+        {"tagged", "w1_T0 a_b_T1 (_-LRB-", "w1 a_b -LRB-", 0, 1},
+        {NULL, "w1, (w2).", "w1 , -LRB- w2 -RRB- .", 0, 0},
+        {NULL, "(w1 w2).", "-LRB-w1 w2-RRB-.", 1, 0},
+        {"text", "(w1 w2).", "-LRB- w1 w2 -RRB- .", 0, 0},
+        {"tree", " (T0 w1) ", "w1", 1, 1},
+        {"auto", "snake_case", "snake_case", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture f;
+        open_small(&f, cases[i].form, cases[i].tokenized);
+        rill_input input = input_of(cases[i].line, 3);
+        assert_ok(f.ctx, domain->encode(f.self, 1, &input));
+        if (input.status != RILL_OK) fail_msg("%s: %s", cases[i].line, input.message);
+        assert_string_equal(words_of(&f, 3), cases[i].words);
+        const sentence *s = &((parser *)f.self)->slot[3].sentence;
+        for (int32_t w = 0; w < s->words; w++) assert_in_range(s->tag[w], 1, 3);
+        if (cases[i].given) assert_int_equal(s->tag[0], 1);
+        close_small(&f);
+    }
+}
+
+static void bad_inputs_fail_alone(void **state)
+{
+    (void)state;
+#define AS_TREE "; a line that begins with \"(\" is read as a tree, unless --input-format says text"
+    static const struct {
+        const char *line, *message;
+    } cases[] = {
+        {"  ", "empty input"},
+        {"w1 \xFFw2", "the line is not UTF-8 at byte 4 (0xff)"},
+        {"w1 w2", NULL},
+        {"(TOP (T0 w1)", "column 1: the text ends, but 1 bracket is not closed, the last of them opened here" AS_TREE},
+        {"()", "column 2: a bracket with neither a word nor a bracket in it" AS_TREE},
+        {"(TOP (-NONE- *))", "column 1: a tree without words" AS_TREE},
+        {"(TOP (T0 w1) (XX w2))", "word 2: the model does not know the tag \"XX\"" AS_TREE},
+        {"w1_XX",
+         "word 1: the model does not know the tag \"XX\"; a line of word_TAG tokens is read as such, unless --input-format says text"},
+    };
+    enum { N = sizeof cases / sizeof *cases };
+    fixture f;
+    rill_input inputs[N];
+    open_small(&f, NULL, 0);
+    for (int32_t i = 0; i < N; i++) inputs[i] = input_of(cases[i].line, i);
+    assert_ok(f.ctx, domain->encode(f.self, N, inputs));
+    for (int32_t i = 0; i < N; i++) {
+        assert_int_equal(inputs[i].status, cases[i].message ? RILL_ERR_INPUT : RILL_OK);
+        assert_string_equal(inputs[i].message, cases[i].message ? cases[i].message : "");
+    }
+    assert_int_equal(inputs[2].size, 2);
+    assert_int_equal(inputs[2].max_length, 3);
+    assert_string_equal(rill_error(f.ctx), "");
+    close_small(&f);
+}
+
+static void long_lines_fail_alone(void **state)
+{
+    (void)state;
+    enum { WORDS = 10000 };
+    fixture f;
+    char *text = malloc(WORDS * 3 + 1);
+    assert_non_null(text);
+    for (int i = 0; i < WORDS; i++) memcpy(text + 3 * i, "w1 ", 4);
+    open_small(&f, NULL, 0);
+    rill_input inputs[2] = {input_of(text, 0), input_of("w1", 1)};
+    assert_ok(f.ctx, domain->encode(f.self, 2, inputs));
+    assert_int_equal(inputs[0].status, RILL_ERR_INPUT);
+    assert_string_equal(inputs[0].message, "expected at most 300 words, found 10000");
+    assert_int_equal(inputs[1].status, RILL_OK);
+    close_small(&f);
+    free(text);
+}
+
+/* --- outputs ------------------------------------------------------------------------------------------------------ */
+
+static void assert_tree(fixture *f, const int32_t *action, int32_t length, const char *expected)
+{
+    rill_text text = {.ctx = f->ctx};
+    assert_ok(f->ctx,
+              domain->finalize(f->self, &(rill_hypothesis){.slot = 1, .length = length, .action = action}, &text));
+    assert_string_equal(text.data, expected);
+    rill_text_clear(&text);
+}
+
+/* Labels of the small model: 1 L1, 2 L2, 3 L3+M3, 4 L4, 5 TOP, 6 TOP+L1, 7 TOP+L2, 8 TOP+L3+M3. */
+static void actions_make_trees(void **state)
+{
+    (void)state;
+    enum { S = PARSER_SHIFT, C = PARSER_COMBINE, NONE = PARSER_LABELS };
+    fixture f;
+    open_small(&f, "tree", 0);
+    rill_input input = input_of("(TOP (T0 a) (T1 b) (T0 -LRB-))", 1);
+    assert_ok(f.ctx, domain->encode(f.self, 1, &input));
+    static const int32_t flat[] = {S, NONE, S, NONE, C, NONE, S, NONE, C, NONE + 5};
+    static const int32_t deep[] = {S, NONE + 3, S, NONE, S, NONE + 1, C, NONE + 2, C, NONE + 8};
+    assert_tree(&f, flat, 10, "(TOP (T0 a) (T1 b) (T0 -LRB-))");
+    assert_tree(&f, deep, 10, "(TOP (L3 (M3 (L3 (M3 (T0 a))) (L2 (T1 b) (L1 (T0 -LRB-))))))");
+    /* Cut short: what there is stands under the root. */
+    assert_tree(&f, deep, 4, "(TOP (L3 (M3 (T0 a))) (T1 b) (T0 -LRB-))");
+    assert_tree(&f, deep, 8, "(TOP (L3 (M3 (T0 a))) (L2 (T1 b) (L1 (T0 -LRB-))))");
+    assert_tree(&f, deep, 0, "(TOP (T0 a) (T1 b) (T0 -LRB-))");
+    rill_input one = input_of("(T1 w)", 1);
+    assert_ok(f.ctx, domain->encode(f.self, 1, &one));
+    static const int32_t single[] = {S, NONE + 7};
+    assert_tree(&f, single, 2, "(TOP (L2 (T1 w)))");
+    close_small(&f);
+}
+
+static void actions_have_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"shift", "combine", "<none>", "L1", "L2", "L3+M3", "L4", "TOP", "TOP+L1"};
+    fixture f;
+    open_small(&f, NULL, 0);
+    for (int32_t i = 0; i < (int32_t)(sizeof names / sizeof *names); i++) {
+        rill_text text = {.ctx = f.ctx};
+        assert_ok(f.ctx, domain->action_name(f.self, i, &text));
+        assert_string_equal(text.data, names[i]);
+        assert_int_equal(domain->find_action(f.self, names[i], strlen(names[i])), i);
+        rill_text_clear(&text);
+    }
+    assert_int_equal(domain->find_action(f.self, "L9", 2), RILL_NO_ACTION);
+    assert_int_equal(domain->measure(f.self, " two  words\t", 12), 2);
+    assert_int_equal(domain->measure(f.self, "(TOP (X (T0 a) (T1 b)))", 23), 2);
+    assert_int_equal(domain->measure(f.self, "", 0), 0);
+    close_small(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_say_what_they_are), cmocka_unit_test(bad_inputs_fail_alone),
+        cmocka_unit_test(long_lines_fail_alone),   cmocka_unit_test(actions_make_trees),
+        cmocka_unit_test(actions_have_names),
+    };
+    return cmocka_run_group_tests_name("domains_shiftreduce_lines", tests, NULL, NULL);
+}
