@@ -20,7 +20,8 @@ static int indent(cli_pretty *pretty, const rill_output *output)
 
 int cli_pretty_result(cli_pretty *pretty, cli_output *output, cli_form form, const rill_result *result)
 {
-    if (result->n == 0 || !indent(pretty, &result->output[0])) return cli_output_result(output, form, &(cli_extras){0}, result);
+    if (result->n == 0 || !indent(pretty, &result->output[0]))
+        return cli_output_result(output, form, &(cli_extras){0}, result);
     if (form == CLI_FORM_NUMBERED) cli_output_printf(output, "%" PRId64 "\t", result->id);
     cli_output_write(output, pretty->text.data, pretty->text.length);
     return cli_output_write(output, "\n", 1);

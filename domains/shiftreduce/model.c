@@ -59,7 +59,7 @@ static rill_status read_root(loader *l, const rill_config *config)
     size_t length = strlen(root);
     if (length == 0)
         return rill_fail(l->ctx, RILL_ERR_FORMAT,
-                         "%s: \"root\": expected the outermost label of every tree, found \"\"",
+                         "%s: root: expected the outermost label of every tree, found \"\"",
                          rill_config_name(config));
     TRY(rill_blocks_get(&l->p->blocks, &copy, length, 1, "the root's label"));
     memcpy(copy, root, length);

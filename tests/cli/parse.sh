@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Parsers through the command: trees, tagged words and text in, a tree out for every line in, whatever the lines are.
+set -eu
+. "${0%/*}/lib.sh"
+model=$data/shiftreduce/tiny
+
+# has_words N WORDS, has_tagged N WORDS: the words of the tree in line N, or its innermost brackets, are these.
+has_words() { verdict "$(good [ "$(sed -n "$1p" out | grep -o ' [^ ()]*)' | tr -d ')\n')" = " $2" ])" "words of line $1: $2"; }
+has_tagged() { verdict "$(good [ "$(sed -n "$1p" out | grep -o '([^ ()]* [^ ()]*)' | tr -d '\n')" = "$2" ])" "line $1: $2"; }
+
+# --- lines of all kinds: each gives one line, those that cannot be parsed an empty one and a message
+{
+  printf '(TOP (S (NP (DT The) (NN cat)) (VP (VBD sat))))\n'
+  printf 'The_DT cat_NN sat_VBD ._.\n'
+  printf 'The cat sat on the mat.\n'
+  printf '(TOP (S (NN cat))\n'
+  printf '()\n'
+  printf '(TOP (S (-NONE- *)))\n'
+  printf '(TOP (XX cat))\n'
+  printf 'The_XX cat_NN\n'
+  printf '\n'
+  printf '\377\n'
+  for _ in {1..10000}; do printf 'cat '; done
+  printf '\n(TOP (NN a) b)\r\n'
+  printf 'the last (line)'
+} >mixed
+feed mixed "$rill" decode -m "$model" -k 3
+exits 2
+lines 13
+says 'line 4: column 1: the text ends, but 1 bracket is not closed, the last of them opened here; a line that begins with "(" is'
+says "line 5: column 2: a bracket with neither a word nor a bracket in it"
+says "line 6: column 1: a tree without words"
+says 'line 7: word 1: the model does not know the tag "XX"'
+says 'line 8: word 1: the model does not know the tag "XX"; a line of word_TAG tokens is read as such, unless --input-format says'
+says "line 9: empty input"
+says "line 10: the line is not UTF-8 at byte 1 (0xff)"
+says "line 11: expected at most 1000 words, found 10000"
+says "line 12: column 13: expected '(' or ')' behind a bracket, found a word"
+says "13 inputs (9 failed)"
+for line in 4 5 6 7 8 9 10 11 12; do line_is $line ""; done
+has_tagged 1 "(DT The)(NN cat)(VBD sat)"
+has_tagged 2 "(DT The)(NN cat)(VBD sat)(. .)"
+has_words 3 "The cat sat on the mat ."
+has_words 13 "the last -LRB- line -RRB-"
+verdict "$(good [ "$(grep -c '^(TOP' out)" -eq 4 ])" "every tree begins with the root"
+
+# --- the form is what the option says
+printf '(see below)\n' >bracket
+feed bracket "$rill" decode -m "$model" -q -k 2
+exits 2
+feed bracket "$rill" decode -m "$model" -q -k 2 --input-format text
+exits 0
+prints "-LRB-)"
+feed bracket "$rill" decode -m "$model" -q -k 2 --tokenized
+exits 0
+prints " -LRB-see)"
+feed bracket "$rill" decode -m "$model" -q -k 2 --input-format tagged
+exits 2
+says 'line 1: word 1: expected word_TAG, found "(see"'
+feed bracket "$rill" decode -m "$model" -q -k 2 --input-format brackets
+exits 1
+says 'input format "brackets": expected auto, tree, tagged or text'
+printf 'return { model = "%s", input_format = "text", n_best = 2, search = { k = 2 } }\n' "$model" >run.lua
+feed bracket "$rill" run run.lua -q
+exits 0
+prints "0 ||| (TOP"
+
+# --- every method gives the same bytes
+printf 'The cat sat on the mat.\nThe_DT cat_NN\n(TOP (NN cat))\n(TOP (S (NP (DT The) (NN cat)) (VP (VBD sat) (NP (NN x)))))\nIBM\n' >text
+run "$rill" decode -m "$model" -q -k 5 --n-best 5 --method var-batch -i text -o first
+exits 0
+for method in var-stream var-stream-fifo top-up stream-all; do
+  for threads in 1 2; do
+    run "$rill" decode -m "$model" -q -k 5 --n-best 5 -n 4 --method $method --threads $threads -i text -o next
+    exits 0
+    same first next
+  done
+done
+
+# --- trees for people say the same in more lines
+run "$rill" decode -m "$model" -q -i text -o flat
+run "$rill" decode -m "$model" -q -i text -o indented --pretty
+exits 0
+differ flat indented
+tr '\n' ' ' <indented | tr -s ' ' | sed 's/ (TOP/\n(TOP/g; s/ $/\n/' >joined
+same flat joined
+run "$rill" decode -m "$model" -q -i text --pretty --n-best 2
+exits 1
+says "--pretty shows one tree per input: leave out --n-best"
+run "$rill" decode -m "$tiny" -q --tokenized --pretty -i bracket
+exits 0
+lines 1
+
+# --- a search cut short still has all words under the root
+run "$rill" decode -m "$model" -q -i text --max-length 3
+exits 0
+lines 5
+has_words 1 "The cat sat on the mat ."
+
+# --- outputs are judged by brackets; other domains have no forms to choose from
+printf '(TOP (S (NP (DT The) (NN cat)) (VP (VBD sat))))\n' >gold
+run "$rill" eval -m "$model" --refs gold gold
+exits 0
+prints "labelled F1"
+run "$rill" decode -m "$tiny" --input-format text
+exits 1
+says "domain semparse has one form of inputs"
+
+finish
