@@ -73,34 +73,49 @@ class Rill:
             verdict(False, f"rill decode {directories}: {run.stderr.strip()}")
         return run.stdout.splitlines()
 
-    def n_best(self, directory, lines):
+    def n_best(self, directories, lines):
         """For each line its outputs, best first: pieces and score."""
         found = [[] for _ in lines]
-        for line in self.decode([directory], lines, "--tokenized", "-k", "5", "--n-best", "5"):
+        for line in self.decode(directories, lines, "--tokenized", "-k", "5", "--n-best", "5"):
             number, pieces, values, _score = line.split(" ||| ")
             found[int(number)].append((pieces.split(), float(values.split()[1])))
         return found
 
 
-def agrees(rill, what, directory, model, sides):
-    """The n-best lists of rill on the directory and of the plain search on transformers' model in 64 bits."""
+def in_64_bits(model):
     double = class_of(model.config.model_type)(model.config).double().eval()
     double.load_state_dict({k: v.double() for k, v in model.state_dict().items()}, strict=False)
-    for side in ("encoder", "decoder"):  # may have been given Marian's
-        table = getattr(model.model, side).embed_positions
-        if model.config.model_type == "marian":
-            getattr(double.model, side).embed_positions.weight.data.copy_(table.weight.data)
+    if model.config.model_type == "marian":  # may have been given Marian's
+        for side in ("encoder", "decoder"):
+            table = getattr(model.model, side).embed_positions.weight.data
+            getattr(double.model, side).embed_positions.weight.data.copy_(table)
+    return double
+
+
+class Mean:
+    """Several models' decoders as one: the logarithm of the mean of their probabilities."""
+
+    def __init__(self, decoders):
+        self.decoders = decoders
+
+    def logp(self, prefixes):
+        return torch.stack([d.logp(prefixes) for d in self.decoders]).logsumexp(0) - math.log(len(self.decoders))
+
+
+def agrees(rill, what, directories, models, sides):
+    """The n-best lists of rill on the directories and of the plain search on transformers' models in 64 bits."""
+    doubles, config = [in_64_bits(model) for model in models], models[0].config
     rng = random.Random(1)
     usable = [p for p in sides[0] if p not in ("<s>", "</s>", "<unk>", "<pad>")]
     inputs = [[rng.choice(usable) for _ in range(n)] for n in (3, 9)]
-    search = Search(5, math.inf, 5, 0, STEPS, model.config.eos_token_id)
+    search = Search(5, math.inf, 5, 0, STEPS, config.eos_token_id)
     numbers = {piece: number for number, piece in enumerate(sides[0])}
-    found = rill.n_best(directory, [" ".join(pieces) for pieces in inputs])
+    found = rill.n_best(directories, [" ".join(pieces) for pieces in inputs])
     worst = 0.0
     for pieces, ours in zip(inputs, found):
-        ids = [numbers[piece] for piece in pieces] + [model.config.eos_token_id]
-        theirs = beam_search(Decoder(double, ids), search, model.config.pad_token_id)
-        names = [[sides[1][a] for a in output["actions"] if a != model.config.eos_token_id] for output in theirs]
+        ids = [numbers[piece] for piece in pieces] + [config.eos_token_id]
+        theirs = beam_search(Mean([Decoder(double, ids) for double in doubles]), search, config.pad_token_id)
+        names = [[sides[1][a] for a in output["actions"] if a != config.eos_token_id] for output in theirs]
         if [pieces for pieces, _score in ours] != names:
             return verdict(False, f"{what}: {ours[0]} instead of {names[0]}")
         worst = max([worst] + [abs(a[1] - b["score"]) for a, b in zip(ours, theirs)])
@@ -155,7 +170,7 @@ def check_bin(rill, work):
             equal = sorted(first) == sorted(second) and all(
                 first[k].dtype == second[k].dtype and torch.equal(first[k], second[k]) for k in first)
             verdict(equal, f"{what} has the original's tensors")
-            ours, original = (rill.n_best(d, lines) for d in (out, os.path.join(DATA, name)))
+            ours, original = (rill.n_best([d], lines) for d in (out, os.path.join(DATA, name)))
             verdict(ours == original, f"{what} decodes as the original")
     directory = os.path.join(work, "hostile")
     tensors = copy_model("shared", directory)
@@ -308,7 +323,7 @@ def check_marian(rill, work):
             options += ["--positions", "hf"]
         if not made(what, "marian", directory if name != "spm" else path, "--out", out, *options):
             continue
-        agrees(rill, what, out, model, sides)
+        agrees(rill, what, [out], [model], sides)
         if name in ("shared", "odd", "spm"):
             reads_text(rill, what, out, model)
     check_marian_refusals(work)
@@ -446,7 +461,8 @@ def check_fairseq(rill, work):
         if not made(f"fairseq {name}", "fairseq", *paths, "--out", out):
             continue
         for number, model in enumerate(models, 1):
-            agrees(rill, f"fairseq {name} {number}", os.path.join(out, f"model{number}"), model, sides)
+            agrees(rill, f"fairseq {name} {number}", [os.path.join(out, f"model{number}")], [model], sides)
+        agrees(rill, f"fairseq {name}, all three", [os.path.join(out, f"model{i}") for i in (1, 2, 3)], models, sides)
         with open(os.path.join(out, "model2", "merges.txt"), encoding="utf-8") as file:
             verdict(file.read() == "e i\nei n</w>\nm a\n", f"fairseq {name}: merges without counts")
         for file in ("vocab-src.json", "vocab-tgt.json"):
