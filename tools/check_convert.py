@@ -289,6 +289,9 @@ def marian_model(name, out, **changes):
     os.makedirs(out)
     rng = random.Random(shape["seed"])
     sides = make_vocabularies(name, out, rng)
+    if name == "separate":  # </s> where Marian has it, on both sides
+        special = ["</s>", "<unk>", "<pad>"]
+        sides = [special[:2] + [p for p in pieces if p not in special] + special[2:] for pieces in sides]
     if name == "spm":
         pieces = reference_mt.sentencepiece.SentencePieceProcessor(model_file=os.path.join(out, "source.spm"))
         sides = [[pieces.id_to_piece(i) for i in range(pieces.get_piece_size())] + ["<pad>"]] * 2
