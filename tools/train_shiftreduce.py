@@ -4,7 +4,7 @@
   train_shiftreduce.py --task gum --data DIR --out examples/models/gum --checkpoints /somewhere
 
 DIR holds train.ptb, dev.ptb and test.ptb, one bracketed tree per line. The recipe (sizes, dropout,
-epochs ...) can be given as options; the defaults were chosen on dev. After every few epochs the
+epochs ...) can be given as options; the defaults are those of the shipped model. After every few epochs the
 running average of the weights is measured on dev by greedy parsing; --out is written at the end.
 
   train_shiftreduce.py --data DIR --evaluate examples/models/gum [--split test]
@@ -16,8 +16,8 @@ do, so that every tree has one derivation and a beam holds distinct trees. With 
 sentence follows, with probability P, actions sampled from the model instead of the gold ones; the
 features depend on span ends alone, so all states of a batch are scored at once behind one encoding.
 
---start MODEL begins with the weights of an earlier training instead of random ones: a second one with
-more dropout and its own falling rate gains what a longer first one does not.
+--start MODEL begins with the weights of an earlier training on the same trees instead of random ones, with
+a falling rate of its own: for another dropout, say.
 
 With --checkpoints DIR an interrupted training goes on where it stopped. Keep that folder outside
 the repository.
