@@ -45,6 +45,11 @@ rill_status rill_config_bool_or(const rill_config *config, const char *key, int 
  *   RILL_OK · RILL_ERR_FORMAT (it is something else) */
 rill_status rill_config_object(const rill_config *config, const char *key, int *out);
 
+/* A text out of an array of `count` texts, *out = NULL when there is no such member; borrowed as above.
+ *   RILL_OK · RILL_ERR_FORMAT (not an array, another length, not a text) */
+rill_status rill_config_element(const rill_config *config, const char *key, size_t index, size_t count,
+                                const char **out);
+
 /* The file must say `expected` at `key` or nothing at all: "model_type", "rill.domain".
  *   RILL_OK · RILL_ERR_FORMAT (both texts are in the error) */
 rill_status rill_config_expect(const rill_config *config, const char *key, const char *expected);

@@ -101,7 +101,6 @@ static rill_status find_source_end(mt_model *m, const char *directory, const cha
     return rill_fail(m->ctx, RILL_ERR_FORMAT, "%s/%s: expected a token %s, which ends inputs", directory, file, name);
 }
 
-/* Of FSMT only pieces are taken: its text is made by Moses' tokeniser and BPE, which are not here. */
 static rill_status load_text(mt_model *m, const char *directory, const rill_open_options *options)
 {
     const int fsmt = m->settings.kind == MT_FSMT;
@@ -110,11 +109,9 @@ static rill_status load_text(mt_model *m, const char *directory, const rill_open
                                  .target = fsmt ? "vocab-tgt.json" : "target_vocab.json",
                                  .optional = !fsmt,
                                  .tokenized = options->tokenized,
+                                 .fsmt = fsmt,
                                  .words = m->encoder.words,
                                  .actions = m->decoder.words};
-    if (fsmt && !options->tokenized)
-        return rill_fail(m->ctx, RILL_ERR_OPTION,
-                         "mt: models of type fsmt take pieces between blanks: say --tokenized");
     TRY(mt_text_open(&m->text, m->ctx, &files));
     return find_source_end(m, directory, files.source);
 }

@@ -1,4 +1,4 @@
-/* Text of translation models: SentencePiece, vocabularies, language tags.
+/* Text of translation models: vocabularies, language tags, and the door to SentencePiece and to FSMT's tokeniser.
  *
  * Source: transformers' tokenization_marian.py. Its punctuation normaliser is never called there and has no counterpart
  * here.
@@ -11,6 +11,7 @@
 
 #include "blocks.h"
 #include "file.h"
+#include "fsmt.h"
 #include "spm.h"
 #include "text.h"
 #include "utf8.h"
@@ -26,7 +27,8 @@ struct mt_text {
     rill_context *ctx;
     int tokenized;
     rill_vocabulary *source, *target; /* may be the same */
-    mt_spm *segment, *join;           /* of the source and the target side; NULL when tokenized */
+    mt_spm *segment, *join;           /* of the source and the target side; NULL when tokenized or FSMT's */
+    mt_fsmt *fsmt;                    /* NULL when tokenized or Marian's */
     int32_t unknown;                  /* source symbol for pieces without number */
     int has_tags;                     /* the source vocabulary has pieces of the form >>xx<< */
     const char **piece;               /* of the output at work */
@@ -85,13 +87,22 @@ static void find_tags(mt_text *t)
     }
 }
 
+/* What makes pieces of text and text of pieces. */
+static rill_status open_tokeniser(mt_text *t, rill_text *path, const mt_text_files *files)
+{
+    if (t->tokenized) return RILL_OK;
+    if (files->fsmt) return mt_fsmt_open(&t->fsmt, t->ctx, files->directory);
+    TRY(open_spm(t, path, files->directory, "source.spm", &t->segment));
+    TRY(open_spm(t, path, files->directory, "target.spm", &t->join));
+    find_tags(t);
+    return RILL_OK;
+}
+
 static rill_status open_all(mt_text *t, const mt_text_files *files)
 {
     rill_text path = {.ctx = t->ctx};
     rill_status status = open_vocabularies(t, &path, files);
-    if (status == RILL_OK && !t->tokenized) status = open_spm(t, &path, files->directory, "source.spm", &t->segment);
-    if (status == RILL_OK && !t->tokenized) status = open_spm(t, &path, files->directory, "target.spm", &t->join);
-    if (status == RILL_OK) find_tags(t);
+    if (status == RILL_OK) status = open_tokeniser(t, &path, files);
     rill_text_clear(&path);
     return status;
 }
@@ -116,6 +127,7 @@ void mt_text_close(mt_text *t)
     if (t == NULL) return;
     mt_spm_close(t->segment);
     mt_spm_close(t->join);
+    mt_fsmt_close(t->fsmt);
     if (t->target != t->source) rill_vocabulary_close(t->target);
     rill_vocabulary_close(t->source);
     rill_free(t->ctx, t->piece, t->piece_room * sizeof *t->piece);
@@ -130,8 +142,9 @@ typedef struct appender {
     mt_ids *out;
 } appender;
 
-static rill_status append(const appender *a, const char *piece, size_t length)
+static rill_status append(void *user, const char *piece, size_t length)
 {
+    const appender *a = user;
     mt_ids *out = a->out;
     int32_t id = rill_vocabulary_id(a->text->source, piece, length);
     TRY(rill_grow(out->ctx, (void **)out->ids, out->room, out->used + 1, sizeof **out->ids, "an input's pieces"));
@@ -144,7 +157,7 @@ static int append_piece(void *user, const char *piece, size_t length)
     return append(user, piece, length);
 }
 
-static rill_status read_pieces(const appender *a, const char *text, size_t length)
+static rill_status read_pieces(appender *a, const char *text, size_t length)
 {
     for (size_t i = 0, from = 0; i <= length; i++) {
         if (i < length && (unsigned char)text[i] > ' ') continue;
@@ -155,7 +168,7 @@ static rill_status read_pieces(const appender *a, const char *text, size_t lengt
 }
 
 /* Append the tag's number; *length is 0 when what looks like one is text to this model. */
-static rill_status read_tag(const appender *a, const char *text, size_t *length)
+static rill_status read_tag(appender *a, const char *text, size_t *length)
 {
     const mt_text *t = a->text;
     if (*length == 0) return RILL_OK;
@@ -172,6 +185,7 @@ rill_status mt_text_read(mt_text *t, const char *bytes, size_t length, mt_ids *o
     size_t good = rill_utf8_check(bytes, length), tag;
     if (good < length) return rill_fail(t->ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
     if (t->tokenized) return read_pieces(&a, bytes, length);
+    if (t->fsmt != NULL) return mt_fsmt_split(t->fsmt, bytes, length, append, &a);
     tag = tag_length(bytes, length);
     TRY(read_tag(&a, bytes, &tag));
     char message[200] = "";
@@ -220,6 +234,15 @@ static int append_text(void *user, const char *bytes, size_t length)
     return RILL_OK;
 }
 
+/* Symbols that are nothing in a text; those of SentencePiece it knows itself. */
+static int is_special(const mt_text *t, const char *piece)
+{
+    static const char *const others[] = {"<s>", "<pad>", "</s>"};
+    for (size_t i = 0; t->fsmt != NULL && i < sizeof others / sizeof *others; i++)
+        if (strcmp(piece, others[i]) == 0) return 1;
+    return strcmp(piece, UNKNOWN) == 0;
+}
+
 rill_status mt_text_write(mt_text *t, size_t n, const int32_t *action, rill_text *out)
 {
     TRY(rill_grow(t->ctx, (void **)&t->piece, &t->piece_room, n, sizeof *t->piece, "an output's pieces"));
@@ -227,9 +250,10 @@ rill_status mt_text_write(mt_text *t, size_t n, const int32_t *action, rill_text
     size_t used = 0;
     for (size_t i = 0; i < n; i++) {
         t->piece[used] = mt_text_piece(t, action[i], &t->length[used]);
-        used += t->tokenized || strcmp(t->piece[used], UNKNOWN) != 0;
+        used += t->tokenized || !is_special(t, t->piece[used]);
     }
     if (t->tokenized || used == 0) return write_pieces(t, used, out);
+    if (t->fsmt != NULL) return mt_fsmt_join(t->fsmt, used, t->piece, t->length, out);
     char message[200] = "";
     int result = mt_spm_decode(t->join, used, t->piece, t->length, append_text, out, message, sizeof message);
     if (result != MT_SPM_FAILED) return (rill_status)result;

@@ -1,8 +1,8 @@
 /* text.h: what is typed to the numbers a translation model reads, and back.
  *
- * SentencePiece only segments; numbers come from vocab.json, where a piece that is not there is <unk> (mt models of
- * transformers share that division). A first word of the form >>xx<< names the target language of a multilingual model
- * and is a piece by itself.
+ * SentencePiece, or Moses' tokeniser with byte pair encoding (fsmt.h), only segment; numbers come from the vocabulary,
+ * where a piece that is not there is <unk> (mt models of transformers share that division). For SentencePiece a first
+ * word of the form >>xx<< names the target language of a multilingual model and is a piece by itself.
  * One thread at a time. Stability: internal to rill. */
 #ifndef RILL_MT_TEXT_H
 #define RILL_MT_TEXT_H
@@ -16,7 +16,8 @@ typedef struct mt_text_files {
     const char *directory;
     const char *source, *target; /* names of the vocabularies' files */
     int optional;                /* target may be absent: the source's symbols are then the target's too */
-    int tokenized;               /* pieces come and go: no SentencePiece models */
+    int tokenized;               /* pieces come and go: nothing else is read */
+    int fsmt;                    /* pieces are made as FSMT's, else by SentencePiece */
     int32_t words, actions;      /* most tokens of the vocabularies */
 } mt_text_files;
 
@@ -27,7 +28,7 @@ typedef struct mt_ids {
     size_t *room, used; /* numbers are appended behind `used` */
 } mt_ids;
 
-/* Read vocabularies and, unless tokenized, source.spm and target.spm.
+/* Read vocabularies and, unless tokenized, source.spm and target.spm, or what fsmt.h needs.
  *   out: on success the caller closes it; on failure NULL
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status mt_text_open(mt_text **out, rill_context *ctx, const mt_text_files *files);
@@ -38,7 +39,7 @@ void mt_text_close(mt_text *text); /* NULL is allowed */
  *   RILL_OK · RILL_ERR_INPUT (recorded: not UTF-8, a language the model does not know) · RILL_ERR_MEMORY */
 rill_status mt_text_read(mt_text *text, const char *bytes, size_t length, mt_ids *out);
 
-/* Append the text of n actions; text has nothing in the place of <unk>, pieces keep it.
+/* Append the text of n actions; text has nothing in the place of <unk> and other special symbols, pieces keep them.
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (SentencePiece refused) */
 rill_status mt_text_write(mt_text *text, size_t n, const int32_t *action, rill_text *out);
 

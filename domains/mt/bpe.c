@@ -1,0 +1,219 @@
+/* Byte pair encoding.
+ *
+ * A round takes the pair that stands first in the file among those in the word and merges it wherever it is, from left
+ * to right; pairs that arise meanwhile wait for the next round. A heap of the word's known pairs, by rank and place,
+ * finds each round's at once.
+ *
+ * Invariant: the word's pieces are a list over its characters, each at the index of its first; `next` of the last is
+ * the number of characters. A pair in the heap is stale when the pieces at its place are no longer those it was made
+ * for, which their lengths tell: pieces only grow.
+ *
+ * Divisions: opening and closing · the heap · pairs · merging · the whole. */
+#include <string.h>
+
+#include "bpe.h"
+#include "file.h"
+#include "vocabulary.h"
+
+#define TRY(call)                                     \
+    do {                                              \
+        rill_status try_status = (call);              \
+        if (try_status != RILL_OK) return try_status; \
+    } while (0)
+
+enum { MERGE_LIMIT = 1 << 24 };
+
+static const char WORD_END[] = "</w>";
+
+/* A piece of the word at work: bytes begin .. end - 1 of it. */
+typedef struct piece {
+    size_t begin, end;
+    size_t before, next; /* neighbours; the first has itself before it */
+    int dead;
+} piece;
+
+/* Two neighbours that are in the file. */
+typedef struct pair {
+    int32_t rank;
+    size_t at;     /* the left one */
+    size_t middle; /* where the right one began, and */
+    size_t end;    /* ended when the pair was found */
+} pair;
+
+struct mt_bpe {
+    rill_context *ctx;
+    rill_vocabulary *merges; /* lines "LEFT RIGHT" by rank */
+    rill_text word, key;
+    piece *piece;
+    pair *heap, *round; /* a round's pairs are out of the heap */
+    size_t pieces, pairs, piece_room, heap_room, round_room;
+};
+
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
+
+/* A line is two pieces with a blank between them. */
+static rill_status check_lines(const mt_bpe *b, const char *name)
+{
+    for (int32_t i = 0; i < rill_vocabulary_count(b->merges); i++) {
+        size_t length;
+        const char *line = rill_vocabulary_token(b->merges, i, &length);
+        const char *blank = memchr(line, ' ', length);
+        if (blank == NULL || blank == line || blank + 1 == line + length || strchr(blank + 1, ' ') != NULL)
+            return rill_fail(b->ctx, RILL_ERR_FORMAT, "%s:%d: expected two pieces with a blank between them", name,
+                             i + 1);
+    }
+    return RILL_OK;
+}
+
+rill_status mt_bpe_parse(mt_bpe **out, rill_context *ctx, const char *name, const char *bytes, size_t length)
+{
+    *out = NULL;
+    mt_bpe *b = rill_calloc(ctx, 1, sizeof *b);
+    if (b == NULL) return rill_fail_memory(ctx, sizeof *b, "merges");
+    *b = (mt_bpe){.ctx = ctx, .word.ctx = ctx, .key.ctx = ctx};
+    rill_status status = rill_vocabulary_parse(&b->merges, ctx, name, bytes, length, MERGE_LIMIT);
+    if (status == RILL_OK) status = check_lines(b, name);
+    if (status == RILL_OK)
+        *out = b;
+    else
+        mt_bpe_close(b);
+    return status;
+}
+
+rill_status mt_bpe_open(mt_bpe **out, rill_context *ctx, const char *path)
+{
+    rill_file file;
+    *out = NULL;
+    TRY(rill_file_read(&file, ctx, path));
+    rill_status status = mt_bpe_parse(out, ctx, path, file.bytes, file.size);
+    rill_file_close(&file);
+    return status;
+}
+
+void mt_bpe_close(mt_bpe *b)
+{
+    if (b == NULL) return;
+    rill_vocabulary_close(b->merges);
+    rill_text_clear(&b->word);
+    rill_text_clear(&b->key);
+    rill_free(b->ctx, b->piece, b->piece_room * sizeof *b->piece);
+    rill_free(b->ctx, b->heap, b->heap_room * sizeof *b->heap);
+    rill_free(b->ctx, b->round, b->round_room * sizeof *b->round);
+    rill_free(b->ctx, b, sizeof *b);
+}
+
+/* --- the heap ----------------------------------------------------------------------------------------------------- */
+
+static int comes_first(const pair *a, const pair *b)
+{
+    return a->rank != b->rank ? a->rank < b->rank : a->at < b->at;
+}
+
+static rill_status push(mt_bpe *b, pair p)
+{
+    TRY(rill_grow(b->ctx, (void **)&b->heap, &b->heap_room, b->pairs + 1, sizeof p, "a word's pairs"));
+    size_t at = b->pairs++;
+    for (; at > 0 && comes_first(&p, &b->heap[(at - 1) / 2]); at = (at - 1) / 2) b->heap[at] = b->heap[(at - 1) / 2];
+    b->heap[at] = p;
+    return RILL_OK;
+}
+
+static pair pop(mt_bpe *b)
+{
+    pair first = b->heap[0], last = b->heap[--b->pairs];
+    size_t at = 0;
+    for (size_t child = 1; child < b->pairs; child = 2 * at + 1) {
+        if (child + 1 < b->pairs && comes_first(&b->heap[child + 1], &b->heap[child])) child++;
+        if (!comes_first(&b->heap[child], &last)) break;
+        b->heap[at] = b->heap[child];
+        at = child;
+    }
+    b->heap[at] = last;
+    return first;
+}
+
+/* --- pairs -------------------------------------------------------------------------------------------------------- */
+
+/* Put the piece at `left` and its right neighbour into the heap, if the file has them. */
+static rill_status find_pair(mt_bpe *b, size_t left)
+{
+    const piece *l = &b->piece[left];
+    if (l->next == b->pieces) return RILL_OK;
+    const piece *r = &b->piece[l->next];
+    rill_text_reset(&b->key);
+    TRY(rill_text_append(&b->key, b->word.data + l->begin, l->end - l->begin));
+    TRY(rill_text_append(&b->key, " ", 1));
+    TRY(rill_text_append(&b->key, b->word.data + r->begin, r->end - r->begin));
+    int32_t rank = rill_vocabulary_id(b->merges, b->key.data, b->key.length);
+    return rank < 0 ? RILL_OK : push(b, (pair){.rank = rank, .at = left, .middle = r->begin, .end = r->end});
+}
+
+static int is_stale(const mt_bpe *b, const pair *p)
+{
+    const piece *l = &b->piece[p->at];
+    return l->dead || l->end != p->middle || l->next == b->pieces || b->piece[l->next].end != p->end;
+}
+
+/* --- merging ------------------------------------------------------------------------------------------------------ */
+
+static void merge(mt_bpe *b, size_t left)
+{
+    piece *l = &b->piece[left], *r = &b->piece[l->next];
+    l->end = r->end;
+    l->next = r->next;
+    r->dead = 1;
+    if (l->next < b->pieces) b->piece[l->next].before = left;
+}
+
+/* All pairs of the lowest rank, from left to right; then the new ones go into the heap. */
+static rill_status run_round(mt_bpe *b)
+{
+    const int32_t rank = b->heap[0].rank;
+    size_t count = 0, merged = 0;
+    while (b->pairs > 0 && b->heap[0].rank == rank) {
+        TRY(rill_grow(b->ctx, (void **)&b->round, &b->round_room, count + 1, sizeof *b->round, "a word's pairs"));
+        b->round[count++] = pop(b);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (is_stale(b, &b->round[i])) continue;
+        merge(b, b->round[i].at);
+        b->round[merged++].at = b->round[i].at;
+    }
+    for (size_t i = 0; i < merged; i++) {
+        const size_t at = b->round[i].at, before = b->piece[at].before;
+        /* Two merged neighbours make one pair, which the right one brings. */
+        if (before != at) TRY(find_pair(b, before));
+        if (i + 1 == merged || b->piece[at].next != b->round[i + 1].at) TRY(find_pair(b, at));
+    }
+    return RILL_OK;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+/* One piece per character, the end of the word being part of the last. */
+static rill_status cut(mt_bpe *b, const char *word, size_t length)
+{
+    rill_text_reset(&b->word);
+    TRY(rill_text_append(&b->word, word, length));
+    TRY(rill_text_append(&b->word, WORD_END, sizeof WORD_END - 1));
+    TRY(rill_grow(b->ctx, (void **)&b->piece, &b->piece_room, length, sizeof *b->piece, "a word's characters"));
+    b->pieces = b->pairs = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (((unsigned char)word[i] & 0xC0) == 0x80) continue;
+        size_t n = b->pieces++;
+        b->piece[n] = (piece){.begin = i, .before = n > 0 ? n - 1 : 0, .next = n + 1};
+        if (n > 0) b->piece[n - 1].end = i;
+    }
+    b->piece[b->pieces - 1].end = b->word.length;
+    return RILL_OK;
+}
+
+rill_status mt_bpe_split(mt_bpe *b, const char *word, size_t length, mt_piece_fn fn, void *user)
+{
+    TRY(cut(b, word, length));
+    for (size_t i = 0; i < b->pieces; i++) TRY(find_pair(b, i));
+    while (b->pairs > 0) TRY(run_round(b));
+    for (size_t i = 0; i < b->pieces; i = b->piece[i].next)
+        TRY(fn(user, b->word.data + b->piece[i].begin, b->piece[i].end - b->piece[i].begin));
+    return RILL_OK;
+}

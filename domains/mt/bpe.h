@@ -1,0 +1,30 @@
+/* bpe.h: words to pieces, by byte pair encoding.
+ *
+ * Source: Sennrich, Haddow and Birch, Neural machine translation of rare words with subword units, 2016; the form is
+ * that of FSMT's merges.txt: a pair of pieces per line, the first line merges first; pieces that end a word end in
+ * </w>. One thread at a time per object. Stability: internal to rill. */
+#ifndef RILL_MT_BPE_H
+#define RILL_MT_BPE_H
+
+#include "rill/context.h"
+
+typedef struct mt_bpe mt_bpe;
+
+/* Takes the next piece. A failure ends the call, which then returns it. */
+typedef rill_status (*mt_piece_fn)(void *user, const char *piece, size_t length);
+
+/* Read merges.txt at `path`.
+ *   out: on success the caller closes it; on failure NULL
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE:LINE: why) · RILL_ERR_MEMORY */
+rill_status mt_bpe_open(mt_bpe **out, rill_context *ctx, const char *path);
+
+/* The same for bytes in memory; `name` stands for the path in errors. */
+rill_status mt_bpe_parse(mt_bpe **out, rill_context *ctx, const char *name, const char *bytes, size_t length);
+
+void mt_bpe_close(mt_bpe *bpe); /* NULL is allowed */
+
+/* The pieces of a word of valid UTF-8, one character at least, in order. Time goes with length times its logarithm.
+ *   RILL_OK · RILL_ERR_MEMORY · what fn returned */
+rill_status mt_bpe_split(mt_bpe *bpe, const char *word, size_t length, mt_piece_fn fn, void *user);
+
+#endif

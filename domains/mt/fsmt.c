@@ -1,0 +1,147 @@
+/* The text side of FSMT models.
+ *
+ * Divisions: languages · opening and closing · the two ways. */
+#include <string.h>
+
+#include "config.h"
+#include "file.h"
+#include "fsmt.h"
+#include "moses.h"
+
+#define TRY(call)                                     \
+    do {                                              \
+        rill_status try_status = (call);              \
+        if (try_status != RILL_OK) return try_status; \
+    } while (0)
+
+struct mt_fsmt {
+    rill_context *ctx;
+    mt_moses *source, *target;
+    mt_bpe *bpe;
+    int lower;       /* texts become lower case */
+    rill_text words; /* of the output at work */
+};
+
+/* --- languages ---------------------------------------------------------------------------------------------------- */
+
+typedef struct setup {
+    mt_language language[2]; /* source, target */
+    int known, lower;
+} setup;
+
+static rill_status read_setup(setup *s, rill_context *ctx, const rill_config *config)
+{
+    static const char *const side[] = {"source", "target"};
+    TRY(rill_config_bool_or(config, "do_lower_case", 0, &s->lower));
+    for (size_t i = 0; i < 2; i++) {
+        const char *name;
+        TRY(rill_config_element(config, "langs", i, 2, &name));
+        s->known = name != NULL;
+        if (!s->known) return RILL_OK;
+        if (mt_language_of(name, &s->language[i])) continue;
+        return rill_fail(ctx, RILL_ERR_FORMAT,
+                         "%s: langs: the tokeniser knows de, en and ru, and the %s language is \"%.20s\": tokenise "
+                         "the text elsewhere and say --tokenized",
+                         rill_config_name(config), side[i], name);
+    }
+    return RILL_OK;
+}
+
+/* Read one file, which may be absent when `optional`. */
+static rill_status read_file(setup *s, rill_context *ctx, rill_text *path, const char *directory, const char *name,
+                             int optional)
+{
+    rill_config *config;
+    TRY(rill_path_join(path, directory, name));
+    rill_status status = rill_config_open(&config, ctx, path->data);
+    if (status == RILL_ERR_NOT_FOUND && optional) {
+        rill_error_clear(ctx);
+        return RILL_OK;
+    }
+    if (status == RILL_OK) status = read_setup(s, ctx, config);
+    rill_config_close(config);
+    return status;
+}
+
+static rill_status find_languages(setup *s, rill_context *ctx, rill_text *path, const char *directory)
+{
+    TRY(read_file(s, ctx, path, directory, "tokenizer_config.json", 1));
+    const int lower = s->lower;
+    if (!s->known) TRY(read_file(s, ctx, path, directory, "config.json", 0));
+    s->lower |= lower;
+    if (s->known) return RILL_OK;
+    return rill_fail(ctx, RILL_ERR_FORMAT, "%s: langs: expected an array of two languages, found nothing", path->data);
+}
+
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
+
+static rill_status open_all(mt_fsmt *f, rill_text *path, const char *directory)
+{
+    setup s = {.known = 0};
+    TRY(find_languages(&s, f->ctx, path, directory));
+    f->lower = s.lower;
+    TRY(mt_moses_open(&f->source, f->ctx, directory, s.language[0]));
+    TRY(mt_moses_open(&f->target, f->ctx, directory, s.language[1]));
+    TRY(rill_path_join(path, directory, "merges.txt"));
+    return mt_bpe_open(&f->bpe, f->ctx, path->data);
+}
+
+rill_status mt_fsmt_open(mt_fsmt **out, rill_context *ctx, const char *directory)
+{
+    *out = NULL;
+    rill_text path = {.ctx = ctx};
+    mt_fsmt *f = rill_calloc(ctx, 1, sizeof *f);
+    if (f == NULL) return rill_fail_memory(ctx, sizeof *f, "a tokeniser");
+    f->ctx = f->words.ctx = ctx;
+    rill_status status = open_all(f, &path, directory);
+    rill_text_clear(&path);
+    if (status == RILL_OK)
+        *out = f;
+    else
+        mt_fsmt_close(f);
+    return status;
+}
+
+void mt_fsmt_close(mt_fsmt *f)
+{
+    if (f == NULL) return;
+    mt_moses_close(f->source);
+    mt_moses_close(f->target);
+    mt_bpe_close(f->bpe);
+    rill_text_clear(&f->words);
+    rill_free(f->ctx, f, sizeof *f);
+}
+
+/* --- the two ways ------------------------------------------------------------------------------------------------- */
+
+typedef struct receiver {
+    mt_bpe *bpe;
+    mt_piece_fn fn;
+    void *user;
+} receiver;
+
+static rill_status split_token(void *user, const char *token, size_t length)
+{
+    const receiver *r = user;
+    return mt_bpe_split(r->bpe, token, length, r->fn, r->user);
+}
+
+rill_status mt_fsmt_split(mt_fsmt *f, const char *text, size_t length, mt_piece_fn fn, void *user)
+{
+    receiver r = {.bpe = f->bpe, .fn = fn, .user = user};
+    return mt_moses_split(f->source, text, length, f->lower, split_token, &r);
+}
+
+/* </w> is where a word ends, wherever a piece has it; blanks that a piece may have are nothing. */
+rill_status mt_fsmt_join(mt_fsmt *f, size_t n, const char *const *piece, const size_t *length, rill_text *out)
+{
+    rill_text_reset(&f->words);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t at = 0; at < length[i];) {
+            const int ends = length[i] - at >= 4 && memcmp(piece[i] + at, "</w>", 4) == 0;
+            if (ends || piece[i][at] != ' ') TRY(rill_text_append(&f->words, ends ? " " : piece[i] + at, 1));
+            at += ends ? 4 : 1;
+        }
+    }
+    return mt_moses_join(f->target, f->words.data, f->words.length, out);
+}
