@@ -29,7 +29,8 @@ import shutil
 import sentencepiece
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import FSMTConfig, FSMTForConditionalGeneration, MarianConfig, MarianMTModel, MarianTokenizer
+from transformers import (FSMTConfig, FSMTForConditionalGeneration, FSMTTokenizer, MarianConfig, MarianMTModel,
+                          MarianTokenizer)
 from transformers.models.fsmt import modeling_fsmt
 
 from model_files import rounded
@@ -63,6 +64,7 @@ CORPUS = ["ein mann spielt gitarre .", "zwei hunde laufen im schnee .", "eine fr
           "a man plays the guitar .", "two dogs run in the snow .", "a woman reads a book .",
           "the man and the woman run .", "der hund liest im buch ."]
 TEXTS = ["Ein Mann spielt Gitarre.", "two  dogs ", ">>de<< a book", "", "x\u00e9y", ">>de<<", "a >>de<< b"]
+FSMT_TEXTS = ["ein mann liest.", "Der Hund, ein  buch & <s> a", "", "hunde\u00a0laufen \u201eim\u201c buch...", "e-b", "dogs' a's", "\u0001"]
 
 
 def train_pieces(path, lines, size):
@@ -107,7 +109,20 @@ def make_fsmt_vocabularies(name, out):
     for pieces, file in zip(sides, ("vocab-src.json", "vocab-tgt.json")):
         with open(os.path.join(out, file), "w", encoding="utf-8") as f:
             json.dump({piece: i for i, piece in enumerate(pieces)}, f, ensure_ascii=False)
+    with open(os.path.join(out, "merges.txt"), "w", encoding="utf-8") as f:
+        f.writelines(merge + "\n" for merge in merges_of(words[:20]))
+    with open(os.path.join(out, "tokenizer_config.json"), "w", encoding="utf-8") as f:
+        json.dump({"langs": ["de", "en"], "do_lower_case": name == "fsmt-tied"}, f)
     return sides
+
+
+def merges_of(words):
+    """Merges that build each word from its left end, the longest words first."""
+    merges = {}
+    for word in sorted(words, key=lambda w: (-len(w), w)):
+        for i in range(1, len(word)):
+            merges[f"{word[:i]} {word[i]}{'</w>' if i + 1 == len(word) else ''}"] = None
+    return list(merges)
 
 
 def make_config(name, shape, sides):
@@ -234,15 +249,19 @@ def case(model, sides, pieces, rng, others=()):
 
 def written(tokenizer, pieces, actions):
     """transformers leaves out the special symbols, of two vocabularies the source's numbers of them: not what is meant."""
-    if not tokenizer.separate_vocabs:
+    if not getattr(tokenizer, "separate_vocabs", False):
         return tokenizer.decode(actions, skip_special_tokens=True)
     return tokenizer.spm_target.decode([pieces[a] for a in actions if pieces[a] not in ("</s>", "<unk>", "<pad>")])
 
 
-def texts(out, cases, pieces):
-    tokenizer = MarianTokenizer.from_pretrained(out)
-    tags = ">>de<<" in tokenizer.get_vocab()  # without any, rill takes what looks like one for text
-    into = [{"text": t, "ids": tokenizer(t).input_ids} for t in TEXTS if tags or ">>" not in t]
+def texts(name, out, cases, pieces):
+    if name.startswith("fsmt"):
+        tokenizer, lines = FSMTTokenizer.from_pretrained(out, split_special_tokens=True), FSMT_TEXTS
+    else:
+        tokenizer = MarianTokenizer.from_pretrained(out)
+        tags = ">>de<<" in tokenizer.get_vocab()  # without any, rill takes what looks like one for text
+        lines = [t for t in TEXTS if tags or ">>" not in t]
+    into = [{"text": t, "ids": tokenizer(t).input_ids} for t in lines]
     back = [{"actions": c["greedy"]["actions"],
              "text": written(tokenizer, pieces, c["greedy"]["actions"])} for c in cases]
     return {"into": into, "back": back}
@@ -287,7 +306,7 @@ def build(name, out):
     if not name.startswith("fsmt"):
         with open(os.path.join(out, "tokenizer_config.json"), "w", encoding="utf-8") as file:
             json.dump({"source_lang": "de", "target_lang": "en", "separate_vocabs": name == "separate"}, file)
-        expected["texts"] = texts(out, cases, sides[1])
+    expected["texts"] = texts(name, out, cases, sides[1])
     with open(os.path.join(out, "expected.json"), "w", encoding="utf-8") as file:
         json.dump(rounded(expected, 6), file, ensure_ascii=False, separators=(",", ":"))
         file.write("\n")

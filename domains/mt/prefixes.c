@@ -28,12 +28,13 @@ struct mt_prefixes {
     rill_blocks blocks;
     entry *entry; /* [count] */
     size_t count;
+    int ordinals; /* numbers of one or two digits are prefixes too */
 };
 
 /* --- lists of our own --------------------------------------------------------------------------------------------- */
 
-/* Titles, companies, months, addresses, measures and what texts abbreviate; initials. In German a number with a period
- * is an ordinal. Abbreviations with a period inside (z.B., e.g.) and those before a lower-case word need no entry. */
+/* Titles, companies, months, addresses, measures and what texts abbreviate; initials. In German a short number with a
+ * period is an ordinal. Abbreviations with a period inside (z.B., e.g.) and those before a lower-case word need no entry. */
 static const char *const own_lists[] = {
     [MT_EN] = "A\nB\nC\nD\nE\nF\nG\nH\nI\nJ\nK\nL\nM\nN\nO\nP\nQ\nR\nS\nT\nU\nV\nW\nX\nY\nZ\n"
               "Mr\nMrs\nMs\nMx\nDr\nProf\nRev\nFr\nHon\nSt\nJr\nSr\nMessrs\nMme\nMlle\n"
@@ -45,11 +46,9 @@ static const char *const own_lists[] = {
     [MT_DE] = "A\nB\nC\nD\nE\nF\nG\nH\nI\nJ\nK\nL\nM\nN\nO\nP\nQ\nR\nS\nT\nU\nV\nW\nX\nY\nZ\nÄ\nÖ\nÜ\n"
               "Hr\nHrn\nFr\nFrl\nDr\nProf\nDipl\nIng\nMag\nSt\nJr\nSr\nMr\nMrs\nMs\nKard\nGen\nOberst\n"
               "Nr\nStr\nTel\nAbs\nArt\nBd\nKap\nAbb\nAnm\nZiff\nJh\nMio\nMrd\nStd\nMin\nSek\n"
-              "bzw\nca\nevtl\nggf\ninkl\nexkl\ninsb\nsog\nusw\nvgl\nbspw\nlt\ngem\ngeb\ngest\nu\nv\nz\nd\nh\n"
+              "bzw\nca\nevtl\nggf\ninkl\nexkl\ninsb\nsog\nusw\nvgl\nbspw\nlt\ngem\ngeb\ngest\nu\nv\nz\nd\nh\ns\no\na\n"
               "Jan\nFeb\nApr\nJun\nJul\nAug\nSep\nSept\nOkt\nNov\nDez\n"
-              "I\nII\nIII\nIV\nVI\nVII\nVIII\nIX\nXI\nXII\n"
-              "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n21\n22\n23\n24\n25\n26\n27\n"
-              "28\n29\n30\n31\n",
+              "I\nII\nIII\nIV\nVI\nVII\nVIII\nIX\nXI\nXII\n",
     [MT_RU] = "А\nБ\nВ\nГ\nД\nЕ\nЁ\nЖ\nЗ\nИ\nЙ\nК\nЛ\nМ\nН\nО\nП\nР\nС\nТ\nУ\nФ\nХ\nЦ\nЧ\nШ\nЩ\nЭ\nЮ\nЯ\n"
               "A\nB\nC\nD\nE\nF\nG\nH\nI\nJ\nK\nL\nM\nN\nO\nP\nQ\nR\nS\nT\nU\nV\nW\nX\nY\nZ\n"
               "г\nгг\nв\nвв\nс\nстр\nул\nпр\nпл\nпер\nд\nкв\nкорп\nобл\nим\nакад\nпроф\nдоц\nген\nкап\nтов\n"
@@ -147,6 +146,7 @@ rill_status mt_prefixes_open(mt_prefixes **out, rill_context *ctx, const char *d
     if (status == RILL_ERR_NOT_FOUND) {
         rill_error_clear(ctx);
         status = mt_prefixes_parse(out, ctx, names[language], own_lists[language], strlen(own_lists[language]));
+        if (status == RILL_OK) (*out)->ordinals = language == MT_DE;
     } else if (status == RILL_OK) {
         status = mt_prefixes_parse(out, ctx, path.data, file.bytes, file.size);
     }
@@ -165,10 +165,17 @@ void mt_prefixes_close(mt_prefixes *p)
 
 /* --- looking up --------------------------------------------------------------------------------------------------- */
 
+static int is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 mt_prefix_kind mt_prefixes_find(const mt_prefixes *p, const char *word, size_t length)
 {
     const entry key = {.word = word, .length = length, .numeric = 1};
     size_t low = 0, high = p->count;
+    const int short_number = length == 1 ? is_digit(word[0]) : length == 2 && is_digit(word[0]) && is_digit(word[1]);
+    if (p->ordinals && short_number) return MT_PREFIX_ALWAYS;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (compare(&p->entry[middle], &key) < 0)

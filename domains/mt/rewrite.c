@@ -147,9 +147,14 @@ static int is_letter(char32_t c)
     }
 }
 
+static int is_word(char32_t c)
+{
+    return is_letter(c) || (c <= 0xFFFF && is_digit(c));
+}
+
 static int is_mark(char32_t c)
 {
-    return c != '.' && c != '\'' && c != '`' && c != ',' && c != '-' && !is_letter(c) && !is_digit(c) && !is_blank(c);
+    return c != '.' && c != '\'' && c != '`' && c != ',' && c != '-' && !is_word(c) && !is_blank(c);
 }
 
 static int is_invisible(char32_t c)
@@ -193,7 +198,7 @@ int mt_char_is(char32_t c, const char32_t *class)
     case LETTER: return is_letter(c);
     case NO_LETTER: return !is_letter(c);
     case NEITHER: return !is_letter(c) && !is_number(c);
-    case WORD: return is_letter(c) || (is_digit(c) && c <= 0xFFFF);
+    case WORD: return is_word(c);
     case MARK: return is_mark(c);
     case CLOSER: return is_one_of(c, ".!:?;,");
     case STOP: return is_one_of(c, ".,");

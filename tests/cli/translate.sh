@@ -114,18 +114,64 @@ run "$rill" decode -m "$data/semparse/tiny" -q --weights int8 -i text
 exits 1
 says "domain semparse keeps its weights in one way, another was asked for: int8"
 
-# --- pieces in, pieces out; models of type fsmt take nothing else
+# --- a language tag is the piece of that name, and the rest of the line is what follows it
+printf '>>de<< a book\n>>de<<a book\n>>de<<\na >>de<< book\n' >tagged
+feed tagged "$rill" decode -m "$model" -q -k 3 --n-best 3 --max-length 6
+exits 0
+cp out text
+boundary=$(printf '\xe2\x96\x81')
+printf '>>de<< %sa %sb o o k\n>>de<< %sa %sb o o k\n>>de<<\n' $boundary $boundary $boundary $boundary >tagged
+feed tagged "$rill" decode -m "$model" -q -k 3 --n-best 3 --max-length 6 --tokenized
+exits 0
+numbers() { sed -n 's/ |||.*||| logp=/ /p' "$1"; }
+numbers out >pieces.numbers
+numbers text | grep -v '^3' >text.numbers
+same pieces.numbers text.numbers
+
+# --- pieces in, pieces out
 printf '\xe2\x96\x81a \xe2\x96\x81b \xe2\x96\x81man\n' >pieces
 feed pieces "$rill" decode -m "$data/mt/separate" -q --tokenized -k 3
 exits 0
 lines 1
-printf 'ein</w> mann</w>\n' >pieces
-feed pieces "$rill" decode -m "$data/mt/fsmt" -q --tokenized -k 3
-exits 0
-lines 1
-feed pieces "$rill" decode -m "$data/mt/fsmt" -q -k 3
-exits 1
-says "models of type fsmt take pieces between blanks: say --tokenized"
+
+# --- models of type fsmt: text goes through Moses' tokeniser and byte pairs, and comes back so; or pieces do
+for name in fsmt fsmt-tied; do
+  printf 'ein mann liest.\n' >text
+  printf 'ein</w> mann</w> liest</w> .</w>\n' >pieces
+  feed text "$rill" decode -m "$data/mt/$name" -q -k 3 --n-best 3 --max-length 6
+  exits 0
+  lines 3
+  cp out first
+  feed pieces "$rill" decode -m "$data/mt/$name" -q -k 3 --n-best 3 --max-length 6 --tokenized
+  exits 0
+  sed 's,</w>,,g' out >next
+  same first next
+done
+printf 'Der Hund\n' >text
+printf 'der hund\n' >lower
+feed lower "$rill" decode -m "$data/mt/fsmt-tied" -q -k 3 --max-length 6 --n-best 3
+cp out first
+feed text "$rill" decode -m "$data/mt/fsmt-tied" -q -k 3 --max-length 6 --n-best 3
+same out first
+feed text "$rill" decode -m "$data/mt/fsmt" -q -k 3 --max-length 6 --n-best 3
+differ out first
+
+# --- and whatever the lines are, each has its line
+{
+  printf 'ein mann liest.\n\n \302\240\t\n\001\002\n\377\n'
+  for _ in {1..1000}; do printf 'five words are a line '; done
+  printf '\nein\001mann\r\n'
+  head -c 1000000 /dev/zero | tr '\0' .
+  printf '\n&lt; <s> </s> |||\nein mann'
+} >mixed
+feed mixed "$rill" decode -m "$data/mt/fsmt" -k 3 --max-length 6
+exits 2
+lines 10
+says "line 5: byte 1 is not UTF-8"
+says "line 6: expected at most 2560 bytes for a model of 40 positions, found 22000"
+says "line 8: expected at most 2560 bytes for a model of 40 positions, found 1000000"
+says "10 inputs (3 failed)"
+for n in 2 3 4; do line_is $n ""; done
 
 # --- what a model is, in a few lines
 run "$rill" info "$model"
