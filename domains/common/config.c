@@ -210,8 +210,7 @@ rill_status rill_config_element(const rill_config *config, const char *key, size
     const json_t *value = find(config, key);
     *out = NULL;
     if (value == NULL) return RILL_OK;
-    if (json_is_array(value) && json_array_size(value) == count)
-        *out = json_string_value(json_array_get(value, index));
+    if (json_is_array(value) && json_array_size(value) == count) *out = json_string_value(json_array_get(value, index));
     if (*out != NULL) return RILL_OK;
     char expected[40];
     snprintf(expected, sizeof expected, "an array of %zu texts", count);

@@ -162,7 +162,7 @@ differ out first
   for _ in {1..1000}; do printf 'five words are a line '; done
   printf '\nein\001mann\r\n'
   head -c 1000000 /dev/zero | tr '\0' .
-  printf '\n&lt; <s> </s> |||\nein mann'
+  printf '\n<s> | a\nein mann'
 } >mixed
 feed mixed "$rill" decode -m "$data/mt/fsmt" -k 3 --max-length 6
 exits 2

@@ -86,8 +86,8 @@ ARROWS = {
 }
 # Libraries a room may not know. The engine and the kernels see the C library and the system's threads only.
 FOREIGN = {
-    "framework": r"jansson|libstemmer|lua|lauxlib|dnnl|cuda|immintrin",
-    "kernels": r"jansson|libstemmer|lua|lauxlib",
+    "framework": r"jansson|libstemmer|utf8proc|lua|lauxlib|dnnl|cuda|immintrin",
+    "kernels": r"jansson|libstemmer|utf8proc|lua|lauxlib",
     "domains": r"lua|lauxlib|dnnl|cuda",
 }
 
