@@ -64,7 +64,8 @@ CORPUS = ["ein mann spielt gitarre .", "zwei hunde laufen im schnee .", "eine fr
           "a man plays the guitar .", "two dogs run in the snow .", "a woman reads a book .",
           "the man and the woman run .", "der hund liest im buch ."]
 TEXTS = ["Ein Mann spielt Gitarre.", "two  dogs ", ">>de<< a book", "", "x\u00e9y", ">>de<<", "a >>de<< b"]
-FSMT_TEXTS = ["ein mann liest.", "Der Hund, ein  buch & <s> a", "", "hunde\u00a0laufen \u201eim\u201c buch...", "e-b", "dogs' a's", "\u0001"]
+FSMT_TEXTS = ["ein mann liest.", "Der Hund, ein  buch & <s> a", "", "hunde\u00a0laufen \u201eim\u201c buch...", "e-b", "dogs' a's",
+              "\u0001"]
 
 
 def train_pieces(path, lines, size):
