@@ -16,6 +16,8 @@
 
 #define TRY MT_TRY
 
+static const char MAIN_FILE[] = "config.json";
+
 enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20 };
 
 /* --- sizes -------------------------------------------------------------------------------------------------------- */
@@ -138,22 +140,27 @@ static rill_status read_positions(mt_model *m, const rill_config *config)
 
 /* --- symbols ------------------------------------------------------------------------------------------------------ */
 
-/* A symbol's number: what the file says, else what is there already. */
-static rill_status read_symbol(mt_model *m, const rill_config *config, const char *key, int32_t *symbol)
+/* A symbol's number: what the file says, which is then its *origin, else what is there already. */
+static rill_status read_symbol(mt_model *m, const rill_config *config, const char *file, const char *key,
+                               int32_t *symbol, const char **origin)
 {
     int64_t value;
-    TRY(rill_config_int_or(config, key, 0, m->decoder.words - 1, *symbol, &value));
+    TRY(rill_config_int_or(config, key, 0, m->decoder.words - 1, -1, &value));
+    if (value < 0) return RILL_OK;
     *symbol = (int32_t)value;
+    *origin = file;
     return RILL_OK;
 }
 
 /* transformers counts the start symbol in max_length. */
-static rill_status read_generation(mt_model *m, const rill_config *config)
+static rill_status read_generation(mt_model *m, const rill_config *config, const char *file)
 {
     int64_t length;
-    TRY(read_symbol(m, config, "pad_token_id", &m->settings.pad));
-    TRY(read_symbol(m, config, "eos_token_id", &m->settings.end));
-    TRY(read_symbol(m, config, "decoder_start_token_id", &m->settings.start));
+    const char *origin;
+    mt_settings *s = &m->settings;
+    TRY(read_symbol(m, config, file, "pad_token_id", &s->pad, &s->pad_file));
+    TRY(read_symbol(m, config, file, "eos_token_id", &s->end, &s->end_file));
+    TRY(read_symbol(m, config, file, "decoder_start_token_id", &s->start, &origin));
     TRY(rill_config_int_or(config, "max_length", 2, LENGTH_LIMIT, m->max_length + 1, &length));
     m->max_length = (int32_t)length - 1;
     if (m->max_length > m->positions) m->max_length = m->positions;
@@ -161,15 +168,17 @@ static rill_status read_generation(mt_model *m, const rill_config *config)
 }
 
 /* The keys are absent from no file that is seen in the wild; without them nothing safe can be assumed. */
-static rill_status require_symbols(mt_model *m, const char *file)
+static rill_status require_symbols(mt_model *m, const char *directory)
 {
     const mt_settings *s = &m->settings;
     const char *missing = s->pad < 0 ? "pad_token_id" : s->end < 0 ? "eos_token_id" : NULL;
     if (missing != NULL)
-        return rill_fail(m->ctx, RILL_ERR_FORMAT, "%s: %s: expected an integer, found nothing", file, missing);
+        return rill_fail(m->ctx, RILL_ERR_FORMAT, "%s/%s: %s: expected an integer, found nothing", directory, MAIN_FILE,
+                         missing);
     if (s->pad == s->end)
         return rill_fail(m->ctx, RILL_ERR_FORMAT,
-                         "%s: eos_token_id and pad_token_id are both %d: outputs could not end", file, s->pad);
+                         "%s/%s: eos_token_id and pad_token_id are both %d: outputs could not end", directory,
+                         strcmp(s->pad_file, MAIN_FILE) != 0 ? s->pad_file : s->end_file, s->pad);
     return RILL_OK;
 }
 
@@ -192,6 +201,7 @@ static void set_defaults(mt_model *m)
     m->settings.pad = fsmt ? 1 : -1;
     m->settings.end = fsmt ? 2 : -1;
     m->settings.start = fsmt ? 2 : -1;
+    m->settings.pad_file = m->settings.end_file = MAIN_FILE;
     m->max_length = (fsmt ? 200 : m->positions) - 1;
 }
 
@@ -212,7 +222,7 @@ static void describe(mt_model *m)
              e->inner, d->inner, names[m->settings.activation], symbols, m->positions);
 }
 
-static rill_status read_main(mt_model *m, const rill_config *config)
+static rill_status read_main(mt_model *m, const rill_config *config, const char *file)
 {
     TRY(read_kind(m, config));
     TRY(refuse_variants(m, config));
@@ -220,14 +230,14 @@ static rill_status read_main(mt_model *m, const rill_config *config)
     TRY(read_positions(m, config));
     TRY(read_sizes(m, config));
     set_defaults(m);
-    TRY(read_generation(m, config));
+    TRY(read_generation(m, config, file));
     /* Not of generation_config.json, whose pad_token_id is only what is never chosen. */
     m->settings.first = m->settings.kind == MT_FSMT ? m->settings.pad + 1 : 0;
     describe(m);
     return RILL_OK;
 }
 
-typedef rill_status (*reader)(mt_model *m, const rill_config *config);
+typedef rill_status (*reader)(mt_model *m, const rill_config *config, const char *file);
 
 /* Read one file of the directory; one that is `optional` may be absent. */
 static rill_status read_file(mt_model *m, rill_text *path, const char *directory, const char *name, int optional,
@@ -240,7 +250,7 @@ static rill_status read_file(mt_model *m, rill_text *path, const char *directory
         rill_error_clear(m->ctx);
         return RILL_OK;
     }
-    if (status == RILL_OK) status = read(m, config);
+    if (status == RILL_OK) status = read(m, config, name);
     rill_config_close(config);
     return status;
 }
@@ -248,10 +258,9 @@ static rill_status read_file(mt_model *m, rill_text *path, const char *directory
 rill_status mt_load_config(mt_model *m, const char *directory)
 {
     rill_text path = {.ctx = m->ctx};
-    rill_status status = read_file(m, &path, directory, "config.json", 0, read_main);
+    rill_status status = read_file(m, &path, directory, MAIN_FILE, 0, read_main);
     if (status == RILL_OK) status = read_file(m, &path, directory, "generation_config.json", 1, read_generation);
-    if (status == RILL_OK) status = rill_path_join(&path, directory, "config.json");
-    if (status == RILL_OK) status = require_symbols(m, path.data);
+    if (status == RILL_OK) status = require_symbols(m, directory);
     if (m->settings.start < 0) m->settings.start = m->settings.pad;
     rill_text_clear(&path);
     return status;

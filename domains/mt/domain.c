@@ -79,8 +79,9 @@ static rill_status mark_legal(mt_model *m)
     size_t words = ((size_t)m->decoder.words + 63) / 64;
     uint64_t *legal;
     if (m->settings.end >= named)
-        return rill_fail(m->ctx, RILL_ERR_FORMAT, "eos_token_id: expected one of the vocabulary's %d symbols, found %d",
-                         named, m->settings.end);
+        return rill_fail(m->ctx, RILL_ERR_FORMAT,
+                         "%s: eos_token_id: expected one of the vocabulary's %d symbols, found %d",
+                         m->settings.end_file, named, m->settings.end);
     TRY(rill_blocks_get(&m->blocks, &legal, words, sizeof *legal, "symbols"));
     memset(legal, 0, words * sizeof *legal);
     for (int32_t i = 0; i < named; i++)

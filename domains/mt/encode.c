@@ -43,7 +43,7 @@ static rill_status check_length(mt_model *m, size_t length)
 /* Bring one input to numbers; what is wrong with it is its own failure. reading->length is 0 for an empty one. */
 static rill_status read_input(mt_model *m, rill_input *input, mt_ids *ids, mt_reading *reading)
 {
-    *reading = (mt_reading){.slot = input->slot, .offset = ids->used};
+    *reading = (mt_reading){.input = input, .slot = input->slot, .offset = ids->used};
     rill_status status = check_length(m, input->length);
     if (status == RILL_OK) status = mt_text_read(m->text, input->text, input->length, ids);
     size_t count = ids->used - reading->offset;
@@ -221,14 +221,25 @@ static block find_block(const mt_reading *reading, size_t count)
     return b;
 }
 
-/* Into the model's slots. */
-static rill_status encode_readings(mt_model *m, const mt_reading *reading, size_t readings, const int32_t *ids)
+/* What an input longer than a block needs, which goes with the square of its length, may be more than there is when all
+ * others have enough: that is its own failure then. */
+static rill_status forgive(mt_model *m, mt_reading *reading, rill_status status)
 {
-    for (size_t i = 0; i < readings; i++) TRY(make_room(m, &reading[i]));
+    if (status != RILL_ERR_MEMORY || reading->length <= BLOCK_ROWS) return status;
+    rill_input_fail(reading->input, RILL_ERR_INPUT, "%d pieces are too many for the memory there is: %s",
+                    reading->length, rill_error(m->ctx));
+    m->slot_length[reading->slot] = m->slot[reading->slot].length = reading->length = 0;
+    return RILL_OK;
+}
+
+/* Into the model's slots. */
+static rill_status encode_readings(mt_model *m, mt_reading *reading, size_t readings, const int32_t *ids)
+{
+    for (size_t i = 0; i < readings; i++) TRY(forgive(m, &reading[i], make_room(m, &reading[i])));
     for (size_t i = 0; i < readings;) {
         block b = find_block(reading + i, readings - i);
         b.ids = ids + reading[i].offset;
-        if (b.inputs > 0) TRY(run_block(m, &b));
+        if (b.inputs > 0) TRY(forgive(m, &reading[i], run_block(m, &b)));
         i += b.inputs > 0 ? b.inputs : 1;
     }
     return RILL_OK;

@@ -83,7 +83,8 @@ typedef struct mt_settings {
     float scale;              /* of embeddings */
     rill_epilogue activation; /* of the feed-forward block */
     mt_position_form form;
-    int32_t first; /* p of the first piece */
+    int32_t first;                   /* p of the first piece */
+    const char *end_file, *pad_file; /* names of the files that said so */
     int32_t start, end,
         pad;            /* of target symbols: what the decoder starts from, what ends an output, what is never one */
     int32_t source_end; /* of source symbols: what ends an input */
@@ -106,6 +107,7 @@ typedef struct mt_slot {
 
 /* An input on its way into a slot: its pieces are ids[offset .. offset + length - 1]. */
 typedef struct mt_reading {
+    rill_input *input;
     int32_t slot, length;
     size_t offset;
 } mt_reading;

@@ -38,6 +38,17 @@ static rill_status read_into(loader *l, const char *prefix, const char *name, si
     return rill_tensors_read(l->tensors, full, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, out);
 }
 
+/* Refuse the tensor PREFIX + NAME by its name when it is absent or has not a byte for each element, before sizes of the
+ * configuration, which may be anything, become memory. */
+static rill_status check_size(loader *l, const char *prefix, const char *name, size_t rows, size_t columns)
+{
+    char full[2 * NAME_BYTES];
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    const rill_tensor *tensor = rill_tensors_find(l->tensors, full);
+    if (tensor != NULL && tensor->end - tensor->begin >= rows * columns) return RILL_OK;
+    return read_into(l, prefix, name, rows, columns, NULL);
+}
+
 /* The tensor NAME, likewise, in a new block of `blocks`. */
 static rill_status read_new(loader *l, rill_blocks *blocks, const char *name, size_t rows, size_t columns, float **out)
 {
@@ -75,10 +86,14 @@ static rill_status load_linear(loader *l, const char *prefix, const char *const 
                                size_t k, mt_linear *out)
 {
     float *weights, *bias;
+    char name[NAME_BYTES];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "%s.weight", names[i]);
+        TRY(check_size(l, prefix, name, n, k));
+    }
     TRY(rill_blocks_get(&l->passing, &weights, count * n * k, sizeof *weights, prefix));
     TRY(rill_blocks_get(&l->m->blocks, &bias, count * n, sizeof *bias, prefix));
     for (size_t i = 0; i < count; i++) {
-        char name[NAME_BYTES];
         snprintf(name, sizeof name, "%s.weight", names[i]);
         TRY(read_into(l, prefix, name, n, k, weights + i * n * k));
         snprintf(name, sizeof name, "%s.bias", names[i]);

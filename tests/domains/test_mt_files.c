@@ -157,7 +157,8 @@ static void vocabularies_that_do_not_fit(void **state)
     refused(RILL_ERR_FORMAT, "%s/target_vocab.json: \"</s>\" and \"a\" have the same number 1");
     write_string(folder, "target_vocab.json", "{\"a\": 0, \"b\": 1}");
     set_key("generation_config.json", "eos_token_id", "2");
-    refused(RILL_ERR_FORMAT, "eos_token_id: expected one of the vocabulary's 2 symbols, found 2");
+    refused(RILL_ERR_FORMAT,
+            "generation_config.json: eos_token_id: expected one of the vocabulary's 2 symbols, found 2");
 }
 
 /* An empty piece is not a language tag, without which >>xx<< is text. */
@@ -268,7 +269,8 @@ static void symbols_must_be_said(void **state)
     set_key("generation_config.json", "pad_token_id", NULL);
     refused(RILL_ERR_FORMAT, "%s/config.json: pad_token_id: expected an integer, found nothing");
     set_key("generation_config.json", "pad_token_id", "0");
-    refused(RILL_ERR_FORMAT, "%s/config.json: eos_token_id and pad_token_id are both 0: outputs could not end");
+    refused(RILL_ERR_FORMAT,
+            "%s/generation_config.json: eos_token_id and pad_token_id are both 0: outputs could not end");
 }
 
 /* Inputs end in the source's </s>, whose number the configuration, which speaks of the target's, does not say. */
@@ -404,6 +406,11 @@ static void sizes_beyond_the_file(void **state)
     set_key("config.json", "decoder_vocab_size", "4194304");
     refused(RILL_ERR_FORMAT, "%s/model.safetensors: tensor \"model.shared.weight\": expected shape [4194304, 65536], "
                              "found [51, 16]");
+    restore("config.json");
+    set_key("config.json", "decoder_ffn_dim", "65536");
+    refused(RILL_ERR_FORMAT, "%s/model.safetensors: tensor \"model.decoder.layers.0.fc1.weight\": expected shape "
+                             "[65536, 16], found [24, 16]");
+    assert_true(rill_memory_peak(ctx) < 1 << 20);
 }
 
 static void damaged_weights(void **state)
@@ -572,6 +579,47 @@ static void every_allocation_may_fail(void **state)
     refuse_each_allocation();
 }
 
+/* Memory as the C library's, but never more than a few megabytes at once. */
+static void *small_blocks(void *user, void *block, size_t old_size, size_t new_size)
+{
+    (void)user;
+    void *fresh = NULL;
+    if (new_size > (4 << 20) || (new_size > 0 && posix_memalign(&fresh, 64, new_size) != 0)) return NULL;
+    if (fresh != NULL && block != NULL) memcpy(fresh, block, old_size < new_size ? old_size : new_size);
+    free(block);
+    return fresh;
+}
+
+/* A line of so many pieces that its attention has no room fails alone. */
+static void a_line_too_long_for_the_memory_fails_alone(void **state)
+{
+    (void)state;
+    enum { PIECES = 3000 };
+    rill_context_options context = {.struct_size = sizeof context, .allocate = small_blocks};
+    rill_context *small;
+    void *self = NULL;
+    rill_domain_info info;
+    rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
+    char *line = malloc(2 * PIECES);
+    assert_non_null(line);
+    for (size_t i = 0; i < PIECES; i++) memcpy(line + 2 * i, "a ", 2);
+    rill_input inputs[] = {{.text = "a b", .length = 3, .slot = 0},
+                           {.text = line, .length = 2 * PIECES, .slot = 1},
+                           {.text = "a", .length = 1, .slot = 2}};
+    set_key("config.json", "max_position_embeddings", "4000");
+    assert_int_equal(rill_context_create(&small, &context), RILL_OK);
+    assert_ok(small, domain->open(small, &options, &self, &info));
+    assert_ok(small, domain->reserve(self, 1, 3));
+    assert_ok(small, domain->encode(self, 3, inputs));
+    assert_int_equal(inputs[0].status, RILL_OK);
+    assert_int_equal(inputs[1].status, RILL_ERR_INPUT);
+    assert_non_null(strstr(inputs[1].message, "3001 pieces are too many for the memory there is: "));
+    assert_int_equal(inputs[2].status, RILL_OK);
+    domain->close(self);
+    rill_context_destroy(small);
+    free(line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -600,6 +648,7 @@ int main(void)
         CASE(positions_are_the_configurations),
         CASE(positions_have_two_forms),
         CASE(every_allocation_may_fail),
+        CASE(a_line_too_long_for_the_memory_fails_alone),
     };
     return cmocka_run_group_tests_name("domains_mt_files", tests, NULL, NULL);
 }

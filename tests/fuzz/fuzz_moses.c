@@ -1,0 +1,73 @@
+/* Bytes to tokens and back: the part before the first NUL is a list of nonbreaking prefixes, the rest a text.
+ *
+ * Whatever the bytes: no crash, no memory left over; tokens are UTF-8 without white space and without the characters that
+ * are escaped; texts made of them are UTF-8 of one line. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "moses.h"
+#include "utf8.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int condition)
+{
+    if (!condition) abort();
+}
+
+static void read_prefixes(rill_context *ctx, const char *bytes, size_t length)
+{
+    mt_prefixes *p;
+    rill_status status = mt_prefixes_parse(&p, ctx, "list", bytes, length);
+    require(status == RILL_OK || (status == RILL_ERR_FORMAT && p == NULL));
+    if (status == RILL_OK && length > 0)
+        require(mt_prefixes_find(p, bytes, length < 3 ? length : 3) <= MT_PREFIX_BEFORE_NUMBER);
+    mt_prefixes_close(p);
+}
+
+/* An ampersand stands for itself in escapes only, which end in a semicolon. */
+static rill_status collect(void *user, const char *token, size_t length)
+{
+    rill_text *out = user;
+    require(length > 0 && rill_utf8_check(token, length) == length);
+    for (size_t i = 0; i < length; i++) {
+        require((unsigned char)token[i] > ' ' && strchr("<>|'\"[]\x7f", token[i]) == NULL);
+        require(token[i] != '&' || memchr(token + i, ';', length - i) != NULL);
+    }
+    if (out->length > 0) require(rill_text_append(out, " ", 1) == RILL_OK);
+    return rill_text_append(out, token, length);
+}
+
+static void there_and_back(rill_context *ctx, mt_language language, const char *text, size_t length, int lower)
+{
+    mt_moses *moses;
+    rill_text tokens = {.ctx = ctx}, back = {.ctx = ctx};
+    require(mt_moses_open(&moses, ctx, "", language) == RILL_OK);
+    require(mt_moses_split(moses, text, length, lower, collect, &tokens) == RILL_OK);
+    require(mt_moses_join(moses, tokens.data, tokens.length, &back) == RILL_OK);
+    require(rill_utf8_check(back.data, back.length) == back.length);
+    require(back.length == 0 || (strpbrk(back.data, "\r\n") == NULL && back.data[0] != ' '));
+    rill_text_reset(&back);
+    require(mt_moses_join(moses, text, length, &back) == RILL_OK);
+    require(rill_utf8_check(back.data, back.length) == back.length);
+    mt_moses_close(moses);
+    rill_text_clear(&tokens);
+    rill_text_clear(&back);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const mt_language languages[] = {MT_EN, MT_DE, MT_RU};
+    rill_context *ctx;
+    if (rill_context_create(&ctx, NULL) != RILL_OK) return 0;
+    const char *bytes = (const char *)data, *text = size > 0 ? memchr(bytes, 0, size) : NULL;
+    size_t list = text != NULL ? (size_t)(text - bytes) : 0, length = size - list - (text != NULL);
+    text = text != NULL ? text + 1 : bytes;
+    read_prefixes(ctx, bytes, list);
+    for (size_t i = 0; i < 3 && rill_utf8_check(text, length) == length; i++)
+        there_and_back(ctx, languages[i], text, length, i == 2);
+    require(rill_memory_used(ctx) == 0);
+    rill_context_destroy(ctx);
+    return 0;
+}
