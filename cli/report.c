@@ -92,9 +92,14 @@ static json_t *chain_json(const cli_chain *chain)
     return list;
 }
 
-static const char *finish_name(rill_finish finish)
+/* The word of a setting's value, which counts the words of its argument from 1. */
+static json_t *word(const char *name, int32_t value)
 {
-    return finish == RILL_FINISH_TOP ? "top" : finish == RILL_FINISH_IMMEDIATE ? "immediate" : "default";
+    const rill_setting_info *info = rill_setting_table();
+    while (strcmp(info->name, name)) info++;
+    const char *words = info->argument;
+    for (int32_t i = 1; i < value && *words; i++) words += strcspn(words, "|") + 1;
+    return value > 0 ? json_stringn(words, strcspn(words, "|")) : json_null();
 }
 
 static const char *sort_name(rill_sort sort)
@@ -112,7 +117,7 @@ json_t *cli_settings_json(const rill_settings *s, const cli_plan *plan)
     json_object_set_new(object, "budget", whole(s->budget));
     json_object_set_new(object, "refill", real(s->refill));
     json_object_set_new(object, "max_candidates", whole(s->max_candidates));
-    json_object_set_new(object, "finish", json_string(finish_name(s->finish)));
+    json_object_set_new(object, "finish", word("finish", s->finish));
     json_object_set_new(object, "stop_after", whole(s->stop_after));
     json_object_set_new(object, "min_length", whole(s->min_length));
     json_object_set_new(object, "max_length", whole(s->max_length));
@@ -123,6 +128,15 @@ json_t *cli_settings_json(const rill_settings *s, const cli_plan *plan)
     json_object_set_new(object, "flush_every", whole(s->flush_every));
     json_object_set_new(object, "max_nodes", whole(s->max_nodes));
     json_object_set_new(object, "memory", whole(s->memory));
+    json_object_set_new(object, "like", word("like", s->like));
+    json_object_set_new(object, "keep", word("keep", s->keep));
+    json_object_set_new(object, "stop", word("stop", s->stop));
+    json_object_set_new(object, "at_limit", word("at-limit", s->at_limit));
+    json_object_set_new(object, "count_end", json_boolean(s->count_end));
+    json_object_set_new(object, "max_length_factor", real(s->max_length_factor));
+    json_object_set_new(object, "word_penalty", real(s->word_penalty));
+    json_object_set_new(object, "unknown_penalty",
+                        isinf(s->unknown_penalty) ? json_string("inf") : real(s->unknown_penalty));
     json_object_set_new(object, "unordered", json_boolean(s->unordered));
     json_object_set_new(object, "check", json_boolean(s->check));
     json_object_set_new(object, "heuristics", chain_json(&plan->heuristics));

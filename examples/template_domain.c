@@ -130,6 +130,8 @@ static rill_status open_speller(rill_context *ctx, const rill_open_options *opti
         .state_need = RILL_STATE_PARENT, /* the last letter follows from the action */
         .max_length = LONGEST,           /* inputs say their own in encode() */
         .description = "letter pairs",
+        .node_bytes = sizeof(node), /* and the next, for the setting memory */
+        .slot_bytes = sizeof(slot),
     };
     *self = s;
     return RILL_OK;
@@ -320,7 +322,9 @@ static const rill_domain template_domain = {
     /* find_action */ find_action,
     /* metric      */ "exact", /* (optional) without it, outputs are judged by exact match, too */
     /* features    */ 0, /* (optional) what of the open options beyond `arguments` it heeds: see rill_domain_feature */
-    /* field       */ NULL, /* (optional) without it, outputs have nothing but their text */
+    /* field       */ NULL,    /* (optional) without it, outputs have nothing but their text */
+    /* unknown_action */ NULL, /* (optional) every letter is known */
+    /* recommend      */ NULL, /* (optional) without it, presets are as they are */
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

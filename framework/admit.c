@@ -3,6 +3,7 @@
  * Invariant: a slot is in exactly one of free_slots, ready and flight, but for the moment in which its input is encoded.
  *
  * Divisions: slots · encoding · refilling. */
+#include <math.h>
 #include <string.h>
 
 #include "engine_private.h"
@@ -77,7 +78,7 @@ rill_status engine_begin_item(rill_engine *e, int32_t slot)
     RILL__TRY(forest_reserve_histories(&e->forest, 1, 1));
     forest_arena_init(&it->arena);
     int32_t root = forest_add(&e->forest, &it->arena, -1, -1, RILL_ACTION_START, 0, 0, 1);
-    it->timestep = it->n_outputs = 0;
+    it->timestep = it->n_outputs = it->top_ended = 0;
     it->best_output = RILL_SCORE_DEAD;
     it->stop_asked = 0;
     e->done[slot] = e->passed_over[slot] = 0;
@@ -86,15 +87,25 @@ rill_status engine_begin_item(rill_engine *e, int32_t slot)
     return RILL_OK;
 }
 
+/* Most actions: what the settings ask for, within what the domain can do; else what the domain says. */
+static int32_t length_limit(const rill_engine *e, const rill_input *input)
+{
+    const rill_settings *s = &e->settings;
+    int32_t own = input->max_length, most = e->info.most_length > 0 ? e->info.most_length : own > 0 ? own : INT32_MAX;
+    double asked = floor(s->max_length_factor * (double)input->size) + s->max_length,
+           limit = own > 0 ? own : e->info.max_length;
+    if (s->max_length > 0 || s->max_length_factor > 0) limit = asked > 1 ? asked : 1;
+    /* The end action that is forced behind the last one takes a timestep too. */
+    if (s->at_limit == RILL_LIMIT_END && most < INT32_MAX) most--;
+    return limit < most ? (int32_t)limit : most;
+}
+
 static rill_status start_item(rill_engine *e, const rill_input *input)
 {
     item *it = &e->items[input->slot];
     it->id = input->id;
     it->size = input->size;
-    it->max_length = input->max_length > 0 ? input->max_length : e->info.max_length;
-    /* An input's own bound is the domain's promise to itself; the user's can only lower it. */
-    int32_t asked = e->settings.max_length;
-    if (asked > 0 && (asked < it->max_length || input->max_length <= 0)) it->max_length = asked;
+    it->max_length = length_limit(e, input);
     return engine_begin_item(e, input->slot);
 }
 

@@ -1,8 +1,8 @@
 /* Committing: what survived becomes the new beam, or the item stops (steps 6 and 7 of "One timestep of one item, exactly").
  *
- * Order of the stop rules: enough outputs, and nothing more is output; nothing live, or the length limit, and what is left
- * in the beam is output in rank order, live ones as truncated; a heuristic's wish, and the ended ones are output, the live
- * ones only if the item would have no output at all.
+ * Order of the stop rules: enough outputs (by the setting `stop`), and nothing more is output; nothing live, or the length
+ * limit, and what is left in the beam is output in rank order, live ones as truncated; a heuristic's wish, and the ended ones
+ * are output, the live ones only if the item would have no output at all. At the limit "first" the limit comes before all.
  *
  * Divisions: histories · stopping · the pass. */
 #include <string.h>
@@ -48,10 +48,41 @@ static void release_beam(rill_engine *e, item *it)
 
 typedef enum stop_kind { STOP_NOT, STOP_ENOUGH, STOP_ALL, STOP_ASKED } stop_kind;
 
-static stop_kind why_stop(const rill_engine *e, const item *it, int32_t i, int32_t live)
+/* What the best live candidate would rank as if it ended now, or, where length pays, at the limit. */
+static double best_to_come(const rill_engine *e, const item *it, double best_live)
 {
-    if (it->n_outputs >= e->settings.stop_after) return STOP_ENOUGH;
-    if (live == 0 || it->timestep + 1 >= it->max_length) return STOP_ALL;
+    int32_t length = it->timestep + 1;
+    if (e->settings.stop == RILL_STOP_BOUND_MAX && e->settings.length_penalty > 0)
+        length = it->max_length + (e->settings.at_limit >= RILL_LIMIT_END);
+    return engine_rank(e, best_live, length);
+}
+
+static int has_enough(const rill_engine *e, const item *it, double best_live)
+{
+    int32_t enough = e->settings.stop_after;
+    if (it->n_outputs < enough) return 0;
+    switch ((rill_stop)e->settings.stop) {
+    case RILL_STOP_TOP: return it->top_ended;
+    case RILL_STOP_BOUND:
+    case RILL_STOP_BOUND_MAX:
+        return !(best_to_come(e, it, best_live) > engine_output_rank(e, &it->outputs[enough - 1]));
+    case RILL_STOP_COUNT: break;
+    }
+    return 1;
+}
+
+int engine_last_timestep(const rill_engine *e, const item *it)
+{
+    int32_t more = e->settings.at_limit == RILL_LIMIT_END;
+    return it->timestep + 1 - more >= it->max_length;
+}
+
+static stop_kind why_stop(const rill_engine *e, const item *it, int32_t i, double best_live)
+{
+    int none = best_live == RILL_SCORE_DEAD, over = engine_last_timestep(e, it);
+    if (over && e->settings.at_limit == RILL_LIMIT_FIRST) return STOP_ALL;
+    if (has_enough(e, it, best_live)) return STOP_ENOUGH;
+    if (none || over) return STOP_ALL;
     return e->candidates.stop[i] ? STOP_ASKED : STOP_NOT;
 }
 
@@ -61,7 +92,10 @@ static void output_candidates(rill_engine *e, item *it, int32_t first, int32_t e
     for (int32_t j = first; j < end; j++) {
         if (ended >= 0 && c->ended[j] != ended) continue;
         int32_t length = length_of(e, it, j), truncated = !c->ended[j];
-        engine_output(e, it, c->score[j], take_history(e, it, j, 0), length, truncated);
+        int counted = truncated ? e->settings.at_limit == RILL_LIMIT_END_FREE : c->terminal[j] == RILL_END;
+        engine_output(
+            e, it,
+            &(item_output){c->score[j], take_history(e, it, j, 0), length, (uint8_t)truncated, (uint8_t)counted});
     }
 }
 
@@ -90,7 +124,7 @@ static void renew_beam(rill_engine *e, item *it, int32_t first, int32_t end, int
             .history = take_history(e, it, j, !c->ended[j]),
             .action_logp = c->action_logp[j],
             .length = length,
-            .ended = c->ended[j],
+            .ended = c->ended[j] ? c->terminal[j] : 0,
         };
     }
     release_beam(e, it);
@@ -102,7 +136,7 @@ static void renew_beam(rill_engine *e, item *it, int32_t first, int32_t end, int
 static int32_t trimmed_width(const rill_engine *e, const item *it, int32_t width)
 {
     int32_t most = e->settings.k;
-    if (e->settings.finish == RILL_FINISH_TOP) most -= it->n_outputs;
+    if (e->settings.finish != RILL_FINISH_IMMEDIATE) most -= it->n_outputs;
     if (most < 0) most = 0;
     return width < most ? width : most;
 }
@@ -112,8 +146,13 @@ static void commit_item(rill_engine *e, int32_t i, int last)
     const candidates *c = &e->candidates;
     item *it = &e->items[e->selected[i]];
     int32_t first = c->offset[i], end = first + trimmed_width(e, it, c->offset[i + 1] - first), live = 0;
-    for (int32_t j = first; j < end; j++) live += !c->ended[j];
-    stop_kind why = last ? why_stop(e, it, i, live) : STOP_NOT;
+    double best_live = RILL_SCORE_DEAD; /* scores of candidates are finite */
+    for (int32_t j = end - 1; j >= first; j--) {
+        if (c->ended[j]) continue;
+        best_live = c->score[j];
+        live++;
+    }
+    stop_kind why = last ? why_stop(e, it, i, best_live) : STOP_NOT;
     if (why != STOP_NOT) {
         stop_item(e, it, why, first, end);
         e->done[e->selected[i]] = 1;

@@ -39,7 +39,9 @@ static rill_status set_up(rill_engine *e, const rill_engine_setup *setup)
 {
     RILL__TRY(engine_check_fields(e));
     e->settings = setup->settings;
+    RILL__TRY(rill__model_recommend(e->model, &e->settings));
     RILL__TRY(rill__settings_resolve(e->ctx, &e->settings, setup->n_heuristics > 0, setup->budget != NULL));
+    e->unknown = e->settings.unknown_penalty != 0 ? rill__model_unknown(e->model) : RILL_NO_ACTION;
     intake_init(&e->intake, e->ctx, &e->settings);
     outbox_init(&e->outbox, e->ctx, &e->settings);
     RILL__TRY(chain_create(&e->chain, e->ctx, setup));

@@ -26,7 +26,7 @@ typedef struct beam_entry {
     int32_t state_row; /* of a live one: the row its state continues, which it holds */
     float action_logp; /* of the last action */
     int32_t length;    /* of an ended one: timesteps, an end action not counted */
-    uint8_t ended;     /* waits below a live candidate (finish "top") */
+    uint8_t ended;     /* waits below a live candidate (finish "top"): a rill_terminal, 0 of a live one */
 } beam_entry;
 
 /* merge.c: the best child of a beam entry that has not been taken. */
@@ -42,6 +42,7 @@ typedef struct item_output {
     int32_t history;
     int32_t length; /* timesteps, an end action not counted */
     uint8_t truncated;
+    uint8_t end; /* an end action is counted where the length is (count_end) */
 } item_output;
 
 typedef struct item {
@@ -57,6 +58,7 @@ typedef struct item {
     item_output *outputs;
     size_t outputs_capacity;
     uint8_t stop_asked; /* by a heuristic, in an earlier phase of this timestep */
+    uint8_t top_ended;  /* the best candidate of some timestep was an ended one */
     int64_t slot_bytes; /* what its slot takes, by what the domain says; counted under a bound on memory only */
 } item;
 
@@ -101,6 +103,7 @@ struct rill_engine {
     void *self; /* the domain's */
     rill_domain_info info;
     rill_settings settings;
+    int32_t unknown; /* the action that unknown_penalty is for, or RILL_NO_ACTION */
     const rill_policy *policy;
     void *policy_self;
     rill_trace_fn trace;
@@ -169,6 +172,11 @@ struct rill_engine {
     size_t trace_capacity[5];
 };
 
+/* model.c: the domain's action for what it does not know, or RILL_NO_ACTION. */
+int32_t rill__model_unknown(const rill_model *model);
+/* Fill what is not given by what the model's makers recommend, under a preset. */
+rill_status rill__model_recommend(const rill_model *model, rill_settings *settings);
+
 static inline double engine_now(void)
 {
     struct timespec t;
@@ -228,8 +236,14 @@ rill_status engine_expand(rill_engine *e, int32_t n, int32_t phase);
 
 /* merge.c: children of each selected item in rank order; in the last phase outputs leave. */
 rill_status engine_merge(rill_engine *e, int32_t n, int32_t last);
-/* Append an output to an item. Room is there: merge and commit reserve it. */
-void engine_output(rill_engine *e, item *it, double score, int32_t history, int32_t length, int truncated);
+/* Give an item an output, whose reference it takes over; which ones are kept is for the setting `keep`. Room is there: merge and
+ * commit reserve it. */
+void engine_output(rill_engine *e, item *it, const item_output *output);
+/* What outputs are ordered by: a score of `length` timesteps under the penalties. */
+double engine_rank(const rill_engine *e, double score, int32_t length);
+double engine_output_rank(const rill_engine *e, const item_output *output);
+/* The item is at its last timestep: what is live after it ends. */
+int engine_last_timestep(const rill_engine *e, const item *it);
 
 /* commit.c: candidates become the new beams; in the last phase items may stop. */
 rill_status engine_commit(rill_engine *e, int32_t n, int32_t last);

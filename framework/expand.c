@@ -3,8 +3,9 @@
  * A row is a live candidate of a selected item; rows of one item stand together, in rank order. Its state is made here, not
  * when the candidate was committed: what heuristics drop is never computed.
  *
- * Divisions: rows · asking · checking what scorers said · choices. */
+ * Divisions: rows · asking · checking what scorers said · limits · choices. */
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "engine_private.h"
@@ -163,18 +164,44 @@ static rill_status check_scorers(rill_engine *e, const rill_ask *all, int32_t ph
     return RILL_OK;
 }
 
-static int before_min_length(const rill_engine *e)
+/* --- limits ------------------------------------------------------------------------------------------------------- */
+
+/* In the timestep after the last action nothing but the end is left (at-limit end). */
+static rill_end_rule end_rule(const rill_engine *e, int32_t row)
+{
+    int32_t depth = e->rows.depth[row];
+    int over = e->settings.at_limit == RILL_LIMIT_END && depth >= e->items[e->rows.slot[row]].max_length;
+    /* The limit wins over the least length: an item that may neither end nor go on would die. */
+    if (over) return RILL_END_REQUIRED;
+    return depth < e->settings.min_length ? RILL_END_NOT_YET : RILL_END_ALLOWED;
+}
+
+static int any_end_rule(const rill_engine *e)
 {
     for (int32_t i = 0; i < e->rows.n; i++)
-        if (e->rows.depth[i] < e->settings.min_length) return 1;
+        if (end_rule(e, i) != RILL_END_ALLOWED) return 1;
     return 0;
+}
+
+/* What the settings have to say of the rows, behind what the scorers said. */
+static rill_status ask_limits(rill_engine *e, int last)
+{
+    for (int32_t i = 0; i < e->rows.n; i++) {
+        if (last) RILL__TRY(rill_ask_end(&e->asks, i, end_rule(e, i)));
+        if (e->unknown < 0) continue;
+        if (isinf(e->settings.unknown_penalty))
+            RILL__TRY(rill_ask_ban(&e->asks, i, e->unknown));
+        else
+            RILL__TRY(rill_ask_add(&e->asks, i, e->unknown, -(float)e->settings.unknown_penalty));
+    }
+    return RILL_OK;
 }
 
 static rill_status make_ask(rill_engine *e, int32_t phase, int32_t max_choices, rill_ask *ask)
 {
     int last = phase == e->info.phases - 1;
-    int too_short = last && e->settings.min_length > 0 && before_min_length(e);
-    if (e->chain.n_scorers == 0 && !too_short) {
+    int limited = e->unknown >= 0 || (last && any_end_rule(e));
+    if (e->chain.n_scorers == 0 && !limited) {
         *ask = (rill_ask){.max_choices = max_choices, .plain = 1};
         return RILL_OK;
     }
@@ -183,9 +210,7 @@ static rill_status make_ask(rill_engine *e, int32_t phase, int32_t max_choices, 
         RILL__TRY(ask_build(&e->asks, max_choices, ask));
         RILL__TRY(check_scorers(e, ask, phase, max_choices));
     }
-    if (too_short)
-        for (int32_t i = 0; i < e->rows.n; i++)
-            if (e->rows.depth[i] < e->settings.min_length) RILL__TRY(rill_ask_end(&e->asks, i, RILL_END_NOT_YET));
+    if (limited) RILL__TRY(ask_limits(e, last));
     return ask_build(&e->asks, max_choices, ask);
 }
 
@@ -193,7 +218,7 @@ static rill_status make_ask(rill_engine *e, int32_t phase, int32_t max_choices, 
 
 static int32_t max_choices(const rill_engine *e, int32_t phase)
 {
-    int32_t m = e->settings.finish == RILL_FINISH_TOP ? e->settings.k : 2 * e->settings.k;
+    int32_t m = rill__merge_limit(&e->settings);
     if (e->info.max_choices_phases >> phase & 1) m = e->settings.max_candidates;
     return m < e->info.actions ? m : e->info.actions;
 }

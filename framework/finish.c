@@ -1,6 +1,6 @@
 /* Finishing: an item's outputs become a result.
  *
- * Outputs are ordered by score / length^alpha, ties in order of output (algorithms: length penalty). Only the n best are
+ * Outputs are ordered by (score - W length) / length^alpha, ties in order of output (algorithms: length penalty). Only the n best are
  * turned into text, while their states and the item's memory still exist. An empty output counts as length 1, so that every
  * alpha is defined. */
 #include <math.h>
@@ -21,11 +21,16 @@ rill_status engine_fail_input(rill_engine *e, int64_t id, rill_status status, co
     return RILL_OK;
 }
 
-static double rank_score(const rill_engine *e, const item_output *output)
+double engine_rank(const rill_engine *e, double score, int32_t length)
 {
-    double alpha = e->settings.length_penalty;
-    if (alpha == 0) return output->score;
-    return output->score / pow(output->length > 0 ? output->length : 1, alpha);
+    double alpha = e->settings.length_penalty, word = e->settings.word_penalty;
+    if (word != 0) score -= word * length;
+    return alpha == 0 ? score : score / pow(length > 0 ? length : 1, alpha);
+}
+
+double engine_output_rank(const rill_engine *e, const item_output *output)
+{
+    return engine_rank(e, output->score, output->length + (e->settings.count_end && output->end));
 }
 
 /* Insertion sort: stable, and outputs mostly come in order. */
@@ -34,7 +39,7 @@ static rill_status sort_outputs(rill_engine *e, item *it)
     RILL__TRY(RILL__GROW(e->ctx, e->ranks, e->ranks_capacity, (size_t)it->n_outputs, "ordering outputs"));
     for (int32_t i = 0; i < it->n_outputs; i++) {
         item_output moved = it->outputs[i];
-        double rank = rank_score(e, &moved);
+        double rank = engine_output_rank(e, &moved);
         int32_t at = i;
         for (; at > 0 && e->ranks[at - 1] < rank; at--) {
             it->outputs[at] = it->outputs[at - 1];

@@ -40,6 +40,13 @@ void rill__registry_finish(rill_context *ctx);
 /* rill_settings_resolve() for a run in which `budgeted` says that a function will set budgets. */
 rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted);
 
+/* Take NAME=VALUE settings, with blanks between, that are not given; greedy search keeps its own kind of beam.
+ *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_PLUGIN */
+rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, const char *text);
+
+/* Of a parent's children, and of all together, so many matter. */
+int32_t rill__merge_limit(const rill_settings *settings);
+
 /* RILL_ERR_NOT_FOUND for a name that no table of `list` has, with the nearest one that exists. */
 rill_status rill__unknown(rill_context *ctx, const char *what, const rill__table_list *list, const char *name);
 

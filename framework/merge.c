@@ -5,7 +5,8 @@
  * domain's order settles equal scores by the smaller action. Together that is the rank order.
  *
  * Outputs leave while children are popped. "top": the leading run of ended ones. "immediate": ended ones among the first k
- * leave, later ones are dropped, live ones fill up to k.
+ * leave, later ones are dropped, live ones fill up to k. "shrink": as many are popped as there are places left, and ended
+ * ones leave theirs empty.
  *
  * Divisions: the heap · taking a child · the pass. */
 #include "engine_private.h"
@@ -78,16 +79,48 @@ static void advance(merge *m)
 static rill_terminal head_terminal(const merge *m)
 {
     const merge_head *head = &m->heap[0];
-    if (head->row < 0) return RILL_END;
+    if (head->row < 0) return (rill_terminal)m->it->beam[head->rank].ended;
     return (rill_terminal)m->e->choices.c.terminal[(int64_t)head->row * m->e->choices.c.stride + head->next];
 }
 
-void engine_output(rill_engine *e, item *it, double score, int32_t history, int32_t length, int truncated)
+/* Count an output that comes, or takes back one that goes. */
+static void count_output(rill_engine *e, const item_output *output, int change)
 {
-    it->outputs[it->n_outputs++] = (item_output){score, history, length, (uint8_t)truncated};
-    if (score > it->best_output) it->best_output = score;
-    e->stats.outputs++;
-    e->stats.truncated += truncated;
+    e->stats.outputs += change;
+    e->stats.truncated += output->truncated ? change : 0;
+}
+
+/* Put the output in its place among the best, which are in order; returns the one that there is no place for any more, if
+ * there is one. Ties keep the order in which they came. */
+static int rank_in(rill_engine *e, item *it, const item_output *output, item_output *out)
+{
+    double rank = engine_output_rank(e, output);
+    int32_t at = it->n_outputs;
+    while (at > 0 && engine_output_rank(e, &it->outputs[at - 1]) < rank) at--;
+    int full = it->n_outputs >= e->settings.stop_after;
+    *out = full && at < it->n_outputs ? it->outputs[it->n_outputs - 1] : *output;
+    if (full && at == it->n_outputs) return 1;
+    for (int32_t i = full ? it->n_outputs - 1 : it->n_outputs; i > at; i--) it->outputs[i] = it->outputs[i - 1];
+    it->outputs[at] = *output;
+    it->n_outputs += !full;
+    return full;
+}
+
+void engine_output(rill_engine *e, item *it, const item_output *output)
+{
+    item_output gone = *output;
+    int dropped = 0;
+    if (output->score > it->best_output) it->best_output = output->score;
+    count_output(e, output, 1);
+    if (e->settings.keep == RILL_KEEP_BEST)
+        dropped = rank_in(e, it, output, &gone);
+    else if (e->settings.keep == RILL_KEEP_FIRST && it->n_outputs >= e->settings.stop_after)
+        dropped = 1;
+    else
+        it->outputs[it->n_outputs++] = *output;
+    if (!dropped) return;
+    count_output(e, &gone, -1);
+    forest_release(&e->forest, &it->arena, gone.history);
 }
 
 /* The head leaves for the outputs. An entry that waited in the beam hands its reference over. */
@@ -96,16 +129,17 @@ static void take_output(merge *m, rill_terminal terminal)
     rill_engine *e = m->e;
     const merge_head *head = &m->heap[0];
     beam_entry *entry = &m->it->beam[head->rank];
-    int32_t history = entry->history;
+    item_output output = {head->score, entry->history, entry->length, 0, terminal == RILL_END};
     if (head->row >= 0) {
         int64_t choice = (int64_t)head->row * e->choices.c.stride + head->next;
-        history = forest_add(&e->forest, &m->it->arena, entry->history, entry->history, e->choices.c.action[choice],
-                             e->choices.c.logp[choice], e->choices.c.score[choice], 0);
-        engine_output(e, m->it, head->score, history, m->it->timestep + (terminal == RILL_LAST), 0);
+        output.history = forest_add(&e->forest, &m->it->arena, entry->history, entry->history,
+                                    e->choices.c.action[choice], e->choices.c.logp[choice], e->choices.c.score[choice],
+                                    0);
+        output.length = m->it->timestep + (terminal == RILL_LAST);
     } else {
-        engine_output(e, m->it, head->score, history, entry->length, 0);
         entry->history = -1;
     }
+    engine_output(e, m->it, &output);
 }
 
 static void take_candidate(merge *m, rill_terminal terminal)
@@ -122,7 +156,7 @@ static void take_candidate(merge *m, rill_terminal terminal)
         c->action[to] = entry->action;
         c->action_logp[to] = entry->action_logp;
         c->action_score[to] = 0;
-        c->terminal[to] = RILL_END;
+        c->terminal[to] = entry->ended;
         c->ended[to] = 1;
         return;
     }
@@ -144,6 +178,7 @@ static void merge_top(merge *m, int32_t most, int outputs_leave)
     for (int32_t popped = 0; popped < most && m->n_heap > 0; popped++) {
         rill_terminal terminal = head_terminal(m);
         leading = leading && terminal != RILL_LIVE;
+        if (leading && popped == 0) m->it->top_ended = 1;
         if (leading)
             take_output(m, terminal);
         else
@@ -152,31 +187,42 @@ static void merge_top(merge *m, int32_t most, int outputs_leave)
     }
 }
 
-static void merge_immediate(merge *m, int32_t k)
+/* Of the best `most` children ended ones among the first `leaving` leave, the others are dropped; live ones fill up to k. */
+static void merge_at_once(merge *m, int32_t most, int32_t leaving)
 {
-    int32_t live = 0;
-    for (int32_t popped = 0; popped < 2 * k && live < k && m->n_heap > 0; popped++) {
+    int32_t live = 0, k = m->e->settings.k;
+    for (int32_t popped = 0; popped < most && live < k && m->n_heap > 0; popped++) {
         rill_terminal terminal = head_terminal(m);
+        if (popped == 0 && terminal != RILL_LIVE) m->it->top_ended = 1;
         if (terminal == RILL_LIVE) {
             take_candidate(m, terminal);
             live++;
-        } else if (popped < k) {
+        } else if (popped < leaving) {
             take_output(m, terminal);
         }
         advance(m);
     }
 }
 
-static int32_t merge_limit(const rill_engine *e)
+/* The last phase, in which outputs leave. At the limit "first" no live candidate stands in for an ended one. */
+static void merge_last(merge *m)
 {
-    return e->settings.finish == RILL_FINISH_TOP ? e->settings.k : 2 * e->settings.k;
+    const rill_settings *s = &m->e->settings;
+    int32_t k = s->k, left = k > m->it->n_outputs ? k - m->it->n_outputs : 0;
+    int no_more = s->at_limit == RILL_LIMIT_FIRST && engine_last_timestep(m->e, m->it);
+    if (s->finish == RILL_FINISH_IMMEDIATE)
+        merge_at_once(m, no_more ? k : 2 * k, k);
+    else if (s->finish == RILL_FINISH_SHRINK)
+        merge_at_once(m, left, left);
+    else
+        merge_top(m, k, 1);
 }
 
 /* Memory for everything the pass may make, so that it cannot fail half-way. */
 static rill_status reserve(rill_engine *e, int32_t n)
 {
     int64_t total = 0, widest = 0;
-    int32_t stride = e->choices.c.stride, limit = merge_limit(e);
+    int32_t stride = e->choices.c.stride, limit = rill__merge_limit(&e->settings);
     for (int32_t i = 0; i < n; i++) {
         item *it = &e->items[e->selected[i]];
         int64_t most = (int64_t)it->live * stride + (it->width - it->live);
@@ -215,10 +261,10 @@ rill_status engine_merge(rill_engine *e, int32_t n, int32_t last)
         m.it = &e->items[e->selected[i]];
         c->offset[i] = m.to;
         make_heap(&m, &row);
-        if (last && e->settings.finish == RILL_FINISH_IMMEDIATE)
-            merge_immediate(&m, e->settings.k);
+        if (last)
+            merge_last(&m);
         else
-            merge_top(&m, merge_limit(e), last);
+            merge_top(&m, rill__merge_limit(&e->settings), 0);
         describe_item(e, i, m.it, m.to);
     }
     c->offset[n] = m.to;

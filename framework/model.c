@@ -105,6 +105,29 @@ rill_status rill_model_action_name(const rill_model *model, int32_t action, rill
                      rill_status_name(status));
 }
 
+int32_t rill__model_unknown(const rill_model *model)
+{
+    if (!HAS(model->domain, unknown_action)) return RILL_NO_ACTION;
+    int32_t action = model->domain->unknown_action(model->self);
+    return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
+}
+
+rill_status rill__model_recommend(const rill_model *model, rill_settings *settings)
+{
+    static const char *const names[] = {"", "hf", "fairseq", "marian", "ct2"};
+    const rill_domain *domain = model->domain;
+    if (settings->like < RILL_LIKE_HF || settings->like > RILL_LIKE_CT2 || !HAS(domain, recommend)) return RILL_OK;
+    rill_text text = {.ctx = model->ctx};
+    rill_error_clear(model->ctx);
+    rill_status status = domain->recommend(model->self, names[settings->like], &text);
+    if (status >= 0 && text.length > 0) status = rill__settings_fill(model->ctx, settings, text.data);
+    rill_text_clear(&text);
+    if (status < 0 && rill_error_status(model->ctx) != status)
+        return rill_fail(model->ctx, status, "domain %s: recommend failed with %s", domain->name,
+                         rill_status_name(status));
+    return status;
+}
+
 int32_t rill_model_find_action(const rill_model *model, const char *text, size_t length)
 {
     if (!HAS(model->domain, find_action)) return RILL_NO_ACTION;

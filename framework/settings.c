@@ -21,43 +21,57 @@ typedef enum field_type {
     FIELD_REAL,
     FIELD_SWITCH,
     FIELD_METHOD,
-    FIELD_FINISH,
+    FIELD_WORD, /* one of those in `argument`, counted from 1 */
     FIELD_SORT,
     FIELD_BYTES
 } field_type;
 
 /* X(name, argument, help, type, member, least, most) */
-#define FIELDS(X)                                                                                                    \
-    X("method", "NAME", "search method (default var-stream)", FIELD_METHOD, method, 0, 0)                            \
-    X("k", "K", "beam width (default 10; greedy: 1)", FIELD_INT, k, 1, 65536)                                        \
-    X("n", "N", "batch size: items decoded together (default 10)", FIELD_INT, n, 1, 1048576)                         \
-    X("max-items", "N", "items in flight, streaming methods (default n, or 100 n under a budget)", FIELD_INT,        \
-      max_items, 1, 1048576)                                                                                         \
-    X("budget", "B", "most candidates expanded per timestep (default 0: none)", FIELD_INT, budget, 0, INT_MAX)       \
-    X("refill", "E", "admit inputs once this share of max-items is in flight (default 1/6; top-up 1/2)", FIELD_REAL, \
-      refill, 0, 1)                                                                                                  \
-    X("max-candidates", "M", "children kept per parent (default k; 2k under finish immediate)", FIELD_INT,           \
-      max_candidates, 1, 131072)                                                                                     \
-    X("finish", "top|immediate", "when an ended hypothesis leaves the beam (default: the method's)", FIELD_FINISH,   \
-      finish, 0, 0)                                                                                                  \
-    X("stop-after", "Z", "outputs after which an item stops (default k)", FIELD_INT, stop_after, 1, 131072)          \
-    X("patience", "P", "stop after round(k*P) outputs; instead of stop-after", FIELD_REAL, patience, 1e-6, 65536)    \
-    X("min-length", "L", "actions before a hypothesis may end (default 0)", FIELD_INT, min_length, 0, INT_MAX)       \
-    X("max-length", "L", "most actions of a hypothesis (default: the model's)", FIELD_INT, max_length, 1, INT_MAX)   \
-    X("length-penalty", "A", "order outputs by score / length^A (default 0: by score; 1: by mean)", FIELD_REAL,      \
-      length_penalty, -100, 100)                                                                                     \
-    X("n-best", "N", "outputs given per input; never changes the search (default 1)", FIELD_INT, n_best, 1, 131072)  \
-    X("sort", "none|length|longest-first[:W]",                                                                       \
-      "admit inputs by size within windows of W inputs (default none; W: the larger of max-items and 1000)",         \
-      FIELD_SORT, sort, 0, 0)                                                                                        \
-    X("flush-every", "T", "every T timesteps finish all in flight before admitting more (default 0: never)",         \
-      FIELD_INT, flush_every, 0, INT_MAX)                                                                            \
-    X("unordered", "", "give results in order of completion", FIELD_SWITCH, unordered, 0, 1)                         \
-    X("check", "", "prove heuristics and scorers segment-local while decoding (slow)", FIELD_SWITCH, check, 0, 1)    \
-    X("max-nodes", "N", "most states kept at once; items wait, no answer changes (default 0: no bound)", FIELD_INT,  \
-      max_nodes, 0, INT_MAX)                                                                                         \
-    X("memory", "SIZE", "the same in bytes, inputs in flight included, as in 2G (default 0: no bound)", FIELD_BYTES, \
-      memory, 0, 9e15)
+#define FIELDS(X)                                                                                                     \
+    X("method", "NAME", "search method (default var-stream)", FIELD_METHOD, method, 0, 0)                             \
+    X("k", "K", "beam width (default 10; greedy: 1)", FIELD_INT, k, 1, 65536)                                         \
+    X("n", "N", "batch size: items decoded together (default 10)", FIELD_INT, n, 1, 1048576)                          \
+    X("max-items", "N", "items in flight, streaming methods (default n, or 100 n under a budget)", FIELD_INT,         \
+      max_items, 1, 1048576)                                                                                          \
+    X("budget", "B", "most candidates expanded per timestep (default 0: none)", FIELD_INT, budget, 0, INT_MAX)        \
+    X("refill", "E", "admit inputs once this share of max-items is in flight (default 1/6; top-up 1/2)", FIELD_REAL,  \
+      refill, 0, 1)                                                                                                   \
+    X("max-candidates", "M", "children kept per parent (default k; 2k under finish immediate)", FIELD_INT,            \
+      max_candidates, 1, 131072)                                                                                      \
+    X("finish", "top|immediate|shrink", "when an ended hypothesis leaves the beam (default: the method's)",           \
+      FIELD_WORD, finish, 0, 0)                                                                                       \
+    X("stop-after", "Z", "outputs after which an item stops (default k)", FIELD_INT, stop_after, 1, 131072)           \
+    X("patience", "P", "stop after round(k*P) outputs; instead of stop-after", FIELD_REAL, patience, 1e-6, 65536)     \
+    X("min-length", "L", "actions before a hypothesis may end (default 0)", FIELD_INT, min_length, 0, INT_MAX)        \
+    X("max-length", "L", "most actions of a hypothesis (default: the model's)", FIELD_INT, max_length, 1, INT_MAX)    \
+    X("length-penalty", "A", "order outputs by score / length^A (default 0: by score; 1: by mean)", FIELD_REAL,       \
+      length_penalty, -100, 100)                                                                                      \
+    X("n-best", "N", "outputs given per input; never changes the search (default 1)", FIELD_INT, n_best, 1, 131072)   \
+    X("sort", "none|length|longest-first[:W]",                                                                        \
+      "admit inputs by size within windows of W inputs (default none; W: the larger of max-items and 1000)",          \
+      FIELD_SORT, sort, 0, 0)                                                                                         \
+    X("flush-every", "T", "every T timesteps finish all in flight before admitting more (default 0: never)",          \
+      FIELD_INT, flush_every, 0, INT_MAX)                                                                             \
+    X("unordered", "", "give results in order of completion", FIELD_SWITCH, unordered, 0, 1)                          \
+    X("check", "", "prove heuristics and scorers segment-local while decoding (slow)", FIELD_SWITCH, check, 0, 1)     \
+    X("max-nodes", "N", "most states kept at once; items wait, no answer changes (default 0: no bound)", FIELD_INT,   \
+      max_nodes, 0, INT_MAX)                                                                                          \
+    X("memory", "SIZE", "the same in bytes, inputs in flight included, as in 2G (default 0: no bound)", FIELD_BYTES,  \
+      memory, 0, 9e15)                                                                                                \
+    X("like", "hf|fairseq|marian|ct2", "decode by another decoder's conventions where nothing else is given",         \
+      FIELD_WORD, like, 0, 0)                                                                                         \
+    X("keep", "all|first|best", "outputs kept once there are stop-after (default all)", FIELD_WORD, keep, 0, 0)       \
+    X("stop", "count|bound|bound-max|top", "when an item that has stop-after outputs stops (default count: at once)", \
+      FIELD_WORD, stop, 0, 0)                                                                                         \
+    X("at-limit", "open|first|end|end-free", "how hypotheses end at the length limit (default open: as they are)",    \
+      FIELD_WORD, at_limit, 0, 0)                                                                                     \
+    X("count-end", "", "count the end action in the length that penalties use", FIELD_SWITCH, count_end, 0, 1)        \
+    X("max-length-factor", "A", "most actions: A times the input's size, plus max-length (default 0: max-length)",    \
+      FIELD_REAL, max_length_factor, 0, 1e6)                                                                          \
+    X("word-penalty", "W", "order outputs by (score - W * length) / length^A (default 0)", FIELD_REAL, word_penalty,  \
+      -1e6, 1e6)                                                                                                      \
+    X("unknown-penalty", "U", "taken from the score of the unknown action; inf: never choose it (default 0)",         \
+      FIELD_REAL, unknown_penalty, -1e6, HUGE_VAL)
 
 #define AS_INFO(name, argument, help, type, member, least, most) {name, argument, help},
 #define AS_FIELD(name, argument, help, type, member, least, most) {type, offsetof(rill_settings, member), least, most},
@@ -170,14 +184,32 @@ static rill_status read_method(rill_context *ctx, rill_settings *settings, const
     return RILL_OK;
 }
 
-static rill_status read_finish(rill_context *ctx, rill_settings *settings, const char *value)
+/* The place of `value` among words with bars between, from 1; 0 if it is none of them. */
+static int32_t find_word(const char *words, const char *value)
 {
-    if (strcmp(value, "top") == 0)
-        settings->finish = RILL_FINISH_TOP;
-    else if (strcmp(value, "immediate") == 0)
-        settings->finish = RILL_FINISH_IMMEDIATE;
-    else
-        return refuse(ctx, "finish", value, "top or immediate");
+    size_t length = strlen(value);
+    for (int32_t i = 1;; i++) {
+        size_t n = strcspn(words, "|");
+        if (n == length && strncmp(words, value, n) == 0) return i;
+        if (words[n] == '\0') return 0;
+        words += n + 1;
+    }
+}
+
+static int32_t count_words(const char *words)
+{
+    int32_t n = 1;
+    for (; *words != '\0'; words++) n += *words == '|';
+    return n;
+}
+
+static rill_status read_word(rill_context *ctx, const rill_setting_info *info, const char *value, int32_t *out)
+{
+    char wanted[96];
+    int32_t word = find_word(info->argument, value);
+    snprintf(wanted, sizeof wanted, "one of %s", info->argument);
+    if (word == 0) return refuse(ctx, info->name, value, wanted);
+    *out = word;
     return RILL_OK;
 }
 
@@ -196,17 +228,21 @@ static rill_status unknown_setting(rill_context *ctx, const char *name)
     return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\"", name);
 }
 
-rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const char *name, const char *value)
+static size_t find_field(const char *name)
 {
     size_t i = 0;
     while (infos[i].name != NULL && !same_name(infos[i].name, name)) i++;
-    if (infos[i].name == NULL) return unknown_setting(ctx, name);
+    return i;
+}
+
+static rill_status read_field(rill_context *ctx, rill_settings *settings, size_t i, const char *value)
+{
     const field *f = &fields[i];
     void *place = (char *)settings + f->offset;
     double number = 0;
     switch (f->type) {
     case FIELD_METHOD: return read_method(ctx, settings, value);
-    case FIELD_FINISH: return read_finish(ctx, settings, value);
+    case FIELD_WORD: return read_word(ctx, &infos[i], value, place);
     case FIELD_SORT: return read_sort(ctx, settings, value);
     case FIELD_BYTES: return read_bytes(ctx, infos[i].name, f, value, place);
     case FIELD_SWITCH:
@@ -225,23 +261,32 @@ rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const 
     return RILL_OK;
 }
 
+rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const char *name, const char *value)
+{
+    size_t i = find_field(name);
+    if (infos[i].name == NULL) return unknown_setting(ctx, name);
+    RILL__TRY(read_field(ctx, settings, i, value));
+    settings->given |= UINT64_C(1) << i;
+    return RILL_OK;
+}
+
 /* --- methods ------------------------------------------------------------------------------------------------------ */
 
 static const rill_method_info methods[] = {
     {"greedy", "batch", "beam of one, whole batches", 0, 0, RILL_FINISH_TOP, 0, 1, 0},
     {"fixed", "batch", "constant beam width, whole batches: the field's usual search", 0, 0, RILL_FINISH_IMMEDIATE, 1,
      0, 0},
-    {"var-batch", "batch", "pruned beams, whole batches", 0, 1, RILL_FINISH_TOP, 0, 0, 0},
-    {"var-stream", "least-advanced", "pruned beams, refilled; the least advanced items first", 1, 1, RILL_FINISH_TOP, 0,
+    {"var-batch", "batch", "pruned beams, whole batches", 0, 1, RILL_FINISH_TOP, 1, 0, 0},
+    {"var-stream", "least-advanced", "pruned beams, refilled; the least advanced items first", 1, 1, RILL_FINISH_TOP, 1,
      0, 1.0 / 6},
     {"var-stream-fifo", "most-advanced", "pruned beams, refilled; the most advanced items first", 1, 1, RILL_FINISH_TOP,
-     0, 0, 1.0 / 6},
+     1, 0, 1.0 / 6},
     {"fixed-stream", "least-advanced", "constant beam width, refilled; the least advanced items first", 1, 0,
-     RILL_FINISH_TOP, 0, 0, 1.0 / 6},
+     RILL_FINISH_TOP, 1, 0, 1.0 / 6},
     {"top-up", "top-up", "pruned beams, mixed lengths; encoding runs ahead, a half-empty batch is topped up", 1, 1,
-     RILL_FINISH_TOP, 0, 0, 1.0 / 2},
+     RILL_FINISH_TOP, 1, 0, 1.0 / 2},
     {"stream-all", "all", "pruned beams, mixed lengths, refilled; items with most ahead first", 1, 1, RILL_FINISH_TOP,
-     0, 0, 1.0 / 6},
+     1, 0, 1.0 / 6},
     {NULL, NULL, NULL, 0, 0, RILL_FINISH_DEFAULT, 0, 0, 0},
 };
 
@@ -250,11 +295,81 @@ const rill_method_info *rill_method_table(void)
     return methods;
 }
 
+/* --- presets ------------------------------------------------------------------------------------------------------ */
+
+/* What other decoders do, in this one's settings. The engine knows settings only. Sources: transformers' generation/utils.py,
+ * fairseq's sequence_generator.py, marian-dev's translator/beam_search.cpp and history.h, CTranslate2's decoding.cc. */
+static const struct preset {
+    const char *settings;
+    const char *unpenalised; /* more, when the length does not count */
+} presets[] = {
+    [RILL_LIKE_HF] = {"k=5 finish=immediate keep=best stop=bound at-limit=first count-end=1 length-penalty=1", ""},
+    [RILL_LIKE_FAIRSEQ] = {"k=5 finish=immediate keep=first at-limit=end count-end=1 length-penalty=1 min-length=1 "
+                           "max-length=200",
+                           ""},
+    [RILL_LIKE_MARIAN] = {"k=12 finish=shrink count-end=1 max-length-factor=3 unknown-penalty=inf", ""},
+    [RILL_LIKE_CT2] = {"k=2 finish=immediate at-limit=first length-penalty=1 min-length=1 max-length=256", "stop=top"},
+};
+
+/* Fields may have been set without rill_settings_set(). */
+static int is_given(const rill_settings *settings, size_t i)
+{
+    rill_settings defaults;
+    rill_settings_default(&defaults);
+    size_t offset = fields[i].offset;
+    size_t size = fields[i].type == FIELD_REAL || fields[i].type == FIELD_BYTES ? sizeof(double) : sizeof(int32_t);
+    return (settings->given >> i & 1) ||
+           memcmp((const char *)settings + offset, (const char *)&defaults + offset, size) != 0;
+}
+
+/* A beam of one that ends at its first end action is what greedy search is everywhere. */
+static int greedy_has_its_own(const char *name)
+{
+    static const char *const own[] = {"k", "finish", "keep", "stop"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(own[i], name) == 0) return 1;
+    return 0;
+}
+
+rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, const char *text)
+{
+    const rill_method_info *m = NULL;
+    char name[64];
+    RILL__TRY(find_method(ctx, settings->method, &m));
+    for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
+        size_t length = strcspn(text, " "), sign = strcspn(text, "= ");
+        if (length >= sizeof name || text[sign] != '=')
+            return rill_fail(ctx, RILL_ERR_PLUGIN, "\"%.*s\" is not NAME=VALUE", (int)length, text);
+        snprintf(name, sizeof name, "%.*s", (int)length, text);
+        name[sign] = '\0';
+        size_t i = find_field(name);
+        if (infos[i].name == NULL) return unknown_setting(ctx, name);
+        if (!is_given(settings, i) && !(m->greedy && greedy_has_its_own(name)))
+            RILL__TRY(read_field(ctx, settings, i, name + sign + 1));
+        settings->given |= UINT64_C(1) << i;
+        text += length;
+    }
+    return RILL_OK;
+}
+
+static rill_status fill_preset(rill_context *ctx, rill_settings *s)
+{
+    if (s->like == 0) return RILL_OK;
+    const struct preset *preset = &presets[s->like];
+    RILL__TRY(rill__settings_fill(ctx, s, preset->settings));
+    return s->length_penalty == 0 ? rill__settings_fill(ctx, s, preset->unpenalised) : RILL_OK;
+}
+
 /* --- resolving ---------------------------------------------------------------------------------------------------- */
 
 static rill_status contradiction(rill_context *ctx, const rill_settings *settings, const char *option, const char *why)
 {
     return rill_fail(ctx, RILL_ERR_OPTION, "%s contradicts method %s: %s", option, settings->method, why);
+}
+
+int32_t rill__merge_limit(const rill_settings *s)
+{
+    return s->finish == RILL_FINISH_IMMEDIATE ? 2 * s->k : s->k;
 }
 
 /* Resolving twice must change nothing, so a value equal to what the preset gives is never a contradiction. */
@@ -267,7 +382,7 @@ static rill_status resolve_beam(rill_context *ctx, rill_settings *s, const rill_
         return contradiction(ctx, s, "finish",
                              m->finish == RILL_FINISH_TOP ? "it finishes at the top" : "it finishes at once");
     if (s->finish == RILL_FINISH_DEFAULT) s->finish = m->finish;
-    int32_t children = s->finish == RILL_FINISH_TOP ? s->k : 2 * s->k;
+    int32_t children = rill__merge_limit(s);
     if (!m->pruned && has_heuristics) return contradiction(ctx, s, "a heuristic", "it never prunes; use a var- method");
     if (!m->pruned && s->max_candidates != 0 && s->max_candidates != children)
         return contradiction(ctx, s, "max-candidates", "it never prunes; use a var- method");
@@ -304,8 +419,15 @@ static rill_status resolve_stops(rill_context *ctx, rill_settings *s)
         s->stop_after = outputs < 1 ? 1 : outputs > 1e9 ? 1000000000 : (int32_t)outputs;
         s->patience = 0;
     }
-    if (s->stop_after == 0) s->stop_after = s->k;
-    if (s->max_length > 0 && s->min_length > s->max_length)
+    if (s->stop == 0) s->stop = RILL_STOP_COUNT;
+    int bound = s->stop == RILL_STOP_BOUND || s->stop == RILL_STOP_BOUND_MAX;
+    if (s->keep == 0) s->keep = bound ? RILL_KEEP_BEST : RILL_KEEP_ALL;
+    if (bound && s->keep != RILL_KEEP_BEST)
+        return rill_fail(ctx, RILL_ERR_OPTION,
+                         "stop bound and bound-max compare with the worst of the best outputs: they go with keep best");
+    if (s->at_limit == 0) s->at_limit = RILL_LIMIT_OPEN;
+    if (s->stop_after == 0) s->stop_after = s->stop == RILL_STOP_TOP ? 1 : s->k;
+    if (s->max_length > 0 && s->max_length_factor == 0 && s->min_length > s->max_length)
         return rill_fail(ctx, RILL_ERR_OPTION, "min-length %d is above max-length %d", s->min_length, s->max_length);
     if (s->n_best == 0) s->n_best = 1;
     return RILL_OK;
@@ -318,17 +440,18 @@ static rill_status check_ranges(rill_context *ctx, const rill_settings *settings
         const field *f = &fields[i];
         const void *place = (const char *)settings + f->offset;
         double value = 0;
-        if (f->type == FIELD_INT || f->type == FIELD_SWITCH) value = *(const int32_t *)place;
+        double most = f->most;
+        if (f->type == FIELD_INT || f->type == FIELD_SWITCH || f->type == FIELD_WORD) value = *(const int32_t *)place;
+        if (f->type == FIELD_WORD) most = count_words(infos[i].argument);
         if (f->type == FIELD_REAL) value = *(const double *)place;
         if (f->type == FIELD_BYTES) value = (double)*(const int64_t *)place;
         int unset = value == 0 || (f->offset == offsetof(rill_settings, refill) && value < 0);
-        if (unset || (value >= f->least && value <= f->most)) continue;
+        if (unset || (value >= f->least && value <= most)) continue;
         return rill_fail(ctx, RILL_ERR_OPTION, "%s: %.10g is not a number from %.10g to %.10g", infos[i].name, value,
-                         f->least, f->most);
+                         f->least, most);
     }
-    if ((unsigned)settings->finish > RILL_FINISH_IMMEDIATE || (unsigned)settings->sort > RILL_SORT_LONGEST_FIRST ||
-        settings->sort_window < 0)
-        return rill_fail(ctx, RILL_ERR_OPTION, "finish, sort or sort_window has a value that does not exist");
+    if ((unsigned)settings->sort > RILL_SORT_LONGEST_FIRST || settings->sort_window < 0)
+        return rill_fail(ctx, RILL_ERR_OPTION, "sort or sort_window has a value that does not exist");
     return RILL_OK;
 }
 
@@ -341,6 +464,7 @@ rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, i
     settings->method[sizeof settings->method - 1] = '\0';
     RILL__TRY(find_method(ctx, settings->method, &m));
     RILL__TRY(check_ranges(ctx, settings));
+    RILL__TRY(fill_preset(ctx, settings));
     RILL__TRY(resolve_beam(ctx, settings, m, has_heuristics));
     RILL__TRY(resolve_schedule(ctx, settings, m, budgeted));
     return resolve_stops(ctx, settings);

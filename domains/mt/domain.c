@@ -126,6 +126,7 @@ static rill_status load(mt_model *m, const char *directory, const rill_open_opti
     TRY(mark_legal(m));
     if (first != NULL) TRY(mt_match(first, options->path, m, directory));
     TRY(mt_load_weights(m, directory));
+    if (first == NULL) TRY(mt_load_recommended(m, directory));
     TRY(rill_blocks_get(&m->blocks, &m->memory, m->decoder.layers, sizeof *m->memory, "layers"));
     memset(m->memory, 0, m->decoder.layers * sizeof *m->memory);
     size_t used = strlen(m->description);
@@ -188,6 +189,7 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
                                .node_bytes = (int64_t)(node_bytes(m)),
                                .slot_bytes = (int64_t)sizeof(mt_slot),
                                .slot_unit_bytes = (int64_t)(m->decoder.layers * 2 * row_bytes(m))};
+    info->most_length = m->positions;
     *self = m;
     return RILL_OK;
 }
@@ -261,6 +263,19 @@ static int32_t find_action(void *self, const char *text, size_t length)
     return action >= 0 ? action : RILL_NO_ACTION;
 }
 
+static int32_t unknown_action(void *self)
+{
+    static const char unknown[] = "<unk>";
+    return find_action(self, unknown, sizeof unknown - 1);
+}
+
+static rill_status recommend(void *self, const char *like, rill_text *out)
+{
+    const mt_model *m = self;
+    if (strcmp(like, "hf") != 0) return RILL_OK;
+    return rill_text_append(out, m->recommended, strlen(m->recommended));
+}
+
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
 static rill_status encode(void *self, int32_t m, rill_input *inputs)
@@ -307,6 +322,8 @@ const rill_domain rill_mt_domain = {
     .close = close_model,
     .action_name = action_name,
     .find_action = find_action,
+    .unknown_action = unknown_action,
+    .recommend = recommend,
     .metric = "bleu",
     .features = RILL_TAKES_ENSEMBLES | RILL_TAKES_WEIGHTS,
     .field = field,

@@ -133,6 +133,7 @@ typedef struct mt_model {
     int32_t positions;     /* most pieces of an input and actions of an output */
     int32_t max_length;
     char description[240];
+    char recommended[160]; /* settings for decoding as transformers does */
     mt_side encoder, decoder;
     mt_linear output;      /* V x D; its bias is added in selection */
     const uint64_t *legal; /* [V / 64 rounded up] bits: symbols that may be chosen */
@@ -167,6 +168,12 @@ typedef struct mt_model {
 /* Read config.json and generation_config.json of the directory into m: settings, sizes, description.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and key) · RILL_ERR_MEMORY */
 rill_status mt_load_config(mt_model *m, const char *directory);
+
+/* --- recommend.c -------------------------------------------------------------------------------------------------- */
+
+/* Fill m->recommended from the directory's generation configuration; m's symbols and lengths are known.
+ *   as mt_load_config() */
+rill_status mt_load_recommended(mt_model *m, const char *directory);
 
 /* --- weights.c ---------------------------------------------------------------------------------------------------- */
 

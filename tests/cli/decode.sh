@@ -71,7 +71,8 @@ refuse --method fixed --absolute 2; says "fixed"
 refuse --method fixed-stream --max-candidates 3
 refuse --method var-batch --max-items 50
 refuse --method var-batch --refill 0.5
-refuse --method var-stream --finish immediate
+refuse --method greedy --finish immediate
+refuse --stop bound --keep first; says "keep best"
 refuse --stop-after 3 --patience 2; says "patience"
 refuse --min-length 9 --max-length 5; says "min-length"
 refuse --heuristic no-such:1; says "no-such"
@@ -242,6 +243,14 @@ count_events() { "$check_json" --lines t.json event | grep -c "^$1\$"; }
 verdict "$(good [ "$(count_events timestep)" = "$("$check_json" s.json timesteps)" ])" "a line per timestep"
 verdict "$(good [ "$(count_events admitted)" = 6 ])" "six admissions"
 verdict "$(good [ "$(count_events finished)" = 6 ])" "six finishes"
+
+# --- as other decoders do
+decode -q --like fairseq --stats s.json
+exits 0; lines 6; json 5 settings.k s.json; json end settings.at_limit s.json; json first settings.keep s.json
+decode -q --like fairseq -k 3 --at-limit open --stats s.json
+exits 0; json 3 settings.k s.json; json open settings.at_limit s.json; json immediate settings.finish s.json
+decode --like fairsec
+exits 1; says "hf|fairseq|marian|ct2"
 
 # --- bounds on memory
 decode -q -n 6 --max-nodes 100 --stats s.json

@@ -111,7 +111,7 @@ static void search_firm_is_refused(void **state)
         {"fixed", "absolute", "2"},
         {"fixed-stream", "max-candidates", "3"},
         {"var-batch", "refill", "1"},
-        {"var-stream", "finish", "immediate"},
+        {"greedy", "finish", "immediate"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof wishes / sizeof wishes[0]; i++) {

@@ -13,7 +13,12 @@
 
 json_t *reference_load(const char *path)
 {
-    char *file = path_of(path, "expected.json");
+    return reference_load_file(path, "expected.json");
+}
+
+json_t *reference_load_file(const char *path, const char *name)
+{
+    char *file = path_of(path, name);
     json_error_t error;
     json_t *expected = json_load_file(file, 0, &error);
     if (expected == NULL) fail_msg("%s: %s", file, error.text);

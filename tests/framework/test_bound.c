@@ -70,19 +70,19 @@ static void any_bound(problem_group group, int64_t iterations)
 static void pruned(void **state)
 {
     (void)state;
-    any_bound(PROBLEM_PRUNED, 1500);
+    any_bound(PROBLEM_PRUNED, 800);
 }
 
 static void fixed_top(void **state)
 {
     (void)state;
-    any_bound(PROBLEM_FIXED_TOP, 600);
+    any_bound(PROBLEM_FIXED_TOP, 300);
 }
 
 static void fixed(void **state)
 {
     (void)state;
-    any_bound(PROBLEM_FIXED, 600);
+    any_bound(PROBLEM_FIXED, 300);
 }
 
 static void greedy(void **state)

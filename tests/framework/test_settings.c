@@ -60,7 +60,15 @@ static void ranges(void **state)
         {"budget", {"0", "1", "2147483647"}, {"-1", "2147483648", "inf", "0.5"}},
         {"refill", {"0", "1", "0.5", "1/6", "1e-3"}, {"-0.1", "1.01", "nan", "x", "1/0", "1/"}},
         {"max-candidates", {"1", "131072"}, {"0", "131073", "-2", "3x"}},
-        {"finish", {"top", "immediate"}, {"bottom", "1", "TOP", "top "}},
+        {"finish", {"top", "immediate", "shrink"}, {"bottom", "1", "TOP", "top ", "top|immediate", "immediat"}},
+        {"like", {"hf", "fairseq", "marian", "ct2"}, {"HF", "ct", "ct22", "1"}},
+        {"keep", {"all", "first", "best"}, {"none", "1"}},
+        {"stop", {"count", "bound", "bound-max", "top"}, {"bound-", "never", "0"}},
+        {"at-limit", {"open", "first", "end", "end-free"}, {"end-", "free"}},
+        {"count-end", {"1", "0", "true", "false"}, {"2", "eos"}},
+        {"max-length-factor", {"0", "3", "1.5", "1e6"}, {"-1", "inf", "nan", "a"}},
+        {"word-penalty", {"0", "-1", "0.5"}, {"inf", "nan", "w"}},
+        {"unknown-penalty", {"0", "-1", "2.5", "inf"}, {"nan", "-inf", "u"}},
         {"stop-after", {"1", "131072"}, {"0", "-1", "131073", "1.2"}},
         {"patience", {"0.5", "1", "3"}, {"0", "-1", "nan", "inf", "p"}},
         {"min-length", {"0", "5"}, {"-1", "2147483648", "five"}},
@@ -242,9 +250,7 @@ static void contradictions(void **state)
         contradicts(unpruned[i], NULL, NULL, 1);
         contradicts(unpruned[i], "max-candidates", "3", 0);
     }
-    static const char *const top[] = {"greedy",       "var-batch", "var-stream", "var-stream-fifo",
-                                      "fixed-stream", "top-up",    "stream-all"};
-    for (size_t i = 0; i < sizeof top / sizeof *top; i++) contradicts(top[i], "finish", "immediate", 0);
+    contradicts("greedy", "finish", "immediate", 0);
     contradicts("greedy", "k", "2", 0);
 }
 

@@ -29,10 +29,13 @@ config "{ $model, search = { k = 10, budget = 100, max_candidates = 3 }, heurist
 as -m "$geo" -i "$questions" -k 10 --budget 100 --max-candidates 3 --absolute 10
 config "{ $model, n_best = 10, search = { method = 'stream-all', k = 12, n = 3, max_items = 6, refill = 0.5, patience = 0.5,
   length_penalty = 0.6, min_length = 3, max_length = 40, sort = 'longest-first:5', flush_every = 20,
-  max_nodes = 500, memory = '20M' },
+  max_nodes = 500, memory = '20M', like = 'marian', keep = 'best', stop = 'bound', at_limit = 'end', count_end = true,
+  max_length_factor = 1.5, word_penalty = 0.25, unknown_penalty = 'inf' },
   heuristics = { 'absolute:6', {'relative_local', 0.001}, 'relative:0.0001' }, scorers = { {'word_reward', 0.25} } }"
 as -m "$geo" -i "$questions" --n-best 10 --method stream-all -k 12 -n 3 --max-items 6 --refill 0.5 --patience 0.5 \
-  --length-penalty 0.6 --min-length 3 --max-length 40 --sort longest-first:5 --flush-every 20 --max-nodes 500 --memory 20M --absolute 6 \
+  --length-penalty 0.6 --min-length 3 --max-length 40 --sort longest-first:5 --flush-every 20 --max-nodes 500 \
+  --memory 20M --like marian --keep best --stop bound --at-limit end --count-end \
+  --max-length-factor 1.5 --word-penalty 0.25 --unknown-penalty inf --absolute 6 \
   --relative-local 0.001 --relative 0.0001 --scorer word_reward:0.25
 config "{ $model, unordered = true, search = { method = 'fixed', finish = 'top', ['stop-after'] = 3, check = true } }"
 as -m "$geo" -i "$questions" --unordered --method fixed --finish top --stop-after 3 --check

@@ -25,9 +25,10 @@ typedef struct search {
     const naive_problem *p;
     list beam;
     naive_output *output;
-    int32_t n_outputs, output_capacity;
+    int32_t n_outputs, output_capacity, orders;
     double best_output;
-    int stop; /* a heuristic asked for it */
+    int stop;      /* a heuristic asked for it */
+    int top_ended; /* the best of some timestep has ended */
     naive_result result;
 } search;
 
@@ -67,6 +68,7 @@ static naive_wishes wishes_of(const naive_problem *p, int32_t timestep, int32_t 
 {
     naive_wishes all = {0};
     if (timestep < p->min_length) all.rule = 4;
+    if (p->at_limit == 2 && timestep >= p->max_length && phase == p->phases - 1) all.rule = 2;
     for (int32_t s = 0; s < p->n_scorers; s++) {
         naive_wishes one = {0};
         p->scorer[s].wish(p->scorer[s].user, p->item, timestep, phase, rank, parent, &one);
@@ -83,6 +85,10 @@ static naive_wishes wishes_of(const naive_problem *p, int32_t timestep, int32_t 
         all.end_reward += one.end_reward;
         if (one.limit > 0 && (all.limit == 0 || one.limit < all.limit)) all.limit = one.limit;
     }
+    if (isinf(p->unknown_penalty))
+        all.ban[p->unknown] = 1;
+    else if (p->unknown_penalty != 0)
+        all.add[p->unknown] += -(float)p->unknown_penalty;
     return all;
 }
 
@@ -107,6 +113,7 @@ static naive_hypothesis child_of(const naive_hypothesis *parent, int32_t rank, c
     child.sum += (double)score;
     child.parent_rank = rank;
     child.ended = c->kind != NAIVE_LIVE;
+    child.by_end = c->kind == NAIVE_END;
     child.timesteps += last_phase && c->kind != NAIVE_END;
     return child;
 }
@@ -160,21 +167,41 @@ static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
 
 /* --- step 4: outputs ------------------------------------------------------------------------------------------------ */
 
+static int32_t enough(const naive_problem *p)
+{
+    return p->stop_after > 0 ? p->stop_after : p->stop == 3 ? 1 : p->k;
+}
+
+static double rank(const naive_problem *p, double sum, int32_t length)
+{
+    if (p->word_penalty != 0) sum -= p->word_penalty * length;
+    return sum / pow(length > 0 ? length : 1, p->length_penalty);
+}
+
+static int by_rank_score(const void *a, const void *b)
+{
+    const naive_output *x = a, *y = b;
+    if (x->rank_score != y->rank_score) return x->rank_score > y->rank_score ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
 static void output(search *s, const naive_hypothesis *h)
 {
+    const naive_problem *p = s->p;
+    naive_output new = {.hypothesis = *h, .order = s->orders++};
+    for (int32_t i = 0; i < h->n; i++) new.logp += (double)h->logp[i];
+    new.rank_score = rank(p, h->sum, h->timesteps + (p->count_end && (h->truncated ? p->at_limit == 3 : h->by_end)));
+    if (h->sum > s->best_output) s->best_output = h->sum;
+    if (p->keep == 1 && s->n_outputs >= enough(p)) return;
     if (s->n_outputs == s->output_capacity) {
         s->output_capacity = s->output_capacity * 2 + 4;
         s->output = realloc(s->output, (size_t)s->output_capacity * sizeof *s->output);
         if (s->output == NULL) abort();
     }
-    naive_output *o = &s->output[s->n_outputs];
-    *o = (naive_output){.hypothesis = *h, .order = s->n_outputs};
-    s->n_outputs++;
-    for (int32_t i = 0; i < h->n; i++) o->logp += (double)h->logp[i];
-    double length = h->timesteps > 0 ? h->timesteps : 1;
-    o->rank_score = h->sum / pow(length, s->p->length_penalty);
-    if (h->sum > s->best_output) s->best_output = h->sum;
-    s->result.truncated += h->truncated;
+    s->output[s->n_outputs++] = new;
+    if (p->keep != 2) return;
+    qsort(s->output, (size_t)s->n_outputs, sizeof *s->output, by_rank_score);
+    if (s->n_outputs > enough(p)) s->n_outputs = enough(p);
 }
 
 static void output_top(search *s)
@@ -187,9 +214,16 @@ static void output_top(search *s)
     s->beam = rest;
 }
 
-static void output_immediate(search *s)
+static int last_timestep(const naive_problem *p, int32_t timesteps)
+{
+    return timesteps >= p->max_length + (p->at_limit == 2);
+}
+
+static void output_at_once(search *s, int32_t timesteps)
 {
     list live = {0};
+    if (s->p->shrink) sort_and_cut(&s->beam, s->p->k - s->n_outputs);
+    if (s->p->at_limit == 1 && last_timestep(s->p, timesteps)) sort_and_cut(&s->beam, s->p->k);
     for (int32_t i = 0; i < s->beam.n; i++) {
         const naive_hypothesis *h = &s->beam.at[i];
         if (h->ended && i < s->p->k) output(s, h);
@@ -275,15 +309,28 @@ static int any_live(const search *s)
     return 0;
 }
 
+static int has_enough(const search *s, int32_t timesteps)
+{
+    const naive_problem *p = s->p;
+    if (s->n_outputs < enough(p)) return 0;
+    if (p->stop == 0) return 1;
+    if (p->stop == 3) return s->top_ended;
+    int32_t length = timesteps;
+    if (p->stop == 2 && p->length_penalty > 0) length = p->max_length + (p->at_limit >= 2);
+    for (int32_t i = 0; i < s->beam.n; i++)
+        if (!s->beam.at[i].ended) return !(rank(p, s->beam.at[i].sum, length) > s->output[enough(p) - 1].rank_score);
+    return 1;
+}
+
 static int stops(search *s, int32_t timesteps)
 {
-    int32_t enough = s->p->stop_after > 0 ? s->p->stop_after : s->p->k;
-    if (s->n_outputs >= enough) return 1;
+    int over = last_timestep(s->p, timesteps);
+    if (!(over && s->p->at_limit == 1) && has_enough(s, timesteps)) return 1;
     if (!any_live(s)) {
         output_ended(s);
         return 1;
     }
-    if (timesteps >= s->p->max_length) {
+    if (over) {
         end_live(s);
         output_ended(s);
         return 1;
@@ -299,19 +346,13 @@ static int stops(search *s, int32_t timesteps)
 
 /* --- the search ----------------------------------------------------------------------------------------------------- */
 
-static int by_rank_score(const void *a, const void *b)
-{
-    const naive_output *x = a, *y = b;
-    if (x->rank_score != y->rank_score) return x->rank_score > y->rank_score ? -1 : 1;
-    return (x->order > y->order) - (x->order < y->order);
-}
-
 static void run_phase(search *s, int32_t timestep, int32_t phase)
 {
     expand_and_merge(s, timestep, phase);
     if (phase == s->p->phases - 1) {
-        if (s->p->immediate)
-            output_immediate(s);
+        s->top_ended |= s->beam.n > 0 && s->beam.at[0].ended;
+        if (s->p->immediate || s->p->shrink)
+            output_at_once(s, timestep + 1);
         else
             output_top(s);
     }
@@ -376,6 +417,7 @@ naive_result naive_search(const naive_problem *problem)
         timestep++;
     } while (!stops(&s, timestep));
     free(s.beam.at);
+    for (int32_t i = 0; i < s.n_outputs; i++) s.result.truncated += s.output[i].hypothesis.truncated;
     if (s.n_outputs > 1) qsort(s.output, (size_t)s.n_outputs, sizeof *s.output, by_rank_score);
     s.result.output = s.output;
     s.result.n = s.n_outputs;

@@ -28,6 +28,7 @@ typedef struct naive_hypothesis {
     int32_t timesteps;   /* its length: completed timesteps, an end action not counted */
     int32_t parent_rank; /* rank of its parent in the beam before this phase */
     int ended;
+    int by_end; /* its last action is an end action */
     int truncated;
 } naive_hypothesis;
 
@@ -80,12 +81,19 @@ typedef struct naive_problem {
     /* the search */
     int64_t item;
     int32_t k;
-    int immediate;                  /* finish rule: 0 top, 1 immediate */
+    int immediate, shrink;          /* finish rule: neither is top */
     int32_t max_candidates;         /* M; 0: the default of the finish rule */
     uint32_t max_candidates_phases; /* bit p: M holds in phase p; 0: in all */
     int32_t stop_after;             /* 0: k */
     int32_t min_length, max_length;
-    double length_penalty;
+    double length_penalty, word_penalty;
+    int keep; /* once there are stop_after outputs: 0 all, 1 the first, 2 the best */
+    int stop; /* with stop_after outputs: 0 at once; 1, 2 when no live one can get among the best, as it is or at max_length;
+                      3 when the best of some timestep has ended */
+    int at_limit; /* 0 live ones are output as they are, 1 only those of the best k, 2 they must end, 3 they end at no cost */
+    int count_end; /* penalties count the end action */
+    int32_t unknown;
+    double unknown_penalty; /* of action `unknown`; 0: none */
     naive_heuristic heuristic[NAIVE_MOST_CHAIN];
     int32_t n_heuristics;
     naive_scorer scorer[NAIVE_MOST_CHAIN];

@@ -174,6 +174,35 @@ void problem_draw(problem *p, problem_group group, dice *d)
     n->n_heuristics = p->n_heuristics;
 }
 
+void problem_draw_conventions(problem *p, problem_group group, dice *d)
+{
+    rill_settings *s = &p->settings;
+    naive_problem *n = &p->naive;
+    if (group == PROBLEM_PRUNED) s->finish = (rill_finish)dice_range(d, RILL_FINISH_TOP, RILL_FINISH_SHRINK);
+    if (group == PROBLEM_PRUNED && dice_chance(d, 50)) s->max_candidates = n->max_candidates = 0;
+    n->immediate = s->finish == RILL_FINISH_IMMEDIATE || group == PROBLEM_FIXED;
+    n->shrink = s->finish == RILL_FINISH_SHRINK;
+    s->stop = dice_range(d, RILL_STOP_COUNT, RILL_STOP_TOP);
+    s->keep = s->stop == RILL_STOP_BOUND || s->stop == RILL_STOP_BOUND_MAX
+                  ? RILL_KEEP_BEST
+                  : dice_range(d, RILL_KEEP_ALL, RILL_KEEP_BEST);
+    s->at_limit = dice_range(d, RILL_LIMIT_OPEN, RILL_LIMIT_END_FREE);
+    s->count_end = dice_chance(d, 50);
+    if (dice_chance(d, 40)) s->word_penalty = 0.25 * (double)dice_range(d, -4, 4);
+    if (dice_chance(d, 40)) s->max_length_factor = 0.25 * (double)dice_range(d, 1, 8);
+    if (dice_chance(d, 60)) s->length_penalty = 0.1 * (double)DICE_OF(d, -5, 0, 6, 10, 10, 20);
+    if (dice_chance(d, 40))
+        s->unknown_penalty = dice_chance(d, 50) ? (double)INFINITY : 0.5 * (double)dice_range(d, -2, 6);
+    n->stop = s->stop - RILL_STOP_COUNT;
+    n->keep = s->keep - RILL_KEEP_ALL;
+    n->at_limit = s->at_limit - RILL_LIMIT_OPEN;
+    n->count_end = s->count_end;
+    n->word_penalty = s->word_penalty;
+    n->length_penalty = s->length_penalty;
+    n->unknown_penalty = p->model.actions > TOY_UNKNOWN ? s->unknown_penalty : 0;
+    n->unknown = TOY_UNKNOWN;
+}
+
 void schedule_draw(schedule *s, problem_group group, dice *d)
 {
     const char *const *methods = problem_methods(group);
@@ -223,6 +252,15 @@ static int view(const problem *p, int32_t i, space *at, naive_problem *naive)
                         : asked > 0                                                   ? asked
                         : p->model.bound > 0                                          ? p->model.bound
                                                                                       : p->model.depth;
+    double factor = p->settings.max_length_factor;
+    if (factor > 0) {
+        int32_t wanted = (int32_t)floor(factor * (double)at->input.depth) + asked;
+        if (wanted < 1) wanted = 1;
+        naive->max_length = p->model.own_bound && wanted > at->input.depth ? at->input.depth : wanted;
+    }
+    /* A forced end takes one of the timesteps that the input allows. */
+    if (p->settings.at_limit == RILL_LIMIT_END && p->model.own_bound && naive->max_length == at->input.depth)
+        naive->max_length--;
     naive->min_length = p->settings.min_length;
     return at->input.status >= 0;
 }
@@ -405,6 +443,10 @@ void problem_describe(const problem *p, const schedule *s, char *out, size_t siz
         (int)s->max_items, (int)s->budget, (int)s->max_nodes, (long long)s->memory, s->refill, (int)s->sort,
         (int)s->sort_window, (int)s->flush_every, (int)s->unordered, (int)s->check, s->policy ? s->policy : "-",
         s->by_run);
+    n += snprintf(out + n, size - (size_t)n,
+                  " finish=%d keep=%d stop=%d at_limit=%d count_end=%d word=%g factor=%g unknown=%g |", (int)t->finish,
+                  (int)t->keep, (int)t->stop, (int)t->at_limit, (int)t->count_end, t->word_penalty,
+                  t->max_length_factor, t->unknown_penalty);
     for (int32_t i = 0; i < p->n_heuristics && (size_t)n < size; i++)
         n += snprintf(out + n, size - (size_t)n, " heuristic %s:%s", p->heuristic[i].name, p->heuristic[i].arguments);
     for (int32_t i = 0; i < p->n_scorers && (size_t)n < size; i++)

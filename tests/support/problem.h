@@ -51,6 +51,8 @@ typedef enum problem_group {
 const char *const *problem_methods(problem_group group);
 
 void problem_draw(problem *p, problem_group group, dice *d);
+/* Add conventions of other decoders: finish, keep, stop, at-limit, what counts as length, penalties. */
+void problem_draw_conventions(problem *p, problem_group group, dice *d);
 void problem_solve(problem *p);
 void problem_clear(problem *p);
 

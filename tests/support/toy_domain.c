@@ -547,6 +547,19 @@ static void free_nodes(void *self, int32_t n, const int32_t *nodes)
 
 /* --- table -------------------------------------------------------------------------------------------------------- */
 
+static int32_t unknown_action(void *self)
+{
+    return ((const toy *)self)->model.actions > TOY_UNKNOWN ? TOY_UNKNOWN : RILL_NO_ACTION;
+}
+
+/* One that its makers like small, and only where they were asked to follow a convention that they know. */
+static rill_status recommend(void *self, const char *like, rill_text *out)
+{
+    (void)self;
+    if (strcmp(like, "hf") != 0) return RILL_OK;
+    return rill_text_append(out, TOY_RECOMMENDED, strlen(TOY_RECOMMENDED));
+}
+
 const rill_domain toy_domain = {
     .abi_version = RILL_ABI_VERSION,
     .struct_size = sizeof(rill_domain),
@@ -564,4 +577,6 @@ const rill_domain toy_domain = {
     .close = close_toy,
     .action_name = action_name,
     .find_action = find_action,
+    .unknown_action = unknown_action,
+    .recommend = recommend,
 };

@@ -11,6 +11,10 @@
 extern const rill_domain toy_domain;
 
 /* What the toy says that memory costs. */
+/* And which action stands for what it does not know, where there are so many. */
+enum { TOY_UNKNOWN = 1 };
+/* What the toy recommends for the preset hf. */
+#define TOY_RECOMMENDED "k=3 length-penalty=0 stop=bound-max"
 enum { TOY_NODE_BYTES = 100, TOY_SLOT_BYTES = 150, TOY_UNIT_BYTES = 10 };
 
 /* What happened in this thread since toy_report_reset(). */

@@ -92,6 +92,7 @@ typedef struct rill_domain_info {
     int64_t node_bytes;      /* of one node's state */
     int64_t slot_bytes;      /* of one input in flight ... */
     int64_t slot_unit_bytes; /* ... and of each unit of its size (rill_input) */
+    int32_t most_length;     /* what actions cannot exceed whatever is asked (positions); 0: an input's own bound */
 } rill_domain_info;
 
 /* One input on its way into a slot. */
@@ -101,9 +102,10 @@ typedef struct rill_input {
     int64_t id;         /* in: position in the input stream from 0 */
     int32_t slot;       /* in */
     rill_status status; /* out: RILL_OK as given; a negative status fails this input alone, see rill_input_fail() */
-    int32_t max_length; /* out: this input's own bound on actions, which the user's setting can lower but not
-                            raise; 0 as given = info.max_length, which it can do both to */
-    int64_t size;       /* out, optional: this input's size in the domain's unit (tokens), for scheduling */
+    int32_t max_length; /* out: this input's own bound on actions, which the user's setting can lower, and raise up to
+                            info.most_length; 0 as given = info.max_length, which it can do both to */
+    int64_t size;       /* out, optional: this input's size in the domain's unit (tokens), for scheduling and for
+                            bounds that follow from it (max_length_factor, slot_unit_bytes) */
     char message[256];  /* out: why status is negative */
 } rill_input;
 
@@ -243,6 +245,13 @@ typedef struct rill_domain {
      * with a NULL hypothesis, when the engine is made, only to learn whether there is such a field.
      *   RILL_OK · RILL_ERR_OPTION (recorded: no such field, or not of that form) · RILL_ERR_MEMORY */
     rill_status (*field)(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out);
+
+    /* (optional: there is none) The action that stands for what the model has no action for, or RILL_NO_ACTION. */
+    int32_t (*unknown_action)(void *self);
+
+    /* (optional: nothing) Settings that the model's makers give for decoding like `like` ("hf"), appended to `out` as
+     * NAME=VALUE with blanks between; they stand in for what the user has not given. */
+    rill_status (*recommend)(void *self, const char *like, rill_text *out);
 } rill_domain;
 
 /* A domain together with what its open() made; see engine.h. */

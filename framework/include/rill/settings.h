@@ -10,7 +10,27 @@
 
 RILL_C_BEGIN
 
-typedef enum rill_finish { RILL_FINISH_DEFAULT = 0, RILL_FINISH_TOP = 1, RILL_FINISH_IMMEDIATE = 2 } rill_finish;
+/* What these mean is in docs/search.md. 0 is the default: the method's, the preset's or rill's own, which is 1. */
+typedef enum rill_finish {
+    RILL_FINISH_DEFAULT = 0,
+    RILL_FINISH_TOP = 1,
+    RILL_FINISH_IMMEDIATE = 2,
+    RILL_FINISH_SHRINK = 3,
+} rill_finish;
+typedef enum rill_keep { RILL_KEEP_ALL = 1, RILL_KEEP_FIRST = 2, RILL_KEEP_BEST = 3 } rill_keep;
+typedef enum rill_stop {
+    RILL_STOP_COUNT = 1,
+    RILL_STOP_BOUND = 2,
+    RILL_STOP_BOUND_MAX = 3,
+    RILL_STOP_TOP = 4,
+} rill_stop;
+typedef enum rill_at_limit {
+    RILL_LIMIT_OPEN = 1,
+    RILL_LIMIT_FIRST = 2,
+    RILL_LIMIT_END = 3,
+    RILL_LIMIT_END_FREE = 4,
+} rill_at_limit;
+typedef enum rill_like { RILL_LIKE_HF = 1, RILL_LIKE_FAIRSEQ = 2, RILL_LIKE_MARIAN = 3, RILL_LIKE_CT2 = 4 } rill_like;
 typedef enum rill_sort { RILL_SORT_NONE = 0, RILL_SORT_LENGTH = 1, RILL_SORT_LONGEST_FIRST = 2 } rill_sort;
 
 typedef struct rill_settings {
@@ -40,6 +60,16 @@ typedef struct rill_settings {
                           alone fails; no answer changes. docs/search.md */
     int64_t memory; /* bytes for states and for inputs in flight; 0 = no bound. Needs a domain that says what they take
                           (rill_domain_info) */
+    int32_t like;   /* rill_like: fill what is not given by another decoder's conventions; 0 = no one's */
+    int32_t keep;   /* rill_keep: which outputs are kept once there are stop_after */
+    int32_t stop;   /* rill_stop: when an item that has stop_after outputs stops */
+    int32_t at_limit;  /* rill_at_limit: what becomes of live candidates at the length limit */
+    int32_t count_end; /* 1: the length in the penalties counts the end action */
+    double
+        max_length_factor; /* A: the bound on actions is A times the input's size, plus max_length; 0 = max_length alone */
+    double word_penalty;    /* W: outputs are ordered by (score - W length) / length^alpha */
+    double unknown_penalty; /* taken from the score of the domain's unknown action; infinity = it is never chosen */
+    uint64_t given;         /* rows of rill_setting_table(), as bits, that rill_settings_set() has set */
 } rill_settings;
 
 /* Fill with the values that mean "default". */
@@ -50,7 +80,8 @@ RILL_API void rill_settings_default(rill_settings *settings);
  *   RILL_OK · RILL_ERR_OPTION (unknown name, with the nearest known one; value not a number or out of range) */
 RILL_API rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const char *name, const char *value);
 
-/* Apply the preset, fill defaults, refuse contradictions. Idempotent. `has_heuristics`: a chain is set.
+/* Apply the presets of method and `like`, fill defaults, refuse contradictions. Idempotent. `has_heuristics`: a chain is set.
+ * A preset fills what is not given: neither set by rill_settings_set() nor different from the default.
  *   RILL_OK · RILL_ERR_OPTION */
 RILL_API rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics);
 

@@ -1,0 +1,248 @@
+/* domains/mt with the presets `--like`: the n-best lists of transformers' own generate(), and of searches written from the
+ * sources of fairseq, marian-decoder and CTranslate2 (tools/reference_search.py), whatever the method. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+#include "mt.h"
+#include "reference.h"
+#include "rill/engine.h"
+#include "rill/plugin.h"
+
+static miser memory;
+static rill_context *ctx;
+
+static int set_up(void **state)
+{
+    (void)state;
+    ctx = miser_context(&memory);
+    assert_ok(ctx, rill_register_core(ctx));
+    assert_ok(ctx, rill_register_domain(ctx, &rill_mt_domain));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    rill_context_destroy(ctx);
+    assert_int_equal(memory.out, 0);
+    return 0;
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/fsmt", "mt/fsmt-tied"};
+
+static rill_model *open_model(const char *path)
+{
+    rill_model *model;
+    rill_open_options options = {.struct_size = sizeof options, .path = path, .threads = 1, .tokenized = 1};
+    assert_ok(ctx, rill_model_open(&model, ctx, "mt", &options));
+    return model;
+}
+
+/* --- n-best lists ------------------------------------------------------------------------------------------------- */
+
+typedef struct place {
+    const char *model, *method;
+    size_t search, input, output;
+} place;
+
+static void wrong(const place *at, const char *what)
+{
+    fail_msg("%s, method %s, search %zu, input %zu, output %zu: %s", at->model, at->method, at->search, at->input,
+             at->output, what);
+}
+
+static void check_output(const place *at, const rill_output *found, const json_t *expected)
+{
+    const json_t *actions = json_object_get(expected, "actions");
+    const double score = json_number_value(json_object_get(expected, "score"));
+    if ((size_t)found->actions != json_array_size(actions)) wrong(at, "another length");
+    for (size_t i = 0; i < (size_t)found->actions; i++)
+        if (found->action[i] != json_integer_value(json_array_get(actions, i))) wrong(at, "another symbol");
+    if (fabs(found->rank_score - score) > 1e-4 * fmax(1.0, fabs(score))) wrong(at, "another score");
+}
+
+static void check_result(place *at, const rill_result *result, const json_t *expected)
+{
+    assert_int_equal(result->status, RILL_OK);
+    at->output = 0;
+    if ((size_t)result->outputs_found < json_array_size(expected)) wrong(at, "fewer outputs");
+    for (; at->output < json_array_size(expected); at->output++)
+        check_output(at, &result->output[at->output], json_array_get(expected, at->output));
+}
+
+static void check_search(place *at, rill_model *model, const json_t *pieces, const json_t *search)
+{
+    rill_engine_setup setup;
+    rill_engine_setup_default(&setup);
+    setup.settings.n = 3;
+    setup.settings.n_best = 50;
+    assert_ok(ctx, rill_settings_set(ctx, &setup.settings, "method", at->method));
+    const char *name;
+    json_t *value;
+    json_object_foreach(json_object_get(search, "settings"), name, value)
+        assert_ok(ctx, rill_settings_set(ctx, &setup.settings, name, json_string_value(value)));
+    rill_engine *engine;
+    assert_ok(ctx, rill_engine_create(&engine, ctx, model, &setup));
+    for (size_t i = 0; i < json_array_size(pieces); i++) {
+        char *text = reference_text(json_array_get(pieces, i));
+        while (rill_engine_room(engine) <= 0) assert_ok(ctx, rill_engine_step(engine));
+        assert_ok(ctx, rill_engine_submit(engine, text, strlen(text)));
+        free(text);
+    }
+    rill_engine_close_input(engine);
+    rill_result result;
+    for (at->input = 0; at->input < json_array_size(pieces);) {
+        assert_ok(ctx, rill_engine_step(engine));
+        for (; rill_engine_next(engine, &result) == RILL_OK; at->input++)
+            check_result(at, &result, json_array_get(json_object_get(search, "found"), at->input));
+    }
+    rill_engine_destroy(engine);
+}
+
+static void check_model(const char *name)
+{
+    static const char *const methods[] = {"fixed", "fixed-stream", "var-stream", "stream-all"};
+    char *path = data_path(name);
+    json_t *file = reference_load_file(path, "search.json"), *search;
+    rill_model *model = open_model(path);
+    place at = {.model = name};
+    json_array_foreach(json_object_get(file, "searches"), at.search, search)
+    {
+        for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+            at.method = methods[i];
+            check_search(&at, model, json_object_get(file, "pieces"), search);
+        }
+    }
+    assert_true(at.search >= 20);
+    rill_model_close(model);
+    json_decref(file);
+    free(path);
+}
+
+static void searches_of_the_others(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) check_model(models[i]);
+}
+
+/* --- recommendations ---------------------------------------------------------------------------------------------- */
+
+static char *folder;
+
+static int fill_folder(void **state)
+{
+    static const char *const files[] = {"config.json", "model.safetensors", "vocab-src.json", "vocab-tgt.json"};
+    set_up(state);
+    folder = folder_make();
+    char *path = data_path("mt/fsmt-tied");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) copy_file(path, folder, files[i]);
+    free(path);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    folder_remove(folder);
+    return tear_down(state);
+}
+
+static rill_settings settings_of(const char *generation, const char *like)
+{
+    rill_engine_setup setup;
+    rill_engine *engine;
+    if (generation != NULL) write_string(folder, "generation_config.json", generation);
+    rill_model *model = open_model(folder);
+    rill_engine_setup_default(&setup);
+    assert_ok(ctx, rill_settings_set(ctx, &setup.settings, "like", like));
+    assert_ok(ctx, rill_engine_create(&engine, ctx, model, &setup));
+    rill_settings s = *rill_engine_settings(engine);
+    rill_engine_destroy(engine);
+    rill_model_close(model);
+    return s;
+}
+
+/* Lengths there count the start symbol and the end. */
+static void makers_recommend(void **state)
+{
+    (void)state;
+    rill_settings s = settings_of("{\"num_beams\": 4, \"max_length\": 30, \"length_penalty\": 0.6, \"early_stopping\": "
+                                  "true, \"forced_eos_token_id\": 2, \"min_length\": 3}",
+                                  "hf");
+    assert_true(s.k == 4 && s.max_length == 28 && s.length_penalty == 0.6 && s.min_length == 2);
+    assert_int_equal(s.stop, RILL_STOP_COUNT);
+    assert_int_equal(s.at_limit, RILL_LIMIT_END_FREE);
+    s = settings_of("{\"max_length\": 30, \"early_stopping\": \"never\", \"length_penalty\": 0}", "hf");
+    assert_true(s.k == 5 && s.max_length == 29 && s.length_penalty == 0 && s.min_length == 0);
+    assert_int_equal(s.stop, RILL_STOP_BOUND_MAX);
+    assert_int_equal(s.at_limit, RILL_LIMIT_FIRST);
+    s = settings_of("{\"num_beams\": 4, \"max_length\": 30}", "fairseq");
+    assert_true(s.k == 5 && s.max_length == 200);
+}
+
+/* Folders from before there was a generation_config.json; FSMT's then have a forced end without saying so. */
+static void older_folders_say_it_in_config(void **state)
+{
+    (void)state;
+    rill_settings s = settings_of(NULL, "hf");
+    assert_true(s.k == 5 && s.length_penalty == 1);
+    assert_int_equal(s.stop, RILL_STOP_BOUND);
+    assert_int_equal(s.at_limit, RILL_LIMIT_END_FREE);
+}
+
+static void nonsense_is_refused(void **state)
+{
+    (void)state;
+    rill_model *model;
+    rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
+    write_string(folder, "generation_config.json", "{\"early_stopping\": \"soon\"}");
+    assert_int_equal(rill_model_open(&model, ctx, "mt", &options), RILL_ERR_FORMAT);
+    assert_error(ctx, "%s/generation_config.json: early_stopping: expected true, false or \"never\", found \"soon\"",
+                 folder);
+    write_string(folder, "generation_config.json", "{\"num_beams\": 0}");
+    assert_int_equal(rill_model_open(&model, ctx, "mt", &options), RILL_ERR_FORMAT);
+}
+
+/* An empty line gives an empty line, whatever the least length. */
+static void nothing_stays_nothing(void **state)
+{
+    (void)state;
+    static const char *const presets[] = {"hf", "fairseq", "marian", "ct2"};
+    rill_model *model = open_model(folder);
+    for (size_t i = 0; i < 4; i++) {
+        rill_engine_setup setup;
+        rill_engine *engine;
+        rill_result result;
+        rill_engine_setup_default(&setup);
+        assert_ok(ctx, rill_settings_set(ctx, &setup.settings, "like", presets[i]));
+        assert_ok(ctx, rill_settings_set(ctx, &setup.settings, "min-length", "3"));
+        assert_ok(ctx, rill_engine_create(&engine, ctx, model, &setup));
+        assert_ok(ctx, rill_engine_submit(engine, "", 0));
+        rill_engine_close_input(engine);
+        while (rill_engine_next(engine, &result) != RILL_OK) assert_ok(ctx, rill_engine_step(engine));
+        assert_int_equal(result.status, RILL_OK);
+        assert_string_equal(result.output[0].text, "");
+        rill_engine_destroy(engine);
+    }
+    rill_model_close(model);
+}
+
+#define IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, fill_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(searches_of_the_others),   IN_FOLDER(makers_recommend),      IN_FOLDER(older_folders_say_it_in_config),
+        IN_FOLDER(nonsense_is_refused), IN_FOLDER(nothing_stays_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
