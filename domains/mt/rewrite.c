@@ -211,7 +211,7 @@ int mt_char_is(char32_t c, const char32_t *class)
 
 /* --- matching ----------------------------------------------------------------------------------------------------- */
 
-enum { PARTS = 4 };
+enum { PARTS = 8 }; /* most elements of a pattern */
 
 typedef struct match {
     size_t begin[PARTS], end[PARTS];

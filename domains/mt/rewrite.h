@@ -1,9 +1,9 @@
 /* rewrite.h: text as characters, and lists of replacements over it: what Moses' scripts write as regular expressions.
  *
- * A rule has a pattern and a result, both NUL-terminated. An element of a pattern is a character or one of the classes
- * below; MT_RUN behind it makes it as many as there are, one at least, MT_ANY also none. Elements count as parts, from
- * 0, and MT_P0.. in a result stand for what they met. Matches are looked for from left to right and do not overlap; the
- * last `keep` elements, each a single character, are met again by the next match.
+ * A rule has a pattern and a result, both NUL-terminated. A pattern has eight elements at most, each a character or one
+ * of the classes below; MT_RUN behind it makes it as many as there are, one at least, MT_ANY also none. Elements count
+ * as parts, from 0, and MT_P0.. in a result stand for what they met. Matches are looked for from left to right and do
+ * not overlap; the last `keep` elements, each a single character, are met again by the next match.
  * A run is never given back but by MT_ANY, so a pass takes time linear in the text for all rules without it.
  * Classes of Unicode come from libutf8proc. Texts are valid UTF-8. Stability: internal to rill. */
 #ifndef RILL_MT_REWRITE_H
