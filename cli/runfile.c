@@ -37,6 +37,7 @@ static void fill_session(const rill_script_config *said, cli_session *session)
     session->domain_arguments = cli_given_or(session->domain_arguments, said->domain_arguments);
     session->weights = cli_given_or(session->weights, said->weights);
     session->input_format = cli_given_or(session->input_format, said->input_format);
+    session->shortlist = cli_given_or(session->shortlist, said->shortlist);
     session->tokenized |= said->tokenized;
     if (!session->threads) session->threads = said->threads;
 }

@@ -17,6 +17,7 @@ typedef struct cli_session {
     const char *path, *domain, *domain_arguments, *weights, *input_format;
     const char *also[CLI_MODELS_MAX]; /* models behind the one at `path`, which decode together with it */
     int n_also;
+    const char *shortlist;
     int threads; /* 0 until an option, a configuration or cli_session_configure() says */
     int tokenized, deterministic, verbose;
     const char *plugin[CLI_PLUGINS_MAX];

@@ -37,6 +37,9 @@ static rill_status check_options(rill_context *ctx, const rill_domain *domain, c
     if (options->input_format != NULL && !(features & RILL_TAKES_INPUT_FORMAT))
         return rill_fail(ctx, RILL_ERR_OPTION, "domain %s has one form of inputs: no input format can be chosen",
                          domain->name);
+    if (options->shortlist != NULL && !(features & RILL_TAKES_SHORTLIST))
+        return rill_fail(ctx, RILL_ERR_OPTION, "domain %s takes no shortlist, %s was given", domain->name,
+                         options->shortlist);
     return RILL_OK;
 }
 

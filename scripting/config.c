@@ -538,6 +538,7 @@ static const config_key KEYS[] = {
     KEY(references, read_path_key),
     KEY(stats, read_path_key),
     KEY(trace, read_path_key),
+    KEY(shortlist, read_path_key),
     KEY(tokenized, read_flag_key),
     KEY(threads, read_threads_key),
     KEY(plugins, read_plugins_key),

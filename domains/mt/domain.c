@@ -33,10 +33,16 @@ static void close_nodes(mt_model *m)
     rill_free(m->ctx, m->depth, m->depth_room * sizeof *m->depth);
 }
 
+static void clear_slot(mt_model *m, size_t slot)
+{
+    rill_free(m->ctx, m->slot[slot].rows, m->slot[slot].capacity * sizeof *m->slot[slot].rows);
+    mt_list_free(m, &m->slot[slot].list);
+    m->slot[slot] = (mt_slot){.rows = NULL};
+}
+
 static void close_slots(mt_model *m)
 {
-    for (size_t i = 0; i < m->slots; i++)
-        rill_free(m->ctx, m->slot[i].rows, m->slot[i].capacity * sizeof *m->slot[i].rows);
+    for (size_t i = 0; i < m->slots; i++) clear_slot(m, i);
     rill_free(m->ctx, m->slot, m->slot_room * sizeof *m->slot);
     rill_free(m->ctx, m->slot_keys, m->slot_keys_room * sizeof *m->slot_keys);
     rill_free(m->ctx, m->slot_values, m->slot_values_room * sizeof *m->slot_values);
@@ -56,6 +62,7 @@ static void close_one(mt_model *m, const mt_model *first)
     rill_free(ctx, m->scored.log_norm, m->scored.room * sizeof *m->scored.log_norm);
     if (m == first || m->text != first->text) mt_text_close(m->text);
     if (m == first) rill_threads_stop(&m->threads);
+    if (m == first) mt_shortlist_close(m->shortlist);
     rill_blocks_clear(&m->blocks);
     rill_free(ctx, m, sizeof *m);
 }
@@ -125,6 +132,8 @@ static rill_status load(mt_model *m, const char *directory, const rill_open_opti
     TRY(load_text(m, directory, options));
     TRY(mark_legal(m));
     if (first != NULL) TRY(mt_match(first, options->path, m, directory));
+    if (first != NULL) m->shortlist = first->shortlist;
+    if (first == NULL && options->shortlist != NULL) TRY(mt_shortlist_open(&m->shortlist, m, options->shortlist));
     TRY(mt_load_weights(m, directory));
     if (first == NULL) TRY(mt_load_recommended(m, directory));
     TRY(rill_blocks_get(&m->blocks, &m->memory, m->decoder.layers, sizeof *m->memory, "layers"));
@@ -141,6 +150,18 @@ static size_t node_bytes(const mt_model *first)
     size_t bytes = 0;
     for (const mt_model *m = first; m != NULL; m = m->next)
         bytes += (2 * m->decoder.layers + 1) * row_bytes(m) + sizeof *m->above + sizeof *m->depth;
+    return bytes;
+}
+
+/* What an input of so many pieces needs in all models, at most. */
+static size_t slot_bytes(const mt_model *first, size_t pieces)
+{
+    size_t bytes = 0;
+    for (const mt_model *m = first; m != NULL; m = m->next) {
+        bytes += sizeof(mt_slot) + pieces * m->decoder.layers * 2 * row_bytes(m);
+        if (m->shortlist != NULL)
+            bytes += mt_list_most(m->shortlist, pieces) * (row_bytes(m) + sizeof(float) + sizeof(int32_t));
+    }
     return bytes;
 }
 
@@ -187,8 +208,8 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
                                .max_length = m->max_length,
                                .description = m->description,
                                .node_bytes = (int64_t)(node_bytes(m)),
-                               .slot_bytes = (int64_t)sizeof(mt_slot),
-                               .slot_unit_bytes = (int64_t)(m->decoder.layers * 2 * row_bytes(m))};
+                               .slot_bytes = (int64_t)slot_bytes(m, 0),
+                               .slot_unit_bytes = (int64_t)(slot_bytes(m, 1) - slot_bytes(m, 0))};
     info->most_length = m->positions;
     *self = m;
     return RILL_OK;
@@ -231,10 +252,7 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 /* An input's memory goes with it: the bound on memory counts that of items in flight. */
 static void drop(void *self, int32_t slot)
 {
-    for (mt_model *m = self; m != NULL; m = m->next) {
-        rill_free(m->ctx, m->slot[slot].rows, m->slot[slot].capacity * sizeof *m->slot[slot].rows);
-        m->slot[slot] = (mt_slot){.rows = NULL};
-    }
+    for (mt_model *m = self; m != NULL; m = m->next) clear_slot(m, (size_t)slot);
 }
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
@@ -292,13 +310,13 @@ static rill_status step(void *self, const rill_rows *rows)
 static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
     mt_model *m = self;
-    return m->next != NULL ? mt_mix_score(m, rows, ask, out) : mt_score(m, rows, ask, out);
+    return m->next != NULL || m->shortlist != NULL ? mt_mix_score(m, rows, ask, out) : mt_score(m, rows, ask, out);
 }
 
 static rill_status lookup(void *self, const rill_rows *rows, const rill_queries *queries)
 {
     mt_model *m = self;
-    return m->next != NULL ? mt_mix_lookup(m, rows, queries) : mt_lookup(m, rows, queries);
+    return m->next != NULL || m->shortlist != NULL ? mt_mix_lookup(m, rows, queries) : mt_lookup(m, rows, queries);
 }
 
 static rill_status field(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out)
@@ -325,6 +343,6 @@ const rill_domain rill_mt_domain = {
     .unknown_action = unknown_action,
     .recommend = recommend,
     .metric = "bleu",
-    .features = RILL_TAKES_ENSEMBLES | RILL_TAKES_WEIGHTS,
+    .features = RILL_TAKES_ENSEMBLES | RILL_TAKES_WEIGHTS | RILL_TAKES_SHORTLIST,
     .field = field,
 };

@@ -235,7 +235,11 @@ static rill_status forgive(mt_model *m, mt_reading *reading, rill_status status)
 /* Into the model's slots. */
 static rill_status encode_readings(mt_model *m, mt_reading *reading, size_t readings, const int32_t *ids)
 {
-    for (size_t i = 0; i < readings; i++) TRY(forgive(m, &reading[i], make_room(m, &reading[i])));
+    for (size_t i = 0; i < readings; i++) {
+        TRY(forgive(m, &reading[i], make_room(m, &reading[i])));
+        if (m->shortlist == NULL) continue;
+        TRY(mt_list_make(m, ids + reading[i].offset, reading[i].length, &m->slot[reading[i].slot].list));
+    }
     for (size_t i = 0; i < readings;) {
         block b = find_block(reading + i, readings - i);
         b.ids = ids + reading[i].offset;

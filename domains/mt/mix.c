@@ -1,10 +1,12 @@
-/* Scoring states with several models: the logarithm of the mean of their probabilities.
+/* Scoring states with several models, or with a shortlist.
  *
+ * What several models say is mixed: the logarithm of the mean of their probabilities.
  * With l_e(v) the log-probability of symbol v by model e of E, and m(v) the largest of them,
  *   x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E)
  * is what a symbol is ranked by and what its log-probability is said to be. The best B of x are found among all symbols, not
  * among each model's best: since m - log E <= x <= m, the best B of x are among the symbols whose m is at least the B-th
  * best m less log E, and x is computed for those alone.
+ * With a shortlist the symbols are those of the row's item, and each model's softmax is over them.
  *
  * Invariant: x is a function of the row and the symbol, computed in one way wherever it is needed, so the answer depends
  * neither on the block nor on B. A row with NaN in any model has no choices.
@@ -20,11 +22,15 @@ enum { BLOCK_FLOATS = 1 << 21 }; /* of log-probabilities of a block, which are t
 
 /* --- blocks ------------------------------------------------------------------------------------------------------- */
 
-/* Rows [from, from + n) of a call. Log-probabilities are by place: of symbol v at v. */
+/* Rows [from, from + n) of a call. Log-probabilities are by place: that of a symbol in the list, or the symbol itself. */
 typedef struct block {
     mt_model *m; /* the first of the ensemble */
     const rill_rows *rows;
-    size_t models, from, n, best, symbols, ld;
+    size_t models, from, n, best, ld;
+    const mt_list *list; /* of the item that all rows belong to; NULL without a shortlist */
+    size_t symbols;      /* in the list, or all; 0: an empty input's */
+    size_t scratch_bytes;
+    void *scratch;   /* of a product */
     float *each;     /* [models, n, ld] */
     float *x;        /* [n, ld] m(v), then x(v) of those that count */
     float *log_norm; /* [n] of the model at work */
@@ -45,6 +51,7 @@ static void lay_out(block *b, size_t rows, rill_carver *c)
     b->logp = rill_carve(c, rows * b->best, sizeof *b->logp);
     b->count = rill_carve(c, rows, sizeof *b->count);
     b->broken = rill_carve(c, rows, sizeof *b->broken);
+    b->scratch = rill_carve(c, b->scratch_bytes, 1);
 }
 
 /* The most rows of a block, of the call's. */
@@ -55,17 +62,52 @@ static size_t block_rows(const block *b)
     return n < most ? n : most;
 }
 
+static const mt_list *list_of(const mt_model *m, const rill_rows *rows, size_t row)
+{
+    return m->shortlist != NULL ? &m->slot[rows->slot[row]].list : NULL;
+}
+
+/* The most symbols that a row of the call chooses among. */
+static size_t most_symbols(const mt_model *m, const rill_rows *rows)
+{
+    size_t most = 1;
+    if (m->shortlist == NULL) return (size_t)m->decoder.words;
+    for (size_t r = 0; r < (size_t)rows->n; r++) {
+        const size_t n = list_of(m, rows, r)->n;
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+static const rill_weights *weights_of(const mt_model *m, const rill_rows *rows, size_t row)
+{
+    return m->shortlist != NULL ? &list_of(m, rows, row)->w : &m->output.w;
+}
+
+static size_t scratch_of(const block *b, size_t most)
+{
+    size_t bytes = 0;
+    for (const mt_model *m = b->m; m != NULL; m = m->next) {
+        for (size_t r = 0; r < (size_t)(m->shortlist != NULL ? b->rows->n : 1); r++) {
+            const rill_weights *w = weights_of(m, b->rows, r);
+            const size_t one = w->n > 0 ? rill_gemm_scratch_size(w, most) : 0;
+            if (one > bytes) bytes = one;
+        }
+    }
+    return bytes;
+}
+
 static rill_status prepare(block *b, mt_model *m, const rill_rows *rows, size_t best)
 {
     rill_carver carver = {0};
-    size_t symbols = (size_t)m->decoder.words;
+    const size_t symbols = most_symbols(m, rows);
     *b = (block){.m = m,
                  .rows = rows,
                  .models = (size_t)m->models,
                  .best = best < symbols ? best : symbols,
-                 .symbols = symbols,
                  .ld = (symbols + 15) / 16 * 16};
-    size_t most = block_rows(b);
+    const size_t most = block_rows(b);
+    b->scratch_bytes = scratch_of(b, most);
     lay_out(b, most, &carver);
     TRY(mt_carve_again(m, &carver));
     lay_out(b, most, &carver);
@@ -86,7 +128,7 @@ static rill_best best_of(const block *b, const float *logits)
                        .symbols = b->symbols,
                        .logits = logits,
                        .ld_logits = b->ld,
-                       .legal = b->m->legal,
+                       .legal = b->list != NULL ? NULL : b->m->legal, /* lists have nothing else */
                        .legal_index = b->mask,
                        .ids = b->action,
                        .ld_out = b->best,
@@ -97,19 +139,25 @@ static rill_best best_of(const block *b, const float *logits)
 static void ask_model(const block *b, const mt_model *m, size_t index)
 {
     float *each = b->each + index * b->n * b->ld;
-    rill_gemm output = mt_product(&m->output, b->n, m->top, each);
-    output.a_index = b->rows->node + b->from;
-    output.bias = NULL;
-    output.ldc = b->ld;
+    const mt_list *list = list_of(m, b->rows, b->from);
+    const float *bias = list != NULL ? list->bias : m->output.bias;
+    const rill_gemm output = {.w = weights_of(m, b->rows, b->from),
+                              .rows = b->n,
+                              .a = m->top,
+                              .lda = m->width,
+                              .a_index = b->rows->node + b->from,
+                              .c = each,
+                              .ldc = b->ld,
+                              .scratch = b->scratch};
     b->m->kernels.gemm(&output, b->m->threads.pool);
     rill_best norm = best_of(b, each);
     norm.best = 1;
-    norm.bias = m->output.bias;
+    norm.bias = bias;
     norm.log_norm = b->log_norm;
     b->m->kernels.best(&norm, b->m->threads.pool);
     for (size_t r = 0; r < b->n; r++) {
         float *row = each + r * b->ld;
-        for (size_t v = 0; v < b->symbols; v++) row[v] = row[v] + m->output.bias[v] - b->log_norm[r];
+        for (size_t v = 0; v < b->symbols; v++) row[v] = row[v] + bias[v] - b->log_norm[r];
         b->broken[r] = (uint8_t)(isnan(b->log_norm[r]) || (index > 0 && b->broken[r]));
     }
 }
@@ -150,13 +198,18 @@ static void settle(const block *b, size_t r)
     for (size_t v = 0; v < b->symbols; v++) x[v] = x[v] >= least ? mixed(b, r, v) : -INFINITY;
 }
 
-/* Go to the rows from `from` on, at most `most`, and compute what the models say of them. */
+/* Go to the rows from `from` on, at most `most` and of one item where items have lists, and compute what the models say of them. */
 static void load_rows(block *b, size_t from, size_t most)
 {
     size_t left = (size_t)b->rows->n - from, index = 0;
+    const int32_t *slot = b->rows->slot + from;
     b->from = from;
     b->n = left < most ? left : most;
-    for (const mt_model *m = b->m; m != NULL; m = m->next) ask_model(b, m, index++);
+    b->list = list_of(b->m, b->rows, from);
+    b->symbols = b->list != NULL ? b->list->n : (size_t)b->m->decoder.words;
+    for (size_t r = 1; b->list != NULL && r < b->n; r++)
+        if (slot[r] != slot[0]) b->n = r;
+    for (const mt_model *m = b->m; m != NULL && b->symbols > 0; m = m->next) ask_model(b, m, index++);
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -166,24 +219,38 @@ static float logp_of(const block *b, size_t r, int32_t action)
     const mt_model *m = b->m;
     if (action < 0 || action >= m->decoder.words || !(m->legal[action / 64] >> (action % 64) & 1)) return -INFINITY;
     if (is_empty(b, r)) return action == m->settings.end ? 0.0f : -INFINITY;
-    return mixed(b, r, (size_t)action);
+    const int32_t place = b->list != NULL ? mt_list_find(b->list, action) : action;
+    return place >= 0 ? mixed(b, r, (size_t)place) : -INFINITY;
 }
 
-static void choose_best(const block *b)
+/* Places and log-probabilities of the best. */
+static void find_best(const block *b)
 {
     rill_best best = best_of(b, b->x);
     best.best = b->best;
     for (size_t r = 0; r < b->n; r++) take_largest(b, r);
     b->m->kernels.best(&best, b->m->threads.pool);
-    for (size_t r = 0; r < b->n; r++) settle(b, r);
-    b->m->kernels.best(&best, b->m->threads.pool);
+    if (b->models > 1) {
+        for (size_t r = 0; r < b->n; r++) settle(b, r);
+        b->m->kernels.best(&best, b->m->threads.pool);
+    }
+    for (size_t r = 0; r < b->n; r++)
+        for (size_t i = r * b->best; i < r * b->best + (size_t)b->count[r]; i++)
+            b->logp[i] = b->x[r * b->ld + (size_t)b->action[i]];
+}
+
+static void choose_best(const block *b)
+{
+    if (b->symbols > 0) find_best(b);
     for (size_t r = 0; r < b->n; r++) {
         int32_t *action = b->action + r * b->best;
-        for (size_t i = 0; i < (size_t)b->count[r]; i++) b->logp[r * b->best + i] = b->x[r * b->ld + (size_t)action[i]];
-        if (!is_empty(b, r)) continue;
-        action[0] = b->m->settings.end;
-        b->logp[r * b->best] = 0.0f;
-        b->count[r] = 1;
+        if (is_empty(b, r)) {
+            action[0] = b->m->settings.end;
+            b->logp[r * b->best] = 0.0f;
+            b->count[r] = 1;
+        } else if (b->list != NULL) {
+            for (size_t i = 0; i < (size_t)b->count[r]; i++) action[i] = b->list->id[action[i]];
+        }
     }
 }
 

@@ -90,6 +90,8 @@ typedef struct mt_settings {
     int32_t source_end; /* of source symbols: what ends an input */
 } mt_settings;
 
+typedef struct mt_shortlist mt_shortlist;
+
 /* --- the model ---------------------------------------------------------------------------------------------------- */
 
 /* Keys and values of the nodes, of one layer. */
@@ -98,11 +100,22 @@ typedef struct mt_node_table {
     size_t room;
 } mt_node_table;
 
+/* The symbols that outputs of an input are made of, ascending, and the output layer for them alone. */
+typedef struct mt_list {
+    size_t n;
+    int32_t *id;    /* [n] */
+    float *bias;    /* [n] */
+    rill_weights w; /* n x D */
+    char *memory;   /* of all of them */
+    size_t room;
+} mt_list;
+
 typedef struct mt_slot {
     float *rows;     /* [layers, length, 2D] */
     size_t capacity; /* floats there is room for */
     int32_t length;  /* pieces, the end counted; 0: the input was empty */
     int32_t root;    /* the item's first node */
+    mt_list list;    /* with a shortlist */
 } mt_slot;
 
 /* An input on its way into a slot: its pieces are ids[offset .. offset + length - 1]. */
@@ -135,8 +148,10 @@ typedef struct mt_model {
     char description[240];
     char recommended[160]; /* settings for decoding as transformers does */
     mt_side encoder, decoder;
-    mt_linear output;      /* V x D; its bias is added in selection */
-    const uint64_t *legal; /* [V / 64 rounded up] bits: symbols that may be chosen */
+    mt_linear output;         /* V x D, not packed with a shortlist; its bias is added in selection */
+    const float *output_rows; /* [V, D] the same before packing; with a shortlist only */
+    mt_shortlist *shortlist;  /* NULL: all symbols may be chosen; belongs to the first of an ensemble */
+    const uint64_t *legal;    /* [V / 64 rounded up] bits: symbols that may be chosen */
     mt_text *text;
 
     mt_node_table *memory; /* [decoder.layers] */
@@ -215,6 +230,24 @@ rill_status mt_watch(mt_model *m, const rill_rows *rows, const mt_watcher *watch
 /* The field "alignment" of an output, see rill_domain.field. */
 rill_status mt_field(mt_model *m, const char *name, const rill_hypothesis *hypothesis, rill_text *out);
 
+/* --- shortlist.c -------------------------------------------------------------------------------------------------- */
+
+/* Read what `option`, "FILE[,FIRST[,BEST]]", names, for the vocabularies of m.
+ *   *out: to be closed by the caller, after a failure too
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and line) · RILL_ERR_MEMORY */
+rill_status mt_shortlist_open(mt_shortlist **out, const mt_model *m, const char *option);
+void mt_shortlist_close(mt_shortlist *shortlist); /* NULL is allowed */
+
+/* Make the list of an input of `length` pieces, which with 0 is empty. */
+rill_status mt_list_make(mt_model *m, const int32_t *ids, int32_t length, mt_list *list);
+void mt_list_free(const mt_model *m, mt_list *list);
+
+/* The most symbols that the list of an input of so many pieces may have; grows evenly with these. */
+size_t mt_list_most(const mt_shortlist *shortlist, size_t pieces);
+
+/* The place of an action in the list, -1 if it is not there. */
+int32_t mt_list_find(const mt_list *list, int32_t action);
+
 /* --- ensemble.c, mix.c -------------------------------------------------------------------------------------------- */
 
 /* Whether `other`, loaded from `directory`, can decode together with `first`, that of `home`: what it makes and reads is the same.
@@ -224,7 +257,7 @@ rill_status mt_match(const mt_model *first, const char *home, const mt_model *ot
 /* Take over what all models of an ensemble can do: the lengths. */
 void mt_agree(mt_model *first);
 
-/* mt_score() and mt_lookup() for an ensemble. */
+/* mt_score() and mt_lookup() for an ensemble, and with a shortlist. */
 rill_status mt_mix_score(mt_model *m, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
 rill_status mt_mix_lookup(mt_model *m, const rill_rows *rows, const rill_queries *queries);
 

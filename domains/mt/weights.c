@@ -259,10 +259,14 @@ static rill_status load_output(loader *l)
     const char *name = output_name(m);
     if (!m->settings.tied && (m->settings.kind == MT_MARIAN || rill_tensors_find(l->tensors, name) != NULL)) {
         float *own;
-        TRY(read_new(l, &l->passing, name, (size_t)m->decoder.words, m->width, &own));
+        TRY(read_new(l, m->shortlist != NULL ? &m->blocks : &l->passing, name, (size_t)m->decoder.words, m->width,
+                     &own));
         weights = own;
     }
-    TRY(pack(l, weights, (size_t)m->decoder.words, m->width, &m->output));
+    if (m->shortlist != NULL)
+        m->output_rows = weights; /* each input packs what it needs */
+    else
+        TRY(pack(l, weights, (size_t)m->decoder.words, m->width, &m->output));
     rill_blocks_clear(&l->passing);
     return load_output_bias(l);
 }

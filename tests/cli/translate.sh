@@ -114,6 +114,31 @@ run "$rill" decode -m "$data/semparse/tiny" -q --weights int8 -i text
 exits 1
 says "domain semparse keeps its weights in one way, another was asked for: int8"
 
+# --- shortlists: options and scripts say the same; every method gives the same bytes
+printf '\xe2\x96\x81man \xe2\x96\x81mann 0.9\n\xe2\x96\x81a \xe2\x96\x81ein 0.7\ndogs hunde 0.4\n' >lex
+run "$rill" decode -m "$model" -q -k 3 --n-best 3 -i text -o first --shortlist lex,10,2
+exits 0
+run "$rill" decode -m "$model" -q -k 3 --n-best 3 -i text -o next --shortlist lex,10,2 --method stream-all -n 3 --threads 2
+exits 0
+same first next
+printf 'return { model = "%s", shortlist = "lex,10,2", search = { k = 3 }, n_best = 3 }\n' "$model" >short.lua
+run "$rill" run short.lua -q -i text -o next
+exits 0
+same first next
+run "$rill" decode -m "$model" -q -k 3 --n-best 3 -i text -o next
+exits 0
+differ first next
+run "$rill" decode -m "$model" -q -k 3 --n-best 3 -i text -o next --shortlist lex,10,2 --weights int8
+exits 0
+differ first next
+printf 'one two\n' >lex
+run "$rill" decode -m "$model" -q -i text --shortlist lex
+exits 1
+says "lex:1: expected a target piece, a source piece and a probability from 0 to 1 between blanks"
+run "$rill" decode -m "$data/semparse/tiny" -q -i text --shortlist lex
+exits 1
+says "domain semparse takes no shortlist, lex was given"
+
 # --- a language tag is the piece of that name, and the rest of the line is what follows it
 printf '>>de<< a book\n>>de<<a book\n>>de<<\na >>de<< book\n' >tagged
 feed tagged "$rill" decode -m "$model" -q -k 3 --n-best 3 --max-length 6

@@ -72,6 +72,7 @@ typedef struct rill_open_options {
     int32_t n_also;
     const char *weights;      /* how to keep weights: "f32", "bf16", "int8"; NULL: as the domain likes */
     const char *input_format; /* which of the forms that inputs come in; NULL: what the domain chooses */
+    const char *shortlist;    /* "FILE" and what the domain takes behind it: limits the actions of an input's outputs */
 } rill_open_options;
 
 /* What a domain can do with the options of rill_model_open(), which refuses those that it cannot heed: a set of bits. */
@@ -79,6 +80,7 @@ typedef enum rill_domain_feature {
     RILL_TAKES_ENSEMBLES = 1,    /* rill_open_options.also */
     RILL_TAKES_WEIGHTS = 2,      /* rill_open_options.weights; what it does not know it refuses with RILL_ERR_OPTION */
     RILL_TAKES_INPUT_FORMAT = 4, /* rill_open_options.input_format */
+    RILL_TAKES_SHORTLIST = 8,    /* rill_open_options.shortlist */
 } rill_domain_feature;
 
 typedef struct rill_domain_info {

@@ -1,0 +1,324 @@
+/* Shortlists: the target symbols that an output of one input may be made of.
+ *
+ * Source: marian-decoder's lexical shortlist. Of an input these are the first F symbols of the vocabulary, which are its
+ * frequent ones, the best B translations of each of its pieces by a file of "TARGET SOURCE PROBABILITY" lines, its pieces
+ * themselves where the target has them, and the end symbol; less what is never chosen. The softmax of a state is over its
+ * input's list and nothing else.
+ *
+ * Each slot gets the rows of the output layer that its list names, packed as a layer of their own. So a batch of inputs has no
+ * union whose size or softmax an input could feel: its scores are its own, whatever is decoded beside it.
+ *
+ * Invariant: a list is ascending, so places in it are ordered as symbols are. Divisions: the option · the file · lists. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+#include "model.h"
+
+#define TRY MT_TRY
+
+enum { FIRST = 100, BEST = 100 }; /* as in marian-decoder */
+
+/* One line of the file. */
+typedef struct pair {
+    int32_t source, target;
+    float probability;
+} pair;
+
+struct mt_shortlist {
+    rill_context *ctx;
+    const uint64_t *legal; /* of the model */
+    int32_t first, best, end, words, actions;
+    int32_t *offset; /* [words + 1] translations of source symbol s are target[offset[s]] .. target[offset[s + 1]] */
+    int32_t *target;
+    int32_t *same;  /* [words] the target symbol with the same piece, or -1 */
+    uint64_t *mark; /* [actions / 64 rounded up] the list at work */
+    rill_blocks blocks;
+};
+
+/* --- the option --------------------------------------------------------------------------------------------------- */
+
+/* Take ",NUMBER" from the end of text[0..*length); 0 if it does not end so. */
+static int take_number(const char *text, size_t *length, int32_t *out)
+{
+    size_t at = *length;
+    int64_t value = 0, unit = 1;
+    for (; at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9' && unit <= 100000000; at--, unit *= 10)
+        value += unit * (text[at - 1] - '0');
+    if (at == *length || at == 0 || text[at - 1] != ',') return 0;
+    *length = at - 1;
+    *out = (int32_t)value;
+    return 1;
+}
+
+/* "FILE", "FILE,FIRST" or "FILE,FIRST,BEST"; *length of FILE. */
+static void read_option(mt_shortlist *s, const char *option, size_t *length)
+{
+    int32_t last, before;
+    *length = strlen(option);
+    s->first = FIRST;
+    s->best = BEST;
+    if (!take_number(option, length, &last)) return;
+    s->first = last;
+    if (!take_number(option, length, &before)) return;
+    s->first = before;
+    s->best = last;
+}
+
+/* --- the file ----------------------------------------------------------------------------------------------------- */
+
+/* What reading passes around. */
+typedef struct reader {
+    mt_shortlist *list;
+    const rill_vocabulary *source, *target;
+    const char *path;
+    pair *pairs;
+    size_t n, room;
+    int64_t line;
+} reader;
+
+static size_t word_length(const char *at, const char *end)
+{
+    const char *p = at;
+    while (p < end && (unsigned char)*p > ' ') p++;
+    return (size_t)(p - at);
+}
+
+static const char *skip_blanks(const char *at, const char *end)
+{
+    while (at < end && (unsigned char)*at <= ' ') at++;
+    return at;
+}
+
+static rill_status bad_line(const reader *r)
+{
+    return rill_fail(r->list->ctx, RILL_ERR_FORMAT,
+                     "%s:%lld: expected a target piece, a source piece and a probability from 0 to 1 between blanks",
+                     r->path, (long long)r->line);
+}
+
+/* Pairs with a piece that has no number are of no use; giza's and fast_align's NULL is among them. */
+static rill_status read_line(reader *r, const char *at, const char *end)
+{
+    const char *word[3];
+    size_t length[3];
+    char number[32], *behind;
+    for (int i = 0; i < 3; i++) {
+        word[i] = at = skip_blanks(at, end);
+        length[i] = word_length(at, end);
+        at += length[i];
+    }
+    if (length[0] == 0) return RILL_OK;
+    if (length[2] == 0 || length[2] >= sizeof number || skip_blanks(at, end) < end) return bad_line(r);
+    memcpy(number, word[2], length[2]);
+    number[length[2]] = '\0';
+    pair p = {.target = rill_vocabulary_id(r->target, word[0], length[0]),
+              .source = rill_vocabulary_id(r->source, word[1], length[1]),
+              .probability = strtof(number, &behind)};
+    if (*behind != '\0' || !(p.probability >= 0.0f && p.probability <= 1.0f)) return bad_line(r);
+    if (p.target < 0 || p.source < 0) return RILL_OK;
+    TRY(rill_grow(r->list->ctx, (void **)&r->pairs, &r->room, r->n + 1, sizeof *r->pairs, "a shortlist"));
+    r->pairs[r->n++] = p;
+    return RILL_OK;
+}
+
+static rill_status read_lines(reader *r, const char *bytes, size_t size)
+{
+    const char *end = bytes + size;
+    if (size >= 2 && memcmp(bytes, "\x1F\x8B", 2) == 0)
+        return rill_fail(r->list->ctx, RILL_ERR_FORMAT, "%s: is compressed; unpack it with gunzip", r->path);
+    for (const char *at = bytes; at < end;) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline != NULL ? newline : end;
+        r->line++;
+        TRY(read_line(r, at, stop));
+        at = stop + (newline != NULL);
+    }
+    if (r->n > 0) return RILL_OK;
+    return rill_fail(r->list->ctx, RILL_ERR_FORMAT,
+                     "%s: no line has a piece of the target vocabulary, then one of the source vocabulary", r->path);
+}
+
+static rill_status read_file(reader *r)
+{
+    rill_file file;
+    TRY(rill_file_map(&file, r->list->ctx, r->path));
+    rill_status status = read_lines(r, file.bytes, file.size);
+    rill_file_close(&file);
+    return status;
+}
+
+/* By source symbol; of one of them the most probable first, then the smaller target symbol. */
+static int compare(const void *a, const void *b)
+{
+    const pair *x = a, *y = b;
+    if (x->source != y->source) return x->source < y->source ? -1 : 1;
+    if (x->probability != y->probability) return x->probability > y->probability ? -1 : 1;
+    return (x->target > y->target) - (x->target < y->target);
+}
+
+/* Keep the best of each source symbol. */
+static rill_status index_pairs(reader *r)
+{
+    mt_shortlist *s = r->list;
+    int32_t kept = 0;
+    TRY(rill_blocks_get(&s->blocks, &s->offset, (size_t)s->words + 1, sizeof *s->offset, "a shortlist"));
+    TRY(rill_blocks_get(&s->blocks, &s->target, r->n, sizeof *s->target, "a shortlist"));
+    qsort(r->pairs, r->n, sizeof *r->pairs, compare);
+    size_t at = 0;
+    for (int32_t source = 0; source < s->words; source++) {
+        s->offset[source] = kept;
+        for (; at < r->n && r->pairs[at].source == source; at++)
+            if (kept - s->offset[source] < s->best) s->target[kept++] = r->pairs[at].target;
+    }
+    s->offset[s->words] = kept;
+    return RILL_OK;
+}
+
+/* The pieces that copy. */
+static rill_status find_same(reader *r)
+{
+    mt_shortlist *s = r->list;
+    TRY(rill_blocks_get(&s->blocks, &s->same, (size_t)s->words, sizeof *s->same, "a shortlist"));
+    for (int32_t i = 0; i < s->words; i++) {
+        size_t length;
+        s->same[i] = i;
+        if (r->source == r->target) continue;
+        s->same[i] = -1;
+        if (i >= rill_vocabulary_count(r->source)) continue;
+        const char *piece = rill_vocabulary_token(r->source, i, &length);
+        s->same[i] = rill_vocabulary_id(r->target, piece, length);
+    }
+    return RILL_OK;
+}
+
+static rill_status open_file(mt_shortlist *s, const mt_model *m, const char *option)
+{
+    rill_text path = {.ctx = s->ctx};
+    size_t length;
+    read_option(s, option, &length);
+    reader r = {.list = s, .source = mt_text_source(m->text), .target = mt_text_target(m->text)};
+    rill_status status = rill_text_append(&path, option, length);
+    r.path = path.data;
+    if (status == RILL_OK) status = read_file(&r);
+    if (status == RILL_OK) status = index_pairs(&r);
+    if (status == RILL_OK) status = find_same(&r);
+    if (status == RILL_OK)
+        status = rill_blocks_get(&s->blocks, &s->mark, ((size_t)s->actions + 63) / 64, sizeof *s->mark, "a shortlist");
+    rill_free(s->ctx, r.pairs, r.room * sizeof *r.pairs);
+    rill_text_clear(&path);
+    return status;
+}
+
+rill_status mt_shortlist_open(mt_shortlist **out, const mt_model *m, const char *option)
+{
+    mt_shortlist *s = *out = rill_calloc(m->ctx, 1, sizeof *s);
+    if (s == NULL) return rill_fail_memory(m->ctx, sizeof *s, "a shortlist");
+    s->ctx = s->blocks.ctx = m->ctx;
+    s->legal = m->legal;
+    s->end = m->settings.end;
+    s->words = m->encoder.words;
+    s->actions = m->decoder.words;
+    return open_file(s, m, option);
+}
+
+void mt_shortlist_close(mt_shortlist *s)
+{
+    if (s == NULL) return;
+    rill_blocks_clear(&s->blocks);
+    rill_free(s->ctx, s, sizeof *s);
+}
+
+/* --- lists -------------------------------------------------------------------------------------------------------- */
+
+static void mark_one(const mt_shortlist *s, int32_t action)
+{
+    if (action >= 0 && action < s->actions) s->mark[action / 64] |= UINT64_C(1) << (action % 64);
+}
+
+/* Mark the list of an input; how many symbols it has. */
+static size_t mark_list(const mt_shortlist *s, const int32_t *ids, int32_t length)
+{
+    const size_t words = ((size_t)s->actions + 63) / 64;
+    size_t n = 0;
+    memset(s->mark, 0, words * sizeof *s->mark);
+    for (int32_t i = 0; i < s->first && i < s->actions; i++) mark_one(s, i);
+    for (int32_t i = 0; i < length; i++) {
+        mark_one(s, s->same[ids[i]]);
+        for (int32_t at = s->offset[ids[i]]; at < s->offset[ids[i] + 1]; at++) mark_one(s, s->target[at]);
+    }
+    mark_one(s, s->end);
+    for (size_t w = 0; w < words; w++) {
+        s->mark[w] &= s->legal[w];
+        n += (size_t)__builtin_popcountll(s->mark[w]);
+    }
+    return n;
+}
+
+/* The arrays of a list of n symbols. */
+static void lay_out(const mt_model *m, mt_list *list, size_t n, void **packed, rill_carver *c)
+{
+    *packed = rill_carve(c, rill_gemm_pack_size(n, m->width, m->weights), 1);
+    list->bias = rill_carve(c, n, sizeof *list->bias);
+    list->id = rill_carve(c, n, sizeof *list->id);
+}
+
+static rill_status make_room(const mt_model *m, mt_list *list, size_t bytes)
+{
+    if (list->room >= bytes) return RILL_OK;
+    rill_free(m->ctx, list->memory, list->room);
+    list->room = 0;
+    list->memory = rill_alloc(m->ctx, bytes);
+    if (list->memory == NULL) return rill_fail_memory(m->ctx, bytes, "a shortlist's output layer");
+    list->room = bytes;
+    return RILL_OK;
+}
+
+rill_status mt_list_make(mt_model *m, const int32_t *ids, int32_t length, mt_list *list)
+{
+    list->n = 0;
+    if (length == 0) return RILL_OK;
+    const size_t n = mark_list(m->shortlist, ids, length), width = m->width;
+    rill_carver carver = {0}, rows = {0};
+    void *packed;
+    lay_out(m, list, n, &packed, &carver);
+    TRY(make_room(m, list, carver.used));
+    carver = (rill_carver){.base = list->memory};
+    lay_out(m, list, n, &packed, &carver);
+    rill_carve(&rows, n * width, sizeof(float));
+    TRY(mt_carve_again(m, &rows));
+    float *row = rill_carve(&rows, n * width, sizeof *row);
+    for (int32_t v = 0; v < m->decoder.words; v++) {
+        if (!(m->shortlist->mark[v / 64] >> (v % 64) & 1)) continue;
+        memcpy(row + list->n * width, m->output_rows + (size_t)v * width, width * sizeof *row);
+        list->bias[list->n] = m->output.bias[v];
+        list->id[list->n++] = v;
+    }
+    const rill_weight_part part = {.w = row, .k = width, .stride_n = width, .stride_k = 1};
+    if (rill_gemm_pack_f32(&list->w, n, &part, 1, m->weights, packed) == 0) return RILL_OK;
+    return rill_fail(m->ctx, RILL_ERR_MEMORY, "a shortlist of %zu symbols is too large", n);
+}
+
+void mt_list_free(const mt_model *m, mt_list *list)
+{
+    rill_free(m->ctx, list->memory, list->room);
+}
+
+size_t mt_list_most(const mt_shortlist *s, size_t pieces)
+{
+    const size_t first = (size_t)(s->first < s->actions ? s->first : s->actions);
+    const size_t best = (size_t)(s->best < s->actions ? s->best : s->actions);
+    return first + 1 + pieces * (best + 1);
+}
+
+int32_t mt_list_find(const mt_list *list, int32_t action)
+{
+    size_t low = 0, high = list->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list->id[middle] < action)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < list->n && list->id[low] == action ? (int32_t)low : -1;
+}

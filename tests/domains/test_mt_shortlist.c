@@ -1,0 +1,336 @@
+/* domains/mt with a shortlist: which symbols an input may be decoded with, that scores are relative to them, and that neither
+ * the other inputs of a call nor the method changes a bit. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+#include "model.h"
+#include "mt.h"
+#include "reference.h"
+#include "rill/engine.h"
+#include "rill/plugin.h"
+
+static miser memory;
+static rill_context *ctx;
+static char *folder;
+
+static int set_up(void **state)
+{
+    (void)state;
+    ctx = miser_context(&memory);
+    folder = folder_make();
+    assert_ok(ctx, rill_register_core(ctx));
+    assert_ok(ctx, rill_register_domain(ctx, &rill_mt_domain));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    folder_remove(folder);
+    rill_context_destroy(ctx);
+    assert_int_equal(memory.out, 0);
+    return 0;
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+enum { MOST = 64 };
+
+static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/fsmt"};
+
+/* Open model `name`, with `also` behind it unless that is NULL, and a shortlist of the folder's file "lex" behind which `counts`
+ * stands; NULL: without one. */
+static rill_status try_open(const char *name, const char *also, const char *counts, int threads, mt_model **out)
+{
+    char *path = data_path(name), *second = also != NULL ? data_path(also) : NULL, option[300];
+    rill_domain_info info;
+    snprintf(option, sizeof option, "%s/lex%s", folder, counts != NULL ? counts : "");
+    const char *const list[] = {second};
+    rill_open_options options = {.struct_size = sizeof options,
+                                 .path = path,
+                                 .threads = threads,
+                                 .tokenized = 1,
+                                 .also = list,
+                                 .n_also = second != NULL,
+                                 .shortlist = counts != NULL ? option : NULL};
+    void *self = NULL;
+    rill_status status = rill_mt_domain.open(ctx, &options, &self, &info);
+    *out = self;
+    free(path), free(second);
+    return status;
+}
+
+static mt_model *open_it(const char *name, const char *counts)
+{
+    mt_model *m;
+    assert_ok(ctx, try_open(name, NULL, counts, 1, &m));
+    return m;
+}
+
+static void encode(mt_model *m, int32_t n, char *const *text)
+{
+    rill_input inputs[8];
+    for (int32_t i = 0; i < n; i++) inputs[i] = (rill_input){.text = text[i], .length = strlen(text[i]), .slot = i};
+    assert_ok(ctx, rill_mt_domain.reserve(m, n, n));
+    assert_ok(ctx, rill_mt_domain.encode(m, n, inputs));
+}
+
+/* A node for each of n slots, scored; log-probabilities [n][MOST], -infinity where there is no choice. */
+static void start(mt_model *m, int32_t n, float (*logp)[MOST])
+{
+    int32_t node[8], none[8], action[8], depth[8], count[8], chosen[8 * MOST];
+    float given[8 * MOST], score[8 * MOST];
+    uint8_t terminal[8 * MOST];
+    for (int32_t i = 0; i < n; i++) node[i] = i, none[i] = action[i] = -1, depth[i] = 0;
+    const rill_rows rows = {n, 0, node, none, none, action, node, depth};
+    rill_choices out = {MOST, count, chosen, given, score, terminal};
+    assert_ok(ctx, rill_mt_domain.step(m, &rows));
+    assert_ok(ctx, rill_mt_domain.score(m, &rows, &(rill_ask){.max_choices = MOST, .plain = 1}, &out));
+    for (int32_t i = 0; i < n; i++) {
+        for (int32_t a = 0; a < MOST; a++) logp[i][a] = -INFINITY;
+        for (int32_t c = i * MOST; c < i * MOST + count[i]; c++) logp[i][chosen[c]] = given[c];
+        for (int32_t a = 0; a < m->decoder.words; a++) {
+            float found;
+            const rill_queries query = {.n = 1, .row = &i, .action = &a, .logp = &found};
+            assert_ok(ctx, rill_mt_domain.lookup(m, &rows, &query));
+            assert_true(found == logp[i][a]);
+        }
+    }
+}
+
+/* --- lists -------------------------------------------------------------------------------------------------------- */
+
+static const char *piece(const mt_model *m, int32_t action)
+{
+    return mt_text_piece(m->text, action, NULL);
+}
+
+/* A lexicon over the model's own pieces, so that it fits any: source symbol 5 has three translations, 6 has one. */
+static void write_lexicon(const mt_model *m)
+{
+    const rill_vocabulary *source = mt_text_source(m->text);
+    char text[1000];
+    const char *five = rill_vocabulary_token(source, 5, NULL), *six = rill_vocabulary_token(source, 6, NULL);
+    snprintf(text, sizeof text, "%s %s 0.2\n%s\t%s\t0.5\r\n\n%s %s 0.3\n%s %s 1\nNULL %s 0.9\nnowhere %s 1\n%s NULL 1",
+             piece(m, 10), five, piece(m, 11), five, piece(m, 12), five, piece(m, 13), six, five, five, piece(m, 14));
+    write_string(folder, "lex", text);
+}
+
+static void check_list(const char *name, const char *counts, const int32_t *expected, size_t n)
+{
+    mt_model *m = open_it(name, counts);
+    char *text = strdup(rill_vocabulary_token(mt_text_source(m->text), 5, NULL));
+    encode(m, 1, &text);
+    const mt_list *list = &m->slot[0].list;
+    assert_int_equal(list->n, n);
+    assert_memory_equal(list->id, expected, n * sizeof *expected);
+    rill_mt_domain.close(m);
+    free(text);
+}
+
+static void lists_are_what_the_lexicon_says(void **state)
+{
+    (void)state;
+    mt_model *m = open_it("mt/shared", NULL);
+    write_lexicon(m);
+    rill_mt_domain.close(m);
+    check_list("mt/shared", ",0,0", (const int32_t[]){0, 5}, 2); /* the end, and the piece itself */
+    check_list("mt/shared", ",0,1", (const int32_t[]){0, 5, 11}, 3);
+    check_list("mt/shared", ",0,2", (const int32_t[]){0, 5, 11, 12}, 4);
+    check_list("mt/shared", ",3", (const int32_t[]){0, 1, 2, 5, 10, 11, 12}, 7);
+    m = open_it("mt/shared", "");
+    assert_int_equal(m->output.w.n, 0); /* the whole output layer is not kept */
+    rill_mt_domain.close(m);
+}
+
+/* --- scores ------------------------------------------------------------------------------------------------------- */
+
+static void softmax_is_over_the_list(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        mt_model *whole = open_it(models[i], NULL);
+        write_lexicon(whole);
+        mt_model *m = open_it(models[i], ",4,2");
+        char *text = strdup(rill_vocabulary_token(mt_text_source(m->text), 5, NULL));
+        float all[1][MOST], some[1][MOST];
+        encode(whole, 1, &text), encode(m, 1, &text);
+        start(whole, 1, all), start(m, 1, some);
+        const mt_list *list = &m->slot[0].list;
+        double sum = 0;
+        for (size_t at = 0; at < list->n; at++) sum += exp((double)all[0][list->id[at]]);
+        for (int32_t a = 0; a < m->decoder.words; a++) {
+            if (mt_list_find(list, a) < 0)
+                assert_true(some[0][a] == -INFINITY);
+            else
+                assert_true(fabs((double)all[0][a] - log(sum) - (double)some[0][a]) <= 1e-5);
+        }
+        rill_mt_domain.close(whole), rill_mt_domain.close(m);
+        free(text);
+    }
+}
+
+/* Alone and beside inputs with other lists; two models as one. */
+static void a_list_is_the_inputs_alone(void **state)
+{
+    (void)state;
+    for (int together = 0; together <= 1; together++) {
+        mt_model *m = open_it("mt/shared", NULL), *one;
+        write_lexicon(m);
+        const rill_vocabulary *source = mt_text_source(m->text);
+        char text[4][200], *texts[4] = {text[0], text[1], text[2], text[3]};
+        float beside[4][MOST], alone[1][MOST];
+        snprintf(text[0], sizeof *text, "%s", rill_vocabulary_token(source, 6, NULL));
+        snprintf(text[1], sizeof *text, "%s %s", rill_vocabulary_token(source, 6, NULL),
+                 rill_vocabulary_token(source, 5, NULL));
+        text[2][0] = '\0';
+        snprintf(text[3], sizeof *text, "%s", rill_vocabulary_token(source, 7, NULL));
+        rill_mt_domain.close(m);
+        const char *also = together ? "mt/ensemble" : NULL;
+        assert_ok(ctx, try_open("mt/shared", also, ",3,1", 2, &m));
+        encode(m, 4, texts);
+        start(m, 4, beside);
+        assert_true(beside[2][m->settings.end] == 0.0f && beside[2][5] == -INFINITY);
+        for (size_t i = 0; i < 4; i++) {
+            assert_ok(ctx, try_open("mt/shared", also, ",3,1", 1, &one));
+            encode(one, 1, &texts[i]);
+            start(one, 1, alone);
+            assert_memory_equal(alone[0], beside[i], sizeof *alone);
+            rill_mt_domain.close(one);
+        }
+        rill_mt_domain.close(m);
+    }
+}
+
+/* --- searching ---------------------------------------------------------------------------------------------------- */
+
+/* Decode the reference's cases; a digest of all outputs with their scores. */
+static uint64_t decode(const char *method, int32_t n, const json_t *cases)
+{
+    char *path = data_path("mt/shared"), option[300];
+    snprintf(option, sizeof option, "%s/lex,6,2", folder);
+    rill_open_options options = {
+        .struct_size = sizeof options, .path = path, .threads = 1, .tokenized = 1, .shortlist = option};
+    rill_model *model;
+    rill_engine *engine;
+    rill_engine_setup setup;
+    rill_engine_setup_default(&setup);
+    strcpy(setup.settings.method, method);
+    setup.settings.k = setup.settings.max_candidates = setup.settings.n_best = 5;
+    setup.settings.n = n;
+    assert_ok(ctx, rill_model_open(&model, ctx, "mt", &options));
+    assert_ok(ctx, rill_engine_create(&engine, ctx, model, &setup));
+    const size_t count = json_array_size(cases);
+    uint64_t digest = UINT64_C(14695981039346656037);
+    for (size_t submitted = 0, seen = 0; seen < count;) {
+        for (; submitted < count && rill_engine_room(engine) > 0; submitted++) {
+            char *text = reference_text(json_object_get(json_array_get(cases, submitted), "pieces"));
+            assert_ok(ctx, rill_engine_submit(engine, text, strlen(text)));
+            free(text);
+        }
+        if (submitted == count) rill_engine_close_input(engine);
+        assert_ok(ctx, rill_engine_step(engine));
+        rill_result result;
+        for (; rill_engine_next(engine, &result) == RILL_OK; seen++) {
+            assert_int_equal(result.status, RILL_OK);
+            for (int32_t i = 0; i < result.n; i++) {
+                uint64_t bits;
+                memcpy(&bits, &result.output[i].score, sizeof bits);
+                digest = (digest ^ bits) * UINT64_C(1099511628211);
+                for (int32_t a = 0; a < result.output[i].n_actions; a++)
+                    digest = (digest ^ (uint64_t)result.output[i].action[a]) * UINT64_C(1099511628211);
+            }
+        }
+    }
+    rill_engine_destroy(engine);
+    rill_model_close(model);
+    free(path);
+    return digest;
+}
+
+static void methods_agree_to_the_bit(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"};
+    mt_model *m = open_it("mt/shared", NULL);
+    write_lexicon(m);
+    rill_mt_domain.close(m);
+    char *path = data_path("mt/shared");
+    json_t *expected = reference_load(path);
+    const json_t *cases = json_object_get(expected, "cases");
+    const uint64_t first = decode("var-batch", 1, cases);
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        for (int32_t n = 1; n <= 7; n += 3) assert_true(decode(methods[i], n, cases) == first);
+    json_decref(expected);
+    free(path);
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+static void refused(const char *text, rill_status status, const char *sentence)
+{
+    mt_model *m;
+    if (text != NULL) write_string(folder, "lex", text);
+    assert_int_equal(try_open("mt/shared", NULL, ",5,5", 1, &m), status);
+    assert_null(m);
+    assert_error(ctx, sentence, folder);
+}
+
+static void bad_files(void **state)
+{
+    (void)state;
+    static const char wanted[] =
+        ": expected a target piece, a source piece and a probability from 0 to 1 between blanks";
+    char sentence[200];
+    refused(NULL, RILL_ERR_NOT_FOUND, "cannot open %s/lex: No such file or directory");
+    refused("nowhere a 1\n", RILL_ERR_FORMAT,
+            "%s/lex: no line has a piece of the target vocabulary, then one of the source vocabulary");
+    refused("\x1F\x8B\x08", RILL_ERR_FORMAT, "%s/lex: is compressed; unpack it with gunzip");
+    static const char *const bad[] = {"a b", "a b x", "a b 1.5", "a b -1", "a b 0.5 c", "a b nan"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "a b 1\n%s\n", bad[i]);
+        snprintf(sentence, sizeof sentence, "%%s/lex:2%s", wanted);
+        refused(text, RILL_ERR_FORMAT, sentence);
+    }
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    mt_model *m = open_it("mt/shared", NULL);
+    write_lexicon(m);
+    rill_mt_domain.close(m);
+    const long before = memory.calls;
+    rill_status status = try_open("mt/shared", NULL, "", 1, &m);
+    assert_int_equal(status, RILL_OK);
+    rill_mt_domain.close(m);
+    const long calls = memory.calls - before;
+    for (long allowed = 0; allowed < calls; allowed++) {
+        memory.allowed = allowed;
+        assert_int_equal(try_open("mt/shared", NULL, "", 1, &m), RILL_ERR_MEMORY);
+    }
+    memory.allowed = -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(lists_are_what_the_lexicon_says),
+        CASE(softmax_is_over_the_list),
+        CASE(a_list_is_the_inputs_alone),
+        CASE(methods_agree_to_the_bit),
+        CASE(bad_files),
+        CASE(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests_name("domains_mt_shortlist", tests, NULL, NULL);
+}
