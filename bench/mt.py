@@ -17,17 +17,17 @@ import argparse
 import glob
 import json
 import os
-import resource
+import re
 import statistics
 import subprocess
 import sys
-import time
 from dataclasses import dataclass, field
 
 import sacrebleu
 import sentencepiece
 
 TRAINED, RANDOM = "test_2016_flickr", "random weights, 512/2048, 6+6 layers, V = 32,000"
+K50_LINES = 250  # of the test set at k = 50: the peer takes a minute for all of it
 MOST = 150  # actions of an output of the trained model, for both sides
 
 
@@ -74,22 +74,26 @@ def rill_row(weights, method, group="", **settings):
     return Row(label.strip(), False, weights, options, f"{group} {weights}" if group else "")
 
 
-PRUNING = {"absolute", "max-candidates", "stop-after", "length-penalty"}
-PRUNED = {"absolute": 1.5, "max_candidates": 5, "stop_after": 1}
+PRUNING = {"absolute", "max-candidates", "length-penalty"}
+PRUNED = {"absolute": 1.5, "max_candidates": 5, "length_penalty": 1}
 
 
 def rows_of(k, kinds, peer):
+    """Both sides at batches that suit them; on our side fewer and more items too, to see where more of them stop helping."""
     rows = []
     for weights in kinds:
+        batch = 32 if k == 5 else 8
         if peer:
-            rows += [peer_row(weights, 32 if k == 5 else 8), peer_row(weights, 32 if k == 5 else 8, "first")]
+            rows.append(peer_row(weights, batch))
+        if peer and k == 5:
+            rows.append(peer_row(weights, batch, "first"))
         rows.append(rill_row(weights, "fixed", n=16 if k == 5 else 4, length_penalty=1))
-        few, more, many = (8, 16, 48) if k == 5 else (2, 8, 32)
-        for n in (few, more, many) if weights == "fp32" else (more,):
+        sizes = (2, 8, 16, 48) if k == 5 else (2, 8, 32)
+        for n in sizes if weights == "fp32" else sizes[1:2]:
             rows.append(rill_row(weights, "var-batch", "pruned", n=n, **PRUNED))
-        for n in (more, many) if weights == "fp32" else (more,):
             rows.append(rill_row(weights, "var-stream", "pruned", n=n, budget=4 * n, max_items=4 * n, **PRUNED))
             rows.append(rill_row(weights, "stream-all", "pruned", n=n, **PRUNED))
+        rows.append(rill_row(weights, "stream-all", "first", n=sizes[1], stop_after=1, **PRUNED))
     return rows
 
 
@@ -208,11 +212,49 @@ def report_methods(task):
             print(f"  {b.label} is {{:.2f}} ({{:.2f}}-{{:.2f}}) times as fast as {a.label}".format(*ratio(a, b)))
 
 
+# --- where time goes ------------------------------------------------------------------------------------------------------------
+
+OPERATIONS = (
+    ("loading", r"tensors_|pack_|json|hash|clear_page|folio|exc_page_fault|_dl_|vocab|lookup_symbol"),
+    ("gemm", r"^(f32|bf16|tile)_\d|run_strip|run_panel|run_units|run_tile|make_tiles|find_rows|quantise|^finish$"),
+    ("attention", r"run_part|exponentials|run_group|attention|attend_rows|find_group|^softmax$|run_head|walk_paths"),
+    ("best of the output layer", r"^rows$|piece|candidates|best|bound|^take_|log_norm"),
+    ("layer norm", r"norm_row"),
+    ("embedding, copies", r"embed|memmove|memcpy|gather|memset"),
+    ("engine", r"engine|forest|merge|commit|select|policy|heuristic|absolute|intake|outbox|candidate"),
+)
+
+
+def profile(args, task):
+    """Shares of samples by operation, from perf's names of functions; those of opening the model are left out."""
+    chosen = [r for r in task.rows if not r.peer and ("fixed" in r.label or r.label.endswith(("stream-all n=8",)))]
+    record = os.path.join(args.work, "perf.data")
+    print(f"\n== {task.name}, k = {task.k}: percent of the samples")
+    print(f"{'':40}" + "".join(f"{name[:12]:>14}" for name, _ in OPERATIONS[1:]) + f"{'the rest':>14}")
+    for row in chosen:
+        shares = dict.fromkeys([name for name, _ in OPERATIONS] + ["rest"], 0.0)
+        for path, length in task.inputs[:1]:
+            command = rill_command(args, task, row, path, length, os.path.join(args.work, "out"))
+            run(["perf", "record", "-q", "-F", "4000", "-o", record, *command])
+            text, *_ = run(["perf", "report", "-q", "-i", record, "--stdio", "--sort", "symbol"])
+            for percent, name in re.findall(r"^\s*([\d.]+)%\s+\[.\]\s+(\S+)", text, re.M):
+                kind = next((k for k, pattern in OPERATIONS if re.search(pattern, name)), "rest")
+                shares[kind] += float(percent)
+        whole = sum(share for name, share in shares.items() if name != "loading")
+        print(f"{row.label:40}" + "".join(f"{100 * v / whole:14.1f}" for name, v in shares.items() if name != "loading"))
+
+
 # --- tasks ----------------------------------------------------------------------------------------------------------------------
 
 
 def wanted(args, name, k):
     return args.only in f"{name}, k = {k}:"
+
+
+def write_lines(path, lines):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("".join(line + "\n" for line in lines))
+    return path
 
 
 def trained_tasks(args, kinds, peer):
@@ -221,15 +263,16 @@ def trained_tasks(args, kinds, peer):
         lines = [" ".join(pieces.encode(line.strip(), out_type=str)) for line in file]
     with open(os.path.join(args.data, "test_2016_flickr.en"), encoding="utf-8") as file:
         references = [line.rstrip("\n") for line in file]
-    path = os.path.join(args.work, "source.pieces")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("".join(line + "\n" for line in lines))
+    path = write_lines(os.path.join(args.work, "source.pieces"), lines)
+    some = write_lines(os.path.join(args.work, "some.pieces"), lines[:K50_LINES])
     target = sentencepiece.SentencePieceProcessor(model_file=os.path.join(args.model, "target.spm"))
     directory = os.path.join(args.work, "trained")
     if not os.path.exists(directory):
         os.symlink(os.path.abspath(args.model), directory)
-    return [Task(TRAINED, k, rounds, directory, [(path, 0)], rows_of(k, kinds, peer), references, target)
-            for k, rounds in ((5, args.rounds), (50, max(args.rounds // 2, 1))) if wanted(args, TRAINED, k)]
+    tasks = [Task(TRAINED, 5, args.rounds, directory, [(path, 0)], rows_of(5, kinds, peer), references, target),
+             Task(TRAINED, 50, max(args.rounds // 2, 1), directory, [(some, 0)], rows_of(50, kinds, peer),
+                  references[:K50_LINES], target)]
+    return [t for t in tasks if wanted(args, TRAINED, t.k)]
 
 
 def random_tasks(args, kinds, peer):
@@ -252,8 +295,9 @@ def main():
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--peer", default="ctranslate2", choices=("ctranslate2", "none"))
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--clock", default="wall", choices=("wall", "cpu"))
+    parser.add_argument("--profile", action="store_true", help="where our time goes, by operation, instead (needs perf)")
     parser.add_argument("--only", default="", help="tasks whose \"NAME, k = K:\" holds this")
     args = parser.parse_args()
     peer = args.peer != "none"
@@ -262,7 +306,9 @@ def main():
     tasks = trained_tasks(args, kinds, peer) + random_tasks(args, kinds, peer)
     told = []
     print(f"{args.threads} thread{'s' if args.threads > 1 else ''}, {args.clock} seconds")
-    for task in tasks:
+    for task in tasks if args.profile else ():
+        profile(args, task)
+    for task in tasks if not args.profile else ():
         if peer and not os.path.exists(task.directory + ".ct2"):
             subprocess.run([sys.executable, "tools/ct2_model.py", task.directory, task.directory + ".ct2"], check=True)
         for _ in range(task.rounds):

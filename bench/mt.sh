@@ -2,7 +2,7 @@
 # Machine translation against CTranslate2, both on the processor: the same weights, pieces and threads, runs in turn. The shipped
 # de-en model on test_2016_flickr, then random weights of OPUS-MT's size with the same number of pieces on both sides; k = 5 and 50.
 # Python packages go into a virtual environment that is thrown away; RILL_BENCH_PYTHON=PYTHON takes one that has them.
-# usage: bench/mt.sh [--save] [--peer ctranslate2|none] [--threads T] [--rounds R] [--only TEXT] [--clock wall|cpu]
+# usage: bench/mt.sh [--save] [--peer ctranslate2|none] [--threads T] [--rounds R] [--only TEXT] [--clock wall|cpu] [--profile]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/common.sh
@@ -13,6 +13,7 @@ while [ $# -gt 0 ]; do
   --save) save=1 ;;
   --threads) threads=${2:?} && shift ;;
   --peer | --rounds | --only | --clock) options+=("$1" "${2:?}") && shift ;;
+  --profile) options+=(--profile) ;;
   *) echo "mt: unknown option $1" >&2; exit 2 ;;
   esac
   shift
