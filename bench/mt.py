@@ -82,7 +82,7 @@ def rows_of(k, kinds, peer):
     """Both sides at batches that suit them; on our side fewer and more items too, to see where more of them stop helping."""
     rows = []
     for weights in kinds:
-        batch = 32 if k == 5 else 8
+        batch = 64 if k == 5 else 16
         if peer:
             rows.append(peer_row(weights, batch))
         if peer and k == 5:
