@@ -87,7 +87,7 @@ def rows_of(k, kinds, peer):
             rows.append(peer_row(weights, batch))
         if peer and k == 5:
             rows.append(peer_row(weights, batch, "first"))
-        rows.append(rill_row(weights, "fixed", n=16 if k == 5 else 4, length_penalty=1))
+        rows.append(rill_row(weights, "fixed", n=32 if k == 5 else 4, length_penalty=1))
         sizes = (2, 8, 16, 48) if k == 5 else (2, 8, 32)
         for n in sizes if weights == "fp32" else sizes[1:2]:
             rows.append(rill_row(weights, "var-batch", "pruned", n=n, **PRUNED))
