@@ -343,8 +343,12 @@ static int shares_stop(const tokenizer *t, rill_slice core, rill_slice tail)
     return 1;
 }
 
+/* Nothing this long is made of words; and taking brackets off one by one, each with a look for its pair, would take for ever. */
+enum { LONGEST_CHUNK = 1000 };
+
 static rill_status put_chunk(tokenizer *t, rill_slice s)
 {
+    if (s.length > LONGEST_CHUNK) return put(t, s);
     for (size_t length = 1; s.length > 0 && length > 0; s = rest(s, length)) TRY(put_leading(t, s, &length));
     rill_slice core = s;
     for (size_t length; core.length > 0 && (length = trailing(t, core)) > 0;) core = head(core, core.length - length);

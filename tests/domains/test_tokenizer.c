@@ -156,6 +156,23 @@ static void hyphens_are_the_treebanks_choice(void **state)
     ASSERT_ALL(pairs, TOKENIZE_HYPHENS);
 }
 
+static void endless_chunks_are_one_word(void **state)
+{
+    (void)state;
+    enum { LENGTH = 3000000 };
+    char *text = malloc(LENGTH);
+    assert_non_null(text);
+    memset(text, ')', LENGTH);
+    sentence s = {.bytes = {.ctx = ctx}};
+    assert_ok(ctx, tokenize(&s, text, LENGTH, 0));
+    assert_int_equal(s.words, 1);
+    sentence_begin(&s);
+    assert_ok(ctx, tokenize(&s, text, 1000, 0));
+    assert_int_equal(s.words, 1000);
+    sentence_clear(&s);
+    free(text);
+}
+
 /* Whatever the bytes are, none that is not blank is lost but for those that are respelled. */
 static void nothing_is_lost(void **state)
 {
@@ -186,9 +203,10 @@ static void nothing_is_lost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(punctuation_stands_alone), CASE(brackets_get_their_names),      CASE(quotes_open_and_close),
-        CASE(contractions_are_cut),     CASE(full_stops_know_abbreviations), CASE(hyphens_are_the_treebanks_choice),
-        CASE(nothing_is_lost),
+        CASE(punctuation_stands_alone),      CASE(brackets_get_their_names),
+        CASE(quotes_open_and_close),         CASE(contractions_are_cut),
+        CASE(full_stops_know_abbreviations), CASE(hyphens_are_the_treebanks_choice),
+        CASE(endless_chunks_are_one_word),   CASE(nothing_is_lost),
     };
     return cmocka_run_group_tests_name("domains_tokenizer", tests, NULL, NULL);
 }
