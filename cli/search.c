@@ -192,13 +192,30 @@ static void leave_out(cli_plan *plan, const cli_layer *layer, const char *what, 
     }
 }
 
+/* A preset that was asked for stands before what layers farther away say of the search; of the schedule they keep their say. */
+static int preset_is_nearer(const cli_layer *firm, const cli_layer *const *soft, int at)
+{
+    int said = cli_layer_get(firm, "like") != NULL;
+    for (int j = 0; j < at && !said; j++) said = cli_layer_get(soft[j], "like") != NULL;
+    return said;
+}
+
+static int shapes_search(const char *name)
+{
+    static const char *const schedule[] = {"method",      "n",         "max-items", "budget",    "refill", "sort",
+                                           "flush-every", "unordered", "check",     "max-nodes", "memory", "n-best"};
+    for (size_t i = 0; i < sizeof schedule / sizeof schedule[0]; i++)
+        if (!strcmp(schedule[i], name)) return 0;
+    return 1;
+}
+
 static void take_heuristics(const cli_layer *firm, const cli_layer *const *soft, int n, int pruned, cli_plan *plan)
 {
     int at = 0;
     plan->heuristics = firm->heuristics;
     if (firm->heuristics.said) return;
     while (at < n && !soft[at]->heuristics.said) at++;
-    if (at == n) return;
+    if (at == n || preset_is_nearer(firm, soft, at)) return;
     if (pruned)
         plan->heuristics = soft[at]->heuristics;
     else if (soft[at]->heuristics.n)
@@ -249,6 +266,7 @@ static int list_soft(const cli_layer *firm, const cli_layer *const *soft, int at
         const cli_setting *s = &soft[at]->setting[i];
         int said = cli_layer_says(firm, s->name) || !strcmp(s->name, "method");
         for (int j = 0; j < at && !said; j++) said = cli_layer_says(soft[j], s->name);
+        said = said || (shapes_search(s->name) && preset_is_nearer(firm, soft, at));
         if (said) continue;
         if (meant_for_another(soft[at], s->name, method))
             leave_out(plan, soft[at], "search.", s->name);
