@@ -182,7 +182,17 @@ rill_status mt_score(mt_model *m, const rill_rows *rows, const rill_ask *ask, ri
 
 /* --- lookup ------------------------------------------------------------------------------------------------------- */
 
-/* Queries of one row usually stand together; each run of them costs the row's logits once. */
+/* The rows from that of query q on that the queries behind it go through in ascending order, BLOCK at most: what is computed
+ * for them in one product. */
+static size_t rows_asked(const rill_queries *queries, int32_t q)
+{
+    const int32_t first = queries->row[q];
+    int32_t last = first;
+    for (q++; q < queries->n && queries->row[q] >= last && queries->row[q] < first + BLOCK; q++) last = queries->row[q];
+    return (size_t)(last - first) + 1;
+}
+
+/* Queries that go through the rows in order, as they usually do, cost each row's logits once. */
 rill_status mt_lookup(mt_model *m, const rill_rows *rows, const rill_queries *queries)
 {
     if (queries->n == 0) return RILL_OK;
@@ -190,13 +200,14 @@ rill_status mt_lookup(mt_model *m, const rill_rows *rows, const rill_queries *qu
         return rill_fail(m->ctx, RILL_ERR_ARGUMENT, "mt: lookup of %d rows, but %d were just scored", rows->n,
                          m->scored.n);
     block b;
-    TRY(prepare(m, &b, 1, 0));
+    TRY(prepare(m, &b, (size_t)rows->n < BLOCK ? (size_t)rows->n : BLOCK, 0));
     for (int32_t q = 0; q < queries->n; q++) {
-        if (q == 0 || queries->row[q] != queries->row[q - 1]) {
-            advance(&b, rows, (size_t)queries->row[q], 1);
+        const size_t row = (size_t)queries->row[q];
+        if (q == 0 || row < b.from || row >= b.from + b.n) {
+            advance(&b, rows, row, rows_asked(queries, q));
             compute_logits(&b);
         }
-        queries->logp[q] = logp_of(&b, 0, queries->action[q]);
+        queries->logp[q] = logp_of(&b, row - b.from, queries->action[q]);
     }
     return RILL_OK;
 }

@@ -340,6 +340,24 @@ static int32_t gather(const plan *p, int32_t call, int32_t skip, int32_t most, i
     return n;
 }
 
+/* Ask for all actions of all rows at once, up and down, and for every third row. */
+static void check_lookup(mt_model *m, const rill_rows *rows, const float *logp)
+{
+    const int32_t actions = m->decoder.words, most = 2 * rows->n * actions + rows->n;
+    int32_t *row = calloc((size_t)most, sizeof *row), *action = calloc((size_t)most, sizeof *action), n = 0;
+    float *found = calloc((size_t)most, sizeof *found);
+    assert_true(row != NULL && action != NULL && found != NULL);
+    for (int32_t i = 0; i < 2 * rows->n * actions; i++, n++) {
+        row[n] = i / actions < rows->n ? i / actions : 2 * rows->n - 1 - i / actions;
+        action[n] = i % actions;
+    }
+    for (int32_t r = 0; r < rows->n; r += 3, n++) row[n] = r, action[n] = m->settings.end;
+    assert_ok(ctx, domain->lookup(m, rows, &(rill_queries){.n = n, .row = row, .action = action, .logp = found}));
+    for (int32_t q = 0; q < n; q++)
+        assert_true(found[q] == logp[(size_t)rows->node[row[q]] * (size_t)actions + (size_t)action[q]]);
+    free(row), free(action), free(found);
+}
+
 /* Log-probabilities of all actions of all nodes, `group` rows per call and `together` inputs per encode; lookups must
  * agree to the bit. */
 static void run_plan(mt_model *m, const json_t *cases, int32_t group, int32_t together, float *logp)
@@ -368,6 +386,7 @@ static void run_plan(mt_model *m, const json_t *cases, int32_t group, int32_t to
             assert_ok(ctx, domain->lookup(m, &rows, &query));
             assert_memory_equal(&found, &row[asked], sizeof found);
         }
+        if (n > 0) check_lookup(m, &rows, logp);
         if (n < group) call++, from = -n;
     }
     answer_free(&a);
