@@ -5,8 +5,9 @@ usage: mt.py [--peer ctranslate2|none] [--threads T] [--rounds R] [--only TEXT] 
 
 Every row of a task runs once per round, in turn, each in a process of its own; a ratio is the median of the rounds' ratios, so that
 a noisy minute counts on both sides. Both sides are given pieces, not text, and their clocks begin when the model is loaded. Memory is
-what a run adds to what its process held before the model came: peak of resident memory. On a busy machine and with one thread,
-`--clock cpu` measures processor seconds instead, which the neighbours' turns do not lengthen.
+the peak of what is resident: of ours the whole process, of the peer what comes on top of Python and its libraries. On a busy machine
+and with one thread, `--clock cpu` measures processor seconds instead, which the neighbours' turns do not lengthen; from ours those
+of opening the model are subtracted, which for a large model differ from run to run by as much as a second.
 
 A task is a model, a beam width and inputs; what its rows are called says how they are run. On the random model (tools/random_mt.py)
 inputs come in buckets, and a minimum length equal to the greatest makes both sides produce the same number of pieces.
@@ -198,7 +199,7 @@ def report(task, told):
 
 def best(task, word):
     """The fastest row of a method, by median."""
-    rows = [r for r in task.rows if f"fp32 {word} " in r.label + " "]
+    rows = [r for r in task.rows if f"fp32 {word} " in r.label + " " and "stop-after" not in r.label]
     return min(rows, key=lambda r: statistics.median(r.seconds)) if rows else None
 
 
@@ -270,20 +271,20 @@ def trained_tasks(args, kinds, peer):
     if not os.path.exists(directory):
         os.symlink(os.path.abspath(args.model), directory)
     tasks = [Task(TRAINED, 5, args.rounds, directory, [(path, 0)], rows_of(5, kinds, peer), references, target),
-             Task(TRAINED, 50, max(args.rounds // 2, 1), directory, [(some, 0)], rows_of(50, kinds, peer),
+             Task(TRAINED, 50, (args.rounds + 1) // 2, directory, [(some, 0)], rows_of(50, kinds, peer),
                   references[:K50_LINES], target)]
     return [t for t in tasks if wanted(args, TRAINED, t.k)]
 
 
 def random_tasks(args, kinds, peer):
     tasks = []
-    for k, lines, rounds in ((5, 60, max(args.rounds // 2, 1)), (50, 12, max(args.rounds // 2, 1))):
+    for k, lines, rounds in ((5, 64, (args.rounds + 1) // 2), (50, 20, (args.rounds + 1) // 2)):
         if not wanted(args, RANDOM, k):
             continue
         directory = os.path.join(args.work, "random")
         name = os.path.join(args.work, f"random-{k}")
         subprocess.run([sys.executable, "tools/random_mt.py", directory, "--lengths", os.path.join(args.work, "source.pieces"),
-                        "--inputs", name, "--lines", str(lines)], check=True)
+                        "--inputs", name, "--lines", str(lines), "--bucket", "8"], check=True)
         inputs = sorted((path, int(path.rsplit(".", 1)[1])) for path in glob.glob(name + ".*"))
         tasks.append(Task(RANDOM, k, rounds, directory, inputs, rows_of(k, kinds, peer)))
     return tasks
@@ -295,7 +296,7 @@ def main():
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--peer", default="ctranslate2", choices=("ctranslate2", "none"))
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--clock", default="wall", choices=("wall", "cpu"))
     parser.add_argument("--profile", action="store_true", help="where our time goes, by operation, instead (needs perf)")
     parser.add_argument("--only", default="", help="tasks whose \"NAME, k = K:\" holds this")

@@ -7,7 +7,7 @@ is to have LENGTH pieces. Random weights give flat distributions; `--sharpness` 
 logits, and 5 to 7 make beams about as wide as those of trained models.
 
 usage: random_mt.py NEW_DIRECTORY [--width 512 --inner 2048 --layers 6 --heads 8 --words 32000 --sharpness 6 --seed 1]
-                    [--lengths PIECES --inputs NAME --lines 100]
+                    [--lengths PIECES --inputs NAME --lines 100 --bucket 4]
 PIECES is a text cut into pieces: the inputs have lengths drawn from it.
 """
 
@@ -69,7 +69,7 @@ def make_config(args):
 
 def write_inputs(args):
     """Lines of random pieces, as long as those of the sample; one file per length of output, which is the input's rounded up to
-    a multiple of 4, so that files are few and the work is the sample's."""
+    a multiple of the bucket, so that files are few and the work is about the sample's."""
     random = np.random.default_rng(args.seed + 1)
     with open(args.lengths, encoding="utf-8") as file:
         lengths = [max(len(line.split()), 1) for line in file]
@@ -77,7 +77,7 @@ def write_inputs(args):
     for at in range(args.lines):
         length = lengths[at * len(lengths) // args.lines]
         pieces = " ".join(f"t{p}" for p in random.integers(2, args.words, length))
-        buckets.setdefault((length + 3) // 4 * 4, []).append(pieces)
+        buckets.setdefault(-(-length // args.bucket) * args.bucket, []).append(pieces)
     for length, lines in buckets.items():
         with open(f"{args.inputs}.{length}", "w", encoding="utf-8") as file:
             file.write("".join(line + "\n" for line in lines))
@@ -92,6 +92,7 @@ def main():
     parser.add_argument("--lengths", metavar="PIECES")
     parser.add_argument("--inputs", metavar="NAME")
     parser.add_argument("--lines", type=int, default=100)
+    parser.add_argument("--bucket", type=int, default=4)
     args = parser.parse_args()
     os.makedirs(args.directory, exist_ok=True)
     write_safetensors(os.path.join(args.directory, "model.safetensors"), make_tensors(args), "F16")
