@@ -178,7 +178,7 @@ refused "{ search = { z = 3 } }" 'search.z: unknown key; the keys of "search" ar
 refused "{ beam = 3 }" 'it is one of "search": search = { k = ... }'
 refused "{ refs = 'x' }" 'refs: unknown key; did you mean "references"?'
 refused "{ search = { method = 'var-steam' } }" 'did you mean "var-stream"?'
-refused "{ model = 3 }" "run.lua:1: model: a string was expected, not a number"
+refused "{ model = 3 }" "run.lua:1: model: a path, or a list of them for an ensemble, was expected, not a number"
 refused "{ heuristics = 'absolute:3' }" "heuristics: a list"
 refused "{ $model,
   heuristics = { 'absolute:3', 3 } }" "run.lua:2: heuristics[2]: "
