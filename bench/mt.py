@@ -89,7 +89,7 @@ def rows_of(k, kinds, peer):
         if peer and k == 5:
             rows.append(peer_row(weights, batch, "first"))
         rows.append(rill_row(weights, "fixed", n=32 if k == 5 else 4, length_penalty=1))
-        sizes = (2, 8, 16, 48) if k == 5 else (2, 8, 32)
+        sizes = (1, 4, 16, 48) if k == 5 else (1, 8, 32)
         for n in sizes if weights == "fp32" else sizes[1:2]:
             rows.append(rill_row(weights, "var-batch", "pruned", n=n, **PRUNED))
             rows.append(rill_row(weights, "var-stream", "pruned", n=n, budget=4 * n, max_items=4 * n, **PRUNED))
@@ -228,7 +228,7 @@ OPERATIONS = (
 
 def profile(args, task):
     """Shares of samples by operation, from perf's names of functions; those of opening the model are left out."""
-    chosen = [r for r in task.rows if not r.peer and ("fixed" in r.label or r.label.endswith(("stream-all n=8",)))]
+    chosen = [r for r in task.rows if not r.peer and ("fixed" in r.label or re.search(r"stream-all n=[48]$", r.label))]
     record = os.path.join(args.work, "perf.data")
     print(f"\n== {task.name}, k = {task.k}: percent of the samples")
     print(f"{'':40}" + "".join(f"{name[:12]:>14}" for name, _ in OPERATIONS[1:]) + f"{'the rest':>14}")
