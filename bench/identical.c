@@ -4,8 +4,10 @@
  *
  * Two families are compared within themselves: the pruned methods with var-batch, fixed-stream with fixed --finish top.
  *
- * usage: identical [--quick] [--tokenized] DOMAIN MODEL FILE
- *   --quick   a part of the grid, on the first 60 lines
+ * usage: identical [--quick] [--tokenized] [--lines N] [--weights f32|bf16|int8] [--absolute D] DOMAIN MODEL FILE
+ *   --quick      a part of the grid, on the first 60 lines
+ *   --lines      the first N lines only
+ *   --absolute   threshold of the pruned methods (10)
  * Exit code 0: all the same; 1: a difference, or a run that failed. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,9 +111,16 @@ static rill_status take(void *user, const rill_result *result)
     return s;
 }
 
-static rill_status decode(rill_context *ctx, rill_model *model, const point *p, run *r)
+/* What the command line says. */
+typedef struct choices {
+    int quick, tokenized;
+    size_t lines;
+    const char *weights, *absolute;
+} choices;
+
+static rill_status decode(rill_context *ctx, rill_model *model, const choices *c, const point *p, run *r)
 {
-    static const rill_chain_entry chain[] = {{"absolute", "10"}};
+    const rill_chain_entry chain[] = {{"absolute", c->absolute}};
     rill_engine_setup setup;
     rill_engine_setup_default(&setup);
     rill_settings *s = &setup.settings;
@@ -151,6 +160,7 @@ static void print_point(const point *p)
 
 /* What all runs share, and what they add up to. */
 typedef struct grid {
+    const choices *choices;
     rill_context *ctx;
     rill_model *model[3]; /* by threads */
     const lines *in;
@@ -163,7 +173,7 @@ static int try_point(grid *g, const point *p)
     run r = {.in = g->in, .out = {.ctx = g->ctx}};
     const run *expected = &g->reference[p->method->pruned];
     g->runs++;
-    rill_status status = decode(g->ctx, g->model[p->threads], p, &r);
+    rill_status status = decode(g->ctx, g->model[p->threads], g->choices, p, &r);
     int same = 0;
     if (status < 0) {
         print_point(p);
@@ -219,51 +229,73 @@ static int fail(const grid *g, const char *what)
     return 1;
 }
 
-static int compare(grid *g, const char *domain, const char *path, int tokenized, int quick)
+static int compare(grid *g, const char *domain, const char *path)
 {
     if (rill_register_builtins(g->ctx) < 0) return fail(g, "built-ins");
     for (int threads = 1; threads <= 2; threads++) {
-        rill_open_options o = {.struct_size = sizeof o, .path = path, .threads = threads, .tokenized = tokenized};
+        rill_open_options o = {.struct_size = sizeof o,
+                               .path = path,
+                               .threads = threads,
+                               .tokenized = g->choices->tokenized,
+                               .weights = g->choices->weights};
         if (rill_model_open(&g->model[threads], g->ctx, domain, &o) < 0) return fail(g, path);
     }
     for (int pruned = 0; pruned < 2; pruned++) {
         point alone = {.method = pruned ? &methods[0] : &methods[5], .n = 1, .threads = 1, .sort = "none"};
         g->reference[pruned] = (run){.in = g->in, .out = {.ctx = g->ctx}};
-        if (decode(g->ctx, g->model[1], &alone, &g->reference[pruned]) < 0) return fail(g, "one at a time");
+        if (decode(g->ctx, g->model[1], g->choices, &alone, &g->reference[pruned]) < 0) return fail(g, "one at a time");
     }
     printf("%s: %zu inputs; n-best lists of %zu bytes pruned, %zu fixed\n", path, g->in->count,
            g->reference[1].out.length, g->reference[0].out.length);
-    for (size_t i = 0; i < COUNT(methods); i++) try_method(g, &methods[i], quick);
+    for (size_t i = 0; i < COUNT(methods); i++) try_method(g, &methods[i], g->choices->quick);
     printf("%s: %lld runs, %lld differ; timesteps %lld to %lld pruned, %lld to %lld fixed\n", path, (long long)g->runs,
            (long long)g->differences, (long long)g->fewest[1], (long long)g->most[1], (long long)g->fewest[0],
            (long long)g->most[0]);
     return g->differences != 0;
 }
 
-int main(int argc, char **argv)
+/* Options up to the first word that is none; returns its place. */
+static int read_options(choices *c, int argc, char **argv)
 {
-    int quick = 0, tokenized = 0, at = 1;
+    int at = 1;
     for (; at < argc && !strncmp(argv[at], "--", 2); at++) {
+        const char *value = at + 1 < argc ? argv[at + 1] : "";
         if (!strcmp(argv[at], "--quick"))
-            quick = 1;
+            c->quick = 1;
         else if (!strcmp(argv[at], "--tokenized"))
-            tokenized = 1;
+            c->tokenized = 1;
+        else if (!strcmp(argv[at], "--lines"))
+            c->lines = (size_t)strtoul(value, NULL, 10), at++;
+        else if (!strcmp(argv[at], "--weights"))
+            c->weights = value, at++;
+        else if (!strcmp(argv[at], "--absolute"))
+            c->absolute = value, at++;
         else
             break;
     }
+    return at;
+}
+
+int main(int argc, char **argv)
+{
+    choices c = {.lines = SIZE_MAX, .absolute = "10"};
+    int at = read_options(&c, argc, argv);
     if (argc - at != 3) {
-        fprintf(stderr, "usage: identical [--quick] [--tokenized] DOMAIN MODEL FILE\n");
+        fprintf(stderr,
+                "usage: identical [--quick] [--tokenized] [--lines N] [--weights f32|bf16|int8] [--absolute D] DOMAIN "
+                "MODEL FILE\n");
         return 1;
     }
+    if (c.quick && c.lines > QUICK_LINES) c.lines = QUICK_LINES;
     lines in = {0};
-    grid g = {.in = &in};
+    grid g = {.choices = &c, .in = &in};
     int code = 1;
-    if (read_lines(argv[at + 2], quick ? QUICK_LINES : SIZE_MAX, &in) < 0)
+    if (read_lines(argv[at + 2], c.lines, &in) < 0)
         fprintf(stderr, "identical: %s: cannot be read\n", argv[at + 2]);
     else if (rill_context_create(&g.ctx, NULL) < 0)
         fail(&g, "context");
     else
-        code = compare(&g, argv[at], argv[at + 1], tokenized, quick);
+        code = compare(&g, argv[at], argv[at + 1]);
     for (int i = 0; i < 2; i++)
         if (g.reference[i].out.ctx) rill_text_clear(&g.reference[i].out);
     for (int i = 1; i < 3; i++) rill_model_close(g.model[i]);

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The source's tables for translation, on the German-English model: every method at k = 5 and 50 with the source's pruning
 # (absolute 1.5, max-candidates 5) on test_2016_flickr, once with stop-after 1 as in the source's runs and once with the default k;
-# then its ablation of threshold, candidates per parent and refill on the development set. Quality is BLEU.
+# then the pruned ones at several batch sizes, on the first 300 lines, and the source's ablation of threshold, candidates per parent and
+# refill on as many lines of the development set. Quality is BLEU.
 # usage: bench/mt_methods.sh [--save] [--repeat R] [--threads T] [--lines N]      N: only the first lines, to try things out
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -51,6 +52,12 @@ all=greedy,fixed,fixed:finish=top,fixed-stream,var-batch,var-stream,var-stream-f
     --sort length --stop-after 1
   bench_set k50-stop1 test_2016_flickr var-batch,var-stream,stream-all -k 50 -n 8 --budget 400 "${pruned[@]}" --sort length \
     --stop-after 1
+  # Each method at several n, without a budget: where does a larger batch stop to gain?
+  sweep=
+  for m in var-batch var-stream stream-all; do for n in 1 4 16 64; do sweep+=,$m:n=$n; done; done
+  [ "$lines" -le 300 ] || lines=300
+  bench_set n-k5 test_2016_flickr "${sweep#,}" -k 5 "${pruned[@]}" --sort length
+  bench_set n-k50 test_2016_flickr "${sweep#,}" -k 50 "${pruned[@]}" --sort length
   v=var-stream
   bench_set ablation val "$v,$v:absolute=0.5,$v:absolute=2.5,$v:max-candidates=3,$v:max-candidates=10,$v:refill=1/12,$v:refill=1/4" \
     -k 50 -n 8 --budget 400 "${pruned[@]}" --sort length
@@ -59,7 +66,7 @@ all=greedy,fixed,fixed:finish=top,fixed-stream,var-batch,var-stream,var-stream-f
 if [ $save = 1 ]; then
   mkdir -p bench/results
   cp "$work/mt-methods.txt" "bench/results/mt-methods-${threads}t.txt"
-  for name in k5 k50 k5-stop1 k50-stop1 ablation; do
+  for name in k5 k50 k5-stop1 k50-stop1 n-k5 n-k50 ablation; do
     sed "s|\"$data/|\"RILL_DATA/|; s|\"$work/|\"RILL_DATA/mt/multi30k/|" "$work/$name.json" \
       >"bench/results/mt-methods-$name-${threads}t.json"
   done
