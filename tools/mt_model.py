@@ -26,6 +26,9 @@ class Dropout(nn.Module):
 
     def __init__(self, share):
         super().__init__()
+        self.set_share(share)
+
+    def set_share(self, share):
         self.threshold = round(share * 256)
 
     def forward(self, x):
@@ -102,15 +105,13 @@ class Layer(nn.Module):
         self.fc2 = nn.Linear(config[side + "_ffn_dim"], width)
         self.final_layer_norm = nn.LayerNorm(width)
         self.drop = Dropout(config["dropout"])
-        self.drop_inside = Dropout(config["activation_dropout"])
         self.activation = {"swish": F.silu, "relu": F.relu, "gelu": F.gelu}[config["activation_function"]]
 
     def forward(self, x, mask, memory=None, memory_mask=None):
         x = self.self_attn_layer_norm(x + self.drop(self.self_attn(x, x, mask)))
         if memory is not None:
             x = self.encoder_attn_layer_norm(x + self.drop(self.encoder_attn(x, memory, memory_mask)))
-        inner = self.drop_inside(self.activation(self.fc1(x)))
-        return self.final_layer_norm(x + self.drop(self.fc2(inner)))
+        return self.final_layer_norm(x + self.drop(self.fc2(self.activation(self.fc1(x)))))
 
 
 class Side(nn.Module):
@@ -137,11 +138,23 @@ class Marian(nn.Module):
                              persistent=False)
         self.drop = Dropout(config["dropout"])
         for name, parameter in self.named_parameters():
-            if parameter.dim() > 1 and "bias" not in name and "shared" not in name:
-                nn.init.xavier_uniform_(parameter)
+            if "norm" in name or "shared" in name or name == "final_logits_bias":
+                continue
+            if parameter.dim() == 1:
+                nn.init.zeros_(parameter)
+                continue
+            # What blocks add to their inputs begins small. Else the norm behind a block lets the inputs fade, and before the
+            # decoder looks at the encoder at all, all its positions have become the same.
+            begins_small = any(part in name for part in ("v_proj", "out_proj", "fc1", "fc2"))
+            nn.init.xavier_uniform_(parameter, 0.5 if begins_small else 1.0)
         nn.init.normal_(self.model.shared.weight, std=config["d_model"] ** -0.5)
         with torch.no_grad():
             self.model.shared.weight[config["pad_token_id"]] = 0
+
+    def set_dropout(self, share):
+        for part in self.modules():
+            if isinstance(part, Dropout):
+                part.set_share(share)
 
     def embed(self, ids):
         scale = math.sqrt(self.config["d_model"])
@@ -186,7 +199,6 @@ def make_config(sizes, vocabulary, pad):
         "is_encoder_decoder": True, "eos_token_id": 0, "forced_eos_token_id": 0, "bos_token_id": 0,
         "pad_token_id": pad, "decoder_start_token_id": pad, "bad_words_ids": [[pad]],
         "num_beams": 5, "max_length": 256, "dropout": 0.3,
-        "activation_dropout": 0.1,
     }
     config.update(sizes)
     return config

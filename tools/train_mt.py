@@ -25,6 +25,9 @@ import torch
 from mt_model import Marian, make_config, save_model
 
 EOS, UNK = 0, 1
+# What rill decodes with unless told otherwise; the source's pruning, and the mean of log-probabilities (chosen on val: 41.6 BLEU, the sum
+# 40.8).
+SEARCH = {"k": 5, "n": 32, "absolute": 1.5, "max_candidates": 5, "length_penalty": 1}
 
 
 def read_lines(path):
@@ -104,7 +107,7 @@ class Training:
         sizes = {"d_model": options.width, "encoder_ffn_dim": options.ffn, "decoder_ffn_dim": options.ffn,
                  "encoder_layers": options.layers, "decoder_layers": options.layers,
                  "encoder_attention_heads": options.heads, "decoder_attention_heads": options.heads,
-                 "dropout": options.dropout}
+                 "dropout": options.dropout, "rill": {"domain": "mt", "search": SEARCH}}
         self.model = Marian(make_config(sizes, len(tokens), tokens.pad))
         self.average = copy.deepcopy(self.model).eval()
         self.optimiser = torch.optim.AdamW(self.model.parameters(), lr=1.0, betas=(0.9, 0.98), eps=1e-9,
@@ -147,6 +150,7 @@ class Training:
 
     def run_epoch(self):
         self.model.train()
+        self.model.set_dropout(self.o.dropout * min(1, (self.epoch + 1) / self.o.gentle))
         shares = round(1 / self.o.others)
         pool = self.captions + self.others[self.epoch % shares::shares]
         plan, total, count = batches(pool, self.o.batch, self.rng), 0.0, 0
@@ -177,6 +181,14 @@ class Training:
             total, count = total + loss.item() * n, count + n
         return total / count
 
+    @torch.no_grad()
+    def spread(self):
+        """How much the encoder's outputs of one input differ from each other, in standard deviations: near 0 they have collapsed
+        to one, and the decoder translates bags of words."""
+        source, _ = self.held[0]
+        memory, _ = self.average.encode(torch.tensor([source + [EOS]]))
+        return float(memory.std(1).mean())
+
     def run(self):
         while self.epoch < self.o.epochs:
             begin = time.monotonic()
@@ -186,7 +198,7 @@ class Training:
                 line += f" validation {self.measure():.4f}"
                 if self.o.out:
                     self.write()
-            print(line, flush=True)
+            print(line + f" spread {self.spread():.3f}", flush=True)
             self.save()
 
     def write(self):
@@ -212,9 +224,10 @@ def parse_options():
     recipe = parser.add_argument_group("recipe")
     for name, value, text in (
             ("vocabulary", 8000, "pieces"), ("width", 128, "d_model"), ("ffn", 256, "inner width"),
-            ("layers", 4, "on either side"), ("heads", 4, "of attention"), ("epochs", 50, ""),
-            ("batch", 4096, "padded positions per update"), ("warmup", 1500, "updates"), ("rate", 2e-3, "highest learning rate"),
-            ("dropout", 0.3, ""), ("smoothing", 0.1, "of labels"), ("decay", 1e-4, "of weights"), ("clip", 1.0, "norm of the gradient"),
+            ("layers", 4, "on either side"), ("heads", 4, "of attention"), ("epochs", 20, ""),
+            ("batch", 2048, "padded positions per update"), ("warmup", 1000, "updates"), ("rate", 2.5e-3, "highest learning rate"),
+            ("dropout", 0.2, ""), ("gentle", 6, "epochs in which dropout rises to that"), ("smoothing", 0.1, "of labels"),
+            ("decay", 1e-4, "of weights"), ("clip", 1.0, "norm of the gradient"),
             ("average", 0.999, "kept by the running average per update"),
             ("others", 0.5, "share of the other sentences per epoch"), ("seed", 1, ""), ("bf16", 1, "1: compute in bfloat16")):
         recipe.add_argument("--" + name, type=type(value), default=value, help=f"{text} ({value})".strip())
