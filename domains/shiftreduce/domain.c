@@ -48,6 +48,14 @@ static rill_status read_form(rill_context *ctx, const rill_open_options *options
     return RILL_OK;
 }
 
+/* What an input of so many words keeps in its slot: a row of products per frame, and where its words end and how they are tagged.
+ * The bytes of the words themselves are nothing beside a row. */
+static size_t slot_bytes(const parser *p, size_t words)
+{
+    const size_t row = PRODUCTS * p->net * sizeof(float), word = sizeof(size_t) + sizeof(int32_t);
+    return sizeof(parser_slot) + (words + PARSER_FRAME) * row + words * word;
+}
+
 static rill_status open_model(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
 {
     parser_form form = FORM_AUTO;
@@ -72,7 +80,10 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
                                .state_need = RILL_STATE_PATH,
                                .max_choices_phases = 1u << PARSER_LABEL,
                                .max_length = 2 * p->max_input - 1,
-                               .description = p->description};
+                               .description = p->description,
+                               .node_bytes = sizeof *p->cell,
+                               .slot_bytes = (int64_t)slot_bytes(p, 0),
+                               .slot_unit_bytes = (int64_t)(slot_bytes(p, 1) - slot_bytes(p, 0))};
     *self = p;
     return RILL_OK;
 }

@@ -13,8 +13,6 @@
 
 #define TRY PARSER_TRY
 
-enum { FRAME = 2 }; /* <s> and </s> */
-
 /* --- lines to features -------------------------------------------------------------------------------------------- */
 
 static rill_status find_features(parser *p, const sentence *s, const parser_reading *reading)
@@ -37,7 +35,7 @@ static rill_status read_inputs(parser *p, int32_t m, rill_input *inputs, size_t 
         int32_t words;
         TRY(parser_read(p, &inputs[i], &words));
         if (words == 0) continue;
-        p->reading[n] = (parser_reading){.slot = inputs[i].slot, .frames = words + FRAME, .first = frames};
+        p->reading[n] = (parser_reading){.slot = inputs[i].slot, .frames = words + PARSER_FRAME, .first = frames};
         TRY(find_features(p, &p->slot[inputs[i].slot].sentence, &p->reading[n]));
         frames += (size_t)p->reading[n++].frames;
     }

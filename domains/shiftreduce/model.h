@@ -38,6 +38,7 @@
 enum { PARSER_SHIFT = 0, PARSER_COMBINE = 1, PARSER_LABELS = 2 }; /* actions: label i is PARSER_LABELS + i */
 enum { PARSER_STRUCTURE = 0, PARSER_LABEL = 1, PARSER_PHASES = 2 };
 enum { PARSER_START = 0, PARSER_END = 1, PARSER_UNKNOWN = 2, PARSER_SPECIALS = 3 }; /* words.vocab */
+enum { PARSER_FRAME = 2 };                                                          /* <s> and </s> of a sentence */
 enum { PARSER_NO_TAG = 0 };                                                         /* tags.vocab: of <s> and </s> */
 enum { PARSER_NO_LABEL = 0 };                                                       /* labels.vocab */
 enum { PARSER_MOST_SUFFIXES = 8 };

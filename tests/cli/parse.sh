@@ -77,6 +77,21 @@ for method in var-stream var-stream-fifo top-up stream-all; do
   done
 done
 
+# --- a bound in bytes: three quarters for states of 16, and a sentence that the rest does not hold fails alone
+run "$rill" decode -m "$model" -q -k 5 --n-best 5 -n 4 --memory 200K --stats s.json -i text -o next
+exits 0; same first next; json 9600 rows_bound s.json
+run "$rill" decode -m "$model" -q -k 5 --memory 16K -i text -o next
+exits 0
+printf 'IBM\n' >long
+for _ in {1..300}; do printf 'cat '; done >>long
+printf '\nIBM\n' >>long
+feed long "$rill" decode -m "$model" -q -k 2 --memory 32K
+exits 2
+lines 3
+says 'line 2: the encoded input takes'
+says 'raise memory'
+line_is 2 ""
+
 # --- trees for people say the same in more lines
 run "$rill" decode -m "$model" -q -i text -o flat
 run "$rill" decode -m "$model" -q -i text -o indented --pretty

@@ -57,6 +57,24 @@ static void lines_say_what_they_are(void **state)
     }
 }
 
+/* What the setting `memory` counts is what there is. */
+static void sizes_are_told(void **state)
+{
+    (void)state;
+    fixture f;
+    open_small(&f, "text", 1);
+    rill_input input = input_of("w1 w2 w3 w4 w5", 3);
+    assert_ok(f.ctx, domain->encode(f.self, 1, &input));
+    const parser *p = f.self;
+    const size_t rows = p->slot[3].room.capacity, row = 5 * PARSER_MODEL_NET * sizeof(float);
+    assert_int_equal(input.size, 5);
+    assert_true(rows >= 6); /* positions */
+    assert_in_range(f.info.slot_bytes + 5 * f.info.slot_unit_bytes, sizeof(parser_slot) + rows * row,
+                    sizeof(parser_slot) + rows * (row + 16));
+    assert_int_equal(f.info.node_bytes, 16);
+    close_small(&f);
+}
+
 static void bad_inputs_fail_alone(void **state)
 {
     (void)state;
@@ -166,7 +184,8 @@ static void actions_have_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_say_what_they_are), cmocka_unit_test(bad_inputs_fail_alone),
+        cmocka_unit_test(lines_say_what_they_are),
+        cmocka_unit_test(sizes_are_told), cmocka_unit_test(bad_inputs_fail_alone),
         cmocka_unit_test(long_lines_fail_alone),   cmocka_unit_test(actions_make_trees),
         cmocka_unit_test(actions_have_names),
     };
