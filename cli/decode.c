@@ -163,7 +163,7 @@ static const face run_face = {
     "    scorers = { {\"word_reward\", 0.2} },\n"
     "  }\n"
     "\n"
-    "Further entries: domain, domain_args, weights, input_format, shortlist, tokenized,\n"
+    "Further entries: domain, domain_args, weights, backend, input_format, shortlist, tokenized,\n"
     "threads, plugins, policy, alignment, word_scores, unordered, stats, trace,\n"
     "references, sweep, tune. search holds the settings of `rill decode --help` with _\n"
     "for -; its budget may be a function of the step. Files are found from the script's\n"

@@ -36,6 +36,7 @@ static void fill_session(const rill_script_config *said, cli_session *session)
     session->domain = cli_given_or(session->domain, said->domain);
     session->domain_arguments = cli_given_or(session->domain_arguments, said->domain_arguments);
     session->weights = cli_given_or(session->weights, said->weights);
+    session->backend = cli_given_or(session->backend, said->backend);
     session->input_format = cli_given_or(session->input_format, said->input_format);
     session->shortlist = cli_given_or(session->shortlist, said->shortlist);
     session->tokenized |= said->tokenized;

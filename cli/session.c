@@ -11,6 +11,7 @@ enum {
     TAKE_WEIGHTS,
     TAKE_TOKENIZED,
     TAKE_INPUT_FORMAT,
+    TAKE_BACKEND,
     TAKE_SHORTLIST,
     TAKE_THREADS,
     TAKE_DETERMINISTIC,
@@ -53,6 +54,7 @@ const cli_option cli_model_options[] = {
     DOMAIN_OPTION,
     {"domain-args", 0, "TEXT", "arguments for the domain, in its own form", TAKE_ARGUMENTS},
     {"weights", 0, "KIND", "how the domain keeps weights: f32, bf16 or int8 (default f32)", TAKE_WEIGHTS},
+    {"backend", 0, "NAME", "what computes a model's products: rill or onednn (default rill)", TAKE_BACKEND},
     {"shortlist", 0, "FILE[,F[,B]]",
      "choose among the first F actions and the best B for each piece of the input by this lexicon (default 100, 100)",
      TAKE_SHORTLIST},
@@ -101,6 +103,7 @@ int cli_session_take(cli_session *session, const cli_option *option, const char 
     case TAKE_DOMAIN: session->domain = value; return CLI_OK;
     case TAKE_ARGUMENTS: session->domain_arguments = value; return CLI_OK;
     case TAKE_WEIGHTS: session->weights = value; return CLI_OK;
+    case TAKE_BACKEND: session->backend = value; return CLI_OK;
     case TAKE_SHORTLIST: session->shortlist = value; return CLI_OK;
     case TAKE_TOKENIZED: session->tokenized = 1; return CLI_OK;
     case TAKE_INPUT_FORMAT: session->input_format = value; return CLI_OK;
@@ -266,6 +269,7 @@ int cli_session_open(cli_session *session)
         .weights = session->weights,
         .input_format = session->input_format,
         .shortlist = session->shortlist,
+        .backend = session->backend,
     };
     if (rill_model_open(&session->model, session->ctx, domain, &options) < 0) return cli_fail_context(session->ctx);
     return CLI_OK;

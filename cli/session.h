@@ -14,7 +14,7 @@ typedef struct cli_session {
     rill_context *ctx;
     rill_model *model;
     cli_config config;
-    const char *path, *domain, *domain_arguments, *weights, *input_format;
+    const char *path, *domain, *domain_arguments, *weights, *backend, *input_format;
     const char *also[CLI_MODELS_MAX]; /* models behind the one at `path`, which decode together with it */
     int n_also;
     const char *shortlist;

@@ -40,6 +40,9 @@ static rill_status check_options(rill_context *ctx, const rill_domain *domain, c
     if (options->shortlist != NULL && !(features & RILL_TAKES_SHORTLIST))
         return rill_fail(ctx, RILL_ERR_OPTION, "domain %s takes no shortlist, %s was given", domain->name,
                          options->shortlist);
+    if (options->backend != NULL && !(features & RILL_TAKES_BACKEND))
+        return rill_fail(ctx, RILL_ERR_OPTION, "domain %s computes in one way, another back end was asked for: %s",
+                         domain->name, options->backend);
     return RILL_OK;
 }
 

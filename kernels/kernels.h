@@ -70,6 +70,7 @@ typedef enum rill_dtype {
     RILL_DTYPE_F32 = 0,  /* fp32 */
     RILL_DTYPE_BF16 = 1, /* rounded to bf16, ties to even; fp32 arithmetic, as if they were fp32 of the same values */
     RILL_DTYPE_U8S8 = 2, /* int8 per output, rows of A quantised on the fly */
+    RILL_DTYPE_F32_PLAIN = 3, /* fp32 as one matrix, K x N: only for tables whose `f32` it is */
 } rill_dtype;
 
 /* What is done to an element after its sum is complete. */
@@ -82,7 +83,7 @@ typedef enum rill_epilogue {
 } rill_epilogue;
 
 /* Packed weights: a handle to caller-owned bytes. Plain data, copy it freely; `data` is borrowed. The packed layout
- * is the same for every instruction set, so one packing serves every table. */
+ * is the same for every instruction set, so one packing serves every table but a back end's (rill_kernels.f32). */
 typedef struct rill_weights {
     const void *data; /* rill_gemm_pack_size(n, k, dtype) bytes, aligned to 64, made by rill_gemm_pack_f32 */
     size_t n, k;      /* N outputs, K inputs (all parts together) */
@@ -282,6 +283,8 @@ typedef struct rill_kernels {
     void (*tanh)(size_t n, const float *x, float *y);
     void (*sigmoid)(size_t n, const float *x, float *y);
     void (*exp)(size_t n, const float *x, float *y);
+
+    rill_dtype f32; /* how fp32 weights are packed for this table's gemm: RILL_DTYPE_F32 but for a back end's */
 } rill_kernels;
 
 /* Fill *k with the best version of every operation among those that the processor has (rill_cpu_isa) and `mask`

@@ -532,6 +532,7 @@ static const config_key KEYS[] = {
     KEY(domain, read_domain_key),
     {"domain_args", read_text_key, offsetof(rill_script_config, domain_arguments)},
     KEY(weights, read_text_key),
+    KEY(backend, read_text_key),
     KEY(input_format, read_text_key),
     KEY(input, read_path_key),
     KEY(output, read_path_key),

@@ -16,26 +16,28 @@ rill_status rill_weights_read(const rill_tensors *tensors, rill_blocks *blocks, 
     return status == RILL_OK ? rill_tensors_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, *out) : status;
 }
 
-rill_status rill_weights_pack(rill_blocks *blocks, const float *w, size_t n, size_t k, size_t stride, rill_weights *out)
+rill_status rill_weights_pack(const rill_kernels *kernels, rill_blocks *blocks, const float *w, size_t n, size_t k,
+                              size_t stride, rill_weights *out)
 {
-    size_t bytes = rill_gemm_pack_size(n, k, RILL_DTYPE_F32);
+    size_t bytes = rill_gemm_pack_size(n, k, kernels->f32);
     void *memory;
     if (bytes == 0) return rill_fail(blocks->ctx, RILL_ERR_FORMAT, "weights of %zu x %zu are too many", n, k);
     rill_status status = rill_blocks_get(blocks, &memory, bytes, 1, "packed weights");
     if (status != RILL_OK) return status;
     rill_weight_part part = {.w = w, .k = k, .stride_n = stride, .stride_k = 1};
-    if (rill_gemm_pack_f32(out, n, &part, 1, RILL_DTYPE_F32, memory) != 0)
+    if (rill_gemm_pack_f32(out, n, &part, 1, kernels->f32, memory) != 0)
         return rill_fail(blocks->ctx, RILL_ERR_FORMAT, "weights of %zu x %zu are too many", n, k);
     return RILL_OK;
 }
 
-rill_status rill_weights_kind(rill_context *ctx, const char *domain, const char *name, rill_dtype *out)
+rill_status rill_weights_kind(rill_context *ctx, const char *domain, const char *name, const rill_kernels *kernels,
+                              rill_dtype *out)
 {
     static const char *const names[] = {
         [RILL_DTYPE_F32] = "f32", [RILL_DTYPE_BF16] = "bf16", [RILL_DTYPE_U8S8] = "int8"};
-    *out = RILL_DTYPE_F32;
-    if (name == NULL) return RILL_OK;
-    for (int i = RILL_DTYPE_F32; i <= RILL_DTYPE_U8S8; i++)
+    *out = kernels->f32;
+    if (name == NULL || strcmp(name, names[RILL_DTYPE_F32]) == 0) return RILL_OK;
+    for (int i = RILL_DTYPE_BF16; i <= RILL_DTYPE_U8S8; i++)
         if (strcmp(name, names[i]) == 0) {
             *out = (rill_dtype)i;
             return RILL_OK;

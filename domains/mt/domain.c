@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend.h"
 #include "model.h"
 #include "mt.h"
 #include "weights.h"
@@ -127,7 +128,7 @@ static rill_status load_text(mt_model *m, const char *directory, const rill_open
 /* `first` is NULL for the first itself. */
 static rill_status load(mt_model *m, const char *directory, const rill_open_options *options, mt_model *first)
 {
-    TRY(rill_weights_kind(m->ctx, "mt", options->weights, &m->weights));
+    TRY(rill_weights_kind(m->ctx, "mt", options->weights, &m->kernels, &m->weights));
     TRY(mt_load_config(m, directory));
     TRY(load_text(m, directory, options));
     TRY(mark_legal(m));
@@ -139,7 +140,7 @@ static rill_status load(mt_model *m, const char *directory, const rill_open_opti
     TRY(rill_blocks_get(&m->blocks, &m->memory, m->decoder.layers, sizeof *m->memory, "layers"));
     memset(m->memory, 0, m->decoder.layers * sizeof *m->memory);
     size_t used = strlen(m->description);
-    if (m->weights != RILL_DTYPE_F32)
+    if (m->weights != m->kernels.f32)
         snprintf(m->description + used, sizeof m->description - used, ", weights in %s", options->weights);
     return RILL_OK;
 }
@@ -165,13 +166,12 @@ static size_t slot_bytes(const mt_model *first, size_t pieces)
     return bytes;
 }
 
-static rill_status make_model(rill_context *ctx, mt_model **out)
+static rill_status make_model(rill_context *ctx, const rill_open_options *options, mt_model **out)
 {
     mt_model *m = *out = rill_calloc(ctx, 1, sizeof *m);
     if (m == NULL) return rill_fail_memory(ctx, sizeof *m, "a translation model");
     m->ctx = m->blocks.ctx = ctx;
-    rill_kernels_init(&m->kernels, RILL_ISA_ALL);
-    return RILL_OK;
+    return rill_backend_kernels(ctx, "mt", options, &m->kernels);
 }
 
 static rill_status load_all(mt_model *first, const rill_open_options *options)
@@ -181,7 +181,7 @@ static rill_status load_all(mt_model *first, const rill_open_options *options)
     first->models = 1 + options->n_also;
     mt_model *last = first;
     for (int32_t i = 0; i < options->n_also; i++, last = last->next) {
-        TRY(make_model(first->ctx, &last->next));
+        TRY(make_model(first->ctx, options, &last->next));
         last->next->threads.pool = first->threads.pool;
         TRY(load(last->next, options->also[i], options, first));
         mt_text_close(last->next->text);
@@ -196,8 +196,8 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
     if (options->path == NULL)
         return rill_fail(ctx, RILL_ERR_OPTION, "mt: expected the path of a model's directory, found none");
     mt_model *m;
-    TRY(make_model(ctx, &m));
-    rill_status status = load_all(m, options);
+    rill_status status = make_model(ctx, options, &m);
+    if (status == RILL_OK) status = load_all(m, options);
     if (status != RILL_OK) {
         close_model(m);
         return status;
@@ -343,6 +343,6 @@ const rill_domain rill_mt_domain = {
     .unknown_action = unknown_action,
     .recommend = recommend,
     .metric = "bleu",
-    .features = RILL_TAKES_ENSEMBLES | RILL_TAKES_WEIGHTS | RILL_TAKES_SHORTLIST,
+    .features = RILL_TAKES_ENSEMBLES | RILL_TAKES_WEIGHTS | RILL_TAKES_SHORTLIST | RILL_TAKES_BACKEND,
     .field = field,
 };

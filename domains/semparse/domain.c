@@ -7,6 +7,7 @@
  * Divisions: open and close · reserve and drop · outputs · names of actions · the table. */
 #include <string.h>
 
+#include "backend.h"
 #include "logic.h"
 #include "model.h"
 #include "semparse.h"
@@ -62,8 +63,8 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
     s->ctx = ctx;
     s->blocks.ctx = s->rooms.ctx = ctx;
     s->tokenized = options->tokenized;
-    rill_kernels_init(&s->kernels, RILL_ISA_ALL);
-    rill_status status = rill_threads_start(&s->threads, ctx, options->threads);
+    rill_status status = rill_backend_kernels(ctx, "semparse", options, &s->kernels);
+    if (status == RILL_OK) status = rill_threads_start(&s->threads, ctx, options->threads);
     s->pool = s->threads.pool;
     if (status == RILL_OK) status = semparse_load(s, options->path);
     if (status != RILL_OK) {
@@ -210,4 +211,5 @@ const rill_domain rill_semparse_domain = {
     .canonical = canonical,
     .action_name = action_name,
     .find_action = find_action,
+    .features = RILL_TAKES_BACKEND,
 };

@@ -106,7 +106,7 @@ static rill_status load_start(loader *l, const char *side, size_t words, sempars
     SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_ih"), gates,
                              l->embedding, &input));
     SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.bias"), gates, 0, &bias));
-    SEMPARSE_TRY(rill_weights_pack(&l->passing, input, gates, l->embedding, l->embedding, &packed));
+    SEMPARSE_TRY(rill_weights_pack(&l->s->kernels, &l->passing, input, gates, l->embedding, l->embedding, &packed));
     SEMPARSE_TRY(rill_blocks_get(&l->s->blocks, &start, words * gates, sizeof *start, "word inputs"));
     rill_gemm product = {
         .w = &packed, .rows = words, .a = embedding, .lda = l->embedding, .bias = bias, .c = start, .ldc = gates};
@@ -123,7 +123,8 @@ static rill_status load_lstm(loader *l, const char *side, size_t words, semparse
     SEMPARSE_TRY(load_start(l, side, words, out));
     SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_hh"), 4 * hidden, hidden,
                              &recurrent));
-    SEMPARSE_TRY(rill_weights_pack(&l->s->blocks, recurrent, 4 * hidden, hidden, hidden, &out->recurrent));
+    SEMPARSE_TRY(
+        rill_weights_pack(&l->s->kernels, &l->s->blocks, recurrent, 4 * hidden, hidden, hidden, &out->recurrent));
     rill_blocks_clear(&l->passing);
     return RILL_OK;
 }
@@ -137,8 +138,8 @@ static rill_status load_attention(loader *l)
     size_t hidden = s->hidden;
     float *both, *bias;
     SEMPARSE_TRY(read_floats(l, &l->passing, "attention.weight", hidden, 2 * hidden, &both));
-    SEMPARSE_TRY(rill_weights_pack(&s->blocks, both, hidden, hidden, 2 * hidden, &s->from_context));
-    SEMPARSE_TRY(rill_weights_pack(&s->blocks, both + hidden, hidden, hidden, 2 * hidden, &s->from_state));
+    SEMPARSE_TRY(rill_weights_pack(&s->kernels, &s->blocks, both, hidden, hidden, 2 * hidden, &s->from_context));
+    SEMPARSE_TRY(rill_weights_pack(&s->kernels, &s->blocks, both + hidden, hidden, hidden, 2 * hidden, &s->from_state));
     SEMPARSE_TRY(read_floats(l, &s->blocks, "attention.bias", hidden, 0, &bias));
     s->attention_bias = bias;
     rill_blocks_clear(&l->passing);
@@ -150,7 +151,8 @@ static rill_status load_output(loader *l)
     semparse *s = l->s;
     float *weight, *bias;
     SEMPARSE_TRY(read_floats(l, &l->passing, "output.weight", (size_t)s->actions, s->hidden, &weight));
-    SEMPARSE_TRY(rill_weights_pack(&s->blocks, weight, (size_t)s->actions, s->hidden, s->hidden, &s->output));
+    SEMPARSE_TRY(
+        rill_weights_pack(&s->kernels, &s->blocks, weight, (size_t)s->actions, s->hidden, s->hidden, &s->output));
     SEMPARSE_TRY(read_floats(l, &s->blocks, "output.bias", (size_t)s->actions, 0, &bias));
     bias[SEMPARSE_START] = bias[SEMPARSE_UNKNOWN] = -INFINITY;
     s->output_bias = bias;

@@ -5,6 +5,7 @@
  * as the largest reserve(); slots below p->slots are initialised. */
 #include <string.h>
 
+#include "backend.h"
 #include "model.h"
 #include "shiftreduce.h"
 
@@ -67,8 +68,8 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
     p->ctx = p->blocks.ctx = p->rooms.ctx = p->normal.ctx = p->tree.ctx = ctx;
     p->form = form;
     p->tokenized = options->tokenized;
-    rill_kernels_init(&p->kernels, RILL_ISA_ALL);
-    rill_status status = rill_threads_start(&p->threads, ctx, options->threads);
+    rill_status status = rill_backend_kernels(ctx, "shiftreduce", options, &p->kernels);
+    if (status == RILL_OK) status = rill_threads_start(&p->threads, ctx, options->threads);
     p->pool = p->threads.pool;
     if (status == RILL_OK) status = parser_load(p, options->path);
     if (status != RILL_OK) {
@@ -184,5 +185,5 @@ const rill_domain rill_shiftreduce_domain = {
     .action_name = action_name,
     .find_action = find_action,
     .metric = "bracket",
-    .features = RILL_TAKES_INPUT_FORMAT,
+    .features = RILL_TAKES_INPUT_FORMAT | RILL_TAKES_BACKEND,
 };

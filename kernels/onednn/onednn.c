@@ -1,93 +1,10 @@
-/* onednn.c: see onednn.h. One packed block of ours is a row-major K x 16 matrix, which is just what sgemm takes for B;
- * so the back end needs no second copy of the weights.
+/* onednn.c: the library as a yardstick; see onednn.h. The back end is in gemm.c.
  *
- * Divisions: the back end, plain sgemm, packed matmul. */
+ * Divisions: plain sgemm, packed matmul. */
 #include "onednn.h"
 
 #include <dnnl.h>
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "../internal.h"
-
-/* libgomp's, when the library was built on it. */
-void omp_set_num_threads(int threads) __attribute__((weak));
-
-void rill_onednn_threads(int threads)
-{
-    if (omp_set_num_threads) omp_set_num_threads(threads);
-}
-
-/* ---- the back end ---------------------------------------------------------------------------------------- */
-
-static void own_gemm(const rill_gemm *g, rill_pool *pool)
-{
-    rill_kernels k;
-    rill_kernels_init(&k, RILL_ISA_ALL);
-    k.gemm(g, pool);
-}
-
-/* C before the products: bias and add, as our own kernels start their sums. */
-static void start_row(const rill_gemm *g, size_t r)
-{
-    float *c = g->c + r * g->ldc;
-    const int plain = !g->add || rill_row_absent(g->add_index, r);
-    const float *add = plain ? NULL : g->add + rill_row(g->add_index, r) * g->ld_add;
-    for (size_t n = 0; n < g->w->n; n++) {
-        const float x = g->bias ? g->bias[n] : 0.0f;
-        c[n] = add ? x + add[n] : x;
-    }
-}
-
-static void finish_row(const rill_gemm *g, size_t r, const rill_kernels *k)
-{
-    float *c = g->c + r * g->ldc;
-    if (g->epilogue == RILL_EPILOGUE_TANH) k->tanh(g->w->n, c, c);
-    if (g->epilogue == RILL_EPILOGUE_RELU)
-        for (size_t n = 0; n < g->w->n; n++) c[n] = c[n] < 0.0f ? 0.0f : c[n];
-    if (g->epilogue == RILL_EPILOGUE_SWISH)
-        for (size_t n = 0; n < g->w->n; n++) c[n] = c[n] / (1.0f + expf(-c[n]));
-    if (g->epilogue == RILL_EPILOGUE_GELU)
-        for (size_t n = 0; n < g->w->n; n++) c[n] = 0.5f * c[n] * erfcf(c[n] * -0.707106781f);
-}
-
-/* C's columns of one block += A times rows [k0, k0 + k) of the block. */
-static int add_product(const rill_gemm *g, size_t first, const float *a, size_t lda, size_t k0, size_t k)
-{
-    const float *b = (const float *)rill_block_at(g->w, first) + k0 * RILL_BLOCK;
-    const size_t columns = g->w->n - first < RILL_BLOCK ? g->w->n - first : RILL_BLOCK;
-    return dnnl_sgemm('N', 'N', (dnnl_dim_t)g->rows, (dnnl_dim_t)columns, (dnnl_dim_t)k, 1.0f, a, (dnnl_dim_t)lda, b,
-                      (dnnl_dim_t)RILL_BLOCK, 1.0f, g->c + first, (dnnl_dim_t)g->ldc) == dnnl_success;
-}
-
-static void onednn_gemm(const rill_gemm *g, rill_pool *pool)
-{
-    const rill_weights *w = g->w;
-    int well = !g->a_index && !g->a2_index && !g->c_index && w->dtype == RILL_DTYPE_F32 && !(g->add && g->add == g->c);
-    for (size_t r = 0; well && r < g->rows; r++) start_row(g, r);
-    for (size_t first = 0; well && g->rows && first < w->n; first += RILL_BLOCK) {
-        const size_t k1 = g->a2 ? g->k1 : w->k;
-        well = add_product(g, first, g->a, g->lda, 0, k1);
-        if (well && g->a2) well = add_product(g, first, g->a2, g->lda2, k1, w->k - k1);
-    }
-    if (!well) {
-        own_gemm(g, pool);
-        return;
-    }
-    rill_kernels k;
-    rill_kernels_init(&k, RILL_ISA_ALL);
-    for (size_t r = 0; g->epilogue != RILL_EPILOGUE_NONE && r < g->rows; r++) finish_row(g, r, &k);
-}
-
-int rill_kernels_use_onednn(rill_kernels *k)
-{
-    const float one = 1.0f;
-    float c = 0.0f;
-    if (rill_onednn_sgemm(1, 1, 1, &one, &one, &c) != 0 || c != 1.0f) return -1;
-    k->gemm = onednn_gemm;
-    return 0;
-}
 
 /* ---- plain sgemm ----------------------------------------------------------------------------------------- */
 

@@ -1,8 +1,11 @@
 /* check_kernels.c: `check_kernels OP ISA [--bench] [--rounds N] [--seed N]`.
  *
  * OP is one of the operations below or "all"; ISA one of ref, avx2, avx512, avx512vnni. A set that this processor lacks is skipped
- * with exit code 77. --bench times the calls that the checks make, instead of checking. */
+ * with exit code 77. "onednn" and "onednn-rows" are the back end on top of all sets, skipped where it is not built. --bench times the calls that the checks make, instead of checking. */
 #include "check.h"
+#if defined(RILL_HAVE_ONEDNN)
+#include "onednn/onednn.h"
+#endif
 
 const check_op check_ops[] = {
     {"table", check_table, NULL},
@@ -16,6 +19,8 @@ const check_op check_ops[] = {
     {NULL, NULL, NULL},
 };
 
+#define BACKEND_SETS (RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI)
+
 static const struct {
     const char *name;
     rill_isa_mask mask;
@@ -24,6 +29,8 @@ static const struct {
     {"avx2", RILL_ISA_AVX2},
     {"avx512", RILL_ISA_AVX2 | RILL_ISA_AVX512},
     {"avx512vnni", RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI},
+    {"onednn", BACKEND_SETS},      /* fp32 products by the library, the rest as it comes */
+    {"onednn-rows", BACKEND_SETS}, /* row by row */
 };
 
 /* The table holds what was asked for, under every mask, and has no hole. */
@@ -76,6 +83,16 @@ static int run(check *c, int bench)
     return 0;
 }
 
+/* Where it is not built the table keeps its name, and the check is skipped. */
+static void use_backend(check *c)
+{
+#if defined(RILL_HAVE_ONEDNN)
+    if (!strncmp(c->isa, "onednn", 6)) rill_kernels_use_onednn(&c->k, !strcmp(c->isa, "onednn-rows"));
+#else
+    (void)c;
+#endif
+}
+
 int main(int argc, char **argv)
 {
     check c = {.dice = 1, .rounds = 60, .what = "no case yet"};
@@ -98,8 +115,9 @@ int main(int argc, char **argv)
             return usage();
     }
     rill_kernels_init(&c.k, mask);
+    use_backend(&c);
     if (strcmp(c.k.name, c.isa) != 0) {
-        printf("skipped: this processor has no %s\n", c.isa);
+        printf("skipped: this processor or this build has no %s\n", c.isa);
         return 77;
     }
     c.pool[0] = pool_of(2);

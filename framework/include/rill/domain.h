@@ -73,6 +73,7 @@ typedef struct rill_open_options {
     const char *weights;      /* how to keep weights: "f32", "bf16", "int8"; NULL: as the domain likes */
     const char *input_format; /* which of the forms that inputs come in; NULL: what the domain chooses */
     const char *shortlist;    /* "FILE" and what the domain takes behind it: limits the actions of an input's outputs */
+    const char *backend;      /* what computes a model's products: "rill", "onednn"; NULL: rill's own kernels */
 } rill_open_options;
 
 /* What a domain can do with the options of rill_model_open(), which refuses those that it cannot heed: a set of bits. */
@@ -81,6 +82,7 @@ typedef enum rill_domain_feature {
     RILL_TAKES_WEIGHTS = 2,      /* rill_open_options.weights; what it does not know it refuses with RILL_ERR_OPTION */
     RILL_TAKES_INPUT_FORMAT = 4, /* rill_open_options.input_format */
     RILL_TAKES_SHORTLIST = 8,    /* rill_open_options.shortlist */
+    RILL_TAKES_BACKEND = 16,     /* rill_open_options.backend; what it does not know it refuses with RILL_ERR_OPTION */
 } rill_domain_feature;
 
 typedef struct rill_domain_info {

@@ -39,7 +39,7 @@ typedef struct rill_script_config {
 
     /* NULL: not said. Paths are relative to the current directory; the script's own are relative to its directory. "-" is
      * standard input or output. */
-    const char *model, *domain, *domain_arguments, *weights, *input_format;
+    const char *model, *domain, *domain_arguments, *weights, *backend, *input_format;
     const char *input, *output, *references, *stats, *trace;
     const char *const *plugins; /* [n_plugins] */
     int32_t n_plugins;
