@@ -1,7 +1,8 @@
 /* check_kernels.c: `check_kernels OP ISA [--bench] [--rounds N] [--seed N]`.
  *
- * OP is one of the operations below or "all"; ISA one of ref, avx2, avx512, avx512vnni. A set that this processor lacks is skipped
- * with exit code 77. "onednn" and "onednn-rows" are the back end on top of all sets, skipped where it is not built. --bench times the calls that the checks make, instead of checking. */
+ * OP is one of the operations below or "all"; ISA one of ref, avx2, avx512, avx512vnni, or onednn and onednn-rows: the
+ * back end on top of all sets. A set that this processor lacks, or a back end that is not built, is skipped with exit code
+ * 77. --bench times the calls that the checks make, instead of checking. */
 #include "check.h"
 #if defined(RILL_HAVE_ONEDNN)
 #include "onednn/onednn.h"
