@@ -135,14 +135,23 @@ static int is_address(rill_slice s)
 
 /* Without their last full stop; in small letters. */
 static const char *const abbreviations[] = {
-    "adm", "al",   "apr",  "approx", "aug", "ave",    "blvd", "bros", "brig", "ca",  "calif", "capt", "cf",   "co",
-    "col", "colo", "conn", "corp",   "cos", "dec",    "dept", "dist", "div",  "dr",  "ed",    "eds",  "est",  "etc",
-    "feb", "fig",  "figs", "fla",    "ft",  "gen",    "gov",  "hon",  "hr",   "inc", "jan",   "jr",   "jul",  "kan",
-    "lt",  "ltd",  "maj",  "mass",   "md",  "messrs", "mich", "minn", "mlle", "mme", "mo",    "mr",   "mrs",  "ms",
-    "mt",  "neb",  "nev",  "no",     "nos", "nov",    "oct",  "okla", "ore",  "pa",  "ph.d",  "plc",  "pp",   "prof",
-    "pty", "pvt",  "rep",  "reps",   "rev", "sen",    "sens", "sept", "sgt",  "sr",  "st",    "ste",  "supt", "tenn",
-    "tex", "univ", "va",   "viz",    "vol", "vs",     "vt",   "wash", "wis",  "wyo",
+    "adm", "al",   "apr",  "approx", "aug",  "ave",    "blvd", "bros", "brig", "ca",  "calif", "capt", "cf",
+    "co",  "col",  "colo", "conn",   "corp", "cos",    "dec",  "dept", "dist", "div", "dr",    "ed",   "eds",
+    "est", "etc",  "feb",  "fla",    "ft",   "gen",    "gov",  "hon",  "hr",   "inc", "jan",   "jr",   "jul",
+    "kan", "lt",   "ltd",  "maj",    "md",   "messrs", "mich", "minn", "mlle", "mme", "mo",    "mr",   "mrs",
+    "ms",  "mt",   "neb",  "nev",    "nov",  "oct",    "okla", "pa",   "ph.d", "plc", "pp",    "prof", "pty",
+    "pvt", "rep",  "reps", "rev",    "sen",  "sens",   "sept", "sgt",  "sr",   "st",  "ste",   "supt", "tenn",
+    "tex", "univ", "va",   "viz",    "vol",  "vs",     "vt",   "wis",  "wyo",
 };
+
+/* Abbreviations that are words as well: of numbers, when one comes next; of places, in capitals. */
+static const char *const of_numbers[] = {"fig", "figs", "no", "nos"}, *const of_places[] = {"mass", "ore", "wash"};
+
+static int is_abbreviation(const tokenizer *t, rill_slice s)
+{
+    if (IS_ONE_OF(s, of_numbers)) return is_digit(t->next);
+    return IS_ONE_OF(s, abbreviations) || (IS_ONE_OF(s, of_places) && is_upper(s.data[0]));
+}
 
 /* Letters with a full stop between each two: "U.S", "e.g", "J"; but not the word I. */
 static int is_initials(rill_slice s)
@@ -161,12 +170,12 @@ static int is_number(rill_slice s)
 }
 
 /* Does a full stop behind `s` belong to it? Where the text goes on in small letters no sentence has ended; a number with a full stop
- * at the text's beginning counts an item of a list. */
+ * at the text's beginning counts an item of a list; one letter at its end is no name's ("vitamin C."). */
 static int keeps_stop(const tokenizer *t, rill_slice s)
 {
     const char *dash = memrchr(s.data, '-', s.length);
     if (dash != NULL) s = rest(s, (size_t)(dash + 1 - s.data)); /* "Sino-U.S." */
-    if (IS_ONE_OF(s, abbreviations) || is_initials(s)) return 1;
+    if (is_abbreviation(t, s) || (is_initials(s) && (s.length > 1 || t->next != 0))) return 1;
     if (t->next == 0 || is_address(s)) return 0;
     return (t->next >= 'a' && t->next <= 'z') || (t->first && is_number(s));
 }
@@ -334,12 +343,14 @@ static rill_status put_trailing(tokenizer *t, rill_slice s)
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
-/* The text ends with an abbreviation: its full stop is the sentence's too, and the treebank writes both. */
+/* The text ends with an abbreviation: its full stop is the sentence's too, and the treebank writes both. Not so before a sign that
+ * ends the sentence itself, or leaves it open: "in the U.S.?", "the U.S.:". */
 static int shares_stop(const tokenizer *t, rill_slice core, rill_slice tail)
 {
+    static const char signs[] = ".!?,;:%";
     if (t->next != 0 || !ends(core, ".") || core.length < 2) return 0;
     for (size_t i = 0; i < tail.length; i++)
-        if (tail.data[i] == '.' || tail.data[i] == '!' || tail.data[i] == '?') return 0;
+        if (memchr(signs, tail.data[i], sizeof signs - 1) != NULL) return 0;
     return 1;
 }
 

@@ -184,10 +184,9 @@ static void actions_have_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_say_what_they_are),
-        cmocka_unit_test(sizes_are_told), cmocka_unit_test(bad_inputs_fail_alone),
-        cmocka_unit_test(long_lines_fail_alone),   cmocka_unit_test(actions_make_trees),
-        cmocka_unit_test(actions_have_names),
+        cmocka_unit_test(lines_say_what_they_are), cmocka_unit_test(sizes_are_told),
+        cmocka_unit_test(bad_inputs_fail_alone),   cmocka_unit_test(long_lines_fail_alone),
+        cmocka_unit_test(actions_make_trees),      cmocka_unit_test(actions_have_names),
     };
     return cmocka_run_group_tests_name("domains_shiftreduce_lines", tests, NULL, NULL);
 }

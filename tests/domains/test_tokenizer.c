@@ -140,7 +140,14 @@ static void full_stops_know_abbreviations(void **state)
         {"1. Mix it.", "1. Mix it ."},
         {"in 1990. Then", "in 1990 . Then"},
         {"Sino-U.S. talks", "Sino-U.S. talks"},
+        {"at 5 p.m.:", "at 5 p.m. :"},
+        {"J. Doe takes vitamin C.", "J. Doe takes vitamin C ."},
         {"No. 5", "No. 5"},
+        {"No.", "No ."},
+        {"I said no. Then we left.", "I said no . Then we left ."},
+        {"see Fig. 3", "see Fig. 3"},
+        {"in Boston, Mass.", "in Boston , Mass. ."},
+        {"It has a mass.", "It has a mass ."},
     };
     ASSERT_ALL(pairs, 0);
 }
