@@ -14,6 +14,7 @@
 #include "backend.h"
 #include "model.h"
 #include "mt.h"
+#include "options.h"
 #include "weights.h"
 
 #define TRY MT_TRY
@@ -193,8 +194,7 @@ static rill_status load_all(mt_model *first, const rill_open_options *options)
 
 static rill_status open_model(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
 {
-    if (options->path == NULL)
-        return rill_fail(ctx, RILL_ERR_OPTION, "mt: expected the path of a model's directory, found none");
+    TRY(rill_options_check(ctx, "mt", options));
     mt_model *m;
     rill_status status = make_model(ctx, options, &m);
     if (status == RILL_OK) status = load_all(m, options);

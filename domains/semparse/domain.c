@@ -10,6 +10,7 @@
 #include "backend.h"
 #include "logic.h"
 #include "model.h"
+#include "options.h"
 #include "semparse.h"
 
 #define TRY SEMPARSE_TRY
@@ -56,8 +57,7 @@ static void close_model(void *self)
 
 static rill_status open_model(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
 {
-    if (options->path == NULL)
-        return rill_fail(ctx, RILL_ERR_OPTION, "semparse: expected the path of a model's directory, found none");
+    TRY(rill_options_check(ctx, "semparse", options));
     semparse *s = rill_calloc(ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a semantic parser");
     s->ctx = ctx;

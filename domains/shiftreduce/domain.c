@@ -7,6 +7,7 @@
 
 #include "backend.h"
 #include "model.h"
+#include "options.h"
 #include "shiftreduce.h"
 
 #define TRY PARSER_TRY
@@ -60,8 +61,7 @@ static size_t slot_bytes(const parser *p, size_t words)
 static rill_status open_model(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
 {
     parser_form form = FORM_AUTO;
-    if (options->path == NULL)
-        return rill_fail(ctx, RILL_ERR_OPTION, "shiftreduce: expected the path of a model's directory, found none");
+    TRY(rill_options_check(ctx, "shiftreduce", options));
     TRY(read_form(ctx, options, &form));
     parser *p = rill_calloc(ctx, 1, sizeof *p);
     if (p == NULL) return rill_fail_memory(ctx, sizeof *p, "a parser");

@@ -65,6 +65,13 @@ feed bracket "$rill" run run.lua -q
 exits 0
 prints "0 ||| (TOP"
 
+run "$rill" decode -m "$model" --domain-args x=1
+exits 1
+says 'shiftreduce: expected no arguments for the domain, found "x=1"'
+run "$rill" decode -m "$tiny" --domain-args x=1
+exits 1
+says 'semparse: expected no arguments for the domain, found "x=1"'
+
 # --- every method gives the same bytes
 printf 'The cat sat on the mat.\nThe_DT cat_NN\n(TOP (NN cat))\n(TOP (S (NP (DT The) (NN cat)) (VP (VBD sat) (NP (NN x)))))\nIBM\n' >text
 run "$rill" decode -m "$model" -q -k 5 --n-best 5 --method var-batch -i text -o first

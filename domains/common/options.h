@@ -1,0 +1,13 @@
+/* options.h: what every domain that loads a model's directory asks of the options of rill_model_open().
+ *
+ * Stability: internal to rill. */
+#ifndef RILL_COMMON_OPTIONS_H
+#define RILL_COMMON_OPTIONS_H
+
+#include "rill/domain.h"
+
+/* A path must be given, and arguments, which none of these domains takes, must not: an option without effect is refused.
+ *   RILL_OK · RILL_ERR_OPTION (names `domain`) */
+rill_status rill_options_check(rill_context *ctx, const char *domain, const rill_open_options *options);
+
+#endif
