@@ -14,7 +14,7 @@
  * does not depend on which other rows share the call, on how many there are, on where the row stands, on whether it
  * was gathered, or on the number of threads. (For gemm: one chain of fused multiply-adds per output element,
  * k ascending, in every micro-kernel; or an integer sum, which is exact.) Tables for different instruction sets may
- * differ in the last bits.
+ * differ in the last bits. The optional back end's (onednn/onednn.h) keeps the invariant only when it is asked to.
  *
  * Dimension letters, used as tuples in every comment below, last one contiguous unless a leading dimension says
  * otherwise:

@@ -15,4 +15,7 @@
 rill_status rill_backend_kernels(rill_context *ctx, const char *domain, const rill_open_options *options,
                                  rill_kernels *out);
 
+/* Append to a model's description, in an array of `size` bytes, what computes its products where that is a back end. */
+void rill_backend_describe(const rill_kernels *kernels, char *description, size_t size);
+
 #endif

@@ -202,6 +202,7 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
         close_model(m);
         return status;
     }
+    rill_backend_describe(&m->kernels, m->description, sizeof m->description);
     *info = (rill_domain_info){.actions = m->decoder.words,
                                .phases = 1,
                                .state_need = RILL_STATE_PATH,

@@ -71,6 +71,7 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
         close_model(s);
         return status;
     }
+    rill_backend_describe(&s->kernels, s->description, sizeof s->description);
     *info = (rill_domain_info){.actions = s->actions,
                                .phases = 1,
                                .state_need = RILL_STATE_PARENT,

@@ -78,7 +78,7 @@ typedef struct semparse {
     int32_t max_length;     /* actions of a hypothesis */
     int32_t max_input;      /* tokens of a question */
     int tokenized;
-    char description[160];
+    char description[200];
     semparse_lstm encoder, decoder;
     rill_weights from_context, from_state; /* H x H: W_c, W_s */
     rill_weights output;                   /* V x H */

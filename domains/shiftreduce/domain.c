@@ -76,6 +76,7 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
         close_model(p);
         return status;
     }
+    rill_backend_describe(&p->kernels, p->description, sizeof p->description);
     *info = (rill_domain_info){.actions = PARSER_LABELS + p->labels,
                                .phases = PARSER_PHASES,
                                .state_need = RILL_STATE_PATH,

@@ -98,7 +98,7 @@ typedef struct parser {
     parser_form form;
     int tokenized;
     int style; /* of the tokeniser */
-    char description[160];
+    char description[200];
     rill_vocabulary *word, *suffix, *shape, *tag, *label;
     rill_slice root;        /* the outermost label of every tree; in the configuration's copy in `blocks` */
     rill_slice *symbol;     /* non-terminals of all labels, outermost first, one label behind the other */

@@ -1,11 +1,12 @@
 /* gemm.c: the back end's product. Weights are one matrix (RILL_DTYPE_F32_PLAIN), so that a call, or each thread's share
- * of its columns, is one sgemm of the library where rows lie in order. Rows that are gathered, scattered or given in two
- * parts pass through a stretch of the stack, some at a time; so does nothing when rows go one by one.
+ * of its columns, is one sgemm of the library (two for an A in two parts) where rows lie in order. Gathered or scattered
+ * rows pass through a stretch of the stack, some at a time; a row alone needs none.
  *
  * The library never gets threads of its own: work is cut here, on the caller's pool, and each piece runs where it was
  * claimed.
  *
  * Divisions: threads, around the product, the product, the table. */
+#include <assert.h>
 #include <dnnl.h>
 #include <math.h>
 #include <string.h>
@@ -170,9 +171,11 @@ static void multiply(const rill_gemm *g, const piece *all, size_t at_once)
 
 /* ---- the table ------------------------------------------------------------------------------------------- */
 
-/* Weights that are not the back end's stay with our own kernels. */
-static int is_own(const rill_gemm *g, rill_pool *pool)
+/* Weights that are not packed for the back end are multiplied by our own kernels: 1 when these have done it. */
+static int left_to_own(const rill_gemm *g, rill_pool *pool)
 {
+    assert(g->w && g->w->data && ((g->a && g->c) || g->rows == 0));
+    assert(!g->a2 || (g->k1 >= 1 && g->k1 < g->w->k));
     if (g->w->dtype == RILL_DTYPE_F32_PLAIN) return 0;
     rill_kernels k;
     rill_kernels_init(&k, RILL_ISA_ALL);
@@ -201,14 +204,14 @@ static void some_rows(const void *arg, size_t begin, size_t end)
 
 static void gemm_together(const rill_gemm *g, rill_pool *pool)
 {
-    if (is_own(g, pool) || g->rows == 0) return;
+    if (left_to_own(g, pool) || g->rows == 0) return;
     const size_t items = (g->w->n + SPAN_COLUMNS - 1) / SPAN_COLUMNS;
     rill_span_run(pool, some_columns, g, items, NS_PER_PRODUCT * (double)(g->rows * g->w->k * SPAN_COLUMNS));
 }
 
 static void gemm_row_by_row(const rill_gemm *g, rill_pool *pool)
 {
-    if (is_own(g, pool)) return;
+    if (left_to_own(g, pool)) return;
     rill_span_run(pool, some_rows, g, g->rows, NS_PER_PRODUCT * (double)(g->w->k * g->w->n));
 }
 

@@ -41,6 +41,7 @@ run "$rill" decode -m "$model" -q -k 5 --n-best 5 -i text -o next --backend oned
 if [ "$status" -ne 0 ]; then
   says "mt: backend: this rill was built without oneDNN, or its library is gone"
   says "libdnnl-dev"
+  echo "oneDNN is not there: what needs it was left out"
   finish
   exit
 fi
@@ -48,6 +49,8 @@ fi
 # --- oneDNN: the same hypotheses, whatever kind of model; a script says it too
 exits 0
 near own next
+run "$rill" info -m "$model" --backend onednn
+prints ", products by onednn"
 printf 'return { model = "%s", search = { k = 5 }, n_best = 5, backend = "onednn", weights = "f32" }\n' "$model" >script.lua
 run "$rill" run script.lua -q -i text -o again
 exits 0
