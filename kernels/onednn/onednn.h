@@ -13,7 +13,7 @@
 /* Make *k, which rill_kernels_init() has filled, multiply fp32 weights by the library's sgemm; k->f32 then says how they
  * are packed for it. Other weights and operations stay with our own kernels.
  *   row_by_row  0: a row's last bits depend on the rows of the call and on the threads.
- *               1: every row is a product of its own, so THE INVARIANT holds; several times as slow.
+ *               1: every row is a product of its own, so THE INVARIANT holds; two to three times as slow.
  * Returns 0, or -1 when the library refuses to run (then *k is unchanged). */
 __attribute__((visibility("default"))) int rill_kernels_use_onednn(rill_kernels *k, int row_by_row);
 
