@@ -49,6 +49,33 @@ def read_safetensors(path):
     return tensors
 
 
+class Tokens:
+    """Tokens by number; the number is that of the file's line."""
+
+    def __init__(self, tokens):
+        self.tokens = list(tokens)
+        self.ids = {token: i for i, token in enumerate(self.tokens)}
+
+    @classmethod
+    def counted(cls, specials, counts, least=1):
+        """Frequent tokens first; ties by spelling, so that equal data give equal numbers."""
+        kept = [t for t, c in counts.items() if c >= least]
+        kept.sort(key=lambda t: (-counts[t], t))
+        return cls(list(specials) + kept)
+
+    @classmethod
+    def read(cls, path):
+        with open(path, encoding="utf-8", newline="\n") as lines:
+            return cls([line.rstrip("\n") for line in lines])
+
+    def write(self, path):
+        with open(path, "w", encoding="utf-8", newline="\n") as out:
+            out.writelines(token + "\n" for token in self.tokens)
+
+    def __len__(self):
+        return len(self.tokens)
+
+
 def rounded(value, digits):
     """JSON's value with its floats cut to so many digits."""
     if isinstance(value, float):

@@ -26,9 +26,9 @@ from collections import Counter
 import numpy as np
 import torch
 
-from model_files import read_safetensors, rounded
+from model_files import Tokens, read_safetensors, rounded
 from shiftreduce_decode import Search, beam_search, greedy_search, scorers, spans_of
-from shiftreduce_model import (COMBINE, NONE, SHIFT, WORD_SPECIALS, Parser, Sentence, Symbols, Vocabulary, from_tensors,
+from shiftreduce_model import (COMBINE, NONE, SHIFT, WORD_SPECIALS, Parser, Sentence, Symbols, from_tensors,
                                norm, save_model, shape_of, suffixes_of, write_tree)
 
 SHAPES = {
@@ -154,9 +154,9 @@ def output(candidate, symbols, tokens, tags):
 
 def make_symbols(suffix_length):
     counts = Counter(x for w in WORDS for x in suffixes_of(w, suffix_length))
-    return Symbols(Vocabulary(WORD_SPECIALS + WORDS), Vocabulary(sorted(counts)[::2]),
-                   Vocabulary(["<unk>"] + sorted({shape_of(w) for w in WORDS})[1:]),
-                   Vocabulary(["<none>"] + TAGS), Vocabulary(["<none>"] + LABELS), suffix_length)
+    return Symbols(Tokens(WORD_SPECIALS + WORDS), Tokens(sorted(counts)[::2]),
+                   Tokens(["<unk>"] + sorted({shape_of(w) for w in WORDS})[1:]),
+                   Tokens(["<none>"] + TAGS), Tokens(["<none>"] + LABELS), suffix_length)
 
 
 def random_parser(symbols, embedding, tag, hidden, net, seed):

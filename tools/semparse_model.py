@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from model_files import read_safetensors, write_safetensors
+from model_files import Tokens, read_safetensors, write_safetensors
 
 START, END, UNK = 0, 1, 2
 SPECIALS = ["<s>", "</s>", "<unk>"]
@@ -31,34 +31,18 @@ def read_pairs(path):
     return pairs
 
 
-class Vocabulary:
-    """Tokens by id. Lines 0, 1, 2 of a vocabulary file are always <s>, </s>, <unk>."""
+class Vocabulary(Tokens):
+    """Lines 0, 1, 2 of a vocabulary file are always <s>, </s>, <unk>."""
 
     def __init__(self, tokens):
         if list(tokens[:3]) != SPECIALS:
             raise ValueError("a vocabulary starts with <s>, </s>, <unk>")
-        self.tokens = list(tokens)
-        self.ids = {token: i for i, token in enumerate(self.tokens)}
+        super().__init__(tokens)
 
     @classmethod
     def count(cls, sequences, min_count=1):
-        """Frequent tokens first; ties by spelling, so that equal data give equal ids."""
         counts = Counter(token for sequence in sequences for token in sequence)
-        kept = [t for t, c in counts.items() if c >= min_count]
-        kept.sort(key=lambda t: (-counts[t], t))
-        return cls(SPECIALS + kept)
-
-    @classmethod
-    def read(cls, path):
-        with open(path, encoding="utf-8") as lines:
-            return cls([line.rstrip("\n") for line in lines])
-
-    def write(self, path):
-        with open(path, "w", encoding="utf-8", newline="\n") as out:
-            out.writelines(token + "\n" for token in self.tokens)
-
-    def __len__(self):
-        return len(self.tokens)
+        return cls.counted(SPECIALS, counts, min_count)
 
     def encode(self, tokens):
         return [self.ids.get(token, UNK) for token in tokens]

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from model_files import read_safetensors, write_safetensors
+from model_files import Tokens, read_safetensors, write_safetensors
 
 START, END, UNK = 0, 1, 2
 WORD_SPECIALS = ["<s>", "</s>", "<unk>"]
@@ -115,33 +115,6 @@ def shape_of(word):
     return "".join(classes)
 
 
-class Vocabulary:
-    """Tokens by number; the number is that of the file's line."""
-
-    def __init__(self, tokens):
-        self.tokens = list(tokens)
-        self.ids = {token: i for i, token in enumerate(self.tokens)}
-
-    @classmethod
-    def count(cls, specials, counts, least=1):
-        """Frequent tokens first; ties by spelling, so that equal data give equal numbers."""
-        kept = [t for t, c in counts.items() if c >= least]
-        kept.sort(key=lambda t: (-counts[t], t))
-        return cls(list(specials) + kept)
-
-    @classmethod
-    def read(cls, path):
-        with open(path, encoding="utf-8", newline="\n") as lines:
-            return cls([line.rstrip("\n") for line in lines])
-
-    def write(self, path):
-        with open(path, "w", encoding="utf-8", newline="\n") as out:
-            out.writelines(token + "\n" for token in self.tokens)
-
-    def __len__(self):
-        return len(self.tokens)
-
-
 class Symbols:
     """The five vocabularies of a model and how words become rows of its tables."""
 
@@ -163,16 +136,16 @@ class Symbols:
         forms.update({w: c for w, c in back.items() if c >= least_word})
         types = [w for w in exact for _ in range(min(exact[w], 3))]
         return cls(
-            Vocabulary.count(WORD_SPECIALS, forms),
-            Vocabulary.count([], Counter(x for w in types for x in suffixes_of(w, suffix_length)), least_suffix),
-            Vocabulary.count(["<unk>"], Counter(shape_of(w) for w in types), least_shape),
-            Vocabulary.count(["<none>"], Counter(t for s in sentences for t in s.tags)),
-            Vocabulary.count(["<none>"], Counter(c for s in sentences for c in s.spans.values())),
+            Tokens.counted(WORD_SPECIALS, forms),
+            Tokens.counted([], Counter(x for w in types for x in suffixes_of(w, suffix_length)), least_suffix),
+            Tokens.counted(["<unk>"], Counter(shape_of(w) for w in types), least_shape),
+            Tokens.counted(["<none>"], Counter(t for s in sentences for t in s.tags)),
+            Tokens.counted(["<none>"], Counter(c for s in sentences for c in s.spans.values())),
             suffix_length)
 
     @classmethod
     def read(cls, directory, config):
-        return cls(*(Vocabulary.read(os.path.join(directory, name + ".vocab")) for name in VOCABULARIES),
+        return cls(*(Tokens.read(os.path.join(directory, name + ".vocab")) for name in VOCABULARIES),
                    config["suffix_length"], config["root"])
 
     def write(self, directory):

@@ -7,12 +7,7 @@
 #include <string.h>
 
 #include "tree.h"
-
-#define TRY(call)                                     \
-    do {                                              \
-        rill_status try_status = (call);              \
-        if (try_status != RILL_OK) return try_status; \
-    } while (0)
+#include "try.h"
 
 /* --- building ----------------------------------------------------------------------------------------------------- */
 

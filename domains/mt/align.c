@@ -13,8 +13,6 @@
 
 #include "model.h"
 
-#define TRY MT_TRY
-
 /* --- forms -------------------------------------------------------------------------------------------------------- */
 
 typedef enum form_kind {
@@ -101,8 +99,7 @@ static rill_status align(mt_model *m, const rill_hypothesis *h, alignment *a)
     *a = (alignment){.m = m, .actions = (size_t)h->length, .pieces = (size_t)m->slot[h->slot].length};
     if (a->pieces == 0) a->actions = 0;
     lay_out(a, &carver);
-    TRY(rill_grow(m->ctx, (void **)&m->aligned, &m->aligned_room, carver.used, 1, "an alignment"));
-    carver = (rill_carver){.base = m->aligned};
+    TRY(rill_carve_again(m->ctx, &m->aligned, &m->aligned_room, &carver));
     lay_out(a, &carver);
     name_states(m, h, a);
     const rill_rows rows = {.n = (int32_t)a->actions, .node = a->node, .action = a->action, .slot = a->slot};

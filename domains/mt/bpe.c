@@ -13,13 +13,8 @@
 
 #include "bpe.h"
 #include "file.h"
+#include "try.h"
 #include "vocabulary.h"
-
-#define TRY(call)                                     \
-    do {                                              \
-        rill_status try_status = (call);              \
-        if (try_status != RILL_OK) return try_status; \
-    } while (0)
 
 enum { MERGE_LIMIT = 1 << 24 };
 

@@ -14,8 +14,6 @@
 #include "file.h"
 #include "model.h"
 
-#define TRY MT_TRY
-
 static const char MAIN_FILE[] = "config.json";
 
 enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20 };

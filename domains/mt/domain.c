@@ -17,8 +17,6 @@
 #include "options.h"
 #include "weights.h"
 
-#define TRY MT_TRY
-
 /* --- open and close ----------------------------------------------------------------------------------------------- */
 
 static size_t row_bytes(const mt_model *m)

@@ -13,8 +13,6 @@
 
 #include "model.h"
 
-#define TRY MT_TRY
-
 enum {
     BLOCK_ROWS = 512,      /* of inputs that go through the layers together; a longer input is a block by itself */
     LENGTH_FACTOR = 3,     /* an output has at most so many actions per piece of the input ... */

@@ -8,8 +8,6 @@
 
 #include "model.h"
 
-#define TRY MT_TRY
-
 /* --- what must be equal ------------------------------------------------------------------------------------------- */
 
 /* What matching passes around. */

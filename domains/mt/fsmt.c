@@ -7,12 +7,7 @@
 #include "file.h"
 #include "fsmt.h"
 #include "moses.h"
-
-#define TRY(call)                                     \
-    do {                                              \
-        rill_status try_status = (call);              \
-        if (try_status != RILL_OK) return try_status; \
-    } while (0)
+#include "try.h"
 
 struct mt_fsmt {
     rill_context *ctx;

@@ -16,8 +16,6 @@
 
 #include "model.h"
 
-#define TRY MT_TRY
-
 enum { BLOCK_FLOATS = 1 << 21 }; /* of log-probabilities of a block, which are to stay near */
 
 /* --- blocks ------------------------------------------------------------------------------------------------------- */

@@ -19,12 +19,7 @@
 #include "rill/domain.h"
 #include "text.h"
 #include "threads.h"
-
-#define MT_TRY(call)                                  \
-    do {                                              \
-        rill_status try_status = (call);              \
-        if (try_status != RILL_OK) return try_status; \
-    } while (0)
+#include "try.h"
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
@@ -264,9 +259,7 @@ rill_status mt_mix_lookup(mt_model *m, const rill_rows *rows, const rill_queries
 /* Room for c->used bytes of scratch; then *c is at the start of the buffer. */
 static inline rill_status mt_carve_again(mt_model *m, rill_carver *c)
 {
-    rill_status status = rill_grow(m->ctx, (void **)&m->scratch, &m->scratch_room, c->used, 1, "scratch memory");
-    *c = (rill_carver){.base = m->scratch};
-    return status;
+    return rill_carve_again(m->ctx, &m->scratch, &m->scratch_room, c);
 }
 
 #endif

@@ -11,12 +11,7 @@
 #include <utf8proc.h>
 
 #include "moses_inner.h"
-
-#define TRY(call)                                     \
-    do {                                              \
-        rill_status try_status = (call);              \
-        if (try_status != RILL_OK) return try_status; \
-    } while (0)
+#include "try.h"
 
 #define COUNT(rules) (sizeof(rules) / sizeof *(rules))
 #define NBSP U"\u00A0"

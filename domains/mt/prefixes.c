@@ -10,13 +10,8 @@
 #include "blocks.h"
 #include "file.h"
 #include "prefixes.h"
+#include "try.h"
 #include "utf8.h"
-
-#define TRY(call)                                     \
-    do {                                              \
-        rill_status try_status = (call);              \
-        if (try_status != RILL_OK) return try_status; \
-    } while (0)
 
 typedef struct entry {
     const char *word; /* [length], in the object's text */

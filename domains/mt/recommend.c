@@ -11,8 +11,6 @@
 #include "file.h"
 #include "model.h"
 
-#define TRY MT_TRY
-
 enum { MOST_BEAMS = 65536, MOST_LENGTH = 1 << 20 };
 
 /* early_stopping is false, true or "never". */

@@ -10,12 +10,7 @@
 #include <utf8proc.h>
 
 #include "rewrite.h"
-
-#define TRY(call)                                     \
-    do {                                              \
-        rill_status try_status = (call);              \
-        if (try_status != RILL_OK) return try_status; \
-    } while (0)
+#include "try.h"
 
 /* --- characters --------------------------------------------------------------------------------------------------- */
 

@@ -13,8 +13,6 @@
 
 #include "model.h"
 
-#define TRY MT_TRY
-
 enum { BLOCK = 64 }; /* rows: logits of 64 rows of 8,000 symbols take 2 MB */
 
 /* --- blocks ------------------------------------------------------------------------------------------------------- */

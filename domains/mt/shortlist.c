@@ -15,8 +15,6 @@
 #include "file.h"
 #include "model.h"
 
-#define TRY MT_TRY
-
 enum { FIRST = 100, BEST = 100 }; /* as in marian-decoder */
 
 /* One line of the file. */

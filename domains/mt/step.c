@@ -11,8 +11,6 @@
 
 #include "model.h"
 
-#define TRY MT_TRY
-
 enum { BLOCK = 256 }; /* rows: queries, contexts and the inner layer of 256 rows of 512 and 2048 take 4 MB */
 
 /* Rows of a call that go through the layers together, and the arrays they need on the way. */

@@ -14,14 +14,9 @@
 #include "fsmt.h"
 #include "spm.h"
 #include "text.h"
+#include "try.h"
 #include "utf8.h"
 #include "vocabulary.h"
-
-#define TRY(call)                                     \
-    do {                                              \
-        rill_status try_status = (call);              \
-        if (try_status != RILL_OK) return try_status; \
-    } while (0)
 
 struct mt_text {
     rill_context *ctx;

@@ -14,8 +14,6 @@
 #include "model.h"
 #include "weights.h"
 
-#define TRY MT_TRY
-
 enum { NAME_BYTES = 96 };
 
 /* What loading passes around. */

@@ -13,8 +13,6 @@
 #include "options.h"
 #include "semparse.h"
 
-#define TRY SEMPARSE_TRY
-
 /* --- open and close ----------------------------------------------------------------------------------------------- */
 
 /* Of a row of states: h, then c. */

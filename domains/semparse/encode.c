@@ -13,8 +13,6 @@
 #include "lstm.h"
 #include "model.h"
 
-#define TRY SEMPARSE_TRY
-
 enum { FRAME = 2 }; /* <s> and </s> */
 
 /* --- text to ids -------------------------------------------------------------------------------------------------- */

@@ -33,19 +33,19 @@ static rill_status read_settings(loader *l, const rill_config *config, const cha
     int64_t embedding, hidden, words, actions, max_length, max_input;
     const char *task, *stemmer;
     int found;
-    SEMPARSE_TRY(rill_config_expect(config, "model_type", "seq2seq-attention"));
-    SEMPARSE_TRY(rill_config_object(config, "rill", &found));
-    SEMPARSE_TRY(rill_config_expect(config, "rill.domain", "semparse"));
-    SEMPARSE_TRY(rill_config_object(config, "text", &found));
-    SEMPARSE_TRY(rill_config_string_or(config, "text.stemmer", "",
+    TRY(rill_config_expect(config, "model_type", "seq2seq-attention"));
+    TRY(rill_config_object(config, "rill", &found));
+    TRY(rill_config_expect(config, "rill.domain", "semparse"));
+    TRY(rill_config_object(config, "text", &found));
+    TRY(rill_config_string_or(config, "text.stemmer", "",
                                        &stemmer)); /* the lexicon acts on it; only its type matters here */
-    SEMPARSE_TRY(rill_config_int(config, "embedding_size", 1, WIDTH_LIMIT, &embedding));
-    SEMPARSE_TRY(rill_config_int(config, "hidden_size", 1, WIDTH_LIMIT, &hidden));
-    SEMPARSE_TRY(rill_config_int(config, "source_vocab_size", SEMPARSE_SPECIALS, VOCABULARY_LIMIT, &words));
-    SEMPARSE_TRY(rill_config_int(config, "target_vocab_size", SEMPARSE_SPECIALS, VOCABULARY_LIMIT, &actions));
-    SEMPARSE_TRY(rill_config_int(config, "max_length", 1, LENGTH_LIMIT, &max_length));
-    SEMPARSE_TRY(rill_config_int_or(config, "max_input_length", 1, LENGTH_LIMIT, DEFAULT_MAX_INPUT, &max_input));
-    SEMPARSE_TRY(rill_config_string_or(config, "task", directory, &task));
+    TRY(rill_config_int(config, "embedding_size", 1, WIDTH_LIMIT, &embedding));
+    TRY(rill_config_int(config, "hidden_size", 1, WIDTH_LIMIT, &hidden));
+    TRY(rill_config_int(config, "source_vocab_size", SEMPARSE_SPECIALS, VOCABULARY_LIMIT, &words));
+    TRY(rill_config_int(config, "target_vocab_size", SEMPARSE_SPECIALS, VOCABULARY_LIMIT, &actions));
+    TRY(rill_config_int(config, "max_length", 1, LENGTH_LIMIT, &max_length));
+    TRY(rill_config_int_or(config, "max_input_length", 1, LENGTH_LIMIT, DEFAULT_MAX_INPUT, &max_input));
+    TRY(rill_config_string_or(config, "task", directory, &task));
     l->embedding = (size_t)embedding;
     s->hidden = (size_t)hidden;
     s->ld = (s->hidden + 15) / 16 * 16;
@@ -61,8 +61,8 @@ static rill_status read_settings(loader *l, const rill_config *config, const cha
 static rill_status load_config(loader *l, const char *directory)
 {
     rill_config *config;
-    SEMPARSE_TRY(rill_path_join(&l->path, directory, "config.json"));
-    SEMPARSE_TRY(rill_config_open(&config, l->ctx, l->path.data));
+    TRY(rill_path_join(&l->path, directory, "config.json"));
+    TRY(rill_config_open(&config, l->ctx, l->path.data));
     rill_status status = read_settings(l, config, directory);
     rill_config_close(config);
     return status;
@@ -74,7 +74,7 @@ static rill_status load_vocabulary(loader *l, const char *directory, const char 
                                    rill_vocabulary **out)
 {
     static const char *const special[SEMPARSE_SPECIALS] = {"<s>", "</s>", "<unk>"};
-    SEMPARSE_TRY(rill_path_join(&l->path, directory, name));
+    TRY(rill_path_join(&l->path, directory, name));
     return rill_vocabulary_expect(out, l->ctx, l->path.data, key, size, special, SEMPARSE_SPECIALS);
 }
 
@@ -101,13 +101,13 @@ static rill_status load_start(loader *l, const char *side, size_t words, sempars
     char name[64];
     float *embedding, *input, *bias, *start;
     rill_weights packed;
-    SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "embedding.weight"), words,
+    TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "embedding.weight"), words,
                              l->embedding, &embedding));
-    SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_ih"), gates,
+    TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_ih"), gates,
                              l->embedding, &input));
-    SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.bias"), gates, 0, &bias));
-    SEMPARSE_TRY(rill_weights_pack(&l->s->kernels, &l->passing, input, gates, l->embedding, l->embedding, &packed));
-    SEMPARSE_TRY(rill_blocks_get(&l->s->blocks, &start, words * gates, sizeof *start, "word inputs"));
+    TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.bias"), gates, 0, &bias));
+    TRY(rill_weights_pack(&l->s->kernels, &l->passing, input, gates, l->embedding, l->embedding, &packed));
+    TRY(rill_blocks_get(&l->s->blocks, &start, words * gates, sizeof *start, "word inputs"));
     rill_gemm product = {
         .w = &packed, .rows = words, .a = embedding, .lda = l->embedding, .bias = bias, .c = start, .ldc = gates};
     l->s->kernels.gemm(&product, l->s->pool);
@@ -120,10 +120,10 @@ static rill_status load_lstm(loader *l, const char *side, size_t words, semparse
     size_t hidden = l->s->hidden;
     char name[64];
     float *recurrent;
-    SEMPARSE_TRY(load_start(l, side, words, out));
-    SEMPARSE_TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_hh"), 4 * hidden, hidden,
+    TRY(load_start(l, side, words, out));
+    TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_hh"), 4 * hidden, hidden,
                              &recurrent));
-    SEMPARSE_TRY(
+    TRY(
         rill_weights_pack(&l->s->kernels, &l->s->blocks, recurrent, 4 * hidden, hidden, hidden, &out->recurrent));
     rill_blocks_clear(&l->passing);
     return RILL_OK;
@@ -137,10 +137,10 @@ static rill_status load_attention(loader *l)
     semparse *s = l->s;
     size_t hidden = s->hidden;
     float *both, *bias;
-    SEMPARSE_TRY(read_floats(l, &l->passing, "attention.weight", hidden, 2 * hidden, &both));
-    SEMPARSE_TRY(rill_weights_pack(&s->kernels, &s->blocks, both, hidden, hidden, 2 * hidden, &s->from_context));
-    SEMPARSE_TRY(rill_weights_pack(&s->kernels, &s->blocks, both + hidden, hidden, hidden, 2 * hidden, &s->from_state));
-    SEMPARSE_TRY(read_floats(l, &s->blocks, "attention.bias", hidden, 0, &bias));
+    TRY(read_floats(l, &l->passing, "attention.weight", hidden, 2 * hidden, &both));
+    TRY(rill_weights_pack(&s->kernels, &s->blocks, both, hidden, hidden, 2 * hidden, &s->from_context));
+    TRY(rill_weights_pack(&s->kernels, &s->blocks, both + hidden, hidden, hidden, 2 * hidden, &s->from_state));
+    TRY(read_floats(l, &s->blocks, "attention.bias", hidden, 0, &bias));
     s->attention_bias = bias;
     rill_blocks_clear(&l->passing);
     return RILL_OK;
@@ -150,10 +150,10 @@ static rill_status load_output(loader *l)
 {
     semparse *s = l->s;
     float *weight, *bias;
-    SEMPARSE_TRY(read_floats(l, &l->passing, "output.weight", (size_t)s->actions, s->hidden, &weight));
-    SEMPARSE_TRY(
+    TRY(read_floats(l, &l->passing, "output.weight", (size_t)s->actions, s->hidden, &weight));
+    TRY(
         rill_weights_pack(&s->kernels, &s->blocks, weight, (size_t)s->actions, s->hidden, s->hidden, &s->output));
-    SEMPARSE_TRY(read_floats(l, &s->blocks, "output.bias", (size_t)s->actions, 0, &bias));
+    TRY(read_floats(l, &s->blocks, "output.bias", (size_t)s->actions, 0, &bias));
     bias[SEMPARSE_START] = bias[SEMPARSE_UNKNOWN] = -INFINITY;
     s->output_bias = bias;
     rill_blocks_clear(&l->passing);
@@ -166,7 +166,7 @@ static rill_status load_output(loader *l)
 static rill_status load_lexicon(loader *l, const char *directory)
 {
     semparse *s = l->s;
-    SEMPARSE_TRY(rill_path_join(&l->path, directory, "lexicon.tsv"));
+    TRY(rill_path_join(&l->path, directory, "lexicon.tsv"));
     rill_status status = rill_lexicon_open(l->ctx, l->path.data, &s->lexicon);
     if (status == RILL_ERR_NOT_FOUND) {
         rill_error_clear(l->ctx);
@@ -181,8 +181,8 @@ static rill_status find_placeholders(loader *l)
     semparse *s = l->s;
     size_t actions = (size_t)s->actions;
     if (s->lexicon == NULL || s->tokenized) return RILL_OK;
-    SEMPARSE_TRY(rill_blocks_get(&s->blocks, &s->placeholder, actions, sizeof *s->placeholder, "placeholders"));
-    SEMPARSE_TRY(rill_blocks_get(&s->blocks, &s->mentioned, actions, sizeof *s->mentioned, "placeholders"));
+    TRY(rill_blocks_get(&s->blocks, &s->placeholder, actions, sizeof *s->placeholder, "placeholders"));
+    TRY(rill_blocks_get(&s->blocks, &s->mentioned, actions, sizeof *s->mentioned, "placeholders"));
     for (int32_t action = SEMPARSE_SPECIALS; action < s->actions; action++) {
         size_t length;
         const char *token = rill_vocabulary_token(s->target, action, &length);
@@ -196,22 +196,22 @@ static rill_status find_placeholders(loader *l)
 static rill_status load_weights(loader *l, const char *directory)
 {
     semparse *s = l->s;
-    SEMPARSE_TRY(rill_path_join(&l->path, directory, "model.safetensors"));
-    SEMPARSE_TRY(rill_tensors_open(&l->tensors, l->ctx, l->path.data));
-    SEMPARSE_TRY(load_lstm(l, "encoder", (size_t)s->words, &s->encoder));
-    SEMPARSE_TRY(load_lstm(l, "decoder", (size_t)s->actions, &s->decoder));
-    SEMPARSE_TRY(load_attention(l));
+    TRY(rill_path_join(&l->path, directory, "model.safetensors"));
+    TRY(rill_tensors_open(&l->tensors, l->ctx, l->path.data));
+    TRY(load_lstm(l, "encoder", (size_t)s->words, &s->encoder));
+    TRY(load_lstm(l, "decoder", (size_t)s->actions, &s->decoder));
+    TRY(load_attention(l));
     return load_output(l);
 }
 
 static rill_status load_all(loader *l, const char *directory)
 {
     semparse *s = l->s;
-    SEMPARSE_TRY(load_config(l, directory));
-    SEMPARSE_TRY(load_vocabulary(l, directory, "source.vocab", "source_vocab_size", s->words, &s->source));
-    SEMPARSE_TRY(load_vocabulary(l, directory, "target.vocab", "target_vocab_size", s->actions, &s->target));
-    SEMPARSE_TRY(load_weights(l, directory));
-    SEMPARSE_TRY(load_lexicon(l, directory));
+    TRY(load_config(l, directory));
+    TRY(load_vocabulary(l, directory, "source.vocab", "source_vocab_size", s->words, &s->source));
+    TRY(load_vocabulary(l, directory, "target.vocab", "target_vocab_size", s->actions, &s->target));
+    TRY(load_weights(l, directory));
+    TRY(load_lexicon(l, directory));
     return find_placeholders(l);
 }
 

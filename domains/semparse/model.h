@@ -28,13 +28,8 @@
 #include "rooms.h"
 #include "text.h"
 #include "threads.h"
+#include "try.h"
 #include "vocabulary.h"
-
-#define SEMPARSE_TRY(call)                            \
-    do {                                              \
-        rill_status try_status = (call);              \
-        if (try_status != RILL_OK) return try_status; \
-    } while (0)
 
 enum { SEMPARSE_START = 0, SEMPARSE_END = 1, SEMPARSE_UNKNOWN = 2, SEMPARSE_SPECIALS = 3 };
 
@@ -135,9 +130,7 @@ rill_status semparse_lookup(semparse *s, const rill_rows *rows, const rill_queri
 static inline rill_status semparse_carve_again(semparse *s, rill_carver *c)
 {
     s->scored.n = 0;
-    rill_status status = rill_grow(s->ctx, (void **)&s->scratch, &s->scratch_room, c->used, 1, "scratch memory");
-    *c = (rill_carver){.base = s->scratch};
-    return status;
+    return rill_carve_again(s->ctx, &s->scratch, &s->scratch_room, c);
 }
 
 #endif

@@ -10,8 +10,6 @@
 #include "options.h"
 #include "shiftreduce.h"
 
-#define TRY PARSER_TRY
-
 /* --- open and close ----------------------------------------------------------------------------------------------- */
 
 static void close_model(void *self)

@@ -11,8 +11,6 @@
 #include "lstm.h"
 #include "model.h"
 
-#define TRY PARSER_TRY
-
 /* --- lines to features -------------------------------------------------------------------------------------------- */
 
 static rill_status find_features(parser *p, const sentence *s, const parser_reading *reading)

@@ -9,8 +9,6 @@
 #include "tokenizer.h"
 #include "utf8.h"
 
-#define TRY PARSER_TRY
-
 /* --- forms -------------------------------------------------------------------------------------------------------- */
 
 static const char *const form_names[] = {
@@ -21,20 +19,6 @@ int parser_form_named(const char *name)
     for (size_t i = 0; i < sizeof form_names / sizeof *form_names; i++)
         if (strcmp(name, form_names[i]) == 0) return (int)i;
     return -1;
-}
-
-static int is_blank(char c)
-{
-    return (unsigned char)c <= ' ';
-}
-
-/* The next token from *at on; its length is 0 at the end. */
-static rill_slice next_token(const char *text, size_t length, size_t *at)
-{
-    while (*at < length && is_blank(text[*at])) ++*at;
-    const size_t from = *at;
-    while (*at < length && !is_blank(text[*at])) ++*at;
-    return (rill_slice){text + from, *at - from};
 }
 
 /* Where the tag of word_TAG begins, behind the last "_"; 0 when there is none, or no word before it. */
@@ -58,11 +42,10 @@ static int looks_tagged(rill_slice token)
 
 static parser_form form_of(const char *text, size_t length)
 {
-    size_t at = 0;
-    rill_slice token = next_token(text, length, &at);
+    rill_slice left = {text, length}, token = next_chunk(&left);
     if (token.length == 0) return FORM_TEXT;
     if (token.data[0] == '(') return FORM_TREE;
-    for (; token.length > 0; token = next_token(text, length, &at))
+    for (; token.length > 0; token = next_chunk(&left))
         if (!looks_tagged(token)) return FORM_TEXT;
     return FORM_TAGGED;
 }
@@ -96,8 +79,8 @@ static rill_status read_tree(parser *p, sentence *s, const char *text, size_t le
 
 static rill_status read_tagged(parser *p, sentence *s, const char *text, size_t length)
 {
-    size_t at = 0;
-    for (rill_slice token; (token = next_token(text, length, &at)).length > 0;) {
+    rill_slice left = {text, length};
+    for (rill_slice token; (token = next_chunk(&left)).length > 0;) {
         const size_t tag = tag_of(token);
         if (tag == 0)
             return rill_fail(p->ctx, RILL_ERR_INPUT, "word %d: expected word_TAG, found \"%.*s\"", s->words + 1,
@@ -109,8 +92,8 @@ static rill_status read_tagged(parser *p, sentence *s, const char *text, size_t 
 
 static rill_status read_tokens(sentence *s, const char *text, size_t length)
 {
-    size_t at = 0;
-    for (rill_slice token; (token = next_token(text, length, &at)).length > 0;)
+    rill_slice left = {text, length};
+    for (rill_slice token; (token = next_chunk(&left)).length > 0;)
         TRY(sentence_add_escaped(s, token.data, token.length, SENTENCE_NO_TAG));
     return RILL_OK;
 }

@@ -14,8 +14,6 @@
 #include "tokenizer.h"
 #include "weights.h"
 
-#define TRY PARSER_TRY
-
 enum {
     WIDTH_LIMIT = 1 << 14,
     VOCABULARY_LIMIT = 1 << 22,

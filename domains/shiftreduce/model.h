@@ -27,13 +27,8 @@
 #include "rooms.h"
 #include "sentence.h"
 #include "threads.h"
+#include "try.h"
 #include "vocabulary.h"
-
-#define PARSER_TRY(call)                              \
-    do {                                              \
-        rill_status try_status = (call);              \
-        if (try_status != RILL_OK) return try_status; \
-    } while (0)
 
 enum { PARSER_SHIFT = 0, PARSER_COMBINE = 1, PARSER_LABELS = 2 }; /* actions: label i is PARSER_LABELS + i */
 enum { PARSER_STRUCTURE = 0, PARSER_LABEL = 1, PARSER_PHASES = 2 };
@@ -189,9 +184,7 @@ rill_status parser_write(parser *p, const rill_hypothesis *hypothesis, rill_text
 static inline rill_status parser_carve_again(parser *p, rill_carver *c)
 {
     p->scored.n = 0;
-    rill_status status = rill_grow(p->ctx, (void **)&p->scratch, &p->scratch_room, c->used, 1, "scratch memory");
-    *c = (rill_carver){.base = p->scratch};
-    return status;
+    return rill_carve_again(p->ctx, &p->scratch, &p->scratch_room, c);
 }
 
 #endif

@@ -4,8 +4,6 @@
  * Divisions: spans · brackets · the whole. */
 #include "model.h"
 
-#define TRY PARSER_TRY
-
 /* --- spans -------------------------------------------------------------------------------------------------------- */
 
 typedef struct span {

@@ -7,12 +7,7 @@
 #include <string.h>
 
 #include "tokenizer.h"
-
-#define TRY(call)                                     \
-    do {                                              \
-        rill_status try_status = (call);              \
-        if (try_status != RILL_OK) return try_status; \
-    } while (0)
+#include "try.h"
 
 /* --- pieces of text ----------------------------------------------------------------------------------------------- */
 
@@ -375,7 +370,7 @@ static int is_blank(char c)
     return (unsigned char)c <= ' ';
 }
 
-static rill_slice next_chunk(rill_slice *text)
+rill_slice next_chunk(rill_slice *text)
 {
     size_t from = 0;
     while (from < text->length && is_blank(text->data[from])) from++;

@@ -14,6 +14,9 @@ enum {
     TOKENIZE_QUOTES = 2,  /* quotes and apostrophes stay as they are */
 };
 
+/* Cut from the front of the text what stands between blanks; it is empty when nothing is left. Bytes up to ' ' are blanks. */
+rill_slice next_chunk(rill_slice *text);
+
 /* Append the words of the text to the sentence; their tags are to be predicted.
  *   style  a set of the above
  *   RILL_OK · RILL_ERR_MEMORY */

@@ -14,8 +14,8 @@ static char normal_of(char c)
 static rill_status normalise(parser *p, rill_slice word)
 {
     rill_text_reset(&p->normal);
-    PARSER_TRY(rill_text_append(&p->normal, "^", 1));
-    PARSER_TRY(rill_text_append(&p->normal, word.data, word.length));
+    TRY(rill_text_append(&p->normal, "^", 1));
+    TRY(rill_text_append(&p->normal, word.data, word.length));
     for (size_t i = 1; i < p->normal.length; i++) p->normal.data[i] = normal_of(p->normal.data[i]);
     return RILL_OK;
 }
@@ -67,7 +67,7 @@ static void suffix_rows(const parser *p, int32_t *row)
 
 rill_status parser_word_features(parser *p, rill_slice word, int32_t *feature)
 {
-    PARSER_TRY(normalise(p, word));
+    TRY(normalise(p, word));
     feature[0] = word_row(p, word);
     suffix_rows(p, feature + 2);
     feature[1] = shape_row(p, word);

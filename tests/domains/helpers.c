@@ -46,6 +46,21 @@ rill_context *miser_context(miser *m)
     return ctx;
 }
 
+long refuse_each_call(miser *m, rill_context *ctx, rill_status (*life)(rill_context *ctx, const char *folder),
+                      const char *folder)
+{
+    rill_status status = RILL_ERR_MEMORY;
+    long n = 0;
+    for (; status != RILL_OK; n++) {
+        m->allowed = n;
+        status = life(ctx, folder);
+        if (status != RILL_OK && status != RILL_ERR_MEMORY) fail_msg("allocation %ld: %s", n, rill_error(ctx));
+        assert_int_equal(rill_memory_used(ctx), 0);
+    }
+    m->allowed = -1;
+    return n;
+}
+
 /* --- files --- */
 
 char *path_of(const char *folder, const char *name)

@@ -18,6 +18,11 @@ typedef struct miser {
 /* A context over the miser; every block is its own malloc(), so that ASan sees its edges. */
 rill_context *miser_context(miser *m);
 
+/* Grant life() no call for memory, then one, two, ... until it has all that it asks for. Each that is refused one must fail with
+ * RILL_ERR_MEMORY and leave nothing behind. Returns how often it was tried. */
+long refuse_each_call(miser *m, rill_context *ctx, rill_status (*life)(rill_context *ctx, const char *folder),
+                      const char *folder);
+
 /* --- files --- */
 
 /* A fresh folder; its path is the caller's, freed by folder_remove(), which deletes the files in it as well. */

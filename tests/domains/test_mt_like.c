@@ -14,29 +14,10 @@
 #include "mt.h"
 #include "reference.h"
 #include "rill/engine.h"
-#include "rill/plugin.h"
 
-static miser memory;
-static rill_context *ctx;
+static const rill_domain *const domain = &rill_mt_domain;
 
-static int set_up(void **state)
-{
-    (void)state;
-    ctx = miser_context(&memory);
-    assert_ok(ctx, rill_register_core(ctx));
-    assert_ok(ctx, rill_register_domain(ctx, &rill_mt_domain));
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.out, 0);
-    return 0;
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#include "engine_fixture.h"
 
 static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/fsmt", "mt/fsmt-tied"};
 

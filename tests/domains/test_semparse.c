@@ -543,16 +543,7 @@ static void every_refusal_of_memory_is_survived(void **state)
     char *folder = folder_make();
     model_write(folder, &SMALL_MODEL);
     write_string(folder, "lexicon.tsv", "@format\t1\n@type\ta\n");
-    rill_status status = RILL_ERR_MEMORY;
-    long n = 0;
-    for (; status != RILL_OK; n++) {
-        memory.allowed = n;
-        status = whole_life(ctx, folder);
-        if (status != RILL_OK && status != RILL_ERR_MEMORY) fail_msg("allocation %ld: %s", n, rill_error(ctx));
-        assert_int_equal(rill_memory_used(ctx), 0);
-    }
-    memory.allowed = -1;
-    assert_true(n > 40);
+    assert_true(refuse_each_call(&memory, ctx, whole_life, folder) > 40);
     folder_remove(folder);
     rill_context_destroy(ctx);
     assert_int_equal(memory.out, 0);

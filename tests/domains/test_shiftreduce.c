@@ -536,16 +536,7 @@ static void every_refusal_of_memory_is_survived(void **state)
     rill_context *ctx = miser_context(&memory);
     char *folder = folder_make();
     parser_write_model(folder, &SMALL_PARSER);
-    rill_status status = RILL_ERR_MEMORY;
-    long n = 0;
-    for (; status != RILL_OK; n++) {
-        memory.allowed = n;
-        status = whole_life(ctx, folder);
-        if (status != RILL_OK && status != RILL_ERR_MEMORY) fail_msg("allocation %ld: %s", n, rill_error(ctx));
-        assert_int_equal(rill_memory_used(ctx), 0);
-    }
-    memory.allowed = -1;
-    assert_true(n > 80);
+    assert_true(refuse_each_call(&memory, ctx, whole_life, folder) > 80);
     folder_remove(folder);
     rill_context_destroy(ctx);
     assert_int_equal(memory.out, 0);

@@ -15,31 +15,12 @@
 #include "model_maker.h"
 #include "reference.h"
 #include "rill/engine.h"
-#include "rill/plugin.h"
 #include "shiftreduce.h"
 #include "tree.h"
 
-static miser memory;
-static rill_context *ctx;
+static const rill_domain *const domain = &rill_shiftreduce_domain;
 
-static int set_up(void **state)
-{
-    (void)state;
-    ctx = miser_context(&memory);
-    assert_ok(ctx, rill_register_core(ctx));
-    assert_ok(ctx, rill_register_domain(ctx, &rill_shiftreduce_domain));
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.out, 0);
-    return 0;
-}
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#include "engine_fixture.h"
 
 static rill_model *open_model(const char *path, const char *form, int threads)
 {
