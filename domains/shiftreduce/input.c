@@ -56,8 +56,8 @@ static rill_status find_tag(parser *p, rill_slice tag, int32_t word, int32_t *ou
 {
     *out = rill_vocabulary_id(p->tag, tag.data, tag.length);
     if (*out > PARSER_NO_TAG) return RILL_OK;
-    return rill_fail(p->ctx, RILL_ERR_INPUT, "word %d: the model does not know the tag \"%.*s\"", word + 1,
-                     tag.length < 40 ? (int)tag.length : 40, tag.data);
+    return rill_fail(p->ctx, RILL_ERR_INPUT, "word %d: the model does not know the tag \"%.*s\": tags.vocab lists all",
+                     word + 1, tag.length < 40 ? (int)tag.length : 40, tag.data);
 }
 
 static rill_status add_tagged(parser *p, sentence *s, rill_slice word, rill_slice tag)
@@ -113,7 +113,9 @@ static rill_status read_line(parser *p, sentence *s, parser_form form, const cha
     }
     if (s->words == 0) return rill_fail(p->ctx, RILL_ERR_INPUT, "empty input");
     if (s->words > p->max_input)
-        return rill_fail(p->ctx, RILL_ERR_INPUT, "expected at most %d words, found %d", p->max_input, s->words);
+        return rill_fail(p->ctx, RILL_ERR_INPUT,
+                         "expected at most %d words (max_input_length in config.json), found %d", p->max_input,
+                         s->words);
     return RILL_OK;
 }
 

@@ -30,11 +30,11 @@ lines 13
 says 'line 4: column 1: the text ends, but 1 bracket is not closed, the last of them opened here; a line that begins with "(" is'
 says "line 5: column 2: a bracket with neither a word nor a bracket in it"
 says "line 6: column 1: a tree without words"
-says 'line 7: word 1: the model does not know the tag "XX"'
-says 'line 8: word 1: the model does not know the tag "XX"; a line of word_TAG tokens is read as such, unless --input-format says'
+says 'line 7: word 1: the model does not know the tag "XX": tags.vocab lists all'
+says 'line 8: word 1: the model does not know the tag "XX": tags.vocab lists all; a line of word_TAG tokens is read as such, unless --input-format says'
 says "line 9: empty input"
 says "line 10: the line is not UTF-8 at byte 1 (0xff)"
-says "line 11: expected at most 1000 words, found 10000"
+says "line 11: expected at most 1000 words (max_input_length in config.json), found 10000"
 says "line 12: column 13: expected '(' or ')' behind a bracket, found a word"
 says "13 inputs (9 failed)"
 for line in 4 5 6 7 8 9 10 11 12; do line_is $line ""; done

@@ -88,9 +88,10 @@ static void bad_inputs_fail_alone(void **state)
         {"(TOP (T0 w1)", "column 1: the text ends, but 1 bracket is not closed, the last of them opened here" AS_TREE},
         {"()", "column 2: a bracket with neither a word nor a bracket in it" AS_TREE},
         {"(TOP (-NONE- *))", "column 1: a tree without words" AS_TREE},
-        {"(TOP (T0 w1) (XX w2))", "word 2: the model does not know the tag \"XX\"" AS_TREE},
+        {"(TOP (T0 w1) (XX w2))", "word 2: the model does not know the tag \"XX\": tags.vocab lists all" AS_TREE},
         {"w1_XX",
-         "word 1: the model does not know the tag \"XX\"; a line of word_TAG tokens is read as such, unless --input-format says text"},
+         "word 1: the model does not know the tag \"XX\": tags.vocab lists all; "
+         "a line of word_TAG tokens is read as such, unless --input-format says text"},
     };
     enum { N = sizeof cases / sizeof *cases };
     fixture f;
@@ -120,7 +121,7 @@ static void long_lines_fail_alone(void **state)
     rill_input inputs[2] = {input_of(text, 0), input_of("w1", 1)};
     assert_ok(f.ctx, domain->encode(f.self, 2, inputs));
     assert_int_equal(inputs[0].status, RILL_ERR_INPUT);
-    assert_string_equal(inputs[0].message, "expected at most 300 words, found 10000");
+    assert_string_equal(inputs[0].message, "expected at most 300 words (max_input_length in config.json), found 10000");
     assert_int_equal(inputs[1].status, RILL_OK);
     close_small(&f);
     free(text);
