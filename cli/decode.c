@@ -164,7 +164,7 @@ static const face run_face = {
     "  }\n"
     "\n"
     "Further entries: domain, domain_args, weights, backend, input_format, shortlist, tokenized,\n"
-    "threads, plugins, policy, alignment, word_scores, unordered, stats, trace,\n"
+    "threads, plugins, policy, alignment, word_scores, pretty, unordered, stats, trace,\n"
     "references, sweep, tune. search holds the settings of `rill decode --help` with _\n"
     "for -; its budget may be a function of the step. Files are found from the script's\n"
     "directory. Options override the script one by one, any option of the chain replaces\n"
@@ -342,6 +342,7 @@ static int configure(decode *d)
         d->trace_path = cli_given_or(d->trace_path, said->trace);
         d->alignment = cli_given_or(d->alignment, said->alignment);
         d->extras.word_scores |= said->word_scores;
+        d->wants_pretty |= said->pretty;
     }
     return code == CLI_OK ? cli_session_configure(&d->session) : code;
 }
@@ -438,8 +439,9 @@ static int sweep(decode *d)
                              .stats = d->stats_path,
                              .quiet = d->quiet};
     if (d->trace_path) return cli_fail("a sweep is many runs, and --trace is for one: leave one of them out");
-    if (d->alignment || d->extras.word_scores)
-        return cli_fail("a sweep prints no outputs, and --alignment and --word-scores are for them: leave one out");
+    if (d->alignment || d->extras.word_scores || d->wants_pretty)
+        return cli_fail("a sweep prints no outputs, and --alignment, --word-scores and --pretty are for them: leave one "
+                        "out");
     return cli_sweep_run(&sweep);
 }
 

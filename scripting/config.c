@@ -545,6 +545,7 @@ static const config_key KEYS[] = {
     KEY(plugins, read_plugins_key),
     KEY(alignment, read_alignment_key),
     KEY(word_scores, read_flag_key),
+    KEY(pretty, read_flag_key),
     {"n_best", NULL, 0},
     {"unordered", NULL, 0},
     {"search", NULL, 0}, /* with the settings */

@@ -106,6 +106,12 @@ exits 0
 differ flat indented
 tr '\n' ' ' <indented | tr -s ' ' | sed 's/ (TOP/\n(TOP/g; s/ $/\n/' >joined
 same flat joined
+printf 'return { model = "%s", pretty = true }\n' "$model" >pretty.lua
+feed text "$rill" run pretty.lua -q
+exits 0; same out indented
+printf 'return { model = "%s", pretty = true, sweep = rill.sweep{ k = {1, 2} } }\n' "$model" >sweep.lua
+feed text "$rill" run sweep.lua -q
+exits 1; says 'a sweep prints no outputs'
 run "$rill" decode -m "$model" -q -i text --pretty --n-best 2
 exits 1
 says "--pretty shows one tree per input: leave out --n-best"

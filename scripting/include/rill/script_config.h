@@ -65,6 +65,7 @@ typedef struct rill_script_config {
     const char *alignment; /* a form, "" for the domain's own; NULL: none is wanted */
     int word_scores;
     const char *shortlist; /* a path and what stands behind it; NULL: none */
+    int pretty;            /* trees in indented lines */
 } rill_script_config;
 
 /* Read what the script returned. *out: freed by the caller; on failure NULL.
