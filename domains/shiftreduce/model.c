@@ -200,15 +200,20 @@ static rill_status split_labels(loader *l)
     return RILL_OK;
 }
 
-/* A predicted tag is written into trees. */
+static int is_trace(const char *tag, size_t length)
+{
+    return same_symbol((rill_slice){tag, length}, (rill_slice){"-NONE-", 6});
+}
+
+/* A predicted tag is written into trees, and one of traces would take the word away when the tree is read. */
 static rill_status check_tags(loader *l, const char *directory)
 {
     for (int32_t i = 1; i < l->p->tags; i++) {
         size_t length;
         const char *name = rill_vocabulary_token(l->p->tag, i, &length);
-        if (!breaks_brackets(name, length)) continue;
+        if (!breaks_brackets(name, length) && !is_trace(name, length)) continue;
         TRY(rill_path_join(&l->path, directory, "tags.vocab"));
-        return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s:%d: expected a tag without blanks and brackets, found \"%.60s\"",
+        return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s:%d: expected a tag without blanks and brackets, and not -NONE-, found \"%.60s\"",
                          l->path.data, i + 1, name);
     }
     return RILL_OK;
