@@ -440,8 +440,9 @@ static int sweep(decode *d)
                              .quiet = d->quiet};
     if (d->trace_path) return cli_fail("a sweep is many runs, and --trace is for one: leave one of them out");
     if (d->alignment || d->extras.word_scores || d->wants_pretty)
-        return cli_fail("a sweep prints no outputs, and --alignment, --word-scores and --pretty are for them: leave one "
-                        "out");
+        return cli_fail(
+            "a sweep prints no outputs, and --alignment, --word-scores and --pretty are for them: leave one "
+            "out");
     return cli_sweep_run(&sweep);
 }
 

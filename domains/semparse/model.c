@@ -38,7 +38,7 @@ static rill_status read_settings(loader *l, const rill_config *config, const cha
     TRY(rill_config_expect(config, "rill.domain", "semparse"));
     TRY(rill_config_object(config, "text", &found));
     TRY(rill_config_string_or(config, "text.stemmer", "",
-                                       &stemmer)); /* the lexicon acts on it; only its type matters here */
+                              &stemmer)); /* the lexicon acts on it; only its type matters here */
     TRY(rill_config_int(config, "embedding_size", 1, WIDTH_LIMIT, &embedding));
     TRY(rill_config_int(config, "hidden_size", 1, WIDTH_LIMIT, &hidden));
     TRY(rill_config_int(config, "source_vocab_size", SEMPARSE_SPECIALS, VOCABULARY_LIMIT, &words));
@@ -101,10 +101,10 @@ static rill_status load_start(loader *l, const char *side, size_t words, sempars
     char name[64];
     float *embedding, *input, *bias, *start;
     rill_weights packed;
-    TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "embedding.weight"), words,
-                             l->embedding, &embedding));
-    TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_ih"), gates,
-                             l->embedding, &input));
+    TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "embedding.weight"), words, l->embedding,
+                    &embedding));
+    TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_ih"), gates, l->embedding,
+                    &input));
     TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.bias"), gates, 0, &bias));
     TRY(rill_weights_pack(&l->s->kernels, &l->passing, input, gates, l->embedding, l->embedding, &packed));
     TRY(rill_blocks_get(&l->s->blocks, &start, words * gates, sizeof *start, "word inputs"));
@@ -122,9 +122,8 @@ static rill_status load_lstm(loader *l, const char *side, size_t words, semparse
     float *recurrent;
     TRY(load_start(l, side, words, out));
     TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_hh"), 4 * hidden, hidden,
-                             &recurrent));
-    TRY(
-        rill_weights_pack(&l->s->kernels, &l->s->blocks, recurrent, 4 * hidden, hidden, hidden, &out->recurrent));
+                    &recurrent));
+    TRY(rill_weights_pack(&l->s->kernels, &l->s->blocks, recurrent, 4 * hidden, hidden, hidden, &out->recurrent));
     rill_blocks_clear(&l->passing);
     return RILL_OK;
 }
@@ -151,8 +150,7 @@ static rill_status load_output(loader *l)
     semparse *s = l->s;
     float *weight, *bias;
     TRY(read_floats(l, &l->passing, "output.weight", (size_t)s->actions, s->hidden, &weight));
-    TRY(
-        rill_weights_pack(&s->kernels, &s->blocks, weight, (size_t)s->actions, s->hidden, s->hidden, &s->output));
+    TRY(rill_weights_pack(&s->kernels, &s->blocks, weight, (size_t)s->actions, s->hidden, s->hidden, &s->output));
     TRY(read_floats(l, &s->blocks, "output.bias", (size_t)s->actions, 0, &bias));
     bias[SEMPARSE_START] = bias[SEMPARSE_UNKNOWN] = -INFINITY;
     s->output_bias = bias;

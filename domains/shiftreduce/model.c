@@ -213,7 +213,8 @@ static rill_status check_tags(loader *l, const char *directory)
         const char *name = rill_vocabulary_token(l->p->tag, i, &length);
         if (!breaks_brackets(name, length) && !is_trace(name, length)) continue;
         TRY(rill_path_join(&l->path, directory, "tags.vocab"));
-        return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s:%d: expected a tag without blanks and brackets, and not -NONE-, found \"%.60s\"",
+        return rill_fail(l->ctx, RILL_ERR_FORMAT,
+                         "%s:%d: expected a tag without blanks and brackets, and not -NONE-, found \"%.60s\"",
                          l->path.data, i + 1, name);
     }
     return RILL_OK;

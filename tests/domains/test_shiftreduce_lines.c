@@ -89,9 +89,8 @@ static void bad_inputs_fail_alone(void **state)
         {"()", "column 2: a bracket with neither a word nor a bracket in it" AS_TREE},
         {"(TOP (-NONE- *))", "column 1: a tree without words" AS_TREE},
         {"(TOP (T0 w1) (XX w2))", "word 2: the model does not know the tag \"XX\": tags.vocab lists all" AS_TREE},
-        {"w1_XX",
-         "word 1: the model does not know the tag \"XX\": tags.vocab lists all; "
-         "a line of word_TAG tokens is read as such, unless --input-format says text"},
+        {"w1_XX", "word 1: the model does not know the tag \"XX\": tags.vocab lists all; "
+                  "a line of word_TAG tokens is read as such, unless --input-format says text"},
     };
     enum { N = sizeof cases / sizeof *cases };
     fixture f;
