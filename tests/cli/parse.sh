@@ -31,7 +31,7 @@ says 'line 4: column 1: the text ends, but 1 bracket is not closed, the last of 
 says "line 5: column 2: a bracket with neither a word nor a bracket in it"
 says "line 6: column 1: a tree without words"
 says 'line 7: word 1: the model does not know the tag "XX": tags.vocab lists all'
-says 'line 8: word 1: the model does not know the tag "XX": tags.vocab lists all; a line of word_TAG tokens is read as such, unless --input-format says'
+says 'line 8: word 1: the model does not know the tag "XX": tags.vocab lists all; a line of word_TAG tokens is read as such'
 says "line 9: empty input"
 says "line 10: the line is not UTF-8 at byte 1 (0xff)"
 says "line 11: expected at most 1000 words (max_input_length in config.json), found 10000"
