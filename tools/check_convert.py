@@ -371,6 +371,7 @@ def check_marian_refusals(work):
     with open(path, "wb") as file:
         file.write(b"no archive")
     refused("no archive", "model.npz: not an .npz of arrays", *command)
+    refused("no file", "none.npz: not there", "marian", os.path.join(directory, "none.npz"), "--out", directory)
 
 
 # --- fairseq ----------------------------------------------------------------------------------------------------------

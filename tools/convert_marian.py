@@ -336,6 +336,8 @@ def convert(model, out, kind, vocabularies, pieces, positions):
         model = find_one(directory, ["*.npz"], "model")
         if model is None:
             raise Refused(f"{directory}: no .npz in it")
+    elif not os.path.exists(model):
+        raise Refused(f"{model}: not there: expected Marian's model.npz, or the folder of an OPUS-MT release")
     vocabularies = vocabularies or find_vocabularies(directory)
     pieces = pieces or find_pieces(directory, vocabularies)
     source, tensors = Source(model), {}

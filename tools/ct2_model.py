@@ -10,12 +10,10 @@ import os
 import sys
 
 import numpy as np
-from ctranslate2.specs import common_spec, transformer_spec
 
 from model_files import read_safetensors
 
-ACTIVATIONS = {"relu": common_spec.Activation.RELU, "gelu": common_spec.Activation.GELU,
-               "swish": common_spec.Activation.SWISH, "silu": common_spec.Activation.SWISH}
+ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swish": "SWISH", "silu": "SWISH"}
 
 
 def positions(rows, width):
@@ -49,19 +47,33 @@ def set_layer(spec, tensors, name, cross):
     set_norm(spec.ffn.layer_norm, tensors, name + ".final_layer_norm")
 
 
+def check(path, config):
+    """What is converted here: one table for both sides and the output, positions as transformers computes them."""
+    expected = {"model_type": "marian", "pad_token_id": config.get("vocab_size", 0) - 1, "share_encoder_decoder_embeddings": True,
+                "tie_word_embeddings": True}
+    for key, value in expected.items():
+        found = config.get(key, True)
+        if found != value:
+            sys.exit(f"ct2_model: {path}: {key}: expected {value}, found {found}")
+    if config.get("rill", {}).get("positions", "hf") != "hf":
+        sys.exit(f"ct2_model: {path}: rill.positions: only hf can be converted")
+
+
 def convert(source, target):
-    with open(os.path.join(source, "config.json"), encoding="utf-8") as file:
+    from ctranslate2.specs import common_spec, transformer_spec
+
+    path = os.path.join(source, "config.json")
+    with open(path, encoding="utf-8") as file:
         config = json.load(file)
     with open(os.path.join(source, "vocab.json"), encoding="utf-8") as file:
         numbers = json.load(file)
-    if config["model_type"] != "marian" or config["pad_token_id"] != config["vocab_size"] - 1:
-        sys.exit("ct2_model: expected a directory of type marian whose padding symbol is the last")
+    check(path, config)
     tensors = read_safetensors(os.path.join(source, "model.safetensors"))
     words = config["vocab_size"] - 1  # CTranslate2 starts from a zero embedding and has no padding symbol
     table = np.ascontiguousarray(tensors["model.shared.weight"][:words])
     spec = transformer_spec.TransformerSpec.from_config(
         (config["encoder_layers"], config["decoder_layers"]), config["encoder_attention_heads"], pre_norm=False,
-        activation=ACTIVATIONS[config["activation_function"]])
+        activation=getattr(common_spec.Activation, ACTIVATIONS[config["activation_function"]]))
     for side, name in ((spec.encoder, "encoder"), (spec.decoder, "decoder")):
         side.position_encodings.encodings = positions(config["max_position_embeddings"], config["d_model"])
         for i, layer in enumerate(side.layer):
@@ -85,6 +97,9 @@ def convert(source, target):
 
 
 if __name__ == "__main__":
+    if "--help" in sys.argv or "-h" in sys.argv:
+        print(__doc__)
+        sys.exit(0)
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     convert(*sys.argv[1:])

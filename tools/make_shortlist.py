@@ -18,8 +18,11 @@ import numpy
 
 def read_side(path, segment, limit):
     """Lines as lists of pieces."""
-    with open(path, encoding="utf-8") as file:
-        return [segment(line.rstrip("\n")) for line, _ in zip(file, range(limit))]
+    try:
+        with open(path, encoding="utf-8", newline="\n") as file:
+            return [segment(line.rstrip("\r\n")) for line, _ in zip(file, range(limit))]
+    except (OSError, UnicodeDecodeError) as error:
+        sys.exit(f"make_shortlist: {path}: {error.strerror if isinstance(error, OSError) else 'not UTF-8'}")
 
 
 def segmenter(options, name):
@@ -27,9 +30,12 @@ def segmenter(options, name):
         return str.split
     if not options.model:
         sys.exit("make_shortlist: --model DIR names the model whose pieces are wanted; with --tokenized lines are pieces")
+    path = os.path.join(options.model, name)
+    if not os.path.exists(path):
+        sys.exit(f"make_shortlist: {path}: not there; for a model that takes pieces give pieces and --tokenized")
     import sentencepiece
 
-    model = sentencepiece.SentencePieceProcessor(model_file=os.path.join(options.model, name))
+    model = sentencepiece.SentencePieceProcessor(model_file=path)
     return lambda line: model.encode(line, out_type=str)
 
 

@@ -40,7 +40,7 @@ def vocabulary_sizes(config):
     """Symbols of the source and of the target."""
     if config["model_type"] == "fsmt":
         return config["src_vocab_size"], config["tgt_vocab_size"]
-    return config["vocab_size"], config.get("decoder_vocab_size", config["vocab_size"])
+    return config["vocab_size"], config.get("decoder_vocab_size") or config["vocab_size"]
 
 
 def sharing(config):

@@ -6,7 +6,9 @@ those instead of the ones it brings. Needs transformers and sacremoses (0.2.0 ma
 `expected.json` holds, by language,
   split: [text, pieces with blanks between them, their numbers]
   join: [pieces with blanks between them, text]
-of the sentences and of mixtures of their words, of punctuation and of unusual characters.
+of the sentences and of mixtures of their words, of punctuation and of unusual characters. More of them, to be tried once:
+  tools/reference_moses.py DATA/mt/moses --texts 6000 --joins 6000 && cp -r tests/data/mt/fsmt DATA/mt
+  RILL_TEST_DATA=DATA build/tests/domains/test_domains_mt_text
 """
 
 import argparse
@@ -172,30 +174,30 @@ def visible(text):
     return all(unicodedata.category(c) != "Cn" for c in text)
 
 
-def expected(folder, language, rng):
+def expected(folder, language, rng, texts, joins):
     made = tokenizer(folder, language)
     words = [w for line in SENTENCES[language] for w in line.split()]
-    texts = SENTENCES[language] + [mixture(language, rng) for _ in range(110)]
+    texts = SENTENCES[language] + [mixture(language, rng) for _ in range(texts)]
     assert all(map(visible, texts))
     split, join = [], []
     for text in texts:
         pieces = made.tokenize(text, split_special_tokens=True)
         split.append([text, " ".join(pieces), made.convert_tokens_to_ids(pieces)])
         join.append([" ".join(pieces), made.convert_tokens_to_string(pieces)])
-    for _ in range(90):
+    for _ in range(joins):
         tokens = [rng.choice(words) if rng.random() < 0.3 else rng.choice(TOKENS) for _ in range(rng.randint(1, 14))]
         pieces = [p for t in tokens for p in made.bpe(t).split(" ")]
         join.append([" ".join(pieces), made.convert_tokens_to_string(pieces)])
     return {"split": split, "join": join}
 
 
-def build(folder):
+def build(folder, texts, joins):
     os.makedirs(folder, exist_ok=True)
     for language, lines in PREFIXES.items():
         write(folder, "nonbreaking_prefix." + language, "".join(line + "\n" for line in lines))
     build_bpe(folder)
     rng = random.Random(11)
-    cases = {language: expected(folder, language, rng) for language in SENTENCES}
+    cases = {language: expected(folder, language, rng, texts, joins) for language in SENTENCES}
     rows = [f'"{language}":{{' + ",".join(
         f'"{way}":[\n' + ",\n" .join(json.dumps(c, ensure_ascii=False, separators=(",", ":" )) for c in
         cases[language][way])
@@ -207,4 +209,7 @@ def build(folder):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", help="where the files go: tests/data/mt/moses")
-    build(parser.parse_args().folder)
+    parser.add_argument("--texts", type=int, default=110, help="mixtures to cut, per language (default 110)")
+    parser.add_argument("--joins", type=int, default=90, help="mixtures of tokens to join, per language (default 90)")
+    options = parser.parse_args()
+    build(options.folder, options.texts, options.joins)
