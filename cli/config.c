@@ -92,7 +92,23 @@ static int load_domain(const char *file, const json_t *root, const json_t *rill,
     }
     for (size_t i = 0; type && i < sizeof known_types / sizeof known_types[0]; i++)
         if (!strcmp(type, known_types[i].model_type)) strcpy(out->domain, known_types[i].domain);
+    if (type && !out->domain[0]) snprintf(out->type, sizeof out->type, "%s", type);
     return CLI_OK;
+}
+
+void cli_config_say_nameless(const cli_config *config, const char *path)
+{
+    char types[128] = "";
+    for (size_t i = 0, at = 0; i < sizeof known_types / sizeof known_types[0]; i++)
+        at += (size_t)snprintf(types + at, sizeof types - at, "%s%s", i > 0 ? ", " : "", known_types[i].model_type);
+    if (!config->found)
+        cli_say("model %s: there is no config.json; name the domain with --domain", path);
+    else if (config->type[0])
+        cli_say("%s/config.json: model_type: \"%s\" is none that a domain here reads (%s); another domain is named by "
+                "\"rill\": {\"domain\": ...} or --domain",
+                path, config->type, types);
+    else
+        cli_say("%s/config.json names no domain (\"rill\": {\"domain\": ...}); name it with --domain", path);
 }
 
 static int load_file(rill_context *ctx, const char *file, cli_config *out)

@@ -239,11 +239,8 @@ const char *cli_session_domain(const cli_session *session)
     if (!name[0]) {
         if (!session->path)
             cli_say("no model: -m DIR names one (or --domain NAME, for a domain that needs no files)");
-        else if (!session->config.found)
-            cli_say("model %s: there is no config.json; name the domain with --domain", session->path);
         else
-            cli_say("%s/config.json names no domain (\"rill\": {\"domain\": ...}); name it with --domain",
-                    session->path);
+            cli_config_say_nameless(&session->config, session->path);
         return NULL;
     }
     if (!rill_find_domain(session->ctx, name)) {

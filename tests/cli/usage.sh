@@ -75,9 +75,12 @@ exits 1; says "no/such/model"; says "No such file or directory"
 mkdir empty
 run "$rill" decode -m empty
 exits 1; says "empty"; says "no config.json"; says "--domain"
-mkdir silent_config && echo '{"model_type": "x"}' >silent_config/config.json
+mkdir silent_config && echo '{}' >silent_config/config.json
 run "$rill" decode -m silent_config
 exits 1; says "silent_config/config.json names no domain"
+echo '{"model_type": "t5"}' >silent_config/config.json
+run "$rill" decode -m silent_config
+exits 1; says 'silent_config/config.json: model_type: "t5" is none'; says "marian, fsmt"; says "--domain"
 run "$rill" decode -m "$tiny" --domain semprase
 exits 1; says 'unknown domain "semprase"'; says 'did you mean "semparse"?'
 config() { # config JSON MESSAGE
