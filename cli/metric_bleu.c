@@ -63,7 +63,8 @@ static rill_status unescape(const char *text, size_t length, rill_text *out)
 {
     static const struct {
         const char *from, *to;
-    } rule[] = {{"<skipped>", ""}, {"&quot;", "\""}, {"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}};
+    } rule[] = {{"<skipped>", ""}, {"&quot;", "\""}, {"&amp;lt;", "<"}, /* there &lt; is undone behind &amp; */
+                {"&amp;gt;", ">"}, {"&amp;", "&"},   {"&lt;", "<"},     {"&gt;", ">"}};
     rill_text_reset(out);
     rill_status status = put(out, " ");
     for (size_t i = 0; i < length && status == RILL_OK;) {

@@ -106,6 +106,10 @@ run "$rill" eval --metric bleu --refs bleu_refs bleu_gap --json
 prints '"bleu_percent": 47.0209569'
 cp out r.json
 json 1 missing r.json
+echo 'a b &amp;lt; &amp;quot;' >twice # escapes are undone one kind after the other
+echo 'a b < &quot ;' >once
+run "$rill" eval --metric bleu --refs once twice --json
+prints '"bleu_percent": 100'
 {
   awk '{ print NR - 1 " ||| nothing like it at all ||| F0= -1 ||| -1" }' bleu_refs # first outputs are bad
   awk '{ print NR - 1 " ||| " $0 " ||| F0= -2 ||| -2" }' bleu_refs
