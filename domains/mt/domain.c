@@ -159,8 +159,7 @@ static size_t slot_bytes(const mt_model *first, size_t pieces)
     size_t bytes = 0;
     for (const mt_model *m = first; m != NULL; m = m->next) {
         bytes += sizeof(mt_slot) + pieces * m->decoder.layers * 2 * row_bytes(m);
-        if (m->shortlist != NULL)
-            bytes += mt_list_most(m->shortlist, pieces) * (row_bytes(m) + sizeof(float) + sizeof(int32_t));
+        if (m->shortlist != NULL) bytes += mt_list_most(m, pieces);
     }
     return bytes;
 }

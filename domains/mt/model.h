@@ -229,7 +229,8 @@ rill_status mt_field(mt_model *m, const char *name, const rill_hypothesis *hypot
 
 /* Read what `option`, "FILE[,FIRST[,BEST]]", names, for the vocabularies of m.
  *   *out: to be closed by the caller, after a failure too
- *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and line) · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_ERR_OPTION (no file is named) · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and
+ *   line) · RILL_ERR_MEMORY */
 rill_status mt_shortlist_open(mt_shortlist **out, const mt_model *m, const char *option);
 void mt_shortlist_close(mt_shortlist *shortlist); /* NULL is allowed */
 
@@ -237,8 +238,8 @@ void mt_shortlist_close(mt_shortlist *shortlist); /* NULL is allowed */
 rill_status mt_list_make(mt_model *m, const int32_t *ids, int32_t length, mt_list *list);
 void mt_list_free(const mt_model *m, mt_list *list);
 
-/* The most symbols that the list of an input of so many pieces may have; grows evenly with these. */
-size_t mt_list_most(const mt_shortlist *shortlist, size_t pieces);
+/* The most bytes that the list of an input of so many pieces takes in m; grows evenly with these. */
+size_t mt_list_most(const mt_model *m, size_t pieces);
 
 /* The place of an action in the list, -1 if it is not there. */
 int32_t mt_list_find(const mt_list *list, int32_t action);

@@ -27,6 +27,7 @@ struct mt_shortlist {
     rill_context *ctx;
     const uint64_t *legal; /* of the model */
     int32_t first, best, end, words, actions;
+    int32_t widest;  /* most translations of any source symbol, `best` at most */
     int32_t *offset; /* [words + 1] translations of source symbol s are target[offset[s]] .. target[offset[s + 1]] */
     int32_t *target;
     int32_t *same;  /* [words] the target symbol with the same piece, or -1 */
@@ -167,6 +168,7 @@ static rill_status index_pairs(reader *r)
         s->offset[source] = kept;
         for (; at < r->n && r->pairs[at].source == source; at++)
             if (kept - s->offset[source] < s->best) s->target[kept++] = r->pairs[at].target;
+        if (kept - s->offset[source] > s->widest) s->widest = kept - s->offset[source];
     }
     s->offset[s->words] = kept;
     return RILL_OK;
@@ -194,6 +196,9 @@ static rill_status open_file(mt_shortlist *s, const mt_model *m, const char *opt
     rill_text path = {.ctx = s->ctx};
     size_t length;
     read_option(s, option, &length);
+    if (length == 0)
+        return rill_fail(s->ctx, RILL_ERR_OPTION, "shortlist: expected FILE, FILE,F or FILE,F,B, found \"%.60s\"",
+                         option);
     reader r = {.list = s, .source = mt_text_source(m->text), .target = mt_text_target(m->text)};
     rill_status status = rill_text_append(&path, option, length);
     r.path = path.data;
@@ -301,11 +306,15 @@ void mt_list_free(const mt_model *m, mt_list *list)
     rill_free(m->ctx, list->memory, list->room);
 }
 
-size_t mt_list_most(const mt_shortlist *s, size_t pieces)
+/* Weights are packed 16 symbols at a time, and each array is filled up to whole lines. */
+size_t mt_list_most(const mt_model *m, size_t pieces)
 {
+    enum { TOGETHER = 16 };
+    const mt_shortlist *s = m->shortlist;
     const size_t first = (size_t)(s->first < s->actions ? s->first : s->actions);
-    const size_t best = (size_t)(s->best < s->actions ? s->best : s->actions);
-    return first + 1 + pieces * (best + 1);
+    const size_t symbols = first + 1 + pieces * ((size_t)s->widest + 1) + TOGETHER - 1;
+    const size_t each = rill_gemm_pack_size(TOGETHER, m->width, m->weights) / TOGETHER;
+    return symbols * (each + sizeof(float) + sizeof(int32_t));
 }
 
 int32_t mt_list_find(const mt_list *list, int32_t action)

@@ -135,6 +135,9 @@ printf 'one two\n' >lex
 run "$rill" decode -m "$model" -q -i text --shortlist lex
 exits 1
 says "lex:1: expected a target piece, a source piece and a probability from 0 to 1 between blanks"
+run "$rill" decode -m "$model" -q -i text --shortlist ,10
+exits 1
+says 'shortlist: expected FILE, FILE,F or FILE,F,B, found ",10"'
 run "$rill" decode -m "$data/semparse/tiny" -q -i text --shortlist lex
 exits 1
 says "domain semparse takes no shortlist, lex was given"

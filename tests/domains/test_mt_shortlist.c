@@ -21,6 +21,7 @@
 static miser memory;
 static rill_context *ctx;
 static char *folder;
+static const char *kind; /* of weights; NULL: f32 */
 
 static int set_up(void **state)
 {
@@ -61,6 +62,7 @@ static rill_status try_open(const char *name, const char *also, const char *coun
                                  .tokenized = 1,
                                  .also = list,
                                  .n_also = second != NULL,
+                                 .weights = kind,
                                  .shortlist = counts != NULL ? option : NULL};
     void *self = NULL;
     rill_status status = rill_mt_domain.open(ctx, &options, &self, &info);
@@ -109,6 +111,19 @@ static void start(mt_model *m, int32_t n, float (*logp)[MOST])
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
+/* What an input of so many of the source's pieces, from the fifth on, makes its list take, at most what is said of it. */
+static size_t check_bytes(mt_model *m, size_t pieces)
+{
+    char text[400] = "", *texts[1] = {text};
+    for (size_t i = 0; i < pieces; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s ",
+                 rill_vocabulary_token(mt_text_source(m->text), 5 + (int32_t)i, NULL));
+    encode(m, 1, texts);
+    assert_true(m->slot[0].length == (int32_t)pieces + 1);
+    assert_in_range(m->slot[0].list.room, 1, mt_list_most(m, pieces + 1));
+    return mt_list_most(m, pieces + 1);
+}
+
 static const char *piece(const mt_model *m, int32_t action)
 {
     return mt_text_piece(m->text, action, NULL);
@@ -150,6 +165,27 @@ static void lists_are_what_the_lexicon_says(void **state)
     m = open_it("mt/shared", "");
     assert_int_equal(m->output.w.n, 0); /* the whole output layer is not kept */
     rill_mt_domain.close(m);
+}
+
+static void a_lists_memory_is_bounded(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"f32", "bf16", "int8"};
+    size_t before = SIZE_MAX;
+    mt_model *m = open_it("mt/shared", NULL);
+    write_lexicon(m);
+    rill_mt_domain.close(m);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        kind = kinds[i];
+        m = open_it("mt/shared", ",9,100");
+        const size_t one = check_bytes(m, 1), two = check_bytes(m, 2), ten = check_bytes(m, 10);
+        assert_int_equal(ten - two, 8 * (two - one)); /* three translations at most, and the piece itself */
+        assert_in_range(two - one, 4, 4 * (m->width * sizeof(float) + 8));
+        assert_true(ten < before);
+        before = ten;
+        rill_mt_domain.close(m);
+    }
+    kind = NULL;
 }
 
 /* --- scores ------------------------------------------------------------------------------------------------------- */
@@ -325,11 +361,8 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(lists_are_what_the_lexicon_says),
-        CASE(softmax_is_over_the_list),
-        CASE(a_list_is_the_inputs_alone),
-        CASE(methods_agree_to_the_bit),
-        CASE(bad_files),
+        CASE(lists_are_what_the_lexicon_says), CASE(a_lists_memory_is_bounded), CASE(softmax_is_over_the_list),
+        CASE(a_list_is_the_inputs_alone),      CASE(methods_agree_to_the_bit),  CASE(bad_files),
         CASE(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("domains_mt_shortlist", tests, NULL, NULL);
