@@ -423,8 +423,10 @@ static rill_status resolve_stops(rill_context *ctx, rill_settings *s)
     int bound = s->stop == RILL_STOP_BOUND || s->stop == RILL_STOP_BOUND_MAX;
     if (s->keep == 0) s->keep = bound ? RILL_KEEP_BEST : RILL_KEEP_ALL;
     if (bound && s->keep != RILL_KEEP_BEST)
-        return rill_fail(ctx, RILL_ERR_OPTION,
-                         "stop bound and bound-max compare with the worst of the best outputs: they go with keep best");
+        return rill_fail(
+            ctx, RILL_ERR_OPTION,
+            "stop bound and bound-max compare with the worst of the best outputs: they go with keep best%s",
+            s->like != 0 ? "; like fills in whichever of them is not given" : "");
     if (s->at_limit == 0) s->at_limit = RILL_LIMIT_OPEN;
     if (s->stop_after == 0) s->stop_after = s->stop == RILL_STOP_TOP ? 1 : s->k;
     if (s->max_length > 0 && s->max_length_factor == 0 && s->min_length > s->max_length)

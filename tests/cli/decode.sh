@@ -73,6 +73,7 @@ refuse --method var-batch --max-items 50
 refuse --method var-batch --refill 0.5
 refuse --method greedy --finish immediate
 refuse --stop bound --keep first; says "keep best"
+refuse --like hf --keep first; says "like fills in"
 refuse --stop-after 3 --patience 2; says "patience"
 refuse --min-length 9 --max-length 5; says "min-length"
 refuse --heuristic no-such:1; says "no-such"
