@@ -143,23 +143,10 @@ void bound_pressed(rill_engine *e)
     e->bound.finished = 0;
 }
 
-static void trace_leaving(rill_engine *e, int32_t slot, rill_trace_kind kind, rill_status status)
-{
-    const item *it = &e->items[slot];
-    if (e->trace == NULL) return;
-    e->trace(e->trace_user, &(rill_trace_event){.kind = kind,
-                                                .timestep = e->stats.timesteps,
-                                                .item_id = it->id,
-                                                .slot = slot,
-                                                .item_timesteps = it->timestep,
-                                                .outputs = it->n_outputs,
-                                                .status = status});
-}
-
 static rill_status send_back(rill_engine *e)
 {
     int32_t slot = engine_leave_flight(e);
-    trace_leaving(e, slot, RILL_TRACE_SENT_BACK, RILL_OK);
+    engine_trace_leaving(e, slot, RILL_TRACE_SENT_BACK, RILL_OK);
     e->stats.sent_back++;
     e->stats.outputs -= e->items[slot].n_outputs;
     engine_clear_item(e, slot);
@@ -179,7 +166,7 @@ static rill_status give_up(rill_engine *e)
         e->forest.rows, (long long)bound_need(e, slot), it->timestep,
         e->settings.memory == 0 || e->bound.rows == e->settings.max_nodes ? "max-nodes" : "memory", e->bound.rows);
     engine_leave_flight(e);
-    trace_leaving(e, slot, RILL_TRACE_FINISHED, RILL_ERR_INPUT);
+    engine_trace_leaving(e, slot, RILL_TRACE_FINISHED, RILL_ERR_INPUT);
     e->stats.outputs -= it->n_outputs;
     RILL__TRY(engine_fail_input(e, it->id, RILL_ERR_INPUT, message));
     engine_drop_item(e, slot);

@@ -250,6 +250,8 @@ rill_status engine_commit(rill_engine *e, int32_t n, int32_t last);
 
 /* finish.c: make the result of a finished item, drop it. */
 rill_status engine_finish_item(rill_engine *e, int32_t slot);
+/* Tell the trace, if there is one, that an item leaves the flight, for good or to begin anew. */
+void engine_trace_leaving(rill_engine *e, int32_t slot, rill_trace_kind kind, rill_status status);
 /* Make the result of an input that failed. */
 rill_status engine_fail_input(rill_engine *e, int64_t id, rill_status status, const char *message);
 

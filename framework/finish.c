@@ -177,18 +177,24 @@ static rill_status fill_record(rill_engine *e, int32_t slot, outbox_record *reco
     return RILL_OK;
 }
 
+void engine_trace_leaving(rill_engine *e, int32_t slot, rill_trace_kind kind, rill_status status)
+{
+    const item *it = &e->items[slot];
+    if (e->trace == NULL) return;
+    e->trace(e->trace_user, &(rill_trace_event){.kind = kind,
+                                                .timestep = e->stats.timesteps,
+                                                .item_id = it->id,
+                                                .slot = slot,
+                                                .item_timesteps = it->timestep,
+                                                .outputs = it->n_outputs,
+                                                .status = status});
+}
+
 rill_status engine_finish_item(rill_engine *e, int32_t slot)
 {
     item *it = &e->items[slot];
     rill_status status = it->n_outputs > 0 ? RILL_OK : RILL_ERR_NO_HYPOTHESIS;
-    if (e->trace != NULL)
-        e->trace(e->trace_user, &(rill_trace_event){.kind = RILL_TRACE_FINISHED,
-                                                    .timestep = e->stats.timesteps,
-                                                    .item_id = it->id,
-                                                    .slot = slot,
-                                                    .item_timesteps = it->timestep,
-                                                    .outputs = it->n_outputs,
-                                                    .status = status});
+    engine_trace_leaving(e, slot, RILL_TRACE_FINISHED, status);
     if (status < 0) {
         char message[160];
         snprintf(message, sizeof message,
