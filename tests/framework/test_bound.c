@@ -7,20 +7,6 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-static int differs(const problem *p, const schedule *s, uint64_t seed, int64_t *sent_back)
-{
-    engine_record record;
-    char message[600], description[2000];
-    engine_run(p, s, NULL, &record);
-    int bad = problem_compare(p, s, &record, message, sizeof message);
-    *sent_back += record.stats.sent_back;
-    engine_record_clear(&record);
-    if (!bad) return 0;
-    problem_describe(p, s, description, sizeof description);
-    print_error("seed %llu: %s\n  %s\n", (unsigned long long)seed, message, description);
-    return 1;
-}
-
 /* The most states that one of the inputs needs. */
 static int32_t most_states(const problem *p)
 {
@@ -59,7 +45,9 @@ static void any_bound(problem_group group, int64_t iterations)
         int32_t most = most_states(&p);
         set_bound(&s, dice_chance(&d, 60) ? most + dice_range(&d, 0, most) : dice_range(&d, 1, most), &d);
         failed += s.bound < most;
-        bad += differs(&p, &s, seed, &sent_back);
+        rill_stats stats;
+        bad += problem_differs(&p, &s, seed, 0, &stats);
+        sent_back += stats.sent_back;
         problem_clear(&p);
     }
     assert_int_equal(bad, 0);
@@ -108,7 +96,9 @@ static void least_bound(void **state)
         for (const char *const *method = problem_methods(PROBLEM_PRUNED); *method != NULL; method++)
             for (int32_t less = 0; less < 2 && less < most; less++) {
                 schedule s = {.method = *method, .n = 10, .refill = -1, .max_nodes = most - less, .bound = most - less};
-                bad += differs(&p, &s, seed, &sent_back);
+                rill_stats stats;
+                bad += problem_differs(&p, &s, seed, 0, &stats);
+                sent_back += stats.sent_back;
             }
         problem_clear(&p);
     }

@@ -8,20 +8,6 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-static int differs(const problem *p, const schedule *s, uint64_t seed, int64_t *outputs)
-{
-    engine_record record;
-    char message[600], description[2000];
-    engine_run(p, s, NULL, &record);
-    int bad = problem_compare(p, s, &record, message, sizeof message);
-    *outputs += record.stats.outputs;
-    engine_record_clear(&record);
-    if (!bad) return 0;
-    problem_describe(p, s, description, sizeof description);
-    print_error("seed %llu: %s\n  %s\n", (unsigned long long)seed, message, description);
-    return 1;
-}
-
 static void any_convention(problem_group group, int64_t iterations, int bounded)
 {
     uint64_t first = harness_seed(1);
@@ -36,9 +22,11 @@ static void any_convention(problem_group group, int64_t iterations, int bounded)
         problem_solve(&p);
         for (int j = 0; j < 2; j++) {
             schedule s;
+            rill_stats stats;
             schedule_draw(&s, group, &d);
             if (bounded) s.max_nodes = s.bound = dice_range(&d, 5, 60);
-            bad += differs(&p, &s, seed, &outputs);
+            bad += problem_differs(&p, &s, seed, 0, &stats);
+            outputs += stats.outputs;
         }
         problem_clear(&p);
     }

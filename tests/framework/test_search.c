@@ -7,21 +7,6 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-/* Run under one schedule and complain with everything needed to repeat it. Returns 1 on a difference. */
-static int differs(const problem *p, const schedule *s, uint64_t seed, int quiet)
-{
-    engine_record record;
-    char message[600], description[2000];
-    engine_run(p, s, NULL, &record);
-    int bad = problem_compare(p, s, &record, message, sizeof message);
-    engine_record_clear(&record);
-    if (bad && !quiet) {
-        problem_describe(p, s, description, sizeof description);
-        print_error("seed %llu: %s\n  %s\n", (unsigned long long)seed, message, description);
-    }
-    return bad;
-}
-
 static void search_group(problem_group group, int64_t iterations, int schedules)
 {
     uint64_t first = harness_seed(1);
@@ -35,7 +20,7 @@ static void search_group(problem_group group, int64_t iterations, int schedules)
         for (int j = 0; j < schedules; j++) {
             schedule s;
             schedule_draw(&s, group, &d);
-            if (!differs(&p, &s, seed, bad >= 5)) continue;
+            if (!problem_differs(&p, &s, seed, bad >= 5, NULL)) continue;
             bad++;
             break;
         }
@@ -95,7 +80,7 @@ static void every_schedule(void **state)
                               .sort = point / 96 % 2 ? RILL_SORT_LONGEST_FIRST : RILL_SORT_NONE,
                               .sort_window = 4,
                               .unordered = point % 7 == 0};
-                bad += differs(&p, &s, seed, 0);
+                bad += problem_differs(&p, &s, seed, 0, NULL);
             }
         }
         problem_clear(&p);
@@ -117,7 +102,7 @@ static void one_is_greedy(void **state)
         problem_solve(&p);
         schedule s;
         schedule_draw(&s, PROBLEM_PRUNED, &d);
-        bad += differs(&p, &s, seed, bad >= 5);
+        bad += problem_differs(&p, &s, seed, bad >= 5, NULL);
         problem_clear(&p);
     }
     assert_int_equal(bad, 0);

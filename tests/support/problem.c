@@ -465,3 +465,18 @@ void problem_expect(const problem *p, const schedule *s, uint64_t seed, const en
     char message[600];
     if (problem_compare(p, s, record, message, sizeof message)) problem_fail(p, s, seed, message);
 }
+
+int problem_differs(const problem *p, const schedule *s, uint64_t seed, int quiet, rill_stats *stats)
+{
+    engine_record record;
+    char message[600], description[2000];
+    engine_run(p, s, NULL, &record);
+    int bad = problem_compare(p, s, &record, message, sizeof message);
+    if (stats != NULL) *stats = record.stats;
+    engine_record_clear(&record);
+    if (bad && !quiet) {
+        problem_describe(p, s, description, sizeof description);
+        print_error("seed %llu: %s\n  %s\n", (unsigned long long)seed, message, description);
+    }
+    return bad;
+}

@@ -148,4 +148,8 @@ void problem_fail(const problem *p, const schedule *s, uint64_t seed, const char
 /* Fail the test so unless problem_compare() finds the record right. */
 void problem_expect(const problem *p, const schedule *s, uint64_t seed, const engine_record *record);
 
+/* Run the engine under one schedule; 1 when problem_compare() finds a difference, unless `quiet` with everything on standard
+ * error that is needed to repeat it. The run's counters in *stats, which may be NULL. */
+int problem_differs(const problem *p, const schedule *s, uint64_t seed, int quiet, rill_stats *stats);
+
 #endif
