@@ -54,6 +54,7 @@ static void config_everything(void **state)
         "return {\n"
         "  model = 'm', domain = 'toy', domain_args = 'a=b', input = 'in.txt', output = '-',\n"
         "  references = '/tmp/refs', stats = 'a/b.json', trace = '../t', tokenized = true, weights = 'bf16', pretty = true,\n"
+        "  backend = 'onednn',\n"
         "  threads = 3, n_best = 4, unordered = true, plugins = {'x.so', '/y.lua'},\n"
         "  search = { method = 'top-up', k = 7.0, n = 3, budget = 50, refill = 0.25,\n"
         "    max_candidates = 2, ['max-items'] = 9, length_penalty = 0.1, check = false },\n"
@@ -72,6 +73,7 @@ static void config_everything(void **state)
     assert_int_equal(c->tokenized, 1);
     assert_int_equal(c->pretty, 1);
     assert_string_equal(c->weights, "bf16");
+    assert_string_equal(c->backend, "onednn");
     assert_int_equal(c->threads, 3);
     assert_int_equal(c->n_plugins, 2);
     assert_string_equal(c->plugins[0], "here/x.so");
