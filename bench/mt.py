@@ -193,7 +193,7 @@ def report(task, told):
         steps = row.stats.get("timesteps") or 0
         print(f"{row.label:{width}} {bleu if bleu is not None else '-':>6} {seconds:8.3f} {spread:4.0%} {tokens / seconds:9.0f} "
               f"{max(row.peaks) / 1e6:4.0f} {row.stats['expansions'] / steps if steps else 0:9.1f} "
-              f"{row.stats.get('expansions', 0):11}  {against}")
+              f"{row.stats.get('expansions', 0):11}  {against}".rstrip())
         told.append({"task": task.name, "k": task.k, **entry})
 
 
