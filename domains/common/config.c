@@ -61,6 +61,26 @@ void rill_config_close(rill_config *config)
     rill_free(config->ctx, config, config->bytes);
 }
 
+rill_status rill_config_read(rill_context *ctx, const char *directory, const char *name, rill_config_fn read,
+                             void *user, int *found)
+{
+    rill_text path = {.ctx = ctx};
+    rill_config *config = NULL;
+    rill_status status = rill_path_join(&path, directory, name);
+    if (status == RILL_OK) status = rill_config_open(&config, ctx, path.data);
+    rill_text_clear(&path);
+    if (found != NULL) {
+        *found = status != RILL_ERR_NOT_FOUND;
+        if (!*found) {
+            rill_error_clear(ctx);
+            return RILL_OK;
+        }
+    }
+    if (status == RILL_OK) status = read(user, config);
+    rill_config_close(config);
+    return status;
+}
+
 const char *rill_config_name(const rill_config *config)
 {
     return config->name;

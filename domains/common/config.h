@@ -23,6 +23,13 @@ rill_status rill_config_parse(rill_config **out, rill_context *ctx, const char *
 
 void rill_config_close(rill_config *config); /* NULL is allowed */
 
+/* Open the file `name` of a model's directory, let `read` look at it, close it.
+ *   found  *found says whether there is such a file, and without one `read` is not called; NULL: there must be one
+ *   RILL_OK · as rill_config_open() · what `read` returns */
+typedef rill_status (*rill_config_fn)(void *user, const rill_config *config);
+rill_status rill_config_read(rill_context *ctx, const char *directory, const char *name, rill_config_fn read,
+                             void *user, int *found);
+
 /* What errors call the file. */
 const char *rill_config_name(const rill_config *config);
 

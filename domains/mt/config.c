@@ -11,10 +11,9 @@
 #include <string.h>
 
 #include "config.h"
-#include "file.h"
 #include "model.h"
 
-static const char MAIN_FILE[] = "config.json";
+static const char MAIN_FILE[] = "config.json", GENERATION_FILE[] = "generation_config.json";
 
 enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20 };
 
@@ -220,46 +219,33 @@ static void describe(mt_model *m)
              e->inner, d->inner, names[m->settings.activation], symbols, m->positions);
 }
 
-static rill_status read_main(mt_model *m, const rill_config *config, const char *file)
+static rill_status read_main(void *user, const rill_config *config)
 {
+    mt_model *m = user;
     TRY(read_kind(m, config));
     TRY(refuse_variants(m, config));
     TRY(read_activation(m, config));
     TRY(read_positions(m, config));
     TRY(read_sizes(m, config));
     set_defaults(m);
-    TRY(read_generation(m, config, file));
+    TRY(read_generation(m, config, MAIN_FILE));
     /* Not of generation_config.json, whose pad_token_id is only what is never chosen. */
     m->settings.first = m->settings.kind == MT_FSMT ? m->settings.pad + 1 : 0;
     describe(m);
     return RILL_OK;
 }
 
-typedef rill_status (*reader)(mt_model *m, const rill_config *config, const char *file);
-
-/* Read one file of the directory; one that is `optional` may be absent. */
-static rill_status read_file(mt_model *m, rill_text *path, const char *directory, const char *name, int optional,
-                             reader read)
+static rill_status read_last_word(void *user, const rill_config *config)
 {
-    rill_config *config;
-    TRY(rill_path_join(path, directory, name));
-    rill_status status = rill_config_open(&config, m->ctx, path->data);
-    if (status == RILL_ERR_NOT_FOUND && optional) {
-        rill_error_clear(m->ctx);
-        return RILL_OK;
-    }
-    if (status == RILL_OK) status = read(m, config, name);
-    rill_config_close(config);
-    return status;
+    return read_generation(user, config, GENERATION_FILE);
 }
 
 rill_status mt_load_config(mt_model *m, const char *directory)
 {
-    rill_text path = {.ctx = m->ctx};
-    rill_status status = read_file(m, &path, directory, MAIN_FILE, 0, read_main);
-    if (status == RILL_OK) status = read_file(m, &path, directory, "generation_config.json", 1, read_generation);
-    if (status == RILL_OK) status = require_symbols(m, directory);
+    int found;
+    TRY(rill_config_read(m->ctx, directory, MAIN_FILE, read_main, m, NULL));
+    TRY(rill_config_read(m->ctx, directory, GENERATION_FILE, read_last_word, m, &found));
+    TRY(require_symbols(m, directory));
     if (m->settings.start < 0) m->settings.start = m->settings.pad;
-    rill_text_clear(&path);
-    return status;
+    return RILL_OK;
 }

@@ -20,21 +20,25 @@ struct mt_fsmt {
 /* --- languages ---------------------------------------------------------------------------------------------------- */
 
 typedef struct setup {
+    rill_context *ctx;
     mt_language language[2]; /* source, target */
     int known, lower;
 } setup;
 
-static rill_status read_setup(setup *s, rill_context *ctx, const rill_config *config)
+static rill_status read_setup(void *user, const rill_config *config)
 {
     static const char *const side[] = {"source", "target"};
-    TRY(rill_config_bool_or(config, "do_lower_case", 0, &s->lower));
+    setup *s = user;
+    int lower;
+    TRY(rill_config_bool_or(config, "do_lower_case", 0, &lower));
+    s->lower |= lower;
     for (size_t i = 0; i < 2; i++) {
         const char *name;
         TRY(rill_config_element(config, "langs", i, 2, &name));
         s->known = name != NULL;
         if (!s->known) return RILL_OK;
         if (mt_language_of(name, &s->language[i])) continue;
-        return rill_fail(ctx, RILL_ERR_FORMAT,
+        return rill_fail(s->ctx, RILL_ERR_FORMAT,
                          "%s: langs: the tokeniser knows de, en and ru, and the %s language is \"%.20s\": tokenise "
                          "the text elsewhere and say --tokenized",
                          rill_config_name(config), side[i], name);
@@ -42,38 +46,22 @@ static rill_status read_setup(setup *s, rill_context *ctx, const rill_config *co
     return RILL_OK;
 }
 
-/* Read one file, which may be absent when `optional`. */
-static rill_status read_file(setup *s, rill_context *ctx, rill_text *path, const char *directory, const char *name,
-                             int optional)
+static rill_status find_languages(setup *s, const char *directory)
 {
-    rill_config *config;
-    TRY(rill_path_join(path, directory, name));
-    rill_status status = rill_config_open(&config, ctx, path->data);
-    if (status == RILL_ERR_NOT_FOUND && optional) {
-        rill_error_clear(ctx);
-        return RILL_OK;
-    }
-    if (status == RILL_OK) status = read_setup(s, ctx, config);
-    rill_config_close(config);
-    return status;
-}
-
-static rill_status find_languages(setup *s, rill_context *ctx, rill_text *path, const char *directory)
-{
-    TRY(read_file(s, ctx, path, directory, "tokenizer_config.json", 1));
-    const int lower = s->lower;
-    if (!s->known) TRY(read_file(s, ctx, path, directory, "config.json", 0));
-    s->lower |= lower;
+    int found;
+    TRY(rill_config_read(s->ctx, directory, "tokenizer_config.json", read_setup, s, &found));
+    if (!s->known) TRY(rill_config_read(s->ctx, directory, "config.json", read_setup, s, NULL));
     if (s->known) return RILL_OK;
-    return rill_fail(ctx, RILL_ERR_FORMAT, "%s: langs: expected an array of two languages, found nothing", path->data);
+    return rill_fail(s->ctx, RILL_ERR_FORMAT,
+                     "%s/config.json: langs: expected an array of two languages, found nothing", directory);
 }
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
 static rill_status open_all(mt_fsmt *f, rill_text *path, const char *directory)
 {
-    setup s = {.known = 0};
-    TRY(find_languages(&s, f->ctx, path, directory));
+    setup s = {.ctx = f->ctx};
+    TRY(find_languages(&s, directory));
     f->lower = s.lower;
     TRY(mt_moses_open(&f->source, f->ctx, directory, s.language[0]));
     TRY(mt_moses_open(&f->target, f->ctx, directory, s.language[1]));

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "config.h"
-#include "file.h"
 #include "model.h"
 
 enum { MOST_BEAMS = 65536, MOST_LENGTH = 1 << 20 };
@@ -54,21 +53,20 @@ static rill_status read_search(mt_model *m, const rill_config *config, int force
     return RILL_OK;
 }
 
+static rill_status read_generation(void *user, const rill_config *config)
+{
+    return read_search(user, config, 0);
+}
+
+static rill_status read_older(void *user, const rill_config *config)
+{
+    mt_model *m = user;
+    return read_search(m, config, m->settings.kind == MT_FSMT);
+}
+
 rill_status mt_load_recommended(mt_model *m, const char *directory)
 {
-    rill_text path = {.ctx = m->ctx};
-    rill_config *config = NULL;
-    int old = 0;
-    rill_status status = rill_path_join(&path, directory, "generation_config.json");
-    if (status == RILL_OK) status = rill_config_open(&config, m->ctx, path.data);
-    if (status == RILL_ERR_NOT_FOUND) {
-        rill_error_clear(m->ctx);
-        old = 1;
-        status = rill_path_join(&path, directory, "config.json");
-        if (status == RILL_OK) status = rill_config_open(&config, m->ctx, path.data);
-    }
-    if (status == RILL_OK) status = read_search(m, config, old && m->settings.kind == MT_FSMT);
-    rill_config_close(config);
-    rill_text_clear(&path);
-    return status;
+    int found;
+    TRY(rill_config_read(m->ctx, directory, "generation_config.json", read_generation, m, &found));
+    return found ? RILL_OK : rill_config_read(m->ctx, directory, "config.json", read_older, m, NULL);
 }

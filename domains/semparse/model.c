@@ -19,6 +19,7 @@ enum { WIDTH_LIMIT = 1 << 16, VOCABULARY_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20
 typedef struct loader {
     semparse *s;
     rill_context *ctx;
+    const char *directory;
     rill_tensors *tensors;
     rill_blocks passing; /* freed when loading ends */
     size_t embedding;    /* E */
@@ -27,8 +28,9 @@ typedef struct loader {
 
 /* --- configuration ------------------------------------------------------------------------------------------------ */
 
-static rill_status read_settings(loader *l, const rill_config *config, const char *directory)
+static rill_status read_settings(void *user, const rill_config *config)
 {
+    loader *l = user;
     semparse *s = l->s;
     int64_t embedding, hidden, words, actions, max_length, max_input;
     const char *task, *stemmer;
@@ -45,7 +47,7 @@ static rill_status read_settings(loader *l, const rill_config *config, const cha
     TRY(rill_config_int(config, "target_vocab_size", SEMPARSE_SPECIALS, VOCABULARY_LIMIT, &actions));
     TRY(rill_config_int(config, "max_length", 1, LENGTH_LIMIT, &max_length));
     TRY(rill_config_int_or(config, "max_input_length", 1, LENGTH_LIMIT, DEFAULT_MAX_INPUT, &max_input));
-    TRY(rill_config_string_or(config, "task", directory, &task));
+    TRY(rill_config_string_or(config, "task", l->directory, &task));
     l->embedding = (size_t)embedding;
     s->hidden = (size_t)hidden;
     s->ld = (s->hidden + 15) / 16 * 16;
@@ -58,23 +60,12 @@ static rill_status read_settings(loader *l, const rill_config *config, const cha
     return RILL_OK;
 }
 
-static rill_status load_config(loader *l, const char *directory)
-{
-    rill_config *config;
-    TRY(rill_path_join(&l->path, directory, "config.json"));
-    TRY(rill_config_open(&config, l->ctx, l->path.data));
-    rill_status status = read_settings(l, config, directory);
-    rill_config_close(config);
-    return status;
-}
-
 /* --- vocabularies ------------------------------------------------------------------------------------------------- */
 
-static rill_status load_vocabulary(loader *l, const char *directory, const char *name, const char *key, int32_t size,
-                                   rill_vocabulary **out)
+static rill_status load_vocabulary(loader *l, const char *name, const char *key, int32_t size, rill_vocabulary **out)
 {
     static const char *const special[SEMPARSE_SPECIALS] = {"<s>", "</s>", "<unk>"};
-    TRY(rill_path_join(&l->path, directory, name));
+    TRY(rill_path_join(&l->path, l->directory, name));
     return rill_vocabulary_expect(out, l->ctx, l->path.data, key, size, special, SEMPARSE_SPECIALS);
 }
 
@@ -161,10 +152,10 @@ static rill_status load_output(loader *l)
 /* --- lexicon ------------------------------------------------------------------------------------------------------ */
 
 /* A model need not have a lexicon: then questions are only lower-cased and freed of punctuation. */
-static rill_status load_lexicon(loader *l, const char *directory)
+static rill_status load_lexicon(loader *l)
 {
     semparse *s = l->s;
-    TRY(rill_path_join(&l->path, directory, "lexicon.tsv"));
+    TRY(rill_path_join(&l->path, l->directory, "lexicon.tsv"));
     rill_status status = rill_lexicon_open(l->ctx, l->path.data, &s->lexicon);
     if (status == RILL_ERR_NOT_FOUND) {
         rill_error_clear(l->ctx);
@@ -191,10 +182,10 @@ static rill_status find_placeholders(loader *l)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static rill_status load_weights(loader *l, const char *directory)
+static rill_status load_weights(loader *l)
 {
     semparse *s = l->s;
-    TRY(rill_path_join(&l->path, directory, "model.safetensors"));
+    TRY(rill_path_join(&l->path, l->directory, "model.safetensors"));
     TRY(rill_tensors_open(&l->tensors, l->ctx, l->path.data));
     TRY(load_lstm(l, "encoder", (size_t)s->words, &s->encoder));
     TRY(load_lstm(l, "decoder", (size_t)s->actions, &s->decoder));
@@ -202,21 +193,21 @@ static rill_status load_weights(loader *l, const char *directory)
     return load_output(l);
 }
 
-static rill_status load_all(loader *l, const char *directory)
+static rill_status load_all(loader *l)
 {
     semparse *s = l->s;
-    TRY(load_config(l, directory));
-    TRY(load_vocabulary(l, directory, "source.vocab", "source_vocab_size", s->words, &s->source));
-    TRY(load_vocabulary(l, directory, "target.vocab", "target_vocab_size", s->actions, &s->target));
-    TRY(load_weights(l, directory));
-    TRY(load_lexicon(l, directory));
+    TRY(rill_config_read(l->ctx, l->directory, "config.json", read_settings, l, NULL));
+    TRY(load_vocabulary(l, "source.vocab", "source_vocab_size", s->words, &s->source));
+    TRY(load_vocabulary(l, "target.vocab", "target_vocab_size", s->actions, &s->target));
+    TRY(load_weights(l));
+    TRY(load_lexicon(l));
     return find_placeholders(l);
 }
 
 rill_status semparse_load(semparse *s, const char *directory)
 {
-    loader l = {.s = s, .ctx = s->ctx, .passing = {.ctx = s->ctx}, .path = {.ctx = s->ctx}};
-    rill_status status = load_all(&l, directory);
+    loader l = {.s = s, .ctx = s->ctx, .directory = directory, .passing = {.ctx = s->ctx}, .path = {.ctx = s->ctx}};
+    rill_status status = load_all(&l);
     rill_tensors_close(l.tensors);
     rill_blocks_clear(&l.passing);
     rill_text_clear(&l.path);

@@ -26,6 +26,7 @@ enum {
 typedef struct loader {
     parser *p;
     rill_context *ctx;
+    const char *directory;
     rill_tensors *tensors;
     rill_blocks passing; /* freed after each part */
     rill_text path;
@@ -64,8 +65,9 @@ static rill_status read_root(loader *l, const rill_config *config)
     return RILL_OK;
 }
 
-static rill_status read_settings(loader *l, const rill_config *config, const char *directory)
+static rill_status read_settings(void *user, const rill_config *config)
 {
+    loader *l = user;
     parser *p = l->p;
     const char *task;
     int found;
@@ -85,7 +87,7 @@ static rill_status read_settings(loader *l, const rill_config *config, const cha
     TRY(read_size(config, "tag_vocab_size", 2, LABEL_LIMIT, &p->tags));
     TRY(read_size(config, "label_vocab_size", 2, LABEL_LIMIT, &p->labels));
     TRY(rill_config_int_or(config, "max_input_length", 1, LENGTH_LIMIT, DEFAULT_MAX_INPUT, &max_input));
-    TRY(rill_config_string_or(config, "task", directory, &task));
+    TRY(rill_config_string_or(config, "task", l->directory, &task));
     p->max_input = (int32_t)max_input;
     snprintf(p->description, sizeof p->description,
              "span shift-reduce parser \"%.50s\": %d words, %d tags, %d labels, LSTM of 2 x %zu", task, p->words,
@@ -93,19 +95,9 @@ static rill_status read_settings(loader *l, const rill_config *config, const cha
     return RILL_OK;
 }
 
-static rill_status load_config(loader *l, const char *directory)
-{
-    rill_config *config;
-    TRY(rill_path_join(&l->path, directory, "config.json"));
-    TRY(rill_config_open(&config, l->ctx, l->path.data));
-    rill_status status = read_settings(l, config, directory);
-    rill_config_close(config);
-    return status;
-}
-
 /* --- vocabularies ------------------------------------------------------------------------------------------------- */
 
-static rill_status load_vocabularies(loader *l, const char *directory)
+static rill_status load_vocabularies(loader *l)
 {
     static const char *const words[] = {"<s>", "</s>", "<unk>"}, *const unknown[] = {"<unk>"},
                              *const none[] = {"<none>"};
@@ -123,7 +115,7 @@ static rill_status load_vocabularies(loader *l, const char *directory)
         {"labels.vocab", "label_vocab_size", &p->label, p->labels, 1, none},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        TRY(rill_path_join(&l->path, directory, files[i].name));
+        TRY(rill_path_join(&l->path, l->directory, files[i].name));
         TRY(rill_vocabulary_expect(files[i].out, l->ctx, l->path.data, files[i].key, files[i].size, files[i].special,
                                    files[i].specials));
     }
@@ -206,13 +198,13 @@ static int is_trace(const char *tag, size_t length)
 }
 
 /* A predicted tag is written into trees, and one of traces would take the word away when the tree is read. */
-static rill_status check_tags(loader *l, const char *directory)
+static rill_status check_tags(loader *l)
 {
     for (int32_t i = 1; i < l->p->tags; i++) {
         size_t length;
         const char *name = rill_vocabulary_token(l->p->tag, i, &length);
         if (!breaks_brackets(name, length) && !is_trace(name, length)) continue;
-        TRY(rill_path_join(&l->path, directory, "tags.vocab"));
+        TRY(rill_path_join(&l->path, l->directory, "tags.vocab"));
         return rill_fail(l->ctx, RILL_ERR_FORMAT,
                          "%s:%d: expected a tag without blanks and brackets, and not -NONE-, found \"%.60s\"",
                          l->path.data, i + 1, name);
@@ -404,9 +396,9 @@ static rill_status load_outputs(loader *l)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static rill_status load_weights(loader *l, const char *directory)
+static rill_status load_weights(loader *l)
 {
-    TRY(rill_path_join(&l->path, directory, "model.safetensors"));
+    TRY(rill_path_join(&l->path, l->directory, "model.safetensors"));
     TRY(rill_tensors_open(&l->tensors, l->ctx, l->path.data));
     TRY(load_embeddings(l));
     TRY(load_first_layer(l));
@@ -416,20 +408,20 @@ static rill_status load_weights(loader *l, const char *directory)
     return load_outputs(l);
 }
 
-static rill_status load_all(loader *l, const char *directory)
+static rill_status load_all(loader *l)
 {
-    TRY(load_config(l, directory));
-    TRY(load_vocabularies(l, directory));
+    TRY(rill_config_read(l->ctx, l->directory, "config.json", read_settings, l, NULL));
+    TRY(load_vocabularies(l));
     choose_style(l->p);
     TRY(split_labels(l));
-    TRY(check_tags(l, directory));
-    return load_weights(l, directory);
+    TRY(check_tags(l));
+    return load_weights(l);
 }
 
 rill_status parser_load(parser *p, const char *directory)
 {
-    loader l = {.p = p, .ctx = p->ctx, .passing = {.ctx = p->ctx}, .path = {.ctx = p->ctx}};
-    rill_status status = load_all(&l, directory);
+    loader l = {.p = p, .ctx = p->ctx, .directory = directory, .passing = {.ctx = p->ctx}, .path = {.ctx = p->ctx}};
+    rill_status status = load_all(&l);
     rill_tensors_close(l.tensors);
     rill_blocks_clear(&l.passing);
     rill_text_clear(&l.path);

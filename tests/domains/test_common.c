@@ -195,6 +195,33 @@ static void config_refuses_bad_json(void **state)
     assert_int_equal(rill_config_parse(&c, ctx, "c.json", "", 0), RILL_ERR_FORMAT);
 }
 
+static rill_status read_a(void *user, const rill_config *config)
+{
+    return rill_config_int(config, "a", 0, 9, user);
+}
+
+static void config_of_a_folder_may_be_absent(void **state)
+{
+    (void)state;
+    char *folder = folder_make();
+    int64_t a = 0;
+    int found = -1;
+    write_string(folder, "c.json", "{\"a\": 7}");
+    assert_ok(ctx, rill_config_read(ctx, folder, "c.json", read_a, &a, &found));
+    assert_true(found == 1 && a == 7);
+    assert_ok(ctx, rill_config_read(ctx, folder, "d.json", read_a, &a, &found));
+    assert_true(found == 0 && a == 7);
+    assert_string_equal(rill_error(ctx), "");
+    assert_int_equal(rill_config_read(ctx, folder, "d.json", read_a, &a, NULL), RILL_ERR_NOT_FOUND);
+    assert_error(ctx, "cannot open %s/d.json: No such file or directory", folder);
+    write_string(folder, "c.json", "{\"a\": 10}");
+    assert_int_equal(rill_config_read(ctx, folder, "c.json", read_a, &a, &found), RILL_ERR_FORMAT);
+    assert_int_equal(found, 1);
+    write_string(folder, "c.json", "{");
+    assert_int_equal(rill_config_read(ctx, folder, "c.json", read_a, &a, &found), RILL_ERR_FORMAT);
+    folder_remove(folder);
+}
+
 /* --- vocabulary --------------------------------------------------------------------------------------------------- */
 
 static void vocabulary_numbers_lines(void **state)
@@ -442,20 +469,18 @@ static void tensors_refuse_bad_lengths(void **state)
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-static rill_status open_one_of_each(const char *folder)
+static rill_status open_one_of_each(rill_context *with, const char *folder)
 {
-    char *config_path = path_of(folder, "c.json"), *vocabulary_path = path_of(folder, "v");
-    char *tensors_path = path_of(folder, "m");
-    rill_config *config = NULL;
+    char *vocabulary_path = path_of(folder, "v"), *tensors_path = path_of(folder, "m");
+    int64_t value;
     rill_vocabulary *vocabulary = NULL;
     rill_tensors *tensors = NULL;
-    rill_status status = rill_config_open(&config, ctx, config_path);
-    if (status == RILL_OK) status = rill_vocabulary_open(&vocabulary, ctx, vocabulary_path, 10);
-    if (status == RILL_OK) status = rill_tensors_open(&tensors, ctx, tensors_path);
-    rill_config_close(config);
+    rill_status status = rill_config_read(with, folder, "c.json", read_a, &value, NULL);
+    if (status == RILL_OK) status = rill_vocabulary_open(&vocabulary, with, vocabulary_path, 10);
+    if (status == RILL_OK) status = rill_tensors_open(&tensors, with, tensors_path);
     rill_vocabulary_close(vocabulary);
     rill_tensors_close(tensors);
-    free(config_path), free(vocabulary_path), free(tensors_path);
+    free(vocabulary_path), free(tensors_path);
     return status;
 }
 
@@ -468,16 +493,7 @@ static void readers_survive_every_refusal(void **state)
     write_string(folder, "c.json", "{\"a\": 1}");
     write_string(folder, "v", "a\nb\n");
     write_bytes(folder, "m", bytes, length);
-    rill_status status = RILL_ERR_MEMORY;
-    long n = 0;
-    for (; status != RILL_OK; n++) {
-        memory.allowed = n;
-        status = open_one_of_each(folder);
-        assert_true(status == RILL_OK || status == RILL_ERR_MEMORY);
-        assert_int_equal(rill_memory_used(ctx), 0);
-    }
-    memory.allowed = -1;
-    assert_true(n > 8);
+    assert_true(refuse_each_call(&memory, ctx, open_one_of_each, folder) > 8);
     free(bytes);
     folder_remove(folder);
 }
@@ -492,6 +508,7 @@ int main(void)
         CASE(config_gives_typed_values),
         CASE(config_says_what_it_expected),
         CASE(config_refuses_bad_json),
+        CASE(config_of_a_folder_may_be_absent),
         CASE(vocabulary_numbers_lines),
         CASE(vocabulary_finds_all_of_many),
         CASE(vocabulary_refuses_with_line),
