@@ -172,26 +172,6 @@ static int32_t find_action(void *self, const char *text, size_t length)
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
-static rill_status encode(void *self, int32_t m, rill_input *inputs)
-{
-    return semparse_encode(self, m, inputs);
-}
-
-static rill_status step(void *self, const rill_rows *rows)
-{
-    return semparse_step(self, rows);
-}
-
-static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
-{
-    return semparse_score(self, rows, ask, out);
-}
-
-static rill_status lookup(void *self, const rill_rows *rows, const rill_queries *queries)
-{
-    return semparse_lookup(self, rows, queries);
-}
-
 const rill_domain rill_semparse_domain = {
     .abi_version = RILL_ABI_VERSION,
     .struct_size = sizeof(rill_domain),
@@ -199,10 +179,10 @@ const rill_domain rill_semparse_domain = {
     .summary = "questions to logical forms: LSTM encoder and decoder with attention",
     .open = open_model,
     .reserve = reserve,
-    .encode = encode,
-    .step = step,
-    .score = score,
-    .lookup = lookup,
+    .encode = semparse_encode,
+    .step = semparse_step,
+    .score = semparse_score,
+    .lookup = semparse_lookup,
     .finalize = finalize,
     .drop = drop,
     .close = close_model,

@@ -221,8 +221,9 @@ static void run_span(void *call, size_t span)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-rill_status semparse_encode(semparse *s, int32_t m, rill_input *inputs)
+rill_status semparse_encode(void *self, int32_t m, rill_input *inputs)
 {
+    semparse *s = self;
     batch b = {.s = s};
     TRY(read_inputs(s, m, inputs, &b.m));
     if (b.m == 0) return RILL_OK;

@@ -114,15 +114,13 @@ typedef struct semparse {
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status semparse_load(semparse *s, const char *directory);
 
-/* --- encode.c ----------------------------------------------------------------------------------------------------- */
+/* --- encode.c, step.c --------------------------------------------------------------------------------------------- */
 
-rill_status semparse_encode(semparse *s, int32_t m, rill_input *inputs);
-
-/* --- step.c ------------------------------------------------------------------------------------------------------- */
-
-rill_status semparse_step(semparse *s, const rill_rows *rows);
-rill_status semparse_score(semparse *s, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
-rill_status semparse_lookup(semparse *s, const rill_rows *rows, const rill_queries *queries);
+/* Of the domain's table (rill/domain.h); self is the semparse. */
+rill_status semparse_encode(void *self, int32_t m, rill_input *inputs);
+rill_status semparse_step(void *self, const rill_rows *rows);
+rill_status semparse_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
+rill_status semparse_lookup(void *self, const rill_rows *rows, const rill_queries *queries);
 
 /* --- scratch ------------------------------------------------------------------------------------------------------ */
 

@@ -185,8 +185,9 @@ static void step_span(void *call, size_t span)
     walk_span(call, span, step_block);
 }
 
-rill_status semparse_step(semparse *s, const rill_rows *rows)
+rill_status semparse_step(void *self, const rill_rows *rows)
 {
+    semparse *s = self;
     if (rows->n == 0) return RILL_OK;
     work w = {.s = s, .rows = rows};
     cut(&w);
@@ -383,8 +384,9 @@ static void lay_out_call(work *w, rill_carver *carver)
     w->scratch = rill_carve(carver, w->cut.spans * w->span_bytes, 1);
 }
 
-rill_status semparse_score(semparse *s, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+rill_status semparse_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
+    semparse *s = self;
     if (rows->n == 0) return RILL_OK;
     work w = {.s = s, .rows = rows, .ask = ask, .out = out, .longest = longest_memory(s, rows)};
     size_t wanted = (size_t)ask->max_choices + (ask->plain ? 0 : (size_t)ask->extra);
@@ -402,8 +404,9 @@ rill_status semparse_score(semparse *s, const rill_rows *rows, const rill_ask *a
 
 /* --- lookup ------------------------------------------------------------------------------------------------------- */
 
-rill_status semparse_lookup(semparse *s, const rill_rows *rows, const rill_queries *queries)
+rill_status semparse_lookup(void *self, const rill_rows *rows, const rill_queries *queries)
 {
+    semparse *s = self;
     if (queries->n > 0 && s->scored.n != rows->n)
         return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "semparse: lookup of %d rows, but %d were just scored", rows->n,
                          s->scored.n);

@@ -142,31 +142,6 @@ static int32_t find_action(void *self, const char *text, size_t length)
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
-static rill_status encode(void *self, int32_t m, rill_input *inputs)
-{
-    return parser_encode(self, m, inputs);
-}
-
-static rill_status step(void *self, const rill_rows *rows)
-{
-    return parser_step(self, rows);
-}
-
-static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
-{
-    return parser_score(self, rows, ask, out);
-}
-
-static rill_status lookup(void *self, const rill_rows *rows, const rill_queries *queries)
-{
-    return parser_lookup(self, rows, queries);
-}
-
-static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out)
-{
-    return parser_write(self, hypothesis, out);
-}
-
 const rill_domain rill_shiftreduce_domain = {
     .abi_version = RILL_ABI_VERSION,
     .struct_size = sizeof(rill_domain),
@@ -174,11 +149,11 @@ const rill_domain rill_shiftreduce_domain = {
     .summary = "sentences to constituency trees: bidirectional LSTM, span features, shift-reduce",
     .open = open_model,
     .reserve = reserve,
-    .encode = encode,
-    .step = step,
-    .score = score,
-    .lookup = lookup,
-    .finalize = finalize,
+    .encode = parser_encode,
+    .step = parser_step,
+    .score = parser_score,
+    .lookup = parser_lookup,
+    .finalize = parser_finalize,
     .close = close_model,
     .measure = measure,
     .action_name = action_name,

@@ -383,8 +383,9 @@ static size_t most_frames(const parser *p, size_t m)
     return most > longest ? most : longest;
 }
 
-rill_status parser_encode(parser *p, int32_t m, rill_input *inputs)
+rill_status parser_encode(void *self, int32_t m, rill_input *inputs)
 {
+    parser *p = self;
     batch b = {.p = p};
     size_t sentences;
     TRY(read_inputs(p, m, inputs, &sentences));

@@ -161,22 +161,17 @@ rill_status parser_read(parser *p, rill_input *input, int32_t *words);
 rill_status parser_word_features(parser *p, rill_slice word, int32_t *feature);
 void parser_edge_features(const parser *p, int32_t word, int32_t *feature);
 
-/* --- encode.c ----------------------------------------------------------------------------------------------------- */
+/* --- encode.c, step.c, score.c, output.c -------------------------------------------------------------------------- */
 
-rill_status parser_encode(parser *p, int32_t m, rill_input *inputs);
+/* Of the domain's table (rill/domain.h); self is the parser. */
+rill_status parser_encode(void *self, int32_t m, rill_input *inputs);
+rill_status parser_step(void *self, const rill_rows *rows);
+rill_status parser_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
+rill_status parser_lookup(void *self, const rill_rows *rows, const rill_queries *queries);
 
-/* --- step.c, score.c ---------------------------------------------------------------------------------------------- */
-
-rill_status parser_step(parser *p, const rill_rows *rows);
-rill_status parser_score(parser *p, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
-rill_status parser_lookup(parser *p, const rill_rows *rows, const rill_queries *queries);
-
-/* --- output.c ----------------------------------------------------------------------------------------------------- */
-
-/* Append the tree that a hypothesis' actions make of its slot's sentence. One that was cut short has what it came to, and the
- * words it did not, under the root.
- *   RILL_OK · RILL_ERR_MEMORY */
-rill_status parser_write(parser *p, const rill_hypothesis *hypothesis, rill_text *out);
+/* The tree that a hypothesis' actions make of its slot's sentence. One that was cut short has what it came to, and the words it
+ * did not, under the root. */
+rill_status parser_finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out);
 
 /* --- scratch ------------------------------------------------------------------------------------------------------ */
 

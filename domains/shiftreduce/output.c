@@ -102,8 +102,9 @@ static rill_status build(builder *b, const rill_hypothesis *hypothesis)
     return RILL_OK;
 }
 
-rill_status parser_write(parser *p, const rill_hypothesis *hypothesis, rill_text *out)
+rill_status parser_finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out)
 {
+    parser *p = self;
     builder b = {.p = p, .sentence = &p->slot[hypothesis->slot].sentence};
     TRY(build(&b, hypothesis));
     return rill_tree_write(&p->tree, out, 0);

@@ -273,8 +273,9 @@ static void lay_out_call(work *w, rill_carver *carver)
     w->scratch = rill_carve(carver, w->cut.spans * w->span_bytes, 1);
 }
 
-rill_status parser_score(parser *p, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+rill_status parser_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
+    parser *p = self;
     if (rows->n == 0) return RILL_OK;
     work w = {.p = p, .rows = rows, .ask = ask, .out = out};
     w.symbols = rows->phase == PARSER_STRUCTURE ? 2 : (size_t)p->labels;
@@ -303,8 +304,9 @@ static int of_phase(const parser *p, int32_t phase, int32_t action)
     return action >= PARSER_LABELS && action < PARSER_LABELS + p->labels;
 }
 
-rill_status parser_lookup(parser *p, const rill_rows *rows, const rill_queries *queries)
+rill_status parser_lookup(void *self, const rill_rows *rows, const rill_queries *queries)
 {
+    const parser *p = self;
     if (queries->n > 0 && p->scored.n != rows->n)
         return rill_fail(p->ctx, RILL_ERR_ARGUMENT, "shiftreduce: lookup of %d rows, but %d were just scored", rows->n,
                          p->scored.n);

@@ -5,9 +5,9 @@
  * not has an action left. */
 #include "stack.h"
 
-rill_status parser_step(parser *p, const rill_rows *rows)
+rill_status parser_step(void *self, const rill_rows *rows)
 {
-    parser_cell *cell = p->cell;
+    parser_cell *cell = ((parser *)self)->cell;
     for (int32_t r = 0; r < rows->n; r++) {
         const int32_t from = rows->state_parent[r];
         parser_cell *to = &cell[rows->node[r]];
