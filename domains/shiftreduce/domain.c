@@ -102,20 +102,24 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 
 /* --- sizes -------------------------------------------------------------------------------------------------------- */
 
-/* Of a tree, words: brackets that are closed behind something else than a bracket. Else what stands between blanks. */
+/* Of a tree, words: brackets that are closed behind something else than a closed bracket. Else what stands between blanks. */
 static int64_t measure(void *self, const char *text, size_t length)
 {
-    (void)self;
+    const parser_form form = ((const parser *)self)->form;
     int64_t closed = 0, tokens = 0;
-    char before = ' ', first = ' ';
+    char first = ' ', last = ' '; /* but for blanks */
+    int apart = 1;
     for (size_t i = 0; i < length; i++) {
-        const int blank = (unsigned char)text[i] <= ' ';
-        if (!blank && first == ' ') first = text[i];
-        tokens += !blank && (unsigned char)before <= ' ';
-        closed += text[i] == ')' && before != ')';
-        before = text[i];
+        const char c = text[i];
+        const int blank = (unsigned char)c <= ' ';
+        tokens += !blank && apart;
+        apart = blank;
+        if (blank) continue;
+        closed += c == ')' && last != ')';
+        if (first == ' ') first = c;
+        last = c;
     }
-    return first == '(' ? closed : tokens;
+    return first == '(' && (form == FORM_AUTO || form == FORM_TREE) ? closed : tokens;
 }
 
 /* --- names of actions --------------------------------------------------------------------------------------------- */

@@ -175,18 +175,42 @@ static void actions_have_names(void **state)
         rill_text_clear(&text);
     }
     assert_int_equal(domain->find_action(f.self, "L9", 2), RILL_NO_ACTION);
-    assert_int_equal(domain->measure(f.self, " two  words\t", 12), 2);
-    assert_int_equal(domain->measure(f.self, "(TOP (X (T0 a) (T1 b)))", 23), 2);
-    assert_int_equal(domain->measure(f.self, "", 0), 0);
     close_small(&f);
+}
+
+static void lengths_are_those_of_the_form(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *form, *line;
+        int tokenized, words;
+    } cases[] = {
+        {NULL, " two  words\t", 0, 2},
+        {NULL, "", 0, 0},
+        {NULL, "(TOP (X (T0 a) (T1 b)))", 0, 2},
+        {"tree", "( (X (T0 a ) (T1 b) ) )", 0, 2},
+        {"text", "(two words)", 0, 2},
+        {NULL, "( two words )", 1, 4},
+        {"tagged", "(_-LRB- a_T0 )_-RRB-", 0, 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture f;
+        open_small(&f, cases[i].form, cases[i].tokenized);
+        assert_int_equal(domain->measure(f.self, cases[i].line, strlen(cases[i].line)), cases[i].words);
+        close_small(&f);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_say_what_they_are), cmocka_unit_test(sizes_are_told),
-        cmocka_unit_test(bad_inputs_fail_alone),   cmocka_unit_test(long_lines_fail_alone),
-        cmocka_unit_test(actions_make_trees),      cmocka_unit_test(actions_have_names),
+        cmocka_unit_test(lines_say_what_they_are),
+        cmocka_unit_test(sizes_are_told),
+        cmocka_unit_test(bad_inputs_fail_alone),
+        cmocka_unit_test(long_lines_fail_alone),
+        cmocka_unit_test(actions_make_trees),
+        cmocka_unit_test(actions_have_names),
+        cmocka_unit_test(lengths_are_those_of_the_form),
     };
     return cmocka_run_group_tests_name("domains_shiftreduce_lines", tests, NULL, NULL);
 }
