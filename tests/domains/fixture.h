@@ -15,9 +15,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    assert_int_equal(rill_memory_used(ctx), 0);
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.out, 0);
+    miser_finish(&memory, ctx);
     return 0;
 }
 

@@ -22,9 +22,7 @@ static int tear_down(void **state)
 {
     (void)state;
     folder_remove(folder);
-    assert_int_equal(rill_memory_used(ctx), 0);
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.out, 0);
+    miser_finish(&memory, ctx);
     return 0;
 }
 

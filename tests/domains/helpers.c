@@ -1,5 +1,6 @@
 /* See helpers.h. Failures here are failures of the test. */
 #include <dirent.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -44,6 +45,13 @@ rill_context *miser_context(miser *m)
     *m = (miser){.allowed = -1};
     assert_int_equal(rill_context_create(&ctx, &options), RILL_OK);
     return ctx;
+}
+
+void miser_finish(miser *m, rill_context *ctx)
+{
+    assert_int_equal(rill_memory_used(ctx), 0);
+    rill_context_destroy(ctx);
+    assert_int_equal(m->out, 0);
 }
 
 long refuse_each_call(miser *m, rill_context *ctx, rill_status (*life)(rill_context *ctx, const char *folder),
@@ -143,6 +151,25 @@ char *data_path(const char *name)
     const char *base = getenv("RILL_TEST_DATA");
     if (base == NULL) fail_msg("RILL_TEST_DATA must name tests/data");
     return path_of(base, name);
+}
+
+/* --- inputs and values --- */
+
+uint32_t roll(uint64_t *state, uint32_t below)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(*state >> 33) % below;
+}
+
+rill_input input_of(const char *text, int32_t slot)
+{
+    return (rill_input){.text = text, .length = strlen(text), .slot = slot};
+}
+
+void assert_near(double found, double expected, double slack, const char *what, size_t at)
+{
+    if (!(fabs(found - expected) <= slack * fmax(1.0, fabs(expected))))
+        fail_msg("%s %zu: expected %.9g, found %.9g", what, at, expected, found);
 }
 
 void assert_ok(const rill_context *ctx, rill_status status)

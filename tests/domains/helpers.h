@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "rill/context.h"
+#include "rill/domain.h"
 
 /* --- memory --- */
 
@@ -17,6 +17,9 @@ typedef struct miser {
 
 /* A context over the miser; every block is its own malloc(), so that ASan sees its edges. */
 rill_context *miser_context(miser *m);
+
+/* The end of a context: of what was made with it nothing is left. */
+void miser_finish(miser *m, rill_context *ctx);
 
 /* Grant life() no call for memory, then one, two, ... until it has all that it asks for. Each that is refused one must fail with
  * RILL_ERR_MEMORY and leave nothing behind. Returns how often it was tried. */
@@ -40,6 +43,17 @@ void copy_file(const char *from, const char *to, const char *name);
 
 /* tests/data/NAME, malloc()ed; the test is told where by the variable RILL_TEST_DATA. */
 char *data_path(const char *name);
+
+/* --- inputs and values --- */
+
+/* A number below `below`: the same ones from the same state everywhere. */
+uint32_t roll(uint64_t *state, uint32_t below);
+
+rill_input input_of(const char *text, int32_t slot);
+
+/* Fails the test, naming value `at` of `what`, unless the difference is at most `slack` times the larger of the value and 1: of that
+ * size are log-probabilities and states. */
+void assert_near(double found, double expected, double slack, const char *what, size_t at);
 
 /* Fails the test with the context's sentence. */
 void assert_ok(const rill_context *ctx, rill_status status);

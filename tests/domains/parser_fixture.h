@@ -16,11 +16,6 @@ static rill_status open_at(rill_context *ctx, const char *path, int threads, con
     return domain->open(ctx, &options, self, info);
 }
 
-static rill_input input_of(const char *text, int32_t slot)
-{
-    return (rill_input){.text = text, .length = strlen(text), .slot = slot};
-}
-
 typedef struct fixture {
     miser memory;
     rill_context *ctx;
@@ -42,9 +37,7 @@ static void close_small(fixture *f)
 {
     domain->close(f->self);
     folder_remove(f->folder);
-    assert_int_equal(rill_memory_used(f->ctx), 0);
-    rill_context_destroy(f->ctx);
-    assert_int_equal(f->memory.out, 0);
+    miser_finish(&f->memory, f->ctx);
 }
 
 #endif

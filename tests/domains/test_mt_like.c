@@ -94,7 +94,7 @@ static void check_model(const char *name)
 {
     static const char *const methods[] = {"fixed", "fixed-stream", "var-stream", "stream-all"};
     char *path = data_path(name);
-    json_t *file = reference_load_file(path, "search.json"), *search;
+    json_t *file = reference_load(path, "search.json"), *search;
     rill_model *model = open_model(path);
     place at = {.model = name};
     json_array_foreach(json_object_get(file, "searches"), at.search, search)

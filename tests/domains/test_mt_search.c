@@ -137,20 +137,17 @@ static void beams_are_those_of_the_reference(void **state)
     (void)state;
     static const char *const methods[] = {"var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"};
     for (size_t i = 0; i < MODELS; i++) {
-        char *path = data_path(models[i]);
-        json_t *expected = reference_load(path);
-        const json_t *cases = json_object_get(expected, "cases");
-        rill_model *model = open_model(i, path, 1 + (int)i % 2, i % 2 ? "f32" : NULL);
+        reference r = reference_open(models[i]);
+        rill_model *model = open_model(i, r.path, 1 + (int)i % 2, i % 2 ? "f32" : NULL);
         for (size_t j = 0; j < sizeof methods / sizeof *methods; j++) {
             for (int32_t n = 1; n <= 4; n += 3)
                 decode_all(model, &(run){.method = methods[j], .n = n, .k = 5, .max_candidates = 5, .seen = check_beam},
-                           cases);
+                           r.cases);
             decode_all(model, &(run){.method = methods[j], .n = 3, .k = 1, .max_candidates = 1, .seen = check_greedy},
-                       cases);
+                       r.cases);
         }
         rill_model_close(model);
-        json_decref(expected);
-        free(path);
+        reference_close(&r);
     }
 }
 
@@ -175,12 +172,11 @@ static void expect_agreement(const char *weights)
 {
     static const char *const methods[] = {"var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"};
     for (size_t i = 0; i < MODELS; i++) {
-        char *path = data_path(models[i]);
-        json_t *expected = reference_load(path), *cases = json_object_get(expected, "cases");
+        reference r = reference_open(models[i]);
         record first = {.number = NULL};
-        json_array_append_new(cases, json_pack("{s:[]}", "pieces"));
+        json_array_append_new(r.cases, json_pack("{s:[]}", "pieces"));
         for (int threads = 1; threads <= 2; threads++) {
-            rill_model *model = open_model(i, path, threads, weights);
+            rill_model *model = open_model(i, r.path, threads, weights);
             for (size_t j = 0; j < sizeof methods / sizeof *methods; j++) {
                 for (int32_t n = 1; n <= 8; n += 3) {
                     record other = {.number = NULL};
@@ -193,7 +189,7 @@ static void expect_agreement(const char *weights)
                                       .heuristic = "2.5",
                                       .seen = note,
                                       .record = is_first ? &first : &other},
-                               cases);
+                               r.cases);
                     if (is_first) continue;
                     assert_int_equal(other.used, first.used);
                     assert_memory_equal(other.number, first.number, first.used * sizeof *first.number);
@@ -202,8 +198,8 @@ static void expect_agreement(const char *weights)
             }
             rill_model_close(model);
         }
-        free(first.number), free(path);
-        json_decref(expected);
+        free(first.number);
+        reference_close(&r);
     }
 }
 
@@ -236,7 +232,7 @@ static void note_scores(const rill_result *result, const json_t *one, record *to
 /* The scores of the best five first actions, whichever these are. */
 static record first_scores(size_t i, const char *path, const char *weights)
 {
-    json_t *expected = reference_load(path);
+    json_t *expected = reference_load(path, "expected.json");
     record found = {.number = NULL};
     rill_model *model = open_model(i, path, 1, weights);
     decode_all(model,

@@ -109,15 +109,14 @@ static void texts_are_those_of_the_reference(void **state)
 {
     (void)state;
     static const char *const languages[] = {"en", "de", "ru"};
-    char *path = data_path("mt/moses"), *vocabulary = path_of(path, "vocab-src.json");
-    json_t *expected = reference_load(path);
+    reference r = reference_open("mt/moses");
+    char *vocabulary = path_of(r.path, "vocab-src.json");
     rill_vocabulary *v;
     assert_ok(ctx, rill_vocabulary_open_json(&v, ctx, vocabulary, 1 << 20));
-    for (size_t i = 0; i < 3; i++) check_language(languages[i], json_object_get(expected, languages[i]), v);
+    for (size_t i = 0; i < 3; i++) check_language(languages[i], json_object_get(r.expected, languages[i]), v);
     rill_vocabulary_close(v);
-    json_decref(expected);
     free(vocabulary);
-    free(path);
+    reference_close(&r);
 }
 
 /* --- prefixes ----------------------------------------------------------------------------------------------------- */

@@ -28,11 +28,6 @@ static rill_status open_at(rill_context *ctx, const char *path, int threads, int
     return domain->open(ctx, &options, self, info);
 }
 
-static rill_input input_of(const char *text, int32_t slot)
-{
-    return (rill_input){.text = text, .length = strlen(text), .slot = slot};
-}
-
 /* --- a driver of single rows -------------------------------------------------------------------------------------- */
 
 enum { MOST_ACTIONS = 512 };
@@ -71,12 +66,6 @@ static void expand(rill_context *ctx, void *self, int32_t actions, int32_t node,
 
 /* --- reference vectors -------------------------------------------------------------------------------------------- */
 
-static void assert_near(double found, double expected, const char *what, size_t at)
-{
-    double slack = 1e-5 * (fabs(expected) > 1 ? fabs(expected) : 1);
-    if (!(fabs(found - expected) <= slack)) fail_msg("%s %zu: expected %.9g, found %.9g", what, at, expected, found);
-}
-
 static void assert_vector(const float *found, const json_t *expected, const char *what)
 {
     size_t i;
@@ -86,7 +75,7 @@ static void assert_vector(const float *found, const json_t *expected, const char
         if (json_is_null(value))
             assert_true(found[i] == -INFINITY);
         else
-            assert_near((double)found[i], json_real_value(value), what, i);
+            assert_near((double)found[i], json_real_value(value), 1e-5, what, i);
     }
 }
 
@@ -139,26 +128,25 @@ static void check_greedy(rill_context *ctx, semparse *s, int32_t slot, const jso
         assert_int_equal(action, json_integer_value(json_array_get(expected, (size_t)depth)));
     }
     assert_int_equal(depth, json_array_size(expected));
-    assert_near(score, json_real_value(json_object_get(greedy, "score")), "greedy score of length", (size_t)depth);
+    assert_near(score, json_real_value(json_object_get(greedy, "score")), 1e-5, "greedy score of length",
+                (size_t)depth);
 }
 
 static void check_reference(const char *name)
 {
     miser memory;
     rill_context *ctx = miser_context(&memory);
-    char *path = data_path(name);
-    json_t *expected = reference_load(path);
-    const json_t *cases = json_object_get(expected, "cases");
-    int32_t n = (int32_t)json_array_size(cases);
+    reference r = reference_open(name);
+    int32_t n = (int32_t)json_array_size(r.cases);
     rill_input inputs[16];
     void *self;
     rill_domain_info info;
-    assert_ok(ctx, open_at(ctx, path, 1, 1, &self, &info));
+    assert_ok(ctx, open_at(ctx, r.path, 1, 1, &self, &info));
     assert_ok(ctx, domain->reserve(self, 20, n));
-    for (int32_t i = 0; i < n; i++) inputs[i] = input_of(question_of(cases, i), i);
+    for (int32_t i = 0; i < n; i++) inputs[i] = input_of(question_of(r.cases, i), i);
     assert_ok(ctx, domain->encode(self, n, inputs));
     for (int32_t i = 0; i < n; i++) {
-        const json_t *one = json_array_get(cases, (size_t)i);
+        const json_t *one = json_array_get(r.cases, (size_t)i);
         if (inputs[i].length == 0) {
             assert_int_equal(inputs[i].status, RILL_ERR_INPUT);
         } else {
@@ -169,10 +157,8 @@ static void check_reference(const char *name)
         free((char *)(uintptr_t)inputs[i].text);
     }
     domain->close(self);
-    json_decref(expected);
-    free(path);
-    assert_int_equal(rill_memory_used(ctx), 0);
-    rill_context_destroy(ctx);
+    reference_close(&r);
+    miser_finish(&memory, ctx);
 }
 
 static void reference_tiny(void **state)
@@ -196,12 +182,6 @@ typedef struct plan {
     int32_t parent[NODES], action[NODES], slot[NODES], depth[NODES];
     char question[ITEMS][64];
 } plan;
-
-static uint32_t roll(uint64_t *state, uint32_t below)
-{
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(*state >> 33) % below;
-}
 
 /* Nodes stand depth by depth; within a depth, items are mixed. */
 static void make_plan(plan *p)
@@ -270,8 +250,7 @@ static void run_plan(const char *folder, const plan *p, int threads, int32_t gro
     }
     free(count), free(chosen), free(chosen_logp), free(score), free(terminal);
     domain->close(self);
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.out, 0);
+    miser_finish(&memory, ctx);
 }
 
 static void results_do_not_depend_on_grouping(void **state)
@@ -322,9 +301,7 @@ static void close_small(fixture *f)
 {
     domain->close(f->self);
     folder_remove(f->folder);
-    assert_int_equal(rill_memory_used(f->ctx), 0);
-    rill_context_destroy(f->ctx);
-    assert_int_equal(f->memory.out, 0);
+    miser_finish(&f->memory, f->ctx);
 }
 
 static void asks_are_respected(void **state)
@@ -545,8 +522,7 @@ static void every_refusal_of_memory_is_survived(void **state)
     write_string(folder, "lexicon.tsv", "@format\t1\n@type\ta\n");
     assert_true(refuse_each_call(&memory, ctx, whole_life, folder) > 40);
     folder_remove(folder);
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.out, 0);
+    miser_finish(&memory, ctx);
 }
 
 int main(void)

@@ -52,8 +52,7 @@ static void open_model(fixture *f, const char *folder, int tokenized, int thread
 static void close_model(fixture *f)
 {
     domain->close(f->self);
-    rill_context_destroy(f->ctx);
-    assert_int_equal(f->memory.out, 0);
+    miser_finish(&f->memory, f->ctx);
 }
 
 static void encode(fixture *f, int32_t slot, const char *text)

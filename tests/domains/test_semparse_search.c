@@ -80,18 +80,16 @@ static void check_model(const char *name, int threads)
     static const char *const methods[] = {"var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"};
     miser memory;
     rill_context *ctx = miser_context(&memory);
-    char *path = data_path(name);
-    json_t *expected = reference_load(path);
+    reference r = reference_open(name);
     assert_ok(ctx, rill_register_core(ctx));
     assert_ok(ctx, rill_register_domain(ctx, &rill_semparse_domain));
     rill_model *model;
-    rill_open_options options = {.struct_size = sizeof options, .path = path, .threads = threads, .tokenized = 1};
+    rill_open_options options = {.struct_size = sizeof options, .path = r.path, .threads = threads, .tokenized = 1};
     assert_ok(ctx, rill_model_open(&model, ctx, "semparse", &options));
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-        for (int32_t n = 1; n <= 4; n += 3) decode_all(ctx, model, methods[i], n, json_object_get(expected, "cases"));
+        for (int32_t n = 1; n <= 4; n += 3) decode_all(ctx, model, methods[i], n, r.cases);
     rill_model_close(model);
-    json_decref(expected);
-    free(path);
+    reference_close(&r);
     rill_context_destroy(ctx);
     assert_int_equal(memory.out, 0);
 }

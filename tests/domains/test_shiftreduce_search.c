@@ -94,17 +94,11 @@ static cases choose_cases(const json_t *all, int tagged)
 {
     cases c = {.n = 0};
     for (size_t i = 0; i < json_array_size(all); i++) {
-        const json_t *one = json_array_get(all, i), *tags = json_object_get(one, "tags"),
-                     *tokens = json_object_get(one, "tokens");
+        const json_t *one = json_array_get(all, i), *tags = json_object_get(one, "tags");
         if (json_is_null(tags) == tagged) continue;
-        char *text = calloc(1 + json_array_size(tokens) * 64, 1);
-        assert_true(text != NULL && c.n < MOST_LINES);
-        for (size_t w = 0; w < json_array_size(tokens); w++) {
-            strcat(strcat(text, w > 0 ? " " : ""), json_string_value(json_array_get(tokens, w)));
-            if (tagged) strcat(strcat(text, "_"), json_string_value(json_array_get(tags, w)));
-        }
+        assert_true(c.n < MOST_LINES);
         c.one[c.n] = one;
-        c.line[c.n++] = text;
+        c.line[c.n++] = reference_tagged(json_object_get(one, "tokens"), tags);
     }
     return c;
 }
@@ -157,20 +151,17 @@ static int64_t decode_cases(const char *path, const json_t *all, int tagged, int
 static void check_model(const char *name)
 {
     static const char *const methods[] = {"var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"};
-    char *path = data_path(name);
-    json_t *expected = reference_load(path);
-    const json_t *all = json_object_get(expected, "cases");
+    reference r = reference_open(name);
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         for (int way = 0; way < 4; way++) {
             const int threads = 1 + way / 2;
             const int32_t n = way % 2 ? 4 : 1;
-            const int64_t expansions = decode_cases(path, all, 0, threads, methods[i], n) +
-                                       decode_cases(path, all, 1, threads, methods[i], n);
-            assert_int_equal(expansions, json_integer_value(json_object_get(expected, "expansions")));
+            const int64_t expansions = decode_cases(r.path, r.cases, 0, threads, methods[i], n) +
+                                       decode_cases(r.path, r.cases, 1, threads, methods[i], n);
+            assert_int_equal(expansions, json_integer_value(json_object_get(r.expected, "expansions")));
         }
     }
-    json_decref(expected);
-    free(path);
+    reference_close(&r);
 }
 
 static void beams_tiny(void **state)
@@ -186,12 +177,6 @@ static void beams_odd(void **state)
 }
 
 /* --- random sentences under random weights ------------------------------------------------------------------------ */
-
-static uint32_t roll(uint64_t *state, uint32_t below)
-{
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(*state >> 33) % below;
-}
 
 static char *random_line(uint64_t *state, uint32_t words)
 {

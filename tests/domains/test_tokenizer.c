@@ -190,8 +190,7 @@ static void nothing_is_lost(void **state)
         char text[40];
         size_t length = 0, solid = 0, kept = 0;
         for (; length < 1 + round % 38; length++) {
-            seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-            text[length] = bytes[(seed >> 33) % (sizeof bytes - 1)];
+            text[length] = bytes[roll(&seed, sizeof bytes - 1)];
             solid += text[length] != ' ' && text[length] != '\t';
         }
         sentence s = {.bytes = {.ctx = ctx}};
