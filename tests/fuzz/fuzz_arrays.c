@@ -4,8 +4,7 @@
 #include <stdlib.h>
 
 #include "array_lab.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "target.h"
 
 /* One script serves all inputs, since opening one takes longer than most of them. */
 static rill_context *ctx;

@@ -8,13 +8,7 @@
 
 #include "config.h"
 #include "rill/plugin.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition) abort();
-}
+#include "target.h"
 
 static void check_lines(const char *text, size_t size)
 {

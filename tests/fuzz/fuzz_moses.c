@@ -7,14 +7,8 @@
 #include <string.h>
 
 #include "moses.h"
+#include "target.h"
 #include "utf8.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition) abort();
-}
 
 static void read_prefixes(rill_context *ctx, const char *bytes, size_t length)
 {

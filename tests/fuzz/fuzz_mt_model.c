@@ -11,13 +11,7 @@
 #include <unistd.h>
 
 #include "mt.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition) abort();
-}
+#include "target.h"
 
 /* A hundred megabytes are all there is. */
 static void *allocate(void *user, void *block, size_t old_size, size_t new_size)
@@ -46,12 +40,6 @@ static void write_file(const char *folder, const char *name, const void *bytes, 
 static const char *const names[] = {"config.json", "generation_config.json", "model.safetensors",
                                     "vocab.json",  "vocab-src.json",         "vocab-tgt.json"};
 static const char vocabulary[] = "{\"</s>\": 0, \"<unk>\": 1, \"<pad>\": 2, \"a\": 3}";
-
-static size_t cut(const char *bytes, size_t size)
-{
-    const char *end = size > 0 ? memchr(bytes, 0, size) : NULL;
-    return end != NULL ? (size_t)(end - bytes) : size;
-}
 
 static void write_folder(const char *folder, const char *bytes, size_t size)
 {

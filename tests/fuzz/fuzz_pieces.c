@@ -8,21 +8,9 @@
 #include <string.h>
 
 #include "bpe.h"
+#include "target.h"
 #include "utf8.h"
 #include "vocabulary.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition) abort();
-}
-
-static size_t cut(const char *bytes, size_t size)
-{
-    const char *end = size > 0 ? memchr(bytes, 0, size) : NULL;
-    return end != NULL ? (size_t)(end - bytes) : size;
-}
 
 static void read_vocabulary(rill_context *ctx, const char *bytes, size_t length)
 {

@@ -9,13 +9,7 @@
 #include "rill/run.h"
 #include "rill/script.h"
 #include "support/toy_domain.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition) abort();
-}
+#include "target.h"
 
 /* --- using what was declared -------------------------------------------------------------------------------------- */
 

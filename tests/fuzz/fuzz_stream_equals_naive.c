@@ -6,8 +6,7 @@
 #include <stdlib.h>
 
 #include "support/problem.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -7,14 +7,8 @@
 #include <string.h>
 
 #include "logic.h"
+#include "target.h"
 #include "text.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition) abort();
-}
 
 static void read_question(rill_context *ctx, const rill_lexicon *lexicon, const char *line, size_t length)
 {

@@ -4,15 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "target.h"
 #include "tokenizer.h"
 #include "utf8.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition) abort();
-}
 
 static void check_words(const sentence *s)
 {

@@ -5,14 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "target.h"
 #include "tree.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int condition)
-{
-    if (!condition) abort();
-}
 
 static void check_spans(const rill_tree *tree)
 {
