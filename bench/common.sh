@@ -2,6 +2,31 @@
 set -eu
 
 data=${RILL_DATA:-../shared/data}
+script=${0##*/}
+script=${script%.sh}
+
+# read_options "NAME..." ARGUMENT...: options into the variables of their names: NAME becomes 1, NAME: takes the value behind it. At
+# the first argument that is none of them the script ends; or what is left becomes the array `rest`, when the last name is "...".
+read_options() {
+  local names=" $1 " name
+  shift
+  while [ $# -gt 0 ]; do
+    name=${1#--}
+    case "$1:$names" in
+    "--$name:"*" $name "*) printf -v "$name" 1 ;;
+    "--$name:"*" $name: "*) [ $# -gt 1 ] || { echo "$script: option $1 needs a value" >&2; exit 2; }
+      printf -v "$name" %s "$2" && shift ;;
+    *" ... ") break ;;
+    *) echo "$script: unknown option $1" >&2; exit 2 ;;
+    esac
+    shift
+  done
+  # shellcheck disable=SC2034
+  rest=("$@")
+}
+
+# need_build PROGRAM
+need_build() { [ -x "$1" ] || { echo "$script: build first (./dev build)" >&2; exit 1; }; }
 
 # The command line's surroundings, for results that are kept.
 describe_machine() {

@@ -6,17 +6,12 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/common.sh
 
-save=0 quick=()
-for option in "$@"; do
-  case $option in
-  --save) save=1 ;;
-  --quick) quick=(--quick) ;;
-  *) echo "identical: unknown option $option" >&2; exit 2 ;;
-  esac
-done
+save=0 quick=
+read_options "save quick" "$@"
 
 program=build/bench/identical
-[ -x $program ] || { echo "identical: build first (./dev build)" >&2; exit 1; }
+need_build $program
+quick=${quick:+--quick}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 status=0
@@ -27,8 +22,9 @@ compare_lines() {
   shift 4
   [ -d "examples/models/$name" ] || return 0
   [ -f "$source" ] || { text=examples/questions/$name.txt source=$text; }
-  echo "+ $program ${quick[*]} --lines $lines $* $domain examples/models/$name $text"
-  $program "${quick[@]}" --lines "$lines" "$@" "$domain" "examples/models/$name" "$source" || echo failed >"$work/failed"
+  echo "+ $program $quick --lines $lines $* $domain examples/models/$name $text"
+  # shellcheck disable=SC2086
+  $program $quick --lines "$lines" "$@" "$domain" "examples/models/$name" "$source" || echo failed >"$work/failed"
 }
 
 {
@@ -36,9 +32,9 @@ compare_lines() {
   for name in geo jobs atis; do
     [ -d "examples/models/$name" ] || continue
     questions_of "$name" "$work/$name.txt"
-    echo "+ $program ${quick[*]} $tokenized semparse examples/models/$name $source"
+    echo "+ $program $quick $tokenized semparse examples/models/$name $source"
     # shellcheck disable=SC2086
-    $program "${quick[@]}" $tokenized semparse "examples/models/$name" "$work/$name.txt" || echo failed >"$work/failed"
+    $program $quick $tokenized semparse "examples/models/$name" "$work/$name.txt" || echo failed >"$work/failed"
   done
   for weights in f32 bf16 int8; do
     compare_lines mt de-en mt/multi30k/test_2016_flickr.de 16 --weights $weights --absolute 1.5

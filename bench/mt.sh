@@ -7,20 +7,13 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/common.sh
 
-save=0 threads=1 options=()
-while [ $# -gt 0 ]; do
-  case $1 in
-  --save) save=1 ;;
-  --threads) threads=${2:?} && shift ;;
-  --peer | --rounds | --only | --clock) options+=("$1" "${2:?}") && shift ;;
-  --profile) options+=(--profile) ;;
-  *) echo "mt: unknown option $1" >&2; exit 2 ;;
-  esac
-  shift
-done
+save=0 threads=1 peer= rounds= only= clock= profile= options=()
+read_options "save threads: peer: rounds: only: clock: profile" "$@"
+for name in peer rounds only clock; do [ -z "${!name}" ] || options+=("--$name" "${!name}"); done
+[ -z "$profile" ] || options+=(--profile)
 
 model=${RILL_MT_MODEL:-examples/models/de-en}
-[ -x build/rill ] || { echo "mt: build first (./dev build)" >&2; exit 1; }
+need_build build/rill
 for needed in "$model/model.safetensors" "$data/mt/multi30k/test_2016_flickr.de"; do
   [ -f "$needed" ] || { echo "mt: nothing to measure: $needed is not there"; exit 0; }
 done

@@ -9,19 +9,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/common.sh
 
 save=0 repeat=3 threads=1 lines=1000000
-while [ $# -gt 0 ]; do
-  case $1 in
-  --save) save=1 ;;
-  --repeat) repeat=${2:?} && shift ;;
-  --threads) threads=${2:?} && shift ;;
-  --lines) lines=${2:?} && shift ;;
-  *) echo "mt_methods: unknown option $1" >&2; exit 2 ;;
-  esac
-  shift
-done
+read_options "save repeat: threads: lines:" "$@"
 
 model=${RILL_MT_MODEL:-examples/models/de-en}
-[ -x build/rill ] || { echo "mt_methods: build first (./dev build)" >&2; exit 1; }
+need_build build/rill
 [ -d "$model" ] || { echo "mt_methods: no model $model"; exit 0; }
 [ -f "$data/mt/multi30k/val.de" ] || { echo "mt_methods: no test sets under $data"; exit 0; }
 work=$(mktemp -d)

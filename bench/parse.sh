@@ -9,20 +9,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/common.sh
 
 save=0 repeat=5 threads=1 wsj=${RILL_PARSER_WSJ:-}
-while [ $# -gt 0 ]; do
-  case $1 in
-  --save) save=1 ;;
-  --repeat) repeat=${2:?} && shift ;;
-  --threads) threads=${2:?} && shift ;;
-  --wsj) wsj=${2:?} && shift ;;
-  *) echo "parse: unknown option $1" >&2; exit 2 ;;
-  esac
-  shift
-done
+read_options "save repeat: threads: wsj:" "$@"
 
 methods=greedy,fixed,fixed:finish=top,fixed-stream,var-batch,var-stream,var-stream-fifo,top-up,stream-all
 gum=${RILL_PARSER_GUM:-examples/models/gum}
-[ -x build/rill ] || { echo "parse: build first (./dev build)" >&2; exit 1; }
+need_build build/rill
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

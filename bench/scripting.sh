@@ -8,16 +8,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/common.sh
 
 save=0 repeat=21
-while [ $# -gt 0 ]; do
-  case $1 in
-  --save) save=1 ;;
-  --repeat) repeat=${2:?} && shift ;;
-  *) echo "scripting: unknown option $1" >&2; exit 2 ;;
-  esac
-  shift
-done
+read_options "save repeat:" "$@"
 
-[ -x build/rill ] || { echo "scripting: build first (./dev build)" >&2; exit 1; }
+need_build build/rill
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

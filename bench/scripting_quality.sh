@@ -7,14 +7,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/common.sh
 
 save=0
-for option in "$@"; do
-  case $option in
-  --save) save=1 ;;
-  *) echo "scripting_quality: unknown option $option" >&2; exit 2 ;;
-  esac
-done
+read_options "save" "$@"
 
-[ -x build/rill ] || { echo "scripting_quality: build first (./dev build)" >&2; exit 1; }
+need_build build/rill
 [ -f "$data/semparse/geo/test.tsv" ] || { echo "scripting_quality: no test sets under $data"; exit 0; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -8,17 +8,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 methods=greedy,fixed,fixed:finish=top,fixed-stream,var-batch,var-stream,var-stream:max-items=20,var-stream-fifo,top-up,stream-all
 save=0 repeat=11 threads=1
-while [ $# -gt 0 ]; do
-  case $1 in
-  --save) save=1 ;;
-  --repeat) repeat=${2:?} && shift ;;
-  --threads) threads=${2:?} && shift ;;
-  *) echo "semparse: unknown option $1" >&2; exit 2 ;;
-  esac
-  shift
-done
+read_options "save repeat: threads:" "$@"
 
-[ -x build/rill ] || { echo "semparse: build first (./dev build)" >&2; exit 1; }
+need_build build/rill
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

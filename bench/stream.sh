@@ -7,18 +7,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/common.sh
 
 save=0 lines=200000 threads=1 code=0
-while [ $# -gt 0 ]; do
-  case $1 in
-  --save) save=1 ;;
-  --lines) lines=${2:?} && shift ;;
-  --threads) threads=${2:?} && shift ;;
-  *) break ;;
-  esac
-  shift
-done
+read_options "save lines: threads: ..." "$@"
 
 model=${RILL_MT_MODEL:-examples/models/de-en}
-[ -x build/rill ] || { echo "stream: build first (./dev build)" >&2; exit 1; }
+need_build build/rill
 [ -d "$model" ] || { echo "stream: no model $model"; exit 0; }
 [ -f "$data/mt/multi30k/train.de" ] || { echo "stream: no texts under $data"; exit 0; }
 work=$(mktemp -d)
@@ -71,7 +63,7 @@ run() {
     "$(sed -n 's/.*"memory_peak": \([0-9]*\).*/\1/p' "$work/stats.json") bytes"
 }
 
-run "$@" | tee "$work/stream.txt"
+run "${rest[@]}" | tee "$work/stream.txt"
 if [ $save = 1 ]; then
   mkdir -p bench/results
   sed "s|$data/|RILL_DATA/|g" "$work/stream.txt" >"bench/results/stream-${threads}t.txt"
