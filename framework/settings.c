@@ -125,19 +125,20 @@ static rill_status read_number(rill_context *ctx, const char *name, const field 
     return RILL_OK;
 }
 
-/* A number of bytes, with K, M, G or T behind it as powers of 1,024. */
+/* A number of bytes, with K, M, G or T behind it as powers of 1,024. Less than one byte would be read as 0, no bound. */
 static rill_status read_bytes(rill_context *ctx, const char *name, const field *f, const char *value, int64_t *out)
 {
-    static const char units[] = "KMGT";
+    static const char units[] = "KkMmGgTt";
     char *end;
     errno = 0;
     double number = strtod(value, &end);
-    const char *unit = end != value && *end != '\0' ? strchr(units, *end & ~0x20) : NULL;
+    const char *unit = end != value && *end != '\0' ? strchr(units, *end) : NULL;
     if (unit != NULL) {
-        number = ldexp(number, 10 * (int)(unit - units + 1));
+        number = ldexp(number, 10 * (int)((unit - units) / 2 + 1));
         end++;
     }
-    if (end == value || *end != '\0' || errno != 0 || !(number >= f->least && number <= f->most))
+    int good = number >= f->least && number <= f->most && (number == 0 || number >= 1);
+    if (end == value || *end != '\0' || errno != 0 || !good)
         return refuse(ctx, name, value, "a number of bytes, as in 500M or 2G");
     *out = (int64_t)number;
     return RILL_OK;

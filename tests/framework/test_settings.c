@@ -82,7 +82,7 @@ static void ranges(void **state)
         {"unordered", {"1", "0", "true", "false"}, {"2", "-1", "yes"}},
         {"check", {"1", "0", "true", "false"}, {"2", "maybe"}},
         {"max-nodes", {"0", "1", "2147483647"}, {"-1", "0.5", "2147483648", "2G"}},
-        {"memory", {"0", "1000", "2G", "1.5k", "1t"}, {"-1", "G", "2GB", "1e16", "nan", "2X"}},
+        {"memory", {"0", "1000", "2G", "1.5k", "1t"}, {"-1", "0.5", "2 ", "2GB", "1e16", "nan", "2X"}},
         {"method", {"greedy", "fixed", "var-batch", "var-stream-fifo", "stream-all"}, {"beam", "Greedy", "greedy "}},
     };
     for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {
