@@ -39,7 +39,7 @@ typedef struct rill_script_config {
 
     /* NULL: not said. Paths are relative to the current directory; the script's own are relative to its directory. "-" is
      * standard input or output. */
-    const char *model, *domain, *domain_arguments, *weights, *backend, *input_format;
+    const char *model, *domain, *domain_arguments;
     const char *input, *output, *references, *stats, *trace;
     const char *const *plugins; /* [n_plugins] */
     int32_t n_plugins;
@@ -66,6 +66,7 @@ typedef struct rill_script_config {
     int word_scores;
     const char *shortlist; /* a path and what stands behind it; NULL: none */
     int pretty;            /* trees in indented lines */
+    const char *weights, *backend, *input_format; /* of rill_open_options; NULL: not said */
 } rill_script_config;
 
 /* Read what the script returned. *out: freed by the caller; on failure NULL.
@@ -84,13 +85,13 @@ RILL_API void rill_script_config_blame(rill_script *script, const rill_script_co
 
 /* What trying a configuration gave. */
 typedef struct rill_script_measures {
-    double quality; /* percent, by the metric in use, of first outputs; NaN: not known */
-    double oracle;  /* the same of each input's best output */
-    double exact;   /* quality where the metric is exact match, else NaN */
+    double exact;  /* quality, below, where the metric is exact match; else NaN */
+    double oracle; /* quality of each input's best output */
     double seconds;
     int64_t expansions, timesteps;
     int64_t failed;      /* inputs without any output */
     const char *refused; /* the settings contradict each other: why; nothing was run. Else NULL */
+    double quality;      /* percent, by the metric in use, of first outputs; NaN: not known */
 } rill_script_measures;
 
 /* Decode with `config`, which is freed afterwards, and say what came of it. A negative status ends the search. */
