@@ -197,7 +197,10 @@ static int decode(cli_points *points, const rill_script_config *config, cli_poin
     if (is_first_run(points)) status = cli_trial_time(points->session, points->set, plan, &point->trial);
     if (status == RILL_OK) status = cli_trial_judge(points->session, points->set, plan, NULL, &point->trial);
     if (points->telling) cli_points_erase(NULL);
-    if (cli_interrupted()) return cli_fail("%s: interrupted: what was tried before is kept", points->path);
+    if (cli_interrupted()) {
+        cli_say("%s: interrupted: what was tried before is kept", points->path);
+        return CLI_INTERRUPTED;
+    }
     if (status < 0) rill_script_config_blame(points->script, config);
     if (status == RILL_ERR_OPTION) return refuse(point, rill_error(points->session->ctx));
     if (status < 0) return fail_at(points, point);

@@ -225,7 +225,8 @@ static const char about[] = "Try the configurations that a Lua script describes 
                             "engine, of one run that gives all its outputs.";
 
 static const char epilogue[] = "Exit code: 0 all fine; 1 wrong usage, or the search failed;\n"
-                               "2 finished, but at some points inputs failed or settings were refused.\n"
+                               "2 finished, but at some points inputs failed or settings were refused; 130 Ctrl-C:\n"
+                               "what was tried before is shown.\n"
                                "\n"
                                "Examples:\n"
                                "  rill tune run.lua --dev dev.tsv\n"

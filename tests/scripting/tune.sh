@@ -70,13 +70,13 @@ verdict "$(good grep -q "^$wanted $("$check_json" one.json expansions) " by_exac
 
 # --- interrupted: what was tried before is shown (--foreground: else timeout interrupts twice, which kills)
 script 'tune = function(try) while true do for i = 1, 5e6 do end pcall(try, { k = 3 }) end end'
-run timeout --foreground -s INT 3 "$rill" tune run.lua --dev dev.tsv --json stopped.json
-exits 124; says "rill: run.lua: interrupted: what was tried before is kept"; prints "The front, cheapest first"
+run timeout --foreground --preserve-status -s INT 3 "$rill" tune run.lua --dev dev.tsv --json stopped.json
+exits 130; says "rill: run.lua: interrupted: what was tried before is kept"; prints "The front, cheapest first"
 verdict "$(good [ "$(grep -c interrupted err)" = 1 ])" "an interruption should be told once"
 json 24 inputs stopped.json
 script "sweep = rill.sweep{ k = { $(seq -s, 1 60000) } }"
-run timeout --foreground -s INT 3 "$rill" run run.lua -i inputs
-exits 124; says "rill: run.lua: interrupted: what was tried before is kept"; prints "k  exact%"
+run timeout --foreground --preserve-status -s INT 3 "$rill" run run.lua -i inputs
+exits 130; says "rill: run.lua: interrupted: what was tried before is kept"; prints "k  exact%"
 
 # --- the picture
 well_formed() { # tags are closed in their order, and there is one root
