@@ -135,7 +135,7 @@ static int check_search(const tune *t)
                     "    sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} },\n"
                     "or a search of its own:\n"
                     "    tune = function(try)\n"
-                    "      for delta = 1, 4 do print(delta, try{ delta = delta }.exact) end\n"
+                    "      for delta = 1, 4 do print(delta, try{ delta = delta }.quality) end\n"
                     "    end,",
                     t->runfile.path);
 }
@@ -213,7 +213,7 @@ static const char about[] = "Try the configurations that a Lua script describes 
                             "    sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} },\n"
                             "    tune = function(try)          -- instead of the sweep, where both are there\n"
                             "      local delta = 4\n"
-                            "      while delta > 0.1 and try{ delta = delta }.exact > 80 do delta = delta / 2 end\n"
+                            "      while delta > 0.1 and try{ delta = delta }.quality > 80 do delta = delta / 2 end\n"
                             "    end,\n"
                             "  }\n"
                             "\n"
