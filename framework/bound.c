@@ -129,7 +129,7 @@ void bound_dropped(rill_engine *e, int32_t slot)
     bound *b = &e->bound;
     b->used_bytes -= e->items[slot].slot_bytes;
     e->items[slot].slot_bytes = 0;
-    if (++b->finished < b->window || b->window >= e->settings.max_items) return;
+    if (b->window >= e->settings.max_items || ++b->finished < b->window) return;
     b->window++;
     b->finished = 0;
 }
