@@ -8,10 +8,11 @@
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
 
-void rill_engine_setup_default(rill_engine_setup *setup)
+void rill_engine_setup_init(rill_engine_setup *setup, size_t size)
 {
-    *setup = (rill_engine_setup){.struct_size = sizeof *setup};
-    rill_settings_default(&setup->settings);
+    memset(setup, 0, size);
+    setup->struct_size = size;
+    if (size == sizeof *setup) rill_settings_default(&setup->settings);
 }
 
 static const char *method_policy(const char *method)

@@ -90,10 +90,23 @@ const rill_setting_info *rill_setting_table(void)
     return infos;
 }
 
-void rill_settings_default(rill_settings *settings)
+_Static_assert(sizeof fields / sizeof *fields <= 64, "rill_settings.given has a bit for each");
+
+/* No member but the first is known to lie in a struct of another size. */
+void rill_settings_init(rill_settings *settings, size_t size)
 {
-    *settings = (rill_settings){.struct_size = sizeof *settings, .refill = -1.0};
+    memset(settings, 0, size);
+    settings->struct_size = size;
+    if (size != sizeof *settings) return;
+    settings->refill = -1.0;
     snprintf(settings->method, sizeof settings->method, "var-stream");
+}
+
+static rill_status check_size(rill_context *ctx, const rill_settings *settings)
+{
+    if (settings->struct_size == sizeof *settings) return RILL_OK;
+    return rill_fail(ctx, RILL_ERR_ABI, "settings of %zu bytes, this rill has %zu: rebuild the caller",
+                     settings->struct_size, sizeof *settings);
 }
 
 /* --- reading values ----------------------------------------------------------------------------------------------- */
@@ -265,6 +278,7 @@ static rill_status read_field(rill_context *ctx, rill_settings *settings, size_t
 rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const char *name, const char *value)
 {
     size_t i = find_field(name);
+    RILL__TRY(check_size(ctx, settings));
     if (infos[i].name == NULL) return unknown_setting(ctx, name);
     RILL__TRY(read_field(ctx, settings, i, value));
     settings->given |= UINT64_C(1) << i;
@@ -460,9 +474,7 @@ static rill_status check_ranges(rill_context *ctx, const rill_settings *settings
 
 rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted)
 {
-    if (settings->struct_size != sizeof *settings)
-        return rill_fail(ctx, RILL_ERR_ABI, "settings of %zu bytes, this rill has %zu: rebuild the caller",
-                         settings->struct_size, sizeof *settings);
+    RILL__TRY(check_size(ctx, settings));
     const rill_method_info *m = NULL;
     settings->method[sizeof settings->method - 1] = '\0';
     RILL__TRY(find_method(ctx, settings->method, &m));

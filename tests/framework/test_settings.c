@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rill/engine.h"
 #include "rill/settings.h"
 #include "support/harness.h"
 
@@ -278,6 +279,31 @@ static void contradictions_between_settings(void **state)
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
 }
 
+/* A caller built with another header: nothing behind its struct is written, and it is refused. */
+static void other_sizes(void **state)
+{
+    (void)state;
+    enum { LESS = 16 };
+    struct {
+        rill_engine_setup setup;
+        char behind[LESS];
+    } own, untouched;
+    memset(&own, 0x5a, sizeof own);
+    untouched = own;
+    rill_settings_init(&own.setup.settings, sizeof own.setup.settings - LESS);
+    assert_int_equal(rill_settings_set(ctx, &own.setup.settings, "unknown-penalty", "1"), RILL_ERR_ABI);
+    mentions("rebuild the caller");
+    assert_int_equal(rill_settings_resolve(ctx, &own.setup.settings, 0), RILL_ERR_ABI);
+    assert_memory_equal((char *)(&own.setup.settings + 1) - LESS, untouched.behind, LESS);
+    for (int more = -LESS; more <= LESS; more += 2 * LESS) {
+        own = untouched;
+        rill_engine_setup_init(&own.setup, sizeof own.setup + (size_t)more);
+        assert_int_equal(own.setup.struct_size, sizeof own.setup + (size_t)more);
+        assert_int_equal(rill_settings_set(ctx, &own.setup.settings, "k", "1"), RILL_ERR_ABI);
+        if (more < 0) assert_memory_equal((char *)(&own.setup + 1) - LESS, untouched.behind, LESS);
+    }
+}
+
 /* Fields may be set without rill_settings_set(); what is out of range is then found by resolving. */
 static void fields_out_of_range(void **state)
 {
@@ -316,15 +342,11 @@ static void fields_out_of_range(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(ranges),
-    cmocka_unit_test(values_arrive),
-    cmocka_unit_test(unknown_names),
-    cmocka_unit_test(tables_are_whole),
-    cmocka_unit_test(presets),
-    cmocka_unit_test(patience_is_a_number_of_outputs),
-    cmocka_unit_test(contradictions),
-    cmocka_unit_test(contradictions_between_settings),
-    cmocka_unit_test(fields_out_of_range),
+    cmocka_unit_test(ranges),         cmocka_unit_test(values_arrive),
+    cmocka_unit_test(unknown_names),  cmocka_unit_test(tables_are_whole),
+    cmocka_unit_test(presets),        cmocka_unit_test(patience_is_a_number_of_outputs),
+    cmocka_unit_test(contradictions), cmocka_unit_test(contradictions_between_settings),
+    cmocka_unit_test(other_sizes),    cmocka_unit_test(fields_out_of_range),
 };
 
 int main(int argc, char **argv)

@@ -77,13 +77,18 @@ typedef struct rill_engine_setup {
     int32_t n_fields;
 } rill_engine_setup;
 
-/* Default settings, no heuristics, no scorers, the method's own policy, no trace, no budget function. */
-RILL_API void rill_engine_setup_default(rill_engine_setup *setup);
+/* Default settings, no heuristics, no scorers, the method's own policy, no trace, no budget function. `size` as for
+ * rill_settings_init(). */
+RILL_API void rill_engine_setup_init(rill_engine_setup *setup, size_t size);
+static inline void rill_engine_setup_default(rill_engine_setup *setup)
+{
+    rill_engine_setup_init(setup, sizeof *setup);
+}
 
 /* Make an engine. Settings are resolved; names are looked up in the context; nothing of `setup` is kept but `trace`,
  * `budget` and their users, and `fields`, which must outlive the engine.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_NOT_FOUND (name) · RILL_ERR_ARGUMENT (the model serves another engine) ·
- *   RILL_ERR_MEMORY · what a create() returns */
+ *   RILL_ERR_MEMORY · RILL_ERR_ABI (the setup's size) · what a create() returns */
 RILL_API rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model *model,
                                         const rill_engine_setup *setup);
 RILL_API void rill_engine_destroy(rill_engine *engine); /* NULL is allowed; unfinished items are dropped */

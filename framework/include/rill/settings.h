@@ -72,17 +72,22 @@ typedef struct rill_settings {
     uint64_t given;         /* rows of rill_setting_table(), as bits, that rill_settings_set() has set */
 } rill_settings;
 
-/* Fill with the values that mean "default". */
-RILL_API void rill_settings_default(rill_settings *settings);
+/* Fill with the values that mean "default". `size` is that of the caller's struct: one of another size than this rill's is left
+ * empty, and refused wherever it is used. */
+RILL_API void rill_settings_init(rill_settings *settings, size_t size);
+static inline void rill_settings_default(rill_settings *settings)
+{
+    rill_settings_init(settings, sizeof *settings);
+}
 
 /* Set a field from text, as on a command line: name "max-items" or "max_items", value "1000". Values are checked alone;
  * contradictions are found by rill_settings_resolve().
- *   RILL_OK · RILL_ERR_OPTION (unknown name, with the nearest known one; value not a number or out of range) */
+ *   RILL_OK · RILL_ERR_OPTION (unknown name, with the nearest known one; value not a number or out of range) · RILL_ERR_ABI */
 RILL_API rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const char *name, const char *value);
 
 /* Apply the presets of method and `like`, fill defaults, refuse contradictions. Idempotent. `has_heuristics`: a chain is set.
  * A preset fills what is not given: neither set by rill_settings_set() nor different from the default.
- *   RILL_OK · RILL_ERR_OPTION */
+ *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_ABI */
 RILL_API rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics);
 
 /* One row per field that rill_settings_set() knows; ends with name == NULL. For help texts and configuration readers. */
