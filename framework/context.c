@@ -55,22 +55,17 @@ static void account(rill_context *ctx, size_t old_size, size_t new_size)
 rill_status rill_context_create(rill_context **out, const rill_context_options *options)
 {
     *out = NULL;
-    if (options != NULL && options->struct_size != sizeof *options) return RILL_ERR_ABI;
-    rill_realloc_fn allocate = default_allocate;
-    void *user = NULL;
-    if (options != NULL && options->allocate != NULL) {
-        allocate = options->allocate;
-        user = options->allocate_user;
-    }
+    rill_context_options own = {0};
+    if (options != NULL && !rill__take(&own, sizeof own, options, sizeof own)) return RILL_ERR_ABI;
+    rill_realloc_fn allocate = own.allocate != NULL ? own.allocate : default_allocate;
+    void *user = own.allocate != NULL ? own.allocate_user : NULL;
     rill_context *ctx = allocate(user, NULL, 0, sizeof *ctx);
     if (ctx == NULL) return RILL_ERR_MEMORY;
     memset(ctx, 0, sizeof *ctx);
     ctx->allocate = allocate;
     ctx->allocate_user = user;
-    if (options != NULL) {
-        ctx->log = options->log;
-        ctx->log_user = options->log_user;
-    }
+    ctx->log = own.log;
+    ctx->log_user = own.log_user;
     *out = ctx;
     return RILL_OK;
 }

@@ -2,6 +2,8 @@
 #ifndef RILL_INTERNAL_H
 #define RILL_INTERNAL_H
 
+#include <string.h>
+
 #include "rill/plugin.h"
 #include "rill/settings.h"
 
@@ -36,6 +38,20 @@ struct rill_context {
 
 /* Free the registry's lists and unload plugins. */
 void rill__registry_finish(rill_context *ctx);
+
+/* Take a struct that begins with its size from a caller, whose header may be older: the members that it lacks are zero in `own`,
+ * which in these structs is what is not given. Members are appended behind all padding, since what lies there is not known.
+ * `least`: its first size ever. Returns 0 when it does not fit. */
+static inline int rill__take(void *own, size_t size, const void *given, size_t least)
+{
+    size_t known;
+    memcpy(&known, given, sizeof known);
+    if (known < least || known > size) return 0;
+    memset(own, 0, size);
+    memcpy(own, given, known);
+    memcpy(own, &size, sizeof size);
+    return 1;
+}
 
 /* rill_settings_resolve() for a run in which `budgeted` says that a function will set budgets. */
 rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted);

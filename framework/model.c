@@ -51,16 +51,18 @@ rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *dom
     *out = NULL;
     const rill_domain *table = rill_find_domain(ctx, domain);
     if (table == NULL) return rill__unknown(ctx, "domain", &ctx->domains, domain);
-    if (options->struct_size != sizeof *options)
-        return rill_fail(ctx, RILL_ERR_ABI, "open options of %zu bytes, this rill has %zu: rebuild the caller",
-                         options->struct_size, sizeof *options);
-    RILL__TRY(check_options(ctx, table, options));
+    const size_t least = offsetof(rill_open_options, also); /* in ABI version 1 */
+    rill_open_options own;
+    if (!rill__take(&own, sizeof own, options, least))
+        return rill_fail(ctx, RILL_ERR_ABI, "open options of %zu bytes, this rill takes %zu to %zu: rebuild the caller",
+                         options->struct_size, least, sizeof own);
+    RILL__TRY(check_options(ctx, table, &own));
     rill_model *model = rill_calloc(ctx, 1, sizeof *model);
     if (model == NULL) return rill_fail_memory(ctx, sizeof *model, "a model");
     model->ctx = ctx;
     model->domain = table;
     rill_error_clear(ctx);
-    rill_status status = table->open(ctx, options, &model->self, &model->info);
+    rill_status status = table->open(ctx, &own, &model->self, &model->info);
     if (status < 0) {
         if (rill_error_status(ctx) != status)
             rill_fail(ctx, status, "domain %s: open failed with %s", domain, rill_status_name(status));

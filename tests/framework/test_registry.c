@@ -189,6 +189,45 @@ static void models_are_found_by_name(void **state)
     rill_model_close(NULL);
 }
 
+static rill_open_options seen;
+
+static rill_status note_options(rill_context *c, const rill_open_options *options, void **self, rill_domain_info *info)
+{
+    seen = *options;
+    return toy_domain.open(c, options, self, info);
+}
+
+/* What a caller of an older header does not know was not given: what lies behind its struct is another's. */
+static void options_of_old_callers(void **state)
+{
+    (void)state;
+    rill_model *model;
+    rill_domain noting = toy_domain;
+    const size_t sizes[] = {offsetof(rill_open_options, also), offsetof(rill_open_options, weights),
+                            offsetof(rill_open_options, backend), sizeof(rill_open_options)};
+    noting.name = "noting";
+    noting.open = note_options;
+    assert_int_equal(rill_register_domain(ctx, &noting), RILL_OK);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        rill_open_options options = {.struct_size = sizes[i], .threads = 3, .arguments = "depth=3"};
+        memset((char *)&options + sizes[i], 0x5a, sizeof options - sizes[i]);
+        assert_int_equal(rill_model_open(&model, ctx, "noting", &options), RILL_OK);
+        rill_model_close(model);
+        assert_int_equal(seen.struct_size, sizeof seen);
+        assert_int_equal(seen.threads, 3);
+        assert_string_equal(seen.arguments, "depth=3");
+        assert_true(seen.also == NULL && seen.n_also == 0 && seen.weights == NULL && seen.backend == NULL);
+    }
+    const size_t wrong[] = {0, offsetof(rill_open_options, arguments), sizeof(rill_open_options) + 8};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        rill_open_options options = {.struct_size = wrong[i], .threads = 3};
+        assert_int_equal(rill_model_open(&model, ctx, "noting", &options), RILL_ERR_ABI);
+        assert_null(model);
+        mentions_number(wrong[i]);
+        mentions_number(sizeof options);
+    }
+}
+
 /* --- names of actions --------------------------------------------------------------------------------------------- */
 
 static rill_model *open_as(rill_domain *table, const char *name)
@@ -432,6 +471,7 @@ static const struct CMUnitTest tests[] = {
     EACH(names_are_taken_once),
     EACH(core_is_registered_once),
     EACH(models_are_found_by_name),
+    EACH(options_of_old_callers),
     EACH(good_plugin),
     EACH(refused_plugins),
     EACH(actions_have_names),

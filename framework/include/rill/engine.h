@@ -39,7 +39,8 @@ typedef struct rill_engine rill_engine;
 
 /* Open a model with a registered domain.
  *   out: on success a model the caller closes after its engine; on failure NULL
- *   RILL_OK · RILL_ERR_NOT_FOUND (no such domain) · what the domain's open returns */
+ *   RILL_OK · RILL_ERR_NOT_FOUND (no such domain) · RILL_ERR_OPTION (the domain does not take what was given) ·
+ *   RILL_ERR_ABI (the options' size) · what the domain's open returns */
 RILL_API rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *domain,
                                      const rill_open_options *options);
 RILL_API void rill_model_close(rill_model *model); /* NULL is allowed */

@@ -4,8 +4,9 @@
  * way that old plugins cannot follow. Appending an optional member to a table does not change it; `struct_size` tells
  * the engine which members a plugin knows.
  *
- * Structs that a caller makes say their size too: rill_settings and rill_engine_setup of another size are refused with
- * RILL_ERR_ABI, since the second holds the first and rill writes to both. Stability: this header keeps its names for ever. */
+ * Structs that a caller makes say their size too. Options may come from an older header: what they lack is not given.
+ * rill_settings and rill_engine_setup of another size are refused with RILL_ERR_ABI, since the second holds the first and rill
+ * writes to both. Stability: this header keeps its names for ever. */
 #ifndef RILL_VERSION_H
 #define RILL_VERSION_H
 
