@@ -14,8 +14,8 @@ enum {
     CLI_OK = 0,
     CLI_FAILED = 1,      /* wrong usage, or the run could not be finished */
     CLI_SOME_FAILED = 2, /* the run was finished, but some inputs have no output */
-    CLI_INTERRUPTED =
-        130,          /* Ctrl-C: the number a shell shows for SIGINT; main() then dies of it, so that loops end too */
+    /* Ctrl-C: the number a shell shows for SIGINT; main() then dies of it, so that loops end too */
+    CLI_INTERRUPTED = 130,
     CLI_CLOSED = 141, /* whoever read our output went away: the number a shell shows for SIGPIPE */
 };
 

@@ -43,8 +43,8 @@ typedef struct cli_trial {
     double seconds;         /* of the whole decode */
 } cli_trial;
 
-/* Decode all inputs with all the outputs that the search finds (an oracle looks at every one), and judge
- * them.
+/* Decode all inputs with as many outputs as the beam is wide, or n-best where that is more, and judge them: an oracle looks
+ * at every one.
  *   hash: [inputs] gets a hash of each input's outputs with their scores; may be NULL
  *   RILL_OK · what rill_engine_create() and rill_run() return */
 rill_status cli_trial_judge(cli_session *session, cli_testset *set, const cli_plan *plan, uint64_t *hash,

@@ -394,8 +394,7 @@ static rill_status resolve_beam(rill_context *ctx, rill_settings *s, const rill_
     if (m->greedy && s->k > 1) return contradiction(ctx, s, "k", "its beam holds one hypothesis");
     if (s->k == 0) s->k = m->greedy ? 1 : 10;
     if (s->finish != RILL_FINISH_DEFAULT && s->finish != m->finish && !m->finish_free)
-        return contradiction(ctx, s, "finish",
-                             m->finish == RILL_FINISH_TOP ? "it finishes at the top" : "it finishes at once");
+        return contradiction(ctx, s, "finish", "it finishes at the top");
     if (s->finish == RILL_FINISH_DEFAULT) s->finish = m->finish;
     int32_t children = rill__merge_limit(s);
     if (!m->pruned && has_heuristics) return contradiction(ctx, s, "a heuristic", "it never prunes; use a var- method");

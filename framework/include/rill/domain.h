@@ -246,7 +246,7 @@ typedef struct rill_domain {
 
     /* (optional: no field is known) Append a further field of an output: one line without newlines and NULs. Called behind
      * finalize() with the same hypothesis, whose states are still there, for each field that rill_engine_setup names;
-     * with a NULL hypothesis, when the engine is made, only to learn whether there is such a field.
+     * with neither a hypothesis nor `out`, when the engine is made, only to learn whether there is such a field.
      *   RILL_OK · RILL_ERR_OPTION (recorded: no such field, or not of that form) · RILL_ERR_MEMORY */
     rill_status (*field)(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out);
 

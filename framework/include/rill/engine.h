@@ -125,9 +125,9 @@ typedef struct rill_output {
     const char *text;         /* what finalize wrote; NUL-terminated */
     size_t length;            /* bytes */
     double score;             /* sum over actions, scorers included */
-    double rank_score;        /* score / length^length_penalty: what the outputs are ordered by */
+    double rank_score;        /* what the outputs are ordered by: the score under length_penalty and word_penalty */
     double logp;              /* sum of the model's log-probabilities */
-    int32_t actions;          /* timesteps, an end action not counted: what the length penalty divides by */
+    int32_t actions;          /* timesteps, an end action not counted: the length in the penalties, unless count_end */
     int truncated;            /* ended by the length limit */
     const int32_t *action;    /* [n_actions], the end action included */
     const float *action_logp; /* [n_actions] */

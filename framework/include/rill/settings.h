@@ -40,36 +40,33 @@ typedef struct rill_settings {
     int32_t n;         /* batch size: items decoded together, 1..1048576; 0 = 10 */
     int32_t max_items; /* N: items in flight; 0 = n, or 100 n under a budget (streaming methods only) */
     int32_t budget;    /* most candidates expanded per timestep; 0 = none */
-    double
-        refill; /* share of N at or below which new inputs are admitted, 0..1; < 0 = the method's (1/6; top-up 1/2) */
+    double refill; /* share of N at or below which inputs are admitted, 0..1; < 0 = the method's (1/6; top-up 1/2) */
     int32_t max_candidates; /* M: children kept per parent; 0 = k under finish top, 2k under immediate */
     rill_finish finish;     /* 0 = the method's */
-    int32_t stop_after;     /* outputs after which an item stops; 0 = k */
+    int32_t stop_after;     /* outputs after which an item stops; 0 = k, under stop top 1 */
     double patience;        /* stop_after = round(k * patience); 0 = unset; excludes stop_after */
     int32_t min_length;     /* actions before the end action is allowed */
     int32_t max_length;     /* bound on actions; 0 = the input's own, else the model's */
-    double length_penalty;  /* outputs are ordered by score / length^alpha; 0 = by sum, 1 = by mean */
+    double length_penalty;  /* alpha: outputs are ordered by score / length^alpha; 0 = by sum, 1 = by mean */
     int32_t n_best;         /* outputs finalised per input; 0 = 1 */
     rill_sort sort;         /* order inputs are admitted in, within a window */
     int32_t sort_window;    /* inputs; 0 = the larger of N and 1,000 */
     int32_t flush_every;    /* finish everything in flight every so many timesteps before admitting more; 0 = never */
     int32_t unordered;      /* give results in order of completion */
     int32_t check;          /* run every heuristic and scorer on each item alone too, and compare */
-    int32_t
-        max_nodes; /* most states kept at once, of all items together; 0 = no bound. An input whose search needs more even
-                          alone fails; no answer changes. docs/search.md */
-    int64_t memory; /* bytes for states and for inputs in flight; 0 = no bound. Needs a domain that says what they take
-                          (rill_domain_info) */
-    int32_t like;   /* rill_like: fill what is not given by another decoder's conventions; 0 = no one's */
-    int32_t keep;   /* rill_keep: which outputs are kept once there are stop_after */
-    int32_t stop;   /* rill_stop: when an item that has stop_after outputs stops */
-    int32_t at_limit;  /* rill_at_limit: what becomes of live candidates at the length limit */
-    int32_t count_end; /* 1: the length in the penalties counts the end action */
-    double
-        max_length_factor; /* A: the bound on actions is A times the input's size, plus max_length; 0 = max_length alone */
-    double word_penalty;    /* W: outputs are ordered by (score - W length) / length^alpha */
-    double unknown_penalty; /* taken from the score of the domain's unknown action; infinity = it is never chosen */
-    uint64_t given;         /* rows of rill_setting_table(), as bits, that rill_settings_set() has set */
+    /* Most states kept at once, of all items together; 0 = no bound. An input whose search needs more even alone fails; no
+     * answer changes. See docs/search.md, also for what follows. */
+    int32_t max_nodes;
+    int64_t memory;           /* bytes for states and inputs in flight, as rill_domain_info tells them; 0 = no bound */
+    int32_t like;             /* rill_like: fill what is not given by another decoder's conventions; 0 = no one's */
+    int32_t keep;             /* rill_keep: which outputs are kept once there are stop_after */
+    int32_t stop;             /* rill_stop: when an item that has stop_after outputs stops */
+    int32_t at_limit;         /* rill_at_limit: what becomes of live candidates at the length limit */
+    int32_t count_end;        /* 1: the length in the penalties counts the end action */
+    double max_length_factor; /* A: at most A times the input's size, plus max_length, actions; 0 = max_length alone */
+    double word_penalty;      /* W: outputs are ordered by (score - W length) / length^alpha */
+    double unknown_penalty;   /* taken from the score of the domain's unknown action; infinity = it is never chosen */
+    uint64_t given;           /* rows of rill_setting_table(), as bits, that rill_settings_set() has set */
 } rill_settings;
 
 /* Fill with the values that mean "default". `size` is that of the caller's struct: one of another size than this rill's is left
@@ -106,7 +103,7 @@ typedef struct rill_method_info {
     int32_t streaming;   /* 1: refills while items are in flight; max_items, refill and flush_every apply */
     int32_t pruned;      /* 1: heuristics and max_candidates may be set */
     rill_finish finish;  /* its finish rule */
-    int32_t finish_free; /* 1: the other finish rule may be asked for */
+    int32_t finish_free; /* 1: another finish rule may be asked for */
     int32_t greedy;      /* 1: k is 1 */
     double refill;       /* default share */
 } rill_method_info;

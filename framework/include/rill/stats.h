@@ -42,8 +42,7 @@ typedef struct rill_stats {
     int64_t waiting_peak; /* most results held back for order */
     rill_seconds seconds;
     int64_t rows_bound; /* most rows there may be, by max_nodes or memory; 0: no bound */
-    int64_t
-        sent_back; /* times an item in flight gave its rows back, to begin anew later, since the bound left too few */
+    int64_t sent_back;  /* times an item gave its rows back, to begin anew later, since the bound left too few */
 } rill_stats;
 
 /* Events of a trace. Arrays are valid during the call. */
