@@ -13,7 +13,6 @@ here would cost more than training. Needs torch 2 or newer and sentencepiece.
 """
 
 import argparse
-import copy
 import json
 import os
 import random
@@ -23,6 +22,7 @@ import sentencepiece
 import torch
 
 from mt_model import Marian, make_config, save_model
+from trainer import Trainer
 
 EOS, UNK = 0, 1
 # What rill decodes with unless told otherwise; the source's pruning, and the mean of log-probabilities (chosen on val: 41.6 BLEU, the sum
@@ -99,54 +99,27 @@ def loss_of(model, batch, pad, smoothing):
     return model.loss(x[real], gold[real], smoothing), int(real.sum())
 
 
-class Training:
+class Training(Trainer):
     def __init__(self, options, tokens, captions, others, held):
         self.o, self.tokens, self.captions, self.others, self.held = options, tokens, captions, others, held
         torch.manual_seed(options.seed)
-        self.rng = random.Random(options.seed)
         sizes = {"d_model": options.width, "encoder_ffn_dim": options.ffn, "decoder_ffn_dim": options.ffn,
                  "encoder_layers": options.layers, "decoder_layers": options.layers,
                  "encoder_attention_heads": options.heads, "decoder_attention_heads": options.heads,
                  "dropout": options.dropout, "rill": {"domain": "mt", "search": SEARCH}}
-        self.model = Marian(make_config(sizes, len(tokens), tokens.pad))
-        self.average = copy.deepcopy(self.model).eval()
-        self.optimiser = torch.optim.AdamW(self.model.parameters(), lr=1.0, betas=(0.9, 0.98), eps=1e-9,
-                                           weight_decay=options.decay)
-        self.epoch = self.steps = 0
-        self.path = os.path.join(options.work, "checkpoint.pt")
-        if os.path.exists(self.path):
-            self.resume()
-
-    def state(self):
-        return {"model": self.model, "average": self.average, "optimiser": self.optimiser}
-
-    def save(self):
-        state = {name: part.state_dict() for name, part in self.state().items()}
-        state.update(epoch=self.epoch, steps=self.steps, rng=self.rng.getstate(),
-                     torch_rng=torch.get_rng_state())
-        torch.save(state, self.path + ".new")
-        os.replace(self.path + ".new", self.path)
-
-    def resume(self):
-        state = torch.load(self.path, weights_only=False)
-        for name, part in self.state().items():
-            part.load_state_dict(state[name])
-        self.epoch, self.steps = state["epoch"], state["steps"]
-        self.rng.setstate(state["rng"])
-        torch.set_rng_state(state["torch_rng"])
-        print(f"going on after epoch {self.epoch}", flush=True)
+        model = Marian(make_config(sizes, len(tokens), tokens.pad))
+        optimiser = torch.optim.AdamW(model.parameters(), lr=1.0, betas=(0.9, 0.98), eps=1e-9, weight_decay=options.decay)
+        super().__init__(model, optimiser, random.Random(options.seed), options.average, options.clip,
+                         os.path.join(options.work, "checkpoint.pt"))
+        self.go_on()
+        if self.epoch:
+            print(f"going on after epoch {self.epoch}", flush=True)
 
     def rate(self, progress):
         """Warming up linearly, then falling linearly to a fiftieth; progress in epochs."""
         if self.steps < self.o.warmup:
             return self.o.rate * (self.steps + 1) / self.o.warmup
         return self.o.rate * max(0.02, 1 - progress / self.o.epochs)
-
-    @torch.no_grad()
-    def follow(self):
-        keep = min(self.o.average, (1 + self.steps) / (10 + self.steps))
-        for mean, now in zip(self.average.parameters(), self.model.parameters()):
-            mean.lerp_(now, 1 - keep)
 
     def run_epoch(self):
         self.model.train()
@@ -155,18 +128,12 @@ class Training:
         pool = self.captions + self.others[self.epoch % shares::shares]
         plan, total, count = batches(pool, self.o.batch, self.rng), 0.0, 0
         for number, indices in enumerate(plan):
-            for group in self.optimiser.param_groups:
-                group["lr"] = self.rate(self.epoch + number / len(plan))
             with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bool(self.o.bf16)):
                 loss, n = loss_of(self.model, [pool[i] for i in indices], self.tokens.pad, self.o.smoothing)
-            self.optimiser.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.o.clip)
-            self.optimiser.step()
+            self.descend(loss, self.rate(self.epoch + number / len(plan)))
             with torch.no_grad():
                 self.model.model.shared.weight[self.tokens.pad] = 0
-            self.steps += 1
-            self.follow()
+            self.update_average()
             total, count = total + loss.item() * n, count + n
             if self.o.max_batches and number + 1 >= self.o.max_batches:
                 break

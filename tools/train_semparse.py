@@ -41,6 +41,7 @@ from torch import nn
 from semparse_decode import Search, evaluate, evaluate_greedy
 from semparse_model import (END, START, UNK, Seq2Seq, Vocabulary, frame_source, load_model,
                             make_config, pad, read_pairs, save_model, to_tensors)
+from trainer import Trainer
 
 COMMON = {"embedding": 144, "hidden": 144, "drop_embedding": 0.3,
           "drop_state": 0.3, "drop_attended": 0.3, "word_dropout": 0.0,
@@ -94,32 +95,26 @@ def rate_at(epoch, recipe):
     return 0.5 - 0.45 * (epoch - recipe["epochs"]) / recipe["again"]
 
 
-class Training:
-    """One model on its way: weights, their running average, optimiser, and the epoch."""
+class Training(Trainer):
+    kept = ("epoch", "steps", "history", "first")
 
     def __init__(self, pairs, recipe, checkpoint=None):
-        self.recipe, self.checkpoint = recipe, checkpoint
         self.source = Vocabulary.count([q for q, _ in pairs], recipe["min_count"])
         self.target = Vocabulary.count([f for _, f in pairs])
         self.examples = [(self.source.encode(q), self.target.encode(f)) for q, f in pairs]
         # A bound for hypotheses that never end, not a limit that a sensible one meets.
         self.max_length = int(1.5 * max(len(f) for _, f in pairs))
         torch.manual_seed(recipe["seed"])
-        self.rng = random.Random(recipe["seed"])
-        self.model = Seq2Seq(len(self.source), len(self.target), recipe["embedding"],
-                             recipe["hidden"],
-                             [recipe["drop_" + place]
-                              for place in ("embedding", "state", "attended")])
-        for parameter in self.model.parameters():
+        model = Seq2Seq(len(self.source), len(self.target), recipe["embedding"], recipe["hidden"],
+                        [recipe["drop_" + place] for place in ("embedding", "state", "attended")])
+        for parameter in model.parameters():
             nn.init.uniform_(parameter, -0.08, 0.08)
-        self.average = copy.deepcopy(self.model).eval()
-        self.optimiser = torch.optim.AdamW(self.model.parameters(), lr=recipe["rate"],
-                                           weight_decay=recipe["decay"])
-        self.epoch = self.steps = 0
+        optimiser = torch.optim.AdamW(model.parameters(), lr=recipe["rate"], weight_decay=recipe["decay"])
+        super().__init__(model, optimiser, random.Random(recipe["seed"]), recipe["average"], recipe["clip"],
+                         checkpoint, recipe)
         self.first = None  # the running average at the end of the first falling rate
         self.history = []
-        if checkpoint and os.path.exists(checkpoint):
-            self.resume()
+        self.go_on()
 
     def run_epoch(self):
         self.model.train()
@@ -127,15 +122,9 @@ class Training:
         total = 0.0
         for number, indices in enumerate(plan):
             factor = rate_at(self.epoch + number / len(plan), self.recipe)
-            for group in self.optimiser.param_groups:
-                group["lr"] = self.recipe["rate"] * factor
             loss = loss_of(self.model, [self.examples[i] for i in indices], self.recipe,
                            self.rng)
-            self.optimiser.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe["clip"])
-            self.optimiser.step()
-            self.steps += 1
+            self.descend(loss, self.recipe["rate"] * factor)
             self.update_average()
             total += loss.item()
         self.epoch += 1
@@ -155,38 +144,6 @@ class Training:
                 mean.lerp_(self.first[name], 0.5)
             self.first = None
         return self.average
-
-    @torch.no_grad()
-    def update_average(self):
-        # Early on the average follows closely, so that it forgets the random start.
-        keep = min(self.recipe["average"], (1 + self.steps) / (10 + self.steps))
-        for mean, now in zip(self.average.parameters(), self.model.parameters()):
-            mean.lerp_(now, 1.0 - keep)
-
-    def save(self):
-        if not self.checkpoint:
-            return
-        os.makedirs(os.path.dirname(self.checkpoint) or ".", exist_ok=True)
-        state = {"recipe": self.recipe, "model": self.model.state_dict(),
-                 "average": self.average.state_dict(),
-                 "optimiser": self.optimiser.state_dict(), "epoch": self.epoch,
-                 "steps": self.steps, "history": self.history, "first": self.first,
-                 "rng": self.rng.getstate(), "torch_rng": torch.get_rng_state()}
-        torch.save(state, self.checkpoint + ".new")
-        os.replace(self.checkpoint + ".new", self.checkpoint)
-
-    def resume(self):
-        state = torch.load(self.checkpoint)
-        if state["recipe"] != self.recipe:
-            raise SystemExit(f"{self.checkpoint} was made with another recipe: remove it, or "
-                             "name another folder with --checkpoints")
-        self.model.load_state_dict(state["model"])
-        self.average.load_state_dict(state["average"])
-        self.optimiser.load_state_dict(state["optimiser"])
-        self.epoch, self.steps = state["epoch"], state["steps"]
-        self.history, self.first = state["history"], state["first"]
-        self.rng.setstate(state["rng"])
-        torch.set_rng_state(state["torch_rng"])
 
     def run(self, watch=None, every=10, patience=0, say=print, write=None):
         """Train to the last epoch, now and then measuring on `watch` and calling `write`."""

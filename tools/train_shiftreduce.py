@@ -24,7 +24,6 @@ the repository.
 """
 
 import argparse
-import copy
 import os
 import random
 import time
@@ -36,6 +35,7 @@ from torch import nn
 from shiftreduce_decode import Search, evaluate
 from shiftreduce_model import (COMBINE, NONE, SHIFT, UNK, Batch, Input, Parser, Symbols, load_model, read_trees,
                                save_model)
+from trainer import Trainer
 
 RECIPE = {"embedding": 96, "tag": 32, "hidden": 144, "net": 160,
           "drop_x": 0.2, "drop_between": 0.35, "drop_positions": 0.35, "drop_net": 0.3,
@@ -141,51 +141,50 @@ def rate_at(progress, recipe):
     return 1.0 if progress < hold else 1.0 - 0.98 * (progress - hold) / (1.0 - hold)
 
 
-class Training:
-    """One model on its way: weights, their running average, optimiser, and the epoch."""
+def initialise(model):
+    for name, parameter in model.named_parameters():
+        if "layer" in name and "bias" in name:
+            nn.init.zeros_(parameter)
+        elif "layer" in name and "weight_hh" in name:
+            for gate in parameter.data.chunk(4):
+                nn.init.orthogonal_(gate)
+        elif "layer" in name:
+            nn.init.xavier_uniform_(parameter)
+        elif name.split(".")[0] in ("words", "suffixes", "shapes", "tags"):
+            nn.init.normal_(parameter, std=0.3)
+    for table in (model.suffixes, model.shapes):
+        table.weight.data[0] = 0  # "nothing"
+
+
+class Training(Trainer):
+    kept = ("epoch", "steps", "history")
 
     def __init__(self, sentences, recipe, checkpoint=None, start=None):
-        self.recipe, self.checkpoint = recipe, checkpoint
         torch.manual_seed(recipe["seed"])
-        self.rng, self.numpy_rng = random.Random(recipe["seed"]), np.random.default_rng(recipe["seed"])
+        self.numpy_rng = np.random.default_rng(recipe["seed"])
         self.symbols = Symbols.count(sentences, recipe["suffix_length"])
         self.inputs = [Input(self.symbols, s.words, s.tags) for s in sentences]
         self.golds = [Gold(self.symbols, s) for s in sentences]
         symbols = self.symbols
         sizes = [len(v) for v in (symbols.words, symbols.suffixes, symbols.shapes, symbols.tags, symbols.labels)]
-        self.model = Parser(sizes, recipe["embedding"], recipe["tag"], recipe["hidden"], recipe["net"],
-                            [recipe[f"drop_{place}"] for place in ("x", "between", "positions", "net")])
+        model = Parser(sizes, recipe["embedding"], recipe["tag"], recipe["hidden"], recipe["net"],
+                       [recipe[f"drop_{place}"] for place in ("x", "between", "positions", "net")])
         if start:
-            self.model.load_state_dict(load_model(start)[0].state_dict())
+            model.load_state_dict(load_model(start)[0].state_dict())
         else:
-            self.initialise()
+            initialise(model)
+        optimiser = torch.optim.AdamW(model.parameters(), lr=recipe["rate"], betas=(0.9, 0.98),
+                                      weight_decay=recipe["decay"])
+        super().__init__(model, optimiser, random.Random(recipe["seed"]), recipe["average"], recipe["clip"], checkpoint,
+                         recipe)
+        self.history = []
         counts = np.bincount(np.concatenate([x.words for x in self.inputs]), minlength=sizes[0])
         # A word seen c times is hidden with probability z / (z + c), so that <unk> is learnt.
         hide = recipe["word_dropout"] / (recipe["word_dropout"] + np.maximum(counts, 1))
         hide[:UNK + 1] = 0
         self.hide = torch.from_numpy(hide)
         self.is_root = torch.from_numpy(symbols.is_root)
-        self.average = copy.deepcopy(self.model).eval()
-        self.optimiser = torch.optim.AdamW(self.model.parameters(), lr=recipe["rate"], betas=(0.9, 0.98),
-                                           weight_decay=recipe["decay"])
-        self.epoch = self.steps = 0
-        self.history = []
-        if checkpoint and os.path.exists(checkpoint):
-            self.resume()
-
-    def initialise(self):
-        for name, parameter in self.model.named_parameters():
-            if "layer" in name and "bias" in name:
-                nn.init.zeros_(parameter)
-            elif "layer" in name and "weight_hh" in name:
-                for gate in parameter.data.chunk(4):
-                    nn.init.orthogonal_(gate)
-            elif "layer" in name:
-                nn.init.xavier_uniform_(parameter)
-            elif name.split(".")[0] in ("words", "suffixes", "shapes", "tags"):
-                nn.init.normal_(parameter, std=0.3)
-        for table in (self.model.suffixes, self.model.shapes):
-            table.weight.data[0] = 0  # "nothing"
+        self.go_on()
 
     def tags_for(self, batch, logits):
         """Given tags in some sentences, the model's own in the others; some tags are missing."""
@@ -232,49 +231,19 @@ class Training:
         total = 0.0
         for number, chosen in enumerate(plan):
             factor = rate_at((self.epoch + number / len(plan)) / self.recipe["epochs"], self.recipe)
-            for group in self.optimiser.param_groups:
-                group["lr"] = self.recipe["rate"] * factor
             loss = self.loss(chosen)
-            self.optimiser.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe["clip"])
-            self.optimiser.step()
-            self.steps += 1
+            self.descend(loss, self.recipe["rate"] * factor)
             self.update_average()
             total += loss.item()
         self.epoch += 1
         return total / len(plan)
 
-    @torch.no_grad()
-    def update_average(self):
-        # Early on the average follows closely, so that it forgets the random start.
-        keep = min(self.recipe["average"], (1 + self.steps) / (10 + self.steps))
-        for mean, now in zip(self.average.parameters(), self.model.parameters()):
-            mean.lerp_(now, 1.0 - keep)
+    def state(self):
+        return {**super().state(), "numpy_rng": self.numpy_rng.bit_generator.state}
 
-    def save(self):
-        if not self.checkpoint:
-            return
-        os.makedirs(os.path.dirname(self.checkpoint) or ".", exist_ok=True)
-        state = {"recipe": self.recipe, "model": self.model.state_dict(), "average": self.average.state_dict(),
-                 "optimiser": self.optimiser.state_dict(), "epoch": self.epoch, "steps": self.steps,
-                 "history": self.history, "rng": self.rng.getstate(),
-                 "numpy_rng": self.numpy_rng.bit_generator.state, "torch_rng": torch.get_rng_state()}
-        torch.save(state, self.checkpoint + ".new")
-        os.replace(self.checkpoint + ".new", self.checkpoint)
-
-    def resume(self):
-        state = torch.load(self.checkpoint)
-        if state["recipe"] != self.recipe:
-            raise SystemExit(f"{self.checkpoint} was made with another recipe: remove it, or "
-                             "name another folder with --checkpoints")
-        self.model.load_state_dict(state["model"])
-        self.average.load_state_dict(state["average"])
-        self.optimiser.load_state_dict(state["optimiser"])
-        self.epoch, self.steps, self.history = state["epoch"], state["steps"], state["history"]
-        self.rng.setstate(state["rng"])
+    def restore(self, state):
+        super().restore(state)
         self.numpy_rng.bit_generator.state = state["numpy_rng"]
-        torch.set_rng_state(state["torch_rng"])
 
     def run(self, watch, every):
         while self.epoch < self.recipe["epochs"]:
