@@ -12,7 +12,7 @@ running average of the weights is measured on dev by greedy parsing; --out is wr
 measures a finished directory with the reference decoder: greedy and beam, given and predicted tags.
 
 The oracle: a state is shown the action that still reaches the most gold brackets, combine where both
-do, so that every tree has one derivation and a beam holds distinct trees. With --explore P a
+do, so that of each tree one derivation is shown. With --explore P a
 sentence follows, with probability P, actions sampled from the model instead of the gold ones; the
 features depend on span ends alone, so all states of a batch are scored at once behind one encoding.
 
