@@ -70,7 +70,7 @@ typedef struct block {
     const batch *b;
     const parser_reading *const *reading; /* [n] */
     size_t n, frames;
-    int32_t *length;        /* [n] frames */
+    int32_t *length;        /* [n] frames to be read in the direction at work */
     int32_t *first;         /* [n] */
     const int32_t **input;  /* [n] -> frames in the order they are read */
     float **out;            /* [n] */
@@ -141,7 +141,6 @@ static void begin_block(const batch *b, size_t from, size_t end, char *scratch, 
     for (x->n = 0, x->frames = 0; from + x->n < end && x->n < b->cut.block; x->n++) {
         const size_t frames = (size_t)x->reading[x->n]->frames;
         if (x->frames + frames > b->frames) return;
-        x->length[x->n] = (int32_t)frames;
         x->first[x->n] = (int32_t)x->frames;
         for (size_t t = 0; t < frames; t++) {
             x->forward[x->frames + t] = (int32_t)(x->frames + t);
@@ -165,7 +164,7 @@ static void embed(const block *x)
     const parser *p = x->b->p;
     const size_t width = p->embedding, features = parser_features(p);
     for (size_t i = 0; i < x->n; i++) {
-        for (size_t t = 0; t < (size_t)x->length[i]; t++) {
+        for (size_t t = 0; t < (size_t)x->reading[i]->frames; t++) {
             const int32_t *feature = p->feature + (x->reading[i]->first + t) * features;
             float *to = x->x + ((size_t)x->first[i] + t) * width;
             memcpy(to, p->word_rows + (size_t)feature[0] * width, width * sizeof *to);
@@ -293,7 +292,7 @@ static void multiply_ends(const block *x)
 {
     const parser *p = x->b->p;
     const size_t width = 2 * p->hidden;
-    for (size_t i = 0; i < x->n; i++) x->index[i] = x->first[i] + x->length[i] - 1; /* p_n */
+    for (size_t i = 0; i < x->n; i++) x->index[i] = x->first[i] + x->reading[i]->frames - PARSER_FRAME; /* p_n */
     rill_gemm ends = {.w = &p->ends,
                       .rows = x->n,
                       .a = x->positions,
@@ -319,7 +318,7 @@ static void multiply_positions(const block *x)
         memcpy(x->bias + PRODUCT_C * net, x->ends + i * 2 * net, net * sizeof *x->bias);
         memcpy(x->bias + PRODUCT_LABEL_C * net, x->ends + i * 2 * net + net, net * sizeof *x->bias);
         rill_gemm products = {.w = &p->products,
-                              .rows = (size_t)x->length[i],
+                              .rows = (size_t)x->reading[i]->frames - 1, /* p_0 .. p_n */
                               .a = x->positions + (size_t)x->first[i] * width,
                               .lda = width,
                               .bias = x->bias,

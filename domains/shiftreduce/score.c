@@ -108,7 +108,7 @@ static int32_t forced(const work *w, size_t row)
     return stack_can_combine(s) ? BOTH : PARSER_SHIFT;
 }
 
-/* What the scored rows came to goes to the call's arrays; lookup() and answers read those. */
+/* Rows that are scored stand together in the block; what they came to goes to the call's arrays, for lookup(). */
 static void score_structure(const block *x)
 {
     const work *w = x->w;
@@ -125,12 +125,9 @@ static void score_structure(const block *x)
                        .a = x->hidden,
                        .lda = p->net,
                        .bias = p->structure_bias,
-                       .c = w->logits + x->from * 2,
-                       .ldc = 2,
-                       .c_index = x->row};
+                       .c = x->logits,
+                       .ldc = 2};
     p->kernels.gemm(&layer, NULL);
-    for (size_t j = 0; j < n; j++)
-        memcpy(x->logits + j * 2, w->logits + (x->from + (size_t)x->row[j]) * 2, 2 * sizeof *x->logits);
     rill_best best = {.rows = n,
                       .symbols = 2,
                       .best = w->best,
@@ -142,7 +139,11 @@ static void score_structure(const block *x)
                       .counts = x->count,
                       .log_norm = x->norms};
     p->kernels.best(&best, NULL);
-    for (size_t j = 0; j < n; j++) w->log_norm[x->from + (size_t)x->row[j]] = x->norms[j];
+    for (size_t j = 0; j < n; j++) {
+        const size_t row = x->from + (size_t)x->row[j];
+        memcpy(w->logits + row * 2, x->logits + j * 2, 2 * sizeof *x->logits);
+        w->log_norm[row] = x->norms[j];
+    }
 }
 
 /* --- labels ------------------------------------------------------------------------------------------------------- */

@@ -30,9 +30,9 @@ void model_write(const char *folder, const model_spec *spec);
 /* config.json alone, with `extra` ("\"key\": value,") at its front. */
 void model_write_config(const char *folder, const model_spec *spec, const char *extra);
 
-/* A parser: words.vocab (w0, w1, ...), labels.vocab (A, B, A+B, ..., then TOP, TOP+A, ...), tags.vocab (T0, T1, ...), two shapes and
- * four suffixes. Of the spec, embedding, hidden, words (with three special ones) and actions (labels, with "<none>"; at least
- * 5) count. */
+/* A parser: words.vocab (w0, w1, ...), labels.vocab (L1, L2, L3+M3, ..., then TOP, TOP+L1, ...), tags.vocab (T0, T1, -LRB-), two
+ * shapes and four suffixes. Of the spec, embedding, hidden, words (with three special ones) and actions (labels, with "<none>"; at
+ * least 5) count. */
 void parser_write_model(const char *folder, const model_spec *spec);
 void parser_write_config(const char *folder, const model_spec *spec, const char *extra);
 
