@@ -21,7 +21,8 @@ typedef struct sorter {
     rill_context *ctx;
     int32_t *count;   /* [MOST_KEYS + 1] */
     int32_t *scratch; /* [capacity] */
-    size_t capacity;
+    int32_t *key;     /* [key_capacity] of the items in flight */
+    size_t capacity, key_capacity;
 } sorter;
 
 static rill_status sorter_create(rill_context *ctx, const char *arguments, void **self)
@@ -46,6 +47,7 @@ static void sorter_destroy(void *self)
     if (s == NULL) return;
     rill_free(s->ctx, s->count, (MOST_KEYS + 1) * sizeof *s->count);
     rill_free(s->ctx, s->scratch, s->capacity * sizeof *s->scratch);
+    rill_free(s->ctx, s->key, s->key_capacity * sizeof *s->key);
     rill_free(s->ctx, s, sizeof *s);
 }
 
@@ -81,62 +83,74 @@ static rill_status choose_least_advanced(void *self, const rill_flight *flight, 
     return RILL_OK;
 }
 
-/* Stable counting sort of order[0..n) by descending key_of(flight, item). */
-static rill_status sort_descending(sorter *s, const rill_flight *flight, int32_t *order,
-                                   int32_t (*key_of)(const rill_flight *, int32_t))
+static rill_status sorter_reserve(sorter *s, int32_t n)
 {
-    RILL__TRY(RILL__GROW(s->ctx, s->scratch, s->capacity, (size_t)flight->n, "a policy's order"));
-    int32_t most = 0;
-    for (int32_t i = 0; i < flight->n; i++) {
-        int32_t key = key_of(flight, i);
-        if (key > most) most = key;
-    }
-    memset(s->count, 0, ((size_t)most + 2) * sizeof *s->count);
-    for (int32_t i = 0; i < flight->n; i++) s->count[most - key_of(flight, i) + 1]++;
-    for (int32_t key = 1; key <= most; key++) s->count[key] += s->count[key - 1];
-    for (int32_t i = 0; i < flight->n; i++) s->scratch[s->count[most - key_of(flight, order[i])]++] = order[i];
-    memcpy(order, s->scratch, (size_t)flight->n * sizeof *order);
-    return RILL_OK;
+    RILL__TRY(RILL__GROW(s->ctx, s->scratch, s->capacity, (size_t)n, "a policy's order"));
+    return RILL__GROW(s->ctx, s->key, s->key_capacity, (size_t)n, "a policy's order");
 }
 
-static int32_t key_of_depth(const rill_flight *flight, int32_t i)
+/* Stable counting sort of from[0..n) by descending s->key into to[0..n); `from` NULL: in order of admission. */
+static void sort_descending(const sorter *s, int32_t n, const int32_t *from, int32_t *to)
 {
-    return clamp_key(flight->timestep[i]);
+    int32_t most = 0;
+    for (int32_t i = 0; i < n; i++) most = s->key[i] > most ? s->key[i] : most;
+    memset(s->count, 0, ((size_t)most + 2) * sizeof *s->count);
+    for (int32_t i = 0; i < n; i++) s->count[most - s->key[i] + 1]++;
+    for (int32_t key = 1; key <= most; key++) s->count[key] += s->count[key - 1];
+    for (int32_t i = 0; i < n; i++) {
+        int32_t item = from != NULL ? from[i] : i;
+        to[s->count[most - s->key[item]]++] = item;
+    }
+}
+
+static void key_by_depth(sorter *s, const rill_flight *flight)
+{
+    for (int32_t i = 0; i < flight->n; i++) s->key[i] = clamp_key(flight->timestep[i]);
 }
 
 /* Timesteps that may lie ahead: two per unit of size (a parser needs 2n-1; of 1 to 3, two served the semantic parsers well), less
  * those behind. Items far behind their input's size come first, and all draw to a close together. One that outgrows the
  * estimate is likely to go on for a share of what it has had: without that rule two runaway hypotheses of ATIS, the last to be
  * served, took a tenth of the run alone. */
-static int32_t key_of_remaining(const rill_flight *flight, int32_t i)
+static void key_by_remaining(sorter *s, const rill_flight *flight)
 {
     enum { SHARE = 4 };
-    int64_t size = flight->size[i] < MOST_KEYS ? flight->size[i] : MOST_KEYS; /* twice it must not overflow */
-    int64_t expected = 2 * size - flight->timestep[i], least = flight->timestep[i] / SHARE;
-    return clamp_key(expected > least ? expected : least);
+    for (int32_t i = 0; i < flight->n; i++) {
+        int32_t size = clamp_key(flight->size[i]), behind = flight->timestep[i]; /* twice the size must not overflow */
+        int32_t expected = 2 * size - behind, least = behind / SHARE;
+        s->key[i] = clamp_key(expected > least ? expected : least);
+    }
 }
 
 /* Items are listed in order of admission, so the first has the earliest wave; the earliest wave gets the largest key. */
-static int32_t key_of_wave(const rill_flight *flight, int32_t i)
+static void key_by_wave(sorter *s, const rill_flight *flight)
 {
-    return clamp_key(flight->wave[flight->n - 1] - flight->wave[i]);
+    int64_t last = flight->wave[flight->n - 1];
+    for (int32_t i = 0; i < flight->n; i++) s->key[i] = clamp_key(last - flight->wave[i]);
 }
 
 static rill_status choose_most_advanced(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
 {
-    order_as_admitted(flight, order);
+    RILL__TRY(sorter_reserve(self, flight->n));
+    key_by_depth(self, flight);
+    sort_descending(self, flight->n, NULL, order);
     *count = flight->n;
-    return flight->n > 0 ? sort_descending(self, flight, order, key_of_depth) : RILL_OK;
+    return RILL_OK;
 }
 
 static rill_status choose_farthest(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
 {
-    order_as_admitted(flight, order);
+    sorter *s = self;
     *count = flight->n;
     if (flight->n == 0) return RILL_OK;
-    RILL__TRY(sort_descending(self, flight, order, key_of_remaining));
-    if (flight->wave[0] == flight->wave[flight->n - 1]) return RILL_OK;
-    return sort_descending(self, flight, order, key_of_wave);
+    int several_waves = flight->wave[0] != flight->wave[flight->n - 1];
+    RILL__TRY(sorter_reserve(s, flight->n));
+    key_by_remaining(s, flight);
+    sort_descending(s, flight->n, NULL, several_waves ? s->scratch : order);
+    if (!several_waves) return RILL_OK;
+    key_by_wave(s, flight);
+    sort_descending(s, flight->n, s->scratch, order);
+    return RILL_OK;
 }
 
 /* --- refills ------------------------------------------------------------------------------------------------------ */
