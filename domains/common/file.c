@@ -4,6 +4,7 @@
  * are all there is. Divisions: opening · reading · mapping · paths. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -98,6 +99,14 @@ rill_status rill_file_map(rill_file *out, rill_context *ctx, const char *path)
     }
     close(fd);
     return status;
+}
+
+/* Whole pages: what else they hold is fetched anew, from the system's memory. A wish, so that failures mean nothing. */
+void rill_file_release(const rill_file *file, const char *at, size_t size)
+{
+    if (!file->mapped || size == 0) return;
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)at / page * page;
+    madvise((void *)from, (uintptr_t)at + size - from, MADV_DONTNEED);
 }
 
 void rill_file_close(rill_file *file)

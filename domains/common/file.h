@@ -22,6 +22,10 @@ typedef struct rill_file {
 rill_status rill_file_read(rill_file *out, rill_context *ctx, const char *path);
 rill_status rill_file_map(rill_file *out, rill_context *ctx, const char *path);
 
+/* Say that `size` bytes of the file at `at` were read: where it is mapped, they no longer count as memory of the process. They
+ * can be read again. */
+void rill_file_release(const rill_file *file, const char *at, size_t size);
+
 /* Give the memory back; a zeroed file is allowed. */
 void rill_file_close(rill_file *file);
 

@@ -366,5 +366,6 @@ rill_status rill_tensors_read(const rill_tensors *t, const char *name, int accep
                          name, expected, shape_text(e->rank, e->shape, found, sizeof found));
     size_t n = (e->end - e->begin) / type->bytes;
     convert(t->data + e->begin, type->flag, n, out);
+    rill_file_release(&t->file, t->data + e->begin, e->end - e->begin);
     return check_finite(t, name, out, n);
 }

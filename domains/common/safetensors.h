@@ -57,6 +57,7 @@ const rill_tensor *rill_tensors_at(const rill_tensors *tensors, size_t i);
  *   accept      a set of RILL_TENSOR_* : element types the caller takes
  *   shape       [rank] the shape it must have, rank 1..RILL_TENSOR_MAX_RANK
  *   out         [product of shape] the caller's; content undefined on failure
+ * Of a mapped file what was read no longer counts as memory of the process.
  *   RILL_OK · RILL_ERR_FORMAT (absent, other type, other shape, or a value that is not finite) */
 rill_status rill_tensors_read(const rill_tensors *tensors, const char *name, int accept, int rank, const int64_t *shape,
                               float *out);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -406,6 +407,47 @@ static void tensors_read_says_what_it_expected(void **state)
     free(bytes);
 }
 
+/* Megabytes of this process's memory that are in use; negative where the system does not say. */
+static double resident(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    long pages = 0;
+    if (file == NULL) return -1;
+    const int read = fscanf(file, "%*d %ld", &pages);
+    fclose(file);
+    return read == 1 ? (double)pages * (double)sysconf(_SC_PAGESIZE) / 1e6 : -1;
+}
+
+/* 64 MB of a file were read, and are not kept beside what was made of them. */
+static void what_was_read_of_a_file_is_released(void **state)
+{
+    (void)state;
+    enum { COUNT = 4 << 20, TENSORS = 4 };
+    static float out[COUNT];
+    static const char header[] = "{\"a\":{\"dtype\":\"F32\",\"shape\":[4194304],\"data_offsets\":[0,16777216]},"
+                                 "\"b\":{\"dtype\":\"F32\",\"shape\":[4194304],\"data_offsets\":[16777216,33554432]},"
+                                 "\"c\":{\"dtype\":\"F32\",\"shape\":[4194304],\"data_offsets\":[33554432,50331648]},"
+                                 "\"d\":{\"dtype\":\"F32\",\"shape\":[4194304],\"data_offsets\":[50331648,67108864]}}";
+    static const char *const names[TENSORS] = {"a", "b", "c", "d"};
+    rill_tensors *t;
+    size_t length;
+    char *folder = folder_make(), *path = path_of(folder, "m"), *bytes = image(header, 0, &length);
+    write_bytes(folder, "m", bytes, length);
+    assert_int_equal(truncate(path, (off_t)(length + sizeof out * TENSORS)), 0);
+    memset(out, 1, sizeof out);
+    const double before = resident();
+    assert_ok(ctx, rill_tensors_open(&t, ctx, path));
+    for (size_t i = 0; i < TENSORS; i++) {
+        assert_ok(ctx, rill_tensors_read(t, names[i], RILL_TENSOR_F32, 1, (int64_t[]){COUNT}, out));
+        assert_true(out[0] == 0 && out[COUNT - 1] == 0);
+    }
+    const double after = resident();
+    rill_tensors_close(t);
+    free(bytes), free(path);
+    folder_remove(folder);
+    if (before >= 0 && after - before > 8) fail_msg("%.1f MB more are in use", after - before);
+}
+
 #define TENSOR(name, dtype, shape, offsets) \
     "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
 
@@ -516,6 +558,7 @@ int main(void)
         CASE(json_vocabulary_refuses_what_leaves_gaps),
         CASE(tensors_convert_all_float_types),
         CASE(tensors_read_says_what_it_expected),
+        CASE(what_was_read_of_a_file_is_released),
         CASE(tensors_refuse_bad_headers),
         CASE(tensors_refuse_bad_lengths),
         CASE(readers_survive_every_refusal),
