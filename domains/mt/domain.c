@@ -59,6 +59,7 @@ static void close_one(mt_model *m, const mt_model *first)
     rill_free(ctx, m->ids, m->ids_room * sizeof *m->ids);
     rill_free(ctx, m->scratch, m->scratch_room);
     rill_free(ctx, m->aligned, m->aligned_room);
+    rill_free(ctx, m->places.rows, m->places.room * row_bytes(m));
     rill_free(ctx, m->scored.log_norm, m->scored.room * sizeof *m->scored.log_norm);
     if (m == first || m->text != first->text) mt_text_close(m->text);
     if (m == first) rill_threads_stop(&m->threads);

@@ -128,7 +128,8 @@ static void lay_out(const mt_model *m, block *b, rill_carver *c)
     b->weights = rill_carve(c, b->rows * m->encoder.heads * b->longest, sizeof *b->weights);
 }
 
-static void embed(mt_model *m, block *b)
+/* Which piece of which input a row is. */
+static void place_rows(const mt_model *m, block *b)
 {
     for (size_t i = 0, row = 0; i < b->inputs; i++) {
         b->length[i] = b->reading[i].length;
@@ -139,18 +140,6 @@ static void embed(mt_model *m, block *b)
             b->input[row] = (int32_t)i;
         }
     }
-    rill_embed embed = {.rows = b->rows,
-                        .width = m->width,
-                        .table = m->encoder.embedding,
-                        .ld_table = m->width,
-                        .id = b->ids,
-                        .scale = m->settings.scale,
-                        .position = m->encoder.position,
-                        .ld_position = m->width,
-                        .pos = b->position,
-                        .out = b->x,
-                        .ld_out = m->width};
-    m->kernels.embed(&embed, m->threads.pool);
 }
 
 static void run_layer(mt_model *m, const mt_layer *layer, const block *b)
@@ -200,7 +189,9 @@ static rill_status run_block(mt_model *m, block *b)
     lay_out(m, b, &carver);
     TRY(mt_carve_again(m, &carver));
     lay_out(m, b, &carver);
-    embed(m, b);
+    place_rows(m, b);
+    const mt_symbols symbols = {.rows = b->rows, .most = b->longest, .id = b->ids, .position = b->position};
+    TRY(mt_embed(m, &m->encoder, &symbols, b->x));
     for (size_t i = 0; i < m->encoder.layers; i++) run_layer(m, &m->encoder.layer[i], b);
     for (size_t i = 0; i < m->decoder.layers; i++) fill_slots(m, i, b);
     return RILL_OK;

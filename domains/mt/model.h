@@ -56,7 +56,7 @@ typedef struct mt_side {
     size_t layers, heads, inner;
     mt_layer *layer;        /* [layers] */
     const float *embedding; /* [words, D] */
-    const float *position;  /* [positions, D]: row t is for the piece with t others before it */
+    const float *position;  /* [positions, D]: row t is for the piece with t others before it; NULL: computed ones */
 } mt_side;
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
@@ -88,6 +88,13 @@ typedef struct mt_settings {
 typedef struct mt_shortlist mt_shortlist;
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
+
+/* Positions that are computed, see embed.c. */
+typedef struct mt_places {
+    float *rows;  /* [room, D] */
+    size_t count; /* made so far */
+    size_t room;
+} mt_places;
 
 /* Keys and values of the nodes, of one layer. */
 typedef struct mt_node_table {
@@ -139,6 +146,7 @@ typedef struct mt_model {
     void *product_scratch; /* what a product with any of them needs, one at a time; NULL for nothing */
     size_t width;          /* D */
     int32_t positions;     /* most pieces of an input and actions of an output */
+    mt_places places;
     int32_t max_length;
     char description[240];
     char recommended[160]; /* settings for decoding as transformers does */
@@ -190,6 +198,19 @@ rill_status mt_load_recommended(mt_model *m, const char *directory);
 /* Read model.safetensors into m, whose sizes and m->weights are known. On failure the caller clears what is there.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and tensor) · RILL_ERR_MEMORY */
 rill_status mt_load_weights(mt_model *m, const char *directory);
+
+/* --- embed.c ------------------------------------------------------------------------------------------------------ */
+
+/* What goes through the layers of a side, a row each. */
+typedef struct mt_symbols {
+    size_t rows, most;       /* positions are below `most` */
+    const int32_t *id;       /* [rows] */
+    const int32_t *position; /* [rows] */
+} mt_symbols;
+
+/* x = scale * embedding + position; x [rows, D].
+ *   RILL_OK · RILL_ERR_MEMORY */
+rill_status mt_embed(mt_model *m, const mt_side *side, const mt_symbols *symbols, float *x);
 
 /* --- layers.c ----------------------------------------------------------------------------------------------------- */
 

@@ -91,22 +91,6 @@ static void walk_paths(const mt_model *m, const rill_rows *rows, size_t from, bl
 
 /* --- layers ------------------------------------------------------------------------------------------------------- */
 
-static void embed(const mt_model *m, const block *b)
-{
-    rill_embed embed = {.rows = b->rows,
-                        .width = m->width,
-                        .table = m->decoder.embedding,
-                        .ld_table = m->width,
-                        .id = b->action,
-                        .scale = m->settings.scale,
-                        .position = m->decoder.position,
-                        .ld_position = m->width,
-                        .pos = b->position,
-                        .out = b->x,
-                        .ld_out = m->width};
-    m->kernels.embed(&embed, m->threads.pool);
-}
-
 /* b->query to b->context; the caller adds keys, values, lengths and who reads which. */
 static rill_attention attention_of(const mt_model *m, const block *b)
 {
@@ -157,7 +141,7 @@ static void attend_input(const mt_model *m, size_t index, const block *b)
     for (size_t r = 0; r < b->rows; r++) {
         const mt_slot *slot = &m->slot[b->slot[r]];
         /* Of an empty input nothing is read; the pointer need only be one. */
-        const float *memory = slot->length > 0 ? slot->rows : m->decoder.position;
+        const float *memory = slot->length > 0 ? slot->rows : m->top;
         m->slot_keys[b->slot[r]] = memory + index * (size_t)slot->length * 2 * m->width;
         m->slot_values[b->slot[r]] = m->slot_keys[b->slot[r]] + m->width;
     }
@@ -180,7 +164,8 @@ static rill_status run_block(mt_model *m, const rill_rows *rows, size_t from, bl
     TRY(mt_carve_again(m, &carver));
     lay_out(m, b, &carver);
     walk_paths(m, rows, from, b);
-    embed(m, b);
+    const mt_symbols symbols = {.rows = b->rows, .most = b->longest, .id = b->action, .position = b->position};
+    TRY(mt_embed(m, &m->decoder, &symbols, b->x));
     for (size_t i = 0; i < m->decoder.layers; i++) {
         attend_path(m, i, b);
         attend_input(m, i, b);

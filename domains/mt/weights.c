@@ -6,7 +6,6 @@
  * set of blocks that is cleared after each layer, so the peak is the packed model plus its largest part as fp32.
  *
  * Divisions: reading and packing · layers · positions · embeddings · output · the whole. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -155,45 +154,21 @@ static rill_status load_layers(loader *l, const char *name, mt_side *side)
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* Sines in the first half, cosines in the second. Of an odd width Marian makes one sine more, FSMT a column of zeros.
- * */
-static void compute_positions(const mt_model *m, float *table)
-{
-    const int fsmt = m->settings.form == MT_POSITIONS_FSMT;
-    const size_t width = m->width, first = (size_t)m->settings.first;
-    const size_t sines = fsmt ? width / 2 : (width + 1) / 2, used = fsmt ? 2 * sines : width;
-    const double half = fsmt ? (double)sines : (double)width / 2.0;
-    const double slowest = m->settings.form == MT_POSITIONS_HF ? half : half - 1.0;
-    memset(table, 0, (size_t)m->positions * width * sizeof *table);
-    for (size_t t = 0; t < (size_t)m->positions; t++) {
-        for (size_t j = 0; j < used; j++) {
-            size_t pair = j < sines ? j : j - sines;
-            double angle = (double)(first + t) / pow(10000.0, slowest > 0.0 ? (double)pair / slowest : 0.0);
-            table[t * width + j] = (float)(j < sines ? sin(angle) : cos(angle));
-        }
-    }
-}
-
-/* Both sides' tables are the same. A Marian file may hold them: then they are what the model was trained with. */
+/* What a Marian file stores is what the model was trained with; all else is computed (embed.c). */
 static rill_status load_positions(loader *l)
 {
-    static const char *const names[] = {"model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"};
     mt_model *m = l->m;
-    mt_side *const sides[] = {&m->encoder, &m->decoder};
-    size_t count = (size_t)m->positions;
-    float *computed = NULL;
-    for (size_t i = 0; i < 2; i++) {
-        if (m->settings.kind == MT_MARIAN && rill_tensors_find(l->tensors, names[i]) != NULL) {
-            float *stored;
-            TRY(read_new(l, &m->blocks, names[i], count, m->width, &stored));
-            sides[i]->position = stored;
-            continue;
-        }
-        if (computed == NULL) {
-            TRY(rill_blocks_get(&m->blocks, &computed, count * m->width, sizeof *computed, "positions"));
-            compute_positions(m, computed);
-        }
-        sides[i]->position = computed;
+    const size_t count = (size_t)m->positions;
+    const struct {
+        const char *name;
+        mt_side *side;
+    } stored[] = {{"model.encoder.embed_positions.weight", &m->encoder},
+                  {"model.decoder.embed_positions.weight", &m->decoder}};
+    for (size_t i = 0; m->settings.kind == MT_MARIAN && i < sizeof stored / sizeof *stored; i++) {
+        float *table;
+        if (rill_tensors_find(l->tensors, stored[i].name) == NULL) continue;
+        TRY(read_new(l, &m->blocks, stored[i].name, count, m->width, &table));
+        stored[i].side->position = table;
     }
     return RILL_OK;
 }
@@ -300,8 +275,8 @@ static rill_status load_all(loader *l, const char *directory)
     TRY(load_layers(l, "encoder", &l->m->encoder));
     TRY(load_layers(l, "decoder", &l->m->decoder));
     TRY(load_output(l));
-    TRY(get_scratch(l)); /* this and the next last: computed from sizes that the tensors have borne out */
-    return load_positions(l);
+    TRY(load_positions(l));
+    return get_scratch(l); /* last: computed from sizes that the tensors have borne out */
 }
 
 rill_status mt_load_weights(mt_model *m, const char *directory)

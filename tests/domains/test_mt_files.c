@@ -506,11 +506,12 @@ static void store_positions(double slowest)
     }
 }
 
+static const char LONG[] = "a b c d e f g h i k l m n o p r s t u w a b c d e f g h i k l m n";
+
 /* What is computed is what a file with the same tables says; "marian" divides by D / 2 - 1, "hf" by D / 2. */
 static void positions_have_two_forms(void **state)
 {
     (void)state;
-    static const char LONG[] = "a b c d e f g h i k l m n o p r s t u w a b c d e f g h i k l m n";
     int32_t action;
     const float hf = best_of_first(LONG, &action);
     set_key("config.json", "rill", "{\"positions\": \"marian\"}");
@@ -523,6 +524,18 @@ static void positions_have_two_forms(void **state)
     store_positions(8.0); /* what is stored is taken, whatever the key says */
     const float stored_hf = best_of_first(LONG, &action);
     assert_true(fabsf(stored_hf - hf) < 1e-5f);
+}
+
+/* A million rows of 16 would take 64 MB, and none but the first 34 is asked for. */
+static void positions_cost_what_is_used(void **state)
+{
+    (void)state;
+    int32_t action;
+    const float expected = best_of_first(LONG, &action);
+    set_key("config.json", "max_position_embeddings", "1048576");
+    const float found = best_of_first(LONG, &action);
+    assert_memory_equal(&expected, &found, sizeof found);
+    assert_true(rill_memory_peak(ctx) < 1 << 20);
 }
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
@@ -647,6 +660,7 @@ int main(void)
         CASE(fsmt_directories),
         CASE(positions_are_the_configurations),
         CASE(positions_have_two_forms),
+        CASE(positions_cost_what_is_used),
         CASE(every_allocation_may_fail),
         CASE(a_line_too_long_for_the_memory_fails_alone),
     };
