@@ -58,6 +58,12 @@ static inline const void *rill_block_at(const rill_weights *w, size_t first)
     return (const char *)w->data + first / RILL_BLOCK * rill_block_bytes(w->k, w->dtype);
 }
 
+/* F32: where the weights of output n begin, a line from k to k. */
+static inline const float *rill_output_at(const rill_weights *w, size_t n)
+{
+    return (const float *)rill_block_at(w, n / RILL_BLOCK * RILL_BLOCK) + n % RILL_BLOCK;
+}
+
 /* U8S8: what one unit of each column is, and what raised products start from; both for whole blocks. */
 static inline const float *rill_channel_scales(const rill_weights *w)
 {
@@ -108,6 +114,13 @@ static inline rill_panel rill_panel_at(size_t n, size_t p)
     const size_t width = r.blocks * RILL_BLOCK;
     r.columns = n - r.first < width ? n - r.first : width;
     return r;
+}
+
+/* Where an embedding's row begins, NULL for one of zeros. */
+static inline const float *rill_embed_row(const rill_embed *e, int32_t id)
+{
+    if (id < 0) return NULL;
+    return e->packed ? rill_output_at(e->packed, (size_t)id) : e->table + (size_t)id * e->ld_table;
 }
 
 /* Row r of a table, through an optional index. */

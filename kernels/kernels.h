@@ -236,10 +236,11 @@ typedef struct rill_gather {
     const int32_t *dst_index; /* [R] or NULL; entries must differ from each other */
 } rill_gather;
 
-/* Embeddings: out_r = scale * table[id[r]] + position[pos[r]]. */
+/* Embeddings: out_r = scale * table[id[r]] + position[pos[r]]. A table that is an output layer too need not be there twice:
+ * `packed` gives the same bits, at the price of a cache line per element. */
 typedef struct rill_embed {
     size_t rows, width; /* R, H */
-    const float *table; /* [P, H] fp32 */
+    const float *table; /* [P, H] fp32; not read when there is `packed` */
     size_t ld_table;
     const int32_t *id;     /* [R], not NULL; negative: a row of zeros in place of table's */
     float scale;           /* 1 for none; there is no default */
@@ -248,6 +249,7 @@ typedef struct rill_embed {
     const int32_t *pos; /* [R] or NULL; negative: nothing is added for this row */
     float *out;         /* [R, H] fp32, out */
     size_t ld_out;
+    const rill_weights *packed; /* NULL, or the table as N x K weights of type F32: N = P, K = H */
 } rill_embed;
 
 /* Layer norm over the row: y = gain * (z - mean z) / sqrt(var z + eps) + bias, z = x + residual (post-norm) or x.

@@ -57,6 +57,7 @@ rill_status mt_embed(mt_model *m, const mt_side *side, const mt_symbols *symbols
                         .width = m->width,
                         .table = side->embedding,
                         .ld_table = m->width,
+                        .packed = side->packed,
                         .id = symbols->id,
                         .scale = m->settings.scale,
                         .position = position,

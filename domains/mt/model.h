@@ -54,9 +54,10 @@ typedef struct mt_layer {
 typedef struct mt_side {
     int32_t words; /* rows of the embedding */
     size_t layers, heads, inner;
-    mt_layer *layer;        /* [layers] */
-    const float *embedding; /* [words, D] */
-    const float *position;  /* [positions, D]: row t is for the piece with t others before it; NULL: computed ones */
+    mt_layer *layer;            /* [layers] */
+    const float *embedding;     /* [words, D]; NULL: the rows of `packed` */
+    const rill_weights *packed; /* the output layer where it holds the embedding as it is, or NULL */
+    const float *position; /* [positions, D]: row t is for the piece with t others before it; NULL: computed ones */
 } mt_side;
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */

@@ -3,7 +3,8 @@
  * Names and shapes are those of transformers' MarianMTModel and FSMTForConditionalGeneration. Embeddings may be stored
  * under any of their names: where the configuration says that two are one, whichever is there is taken.
  * Invariant: tables that live as long as the model are in m->blocks; what is only needed while loading is in a second
- * set of blocks that is cleared after each layer, so the peak is the packed model plus its largest part as fp32.
+ * set of blocks that is cleared once it is packed, so the peak is the packed model plus its largest matrix as fp32. The
+ * output layer, often the largest, is packed first, when there is little else.
  *
  * Divisions: reading and packing · layers · positions · embeddings · output · the whole. */
 #include <stdio.h>
@@ -20,7 +21,7 @@ typedef struct loader {
     mt_model *m;
     rill_context *ctx;
     rill_tensors *tensors;
-    rill_blocks passing; /* freed after each layer */
+    rill_blocks passing; /* freed when it is packed */
     rill_text path;
 } loader;
 
@@ -97,7 +98,9 @@ static rill_status load_linear(loader *l, const char *prefix, const char *const 
         TRY(read_into(l, prefix, name, n, 0, bias + i * n));
     }
     out->bias = bias;
-    return pack(l, weights, count * n, k, out);
+    TRY(pack(l, weights, count * n, k, out));
+    rill_blocks_clear(&l->passing);
+    return RILL_OK;
 }
 
 static rill_status load_norm(loader *l, const char *prefix, const char *name, mt_norm *out)
@@ -135,9 +138,7 @@ static rill_status load_layer(loader *l, const char *prefix, size_t inner, int c
     if (cross) TRY(load_attention(l, prefix, "encoder_attn", &out->cross));
     TRY(load_linear(l, prefix, first, 1, inner, width, &out->feed.inner));
     TRY(load_linear(l, prefix, second, 1, width, inner, &out->feed.outer));
-    TRY(load_norm(l, prefix, "final_layer_norm", &out->feed.norm));
-    rill_blocks_clear(&l->passing);
-    return RILL_OK;
+    return load_norm(l, prefix, "final_layer_norm", &out->feed.norm);
 }
 
 static rill_status load_layers(loader *l, const char *name, mt_side *side)
@@ -189,6 +190,21 @@ static const char *output_name(const mt_model *m)
     return m->settings.kind == MT_FSMT ? "model.decoder.output_projection.weight" : "lm_head.weight";
 }
 
+/* Old FSMT files have no output layer, since it used to be the decoder's embedding whatever the configuration said. */
+static int has_own_output(const loader *l)
+{
+    const mt_model *m = l->m;
+    if (m->settings.tied) return 0;
+    return m->settings.kind == MT_MARIAN || rill_tensors_find(l->tensors, output_name(m)) != NULL;
+}
+
+/* Is the decoder's embedding in the packed output layer, number by number? Then it need not be there a second time. */
+static int is_in_output(const loader *l)
+{
+    const mt_model *m = l->m;
+    return !has_own_output(l) && m->shortlist == NULL && m->weights == RILL_DTYPE_F32;
+}
+
 static rill_status load_embeddings(loader *l)
 {
     mt_model *m = l->m;
@@ -198,11 +214,12 @@ static rill_status load_embeddings(loader *l)
     const char *const any[] = {fsmt ? source : shared, source, target, tied};
     const char *const encoder[] = {source, shared}, *const decoder[] = {target, tied, shared};
     const char *first = m->settings.shared ? first_present(l, any, 4) : first_present(l, encoder, 2);
+    rill_blocks *blocks = is_in_output(l) ? &l->passing : &m->blocks;
     float *table;
-    TRY(read_new(l, &m->blocks, first, (size_t)m->encoder.words, m->width, &table));
+    TRY(read_new(l, m->settings.shared ? blocks : &m->blocks, first, (size_t)m->encoder.words, m->width, &table));
     m->encoder.embedding = m->decoder.embedding = table;
     if (m->settings.shared) return RILL_OK;
-    TRY(read_new(l, &m->blocks, first_present(l, decoder, 3), (size_t)m->decoder.words, m->width, &table));
+    TRY(read_new(l, blocks, first_present(l, decoder, 3), (size_t)m->decoder.words, m->width, &table));
     m->decoder.embedding = table;
     return RILL_OK;
 }
@@ -224,22 +241,30 @@ static rill_status load_output_bias(loader *l)
     return read_into(l, name, "", 1, symbols, bias);
 }
 
-/* Old FSMT files have no output layer, since it used to be the decoder's embedding whatever the configuration said. */
+/* The decoder's embedding, and the encoder's where it is the same, are those of the output layer from now on. */
+static void embed_from_output(mt_model *m)
+{
+    if (m->settings.shared) m->encoder.embedding = NULL, m->encoder.packed = &m->output.w;
+    m->decoder.embedding = NULL;
+    m->decoder.packed = &m->output.w;
+}
+
+/* Behind the embeddings, which it may be. */
 static rill_status load_output(loader *l)
 {
     mt_model *m = l->m;
+    const size_t symbols = (size_t)m->decoder.words;
     const float *weights = m->decoder.embedding;
-    const char *name = output_name(m);
-    if (!m->settings.tied && (m->settings.kind == MT_MARIAN || rill_tensors_find(l->tensors, name) != NULL)) {
+    if (has_own_output(l)) {
         float *own;
-        TRY(read_new(l, m->shortlist != NULL ? &m->blocks : &l->passing, name, (size_t)m->decoder.words, m->width,
-                     &own));
+        TRY(read_new(l, m->shortlist != NULL ? &m->blocks : &l->passing, output_name(m), symbols, m->width, &own));
         weights = own;
     }
     if (m->shortlist != NULL)
         m->output_rows = weights; /* each input packs what it needs */
     else
-        TRY(pack(l, weights, (size_t)m->decoder.words, m->width, &m->output));
+        TRY(pack(l, weights, symbols, m->width, &m->output));
+    if (is_in_output(l)) embed_from_output(m);
     rill_blocks_clear(&l->passing);
     return load_output_bias(l);
 }
@@ -272,9 +297,9 @@ static rill_status load_all(loader *l, const char *directory)
 {
     TRY(open_tensors(l, directory));
     TRY(load_embeddings(l));
+    TRY(load_output(l));
     TRY(load_layers(l, "encoder", &l->m->encoder));
     TRY(load_layers(l, "decoder", &l->m->decoder));
-    TRY(load_output(l));
     TRY(load_positions(l));
     return get_scratch(l); /* last: computed from sizes that the tensors have borne out */
 }

@@ -27,13 +27,14 @@ void rill_gather_f32_ref(const rill_gather *g, rill_pool *pool)
 static void embed_rows(const void *arg, size_t begin, size_t end)
 {
     const rill_embed *e = arg;
+    const size_t step = e->packed ? RILL_BLOCK : 1;
     for (size_t r = begin; r < end; r++) {
         float *out = e->out + r * e->ld_out;
-        const float *from = e->id[r] < 0 ? NULL : e->table + (size_t)e->id[r] * e->ld_table;
+        const float *from = rill_embed_row(e, e->id[r]);
         const int placed = e->position && !rill_row_absent(e->pos, r);
         const float *place = placed ? e->position + rill_row(e->pos, r) * e->ld_position : NULL;
         for (size_t j = 0; j < e->width; j++) {
-            const float x = from ? e->scale * from[j] : 0.0f;
+            const float x = from ? e->scale * from[j * step] : 0.0f;
             out[j] = place ? x + place[j] : x;
         }
     }
@@ -42,7 +43,8 @@ static void embed_rows(const void *arg, size_t begin, size_t end)
 void rill_embed_f32_ref(const rill_embed *e, rill_pool *pool)
 {
     if (e->rows == 0) return;
-    assert(e->table && e->id && e->out && e->width >= 1);
+    assert((e->table || e->packed) && e->id && e->out && e->width >= 1);
+    assert(!e->packed || (e->packed->dtype == RILL_DTYPE_F32 && e->packed->k == e->width));
     rill_span_run(pool, embed_rows, e, e->rows, (double)e->width * 0.3);
 }
 

@@ -8,17 +8,29 @@
 
 /* ---- embedding ------------------------------------------------------------------------------------------- */
 
+/* VL elements, a line apart; those behind the last are zeros. */
+RILL_INLINE vf load_lines(const float *from, size_t n)
+{
+    float each[VL] = {0};
+    for (size_t i = 0; i < VL && i < n; i++) each[i] = from[i * RILL_BLOCK];
+    return v_load(each);
+}
+
 static void embed_rows(const void *arg, size_t begin, size_t end)
 {
     const rill_embed *e = arg;
     const vf scale = v_set1(e->scale);
     const size_t width = e->width;
     for (size_t r = begin; r < end; r++) {
-        const float *from = e->id[r] < 0 ? NULL : e->table + (size_t)e->id[r] * e->ld_table;
+        const float *from = rill_embed_row(e, e->id[r]);
         const int placed = e->position && !rill_row_absent(e->pos, r);
         const float *place = placed ? e->position + rill_row(e->pos, r) * e->ld_position : NULL;
         for (size_t j = 0; j < width; j += VL) {
-            vf x = from ? v_mul(scale, v_load_n(from + j, width - j)) : v_zero();
+            vf x = v_zero();
+            if (from && e->packed)
+                x = v_mul(scale, load_lines(from + j * RILL_BLOCK, width - j));
+            else if (from)
+                x = v_mul(scale, v_load_n(from + j, width - j));
             if (place) x = v_add(x, v_load_n(place + j, width - j));
             v_store_n(e->out + r * e->ld_out + j, width - j, x);
         }
@@ -28,7 +40,8 @@ static void embed_rows(const void *arg, size_t begin, size_t end)
 void RILL_FN(rill_embed_f32)(const rill_embed *e, rill_pool *pool)
 {
     if (e->rows == 0) return;
-    assert(e->table && e->id && e->out && e->width >= 1);
+    assert((e->table || e->packed) && e->id && e->out && e->width >= 1);
+    assert(!e->packed || (e->packed->dtype == RILL_DTYPE_F32 && e->packed->k == e->width));
     rill_span_run(pool, embed_rows, e, e->rows, (double)e->width * 0.1);
 }
 

@@ -32,15 +32,20 @@ static void check_embed(check *c)
     const size_t rows = dice_from(c, 0, 30), width = dice_from(c, 1, 50), table = 20, ld = width + dice_below(c, 3);
     float *words = buffer(c, table * ld), *places = buffer(c, table * ld), *out = buffer_patterned(c, rows * ld);
     int32_t *id = buffer_int(c, rows), *pos = buffer_int(c, rows);
-    const int placed = (int)dice_below(c, 2);
+    const int placed = (int)dice_below(c, 2), packed = (int)dice_below(c, 2);
+    rill_weights w;
     dice_fill(c, words, table * ld, 1.0f);
+    const rill_weight_part part = {words, width, ld, 1};
+    void *mem = buffer_aligned(c, rill_gemm_pack_size(table, width, RILL_DTYPE_F32));
+    EXPECT(c, rill_gemm_pack_f32(&w, table, &part, 1, RILL_DTYPE_F32, mem) == 0, "pack");
     dice_fill(c, places, table * ld, 1.0f);
     for (size_t r = 0; r < rows; r++)
         id[r] = (int32_t)dice_below(c, table + 1) - 1, pos[r] = (int32_t)dice_below(c, table + 1) - 1;
-    case_name(c, "embed rows=%zu width=%zu placed=%d", rows, width, placed);
+    case_name(c, "embed rows=%zu width=%zu placed=%d packed=%d", rows, width, placed, packed);
     c->k.embed(&(rill_embed){.rows = rows,
                              .width = width,
-                             .table = words,
+                             .table = packed ? NULL : words,
+                             .packed = packed ? &w : NULL,
                              .ld_table = ld,
                              .id = id,
                              .scale = 11.3f,
