@@ -1,7 +1,9 @@
 /* Memory: every allocation of a whole decode failed in turn, once and for ever; nothing leaked, no size given back wrongly;
  * and a stream of a million inputs in the memory of a short one. */
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/harness.h"
 #include "support/problem.h"
@@ -88,6 +90,50 @@ static void each_allocation_fails_for_ever(void **state)
 {
     (void)state;
     fail_each(1);
+}
+
+/* --- pages ---------------------------------------------------------------------------------------------------------- */
+
+/* Megabytes of this process's memory that are in use; negative where the system does not say. */
+static double resident(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    long pages = 0;
+    if (file == NULL) return -1;
+    const int read = fscanf(file, "%*d %ld", &pages);
+    fclose(file);
+    return read == 1 ? (double)pages * (double)sysconf(_SC_PAGESIZE) / 1e6 : -1;
+}
+
+/* Blocks a little larger than a power of two, as packed weights are, do not take whole huge pages for that little. */
+static void blocks_take_what_they_hold(void **state)
+{
+    (void)state;
+    enum { COUNT = 16 };
+    char word[64] = "";
+    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    if (file != NULL && fgets(word, sizeof word, file) == NULL) word[0] = '\0';
+    if (file != NULL) fclose(file);
+    if (strstr(word, "[always]") != NULL) skip(); /* it makes them by itself */
+#if defined(M_PERTURB)
+    mallopt(M_PERTURB, 0); /* which would touch more than is asked for */
+#endif
+    const size_t size[] = {(1 << 20) + 64, (2 << 20) + 64, (4 << 20) + 64};
+    rill_context *ctx;
+    void *block[3 * COUNT];
+    double held = 0;
+    assert_int_equal(rill_context_create(&ctx, NULL), RILL_OK);
+    const double before = resident();
+    for (size_t i = 0; i < 3 * COUNT; i++) {
+        block[i] = rill_alloc(ctx, size[i % 3]);
+        assert_non_null(block[i]);
+        memset(block[i], 1, size[i % 3]);
+        held += (double)size[i % 3] / 1e6;
+    }
+    const double after = resident();
+    for (size_t i = 0; i < 3 * COUNT; i++) rill_free(ctx, block[i], size[i % 3]);
+    rill_context_destroy(ctx);
+    if (before >= 0 && after - before > 1.3 * held) fail_msg("%.1f MB for %.1f", after - before, held);
 }
 
 /* --- a million inputs ----------------------------------------------------------------------------------------------- */
@@ -188,11 +234,9 @@ static void starving_policies_hold_constant_memory(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_allocation_fails_once),
-    cmocka_unit_test(each_allocation_fails_for_ever),
-    cmocka_unit_test(a_million_inputs),
-    cmocka_unit_test(methods_hold_constant_memory),
-    cmocka_unit_test(starving_policies_hold_constant_memory),
+    cmocka_unit_test(each_allocation_fails_once),   cmocka_unit_test(each_allocation_fails_for_ever),
+    cmocka_unit_test(blocks_take_what_they_hold),   cmocka_unit_test(a_million_inputs),
+    cmocka_unit_test(methods_hold_constant_memory), cmocka_unit_test(starving_policies_hold_constant_memory),
 };
 
 HARNESS_MAIN(tests)
