@@ -27,16 +27,14 @@ typedef struct block {
     size_t models, from, n, best, ld;
     const mt_list *list; /* of the item that all rows belong to; NULL without a shortlist */
     size_t symbols;      /* in the list, or all; 0: an empty input's */
-    size_t scratch_bytes;
-    void *scratch;   /* of a product */
-    float *each;     /* [models, n, ld] */
-    float *x;        /* [n, ld] m(v), then x(v) of those that count */
-    float *log_norm; /* [n] of the model at work */
-    int32_t *mask;   /* [n] row of the legal table: always the first */
-    int32_t *action; /* [n, best] */
-    float *logp;     /* [n, best] */
-    int32_t *count;  /* [n] */
-    uint8_t *broken; /* [n] a model has no answer */
+    float *each;         /* [models, n, ld] */
+    float *x;            /* [n, ld] m(v), then x(v) of those that count */
+    float *log_norm;     /* [n] of the model at work */
+    int32_t *mask;       /* [n] row of the legal table: always the first */
+    int32_t *action;     /* [n, best] */
+    float *logp;         /* [n, best] */
+    int32_t *count;      /* [n] */
+    uint8_t *broken;     /* [n] a model has no answer */
 } block;
 
 static void lay_out(block *b, size_t rows, rill_carver *c)
@@ -49,7 +47,6 @@ static void lay_out(block *b, size_t rows, rill_carver *c)
     b->logp = rill_carve(c, rows * b->best, sizeof *b->logp);
     b->count = rill_carve(c, rows, sizeof *b->count);
     b->broken = rill_carve(c, rows, sizeof *b->broken);
-    b->scratch = rill_carve(c, b->scratch_bytes, 1);
 }
 
 /* The most rows of a block, of the call's. */
@@ -82,19 +79,6 @@ static const rill_weights *weights_of(const mt_model *m, const rill_rows *rows, 
     return m->shortlist != NULL ? &list_of(m, rows, row)->w : &m->output.w;
 }
 
-static size_t scratch_of(const block *b, size_t most)
-{
-    size_t bytes = 0;
-    for (const mt_model *m = b->m; m != NULL; m = m->next) {
-        for (size_t r = 0; r < (size_t)(m->shortlist != NULL ? b->rows->n : 1); r++) {
-            const rill_weights *w = weights_of(m, b->rows, r);
-            const size_t one = w->n > 0 ? rill_gemm_scratch_size(w, most) : 0;
-            if (one > bytes) bytes = one;
-        }
-    }
-    return bytes;
-}
-
 static rill_status prepare(block *b, mt_model *m, const rill_rows *rows, size_t best)
 {
     rill_carver carver = {0};
@@ -105,7 +89,6 @@ static rill_status prepare(block *b, mt_model *m, const rill_rows *rows, size_t 
                  .best = best < symbols ? best : symbols,
                  .ld = (symbols + 15) / 16 * 16};
     const size_t most = block_rows(b);
-    b->scratch_bytes = scratch_of(b, most);
     lay_out(b, most, &carver);
     TRY(mt_carve_again(m, &carver));
     lay_out(b, most, &carver);
@@ -146,7 +129,7 @@ static void ask_model(const block *b, const mt_model *m, size_t index)
                               .a_index = b->rows->node + b->from,
                               .c = each,
                               .ldc = b->ld,
-                              .scratch = b->scratch};
+                              .scratch = m->product_scratch};
     b->m->kernels.gemm(&output, b->m->threads.pool);
     rill_best norm = best_of(b, each);
     norm.best = 1;
