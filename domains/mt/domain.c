@@ -205,11 +205,11 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
                                .phases = 1,
                                .state_need = RILL_STATE_PATH,
                                .max_length = m->max_length,
+                               .most_length = m->positions,
                                .description = m->description,
                                .node_bytes = (int64_t)(node_bytes(m)),
                                .slot_bytes = (int64_t)slot_bytes(m, 0),
                                .slot_unit_bytes = (int64_t)(slot_bytes(m, 1) - slot_bytes(m, 0))};
-    info->most_length = m->positions;
     *self = m;
     return RILL_OK;
 }
