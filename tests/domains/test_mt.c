@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "driver.h"
 #include "helpers.h"
 #include "model.h"
 #include "mt.h"
@@ -62,57 +63,10 @@ static char *pieces_of(const json_t *cases, int32_t i)
 
 enum { MOST_ACTIONS = 64 };
 
-/* Room for the choices of n rows of all actions. */
-typedef struct answer {
-    rill_choices out;
-    int32_t actions;
-} answer;
-
-static answer answer_make(int32_t n, int32_t actions)
-{
-    size_t entries = (size_t)n * (size_t)actions + 1;
-    answer a = {.actions = actions,
-                .out = {.stride = actions,
-                        .count = calloc((size_t)n + 1, sizeof(int32_t)),
-                        .action = calloc(entries, sizeof(int32_t)),
-                        .logp = calloc(entries, sizeof(float)),
-                        .score = calloc(entries, sizeof(float)),
-                        .terminal = calloc(entries, 1)}};
-    assert_true(a.out.count && a.out.action && a.out.logp && a.out.score && a.out.terminal);
-    return a;
-}
-
-static void answer_free(answer *a)
-{
-    free(a->out.count), free(a->out.action), free(a->out.logp), free(a->out.score), free(a->out.terminal);
-}
-
-/* Log-probabilities of all actions of row r, -infinity where it may not be chosen. */
-static void answer_logp(const answer *a, int32_t r, float *logp)
-{
-    for (int32_t i = 0; i < a->actions; i++) logp[i] = -INFINITY;
-    const size_t first = (size_t)r * (size_t)a->actions;
-    for (size_t i = first; i < first + (size_t)a->out.count[r]; i++) {
-        logp[a->out.action[i]] = a->out.logp[i];
-        assert_true(a->out.score[i] == a->out.logp[i]);
-        assert_true(i == first || a->out.score[i] <= a->out.score[i - 1]);
-    }
-}
-
 /* Make one node and give its log-probabilities. */
 static void expand(void *self, int32_t actions, int32_t node, int32_t parent, int32_t action, int32_t slot, float *logp)
 {
-    answer a = answer_make(1, actions);
-    int32_t depth = node;
-    rill_rows rows = {.n = 1,
-                      .node = &node,
-                      .parent = &parent,
-                      .state_parent = &parent,
-                      .action = &action,
-                      .slot = &slot,
-                      .depth = &depth};
-    assert_ok(ctx, domain->step(self, &rows));
-    assert_ok(ctx, domain->score(self, &rows, &(rill_ask){.max_choices = actions, .plain = 1}, &a.out));
+    answer a = answer_row(ctx, domain, self, actions, (one_row){0, node, parent, action, slot, node});
     answer_logp(&a, 0, logp);
     answer_free(&a);
 }
@@ -369,8 +323,7 @@ static void run_plan(mt_model *m, const json_t *cases, int32_t group, int32_t to
     for (int32_t call = 0, from = 0, n; call < CALLS; from += n) {
         rill_rows rows;
         n = gather(&p, call, from, group, table, &rows);
-        assert_ok(ctx, domain->step(m, &rows));
-        assert_ok(ctx, domain->score(m, &rows, &(rill_ask){.max_choices = actions, .plain = 1}, &a.out));
+        answer_rows(ctx, domain, m, &rows, &a);
         for (int32_t r = 0; r < n; r++) {
             float *row = logp + (size_t)table[0][r] * (size_t)actions, found;
             answer_logp(&a, r, row);

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "driver.h"
 #include "helpers.h"
 #include "model.h"
 #include "model_maker.h"
@@ -36,32 +37,11 @@ enum { MOST_ACTIONS = 512 };
 static void expand(rill_context *ctx, void *self, int32_t actions, int32_t node, int32_t parent, int32_t action,
                    int32_t slot, int32_t depth, float *logp)
 {
-    rill_rows rows = {.n = 1,
-                      .node = &node,
-                      .parent = &parent,
-                      .state_parent = &parent,
-                      .action = &action,
-                      .slot = &slot,
-                      .depth = &depth};
-    rill_ask ask = {.max_choices = actions, .plain = 1};
-    int32_t count, chosen[MOST_ACTIONS];
-    float chosen_logp[MOST_ACTIONS], score[MOST_ACTIONS];
-    uint8_t terminal[MOST_ACTIONS];
-    rill_choices out = {.stride = actions,
-                        .count = &count,
-                        .action = chosen,
-                        .logp = chosen_logp,
-                        .score = score,
-                        .terminal = terminal};
-    assert_ok(ctx, domain->step(self, &rows));
-    assert_ok(ctx, domain->score(self, &rows, &ask, &out));
-    for (int32_t a = 0; a < actions; a++) logp[a] = -INFINITY;
-    for (int32_t i = 0; i < count; i++) {
-        logp[chosen[i]] = chosen_logp[i];
-        assert_true(score[i] == chosen_logp[i]);
-        assert_int_equal(terminal[i], chosen[i] == SEMPARSE_END ? RILL_END : RILL_LIVE);
-        if (i > 0) assert_true(score[i] <= score[i - 1]);
-    }
+    answer a = answer_row(ctx, domain, self, actions, (one_row){0, node, parent, action, slot, depth});
+    answer_logp(&a, 0, logp);
+    for (int32_t i = 0; i < a.out.count[0]; i++)
+        assert_int_equal(a.out.terminal[i], a.out.action[i] == SEMPARSE_END ? RILL_END : RILL_LIVE);
+    answer_free(&a);
 }
 
 /* --- reference vectors -------------------------------------------------------------------------------------------- */
@@ -217,12 +197,8 @@ static void run_plan(const char *folder, const plan *p, int threads, int32_t gro
     for (int32_t i = 0; i < ITEMS; i++) inputs[i] = input_of(p->question[i], i);
     for (int32_t i = 0; i < ITEMS; i += questions)
         assert_ok(ctx, domain->encode(self, i + questions <= ITEMS ? questions : ITEMS - i, inputs + i));
-    int32_t node[NODES], *count = malloc(NODES * sizeof *count),
-                         *chosen = malloc((size_t)NODES * ACTIONS * sizeof *chosen);
-    float *chosen_logp = malloc((size_t)NODES * ACTIONS * sizeof *logp),
-          *score = malloc((size_t)NODES * ACTIONS * sizeof *score);
-    uint8_t *terminal = malloc((size_t)NODES * ACTIONS);
-    assert_true(count && chosen && chosen_logp && score && terminal);
+    int32_t node[NODES];
+    answer a = answer_make(NODES, ACTIONS);
     for (int32_t v = 0; v < NODES; v++) node[v] = v;
     for (int32_t from = 0, n; from < NODES; from += n) {
         int32_t left = (p->depth[from] + 1) * ITEMS * WIDTH - from; /* a call never reaches into the next depth */
@@ -234,21 +210,13 @@ static void run_plan(const char *folder, const plan *p, int threads, int32_t gro
                           .action = p->action + from,
                           .slot = p->slot + from,
                           .depth = p->depth + from};
-        rill_choices out = {.stride = ACTIONS,
-                            .count = count,
-                            .action = chosen,
-                            .logp = chosen_logp,
-                            .score = score,
-                            .terminal = terminal};
-        assert_ok(ctx, domain->step(self, &rows));
-        assert_ok(ctx, domain->score(self, &rows, &(rill_ask){.max_choices = ACTIONS, .plain = 1}, &out));
+        answer_rows(ctx, domain, self, &rows, &a);
         for (int32_t r = 0; r < n; r++) {
-            assert_int_equal(count[r], ACTIONS - 2);
-            for (int32_t i = 0; i < count[r]; i++)
-                logp[(size_t)(from + r) * ACTIONS + (size_t)chosen[r * ACTIONS + i]] = chosen_logp[r * ACTIONS + i];
+            assert_int_equal(a.out.count[r], ACTIONS - 2);
+            answer_logp(&a, r, logp + (size_t)(from + r) * ACTIONS);
         }
     }
-    free(count), free(chosen), free(chosen_logp), free(score), free(terminal);
+    answer_free(&a);
     domain->close(self);
     miser_finish(&memory, ctx);
 }

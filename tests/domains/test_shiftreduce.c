@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "driver.h"
 #include "helpers.h"
 #include "reference.h"
 
@@ -27,37 +28,14 @@ static int expand(rill_context *ctx, void *self, int32_t phase, int32_t node, in
                   int32_t slot, float *logp)
 {
     const int32_t actions = PARSER_LABELS + ((const parser *)self)->labels;
-    const int32_t depth = 0; /* the domain does not look at it */
-    rill_rows rows = {.n = 1,
-                      .phase = phase,
-                      .node = &node,
-                      .parent = &parent,
-                      .state_parent = &parent,
-                      .action = &action,
-                      .slot = &slot,
-                      .depth = &depth};
-    rill_ask ask = {.max_choices = actions, .plain = 1};
-    int32_t count, chosen[MOST_ACTIONS];
-    float chosen_logp[MOST_ACTIONS], score[MOST_ACTIONS];
-    uint8_t terminal[MOST_ACTIONS];
-    rill_choices out = {.stride = actions,
-                        .count = &count,
-                        .action = chosen,
-                        .logp = chosen_logp,
-                        .score = score,
-                        .terminal = terminal};
     assert_true(actions <= MOST_ACTIONS);
-    assert_ok(ctx, domain->step(self, &rows));
-    assert_ok(ctx, domain->score(self, &rows, &ask, &out));
-    assert_true(count > 0);
-    for (int32_t a = 0; a < actions; a++) logp[a] = -INFINITY;
-    for (int32_t i = 0; i < count; i++) {
-        logp[chosen[i]] = chosen_logp[i];
-        assert_true(score[i] == chosen_logp[i]);
-        assert_int_equal(terminal[i], terminal[0]);
-        if (i > 0) assert_true(score[i] <= score[i - 1]);
-    }
-    return terminal[0];
+    answer a = answer_row(ctx, domain, self, actions, (one_row){phase, node, parent, action, slot, 0});
+    const int kind = a.out.terminal[0];
+    answer_logp(&a, 0, logp);
+    assert_true(a.out.count[0] > 0);
+    for (int32_t i = 0; i < a.out.count[0]; i++) assert_int_equal(a.out.terminal[i], kind);
+    answer_free(&a);
+    return kind;
 }
 
 /* --- reference vectors -------------------------------------------------------------------------------------------- */
@@ -251,9 +229,8 @@ static void run_plan(const char *folder, const plan *p, int threads, int32_t gro
     for (int32_t i = 0; i < ITEMS; i++) inputs[i] = input_of(p->sentence[i], i);
     for (int32_t i = 0; i < ITEMS; i += sentences)
         assert_ok(ctx, domain->encode(self, i + sentences <= ITEMS ? sentences : ITEMS - i, inputs + i));
-    static int32_t node[NODES], count[LAYER], chosen[LAYER * ACTIONS];
-    static float chosen_logp[LAYER * ACTIONS], score[LAYER * ACTIONS];
-    static uint8_t terminal[LAYER * ACTIONS];
+    static int32_t node[NODES];
+    answer a = answer_make(LAYER, ACTIONS);
     for (int32_t v = 0; v < NODES; v++) node[v] = v;
     for (int32_t from = 0, n; from < NODES; from += n) {
         const int32_t left = (from / LAYER + 1) * LAYER - from; /* a call never reaches into the next phase */
@@ -266,20 +243,13 @@ static void run_plan(const char *folder, const plan *p, int threads, int32_t gro
                           .action = p->action + from,
                           .slot = p->slot + from,
                           .depth = p->depth + from};
-        rill_choices out = {.stride = ACTIONS,
-                            .count = count,
-                            .action = chosen,
-                            .logp = chosen_logp,
-                            .score = score,
-                            .terminal = terminal};
-        assert_ok(ctx, domain->step(self, &rows));
-        assert_ok(ctx, domain->score(self, &rows, &(rill_ask){.max_choices = ACTIONS, .plain = 1}, &out));
+        answer_rows(ctx, domain, self, &rows, &a);
         for (int32_t r = 0; r < n; r++) {
-            assert_true(count[r] > 0);
-            for (int32_t i = 0; i < count[r]; i++)
-                logp[(size_t)(from + r) * ACTIONS + (size_t)chosen[r * ACTIONS + i]] = chosen_logp[r * ACTIONS + i];
+            assert_true(a.out.count[r] > 0);
+            answer_logp(&a, r, logp + (size_t)(from + r) * ACTIONS);
         }
     }
+    answer_free(&a);
     domain->close(self);
     miser_finish(&memory, ctx);
 }
@@ -314,15 +284,15 @@ static void results_do_not_depend_on_grouping(void **state)
 enum { SMALL_ACTIONS = PARSER_LABELS + 9 };
 
 /* One row's answer to what is asked. */
-typedef struct answer {
+typedef struct best_four {
     int32_t count, action[4];
     float logp[4], score[4];
     uint8_t terminal[4];
-} answer;
+} best_four;
 
-static answer ask_row(fixture *f, int32_t phase, int32_t node, rill_ask ask)
+static best_four ask_row(fixture *f, int32_t phase, int32_t node, rill_ask ask)
 {
-    answer a;
+    best_four a;
     const int32_t slot = 0;
     rill_rows rows = {.n = 1, .phase = phase, .node = &node, .slot = &slot};
     rill_choices out = {
@@ -349,7 +319,7 @@ static void asks_are_respected(void **state)
                          .count,
                      0);
     /* What is illegal is not lifted into the beam. */
-    answer a = ask_row(
+    best_four a = ask_row(
         &f, PARSER_STRUCTURE, 0,
         (rill_ask){.max_choices = 2, .extra = 1, .add_offset = offset, .add_action = &combine, .add_score = &lift});
     assert_true(a.count == 1 && a.action[0] == PARSER_SHIFT);

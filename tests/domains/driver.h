@@ -1,0 +1,30 @@
+/* Drives a domain through its table, without an engine: rows in, all their choices out. */
+#ifndef TEST_DOMAINS_DRIVER_H
+#define TEST_DOMAINS_DRIVER_H
+
+#include "rill/domain.h"
+
+/* Room for the choices of some rows, of all actions each. */
+typedef struct answer {
+    rill_choices out;
+    int32_t actions;
+} answer;
+
+answer answer_make(int32_t rows, int32_t actions);
+void answer_free(answer *a);
+
+/* step() and score() the rows, all actions asked for. */
+void answer_rows(rill_context *ctx, const rill_domain *domain, void *self, const rill_rows *rows, answer *a);
+
+/* The same for one row by itself; the answer is freed by the caller. */
+typedef struct one_row {
+    int32_t phase, node, parent, action, slot, depth;
+} one_row;
+
+answer answer_row(rill_context *ctx, const rill_domain *domain, void *self, int32_t actions, one_row row);
+
+/* Log-probabilities of all actions of row r, -infinity where it has no such choice. Choices must come best first, and their scores,
+ * to which nothing was added, must be these. */
+void answer_logp(const answer *a, int32_t r, float *logp);
+
+#endif
