@@ -115,7 +115,7 @@ def run(command):
 def rill_command(args, task, row, path, length, out):
     limits = ["--min-length", str(length)] if length else []
     return [args.rill, "decode", "-m", task.directory, "--tokenized", "-k", str(task.k), "--threads", str(args.threads),
-            "--max-length", str(length or MOST), *limits, *row.options, "-i", path, "-o", out, "--stats", "-", "--quiet"]
+            "--max-length", str(length or MOST), "--count-end", *limits, *row.options, "-i", path, "-o", out, "--stats", "-", "--quiet"]
 
 
 def opening(args, task, row, kept={}):

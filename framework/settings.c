@@ -323,7 +323,8 @@ static const struct preset {
                            "max-length=200",
                            ""},
     [RILL_LIKE_MARIAN] = {"k=12 finish=shrink count-end=1 max-length-factor=3 unknown-penalty=inf", ""},
-    [RILL_LIKE_CT2] = {"k=2 finish=immediate at-limit=first length-penalty=1 min-length=1 max-length=256", "stop=top"},
+    [RILL_LIKE_CT2] = {"k=2 finish=immediate at-limit=first count-end=1 length-penalty=1 min-length=1 max-length=256",
+                       "stop=top"},
 };
 
 /* Fields may have been set without rill_settings_set(). */

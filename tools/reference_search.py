@@ -7,10 +7,12 @@ score that the decoder ranks by.
 
   hf        transformers' own generate(), with five beams and five outputs: early stopping each way, several length
             penalties, with and without a forced end symbol
-  fairseq, marian, ct2
-            searches written here over the models' log-probabilities, each from its decoder's source: fairseq's
-            sequence_generator.py, marian-dev's beam_search.cpp and history.h, CTranslate2's decoding.cc. They share
-            nothing with rill. (CTranslate2 strikes symbols before the softmax; here they are struck after it.)
+  marian, ct2
+            searches written here over the models' log-probabilities, each from its decoder's source: marian-dev's
+            beam_search.cpp and history.h, CTranslate2's decoding.cc. They share nothing with rill. (CTranslate2
+            strikes symbols before the softmax; here they are struck after it.)
+
+fairseq's own search is reference_fairseq.py's.
 """
 
 import argparse
@@ -105,25 +107,6 @@ def ranked(found):
     return found
 
 
-def fairseq(model, decoder, source, k=5, lenpen=1.0, max_len_a=0.0, max_len_b=200, min_len=1, unkpen=0.0):
-    beam, done, most = [(0.0, ())], [], int(max_len_a * source + max_len_b)
-    for step in range(most + 1):
-        logp, scores = expand(model, decoder, beam)
-        logp[:, model.unknown] -= unkpen
-        if step >= most:
-            logp[:, np.arange(logp.shape[1]) != model.end] = -np.inf
-        elif step < min_len:
-            logp[:, model.end] = -np.inf
-        candidates = best(logp + scores, 2 * k)
-        for score, row, action in candidates[:k]:
-            if action == model.end and len(done) < k:
-                done.append({"score": score / (step + 1) ** lenpen, "actions": list(beam[row][1])})
-        if len(done) == k:
-            break
-        beam = [(s, beam[r][1] + (a,)) for s, r, a in candidates if a != model.end][:k]
-    return ranked(done)
-
-
 def marian(model, decoder, source, k=12, normalize=0.0, word_penalty=0.0, factor=3, allow_unk=False):
     beam, done, step, places = [(0.0, ())], [], 0, k
     while beam:
@@ -151,15 +134,14 @@ def ct2(model, decoder, source, k=2, penalty=1.0, patience=1.0, max_length=256, 
         logp, scores = expand(model, decoder, beam)
         if step < min_length:
             logp[:, model.end] = -np.inf
-        candidates, spare = best(logp + scores, 2 * k), []
+        candidates = best(logp + scores, 2 * k)
         live = [(s, beam[r][1] + (a,)) for s, r, a in candidates if a != model.end]
         for place, (score, row, action) in enumerate(candidates[:k]):
             if action != model.end and step + 1 < max_length:
                 continue
             top_ended |= place == 0
             actions = list(beam[row][1]) + ([action] if action != model.end else [])
-            spare.append({"score": score / max(len(actions), 1) ** penalty, "actions": actions})
-        done += spare
+            done.append({"score": score / (step + 1) ** penalty, "actions": actions})
         if (top_ended and done) if penalty == 0 else len(done) >= round(k * patience):
             break
         beam = live[:k]
@@ -168,10 +150,6 @@ def ct2(model, decoder, source, k=2, penalty=1.0, patience=1.0, max_length=256, 
 
 def written_searches(model, inputs):
     ways = [
-        (fairseq, dict(max_len_b=20), {"like": "fairseq", "max-length": 20}),
-        (fairseq, dict(max_len_b=9, lenpen=0.6), {"like": "fairseq", "max-length": 9, "length-penalty": 0.6}),
-        (fairseq, dict(max_len_a=1.5, max_len_b=2, unkpen=3.0, min_len=3, k=3),
-         {"like": "fairseq", "max-length-factor": 1.5, "max-length": 2, "unknown-penalty": 3, "min-length": 3, "k": 3}),
         (marian, dict(k=5, normalize=1.0), {"like": "marian", "k": 5, "length-penalty": 1}),
         (marian, dict(k=4, factor=2, word_penalty=0.3, allow_unk=True),
          {"like": "marian", "k": 4, "max-length-factor": 2, "word-penalty": 0.3, "unknown-penalty": 0}),
@@ -185,30 +163,42 @@ def written_searches(model, inputs):
         yield {"settings": settings, "found": found}
 
 
-@torch.no_grad()
-def build(folder):
-    model = Model(folder)
+def cases_of(folder):
     with open(os.path.join(folder, "expected.json"), encoding="utf-8") as file:
-        cases = json.load(file)["cases"]
-    inputs = [case["ids"] for case in cases]
-    searches = list(hf_searches(model, inputs)) + list(written_searches(model, inputs))
+        return json.load(file)["cases"]
+
+
+def write_searches(folder, name, cases, searches):
+    """The test compares what is found symbol by symbol, so there must be no ties."""
     for search in searches:
         search["settings"] = {name: str(value) for name, value in search["settings"].items()}
         for outputs in search["found"]:
             close = [a["score"] - b["score"] < 2e-6 for a, b in zip(outputs, outputs[1:])]
             assert not any(close), ("a tie", search["settings"])
-    with open(os.path.join(folder, "search.json"), "w", encoding="utf-8") as file:
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
         json.dump(rounded({"pieces": [case["pieces"] for case in cases], "searches": searches}, 6), file,
                   ensure_ascii=False, separators=(",", ":"))
         file.write("\n")
-    print(f"{folder}: {len(searches)} searches, {os.path.getsize(os.path.join(folder, 'search.json'))} bytes")
+    print(f"{path}: {len(searches)} searches, {os.path.getsize(path)} bytes")
+
+
+@torch.no_grad()
+def build(folder):
+    model, cases = Model(folder), cases_of(folder)
+    inputs = [case["ids"] for case in cases]
+    write_searches(folder, "search.json", cases, [*hf_searches(model, inputs), *written_searches(model, inputs)])
+
+
+def in_64_bits():
+    modeling_fsmt.fill_with_neg_inf = lambda t: torch.full_like(t, float("-inf"))  # its own overflows in 64 bits
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folders", nargs="+", help="model directories: tests/data/mt/*")
     options = parser.parse_args()
-    modeling_fsmt.fill_with_neg_inf = lambda t: torch.full_like(t, float("-inf"))  # its own overflows in 64 bits
+    in_64_bits()
     for folder in options.folders:
         build(folder)
 

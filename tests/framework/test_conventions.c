@@ -102,7 +102,7 @@ static void presets_fill(void **state)
     assert_int_equal(marian.finish, RILL_FINISH_SHRINK);
     assert_int_equal(marian.keep, RILL_KEEP_ALL);
     assert_true(isinf(marian.unknown_penalty));
-    assert_true(ct2.k == 2 && ct2.max_length == 256 && !ct2.count_end && ct2.length_penalty == 1);
+    assert_true(ct2.k == 2 && ct2.max_length == 256 && ct2.count_end && ct2.length_penalty == 1);
     assert_int_equal(ct2.stop, RILL_STOP_COUNT);
     assert_int_equal(ct2.stop_after, 2);
     ct2 = RESOLVED("like", "ct2", "length-penalty", "0");
