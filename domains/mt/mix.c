@@ -280,7 +280,7 @@ rill_status mt_mix_lookup(mt_model *m, const rill_rows *rows, const rill_queries
     TRY(prepare(&b, m, rows, 1));
     for (int32_t q = 0; q < queries->n; q++) {
         const size_t row = (size_t)queries->row[q];
-        if (row < b.from || row >= b.from + b.n) load_rows(&b, row, block_rows(&b));
+        if (row < b.from || row >= b.from + b.n) load_rows(&b, row, mt_rows_asked(queries, q, block_rows(&b)));
         queries->logp[q] = logp_of(&b, row - b.from, queries->action[q]);
     }
     return RILL_OK;

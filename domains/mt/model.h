@@ -232,6 +232,10 @@ rill_status mt_step(mt_model *m, const rill_rows *rows);
 rill_status mt_score(mt_model *m, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
 rill_status mt_lookup(mt_model *m, const rill_rows *rows, const rill_queries *queries);
 
+/* How many rows, from that of query q on and `most` at most, the queries behind it go through in ascending order: what is worth
+ * one product. */
+size_t mt_rows_asked(const rill_queries *queries, int32_t q, size_t most);
+
 /* Gets, of rows [from, from + rows) of a call, how much each head of the last layer attends to each piece of the input:
  * weights [rows, heads, ld], of which the first entries are for pieces. */
 typedef struct mt_watcher {

@@ -180,14 +180,16 @@ rill_status mt_score(mt_model *m, const rill_rows *rows, const rill_ask *ask, ri
 
 /* --- lookup ------------------------------------------------------------------------------------------------------- */
 
-/* The rows from that of query q on that the queries behind it go through in ascending order, BLOCK at most: what is computed
- * for them in one product. */
-static size_t rows_asked(const rill_queries *queries, int32_t q)
+size_t mt_rows_asked(const rill_queries *queries, int32_t q, size_t most)
 {
-    const int32_t first = queries->row[q];
-    int32_t last = first;
-    for (q++; q < queries->n && queries->row[q] >= last && queries->row[q] < first + BLOCK; q++) last = queries->row[q];
-    return (size_t)(last - first) + 1;
+    const size_t first = (size_t)queries->row[q];
+    size_t last = first;
+    for (q++; q < queries->n; q++) {
+        const size_t row = (size_t)queries->row[q];
+        if (row < last || row >= first + most) break;
+        last = row;
+    }
+    return last - first + 1;
 }
 
 /* Queries that go through the rows in order, as they usually do, cost each row's logits once. */
@@ -202,7 +204,7 @@ rill_status mt_lookup(mt_model *m, const rill_rows *rows, const rill_queries *qu
     for (int32_t q = 0; q < queries->n; q++) {
         const size_t row = (size_t)queries->row[q];
         if (q == 0 || row < b.from || row >= b.from + b.n) {
-            advance(&b, rows, row, rows_asked(queries, q));
+            advance(&b, rows, row, mt_rows_asked(queries, q, BLOCK));
             compute_logits(&b);
         }
         queries->logp[q] = logp_of(&b, row - b.from, queries->action[q]);
