@@ -15,6 +15,7 @@
 
 enum {
     BLOCK_ROWS = 512,      /* of inputs that go through the layers together; a longer input is a block by itself */
+    SHARES = 1 << 20,      /* of attention that are kept at a time; all of a long input's would go with its square */
     LENGTH_FACTOR = 3,     /* an output has at most so many actions per piece of the input ... */
     LENGTH_ALLOWANCE = 50, /* ... and so many more: marian-decoder's factor, and room for short inputs */
     POSITION_BYTES = 64    /* of text, at most, for each of the model's positions: many times what pieces have */
@@ -100,6 +101,7 @@ typedef struct block {
     const mt_reading *reading; /* [inputs], none of them empty */
     const int32_t *ids;        /* [rows] */
     size_t inputs, rows, longest;
+    size_t together;      /* rows that attend at a time */
     int32_t *position;    /* [rows] */
     int32_t *input;       /* [rows] which of the inputs a row belongs to */
     int32_t *length;      /* [inputs] */
@@ -110,7 +112,7 @@ typedef struct block {
     float *memory;        /* [rows, 2D] */
     float *context;       /* [rows, D] */
     float *inner;         /* [rows, F] */
-    float *weights;       /* [rows, heads, longest] */
+    float *weights;       /* [together, heads, longest] */
 } block;
 
 static void lay_out(const mt_model *m, block *b, rill_carver *c)
@@ -125,7 +127,7 @@ static void lay_out(const mt_model *m, block *b, rill_carver *c)
     b->memory = rill_carve(c, b->rows * 2 * m->width, sizeof *b->memory);
     b->context = rill_carve(c, b->rows * m->width, sizeof *b->context);
     b->inner = rill_carve(c, b->rows * m->encoder.inner, sizeof *b->inner);
-    b->weights = rill_carve(c, b->rows * m->encoder.heads * b->longest, sizeof *b->weights);
+    b->weights = rill_carve(c, b->together * m->encoder.heads * b->longest, sizeof *b->weights);
 }
 
 /* Which piece of which input a row is. */
@@ -142,30 +144,38 @@ static void place_rows(const mt_model *m, block *b)
     }
 }
 
+/* Each row to all rows of its input. */
+static void attend(const mt_model *m, const block *b)
+{
+    const size_t head = m->width / m->encoder.heads;
+    for (size_t from = 0; from < b->rows; from += b->together) {
+        rill_attention attention = {.rows = b->rows - from < b->together ? b->rows - from : b->together,
+                                    .heads = m->encoder.heads,
+                                    .key_width = head,
+                                    .scale = 1.0f / sqrtf((float)head),
+                                    .query = b->query + from * m->width,
+                                    .ld_query = m->width,
+                                    .keys = b->keys,
+                                    .ld_keys = 2 * m->width,
+                                    .values = b->values,
+                                    .ld_values = 2 * m->width,
+                                    .length = b->length,
+                                    .slot = b->input + from,
+                                    .weights = b->weights,
+                                    .ld_weights = b->longest,
+                                    .out = b->context + from * m->width,
+                                    .ld_out = m->width};
+        m->kernels.attention(&attention, m->threads.pool);
+    }
+}
+
 static void run_layer(mt_model *m, const mt_layer *layer, const block *b)
 {
-    size_t head = m->width / m->encoder.heads;
     rill_gemm query = mt_product(&layer->self.query, b->rows, b->x, b->query);
     rill_gemm memory = mt_product(&layer->self.memory, b->rows, b->x, b->memory);
     m->kernels.gemm(&query, m->threads.pool);
     m->kernels.gemm(&memory, m->threads.pool);
-    rill_attention attention = {.rows = b->rows,
-                                .heads = m->encoder.heads,
-                                .key_width = head,
-                                .scale = 1.0f / sqrtf((float)head),
-                                .query = b->query,
-                                .ld_query = m->width,
-                                .keys = b->keys,
-                                .ld_keys = 2 * m->width,
-                                .values = b->values,
-                                .ld_values = 2 * m->width,
-                                .length = b->length,
-                                .slot = b->input,
-                                .weights = b->weights,
-                                .ld_weights = b->longest,
-                                .out = b->context,
-                                .ld_out = m->width};
-    m->kernels.attention(&attention, m->threads.pool);
+    attend(m, b);
     mt_add_norm(m, &layer->self.out, &layer->self.norm, b->rows, b->context, b->x);
     mt_feed_forward(m, &layer->feed, b->rows, b->x, b->inner);
 }
@@ -185,7 +195,9 @@ static void fill_slots(mt_model *m, size_t index, const block *b)
 
 static rill_status run_block(mt_model *m, block *b)
 {
+    const size_t together = SHARES / (m->encoder.heads * b->longest);
     rill_carver carver = {0};
+    b->together = together < 1 ? 1 : together < b->rows ? together : b->rows;
     lay_out(m, b, &carver);
     TRY(mt_carve_again(m, &carver));
     lay_out(m, b, &carver);
@@ -210,8 +222,8 @@ static block find_block(const mt_reading *reading, size_t count)
     return b;
 }
 
-/* What an input longer than a block needs, which goes with the square of its length, may be more than there is when all
- * others have enough: that is its own failure then. */
+/* What an input longer than a block needs may be more than there is when all others have enough: that is its own failure
+ * then. */
 static rill_status forgive(mt_model *m, mt_reading *reading, rill_status status)
 {
     if (status != RILL_ERR_MEMORY || reading->length <= BLOCK_ROWS) return status;

@@ -620,47 +620,6 @@ static void every_allocation_may_fail(void **state)
     refuse_each_allocation();
 }
 
-/* Memory as the C library's, but never more than a few megabytes at once. */
-static void *small_blocks(void *user, void *block, size_t old_size, size_t new_size)
-{
-    (void)user;
-    void *fresh = NULL;
-    if (new_size > (4 << 20) || (new_size > 0 && posix_memalign(&fresh, 64, new_size) != 0)) return NULL;
-    if (fresh != NULL && block != NULL) memcpy(fresh, block, old_size < new_size ? old_size : new_size);
-    free(block);
-    return fresh;
-}
-
-/* A line of so many pieces that its attention has no room fails alone. */
-static void a_line_too_long_for_the_memory_fails_alone(void **state)
-{
-    (void)state;
-    enum { PIECES = 3000 };
-    rill_context_options context = {.struct_size = sizeof context, .allocate = small_blocks};
-    rill_context *small;
-    void *self = NULL;
-    rill_domain_info info;
-    rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
-    char *line = malloc(2 * PIECES);
-    assert_non_null(line);
-    for (size_t i = 0; i < PIECES; i++) memcpy(line + 2 * i, "a ", 2);
-    rill_input inputs[] = {{.text = "a b", .length = 3, .slot = 0},
-                           {.text = line, .length = 2 * PIECES, .slot = 1},
-                           {.text = "a", .length = 1, .slot = 2}};
-    set_key("config.json", "max_position_embeddings", "4000");
-    assert_int_equal(rill_context_create(&small, &context), RILL_OK);
-    assert_ok(small, domain->open(small, &options, &self, &info));
-    assert_ok(small, domain->reserve(self, 1, 3));
-    assert_ok(small, domain->encode(self, 3, inputs));
-    assert_int_equal(inputs[0].status, RILL_OK);
-    assert_int_equal(inputs[1].status, RILL_ERR_INPUT);
-    assert_non_null(strstr(inputs[1].message, "3001 pieces are too many for the memory there is: "));
-    assert_int_equal(inputs[2].status, RILL_OK);
-    domain->close(self);
-    rill_context_destroy(small);
-    free(line);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -691,7 +650,6 @@ int main(void)
         CASE(positions_have_two_forms),
         CASE(positions_cost_what_is_used),
         CASE(every_allocation_may_fail),
-        CASE(a_line_too_long_for_the_memory_fails_alone),
     };
     return cmocka_run_group_tests_name("domains_mt_files", tests, NULL, NULL);
 }

@@ -1,0 +1,143 @@
+/* domains/mt: lines of thousands of pieces, what they take, and that their neighbours do not notice. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helpers.h"
+#include "model.h"
+#include "mt.h"
+
+static const rill_domain *const domain = &rill_mt_domain;
+
+#include "fixture.h"
+
+static char *folder;
+
+/* Put `to` in the place of `from` in the configuration. */
+static void configure(const char *from, const char *to)
+{
+    size_t length;
+    char *bytes = read_bytes(folder, "config.json", &length), *at = strstr(bytes, from);
+    assert_non_null(at);
+    char *edited = malloc(length + strlen(to) + 1);
+    assert_non_null(edited);
+    memcpy(edited, bytes, (size_t)(at - bytes));
+    strcpy(edited + (at - bytes), to);
+    strcat(edited, at + strlen(from));
+    write_string(folder, "config.json", edited);
+    free(edited);
+    free(bytes);
+}
+
+/* A model with room for 4,000 pieces. */
+static int fill_folder(void **state)
+{
+    static const char *const files[] = {"config.json", "generation_config.json", "model.safetensors", "vocab.json"};
+    set_up(state);
+    folder = folder_make();
+    char *from = data_path("mt/shared");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) copy_file(from, folder, files[i]);
+    free(from);
+    configure("\"max_position_embeddings\": 40", "\"max_position_embeddings\": 4000");
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    folder_remove(folder);
+    return tear_down(state);
+}
+
+/* "a a a ...", malloc()ed. */
+static char *line_of(size_t pieces)
+{
+    char *line = calloc(pieces, 2);
+    assert_non_null(line);
+    for (size_t i = 0; i + 1 < 2 * pieces; i++) line[i] = i % 2 == 0 ? 'a' : ' ';
+    return line;
+}
+
+/* Memory as the C library's, but never more than a number of bytes at once. */
+static void *small_blocks(void *user, void *block, size_t old_size, size_t new_size)
+{
+    const size_t *most = user;
+    void *fresh = NULL;
+    if (new_size > *most || (new_size > 0 && posix_memalign(&fresh, 64, new_size) != 0)) return NULL;
+    if (fresh != NULL && block != NULL) memcpy(fresh, block, old_size < new_size ? old_size : new_size);
+    free(block);
+    return fresh;
+}
+
+static mt_model *open_for(rill_context *of, int32_t slots)
+{
+    void *self = NULL;
+    rill_domain_info info;
+    rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
+    assert_ok(of, domain->open(of, &options, &self, &info));
+    assert_ok(of, domain->reserve(self, 1, slots));
+    return self;
+}
+
+/* Encode two lines and between them one of 3,000 pieces, in blocks of so many bytes at most; how that one fares. */
+static rill_status encode_long_line(size_t most)
+{
+    rill_context_options context = {.struct_size = sizeof context, .allocate = small_blocks, .allocate_user = &most};
+    rill_context *small;
+    char *line = line_of(3000);
+    rill_input inputs[] = {{.text = "a b", .length = 3, .slot = 0},
+                           {.text = line, .length = strlen(line), .slot = 1},
+                           {.text = "a", .length = 1, .slot = 2}};
+    assert_int_equal(rill_context_create(&small, &context), RILL_OK);
+    mt_model *m = open_for(small, 3);
+    assert_ok(small, domain->encode(m, 3, inputs));
+    assert_true(inputs[0].status == RILL_OK && inputs[2].status == RILL_OK);
+    if (inputs[1].status != RILL_OK)
+        assert_non_null(strstr(inputs[1].message, "3001 pieces are too many for the memory there is: "));
+    domain->close(m);
+    rill_context_destroy(small);
+    free(line);
+    return inputs[1].status;
+}
+
+/* All its shares of attention at once would be 144 MB. */
+static void a_line_too_long_for_the_memory_fails_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(encode_long_line(1 << 20), RILL_ERR_INPUT);
+    assert_int_equal(encode_long_line(8 << 20), RILL_OK);
+}
+
+/* Rows attend a part at a time beside a long line, and all at once alone. */
+static void long_neighbours_change_nothing(void **state)
+{
+    (void)state;
+    configure("\"encoder_attention_heads\": 4", "\"encoder_attention_heads\": 16");
+    char *line = line_of(480);
+    rill_input inputs[] = {{.text = line, .length = strlen(line), .slot = 0},
+                           {.text = "a b c d", .length = 7, .slot = 1},
+                           {.text = "a b c d", .length = 7, .slot = 2}};
+    mt_model *m = open_for(ctx, 3);
+    assert_ok(ctx, domain->encode(m, 2, inputs));
+    assert_ok(ctx, domain->encode(m, 1, inputs + 2));
+    const mt_slot *beside = &m->slot[1], *alone = &m->slot[2];
+    assert_int_equal(beside->length, 5);
+    assert_int_equal(alone->length, 5);
+    assert_memory_equal(beside->rows, alone->rows, m->decoder.layers * 5 * 2 * m->width * sizeof(float));
+    domain->close(m);
+    free(line);
+}
+
+#define IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, fill_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(a_line_too_long_for_the_memory_fails_alone),
+        IN_FOLDER(long_neighbours_change_nothing),
+    };
+    return cmocka_run_group_tests_name("domains_mt_long", tests, NULL, NULL);
+}
