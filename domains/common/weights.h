@@ -15,10 +15,11 @@
 rill_status rill_weights_read(const rill_tensors *tensors, rill_blocks *blocks, const char *name, size_t rows,
                               size_t columns, float **out);
 
-/* Pack n x k weights in fp32, of which row i begins at w + i * stride, for these kernels into a new block.
+/* Pack n x k weights in fp32, of which row i begins at w + i * stride, into a new block as `dtype` says: rill_kernels.f32, or
+ * what rill_weights_kind() gave.
  *   RILL_OK · RILL_ERR_FORMAT (more than the kernels can number) · RILL_ERR_MEMORY */
-rill_status rill_weights_pack(const rill_kernels *kernels, rill_blocks *blocks, const float *w, size_t n, size_t k,
-                              size_t stride, rill_weights *out);
+rill_status rill_weights_pack(rill_dtype dtype, rill_blocks *blocks, const float *w, size_t n, size_t k, size_t stride,
+                              rill_weights *out);
 
 /* What rill_open_options.weights says: "f32", which is in the kernels' own form, "bf16" or "int8"; NULL is f32.
  *   RILL_OK · RILL_ERR_OPTION (names `domain` and the three) */

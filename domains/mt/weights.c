@@ -67,16 +67,8 @@ static rill_status get_scratch(loader *l)
 
 static rill_status pack(loader *l, const float *w, size_t n, size_t k, mt_linear *out)
 {
-    const rill_dtype dtype = l->m->weights;
-    size_t bytes = rill_gemm_pack_size(n, k, dtype);
-    void *memory;
-    rill_weight_part part = {.w = w, .k = k, .stride_n = k, .stride_k = 1};
-    if (bytes == 0)
-        return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s: weights of %zu x %zu are too many", l->path.data, n, k);
-    TRY(rill_blocks_get(&l->m->blocks, &memory, bytes, 1, "packed weights"));
-    (void)rill_gemm_pack_f32(&out->w, n, &part, 1, dtype, memory); /* fails only for what has no size */
     out->scratch = &l->m->product_scratch;
-    return RILL_OK;
+    return rill_weights_pack(l->m->weights, &l->m->blocks, w, n, k, k, &out->w);
 }
 
 /* Projections with the names given, each n x k, one below the other. */

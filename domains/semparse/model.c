@@ -97,7 +97,7 @@ static rill_status load_start(loader *l, const char *side, size_t words, sempars
     TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_ih"), gates, l->embedding,
                     &input));
     TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.bias"), gates, 0, &bias));
-    TRY(rill_weights_pack(&l->s->kernels, &l->passing, input, gates, l->embedding, l->embedding, &packed));
+    TRY(rill_weights_pack(l->s->kernels.f32, &l->passing, input, gates, l->embedding, l->embedding, &packed));
     TRY(rill_blocks_get(&l->s->blocks, &start, words * gates, sizeof *start, "word inputs"));
     rill_gemm product = {
         .w = &packed, .rows = words, .a = embedding, .lda = l->embedding, .bias = bias, .c = start, .ldc = gates};
@@ -114,7 +114,7 @@ static rill_status load_lstm(loader *l, const char *side, size_t words, semparse
     TRY(load_start(l, side, words, out));
     TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_hh"), 4 * hidden, hidden,
                     &recurrent));
-    TRY(rill_weights_pack(&l->s->kernels, &l->s->blocks, recurrent, 4 * hidden, hidden, hidden, &out->recurrent));
+    TRY(rill_weights_pack(l->s->kernels.f32, &l->s->blocks, recurrent, 4 * hidden, hidden, hidden, &out->recurrent));
     rill_blocks_clear(&l->passing);
     return RILL_OK;
 }
@@ -128,8 +128,8 @@ static rill_status load_attention(loader *l)
     size_t hidden = s->hidden;
     float *both, *bias;
     TRY(read_floats(l, &l->passing, "attention.weight", hidden, 2 * hidden, &both));
-    TRY(rill_weights_pack(&s->kernels, &s->blocks, both, hidden, hidden, 2 * hidden, &s->from_context));
-    TRY(rill_weights_pack(&s->kernels, &s->blocks, both + hidden, hidden, hidden, 2 * hidden, &s->from_state));
+    TRY(rill_weights_pack(s->kernels.f32, &s->blocks, both, hidden, hidden, 2 * hidden, &s->from_context));
+    TRY(rill_weights_pack(s->kernels.f32, &s->blocks, both + hidden, hidden, hidden, 2 * hidden, &s->from_state));
     TRY(read_floats(l, &s->blocks, "attention.bias", hidden, 0, &bias));
     s->attention_bias = bias;
     rill_blocks_clear(&l->passing);
@@ -141,7 +141,7 @@ static rill_status load_output(loader *l)
     semparse *s = l->s;
     float *weight, *bias;
     TRY(read_floats(l, &l->passing, "output.weight", (size_t)s->actions, s->hidden, &weight));
-    TRY(rill_weights_pack(&s->kernels, &s->blocks, weight, (size_t)s->actions, s->hidden, s->hidden, &s->output));
+    TRY(rill_weights_pack(s->kernels.f32, &s->blocks, weight, (size_t)s->actions, s->hidden, s->hidden, &s->output));
     TRY(read_floats(l, &s->blocks, "output.bias", (size_t)s->actions, 0, &bias));
     bias[SEMPARSE_START] = bias[SEMPARSE_UNKNOWN] = -INFINITY;
     s->output_bias = bias;

@@ -252,7 +252,7 @@ static rill_status load_layer(loader *l, int layer, size_t columns, float **inpu
         TRY(read_part(l, layer, d, "bias", 0, &own));
         memcpy(*inputs + (size_t)d * gates * columns, input, gates * columns * sizeof *input);
         memcpy(bias + (size_t)d * gates, own, gates * sizeof *own);
-        TRY(rill_weights_pack(&p->kernels, &p->blocks, recurrent, gates, p->hidden, p->hidden,
+        TRY(rill_weights_pack(p->kernels.f32, &p->blocks, recurrent, gates, p->hidden, p->hidden,
                               &p->layer[layer].recurrent[d]));
     }
     return RILL_OK;
@@ -265,7 +265,7 @@ static rill_status load_first_layer(loader *l)
     float *inputs, *bias;
     TRY(rill_blocks_get(&p->blocks, &bias, gates, sizeof *bias, "a layer's bias"));
     TRY(load_layer(l, 0, p->embedding, &inputs, bias));
-    TRY(rill_weights_pack(&p->kernels, &p->blocks, inputs, gates, p->embedding, p->embedding, &p->layer[0].input));
+    TRY(rill_weights_pack(p->kernels.f32, &p->blocks, inputs, gates, p->embedding, p->embedding, &p->layer[0].input));
     p->first_bias = bias;
     rill_blocks_clear(&l->passing);
     return RILL_OK;
@@ -282,8 +282,8 @@ static rill_status load_second_layer(loader *l)
     rill_weights from_tag;
     TRY(rill_blocks_get(&l->passing, &bias, gates, sizeof *bias, "a layer's bias"));
     TRY(load_layer(l, 1, columns, &inputs, bias));
-    TRY(rill_weights_pack(&p->kernels, &p->blocks, inputs, gates, outputs, columns, &p->layer[1].input));
-    TRY(rill_weights_pack(&p->kernels, &l->passing, inputs + outputs, gates, p->tag_size, columns, &from_tag));
+    TRY(rill_weights_pack(p->kernels.f32, &p->blocks, inputs, gates, outputs, columns, &p->layer[1].input));
+    TRY(rill_weights_pack(p->kernels.f32, &l->passing, inputs + outputs, gates, p->tag_size, columns, &from_tag));
     TRY(rill_weights_read(l->tensors, &l->passing, "tags.weight", (size_t)p->tags, p->tag_size, &rows));
     TRY(rill_blocks_get(&p->blocks, &start, (size_t)p->tags * gates, sizeof *start, "tags"));
     rill_gemm product = {
@@ -299,7 +299,8 @@ static rill_status load_tagger(loader *l)
     parser *p = l->p;
     float *weight, *bias;
     TRY(rill_weights_read(l->tensors, &l->passing, "tagger.weight", (size_t)p->tags, 2 * p->hidden, &weight));
-    TRY(rill_weights_pack(&p->kernels, &p->blocks, weight, (size_t)p->tags, 2 * p->hidden, 2 * p->hidden, &p->tagger));
+    TRY(rill_weights_pack(p->kernels.f32, &p->blocks, weight, (size_t)p->tags, 2 * p->hidden, 2 * p->hidden,
+                          &p->tagger));
     TRY(rill_weights_read(l->tensors, &p->blocks, "tagger.bias", (size_t)p->tags, 0, &bias));
     bias[PARSER_NO_TAG] = -INFINITY;
     p->tagger_bias = bias;
@@ -355,8 +356,8 @@ static rill_status load_products(loader *l)
     memcpy(bias, structure_bias, net * sizeof *bias);
     memcpy(bias + net, label_bias, net * sizeof *bias);
     p->ends_bias = bias;
-    TRY(rill_weights_pack(&p->kernels, &p->blocks, products, PRODUCTS * net, width, width, &p->products));
-    TRY(rill_weights_pack(&p->kernels, &p->blocks, ends, 2 * net, 2 * width, 2 * width, &p->ends));
+    TRY(rill_weights_pack(p->kernels.f32, &p->blocks, products, PRODUCTS * net, width, width, &p->products));
+    TRY(rill_weights_pack(p->kernels.f32, &p->blocks, ends, 2 * net, 2 * width, 2 * width, &p->ends));
     rill_blocks_clear(&l->passing);
     return RILL_OK;
 }
@@ -370,7 +371,7 @@ static rill_status load_label_output(loader *l)
     const size_t labels = (size_t)p->labels;
     float *weight, *bias, *both;
     TRY(rill_weights_read(l->tensors, &l->passing, "label.output.weight", labels, p->net, &weight));
-    TRY(rill_weights_pack(&p->kernels, &p->blocks, weight, labels, p->net, p->net, &p->bracket));
+    TRY(rill_weights_pack(p->kernels.f32, &p->blocks, weight, labels, p->net, p->net, &p->bracket));
     TRY(rill_weights_read(l->tensors, &l->passing, "label.output.bias", labels, 0, &bias));
     TRY(rill_blocks_get(&p->blocks, &both, 2 * labels, sizeof *both, "biases"));
     for (int32_t i = 0; i < p->labels; i++) {
@@ -387,7 +388,7 @@ static rill_status load_outputs(loader *l)
     parser *p = l->p;
     float *weight;
     TRY(rill_weights_read(l->tensors, &l->passing, "structure.output.weight", 2, p->net, &weight));
-    TRY(rill_weights_pack(&p->kernels, &p->blocks, weight, 2, p->net, p->net, &p->structure));
+    TRY(rill_weights_pack(p->kernels.f32, &p->blocks, weight, 2, p->net, p->net, &p->structure));
     TRY(keep(l, "structure.output.bias", 2, 0, &p->structure_bias));
     TRY(load_label_output(l));
     rill_blocks_clear(&l->passing);
