@@ -139,10 +139,16 @@ static rill_status load(mt_model *m, const char *directory, const rill_open_opti
     if (first == NULL) TRY(mt_load_recommended(m, directory));
     TRY(rill_blocks_get(&m->blocks, &m->memory, m->decoder.layers, sizeof *m->memory, "layers"));
     memset(m->memory, 0, m->decoder.layers * sizeof *m->memory);
-    size_t used = strlen(m->description);
+    return RILL_OK;
+}
+
+/* What computes, behind what it is. */
+static void describe(mt_model *m, const rill_open_options *options)
+{
+    const size_t used = strlen(m->description);
     if (m->weights != m->kernels.f32)
         snprintf(m->description + used, sizeof m->description - used, ", weights in %s", options->weights);
-    return RILL_OK;
+    rill_backend_describe(&m->kernels, m->description, sizeof m->description);
 }
 
 /* What reserve_nodes() makes room for, per node, in all models. */
@@ -200,7 +206,7 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
         close_model(m);
         return status;
     }
-    rill_backend_describe(&m->kernels, m->description, sizeof m->description);
+    describe(m, options);
     *info = (rill_domain_info){.actions = m->decoder.words,
                                .phases = 1,
                                .state_need = RILL_STATE_PATH,

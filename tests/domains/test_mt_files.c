@@ -321,6 +321,23 @@ static rill_status open_behind(void)
     return status;
 }
 
+/* How weights are kept is told of one model and of several. */
+static void ensembles_tell_their_weights(void **state)
+{
+    (void)state;
+    void *self = NULL;
+    rill_domain_info info;
+    const char *const also[] = {folder};
+    rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .weights = "int8"};
+    options.also = also;
+    for (options.n_also = 0; options.n_also <= 1; options.n_also++) {
+        assert_ok(ctx, domain->open(ctx, &options, &self, &info));
+        assert_non_null(strstr(info.description, ", weights in int8"));
+        assert_true((strstr(info.description, "ensemble of 2") != NULL) == options.n_also);
+        domain->close(self);
+    }
+}
+
 static void does_not_match(const char *sentence)
 {
     assert_int_equal(open_behind(), RILL_ERR_FORMAT);
@@ -637,6 +654,7 @@ int main(void)
         CASE(symbols_must_be_said),
         CASE(inputs_need_an_end_symbol),
         CASE(ensembles_share_their_symbols),
+        CASE(ensembles_tell_their_weights),
         CASE(absent_keys_have_their_defaults),
         CASE(missing_tensors),
         CASE(shared_tables_have_four_names),
