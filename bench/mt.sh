@@ -40,7 +40,11 @@ fi
 
 if [ $save = 1 ]; then
   mkdir -p bench/results
-  cp "$work/mt.txt" "bench/results/mt-${threads}t.txt"
-  cp "$work/mt.json" "bench/results/mt-${threads}t.json"
+  if [ -n "$profile" ]; then
+    cp "$work/mt.txt" "bench/results/mt-profile-${threads}t.txt"
+  else
+    cp "$work/mt.txt" "bench/results/mt-${threads}t.txt"
+    cp "$work/mt.json" "bench/results/mt-${threads}t.json"
+  fi
 fi
 [ ! -e "$work/failed" ]
