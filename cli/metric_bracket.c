@@ -1,13 +1,15 @@
 /* Labelled bracketing: how many constituents of a tree the reference has too, as EVALB counts with COLLINS.prm.
  *
- * What counts is a label and the words from and to which it reaches. Labels and traces are read as tree.h says. Then
+ * What counts is a label and the words from and to which it reaches. Labels and traces are read as tree.h says, with bars kept. Then
  *   - a word that the reference tags , : `` '' or . is taken out of both trees, and so is a constituent that is left without words
- *   - TOP is no constituent; PRT is ADVP
+ *   - TOP is no constituent, nor is one that is called as a tag of punctuation; PRT is ADVP
  *   - of equal constituents in one tree (chains such as NP over NP) each matches one of the other tree
  *   - an output whose words are not the reference's is told and left out of all counts; words taken out may differ in form
  *   - no output, or one that is not a tree, has none of the reference's constituents
+ *   - where the reference has punctuation and no words, there is nothing to count
  * EVALB takes punctuation out of each tree by its own tags, and drops the sentence when the trees then differ in length. Here the
- * reference's tags decide for both: a parser that tags a full stop as a noun gains nothing by that.
+ * reference's tags decide for both: a parser that tags a full stop as a noun gains nothing by that. docs/parsing.md has all that
+ * differs.
  *
  * Divisions: constituents · one output · telling · the table. */
 #include <inttypes.h>
@@ -18,7 +20,7 @@
 #include "metric.h"
 #include "tree.h"
 
-enum { GOLD, TEST, MATCHED, EXACT, SCORED, SKIPPED, BROKEN, WORDS, TAGS, PARTS }; /* parts of the tally */
+enum { GOLD, TEST, MATCHED, EXACT, SCORED, SKIPPED, BROKEN, EMPTY, WORDS, TAGS, PARTS }; /* parts of the tally */
 
 _Static_assert(PARTS <= (int)CLI_TALLY_MAX, "a tally holds the parts");
 
@@ -55,6 +57,18 @@ static int same(rill_slice a, rill_slice b)
 static int is_punctuation(rill_slice tag)
 {
     return is(tag, ",") || is(tag, ":") || is(tag, "``") || is(tag, "''") || is(tag, ".");
+}
+
+/* Does a bracket of this name count at all? */
+static int is_constituent(rill_slice label)
+{
+    return !is(label, "TOP") && !is_punctuation(label);
+}
+
+/* The name by which labels and tags are compared. */
+static rill_slice name_of(rill_slice label)
+{
+    return is(label, "PRT") ? (rill_slice){"ADVP", 4} : label;
 }
 
 /* Words and tags from left to right. */
@@ -110,11 +124,9 @@ static rill_status list_constituents(const bracket *own, const rill_tree *tree, 
     size_t n = 0;
     for (int32_t i = 0; i < tree->count; i++) {
         const rill_tree_node *node = &tree->node[i];
-        if (node->word.data != NULL || is(node->label, "TOP")) continue;
-        constituent c = {own->before[node->from], own->before[node->to], node->label};
-        if (c.from == c.to) continue;
-        if (is(c.label, "PRT")) c.label = (rill_slice){"ADVP", 4};
-        (*list)[n++] = c;
+        if (node->word.data != NULL || !is_constituent(node->label)) continue;
+        constituent c = {own->before[node->from], own->before[node->to], name_of(node->label)};
+        if (c.from < c.to) (*list)[n++] = c;
     }
     if (n > 1) qsort(*list, n, sizeof **list, compare);
     *count = n;
@@ -172,7 +184,7 @@ static void count_tags(const bracket *own, cli_tally *out)
         const rill_tree_node *node = &own->test.node[k];
         if (node->word.data == NULL || !kept(own, node->from)) continue;
         out->part[WORDS]++;
-        out->part[TAGS] += same(node->label, own->tag[node->from]);
+        out->part[TAGS] += same(name_of(node->label), name_of(own->tag[node->from]));
     }
 }
 
@@ -180,7 +192,7 @@ static rill_status read_gold(bracket *own, int64_t i, size_t *count)
 {
     size_t length;
     const char *text = cli_lines_get(own->references, i, &length);
-    rill_status status = rill_tree_parse(&own->gold, text, length, 0);
+    rill_status status = rill_tree_parse(&own->gold, text, length, RILL_TREE_KEEP_BARS);
     if (status == RILL_OK) status = list_words(own, &own->gold);
     if (status == RILL_OK) status = number_kept(own);
     return status == RILL_OK ? list_constituents(own, &own->gold, &own->a, &own->a_room, count) : status;
@@ -189,7 +201,7 @@ static rill_status read_gold(bracket *own, int64_t i, size_t *count)
 /* Read the output into own->test. *found = whether it is a tree; what is wrong with it is told. */
 static rill_status read_test(bracket *own, int64_t i, const char *text, size_t length, int *found)
 {
-    rill_status status = rill_tree_parse(&own->test, text, length, 0);
+    rill_status status = rill_tree_parse(&own->test, text, length, RILL_TREE_KEEP_BARS);
     *found = status == RILL_OK;
     if (status != RILL_ERR_INPUT) return status;
     if (may_tell(own)) cli_say("reference line %" PRId64 ": output is no tree: %s", i + 1, rill_error(own->test.ctx));
@@ -203,6 +215,10 @@ static int judge_bracket(cli_metric *metric, int64_t i, const char *text, size_t
     size_t n_gold, n_test;
     int found = 0;
     if (read_gold(own, i, &n_gold) != RILL_OK) return -1;
+    if (own->before[own->gold.words] == 0) {
+        out->part[EMPTY] = 1;
+        return 0;
+    }
     if (text && read_test(own, i, text, length, &found) != RILL_OK) return -1;
     if (found && !same_words(own, i)) {
         out->part[SKIPPED] = 1;
@@ -279,6 +295,7 @@ static void print_bracket(const cli_counts *counts)
     printf("tags     %8" PRId64 "  %6.2f %% of %" PRId64 " words\n", p[TAGS], cli_percent(p[TAGS], p[WORDS]), p[WORDS]);
     if (p[SKIPPED]) printf("skipped  %8" PRId64 "  outputs with other words\n", p[SKIPPED]);
     if (p[BROKEN]) printf("broken   %8" PRId64 "  outputs that are no trees\n", p[BROKEN]);
+    if (p[EMPTY]) printf("empty    %8" PRId64 "  references of nothing but punctuation, left out\n", p[EMPTY]);
 }
 
 static void fill_bracket(const cli_counts *counts, json_t *object)
@@ -291,6 +308,7 @@ static void fill_bracket(const cli_counts *counts, json_t *object)
         [SCORED] = "scored",
         [SKIPPED] = "skipped",
         [BROKEN] = "broken",
+        [EMPTY] = "empty",
         [WORDS] = "words",
         [TAGS] = "right_tags",
     };

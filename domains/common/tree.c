@@ -133,10 +133,15 @@ static int slice_is(rill_slice slice, const char *text)
     return slice.length == strlen(text) && memcmp(slice.data, text, slice.length) == 0;
 }
 
-static rill_slice without_function(rill_slice label)
+static int ends_label(char c, int flags)
+{
+    return c == '-' || c == '=' || (c == '|' && !(flags & RILL_TREE_KEEP_BARS));
+}
+
+static rill_slice without_function(rill_slice label, int flags)
 {
     for (size_t i = 1; i < label.length; i++)
-        if (label.data[i] == '-' || label.data[i] == '=' || label.data[i] == '|') return (rill_slice){label.data, i};
+        if (ends_label(label.data[i], flags)) return (rill_slice){label.data, i};
     return label;
 }
 
@@ -204,7 +209,7 @@ static rill_status read_close(reader *r)
     } else if (node->label.length == 0) {
         node->label = (rill_slice){"TOP", 3};
     } else if (clean) {
-        node->label = without_function(node->label);
+        node->label = without_function(node->label, r->flags);
     }
     rill_tree_close(tree);
     return RILL_OK;

@@ -6,7 +6,7 @@
  * What reading changes, so that trees of any treebank come out as parsers know them:
  *   traces              a word tagged -NONE- is left out, and so is what then holds no word at all
  *   function tags       a label ends before its first '-', '=' or '|', unless that is its first character: NP-SBJ-1, NP=2 and
- *                       ADVP|PRT become NP, NP, ADVP. Tags of words are left alone
+ *                       ADVP|PRT become NP, NP, ADVP. Tags of words are left alone. With RILL_TREE_KEEP_BARS '|' ends no label
  *   nameless brackets   "( (S ...))" of .mrg files: a bracket without a name is called TOP
  * RILL_TREE_AS_WRITTEN switches all three off but the last.
  * Words are kept as written: "(" is -LRB- in a tree. rill_tree_escape() and rill_tree_unescape() go between the two.
@@ -44,7 +44,7 @@ typedef struct rill_tree {
     size_t open_room;
 } rill_tree;
 
-enum { RILL_TREE_AS_WRITTEN = 1 };
+enum { RILL_TREE_AS_WRITTEN = 1, RILL_TREE_KEEP_BARS = 2 };
 
 /* A text with trees in it, one after the other: a file, or one line. */
 typedef struct rill_tree_text {

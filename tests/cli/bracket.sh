@@ -36,8 +36,14 @@ json 1 exact r.json
 tally "$cat" '(TOP (S (NP-SBJ-1 (DT the) (NN cat)) (VP=2 (VBD sat) (NP (-NONE- *-1)))))' 3 3 3
 json 1 exact r.json
 
-# --- PRT is ADVP
+tally "$cat" '(TOP (S (NP|QP (DT the) (NN cat)) (VP (VBD sat))))' 2 3 3
+
+# --- PRT is ADVP, also among tags; a label of both is neither
 tally '(TOP (VP (VB give) (PRT (RP up))))' '(TOP (VP (VB give) (ADVP (RP up))))' 2 2 2
+tally '(TOP (VP (VB give) (PRT up)))' '(TOP (VP (VB give) (ADVP up)))' 1 1 1
+json 2 right_tags r.json
+tally '(TOP (VP (VB give) (PRT (RP up))))' '(TOP (VP (VB give) (ADVP|PRT (RP up))))' 1 2 2
+tally '(TOP (VP (VB give) (ADVP|PRT-2 (RP up))))' '(TOP (VP (VB give) (ADVP|PRT (RP up))))' 2 2 2
 
 # --- equal constituents match one by one
 tally '(TOP (NP (NP (NN x)) (NP (NN y))))' '(TOP (NP (NP (NP (NN x))) (NN y)))' 2 3 3
@@ -50,6 +56,20 @@ json 1 exact r.json; json 2 words r.json
 tally '(TOP (S (NP (NN x)) (. .)))' '(TOP (S (NP (NN x)) (NP (. .))))' 2 2 2
 tally '(TOP (NP (NP (NN x)) (-LRB- -LRB-) (NN y)))' '(TOP (NP (NP (NN x) (-LRB- -LRB-)) (NN y)))' 1 2 2
 tally '(TOP (NP (NP (NN x)) ($ $) (CD 5)))' '(TOP (NP (NP (NN x) ($ $)) (CD 5)))' 1 2 2
+
+tally '(TOP (NP (NP (NN x)) (: (NN y))))' '(TOP (NP (, (NN x)) (NP (. (NN y)))))' 1 2 2
+
+# --- a reference of nothing but punctuation counts for nothing, whatever the output is
+printf '%s\n%s\n%s\n' '(TOP (FRAG (: -) (. .)))' '(TOP (NP (. .)))' "$cat" >refs
+printf '%s\n%s\n%s\n' '(TOP (FRAG (: -) (. .)))' '(TOP (. .' "$cat" >hyp
+run "$rill" eval --metric bracket --refs refs hyp --json
+cp out r.json
+exits 0; silent
+json 2 empty r.json; json 1 scored r.json; json 1 exact r.json; json 100.0 exact_percent r.json; json 0 broken r.json; json 3 inputs r.json
+run "$rill" eval --metric bracket --refs refs hyp
+exits 0; prints 'empty           2  references of nothing but punctuation'
+tally '(TOP (NP (. .) (NN x)))' '(TOP (NP (. .) (NN x)))' 1 1 1
+json 0 empty r.json; json 1 exact r.json
 
 # --- the reference's tags say what punctuation is; tags are counted over the other words
 tally '(TOP (S (NP (NN x)) (VP (VB y)) (. .)))' '(TOP (S (NP (NN x)) (VP (NN y) (NN .))))' 3 3 3

@@ -71,6 +71,8 @@ static void treebanks_are_brought_to_one_form(void **state)
                      "(TOP (PRN (-LRB- -LRB-) (NN x|y-z) (-RRB- -RRB-)))");
     assert_rewritten("(TOP (NP-SBJ (-NONE- *)) (NN cat))", RILL_TREE_AS_WRITTEN, 0,
                      "(TOP (NP-SBJ (-NONE- *)) (NN cat))");
+    assert_rewritten("(TOP (ADVP|PRT=2 (RB down)) (NP-SBJ (-NONE- *)))", RILL_TREE_KEEP_BARS, 0,
+                     "(TOP (ADVP|PRT (RB down)))");
     assert_rewritten("(NN cat)", 0, 0, "(NN cat)");
     assert_rewritten("  (TOP\t(NN  caf\xC3\xA9)\r ) \r\n", 0, 0, "(TOP (NN caf\xC3\xA9))");
 }

@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     rill_context *ctx;
     if (rill_context_create(&ctx, NULL) != RILL_OK) return 0;
-    for (int flags = 0; flags <= RILL_TREE_AS_WRITTEN; flags++) {
+    for (int flags = 0; flags <= (RILL_TREE_AS_WRITTEN | RILL_TREE_KEEP_BARS); flags++) {
         rill_tree_text text = {.name = "trees", .text = (const char *)data, .length = size};
         rill_tree tree = {.ctx = ctx};
         rill_status status;
