@@ -123,6 +123,7 @@ json_t *cli_settings_json(const rill_settings *s, const cli_plan *plan)
     json_object_set_new(object, "max_length", whole(s->max_length));
     json_object_set_new(object, "length_penalty", real(s->length_penalty));
     json_object_set_new(object, "n_best", whole(s->n_best));
+    json_object_set_new(object, "distinct", json_boolean(s->distinct));
     json_object_set_new(object, "sort", json_string(sort_name(s->sort)));
     json_object_set_new(object, "sort_window", whole(s->sort_window));
     json_object_set_new(object, "flush_every", whole(s->flush_every));

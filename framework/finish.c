@@ -104,8 +104,30 @@ const char *rill_output_field(const rill_output *output, int32_t index)
     return field;
 }
 
-/* Append one output to the record. Pointers are set by point_outputs(), once nothing moves any more. */
-static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, outbox_record *record, size_t *n_actions)
+/* The text behind that of an output and its fields. */
+static const char *next_text(const char *text, const rill_output *output, int32_t n_fields)
+{
+    text += output->length + 1;
+    for (int32_t i = 0; i < n_fields; i++) text += strlen(text) + 1;
+    return text;
+}
+
+/* Does one of the record's n outputs have the text that starts at `from` and has just been written? */
+static int is_repeated(const rill_engine *e, const outbox_record *record, int32_t n, size_t from)
+{
+    const char *text = record->text.data, *written = text + from;
+    size_t length = record->text.length - from;
+    for (int32_t i = 0; i < n; i++) {
+        if (record->outputs[i].length == length && memcmp(text, written, length) == 0) return 1;
+        text = next_text(text, &record->outputs[i], e->n_fields);
+    }
+    return 0;
+}
+
+/* Append output `index` of the item to the record's n, unless it is to be left out. Pointers are set by point_outputs(), once
+ * nothing moves any more. */
+static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, outbox_record *record, int32_t *n_outputs,
+                              size_t *n_actions)
 {
     const item_output *output = &e->items[slot].outputs[index];
     rill_hypothesis h;
@@ -116,18 +138,22 @@ static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, outbo
     rill_error_clear(e->ctx);
     RILL__TRY(engine_domain_status(e, e->domain->finalize(e->self, &h, &record->text), "finalize"));
     size_t length = record->text.length - before;
+    if (e->settings.distinct && is_repeated(e, record, *n_outputs, before)) {
+        record->text.length = before;
+        return RILL_OK;
+    }
     RILL__TRY(rill_text_append(&record->text, "", 1));
     RILL__TRY(add_fields(e, &h, &record->text));
     memcpy(record->actions + *n_actions, h.action, n * sizeof *h.action);
     memcpy(record->logps + *n_actions, h.action_logp, n * sizeof *h.action_logp);
     *n_actions += n;
-    record->outputs[index] = (rill_output){.length = length,
-                                           .score = output->score,
-                                           .rank_score = e->ranks[index],
-                                           .logp = h.logp,
-                                           .actions = output->length,
-                                           .truncated = output->truncated,
-                                           .n_actions = h.length};
+    record->outputs[(*n_outputs)++] = (rill_output){.length = length,
+                                                    .score = output->score,
+                                                    .rank_score = e->ranks[index],
+                                                    .logp = h.logp,
+                                                    .actions = output->length,
+                                                    .truncated = output->truncated,
+                                                    .n_actions = h.length};
     return RILL_OK;
 }
 
@@ -141,8 +167,7 @@ static void point_outputs(outbox_record *record, int32_t n, int32_t n_fields)
         output->text = text;
         output->action = action;
         output->action_logp = logp;
-        text += output->length + 1;
-        for (int32_t j = 0; j < n_fields; j++) text += strlen(text) + 1;
+        text = next_text(text, output, n_fields);
         action += output->n_actions;
         logp += output->n_actions;
     }
@@ -165,13 +190,13 @@ static rill_status expect_actions(rill_engine *e, const item *it, int32_t n, out
 static rill_status fill_record(rill_engine *e, int32_t slot, outbox_record *record)
 {
     item *it = &e->items[slot];
-    int32_t n = it->n_outputs < e->settings.n_best ? it->n_outputs : e->settings.n_best;
+    int32_t most = it->n_outputs < e->settings.n_best ? it->n_outputs : e->settings.n_best, n = 0;
     size_t n_actions = 0;
     forest_arena_fetch(&e->forest, &it->arena);
     RILL__TRY(sort_outputs(e, it));
-    RILL__TRY(RILL__GROW(e->ctx, record->outputs, record->outputs_capacity, (size_t)n, "a result"));
-    RILL__TRY(expect_actions(e, it, n, record));
-    for (int32_t i = 0; i < n; i++) RILL__TRY(add_output(e, slot, i, record, &n_actions));
+    RILL__TRY(RILL__GROW(e->ctx, record->outputs, record->outputs_capacity, (size_t)most, "a result"));
+    RILL__TRY(expect_actions(e, it, most, record));
+    for (int32_t i = 0; i < it->n_outputs && n < most; i++) RILL__TRY(add_output(e, slot, i, record, &n, &n_actions));
     point_outputs(record, n, e->n_fields);
     record->result.outputs_found = it->n_outputs;
     return RILL_OK;

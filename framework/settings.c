@@ -47,6 +47,7 @@ typedef enum field_type {
     X("length-penalty", "A", "order outputs by score / length^A (default 0: by score; 1: by mean)", FIELD_REAL,       \
       length_penalty, -100, 100)                                                                                      \
     X("n-best", "N", "outputs given per input; never changes the search (default 1)", FIELD_INT, n_best, 1, 131072)   \
+    X("distinct", "", "leave out outputs whose text is that of a better one", FIELD_SWITCH, distinct, 0, 1)           \
     X("sort", "none|length|longest-first[:W]",                                                                        \
       "admit inputs by size within windows of W inputs (default none; W: the larger of max-items and 1000)",          \
       FIELD_SORT, sort, 0, 0)                                                                                         \

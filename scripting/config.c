@@ -547,6 +547,7 @@ static const config_key KEYS[] = {
     KEY(word_scores, read_flag_key),
     KEY(pretty, read_flag_key),
     {"n_best", NULL, 0},
+    {"distinct", NULL, 0},
     {"unordered", NULL, 0},
     {"search", NULL, 0}, /* with the settings */
     KEY(heuristics, read_heuristics_key),

@@ -31,7 +31,7 @@ for command_name in decode run tune eval bench info list; do
 done
 run "$rill" decode --help
 for setting in method k n max-items budget refill max-candidates finish stop-after patience min-length max-length \
-  length-penalty n-best sort flush-every unordered check max-nodes memory \
+  length-penalty n-best distinct sort flush-every unordered check max-nodes memory \
   like keep stop at-limit count-end max-length-factor word-penalty unknown-penalty; do
   if [ ${#setting} = 1 ]; then prints "-$setting "; else prints "--$setting"; fi
 done

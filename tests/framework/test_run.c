@@ -261,6 +261,97 @@ static void scorers_know_names(void **state)
     end(&b);
 }
 
+/* The toy domain, but its text is how often action 0 was taken: many hypotheses share one. Its field is the text of the toy's. */
+static rill_status count_zeros(void *self, const rill_hypothesis *h, rill_text *out)
+{
+    int32_t zeros = 0;
+    (void)self;
+    for (int32_t i = 0; i < h->length; i++) zeros += h->action[i] == 0;
+    return rill_text_printf(out, "%d", (int)zeros);
+}
+
+static rill_status whole_text(void *self, const char *field, const rill_hypothesis *h, rill_text *out)
+{
+    (void)field;
+    return out != NULL ? toy_domain.finalize(self, h, out) : RILL_OK;
+}
+
+typedef struct listed {
+    int32_t n;
+    char text[64][16], field[64][128];
+} listed;
+
+/* The n-best list of one input. */
+static void list_outputs(rill_context *ctx, rill_model *model, int distinct, int32_t n_best, listed *list)
+{
+    static const char *const fields[] = {"whole"};
+    rill_engine *engine;
+    rill_result result;
+    rill_engine_setup setup;
+    rill_engine_setup_default(&setup);
+    setup.settings.k = 64;
+    setup.settings.n_best = n_best;
+    setup.settings.distinct = distinct;
+    setup.fields = fields;
+    setup.n_fields = 1;
+    assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_OK);
+    assert_int_equal(rill_engine_submit(engine, "in", 2), RILL_OK);
+    rill_engine_close_input(engine);
+    while (rill_engine_step(engine) == RILL_OK) continue;
+    assert_int_equal(rill_engine_next(engine, &result), RILL_OK);
+    assert_true(result.n <= result.outputs_found && result.n <= 64);
+    for (list->n = 0; list->n < result.n; list->n++) {
+        snprintf(list->text[list->n], sizeof list->text[0], "%s", result.output[list->n].text);
+        snprintf(list->field[list->n], sizeof list->field[0], "%s", rill_output_field(&result.output[list->n], 0));
+    }
+    rill_engine_destroy(engine);
+}
+
+/* Strike out what comes behind its like. */
+static void strike_repeats(listed *list)
+{
+    int32_t kept = 0;
+    for (int32_t i = 0; i < list->n; i++) {
+        int32_t same = 0;
+        while (same < kept && strcmp(list->text[same], list->text[i]) != 0) same++;
+        if (same < kept) continue;
+        memmove(list->text[kept], list->text[i], sizeof list->text[0]);
+        memmove(list->field[kept++], list->field[i], sizeof list->field[0]);
+    }
+    list->n = kept;
+}
+
+static void repeats_are_left_out(void **state)
+{
+    (void)state;
+    static listed all, distinct;
+    rill_open_options open = {
+        .struct_size = sizeof open, .threads = 1, .arguments = "actions=3 depth=5 terminal=last seed=4"};
+    rill_domain counting = toy_domain;
+    counting.name = "counting";
+    counting.finalize = count_zeros;
+    counting.field = whole_text;
+    rill_context *ctx = harness_context(NULL);
+    rill_model *model;
+    toy_report_reset();
+    assert_int_equal(rill_register_domain(ctx, &counting), RILL_OK);
+    assert_int_equal(rill_model_open(&model, ctx, "counting", &open), RILL_OK);
+    list_outputs(ctx, model, 0, 64, &all);
+    int32_t found = all.n;
+    strike_repeats(&all);
+    assert_true(all.n > 2 && all.n < found);
+    for (int32_t n_best = 1; n_best <= 64; n_best++) {
+        list_outputs(ctx, model, 1, n_best, &distinct);
+        assert_int_equal(distinct.n, n_best < all.n ? n_best : all.n);
+        for (int32_t i = 0; i < distinct.n; i++) {
+            assert_string_equal(distinct.text[i], all.text[i]);
+            assert_string_equal(distinct.field[i], all.field[i]);
+        }
+    }
+    rill_model_close(model);
+    rill_context_destroy(ctx);
+}
+
 /* A caller built before members were appended gets those that it knows, and nothing behind them is touched. */
 static void statistics_for_old_callers(void **state)
 {
@@ -377,6 +468,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_reason_survives_the_writer),
     cmocka_unit_test(readers_and_writers),
     cmocka_unit_test(scorers_know_names),
+    cmocka_unit_test(repeats_are_left_out),
 };
 
 HARNESS_MAIN(tests)

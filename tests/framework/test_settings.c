@@ -81,6 +81,7 @@ static void ranges(void **state)
          {"size", "length:0", "length:", "none:3", "length:x", "length:-1"}},
         {"flush-every", {"0", "1"}, {"-1", "2147483648", "."}},
         {"unordered", {"1", "0", "true", "false"}, {"2", "-1", "yes"}},
+        {"distinct", {"1", "0", "true", "false"}, {"2", "-1", "yes"}},
         {"check", {"1", "0", "true", "false"}, {"2", "maybe"}},
         {"max-nodes", {"0", "1", "2147483647"}, {"-1", "0.5", "2147483648", "2G"}},
         {"memory", {"0", "1000", "2G", "1.5k", "1t"}, {"-1", "0.5", "2 ", "2GB", "1e16", "nan", "2X"}},

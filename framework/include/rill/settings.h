@@ -66,6 +66,7 @@ typedef struct rill_settings {
     double max_length_factor; /* A: at most A times the input's size, plus max_length, actions; 0 = max_length alone */
     double word_penalty;      /* W: outputs are ordered by (score - W length) / length^alpha */
     double unknown_penalty;   /* taken from the score of the domain's unknown action; infinity = it is never chosen */
+    int32_t distinct;         /* 1: an output whose text is that of a better one is left out */
     uint64_t given;           /* rows of rill_setting_table(), as bits, that rill_settings_set() has set */
 } rill_settings;
 
