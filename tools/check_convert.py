@@ -28,6 +28,7 @@ from transformers import MarianTokenizer
 
 import convert_mt
 import reference_mt
+from marian_model import marian_arrays, marian_options, save_marian
 from reference_mt import (SHAPES, STEPS, Decoder, beam_search, class_of, make_fsmt_vocabularies, make_model,
                           make_vocabularies)
 from semparse_decode import Search
@@ -202,66 +203,10 @@ def check_bin(rill, work):
 
 # --- Marian -----------------------------------------------------------------------------------------------------------
 
-def marian_name(key):
-    """Marian's name for transformers', and whether its matrix is transposed."""
-    _model, side, _layers, layer, *rest = key.split(".")
-    prefix = f"{side}_l{int(layer) + 1}_"
-    norm = {"weight": "ln_scale", "bias": "ln_bias"}
-    attention = {"self_attn": "self", "encoder_attn": "context"}
-    if rest[0] in attention:
-        part = rest[1][0]
-        return f"{prefix}{attention[rest[0]]}_{'W' if rest[2] == 'weight' else 'b'}{part}"
-    if rest[0] == "final_layer_norm":
-        return f"{prefix}ffn_ffn_{norm[rest[1]]}"
-    if rest[0].endswith("_layer_norm"):
-        return f"{prefix}{attention[rest[0][:-len('_layer_norm')]]}_Wo_{norm[rest[1]]}"
-    return f"{prefix}ffn_{'W' if rest[1] == 'weight' else 'b'}{rest[0][2]}"
-
-
-def marian_arrays(model):
-    state, config = {k: v.numpy() for k, v in model.state_dict().items()}, model.config
-    arrays = {}
-    for key, value in state.items():
-        if ".layers." in key:
-            arrays[marian_name(key)] = value.T if value.ndim == 2 else value[np.newaxis]
-    arrays["decoder_ff_logit_out_b"] = state["final_logits_bias"][:, :-1]
-    if config.share_encoder_decoder_embeddings:
-        arrays["Wemb"] = state["model.shared.weight"][:-1]
-    else:
-        arrays["encoder_Wemb"] = state["model.encoder.embed_tokens.weight"][:-1]
-        arrays["decoder_Wemb"] = state["model.decoder.embed_tokens.weight"][:-1]
-    if not config.tie_word_embeddings:
-        arrays["decoder_ff_logit_out_W"] = state["lm_head.weight"][:-1].T
-    return arrays
-
-
-def marian_options(config):
-    tied, shared = config.tie_word_embeddings, config.share_encoder_decoder_embeddings
-    return {
-        "type": "transformer", "enc-depth": config.encoder_layers, "dec-depth": config.decoder_layers,
-        "dim-emb": config.d_model, "dim-vocabs": [config.vocab_size - 1, config.decoder_vocab_size - 1],
-        "transformer-heads": config.encoder_attention_heads, "transformer-dim-ffn": config.encoder_ffn_dim,
-        "transformer-decoder-dim-ffn": config.decoder_ffn_dim, "transformer-ffn-depth": 2,
-        "transformer-ffn-activation": config.activation_function, "transformer-preprocess": '""',
-        "transformer-postprocess": "dan", "transformer-postprocess-emb": "d", "transformer-tied-layers": [],
-        "tied-embeddings-all": str(tied and shared).lower(), "tied-embeddings": str(tied and not shared).lower(),
-        "tied-embeddings-src": str(shared and not tied).lower(), "version": "v1.9.0 1d6b1a5 2020-01-01",
-    }
-
-
-def yaml_of(options):
-    text = ""
-    for key, value in options.items():
-        if isinstance(value, list):
-            text += f"{key}:\n" + ("".join(f"  - {item}\n" for item in value) or "  []\n")
-        else:
-            text += f"{key}: {value}\n"
-    return text
-
-
-def save_marian(path, arrays, options):
-    raw = np.frombuffer(yaml_of(options).encode() + b"\0", dtype=np.int8)
-    np.savez(path, **arrays, **({"special:model.yml": raw} if options else {}))
+def marian_parts(model):
+    """Its arrays and options."""
+    config = model.config.to_dict()
+    return marian_arrays({k: v.numpy() for k, v in model.state_dict().items()}, config), marian_options(config)
 
 
 def save_vocabulary(path, pieces):
@@ -310,7 +255,7 @@ def check_marian(rill, work):
         directory, out, what = os.path.join(work, "npz-" + name), os.path.join(work, "from-npz-" + name), f"marian {name}"
         model, sides = marian_model("shared" if name == "positions" else name, directory, **changes)
         path, options = os.path.join(directory, "model.npz"), []
-        save_marian(path, marian_arrays(model), marian_options(model.config))
+        save_marian(path, *marian_parts(model))
         if name == "spm":
             options = ["--vocab", os.path.join(directory, "source.spm")]
         elif name == "separate":
@@ -335,7 +280,7 @@ def check_marian(rill, work):
 def check_marian_refusals(work):
     directory = os.path.join(work, "npz-refused")
     model, sides = marian_model("shared", directory)
-    arrays, options = marian_arrays(model), marian_options(model.config)
+    arrays, options = marian_parts(model)
     path, vocabulary = os.path.join(directory, "model.npz"), os.path.join(directory, "vocab.yml")
     save_vocabulary(vocabulary, sides[0][:-1])
     command = ("marian", directory, "--out", os.path.join(work, "never"))
