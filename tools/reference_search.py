@@ -6,7 +6,7 @@ settings that rill needs for it and, for each input of expected.json, the n-best
 score that the decoder ranks by.
 
   hf        transformers' own generate(), with five beams and five outputs: early stopping each way, several length
-            penalties, with and without a forced end symbol
+            penalties, with and without a forced end symbol; under "renormalized" with renormalize_logits
   marian, ct2
             searches written here over the models' log-probabilities, each from its decoder's source: marian-dev's
             beam_search.cpp and history.h, CTranslate2's decoding.cc. They share nothing with rill. (CTranslate2
@@ -51,11 +51,11 @@ class Model:
 # --- transformers ------------------------------------------------------------------------------------------------------
 
 
-def generate(model, ids, early, penalty, forced, least):
+def generate(model, ids, early, penalty, forced, least, renormalize=False):
     out = model.net.generate(
         torch.tensor([ids]), num_beams=BEAM, num_return_sequences=BEAM, do_sample=False, max_length=LENGTH,
         early_stopping=early, length_penalty=penalty, forced_eos_token_id=model.end if forced else None,
-        min_length=least, bad_words_ids=[[model.pad]], return_dict_in_generate=True, output_scores=True)
+        min_length=least, renormalize_logits=renormalize, bad_words_ids=[[model.pad]], return_dict_in_generate=True, output_scores=True)
     found = []
     for row, score in zip(out.sequences.tolist(), out.sequences_scores.tolist()):
         actions = row[1:]
@@ -84,6 +84,12 @@ def hf_searches(model, inputs):
     ways += [(early, 1.0, 1, 0) for early in STOPS] + [(False, 1.0, 0, 7)]
     for way in ways:
         yield {"settings": hf_settings(*way), "found": [generate(model, ids, *way) for ids in inputs]}
+
+
+def renormalized_searches(model, inputs):
+    """Of folders whose generation_config.json says renormalize_logits, as newer ones of OPUS-MT do."""
+    for way in ((False, 0.8, 0, 0), (True, 0.6, 1, 0)):
+        yield {"settings": hf_settings(*way), "found": [generate(model, ids, *way, renormalize=True) for ids in inputs]}
 
 
 # --- searches written from the others' sources ----------------------------------------------------------------------------
@@ -168,17 +174,19 @@ def cases_of(folder):
         return json.load(file)["cases"]
 
 
-def write_searches(folder, name, cases, searches):
+def write_searches(folder, name, cases, searches, renormalized=()):
     """The test compares what is found symbol by symbol, so there must be no ties."""
-    for search in searches:
+    for search in (*searches, *renormalized):
         search["settings"] = {name: str(value) for name, value in search["settings"].items()}
         for outputs in search["found"]:
             close = [a["score"] - b["score"] < 2e-6 for a, b in zip(outputs, outputs[1:])]
             assert not any(close), ("a tie", search["settings"])
     path = os.path.join(folder, name)
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(rounded({"pieces": [case["pieces"] for case in cases], "searches": searches}, 6), file,
-                  ensure_ascii=False, separators=(",", ":"))
+        told = {"pieces": [case["pieces"] for case in cases], "searches": searches}
+        if renormalized:
+            told["renormalized"] = renormalized
+        json.dump(rounded(told, 6), file, ensure_ascii=False, separators=(",", ":"))
         file.write("\n")
     print(f"{path}: {len(searches)} searches, {os.path.getsize(path)} bytes")
 
@@ -187,7 +195,8 @@ def write_searches(folder, name, cases, searches):
 def build(folder):
     model, cases = Model(folder), cases_of(folder)
     inputs = [case["ids"] for case in cases]
-    write_searches(folder, "search.json", cases, [*hf_searches(model, inputs), *written_searches(model, inputs)])
+    write_searches(folder, "search.json", cases, [*hf_searches(model, inputs), *written_searches(model, inputs)],
+                   [*renormalized_searches(model, inputs)])
 
 
 def in_64_bits():

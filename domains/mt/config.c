@@ -158,6 +158,7 @@ static rill_status read_generation(mt_model *m, const rill_config *config, const
     TRY(read_symbol(m, config, file, "pad_token_id", &s->pad, &s->pad_file));
     TRY(read_symbol(m, config, file, "eos_token_id", &s->end, &s->end_file));
     TRY(read_symbol(m, config, file, "decoder_start_token_id", &s->start, &origin));
+    TRY(rill_config_bool_or(config, "renormalize_logits", s->renormalized, &s->renormalized));
     TRY(rill_config_int_or(config, "max_length", 2, LENGTH_LIMIT, m->max_length + 1, &length));
     m->max_length = (int32_t)length - 1;
     if (m->max_length > m->positions) m->max_length = m->positions;

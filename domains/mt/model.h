@@ -84,6 +84,7 @@ typedef struct mt_settings {
     int32_t start, end,
         pad;            /* of target symbols: what the decoder starts from, what ends an output, what is never one */
     int32_t source_end; /* of source symbols: what ends an input */
+    int renormalized;   /* the padding symbol is outside the softmax */
 } mt_settings;
 
 typedef struct mt_shortlist mt_shortlist;

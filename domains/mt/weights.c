@@ -7,6 +7,7 @@
  * output layer, often the largest, is packed first, when there is little else.
  *
  * Divisions: reading and packing · layers · positions · embeddings · output · the whole. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -228,9 +229,11 @@ static rill_status load_output_bias(loader *l)
     TRY(rill_blocks_get(&l->m->blocks, &bias, symbols, sizeof *bias, name));
     memset(bias, 0, symbols * sizeof *bias);
     l->m->output.bias = bias;
-    if (tensor == NULL) return RILL_OK;
-    if (tensor->rank == 1) return read_into(l, name, "", symbols, 0, bias);
-    return read_into(l, name, "", 1, symbols, bias);
+    if (tensor != NULL && tensor->rank == 1) TRY(read_into(l, name, "", symbols, 0, bias));
+    if (tensor != NULL && tensor->rank != 1) TRY(read_into(l, name, "", 1, symbols, bias));
+    /* transformers scales the softmax anew when the symbols that may not be chosen are struck: the padding symbol always is. */
+    if (l->m->settings.renormalized) bias[l->m->settings.pad] = -INFINITY;
+    return RILL_OK;
 }
 
 /* The decoder's embedding, and the encoder's where it is the same, are those of the output layer from now on. */

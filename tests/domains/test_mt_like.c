@@ -91,22 +91,28 @@ static void check_search(place *at, rill_model *model, const json_t *pieces, con
     rill_engine_destroy(engine);
 }
 
-static void check_model(const char *name, const char *searches, size_t least)
+/* The model in `path` finds what the list `key` of the file says. */
+static void check_searches(const char *path, place *at, const json_t *file, const char *key, size_t least)
 {
     static const char *const methods[] = {"fixed", "fixed-stream", "var-stream", "stream-all"};
-    char *path = data_path(name);
-    json_t *file = reference_load(path, searches), *search;
+    const json_t *search;
     rill_model *model = open_model(path);
-    place at = {.model = name, .file = searches};
-    json_array_foreach(json_object_get(file, "searches"), at.search, search)
+    json_array_foreach(json_object_get(file, key), at->search, search)
     {
         for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
-            at.method = methods[i];
-            check_search(&at, model, json_object_get(file, "pieces"), search);
+            at->method = methods[i];
+            check_search(at, model, json_object_get(file, "pieces"), search);
         }
     }
-    assert_true(at.search >= least);
+    assert_true(at->search >= least);
     rill_model_close(model);
+}
+
+static void check_model(const char *name, const char *searches, size_t least)
+{
+    char *path = data_path(name);
+    json_t *file = reference_load(path, searches);
+    check_searches(path, &(place){.model = name, .file = searches}, file, "searches", least);
     json_decref(file);
     free(path);
 }
@@ -127,14 +133,28 @@ static void fairseqs_own_searches(void **state)
 
 static char *folder;
 
+static void copy_model(const char *name, const char *const *files, size_t n)
+{
+    char *path = data_path(name);
+    for (size_t i = 0; i < n; i++) copy_file(path, folder, files[i]);
+    free(path);
+}
+
 static int fill_folder(void **state)
 {
     static const char *const files[] = {"config.json", "model.safetensors", "vocab-src.json", "vocab-tgt.json"};
     set_up(state);
     folder = folder_make();
-    char *path = data_path("mt/fsmt-tied");
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) copy_file(path, folder, files[i]);
-    free(path);
+    copy_model("mt/fsmt-tied", files, 4);
+    return 0;
+}
+
+static int fill_marian(void **state)
+{
+    static const char *const files[] = {"config.json", "model.safetensors", "vocab.json", "source.spm", "target.spm"};
+    set_up(state);
+    folder = folder_make();
+    copy_model("mt/odd", files, 5);
     return 0;
 }
 
@@ -200,6 +220,29 @@ static void nonsense_is_refused(void **state)
     assert_int_equal(rill_model_open(&model, ctx, "mt", &options), RILL_ERR_FORMAT);
 }
 
+/* A folder that says renormalize_logits; other folders find other scores. */
+static void padding_leaves(const char *name)
+{
+    char *path = data_path(name);
+    json_t *file = reference_load(path, "search.json");
+    write_string(folder, "generation_config.json", "{\"renormalize_logits\": true, \"max_length\": 21}");
+    check_searches(folder, &(place){.model = folder, .file = "search.json"}, file, "renormalized", 2);
+    json_decref(file);
+    free(path);
+}
+
+static void padding_leaves_the_softmax(void **state)
+{
+    (void)state;
+    padding_leaves("mt/fsmt-tied");
+}
+
+static void padding_leaves_the_softmax_of_marian(void **state)
+{
+    (void)state;
+    padding_leaves("mt/odd");
+}
+
 /* An empty line gives an empty line, whatever the least length. */
 static void nothing_stays_nothing(void **state)
 {
@@ -229,9 +272,14 @@ static void nothing_stays_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(searches_of_the_others),   CASE(fairseqs_own_searches),
-        IN_FOLDER(makers_recommend),    IN_FOLDER(older_folders_say_it_in_config),
-        IN_FOLDER(nonsense_is_refused), IN_FOLDER(nothing_stays_nothing),
+        CASE(searches_of_the_others),
+        CASE(fairseqs_own_searches),
+        IN_FOLDER(makers_recommend),
+        IN_FOLDER(older_folders_say_it_in_config),
+        IN_FOLDER(nonsense_is_refused),
+        IN_FOLDER(nothing_stays_nothing),
+        IN_FOLDER(padding_leaves_the_softmax),
+        cmocka_unit_test_setup_teardown(padding_leaves_the_softmax_of_marian, fill_marian, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
