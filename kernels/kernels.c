@@ -73,5 +73,6 @@ void rill_span_run(rill_pool *pool, rill_span_fn fn, const void *arg, size_t ite
     span_job job = {fn, arg, items, (size_t)rill_pool_threads(pool) * CHUNKS_PER_THREAD};
     if (job.chunks > items) job.chunks = items;
     if ((double)job.chunks * CHUNK_NS > total) job.chunks = (size_t)(total / CHUNK_NS);
+    job.chunks = rill_pool_even(pool, job.chunks);
     rill_pool_run(pool, span_chunk, &job, job.chunks);
 }

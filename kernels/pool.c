@@ -217,6 +217,12 @@ unsigned rill_pool_threads(const rill_pool *pool)
     return pool ? pool->threads : 1;
 }
 
+size_t rill_pool_even(const rill_pool *pool, size_t chunks)
+{
+    const size_t threads = rill_pool_threads(pool);
+    return chunks > threads ? chunks - chunks % threads : chunks;
+}
+
 void rill_pool_run(rill_pool *pool, rill_pool_fn fn, void *arg, size_t chunks)
 {
     if (!pool || pool->threads == 1 || chunks < 2) {

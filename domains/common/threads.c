@@ -35,6 +35,7 @@ rill_cut rill_cut_make(const rill_pool *pool, size_t n, size_t least, size_t mos
     cut.spans = threads > 1 ? threads * SPANS_PER_THREAD : 1;
     if (cut.spans > n / least) cut.spans = n / least;
     if (cut.spans == 0) cut.spans = 1;
+    cut.spans = rill_pool_even(pool, cut.spans);
     size_t longest = (n + cut.spans - 1) / cut.spans;
     cut.block = longest < most ? longest : most;
     return cut;

@@ -46,16 +46,30 @@ static void run_many(check *c, rill_pool *pool)
     }
 }
 
+/* As many chunks as were asked for, unless some thread would have one more than others. */
+static void even_chunks(check *c, const rill_pool *pool)
+{
+    const size_t threads = rill_pool_threads(pool);
+    for (size_t asked = 0; asked < 40; asked++) {
+        const size_t given = rill_pool_even(pool, asked);
+        case_name(c, "threads=%zu asked=%zu", threads, asked);
+        EXPECT(c, asked > threads ? given % threads == 0 && given <= asked && asked - given < threads : given == asked,
+               "%zu chunks", given);
+    }
+}
+
 void check_pool(check *c)
 {
     EXPECT(c, rill_pool_threads(NULL) == 1, "no pool is one thread");
     run_once(c, NULL, 7, 0);
+    even_chunks(c, NULL);
     rill_pool_finish(NULL);
     for (unsigned threads = 0; threads <= 5; threads++) {
         void *mem = aligned_alloc(64, rill_pool_size(threads));
         rill_pool *pool = rill_pool_init(mem, threads);
         EXPECT(c, pool != NULL, "no pool of %u", threads);
         EXPECT(c, rill_pool_threads(pool) == (threads ? threads : 1), "threads %u", rill_pool_threads(pool));
+        even_chunks(c, pool);
         if (threads % 2 == 0)
             run_many(c, pool); /* the others are finished unused or at once */
         else
