@@ -1,8 +1,8 @@
 /* Finishing: an item's outputs become a result.
  *
  * Outputs are ordered by (score - W length) / length^alpha, ties in order of output (algorithms: length penalty). Only the n best are
- * turned into text, while their states and the item's memory still exist. An empty output counts as length 1, so that every
- * alpha is defined. */
+ * turned into text, and those that are left out since theirs is there already, while their states and the item's memory still exist.
+ * An empty output counts as length 1, so that every alpha is defined. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
