@@ -93,6 +93,25 @@ run "$rill" decode -m "$data/semparse/tiny" -q -i text --alignment
 exits 1
 says "alignment: domain semparse adds no fields to its outputs"
 
+# --- a list of distinct outputs is the whole one without what comes behind its like, each with its own fields
+search="-q -k 50 --max-length 8 --alignment --word-scores"
+# shellcheck disable=SC2086
+run "$rill" decode -m "$model" $search --n-best 50 -i text -o whole
+exits 0
+awk -F ' [|][|][|] ' '!seen[$1, $2]++' whole >struck
+differ whole struck
+# shellcheck disable=SC2086
+run "$rill" decode -m "$model" $search --n-best 50 --distinct -i text -o next
+exits 0
+same struck next
+awk -F ' [|][|][|] ' 'seen[$1]++ < 45' struck >fewer
+differ struck fewer
+printf 'return { model = "%s", n_best = 45, distinct = true, alignment = "hard", word_scores = true,
+  search = { k = 50, max_length = 8 } }\n' "$model" >distinct.lua
+run "$rill" run distinct.lua -q -i text -o next
+exits 0
+same fewer next
+
 # --- weights: of a kind that exists, told by the model's description
 for weights in bf16 int8; do
   run "$rill" decode -m "$model" -q -k 5 --weights $weights -i text -o first
