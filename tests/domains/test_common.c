@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -14,6 +13,7 @@
 #include "file.h"
 #include "helpers.h"
 #include "safetensors.h"
+#include "support/resident.h"
 #include "utf8.h"
 #include "vocabulary.h"
 
@@ -405,17 +405,6 @@ static void tensors_read_says_what_it_expected(void **state)
             "m: tensor \"a\": expected finite values, found inf at element 2");
     rill_tensors_close(t);
     free(bytes);
-}
-
-/* Megabytes of this process's memory that are in use; negative where the system does not say. */
-static double resident(void)
-{
-    FILE *file = fopen("/proc/self/statm", "r");
-    long pages = 0;
-    if (file == NULL) return -1;
-    const int read = fscanf(file, "%*d %ld", &pages);
-    fclose(file);
-    return read == 1 ? (double)pages * (double)sysconf(_SC_PAGESIZE) / 1e6 : -1;
 }
 
 /* 64 MB of a file were read, and are not kept beside what was made of them. */

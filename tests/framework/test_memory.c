@@ -3,10 +3,10 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "support/harness.h"
 #include "support/problem.h"
+#include "support/resident.h"
 
 /* A problem that makes use of everything that allocates: chains, two phases, bad inputs, order, several windows. */
 static void full_problem(problem *p, schedule *s, int variant)
@@ -93,17 +93,6 @@ static void each_allocation_fails_for_ever(void **state)
 }
 
 /* --- pages ---------------------------------------------------------------------------------------------------------- */
-
-/* Megabytes of this process's memory that are in use; negative where the system does not say. */
-static double resident(void)
-{
-    FILE *file = fopen("/proc/self/statm", "r");
-    long pages = 0;
-    if (file == NULL) return -1;
-    const int read = fscanf(file, "%*d %ld", &pages);
-    fclose(file);
-    return read == 1 ? (double)pages * (double)sysconf(_SC_PAGESIZE) / 1e6 : -1;
-}
 
 /* Blocks a little larger than a power of two, as packed weights are, do not take whole huge pages for that little. */
 static void blocks_take_what_they_hold(void **state)
