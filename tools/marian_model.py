@@ -14,7 +14,7 @@ import sys
 
 import numpy as np
 
-from model_files import read_safetensors
+from model_files import read_safetensors, run_converter
 
 
 def marian_name(key):
@@ -89,9 +89,4 @@ def convert(source, target):
 
 
 if __name__ == "__main__":
-    if "--help" in sys.argv or "-h" in sys.argv:
-        print(__doc__)
-        sys.exit(0)
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    convert(*sys.argv[1:])
+    run_converter(__doc__, convert)

@@ -1,8 +1,10 @@
-"""Files that scripts of all domains write and read: safetensors, and numbers in JSON for tests."""
+"""Files that scripts of all domains write and read: safetensors, and numbers in JSON for tests. And the command line of those that
+make one file of another."""
 
 import json
 import os
 import struct
+import sys
 
 import numpy as np
 
@@ -85,3 +87,13 @@ def rounded(value, digits):
     if isinstance(value, dict):
         return {k: rounded(v, digits) for k, v in value.items()}
     return value
+
+
+def run_converter(usage, convert):
+    """convert(source, target) with the command line's two arguments; anything else is told how it is used."""
+    if "--help" in sys.argv or "-h" in sys.argv:
+        print(usage)
+    elif len(sys.argv) != 3:
+        sys.exit(usage)
+    else:
+        convert(*sys.argv[1:])
