@@ -38,9 +38,10 @@ all=greedy,fixed,fixed:finish=top,fixed-stream,var-batch,var-stream,var-stream-f
   describe_machine
   # A budget of n k rows, so that streaming methods hold as many states as a batch of n beams could.
   bench_set k5 test_2016_flickr $all -k 5 -n 32 --budget 160 "${pruned[@]}" --sort length
-  repeat=$(((repeat + 2) / 3)) # fixed takes half a minute at k = 50
+  rounds=$repeat
+  repeat=$(((rounds + 2) / 3)) # fixed takes half a minute at k = 50
   bench_set k50 test_2016_flickr ${all#greedy,} -k 50 -n 8 --budget 400 "${pruned[@]}" --sort length
-  repeat=$((3 * repeat))
+  repeat=$rounds
   bench_set k5-stop1 test_2016_flickr fixed:finish=top,var-batch,var-stream,stream-all -k 5 -n 32 --budget 160 "${pruned[@]}" \
     --sort length --stop-after 1
   bench_set k50-stop1 test_2016_flickr var-batch,var-stream,stream-all -k 50 -n 8 --budget 400 "${pruned[@]}" --sort length \
