@@ -129,6 +129,31 @@ static inline size_t rill_row(const int32_t *index, size_t r)
     return index ? (size_t)index[r] : r;
 }
 
+/* Where the memory of a slot lies. */
+typedef struct rill_memory {
+    const float *keys, *values;
+    const int32_t *path; /* NULL: memory row t is row t */
+    size_t length, ld_values;
+} rill_memory;
+
+static inline rill_memory rill_memory_at(const rill_attention *a, size_t slot)
+{
+    rill_memory m = {.length = (size_t)a->length[slot]};
+    if (a->keys == NULL) {
+        m.keys = a->slot_keys[slot];
+        m.values = a->slot_values ? a->slot_values[slot] : m.keys;
+        m.path = a->slot_path ? a->slot_path[slot] : NULL;
+        m.ld_values = a->slot_values ? a->ld_values : a->ld_keys;
+        return m;
+    }
+    const size_t first = m.length ? (size_t)a->first[slot] : 0, skip = a->path ? 0 : first;
+    m.ld_values = a->values ? a->ld_values : a->ld_keys;
+    m.keys = a->keys + skip * a->ld_keys;
+    m.values = (a->values ? a->values : a->keys) + skip * m.ld_values;
+    m.path = a->path ? a->path + first : NULL;
+    return m;
+}
+
 /* True when an optional index says "nothing here" for row r. */
 static inline int rill_row_absent(const int32_t *index, size_t r)
 {

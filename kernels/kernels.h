@@ -173,19 +173,23 @@ typedef struct rill_attention {
     const float *query; /* [P, heads * Hk] fp32 */
     size_t ld_query;
     const int32_t *query_index; /* [R] or NULL */
-    const float *const *keys;   /* [S] pointers to [T_s, heads * Hk] fp32 */
-    size_t ld_keys;             /* of every key matrix */
-    const float *const *values; /* [S] pointers to [T_s, heads * Hv] fp32, or NULL: the keys are the values */
-    size_t ld_values;           /* read only when values are given */
-    const int32_t *length;      /* [S] T_s >= 0; 0 gives a context of zeros */
-    const int32_t *slot;        /* [R] index into keys, values, length; NULL: row r has slot r */
-    float *weights;    /* [R, heads, max T] fp32, out and working memory: p; entries from T_s on are not touched */
-    size_t ld_weights; /* from head to head; from row to row heads times as much */
-    float *out;        /* [R, heads * Hv] fp32, out */
+    const float *keys;          /* [P, heads * Hk] fp32 */
+    size_t ld_keys;
+    const float *values;   /* [P, heads * Hv] fp32, or NULL: the keys are the values */
+    size_t ld_values;      /* read only when values are given */
+    const int32_t *first;  /* [S] memory row t of slot s is row first[s] + t of keys and values ... */
+    const int32_t *path;   /* ... or, unless this is NULL, row path[first[s] + t] */
+    const int32_t *length; /* [S] T_s >= 0; 0 gives a context of zeros, and first[s] is not read */
+    const int32_t *slot;   /* [R] index into first and length; NULL: row r has slot r */
+    float *weights;        /* [R, heads, max T] fp32, out and working memory: p; entries from T_s on are not touched */
+    size_t ld_weights;     /* from head to head; from row to row heads times as much */
+    float *out;            /* [R, heads * Hv] fp32, out */
     size_t ld_out;
     size_t heads; /* 0 means 1 */
-    /* [S] pointers to [T_s], or NULL: memory row t of slot s is row path[s][t] of keys[s] and values[s], or row t */
-    const int32_t *const *path;
+    /* Instead of keys, values, first and path, [S] pointers each: memory row t of slot s is row t, or row slot_path[s][t], of
+     * slot_keys[s] and slot_values[s]. Read when keys is NULL. */
+    const float *const *slot_keys, *const *slot_values;
+    const int32_t *const *slot_path;
     /* A NaN in a row's query or memory makes that head of the row NaN and nothing else. */
 } rill_attention;
 

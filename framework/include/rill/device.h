@@ -63,7 +63,7 @@ RILL_API const char *rill_device_name(const rill_device *device);
 
 typedef struct rill_plan rill_plan;
 
-/* Handles: >= 0; negative after a failure, which the plan keeps. */
+/* Handles: > 0; negative after a failure, which the plan keeps. 0, as in a member that is not set, is none. */
 typedef int32_t rill_constant;
 typedef int32_t rill_matrix;
 typedef int32_t rill_table;
@@ -97,7 +97,7 @@ RILL_API rill_table rill_plan_table(rill_plan *plan, rill_table_kind kind, size_
 
 /* Lists of symbols, one per slot: those that a mask strikes out, or (with weights) those that an input's outputs are made of. With
  * `rows` a list brings the rows of that constant [V, H] for its symbols, packed as `type`: the output layer for them alone; and
- * with `bias`, a constant [1, V], their entries of it. Without weights `rows` and `bias` are -1. */
+ * with `bias`, a constant [1, V], their entries of it. Without weights `rows` and `bias` are none. */
 RILL_API rill_list rill_plan_list(rill_plan *plan, rill_constant rows, rill_constant bias, rill_weight_type type,
                                   const char *what);
 
@@ -109,9 +109,9 @@ typedef int32_t rill_column;
 typedef int32_t rill_value;
 typedef int32_t rill_path;
 
-enum { RILL_NONE = -1 }; /* where a handle may be left out */
-enum { RILL_ROWS = 0 };  /* the space of the run's rows */
-enum { RILL_OWN = -1 };  /* as a column: the row itself */
+enum { RILL_NONE = 0 }; /* where a handle may be left out */
+enum { RILL_ROWS = 0 }; /* the space of the run's rows */
+enum { RILL_OWN = -1 }; /* as a column: the row itself */
 
 RILL_API rill_program rill_program_begin(rill_plan *plan, const char *name);
 
@@ -230,13 +230,15 @@ typedef struct rill_normalise {
     rill_constant gain, bias; /* none: 1 and 0 */
     float eps;
     int rms;
-    rill_view y; /* may be x */
+    rill_view y;  /* may be x or residual */
+    size_t width; /* 0: that of y */
 } rill_normalise;
 
 /* y = activation(x) * gate; no gate: 1. */
 typedef struct rill_activate {
     rill_activation activation;
-    rill_view x, gate, y;
+    rill_view x, gate, y; /* y may be x */
+    size_t width;         /* 0: that of y */
 } rill_activate;
 
 /* out = scale * row of the embedding + position row. Negative rows: nothing is added for them. The embedding is a constant, a table,
@@ -248,6 +250,7 @@ typedef struct rill_embedding {
     float scale;        /* 1 for none; there is no default */
     rill_view position; /* any rows, values too; none */
     rill_view out;
+    size_t width; /* 0: that of out, or the matrix' */
 } rill_embedding;
 
 /* out = activation(sum of the terms, in order); negative rows add nothing. */
@@ -257,6 +260,7 @@ typedef struct rill_sum {
     rill_view term[RILL_SUM_TERMS];
     rill_activation activation; /* RILL_LINEAR or RILL_RELU */
     rill_view out;
+    size_t width; /* 0: that of out */
 } rill_sum;
 
 /* out = x. Negative rows of x: zeros. */
@@ -269,7 +273,8 @@ typedef struct rill_copy {
 typedef struct rill_mask {
     rill_list list;
     rill_column slot;
-    rill_view x; /* [R, V], in place */
+    rill_view x;  /* [R, V], in place: a value of the operation's space */
+    size_t width; /* V; 0: that of x */
 } rill_mask;
 
 /* Along `above` from the row's node to the root: depth + 1 nodes, root first, the node itself last. With a `parent` column the nodes
