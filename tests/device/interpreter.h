@@ -94,7 +94,7 @@ typedef struct tale {
         rill_space space;
         size_t width;
         rill_list list;
-        int written;
+        int written; /* floats that are, for the maker */
     } value[MOST_PARTS];
     told_op op[MOST_OPS];
     rill_table expected;

@@ -255,9 +255,9 @@ static void offer_values(problem *p, found *f, rill_space space, size_t width, i
         if (but != NULL && but->kind == LOOK_VALUE && but->of == v) continue;
         const int reads = needs & PLAIN ? of == space : can_read(p, space, of, needs & ABSENT);
         for (int i = 0; reads && i < 3; i++)
-            offer(p, f, (look){LOOK_VALUE, v, RILL_OWN, 0, 0}, p->t.value[v].width, width);
+            offer(p, f, (look){LOOK_VALUE, v, RILL_OWN, 0, 0}, (size_t)p->t.value[v].written, width);
         if (!(needs & PLAIN) && of == p->s.units && space == p->s.filled_rows && of != 0)
-            offer(p, f, (look){LOOK_UNIT, v, p->s.some_unit, 0, 0}, p->t.value[v].width, width);
+            offer(p, f, (look){LOOK_UNIT, v, p->s.some_unit, 0, 0}, (size_t)p->t.value[v].written, width);
     }
 }
 
@@ -330,7 +330,7 @@ static rill_value add_value(problem *p, rill_space space, size_t width)
     const rill_value v = ++p->t.values;
     p->t.value[v].space = space;
     p->t.value[v].width = width;
-    p->t.value[v].written = 1;
+    p->t.value[v].written = (int)width;
     return v;
 }
 
@@ -363,7 +363,9 @@ static look place(problem *p, rill_space space, size_t width)
         if (root != RILL_ROWS && t->space[space].kind == TOLD_RAGGED && width <= t->table[p->ragged].width)
             return (look){LOOK_IN, p->ragged, RILL_OWN, s->own_slot, 0};
     }
-    return (look){LOOK_VALUE, add_value(p, space, width + (size_t)dice_range(&p->d, 0, 3)), RILL_OWN, 0, 0};
+    const rill_value v = add_value(p, space, width);
+    p->t.value[v].width += (size_t)dice_range(&p->d, 0, 3); /* which nothing is written to */
+    return (look){LOOK_VALUE, v, RILL_OWN, 0, 0};
 }
 
 /* place(), but nothing that is read. */
@@ -407,7 +409,7 @@ static look make_product(problem *p, rill_space space, size_t n, look out)
     memcpy(op->view, v, sizeof v);
     op->as.product = (rill_product){.matrix = m, .k2 = k2, .activation = random_activation(p)};
     if (dice_chance(&p->d, 50)) op->as.product.bias = add_constant(p, 1, n);
-    if (v[3].kind == LOOK_VALUE) p->t.value[v[3].of].written = 1;
+    if (v[3].kind == LOOK_VALUE && p->t.value[v[3].of].written == 0) p->t.value[v[3].of].written = (int)n;
     return v[3];
 }
 
