@@ -27,7 +27,7 @@ static rill_status create_heuristic(chain *c, const rill_chain_entry *entry)
     if (table == NULL) return rill__unknown(c->ctx, "heuristic", &c->ctx->heuristics, entry->name);
     void *self = NULL;
     if (table->create != NULL)
-        RILL__TRY(table->create(c->ctx, arguments_of(entry), &self));
+        RILL__TRY(table->create(table, c->ctx, arguments_of(entry), &self));
     else if (arguments_of(entry)[0] != '\0')
         return refuse_arguments(c->ctx, "heuristic", entry);
     c->heuristics[c->n_heuristics++] = (chain_heuristic){table, self};
@@ -40,7 +40,7 @@ static rill_status create_scorer(chain *c, const rill_chain_entry *entry)
     if (table == NULL) return rill__unknown(c->ctx, "scorer", &c->ctx->scorers, entry->name);
     void *self = NULL;
     if (table->create != NULL)
-        RILL__TRY(table->create(c->ctx, arguments_of(entry), &self));
+        RILL__TRY(table->create(table, c->ctx, arguments_of(entry), &self));
     else if (arguments_of(entry)[0] != '\0')
         return refuse_arguments(c->ctx, "scorer", entry);
     c->scorers[c->n_scorers++] = (chain_scorer){table, self};

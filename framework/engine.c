@@ -29,7 +29,7 @@ static rill_status create_policy(rill_engine *e, const rill_chain_entry *wanted)
     const rill_policy *policy = rill_find_policy(e->ctx, name);
     if (policy == NULL) return rill__unknown(e->ctx, "policy", &e->ctx->policies, name);
     if (policy->create != NULL)
-        RILL__TRY(policy->create(e->ctx, arguments, &e->policy_self));
+        RILL__TRY(policy->create(policy, e->ctx, arguments, &e->policy_self));
     else if (arguments[0] != '\0')
         return rill_fail(e->ctx, RILL_ERR_OPTION, "policy %s takes no arguments, \"%s\" was given", name, arguments);
     e->policy = policy;
