@@ -11,7 +11,6 @@
  * comparison functions get. They end with the callback. */
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "native.h"
 
