@@ -17,12 +17,12 @@ wide() {
   again "$name" "$inputs" "$@" --method fixed -k 50 -n 40 --budget 0 --n-best 2 --threads 2
 }
 
-# asked NAME INPUTS OPTION...
+# asked NAME INPUTS BONUS SHARE OPTION...: see asked.lua.
 asked() {
-  local name=$1 inputs=$2 scorer
-  shift 2
-  for scorer in lifted:6 among:2 ruled; do
-    decodes "$name-${scorer%:*}" "$inputs" "$@" --plugin "$here/asked.lua" --scorer $scorer --n-best 2
+  local name=$1 inputs=$2 bonus=$3 share=$4 scorer
+  shift 4
+  for scorer in "lifted:$bonus" "among:$share" ruled; do
+    decodes "$name-${scorer%:*}" "$inputs" "$@" -k 10 -n 40 --budget 0 --n-best 2 --plugin "$here/asked.lua" --scorer "$scorer"
   done
 }
 
@@ -30,7 +30,7 @@ questions() { # questions MODEL
   local model=$root/examples/models/$1
   wide "$1-wide" "$1" -m "$model"
   decodes "$1-pruned" "$1" -m "$model" --n-best 2 --word-scores
-  asked "$1" "$1:18-37" -m "$model" -k 8 --max-length 40
+  asked "$1" "$1:18-37" 6 2 -m "$model" --max-length 40
 }
 
 group_geo() { questions geo; }
@@ -41,14 +41,14 @@ group_gum() {
   local model=$root/examples/models/gum
   wide gum-wide gum -m "$model"
   decodes gum-pruned gum:24-38 -m "$model" --n-best 2 --word-scores
-  asked gum gum:26-33 -m "$model" -k 8
+  asked gum gum:22-33 6 2 -m "$model"
 }
 
 # translates WEIGHTS
 translates() {
   local model=$root/examples/models/de-en
   wide "de-en-$1-wide" de-en:1-24 -m "$model" --weights "$1" --max-length 8
-  decodes "de-en-$1-pruned" de-en -m "$model" --weights "$1" --n-best 3 --alignment
+  decodes "de-en-$1-pruned" de-en -m "$model" --weights "$1" -n 40 --n-best 2 --alignment
   # Outputs of more than 100 actions, of inputs of up to 118 words.
   local long=(-k 4 --min-length 110 --max-length 160 --n-best 2 --alignment --word-scores)
   decodes "de-en-$1-long" de-en:33-38 -m "$model" --weights "$1" "${long[@]}"
@@ -58,13 +58,13 @@ translates() {
 group_f32() {
   translates f32
   local model=$root/examples/models/de-en
-  asked de-en de-en:1-12 -m "$model" -k 4 --max-length 30
+  asked de-en de-en:1-12 11 40 -m "$model" --max-length 16
   decodes de-en-soft de-en:1-4 -m "$model" --alignment=soft --n-best 2
   decodes de-en-shares de-en:35-36 -m "$model" --alignment=0.1 --n-best 2
   local listed=(-m "$model" --shortlist "$here/lexicon.txt,300,10" --n-best 2)
   decodes de-en-shortlist de-en:1-36 "${listed[@]}" --word-scores
   again de-en-shortlist de-en:1-36 "${listed[@]}" --word-scores -n 1
-  decodes de-en-shortlist-lifted de-en:1-8 "${listed[@]}" -k 4 --max-length 20 --plugin "$here/asked.lua" --scorer lifted:6
+  decodes de-en-shortlist-lifted de-en:1-8 "${listed[@]}" -k 4 --max-length 20 --plugin "$here/asked.lua" --scorer lifted:9
 }
 
 group_bf16() { translates bf16; }
@@ -88,7 +88,7 @@ group_ensemble() {
   # No output ends before the limit.
   decodes ensemble-limit de-en:1-3 -m "$model" -m "$short" --n-best 2 -k 3 --min-length 200
   decodes ensemble-lifted de-en:1-8 -m "$model" -m "$short" --n-best 2 -k 4 --max-length 20 \
-    --plugin "$here/asked.lua" --scorer lifted:6
+    --plugin "$here/asked.lua" --scorer lifted:11
 }
 
 # Six decoder layers.
