@@ -17,13 +17,15 @@ wide() {
   again "$name" "$inputs" "$@" --method fixed -k 50 -n 40 --budget 0 --n-best 2 --threads 2
 }
 
-# asked NAME INPUTS BONUS SHARE OPTION...: see asked.lua.
+# Each scorer of asked.lua, then all in a chain. asked NAME INPUTS BONUS SHARE OPTION...
 asked() {
   local name=$1 inputs=$2 bonus=$3 share=$4 scorer
   shift 4
   for scorer in "lifted:$bonus" "among:$share" ruled; do
     decodes "$name-${scorer%:*}" "$inputs" "$@" -k 10 -n 40 --budget 0 --n-best 2 --plugin "$here/asked.lua" --scorer "$scorer"
   done
+  decodes "$name-all" "$inputs" "$@" -k 10 -n 40 --budget 0 --n-best 2 --plugin "$here/asked.lua" \
+    --scorer "lifted:$bonus" --scorer "among:$share" --scorer ruled --scorer word_reward:0.5
 }
 
 questions() { # questions MODEL
@@ -59,6 +61,9 @@ group_f32() {
   translates f32
   local model=$root/examples/models/de-en
   asked de-en de-en:1-12 11 40 -m "$model" --max-length 16
+  # With few states some items are sent back and begin again.
+  again de-en-f32-pruned de-en -m "$model" -n 40 --n-best 2 --alignment --max-nodes 450
+  decodes de-en-limit de-en:14-24 -m "$model" --n-best 2 --max-length 6 --at-limit end --count-end --unknown-penalty 2
   decodes de-en-soft de-en:1-4 -m "$model" --alignment=soft --n-best 2
   decodes de-en-shares de-en:35-36 -m "$model" --alignment=0.1 --n-best 2
   local listed=(-m "$model" --shortlist "$here/lexicon.txt,300,10" --n-best 2)
@@ -70,7 +75,7 @@ group_f32() {
 group_bf16() { translates bf16; }
 group_int8() {
   translates int8
-  decodes de-en-int8-shortlist de-en:1-24 -m "$root/examples/models/de-en" --weights int8 --n-best 2 \
+  decodes de-en-int8-shortlist de-en:9-24 -m "$root/examples/models/de-en" --weights int8 --n-best 2 \
     --shortlist "$here/lexicon.txt,300,10"
 }
 
@@ -81,10 +86,10 @@ group_ensemble() {
   wide ensemble-wide de-en:1-16 -m "$model" -m "$short" --max-length 6
   local behind=(--n-best 2 --word-scores --alignment)
   for weights in f32 bf16 int8; do
-    decodes ensemble-$weights de-en:21-40 -m "$model" -m "$short" --weights $weights "${behind[@]}"
-    again ensemble-$weights de-en:21-40 -m "$model" -m "$short" --weights $weights "${behind[@]}" -n 1
+    decodes ensemble-$weights de-en:19-38 -m "$model" -m "$short" --weights $weights "${behind[@]}"
+    again ensemble-$weights de-en:19-38 -m "$model" -m "$short" --weights $weights "${behind[@]}" -n 1
   done
-  decodes ensemble-turned de-en:21-40 -m "$short" -m "$model" "${behind[@]}"
+  decodes ensemble-turned de-en:19-38 -m "$short" -m "$model" "${behind[@]}"
   # No output ends before the limit.
   decodes ensemble-limit de-en:1-3 -m "$model" -m "$short" --n-best 2 -k 3 --min-length 200
   decodes ensemble-lifted de-en:1-8 -m "$model" -m "$short" --n-best 2 -k 4 --max-length 20 \
@@ -114,6 +119,9 @@ group_schedule() {
     done
     [ $name = de-en ] || for method in fixed fixed-stream; do figures $name-$method $name:1-30 -m "$model" --method $method -n 6; done
   done
+  # With few states some items are sent back and begin again.
+  figures gum-nodes gum:1-30 -m "$root/examples/models/gum" --max-items 16 --max-nodes 700
+  figures de-en-nodes de-en:1-30 -m "$root/examples/models/de-en" --max-items 16 --max-nodes 120
   for method in top-up var-stream stream-all; do
     decodes witness-$method witness --plugin "$here/witness.lua" --domain witness --method $method -n 4 --max-items 8 --n-best 2
   done

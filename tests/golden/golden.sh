@@ -126,7 +126,7 @@ figures() {
   fi
   "$rill" decode -q -i inputs -o /dev/null --stats stats.json "$@" || failed "$name: exit code $?"
   awk -v name="$name" -F '[:,]' '
-    /"(timesteps|expansions|exp_per_step|refills|longest_item_timesteps|passed_over_first|candidates|pruned|outputs|truncated)"/ {
+    /"(timesteps|expansions|exp_per_step|refills|longest_item_timesteps|passed_over_first|candidates|pruned|outputs|truncated|sent_back)"/ {
       gsub(/[ "]/, ""); line = line " " $1 " " $2 }
     END { print name line }' stats.json >>figures
 }
