@@ -3,6 +3,7 @@
 #
 # The same questions go through each model in these ways:
 #   wide     k = 50 and all inputs in flight, nothing pruned: steps of hundreds of rows; then each input alone, and on two threads
+#   mixed    items at all depths in one timestep; then each input alone
 #   pruned   as the model's own settings say
 #   lifted, among, ruled   with scorers that have actions looked up which the model ranks low (asked.lua)
 # Inputs longer than 40 words are among them; translation has them once more with outputs of more than 100 actions.
@@ -17,11 +18,19 @@ wide() {
   again "$name" "$inputs" "$@" --method fixed -k 50 -n 40 --budget 0 --n-best 2 --threads 2
 }
 
+# mixed NAME INPUTS OPTION...
+mixed() {
+  local name=$1 inputs=$2
+  shift 2
+  decodes "$name" "$inputs" "$@" -k 16 --absolute 30 --n-best 2 --method top-up -n 12 --budget 0
+  again "$name" "$inputs" "$@" -k 16 --absolute 30 --n-best 2 --method var-batch -n 1 --budget 0
+}
+
 # Each scorer of asked.lua, then all in a chain. asked NAME INPUTS BONUS SHARE OPTION...
 asked() {
   local name=$1 inputs=$2 bonus=$3 share=$4 scorer
   shift 4
-  for scorer in "lifted:$bonus" "among:$share" ruled; do
+  for scorer in "lifted:$bonus" "among:$share" ruled word_reward:0.5; do
     decodes "$name-${scorer%:*}" "$inputs" "$@" -k 10 -n 40 --budget 0 --n-best 2 --plugin "$here/asked.lua" --scorer "$scorer"
   done
   decodes "$name-all" "$inputs" "$@" -k 10 -n 40 --budget 0 --n-best 2 --plugin "$here/asked.lua" \
@@ -31,6 +40,7 @@ asked() {
 questions() { # questions MODEL
   local model=$root/examples/models/$1
   wide "$1-wide" "$1" -m "$model"
+  mixed "$1-mixed" "$1" -m "$model"
   decodes "$1-pruned" "$1" -m "$model" --n-best 2 --word-scores
   asked "$1" "$1:18-37" 6 2 -m "$model" --max-length 40
 }
@@ -42,6 +52,7 @@ group_atis() { questions atis; }
 group_gum() {
   local model=$root/examples/models/gum
   wide gum-wide gum -m "$model"
+  mixed gum-mixed gum:1-30 -m "$model"
   decodes gum-pruned gum:24-38 -m "$model" --n-best 2 --word-scores
   asked gum gum:22-33 6 2 -m "$model"
 }
@@ -50,6 +61,7 @@ group_gum() {
 translates() {
   local model=$root/examples/models/de-en
   wide "de-en-$1-wide" de-en:1-24 -m "$model" --weights "$1" --max-length 8
+  mixed "de-en-$1-mixed" de-en:4-30 -m "$model" --weights "$1" --max-length 9
   decodes "de-en-$1-pruned" de-en -m "$model" --weights "$1" -n 40 --n-best 2 --alignment
   # Outputs of more than 100 actions, of inputs of up to 118 words.
   local long=(-k 4 --min-length 110 --max-length 160 --n-best 2 --alignment --word-scores)
@@ -84,6 +96,7 @@ group_ensemble() {
   local model=$root/examples/models/de-en short weights
   short=$(variant 1 4 64)
   wide ensemble-wide de-en:1-16 -m "$model" -m "$short" --max-length 6
+  mixed ensemble-mixed de-en:4-24 -m "$model" -m "$short" --max-length 6
   local behind=(--n-best 2 --word-scores --alignment)
   for weights in f32 bf16 int8; do
     decodes ensemble-$weights de-en:19-38 -m "$model" -m "$short" --weights $weights "${behind[@]}"
