@@ -37,9 +37,9 @@ rill.scorer{
     for r = 1, rows.size do
       if rows.last[r] > 2 then rows:ban(r, rows.last[r]) end
       rows:ban(r, 3 + hash(rows, r, 9) % (rows.actions - 3))
-      if rows.timestep[r] < 2 + rows.rank[r] % 3 then rows:forbid_end(r) end
+      if rows.timestep[r] < 6 + rows.rank[r] % 4 then rows:forbid_end(r) end
       if ends and rows.timestep[r] == 24 then rows:require_end(r) end
-      if (rows.timestep[r] + rows.rank[r]) % 2 == 1 then rows:limit(r, 3) end
+      if (rows.timestep[r] + rows.rank[r]) % 2 == 1 then rows:limit(r, 1 + rows.rank[r] % 2) end
     end
   end,
 }

@@ -22,7 +22,7 @@ wide() {
 mixed() {
   local name=$1 inputs=$2
   shift 2
-  decodes "$name" "$inputs" "$@" -k 16 --absolute 30 --n-best 2 --method top-up -n 12 --budget 0
+  decodes "$name" "$inputs" "$@" -k 16 --absolute 30 --n-best 2 --method top-up -n 12 --refill 0.9 --budget 0
   again "$name" "$inputs" "$@" -k 16 --absolute 30 --n-best 2 --method var-batch -n 1 --budget 0
 }
 
@@ -61,7 +61,7 @@ group_gum() {
 translates() {
   local model=$root/examples/models/de-en
   wide "de-en-$1-wide" de-en:1-24 -m "$model" --weights "$1" --max-length 8
-  mixed "de-en-$1-mixed" de-en:4-30 -m "$model" --weights "$1" --max-length 9
+  mixed "de-en-$1-mixed" de-en:4-30 -m "$model" --weights "$1" --max-length-factor 0.6
   decodes "de-en-$1-pruned" de-en -m "$model" --weights "$1" -n 40 --n-best 2 --alignment
   # Outputs of more than 100 actions, of inputs of up to 118 words.
   local long=(-k 4 --min-length 110 --max-length 160 --n-best 2 --alignment --word-scores)
@@ -96,7 +96,7 @@ group_ensemble() {
   local model=$root/examples/models/de-en short weights
   short=$(variant 1 4 64)
   wide ensemble-wide de-en:1-16 -m "$model" -m "$short" --max-length 6
-  mixed ensemble-mixed de-en:4-24 -m "$model" -m "$short" --max-length 6
+  mixed ensemble-mixed de-en:4-24 -m "$model" -m "$short" --max-length-factor 0.4
   local behind=(--n-best 2 --word-scores --alignment)
   for weights in f32 bf16 int8; do
     decodes ensemble-$weights de-en:19-38 -m "$model" -m "$short" --weights $weights "${behind[@]}"
