@@ -402,7 +402,8 @@ static rill_status choose(toy *t, const rill_rows *rows, int32_t row, const rill
     if (t->model.select != TOY_SELECT_OWN) toy_answer_by_rill(ask, row, n, legal, ends, state, out);
     if (t->model.select == TOY_SELECT_BOTH) {
         toy_row_copy(ask, row, out, &fast);
-        if (toy_row_differs(&slow, &fast, message, sizeof message)) return violation(t, "row %d: %s", (int)row, message);
+        if (toy_row_differs(&slow, &fast, message, sizeof message))
+            return violation(t, "row %d: %s", (int)row, message);
     }
     if (t->model.dead) add_dead_choices(t, ask, row, out);
     return RILL_OK;
