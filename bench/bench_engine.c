@@ -39,7 +39,6 @@ static const search searches[] = {
 typedef struct pattern {
     int32_t action[MOST];
     float score[MOST];
-    uint8_t terminal[MOST];
 } pattern;
 
 typedef struct table {
@@ -71,10 +70,11 @@ static rill_status open_table(const rill_domain *domain, rill_context *ctx, cons
             t->pattern[p].score[i] = score;
         }
         int32_t end = 1 + (int32_t)(next(&state) % 40);
-        if (end < MOST) t->pattern[p].action[end] = 0, t->pattern[p].terminal[end] = RILL_END;
+        if (end < MOST) t->pattern[p].action[end] = 0;
     }
     *self = t;
     *info = (rill_domain_info){.actions = ACTIONS,
+                               .has_end_action = 1, /* action 0 */
                                .max_length = SHORTEST,
                                .state_need = options->arguments != NULL ? RILL_STATE_PATH : RILL_STATE_PARENT};
     return RILL_OK;
@@ -113,7 +113,7 @@ static rill_status step(void *self, const rill_rows *rows)
 static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
     const table *t = self;
-    const size_t n = (size_t)(ask->max_choices < MOST ? ask->max_choices : MOST);
+    const size_t n = (size_t)(ask->most < MOST ? ask->most : MOST);
     for (int32_t r = 0; r < rows->n; r++) {
         /* Of the path, so that a schedule changes nothing. */
         uint32_t hash = (uint32_t)rows->action[r] * 2654435761u + (uint32_t)rows->depth[r] * 40503u;
@@ -122,8 +122,6 @@ static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask,
         out->count[r] = (int32_t)n;
         memcpy(out->action + base, p->action, n * sizeof *p->action);
         memcpy(out->logp + base, p->score, n * sizeof *p->score);
-        memcpy(out->score + base, p->score, n * sizeof *p->score);
-        memcpy(out->terminal + base, p->terminal, n);
     }
     return RILL_OK;
 }

@@ -15,6 +15,7 @@
 #include "intake.h"
 #include "outbox.h"
 #include "schedule.h"
+#include "select.h"
 #include "statistics.h"
 #include "timestep.h"
 #include "tracing.h"
@@ -64,6 +65,7 @@ struct rill_engine {
     timestep step;
     chain chain;
     rill_ask_builder asks, check_asks;
+    selector selector;
     writing writing;
     outbox outbox;
     statistics statistics;
