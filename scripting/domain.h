@@ -30,7 +30,7 @@ typedef enum domain_function {
 
 /* What rill.domain{} made. A userdata that the registry keeps as long as the script lives: the context has its table. */
 typedef struct script_domain {
-    rill_domain table;
+    rill_domain table; /* the first: a pointer to it points to this struct */
     rill_script *script;
     int declared;                   /* reference: the checked fields of the declaration; owns the table's strings */
     int function[DOMAIN_FUNCTIONS]; /* references; LUA_NOREF: not given */
@@ -39,7 +39,7 @@ typedef struct script_domain {
 
 /* One opened model. References are to the registry, LUA_NOREF until they are made. */
 typedef struct script_model {
-    script_domain *domain;
+    const script_domain *domain;
     rill_script *script;
     rill_domain_info info;
     int32_t end_action; /* -1: none */
@@ -57,48 +57,49 @@ typedef struct script_model {
     size_t inputs_capacity;
 
     /* the row being answered */
-    int32_t n;       /* its choices */
-    int32_t *action; /* [n] */
-    float *logp;     /* [n] */
-    size_t action_capacity, logp_capacity;
-    uint8_t *terminal; /* [info.actions] 1 + rill_terminal of an action among the choices, else 0 */
-    int any_last;      /* some of them are RILL_LAST */
+    int32_t n;         /* its choices */
+    int32_t *action;   /* [n] */
+    float *logp;       /* [n] */
+    uint8_t *terminal; /* [n] of rill_terminal */
+    size_t action_capacity, logp_capacity, terminal_capacity;
+    uint8_t *seen; /* [info.actions] the action is among the choices */
+    int any_last;  /* some of them are RILL_LAST */
 
     /* what is going on */
-    const struct domain_asking *asking; /* score() or lookup() in progress */
+    const struct domain_asking *asking; /* score() in progress */
     const void *asking_rows;            /* identity of the table that the script's score() got */
     int32_t slot;                       /* whose row or input is being worked on; -1: nothing in particular */
     rill_status late;                   /* failure of a function whose C side returns none: the next call returns it */
     char late_message[SCRIPT_MESSAGE_MAX];
 } script_model;
 
-/* What the rows of a call are answered to: `out` in score(), `queries` in lookup(). */
+/* A score() call. */
 typedef struct domain_asking {
     const rill_rows *rows;
     const rill_ask *ask;
     rill_choices *out;
-    const rill_queries *queries;
 } domain_asking;
 
 /* --- domain_open.c ------------------------------------------------------------------------------------------------ */
 
-rill_status domain_open(script_domain *d, const rill_open_options *options, void **self, rill_domain_info *info);
-void domain_close(script_model *m);
+rill_status domain_open(const rill_domain *table, rill_context *ctx, const rill_open_options *options, void **self,
+                        rill_domain_info *info);
+void domain_close(void *self);
 
-/* --- domain_run.c and domain_output.c: the other members of the table ----------------------------------------------- */
+/* --- domain_run.c and domain_output.c: the other members of the table; `self` is a script_model --------------------- */
 
-rill_status domain_reserve(script_model *m, int32_t nodes, int32_t slots);
-rill_status domain_encode(script_model *m, int32_t n, rill_input *inputs);
-rill_status domain_step(script_model *m, const rill_rows *rows);
-rill_status domain_score(script_model *m, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
-rill_status domain_lookup(script_model *m, const rill_rows *rows, const rill_queries *queries);
-rill_status domain_finalize(script_model *m, const rill_hypothesis *hypothesis, rill_text *out);
-void domain_drop(script_model *m, int32_t slot);
-void domain_free(script_model *m, int32_t n, const int32_t *nodes);
-int64_t domain_measure(script_model *m, const char *text, size_t length);
-rill_status domain_canonical(script_domain *d, const char *text, size_t length, rill_text *out);
-rill_status domain_action_name(script_model *m, int32_t action, rill_text *out);
-int32_t domain_find_action(script_model *m, const char *text, size_t length);
+rill_status domain_reserve(void *self, int32_t nodes, int32_t slots);
+rill_status domain_encode(void *self, int32_t n, rill_input *inputs);
+rill_status domain_step(void *self, const rill_rows *rows);
+rill_status domain_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
+rill_status domain_finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out);
+void domain_drop(void *self, int32_t slot);
+void domain_free(void *self, int32_t n, const int32_t *nodes);
+int64_t domain_measure(void *self, const char *text, size_t length);
+rill_status domain_canonical(const rill_domain *table, rill_context *ctx, const char *text, size_t length,
+                             rill_text *out);
+rill_status domain_action_name(void *self, int32_t action, rill_text *out);
+int32_t domain_find_action(void *self, const char *text, size_t length);
 
 /* rows:answer(), for the metatable of rows; upvalue 1 is the model's handle. */
 int domain_rows_answer(lua_State *L);
@@ -115,8 +116,8 @@ void domain_protect_quietly(script_model *m, const char *what, lua_CFunction fn,
  * or nil). `ids` is the index of the table of that reference, 0 when actions have no names. Raises. */
 void domain_answer_read(lua_State *L, script_model *m, int scores, int last, int ids);
 
-/* Give what was read to whoever asks for row `row`. */
-void domain_answer_give(script_model *m, const domain_asking *asking, int32_t row);
+/* Give what was read as the answer on row `row`. */
+void domain_answer_give(const script_model *m, const domain_asking *asking, int32_t row);
 
 /* Push the action as scripts see it: its name, or its number. */
 void domain_push_action(lua_State *L, const script_model *m, int32_t action);

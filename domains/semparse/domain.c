@@ -53,8 +53,10 @@ static void close_model(void *self)
     rill_free(ctx, s, sizeof *s);
 }
 
-static rill_status open_model(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
+static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                              void **self, rill_domain_info *info)
 {
+    (void)table;
     TRY(rill_options_check(ctx, "semparse", options));
     semparse *s = rill_calloc(ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a semantic parser");
@@ -77,7 +79,9 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
                                .description = s->description,
                                .node_bytes = (int64_t)state_bytes(s),
                                .slot_bytes = (int64_t)(sizeof(semparse_slot) + state_bytes(s)),
-                               .slot_unit_bytes = (int64_t)(2 * s->ld * sizeof *s->state)};
+                               .slot_unit_bytes = (int64_t)(2 * s->ld * sizeof *s->state),
+                               .has_end_action = 1,
+                               .end_action = SEMPARSE_END};
     *self = s;
     return RILL_OK;
 }
@@ -148,8 +152,10 @@ static int64_t measure(void *self, const char *text, size_t length)
     return words;
 }
 
-static rill_status canonical(rill_context *ctx, const char *text, size_t length, rill_text *out)
+static rill_status canonical(const rill_domain *table, rill_context *ctx, const char *text, size_t length,
+                             rill_text *out)
 {
+    (void)table;
     return rill_logic_canonical(ctx, text, length, out);
 }
 
@@ -182,7 +188,6 @@ const rill_domain rill_semparse_domain = {
     .encode = semparse_encode,
     .step = semparse_step,
     .score = semparse_score,
-    .lookup = semparse_lookup,
     .finalize = finalize,
     .drop = drop,
     .close = close_model,

@@ -184,7 +184,7 @@ static void an_empty_piece_is_no_tag(void **state)
     rill_input input = {.text = ">>xx<< a book", .length = 13, .slot = 0};
     set_key("vocab.json", ">>de<<", NULL);
     set_key("vocab.json", "", "2");
-    assert_int_equal(domain->open(ctx, &options, &self, &info), RILL_OK);
+    assert_int_equal(domain->open(domain, ctx, &options, &self, &info), RILL_OK);
     assert_int_equal(domain->reserve(self, 1, 1), RILL_OK);
     assert_int_equal(domain->encode(self, 1, &input), RILL_OK);
     assert_int_equal(input.status, RILL_OK);
@@ -201,7 +201,7 @@ static void line_feeds_in_pieces_do_not_end_a_line(void **state)
     rill_text text = {.ctx = ctx};
     set_key("vocab.json", ".", NULL);
     set_key("vocab.json", "x\ny\r", "3");
-    assert_int_equal(domain->open(ctx, &options, &self, &info), RILL_OK);
+    assert_int_equal(domain->open(domain, ctx, &options, &self, &info), RILL_OK);
     assert_int_equal(domain->finalize(self, &(rill_hypothesis){.length = 3, .action = action}, &text), RILL_OK);
     assert_string_equal(text.data, "<unk> x y  x y ");
     rill_text_clear(&text);
@@ -315,7 +315,7 @@ static rill_status open_behind(void)
     char *first = data_path("mt/shared");
     const char *const also[] = {folder};
     rill_open_options options = {.struct_size = sizeof options, .path = first, .threads = 1, .also = also, .n_also = 1};
-    rill_status status = domain->open(ctx, &options, &self, &info);
+    rill_status status = domain->open(domain, ctx, &options, &self, &info);
     if (status == RILL_OK) domain->close(self);
     free(first);
     return status;
@@ -331,7 +331,7 @@ static void ensembles_tell_their_weights(void **state)
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .weights = "int8"};
     options.also = also;
     for (options.n_also = 0; options.n_also <= 1; options.n_also++) {
-        assert_ok(ctx, domain->open(ctx, &options, &self, &info));
+        assert_ok(ctx, domain->open(domain, ctx, &options, &self, &info));
         assert_non_null(strstr(info.description, ", weights in int8"));
         assert_true((strstr(info.description, "ensemble of 2") != NULL) == options.n_also);
         domain->close(self);
@@ -485,12 +485,12 @@ static float best_of_first(const char *text, int32_t *action)
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
     rill_input input = {.text = text, .length = strlen(text), .slot = 0};
     int32_t node = 0, parent = -1, start = -1, slot = 0, depth = 0, count = 0;
-    float logp = 1.0f, score = 1.0f;
-    uint8_t terminal;
+    float logp = 1.0f;
+    uint8_t ends;
     rill_rows rows = {1, 0, &node, &parent, &parent, &start, &slot, &depth};
-    rill_choices out = {1, &count, action, &logp, &score, &terminal};
-    rill_ask ask = {.max_choices = 1, .plain = 1};
-    assert_int_equal(domain->open(ctx, &options, &self, &info), RILL_OK);
+    rill_choices out = {.stride = 1, .count = &count, .action = action, .logp = &logp, .ends = &ends};
+    rill_ask ask = {.most = 1};
+    assert_int_equal(domain->open(domain, ctx, &options, &self, &info), RILL_OK);
     held = rill_memory_used(ctx);
     assert_int_equal(domain->reserve(self, 1, 1), RILL_OK);
     assert_int_equal(domain->encode(self, 1, &input), RILL_OK);
@@ -593,21 +593,21 @@ static rill_status use_model(int twice)
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 2};
     const char *const also[] = {folder};
     options.also = also, options.n_also = twice;
-    rill_status status = domain->open(ctx, &options, &self, &info);
+    rill_status status = domain->open(domain, ctx, &options, &self, &info);
     if (status != RILL_OK) return status;
     rill_input inputs[2] = {{.text = "a book", .length = 6, .slot = 0},
                             {.text = ">>de<< ein", .length = 10, .slot = 1}};
     int32_t node[2] = {0, 1}, parent[2] = {-1, -1}, action[2] = {-1, -1}, slot[2] = {0, 1}, depth[2] = {0, 0};
     int32_t count[2], chosen[6];
-    float logp[6], score[6];
-    uint8_t terminal[6];
+    float logp[6];
+    uint8_t ends[2];
     rill_rows rows = {2, 0, node, parent, parent, action, slot, depth};
-    rill_choices out = {3, count, chosen, logp, score, terminal};
+    rill_choices out = {.stride = 3, .count = count, .action = chosen, .logp = logp, .ends = ends};
     rill_text text = {.ctx = ctx};
     if (status == RILL_OK) status = domain->reserve(self, 2, 2);
     if (status == RILL_OK) status = domain->encode(self, 2, inputs);
     if (status == RILL_OK) status = domain->step(self, &rows);
-    if (status == RILL_OK) status = domain->score(self, &rows, &(rill_ask){.max_choices = 3, .plain = 1}, &out);
+    if (status == RILL_OK) status = domain->score(self, &rows, &(rill_ask){.most = 3}, &out);
     if (status == RILL_OK) status = domain->finalize(self, &(rill_hypothesis){.length = 3, .action = chosen}, &text);
     rill_text_clear(&text);
     domain->close(self);
