@@ -165,6 +165,7 @@ static const int32_t *find_entries(const dev_block *b, const dev_index *i)
     return column + run->start[space_at(b, i->space)->ragged][b->from];
 }
 
+/* Entries of a column for rows of its space or of one derived from it. */
 static const int32_t *copy_entries(const dev_block *b, const dev_index *i, int32_t *out)
 {
     const rill_space given = b->run->program->column[i->a].space;
