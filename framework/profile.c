@@ -1,0 +1,34 @@
+/* What operations cost, by the domain's own counting; profile.h of the public headers. */
+#include "engine_private.h"
+
+/* Tables of before these members end before them. */
+static int counts(const rill_engine *e)
+{
+    const size_t end = offsetof(rill_domain, limits) + sizeof e->domain->limits;
+    return e->domain->struct_size >= end && e->domain->profile != NULL;
+}
+
+static rill_status refuse(const rill_engine *e)
+{
+    return rill_fail(e->ctx, RILL_ERR_OPTION,
+                     "profile: domain %s computes by itself, not by programs on a device, and counts no operations",
+                     e->domain->name);
+}
+
+rill_status rill_engine_profile(rill_engine *e, int on)
+{
+    if (!counts(e)) return refuse(e);
+    e->domain->profile(e->self, on);
+    return RILL_OK;
+}
+
+int rill_engine_profiled(const rill_engine *e, int32_t i, rill_op_profile *out)
+{
+    return counts(e) && e->domain->profiled(e->self, i, out);
+}
+
+rill_status rill_engine_limits(rill_engine *e, rill_limits *out)
+{
+    if (!counts(e)) return refuse(e);
+    return engine_domain_status(e, e->domain->limits(e->self, out), "limits");
+}
