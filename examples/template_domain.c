@@ -296,6 +296,9 @@ static const rill_domain template_domain = {
     /* field       */ NULL,    /* (optional) without it, outputs have nothing but their text */
     /* unknown_action */ NULL, /* (optional) every letter is known */
     /* recommend      */ NULL, /* (optional) without it, presets are as they are */
+    /* profile        */ NULL, /* (optional) without these three, --profile is refused: it computes by itself */
+    /* profiled       */ NULL,
+    /* limits         */ NULL,
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

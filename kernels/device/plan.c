@@ -191,7 +191,8 @@ rill_table rill_plan_table(rill_plan *plan, rill_table_kind kind, size_t width, 
                              width);
     const int32_t handle = DEV_MORE(plan, plan, table, tables, table_room);
     if (handle < 0) return handle;
-    plan->table[handle - 1] = (dev_table){.kind = kind, .width = width};
+    plan->table[handle - 1] = (dev_table){
+        .kind = kind, .width = width, .ld = width < DEV_PAD ? width : dev_padded(width)};
     keep_name(plan->table[handle - 1].what, what);
     return handle;
 }
@@ -393,6 +394,16 @@ rill_status rill_plan_finish(rill_plan *plan)
     return RILL_OK;
 }
 
+/* Weights are packed so many symbols at a time. */
+static int64_t symbol_bytes(const rill_plan *plan, const dev_list *list)
+{
+    enum { TOGETHER = 16 };
+    size_t bytes = sizeof(int32_t) + (list->bias != 0 ? sizeof(float) : 0);
+    if (list->rows != 0)
+        bytes += rill_gemm_pack_size(TOGETHER, plan->constant[list->rows - 1].width, list->dtype) / TOGETHER;
+    return (int64_t)bytes;
+}
+
 rill_plan_bytes rill_plan_sizes(const rill_plan *plan)
 {
     rill_plan_bytes bytes = {.slot = 2 * (int64_t)sizeof(int32_t)};
@@ -400,10 +411,11 @@ rill_plan_bytes rill_plan_sizes(const rill_plan *plan)
     for (size_t i = 0; i < plan->programs; i++) paths |= plan->program[i].paths > 0;
     if (paths) bytes.node += (int64_t)sizeof(int32_t);
     for (size_t i = 0; i < plan->tables; i++) {
-        const int64_t row = (int64_t)(plan->table[i].width * sizeof(float));
+        const int64_t row = (int64_t)(plan->table[i].ld * sizeof(float));
         if (plan->table[i].kind == RILL_TABLE_NODES) bytes.node += row;
         if (plan->table[i].kind == RILL_TABLE_SLOTS) bytes.slot += row;
         if (plan->table[i].kind == RILL_TABLE_RAGGED) bytes.unit += row;
     }
+    for (size_t i = 0; i < plan->lists; i++) bytes.symbol += symbol_bytes(plan, &plan->list[i]);
     return bytes;
 }

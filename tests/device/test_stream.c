@@ -211,7 +211,7 @@ static rill_status use_problem(rill_context *ctx, problem *p, int runs, const ha
             status = rill_stream_list(s, l, i, p->w.symbols[l][i], p->w.symbol[l][i]);
     for (int32_t i = 1; i <= p->t.tables && status == RILL_OK; i++) {
         const dev_rows_of *rows = &s->table[i - 1];
-        if (rows->rows != NULL) memset(rows->rows, 0, rows->room * p->t.table[i].width * sizeof(float));
+        if (rows->rows != NULL) memset(rows->rows, 0, rows->room * plan->table[i - 1].ld * sizeof(float));
     }
     if (status == RILL_OK && s->above != NULL) memcpy(s->above, p->w.above, (size_t)p->w.nodes * sizeof *s->above);
     const rill_run_arguments arguments = {
@@ -321,7 +321,7 @@ static void profiles_count_what_is_done(void **state)
     assert_true(profile.calls >= 4 && profile.seconds > 0.0);
     assert_true(profile.flops == 4.0 * 5.0 * 2.0 * 8.0 * 8.0);
     assert_true(profile.bytes > 4.0 * 5.0 * 2.0 * 8.0 * 4.0);
-    assert_int_equal(profile.type, RILL_WEIGHT_F32);
+    assert_int_equal(profile.arithmetic, RILL_ARITHMETIC_F32);
     assert_int_equal(rill_stream_profiled(stream, 1, &profile), 0);
     assert_int_equal(rill_stream_profile(stream, 1), RILL_OK);
     assert_int_equal(rill_stream_profiled(stream, 0, &profile), 1);

@@ -35,6 +35,7 @@
 #define RILL_DEVICE_H
 
 #include "rill/context.h"
+#include "rill/profile.h"
 
 RILL_C_BEGIN
 
@@ -313,7 +314,7 @@ typedef struct rill_best_choices {
 /* best for several models: the logarithm of the mean of their probabilities, exact on all symbols that can be among the best (those
  * within log E of the M-th best of the largest). With a list as above, the same symbols in all models' lists. Logits are overwritten.
  * A row of which one model has a NaN, or no symbol that is possible, has no choices, and its picks are NaN. */
-enum { RILL_MIX_MODELS = 16 };
+enum { RILL_MIX_MODELS = 32 };
 typedef struct rill_mix {
     int32_t models;
     rill_view logits[RILL_MIX_MODELS];
@@ -346,9 +347,9 @@ RILL_API void rill_program_expect(rill_plan *plan, rill_program program, rill_ta
  * not fit; RILL_ERR_MEMORY; RILL_ERR_FORMAT (weights too large for their type) */
 RILL_API rill_status rill_plan_finish(rill_plan *plan);
 
-/* What a node, a slot and a unit of a slot take in the plan's tables, in bytes. */
+/* What a node, a slot, a unit of a slot, and a symbol of a slot's lists (in all of them, at most) take in a stream, in bytes. */
 typedef struct rill_plan_bytes {
-    int64_t node, slot, unit;
+    int64_t node, slot, unit, symbol;
 } rill_plan_bytes;
 RILL_API rill_plan_bytes rill_plan_sizes(const rill_plan *plan);
 
@@ -421,20 +422,12 @@ RILL_API rill_status rill_stream_run(rill_stream *stream, rill_program program, 
 
 /* --- profiles ----------------------------------------------------------------------------------------------------- */
 
-/* What an operation has cost since it was asked for. Bytes and multiplications are what the operation must move and do, not what
- * the caches made of it. */
-typedef struct rill_op_profile {
-    const char *program, *operation; /* static or the plan's text */
-    int64_t calls, rows;
-    double seconds; /* summed over threads */
-    double flops, bytes;
-    rill_weight_type type; /* of products: in which arithmetic */
-} rill_op_profile;
-
 /* Start (1) or stop (0) counting; starting clears. RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_stream_profile(rill_stream *stream, int on);
 /* Operation i of all programs in order; 0 when there is none left. */
 RILL_API int rill_stream_profiled(const rill_stream *stream, int32_t i, rill_op_profile *out);
+/* Measure what one thread does at best, in about a tenth of a second. RILL_OK · RILL_ERR_MEMORY */
+RILL_API rill_status rill_device_limits(const rill_device *device, rill_context *ctx, rill_limits *out);
 
 RILL_C_END
 
