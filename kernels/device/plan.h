@@ -27,7 +27,8 @@ struct rill_device {
     rill_context *ctx;
     rill_kernels kernels;
     char name[64];
-    size_t block_rows, span_rows; /* for tests: what blocks and spans are made of; 0: as run.c decides */
+    /* For tests: what blocks and spans are made of, and shares of attention kept at a time; 0: as run.c and ops.c decide. */
+    size_t block_rows, span_rows, shares;
 };
 
 typedef struct dev_constant {

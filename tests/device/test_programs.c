@@ -11,7 +11,7 @@
 
 typedef struct variant {
     int threads;
-    size_t block, span; /* 0: as the executor decides */
+    size_t block, span, shares; /* 0: as the executor decides */
     int permuted;
     int32_t split; /* rows of the first run; 0: all */
 } variant;
@@ -204,6 +204,7 @@ static outcome run_problem(rill_context *ctx, problem *p, const rill_plan *plan,
     rill_device *device = (rill_device *)(uintptr_t)plan->device;
     device->block_rows = v->block;
     device->span_rows = v->span;
+    device->shares = v->shares;
     open_stream(ctx, p, plan, v->threads, o.w, &s);
     const int32_t first = v->split < p->n ? v->split : 0;
     run_rows(p, s, program, order, first, &o);
@@ -276,7 +277,10 @@ static void check_problem(rill_context *ctx, uint64_t seed)
     const variant variants[] = {
         {.threads = 1},
         {.threads = 1, .block = (size_t)dice_range(&p->d, 1, 9), .split = dice_range(&p->d, 0, 9)},
-        {.threads = 1, .permuted = 1, .block = (size_t)dice_range(&p->d, 1, 20)},
+        {.threads = 1,
+         .permuted = 1,
+         .block = (size_t)dice_range(&p->d, 1, 20),
+         .shares = (size_t)dice_range(&p->d, 1, 90)},
         {.threads = 2, .span = 1 + (size_t)dice_range(&p->d, 0, 3), .block = (size_t)dice_range(&p->d, 0, 5)},
         {.threads = DICE_OF(&p->d, 2, 4), .permuted = dice_chance(&p->d, 50), .span = (size_t)dice_range(&p->d, 0, 3)},
     };
