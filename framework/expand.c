@@ -75,20 +75,42 @@ static rill_scorer_rows scorer_rows(const rill_engine *e, int32_t phase, int32_t
     };
 }
 
+/* What the item of a row uses for scorer i. */
+static const chain_instance *instance_of(const rill_engine *e, int32_t i, int32_t row)
+{
+    return e->items.at[e->step.rows.slot[row]].instances[e->chain.n_heuristics + i];
+}
+
+/* Let scorer i speak about rows [from, end): once for each run of neighbours whose items share an instance. */
+static rill_status run_scorer(rill_engine *e, rill_ask_builder *b, int32_t phase, int32_t i, int32_t from, int32_t end)
+{
+    const rill_scorer *table = e->chain.link[e->chain.n_heuristics + i].scorer;
+    for (int32_t first = from, next; first < end; first = next) {
+        const chain_instance *instance = instance_of(e, i, first);
+        next = e->chain.n_foreign == 0 ? end : first + 1;
+        while (next < end && instance_of(e, i, next) == instance) next++;
+        rill_scorer_rows rows = scorer_rows(e, phase, first, next - first);
+        b->first = first - from;
+        b->n_heard = next - first;
+        rill_error_clear(e->ctx);
+        rill_status status = table->score(instance->self, &rows, b);
+        if (status < 0 && rill_error_status(e->ctx) != status)
+            return rill_fail(e->ctx, status, "scorer %s failed with %s", table->name, rill_status_name(status));
+        RILL__TRY(status);
+    }
+    return RILL_OK;
+}
+
 /* Let every scorer speak about rows [first, first + n). */
 static rill_status run_scorers(rill_engine *e, rill_ask_builder *b, int32_t phase, int32_t first, int32_t n)
 {
-    rill_scorer_rows rows = scorer_rows(e, phase, first, n);
     RILL__TRY(ask_begin(b, n));
     for (int32_t i = 0; i < e->chain.n_scorers; i++) {
-        const chain_scorer *s = &e->chain.scorers[i];
         b->scorer = i;
-        rill_error_clear(e->ctx);
-        rill_status status = s->table->score(s->self, &rows, b);
-        if (status < 0 && rill_error_status(e->ctx) != status)
-            return rill_fail(e->ctx, status, "scorer %s failed with %s", s->table->name, rill_status_name(status));
-        RILL__TRY(status);
+        RILL__TRY(run_scorer(e, b, phase, i, first, first + n));
     }
+    b->first = 0;
+    b->n_heard = n;
     return RILL_OK;
 }
 
@@ -136,12 +158,40 @@ static rill_status check_scorers(rill_engine *e, const rill_ask *all, int32_t ph
                     "%s %s treats input %lld differently alone than among others: it must look at one item at "
                     "a time and remember nothing",
                     e->chain.n_scorers == 1 ? "scorer" : "the scorer chain that begins with",
-                    e->chain.scorers[0].table->name, (long long)r->item_id[first]);
+                    e->chain.link[e->chain.n_heuristics].scorer->name, (long long)r->item_id[first]);
     }
     return RILL_OK;
 }
 
 /* --- limits ------------------------------------------------------------------------------------------------------- */
+
+/* The most children that a parent may have under these settings. */
+static int32_t choices_of(const rill_engine *e, const rill_settings *s, int32_t phase)
+{
+    int32_t m = rill__merge_limit(s);
+    if (e->info.max_choices_phases >> phase & 1) m = s->max_candidates;
+    return m < e->info.actions ? m : e->info.actions;
+}
+
+/* Of any of the selected items. */
+static int32_t max_choices(const rill_engine *e, int32_t phase)
+{
+    int32_t most = 1;
+    if (e->requests.n == 0) return choices_of(e, &e->settings, phase);
+    for (int32_t i = 0; i < e->step.n; i++) {
+        int32_t m = choices_of(e, e->items.at[e->step.selected[i]].settings, phase);
+        if (m > most) most = m;
+    }
+    return most;
+}
+
+/* Rows of items that may have fewer are limited. */
+static int any_limit(const rill_engine *e, int32_t phase, int32_t most)
+{
+    for (int32_t i = 0; i < e->step.n && e->requests.n > 0; i++)
+        if (choices_of(e, e->items.at[e->step.selected[i]].settings, phase) < most) return 1;
+    return 0;
+}
 
 static int any_end_rule(const rill_engine *e)
 {
@@ -151,9 +201,12 @@ static int any_end_rule(const rill_engine *e)
 }
 
 /* What the settings have to say of the rows, behind what the scorers said. */
-static rill_status ask_limits(rill_engine *e, int last)
+static rill_status ask_limits(rill_engine *e, int32_t phase, int32_t most)
 {
+    int last = phase == e->info.phases - 1;
     for (int32_t i = 0; i < e->step.rows.n; i++) {
+        int32_t m = choices_of(e, e->items.at[e->step.rows.slot[i]].settings, phase);
+        if (m < most) RILL__TRY(rill_ask_limit(&e->asks, i, m));
         if (last) RILL__TRY(rill_ask_end(&e->asks, i, ending_rule(&e->items.at[e->step.rows.slot[i]])));
         if (e->unknown < 0) continue;
         if (isinf(e->settings.unknown_penalty))
@@ -164,31 +217,24 @@ static rill_status ask_limits(rill_engine *e, int last)
     return RILL_OK;
 }
 
-static rill_status make_ask(rill_engine *e, int32_t phase, int32_t max_choices, rill_ask *ask)
+static rill_status make_ask(rill_engine *e, int32_t phase, int32_t most, rill_ask *ask)
 {
     int last = phase == e->info.phases - 1;
-    int limited = e->unknown >= 0 || (last && any_end_rule(e));
+    int limited = e->unknown >= 0 || (last && any_end_rule(e)) || any_limit(e, phase, most);
     if (e->chain.n_scorers == 0 && !limited) {
-        *ask = (rill_ask){.max_choices = max_choices, .plain = 1};
+        *ask = (rill_ask){.max_choices = most, .plain = 1};
         return RILL_OK;
     }
     RILL__TRY(run_scorers(e, &e->asks, phase, 0, e->step.rows.n));
     if (e->settings.check && e->chain.n_scorers > 0) {
-        RILL__TRY(ask_build(&e->asks, max_choices, ask));
-        RILL__TRY(check_scorers(e, ask, phase, max_choices));
+        RILL__TRY(ask_build(&e->asks, most, ask));
+        RILL__TRY(check_scorers(e, ask, phase, most));
     }
-    if (limited) RILL__TRY(ask_limits(e, last));
-    return ask_build(&e->asks, max_choices, ask);
+    if (limited) RILL__TRY(ask_limits(e, phase, most));
+    return ask_build(&e->asks, most, ask);
 }
 
 /* --- choices ------------------------------------------------------------------------------------------------------ */
-
-static int32_t max_choices(const rill_engine *e, int32_t phase)
-{
-    int32_t m = rill__merge_limit(&e->settings);
-    if (e->info.max_choices_phases >> phase & 1) m = e->settings.max_candidates;
-    return m < e->info.actions ? m : e->info.actions;
-}
 
 static rill_status bad_choice(rill_engine *e, int32_t row, const char *what)
 {
