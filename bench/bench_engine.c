@@ -53,8 +53,11 @@ static uint32_t next(uint32_t *state)
     return *state >> 8;
 }
 
-static rill_status open_table(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
+static rill_status open_table(const rill_domain *domain, rill_context *ctx, const rill_open_options *options,
+                              void **self, rill_domain_info *info)
 {
+    (void)domain;
+    (void)domain;
     table *t = rill_calloc(ctx, 1, sizeof *t);
     if (t == NULL) return RILL_ERR_MEMORY;
     t->ctx = ctx;
@@ -132,7 +135,7 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
     return rill_text_append(out, "", 0);
 }
 
-static const rill_domain domain = {
+static const rill_domain table_domain = {
     .abi_version = RILL_ABI_VERSION,
     .struct_size = sizeof(rill_domain),
     .name = "table",
@@ -243,7 +246,7 @@ int main(int argc, char **argv)
     rill_context *ctx;
     rill_model *model[2];
     if (rill_context_create(&ctx, NULL) < 0) return fail(NULL);
-    if (rill_register_builtins(ctx) < 0 || rill_register_domain(ctx, &domain) < 0) return fail(ctx);
+    if (rill_register_builtins(ctx) < 0 || rill_register_domain(ctx, &table_domain) < 0) return fail(ctx);
     for (int path = 0; path < 2; path++) {
         const rill_open_options options = {
             .struct_size = sizeof options, .threads = 1, .arguments = path ? "path" : NULL};

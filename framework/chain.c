@@ -22,8 +22,8 @@ static rill_status create(rill_context *ctx, const chain_link *link, const char 
     const rill_heuristic *h = link->heuristic;
     const rill_scorer *s = link->scorer;
     *self = NULL;
-    if (h != NULL && h->create != NULL) return h->create(ctx, arguments, self);
-    if (s != NULL && s->create != NULL) return s->create(ctx, arguments, self);
+    if (h != NULL && h->create != NULL) return h->create(h, ctx, arguments, self);
+    if (s != NULL && s->create != NULL) return s->create(s, ctx, arguments, self);
     if (arguments[0] == '\0') return RILL_OK;
     return refuse_arguments(ctx, h != NULL ? "heuristic" : "scorer", h != NULL ? h->name : s->name, arguments);
 }

@@ -62,7 +62,7 @@ rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *dom
     model->ctx = ctx;
     model->domain = table;
     rill_error_clear(ctx);
-    rill_status status = table->open(ctx, &own, &model->self, &model->info);
+    rill_status status = table->open(table, ctx, &own, &model->self, &model->info);
     if (status < 0) {
         if (rill_error_status(ctx) != status)
             rill_fail(ctx, status, "domain %s: open failed with %s", domain, rill_status_name(status));

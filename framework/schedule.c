@@ -25,7 +25,7 @@ rill_status schedule_create(rill_engine *e, const rill_chain_entry *wanted)
     const rill_policy *policy = rill_find_policy(e->ctx, name);
     if (policy == NULL) return rill__unknown(e->ctx, "policy", &e->ctx->policies, name);
     if (policy->create != NULL)
-        RILL__TRY(policy->create(e->ctx, arguments, &e->schedule.self));
+        RILL__TRY(policy->create(policy, e->ctx, arguments, &e->schedule.self));
     else if (arguments[0] != '\0')
         return rill_fail(e->ctx, RILL_ERR_OPTION, "policy %s takes no arguments, \"%s\" was given", name, arguments);
     e->schedule.policy = policy;

@@ -44,7 +44,7 @@ static void open_model(fixture *f, const char *folder, int tokenized, int thread
         .struct_size = sizeof options, .path = folder, .threads = threads, .tokenized = tokenized};
     rill_domain_info info;
     f->ctx = miser_context(&f->memory);
-    assert_ok(f->ctx, domain->open(f->ctx, &options, &f->self, &info));
+    assert_ok(f->ctx, domain->open(domain, f->ctx, &options, &f->self, &info));
     assert_int_equal(info.actions, ACTIONS);
     assert_ok(f->ctx, domain->reserve(f->self, 16, SLOTS));
 }

@@ -191,10 +191,11 @@ static void models_are_found_by_name(void **state)
 
 static rill_open_options seen;
 
-static rill_status note_options(rill_context *c, const rill_open_options *options, void **self, rill_domain_info *info)
+static rill_status note_options(const rill_domain *table, rill_context *c, const rill_open_options *options,
+                                void **self, rill_domain_info *info)
 {
     seen = *options;
-    return toy_domain.open(c, options, self, info);
+    return toy_domain.open(table, c, options, self, info);
 }
 
 /* What a caller of an older header does not know was not given: what lies behind its struct is another's. */
