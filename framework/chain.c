@@ -10,6 +10,8 @@
 
 #include "chain.h"
 
+enum { STATE_ALIGNMENT = 16 };
+
 /* --- instances ---------------------------------------------------------------------------------------------------- */
 
 static rill_status refuse_arguments(rill_context *ctx, const char *what, const char *name, const char *arguments)
@@ -108,7 +110,9 @@ static rill_status add_scorer(chain *c, const rill_chain_entry *entry)
 {
     const rill_scorer *table = rill_find_scorer(c->ctx, entry->name);
     if (table == NULL) return rill__unknown(c->ctx, "scorer", &c->ctx->scorers, entry->name);
-    return add_link(c, (chain_link){.scorer = table}, entry->arguments);
+    RILL__TRY(add_link(c, (chain_link){.scorer = table, .state_at = c->state_bytes}, entry->arguments));
+    c->state_bytes += (table->state_bytes + STATE_ALIGNMENT - 1) / STATE_ALIGNMENT * STATE_ALIGNMENT;
+    return RILL_OK;
 }
 
 rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *setup)

@@ -21,6 +21,7 @@ typedef struct chain_link {
     const rill_heuristic *heuristic; /* one of the two */
     const rill_scorer *scorer;
     chain_instance *instances;
+    size_t state_at; /* of a scorer: where its state begins among those of a node */
 } chain_link;
 
 typedef struct chain {
@@ -28,7 +29,8 @@ typedef struct chain {
     chain_link *link;     /* [n]: the heuristics, then the scorers */
     chain_instance **own; /* [n] of the setup */
     int32_t n_heuristics, n_scorers, n;
-    int32_t n_foreign; /* users that have other instances than the setup's */
+    int32_t n_foreign;  /* users that have other instances than the setup's */
+    size_t state_bytes; /* of the scorers, per node */
     int check;
     /* Marks of a call over all items, to be compared with calls for each alone. */
     rill_columns checked;

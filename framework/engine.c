@@ -46,7 +46,7 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     e->domain = model->domain;
     e->self = model->self;
     e->info = model->info;
-    e->flight.ctx = e->step.ctx = e->statistics.ctx = ctx;
+    e->flight.ctx = e->step.ctx = e->scoring.ctx = e->statistics.ctx = ctx;
     e->tracing = (tracing){.ctx = ctx, .fn = setup->trace, .user = setup->trace_user};
     e->schedule = (schedule){.budget = setup->budget, .budget_user = setup->budget_user};
     e->writing = (writing){.fields = setup->fields, .n_fields = setup->n_fields, .unroll.ctx = ctx};
@@ -88,6 +88,7 @@ void rill_engine_destroy(rill_engine *e)
     forest_finish(&e->forest);
     ask_finish(&e->asks);
     ask_finish(&e->check_asks);
+    scoring_finish(&e->scoring);
     unroll_finish(&e->writing.unroll);
     outbox_finish(&e->outbox);
     statistics_finish(&e->statistics);

@@ -72,7 +72,20 @@ static rill_scorer_rows scorer_rows(const rill_engine *e, int32_t phase, int32_t
         .histories = e->forest.h,
         .info = &e->info,
         .model = e->model,
+        .text = e->scoring.text + first,
+        .text_length = e->scoring.length + first,
     };
+}
+
+/* The item of that row is, by a scorer. */
+static rill_status treated_differently(rill_engine *e, int32_t row)
+{
+    return rill_fail(
+        e->ctx, RILL_ERR_CHECK,
+        "%s %s treats input %lld differently alone than among others: it must look at one item at a time and "
+        "remember nothing",
+        e->chain.n_scorers == 1 ? "scorer" : "the scorer chain that begins with",
+        e->chain.link[e->chain.n_heuristics].scorer->name, (long long)e->step.rows.item_id[row]);
 }
 
 /* What the item of a row uses for scorer i. */
@@ -84,12 +97,14 @@ static const chain_instance *instance_of(const rill_engine *e, int32_t i, int32_
 /* Let scorer i speak about rows [from, end): once for each run of neighbours whose items share an instance. */
 static rill_status run_scorer(rill_engine *e, rill_ask_builder *b, int32_t phase, int32_t i, int32_t from, int32_t end)
 {
-    const rill_scorer *table = e->chain.link[e->chain.n_heuristics + i].scorer;
+    const chain_link *link = &e->chain.link[e->chain.n_heuristics + i];
+    const rill_scorer *table = link->scorer;
     for (int32_t first = from, next; first < end; first = next) {
         const chain_instance *instance = instance_of(e, i, first);
         next = e->chain.n_foreign == 0 ? end : first + 1;
         while (next < end && instance_of(e, i, next) == instance) next++;
         rill_scorer_rows rows = scorer_rows(e, phase, first, next - first);
+        rows.state = scoring_gather(&e->scoring, &e->chain, link, &e->step.rows, first, rows.n);
         b->first = first - from;
         b->n_heard = next - first;
         rill_error_clear(e->ctx);
@@ -97,6 +112,10 @@ static rill_status run_scorer(rill_engine *e, rill_ask_builder *b, int32_t phase
         if (status < 0 && rill_error_status(e->ctx) != status)
             return rill_fail(e->ctx, status, "scorer %s failed with %s", table->name, rill_status_name(status));
         RILL__TRY(status);
+        if (b == &e->asks)
+            scoring_keep(&e->scoring, &e->chain, link, &e->step.rows, first, rows.n);
+        else if (!scoring_same(&e->scoring, &e->chain, link, &e->step.rows, first, rows.n))
+            return treated_differently(e, first);
     }
     return RILL_OK;
 }
@@ -152,13 +171,7 @@ static rill_status check_scorers(rill_engine *e, const rill_ask *all, int32_t ph
         RILL__TRY(run_scorers(e, &e->check_asks, phase, first, n));
         RILL__TRY(ask_build(&e->check_asks, max_choices, &one));
         for (int32_t i = 0; i < n; i++)
-            if (!same_ask(all, first + i, &one, i))
-                return rill_fail(
-                    e->ctx, RILL_ERR_CHECK,
-                    "%s %s treats input %lld differently alone than among others: it must look at one item at "
-                    "a time and remember nothing",
-                    e->chain.n_scorers == 1 ? "scorer" : "the scorer chain that begins with",
-                    e->chain.link[e->chain.n_heuristics].scorer->name, (long long)r->item_id[first]);
+            if (!same_ask(all, first + i, &one, i)) return treated_differently(e, first);
     }
     return RILL_OK;
 }
@@ -225,6 +238,8 @@ static rill_status make_ask(rill_engine *e, int32_t phase, int32_t most, rill_as
         *ask = (rill_ask){.max_choices = most, .plain = 1};
         return RILL_OK;
     }
+    if (e->chain.n_scorers > 0)
+        RILL__TRY(scoring_begin(&e->scoring, &e->chain, e->forest.row_capacity, &e->step.rows, &e->items, &e->intake));
     RILL__TRY(run_scorers(e, &e->asks, phase, 0, e->step.rows.n));
     if (e->settings.check && e->chain.n_scorers > 0) {
         RILL__TRY(ask_build(&e->asks, most, ask));

@@ -16,6 +16,7 @@
 #include "outbox.h"
 #include "request.h"
 #include "schedule.h"
+#include "scoring.h"
 #include "statistics.h"
 #include "timestep.h"
 #include "tracing.h"
@@ -66,6 +67,7 @@ struct rill_engine {
     timestep step;
     chain chain;
     rill_ask_builder asks, check_asks;
+    scoring scoring;
     writing writing;
     outbox outbox;
     statistics statistics;

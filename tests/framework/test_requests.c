@@ -1,5 +1,6 @@
 /* Requests: an input with settings and arguments of its own gets what a whole engine with these gives, and leaves the others'
- * results as they are; cancelled inputs give everything back; at a deadline an input gives what it has. All under every schedule. */
+ * results as they are; cancelled inputs give everything back; at a deadline an input gives what it has; scorers see texts and keep
+ * states. All under every schedule. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -360,10 +361,184 @@ static void deadlines(void **state)
     assert_true(n_late > 100 && n_nothing > 20 && n_others > 100);
 }
 
+/* --- what scorers see --------------------------------------------------------------------------------------------- */
+
+/* What the scorer keeps of a hypothesis: its actions and whose it is. */
+typedef struct kept {
+    uint64_t hash;
+    int32_t actions; /* the start counted */
+    char first;      /* of the input's text, + 1 */
+} kept;
+
+static const problem *seen; /* whose texts the scorer knows */
+static int64_t rows_seen;
+
+static uint64_t hash_of(const rill_scorer_rows *rows, int32_t history)
+{
+    int32_t path[256], n = 0;
+    for (; history >= 0; history = rows->histories[history].parent) path[n++] = rows->histories[history].action;
+    uint64_t hash = 0;
+    while (n > 0) hash = dice_mix(hash, (uint64_t)(uint32_t)path[--n]);
+    return hash;
+}
+
+/* The state must be that of the row's parent, the text that of its input; `self` tells instances apart. */
+static rill_status remember(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    kept *state = rows->state;
+    int32_t salt = self != NULL ? *(int32_t *)self : 0;
+    for (int32_t i = 0; i < rows->n; i++) {
+        const rill_history *h = &rows->histories[rows->history[i]];
+        const char *text = seen->input[rows->item_id[i]];
+        if (rows->text_length[i] != strlen(text) || strcmp(rows->text[i], text) != 0) return RILL_ERR_PLUGIN;
+        if (h->parent < 0
+                ? state[i].actions != 0 || state[i].hash != 0 || state[i].first != 0
+                : state[i].hash != hash_of(rows, h->parent) + (uint64_t)salt || state[i].first != (char)(text[0] + 1))
+            return RILL_ERR_PLUGIN;
+        uint64_t before = h->parent < 0 ? 0 : state[i].hash - (uint64_t)salt;
+        state[i].hash = dice_mix(before, (uint64_t)(uint32_t)h->action) + (uint64_t)salt;
+        state[i].actions++;
+        state[i].first = (char)(text[0] + 1);
+        rill_status status = rill_ask_reward(ask, i, (float)(state[i].hash % 8) / 16);
+        if (status < 0) return status;
+        rows_seen++;
+    }
+    return RILL_OK;
+}
+
+static rill_status create_salt(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
+{
+    (void)table, (void)ctx;
+    static int32_t salts[] = {0, 1, 2};
+    *self = &salts[arguments[0] == '\0' ? 0 : arguments[0] - '0'];
+    return RILL_OK;
+}
+
+static rill_status register_remembering(rill_context *ctx)
+{
+    static const rill_scorer odd = {
+        RILL_ABI_VERSION, sizeof(rill_scorer), "remember", "", "a test", create_salt, remember, NULL, sizeof(kept)};
+    return rill_register_scorer(ctx, &odd);
+}
+
+static rill_status submit_salted(void *user, rill_engine *engine, const problem *p, int32_t i)
+{
+    static const char *const salts[] = {"0", "1", "2"};
+    const char *scorers[2] = {NULL, salts[i % 3]};
+    (void)user;
+    rill_request r = {.struct_size = sizeof r, .text = p->input[i], .length = strlen(p->input[i]), .scorers = scorers};
+    return rill_engine_submit_request(engine, &r, NULL);
+}
+
+/* Two scorers keep states side by side, under every schedule, sent back under a bound or not, checked or not. */
+static void states_of_scorers(void **state)
+{
+    (void)state;
+    uint64_t first = harness_seed(1);
+    int64_t sent_back = 0;
+    for (int64_t i = 0; i < harness_iterations(300); i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 90));
+        problem p;
+        schedule s;
+        engine_record a, b;
+        problem_group group = (problem_group)(i % 4);
+        problem_draw(&p, group, &d);
+        p.n_scorers = 2;
+        for (int32_t j = 0; j < 2; j++) p.scorer[j] = (problem_name){"remember", ""};
+        seen = &p;
+        const hooks h = {.submit = submit_salted};
+        for (int run = 0; run < 2; run++) {
+            schedule_draw(&s, group, &d);
+            s.by_run = 0;
+            s.hooks = &h;
+            if (run == 1) s.max_nodes = dice_range(&d, 8, 60);
+            engine_run_with(&p, &s, NULL, register_remembering, run == 0 ? &a : &b);
+        }
+        if (a.status != RILL_OK) problem_fail(&p, &s, seed, a.message);
+        if (b.status != RILL_OK) problem_fail(&p, &s, seed, b.message);
+        for (int32_t input = 0; input < p.n_inputs; input++) {
+            char where[300];
+            if (b.result[input].status != RILL_ERR_INPUT &&
+                differ(&a.result[input], &b.result[input], where, sizeof where))
+                problem_fail(&p, &s, seed, where);
+        }
+        sent_back += b.stats.sent_back;
+        engine_record_clear(&a);
+        engine_record_clear(&b);
+    }
+    assert_true(rows_seen > 1000);
+    assert_true(sent_back > 0);
+}
+
+/* Counts its calls in its state: what it keeps of an item depends on the others. */
+static rill_status count_calls(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    (void)self, (void)ask;
+    for (int32_t i = 0; i < rows->n; i++) ((int32_t *)rows->state)[i] += rows->n;
+    return RILL_OK;
+}
+
+static rill_status register_counting(rill_context *ctx)
+{
+    static const rill_scorer mixing = {
+        RILL_ABI_VERSION, sizeof(rill_scorer), "mixing", "", "a test", NULL, count_calls, NULL, sizeof(int32_t)};
+    return rill_register_scorer(ctx, &mixing);
+}
+
+/* A state that depends on the rows of a call is found by the checking mode. */
+static void states_are_checked(void **state)
+{
+    (void)state;
+    dice d = dice_seeded(5);
+    problem p;
+    engine_record r;
+    problem_draw(&p, PROBLEM_PRUNED, &d);
+    for (p.n_inputs = 0; p.n_inputs < 5; p.n_inputs++)
+        snprintf(p.input[p.n_inputs], sizeof p.input[0], "in %d", (int)p.n_inputs);
+    p.n_scorers = 1;
+    p.scorer[0] = (problem_name){"mixing", ""};
+    schedule s = {.method = "var-batch", .n = 5, .refill = -1};
+    for (int check = 0; check < 2; check++) {
+        s.check = check;
+        engine_run_with(&p, &s, NULL, register_counting, &r);
+        assert_int_equal(r.status, check ? RILL_ERR_CHECK : RILL_OK);
+        assert_true(!check || strstr(r.message, "mixing") != NULL);
+        engine_record_clear(&r);
+    }
+}
+
+static void texts_become_actions(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    const rill_open_options options = {
+        .struct_size = sizeof options, .threads = 1, .arguments = "actions=5 terminal=end"};
+    rill_model *model;
+    int32_t action[2], n;
+    assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_OK);
+    assert_int_equal(rill_model_tokenize(model, "a1  a3 end", 10, action, 2, &n), RILL_OK);
+    assert_int_equal(n, 3);
+    assert_int_equal(action[0], 1);
+    assert_int_equal(action[1], 3);
+    assert_int_equal(rill_model_tokenize(model, "", 0, action, 2, &n), RILL_OK);
+    assert_int_equal(n, 0);
+    assert_int_equal(rill_model_tokenize(model, "a1 b", 4, action, 2, &n), RILL_ERR_INPUT);
+    assert_non_null(strstr(rill_error(ctx), "b"));
+    rill_model_close(model);
+    rill_domain mute = toy_domain;
+    mute.name = "mute";
+    mute.tokenize = NULL;
+    assert_int_equal(rill_register_domain(ctx, &mute), RILL_OK);
+    assert_int_equal(rill_model_open(&model, ctx, "mute", &options), RILL_OK);
+    assert_int_equal(rill_model_tokenize(model, "a1", 2, action, 2, &n), RILL_ERR_NOT_FOUND);
+    rill_model_close(model);
+    rill_context_destroy(ctx);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(own_limits),
-    cmocka_unit_test(cancelled),
-    cmocka_unit_test(deadlines),
+    cmocka_unit_test(own_limits),        cmocka_unit_test(cancelled),          cmocka_unit_test(deadlines),
+    cmocka_unit_test(states_of_scorers), cmocka_unit_test(states_are_checked), cmocka_unit_test(texts_become_actions),
 };
 
 HARNESS_MAIN(tests)

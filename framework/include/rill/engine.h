@@ -52,6 +52,11 @@ RILL_API const rill_domain_info *rill_model_info(const rill_model *model);
 RILL_API rill_status rill_model_action_name(const rill_model *model, int32_t action, rill_text *out);
 /* The action of that name; RILL_NO_ACTION when there is none or the domain names no actions. */
 RILL_API int32_t rill_model_find_action(const rill_model *model, const char *text, size_t length);
+/* The actions that write a text within an output: *n is how many they are, and the first `room` of them are in `action`.
+ *   RILL_OK · RILL_ERR_NOT_FOUND (the domain makes no actions of texts) · RILL_ERR_INPUT (it cannot be written with this model's) ·
+ *   RILL_ERR_MEMORY */
+RILL_API rill_status rill_model_tokenize(const rill_model *model, const char *text, size_t length, int32_t *action,
+                                         int32_t room, int32_t *n);
 
 /* One element of a chain: a registered name and its arguments, e.g. {"absolute", "10"}. */
 typedef struct rill_chain_entry {
