@@ -39,7 +39,6 @@ static const search searches[] = {
 typedef struct pattern {
     int32_t action[MOST];
     float score[MOST];
-    uint8_t terminal[MOST];
 } pattern;
 
 typedef struct table {
@@ -57,7 +56,6 @@ static rill_status open_table(const rill_domain *domain, rill_context *ctx, cons
                               void **self, rill_domain_info *info)
 {
     (void)domain;
-    (void)domain;
     table *t = rill_calloc(ctx, 1, sizeof *t);
     if (t == NULL) return RILL_ERR_MEMORY;
     t->ctx = ctx;
@@ -72,10 +70,11 @@ static rill_status open_table(const rill_domain *domain, rill_context *ctx, cons
             t->pattern[p].score[i] = score;
         }
         int32_t end = 1 + (int32_t)(next(&state) % 40);
-        if (end < MOST) t->pattern[p].action[end] = 0, t->pattern[p].terminal[end] = RILL_END;
+        if (end < MOST) t->pattern[p].action[end] = 0;
     }
     *self = t;
     *info = (rill_domain_info){.actions = ACTIONS,
+                               .has_end_action = 1, /* action 0 */
                                .max_length = SHORTEST,
                                .state_need = options->arguments != NULL ? RILL_STATE_PATH : RILL_STATE_PARENT};
     return RILL_OK;
@@ -114,7 +113,7 @@ static rill_status step(void *self, const rill_rows *rows)
 static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
     const table *t = self;
-    const size_t n = (size_t)(ask->max_choices < MOST ? ask->max_choices : MOST);
+    const size_t n = (size_t)(ask->most < MOST ? ask->most : MOST);
     for (int32_t r = 0; r < rows->n; r++) {
         /* Of the path, so that a schedule changes nothing. */
         uint32_t hash = (uint32_t)rows->action[r] * 2654435761u + (uint32_t)rows->depth[r] * 40503u;
@@ -123,8 +122,6 @@ static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask,
         out->count[r] = (int32_t)n;
         memcpy(out->action + base, p->action, n * sizeof *p->action);
         memcpy(out->logp + base, p->score, n * sizeof *p->score);
-        memcpy(out->score + base, p->score, n * sizeof *p->score);
-        memcpy(out->terminal + base, p->terminal, n);
     }
     return RILL_OK;
 }
@@ -135,7 +132,7 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
     return rill_text_append(out, "", 0);
 }
 
-static const rill_domain table_domain = {
+static const rill_domain domain = {
     .abi_version = RILL_ABI_VERSION,
     .struct_size = sizeof(rill_domain),
     .name = "table",
@@ -246,7 +243,7 @@ int main(int argc, char **argv)
     rill_context *ctx;
     rill_model *model[2];
     if (rill_context_create(&ctx, NULL) < 0) return fail(NULL);
-    if (rill_register_builtins(ctx) < 0 || rill_register_domain(ctx, &table_domain) < 0) return fail(ctx);
+    if (rill_register_builtins(ctx) < 0 || rill_register_domain(ctx, &domain) < 0) return fail(ctx);
     for (int path = 0; path < 2; path++) {
         const rill_open_options options = {
             .struct_size = sizeof options, .threads = 1, .arguments = path ? "path" : NULL};

@@ -54,6 +54,7 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     forest_init(&e->forest, ctx, model->info.state_need);
     ask_init(&e->asks, ctx, model->info.actions);
     ask_init(&e->check_asks, ctx, model->info.actions);
+    selector_init(&e->selector, ctx, &e->info);
     rill_status status = set_up(e, setup);
     if (status < 0) {
         rill_engine_destroy(e);
@@ -89,6 +90,7 @@ void rill_engine_destroy(rill_engine *e)
     ask_finish(&e->asks);
     ask_finish(&e->check_asks);
     scoring_finish(&e->scoring);
+    selector_finish(&e->selector);
     unroll_finish(&e->writing.unroll);
     outbox_finish(&e->outbox);
     statistics_finish(&e->statistics);

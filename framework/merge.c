@@ -38,7 +38,7 @@ static void sift_down(merge_head *heap, int32_t n, int32_t at)
 typedef struct merge {
     rill_engine *e;
     timestep *t;
-    const rill_choices *c;
+    const choice_table *c;
     item *it;
     merge_head *heap;
     int32_t n_heap;
@@ -48,7 +48,7 @@ typedef struct merge {
 /* One head per entry that has a child; `row` is the item's first row and is moved behind its last. */
 static void make_heap(merge *m, int32_t *row)
 {
-    const rill_choices *c = m->c;
+    const choice_table *c = m->c;
     m->n_heap = 0;
     for (int32_t rank = 0; rank < m->it->width; rank++) {
         const beam_entry *entry = &m->it->beam[rank];
@@ -68,7 +68,7 @@ static void make_heap(merge *m, int32_t *row)
 static void advance(merge *m)
 {
     merge_head *head = &m->heap[0];
-    const rill_choices *c = m->c;
+    const choice_table *c = m->c;
     if (head->row >= 0 && ++head->next < c->count[head->row]) {
         int64_t choice = (int64_t)head->row * c->stride + head->next;
         head->score = m->it->beam[head->rank].score + (double)c->score[choice];
@@ -195,8 +195,7 @@ static void merge_last(merge *m)
 
 rill_status engine_reserve_children(rill_engine *e, timestep *t, int32_t stride)
 {
-    size_t rows = (size_t)t->rows.n;
-    children_size need = {.rows = rows, .choices = rows * (size_t)stride, .items = (size_t)t->n};
+    children_size need = {.items = (size_t)t->n};
     for (int32_t i = 0; i < t->n; i++) {
         item *it = &e->items.at[t->selected[i]];
         int64_t most = (int64_t)it->live * stride + (it->width - it->live), limit = rill__merge_limit(it->settings);
@@ -208,7 +207,6 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t, int32_t stride)
         RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(it->n_outputs + 2 * most), "outputs"));
     }
     RILL__TRY(timestep_reserve_children(t, &need));
-    t->choices.stride = stride;
     return forest_reserve_histories(&e->forest, (int64_t)need.candidates, t->n);
 }
 
@@ -227,7 +225,7 @@ static void describe_item(candidates *c, int32_t i, const item *it, int32_t end)
 
 void engine_merge(rill_engine *e, timestep *t, int last)
 {
-    merge m = {.e = e, .t = t, .c = &t->choices, .heap = t->heap};
+    merge m = {.e = e, .t = t, .c = &e->selector.choices, .heap = t->heap};
     int32_t row = 0;
     t->candidates.n = t->n;
     for (int32_t i = 0; i < t->n; i++) {

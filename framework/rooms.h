@@ -17,6 +17,7 @@
 #include "request.h"
 #include "schedule.h"
 #include "scoring.h"
+#include "select.h"
 #include "statistics.h"
 #include "timestep.h"
 #include "tracing.h"
@@ -68,6 +69,7 @@ struct rill_engine {
     chain chain;
     rill_ask_builder asks, check_asks;
     scoring scoring;
+    selector selector;
     writing writing;
     outbox outbox;
     statistics statistics;

@@ -27,11 +27,6 @@ static void lay_out_rows(row_table *r, rill_carver *c, size_t rows)
 
 static void lay_out_children(timestep *t, rill_carver *c, const children_size *size)
 {
-    CARVE(t->choices.count, size->rows);
-    CARVE(t->choices.action, size->choices);
-    CARVE(t->choices.logp, size->choices);
-    CARVE(t->choices.score, size->choices);
-    CARVE(t->choices.terminal, size->choices);
     candidates_lay_out(&t->candidates, c, size->items, size->candidates);
     CARVE(t->heap, size->widest);
     CARVE(t->beam, size->widest_after);
@@ -59,9 +54,7 @@ rill_status timestep_reserve_rows(timestep *t, size_t rows)
 rill_status timestep_reserve_children(timestep *t, const children_size *need)
 {
     const children_size had = t->room;
-    const children_size room = {.rows = roomier(had.rows, need->rows),
-                                .choices = roomier(had.choices, need->choices),
-                                .items = roomier(had.items, need->items),
+    const children_size room = {.items = roomier(had.items, need->items),
                                 .candidates = roomier(had.candidates, need->candidates),
                                 .widest = roomier(had.widest, need->widest),
                                 .widest_after = roomier(had.widest_after, need->widest_after)};

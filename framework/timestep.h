@@ -27,7 +27,6 @@ typedef struct merge_head {
 
 /* What the second block has room for. */
 typedef struct children_size {
-    size_t rows, choices; /* choices of all rows together */
     size_t items, candidates;
     size_t widest, widest_after; /* of an item: beam entries before, candidates after */
 } children_size;
@@ -38,7 +37,6 @@ typedef struct timestep {
     int32_t *selected; /* [n] their slots */
     size_t selected_capacity;
     row_table rows;
-    rill_choices choices;
     candidates candidates;
     merge_head *heap; /* [widest] */
     beam_entry *beam; /* [widest_after] an item's new beam */

@@ -147,7 +147,6 @@ static void fill_table(lua_State *L, script_domain *d)
                              .encode = domain_encode,
                              .step = domain_step,
                              .score = domain_score,
-                             .lookup = domain_lookup,
                              .finalize = domain_finalize,
                              .drop = domain_drop,
                              .free = domain_free,
