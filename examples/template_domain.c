@@ -296,6 +296,7 @@ static const rill_domain template_domain = {
     /* field       */ NULL,    /* (optional) without it, outputs have nothing but their text */
     /* unknown_action */ NULL, /* (optional) every letter is known */
     /* recommend      */ NULL, /* (optional) without it, presets are as they are */
+    /* tokenize       */ NULL, /* (optional) without it, scorers cannot ask which actions write a text */
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

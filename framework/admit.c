@@ -1,6 +1,6 @@
 /* Admission: inputs leave the intake, are encoded into slots, and join the flight when the policy says so.
  *
- * Invariant: a slot is in exactly one of free_slots, ready and flight, but for the moment in which its input is encoded.
+ * Invariant: a slot is in exactly one of the free ones, the ready and the flight, but for the moment in which its input is encoded.
  *
  * Divisions: slots · encoding · refilling. */
 #include "rooms.h"
@@ -33,23 +33,44 @@ static void leave_slot(rill_engine *e, int32_t slot)
     items_give_slot(&e->items, slot);
 }
 
+void engine_forget_input(rill_engine *e, int32_t entry)
+{
+    request_drop(&e->requests, &e->chain, e->intake.entries[entry].request);
+    e->intake.entries[entry].request = NULL;
+    intake_release(&e->intake, entry);
+}
+
 void engine_drop_item(rill_engine *e, int32_t slot)
 {
     items_clear(&e->items, &e->forest, slot);
     bound_dropped(e, slot);
     leave_slot(e, slot);
+    engine_forget_input(e, e->items.at[slot].entry);
 }
 
 /* --- encoding ----------------------------------------------------------------------------------------------------- */
 
-static rill_status start_item(rill_engine *e, const rill_input *input)
+static rill_status start_item(rill_engine *e, const rill_input *input, int32_t entry)
 {
     item *it = &e->items.at[input->slot];
+    request *wants = e->intake.entries[entry].request;
     it->id = input->id;
     it->size = input->size;
-    it->settings = &e->settings;
+    it->entry = entry;
+    it->request = wants;
+    it->settings = wants != NULL ? &wants->settings : &e->settings;
+    it->instances = wants != NULL && wants->n > 0 ? wants->instances : e->chain.own;
     it->max_length = ending_length(it->settings, &e->info, input);
     return items_begin(&e->items, &e->forest, input->slot);
+}
+
+/* An input that cannot be decoded gets its result. */
+static rill_status fail_entry(rill_engine *e, int32_t entry, rill_status status, const char *message)
+{
+    const intake_entry *in = &e->intake.entries[entry];
+    RILL__TRY(engine_fail_input(e, in->id, in->request, status, message));
+    engine_forget_input(e, entry);
+    return RILL_OK;
 }
 
 /* Take the outcome of each encoded input: an item that is ready, or a failed result. */
@@ -58,15 +79,16 @@ static rill_status settle_inputs(rill_engine *e, int32_t n)
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < n; i++) {
         rill_input *input = &e->admission.input[i];
+        int32_t entry = e->admission.entry[i];
         if (input->status < 0)
             items_give_slot(&e->items, input->slot);
-        else if (bound_encoded(e, input, e->admission.measured[i]) < 0)
+        else if (bound_encoded(e, input, e->intake.entries[entry].size) < 0)
             leave_slot(e, input->slot);
         if (input->status < 0) {
-            if (status >= 0) status = engine_fail_input(e, input->id, input->status, input->message);
+            if (status >= 0) status = fail_entry(e, entry, input->status, input->message);
             continue;
         }
-        if (status >= 0) status = start_item(e, input);
+        if (status >= 0) status = start_item(e, input, entry);
         if (status >= 0) {
             items_ready_last(&e->items, input->slot);
         } else {
@@ -81,32 +103,30 @@ static rill_status settle_inputs(rill_engine *e, int32_t n)
 static rill_status encode(rill_engine *e, int32_t count)
 {
     admission *a = &e->admission;
-    const rill_column columns[] = {RILL_COLUMN(a->input), RILL_COLUMN(a->measured)};
+    const rill_column columns[] = {RILL_COLUMN(a->input), RILL_COLUMN(a->entry)};
     RILL__TRY(items_reserve(&e->items, count));
     RILL__TRY(flight_reserve(&e->flight, e->items.memory.capacity));
     RILL__TRY(rill_columns_grow(e->ctx, &a->memory, (size_t)count, columns, 2, "inputs"));
     RILL__TRY(engine_reserve_domain(e));
     int32_t n = 0;
     for (int32_t i = 0; i < count; i++) {
-        const intake_entry *entry = intake_at(&e->intake, i);
-        if (entry->failed < 0) {
-            RILL__TRY(engine_fail_input(e, entry->id, entry->failed, entry->text));
+        int32_t entry = intake_at(&e->intake, i);
+        const intake_entry *in = &e->intake.entries[entry];
+        if (in->failed < 0) {
+            RILL__TRY(fail_entry(e, entry, in->failed, in->text));
             continue;
         }
-        e->admission.measured[n] = entry->size;
-        rill_input *input = &e->admission.input[n++];
-        *input = (rill_input){.text = entry->text, .length = entry->length, .id = entry->id, .size = entry->size};
-        input->slot = items_take_slot(&e->items);
+        a->entry[n] = entry;
+        a->input[n++] = (rill_input){
+            .text = in->text, .length = in->length, .id = in->id, .size = in->size, .slot = items_take_slot(&e->items)};
     }
+    intake_take(&e->intake, count);
     double start = statistics_clock();
     rill_error_clear(e->ctx);
-    rill_status status = n > 0 ? engine_domain_status(e, e->domain->encode(e->self, n, e->admission.input), "encode")
-                               : RILL_OK;
+    rill_status status = n > 0 ? engine_domain_status(e, e->domain->encode(e->self, n, a->input), "encode") : RILL_OK;
     e->statistics.now.encode += statistics_clock() - start;
     RILL__TRY(status);
-    status = settle_inputs(e, n);
-    intake_take(&e->intake, count);
-    return status;
+    return settle_inputs(e, n);
 }
 
 /* --- refilling ---------------------------------------------------------------------------------------------------- */

@@ -68,7 +68,7 @@ int64_t bound_free(const rill_engine *e)
 /* A row per live candidate, and in each later phase one per candidate of a full beam. */
 int64_t bound_need(const rill_engine *e, int32_t slot)
 {
-    return e->items.at[slot].live + (int64_t)(e->info.phases - 1) * e->settings.k;
+    return e->items.at[slot].live + (int64_t)(e->info.phases - 1) * e->items.at[slot].settings->k;
 }
 
 /* --- admission ---------------------------------------------------------------------------------------------------- */
@@ -98,7 +98,7 @@ int32_t bound_encode(const rill_engine *e, int32_t count)
     double left = (double)(b->slot_bytes - b->used_bytes), grows = b->measured > 0 ? b->encoded / b->measured : 1;
     int32_t n = 0;
     while (n < count) {
-        left -= slot_cost(e, grows * (double)intake_at(&e->intake, n)->size);
+        left -= slot_cost(e, grows * (double)e->intake.entries[intake_at(&e->intake, n)].size);
         if (left < 0) break;
         n++;
     }
@@ -168,7 +168,7 @@ static rill_status give_up(rill_engine *e)
     flight_leave(&e->flight, &e->items);
     tracing_item(&e->tracing, RILL_TRACE_FINISHED, e->statistics.all.timesteps, slot, it, RILL_ERR_INPUT);
     e->statistics.all.outputs -= it->n_outputs;
-    RILL__TRY(engine_fail_input(e, it->id, RILL_ERR_INPUT, message));
+    RILL__TRY(engine_fail_input(e, it->id, it->request, RILL_ERR_INPUT, message));
     engine_drop_item(e, slot);
     engine_free_rows(e);
     return RILL_OK;

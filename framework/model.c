@@ -143,6 +143,19 @@ int32_t rill_model_find_action(const rill_model *model, const char *text, size_t
     return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
 }
 
+rill_status rill_model_tokenize(const rill_model *model, const char *text, size_t length, int32_t *action, int32_t room,
+                                int32_t *n)
+{
+    const rill_domain *domain = model->domain;
+    *n = 0;
+    if (domain->tokenize == NULL)
+        return rill_fail(model->ctx, RILL_ERR_NOT_FOUND, "domain %s makes no actions of texts", domain->name);
+    rill_error_clear(model->ctx);
+    rill_status status = domain->tokenize(model->self, text, length, action, room, n);
+    if (status >= 0 || rill_error_status(model->ctx) == status) return status;
+    return rill_fail(model->ctx, status, "domain %s: tokenize failed with %s", domain->name, rill_status_name(status));
+}
+
 rill_status engine_check_fields(rill_engine *e)
 {
     for (int32_t i = 0; i < e->writing.n_fields; i++) {

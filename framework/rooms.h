@@ -14,7 +14,9 @@
 #include "flight.h"
 #include "intake.h"
 #include "outbox.h"
+#include "request.h"
 #include "schedule.h"
+#include "scoring.h"
 #include "select.h"
 #include "statistics.h"
 #include "timestep.h"
@@ -34,7 +36,7 @@ struct rill_model {
 typedef struct admission {
     rill_columns memory;
     rill_input *input;
-    int64_t *measured; /* their sizes before */
+    int32_t *entry; /* of the intake */
 } admission;
 
 /* What is written of outputs. */
@@ -55,6 +57,7 @@ struct rill_engine {
     rill_status failed; /* negative: the run is over */
     int input_closed;
 
+    requests requests;
     intake intake;
     admission admission;
     items items;
@@ -65,6 +68,7 @@ struct rill_engine {
     timestep step;
     chain chain;
     rill_ask_builder asks, check_asks;
+    scoring scoring;
     selector selector;
     writing writing;
     outbox outbox;
@@ -81,8 +85,10 @@ rill_status engine_check_fields(rill_engine *e);
 
 /* admit.c: admit what the policy admits. */
 rill_status engine_admit(rill_engine *e);
-/* Drop an item: its references, its slot; no result is made. */
+/* Drop an item: its references, its slot, its input; no result is made. */
 void engine_drop_item(rill_engine *e, int32_t slot);
+/* Drop an input that waits no more: its text, its request. */
+void engine_forget_input(rill_engine *e, int32_t entry);
 /* Tell the domain about capacities that grew. */
 rill_status engine_reserve_domain(rill_engine *e);
 /* A domain's failure without a message gets one. */
@@ -105,7 +111,11 @@ rill_status engine_commit(rill_engine *e, timestep *t, int last);
 /* finish.c: make the result of a finished item, drop it. */
 rill_status engine_finish_item(rill_engine *e, int32_t slot);
 /* Make the result of an input that failed. */
-rill_status engine_fail_input(rill_engine *e, int64_t id, rill_status status, const char *message);
+rill_status engine_fail_input(rill_engine *e, int64_t id, const request *wants, rill_status status,
+                              const char *message);
+
+/* leave.c: have the inputs leave whose deadlines have come. */
+rill_status engine_meet_deadlines(rill_engine *e);
 
 /* engine.c: tell the domain which rows have become free, so that they can be given out again. */
 void engine_free_rows(rill_engine *e);

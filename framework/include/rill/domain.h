@@ -285,6 +285,11 @@ typedef struct rill_domain {
     /* (optional: nothing) Settings that the model's makers give for decoding like `like` ("hf"), appended to `out` as
      * NAME=VALUE with blanks between; they stand in for what the user has not given. */
     rill_status (*recommend)(void *self, const char *like, rill_text *out);
+
+    /* (optional: texts cannot be had as actions) The actions that write a text within an output, none that begins or ends one:
+     * *n is how many they are, and the first `room` of them are written.
+     *   RILL_OK · RILL_ERR_INPUT (recorded: it cannot be written with this model's actions) · RILL_ERR_MEMORY */
+    rill_status (*tokenize)(void *self, const char *text, size_t length, int32_t *action, int32_t room, int32_t *n);
 } rill_domain;
 
 /* A domain together with what its open() made; see engine.h. */
