@@ -92,7 +92,7 @@ void rill_model_close(rill_model *model)
     rill_free(model->ctx, model, sizeof *model);
 }
 
-int rill__has_runners(const rill_domain *domain)
+int rill_domain_has_runners(const rill_domain *domain)
 {
     return domain->start != NULL;
 }

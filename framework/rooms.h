@@ -97,9 +97,7 @@ struct rill_engine {
     tracing tracing;
 };
 
-/* model.c: whether the domain's models can be shared. */
-int rill__has_runners(const rill_domain *domain);
-/* Make what decodes with the model, for one thread and its context.
+/* model.c: make what decodes with the model, for one thread and its context.
  *   RILL_OK · RILL_ERR_ARGUMENT (one engine at a time, and there is one) · what start() returns */
 rill_status rill__runner_start(rill_model *model, rill_context *ctx, rill__runner *out);
 void rill__runner_stop(rill__runner *runner); /* one that was not started is allowed */

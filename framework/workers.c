@@ -59,7 +59,7 @@ static rill_status prepare(rill_workers *all, int32_t index, const rill_workers_
 static rill_status open_models(rill_workers *all, const char *domain, const rill_open_options *open)
 {
     const rill_domain *table = rill_find_domain(all->worker[0].ctx, domain);
-    if (table != NULL && all->n > 1 && rill__has_runners(table)) {
+    if (table != NULL && all->n > 1 && rill_domain_has_runners(table)) {
         /* In the caller's context, where it lives longest. */
         RILL__TRY(rill_model_open(&all->shared, all->ctx, domain, open));
         for (int32_t i = 0; i < all->n; i++) all->worker[i].model = all->shared;

@@ -48,6 +48,9 @@ RILL_API void rill_model_close(rill_model *model); /* NULL is allowed */
 RILL_API const rill_domain *rill_model_domain(const rill_model *model);
 RILL_API const rill_domain_info *rill_model_info(const rill_model *model);
 
+/* Whether a model of the domain serves several engines at once: it has start and stop. */
+RILL_API int rill_domain_has_runners(const rill_domain *domain);
+
 /* Append the text of an action to `out`, whose context is set and records failures; on failure `out` is as before.
  *   RILL_OK · RILL_ERR_NOT_FOUND (the domain names no actions, or not this one; no such action) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_model_action_name(const rill_model *model, int32_t action, rill_text *out);
