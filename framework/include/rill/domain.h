@@ -39,6 +39,7 @@
 #define RILL_DOMAIN_H
 
 #include "rill/context.h"
+#include "rill/profile.h"
 
 RILL_C_BEGIN
 
@@ -307,6 +308,15 @@ typedef struct rill_domain {
 
     /* (with `start`) Undo start; accepts NULL. On the thread of the engine's destruction. */
     void (*stop)(void *runner);
+
+    /* (optional: there are no profiles) Begin to count what operations cost (on = 1), from zero, or stop.
+     *   RILL_OK · RILL_ERR_MEMORY */
+    rill_status (*profile)(void *self, int on);
+    /* (with `profile`) Operation i of those that decoding is made of, in order; 0 when there is none left. */
+    int (*profiled)(const void *self, int32_t i, rill_op_profile *out);
+    /* (with `profile`) Measure what a thread of the machine can do at best, in about a tenth of a second.
+     *   RILL_OK · RILL_ERR_MEMORY */
+    rill_status (*limits)(void *self, rill_limits *out);
 } rill_domain;
 
 /* A domain together with what its open() made; see engine.h. */

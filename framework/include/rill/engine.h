@@ -204,6 +204,15 @@ RILL_API rill_status rill_engine_next(rill_engine *engine, rill_result *out);
  * appended stay right. */
 RILL_API void rill_engine_stats(const rill_engine *engine, rill_stats *out);
 
+/* Begin to count what the model's operations cost (on = 1), from zero, or stop.
+ *   RILL_OK · RILL_ERR_OPTION (the domain runs no programs on a device, and so counts nothing) */
+RILL_API rill_status rill_engine_profile(rill_engine *engine, int on);
+/* Operation i of the profile, from 0, in the order in which programs run them; 0 when there is none left. */
+RILL_API int rill_engine_profiled(const rill_engine *engine, int32_t i, rill_op_profile *out);
+/* Measure what one thread of the machine does at best, in about a tenth of a second.
+ *   RILL_OK · RILL_ERR_OPTION (as rill_engine_profile()) · RILL_ERR_MEMORY */
+RILL_API rill_status rill_engine_limits(rill_engine *engine, rill_limits *out);
+
 RILL_C_END
 
 #endif
