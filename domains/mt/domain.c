@@ -60,7 +60,6 @@ static void close_one(mt_model *m, const mt_model *first)
     rill_free(ctx, m->scratch, m->scratch_room);
     rill_free(ctx, m->aligned, m->aligned_room);
     rill_free(ctx, m->places.rows, m->places.room * row_bytes(m));
-    rill_free(ctx, m->scored.log_norm, m->scored.room * sizeof *m->scored.log_norm);
     if (m == first || m->text != first->text) mt_text_close(m->text);
     if (m == first) rill_threads_stop(&m->threads);
     if (m == first) mt_shortlist_close(m->shortlist);
@@ -215,7 +214,10 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
                                .description = m->description,
                                .node_bytes = (int64_t)(node_bytes(m)),
                                .slot_bytes = (int64_t)slot_bytes(m, 0),
-                               .slot_unit_bytes = (int64_t)(slot_bytes(m, 1) - slot_bytes(m, 0))};
+                               .slot_unit_bytes = (int64_t)(slot_bytes(m, 1) - slot_bytes(m, 0)),
+                               .has_end_action = 1,
+                               .end_action = m->settings.end,
+                               .legal = m->legal};
     *self = m;
     return RILL_OK;
 }
@@ -318,12 +320,6 @@ static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask,
     return m->next != NULL || m->shortlist != NULL ? mt_mix_score(m, rows, ask, out) : mt_score(m, rows, ask, out);
 }
 
-static rill_status lookup(void *self, const rill_rows *rows, const rill_queries *queries)
-{
-    mt_model *m = self;
-    return m->next != NULL || m->shortlist != NULL ? mt_mix_lookup(m, rows, queries) : mt_lookup(m, rows, queries);
-}
-
 static rill_status field(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out)
 {
     return mt_field(self, name, hypothesis, out);
@@ -339,7 +335,6 @@ const rill_domain rill_mt_domain = {
     .encode = encode,
     .step = step,
     .score = score,
-    .lookup = lookup,
     .finalize = finalize,
     .drop = drop,
     .close = close_model,

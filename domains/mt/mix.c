@@ -10,7 +10,7 @@
  *
  * Invariant: x is a function of the row and the symbol, computed in one way wherever it is needed, so the answer depends
  * neither on the block nor on B. A row with NaN in any model has no choices.
- * Divisions: blocks · mixing · answers · score · lookup. */
+ * Divisions: blocks · mixing · answers · score. */
 #include <math.h>
 #include <string.h>
 
@@ -24,25 +24,35 @@ enum { BLOCK_FLOATS = 1 << 21 }; /* of log-probabilities of a block, which are t
 typedef struct block {
     mt_model *m; /* the first of the ensemble */
     const rill_rows *rows;
+    const rill_ask *ask;
+    rill_choices *out;
     size_t models, from, n, best, ld;
     const mt_list *list; /* of the item that all rows belong to; NULL without a shortlist */
     size_t symbols;      /* in the list, or all; 0: an empty input's */
     float *each;         /* [models, n, ld] */
     float *x;            /* [n, ld] m(v), then x(v) of those that count */
     float *log_norm;     /* [n] of the model at work */
-    int32_t *mask;       /* [n] row of the legal table: always the first */
+    uint64_t *legal;     /* [n, ceil(ld / 64)] with a list: places of the row's set */
+    int32_t *legal_row;  /* [n] with a list: the row of `legal`, or -1 */
     int32_t *action;     /* [n, best] */
     float *logp;         /* [n, best] */
     int32_t *count;      /* [n] */
     uint8_t *broken;     /* [n] a model has no answer */
 } block;
 
+/* Of a set of places. */
+static size_t legal_words(const block *b)
+{
+    return (b->ld + 63) / 64;
+}
+
 static void lay_out(block *b, size_t rows, rill_carver *c)
 {
     b->each = rill_carve(c, b->models * rows * b->ld, sizeof *b->each);
     b->x = rill_carve(c, rows * b->ld, sizeof *b->x);
     b->log_norm = rill_carve(c, rows, sizeof *b->log_norm);
-    b->mask = rill_carve(c, rows, sizeof *b->mask);
+    b->legal = rill_carve(c, rows * legal_words(b), sizeof *b->legal);
+    b->legal_row = rill_carve(c, rows, sizeof *b->legal_row);
     b->action = rill_carve(c, rows * b->best, sizeof *b->action);
     b->logp = rill_carve(c, rows * b->best, sizeof *b->logp);
     b->count = rill_carve(c, rows, sizeof *b->count);
@@ -79,12 +89,14 @@ static const rill_weights *weights_of(const mt_model *m, const rill_rows *rows, 
     return m->shortlist != NULL ? &list_of(m, rows, row)->w : &m->output.w;
 }
 
-static rill_status prepare(block *b, mt_model *m, const rill_rows *rows, size_t best)
+static rill_status prepare(block *b, mt_model *m, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
     rill_carver carver = {0};
-    const size_t symbols = most_symbols(m, rows);
+    const size_t symbols = most_symbols(m, rows), best = ask->most > 0 ? (size_t)ask->most : 1;
     *b = (block){.m = m,
                  .rows = rows,
+                 .ask = ask,
+                 .out = out,
                  .models = (size_t)m->models,
                  .best = best < symbols ? best : symbols,
                  .ld = (symbols + 15) / 16 * 16};
@@ -92,7 +104,6 @@ static rill_status prepare(block *b, mt_model *m, const rill_rows *rows, size_t 
     lay_out(b, most, &carver);
     TRY(mt_carve_again(m, &carver));
     lay_out(b, most, &carver);
-    memset(b->mask, 0, most * sizeof *b->mask);
     return RILL_OK;
 }
 
@@ -109,11 +120,39 @@ static rill_best best_of(const block *b, const float *logits)
                        .symbols = b->symbols,
                        .logits = logits,
                        .ld_logits = b->ld,
-                       .legal = b->list != NULL ? NULL : b->m->legal, /* lists have nothing else */
-                       .legal_index = b->mask,
                        .ids = b->action,
                        .ld_out = b->best,
                        .counts = b->count};
+}
+
+/* The places that the set of row r has, of its list. */
+static void find_places(const block *b, size_t r)
+{
+    uint64_t *legal = b->legal + r * legal_words(b);
+    const int32_t row = (int32_t)(b->from + r);
+    b->legal_row[r] = b->ask->legal_set[row] >= 0 ? (int32_t)r : -1;
+    if (b->legal_row[r] < 0) return;
+    memset(legal, 0, legal_words(b) * sizeof *legal);
+    for (size_t i = 0; i < b->symbols; i++)
+        if (rill_ask_permits(b->ask, row, b->list->id[i])) legal[i / 64] |= UINT64_C(1) << (i % 64);
+}
+
+/* What the best may be: lists have nothing that is never chosen. */
+static void set_legal(const block *b, rill_best *best)
+{
+    const rill_ask *ask = b->ask;
+    if (b->list == NULL && ask->legal == NULL) {
+        best->legal = b->m->legal; /* for all rows: ld_legal is 0 */
+    } else if (b->list == NULL) {
+        best->legal = ask->legal;
+        best->ld_legal = ask->legal_words;
+        best->legal_index = ask->legal_set + b->from;
+    } else if (ask->legal != NULL) {
+        for (size_t r = 0; r < b->n; r++) find_places(b, r);
+        best->legal = b->legal;
+        best->ld_legal = legal_words(b);
+        best->legal_index = b->legal_row;
+    }
 }
 
 /* What model m, the index-th, gives to each symbol. */
@@ -198,7 +237,7 @@ static void load_rows(block *b, size_t from, size_t most)
 static float logp_of(const block *b, size_t r, int32_t action)
 {
     const mt_model *m = b->m;
-    if (action < 0 || action >= m->decoder.words || !(m->legal[action / 64] >> (action % 64) & 1)) return -INFINITY;
+    if (!(m->legal[action / 64] >> (action % 64) & 1)) return -INFINITY;
     if (is_empty(b, r)) return action == m->settings.end ? 0.0f : -INFINITY;
     const int32_t place = b->list != NULL ? mt_list_find(b->list, action) : action;
     return place >= 0 ? mixed(b, r, (size_t)place) : -INFINITY;
@@ -209,6 +248,7 @@ static void find_best(const block *b)
 {
     rill_best best = best_of(b, b->x);
     best.best = b->best;
+    set_legal(b, &best);
     for (size_t r = 0; r < b->n; r++) take_largest(b, r);
     b->m->kernels.best(&best, b->m->threads.pool);
     if (b->models > 1) {
@@ -220,68 +260,39 @@ static void find_best(const block *b)
             b->logp[i] = b->x[r * b->ld + (size_t)b->action[i]];
 }
 
-static void choose_best(const block *b)
+/* The choices of row r of the block. */
+static void answer_row(const block *b, size_t r)
 {
-    if (b->symbols > 0) find_best(b);
-    for (size_t r = 0; r < b->n; r++) {
-        int32_t *action = b->action + r * b->best;
-        if (is_empty(b, r)) {
-            action[0] = b->m->settings.end;
-            b->logp[r * b->best] = 0.0f;
-            b->count[r] = 1;
-        } else if (b->list != NULL) {
-            for (size_t i = 0; i < (size_t)b->count[r]; i++) action[i] = b->list->id[action[i]];
-        }
+    rill_choices *out = b->out;
+    const int32_t row = (int32_t)(b->from + r), *place = b->action + r * b->best;
+    int32_t *action = out->action + (size_t)row * (size_t)out->stride;
+    float *logp = out->logp + (size_t)row * (size_t)out->stride;
+    out->count[row] = b->ask->most > 0 ? b->count[r] : 0;
+    for (int32_t i = 0; i < out->count[row]; i++) {
+        action[i] = b->list != NULL ? b->list->id[place[i]] : place[i];
+        logp[i] = b->logp[r * b->best + (size_t)i];
     }
-}
-
-static float lookup_raw(void *user, int32_t row, int32_t action)
-{
-    const block *b = user;
-    return logp_of(b, (size_t)row - b->from, action);
-}
-
-static rill_terminal last(void *user, int32_t row, int32_t action)
-{
-    (void)user, (void)row, (void)action;
-    return RILL_LAST;
 }
 
 /* --- score -------------------------------------------------------------------------------------------------------- */
 
 rill_status mt_mix_score(mt_model *m, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
-    if (rows->n == 0) return RILL_OK;
     block b;
-    TRY(prepare(&b, m, rows, (size_t)ask->max_choices + (ask->plain ? 0 : (size_t)ask->extra)));
+    int32_t q = 0;
+    if (rows->n == 0) return RILL_OK;
+    TRY(prepare(&b, m, rows, ask, out));
     for (size_t from = 0, most = block_rows(&b); from < (size_t)rows->n; from += b.n) {
         load_rows(&b, from, most);
-        choose_best(&b);
+        if (b.symbols > 0 && ask->most > 0) find_best(&b);
         for (size_t r = 0; r < b.n; r++) {
-            rill_raw raw = {.n = b.count[r],
-                            .action = b.action + r * b.best,
-                            .logp = b.logp + r * b.best,
-                            .end_action = m->settings.end,
-                            .lookup = lookup_raw,
-                            .terminal = is_empty(&b, r) ? last : NULL,
-                            .user = &b};
-            rill_select(ask, (int32_t)(from + r), &raw, out);
+            if (is_empty(&b, r))
+                mt_answer_empty(m, ask, from + r, out);
+            else
+                answer_row(&b, r);
         }
-    }
-    return RILL_OK;
-}
-
-/* --- lookup ------------------------------------------------------------------------------------------------------- */
-
-rill_status mt_mix_lookup(mt_model *m, const rill_rows *rows, const rill_queries *queries)
-{
-    if (queries->n == 0) return RILL_OK;
-    block b;
-    TRY(prepare(&b, m, rows, 1));
-    for (int32_t q = 0; q < queries->n; q++) {
-        const size_t row = (size_t)queries->row[q];
-        if (row < b.from || row >= b.from + b.n) load_rows(&b, row, mt_rows_asked(queries, q, block_rows(&b)));
-        queries->logp[q] = logp_of(&b, row - b.from, queries->action[q]);
+        for (; q < ask->n_picks && (size_t)ask->pick_row[q] < from + b.n; q++)
+            out->pick_logp[q] = logp_of(&b, (size_t)ask->pick_row[q] - from, ask->pick_action[q]);
     }
     return RILL_OK;
 }

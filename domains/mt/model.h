@@ -129,13 +129,6 @@ typedef struct mt_reading {
     size_t offset;
 } mt_reading;
 
-/* Rows just scored, for lookup(). */
-typedef struct mt_scored {
-    int32_t n;
-    float *log_norm; /* [room] */
-    size_t room;
-} mt_scored;
-
 typedef struct mt_model {
     struct mt_model *next; /* the next one of an ensemble, see ensemble.c; NULL for the last */
     int32_t models;        /* of the ensemble, of the first one on */
@@ -178,7 +171,6 @@ typedef struct mt_model {
     size_t ids_room;
     char *scratch; /* arrays of one call, see carve.h */
     size_t scratch_room;
-    mt_scored scored;
     char *aligned; /* arrays of one alignment, see carve.h */
     size_t aligned_room;
 } mt_model;
@@ -231,11 +223,9 @@ void mt_feed_forward(const mt_model *m, const mt_feed *feed, size_t rows, float 
 rill_status mt_encode(mt_model *m, int32_t n, rill_input *inputs);
 rill_status mt_step(mt_model *m, const rill_rows *rows);
 rill_status mt_score(mt_model *m, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
-rill_status mt_lookup(mt_model *m, const rill_rows *rows, const rill_queries *queries);
 
-/* How many rows, from that of query q on and `most` at most, the queries behind it go through in ascending order: what is worth
- * one product. */
-size_t mt_rows_asked(const rill_queries *queries, int32_t q, size_t most);
+/* The one choice of an empty input. */
+void mt_answer_empty(const mt_model *m, const rill_ask *ask, size_t row, rill_choices *out);
 
 /* Gets, of rows [from, from + rows) of a call, how much each head of the last layer attends to each piece of the input:
  * weights [rows, heads, ld], of which the first entries are for pieces. */
@@ -280,9 +270,8 @@ rill_status mt_match(const mt_model *first, const char *home, const mt_model *ot
 /* Take over what all models of an ensemble can do: the lengths. */
 void mt_agree(mt_model *first);
 
-/* mt_score() and mt_lookup() for an ensemble, and with a shortlist. */
+/* mt_score() for an ensemble, and with a shortlist. */
 rill_status mt_mix_score(mt_model *m, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
-rill_status mt_mix_lookup(mt_model *m, const rill_rows *rows, const rill_queries *queries);
 
 /* Room for c->used bytes of scratch; then *c is at the start of the buffer. */
 static inline rill_status mt_carve_again(mt_model *m, rill_carver *c)
