@@ -11,6 +11,21 @@
 
 #include "helpers.h"
 
+rill_status start_model(rill_context *ctx, const rill_domain *domain, const rill_open_options *options, started *out,
+                        rill_domain_info *info)
+{
+    *out = (started){0};
+    rill_status status = domain->open(ctx, options, &out->model, info);
+    out->self = out->model;
+    return status;
+}
+
+void stop_model(const rill_domain *domain, started *s)
+{
+    domain->close(s->model);
+    *s = (started){0};
+}
+
 static size_t words_of(int32_t actions)
 {
     return ((size_t)actions + 63) / 64;
