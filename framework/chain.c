@@ -27,7 +27,7 @@ static rill_status create_heuristic(chain *c, const rill_chain_entry *entry)
     if (table == NULL) return rill__unknown(c->ctx, "heuristic", &c->ctx->heuristics, entry->name);
     void *self = NULL;
     if (table->create != NULL)
-        RILL__TRY(table->create(c->ctx, arguments_of(entry), &self));
+        RILL__TRY(table->create(table, c->ctx, arguments_of(entry), &self));
     else if (arguments_of(entry)[0] != '\0')
         return refuse_arguments(c->ctx, "heuristic", entry);
     c->heuristics[c->n_heuristics++] = (chain_heuristic){table, self};
@@ -40,7 +40,7 @@ static rill_status create_scorer(chain *c, const rill_chain_entry *entry)
     if (table == NULL) return rill__unknown(c->ctx, "scorer", &c->ctx->scorers, entry->name);
     void *self = NULL;
     if (table->create != NULL)
-        RILL__TRY(table->create(c->ctx, arguments_of(entry), &self));
+        RILL__TRY(table->create(table, c->ctx, arguments_of(entry), &self));
     else if (arguments_of(entry)[0] != '\0')
         return refuse_arguments(c->ctx, "scorer", entry);
     c->scorers[c->n_scorers++] = (chain_scorer){table, self};
@@ -73,17 +73,13 @@ void chain_destroy(chain *c)
         if (c->heuristics[i].table->destroy != NULL) c->heuristics[i].table->destroy(c->heuristics[i].self);
     rill_free(c->ctx, c->heuristics, c->heuristics_given * sizeof *c->heuristics);
     rill_free(c->ctx, c->scorers, c->scorers_given * sizeof *c->scorers);
-    rill_free(c->ctx, c->width, c->width_capacity * sizeof *c->width);
-    rill_free(c->ctx, c->checked_width, c->checked_width_capacity * sizeof *c->checked_width);
-    rill_free(c->ctx, c->stop, c->stop_capacity);
-    rill_free(c->ctx, c->checked_stop, c->checked_stop_capacity);
-    rill_free(c->ctx, c->checked_keep, c->checked_keep_capacity);
+    rill_columns_free(c->ctx, &c->checked);
     *c = (chain){0};
 }
 
 /* --- one call ----------------------------------------------------------------------------------------------------- */
 
-static rill_beams beams_of(const chain *c, const candidates *cands, int32_t phase)
+static rill_beams beams_of(const candidates *cands, int32_t phase)
 {
     return (rill_beams){
         .struct_size = sizeof(rill_beams),
@@ -102,8 +98,8 @@ static rill_beams beams_of(const chain *c, const candidates *cands, int32_t phas
         .action = cands->action,
         .ended = cands->ended,
         .keep = cands->keep,
-        .width = c->width,
-        .stop = c->stop,
+        .width = cands->mark_width,
+        .stop = cands->mark_stop,
     };
 }
 
@@ -127,11 +123,12 @@ static rill_status call(chain *c, const chain_heuristic *h, rill_beams *beams)
 
 static rill_status reserve_checks(chain *c, const candidates *cands)
 {
+    const rill_column columns[] = {RILL_COLUMN(c->checked_width), RILL_COLUMN(c->checked_stop),
+                                   RILL_COLUMN(c->checked_keep)};
     size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
-    RILL__TRY(RILL__GROW(c->ctx, c->checked_width, c->checked_width_capacity, n, "checked marks"));
-    RILL__TRY(RILL__GROW(c->ctx, c->checked_stop, c->checked_stop_capacity, n, "checked marks"));
     /* One at least: there may be no candidate left, and memcmp() wants a place even for none. */
-    return RILL__GROW(c->ctx, c->checked_keep, c->checked_keep_capacity, total + 1, "checked marks");
+    return rill_columns_grow(c->ctx, &c->checked, n > total ? n : total + 1, columns, sizeof columns / sizeof *columns,
+                             "checked marks");
 }
 
 /* The view of item i alone: the same arrays from its first entry on, with offsets that start at 0. */
@@ -190,14 +187,12 @@ rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pru
 {
     *pruned = 0;
     if (c->n_heuristics == 0) return RILL_OK;
-    RILL__TRY(RILL__GROW(c->ctx, c->width, c->width_capacity, (size_t)cands->n, "heuristics' marks"));
-    RILL__TRY(RILL__GROW(c->ctx, c->stop, c->stop_capacity, (size_t)cands->n, "heuristics' marks"));
     for (int32_t i = 0; i < c->n_heuristics; i++) {
-        rill_beams beams = beams_of(c, cands, phase);
+        rill_beams beams = beams_of(cands, phase);
         RILL__TRY(call(c, &c->heuristics[i], &beams));
         if (c->check) RILL__TRY(check(c, &c->heuristics[i], cands, &beams));
-        for (int32_t j = 0; j < cands->n; j++) cands->stop[j] |= c->stop[j];
-        *pruned += candidates_compact(cands, c->width);
+        for (int32_t j = 0; j < cands->n; j++) cands->stop[j] |= cands->mark_stop[j];
+        *pruned += candidates_compact(cands);
     }
     return RILL_OK;
 }

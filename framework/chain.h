@@ -24,10 +24,10 @@ typedef struct chain {
     int32_t n_scorers;
     size_t scorers_given;
     int check;
-    /* Per-item marks of the heuristics' calls. */
-    int32_t *width, *checked_width;
-    uint8_t *stop, *checked_stop, *checked_keep;
-    size_t width_capacity, checked_width_capacity, stop_capacity, checked_stop_capacity, checked_keep_capacity;
+    /* Marks of a call over all items, to be compared with calls for each alone. */
+    rill_columns checked;
+    int32_t *checked_width;
+    uint8_t *checked_stop, *checked_keep;
 } chain;
 
 /* Look up and create the instances that `setup` names. After a failure too, chain_destroy() cleans up. */

@@ -7,39 +7,16 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine_private.h"
+#include "rooms.h"
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-static rill_status grow_rows(rill_engine *e, size_t n)
-{
-    row_table *r = &e->rows;
-    if (n <= r->capacity) return RILL_OK;
-    size_t old = r->capacity, wanted = n + n / 2;
-    void **columns[] = {(void **)&r->node, (void **)&r->parent,  (void **)&r->state_parent, (void **)&r->action,
-                        (void **)&r->slot, (void **)&r->depth,   (void **)&r->history,      (void **)&r->rank,
-                        (void **)&r->item, (void **)&r->item_id, (void **)&r->score};
-    enum { COLUMNS = sizeof columns / sizeof columns[0], WIDE = 2 };
-    for (int i = 0; i < COLUMNS; i++) {
-        size_t size = i < COLUMNS - WIDE ? sizeof(int32_t) : sizeof(int64_t);
-        rill_free(e->ctx, *columns[i], old * size);
-        *columns[i] = NULL;
-    }
-    r->capacity = wanted;
-    for (int i = 0; i < COLUMNS; i++) {
-        size_t size = i < COLUMNS - WIDE ? sizeof(int32_t) : sizeof(int64_t);
-        *columns[i] = rill_alloc(e->ctx, wanted * size);
-        if (*columns[i] == NULL) return rill_fail_memory(e->ctx, wanted * size, "the rows of a timestep");
-    }
-    return RILL_OK;
-}
-
 static void add_rows(rill_engine *e, int32_t index)
 {
-    row_table *r = &e->rows;
+    row_table *r = &e->step.rows;
     forest *f = &e->forest;
-    int32_t slot = e->selected[index];
-    const item *it = &e->items[slot];
+    int32_t slot = e->step.selected[index];
+    const item *it = &e->items.at[slot];
     for (int32_t rank = 0; rank < it->width; rank++) {
         const beam_entry *entry = &it->beam[rank];
         if (entry->ended) continue;
@@ -62,18 +39,18 @@ static rill_status make_rows(rill_engine *e, int32_t n)
 {
     int64_t live = 0;
     int grew;
-    for (int32_t i = 0; i < n; i++) live += e->items[e->selected[i]].live;
-    RILL__TRY(grow_rows(e, (size_t)live));
+    for (int32_t i = 0; i < n; i++) live += e->items.at[e->step.selected[i]].live;
+    RILL__TRY(timestep_reserve_rows(&e->step, (size_t)live));
     RILL__TRY(forest_reserve_rows(&e->forest, live, &grew));
     if (grew) RILL__TRY(engine_reserve_domain(e));
-    e->rows.n = 0;
+    e->step.rows.n = 0;
     for (int32_t i = 0; i < n; i++) add_rows(e, i);
     return RILL_OK;
 }
 
 static rill_rows domain_rows(const rill_engine *e, int32_t phase)
 {
-    const row_table *r = &e->rows;
+    const row_table *r = &e->step.rows;
     return (rill_rows){r->n, phase, r->node, r->parent, r->state_parent, r->action, r->slot, r->depth};
 }
 
@@ -81,7 +58,7 @@ static rill_rows domain_rows(const rill_engine *e, int32_t phase)
 
 static rill_scorer_rows scorer_rows(const rill_engine *e, int32_t phase, int32_t first, int32_t n)
 {
-    const row_table *r = &e->rows;
+    const row_table *r = &e->step.rows;
     return (rill_scorer_rows){
         .struct_size = sizeof(rill_scorer_rows),
         .n = n,
@@ -145,7 +122,7 @@ static int same_rules(const ask_rules *x, int32_t a, const ask_rules *y, int32_t
 /* Ask the scorers about each item alone and compare with what they said of all. */
 static rill_status check_scorers(rill_engine *e, const ask_rules *all, int32_t phase, int32_t max_choices)
 {
-    const row_table *r = &e->rows;
+    const row_table *r = &e->step.rows;
     for (int32_t first = 0, n; first < r->n; first += n) {
         for (n = 1; first + n < r->n && r->item[first + n] == r->item[first];) n++;
         ask_rules one;
@@ -165,28 +142,18 @@ static rill_status check_scorers(rill_engine *e, const ask_rules *all, int32_t p
 
 /* --- limits ------------------------------------------------------------------------------------------------------- */
 
-/* In the timestep after the last action nothing but the end is left (at-limit end). */
-static rill_end_rule end_rule(const rill_engine *e, int32_t row)
-{
-    int32_t depth = e->rows.depth[row];
-    int over = e->settings.at_limit == RILL_LIMIT_END && depth >= e->items[e->rows.slot[row]].max_length;
-    /* The limit wins over the least length: an item that may neither end nor go on would die. */
-    if (over) return RILL_END_REQUIRED;
-    return depth < e->settings.min_length ? RILL_END_NOT_YET : RILL_END_ALLOWED;
-}
-
 static int any_end_rule(const rill_engine *e)
 {
-    for (int32_t i = 0; i < e->rows.n; i++)
-        if (end_rule(e, i) != RILL_END_ALLOWED) return 1;
+    for (int32_t i = 0; i < e->step.rows.n; i++)
+        if (ending_rule(&e->items.at[e->step.rows.slot[i]]) != RILL_END_ALLOWED) return 1;
     return 0;
 }
 
 /* What the settings have to say of the rows, behind what the scorers said. */
 static rill_status ask_limits(rill_engine *e, int last)
 {
-    for (int32_t i = 0; i < e->rows.n; i++) {
-        if (last) RILL__TRY(rill_ask_end(&e->asks, i, end_rule(e, i)));
+    for (int32_t i = 0; i < e->step.rows.n; i++) {
+        if (last) RILL__TRY(rill_ask_end(&e->asks, i, ending_rule(&e->items.at[e->step.rows.slot[i]])));
         if (e->unknown < 0) continue;
         if (isinf(e->settings.unknown_penalty))
             RILL__TRY(rill_ask_ban(&e->asks, i, e->unknown));
@@ -205,7 +172,7 @@ static rill_status make_rules(rill_engine *e, int32_t phase, int32_t max_choices
         *rules = (ask_rules){.max_choices = max_choices, .plain = 1};
         return RILL_OK;
     }
-    RILL__TRY(run_scorers(e, &e->asks, phase, 0, e->rows.n));
+    RILL__TRY(run_scorers(e, &e->asks, phase, 0, e->step.rows.n));
     if (e->settings.check && e->chain.n_scorers > 0) {
         RILL__TRY(ask_build(&e->asks, max_choices, rules));
         RILL__TRY(check_scorers(e, rules, phase, max_choices));
@@ -243,37 +210,38 @@ static rill_status score_part(rill_engine *e, const rill_rows *rows, int32_t *fr
     rill_choices out;
     int32_t n = selector_part(&e->selector, *from, &ask, &out), bad;
     rill_rows part = n < rows->n ? part_of(rows, *from, n) : *rows;
-    double start = engine_now();
+    double start = statistics_clock();
     rill_error_clear(e->ctx);
     RILL__TRY(engine_domain_status(e, e->domain->score(e->self, &part, &ask, &out), "score"));
-    double scored = engine_now();
-    e->seconds.score += scored - start;
+    double scored = statistics_clock();
+    e->statistics.now.score += scored - start;
     const char *wrong = selector_take(&e->selector, *from, n, rows->phase == e->info.phases - 1, &bad);
-    e->seconds.select += engine_now() - scored;
+    e->statistics.now.select += statistics_clock() - scored;
     *from += n;
     if (wrong == NULL) return RILL_OK;
     return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: choices of input %lld at timestep %d are %s", e->domain->name,
-                     (long long)e->rows.item_id[bad], e->rows.depth[bad], wrong);
+                     (long long)e->step.rows.item_id[bad], e->step.rows.depth[bad], wrong);
 }
 
 rill_status engine_expand(rill_engine *e, int32_t n, int32_t phase)
 {
     ask_rules rules;
     int32_t from = 0;
-    double start = engine_now();
+    double start = statistics_clock();
     RILL__TRY(make_rows(e, n));
     rill_rows rows = domain_rows(e, phase);
-    double t0 = engine_now();
-    e->seconds.choose += t0 - start;
+    double t0 = statistics_clock();
+    e->statistics.now.choose += t0 - start;
     rill_error_clear(e->ctx);
     RILL__TRY(engine_domain_status(e, e->domain->step(e->self, &rows), "step"));
-    double t1 = engine_now();
-    e->seconds.step += t1 - t0;
-    for (int32_t i = 0; i < e->rows.n; i++) forest_stepped(&e->forest, e->rows.history[i]);
+    double t1 = statistics_clock();
+    e->statistics.now.step += t1 - t0;
+    for (int32_t i = 0; i < e->step.rows.n; i++) forest_stepped(&e->forest, e->step.rows.history[i]);
     engine_free_rows(e);
     RILL__TRY(make_rules(e, phase, max_choices(e, phase), &rules));
     RILL__TRY(selector_ask(&e->selector, &rules, rows.n));
-    e->seconds.scorers += engine_now() - t1;
+    RILL__TRY(engine_reserve_children(e, &e->step, e->selector.choices.stride));
+    e->statistics.now.scorers += statistics_clock() - t1;
     do RILL__TRY(score_part(e, &rows, &from));
     while (from < rows.n);
     return RILL_OK;

@@ -195,8 +195,10 @@ static rill_status load_all(mt_model *first, const rill_open_options *options)
     return RILL_OK;
 }
 
-static rill_status open_model(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
+static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                              void **self, rill_domain_info *info)
 {
+    (void)table;
     TRY(rill_options_check(ctx, "mt", options));
     mt_model *m;
     rill_status status = make_model(ctx, options, &m);

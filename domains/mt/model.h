@@ -14,8 +14,8 @@
 #define RILL_MT_MODEL_H
 
 #include "blocks.h"
-#include "carve.h"
 #include "kernels.h"
+#include "rill/carve.h"
 #include "rill/domain.h"
 #include "text.h"
 #include "threads.h"

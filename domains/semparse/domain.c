@@ -155,8 +155,10 @@ static int64_t measure(void *self, const char *text, size_t length)
     return words;
 }
 
-static rill_status canonical(rill_context *ctx, const char *text, size_t length, rill_text *out)
+static rill_status canonical(const rill_domain *table, rill_context *ctx, const char *text, size_t length,
+                             rill_text *out)
 {
+    (void)table;
     return rill_logic_canonical(ctx, text, length, out);
 }
 
@@ -179,8 +181,10 @@ static int32_t find_action(void *self, const char *text, size_t length)
 
 /* --- one of each -------------------------------------------------------------------------------------------------- */
 
-static rill_status open_both(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
+static rill_status open_both(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                             void **self, rill_domain_info *info)
 {
+    (void)table;
     void *model = NULL;
     TRY(open_model(ctx, options, &model, info));
     rill_status status = start(model, ctx, options->threads, self);

@@ -185,8 +185,10 @@ static int32_t find_action(void *self, const char *text, size_t length)
 
 /* --- one of each -------------------------------------------------------------------------------------------------- */
 
-static rill_status open_both(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
+static rill_status open_both(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                             void **self, rill_domain_info *info)
 {
+    (void)table;
     void *model = NULL;
     TRY(open_model(ctx, options, &model, info));
     rill_status status = start(model, ctx, options->threads, self);

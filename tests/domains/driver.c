@@ -15,7 +15,7 @@ rill_status start_model(rill_context *ctx, const rill_domain *domain, const rill
                         rill_domain_info *info)
 {
     *out = (started){0};
-    rill_status status = domain->open(ctx, options, &out->model, info);
+    rill_status status = domain->open(domain, ctx, options, &out->model, info);
     out->self = out->model;
     return status;
 }

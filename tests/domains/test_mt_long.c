@@ -77,7 +77,7 @@ static mt_model *open_for(rill_context *of, int32_t slots)
     void *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
-    assert_ok(of, domain->open(of, &options, &self, &info));
+    assert_ok(of, domain->open(domain, of, &options, &self, &info));
     assert_ok(of, domain->reserve(self, 1, slots));
     return self;
 }

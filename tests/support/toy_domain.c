@@ -118,8 +118,10 @@ static void close_toy(void *self)
     rill_free(ctx, t, sizeof *t);
 }
 
-static rill_status open_toy(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
+static rill_status open_toy(const rill_domain *table, rill_context *ctx, const rill_open_options *options, void **self,
+                            rill_domain_info *info)
 {
+    (void)table;
     toy_model model;
     char message[200];
     rill_status status = toy_model_parse(&model, options->arguments, message, sizeof message);

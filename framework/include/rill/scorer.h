@@ -47,8 +47,8 @@ typedef struct rill_scorer {
     const char *arguments; /* how arguments are written */
     const char *summary;
 
-    /* Make an instance from the text behind "NAME:". (optional) */
-    rill_status (*create)(rill_context *ctx, const char *arguments, void **self);
+    /* Make an instance from the text behind "NAME:". `table`: this table. (optional) */
+    rill_status (*create)(const struct rill_scorer *table, rill_context *ctx, const char *arguments, void **self);
     /* Speak about the rows. Mandatory. */
     rill_status (*score)(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask);
     /* Undo create; accepts NULL. (optional) */
