@@ -385,22 +385,22 @@ static inline float at_least(float x, float least)
     return x < least ? least : x;
 }
 
-static void take_one(float *restrict out, const float *a, size_t width, float least)
+static void take_one(float *out, const float *a, size_t width, float least)
 {
     for (size_t i = 0; i < width; i++) out[i] = at_least(a[i], least);
 }
 
-static void add_one(float *restrict out, const float *a, size_t width, float least)
+static void add_one(float *out, const float *a, size_t width, float least)
 {
     for (size_t i = 0; i < width; i++) out[i] = at_least(out[i] + a[i], least);
 }
 
-static void add_two(float *restrict out, const float *a, const float *b, size_t width, float least)
+static void add_two(float *out, const float *a, const float *b, size_t width, float least)
 {
     for (size_t i = 0; i < width; i++) out[i] = at_least(a[i] + b[i], least);
 }
 
-static void add_three(float *restrict out, const float *a, const float *b, const float *c, size_t width, float least)
+static void add_three(float *out, const float *a, const float *b, const float *c, size_t width, float least)
 {
     for (size_t i = 0; i < width; i++) out[i] = at_least(a[i] + b[i] + c[i], least);
 }
