@@ -296,6 +296,8 @@ static const rill_domain template_domain = {
     /* field       */ NULL,    /* (optional) without it, outputs have nothing but their text */
     /* unknown_action */ NULL, /* (optional) every letter is known */
     /* recommend      */ NULL, /* (optional) without it, presets are as they are */
+    /* start          */ NULL, /* (optional) without these two, the model decodes itself: one engine at a time */
+    /* stop           */ NULL,
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

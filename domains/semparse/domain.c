@@ -37,8 +37,10 @@ static rill_status load_model(semparse *s, const rill_open_options *options)
     return RILL_OK;
 }
 
-static rill_status open_model(rill_context *ctx, const rill_open_options *options, void **model, rill_domain_info *info)
+static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                              void **model, rill_domain_info *info)
 {
+    (void)table;
     TRY(rill_options_check(ctx, "semparse", options));
     semparse *s = rill_calloc(ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a semantic parser");
@@ -164,39 +166,19 @@ static rill_status canonical(const rill_domain *table, rill_context *ctx, const 
 
 /* --- names of actions --------------------------------------------------------------------------------------------- */
 
-static rill_status action_name(void *self, int32_t action, rill_text *out)
+static rill_status action_name(void *model, int32_t action, rill_text *out)
 {
-    const semparse *s = ((const semparse_runner *)self)->model;
+    const semparse *s = model;
     size_t length;
     const char *token = rill_vocabulary_token(s->target, action, &length);
     return rill_text_append(out, token, length);
 }
 
-static int32_t find_action(void *self, const char *text, size_t length)
+static int32_t find_action(void *model, const char *text, size_t length)
 {
-    const semparse *s = ((const semparse_runner *)self)->model;
+    const semparse *s = model;
     int32_t action = rill_vocabulary_id(s->target, text, length);
     return action >= 0 ? action : RILL_NO_ACTION;
-}
-
-/* --- one of each -------------------------------------------------------------------------------------------------- */
-
-static rill_status open_both(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
-                             void **self, rill_domain_info *info)
-{
-    (void)table;
-    void *model = NULL;
-    TRY(open_model(ctx, options, &model, info));
-    rill_status status = start(model, ctx, options->threads, self);
-    if (status != RILL_OK) close_model(model);
-    return status;
-}
-
-static void close_both(void *self)
-{
-    void *model = self != NULL ? (void *)(uintptr_t)((const semparse_runner *)self)->model : NULL;
-    stop(self);
-    close_model(model);
 }
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
@@ -206,17 +188,19 @@ const rill_domain rill_semparse_domain = {
     .struct_size = sizeof(rill_domain),
     .name = "semparse",
     .summary = "questions to logical forms: LSTM encoder and decoder with attention",
-    .open = open_both,
+    .open = open_model,
     .reserve = reserve,
     .encode = semparse_encode,
     .step = semparse_step,
     .score = semparse_score,
     .finalize = finalize,
     .drop = drop,
-    .close = close_both,
+    .close = close_model,
     .measure = measure,
     .canonical = canonical,
     .action_name = action_name,
     .find_action = find_action,
     .features = RILL_TAKES_BACKEND,
+    .start = start,
+    .stop = stop,
 };

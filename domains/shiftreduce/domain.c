@@ -58,8 +58,10 @@ static int64_t slot_bytes(const parser *p, int64_t words)
     return bytes.slot + (int64_t)sizeof(sentence) + (words + 1) * bytes.unit + words * word;
 }
 
-static rill_status open_model(rill_context *ctx, const rill_open_options *options, void **model, rill_domain_info *info)
+static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                              void **model, rill_domain_info *info)
 {
+    (void)table;
     parser_form form = FORM_AUTO;
     TRY(rill_options_check(ctx, "shiftreduce", options));
     TRY(read_form(ctx, options, &form));
@@ -165,42 +167,22 @@ static int64_t measure(void *self, const char *text, size_t length)
 
 static const char *const structure_names[PARSER_LABELS] = {"shift", "combine"};
 
-static rill_status action_name(void *self, int32_t action, rill_text *out)
+static rill_status action_name(void *model, int32_t action, rill_text *out)
 {
-    const parser *p = ((const parser_runner *)self)->model;
+    const parser *p = model;
     size_t length;
     if (action < PARSER_LABELS) return rill_text_append(out, structure_names[action], strlen(structure_names[action]));
     const char *label = rill_vocabulary_token(p->label, action - PARSER_LABELS, &length);
     return rill_text_append(out, label, length);
 }
 
-static int32_t find_action(void *self, const char *text, size_t length)
+static int32_t find_action(void *model, const char *text, size_t length)
 {
-    const parser *p = ((const parser_runner *)self)->model;
+    const parser *p = model;
     for (int32_t i = 0; i < PARSER_LABELS; i++)
         if (length == strlen(structure_names[i]) && memcmp(text, structure_names[i], length) == 0) return i;
     const int32_t label = rill_vocabulary_id(p->label, text, length);
     return label >= 0 ? PARSER_LABELS + label : RILL_NO_ACTION;
-}
-
-/* --- one of each -------------------------------------------------------------------------------------------------- */
-
-static rill_status open_both(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
-                             void **self, rill_domain_info *info)
-{
-    (void)table;
-    void *model = NULL;
-    TRY(open_model(ctx, options, &model, info));
-    rill_status status = start(model, ctx, options->threads, self);
-    if (status != RILL_OK) close_model(model);
-    return status;
-}
-
-static void close_both(void *self)
-{
-    void *model = self != NULL ? (void *)(uintptr_t)((const parser_runner *)self)->model : NULL;
-    stop(self);
-    close_model(model);
 }
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
@@ -210,17 +192,19 @@ const rill_domain rill_shiftreduce_domain = {
     .struct_size = sizeof(rill_domain),
     .name = "shiftreduce",
     .summary = "sentences to constituency trees: bidirectional LSTM, span features, shift-reduce",
-    .open = open_both,
+    .open = open_model,
     .reserve = reserve,
     .encode = parser_encode,
     .step = parser_step,
     .score = parser_score,
     .finalize = parser_finalize,
     .drop = drop,
-    .close = close_both,
+    .close = close_model,
     .measure = measure,
     .action_name = action_name,
     .find_action = find_action,
     .metric = "bracket",
     .features = RILL_TAKES_INPUT_FORMAT | RILL_TAKES_BACKEND,
+    .start = start,
+    .stop = stop,
 };
