@@ -10,4 +10,14 @@
  *   RILL_OK · RILL_ERR_OPTION (names `domain`) */
 rill_status rill_options_check(rill_context *ctx, const char *domain, const rill_open_options *options);
 
+struct rill_device;
+
+/* The device that options->backend and options->deterministic ask for.
+ *   RILL_OK · RILL_ERR_OPTION (names `domain`) · RILL_ERR_MEMORY */
+rill_status rill_options_device(rill_context *ctx, const char *domain, const rill_open_options *options,
+                                struct rill_device **out);
+
+/* Append to a model's description, in an array of `size` bytes, what of its device is worth a word. */
+void rill_options_describe(const struct rill_device *device, char *description, size_t size);
+
 #endif
