@@ -71,28 +71,16 @@ static rill_status step(void *self, const rill_rows *rows)
     return RILL_OK;
 }
 
-static rill_terminal is_last_day(void *user, int32_t row, int32_t action)
-{
-    const rill_rows *rows = user;
-    (void)action;
-    return rows->depth[row] == days[rows->slot[row]] - 1 ? RILL_LAST : RILL_LIVE;
-}
-
 static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
+    static const int32_t action[] = {RAINY, SUNNY};
     (void)self;
     for (int32_t i = 0; i < rows->n; i++) {
         const float *p = rows->depth[i] == 0 ? first : next[last_weather[rows->node[i]]];
         int deed = deeds[rows->slot[i]][rows->depth[i]];
         float logp[] = {logf(p[RAINY] * seen[RAINY][deed]), logf(p[SUNNY] * seen[SUNNY][deed])};
-        int32_t best = logp[SUNNY] > logp[RAINY] ? SUNNY : RAINY;
-        rill_raw raw = {.n = WEATHERS,
-                        .action = (int32_t[]){best, !best},
-                        .logp = (float[]){logp[best], logp[!best]},
-                        .end_action = -1,
-                        .terminal = is_last_day,
-                        .user = (void *)rows};
-        rill_select(ask, i, &raw, out);
+        if (rows->depth[i] == days[rows->slot[i]] - 1) out->ends[i] = RILL_ENDS_LAST;
+        rill_choices_give(ask, i, WEATHERS, action, logp, NULL, out);
     }
     return RILL_OK;
 }

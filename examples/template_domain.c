@@ -18,12 +18,13 @@
  *    6. encode(): read inputs into their slots. A bad one fails alone with rill_input_fail().
  *    7. step(): make each row's state from its parent's. The whole call is one batch: this is where a neural model would
  *       multiply matrices for all rows at once.
- *    8. score(): for each row the best legal actions. Hand your raw candidates, best first, to rill_select(), which applies all
- *       that the search asks for; you need not read the rest of rill_ask.
+ *    8. score(): for each row the best legal actions and the log-probabilities of those that are picked. With a row's actions at
+ *       hand, give them all to rill_choices_give(), which does the rest; you need not read rill_ask. Scores are the model's
+ *       own: what scorers and settings make of them is the engine's affair.
  *    9. finalize(): turn actions into what the user reads.
  *   10. drop(), free(): ids that are no longer in use. Leave them out if you have nothing to give back.
  *   11. close(): undo open().
- *   12. Optional members: lookup(), measure(), canonical(); see the table for what is missed without them.
+ *   12. Optional members: measure(), canonical(); see the table for what is missed without them.
  *   13. Build it as a shared object rill-NAME.so that exports rill_plugin(); load it with rill_plugin_load().
  *
  * Two rules to keep. Results depend on the row alone: not on other rows, their number or their order, since the schedule of the
@@ -132,6 +133,8 @@ static rill_status open_speller(rill_context *ctx, const rill_open_options *opti
         .description = "letter pairs",
         .node_bytes = sizeof(node), /* and the next, for the setting memory */
         .slot_bytes = sizeof(slot),
+        .has_end_action = 1, /* 0 when hypotheses end with an ordinary action: then set out->ends in score() */
+        .end_action = END,
     };
     *self = s;
     return RILL_OK;
@@ -187,43 +190,21 @@ static rill_status step(void *self, const rill_rows *rows)
 
 /* --- score -------------------------------------------------------------------------------------------------------- */
 
-/* The legal actions of a row: one that is forced, or all letters. Returns how many, from *from on. */
-static int32_t legal(const speller *s, const rill_rows *rows, int32_t row, int32_t *from)
-{
-    const slot *word = &s->slots[rows->slot[row]];
-    int32_t at = rows->depth[row];
-    int32_t given = at == word->length ? END : word->letter[at];
-    *from = given == GAP ? 0 : given;
-    return given == GAP ? LETTERS : 1;
-}
-
-/* Insertion sort: best first, the smaller action first among equals, as rill_raw wants it. */
-static void sort(int32_t n, int32_t *action, float *logp)
-{
-    for (int32_t i = 1; i < n; i++)
-        for (int32_t j = i; j > 0 && logp[j] > logp[j - 1]; j--) {
-            float better = logp[j];
-            int32_t its = action[j];
-            logp[j] = logp[j - 1], action[j] = action[j - 1];
-            logp[j - 1] = better, action[j - 1] = its;
-        }
-}
-
+/* The legal actions of a row: one that is forced, or all letters. */
 static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
     const speller *s = self;
     for (int32_t row = 0; row < rows->n; row++) {
-        int32_t action[LETTERS], from, n = legal(s, rows, row, &from);
-        float logp[LETTERS];
-        for (int32_t i = 0; i < n; i++) {
-            action[i] = from + i;
-            logp[i] = s->logp[s->nodes[rows->node[row]]][from + i];
-        }
-        sort(n, action, logp);
-        /* All legal actions are given, so rill_select() needs no way to look up others. A model with many actions gives
-         * its best max_choices + extra instead, and sets .lookup. */
-        rill_raw raw = {.n = n, .action = action, .logp = logp, .end_action = END};
-        rill_select(ask, row, &raw, out);
+        const slot *word = &s->slots[rows->slot[row]];
+        const float *all = s->logp[s->nodes[rows->node[row]]];
+        int32_t at = rows->depth[row], action[LETTERS];
+        int32_t given = at == word->length ? END : word->letter[at];
+        for (int32_t i = 0; i < LETTERS; i++) action[i] = i;
+        /* A model with many actions writes its best ask->most into `out` itself, from ask->legal, and the picks. */
+        if (given == GAP)
+            rill_choices_give(ask, row, LETTERS, action, all, NULL, out);
+        else
+            rill_choices_give(ask, row, 1, &given, &all[given], NULL, out);
     }
     return RILL_OK;
 }
@@ -242,17 +223,6 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
 }
 
 /* --- optional members --------------------------------------------------------------------------------------------- */
-
-static rill_status lookup(void *self, const rill_rows *rows, const rill_queries *queries)
-{
-    const speller *s = self;
-    for (int32_t q = 0; q < queries->n; q++) {
-        int32_t row = queries->row[q], from, n = legal(s, rows, row, &from), action = queries->action[q];
-        int possible = action >= from && action < from + n;
-        queries->logp[q] = possible ? s->logp[s->nodes[rows->node[row]]][action] : (float)RILL_SCORE_DEAD;
-    }
-    return RILL_OK;
-}
 
 static void drop(void *self, int32_t id)
 {
@@ -311,7 +281,6 @@ static const rill_domain template_domain = {
     /* encode      */ encode,
     /* step        */ step,
     /* score       */ score,
-    /* lookup      */ lookup, /* (optional) without it, features that rescore single actions refuse to start */
     /* finalize    */ finalize,
     /* drop        */ drop,       /* (optional) without it, nothing happens when an item is done */
     /* free        */ free_nodes, /* (optional) without it, nothing happens when states are free */

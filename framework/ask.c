@@ -203,14 +203,13 @@ static rill_status reserve_layout(rill_ask_builder *b, ask_list *list)
     return RILL__GROW(b->ctx, list->value, list->value_capacity, most, "what scorers say");
 }
 
-/* Compress one list. `intersect`: keep what all restricting scorers named. Sets *longest to the longest row. */
-static rill_status lay_out(rill_ask_builder *b, ask_list *list, int intersect, int32_t *longest)
+/* Compress one list. `intersect`: keep what all restricting scorers named. */
+static rill_status lay_out(rill_ask_builder *b, ask_list *list, int intersect)
 {
     RILL__TRY(reserve_layout(b, list));
     sort_entries(list);
     size_t i = 0;
     int32_t n = 0;
-    *longest = 0;
     for (int32_t row = 0; row < b->n; row++) {
         list->offset[row] = n;
         while (i < list->n && list->entry[i].row == row) {
@@ -224,7 +223,6 @@ static rill_status lay_out(rill_ask_builder *b, ask_list *list, int intersect, i
             i = end;
         }
         if (intersect && n == list->offset[row] && b->restrictions[row] > 0) list->action[n++] = RILL_NO_ACTION;
-        if (n - list->offset[row] > *longest) *longest = n - list->offset[row];
     }
     list->offset[b->n] = n;
     return RILL_OK;
@@ -240,35 +238,29 @@ static int32_t largest_limit(const rill_ask_builder *b, int32_t max_choices)
     return largest < max_choices ? largest : max_choices;
 }
 
-rill_status ask_build(rill_ask_builder *b, int32_t max_choices, rill_ask *ask)
+rill_status ask_build(rill_ask_builder *b, int32_t max_choices, ask_rules *rules)
 {
-    *ask = (rill_ask){.max_choices = largest_limit(b, max_choices), .limit = b->has_limit ? b->limit : NULL};
-    int32_t longest, extra = 0;
+    *rules = (ask_rules){.max_choices = largest_limit(b, max_choices), .limit = b->has_limit ? b->limit : NULL};
     if (b->add.n > 0) {
-        RILL__TRY(lay_out(b, &b->add, 0, &longest));
-        ask->add_offset = b->add.offset;
-        ask->add_action = b->add.action;
-        ask->add_score = b->add.value;
-        extra += longest;
+        RILL__TRY(lay_out(b, &b->add, 0));
+        rules->add_offset = b->add.offset;
+        rules->add_action = b->add.action;
+        rules->add_score = b->add.value;
     }
     if (b->ban.n > 0) {
-        RILL__TRY(lay_out(b, &b->ban, 0, &longest));
-        ask->ban_offset = b->ban.offset;
-        ask->ban_action = b->ban.action;
-        extra += longest;
+        RILL__TRY(lay_out(b, &b->ban, 0));
+        rules->ban_offset = b->ban.offset;
+        rules->ban_action = b->ban.action;
     }
     if (b->has_allow) {
-        RILL__TRY(lay_out(b, &b->allow, 1, &longest));
-        ask->allow_offset = b->allow.offset;
-        ask->allow_action = b->allow.action;
+        RILL__TRY(lay_out(b, &b->allow, 1));
+        rules->allow_offset = b->allow.offset;
+        rules->allow_action = b->allow.action;
     }
-    if (b->has_end_rule) ask->end_rule = b->end_rule;
-    if (b->has_reward) ask->reward = b->reward;
-    if (b->has_end_reward) ask->end_reward = b->end_reward;
-    /* These move the end action, and nothing else, past others. */
-    if (b->has_end_rule || b->has_reward || b->has_end_reward) extra++;
-    ask->extra = extra;
-    ask->plain = !(b->add.n > 0 || b->ban.n > 0 || b->has_allow || b->has_end_rule || b->has_reward ||
-                   b->has_end_reward);
+    if (b->has_end_rule) rules->end_rule = b->end_rule;
+    if (b->has_reward) rules->reward = b->reward;
+    if (b->has_end_reward) rules->end_reward = b->end_reward;
+    rules->plain = !(b->add.n > 0 || b->ban.n > 0 || b->has_allow || b->has_end_rule || b->has_reward ||
+                     b->has_end_reward);
     return RILL_OK;
 }

@@ -1,4 +1,4 @@
-/* The ask builder: what scorers and limits say about rows, collected in any order and laid out as a rill_ask.
+/* The ask builder: what scorers and limits say about rows, collected in any order and laid out as the rules of a call.
  * Memory is kept from timestep to timestep. */
 #ifndef RILL_ASK_H
 #define RILL_ASK_H
@@ -18,6 +18,24 @@ typedef struct ask_list {
     float *value;
     size_t offset_capacity, action_capacity, value_capacity;
 } ask_list;
+
+/* The rules of a call. Lists are in compressed rows: entries of row r are [offset[r], offset[r+1]), sorted by action without
+ * repetition. A NULL pointer means "nothing of this kind in any row". */
+typedef struct ask_rules {
+    int32_t max_choices;         /* M >= 1: what the row that may have the most may have */
+    int plain;                   /* nothing but max_choices and limit */
+    const int32_t *limit;        /* [n] a row's own most */
+    const uint8_t *end_rule;     /* [n] of rill_end_rule */
+    const int32_t *ban_offset;   /* [n+1] */
+    const int32_t *ban_action;   /* actions that may not be chosen */
+    const int32_t *allow_offset; /* [n+1]; a row with an empty list is unrestricted */
+    const int32_t *allow_action; /* the only actions that may be; a lone RILL_NO_ACTION allows none */
+    const int32_t *add_offset;   /* [n+1] */
+    const int32_t *add_action;   /* actions whose score is changed, wherever the model ranks them */
+    const float *add_score;      /* what is added to them */
+    const float *reward;         /* [n]: added to every choice but RILL_END ones */
+    const float *end_reward;     /* [n]: added to RILL_END choices */
+} ask_rules;
 
 struct rill_ask_builder {
     rill_context *ctx;
@@ -39,8 +57,7 @@ void ask_init(rill_ask_builder *b, rill_context *ctx, int32_t actions);
 void ask_finish(rill_ask_builder *b);
 /* Forget everything and expect `n` rows. */
 rill_status ask_begin(rill_ask_builder *b, int32_t n);
-/* Lay out what was said of rows that may have up to `max_choices`; ask->max_choices is what the row with the most may have under
- * the limits. `ask` points into the builder until the next ask_begin(). */
-rill_status ask_build(rill_ask_builder *b, int32_t max_choices, rill_ask *ask);
+/* Lay out what was said of rows that may have up to `max_choices`. `rules` points into the builder until the next ask_begin(). */
+rill_status ask_build(rill_ask_builder *b, int32_t max_choices, ask_rules *rules);
 
 #endif

@@ -78,6 +78,7 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     forest_init(&e->forest, ctx, model->info.state_need);
     ask_init(&e->asks, ctx, model->info.actions);
     ask_init(&e->check_asks, ctx, model->info.actions);
+    selector_init(&e->selector, ctx, &e->info);
     rill_status status = set_up(e, setup);
     if (status < 0) {
         rill_engine_destroy(e);
@@ -102,12 +103,6 @@ static void free_tables(rill_engine *e)
         rill_free(e->ctx, narrow[i], r->capacity * sizeof *narrow[i]);
     rill_free(e->ctx, r->item_id, r->capacity * sizeof *r->item_id);
     rill_free(e->ctx, r->score, r->capacity * sizeof *r->score);
-    rill_choices *c = &e->choices.c;
-    rill_free(e->ctx, c->count, e->choices.rows_capacity * sizeof *c->count);
-    rill_free(e->ctx, c->action, e->choices.capacity * sizeof *c->action);
-    rill_free(e->ctx, c->logp, e->choices.capacity * sizeof *c->logp);
-    rill_free(e->ctx, c->score, e->choices.capacity * sizeof *c->score);
-    rill_free(e->ctx, c->terminal, e->choices.capacity * sizeof *c->terminal);
 }
 
 static void free_views(rill_engine *e)
@@ -164,6 +159,7 @@ void rill_engine_destroy(rill_engine *e)
     forest_finish(&e->forest);
     ask_finish(&e->asks);
     ask_finish(&e->check_asks);
+    selector_finish(&e->selector);
     candidates_finish(&e->candidates);
     free_tables(e);
     free_views(e);

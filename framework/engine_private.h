@@ -10,12 +10,12 @@
 
 #include <time.h>
 
-#include "ask.h"
 #include "candidates.h"
 #include "chain.h"
 #include "forest.h"
 #include "intake.h"
 #include "outbox.h"
+#include "select.h"
 
 /* What expanding a live entry needs stands here: the forest is large, and following ids through it from cold memory cost
  * more than all the rest of making rows. */
@@ -71,11 +71,6 @@ typedef struct row_table {
     size_t capacity;
     int32_t n;
 } row_table;
-
-typedef struct choice_table {
-    rill_choices c;
-    size_t capacity, rows_capacity;
-} choice_table;
 
 /* A bound on memory; bound.c. */
 typedef struct bound {
@@ -150,7 +145,7 @@ struct rill_engine {
     size_t inputs_capacity, measured_capacity;
 
     row_table rows;
-    choice_table choices;
+    selector selector;
     candidates candidates;
     rill_ask_builder asks, check_asks;
     merge_head *heap; /* one per beam entry of an item */

@@ -4,7 +4,6 @@
  * when the candidate was committed: what heuristics drop is never computed.
  *
  * Divisions: rows · asking · checking what scorers said · limits · choices. */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -131,7 +130,7 @@ static int same_span(const int32_t *offset_a, const int32_t *action_a, const flo
 }
 
 /* What was said of row a of the call and of row b of one item alone. */
-static int same_ask(const rill_ask *x, int32_t a, const rill_ask *y, int32_t b)
+static int same_rules(const ask_rules *x, int32_t a, const ask_rules *y, int32_t b)
 {
     int limits = (x->limit != NULL ? x->limit[a] : INT32_MAX) == (y->limit != NULL ? y->limit[b] : INT32_MAX);
     int rules = (x->end_rule != NULL ? x->end_rule[a] : 0) == (y->end_rule != NULL ? y->end_rule[b] : 0);
@@ -144,16 +143,16 @@ static int same_ask(const rill_ask *x, int32_t a, const rill_ask *y, int32_t b)
 }
 
 /* Ask the scorers about each item alone and compare with what they said of all. */
-static rill_status check_scorers(rill_engine *e, const rill_ask *all, int32_t phase, int32_t max_choices)
+static rill_status check_scorers(rill_engine *e, const ask_rules *all, int32_t phase, int32_t max_choices)
 {
     const row_table *r = &e->rows;
     for (int32_t first = 0, n; first < r->n; first += n) {
         for (n = 1; first + n < r->n && r->item[first + n] == r->item[first];) n++;
-        rill_ask one;
+        ask_rules one;
         RILL__TRY(run_scorers(e, &e->check_asks, phase, first, n));
         RILL__TRY(ask_build(&e->check_asks, max_choices, &one));
         for (int32_t i = 0; i < n; i++)
-            if (!same_ask(all, first + i, &one, i))
+            if (!same_rules(all, first + i, &one, i))
                 return rill_fail(
                     e->ctx, RILL_ERR_CHECK,
                     "%s %s treats input %lld differently alone than among others: it must look at one item at "
@@ -197,21 +196,22 @@ static rill_status ask_limits(rill_engine *e, int last)
     return RILL_OK;
 }
 
-static rill_status make_ask(rill_engine *e, int32_t phase, int32_t max_choices, rill_ask *ask)
+/* The rules of the phase: what scorers and settings say. */
+static rill_status make_rules(rill_engine *e, int32_t phase, int32_t max_choices, ask_rules *rules)
 {
     int last = phase == e->info.phases - 1;
     int limited = e->unknown >= 0 || (last && any_end_rule(e));
     if (e->chain.n_scorers == 0 && !limited) {
-        *ask = (rill_ask){.max_choices = max_choices, .plain = 1};
+        *rules = (ask_rules){.max_choices = max_choices, .plain = 1};
         return RILL_OK;
     }
     RILL__TRY(run_scorers(e, &e->asks, phase, 0, e->rows.n));
     if (e->settings.check && e->chain.n_scorers > 0) {
-        RILL__TRY(ask_build(&e->asks, max_choices, ask));
-        RILL__TRY(check_scorers(e, ask, phase, max_choices));
+        RILL__TRY(ask_build(&e->asks, max_choices, rules));
+        RILL__TRY(check_scorers(e, rules, phase, max_choices));
     }
     if (limited) RILL__TRY(ask_limits(e, last));
-    return ask_build(&e->asks, max_choices, ask);
+    return ask_build(&e->asks, max_choices, rules);
 }
 
 /* --- choices ------------------------------------------------------------------------------------------------------ */
@@ -223,71 +223,43 @@ static int32_t max_choices(const rill_engine *e, int32_t phase)
     return m < e->info.actions ? m : e->info.actions;
 }
 
-static rill_status grow_choices(rill_engine *e, int32_t rows, int32_t stride)
+static rill_rows part_of(const rill_rows *rows, int32_t from, int32_t n)
 {
-    rill_choices *c = &e->choices.c;
-    size_t need = (size_t)rows * (size_t)stride;
-    c->stride = stride;
-    RILL__TRY(RILL__GROW(e->ctx, c->count, e->choices.rows_capacity, (size_t)rows, "choices"));
-    if (need <= e->choices.capacity) return RILL_OK;
-    size_t old = e->choices.capacity, wanted = need + need / 2;
-    rill_free(e->ctx, c->action, old * sizeof *c->action);
-    rill_free(e->ctx, c->logp, old * sizeof *c->logp);
-    rill_free(e->ctx, c->score, old * sizeof *c->score);
-    rill_free(e->ctx, c->terminal, old * sizeof *c->terminal);
-    c->action = rill_alloc(e->ctx, wanted * sizeof *c->action);
-    c->logp = rill_alloc(e->ctx, wanted * sizeof *c->logp);
-    c->score = rill_alloc(e->ctx, wanted * sizeof *c->score);
-    c->terminal = rill_alloc(e->ctx, wanted * sizeof *c->terminal);
-    e->choices.capacity = wanted;
-    if (c->action == NULL || c->logp == NULL || c->score == NULL || c->terminal == NULL)
-        return rill_fail_memory(e->ctx, wanted * sizeof *c->score, "choices");
-    return RILL_OK;
+    rill_rows part = *rows;
+    part.n = n;
+    part.node += from;
+    part.parent += from;
+    part.state_parent += from;
+    part.action += from;
+    part.slot += from;
+    part.depth += from;
+    return part;
 }
 
-static rill_status bad_choice(rill_engine *e, int32_t row, const char *what)
+/* Score rows from `from` on, as many as the selector takes at once, and go to the next ones. */
+static rill_status score_part(rill_engine *e, const rill_rows *rows, int32_t *from)
 {
+    rill_ask ask;
+    rill_choices out;
+    int32_t n = selector_part(&e->selector, *from, &ask, &out), bad;
+    rill_rows part = n < rows->n ? part_of(rows, *from, n) : *rows;
+    double start = engine_now();
+    rill_error_clear(e->ctx);
+    RILL__TRY(engine_domain_status(e, e->domain->score(e->self, &part, &ask, &out), "score"));
+    double scored = engine_now();
+    e->seconds.score += scored - start;
+    const char *wrong = selector_take(&e->selector, *from, n, rows->phase == e->info.phases - 1, &bad);
+    e->seconds.select += engine_now() - scored;
+    *from += n;
+    if (wrong == NULL) return RILL_OK;
     return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: choices of input %lld at timestep %d are %s", e->domain->name,
-                     (long long)e->rows.item_id[row], e->rows.depth[row], what);
-}
-
-/* The merge relies on order and on finite scores; a domain that gives neither must not corrupt a beam silently. */
-static rill_status check_choices(rill_engine *e, int32_t stride, int last)
-{
-    const rill_choices *c = &e->choices.c;
-    for (int32_t row = 0; row < e->rows.n; row++) {
-        int64_t base = (int64_t)row * stride;
-        if (c->count[row] < 0 || c->count[row] > stride) return bad_choice(e, row, "more than were asked for");
-        float before = FLT_MAX; /* a score is finite, or dead */
-        for (int32_t i = 0; i < c->count[row]; i++) {
-            float score = c->score[base + i];
-            if (!(score <= before)) return bad_choice(e, row, "not numbers in order");
-            if (score == (float)RILL_SCORE_DEAD) {
-                c->count[row] = i; /* dead ones come last: none behind it can be chosen */
-                break;
-            }
-            if ((uint32_t)c->action[base + i] >= (uint32_t)e->info.actions)
-                return bad_choice(e, row, "unknown actions");
-            if (c->terminal[base + i] > RILL_LAST) return bad_choice(e, row, "not of a known terminal kind");
-            if (!last && c->terminal[base + i] != RILL_LIVE)
-                return bad_choice(e, row, "terminal before the last phase");
-            before = score;
-        }
-    }
-    return RILL_OK;
-}
-
-/* A domain gives as many choices as the row with the most wants; the others keep their own best. */
-static void apply_limits(rill_engine *e, const rill_ask *ask)
-{
-    int32_t *count = e->choices.c.count;
-    for (int32_t row = 0; row < e->rows.n && ask->limit != NULL; row++)
-        if (count[row] > ask->limit[row]) count[row] = ask->limit[row];
+                     (long long)e->rows.item_id[bad], e->rows.depth[bad], wrong);
 }
 
 rill_status engine_expand(rill_engine *e, int32_t n, int32_t phase)
 {
-    rill_ask ask;
+    ask_rules rules;
+    int32_t from = 0;
     double start = engine_now();
     RILL__TRY(make_rows(e, n));
     rill_rows rows = domain_rows(e, phase);
@@ -299,16 +271,10 @@ rill_status engine_expand(rill_engine *e, int32_t n, int32_t phase)
     e->seconds.step += t1 - t0;
     for (int32_t i = 0; i < e->rows.n; i++) forest_stepped(&e->forest, e->rows.history[i]);
     engine_free_rows(e);
-    RILL__TRY(make_ask(e, phase, max_choices(e, phase), &ask));
-    RILL__TRY(grow_choices(e, e->rows.n, ask.max_choices));
-    double t2 = engine_now();
-    e->seconds.scorers += t2 - t1;
-    rill_error_clear(e->ctx);
-    RILL__TRY(engine_domain_status(e, e->domain->score(e->self, &rows, &ask, &e->choices.c), "score"));
-    double t3 = engine_now();
-    e->seconds.score += t3 - t2;
-    rill_status status = check_choices(e, ask.max_choices, phase == e->info.phases - 1);
-    apply_limits(e, &ask);
-    e->seconds.select += engine_now() - t3;
-    return status;
+    RILL__TRY(make_rules(e, phase, max_choices(e, phase), &rules));
+    RILL__TRY(selector_ask(&e->selector, &rules, rows.n));
+    e->seconds.scorers += engine_now() - t1;
+    do RILL__TRY(score_part(e, &rows, &from));
+    while (from < rows.n);
+    return RILL_OK;
 }

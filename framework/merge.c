@@ -46,7 +46,7 @@ typedef struct merge {
 /* One head per entry that has a child; `row` is the item's first row and is moved behind its last. */
 static void make_heap(merge *m, int32_t *row)
 {
-    const rill_choices *c = &m->e->choices.c;
+    const choice_table *c = &m->e->selector.choices;
     m->n_heap = 0;
     for (int32_t rank = 0; rank < m->it->width; rank++) {
         const beam_entry *entry = &m->it->beam[rank];
@@ -66,7 +66,7 @@ static void make_heap(merge *m, int32_t *row)
 static void advance(merge *m)
 {
     merge_head *head = &m->heap[0];
-    const rill_choices *c = &m->e->choices.c;
+    const choice_table *c = &m->e->selector.choices;
     if (head->row >= 0 && ++head->next < c->count[head->row]) {
         int64_t choice = (int64_t)head->row * c->stride + head->next;
         head->score = m->it->beam[head->rank].score + (double)c->score[choice];
@@ -80,7 +80,8 @@ static rill_terminal head_terminal(const merge *m)
 {
     const merge_head *head = &m->heap[0];
     if (head->row < 0) return (rill_terminal)m->it->beam[head->rank].ended;
-    return (rill_terminal)m->e->choices.c.terminal[(int64_t)head->row * m->e->choices.c.stride + head->next];
+    const choice_table *c = &m->e->selector.choices;
+    return (rill_terminal)c->terminal[(int64_t)head->row * c->stride + head->next];
 }
 
 /* Count an output that comes, or takes back one that goes. */
@@ -131,10 +132,10 @@ static void take_output(merge *m, rill_terminal terminal)
     beam_entry *entry = &m->it->beam[head->rank];
     item_output output = {head->score, entry->history, entry->length, 0, terminal == RILL_END};
     if (head->row >= 0) {
-        int64_t choice = (int64_t)head->row * e->choices.c.stride + head->next;
-        output.history = forest_add(&e->forest, &m->it->arena, entry->history, entry->history,
-                                    e->choices.c.action[choice], e->choices.c.logp[choice], e->choices.c.score[choice],
-                                    0);
+        const choice_table *c = &e->selector.choices;
+        int64_t choice = (int64_t)head->row * c->stride + head->next;
+        output.history = forest_add(&e->forest, &m->it->arena, entry->history, entry->history, c->action[choice],
+                                    c->logp[choice], c->score[choice], 0);
         output.length = m->it->timestep + (terminal == RILL_LAST);
     } else {
         entry->history = -1;
@@ -160,11 +161,12 @@ static void take_candidate(merge *m, rill_terminal terminal)
         c->ended[to] = 1;
         return;
     }
-    int64_t choice = (int64_t)head->row * e->choices.c.stride + head->next;
+    const choice_table *from = &e->selector.choices;
+    int64_t choice = (int64_t)head->row * from->stride + head->next;
     c->history[to] = -1;
-    c->action[to] = e->choices.c.action[choice];
-    c->action_logp[to] = e->choices.c.logp[choice];
-    c->action_score[to] = e->choices.c.score[choice];
+    c->action[to] = from->action[choice];
+    c->action_logp[to] = from->logp[choice];
+    c->action_score[to] = from->score[choice];
     c->terminal[to] = (uint8_t)terminal;
     c->ended[to] = terminal != RILL_LIVE;
 }
@@ -222,7 +224,7 @@ static void merge_last(merge *m)
 static rill_status reserve(rill_engine *e, int32_t n)
 {
     int64_t total = 0, widest = 0;
-    int32_t stride = e->choices.c.stride, limit = rill__merge_limit(&e->settings);
+    int32_t stride = e->selector.choices.stride, limit = rill__merge_limit(&e->settings);
     for (int32_t i = 0; i < n; i++) {
         item *it = &e->items[e->selected[i]];
         int64_t most = (int64_t)it->live * stride + (it->width - it->live);

@@ -14,20 +14,20 @@ static rill_status check_info(rill_context *ctx, const rill_domain *domain, rill
     if (info->phases < 1 || info->phases > 8)
         return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d phases: 1 to 8 are possible", domain->name,
                          info->phases);
+    if (!info->has_end_action) info->end_action = RILL_NO_ACTION;
+    if (info->has_end_action && (info->end_action < 0 || info->end_action >= info->actions))
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d actions and says that number %d is the end",
+                         domain->name, info->actions, info->end_action);
     if (info->max_length < 1)
         return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has a max_length of %d: it must be above 0", domain->name,
                          info->max_length);
     return RILL_OK;
 }
 
-/* Whether a table has a member that was appended after ABI version 1: tables of older plugins end before it. */
-#define HAS(table, member) \
-    ((table)->struct_size >= offsetof(rill_domain, member) + sizeof(table)->member && (table)->member != 0)
-
 /* Refuse what the domain would not heed. */
 static rill_status check_options(rill_context *ctx, const rill_domain *domain, const rill_open_options *options)
 {
-    const uint32_t features = HAS(domain, features) ? domain->features : 0;
+    const uint32_t features = domain->features;
     if (options->n_also > 0 && !(features & RILL_TAKES_ENSEMBLES))
         return rill_fail(ctx, RILL_ERR_OPTION, "domain %s decodes with one model, %d were given", domain->name,
                          options->n_also + 1);
@@ -98,7 +98,7 @@ const rill_domain_info *rill_model_info(const rill_model *model)
 rill_status rill_model_action_name(const rill_model *model, int32_t action, rill_text *out)
 {
     const rill_domain *domain = model->domain;
-    if (!HAS(domain, action_name))
+    if (domain->action_name == NULL)
         return rill_fail(model->ctx, RILL_ERR_NOT_FOUND, "domain %s has no names for its actions", domain->name);
     if (action < 0 || action >= model->info.actions)
         return rill_fail(model->ctx, RILL_ERR_NOT_FOUND, "action %d of %d does not exist", action, model->info.actions);
@@ -115,7 +115,7 @@ rill_status rill_model_action_name(const rill_model *model, int32_t action, rill
 
 int32_t rill__model_unknown(const rill_model *model)
 {
-    if (!HAS(model->domain, unknown_action)) return RILL_NO_ACTION;
+    if (model->domain->unknown_action == NULL) return RILL_NO_ACTION;
     int32_t action = model->domain->unknown_action(model->self);
     return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
 }
@@ -124,7 +124,7 @@ rill_status rill__model_recommend(const rill_model *model, rill_settings *settin
 {
     static const char *const names[] = {"", "hf", "fairseq", "marian", "ct2"};
     const rill_domain *domain = model->domain;
-    if (settings->like < RILL_LIKE_HF || settings->like > RILL_LIKE_CT2 || !HAS(domain, recommend)) return RILL_OK;
+    if (settings->like < RILL_LIKE_HF || settings->like > RILL_LIKE_CT2 || domain->recommend == NULL) return RILL_OK;
     rill_text text = {.ctx = model->ctx};
     rill_error_clear(model->ctx);
     rill_status status = domain->recommend(model->self, names[settings->like], &text);
@@ -138,7 +138,7 @@ rill_status rill__model_recommend(const rill_model *model, rill_settings *settin
 
 int32_t rill_model_find_action(const rill_model *model, const char *text, size_t length)
 {
-    if (!HAS(model->domain, find_action)) return RILL_NO_ACTION;
+    if (model->domain->find_action == NULL) return RILL_NO_ACTION;
     int32_t action = model->domain->find_action(model->self, text, length);
     return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
 }
@@ -146,7 +146,7 @@ int32_t rill_model_find_action(const rill_model *model, const char *text, size_t
 rill_status engine_check_fields(rill_engine *e)
 {
     for (int32_t i = 0; i < e->n_fields; i++) {
-        if (!HAS(e->domain, field))
+        if (e->domain->field == NULL)
             return rill_fail(e->ctx, RILL_ERR_OPTION, "%s: domain %s adds no fields to its outputs", e->fields[i],
                              e->domain->name);
         rill_error_clear(e->ctx);

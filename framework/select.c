@@ -1,16 +1,84 @@
-/* rill_select(): a row's raw candidates under everything that was asked of the row.
+/* Selection; select.h says what it is for.
  *
- * Why the raw best M + extra suffice: bans strike at most as many of them as there are bans, additions move only the actions
- * they name, and the end rule or an end reward moves only the end action. What is not among the raw best and not named by
- * an entry is behind M better ones already. Actions that an entry names are looked up. (One limit:
- * a reward so large that rounding makes scores equal which were not can hide a smaller action that the raw list ranks later.
- * So that the answer is still the row's alone, it is made of as many raw candidates as this row needs, whatever the others of
- * the call made the domain give.)
+ * Why an answer suffices. Bans strike at most as many of a row's best as there are bans, additions move only the actions they
+ * name, and an end rule or a reward moves no action past others but the end action. So the model's best M + bans +
+ * additions + 1 have among them all that can be chosen, but for actions that may be lifted from behind them: an action with an
+ * addition, and the end action. Of these the log-probability is asked for (a pick). What may be chosen at all is a short
+ * list, whose every action is picked, or a set of actions, which the row's best are to come from; a long list of bans is
+ * such a set too. Sets are told from each other by content: many rows share few.
+ * Where actions are few, or any number of them may end and the domain alone knows which, everything is asked for.
  *
- * Arithmetic of a score, the same wherever an action comes from: logp, plus its addition, plus the row's reward, in float. */
-#include <string.h>
+ * Each row is asked for what it needs and judged by no more, so its answer does not depend on the others of the call. (One limit,
+ * where not everything is asked for: a reward so large that rounding makes scores equal which were not can hide a smaller
+ * action that the model ranks later.)
+ *
+ * Arithmetic of a score, the same wherever an action comes from: logp, plus its addition, plus the row's reward, in float.
+ *
+ * Divisions: memory · a row's rules · asking · sets · checking · choosing · the call. */
+#include "select.h"
 
-#include "rill/domain.h"
+#include <float.h>
+
+enum {
+    FEW_ACTIONS = 256,       /* of a domain: so many are all asked for */
+    SHORT_LIST = 32,         /* allowed actions that are picked rather than made a set; bans that are not made one */
+    PART_CHOICES = 1 << 21   /* of a part of a call in which everything is asked for: 18 MB */
+};
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+enum {
+    COUNT,
+    ACTION,
+    LOGP,
+    SCORE,
+    TERMINAL,
+    RAW_COUNT,
+    RAW_ACTION,
+    RAW_LOGP,
+    RAW_TERMINAL,
+    ENDS,
+    WANTED,
+    PICK_ROW,
+    PICK_ACTION,
+    PICK_LOGP,
+    PICK_FROM,
+    LEGAL,
+    LEGAL_SET,
+    PLACES
+};
+
+void selector_init(selector *s, rill_context *ctx, const rill_domain_info *info)
+{
+    *s = (selector){.ctx = ctx, .info = info};
+}
+
+void selector_finish(selector *s)
+{
+    for (int i = 0; i < SELECT_ARRAYS; i++) rill_free(s->ctx, s->array[i].data, s->array[i].bytes);
+    *s = (selector){0};
+}
+
+/* Room for n elements as array `which`; NULL after rill_fail_memory(). */
+static void *make(selector *s, int which, size_t n, size_t size)
+{
+    select_array *a = &s->array[which];
+    size_t need = (n > 0 ? n : 1) * size, wanted = need + need / 2;
+    if (need <= a->bytes) return a->data;
+    rill_free(s->ctx, a->data, a->bytes);
+    a->bytes = 0;
+    a->data = rill_alloc(s->ctx, wanted);
+    if (a->data == NULL)
+        rill_fail_memory(s->ctx, wanted, "choices");
+    else
+        a->bytes = wanted;
+    return a->data;
+}
+
+#define MAKE(s, which, n, out) \
+    ((*(out) = make((s), (which), (size_t)(n), sizeof **(out))) != NULL ? RILL_OK : RILL_ERR_MEMORY)
+
+/* --- a row's rules ------------------------------------------------------------------------------------------------ */
 
 /* Entries of one row in a sorted, compressed list. */
 typedef struct span {
@@ -38,146 +106,370 @@ static int32_t span_find(span s, int32_t action)
     return low < s.n && s.action[low] == action ? low : -1;
 }
 
-/* Everything about the row at hand. */
 typedef struct row_rules {
-    const rill_raw *raw;
-    int32_t row, max_choices;
-    int32_t n; /* raw candidates that count */
+    int32_t most;
     span bans, allowed, added;
     const float *add_score;
     float reward, end_reward;
-    int rewarded, end_rewarded;
     uint8_t end_rule; /* bits of rill_end_rule */
 } row_rules;
 
-/* Where a domain says what ends, end rules strike any number; it gives all legal actions, so they are the same in every call. */
-static int32_t raw_needed(const row_rules *r)
+static int32_t most_of(const ask_rules *a, int32_t row)
 {
-    int end_moved = r->reward != 0 || r->end_reward != 0 || r->end_rule != RILL_END_ALLOWED;
-    int64_t need = (int64_t)r->max_choices + r->bans.n + r->added.n + end_moved;
-    return r->raw->terminal == NULL && need < r->raw->n ? (int32_t)need : r->raw->n;
+    return a->limit != NULL && a->limit[row] < a->max_choices ? a->limit[row] : a->max_choices;
 }
 
-static row_rules rules_of(const rill_ask *ask, int32_t row, const rill_raw *raw)
+static row_rules rules_of(const ask_rules *a, int32_t row)
 {
-    row_rules r = {.raw = raw, .row = row, .max_choices = ask->max_choices};
-    if (ask->limit != NULL && ask->limit[row] < r.max_choices) r.max_choices = ask->limit[row];
-    r.bans = row_span(ask->ban_offset, ask->ban_action, row);
-    r.allowed = row_span(ask->allow_offset, ask->allow_action, row);
-    r.added = row_span(ask->add_offset, ask->add_action, row);
-    r.add_score = ask->add_offset != NULL ? ask->add_score + ask->add_offset[row] : NULL;
-    r.rewarded = ask->reward != NULL;
-    r.reward = r.rewarded ? ask->reward[row] : 0;
-    r.end_rewarded = ask->end_reward != NULL;
-    r.end_reward = r.end_rewarded ? ask->end_reward[row] : 0;
-    r.end_rule = ask->end_rule != NULL ? ask->end_rule[row] : RILL_END_ALLOWED;
-    r.n = raw_needed(&r);
-    return r;
+    return (row_rules){.most = most_of(a, row),
+                       .bans = row_span(a->ban_offset, a->ban_action, row),
+                       .allowed = row_span(a->allow_offset, a->allow_action, row),
+                       .added = row_span(a->add_offset, a->add_action, row),
+                       .add_score = a->add_offset != NULL ? a->add_score + a->add_offset[row] : NULL,
+                       .reward = a->reward != NULL ? a->reward[row] : 0,
+                       .end_reward = a->end_reward != NULL ? a->end_reward[row] : 0,
+                       .end_rule = a->end_rule != NULL ? a->end_rule[row] : RILL_END_ALLOWED};
 }
 
-static rill_terminal terminal_of(const rill_raw *raw, int32_t row, int32_t action)
+/* The row's few allowed actions are picked; of the others it needs nothing. */
+static int all_picked(const row_rules *r)
 {
-    if (raw->terminal != NULL) return raw->terminal(raw->user, row, action);
-    return action == raw->end_action ? RILL_END : RILL_LIVE;
+    return r->allowed.n > 0 && r->allowed.n <= SHORT_LIST;
 }
 
-/* Put a choice in its place among the row's best; the last one falls off when there are M. */
-static void insert(rill_choices *out, int32_t row, int32_t max_choices, int32_t action, float logp, float score,
+static int has_set(const row_rules *r)
+{
+    return r->allowed.n > SHORT_LIST || (r->bans.n > SHORT_LIST && !all_picked(r));
+}
+
+/* The end action may be struck from a row's best, or pass others. */
+static int moves_end(const selector *s, const row_rules *r)
+{
+    return s->info->end_action >= 0 && (r->reward != 0 || r->end_reward != 0 || r->end_rule != RILL_END_ALLOWED);
+}
+
+/* --- asking ------------------------------------------------------------------------------------------------------- */
+
+static int32_t wanted_of(const selector *s, const row_rules *r)
+{
+    if (all_picked(r)) return 0;
+    int64_t need = (int64_t)r->most + (has_set(r) ? 0 : r->bans.n) + r->added.n + moves_end(s, r);
+    return need < s->info->actions ? (int32_t)need : s->info->actions;
+}
+
+/* Write the row's picks to `out`, ascending, or count them only where it is NULL. */
+static int32_t list_picks(const selector *s, const row_rules *r, int32_t *out)
+{
+    span named = all_picked(r) ? r->allowed : r->added;
+    int32_t n = 0, end = moves_end(s, r) && !all_picked(r) ? s->info->end_action : RILL_NO_ACTION;
+    for (int32_t i = 0; i <= named.n; i++) {
+        int32_t next = i < named.n ? named.action[i] : INT32_MAX;
+        if (end >= 0 && end < next) {
+            if (out != NULL) out[n] = end;
+            n++;
+        }
+        if (end <= next) end = RILL_NO_ACTION;
+        if (next < 0 || next == INT32_MAX) continue; /* nothing is allowed; the list is at its end */
+        if (out != NULL) out[n] = next;
+        n++;
+    }
+    return n;
+}
+
+static rill_status make_picks(selector *s)
+{
+    int32_t n = 0, *row, *action;
+    RILL__TRY(MAKE(s, PICK_FROM, (size_t)s->n + 1, &s->pick_from));
+    for (int32_t r = 0; r < s->n; r++) {
+        row_rules rules = rules_of(s->rules, r);
+        s->pick_from[r] = n;
+        n += list_picks(s, &rules, NULL);
+    }
+    s->pick_from[s->n] = n;
+    RILL__TRY(MAKE(s, PICK_ROW, n, &row));
+    RILL__TRY(MAKE(s, PICK_ACTION, n, &action));
+    RILL__TRY(MAKE(s, PICK_LOGP, n, &s->raw.pick_logp));
+    for (int32_t r = 0; r < s->n; r++) {
+        row_rules rules = rules_of(s->rules, r);
+        list_picks(s, &rules, action + s->pick_from[r]);
+        for (int32_t i = s->pick_from[r]; i < s->pick_from[r + 1]; i++) row[i] = r;
+    }
+    s->ask.n_picks = n;
+    s->ask.pick_row = row;
+    s->ask.pick_action = action;
+    return RILL_OK;
+}
+
+static rill_status make_wanted(selector *s)
+{
+    int32_t *wanted;
+    RILL__TRY(MAKE(s, WANTED, s->n, &wanted));
+    s->ask.wanted = wanted;
+    for (int32_t r = 0; r < s->n; r++) {
+        row_rules rules = rules_of(s->rules, r);
+        wanted[r] = s->rules->plain ? rules.most : wanted_of(s, &rules);
+        if (wanted[r] > s->ask.most) s->ask.most = wanted[r];
+    }
+    return RILL_OK;
+}
+
+/* --- sets --------------------------------------------------------------------------------------------------------- */
+
+static void set_bit(uint64_t *set, int32_t action, int on)
+{
+    uint64_t bit = UINT64_C(1) << (action % 64);
+    set[action / 64] = on ? set[action / 64] | bit : set[action / 64] & ~bit;
+}
+
+/* What the row may choose: what it is allowed, or all, of what is ever legal, less what is banned. */
+static void write_set(const selector *s, const row_rules *r, uint64_t *set)
+{
+    size_t words = s->ask.legal_words;
+    memset(set, r->allowed.n > 0 ? 0 : 0xFF, words * sizeof *set);
+    for (int32_t i = 0; i < r->allowed.n; i++) set_bit(set, r->allowed.action[i], 1);
+    for (size_t w = 0; w < words && s->info->legal != NULL; w++) set[w] &= s->info->legal[w];
+    for (int32_t i = 0; i < r->bans.n; i++) set_bit(set, r->bans.action[i], 0);
+}
+
+static size_t hash_set(const uint64_t *set, size_t words)
+{
+    uint64_t hash = 0;
+    for (size_t w = 0; w < words; w++) hash = (hash ^ set[w] ^ hash >> 29) * UINT64_C(0x9E3779B97F4A7C15);
+    return (size_t)(hash >> 32);
+}
+
+/* The number of the set that stands behind those there are: it stays only if it is new. `place` is an open-addressed table of
+ * `room` (a power of two) numbers, -1 where there is none. */
+static int32_t number_set(selector *s, const uint64_t *sets, int32_t *place, size_t room)
+{
+    size_t words = s->ask.legal_words, at = hash_set(sets + (size_t)s->n_sets * words, words) & (room - 1);
+    for (; place[at] >= 0; at = (at + 1) & (room - 1))
+        if (memcmp(sets + (size_t)place[at] * words, sets + (size_t)s->n_sets * words, words * sizeof *sets) == 0)
+            return place[at];
+    return place[at] = s->n_sets++;
+}
+
+static rill_status make_sets(selector *s)
+{
+    int32_t most = 0, *place, *of;
+    uint64_t *sets;
+    size_t room = 4, words = s->ask.legal_words;
+    for (int32_t r = 0; r < s->n; r++) {
+        row_rules rules = rules_of(s->rules, r);
+        most += has_set(&rules);
+    }
+    if (most == 0) return RILL_OK;
+    while (room < 2 * ((size_t)most + 1)) room *= 2;
+    RILL__TRY(MAKE(s, LEGAL, ((size_t)most + 1) * words, &sets));
+    RILL__TRY(MAKE(s, LEGAL_SET, s->n, &of));
+    RILL__TRY(MAKE(s, PLACES, room, &place));
+    memset(place, 0xFF, room * sizeof *place);
+    s->n_sets = 0;
+    int32_t other = -1; /* of a row that may choose all it has */
+    if (s->info->legal != NULL) {
+        memcpy(sets, s->info->legal, words * sizeof *sets);
+        other = number_set(s, sets, place, room);
+    }
+    for (int32_t r = 0; r < s->n; r++) {
+        row_rules rules = rules_of(s->rules, r);
+        of[r] = other;
+        if (!has_set(&rules)) continue;
+        write_set(s, &rules, sets + (size_t)s->n_sets * words);
+        of[r] = number_set(s, sets, place, room);
+    }
+    s->ask.legal = sets;
+    s->ask.legal_set = of;
+    return RILL_OK;
+}
+
+/* --- checking ----------------------------------------------------------------------------------------------------- */
+
+static rill_terminal kind_of(const selector *s, uint8_t ends, int32_t action)
+{
+    if (ends == RILL_ENDS_LAST) return RILL_LAST;
+    return action == s->info->end_action ? RILL_END : RILL_LIVE;
+}
+
+/* Check the answer on row r of a part and fill in how its choices end. Merging relies on order and on finite scores; a domain
+ * that gives neither must not corrupt a beam silently. */
+static const char *read_row(const selector *s, int32_t r, int last)
+{
+    const rill_choices *raw = &s->raw;
+    size_t base = (size_t)r * (size_t)raw->stride;
+    const int32_t *action = raw->action + base;
+    const float *logp = raw->logp + base;
+    uint8_t *terminal = raw->terminal + base, ends = raw->ends[r];
+    float before = FLT_MAX; /* a log-probability is finite, or dead */
+    if (raw->count[r] < 0 || raw->count[r] > s->ask.most) return "more than were asked for";
+    if (ends > RILL_ENDS_AS_TOLD || (ends == RILL_ENDS_AS_TOLD && !s->info->terminals_told))
+        return "said to end in a way that the domain's info does not tell of";
+    for (int32_t i = 0; i < raw->count[r]; i++) {
+        if (!(logp[i] <= before)) return "not numbers in order";
+        if (logp[i] == (float)RILL_SCORE_DEAD) {
+            raw->count[r] = i; /* dead ones come last: none behind it can be chosen */
+            break;
+        }
+        if ((uint32_t)action[i] >= (uint32_t)s->info->actions) return "unknown actions";
+        if (logp[i] == before && i > 0 && action[i] <= action[i - 1]) return "equal, but not in order of action";
+        if (ends != RILL_ENDS_AS_TOLD) terminal[i] = (uint8_t)kind_of(s, ends, action[i]);
+        if (terminal[i] > RILL_LAST) return "not of a known terminal kind";
+        if (!last && terminal[i] != RILL_LIVE) return "terminal before the last phase";
+        before = logp[i];
+    }
+    return NULL;
+}
+
+/* --- choosing ----------------------------------------------------------------------------------------------------- */
+
+/* Put a choice in its place among the row's best; the last one falls off when there are as many as may be. */
+static void insert(choice_table *c, int32_t row, int32_t most, int32_t action, float logp, float score,
                    rill_terminal terminal)
 {
-    int32_t *count = &out->count[row];
-    int64_t base = (int64_t)row * out->stride;
-    int32_t at = *count;
-    while (at > 0) {
-        int64_t before = base + at - 1;
-        if (out->score[before] > score || (out->score[before] == score && out->action[before] < action)) break;
-        at--;
+    int32_t *count = &c->count[row], at = *count;
+    size_t base = (size_t)row * (size_t)c->stride;
+    for (; at > 0; at--) {
+        size_t before = base + (size_t)at - 1;
+        if (c->score[before] > score || (c->score[before] == score && c->action[before] < action)) break;
     }
-    if (at >= max_choices) return;
-    if (*count < max_choices) (*count)++;
-    for (int32_t i = *count - 1; i > at; i--) {
-        out->action[base + i] = out->action[base + i - 1];
-        out->logp[base + i] = out->logp[base + i - 1];
-        out->score[base + i] = out->score[base + i - 1];
-        out->terminal[base + i] = out->terminal[base + i - 1];
+    if (at >= most) return;
+    if (*count < most) (*count)++;
+    for (size_t i = base + (size_t)*count - 1; i > base + (size_t)at; i--) {
+        c->action[i] = c->action[i - 1];
+        c->logp[i] = c->logp[i - 1];
+        c->score[i] = c->score[i - 1];
+        c->terminal[i] = c->terminal[i - 1];
     }
-    out->action[base + at] = action;
-    out->logp[base + at] = logp;
-    out->score[base + at] = score;
-    out->terminal[base + at] = (uint8_t)terminal;
+    c->action[base + (size_t)at] = action;
+    c->logp[base + (size_t)at] = logp;
+    c->score[base + (size_t)at] = score;
+    c->terminal[base + (size_t)at] = (uint8_t)terminal;
 }
 
 /* Judge one action and take it in if it passes. */
-static void consider(const row_rules *r, int32_t action, float logp, rill_choices *out)
+static void consider(selector *s, const row_rules *r, int32_t row, int32_t action, float logp, rill_terminal terminal)
 {
     if (!(logp > RILL_SCORE_DEAD)) return; /* also NaN */
     if (span_find(r->bans, action) >= 0) return;
     if (r->allowed.n > 0 && span_find(r->allowed, action) < 0) return;
-    rill_terminal terminal = terminal_of(r->raw, r->row, action);
     if ((r->end_rule & RILL_END_FORBIDDEN) && terminal != RILL_LIVE) return;
     if ((r->end_rule & RILL_END_REQUIRED) && terminal == RILL_LIVE) return;
     if ((r->end_rule & RILL_END_NOT_YET) && terminal == RILL_END) return;
     float score = logp;
     int32_t addition = span_find(r->added, action);
     if (addition >= 0) score += r->add_score[addition];
-    if (terminal == RILL_END) {
-        if (r->end_rewarded) score += r->end_reward;
-    } else if (r->rewarded) {
-        score += r->reward;
-    }
+    score += terminal == RILL_END ? r->end_reward : r->reward;
     if (!(score > RILL_SCORE_DEAD)) return;
-    insert(out, r->row, r->max_choices, action, logp, score, terminal);
+    insert(&s->choices, row, r->most, action, logp, score, terminal);
 }
 
-/* Index of an action in the raw list, or -1. */
-static int32_t raw_find(const rill_raw *raw, int32_t action)
+/* Choose for row `row`, which is row r of its part: among its raw choices, and the picks wherever the model ranks them. */
+static void choose(selector *s, int32_t row, int32_t r)
 {
-    for (int32_t i = 0; i < raw->n; i++)
-        if (raw->action[i] == action) return i;
-    return -1;
-}
-
-/* Consider actions that an entry names and that are not among the raw candidates that count. */
-static void consider_named(const row_rules *r, span named, rill_choices *out)
-{
-    const rill_raw *raw = r->raw;
-    for (int32_t i = 0; i < named.n; i++) {
-        int32_t action = named.action[i];
-        if (action < 0) continue; /* RILL_NO_ACTION */
-        int32_t at = raw_find(raw, action);
-        if (at >= r->n)
-            consider(r, action, raw->logp[at], out);
-        else if (at < 0 && raw->lookup != NULL)
-            consider(r, action, raw->lookup(raw->user, r->row, action), out);
+    const rill_choices *raw = &s->raw;
+    row_rules rules = rules_of(s->rules, row);
+    size_t base = (size_t)r * (size_t)raw->stride;
+    int32_t n = raw->count[r];
+    span picks = {NULL, 0};
+    if (!s->whole) {
+        if (s->ask.wanted[row] < n) n = s->ask.wanted[row];
+        picks = row_span(s->pick_from, s->ask.pick_action, row);
     }
+    s->choices.count[row] = 0;
+    for (int32_t i = 0; i < n; i++)
+        if (span_find(picks, raw->action[base + (size_t)i]) < 0)
+            consider(s, &rules, row, raw->action[base + (size_t)i], raw->logp[base + (size_t)i],
+                     (rill_terminal)raw->terminal[base + (size_t)i]);
+    for (int32_t i = 0; i < picks.n; i++)
+        consider(s, &rules, row, picks.action[i], raw->pick_logp[s->pick_from[row] + i],
+                 kind_of(s, raw->ends[r], picks.action[i]));
 }
 
-static void take_plain(int32_t row, const rill_raw *raw, int32_t max_choices, rill_choices *out)
+/* --- the call ----------------------------------------------------------------------------------------------------- */
+
+static rill_status make_choices(selector *s)
 {
-    int64_t base = (int64_t)row * out->stride;
-    int32_t n = 0;
-    for (int32_t i = 0; i < raw->n && n < max_choices; i++) {
-        if (!(raw->logp[i] > RILL_SCORE_DEAD)) continue;
-        out->action[base + n] = raw->action[i];
-        out->logp[base + n] = out->score[base + n] = raw->logp[i];
-        out->terminal[base + n] = (uint8_t)terminal_of(raw, row, raw->action[i]);
-        n++;
-    }
-    out->count[row] = n;
+    choice_table *c = &s->choices;
+    size_t n = (size_t)s->n, entries = n * (size_t)s->rules->max_choices;
+    c->stride = s->rules->max_choices;
+    RILL__TRY(MAKE(s, COUNT, n, &c->count));
+    RILL__TRY(MAKE(s, ACTION, entries, &c->action));
+    RILL__TRY(MAKE(s, LOGP, entries, &c->logp));
+    RILL__TRY(MAKE(s, TERMINAL, entries, &c->terminal));
+    c->score = c->logp;
+    return s->rules->plain ? RILL_OK : MAKE(s, SCORE, entries, &c->score);
 }
 
-void rill_select(const rill_ask *ask, int32_t row, const rill_raw *raw, rill_choices *out)
+static int32_t part_rows(const selector *s)
 {
-    if (ask->plain) {
-        take_plain(row, raw, ask->max_choices, out);
-        return;
+    int32_t rows = s->whole ? PART_CHOICES / s->ask.most : s->n;
+    return rows < 1 ? 1 : rows < s->n ? rows : s->n;
+}
+
+static rill_status make_raw(selector *s)
+{
+    rill_choices *raw = &s->raw;
+    size_t rows = (size_t)part_rows(s), entries = rows * (size_t)s->ask.most;
+    raw->stride = s->ask.most;
+    RILL__TRY(MAKE(s, RAW_COUNT, rows, &raw->count));
+    RILL__TRY(MAKE(s, RAW_ACTION, entries, &raw->action));
+    RILL__TRY(MAKE(s, RAW_LOGP, entries, &raw->logp));
+    return MAKE(s, RAW_TERMINAL, entries, &raw->terminal);
+}
+
+/* Without rules the raw choices are the choices. */
+static rill_status ask_plainly(selector *s)
+{
+    const choice_table *c = &s->choices;
+    s->ask.most = c->stride;
+    s->raw = (rill_choices){c->stride, c->count, c->action, c->logp, s->raw.ends, c->terminal, NULL};
+    return s->rules->limit != NULL ? make_wanted(s) : RILL_OK;
+}
+
+rill_status selector_ask(selector *s, const ask_rules *rules, int32_t n)
+{
+    const rill_domain_info *info = s->info;
+    s->rules = rules;
+    s->n = n;
+    s->whole = 0;
+    s->ask = (rill_ask){.legal_words = ((size_t)info->actions + 63) / 64};
+    RILL__TRY(MAKE(s, ENDS, n, &s->raw.ends));
+    RILL__TRY(make_choices(s));
+    if (rules->plain) return ask_plainly(s);
+    s->whole = info->terminals_told || info->actions <= FEW_ACTIONS;
+    if (s->whole) {
+        s->ask.most = info->actions;
+        return make_raw(s);
     }
-    row_rules rules = rules_of(ask, row, raw);
-    out->count[row] = 0;
-    for (int32_t i = 0; i < rules.n; i++) consider(&rules, raw->action[i], raw->logp[i], out);
-    /* With an allowed set nothing outside it counts, so additions need no look of their own. */
-    consider_named(&rules, rules.allowed.n > 0 ? rules.allowed : rules.added, out);
-    int end_moved = rules.rewarded || rules.end_rewarded || (rules.end_rule & RILL_END_REQUIRED) != 0;
-    if (end_moved && raw->end_action >= 0 && rules.allowed.n == 0 && span_find(rules.added, raw->end_action) < 0)
-        consider_named(&rules, (span){&raw->end_action, 1}, out);
+    RILL__TRY(make_wanted(s));
+    RILL__TRY(make_sets(s));
+    RILL__TRY(make_picks(s));
+    return make_raw(s);
+}
+
+int32_t selector_part(selector *s, int32_t from, rill_ask *ask, rill_choices *out)
+{
+    int32_t left = s->n - from, most = part_rows(s), n = left < most ? left : most;
+    memset(s->raw.ends, RILL_ENDS_BY_ACTION, (size_t)n);
+    *ask = s->ask;
+    *out = s->raw;
+    return n;
+}
+
+const char *selector_take(selector *s, int32_t from, int32_t n, int last, int32_t *bad)
+{
+    for (int32_t r = 0; r < n; r++) {
+        const char *wrong = read_row(s, r, last);
+        *bad = from + r;
+        if (wrong != NULL) return wrong;
+        if (s->rules->plain) {
+            int32_t *count = &s->choices.count[from + r], most = most_of(s->rules, from + r);
+            if (*count > most) *count = most;
+            continue;
+        }
+        choose(s, from + r, r);
+        size_t first = (size_t)(from + r) * (size_t)s->choices.stride;
+        if (s->choices.count[from + r] > 0 && s->choices.score[first] > FLT_MAX)
+            return "lifted by scorers beyond all numbers";
+    }
+    return NULL;
 }

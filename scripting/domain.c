@@ -113,13 +113,6 @@ static void call_score(ffi_cif *cif, void *result, void **arguments, void *user)
                                        ARGUMENT(const rill_ask *, 2), ARGUMENT(rill_choices *, 3));
 }
 
-static void call_lookup(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif, (void)user;
-    *(ffi_sarg *)result = domain_lookup(ARGUMENT(script_model *, 0), ARGUMENT(const rill_rows *, 1),
-                                        ARGUMENT(const rill_queries *, 2));
-}
-
 static void call_finalize(ffi_cif *cif, void *result, void **arguments, void *user)
 {
     (void)cif, (void)user;
@@ -188,7 +181,6 @@ static const member members[] = {
     {offsetof(rill_domain, encode), "ipip", call_encode, -1},
     {offsetof(rill_domain, step), "ipp", call_step, -1},
     {offsetof(rill_domain, score), "ipppp", call_score, -1},
-    {offsetof(rill_domain, lookup), "ippp", call_lookup, -1},
     {offsetof(rill_domain, finalize), "ippp", call_finalize, -1},
     {offsetof(rill_domain, drop), "vpi", call_drop, -1},
     {offsetof(rill_domain, free), "vpip", call_free, -1},

@@ -60,24 +60,24 @@ typedef struct script_model {
     int32_t n;       /* its choices */
     int32_t *action; /* [n] */
     float *logp;     /* [n] */
-    size_t action_capacity, logp_capacity;
-    uint8_t *terminal; /* [info.actions] 1 + rill_terminal of an action among the choices, else 0 */
-    int any_last;      /* some of them are RILL_LAST */
+    uint8_t *terminal; /* [n] of rill_terminal */
+    size_t action_capacity, logp_capacity, terminal_capacity;
+    uint8_t *seen; /* [info.actions] the action is among the choices */
+    int any_last;  /* some of them are RILL_LAST */
 
     /* what is going on */
-    const struct domain_asking *asking; /* score() or lookup() in progress */
+    const struct domain_asking *asking; /* score() in progress */
     const void *asking_rows;            /* identity of the table that the script's score() got */
     int32_t slot;                       /* whose row or input is being worked on; -1: nothing in particular */
     rill_status late;                   /* failure of a function whose C side returns none: the next call returns it */
     char late_message[SCRIPT_MESSAGE_MAX];
 } script_model;
 
-/* What the rows of a call are answered to: `out` in score(), `queries` in lookup(). */
+/* A score() call. */
 typedef struct domain_asking {
     const rill_rows *rows;
     const rill_ask *ask;
     rill_choices *out;
-    const rill_queries *queries;
 } domain_asking;
 
 /* --- domain_open.c ------------------------------------------------------------------------------------------------ */
@@ -91,7 +91,6 @@ rill_status domain_reserve(script_model *m, int32_t nodes, int32_t slots);
 rill_status domain_encode(script_model *m, int32_t n, rill_input *inputs);
 rill_status domain_step(script_model *m, const rill_rows *rows);
 rill_status domain_score(script_model *m, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
-rill_status domain_lookup(script_model *m, const rill_rows *rows, const rill_queries *queries);
 rill_status domain_finalize(script_model *m, const rill_hypothesis *hypothesis, rill_text *out);
 void domain_drop(script_model *m, int32_t slot);
 void domain_free(script_model *m, int32_t n, const int32_t *nodes);
@@ -115,8 +114,8 @@ void domain_protect_quietly(script_model *m, const char *what, lua_CFunction fn,
  * or nil). `ids` is the index of the table of that reference, 0 when actions have no names. Raises. */
 void domain_answer_read(lua_State *L, script_model *m, int scores, int last, int ids);
 
-/* Give what was read to whoever asks for row `row`. */
-void domain_answer_give(script_model *m, const domain_asking *asking, int32_t row);
+/* Give what was read as the answer on row `row`. */
+void domain_answer_give(const script_model *m, const domain_asking *asking, int32_t row);
 
 /* Push the action as scripts see it: its name, or its number. */
 void domain_push_action(lua_State *L, const script_model *m, int32_t action);

@@ -1,10 +1,9 @@
 /* A row's choices, from a table of the script to the engine's arrays.
  *
  * Scripts give a map from actions to log-probabilities, which Lua walks in an order that depends on addresses. Nothing of
- * that order reaches the engine: choices are sorted by score and action, no two of which are equal, and rill_select() does the
- * rest with all legal actions in hand.
+ * that order reaches the engine: rill_choices_give() sorts by log-probability and action, no two of which are equal.
  *
- * Divisions: actions · reading · order · giving. */
+ * Divisions: actions · reading · giving. */
 #include <math.h>
 
 #include "domain.h"
@@ -56,7 +55,7 @@ static const char *shown(lua_State *L, const script_model *m, int32_t action)
 /* Marks of the row before, that of a call which failed included. */
 static void forget(script_model *m)
 {
-    for (int32_t i = 0; i < m->n; i++) m->terminal[m->action[i]] = 0;
+    for (int32_t i = 0; i < m->n; i++) m->seen[m->action[i]] = 0;
     m->n = m->any_last = 0;
 }
 
@@ -67,6 +66,8 @@ static void make_room(lua_State *L, script_model *m)
     rill_status status = rill_grow(ctx, (void **)&m->action, &m->action_capacity, need, sizeof *m->action, "choices");
     if (status == RILL_OK)
         status = rill_grow(ctx, (void **)&m->logp, &m->logp_capacity, need, sizeof *m->logp, "choices");
+    if (status == RILL_OK)
+        status = rill_grow(ctx, (void **)&m->terminal, &m->terminal_capacity, need, sizeof *m->terminal, "choices");
     if (status < 0) script_raise(L, status);
 }
 
@@ -82,7 +83,7 @@ static void read_choice(lua_State *L, script_model *m, int last, int ids)
     if (isnan(logp) || logp == INFINITY)
         luaL_error(L, "choices: action %s has the log-probability %f", shown(L, m, action), lua_tonumber(L, key + 1));
     if (logp == -INFINITY) return; /* never to be chosen */
-    if (m->terminal[action] != 0)
+    if (m->seen[action])
         luaL_error(L, "choices: action %s is there twice: by name and by number", shown(L, m, action));
     int ends = action == m->end_action, lasts = 0;
     if (last != 0 && !ends) {
@@ -96,9 +97,10 @@ static void read_choice(lua_State *L, script_model *m, int last, int ids)
         }
     }
     make_room(L, m);
+    m->seen[action] = 1;
     m->action[m->n] = action;
-    m->logp[m->n++] = logp;
-    m->terminal[action] = (uint8_t)(1 + (ends ? RILL_END : lasts ? RILL_LAST : RILL_LIVE));
+    m->logp[m->n] = logp;
+    m->terminal[m->n++] = (uint8_t)(ends ? RILL_END : lasts ? RILL_LAST : RILL_LIVE);
     m->any_last |= lasts;
 }
 
@@ -116,55 +118,9 @@ void domain_answer_read(lua_State *L, script_model *m, int scores, int last, int
     for (lua_pushnil(L); lua_next(L, scores); lua_pop(L, 1)) read_choice(L, m, last, ids);
 }
 
-/* --- order -------------------------------------------------------------------------------------------------------- */
-
-/* Best first, the smaller action first among equals. Shell's sort with Ciura's gaps: in place, without memory of its own, and
- * as quick as insertion on the few choices that rows mostly have. */
-static void sort(int32_t n, int32_t *action, float *logp)
-{
-    static const int32_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
-    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
-        for (int32_t gap = gaps[g], i = gap; i < n; i++) {
-            int32_t a = action[i], at = i;
-            float p = logp[i];
-            for (; at >= gap && (logp[at - gap] < p || (logp[at - gap] == p && action[at - gap] > a)); at -= gap) {
-                action[at] = action[at - gap];
-                logp[at] = logp[at - gap];
-            }
-            action[at] = a;
-            logp[at] = p;
-        }
-}
-
 /* --- giving ------------------------------------------------------------------------------------------------------- */
 
-static rill_terminal terminal_of(void *user, int32_t row, int32_t action)
+void domain_answer_give(const script_model *m, const domain_asking *asking, int32_t row)
 {
-    (void)row;
-    return (rill_terminal)(((const script_model *)user)->terminal[action] - 1);
-}
-
-static void give_queries(const script_model *m, const rill_queries *queries, int32_t row)
-{
-    for (int32_t q = 0; q < queries->n; q++) {
-        if (queries->row[q] != row) continue;
-        queries->logp[q] = (float)RILL_SCORE_DEAD;
-        for (int32_t i = 0; i < m->n; i++)
-            if (m->action[i] == queries->action[q]) queries->logp[q] = m->logp[i];
-    }
-}
-
-void domain_answer_give(script_model *m, const domain_asking *asking, int32_t row)
-{
-    if (asking->queries != NULL) {
-        give_queries(m, asking->queries, row);
-        return;
-    }
-    sort(m->n, m->action, m->logp);
-    rill_raw raw = {.n = m->n, .action = m->action, .logp = m->logp, .end_action = m->end_action};
-    if (m->any_last) {
-        raw.terminal = terminal_of;
-        raw.user = m;
-    }
-    rill_select(asking->ask, row, &raw, asking->out);
+    rill_choices_give(asking->ask, row, m->n, m->action, m->logp, m->any_last ? m->terminal : NULL, asking->out);
 }

@@ -205,8 +205,8 @@ static void read_actions(lua_State *L, script_model *m)
     else
         luaL_error(L, "actions: their number, or a list of their names, was expected, not %s", luaL_typename(L, -1));
     lua_pop(L, 1);
-    m->terminal = rill_calloc(m->script->ctx, (size_t)m->info.actions, 1);
-    if (m->terminal == NULL) script_raise(L, rill_fail_memory(m->script->ctx, (size_t)m->info.actions, "actions"));
+    m->seen = rill_calloc(m->script->ctx, (size_t)m->info.actions, 1);
+    if (m->seen == NULL) script_raise(L, rill_fail_memory(m->script->ctx, (size_t)m->info.actions, "actions"));
 }
 
 static void read_end_action(lua_State *L, script_model *m)
@@ -303,6 +303,9 @@ static void read_info(lua_State *L, script_model *m)
     m->end_action = -1;
     read_actions(L, m);
     read_end_action(L, m);
+    m->info.has_end_action = m->end_action >= 0;
+    m->info.end_action = m->end_action;
+    m->info.terminals_told = 1; /* a script may say so of any row */
     m->info.phases = whole_field(L, "phases", 1, MOST_PHASES);
     m->info.max_length = whole_field(L, "max_length", DEFAULT_LENGTH, INT32_MAX);
     m->info.node_bytes = whole_field(L, "node_bytes", 0, INT32_MAX);
@@ -444,7 +447,8 @@ void domain_close(script_model *m)
     }
     if (m->handle != LUA_NOREF) *m->handle_at = NULL;
     domain_protect_quietly(m, "close", forget_model, m);
-    rill_free(ctx, m->terminal, (size_t)m->info.actions);
+    rill_free(ctx, m->terminal, m->terminal_capacity);
+    rill_free(ctx, m->seen, (size_t)m->info.actions);
     rill_free(ctx, m->inputs, m->inputs_capacity * sizeof *m->inputs);
     rill_free(ctx, m->action, m->action_capacity * sizeof *m->action);
     rill_free(ctx, m->logp, m->logp_capacity * sizeof *m->logp);

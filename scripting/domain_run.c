@@ -3,7 +3,7 @@
  * Each call of the engine is one protected call, and the loop over rows runs inside it: entering Lua costs a few tens of
  * nanoseconds per row, and a script pays for its own work. What the loop needs lies at fixed places of the stack.
  *
- * Divisions: failures · encode · step · score and lookup · whole timesteps. */
+ * Divisions: failures · encode · step · score · whole timesteps. */
 #include <stdio.h>
 #include <string.h>
 
@@ -214,7 +214,7 @@ static int advance_all(lua_State *L)
     return 0;
 }
 
-/* --- score and lookup --------------------------------------------------------------------------------------------- */
+/* --- score -------------------------------------------------------------------------------------------------------- */
 
 /* choices(self, state, depth, phase) of one row, read into the model. */
 static void ask_choices(lua_State *L, script_model *m, const rill_rows *rows, int32_t row)
@@ -235,17 +235,12 @@ static int choose_all(lua_State *L)
 {
     const rows_call *call = lua_touserdata(L, AT_CALL);
     script_model *m = call->m;
-    const domain_asking *asking = call->asking;
     lay_out(L, m, DOMAIN_CHOICES);
     domain_push(L, m->ids); /* of the names only the way back is wanted here */
     lua_replace(L, AT_NAMES);
-    int32_t n = asking->queries != NULL ? asking->queries->n : call->rows->n, before = -1;
-    for (int32_t i = 0; i < n; i++) {
-        int32_t row = asking->queries != NULL ? asking->queries->row[i] : i;
-        if (row == before) continue;
+    for (int32_t row = 0; row < call->rows->n; row++) {
         ask_choices(L, m, call->rows, row);
-        domain_answer_give(m, asking, row);
-        before = row;
+        domain_answer_give(m, call->asking, row);
     }
     return 0;
 }
@@ -302,14 +297,14 @@ static int score_whole(lua_State *L)
     const rill_rows *rows = call->rows;
     rill_choices *out = call->asking->out;
     if (one_slot(rows)) m->slot = rows->slot[0];
-    for (int32_t i = 0; i < rows->n && out != NULL; i++) out->count[i] = -1;
+    for (int32_t i = 0; i < rows->n; i++) out->count[i] = -1;
     domain_push(L, m->domain->function[DOMAIN_SCORE]);
     domain_push(L, m->self);
     push_rows(L, m, rows);
     m->asking = call->asking;
     m->asking_rows = lua_topointer(L, -1);
     lua_call(L, 2, 0);
-    for (int32_t i = 0; i < rows->n && out != NULL; i++) {
+    for (int32_t i = 0; i < rows->n; i++) {
         if (out->count[i] >= 0) continue;
         m->slot = rows->slot[i];
         luaL_error(L, "score left row %d without an answer: rows:answer(%d, {}) says that nothing may follow",
@@ -328,7 +323,7 @@ int domain_rows_answer(lua_State *L)
     if (row < 1 || row > asking->rows->n)
         return luaL_error(L, "rows:answer(): row %I is not one of 1 to %d", (LUAI_UACINT)row, (int)asking->rows->n);
     m->slot = asking->rows->slot[row - 1];
-    if (asking->out != NULL && asking->out->count[row - 1] >= 0)
+    if (asking->out->count[row - 1] >= 0)
         return luaL_error(L, "rows:answer(): row %I has its answer already", (LUAI_UACINT)row);
     lua_settop(L, 4);
     if (m->ids != LUA_NOREF) domain_push(L, m->ids);
@@ -356,11 +351,4 @@ rill_status domain_score(script_model *m, const rill_rows *rows, const rill_ask 
 {
     domain_asking asking = {.rows = rows, .ask = ask, .out = out};
     return protect_rows(m, "score", choose_all, score_whole, &(rows_call){m, rows, &asking});
-}
-
-rill_status domain_lookup(script_model *m, const rill_rows *rows, const rill_queries *queries)
-{
-    domain_asking asking = {.rows = rows, .queries = queries};
-    for (int32_t q = 0; q < queries->n; q++) queries->logp[q] = (float)RILL_SCORE_DEAD;
-    return protect_rows(m, "lookup", choose_all, score_whole, &(rows_call){m, rows, &asking});
 }

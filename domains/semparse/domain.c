@@ -77,7 +77,9 @@ static rill_status open_model(rill_context *ctx, const rill_open_options *option
                                .description = s->description,
                                .node_bytes = (int64_t)state_bytes(s),
                                .slot_bytes = (int64_t)(sizeof(semparse_slot) + state_bytes(s)),
-                               .slot_unit_bytes = (int64_t)(2 * s->ld * sizeof *s->state)};
+                               .slot_unit_bytes = (int64_t)(2 * s->ld * sizeof *s->state),
+                               .has_end_action = 1,
+                               .end_action = SEMPARSE_END};
     *self = s;
     return RILL_OK;
 }
@@ -182,7 +184,6 @@ const rill_domain rill_semparse_domain = {
     .encode = semparse_encode,
     .step = semparse_step,
     .score = semparse_score,
-    .lookup = semparse_lookup,
     .finalize = finalize,
     .drop = drop,
     .close = close_model,

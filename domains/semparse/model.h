@@ -52,14 +52,6 @@ typedef struct semparse_reading {
     size_t offset;
 } semparse_reading;
 
-/* Rows just scored, for lookup(). Pointers into the scratch of score(). */
-typedef struct semparse_scored {
-    int32_t n;
-    const float *logits; /* [n, ld_logits] */
-    size_t ld_logits;
-    const float *log_norm; /* [n] */
-} semparse_scored;
-
 typedef struct semparse {
     rill_context *ctx;
     rill_kernels kernels;
@@ -104,7 +96,6 @@ typedef struct semparse {
     size_t ids_room;
     char *scratch; /* arrays of one call, see rill_carve() */
     size_t scratch_room;
-    semparse_scored scored;
 } semparse;
 
 /* --- model.c ------------------------------------------------------------------------------------------------------ */
@@ -120,14 +111,12 @@ rill_status semparse_load(semparse *s, const char *directory);
 rill_status semparse_encode(void *self, int32_t m, rill_input *inputs);
 rill_status semparse_step(void *self, const rill_rows *rows);
 rill_status semparse_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
-rill_status semparse_lookup(void *self, const rill_rows *rows, const rill_queries *queries);
 
 /* --- scratch ------------------------------------------------------------------------------------------------------ */
 
-/* Room for c->used bytes; then *c is at the start of the buffer. What lookup() reads is gone. */
+/* Room for c->used bytes; then *c is at the start of the buffer. */
 static inline rill_status semparse_carve_again(semparse *s, rill_carver *c)
 {
-    s->scored.n = 0;
     return rill_carve_again(s->ctx, &s->scratch, &s->scratch_room, c);
 }
 

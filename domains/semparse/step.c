@@ -8,7 +8,7 @@
  * one operation to the next then stays in the nearest caches of the processor that runs it, and the pool is asked once per call.
  *
  * Invariant: a row's result is a function of that row alone (kernels.h); neither sharing a parent nor the cut changes the order
- * of any operation. Divisions: spans and blocks · distinct parents · step · score · answers · lookup. */
+ * of any operation. Divisions: spans and blocks · distinct parents · step · score · answers. */
 #include <math.h>
 #include <string.h>
 
@@ -28,10 +28,7 @@ typedef struct work {
     rill_cut cut;
     char *scratch; /* [spans, span_bytes] */
     size_t span_bytes;
-    size_t longest;  /* score: tokens of the longest memory */
-    size_t best;     /* score: choices wanted of each row before selection */
-    float *logits;   /* score: [n, ld_logits] kept for lookup() */
-    float *log_norm; /* score: [n] likewise */
+    size_t longest; /* score: tokens of the longest memory */
     size_t ld_logits;
     const rill_ask *ask;
     rill_choices *out;
@@ -48,6 +45,16 @@ typedef struct block {
     size_t from, n;
     const int32_t *node, *slot;
 } block;
+
+/* What one span has carved, for all of them. */
+static rill_status take_scratch(work *w, rill_carver *carver)
+{
+    w->span_bytes = carver->used;
+    carver->used *= w->cut.spans;
+    TRY(semparse_carve_again(w->s, carver));
+    w->scratch = carver->base;
+    return RILL_OK;
+}
 
 typedef void (*block_fn)(const block *b, char *scratch);
 
@@ -194,10 +201,7 @@ rill_status semparse_step(void *self, const rill_rows *rows)
     steps x;
     rill_carver carver = {0};
     lay_out_steps(&w, &x, &carver);
-    w.span_bytes = carver.used;
-    carver.used *= w.cut.spans;
-    TRY(semparse_carve_again(s, &carver));
-    w.scratch = carver.base;
+    TRY(take_scratch(&w, &carver));
     rill_pool_run(s->pool, step_span, &w, w.cut.spans);
     return RILL_OK;
 }
@@ -208,20 +212,20 @@ typedef struct scores {
     float *weights;  /* [n, longest] attention */
     float *context;  /* [n, ld] */
     float *attended; /* [n, ld] */
-    int32_t *action; /* [n, best] when the answer goes through rill_select() */
-    float *logp;     /* [n, best] */
-    int32_t *count;  /* [n] */
+    float *logits;   /* [n, ld_logits] */
+    float *log_norm; /* [n] */
+    int32_t *none;   /* [n] in place of choices when none are wanted */
 } scores;
 
 static void lay_out_scores(const work *w, scores *x, rill_carver *carver)
 {
-    size_t n = w->cut.block, best = w->ask->plain ? 0 : w->best;
+    size_t n = w->cut.block;
     x->weights = rill_carve(carver, n * w->longest, sizeof *x->weights);
     x->context = rill_carve(carver, n * w->s->ld, sizeof *x->context);
     x->attended = rill_carve(carver, n * w->s->ld, sizeof *x->attended);
-    x->action = rill_carve(carver, n * best, sizeof *x->action);
-    x->logp = rill_carve(carver, n * best, sizeof *x->logp);
-    x->count = rill_carve(carver, n, sizeof *x->count);
+    x->logits = rill_carve(carver, n * w->ld_logits, sizeof *x->logits);
+    x->log_norm = rill_carve(carver, n, sizeof *x->log_norm);
+    x->none = rill_carve(carver, n, sizeof *x->none);
 }
 
 /* x->context: projected memory, summed up by attention. */
@@ -268,80 +272,63 @@ static void compute_logits(const block *b, const scores *x)
                         .a = x->attended,
                         .lda = s->ld,
                         .bias = s->output_bias,
-                        .c = w->logits + b->from * w->ld_logits,
+                        .c = x->logits,
                         .ldc = w->ld_logits};
     s->kernels.gemm(&layer, NULL);
     s->kernels.gemm(&output, NULL);
 }
 
 /* Behind the bias and before the softmax: what is left shares what banned actions had. */
-static void ban_actions(const block *b)
+static void ban_actions(const block *b, const scores *x)
 {
     const work *w = b->w;
     const semparse *s = w->s;
     if (s->placeholders == 0) return;
     for (size_t r = 0; r < b->n; r++) {
         const int32_t *ban = s->ban + (size_t)b->slot[r] * s->placeholders;
-        float *logits = w->logits + (b->from + r) * w->ld_logits;
+        float *logits = x->logits + r * w->ld_logits;
         for (size_t i = 0; i < s->slot[b->slot[r]].banned; i++) logits[ban[i]] = -INFINITY;
     }
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
-static void choose_best(const block *b, int32_t *action, float *logp, size_t ld, int32_t *count)
+/* The kernel writes the best where the engine wants them. With M = 0 its own choice goes nowhere: only log_norm is wanted. */
+static void choose_best(const block *b, const scores *x)
 {
     const work *w = b->w;
+    const rill_ask *ask = w->ask;
+    const size_t actions = (size_t)w->s->actions, stride = (size_t)w->out->stride, most = (size_t)ask->most;
     rill_best best = {.rows = b->n,
-                      .symbols = (size_t)w->s->actions,
-                      .best = w->best,
-                      .logits = w->logits + b->from * w->ld_logits,
+                      .symbols = actions,
+                      .best = most < actions ? most : actions,
+                      .logits = x->logits,
                       .ld_logits = w->ld_logits,
-                      .ids = action,
-                      .logp = logp,
-                      .ld_out = ld,
-                      .counts = count,
-                      .log_norm = w->log_norm + b->from};
-    w->s->kernels.best(&best, NULL);
-}
-
-/* Nothing but the best M is asked: the kernel writes them where the engine wants them. */
-static void answer_plain(const block *b)
-{
-    const rill_choices *out = b->w->out;
-    size_t stride = (size_t)out->stride, first = b->from * stride;
-    choose_best(b, out->action + first, out->logp + first, stride, out->count + b->from);
-    for (size_t r = b->from; r < b->from + b->n; r++) {
-        for (size_t i = r * stride; i < r * stride + (size_t)out->count[r]; i++) {
-            out->score[i] = out->logp[i];
-            out->terminal[i] = out->action[i] == SEMPARSE_END ? RILL_END : RILL_LIVE;
-        }
+                      .legal = ask->legal,
+                      .ld_legal = ask->legal_words,
+                      .legal_index = ask->legal != NULL ? ask->legal_set + b->from : NULL,
+                      .ids = w->out->action + b->from * stride,
+                      .logp = w->out->logp + b->from * stride,
+                      .ld_out = stride,
+                      .counts = w->out->count + b->from,
+                      .log_norm = x->log_norm};
+    if (most == 0) {
+        best.best = best.ld_out = 1;
+        best.ids = x->none;
+        best.logp = NULL;
     }
+    w->s->kernels.best(&best, NULL);
+    for (size_t r = b->from; r < b->from + b->n && most == 0; r++) w->out->count[r] = 0;
 }
 
-/* To the bit what the kernel gives for the best ones (kernels.h); -infinity for what is never an action. */
-static float logp_of(const semparse_scored *scored, int32_t row, int32_t action)
+/* To the bit what the kernel gives for the best ones (kernels.h). */
+static void answer_picks(const block *b, const scores *x)
 {
-    return scored->logits[(size_t)row * scored->ld_logits + (size_t)action] - scored->log_norm[row];
-}
-
-static float lookup_raw(void *user, int32_t row, int32_t action)
-{
-    return logp_of(&((const semparse *)user)->scored, row, action);
-}
-
-static void answer_asked(const block *b, const scores *x)
-{
-    const work *w = b->w;
-    choose_best(b, x->action, x->logp, w->best, x->count);
-    for (size_t r = 0; r < b->n; r++) {
-        rill_raw raw = {.n = x->count[r],
-                        .action = x->action + r * w->best,
-                        .logp = x->logp + r * w->best,
-                        .end_action = SEMPARSE_END,
-                        .lookup = lookup_raw,
-                        .user = w->s};
-        rill_select(w->ask, (int32_t)(b->from + r), &raw, w->out);
+    const rill_ask *ask = b->w->ask;
+    const int32_t end = rill_ask_first_pick(ask, (int32_t)(b->from + b->n));
+    for (int32_t q = rill_ask_first_pick(ask, (int32_t)b->from); q < end; q++) {
+        const size_t r = (size_t)ask->pick_row[q] - b->from;
+        b->w->out->pick_logp[q] = x->logits[r * b->w->ld_logits + (size_t)ask->pick_action[q]] - x->log_norm[r];
     }
 }
 
@@ -351,11 +338,9 @@ static void score_block(const block *b, char *scratch)
     lay_out_scores(b->w, &x, &(rill_carver){.base = scratch});
     attend(b, &x);
     compute_logits(b, &x);
-    ban_actions(b);
-    if (b->w->ask->plain)
-        answer_plain(b);
-    else
-        answer_asked(b, &x);
+    ban_actions(b, &x);
+    choose_best(b, &x);
+    answer_picks(b, &x);
 }
 
 static void score_span(void *call, size_t span)
@@ -371,49 +356,17 @@ static size_t longest_memory(const semparse *s, const rill_rows *rows)
     return (size_t)longest;
 }
 
-/* Logits and normalisers of the call, then each span's own. */
-static void lay_out_call(work *w, rill_carver *carver)
-{
-    size_t n = (size_t)w->rows->n;
-    scores x;
-    rill_carver span = {0};
-    lay_out_scores(w, &x, &span);
-    w->span_bytes = span.used;
-    w->logits = rill_carve(carver, n * w->ld_logits, sizeof *w->logits);
-    w->log_norm = rill_carve(carver, n, sizeof *w->log_norm);
-    w->scratch = rill_carve(carver, w->cut.spans * w->span_bytes, 1);
-}
-
 rill_status semparse_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
     semparse *s = self;
     if (rows->n == 0) return RILL_OK;
     work w = {.s = s, .rows = rows, .ask = ask, .out = out, .longest = longest_memory(s, rows)};
-    size_t wanted = (size_t)ask->max_choices + (ask->plain ? 0 : (size_t)ask->extra);
-    w.best = wanted < (size_t)s->actions ? wanted : (size_t)s->actions;
     w.ld_logits = ((size_t)s->actions + 15) / 16 * 16;
     cut(&w);
+    scores x;
     rill_carver carver = {0};
-    lay_out_call(&w, &carver);
-    TRY(semparse_carve_again(s, &carver));
-    lay_out_call(&w, &carver);
-    s->scored = (semparse_scored){.n = rows->n, .logits = w.logits, .ld_logits = w.ld_logits, .log_norm = w.log_norm};
+    lay_out_scores(&w, &x, &carver);
+    TRY(take_scratch(&w, &carver));
     rill_pool_run(s->pool, score_span, &w, w.cut.spans);
-    return RILL_OK;
-}
-
-/* --- lookup ------------------------------------------------------------------------------------------------------- */
-
-rill_status semparse_lookup(void *self, const rill_rows *rows, const rill_queries *queries)
-{
-    semparse *s = self;
-    if (queries->n > 0 && s->scored.n != rows->n)
-        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "semparse: lookup of %d rows, but %d were just scored", rows->n,
-                         s->scored.n);
-    for (int32_t q = 0; q < queries->n; q++) {
-        int32_t action = queries->action[q];
-        int known = action >= 0 && action < s->actions;
-        queries->logp[q] = known ? logp_of(&s->scored, queries->row[q], action) : -INFINITY;
-    }
     return RILL_OK;
 }

@@ -156,7 +156,6 @@ const rill_domain rill_shiftreduce_domain = {
     .encode = parser_encode,
     .step = parser_step,
     .score = parser_score,
-    .lookup = parser_lookup,
     .finalize = parser_finalize,
     .close = close_model,
     .measure = measure,

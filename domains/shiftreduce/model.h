@@ -68,16 +68,6 @@ typedef struct parser_reading {
     size_t first;
 } parser_reading;
 
-/* Rows just scored, for lookup(). Pointers into the scratch of score(). */
-typedef struct parser_scored {
-    int32_t n;
-    const float *logits;   /* [n, ld_logits]; not of rows that were forced */
-    const float *log_norm; /* [n] */
-    const float *bias;     /* [2, ld_bias] added to logits of rows by `kind`, or NULL */
-    const int32_t *kind;   /* [n] label: which bias. structure: the only legal action, or -1 */
-    size_t ld_logits, ld_bias;
-} parser_scored;
-
 typedef struct parser {
     rill_context *ctx;
     rill_kernels kernels;
@@ -128,7 +118,6 @@ typedef struct parser {
     size_t build_room;
     char *scratch; /* arrays of one call, see rill_carve() */
     size_t scratch_room;
-    parser_scored scored;
 } parser;
 
 /* Frames' features. */
@@ -167,7 +156,6 @@ void parser_edge_features(const parser *p, int32_t word, int32_t *feature);
 rill_status parser_encode(void *self, int32_t m, rill_input *inputs);
 rill_status parser_step(void *self, const rill_rows *rows);
 rill_status parser_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
-rill_status parser_lookup(void *self, const rill_rows *rows, const rill_queries *queries);
 
 /* The tree that a hypothesis' actions make of its slot's sentence. One that was cut short has what it came to, and the words it
  * did not, under the root. */
@@ -175,10 +163,9 @@ rill_status parser_finalize(void *self, const rill_hypothesis *hypothesis, rill_
 
 /* --- scratch ------------------------------------------------------------------------------------------------------ */
 
-/* Room for c->used bytes; then *c is at the start of the buffer. What lookup() reads is gone. */
+/* Room for c->used bytes; then *c is at the start of the buffer. */
 static inline rill_status parser_carve_again(parser *p, rill_carver *c)
 {
-    p->scored.n = 0;
     return rill_carve_again(p->ctx, &p->scratch, &p->scratch_room, c);
 }
 

@@ -169,7 +169,7 @@ static void results_that_waited_survive(void **state)
 static void illegal_answers(void **state)
 {
     (void)state;
-    for (int kind = 0; kind <= 6; kind++)
+    for (int kind = 0; kind <= 8; kind++)
         for (int call = 1; call <= 5; call += 2) {
             problem p;
             engine_record r;

@@ -58,6 +58,10 @@ static void wrong_abi_version(void **state)
     mentions("987");
     mentions_number(RILL_ABI_VERSION);
     mentions("domain"); /* the name of a table of another ABI may lie elsewhere */
+    d.abi_version = 1;
+    assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
+    mentions("was built for ABI version 1, this rill has 2: rebuild it with this rill's headers");
+    mentions("score() answers with the model's own best choices"); /* what there is to change */
     assert_null(rill_find_domain(ctx, "toy"));
     rill_heuristic h = heuristic("h");
     h.abi_version = 654;
@@ -78,7 +82,7 @@ static void wrong_struct_size(void **state)
     d.struct_size = 24;
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
     mentions("24");
-    mentions_number(offsetof(rill_domain, action_name)); /* the size of ABI version 1 */
+    mentions_number(sizeof d);
     d.struct_size = sizeof d + 64; /* from a newer header: optional members that this librill does not read */
     assert_int_equal(rill_register_domain(ctx, &d), RILL_OK);
     rill_heuristic h = heuristic("h");
@@ -108,8 +112,7 @@ static void missing_members(void **state)
     WITHOUT(finalize);
     WITHOUT(close);
     d = toy_domain;
-    d.lookup = NULL; /* optional ones may be missing */
-    d.drop = NULL;
+    d.drop = NULL; /* optional ones may be missing */
     d.free = NULL;
     d.measure = NULL;
     d.canonical = NULL;

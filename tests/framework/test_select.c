@@ -1,143 +1,346 @@
-/* rill_select() against the slow reading of the same ask (support/toy_select.h), on random rows: end rules, bans, allowed
- * sets, additions, rewards, ties, short and long raw lists, with and without a way to look up. */
+/* Selection (framework/select.h) against enumeration: random rows of random models, random words of random scorers, and the
+ * engine's choices are those that looking at every action gives, to the bit; and a row's are the same alone as among others.
+ *
+ * The truth is taken from what was said, not from how the engine lays it out: the test keeps its own record. */
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "ask.h"
+#include "select.h"
 #include "support/dice.h"
 #include "support/harness.h"
 #include "support/toy_select.h"
 
-enum { ROWS = 4, MOST = TOY_MOST_ACTIONS };
+enum { ROWS = 5, MOST = 420, SCORERS = 3 };
 
-typedef struct lists {
-    int32_t ban_offset[ROWS + 1], allow_offset[ROWS + 1], add_offset[ROWS + 1];
-    int32_t ban[ROWS * MOST], allow[ROWS * MOST], add[ROWS * MOST];
-    float add_score[ROWS * MOST], reward[ROWS], end_reward[ROWS];
-    uint8_t end_rule[ROWS];
-} lists;
+/* What one scorer said of a row. */
+typedef struct wish {
+    uint8_t ban[MOST], allow[MOST], restricted;
+    float add[MOST];
+    uint8_t rule;
+    float reward, end_reward;
+    int32_t limit; /* 0: none */
+} wish;
 
-static int32_t draw_list(dice *d, int32_t actions, int32_t *offset, int32_t *list, int allow)
+typedef struct row {
+    toy_choice choice[MOST]; /* legal, in order of action */
+    int32_t n;
+    rill_row_ends ends;
+    wish said[SCORERS];
+} row;
+
+typedef struct world {
+    rill_domain_info info;
+    uint64_t legal[MOST / 64 + 1];
+    int32_t n, scorers, most;
+    row rows[ROWS];
+} world;
+
+/* --- drawing ------------------------------------------------------------------------------------------------------ */
+
+/* Multiples of 2^-10, and rewards of 2^-3: no sum is rounded, so what ties and what does not is no accident. */
+static float draw_logp(dice *d, int32_t levels)
 {
-    int32_t n = 0, most = 0;
-    offset[0] = 0;
-    for (int r = 0; r < ROWS; r++) {
-        int32_t percent = DICE_OF(d, 0, 10, 50, 90);
-        for (int32_t a = 0; a < actions; a++)
-            if (dice_chance(d, percent)) list[n++] = a;
-        if (allow && n == offset[r] && dice_chance(d, 20)) list[n++] = RILL_NO_ACTION;
-        offset[r + 1] = n;
-        if (n - offset[r] > most) most = n - offset[r];
-    }
-    return most;
+    if (levels > 0) return -0.25f * (float)dice_range(d, 0, levels);
+    return -0x1p-10f * (float)dice_range(d, 0, 8000);
 }
 
-/* `extra` is the most that bans, additions and a struck end action can take from the best M of any row. */
-static rill_ask draw_ask(dice *d, int32_t actions, lists *l)
+static void draw_info(world *w, dice *d)
 {
-    rill_ask ask = {.max_choices = dice_range(d, 1, actions + 2), .plain = 1};
-    int32_t extra = 0;
-    if (dice_chance(d, 50)) {
-        extra += draw_list(d, actions, l->ban_offset, l->ban, 0);
-        ask.ban_offset = l->ban_offset, ask.ban_action = l->ban, ask.plain = 0;
-    }
-    if (dice_chance(d, 30)) {
-        draw_list(d, actions, l->allow_offset, l->allow, 1);
-        extra = actions; /* an allowed set can strike any number */
-        ask.allow_offset = l->allow_offset, ask.allow_action = l->allow, ask.plain = 0;
-    }
-    if (dice_chance(d, 50)) {
-        extra += draw_list(d, actions, l->add_offset, l->add, 0);
-        for (int32_t i = 0; i < l->add_offset[ROWS]; i++) l->add_score[i] = 0.25f * (float)dice_range(d, -6, 6);
-        ask.add_offset = l->add_offset, ask.add_action = l->add, ask.add_score = l->add_score, ask.plain = 0;
-    }
-    if (dice_chance(d, 40)) {
-        for (int r = 0; r < ROWS; r++) l->end_rule[r] = (uint8_t)dice_range(d, 0, 7); /* rules add up */
-        extra += 1;
-        ask.end_rule = l->end_rule, ask.plain = 0;
-    }
-    for (int r = 0; r < ROWS; r++) {
-        l->reward[r] = 0.25f * (float)dice_range(d, -8, 8);
-        l->end_reward[r] = 0.25f * (float)dice_range(d, -8, 8);
-    }
-    if (dice_chance(d, 40)) ask.reward = l->reward, ask.plain = 0, extra += 1;
-    if (dice_chance(d, 40)) ask.end_reward = l->end_reward, ask.plain = 0, extra += ask.reward == NULL;
-    if (ask.plain == 0) ask.extra = extra;
-    return ask;
+    static const int32_t sizes[] = {1, 2, 5, 30, 64, 200, 256, 257, 300, 384, MOST};
+    w->info = (rill_domain_info){.actions = sizes[dice_range(d, 0, 10)], .phases = 1, .max_length = 9};
+    w->info.has_end_action = dice_chance(d, 70);
+    w->info.end_action = w->info.has_end_action ? dice_range(d, 0, w->info.actions - 1) : RILL_NO_ACTION;
+    w->info.terminals_told = dice_chance(d, 25);
+    memset(w->legal, 0, sizeof w->legal);
+    int32_t percent = DICE_OF(d, 30, 80, 100);
+    for (int32_t a = 0; a < w->info.actions; a++)
+        if (dice_chance(d, percent)) w->legal[a / 64] |= (uint64_t)1 << a % 64;
+    w->info.legal = dice_chance(d, 50) ? w->legal : NULL;
 }
 
-static void random_rows(void **state)
+static rill_terminal kind_of(const world *w, rill_row_ends ends, int32_t action, dice *d)
 {
-    (void)state;
-    static lists l;
-    static int32_t action[2][ROWS * 2 * MOST], count[2][ROWS];
-    static float logp[2][ROWS * 2 * MOST], score[2][ROWS * 2 * MOST];
-    static uint8_t terminal[2][ROWS * 2 * MOST];
-    uint64_t first = harness_seed(1);
-    for (int64_t i = 0; i < harness_iterations(60000); i++) {
-        uint64_t seed = first + (uint64_t)i;
-        dice d = dice_seeded(seed);
-        char arguments[160], message[300];
-        int actions = dice_range(&d, 2, dice_chance(&d, 30) ? 60 : 8), ties = DICE_OF(&d, 0, 1, 2, 4);
-        int legal = DICE_OF(&d, 20, 70, 100), last = dice_chance(&d, 50);
-        snprintf(arguments, sizeof arguments,
-                 "seed=%d actions=%d ties=%d legal=%d terminal=%s early=30 depth=4 dead_ends=2", (int)seed, actions,
-                 ties, legal, last ? "last" : "end");
-        toy_model model;
-        assert_int_equal(toy_model_parse(&model, arguments, message, sizeof message), RILL_OK);
-        rill_ask ask = draw_ask(&d, model.actions, &l);
-        rill_choices out[2];
-        for (int o = 0; o < 2; o++)
-            out[o] = (rill_choices){2 * MOST, count[o], action[o], logp[o], score[o], terminal[o]};
-        for (int32_t row = 0; row < ROWS; row++) {
-            toy_input input = toy_input_read(&model, (const char *)&seed, sizeof seed);
-            toy_choice all[MOST];
-            uint64_t at = dice_mix(input.start, (uint64_t)row);
-            int32_t n = toy_expand(&model, &input, at, dice_range(&d, 0, input.depth - 1), 0, all);
-            toy_select_slowly(&ask, row, n, all, &out[0]);
-            toy_select_by_rill(&ask, row, n, all, &model, at, &out[1]);
-            if (toy_select_differs(row, &out[0], &out[1], message, sizeof message))
-                fail_msg("seed %llu: %s: \"%s\"", (unsigned long long)seed, message, arguments);
+    if (ends == RILL_ENDS_LAST) return RILL_LAST;
+    if (ends == RILL_ENDS_AS_TOLD) return (rill_terminal)dice_range(d, RILL_LIVE, RILL_LAST);
+    return action == w->info.end_action ? RILL_END : RILL_LIVE;
+}
+
+static void draw_row(const world *w, row *r, dice *d)
+{
+    int32_t percent = DICE_OF(d, 0, 10, 60, 100), levels = DICE_OF(d, 0, 0, 1, 3), forced = dice_chance(d, 10);
+    r->ends = dice_chance(d, 25) ? RILL_ENDS_LAST : RILL_ENDS_BY_ACTION;
+    if (w->info.terminals_told && dice_chance(d, 60)) r->ends = RILL_ENDS_AS_TOLD;
+    r->n = 0;
+    for (int32_t a = 0; a < w->info.actions; a++) {
+        int ever = w->info.legal == NULL || (w->legal[a / 64] >> a % 64 & 1);
+        if (!ever || !dice_chance(d, percent)) continue;
+        r->choice[r->n++] = (toy_choice){a, forced ? 0.0f : draw_logp(d, levels), kind_of(w, r->ends, a, d)};
+        if (forced) break;
+    }
+}
+
+static void draw_wish(const world *w, wish *s, dice *d)
+{
+    int32_t ban = DICE_OF(d, 0, 0, 3, 15, 60, 100), add = DICE_OF(d, 0, 0, 2, 20, 100), allow = DICE_OF(d, 0, 3, 30, 90);
+    memset(s, 0, sizeof *s);
+    s->restricted = (uint8_t)dice_chance(d, 25);
+    for (int32_t a = 0; a < w->info.actions; a++) {
+        s->ban[a] = (uint8_t)dice_chance(d, ban);
+        s->allow[a] = (uint8_t)(s->restricted && dice_chance(d, allow));
+        s->add[a] = dice_chance(d, add) ? 0.125f * (float)dice_range(d, -40, 40) : 0;
+    }
+    s->rule = (uint8_t)(dice_chance(d, 30) ? dice_range(d, 0, 7) : 0);
+    s->reward = dice_chance(d, 30) ? 0.125f * (float)dice_range(d, -16, 16) : 0;
+    s->end_reward = dice_chance(d, 30) ? 0.125f * (float)dice_range(d, -64, 64) : 0;
+    s->limit = dice_chance(d, 30) ? dice_range(d, 1, 8) : 0;
+}
+
+static void draw_world(world *w, dice *d)
+{
+    draw_info(w, d);
+    w->n = dice_range(d, 1, ROWS);
+    w->scorers = DICE_OF(d, 0, 1, 1, 2, 3);
+    w->most = dice_range(d, 1, w->info.actions < 12 ? w->info.actions : 12);
+    for (int32_t r = 0; r < w->n; r++) {
+        draw_row(w, &w->rows[r], d);
+        int silent = dice_chance(d, 25), as_before = r > 0 && dice_chance(d, 30); /* rows that share their sets */
+        for (int32_t s = 0; s < w->scorers; s++) {
+            if (as_before)
+                w->rows[r].said[s] = w->rows[r - 1].said[s];
+            else if (silent)
+                memset(&w->rows[r].said[s], 0, sizeof(wish));
+            else
+                draw_wish(w, &w->rows[r].said[s], d);
         }
     }
 }
 
-/* A hand-made row, so that one case can be read. */
+/* --- the truth ---------------------------------------------------------------------------------------------------- */
+
+typedef struct scored {
+    toy_choice choice;
+    float score;
+} scored;
+
+typedef struct truth {
+    scored at[MOST];
+    int32_t n;
+} truth;
+
+static int permitted(const world *w, const row *r, const toy_choice *c)
+{
+    int rule = 0;
+    for (int32_t s = 0; s < w->scorers; s++) {
+        const wish *said = &r->said[s];
+        rule |= said->rule;
+        if (said->ban[c->action] || (said->restricted && !said->allow[c->action])) return 0;
+    }
+    if ((rule & RILL_END_FORBIDDEN) && c->terminal != RILL_LIVE) return 0;
+    if ((rule & RILL_END_REQUIRED) && c->terminal == RILL_LIVE) return 0;
+    return !((rule & RILL_END_NOT_YET) && c->terminal == RILL_END);
+}
+
+static int by_score(const void *a, const void *b)
+{
+    const scored *x = a, *y = b;
+    if (x->score != y->score) return x->score > y->score ? -1 : 1;
+    return (x->choice.action > y->choice.action) - (x->choice.action < y->choice.action);
+}
+
+static void enumerate(const world *w, const row *r, truth *t)
+{
+    int32_t most = w->most;
+    t->n = 0;
+    for (int32_t i = 0; i < r->n; i++) {
+        const toy_choice *c = &r->choice[i];
+        float score = c->logp;
+        if (!permitted(w, r, c)) continue;
+        for (int32_t s = 0; s < w->scorers; s++) {
+            score += r->said[s].add[c->action];
+            score += c->terminal == RILL_END ? r->said[s].end_reward : r->said[s].reward;
+        }
+        t->at[t->n++] = (scored){*c, score};
+    }
+    for (int32_t s = 0; s < w->scorers; s++)
+        if (r->said[s].limit > 0 && r->said[s].limit < most) most = r->said[s].limit;
+    qsort(t->at, (size_t)t->n, sizeof t->at[0], by_score);
+    if (t->n > most) t->n = most;
+}
+
+/* --- the engine's way --------------------------------------------------------------------------------------------- */
+
+static void must(rill_status status)
+{
+    if (status != RILL_OK) fail_msg("%s", rill_status_name(status));
+}
+
+static void speak(const world *w, const wish *s, int32_t at, rill_ask_builder *b)
+{
+    int allowed = 0;
+    for (int32_t a = w->info.actions - 1; a >= 0; a--) {
+        if (s->ban[a]) must(rill_ask_ban(b, at, a));
+        if (s->allow[a]) must(rill_ask_allow(b, at, a));
+        if (s->add[a] != 0) must(rill_ask_add(b, at, a, s->add[a]));
+        allowed |= s->allow[a];
+    }
+    if (s->restricted && !allowed) must(rill_ask_allow_none(b, at));
+    must(rill_ask_end(b, at, (rill_end_rule)s->rule));
+    if (s->reward != 0) must(rill_ask_reward(b, at, s->reward));
+    if (s->end_reward != 0) must(rill_ask_end_reward(b, at, s->end_reward));
+    if (s->limit > 0) must(rill_ask_limit(b, at, s->limit));
+}
+
+typedef struct bench {
+    rill_context *ctx;
+    rill_ask_builder asks;
+    selector selector;
+    int64_t sets, picks, whole, plain, shared; /* calls of each kind; with fewer sets than rows that have one */
+} bench;
+
+/* How much of the contract an ask uses. A domain must be told no more than it may have to heed. */
+static void look_at(bench *b, const world *w, const rill_ask *ask, int32_t n)
+{
+    int few = w->info.actions <= 256 || w->info.terminals_told;
+    int32_t largest = 0, rows = 0;
+    assert_true(!few || (ask->legal == NULL && ask->n_picks == 0));
+    for (int32_t r = 0; r < n && ask->legal_set != NULL; r++) {
+        rows += ask->legal_set[r] >= 0;
+        if (ask->legal_set[r] > largest) largest = ask->legal_set[r];
+        for (size_t i = 0; i < ask->legal_words && w->info.legal != NULL; i++) {
+            assert_true(ask->legal_set[r] >= 0);
+            assert_true((ask->legal[(size_t)ask->legal_set[r] * ask->legal_words + i] & ~w->legal[i]) == 0);
+        }
+    }
+    b->sets += ask->legal != NULL;
+    b->picks += ask->n_picks > 0;
+    b->whole += few && ask->most == w->info.actions;
+    b->shared += largest + 1 < rows;
+}
+
+/* Rows [first, first + n) in one call. */
+static void select_rows(bench *b, const world *w, int32_t first, int32_t n)
+{
+    ask_rules rules;
+    rill_ask ask;
+    rill_choices out;
+    int32_t bad;
+    must(ask_begin(&b->asks, n));
+    for (int32_t s = 0; s < w->scorers; s++) {
+        b->asks.scorer = s;
+        for (int32_t r = n - 1; r >= 0; r--) speak(w, &w->rows[first + r].said[s], r, &b->asks);
+    }
+    must(ask_build(&b->asks, w->most, &rules));
+    must(selector_ask(&b->selector, &rules, n));
+    assert_int_equal(selector_part(&b->selector, 0, &ask, &out), n);
+    look_at(b, w, &ask, n);
+    b->plain += rules.plain;
+    for (int32_t r = 0; r < n; r++)
+        toy_answer_slowly(&ask, r, w->rows[first + r].n, w->rows[first + r].choice, w->rows[first + r].ends, &out);
+    const char *wrong = selector_take(&b->selector, 0, n, 1, &bad);
+    if (wrong != NULL) fail_msg("row %d is %s", (int)bad, wrong);
+}
+
+static void compare(const bench *b, const world *w, int32_t first, int32_t n, uint64_t seed)
+{
+    const choice_table *c = &b->selector.choices;
+    static truth t;
+    for (int32_t r = 0; r < n; r++) {
+        enumerate(w, &w->rows[first + r], &t);
+        if (c->count[r] != t.n)
+            fail_msg("seed %llu: row %d has %d choices, not %d", (unsigned long long)seed, (int)(first + r),
+                     (int)c->count[r], (int)t.n);
+        for (int32_t i = 0; i < t.n; i++) {
+            size_t at = (size_t)r * (size_t)c->stride + (size_t)i;
+            const scored *s = &t.at[i];
+            if (c->action[at] != s->choice.action || c->logp[at] != s->choice.logp || c->score[at] != s->score ||
+                c->terminal[at] != s->choice.terminal)
+                fail_msg("seed %llu: row %d choice %d: action %d score %.9g kind %d, not %d %.9g %d",
+                         (unsigned long long)seed, (int)(first + r), (int)i, (int)c->action[at], c->score[at],
+                         c->terminal[at], (int)s->choice.action, s->score, (int)s->choice.terminal);
+        }
+    }
+}
+
+static void as_enumeration(void **state)
+{
+    (void)state;
+    static world w;
+    bench b = {.ctx = harness_context(NULL)};
+    uint64_t first = harness_seed(1);
+    for (int64_t i = 0; i < harness_iterations(20000); i++) {
+        dice d = dice_seeded(first + (uint64_t)i);
+        draw_world(&w, &d);
+        ask_init(&b.asks, b.ctx, w.info.actions);
+        selector_init(&b.selector, b.ctx, &w.info);
+        select_rows(&b, &w, 0, w.n);
+        compare(&b, &w, 0, w.n, first + (uint64_t)i);
+        for (int32_t r = 0; r < w.n && w.n > 1; r++) {
+            select_rows(&b, &w, r, 1);
+            compare(&b, &w, r, 1, first + (uint64_t)i);
+        }
+        ask_finish(&b.asks);
+        selector_finish(&b.selector);
+    }
+    assert_true(harness_iterations(20000) < 20000 ||
+                (b.sets > 0 && b.picks > 0 && b.whole > 0 && b.plain > 0 && b.shared > 0));
+    rill_context_destroy(b.ctx);
+}
+
+/* --- cases that can be read --------------------------------------------------------------------------------------- */
+
+/* Nine actions of 300 that are legal, one of them picked from far behind, one banned, the end without reward. */
 static void one_row(void **state)
 {
     (void)state;
-    const int32_t raw_action[] = {4, 1, 0, 3}, ban_offset[] = {0, 1}, ban[] = {1}, add_offset[] = {0, 1}, add[] = {3};
-    const float raw_logp[] = {-0.5f, -1.0f, -1.0f, -3.0f}, added[] = {2.5f}, reward[] = {0.25f};
-    rill_raw raw = {.n = 4, .action = raw_action, .logp = raw_logp, .end_action = 0};
-    rill_ask ask = {.max_choices = 3,
-                    .extra = 3,
-                    .ban_offset = ban_offset,
-                    .ban_action = ban,
-                    .add_offset = add_offset,
-                    .add_action = add,
-                    .add_score = added,
-                    .reward = reward};
-    int32_t count, action[3];
-    float logp[3], score[3];
-    uint8_t terminal[3];
-    rill_choices out = {3, &count, action, logp, score, terminal};
-    rill_select(&ask, 0, &raw, &out);
-    assert_int_equal(count, 3);
-    assert_int_equal(action[0], 3); /* -0.5 + 0.25 ties with action 4 and is smaller */
-    assert_int_equal(action[1], 4);
-    assert_int_equal(action[2], 0); /* the end action has no reward */
-    assert_true(score[0] == -0.25f && score[1] == -0.25f && score[2] == -1.0f);
-    assert_true(logp[0] == -3.0f);
-    assert_int_equal(terminal[0], RILL_LIVE);
-    assert_int_equal(terminal[2], RILL_END);
+    const rill_domain_info info = {.actions = 300, .phases = 1, .has_end_action = 1, .end_action = 0};
+    const toy_choice legal[] = {{0, -1.0f, RILL_END},  {1, -1.0f, RILL_LIVE},   {3, -3.0f, RILL_LIVE},
+                                {4, -0.5f, RILL_LIVE}, {200, -2.5f, RILL_LIVE}, {201, -2.5f, RILL_LIVE},
+                                {202, -2.5f, RILL_LIVE}};
+    rill_context *ctx = harness_context(NULL);
+    rill_ask_builder b;
+    selector s;
+    ask_rules rules;
+    rill_ask ask;
+    rill_choices out;
+    int32_t bad;
+    ask_init(&b, ctx, info.actions);
+    selector_init(&s, ctx, &info);
+    must(ask_begin(&b, 1));
+    must(rill_ask_ban(&b, 0, 1));
+    must(rill_ask_add(&b, 0, 3, 2.5f));
+    must(rill_ask_reward(&b, 0, 0.25f));
+    must(ask_build(&b, 3, &rules));
+    must(selector_ask(&s, &rules, 1));
+    assert_int_equal(selector_part(&s, 0, &ask, &out), 1);
+    assert_int_equal(ask.most, 6); /* three, a ban, an addition, the end */
+    assert_null(ask.legal);
+    assert_int_equal(ask.n_picks, 2);
+    assert_int_equal(ask.pick_action[0], 0);
+    assert_int_equal(ask.pick_action[1], 3);
+    toy_answer_slowly(&ask, 0, 7, legal, RILL_ENDS_BY_ACTION, &out);
+    assert_null(selector_take(&s, 0, 1, 1, &bad));
+    const choice_table *c = &s.choices;
+    assert_int_equal(c->count[0], 3);
+    assert_int_equal(c->action[0], 3); /* -0.5 + 0.25 ties with action 4 and is smaller */
+    assert_int_equal(c->action[1], 4);
+    assert_int_equal(c->action[2], 0); /* the end action has no reward */
+    assert_true(c->score[0] == -0.25f && c->score[1] == -0.25f && c->score[2] == -1.0f);
+    assert_true(c->logp[0] == -3.0f);
+    assert_int_equal(c->terminal[0], RILL_LIVE);
+    assert_int_equal(c->terminal[2], RILL_END);
+    ask_finish(&b);
+    selector_finish(&s);
+    rill_context_destroy(ctx);
 }
 
-/* What scorers say of limits: the largest is what the domain is asked for, and alone they leave the ask plain. */
+/* What scorers say of limits: the largest is what the domain is asked for, and alone they are no rules. */
 static void limits(void **state)
 {
     (void)state;
     rill_ask_builder b;
-    rill_ask ask;
+    ask_rules rules;
     rill_context *ctx = harness_context(NULL);
     ask_init(&b, ctx, 9);
     assert_int_equal(ask_begin(&b, 3), RILL_OK);
@@ -145,32 +348,127 @@ static void limits(void **state)
     assert_int_equal(rill_ask_limit(&b, 2, 7), RILL_OK);
     assert_int_equal(rill_ask_limit(&b, 2, 4), RILL_OK);
     assert_int_equal(rill_ask_limit(&b, 2, 5), RILL_OK);
-    assert_int_equal(ask_build(&b, 6, &ask), RILL_OK);
-    assert_int_equal(ask.limit[0], 2);
-    assert_int_equal(ask.limit[1], INT32_MAX);
-    assert_int_equal(ask.limit[2], 4);
-    assert_int_equal(ask.max_choices, 6); /* row 1 has no limit */
+    assert_int_equal(ask_build(&b, 6, &rules), RILL_OK);
+    assert_int_equal(rules.limit[0], 2);
+    assert_int_equal(rules.limit[1], INT32_MAX);
+    assert_int_equal(rules.limit[2], 4);
+    assert_int_equal(rules.max_choices, 6); /* row 1 has no limit */
     assert_int_equal(rill_ask_limit(&b, 1, 3), RILL_OK);
-    assert_int_equal(ask_build(&b, 6, &ask), RILL_OK);
-    assert_int_equal(ask.max_choices, 4);
-    assert_true(ask.plain);
-    assert_int_equal(ask.extra, 0);
+    assert_int_equal(ask_build(&b, 6, &rules), RILL_OK);
+    assert_int_equal(rules.max_choices, 4);
+    assert_true(rules.plain);
     assert_int_equal(rill_ask_ban(&b, 1, 3), RILL_OK);
-    assert_int_equal(ask_build(&b, 6, &ask), RILL_OK);
-    assert_int_equal(ask.max_choices, 4);
-    assert_false(ask.plain);
+    assert_int_equal(ask_build(&b, 6, &rules), RILL_OK);
+    assert_int_equal(rules.max_choices, 4);
+    assert_false(rules.plain);
     assert_int_equal(rill_ask_limit(&b, 0, 0), RILL_ERR_PLUGIN);
     assert_int_equal(rill_ask_limit(&b, 3, 1), RILL_ERR_PLUGIN);
     assert_int_equal(rill_ask_limit(&b, -1, 1), RILL_ERR_PLUGIN);
     assert_int_equal(ask_begin(&b, 3), RILL_OK); /* a new timestep knows nothing of it */
-    assert_int_equal(ask_build(&b, 6, &ask), RILL_OK);
-    assert_null(ask.limit);
-    assert_int_equal(ask.max_choices, 6);
+    assert_int_equal(ask_build(&b, 6, &rules), RILL_OK);
+    assert_null(rules.limit);
+    assert_int_equal(rules.max_choices, 6);
     ask_finish(&b);
     rill_context_destroy(ctx);
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(one_row), cmocka_unit_test(random_rows),
-                                          cmocka_unit_test(limits)};
+/* All actions of all rows can be more than memory should hold: then a call is made of parts. */
+static void in_parts(void **state)
+{
+    (void)state;
+    enum { MANY = 1 << 20, CALL = 5 };
+    const rill_domain_info info = {.actions = MANY, .phases = 1, .terminals_told = 1, .end_action = RILL_NO_ACTION};
+    rill_context *ctx = harness_context(NULL);
+    rill_ask_builder b;
+    selector s;
+    ask_rules rules;
+    rill_ask ask;
+    rill_choices out;
+    int32_t bad, parts = 0;
+    ask_init(&b, ctx, info.actions);
+    selector_init(&s, ctx, &info);
+    must(ask_begin(&b, CALL));
+    for (int32_t r = 0; r < CALL; r++) must(rill_ask_ban(&b, r, r));
+    must(ask_build(&b, 2, &rules));
+    must(selector_ask(&s, &rules, CALL));
+    for (int32_t from = 0, n; from < CALL; from += n, parts++) {
+        n = selector_part(&s, from, &ask, &out);
+        assert_true(n > 0 && from + n <= CALL);
+        assert_int_equal(ask.most, MANY);
+        for (int32_t r = 0; r < n; r++) {
+            toy_choice c[] = {{from + r, -1, RILL_LIVE}, {7, -2.0f - (float)from, RILL_LAST}, {MANY - 1, -9, RILL_END}};
+            toy_answer_slowly(&ask, r, 3, c, RILL_ENDS_AS_TOLD, &out);
+        }
+        assert_null(selector_take(&s, from, n, 1, &bad));
+    }
+    assert_true(parts > 1);
+    for (int32_t r = 0; r < CALL; r++) {
+        assert_int_equal(s.choices.count[r], 2);
+        assert_int_equal(s.choices.action[2 * r], 7);
+        assert_int_equal(s.choices.terminal[2 * r], RILL_LAST);
+        assert_int_equal(s.choices.action[2 * r + 1], MANY - 1);
+    }
+    ask_finish(&b);
+    selector_finish(&s);
+    rill_context_destroy(ctx);
+}
+
+/* --- rill_choices_give() ------------------------------------------------------------------------------------------ */
+
+/* An ask of one row as somebody may write it who is not the engine: any M, none at all included, with sets and picks. */
+static rill_ask draw_ask(dice *d, int32_t actions, int32_t n_picks, const int32_t *pick, uint64_t *set)
+{
+    static const int32_t zeros[TOY_MOST_ACTIONS], wanted[] = {3};
+    rill_ask ask = {.most = dice_range(d, 0, actions), .legal_words = 1};
+    if (dice_chance(d, 30) && ask.most >= 3) ask.wanted = wanted;
+    if (dice_chance(d, 50)) {
+        ask.n_picks = n_picks;
+        ask.pick_row = zeros;
+        ask.pick_action = pick;
+    }
+    if (dice_chance(d, 50)) {
+        ask.legal = set;
+        ask.legal_set = zeros;
+        *set = dice_mix((uint64_t)dice_range(d, 0, 1 << 30), 1);
+    }
+    return ask;
+}
+
+static void given(void **state)
+{
+    (void)state;
+    uint64_t first = harness_seed(1);
+    for (int64_t i = 0; i < harness_iterations(30000); i++) {
+        dice d = dice_seeded(first + (uint64_t)i);
+        int32_t actions = dice_range(&d, 1, TOY_MOST_ACTIONS), n = 0, n_picks = 0, pick[TOY_MOST_ACTIONS];
+        int32_t percent = DICE_OF(&d, 20, 70, 100), levels = DICE_OF(&d, 0, 0, 1, 4);
+        toy_choice choice[TOY_MOST_ACTIONS];
+        rill_row_ends ends = (rill_row_ends)dice_range(&d, 0, 2);
+        uint64_t set;
+        for (int32_t a = 0; a < actions; a++) {
+            if (dice_chance(&d, 20)) pick[n_picks++] = a;
+            if (!dice_chance(&d, percent)) continue;
+            choice[n++] = (toy_choice){a, draw_logp(&d, levels), (rill_terminal)dice_range(&d, 0, 2)};
+        }
+        rill_ask ask = draw_ask(&d, actions, n_picks, pick, &set);
+        int32_t count[1], action[TOY_MOST_ACTIONS];
+        float logp[TOY_MOST_ACTIONS], picks[TOY_MOST_ACTIONS];
+        uint8_t told[1], terminal[TOY_MOST_ACTIONS];
+        rill_choices out = {ask.most, count, action, logp, told, terminal, picks};
+        toy_row slow, fast;
+        char message[300];
+        toy_answer_slowly(&ask, 0, n, choice, ends, &out);
+        toy_row_copy(&ask, 0, &out, &slow);
+        toy_answer_by_rill(&ask, 0, n, choice, ends, (uint64_t)i, &out);
+        toy_row_copy(&ask, 0, &out, &fast);
+        if (toy_row_differs(&slow, &fast, message, sizeof message))
+            fail_msg("seed %llu: %s", (unsigned long long)(first + (uint64_t)i), message);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(one_row), cmocka_unit_test(as_enumeration), cmocka_unit_test(limits),
+    cmocka_unit_test(in_parts), cmocka_unit_test(given),
+};
 
 HARNESS_MAIN(tests)

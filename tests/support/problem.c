@@ -60,11 +60,12 @@ static void draw_toy(problem *p, dice *d)
     int own_bound = dice_chance(d, 30), dead = dice_chance(d, 20);
     static const char *const selects[] = {"both", "rill", "own"};
     const char *select = selects[DICE_OF(d, 0, 0, 1, 2)];
+    int spare = DICE_OF(d, 0, 0, 300, 999), listed = dice_chance(d, 50);
     snprintf(p->arguments, sizeof p->arguments,
              "seed=%d actions=%d depth=%d phases=%d state=%s ties=%d terminal=%s early=%d ending=%d legal=%d "
-             "dead_ends=%d flat=%.2f mask=%d bound=%d own_bound=%d dead=%d select=%s",
+             "dead_ends=%d flat=%.2f mask=%d bound=%d own_bound=%d dead=%d select=%s spare=%d listed=%d",
              seed, actions, depth, phases, need, ties, terminal, early, ending, legal, dead_ends, 0.25 * flat, mask,
-             bound, own_bound, dead, select);
+             bound, own_bound, dead, select, spare, listed);
     char message[128];
     if (toy_model_parse(&p->model, p->arguments, message, sizeof message) < 0) abort();
 }

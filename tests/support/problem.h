@@ -23,7 +23,7 @@ typedef struct problem_name {
 /* What is decoded, and with which search settings. The schedule is apart. */
 typedef struct problem {
     const char *domain;  /* that is opened with the toy's arguments; NULL: the toy itself */
-    char arguments[256]; /* of the toy */
+    char arguments[320]; /* of the toy */
     toy_model model;
     char input[PROBLEM_MOST_INPUTS][32];
     int32_t n_inputs;

@@ -188,7 +188,7 @@ static rill_status speak(const test_random *r, const naive_wishes *w, int32_t ro
 static rill_status score_random(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
 {
     test_random *r = self;
-    r->actions = rows->info->actions;
+    r->actions = rows->info->actions < NAIVE_MOST_ACTIONS ? rows->info->actions : NAIVE_MOST_ACTIONS;
     rill_status status = RILL_OK;
     for (int32_t i = rows->n - 1; i >= 0 && status == RILL_OK; i--) {
         uint64_t hash = row_hash(r, rows->item_id[i], rows->timestep[i], rows->phase, rows->rank[i], rows->score[i]);

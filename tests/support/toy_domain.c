@@ -41,10 +41,23 @@ typedef struct toy {
     size_t slot_capacity;
     int32_t n_nodes, n_slots; /* ids below may be used */
     int64_t births;
+    uint64_t legal[(TOY_MOST_ACTIONS + TOY_MOST_SPARE) / 64 + 1];
+    int32_t stepped; /* rows of the last call */
     int32_t encode_calls, step_calls, score_calls, finalize_calls;
     int failed; /* a call of ours has failed: the engine may give up midway */
     char complaint[512];
 } toy;
+
+static int32_t actions_of(const toy *t)
+{
+    return t->model.actions + t->model.spare;
+}
+
+/* A row's choices may end in different ways. */
+static int tells(const toy *t)
+{
+    return t->model.last && t->model.phases == 1;
+}
 
 /* --- violations --------------------------------------------------------------------------------------------------- */
 
@@ -116,7 +129,8 @@ static rill_status open_toy(rill_context *ctx, const rill_open_options *options,
     if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "the toy");
     t->ctx = ctx;
     t->model = model;
-    *info = (rill_domain_info){.actions = model.actions,
+    for (int32_t a = 0; a < model.actions; a++) t->legal[a / 64] |= (uint64_t)1 << a % 64;
+    *info = (rill_domain_info){.actions = actions_of(t),
                                .phases = model.phases,
                                .state_need = model.path ? RILL_STATE_PATH : RILL_STATE_PARENT,
                                .max_choices_phases = (uint32_t)model.mask,
@@ -124,7 +138,11 @@ static rill_status open_toy(rill_context *ctx, const rill_open_options *options,
                                .description = "a toy",
                                .node_bytes = TOY_NODE_BYTES,
                                .slot_bytes = TOY_SLOT_BYTES,
-                               .slot_unit_bytes = TOY_UNIT_BYTES};
+                               .slot_unit_bytes = TOY_UNIT_BYTES,
+                               .has_end_action = !model.last,
+                               .end_action = model.last ? 1 : toy_end_action(&model),
+                               .terminals_told = tells(t),
+                               .legal = model.listed ? t->legal : NULL};
     *self = t;
     report.opened++;
     return RILL_OK;
@@ -287,35 +305,48 @@ static rill_status step(void *self, const rill_rows *rows)
     }
     for (int32_t i = 0; i < checked; i++) t->nodes[rows->node[i]].pending = 0;
     for (int32_t i = 0; i < rows->n && status == RILL_OK; i++) make(t, rows, i);
+    t->stepped = rows->n;
     return status;
 }
 
 /* --- score -------------------------------------------------------------------------------------------------------- */
 
-static int list_is_sorted(const int32_t *offset, const int32_t *action, int32_t n, int32_t actions)
+static int picks_are_sorted(const rill_ask *ask, int32_t n, int32_t actions)
 {
-    if (offset == NULL) return 1;
-    if (offset[0] != 0) return 0;
-    for (int32_t r = 0; r < n; r++)
-        for (int32_t i = offset[r]; i < offset[r + 1]; i++) {
-            int lone = action[i] == RILL_NO_ACTION && offset[r + 1] - offset[r] == 1;
-            if (!lone && (action[i] < 0 || action[i] >= actions)) return 0;
-            if (i > offset[r] && action[i] <= action[i - 1]) return 0;
-        }
+    for (int32_t q = 0; q < ask->n_picks; q++) {
+        int32_t row = ask->pick_row[q], action = ask->pick_action[q];
+        if (row < 0 || row >= n || action < 0 || action >= actions) return 0;
+        if (q > 0 && (row < ask->pick_row[q - 1] || (row == ask->pick_row[q - 1] && action <= ask->pick_action[q - 1])))
+            return 0;
+    }
+    return 1;
+}
+
+static int sets_are_sound(const toy *t, const rill_ask *ask, int32_t n)
+{
+    if (ask->legal == NULL) return ask->legal_set == NULL;
+    for (int32_t r = 0; r < n; r++) {
+        int32_t set = ask->legal_set[r];
+        if (set < -1 || (t->model.listed && set < 0)) return 0;
+        for (size_t w = 0; set >= 0 && t->model.listed && w < ask->legal_words; w++)
+            if (ask->legal[(size_t)set * ask->legal_words + w] & ~t->legal[w]) return 0;
+    }
     return 1;
 }
 
 static rill_status check_ask(toy *t, const rill_ask *ask, int32_t n, const rill_choices *out)
 {
-    int anything = ask->end_rule != NULL || ask->ban_offset != NULL || ask->allow_offset != NULL ||
-                   ask->add_offset != NULL || ask->reward != NULL || ask->end_reward != NULL;
-    int32_t actions = t->model.actions;
-    if (ask->max_choices < 1 || out->stride < ask->max_choices) return violation(t, "no room for the choices");
-    if (ask->plain && (anything || ask->extra != 0)) return violation(t, "a plain ask asks for something");
-    if (!list_is_sorted(ask->ban_offset, ask->ban_action, n, actions) ||
-        !list_is_sorted(ask->allow_offset, ask->allow_action, n, actions) ||
-        !list_is_sorted(ask->add_offset, ask->add_action, n, actions))
-        return violation(t, "a list of the ask is not sorted, repeats itself or names no action");
+    int32_t actions = actions_of(t);
+    if (ask->most < 0 || out->stride < ask->most) return violation(t, "no room for the choices");
+    if (ask->legal_words != (size_t)(actions + 63) / 64) return violation(t, "sets of another size");
+    if (!picks_are_sorted(ask, n, actions)) return violation(t, "picks are not sorted, repeat or name no action");
+    if (!sets_are_sound(t, ask, n)) return violation(t, "sets of actions that are never legal");
+    if (tells(t) && (ask->n_picks > 0 || ask->legal != NULL)) return violation(t, "a pick says not how it ends");
+    for (int32_t r = 0; r < n; r++) {
+        if (ask->wanted != NULL && (ask->wanted[r] < 0 || ask->wanted[r] > ask->most))
+            return violation(t, "row %d wants %d of %d choices", (int)r, (int)ask->wanted[r], (int)ask->most);
+        if (out->ends[r] != RILL_ENDS_BY_ACTION) return violation(t, "ends are not given clean");
+    }
     return RILL_OK;
 }
 
@@ -334,77 +365,70 @@ static rill_status check_scored(toy *t, const rill_rows *rows, int32_t i)
 /* Choices that must never be taken, behind the real ones. */
 static void add_dead_choices(const toy *t, const rill_ask *ask, int32_t row, rill_choices *out)
 {
-    for (int32_t a = 0; a < t->model.actions && out->count[row] < ask->max_choices; a++) {
+    for (int32_t a = 0; a < t->model.actions && out->count[row] < ask->most; a++) {
         int64_t first = (int64_t)row * out->stride, at = first + out->count[row];
         int taken = 0;
         for (int64_t i = first; i < at; i++) taken |= out->action[i] == a;
         if (taken) continue;
         out->action[at] = a;
-        out->logp[at] = out->score[at] = (float)RILL_SCORE_DEAD;
+        out->logp[at] = (float)RILL_SCORE_DEAD;
         out->terminal[at] = RILL_LIVE;
         out->count[row]++;
     }
 }
 
-/* What rill_select() makes of the same row, against the slow answer that `out` has already. Lists are in compressed rows, so
- * an ask of this one row begins where the row's offsets are. */
-static rill_status compare_selections(toy *t, const rill_ask *ask, int32_t row, int32_t n, const toy_choice *legal,
-                                      uint64_t state, const rill_choices *out)
+/* Where several forms can say how a row's choices end, `state` settles which one does. */
+static rill_row_ends ends_of(const toy *t, int32_t n, const toy_choice *legal, uint64_t state)
 {
-    int32_t count[1], action[TOY_MOST_ACTIONS];
-    float logp[TOY_MOST_ACTIONS], score[TOY_MOST_ACTIONS];
-    uint8_t terminal[TOY_MOST_ACTIONS];
-    rill_choices fast = {TOY_MOST_ACTIONS, count, action, logp, score, terminal};
-    rill_choices slow = {out->stride,
-                         out->count + row,
-                         out->action + (int64_t)row * out->stride,
-                         out->logp + (int64_t)row * out->stride,
-                         out->score + (int64_t)row * out->stride,
-                         out->terminal + (int64_t)row * out->stride};
-    rill_ask one = *ask;
-    if (ask->end_rule != NULL) one.end_rule = ask->end_rule + row;
-    if (ask->ban_offset != NULL) one.ban_offset = ask->ban_offset + row;
-    if (ask->allow_offset != NULL) one.allow_offset = ask->allow_offset + row;
-    if (ask->add_offset != NULL) one.add_offset = ask->add_offset + row;
-    if (ask->reward != NULL) one.reward = ask->reward + row;
-    if (ask->limit != NULL) one.limit = ask->limit + row;
-    if (ask->end_reward != NULL) one.end_reward = ask->end_reward + row;
-    char message[300];
-    /* rill_select() cuts to the limit where it looks at more than the best M; elsewhere that is left to the engine. */
-    if (ask->limit != NULL && !ask->plain && *slow.count > ask->limit[row]) *slow.count = ask->limit[row];
-    toy_select_by_rill(&one, 0, n, legal, &t->model, state, &fast);
-    if (toy_select_differs(0, &slow, &fast, message, sizeof message)) return violation(t, "%s", message);
-    return RILL_OK;
+    int32_t lasts = 0;
+    for (int32_t i = 0; i < n; i++) lasts += legal[i].terminal == RILL_LAST;
+    if (!tells(t)) return lasts > 0 ? RILL_ENDS_LAST : RILL_ENDS_BY_ACTION;
+    if (state % 3 == 0 && (lasts == 0 || lasts == n)) return lasts > 0 ? RILL_ENDS_LAST : RILL_ENDS_BY_ACTION;
+    return RILL_ENDS_AS_TOLD;
 }
 
 static rill_status choose(toy *t, const rill_rows *rows, int32_t row, const rill_ask *ask, rill_choices *out)
 {
     const toy_node *node = &t->nodes[rows->node[row]];
     toy_choice legal[TOY_MOST_ACTIONS];
+    toy_row slow, fast;
     uint64_t state;
-    rill_status status = RILL_OK;
+    char message[300];
     if (!state_of(t, rows->node[row], &state)) return RILL_ERR_ARGUMENT;
     int32_t n = toy_expand(&t->model, &t->slots[node->slot].input, state, node->depth, node->phase, legal);
-    if (t->model.select != TOY_SELECT_RILL) toy_select_slowly(ask, row, n, legal, out);
-    if (t->model.select == TOY_SELECT_RILL) toy_select_by_rill(ask, row, n, legal, &t->model, state, out);
-    if (t->model.select == TOY_SELECT_BOTH && ask->max_choices <= TOY_MOST_ACTIONS) {
-        status = compare_selections(t, ask, row, n, legal, state, out);
+    rill_row_ends ends = ends_of(t, n, legal, state);
+    if (t->model.select != TOY_SELECT_RILL) toy_answer_slowly(ask, row, n, legal, ends, out);
+    if (t->model.select == TOY_SELECT_BOTH) toy_row_copy(ask, row, out, &slow);
+    if (t->model.select != TOY_SELECT_OWN) toy_answer_by_rill(ask, row, n, legal, ends, state, out);
+    if (t->model.select == TOY_SELECT_BOTH) {
+        toy_row_copy(ask, row, out, &fast);
+        if (toy_row_differs(&slow, &fast, message, sizeof message)) return violation(t, "row %d: %s", (int)row, message);
     }
     if (t->model.dead) add_dead_choices(t, ask, row, out);
-    return status;
+    return RILL_OK;
 }
 
 /* Answers that no domain may give; the engine must refuse them. */
 static void garble(toy *t, const rill_ask *ask, rill_choices *out)
 {
     switch (t->model.garble_kind) {
-    case 0: out->count[0] = ask->max_choices + 1; break;
-    case 1: out->action[0] = t->model.actions; break;
+    case 0: out->count[0] = ask->most + 1; break;
+    case 1: out->action[0] = actions_of(t); break;
     case 2: out->action[0] = -7; break;
-    case 3: out->score[0] = NAN; break;
-    case 4: out->terminal[0] = 9; break;
+    case 3: out->logp[0] = NAN; break;
+    case 4: out->ends[0] = 9; break;
     case 5: out->count[0] = -1; break;
-    default: out->score[0] = INFINITY; break;
+    case 6: out->logp[0] = INFINITY; break;
+    case 7:
+        out->ends[0] = RILL_ENDS_AS_TOLD; /* by a domain that does not say so, or otherwise than there is */
+        out->terminal[0] = 9;
+        break;
+    default: /* twice the same, or more than there may be */
+        out->count[0] = 2;
+        if (ask->most < 2) break;
+        out->action[1] = out->action[0];
+        out->logp[1] = out->logp[0];
+        break;
     }
 }
 
@@ -420,27 +444,12 @@ static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask,
     if (t->model.garble > 0 && t->score_calls >= t->model.garble && rows->n > 0 && out->count[0] > 0)
         garble(t, ask, out);
     if (rows->n > report.most_rows) report.most_rows = rows->n;
-    if (ask->max_choices > report.most_choices) report.most_choices = ask->max_choices;
-    report.plain_calls += ask->plain != 0;
+    if (ask->most > report.most_choices) report.most_choices = ask->most;
+    report.set_calls += ask->legal != NULL;
+    report.pick_calls += ask->n_picks > 0;
+    report.part_calls += rows->n < t->stepped;
     report.scored += rows->n;
     return status;
-}
-
-static rill_status lookup(void *self, const rill_rows *rows, const rill_queries *queries)
-{
-    toy *t = self;
-    for (int32_t q = 0; q < queries->n; q++) {
-        int32_t row = queries->row[q];
-        if (row < 0 || row >= rows->n) return violation(t, "query of row %d", (int)row);
-        rill_status status = check_scored(t, rows, row);
-        if (status < 0) return status;
-        uint64_t state;
-        toy_choice all[TOY_MOST_ACTIONS];
-        if (!state_of(t, rows->node[row], &state)) return RILL_ERR_ARGUMENT;
-        const toy_choice *choice = legal_choice(t, &t->nodes[rows->node[row]], state, queries->action[q], all);
-        queries->logp[q] = choice != NULL ? choice->logp : (float)RILL_SCORE_DEAD;
-    }
-    return RILL_OK;
 }
 
 /* --- finalize ----------------------------------------------------------------------------------------------------- */
@@ -570,7 +579,6 @@ const rill_domain toy_domain = {
     .encode = encode,
     .step = step,
     .score = score,
-    .lookup = lookup,
     .finalize = finalize,
     .drop = drop,
     .free = free_nodes,

@@ -25,7 +25,7 @@ typedef struct toy_report {
     int64_t encoded, made, scored, finalized, dropped, freed; /* inputs, nodes, rows, outputs, slots, nodes */
     int64_t most_rows;                                        /* in one score call */
     int64_t most_choices;                                     /* asked for in one score call */
-    int64_t plain_calls;                                      /* score calls that asked for nothing else */
+    int64_t set_calls, pick_calls, part_calls; /* score calls with sets, with picks, with some of what was stepped */
     int64_t violations;
     char first[512]; /* the first violation */
 } toy_report;

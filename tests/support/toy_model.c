@@ -46,6 +46,7 @@ static int read_number(toy_model *m, const char *key, const char *value)
         {"fail_step", &m->fail_step}, {"fail_score", &m->fail_score},
         {"fail_open", &m->fail_open}, {"fail_finalize", &m->fail_finalize},
         {"garble", &m->garble},       {"garble_kind", &m->garble_kind},
+        {"spare", &m->spare},         {"listed", &m->listed},
     };
     char *end = NULL;
     if (strcmp(key, "seed") == 0) m->seed = strtoll(value, &end, 10);
@@ -73,7 +74,7 @@ rill_status toy_model_parse(toy_model *model, const char *arguments, char *messa
     }
     int structure = model->phases > 1;
     if (model->actions < (structure ? 4 : 2) || model->actions > TOY_MOST_ACTIONS || model->depth < 1 ||
-        model->phases < 1 || model->phases > 8) {
+        model->phases < 1 || model->phases > 8 || model->spare < 0 || model->spare > TOY_MOST_SPARE) {
         snprintf(message, size, "toy: %d actions, depth %d and %d phases are not a toy", (int)model->actions,
                  (int)model->depth, (int)model->phases);
         return RILL_ERR_OPTION;

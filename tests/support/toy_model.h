@@ -7,7 +7,7 @@
 
 #include "rill/domain.h"
 
-enum { TOY_MOST_ACTIONS = 64 };
+enum { TOY_MOST_ACTIONS = 64, TOY_MOST_SPARE = 1000 };
 
 typedef enum toy_select { TOY_SELECT_OWN, TOY_SELECT_RILL, TOY_SELECT_BOTH } toy_select;
 
@@ -29,6 +29,8 @@ typedef struct toy_model {
     int32_t bound;     /* info.max_length; 0: depth */
     int32_t own_bound; /* 1: encode tells each input's own max_length */
     int32_t dead;      /* 1: answers may trail off in RILL_SCORE_DEAD entries */
+    int32_t spare;     /* so many actions behind the others that are never legal: a large vocabulary for few choices */
+    int32_t listed;    /* 1: info.legal says so */
     int32_t trivial;   /* 1: skip the bookkeeping that makes misuse visible (for runs of a million inputs) */
     toy_select select;
     int32_t fail_encode, fail_step, fail_score, fail_finalize, fail_open; /* the n-th call fails; 0: never */

@@ -1,18 +1,31 @@
-/* An exact and slow reading of rill_ask, to judge rill_select() by: every legal action is looked at, everything that is
- * asked is applied to it, and what remains is sorted. */
+/* Answers to a rill_ask, exact and slow, to judge rill_choices_give() by: every legal action is looked at, again and again. */
 #ifndef TEST_TOY_SELECT_H
 #define TEST_TOY_SELECT_H
 
 #include "support/toy_model.h"
 
-/* Fill row `row` of `out` from all n legal choices, in any order. */
-void toy_select_slowly(const rill_ask *ask, int32_t row, int32_t n, const toy_choice *choices, rill_choices *out);
+/* A row of an answer, copied. */
+typedef struct toy_row {
+    int32_t count, n_picks;
+    uint8_t ends;
+    int32_t action[TOY_MOST_ACTIONS];
+    float logp[TOY_MOST_ACTIONS];
+    uint8_t terminal[TOY_MOST_ACTIONS]; /* valid where the row tells */
+    float pick_logp[TOY_MOST_ACTIONS + 1];
+} toy_row;
 
-/* The same through rill_select(); `state` varies how much of the row it is given at once. */
-void toy_select_by_rill(const rill_ask *ask, int32_t row, int32_t n, const toy_choice *choices, const toy_model *model,
+/* Answer row `row` from all n legal choices, in any order. `ends` says which form is to tell how they end. */
+void toy_answer_slowly(const rill_ask *ask, int32_t row, int32_t n, const toy_choice *choices, rill_row_ends ends,
+                       rill_choices *out);
+
+/* The same through rill_choices_give(), in an order that `state` gives; n <= TOY_MOST_ACTIONS. */
+void toy_answer_by_rill(const rill_ask *ask, int32_t row, int32_t n, const toy_choice *choices, rill_row_ends ends,
                         uint64_t state, rill_choices *out);
 
-/* 0, or 1 with a message when row `row` of the two answers differs. */
-int toy_select_differs(int32_t row, const rill_choices *a, const rill_choices *b, char *message, size_t size);
+/* Copy a row of at most TOY_MOST_ACTIONS choices. */
+void toy_row_copy(const rill_ask *ask, int32_t row, const rill_choices *out, toy_row *copy);
+
+/* 0, or 1 with a message when they differ. */
+int toy_row_differs(const toy_row *a, const toy_row *b, char *message, size_t size);
 
 #endif

@@ -5,7 +5,7 @@
  *
  * Dimension letters used below
  *   n   rows in a call: states to make or to score, of any items, of any lengths, in any order; 0 is legal
- *   M   the most choices wanted per row (ask->max_choices)
+ *   M   the most choices wanted per row (ask->most)
  *   m   inputs in an encode call
  *
  * Ids
@@ -97,6 +97,11 @@ typedef struct rill_domain_info {
     int64_t slot_bytes;      /* of one input in flight ... */
     int64_t slot_unit_bytes; /* ... and of each unit of its size (rill_input) */
     int32_t most_length;     /* what actions cannot exceed whatever is asked (positions); 0: an input's own bound */
+    int has_end_action;      /* `end_action` is set: choosing it is RILL_END, see rill_row_ends */
+    int32_t end_action;      /* not read without has_end_action; the engine then has RILL_NO_ACTION here */
+    int terminals_told;      /* some row's ends may be RILL_ENDS_AS_TOLD */
+    const uint64_t *legal;   /* [actions / 64 rounded up] bit a%64 of word a/64: action a is legal in some row; owned by the
+                                 domain until close. NULL: all are */
 } rill_domain_info;
 
 /* One input on its way into a slot. */
@@ -131,47 +136,69 @@ typedef struct rill_rows {
     const int32_t *depth; /* timesteps completed by the item, 0 for a first node */
 } rill_rows;
 
-/* What selection must respect. Lists are in compressed rows: entries of row r are [offset[r], offset[r+1]), sorted by
- * action without repetition. A NULL pointer means "nothing of this kind in any row"; with all but `limit` NULL (`plain` != 0)
- * the raw best M, in order, are the answer. rill_select() (below) applies all of it, so a domain need not read more than
- * `plain`, `max_choices` and `extra`. */
+/* What the engine wants of the rows of a score call. Rules, rewards and additions are the engine's own affair: it asks for
+ * enough choices that applying them cannot go wrong, and for the log-probabilities of actions that it may have to lift. */
 typedef struct rill_ask {
-    int32_t max_choices;         /* M >= 1 */
-    int32_t extra;               /* the raw best M + extra actions suffice for rill_select(); 0 when plain */
-    int32_t plain;               /* nothing but max_choices is asked */
-    const uint8_t *end_rule;     /* [n] of rill_end_rule */
-    const int32_t *ban_offset;   /* [n+1] */
-    const int32_t *ban_action;   /* actions that must not be returned */
-    const int32_t *allow_offset; /* [n+1]; a row with an empty list is unrestricted */
-    const int32_t *allow_action; /* the only actions that may be returned; a lone RILL_NO_ACTION allows none */
-    const int32_t *add_offset;   /* [n+1] */
-    const int32_t *add_action;   /* actions whose score is changed, wherever the model ranks them */
-    const float *add_score;      /* what is added to them */
-    const float *reward;         /* [n]: added to every choice but RILL_END ones */
-    const float *end_reward;     /* [n]: added to RILL_END choices */
-    /* [n]: the engine keeps no more than so many of the row's choices; may be set when plain, since a domain need not look
-     * at it */
-    const int32_t *limit;
+    int32_t most;                   /* M >= 0: the best M legal actions of each row; 0: picks only */
+    const int32_t *wanted;          /* [n] so many of the row suffice, the engine reads no more; NULL: M of each */
+    size_t legal_words;             /* actions / 64 rounded up */
+    const uint64_t *legal;          /* [sets, legal_words] sets of actions, bits as in info.legal; NULL: there are none */
+    const int32_t *legal_set;       /* [n] the set that a row's choices come from, -1: all its legal actions, which no row has
+                                       where there is info.legal: sets lie within that. NULL without sets */
+    int32_t n_picks;                /* log-probabilities that are wanted besides, whatever sets say: */
+    const int32_t *pick_row;        /* [n_picks] index into the rows of the call, ascending ... */
+    const int32_t *pick_action;     /* [n_picks] ... and in a row ascending, each once */
 } rill_ask;
 
-/* What a domain answers: for row r choices [r*stride, r*stride + count[r]), best first: score descending, then smaller
- * action. The engine provides the arrays, stride >= ask->max_choices; entries behind count are not read. */
+/* How the choices of a row end. */
+typedef enum rill_row_ends {
+    RILL_ENDS_BY_ACTION = 0, /* info.end_action is RILL_END, all others are RILL_LIVE */
+    RILL_ENDS_LAST = 1,      /* every one is RILL_LAST: a parser's last label, the end of an empty input */
+    RILL_ENDS_AS_TOLD = 2,   /* rill_choices.terminal tells; for domains with info.terminals_told */
+} rill_row_ends;
+
+/* What a domain answers: for row r its choices [r*stride, r*stride + count[r]), best first: logp descending, then smaller
+ * action. They are the model's own, nothing added. A row with one possible action gives that one, at logp 0: the network need
+ * not run. An answer with fewer choices than were asked for must have all that there are (of the row's set; a row that gives
+ * all that it has need not look at its set, since the engine does).
+ * The engine provides the arrays; entries behind count are not read. */
 typedef struct rill_choices {
-    int32_t stride;
+    int32_t stride;    /* >= ask->most */
     int32_t *count;    /* [n], 0 <= count <= M */
     int32_t *action;   /* [n, stride] */
-    float *logp;       /* [n, stride] the model's natural-log probability */
-    float *score;      /* [n, stride] logp plus what ask adds: what the search ranks by */
-    uint8_t *terminal; /* [n, stride] of rill_terminal */
+    float *logp;       /* [n, stride] natural-log probabilities */
+    uint8_t *ends;     /* [n] of rill_row_ends; given as RILL_ENDS_BY_ACTION */
+    uint8_t *terminal; /* [n, stride] of rill_terminal; read of rows with RILL_ENDS_AS_TOLD only */
+    float *pick_logp;  /* [n_picks] to the bit what choices say; RILL_SCORE_DEAD for an action that is not legal */
 } rill_choices;
 
-/* Log-probabilities of given actions of rows: query q is (row, action). */
-typedef struct rill_queries {
-    int32_t n;
-    const int32_t *row; /* index into the rows of the call, not a node */
-    const int32_t *action;
-    float *logp; /* out; RILL_SCORE_DEAD for an illegal action */
-} rill_queries;
+/* The first pick of a row at or behind `row`; n_picks when there is none. */
+static inline int32_t rill_ask_first_pick(const rill_ask *ask, int32_t row)
+{
+    int32_t low = 0, high = ask->n_picks;
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        if (ask->pick_row[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Whether a row's choices may have the action. */
+static inline int rill_ask_permits(const rill_ask *ask, int32_t row, int32_t action)
+{
+    if (ask->legal == NULL || ask->legal_set[row] < 0) return 1;
+    const uint64_t *set = ask->legal + (size_t)ask->legal_set[row] * ask->legal_words;
+    return (int)(set[action / 64] >> (action % 64) & 1);
+}
+
+/* Answer a row from all of its legal actions, in any order, each once: its best M, sorted, and its picks. `terminal`, [n] of
+ * rill_terminal, makes the row RILL_ENDS_AS_TOLD; NULL leaves its ends alone. Choices of NaN or RILL_SCORE_DEAD are left
+ * out. For domains that have a row's actions at hand; time n log M, less when they come sorted. No shared state. */
+RILL_API void rill_choices_give(const rill_ask *ask, int32_t row, int32_t n, const int32_t *action, const float *logp,
+                                const uint8_t *terminal, rill_choices *out);
 
 /* A finished hypothesis, oldest action first. */
 typedef struct rill_hypothesis {
@@ -206,11 +233,9 @@ typedef struct rill_domain {
     /* Make the state of each row's node from its state_parent's and its action. Mandatory. */
     rill_status (*step)(void *self, const rill_rows *rows);
 
-    /* The best legal choices of each row; its nodes have been stepped in this phase. Mandatory. */
+    /* The best legal choices of each row, and its picks; its nodes have been stepped in this phase. A call may be about a part
+     * of the rows that were stepped. Mandatory. */
     rill_status (*score)(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
-
-    /* (optional: features that need it refuse to start) Log-probabilities of given actions, for rows just scored. */
-    rill_status (*lookup)(void *self, const rill_rows *rows, const rill_queries *queries);
 
     /* Append what the user reads to `out`: one line without newline. Mandatory. */
     rill_status (*finalize)(void *self, const rill_hypothesis *hypothesis, rill_text *out);
@@ -231,7 +256,7 @@ typedef struct rill_domain {
      * byte-equal, appended to `out`. Needs no model. */
     rill_status (*canonical)(rill_context *ctx, const char *text, size_t length, rill_text *out);
 
-    /* (optional: actions have no names; these two came after ABI version 1 was set, so a table may end before them) Append
+    /* (optional: actions have no names) Append
      * the text of an action, as a user would write it.
      *   RILL_OK · RILL_ERR_NOT_FOUND (this one has none) · RILL_ERR_MEMORY */
     rill_status (*action_name)(void *self, int32_t action, rill_text *out);
@@ -260,24 +285,6 @@ typedef struct rill_domain {
 
 /* A domain together with what its open() made; see engine.h. */
 typedef struct rill_model rill_model;
-
-/* A row's raw candidates, as a model's output layer gives them. */
-typedef struct rill_raw {
-    int32_t n;             /* entries; at least min(legal actions, max_choices + extra) */
-    const int32_t *action; /* [n] legal actions, best first */
-    const float *logp;     /* [n] */
-    int32_t end_action;    /* the one RILL_END action, or -1 when the domain has none and `terminal` decides */
-    /* Log-probability of one action of the row, RILL_SCORE_DEAD if illegal. May be NULL when n covers all legal actions. */
-    float (*lookup)(void *user, int32_t row, int32_t action);
-    /* What the action does to the row's hypothesis. NULL: end_action is RILL_END, all others RILL_LIVE. A domain that sets
-     * it gives all legal actions in `action`, since end rules may strike any number of them. */
-    rill_terminal (*terminal)(void *user, int32_t row, int32_t action);
-    void *user;
-} rill_raw;
-
-/* Fill row `row` of `out` from raw candidates, applying all of `ask`: end rules, bans, allowed sets, additions, rewards,
- * order. The workhorse of score(). No allocation, no shared state. */
-RILL_API void rill_select(const rill_ask *ask, int32_t row, const rill_raw *raw, rill_choices *out);
 
 RILL_C_END
 

@@ -1,0 +1,60 @@
+/* Selection: what a score call asks of the domain, so that its raw answer suffices, and the choices that the rules of the call
+ * make of it. The one place where rules, rewards and additions are applied, for all domains.
+ *
+ * Order of use, once per phase: selector_ask(), then for the parts of the call in turn selector_part(), the domain's score(),
+ * selector_take(); then `choices` is what merging reads. Memory is kept from timestep to timestep. */
+#ifndef RILL_SELECT_H
+#define RILL_SELECT_H
+
+#include "ask.h"
+
+/* Choices under the rules: of row r entries [r*stride, r*stride + count[r]), best first: score descending, then smaller
+ * action. */
+typedef struct choice_table {
+    int32_t stride;
+    int32_t *count;    /* [n] */
+    int32_t *action;   /* [n, stride] */
+    float *logp;       /* [n, stride] the model's */
+    float *score;      /* [n, stride] what the search ranks by: with what rules add; `logp` itself where they add nothing */
+    uint8_t *terminal; /* [n, stride] of rill_terminal */
+} choice_table;
+
+/* An array that is made anew when it is too small: its content is not kept. */
+typedef struct select_array {
+    void *data;
+    size_t bytes;
+} select_array;
+
+enum { SELECT_ARRAYS = 18 };
+
+typedef struct selector {
+    rill_context *ctx;
+    const rill_domain_info *info;
+    choice_table choices;
+
+    /* the call in progress */
+    const ask_rules *rules;
+    int32_t n;
+    int whole;          /* each row's every action is asked for */
+    rill_ask ask;       /* of all rows */
+    rill_choices raw;   /* what is answered: in `choices` itself when there are no rules */
+    int32_t *pick_from; /* [n + 1] the picks of row r are [pick_from[r], pick_from[r + 1]) */
+    int32_t n_sets;
+    select_array array[SELECT_ARRAYS];
+} selector;
+
+void selector_init(selector *s, rill_context *ctx, const rill_domain_info *info);
+void selector_finish(selector *s);
+
+/* Begin a call on n rows under the rules, which stay as they are until the last selector_take(). */
+rill_status selector_ask(selector *s, const ask_rules *rules, int32_t n);
+
+/* What to ask of rows [from, from + the result), and where the answer goes. Parts are parts only because all actions of all rows
+ * can be more than memory should hold. */
+int32_t selector_part(selector *s, int32_t from, rill_ask *ask, rill_choices *out);
+
+/* Make choices of the answer on rows [from, from + n). NULL, or what is wrong with the answer on row *bad. `last`: in this phase a
+ * hypothesis may end. */
+const char *selector_take(selector *s, int32_t from, int32_t n, int last, int32_t *bad);
+
+#endif
