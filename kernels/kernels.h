@@ -133,7 +133,11 @@ typedef struct rill_gemm {
     size_t ldc;
     const int32_t *c_index; /* [R] or NULL: row r goes to c[c_index[r]]; entries must differ from each other */
     void *scratch;          /* rill_gemm_scratch_size bytes, aligned to 64; may be NULL when that is 0 */
+    int quantised;          /* U8S8: scratch is as a call with the same rows of A, of the same K, has left it; at most
+                      RILL_GEMM_QUANTISED rows */
 } rill_gemm;
+
+enum { RILL_GEMM_QUANTISED = 256 }; /* rows that are quantised before they are multiplied */
 
 /* Scratch bytes that a call with `rows` rows and these weights needs; 0 but for U8S8. Only w->k and w->dtype matter, and
  * from some number of rows on no more is needed: SIZE_MAX gives what serves every call. Any thread. */
@@ -157,6 +161,27 @@ typedef struct rill_lstm {
     const int32_t *out_index; /* [R] or NULL, for both c and h; entries must differ from each other */
     /* c may be the same table as c_prev as long as no row written is read by another row of the call. */
 } rill_lstm;
+
+/* ---- gru cell ---------------------------------------------------------------------------------------------- */
+
+/* From the input's and the state's part of the gates to the new state, per row (PyTorch's form):
+ *   r = sigmoid(x_r + h_r);  z = sigmoid(x_z + h_z);  n = tanh(x_n + r h_n);  h' = (1 - z) n + z h
+ * Each part is [3H] in the order r, z, n. */
+typedef struct rill_gru {
+    size_t rows, hidden; /* R, H */
+    const float *input;  /* [P, 3H] fp32: x */
+    size_t ld_input;
+    const int32_t *input_index; /* [R] or NULL */
+    const float *gates;         /* [R, 3H] fp32: h_r, h_z, h_n */
+    size_t ld_gates;
+    const float *h_prev; /* [P, H] fp32, or NULL: every previous h is zero */
+    size_t ld_h_prev;
+    const int32_t *prev_index; /* [R] or NULL; negative: this row's previous h is zero. May repeat */
+    float *h;                  /* [P, H] fp32, out */
+    size_t ld_h;
+    const int32_t *out_index; /* [R] or NULL; entries must differ from each other */
+    /* h may be the same table as h_prev as long as no row written is read by another row of the call. */
+} rill_gru;
 
 /* ---- attention ------------------------------------------------------------------------------------------------ */
 
@@ -253,7 +278,7 @@ typedef struct rill_embed {
     const int32_t *pos; /* [R] or NULL; negative: nothing is added for this row */
     float *out;         /* [R, H] fp32, out */
     size_t ld_out;
-    const rill_weights *packed; /* NULL, or the table as N x K weights of type F32: N = P, K = H */
+    const rill_weights *packed; /* NULL, or the table as N x K weights in fp32: N = P, K = H */
 } rill_embed;
 
 /* Layer norm over the row: y = gain * (z - mean z) / sqrt(var z + eps) + bias, z = x + residual (post-norm) or x.
@@ -268,6 +293,7 @@ typedef struct rill_layer_norm {
     float eps;                /* >= 0, as trained; there is no default */
     float *y;                 /* [R, H] fp32, out; may be x or residual itself (same ld) */
     size_t ld_y;
+    int rms; /* nonzero: the mean counts as 0, and the mean square as var */
 } rill_layer_norm;
 
 /* ---- the table --------------------------------------------------------------------------------------------- */
@@ -289,6 +315,10 @@ typedef struct rill_kernels {
     void (*tanh)(size_t n, const float *x, float *y);
     void (*sigmoid)(size_t n, const float *x, float *y);
     void (*exp)(size_t n, const float *x, float *y);
+
+    void (*swish)(size_t n, const float *x, float *y);
+    void (*gelu)(size_t n, const float *x, float *y);
+    void (*gru)(const rill_gru *g, rill_pool *pool);
 
     rill_dtype f32; /* how fp32 weights are packed for this table's gemm: RILL_DTYPE_F32 but for a back end's */
 } rill_kernels;

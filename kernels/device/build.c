@@ -10,10 +10,11 @@
 /* --- beginning ---------------------------------------------------------------------------------------------------- */
 
 static const char *const words[DEV_OP_KINDS] = {
-    [DEV_PRODUCT] = "product", [DEV_LSTM] = "lstm",         [DEV_GRU] = "gru",           [DEV_SCAN] = "scan",
-    [DEV_ATTEND] = "attend",   [DEV_NORMALISE] = "normalise", [DEV_ACTIVATE] = "activate", [DEV_EMBED] = "embed",
-    [DEV_SUM] = "sum",         [DEV_COPY] = "copy",         [DEV_MASK] = "mask",         [DEV_PATH] = "path",
-    [DEV_BEST] = "best",       [DEV_MIX] = "mix",
+    [DEV_PRODUCT] = "product",   [DEV_LSTM] = "lstm",     [DEV_GRU] = "gru",
+    [DEV_SCAN] = "scan",         [DEV_ATTEND] = "attend", [DEV_NORMALISE] = "normalise",
+    [DEV_ACTIVATE] = "activate", [DEV_EMBED] = "embed",   [DEV_SUM] = "sum",
+    [DEV_COPY] = "copy",         [DEV_MASK] = "mask",     [DEV_PATH] = "path",
+    [DEV_BEST] = "best",         [DEV_MIX] = "mix",
 };
 
 const char *dev_op_word(dev_op_kind kind)
@@ -112,7 +113,8 @@ static int rows_are_quantised(const dev_builder *b)
 {
     const dev_op *op = b->op, *before = op - 1;
     if (b->program->ops < 2 || before->kind != DEV_PRODUCT || before->space != op->space) return 0;
-    if (op->as.product.list != 0 || before->as.product.list != 0 || op->as.product.k2 != before->as.product.k2) return 0;
+    if (op->as.product.list != 0 || before->as.product.list != 0 || op->as.product.k2 != before->as.product.k2)
+        return 0;
     const dev_matrix *now = &b->plan->matrix[op->as.product.matrix - 1],
                      *then = &b->plan->matrix[before->as.product.matrix - 1];
     const dev_operand *written = &before->view[DEV_OUT];
@@ -242,7 +244,8 @@ void rill_op_scan(rill_plan *plan, rill_program program, const rill_scan *op)
     }
     const dev_matrix *matrix = check_matrix(&b, op->recurrent);
     if (matrix == NULL) return;
-    if (op->cell != RILL_CELL_LSTM && op->cell != RILL_CELL_GRU) dev_build_fail(&b, "there is no cell %d", (int)op->cell);
+    if (op->cell != RILL_CELL_LSTM && op->cell != RILL_CELL_GRU)
+        dev_build_fail(&b, "there is no cell %d", (int)op->cell);
     if (matrix->w.k != width || matrix->w.n != gates)
         dev_build_fail(&b, "the recurrent matrix is %zu x %zu, expected %zu x %zu", matrix->w.n, matrix->w.k, gates,
                        width);
@@ -287,7 +290,9 @@ static void check_memory(const dev_builder *b, int place, int kind, const char *
                  : x->base == DEV_TABLE && b->plan->table[x->of].kind == (rill_table_kind)kind)
         return;
     dev_build_fail(b, "%s: rows of a %s are attended to", what,
-                   kind < 0 ? "ragged value" : kind == RILL_TABLE_NODES ? "table of nodes" : "ragged table");
+                   kind < 0                   ? "ragged value"
+                   : kind == RILL_TABLE_NODES ? "table of nodes"
+                                              : "ragged table");
 }
 
 void rill_op_attend(rill_plan *plan, rill_program program, rill_space space, const rill_attend *op)
@@ -418,7 +423,7 @@ void rill_op_sum(rill_plan *plan, rill_program program, rill_space space, const 
     dev_build_view(&b, space, DEV_SUM_OUT, op->out, width, DEV_WRITE, "out");
     for (int32_t i = 0; i < op->terms; i++) {
         check_value_list(&b, i, 0, "a term");
-        check_apart(&b, i, width, DEV_SUM_OUT, width, 0, "a term");
+        check_apart(&b, i, width, DEV_SUM_OUT, width, 1, "a term");
     }
     check_value_list(&b, DEV_SUM_OUT, 0, "out");
 }

@@ -50,7 +50,7 @@ int32_t dev_plan_more(rill_plan *plan, void **array, size_t *count, size_t *room
     if (rill_grow(plan->ctx, array, room, *count + 1, size, "a plan") != RILL_OK)
         return dev_plan_fail(plan, RILL_ERR_MEMORY, "%s", rill_error(plan->ctx));
     memset((char *)*array + *count * size, 0, size);
-    return (int32_t)++*count;
+    return (int32_t)++ * count;
 }
 
 static void keep_name(char *to, const char *name)
@@ -174,13 +174,14 @@ rill_list rill_plan_list(rill_plan *plan, rill_constant rows, rill_constant bias
     if (!check_handle(plan, rows, plan->constants, 1, "constant") ||
         !check_handle(plan, bias, plan->constants, 1, "constant") || !check_type(plan, type))
         return -1;
-    if (bias > 0 &&
-        (rows == 0 || plan->constant[bias - 1].rows != 1 || plan->constant[bias - 1].width != plan->constant[rows - 1].rows))
-        return dev_plan_fail(plan, RILL_ERR_ARGUMENT, "list %s: its bias is not one row with an entry per symbol", what);
+    if (bias > 0 && (rows == 0 || plan->constant[bias - 1].rows != 1 ||
+                     plan->constant[bias - 1].width != plan->constant[rows - 1].rows))
+        return dev_plan_fail(plan, RILL_ERR_ARGUMENT, "list %s: its bias is not one row with an entry per symbol",
+                             what);
     const int32_t handle = DEV_MORE(plan, plan, list, lists, list_room);
     if (handle < 0) return handle;
-    plan->list[handle - 1] =
-        (dev_list){.rows = rows, .bias = bias, .type = type, .dtype = dev_dtype(plan->device, type)};
+    plan->list[handle - 1] = (dev_list){
+        .rows = rows, .bias = bias, .type = type, .dtype = dev_dtype(plan->device, type)};
     keep_name(plan->list[handle - 1].what, what);
     return handle;
 }

@@ -94,8 +94,7 @@ static int check_way(const dev_builder *b, rill_space space, rill_space to, int 
         dev_space *down = &p->space[to - 1];
         if (down->kind == DEV_RAGGED) return fail(b, "%s: a row has many units", what);
         if (use & DEV_WRITE) return fail(b, "%s: it can only be read from here", what);
-        if (down->kind == DEV_WHERE && !(use & DEV_ABSENT))
-            return fail(b, "%s: some rows have no row there", what);
+        if (down->kind == DEV_WHERE && !(use & DEV_ABSENT)) return fail(b, "%s: some rows have no row there", what);
         down->placed = 1;
     }
     return 1;
@@ -184,16 +183,15 @@ static int build_value(const dev_builder *b, rill_space space, dev_operand *to, 
     if (!check_width(b, view, value->width, width, what) || !touch(b, value, use, what)) return 0;
     to->base = DEV_VALUE;
     if (view->kind == DEV_VIEW_VALUE) {
-        if ((use & DEV_PLAIN) && value->space != space)
-            return fail(b, "%s is no value of the operation's space", what);
+        if ((use & DEV_PLAIN) && value->space != space) return fail(b, "%s is no value of the operation's space", what);
         to->index = use & DEV_BARE ? DEV_NO_INDEX : map_index(b, space, value->space, use, what);
         return 1;
     }
     if (space_at(p, value->space)->kind != DEV_RAGGED || (use & (DEV_WRITE | DEV_PLAIN)))
         return fail(b, "%s: units of a ragged value, to be read, are meant", what);
     const int32_t unit = dev_column_index(b, space, view->row, what);
-    to->index = dev_index_number(
-        b->plan, p, (dev_index){.kind = DEV_UNIT, .space = space, .a = value->space, .b = unit});
+    to->index = dev_index_number(b->plan, p,
+                                 (dev_index){.kind = DEV_UNIT, .space = space, .a = value->space, .b = unit});
     return 1;
 }
 
@@ -203,8 +201,7 @@ static int build_table(const dev_builder *b, rill_space space, dev_operand *to, 
     if (!check_handle(b, view->of, b->plan->tables, "table", what)) return 0;
     const dev_table *table = &b->plan->table[view->of - 1];
     if (!check_width(b, view, table->width, width, what)) return 0;
-    if ((use & DEV_WRITE) && table->kind == RILL_TABLE_HOST)
-        return fail(b, "%s: only the host fills this table", what);
+    if ((use & DEV_WRITE) && table->kind == RILL_TABLE_HOST) return fail(b, "%s: only the host fills this table", what);
     to->base = DEV_TABLE;
     if (use & DEV_BARE) return 1;
     if ((table->kind == RILL_TABLE_RAGGED) != (view->kind == DEV_VIEW_IN))

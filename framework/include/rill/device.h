@@ -409,8 +409,8 @@ typedef struct rill_op_profile {
     rill_weight_type type; /* of products: in which arithmetic */
 } rill_op_profile;
 
-/* Start (1) or stop (0) counting; starting clears. */
-RILL_API void rill_stream_profile(rill_stream *stream, int on);
+/* Start (1) or stop (0) counting; starting clears. RILL_OK · RILL_ERR_MEMORY */
+RILL_API rill_status rill_stream_profile(rill_stream *stream, int on);
 /* Operation i of all programs in order; 0 when there is none left. */
 RILL_API int rill_stream_profiled(const rill_stream *stream, int32_t i, rill_op_profile *out);
 
