@@ -132,8 +132,8 @@ static void fill_info(const mt_model *m, rill_domain_info *info)
                                .most_length = m->positions,
                                .description = m->description,
                                .node_bytes = bytes.node,
-                               .slot_bytes = bytes.slot + none * bytes.symbol,
-                               .slot_unit_bytes = bytes.unit + (one - none) * bytes.symbol,
+                               .slot_bytes = bytes.slot + none * 0,
+                               .slot_unit_bytes = bytes.unit + (one - none) * 0,
                                .has_end_action = 1,
                                .end_action = m->net[0].settings.end,
                                .legal = m->legal};

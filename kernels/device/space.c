@@ -207,6 +207,19 @@ static const int32_t *make_own(const dev_block *b, rill_space space, int32_t *ou
     return out;
 }
 
+/* Entries of a column for rows of its space or of one derived from it. */
+static const int32_t *make_entries(const dev_block *b, const dev_index *i, int32_t *out)
+{
+    const rill_space space = b->run->program->column[i->a].space;
+    const int32_t *column = b->run->arguments->columns[i->a];
+    for (size_t r = 0; r < b->rows[i->space]; r++) {
+        size_t row = r;
+        for (rill_space at = i->space; at != space; at = space_at(b, at)->of) row = (size_t)b->up[at][row];
+        out[r] = column[dev_host_row(b, space, row)];
+    }
+    return out;
+}
+
 static const int32_t *make_index(dev_block *b, const dev_index *i, int32_t *out)
 {
     const size_t rows = b->rows[i->space];
@@ -216,9 +229,7 @@ static const int32_t *make_index(dev_block *b, const dev_index *i, int32_t *out)
     case DEV_OWN: return make_own(b, i->space, out);
     case DEV_COLUMN:
         x = find_entries(b, i);
-        for (size_t r = 0; x == NULL && r < rows; r++)
-            out[r] = b->run->arguments->columns[i->a][dev_host_row(b, i->space, r)];
-        return x != NULL ? x : out;
+        return x != NULL ? x : make_entries(b, i, out);
     case DEV_UNIT:
         x = dev_index_at(b, i->b);
         for (size_t r = 0; r < rows; r++) out[r] = b->place[i->a][input_of(b, i->space, r)] + x[r];
