@@ -120,8 +120,7 @@ static void print_model(const rill_model *model)
     printf("\n%-12s %" PRId32 " actions at most\n", "outputs", info->max_length);
     if (info->phases > 1) printf("%-12s %" PRId32 " per timestep\n", "phases", info->phases);
     printf("%-12s %s\n", "states",
-           info->state_need == RILL_STATE_PATH ? "of all ancestors are kept"
-                                               : "follow from the parent's alone");
+           info->state_need == RILL_STATE_PATH ? "of all ancestors are kept" : "follow from the parent's alone");
 }
 
 /* The default search, as `rill decode` without options would run it. */

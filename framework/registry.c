@@ -86,15 +86,15 @@ static const kind scorer_kind = {"scorer", scorer_members, sizeof(rill_scorer)};
 static const kind policy_kind = {"policy", policy_members, sizeof(rill_policy)};
 
 /* What whoever rebuilds has to change in a plugin of the version before. */
-#define CHANGES                                                                                        \
+#define CHANGES                                                                                                \
     "this rill's headers. New in version 2: a domain's score() answers with the model's own best choices and " \
     "with picks, and lookup() and rill_select() are gone (rill/domain.h)"
 
 static rill_status check_abi(rill_context *ctx, const char *what, uint32_t abi, uint32_t size, size_t known)
 {
     if (abi != RILL_ABI_VERSION)
-        return rill_fail(ctx, RILL_ERR_ABI, "%s was built for ABI version %u, this rill has %u: rebuild it with %s", what,
-                         (unsigned)abi, (unsigned)RILL_ABI_VERSION,
+        return rill_fail(ctx, RILL_ERR_ABI, "%s was built for ABI version %u, this rill has %u: rebuild it with %s",
+                         what, (unsigned)abi, (unsigned)RILL_ABI_VERSION,
                          abi < RILL_ABI_VERSION ? CHANGES : "this rill's headers, or take its own rill");
     /* A larger table has optional members from a newer header, which this librill does not read. */
     if (size < known)

@@ -20,9 +20,9 @@
 #include <float.h>
 
 enum {
-    FEW_ACTIONS = 256,       /* of a domain: so many are all asked for */
-    SHORT_LIST = 32,         /* allowed actions that are picked rather than made a set; bans that are not made one */
-    PART_CHOICES = 1 << 21   /* of a part of a call in which everything is asked for: 18 MB */
+    FEW_ACTIONS = 256,     /* of a domain: so many are all asked for */
+    SHORT_LIST = 32,       /* allowed actions that are picked rather than made a set; bans that are not made one */
+    PART_CHOICES = 1 << 21 /* of a part of a call in which everything is asked for: 18 MB */
 };
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */

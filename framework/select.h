@@ -12,10 +12,10 @@
  * action. */
 typedef struct choice_table {
     int32_t stride;
-    int32_t *count;    /* [n] */
-    int32_t *action;   /* [n, stride] */
-    float *logp;       /* [n, stride] the model's */
-    float *score;      /* [n, stride] what the search ranks by: with what rules add; `logp` itself where they add nothing */
+    int32_t *count;  /* [n] */
+    int32_t *action; /* [n, stride] */
+    float *logp;     /* [n, stride] the model's */
+    float *score; /* [n, stride] what the search ranks by: with what rules add; `logp` itself where they add nothing */
     uint8_t *terminal; /* [n, stride] of rill_terminal */
 } choice_table;
 

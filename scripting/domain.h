@@ -57,9 +57,9 @@ typedef struct script_model {
     size_t inputs_capacity;
 
     /* the row being answered */
-    int32_t n;       /* its choices */
-    int32_t *action; /* [n] */
-    float *logp;     /* [n] */
+    int32_t n;         /* its choices */
+    int32_t *action;   /* [n] */
+    float *logp;       /* [n] */
     uint8_t *terminal; /* [n] of rill_terminal */
     size_t action_capacity, logp_capacity, terminal_capacity;
     uint8_t *seen; /* [info.actions] the action is among the choices */

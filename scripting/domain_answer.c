@@ -83,8 +83,7 @@ static void read_choice(lua_State *L, script_model *m, int last, int ids)
     if (isnan(logp) || logp == INFINITY)
         luaL_error(L, "choices: action %s has the log-probability %f", shown(L, m, action), lua_tonumber(L, key + 1));
     if (logp == -INFINITY) return; /* never to be chosen */
-    if (m->seen[action])
-        luaL_error(L, "choices: action %s is there twice: by name and by number", shown(L, m, action));
+    if (m->seen[action]) luaL_error(L, "choices: action %s is there twice: by name and by number", shown(L, m, action));
     int ends = action == m->end_action, lasts = 0;
     if (last != 0 && !ends) {
         if (lua_isboolean(L, last)) {

@@ -107,11 +107,8 @@ static void search_soft_is_left_out(void **state)
 static void search_firm_is_refused(void **state)
 {
     static const char *const wishes[][3] = {
-        {"greedy", "k", "5"},
-        {"fixed", "absolute", "2"},
-        {"fixed-stream", "max-candidates", "3"},
-        {"var-batch", "refill", "1"},
-        {"greedy", "finish", "immediate"},
+        {"greedy", "k", "5"},         {"fixed", "absolute", "2"},        {"fixed-stream", "max-candidates", "3"},
+        {"var-batch", "refill", "1"}, {"greedy", "finish", "immediate"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof wishes / sizeof wishes[0]; i++) {

@@ -5,10 +5,16 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "helpers.h"
+
+static size_t words_of(int32_t actions)
+{
+    return ((size_t)actions + 63) / 64;
+}
 
 answer answer_make(int32_t rows, int32_t actions)
 {
@@ -18,21 +24,30 @@ answer answer_make(int32_t rows, int32_t actions)
                         .count = calloc((size_t)rows + 1, sizeof(int32_t)),
                         .action = calloc(entries, sizeof(int32_t)),
                         .logp = calloc(entries, sizeof(float)),
-                        .score = calloc(entries, sizeof(float)),
-                        .terminal = calloc(entries, 1)}};
-    assert_true(a.out.count && a.out.action && a.out.logp && a.out.score && a.out.terminal);
+                        .ends = calloc((size_t)rows + 1, 1),
+                        .terminal = calloc(entries, 1),
+                        .pick_logp = calloc(entries, sizeof(float))}};
+    assert_true(a.out.count && a.out.action && a.out.logp && a.out.ends && a.out.terminal && a.out.pick_logp);
     return a;
 }
 
 void answer_free(answer *a)
 {
-    free(a->out.count), free(a->out.action), free(a->out.logp), free(a->out.score), free(a->out.terminal);
+    free(a->out.count), free(a->out.action), free(a->out.logp);
+    free(a->out.ends), free(a->out.terminal), free(a->out.pick_logp);
+}
+
+static void answer_ask(rill_context *ctx, const rill_domain *domain, void *self, const rill_rows *rows,
+                       const rill_ask *ask, answer *a)
+{
+    memset(a->out.ends, RILL_ENDS_BY_ACTION, (size_t)rows->n);
+    assert_ok(ctx, domain->score(self, rows, ask, &a->out));
 }
 
 void answer_rows(rill_context *ctx, const rill_domain *domain, void *self, const rill_rows *rows, answer *a)
 {
     assert_ok(ctx, domain->step(self, rows));
-    assert_ok(ctx, domain->score(self, rows, &(rill_ask){.max_choices = a->actions, .plain = 1}, &a->out));
+    answer_ask(ctx, domain, self, rows, &(rill_ask){.most = a->actions, .legal_words = words_of(a->actions)}, a);
 }
 
 answer answer_row(rill_context *ctx, const rill_domain *domain, void *self, int32_t actions, one_row row)
@@ -56,7 +71,111 @@ void answer_logp(const answer *a, int32_t r, float *logp)
     const size_t first = (size_t)r * (size_t)a->actions;
     for (size_t i = first; i < first + (size_t)a->out.count[r]; i++) {
         logp[a->out.action[i]] = a->out.logp[i];
-        assert_true(a->out.score[i] == a->out.logp[i]);
-        assert_true(i == first || a->out.score[i] <= a->out.score[i - 1]);
+        assert_true(i == first || a->out.logp[i] < a->out.logp[i - 1] ||
+                    (a->out.logp[i] == a->out.logp[i - 1] && a->out.action[i] > a->out.action[i - 1]));
     }
+}
+
+rill_terminal answer_ends(const answer *a, int32_t r)
+{
+    assert_int_not_equal(a->out.ends[r], RILL_ENDS_AS_TOLD);
+    return a->out.ends[r] == RILL_ENDS_LAST ? RILL_LAST : RILL_LIVE;
+}
+
+/* --- asking in many ways ------------------------------------------------------------------------------------------ */
+
+enum { MANY_ROWS = 150, SETS = 3 }; /* more rows than a domain takes at once */
+
+typedef struct asked {
+    rill_ask ask;
+    int32_t wanted[MANY_ROWS], legal_set[MANY_ROWS];
+    uint64_t *legal;                 /* [SETS, words] */
+    int32_t *pick_row, *pick_action; /* [rows * actions] */
+} asked;
+
+static void draw_sets(asked *x, const rill_domain_info *info, int32_t n, uint64_t *state)
+{
+    const size_t words = words_of(info->actions);
+    for (size_t w = 0; w < SETS * words; w++) {
+        const uint64_t some = (uint64_t)roll(state, UINT32_MAX) << 32 | roll(state, UINT32_MAX);
+        x->legal[w] = w < words && info->legal != NULL ? info->legal[w] : some;
+        if (info->legal != NULL) x->legal[w] &= info->legal[w % words];
+    }
+    /* Whoever has a list of what is ever legal is given that set in place of none. */
+    for (int32_t r = 0; r < n; r++) x->legal_set[r] = (int32_t)roll(state, SETS + 1) - (info->legal == NULL);
+    for (int32_t r = 0; r < n; r++)
+        if (x->legal_set[r] >= SETS) x->legal_set[r] = 0;
+    x->ask.legal = x->legal;
+    x->ask.legal_set = x->legal_set;
+}
+
+static void draw_ask(asked *x, const rill_domain_info *info, int32_t n, uint64_t *state)
+{
+    const int32_t actions = info->actions;
+    x->ask = (rill_ask){.legal_words = words_of(actions)};
+    x->ask.most = roll(state, 4) == 0 ? 0 : 1 + (int32_t)roll(state, roll(state, 2) ? 6 : (uint32_t)actions);
+    if (x->ask.most > actions) x->ask.most = actions;
+    if (roll(state, 3) == 0) x->ask.wanted = x->wanted;
+    for (int32_t r = 0; r < n; r++) x->wanted[r] = (int32_t)roll(state, (uint32_t)x->ask.most + 1);
+    if (roll(state, 2) == 0) draw_sets(x, info, n, state);
+    if (roll(state, 2) == 0) return;
+    const uint32_t rare = 1 + roll(state, 5);
+    for (int32_t i = 0; i < n * actions; i++) {
+        if (roll(state, rare) != 0) continue;
+        x->pick_row[x->ask.n_picks] = i / actions;
+        x->pick_action[x->ask.n_picks++] = i % actions;
+    }
+    x->ask.pick_row = x->pick_row;
+    x->ask.pick_action = x->pick_action;
+}
+
+static void compare_row(const rill_ask *ask, const rill_choices *all, const rill_choices *found, int32_t r)
+{
+    const int32_t most = ask->wanted != NULL ? ask->wanted[r] : ask->most;
+    const size_t from = (size_t)r * (size_t)all->stride;
+    int32_t n = 0, given = found->count[r];
+    assert_int_equal(found->ends[r], all->ends[r]);
+    assert_in_range(given, 0, ask->most);
+    for (int32_t i = 0, j = 0; i < all->count[r] && n < most; i++) {
+        const int32_t action = all->action[from + (size_t)i];
+        if (!rill_ask_permits(ask, r, action)) {
+            /* Only a row that gives all that it has may give it, too. */
+            if (j < given && found->action[from + (size_t)j] == action) assert_int_equal(given, all->count[r]), j++;
+            continue;
+        }
+        assert_true(j < given && found->action[from + (size_t)j] == action);
+        assert_memory_equal(&found->logp[from + (size_t)j], &all->logp[from + (size_t)i], sizeof(float));
+        j++, n++;
+    }
+    for (int32_t q = rill_ask_first_pick(ask, r); q < ask->n_picks && ask->pick_row[q] == r; q++) {
+        float expected = -INFINITY;
+        for (int32_t i = 0; i < all->count[r]; i++)
+            if (all->action[from + (size_t)i] == ask->pick_action[q]) expected = all->logp[from + (size_t)i];
+        assert_memory_equal(&found->pick_logp[q], &expected, sizeof expected);
+    }
+}
+
+void ask_in_many_ways(rill_context *ctx, const rill_domain *domain, void *self, const rill_domain_info *info,
+                      const rill_rows *rows, int rounds)
+{
+    const size_t entries = (size_t)MANY_ROWS * (size_t)info->actions + 1;
+    answer all = answer_make(MANY_ROWS, info->actions), found = answer_make(MANY_ROWS, info->actions);
+    asked x = {.legal = calloc(SETS * words_of(info->actions), sizeof(uint64_t)),
+               .pick_row = calloc(entries, sizeof(int32_t)),
+               .pick_action = calloc(entries, sizeof(int32_t))};
+    uint64_t state = 7;
+    int32_t node[MANY_ROWS], slot[MANY_ROWS];
+    assert_true(x.legal && x.pick_row && x.pick_action);
+    for (int32_t r = 0; r < MANY_ROWS; r++) node[r] = rows->node[r % rows->n], slot[r] = rows->slot[r % rows->n];
+    const rill_rows many = {.n = MANY_ROWS, .phase = rows->phase, .node = node, .slot = slot};
+    answer_ask(ctx, domain, self, &many, &(rill_ask){.most = info->actions, .legal_words = words_of(info->actions)},
+               &all);
+    for (int round = 0; round < rounds; round++) {
+        draw_ask(&x, info, MANY_ROWS, &state);
+        answer_ask(ctx, domain, self, &many, &x.ask, &found);
+        for (int32_t r = 0; r < MANY_ROWS; r++) compare_row(&x.ask, &all.out, &found.out, r);
+    }
+    free(x.legal), free(x.pick_row), free(x.pick_action);
+    answer_free(&all);
+    answer_free(&found);
 }

@@ -287,27 +287,9 @@ static int32_t gather(const plan *p, int32_t call, int32_t skip, int32_t most, i
     return n;
 }
 
-/* Ask for all actions of all rows at once, up and down, and for every third row. */
-static void check_lookup(mt_model *m, const rill_rows *rows, const float *logp)
-{
-    const int32_t actions = m->decoder.words, most = 2 * rows->n * actions + rows->n;
-    int32_t *row = calloc((size_t)most, sizeof *row), *action = calloc((size_t)most, sizeof *action), n = 0;
-    float *found = calloc((size_t)most, sizeof *found);
-    assert_true(row != NULL && action != NULL && found != NULL);
-    for (int32_t i = 0; i < 2 * rows->n * actions; i++, n++) {
-        row[n] = i / actions < rows->n ? i / actions : 2 * rows->n - 1 - i / actions;
-        action[n] = i % actions;
-    }
-    for (int32_t r = 0; r < rows->n; r += 3, n++) row[n] = r, action[n] = m->settings.end;
-    assert_ok(ctx, domain->lookup(m, rows, &(rill_queries){.n = n, .row = row, .action = action, .logp = found}));
-    for (int32_t q = 0; q < n; q++)
-        assert_true(found[q] == logp[(size_t)rows->node[row[q]] * (size_t)actions + (size_t)action[q]]);
-    free(row), free(action), free(found);
-}
-
-/* Log-probabilities of all actions of all nodes, `group` rows per call and `together` inputs per encode; lookups must
- * agree to the bit. */
-static void run_plan(mt_model *m, const json_t *cases, int32_t group, int32_t together, float *logp)
+/* Log-probabilities of all actions of all nodes, `group` rows per call and `together` inputs per encode. */
+static void run_plan(mt_model *m, const rill_domain_info *info, const json_t *cases, int32_t group, int32_t together,
+                     float *logp)
 {
     const int32_t actions = m->decoder.words;
     static plan p;
@@ -325,14 +307,10 @@ static void run_plan(mt_model *m, const json_t *cases, int32_t group, int32_t to
         n = gather(&p, call, from, group, table, &rows);
         answer_rows(ctx, domain, m, &rows, &a);
         for (int32_t r = 0; r < n; r++) {
-            float *row = logp + (size_t)table[0][r] * (size_t)actions, found;
-            answer_logp(&a, r, row);
-            const int32_t asked = (r * 7 + call) % actions;
-            rill_queries query = {.n = 1, .row = &r, .action = &asked, .logp = &found};
-            assert_ok(ctx, domain->lookup(m, &rows, &query));
-            assert_memory_equal(&found, &row[asked], sizeof found);
+            answer_logp(&a, r, logp + (size_t)table[0][r] * (size_t)actions);
+            assert_int_equal(answer_ends(&a, r), table[3][r] == 2 ? RILL_LAST : RILL_LIVE); /* the empty one */
         }
-        if (n > 0) check_lookup(m, &rows, logp);
+        if (n > 0) ask_in_many_ways(ctx, domain, m, info, &rows, 6);
         if (n < group) call++, from = -n;
     }
     answer_free(&a);
@@ -353,10 +331,11 @@ static void results_do_not_depend_on_grouping(void **state)
         rill_domain_info info;
         float *alone = calloc(1, bytes), *other = calloc(1, bytes);
         assert_true(alone != NULL && other != NULL);
-        run_plan(open_ith(i, r.path, 1, &info), r.cases, 1, 1, alone);
+        run_plan(open_ith(i, r.path, 1, &info), &info, r.cases, 1, 1, alone);
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
             memset(other, 0, bytes);
-            run_plan(open_ith(i, r.path, ways[w].threads, &info), r.cases, ways[w].group, ways[w].together, other);
+            run_plan(open_ith(i, r.path, ways[w].threads, &info), &info, r.cases, ways[w].group, ways[w].together,
+                     other);
             assert_memory_equal(alone, other, bytes);
         }
         free(alone), free(other);
@@ -373,8 +352,8 @@ static void a_model_with_itself_is_the_model(void **state)
     rill_domain_info info;
     float *alone = calloc(1, bytes), *twice = calloc(1, bytes);
     assert_true(alone != NULL && twice != NULL);
-    run_plan(open_at(r.path, 1, 1, &info), r.cases, 7, 2, alone);
-    run_plan(open_both(r.path, r.path, 1, 1, &info), r.cases, 7, 2, twice);
+    run_plan(open_at(r.path, 1, 1, &info), &info, r.cases, 7, 2, alone);
+    run_plan(open_both(r.path, r.path, 1, 1, &info), &info, r.cases, 7, 2, twice);
     for (size_t i = 0; i < bytes / sizeof *alone; i++) {
         if (isinf(alone[i]))
             assert_true(alone[i] == twice[i]);
@@ -402,13 +381,13 @@ static void few_choices_are_the_best_of_all(void **state)
         .n = 1, .node = &node, .parent = &none, .state_parent = &none, .action = &start, .slot = &zero, .depth = &zero};
     answer all = answer_make(1, info.actions), few = answer_make(1, info.actions);
     assert_ok(ctx, domain->step(m, &rows));
-    assert_ok(ctx, domain->score(m, &rows, &(rill_ask){.max_choices = info.actions, .plain = 1}, &all.out));
+    assert_ok(ctx, domain->score(m, &rows, &(rill_ask){.most = info.actions}, &all.out));
     assert_int_equal(all.out.count[0], info.actions - 1); /* all but the padding symbol */
     double sum = 0;
     for (int32_t i = 0; i < all.out.count[0]; i++) sum += exp((double)all.out.logp[i]);
     assert_true(sum < 1.0 && sum > 0.1);
     for (int32_t best = 1; best < info.actions; best++) {
-        assert_ok(ctx, domain->score(m, &rows, &(rill_ask){.max_choices = best, .plain = 1}, &few.out));
+        assert_ok(ctx, domain->score(m, &rows, &(rill_ask){.most = best}, &few.out));
         assert_int_equal(few.out.count[0], best);
         assert_memory_equal(few.out.action, all.out.action, (size_t)best * sizeof(int32_t));
         assert_memory_equal(few.out.logp, all.out.logp, (size_t)best * sizeof(float));
@@ -428,8 +407,7 @@ static void no_rows_are_no_work(void **state)
     rill_choices out = {.stride = 1};
     assert_int_equal(domain->encode(self, 0, NULL), RILL_OK);
     assert_int_equal(domain->step(self, &rows), RILL_OK);
-    assert_int_equal(domain->score(self, &rows, &(rill_ask){.max_choices = 1, .plain = 1}, &out), RILL_OK);
-    assert_int_equal(domain->lookup(self, &rows, &(rill_queries){.n = 0}), RILL_OK);
+    assert_int_equal(domain->score(self, &rows, &(rill_ask){.most = 1}, &out), RILL_OK);
     domain->close(self);
     free(path);
 }

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "driver.h"
 #include "helpers.h"
 #include "model.h"
 #include "mt.h"
@@ -89,24 +90,18 @@ static void encode(mt_model *m, int32_t n, char *const *text)
 /* A node for each of n slots, scored; log-probabilities [n][MOST], -infinity where there is no choice. */
 static void start(mt_model *m, int32_t n, float (*logp)[MOST])
 {
-    int32_t node[8], none[8], action[8], depth[8], count[8], chosen[8 * MOST];
-    float given[8 * MOST], score[8 * MOST];
-    uint8_t terminal[8 * MOST];
+    int32_t node[8], none[8], action[8], depth[8];
     for (int32_t i = 0; i < n; i++) node[i] = i, none[i] = action[i] = -1, depth[i] = 0;
     const rill_rows rows = {n, 0, node, none, none, action, node, depth};
-    rill_choices out = {MOST, count, chosen, given, score, terminal};
-    assert_ok(ctx, rill_mt_domain.step(m, &rows));
-    assert_ok(ctx, rill_mt_domain.score(m, &rows, &(rill_ask){.max_choices = MOST, .plain = 1}, &out));
+    const rill_domain_info info = {.actions = m->decoder.words, .legal = m->legal};
+    answer a = answer_make(n, info.actions);
+    answer_rows(ctx, &rill_mt_domain, m, &rows, &a);
     for (int32_t i = 0; i < n; i++) {
-        for (int32_t a = 0; a < MOST; a++) logp[i][a] = -INFINITY;
-        for (int32_t c = i * MOST; c < i * MOST + count[i]; c++) logp[i][chosen[c]] = given[c];
-        for (int32_t a = 0; a < m->decoder.words; a++) {
-            float found;
-            const rill_queries query = {.n = 1, .row = &i, .action = &a, .logp = &found};
-            assert_ok(ctx, rill_mt_domain.lookup(m, &rows, &query));
-            assert_true(found == logp[i][a]);
-        }
+        for (int32_t v = info.actions; v < MOST; v++) logp[i][v] = -INFINITY;
+        answer_logp(&a, i, logp[i]);
     }
+    answer_free(&a);
+    ask_in_many_ways(ctx, &rill_mt_domain, m, &info, &rows, 30);
 }
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */

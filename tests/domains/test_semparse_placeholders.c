@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "driver.h"
 #include "helpers.h"
 #include "model_maker.h"
 #include "semparse.h"
@@ -36,16 +37,16 @@ typedef struct fixture {
     miser memory;
     rill_context *ctx;
     void *self;
+    rill_domain_info info;
 } fixture;
 
 static void open_model(fixture *f, const char *folder, int tokenized, int threads)
 {
     rill_open_options options = {
         .struct_size = sizeof options, .path = folder, .threads = threads, .tokenized = tokenized};
-    rill_domain_info info;
     f->ctx = miser_context(&f->memory);
-    assert_ok(f->ctx, domain->open(f->ctx, &options, &f->self, &info));
-    assert_int_equal(info.actions, ACTIONS);
+    assert_ok(f->ctx, domain->open(f->ctx, &options, &f->self, &f->info));
+    assert_int_equal(f->info.actions, ACTIONS);
     assert_ok(f->ctx, domain->reserve(f->self, 16, SLOTS));
 }
 
@@ -62,28 +63,18 @@ static void encode(fixture *f, int32_t slot, const char *text)
     assert_int_equal(input.status, RILL_OK);
 }
 
-/* The log-probabilities of all actions of n first nodes, one per slot, and whether lookup() says the same. */
+/* The log-probabilities of all actions of n first nodes, one per slot. */
 static void first_rows(fixture *f, int32_t n, const int32_t *slot, float (*logp)[ACTIONS])
 {
-    int32_t parent[SLOTS], start[SLOTS], depth[SLOTS] = {0}, count[SLOTS], chosen[SLOTS * ACTIONS];
-    float found[SLOTS * ACTIONS], score[SLOTS * ACTIONS];
-    uint8_t terminal[SLOTS * ACTIONS];
+    int32_t parent[SLOTS], start[SLOTS], depth[SLOTS] = {0};
     for (int32_t r = 0; r < n; r++) parent[r] = RILL_NO_NODE, start[r] = RILL_ACTION_START;
     rill_rows rows = {
         .n = n, .node = slot, .parent = parent, .state_parent = parent, .action = start, .slot = slot, .depth = depth};
-    rill_choices out = {
-        .stride = ACTIONS, .count = count, .action = chosen, .logp = found, .score = score, .terminal = terminal};
-    assert_ok(f->ctx, domain->step(f->self, &rows));
-    assert_ok(f->ctx, domain->score(f->self, &rows, &(rill_ask){.max_choices = ACTIONS, .plain = 1}, &out));
-    for (int32_t r = 0; r < n; r++) {
-        int32_t row[ACTIONS], action[ACTIONS];
-        float again[ACTIONS];
-        for (int32_t a = 0; a < ACTIONS; a++) row[a] = r, action[a] = a, logp[r][a] = -INFINITY;
-        for (int32_t i = 0; i < count[r]; i++) logp[r][chosen[r * ACTIONS + i]] = found[r * ACTIONS + i];
-        rill_queries queries = {.n = ACTIONS, .row = row, .action = action, .logp = again};
-        assert_ok(f->ctx, domain->lookup(f->self, &rows, &queries));
-        assert_memory_equal(again, logp[r], sizeof again);
-    }
+    answer a = answer_make(n, ACTIONS);
+    answer_rows(f->ctx, domain, f->self, &rows, &a);
+    for (int32_t r = 0; r < n; r++) answer_logp(&a, r, logp[r]);
+    answer_free(&a);
+    ask_in_many_ways(f->ctx, domain, f->self, &f->info, &rows, 40);
 }
 
 static void first_row(fixture *f, const char *text, float *logp)

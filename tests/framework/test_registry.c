@@ -274,25 +274,55 @@ static void actions_have_names(void **state)
     rill_model_close(model);
 }
 
-/* A table of an older plugin ends before these members: what lies behind it is another's. */
-static void old_tables_name_nothing(void **state)
+static void actions_without_names(void **state)
 {
     (void)state;
     rill_text text = {.ctx = ctx};
-    rill_domain old = toy_domain, without = toy_domain, half = toy_domain;
-    old.struct_size = offsetof(rill_domain, action_name);
+    rill_domain without = toy_domain, half = toy_domain;
     without.action_name = NULL;
     without.find_action = NULL;
-    half.struct_size = offsetof(rill_domain, find_action);
-    rill_model *models[] = {open_as(&old, "old"), open_as(&without, "without"), open_as(&half, "half")};
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(rill_model_action_name(models[i], 1, &text), i < 2 ? RILL_ERR_NOT_FOUND : RILL_OK);
-        if (i < 2) mentions(i == 0 ? "old" : "without");
+    half.find_action = NULL;
+    rill_model *models[] = {open_as(&without, "without"), open_as(&half, "half")};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rill_model_action_name(models[i], 1, &text), i == 0 ? RILL_ERR_NOT_FOUND : RILL_OK);
+        if (i == 0) mentions("without");
         assert_int_equal(find(models[i], "a1"), RILL_NO_ACTION);
         assert_int_equal(find(models[i], "end"), RILL_NO_ACTION);
         rill_model_close(models[i]);
     }
     rill_text_clear(&text);
+}
+
+static rill_status open_with_end(rill_context *context, const rill_open_options *options, void **self,
+                                 rill_domain_info *info)
+{
+    rill_status status = toy_domain.open(context, options, self, info);
+    if (status < 0) return status;
+    info->has_end_action = options->threads > 1;
+    info->end_action = options->threads - 3;
+    return RILL_OK;
+}
+
+/* Where a domain has an end action it is one of the actions; what it leaves behind without one is not read. */
+static void end_actions(void **state)
+{
+    (void)state;
+    static rill_domain ending;
+    rill_model *model;
+    ending = toy_domain;
+    ending.name = "ending";
+    ending.open = open_with_end;
+    assert_int_equal(rill_register_domain(ctx, &ending), RILL_OK);
+    for (int32_t threads = 1; threads <= 9; threads++) {
+        rill_open_options options = {.struct_size = sizeof options, .threads = threads, .arguments = "actions=5"};
+        const int32_t end = threads - 3;
+        rill_status expected = threads > 1 && (end < 0 || end > 4) ? RILL_ERR_PLUGIN : RILL_OK;
+        assert_int_equal(rill_model_open(&model, ctx, "ending", &options), expected);
+        if (expected != RILL_OK) mentions_number((size_t)(end < 0 ? -end : end));
+        if (expected == RILL_OK)
+            assert_int_equal(rill_model_info(model)->end_action, threads > 1 ? end : RILL_NO_ACTION);
+        rill_model_close(model);
+    }
 }
 
 static rill_status half_a_name(void *self, int32_t action, rill_text *out)
@@ -478,7 +508,8 @@ static const struct CMUnitTest tests[] = {
     EACH(good_plugin),
     EACH(refused_plugins),
     EACH(actions_have_names),
-    EACH(old_tables_name_nothing),
+    EACH(actions_without_names),
+    EACH(end_actions),
     EACH(bad_names_of_actions),
     EACH(registrations_are_taken_back),
     EACH(deferred_calls_are_made_in_reverse),

@@ -67,14 +67,14 @@ static void use_model(void *self, const rill_domain_info *info)
     const rill_domain *domain = &rill_mt_domain;
     rill_input input = {.text = "a a b", .length = 5};
     int32_t node = 0, parent = -1, action = -1, slot = 0, depth = 0, count = 0, chosen;
-    float logp, score;
-    uint8_t terminal;
+    float logp;
+    uint8_t ends = RILL_ENDS_BY_ACTION;
     rill_rows rows = {1, 0, &node, &parent, &parent, &action, &slot, &depth};
-    rill_choices out = {1, &count, &chosen, &logp, &score, &terminal};
+    rill_choices out = {.stride = 1, .count = &count, .action = &chosen, .logp = &logp, .ends = &ends};
     if (domain->reserve(self, 1, 1) != RILL_OK || domain->encode(self, 1, &input) != RILL_OK || input.status < 0)
         return;
     if (domain->step(self, &rows) != RILL_OK) return;
-    require(domain->score(self, &rows, &(rill_ask){.max_choices = 1, .plain = 1}, &out) == RILL_OK);
+    require(domain->score(self, &rows, &(rill_ask){.most = 1}, &out) == RILL_OK);
     require(count <= 1 && (count == 0 || (chosen >= 0 && chosen < info->actions)));
 }
 

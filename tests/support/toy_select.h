@@ -11,7 +11,7 @@ typedef struct toy_row {
     int32_t action[TOY_MOST_ACTIONS];
     float logp[TOY_MOST_ACTIONS];
     uint8_t terminal[TOY_MOST_ACTIONS]; /* valid where the row tells */
-    float pick_logp[TOY_MOST_ACTIONS + 1];
+    float pick_logp[TOY_MOST_ACTIONS + TOY_MOST_SPARE];
 } toy_row;
 
 /* Answer row `row` from all n legal choices, in any order. `ends` says which form is to tell how they end. */

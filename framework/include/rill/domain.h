@@ -100,7 +100,8 @@ typedef struct rill_domain_info {
     int has_end_action;      /* `end_action` is set: choosing it is RILL_END, see rill_row_ends */
     int32_t end_action;      /* not read without has_end_action; the engine then has RILL_NO_ACTION here */
     int terminals_told;      /* some row's ends may be RILL_ENDS_AS_TOLD */
-    const uint64_t *legal;   /* [actions / 64 rounded up] bit a%64 of word a/64: action a is legal in some row; owned by the
+    const uint64_t
+        *legal; /* [actions / 64 rounded up] bit a%64 of word a/64: action a is legal in some row; owned by the
                                  domain until close. NULL: all are */
 } rill_domain_info;
 
@@ -139,15 +140,15 @@ typedef struct rill_rows {
 /* What the engine wants of the rows of a score call. Rules, rewards and additions are the engine's own affair: it asks for
  * enough choices that applying them cannot go wrong, and for the log-probabilities of actions that it may have to lift. */
 typedef struct rill_ask {
-    int32_t most;                   /* M >= 0: the best M legal actions of each row; 0: picks only */
-    const int32_t *wanted;          /* [n] so many of the row suffice, the engine reads no more; NULL: M of each */
-    size_t legal_words;             /* actions / 64 rounded up */
-    const uint64_t *legal;          /* [sets, legal_words] sets of actions, bits as in info.legal; NULL: there are none */
-    const int32_t *legal_set;       /* [n] the set that a row's choices come from, -1: all its legal actions, which no row has
+    int32_t most;             /* M >= 0: the best M legal actions of each row; 0: picks only */
+    const int32_t *wanted;    /* [n] so many of the row suffice, the engine reads no more; NULL: M of each */
+    size_t legal_words;       /* actions / 64 rounded up */
+    const uint64_t *legal;    /* [sets, legal_words] sets of actions, bits as in info.legal; NULL: there are none */
+    const int32_t *legal_set; /* [n] the set that a row's choices come from, -1: all its legal actions, which no row has
                                        where there is info.legal: sets lie within that. NULL without sets */
-    int32_t n_picks;                /* log-probabilities that are wanted besides, whatever sets say: */
-    const int32_t *pick_row;        /* [n_picks] index into the rows of the call, ascending ... */
-    const int32_t *pick_action;     /* [n_picks] ... and in a row ascending, each once */
+    int32_t n_picks;          /* log-probabilities that are wanted besides, whatever sets say: */
+    const int32_t *pick_row;  /* [n_picks] index into the rows of the call, ascending ... */
+    const int32_t *pick_action; /* [n_picks] ... and in a row ascending, each once */
 } rill_ask;
 
 /* How the choices of a row end. */

@@ -64,8 +64,8 @@ typedef struct rill_script_config {
     int32_t n_also;
     const char *alignment; /* a form, "" for the domain's own; NULL: none is wanted */
     int word_scores;
-    const char *shortlist; /* a path and what stands behind it; NULL: none */
-    int pretty;            /* trees in indented lines */
+    const char *shortlist;                        /* a path and what stands behind it; NULL: none */
+    int pretty;                                   /* trees in indented lines */
     const char *weights, *backend, *input_format; /* of rill_open_options; NULL: not said */
 } rill_script_config;
 
