@@ -131,8 +131,8 @@ static rill_status run(rill_context *ctx, const char *path)
     rill_script_options options = {.struct_size = sizeof options, .unsafe = 1};
     rill_status status = rill_script_load_text(&l.script, ctx, "bench", "", 0, &options);
     if (status == RILL_OK) status = script_protect(l.script, prepare, &l);
-    if (status == RILL_OK) status = l.bound->create(ctx, "", &l.bound_self);
-    if (status == RILL_OK) status = l.lua->create(ctx, "", &l.lua_self);
+    if (status == RILL_OK) status = l.bound->create(l.bound, ctx, "", &l.bound_self);
+    if (status == RILL_OK) status = l.lua->create(l.lua, ctx, "", &l.lua_self);
     if (status < 0) return status;
     void *library = dlopen(path, RTLD_NOW), *symbol = library != NULL ? dlsym(library, "prune") : NULL;
     if (symbol == NULL) return rill_fail(ctx, RILL_ERR_NOT_FOUND, "%s", dlerror());

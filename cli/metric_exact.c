@@ -43,7 +43,7 @@ static rill_status append_canonical(cli_metric *metric, const char *text, size_t
 {
     size_t before = out->length;
     if (!metric->domain || !metric->domain->canonical) return append_plain(text, length, out);
-    rill_status status = metric->domain->canonical(metric->ctx, text, length, out);
+    rill_status status = metric->domain->canonical(metric->domain, metric->ctx, text, length, out);
     if (status >= 0 || status == RILL_ERR_MEMORY) return status;
     rill_error_clear(metric->ctx);
     out->length = before; /* what was written of a form that broke off */

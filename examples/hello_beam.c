@@ -22,9 +22,10 @@ static const float seen[][3] = {{0.1f, 0.4f, 0.5f}, {0.6f, 0.3f, 0.1f}};
 /* The state of a node is the last day's weather. Rows are few, so they live in static arrays; the engine owns the ids. */
 static int last_weather[MOST_NODES], deeds[MOST_SLOTS][MOST_DAYS], days[MOST_SLOTS];
 
-static rill_status open_model(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
+static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                              void **self, rill_domain_info *info)
 {
-    (void)options;
+    (void)table, (void)options;
     *info = (rill_domain_info){.actions = WEATHERS, .state_need = RILL_STATE_PARENT, .max_length = MOST_DAYS};
     *self = ctx;
     return RILL_OK;

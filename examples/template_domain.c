@@ -114,9 +114,10 @@ static void close_speller(void *self)
     rill_free(s->ctx, s, sizeof *s);
 }
 
-static rill_status open_speller(rill_context *ctx, const rill_open_options *options, void **self,
-                                rill_domain_info *info)
+static rill_status open_speller(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                                void **self, rill_domain_info *info)
 {
+    (void)table;
     speller *s = rill_calloc(ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "the speller");
     s->ctx = ctx;
@@ -242,9 +243,10 @@ static int64_t measure(void *self, const char *text, size_t length)
     return (int64_t)length; /* letters, not blank-separated words */
 }
 
-static rill_status canonical(rill_context *ctx, const char *text, size_t length, rill_text *out)
+static rill_status canonical(const rill_domain *table, rill_context *ctx, const char *text, size_t length,
+                             rill_text *out)
 {
-    (void)ctx;
+    (void)table, (void)ctx;
     for (size_t i = 0; i < length; i++) {
         char letter = (char)tolower((unsigned char)text[i]);
         rill_status status = rill_text_append(out, &letter, 1);
@@ -294,6 +296,7 @@ static const rill_domain template_domain = {
     /* field       */ NULL,    /* (optional) without it, outputs have nothing but their text */
     /* unknown_action */ NULL, /* (optional) every letter is known */
     /* recommend      */ NULL, /* (optional) without it, presets are as they are */
+    /* tokenize       */ NULL, /* (optional) without it, scorers cannot ask which actions write a text */
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

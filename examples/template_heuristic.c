@@ -21,8 +21,9 @@ typedef struct gap {
     double largest;
 } gap;
 
-static rill_status create(rill_context *ctx, const char *arguments, void **self)
+static rill_status create(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
 {
+    (void)table;
     char *end;
     double largest = strtod(arguments, &end);
     if (end == arguments || *end != '\0' || !(largest >= 0))

@@ -25,7 +25,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine_private.h"
+#include "rooms.h"
 
 /* --- the bound ---------------------------------------------------------------------------------------------------- */
 
@@ -68,7 +68,7 @@ int64_t bound_free(const rill_engine *e)
 /* A row per live candidate, and in each later phase one per candidate of a full beam. */
 int64_t bound_need(const rill_engine *e, int32_t slot)
 {
-    return e->items[slot].live + (int64_t)(e->info.phases - 1) * e->settings.k;
+    return e->items.at[slot].live + (int64_t)(e->info.phases - 1) * e->items.at[slot].settings->k;
 }
 
 /* --- admission ---------------------------------------------------------------------------------------------------- */
@@ -78,11 +78,11 @@ int32_t bound_admit(const rill_engine *e, int32_t admit)
 {
     if (e->bound.rows == 0) return admit;
     int64_t left = bound_free(e), each = e->settings.k;
-    for (int32_t i = 0; i < e->n_flight; i++) left -= e->view_width[i];
-    if (e->n_flight > 0 && e->forest.rows / e->n_flight > each) each = e->forest.rows / e->n_flight;
-    int64_t fit = left > 0 ? left / each : 0, window = e->bound.window - e->n_flight;
+    for (int32_t i = 0; i < e->flight.n; i++) left -= e->flight.width[i];
+    if (e->flight.n > 0 && e->forest.rows / e->flight.n > each) each = e->forest.rows / e->flight.n;
+    int64_t fit = left > 0 ? left / each : 0, window = e->bound.window - e->flight.n;
     if (fit > window) fit = window;
-    if (fit < 1) fit = e->n_flight == 0;
+    if (fit < 1) fit = e->flight.n == 0;
     return fit < admit ? (int32_t)fit : admit;
 }
 
@@ -98,17 +98,17 @@ int32_t bound_encode(const rill_engine *e, int32_t count)
     double left = (double)(b->slot_bytes - b->used_bytes), grows = b->measured > 0 ? b->encoded / b->measured : 1;
     int32_t n = 0;
     while (n < count) {
-        left -= slot_cost(e, grows * (double)intake_at(&e->intake, n)->size);
+        left -= slot_cost(e, grows * (double)e->intake.entries[intake_at(&e->intake, n)].size);
         if (left < 0) break;
         n++;
     }
-    return n == 0 && e->n_flight + e->n_ready == 0 ? 1 : n;
+    return n == 0 && e->flight.n + e->items.n_ready == 0 ? 1 : n;
 }
 
 rill_status bound_encoded(rill_engine *e, rill_input *input, int64_t measured)
 {
     bound *b = &e->bound;
-    item *it = &e->items[input->slot];
+    item *it = &e->items.at[input->slot];
     it->slot_bytes = 0;
     if (b->slot_bytes == 0) return RILL_OK;
     double cost = slot_cost(e, (double)input->size);
@@ -127,8 +127,8 @@ rill_status bound_encoded(rill_engine *e, rill_input *input, int64_t measured)
 void bound_dropped(rill_engine *e, int32_t slot)
 {
     bound *b = &e->bound;
-    b->used_bytes -= e->items[slot].slot_bytes;
-    e->items[slot].slot_bytes = 0;
+    b->used_bytes -= e->items.at[slot].slot_bytes;
+    e->items.at[slot].slot_bytes = 0;
     if (b->window >= e->settings.max_items || ++b->finished < b->window) return;
     b->window++;
     b->finished = 0;
@@ -138,37 +138,37 @@ void bound_dropped(rill_engine *e, int32_t slot)
 
 void bound_pressed(rill_engine *e)
 {
-    int32_t fewer = e->n_flight - e->n_flight / 4;
+    int32_t fewer = e->flight.n - e->flight.n / 4;
     if (fewer < e->bound.window) e->bound.window = fewer > 1 ? fewer : 1;
     e->bound.finished = 0;
 }
 
 static rill_status send_back(rill_engine *e)
 {
-    int32_t slot = engine_leave_flight(e);
-    engine_trace_leaving(e, slot, RILL_TRACE_SENT_BACK, RILL_OK);
-    e->stats.sent_back++;
-    e->stats.outputs -= e->items[slot].n_outputs;
-    engine_clear_item(e, slot);
+    int32_t slot = flight_leave(&e->flight, &e->items);
+    tracing_item(&e->tracing, RILL_TRACE_SENT_BACK, e->statistics.all.timesteps, slot, &e->items.at[slot], RILL_OK);
+    e->statistics.all.sent_back++;
+    e->statistics.all.outputs -= e->items.at[slot].n_outputs;
+    items_clear(&e->items, &e->forest, slot);
     engine_free_rows(e);
-    engine_return_item(e, slot);
-    return engine_begin_item(e, slot);
+    items_ready_first(&e->items, slot);
+    return items_begin(&e->items, &e->forest, slot);
 }
 
 static rill_status give_up(rill_engine *e)
 {
-    int32_t slot = e->flight[0];
-    const item *it = &e->items[slot];
+    int32_t slot = e->flight.slot[0];
+    const item *it = &e->items.at[slot];
     char message[256];
     snprintf(
         message, sizeof message,
         "its search holds %d states and needs %lld more at timestep %d, and %s allows %d in all: raise it, or lower k",
         e->forest.rows, (long long)bound_need(e, slot), it->timestep,
         e->settings.memory == 0 || e->bound.rows == e->settings.max_nodes ? "max-nodes" : "memory", e->bound.rows);
-    engine_leave_flight(e);
-    engine_trace_leaving(e, slot, RILL_TRACE_FINISHED, RILL_ERR_INPUT);
-    e->stats.outputs -= it->n_outputs;
-    RILL__TRY(engine_fail_input(e, it->id, RILL_ERR_INPUT, message));
+    flight_leave(&e->flight, &e->items);
+    tracing_item(&e->tracing, RILL_TRACE_FINISHED, e->statistics.all.timesteps, slot, it, RILL_ERR_INPUT);
+    e->statistics.all.outputs -= it->n_outputs;
+    RILL__TRY(engine_fail_input(e, it->id, it->request, RILL_ERR_INPUT, message));
     engine_drop_item(e, slot);
     engine_free_rows(e);
     return RILL_OK;
@@ -176,8 +176,8 @@ static rill_status give_up(rill_engine *e)
 
 rill_status bound_make_room(rill_engine *e)
 {
-    while (bound_free(e) < bound_need(e, e->flight[0])) {
-        if (e->n_flight == 1) return give_up(e);
+    while (bound_free(e) < bound_need(e, e->flight.slot[0])) {
+        if (e->flight.n == 1) return give_up(e);
         RILL__TRY(send_back(e));
     }
     return RILL_OK;

@@ -7,39 +7,16 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine_private.h"
+#include "rooms.h"
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-static rill_status grow_rows(rill_engine *e, size_t n)
-{
-    row_table *r = &e->rows;
-    if (n <= r->capacity) return RILL_OK;
-    size_t old = r->capacity, wanted = n + n / 2;
-    void **columns[] = {(void **)&r->node, (void **)&r->parent,  (void **)&r->state_parent, (void **)&r->action,
-                        (void **)&r->slot, (void **)&r->depth,   (void **)&r->history,      (void **)&r->rank,
-                        (void **)&r->item, (void **)&r->item_id, (void **)&r->score};
-    enum { COLUMNS = sizeof columns / sizeof columns[0], WIDE = 2 };
-    for (int i = 0; i < COLUMNS; i++) {
-        size_t size = i < COLUMNS - WIDE ? sizeof(int32_t) : sizeof(int64_t);
-        rill_free(e->ctx, *columns[i], old * size);
-        *columns[i] = NULL;
-    }
-    r->capacity = wanted;
-    for (int i = 0; i < COLUMNS; i++) {
-        size_t size = i < COLUMNS - WIDE ? sizeof(int32_t) : sizeof(int64_t);
-        *columns[i] = rill_alloc(e->ctx, wanted * size);
-        if (*columns[i] == NULL) return rill_fail_memory(e->ctx, wanted * size, "the rows of a timestep");
-    }
-    return RILL_OK;
-}
-
 static void add_rows(rill_engine *e, int32_t index)
 {
-    row_table *r = &e->rows;
+    row_table *r = &e->step.rows;
     forest *f = &e->forest;
-    int32_t slot = e->selected[index];
-    const item *it = &e->items[slot];
+    int32_t slot = e->step.selected[index];
+    const item *it = &e->items.at[slot];
     for (int32_t rank = 0; rank < it->width; rank++) {
         const beam_entry *entry = &it->beam[rank];
         if (entry->ended) continue;
@@ -62,18 +39,18 @@ static rill_status make_rows(rill_engine *e, int32_t n)
 {
     int64_t live = 0;
     int grew;
-    for (int32_t i = 0; i < n; i++) live += e->items[e->selected[i]].live;
-    RILL__TRY(grow_rows(e, (size_t)live));
+    for (int32_t i = 0; i < n; i++) live += e->items.at[e->step.selected[i]].live;
+    RILL__TRY(timestep_reserve_rows(&e->step, (size_t)live));
     RILL__TRY(forest_reserve_rows(&e->forest, live, &grew));
     if (grew) RILL__TRY(engine_reserve_domain(e));
-    e->rows.n = 0;
+    e->step.rows.n = 0;
     for (int32_t i = 0; i < n; i++) add_rows(e, i);
     return RILL_OK;
 }
 
 static rill_rows domain_rows(const rill_engine *e, int32_t phase)
 {
-    const row_table *r = &e->rows;
+    const row_table *r = &e->step.rows;
     return (rill_rows){r->n, phase, r->node, r->parent, r->state_parent, r->action, r->slot, r->depth};
 }
 
@@ -81,7 +58,7 @@ static rill_rows domain_rows(const rill_engine *e, int32_t phase)
 
 static rill_scorer_rows scorer_rows(const rill_engine *e, int32_t phase, int32_t first, int32_t n)
 {
-    const row_table *r = &e->rows;
+    const row_table *r = &e->step.rows;
     return (rill_scorer_rows){
         .struct_size = sizeof(rill_scorer_rows),
         .n = n,
@@ -94,23 +71,64 @@ static rill_scorer_rows scorer_rows(const rill_engine *e, int32_t phase, int32_t
         .histories = e->forest.h,
         .info = &e->info,
         .model = e->model,
+        .text = e->scoring.text + first,
+        .text_length = e->scoring.length + first,
     };
+}
+
+/* The item of that row is, by a scorer. */
+static rill_status treated_differently(rill_engine *e, int32_t row)
+{
+    return rill_fail(
+        e->ctx, RILL_ERR_CHECK,
+        "%s %s treats input %lld differently alone than among others: it must look at one item at a time and "
+        "remember nothing",
+        e->chain.n_scorers == 1 ? "scorer" : "the scorer chain that begins with",
+        e->chain.link[e->chain.n_heuristics].scorer->name, (long long)e->step.rows.item_id[row]);
+}
+
+/* What the item of a row uses for scorer i. */
+static const chain_instance *instance_of(const rill_engine *e, int32_t i, int32_t row)
+{
+    return e->items.at[e->step.rows.slot[row]].instances[e->chain.n_heuristics + i];
+}
+
+/* Let scorer i speak about rows [from, end): once for each run of neighbours whose items share an instance. */
+static rill_status run_scorer(rill_engine *e, rill_ask_builder *b, int32_t phase, int32_t i, int32_t from, int32_t end)
+{
+    const chain_link *link = &e->chain.link[e->chain.n_heuristics + i];
+    const rill_scorer *table = link->scorer;
+    for (int32_t first = from, next; first < end; first = next) {
+        const chain_instance *instance = instance_of(e, i, first);
+        next = e->chain.n_foreign == 0 ? end : first + 1;
+        while (next < end && instance_of(e, i, next) == instance) next++;
+        rill_scorer_rows rows = scorer_rows(e, phase, first, next - first);
+        rows.state = scoring_gather(&e->scoring, &e->chain, link, &e->step.rows, first, rows.n);
+        b->first = first - from;
+        b->n_heard = next - first;
+        rill_error_clear(e->ctx);
+        rill_status status = table->score(instance->self, &rows, b);
+        if (status < 0 && rill_error_status(e->ctx) != status)
+            return rill_fail(e->ctx, status, "scorer %s failed with %s", table->name, rill_status_name(status));
+        RILL__TRY(status);
+        if (b == &e->asks)
+            scoring_keep(&e->scoring, &e->chain, link, &e->step.rows, first, rows.n);
+        else if (!scoring_same(&e->scoring, &e->chain, link, &e->step.rows, first, rows.n))
+            return treated_differently(e, first);
+    }
+    return RILL_OK;
 }
 
 /* Let every scorer speak about rows [first, first + n). */
 static rill_status run_scorers(rill_engine *e, rill_ask_builder *b, int32_t phase, int32_t first, int32_t n)
 {
-    rill_scorer_rows rows = scorer_rows(e, phase, first, n);
     RILL__TRY(ask_begin(b, n));
     for (int32_t i = 0; i < e->chain.n_scorers; i++) {
-        const chain_scorer *s = &e->chain.scorers[i];
         b->scorer = i;
-        rill_error_clear(e->ctx);
-        rill_status status = s->table->score(s->self, &rows, b);
-        if (status < 0 && rill_error_status(e->ctx) != status)
-            return rill_fail(e->ctx, status, "scorer %s failed with %s", s->table->name, rill_status_name(status));
-        RILL__TRY(status);
+        RILL__TRY(run_scorer(e, b, phase, i, first, first + n));
     }
+    b->first = 0;
+    b->n_heard = n;
     return RILL_OK;
 }
 
@@ -145,48 +163,63 @@ static int same_rules(const ask_rules *x, int32_t a, const ask_rules *y, int32_t
 /* Ask the scorers about each item alone and compare with what they said of all. */
 static rill_status check_scorers(rill_engine *e, const ask_rules *all, int32_t phase, int32_t max_choices)
 {
-    const row_table *r = &e->rows;
+    const row_table *r = &e->step.rows;
     for (int32_t first = 0, n; first < r->n; first += n) {
         for (n = 1; first + n < r->n && r->item[first + n] == r->item[first];) n++;
         ask_rules one;
         RILL__TRY(run_scorers(e, &e->check_asks, phase, first, n));
         RILL__TRY(ask_build(&e->check_asks, max_choices, &one));
         for (int32_t i = 0; i < n; i++)
-            if (!same_rules(all, first + i, &one, i))
-                return rill_fail(
-                    e->ctx, RILL_ERR_CHECK,
-                    "%s %s treats input %lld differently alone than among others: it must look at one item at "
-                    "a time and remember nothing",
-                    e->chain.n_scorers == 1 ? "scorer" : "the scorer chain that begins with",
-                    e->chain.scorers[0].table->name, (long long)r->item_id[first]);
+            if (!same_rules(all, first + i, &one, i)) return treated_differently(e, first);
     }
     return RILL_OK;
 }
 
 /* --- limits ------------------------------------------------------------------------------------------------------- */
 
-/* In the timestep after the last action nothing but the end is left (at-limit end). */
-static rill_end_rule end_rule(const rill_engine *e, int32_t row)
+/* The most children that a parent may have under these settings. */
+static int32_t choices_of(const rill_engine *e, const rill_settings *s, int32_t phase)
 {
-    int32_t depth = e->rows.depth[row];
-    int over = e->settings.at_limit == RILL_LIMIT_END && depth >= e->items[e->rows.slot[row]].max_length;
-    /* The limit wins over the least length: an item that may neither end nor go on would die. */
-    if (over) return RILL_END_REQUIRED;
-    return depth < e->settings.min_length ? RILL_END_NOT_YET : RILL_END_ALLOWED;
+    int32_t m = rill__merge_limit(s);
+    if (e->info.max_choices_phases >> phase & 1) m = s->max_candidates;
+    return m < e->info.actions ? m : e->info.actions;
+}
+
+/* Of any of the selected items. */
+static int32_t max_choices(const rill_engine *e, int32_t phase)
+{
+    int32_t most = 1;
+    if (e->requests.n == 0) return choices_of(e, &e->settings, phase);
+    for (int32_t i = 0; i < e->step.n; i++) {
+        int32_t m = choices_of(e, e->items.at[e->step.selected[i]].settings, phase);
+        if (m > most) most = m;
+    }
+    return most;
+}
+
+/* Rows of items that may have fewer are limited. */
+static int any_limit(const rill_engine *e, int32_t phase, int32_t most)
+{
+    for (int32_t i = 0; i < e->step.n && e->requests.n > 0; i++)
+        if (choices_of(e, e->items.at[e->step.selected[i]].settings, phase) < most) return 1;
+    return 0;
 }
 
 static int any_end_rule(const rill_engine *e)
 {
-    for (int32_t i = 0; i < e->rows.n; i++)
-        if (end_rule(e, i) != RILL_END_ALLOWED) return 1;
+    for (int32_t i = 0; i < e->step.rows.n; i++)
+        if (ending_rule(&e->items.at[e->step.rows.slot[i]]) != RILL_END_ALLOWED) return 1;
     return 0;
 }
 
 /* What the settings have to say of the rows, behind what the scorers said. */
-static rill_status ask_limits(rill_engine *e, int last)
+static rill_status ask_limits(rill_engine *e, int32_t phase, int32_t most)
 {
-    for (int32_t i = 0; i < e->rows.n; i++) {
-        if (last) RILL__TRY(rill_ask_end(&e->asks, i, end_rule(e, i)));
+    int last = phase == e->info.phases - 1;
+    for (int32_t i = 0; i < e->step.rows.n; i++) {
+        int32_t m = choices_of(e, e->items.at[e->step.rows.slot[i]].settings, phase);
+        if (m < most) RILL__TRY(rill_ask_limit(&e->asks, i, m));
+        if (last) RILL__TRY(rill_ask_end(&e->asks, i, ending_rule(&e->items.at[e->step.rows.slot[i]])));
         if (e->unknown < 0) continue;
         if (isinf(e->settings.unknown_penalty))
             RILL__TRY(rill_ask_ban(&e->asks, i, e->unknown));
@@ -197,31 +230,26 @@ static rill_status ask_limits(rill_engine *e, int last)
 }
 
 /* The rules of the phase: what scorers and settings say. */
-static rill_status make_rules(rill_engine *e, int32_t phase, int32_t max_choices, ask_rules *rules)
+static rill_status make_rules(rill_engine *e, int32_t phase, int32_t most, ask_rules *rules)
 {
     int last = phase == e->info.phases - 1;
-    int limited = e->unknown >= 0 || (last && any_end_rule(e));
+    int limited = e->unknown >= 0 || (last && any_end_rule(e)) || any_limit(e, phase, most);
     if (e->chain.n_scorers == 0 && !limited) {
-        *rules = (ask_rules){.max_choices = max_choices, .plain = 1};
+        *rules = (ask_rules){.max_choices = most, .plain = 1};
         return RILL_OK;
     }
-    RILL__TRY(run_scorers(e, &e->asks, phase, 0, e->rows.n));
+    if (e->chain.n_scorers > 0)
+        RILL__TRY(scoring_begin(&e->scoring, &e->chain, e->forest.row_capacity, &e->step.rows, &e->items, &e->intake));
+    RILL__TRY(run_scorers(e, &e->asks, phase, 0, e->step.rows.n));
     if (e->settings.check && e->chain.n_scorers > 0) {
-        RILL__TRY(ask_build(&e->asks, max_choices, rules));
-        RILL__TRY(check_scorers(e, rules, phase, max_choices));
+        RILL__TRY(ask_build(&e->asks, most, rules));
+        RILL__TRY(check_scorers(e, rules, phase, most));
     }
-    if (limited) RILL__TRY(ask_limits(e, last));
-    return ask_build(&e->asks, max_choices, rules);
+    if (limited) RILL__TRY(ask_limits(e, phase, most));
+    return ask_build(&e->asks, most, rules);
 }
 
 /* --- choices ------------------------------------------------------------------------------------------------------ */
-
-static int32_t max_choices(const rill_engine *e, int32_t phase)
-{
-    int32_t m = rill__merge_limit(&e->settings);
-    if (e->info.max_choices_phases >> phase & 1) m = e->settings.max_candidates;
-    return m < e->info.actions ? m : e->info.actions;
-}
 
 static rill_rows part_of(const rill_rows *rows, int32_t from, int32_t n)
 {
@@ -243,37 +271,38 @@ static rill_status score_part(rill_engine *e, const rill_rows *rows, int32_t *fr
     rill_choices out;
     int32_t n = selector_part(&e->selector, *from, &ask, &out), bad;
     rill_rows part = n < rows->n ? part_of(rows, *from, n) : *rows;
-    double start = engine_now();
+    double start = statistics_clock();
     rill_error_clear(e->ctx);
     RILL__TRY(engine_domain_status(e, e->domain->score(e->self, &part, &ask, &out), "score"));
-    double scored = engine_now();
-    e->seconds.score += scored - start;
+    double scored = statistics_clock();
+    e->statistics.now.score += scored - start;
     const char *wrong = selector_take(&e->selector, *from, n, rows->phase == e->info.phases - 1, &bad);
-    e->seconds.select += engine_now() - scored;
+    e->statistics.now.select += statistics_clock() - scored;
     *from += n;
     if (wrong == NULL) return RILL_OK;
     return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: choices of input %lld at timestep %d are %s", e->domain->name,
-                     (long long)e->rows.item_id[bad], e->rows.depth[bad], wrong);
+                     (long long)e->step.rows.item_id[bad], e->step.rows.depth[bad], wrong);
 }
 
 rill_status engine_expand(rill_engine *e, int32_t n, int32_t phase)
 {
     ask_rules rules;
     int32_t from = 0;
-    double start = engine_now();
+    double start = statistics_clock();
     RILL__TRY(make_rows(e, n));
     rill_rows rows = domain_rows(e, phase);
-    double t0 = engine_now();
-    e->seconds.choose += t0 - start;
+    double t0 = statistics_clock();
+    e->statistics.now.choose += t0 - start;
     rill_error_clear(e->ctx);
     RILL__TRY(engine_domain_status(e, e->domain->step(e->self, &rows), "step"));
-    double t1 = engine_now();
-    e->seconds.step += t1 - t0;
-    for (int32_t i = 0; i < e->rows.n; i++) forest_stepped(&e->forest, e->rows.history[i]);
+    double t1 = statistics_clock();
+    e->statistics.now.step += t1 - t0;
+    for (int32_t i = 0; i < e->step.rows.n; i++) forest_stepped(&e->forest, e->step.rows.history[i]);
     engine_free_rows(e);
     RILL__TRY(make_rules(e, phase, max_choices(e, phase), &rules));
     RILL__TRY(selector_ask(&e->selector, &rules, rows.n));
-    e->seconds.scorers += engine_now() - t1;
+    RILL__TRY(engine_reserve_children(e, &e->step, e->selector.choices.stride));
+    e->statistics.now.scorers += statistics_clock() - t1;
     do RILL__TRY(score_part(e, &rows, &from));
     while (from < rows.n);
     return RILL_OK;

@@ -34,8 +34,9 @@ static void destroy_threshold(void *self)
 }
 
 /* DELTA: a difference of log-probabilities, at least 0. */
-static rill_status create_absolute(rill_context *ctx, const char *arguments, void **self)
+static rill_status create_absolute(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
 {
+    (void)table;
     char *end;
     double delta = strtod(arguments, &end);
     if (end == arguments || *end != '\0' || !(delta >= 0))
@@ -45,8 +46,9 @@ static rill_status create_absolute(rill_context *ctx, const char *arguments, voi
 }
 
 /* R: a ratio of probabilities, above 0 and at most 1. Three rules share this, so the sentence names none. */
-static rill_status create_ratio(rill_context *ctx, const char *arguments, void **self)
+static rill_status create_ratio(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
 {
+    (void)table;
     char *end;
     double ratio = strtod(arguments, &end);
     if (end == arguments || *end != '\0' || !(ratio > 0 && ratio <= 1))

@@ -9,7 +9,7 @@
  * ones leave theirs empty.
  *
  * Divisions: the heap · taking a child · the pass. */
-#include "engine_private.h"
+#include "rooms.h"
 
 /* --- the heap ----------------------------------------------------------------------------------------------------- */
 
@@ -37,6 +37,8 @@ static void sift_down(merge_head *heap, int32_t n, int32_t at)
 /* The item at work and where its candidates go. */
 typedef struct merge {
     rill_engine *e;
+    timestep *t;
+    const choice_table *c;
     item *it;
     merge_head *heap;
     int32_t n_heap;
@@ -46,7 +48,7 @@ typedef struct merge {
 /* One head per entry that has a child; `row` is the item's first row and is moved behind its last. */
 static void make_heap(merge *m, int32_t *row)
 {
-    const choice_table *c = &m->e->selector.choices;
+    const choice_table *c = m->c;
     m->n_heap = 0;
     for (int32_t rank = 0; rank < m->it->width; rank++) {
         const beam_entry *entry = &m->it->beam[rank];
@@ -66,7 +68,7 @@ static void make_heap(merge *m, int32_t *row)
 static void advance(merge *m)
 {
     merge_head *head = &m->heap[0];
-    const choice_table *c = &m->e->selector.choices;
+    const choice_table *c = m->c;
     if (head->row >= 0 && ++head->next < c->count[head->row]) {
         int64_t choice = (int64_t)head->row * c->stride + head->next;
         head->score = m->it->beam[head->rank].score + (double)c->score[choice];
@@ -80,25 +82,16 @@ static rill_terminal head_terminal(const merge *m)
 {
     const merge_head *head = &m->heap[0];
     if (head->row < 0) return (rill_terminal)m->it->beam[head->rank].ended;
-    const choice_table *c = &m->e->selector.choices;
-    return (rill_terminal)c->terminal[(int64_t)head->row * c->stride + head->next];
-}
-
-/* Count an output that comes, or takes back one that goes. */
-static void count_output(rill_engine *e, const item_output *output, int change)
-{
-    e->stats.outputs += change;
-    e->stats.truncated += output->truncated ? change : 0;
+    return (rill_terminal)m->c->terminal[(int64_t)head->row * m->c->stride + head->next];
 }
 
 /* Put the output in its place among the best, which are in order; returns the one that there is no place for any more, if
  * there is one. Ties keep the order in which they came. */
-static int rank_in(rill_engine *e, item *it, const item_output *output, item_output *out)
+static int rank_in(item *it, const item_output *output, item_output *out)
 {
-    double rank = engine_output_rank(e, output);
     int32_t at = it->n_outputs;
-    while (at > 0 && engine_output_rank(e, &it->outputs[at - 1]) < rank) at--;
-    int full = it->n_outputs >= e->settings.stop_after;
+    while (at > 0 && it->outputs[at - 1].rank < output->rank) at--;
+    int full = it->n_outputs >= it->settings->stop_after;
     *out = full && at < it->n_outputs ? it->outputs[it->n_outputs - 1] : *output;
     if (full && at == it->n_outputs) return 1;
     for (int32_t i = full ? it->n_outputs - 1 : it->n_outputs; i > at; i--) it->outputs[i] = it->outputs[i - 1];
@@ -112,15 +105,15 @@ void engine_output(rill_engine *e, item *it, const item_output *output)
     item_output gone = *output;
     int dropped = 0;
     if (output->score > it->best_output) it->best_output = output->score;
-    count_output(e, output, 1);
-    if (e->settings.keep == RILL_KEEP_BEST)
-        dropped = rank_in(e, it, output, &gone);
-    else if (e->settings.keep == RILL_KEEP_FIRST && it->n_outputs >= e->settings.stop_after)
+    statistics_output(&e->statistics, output, 1);
+    if (it->settings->keep == RILL_KEEP_BEST)
+        dropped = rank_in(it, output, &gone);
+    else if (it->settings->keep == RILL_KEEP_FIRST && it->n_outputs >= it->settings->stop_after)
         dropped = 1;
     else
         it->outputs[it->n_outputs++] = *output;
     if (!dropped) return;
-    count_output(e, &gone, -1);
+    statistics_output(&e->statistics, &gone, -1);
     forest_release(&e->forest, &it->arena, gone.history);
 }
 
@@ -130,23 +123,22 @@ static void take_output(merge *m, rill_terminal terminal)
     rill_engine *e = m->e;
     const merge_head *head = &m->heap[0];
     beam_entry *entry = &m->it->beam[head->rank];
-    item_output output = {head->score, entry->history, entry->length, 0, terminal == RILL_END};
+    int32_t history = entry->history, length = entry->length;
     if (head->row >= 0) {
-        const choice_table *c = &e->selector.choices;
-        int64_t choice = (int64_t)head->row * c->stride + head->next;
-        output.history = forest_add(&e->forest, &m->it->arena, entry->history, entry->history, c->action[choice],
-                                    c->logp[choice], c->score[choice], 0);
-        output.length = m->it->timestep + (terminal == RILL_LAST);
+        int64_t choice = (int64_t)head->row * m->c->stride + head->next;
+        history = forest_add(&e->forest, &m->it->arena, history, history, m->c->action[choice], m->c->logp[choice],
+                             m->c->score[choice], 0);
+        length = m->it->timestep + (terminal == RILL_LAST);
     } else {
         entry->history = -1;
     }
+    item_output output = ending_output(m->it->settings, head->score, history, length, 0, terminal == RILL_END);
     engine_output(e, m->it, &output);
 }
 
 static void take_candidate(merge *m, rill_terminal terminal)
 {
-    rill_engine *e = m->e;
-    candidates *c = &e->candidates;
+    candidates *c = &m->t->candidates;
     const merge_head *head = &m->heap[0];
     const beam_entry *entry = &m->it->beam[head->rank];
     int32_t to = m->to++;
@@ -161,90 +153,69 @@ static void take_candidate(merge *m, rill_terminal terminal)
         c->ended[to] = 1;
         return;
     }
-    const choice_table *from = &e->selector.choices;
-    int64_t choice = (int64_t)head->row * from->stride + head->next;
+    int64_t choice = (int64_t)head->row * m->c->stride + head->next;
     c->history[to] = -1;
-    c->action[to] = from->action[choice];
-    c->action_logp[to] = from->logp[choice];
-    c->action_score[to] = from->score[choice];
+    c->action[to] = m->c->action[choice];
+    c->action_logp[to] = m->c->logp[choice];
+    c->action_score[to] = m->c->score[choice];
     c->terminal[to] = (uint8_t)terminal;
     c->ended[to] = terminal != RILL_LIVE;
 }
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
 
-/* Finish "top", and every phase but the last: the best k; when outputs may leave, the leading ended ones do. */
-static void merge_top(merge *m, int32_t most, int outputs_leave)
+/* Every phase but the last: the best children, ended or not. */
+static void merge_all(merge *m)
 {
-    int leading = outputs_leave;
-    for (int32_t popped = 0; popped < most && m->n_heap > 0; popped++) {
+    int32_t most = rill__merge_limit(m->it->settings);
+    for (; most > 0 && m->n_heap > 0; most--) {
+        take_candidate(m, head_terminal(m));
+        advance(m);
+    }
+}
+
+/* The last phase, in which outputs leave. */
+static void merge_last(merge *m)
+{
+    const ending_quota quota = ending_of_children(m->it);
+    int32_t live = 0;
+    int leading = 1; /* every child so far has ended */
+    for (int32_t popped = 0; popped < quota.most && live < quota.live && m->n_heap > 0; popped++) {
         rill_terminal terminal = head_terminal(m);
         leading = leading && terminal != RILL_LIVE;
         if (leading && popped == 0) m->it->top_ended = 1;
-        if (leading)
-            take_output(m, terminal);
-        else
+        if (terminal == RILL_LIVE || (quota.top && !leading))
             take_candidate(m, terminal);
+        else if (quota.top || popped < quota.leaving)
+            take_output(m, terminal);
+        live += terminal == RILL_LIVE;
         advance(m);
     }
 }
 
-/* Of the best `most` children ended ones among the first `leaving` leave, the others are dropped; live ones fill up to k. */
-static void merge_at_once(merge *m, int32_t most, int32_t leaving)
+rill_status engine_reserve_children(rill_engine *e, timestep *t, int32_t stride)
 {
-    int32_t live = 0, k = m->e->settings.k;
-    for (int32_t popped = 0; popped < most && live < k && m->n_heap > 0; popped++) {
-        rill_terminal terminal = head_terminal(m);
-        if (popped == 0 && terminal != RILL_LIVE) m->it->top_ended = 1;
-        if (terminal == RILL_LIVE) {
-            take_candidate(m, terminal);
-            live++;
-        } else if (popped < leaving) {
-            take_output(m, terminal);
-        }
-        advance(m);
-    }
-}
-
-/* The last phase, in which outputs leave. At the limit "first" no live candidate stands in for an ended one. */
-static void merge_last(merge *m)
-{
-    const rill_settings *s = &m->e->settings;
-    int32_t k = s->k, left = k > m->it->n_outputs ? k - m->it->n_outputs : 0;
-    int no_more = s->at_limit == RILL_LIMIT_FIRST && engine_last_timestep(m->e, m->it);
-    if (s->finish == RILL_FINISH_IMMEDIATE)
-        merge_at_once(m, no_more ? k : 2 * k, k);
-    else if (s->finish == RILL_FINISH_SHRINK)
-        merge_at_once(m, left, left);
-    else
-        merge_top(m, k, 1);
-}
-
-/* Memory for everything the pass may make, so that it cannot fail half-way. */
-static rill_status reserve(rill_engine *e, int32_t n)
-{
-    int64_t total = 0, widest = 0;
-    int32_t stride = e->selector.choices.stride, limit = rill__merge_limit(&e->settings);
-    for (int32_t i = 0; i < n; i++) {
-        item *it = &e->items[e->selected[i]];
-        int64_t most = (int64_t)it->live * stride + (it->width - it->live);
+    children_size need = {.items = (size_t)t->n};
+    for (int32_t i = 0; i < t->n; i++) {
+        item *it = &e->items.at[t->selected[i]];
+        int64_t most = (int64_t)it->live * stride + (it->width - it->live), limit = rill__merge_limit(it->settings);
         if (most > limit) most = limit;
-        total += most;
-        if (it->width > widest) widest = it->width;
+        need.candidates += (size_t)most;
+        if ((size_t)it->width > need.widest) need.widest = (size_t)it->width;
+        if ((size_t)most > need.widest_after) need.widest_after = (size_t)most;
         /* Twice: what leaves now, and what is output when the item stops in this timestep. */
         RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(it->n_outputs + 2 * most), "outputs"));
     }
-    RILL__TRY(candidates_reserve(&e->candidates, n, total + 1));
-    RILL__TRY(RILL__GROW(e->ctx, e->heap, e->heap_capacity, (size_t)widest, "merging"));
-    return forest_reserve_histories(&e->forest, total, n);
+    RILL__TRY(timestep_reserve_children(t, &need));
+    return forest_reserve_histories(&e->forest, (int64_t)need.candidates, t->n);
 }
 
 /* What heuristics are told of item i, whose candidates end at `end`. */
-static void describe_item(rill_engine *e, int32_t i, const item *it, int32_t end)
+static void describe_item(candidates *c, int32_t i, const item *it, int32_t end)
 {
-    candidates *c = &e->candidates;
     c->item_id[i] = it->id;
-    c->k[i] = e->settings.k;
+    c->instances[i] = it->instances;
+    c->k[i] = it->settings->k;
     c->timestep[i] = it->timestep;
     c->outputs[i] = it->n_outputs;
     c->best_output[i] = c->best[i] = it->best_output;
@@ -252,24 +223,21 @@ static void describe_item(rill_engine *e, int32_t i, const item *it, int32_t end
     c->stop[i] = it->stop_asked; /* in an earlier phase */
 }
 
-rill_status engine_merge(rill_engine *e, int32_t n, int32_t last)
+void engine_merge(rill_engine *e, timestep *t, int last)
 {
-    RILL__TRY(reserve(e, n));
-    candidates *c = &e->candidates;
-    merge m = {.e = e, .heap = e->heap};
+    merge m = {.e = e, .t = t, .c = &e->selector.choices, .heap = t->heap};
     int32_t row = 0;
-    c->n = n;
-    for (int32_t i = 0; i < n; i++) {
-        m.it = &e->items[e->selected[i]];
-        c->offset[i] = m.to;
+    t->candidates.n = t->n;
+    for (int32_t i = 0; i < t->n; i++) {
+        m.it = &e->items.at[t->selected[i]];
+        t->candidates.offset[i] = m.to;
         make_heap(&m, &row);
         if (last)
             merge_last(&m);
         else
-            merge_top(&m, rill__merge_limit(&e->settings), 0);
-        describe_item(e, i, m.it, m.to);
+            merge_all(&m);
+        describe_item(&t->candidates, i, m.it, m.to);
     }
-    c->offset[n] = m.to;
-    e->stats.candidates += m.to;
-    return RILL_OK;
+    t->candidates.offset[t->n] = m.to;
+    e->statistics.all.candidates += m.to;
 }

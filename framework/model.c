@@ -1,7 +1,7 @@
 /* Models: a domain's table together with what its open() made. */
 #include <string.h>
 
-#include "engine_private.h"
+#include "rooms.h"
 
 /* Fill what 0 means, refuse what makes no sense. */
 static rill_status check_info(rill_context *ctx, const rill_domain *domain, rill_domain_info *info)
@@ -62,7 +62,7 @@ rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *dom
     model->ctx = ctx;
     model->domain = table;
     rill_error_clear(ctx);
-    rill_status status = table->open(ctx, &own, &model->self, &model->info);
+    rill_status status = table->open(table, ctx, &own, &model->self, &model->info);
     if (status < 0) {
         if (rill_error_status(ctx) != status)
             rill_fail(ctx, status, "domain %s: open failed with %s", domain, rill_status_name(status));
@@ -143,16 +143,29 @@ int32_t rill_model_find_action(const rill_model *model, const char *text, size_t
     return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
 }
 
+rill_status rill_model_tokenize(const rill_model *model, const char *text, size_t length, int32_t *action, int32_t room,
+                                int32_t *n)
+{
+    const rill_domain *domain = model->domain;
+    *n = 0;
+    if (domain->tokenize == NULL)
+        return rill_fail(model->ctx, RILL_ERR_NOT_FOUND, "domain %s makes no actions of texts", domain->name);
+    rill_error_clear(model->ctx);
+    rill_status status = domain->tokenize(model->self, text, length, action, room, n);
+    if (status >= 0 || rill_error_status(model->ctx) == status) return status;
+    return rill_fail(model->ctx, status, "domain %s: tokenize failed with %s", domain->name, rill_status_name(status));
+}
+
 rill_status engine_check_fields(rill_engine *e)
 {
-    for (int32_t i = 0; i < e->n_fields; i++) {
+    for (int32_t i = 0; i < e->writing.n_fields; i++) {
         if (e->domain->field == NULL)
-            return rill_fail(e->ctx, RILL_ERR_OPTION, "%s: domain %s adds no fields to its outputs", e->fields[i],
-                             e->domain->name);
+            return rill_fail(e->ctx, RILL_ERR_OPTION, "%s: domain %s adds no fields to its outputs",
+                             e->writing.fields[i], e->domain->name);
         rill_error_clear(e->ctx);
-        rill_status status = e->domain->field(e->self, e->fields[i], NULL, NULL);
+        rill_status status = e->domain->field(e->self, e->writing.fields[i], NULL, NULL);
         if (status < 0 && rill_error_status(e->ctx) != status)
-            rill_fail(e->ctx, status, "%s: domain %s has no such field", e->fields[i], e->domain->name);
+            rill_fail(e->ctx, status, "%s: domain %s has no such field", e->writing.fields[i], e->domain->name);
         if (status < 0) return status;
     }
     return RILL_OK;

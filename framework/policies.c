@@ -25,8 +25,9 @@ typedef struct sorter {
     size_t capacity, key_capacity;
 } sorter;
 
-static rill_status sorter_create(rill_context *ctx, const char *arguments, void **self)
+static rill_status sorter_create(const rill_policy *table, rill_context *ctx, const char *arguments, void **self)
 {
+    (void)table;
     if (arguments[0] != '\0')
         return rill_fail(ctx, RILL_ERR_OPTION, "this policy takes no arguments, not \"%s\"", arguments);
     sorter *s = rill_calloc(ctx, 1, sizeof *s);

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "engine_private.h"
+#include "rooms.h"
 
 typedef struct run {
     rill_engine *engine;

@@ -12,8 +12,9 @@ typedef struct word_reward {
     float value;
 } word_reward;
 
-static rill_status create_word_reward(rill_context *ctx, const char *arguments, void **self)
+static rill_status create_word_reward(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
 {
+    (void)table;
     char *end;
     float value = strtof(arguments, &end);
     if (end == arguments || *end != '\0' || !isfinite(value))

@@ -1,6 +1,6 @@
 /* Declarations and calls; bridge.h says what they are.
  *
- * Divisions: reading a declaration · objects · functions alone · closures · instances · calls · blame. */
+ * Divisions: reading a declaration · tables · objects · functions alone · instances · calls · blame. */
 #include "bridge.h"
 
 #include <stdio.h>
@@ -184,7 +184,7 @@ script_table *script_table_at(lua_State *L, int index)
 
 static void publish(lua_State *L, script_table *t)
 {
-    rill_status status = t->declaration->publish != NULL ? t->declaration->publish(L, t) : RILL_OK;
+    rill_status status = t->declaration->publish != NULL ? t->declaration->publish(t) : RILL_OK;
     if (status < 0) script_raise(L, status);
 }
 
@@ -275,18 +275,6 @@ script_table *script_declare_function(lua_State *L, int index, const script_decl
     return t;
 }
 
-/* --- closures ----------------------------------------------------------------------------------------------------- */
-
-void script_table_closure(lua_State *L, script_table *t, ffi_type *result, unsigned n, ffi_type **types,
-                          void (*handler)(ffi_cif *, void *, void **, void *), void *code)
-{
-    void *address = NULL;
-    rill_status status = script_closure_make(t->script, result, n, types, handler, t, &address);
-    if (status < 0) script_raise(L, status);
-    /* libffi gives an object pointer; the function pointer is made of its bytes, which ISO C allows. */
-    memcpy(code, &address, sizeof address);
-}
-
 /* --- instances ---------------------------------------------------------------------------------------------------- */
 
 typedef struct making {
@@ -325,21 +313,22 @@ static int takes_arguments(const script_table *t)
     return t->declaration->has_arguments ? t->arguments[0] != '\0' : t->create != LUA_NOREF;
 }
 
-static rill_status create(script_table *t, const char *arguments, void **self)
+rill_status script_instance_create(const void *table, rill_context *ctx, const char *arguments, void **self)
 {
-    rill_script *s = t->script;
+    const script_table *t = table;
     *self = NULL;
+    if (arguments == NULL) arguments = "";
     if (arguments[0] != '\0' && !takes_arguments(t))
-        return rill_fail(s->ctx, RILL_ERR_OPTION, "%s %s takes no arguments, \"%s\" was given", t->declaration->word,
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s %s takes no arguments, \"%s\" was given", t->declaration->word,
                          t->name, arguments);
-    script_instance *instance = rill_calloc(s->ctx, 1, t->declaration->instance_size);
-    if (instance == NULL) return rill_fail_memory(s->ctx, t->declaration->instance_size, t->name);
+    script_instance *instance = rill_calloc(ctx, 1, t->declaration->instance_size);
+    if (instance == NULL) return rill_fail_memory(ctx, t->declaration->instance_size, t->name);
     *instance = (script_instance){t, LUA_NOREF};
     making m = {instance, arguments, RILL_OK};
-    rill_status status = script_protect(s, make_value, &m);
+    rill_status status = script_protect(t->script, make_value, &m);
     if (status < 0 && status != RILL_ERR_MEMORY)
-        rill_fail(s->ctx, status, "%s %s with arguments \"%s\": %s", t->declaration->word, t->name, arguments,
-                  rill_error(s->ctx));
+        rill_fail(ctx, status, "%s %s with arguments \"%s\": %s", t->declaration->word, t->name, arguments,
+                  rill_error(ctx));
     if (status == RILL_OK) status = m.refused;
     if (status < 0)
         script_instance_destroy(instance);
@@ -356,20 +345,6 @@ void script_instance_destroy(void *self)
     luaL_unref(t->script->L, LUA_REGISTRYINDEX, instance->value);
     if (t->declaration->instance_finish != NULL) t->declaration->instance_finish(instance);
     rill_free(t->script->ctx, instance, t->declaration->instance_size);
-}
-
-static void on_create(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif;
-    const char *text = *(const char **)arguments[1];
-    *(ffi_sarg *)result = create(user, text != NULL ? text : "", *(void ***)arguments[2]);
-}
-
-void script_table_create(lua_State *L, script_table *t,
-                         rill_status (**member)(rill_context *ctx, const char *arguments, void **self))
-{
-    ffi_type *types[] = {&ffi_type_pointer, &ffi_type_pointer, &ffi_type_pointer};
-    script_table_closure(L, t, &ffi_type_sint, 3, types, on_create, member);
 }
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */

@@ -1,11 +1,11 @@
 /* Declarations and calls: what the files that put Lua functions into the engine's tables share.
  *
  * rill.heuristic{...} and its relatives check the Lua table, keep references to its functions in a script_table, and return an
- * object that configurations may name. publish() fills the engine's table in it, with libffi closures for the members that must
- * know their script_table, and registers it. An engine that names the table gets a script_instance, which keeps what the
- * script's `create` made of the arguments.
+ * object that configurations may name. publish() fills the engine's table, which the script_table begins with, so that a
+ * member that is given the one has the other, and registers it. An engine that names the table gets a script_instance, which
+ * keeps what the script's `create` made of the arguments.
  *
- * Ownership: tables belong to their script and are freed with it; instances to whoever called create; closures to the script. */
+ * Ownership: tables belong to their script and are freed with it; instances to whoever called create. */
 #ifndef RILL_SCRIPTING_BRIDGE_H
 #define RILL_SCRIPTING_BRIDGE_H
 
@@ -25,8 +25,7 @@ typedef struct script_declaration {
     int has_arguments;    /* the key `arguments` may be given, and says whether there are any */
     size_t instance_size; /* of a struct that begins with script_instance */
     void (*instance_finish)(script_instance *instance); /* frees what else it owns; NULL: nothing */
-    /* Fill the engine's table and register it. May raise Lua errors. NULL: nothing to do. */
-    rill_status (*publish)(lua_State *L, script_table *t);
+    rill_status (*publish)(script_table *t); /* fill the engine's table and register it; NULL: nothing to do */
 } script_declaration;
 
 extern const script_declaration script_heuristic_declaration; /* heuristic.c */
@@ -34,11 +33,17 @@ extern const script_declaration script_scorer_declaration;    /* scorer.c */
 extern const script_declaration script_policy_declaration;    /* policy.c */
 
 struct script_instance {
-    script_table *table;
+    const script_table *table;
     int value; /* registry reference of what create returned, or of the arguments */
 };
 
 struct script_table {
+    union {
+        rill_heuristic heuristic;
+        rill_scorer scorer;
+        rill_policy policy;
+        script_instance budget; /* of a function that nobody creates instances of */
+    } as;                       /* the first: a pointer to the engine's table points to this struct */
     script_table *next;
     rill_script *script;
     const script_declaration *declaration;
@@ -48,12 +53,6 @@ struct script_table {
     int alone;                           /* made of a function alone */
     int create;                          /* registry reference; LUA_NOREF when it was not given */
     int function[SCRIPT_MOST_FUNCTIONS]; /* likewise, in the declaration's order */
-    union {
-        rill_heuristic heuristic;
-        rill_scorer scorer;
-        rill_policy policy;
-        script_instance budget; /* of a function that nobody creates instances of */
-    } as;
 };
 
 /* --- declaring ---------------------------------------------------------------------------------------------------- */
@@ -68,13 +67,8 @@ script_table *script_declare_function(lua_State *L, int index, const script_decl
 /* The table that the object at `index` stands for, or NULL if it is none. */
 script_table *script_table_at(lua_State *L, int index);
 
-/* A closure for one member of the table: handler's `user` is the table. Raises Lua errors. *code: a function pointer. */
-void script_table_closure(lua_State *L, script_table *t, ffi_type *result, unsigned n, ffi_type **types,
-                          void (*handler)(ffi_cif *, void *, void **, void *), void *code);
-
-/* Fill the member `create`. Raises Lua errors. */
-void script_table_create(lua_State *L, script_table *t,
-                         rill_status (**create)(rill_context *ctx, const char *arguments, void **self));
+/* What the members `create` do; `table` is the engine's table of any kind, and `ctx` the script's context. */
+rill_status script_instance_create(const void *table, rill_context *ctx, const char *arguments, void **self);
 
 /* The member `destroy`. */
 void script_instance_destroy(void *self);

@@ -6,13 +6,13 @@
 #include "config.h"
 
 /* Heuristics, scorers and policies are found and made alike. */
-#define WORKS(type, find)                                          \
-    const type *table = find(ctx, entry->name);                    \
-    void *self = NULL;                                             \
-    if (table == NULL) return 0;                                   \
-    if (table->create == NULL) return entry->arguments[0] == '\0'; \
-    if (table->create(ctx, entry->arguments, &self) < 0) return 0; \
-    if (table->destroy != NULL) table->destroy(self);              \
+#define WORKS(type, find)                                                 \
+    const type *table = find(ctx, entry->name);                           \
+    void *self = NULL;                                                    \
+    if (table == NULL) return 0;                                          \
+    if (table->create == NULL) return entry->arguments[0] == '\0';        \
+    if (table->create(table, ctx, entry->arguments, &self) < 0) return 0; \
+    if (table->destroy != NULL) table->destroy(self);                     \
     return 1
 
 static int heuristic_works(rill_context *ctx, const rill_chain_entry *entry)

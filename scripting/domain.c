@@ -1,11 +1,9 @@
 /* rill.domain{}: domains written in Lua.
  *
- * A declaration is checked field by field, its functions go to the registry, and a rill_domain is filled with C function
- * pointers that libffi makes for it: two of the table's members (open and canonical) get no self, so each pointer must know
- * its declaration by itself. Members whose default is the engine's stay NULL.
+ * A declaration is checked field by field, its functions go to the registry, and the rill_domain that the script_domain begins
+ * with is registered. Members whose default is the engine's stay NULL.
  *
- * Divisions: fields · members · declaration. */
-#include <stddef.h>
+ * Divisions: fields · declaration. */
 #include <string.h>
 
 #include "bridge.h"
@@ -76,143 +74,6 @@ static int unknown_field(lua_State *L, const char *name)
     return luaL_error(L, "rill.domain: unknown field \"%s\"; there are: %s", name, lua_tostring(L, -1));
 }
 
-/* --- members ------------------------------------------------------------------------------------------------------ */
-
-/* The value of argument `i` of a call by way of libffi. */
-#define ARGUMENT(type, i) (*(type *)arguments[i])
-
-static void call_open(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif; /* argument 0 is the context, which is the script's own */
-    *(ffi_sarg *)result = domain_open(user, ARGUMENT(const rill_open_options *, 1), ARGUMENT(void **, 2),
-                                      ARGUMENT(rill_domain_info *, 3));
-}
-
-static void call_reserve(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif, (void)user;
-    *(ffi_sarg *)result = domain_reserve(ARGUMENT(script_model *, 0), ARGUMENT(int32_t, 1), ARGUMENT(int32_t, 2));
-}
-
-static void call_encode(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif, (void)user;
-    *(ffi_sarg *)result = domain_encode(ARGUMENT(script_model *, 0), ARGUMENT(int32_t, 1), ARGUMENT(rill_input *, 2));
-}
-
-static void call_step(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif, (void)user;
-    *(ffi_sarg *)result = domain_step(ARGUMENT(script_model *, 0), ARGUMENT(const rill_rows *, 1));
-}
-
-static void call_score(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif, (void)user;
-    *(ffi_sarg *)result = domain_score(ARGUMENT(script_model *, 0), ARGUMENT(const rill_rows *, 1),
-                                       ARGUMENT(const rill_ask *, 2), ARGUMENT(rill_choices *, 3));
-}
-
-static void call_finalize(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif, (void)user;
-    *(ffi_sarg *)result = domain_finalize(ARGUMENT(script_model *, 0), ARGUMENT(const rill_hypothesis *, 1),
-                                          ARGUMENT(rill_text *, 2));
-}
-
-static void call_drop(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif, (void)result, (void)user;
-    domain_drop(ARGUMENT(script_model *, 0), ARGUMENT(int32_t, 1));
-}
-
-static void call_free(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif, (void)result, (void)user;
-    domain_free(ARGUMENT(script_model *, 0), ARGUMENT(int32_t, 1), ARGUMENT(const int32_t *, 2));
-}
-
-static void call_close(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif, (void)result, (void)user;
-    domain_close(ARGUMENT(script_model *, 0));
-}
-
-static void call_measure(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif, (void)user;
-    *(int64_t *)result = domain_measure(ARGUMENT(script_model *, 0), ARGUMENT(const char *, 1), ARGUMENT(size_t, 2));
-}
-
-static void call_canonical(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif;
-    *(ffi_sarg *)result = domain_canonical(user, ARGUMENT(const char *, 1), ARGUMENT(size_t, 2),
-                                           ARGUMENT(rill_text *, 3));
-}
-
-static void call_action_name(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif, (void)user;
-    *(ffi_sarg *)result = domain_action_name(ARGUMENT(script_model *, 0), ARGUMENT(int32_t, 1),
-                                             ARGUMENT(rill_text *, 2));
-}
-
-static void call_find_action(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif, (void)user;
-    *(ffi_sarg *)result = domain_find_action(ARGUMENT(script_model *, 0), ARGUMENT(const char *, 1),
-                                             ARGUMENT(size_t, 2));
-}
-
-/* A member of rill_domain: how it is called and who answers. */
-enum { MOST_ARGUMENTS = 4 };
-typedef struct member {
-    size_t offset;
-    char signature[MOST_ARGUMENTS +
-                   2]; /* result and arguments: v void, i int32_t or rill_status, l int64_t, z size_t, p pointer */
-    void (*handler)(ffi_cif *, void *, void **, void *);
-    int function; /* only if the declaration has it; -1: always */
-} member;
-
-static const member members[] = {
-    {offsetof(rill_domain, open), "ipppp", call_open, -1},
-    {offsetof(rill_domain, reserve), "ipii", call_reserve, -1},
-    {offsetof(rill_domain, encode), "ipip", call_encode, -1},
-    {offsetof(rill_domain, step), "ipp", call_step, -1},
-    {offsetof(rill_domain, score), "ipppp", call_score, -1},
-    {offsetof(rill_domain, finalize), "ippp", call_finalize, -1},
-    {offsetof(rill_domain, drop), "vpi", call_drop, -1},
-    {offsetof(rill_domain, free), "vpip", call_free, -1},
-    {offsetof(rill_domain, close), "vp", call_close, -1},
-    {offsetof(rill_domain, measure), "lppz", call_measure, DOMAIN_MEASURE},
-    {offsetof(rill_domain, canonical), "ippzp", call_canonical, DOMAIN_CANONICAL},
-    {offsetof(rill_domain, action_name), "ipip", call_action_name, -1},
-    {offsetof(rill_domain, find_action), "ippz", call_find_action, -1},
-};
-
-static ffi_type *type_of(char letter)
-{
-    switch (letter) {
-    case 'v': return &ffi_type_void;
-    case 'i': return &ffi_type_sint32;
-    case 'l': return &ffi_type_sint64;
-    case 'z': return sizeof(size_t) == 8 ? &ffi_type_uint64 : &ffi_type_uint32;
-    default: return &ffi_type_pointer;
-    }
-}
-
-static rill_status make_member(script_domain *d, const member *m)
-{
-    ffi_type *types[MOST_ARGUMENTS];
-    unsigned n = 0;
-    for (; n < MOST_ARGUMENTS && m->signature[n + 1] != '\0'; n++) types[n] = type_of(m->signature[n + 1]);
-    void *code;
-    rill_status status = script_closure_make(d->script, type_of(m->signature[0]), n, types, m->handler, d, &code);
-    if (status == RILL_OK) memcpy((char *)d + offsetof(script_domain, table) + m->offset, &code, sizeof code);
-    return status;
-}
-
 /* --- declaration -------------------------------------------------------------------------------------------------- */
 
 enum { AT_GIVEN = 1, AT_DECLARED, AT_DOMAIN }; /* places of the stack */
@@ -275,6 +136,27 @@ static void check_functions(lua_State *L, script_domain *d, int ways)
                    d->table.name);
 }
 
+static void fill_table(lua_State *L, script_domain *d)
+{
+    d->table = (rill_domain){.abi_version = RILL_ABI_VERSION,
+                             .struct_size = sizeof d->table,
+                             .name = declared_text(L, "name", ""),
+                             .summary = declared_text(L, "summary", "a domain in Lua"),
+                             .open = domain_open,
+                             .reserve = domain_reserve,
+                             .encode = domain_encode,
+                             .step = domain_step,
+                             .score = domain_score,
+                             .finalize = domain_finalize,
+                             .drop = domain_drop,
+                             .free = domain_free,
+                             .close = domain_close,
+                             .measure = d->function[DOMAIN_MEASURE] != LUA_NOREF ? domain_measure : NULL,
+                             .canonical = d->function[DOMAIN_CANONICAL] != LUA_NOREF ? domain_canonical : NULL,
+                             .action_name = domain_action_name,
+                             .find_action = domain_find_action};
+}
+
 /* rill.domain{name =, ...}: checks, makes the table and registers it. Returns an object that stands for the domain. */
 static int declare(lua_State *L)
 {
@@ -290,24 +172,17 @@ static int declare(lua_State *L)
     int ways = 0;
     for (lua_pushnil(L); lua_next(L, AT_GIVEN); lua_settop(L, AT_DOMAIN + 1)) take_field(L, d, &ways);
     if (lua_getfield(L, AT_DECLARED, "name") == LUA_TNIL) luaL_error(L, "rill.domain: a domain has a name");
-    d->table.abi_version = RILL_ABI_VERSION;
-    d->table.struct_size = sizeof(rill_domain);
-    d->table.name = declared_text(L, "name", "");
-    d->table.summary = declared_text(L, "summary", "a domain in Lua");
+    fill_table(L, d);
     check_functions(L, d, ways);
 
-    /* Their closures are not Lua's memory, whose limit does not see them. */
+    /* The context's list of them is not Lua's memory, whose limit does not see it. */
     if (s->domains++ >= SCRIPT_MOST_TABLES)
         luaL_error(L, "rill.domain: a script may declare %d of them; is this in a loop?", SCRIPT_MOST_TABLES);
     lua_pushvalue(L, AT_DECLARED);
     d->declared = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pushvalue(L, AT_DOMAIN);
     (void)luaL_ref(L, LUA_REGISTRYINDEX); /* the context has the table: it stays until the script's end */
-    rill_status status = RILL_OK;
-    for (size_t i = 0; i < sizeof members / sizeof *members && status == RILL_OK; i++)
-        if (members[i].function < 0 || d->function[members[i].function] != LUA_NOREF)
-            status = make_member(d, &members[i]);
-    if (status == RILL_OK) status = rill_register_domain(s->ctx, &d->table);
+    rill_status status = rill_register_domain(s->ctx, &d->table);
     if (status < 0) script_raise(L, status);
     lua_settop(L, AT_DOMAIN);
     return 1;

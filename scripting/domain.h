@@ -30,7 +30,7 @@ typedef enum domain_function {
 
 /* What rill.domain{} made. A userdata that the registry keeps as long as the script lives: the context has its table. */
 typedef struct script_domain {
-    rill_domain table;
+    rill_domain table; /* the first: a pointer to it points to this struct */
     rill_script *script;
     int declared;                   /* reference: the checked fields of the declaration; owns the table's strings */
     int function[DOMAIN_FUNCTIONS]; /* references; LUA_NOREF: not given */
@@ -39,7 +39,7 @@ typedef struct script_domain {
 
 /* One opened model. References are to the registry, LUA_NOREF until they are made. */
 typedef struct script_model {
-    script_domain *domain;
+    const script_domain *domain;
     rill_script *script;
     rill_domain_info info;
     int32_t end_action; /* -1: none */
@@ -82,22 +82,24 @@ typedef struct domain_asking {
 
 /* --- domain_open.c ------------------------------------------------------------------------------------------------ */
 
-rill_status domain_open(script_domain *d, const rill_open_options *options, void **self, rill_domain_info *info);
-void domain_close(script_model *m);
+rill_status domain_open(const rill_domain *table, rill_context *ctx, const rill_open_options *options, void **self,
+                        rill_domain_info *info);
+void domain_close(void *self);
 
-/* --- domain_run.c and domain_output.c: the other members of the table ----------------------------------------------- */
+/* --- domain_run.c and domain_output.c: the other members of the table; `self` is a script_model --------------------- */
 
-rill_status domain_reserve(script_model *m, int32_t nodes, int32_t slots);
-rill_status domain_encode(script_model *m, int32_t n, rill_input *inputs);
-rill_status domain_step(script_model *m, const rill_rows *rows);
-rill_status domain_score(script_model *m, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
-rill_status domain_finalize(script_model *m, const rill_hypothesis *hypothesis, rill_text *out);
-void domain_drop(script_model *m, int32_t slot);
-void domain_free(script_model *m, int32_t n, const int32_t *nodes);
-int64_t domain_measure(script_model *m, const char *text, size_t length);
-rill_status domain_canonical(script_domain *d, const char *text, size_t length, rill_text *out);
-rill_status domain_action_name(script_model *m, int32_t action, rill_text *out);
-int32_t domain_find_action(script_model *m, const char *text, size_t length);
+rill_status domain_reserve(void *self, int32_t nodes, int32_t slots);
+rill_status domain_encode(void *self, int32_t n, rill_input *inputs);
+rill_status domain_step(void *self, const rill_rows *rows);
+rill_status domain_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
+rill_status domain_finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out);
+void domain_drop(void *self, int32_t slot);
+void domain_free(void *self, int32_t n, const int32_t *nodes);
+int64_t domain_measure(void *self, const char *text, size_t length);
+rill_status domain_canonical(const rill_domain *table, rill_context *ctx, const char *text, size_t length,
+                             rill_text *out);
+rill_status domain_action_name(void *self, int32_t action, rill_text *out);
+int32_t domain_find_action(void *self, const char *text, size_t length);
 
 /* rows:answer(), for the metatable of rows; upvalue 1 is the model's handle. */
 int domain_rows_answer(lua_State *L);

@@ -389,9 +389,10 @@ static int open_model(lua_State *L)
     return 0;
 }
 
-rill_status domain_open(script_domain *d, const rill_open_options *options, void **self, rill_domain_info *info)
+rill_status domain_open(const rill_domain *table, rill_context *ctx, const rill_open_options *options, void **self,
+                        rill_domain_info *info)
 {
-    rill_context *ctx = d->script->ctx;
+    const script_domain *d = (const script_domain *)table;
     script_model *m = rill_calloc(ctx, 1, sizeof *m);
     if (m == NULL) return rill_fail_memory(ctx, sizeof *m, "a model");
     m->domain = d;
@@ -436,8 +437,9 @@ static void log_late(script_model *m)
     m->late = RILL_OK;
 }
 
-void domain_close(script_model *m)
+void domain_close(void *self)
 {
+    script_model *m = self;
     if (m == NULL) return;
     rill_context *ctx = m->script->ctx;
     log_late(m);

@@ -132,9 +132,9 @@ static int finalize_one(lua_State *L)
     return 0;
 }
 
-rill_status domain_finalize(script_model *m, const rill_hypothesis *hypothesis, rill_text *out)
+rill_status domain_finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out)
 {
-    return domain_protect(m, "finalize", finalize_one, &(finalize_call){m, hypothesis, out});
+    return domain_protect(self, "finalize", finalize_one, &(finalize_call){self, hypothesis, out});
 }
 
 /* --- ends --------------------------------------------------------------------------------------------------------- */
@@ -166,9 +166,9 @@ static int drop_one(lua_State *L)
     return 0;
 }
 
-void domain_drop(script_model *m, int32_t slot)
+void domain_drop(void *self, int32_t slot)
 {
-    domain_protect_quietly(m, "drop", drop_one, &(end_call){m, 1, &slot});
+    domain_protect_quietly(self, "drop", drop_one, &(end_call){self, 1, &slot});
 }
 
 /* States are forgotten here; Lua's collector takes those that nothing else refers to. */
@@ -193,8 +193,9 @@ static int free_whole(lua_State *L)
     return 0;
 }
 
-void domain_free(script_model *m, int32_t n, const int32_t *nodes)
+void domain_free(void *self, int32_t n, const int32_t *nodes)
 {
+    script_model *m = self;
     if (m->domain->function[DOMAIN_FREE] == LUA_NOREF) {
         if (!m->domain->by_rows) domain_protect_quietly(m, "free", free_states, &(end_call){m, n, nodes});
         return;
@@ -207,8 +208,8 @@ void domain_free(script_model *m, int32_t n, const int32_t *nodes)
 /* --- measure and canonical ---------------------------------------------------------------------------------------- */
 
 typedef struct text_call {
-    script_model *m;  /* measure */
-    script_domain *d; /* canonical */
+    script_model *m;        /* measure */
+    const script_domain *d; /* canonical */
     const char *text;
     size_t length;
     int64_t size;
@@ -230,10 +231,10 @@ static int measure_one(lua_State *L)
     return 0;
 }
 
-int64_t domain_measure(script_model *m, const char *text, size_t length)
+int64_t domain_measure(void *self, const char *text, size_t length)
 {
-    text_call call = {.m = m, .text = text, .length = length};
-    domain_protect_quietly(m, "measure", measure_one, &call);
+    text_call call = {.m = self, .text = text, .length = length};
+    domain_protect_quietly(self, "measure", measure_one, &call);
     return call.size;
 }
 
@@ -247,12 +248,14 @@ static int canonical_one(lua_State *L)
     return 0;
 }
 
-rill_status domain_canonical(script_domain *d, const char *text, size_t length, rill_text *out)
+rill_status domain_canonical(const rill_domain *table, rill_context *ctx, const char *text, size_t length,
+                             rill_text *out)
 {
+    const script_domain *d = (const script_domain *)table;
     text_call call = {.d = d, .text = text, .length = length, .out = out};
     rill_status status = script_protect(d->script, canonical_one, &call);
     if (status >= 0) return status;
-    return rill_fail(d->script->ctx, status, "domain %s: canonical: %s", d->table.name, rill_error(d->script->ctx));
+    return rill_fail(ctx, status, "domain %s: canonical: %s", table->name, rill_error(ctx));
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
@@ -273,8 +276,9 @@ static int name_one(lua_State *L)
     return 0;
 }
 
-rill_status domain_action_name(script_model *m, int32_t action, rill_text *out)
+rill_status domain_action_name(void *self, int32_t action, rill_text *out)
 {
+    script_model *m = self;
     if (m->names == LUA_NOREF || action < 0 || action >= m->info.actions)
         return rill_fail(m->script->ctx, RILL_ERR_NOT_FOUND, "domain %s: action %d has no name", m->domain->table.name,
                          (int)action);
@@ -290,8 +294,9 @@ static int find_one(lua_State *L)
     return 0;
 }
 
-int32_t domain_find_action(script_model *m, const char *text, size_t length)
+int32_t domain_find_action(void *self, const char *text, size_t length)
 {
+    script_model *m = self;
     name_call call = {.m = m, .action = RILL_NO_ACTION, .text = text, .length = length};
     if (m->ids != LUA_NOREF) domain_protect_quietly(m, "find_action", find_one, &call);
     return call.action;

@@ -68,8 +68,9 @@ void domain_protect_quietly(script_model *m, const char *what, lua_CFunction fn,
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-rill_status domain_reserve(script_model *m, int32_t nodes, int32_t slots)
+rill_status domain_reserve(void *self, int32_t nodes, int32_t slots)
 {
+    script_model *m = self;
     (void)nodes; /* tables grow as they are used */
     return rill_grow(m->script->ctx, (void **)&m->inputs, &m->inputs_capacity, (size_t)slots, sizeof *m->inputs,
                      "inputs");
@@ -160,9 +161,9 @@ static int encode_all(lua_State *L)
     return 0;
 }
 
-rill_status domain_encode(script_model *m, int32_t n, rill_input *inputs)
+rill_status domain_encode(void *self, int32_t n, rill_input *inputs)
 {
-    return domain_protect(m, "encode", encode_all, &(encode_call){m, n, inputs});
+    return domain_protect(self, "encode", encode_all, &(encode_call){self, n, inputs});
 }
 
 /* --- step --------------------------------------------------------------------------------------------------------- */
@@ -342,13 +343,13 @@ static rill_status protect_rows(script_model *m, const char *what, lua_CFunction
     return status;
 }
 
-rill_status domain_step(script_model *m, const rill_rows *rows)
+rill_status domain_step(void *self, const rill_rows *rows)
 {
-    return protect_rows(m, "step", advance_all, step_whole, &(rows_call){.m = m, .rows = rows});
+    return protect_rows(self, "step", advance_all, step_whole, &(rows_call){.m = self, .rows = rows});
 }
 
-rill_status domain_score(script_model *m, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+rill_status domain_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
     domain_asking asking = {.rows = rows, .ask = ask, .out = out};
-    return protect_rows(m, "score", choose_all, score_whole, &(rows_call){m, rows, &asking});
+    return protect_rows(self, "score", choose_all, score_whole, &(rows_call){self, rows, &asking});
 }

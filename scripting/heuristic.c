@@ -198,7 +198,7 @@ static rill_status call_alone(void *user, int32_t i, int64_t *id)
     return call(c->self, &one);
 }
 
-static rill_status apply(const script_instance *self, rill_beams *b)
+static rill_status apply(void *self, rill_beams *b)
 {
     if (b->n == 0) return RILL_OK;
     rill_status status = call(self, b);
@@ -210,26 +210,24 @@ static rill_status apply(const script_instance *self, rill_beams *b)
     return RILL_OK;
 }
 
-static void on_apply(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif, (void)user;
-    *(ffi_sarg *)result = apply(*(void **)arguments[0], *(void **)arguments[1]);
-}
-
 /* --- declaring ---------------------------------------------------------------------------------------------------- */
 
-static rill_status publish(lua_State *L, script_table *t)
+static rill_status create(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
+{
+    return script_instance_create(table, ctx, arguments, self);
+}
+
+static rill_status publish(script_table *t)
 {
     rill_heuristic *h = &t->as.heuristic;
-    ffi_type *types[] = {&ffi_type_pointer, &ffi_type_pointer};
     *h = (rill_heuristic){.abi_version = RILL_ABI_VERSION,
                           .struct_size = sizeof *h,
                           .name = t->name,
                           .arguments = t->arguments,
                           .summary = t->summary,
+                          .create = create,
+                          .apply = apply,
                           .destroy = script_instance_destroy};
-    script_table_create(L, t, &h->create);
-    script_table_closure(L, t, &ffi_type_sint, 2, types, on_apply, &h->apply);
     return rill_register_heuristic(t->script->ctx, h);
 }
 

@@ -14,7 +14,6 @@
 #ifndef RILL_SCRIPTING_INTERNAL_H
 #define RILL_SCRIPTING_INTERNAL_H
 
-#include <ffi.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
@@ -22,7 +21,6 @@
 #include "rill/plugin.h"
 #include "rill/script.h"
 
-typedef struct script_closure script_closure;
 typedef struct script_table script_table;
 typedef struct script_native script_native;
 typedef struct script_block script_block;
@@ -65,11 +63,10 @@ struct rill_script {
     int result;             /* registry reference of what the chunk returned; LUA_NOREF if nothing */
     int array_metatable;    /* registry reference; what makes a userdata an array */
     const void *array_mark; /* its address: a type test without look-ups */
-    script_closure *closures;
-    script_table *tables;  /* vtables registered from this script */
-    int domains;           /* rill.domain{}s that came to make closures */
-    script_native *native; /* rill.ffi; NULL in a sandbox */
-    rill_status raised;    /* the latest that script_raise() was given */
+    script_table *tables;   /* vtables registered from this script */
+    int domains;            /* rill.domain{}s that came to be registered */
+    script_native *native;  /* rill.ffi; NULL in a sandbox */
+    rill_status raised;     /* the latest that script_raise() was given */
 };
 
 /* --- state.c ------------------------------------------------------------------------------------------------------ */
@@ -105,13 +102,6 @@ typedef struct script_frame {
 } script_frame;
 script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items);
 void script_end(rill_script *s, script_frame frame);
-
-/* --- closure.c ---------------------------------------------------------------------------------------------------- */
-
-/* A C function pointer of the given libffi types that calls handler(cif, result, arguments, user). Owned by the script. */
-rill_status script_closure_make(rill_script *s, ffi_type *result, unsigned n, ffi_type **types,
-                                void (*handler)(ffi_cif *, void *, void **, void *), void *user, void **code);
-void script_closures_free(rill_script *s);
 
 /* --- entry.c: values of a configuration that name a heuristic, a scorer or a policy ---------------------------------- */
 
@@ -155,7 +145,7 @@ const char *script_domain_name(lua_State *L, int index);
 int script_native_is(lua_State *L, int index);
 void script_native_register(lua_State *L, int index, script_kind kind, char name[SCRIPT_NAME_MAX]);
 
-/* Unload the libraries that the script opened; its state is closed already, its closures are freed. */
+/* Free the callbacks and unload the libraries of the script; its state is closed already. */
 void script_native_free(rill_script *s);
 
 /* --- array.c ------------------------------------------------------------------------------------------------------ */

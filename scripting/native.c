@@ -71,6 +71,7 @@ static int library_name(lua_State *L)
 void script_native_free(rill_script *s)
 {
     if (s->native == NULL) return;
+    native_callbacks_free(s);
     while (s->native->libraries != NULL) {
         native_library *library = s->native->libraries;
         s->native->libraries = library->next;

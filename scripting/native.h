@@ -10,6 +10,8 @@
 #ifndef RILL_SCRIPTING_NATIVE_H
 #define RILL_SCRIPTING_NATIVE_H
 
+#include <ffi.h>
+
 #include "internal.h"
 #include "signature.h"
 
@@ -41,7 +43,8 @@ typedef struct native_library {
 /* What rill_script.native points to. */
 struct script_native {
     native_library *libraries;
-    /* Made so far. They stay, and their closures are not Lua's memory, whose limit does not see them. */
+    struct native_callback *latest; /* callback; each knows the one before */
+    /* Made so far. They stay, and closures are not Lua's memory, whose limit does not see them. */
     int callbacks, tables;
     /* A callback failed and nobody knows yet: the bound function that it ran under raises it, or the chain that called
      * one fails the run. Until then callbacks do nothing. */
@@ -96,6 +99,9 @@ void native_count(lua_State *L, int *n, const char *what);
 
 /* rill.ffi.callback(signature, function) */
 int native_callback(lua_State *L);
+
+/* Free all callbacks. */
+void native_callbacks_free(rill_script *s);
 
 /* Parse the signature at `index` or raise with the column. */
 void native_signature(lua_State *L, int index, signature *out);

@@ -1,24 +1,27 @@
 /* Lua functions as C function pointers: rill.ffi.callback("double(double)", function(x) ... end).
  *
- * The pointer is good for as long as the script lives, which is why callbacks are never collected: C may keep it, and
- * nobody can know. Scripts make them once, at the top.
+ * The pointer is one to a closure of libffi's, which knows how such are made where memory cannot be both written and run. It is
+ * good for as long as the script lives, which is why callbacks are never collected: C may keep it, and nobody can know.
+ * Scripts make them once, at the top. They are freed behind the script's Lua state, when what could call one is gone.
  *
  * A Lua error cannot cross the native frames between the callback and whoever called them. It is recorded in
  * script_native, the callback answers 0, and so do all that follow until native_outcome() is asked.
  *
  * Arguments that are arrays (const double*) come without a length: they are views of one element, since that is what
  * comparison functions get. They end with the callback. */
+#include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "native.h"
 
-/* A userdata that the registry keeps. */
-typedef struct callback {
+typedef struct native_callback {
+    struct native_callback *before;
     rill_script *script;
     int function; /* reference */
     int has_arrays;
     signature signature;
+    ffi_closure *closure; /* NULL: an error came first */
+    ffi_cif cif;
     ffi_type *types[SIGNATURE_MOST];
 } callback;
 
@@ -97,23 +100,59 @@ static void check(lua_State *L, callback *c)
     }
 }
 
+/* libffi's allocator sets itself up at its first use, and looks whether it has without a lock: two scripts in two threads must
+ * not both be the first. */
+static pthread_once_t allocator = PTHREAD_ONCE_INIT;
+
+static void set_up_allocator(void)
+{
+    void *code, *closure = ffi_closure_alloc(sizeof(ffi_closure), &code);
+    if (closure != NULL) ffi_closure_free(closure);
+}
+
+static rill_status make_closure(callback *c, void **code)
+{
+    const signature *s = &c->signature;
+    pthread_once(&allocator, set_up_allocator);
+    for (int i = 0; i < s->n; i++) c->types[i] = native_ffi_type(s->argument[i]);
+    c->closure = ffi_closure_alloc(sizeof *c->closure, code);
+    if (c->closure == NULL)
+        return rill_fail(c->script->ctx, RILL_ERR_MEMORY, "script %s: libffi has no memory for a closure",
+                         c->script->path);
+    if (ffi_prep_cif(&c->cif, FFI_DEFAULT_ABI, (unsigned)s->n, native_ffi_type(s->result), c->types) != FFI_OK ||
+        ffi_prep_closure_loc(c->closure, &c->cif, enter, c, *code) != FFI_OK)
+        return rill_fail(c->script->ctx, RILL_ERR_PLUGIN, "script %s: libffi cannot make a function of this type",
+                         c->script->path);
+    return RILL_OK;
+}
+
 int native_callback(lua_State *L)
 {
     rill_script *s = script_of(L);
     luaL_checktype(L, 2, LUA_TFUNCTION);
     native_count(L, &s->native->callbacks, "callbacks");
     lua_settop(L, 2);
-    callback *c = lua_newuserdatauv(L, sizeof *c, 0);
-    *c = (callback){.script = s};
+    callback *c = rill_calloc(s->ctx, 1, sizeof *c);
+    if (c == NULL) return script_raise(L, rill_fail_memory(s->ctx, sizeof *c, "a closure"));
+    c->before = s->native->latest;
+    s->native->latest = c; /* now an error cannot lose it */
+    c->script = s;
     native_signature(L, 1, &c->signature);
     check(L, c);
-    for (int i = 0; i < c->signature.n; i++) c->types[i] = native_ffi_type(c->signature.argument[i]);
-    luaL_ref(L, LUA_REGISTRYINDEX); /* c stays */
     c->function = luaL_ref(L, LUA_REGISTRYINDEX);
     void *code;
-    rill_status status = script_closure_make(s, native_ffi_type(c->signature.result), (unsigned)c->signature.n,
-                                             c->types, enter, c, &code);
+    rill_status status = make_closure(c, &code);
     if (status < 0) return script_raise(L, status);
     lua_pushlightuserdata(L, code);
     return 1;
+}
+
+void native_callbacks_free(rill_script *s)
+{
+    while (s->native->latest != NULL) {
+        callback *c = s->native->latest;
+        s->native->latest = c->before;
+        if (c->closure != NULL) ffi_closure_free(c->closure);
+        rill_free(s->ctx, c, sizeof *c);
+    }
 }

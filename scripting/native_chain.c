@@ -19,7 +19,7 @@ typedef struct native_table {
         rill_heuristic heuristic;
         rill_scorer scorer;
         rill_policy policy;
-    } as;
+    } as; /* the first: a pointer to the engine's table points to this struct */
     rill_script *script;
     native_function *function;
     const char *word; /* "heuristic" */
@@ -70,7 +70,7 @@ static rill_status judge(const native_table *t, int64_t result)
 }
 
 /* Call with the first n arguments given, and the fixed ones behind. */
-static rill_status run(native_table *t, int n, const void *const *given)
+static rill_status run(const native_table *t, int n, const void *const *given)
 {
     native_function *f = t->function;
     native_value values[3], result = {0};
@@ -108,20 +108,31 @@ static rill_status refill(void *self, const rill_flight *flight, int32_t *admit)
     return RILL_OK;
 }
 
-/* create() is told nothing of the table it belongs to, so each table has its own, a closure that knows. */
-static void create(ffi_cif *cif, void *result, void **arguments, void *user)
+/* A table is its own instance. */
+static rill_status create(const void *table, rill_context *ctx, const char *arguments, void **self)
 {
-    const char *text = *(const char **)arguments[1];
-    native_table *t = user;
-    rill_status status = RILL_OK;
-    (void)cif;
-    if (text != NULL && text[0] != '\0')
-        status = rill_fail(t->script->ctx, RILL_ERR_OPTION,
-                           "%s %s takes no arguments, \"%s\" was given: they are fixed by %s:with(...)", t->word,
-                           t->name, text, t->function->name);
-    else
-        **(void ***)arguments[2] = t;
-    *(ffi_sarg *)result = status;
+    const native_table *t = table;
+    if (arguments != NULL && arguments[0] != '\0')
+        return rill_fail(ctx, RILL_ERR_OPTION,
+                         "%s %s takes no arguments, \"%s\" was given: they are fixed by %s:with(...)", t->word, t->name,
+                         arguments, t->function->name);
+    *self = (void *)t;
+    return RILL_OK;
+}
+
+static rill_status create_heuristic(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
+{
+    return create(table, ctx, arguments, self);
+}
+
+static rill_status create_scorer(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
+{
+    return create(table, ctx, arguments, self);
+}
+
+static rill_status create_policy(const rill_policy *table, rill_context *ctx, const char *arguments, void **self)
+{
+    return create(table, ctx, arguments, self);
 }
 
 /* --- registration ------------------------------------------------------------------------------------------------- */
@@ -171,13 +182,7 @@ static void choose_name(native_table *t, script_kind wanted)
 
 static rill_status fill(native_table *t, script_kind wanted)
 {
-    void *code;
     rill_context *ctx = t->script->ctx;
-    ffi_type *types[] = {&ffi_type_pointer, &ffi_type_pointer, &ffi_type_pointer};
-    rill_status (*made)(rill_context *, const char *, void **);
-    rill_status status = script_closure_make(t->script, &ffi_type_sint, 3, types, create, t, &code);
-    if (status < 0) return status;
-    memcpy(&made, &code, sizeof made);
     switch (wanted) {
     case SCRIPT_HEURISTIC:
         t->as.heuristic = (rill_heuristic){.abi_version = RILL_ABI_VERSION,
@@ -185,7 +190,7 @@ static rill_status fill(native_table *t, script_kind wanted)
                                            .name = t->name,
                                            .arguments = "",
                                            .summary = t->summary,
-                                           .create = made,
+                                           .create = create_heuristic,
                                            .apply = apply};
         return rill_register_heuristic(ctx, &t->as.heuristic);
     case SCRIPT_SCORER:
@@ -194,7 +199,7 @@ static rill_status fill(native_table *t, script_kind wanted)
                                      .name = t->name,
                                      .arguments = "",
                                      .summary = t->summary,
-                                     .create = made,
+                                     .create = create_scorer,
                                      .score = score};
         return rill_register_scorer(ctx, &t->as.scorer);
     default:
@@ -202,7 +207,7 @@ static rill_status fill(native_table *t, script_kind wanted)
                                      .struct_size = sizeof(rill_policy),
                                      .name = t->name,
                                      .summary = t->summary,
-                                     .create = made,
+                                     .create = create_policy,
                                      .choose = choose,
                                      .refill = refill};
         return rill_register_policy(ctx, &t->as.policy);

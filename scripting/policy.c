@@ -162,25 +162,25 @@ static rill_status call(const script_instance *self, int which, const rill_fligh
     return status < 0 ? fail(self, status, which, f) : RILL_OK;
 }
 
-static rill_status fail_late(policy_instance *self)
+static rill_status fail_late(const policy_instance *self)
 {
     return self->late < 0 ? rill_fail(self->base.table->script->ctx, self->late, "%s", self->message) : RILL_OK;
 }
 
-static rill_status choose(policy_instance *self, const rill_flight *f, int32_t *index, int32_t *count)
+static rill_status choose(void *self, const rill_flight *f, int32_t *index, int32_t *count)
 {
     order o = {f->n, index, 0};
     rill_status status = fail_late(self);
-    if (status == RILL_OK) status = call(&self->base, CHOOSE, f, take_order, &o);
+    if (status == RILL_OK) status = call(self, CHOOSE, f, take_order, &o);
     *count = o.count;
     return status;
 }
 
-static rill_status refill(policy_instance *self, const rill_flight *f, int32_t *admit)
+static rill_status refill(void *self, const rill_flight *f, int32_t *admit)
 {
     amount a = {"refill", 0, 0};
     rill_status status = fail_late(self);
-    if (status == RILL_OK) status = call(&self->base, REFILL, f, take_needed_amount, &a);
+    if (status == RILL_OK) status = call(self, REFILL, f, take_needed_amount, &a);
     *admit = clamp(a.value);
     return status;
 }
@@ -193,32 +193,14 @@ static rill_status refill_at_share(void *self, const rill_flight *f, int32_t *ad
     return RILL_OK;
 }
 
-static int32_t encode_ahead(policy_instance *self, const rill_flight *f)
+static int32_t encode_ahead(void *self, const rill_flight *f)
 {
     amount a = {"encode_ahead", 0, 0};
-    if (self->late < 0) return 0;
-    self->late = call(&self->base, ENCODE_AHEAD, f, take_needed_amount, &a);
-    if (self->late < 0) snprintf(self->message, sizeof self->message, "%s", rill_error(self->base.table->script->ctx));
+    policy_instance *p = self;
+    if (p->late < 0) return 0;
+    p->late = call(&p->base, ENCODE_AHEAD, f, take_needed_amount, &a);
+    if (p->late < 0) snprintf(p->message, sizeof p->message, "%s", rill_error(p->base.table->script->ctx));
     return clamp(a.value);
-}
-
-static void on_choose(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif, (void)user;
-    *(ffi_sarg *)result = choose(*(void **)arguments[0], *(void **)arguments[1], *(void **)arguments[2],
-                                 *(void **)arguments[3]);
-}
-
-static void on_refill(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif, (void)user;
-    *(ffi_sarg *)result = refill(*(void **)arguments[0], *(void **)arguments[1], *(void **)arguments[2]);
-}
-
-static void on_encode_ahead(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif, (void)user;
-    *(ffi_sarg *)result = encode_ahead(*(void **)arguments[0], *(void **)arguments[1]);
 }
 
 /* --- budgets ------------------------------------------------------------------------------------------------------ */
@@ -277,21 +259,23 @@ rill_status script_budget_make(lua_State *L, int index, rill_budget_fn *fn, void
 
 /* --- declaring ---------------------------------------------------------------------------------------------------- */
 
-static rill_status publish(lua_State *L, script_table *t)
+static rill_status create(const rill_policy *table, rill_context *ctx, const char *arguments, void **self)
+{
+    return script_instance_create(table, ctx, arguments, self);
+}
+
+static rill_status publish(script_table *t)
 {
     rill_policy *p = &t->as.policy;
-    ffi_type *types[] = {&ffi_type_pointer, &ffi_type_pointer, &ffi_type_pointer, &ffi_type_pointer};
     *p = (rill_policy){.abi_version = RILL_ABI_VERSION,
                        .struct_size = sizeof *p,
                        .name = t->name,
                        .summary = t->summary,
-                       .refill = refill_at_share,
+                       .create = create,
+                       .choose = choose,
+                       .refill = t->function[REFILL] != LUA_NOREF ? refill : refill_at_share,
+                       .encode_ahead = t->function[ENCODE_AHEAD] != LUA_NOREF ? encode_ahead : NULL,
                        .destroy = script_instance_destroy};
-    script_table_create(L, t, &p->create);
-    script_table_closure(L, t, &ffi_type_sint, 4, types, on_choose, &p->choose);
-    if (t->function[REFILL] != LUA_NOREF) script_table_closure(L, t, &ffi_type_sint, 3, types, on_refill, &p->refill);
-    if (t->function[ENCODE_AHEAD] != LUA_NOREF)
-        script_table_closure(L, t, &ffi_type_sint32, 2, types, on_encode_ahead, &p->encode_ahead);
     return rill_register_policy(t->script->ctx, p);
 }
 

@@ -222,19 +222,13 @@ static rill_status call_alone(void *user, int32_t i, int64_t *id)
     return call(&(scorer_call){f->all->self, &rows, f->all->ask, 0});
 }
 
-static rill_status score(scorer_instance *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+static rill_status score(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
 {
     if (rows->n == 0) return RILL_OK;
     scorer_call c = {self, rows, ask, 0};
     rill_status status = call(&c);
     if (status >= 0 || c.items == 0) return status;
-    return script_blame(&self->base, status, c.items, rows->item_id[0], call_alone, &(failed_call){&c, 0});
-}
-
-static void on_score(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    (void)cif, (void)user;
-    *(ffi_sarg *)result = score(*(void **)arguments[0], *(void **)arguments[1], *(void **)arguments[2]);
+    return script_blame(self, status, c.items, rows->item_id[0], call_alone, &(failed_call){&c, 0});
 }
 
 /* --- declaring ---------------------------------------------------------------------------------------------------- */
@@ -248,18 +242,22 @@ static void finish(script_instance *instance)
     if (self->text.ctx != NULL) rill_text_clear(&self->text);
 }
 
-static rill_status publish(lua_State *L, script_table *t)
+static rill_status create(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
+{
+    return script_instance_create(table, ctx, arguments, self);
+}
+
+static rill_status publish(script_table *t)
 {
     rill_scorer *scorer = &t->as.scorer;
-    ffi_type *types[] = {&ffi_type_pointer, &ffi_type_pointer, &ffi_type_pointer};
     *scorer = (rill_scorer){.abi_version = RILL_ABI_VERSION,
                             .struct_size = sizeof *scorer,
                             .name = t->name,
                             .arguments = t->arguments,
                             .summary = t->summary,
+                            .create = create,
+                            .score = score,
                             .destroy = script_instance_destroy};
-    script_table_create(L, t, &scorer->create);
-    script_table_closure(L, t, &ffi_type_sint, 3, types, on_score, &scorer->score);
     return rill_register_scorer(t->script->ctx, scorer);
 }
 

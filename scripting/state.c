@@ -271,7 +271,6 @@ void script_destroy(rill_script *s)
 {
     if (s == NULL) return;
     if (s->main != NULL) lua_close(s->main);
-    script_closures_free(s);
     script_tables_free(s);
     script_native_free(s);
     script_heap_finish(s);

@@ -66,7 +66,7 @@ static rill_status load_net(mt_model *m, size_t i, const rill_open_options *opti
 {
     mt_net *net = &m->net[i];
     const char *directory = i == 0 ? options->path : options->also[i - 1];
-    const uint64_t *legal;
+    const uint64_t *legal = NULL;
     *net = (mt_net){.ctx = m->ctx, .model = m};
     TRY(mt_load_config(net, directory));
     TRY(load_text(net, directory, options));
@@ -139,8 +139,10 @@ static void fill_info(const mt_model *m, rill_domain_info *info)
                                .legal = m->legal};
 }
 
-static rill_status open_model(rill_context *ctx, const rill_open_options *options, void **model, rill_domain_info *info)
+static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                              void **model, rill_domain_info *info)
 {
+    (void)table;
     TRY(rill_options_check(ctx, "mt", options));
     mt_model *m = rill_calloc(ctx, 1, sizeof *m);
     if (m == NULL) return rill_fail_memory(ctx, sizeof *m, "a translation model");
@@ -271,10 +273,10 @@ static rill_status recommend(void *model, const char *like, rill_text *out)
 }
 
 /* --- TEMPORARY: one runner ---- */
-static rill_status tmp_open(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
+static rill_status tmp_open(const rill_domain *table, rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
 {
-    void *model;
-    TRY(open_model(ctx, options, &model, info));
+    void *model = NULL;
+    TRY(open_model(table, ctx, options, &model, info));
     rill_status status = start(model, ctx, options->threads, self);
     if (status != RILL_OK) close_model(model);
     return status;

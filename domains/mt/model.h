@@ -16,7 +16,7 @@
 #define RILL_MT_MODEL_H
 
 #include "blocks.h"
-#include "carve.h"
+#include "rill/carve.h"
 #include "rill/device.h"
 #include "rill/domain.h"
 #include "text.h"

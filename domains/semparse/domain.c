@@ -53,8 +53,10 @@ static void close_model(void *self)
     rill_free(ctx, s, sizeof *s);
 }
 
-static rill_status open_model(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
+static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                              void **self, rill_domain_info *info)
 {
+    (void)table;
     TRY(rill_options_check(ctx, "semparse", options));
     semparse *s = rill_calloc(ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a semantic parser");
@@ -150,8 +152,10 @@ static int64_t measure(void *self, const char *text, size_t length)
     return words;
 }
 
-static rill_status canonical(rill_context *ctx, const char *text, size_t length, rill_text *out)
+static rill_status canonical(const rill_domain *table, rill_context *ctx, const char *text, size_t length,
+                             rill_text *out)
 {
+    (void)table;
     return rill_logic_canonical(ctx, text, length, out);
 }
 

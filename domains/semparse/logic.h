@@ -3,7 +3,7 @@
  * In a lambda-calculus form the children of `and` and `or` have no order; sorting them, innermost first, lets two right
  * answers be compared byte by byte, as the code released with Dong and Lapata (2016) does. Forms without these
  * operators, such as Prolog, only get single blanks.
- * Stability: inner header of the semparse domain. Fits rill_domain.canonical. */
+ * Stability: inner header of the semparse domain. */
 #ifndef RILL_SEMPARSE_LOGIC_H
 #define RILL_SEMPARSE_LOGIC_H
 

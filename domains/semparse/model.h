@@ -21,9 +21,9 @@
 #define RILL_SEMPARSE_MODEL_H
 
 #include "blocks.h"
-#include "carve.h"
 #include "kernels.h"
 #include "lexicon.h"
+#include "rill/carve.h"
 #include "rill/domain.h"
 #include "rooms.h"
 #include "text.h"

@@ -56,8 +56,10 @@ static size_t slot_bytes(const parser *p, size_t words)
     return sizeof(parser_slot) + (words + PARSER_FRAME) * row + words * word;
 }
 
-static rill_status open_model(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
+static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                              void **self, rill_domain_info *info)
 {
+    (void)table;
     parser_form form = FORM_AUTO;
     TRY(rill_options_check(ctx, "shiftreduce", options));
     TRY(read_form(ctx, options, &form));

@@ -21,8 +21,8 @@
 #define RILL_SHIFTREDUCE_MODEL_H
 
 #include "blocks.h"
-#include "carve.h"
 #include "kernels.h"
+#include "rill/carve.h"
 #include "rill/domain.h"
 #include "rooms.h"
 #include "sentence.h"

@@ -165,6 +165,18 @@ static const int32_t *find_entries(const dev_block *b, const dev_index *i)
     return column + run->start[space_at(b, i->space)->ragged][b->from];
 }
 
+static const int32_t *copy_entries(const dev_block *b, const dev_index *i, int32_t *out)
+{
+    const rill_space given = b->run->program->column[i->a].space;
+    const int32_t *column = b->run->arguments->columns[i->a];
+    for (size_t r = 0; r < b->rows[i->space]; r++) {
+        size_t row = r;
+        for (rill_space at = i->space; at != given; at = space_at(b, at)->of) row = (size_t)b->up[at][row];
+        out[r] = column[dev_host_row(b, given, row)];
+    }
+    return out;
+}
+
 /* Whether rows of `space` are derived from, or are, rows of `from`. */
 static int is_derived(const dev_block *b, rill_space space, rill_space from)
 {
@@ -207,19 +219,6 @@ static const int32_t *make_own(const dev_block *b, rill_space space, int32_t *ou
     return out;
 }
 
-/* Entries of a column for rows of its space or of one derived from it. */
-static const int32_t *make_entries(const dev_block *b, const dev_index *i, int32_t *out)
-{
-    const rill_space space = b->run->program->column[i->a].space;
-    const int32_t *column = b->run->arguments->columns[i->a];
-    for (size_t r = 0; r < b->rows[i->space]; r++) {
-        size_t row = r;
-        for (rill_space at = i->space; at != space; at = space_at(b, at)->of) row = (size_t)b->up[at][row];
-        out[r] = column[dev_host_row(b, space, row)];
-    }
-    return out;
-}
-
 static const int32_t *make_index(dev_block *b, const dev_index *i, int32_t *out)
 {
     const size_t rows = b->rows[i->space];
@@ -229,7 +228,7 @@ static const int32_t *make_index(dev_block *b, const dev_index *i, int32_t *out)
     case DEV_OWN: return make_own(b, i->space, out);
     case DEV_COLUMN:
         x = find_entries(b, i);
-        return x != NULL ? x : make_entries(b, i, out);
+        return x != NULL ? x : copy_entries(b, i, out);
     case DEV_UNIT:
         x = dev_index_at(b, i->b);
         for (size_t r = 0; r < rows; r++) out[r] = b->place[i->a][input_of(b, i->space, r)] + x[r];

@@ -34,7 +34,7 @@ static rill_status open_folder(const char *path, int tokenized)
     void *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = path, .threads = 1, .tokenized = tokenized};
-    rill_status status = domain->open(ctx, &options, &self, &info);
+    rill_status status = domain->open(domain, ctx, &options, &self, &info);
     if (status == RILL_OK)
         domain->close(self);
     else

@@ -13,7 +13,7 @@ static rill_status open_at(rill_context *ctx, const char *path, int threads, con
 {
     rill_open_options options = {
         .struct_size = sizeof options, .path = path, .threads = threads, .tokenized = tokenized, .input_format = form};
-    return domain->open(ctx, &options, self, info);
+    return domain->open(domain, ctx, &options, self, info);
 }
 
 typedef struct fixture {

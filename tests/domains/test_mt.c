@@ -35,7 +35,7 @@ static void *open_both(const char *path, const char *also, int threads, int toke
                                  .also = &also,
                                  .n_also = also != NULL};
     void *self;
-    assert_ok(ctx, domain->open(ctx, &options, &self, info));
+    assert_ok(ctx, domain->open(domain, ctx, &options, &self, info));
     return self;
 }
 

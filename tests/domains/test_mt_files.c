@@ -184,7 +184,7 @@ static void an_empty_piece_is_no_tag(void **state)
     rill_input input = {.text = ">>xx<< a book", .length = 13, .slot = 0};
     set_key("vocab.json", ">>de<<", NULL);
     set_key("vocab.json", "", "2");
-    assert_int_equal(domain->open(ctx, &options, &self, &info), RILL_OK);
+    assert_int_equal(domain->open(domain, ctx, &options, &self, &info), RILL_OK);
     assert_int_equal(domain->reserve(self, 1, 1), RILL_OK);
     assert_int_equal(domain->encode(self, 1, &input), RILL_OK);
     assert_int_equal(input.status, RILL_OK);
@@ -201,7 +201,7 @@ static void line_feeds_in_pieces_do_not_end_a_line(void **state)
     rill_text text = {.ctx = ctx};
     set_key("vocab.json", ".", NULL);
     set_key("vocab.json", "x\ny\r", "3");
-    assert_int_equal(domain->open(ctx, &options, &self, &info), RILL_OK);
+    assert_int_equal(domain->open(domain, ctx, &options, &self, &info), RILL_OK);
     assert_int_equal(domain->finalize(self, &(rill_hypothesis){.length = 3, .action = action}, &text), RILL_OK);
     assert_string_equal(text.data, "<unk> x y  x y ");
     rill_text_clear(&text);
@@ -315,7 +315,7 @@ static rill_status open_behind(void)
     char *first = data_path("mt/shared");
     const char *const also[] = {folder};
     rill_open_options options = {.struct_size = sizeof options, .path = first, .threads = 1, .also = also, .n_also = 1};
-    rill_status status = domain->open(ctx, &options, &self, &info);
+    rill_status status = domain->open(domain, ctx, &options, &self, &info);
     if (status == RILL_OK) domain->close(self);
     free(first);
     return status;
@@ -331,7 +331,7 @@ static void ensembles_tell_their_weights(void **state)
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .weights = "int8"};
     options.also = also;
     for (options.n_also = 0; options.n_also <= 1; options.n_also++) {
-        assert_ok(ctx, domain->open(ctx, &options, &self, &info));
+        assert_ok(ctx, domain->open(domain, ctx, &options, &self, &info));
         assert_non_null(strstr(info.description, ", weights in int8"));
         assert_true((strstr(info.description, "ensemble of 2") != NULL) == options.n_also);
         domain->close(self);
@@ -490,7 +490,7 @@ static float best_of_first(const char *text, int32_t *action)
     rill_rows rows = {1, 0, &node, &parent, &parent, &start, &slot, &depth};
     rill_choices out = {.stride = 1, .count = &count, .action = action, .logp = &logp, .ends = &ends};
     rill_ask ask = {.most = 1};
-    assert_int_equal(domain->open(ctx, &options, &self, &info), RILL_OK);
+    assert_int_equal(domain->open(domain, ctx, &options, &self, &info), RILL_OK);
     held = rill_memory_used(ctx);
     assert_int_equal(domain->reserve(self, 1, 1), RILL_OK);
     assert_int_equal(domain->encode(self, 1, &input), RILL_OK);
@@ -593,7 +593,7 @@ static rill_status use_model(int twice)
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 2};
     const char *const also[] = {folder};
     options.also = also, options.n_also = twice;
-    rill_status status = domain->open(ctx, &options, &self, &info);
+    rill_status status = domain->open(domain, ctx, &options, &self, &info);
     if (status != RILL_OK) return status;
     rill_input inputs[2] = {{.text = "a book", .length = 6, .slot = 0},
                             {.text = ">>de<< ein", .length = 10, .slot = 1}};

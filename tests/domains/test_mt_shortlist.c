@@ -66,7 +66,7 @@ static rill_status try_open(const char *name, const char *also, const char *coun
                                  .weights = kind,
                                  .shortlist = counts != NULL ? option : NULL};
     void *self = NULL;
-    rill_status status = rill_mt_domain.open(ctx, &options, &self, &info);
+    rill_status status = rill_mt_domain.open(&rill_mt_domain, ctx, &options, &self, &info);
     *out = self;
     free(path), free(second);
     return status;

@@ -26,7 +26,7 @@ static rill_status open_at(rill_context *ctx, const char *path, int threads, int
 {
     rill_open_options options = {
         .struct_size = sizeof options, .path = path, .threads = threads, .tokenized = tokenized};
-    return domain->open(ctx, &options, self, info);
+    return domain->open(domain, ctx, &options, self, info);
 }
 
 /* --- a driver of single rows -------------------------------------------------------------------------------------- */

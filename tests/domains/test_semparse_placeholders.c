@@ -45,7 +45,7 @@ static void open_model(fixture *f, const char *folder, int tokenized, int thread
     rill_open_options options = {
         .struct_size = sizeof options, .path = folder, .threads = threads, .tokenized = tokenized};
     f->ctx = miser_context(&f->memory);
-    assert_ok(f->ctx, domain->open(f->ctx, &options, &f->self, &f->info));
+    assert_ok(f->ctx, domain->open(domain, f->ctx, &options, &f->self, &f->info));
     assert_int_equal(f->info.actions, ACTIONS);
     assert_ok(f->ctx, domain->reserve(f->self, 16, SLOTS));
 }

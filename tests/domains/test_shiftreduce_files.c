@@ -42,7 +42,7 @@ static void unknown_form(void **state)
     void *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .input_format = "xml"};
-    assert_int_equal(domain->open(ctx, &options, &self, &info), RILL_ERR_OPTION);
+    assert_int_equal(domain->open(domain, ctx, &options, &self, &info), RILL_ERR_OPTION);
     assert_string_equal(rill_error(ctx), "shiftreduce: input format \"xml\": expected auto, tree, tagged or text");
 }
 

@@ -123,7 +123,7 @@ static void missing_members(void **state)
     h.apply = NULL;
     assert_int_equal(rill_register_heuristic(ctx, &h), RILL_ERR_PLUGIN);
     mentions("apply");
-    rill_scorer s = {RILL_ABI_VERSION, sizeof s, "s", "", "a test", NULL, NULL, NULL};
+    rill_scorer s = {RILL_ABI_VERSION, sizeof s, "s", "", "a test", NULL, NULL, NULL, 0};
     assert_int_equal(rill_register_scorer(ctx, &s), RILL_ERR_PLUGIN);
     mentions("score");
     rill_policy p = {RILL_ABI_VERSION, sizeof p, "p", "a test", NULL, NULL, NULL, NULL, NULL};
@@ -194,10 +194,11 @@ static void models_are_found_by_name(void **state)
 
 static rill_open_options seen;
 
-static rill_status note_options(rill_context *c, const rill_open_options *options, void **self, rill_domain_info *info)
+static rill_status note_options(const rill_domain *table, rill_context *c, const rill_open_options *options,
+                                void **self, rill_domain_info *info)
 {
     seen = *options;
-    return toy_domain.open(c, options, self, info);
+    return toy_domain.open(table, c, options, self, info);
 }
 
 /* What a caller of an older header does not know was not given: what lies behind its struct is another's. */
@@ -293,10 +294,10 @@ static void actions_without_names(void **state)
     rill_text_clear(&text);
 }
 
-static rill_status open_with_end(rill_context *context, const rill_open_options *options, void **self,
-                                 rill_domain_info *info)
+static rill_status open_with_end(const rill_domain *table, rill_context *context, const rill_open_options *options,
+                                 void **self, rill_domain_info *info)
 {
-    rill_status status = toy_domain.open(context, options, self, info);
+    rill_status status = toy_domain.open(table, context, options, self, info);
     if (status < 0) return status;
     info->has_end_action = options->threads > 1;
     info->end_action = options->threads - 3;

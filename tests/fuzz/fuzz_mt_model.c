@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     void *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
-    if (rill_mt_domain.open(ctx, &options, &self, &info) == RILL_OK) {
+    if (rill_mt_domain.open(&rill_mt_domain, ctx, &options, &self, &info) == RILL_OK) {
         use_model(self, &info);
         rill_mt_domain.close(self);
     } else {

@@ -209,7 +209,7 @@ static void sizes_and_canonical(void **unused)
     assert_string_equal(info->description, "short");
     assert_int_equal(info->max_length, 77);
     assert_int_equal(info->actions, 3);
-    assert_int_equal(domain->canonical(ctx, " a  b", 5, &text), RILL_OK);
+    assert_int_equal(domain->canonical(domain, ctx, " a  b", 5, &text), RILL_OK);
     assert_string_equal(text.data, "ab");
     rill_text_reset(&text);
     assert_int_equal(rill_model_action_name(model, 1, &text), RILL_OK);
@@ -238,7 +238,7 @@ static void picks(void **state)
         rill_domain_info info;
         assert_int_equal(rill_model_open(&model, ctx, domains[d], &open), RILL_OK);
         rill_model_close(model);
-        assert_int_equal(domain->open(ctx, &open, &self, &info), RILL_OK);
+        assert_int_equal(domain->open(domain, ctx, &open, &self, &info), RILL_OK);
         assert_int_equal(domain->reserve(self, 4, 2), RILL_OK);
         rill_input inputs[] = {{.text = "one", .length = 3, .slot = 1}, {.text = "two", .length = 3, .id = 1}};
         assert_int_equal(domain->encode(self, 2, inputs), RILL_OK);

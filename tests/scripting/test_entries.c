@@ -146,9 +146,9 @@ static void once_per_function(void **state)
     assert_string_equal(entry[3].name, "script-scorer-1");
     const rill_heuristic *h = rill_find_heuristic(ctx, entry[0].name);
     assert_string_equal(h->summary, "a function of test.lua");
-    assert_int_equal(h->create(ctx, "1", &self), RILL_ERR_OPTION);
+    assert_int_equal(h->create(h, ctx, "1", &self), RILL_ERR_OPTION);
     assert_null(self);
-    assert_int_equal(h->create(ctx, "", &self), RILL_OK);
+    assert_int_equal(h->create(h, ctx, "", &self), RILL_OK);
     rill_beams none = {.struct_size = sizeof none, .offset = (const int32_t[]){0}};
     assert_int_equal(h->apply(self, &none), RILL_OK);
     int32_t width = INT32_MAX;

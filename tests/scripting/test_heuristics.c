@@ -491,7 +491,7 @@ static void instances_are_given_back(void **state)
     size_t before = rill_script_memory(script);
     for (int i = 0; i < 5000; i++) {
         void *self;
-        assert_int_equal(h->create(ctx, "some text", &self), RILL_OK);
+        assert_int_equal(h->create(h, ctx, "some text", &self), RILL_OK);
         h->destroy(self);
     }
     assert_true(rill_script_memory(script) < before + 100000);

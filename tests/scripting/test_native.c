@@ -235,7 +235,10 @@ static void callbacks(void **state)
         "end)\n"
         "assert(bind('through_mixed', 'int(void*)')(mixed) == 10)\n"
         "assert(bind('through_double', 'double(void*, double)'):with(2.5)(rill.ffi.callback('double(double)',"
-        " function(x) return x * x end)) == 6.25)\n");
+        " function(x) return x * x end)) == 6.25)\n"
+        "local plus, double = {}, bind('through_double', 'double(void*, double)')\n"
+        "for i = 1, 100 do plus[i] = rill.ffi.callback('double(double)', function(x) return x + i end) end\n"
+        "for i = 1, 100 do assert(double(plus[i], 0.5) == i + 0.5) end\n");
 }
 
 /* A comparison function of the C library's, with elements seen as arrays of one. */

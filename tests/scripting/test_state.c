@@ -1,4 +1,4 @@
-/* States: loading, failures and what they say, calls inside calls, closures. The scripts return the function to be called. */
+/* States: loading, failures and what they say, calls inside calls. The scripts return the function to be called. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -478,40 +478,6 @@ static void every_limit_of_memory_is_met_well(void **state)
     assert_true(failed > 100);
 }
 
-/* --- closures ----------------------------------------------------------------------------------------------------- */
-
-static void add_handler(ffi_cif *cif, void *result, void **arguments, void *user)
-{
-    assert_int_equal(cif->nargs, 2);
-    *(ffi_arg *)result = (ffi_arg)(*(int32_t *)arguments[0] + *(int32_t *)arguments[1] + *(int32_t *)user);
-}
-
-static void closures_are_functions(void **state)
-{
-    (void)state;
-    harness_memory memory = {0};
-    rill_context_options with_memory = harness_memory_options(&memory);
-    rill_context *ctx = harness_context(&with_memory);
-    rill_script *script = loaded(ctx, "", NULL);
-    ffi_type *types[] = {&ffi_type_sint32, &ffi_type_sint32};
-    int32_t more[100];
-    int32_t (*add[100])(int32_t, int32_t);
-    for (int32_t i = 0; i < 100; i++) {
-        void *code;
-        more[i] = i;
-        assert_int_equal(script_closure_make(script, &ffi_type_sint32, 2, types, add_handler, &more[i], &code),
-                         RILL_OK);
-        memcpy(&add[i], &code, sizeof code);
-    }
-    types[0] = types[1] = NULL; /* they are the closure's own by now */
-    for (int32_t i = 0; i < 100; i++) assert_int_equal(add[i](20, 3), 23 + i);
-    memory.fail_at = memory.requests + 1;
-    void *code;
-    assert_int_equal(script_closure_make(script, &ffi_type_void, 0, NULL, add_handler, NULL, &code), RILL_ERR_MEMORY);
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.blocks, 0);
-}
-
 int main(int argc, char **argv)
 {
     if (harness_options(argc, argv) != 0) return 2;
@@ -532,7 +498,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(each_allocation_fails_once),
         cmocka_unit_test(each_allocation_fails_for_ever),
         cmocka_unit_test(every_limit_of_memory_is_met_well),
-        cmocka_unit_test(closures_are_functions),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     static const char *const names[] = {"script.lua", "shut.lua", "large.lua"};

@@ -153,13 +153,20 @@ static rill_status apply_counting(void *self, rill_beams *b)
     return RILL_OK;
 }
 
+static rill_status create_random_heuristic(const rill_heuristic *table, rill_context *ctx, const char *arguments,
+                                           void **self)
+{
+    (void)table;
+    return create_random(ctx, arguments, self);
+}
+
 static const rill_heuristic heuristics[] = {
-    {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-random", "SEED,PERCENT", "random per item", create_random,
-     apply_random, destroy_random},
-    {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-mixing", "KIND", "mixes items", create_random, apply_mixing,
-     destroy_random},
-    {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-counting", "SEED", "carries state", create_random, apply_counting,
-     destroy_random},
+    {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-random", "SEED,PERCENT", "random per item",
+     create_random_heuristic, apply_random, destroy_random},
+    {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-mixing", "KIND", "mixes items", create_random_heuristic,
+     apply_mixing, destroy_random},
+    {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-counting", "SEED", "carries state", create_random_heuristic,
+     apply_counting, destroy_random},
 };
 
 /* --- scorers ------------------------------------------------------------------------------------------------------ */
@@ -241,14 +248,21 @@ static rill_status score_flood(void *self, const rill_scorer_rows *rows, rill_as
     return status;
 }
 
+static rill_status create_random_scorer(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
+{
+    (void)table;
+    return create_random(ctx, arguments, self);
+}
+
 static const rill_scorer scorers[] = {
-    {RILL_ABI_VERSION, sizeof(rill_scorer), "test-random", "SEED,FLAGS", "random per row", create_random, score_random,
-     destroy_random},
-    {RILL_ABI_VERSION, sizeof(rill_scorer), "test-cheating", "KIND", "mixes rows", create_random, score_cheating,
-     destroy_random},
-    {RILL_ABI_VERSION, sizeof(rill_scorer), "test-flood", "SEED", "ties", create_random, score_flood, destroy_random},
-    {RILL_ABI_VERSION, sizeof(rill_scorer), "test-limit", "M", "few choices", create_random, score_limit,
-     destroy_random},
+    {RILL_ABI_VERSION, sizeof(rill_scorer), "test-random", "SEED,FLAGS", "random per row", create_random_scorer,
+     score_random, destroy_random, 0},
+    {RILL_ABI_VERSION, sizeof(rill_scorer), "test-cheating", "KIND", "mixes rows", create_random_scorer, score_cheating,
+     destroy_random, 0},
+    {RILL_ABI_VERSION, sizeof(rill_scorer), "test-flood", "SEED", "ties", create_random_scorer, score_flood,
+     destroy_random, 0},
+    {RILL_ABI_VERSION, sizeof(rill_scorer), "test-limit", "M", "few choices", create_random_scorer, score_limit,
+     destroy_random, 0},
 };
 
 /* --- policies ----------------------------------------------------------------------------------------------------- */
@@ -334,13 +348,19 @@ static int32_t encode_everything(void *self, const rill_flight *flight)
     return INT32_MAX;
 }
 
+static rill_status create_random_policy(const rill_policy *table, rill_context *ctx, const char *arguments, void **self)
+{
+    (void)table;
+    return create_random(ctx, arguments, self);
+}
+
 static const rill_policy policies[] = {
     {RILL_ABI_VERSION, sizeof(rill_policy), "test-nothing", "", NULL, choose_nothing, admit_none, NULL, NULL},
     {RILL_ABI_VERSION, sizeof(rill_policy), "test-reverse", "", NULL, choose_reverse, admit_all, NULL, NULL},
     {RILL_ABI_VERSION, sizeof(rill_policy), "test-newest", "", NULL, choose_newest, admit_all, NULL, NULL},
-    {RILL_ABI_VERSION, sizeof(rill_policy), "test-random", "", create_random, choose_random, admit_random,
+    {RILL_ABI_VERSION, sizeof(rill_policy), "test-random", "", create_random_policy, choose_random, admit_random,
      destroy_random, NULL},
-    {RILL_ABI_VERSION, sizeof(rill_policy), "test-garbage", "", create_random, choose_garbage, admit_all,
+    {RILL_ABI_VERSION, sizeof(rill_policy), "test-garbage", "", create_random_policy, choose_garbage, admit_all,
      destroy_random, NULL},
     {RILL_ABI_VERSION, sizeof(rill_policy), "test-huge", "", NULL, choose_reverse, admit_all, NULL, encode_everything},
 };

@@ -118,8 +118,10 @@ static void close_toy(void *self)
     rill_free(ctx, t, sizeof *t);
 }
 
-static rill_status open_toy(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
+static rill_status open_toy(const rill_domain *table, rill_context *ctx, const rill_open_options *options, void **self,
+                            rill_domain_info *info)
 {
+    (void)table;
     toy_model model;
     char message[200];
     rill_status status = toy_model_parse(&model, options->arguments, message, sizeof message);
@@ -527,6 +529,26 @@ static int32_t find_action(void *self, const char *text, size_t length)
     return action < t->model.actions && action != end ? action : RILL_NO_ACTION;
 }
 
+/* Names with blanks between. */
+static rill_status tokenize(void *self, const char *text, size_t length, int32_t *action, int32_t room, int32_t *n)
+{
+    toy *t = self;
+    const char *end = text + length;
+    *n = 0;
+    while (text < end) {
+        size_t word = 0;
+        while (text + word < end && text[word] != ' ') word++;
+        if (word > 0) {
+            int32_t named = find_action(self, text, word);
+            if (named < 0) return rill_fail(t->ctx, RILL_ERR_INPUT, "toy: no action is named %.*s", (int)word, text);
+            if (*n < room) action[*n] = named;
+            ++*n;
+        }
+        text += word + (text + word < end);
+    }
+    return RILL_OK;
+}
+
 /* --- end of life -------------------------------------------------------------------------------------------------- */
 
 static void drop(void *self, int32_t slot)
@@ -591,4 +613,5 @@ const rill_domain toy_domain = {
     .find_action = find_action,
     .unknown_action = unknown_action,
     .recommend = recommend,
+    .tokenize = tokenize,
 };

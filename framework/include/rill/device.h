@@ -85,11 +85,6 @@ RILL_API rill_constant rill_plan_constant(rill_plan *plan, const float *data, si
 RILL_API rill_matrix rill_plan_matrix(rill_plan *plan, rill_weight_type type, size_t n, size_t k, const float *w,
                                       size_t stride);
 
-/* What a layer makes of rows that are known now, as of every word of a vocabulary: bias + a W^T in fp32, [rows, n], as a product of
- * a program would have it. a [rows, k], row i of W [n, k] at w + i * stride, bias [n] or NULL: nothing of them is kept. */
-RILL_API rill_constant rill_plan_product(rill_plan *plan, const float *a, size_t rows, size_t k, const float *w,
-                                         size_t n, size_t stride, const float *bias);
-
 typedef enum rill_table_kind {
     RILL_TABLE_NODES, /* [nodes, width] */
     RILL_TABLE_SLOTS, /* [slots, width] */
@@ -364,12 +359,6 @@ RILL_API void rill_stream_drop(rill_stream *stream, int32_t slot);
 /* Rows [first, first + n) of a host table; rows below `first` are there. */
 RILL_API rill_status rill_stream_fill(rill_stream *stream, rill_table table, int32_t first, int32_t n,
                                       const float *rows);
-
-/* For tests and tools: n rows of a table from row `row` on, or, of a ragged one, units of the slot `row` from unit `first` on.
- *   rows  [n, width] out
- *   RILL_OK · RILL_ERR_ARGUMENT (there are no such rows) */
-RILL_API rill_status rill_stream_read(const rill_stream *stream, rill_table table, int32_t row, int32_t first,
-                                      int32_t n, float *rows);
 
 /* The list of a slot: n symbols, ascending. */
 RILL_API rill_status rill_stream_list(rill_stream *stream, rill_list list, int32_t slot, int32_t n,

@@ -220,8 +220,10 @@ typedef struct rill_domain {
     const char *name;     /* [a-z0-9_-]+ */
     const char *summary;  /* one line for `rill list` */
 
-    /* Load a model. *self and *info are set on success; on failure nothing is kept. Mandatory. */
-    rill_status (*open)(rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info);
+    /* Load a model. *self and *info are set on success; on failure nothing is kept. `table` is this table, where it was
+     * registered: the beginning of a larger struct when several share their functions. Mandatory. */
+    rill_status (*open)(const struct rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                        void **self, rill_domain_info *info);
 
     /* Ids below `nodes` and `slots` may be used from now on; contents of ids in use stay. Called before the first encode
      * and whenever a capacity grows; never shrinks. Mandatory. */
@@ -254,8 +256,9 @@ typedef struct rill_domain {
     int64_t (*measure)(void *self, const char *text, size_t length);
 
     /* (optional: byte equality of blank-normalised texts) Bring an output into the form in which two right answers are
-     * byte-equal, appended to `out`. Needs no model. */
-    rill_status (*canonical)(rill_context *ctx, const char *text, size_t length, rill_text *out);
+     * byte-equal, appended to `out`. Needs no model; `table`: this table. */
+    rill_status (*canonical)(const struct rill_domain *table, rill_context *ctx, const char *text, size_t length,
+                             rill_text *out);
 
     /* (optional: actions have no names) Append
      * the text of an action, as a user would write it.
@@ -282,6 +285,11 @@ typedef struct rill_domain {
     /* (optional: nothing) Settings that the model's makers give for decoding like `like` ("hf"), appended to `out` as
      * NAME=VALUE with blanks between; they stand in for what the user has not given. */
     rill_status (*recommend)(void *self, const char *like, rill_text *out);
+
+    /* (optional: texts cannot be had as actions) The actions that write a text within an output, none that begins or ends one:
+     * *n is how many they are, and the first `room` of them are written.
+     *   RILL_OK · RILL_ERR_INPUT (recorded: it cannot be written with this model's actions) · RILL_ERR_MEMORY */
+    rill_status (*tokenize)(void *self, const char *text, size_t length, int32_t *action, int32_t room, int32_t *n);
 } rill_domain;
 
 /* A domain together with what its open() made; see engine.h. */

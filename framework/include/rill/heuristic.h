@@ -47,8 +47,10 @@ typedef struct rill_heuristic {
     const char *arguments; /* how arguments are written, e.g. "DELTA"; "" for none */
     const char *summary;   /* one line for `rill list` */
 
-    /* Make an instance from the text behind "NAME:" ("" if none). (optional: *self stays NULL and arguments are refused) */
-    rill_status (*create)(rill_context *ctx, const char *arguments, void **self);
+    /* Make an instance from the text behind "NAME:" ("" if none). `table` is this table, where it was registered: the
+     * beginning of a larger struct when several share their functions. (optional: *self stays NULL and arguments are
+     * refused) */
+    rill_status (*create)(const struct rill_heuristic *table, rill_context *ctx, const char *arguments, void **self);
     /* Mark the candidates. Mandatory. */
     rill_status (*apply)(void *self, rill_beams *beams);
     /* Undo create; accepts NULL. (optional) */

@@ -35,8 +35,8 @@ typedef struct rill_policy {
     const char *name;
     const char *summary;
 
-    /* (optional) */
-    rill_status (*create)(rill_context *ctx, const char *arguments, void **self);
+    /* `table`: this table. (optional) */
+    rill_status (*create)(const struct rill_policy *table, rill_context *ctx, const char *arguments, void **self);
     /* Write the indexes of items to expand, most wanted first, each at most once, to order[0..n); *count is how many.
      * Mandatory. */
     rill_status (*choose)(void *self, const rill_flight *flight, int32_t *order, int32_t *count);

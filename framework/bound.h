@@ -1,0 +1,37 @@
+/* The bound on memory: how many states there may be at once; bound.c says what is done when they are too few. */
+#ifndef RILL_BOUND_H
+#define RILL_BOUND_H
+
+#include "internal.h"
+#include "rill/engine.h"
+
+typedef struct bound {
+    int32_t rows;             /* most states; 0: no bound, and nothing below is used */
+    int64_t slot_bytes;       /* most for inputs in flight and encoded; 0: no bound */
+    int64_t used_bytes;       /* by those now */
+    double measured, encoded; /* sizes of inputs as measured before encoding and as encoding told, summed up */
+    int32_t window;           /* items in flight that seem to fit: schedule only */
+    int32_t finished;         /* items finished since it was last changed */
+} bound;
+
+/* Take the bound from the settings and the domain's figures. */
+rill_status bound_init(rill_engine *e);
+/* How many of the `admit` inputs that the policy wants may come in now. */
+int32_t bound_admit(const rill_engine *e, int32_t admit);
+/* How many of the `count` first waiting inputs may be encoded now. */
+int32_t bound_encode(const rill_engine *e, int32_t count);
+/* An input has been encoded, of measured size `measured`: count what it takes. RILL_OK · RILL_ERR_INPUT, with a message in
+ * `input`: its memory alone is more than there may be */
+rill_status bound_encoded(rill_engine *e, rill_input *input, int64_t measured);
+/* Rows that can still be given out. */
+int64_t bound_free(const rill_engine *e);
+/* Rows that expanding the item may take at the most. */
+int64_t bound_need(const rill_engine *e, int32_t slot);
+/* Make room for the oldest item in flight to be expanded. When that cannot be, it has failed and nothing is in flight. */
+rill_status bound_make_room(rill_engine *e);
+/* States were too few for what the policy chose. */
+void bound_pressed(rill_engine *e);
+/* An item left for good: its slot is free. */
+void bound_dropped(rill_engine *e, int32_t slot);
+
+#endif

@@ -1,0 +1,90 @@
+/* Items: inputs that were encoded, with their beams and outputs, and the slots they stand in.
+ *
+ * A slot is the index of an item and the domain's name for its encoder memory. It is free, ready (encoded, waiting for a place
+ * in flight) or in flight; for the moment in which its input is encoded it is none of these.
+ * What each timestep looks at for all items in flight stands apart from the items, which are cold. */
+#ifndef RILL_ITEM_H
+#define RILL_ITEM_H
+
+#include "forest.h"
+#include "request.h"
+
+/* What expanding a live entry needs stands here: the forest is large, and following ids through it from cold memory cost
+ * more than all the rest of making rows. */
+typedef struct beam_entry {
+    double score;
+    int32_t history;
+    int32_t action;    /* the last one */
+    int32_t state_row; /* of a live one: the row its state continues, which it holds */
+    float action_logp; /* of the last action */
+    int32_t length;    /* of an ended one: timesteps, an end action not counted */
+    uint8_t ended;     /* waits below a live candidate (finish "top"): a rill_terminal, 0 of a live one */
+} beam_entry;
+
+typedef struct item_output {
+    double score;
+    double rank; /* what outputs are ordered by: the score under the penalties */
+    int32_t history;
+    int32_t length; /* timesteps, an end action not counted */
+    uint8_t truncated;
+    uint8_t end; /* an end action is counted where the length is (count_end) */
+} item_output;
+
+typedef struct item {
+    int64_t id, size;
+    request *request;                 /* NULL: it wants nothing of its own */
+    const rill_settings *settings;    /* that it is searched by: the engine's or its request's */
+    chain_instance *const *instances; /* of heuristics and scorers, likewise */
+    int32_t entry;                    /* its place in the intake, where its text stays */
+    int32_t timestep;                 /* timesteps completed: l_t */
+    int32_t max_length;
+    int32_t width, live; /* beam entries; of these live */
+    int32_t n_outputs;
+    int32_t next; /* slot of the next item that is ready */
+    double best_output;
+    forest_arena arena;
+    beam_entry *beam;
+    size_t beam_capacity;
+    item_output *outputs;
+    size_t outputs_capacity;
+    uint8_t stop_asked; /* by a heuristic, in an earlier phase of this timestep */
+    uint8_t late;       /* its deadline has come */
+    uint8_t top_ended;  /* the best candidate of some timestep was an ended one */
+    int64_t slot_bytes; /* what its slot takes, by what the domain says; counted under a bound on memory only */
+} item;
+
+typedef struct items {
+    rill_context *ctx;
+    rill_columns memory;
+    /* By slot, [memory.capacity]. */
+    item *at;
+    uint8_t *done;        /* the item has stopped and waits to be finished */
+    uint8_t *passed_over; /* how often, up to the number from which on it goes first */
+    int32_t *place;       /* where it stands in the flight */
+    int32_t *free;        /* a stack: free[0, n_free) */
+    int32_t n_free;
+    int32_t n_ready, first_ready, last_ready; /* a list through `next`, in order of admission */
+} items;
+
+void items_init(items *all, rill_context *ctx);
+/* Free all memory; no item holds histories any more. */
+void items_finish(items *all);
+/* Have `need` free slots at least. */
+rill_status items_reserve(items *all, int32_t need);
+int32_t items_take_slot(items *all);
+void items_give_slot(items *all, int32_t slot);
+
+/* Give the item in a slot a beam of one, the empty hypothesis. */
+rill_status items_begin(items *all, forest *f, int32_t slot);
+/* Release its hypotheses and states; the slot stays. */
+void items_clear(items *all, forest *f, int32_t slot);
+
+/* Behind all that are ready, and before them: one that begins anew was admitted before them. */
+void items_ready_last(items *all, int32_t slot);
+void items_ready_first(items *all, int32_t slot);
+/* One that is ready is not any more. */
+void items_not_ready(items *all, int32_t slot);
+/* The first that is ready leaves the list; there is one. */
+int32_t items_next_ready(items *all);
+
+#endif

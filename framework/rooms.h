@@ -1,0 +1,123 @@
+/* The engine: its rooms, and the passes that go through them.
+ *
+ *        submit -> intake -> [encode] -> ready -> flight -> timesteps -> outbox -> next
+ *                                          ^--------' when states are too few (bound.c)
+ *
+ * Each room has its header, which knows nothing of the engine; a pass is what needs several rooms. */
+#ifndef RILL_ROOMS_H
+#define RILL_ROOMS_H
+
+#include "ask.h"
+#include "bound.h"
+#include "chain.h"
+#include "ending.h"
+#include "flight.h"
+#include "intake.h"
+#include "outbox.h"
+#include "request.h"
+#include "schedule.h"
+#include "scoring.h"
+#include "select.h"
+#include "statistics.h"
+#include "timestep.h"
+#include "tracing.h"
+#include "unroll.h"
+
+struct rill_model {
+    rill_context *ctx;
+    const rill_domain *domain;
+    void *self;
+    rill_domain_info info;
+    int32_t reserved_nodes, reserved_slots; /* what the domain was told, by this engine or one before it */
+    rill_engine *engine;                    /* the one it serves, or NULL */
+};
+
+/* Inputs on their way through encode. */
+typedef struct admission {
+    rill_columns memory;
+    rill_input *input;
+    int32_t *entry; /* of the intake */
+} admission;
+
+/* What is written of outputs. */
+typedef struct writing {
+    const char *const *fields; /* [n_fields] of the setup, which keeps them */
+    int32_t n_fields;
+    unroll unroll;
+} writing;
+
+struct rill_engine {
+    rill_context *ctx;
+    rill_model *model;
+    const rill_domain *domain;
+    void *self; /* the domain's */
+    rill_domain_info info;
+    rill_settings settings;
+    int32_t unknown;    /* the action that unknown_penalty is for, or RILL_NO_ACTION */
+    rill_status failed; /* negative: the run is over */
+    int input_closed;
+
+    requests requests;
+    intake intake;
+    admission admission;
+    items items;
+    flight flight;
+    schedule schedule;
+    bound bound;
+    forest forest;
+    timestep step;
+    chain chain;
+    rill_ask_builder asks, check_asks;
+    scoring scoring;
+    selector selector;
+    writing writing;
+    outbox outbox;
+    statistics statistics;
+    tracing tracing;
+};
+
+/* model.c: the domain's action for what it does not know, or RILL_NO_ACTION. */
+int32_t rill__model_unknown(const rill_model *model);
+/* Fill what is not given by what the model's makers recommend, under a preset. */
+rill_status rill__model_recommend(const rill_model *model, rill_settings *settings);
+/* Refuse fields that the domain does not know. */
+rill_status engine_check_fields(rill_engine *e);
+
+/* admit.c: admit what the policy admits. */
+rill_status engine_admit(rill_engine *e);
+/* Drop an item: its references, its slot, its input; no result is made. */
+void engine_drop_item(rill_engine *e, int32_t slot);
+/* Drop an input that waits no more: its text, its request. */
+void engine_forget_input(rill_engine *e, int32_t entry);
+/* Tell the domain about capacities that grew. */
+rill_status engine_reserve_domain(rill_engine *e);
+/* A domain's failure without a message gets one. */
+rill_status engine_domain_status(rill_engine *e, rill_status status, const char *method);
+
+/* expand.c: rows, states, choices of one phase for the `n` selected items. */
+rill_status engine_expand(rill_engine *e, int32_t n, int32_t phase);
+
+/* merge.c: memory for all that a phase may make of rows with up to `stride` choices each, so that merging cannot fail half-way. */
+rill_status engine_reserve_children(rill_engine *e, timestep *t, int32_t stride);
+/* Children of each selected item in rank order; in the last phase outputs leave. */
+void engine_merge(rill_engine *e, timestep *t, int last);
+/* Give an item an output, whose reference it takes over; which ones are kept is for the setting `keep`. Room is there: merge
+ * reserves it. */
+void engine_output(rill_engine *e, item *it, const item_output *output);
+
+/* commit.c: candidates become the new beams; in the last phase items may stop. */
+rill_status engine_commit(rill_engine *e, timestep *t, int last);
+
+/* finish.c: make the result of a finished item, drop it. */
+rill_status engine_finish_item(rill_engine *e, int32_t slot);
+/* Make the result of an input that failed. */
+rill_status engine_fail_input(rill_engine *e, int64_t id, const request *wants, rill_status status,
+                              const char *message);
+
+/* leave.c: have the inputs leave whose deadlines have come. */
+rill_status engine_meet_deadlines(rill_engine *e);
+
+/* engine.c: tell the domain which rows have become free, so that they can be given out again. */
+void engine_free_rows(rill_engine *e);
+
+#endif

@@ -1,0 +1,37 @@
+/* Statistics: the counters and seconds of a run, and what the bound on a least-advanced schedule is made of. */
+#ifndef RILL_STATISTICS_H
+#define RILL_STATISTICS_H
+
+#include <time.h>
+
+#include "bound.h"
+#include "outbox.h"
+#include "timestep.h"
+
+typedef struct statistics {
+    rill_context *ctx;
+    rill_stats all;
+    rill_seconds now;     /* of the present timestep */
+    int64_t *depth_width; /* [depths] W_d: live candidates expanded at depth d */
+    size_t depths;
+} statistics;
+
+static inline double statistics_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void statistics_finish(statistics *s);
+/* Count the live candidates of the selected items. */
+rill_status statistics_expand(statistics *s, const items *all, const timestep *step);
+/* Add the present timestep's seconds to the sums. */
+void statistics_add_seconds(statistics *s);
+/* An output that comes (1) or goes again (-1). */
+void statistics_output(statistics *s, const item_output *output, int change);
+/* Write the first out->struct_size bytes of all that is known; `budget` is that of every timestep, or 0. */
+void statistics_write(const statistics *s, const forest *f, const bound *b, const outbox *o, int64_t budget,
+                      rill_stats *out);
+
+#endif

@@ -1,0 +1,69 @@
+/* A timestep's scratch; timestep.h. */
+#include "timestep.h"
+
+void timestep_finish(timestep *t)
+{
+    rill_free(t->ctx, t->selected, t->selected_capacity * sizeof *t->selected);
+    rill_free(t->ctx, t->row_block, t->row_bytes);
+    rill_free(t->ctx, t->child_block, t->child_bytes);
+}
+
+#define CARVE(pointer, n) (pointer) = rill_carve(c, (n), sizeof *(pointer))
+
+static void lay_out_rows(row_table *r, rill_carver *c, size_t rows)
+{
+    CARVE(r->node, rows);
+    CARVE(r->parent, rows);
+    CARVE(r->state_parent, rows);
+    CARVE(r->action, rows);
+    CARVE(r->slot, rows);
+    CARVE(r->depth, rows);
+    CARVE(r->history, rows);
+    CARVE(r->rank, rows);
+    CARVE(r->item, rows);
+    CARVE(r->item_id, rows);
+    CARVE(r->score, rows);
+}
+
+static void lay_out_children(timestep *t, rill_carver *c, const children_size *size)
+{
+    candidates_lay_out(&t->candidates, c, size->items, size->candidates);
+    CARVE(t->heap, size->widest);
+    CARVE(t->beam, size->widest_after);
+}
+
+static size_t roomier(size_t room, size_t need)
+{
+    if (need <= room) return room;
+    return need < room + room / 2 ? room + room / 2 : need;
+}
+
+rill_status timestep_reserve_rows(timestep *t, size_t rows)
+{
+    rill_carver carver = {0};
+    if (rows <= t->rows_room) return RILL_OK;
+    rows = roomier(t->rows_room, rows);
+    t->rows_room = 0;
+    lay_out_rows(&t->rows, &carver, rows);
+    RILL__TRY(rill_carve_again(t->ctx, &t->row_block, &t->row_bytes, &carver));
+    lay_out_rows(&t->rows, &carver, rows);
+    t->rows_room = rows;
+    return RILL_OK;
+}
+
+rill_status timestep_reserve_children(timestep *t, const children_size *need)
+{
+    const children_size had = t->room;
+    const children_size room = {.items = roomier(had.items, need->items),
+                                .candidates = roomier(had.candidates, need->candidates),
+                                .widest = roomier(had.widest, need->widest),
+                                .widest_after = roomier(had.widest_after, need->widest_after)};
+    rill_carver carver = {0};
+    if (memcmp(&room, &had, sizeof room) == 0) return RILL_OK;
+    t->room = (children_size){0};
+    lay_out_children(t, &carver, &room);
+    RILL__TRY(rill_carve_again(t->ctx, &t->child_block, &t->child_bytes, &carver));
+    lay_out_children(t, &carver, &room);
+    t->room = room;
+    return RILL_OK;
+}

@@ -1,0 +1,37 @@
+/* Unrolling; unroll.h. The path is walked from the leaf, once, since every node is a trip to cold memory: arrays are filled from
+ * their far end, which the output's length bounds, and the hypothesis is what has been filled. */
+#include "unroll.h"
+
+void unroll_finish(unroll *u)
+{
+    rill_columns_free(u->ctx, &u->memory);
+}
+
+rill_status unroll_output(unroll *u, const forest *f, int32_t slot, const item_output *output, int32_t phases,
+                          rill_hypothesis *hypothesis)
+{
+    const rill_column columns[] = {RILL_COLUMN(u->action), RILL_COLUMN(u->node), RILL_COLUMN(u->logp),
+                                   RILL_COLUMN(u->score)};
+    size_t most = ((size_t)output->length + 1) * (size_t)phases, at = most;
+    RILL__TRY(rill_columns_grow(u->ctx, &u->memory, most, columns, sizeof columns / sizeof *columns, "a hypothesis"));
+    for (int32_t h = output->history; f->h[h].parent >= 0; h = f->h[h].parent) {
+        const rill_history *node = &f->h[h];
+        at--;
+        u->action[at] = node->action;
+        u->node[at] = f->need == RILL_STATE_PATH ? forest_row(f, h) : RILL_NO_NODE;
+        u->logp[at] = node->logp;
+        u->score[at] = node->score;
+    }
+    double logp = 0;
+    for (size_t i = at; i < most; i++) logp += (double)u->logp[i];
+    *hypothesis = (rill_hypothesis){.slot = slot,
+                                    .length = (int32_t)(most - at),
+                                    .action = u->action + at,
+                                    .action_logp = u->logp + at,
+                                    .action_score = u->score + at,
+                                    .node = u->node + at,
+                                    .score = output->score,
+                                    .logp = logp,
+                                    .truncated = output->truncated};
+    return RILL_OK;
+}

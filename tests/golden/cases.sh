@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# What is decoded: the groups of the suite "golden", a function each. Read by golden.sh, which has `decodes` and `again`.
+#
+# The same questions go through each model in these ways:
+#   wide     k = 50 and all inputs in flight, nothing pruned: steps of hundreds of rows; then each input alone, and on two threads
+#   mixed    items at all depths in one timestep; then each input alone
+#   pruned   as the model's own settings say
+#   lifted, among, ruled   with scorers that have actions looked up which the model ranks low (asked.lua)
+# Inputs longer than 40 words are among them; translation has them once more with outputs of more than 100 actions.
+set -eu
+
+# Together, alone, on two threads: the same bytes. wide NAME INPUTS OPTION...
+wide() {
+  local name=$1 inputs=$2
+  shift 2
+  decodes "$name" "$inputs" "$@" --method fixed -k 50 -n 40 --budget 0 --n-best 2
+  again "$name" "$inputs" "$@" --method fixed -k 50 -n 1 --budget 0 --n-best 2
+  again "$name" "$inputs" "$@" --method fixed -k 50 -n 40 --budget 0 --n-best 2 --threads 2
+}
+
+# mixed NAME INPUTS OPTION...
+mixed() {
+  local name=$1 inputs=$2
+  shift 2
+  decodes "$name" "$inputs" "$@" -k 16 --absolute 30 --n-best 2 --method top-up -n 12 --refill 0.9 --budget 0
+  again "$name" "$inputs" "$@" -k 16 --absolute 30 --n-best 2 --method var-batch -n 1 --budget 0
+}
+
+# Each scorer of asked.lua, then all in a chain. asked NAME INPUTS BONUS SHARE OPTION...
+asked() {
+  local name=$1 inputs=$2 bonus=$3 share=$4 scorer
+  shift 4
+  for scorer in "lifted:$bonus" "among:$share" ruled word_reward:0.5; do
+    decodes "$name-${scorer%:*}" "$inputs" "$@" -k 10 -n 40 --budget 0 --n-best 2 --plugin "$here/asked.lua" --scorer "$scorer"
+  done
+  decodes "$name-all" "$inputs" "$@" -k 10 -n 40 --budget 0 --n-best 2 --plugin "$here/asked.lua" \
+    --scorer "lifted:$bonus" --scorer "among:$share" --scorer ruled --scorer word_reward:0.5
+}
+
+questions() { # questions MODEL
+  local model=$root/examples/models/$1
+  wide "$1-wide" "$1" -m "$model"
+  mixed "$1-mixed" "$1" -m "$model"
+  decodes "$1-pruned" "$1" -m "$model" --n-best 2 --word-scores
+  asked "$1" "$1:18-37" 6 2 -m "$model" --max-length 40
+}
+
+group_geo() { questions geo; }
+group_jobs() { questions jobs; }
+group_atis() { questions atis; }
+
+group_gum() {
+  local model=$root/examples/models/gum
+  wide gum-wide gum -m "$model"
+  mixed gum-mixed gum:1-30 -m "$model"
+  decodes gum-pruned gum:24-38 -m "$model" --n-best 2 --word-scores
+  asked gum gum:22-33 6 2 -m "$model"
+}
+
+# translates WEIGHTS
+translates() {
+  local model=$root/examples/models/de-en
+  wide "de-en-$1-wide" de-en:1-24 -m "$model" --weights "$1" --max-length 8
+  mixed "de-en-$1-mixed" de-en:4-30 -m "$model" --weights "$1" --max-length-factor 0.6
+  decodes "de-en-$1-pruned" de-en -m "$model" --weights "$1" -n 40 --n-best 2 --alignment
+  # Outputs of more than 100 actions, of inputs of up to 118 words.
+  local long=(-k 4 --min-length 110 --max-length 160 --n-best 2 --alignment --word-scores)
+  decodes "de-en-$1-long" de-en:33-38 -m "$model" --weights "$1" "${long[@]}"
+  again "de-en-$1-long" de-en:33-38 -m "$model" --weights "$1" "${long[@]}" -n 1
+}
+
+group_f32() {
+  translates f32
+  local model=$root/examples/models/de-en
+  asked de-en de-en:1-12 11 40 -m "$model" --max-length 16
+  # With few states some items are sent back and begin again.
+  again de-en-f32-pruned de-en -m "$model" -n 40 --n-best 2 --alignment --max-nodes 450
+  decodes de-en-limit de-en:14-24 -m "$model" --n-best 2 --max-length 6 --at-limit end --count-end --unknown-penalty 2
+  decodes de-en-soft de-en:1-4 -m "$model" --alignment=soft --n-best 2
+  decodes de-en-shares de-en:35-36 -m "$model" --alignment=0.1 --n-best 2
+  local listed=(-m "$model" --shortlist "$here/lexicon.txt,300,10" --n-best 2)
+  decodes de-en-shortlist de-en:1-36 "${listed[@]}" --word-scores
+  again de-en-shortlist de-en:1-36 "${listed[@]}" --word-scores -n 1
+  decodes de-en-shortlist-lifted de-en:1-8 "${listed[@]}" -k 4 --max-length 20 --plugin "$here/asked.lua" --scorer lifted:9
+}
+
+group_bf16() { translates bf16; }
+group_int8() {
+  translates int8
+  decodes de-en-int8-shortlist de-en:9-24 -m "$root/examples/models/de-en" --weights int8 --n-best 2 \
+    --shortlist "$here/lexicon.txt,300,10"
+}
+
+# With a variant that has 64 positions: longer inputs fail, longer outputs are cut.
+group_ensemble() {
+  local model=$root/examples/models/de-en short weights
+  short=$(variant 1 4 64)
+  wide ensemble-wide de-en:1-16 -m "$model" -m "$short" --max-length 6
+  mixed ensemble-mixed de-en:4-24 -m "$model" -m "$short" --max-length-factor 0.4
+  local behind=(--n-best 2 --word-scores --alignment)
+  for weights in f32 bf16 int8; do
+    decodes ensemble-$weights de-en:19-38 -m "$model" -m "$short" --weights $weights "${behind[@]}"
+    again ensemble-$weights de-en:19-38 -m "$model" -m "$short" --weights $weights "${behind[@]}" -n 1
+  done
+  decodes ensemble-turned de-en:19-38 -m "$short" -m "$model" "${behind[@]}"
+  # No output ends before the limit.
+  decodes ensemble-limit de-en:1-3 -m "$model" -m "$short" --n-best 2 -k 3 --min-length 200
+  decodes ensemble-lifted de-en:1-8 -m "$model" -m "$short" --n-best 2 -k 4 --max-length 20 \
+    --plugin "$here/asked.lua" --scorer lifted:11
+}
+
+# Six decoder layers.
+group_deep() {
+  local deep weights
+  deep=$(variant 2 6 256)
+  for weights in f32 bf16 int8; do
+    decodes deep-$weights de-en:1-32 -m "$deep" --weights $weights --n-best 2 --max-length 12 --alignment
+    again deep-$weights de-en:1-32 -m "$deep" --weights $weights --n-best 2 --max-length 12 --alignment -n 1
+  done
+}
+
+# Figures of the schedule, which are exact: how full timesteps are under a budget, and which inputs are encoded together.
+group_schedule() {
+  local name method model
+  for name in geo jobs atis gum de-en; do
+    model=$root/examples/models/$name
+    for method in greedy var-batch var-stream var-stream-fifo top-up stream-all; do
+      figures $name-$method $name:1-30 -m "$model" --method $method -n 6
+    done
+    for method in var-stream var-stream-fifo top-up stream-all; do
+      figures $name-$method-budget $name:1-30 -m "$model" --method $method -n 6 --max-items 16 --budget 24
+    done
+    [ $name = de-en ] || for method in fixed fixed-stream; do figures $name-$method $name:1-30 -m "$model" --method $method -n 6; done
+  done
+  # With few states some items are sent back and begin again.
+  figures gum-nodes gum:1-30 -m "$root/examples/models/gum" --max-items 16 --max-nodes 700
+  figures de-en-nodes de-en:1-30 -m "$root/examples/models/de-en" --max-items 16 --max-nodes 120
+  for method in top-up var-stream stream-all; do
+    decodes witness-$method witness --plugin "$here/witness.lua" --domain witness --method $method -n 4 --max-items 8 --n-best 2
+  done
+}

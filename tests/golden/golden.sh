@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# Golden files: what the command answers with the shipped models, compared with what it answered before. cases.sh says what is decoded.
+#
+#   golden.sh check|small|make GROUP RILL KERNEL_SET VARY_MODEL ROOT
+#
+# check: run a group and compare; small: the same with few inputs, for slow builds; make: write expected/ anew.
+# With the kernels that made the files (the name is in expected/kernels) all must be equal to the last byte. With others texts must be
+# equal, and scores up to their last digits; docs/kernels.md says why. With weights in int8 those may turn another way, so there most
+# of the lines must be equal so. The first line of the report says which comparison was made.
+set -eu
+
+mode=$1 group=$2 rill=$(realpath "$3") kernels=$("$4") vary=$(realpath "$5") root=$(realpath "$6")
+here=$root/tests/golden expected=$root/tests/golden/expected
+[ -d "$root/examples/models/de-en" ] || exit 77
+export LC_ALL=C
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+cases=0 failures=0
+if [ "$kernels" = ref ] && [ "$mode" = check ]; then mode=small; fi # plain C takes minutes
+
+[ "$mode" != make ] || { mkdir -p "$expected"; echo "$kernels" >"$expected/kernels"; }
+exact=0
+[ "$(cat "$expected/kernels")" != "$kernels" ] || exact=1
+if [ $exact = 1 ]; then echo "kernels $kernels, which made the files: to the bit"; else
+  echo "kernels $kernels, the files were made with $(cat "$expected/kernels"): texts, and scores within 1e-4"; fi
+
+# --- inputs and models ------------------------------------------------------------------------------------------------
+
+# put_inputs INPUTS: NAME or NAME:FROM-TO, into the file "inputs"; `kept` of them are decoded.
+put_inputs() {
+  local range=${1#*:}
+  case $1 in *:*) sed -n "${range%-*},${range#*-}p" "$here/inputs/${1%%:*}.txt" >all ;; *) cat "$here/inputs/$1.txt" >all ;; esac
+  kept=$(wc -l <all)
+  if [ "$mode" = small ]; then kept=$(((kept + 5) / 6)); fi
+  head -n "$kept" all >inputs
+}
+
+# variant SEED LAYERS POSITIONS: the folder of a translation model, see vary_model.c.
+variant() {
+  local folder=$work/variant-$1
+  mkdir -p "$folder"
+  local from=$root/examples/models/de-en
+  cp "$from/source.spm" "$from/target.spm" "$from/vocab.json" "$folder"
+  "$vary" "$from" "$folder" "$@" >&2
+  echo "$folder"
+}
+
+# --- comparing --------------------------------------------------------------------------------------------------------
+
+# Line by line, blank by blank; numbers with a point within a 10,000th of their size, or of 1.
+nearly() { # nearly WANTED FOUND MOST: at most so many lines differ
+  [ "$(wc -l <"$1")" -eq "$(wc -l <"$2")" ] || return 1
+  paste -d '\t' "$1" "$2" | awk -F '\t' -v most="$3" '
+    function near(a, b) { d = a - b; s = a < 0 ? -a : a; return (d < 0 ? -d : d) <= 1e-4 * (s > 1 ? s : 1) }
+    function number(x) { return x ~ /^-?[0-9]+([.][0-9]+)?(e-?[0-9]+)?$/ }
+    function alike(left, right,  n, i, a, b) {
+      n = split(left, a, /[ ,]/)
+      if (n != split(right, b, /[ ,]/)) return 0
+      for (i = 1; i <= n; i++) if (a[i] != b[i] && !(a[i] ~ /[.e]/ && number(a[i]) && number(b[i]) && near(a[i], b[i]))) return 0
+      return 1
+    }
+    !alike($1, $2) { if (++differ <= 3) print "    wanted " $1 "\n    found  " $2 }
+    END { if (differ) print "    " differ " of " NR " lines differ"; exit differ > most * NR }'
+}
+
+failed() {
+  failures=$((failures + 1))
+  printf 'FAILED: %s\n' "$1"
+}
+
+compare() { # compare NAME WHAT: files "wanted" and "found"
+  local most=0
+  cases=$((cases + 1))
+  if [ $exact = 1 ]; then
+    cmp -s wanted found && return
+    failed "$1: $2"
+    diff wanted found | cut -c 1-300 | head -8 || true
+    echo "    $(diff wanted found | grep -c '^>') of $(wc -l <wanted) lines differ"
+    return
+  fi
+  case $1 in *int8*) most=0.25 ;; schedule) most=0.25 ;; esac
+  nearly wanted found $most >report || failed "$1: $2"
+  sed "s/^/  $1: /" report
+}
+
+# Of what was expected, what belongs to the inputs kept; complaints come behind.
+keep_lines() { awk -F ' [|][|][|] ' -v kept="$kept" '/^stderr: / { next } $1 + 0 < kept' "$1"; }
+
+decode() { # decode INPUTS OPTION...: into "found"
+  put_inputs "$1"
+  shift
+  "$rill" decode -q -i inputs "$@" >found 2>err || [ $? = 2 ] || { echo "  $*"; sed 's/^/    /' err; }
+  [ "$mode" = small ] || sed 's/^/stderr: /' err >>found
+}
+
+# decodes NAME INPUTS OPTION...: what it was before.
+decodes() {
+  local name=$1
+  shift
+  decode "$@"
+  cp found "$name.now"
+  if [ "$mode" = make ]; then cp found "$expected/$name.txt"; return; fi
+  if [ "$mode" = small ]; then keep_lines "$expected/$name.txt" >wanted; else cp "$expected/$name.txt" wanted; fi
+  compare "$name" "not what is in expected/$name.txt"
+}
+
+# again NAME INPUTS OPTION...: to the last byte what decodes NAME gave just now, whatever the kernels.
+again() {
+  local name=$1
+  shift
+  decode "$@"
+  cases=$((cases + 1))
+  cmp -s "$name.now" found && return
+  failed "$name: another answer, ${*: -6}"
+  diff "$name.now" found | cut -c 1-300 | head -6 || true
+}
+
+# figures NAME INPUTS OPTION...: a line of the run's exact figures, gathered for finish(). They are of all inputs together: in the
+# small form these are geo's alone.
+figures() {
+  local name=$1
+  put_inputs "$2"
+  shift 2
+  if [ "$mode" = small ]; then
+    case $name in geo-*) mv all inputs ;; *) return 0 ;; esac
+  fi
+  "$rill" decode -q -i inputs -o /dev/null --stats stats.json "$@" || failed "$name: exit code $?"
+  awk -v name="$name" -F '[:,]' '
+    /"(timesteps|expansions|exp_per_step|refills|longest_item_timesteps|passed_over_first|candidates|pruned|outputs|truncated|sent_back)"/ {
+      gsub(/[ "]/, ""); line = line " " $1 " " $2 }
+    END { print name line }' stats.json >>figures
+}
+
+finish() {
+  if [ -s figures ]; then
+    if [ "$mode" = make ]; then cp figures "$expected/$group.txt"; fi
+    grep -F "$(cut -d ' ' -f 1 figures | sed 's/$/ /')" "$expected/$group.txt" >wanted
+    cp figures found
+    compare "$group" "figures of the schedule changed"
+  fi
+  echo "$cases cases, $failures failures"
+  [ $failures = 0 ]
+}
+
+# --- main -------------------------------------------------------------------------------------------------------------
+
+. "$here/cases.sh"
+"group_$group"
+finish
