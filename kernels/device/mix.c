@@ -7,7 +7,7 @@
  * best m less log E, and x is computed for those alone.
  *
  * Invariant: x is a function of the row and the symbol, computed in one way wherever it is needed, so the answer depends neither on
- * the block nor on B. A row with NaN in any model has no choices. Divisions: memory · mixing · answers. */
+ * the block nor on B. A row with NaN in any model, or nothing but -infinity, has no choices. Divisions: memory · mixing · answers. */
 #include <math.h>
 #include <string.h>
 
@@ -88,7 +88,7 @@ static void normalise(const mixture *m, size_t index)
             for (size_t v = 0; v < g->symbols; v++) row[v] = row[v] + bias[v] - log_norm;
         else
             for (size_t v = 0; v < g->symbols; v++) row[v] = row[v] - log_norm;
-        m->broken[r] = (uint8_t)(isnan(log_norm) || (index > 0 && m->broken[r]));
+        m->broken[r] = (uint8_t)(!(log_norm > -INFINITY) || (index > 0 && m->broken[r]));
     }
 }
 

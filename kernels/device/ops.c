@@ -378,34 +378,56 @@ static void embed(dev_block *b, const dev_op *op)
     put_plain(b, op, DEV_OUT, o->width, out);
 }
 
-enum { STRIP = 64 }; /* floats of a sum that are kept while terms are added */
-
-static void sum_strip(float *const *term, size_t terms, size_t first, size_t width, int rectify, float *out)
+/* Terms of a row added up in order, and what is below `least` brought up to it; NaN stays. Two and three at once are what a parser
+ * does for every action: a pass over the row for each would take more than twice as long. */
+static inline float at_least(float x, float least)
 {
-    float sum[STRIP] = {0};
-    if (terms > 0) memcpy(sum, term[0] + first, width * sizeof *sum);
-    for (size_t t = 1; t < terms; t++) {
-        const float *x = term[t] + first;
-        for (size_t i = 0; i < width; i++) sum[i] += x[i];
-    }
-    for (size_t i = 0; rectify && i < width; i++) sum[i] = sum[i] < 0.0f ? 0.0f : sum[i];
-    memcpy(out + first, sum, width * sizeof *sum);
+    return x < least ? least : x;
+}
+
+static void take_one(float *out, const float *a, size_t width, float least)
+{
+    for (size_t i = 0; i < width; i++) out[i] = at_least(a[i], least);
+}
+
+static void add_one(float *out, const float *a, size_t width, float least)
+{
+    for (size_t i = 0; i < width; i++) out[i] = at_least(out[i] + a[i], least);
+}
+
+static void add_two(float *out, const float *a, const float *b, size_t width, float least)
+{
+    for (size_t i = 0; i < width; i++) out[i] = at_least(a[i] + b[i], least);
+}
+
+static void add_three(float *out, const float *a, const float *b, const float *c, size_t width, float least)
+{
+    for (size_t i = 0; i < width; i++) out[i] = at_least(a[i] + b[i] + c[i], least);
+}
+
+static void sum_row(float *out, float *const *term, size_t terms, size_t width, float least)
+{
+    if (terms == 0) memset(out, 0, width * sizeof *out);
+    if (terms == 1) take_one(out, term[0], width, least);
+    if (terms == 2) add_two(out, term[0], term[1], width, least);
+    if (terms >= 3) add_three(out, term[0], term[1], term[2], width, terms == 3 ? least : -INFINITY);
+    for (size_t t = 3; t < terms; t++) add_one(out, term[t], width, t + 1 == terms ? least : -INFINITY);
 }
 
 /* The terms that are there, from the first on. */
 static void sum(dev_block *b, const dev_op *op)
 {
     const rill_sum *o = &op->as.sum;
+    const float least = o->activation == RILL_RELU ? 0.0f : -INFINITY;
     const dev_rows out = dev_rows_at(b, &op->view[DEV_SUM_OUT]);
     dev_rows from[RILL_SUM_TERMS];
     for (int32_t i = 0; i < o->terms; i++) from[i] = dev_rows_at(b, &op->view[i]);
     for (size_t r = 0; r < b->rows[op->space]; r++) {
-        float *term[RILL_SUM_TERMS], *to = row_at(out, r);
+        float *term[RILL_SUM_TERMS];
         size_t terms = 0;
         for (int32_t i = 0; i < o->terms; i++)
             if ((term[terms] = row_or_none(from[i], r)) != NULL) terms++;
-        for (size_t i = 0; i < o->width; i += STRIP)
-            sum_strip(term, terms, i, o->width - i < STRIP ? o->width - i : STRIP, o->activation == RILL_RELU, to);
+        sum_row(row_at(out, r), term, terms, o->width, least);
     }
 }
 

@@ -90,6 +90,8 @@ void rill_plan_close(rill_plan *plan)
     rill_context *ctx = plan->ctx;
     for (size_t i = 0; i < plan->matrices; i++)
         if (plan->matrix[i].memory != NULL) rill_free(ctx, plan->matrix[i].memory, plan->matrix[i].bytes);
+    for (size_t i = 0; i < plan->constants; i++)
+        if (plan->constant[i].memory != NULL) rill_free(ctx, plan->constant[i].memory, plan->constant[i].bytes);
     for (size_t i = 0; i < plan->programs; i++) dev_program_clear(ctx, &plan->program[i]);
     clear_array(ctx, plan->constant, plan->constant_room, sizeof *plan->constant);
     clear_array(ctx, plan->matrix, plan->matrix_room, sizeof *plan->matrix);
@@ -145,6 +147,41 @@ rill_matrix rill_plan_matrix(rill_plan *plan, rill_weight_type type, size_t n, s
     *matrix = (dev_matrix){.memory = memory, .bytes = bytes, .type = type};
     (void)rill_gemm_pack_f32(&matrix->w, n, &part, 1, dtype, memory); /* fails only for what has no size */
     return handle;
+}
+
+/* [rows, n] of the plan's own; its floats are yet to be written. */
+static rill_constant make_constant(rill_plan *plan, size_t rows, size_t n)
+{
+    size_t bytes;
+    void *memory = NULL;
+    if (!__builtin_mul_overflow(rows, n * sizeof(float), &bytes) && rows > 0) memory = rill_alloc(plan->ctx, bytes);
+    if (memory == NULL) return dev_plan_fail(plan, RILL_ERR_MEMORY, "no memory for a product of %zu x %zu", rows, n);
+    const rill_constant handle = rill_plan_constant(plan, memory, rows, n);
+    if (handle > 0)
+        plan->constant[handle - 1].memory = memory, plan->constant[handle - 1].bytes = bytes;
+    else
+        rill_free(plan->ctx, memory, bytes);
+    return handle;
+}
+
+rill_constant rill_plan_product(rill_plan *plan, const float *a, size_t rows, size_t k, const float *w, size_t n,
+                                size_t stride, const float *bias)
+{
+    if (rill_plan_matrix(plan, RILL_WEIGHT_F32, n, k, w, stride) < 0) return -1;
+    const dev_matrix matrix = plan->matrix[--plan->matrices]; /* for this call only */
+    const rill_constant out = make_constant(plan, rows, n);
+    if (out > 0) {
+        const rill_gemm gemm = {.w = &matrix.w,
+                                .rows = rows,
+                                .a = a,
+                                .lda = k,
+                                .bias = bias,
+                                .c = plan->constant[out - 1].memory,
+                                .ldc = n};
+        plan->device->kernels.gemm(&gemm, NULL);
+    }
+    rill_free(plan->ctx, matrix.memory, matrix.bytes);
+    return out;
 }
 
 rill_table rill_plan_table(rill_plan *plan, rill_table_kind kind, size_t width, const char *what)

@@ -22,6 +22,8 @@ struct rill_device {
 typedef struct dev_constant {
     const float *data;
     size_t rows, width;
+    void *memory; /* of data that is the plan's own, else NULL */
+    size_t bytes;
 } dev_constant;
 
 typedef struct dev_matrix {

@@ -430,6 +430,8 @@ rill_status rill_stream_run(rill_stream *s, rill_program program, const rill_run
                  .n = (size_t)arguments->n};
     status = prepare(&r);
     if (status != RILL_OK) return status;
+    if (r.program->selects && arguments->selection->most == 0)
+        memset(arguments->selection->count, 0, r.n * sizeof *arguments->selection->count);
     rill_pool_run(r.inside ? NULL : s->pool, run_span, &r, r.spans);
     if (s->profiling) dev_profile_sum(&r);
     return RILL_OK;

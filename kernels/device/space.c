@@ -165,6 +165,7 @@ static const int32_t *find_entries(const dev_block *b, const dev_index *i)
     return column + run->start[space_at(b, i->space)->ragged][b->from];
 }
 
+/* Entries of a column for rows of its space or of one derived from it. */
 static const int32_t *copy_entries(const dev_block *b, const dev_index *i, int32_t *out)
 {
     const rill_space given = b->run->program->column[i->a].space;
@@ -226,9 +227,7 @@ static const int32_t *make_index(dev_block *b, const dev_index *i, int32_t *out)
     switch (i->kind) {
     case DEV_MAP: return make_map(b, i->space, i->a, out);
     case DEV_OWN: return make_own(b, i->space, out);
-    case DEV_COLUMN:
-        x = find_entries(b, i);
-        return x != NULL ? x : copy_entries(b, i, out);
+    case DEV_COLUMN: x = find_entries(b, i); return x != NULL ? x : copy_entries(b, i, out);
     case DEV_UNIT:
         x = dev_index_at(b, i->b);
         for (size_t r = 0; r < rows; r++) out[r] = b->place[i->a][input_of(b, i->space, r)] + x[r];

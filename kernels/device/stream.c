@@ -153,6 +153,22 @@ rill_status rill_stream_fill(rill_stream *s, rill_table table, int32_t first, in
     return RILL_OK;
 }
 
+rill_status rill_stream_read(const rill_stream *s, rill_table table, int32_t row, int32_t first, int32_t n, float *rows)
+{
+    if (table < 1 || (size_t)table > s->plan->tables || row < 0 || first < 0 || n < 0)
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %d has no row %d", (int)table, (int)row);
+    const dev_table *of = &s->plan->table[table - 1];
+    const int ragged = of->kind == RILL_TABLE_RAGGED;
+    const int64_t end = (int64_t)first + n, from = ragged && (size_t)row < s->slots ? s->first[row] : row;
+    if (ragged ? end > rill_stream_units(s, row) : from + end > (int64_t)s->table[table - 1].room)
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %s: %d rows of %d from %d on are not there", of->what,
+                         (int)n, (int)row, (int)first);
+    if (n > 0)
+        memcpy(rows, s->table[table - 1].rows + (size_t)(from + first) * of->width,
+               (size_t)n * of->width * sizeof *rows);
+    return RILL_OK;
+}
+
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
 /* A slot that got another range, and the one it had. */

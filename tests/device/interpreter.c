@@ -1,7 +1,7 @@
 /* The plain interpreter; interpreter.h says what it is for.
  *
- * Divisions: the run · views · products · cells and scans · attention · rows · choices · the tale · building. */
-#include "interpreter.h"
+ * Divisions: the run · views · products · cells and scans · attention · rows · the tale. */
+#include "telling.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,23 +9,7 @@
 
 /* --- the run ------------------------------------------------------------------------------------------------------ */
 
-typedef struct telling {
-    const tale *t;
-    const rill_kernels *k;
-    world *w;
-    const answers *a;
-    struct {
-        size_t rows;
-        int32_t *origin; /* row of `of`; of units the input */
-        int32_t *value;  /* of distinct rows */
-        int32_t *first;  /* ragged: [n] first units */
-    } space[MOST_PARTS];
-    float *value[MOST_PARTS];
-    int32_t *path[MOST_PARTS]; /* [n, MOST_NODES] */
-    int32_t *path_length[MOST_PARTS];
-} telling;
-
-static void *room(size_t count, size_t size)
+void *telling_room(size_t count, size_t size)
 {
     void *memory = calloc(count + 1, size + 64);
     if (memory == NULL) abort();
@@ -33,7 +17,7 @@ static void *room(size_t count, size_t size)
 }
 
 /* The row of the space's root, the run's rows or a ragged space, that a row comes from. */
-static int32_t column_at(const telling *x, rill_space space, int32_t row, rill_column column)
+int32_t column_at(const telling *x, rill_space space, int32_t row, rill_column column)
 {
     for (; space != x->t->column[column].space; space = x->t->space[space].of) row = x->space[space].origin[row];
     return x->t->column[column].entry[row];
@@ -47,9 +31,9 @@ static void make_space(telling *x, rill_space s)
     size_t most = n, rows = 0;
     if (x->t->space[s].kind == TOLD_RAGGED)
         for (size_t r = 0; r < n; r++) most += (size_t)x->t->column[column].entry[r];
-    x->space[s].origin = room(most, sizeof(int32_t));
-    x->space[s].value = room(most, sizeof(int32_t));
-    x->space[s].first = room(n, sizeof(int32_t));
+    x->space[s].origin = telling_room(most, sizeof(int32_t));
+    x->space[s].value = telling_room(most, sizeof(int32_t));
+    x->space[s].first = telling_room(n, sizeof(int32_t));
     for (size_t r = 0; r < n; r++) {
         const int32_t entry = column_at(x, of, (int32_t)r, column);
         size_t more = entry >= 0;
@@ -106,7 +90,7 @@ static size_t value_width(const telling *x, rill_value v)
 }
 
 /* The floats that a view means for a row; NULL where there are none. */
-static float *see(const telling *x, look l, rill_space space, int32_t row)
+float *see(const telling *x, look l, rill_space space, int32_t row)
 {
     const tale *t = x->t;
     int32_t at = -1;
@@ -165,7 +149,7 @@ static void tell_list_product(const telling *x, const told_op *op, int32_t r)
     const int32_t slot = column_at(x, op->space, r, p->list_slot), n = x->w->symbols[p->list][slot];
     const rill_constant rows = x->t->list[p->list].rows;
     const size_t k = x->t->constant[rows].width;
-    float *w = room((size_t)n * k, sizeof *w), *out = see(x, op->view[3], op->space, r);
+    float *w = telling_room((size_t)n * k, sizeof *w), *out = see(x, op->view[3], op->space, r);
     for (int32_t i = 0; i < n; i++)
         memcpy(w + (size_t)i * k, x->t->constant[rows].data + (size_t)x->w->symbol[p->list][slot][i] * k,
                k * sizeof *w);
@@ -188,8 +172,8 @@ static void tell_product(const telling *x, const told_op *op, int32_t r)
     }
     const size_t n = x->t->matrix[p->matrix].n, k = x->t->matrix[p->matrix].k;
     float *out = see(x, op->view[3], op->space, r), *add = see(x, op->view[2], op->space, r),
-          *sum = room(n, sizeof *sum);
-    if (add != NULL) add = memcpy(room(n, sizeof *add), add, n * sizeof *add);
+          *sum = telling_room(n, sizeof *sum);
+    if (add != NULL) add = memcpy(telling_room(n, sizeof *add), add, n * sizeof *add);
     const rill_gemm gemm = {.a = see(x, op->view[0], op->space, r),
                             .lda = k - p->k2,
                             .a2 = p->k2 > 0 ? see(x, op->view[1], op->space, r) : NULL,
@@ -266,7 +250,7 @@ static const float *scan_input(const telling *x, const told_op *op, int32_t i, i
 static void scan_step(const telling *x, const rill_scan *o, const float *input, int first, float *h, float *c)
 {
     const size_t hidden = o->hidden, width = o->cell == RILL_CELL_GRU ? 3 * hidden : 4 * hidden;
-    float *gates = room(width, sizeof *gates), *before = room(hidden, sizeof *before);
+    float *gates = telling_room(width, sizeof *gates), *before = telling_room(hidden, sizeof *before);
     memcpy(before, h, hidden * sizeof *h);
     rill_gemm gemm = {.a = before, .lda = hidden, .c = gates, .ldc = width};
     if (o->cell == RILL_CELL_GRU) {
@@ -280,7 +264,7 @@ static void scan_step(const telling *x, const rill_scan *o, const float *input, 
             memcpy(gates, input, width * sizeof *gates);
         else
             multiply(x, x->t->matrix[o->recurrent].type, width, hidden, x->t->matrix[o->recurrent].w, gemm);
-        float *cell = room(hidden, sizeof *cell);
+        float *cell = telling_room(hidden, sizeof *cell);
         memcpy(cell, c, hidden * sizeof *c);
         lstm_cell(x, hidden, gates, first ? NULL : cell, c, h);
         free(cell);
@@ -295,7 +279,7 @@ static void tell_scan(const telling *x, const told_op *op)
     const size_t bytes = o->hidden * sizeof(float);
     for (int32_t i = 0; i < x->a->n; i++) {
         const int32_t length = x->t->column[x->t->space[o->space].column].entry[i];
-        float *h = room(o->hidden, sizeof *h), *c = room(o->hidden, sizeof *c), *to;
+        float *h = telling_room(o->hidden, sizeof *h), *c = telling_room(o->hidden, sizeof *c), *to;
         for (int32_t t = 0; t < length; t++) {
             const int32_t u = o->backward ? length - 1 - t : t;
             scan_step(x, o, scan_input(x, op, i, u), t == 0, h, c);
@@ -312,8 +296,8 @@ static void tell_scan(const telling *x, const told_op *op)
 
 static void tell_path(telling *x, const told_op *op, int32_t number)
 {
-    x->path[number] = room((size_t)x->a->n * MOST_NODES, sizeof(int32_t));
-    x->path_length[number] = room((size_t)x->a->n, sizeof(int32_t));
+    x->path[number] = telling_room((size_t)x->a->n * MOST_NODES, sizeof(int32_t));
+    x->path_length[number] = telling_room((size_t)x->a->n, sizeof(int32_t));
     for (int32_t r = 0; r < x->a->n; r++) {
         int32_t node = x->t->column[op->node].entry[r];
         const int32_t depth = x->t->column[op->depth].entry[r];
@@ -352,8 +336,8 @@ static void tell_attend(const telling *x, const told_op *op, int32_t r)
     int32_t length, first = 0;
     (void)memory_at(x, op, r, 0, op->view[1], &length);
     const size_t n = (size_t)length;
-    float *keys = room(n * width, sizeof *keys), *values = room(n * width, sizeof *values);
-    float *weights = room(n * o->heads, sizeof *weights), *out = room(width, sizeof *out);
+    float *keys = telling_room(n * width, sizeof *keys), *values = telling_room(n * width, sizeof *values);
+    float *weights = telling_room(n * o->heads, sizeof *weights), *out = telling_room(width, sizeof *out);
     for (int32_t t = 0; t < length; t++) {
         memcpy(keys + (size_t)t * width, memory_at(x, op, r, t, op->view[1], &length), width * sizeof *keys);
         memcpy(values + (size_t)t * width, memory_at(x, op, r, t, op->view[2], &length), width * sizeof *values);
@@ -389,7 +373,7 @@ static void tell_attend(const telling *x, const told_op *op, int32_t r)
 static void tell_normalise(const telling *x, const told_op *op, int32_t r)
 {
     const rill_normalise *o = &op->as.normalise;
-    float *y = room(o->width, sizeof *y);
+    float *y = telling_room(o->width, sizeof *y);
     const rill_layer_norm norm = {.rows = 1,
                                   .width = o->width,
                                   .x = see(x, op->view[0], op->space, r),
@@ -473,139 +457,6 @@ static void tell_mask(const telling *x, const told_op *op, int32_t r)
         to[x->w->symbol[op->as.mask.list][slot][i]] = -INFINITY;
 }
 
-/* --- choices ------------------------------------------------------------------------------------------------------ */
-
-/* The row of the host that a row stands for. */
-static int32_t host_row(const telling *x, rill_space space, int32_t row)
-{
-    while (space != RILL_ROWS && x->t->space[space].kind != TOLD_RAGGED) {
-        row = x->space[space].origin[row];
-        space = x->t->space[space].of;
-    }
-    return row;
-}
-
-/* Log-probabilities of a row: x - log of the sum, and whether there are any. */
-static int log_probabilities(const telling *x, size_t n, const float *logits, const float *bias, const float *add,
-                             float *logp)
-{
-    int32_t id, count;
-    float norm;
-    const rill_best best = {.rows = 1,
-                            .symbols = n,
-                            .best = 1,
-                            .logits = logits,
-                            .ld_logits = n,
-                            .bias = bias,
-                            .add = add,
-                            .ld_add = n,
-                            .ids = &id,
-                            .ld_out = 1,
-                            .counts = &count,
-                            .log_norm = &norm};
-    x->k->best(&best, NULL);
-    for (size_t v = 0; v < n; v++) {
-        float z = logits[v];
-        if (bias != NULL) z += bias[v];
-        if (add != NULL) z += add[v];
-        logp[v] = z == -INFINITY && !isnan(norm) ? z : z - norm;
-    }
-    return !isnan(norm);
-}
-
-static int is_legal(const rill_selection *s, int32_t row, int32_t action)
-{
-    if (s->legal == NULL || s->legal_set == NULL || s->legal_set[row] < 0) return 1;
-    if ((size_t)action / 64 >= s->legal_words) return 0;
-    return (int)(s->legal[(size_t)s->legal_set[row] * s->legal_words + (size_t)action / 64] >> (action % 64) & 1);
-}
-
-/* Choices and picks of a row from its log-probabilities by action. */
-static void answer(const telling *x, int32_t row, size_t n, const int32_t *action, const float *logp, int sound)
-{
-    const rill_selection *s = &x->a->selection;
-    char *taken = room(n, 1);
-    int32_t count = 0;
-    for (; sound && count < s->most; count++) {
-        size_t best = n;
-        for (size_t v = 0; v < n; v++)
-            if (!taken[v] && logp[v] > -INFINITY && is_legal(s, row, action[v]) && (best == n || logp[v] > logp[best]))
-                best = v;
-        if (best == n) break;
-        taken[best] = 1;
-        s->action[(size_t)row * (size_t)s->stride + (size_t)count] = action[best];
-        s->logp[(size_t)row * (size_t)s->stride + (size_t)count] = logp[best];
-    }
-    if (s->most > 0) s->count[row] = count;
-    for (int32_t i = 0; i < s->n_picks; i++) {
-        if (s->pick_row[i] != row) continue;
-        s->pick_logp[i] = -INFINITY;
-        for (size_t v = 0; v < n; v++)
-            if (action[v] == s->pick_action[i]) s->pick_logp[i] = sound ? logp[v] : NAN;
-    }
-    free(taken);
-}
-
-static void tell_best(const telling *x, const told_op *op, int32_t r)
-{
-    const rill_best_choices *o = &op->as.best;
-    const int32_t slot = o->list > 0 ? column_at(x, op->space, r, o->list_slot) : 0;
-    const size_t n = o->list > 0 ? (size_t)x->w->symbols[o->list][slot] : o->symbols;
-    const float *logits = see(x, op->view[0], op->space, r), *add = see(x, op->view[1], op->space, r);
-    float *logp = room(n, sizeof *logp), *bias = room(n, sizeof *bias);
-    int32_t *action = room(n, sizeof *action);
-    const rill_constant from = o->list > 0 ? x->t->list[o->list].bias : o->bias;
-    for (size_t v = 0; v < n; v++) {
-        action[v] = o->list > 0 ? x->w->symbol[o->list][slot][v] : (int32_t)v + o->first_action;
-        if (from > 0) bias[v] = x->t->constant[from].data[o->list > 0 ? (size_t)action[v] : v];
-    }
-    const int sound = n == 0 || log_probabilities(x, n, logits, from > 0 ? bias : NULL, add, logp);
-    if (o->tag == 0) {
-        answer(x, host_row(x, op->space, r), n, action, logp, sound);
-    } else { /* by logits: equal ones may not differ in logarithms */
-        size_t best = n;
-        for (size_t v = 0; sound && v < n; v++) {
-            logp[v] = logits[v] + (from > 0 ? bias[v] : 0.0f);
-            if (add != NULL) logp[v] += add[v];
-            if (logp[v] > -INFINITY && (best == n || logp[v] > logp[best])) best = v;
-        }
-        x->t->column[o->tag].entry[host_row(x, op->space, r)] = o->first_action + (best < n ? (int32_t)best : 0);
-    }
-    free(logp), free(bias), free(action);
-}
-
-static float mixed(size_t models, const float *each, size_t n, size_t v)
-{
-    float most = each[v], sum = 0.0f;
-    for (size_t e = 1; e < models; e++)
-        if (each[e * n + v] > most) most = each[e * n + v];
-    if (!(most > -INFINITY)) return most;
-    for (size_t e = 0; e < models; e++) sum += expf(each[e * n + v] - most);
-    return most + logf(sum / (float)models);
-}
-
-static void tell_mix(const telling *x, const told_op *op, int32_t r)
-{
-    const rill_mix *o = &op->as.mix;
-    const size_t models = (size_t)o->models;
-    const int32_t slot = o->list[0] > 0 ? column_at(x, op->space, r, o->list_slot) : 0;
-    const size_t n = o->list[0] > 0 ? (size_t)x->w->symbols[o->list[0]][slot] : o->symbols;
-    float *each = room(models * n, sizeof *each), *logp = room(n, sizeof *logp), *bias = room(n, sizeof *bias);
-    int32_t *action = room(n, sizeof *action);
-    int sound = 1;
-    for (size_t e = 0; e < models && n > 0; e++) {
-        const rill_constant from = o->list[e] > 0 ? x->t->list[o->list[e]].bias : o->bias[e];
-        for (size_t v = 0; v < n; v++) {
-            action[v] = o->list[e] > 0 ? x->w->symbol[o->list[e]][slot][v] : (int32_t)v;
-            if (from > 0) bias[v] = x->t->constant[from].data[action[v]];
-        }
-        sound &= log_probabilities(x, n, see(x, op->view[e], op->space, r), from > 0 ? bias : NULL, NULL, each + e * n);
-    }
-    for (size_t v = 0; v < n; v++) logp[v] = models > 1 ? mixed(models, each, n, v) : each[v];
-    answer(x, host_row(x, op->space, r), n, action, logp, sound);
-    free(each), free(logp), free(bias), free(action);
-}
-
 /* --- the tale ----------------------------------------------------------------------------------------------------- */
 
 void tell(const tale *t, const rill_kernels *kernels, world *w, const answers *a)
@@ -616,12 +467,12 @@ void tell(const tale *t, const rill_kernels *kernels, world *w, const answers *a
         [TOLD_ACTIVATE] = tell_activate, [TOLD_SUM] = tell_sum,     [TOLD_COPY] = tell_copy,
         [TOLD_MASK] = tell_mask,         [TOLD_BEST] = tell_best,   [TOLD_MIX] = tell_mix,
     };
-    telling *x = room(1, sizeof *x);
+    telling *x = telling_room(1, sizeof *x);
     *x = (telling){.t = t, .k = kernels, .w = w, .a = a};
     x->space[RILL_ROWS].rows = (size_t)a->n;
     for (rill_space s = 1; s <= t->spaces; s++) make_space(x, s);
     for (rill_value v = 1; v <= t->values; v++)
-        x->value[v] = room(x->space[t->value[v].space].rows * t->value[v].width, sizeof(float));
+        x->value[v] = telling_room(x->space[t->value[v].space].rows * t->value[v].width, sizeof(float));
     for (int32_t i = 0, paths = 0; i < t->ops; i++) {
         const told_op *op = &t->op[i];
         if (op->kind == TOLD_PATH) tell_path(x, op, ++paths);
@@ -634,105 +485,4 @@ void tell(const tale *t, const rill_kernels *kernels, world *w, const answers *a
         free(x->value[i]), free(x->path[i]), free(x->path_length[i]);
     }
     free(x);
-}
-
-/* --- building ----------------------------------------------------------------------------------------------------- */
-
-static rill_view view_of(look l)
-{
-    rill_view v = {0};
-    if (l.kind == LOOK_VALUE) v = rill_of(l.of);
-    if (l.kind == LOOK_UNIT) v = rill_unit_of(l.of, l.row);
-    if (l.kind == LOOK_TABLE) v = rill_at(l.of, l.row);
-    if (l.kind == LOOK_CONSTANT) v = rill_row(l.of, l.row);
-    if (l.kind == LOOK_IN) v = rill_in(l.of, l.slot, l.row);
-    return l.first != 0 ? rill_from(v, (size_t)l.first) : v;
-}
-
-static void build_op(rill_plan *plan, rill_program program, told_op op)
-{
-    rill_view v[16];
-    for (int i = 0; i < 16; i++) v[i] = view_of(op.view[i]);
-    switch (op.kind) {
-    case TOLD_PRODUCT:
-        op.as.product.a = v[0], op.as.product.a2 = v[1], op.as.product.add = v[2], op.as.product.out = v[3];
-        rill_op_product(plan, program, op.space, &op.as.product);
-        break;
-    case TOLD_LSTM:
-        op.as.lstm.gates = v[0], op.as.lstm.c = v[1], op.as.lstm.c_out = v[2], op.as.lstm.h_out = v[3];
-        rill_op_lstm(plan, program, op.space, &op.as.lstm);
-        break;
-    case TOLD_GRU:
-        op.as.gru.input = v[0], op.as.gru.hidden_gates = v[1], op.as.gru.h = v[2], op.as.gru.h_out = v[3];
-        rill_op_gru(plan, program, op.space, &op.as.gru);
-        break;
-    case TOLD_SCAN:
-        op.as.scan.gates = v[0], op.as.scan.out = v[1], op.as.scan.last_h = v[2], op.as.scan.last_c = v[3];
-        rill_op_scan(plan, program, &op.as.scan);
-        break;
-    case TOLD_ATTEND:
-        op.as.attend.query = v[0], op.as.attend.keys = v[1], op.as.attend.values = v[2], op.as.attend.out = v[3];
-        rill_op_attend(plan, program, op.space, &op.as.attend);
-        break;
-    case TOLD_NORMALISE:
-        op.as.normalise.x = v[0], op.as.normalise.residual = v[1], op.as.normalise.y = v[2];
-        rill_op_normalise(plan, program, op.space, &op.as.normalise);
-        break;
-    case TOLD_ACTIVATE:
-        op.as.activate.x = v[0], op.as.activate.gate = v[1], op.as.activate.y = v[2];
-        rill_op_activate(plan, program, op.space, &op.as.activate);
-        break;
-    case TOLD_EMBED:
-        op.as.embed.rows = v[0], op.as.embed.position = v[1], op.as.embed.out = v[2];
-        rill_op_embed(plan, program, op.space, &op.as.embed);
-        break;
-    case TOLD_SUM:
-        for (int i = 0; i < op.as.sum.terms; i++) op.as.sum.term[i] = v[i];
-        op.as.sum.out = v[15];
-        rill_op_sum(plan, program, op.space, &op.as.sum);
-        break;
-    case TOLD_COPY:
-        op.as.copy.x = v[0], op.as.copy.out = v[1];
-        rill_op_copy(plan, program, op.space, &op.as.copy);
-        break;
-    case TOLD_MASK:
-        op.as.mask.x = v[0];
-        rill_op_mask(plan, program, op.space, &op.as.mask);
-        break;
-    case TOLD_PATH: (void)rill_op_path(plan, program, op.node, op.parent, op.depth); break;
-    case TOLD_BEST:
-        op.as.best.logits = v[0], op.as.best.add = v[1];
-        rill_op_best(plan, program, op.space, &op.as.best);
-        break;
-    case TOLD_MIX:
-        for (int i = 0; i < op.as.mix.models; i++) op.as.mix.logits[i] = v[i];
-        rill_op_mix(plan, program, op.space, &op.as.mix);
-        break;
-    }
-}
-
-rill_status build_tale(const tale *t, rill_plan *plan, rill_program *program)
-{
-    for (int32_t i = 1; i <= t->constants; i++)
-        (void)rill_plan_constant(plan, t->constant[i].data, t->constant[i].rows, t->constant[i].width);
-    for (int32_t i = 1; i <= t->matrices; i++)
-        (void)rill_plan_matrix(plan, t->matrix[i].type, t->matrix[i].n, t->matrix[i].k, t->matrix[i].w, t->matrix[i].k);
-    for (int32_t i = 1; i <= t->tables; i++)
-        (void)rill_plan_table(plan, t->table[i].kind, t->table[i].width, "a table");
-    for (int32_t i = 1; i <= t->lists; i++)
-        (void)rill_plan_list(plan, t->list[i].rows, t->list[i].bias, t->list[i].type, "a list");
-    const rill_program p = *program = rill_program_begin(plan, "tale");
-    /* Columns stand behind the space that they are of, spaces behind the column that they are made by. */
-    for (int32_t s = 0, c = 1; s <= t->spaces; s++) {
-        const rill_space of = t->space[s].of;
-        if (t->space[s].kind == TOLD_WHERE) (void)rill_space_where(plan, p, of, t->space[s].column);
-        if (t->space[s].kind == TOLD_DISTINCT) (void)rill_space_distinct(plan, p, of, t->space[s].column);
-        if (t->space[s].kind == TOLD_RAGGED) (void)rill_space_ragged(plan, p, t->space[s].column);
-        for (; c <= t->columns && t->column[c].space <= s; c++)
-            (void)rill_column_given(plan, p, t->column[c].space, "a column");
-    }
-    for (int32_t v = 1; v <= t->values; v++) (void)rill_value_make(plan, p, t->value[v].space, t->value[v].width);
-    for (int32_t i = 0; i < t->ops; i++) build_op(plan, p, t->op[i]);
-    if (t->expected > 0) rill_program_expect(plan, p, t->expected, t->expected_slot);
-    return rill_plan_finish(plan);
 }

@@ -75,6 +75,7 @@ typedef enum rill_weight_type {
     RILL_WEIGHT_INT8 = 2, /* a unit per output; rows are quantised on the fly, once for all products that read them */
 } rill_weight_type;
 
+/* An empty plan. RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_plan_open(rill_plan **out, rill_context *ctx, const rill_device *device);
 RILL_API void rill_plan_close(rill_plan *plan); /* NULL is allowed; its streams are closed before */
 
@@ -84,6 +85,11 @@ RILL_API rill_constant rill_plan_constant(rill_plan *plan, const float *data, si
 /* n x k weights of which row i begins at w + i * stride; copied into the device's form. */
 RILL_API rill_matrix rill_plan_matrix(rill_plan *plan, rill_weight_type type, size_t n, size_t k, const float *w,
                                       size_t stride);
+
+/* What a layer makes of rows that are known now, as of every word of a vocabulary: bias + a W^T in fp32, [rows, n], as a product of
+ * a program would have it. a [rows, k], row i of W [n, k] at w + i * stride, bias [n] or NULL: nothing of them is kept. */
+RILL_API rill_constant rill_plan_product(rill_plan *plan, const float *a, size_t rows, size_t k, const float *w,
+                                         size_t n, size_t stride, const float *bias);
 
 typedef enum rill_table_kind {
     RILL_TABLE_NODES, /* [nodes, width] */
@@ -113,13 +119,16 @@ enum { RILL_NONE = 0 }; /* where a handle may be left out */
 enum { RILL_ROWS = 0 }; /* the space of the run's rows */
 enum { RILL_OWN = -1 }; /* as a column: the row itself */
 
+/* A program without operations; `name` is for messages and profiles. */
 RILL_API rill_program rill_program_begin(rill_plan *plan, const char *name);
 
 /* Spaces derived from `of`:
  *   where     its rows whose entry of `column` is >= 0, in order
  *   distinct  a row per distinct value of `column`, which then stands for that value: parents that siblings share. How many of
- *             them meet is the device's business: a value may come up more than once
- *   ragged    `of` is RILL_ROWS; row r has length[r] >= 0 units (tokens), which stand one behind the other */
+ *             them meet is the device's business: a value may come up more than once. Negative entries stand for nothing: rows
+ *             with them see a negative row there
+ *   ragged    `of` is RILL_ROWS; row r has length[r] >= 0 units (tokens), which stand one behind the other
+ * Spaces are made before the first operation: a column that a program writes makes none anew. Of distinct values nothing is derived. */
 RILL_API rill_space rill_space_where(rill_plan *plan, rill_program program, rill_space of, rill_column column);
 RILL_API rill_space rill_space_distinct(rill_plan *plan, rill_program program, rill_space of, rill_column column);
 RILL_API rill_space rill_space_ragged(rill_plan *plan, rill_program program, rill_column length);
@@ -137,16 +146,18 @@ typedef struct rill_view {
     int32_t of;   /* its handle */
     rill_column
         row; /* which row: RILL_OWN, or a column with its number; negative entries where an operation allows them */
-    rill_column slot; /* of ragged tables: column with the slot; RILL_OWN: the unit's input's, by the space's `slot` */
+    rill_column slot; /* of ragged tables: column with the slot */
     int32_t first;    /* of the row, the first float that is meant */
 } rill_view;
 
 /* A value, for the row itself. It may belong to the operation's space; to one that this is derived from (a unit reads its input's
- * row, a `where` or `distinct` row the one it stands for); or to one derived from it by `distinct` (siblings read their parent's). */
+ * row, a `where` row the one that it is; a row of distinct values stands for several, and can read none); or, to be read, to one
+ * derived from these by `distinct` (siblings read their parent's) or by `where`, which rows that it leaves out see as negative. */
 RILL_API rill_view rill_of(rill_value value);
 /* Of a ragged value, seen from its inputs: the unit that `column` numbers, from 0. */
 RILL_API rill_view rill_unit_of(rill_value value, rill_column column);
-/* Rows of a table or a constant by number. RILL_OWN in a `distinct` space is the value that the row stands for. */
+/* Rows of a table or a constant by number. RILL_OWN is, in a `distinct` space, the value that the row stands for, and in a ragged one
+ * the unit's own number. */
 RILL_API rill_view rill_at(rill_table table, rill_column row);
 RILL_API rill_view rill_row(rill_constant constant, rill_column row);
 /* Row `unit` of the slot's rows of a ragged table; RILL_OWN for a unit's own number. */
@@ -180,14 +191,15 @@ typedef struct rill_product {
 } rill_product;
 
 /* c' = sigmoid(f) c + sigmoid(i) tanh(g); h' = sigmoid(o) tanh(c'): gates [R, 4H] in the order i, f, g, o. Negative rows of c: zero.
- * States may be rows of a table; rows written are not read by other rows of the run. */
+ * Gates are a value of the operation's space; c_out and h_out name the same rows. States may be rows of a table; rows written are
+ * not read by other rows of the run. */
 typedef struct rill_lstm_cell {
     size_t hidden;
     rill_view gates, c, c_out, h_out;
 } rill_lstm_cell;
 
 /* r = sigmoid(x_r + h_r), z = sigmoid(x_z + h_z), n = tanh(x_n + r h_n), h' = (1 - z) n + z h: input gates and hidden gates [R, 3H]
- * in the order r, z, n, biases included (PyTorch's form). Negative rows of h: zero. */
+ * in the order r, z, n, biases included (PyTorch's form), both values of the operation's space. Negative rows of h: zero. */
 typedef struct rill_gru_cell {
     size_t hidden;
     rill_view input, hidden_gates, h, h_out;
@@ -253,14 +265,14 @@ typedef struct rill_embedding {
     size_t width; /* 0: that of out, or the matrix' */
 } rill_embedding;
 
-/* out = activation(sum of the terms, in order); negative rows add nothing. */
+/* out = activation(sum of the terms that are there, from the first on in order); negative rows are not there; of none 0. */
 enum { RILL_SUM_TERMS = 12 };
 typedef struct rill_sum {
     int32_t terms;
     rill_view term[RILL_SUM_TERMS];
     rill_activation activation; /* RILL_LINEAR or RILL_RELU */
-    rill_view out;
-    size_t width; /* 0: that of out */
+    rill_view out;              /* may be a term */
+    size_t width;               /* 0: that of out */
 } rill_sum;
 
 /* out = x. Negative rows of x: zeros. */
@@ -284,8 +296,8 @@ RILL_API rill_path rill_op_path(rill_plan *plan, rill_program program, rill_colu
 
 /* The best M of log-softmax(logits + bias + add) and the log-probabilities of given actions, by what rill_run_arguments asks:
  *   x(v) = logits(v) + bias(v) + add(v); log-probability x(v) - log sum exp x; best M legal ones, ties by the smaller symbol.
- * With a list, logits are of the slot's list of symbols, and the softmax is over them. A row with a NaN has no choices.
- * Action = symbol + first_action. */
+ * With a list, logits are of the slot's list of symbols, and the softmax is over them. A row with a NaN has no choices, and its
+ * picks are NaN. Action = symbol + first_action. */
 typedef struct rill_best_choices {
     rill_view logits; /* [R, V] */
     size_t symbols;   /* V */
@@ -299,7 +311,8 @@ typedef struct rill_best_choices {
 } rill_best_choices;
 
 /* best for several models: the logarithm of the mean of their probabilities, exact on all symbols that can be among the best (those
- * within log E of the M-th best of the largest). With a list as above, the same symbols in all models' lists. */
+ * within log E of the M-th best of the largest). With a list as above, the same symbols in all models' lists. Logits are overwritten.
+ * A row of which one model has a NaN, or no symbol that is possible, has no choices, and its picks are NaN. */
 enum { RILL_MIX_MODELS = 16 };
 typedef struct rill_mix {
     int32_t models;
@@ -310,6 +323,8 @@ typedef struct rill_mix {
     size_t symbols;
 } rill_mix;
 
+/* Add an operation to a program. It works on all rows of its space; a scan names the space itself. What does not fit is told by
+ * rill_plan_finish(). */
 RILL_API void rill_op_product(rill_plan *plan, rill_program program, rill_space space, const rill_product *op);
 RILL_API void rill_op_lstm(rill_plan *plan, rill_program program, rill_space space, const rill_lstm_cell *op);
 RILL_API void rill_op_gru(rill_plan *plan, rill_program program, rill_space space, const rill_gru_cell *op);
@@ -360,6 +375,12 @@ RILL_API void rill_stream_drop(rill_stream *stream, int32_t slot);
 RILL_API rill_status rill_stream_fill(rill_stream *stream, rill_table table, int32_t first, int32_t n,
                                       const float *rows);
 
+/* For tests and tools: n rows of a table from row `row` on, or, of a ragged one, units of the slot `row` from unit `first` on.
+ *   rows  [n, width] out
+ *   RILL_OK · RILL_ERR_ARGUMENT (there are no such rows) */
+RILL_API rill_status rill_stream_read(const rill_stream *stream, rill_table table, int32_t row, int32_t first,
+                                      int32_t n, float *rows);
+
 /* The list of a slot: n symbols, ascending. */
 RILL_API rill_status rill_stream_list(rill_stream *stream, rill_list list, int32_t slot, int32_t n,
                                       const int32_t *symbols);
@@ -376,8 +397,9 @@ typedef struct rill_selection {
     const int32_t *legal_set; /* [n] which set a row's actions come from, -1: all; NULL: all rows -1 */
     int32_t n_picks;          /* ascending by row */
     const int32_t *pick_row, *pick_action;
-    int32_t stride;   /* >= most */
-    int32_t *count;   /* [n] out. Rows that the operation's space leaves out are not touched, nor their picks */
+    int32_t stride; /* >= most */
+    int32_t *
+        count; /* [n] out. Rows that the operation's space leaves out are not touched when M > 0, nor their picks ever */
     int32_t *action;  /* [n, stride] out, best first */
     float *logp;      /* [n, stride] out */
     float *pick_logp; /* [n_picks] out; -infinity for what is no action of the operation */
