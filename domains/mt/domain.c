@@ -120,11 +120,16 @@ static void describe(mt_model *m, const rill_open_options *options)
     rill_options_describe(m->device, m->description, sizeof m->description);
 }
 
+/* The most symbols of the list of an input of so many pieces, and what packing adds. */
+static int64_t list_symbols(const mt_model *m, size_t pieces)
+{
+    return m->shortlist != NULL ? (int64_t)mt_list_most(m->shortlist, pieces) + RILL_LIST_MORE : 0;
+}
+
 static void fill_info(const mt_model *m, rill_domain_info *info)
 {
     const rill_plan_bytes bytes = rill_plan_sizes(m->plan);
-    const int64_t none = m->shortlist != NULL ? (int64_t)mt_list_most(m->shortlist, 0) : 0;
-    const int64_t one = m->shortlist != NULL ? (int64_t)mt_list_most(m->shortlist, 1) : 0;
+    const int64_t none = list_symbols(m, 0), one = list_symbols(m, 1);
     *info = (rill_domain_info){.actions = m->net[0].decoder.words,
                                .phases = 1,
                                .state_need = RILL_STATE_PATH,
@@ -132,8 +137,8 @@ static void fill_info(const mt_model *m, rill_domain_info *info)
                                .most_length = m->positions,
                                .description = m->description,
                                .node_bytes = bytes.node,
-                               .slot_bytes = bytes.slot + none * 0,
-                               .slot_unit_bytes = bytes.unit + (one - none) * 0,
+                               .slot_bytes = bytes.slot + none * bytes.symbol,
+                               .slot_unit_bytes = bytes.unit + (one - none) * bytes.symbol,
                                .has_end_action = 1,
                                .end_action = m->net[0].settings.end,
                                .legal = m->legal};

@@ -9,22 +9,15 @@
 static inline rill_status runner_open(rill_context *ctx, const rill_open_options *options, mt_runner **out,
                                       rill_domain_info *info)
 {
-    void *model = NULL, *runner = NULL;
-    *out = NULL;
-    rill_status status = rill_mt_domain.open(ctx, options, &model, info);
-    if (status == RILL_OK) status = rill_mt_domain.start(model, ctx, options->threads, &runner);
-    if (status == RILL_OK)
-        *out = runner;
-    else
-        rill_mt_domain.close(model);
+    void *runner = NULL;
+    rill_status status = rill_mt_domain.open(&rill_mt_domain, ctx, options, &runner, info);
+    *out = status == RILL_OK ? runner : NULL;
     return status;
 }
 
 static inline void runner_close(mt_runner *runner)
 {
-    void *model = runner != NULL ? (void *)(uintptr_t)runner->model : NULL;
-    rill_mt_domain.stop(runner);
-    rill_mt_domain.close(model);
+    rill_mt_domain.close(runner);
 }
 
 #endif
