@@ -277,26 +277,6 @@ static rill_status recommend(void *model, const char *like, rill_text *out)
     return rill_text_append(out, m->recommended, strlen(m->recommended));
 }
 
-/* --- TEMPORARY: one runner ---- */
-static rill_status tmp_open(const rill_domain *table, rill_context *ctx, const rill_open_options *options, void **self, rill_domain_info *info)
-{
-    void *model = NULL;
-    TRY(open_model(table, ctx, options, &model, info));
-    rill_status status = start(model, ctx, options->threads, self);
-    if (status != RILL_OK) close_model(model);
-    return status;
-}
-static void tmp_close(void *self)
-{
-    void *model = self != NULL ? (void *)(uintptr_t)((mt_runner *)self)->model : NULL;
-    stop(self);
-    close_model(model);
-}
-static rill_status tmp_name(void *self, int32_t action, rill_text *out) { return action_name((void*)(uintptr_t)((mt_runner *)self)->model, action, out); }
-static int32_t tmp_find(void *self, const char *text, size_t length) { return find_action((void*)(uintptr_t)((mt_runner *)self)->model, text, length); }
-static int32_t tmp_unknown(void *self) { return unknown_action((void*)(uintptr_t)((mt_runner *)self)->model); }
-static rill_status tmp_recommend(void *self, const char *like, rill_text *out) { return recommend((void*)(uintptr_t)((mt_runner *)self)->model, like, out); }
-
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
 const rill_domain rill_mt_domain = {
@@ -304,18 +284,20 @@ const rill_domain rill_mt_domain = {
     .struct_size = sizeof(rill_domain),
     .name = "mt",
     .summary = "machine translation: Marian and FSMT transformers from Hugging Face directories",
-    .open = tmp_open,
-    .close = tmp_close,
+    .open = open_model,
+    .close = close_model,
+    .start = start,
+    .stop = stop,
     .reserve = reserve,
     .encode = encode,
     .step = step,
     .score = score,
     .finalize = finalize,
     .drop = drop,
-    .action_name = tmp_name,
-    .find_action = tmp_find,
-    .unknown_action = tmp_unknown,
-    .recommend = tmp_recommend,
+    .action_name = action_name,
+    .find_action = find_action,
+    .unknown_action = unknown_action,
+    .recommend = recommend,
     .metric = "bleu",
     .features = RILL_TAKES_ENSEMBLES | RILL_TAKES_WEIGHTS | RILL_TAKES_SHORTLIST | RILL_TAKES_BACKEND,
     .field = field,

@@ -1,7 +1,9 @@
 /* spm.h: SentencePiece behind C: a model's bytes, text to pieces, pieces to text.
  *
  * Only spm.cc knows the library (libsentencepiece, Apache-2.0), which is C++; no exception leaves it. The library's
- * memory is its own and does not come from a context. Once a model is open, any number of threads may use it. Stability: internal to rill. */
+ * memory is its own and does not come from a context. Any number of threads may use an open model at once: by its author's
+ * word (google/sentencepiece, issue 207) a processor is thread-safe, and the library itself splits batches among threads.
+ * Stability: internal to rill. */
 #ifndef RILL_MT_SPM_H
 #define RILL_MT_SPM_H
 

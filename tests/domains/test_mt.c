@@ -509,11 +509,11 @@ static void actions_have_names(void **state)
     mt_runner *m = open_at(path, 1, 1, &info);
     for (int32_t a = 0; a < info.actions; a++) {
         rill_text name = {.ctx = ctx};
-        assert_ok(ctx, domain->action_name(m, a, &name));
-        assert_int_equal(domain->find_action(m, name.data, name.length), a);
+        assert_ok(ctx, domain->action_name(model, a, &name));
+        assert_int_equal(domain->find_action(model, name.data, name.length), a);
         rill_text_clear(&name);
     }
-    assert_int_equal(domain->find_action(m, "nothing", 7), RILL_NO_ACTION);
+    assert_int_equal(domain->find_action(model, "nothing", 7), RILL_NO_ACTION);
     runner_close(m);
     free(path);
 }
