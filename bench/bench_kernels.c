@@ -18,8 +18,8 @@
 #include <time.h>
 
 #include "kernels.h"
+#include "limits.h"
 #include "machine.h"
-#include "processor_limits.h"
 #if defined(RILL_HAVE_ONEDNN)
 #include "onednn/onednn.h"
 #endif
@@ -101,30 +101,31 @@ static float *numbers(size_t n, float scale)
 
 /* ---- limits ---------------------------------------------------------------------------------------------- */
 
-static timing measure_multiply(const bench *b, double *flops)
+static void pass(void *loop)
 {
-    stream s = {NULL, 0, 0.0f};
-    return measure(b, multiply_loop((b->k.isa & RILL_ISA_AVX512) != 0, flops), &s);
+    ((rill_loop *)loop)->run(loop);
 }
 
 /* GB/s of reading `bytes` over and over. The limit is the fastest sample: it is what the machine can do. */
 static double read_rate(bench *b, const char *name, size_t bytes)
 {
-    stream s = {memory(bytes), bytes / sizeof(float), 0.0f};
-    const timing t = measure(b, read_all, &s);
+    void *data = memory(bytes);
+    rill_loop loop = rill_loop_read(data, bytes);
+    const timing t = measure(b, pass, &loop);
     char text[64];
     snprintf(text, sizeof text, "\"bytes\": %zu", bytes);
     printf("  read %-3s %6zu KB  %7.1f GB/s (median %.1f)\n", name, bytes / 1024, 1e-9 * (double)bytes / t.fastest,
            1e-9 * (double)bytes / t.median);
     record(b, "read", text, "GB/s", 1e-9 * (double)bytes / t.median, 1e-9 * (double)bytes / t.fastest);
-    free((void *)(uintptr_t)s.p);
+    free(data);
     return 1e-9 * (double)bytes / t.fastest;
 }
 
 static void run_limits(bench *b)
 {
-    double flops;
-    const timing t = measure_multiply(b, &flops);
+    rill_loop multiply = rill_loop_multiply(b->k.isa, 0);
+    const timing t = measure(b, pass, &multiply);
+    const double flops = multiply.work;
     b->peak = 1e-9 * flops / t.fastest;
     printf("limits, 1 thread\n  multiply-add %s  %7.1f GFLOP/s (median %.1f)\n", b->k.name, b->peak,
            1e-9 * flops / t.median);

@@ -297,6 +297,11 @@ static const rill_domain template_domain = {
     /* unknown_action */ NULL, /* (optional) every letter is known */
     /* recommend      */ NULL, /* (optional) without it, presets are as they are */
     /* tokenize       */ NULL, /* (optional) without it, scorers cannot ask which actions write a text */
+    /* start          */ NULL, /* (optional) without these two, the model decodes itself: one engine at a time */
+    /* stop           */ NULL,
+    /* profile        */ NULL, /* (optional) without these three, --profile is refused: nothing runs on a device */
+    /* profiled       */ NULL,
+    /* limits         */ NULL,
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

@@ -19,7 +19,7 @@ static rill_status set_up(rill_engine *e, const rill_engine_setup *setup)
     requests_init(&e->requests, e->ctx, setup);
     e->requests.own = &e->settings;
     e->settings = setup->settings;
-    RILL__TRY(rill__model_recommend(e->model, &e->settings));
+    RILL__TRY(rill__model_recommend(e->model, e->ctx, &e->settings));
     RILL__TRY(rill__settings_resolve(e->ctx, &e->settings, setup->n_heuristics > 0, setup->budget != NULL));
     e->unknown = e->settings.unknown_penalty != 0 ? rill__model_unknown(e->model) : RILL_NO_ACTION;
     intake_init(&e->intake, e->ctx, &e->settings);
@@ -35,16 +35,11 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     if (setup->struct_size != sizeof *setup)
         return rill_fail(ctx, RILL_ERR_ABI, "an engine setup of %zu bytes, this rill has %zu: rebuild the caller",
                          setup->struct_size, sizeof *setup);
-    if (model->engine != NULL)
-        return rill_fail(ctx, RILL_ERR_ARGUMENT,
-                         "the model serves an engine already: destroy that one or open another");
     rill_engine *e = rill_calloc(ctx, 1, sizeof *e);
     if (e == NULL) return rill_fail_memory(ctx, sizeof *e, "an engine");
-    model->engine = e;
     e->ctx = ctx;
     e->model = model;
     e->domain = model->domain;
-    e->self = model->self;
     e->info = model->info;
     e->flight.ctx = e->step.ctx = e->scoring.ctx = e->statistics.ctx = ctx;
     e->tracing = (tracing){.ctx = ctx, .fn = setup->trace, .user = setup->trace_user};
@@ -55,7 +50,9 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     ask_init(&e->asks, ctx, model->info.actions);
     ask_init(&e->check_asks, ctx, model->info.actions);
     selector_init(&e->selector, ctx, &e->info);
-    rill_status status = set_up(e, setup);
+    rill_status status = rill__runner_start(model, ctx, &e->runner);
+    e->self = e->runner.self;
+    if (status >= 0) status = set_up(e, setup);
     if (status < 0) {
         rill_engine_destroy(e);
         return status;
@@ -73,8 +70,8 @@ void engine_free_rows(rill_engine *e)
 void rill_engine_destroy(rill_engine *e)
 {
     if (e == NULL) return;
-    e->model->engine = NULL;
     for (int32_t i = 0; i < e->flight.n; i++) engine_drop_item(e, e->flight.slot[i]);
+    bound_unpark(e);
     while (e->items.n_ready > 0) engine_drop_item(e, items_next_ready(&e->items));
     for (size_t i = 0; i < e->intake.entries_capacity; i++)
         request_drop(&e->requests, &e->chain, e->intake.entries[i].request);
@@ -95,6 +92,7 @@ void rill_engine_destroy(rill_engine *e)
     outbox_finish(&e->outbox);
     statistics_finish(&e->statistics);
     tracing_finish(&e->tracing);
+    rill__runner_stop(&e->runner);
     rill_free(e->ctx, e, sizeof *e);
 }
 
@@ -182,7 +180,7 @@ static rill_status admit_and_advance(rill_engine *e)
 {
     double start = statistics_clock();
     RILL__TRY(engine_meet_deadlines(e));
-    int waiting = e->intake.n + e->items.n_ready > 0;
+    int waiting = engine_waiting(e) > 0;
     RILL__TRY(engine_admit(e));
     e->statistics.now.choose += statistics_clock() - start - e->statistics.now.encode;
     if (e->flight.n == 0) return waiting ? RILL_OK : RILL_AGAIN;
@@ -223,6 +221,12 @@ static int64_t count_words(const char *text, size_t length)
     return words;
 }
 
+int64_t engine_measure(const rill_engine *e, const char *text, size_t length)
+{
+    int64_t size = e->domain->measure != NULL ? e->domain->measure(e->self, text, length) : count_words(text, length);
+    return size > 0 ? size : 0;
+}
+
 /* The input takes over what it wants; after a failure that is the caller's still. */
 static rill_status submit(rill_engine *e, const char *text, size_t length, int64_t size, rill_status failed,
                           request *wants, int64_t *id)
@@ -237,8 +241,7 @@ static rill_status submit(rill_engine *e, const char *text, size_t length, int64
 static rill_status submit_text(rill_engine *e, const char *text, size_t length, request *wants, int64_t *id)
 {
     double start = statistics_clock();
-    int64_t size = e->domain->measure != NULL ? e->domain->measure(e->self, text, length) : count_words(text, length);
-    rill_status status = submit(e, text, length, size > 0 ? size : 0, RILL_OK, wants, id);
+    rill_status status = submit(e, text, length, engine_measure(e, text, length), RILL_OK, wants, id);
     e->statistics.all.seconds.total += statistics_clock() - start;
     return status;
 }
@@ -277,7 +280,7 @@ void rill_engine_close_input(rill_engine *e)
 
 int64_t rill_engine_pending(const rill_engine *e)
 {
-    return (int64_t)e->intake.n + e->items.n_ready + e->flight.n;
+    return (int64_t)e->intake.n + e->items.n_ready + e->flight.n + e->bound.n_parked;
 }
 
 int rill_engine_idle(const rill_engine *e)

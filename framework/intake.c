@@ -77,11 +77,11 @@ static int compare_keys(const void *left, const void *right)
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
-rill_status intake_seal(intake *in)
+rill_status intake_seal(intake *in, rill_context *ctx)
 {
     if (in->sort == RILL_SORT_NONE || in->sealed || in->n == 0) return RILL_OK;
-    sort_key *keys = rill_alloc(in->ctx, (size_t)in->n * sizeof *keys);
-    if (keys == NULL) return rill_fail_memory(in->ctx, (size_t)in->n * sizeof *keys, "sorting inputs");
+    sort_key *keys = rill_alloc(ctx, (size_t)in->n * sizeof *keys);
+    if (keys == NULL) return rill_fail_memory(ctx, (size_t)in->n * sizeof *keys, "sorting inputs");
     for (int32_t i = 0; i < in->n; i++) {
         const intake_entry *entry = &in->entries[intake_at(in, i)];
         int64_t size = in->sort == RILL_SORT_LONGEST_FIRST ? -entry->size : entry->size; /* sizes are not negative */
@@ -89,7 +89,7 @@ rill_status intake_seal(intake *in)
     }
     qsort(keys, (size_t)in->n, sizeof *keys, compare_keys);
     for (int32_t i = 0; i < in->n; i++) in->order[in->first + i] = keys[i].entry;
-    rill_free(in->ctx, keys, (size_t)in->n * sizeof *keys);
+    rill_free(ctx, keys, (size_t)in->n * sizeof *keys);
     in->sealed = 1;
     return RILL_OK;
 }

@@ -41,8 +41,9 @@ int32_t intake_room(const intake *in);
 /* Copy one input. RILL_OK · RILL_ERR_MEMORY (nothing taken) */
 rill_status intake_add(intake *in, int64_t id, const char *text, size_t length, int64_t size, rill_status failed,
                        request *wants);
-/* Order the window, if there is one to order; before entries are taken. */
-rill_status intake_seal(intake *in);
+/* Order the window, if there is one to order; before entries are taken. `ctx`: for the memory that this takes meanwhile, and for
+ * its failure. */
+rill_status intake_seal(intake *in, rill_context *ctx);
 /* The index of the i-th waiting entry. */
 static inline int32_t intake_at(const intake *in, int32_t i)
 {

@@ -55,7 +55,7 @@ static void record_trace(void *user, const rill_trace_event *e)
 {
     engine_record *out = user;
     out->event = grown(out->event, out->n_events, &out->event_capacity, sizeof *out->event);
-    out->event[out->n_events] = (record_event){e->kind, e->timestep, e->item_id, e->item_timesteps};
+    out->event[out->n_events] = (record_event){e->kind, e->timestep, e->item_id, e->item_timesteps, e->worker};
     if (e->kind == RILL_TRACE_TIMESTEP) {
         out->timestep = grown(out->timestep, out->n_timesteps, &out->timestep_capacity, sizeof *out->timestep);
         record_timestep *t = &out->timestep[out->n_timesteps++];
@@ -168,6 +168,25 @@ static rill_status write_result(void *user, const rill_result *result)
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
+static rill_status run_workers(const problem *p, const schedule *s, const rill_engine_setup *setup, rill_context *ctx,
+                               engine_record *out)
+{
+    rill_workers *workers;
+    const rill_engine_setup *setups[8] = {setup, setup, setup, setup, setup, setup, setup, setup};
+    rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = p->arguments};
+    rill_workers_options options = {.struct_size = sizeof options, .workers = s->workers};
+    rill_status status = rill_workers_open(&workers, ctx, p->domain ? p->domain : "toy", &open, &options);
+    if (status == RILL_OK) status = rill_workers_begin(workers, setups);
+    if (status == RILL_OK) {
+        reader r = {p, 0, s->reader_blocks, 1, out};
+        status = rill_workers_run(workers, read_input, &r, write_result, &r);
+        out->stats.struct_size = sizeof out->stats;
+        rill_workers_stats(workers, &out->stats);
+    }
+    rill_workers_close(workers);
+    return status;
+}
+
 static rill_status run(const problem *p, const schedule *s, rill_status (*more)(rill_context *), rill_context *ctx,
                        engine_record *out)
 {
@@ -178,8 +197,16 @@ static rill_status run(const problem *p, const schedule *s, rill_status (*more)(
     rill_open_options options = {.struct_size = sizeof options, .threads = 1, .arguments = p->arguments};
     rill_status status = rill_register_core(ctx);
     if (status == RILL_OK) status = rill_register_domain(ctx, &toy_domain);
+    if (status == RILL_OK) status = rill_register_domain(ctx, &toy_alone);
     if (status == RILL_OK) status = test_plugins_register(ctx);
     if (status == RILL_OK && more != NULL) status = more(ctx);
+    if (status == RILL_OK && s->workers > 1) {
+        rill_engine_setup_default(&setup);
+        set_up(p, s, &setup, entries);
+        setup.trace = record_trace;
+        setup.trace_user = out;
+        return run_workers(p, s, &setup, ctx, out);
+    }
     if (status == RILL_OK) status = rill_model_open(&model, ctx, p->domain ? p->domain : "toy", &options);
     if (status == RILL_OK) {
         rill_engine_setup_default(&setup);

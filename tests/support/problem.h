@@ -8,6 +8,7 @@
 
 #include "rill/engine.h"
 #include "rill/run.h"
+#include "rill/workers.h"
 #include "support/dice.h"
 #include "support/naive_search.h"
 #include "support/test_plugins.h"
@@ -85,6 +86,7 @@ typedef struct schedule {
     /* What a test does with the engine otherwise than by submitting texts and taking results; not by_run. NULL: nothing. */
     const struct hooks *hooks;
     int by_run;        /* through rill_run() */
+    int32_t workers;   /* several: through rill_workers_run(); never drawn */
     int reader_blocks; /* by_run: the reader often has nothing to give now */
 } schedule;
 
@@ -124,7 +126,7 @@ typedef struct record_timestep {
 typedef struct record_event {
     rill_trace_kind kind;
     int64_t timestep, item;
-    int32_t item_timesteps;
+    int32_t item_timesteps, worker;
 } record_event;
 
 typedef struct engine_record {

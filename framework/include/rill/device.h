@@ -35,6 +35,7 @@
 #define RILL_DEVICE_H
 
 #include "rill/context.h"
+#include "rill/profile.h"
 
 RILL_C_BEGIN
 
@@ -423,20 +424,12 @@ RILL_API rill_status rill_stream_run(rill_stream *stream, rill_program program, 
 
 /* --- profiles ----------------------------------------------------------------------------------------------------- */
 
-/* What an operation has cost since it was asked for. Bytes and multiplications are what the operation must move and do, not what
- * the caches made of it. */
-typedef struct rill_op_profile {
-    const char *program, *operation; /* static or the plan's text */
-    int64_t calls, rows;
-    double seconds; /* summed over threads */
-    double flops, bytes;
-    rill_weight_type type; /* of products: in which arithmetic */
-} rill_op_profile;
-
 /* Start (1) or stop (0) counting; starting clears. RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_stream_profile(rill_stream *stream, int on);
 /* Operation i of all programs in order; 0 when there is none left. */
 RILL_API int rill_stream_profiled(const rill_stream *stream, int32_t i, rill_op_profile *out);
+/* Measure what one thread does at best, in about a tenth of a second. RILL_OK · RILL_ERR_MEMORY */
+RILL_API rill_status rill_device_limits(const rill_device *device, rill_context *ctx, rill_limits *out);
 
 RILL_C_END
 

@@ -20,8 +20,9 @@
  *
  * After a negative status from rill_engine_step() the engine can only be destroyed; results already finished can still be
  * taken, those too that waited for inputs before them. One bad input is not such a failure: its result carries a status and a message.
- * Threads: an engine, its model and its context belong to one thread at a time. A model serves one engine at a time; when that
- * is destroyed it may serve another.
+ * Threads: an engine and its context belong to one thread at a time. The model of a domain that starts runners (domain.h) serves
+ * any number of engines, each in a thread of its own with a context of its own, and may be asked for names by all of them; any
+ * other serves one engine at a time and belongs to its thread. workers.h runs several engines behind one input and one output.
  * Stability: structs are only appended to. */
 #ifndef RILL_ENGINE_H
 #define RILL_ENGINE_H
@@ -47,7 +48,10 @@ RILL_API void rill_model_close(rill_model *model); /* NULL is allowed */
 RILL_API const rill_domain *rill_model_domain(const rill_model *model);
 RILL_API const rill_domain_info *rill_model_info(const rill_model *model);
 
-/* Append the text of an action to `out`, whose context is set; on failure `out` is as before.
+/* Whether a model of the domain serves several engines at once: it has start and stop. */
+RILL_API int rill_domain_has_runners(const rill_domain *domain);
+
+/* Append the text of an action to `out`, whose context is set and records failures; on failure `out` is as before.
  *   RILL_OK · RILL_ERR_NOT_FOUND (the domain names no actions, or not this one; no such action) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_model_action_name(const rill_model *model, int32_t action, rill_text *out);
 /* The action of that name; RILL_NO_ACTION when there is none or the domain names no actions. */
@@ -98,7 +102,7 @@ static inline void rill_engine_setup_default(rill_engine_setup *setup)
 
 /* Make an engine. Settings are resolved; names are looked up in the context; nothing of `setup` is kept but `trace`,
  * `budget`, `clock` and their users, and `fields`, which must outlive the engine.
- *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_NOT_FOUND (name) · RILL_ERR_ARGUMENT (the model serves another engine) ·
+ *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_NOT_FOUND (name) · RILL_ERR_ARGUMENT (the model serves another engine and cannot serve two) ·
  *   RILL_ERR_MEMORY · RILL_ERR_ABI (the setup's size) · what a create() returns */
 RILL_API rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model *model,
                                         const rill_engine_setup *setup);
@@ -199,6 +203,15 @@ RILL_API rill_status rill_engine_next(rill_engine *engine, rill_result *out);
 /* Counters so far. `out->struct_size` must be set; no more than that is written, so callers built before a member was
  * appended stay right. */
 RILL_API void rill_engine_stats(const rill_engine *engine, rill_stats *out);
+
+/* Begin to count what the model's operations cost (on = 1), from zero, or stop.
+ *   RILL_OK · RILL_ERR_OPTION (the domain runs no programs on a device, and so counts nothing) */
+RILL_API rill_status rill_engine_profile(rill_engine *engine, int on);
+/* Operation i of the profile, from 0, in the order in which programs run them; 0 when there is none left. */
+RILL_API int rill_engine_profiled(const rill_engine *engine, int32_t i, rill_op_profile *out);
+/* Measure what one thread of the machine does at best, in about a tenth of a second.
+ *   RILL_OK · RILL_ERR_OPTION (as rill_engine_profile()) · RILL_ERR_MEMORY */
+RILL_API rill_status rill_engine_limits(rill_engine *engine, rill_limits *out);
 
 RILL_C_END
 

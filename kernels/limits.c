@@ -1,0 +1,179 @@
+/* Loops at the processor's limits; limits.h says what for. Accumulators are as many as hide the latency of an addition.
+ *
+ * Divisions: vectors · plain C · the choice · timing. */
+#include "limits.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { TURNS = 2000, ACCUMULATORS = 12 };
+
+/* --- vectors ------------------------------------------------------------------------------------------------------ */
+
+#if defined(RILL_KERNELS_X86)
+#include <immintrin.h>
+
+/* a[0] .. a[11] by name, so that each stays in a register whatever the optimisation. */
+#define EACH(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9) STEP(10) STEP(11)
+
+__attribute__((target("avx512f"))) static void multiply_avx512(rill_loop *loop)
+{
+    __m512 a[ACCUMULATORS];
+    const __m512 x = _mm512_set1_ps(0.999f), y = _mm512_set1_ps(0.5f);
+    for (int i = 0; i < ACCUMULATORS; i++) a[i] = _mm512_set1_ps((float)i);
+    for (int t = 0; t < TURNS; t++) {
+#define STEP(i) a[i] = _mm512_fmadd_ps(a[i], x, y);
+        EACH(STEP)
+#undef STEP
+    }
+    for (int i = 1; i < ACCUMULATORS; i++) a[0] = _mm512_add_ps(a[0], a[i]);
+    loop->sum += _mm512_reduce_add_ps(a[0]);
+}
+
+__attribute__((target("avx2,fma"))) static void multiply_avx2(rill_loop *loop)
+{
+    __m256 a[ACCUMULATORS];
+    const __m256 x = _mm256_set1_ps(0.999f), y = _mm256_set1_ps(0.5f);
+    for (int i = 0; i < ACCUMULATORS; i++) a[i] = _mm256_set1_ps((float)i);
+    for (int t = 0; t < TURNS; t++) {
+#define STEP(i) a[i] = _mm256_fmadd_ps(a[i], x, y);
+        EACH(STEP)
+#undef STEP
+    }
+    for (int i = 1; i < ACCUMULATORS; i++) a[0] = _mm256_add_ps(a[0], a[i]);
+    loop->sum += _mm256_cvtss_f32(a[0]);
+}
+
+__attribute__((target("avx512f,avx512vnni"))) static void multiply_vnni(rill_loop *loop)
+{
+    __m512i a[ACCUMULATORS];
+    const __m512i x = _mm512_set1_epi8(3), y = _mm512_set1_epi8(5);
+    for (int i = 0; i < ACCUMULATORS; i++) a[i] = _mm512_set1_epi32(i);
+    for (int t = 0; t < TURNS; t++) {
+#define STEP(i) a[i] = _mm512_dpbusd_epi32(a[i], x, y);
+        EACH(STEP)
+#undef STEP
+        __asm__ volatile("" ::: "memory"); /* or the loop becomes a multiplication */
+    }
+    for (int i = 1; i < ACCUMULATORS; i++) a[0] = _mm512_add_epi32(a[0], a[i]);
+    loop->sum += (float)_mm512_reduce_add_epi32(a[0]);
+}
+
+/* As the kernel for AVX2 multiplies: pairs of 16-bit numbers. */
+__attribute__((target("avx2"))) static void multiply_pairs_avx2(rill_loop *loop)
+{
+    __m256i a[ACCUMULATORS];
+    __m256i x = _mm256_set1_epi16(3);
+    const __m256i y = _mm256_set1_epi16(5);
+    for (int i = 0; i < ACCUMULATORS; i++) a[i] = _mm256_set1_epi32(i);
+    for (int t = 0; t < TURNS; t++) {
+        __asm__ volatile("" : "+x"(x)); /* the products are not the same each time, for all that is known */
+#define STEP(i) a[i] = _mm256_add_epi32(a[i], _mm256_madd_epi16(x, y));
+        EACH(STEP)
+#undef STEP
+    }
+    for (int i = 1; i < ACCUMULATORS; i++) a[0] = _mm256_add_epi32(a[0], a[i]);
+    loop->sum += (float)_mm256_extract_epi32(a[0], 0);
+}
+
+__attribute__((target("avx2"))) static void read_avx2(rill_loop *loop)
+{
+    const float *p = loop->data;
+    __m256 a = _mm256_setzero_ps(), b = a, c = a, d = a;
+    for (size_t i = 0; i + 32 <= loop->bytes / sizeof *p; i += 32) {
+        a = _mm256_or_ps(a, _mm256_load_ps(p + i));
+        b = _mm256_or_ps(b, _mm256_load_ps(p + i + 8));
+        c = _mm256_or_ps(c, _mm256_load_ps(p + i + 16));
+        d = _mm256_or_ps(d, _mm256_load_ps(p + i + 24));
+    }
+    loop->sum += _mm256_cvtss_f32(_mm256_or_ps(_mm256_or_ps(a, b), _mm256_or_ps(c, d)));
+}
+#endif
+
+/* --- plain C ------------------------------------------------------------------------------------------------------ */
+
+static void multiply_plain(rill_loop *loop)
+{
+    float a[32] = {0};
+    for (int t = 0; t < TURNS; t++)
+        for (int i = 0; i < 32; i++) a[i] = a[i] * 0.999f + 0.5f;
+    loop->sum += a[0];
+}
+
+static void multiply_plain_int8(rill_loop *loop)
+{
+    int32_t a[32] = {0};
+    int32_t x = 3;
+    for (int t = 0; t < TURNS; t++) {
+        __asm__ volatile("" : "+r"(x));
+        for (int i = 0; i < 32; i++) a[i] += x * i;
+    }
+    loop->sum += (float)a[1];
+}
+
+static void read_plain(rill_loop *loop)
+{
+    const char *p = loop->data;
+    uint64_t sum[8] = {0}, word[8];
+    for (size_t i = 0; i + sizeof word <= loop->bytes; i += sizeof word) {
+        memcpy(word, p + i, sizeof word);
+        for (int j = 0; j < 8; j++) sum[j] |= word[j];
+    }
+    loop->sum += (float)(sum[0] & 1);
+}
+
+/* --- the choice --------------------------------------------------------------------------------------------------- */
+
+/* A pass of twelve vectors that each multiply and add `wide` numbers. */
+static double flops_of(double wide)
+{
+    return 2.0 * ACCUMULATORS * TURNS * wide;
+}
+
+rill_loop rill_loop_multiply(rill_isa_mask isa, int int8)
+{
+#if defined(RILL_KERNELS_X86)
+    if (int8 && (isa & RILL_ISA_AVX512_VNNI)) return (rill_loop){.run = multiply_vnni, .work = flops_of(64)};
+    if (int8 && (isa & RILL_ISA_AVX2)) return (rill_loop){.run = multiply_pairs_avx2, .work = flops_of(16)};
+    if (isa & RILL_ISA_AVX512) return (rill_loop){.run = multiply_avx512, .work = flops_of(16)};
+    if (isa & RILL_ISA_AVX2) return (rill_loop){.run = multiply_avx2, .work = flops_of(8)};
+#endif
+    (void)isa;
+    return (rill_loop){.run = int8 ? multiply_plain_int8 : multiply_plain, .work = 2.0 * 32.0 * TURNS};
+}
+
+rill_loop rill_loop_read(const void *data, size_t bytes)
+{
+    rill_loop loop = {.run = read_plain, .work = (double)bytes, .data = data, .bytes = bytes};
+#if defined(RILL_KERNELS_X86)
+    if (rill_cpu_isa() & RILL_ISA_AVX2) loop.run = read_avx2;
+#endif
+    return loop;
+}
+
+/* --- timing ------------------------------------------------------------------------------------------------------- */
+
+static double clock_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The fastest of short samples: what disturbs one only ever adds. */
+double rill_loop_rate(rill_loop *loop, double seconds)
+{
+    enum { SAMPLES = 16 };
+    double fastest = 0;
+    for (int s = 0; s < SAMPLES; s++) {
+        const double begin = clock_now();
+        double passes = 0, took;
+        do {
+            loop->run(loop);
+            passes++;
+            took = clock_now() - begin;
+        } while (took < seconds / SAMPLES);
+        if (passes * loop->work / took > fastest) fastest = passes * loop->work / took;
+    }
+    return fastest;
+}
