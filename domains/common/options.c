@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "rill/device.h"
-
 rill_status rill_options_check(rill_context *ctx, const char *domain, const rill_open_options *options)
 {
     if (options->path == NULL)

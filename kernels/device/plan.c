@@ -393,6 +393,16 @@ rill_status rill_plan_finish(rill_plan *plan)
     return RILL_OK;
 }
 
+/* Of a list's symbol: its number and, where the list has them, its bias and its part of a strip of packed rows. */
+static int64_t symbol_bytes(const rill_plan *plan, const dev_list *list)
+{
+    enum { STRIP = RILL_LIST_MORE + 1 };
+    size_t bytes = sizeof(int32_t) + (list->bias != 0 ? sizeof(float) : 0);
+    if (list->rows != 0)
+        bytes += rill_gemm_pack_size(STRIP, plan->constant[list->rows - 1].width, list->dtype) / STRIP;
+    return (int64_t)bytes;
+}
+
 rill_plan_bytes rill_plan_sizes(const rill_plan *plan)
 {
     rill_plan_bytes bytes = {.slot = 2 * (int64_t)sizeof(int32_t)};
@@ -405,5 +415,6 @@ rill_plan_bytes rill_plan_sizes(const rill_plan *plan)
         if (plan->table[i].kind == RILL_TABLE_SLOTS) bytes.slot += row;
         if (plan->table[i].kind == RILL_TABLE_RAGGED) bytes.unit += row;
     }
+    for (size_t i = 0; i < plan->lists; i++) bytes.symbol += symbol_bytes(plan, &plan->list[i]);
     return bytes;
 }

@@ -314,7 +314,7 @@ typedef struct rill_best_choices {
 /* best for several models: the logarithm of the mean of their probabilities, exact on all symbols that can be among the best (those
  * within log E of the M-th best of the largest). With a list as above, the same symbols in all models' lists. Logits are overwritten.
  * A row of which one model has a NaN, or no symbol that is possible, has no choices, and its picks are NaN. */
-enum { RILL_MIX_MODELS = 16 };
+enum { RILL_MIX_MODELS = 32 };
 typedef struct rill_mix {
     int32_t models;
     rill_view logits[RILL_MIX_MODELS];
@@ -347,10 +347,12 @@ RILL_API void rill_program_expect(rill_plan *plan, rill_program program, rill_ta
  * not fit; RILL_ERR_MEMORY; RILL_ERR_FORMAT (weights too large for their type) */
 RILL_API rill_status rill_plan_finish(rill_plan *plan);
 
-/* What a node, a slot and a unit of a slot take in the plan's tables, in bytes. */
+/* What a node, a slot and a unit of a slot take in the plan's tables, and a symbol of a slot in all its lists, in bytes. Rows that a
+ * list brings are packed: count RILL_LIST_MORE symbols more for each slot. */
 typedef struct rill_plan_bytes {
-    int64_t node, slot, unit;
+    int64_t node, slot, unit, symbol;
 } rill_plan_bytes;
+enum { RILL_LIST_MORE = 15 };
 RILL_API rill_plan_bytes rill_plan_sizes(const rill_plan *plan);
 
 /* --- streams: where programs run ---------------------------------------------------------------------------------- */
