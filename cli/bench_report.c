@@ -87,8 +87,9 @@ int bench_print(const bench *b)
     int width = 6;
     for (int i = 0; i < b->n; i++)
         if ((int)strlen(b->method[i].label) > width) width = (int)strlen(b->method[i].label);
-    printf("%" PRId64 " inputs, %d timed run%s of each method in turn, %d thread%s\n\n", b->set.inputs.n, b->repeat,
-           b->repeat == 1 ? "" : "s", b->session.threads, b->session.threads == 1 ? "" : "s");
+    char hands[CLI_HANDS_MAX];
+    printf("%" PRId64 " inputs, %d timed run%s of each method in turn, %s\n\n", b->set.inputs.n, b->repeat,
+           b->repeat == 1 ? "" : "s", cli_session_hands(&b->session, hands));
     printf("%-*s %6s %6s %9s %5s %9s %10s %8s %7s %9s %6s %6s  outputs\n", width, "method", b->set.kind->heading,
            "oracle", "seconds", "+-", "timesteps", "expansions", "exp/step", "engine", "inputs/s", "/least", "/any");
     for (int i = 0; i < b->n; i++) print_row(b, &b->method[i], width);
@@ -112,6 +113,7 @@ static json_t *method_json(const bench *b, bench_method *m)
         .also = b->session.also,
         .n_also = b->session.n_also,
         .threads = b->session.threads,
+        .workers = b->session.workers,
         .wall = median,
         .memory_peak = rill_memory_peak(b->session.ctx),
     };

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "crew.h"
 #include "files.h"
 #include "input.h"
 #include "interrupt.h"
@@ -45,7 +46,6 @@ typedef struct decode {
     int wants_pretty;
     cli_pretty pretty;
     cli_progress progress;
-    rill_engine *engine;
     int64_t failed;
     int64_t next_id; /* behind the last result written */
     double writing, wall;
@@ -164,7 +164,7 @@ static const face run_face = {
     "  }\n"
     "\n"
     "Further entries: domain, domain_args, weights, backend, input_format, shortlist, tokenized,\n"
-    "threads, plugins, policy, alignment, word_scores, pretty, unordered, stats, trace,\n"
+    "threads, workers, plugins, policy, alignment, word_scores, pretty, unordered, stats, trace,\n"
     "references, sweep, tune. search holds the settings of `rill decode --help` with _\n"
     "for -; its budget may be a function of the step. Files are found from the script's\n"
     "directory. Options override the script one by one, any option of the chain replaces\n"
@@ -210,7 +210,7 @@ static void show_progress(decode *d)
 {
     rill_stats stats = {.struct_size = sizeof stats};
     if (!cli_progress_due(&d->progress)) return;
-    rill_engine_stats(d->engine, &stats);
+    rill_workers_stats(d->session.crew, &stats);
     /* Finished, not written: one slow input may hold a thousand results back. */
     const cli_position position = {stats.inputs, d->input.lines, d->input.consumed, d->input.size};
     cli_progress_draw(&d->progress, &position);
@@ -347,14 +347,25 @@ static int configure(decode *d)
     return code == CLI_OK ? cli_session_configure(&d->session) : code;
 }
 
+/* Whether several workers are likely to pay: inputs whose number is not known and that nobody is typing, or a file of some size. A
+ * trace is of one engine, and a bound on memory is better used whole. */
+static int has_many(const decode *d)
+{
+    enum { MANY_BYTES = 1 << 16 };
+    const rill_settings *s = &d->plan.resolved;
+    if (d->trace_path || s->memory || s->max_nodes) return 0;
+    return d->input.regular ? d->input.size >= MANY_BYTES : !isatty(d->input.fd);
+}
+
 static int prepare(decode *d)
 {
     int code = cli_session_domain(&d->session) ? make_plan(d) : CLI_FAILED;
     if (code == CLI_OK) code = open_input(d);
     if (code == CLI_OK) code = check_files(d);
+    d->session.many = has_many(d);
     if (code == CLI_OK) code = cli_session_open(&d->session);
     if (code != CLI_OK) return code;
-    if (rill_engine_create(&d->engine, d->session.ctx, d->session.model, &d->plan.setup) < 0) {
+    if (cli_crew_begin(&d->session, &d->plan, &d->plan.setup) < 0) {
         if (d->runfile.said) rill_script_config_blame(d->runfile.script, d->runfile.said);
         return cli_fail_context(d->session.ctx);
     }
@@ -366,20 +377,21 @@ static int prepare(decode *d)
 static void fill_report(const decode *d, cli_report *report)
 {
     *report = (cli_report){
-        .settings = rill_engine_settings(d->engine),
+        .settings = rill_workers_settings(d->session.crew),
         .plan = &d->plan,
         .domain = rill_model_domain(d->session.model)->name,
         .model = d->session.path,
         .also = d->session.also,
         .n_also = d->session.n_also,
         .threads = d->session.threads,
+        .workers = d->session.workers,
         .read = d->input.seconds,
         .write = d->writing,
         .wall = d->wall,
         .memory_peak = rill_memory_peak(d->session.ctx),
     };
     report->stats.struct_size = sizeof report->stats;
-    rill_engine_stats(d->engine, &report->stats);
+    rill_workers_stats(d->session.crew, &report->stats);
 }
 
 static int worse(int a, int b)
@@ -414,7 +426,7 @@ static int decode_all(decode *d)
     cli_interrupt_heed();
     start_progress(d);
     double start = cli_now();
-    rill_status status = rill_run(d->engine, read_line, d, write_result, d);
+    rill_status status = rill_workers_run(d->session.crew, read_line, d, write_result, d);
     d->wall = cli_now() - start;
     cli_progress_erase(&d->progress);
     int code = d->failed ? CLI_SOME_FAILED : CLI_OK;
@@ -450,7 +462,8 @@ static int run(decode *d)
 {
     int wants_sweep = d->references_path != NULL, code = configure(d);
     if (code != CLI_OK) return code;
-    if (d->runfile.said && d->runfile.said->n_sweep) return sweep(d);
+    d->runfile.points = d->runfile.said && d->runfile.said->n_sweep;
+    if (d->runfile.points) return sweep(d);
     if (wants_sweep) return cli_fail("--refs is for a sweep, and there is none; `rill eval` compares outputs");
     code = prepare(d);
     return code == CLI_OK ? decode_all(d) : code;
@@ -469,7 +482,6 @@ static int command(const face *as, int argc, char **argv)
     if (code == CLI_OK && !helped && as->argument && !d->runfile.path)
         code = cli_fail("no configuration: rill run FILE.lua; `rill run --help` shows one");
     if (code == CLI_OK && !helped) code = run(d);
-    rill_engine_destroy(d->engine);
     cli_pretty_end(&d->pretty);
     cli_runfile_end(&d->runfile);
     cli_session_end(&d->session);

@@ -177,6 +177,7 @@ static json_t *report_of(const cli_points *points, const cli_point *point, const
         .also = points->session->also,
         .n_also = points->session->n_also,
         .threads = points->session->threads,
+        .workers = points->session->workers,
         .wall = point->trial.seconds,
         .memory_peak = rill_memory_peak(points->session->ctx),
     };

@@ -2,6 +2,7 @@
 #include "progress.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,9 @@
 
 enum { BAR = 24 };
 static const double INTERVAL = 0.1;
+
+/* There is one terminal, and what workers log erases the line in their threads. */
+static pthread_mutex_t terminal = PTHREAD_MUTEX_INITIALIZER;
 
 void cli_progress_start(cli_progress *progress, int on)
 {
@@ -61,16 +65,21 @@ void cli_progress_draw(cli_progress *progress, const cli_position *position)
     double now = cli_now();
     progress->last = now;
     cli_progress_text(position, now - progress->start, text, sizeof text);
+    pthread_mutex_lock(&terminal);
     /* Return to column 0, write, clear what a longer line before has left. */
     fprintf(stderr, "\r%s\033[K", text);
     fflush(stderr);
     progress->drawn = 1;
+    pthread_mutex_unlock(&terminal);
 }
 
 void cli_progress_erase(cli_progress *progress)
 {
-    if (!progress->drawn) return;
-    fputs("\r\033[K", stderr);
-    fflush(stderr);
+    pthread_mutex_lock(&terminal);
+    if (progress->drawn) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
     progress->drawn = 0;
+    pthread_mutex_unlock(&terminal);
 }

@@ -185,6 +185,7 @@ json_t *cli_report_json(const cli_report *report)
         json_array_append_new(json_object_get(object, "also"), json_string(report->also[i]));
     }
     json_object_set_new(object, "threads", whole(report->threads));
+    json_object_set_new(object, "workers", whole(report->workers));
     json_object_set_new(object, "version", json_string(RILL_VERSION_STRING));
     return object;
 }

@@ -15,7 +15,7 @@ typedef struct cli_report {
     const char *domain, *model;    /* model may be NULL */
     const char *const *also;       /* [n_also] the others of an ensemble */
     int n_also;
-    int threads;
+    int threads, workers;
     double read, write; /* seconds in the reader, waiting included, and in the writer */
     double wall;        /* seconds of the whole decode */
     size_t memory_peak;

@@ -41,6 +41,34 @@ static void fill_session(const rill_script_config *said, cli_session *session)
     session->shortlist = cli_given_or(session->shortlist, said->shortlist);
     session->tokenized |= said->tokenized;
     if (!session->threads) session->threads = said->threads;
+    if (!session->workers) session->workers = said->workers;
+}
+
+/* The script once more, for a worker: what it says of the search there is that worker's layer. */
+static rill_status read_again(cli_runfile *file, int worker, rill_context *ctx)
+{
+    rill_script *script;
+    size_t n = (size_t)file->session->workers;
+    if (!file->twins) file->twins = calloc(n, sizeof *file->twins);
+    if (!file->theirs) file->theirs = calloc(n, sizeof *file->theirs);
+    if (!file->twins || !file->theirs) return rill_fail_memory(ctx, n * sizeof *file->twins, "the configuration");
+    rill_status status = rill_script_load(&script, ctx, file->path, &file->session->script);
+    if (status == RILL_OK) status = rill_script_config_read(script, &file->theirs[worker]);
+    if (status < 0) return status;
+    if (cli_layer_from_config(ctx, file->theirs[worker], &file->twins[worker]) != CLI_OK)
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: worker %d reads it otherwise", file->path, worker);
+    file->layer.twins = file->twins;
+    return RILL_OK;
+}
+
+static rill_status prepare_worker(void *user, int worker, rill_context *ctx)
+{
+    cli_runfile *file = user;
+    rill_script *script;
+    rill_status status = file->points ? RILL_OK : read_again(file, worker, ctx);
+    for (int32_t i = 0; i < file->said->n_plugins && status == RILL_OK; i++)
+        status = cli_session_load(file->session, ctx, file->said->plugins[i], &script);
+    return status;
 }
 
 int cli_runfile_load(cli_runfile *file, cli_session *session)
@@ -51,7 +79,11 @@ int cli_runfile_load(cli_runfile *file, cli_session *session)
         rill_script_config_read(file->script, &file->said) < 0)
         return cli_fail_context(session->ctx);
     for (int32_t i = 0; i < file->said->n_plugins && code == CLI_OK; i++)
-        code = cli_session_plugin(session, file->said->plugins[i], NULL);
+        code = cli_session_plugin(session, file->said->plugins[i]);
+    session->scripts++;
+    session->prepare = prepare_worker;
+    session->prepare_user = file;
+    file->session = session;
     fill_session(file->said, session);
     return code == CLI_OK ? cli_layer_from_config(session->ctx, file->said, &file->layer) : code;
 }
@@ -74,6 +106,11 @@ void cli_runfile_say_left(const cli_runfile *file, const cli_plan *plan)
 
 void cli_runfile_end(cli_runfile *file)
 {
+    for (int i = 0; file->theirs && i < file->session->workers; i++) rill_script_config_free(file->theirs[i]);
+    free(file->theirs);
+    free(file->twins);
     rill_script_config_free(file->said);
+    file->theirs = NULL;
+    file->twins = NULL;
     file->said = NULL;
 }

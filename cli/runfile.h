@@ -16,6 +16,11 @@ typedef struct cli_runfile {
     rill_script *script;
     rill_script_config *said; /* NULL: none is loaded */
     cli_layer layer;          /* of said */
+    int points; /* what is run are points that the session's script makes: the workers have no use for it */
+    cli_session *session;
+    /* Each worker's own, [session->workers] */
+    rill_script_config **theirs;
+    cli_layer *twins;
 } cli_runfile;
 
 /* Run the script, load the plugins it lists, fill the layer, and give the session what its options left open. Call it behind the

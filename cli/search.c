@@ -350,6 +350,9 @@ rill_status cli_plan_try(rill_context *ctx, const cli_layer *firm, const cli_lay
     const char *method = method_of(firm, soft, n, settings.method);
     const rill_method_info *info = cli_method(method);
     plan->left[0] = '\0';
+    plan->firm = firm;
+    plan->n_soft = n;
+    for (int i = 0; i < n; i++) plan->soft[i] = soft[i];
     take_heuristics(firm, soft, n, info && info->pruned, plan);
     take_scorers(firm, soft, n, plan);
     take_policy(firm, soft, n, plan);

@@ -36,7 +36,8 @@ typedef struct cli_layer {
     cli_chain heuristics, scorers, policy; /* policy: at most one */
     rill_budget_fn budget;                 /* a function that sets it, instead of the setting of that name */
     void *budget_user;
-    const char *source; /* the file it was read from, if what is left out of it is to be told; else NULL */
+    const char *source;            /* the file it was read from, if what is left out of it is to be told; else NULL */
+    const struct cli_layer *twins; /* [workers] the same, read from each worker's own script; NULL: there are none */
 } cli_layer;
 
 /* Note a setting, or set it again. The value is checked alone. CLI_OK or CLI_FAILED after a message. */
@@ -62,7 +63,7 @@ int cli_search_owns(const cli_option *option);
 /* The same for a name and a value from elsewhere: a configuration file, a list of methods. "-" and "_" are one. */
 int cli_search_take_named(rill_context *ctx, cli_layer *layer, const char *name, const char *value);
 
-enum { CLI_LEFT_MAX = 256 };
+enum { CLI_LEFT_MAX = 256, CLI_SOFT_MAX = 3 };
 
 /* What the layers make together. Pointers of `setup` lead into the plan itself: it must not be moved. */
 typedef struct cli_plan {
@@ -70,10 +71,13 @@ typedef struct cli_plan {
     rill_settings resolved; /* setup.settings with presets applied */
     cli_chain heuristics, scorers, policy;
     rill_chain_entry heuristic_entries[CLI_CHAIN_MAX], scorer_entries[CLI_CHAIN_MAX], policy_entry;
-    char left[CLI_LEFT_MAX]; /* "heuristics, search.k": what was left out of layers with a source */
+    char left[CLI_LEFT_MAX];                    /* "heuristics, search.k": what was left out of layers with a source */
+    const cli_layer *firm, *soft[CLI_SOFT_MAX]; /* what it was made from */
+    int n_soft;
 } cli_plan;
 
 /* Compose `firm` with soft[0..n), nearest first.
+ * The plan keeps the pointers. n <= CLI_SOFT_MAX.
  *   RILL_OK · RILL_ERR_OPTION: what `firm` says is impossible, or contradicts itself */
 rill_status cli_plan_try(rill_context *ctx, const cli_layer *firm, const cli_layer *const *soft, int n, cli_plan *plan);
 /* The same. CLI_OK or CLI_FAILED after a message. */

@@ -1,6 +1,8 @@
 /* From options to a context with plugins and an open model. */
 #include "session.h"
 
+#include "crew.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +16,7 @@ enum {
     TAKE_BACKEND,
     TAKE_SHORTLIST,
     TAKE_THREADS,
+    TAKE_WORKERS,
     TAKE_DETERMINISTIC,
     TAKE_VERBOSE,
     TAKE_PLUGIN, /* this one and those behind it are taken before all others */
@@ -61,7 +64,12 @@ const cli_option cli_model_options[] = {
     {"tokenized", 0, "", "inputs are in the model's own form: split at blanks, change nothing", TAKE_TOKENIZED},
     {"input-format", 0, "FORM",
      "what inputs are, where a domain takes several forms: auto, tree, tagged, text for parsers", TAKE_INPUT_FORMAT},
-    {"threads", 0, "T", "threads the domain may use (default 1)", TAKE_THREADS},
+    {"threads", 0, "T", "threads inside each operation, which shorten the time of a single input (default 1)",
+     TAKE_THREADS},
+    {"workers", 0, "W",
+     "inputs go to W decoders side by side, each with n, max-items and budget of its own; no answer changes (default auto: "
+     "`rill decode` and `rill run` take one for each processor where there is much to read, 1 otherwise)",
+     TAKE_WORKERS},
     {"deterministic", 0, "",
      "ask optional back ends for results that no schedule changes; rill's own kernels always give such",
      TAKE_DETERMINISTIC},
@@ -108,6 +116,9 @@ int cli_session_take(cli_session *session, const cli_option *option, const char 
     case TAKE_TOKENIZED: session->tokenized = 1; return CLI_OK;
     case TAKE_INPUT_FORMAT: session->input_format = value; return CLI_OK;
     case TAKE_THREADS: return cli_whole("--threads", value, 1, 1024, &session->threads);
+    case TAKE_WORKERS:
+        session->workers = 0;
+        return strcmp(value, "auto") ? cli_whole("--workers", value, 1, 1024, &session->workers) : CLI_OK;
     case TAKE_DETERMINISTIC: session->deterministic = 1; return CLI_OK;
     case TAKE_VERBOSE: session->verbose = 1; return CLI_OK;
     default: return CLI_OK; /* taken already: cli_session_parse() */
@@ -163,7 +174,7 @@ int cli_session_parse(cli_session *session, const cli_syntax *syntax, int argc, 
     int code = cli_parse(&first, argc, argv, helped);
     if (code != CLI_OK || *helped) return code;
     for (int i = 0; i < session->n_plugins && code == CLI_OK; i++)
-        code = cli_session_plugin(session, session->plugin[i], NULL);
+        code = cli_session_plugin(session, session->plugin[i]);
     return code == CLI_OK ? cli_parse(syntax, argc, argv, helped) : code;
 }
 
@@ -174,12 +185,17 @@ static int is_script(const char *path)
     return length > sizeof ending - 1 && !strcmp(path + length - (sizeof ending - 1), ending);
 }
 
-int cli_session_plugin(cli_session *session, const char *path, rill_script **script)
+rill_status cli_session_load(const cli_session *session, rill_context *ctx, const char *path, rill_script **script)
 {
-    rill_script *loaded = NULL;
-    rill_status status = is_script(path) ? rill_script_load(&loaded, session->ctx, path, &session->script)
-                                         : rill_plugin_load(session->ctx, path);
-    if (script) *script = loaded;
+    *script = NULL;
+    return is_script(path) ? rill_script_load(script, ctx, path, &session->script) : rill_plugin_load(ctx, path);
+}
+
+int cli_session_plugin(cli_session *session, const char *path)
+{
+    rill_script *loaded;
+    rill_status status = cli_session_load(session, session->ctx, path, &loaded);
+    session->scripts += loaded != NULL;
     return status < 0 ? cli_fail_context(session->ctx) : CLI_OK;
 }
 
@@ -212,11 +228,14 @@ int cli_session_start(cli_session *session)
     session->script.print = print_line;
     session->script.print_user = session;
     if (rill_context_create(&session->ctx, &options) < 0) return cli_fail_memory("the context");
-    return rill_register_builtins(session->ctx) < 0 ? cli_fail_context(session->ctx) : CLI_OK;
+    if (rill_register_builtins(session->ctx) < 0) return cli_fail_context(session->ctx);
+    session->shared = rill_registry_size(session->ctx);
+    return CLI_OK;
 }
 
 int cli_session_configure(cli_session *session)
 {
+    session->threads_given = session->threads > 0;
     if (!session->threads) session->threads = 1;
     return cli_config_load(session->ctx, session->path, &session->config);
 }
@@ -250,6 +269,17 @@ const char *cli_session_domain(const cli_session *session)
     return name;
 }
 
+/* What the plugins registered, in a worker's context: scripts are the worker's own there. */
+static rill_status prepare_worker(void *user, int32_t index, rill_context *worker)
+{
+    const cli_session *session = user;
+    rill_script *script;
+    rill_status status = RILL_OK;
+    for (int i = 0; i < session->n_plugins && status == RILL_OK; i++)
+        status = cli_session_load(session, worker, session->plugin[i], &script);
+    return status == RILL_OK && session->prepare ? session->prepare(session->prepare_user, (int)index, worker) : status;
+}
+
 int cli_session_open(cli_session *session)
 {
     const char *domain = cli_session_domain(session);
@@ -268,14 +298,30 @@ int cli_session_open(cli_session *session)
         .shortlist = session->shortlist,
         .backend = session->backend,
     };
-    if (rill_model_open(&session->model, session->ctx, domain, &options) < 0) return cli_fail_context(session->ctx);
+    session->workers = cli_crew_count(session, rill_find_domain(session->ctx, domain));
+    const rill_workers_options crew = {.struct_size = sizeof crew,
+                                       .workers = session->workers,
+                                       .shared = &session->shared,
+                                       .prepare = prepare_worker,
+                                       .user = session};
+    if (rill_workers_open(&session->crew, session->ctx, domain, &options, &crew) < 0)
+        return cli_fail_context(session->ctx);
+    session->model = rill_workers_model(session->crew);
     return CLI_OK;
+}
+
+const char *cli_session_hands(const cli_session *session, char out[CLI_HANDS_MAX])
+{
+    int n = snprintf(out, CLI_HANDS_MAX, "%d thread%s", session->threads, session->threads == 1 ? "" : "s");
+    if (session->workers > 1) snprintf(out + n, CLI_HANDS_MAX - (size_t)n, ", %d workers", session->workers);
+    return out;
 }
 
 void cli_session_end(cli_session *session)
 {
-    rill_model_close(session->model);
+    rill_workers_close(session->crew);
     rill_context_destroy(session->ctx);
+    session->crew = NULL;
     session->model = NULL;
     session->ctx = NULL;
 }

@@ -6,22 +6,32 @@
 #include "config.h"
 #include "options.h"
 #include "rill/script.h"
+#include "rill/workers.h"
 
 enum { CLI_PLUGINS_MAX = 16, CLI_MODELS_MAX = 16 };
 
 /* Options about the model. Strings lead into argv. */
 typedef struct cli_session {
     rill_context *ctx;
-    rill_model *model;
+    rill_workers *crew; /* one worker or more, with the model */
+    rill_model *model;  /* theirs */
     cli_config config;
     const char *path, *domain, *domain_arguments, *weights, *backend, *input_format;
     const char *also[CLI_MODELS_MAX]; /* models behind the one at `path`, which decode together with it */
     int n_also;
     const char *shortlist;
     int threads; /* 0 until an option, a configuration or cli_session_configure() says */
+    int threads_given;
+    int workers; /* 0: whatever seems best, until the model is open */
+    int many;    /* there is much to decode, and nobody has to see it in one thread */
+    int scripts; /* how many were loaded */
     int tokenized, deterministic, verbose;
     const char *plugin[CLI_PLUGINS_MAX];
     int n_plugins;
+    rill_registry_mark shared; /* what is no plugin's */
+    /* Load more than the options' plugins into a worker's context: a configuration's script. May be NULL. */
+    rill_status (*prepare)(void *user, int worker, rill_context *ctx);
+    void *prepare_user;
     rill_script_options script;         /* what scripts may do; its print erases a progress bar, too */
     void (*before_message)(void *user); /* called before a log line is printed: erases a progress bar */
     void *message_user;
@@ -39,14 +49,19 @@ int cli_session_take(cli_session *session, const cli_option *option, const char 
 int cli_session_start(cli_session *session);
 /* cli_parse() with plugins first: what they register is known when the other options are taken, wherever those stand. */
 int cli_session_parse(cli_session *session, const cli_syntax *syntax, int argc, char **argv, int *helped);
-/* Load a shared object, or a script if the name ends in ".lua". *script (may be NULL): the script, or NULL. */
-int cli_session_plugin(cli_session *session, const char *path, rill_script **script);
+/* Load a shared object, or a script if the name ends in ".lua", into a context. *script: the script, or NULL. */
+rill_status cli_session_load(const cli_session *session, rill_context *ctx, const char *path, rill_script **script);
+/* The same into the session's own. */
+int cli_session_plugin(cli_session *session, const char *path);
 /* Read the config of the model, if one is named; what no option has said gets its default. */
 int cli_session_configure(cli_session *session);
 /* The domain's name: as the option says, else the config; NULL after a message when neither does. */
 const char *cli_session_domain(const cli_session *session);
-/* Open the model. */
+/* Open the model for as many workers as are wanted. */
 int cli_session_open(cli_session *session);
+/* "2 threads", "1 thread, 2 workers": of an open model. */
+enum { CLI_HANDS_MAX = 48 };
+const char *cli_session_hands(const cli_session *session, char out[CLI_HANDS_MAX]);
 /* Undo all; accepts a zeroed session. */
 void cli_session_end(cli_session *session);
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "crew.h"
 #include "interrupt.h"
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
@@ -105,20 +106,15 @@ static rill_status judge_result(void *user, const rill_result *result)
     return RILL_OK;
 }
 
-static rill_status decode(cli_session *session, cli_testset *set, const rill_engine_setup *setup, rill_write_fn write,
-                          void *user, cli_trial *out)
+static rill_status decode(cli_session *session, cli_testset *set, const cli_plan *plan, const rill_engine_setup *setup,
+                          rill_write_fn write, void *user, cli_trial *out)
 {
-    rill_engine *engine;
     memory_input input = {&set->inputs, 0};
-    rill_status status = rill_engine_create(&engine, session->ctx, session->model, setup);
-    if (status < 0) return status;
-    out->settings = *rill_engine_settings(engine);
-    double start = cli_now();
-    status = rill_run(engine, read_line, &input, write, user);
-    out->seconds = cli_now() - start;
-    out->stats.struct_size = sizeof out->stats;
-    rill_engine_stats(engine, &out->stats);
-    rill_engine_destroy(engine);
+    cli_crew_run run = {.read = read_line, .read_user = &input, .write = write, .write_user = user};
+    rill_status status = cli_crew_decode(session, plan, setup, &run);
+    out->settings = run.settings;
+    out->stats = run.stats;
+    out->seconds = run.seconds;
     return status;
 }
 
@@ -129,10 +125,10 @@ rill_status cli_trial_judge(cli_session *session, cli_testset *set, const cli_pl
     judge j = {set, &out->counts, hash};
     out->counts = (cli_counts){0};
     if (plan->resolved.k > setup.settings.n_best) setup.settings.n_best = plan->resolved.k;
-    return decode(session, set, &setup, judge_result, &j, out);
+    return decode(session, set, plan, &setup, judge_result, &j, out);
 }
 
 rill_status cli_trial_time(cli_session *session, cli_testset *set, const cli_plan *plan, cli_trial *out)
 {
-    return decode(session, set, &plan->setup, drop_result, NULL, out);
+    return decode(session, set, plan, &plan->setup, drop_result, NULL, out);
 }

@@ -67,5 +67,5 @@ void cli_trace_event(void *output, const rill_trace_event *e)
                           e->timestep, e->item_id, e->slot, e->item_timesteps, e->outputs, rill_status_name(e->status));
         break;
     }
-    cli_output_write(out, "}\n", 2);
+    cli_output_printf(out, ",\"worker\":%" PRId32 "}\n", e->worker);
 }

@@ -101,8 +101,9 @@ static int print_points(tune *t)
         cli_table_of_points(&t->table, &t->points);
     else
         cli_table_of_axes(&t->table, t->runfile.said->sweep, t->runfile.said->n_sweep);
-    cli_output_printf(&t->output, "%" PRId64 " inputs, %zu point%s, %d thread%s\n\n", t->set.inputs.n, t->points.n,
-                      t->points.n == 1 ? "" : "s", t->session.threads, t->session.threads == 1 ? "" : "s");
+    char hands[CLI_HANDS_MAX];
+    cli_output_printf(&t->output, "%" PRId64 " inputs, %zu point%s, %s\n\n", t->set.inputs.n, t->points.n,
+                      t->points.n == 1 ? "" : "s", cli_session_hands(&t->session, hands));
     cli_table_head(&t->table, &t->output);
     for (size_t i = 0; i < t->points.n; i++) cli_table_row(&t->table, &t->output, &t->points.point[i], 0);
     return n ? print_front(t, n) : CLI_OK;
@@ -170,6 +171,7 @@ static int prepare(tune *t)
 {
     if (!t->runfile.path) return cli_fail("no configuration: rill tune FILE.lua --dev FILE.tsv");
     int code = cli_runfile_load(&t->runfile, &t->session);
+    t->runfile.points = 1;
     if (code == CLI_OK) code = check_search(t);
     if (code == CLI_OK && !t->runfile.said->has_tune) code = cli_sweep_check(&t->runfile, &t->given);
     if (code == CLI_OK) code = cli_session_configure(&t->session);

@@ -296,7 +296,10 @@ static const rill_domain template_domain = {
     /* field       */ NULL,    /* (optional) without it, outputs have nothing but their text */
     /* unknown_action */ NULL, /* (optional) every letter is known */
     /* recommend      */ NULL, /* (optional) without it, presets are as they are */
-    /* profile        */ NULL, /* (optional) without these three, --profile is refused: it computes by itself */
+    /* tokenize       */ NULL, /* (optional) without it, scorers cannot ask which actions write a text */
+    /* start          */ NULL, /* (optional) without these two, the model decodes itself: one engine at a time */
+    /* stop           */ NULL,
+    /* profile        */ NULL, /* (optional) without these three, --profile is refused: nothing runs on a device */
     /* profiled       */ NULL,
     /* limits         */ NULL,
 };

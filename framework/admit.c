@@ -1,6 +1,6 @@
 /* Admission: inputs leave the intake, are encoded into slots, and join the flight when the policy says so.
  *
- * Invariant: a slot is in exactly one of free_slots, ready and flight, but for the moment in which its input is encoded.
+ * Invariant: a slot is in exactly one of the free ones, the ready and the flight, but for the moment in which its input is encoded.
  *
  * Divisions: slots · encoding · refilling. */
 #include "rooms.h"
@@ -16,14 +16,14 @@ rill_status engine_domain_status(rill_engine *e, rill_status status, const char 
 rill_status engine_reserve_domain(rill_engine *e)
 {
     int32_t nodes = e->forest.row_capacity, slots = (int32_t)e->items.memory.capacity;
-    if (nodes <= e->model->reserved_nodes && slots <= e->model->reserved_slots) return RILL_OK;
+    rill__reserved *told = e->runner.reserved;
+    if (nodes <= told->nodes && slots <= told->slots) return RILL_OK;
     /* Never less than an earlier engine on this model asked for. */
-    if (nodes < e->model->reserved_nodes) nodes = e->model->reserved_nodes;
-    if (slots < e->model->reserved_slots) slots = e->model->reserved_slots;
+    if (nodes < told->nodes) nodes = told->nodes;
+    if (slots < told->slots) slots = told->slots;
     rill_error_clear(e->ctx);
     RILL__TRY(engine_domain_status(e, e->domain->reserve(e->self, nodes, slots), "reserve"));
-    e->model->reserved_nodes = nodes;
-    e->model->reserved_slots = slots;
+    *told = (rill__reserved){nodes, slots};
     return RILL_OK;
 }
 
@@ -33,23 +33,44 @@ static void leave_slot(rill_engine *e, int32_t slot)
     items_give_slot(&e->items, slot);
 }
 
+void engine_forget_input(rill_engine *e, int32_t entry)
+{
+    request_drop(&e->requests, &e->chain, e->intake.entries[entry].request);
+    e->intake.entries[entry].request = NULL;
+    intake_release(&e->intake, entry);
+}
+
 void engine_drop_item(rill_engine *e, int32_t slot)
 {
     items_clear(&e->items, &e->forest, slot);
     bound_dropped(e, slot);
     leave_slot(e, slot);
+    engine_forget_input(e, e->items.at[slot].entry);
 }
 
 /* --- encoding ----------------------------------------------------------------------------------------------------- */
 
-static rill_status start_item(rill_engine *e, const rill_input *input)
+static rill_status start_item(rill_engine *e, const rill_input *input, int32_t entry)
 {
     item *it = &e->items.at[input->slot];
+    request *wants = e->intake.entries[entry].request;
     it->id = input->id;
     it->size = input->size;
-    it->settings = &e->settings;
+    it->entry = entry;
+    it->request = wants;
+    it->settings = wants != NULL ? &wants->settings : &e->settings;
+    it->instances = wants != NULL && wants->n > 0 ? wants->instances : e->chain.own;
     it->max_length = ending_length(it->settings, &e->info, input);
     return items_begin(&e->items, &e->forest, input->slot);
+}
+
+/* An input that cannot be decoded gets its result. */
+static rill_status fail_entry(rill_engine *e, int32_t entry, rill_status status, const char *message)
+{
+    const intake_entry *in = &e->intake.entries[entry];
+    RILL__TRY(engine_fail_input(e, in->id, in->request, status, message));
+    engine_forget_input(e, entry);
+    return RILL_OK;
 }
 
 /* Take the outcome of each encoded input: an item that is ready, or a failed result. */
@@ -58,16 +79,20 @@ static rill_status settle_inputs(rill_engine *e, int32_t n)
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < n; i++) {
         rill_input *input = &e->admission.input[i];
+        int32_t entry = e->admission.entry[i];
+        rill_status fits = RILL_OK;
         if (input->status < 0)
             items_give_slot(&e->items, input->slot);
-        else if (bound_encoded(e, input, e->admission.measured[i]) < 0)
+        else if ((fits = bound_encoded(e, input, e->intake.entries[entry].size)) < 0)
             leave_slot(e, input->slot);
         if (input->status < 0) {
-            if (status >= 0) status = engine_fail_input(e, input->id, input->status, input->message);
+            if (status >= 0) status = fail_entry(e, entry, input->status, input->message);
             continue;
         }
-        if (status >= 0) status = start_item(e, input);
-        if (status >= 0) {
+        if (status >= 0) status = start_item(e, input, entry);
+        if (status >= 0 && fits == RILL_AGAIN) {
+            bound_park(e, input->slot);
+        } else if (status >= 0) {
             items_ready_last(&e->items, input->slot);
         } else {
             /* The run is over, but the domain has this slot filled and expects to hear of its end. */
@@ -81,32 +106,30 @@ static rill_status settle_inputs(rill_engine *e, int32_t n)
 static rill_status encode(rill_engine *e, int32_t count)
 {
     admission *a = &e->admission;
-    const rill_array columns[] = {RILL_ARRAY(a->input), RILL_ARRAY(a->measured)};
+    const rill_array columns[] = {RILL_ARRAY(a->input), RILL_ARRAY(a->entry)};
     RILL__TRY(items_reserve(&e->items, count));
     RILL__TRY(flight_reserve(&e->flight, e->items.memory.capacity));
     RILL__TRY(rill_columns_grow(e->ctx, &a->memory, (size_t)count, columns, 2, "inputs"));
     RILL__TRY(engine_reserve_domain(e));
     int32_t n = 0;
     for (int32_t i = 0; i < count; i++) {
-        const intake_entry *entry = intake_at(&e->intake, i);
-        if (entry->failed < 0) {
-            RILL__TRY(engine_fail_input(e, entry->id, entry->failed, entry->text));
+        int32_t entry = intake_at(&e->intake, i);
+        const intake_entry *in = &e->intake.entries[entry];
+        if (in->failed < 0) {
+            RILL__TRY(fail_entry(e, entry, in->failed, in->text));
             continue;
         }
-        e->admission.measured[n] = entry->size;
-        rill_input *input = &e->admission.input[n++];
-        *input = (rill_input){.text = entry->text, .length = entry->length, .id = entry->id, .size = entry->size};
-        input->slot = items_take_slot(&e->items);
+        a->entry[n] = entry;
+        a->input[n++] = (rill_input){
+            .text = in->text, .length = in->length, .id = in->id, .size = in->size, .slot = items_take_slot(&e->items)};
     }
+    intake_take(&e->intake, count);
     double start = statistics_clock();
     rill_error_clear(e->ctx);
-    rill_status status = n > 0 ? engine_domain_status(e, e->domain->encode(e->self, n, e->admission.input), "encode")
-                               : RILL_OK;
+    rill_status status = n > 0 ? engine_domain_status(e, e->domain->encode(e->self, n, a->input), "encode") : RILL_OK;
     e->statistics.now.encode += statistics_clock() - start;
     RILL__TRY(status);
-    status = settle_inputs(e, n);
-    intake_take(&e->intake, count);
-    return status;
+    return settle_inputs(e, n);
 }
 
 /* --- refilling ---------------------------------------------------------------------------------------------------- */
@@ -152,12 +175,23 @@ static rill_status expect_rows(rill_engine *e, int32_t admit)
 {
     if (e->info.state_need == RILL_STATE_PATH) return RILL_OK;
     enum { ROWS_PER_ITEM = 2 };
-    int32_t waiting = e->intake.n + e->items.n_ready, come = admit < waiting ? admit : waiting, grew;
+    int64_t waiting = engine_waiting(e);
+    int32_t come = admit < waiting ? admit : (int32_t)waiting, grew;
     int64_t width = e->settings.k < ROWS_PER_ITEM ? e->settings.k : ROWS_PER_ITEM;
     int64_t paused = come * width, at_work = e->schedule.budget != NULL ? 0 : e->settings.budget;
     if (at_work > paused) at_work = paused;
     int64_t expected = paused + at_work, most = bound_free(e);
     return forest_reserve_rows(&e->forest, expected < most ? expected : most, &grew);
+}
+
+/* Have up to `wanted` inputs in the intake, where others have them. */
+static rill_status draw(rill_engine *e, int64_t wanted)
+{
+    engine_source *source = e->source;
+    if (source == NULL || wanted <= e->intake.n || source->offered == 0) return RILL_OK;
+    int64_t missing = wanted - e->intake.n, count = missing < source->offered ? missing : source->offered;
+    source->offered -= (int32_t)count;
+    return source->draw(source->user, e, (int32_t)count);
 }
 
 static void join_flight(rill_engine *e)
@@ -170,14 +204,16 @@ static void join_flight(rill_engine *e)
 rill_status engine_admit(rill_engine *e)
 {
     int32_t admit, ahead, admitted = 0;
-    if (flush_in_progress(e) || e->intake.n + e->items.n_ready == 0) return RILL_OK;
-    RILL__TRY(intake_seal(&e->intake));
+    if (flush_in_progress(e) || engine_waiting(e) == 0) return RILL_OK;
+    RILL__TRY(intake_seal(&e->intake, e->ctx));
     RILL__TRY(ask_policy(e, &admit, &ahead));
     if (admit > 0) RILL__TRY(expect_rows(e, admit));
-    while (admitted < admit && e->intake.n + e->items.n_ready > 0) {
+    while (admitted < admit && engine_waiting(e) > 0) {
         int32_t missing = admit - admitted;
         if (e->items.n_ready == 0) {
             int64_t wanted = (int64_t)missing + ahead;
+            RILL__TRY(draw(e, wanted));
+            if (e->intake.n == 0) break; /* others were faster */
             int32_t count = bound_encode(e, wanted < e->intake.n ? (int32_t)wanted : e->intake.n);
             if (count == 0) break;
             RILL__TRY(encode(e, count));
@@ -185,6 +221,8 @@ rill_status engine_admit(rill_engine *e)
         for (; admitted < admit && e->items.n_ready > 0; admitted++) join_flight(e);
     }
     if (admitted > 0) {
+        /* Encoding tells of what expect_rows() made room for; items that were encoded before came without. */
+        RILL__TRY(engine_reserve_domain(e));
         e->statistics.all.refills++;
         e->schedule.wave++;
     }

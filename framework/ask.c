@@ -43,8 +43,8 @@ void ask_finish(rill_ask_builder *b)
 rill_status ask_begin(rill_ask_builder *b, int32_t n)
 {
     size_t rows = (size_t)n;
-    b->n = n;
-    b->scorer = 0;
+    b->n = b->n_heard = n;
+    b->scorer = b->first = 0;
     b->add.n = b->ban.n = b->allow.n = 0;
     b->has_end_rule = b->has_reward = b->has_end_reward = b->has_allow = b->has_limit = 0;
     RILL__TRY(RILL__GROW(b->ctx, b->end_rule, b->rows_capacity[0], rows, "end rules"));
@@ -57,17 +57,20 @@ rill_status ask_begin(rill_ask_builder *b, int32_t n)
 
 /* --- what scorers call -------------------------------------------------------------------------------------------- */
 
-static rill_status check_row(rill_ask_builder *b, int32_t row, int32_t action)
+/* Then *row is counted from the first of all. */
+static rill_status check_row(rill_ask_builder *b, int32_t *row, int32_t action)
 {
-    if (row < 0 || row >= b->n) return rill_fail(b->ctx, RILL_ERR_PLUGIN, "a scorer named row %d of %d", row, b->n);
+    if (*row < 0 || *row >= b->n_heard)
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "a scorer named row %d of %d", *row, b->n_heard);
     if (action < 0 || action >= b->actions)
         return rill_fail(b->ctx, RILL_ERR_PLUGIN, "a scorer named action %d of %d", action, b->actions);
+    *row += b->first;
     return RILL_OK;
 }
 
 static rill_status push(rill_ask_builder *b, ask_list *list, int32_t row, int32_t action, float value)
 {
-    RILL__TRY(check_row(b, row, action));
+    RILL__TRY(check_row(b, &row, action));
     RILL__TRY(RILL__GROW(b->ctx, list->entry, list->capacity, list->n + 1, "what scorers say"));
     list->entry[list->n] = (ask_entry){row, action, (int32_t)list->n, value};
     list->n++;
@@ -84,7 +87,8 @@ rill_status rill_ask_ban(rill_ask_builder *b, int32_t row, int32_t action)
     return push(b, &b->ban, row, action, 0);
 }
 
-static rill_status restrict_row(rill_ask_builder *b, int32_t row)
+/* Then *row is counted from the first of all. */
+static rill_status restrict_row(rill_ask_builder *b, int32_t *row)
 {
     RILL__TRY(check_row(b, row, 0));
     if (!b->has_allow) {
@@ -92,24 +96,24 @@ static rill_status restrict_row(rill_ask_builder *b, int32_t row)
         memset(b->restricted_by, 0, (size_t)b->n * sizeof *b->restricted_by);
         b->has_allow = 1;
     }
-    if (b->restricted_by[row] != b->scorer + 1) {
-        b->restricted_by[row] = b->scorer + 1;
-        b->restrictions[row]++;
+    if (b->restricted_by[*row] != b->scorer + 1) {
+        b->restricted_by[*row] = b->scorer + 1;
+        b->restrictions[*row]++;
     }
     return RILL_OK;
 }
 
 rill_status rill_ask_allow(rill_ask_builder *b, int32_t row, int32_t action)
 {
-    RILL__TRY(restrict_row(b, row));
     RILL__TRY(push(b, &b->allow, row, action, 0));
+    RILL__TRY(restrict_row(b, &row));
     b->allow.entry[b->allow.n - 1].order = b->scorer;
     return RILL_OK;
 }
 
 rill_status rill_ask_allow_none(rill_ask_builder *b, int32_t row)
 {
-    RILL__TRY(restrict_row(b, row));
+    RILL__TRY(restrict_row(b, &row));
     /* One restriction more than there are sets, so that nothing is in all of them. */
     b->restrictions[row]++;
     return RILL_OK;
@@ -117,7 +121,7 @@ rill_status rill_ask_allow_none(rill_ask_builder *b, int32_t row)
 
 rill_status rill_ask_end(rill_ask_builder *b, int32_t row, rill_end_rule rule)
 {
-    RILL__TRY(check_row(b, row, 0));
+    RILL__TRY(check_row(b, &row, 0));
     if (rule == RILL_END_ALLOWED) return RILL_OK;
     if (!b->has_end_rule) {
         memset(b->end_rule, RILL_END_ALLOWED, (size_t)b->n);
@@ -136,21 +140,21 @@ static void add_reward(float *rewards, int *has, int32_t n, int32_t row, float v
 
 rill_status rill_ask_reward(rill_ask_builder *b, int32_t row, float value)
 {
-    RILL__TRY(check_row(b, row, 0));
+    RILL__TRY(check_row(b, &row, 0));
     add_reward(b->reward, &b->has_reward, b->n, row, value);
     return RILL_OK;
 }
 
 rill_status rill_ask_end_reward(rill_ask_builder *b, int32_t row, float value)
 {
-    RILL__TRY(check_row(b, row, 0));
+    RILL__TRY(check_row(b, &row, 0));
     add_reward(b->end_reward, &b->has_end_reward, b->n, row, value);
     return RILL_OK;
 }
 
 rill_status rill_ask_limit(rill_ask_builder *b, int32_t row, int32_t m)
 {
-    RILL__TRY(check_row(b, row, 0));
+    RILL__TRY(check_row(b, &row, 0));
     if (m < 1) return rill_fail(b->ctx, RILL_ERR_PLUGIN, "a scorer limits a row to %d choices: 1 is the least", m);
     if (!b->has_limit)
         for (int32_t i = 0; i < b->n; i++) b->limit[i] = INT32_MAX;

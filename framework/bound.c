@@ -7,7 +7,8 @@
  *      with what they have.
  *   2. When not even the oldest fits, the youngest are sent back: their states go, their encoded inputs stay, and they begin
  *      anew when they are admitted again, before all that wait. The oldest is never sent back.
- *   3. When the oldest is alone and does not fit, its input fails, and nothing else.
+ *   3. When the oldest is alone and does not fit, its input fails, and nothing else. An engine that is one of several workers has a
+ *      share of the bound: there the item is set aside first, and begins anew when the engine has all of the bound for itself.
  *
  * No answer changes: an item's search depends on that item alone, so one that begins anew comes to what it would have come
  * to. And whether an input fails depends on that input alone, not on the schedule: it fails at the timestep for which its own
@@ -57,7 +58,27 @@ rill_status bound_init(rill_engine *e)
     e->bound.window = e->settings.max_items;
     if (e->settings.memory > 0) RILL__TRY(share_memory(e));
     if (e->bound.rows > 0) e->forest.row_limit = e->bound.rows;
+    e->bound.all_rows = e->bound.rows;
+    e->bound.all_slot_bytes = e->bound.slot_bytes;
     return RILL_OK;
+}
+
+void bound_narrow(rill_engine *e, int32_t shares)
+{
+    bound *b = &e->bound;
+    if (b->all_rows == 0) return;
+    b->rows = b->all_rows > shares ? b->all_rows / shares : 1;
+    b->slot_bytes = b->all_slot_bytes > shares ? b->all_slot_bytes / shares : b->all_slot_bytes;
+    e->forest.row_limit = b->rows;
+}
+
+void bound_widen(rill_engine *e)
+{
+    bound *b = &e->bound;
+    b->rows = b->all_rows;
+    b->slot_bytes = b->all_slot_bytes;
+    e->forest.row_limit = b->rows;
+    bound_unpark(e);
 }
 
 int64_t bound_free(const rill_engine *e)
@@ -68,7 +89,7 @@ int64_t bound_free(const rill_engine *e)
 /* A row per live candidate, and in each later phase one per candidate of a full beam. */
 int64_t bound_need(const rill_engine *e, int32_t slot)
 {
-    return e->items.at[slot].live + (int64_t)(e->info.phases - 1) * e->settings.k;
+    return e->items.at[slot].live + (int64_t)(e->info.phases - 1) * e->items.at[slot].settings->k;
 }
 
 /* --- admission ---------------------------------------------------------------------------------------------------- */
@@ -98,7 +119,7 @@ int32_t bound_encode(const rill_engine *e, int32_t count)
     double left = (double)(b->slot_bytes - b->used_bytes), grows = b->measured > 0 ? b->encoded / b->measured : 1;
     int32_t n = 0;
     while (n < count) {
-        left -= slot_cost(e, grows * (double)intake_at(&e->intake, n)->size);
+        left -= slot_cost(e, grows * (double)e->intake.entries[intake_at(&e->intake, n)].size);
         if (left < 0) break;
         n++;
     }
@@ -112,15 +133,15 @@ rill_status bound_encoded(rill_engine *e, rill_input *input, int64_t measured)
     it->slot_bytes = 0;
     if (b->slot_bytes == 0) return RILL_OK;
     double cost = slot_cost(e, (double)input->size);
-    if (cost > (double)b->slot_bytes)
+    if (cost > (double)b->all_slot_bytes)
         return rill_input_fail(input, RILL_ERR_INPUT,
                                "the encoded input takes %.0f bytes, and memory leaves %lld to inputs: raise memory",
-                               cost, (long long)b->slot_bytes);
+                               cost, (long long)b->all_slot_bytes);
     it->slot_bytes = (int64_t)cost;
     b->used_bytes += it->slot_bytes;
     b->measured += (double)measured;
     b->encoded += (double)input->size;
-    return RILL_OK;
+    return cost > (double)b->slot_bytes ? RILL_AGAIN : RILL_OK;
 }
 
 /* The window opens by one place for each of its length that finished, and closes when states were too few. */
@@ -143,7 +164,8 @@ void bound_pressed(rill_engine *e)
     e->bound.finished = 0;
 }
 
-static rill_status send_back(rill_engine *e)
+/* The item in flight that came last gives up its states and leaves, to begin anew. */
+static rill_status begin_anew(rill_engine *e, void (*put)(rill_engine *e, int32_t slot))
 {
     int32_t slot = flight_leave(&e->flight, &e->items);
     tracing_item(&e->tracing, RILL_TRACE_SENT_BACK, e->statistics.all.timesteps, slot, &e->items.at[slot], RILL_OK);
@@ -151,12 +173,35 @@ static rill_status send_back(rill_engine *e)
     e->statistics.all.outputs -= e->items.at[slot].n_outputs;
     items_clear(&e->items, &e->forest, slot);
     engine_free_rows(e);
-    items_ready_first(&e->items, slot);
+    put(e, slot);
     return items_begin(&e->items, &e->forest, slot);
 }
 
+static void ready_first(rill_engine *e, int32_t slot)
+{
+    items_ready_first(&e->items, slot);
+}
+
+void bound_park(rill_engine *e, int32_t slot)
+{
+    e->items.at[slot].next = e->bound.last_parked;
+    e->bound.last_parked = slot;
+    e->bound.n_parked++;
+}
+
+void bound_unpark(rill_engine *e)
+{
+    for (; e->bound.n_parked > 0; e->bound.n_parked--) {
+        int32_t slot = e->bound.last_parked;
+        e->bound.last_parked = e->items.at[slot].next;
+        items_ready_first(&e->items, slot);
+    }
+}
+
+/* The item is alone and does not fit. */
 static rill_status give_up(rill_engine *e)
 {
+    if (e->bound.rows < e->bound.all_rows) return begin_anew(e, bound_park);
     int32_t slot = e->flight.slot[0];
     const item *it = &e->items.at[slot];
     char message[256];
@@ -168,7 +213,7 @@ static rill_status give_up(rill_engine *e)
     flight_leave(&e->flight, &e->items);
     tracing_item(&e->tracing, RILL_TRACE_FINISHED, e->statistics.all.timesteps, slot, it, RILL_ERR_INPUT);
     e->statistics.all.outputs -= it->n_outputs;
-    RILL__TRY(engine_fail_input(e, it->id, RILL_ERR_INPUT, message));
+    RILL__TRY(engine_fail_input(e, it->id, it->request, RILL_ERR_INPUT, message));
     engine_drop_item(e, slot);
     engine_free_rows(e);
     return RILL_OK;
@@ -178,7 +223,7 @@ rill_status bound_make_room(rill_engine *e)
 {
     while (bound_free(e) < bound_need(e, e->flight.slot[0])) {
         if (e->flight.n == 1) return give_up(e);
-        RILL__TRY(send_back(e));
+        RILL__TRY(begin_anew(e, ready_first));
     }
     return RILL_OK;
 }

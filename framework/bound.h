@@ -12,6 +12,11 @@ typedef struct bound {
     double measured, encoded; /* sizes of inputs as measured before encoding and as encoding told, summed up */
     int32_t window;           /* items in flight that seem to fit: schedule only */
     int32_t finished;         /* items finished since it was last changed */
+    /* Of one of several workers: the bound of all together, of which it has a share, and the encoded inputs that need more than
+     * that, through `next`, the latest first: they wait until it has all for itself. */
+    int32_t all_rows;
+    int64_t all_slot_bytes;
+    int32_t n_parked, last_parked;
 } bound;
 
 /* Take the bound from the settings and the domain's figures. */
@@ -20,8 +25,8 @@ rill_status bound_init(rill_engine *e);
 int32_t bound_admit(const rill_engine *e, int32_t admit);
 /* How many of the `count` first waiting inputs may be encoded now. */
 int32_t bound_encode(const rill_engine *e, int32_t count);
-/* An input has been encoded, of measured size `measured`: count what it takes. RILL_OK · RILL_ERR_INPUT, with a message in
- * `input`: its memory alone is more than there may be */
+/* An input has been encoded, of measured size `measured`: count what it takes. RILL_OK · RILL_AGAIN (more than the engine's share:
+ * it is to be parked) · RILL_ERR_INPUT, with a message in `input`: its memory alone is more than there may be */
 rill_status bound_encoded(rill_engine *e, rill_input *input, int64_t measured);
 /* Rows that can still be given out. */
 int64_t bound_free(const rill_engine *e);
@@ -31,6 +36,12 @@ int64_t bound_need(const rill_engine *e, int32_t slot);
 rill_status bound_make_room(rill_engine *e);
 /* States were too few for what the policy chose. */
 void bound_pressed(rill_engine *e);
+/* Set an item aside that needs more than the engine's share; and have those that were come before all that wait. */
+void bound_park(rill_engine *e, int32_t slot);
+void bound_unpark(rill_engine *e);
+/* Let the engine have one of so many shares of its bound; or all of it. Nothing is in flight. */
+void bound_narrow(rill_engine *e, int32_t shares);
+void bound_widen(rill_engine *e);
 /* An item left for good: its slot is free. */
 void bound_dropped(rill_engine *e, int32_t slot);
 

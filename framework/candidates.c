@@ -15,6 +15,8 @@ void candidates_lay_out(candidates *c, rill_carver *carver, size_t items, size_t
     CARVE(stop, items);
     CARVE(mark_width, items);
     CARVE(mark_stop, items);
+    CARVE(instances, items);
+    CARVE(part_offset, items + 1);
     CARVE(score, n);
     CARVE(action_logp, n);
     CARVE(action_score, n);

@@ -15,9 +15,11 @@ typedef struct candidates {
     int64_t *item_id;
     int32_t *k, *timestep, *outputs;
     double *best_output, *best;
-    uint8_t *stop;       /* a heuristic asked the item to stop */
-    int32_t *mark_width; /* what the heuristic at work says: its `width` ... */
-    uint8_t *mark_stop;  /* ... and `stop` */
+    uint8_t *stop;                            /* a heuristic asked the item to stop */
+    int32_t *mark_width;                      /* what the heuristic at work says: its `width` ... */
+    uint8_t *mark_stop;                       /* ... and `stop` */
+    struct chain_instance *const **instances; /* of heuristics and scorers, that the item uses */
+    int32_t *part_offset;                     /* [n+1] of a call for a part of the items */
     /* per candidate: [offset[n]] */
     double *score;
     float *action_logp, *action_score;

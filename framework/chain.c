@@ -3,76 +3,142 @@
  * A heuristic's call sees all selected items at once. The checking mode calls it again for each item alone and compares the
  * marks: a heuristic that looks at its neighbours or remembers earlier calls answers differently and fails the run.
  *
- * Divisions: creating · one call · checking · the pass. */
+ * Where items use different instances of a heuristic it is called once for each run of neighbours that share one.
+ *
+ * Divisions: instances · creating · one call · checking · the pass. */
 #include <string.h>
 
 #include "chain.h"
 
-/* --- creating ----------------------------------------------------------------------------------------------------- */
+enum { STATE_ALIGNMENT = 16 };
 
-static rill_status refuse_arguments(rill_context *ctx, const char *what, const rill_chain_entry *entry)
+/* --- instances ---------------------------------------------------------------------------------------------------- */
+
+static rill_status refuse_arguments(rill_context *ctx, const char *what, const char *name, const char *arguments)
 {
-    return rill_fail(ctx, RILL_ERR_OPTION, "%s %s takes no arguments, \"%s\" was given", what, entry->name,
-                     entry->arguments);
+    return rill_fail(ctx, RILL_ERR_OPTION, "%s %s takes no arguments, \"%s\" was given", what, name, arguments);
 }
 
-static const char *arguments_of(const rill_chain_entry *entry)
+static rill_status create(rill_context *ctx, const chain_link *link, const char *arguments, void **self)
 {
-    return entry->arguments != NULL ? entry->arguments : "";
+    const rill_heuristic *h = link->heuristic;
+    const rill_scorer *s = link->scorer;
+    *self = NULL;
+    if (h != NULL && h->create != NULL) return h->create(h, ctx, arguments, self);
+    if (s != NULL && s->create != NULL) return s->create(s, ctx, arguments, self);
+    if (arguments[0] == '\0') return RILL_OK;
+    return refuse_arguments(ctx, h != NULL ? "heuristic" : "scorer", h != NULL ? h->name : s->name, arguments);
 }
 
-static rill_status create_heuristic(chain *c, const rill_chain_entry *entry)
+static void destroy(const chain_link *link, void *self)
 {
-    const rill_heuristic *table = rill_find_heuristic(c->ctx, entry->name);
-    if (table == NULL) return rill__unknown(c->ctx, "heuristic", &c->ctx->heuristics, entry->name);
-    void *self = NULL;
-    if (table->create != NULL)
-        RILL__TRY(table->create(table, c->ctx, arguments_of(entry), &self));
-    else if (arguments_of(entry)[0] != '\0')
-        return refuse_arguments(c->ctx, "heuristic", entry);
-    c->heuristics[c->n_heuristics++] = (chain_heuristic){table, self};
+    if (link->heuristic != NULL && link->heuristic->destroy != NULL) link->heuristic->destroy(self);
+    if (link->scorer != NULL && link->scorer->destroy != NULL) link->scorer->destroy(self);
+}
+
+/* The link's instance with these arguments, for one more user. */
+static rill_status use(chain *c, chain_link *link, const char *arguments, chain_instance **out)
+{
+    chain_instance *instance = link->instances;
+    size_t length = strlen(arguments);
+    while (instance != NULL && strcmp(instance->arguments, arguments) != 0) instance = instance->next;
+    if (instance == NULL) {
+        instance = rill_alloc(c->ctx, sizeof *instance + length + 1);
+        if (instance == NULL) return rill_fail_memory(c->ctx, sizeof *instance + length + 1, "arguments");
+        *instance = (chain_instance){.next = link->instances, .length = length};
+        memcpy(instance->arguments, arguments, length + 1);
+        rill_status status = create(c->ctx, link, arguments, &instance->self);
+        if (status < 0) {
+            rill_free(c->ctx, instance, sizeof *instance + length + 1);
+            return status;
+        }
+        link->instances = instance;
+    }
+    instance->users++;
+    *out = instance;
     return RILL_OK;
 }
 
-static rill_status create_scorer(chain *c, const rill_chain_entry *entry)
+static void leave(chain *c, chain_link *link, chain_instance *instance)
+{
+    chain_instance **at = &link->instances;
+    if (--instance->users > 0) return;
+    while (*at != instance) at = &(*at)->next;
+    *at = instance->next;
+    destroy(link, instance->self);
+    rill_free(c->ctx, instance, sizeof *instance + instance->length + 1);
+}
+
+rill_status chain_use(chain *c, const char *const *heuristics, const char *const *scorers, chain_instance **out)
+{
+    for (int32_t i = 0; i < c->n; i++) {
+        const char *const *list = i < c->n_heuristics ? heuristics : scorers;
+        const char *given = list != NULL ? list[i < c->n_heuristics ? i : i - c->n_heuristics] : NULL;
+        rill_status status = use(c, &c->link[i], given != NULL ? given : c->own[i]->arguments, &out[i]);
+        if (status >= 0) continue;
+        while (i-- > 0) leave(c, &c->link[i], out[i]);
+        return status;
+    }
+    c->n_foreign++;
+    return RILL_OK;
+}
+
+void chain_leave(chain *c, chain_instance *const *instances)
+{
+    for (int32_t i = c->n - 1; i >= 0; i--) leave(c, &c->link[i], instances[i]);
+    c->n_foreign--;
+}
+
+/* --- creating ----------------------------------------------------------------------------------------------------- */
+
+static rill_status add_link(chain *c, chain_link link, const char *arguments)
+{
+    c->link[c->n] = link;
+    RILL__TRY(use(c, &c->link[c->n], arguments != NULL ? arguments : "", &c->own[c->n]));
+    c->n++;
+    return RILL_OK;
+}
+
+static rill_status add_heuristic(chain *c, const rill_chain_entry *entry)
+{
+    const rill_heuristic *table = rill_find_heuristic(c->ctx, entry->name);
+    if (table == NULL) return rill__unknown(c->ctx, "heuristic", &c->ctx->heuristics, entry->name);
+    return add_link(c, (chain_link){.heuristic = table}, entry->arguments);
+}
+
+static rill_status add_scorer(chain *c, const rill_chain_entry *entry)
 {
     const rill_scorer *table = rill_find_scorer(c->ctx, entry->name);
     if (table == NULL) return rill__unknown(c->ctx, "scorer", &c->ctx->scorers, entry->name);
-    void *self = NULL;
-    if (table->create != NULL)
-        RILL__TRY(table->create(table, c->ctx, arguments_of(entry), &self));
-    else if (arguments_of(entry)[0] != '\0')
-        return refuse_arguments(c->ctx, "scorer", entry);
-    c->scorers[c->n_scorers++] = (chain_scorer){table, self};
+    RILL__TRY(add_link(c, (chain_link){.scorer = table, .state_at = c->state_bytes}, entry->arguments));
+    c->state_bytes += (table->state_bytes + STATE_ALIGNMENT - 1) / STATE_ALIGNMENT * STATE_ALIGNMENT;
     return RILL_OK;
 }
 
 rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *setup)
 {
-    *c = (chain){.ctx = ctx, .check = setup->settings.check};
-    c->heuristics = rill_calloc(ctx, (size_t)setup->n_heuristics, sizeof *c->heuristics);
-    if (c->heuristics == NULL)
-        return rill_fail_memory(ctx, (size_t)setup->n_heuristics * sizeof *c->heuristics, "the heuristics");
-    c->heuristics_given = (size_t)setup->n_heuristics;
-    c->scorers = rill_calloc(ctx, (size_t)setup->n_scorers, sizeof *c->scorers);
-    if (c->scorers == NULL) return rill_fail_memory(ctx, (size_t)setup->n_scorers * sizeof *c->scorers, "the scorers");
-    c->scorers_given = (size_t)setup->n_scorers;
+    *c = (chain){
+        .ctx = ctx, .n_heuristics = setup->n_heuristics, .n_scorers = setup->n_scorers, .check = setup->settings.check};
+    size_t n = (size_t)setup->n_heuristics + (size_t)setup->n_scorers;
+    c->link = rill_calloc(ctx, n, sizeof *c->link);
+    c->own = rill_calloc(ctx, n, sizeof *c->own);
+    if (c->link == NULL || c->own == NULL) return rill_fail_memory(ctx, n * sizeof *c->link, "heuristics and scorers");
     rill_status status = RILL_OK;
-    for (int32_t i = 0; status >= 0 && i < setup->n_heuristics; i++)
-        status = create_heuristic(c, &setup->heuristics[i]);
-    for (int32_t i = 0; status >= 0 && i < setup->n_scorers; i++) status = create_scorer(c, &setup->scorers[i]);
+    for (int32_t i = 0; status >= 0 && i < setup->n_heuristics; i++) status = add_heuristic(c, &setup->heuristics[i]);
+    for (int32_t i = 0; status >= 0 && i < setup->n_scorers; i++) status = add_scorer(c, &setup->scorers[i]);
     return status;
 }
 
 void chain_destroy(chain *c)
 {
     if (c->ctx == NULL) return;
-    for (int32_t i = c->n_scorers - 1; i >= 0; i--)
-        if (c->scorers[i].table->destroy != NULL) c->scorers[i].table->destroy(c->scorers[i].self);
-    for (int32_t i = c->n_heuristics - 1; i >= 0; i--)
-        if (c->heuristics[i].table->destroy != NULL) c->heuristics[i].table->destroy(c->heuristics[i].self);
-    rill_free(c->ctx, c->heuristics, c->heuristics_given * sizeof *c->heuristics);
-    rill_free(c->ctx, c->scorers, c->scorers_given * sizeof *c->scorers);
+    size_t given = (size_t)c->n_heuristics + (size_t)c->n_scorers;
+    while (c->n > 0) {
+        c->n--;
+        leave(c, &c->link[c->n], c->own[c->n]);
+    }
+    rill_free(c->ctx, c->link, given * sizeof *c->link);
+    rill_free(c->ctx, c->own, given * sizeof *c->own);
     rill_columns_free(c->ctx, &c->checked);
     *c = (chain){0};
 }
@@ -110,13 +176,52 @@ static void clear_marks(rill_beams *b)
     memset(b->stop, 0, (size_t)b->n);
 }
 
-static rill_status call(chain *c, const chain_heuristic *h, rill_beams *beams)
+static rill_status call(chain *c, const rill_heuristic *h, void *self, rill_beams *beams)
 {
     clear_marks(beams);
-    rill_status status = h->table->apply(h->self, beams);
+    rill_status status = h->apply(self, beams);
     if (status >= 0) return RILL_OK;
     if (rill_error_status(c->ctx) == status) return status;
-    return rill_fail(c->ctx, status, "heuristic %s failed with %s", h->table->name, rill_status_name(status));
+    return rill_fail(c->ctx, status, "heuristic %s failed with %s", h->name, rill_status_name(status));
+}
+
+/* The view of items [i, end): the same arrays from their first entry on, with offsets that start at 0. */
+static rill_beams part_of(const rill_beams *all, int32_t i, int32_t end, int32_t *offset)
+{
+    rill_beams part = *all;
+    int32_t first = all->offset[i];
+    for (int32_t j = i; j <= end; j++) offset[j - i] = all->offset[j] - first;
+    part.n = end - i;
+    part.offset = offset;
+    part.item_id += i;
+    part.k += i;
+    part.timestep += i;
+    part.outputs += i;
+    part.best_output += i;
+    part.best += i;
+    part.score += first;
+    part.action_logp += first;
+    part.parent_rank += first;
+    part.action += first;
+    part.ended += first;
+    part.keep += first;
+    part.width += i;
+    part.stop += i;
+    return part;
+}
+
+/* Call the link's heuristic for all items: for each run of neighbours that share an instance. */
+static rill_status call_all(chain *c, int32_t link, const candidates *cands, rill_beams *all)
+{
+    const rill_heuristic *h = c->link[link].heuristic;
+    if (c->n_foreign == 0) return call(c, h, c->own[link]->self, all);
+    for (int32_t i = 0, end; i < all->n; i = end) {
+        const chain_instance *instance = cands->instances[i][link];
+        for (end = i + 1; end < all->n && cands->instances[end][link] == instance;) end++;
+        rill_beams part = part_of(all, i, end, cands->part_offset);
+        RILL__TRY(call(c, h, instance->self, &part));
+    }
+    return RILL_OK;
 }
 
 /* --- checking ----------------------------------------------------------------------------------------------------- */
@@ -131,34 +236,8 @@ static rill_status reserve_checks(chain *c, const candidates *cands)
                              "checked marks");
 }
 
-/* The view of item i alone: the same arrays from its first entry on, with offsets that start at 0. */
-static rill_beams alone(const rill_beams *all, int32_t i, int32_t offset[2])
-{
-    rill_beams one = *all;
-    int32_t first = all->offset[i];
-    offset[0] = 0;
-    offset[1] = all->offset[i + 1] - first;
-    one.n = 1;
-    one.offset = offset;
-    one.item_id += i;
-    one.k += i;
-    one.timestep += i;
-    one.outputs += i;
-    one.best_output += i;
-    one.best += i;
-    one.score += first;
-    one.action_logp += first;
-    one.parent_rank += first;
-    one.action += first;
-    one.ended += first;
-    one.keep += first;
-    one.width += i;
-    one.stop += i;
-    return one;
-}
-
 /* Compare a call over all items, whose marks are in `beams`, with calls for each alone; leaves the marks as they were. */
-static rill_status check(chain *c, const chain_heuristic *h, const candidates *cands, rill_beams *beams)
+static rill_status check(chain *c, int32_t link, const candidates *cands, rill_beams *beams)
 {
     size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
     RILL__TRY(reserve_checks(c, cands));
@@ -167,8 +246,8 @@ static rill_status check(chain *c, const chain_heuristic *h, const candidates *c
     memcpy(c->checked_keep, beams->keep, total);
     for (int32_t i = 0; i < cands->n; i++) {
         int32_t offset[2], first = cands->offset[i];
-        rill_beams one = alone(beams, i, offset);
-        RILL__TRY(call(c, h, &one));
+        rill_beams one = part_of(beams, i, i + 1, offset);
+        RILL__TRY(call(c, c->link[link].heuristic, cands->instances[i][link]->self, &one));
         int same = memcmp(one.keep, c->checked_keep + first, (size_t)offset[1]) == 0 &&
                    *one.width == c->checked_width[i] && *one.stop == c->checked_stop[i];
         if (!same)
@@ -176,7 +255,7 @@ static rill_status check(chain *c, const chain_heuristic *h, const candidates *c
                 c->ctx, RILL_ERR_CHECK,
                 "heuristic %s treats input %lld differently alone than among %d items: it must look at one "
                 "item at a time and remember nothing",
-                h->table->name, (long long)cands->item_id[i], cands->n);
+                c->link[link].heuristic->name, (long long)cands->item_id[i], cands->n);
     }
     return RILL_OK;
 }
@@ -189,8 +268,8 @@ rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pru
     if (c->n_heuristics == 0) return RILL_OK;
     for (int32_t i = 0; i < c->n_heuristics; i++) {
         rill_beams beams = beams_of(cands, phase);
-        RILL__TRY(call(c, &c->heuristics[i], &beams));
-        if (c->check) RILL__TRY(check(c, &c->heuristics[i], cands, &beams));
+        RILL__TRY(call_all(c, i, cands, &beams));
+        if (c->check) RILL__TRY(check(c, i, cands, &beams));
         for (int32_t j = 0; j < cands->n; j++) cands->stop[j] |= cands->mark_stop[j];
         *pruned += candidates_compact(cands);
     }

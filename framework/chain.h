@@ -1,28 +1,36 @@
-/* Chains: instances of heuristics and scorers, and the heuristics' pass over a timestep's candidates. */
+/* Chains: instances of heuristics and scorers, and the heuristics' pass over a timestep's candidates.
+ *
+ * A link is a heuristic or a scorer of the setup. An item uses one instance of each: the setup's own, or one with its request's
+ * arguments; equal arguments share an instance. */
 #ifndef RILL_CHAIN_H
 #define RILL_CHAIN_H
 
 #include "candidates.h"
 #include "rill/engine.h"
 
-typedef struct chain_heuristic {
-    const rill_heuristic *table;
+/* What was made from some arguments. */
+typedef struct chain_instance {
+    struct chain_instance *next;
     void *self;
-} chain_heuristic;
+    int32_t users;
+    size_t length; /* of the arguments */
+    char arguments[];
+} chain_instance;
 
-typedef struct chain_scorer {
-    const rill_scorer *table;
-    void *self;
-} chain_scorer;
+typedef struct chain_link {
+    const rill_heuristic *heuristic; /* one of the two */
+    const rill_scorer *scorer;
+    chain_instance *instances;
+    size_t state_at; /* of a scorer: where its state begins among those of a node */
+} chain_link;
 
 typedef struct chain {
     rill_context *ctx;
-    chain_heuristic *heuristics;
-    int32_t n_heuristics;
-    size_t heuristics_given; /* elements allocated */
-    chain_scorer *scorers;
-    int32_t n_scorers;
-    size_t scorers_given;
+    chain_link *link;     /* [n]: the heuristics, then the scorers */
+    chain_instance **own; /* [n] of the setup */
+    int32_t n_heuristics, n_scorers, n;
+    int32_t n_foreign;  /* users that have other instances than the setup's */
+    size_t state_bytes; /* of the scorers, per node */
     int check;
     /* Marks of a call over all items, to be compared with calls for each alone. */
     rill_columns checked;
@@ -33,6 +41,11 @@ typedef struct chain {
 /* Look up and create the instances that `setup` names. After a failure too, chain_destroy() cleans up. */
 rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *setup);
 void chain_destroy(chain *c);
+
+/* Have a user of instances with these arguments, out[0, n); NULL, also as an entry: the setup's. Ends with chain_leave(). On
+ * failure nothing is used. */
+rill_status chain_use(chain *c, const char *const *heuristics, const char *const *scorers, chain_instance **out);
+void chain_leave(chain *c, chain_instance *const *instances);
 
 /* Apply the heuristics in order; survivors are moved together after each. items' stop requests are or-ed into
  * candidates->stop. Counts what was dropped in *pruned. */

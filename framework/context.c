@@ -1,7 +1,11 @@
 /* The context: memory with accounting, the error record, the log, and growing texts.
  *
- * Invariant: `used` is the sum of the sizes handed out and not yet returned, so a context whose owners cleaned up has
- * used == 0 when it is destroyed. Sizes are always known to the caller, which is why blocks carry no headers.
+ * Invariant: `used` is the sum of the sizes handed out and not yet returned, by this context and by those made from it, so a
+ * context whose owners cleaned up has used == 0 when it is destroyed. Sizes are always known to the caller, which is why blocks
+ * carry no headers.
+ *
+ * A context and its workers' contexts are used by several threads at once: what they share is the sums, which are atomic, and
+ * the user's two functions, which are called under the first context's lock. The C library's allocator needs none.
  *
  * Divisions: allocation · errors and log · texts. */
 #include <stdio.h>
@@ -48,10 +52,38 @@ static void *default_allocate(void *user, void *block, size_t old_size, size_t n
     return fresh;
 }
 
+/* What is only counted needs no order among threads. */
 static void account(rill_context *ctx, size_t old_size, size_t new_size)
 {
-    ctx->used += new_size - old_size;
-    if (ctx->used > ctx->peak) ctx->peak = ctx->used;
+    for (size_t more = new_size - old_size; ctx != NULL; ctx = ctx->parent) {
+        size_t used = atomic_fetch_add_explicit(&ctx->used, more, memory_order_relaxed) + more;
+        size_t peak = atomic_load_explicit(&ctx->peak, memory_order_relaxed);
+        while (
+            new_size > old_size && used > peak &&
+            !atomic_compare_exchange_weak_explicit(&ctx->peak, &peak, used, memory_order_relaxed, memory_order_relaxed))
+            continue;
+    }
+}
+
+/* The context's allocation function, one thread at a time. */
+static void *request(rill_context *ctx, void *block, size_t old_size, size_t new_size)
+{
+    if (ctx->allocate == default_allocate) return default_allocate(NULL, block, old_size, new_size);
+    pthread_mutex_lock(&ctx->first->lock);
+    void *fresh = ctx->allocate(ctx->allocate_user, block, old_size, new_size);
+    pthread_mutex_unlock(&ctx->first->lock);
+    return fresh;
+}
+
+/* Recursive: what logs may allocate, and log. */
+static int make_lock(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t attributes;
+    if (pthread_mutexattr_init(&attributes) != 0) return 0;
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    int made = pthread_mutex_init(lock, &attributes) == 0;
+    pthread_mutexattr_destroy(&attributes);
+    return made;
 }
 
 rill_status rill_context_create(rill_context **out, const rill_context_options *options)
@@ -68,6 +100,32 @@ rill_status rill_context_create(rill_context **out, const rill_context_options *
     ctx->allocate_user = user;
     ctx->log = own.log;
     ctx->log_user = own.log_user;
+    ctx->first = ctx;
+    if (!make_lock(&ctx->lock)) {
+        allocate(user, ctx, sizeof *ctx, 0);
+        return RILL_ERR_MEMORY;
+    }
+    *out = ctx;
+    return RILL_OK;
+}
+
+rill_status rill_context_create_worker(rill_context **out, rill_context *parent, const rill_registry_mark *shared)
+{
+    *out = NULL;
+    rill_context *ctx = request(parent, NULL, 0, sizeof *ctx);
+    if (ctx == NULL) return rill_fail_memory(parent, sizeof *ctx, "a worker's context");
+    memset(ctx, 0, sizeof *ctx);
+    ctx->parent = parent;
+    ctx->first = parent->first;
+    ctx->allocate = parent->allocate;
+    ctx->allocate_user = parent->allocate_user;
+    ctx->log = parent->log;
+    ctx->log_user = parent->log_user;
+    rill_status status = rill__registry_share(ctx, parent, shared);
+    if (status < 0) {
+        rill_context_destroy(ctx);
+        return rill_fail(parent, status, "out of memory: the tables of a worker");
+    }
     *out = ctx;
     return RILL_OK;
 }
@@ -82,7 +140,12 @@ void rill_context_destroy(rill_context *ctx)
     }
     rill_free(ctx, ctx->deferred, ctx->deferred_capacity * sizeof *ctx->deferred);
     rill__registry_finish(ctx);
-    ctx->allocate(ctx->allocate_user, ctx, sizeof *ctx, 0);
+    if (ctx->parent == NULL) {
+        pthread_mutex_destroy(&ctx->lock);
+        ctx->allocate(ctx->allocate_user, ctx, sizeof *ctx, 0);
+    } else {
+        request(ctx->parent, ctx, sizeof *ctx, 0);
+    }
 }
 
 rill_status rill_context_defer(rill_context *ctx, void (*fn)(void *user), void *user)
@@ -95,7 +158,7 @@ rill_status rill_context_defer(rill_context *ctx, void (*fn)(void *user), void *
 void *rill_alloc(rill_context *ctx, size_t size)
 {
     /* A block of no bytes must still be told from a failure, so it gets one that is not accounted. */
-    void *block = ctx->allocate(ctx->allocate_user, NULL, 0, size > 0 ? size : 1);
+    void *block = request(ctx, NULL, 0, size > 0 ? size : 1);
     if (block != NULL) account(ctx, 0, size);
     return block;
 }
@@ -113,7 +176,7 @@ void rill_free(rill_context *ctx, void *block, size_t size)
 {
     if (block == NULL) return;
     account(ctx, size, 0);
-    ctx->allocate(ctx->allocate_user, block, size > 0 ? size : 1, 0);
+    request(ctx, block, size > 0 ? size : 1, 0);
 }
 
 rill_status rill_grow(rill_context *ctx, void **block, size_t *capacity, size_t need, size_t size, const char *what)
@@ -125,7 +188,7 @@ rill_status rill_grow(rill_context *ctx, void **block, size_t *capacity, size_t 
     size_t bytes;
     if (__builtin_mul_overflow(wanted, size, &bytes)) return rill_fail_memory(ctx, SIZE_MAX, what);
     size_t old_bytes = *capacity * size;
-    void *grown = ctx->allocate(ctx->allocate_user, *block, old_bytes, bytes);
+    void *grown = request(ctx, *block, old_bytes, bytes);
     if (grown == NULL) return rill_fail_memory(ctx, bytes, what);
     account(ctx, old_bytes, bytes);
     *block = grown;
@@ -135,12 +198,12 @@ rill_status rill_grow(rill_context *ctx, void **block, size_t *capacity, size_t 
 
 size_t rill_memory_used(const rill_context *ctx)
 {
-    return ctx->used;
+    return atomic_load_explicit(&ctx->used, memory_order_relaxed);
 }
 
 size_t rill_memory_peak(const rill_context *ctx)
 {
-    return ctx->peak;
+    return atomic_load_explicit(&ctx->peak, memory_order_relaxed);
 }
 
 /* --- errors and log ----------------------------------------------------------------------------------------------- */
@@ -188,7 +251,9 @@ void rill_log(rill_context *ctx, rill_log_level level, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
+    pthread_mutex_lock(&ctx->first->lock);
     ctx->log(ctx->log_user, level, line);
+    pthread_mutex_unlock(&ctx->first->lock);
 }
 
 rill_status rill_input_fail(rill_input *input, rill_status status, const char *format, ...)

@@ -16,8 +16,10 @@ void rill_engine_setup_init(rill_engine_setup *setup, size_t size)
 static rill_status set_up(rill_engine *e, const rill_engine_setup *setup)
 {
     RILL__TRY(engine_check_fields(e));
+    requests_init(&e->requests, e->ctx, setup);
+    e->requests.own = &e->settings;
     e->settings = setup->settings;
-    RILL__TRY(rill__model_recommend(e->model, &e->settings));
+    RILL__TRY(rill__model_recommend(e->model, e->ctx, &e->settings));
     RILL__TRY(rill__settings_resolve(e->ctx, &e->settings, setup->n_heuristics > 0, setup->budget != NULL));
     e->unknown = e->settings.unknown_penalty != 0 ? rill__model_unknown(e->model) : RILL_NO_ACTION;
     intake_init(&e->intake, e->ctx, &e->settings);
@@ -33,18 +35,13 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     if (setup->struct_size != sizeof *setup)
         return rill_fail(ctx, RILL_ERR_ABI, "an engine setup of %zu bytes, this rill has %zu: rebuild the caller",
                          setup->struct_size, sizeof *setup);
-    if (model->engine != NULL)
-        return rill_fail(ctx, RILL_ERR_ARGUMENT,
-                         "the model serves an engine already: destroy that one or open another");
     rill_engine *e = rill_calloc(ctx, 1, sizeof *e);
     if (e == NULL) return rill_fail_memory(ctx, sizeof *e, "an engine");
-    model->engine = e;
     e->ctx = ctx;
     e->model = model;
     e->domain = model->domain;
-    e->self = model->self;
     e->info = model->info;
-    e->flight.ctx = e->step.ctx = e->statistics.ctx = ctx;
+    e->flight.ctx = e->step.ctx = e->scoring.ctx = e->statistics.ctx = ctx;
     e->tracing = (tracing){.ctx = ctx, .fn = setup->trace, .user = setup->trace_user};
     e->schedule = (schedule){.budget = setup->budget, .budget_user = setup->budget_user};
     e->writing = (writing){.fields = setup->fields, .n_fields = setup->n_fields, .unroll.ctx = ctx};
@@ -53,7 +50,9 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     ask_init(&e->asks, ctx, model->info.actions);
     ask_init(&e->check_asks, ctx, model->info.actions);
     selector_init(&e->selector, ctx, &e->info);
-    rill_status status = set_up(e, setup);
+    rill_status status = rill__runner_start(model, ctx, &e->runner);
+    e->self = e->runner.self;
+    if (status >= 0) status = set_up(e, setup);
     if (status < 0) {
         rill_engine_destroy(e);
         return status;
@@ -71,9 +70,11 @@ void engine_free_rows(rill_engine *e)
 void rill_engine_destroy(rill_engine *e)
 {
     if (e == NULL) return;
-    e->model->engine = NULL;
     for (int32_t i = 0; i < e->flight.n; i++) engine_drop_item(e, e->flight.slot[i]);
+    bound_unpark(e);
     while (e->items.n_ready > 0) engine_drop_item(e, items_next_ready(&e->items));
+    for (size_t i = 0; i < e->intake.entries_capacity; i++)
+        request_drop(&e->requests, &e->chain, e->intake.entries[i].request);
     engine_free_rows(e);
     schedule_destroy(&e->schedule);
     chain_destroy(&e->chain);
@@ -85,11 +86,13 @@ void rill_engine_destroy(rill_engine *e)
     forest_finish(&e->forest);
     ask_finish(&e->asks);
     ask_finish(&e->check_asks);
+    scoring_finish(&e->scoring);
     selector_finish(&e->selector);
     unroll_finish(&e->writing.unroll);
     outbox_finish(&e->outbox);
     statistics_finish(&e->statistics);
     tracing_finish(&e->tracing);
+    rill__runner_stop(&e->runner);
     rill_free(e->ctx, e, sizeof *e);
 }
 
@@ -175,8 +178,9 @@ static rill_status run_timestep(rill_engine *e, timestep *t)
 
 static rill_status admit_and_advance(rill_engine *e)
 {
-    int waiting = e->intake.n + e->items.n_ready > 0;
     double start = statistics_clock();
+    RILL__TRY(engine_meet_deadlines(e));
+    int waiting = engine_waiting(e) > 0;
     RILL__TRY(engine_admit(e));
     e->statistics.now.choose += statistics_clock() - start - e->statistics.now.encode;
     if (e->flight.n == 0) return waiting ? RILL_OK : RILL_AGAIN;
@@ -217,28 +221,56 @@ static int64_t count_words(const char *text, size_t length)
     return words;
 }
 
-static rill_status submit(rill_engine *e, const char *text, size_t length, int64_t size, rill_status failed)
+int64_t engine_measure(const rill_engine *e, const char *text, size_t length)
 {
-    int64_t id;
+    int64_t size = e->domain->measure != NULL ? e->domain->measure(e->self, text, length) : count_words(text, length);
+    return size > 0 ? size : 0;
+}
+
+/* The input takes over what it wants; after a failure that is the caller's still. */
+static rill_status submit(rill_engine *e, const char *text, size_t length, int64_t size, rill_status failed,
+                          request *wants, int64_t *id)
+{
     if (rill_engine_room(e) <= 0) return RILL_AGAIN;
-    RILL__TRY(outbox_number(&e->outbox, &id));
-    rill_status status = intake_add(&e->intake, id, text, length, size, failed);
+    RILL__TRY(outbox_number(&e->outbox, id));
+    rill_status status = intake_add(&e->intake, *id, text, length, size, failed, wants);
     if (status < 0) outbox_unnumber(&e->outbox);
+    return status;
+}
+
+static rill_status submit_text(rill_engine *e, const char *text, size_t length, request *wants, int64_t *id)
+{
+    double start = statistics_clock();
+    rill_status status = submit(e, text, length, engine_measure(e, text, length), RILL_OK, wants, id);
+    e->statistics.all.seconds.total += statistics_clock() - start;
     return status;
 }
 
 rill_status rill_engine_submit(rill_engine *e, const char *text, size_t length)
 {
-    double start = statistics_clock();
-    int64_t size = e->domain->measure != NULL ? e->domain->measure(e->self, text, length) : count_words(text, length);
-    rill_status status = submit(e, text, length, size > 0 ? size : 0, RILL_OK);
-    e->statistics.all.seconds.total += statistics_clock() - start;
+    int64_t id;
+    return submit_text(e, text, length, NULL, &id);
+}
+
+rill_status rill_engine_submit_request(rill_engine *e, const rill_request *asked, int64_t *out)
+{
+    rill_request own;
+    request *wants;
+    int64_t id;
+    if (!rill__take(&own, sizeof own, asked, sizeof own))
+        return rill_fail(e->ctx, RILL_ERR_ABI, "a request of %zu bytes, this rill has %zu: rebuild the caller",
+                         asked->struct_size, sizeof own);
+    if (rill_engine_room(e) <= 0) return RILL_AGAIN;
+    RILL__TRY(request_make(&e->requests, e->model, &e->chain, &own, &wants));
+    rill_status status = submit_text(e, own.text, own.length, wants, out != NULL ? out : &id);
+    if (status != RILL_OK) request_drop(&e->requests, &e->chain, wants);
     return status;
 }
 
 rill_status rill_engine_submit_failed(rill_engine *e, rill_status status, const char *message)
 {
-    return submit(e, message, strlen(message), 0, status < 0 ? status : RILL_ERR_INPUT);
+    int64_t id;
+    return submit(e, message, strlen(message), 0, status < 0 ? status : RILL_ERR_INPUT, NULL, &id);
 }
 
 void rill_engine_close_input(rill_engine *e)
@@ -248,7 +280,7 @@ void rill_engine_close_input(rill_engine *e)
 
 int64_t rill_engine_pending(const rill_engine *e)
 {
-    return (int64_t)e->intake.n + e->items.n_ready + e->flight.n;
+    return (int64_t)e->intake.n + e->items.n_ready + e->flight.n + e->bound.n_parked;
 }
 
 int rill_engine_idle(const rill_engine *e)

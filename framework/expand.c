@@ -71,23 +71,64 @@ static rill_scorer_rows scorer_rows(const rill_engine *e, int32_t phase, int32_t
         .histories = e->forest.h,
         .info = &e->info,
         .model = e->model,
+        .text = e->scoring.text + first,
+        .text_length = e->scoring.length + first,
     };
+}
+
+/* The item of that row is, by a scorer. */
+static rill_status treated_differently(rill_engine *e, int32_t row)
+{
+    return rill_fail(
+        e->ctx, RILL_ERR_CHECK,
+        "%s %s treats input %lld differently alone than among others: it must look at one item at a time and "
+        "remember nothing",
+        e->chain.n_scorers == 1 ? "scorer" : "the scorer chain that begins with",
+        e->chain.link[e->chain.n_heuristics].scorer->name, (long long)e->step.rows.item_id[row]);
+}
+
+/* What the item of a row uses for scorer i. */
+static const chain_instance *instance_of(const rill_engine *e, int32_t i, int32_t row)
+{
+    return e->items.at[e->step.rows.slot[row]].instances[e->chain.n_heuristics + i];
+}
+
+/* Let scorer i speak about rows [from, end): once for each run of neighbours whose items share an instance. */
+static rill_status run_scorer(rill_engine *e, rill_ask_builder *b, int32_t phase, int32_t i, int32_t from, int32_t end)
+{
+    const chain_link *link = &e->chain.link[e->chain.n_heuristics + i];
+    const rill_scorer *table = link->scorer;
+    for (int32_t first = from, next; first < end; first = next) {
+        const chain_instance *instance = instance_of(e, i, first);
+        next = e->chain.n_foreign == 0 ? end : first + 1;
+        while (next < end && instance_of(e, i, next) == instance) next++;
+        rill_scorer_rows rows = scorer_rows(e, phase, first, next - first);
+        rows.state = scoring_gather(&e->scoring, &e->chain, link, &e->step.rows, first, rows.n);
+        b->first = first - from;
+        b->n_heard = next - first;
+        rill_error_clear(e->ctx);
+        rill_status status = table->score(instance->self, &rows, b);
+        if (status < 0 && rill_error_status(e->ctx) != status)
+            return rill_fail(e->ctx, status, "scorer %s failed with %s", table->name, rill_status_name(status));
+        RILL__TRY(status);
+        if (b == &e->asks)
+            scoring_keep(&e->scoring, &e->chain, link, &e->step.rows, first, rows.n);
+        else if (!scoring_same(&e->scoring, &e->chain, link, &e->step.rows, first, rows.n))
+            return treated_differently(e, first);
+    }
+    return RILL_OK;
 }
 
 /* Let every scorer speak about rows [first, first + n). */
 static rill_status run_scorers(rill_engine *e, rill_ask_builder *b, int32_t phase, int32_t first, int32_t n)
 {
-    rill_scorer_rows rows = scorer_rows(e, phase, first, n);
     RILL__TRY(ask_begin(b, n));
     for (int32_t i = 0; i < e->chain.n_scorers; i++) {
-        const chain_scorer *s = &e->chain.scorers[i];
         b->scorer = i;
-        rill_error_clear(e->ctx);
-        rill_status status = s->table->score(s->self, &rows, b);
-        if (status < 0 && rill_error_status(e->ctx) != status)
-            return rill_fail(e->ctx, status, "scorer %s failed with %s", s->table->name, rill_status_name(status));
-        RILL__TRY(status);
+        RILL__TRY(run_scorer(e, b, phase, i, first, first + n));
     }
+    b->first = 0;
+    b->n_heard = n;
     return RILL_OK;
 }
 
@@ -129,18 +170,40 @@ static rill_status check_scorers(rill_engine *e, const ask_rules *all, int32_t p
         RILL__TRY(run_scorers(e, &e->check_asks, phase, first, n));
         RILL__TRY(ask_build(&e->check_asks, max_choices, &one));
         for (int32_t i = 0; i < n; i++)
-            if (!same_rules(all, first + i, &one, i))
-                return rill_fail(
-                    e->ctx, RILL_ERR_CHECK,
-                    "%s %s treats input %lld differently alone than among others: it must look at one item at "
-                    "a time and remember nothing",
-                    e->chain.n_scorers == 1 ? "scorer" : "the scorer chain that begins with",
-                    e->chain.scorers[0].table->name, (long long)r->item_id[first]);
+            if (!same_rules(all, first + i, &one, i)) return treated_differently(e, first);
     }
     return RILL_OK;
 }
 
 /* --- limits ------------------------------------------------------------------------------------------------------- */
+
+/* The most children that a parent may have under these settings. */
+static int32_t choices_of(const rill_engine *e, const rill_settings *s, int32_t phase)
+{
+    int32_t m = rill__merge_limit(s);
+    if (e->info.max_choices_phases >> phase & 1) m = s->max_candidates;
+    return m < e->info.actions ? m : e->info.actions;
+}
+
+/* Of any of the selected items. */
+static int32_t max_choices(const rill_engine *e, int32_t phase)
+{
+    int32_t most = 1;
+    if (e->requests.n == 0) return choices_of(e, &e->settings, phase);
+    for (int32_t i = 0; i < e->step.n; i++) {
+        int32_t m = choices_of(e, e->items.at[e->step.selected[i]].settings, phase);
+        if (m > most) most = m;
+    }
+    return most;
+}
+
+/* Rows of items that may have fewer are limited. */
+static int any_limit(const rill_engine *e, int32_t phase, int32_t most)
+{
+    for (int32_t i = 0; i < e->step.n && e->requests.n > 0; i++)
+        if (choices_of(e, e->items.at[e->step.selected[i]].settings, phase) < most) return 1;
+    return 0;
+}
 
 static int any_end_rule(const rill_engine *e)
 {
@@ -150,9 +213,12 @@ static int any_end_rule(const rill_engine *e)
 }
 
 /* What the settings have to say of the rows, behind what the scorers said. */
-static rill_status ask_limits(rill_engine *e, int last)
+static rill_status ask_limits(rill_engine *e, int32_t phase, int32_t most)
 {
+    int last = phase == e->info.phases - 1;
     for (int32_t i = 0; i < e->step.rows.n; i++) {
+        int32_t m = choices_of(e, e->items.at[e->step.rows.slot[i]].settings, phase);
+        if (m < most) RILL__TRY(rill_ask_limit(&e->asks, i, m));
         if (last) RILL__TRY(rill_ask_end(&e->asks, i, ending_rule(&e->items.at[e->step.rows.slot[i]])));
         if (e->unknown < 0) continue;
         if (isinf(e->settings.unknown_penalty))
@@ -164,31 +230,26 @@ static rill_status ask_limits(rill_engine *e, int last)
 }
 
 /* The rules of the phase: what scorers and settings say. */
-static rill_status make_rules(rill_engine *e, int32_t phase, int32_t max_choices, ask_rules *rules)
+static rill_status make_rules(rill_engine *e, int32_t phase, int32_t most, ask_rules *rules)
 {
     int last = phase == e->info.phases - 1;
-    int limited = e->unknown >= 0 || (last && any_end_rule(e));
+    int limited = e->unknown >= 0 || (last && any_end_rule(e)) || any_limit(e, phase, most);
     if (e->chain.n_scorers == 0 && !limited) {
-        *rules = (ask_rules){.max_choices = max_choices, .plain = 1};
+        *rules = (ask_rules){.max_choices = most, .plain = 1};
         return RILL_OK;
     }
+    if (e->chain.n_scorers > 0)
+        RILL__TRY(scoring_begin(&e->scoring, &e->chain, e->forest.row_capacity, &e->step.rows, &e->items, &e->intake));
     RILL__TRY(run_scorers(e, &e->asks, phase, 0, e->step.rows.n));
     if (e->settings.check && e->chain.n_scorers > 0) {
-        RILL__TRY(ask_build(&e->asks, max_choices, rules));
-        RILL__TRY(check_scorers(e, rules, phase, max_choices));
+        RILL__TRY(ask_build(&e->asks, most, rules));
+        RILL__TRY(check_scorers(e, rules, phase, most));
     }
-    if (limited) RILL__TRY(ask_limits(e, last));
-    return ask_build(&e->asks, max_choices, rules);
+    if (limited) RILL__TRY(ask_limits(e, phase, most));
+    return ask_build(&e->asks, most, rules);
 }
 
 /* --- choices ------------------------------------------------------------------------------------------------------ */
-
-static int32_t max_choices(const rill_engine *e, int32_t phase)
-{
-    int32_t m = rill__merge_limit(&e->settings);
-    if (e->info.max_choices_phases >> phase & 1) m = e->settings.max_candidates;
-    return m < e->info.actions ? m : e->info.actions;
-}
 
 static rill_rows part_of(const rill_rows *rows, int32_t from, int32_t n)
 {

@@ -7,12 +7,13 @@
 
 #include "rooms.h"
 
-rill_status engine_fail_input(rill_engine *e, int64_t id, rill_status status, const char *message)
+rill_status engine_fail_input(rill_engine *e, int64_t id, const request *wants, rill_status status, const char *message)
 {
     outbox_record *record;
     RILL__TRY(outbox_record_get(&e->outbox, id, &record));
     snprintf(record->message, sizeof record->message, "%s", message);
     record->result.status = status;
+    record->result.user = wants != NULL ? wants->user : NULL;
     outbox_put(&e->outbox, record);
     e->statistics.all.inputs++;
     e->statistics.all.failed++;
@@ -147,6 +148,8 @@ static rill_status fill_record(rill_engine *e, int32_t slot, outbox_record *reco
     for (int32_t i = 0; i < it->n_outputs && n < most; i++) RILL__TRY(add_output(e, slot, i, record, &n, &n_actions));
     point_outputs(record, n, e->writing.n_fields);
     record->result.outputs_found = it->n_outputs;
+    record->result.late = it->late;
+    record->result.user = it->request != NULL ? it->request->user : NULL;
     return RILL_OK;
 }
 
@@ -160,7 +163,7 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot)
         snprintf(message, sizeof message,
                  "every hypothesis died by timestep %d: the model, a constraint or a heuristic left no action",
                  it->timestep);
-        RILL__TRY(engine_fail_input(e, it->id, status, message));
+        RILL__TRY(engine_fail_input(e, it->id, it->request, status, message));
     } else {
         outbox_record *record;
         RILL__TRY(outbox_record_get(&e->outbox, it->id, &record));

@@ -45,7 +45,8 @@ static rill_status make_place(intake *in)
     return RILL_OK;
 }
 
-rill_status intake_add(intake *in, int64_t id, const char *text, size_t length, int64_t size, rill_status failed)
+rill_status intake_add(intake *in, int64_t id, const char *text, size_t length, int64_t size, rill_status failed,
+                       request *wants)
 {
     RILL__TRY(make_place(in));
     int32_t index = in->spare[in->n_spare - 1];
@@ -57,6 +58,7 @@ rill_status intake_add(intake *in, int64_t id, const char *text, size_t length, 
     entry->id = id;
     entry->size = size;
     entry->failed = failed;
+    entry->request = wants;
     in->n_spare--;
     in->order[in->first + in->n++] = index;
     return RILL_OK;
@@ -75,32 +77,39 @@ static int compare_keys(const void *left, const void *right)
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
-rill_status intake_seal(intake *in)
+rill_status intake_seal(intake *in, rill_context *ctx)
 {
     if (in->sort == RILL_SORT_NONE || in->sealed || in->n == 0) return RILL_OK;
-    sort_key *keys = rill_alloc(in->ctx, (size_t)in->n * sizeof *keys);
-    if (keys == NULL) return rill_fail_memory(in->ctx, (size_t)in->n * sizeof *keys, "sorting inputs");
+    sort_key *keys = rill_alloc(ctx, (size_t)in->n * sizeof *keys);
+    if (keys == NULL) return rill_fail_memory(ctx, (size_t)in->n * sizeof *keys, "sorting inputs");
     for (int32_t i = 0; i < in->n; i++) {
-        const intake_entry *entry = intake_at(in, i);
+        const intake_entry *entry = &in->entries[intake_at(in, i)];
         int64_t size = in->sort == RILL_SORT_LONGEST_FIRST ? -entry->size : entry->size; /* sizes are not negative */
         keys[i] = (sort_key){size, entry->id, in->order[in->first + i]};
     }
     qsort(keys, (size_t)in->n, sizeof *keys, compare_keys);
     for (int32_t i = 0; i < in->n; i++) in->order[in->first + i] = keys[i].entry;
-    rill_free(in->ctx, keys, (size_t)in->n * sizeof *keys);
+    rill_free(ctx, keys, (size_t)in->n * sizeof *keys);
     in->sealed = 1;
     return RILL_OK;
 }
 
-intake_entry *intake_at(const intake *in, int32_t i)
-{
-    return &in->entries[in->order[in->first + i]];
-}
-
 void intake_take(intake *in, int32_t count)
 {
-    for (int32_t i = 0; i < count; i++) in->spare[in->n_spare++] = in->order[in->first + i];
     in->first += count;
     in->n -= count;
     if (in->n == 0) in->first = in->sealed = 0;
+}
+
+void intake_remove(intake *in, int32_t i)
+{
+    int32_t *at = in->order + in->first + i;
+    memmove(at, at + 1, (size_t)(in->n - i - 1) * sizeof *at);
+    in->n--;
+    if (in->n == 0) in->first = in->sealed = 0;
+}
+
+void intake_release(intake *in, int32_t entry)
+{
+    in->spare[in->n_spare++] = entry;
 }

@@ -3,19 +3,19 @@
  * Unsorted it is a queue of up to max_items inputs. Sorted it works in windows: a window fills, is put in order once, and is
  * used up before the next one fills, so that
  * the order of admission depends on the inputs and on the windows alone. A window is closed when it is full, or when the
- * engine is stepped: a slow pipe makes short windows. Texts are copied into
- * buffers that are used again, so memory follows the largest window, not the stream. */
+ * engine is stepped: a slow pipe makes short windows. Texts are copied into buffers that are used again, so memory follows the
+ * largest window, not the stream. An input that was taken keeps its entry, for its text and its request, until it is released. */
 #ifndef RILL_INTAKE_H
 #define RILL_INTAKE_H
 
-#include "internal.h"
-#include "rill/settings.h"
+#include "request.h"
 
 typedef struct intake_entry {
     char *text;
     size_t capacity, length;
     int64_t id, size;
     rill_status failed; /* RILL_OK, or why this input is bad already */
+    request *request;   /* what it wants of its own, or NULL */
 } intake_entry;
 
 typedef struct intake {
@@ -39,12 +39,20 @@ void intake_finish(intake *in);
 /* How many more inputs fit now. */
 int32_t intake_room(const intake *in);
 /* Copy one input. RILL_OK · RILL_ERR_MEMORY (nothing taken) */
-rill_status intake_add(intake *in, int64_t id, const char *text, size_t length, int64_t size, rill_status failed);
-/* Order the window, if there is one to order; before entries are taken. */
-rill_status intake_seal(intake *in);
-/* The i-th waiting entry. */
-intake_entry *intake_at(const intake *in, int32_t i);
-/* Drop the first `count` waiting entries. */
+rill_status intake_add(intake *in, int64_t id, const char *text, size_t length, int64_t size, rill_status failed,
+                       request *wants);
+/* Order the window, if there is one to order; before entries are taken. `ctx`: for the memory that this takes meanwhile, and for
+ * its failure. */
+rill_status intake_seal(intake *in, rill_context *ctx);
+/* The index of the i-th waiting entry. */
+static inline int32_t intake_at(const intake *in, int32_t i)
+{
+    return in->order[in->first + i];
+}
+/* The first `count` wait no more; and the i-th does not. */
 void intake_take(intake *in, int32_t count);
+void intake_remove(intake *in, int32_t i);
+/* An entry that does not wait may be used again. */
+void intake_release(intake *in, int32_t entry);
 
 #endif

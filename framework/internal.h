@@ -2,6 +2,8 @@
 #ifndef RILL_INTERNAL_H
 #define RILL_INTERNAL_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "rill/plugin.h"
@@ -26,7 +28,10 @@ struct rill_context {
     void *allocate_user;
     rill_log_fn log;
     void *log_user;
-    size_t used, peak;
+    _Atomic size_t used, peak; /* those of workers' contexts included */
+    rill_context *parent;      /* of a worker's context, else NULL */
+    rill_context *first;       /* the one that is no worker's: itself, or the parent's first */
+    pthread_mutex_t lock;      /* the first's: held where allocate and log are called */
     rill_status error_status;
     char error[RILL__MESSAGE_BYTES];
     rill__table_list domains, heuristics, scorers, policies;
@@ -38,6 +43,10 @@ struct rill_context {
 
 /* Free the registry's lists and unload plugins. */
 void rill__registry_finish(rill_context *ctx);
+
+/* Give a worker's context the tables that its parent has had registered up to the mark, NULL: until now. RILL_OK ·
+ * RILL_ERR_MEMORY */
+rill_status rill__registry_share(rill_context *ctx, const rill_context *parent, const rill_registry_mark *mark);
 
 /* Take a struct that begins with its size from a caller, whose header may be older: the members that it lacks are zero in `own`,
  * which in these structs is what is not given. Members are appended behind all padding, since what lies there is not known.
@@ -52,6 +61,9 @@ static inline int rill__take(void *own, size_t size, const void *given, size_t l
     memcpy(own, &size, sizeof size);
     return 1;
 }
+
+/* Processors that the quotas of this process's control groups come to, 0: they have none. `root` stands before /proc and /sys. */
+int32_t rill__processors_of_quota(const char *root);
 
 /* rill_settings_resolve() for a run in which `budgeted` says that a function will set budgets. */
 rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted);

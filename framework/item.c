@@ -53,7 +53,7 @@ rill_status items_begin(items *all, forest *f, int32_t slot)
     int32_t root = forest_add(f, &it->arena, -1, -1, RILL_ACTION_START, 0, 0, 1);
     it->timestep = it->n_outputs = it->top_ended = 0;
     it->best_output = RILL_SCORE_DEAD;
-    it->stop_asked = 0;
+    it->stop_asked = it->late = 0;
     all->done[slot] = all->passed_over[slot] = 0;
     it->beam[0] = (beam_entry){.history = root, .action = RILL_ACTION_START, .state_row = RILL_NO_NODE};
     it->width = it->live = 1;
@@ -92,10 +92,21 @@ void items_ready_first(items *all, int32_t slot)
     all->first_ready = slot;
 }
 
+void items_not_ready(items *all, int32_t slot)
+{
+    int32_t before = -1, at = all->first_ready;
+    for (; at != slot; at = all->at[at].next) before = at;
+    if (before < 0)
+        all->first_ready = all->at[slot].next;
+    else
+        all->at[before].next = all->at[slot].next;
+    if (all->last_ready == slot) all->last_ready = before;
+    all->n_ready--;
+}
+
 int32_t items_next_ready(items *all)
 {
     int32_t slot = all->first_ready;
-    all->first_ready = all->at[slot].next;
-    if (--all->n_ready == 0) all->first_ready = all->last_ready = -1;
+    items_not_ready(all, slot);
     return slot;
 }

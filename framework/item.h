@@ -7,7 +7,7 @@
 #define RILL_ITEM_H
 
 #include "forest.h"
-#include "rill/carve.h"
+#include "request.h"
 
 /* What expanding a live entry needs stands here: the forest is large, and following ids through it from cold memory cost
  * more than all the rest of making rows. */
@@ -32,8 +32,11 @@ typedef struct item_output {
 
 typedef struct item {
     int64_t id, size;
-    const rill_settings *settings; /* that it is searched by */
-    int32_t timestep;              /* timesteps completed: l_t */
+    request *request;                 /* NULL: it wants nothing of its own */
+    const rill_settings *settings;    /* that it is searched by: the engine's or its request's */
+    chain_instance *const *instances; /* of heuristics and scorers, likewise */
+    int32_t entry;                    /* its place in the intake, where its text stays */
+    int32_t timestep;                 /* timesteps completed: l_t */
     int32_t max_length;
     int32_t width, live; /* beam entries; of these live */
     int32_t n_outputs;
@@ -45,6 +48,7 @@ typedef struct item {
     item_output *outputs;
     size_t outputs_capacity;
     uint8_t stop_asked; /* by a heuristic, in an earlier phase of this timestep */
+    uint8_t late;       /* its deadline has come */
     uint8_t top_ended;  /* the best candidate of some timestep was an ended one */
     int64_t slot_bytes; /* what its slot takes, by what the domain says; counted under a bound on memory only */
 } item;
@@ -78,6 +82,8 @@ void items_clear(items *all, forest *f, int32_t slot);
 /* Behind all that are ready, and before them: one that begins anew was admitted before them. */
 void items_ready_last(items *all, int32_t slot);
 void items_ready_first(items *all, int32_t slot);
+/* One that is ready is not any more. */
+void items_not_ready(items *all, int32_t slot);
 /* The first that is ready leaves the list; there is one. */
 int32_t items_next_ready(items *all);
 

@@ -214,6 +214,7 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t, int32_t stride)
 static void describe_item(candidates *c, int32_t i, const item *it, int32_t end)
 {
     c->item_id[i] = it->id;
+    c->instances[i] = it->instances;
     c->k[i] = it->settings->k;
     c->timestep[i] = it->timestep;
     c->outputs[i] = it->n_outputs;

@@ -1,4 +1,8 @@
-/* Models: a domain's table together with what its open() made. */
+/* Models and their runners: a domain's table together with what its open() made, and what decodes with it.
+ *
+ * Invariant: of a domain with runners the model is const once it is open, so any number of threads may ask it and start runners
+ * from it; what is recorded goes to the context of the one who asks. A domain without is its own runner: one engine at a time.
+ */
 #include <string.h>
 
 #include "rooms.h"
@@ -57,10 +61,13 @@ rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *dom
         return rill_fail(ctx, RILL_ERR_ABI, "open options of %zu bytes, this rill takes %zu to %zu: rebuild the caller",
                          options->struct_size, least, sizeof own);
     RILL__TRY(check_options(ctx, table, &own));
+    if ((table->start == NULL) != (table->stop == NULL))
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has one of start and stop: both or none are needed", domain);
     rill_model *model = rill_calloc(ctx, 1, sizeof *model);
     if (model == NULL) return rill_fail_memory(ctx, sizeof *model, "a model");
     model->ctx = ctx;
     model->domain = table;
+    model->threads = own.threads;
     rill_error_clear(ctx);
     rill_status status = table->open(table, ctx, &own, &model->self, &model->info);
     if (status < 0) {
@@ -85,6 +92,44 @@ void rill_model_close(rill_model *model)
     rill_free(model->ctx, model, sizeof *model);
 }
 
+int rill_domain_has_runners(const rill_domain *domain)
+{
+    return domain->start != NULL;
+}
+
+rill_status rill__runner_start(rill_model *model, rill_context *ctx, rill__runner *out)
+{
+    const rill_domain *domain = model->domain;
+    *out = (rill__runner){.model = model};
+    if (domain->start == NULL) {
+        if (model->busy)
+            return rill_fail(ctx, RILL_ERR_ARGUMENT,
+                             "the model serves an engine already: destroy that one or open another");
+        model->busy = 1;
+        out->self = model->self;
+        out->reserved = &model->reserved;
+        return RILL_OK;
+    }
+    out->reserved = &out->own;
+    rill_error_clear(ctx);
+    rill_status status = domain->start(model->self, ctx, model->threads, &out->self);
+    if (status >= 0) return RILL_OK;
+    out->model = NULL;
+    if (rill_error_status(ctx) == status) return status;
+    return rill_fail(ctx, status, "domain %s: start failed with %s", domain->name, rill_status_name(status));
+}
+
+void rill__runner_stop(rill__runner *runner)
+{
+    rill_model *model = runner->model;
+    if (model == NULL) return;
+    if (model->domain->start != NULL)
+        model->domain->stop(runner->self);
+    else
+        model->busy = 0;
+    runner->model = NULL;
+}
+
 const rill_domain *rill_model_domain(const rill_model *model)
 {
     return model->domain;
@@ -98,18 +143,19 @@ const rill_domain_info *rill_model_info(const rill_model *model)
 rill_status rill_model_action_name(const rill_model *model, int32_t action, rill_text *out)
 {
     const rill_domain *domain = model->domain;
+    rill_context *ctx = out->ctx;
     if (domain->action_name == NULL)
-        return rill_fail(model->ctx, RILL_ERR_NOT_FOUND, "domain %s has no names for its actions", domain->name);
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "domain %s has no names for its actions", domain->name);
     if (action < 0 || action >= model->info.actions)
-        return rill_fail(model->ctx, RILL_ERR_NOT_FOUND, "action %d of %d does not exist", action, model->info.actions);
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "action %d of %d does not exist", action, model->info.actions);
     size_t before = out->length;
-    rill_error_clear(model->ctx);
+    rill_error_clear(ctx);
     rill_status status = domain->action_name(model->self, action, out);
     if (status >= 0) return RILL_OK;
     out->length = before;
     if (out->data != NULL) out->data[before] = '\0';
-    if (rill_error_status(model->ctx) == status) return status;
-    return rill_fail(model->ctx, status, "domain %s: the name of action %d failed with %s", domain->name, action,
+    if (rill_error_status(ctx) == status) return status;
+    return rill_fail(ctx, status, "domain %s: the name of action %d failed with %s", domain->name, action,
                      rill_status_name(status));
 }
 
@@ -120,19 +166,18 @@ int32_t rill__model_unknown(const rill_model *model)
     return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
 }
 
-rill_status rill__model_recommend(const rill_model *model, rill_settings *settings)
+rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, rill_settings *settings)
 {
     static const char *const names[] = {"", "hf", "fairseq", "marian", "ct2"};
     const rill_domain *domain = model->domain;
     if (settings->like < RILL_LIKE_HF || settings->like > RILL_LIKE_CT2 || domain->recommend == NULL) return RILL_OK;
-    rill_text text = {.ctx = model->ctx};
-    rill_error_clear(model->ctx);
+    rill_text text = {.ctx = ctx};
+    rill_error_clear(ctx);
     rill_status status = domain->recommend(model->self, names[settings->like], &text);
-    if (status >= 0 && text.length > 0) status = rill__settings_fill(model->ctx, settings, text.data);
+    if (status >= 0 && text.length > 0) status = rill__settings_fill(ctx, settings, text.data);
     rill_text_clear(&text);
-    if (status < 0 && rill_error_status(model->ctx) != status)
-        return rill_fail(model->ctx, status, "domain %s: recommend failed with %s", domain->name,
-                         rill_status_name(status));
+    if (status < 0 && rill_error_status(ctx) != status)
+        return rill_fail(ctx, status, "domain %s: recommend failed with %s", domain->name, rill_status_name(status));
     return status;
 }
 
@@ -141,6 +186,19 @@ int32_t rill_model_find_action(const rill_model *model, const char *text, size_t
     if (model->domain->find_action == NULL) return RILL_NO_ACTION;
     int32_t action = model->domain->find_action(model->self, text, length);
     return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
+}
+
+rill_status rill_model_tokenize(const rill_model *model, const char *text, size_t length, int32_t *action, int32_t room,
+                                int32_t *n)
+{
+    const rill_domain *domain = model->domain;
+    *n = 0;
+    if (domain->tokenize == NULL)
+        return rill_fail(model->ctx, RILL_ERR_NOT_FOUND, "domain %s makes no actions of texts", domain->name);
+    rill_error_clear(model->ctx);
+    rill_status status = domain->tokenize(model->self, text, length, action, room, n);
+    if (status >= 0 || rill_error_status(model->ctx) == status) return status;
+    return rill_fail(model->ctx, status, "domain %s: tokenize failed with %s", domain->name, rill_status_name(status));
 }
 
 rill_status engine_check_fields(rill_engine *e)

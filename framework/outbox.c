@@ -14,20 +14,22 @@ void outbox_init(outbox *o, rill_context *ctx, const rill_settings *settings)
     o->span = span > (1 << 28) ? 1 << 28 : (int32_t)span;
 }
 
-static void record_destroy(outbox *o, outbox_record *record)
+/* By the context that it was made with: it may be another outbox's. */
+static void record_destroy(outbox_record *record)
 {
-    rill_free(o->ctx, record->outputs, record->outputs_capacity * sizeof *record->outputs);
-    rill_free(o->ctx, record->actions, record->actions_capacity * sizeof *record->actions);
-    rill_free(o->ctx, record->logps, record->logps_capacity * sizeof *record->logps);
+    rill_context *ctx = record->text.ctx;
+    rill_free(ctx, record->outputs, record->outputs_capacity * sizeof *record->outputs);
+    rill_free(ctx, record->actions, record->actions_capacity * sizeof *record->actions);
+    rill_free(ctx, record->logps, record->logps_capacity * sizeof *record->logps);
     rill_text_clear(&record->text);
-    rill_free(o->ctx, record, sizeof *record);
+    rill_free(ctx, record, sizeof *record);
 }
 
-static void list_destroy(outbox *o, outbox_record *record)
+void outbox_list_destroy(outbox_record *record)
 {
     while (record != NULL) {
         outbox_record *next = record->next;
-        record_destroy(o, record);
+        record_destroy(record);
         record = next;
     }
 }
@@ -37,10 +39,10 @@ void outbox_finish(outbox *o)
     if (o->ctx == NULL) return;
     if (!o->unordered)
         for (size_t i = 0; i < o->ring_capacity; i++)
-            if (o->ring[i] != NULL) record_destroy(o, o->ring[i]);
-    list_destroy(o, o->done_first);
-    list_destroy(o, o->spare);
-    if (o->lent != NULL) record_destroy(o, o->lent);
+            if (o->ring[i] != NULL) record_destroy(o->ring[i]);
+    outbox_list_destroy(o->done_first);
+    outbox_list_destroy(o->spare);
+    if (o->lent != NULL) record_destroy(o->lent);
     rill_free(o->ctx, o->ring, o->ring_capacity * sizeof *o->ring);
     rill_free(o->ctx, o->finished, o->ring_capacity);
     *o = (outbox){0};
@@ -116,7 +118,7 @@ void outbox_put(outbox *o, outbox_record *record)
 {
     size_t mask = o->ring_capacity - 1;
     int64_t id = record->result.id;
-    o->finished[(size_t)id & mask] = 1;
+    if (!o->fed) o->finished[(size_t)id & mask] = 1;
     if (++o->waiting > o->waiting_peak) o->waiting_peak = o->waiting;
     if (!o->unordered) {
         o->ring[(size_t)id & mask] = record;
@@ -150,6 +152,13 @@ static outbox_record *take_completed(outbox *o)
     o->done_first = record->next;
     if (o->done_first == NULL) o->done_last = NULL;
     record->next = NULL;
+    return record;
+}
+
+outbox_record *outbox_take(outbox *o)
+{
+    outbox_record *record = take_completed(o);
+    if (record != NULL) o->waiting--;
     return record;
 }
 

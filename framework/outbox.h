@@ -21,17 +21,19 @@ typedef struct outbox_record {
     size_t actions_capacity, logps_capacity;
     char message[300];
     struct outbox_record *next; /* in the list it is in */
+    void *home; /* one of a worker's that is on its way through the front (front.h): where it goes back to */
 } outbox_record;
 
 typedef struct outbox {
     rill_context *ctx;
     int unordered;
-    int32_t span;                          /* how far ids may run ahead of the oldest unfinished */
-    outbox_record **ring;                  /* [ring_capacity] finished, waiting for their turn */
-    uint8_t *finished;                     /* [ring_capacity] */
-    size_t ring_capacity;                  /* a power of two; grows up to span */
-    int64_t oldest;                        /* every id below is finished (and, ordered, delivered) */
-    int64_t next_id;                       /* of the next input */
+    int fed;              /* inputs were numbered elsewhere: results leave by outbox_take(), by completion */
+    int32_t span;         /* how far ids may run ahead of the oldest unfinished */
+    outbox_record **ring; /* [ring_capacity] finished, waiting for their turn */
+    uint8_t *finished;    /* [ring_capacity] */
+    size_t ring_capacity; /* a power of two; grows up to span */
+    int64_t oldest;       /* every id below is finished (and, ordered, delivered) */
+    int64_t next_id;      /* of the next input */
     outbox_record *done_first, *done_last; /* unordered: finished, in order of completion */
     outbox_record *spare;
     outbox_record *lent;           /* what the last rill_engine_next() gave */
@@ -49,10 +51,15 @@ rill_status outbox_number(outbox *o, int64_t *id);
 void outbox_unnumber(outbox *o);
 /* An empty record for input `id`, to be filled and given to outbox_put(). */
 rill_status outbox_record_get(outbox *o, int64_t id, outbox_record **out);
-/* Give a record back unused. */
+/* Give a record back, unused or taken. */
 void outbox_record_drop(outbox *o, outbox_record *record);
+/* Free a list of records that are in no outbox. */
+void outbox_list_destroy(outbox_record *record);
 /* Finish an input. */
 void outbox_put(outbox *o, outbox_record *record);
+/* Take the next result of an outbox that is fed, with its memory, for another outbox to deliver; NULL: none now. It comes back by
+ * outbox_record_drop(). */
+outbox_record *outbox_take(outbox *o);
 /* Deliver the next. `over`: nothing more will be finished, so that results need not wait for inputs before them, which are
  * skipped. RILL_OK · RILL_AGAIN */
 rill_status outbox_next(outbox *o, int over, rill_result *out);

@@ -219,6 +219,24 @@ void rill_registry_restore(rill_context *ctx, rill_registry_mark mark)
     list_shorten(&ctx->policies, mark.policies);
 }
 
+static rill_status list_share(rill_context *ctx, rill__table_list *list, const rill__table_list *from, size_t n)
+{
+    if (n == 0) return RILL_OK;
+    RILL__TRY(RILL__GROW(ctx, list->entry, list->capacity, n, "the registry"));
+    memcpy(list->entry, from->entry, n * sizeof *list->entry);
+    list->n = n;
+    return RILL_OK;
+}
+
+rill_status rill__registry_share(rill_context *ctx, const rill_context *parent, const rill_registry_mark *mark)
+{
+    const rill_registry_mark until = mark != NULL ? *mark : rill_registry_size(parent);
+    RILL__TRY(list_share(ctx, &ctx->domains, &parent->domains, until.domains));
+    RILL__TRY(list_share(ctx, &ctx->heuristics, &parent->heuristics, until.heuristics));
+    RILL__TRY(list_share(ctx, &ctx->scorers, &parent->scorers, until.scorers));
+    return list_share(ctx, &ctx->policies, &parent->policies, until.policies);
+}
+
 void rill__registry_finish(rill_context *ctx)
 {
     list_clear(ctx, &ctx->domains);

@@ -14,27 +14,52 @@
 #include "flight.h"
 #include "intake.h"
 #include "outbox.h"
+#include "request.h"
 #include "schedule.h"
+#include "scoring.h"
 #include "select.h"
 #include "statistics.h"
 #include "timestep.h"
 #include "tracing.h"
 #include "unroll.h"
 
+/* What a domain was told of capacities. */
+typedef struct rill__reserved {
+    int32_t nodes, slots;
+} rill__reserved;
+
 struct rill_model {
     rill_context *ctx;
     const rill_domain *domain;
     void *self;
     rill_domain_info info;
-    int32_t reserved_nodes, reserved_slots; /* what the domain was told, by this engine or one before it */
-    rill_engine *engine;                    /* the one it serves, or NULL */
+    int threads; /* inside a call, as it was opened */
+    /* Of a domain without runners only, which is its own: told by this engine or one before it, and whether it serves one. */
+    rill__reserved reserved;
+    int busy;
 };
+
+/* What decodes with a model. */
+typedef struct rill__runner {
+    rill_model *model; /* NULL: none is started */
+    void *self;
+    rill__reserved *reserved; /* its own, or that of the model that is its own runner */
+    rill__reserved own;
+} rill__runner;
+
+/* Where an engine that is one of several workers takes inputs from; workers.c. */
+typedef struct engine_source {
+    /* Move up to `count` inputs to the engine's intake, fewer when others were faster. */
+    rill_status (*draw)(void *user, rill_engine *e, int32_t count);
+    void *user;
+    int32_t offered; /* how many there are for it in this step */
+} engine_source;
 
 /* Inputs on their way through encode. */
 typedef struct admission {
     rill_columns memory;
     rill_input *input;
-    int64_t *measured; /* their sizes before */
+    int32_t *entry; /* of the intake */
 } admission;
 
 /* What is written of outputs. */
@@ -48,13 +73,16 @@ struct rill_engine {
     rill_context *ctx;
     rill_model *model;
     const rill_domain *domain;
-    void *self; /* the domain's */
+    rill__runner runner;
+    void *self; /* the runner's */
     rill_domain_info info;
+    engine_source *source; /* NULL: inputs are submitted to it */
     rill_settings settings;
     int32_t unknown;    /* the action that unknown_penalty is for, or RILL_NO_ACTION */
     rill_status failed; /* negative: the run is over */
     int input_closed;
 
+    requests requests;
     intake intake;
     admission admission;
     items items;
@@ -65,6 +93,7 @@ struct rill_engine {
     timestep step;
     chain chain;
     rill_ask_builder asks, check_asks;
+    scoring scoring;
     selector selector;
     writing writing;
     outbox outbox;
@@ -72,17 +101,28 @@ struct rill_engine {
     tracing tracing;
 };
 
-/* model.c: the domain's action for what it does not know, or RILL_NO_ACTION. */
+/* model.c: make what decodes with the model, for one thread and its context.
+ *   RILL_OK · RILL_ERR_ARGUMENT (one engine at a time, and there is one) · what start() returns */
+rill_status rill__runner_start(rill_model *model, rill_context *ctx, rill__runner *out);
+void rill__runner_stop(rill__runner *runner); /* one that was not started is allowed */
+/* The domain's action for what it does not know, or RILL_NO_ACTION. */
 int32_t rill__model_unknown(const rill_model *model);
 /* Fill what is not given by what the model's makers recommend, under a preset. */
-rill_status rill__model_recommend(const rill_model *model, rill_settings *settings);
+rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, rill_settings *settings);
 /* Refuse fields that the domain does not know. */
 rill_status engine_check_fields(rill_engine *e);
 
 /* admit.c: admit what the policy admits. */
 rill_status engine_admit(rill_engine *e);
-/* Drop an item: its references, its slot; no result is made. */
+/* Inputs that could be admitted, those encoded ahead included. */
+static inline int64_t engine_waiting(const rill_engine *e)
+{
+    return (int64_t)e->intake.n + e->items.n_ready + (e->source != NULL ? e->source->offered : 0);
+}
+/* Drop an item: its references, its slot, its input; no result is made. */
 void engine_drop_item(rill_engine *e, int32_t slot);
+/* Drop an input that waits no more: its text, its request. */
+void engine_forget_input(rill_engine *e, int32_t entry);
 /* Tell the domain about capacities that grew. */
 rill_status engine_reserve_domain(rill_engine *e);
 /* A domain's failure without a message gets one. */
@@ -105,9 +145,15 @@ rill_status engine_commit(rill_engine *e, timestep *t, int last);
 /* finish.c: make the result of a finished item, drop it. */
 rill_status engine_finish_item(rill_engine *e, int32_t slot);
 /* Make the result of an input that failed. */
-rill_status engine_fail_input(rill_engine *e, int64_t id, rill_status status, const char *message);
+rill_status engine_fail_input(rill_engine *e, int64_t id, const request *wants, rill_status status,
+                              const char *message);
 
-/* engine.c: tell the domain which rows have become free, so that they can be given out again. */
+/* leave.c: have the inputs leave whose deadlines have come. */
+rill_status engine_meet_deadlines(rill_engine *e);
+
+/* engine.c: what domain->measure says, else the number of words. */
+int64_t engine_measure(const rill_engine *e, const char *text, size_t length);
+/* Tell the domain which rows have become free, so that they can be given out again. */
 void engine_free_rows(rill_engine *e);
 
 #endif

@@ -51,7 +51,7 @@ rill_flight schedule_view(const rill_engine *e)
         .max_items = e->settings.max_items,
         .budget = e->settings.budget,
         .refill = e->settings.refill,
-        .waiting = (int64_t)e->intake.n + e->items.n_ready,
+        .waiting = engine_waiting(e),
         .timesteps = e->statistics.all.timesteps,
     };
 }

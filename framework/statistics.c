@@ -19,19 +19,23 @@ rill_status statistics_expand(statistics *s, const items *all, const timestep *s
     return RILL_OK;
 }
 
+void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more)
+{
+    sum->encode += more->encode;
+    sum->step += more->step;
+    sum->score += more->score;
+    sum->scorers += more->scorers;
+    sum->choose += more->choose;
+    sum->select += more->select;
+    sum->prune += more->prune;
+    sum->commit += more->commit;
+    sum->finalize += more->finalize;
+    sum->total += more->total;
+}
+
 void statistics_add_seconds(statistics *s)
 {
-    rill_seconds *sum = &s->all.seconds;
-    sum->encode += s->now.encode;
-    sum->step += s->now.step;
-    sum->score += s->now.score;
-    sum->scorers += s->now.scorers;
-    sum->choose += s->now.choose;
-    sum->select += s->now.select;
-    sum->prune += s->now.prune;
-    sum->commit += s->now.commit;
-    sum->finalize += s->now.finalize;
-    sum->total += s->now.total;
+    statistics_sum_seconds(&s->all.seconds, &s->now);
 }
 
 void statistics_output(statistics *s, const item_output *output, int change)

@@ -49,7 +49,8 @@ void tracing_timestep(const tracing *t, const timestep *step, int64_t number, in
                                        .widths_before = t->before,
                                        .widths_merged = t->merged,
                                        .widths_after = t->after,
-                                       .seconds = *seconds});
+                                       .seconds = *seconds,
+                                       .worker = t->worker});
 }
 
 void tracing_item(const tracing *t, rill_trace_kind kind, int64_t number, int32_t slot, const item *it,
@@ -62,5 +63,6 @@ void tracing_item(const tracing *t, rill_trace_kind kind, int64_t number, int32_
                                        .slot = slot,
                                        .item_timesteps = it->timestep,
                                        .outputs = it->n_outputs,
-                                       .status = status});
+                                       .status = status,
+                                       .worker = t->worker});
 }

@@ -12,6 +12,7 @@ typedef struct tracing {
     rill_columns memory; /* of the columns of one timestep */
     int32_t *before, *merged, *after, *depth;
     int64_t *id;
+    int32_t worker; /* the engine's number among several */
 } tracing;
 
 void tracing_finish(tracing *t);

@@ -542,6 +542,7 @@ static const config_key KEYS[] = {
     KEY(shortlist, read_path_key),
     KEY(tokenized, read_flag_key),
     KEY(threads, read_threads_key),
+    KEY(workers, read_threads_key),
     KEY(plugins, read_plugins_key),
     KEY(alignment, read_alignment_key),
     KEY(word_scores, read_flag_key),

@@ -1,5 +1,8 @@
-/* Options that all domains of rill's own refuse; see options.h. */
+/* Options that all domains of rill's own take or refuse; see options.h. */
 #include "options.h"
+
+#include <stdio.h>
+#include <string.h>
 
 rill_status rill_options_check(rill_context *ctx, const char *domain, const rill_open_options *options)
 {
@@ -9,4 +12,23 @@ rill_status rill_options_check(rill_context *ctx, const char *domain, const rill
         return rill_fail(ctx, RILL_ERR_OPTION, "%s: expected no arguments for the domain, found \"%.60s\"", domain,
                          options->arguments);
     return RILL_OK;
+}
+
+rill_status rill_options_device(rill_context *ctx, const char *domain, const rill_open_options *options,
+                                rill_device **out)
+{
+    const rill_device_options wanted = {
+        .struct_size = sizeof wanted, .backend = options->backend, .row_by_row = options->deterministic};
+    char why[500];
+    rill_status status = rill_device_open(out, ctx, &wanted);
+    if (status != RILL_ERR_OPTION) return status;
+    snprintf(why, sizeof why, "%s", rill_error(ctx));
+    return rill_fail(ctx, status, "%s: %s", domain, why);
+}
+
+void rill_options_describe(const rill_device *device, char *description, size_t size)
+{
+    const char *more = strchr(rill_device_name(device), ',');
+    const size_t used = strlen(description);
+    if (more != NULL) snprintf(description + used, size - used, "%s", more);
 }

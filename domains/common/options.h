@@ -4,10 +4,19 @@
 #ifndef RILL_COMMON_OPTIONS_H
 #define RILL_COMMON_OPTIONS_H
 
+#include "rill/device.h"
 #include "rill/domain.h"
 
 /* A path must be given, and arguments, which none of these domains takes, must not: an option without effect is refused.
  *   RILL_OK · RILL_ERR_OPTION (names `domain`) */
 rill_status rill_options_check(rill_context *ctx, const char *domain, const rill_open_options *options);
+
+/* The device that options->backend and options->deterministic ask for.
+ *   RILL_OK · RILL_ERR_OPTION (names `domain`) · RILL_ERR_MEMORY */
+rill_status rill_options_device(rill_context *ctx, const char *domain, const rill_open_options *options,
+                                rill_device **out);
+
+/* Append to a model's description, in an array of `size` bytes, what of its device is worth a word. */
+void rill_options_describe(const rill_device *device, char *description, size_t size);
 
 #endif

@@ -29,17 +29,19 @@ rill_status rill_weights_pack(rill_dtype dtype, rill_blocks *blocks, const float
     return RILL_OK;
 }
 
-rill_status rill_weights_kind(rill_context *ctx, const char *domain, const char *name, const rill_kernels *kernels,
-                              rill_dtype *out)
+rill_status rill_weights_type(rill_context *ctx, const char *domain, const rill_open_options *options,
+                              rill_weight_type *out)
 {
     static const char *const names[] = {
-        [RILL_DTYPE_F32] = "f32", [RILL_DTYPE_BF16] = "bf16", [RILL_DTYPE_U8S8] = "int8"};
-    *out = kernels->f32;
-    if (name == NULL || strcmp(name, names[RILL_DTYPE_F32]) == 0) return RILL_OK;
-    for (int i = RILL_DTYPE_BF16; i <= RILL_DTYPE_U8S8; i++)
-        if (strcmp(name, names[i]) == 0) {
-            *out = (rill_dtype)i;
-            return RILL_OK;
-        }
-    return rill_fail(ctx, RILL_ERR_OPTION, "%s: weights: expected f32, bf16 or int8, found \"%s\"", domain, name);
+        [RILL_WEIGHT_F32] = "f32", [RILL_WEIGHT_BF16] = "bf16", [RILL_WEIGHT_INT8] = "int8"};
+    const char *name = options->weights != NULL ? options->weights : names[RILL_WEIGHT_F32];
+    size_t i = 0;
+    while (i < sizeof names / sizeof *names && strcmp(name, names[i]) != 0) i++;
+    if (i == sizeof names / sizeof *names)
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: weights: expected f32, bf16 or int8, found \"%s\"", domain, name);
+    if (i != RILL_WEIGHT_F32 && options->backend != NULL && strcmp(options->backend, "onednn") == 0)
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: backend: onednn multiplies weights in f32 only, found \"%s\"",
+                         domain, name);
+    *out = (rill_weight_type)i;
+    return RILL_OK;
 }

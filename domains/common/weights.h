@@ -7,6 +7,8 @@
 
 #include "blocks.h"
 #include "kernels.h"
+#include "rill/device.h"
+#include "rill/domain.h"
 #include "safetensors.h"
 
 /* The tensor `name`, rows x columns, or just [rows] when columns is 0, as fp32 in a new block. One without a byte for each
@@ -21,9 +23,9 @@ rill_status rill_weights_read(const rill_tensors *tensors, rill_blocks *blocks, 
 rill_status rill_weights_pack(rill_dtype dtype, rill_blocks *blocks, const float *w, size_t n, size_t k, size_t stride,
                               rill_weights *out);
 
-/* What rill_open_options.weights says: "f32", which is in the kernels' own form, "bf16" or "int8"; NULL is f32.
- *   RILL_OK · RILL_ERR_OPTION (names `domain` and the three) */
-rill_status rill_weights_kind(rill_context *ctx, const char *domain, const char *name, const rill_kernels *kernels,
-                              rill_dtype *out);
+/* What rill_open_options.weights says: "f32", "bf16" or "int8"; NULL is f32. A back end other than rill's own takes f32 only.
+ *   RILL_OK · RILL_ERR_OPTION (names `domain` and the three, or the back end) */
+rill_status rill_weights_type(rill_context *ctx, const char *domain, const rill_open_options *options,
+                              rill_weight_type *out);
 
 #endif

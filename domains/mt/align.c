@@ -27,13 +27,13 @@ typedef struct form {
 } form;
 
 /* "alignment", "alignment=hard", "alignment=soft", "alignment=0.2"; 1 is hard, as there is no larger share. */
-static rill_status read_form(const mt_model *m, const char *name, form *out)
+static rill_status read_form(const mt_runner *r, const char *name, form *out)
 {
     static const char key[] = "alignment";
     const size_t length = sizeof key - 1;
     *out = (form){.kind = FORM_HARD};
     if (strncmp(name, key, length) != 0 || (name[length] != '\0' && name[length] != '='))
-        return rill_fail(m->ctx, RILL_ERR_OPTION, "mt: outputs have no field \"%.40s\", only alignment", name);
+        return rill_fail(r->ctx, RILL_ERR_OPTION, "mt: outputs have no field \"%.40s\", only alignment", name);
     const char *value = name[length] != '\0' ? name + length + 1 : "hard";
     char *end;
     if (strcmp(value, "hard") == 0) return RILL_OK;
@@ -43,7 +43,7 @@ static rill_status read_form(const mt_model *m, const char *name, form *out)
     }
     out->threshold = strtof(value, &end);
     if (end == value || *end != '\0' || !(out->threshold > 0.0f && out->threshold <= 1.0f))
-        return rill_fail(m->ctx, RILL_ERR_OPTION,
+        return rill_fail(r->ctx, RILL_ERR_OPTION,
                          "alignment: expected hard, soft or a share above 0 and at most 1, found \"%.40s\"", value);
     if (out->threshold < 1.0f) out->kind = FORM_THRESHOLD;
     return RILL_OK;
@@ -52,11 +52,10 @@ static rill_status read_form(const mt_model *m, const char *name, form *out)
 /* --- attention of an output --------------------------------------------------------------------------------------- */
 
 typedef struct alignment {
-    const mt_model *m;
     size_t actions, pieces;
-    int32_t *node, *action, *slot; /* [actions] the states that actions were chosen in */
-    size_t *best;                  /* [actions] piece */
-    float *share;                  /* [actions, pieces] */
+    int32_t *node, *action, *slot, *depth; /* [actions] the states that actions were chosen in */
+    size_t *best;                          /* [actions] piece */
+    float *share;                          /* [actions, pieces] */
 } alignment;
 
 static void lay_out(alignment *a, rill_carver *c)
@@ -64,46 +63,38 @@ static void lay_out(alignment *a, rill_carver *c)
     a->node = rill_carve(c, a->actions, sizeof *a->node);
     a->action = rill_carve(c, a->actions, sizeof *a->action);
     a->slot = rill_carve(c, a->actions, sizeof *a->slot);
+    a->depth = rill_carve(c, a->actions, sizeof *a->depth);
     a->best = rill_carve(c, a->actions, sizeof *a->best);
     a->share = rill_carve(c, a->actions * a->pieces, sizeof *a->share);
 }
 
-/* Takes the mean over heads. */
-static void see(void *user, size_t from, size_t rows, const float *weights, size_t ld)
-{
-    const alignment *a = user;
-    const size_t heads = a->m->decoder.heads;
-    for (size_t r = 0; r < rows; r++) {
-        float *share = a->share + (from + r) * a->pieces;
-        for (size_t s = 0; s < a->pieces; s++) {
-            float sum = 0.0f;
-            for (size_t h = 0; h < heads; h++) sum += weights[(r * heads + h) * ld + s];
-            share[s] = sum / (float)heads;
-        }
-    }
-}
-
 /* The state an action was chosen in is that of the action before it; of the first one the item's first node. */
-static void name_states(const mt_model *m, const rill_hypothesis *h, const alignment *a)
+static void name_states(const mt_runner *r, const rill_hypothesis *h, const alignment *a)
 {
     for (size_t t = 0; t < a->actions; t++) {
-        a->node[t] = t == 0 ? m->slot[h->slot].root : h->node[t - 1];
+        a->node[t] = t == 0 ? r->root[h->slot] : h->node[t - 1];
         a->action[t] = t == 0 ? RILL_ACTION_START : h->action[t - 1];
         a->slot[t] = h->slot;
+        a->depth[t] = (int32_t)t;
     }
 }
 
-static rill_status align(mt_model *m, const rill_hypothesis *h, alignment *a)
+static rill_status align(mt_runner *r, const rill_hypothesis *h, alignment *a)
 {
     rill_carver carver = {0};
-    *a = (alignment){.m = m, .actions = (size_t)h->length, .pieces = (size_t)m->slot[h->slot].length};
+    *a = (alignment){.actions = (size_t)h->length, .pieces = (size_t)rill_stream_units(r->stream, h->slot)};
     if (a->pieces == 0) a->actions = 0;
     lay_out(a, &carver);
-    TRY(rill_carve_again(m->ctx, &m->aligned, &m->aligned_room, &carver));
+    TRY(rill_carve_again(r->ctx, &r->aligned, &r->aligned_room, &carver));
     lay_out(a, &carver);
-    name_states(m, h, a);
-    const rill_rows rows = {.n = (int32_t)a->actions, .node = a->node, .action = a->action, .slot = a->slot};
-    return mt_watch(m, &rows, &(mt_watcher){.see = see, .user = a});
+    name_states(r, h, a);
+    return mt_watch(r, &(mt_watched){.n = (int32_t)a->actions,
+                                     .node = a->node,
+                                     .slot = a->slot,
+                                     .depth = a->depth,
+                                     .action = a->action,
+                                     .share = a->share,
+                                     .ld = a->pieces});
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
@@ -143,12 +134,12 @@ static rill_status write_pairs(const alignment *a, const form *f, rill_text *out
 
 /* --- the field ---------------------------------------------------------------------------------------------------- */
 
-rill_status mt_field(mt_model *m, const char *name, const rill_hypothesis *hypothesis, rill_text *out)
+rill_status mt_field(mt_runner *r, const char *name, const rill_hypothesis *hypothesis, rill_text *out)
 {
     form f;
     alignment a;
-    TRY(read_form(m, name, &f));
+    TRY(read_form(r, name, &f));
     if (hypothesis == NULL) return RILL_OK;
-    TRY(align(m, hypothesis, &a));
+    TRY(align(r, hypothesis, &a));
     return f.kind == FORM_SOFT ? write_soft(&a, out) : write_pairs(&a, &f, out);
 }

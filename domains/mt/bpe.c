@@ -37,7 +37,8 @@ typedef struct pair {
 
 struct mt_bpe {
     rill_context *ctx;
-    rill_vocabulary *merges; /* lines "LEFT RIGHT" by rank */
+    const rill_vocabulary *merges; /* lines "LEFT RIGHT" by rank */
+    rill_vocabulary *own;          /* the same, unless they are another's */
     rill_text word, key;
     piece *piece;
     pair *heap, *round; /* a round's pairs are out of the heap */
@@ -60,19 +61,32 @@ static rill_status check_lines(const mt_bpe *b, const char *name)
     return RILL_OK;
 }
 
-rill_status mt_bpe_parse(mt_bpe **out, rill_context *ctx, const char *name, const char *bytes, size_t length)
+static rill_status make(mt_bpe **out, rill_context *ctx)
 {
-    *out = NULL;
-    mt_bpe *b = rill_calloc(ctx, 1, sizeof *b);
+    mt_bpe *b = *out = rill_calloc(ctx, 1, sizeof *b);
     if (b == NULL) return rill_fail_memory(ctx, sizeof *b, "merges");
     *b = (mt_bpe){.ctx = ctx, .word.ctx = ctx, .key.ctx = ctx};
-    rill_status status = rill_vocabulary_parse(&b->merges, ctx, name, bytes, length, MERGE_LIMIT);
+    return RILL_OK;
+}
+
+rill_status mt_bpe_parse(mt_bpe **out, rill_context *ctx, const char *name, const char *bytes, size_t length)
+{
+    TRY(make(out, ctx));
+    mt_bpe *b = *out;
+    rill_status status = rill_vocabulary_parse(&b->own, ctx, name, bytes, length, MERGE_LIMIT);
+    b->merges = b->own;
     if (status == RILL_OK) status = check_lines(b, name);
-    if (status == RILL_OK)
-        *out = b;
-    else
-        mt_bpe_close(b);
+    if (status == RILL_OK) return RILL_OK;
+    mt_bpe_close(b);
+    *out = NULL;
     return status;
+}
+
+rill_status mt_bpe_share(mt_bpe **out, rill_context *ctx, const mt_bpe *bpe)
+{
+    TRY(make(out, ctx));
+    (*out)->merges = bpe->merges;
+    return RILL_OK;
 }
 
 rill_status mt_bpe_open(mt_bpe **out, rill_context *ctx, const char *path)
@@ -88,7 +102,7 @@ rill_status mt_bpe_open(mt_bpe **out, rill_context *ctx, const char *path)
 void mt_bpe_close(mt_bpe *b)
 {
     if (b == NULL) return;
-    rill_vocabulary_close(b->merges);
+    rill_vocabulary_close(b->own);
     rill_text_clear(&b->word);
     rill_text_clear(&b->key);
     rill_free(b->ctx, b->piece, b->piece_room * sizeof *b->piece);

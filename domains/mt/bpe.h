@@ -21,6 +21,10 @@ rill_status mt_bpe_open(mt_bpe **out, rill_context *ctx, const char *path);
 /* The same for bytes in memory; `name` stands for the path in errors. */
 rill_status mt_bpe_parse(mt_bpe **out, rill_context *ctx, const char *name, const char *bytes, size_t length);
 
+/* A second one for another thread, and its context, with the merges of `bpe`, which is closed after it.
+ *   RILL_OK · RILL_ERR_MEMORY */
+rill_status mt_bpe_share(mt_bpe **out, rill_context *ctx, const mt_bpe *bpe);
+
 void mt_bpe_close(mt_bpe *bpe); /* NULL is allowed */
 
 /* The pieces of a word of valid UTF-8, one character at least, in order. Time goes with length times its logarithm.

@@ -29,59 +29,59 @@ static rill_status read_size(const rill_config *config, const char *side, const 
     return RILL_OK;
 }
 
-static rill_status read_side(mt_model *m, const rill_config *config, const char *name, mt_side *side)
+static rill_status read_side(mt_net *net, const rill_config *config, const char *name, mt_side *side)
 {
     TRY(read_size(config, name, "layers", LAYER_LIMIT, &side->layers));
     TRY(read_size(config, name, "attention_heads", WIDTH_LIMIT, &side->heads));
     TRY(read_size(config, name, "ffn_dim", WIDTH_LIMIT, &side->inner));
-    if (m->width % side->heads != 0)
-        return rill_fail(m->ctx, RILL_ERR_FORMAT,
+    if (net->width % side->heads != 0)
+        return rill_fail(net->ctx, RILL_ERR_FORMAT,
                          "%s: %s_attention_heads: expected a divisor of d_model = %zu, found %zu",
-                         rill_config_name(config), name, m->width, side->heads);
+                         rill_config_name(config), name, net->width, side->heads);
     return RILL_OK;
 }
 
 /* Vocabularies, and which of the three embedding tables are one: FSMT has one key for all. */
-static rill_status read_vocabularies(mt_model *m, const rill_config *config)
+static rill_status read_vocabularies(mt_net *net, const rill_config *config)
 {
-    const int fsmt = m->settings.kind == MT_FSMT;
+    const int fsmt = net->settings.kind == MT_FSMT;
     const char *source = fsmt ? "src_vocab_size" : "vocab_size";
     const char *target = fsmt ? "tgt_vocab_size" : "decoder_vocab_size";
     const char *sharing = fsmt ? "tie_word_embeddings" : "share_encoder_decoder_embeddings";
     int64_t words, actions;
     TRY(rill_config_int(config, source, 2, WORD_LIMIT, &words));
     TRY(rill_config_int_or(config, target, 2, WORD_LIMIT, words, &actions));
-    TRY(rill_config_bool_or(config, sharing, !fsmt, &m->settings.shared));
-    m->settings.tied = m->settings.shared;
-    if (!fsmt) TRY(rill_config_bool_or(config, "tie_word_embeddings", 1, &m->settings.tied));
-    if (m->settings.shared && words != actions)
-        return rill_fail(m->ctx, RILL_ERR_FORMAT, "%s: %s: expected %s = %d, since %s is not false; found %d",
+    TRY(rill_config_bool_or(config, sharing, !fsmt, &net->settings.shared));
+    net->settings.tied = net->settings.shared;
+    if (!fsmt) TRY(rill_config_bool_or(config, "tie_word_embeddings", 1, &net->settings.tied));
+    if (net->settings.shared && words != actions)
+        return rill_fail(net->ctx, RILL_ERR_FORMAT, "%s: %s: expected %s = %d, since %s is not false; found %d",
                          rill_config_name(config), target, source, (int)words, sharing, (int)actions);
-    m->encoder.words = (int32_t)words;
-    m->decoder.words = (int32_t)actions;
+    net->encoder.words = (int32_t)words;
+    net->decoder.words = (int32_t)actions;
     return RILL_OK;
 }
 
-static rill_status read_sizes(mt_model *m, const rill_config *config)
+static rill_status read_sizes(mt_net *net, const rill_config *config)
 {
     int64_t width, positions;
     int scaled;
     TRY(rill_config_int(config, "d_model", 2, WIDTH_LIMIT, &width));
-    m->width = (size_t)width;
-    TRY(read_side(m, config, "encoder", &m->encoder));
-    TRY(read_side(m, config, "decoder", &m->decoder));
-    TRY(read_vocabularies(m, config));
+    net->width = (size_t)width;
+    TRY(read_side(net, config, "encoder", &net->encoder));
+    TRY(read_side(net, config, "decoder", &net->decoder));
+    TRY(read_vocabularies(net, config));
     TRY(rill_config_int(config, "max_position_embeddings", 2, LENGTH_LIMIT, &positions));
-    TRY(rill_config_bool_or(config, "scale_embedding", m->settings.kind == MT_FSMT, &scaled));
-    m->positions = (int32_t)positions;
-    m->settings.scale = scaled ? sqrtf((float)width) : 1.0f;
+    TRY(rill_config_bool_or(config, "scale_embedding", net->settings.kind == MT_FSMT, &scaled));
+    net->positions = (int32_t)positions;
+    net->settings.scale = scaled ? sqrtf((float)width) : 1.0f;
     return RILL_OK;
 }
 
 /* --- what is refused ---------------------------------------------------------------------------------------------- */
 
 /* Keys that would change the arithmetic, and the only value that is known here. */
-static rill_status refuse_variants(mt_model *m, const rill_config *config)
+static rill_status refuse_variants(mt_net *net, const rill_config *config)
 {
     static const struct {
         const char *key;
@@ -94,55 +94,55 @@ static rill_status refuse_variants(mt_model *m, const rill_config *config)
         int value;
         TRY(rill_config_bool_or(config, fixed[i].key, fixed[i].expected, &value));
         if (value != fixed[i].expected)
-            return rill_fail(m->ctx, RILL_ERR_FORMAT, "%s: %s: only %s is supported", rill_config_name(config),
+            return rill_fail(net->ctx, RILL_ERR_FORMAT, "%s: %s: only %s is supported", rill_config_name(config),
                              fixed[i].key, fixed[i].expected ? "true" : "false");
     }
     return RILL_OK;
 }
 
-static rill_status read_activation(mt_model *m, const rill_config *config)
+static rill_status read_activation(mt_net *net, const rill_config *config)
 {
     static const struct {
         const char *name;
-        rill_epilogue value;
-    } known[] = {{"swish", RILL_EPILOGUE_SWISH},
-                 {"silu", RILL_EPILOGUE_SWISH},
-                 {"relu", RILL_EPILOGUE_RELU},
-                 {"gelu", RILL_EPILOGUE_GELU}};
+        rill_activation value;
+    } known[] = {{"swish", RILL_SWISH},
+                 {"silu", RILL_SWISH},
+                 {"relu", RILL_RELU},
+                 {"gelu", RILL_GELU}};
     const char *name;
-    TRY(rill_config_string_or(config, "activation_function", m->settings.kind == MT_FSMT ? "relu" : "gelu", &name));
+    TRY(rill_config_string_or(config, "activation_function", net->settings.kind == MT_FSMT ? "relu" : "gelu", &name));
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(name, known[i].name) != 0) continue;
-        m->settings.activation = known[i].value;
+        net->settings.activation = known[i].value;
         return RILL_OK;
     }
-    return rill_fail(m->ctx, RILL_ERR_FORMAT,
+    return rill_fail(net->ctx, RILL_ERR_FORMAT,
                      "%s: activation_function: expected swish, silu, relu or gelu, found \"%.40s\"",
                      rill_config_name(config), name);
 }
 
-static rill_status read_positions(mt_model *m, const rill_config *config)
+static rill_status read_positions(mt_net *net, const rill_config *config)
 {
     const char *form;
     int found;
     TRY(rill_config_object(config, "rill", &found));
     TRY(rill_config_string_or(config, "rill.positions", "hf", &form));
     if (strcmp(form, "hf") != 0 && strcmp(form, "marian") != 0)
-        return rill_fail(m->ctx, RILL_ERR_FORMAT, "%s: rill.positions: expected hf or marian, found \"%.40s\"",
+        return rill_fail(net->ctx, RILL_ERR_FORMAT, "%s: rill.positions: expected hf or marian, found \"%.40s\"",
                          rill_config_name(config), form);
-    m->settings.form = form[0] == 'h' ? MT_POSITIONS_HF : MT_POSITIONS_MARIAN;
-    if (m->settings.kind == MT_FSMT) m->settings.form = MT_POSITIONS_FSMT;
+    net->settings.form = form[0] == 'h' ? MT_POSITIONS_HF : MT_POSITIONS_MARIAN;
+    if (net->settings.kind == MT_FSMT) net->settings.form = MT_POSITIONS_FSMT;
     return RILL_OK;
 }
 
 /* --- symbols ------------------------------------------------------------------------------------------------------ */
 
 /* A symbol's number: what the file says, which is then its *origin, else what is there already. */
-static rill_status read_symbol(mt_model *m, const rill_config *config, const char *file, const char *key,
+static rill_status read_symbol(mt_net *net, const rill_config *config, const char *file, const char *key,
                                int32_t *symbol, const char **origin)
 {
     int64_t value;
-    TRY(rill_config_int_or(config, key, 0, m->decoder.words - 1, -1, &value));
+    TRY(rill_config_int_or(config, key, 0, net->decoder.words - 1, -1, &value));
     if (value < 0) return RILL_OK;
     *symbol = (int32_t)value;
     *origin = file;
@@ -150,31 +150,31 @@ static rill_status read_symbol(mt_model *m, const rill_config *config, const cha
 }
 
 /* transformers counts the start symbol in max_length. */
-static rill_status read_generation(mt_model *m, const rill_config *config, const char *file)
+static rill_status read_generation(mt_net *net, const rill_config *config, const char *file)
 {
     int64_t length;
     const char *origin;
-    mt_settings *s = &m->settings;
-    TRY(read_symbol(m, config, file, "pad_token_id", &s->pad, &s->pad_file));
-    TRY(read_symbol(m, config, file, "eos_token_id", &s->end, &s->end_file));
-    TRY(read_symbol(m, config, file, "decoder_start_token_id", &s->start, &origin));
+    mt_settings *s = &net->settings;
+    TRY(read_symbol(net, config, file, "pad_token_id", &s->pad, &s->pad_file));
+    TRY(read_symbol(net, config, file, "eos_token_id", &s->end, &s->end_file));
+    TRY(read_symbol(net, config, file, "decoder_start_token_id", &s->start, &origin));
     TRY(rill_config_bool_or(config, "renormalize_logits", s->renormalized, &s->renormalized));
-    TRY(rill_config_int_or(config, "max_length", 2, LENGTH_LIMIT, m->max_length + 1, &length));
-    m->max_length = (int32_t)length - 1;
-    if (m->max_length > m->positions) m->max_length = m->positions;
+    TRY(rill_config_int_or(config, "max_length", 2, LENGTH_LIMIT, net->max_length + 1, &length));
+    net->max_length = (int32_t)length - 1;
+    if (net->max_length > net->positions) net->max_length = net->positions;
     return RILL_OK;
 }
 
 /* The keys are absent from no file that is seen in the wild; without them nothing safe can be assumed. */
-static rill_status require_symbols(mt_model *m, const char *directory)
+static rill_status require_symbols(mt_net *net, const char *directory)
 {
-    const mt_settings *s = &m->settings;
+    const mt_settings *s = &net->settings;
     const char *missing = s->pad < 0 ? "pad_token_id" : s->end < 0 ? "eos_token_id" : NULL;
     if (missing != NULL)
-        return rill_fail(m->ctx, RILL_ERR_FORMAT, "%s/%s: %s: expected an integer, found nothing", directory, MAIN_FILE,
+        return rill_fail(net->ctx, RILL_ERR_FORMAT, "%s/%s: %s: expected an integer, found nothing", directory, MAIN_FILE,
                          missing);
     if (s->pad == s->end)
-        return rill_fail(m->ctx, RILL_ERR_FORMAT,
+        return rill_fail(net->ctx, RILL_ERR_FORMAT,
                          "%s/%s: eos_token_id and pad_token_id are both %d: outputs could not end", directory,
                          strcmp(s->pad_file, MAIN_FILE) != 0 ? s->pad_file : s->end_file, s->pad);
     return RILL_OK;
@@ -182,57 +182,57 @@ static rill_status require_symbols(mt_model *m, const char *directory)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static rill_status read_kind(mt_model *m, const rill_config *config)
+static rill_status read_kind(mt_net *net, const rill_config *config)
 {
     const char *kind;
     TRY(rill_config_string_or(config, "model_type", "marian", &kind));
-    m->settings.kind = strcmp(kind, "fsmt") == 0 ? MT_FSMT : MT_MARIAN;
-    if (m->settings.kind == MT_FSMT || strcmp(kind, "marian") == 0) return RILL_OK;
-    return rill_fail(m->ctx, RILL_ERR_FORMAT, "%s: model_type: expected marian or fsmt, found \"%.40s\"",
+    net->settings.kind = strcmp(kind, "fsmt") == 0 ? MT_FSMT : MT_MARIAN;
+    if (net->settings.kind == MT_FSMT || strcmp(kind, "marian") == 0) return RILL_OK;
+    return rill_fail(net->ctx, RILL_ERR_FORMAT, "%s: model_type: expected marian or fsmt, found \"%.40s\"",
                      rill_config_name(config), kind);
 }
 
 /* FSMT's file may leave out what never differs. */
-static void set_defaults(mt_model *m)
+static void set_defaults(mt_net *net)
 {
-    const int fsmt = m->settings.kind == MT_FSMT;
-    m->settings.pad = fsmt ? 1 : -1;
-    m->settings.end = fsmt ? 2 : -1;
-    m->settings.start = fsmt ? 2 : -1;
-    m->settings.pad_file = m->settings.end_file = MAIN_FILE;
-    m->max_length = (fsmt ? 200 : m->positions) - 1;
+    const int fsmt = net->settings.kind == MT_FSMT;
+    net->settings.pad = fsmt ? 1 : -1;
+    net->settings.end = fsmt ? 2 : -1;
+    net->settings.start = fsmt ? 2 : -1;
+    net->settings.pad_file = net->settings.end_file = MAIN_FILE;
+    net->max_length = (fsmt ? 200 : net->positions) - 1;
 }
 
 /* What `rill info` shows beside the files and their types of numbers. */
-static void describe(mt_model *m)
+static void describe(mt_net *net)
 {
     static const char *const names[] = {
-        [RILL_EPILOGUE_SWISH] = "swish", [RILL_EPILOGUE_RELU] = "relu", [RILL_EPILOGUE_GELU] = "gelu"};
-    const mt_side *e = &m->encoder, *d = &m->decoder;
+        [RILL_SWISH] = "swish", [RILL_RELU] = "relu", [RILL_GELU] = "gelu"};
+    const mt_side *e = &net->encoder, *d = &net->decoder;
     char symbols[64];
-    if (m->settings.shared)
+    if (net->settings.shared)
         snprintf(symbols, sizeof symbols, "%d symbols for both sides", e->words);
     else
         snprintf(symbols, sizeof symbols, "%d source and %d target symbols", e->words, d->words);
-    snprintf(m->description, sizeof m->description,
+    snprintf(net->description, sizeof net->description,
              "%s transformer: %zu + %zu layers of %zu, %zu + %zu heads, %zu + %zu inside (%s), %s, %d positions",
-             m->settings.kind == MT_FSMT ? "FSMT" : "Marian", e->layers, d->layers, m->width, e->heads, d->heads,
-             e->inner, d->inner, names[m->settings.activation], symbols, m->positions);
+             net->settings.kind == MT_FSMT ? "FSMT" : "Marian", e->layers, d->layers, net->width, e->heads, d->heads,
+             e->inner, d->inner, names[net->settings.activation], symbols, net->positions);
 }
 
 static rill_status read_main(void *user, const rill_config *config)
 {
-    mt_model *m = user;
-    TRY(read_kind(m, config));
-    TRY(refuse_variants(m, config));
-    TRY(read_activation(m, config));
-    TRY(read_positions(m, config));
-    TRY(read_sizes(m, config));
-    set_defaults(m);
-    TRY(read_generation(m, config, MAIN_FILE));
+    mt_net *net = user;
+    TRY(read_kind(net, config));
+    TRY(refuse_variants(net, config));
+    TRY(read_activation(net, config));
+    TRY(read_positions(net, config));
+    TRY(read_sizes(net, config));
+    set_defaults(net);
+    TRY(read_generation(net, config, MAIN_FILE));
     /* Not of generation_config.json, whose pad_token_id is only what is never chosen. */
-    m->settings.first = m->settings.kind == MT_FSMT ? m->settings.pad + 1 : 0;
-    describe(m);
+    net->settings.first = net->settings.kind == MT_FSMT ? net->settings.pad + 1 : 0;
+    describe(net);
     return RILL_OK;
 }
 
@@ -241,12 +241,12 @@ static rill_status read_last_word(void *user, const rill_config *config)
     return read_generation(user, config, GENERATION_FILE);
 }
 
-rill_status mt_load_config(mt_model *m, const char *directory)
+rill_status mt_load_config(mt_net *net, const char *directory)
 {
     int found;
-    TRY(rill_config_read(m->ctx, directory, MAIN_FILE, read_main, m, NULL));
-    TRY(rill_config_read(m->ctx, directory, GENERATION_FILE, read_last_word, m, &found));
-    TRY(require_symbols(m, directory));
-    if (m->settings.start < 0) m->settings.start = m->settings.pad;
+    TRY(rill_config_read(net->ctx, directory, MAIN_FILE, read_main, net, NULL));
+    TRY(rill_config_read(net->ctx, directory, GENERATION_FILE, read_last_word, net, &found));
+    TRY(require_symbols(net, directory));
+    if (net->settings.start < 0) net->settings.start = net->settings.pad;
     return RILL_OK;
 }

@@ -1,21 +1,19 @@
-/* Admitting inputs: text to pieces, pieces through the encoder, its output into slots.
+/* Admitting inputs: text to pieces, pieces through the encoder, its output into slots; and the positions that this takes.
  *
- * Inputs of a call stand one behind the other as rows of one matrix, each followed by the end symbol; attention looks
- * at an input's own rows, everything else treats all rows alike, and no row is padding. What the decoder's layers make
- * of the encoder's output does not depend on the output yet to come, so it is computed here, once per piece, and kept
- * with the slot. A call may bring a thousand inputs: they are taken in blocks of whole inputs whose rows stay in the
- * caches.
+ * Inputs of a run stand one behind the other, each followed by the end symbol; an empty one has none. A long input runs by
+ * itself, so that when the memory does not suffice for it, it fails alone.
+ * Positions that a file does not store are computed when a row is first asked for: a model may name a million of them and reach a
+ * hundred.
  *
- * Invariant: an input that fails takes no part in what follows. An empty one has a slot of length 0 and no rows.
- * Divisions: text to pieces · room in slots · layers · blocks. */
+ * Invariant: an input that fails takes no part in what follows. A computed position is a function of its number and the settings.
+ * Divisions: text to pieces · positions · runs. */
 #include <math.h>
 #include <string.h>
 
 #include "model.h"
 
 enum {
-    BLOCK_ROWS = 512,      /* of inputs that go through the layers together; a longer input is a block by itself */
-    SHARES = 1 << 20,      /* of attention that are kept at a time; all of a long input's would go with its square */
+    LONG = 512,            /* pieces of an input that runs by itself */
     LENGTH_FACTOR = 3,     /* an output has at most so many actions per piece of the input ... */
     LENGTH_ALLOWANCE = 50, /* ... and so many more: marian-decoder's factor, and room for short inputs */
     POSITION_BYTES = 64    /* of text, at most, for each of the model's positions: many times what pieces have */
@@ -31,25 +29,26 @@ static int32_t longest_output(const mt_model *m, int32_t length)
 
 /* SentencePiece takes quadratic time over a word: half a minute for one of a megabyte. What has so many bytes would
  * have too many pieces anyway, or be of no use. */
-static rill_status check_length(mt_model *m, size_t length)
+static rill_status check_length(const mt_runner *r, size_t length)
 {
-    size_t most = (size_t)m->positions * POSITION_BYTES;
+    size_t most = (size_t)r->model->positions * POSITION_BYTES;
     if (length <= most) return RILL_OK;
-    return rill_fail(m->ctx, RILL_ERR_INPUT, "expected at most %zu bytes for a model of %d positions, found %zu", most,
-                     m->positions, length);
+    return rill_fail(r->ctx, RILL_ERR_INPUT, "expected at most %zu bytes for a model of %d positions, found %zu", most,
+                     r->model->positions, length);
 }
 
 /* Bring one input to numbers; what is wrong with it is its own failure. reading->length is 0 for an empty one. */
-static rill_status read_input(mt_model *m, rill_input *input, mt_ids *ids, mt_reading *reading)
+static rill_status read_input(mt_runner *r, rill_input *input, mt_ids *ids, mt_reading *reading)
 {
-    *reading = (mt_reading){.input = input, .slot = input->slot, .offset = ids->used};
-    rill_status status = check_length(m, input->length);
-    if (status == RILL_OK) status = mt_text_read(m->text, input->text, input->length, ids);
+    const mt_model *m = r->model;
+    *reading = (mt_reading){.input = input, .offset = ids->used};
+    rill_status status = check_length(r, input->length);
+    if (status == RILL_OK) status = mt_text_read(r->text, input->text, input->length, ids);
     size_t count = ids->used - reading->offset;
     if (status == RILL_OK && count >= (size_t)m->positions)
-        status = rill_fail(m->ctx, RILL_ERR_INPUT, "expected at most %d pieces, found %zu", m->positions - 1, count);
+        status = rill_fail(r->ctx, RILL_ERR_INPUT, "expected at most %d pieces, found %zu", m->positions - 1, count);
     if (status == RILL_ERR_INPUT) {
-        rill_input_fail(input, status, "%s", rill_error(m->ctx));
+        rill_input_fail(input, status, "%s", rill_error(r->ctx));
         ids->used = reading->offset;
         return RILL_OK;
     }
@@ -57,8 +56,8 @@ static rill_status read_input(mt_model *m, rill_input *input, mt_ids *ids, mt_re
         input->max_length = 1;
         return status;
     }
-    TRY(rill_grow(m->ctx, (void **)&m->ids, &m->ids_room, ids->used + 1, sizeof *m->ids, "an input's pieces"));
-    m->ids[ids->used++] = m->settings.source_end;
+    TRY(rill_grow(r->ctx, (void **)&r->ids, &r->ids_room, ids->used + 1, sizeof *r->ids, "an input's pieces"));
+    r->ids[ids->used++] = m->net[0].settings.source_end;
     reading->length = (int32_t)count + 1;
     input->size = reading->length;
     input->max_length = longest_output(m, reading->length);
@@ -66,195 +65,146 @@ static rill_status read_input(mt_model *m, rill_input *input, mt_ids *ids, mt_re
 }
 
 /* The inputs that did not fail, in order. */
-static rill_status read_inputs(mt_model *m, int32_t n, rill_input *inputs, size_t *readings)
+static rill_status read_inputs(mt_runner *r, int32_t n, rill_input *inputs, size_t *readings)
 {
-    mt_ids ids = {.ctx = m->ctx, .ids = &m->ids, .room = &m->ids_room};
-    TRY(rill_grow(m->ctx, (void **)&m->reading, &m->reading_room, (size_t)n, sizeof *m->reading, "inputs"));
+    mt_ids ids = {.ctx = r->ctx, .ids = &r->ids, .room = &r->ids_room};
+    TRY(rill_grow(r->ctx, (void **)&r->reading, &r->reading_room, (size_t)n, sizeof *r->reading, "inputs"));
     *readings = 0;
     for (int32_t i = 0; i < n; i++) {
-        TRY(read_input(m, &inputs[i], &ids, &m->reading[*readings]));
+        TRY(read_input(r, &inputs[i], &ids, &r->reading[*readings]));
         *readings += inputs[i].status >= 0;
     }
     return RILL_OK;
 }
 
-/* --- room in slots ------------------------------------------------------------------------------------------------ */
+/* --- positions ---------------------------------------------------------------------------------------------------- */
 
-static rill_status make_room(mt_model *m, const mt_reading *reading)
+/* Rows from .. to - 1: sines in the first half, cosines in the second. Of an odd width Marian makes one sine more, FSMT
+ * a column of zeros. */
+static void compute_places(const mt_net *net, size_t from, size_t to, float *row)
 {
-    mt_slot *slot = &m->slot[reading->slot];
-    size_t floats = m->decoder.layers * (size_t)reading->length * 2 * m->width;
-    m->slot_length[reading->slot] = slot->length = reading->length;
-    if (slot->capacity >= floats) return RILL_OK;
-    rill_free(m->ctx, slot->rows, slot->capacity * sizeof *slot->rows);
-    slot->capacity = 0;
-    slot->rows = rill_alloc(m->ctx, floats * sizeof *slot->rows);
-    if (slot->rows == NULL) return rill_fail_memory(m->ctx, floats * sizeof *slot->rows, "encoder memory");
-    slot->capacity = floats;
-    return RILL_OK;
-}
-
-/* --- layers ------------------------------------------------------------------------------------------------------- */
-
-/* Inputs that go through the layers together, and the arrays they need on the way. */
-typedef struct block {
-    const mt_reading *reading; /* [inputs], none of them empty */
-    const int32_t *ids;        /* [rows] */
-    size_t inputs, rows, longest;
-    size_t together;      /* rows that attend at a time */
-    int32_t *position;    /* [rows] */
-    int32_t *input;       /* [rows] which of the inputs a row belongs to */
-    int32_t *length;      /* [inputs] */
-    const float **keys;   /* [inputs] */
-    const float **values; /* [inputs] */
-    float *x;             /* [rows, D] */
-    float *query;         /* [rows, D] */
-    float *memory;        /* [rows, 2D] */
-    float *context;       /* [rows, D] */
-    float *inner;         /* [rows, F] */
-    float *weights;       /* [together, heads, longest] */
-} block;
-
-static void lay_out(const mt_model *m, block *b, rill_carver *c)
-{
-    b->position = rill_carve(c, b->rows, sizeof *b->position);
-    b->input = rill_carve(c, b->rows, sizeof *b->input);
-    b->length = rill_carve(c, b->inputs, sizeof *b->length);
-    b->keys = rill_carve(c, b->inputs, sizeof *b->keys);
-    b->values = rill_carve(c, b->inputs, sizeof *b->values);
-    b->x = rill_carve(c, b->rows * m->width, sizeof *b->x);
-    b->query = rill_carve(c, b->rows * m->width, sizeof *b->query);
-    b->memory = rill_carve(c, b->rows * 2 * m->width, sizeof *b->memory);
-    b->context = rill_carve(c, b->rows * m->width, sizeof *b->context);
-    b->inner = rill_carve(c, b->rows * m->encoder.inner, sizeof *b->inner);
-    b->weights = rill_carve(c, b->together * m->encoder.heads * b->longest, sizeof *b->weights);
-}
-
-/* Which piece of which input a row is. */
-static void place_rows(const mt_model *m, block *b)
-{
-    for (size_t i = 0, row = 0; i < b->inputs; i++) {
-        b->length[i] = b->reading[i].length;
-        b->keys[i] = b->memory + row * 2 * m->width;
-        b->values[i] = b->keys[i] + m->width;
-        for (int32_t t = 0; t < b->length[i]; t++, row++) {
-            b->position[row] = t;
-            b->input[row] = (int32_t)i;
+    const int fsmt = net->settings.form == MT_POSITIONS_FSMT;
+    const size_t width = net->width, first = (size_t)net->settings.first;
+    const size_t sines = fsmt ? width / 2 : (width + 1) / 2, used = fsmt ? 2 * sines : width;
+    const double half = fsmt ? (double)sines : (double)width / 2.0;
+    const double slowest = net->settings.form == MT_POSITIONS_HF ? half : half - 1.0;
+    for (size_t t = from; t < to; t++, row += width) {
+        for (size_t j = 0; j < used; j++) {
+            size_t pair = j < sines ? j : j - sines;
+            double angle = (double)(first + t) / pow(10000.0, slowest > 0.0 ? (double)pair / slowest : 0.0);
+            row[j] = (float)(j < sines ? sin(angle) : cos(angle));
         }
+        if (used < width) row[used] = 0.0f;
     }
 }
 
-/* Each row to all rows of its input. */
-static void attend(const mt_model *m, const block *b)
+rill_status mt_fill_places(mt_runner *r, size_t count)
 {
-    const size_t head = m->width / m->encoder.heads;
-    for (size_t from = 0; from < b->rows; from += b->together) {
-        rill_attention attention = {.rows = b->rows - from < b->together ? b->rows - from : b->together,
-                                    .heads = m->encoder.heads,
-                                    .key_width = head,
-                                    .scale = 1.0f / sqrtf((float)head),
-                                    .query = b->query + from * m->width,
-                                    .ld_query = m->width,
-                                    .slot_keys = b->keys,
-                                    .ld_keys = 2 * m->width,
-                                    .slot_values = b->values,
-                                    .ld_values = 2 * m->width,
-                                    .length = b->length,
-                                    .slot = b->input + from,
-                                    .weights = b->weights,
-                                    .ld_weights = b->longest,
-                                    .out = b->context + from * m->width,
-                                    .ld_out = m->width};
-        m->kernels.attention(&attention, m->threads.pool);
+    const size_t from = r->places;
+    if (count <= from) return RILL_OK;
+    for (size_t i = 0; i < r->model->nets; i++) {
+        const mt_net *net = &r->model->net[i];
+        rill_carver c = {0};
+        if (net->places == RILL_NONE) continue;
+        rill_carve(&c, (count - from) * net->width, sizeof(float));
+        TRY(mt_carve_again(r, &c));
+        float *rows = rill_carve(&c, (count - from) * net->width, sizeof *rows);
+        compute_places(net, from, count, rows);
+        TRY(rill_stream_fill(r->stream, net->places, (int32_t)from, (int32_t)(count - from), rows));
     }
-}
-
-static void run_layer(mt_model *m, const mt_layer *layer, const block *b)
-{
-    rill_gemm query = mt_product(&layer->self.query, b->rows, b->x, b->query);
-    rill_gemm memory = mt_product(&layer->self.memory, b->rows, b->x, b->memory);
-    m->kernels.gemm(&query, m->threads.pool);
-    m->kernels.gemm(&memory, m->threads.pool);
-    attend(m, b);
-    mt_add_norm(m, &layer->self.out, &layer->self.norm, b->rows, b->context, b->x);
-    mt_feed_forward(m, &layer->feed, b->rows, b->x, b->inner);
-}
-
-/* What decoder layer `index` will attend to. */
-static void fill_slots(mt_model *m, size_t index, const block *b)
-{
-    rill_gemm memory = mt_product(&m->decoder.layer[index].cross.memory, b->rows, b->x, b->memory);
-    m->kernels.gemm(&memory, m->threads.pool);
-    for (size_t i = 0; i < b->inputs; i++) {
-        size_t floats = (size_t)b->length[i] * 2 * m->width;
-        memcpy(m->slot[b->reading[i].slot].rows + index * floats, b->keys[i], floats * sizeof(float));
-    }
-}
-
-/* --- blocks ------------------------------------------------------------------------------------------------------- */
-
-static rill_status run_block(mt_model *m, block *b)
-{
-    const size_t together = SHARES / (m->encoder.heads * b->longest);
-    rill_carver carver = {0};
-    b->together = together < 1 ? 1 : together < b->rows ? together : b->rows;
-    lay_out(m, b, &carver);
-    TRY(mt_carve_again(m, &carver));
-    lay_out(m, b, &carver);
-    place_rows(m, b);
-    const mt_symbols symbols = {.rows = b->rows, .most = b->longest, .id = b->ids, .position = b->position};
-    TRY(mt_embed(m, &m->encoder, &symbols, b->x));
-    for (size_t i = 0; i < m->encoder.layers; i++) run_layer(m, &m->encoder.layer[i], b);
-    for (size_t i = 0; i < m->decoder.layers; i++) fill_slots(m, i, b);
+    r->places = count;
     return RILL_OK;
 }
 
-/* The inputs from the first on that make a block: neighbours, whose numbers stand behind each other. */
-static block find_block(const mt_reading *reading, size_t count)
+/* --- runs --------------------------------------------------------------------------------------------------------- */
+
+/* Inputs that run together, neighbours whose numbers stand behind each other, and their columns. */
+typedef struct group {
+    mt_reading *reading; /* [inputs] */
+    size_t inputs, pieces, longest;
+    int32_t *length, *slot; /* [inputs] */
+    int32_t *position;      /* [pieces] */
+} group;
+
+static void lay_out(group *g, rill_carver *c)
 {
-    block b = {.reading = reading};
-    for (; b.inputs < count; b.inputs++) {
-        size_t length = (size_t)reading[b.inputs].length;
-        if (length == 0 || (b.inputs > 0 && b.rows + length > BLOCK_ROWS)) break;
-        b.rows += length;
-        if (length > b.longest) b.longest = length;
-    }
-    return b;
+    g->length = rill_carve(c, g->inputs, sizeof *g->length);
+    g->slot = rill_carve(c, g->inputs, sizeof *g->slot);
+    g->position = rill_carve(c, g->pieces, sizeof *g->position);
 }
 
-/* What an input longer than a block needs may be more than there is when all others have enough: that is its own failure
- * then. */
-static rill_status forgive(mt_model *m, mt_reading *reading, rill_status status)
+/* A long input, or the neighbours that are not. */
+static group find_group(mt_reading *reading, size_t count)
 {
-    if (status != RILL_ERR_MEMORY || reading->length <= BLOCK_ROWS) return status;
-    rill_input_fail(reading->input, RILL_ERR_INPUT, "%d pieces are too many for the memory there is: %s",
-                    reading->length, rill_error(m->ctx));
-    m->slot_length[reading->slot] = m->slot[reading->slot].length = reading->length = 0;
-    return RILL_OK;
+    group g = {.reading = reading};
+    for (; g.inputs < count; g.inputs++) {
+        const size_t length = (size_t)reading[g.inputs].length;
+        if (g.inputs > 0 && (length > LONG || g.longest > LONG)) break;
+        g.pieces += length;
+        if (length > g.longest) g.longest = length;
+    }
+    return g;
 }
 
-/* Into the model's slots. */
-static rill_status encode_readings(mt_model *m, mt_reading *reading, size_t readings, const int32_t *ids)
+static rill_status fill_columns(mt_runner *r, group *g)
 {
-    for (size_t i = 0; i < readings; i++) {
-        TRY(forgive(m, &reading[i], make_room(m, &reading[i])));
-        if (m->shortlist == NULL) continue;
-        TRY(mt_list_make(m, ids + reading[i].offset, reading[i].length, &m->slot[reading[i].slot].list));
-    }
-    for (size_t i = 0; i < readings;) {
-        block b = find_block(reading + i, readings - i);
-        b.ids = ids + reading[i].offset;
-        if (b.inputs > 0) TRY(forgive(m, &reading[i], run_block(m, &b)));
-        i += b.inputs > 0 ? b.inputs : 1;
+    rill_carver c = {0};
+    int32_t *position;
+    lay_out(g, &c);
+    TRY(mt_carve_again(r, &c));
+    lay_out(g, &c);
+    position = g->position;
+    for (size_t i = 0; i < g->inputs; i++) {
+        g->length[i] = g->reading[i].length;
+        g->slot[i] = g->reading[i].input->slot;
+        for (int32_t t = 0; t < g->length[i]; t++) *position++ = t;
     }
     return RILL_OK;
 }
 
-/* Inputs are read once: all models of an ensemble have the same vocabulary. */
-rill_status mt_encode(mt_model *m, int32_t n, rill_input *inputs)
+/* The slot's symbols, for all nets. */
+static rill_status make_list(mt_runner *r, const mt_reading *reading)
+{
+    const mt_model *m = r->model;
+    if (m->shortlist == NULL || reading->length == 0) return RILL_OK;
+    TRY(mt_list_make(m->shortlist, r->ctx, r->ids + reading->offset, reading->length, &r->list));
+    for (size_t i = 0; i < m->nets; i++)
+        TRY(rill_stream_list(r->stream, m->net[i].list, reading->input->slot, r->list.n, r->list.symbol));
+    return RILL_OK;
+}
+
+static rill_status encode_group(mt_runner *r, group *g)
+{
+    TRY(mt_fill_places(r, g->longest));
+    TRY(fill_columns(r, g));
+    TRY(rill_stream_slots(r->stream, (int32_t)g->inputs, g->slot, g->length));
+    for (size_t i = 0; i < g->inputs; i++) TRY(make_list(r, &g->reading[i]));
+    const int32_t *const columns[] = {g->length, g->slot, r->ids + g->reading[0].offset, g->position};
+    return rill_stream_run(
+        r->stream, r->model->programs.encode,
+        &(rill_run_arguments){.struct_size = sizeof(rill_run_arguments), .n = (int32_t)g->inputs, .columns = columns});
+}
+
+/* What a long input needs may be more than there is when all others have enough: that is its own failure then. */
+static rill_status forgive(mt_runner *r, const group *g, rill_status status)
+{
+    rill_input *input = g->reading[0].input;
+    if (status != RILL_ERR_MEMORY || g->longest <= LONG) return status;
+    rill_input_fail(input, RILL_ERR_INPUT, "%d pieces are too many for the memory there is: %s", g->reading[0].length,
+                    rill_error(r->ctx));
+    rill_stream_drop(r->stream, input->slot);
+    return RILL_OK;
+}
+
+/* Inputs are read once: all nets have the same vocabulary. */
+rill_status mt_encode(mt_runner *r, int32_t n, rill_input *inputs)
 {
     size_t readings;
-    TRY(read_inputs(m, n, inputs, &readings));
-    for (mt_model *one = m; one != NULL; one = one->next) TRY(encode_readings(one, m->reading, readings, m->ids));
+    TRY(read_inputs(r, n, inputs, &readings));
+    for (size_t i = 0; i < readings;) {
+        group g = find_group(r->reading + i, readings - i);
+        TRY(forgive(r, &g, encode_group(r, &g)));
+        i += g.inputs;
+    }
     return RILL_OK;
 }

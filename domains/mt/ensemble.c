@@ -1,7 +1,7 @@
 /* Which models can decode together, and what they can do then.
  *
  * The models of an ensemble may differ in everything but what goes in and comes out: the vocabularies of both sides, number
- * by number, and the symbols that end an output or are never one. How their answers become one is in mix.c.
+ * by number, and the symbols that end an output or are never one. Their answers become one in the program (program.c).
  * Divisions: what must be equal · what is agreed on. */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* What matching passes around. */
 typedef struct match {
-    const mt_model *first, *other;
+    const mt_net *first, *other;
     const char *home, *directory;
 } match;
 
@@ -44,7 +44,7 @@ static rill_status check_symbol(const match *of, const char *key, int32_t expect
                      expected, of->home, found);
 }
 
-rill_status mt_match(const mt_model *first, const char *home, const mt_model *other, const char *directory)
+rill_status mt_match(const mt_net *first, const char *home, const mt_net *other, const char *directory)
 {
     const match of = {.first = first, .other = other, .home = home, .directory = directory};
     const mt_text *a = first->text, *b = other->text;
@@ -58,14 +58,17 @@ rill_status mt_match(const mt_model *first, const char *home, const mt_model *ot
 
 /* --- what is agreed on -------------------------------------------------------------------------------------------- */
 
-void mt_agree(mt_model *first)
+void mt_agree(mt_model *m)
 {
-    if (first->next == NULL) return;
-    for (const mt_model *m = first->next; m != NULL; m = m->next) {
-        if (m->positions < first->positions) first->positions = m->positions;
-        if (m->max_length < first->max_length) first->max_length = m->max_length;
+    const mt_net *first = &m->net[0];
+    m->positions = first->positions;
+    m->max_length = first->max_length;
+    snprintf(m->description, sizeof m->description, "%s", first->description);
+    if (m->nets == 1) return;
+    for (size_t i = 1; i < m->nets; i++) {
+        if (m->net[i].positions < m->positions) m->positions = m->net[i].positions;
+        if (m->net[i].max_length < m->max_length) m->max_length = m->net[i].max_length;
     }
-    for (mt_model *m = first->next; m != NULL; m = m->next) m->positions = first->positions;
-    snprintf(first->description, sizeof first->description, "ensemble of %d transformers: %d and %d symbols",
-             first->models, first->encoder.words, first->decoder.words);
+    snprintf(m->description, sizeof m->description, "ensemble of %zu transformers: %d and %d symbols", m->nets,
+             first->encoder.words, first->decoder.words);
 }

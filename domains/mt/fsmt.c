@@ -69,20 +69,44 @@ static rill_status open_all(mt_fsmt *f, rill_text *path, const char *directory)
     return mt_bpe_open(&f->bpe, f->ctx, path->data);
 }
 
-rill_status mt_fsmt_open(mt_fsmt **out, rill_context *ctx, const char *directory)
+static rill_status make(mt_fsmt **out, rill_context *ctx)
 {
-    *out = NULL;
-    rill_text path = {.ctx = ctx};
-    mt_fsmt *f = rill_calloc(ctx, 1, sizeof *f);
+    mt_fsmt *f = *out = rill_calloc(ctx, 1, sizeof *f);
     if (f == NULL) return rill_fail_memory(ctx, sizeof *f, "a tokeniser");
     f->ctx = f->words.ctx = ctx;
-    rill_status status = open_all(f, &path, directory);
-    rill_text_clear(&path);
-    if (status == RILL_OK)
-        *out = f;
-    else
-        mt_fsmt_close(f);
+    return RILL_OK;
+}
+
+/* Nothing is left of one that failed. */
+static rill_status finish(mt_fsmt **out, rill_status status)
+{
+    if (status == RILL_OK) return RILL_OK;
+    mt_fsmt_close(*out);
+    *out = NULL;
     return status;
+}
+
+rill_status mt_fsmt_open(mt_fsmt **out, rill_context *ctx, const char *directory)
+{
+    rill_text path = {.ctx = ctx};
+    TRY(make(out, ctx));
+    rill_status status = open_all(*out, &path, directory);
+    rill_text_clear(&path);
+    return finish(out, status);
+}
+
+static rill_status share_all(mt_fsmt *f, const mt_fsmt *from)
+{
+    f->lower = from->lower;
+    TRY(mt_moses_share(&f->source, f->ctx, from->source));
+    TRY(mt_moses_share(&f->target, f->ctx, from->target));
+    return mt_bpe_share(&f->bpe, f->ctx, from->bpe);
+}
+
+rill_status mt_fsmt_share(mt_fsmt **out, rill_context *ctx, const mt_fsmt *fsmt)
+{
+    TRY(make(out, ctx));
+    return finish(out, share_all(*out, fsmt));
 }
 
 void mt_fsmt_close(mt_fsmt *f)

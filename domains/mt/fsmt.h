@@ -14,6 +14,11 @@ typedef struct mt_fsmt mt_fsmt;
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file, key or line) · RILL_ERR_MEMORY */
 rill_status mt_fsmt_open(mt_fsmt **out, rill_context *ctx, const char *directory);
 
+/* A second one for another thread, and its context, with what `fsmt` has read, which is closed after it.
+ *   out: as mt_fsmt_open()
+ *   RILL_OK · RILL_ERR_MEMORY */
+rill_status mt_fsmt_share(mt_fsmt **out, rill_context *ctx, const mt_fsmt *fsmt);
+
 void mt_fsmt_close(mt_fsmt *fsmt); /* NULL is allowed */
 
 /* The pieces of a text of valid UTF-8, in order. RILL_OK · RILL_ERR_MEMORY · what fn returned */

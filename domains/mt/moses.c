@@ -213,24 +213,36 @@ static rill_status settle_periods(mt_moses *m)
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-rill_status mt_moses_open(mt_moses **out, rill_context *ctx, const char *directory, mt_language language)
+static rill_status make(mt_moses **out, rill_context *ctx, mt_language language)
 {
-    *out = NULL;
-    mt_moses *m = rill_calloc(ctx, 1, sizeof *m);
+    mt_moses *m = *out = rill_calloc(ctx, 1, sizeof *m);
     if (m == NULL) return rill_fail_memory(ctx, sizeof *m, "a tokeniser");
     *m = (mt_moses){.ctx = ctx, .language = language, .text.ctx = ctx, .spare.ctx = ctx, .bytes.ctx = ctx};
-    rill_status status = mt_prefixes_open(&m->prefixes, ctx, directory, language);
-    if (status == RILL_OK)
-        *out = m;
-    else
-        mt_moses_close(m);
+    return RILL_OK;
+}
+
+rill_status mt_moses_open(mt_moses **out, rill_context *ctx, const char *directory, mt_language language)
+{
+    TRY(make(out, ctx, language));
+    rill_status status = mt_prefixes_open(&(*out)->own, ctx, directory, language);
+    (*out)->prefixes = (*out)->own;
+    if (status == RILL_OK) return RILL_OK;
+    mt_moses_close(*out);
+    *out = NULL;
     return status;
+}
+
+rill_status mt_moses_share(mt_moses **out, rill_context *ctx, const mt_moses *moses)
+{
+    TRY(make(out, ctx, moses->language));
+    (*out)->prefixes = moses->prefixes;
+    return RILL_OK;
 }
 
 void mt_moses_close(mt_moses *m)
 {
     if (m == NULL) return;
-    mt_prefixes_close(m->prefixes);
+    mt_prefixes_close(m->own);
     mt_chars_clear(&m->text);
     mt_chars_clear(&m->spare);
     rill_text_clear(&m->bytes);

@@ -20,6 +20,10 @@ typedef rill_status (*mt_token_fn)(void *user, const char *token, size_t length)
  *   RILL_OK · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status mt_moses_open(mt_moses **out, rill_context *ctx, const char *directory, mt_language language);
 
+/* A second one for another thread, and its context, with the prefixes of `moses`, which is closed after it.
+ *   RILL_OK · RILL_ERR_MEMORY */
+rill_status mt_moses_share(mt_moses **out, rill_context *ctx, const mt_moses *moses);
+
 void mt_moses_close(mt_moses *moses); /* NULL is allowed */
 
 /* Normalise valid UTF-8 and cut it into tokens; with `lower`, all letters become lower-case ones first.

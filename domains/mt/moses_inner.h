@@ -15,7 +15,8 @@ typedef struct mt_quote {
 struct mt_moses {
     rill_context *ctx;
     mt_language language;
-    mt_prefixes *prefixes;
+    const mt_prefixes *prefixes;
+    mt_prefixes *own;     /* the same, unless they are another's */
     mt_chars text, spare; /* the text at work */
     rill_text bytes;      /* a word as UTF-8 */
     mt_quote *quotes;     /* of the output at work, each kind once */

@@ -40,13 +40,13 @@ static rill_status read_search(mt_model *m, const rill_config *config, int force
     char k[32] = "";
     TRY(rill_config_int_or(config, "num_beams", 1, MOST_BEAMS, 1, &beams));
     TRY(rill_config_int_or(config, "min_length", 0, MOST_LENGTH, 0, &least));
-    TRY(rill_config_int_or(config, "forced_eos_token_id", 0, m->decoder.words - 1, forced_by_default ? 0 : -1,
+    TRY(rill_config_int_or(config, "forced_eos_token_id", 0, m->net[0].decoder.words - 1, forced_by_default ? 0 : -1,
                            &forced));
     TRY(rill_config_number_or(config, "length_penalty", -100, 100, 1.0, &penalty));
     TRY(read_stop(m, config, &stop));
     /* One beam is what no one set. */
     if (beams > 1) snprintf(k, sizeof k, "k=%d ", (int)beams);
-    int32_t most = m->max_length - (forced >= 0);
+    int32_t most = m->net[0].max_length - (forced >= 0);
     snprintf(m->recommended, sizeof m->recommended,
              "%slength-penalty=%.9g stop=%s at-limit=%s max-length=%d min-length=%d", k, penalty, stop,
              forced >= 0 ? "end-free" : "first", most > 0 ? most : 1, (int)(least > 0 ? least - 1 : 0));
@@ -61,7 +61,7 @@ static rill_status read_generation(void *user, const rill_config *config)
 static rill_status read_older(void *user, const rill_config *config)
 {
     mt_model *m = user;
-    return read_search(m, config, m->settings.kind == MT_FSMT);
+    return read_search(m, config, m->net[0].settings.kind == MT_FSMT);
 }
 
 rill_status mt_load_recommended(mt_model *m, const char *directory)

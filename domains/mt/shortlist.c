@@ -5,8 +5,8 @@
  * themselves where the target has them, and the end symbol; less what is never chosen. The softmax of a state is over its
  * input's list and nothing else.
  *
- * Each slot gets the rows of the output layer that its list names, packed as a layer of their own. So a batch of inputs has no
- * union whose size or softmax an input could feel: its scores are its own, whatever is decoded beside it.
+ * Each slot gets its list, and the device the rows of the output layer that it names. So a batch of inputs has no union whose size
+ * or softmax an input could feel: its scores are its own, whatever is decoded beside it.
  *
  * Invariant: a list is ascending, so places in it are ordered as symbols are. Divisions: the option · the file · lists. */
 #include <stdlib.h>
@@ -30,8 +30,7 @@ struct mt_shortlist {
     int32_t widest;  /* most translations of any source symbol, `best` at most */
     int32_t *offset; /* [words + 1] translations of source symbol s are target[offset[s]] .. target[offset[s + 1]] */
     int32_t *target;
-    int32_t *same;  /* [words] the target symbol with the same piece, or -1 */
-    uint64_t *mark; /* [actions / 64 rounded up] the list at work */
+    int32_t *same; /* [words] the target symbol with the same piece, or -1 */
     rill_blocks blocks;
 };
 
@@ -199,14 +198,13 @@ static rill_status open_file(mt_shortlist *s, const mt_model *m, const char *opt
     if (length == 0)
         return rill_fail(s->ctx, RILL_ERR_OPTION, "shortlist: expected FILE, FILE,F or FILE,F,B, found \"%.60s\"",
                          option);
-    reader r = {.list = s, .source = mt_text_source(m->text), .target = mt_text_target(m->text)};
+    const mt_text *text = m->net[0].text;
+    reader r = {.list = s, .source = mt_text_source(text), .target = mt_text_target(text)};
     rill_status status = rill_text_append(&path, option, length);
     r.path = path.data;
     if (status == RILL_OK) status = read_file(&r);
     if (status == RILL_OK) status = index_pairs(&r);
     if (status == RILL_OK) status = find_same(&r);
-    if (status == RILL_OK)
-        status = rill_blocks_get(&s->blocks, &s->mark, ((size_t)s->actions + 63) / 64, sizeof *s->mark, "a shortlist");
     rill_free(s->ctx, r.pairs, r.room * sizeof *r.pairs);
     rill_text_clear(&path);
     return status;
@@ -218,9 +216,9 @@ rill_status mt_shortlist_open(mt_shortlist **out, const mt_model *m, const char 
     if (s == NULL) return rill_fail_memory(m->ctx, sizeof *s, "a shortlist");
     s->ctx = s->blocks.ctx = m->ctx;
     s->legal = m->legal;
-    s->end = m->settings.end;
-    s->words = m->encoder.words;
-    s->actions = m->decoder.words;
+    s->end = m->net[0].settings.end;
+    s->words = m->net[0].encoder.words;
+    s->actions = m->net[0].decoder.words;
     return open_file(s, m, option);
 }
 
@@ -233,99 +231,45 @@ void mt_shortlist_close(mt_shortlist *s)
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-static void mark_one(const mt_shortlist *s, int32_t action)
+static void mark_one(const mt_shortlist *s, uint64_t *mark, int32_t action)
 {
-    if (action >= 0 && action < s->actions) s->mark[action / 64] |= UINT64_C(1) << (action % 64);
+    if (action >= 0 && action < s->actions) mark[action / 64] |= UINT64_C(1) << (action % 64);
 }
 
-/* Mark the list of an input; how many symbols it has. */
-static size_t mark_list(const mt_shortlist *s, const int32_t *ids, int32_t length)
+/* Mark the symbols of an input's list in [words] words. */
+static void mark_list(const mt_shortlist *s, const int32_t *ids, int32_t length, uint64_t *mark, size_t words)
 {
-    const size_t words = ((size_t)s->actions + 63) / 64;
-    size_t n = 0;
-    memset(s->mark, 0, words * sizeof *s->mark);
-    for (int32_t i = 0; i < s->first && i < s->actions; i++) mark_one(s, i);
+    memset(mark, 0, words * sizeof *mark);
+    for (int32_t i = 0; i < s->first && i < s->actions; i++) mark_one(s, mark, i);
     for (int32_t i = 0; i < length; i++) {
-        mark_one(s, s->same[ids[i]]);
-        for (int32_t at = s->offset[ids[i]]; at < s->offset[ids[i] + 1]; at++) mark_one(s, s->target[at]);
+        mark_one(s, mark, s->same[ids[i]]);
+        for (int32_t at = s->offset[ids[i]]; at < s->offset[ids[i] + 1]; at++) mark_one(s, mark, s->target[at]);
     }
-    mark_one(s, s->end);
-    for (size_t w = 0; w < words; w++) {
-        s->mark[w] &= s->legal[w];
-        n += (size_t)__builtin_popcountll(s->mark[w]);
-    }
-    return n;
+    mark_one(s, mark, s->end);
+    for (size_t w = 0; w < words; w++) mark[w] &= s->legal[w];
 }
 
-/* The arrays of a list of n symbols. */
-static void lay_out(const mt_model *m, mt_list *list, size_t n, void **packed, rill_carver *c)
+rill_status mt_list_make(const mt_shortlist *s, rill_context *ctx, const int32_t *ids, int32_t length, mt_list *list)
 {
-    *packed = rill_carve(c, rill_gemm_pack_size(n, m->width, m->weights), 1);
-    list->bias = rill_carve(c, n, sizeof *list->bias);
-    list->id = rill_carve(c, n, sizeof *list->id);
-}
-
-static rill_status make_room(const mt_model *m, mt_list *list, size_t bytes)
-{
-    if (list->room >= bytes) return RILL_OK;
-    rill_free(m->ctx, list->memory, list->room);
-    list->room = 0;
-    list->memory = rill_alloc(m->ctx, bytes);
-    if (list->memory == NULL) return rill_fail_memory(m->ctx, bytes, "a shortlist's output layer");
-    list->room = bytes;
+    const size_t words = ((size_t)s->actions + 63) / 64, most = mt_list_most(s, (size_t)length);
+    TRY(rill_grow(ctx, (void **)&list->mark, &list->mark_room, words, sizeof *list->mark, "a shortlist"));
+    TRY(rill_grow(ctx, (void **)&list->symbol, &list->symbol_room, most, sizeof *list->symbol, "a shortlist"));
+    mark_list(s, ids, length, list->mark, words);
+    list->n = 0;
+    for (size_t w = 0; w < words; w++)
+        for (uint64_t bits = list->mark[w]; bits != 0; bits &= bits - 1)
+            list->symbol[list->n++] = (int32_t)w * 64 + __builtin_ctzll(bits);
     return RILL_OK;
 }
 
-rill_status mt_list_make(mt_model *m, const int32_t *ids, int32_t length, mt_list *list)
+void mt_list_clear(mt_list *list, rill_context *ctx)
 {
-    list->n = 0;
-    if (length == 0) return RILL_OK;
-    const size_t n = mark_list(m->shortlist, ids, length), width = m->width;
-    rill_carver carver = {0}, rows = {0};
-    void *packed;
-    lay_out(m, list, n, &packed, &carver);
-    TRY(make_room(m, list, carver.used));
-    carver = (rill_carver){.base = list->memory};
-    lay_out(m, list, n, &packed, &carver);
-    rill_carve(&rows, n * width, sizeof(float));
-    TRY(mt_carve_again(m, &rows));
-    float *row = rill_carve(&rows, n * width, sizeof *row);
-    for (int32_t v = 0; v < m->decoder.words; v++) {
-        if (!(m->shortlist->mark[v / 64] >> (v % 64) & 1)) continue;
-        memcpy(row + list->n * width, m->output_rows + (size_t)v * width, width * sizeof *row);
-        list->bias[list->n] = m->output.bias[v];
-        list->id[list->n++] = v;
-    }
-    const rill_weight_part part = {.w = row, .k = width, .stride_n = width, .stride_k = 1};
-    if (rill_gemm_pack_f32(&list->w, n, &part, 1, m->weights, packed) == 0) return RILL_OK;
-    return rill_fail(m->ctx, RILL_ERR_MEMORY, "a shortlist of %zu symbols is too large", n);
+    rill_free(ctx, list->mark, list->mark_room * sizeof *list->mark);
+    rill_free(ctx, list->symbol, list->symbol_room * sizeof *list->symbol);
 }
 
-void mt_list_free(const mt_model *m, mt_list *list)
+size_t mt_list_most(const mt_shortlist *s, size_t pieces)
 {
-    rill_free(m->ctx, list->memory, list->room);
-}
-
-/* Weights are packed 16 symbols at a time, and each array is filled up to whole lines. */
-size_t mt_list_most(const mt_model *m, size_t pieces)
-{
-    enum { TOGETHER = 16 };
-    const mt_shortlist *s = m->shortlist;
     const size_t first = (size_t)(s->first < s->actions ? s->first : s->actions);
-    const size_t symbols = first + 1 + pieces * ((size_t)s->widest + 1) + TOGETHER - 1;
-    const size_t each = rill_gemm_pack_size(TOGETHER, m->width, m->weights) / TOGETHER;
-    return symbols * (each + sizeof(float) + sizeof(int32_t));
-}
-
-int32_t mt_list_find(const mt_list *list, int32_t action)
-{
-    size_t low = 0, high = list->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list->id[middle] < action)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < list->n && list->id[low] == action ? (int32_t)low : -1;
+    return first + 1 + pieces * ((size_t)s->widest + 1);
 }

@@ -51,7 +51,7 @@ void mt_spm_close(mt_spm *spm)
     delete spm;
 }
 
-int mt_spm_encode(mt_spm *spm, const char *text, size_t length, mt_spm_fn fn, void *user, char *message, size_t room)
+int mt_spm_encode(const mt_spm *spm, const char *text, size_t length, mt_spm_fn fn, void *user, char *message, size_t room)
 {
     return guarded(message, room, [&] {
         std::vector<std::string> pieces;
@@ -63,7 +63,7 @@ int mt_spm_encode(mt_spm *spm, const char *text, size_t length, mt_spm_fn fn, vo
     });
 }
 
-int mt_spm_decode(mt_spm *spm, size_t n, const char *const *piece, const size_t *length, mt_spm_fn fn, void *user,
+int mt_spm_decode(const mt_spm *spm, size_t n, const char *const *piece, const size_t *length, mt_spm_fn fn, void *user,
                   char *message, size_t room)
 {
     return guarded(message, room, [&] {

@@ -1,7 +1,9 @@
 /* spm.h: SentencePiece behind C: a model's bytes, text to pieces, pieces to text.
  *
  * Only spm.cc knows the library (libsentencepiece, Apache-2.0), which is C++; no exception leaves it. The library's
- * memory is its own and does not come from a context. One thread at a time per model. Stability: internal to rill. */
+ * memory is its own and does not come from a context. Any number of threads may use an open model at once: by its author's
+ * word (google/sentencepiece, issue 207) a processor is thread-safe, and the library itself splits batches among threads.
+ * Stability: internal to rill. */
 #ifndef RILL_MT_SPM_H
 #define RILL_MT_SPM_H
 
@@ -27,10 +29,10 @@ mt_spm *mt_spm_open(const char *bytes, size_t size, char *message, size_t room);
 void mt_spm_close(mt_spm *spm); /* NULL is allowed */
 
 /* Segment a text: fn gets one piece after the other. 0, MT_SPM_FAILED, or what fn returned. */
-int mt_spm_encode(mt_spm *spm, const char *text, size_t length, mt_spm_fn fn, void *user, char *message, size_t room);
+int mt_spm_encode(const mt_spm *spm, const char *text, size_t length, mt_spm_fn fn, void *user, char *message, size_t room);
 
 /* Join pieces, [n] of [length[i]] bytes: fn gets the text, once. 0, MT_SPM_FAILED, or what fn returned. */
-int mt_spm_decode(mt_spm *spm, size_t n, const char *const *piece, const size_t *length, mt_spm_fn fn, void *user,
+int mt_spm_decode(const mt_spm *spm, size_t n, const char *const *piece, const size_t *length, mt_spm_fn fn, void *user,
                   char *message, size_t room);
 
 #ifdef __cplusplus

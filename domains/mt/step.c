@@ -1,210 +1,119 @@
-/* Making states: one target position through the decoder's layers, for rows of all items and lengths at once.
+/* Making states, scoring them and looking at them once more: the columns of a call, and the runs.
  *
- * A row's keys and values go where they stay, into its node's row of each layer's table. What it attends to are the
- * rows of the nodes before it and its own, found by walking `above` from the node to the root, once per step for all
- * layers. Rows are taken in blocks, so that what one operation hands to the next stays in the caches.
- *
- * Invariant: a row's result is a function of its path's actions and its slot alone (kernels.h). A row of a call that
- * makes states never lies on another's path. Divisions: paths · layers · blocks. */
-#include <math.h>
-#include <string.h>
-
+ * Invariant: a row's result is a function of its path's actions and its slot alone (rill/device.h). A row of a call that
+ * makes states never lies on another's path. Divisions: columns · states · scores. */
+#include "answer.h"
 #include "model.h"
 
-enum { BLOCK = 256 }; /* rows: queries, contexts and the inner layer of 256 rows of 512 and 2048 take 4 MB */
+/* --- columns ------------------------------------------------------------------------------------------------------ */
 
-/* Rows of a call that go through the layers together, and the arrays they need on the way. */
-typedef struct block {
-    size_t rows, longest, places; /* longest path or memory; sum of the path lengths */
-    const int32_t *node, *slot;   /* [rows] */
-    int32_t *action;              /* [rows] what is embedded */
-    int32_t *position;            /* [rows] */
-    int32_t *length;              /* [rows] of the paths */
-    const int32_t **path;         /* [rows] root first */
-    int32_t *place;               /* [places] nodes, path behind path */
-    const float **keys;           /* [rows] the layer's table, for each row */
-    const float **values;         /* [rows] */
-    float *x;                     /* [rows, D] */
-    float *query;                 /* [rows, D] */
-    float *context;               /* [rows, D] */
-    float *inner;                 /* [rows, F] */
-    float *weights;               /* [rows, heads, longest] */
-    const mt_watcher *watcher;    /* NULL: the states are made; else they are there, and only looked at */
-} block;
+/* Those of step come first, then the symbols of each net. */
+enum { MOST_COLUMNS = 4 + RILL_MIX_MODELS };
 
-static void lay_out(const mt_model *m, block *b, rill_carver *c)
+/* [n] ints of the runner's scratch behind what *c has. */
+static rill_status get_columns(mt_runner *r, size_t count, size_t n, int32_t **out)
 {
-    b->action = rill_carve(c, b->rows, sizeof *b->action);
-    b->position = rill_carve(c, b->rows, sizeof *b->position);
-    b->length = rill_carve(c, b->rows, sizeof *b->length);
-    b->path = rill_carve(c, b->rows, sizeof *b->path);
-    b->place = rill_carve(c, b->places, sizeof *b->place);
-    b->keys = rill_carve(c, b->rows, sizeof *b->keys);
-    b->values = rill_carve(c, b->rows, sizeof *b->values);
-    b->x = rill_carve(c, b->rows * m->width, sizeof *b->x);
-    b->query = rill_carve(c, b->rows * m->width, sizeof *b->query);
-    b->context = rill_carve(c, b->rows * m->width, sizeof *b->context);
-    b->inner = rill_carve(c, b->rows * m->decoder.inner, sizeof *b->inner);
-    b->weights = rill_carve(c, b->rows * m->decoder.heads * b->longest, sizeof *b->weights);
-}
-
-/* --- paths -------------------------------------------------------------------------------------------------------- */
-
-/* Note where a new node hangs. */
-static void link_node(mt_model *m, int32_t node, int32_t before, int32_t slot)
-{
-    m->above[node] = before;
-    m->depth[node] = before == RILL_NO_NODE ? 0 : m->depth[before] + 1;
-    if (before == RILL_NO_NODE) m->slot[slot].root = node;
-}
-
-/* Note where each node of the block hangs, and how much room the paths need. */
-static rill_status link_nodes(mt_model *m, const rill_rows *rows, size_t from, block *b)
-{
-    for (size_t r = 0; r < b->rows; r++) {
-        const int32_t node = b->node[r];
-        if (b->watcher == NULL) link_node(m, node, rows->state_parent[from + r], b->slot[r]);
-        if (m->depth[node] >= m->positions)
-            return rill_fail(m->ctx, RILL_ERR_ARGUMENT,
-                             "mt: the model has %d positions, none is left for the next action", m->positions);
-        size_t length = (size_t)m->depth[node] + 1, memory = (size_t)m->slot_length[b->slot[r]];
-        b->places += length;
-        if (length > b->longest) b->longest = length;
-        if (memory > b->longest) b->longest = memory;
-    }
+    rill_carver c = {0};
+    rill_carve(&c, count * n, sizeof **out);
+    TRY(mt_carve_again(r, &c));
+    *out = rill_carve(&c, count * n, sizeof **out);
     return RILL_OK;
 }
 
-static void walk_paths(const mt_model *m, const rill_rows *rows, size_t from, block *b)
+/* A first node's symbol is what the net's decoder starts from. */
+static void name_symbols(const mt_net *net, int32_t n, const int32_t *action, int32_t *symbol)
 {
-    int32_t *place = b->place;
-    for (size_t r = 0; r < b->rows; r++) {
-        int32_t node = b->node[r], action = rows->action[from + r];
-        b->action[r] = action == RILL_ACTION_START ? m->settings.start : action;
-        b->position[r] = m->depth[node];
-        b->length[r] = m->depth[node] + 1;
-        b->path[r] = place;
-        for (int32_t t = b->position[r]; t >= 0; t--, node = m->above[node]) place[t] = node;
-        place += b->length[r];
+    for (int32_t r = 0; r < n; r++) symbol[r] = action[r] == RILL_ACTION_START ? net->settings.start : action[r];
+}
+
+static rill_status run(mt_runner *r, rill_program program, rill_run_arguments arguments)
+{
+    arguments.struct_size = sizeof arguments;
+    return rill_stream_run(r->stream, program, &arguments);
+}
+
+/* --- states ------------------------------------------------------------------------------------------------------- */
+
+/* Positions for all rows, of which the deepest may have none left. */
+static rill_status reach(mt_runner *r, int32_t n, const int32_t *depth)
+{
+    int32_t deepest = -1;
+    for (int32_t i = 0; i < n; i++)
+        if (depth[i] > deepest) deepest = depth[i];
+    if (deepest >= r->model->positions)
+        return rill_fail(r->ctx, RILL_ERR_ARGUMENT,
+                         "mt: the model has %d positions, none is left for the next action", r->model->positions);
+    return mt_fill_places(r, (size_t)(deepest + 1));
+}
+
+rill_status mt_step(mt_runner *r, const rill_rows *rows)
+{
+    const mt_model *m = r->model;
+    const int32_t *columns[MOST_COLUMNS] = {rows->node, rows->slot, rows->depth, rows->state_parent};
+    int32_t *symbol;
+    TRY(reach(r, rows->n, rows->depth));
+    TRY(get_columns(r, m->nets, (size_t)rows->n, &symbol));
+    for (size_t i = 0; i < m->nets; i++, symbol += rows->n) {
+        name_symbols(&m->net[i], rows->n, rows->action, symbol);
+        columns[4 + i] = symbol;
+    }
+    for (int32_t i = 0; i < rows->n; i++)
+        if (rows->state_parent[i] == RILL_NO_NODE) r->root[rows->slot[i]] = rows->node[i];
+    return run(r, m->programs.step, (rill_run_arguments){.n = rows->n, .columns = columns});
+}
+
+rill_status mt_watch(mt_runner *r, const mt_watched *w)
+{
+    int32_t *symbol;
+    TRY(reach(r, w->n, w->depth));
+    TRY(get_columns(r, 1, (size_t)w->n, &symbol));
+    name_symbols(&r->model->net[0], w->n, w->action, symbol);
+    const int32_t *const columns[] = {w->node, w->slot, w->depth, symbol};
+    return run(r, r->model->programs.watch,
+               (rill_run_arguments){.n = w->n, .columns = columns, .watched = w->share, .ld_watched = w->ld});
+}
+
+/* --- scores ------------------------------------------------------------------------------------------------------- */
+
+/* The one action of an empty input is the end symbol, with certainty. It is counted (RILL_ENDS_LAST), so that a minimum length does
+ * not starve the item. The nodes of the other rows. */
+static void name_nodes(const mt_runner *r, const rill_rows *rows, const rill_ask *ask, rill_choices *out, int32_t *node)
+{
+    for (int32_t i = 0; i < rows->n; i++) {
+        const int empty = rill_stream_units(r->stream, rows->slot[i]) == 0;
+        node[i] = empty ? RILL_NO_NODE : rows->node[i];
+        if (!empty) continue;
+        rill_answer_forced(ask, out, i, r->model->net[0].settings.end);
+        out->ends[i] = RILL_ENDS_LAST;
     }
 }
 
-/* --- layers ------------------------------------------------------------------------------------------------------- */
-
-/* b->query to b->context; the caller adds keys, values, lengths and who reads which. */
-static rill_attention attention_of(const mt_model *m, const block *b)
+/* What is never chosen has a probability all the same, which nobody is to see. */
+static void hide_illegal(const mt_model *m, const rill_ask *ask, rill_choices *out)
 {
-    size_t head = m->width / m->decoder.heads;
-    return (rill_attention){.rows = b->rows,
-                            .heads = m->decoder.heads,
-                            .key_width = head,
-                            .scale = 1.0f / sqrtf((float)head),
-                            .query = b->query,
-                            .ld_query = m->width,
-                            .ld_keys = 2 * m->width,
-                            .ld_values = 2 * m->width,
-                            .weights = b->weights,
-                            .ld_weights = b->longest,
-                            .out = b->context,
-                            .ld_out = m->width};
+    for (int32_t q = 0; q < ask->n_picks; q++)
+        if (!(m->legal[ask->pick_action[q] / 64] >> (ask->pick_action[q] % 64) & 1))
+            out->pick_logp[q] = (float)RILL_SCORE_DEAD;
 }
 
-/* Of the path: keys and values of the new nodes first, since each attends to itself as well. */
-static void attend_path(const mt_model *m, size_t index, const block *b)
+rill_status mt_score(mt_runner *r, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
-    const mt_attention *self = &m->decoder.layer[index].self;
-    float *table = m->memory[index].rows;
-    rill_gemm query = mt_product(&self->query, b->rows, b->x, b->query);
-    rill_gemm memory = mt_product(&self->memory, b->rows, b->x, table);
-    memory.c_index = b->node;
-    m->kernels.gemm(&query, m->threads.pool);
-    if (b->watcher == NULL) m->kernels.gemm(&memory, m->threads.pool);
-    for (size_t r = 0; r < b->rows; r++) {
-        b->keys[r] = table;
-        b->values[r] = table + m->width;
+    const mt_model *m = r->model;
+    const size_t n = (size_t)rows->n;
+    rill_selection selection = rill_answer_selection(ask, out);
+    int32_t *node, *set;
+    TRY(get_columns(r, 2, n, &node));
+    set = node + n;
+    name_nodes(r, rows, ask, out, node);
+    if (selection.legal == NULL && m->shortlist == NULL) { /* lists have nothing else */
+        for (size_t i = 0; i < n; i++) set[i] = 0;
+        selection.legal = m->legal;
+        selection.legal_words = ((size_t)m->net[0].decoder.words + 63) / 64;
+        selection.legal_set = set;
     }
-    rill_attention attention = attention_of(m, b);
-    attention.slot_keys = b->keys;
-    attention.slot_values = b->values;
-    attention.length = b->length;
-    attention.slot_path = b->path;
-    m->kernels.attention(&attention, m->threads.pool);
-    mt_add_norm(m, &self->out, &self->norm, b->rows, b->context, b->x);
-}
-
-/* Of the input, whose keys and values lie in its slot. */
-static void attend_input(const mt_model *m, size_t index, const block *b)
-{
-    const mt_attention *cross = &m->decoder.layer[index].cross;
-    rill_gemm query = mt_product(&cross->query, b->rows, b->x, b->query);
-    m->kernels.gemm(&query, m->threads.pool);
-    for (size_t r = 0; r < b->rows; r++) {
-        const mt_slot *slot = &m->slot[b->slot[r]];
-        /* Of an empty input nothing is read; the pointer need only be one. */
-        const float *memory = slot->length > 0 ? slot->rows : m->top;
-        m->slot_keys[b->slot[r]] = memory + index * (size_t)slot->length * 2 * m->width;
-        m->slot_values[b->slot[r]] = m->slot_keys[b->slot[r]] + m->width;
-    }
-    rill_attention attention = attention_of(m, b);
-    attention.slot_keys = m->slot_keys;
-    attention.slot_values = m->slot_values;
-    attention.length = m->slot_length;
-    attention.slot = b->slot;
-    m->kernels.attention(&attention, m->threads.pool);
-    mt_add_norm(m, &cross->out, &cross->norm, b->rows, b->context, b->x);
-}
-
-/* --- blocks ------------------------------------------------------------------------------------------------------- */
-
-static rill_status run_block(mt_model *m, const rill_rows *rows, size_t from, block *b)
-{
-    rill_carver carver = {0};
-    TRY(link_nodes(m, rows, from, b));
-    lay_out(m, b, &carver);
-    TRY(mt_carve_again(m, &carver));
-    lay_out(m, b, &carver);
-    walk_paths(m, rows, from, b);
-    const mt_symbols symbols = {.rows = b->rows, .most = b->longest, .id = b->action, .position = b->position};
-    TRY(mt_embed(m, &m->decoder, &symbols, b->x));
-    for (size_t i = 0; i < m->decoder.layers; i++) {
-        attend_path(m, i, b);
-        attend_input(m, i, b);
-        if (b->watcher != NULL && i + 1 == m->decoder.layers) {
-            b->watcher->see(b->watcher->user, from, b->rows, b->weights, b->longest);
-            return RILL_OK;
-        }
-        mt_feed_forward(m, &m->decoder.layer[i].feed, b->rows, b->x, b->inner);
-    }
-    rill_gather keep = {.rows = b->rows,
-                        .width = m->width,
-                        .src = b->x,
-                        .ld_src = m->width,
-                        .dst = m->top,
-                        .ld_dst = m->width,
-                        .dst_index = b->node};
-    m->kernels.gather(&keep, m->threads.pool);
+    const int32_t *const columns[] = {node, rows->slot};
+    TRY(run(r, m->programs.score,
+            (rill_run_arguments){.n = rows->n, .columns = columns, .selection = &selection}));
+    hide_illegal(m, ask, out);
     return RILL_OK;
-}
-
-static rill_status run(mt_model *m, const rill_rows *rows, const mt_watcher *watcher)
-{
-    size_t n = (size_t)rows->n;
-    for (size_t from = 0; from < n; from += BLOCK) {
-        block b = {.rows = n - from < BLOCK ? n - from : BLOCK,
-                   .node = rows->node + from,
-                   .slot = rows->slot + from,
-                   .watcher = watcher};
-        TRY(run_block(m, rows, from, &b));
-    }
-    return RILL_OK;
-}
-
-rill_status mt_step(mt_model *m, const rill_rows *rows)
-{
-    return run(m, rows, NULL);
-}
-
-rill_status mt_watch(mt_model *m, const rill_rows *rows, const mt_watcher *watcher)
-{
-    return run(m, rows, watcher);
 }

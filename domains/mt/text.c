@@ -21,6 +21,7 @@
 struct mt_text {
     rill_context *ctx;
     int tokenized;
+    int shared; /* what is read belongs to another */
     rill_vocabulary *source, *target; /* may be the same */
     mt_spm *segment, *join;           /* of the source and the target side; NULL when tokenized or FSMT's */
     mt_fsmt *fsmt;                    /* NULL when tokenized or Marian's */
@@ -117,14 +118,38 @@ rill_status mt_text_open(mt_text **out, rill_context *ctx, const mt_text_files *
     return status;
 }
 
+rill_status mt_text_share(mt_text **out, rill_context *ctx, const mt_text *text)
+{
+    *out = NULL;
+    mt_text *t = rill_alloc(ctx, sizeof *t);
+    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "vocabularies");
+    *t = *text;
+    t->ctx = ctx;
+    t->shared = 1;
+    t->fsmt = NULL;
+    t->piece = NULL, t->length = NULL;
+    t->piece_room = t->length_room = 0;
+    rill_status status = text->fsmt != NULL ? mt_fsmt_share(&t->fsmt, ctx, text->fsmt) : RILL_OK;
+    if (status == RILL_OK)
+        *out = t;
+    else
+        mt_text_close(t);
+    return status;
+}
+
+static void close_read(mt_text *t)
+{
+    mt_spm_close(t->segment);
+    mt_spm_close(t->join);
+    if (t->target != t->source) rill_vocabulary_close(t->target);
+    rill_vocabulary_close(t->source);
+}
+
 void mt_text_close(mt_text *t)
 {
     if (t == NULL) return;
-    mt_spm_close(t->segment);
-    mt_spm_close(t->join);
+    if (!t->shared) close_read(t);
     mt_fsmt_close(t->fsmt);
-    if (t->target != t->source) rill_vocabulary_close(t->target);
-    rill_vocabulary_close(t->source);
     rill_free(t->ctx, t->piece, t->piece_room * sizeof *t->piece);
     rill_free(t->ctx, t->length, t->length_room * sizeof *t->length);
     rill_free(t->ctx, t, sizeof *t);

@@ -3,7 +3,7 @@
  * SentencePiece, or Moses' tokeniser with byte pair encoding (fsmt.h), only segment; numbers come from the vocabulary,
  * where a piece that is not there is <unk> (mt models of transformers share that division). For SentencePiece a first
  * word of the form >>xx<< names the target language of a multilingual model and is a piece by itself.
- * One thread at a time. Stability: internal to rill. */
+ * Reading and writing: one thread at a time; all else, and mt_text_share(), any number at once. Stability: internal to rill. */
 #ifndef RILL_MT_TEXT_H
 #define RILL_MT_TEXT_H
 
@@ -32,6 +32,11 @@ typedef struct mt_ids {
  *   out: on success the caller closes it; on failure NULL
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status mt_text_open(mt_text **out, rill_context *ctx, const mt_text_files *files);
+
+/* A second one for another thread, and its context, with what `text` has read, which is closed after it.
+ *   out: as mt_text_open()
+ *   RILL_OK · RILL_ERR_MEMORY */
+rill_status mt_text_share(mt_text **out, rill_context *ctx, const mt_text *text);
 
 void mt_text_close(mt_text *text); /* NULL is allowed */
 

@@ -2,7 +2,7 @@
  *
  * Names and shapes are those of transformers' MarianMTModel and FSMTForConditionalGeneration. Embeddings may be stored
  * under any of their names: where the configuration says that two are one, whichever is there is taken.
- * Invariant: tables that live as long as the model are in m->blocks; what is only needed while loading is in a second
+ * Invariant: tables that live as long as the model are in its blocks; what is only needed while loading is in a second
  * set of blocks that is cleared once it is packed, so the peak is the packed model plus its largest matrix as fp32. The
  * output layer, often the largest, is packed first, when there is little else.
  *
@@ -19,8 +19,9 @@ enum { NAME_BYTES = 96 };
 
 /* What loading passes around. */
 typedef struct loader {
-    mt_model *m;
+    mt_net *net;
     rill_context *ctx;
+    rill_blocks *kept; /* as long as the model */
     rill_tensors *tensors;
     rill_blocks passing; /* freed when it is packed */
     rill_text path;
@@ -54,22 +55,26 @@ static rill_status read_new(loader *l, rill_blocks *blocks, const char *name, si
     return rill_weights_read(l->tensors, blocks, name, rows, columns, out);
 }
 
-/* Scratch for the products of all layers, none of which is wider than the model or its inner layers. */
-static rill_status get_scratch(loader *l)
+/* Of weights that nobody needs any more afterwards. */
+static rill_matrix pack(const loader *l, const float *w, size_t n, size_t k)
 {
-    mt_model *m = l->m;
-    size_t k = m->width;
-    if (m->encoder.inner > k) k = m->encoder.inner;
-    if (m->decoder.inner > k) k = m->decoder.inner;
-    size_t bytes = rill_gemm_scratch_size(&(rill_weights){.k = k, .dtype = m->weights}, SIZE_MAX);
-    if (bytes == 0) return RILL_OK;
-    return rill_blocks_get(&m->blocks, &m->product_scratch, bytes, 1, "quantised rows");
+    return rill_plan_matrix(l->net->model->plan, l->net->model->weights, n, k, w, k);
 }
 
-static rill_status pack(loader *l, const float *w, size_t n, size_t k, mt_linear *out)
+static rill_constant keep(const loader *l, const float *data, size_t rows, size_t width)
 {
-    out->scratch = &l->m->product_scratch;
-    return rill_weights_pack(l->m->weights, &l->m->blocks, w, n, k, k, &out->w);
+    return rill_plan_constant(l->net->model->plan, data, rows, width);
+}
+
+/* The vector PREFIX + NAME as a constant. */
+static rill_status load_vector(loader *l, const char *prefix, const char *name, size_t width, rill_constant *out)
+{
+    char full[2 * NAME_BYTES];
+    float *data;
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    TRY(read_new(l, l->kept, full, width, 0, &data));
+    *out = keep(l, data, 1, width);
+    return RILL_OK;
 }
 
 /* Projections with the names given, each n x k, one below the other. */
@@ -83,15 +88,14 @@ static rill_status load_linear(loader *l, const char *prefix, const char *const 
         TRY(check_size(l, prefix, name, n, k));
     }
     TRY(rill_blocks_get(&l->passing, &weights, count * n * k, sizeof *weights, prefix));
-    TRY(rill_blocks_get(&l->m->blocks, &bias, count * n, sizeof *bias, prefix));
+    TRY(rill_blocks_get(l->kept, &bias, count * n, sizeof *bias, prefix));
     for (size_t i = 0; i < count; i++) {
         snprintf(name, sizeof name, "%s.weight", names[i]);
         TRY(read_into(l, prefix, name, n, k, weights + i * n * k));
         snprintf(name, sizeof name, "%s.bias", names[i]);
         TRY(read_into(l, prefix, name, n, 0, bias + i * n));
     }
-    out->bias = bias;
-    TRY(pack(l, weights, count * n, k, out));
+    *out = (mt_linear){.matrix = pack(l, weights, count * n, k), .bias = keep(l, bias, 1, count * n)};
     rill_blocks_clear(&l->passing);
     return RILL_OK;
 }
@@ -99,13 +103,9 @@ static rill_status load_linear(loader *l, const char *prefix, const char *const 
 static rill_status load_norm(loader *l, const char *prefix, const char *name, mt_norm *out)
 {
     char full[2 * NAME_BYTES];
-    float *gain, *bias;
-    snprintf(full, sizeof full, "%s%s.weight", prefix, name);
-    TRY(read_new(l, &l->m->blocks, full, l->m->width, 0, &gain));
-    snprintf(full, sizeof full, "%s%s.bias", prefix, name);
-    TRY(read_new(l, &l->m->blocks, full, l->m->width, 0, &bias));
-    *out = (mt_norm){.gain = gain, .bias = bias};
-    return RILL_OK;
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    TRY(load_vector(l, full, ".weight", l->net->width, &out->gain));
+    return load_vector(l, full, ".bias", l->net->width, &out->bias);
 }
 
 /* --- layers ------------------------------------------------------------------------------------------------------- */
@@ -113,7 +113,7 @@ static rill_status load_norm(loader *l, const char *prefix, const char *name, mt
 static rill_status load_attention(loader *l, const char *layer, const char *name, mt_attention *out)
 {
     static const char *const query[] = {"q_proj"}, *const memory[] = {"k_proj", "v_proj"}, *const back[] = {"out_proj"};
-    size_t width = l->m->width;
+    size_t width = l->net->width;
     char prefix[NAME_BYTES], norm[NAME_BYTES];
     snprintf(prefix, sizeof prefix, "%s%s.", layer, name);
     snprintf(norm, sizeof norm, "%s_layer_norm", name);
@@ -126,7 +126,7 @@ static rill_status load_attention(loader *l, const char *layer, const char *name
 static rill_status load_layer(loader *l, const char *prefix, size_t inner, int cross, mt_layer *out)
 {
     static const char *const first[] = {"fc1"}, *const second[] = {"fc2"};
-    size_t width = l->m->width;
+    size_t width = l->net->width;
     TRY(load_attention(l, prefix, "self_attn", &out->self));
     if (cross) TRY(load_attention(l, prefix, "encoder_attn", &out->cross));
     TRY(load_linear(l, prefix, first, 1, inner, width, &out->feed.inner));
@@ -136,33 +136,34 @@ static rill_status load_layer(loader *l, const char *prefix, size_t inner, int c
 
 static rill_status load_layers(loader *l, const char *name, mt_side *side)
 {
-    TRY(rill_blocks_get(&l->m->blocks, &side->layer, side->layers, sizeof *side->layer, "layers"));
+    TRY(rill_blocks_get(l->kept, &side->layer, side->layers, sizeof *side->layer, "layers"));
     memset(side->layer, 0, side->layers * sizeof *side->layer);
     for (size_t i = 0; i < side->layers; i++) {
         char prefix[NAME_BYTES];
         snprintf(prefix, sizeof prefix, "model.%s.layers.%zu.", name, i);
-        TRY(load_layer(l, prefix, side->inner, side == &l->m->decoder, &side->layer[i]));
+        TRY(load_layer(l, prefix, side->inner, side == &l->net->decoder, &side->layer[i]));
     }
     return RILL_OK;
 }
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* What a Marian file stores is what the model was trained with; all else is computed (embed.c). */
+/* What a Marian file stores is what the model was trained with; all else is computed (encode.c). */
 static rill_status load_positions(loader *l)
 {
-    mt_model *m = l->m;
-    const size_t count = (size_t)m->positions;
+    mt_net *net = l->net;
+    const size_t count = (size_t)net->positions;
     const struct {
         const char *name;
         mt_side *side;
-    } stored[] = {{"model.encoder.embed_positions.weight", &m->encoder},
-                  {"model.decoder.embed_positions.weight", &m->decoder}};
-    for (size_t i = 0; m->settings.kind == MT_MARIAN && i < sizeof stored / sizeof *stored; i++) {
+    } stored[] = {{"model.encoder.embed_positions.weight", &net->encoder},
+                  {"model.decoder.embed_positions.weight", &net->decoder}};
+    net->encoder.position = net->decoder.position = RILL_NONE;
+    for (size_t i = 0; net->settings.kind == MT_MARIAN && i < sizeof stored / sizeof *stored; i++) {
         float *table;
         if (rill_tensors_find(l->tensors, stored[i].name) == NULL) continue;
-        TRY(read_new(l, &m->blocks, stored[i].name, count, m->width, &table));
-        stored[i].side->position = table;
+        TRY(read_new(l, l->kept, stored[i].name, count, net->width, &table));
+        stored[i].side->position = keep(l, table, count, net->width);
     }
     return RILL_OK;
 }
@@ -178,42 +179,42 @@ static const char *first_present(const loader *l, const char *const *names, size
 }
 
 /* What the output layer may be called. An FSMT file may have its weights once, under any name that stands for them. */
-static const char *output_name(const mt_model *m)
+static const char *output_name(const mt_net *net)
 {
-    return m->settings.kind == MT_FSMT ? "model.decoder.output_projection.weight" : "lm_head.weight";
+    return net->settings.kind == MT_FSMT ? "model.decoder.output_projection.weight" : "lm_head.weight";
 }
 
 /* Old FSMT files have no output layer, since it used to be the decoder's embedding whatever the configuration said. */
 static int has_own_output(const loader *l)
 {
-    const mt_model *m = l->m;
-    if (m->settings.tied) return 0;
-    return m->settings.kind == MT_MARIAN || rill_tensors_find(l->tensors, output_name(m)) != NULL;
+    const mt_net *net = l->net;
+    if (net->settings.tied) return 0;
+    return net->settings.kind == MT_MARIAN || rill_tensors_find(l->tensors, output_name(net)) != NULL;
 }
 
 /* Is the decoder's embedding in the packed output layer, number by number? Then it need not be there a second time. */
 static int is_in_output(const loader *l)
 {
-    const mt_model *m = l->m;
-    return !has_own_output(l) && m->shortlist == NULL && m->weights == RILL_DTYPE_F32;
+    const mt_model *m = l->net->model;
+    return !has_own_output(l) && m->shortlist == NULL && m->weights == RILL_WEIGHT_F32;
 }
 
 static rill_status load_embeddings(loader *l)
 {
-    mt_model *m = l->m;
-    const int fsmt = m->settings.kind == MT_FSMT;
+    mt_net *net = l->net;
+    const int fsmt = net->settings.kind == MT_FSMT;
     const char *source = "model.encoder.embed_tokens.weight", *target = "model.decoder.embed_tokens.weight";
-    const char *shared = fsmt ? NULL : "model.shared.weight", *tied = fsmt || m->settings.tied ? output_name(m) : NULL;
+    const char *shared = fsmt ? NULL : "model.shared.weight", *tied = fsmt || net->settings.tied ? output_name(net) : NULL;
     const char *const any[] = {fsmt ? source : shared, source, target, tied};
     const char *const encoder[] = {source, shared}, *const decoder[] = {target, tied, shared};
-    const char *first = m->settings.shared ? first_present(l, any, 4) : first_present(l, encoder, 2);
-    rill_blocks *blocks = is_in_output(l) ? &l->passing : &m->blocks;
+    const char *first = net->settings.shared ? first_present(l, any, 4) : first_present(l, encoder, 2);
+    rill_blocks *blocks = is_in_output(l) ? &l->passing : l->kept;
     float *table;
-    TRY(read_new(l, m->settings.shared ? blocks : &m->blocks, first, (size_t)m->encoder.words, m->width, &table));
-    m->encoder.embedding = m->decoder.embedding = table;
-    if (m->settings.shared) return RILL_OK;
-    TRY(read_new(l, blocks, first_present(l, decoder, 3), (size_t)m->decoder.words, m->width, &table));
-    m->decoder.embedding = table;
+    TRY(read_new(l, net->settings.shared ? blocks : l->kept, first, (size_t)net->encoder.words, net->width, &table));
+    net->encoder.rows = net->decoder.rows = table;
+    if (net->settings.shared) return RILL_OK;
+    TRY(read_new(l, blocks, first_present(l, decoder, 3), (size_t)net->decoder.words, net->width, &table));
+    net->decoder.rows = table;
     return RILL_OK;
 }
 
@@ -223,45 +224,59 @@ static rill_status load_embeddings(loader *l)
 static rill_status load_output_bias(loader *l)
 {
     static const char *const name = "final_logits_bias";
-    size_t symbols = (size_t)l->m->decoder.words;
+    size_t symbols = (size_t)l->net->decoder.words;
     const rill_tensor *tensor = rill_tensors_find(l->tensors, name);
     float *bias;
-    TRY(rill_blocks_get(&l->m->blocks, &bias, symbols, sizeof *bias, name));
+    TRY(rill_blocks_get(l->kept, &bias, symbols, sizeof *bias, name));
     memset(bias, 0, symbols * sizeof *bias);
-    l->m->output.bias = bias;
     if (tensor != NULL && tensor->rank == 1) TRY(read_into(l, name, "", symbols, 0, bias));
     if (tensor != NULL && tensor->rank != 1) TRY(read_into(l, name, "", 1, symbols, bias));
     /* transformers scales the softmax anew when the symbols that may not be chosen are struck: the padding symbol always is. */
-    if (l->m->settings.renormalized) bias[l->m->settings.pad] = -INFINITY;
+    if (l->net->settings.renormalized) bias[l->net->settings.pad] = -INFINITY;
+    l->net->output_bias = keep(l, bias, 1, symbols);
     return RILL_OK;
 }
 
-/* The decoder's embedding, and the encoder's where it is the same, are those of the output layer from now on. */
-static void embed_from_output(mt_model *m)
+/* With a shortlist each input takes the rows that it needs. */
+static void keep_output(const loader *l, const float *rows)
 {
-    if (m->settings.shared) m->encoder.embedding = NULL, m->encoder.packed = &m->output.w;
-    m->decoder.embedding = NULL;
-    m->decoder.packed = &m->output.w;
+    mt_net *net = l->net;
+    const mt_model *m = net->model;
+    const size_t symbols = (size_t)net->decoder.words;
+    net->output = net->list = RILL_NONE;
+    if (m->shortlist == NULL)
+        net->output = pack(l, rows, symbols, net->width);
+    else
+        net->list = rill_plan_list(m->plan, keep(l, rows, symbols, net->width), net->output_bias, m->weights,
+                                   "a shortlist's output layer");
+}
+
+/* The decoder's may be in the output layer, and the encoder's the decoder's. */
+static void keep_embeddings(const loader *l)
+{
+    mt_side *encoder = &l->net->encoder, *decoder = &l->net->decoder;
+    const size_t width = l->net->width;
+    decoder->embedding = is_in_output(l) ? RILL_NONE : keep(l, decoder->rows, (size_t)decoder->words, width);
+    encoder->embedding = decoder->embedding;
+    if (encoder->rows != decoder->rows) encoder->embedding = keep(l, encoder->rows, (size_t)encoder->words, width);
 }
 
 /* Behind the embeddings, which it may be. */
 static rill_status load_output(loader *l)
 {
-    mt_model *m = l->m;
-    const size_t symbols = (size_t)m->decoder.words;
-    const float *weights = m->decoder.embedding;
+    mt_net *net = l->net;
+    const float *rows = net->decoder.rows;
     if (has_own_output(l)) {
         float *own;
-        TRY(read_new(l, m->shortlist != NULL ? &m->blocks : &l->passing, output_name(m), symbols, m->width, &own));
-        weights = own;
+        TRY(read_new(l, net->model->shortlist != NULL ? l->kept : &l->passing, output_name(net),
+                     (size_t)net->decoder.words, net->width, &own));
+        rows = own;
     }
-    if (m->shortlist != NULL)
-        m->output_rows = weights; /* each input packs what it needs */
-    else
-        TRY(pack(l, weights, symbols, m->width, &m->output));
-    if (is_in_output(l)) embed_from_output(m);
+    TRY(load_output_bias(l));
+    keep_output(l, rows);
+    keep_embeddings(l);
     rill_blocks_clear(&l->passing);
-    return load_output_bias(l);
+    return RILL_OK;
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
@@ -293,15 +308,18 @@ static rill_status load_all(loader *l, const char *directory)
     TRY(open_tensors(l, directory));
     TRY(load_embeddings(l));
     TRY(load_output(l));
-    TRY(load_layers(l, "encoder", &l->m->encoder));
-    TRY(load_layers(l, "decoder", &l->m->decoder));
-    TRY(load_positions(l));
-    return get_scratch(l); /* last: computed from sizes that the tensors have borne out */
+    TRY(load_layers(l, "encoder", &l->net->encoder));
+    TRY(load_layers(l, "decoder", &l->net->decoder));
+    return load_positions(l);
 }
 
-rill_status mt_load_weights(mt_model *m, const char *directory)
+rill_status mt_load_weights(mt_net *net, const char *directory)
 {
-    loader l = {.m = m, .ctx = m->ctx, .passing = {.ctx = m->ctx}, .path = {.ctx = m->ctx}};
+    loader l = {.net = net,
+                .ctx = net->ctx,
+                .kept = &net->model->blocks,
+                .passing = {.ctx = net->ctx},
+                .path = {.ctx = net->ctx}};
     rill_status status = load_all(&l, directory);
     rill_tensors_close(l.tensors);
     rill_blocks_clear(&l.passing);

@@ -394,13 +394,13 @@ rill_status rill_plan_finish(rill_plan *plan)
     return RILL_OK;
 }
 
-/* Weights are packed so many symbols at a time. */
+/* Of a list's symbol: its number and, where the list has them, its bias and its part of a strip of packed rows. */
 static int64_t symbol_bytes(const rill_plan *plan, const dev_list *list)
 {
-    enum { TOGETHER = 16 };
+    enum { STRIP = RILL_LIST_MORE + 1 };
     size_t bytes = sizeof(int32_t) + (list->bias != 0 ? sizeof(float) : 0);
     if (list->rows != 0)
-        bytes += rill_gemm_pack_size(TOGETHER, plan->constant[list->rows - 1].width, list->dtype) / TOGETHER;
+        bytes += rill_gemm_pack_size(STRIP, plan->constant[list->rows - 1].width, list->dtype) / STRIP;
     return (int64_t)bytes;
 }
 

@@ -222,12 +222,21 @@ int32_t rill_stream_units(const rill_stream *s, int32_t slot)
     return slot >= 0 && (size_t)slot < s->slots ? s->units[slot] : 0;
 }
 
+/* Weights go at once, since bounds on memory count those of slots in use; numbers alone are worth no allocation. */
+static void drop_list(rill_stream *s, const dev_list *list, dev_slot_list *l)
+{
+    l->n = 0;
+    if (list->rows == 0) return;
+    free_array(s, l->memory, l->room, 1);
+    *l = (dev_slot_list){.n = 0};
+}
+
 void rill_stream_drop(rill_stream *s, int32_t slot)
 {
     if (slot < 0 || (size_t)slot >= s->slots) return;
     dev_ranges_give(&s->ranges, s->first[slot], s->capacity[slot]);
     s->first[slot] = s->capacity[slot] = s->units[slot] = 0;
-    for (size_t i = 0; i < s->plan->lists; i++) s->list[i].slot[slot].n = 0;
+    for (size_t i = 0; i < s->plan->lists; i++) drop_list(s, &s->plan->list[i], &s->list[i].slot[slot]);
 }
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */

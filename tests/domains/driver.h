@@ -4,6 +4,16 @@
 
 #include "rill/domain.h"
 
+/* A model with a runner of its own; of a domain without runners both are the same. */
+typedef struct started {
+    void *model, *self;
+} started;
+
+/* open() and start(), with as many threads as the options say; on failure there is nothing to close. */
+rill_status start_model(rill_context *ctx, const rill_domain *domain, const rill_open_options *options, started *out,
+                        rill_domain_info *info);
+void stop_model(const rill_domain *domain, started *s);
+
 /* Room for the choices of some rows, of all actions each. */
 typedef struct answer {
     rill_choices out;
@@ -30,8 +40,8 @@ void answer_logp(const answer *a, int32_t r, float *logp);
 /* What the choices of row r do to their hypothesis, which must be the same for all but the end action. */
 rill_terminal answer_ends(const answer *a, int32_t r);
 
-/* Ask about rows that have been stepped in many ways, `rounds` times: any M, 0 included, less of some rows, sets of actions,
- * picks. Every answer must be what the one on all actions says, to the bit. */
+/* Ask in many ways about rows that have been stepped and are many times in each call: any M, 0 included, less of some rows, sets
+ * of actions, picks. Every answer must be what the one on all actions says, to the bit. */
 void ask_in_many_ways(rill_context *ctx, const rill_domain *domain, void *self, const rill_domain_info *info,
                       const rill_rows *rows, int rounds);
 

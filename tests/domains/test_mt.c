@@ -13,8 +13,7 @@
 
 #include "driver.h"
 #include "helpers.h"
-#include "model.h"
-#include "mt.h"
+#include "mt_runner.h"
 #include "reference.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
@@ -26,7 +25,7 @@ static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/f
 enum { MODELS = sizeof models / sizeof *models, ENSEMBLE = MODELS - 1 };
 
 /* The domain opened on its own, and as the engine would; `also` is NULL or the second of an ensemble. */
-static void *open_both(const char *path, const char *also, int threads, int tokenized, rill_domain_info *info)
+static mt_runner *open_both(const char *path, const char *also, int threads, int tokenized, rill_domain_info *info)
 {
     rill_open_options options = {.struct_size = sizeof options,
                                  .path = path,
@@ -34,21 +33,21 @@ static void *open_both(const char *path, const char *also, int threads, int toke
                                  .tokenized = tokenized,
                                  .also = &also,
                                  .n_also = also != NULL};
-    void *self;
-    assert_ok(ctx, domain->open(domain, ctx, &options, &self, info));
+    mt_runner *self;
+    assert_ok(ctx, runner_open(ctx, &options, &self, info));
     return self;
 }
 
-static void *open_at(const char *path, int threads, int tokenized, rill_domain_info *info)
+static mt_runner *open_at(const char *path, int threads, int tokenized, rill_domain_info *info)
 {
     return open_both(path, NULL, threads, tokenized, info);
 }
 
 /* The i-th of `models`, whose folder is `path`. */
-static void *open_ith(size_t i, const char *path, int threads, rill_domain_info *info)
+static mt_runner *open_ith(size_t i, const char *path, int threads, rill_domain_info *info)
 {
     char *first = data_path(models[0]);
-    void *self = i == ENSEMBLE ? open_both(first, path, threads, 1, info) : open_at(path, threads, 1, info);
+    mt_runner *self = i == ENSEMBLE ? open_both(first, path, threads, 1, info) : open_at(path, threads, 1, info);
     free(first);
     return self;
 }
@@ -74,13 +73,16 @@ static void expand(void *self, int32_t actions, int32_t node, int32_t parent, in
 /* --- reference vectors -------------------------------------------------------------------------------------------- */
 
 /* What the last decoder layer reads of the input: encoder states, times that layer's key and value weights. */
-static void check_memory(const mt_model *m, int32_t slot, const json_t *one)
+static void check_memory(const mt_runner *m, int32_t slot, const json_t *one)
 {
     const json_t *expected = json_object_get(one, "memory");
-    const mt_slot *s = &m->slot[slot];
-    const size_t length = json_array_size(expected), width = 2 * m->width;
-    assert_int_equal(s->length, length);
-    const float *rows = s->rows + (m->decoder.layers - 1) * length * width;
+    const mt_net *net = &m->model->net[0];
+    const size_t length = json_array_size(expected), width = 2 * net->width;
+    float *rows = calloc(length * width, sizeof *rows);
+    assert_non_null(rows);
+    assert_int_equal(rill_stream_units(m->stream, slot), length);
+    assert_ok(ctx, rill_stream_read(m->stream, net->decoder.layer[net->decoder.layers - 1].slots, slot, 0,
+                                    (int32_t)length, rows));
     for (size_t t = 0; t < length; t++) {
         const json_t *row = json_array_get(expected, t);
         assert_int_equal(json_array_size(row), width);
@@ -88,12 +90,13 @@ static void check_memory(const mt_model *m, int32_t slot, const json_t *one)
             assert_near((double)rows[t * width + j], json_real_value(json_array_get(row, j)), 1e-4, "memory of piece",
                         t);
     }
+    free(rows);
 }
 
-static void check_forced(mt_model *m, int32_t slot, const json_t *one)
+static void check_forced(mt_runner *m, int32_t slot, const json_t *one)
 {
     float logp[MOST_ACTIONS];
-    int32_t action = RILL_ACTION_START, actions = m->decoder.words;
+    int32_t action = RILL_ACTION_START, actions = m->model->net[0].decoder.words;
     size_t t;
     json_t *row;
     json_array_foreach(json_object_get(one, "steps"), t, row)
@@ -101,7 +104,7 @@ static void check_forced(mt_model *m, int32_t slot, const json_t *one)
         expand(m, actions, (int32_t)t, (int32_t)t - 1, action, slot, logp);
         assert_int_equal(json_array_size(row), actions);
         for (int32_t a = 0; a < actions; a++) {
-            if (a == m->settings.pad)
+            if (a == m->model->net[0].settings.pad)
                 assert_true(logp[a] == -INFINITY);
             else
                 assert_near((double)logp[a], json_number_value(json_array_get(row, (size_t)a)), 1e-4, "log-probability",
@@ -124,7 +127,7 @@ static size_t count_pairs(const rill_text *text, size_t s, size_t t, int *found)
 }
 
 /* Behind check_forced(): node t is where action t is chosen. */
-static void check_alignment(mt_model *m, int32_t slot, const json_t *one)
+static void check_alignment(mt_runner *m, int32_t slot, const json_t *one)
 {
     const json_t *forced = json_object_get(one, "forced"), *expected = json_object_get(one, "attention"), *row;
     int32_t action[MOST_ACTIONS], node[MOST_ACTIONS], n = (int32_t)json_array_size(forced);
@@ -162,19 +165,19 @@ static void check_alignment(mt_model *m, int32_t slot, const json_t *one)
     rill_text_clear(&soft), rill_text_clear(&hard), rill_text_clear(&some);
 }
 
-static void check_greedy(mt_model *m, int32_t slot, const json_t *one, int32_t max_length)
+static void check_greedy(mt_runner *m, int32_t slot, const json_t *one, int32_t max_length)
 {
     const json_t *greedy = json_object_get(one, "greedy"), *expected = json_object_get(greedy, "actions");
     float logp[MOST_ACTIONS];
     int32_t action = RILL_ACTION_START, depth = 0;
     double score = 0;
     for (; depth < max_length; depth++) {
-        expand(m, m->decoder.words, depth, depth - 1, action, slot, logp);
+        expand(m, m->model->net[0].decoder.words, depth, depth - 1, action, slot, logp);
         action = 0;
-        for (int32_t a = 1; a < m->decoder.words; a++)
+        for (int32_t a = 1; a < m->model->net[0].decoder.words; a++)
             if (logp[a] > logp[action]) action = a;
         score += (double)logp[action];
-        if (action == m->settings.end) break;
+        if (action == m->model->net[0].settings.end) break;
         assert_int_equal(action, json_integer_value(json_array_get(expected, (size_t)depth)));
     }
     assert_int_equal(depth, json_array_size(expected));
@@ -188,7 +191,7 @@ static void check_reference(size_t which)
     int32_t n = (int32_t)json_array_size(r.cases);
     rill_input inputs[16];
     rill_domain_info info;
-    mt_model *m = open_ith(which, r.path, 1, &info);
+    mt_runner *m = open_ith(which, r.path, 1, &info);
     assert_int_equal(info.state_need, RILL_STATE_PATH);
     assert_int_equal(info.max_length, json_integer_value(json_object_get(r.expected, "max_length")));
     assert_ok(ctx, domain->reserve(m, info.max_length, n));
@@ -204,7 +207,7 @@ static void check_reference(size_t which)
         check_greedy(m, i, one, info.max_length);
         free((char *)(uintptr_t)inputs[i].text);
     }
-    domain->close(m);
+    runner_close(m);
     reference_close(&r);
 }
 
@@ -288,10 +291,10 @@ static int32_t gather(const plan *p, int32_t call, int32_t skip, int32_t most, i
 }
 
 /* Log-probabilities of all actions of all nodes, `group` rows per call and `together` inputs per encode. */
-static void run_plan(mt_model *m, const rill_domain_info *info, const json_t *cases, int32_t group, int32_t together,
+static void run_plan(mt_runner *m, const rill_domain_info *info, const json_t *cases, int32_t group, int32_t together,
                      float *logp)
 {
-    const int32_t actions = m->decoder.words;
+    const int32_t actions = m->model->net[0].decoder.words;
     static plan p;
     static int32_t table[6][NODES];
     rill_input inputs[ITEMS];
@@ -306,13 +309,16 @@ static void run_plan(mt_model *m, const rill_domain_info *info, const json_t *ca
         rill_rows rows;
         n = gather(&p, call, from, group, table, &rows);
         answer_rows(ctx, domain, m, &rows, &a);
-        for (int32_t r = 0; r < n; r++) answer_logp(&a, r, logp + (size_t)table[0][r] * (size_t)actions);
+        for (int32_t r = 0; r < n; r++) {
+            answer_logp(&a, r, logp + (size_t)table[0][r] * (size_t)actions);
+            assert_int_equal(answer_ends(&a, r), table[3][r] == 2 ? RILL_LAST : RILL_LIVE); /* the empty one */
+        }
         if (n > 0) ask_in_many_ways(ctx, domain, m, info, &rows, 6);
         if (n < group) call++, from = -n;
     }
     answer_free(&a);
     for (int32_t i = 0; i < ITEMS; i++) free((char *)(uintptr_t)inputs[i].text);
-    domain->close(m);
+    runner_close(m);
 }
 
 static void results_do_not_depend_on_grouping(void **state)
@@ -367,7 +373,7 @@ static void few_choices_are_the_best_of_all(void **state)
     (void)state;
     char *first = data_path(models[0]), *second = data_path(models[ENSEMBLE]);
     rill_domain_info info;
-    mt_model *m = open_both(first, second, 1, 1, &info);
+    mt_runner *m = open_both(first, second, 1, 1, &info);
     rill_input input = input_of("\xE2\x96\x81"
                                 "a",
                                 0);
@@ -390,7 +396,7 @@ static void few_choices_are_the_best_of_all(void **state)
         assert_memory_equal(few.out.logp, all.out.logp, (size_t)best * sizeof(float));
     }
     answer_free(&all), answer_free(&few);
-    domain->close(m);
+    runner_close(m);
     free(first), free(second);
 }
 
@@ -399,13 +405,13 @@ static void no_rows_are_no_work(void **state)
     (void)state;
     char *path = data_path(models[0]);
     rill_domain_info info;
-    void *self = open_at(path, 1, 1, &info);
+    mt_runner *self = open_at(path, 1, 1, &info);
     rill_rows rows = {.n = 0};
     rill_choices out = {.stride = 1};
     assert_int_equal(domain->encode(self, 0, NULL), RILL_OK);
     assert_int_equal(domain->step(self, &rows), RILL_OK);
     assert_int_equal(domain->score(self, &rows, &(rill_ask){.most = 1}, &out), RILL_OK);
-    domain->close(self);
+    runner_close(self);
     free(path);
 }
 
@@ -416,7 +422,7 @@ static void check_texts(const char *name)
     reference r = reference_open(name);
     json_t *texts = json_object_get(r.expected, "texts"), *one;
     rill_domain_info info;
-    mt_model *m = open_at(r.path, 1, 0, &info);
+    mt_runner *m = open_at(r.path, 1, 0, &info);
     size_t i;
     json_array_foreach(json_object_get(texts, "into"), i, one)
     {
@@ -434,13 +440,13 @@ static void check_texts(const char *name)
         const json_t *given = json_object_get(one, "actions");
         int32_t action[64], n = (int32_t)json_array_size(given);
         for (int32_t j = 0; j < n; j++) action[j] = (int32_t)json_integer_value(json_array_get(given, (size_t)j));
-        action[n] = m->settings.end;
+        action[n] = m->model->net[0].settings.end;
         rill_text out = {.ctx = ctx};
         assert_ok(ctx, domain->finalize(m, &(rill_hypothesis){.length = n + 1, .action = action}, &out));
         assert_string_equal(out.data != NULL ? out.data : "", json_string_value(json_object_get(one, "text")));
         rill_text_clear(&out);
     }
-    domain->close(m);
+    runner_close(m);
     reference_close(&r);
 }
 
@@ -458,13 +464,13 @@ static void forms_of_alignment(void **state)
     static const char *const bad[] = {"alignment=", "alignment=2", "alignment=0", "alignment=0.2x", "alignments", "x"};
     char *path = data_path(models[0]);
     rill_domain_info info;
-    mt_model *m = open_at(path, 1, 1, &info);
+    mt_runner *m = open_at(path, 1, 1, &info);
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         assert_int_equal(domain->field(m, good[i], NULL, NULL), RILL_OK);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(domain->field(m, bad[i], NULL, NULL), RILL_ERR_OPTION);
     assert_string_equal(rill_error(ctx), "mt: outputs have no field \"x\", only alignment");
-    domain->close(m);
+    runner_close(m);
     free(path);
 }
 
@@ -474,7 +480,7 @@ static void inputs_fail_alone(void **state)
     char *path = data_path(models[0]), pieces[100] = "";
     rill_domain_info info;
     for (int i = 0; i < 40; i++) strcat(pieces, "a ");
-    void *typed = open_at(path, 1, 0, &info), *given = open_at(path, 1, 1, &info);
+    mt_runner *typed = open_at(path, 1, 0, &info), *given = open_at(path, 1, 1, &info);
     rill_input inputs[] = {input_of("a \xFF", 0), input_of(">>fr<< a", 1), input_of("a book", 2), input_of("  ", 3)};
     rill_input long_input = input_of(pieces, 0);
     assert_ok(ctx, domain->reserve(typed, 4, 4));
@@ -490,8 +496,8 @@ static void inputs_fail_alone(void **state)
     assert_ok(ctx, domain->encode(given, 1, &long_input));
     assert_int_equal(long_input.status, RILL_ERR_INPUT);
     assert_string_equal(long_input.message, "expected at most 39 pieces, found 40");
-    domain->close(typed);
-    domain->close(given);
+    runner_close(typed);
+    runner_close(given);
     free(path);
 }
 
@@ -500,15 +506,15 @@ static void actions_have_names(void **state)
     (void)state;
     char *path = data_path(models[0]);
     rill_domain_info info;
-    mt_model *m = open_at(path, 1, 1, &info);
+    mt_runner *m = open_at(path, 1, 1, &info);
     for (int32_t a = 0; a < info.actions; a++) {
         rill_text name = {.ctx = ctx};
-        assert_ok(ctx, domain->action_name(m, a, &name));
-        assert_int_equal(domain->find_action(m, name.data, name.length), a);
+        assert_ok(ctx, domain->action_name(model, a, &name));
+        assert_int_equal(domain->find_action(model, name.data, name.length), a);
         rill_text_clear(&name);
     }
-    assert_int_equal(domain->find_action(m, "nothing", 7), RILL_NO_ACTION);
-    domain->close(m);
+    assert_int_equal(domain->find_action(model, "nothing", 7), RILL_NO_ACTION);
+    runner_close(m);
     free(path);
 }
 

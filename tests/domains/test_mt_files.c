@@ -13,7 +13,7 @@
 #include <jansson.h>
 
 #include "helpers.h"
-#include "mt.h"
+#include "mt_runner.h"
 #include "safetensors.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
@@ -178,34 +178,34 @@ static void vocabularies_that_do_not_fit(void **state)
 static void an_empty_piece_is_no_tag(void **state)
 {
     (void)state;
-    void *self = NULL;
+    mt_runner *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1};
     rill_input input = {.text = ">>xx<< a book", .length = 13, .slot = 0};
     set_key("vocab.json", ">>de<<", NULL);
     set_key("vocab.json", "", "2");
-    assert_int_equal(domain->open(domain, ctx, &options, &self, &info), RILL_OK);
+    assert_int_equal(runner_open(ctx, &options, &self, &info), RILL_OK);
     assert_int_equal(domain->reserve(self, 1, 1), RILL_OK);
     assert_int_equal(domain->encode(self, 1, &input), RILL_OK);
     assert_int_equal(input.status, RILL_OK);
-    domain->close(self);
+    runner_close(self);
 }
 
 static void line_feeds_in_pieces_do_not_end_a_line(void **state)
 {
     (void)state;
-    void *self = NULL;
+    mt_runner *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
     const int32_t action[] = {1, 3, 3};
     rill_text text = {.ctx = ctx};
     set_key("vocab.json", ".", NULL);
     set_key("vocab.json", "x\ny\r", "3");
-    assert_int_equal(domain->open(domain, ctx, &options, &self, &info), RILL_OK);
+    assert_int_equal(runner_open(ctx, &options, &self, &info), RILL_OK);
     assert_int_equal(domain->finalize(self, &(rill_hypothesis){.length = 3, .action = action}, &text), RILL_OK);
     assert_string_equal(text.data, "<unk> x y  x y ");
     rill_text_clear(&text);
-    domain->close(self);
+    runner_close(self);
 }
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
@@ -310,13 +310,13 @@ static void absent_keys_have_their_defaults(void **state)
 /* The folder's model behind that of tests/data. */
 static rill_status open_behind(void)
 {
-    void *self = NULL;
+    mt_runner *self = NULL;
     rill_domain_info info;
     char *first = data_path("mt/shared");
     const char *const also[] = {folder};
     rill_open_options options = {.struct_size = sizeof options, .path = first, .threads = 1, .also = also, .n_also = 1};
-    rill_status status = domain->open(domain, ctx, &options, &self, &info);
-    if (status == RILL_OK) domain->close(self);
+    rill_status status = runner_open(ctx, &options, &self, &info);
+    if (status == RILL_OK) runner_close(self);
     free(first);
     return status;
 }
@@ -325,16 +325,16 @@ static rill_status open_behind(void)
 static void ensembles_tell_their_weights(void **state)
 {
     (void)state;
-    void *self = NULL;
+    mt_runner *self = NULL;
     rill_domain_info info;
     const char *const also[] = {folder};
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .weights = "int8"};
     options.also = also;
     for (options.n_also = 0; options.n_also <= 1; options.n_also++) {
-        assert_ok(ctx, domain->open(domain, ctx, &options, &self, &info));
+        assert_ok(ctx, runner_open(ctx, &options, &self, &info));
         assert_non_null(strstr(info.description, ", weights in int8"));
         assert_true((strstr(info.description, "ensemble of 2") != NULL) == options.n_also);
-        domain->close(self);
+        runner_close(self);
     }
 }
 
@@ -480,7 +480,7 @@ static size_t held; /* by the model below, when it is open */
 /* The best action of an input's first node, and its value. */
 static float best_of_first(const char *text, int32_t *action)
 {
-    void *self = NULL;
+    mt_runner *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
     rill_input input = {.text = text, .length = strlen(text), .slot = 0};
@@ -490,14 +490,14 @@ static float best_of_first(const char *text, int32_t *action)
     rill_rows rows = {1, 0, &node, &parent, &parent, &start, &slot, &depth};
     rill_choices out = {.stride = 1, .count = &count, .action = action, .logp = &logp, .ends = &ends};
     rill_ask ask = {.most = 1};
-    assert_int_equal(domain->open(domain, ctx, &options, &self, &info), RILL_OK);
+    assert_int_equal(runner_open(ctx, &options, &self, &info), RILL_OK);
     held = rill_memory_used(ctx);
     assert_int_equal(domain->reserve(self, 1, 1), RILL_OK);
     assert_int_equal(domain->encode(self, 1, &input), RILL_OK);
     assert_int_equal(domain->step(self, &rows), RILL_OK);
     assert_int_equal(domain->score(self, &rows, &ask, &out), RILL_OK);
     assert_int_equal(count, 1);
-    domain->close(self);
+    runner_close(self);
     return logp;
 }
 
@@ -588,12 +588,12 @@ static void positions_cost_what_is_used(void **state)
 /* Open, admit two inputs, make and score a node of each; with an ensemble of two where `twice` is set. */
 static rill_status use_model(int twice)
 {
-    void *self = NULL;
+    mt_runner *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 2};
     const char *const also[] = {folder};
     options.also = also, options.n_also = twice;
-    rill_status status = domain->open(domain, ctx, &options, &self, &info);
+    rill_status status = runner_open(ctx, &options, &self, &info);
     if (status != RILL_OK) return status;
     rill_input inputs[2] = {{.text = "a book", .length = 6, .slot = 0},
                             {.text = ">>de<< ein", .length = 10, .slot = 1}};
@@ -610,7 +610,7 @@ static rill_status use_model(int twice)
     if (status == RILL_OK) status = domain->score(self, &rows, &(rill_ask){.most = 3}, &out);
     if (status == RILL_OK) status = domain->finalize(self, &(rill_hypothesis){.length = 3, .action = chosen}, &text);
     rill_text_clear(&text);
-    domain->close(self);
+    runner_close(self);
     return status;
 }
 

@@ -8,8 +8,7 @@
 #include <cmocka.h>
 
 #include "helpers.h"
-#include "model.h"
-#include "mt.h"
+#include "mt_runner.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
 
@@ -72,12 +71,12 @@ static void *small_blocks(void *user, void *block, size_t old_size, size_t new_s
     return fresh;
 }
 
-static mt_model *open_for(rill_context *of, int32_t slots)
+static mt_runner *open_for(rill_context *of, int32_t slots)
 {
-    void *self = NULL;
+    mt_runner *self;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
-    assert_ok(of, domain->open(domain, of, &options, &self, &info));
+    assert_ok(of, runner_open(of, &options, &self, &info));
     assert_ok(of, domain->reserve(self, 1, slots));
     return self;
 }
@@ -92,12 +91,12 @@ static rill_status encode_long_line(size_t most)
                            {.text = line, .length = strlen(line), .slot = 1},
                            {.text = "a", .length = 1, .slot = 2}};
     assert_int_equal(rill_context_create(&small, &context), RILL_OK);
-    mt_model *m = open_for(small, 3);
+    mt_runner *m = open_for(small, 3);
     assert_ok(small, domain->encode(m, 3, inputs));
     assert_true(inputs[0].status == RILL_OK && inputs[2].status == RILL_OK);
     if (inputs[1].status != RILL_OK)
         assert_non_null(strstr(inputs[1].message, "3001 pieces are too many for the memory there is: "));
-    domain->close(m);
+    runner_close(m);
     rill_context_destroy(small);
     free(line);
     return inputs[1].status;
@@ -120,14 +119,20 @@ static void long_neighbours_change_nothing(void **state)
     rill_input inputs[] = {{.text = line, .length = strlen(line), .slot = 0},
                            {.text = "a b c d", .length = 7, .slot = 1},
                            {.text = "a b c d", .length = 7, .slot = 2}};
-    mt_model *m = open_for(ctx, 3);
+    mt_runner *m = open_for(ctx, 3);
     assert_ok(ctx, domain->encode(m, 2, inputs));
     assert_ok(ctx, domain->encode(m, 1, inputs + 2));
-    const mt_slot *beside = &m->slot[1], *alone = &m->slot[2];
-    assert_int_equal(beside->length, 5);
-    assert_int_equal(alone->length, 5);
-    assert_memory_equal(beside->rows, alone->rows, m->decoder.layers * 5 * 2 * m->width * sizeof(float));
-    domain->close(m);
+    const mt_net *net = &m->model->net[0];
+    for (size_t i = 0; i < net->decoder.layers; i++) {
+        float beside[5 * 64], alone[5 * 64];
+        assert_true(net->width <= 32);
+        assert_int_equal(rill_stream_units(m->stream, 1), 5);
+        assert_int_equal(rill_stream_units(m->stream, 2), 5);
+        assert_ok(ctx, rill_stream_read(m->stream, net->decoder.layer[i].slots, 1, 0, 5, beside));
+        assert_ok(ctx, rill_stream_read(m->stream, net->decoder.layer[i].slots, 2, 0, 5, alone));
+        assert_memory_equal(beside, alone, 5 * 2 * net->width * sizeof(float));
+    }
+    runner_close(m);
     free(line);
 }
 

@@ -13,8 +13,7 @@
 
 #include "driver.h"
 #include "helpers.h"
-#include "model.h"
-#include "mt.h"
+#include "mt_runner.h"
 #include "reference.h"
 #include "rill/engine.h"
 #include "rill/plugin.h"
@@ -51,7 +50,7 @@ static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/f
 
 /* Open model `name`, with `also` behind it unless that is NULL, and a shortlist of the folder's file "lex" behind which `counts`
  * stands; NULL: without one. */
-static rill_status try_open(const char *name, const char *also, const char *counts, int threads, mt_model **out)
+static rill_status try_open(const char *name, const char *also, const char *counts, int threads, mt_runner **out)
 {
     char *path = data_path(name), *second = also != NULL ? data_path(also) : NULL, option[300];
     rill_domain_info info;
@@ -65,21 +64,19 @@ static rill_status try_open(const char *name, const char *also, const char *coun
                                  .n_also = second != NULL,
                                  .weights = kind,
                                  .shortlist = counts != NULL ? option : NULL};
-    void *self = NULL;
-    rill_status status = rill_mt_domain.open(&rill_mt_domain, ctx, &options, &self, &info);
-    *out = self;
+    rill_status status = runner_open(ctx, &options, out, &info);
     free(path), free(second);
     return status;
 }
 
-static mt_model *open_it(const char *name, const char *counts)
+static mt_runner *open_it(const char *name, const char *counts)
 {
-    mt_model *m;
+    mt_runner *m;
     assert_ok(ctx, try_open(name, NULL, counts, 1, &m));
     return m;
 }
 
-static void encode(mt_model *m, int32_t n, char *const *text)
+static void encode(mt_runner *m, int32_t n, char *const *text)
 {
     rill_input inputs[8];
     for (int32_t i = 0; i < n; i++) inputs[i] = (rill_input){.text = text[i], .length = strlen(text[i]), .slot = i};
@@ -88,12 +85,12 @@ static void encode(mt_model *m, int32_t n, char *const *text)
 }
 
 /* A node for each of n slots, scored; log-probabilities [n][MOST], -infinity where there is no choice. */
-static void start(mt_model *m, int32_t n, float (*logp)[MOST])
+static void start(mt_runner *m, int32_t n, float (*logp)[MOST])
 {
     int32_t node[8], none[8], action[8], depth[8];
     for (int32_t i = 0; i < n; i++) node[i] = i, none[i] = action[i] = -1, depth[i] = 0;
     const rill_rows rows = {n, 0, node, none, none, action, node, depth};
-    const rill_domain_info info = {.actions = m->decoder.words, .legal = m->legal};
+    const rill_domain_info info = {.actions = m->model->net[0].decoder.words, .legal = m->model->legal};
     answer a = answer_make(n, info.actions);
     answer_rows(ctx, &rill_mt_domain, m, &rows, &a);
     for (int32_t i = 0; i < n; i++) {
@@ -107,25 +104,31 @@ static void start(mt_model *m, int32_t n, float (*logp)[MOST])
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
 /* What an input of so many of the source's pieces, from the fifth on, makes its list take, at most what is said of it. */
-static size_t check_bytes(mt_model *m, size_t pieces)
+static size_t check_bytes(mt_runner *m, size_t pieces)
 {
+    const size_t symbol = (size_t)rill_plan_sizes(m->model->plan).symbol;
+    const size_t most = (mt_list_most(m->model->shortlist, pieces + 1) + RILL_LIST_MORE) * symbol;
     char text[400] = "", *texts[1] = {text};
     for (size_t i = 0; i < pieces; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s ",
                  rill_vocabulary_token(mt_text_source(m->text), 5 + (int32_t)i, NULL));
     encode(m, 1, texts);
-    assert_true(m->slot[0].length == (int32_t)pieces + 1);
-    assert_in_range(m->slot[0].list.room, 1, mt_list_most(m, pieces + 1));
-    return mt_list_most(m, pieces + 1);
+    assert_int_equal(rill_stream_units(m->stream, 0), pieces + 1);
+    assert_ok(ctx, rill_mt_domain.reserve(m, 1, 2));
+    const size_t before = rill_memory_used(ctx);
+    assert_ok(ctx, rill_stream_list(m->stream, m->model->net[0].list, 1, m->list.n, m->list.symbol));
+    assert_in_range(rill_memory_used(ctx) - before, (size_t)m->list.n * symbol, most);
+    rill_stream_drop(m->stream, 1);
+    return most;
 }
 
-static const char *piece(const mt_model *m, int32_t action)
+static const char *piece(const mt_runner *m, int32_t action)
 {
     return mt_text_piece(m->text, action, NULL);
 }
 
 /* A lexicon over the model's own pieces, so that it fits any: source symbol 5 has three translations, 6 has one. */
-static void write_lexicon(const mt_model *m)
+static void write_lexicon(const mt_runner *m)
 {
     const rill_vocabulary *source = mt_text_source(m->text);
     char text[1000];
@@ -137,29 +140,28 @@ static void write_lexicon(const mt_model *m)
 
 static void check_list(const char *name, const char *counts, const int32_t *expected, size_t n)
 {
-    mt_model *m = open_it(name, counts);
+    mt_runner *m = open_it(name, counts);
     char *text = strdup(rill_vocabulary_token(mt_text_source(m->text), 5, NULL));
     encode(m, 1, &text);
-    const mt_list *list = &m->slot[0].list;
-    assert_int_equal(list->n, n);
-    assert_memory_equal(list->id, expected, n * sizeof *expected);
-    rill_mt_domain.close(m);
+    assert_int_equal(rill_stream_list_length(m->stream, m->model->net[0].list, 0), n);
+    assert_memory_equal(m->list.symbol, expected, n * sizeof *expected);
+    runner_close(m);
     free(text);
 }
 
 static void lists_are_what_the_lexicon_says(void **state)
 {
     (void)state;
-    mt_model *m = open_it("mt/shared", NULL);
+    mt_runner *m = open_it("mt/shared", NULL);
     write_lexicon(m);
-    rill_mt_domain.close(m);
+    runner_close(m);
     check_list("mt/shared", ",0,0", (const int32_t[]){0, 5}, 2); /* the end, and the piece itself */
     check_list("mt/shared", ",0,1", (const int32_t[]){0, 5, 11}, 3);
     check_list("mt/shared", ",0,2", (const int32_t[]){0, 5, 11, 12}, 4);
     check_list("mt/shared", ",3", (const int32_t[]){0, 1, 2, 5, 10, 11, 12}, 7);
     m = open_it("mt/shared", "");
-    assert_int_equal(m->output.w.n, 0); /* the whole output layer is not kept */
-    rill_mt_domain.close(m);
+    assert_int_equal(m->model->net[0].output, RILL_NONE); /* the whole output layer is not kept */
+    runner_close(m);
 }
 
 static void a_lists_memory_is_bounded(void **state)
@@ -167,18 +169,18 @@ static void a_lists_memory_is_bounded(void **state)
     (void)state;
     static const char *const kinds[] = {"f32", "bf16", "int8"};
     size_t before = SIZE_MAX;
-    mt_model *m = open_it("mt/shared", NULL);
+    mt_runner *m = open_it("mt/shared", NULL);
     write_lexicon(m);
-    rill_mt_domain.close(m);
+    runner_close(m);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         kind = kinds[i];
         m = open_it("mt/shared", ",9,100");
         const size_t one = check_bytes(m, 1), two = check_bytes(m, 2), ten = check_bytes(m, 10);
         assert_int_equal(ten - two, 8 * (two - one)); /* three translations at most, and the piece itself */
-        assert_in_range(two - one, 4, 4 * (m->width * sizeof(float) + 8));
+        assert_in_range(two - one, 4, 4 * (m->model->net[0].width * sizeof(float) + 8));
         assert_true(ten < before);
         before = ten;
-        rill_mt_domain.close(m);
+        runner_close(m);
     }
     kind = NULL;
 }
@@ -189,23 +191,25 @@ static void softmax_is_over_the_list(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        mt_model *whole = open_it(models[i], NULL);
+        mt_runner *whole = open_it(models[i], NULL);
         write_lexicon(whole);
-        mt_model *m = open_it(models[i], ",4,2");
+        mt_runner *m = open_it(models[i], ",4,2");
         char *text = strdup(rill_vocabulary_token(mt_text_source(m->text), 5, NULL));
         float all[1][MOST], some[1][MOST];
         encode(whole, 1, &text), encode(m, 1, &text);
         start(whole, 1, all), start(m, 1, some);
-        const mt_list *list = &m->slot[0].list;
+        const mt_list *list = &m->list;
         double sum = 0;
-        for (size_t at = 0; at < list->n; at++) sum += exp((double)all[0][list->id[at]]);
-        for (int32_t a = 0; a < m->decoder.words; a++) {
-            if (mt_list_find(list, a) < 0)
+        for (int32_t at = 0; at < list->n; at++) sum += exp((double)all[0][list->symbol[at]]);
+        for (int32_t a = 0, at = 0; a < m->model->net[0].decoder.words; a++) {
+            const int listed = at < list->n && list->symbol[at] == a;
+            at += listed;
+            if (!listed)
                 assert_true(some[0][a] == -INFINITY);
             else
                 assert_true(fabs((double)all[0][a] - log(sum) - (double)some[0][a]) <= 1e-5);
         }
-        rill_mt_domain.close(whole), rill_mt_domain.close(m);
+        runner_close(whole), runner_close(m);
         free(text);
     }
 }
@@ -215,7 +219,7 @@ static void a_list_is_the_inputs_alone(void **state)
 {
     (void)state;
     for (int together = 0; together <= 1; together++) {
-        mt_model *m = open_it("mt/shared", NULL), *one;
+        mt_runner *m = open_it("mt/shared", NULL), *one;
         write_lexicon(m);
         const rill_vocabulary *source = mt_text_source(m->text);
         char text[4][200], *texts[4] = {text[0], text[1], text[2], text[3]};
@@ -225,20 +229,20 @@ static void a_list_is_the_inputs_alone(void **state)
                  rill_vocabulary_token(source, 5, NULL));
         text[2][0] = '\0';
         snprintf(text[3], sizeof *text, "%s", rill_vocabulary_token(source, 7, NULL));
-        rill_mt_domain.close(m);
+        runner_close(m);
         const char *also = together ? "mt/ensemble" : NULL;
         assert_ok(ctx, try_open("mt/shared", also, ",3,1", 2, &m));
         encode(m, 4, texts);
         start(m, 4, beside);
-        assert_true(beside[2][m->settings.end] == 0.0f && beside[2][5] == -INFINITY);
+        assert_true(beside[2][m->model->net[0].settings.end] == 0.0f && beside[2][5] == -INFINITY);
         for (size_t i = 0; i < 4; i++) {
             assert_ok(ctx, try_open("mt/shared", also, ",3,1", 1, &one));
             encode(one, 1, &texts[i]);
             start(one, 1, alone);
             assert_memory_equal(alone[0], beside[i], sizeof *alone);
-            rill_mt_domain.close(one);
+            runner_close(one);
         }
-        rill_mt_domain.close(m);
+        runner_close(m);
     }
 }
 
@@ -292,9 +296,9 @@ static void methods_agree_to_the_bit(void **state)
 {
     (void)state;
     static const char *const methods[] = {"var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"};
-    mt_model *m = open_it("mt/shared", NULL);
+    mt_runner *m = open_it("mt/shared", NULL);
     write_lexicon(m);
-    rill_mt_domain.close(m);
+    runner_close(m);
     reference r = reference_open("mt/shared");
     const uint64_t first = decode("var-batch", 1, r.cases);
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
@@ -306,7 +310,7 @@ static void methods_agree_to_the_bit(void **state)
 
 static void refused(const char *text, rill_status status, const char *sentence)
 {
-    mt_model *m;
+    mt_runner *m;
     if (text != NULL) write_string(folder, "lex", text);
     assert_int_equal(try_open("mt/shared", NULL, ",5,5", 1, &m), status);
     assert_null(m);
@@ -335,13 +339,13 @@ static void bad_files(void **state)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    mt_model *m = open_it("mt/shared", NULL);
+    mt_runner *m = open_it("mt/shared", NULL);
     write_lexicon(m);
-    rill_mt_domain.close(m);
+    runner_close(m);
     const long before = memory.calls;
     rill_status status = try_open("mt/shared", NULL, "", 1, &m);
     assert_int_equal(status, RILL_OK);
-    rill_mt_domain.close(m);
+    runner_close(m);
     const long calls = memory.calls - before;
     for (long allowed = 0; allowed < calls; allowed++) {
         memory.allowed = allowed;

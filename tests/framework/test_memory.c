@@ -8,6 +8,28 @@
 #include "support/problem.h"
 #include "support/resident.h"
 
+/* A request for what the engine does anyway, with all that a request may have. */
+static rill_status submit_request(void *user, rill_engine *engine, const problem *p, int32_t i)
+{
+    const char *heuristics[NAIVE_MOST_CHAIN], *scorers[NAIVE_MOST_CHAIN];
+    char padded[NAIVE_MOST_CHAIN][48];
+    for (int32_t j = 0; j < p->n_scorers; j++) scorers[j] = p->scorer[j].arguments;
+    for (int32_t j = 0; j < p->n_heuristics; j++) { /* another instance of the same */
+        int number = strcmp(p->heuristic[j].name, "test-random") != 0;
+        snprintf(padded[j], sizeof padded[j], "%s%s", number && i % 2 ? "+" : "", p->heuristic[j].arguments);
+        heuristics[j] = padded[j];
+    }
+    rill_request r = {.struct_size = sizeof r,
+                      .text = p->input[i],
+                      .length = strlen(p->input[i]),
+                      .user = user,
+                      .settings = &p->settings,
+                      .heuristics = heuristics,
+                      .scorers = scorers,
+                      .seconds = 1e9};
+    return rill_engine_submit_request(engine, &r, NULL);
+}
+
 /* A problem that makes use of everything that allocates: chains, two phases, bad inputs, order, several windows. */
 static void full_problem(problem *p, schedule *s, int variant)
 {
@@ -24,7 +46,9 @@ static void full_problem(problem *p, schedule *s, int variant)
     p->naive.min_length = 0;
     for (int32_t i = 0; i < p->n_scorers; i++) p->random_scorer[i].actions = 5;
     p->naive.max_candidates_phases = 0;
-    *s = (schedule){.method = variant % 2 ? "top-up" : "var-stream",
+    static const hooks requests = {.submit = submit_request};
+    *s = (schedule){.hooks = variant % 2 == 0 ? &requests : NULL,
+                    .method = variant % 2 ? "top-up" : "var-stream",
                     .n = 2,
                     .refill = -1,
                     .sort = RILL_SORT_LENGTH,

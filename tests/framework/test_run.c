@@ -141,6 +141,72 @@ static void failed_inputs_can_be_submitted(void **state)
     end(&b);
 }
 
+/* A model with runners serves several engines at once, one without serves one. */
+static void engines_of_a_model(void **state)
+{
+    (void)state;
+    for (int alone = 0; alone < 2; alone++) {
+        rill_context *ctx = harness_context(NULL);
+        rill_open_options open = {.struct_size = sizeof open, .threads = 1};
+        rill_model *model;
+        rill_engine *one, *other;
+        rill_engine_setup setup;
+        rill_engine_setup_default(&setup);
+        toy_report_reset();
+        assert_int_equal(rill_model_open(&model, ctx, alone ? "toy-alone" : "toy", &open), RILL_OK);
+        assert_int_equal(rill_engine_create(&one, ctx, model, &setup), RILL_OK);
+        assert_int_equal(rill_engine_create(&other, ctx, model, &setup), alone ? RILL_ERR_ARGUMENT : RILL_OK);
+        if (alone) assert_null(other);
+        rill_engine_destroy(one);
+        if (alone) assert_int_equal(rill_engine_create(&other, ctx, model, &setup), RILL_OK);
+        rill_engine_destroy(other);
+        rill_model_close(model);
+        rill_context_destroy(ctx);
+        assert_int_equal(toy_report_get()->started, alone ? 0 : 2);
+        assert_int_equal(toy_report_get()->stopped, alone ? 0 : 2);
+        assert_int_equal(toy_report_get()->closed, 1);
+    }
+}
+
+static rill_status start_nothing(const void *model, rill_context *ctx, int threads, void **runner)
+{
+    (void)model, (void)ctx, (void)threads;
+    *runner = NULL;
+    return RILL_ERR_IO;
+}
+
+static void stop_nothing(void *runner)
+{
+    if (runner != NULL) fail_msg("what did not start was stopped");
+}
+
+static void runners_that_do_not_start(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    rill_open_options open = {.struct_size = sizeof open, .threads = 1};
+    rill_model *model;
+    rill_engine *engine;
+    rill_engine_setup setup;
+    rill_domain half = toy_domain, failing = toy_domain;
+    half.name = "half";
+    half.stop = NULL;
+    failing.name = "failing";
+    failing.start = start_nothing;
+    failing.stop = stop_nothing;
+    rill_engine_setup_default(&setup);
+    assert_int_equal(rill_register_domain(ctx, &half), RILL_OK);
+    assert_int_equal(rill_register_domain(ctx, &failing), RILL_OK);
+    assert_int_equal(rill_model_open(&model, ctx, "half", &open), RILL_ERR_PLUGIN);
+    assert_non_null(strstr(rill_error(ctx), "stop"));
+    assert_int_equal(rill_model_open(&model, ctx, "failing", &open), RILL_OK);
+    assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_ERR_IO);
+    assert_non_null(strstr(rill_error(ctx), "failing"));
+    assert_null(engine);
+    rill_model_close(model);
+    rill_context_destroy(ctx);
+}
+
 /* Destroying an engine drops what is unfinished, at whatever moment. */
 static void destroyed_midway(void **state)
 {
@@ -198,8 +264,6 @@ static void settings_are_shown(void **state)
     rill_engine_setup setup;
     rill_engine *other;
     rill_engine_setup_default(&setup);
-    assert_int_equal(rill_engine_create(&other, b.ctx, b.model, &setup), RILL_ERR_ARGUMENT); /* one at a time */
-    assert_null(other);
     rill_engine_destroy(b.engine);
     b.engine = NULL;
     rill_chain_entry wrong = {"absolut", "1"};
@@ -234,7 +298,8 @@ static rill_status ban_a1(void *self, const rill_scorer_rows *rows, rill_ask_bui
 static void scorers_know_names(void **state)
 {
     (void)state;
-    static const rill_scorer by_name = {RILL_ABI_VERSION, sizeof by_name, "by-name", "", "a test", NULL, ban_a1, NULL};
+    static const rill_scorer by_name = {RILL_ABI_VERSION, sizeof by_name, "by-name", "", "a test", NULL,
+                                        ban_a1,           NULL,           0};
     rill_chain_entry entry = {"by-name", NULL};
     rill_engine_setup setup;
     rill_result result;
@@ -462,6 +527,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(room_is_kept),
     cmocka_unit_test(failed_inputs_can_be_submitted),
     cmocka_unit_test(destroyed_midway),
+    cmocka_unit_test(engines_of_a_model),
+    cmocka_unit_test(runners_that_do_not_start),
     cmocka_unit_test(settings_are_shown),
     cmocka_unit_test(a_model_serves_again),
     cmocka_unit_test(statistics_for_old_callers),

@@ -37,6 +37,8 @@ static void take(engine_record *out, const rill_result *result)
     r->status = result->status;
     r->position = out->n_results++;
     r->outputs_found = result->outputs_found;
+    r->late = result->late;
+    r->user = result->user;
     r->n = result->n;
     snprintf(r->message, sizeof r->message, "%s", result->message);
     r->output = calloc((size_t)result->n + 1, sizeof *r->output);
@@ -53,7 +55,7 @@ static void record_trace(void *user, const rill_trace_event *e)
 {
     engine_record *out = user;
     out->event = grown(out->event, out->n_events, &out->event_capacity, sizeof *out->event);
-    out->event[out->n_events] = (record_event){e->kind, e->timestep, e->item_id, e->item_timesteps};
+    out->event[out->n_events] = (record_event){e->kind, e->timestep, e->item_id, e->item_timesteps, e->worker};
     if (e->kind == RILL_TRACE_TIMESTEP) {
         out->timestep = grown(out->timestep, out->n_timesteps, &out->timestep_capacity, sizeof *out->timestep);
         record_timestep *t = &out->timestep[out->n_timesteps++];
@@ -109,13 +111,19 @@ static void set_up(const problem *p, const schedule *s, rill_engine_setup *setup
 
 /* --- the two loops ------------------------------------------------------------------------------------------------ */
 
-static rill_status loop(const problem *p, rill_engine *engine, engine_record *out)
+static rill_status submit(const problem *p, const hooks *h, rill_engine *engine, int32_t i)
+{
+    if (h != NULL && h->submit != NULL) return h->submit(h->user, engine, p, i);
+    return rill_engine_submit(engine, p->input[i], strlen(p->input[i]));
+}
+
+static rill_status loop(const problem *p, const hooks *h, rill_engine *engine, engine_record *out)
 {
     rill_result result;
     int32_t next = 0, refused = 0;
     for (;;) {
         while (next < p->n_inputs && rill_engine_room(engine) > 0) {
-            rill_status status = rill_engine_submit(engine, p->input[next], strlen(p->input[next]));
+            rill_status status = submit(p, h, engine, next);
             /* The engine goes on after a failed submission; an allocator that fails for ever must not hold us here. */
             if (status == RILL_ERR_MEMORY && refused++ < 3) continue;
             if (status != RILL_OK) return status;
@@ -126,9 +134,10 @@ static rill_status loop(const problem *p, rill_engine *engine, engine_record *ou
         while (rill_engine_next(engine, &result) == RILL_OK) take(out, &result);
         out->stats.struct_size = sizeof out->stats;
         rill_engine_stats(engine, &out->stats);
+        if (h != NULL && h->stepped != NULL) h->stepped(h->user, engine);
         if (out->stats.inputs - out->n_results > out->most_held) out->most_held = out->stats.inputs - out->n_results;
         if (status < 0) return status;
-        if (status == RILL_AGAIN && rill_engine_idle(engine)) return RILL_OK;
+        if (status == RILL_AGAIN && next == p->n_inputs && rill_engine_idle(engine)) return RILL_OK;
         if (status == RILL_AGAIN && next == p->n_inputs) return RILL_ERR_ARGUMENT; /* it would never end */
     }
 }
@@ -159,6 +168,25 @@ static rill_status write_result(void *user, const rill_result *result)
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
+static rill_status run_workers(const problem *p, const schedule *s, const rill_engine_setup *setup, rill_context *ctx,
+                               engine_record *out)
+{
+    rill_workers *workers;
+    const rill_engine_setup *setups[8] = {setup, setup, setup, setup, setup, setup, setup, setup};
+    rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = p->arguments};
+    rill_workers_options options = {.struct_size = sizeof options, .workers = s->workers};
+    rill_status status = rill_workers_open(&workers, ctx, p->domain ? p->domain : "toy", &open, &options);
+    if (status == RILL_OK) status = rill_workers_begin(workers, setups);
+    if (status == RILL_OK) {
+        reader r = {p, 0, s->reader_blocks, 1, out};
+        status = rill_workers_run(workers, read_input, &r, write_result, &r);
+        out->stats.struct_size = sizeof out->stats;
+        rill_workers_stats(workers, &out->stats);
+    }
+    rill_workers_close(workers);
+    return status;
+}
+
 static rill_status run(const problem *p, const schedule *s, rill_status (*more)(rill_context *), rill_context *ctx,
                        engine_record *out)
 {
@@ -169,19 +197,29 @@ static rill_status run(const problem *p, const schedule *s, rill_status (*more)(
     rill_open_options options = {.struct_size = sizeof options, .threads = 1, .arguments = p->arguments};
     rill_status status = rill_register_core(ctx);
     if (status == RILL_OK) status = rill_register_domain(ctx, &toy_domain);
+    if (status == RILL_OK) status = rill_register_domain(ctx, &toy_alone);
     if (status == RILL_OK) status = test_plugins_register(ctx);
     if (status == RILL_OK && more != NULL) status = more(ctx);
+    if (status == RILL_OK && s->workers > 1) {
+        rill_engine_setup_default(&setup);
+        set_up(p, s, &setup, entries);
+        setup.trace = record_trace;
+        setup.trace_user = out;
+        return run_workers(p, s, &setup, ctx, out);
+    }
     if (status == RILL_OK) status = rill_model_open(&model, ctx, p->domain ? p->domain : "toy", &options);
     if (status == RILL_OK) {
         rill_engine_setup_default(&setup);
         set_up(p, s, &setup, entries);
         setup.trace = record_trace;
         setup.trace_user = out;
+        setup.clock = s->hooks != NULL ? s->hooks->clock : NULL;
+        setup.clock_user = s->hooks != NULL ? s->hooks->user : NULL;
         status = rill_engine_create(&engine, ctx, model, &setup);
     }
     if (status == RILL_OK) {
         reader r = {p, 0, s->reader_blocks, 1, out};
-        status = s->by_run ? rill_run(engine, read_input, &r, write_result, &r) : loop(p, engine, out);
+        status = s->by_run ? rill_run(engine, read_input, &r, write_result, &r) : loop(p, s->hooks, engine, out);
         out->stats.struct_size = sizeof out->stats;
         rill_engine_stats(engine, &out->stats);
     }

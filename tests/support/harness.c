@@ -48,6 +48,7 @@ rill_context *harness_context(const rill_context_options *options)
     assert_int_equal(rill_context_create(&ctx, options), RILL_OK);
     assert_int_equal(rill_register_core(ctx), RILL_OK);
     assert_int_equal(rill_register_domain(ctx, &toy_domain), RILL_OK);
+    assert_int_equal(rill_register_domain(ctx, &toy_alone), RILL_OK);
     assert_int_equal(test_plugins_register(ctx), RILL_OK);
     return ctx;
 }

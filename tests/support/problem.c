@@ -376,6 +376,13 @@ static int compare_result(words *w, const problem *p, const schedule *s, int32_t
     return 0;
 }
 
+/* Each of several workers may have had all to itself, after a share whose room is 8 at least and grows by half. */
+static int64_t most_rows(const schedule *s)
+{
+    if (s->workers <= 1) return s->bound > 8 ? s->bound : 8;
+    return (int64_t)(s->bound > 12 ? s->bound : 12) * s->workers;
+}
+
 static int compare_counters(words *w, const problem *p, const schedule *s, const engine_record *r)
 {
     int64_t expansions = 0, outputs = 0, truncated = 0, longest = 0, failed = 0;
@@ -410,7 +417,7 @@ static int compare_counters(words *w, const problem *p, const schedule *s, const
         return differ(w, "%lld rows and %lld histories are in use at the end", (long long)t->rows_in_use,
                       (long long)t->histories_in_use);
     if (s->bound != t->rows_bound ||
-        (s->bound > 0 && (t->rows_capacity > (s->bound > 8 ? s->bound : 8) || r->toy.nodes_peak > s->bound)))
+        (s->bound > 0 && (t->rows_capacity > most_rows(s) || r->toy.nodes_peak > s->bound)))
         return differ(w, "bound %d, engine %lld with room for %lld; the domain had %lld", (int)s->bound,
                       (long long)t->rows_bound, (long long)t->rows_capacity, (long long)r->toy.nodes_peak);
     return 0;
@@ -438,12 +445,13 @@ void problem_describe(const problem *p, const schedule *s, char *out, size_t siz
     int n = snprintf(
         out, size,
         "toy \"%s\" inputs=%d | k=%d M=%d stop_after=%d patience=%g min=%d max=%d alpha=%g n_best=%d | method=%s n=%d "
-        "max_items=%d budget=%d max_nodes=%d memory=%lld refill=%g sort=%d window=%d flush=%d unordered=%d check=%d policy=%s run=%d |",
+        "max_items=%d budget=%d max_nodes=%d memory=%lld refill=%g sort=%d window=%d flush=%d unordered=%d check=%d policy=%s run=%d "
+        "workers=%d |",
         p->arguments, (int)p->n_inputs, (int)t->k, (int)t->max_candidates, (int)t->stop_after, t->patience,
         (int)t->min_length, (int)t->max_length, t->length_penalty, (int)t->n_best, s->method, (int)s->n,
         (int)s->max_items, (int)s->budget, (int)s->max_nodes, (long long)s->memory, s->refill, (int)s->sort,
         (int)s->sort_window, (int)s->flush_every, (int)s->unordered, (int)s->check, s->policy ? s->policy : "-",
-        s->by_run);
+        s->by_run, (int)s->workers);
     n += snprintf(out + n, size - (size_t)n,
                   " finish=%d keep=%d stop=%d at_limit=%d count_end=%d word=%g factor=%g unknown=%g |", (int)t->finish,
                   (int)t->keep, (int)t->stop, (int)t->at_limit, (int)t->count_end, t->word_penalty,

@@ -8,6 +8,7 @@
 
 #include "rill/engine.h"
 #include "rill/run.h"
+#include "rill/workers.h"
 #include "support/dice.h"
 #include "support/naive_search.h"
 #include "support/test_plugins.h"
@@ -59,6 +60,16 @@ void problem_clear(problem *p);
 /* The best score of input i over its whole space; 0 when nothing is complete or the input is bad. */
 int problem_optimum(const problem *p, int32_t i, double *score);
 
+/* A test's own doings with a running engine. */
+typedef struct hooks {
+    void *user;
+    rill_clock_fn clock;
+    /* Submit input i instead of the loop; NULL: it does. */
+    rill_status (*submit)(void *user, rill_engine *engine, const problem *p, int32_t i);
+    /* After each step and the taking of its results. */
+    void (*stepped)(void *user, rill_engine *engine);
+} hooks;
+
 /* Everything that says how, but not what, to decode. */
 typedef struct schedule {
     const char *method;
@@ -72,7 +83,10 @@ typedef struct schedule {
     const char *policy, *policy_arguments; /* NULL: the method's */
     rill_budget_fn budget_fn;              /* NULL: none; never drawn */
     void *budget_user;
+    /* What a test does with the engine otherwise than by submitting texts and taking results; not by_run. NULL: nothing. */
+    const struct hooks *hooks;
     int by_run;        /* through rill_run() */
+    int32_t workers;   /* several: through rill_workers_run(); never drawn */
     int reader_blocks; /* by_run: the reader often has nothing to give now */
 } schedule;
 
@@ -90,7 +104,8 @@ typedef struct record_result {
     int taken; /* how often this id was given out */
     rill_status status;
     char message[160];
-    int32_t n, outputs_found;
+    int32_t n, outputs_found, late;
+    void *user;
     int64_t position; /* in order of arrival */
     record_output *output;
 } record_result;
@@ -111,7 +126,7 @@ typedef struct record_timestep {
 typedef struct record_event {
     rill_trace_kind kind;
     int64_t timestep, item;
-    int32_t item_timesteps;
+    int32_t item_timesteps, worker;
 } record_event;
 
 typedef struct engine_record {

@@ -8,10 +8,13 @@
  * its action only, and the hash is computed from all ancestors at each use, as attention reads their keys: an ancestor freed
  * too early is then missed.
  *
+ * open() makes what could decode by itself, so that a copy of the table without start and stop is a domain without runners.
+ *
  * Divisions: violations · life · encode · step · score · finalize · names · end of life · table. */
 #include "support/toy_domain.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,9 +35,11 @@ typedef struct toy_node {
     uint64_t state; /* state=parent only */
 } toy_node;
 
+/* A model, of which only `model` is looked at once it has runners, or a runner. */
 typedef struct toy {
     rill_context *ctx;
     toy_model model;
+    toy_report seen; /* added to the thread's when it ends */
     toy_node *nodes;
     size_t node_capacity;
     toy_slot *slots;
@@ -62,6 +67,18 @@ static int tells(const toy *t)
 /* --- violations --------------------------------------------------------------------------------------------------- */
 
 static _Thread_local toy_report report;
+static _Atomic int64_t all_nodes, all_nodes_peak; /* of all threads' */
+
+static void count_node(int more)
+{
+    int64_t now = atomic_fetch_add(&all_nodes, more) + more, peak = atomic_load(&all_nodes_peak);
+    while (now > peak && !atomic_compare_exchange_weak(&all_nodes_peak, &peak, now)) continue;
+}
+
+int64_t toy_nodes_peak(void)
+{
+    return atomic_exchange(&all_nodes_peak, atomic_load(&all_nodes));
+}
 
 toy_report *toy_report_get(void)
 {
@@ -79,7 +96,7 @@ __attribute__((format(printf, 2, 3))) static rill_status violation(toy *t, const
     va_start(list, format);
     vsnprintf(t->complaint, sizeof t->complaint, format, list);
     va_end(list);
-    if (report.violations++ == 0) snprintf(report.first, sizeof report.first, "%s", t->complaint);
+    if (t->seen.violations++ == 0) snprintf(t->seen.first, sizeof t->seen.first, "%s", t->complaint);
     t->failed = 1;
     return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "toy: %s", t->complaint);
 }
@@ -105,17 +122,61 @@ static toy_node *made_node(toy *t, int32_t node)
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static void close_toy(void *self)
+static void add_report(const toy_report *more)
 {
-    toy *t = self;
-    if (t == NULL) return;
-    report.closed++;
-    if (report.nodes != 0) violation(t, "%lld nodes are not freed at close", (long long)report.nodes);
-    if (report.slots != 0) violation(t, "%lld slots are not dropped at close", (long long)report.slots);
+    int64_t *sum = &report.opened;
+    const int64_t *value = &more->opened;
+    const int64_t peaks[] = {report.nodes_peak, report.slots_peak, report.most_rows, report.most_choices};
+    if (report.violations == 0) snprintf(report.first, sizeof report.first, "%s", more->first);
+    for (size_t i = 0; i < offsetof(toy_report, first) / sizeof *sum; i++) sum[i] += value[i];
+    report.nodes_peak = peaks[0] > more->nodes_peak ? peaks[0] : more->nodes_peak;
+    report.slots_peak = peaks[1] > more->slots_peak ? peaks[1] : more->slots_peak;
+    report.most_rows = peaks[2] > more->most_rows ? peaks[2] : more->most_rows;
+    report.most_choices = peaks[3] > more->most_choices ? peaks[3] : more->most_choices;
+}
+
+static void end(toy *t)
+{
+    if (t->seen.nodes != 0) violation(t, "%lld nodes are not freed at its end", (long long)t->seen.nodes);
+    if (t->seen.slots != 0) violation(t, "%lld slots are not dropped at its end", (long long)t->seen.slots);
+    add_report(&t->seen);
     rill_context *ctx = t->ctx;
     rill_free(ctx, t->nodes, t->node_capacity * sizeof *t->nodes);
     rill_free(ctx, t->slots, t->slot_capacity * sizeof *t->slots);
     rill_free(ctx, t, sizeof *t);
+}
+
+static void close_toy(void *self)
+{
+    if (self == NULL) return;
+    report.closed++;
+    end(self);
+}
+
+static rill_status begin(rill_context *ctx, const toy_model *model, void **out)
+{
+    toy *t = rill_calloc(ctx, 1, sizeof *t);
+    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "the toy");
+    t->ctx = ctx;
+    t->model = *model;
+    for (int32_t a = 0; a < model->actions; a++) t->legal[a / 64] |= (uint64_t)1 << a % 64;
+    *out = t;
+    return RILL_OK;
+}
+
+static rill_status start(const void *model, rill_context *ctx, int threads, void **runner)
+{
+    (void)threads;
+    rill_status status = begin(ctx, &((const toy *)model)->model, runner);
+    report.started += status == RILL_OK;
+    return status;
+}
+
+static void stop(void *runner)
+{
+    if (runner == NULL) return;
+    report.stopped++;
+    end(runner);
 }
 
 static rill_status open_toy(const rill_domain *table, rill_context *ctx, const rill_open_options *options, void **self,
@@ -127,11 +188,9 @@ static rill_status open_toy(const rill_domain *table, rill_context *ctx, const r
     rill_status status = toy_model_parse(&model, options->arguments, message, sizeof message);
     if (status < 0) return rill_fail(ctx, status, "%s", message);
     if (model.fail_open) return rill_fail(ctx, RILL_ERR_IO, "toy: injected failure in open");
-    toy *t = rill_calloc(ctx, 1, sizeof *t);
-    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "the toy");
-    t->ctx = ctx;
-    t->model = model;
-    for (int32_t a = 0; a < model.actions; a++) t->legal[a / 64] |= (uint64_t)1 << a % 64;
+    status = begin(ctx, &model, self);
+    if (status < 0) return status;
+    const toy *t = *self;
     *info = (rill_domain_info){.actions = actions_of(t),
                                .phases = model.phases,
                                .state_need = model.path ? RILL_STATE_PATH : RILL_STATE_PARENT,
@@ -145,7 +204,6 @@ static rill_status open_toy(const rill_domain *table, rill_context *ctx, const r
                                .end_action = model.last ? 1 : toy_end_action(&model),
                                .terminals_told = tells(t),
                                .legal = model.listed ? t->legal : NULL};
-    *self = t;
     report.opened++;
     return RILL_OK;
 }
@@ -186,7 +244,7 @@ static rill_status encode(void *self, int32_t m, rill_input *inputs)
         if (t->slots[in->slot].used) return violation(t, "slot %d is given twice", (int)in->slot);
         if (in->status != RILL_OK || in->max_length != 0) return violation(t, "an input is not given clean");
         toy_input read = toy_input_read(&t->model, in->text, in->length);
-        report.encoded++;
+        t->seen.encoded++;
         if (read.status < 0) {
             rill_input_fail(in, read.status, "toy: input %lld is bad", (long long)in->id);
             continue;
@@ -195,7 +253,7 @@ static rill_status encode(void *self, int32_t m, rill_input *inputs)
         *slot = (toy_slot){.used = 1, .generation = slot->generation + 1, .input = read};
         if (t->model.own_bound) in->max_length = read.depth;
         in->size = read.depth;
-        if (++report.slots > report.slots_peak) report.slots_peak = report.slots;
+        if (++t->seen.slots > t->seen.slots_peak) t->seen.slots_peak = t->seen.slots;
     }
     return RILL_OK;
 }
@@ -291,8 +349,9 @@ static void make(toy *t, const rill_rows *rows, int32_t i)
                        .depth = rows->depth[i],
                        .phase = rows->phase};
     if (!t->model.path) node->state = first ? slot->input.start : toy_extend(parent->state, rows->action[i]);
-    report.made++;
-    if (++report.nodes > report.nodes_peak) report.nodes_peak = report.nodes;
+    t->seen.made++;
+    count_node(1);
+    if (++t->seen.nodes > t->seen.nodes_peak) t->seen.nodes_peak = t->seen.nodes;
 }
 
 /* All rows are checked before any is made, so a row cannot continue another one of the same call. */
@@ -399,6 +458,9 @@ static rill_status choose(toy *t, const rill_rows *rows, int32_t row, const rill
     if (!state_of(t, rows->node[row], &state)) return RILL_ERR_ARGUMENT;
     int32_t n = toy_expand(&t->model, &t->slots[node->slot].input, state, node->depth, node->phase, legal);
     rill_row_ends ends = ends_of(t, n, legal, state);
+    rill_ask more = *ask;
+    if (state % 2 == 0) more.wanted = NULL; /* a row may be given as many as the largest */
+    ask = &more;
     if (t->model.select != TOY_SELECT_RILL) toy_answer_slowly(ask, row, n, legal, ends, out);
     if (t->model.select == TOY_SELECT_BOTH) toy_row_copy(ask, row, out, &slow);
     if (t->model.select != TOY_SELECT_OWN) toy_answer_by_rill(ask, row, n, legal, ends, state, out);
@@ -446,12 +508,12 @@ static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask,
     }
     if (t->model.garble > 0 && t->score_calls >= t->model.garble && rows->n > 0 && out->count[0] > 0)
         garble(t, ask, out);
-    if (rows->n > report.most_rows) report.most_rows = rows->n;
-    if (ask->most > report.most_choices) report.most_choices = ask->most;
-    report.set_calls += ask->legal != NULL;
-    report.pick_calls += ask->n_picks > 0;
-    report.part_calls += rows->n < t->stepped;
-    report.scored += rows->n;
+    if (rows->n > t->seen.most_rows) t->seen.most_rows = rows->n;
+    if (ask->most > t->seen.most_choices) t->seen.most_choices = ask->most;
+    t->seen.set_calls += ask->legal != NULL;
+    t->seen.pick_calls += ask->n_picks > 0;
+    t->seen.part_calls += rows->n < t->stepped;
+    t->seen.scored += rows->n;
     return status;
 }
 
@@ -498,7 +560,7 @@ static rill_status finalize(void *self, const rill_hypothesis *h, rill_text *out
     if (status == RILL_OK && !t->model.trivial) status = check_hypothesis(t, h);
     for (int32_t i = 0; i < h->length && status == RILL_OK; i++)
         status = rill_text_printf(out, "%s%d", i > 0 ? " " : "", (int)h->action[i]);
-    report.finalized++;
+    t->seen.finalized++;
     return status;
 }
 
@@ -507,15 +569,18 @@ static rill_status finalize(void *self, const rill_hypothesis *h, rill_text *out
 /* "end" for the end action, else "a" and the number. */
 static rill_status action_name(void *self, int32_t action, rill_text *out)
 {
-    toy *t = self;
-    if (action < 0 || action >= t->model.actions) return violation(t, "the name of action %d is asked", (int)action);
+    const toy *t = self;
+    if (action < 0 || action >= t->model.actions) {
+        report.violations++;
+        return rill_fail(out->ctx, RILL_ERR_ARGUMENT, "toy: the name of action %d is asked", (int)action);
+    }
     return action == toy_end_action(&t->model) ? rill_text_append(out, "end", 3)
                                                : rill_text_printf(out, "a%d", (int)action);
 }
 
 static int32_t find_action(void *self, const char *text, size_t length)
 {
-    toy *t = self;
+    const toy *t = self;
     int32_t action = 0, end = toy_end_action(&t->model);
     if (length == 3 && memcmp(text, "end", 3) == 0) return end >= 0 ? end : RILL_NO_ACTION;
     if (length < 2 || length > 4 || text[0] != 'a') return RILL_NO_ACTION;
@@ -524,6 +589,26 @@ static int32_t find_action(void *self, const char *text, size_t length)
         action = 10 * action + (text[i] - '0');
     }
     return action < t->model.actions && action != end ? action : RILL_NO_ACTION;
+}
+
+/* Names with blanks between. */
+static rill_status tokenize(void *self, const char *text, size_t length, int32_t *action, int32_t room, int32_t *n)
+{
+    toy *t = self;
+    const char *end = text + length;
+    *n = 0;
+    while (text < end) {
+        size_t word = 0;
+        while (text + word < end && text[word] != ' ') word++;
+        if (word > 0) {
+            int32_t named = find_action(self, text, word);
+            if (named < 0) return rill_fail(t->ctx, RILL_ERR_INPUT, "toy: no action is named %.*s", (int)word, text);
+            if (*n < room) action[*n] = named;
+            ++*n;
+        }
+        text += word + (text + word < end);
+    }
+    return RILL_OK;
 }
 
 /* --- end of life -------------------------------------------------------------------------------------------------- */
@@ -537,8 +622,8 @@ static void drop(void *self, int32_t slot)
         return;
     }
     used->used = 0;
-    report.slots--;
-    report.dropped++;
+    t->seen.slots--;
+    t->seen.dropped++;
 }
 
 /* After a failure of ours the engine may give back ids that it had set aside and that were never made. */
@@ -552,8 +637,9 @@ static void free_nodes(void *self, int32_t n, const int32_t *nodes)
             continue;
         }
         node->made = 0;
-        report.nodes--;
-        report.freed++;
+        t->seen.nodes--;
+        count_node(-1);
+        t->seen.freed++;
     }
 }
 
@@ -572,22 +658,14 @@ static rill_status recommend(void *self, const char *like, rill_text *out)
     return rill_text_append(out, TOY_RECOMMENDED, strlen(TOY_RECOMMENDED));
 }
 
-const rill_domain toy_domain = {
-    .abi_version = RILL_ABI_VERSION,
-    .struct_size = sizeof(rill_domain),
-    .name = "toy",
-    .summary = "a hash in place of a model; its optimum is known by enumeration",
-    .open = open_toy,
-    .reserve = reserve,
-    .encode = encode,
-    .step = step,
-    .score = score,
-    .finalize = finalize,
-    .drop = drop,
-    .free = free_nodes,
-    .close = close_toy,
-    .action_name = action_name,
-    .find_action = find_action,
-    .unknown_action = unknown_action,
-    .recommend = recommend,
-};
+#define TOY_TABLE(NAME, ...)                                                                                    \
+    {                                                                                                           \
+        .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(rill_domain), .name = (NAME),                    \
+        .summary = "a hash in place of a model; its optimum is known by enumeration", .open = open_toy,         \
+        .reserve = reserve, .encode = encode, .step = step, .score = score, .finalize = finalize, .drop = drop, \
+        .free = free_nodes, .close = close_toy, .action_name = action_name, .find_action = find_action,         \
+        .unknown_action = unknown_action, .recommend = recommend, .tokenize = tokenize, __VA_ARGS__             \
+    }
+
+const rill_domain toy_domain = TOY_TABLE("toy", .start = start, .stop = stop);
+const rill_domain toy_alone = TOY_TABLE("toy-alone", .start = NULL);

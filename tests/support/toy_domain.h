@@ -9,6 +9,7 @@
 #include "support/toy_model.h"
 
 extern const rill_domain toy_domain;
+extern const rill_domain toy_alone; /* "toy-alone": the same without runners */
 
 /* What the toy says that memory costs. */
 /* And which action stands for what it does not know, where there are so many. */
@@ -17,10 +18,11 @@ enum { TOY_UNKNOWN = 1 };
 #define TOY_RECOMMENDED "k=3 length-penalty=0 stop=bound-max"
 enum { TOY_NODE_BYTES = 100, TOY_SLOT_BYTES = 150, TOY_UNIT_BYTES = 10 };
 
-/* What happened in this thread since toy_report_reset(). */
+/* What happened since toy_report_reset() to models and runners that ended in this thread. */
 typedef struct toy_report {
-    int64_t opened, closed;
-    int64_t nodes, nodes_peak; /* alive now; the most at once */
+    int64_t opened, closed;    /* models */
+    int64_t started, stopped;  /* runners */
+    int64_t nodes, nodes_peak; /* alive at the end; the most at once, in one of them */
     int64_t slots, slots_peak;
     int64_t encoded, made, scored, finalized, dropped, freed; /* inputs, nodes, rows, outputs, slots, nodes */
     int64_t most_rows;                                        /* in one score call */
@@ -29,6 +31,9 @@ typedef struct toy_report {
     int64_t violations;
     char first[512]; /* the first violation */
 } toy_report;
+
+/* The most nodes alive at once, in all models and runners of all threads, since it was asked last. */
+int64_t toy_nodes_peak(void);
 
 toy_report *toy_report_get(void);
 void toy_report_reset(void);

@@ -2,7 +2,8 @@
  *
  * Order of use: rill_context_create(), then engines, models and registrations that take the context, then their
  * destructors, then rill_context_destroy(). A context and all that was made from it belong to one thread at a time;
- * two contexts share nothing, so two engines may run in two threads. There is no global state.
+ * two contexts share nothing, so two engines may run in two threads. Where they are to share a model, the other threads get
+ * contexts of workers (rill/workers.h makes them). There is no global state.
  * Stability: stable within a major version. */
 #ifndef RILL_CONTEXT_H
 #define RILL_CONTEXT_H
@@ -22,12 +23,12 @@ typedef struct rill_context rill_context;
  *   block == NULL, new_size > 0   return `new_size` bytes aligned to 64, or NULL
  *   otherwise                     return a block of `new_size` bytes that starts with the old content, or NULL and leave
  *                                 `block` as it was
- * The sizes make accounting possible without headers. Called from the context's thread only. */
+ * The sizes make accounting possible without headers. Called from the context's thread and its workers', by one at a time. */
 typedef void *(*rill_realloc_fn)(void *user, void *block, size_t old_size, size_t new_size);
 
 typedef enum rill_log_level { RILL_LOG_DEBUG, RILL_LOG_INFO, RILL_LOG_WARNING, RILL_LOG_ERROR } rill_log_level;
 
-/* Gets one line without newline. The text is valid during the call. */
+/* Gets one line without newline. The text is valid during the call. Called as the allocation function is. */
 typedef void (*rill_log_fn)(void *user, rill_log_level level, const char *message);
 
 typedef struct rill_context_options {

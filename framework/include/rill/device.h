@@ -347,10 +347,12 @@ RILL_API void rill_program_expect(rill_plan *plan, rill_program program, rill_ta
  * not fit; RILL_ERR_MEMORY; RILL_ERR_FORMAT (weights too large for their type) */
 RILL_API rill_status rill_plan_finish(rill_plan *plan);
 
-/* What a node, a slot, a unit of a slot, and a symbol of a slot's lists (in all of them, at most) take in a stream, in bytes. */
+/* What a node, a slot and a unit of a slot take in the plan's tables, and a symbol of a slot in all its lists, in bytes. Rows that a
+ * list brings are packed: count RILL_LIST_MORE symbols more for each slot. */
 typedef struct rill_plan_bytes {
     int64_t node, slot, unit, symbol;
 } rill_plan_bytes;
+enum { RILL_LIST_MORE = 15 };
 RILL_API rill_plan_bytes rill_plan_sizes(const rill_plan *plan);
 
 /* --- streams: where programs run ---------------------------------------------------------------------------------- */

@@ -15,6 +15,8 @@
  *         of an item's first node, whose parent is RILL_NO_NODE (-1)
  *
  * Life of a model   open, then any mix of the calls below, then close.
+ * Life of a runner  start, any mix of the calls that decode, stop; before the model is closed. A domain without start and stop is
+ *                   its own runner: the model decodes, for one engine at a time.
  * Life of an item   encode(slot) · step and score on its nodes, timestep after timestep · finalize once per output that
  *                   is asked for · drop(slot). Where memory is bounded the engine may free all of its nodes and begin
  *                   again from a first node, in the same slot.
@@ -22,7 +24,13 @@
  *                   free ends it. With RILL_STATE_PARENT free comes as soon as its children have been stepped or died; with
  *                   RILL_STATE_PATH as soon as no live or unprinted hypothesis passes through it.
  *
- * All methods run on the engine's thread, one at a time. No pointer given to a method may be kept after it returns.
+ * Self and threads. `close`, `start`, `recommend`, `action_name`, `find_action` and `unknown_action` get the model, all others
+ * the runner. A domain that has `start` must hold the model const from open to close: runners decode from it in several threads at
+ * once, and any of these may ask for its names meanwhile, so what the four need to work with they take from `out` or the stack. A
+ * runner's methods run on its engine's thread, one at a time, with the engine's context. Without `start` all of them run on the
+ * model's one thread; where several workers are wanted, the model is opened once for each.
+ *
+ * No pointer given to a method may be kept after it returns.
  * A method that fails returns a negative status after rill_fail(); the run then ends, except where said otherwise.
  * Results must depend on the row alone: not on the other rows of a call, their number or order.
  *
@@ -100,7 +108,7 @@ typedef struct rill_domain_info {
     int32_t most_length;     /* what actions cannot exceed whatever is asked (positions); 0: an input's own bound */
     int has_end_action;      /* `end_action` is set: choosing it is RILL_END, see rill_row_ends */
     int32_t end_action;      /* not read without has_end_action; the engine then has RILL_NO_ACTION here */
-    int terminals_told;      /* some row's ends may be RILL_ENDS_AS_TOLD */
+    int terminals_told;      /* some row's ends may be RILL_ENDS_AS_TOLD: under rules the engine asks for all actions */
     const uint64_t
         *legal; /* [actions / 64 rounded up] bit a%64 of word a/64: action a is legal in some row; owned by the
                                  domain until close. NULL: all are */
@@ -221,7 +229,7 @@ typedef struct rill_domain {
     const char *name;     /* [a-z0-9_-]+ */
     const char *summary;  /* one line for `rill list` */
 
-    /* Load a model. *self and *info are set on success; on failure nothing is kept. `table` is this table, where it was
+    /* Load a model. *self, the model, and *info are set on success; on failure nothing is kept. `table` is this table, where it was
      * registered: the beginning of a larger struct when several share their functions. Mandatory. */
     rill_status (*open)(const struct rill_domain *table, rill_context *ctx, const rill_open_options *options,
                         void **self, rill_domain_info *info);
@@ -286,6 +294,20 @@ typedef struct rill_domain {
     /* (optional: nothing) Settings that the model's makers give for decoding like `like` ("hf"), appended to `out` as
      * NAME=VALUE with blanks between; they stand in for what the user has not given. */
     rill_status (*recommend)(void *self, const char *like, rill_text *out);
+
+    /* (optional: texts cannot be had as actions) The actions that write a text within an output, none that begins or ends one:
+     * *n is how many they are, and the first `room` of them are written.
+     *   RILL_OK · RILL_ERR_INPUT (recorded: it cannot be written with this model's actions) · RILL_ERR_MEMORY */
+    rill_status (*tokenize)(void *self, const char *text, size_t length, int32_t *action, int32_t room, int32_t *n);
+
+    /* (optional, with `stop`: the model is its own runner) Make what decodes with a model: ids of nodes and slots are its own, and
+     * so is all memory that decoding writes to. On success *runner is set; on failure nothing is kept.
+     *   ctx: the engine's, for everything that the runner allocates and records
+     *   threads: those it may use inside a call, as rill_open_options said; it starts them, if any */
+    rill_status (*start)(const void *model, rill_context *ctx, int threads, void **runner);
+
+    /* (with `start`) Undo start; accepts NULL. On the thread of the engine's destruction. */
+    void (*stop)(void *runner);
 
     /* (optional: there are no profiles) Begin to count what operations cost (on = 1), from zero, or stop.
      *   RILL_OK · RILL_ERR_MEMORY */

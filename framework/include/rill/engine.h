@@ -20,8 +20,9 @@
  *
  * After a negative status from rill_engine_step() the engine can only be destroyed; results already finished can still be
  * taken, those too that waited for inputs before them. One bad input is not such a failure: its result carries a status and a message.
- * Threads: an engine, its model and its context belong to one thread at a time. A model serves one engine at a time; when that
- * is destroyed it may serve another.
+ * Threads: an engine and its context belong to one thread at a time. The model of a domain that starts runners (domain.h) serves
+ * any number of engines, each in a thread of its own with a context of its own, and may be asked for names by all of them; any
+ * other serves one engine at a time and belongs to its thread. workers.h runs several engines behind one input and one output.
  * Stability: structs are only appended to. */
 #ifndef RILL_ENGINE_H
 #define RILL_ENGINE_H
@@ -47,17 +48,28 @@ RILL_API void rill_model_close(rill_model *model); /* NULL is allowed */
 RILL_API const rill_domain *rill_model_domain(const rill_model *model);
 RILL_API const rill_domain_info *rill_model_info(const rill_model *model);
 
-/* Append the text of an action to `out`, whose context is set; on failure `out` is as before.
+/* Whether a model of the domain serves several engines at once: it has start and stop. */
+RILL_API int rill_domain_has_runners(const rill_domain *domain);
+
+/* Append the text of an action to `out`, whose context is set and records failures; on failure `out` is as before.
  *   RILL_OK · RILL_ERR_NOT_FOUND (the domain names no actions, or not this one; no such action) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_model_action_name(const rill_model *model, int32_t action, rill_text *out);
 /* The action of that name; RILL_NO_ACTION when there is none or the domain names no actions. */
 RILL_API int32_t rill_model_find_action(const rill_model *model, const char *text, size_t length);
+/* The actions that write a text within an output: *n is how many they are, and the first `room` of them are in `action`.
+ *   RILL_OK · RILL_ERR_NOT_FOUND (the domain makes no actions of texts) · RILL_ERR_INPUT (it cannot be written with this model's) ·
+ *   RILL_ERR_MEMORY */
+RILL_API rill_status rill_model_tokenize(const rill_model *model, const char *text, size_t length, int32_t *action,
+                                         int32_t room, int32_t *n);
 
 /* One element of a chain: a registered name and its arguments, e.g. {"absolute", "10"}. */
 typedef struct rill_chain_entry {
     const char *name;
     const char *arguments; /* NULL = "" */
 } rill_chain_entry;
+
+/* What time it is, in seconds from any moment on; never backwards. */
+typedef double (*rill_clock_fn)(void *user);
 
 typedef struct rill_engine_setup {
     size_t struct_size;
@@ -76,6 +88,8 @@ typedef struct rill_engine_setup {
     /* [n_fields] What the domain is to add to each output, by names that it knows; see rill_output_field(). */
     const char *const *fields;
     int32_t n_fields;
+    rill_clock_fn clock; /* by which deadlines are (rill_request); NULL: the system's monotonic clock */
+    void *clock_user;
 } rill_engine_setup;
 
 /* Default settings, no heuristics, no scorers, the method's own policy, no trace, no budget function. `size` as for
@@ -87,8 +101,8 @@ static inline void rill_engine_setup_default(rill_engine_setup *setup)
 }
 
 /* Make an engine. Settings are resolved; names are looked up in the context; nothing of `setup` is kept but `trace`,
- * `budget` and their users, and `fields`, which must outlive the engine.
- *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_NOT_FOUND (name) · RILL_ERR_ARGUMENT (the model serves another engine) ·
+ * `budget`, `clock` and their users, and `fields`, which must outlive the engine.
+ *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_NOT_FOUND (name) · RILL_ERR_ARGUMENT (the model serves another engine and cannot serve two) ·
  *   RILL_ERR_MEMORY · RILL_ERR_ABI (the setup's size) · what a create() returns */
 RILL_API rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model *model,
                                         const rill_engine_setup *setup);
@@ -103,6 +117,38 @@ RILL_API int64_t rill_engine_room(const rill_engine *engine);
 /* Submit one input of `length` bytes; the engine copies it. Inputs are numbered from 0.
  *   RILL_OK · RILL_AGAIN (no room) · RILL_ERR_MEMORY (the input was not taken; the engine goes on) */
 RILL_API rill_status rill_engine_submit(rill_engine *engine, const char *text, size_t length);
+
+/* An input that wants something of its own. What is 0 is as the engine's setup says; so a request with text alone is
+ * rill_engine_submit(). Whatever it asks for, its result is what an engine made with that would give, and other inputs' results
+ * stay as they are. */
+typedef struct rill_request {
+    size_t struct_size; /* sizeof(rill_request) */
+    const char *text;   /* [length]; the engine copies it */
+    size_t length;
+    void *user; /* comes back with the result */
+    /* How it is searched: any field that belongs to the search of one input (k, n_best, max_length, length_penalty ...). Those
+     * that belong to the run (method, n, max_items, budget, refill, sort, flush_every, unordered, check, bounds on memory)
+     * and unknown_penalty are the engine's, whatever is given here. NULL: all are. */
+    const rill_settings *settings;
+    /* Arguments of the setup's heuristics and scorers, in its order: [n_heuristics], [n_scorers]. NULL, also as an entry:
+     * the setup's own. Equal arguments share an instance. */
+    const char *const *heuristics;
+    const char *const *scorers;
+    /* From now on by the engine's clock; above 0. At that time the input gives the best that it has: its outputs and the ended
+     * hypotheses of its beam, without any its live ones as truncated, as if a heuristic had asked it to stop; its result says
+     * `late`. With nothing at all it fails with RILL_ERR_LATE. It is looked at between timesteps, so answers are late by up
+     * to one. */
+    double seconds;
+} rill_request;
+
+/* Submit a request; *id is its result's id. `id` may be NULL.
+ *   RILL_OK · RILL_AGAIN (no room) · RILL_ERR_OPTION (its settings; arguments that create() refuses) · RILL_ERR_ABI (its size) ·
+ *   RILL_ERR_MEMORY; whatever fails, nothing was taken and the engine goes on */
+RILL_API rill_status rill_engine_submit_request(rill_engine *engine, const rill_request *request, int64_t *id);
+
+/* Give an input up that has no result yet: its states come back at once, and its result says RILL_ERR_CANCELLED.
+ *   RILL_OK · RILL_ERR_NOT_FOUND (no such input, or it has a result) · RILL_ERR_MEMORY */
+RILL_API rill_status rill_engine_cancel(rill_engine *engine, int64_t id);
 
 /* Submit an input that is bad already (a line that could not be read): its result carries the status and the message.
  * Same returns. */
@@ -141,6 +187,8 @@ typedef struct rill_result {
     const rill_output *output; /* [n], best first */
     int32_t n;                 /* min(n_best, outputs found) */
     int32_t outputs_found;
+    int32_t late; /* 1: its deadline came first; these are what there was by then */
+    void *user;   /* of its request, else NULL */
 } rill_result;
 
 /* The field of that index in rill_engine_setup.fields, NUL-terminated; borrowed as the output's text is, behind which it lies. */

@@ -45,6 +45,14 @@ typedef struct rill_registry_mark {
 RILL_API rill_registry_mark rill_registry_size(const rill_context *ctx);
 RILL_API void rill_registry_restore(rill_context *ctx, rill_registry_mark mark);
 
+/* Make a context for a worker, which another thread may use while this one uses `parent`: with an error record, tables and
+ * accounts of its own. What it holds counts in the parent's accounts too; allocation function and log are the parent's.
+ * It finds the tables that `parent` had at the mark `shared`, NULL: that it has now. What belongs to a thread, a script's tables,
+ * must not be among them: the worker's context loads the script again. Destroyed before its parent.
+ *   RILL_OK · RILL_ERR_MEMORY (recorded in `parent`) */
+RILL_API rill_status rill_context_create_worker(rill_context **out, rill_context *parent,
+                                                const rill_registry_mark *shared);
+
 /* Load a shared object and register what it offers, all or nothing.
  *   RILL_OK · RILL_ERR_NOT_FOUND (no file, no rill_plugin) · RILL_ERR_ABI · RILL_ERR_PLUGIN · RILL_ERR_ARGUMENT */
 RILL_API rill_status rill_plugin_load(rill_context *ctx, const char *path);

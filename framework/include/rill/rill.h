@@ -6,6 +6,7 @@
  *   status.h    codes                       stats.h     counters and trace   run.h     the whole loop
  *   domain.h    what a domain implements    heuristic.h, scorer.h, policy.h  plugin.h  registration, shared objects
  *   carve.h     arrays out of one block     device.h    arithmetic for neural domains
+ *   workers.h   several engines on one model
  *
  * Words: an *input* is one thing to decode; an *item* is an input in flight; an *action* extends a hypothesis; scores are
  * sums of natural-log probabilities, higher is better, RILL_SCORE_DEAD is never chosen; equal scores are ordered by the
@@ -29,5 +30,6 @@
 #include "rill/stats.h"
 #include "rill/status.h"
 #include "rill/version.h"
+#include "rill/workers.h"
 
 #endif

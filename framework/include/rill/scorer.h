@@ -37,7 +37,14 @@ typedef struct rill_scorer_rows {
     const int32_t *history;        /* [n] */
     const rill_history *histories; /* [any history] */
     const rill_domain_info *info;
-    const rill_model *model; /* for rill_model_action_name() and rill_model_find_action(), engine.h */
+    const rill_model
+        *model; /* for rill_model_action_name(), rill_model_find_action() and rill_model_tokenize(), engine.h */
+    const char *const *text;   /* [n] the row's input as it was submitted; NUL-terminated */
+    const size_t *text_length; /* [n] */
+    /* [n, state_bytes] what the scorer keeps of hypotheses (rill_scorer.state_bytes), one behind the other. In: what was left of
+     * the hypothesis that the row's extends by its last action, all zero for an item's first. Out: what is kept of the row's
+     * own, for those that extend it. NULL where the scorer keeps nothing. */
+    void *state;
 } rill_scorer_rows;
 
 typedef struct rill_scorer {
@@ -53,6 +60,9 @@ typedef struct rill_scorer {
     rill_status (*score)(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask);
     /* Undo create; accepts NULL. (optional) */
     void (*destroy)(void *self);
+    /* Bytes that the engine keeps for it of each hypothesis, copied along the tree; plain data, aligned to 16 within a node
+     * (the array of a call is packed). (optional: 0) */
+    size_t state_bytes;
 } rill_scorer;
 
 /* Add `value` to the score of `action` in row `row`. Values of one action add up. */

@@ -26,6 +26,8 @@ typedef enum rill_status {
     RILL_ERR_PLUGIN = -10,       /* a domain, heuristic, scorer or policy gave an illegal result */
     RILL_ERR_STOPPED = -11,      /* a callback of the user's asked to stop */
     RILL_ERR_CHECK = -12,        /* the checking mode found a result that depends on other items */
+    RILL_ERR_CANCELLED = -13,    /* this input was cancelled */
+    RILL_ERR_LATE = -14,         /* this input's deadline came before there was anything to give */
 } rill_status;
 
 /* The code's name ("RILL_ERR_IO"), or "unknown status"; a constant. */

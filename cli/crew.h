@@ -1,0 +1,32 @@
+/* From a plan to engines: one, or one for each of several workers with scripts of their own.
+ *
+ * Scripts belong to a thread, so each worker's context gets those of the command line once more, and the configuration too: what
+ * it says of the search, which may be functions, is read again there, and each worker's engine is made from its own. */
+#ifndef CLI_CREW_H
+#define CLI_CREW_H
+
+#include "search.h"
+#include "session.h"
+
+/* How many workers: as asked for; else one for each processor that may be used where there is much to read, the model can be
+ * shared, and nothing in the run minds: one otherwise. */
+int cli_crew_count(const cli_session *session, const rill_domain *domain);
+
+/* rill_workers_begin() with the plan's setup, of which the caller may have changed what chains and budget do not say. What fails is
+ * recorded in the session's context. */
+rill_status cli_crew_begin(cli_session *session, const cli_plan *plan, const rill_engine_setup *setup);
+
+/* Begin, run, and keep the counters: what trials need. `settings` and `stats` are filled in once there are engines. */
+typedef struct cli_crew_run {
+    rill_read_fn read;
+    void *read_user;
+    rill_write_fn write;
+    void *write_user;
+    rill_settings settings;
+    rill_stats stats;
+    double seconds;
+} cli_crew_run;
+rill_status cli_crew_decode(cli_session *session, const cli_plan *plan, const rill_engine_setup *setup,
+                            cli_crew_run *run);
+
+#endif

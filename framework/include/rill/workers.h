@@ -1,0 +1,91 @@
+/* Workers: several engines behind one input and one output, each on a thread of its own.
+ *
+ * What one engine does with threads inside its operations, workers do with whole inputs: they share nothing but a const model, so
+ * they scale with cores and wait for nobody. An input's outputs are the same to the last bit whoever decodes it, and results
+ * come in input order (or by completion with `unordered`), so the number of workers changes no answer. One worker is rill_run():
+ * no thread is made.
+ *
+ *     rill_workers *workers;
+ *     rill_workers_open(&workers, ctx, "mt", &open_options, &(rill_workers_options){sizeof(rill_workers_options), 2});
+ *     rill_workers_begin(workers, setups);                       // setups[w]: of worker w; all may be the same
+ *     rill_workers_run(workers, reader, &input, writer, &output);
+ *     rill_workers_finish(workers);                              // and so on with other setups
+ *     rill_workers_close(workers);
+ *
+ * Each worker has a context (errors and accounts of its own, the registered tables of the first), a runner of the model (domain.h),
+ * and instances of policy, heuristics and scorers. A domain without runners is opened once per worker.
+ *
+ * n, max_items, budget, flush_every and the refill are each worker's own; a window of sorted inputs is common to all. The bound on
+ * states or memory is divided: an input that does not fit into a worker's share is decoded while all others rest, by one that
+ * has the whole bound, so that the same inputs fail as with one worker. Ids are those of the common stream, for scorers and
+ * traces too; a trace's timesteps are counted by each worker, which the event names.
+ *
+ * Threads: reader and writer are called on the caller's thread. The trace function is called on the workers' threads, one at a
+ * time; a budget function on its worker's. These functions belong to the caller's thread: all of this header but
+ * rill_processors(). Stability: structs are only appended to. */
+#ifndef RILL_WORKERS_H
+#define RILL_WORKERS_H
+
+#include "rill/plugin.h"
+#include "rill/run.h"
+
+RILL_C_BEGIN
+
+typedef struct rill_workers rill_workers;
+
+typedef struct rill_workers_options {
+    size_t struct_size;
+    int32_t workers; /* 1 to 1024 */
+    /* What of the context's tables the workers find too; NULL: all. Scripts belong to a thread: mark the registry before they
+     * are loaded, and have `prepare` load them once more. */
+    const rill_registry_mark *shared;
+    /* (optional) Register more in a worker's context, before the model is opened or shared: loads scripts. Called here, for each
+     * of several workers in turn; not for one alone, which works with the caller's context. A negative return ends the opening
+     * with what is recorded in `worker`. */
+    rill_status (*prepare)(void *user, int32_t index, rill_context *worker);
+    void *user;
+} rill_workers_options;
+
+/* Make contexts, and open the model: once if the domain starts runners, else once per worker.
+ *   out: on success workers that the caller closes; on failure NULL
+ *   RILL_OK · RILL_ERR_ARGUMENT (the number of workers) · RILL_ERR_ABI (the options' size) · RILL_ERR_MEMORY · what
+ *   rill_model_open() and prepare return */
+RILL_API rill_status rill_workers_open(rill_workers **out, rill_context *ctx, const char *domain,
+                                       const rill_open_options *open, const rill_workers_options *options);
+RILL_API void rill_workers_close(rill_workers *workers); /* NULL is allowed */
+
+/* How many there are. */
+RILL_API int32_t rill_workers_count(const rill_workers *workers);
+/* The model; of a domain without runners the first worker's. */
+RILL_API rill_model *rill_workers_model(const rill_workers *workers);
+/* A worker's context: what its setup's names are looked up in. */
+RILL_API rill_context *rill_workers_context(const rill_workers *workers, int32_t index);
+
+/* Make the engines. setups: [count] one for each worker, the same settings in all, each as for rill_engine_create().
+ *   what rill_engine_create() returns, recorded in the caller's
+ *   context · RILL_ERR_ARGUMENT (there are engines already) */
+RILL_API rill_status rill_workers_begin(rill_workers *workers, const rill_engine_setup *const *setups);
+
+/* The settings as resolved; between begin and finish. */
+RILL_API const rill_settings *rill_workers_settings(const rill_workers *workers);
+
+/* Decode until the reader ends, as rill_run() does: same contract, same returns. A failure of any worker ends the run: what is
+ * finished by then is written first. Once per begin. */
+RILL_API rill_status rill_workers_run(rill_workers *workers, rill_read_fn read, void *read_user, rill_write_fn write,
+                                      void *write_user);
+
+/* Counters so far; between begin and finish, from reader and writer too. Those of all workers added up, seconds as well, which are
+ * then more than the clock's. Of longest_item_timesteps the largest; waiting_peak is the common output's; rows_bound the common
+ * bound. Other peaks are sums of each worker's own: at least what was held at any one time. */
+RILL_API void rill_workers_stats(rill_workers *workers, rill_stats *out);
+
+/* Destroy the engines. */
+RILL_API void rill_workers_finish(rill_workers *workers);
+
+/* Processors that this process may use: those that its affinity (taskset) allows, fewer where a quota of its control group (version 1
+ * or 2) comes to fewer; at least 1. */
+RILL_API int32_t rill_processors(void);
+
+RILL_C_END
+
+#endif

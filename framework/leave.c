@@ -1,0 +1,141 @@
+/* Inputs that leave before their time: cancelled, or at their deadline.
+ *
+ * An input without a result is in one of three places: waiting in the intake, ready, or in flight. Wherever it is it gives back
+ * what it has there; its result takes its turn like any other. Between timesteps only. */
+#include <math.h>
+#include <stdio.h>
+
+#include "rooms.h"
+
+/* The item at that place leaves the flight; those behind it move up. */
+static void leave_flight(rill_engine *e, int32_t place)
+{
+    flight *f = &e->flight;
+    flight_forgive(f, &e->items, f->slot[place]);
+    for (int32_t i = place + 1; i < f->n; i++) flight_move(f, &e->items, i - 1, i);
+    f->n--;
+}
+
+enum { IS_READY = -1 };
+
+/* An item leaves without outputs: from its place in flight, or IS_READY. */
+static rill_status fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message)
+{
+    const item *it = &e->items.at[slot];
+    RILL__TRY(engine_fail_input(e, it->id, it->request, status, message));
+    if (place == IS_READY) {
+        items_not_ready(&e->items, slot);
+    } else {
+        leave_flight(e, place);
+        tracing_item(&e->tracing, RILL_TRACE_FINISHED, e->statistics.all.timesteps, slot, it, status);
+    }
+    e->statistics.all.outputs -= it->n_outputs;
+    engine_drop_item(e, slot);
+    engine_free_rows(e);
+    return RILL_OK;
+}
+
+static rill_status fail_waiting(rill_engine *e, int32_t i, rill_status status, const char *message)
+{
+    int32_t entry = intake_at(&e->intake, i);
+    const intake_entry *in = &e->intake.entries[entry];
+    RILL__TRY(engine_fail_input(e, in->id, in->request, status, message));
+    intake_remove(&e->intake, i);
+    engine_forget_input(e, entry);
+    return RILL_OK;
+}
+
+/* --- cancelling --------------------------------------------------------------------------------------------------- */
+
+rill_status rill_engine_cancel(rill_engine *e, int64_t id)
+{
+    static const char message[] = "cancelled";
+    if (e->failed < 0) return e->failed;
+    for (int32_t i = 0; i < e->intake.n; i++)
+        if (e->intake.entries[intake_at(&e->intake, i)].id == id)
+            return fail_waiting(e, i, RILL_ERR_CANCELLED, message);
+    for (int32_t slot = e->items.first_ready; slot >= 0; slot = e->items.at[slot].next)
+        if (e->items.at[slot].id == id) return fail_item(e, slot, IS_READY, RILL_ERR_CANCELLED, message);
+    for (int32_t i = 0; i < e->flight.n; i++)
+        if (e->flight.id[i] == id) return fail_item(e, e->flight.slot[i], i, RILL_ERR_CANCELLED, message);
+    return rill_fail(e->ctx, RILL_ERR_NOT_FOUND, "input %lld is not there to be cancelled", (long long)id);
+}
+
+/* --- deadlines ---------------------------------------------------------------------------------------------------- */
+
+static int is_late(const request *r, double now)
+{
+    return r != NULL && r->deadline <= now;
+}
+
+static rill_status fail_late(rill_engine *e, int32_t slot, int32_t place)
+{
+    char message[120];
+    snprintf(message, sizeof message, "the deadline came at timestep %d, before there was any hypothesis",
+             e->items.at[slot].timestep);
+    return fail_item(e, slot, place, RILL_ERR_LATE, message);
+}
+
+/* The ended entries of the beam become outputs, and if there is none at all the live ones do. */
+static rill_status end_now(rill_engine *e, item *it)
+{
+    int32_t found = it->n_outputs;
+    if (it->timestep == 0) return RILL_OK; /* nothing but the empty hypothesis */
+    RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(found + it->width), "outputs"));
+    for (int ended = 1; ended >= 0; ended--) {
+        for (int32_t i = 0; i < it->width && (ended || found == 0); i++) {
+            beam_entry *entry = &it->beam[i];
+            if ((entry->ended != 0) != ended) continue;
+            item_output output = ended ? ending_output(it->settings, entry->score, entry->history, entry->length, 0,
+                                                       entry->ended == RILL_END)
+                                       : ending_output(it->settings, entry->score, entry->history, it->timestep, 1,
+                                                       it->settings->at_limit == RILL_LIMIT_END_FREE);
+            entry->history = -1;
+            engine_output(e, it, &output);
+            found += ended;
+        }
+    }
+    return RILL_OK;
+}
+
+static rill_status finish_late(rill_engine *e, int32_t place)
+{
+    int32_t slot = e->flight.slot[place];
+    item *it = &e->items.at[slot];
+    RILL__TRY(end_now(e, it));
+    if (it->n_outputs == 0) return fail_late(e, slot, place);
+    it->late = 1;
+    RILL__TRY(engine_finish_item(e, slot));
+    leave_flight(e, place);
+    engine_free_rows(e);
+    return RILL_OK;
+}
+
+/* The earliest deadline of an input without a result. */
+static double next_deadline(const rill_engine *e)
+{
+    double next = INFINITY;
+    for (size_t i = 0; i < e->intake.entries_capacity; i++) {
+        const request *r = e->intake.entries[i].request;
+        if (r != NULL && r->deadline < next) next = r->deadline;
+    }
+    return next;
+}
+
+rill_status engine_meet_deadlines(rill_engine *e)
+{
+    if (e->requests.n_deadlines == 0) return RILL_OK;
+    double now = requests_now(&e->requests);
+    if (now < e->requests.next) return RILL_OK;
+    for (int32_t i = e->intake.n - 1; i >= 0; i--)
+        if (is_late(e->intake.entries[intake_at(&e->intake, i)].request, now))
+            RILL__TRY(fail_waiting(e, i, RILL_ERR_LATE, "the deadline came before the input's turn"));
+    for (int32_t slot = e->items.first_ready, next; slot >= 0; slot = next) {
+        next = e->items.at[slot].next;
+        if (is_late(e->items.at[slot].request, now)) RILL__TRY(fail_late(e, slot, IS_READY));
+    }
+    for (int32_t i = e->flight.n - 1; i >= 0; i--)
+        if (is_late(e->items.at[e->flight.slot[i]].request, now)) RILL__TRY(finish_late(e, i));
+    e->requests.next = next_deadline(e);
+    return RILL_OK;
+}

@@ -1,0 +1,119 @@
+/* How many processors this process may use.
+ *
+ * The affinity mask is what taskset and containers with fixed processors set; a control group's quota is what containers with a
+ * share of processors set: so many microseconds of processor time in each period, in `cpu.max` (version 2) or
+ * `cpu.cfs_quota_us` and `cpu.cfs_period_us` (version 1). A quota holds for all groups within its own, so those above are read
+ * too; in a container the group's path may be the host's, which then leads nowhere but at its root. */
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "rill/workers.h"
+
+enum { PATH_BYTES = 4096 };
+
+/* The first line of a file, without its end. Returns 0 if there is none. */
+static int read_line(const char *path, char *line, int size)
+{
+    FILE *file = fopen(path, "r");
+    if (file == NULL) return 0;
+    int read = fgets(line, size, file) != NULL;
+    fclose(file);
+    if (read) line[strcspn(line, "\n")] = '\0';
+    return read;
+}
+
+/* Processors that so many microseconds of each period come to, a part of one counted as one; 0: no bound. */
+static int32_t whole(long long quota, long long period)
+{
+    if (quota <= 0 || period <= 0) return 0;
+    long long processors = (quota - 1) / period + 1;
+    return processors < INT32_MAX ? (int32_t)processors : 0;
+}
+
+static int32_t quota_of_version_2(const char *group)
+{
+    char path[PATH_BYTES + 32], line[128];
+    long long quota, period;
+    snprintf(path, sizeof path, "%s/cpu.max", group);
+    return read_line(path, line, sizeof line) && sscanf(line, "%lld %lld", &quota, &period) == 2 ? whole(quota, period)
+                                                                                                 : 0;
+}
+
+static int32_t quota_of_version_1(const char *group)
+{
+    char path[PATH_BYTES + 32], quota[64], period[64];
+    snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", group);
+    if (!read_line(path, quota, sizeof quota)) return 0;
+    snprintf(path, sizeof path, "%s/cpu.cfs_period_us", group);
+    return read_line(path, period, sizeof period) ? whole(atoll(quota), atoll(period)) : 0;
+}
+
+/* The least quota of the group at `mount` + `path` and of those above it. */
+static int32_t least_quota(const char *mount, const char *path, int32_t (*quota_of)(const char *group))
+{
+    char group[PATH_BYTES];
+    size_t root = strlen(mount);
+    int32_t least = 0;
+    if (snprintf(group, sizeof group, "%s%s", mount, path) >= (int)sizeof group) return 0;
+    for (;;) {
+        int32_t quota = quota_of(group);
+        if (quota > 0 && (least == 0 || quota < least)) least = quota;
+        char *slash = strrchr(group, '/');
+        if (slash == NULL || (size_t)(slash - group) < root) return least;
+        *slash = '\0';
+    }
+}
+
+/* Whether a list such as "cpu,cpuacct" names the processors' controller. */
+static int names_cpu(const char *list, size_t length)
+{
+    for (const char *at = list; at < list + length; at += strcspn(at, ",:") + 1)
+        if (strcspn(at, ",:") == 3 && memcmp(at, "cpu", 3) == 0) return 1;
+    return 0;
+}
+
+/* A line of /proc/self/cgroup: "0::/path" of version 2, "4:cpu,cpuacct:/path" of version 1. */
+static int32_t quota_of_line(const char *root, const char *line)
+{
+    char mount[PATH_BYTES];
+    const char *list = strchr(line, ':'), *path = list != NULL ? strchr(list + 1, ':') : NULL;
+    if (path == NULL || path[1] != '/') return 0;
+    size_t length = (size_t)(path - ++list);
+    path++;
+    if (length == 0) {
+        snprintf(mount, sizeof mount, "%s/sys/fs/cgroup", root);
+        return least_quota(mount, path, quota_of_version_2);
+    }
+    if (!names_cpu(list, length)) return 0;
+    snprintf(mount, sizeof mount, "%s/sys/fs/cgroup/cpu", root); /* which systems link to what they call it */
+    return least_quota(mount, path, quota_of_version_1);
+}
+
+int32_t rill__processors_of_quota(const char *root)
+{
+    char path[PATH_BYTES], line[PATH_BYTES];
+    int32_t least = 0;
+    snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) return 0;
+    while (fgets(line, sizeof line, file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        int32_t quota = quota_of_line(root, line);
+        if (quota > 0 && (least == 0 || quota < least)) least = quota;
+    }
+    fclose(file);
+    return least;
+}
+
+int32_t rill_processors(void)
+{
+    cpu_set_t allowed;
+    long n = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : sysconf(_SC_NPROCESSORS_ONLN);
+    int32_t quota = rill__processors_of_quota("");
+    if (quota > 0 && quota < n) n = quota;
+    return n < 1 ? 1 : n > INT32_MAX ? INT32_MAX : (int32_t)n;
+}

@@ -1,0 +1,96 @@
+/* Requests; request.h. */
+#include "request.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "statistics.h"
+
+/* model.c */
+rill_status rill__model_recommend(const rill_model *model, rill_settings *settings);
+
+void requests_init(requests *all, rill_context *ctx, const rill_engine_setup *setup)
+{
+    *all = (requests){.ctx = ctx,
+                      .given = setup->settings,
+                      .has_heuristics = setup->n_heuristics > 0,
+                      .budgeted = setup->budget != NULL,
+                      .clock = setup->clock,
+                      .clock_user = setup->clock_user,
+                      .next = INFINITY};
+}
+
+double requests_now(const requests *all)
+{
+    return all->clock != NULL ? all->clock(all->clock_user) : statistics_clock();
+}
+
+/* The wanted settings with those of the run in their places, resolved. */
+static rill_status resolve(const requests *all, const rill_model *model, const rill_settings *wanted,
+                           rill_settings *out)
+{
+    const rill_settings *run = &all->given;
+    *out = *wanted;
+    memcpy(out->method, run->method, sizeof out->method);
+    out->n = run->n;
+    out->max_items = run->max_items;
+    out->budget = run->budget;
+    out->refill = run->refill;
+    out->sort = run->sort;
+    out->sort_window = run->sort_window;
+    out->flush_every = run->flush_every;
+    out->unordered = run->unordered;
+    out->check = run->check;
+    out->max_nodes = run->max_nodes;
+    out->memory = run->memory;
+    out->unknown_penalty = run->unknown_penalty;
+    RILL__TRY(rill__model_recommend(model, out));
+    return rill__settings_resolve(all->ctx, out, all->has_heuristics, all->budgeted);
+}
+
+static size_t size_of(int32_t n)
+{
+    return sizeof(request) + (size_t)n * sizeof(chain_instance *);
+}
+
+static rill_status fill(requests *all, const rill_model *model, chain *c, const rill_request *asked, request *r)
+{
+    if (asked->seconds < 0 || isnan(asked->seconds))
+        return rill_fail(all->ctx, RILL_ERR_OPTION,
+                         "a request's seconds are %g: a number above 0, or 0 for no deadline", asked->seconds);
+    r->user = asked->user;
+    r->settings = *all->own;
+    r->deadline = asked->seconds > 0 ? requests_now(all) + asked->seconds : INFINITY;
+    if (asked->settings != NULL) RILL__TRY(resolve(all, model, asked->settings, &r->settings));
+    return r->n > 0 ? chain_use(c, asked->heuristics, asked->scorers, r->instances) : RILL_OK;
+}
+
+rill_status request_make(requests *all, const rill_model *model, chain *c, const rill_request *asked, request **out)
+{
+    int chained = asked->heuristics != NULL || asked->scorers != NULL;
+    *out = NULL;
+    if (!chained && asked->settings == NULL && asked->user == NULL && asked->seconds == 0) return RILL_OK;
+    int32_t n = chained ? c->n : 0;
+    request *r = rill_calloc(all->ctx, 1, size_of(n));
+    if (r == NULL) return rill_fail_memory(all->ctx, size_of(n), "a request");
+    r->n = n;
+    rill_status status = fill(all, model, c, asked, r);
+    if (status < 0) {
+        rill_free(all->ctx, r, size_of(n));
+        return status;
+    }
+    all->n++;
+    all->n_deadlines += r->deadline < INFINITY;
+    if (r->deadline < all->next) all->next = r->deadline;
+    *out = r;
+    return RILL_OK;
+}
+
+void request_drop(requests *all, chain *c, request *r)
+{
+    if (r == NULL) return;
+    all->n--;
+    all->n_deadlines -= r->deadline < INFINITY;
+    if (r->n > 0) chain_leave(c, r->instances);
+    rill_free(all->ctx, r, size_of(r->n));
+}

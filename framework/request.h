@@ -1,0 +1,35 @@
+/* Requests: what inputs want of their own, from submission to result. */
+#ifndef RILL_REQUEST_H
+#define RILL_REQUEST_H
+
+#include "chain.h"
+
+/* What one input wants. Inputs that want nothing have none (NULL). */
+typedef struct request {
+    void *user;
+    double deadline;        /* by the engine's clock; infinite: none */
+    rill_settings settings; /* resolved: by which it is searched */
+    int32_t n;              /* 0, or as many as the chain has links */
+    chain_instance *instances[];
+} request;
+
+typedef struct requests {
+    rill_context *ctx;
+    rill_settings given;      /* the engine's, as its setup had them */
+    const rill_settings *own; /* ... and resolved */
+    int has_heuristics, budgeted;
+    rill_clock_fn clock; /* NULL: the system's */
+    void *clock_user;
+    int64_t n, n_deadlines; /* requests that there are; that have one */
+    double next;            /* none is earlier */
+} requests;
+
+void requests_init(requests *all, rill_context *ctx, const rill_engine_setup *setup);
+/* The time by the engine's clock. */
+double requests_now(const requests *all);
+/* Make of what was asked for a request that ends with request_drop(); NULL when nothing was. `model`: whose makers may recommend
+ * settings. */
+rill_status request_make(requests *all, const rill_model *model, chain *c, const rill_request *asked, request **out);
+void request_drop(requests *all, chain *c, request *r); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,544 @@
+/* Requests: an input with settings and arguments of its own gets what a whole engine with these gives, and leaves the others'
+ * results as they are; cancelled inputs give everything back; at a deadline an input gives what it has; scorers see texts and keep
+ * states. All under every schedule. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/harness.h"
+#include "support/problem.h"
+
+/* Results that must be equal to the last bit; 0, or 1 with where they differ. */
+static int differ(const record_result *a, const record_result *b, char *where, size_t size)
+{
+    snprintf(where, size, "status %d and %d, %d and %d outputs of %d and %d", (int)a->status, (int)b->status, (int)a->n,
+             (int)b->n, (int)a->outputs_found, (int)b->outputs_found);
+    if (a->status != b->status || a->n != b->n || a->outputs_found != b->outputs_found) return 1;
+    for (int32_t o = 0; o < a->n; o++) {
+        const record_output *x = &a->output[o], *y = &b->output[o];
+        snprintf(where, size, "output %d: \"%s\" %.17g and \"%s\" %.17g", (int)o, x->text, x->value.score, y->text,
+                 y->value.score);
+        if (strcmp(x->text, y->text) != 0 || memcmp(&x->value.score, &y->value.score, sizeof(double)) != 0 ||
+            memcmp(&x->value.rank_score, &y->value.rank_score, sizeof(double)) != 0 ||
+            x->value.actions != y->value.actions || x->value.truncated != y->value.truncated ||
+            x->value.n_actions != y->value.n_actions ||
+            memcmp(x->logp_of, y->logp_of, (size_t)x->value.n_actions * sizeof *x->logp_of) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* --- limits of their own ------------------------------------------------------------------------------------------ */
+
+enum { VARIANTS = 4 }; /* the first is the engine itself */
+
+typedef struct variants {
+    problem p[VARIANTS];
+    int refused[VARIANTS];
+    int32_t submitted;
+} variants;
+
+/* Other arguments for the problem's heuristics and scorers. */
+static void draw_arguments(problem *p, dice *d)
+{
+    for (int32_t i = 0; i < p->n_heuristics; i++) {
+        problem_name *h = &p->heuristic[i];
+        if (dice_chance(d, 30)) continue;
+        if (strcmp(h->name, "test-random") == 0)
+            snprintf(h->arguments, sizeof h->arguments, "%d,%d", (int)dice_range(d, 0, 9999),
+                     (int)dice_range(d, 0, 40));
+        else
+            snprintf(h->arguments, sizeof h->arguments, "0.%d", (int)dice_range(d, 1, 99));
+    }
+    for (int32_t i = 0; i < p->n_scorers; i++) {
+        problem_name *s = &p->scorer[i];
+        if (dice_chance(d, 30)) continue;
+        if (strcmp(s->name, "test-random") == 0)
+            snprintf(s->arguments, sizeof s->arguments, "%d,%d", (int)dice_range(d, 0, 9999),
+                     (int)dice_range(d, 0, 2 * TEST_LAST_FLAG - 1));
+        else
+            snprintf(s->arguments, sizeof s->arguments, "0.%d", (int)dice_range(d, 1, 99));
+    }
+}
+
+static int32_t variant_of(int32_t i)
+{
+    return i * 7 % 5 % VARIANTS;
+}
+
+static rill_status submit_variant(void *user, rill_engine *engine, const problem *p, int32_t i)
+{
+    variants *all = user;
+    const problem *v = &all->p[variant_of(i)];
+    const char *heuristics[NAIVE_MOST_CHAIN], *scorers[NAIVE_MOST_CHAIN];
+    for (int32_t j = 0; j < v->n_heuristics; j++) heuristics[j] = v->heuristic[j].arguments;
+    for (int32_t j = 0; j < v->n_scorers; j++) scorers[j] = v->scorer[j].arguments;
+    rill_request r = {
+        .struct_size = sizeof r, .text = p->input[i], .length = strlen(p->input[i]), .user = &all->p[i % VARIANTS]};
+    if (variant_of(i) > 0) {
+        r.settings = &v->settings;
+        r.heuristics = v->n_heuristics > 0 ? heuristics : NULL;
+        r.scorers = v->n_scorers > 0 ? scorers : NULL;
+    }
+    int64_t id = -1;
+    rill_status status = rill_engine_submit_request(engine, &r, &id);
+    if (status == RILL_ERR_OPTION && all->refused[variant_of(i)])
+        return rill_engine_submit(engine, p->input[i], strlen(p->input[i]));
+    if (status == RILL_OK) {
+        assert_int_equal(id, i);
+        assert_false(all->refused[variant_of(i)]);
+    }
+    return status;
+}
+
+static void limits_of_a_group(problem_group group, int64_t iterations)
+{
+    uint64_t first = harness_seed(1);
+    int64_t compared = 0, refused = 0;
+    static variants all;
+    for (int64_t i = 0; i < harness_iterations(iterations); i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 60 + (uint64_t)group));
+        engine_record alone[VARIANTS], mixed;
+        schedule s;
+        problem_draw(&all.p[0], group, &d);
+        if (dice_chance(&d, 50)) problem_draw_conventions(&all.p[0], group, &d);
+        schedule_draw(&s, group, &d);
+        s.by_run = 0;
+        if (dice_chance(&d, 30)) s.max_nodes = dice_range(&d, 4, 80);
+        for (int v = 0; v < VARIANTS; v++) {
+            problem other;
+            problem_draw(&other, group, &d);
+            problem_draw_conventions(&other, group, &d);
+            if (v > 0) {
+                all.p[v] = all.p[0];
+                all.p[v].settings = other.settings;
+                all.p[v].settings.unknown_penalty = all.p[0].settings.unknown_penalty;
+                draw_arguments(&all.p[v], &d);
+            }
+            engine_run(&all.p[v], &s, NULL, &alone[v]);
+            all.refused[v] = alone[v].status != RILL_OK;
+            refused += all.refused[v];
+        }
+        const hooks h = {.user = &all, .submit = submit_variant};
+        s.hooks = &h;
+        engine_run(&all.p[0], &s, NULL, &mixed);
+        if (!all.refused[0]) assert_int_equal(mixed.status, RILL_OK);
+        for (int32_t input = 0; input < all.p[0].n_inputs && !all.refused[0]; input++) {
+            char where[300];
+            int v = all.refused[variant_of(input)] ? 0 : variant_of(input);
+            if (differ(&mixed.result[input], &alone[v].result[input], where, sizeof where)) {
+                fprintf(stderr, "input %d of variant %d: %s\n", (int)input, v, where);
+                problem_fail(&all.p[v], &s, seed, "a request differs from an engine of its own");
+            }
+            if (!all.refused[variant_of(input)]) assert_ptr_equal(mixed.result[input].user, &all.p[input % VARIANTS]);
+            compared += v > 0;
+        }
+        assert_int_equal(mixed.toy.violations, 0);
+        for (int v = 0; v < VARIANTS; v++) engine_record_clear(&alone[v]);
+        engine_record_clear(&mixed);
+    }
+    assert_true(compared > iterations);
+    print_message("%lld requests compared, %lld engines refused\n", (long long)compared, (long long)refused);
+}
+
+static void own_limits(void **state)
+{
+    (void)state;
+    limits_of_a_group(PROBLEM_PRUNED, 400);
+    limits_of_a_group(PROBLEM_FIXED_TOP, 100);
+    limits_of_a_group(PROBLEM_FIXED, 100);
+}
+
+/* --- cancelling --------------------------------------------------------------------------------------------------- */
+
+typedef struct canceller {
+    dice d;
+    int32_t n_inputs, percent;
+    int cancelled[PROBLEM_MOST_INPUTS];
+    int64_t steps, all_at; /* step at which everything is cancelled; 0: never */
+} canceller;
+
+static void cancel_some(void *user, rill_engine *engine)
+{
+    canceller *c = user;
+    int all = ++c->steps == c->all_at;
+    for (int32_t i = 0; i < c->n_inputs; i++) {
+        if (!all && !dice_chance(&c->d, c->percent)) continue;
+        rill_status status = rill_engine_cancel(engine, i);
+        assert_true(status == RILL_OK || status == RILL_ERR_NOT_FOUND);
+        if (status == RILL_OK) {
+            assert_false(c->cancelled[i]);
+            c->cancelled[i] = 1;
+        }
+    }
+    rill_stats stats = {.struct_size = sizeof stats};
+    rill_engine_stats(engine, &stats);
+    if (all) {
+        assert_int_equal(rill_engine_pending(engine), 0);
+        assert_int_equal(stats.rows_in_use, 0);
+        assert_int_equal(stats.histories_in_use, 0);
+        assert_int_equal(toy_report_get()->nodes, 0);
+        assert_int_equal(toy_report_get()->slots, 0);
+    }
+}
+
+static void cancelled(void **state)
+{
+    (void)state;
+    uint64_t first = harness_seed(1);
+    int64_t n_cancelled = 0, n_others = 0;
+    for (int64_t i = 0; i < harness_iterations(500); i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 70));
+        problem p;
+        schedule s;
+        engine_record whole, some;
+        problem_group group = (problem_group)(i % 4);
+        problem_draw(&p, group, &d);
+        schedule_draw(&s, group, &d);
+        s.by_run = 0;
+        if (dice_chance(&d, 30)) s.max_nodes = dice_range(&d, 20, 200);
+        engine_run(&p, &s, NULL, &whole);
+        canceller c = {.d = dice_seeded(seed), .n_inputs = p.n_inputs, .percent = DICE_OF(&d, 2, 10, 30)};
+        if (dice_chance(&d, 30)) c.all_at = dice_range(&d, 1, 6);
+        const hooks h = {.user = &c, .stepped = cancel_some};
+        s.hooks = &h;
+        engine_run(&p, &s, NULL, &some);
+        assert_int_equal(some.status, RILL_OK);
+        if (some.toy.violations != 0) problem_fail(&p, &s, seed, some.toy.first);
+        for (int32_t input = 0; input < p.n_inputs; input++) {
+            const record_result *r = &some.result[input];
+            char where[300];
+            assert_int_equal(r->taken, 1);
+            if (c.cancelled[input]) {
+                assert_int_equal(r->status, RILL_ERR_CANCELLED);
+                n_cancelled++;
+            } else if (differ(r, &whole.result[input], where, sizeof where)) {
+                fprintf(stderr, "input %d: %s\n", (int)input, where);
+                problem_fail(&p, &s, seed, "an input that was not cancelled has another result");
+            } else {
+                n_others++;
+            }
+        }
+        engine_record_clear(&whole);
+        engine_record_clear(&some);
+    }
+    assert_true(n_cancelled > 100 && n_others > 100);
+}
+
+/* --- deadlines ---------------------------------------------------------------------------------------------------- */
+
+enum { DEEPEST = 64 };
+
+/* A clock that stands still until step `at`, after which all deadlines have passed. */
+typedef struct hourglass {
+    int64_t steps, at;
+} hourglass;
+
+static double read_clock(void *user)
+{
+    const hourglass *g = user;
+    return g->steps >= g->at ? 1000 : 10;
+}
+
+static rill_status submit_urgent(void *user, rill_engine *engine, const problem *p, int32_t i)
+{
+    const hourglass *g = user;
+    rill_request r = {.struct_size = sizeof r, .text = p->input[i], .length = strlen(p->input[i])};
+    if (i % 4 != 3 && g->steps < g->at) r.seconds = 1;
+    return rill_engine_submit_request(engine, &r, NULL);
+}
+
+static void count_step(void *user, rill_engine *engine)
+{
+    (void)engine;
+    ((hourglass *)user)->steps++;
+}
+
+/* stop-at:T asks every item to stop that has had T timesteps. */
+static int32_t stop_at;
+
+static rill_status apply_stop(void *self, rill_beams *beams)
+{
+    (void)self;
+    for (int32_t i = 0; i < beams->n; i++) beams->stop[i] = beams->timestep[i] + 1 >= stop_at;
+    return RILL_OK;
+}
+
+static rill_status register_stop(rill_context *ctx)
+{
+    static const rill_heuristic stop = {.abi_version = RILL_ABI_VERSION,
+                                        .struct_size = sizeof(rill_heuristic),
+                                        .name = "stop-at",
+                                        .arguments = "",
+                                        .summary = "stops",
+                                        .apply = apply_stop};
+    return rill_register_heuristic(ctx, &stop);
+}
+
+/* What the problem gives when all items are asked to stop after `timesteps`. */
+static void run_stopped(const problem *p, const schedule *s, int32_t timesteps, engine_record *out)
+{
+    problem with = *p;
+    schedule plain = *s;
+    plain.hooks = NULL;
+    stop_at = timesteps;
+    snprintf(with.heuristic[with.n_heuristics].name, sizeof with.heuristic[0].name, "stop-at");
+    with.heuristic[with.n_heuristics++].arguments[0] = '\0';
+    engine_run_with(&with, &plain, NULL, register_stop, out);
+}
+
+static int32_t timesteps_of(const engine_record *r, int32_t input)
+{
+    for (int64_t i = r->n_events - 1; i >= 0; i--)
+        if (r->event[i].kind == RILL_TRACE_FINISHED && r->event[i].item == input) return r->event[i].item_timesteps;
+    return 0;
+}
+
+static void deadlines(void **state)
+{
+    (void)state;
+    uint64_t first = harness_seed(1);
+    int64_t n_late = 0, n_nothing = 0, n_others = 0;
+    static engine_record stopped[DEEPEST];
+    for (int64_t i = 0; i < harness_iterations(250); i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 80));
+        problem p;
+        schedule s;
+        engine_record whole, urgent;
+        int known[DEEPEST] = {0};
+        problem_draw(&p, PROBLEM_PRUNED, &d);
+        if (p.n_heuristics == NAIVE_MOST_CHAIN) continue;
+        if (dice_chance(&d, 50)) problem_draw_conventions(&p, PROBLEM_PRUNED, &d);
+        schedule_draw(&s, PROBLEM_PRUNED, &d);
+        s.by_run = s.check = 0;
+        engine_run(&p, &s, NULL, &whole);
+        if (whole.status != RILL_OK) { /* settings that contradict each other */
+            engine_record_clear(&whole);
+            continue;
+        }
+        hourglass g = {.at = dice_range(&d, 0, 6)};
+        const hooks h = {.user = &g, .clock = read_clock, .submit = submit_urgent, .stepped = count_step};
+        s.hooks = &h;
+        engine_run(&p, &s, NULL, &urgent);
+        assert_int_equal(urgent.status, RILL_OK);
+        if (urgent.toy.violations != 0) problem_fail(&p, &s, seed, urgent.toy.first);
+        for (int32_t input = 0; input < p.n_inputs; input++) {
+            const record_result *r = &urgent.result[input];
+            const record_result *expected = &whole.result[input];
+            char where[300];
+            int32_t t = timesteps_of(&urgent, input);
+            if (r->status == RILL_ERR_LATE) {
+                assert_int_equal(t, 0);
+                assert_int_not_equal(input % 4, 3);
+                n_nothing++;
+                continue;
+            }
+            if (r->late) {
+                assert_in_range(t, 1, DEEPEST - 1);
+                if (!known[t]) run_stopped(&p, &s, t, &stopped[t]);
+                known[t] = 1;
+                expected = &stopped[t].result[input];
+                n_late++;
+            } else {
+                n_others++;
+            }
+            if (differ(r, expected, where, sizeof where)) {
+                fprintf(stderr, "input %d, %s, timestep %d: %s\n", (int)input, r->late ? "late" : "in time", (int)t,
+                        where);
+                problem_fail(&p, &s, seed, "an input with a deadline has another result");
+            }
+        }
+        for (int t = 0; t < DEEPEST; t++)
+            if (known[t]) engine_record_clear(&stopped[t]);
+        engine_record_clear(&whole);
+        engine_record_clear(&urgent);
+    }
+    print_message("%lld late, %lld with nothing, %lld in time\n", (long long)n_late, (long long)n_nothing,
+                  (long long)n_others);
+    assert_true(n_late > 100 && n_nothing > 20 && n_others > 100);
+}
+
+/* --- what scorers see --------------------------------------------------------------------------------------------- */
+
+/* What the scorer keeps of a hypothesis: its actions and whose it is. */
+typedef struct kept {
+    uint64_t hash;
+    int32_t actions; /* the start counted */
+    char first;      /* of the input's text, + 1 */
+} kept;
+
+static const problem *seen; /* whose texts the scorer knows */
+static int64_t rows_seen;
+
+static uint64_t hash_of(const rill_scorer_rows *rows, int32_t history)
+{
+    int32_t path[256], n = 0;
+    for (; history >= 0; history = rows->histories[history].parent) path[n++] = rows->histories[history].action;
+    uint64_t hash = 0;
+    while (n > 0) hash = dice_mix(hash, (uint64_t)(uint32_t)path[--n]);
+    return hash;
+}
+
+/* The state must be that of the row's parent, the text that of its input; `self` tells instances apart. */
+static rill_status remember(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    kept *state = rows->state;
+    int32_t salt = self != NULL ? *(int32_t *)self : 0;
+    for (int32_t i = 0; i < rows->n; i++) {
+        const rill_history *h = &rows->histories[rows->history[i]];
+        const char *text = seen->input[rows->item_id[i]];
+        if (rows->text_length[i] != strlen(text) || strcmp(rows->text[i], text) != 0) return RILL_ERR_PLUGIN;
+        if (h->parent < 0
+                ? state[i].actions != 0 || state[i].hash != 0 || state[i].first != 0
+                : state[i].hash != hash_of(rows, h->parent) + (uint64_t)salt || state[i].first != (char)(text[0] + 1))
+            return RILL_ERR_PLUGIN;
+        uint64_t before = h->parent < 0 ? 0 : state[i].hash - (uint64_t)salt;
+        state[i].hash = dice_mix(before, (uint64_t)(uint32_t)h->action) + (uint64_t)salt;
+        state[i].actions++;
+        state[i].first = (char)(text[0] + 1);
+        rill_status status = rill_ask_reward(ask, i, (float)(state[i].hash % 8) / 16);
+        if (status < 0) return status;
+        rows_seen++;
+    }
+    return RILL_OK;
+}
+
+static rill_status create_salt(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
+{
+    (void)table, (void)ctx;
+    static int32_t salts[] = {0, 1, 2};
+    *self = &salts[arguments[0] == '\0' ? 0 : arguments[0] - '0'];
+    return RILL_OK;
+}
+
+static rill_status register_remembering(rill_context *ctx)
+{
+    static const rill_scorer odd = {
+        RILL_ABI_VERSION, sizeof(rill_scorer), "remember", "", "a test", create_salt, remember, NULL, sizeof(kept)};
+    return rill_register_scorer(ctx, &odd);
+}
+
+static rill_status submit_salted(void *user, rill_engine *engine, const problem *p, int32_t i)
+{
+    static const char *const salts[] = {"0", "1", "2"};
+    const char *scorers[2] = {NULL, salts[i % 3]};
+    (void)user;
+    rill_request r = {.struct_size = sizeof r, .text = p->input[i], .length = strlen(p->input[i]), .scorers = scorers};
+    return rill_engine_submit_request(engine, &r, NULL);
+}
+
+/* Two scorers keep states side by side, under every schedule, sent back under a bound or not, checked or not. */
+static void states_of_scorers(void **state)
+{
+    (void)state;
+    uint64_t first = harness_seed(1);
+    int64_t sent_back = 0;
+    for (int64_t i = 0; i < harness_iterations(300); i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 90));
+        problem p;
+        schedule s;
+        engine_record a, b;
+        problem_group group = (problem_group)(i % 4);
+        problem_draw(&p, group, &d);
+        p.n_scorers = 2;
+        for (int32_t j = 0; j < 2; j++) p.scorer[j] = (problem_name){"remember", ""};
+        seen = &p;
+        const hooks h = {.submit = submit_salted};
+        for (int run = 0; run < 2; run++) {
+            schedule_draw(&s, group, &d);
+            s.by_run = 0;
+            s.hooks = &h;
+            if (run == 1) s.max_nodes = dice_range(&d, 8, 60);
+            engine_run_with(&p, &s, NULL, register_remembering, run == 0 ? &a : &b);
+        }
+        if (a.status != RILL_OK) problem_fail(&p, &s, seed, a.message);
+        if (b.status != RILL_OK) problem_fail(&p, &s, seed, b.message);
+        for (int32_t input = 0; input < p.n_inputs; input++) {
+            char where[300];
+            if (b.result[input].status != RILL_ERR_INPUT &&
+                differ(&a.result[input], &b.result[input], where, sizeof where))
+                problem_fail(&p, &s, seed, where);
+        }
+        sent_back += b.stats.sent_back;
+        engine_record_clear(&a);
+        engine_record_clear(&b);
+    }
+    assert_true(rows_seen > 1000);
+    assert_true(sent_back > 0);
+}
+
+/* Counts its calls in its state: what it keeps of an item depends on the others. */
+static rill_status count_calls(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    (void)self, (void)ask;
+    for (int32_t i = 0; i < rows->n; i++) ((int32_t *)rows->state)[i] += rows->n;
+    return RILL_OK;
+}
+
+static rill_status register_counting(rill_context *ctx)
+{
+    static const rill_scorer mixing = {
+        RILL_ABI_VERSION, sizeof(rill_scorer), "mixing", "", "a test", NULL, count_calls, NULL, sizeof(int32_t)};
+    return rill_register_scorer(ctx, &mixing);
+}
+
+/* A state that depends on the rows of a call is found by the checking mode. */
+static void states_are_checked(void **state)
+{
+    (void)state;
+    dice d = dice_seeded(5);
+    problem p;
+    engine_record r;
+    problem_draw(&p, PROBLEM_PRUNED, &d);
+    for (p.n_inputs = 0; p.n_inputs < 5; p.n_inputs++)
+        snprintf(p.input[p.n_inputs], sizeof p.input[0], "in %d", (int)p.n_inputs);
+    p.n_scorers = 1;
+    p.scorer[0] = (problem_name){"mixing", ""};
+    schedule s = {.method = "var-batch", .n = 5, .refill = -1};
+    for (int check = 0; check < 2; check++) {
+        s.check = check;
+        engine_run_with(&p, &s, NULL, register_counting, &r);
+        assert_int_equal(r.status, check ? RILL_ERR_CHECK : RILL_OK);
+        assert_true(!check || strstr(r.message, "mixing") != NULL);
+        engine_record_clear(&r);
+    }
+}
+
+static void texts_become_actions(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    const rill_open_options options = {
+        .struct_size = sizeof options, .threads = 1, .arguments = "actions=5 terminal=end"};
+    rill_model *model;
+    int32_t action[2], n;
+    assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_OK);
+    assert_int_equal(rill_model_tokenize(model, "a1  a3 end", 10, action, 2, &n), RILL_OK);
+    assert_int_equal(n, 3);
+    assert_int_equal(action[0], 1);
+    assert_int_equal(action[1], 3);
+    assert_int_equal(rill_model_tokenize(model, "", 0, action, 2, &n), RILL_OK);
+    assert_int_equal(n, 0);
+    assert_int_equal(rill_model_tokenize(model, "a1 b", 4, action, 2, &n), RILL_ERR_INPUT);
+    assert_non_null(strstr(rill_error(ctx), "b"));
+    rill_model_close(model);
+    rill_domain mute = toy_domain;
+    mute.name = "mute";
+    mute.tokenize = NULL;
+    assert_int_equal(rill_register_domain(ctx, &mute), RILL_OK);
+    assert_int_equal(rill_model_open(&model, ctx, "mute", &options), RILL_OK);
+    assert_int_equal(rill_model_tokenize(model, "a1", 2, action, 2, &n), RILL_ERR_NOT_FOUND);
+    rill_model_close(model);
+    rill_context_destroy(ctx);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(own_limits),        cmocka_unit_test(cancelled),          cmocka_unit_test(deadlines),
+    cmocka_unit_test(states_of_scorers), cmocka_unit_test(states_are_checked), cmocka_unit_test(texts_become_actions),
+};
+
+HARNESS_MAIN(tests)

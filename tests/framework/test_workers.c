@@ -1,0 +1,538 @@
+/* Workers: however many there are, on whatever schedule, results, order and counters are those of the naive search; a failure of one,
+ * of the reader, the writer or the allocator ends the run cleanly; a slow one holds nobody back. Meant for the thread
+ * sanitizer too. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "internal.h"
+#include "support/harness.h"
+#include "support/problem.h"
+
+/* --- answers ------------------------------------------------------------------------------------------------------ */
+
+/* A bound that holds each input's search, or one that may not; and each input's own memory, though not in every worker's share. */
+static void set_bound(const problem *p, schedule *s, dice *d)
+{
+    int64_t most = 1, cost = 0;
+    for (int32_t i = 0; i < p->n_inputs; i++) {
+        toy_input input = toy_input_read(&p->model, p->input[i], strlen(p->input[i]));
+        int64_t own = TOY_SLOT_BYTES + input.depth * TOY_UNIT_BYTES;
+        if (p->expected[i].states > most) most = p->expected[i].states;
+        if (own > cost) cost = own;
+    }
+    s->bound = s->max_nodes = (int32_t)most + dice_range(d, -(int32_t)most / 3, (int32_t)most);
+    if (dice_chance(d, 60)) return;
+    int64_t wanted = (int64_t)s->bound * TOY_NODE_BYTES * 4 / 3;
+    s->memory = wanted > 4 * cost ? wanted : 4 * cost;
+    s->max_nodes = 0;
+    s->bound = (int32_t)((s->memory - s->memory / 4) / TOY_NODE_BYTES);
+}
+
+static void any_number(problem_group group, int bounded, int64_t iterations)
+{
+    int64_t sent_back = 0;
+    for (int64_t i = 0; i < harness_iterations(iterations); i++) {
+        uint64_t seed = harness_seed(1) + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 77));
+        problem p;
+        schedule s;
+        engine_record r;
+        problem_draw(&p, group, &d);
+        schedule_draw(&s, group, &d);
+        problem_solve(&p);
+        if (dice_chance(&d, 30)) p.domain = "toy-alone";
+        if (bounded) set_bound(&p, &s, &d);
+        for (s.workers = 2; s.workers <= 4; s.workers++) {
+            toy_nodes_peak();
+            engine_run(&p, &s, NULL, &r);
+            problem_expect(&p, &s, seed, &r);
+            if (bounded && s.bound >= s.workers && toy_nodes_peak() > s.bound)
+                fail_msg("seed %llu: too many states", (unsigned long long)seed);
+            if (r.toy.opened != r.toy.closed || r.toy.started != r.toy.stopped) fail_msg("a model or runner is left");
+            if (r.toy.opened + r.toy.started != s.workers + (p.domain == NULL)) fail_msg("as many as workers decode");
+            sent_back += r.stats.sent_back;
+            engine_record_clear(&r);
+        }
+        problem_clear(&p);
+    }
+    assert_int_equal(sent_back > 0, bounded);
+}
+
+static void any_schedule(void **state)
+{
+    (void)state;
+    any_number(PROBLEM_PRUNED, 0, 150);
+    any_number(PROBLEM_FIXED_TOP, 0, 40);
+    any_number(PROBLEM_FIXED, 0, 40);
+    any_number(PROBLEM_GREEDY, 0, 40);
+}
+
+/* What does not fit into a worker's share fits into the whole, and what fails is what fails with one. */
+static void shared_memory(void **state)
+{
+    (void)state;
+    any_number(PROBLEM_PRUNED, 1, 150);
+    any_number(PROBLEM_FIXED_TOP, 1, 60);
+}
+
+/* --- traces ------------------------------------------------------------------------------------------------------- */
+
+static void traces_name_workers(void **state)
+{
+    (void)state;
+    dice d = dice_seeded(5);
+    problem p;
+    schedule s;
+    engine_record r;
+    int finished[PROBLEM_MOST_INPUTS] = {0}, of[PROBLEM_MOST_INPUTS];
+    problem_draw(&p, PROBLEM_PRUNED, &d);
+    schedule_draw(&s, PROBLEM_PRUNED, &d);
+    problem_solve(&p);
+    s.workers = 3;
+    s.n = 1;
+    s.max_items = 1;
+    s.check = 0;
+    engine_run(&p, &s, NULL, &r);
+    problem_expect(&p, &s, 5, &r);
+    int64_t next[3] = {0};
+    for (int64_t i = 0; i < r.n_events; i++) {
+        const record_event *e = &r.event[i];
+        assert_in_range(e->worker, 0, 2);
+        if (e->kind == RILL_TRACE_ADMITTED) of[e->item] = e->worker;
+        if (e->kind == RILL_TRACE_FINISHED) {
+            assert_int_equal(of[e->item], e->worker);
+            assert_int_equal(finished[e->item]++, 0);
+        }
+        if (e->kind == RILL_TRACE_TIMESTEP) assert_int_equal(e->timestep, next[e->worker]++);
+    }
+    assert_int_equal(next[0] + next[1] + next[2], r.stats.timesteps);
+    engine_record_clear(&r);
+    problem_clear(&p);
+}
+
+/* --- a bench for single runs -------------------------------------------------------------------------------------- */
+
+typedef struct bench {
+    rill_context *ctx;
+    rill_workers *workers;
+    harness_memory memory;
+    int inputs, given, written, stop_after, fail_after;
+    int64_t last;
+} bench;
+
+static rill_status begin_with(bench *b, const char *domain, const char *arguments, int32_t n,
+                              void (*change)(rill_settings *))
+{
+    rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = arguments};
+    rill_workers_options options = {.struct_size = sizeof options, .workers = n};
+    rill_engine_setup setup;
+    const rill_engine_setup *setups[4] = {&setup, &setup, &setup, &setup};
+    rill_engine_setup_default(&setup);
+    setup.settings.k = 2;
+    setup.settings.n = 2;
+    if (change != NULL) change(&setup.settings);
+    b->last = -1;
+    rill_status status = rill_workers_open(&b->workers, b->ctx, domain, &open, &options);
+    return status < 0 ? status : rill_workers_begin(b->workers, setups);
+}
+
+static void begin(bench *b, const char *domain, const char *arguments, int32_t n, void (*change)(rill_settings *))
+{
+    rill_context_options options = harness_memory_options(&b->memory);
+    toy_report_reset();
+    b->ctx = harness_context(&options);
+    assert_int_equal(begin_with(b, domain, arguments, n, change), RILL_OK);
+}
+
+static void end(bench *b)
+{
+    rill_workers_close(b->workers);
+    rill_context_destroy(b->ctx);
+    assert_int_equal(b->memory.blocks, 0);
+    assert_int_equal(b->memory.mistakes, 0);
+    if (toy_report_get()->violations != 0) fail_msg("%s", toy_report_get()->first);
+}
+
+static rill_status read_some(void *user, int may_block, const char **text, size_t *length)
+{
+    static char line[32];
+    bench *b = user;
+    (void)may_block;
+    if (b->fail_after > 0 && b->given == b->fail_after) return rill_fail(b->ctx, RILL_ERR_IO, "the cable is cut");
+    if (b->given == b->inputs) return RILL_END_OF_INPUT;
+    *length = (size_t)snprintf(line, sizeof line, "%s%d", b->given == 5 ? "!bad " : "in ", b->given);
+    *text = line;
+    b->given++;
+    return RILL_OK;
+}
+
+static rill_status write_some(void *user, const rill_result *result)
+{
+    bench *b = user;
+    rill_stats stats = {.struct_size = sizeof stats};
+    rill_workers_stats(b->workers, &stats);
+    assert_true(result->id > b->last);
+    assert_int_equal(result->status, result->id == 5 ? RILL_ERR_INPUT : RILL_OK);
+    if (result->n > 0) assert_int_equal(strlen(result->output[0].text), result->output[0].length);
+    b->last = result->id;
+    b->written++;
+    assert_true(stats.inputs >= b->written);
+    rill_fail(b->ctx, RILL_ERR_FORMAT, "something of the writer's own");
+    return b->written == b->stop_after ? RILL_ERR_STOPPED : RILL_OK;
+}
+
+/* --- ends --------------------------------------------------------------------------------------------------------- */
+
+static void nothing_to_read(void **state)
+{
+    (void)state;
+    bench b = {0};
+    begin(&b, "toy", "", 3, NULL);
+    assert_int_equal(rill_workers_run(b.workers, read_some, &b, write_some, &b), RILL_OK);
+    assert_int_equal(b.written, 0);
+    end(&b);
+}
+
+static void writer_stops(void **state)
+{
+    (void)state;
+    for (int after = 1; after < 40; after += 3) {
+        bench b = {.inputs = 100000, .stop_after = after};
+        begin(&b, after % 2 ? "toy" : "toy-alone", "depth=4 actions=3", 3, NULL);
+        assert_int_equal(rill_workers_run(b.workers, read_some, &b, write_some, &b), RILL_ERR_STOPPED);
+        assert_int_equal(b.written, after);
+        assert_true(b.given < b.inputs);
+        end(&b);
+    }
+}
+
+/* What was read before is decoded and written. */
+static void reader_fails(void **state)
+{
+    (void)state;
+    for (int after = 1; after < 60; after += 7) {
+        bench b = {.inputs = 100, .fail_after = after};
+        begin(&b, "toy", "depth=4 actions=3", 2, NULL);
+        assert_int_equal(rill_workers_run(b.workers, read_some, &b, write_some, &b), RILL_ERR_IO);
+        assert_string_equal(rill_error(b.ctx), "the cable is cut");
+        assert_int_equal(b.written, after);
+        end(&b);
+    }
+}
+
+/* Results that were finished come out in order; what failed is told, whatever the writer recorded. */
+static void domain_fails(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"fail_encode", "fail_step", "fail_score", "fail_finalize"};
+    int written = 0;
+    for (int at = 1; at < 40; at += 3)
+        for (int call = 0; call < 4; call++) {
+            char arguments[64];
+            bench b = {.inputs = 3000};
+            snprintf(arguments, sizeof arguments, "depth=4 actions=3 %s=%d", calls[call], at);
+            begin(&b, at % 2 ? "toy" : "toy-alone", arguments, 3, NULL);
+            assert_int_equal(rill_workers_run(b.workers, read_some, &b, write_some, &b), RILL_ERR_IO);
+            assert_non_null(strstr(rill_error(b.ctx), "injected"));
+            assert_true(b.written < b.inputs);
+            written += b.written;
+            end(&b);
+        }
+    assert_true(written > 0);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    bench b = {0};
+    rill_open_options open = {.struct_size = sizeof open, .threads = 1};
+    rill_workers_options options = {.struct_size = sizeof options};
+    rill_workers *workers;
+    rill_chain_entry wrong = {"absolut", "1"};
+    rill_engine_setup setup;
+    const rill_engine_setup *setups[2] = {&setup, &setup};
+    begin(&b, "toy", "", 2, NULL);
+    assert_int_equal(rill_workers_begin(b.workers, setups), RILL_ERR_ARGUMENT);
+    rill_workers_finish(b.workers);
+    rill_engine_setup_default(&setup);
+    setup.heuristics = &wrong;
+    setup.n_heuristics = 1;
+    assert_int_equal(rill_workers_begin(b.workers, setups), RILL_ERR_NOT_FOUND);
+    assert_non_null(strstr(rill_error(b.ctx), "absolut"));
+    setup.n_heuristics = 0;
+    assert_int_equal(rill_workers_begin(b.workers, setups), RILL_OK);
+    assert_int_equal(rill_workers_open(&workers, b.ctx, "toy", &open, &options), RILL_ERR_ARGUMENT);
+    options.workers = 2;
+    for (int alone = 0; alone < 2; alone++) {
+        open.arguments = "fail_open=1";
+        assert_int_equal(rill_workers_open(&workers, b.ctx, alone ? "toy-alone" : "toy", &open, &options), RILL_ERR_IO);
+        assert_non_null(strstr(rill_error(b.ctx), "injected"));
+    }
+    assert_int_equal(rill_workers_open(&workers, b.ctx, "toi", &open, &options), RILL_ERR_NOT_FOUND);
+    assert_null(workers);
+    options.struct_size = 3;
+    assert_int_equal(rill_workers_open(&workers, b.ctx, "toy", &open, &options), RILL_ERR_ABI);
+    end(&b);
+}
+
+/* Whichever request is refused, wherever the threads are then. */
+static void memory_is_refused(void **state)
+{
+    (void)state;
+    int64_t failed = 0, passed = 0;
+    for (int64_t n = 1; n < harness_iterations(700); n += n < 150 ? 1 : 5) {
+        bench b = {.inputs = 60};
+        rill_context_options options = harness_memory_options(&b.memory);
+        toy_report_reset();
+        b.ctx = harness_context(&options);
+        b.memory.fail_at = b.memory.requests + n;
+        b.memory.persistent = n % 4 == 0;
+        rill_status status = begin_with(&b, n % 3 ? "toy" : "toy-alone", "depth=4 actions=3", 2, NULL);
+        if (status == RILL_OK) status = rill_workers_run(b.workers, read_some, &b, write_some, &b);
+        if (status == RILL_OK) assert_int_equal(b.written, 60);
+        if (status != RILL_OK && status != RILL_ERR_MEMORY) fail_msg("%lld: %s", (long long)n, rill_error(b.ctx));
+        status == RILL_OK ? passed++ : failed++;
+        b.memory.fail_at = 0;
+        end(&b);
+    }
+    assert_true(failed > 50);
+}
+
+/* --- who waits for whom ------------------------------------------------------------------------------------------- */
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t opened;
+    int open;
+} gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .opened = PTHREAD_COND_INITIALIZER};
+
+static void set_gate(int open)
+{
+    pthread_mutex_lock(&gate.lock);
+    gate.open = open;
+    pthread_cond_broadcast(&gate.opened);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+/* The first input waits at the gate. */
+static rill_status encode_at_gate(void *self, int32_t m, rill_input *inputs)
+{
+    for (int32_t i = 0; i < m; i++) {
+        if (inputs[i].id != 0) continue;
+        pthread_mutex_lock(&gate.lock);
+        while (!gate.open) pthread_cond_wait(&gate.opened, &gate.lock);
+        pthread_mutex_unlock(&gate.lock);
+    }
+    return toy_domain.encode(self, m, inputs);
+}
+
+static rill_status write_gated(void *user, const rill_result *result)
+{
+    bench *b = user;
+    b->last = result->id;
+    if (++b->written == b->inputs - 1) set_gate(1);
+    return RILL_OK;
+}
+
+static void one_by_one(rill_settings *s)
+{
+    s->n = s->max_items = 1;
+    s->unordered = 1;
+}
+
+/* The worker with the first input is as slow as can be: all others' results come before it is done. */
+static void a_slow_worker_holds_its_own(void **state)
+{
+    (void)state;
+    rill_domain gated = toy_domain;
+    bench b = {.inputs = 500};
+    rill_context_options options = harness_memory_options(&b.memory);
+    gated.name = "gated";
+    gated.encode = encode_at_gate;
+    toy_report_reset();
+    set_gate(0);
+    b.ctx = harness_context(&options);
+    assert_int_equal(rill_register_domain(b.ctx, &gated), RILL_OK);
+    assert_int_equal(begin_with(&b, "gated", "depth=3 actions=3", 2, one_by_one), RILL_OK);
+    assert_int_equal(rill_workers_run(b.workers, read_some, &b, write_gated, &b), RILL_OK);
+    assert_int_equal(b.written, 500);
+    assert_int_equal(b.last, 0);
+    end(&b);
+}
+
+enum { MOST_AHEAD = 2 * 4096 }; /* of the oldest unfinished input, for two workers */
+
+/* The gate opens when the other worker has come as far as it may. */
+static rill_status encode_ahead(void *self, int32_t m, rill_input *inputs)
+{
+    for (int32_t i = 0; i < m; i++)
+        if (inputs[i].id == MOST_AHEAD - 1) set_gate(1);
+    return encode_at_gate(self, m, inputs);
+}
+
+static rill_status note_result(void *user, const rill_result *result)
+{
+    bench *b = user;
+    assert_int_equal(result->id, b->last + 1);
+    b->last = result->id;
+    return RILL_OK;
+}
+
+static void ordered_one_by_one(rill_settings *s)
+{
+    s->n = s->max_items = 1;
+}
+
+/* In order, the stream runs ahead of the slow one only so far: memory does not follow it. */
+static void a_slow_item_bounds_the_stream(void **state)
+{
+    (void)state;
+    rill_domain gated = toy_domain;
+    bench b = {.inputs = 3 * MOST_AHEAD};
+    rill_context_options options = harness_memory_options(&b.memory);
+    rill_stats stats = {.struct_size = sizeof stats};
+    gated.name = "gated";
+    gated.encode = encode_ahead;
+    toy_report_reset();
+    set_gate(0);
+    b.ctx = harness_context(&options);
+    assert_int_equal(rill_register_domain(b.ctx, &gated), RILL_OK);
+    assert_int_equal(begin_with(&b, "gated", "depth=2 actions=2 trivial=1", 2, ordered_one_by_one), RILL_OK);
+    assert_int_equal(rill_workers_run(b.workers, read_some, &b, note_result, &b), RILL_OK);
+    assert_int_equal(b.last, b.inputs - 1);
+    rill_workers_stats(b.workers, &stats);
+    assert_int_equal(stats.inputs, b.inputs);
+    assert_in_range(stats.waiting_peak, MOST_AHEAD / 2, MOST_AHEAD);
+    end(&b);
+}
+
+/* --- contexts ----------------------------------------------------------------------------------------------------- */
+
+static rill_status fail_prepare(void *user, int32_t index, rill_context *worker)
+{
+    ++*(int *)user;
+    return index == 1 ? rill_fail(worker, RILL_ERR_FORMAT, "worker %d is ill", (int)index) : RILL_OK;
+}
+
+static void contexts_of_workers(void **state)
+{
+    (void)state;
+    harness_memory memory = {0};
+    rill_context_options options = harness_memory_options(&memory);
+    rill_context *ctx = harness_context(&options), *worker;
+    rill_registry_mark mark = rill_registry_size(ctx);
+    rill_domain later = toy_domain, own = toy_domain;
+    later.name = own.name = "later";
+    assert_int_equal(rill_register_domain(ctx, &later), RILL_OK);
+    assert_int_equal(rill_context_create_worker(&worker, ctx, &mark), RILL_OK);
+    assert_ptr_equal(rill_find_domain(worker, "toy"), &toy_domain);
+    assert_null(rill_find_domain(worker, "later"));
+    assert_int_equal(rill_register_domain(worker, &own), RILL_OK);
+    assert_ptr_equal(rill_find_domain(worker, "later"), &own);
+    assert_ptr_equal(rill_find_domain(ctx, "later"), &later);
+    rill_fail(worker, RILL_ERR_IO, "its own");
+    assert_string_equal(rill_error(ctx), "");
+    size_t before = rill_memory_used(ctx), of_worker = rill_memory_used(worker);
+    void *block = rill_alloc(worker, 5000);
+    assert_int_equal(rill_memory_used(ctx), before + 5000);
+    assert_int_equal(rill_memory_used(worker), of_worker + 5000);
+    rill_free(worker, block, 5000);
+    assert_int_equal(rill_memory_used(ctx), before);
+    assert_true(rill_memory_peak(ctx) >= before + 5000);
+    rill_context_destroy(worker);
+    assert_true(rill_memory_used(ctx) < before);
+    rill_context_destroy(ctx);
+    assert_int_equal(memory.blocks, 0);
+}
+
+static void preparing_may_fail(void **state)
+{
+    (void)state;
+    int calls = 0;
+    rill_context *ctx = harness_context(NULL);
+    rill_workers *workers;
+    rill_open_options open = {.struct_size = sizeof open, .threads = 1};
+    rill_workers_options options = {
+        .struct_size = sizeof options, .workers = 3, .prepare = fail_prepare, .user = &calls};
+    assert_int_equal(rill_workers_open(&workers, ctx, "toy", &open, &options), RILL_ERR_FORMAT);
+    assert_string_equal(rill_error(ctx), "worker 1 is ill");
+    assert_int_equal(calls, 2);
+    options.workers = 1;
+    assert_int_equal(rill_workers_open(&workers, ctx, "toy", &open, &options), RILL_OK);
+    assert_int_equal(calls, 2);
+    assert_ptr_equal(rill_workers_context(workers, 0), ctx);
+    rill_workers_close(workers);
+    rill_context_destroy(ctx);
+}
+
+/* --- processors --------------------------------------------------------------------------------------------------- */
+
+static void put(const char *root, const char *path, const char *text)
+{
+    char name[512];
+    int length = snprintf(name, sizeof name, "%s%s", root, path);
+    for (char *at = strchr(name + strlen(root) + 1, '/'); at != NULL && length > 0; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        mkdir(name, 0700);
+        *at = '/';
+    }
+    FILE *file = fopen(name, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+#define A "/a" /* a group */
+
+static void quotas(void **state)
+{
+    (void)state;
+    char root[] = "/tmp/rill-quota-XXXXXX", command[64];
+    assert_non_null(mkdtemp(root));
+    assert_int_equal(rill__processors_of_quota(root), 0);
+    put(root, "/proc/self/cgroup", "0::" A "/b\n");
+    assert_int_equal(rill__processors_of_quota(root), 0);
+    put(root, "/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+    assert_int_equal(rill__processors_of_quota(root), 0);
+    put(root, "/sys/fs/cgroup/a/cpu.max", "350000 100000\n");
+    assert_int_equal(rill__processors_of_quota(root), 4);
+    put(root, "/sys/fs/cgroup/a/b/cpu.max", "200000 100000\n");
+    assert_int_equal(rill__processors_of_quota(root), 2);
+    put(root, "/sys/fs/cgroup/cpu.max", "5000 100000\n");
+    assert_int_equal(rill__processors_of_quota(root), 1);
+    put(root, "/proc/self/cgroup", "7:memory:/a\n4:cpuset:/a\n3:cpu,cpuacct:/elsewhere\n0::/\n");
+    put(root, "/sys/fs/cgroup/cpu.max", "max 100000\n");
+    assert_int_equal(rill__processors_of_quota(root), 0);
+    put(root, "/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+    put(root, "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+    assert_int_equal(rill__processors_of_quota(root), 0);
+    put(root, "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "250000\n");
+    assert_int_equal(rill__processors_of_quota(root), 3);
+    put(root, "/sys/fs/cgroup/cpu.max", "nonsense\n");
+    assert_int_equal(rill__processors_of_quota(root), 3);
+    assert_true(rill_processors() >= 1);
+    snprintf(command, sizeof command, "rm -r %s", root);
+    assert_int_equal(system(command), 0);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(any_schedule),
+    cmocka_unit_test(shared_memory),
+    cmocka_unit_test(traces_name_workers),
+    cmocka_unit_test(nothing_to_read),
+    cmocka_unit_test(writer_stops),
+    cmocka_unit_test(reader_fails),
+    cmocka_unit_test(domain_fails),
+    cmocka_unit_test(refusals),
+    cmocka_unit_test(memory_is_refused),
+    cmocka_unit_test(a_slow_worker_holds_its_own),
+    cmocka_unit_test(a_slow_item_bounds_the_stream),
+    cmocka_unit_test(contexts_of_workers),
+    cmocka_unit_test(preparing_may_fail),
+    cmocka_unit_test(quotas),
+};
+
+HARNESS_MAIN(tests)
