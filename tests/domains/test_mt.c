@@ -507,6 +507,7 @@ static void actions_have_names(void **state)
     char *path = data_path(models[0]);
     rill_domain_info info;
     mt_runner *m = open_at(path, 1, 1, &info);
+    void *model = (void *)(uintptr_t)m->model;
     for (int32_t a = 0; a < info.actions; a++) {
         rill_text name = {.ctx = ctx};
         assert_ok(ctx, domain->action_name(model, a, &name));
