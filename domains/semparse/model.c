@@ -1,7 +1,8 @@
 /* Loading a semantic parser: configuration, vocabularies, weights.
  *
- * Invariant: tables that live as long as the model are in s->blocks; what is only needed while loading is in a second set of
- * blocks that is cleared before semparse_load() returns, so the peak is the packed model plus its largest parts as fp32.
+ * Invariant: what the plan borrows and what lives as long as the model is in s->blocks; what is only needed while loading is in a
+ * second set of blocks that is cleared before semparse_load() returns, so the peak is the model in the device's form plus its largest
+ * parts as fp32.
  *
  * Divisions: configuration · vocabularies · reading · recurrent layers · attention and output · lexicon · the whole. */
 #include <math.h>
@@ -90,19 +91,13 @@ static rill_status load_start(loader *l, const char *side, size_t words, sempars
 {
     size_t gates = 4 * l->s->hidden;
     char name[64];
-    float *embedding, *input, *bias, *start;
-    rill_weights packed;
+    float *embedding, *input, *bias;
     TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "embedding.weight"), words, l->embedding,
                     &embedding));
     TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_ih"), gates, l->embedding,
                     &input));
     TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.bias"), gates, 0, &bias));
-    TRY(rill_weights_pack(l->s->kernels.f32, &l->passing, input, gates, l->embedding, l->embedding, &packed));
-    TRY(rill_blocks_get(&l->s->blocks, &start, words * gates, sizeof *start, "word inputs"));
-    rill_gemm product = {
-        .w = &packed, .rows = words, .a = embedding, .lda = l->embedding, .bias = bias, .c = start, .ldc = gates};
-    l->s->kernels.gemm(&product, l->s->pool);
-    out->start = start;
+    out->start = rill_plan_product(l->s->plan, embedding, words, l->embedding, input, gates, l->embedding, bias);
     return RILL_OK;
 }
 
@@ -114,7 +109,7 @@ static rill_status load_lstm(loader *l, const char *side, size_t words, semparse
     TRY(load_start(l, side, words, out));
     TRY(read_floats(l, &l->passing, tensor_name(name, sizeof name, side, "lstm.weight_hh"), 4 * hidden, hidden,
                     &recurrent));
-    TRY(rill_weights_pack(l->s->kernels.f32, &l->s->blocks, recurrent, 4 * hidden, hidden, hidden, &out->recurrent));
+    out->recurrent = rill_plan_matrix(l->s->plan, RILL_WEIGHT_F32, 4 * hidden, hidden, recurrent, hidden);
     rill_blocks_clear(&l->passing);
     return RILL_OK;
 }
@@ -128,10 +123,10 @@ static rill_status load_attention(loader *l)
     size_t hidden = s->hidden;
     float *both, *bias;
     TRY(read_floats(l, &l->passing, "attention.weight", hidden, 2 * hidden, &both));
-    TRY(rill_weights_pack(s->kernels.f32, &s->blocks, both, hidden, hidden, 2 * hidden, &s->from_context));
-    TRY(rill_weights_pack(s->kernels.f32, &s->blocks, both + hidden, hidden, hidden, 2 * hidden, &s->from_state));
     TRY(read_floats(l, &s->blocks, "attention.bias", hidden, 0, &bias));
-    s->attention_bias = bias;
+    s->weights.from_context = rill_plan_matrix(s->plan, RILL_WEIGHT_F32, hidden, hidden, both, 2 * hidden);
+    s->weights.from_state = rill_plan_matrix(s->plan, RILL_WEIGHT_F32, hidden, hidden, both + hidden, 2 * hidden);
+    s->weights.attention_bias = rill_plan_constant(s->plan, bias, 1, hidden);
     rill_blocks_clear(&l->passing);
     return RILL_OK;
 }
@@ -139,12 +134,13 @@ static rill_status load_attention(loader *l)
 static rill_status load_output(loader *l)
 {
     semparse *s = l->s;
+    size_t actions = (size_t)s->actions;
     float *weight, *bias;
-    TRY(read_floats(l, &l->passing, "output.weight", (size_t)s->actions, s->hidden, &weight));
-    TRY(rill_weights_pack(s->kernels.f32, &s->blocks, weight, (size_t)s->actions, s->hidden, s->hidden, &s->output));
-    TRY(read_floats(l, &s->blocks, "output.bias", (size_t)s->actions, 0, &bias));
+    TRY(read_floats(l, &l->passing, "output.weight", actions, s->hidden, &weight));
+    TRY(read_floats(l, &s->blocks, "output.bias", actions, 0, &bias));
     bias[SEMPARSE_START] = bias[SEMPARSE_UNKNOWN] = -INFINITY;
-    s->output_bias = bias;
+    s->weights.output = rill_plan_matrix(s->plan, RILL_WEIGHT_F32, actions, s->hidden, weight, s->hidden);
+    s->weights.output_bias = rill_plan_constant(s->plan, bias, 1, actions);
     rill_blocks_clear(&l->passing);
     return RILL_OK;
 }
@@ -159,9 +155,9 @@ static rill_status load_lexicon(loader *l)
     rill_status status = rill_lexicon_open(l->ctx, l->path.data, &s->lexicon);
     if (status == RILL_ERR_NOT_FOUND) {
         rill_error_clear(l->ctx);
-        status = RILL_OK;
+        return RILL_OK;
     }
-    return status == RILL_OK ? rill_question_open(l->ctx, s->lexicon, &s->question) : status;
+    return status;
 }
 
 /* Which actions are placeholders; see model.h for what that means to a question. */
@@ -171,7 +167,6 @@ static rill_status find_placeholders(loader *l)
     size_t actions = (size_t)s->actions;
     if (s->lexicon == NULL || s->tokenized) return RILL_OK;
     TRY(rill_blocks_get(&s->blocks, &s->placeholder, actions, sizeof *s->placeholder, "placeholders"));
-    TRY(rill_blocks_get(&s->blocks, &s->mentioned, actions, sizeof *s->mentioned, "placeholders"));
     for (int32_t action = SEMPARSE_SPECIALS; action < s->actions; action++) {
         size_t length;
         const char *token = rill_vocabulary_token(s->target, action, &length);
@@ -187,8 +182,8 @@ static rill_status load_weights(loader *l)
     semparse *s = l->s;
     TRY(rill_path_join(&l->path, l->directory, "model.safetensors"));
     TRY(rill_tensors_open(&l->tensors, l->ctx, l->path.data));
-    TRY(load_lstm(l, "encoder", (size_t)s->words, &s->encoder));
-    TRY(load_lstm(l, "decoder", (size_t)s->actions, &s->decoder));
+    TRY(load_lstm(l, "encoder", (size_t)s->words, &s->weights.encoder));
+    TRY(load_lstm(l, "decoder", (size_t)s->actions, &s->weights.decoder));
     TRY(load_attention(l));
     return load_output(l);
 }
@@ -201,7 +196,8 @@ static rill_status load_all(loader *l)
     TRY(load_vocabulary(l, "target.vocab", "target_vocab_size", s->actions, &s->target));
     TRY(load_weights(l));
     TRY(load_lexicon(l));
-    return find_placeholders(l);
+    TRY(find_placeholders(l));
+    return semparse_plan(s);
 }
 
 rill_status semparse_load(semparse *s, const char *directory)

@@ -1,38 +1,30 @@
-/* The parser as a table of functions: open and close, ids and slots, names of actions. The work between them is in input.c,
- * encode.c, step.c, score.c and output.c.
+/* The parser as a table of functions: open and close, start and stop, ids and slots, names of actions. What is computed is in
+ * programs.c, the way to it in input.c, encode.c, step.c, score.c and output.c.
  *
- * Invariant: a parser that close_model() gets may be half built; everything in it is zero until it is owned. Node tables are as long
- * as the largest reserve(); slots below p->slots are initialised. */
+ * Invariant: what close_model() and stop() get may be half built; everything in it is zero until it is owned. Node tables are as long
+ * as the largest reserve(); slots below r->slots are initialised.
+ *
+ * Divisions: the model · the runner · sizes · names of actions · the table. */
 #include <string.h>
 
-#include "backend.h"
 #include "model.h"
 #include "options.h"
 #include "shiftreduce.h"
 
-/* --- open and close ----------------------------------------------------------------------------------------------- */
+/* --- the model ---------------------------------------------------------------------------------------------------- */
 
-static void close_model(void *self)
+static void close_model(void *model)
 {
-    parser *p = self;
+    parser *p = model;
     if (p == NULL) return;
     rill_context *ctx = p->ctx;
-    for (size_t i = 0; i < p->slots; i++) sentence_clear(&p->slot[i].sentence);
-    rill_blocks_clear(&p->rooms);
-    rill_free(ctx, p->slot, p->slot_room * sizeof *p->slot);
-    rill_free(ctx, p->cell, p->cell_room * sizeof *p->cell);
-    rill_free(ctx, p->reading, p->reading_room * sizeof *p->reading);
-    rill_free(ctx, p->feature, p->feature_room * sizeof *p->feature);
-    rill_free(ctx, p->build, p->build_room * sizeof *p->build);
-    rill_free(ctx, p->scratch, p->scratch_room);
-    rill_text_clear(&p->normal);
-    rill_tree_clear(&p->tree);
     rill_vocabulary_close(p->word);
     rill_vocabulary_close(p->suffix);
     rill_vocabulary_close(p->shape);
     rill_vocabulary_close(p->tag);
     rill_vocabulary_close(p->label);
-    rill_threads_stop(&p->threads);
+    rill_plan_close(p->plan);
+    rill_device_close(p->device);
     rill_blocks_clear(&p->blocks);
     rill_free(ctx, p, sizeof *p);
 }
@@ -48,16 +40,26 @@ static rill_status read_form(rill_context *ctx, const rill_open_options *options
     return RILL_OK;
 }
 
-/* What an input of so many words keeps in its slot: a row of products per frame, and where its words end and how they are tagged.
- * The bytes of the words themselves are nothing beside a row. */
-static size_t slot_bytes(const parser *p, size_t words)
+static rill_status load_model(parser *p, const rill_open_options *options)
 {
-    const size_t row = PRODUCTS * p->net * sizeof(float), word = sizeof(size_t) + sizeof(int32_t);
-    return sizeof(parser_slot) + (words + PARSER_FRAME) * row + words * word;
+    TRY(rill_options_device(p->ctx, "shiftreduce", options, &p->device));
+    TRY(rill_plan_open(&p->plan, p->ctx, p->device));
+    TRY(parser_load(p, options->path));
+    rill_options_describe(p->device, p->description, sizeof p->description);
+    return RILL_OK;
+}
+
+/* What an input of so many words keeps in its slot: a row of products per position, and where its words end and how they are tagged.
+ * The bytes of the words themselves are nothing beside a row. */
+static int64_t slot_bytes(const parser *p, int64_t words)
+{
+    const rill_plan_bytes bytes = rill_plan_sizes(p->plan);
+    const int64_t word = sizeof(size_t) + sizeof(int32_t);
+    return bytes.slot + (int64_t)sizeof(sentence) + (words + 1) * bytes.unit + words * word;
 }
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
-                              void **self, rill_domain_info *info)
+                              void **model, rill_domain_info *info)
 {
     (void)table;
     parser_form form = FORM_AUTO;
@@ -65,41 +67,78 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
     TRY(read_form(ctx, options, &form));
     parser *p = rill_calloc(ctx, 1, sizeof *p);
     if (p == NULL) return rill_fail_memory(ctx, sizeof *p, "a parser");
-    p->ctx = p->blocks.ctx = p->rooms.ctx = p->normal.ctx = p->tree.ctx = ctx;
+    p->ctx = p->blocks.ctx = ctx;
     p->form = form;
     p->tokenized = options->tokenized;
-    rill_status status = rill_backend_kernels(ctx, "shiftreduce", options, &p->kernels);
-    if (status == RILL_OK) status = rill_threads_start(&p->threads, ctx, options->threads);
-    p->pool = p->threads.pool;
-    if (status == RILL_OK) status = parser_load(p, options->path);
+    rill_status status = load_model(p, options);
     if (status != RILL_OK) {
         close_model(p);
         return status;
     }
-    rill_backend_describe(&p->kernels, p->description, sizeof p->description);
     *info = (rill_domain_info){.actions = PARSER_LABELS + p->labels,
                                .phases = PARSER_PHASES,
                                .state_need = RILL_STATE_PATH,
                                .max_choices_phases = 1u << PARSER_LABEL,
                                .max_length = 2 * p->max_input - 1,
                                .description = p->description,
-                               .node_bytes = sizeof *p->cell,
-                               .slot_bytes = (int64_t)slot_bytes(p, 0),
-                               .slot_unit_bytes = (int64_t)(slot_bytes(p, 1) - slot_bytes(p, 0))};
-    *self = p;
+                               .node_bytes = sizeof(parser_cell),
+                               .slot_bytes = slot_bytes(p, 0),
+                               .slot_unit_bytes = slot_bytes(p, 1) - slot_bytes(p, 0)};
+    *model = p;
     return RILL_OK;
 }
 
-/* --- reserve ------------------------------------------------------------------------------------------------------ */
+/* --- the runner --------------------------------------------------------------------------------------------------- */
+
+static void stop(void *runner)
+{
+    parser_runner *r = runner;
+    if (r == NULL) return;
+    rill_context *ctx = r->ctx;
+    for (size_t i = 0; i < r->slots; i++) sentence_clear(&r->sentence[i]);
+    rill_free(ctx, r->sentence, r->sentence_room * sizeof *r->sentence);
+    rill_free(ctx, r->cell, r->cell_room * sizeof *r->cell);
+    rill_free(ctx, r->slot, r->slot_room * sizeof *r->slot);
+    rill_free(ctx, r->frames, r->frames_room * sizeof *r->frames);
+    rill_free(ctx, r->positions, r->positions_room * sizeof *r->positions);
+    for (size_t f = 0; f < PARSER_MOST_FEATURES; f++)
+        rill_free(ctx, r->feature[f], r->feature_room[f] * sizeof *r->feature[f]);
+    rill_free(ctx, r->column, r->column_room * sizeof *r->column);
+    rill_free(ctx, r->build, r->build_room * sizeof *r->build);
+    rill_text_clear(&r->normal);
+    rill_tree_clear(&r->tree);
+    rill_stream_close(r->stream);
+    rill_free(ctx, r, sizeof *r);
+}
+
+static rill_status start(const void *model, rill_context *ctx, int threads, void **runner)
+{
+    parser_runner *r = rill_calloc(ctx, 1, sizeof *r);
+    if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a parser's runner");
+    r->model = model;
+    r->ctx = r->normal.ctx = r->tree.ctx = ctx;
+    rill_status status = rill_stream_open(&r->stream, ctx, r->model->plan, threads);
+    if (status != RILL_OK) {
+        stop(r);
+        return status;
+    }
+    *runner = r;
+    return RILL_OK;
+}
 
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
-    parser *p = self;
-    TRY(rill_grow(p->ctx, (void **)&p->cell, &p->cell_room, (size_t)nodes, sizeof *p->cell, "node states"));
-    TRY(rill_grow(p->ctx, (void **)&p->slot, &p->slot_room, (size_t)slots, sizeof *p->slot, "item slots"));
-    for (; p->slots < (size_t)slots; p->slots++)
-        p->slot[p->slots] = (parser_slot){.sentence = {.bytes = {.ctx = p->ctx}}};
+    parser_runner *r = self;
+    TRY(rill_stream_reserve(r->stream, nodes, slots));
+    TRY(rill_grow(r->ctx, (void **)&r->cell, &r->cell_room, (size_t)nodes, sizeof *r->cell, "node states"));
+    TRY(rill_grow(r->ctx, (void **)&r->sentence, &r->sentence_room, (size_t)slots, sizeof *r->sentence, "item slots"));
+    for (; r->slots < (size_t)slots; r->slots++) r->sentence[r->slots] = (sentence){.bytes = {.ctx = r->ctx}};
     return RILL_OK;
+}
+
+static void drop(void *self, int32_t slot)
+{
+    rill_stream_drop(((parser_runner *)self)->stream, slot);
 }
 
 /* --- sizes -------------------------------------------------------------------------------------------------------- */
@@ -107,7 +146,7 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 /* Of a tree, words: brackets that are closed behind something else than a closed bracket. Else what stands between blanks. */
 static int64_t measure(void *self, const char *text, size_t length)
 {
-    const parser_form form = ((const parser *)self)->form;
+    const parser_form form = ((const parser_runner *)self)->model->form;
     int64_t closed = 0, tokens = 0;
     char first = ' ', last = ' '; /* but for blanks */
     int apart = 1;
@@ -128,18 +167,18 @@ static int64_t measure(void *self, const char *text, size_t length)
 
 static const char *const structure_names[PARSER_LABELS] = {"shift", "combine"};
 
-static rill_status action_name(void *self, int32_t action, rill_text *out)
+static rill_status action_name(void *model, int32_t action, rill_text *out)
 {
-    const parser *p = self;
+    const parser *p = model;
     size_t length;
     if (action < PARSER_LABELS) return rill_text_append(out, structure_names[action], strlen(structure_names[action]));
     const char *label = rill_vocabulary_token(p->label, action - PARSER_LABELS, &length);
     return rill_text_append(out, label, length);
 }
 
-static int32_t find_action(void *self, const char *text, size_t length)
+static int32_t find_action(void *model, const char *text, size_t length)
 {
-    const parser *p = self;
+    const parser *p = model;
     for (int32_t i = 0; i < PARSER_LABELS; i++)
         if (length == strlen(structure_names[i]) && memcmp(text, structure_names[i], length) == 0) return i;
     const int32_t label = rill_vocabulary_id(p->label, text, length);
@@ -159,10 +198,13 @@ const rill_domain rill_shiftreduce_domain = {
     .step = parser_step,
     .score = parser_score,
     .finalize = parser_finalize,
+    .drop = drop,
     .close = close_model,
     .measure = measure,
     .action_name = action_name,
     .find_action = find_action,
     .metric = "bracket",
     .features = RILL_TAKES_INPUT_FORMAT | RILL_TAKES_BACKEND,
+    .start = start,
+    .stop = stop,
 };

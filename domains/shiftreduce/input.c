@@ -52,40 +52,40 @@ static parser_form form_of(const char *text, size_t length)
 
 /* --- trees -------------------------------------------------------------------------------------------------------- */
 
-static rill_status find_tag(parser *p, rill_slice tag, int32_t word, int32_t *out)
+static rill_status find_tag(parser_runner *r, rill_slice tag, int32_t word, int32_t *out)
 {
-    *out = rill_vocabulary_id(p->tag, tag.data, tag.length);
+    *out = rill_vocabulary_id(r->model->tag, tag.data, tag.length);
     if (*out > PARSER_NO_TAG) return RILL_OK;
-    return rill_fail(p->ctx, RILL_ERR_INPUT, "word %d: the model does not know the tag \"%.*s\": tags.vocab lists all",
+    return rill_fail(r->ctx, RILL_ERR_INPUT, "word %d: the model does not know the tag \"%.*s\": tags.vocab lists all",
                      word + 1, tag.length < 40 ? (int)tag.length : 40, tag.data);
 }
 
-static rill_status add_tagged(parser *p, sentence *s, rill_slice word, rill_slice tag)
+static rill_status add_tagged(parser_runner *r, sentence *s, rill_slice word, rill_slice tag)
 {
     int32_t id;
-    TRY(find_tag(p, tag, s->words, &id));
+    TRY(find_tag(r, tag, s->words, &id));
     return sentence_add_escaped(s, word.data, word.length, id);
 }
 
-static rill_status read_tree(parser *p, sentence *s, const char *text, size_t length)
+static rill_status read_tree(parser_runner *r, sentence *s, const char *text, size_t length)
 {
-    TRY(rill_tree_parse(&p->tree, text, length, 0));
-    for (int32_t i = 0; i < p->tree.count; i++)
-        if (p->tree.node[i].word.data != NULL) TRY(add_tagged(p, s, p->tree.node[i].word, p->tree.node[i].label));
+    TRY(rill_tree_parse(&r->tree, text, length, 0));
+    for (int32_t i = 0; i < r->tree.count; i++)
+        if (r->tree.node[i].word.data != NULL) TRY(add_tagged(r, s, r->tree.node[i].word, r->tree.node[i].label));
     return RILL_OK;
 }
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
 
-static rill_status read_tagged(parser *p, sentence *s, const char *text, size_t length)
+static rill_status read_tagged(parser_runner *r, sentence *s, const char *text, size_t length)
 {
     rill_slice left = {text, length};
     for (rill_slice token; (token = next_chunk(&left)).length > 0;) {
         const size_t tag = tag_of(token);
         if (tag == 0)
-            return rill_fail(p->ctx, RILL_ERR_INPUT, "word %d: expected word_TAG, found \"%.*s\"", s->words + 1,
+            return rill_fail(r->ctx, RILL_ERR_INPUT, "word %d: expected word_TAG, found \"%.*s\"", s->words + 1,
                              token.length < 40 ? (int)token.length : 40, token.data);
-        TRY(add_tagged(p, s, (rill_slice){token.data, tag - 1}, (rill_slice){token.data + tag, token.length - tag}));
+        TRY(add_tagged(r, s, (rill_slice){token.data, tag - 1}, (rill_slice){token.data + tag, token.length - tag}));
     }
     return RILL_OK;
 }
@@ -100,20 +100,21 @@ static rill_status read_tokens(sentence *s, const char *text, size_t length)
 
 /* --- the line ----------------------------------------------------------------------------------------------------- */
 
-static rill_status read_line(parser *p, sentence *s, parser_form form, const char *text, size_t length)
+static rill_status read_line(parser_runner *r, sentence *s, parser_form form, const char *text, size_t length)
 {
+    const parser *p = r->model;
     const size_t good = rill_utf8_check(text, length);
     if (good < length)
-        return rill_fail(p->ctx, RILL_ERR_INPUT, "the line is not UTF-8 at byte %zu (0x%02x)", good + 1,
+        return rill_fail(r->ctx, RILL_ERR_INPUT, "the line is not UTF-8 at byte %zu (0x%02x)", good + 1,
                          (unsigned char)text[good]);
     switch (form) {
-    case FORM_TREE: TRY(read_tree(p, s, text, length)); break;
-    case FORM_TAGGED: TRY(read_tagged(p, s, text, length)); break;
+    case FORM_TREE: TRY(read_tree(r, s, text, length)); break;
+    case FORM_TAGGED: TRY(read_tagged(r, s, text, length)); break;
     default: TRY(p->tokenized ? read_tokens(s, text, length) : tokenize(s, text, length, p->style)); break;
     }
-    if (s->words == 0) return rill_fail(p->ctx, RILL_ERR_INPUT, "empty input");
+    if (s->words == 0) return rill_fail(r->ctx, RILL_ERR_INPUT, "empty input");
     if (s->words > p->max_input)
-        return rill_fail(p->ctx, RILL_ERR_INPUT,
+        return rill_fail(r->ctx, RILL_ERR_INPUT,
                          "expected at most %d words (max_input_length in config.json), found %d", p->max_input,
                          s->words);
     return RILL_OK;
@@ -127,16 +128,17 @@ static const char *remedy(const parser *p, parser_form form)
     return form == FORM_TAGGED ? "; a line of word_TAG tokens is read as such, unless --input-format says text" : "";
 }
 
-rill_status parser_read(parser *p, rill_input *input, int32_t *words)
+rill_status parser_read(parser_runner *r, rill_input *input, int32_t *words)
 {
-    sentence *s = &p->slot[input->slot].sentence;
+    const parser *p = r->model;
+    sentence *s = &r->sentence[input->slot];
     sentence_begin(s);
     *words = 0;
     const parser_form form = p->form == FORM_AUTO ? form_of(input->text, input->length) : p->form;
-    rill_status status = read_line(p, s, form, input->text, input->length);
+    rill_status status = read_line(r, s, form, input->text, input->length);
     if (status == RILL_ERR_INPUT) {
-        rill_input_fail(input, status, "%s%s", rill_error(p->ctx), s->words > p->max_input ? "" : remedy(p, form));
-        rill_error_clear(p->ctx);
+        rill_input_fail(input, status, "%s%s", rill_error(r->ctx), s->words > p->max_input ? "" : remedy(p, form));
+        rill_error_clear(r->ctx);
         return RILL_OK;
     }
     TRY(status);

@@ -1,7 +1,7 @@
 /* Loading a parser: configuration, vocabularies, weights.
  *
- * Invariant: tables that live as long as the model are in p->blocks; what is only needed while loading is in a second set of
- * blocks that is cleared after each part.
+ * Invariant: what the plan borrows and what lives as long as the model is in p->blocks; what is only needed while loading is in a
+ * second set of blocks that is cleared after each part.
  *
  * Divisions: configuration · vocabularies · labels · embeddings and layers · tags · products of positions · outputs · the whole. */
 #include <math.h>
@@ -214,20 +214,32 @@ static rill_status check_tags(loader *l)
 
 /* --- embeddings and layers ---------------------------------------------------------------------------------------- */
 
-static rill_status keep(loader *l, const char *name, size_t rows, size_t columns, const float **out)
+static rill_status read_floats(loader *l, const char *name, size_t rows, size_t columns, float **out)
+{
+    return rill_weights_read(l->tensors, &l->passing, name, rows, columns, out);
+}
+
+/* A tensor that the plan borrows. */
+static rill_status keep(loader *l, const char *name, size_t rows, size_t columns, rill_constant *out)
 {
     float *table;
     TRY(rill_weights_read(l->tensors, &l->p->blocks, name, rows, columns, &table));
-    *out = table;
+    *out = columns > 0 ? rill_plan_constant(l->p->plan, table, rows, columns)
+                       : rill_plan_constant(l->p->plan, table, 1, rows);
     return RILL_OK;
+}
+
+static rill_matrix matrix(loader *l, size_t n, size_t k, const float *w, size_t stride)
+{
+    return rill_plan_matrix(l->p->plan, RILL_WEIGHT_F32, n, k, w, stride);
 }
 
 static rill_status load_embeddings(loader *l)
 {
     parser *p = l->p;
-    TRY(keep(l, "words.weight", (size_t)p->words, p->embedding, &p->word_rows));
-    TRY(keep(l, "suffixes.weight", (size_t)p->suffixes, p->embedding, &p->suffix_rows));
-    return keep(l, "shapes.weight", (size_t)p->shapes, p->embedding, &p->shape_rows);
+    TRY(keep(l, "words.weight", (size_t)p->words, p->embedding, &p->weights.word_rows));
+    TRY(keep(l, "suffixes.weight", (size_t)p->suffixes, p->embedding, &p->weights.suffix_rows));
+    return keep(l, "shapes.weight", (size_t)p->shapes, p->embedding, &p->weights.shape_rows);
 }
 
 static const char *const directions[2] = {"forward", "backward"};
@@ -236,7 +248,7 @@ static rill_status read_part(loader *l, int layer, int direction, const char *pa
 {
     char name[64];
     snprintf(name, sizeof name, "layer%d.%s.%s", layer + 1, directions[direction], part);
-    return rill_weights_read(l->tensors, &l->passing, name, 4 * l->p->hidden, columns, out);
+    return read_floats(l, name, 4 * l->p->hidden, columns, out);
 }
 
 /* Both directions' input weights one below the other: inputs[8H, columns]; their biases likewise. */
@@ -252,8 +264,7 @@ static rill_status load_layer(loader *l, int layer, size_t columns, float **inpu
         TRY(read_part(l, layer, d, "bias", 0, &own));
         memcpy(*inputs + (size_t)d * gates * columns, input, gates * columns * sizeof *input);
         memcpy(bias + (size_t)d * gates, own, gates * sizeof *own);
-        TRY(rill_weights_pack(p->kernels.f32, &p->blocks, recurrent, gates, p->hidden, p->hidden,
-                              &p->layer[layer].recurrent[d]));
+        p->weights.layer[layer].recurrent[d] = matrix(l, gates, p->hidden, recurrent, p->hidden);
     }
     return RILL_OK;
 }
@@ -265,8 +276,8 @@ static rill_status load_first_layer(loader *l)
     float *inputs, *bias;
     TRY(rill_blocks_get(&p->blocks, &bias, gates, sizeof *bias, "a layer's bias"));
     TRY(load_layer(l, 0, p->embedding, &inputs, bias));
-    TRY(rill_weights_pack(p->kernels.f32, &p->blocks, inputs, gates, p->embedding, p->embedding, &p->layer[0].input));
-    p->first_bias = bias;
+    p->weights.layer[0].input = matrix(l, gates, p->embedding, inputs, p->embedding);
+    p->weights.first_bias = rill_plan_constant(p->plan, bias, 1, gates);
     rill_blocks_clear(&l->passing);
     return RILL_OK;
 }
@@ -278,32 +289,27 @@ static rill_status load_second_layer(loader *l)
 {
     parser *p = l->p;
     const size_t gates = 8 * p->hidden, outputs = 2 * p->hidden, columns = outputs + p->tag_size;
-    float *inputs, *bias, *rows, *start;
-    rill_weights from_tag;
+    float *inputs, *bias, *rows;
     TRY(rill_blocks_get(&l->passing, &bias, gates, sizeof *bias, "a layer's bias"));
     TRY(load_layer(l, 1, columns, &inputs, bias));
-    TRY(rill_weights_pack(p->kernels.f32, &p->blocks, inputs, gates, outputs, columns, &p->layer[1].input));
-    TRY(rill_weights_pack(p->kernels.f32, &l->passing, inputs + outputs, gates, p->tag_size, columns, &from_tag));
-    TRY(rill_weights_read(l->tensors, &l->passing, "tags.weight", (size_t)p->tags, p->tag_size, &rows));
-    TRY(rill_blocks_get(&p->blocks, &start, (size_t)p->tags * gates, sizeof *start, "tags"));
-    rill_gemm product = {
-        .w = &from_tag, .rows = (size_t)p->tags, .a = rows, .lda = p->tag_size, .bias = bias, .c = start, .ldc = gates};
-    p->kernels.gemm(&product, p->pool);
-    p->tag_start = start;
+    TRY(read_floats(l, "tags.weight", (size_t)p->tags, p->tag_size, &rows));
+    p->weights.layer[1].input = matrix(l, gates, outputs, inputs, columns);
+    p->weights.tag_start = rill_plan_product(p->plan, rows, (size_t)p->tags, p->tag_size, inputs + outputs, gates,
+                                             columns, bias);
     rill_blocks_clear(&l->passing);
     return RILL_OK;
 }
 
+/* Words never have the tags below PARSER_TAGS. */
 static rill_status load_tagger(loader *l)
 {
     parser *p = l->p;
+    const size_t tags = (size_t)p->tags, width = 2 * p->hidden;
     float *weight, *bias;
-    TRY(rill_weights_read(l->tensors, &l->passing, "tagger.weight", (size_t)p->tags, 2 * p->hidden, &weight));
-    TRY(rill_weights_pack(p->kernels.f32, &p->blocks, weight, (size_t)p->tags, 2 * p->hidden, 2 * p->hidden,
-                          &p->tagger));
-    TRY(rill_weights_read(l->tensors, &p->blocks, "tagger.bias", (size_t)p->tags, 0, &bias));
-    bias[PARSER_NO_TAG] = -INFINITY;
-    p->tagger_bias = bias;
+    TRY(read_floats(l, "tagger.weight", tags, width, &weight));
+    TRY(rill_weights_read(l->tensors, &p->blocks, "tagger.bias", tags, 0, &bias));
+    p->weights.tagger = matrix(l, tags - PARSER_TAGS, width, weight + PARSER_TAGS * width, width);
+    p->weights.tagger_bias = rill_plan_constant(p->plan, bias + PARSER_TAGS, 1, tags - PARSER_TAGS);
     rill_blocks_clear(&l->passing);
     return RILL_OK;
 }
@@ -335,18 +341,18 @@ static rill_status load_products(loader *l)
     parser *p = l->p;
     const size_t width = 2 * p->hidden, net = p->net, block = net * width;
     float *structure, *label, *products, *ends, *structure_bias, *label_bias, *bias;
-    TRY(rill_weights_read(l->tensors, &l->passing, "structure.hidden.weight", net, 4 * width, &structure));
-    TRY(rill_weights_read(l->tensors, &l->passing, "structure.hidden.bias", net, 0, &structure_bias));
-    TRY(rill_weights_read(l->tensors, &l->passing, "label.hidden.weight", net, 3 * width, &label));
-    TRY(rill_weights_read(l->tensors, &l->passing, "label.hidden.bias", net, 0, &label_bias));
+    TRY(read_floats(l, "structure.hidden.weight", net, 4 * width, &structure));
+    TRY(read_floats(l, "structure.hidden.bias", net, 0, &structure_bias));
+    TRY(read_floats(l, "label.hidden.weight", net, 3 * width, &label));
+    TRY(read_floats(l, "label.hidden.bias", net, 0, &label_bias));
     TRY(rill_blocks_get(&l->passing, &products, PRODUCTS * block, sizeof *products, "products"));
     TRY(rill_blocks_get(&l->passing, &ends, 4 * block, sizeof *ends, "products"));
     TRY(rill_blocks_get(&p->blocks, &bias, 2 * net, sizeof *bias, "products"));
     const spans s = {structure, 4, net, width}, t = {label, 3, net, width};
     put_difference(&s, 0, 1, products + PRODUCT_A * block, width);
     put_difference(&s, 1, 2, products + PRODUCT_B * block, width);
-    put_difference(&s, 2, 3, products + PRODUCT_C * block, width);
     put_difference(&t, 0, 1, products + PRODUCT_LABEL_B * block, width);
+    put_difference(&s, 2, 3, products + PRODUCT_C * block, width);
     put_difference(&t, 1, 2, products + PRODUCT_LABEL_C * block, width);
     /* Columns of `ends`: those of p_n, then those of p_0. */
     put_difference(&s, 3, -1, ends, 2 * width);
@@ -355,9 +361,10 @@ static rill_status load_products(loader *l)
     put_difference(&t, -1, 0, ends + 2 * block + width, 2 * width);
     memcpy(bias, structure_bias, net * sizeof *bias);
     memcpy(bias + net, label_bias, net * sizeof *bias);
-    p->ends_bias = bias;
-    TRY(rill_weights_pack(p->kernels.f32, &p->blocks, products, PRODUCTS * net, width, width, &p->products));
-    TRY(rill_weights_pack(p->kernels.f32, &p->blocks, ends, 2 * net, 2 * width, 2 * width, &p->ends));
+    p->weights.ends_bias = rill_plan_constant(p->plan, bias, 1, 2 * net);
+    p->weights.inner = matrix(l, PRODUCT_C * net, width, products, width);
+    p->weights.closing = matrix(l, (PRODUCTS - PRODUCT_C) * net, width, products + PRODUCT_C * block, width);
+    p->weights.ends = matrix(l, 2 * net, 2 * width, ends, 2 * width);
     rill_blocks_clear(&l->passing);
     return RILL_OK;
 }
@@ -370,16 +377,16 @@ static rill_status load_label_output(loader *l)
     parser *p = l->p;
     const size_t labels = (size_t)p->labels;
     float *weight, *bias, *both;
-    TRY(rill_weights_read(l->tensors, &l->passing, "label.output.weight", labels, p->net, &weight));
-    TRY(rill_weights_pack(p->kernels.f32, &p->blocks, weight, labels, p->net, p->net, &p->bracket));
-    TRY(rill_weights_read(l->tensors, &l->passing, "label.output.bias", labels, 0, &bias));
+    TRY(read_floats(l, "label.output.weight", labels, p->net, &weight));
+    TRY(read_floats(l, "label.output.bias", labels, 0, &bias));
     TRY(rill_blocks_get(&p->blocks, &both, 2 * labels, sizeof *both, "biases"));
     for (int32_t i = 0; i < p->labels; i++) {
         int root = i != PARSER_NO_LABEL && same_symbol(p->symbol[p->symbols[i]], p->root);
         both[i] = root ? -INFINITY : bias[i];
         both[labels + (size_t)i] = root ? bias[i] : -INFINITY;
     }
-    p->bracket_bias = both;
+    p->weights.bracket = matrix(l, labels, p->net, weight, p->net);
+    p->weights.bracket_bias = rill_plan_constant(p->plan, both, 2, labels);
     return RILL_OK;
 }
 
@@ -387,9 +394,9 @@ static rill_status load_outputs(loader *l)
 {
     parser *p = l->p;
     float *weight;
-    TRY(rill_weights_read(l->tensors, &l->passing, "structure.output.weight", 2, p->net, &weight));
-    TRY(rill_weights_pack(p->kernels.f32, &p->blocks, weight, 2, p->net, p->net, &p->structure));
-    TRY(keep(l, "structure.output.bias", 2, 0, &p->structure_bias));
+    TRY(read_floats(l, "structure.output.weight", 2, p->net, &weight));
+    TRY(keep(l, "structure.output.bias", 2, 0, &p->weights.structure_bias));
+    p->weights.structure = matrix(l, 2, p->net, weight, p->net);
     TRY(load_label_output(l));
     rill_blocks_clear(&l->passing);
     return RILL_OK;
@@ -416,7 +423,8 @@ static rill_status load_all(loader *l)
     choose_style(l->p);
     TRY(split_labels(l));
     TRY(check_tags(l));
-    return load_weights(l);
+    TRY(load_weights(l));
+    return parser_plan(l->p);
 }
 
 rill_status parser_load(parser *p, const char *directory)

@@ -1,9 +1,9 @@
-/* model.h: a loaded parser, and the tables its states live in. Inner header of the shiftreduce domain.
+/* model.h: a loaded parser, and a runner that decodes with it. Inner header of the shiftreduce domain.
  *
  * Source: Cross and Huang, Span-Based Constituency Parsing with a Structure-Label System and Provably Optimal Dynamic Oracles,
  * 2016 [ch].
  * Letters: E embedding width, G tag width, H hidden width per direction, D width of the networks' hidden layers, T tags, L labels,
- * n words of a sentence, R rows of a call. Frames are <s>, the words, </s>: n + 2; positions lie between words: 0 .. n.
+ * n words of a sentence. Frames are <s>, the words, </s>: n + 2; positions lie between words: 0 .. n.
  *
  * Positions: p_i = [f_i; b_{i+1}], f after reading <s> and i words, b after reading </s> and the words from the last down to i + 1.
  * The span (i, j) is p_j - p_i with the half of b negated; the sign is taken into the weights when they are loaded.
@@ -16,17 +16,16 @@
  * of c. An action then adds up three rows, or two, whatever the sentence's length.
  *
  * States: the parser's stack is a list through nodes: a cell says where the two spans on top lie, and which node's cell has the
- * stack below the top one. That node is an ancestor, hence RILL_STATE_PATH; nothing is ever copied but the cell. */
+ * stack below the top one. That node is an ancestor, hence RILL_STATE_PATH; nothing is ever copied but the cell.
+ *
+ * Invariant: a parser does not change once it is loaded, and any number of runners share it. */
 #ifndef RILL_SHIFTREDUCE_MODEL_H
 #define RILL_SHIFTREDUCE_MODEL_H
 
 #include "blocks.h"
-#include "kernels.h"
-#include "rill/carve.h"
+#include "rill/device.h"
 #include "rill/domain.h"
-#include "rooms.h"
 #include "sentence.h"
-#include "threads.h"
 #include "try.h"
 #include "vocabulary.h"
 
@@ -34,47 +33,64 @@ enum { PARSER_SHIFT = 0, PARSER_COMBINE = 1, PARSER_LABELS = 2 }; /* actions: la
 enum { PARSER_STRUCTURE = 0, PARSER_LABEL = 1, PARSER_PHASES = 2 };
 enum { PARSER_START = 0, PARSER_END = 1, PARSER_UNKNOWN = 2, PARSER_SPECIALS = 3 }; /* words.vocab */
 enum { PARSER_FRAME = 2 };                                                          /* <s> and </s> of a sentence */
-enum { PARSER_NO_TAG = 0 };                                                         /* tags.vocab: of <s> and </s> */
-enum { PARSER_NO_LABEL = 0 };                                                       /* labels.vocab */
-enum { PARSER_MOST_SUFFIXES = 8 };
+enum { PARSER_NO_TAG = 0, PARSER_TAGS = 1 }; /* tags.vocab: of <s> and </s>; the first that words have */
+enum { PARSER_NO_LABEL = 0 };                /* labels.vocab */
+enum { PARSER_MOST_SUFFIXES = 8, PARSER_MOST_FEATURES = 2 + PARSER_MOST_SUFFIXES };
 
-/* Products of a position, side by side, D floats each. */
-enum { PRODUCT_A, PRODUCT_B, PRODUCT_C, PRODUCT_LABEL_B, PRODUCT_LABEL_C, PRODUCTS };
+/* Products of a position, side by side, D floats each; from PRODUCT_C on the sentence's brackets are in them. */
+enum { PRODUCT_A, PRODUCT_B, PRODUCT_LABEL_B, PRODUCT_C, PRODUCT_LABEL_C, PRODUCTS };
 
 /* How a line says what it is. */
 typedef enum parser_form { FORM_AUTO, FORM_TREE, FORM_TAGGED, FORM_TEXT } parser_form;
 
 /* A bidirectional LSTM layer. */
 typedef struct parser_layer {
-    rill_weights input;        /* 8H x K: the gates of both directions */
-    rill_weights recurrent[2]; /* 4H x H: forward, backward */
+    rill_matrix input;        /* 8H x K: the gates of both directions */
+    rill_matrix recurrent[2]; /* 4H x H: forward, backward */
 } parser_layer;
 
-/* What a node's stack looks like; c == 0: nothing has been shifted. */
-typedef struct parser_cell {
-    int32_t below;   /* node whose cell has the stack below the top span; RILL_NO_NODE when there is nothing */
-    int32_t a, b, c; /* s1 = (a, b), if there is a `below`; s0 = (b, c); c words have been shifted */
-} parser_cell;
+typedef struct parser_weights {
+    rill_constant word_rows; /* [words, E] */
+    rill_constant suffix_rows, shape_rows;
+    parser_layer layer[2];
+    rill_constant first_bias; /* [8H] */
+    rill_constant tag_start;  /* [tags, 8H] a tag's row times the second layer's weights, plus its bias */
+    rill_matrix tagger;       /* T - PARSER_TAGS x 2H */
+    rill_constant tagger_bias;
+    rill_matrix inner;       /* PRODUCT_C * D x 2H */
+    rill_matrix closing;     /* (PRODUCTS - PRODUCT_C) * D x 2H */
+    rill_matrix ends;        /* 2D x 4H: of p_n, then p_0; structure, then label */
+    rill_constant ends_bias; /* [2D] */
+    rill_matrix structure;   /* 2 x D */
+    rill_constant structure_bias;
+    rill_matrix bracket; /* L x D */
+    rill_constant
+        bracket_bias; /* [2, L] -infinity for labels that are illegal: before the last timestep, at the last */
+} parser_weights;
 
-/* What belongs to an item in flight. */
-typedef struct parser_slot {
-    rill_room room; /* [capacity, PRODUCTS * D]: products of positions 0 .. n */
-    sentence sentence;
-} parser_slot;
-
-/* A sentence on its way into a slot: its frames' features begin at frame `first`. */
-typedef struct parser_reading {
-    int32_t slot, frames;
-    size_t first;
-} parser_reading;
+/* Columns of the programs, in the order in which they are declared. Those of ENCODE_UNTAGGED and behind it are of frames. */
+enum {
+    ENCODE_SLOT,
+    ENCODE_FRAMES,
+    ENCODE_POSITIONS,
+    ENCODE_FIRST, /* position of p_0 ... */
+    ENCODE_LAST,  /* ... and p_n */
+    ENCODE_TAG,
+    ENCODE_UNTAGGED, /* >= 0: the tag is to be predicted */
+    ENCODE_FEATURES,
+    ENCODE_COLUMNS = ENCODE_FEATURES + PARSER_MOST_FEATURES
+};
+enum { STRUCTURE_SLOT, STRUCTURE_OPEN, STRUCTURE_A, STRUCTURE_B, STRUCTURE_C, STRUCTURE_COLUMNS };
+enum { LABEL_SLOT, LABEL_KIND, LABEL_B, LABEL_C, LABEL_COLUMNS };
 
 typedef struct parser {
     rill_context *ctx;
-    rill_kernels kernels;
-    rill_threads threads;
-    rill_pool *pool;    /* that of `threads`: NULL with one thread */
-    rill_blocks blocks; /* everything of fixed size below */
-    rill_blocks rooms;  /* slabs that slots keep their memory in */
+    rill_device *device;
+    rill_plan *plan;
+    rill_blocks blocks; /* what the plan borrows, and all else of fixed size */
+    parser_weights weights;
+    rill_table products; /* per slot [n + 1, PRODUCTS * D] */
+    rill_program encode, score[PARSER_PHASES];
 
     size_t embedding, tag_size, hidden, net;
     int32_t words, suffixes, shapes, tags, labels;
@@ -85,40 +101,41 @@ typedef struct parser {
     int style; /* of the tokeniser */
     char description[200];
     rill_vocabulary *word, *suffix, *shape, *tag, *label;
-    rill_slice root;        /* the outermost label of every tree; in the configuration's copy in `blocks` */
-    rill_slice *symbol;     /* non-terminals of all labels, outermost first, one label behind the other */
-    int32_t *symbols;       /* [labels + 1] label i has symbol[symbols[i] .. symbols[i + 1]) */
-    const float *word_rows; /* [words, E] */
-    const float *suffix_rows, *shape_rows;
-    parser_layer layer[2];
-    const float *first_bias;     /* [8H] */
-    const float *tag_start;      /* [tags, 8H] a tag's row times the second layer's weights, plus its bias */
-    rill_weights tagger;         /* T x 2H */
-    const float *tagger_bias;    /* [T], -infinity for PARSER_NO_TAG */
-    rill_weights products;       /* PRODUCTS * D x 2H */
-    rill_weights ends;           /* 2D x 4H: of p_n, then p_0; structure, then label */
-    const float *ends_bias;      /* [2D] */
-    rill_weights structure;      /* 2 x D */
-    const float *structure_bias; /* [2] */
-    rill_weights bracket;        /* L x D */
-    const float *bracket_bias; /* [2, L] -infinity for labels that are illegal: before the last timestep, at the last */
+    rill_slice root;    /* the outermost label of every tree; in the configuration's copy in `blocks` */
+    rill_slice *symbol; /* non-terminals of all labels, outermost first, one label behind the other */
+    int32_t *symbols;   /* [labels + 1] label i has symbol[symbols[i] .. symbols[i + 1]) */
+} parser;
+
+/* What a node's stack looks like; c == 0: nothing has been shifted. */
+typedef struct parser_cell {
+    int32_t below;   /* node whose cell has the stack below the top span; RILL_NO_NODE when there is nothing */
+    int32_t a, b, c; /* s1 = (a, b), if there is a `below`; s0 = (b, c); c words have been shifted */
+} parser_cell;
+
+/* What one thread needs to decode. */
+typedef struct parser_runner {
+    const parser *model;
+    rill_context *ctx;
+    rill_stream *stream;
 
     parser_cell *cell; /* [nodes] */
     size_t cell_room;
-    parser_slot *slot; /* [slots] */
-    size_t slot_room;
+    sentence *sentence; /* [slots] */
+    size_t sentence_room;
     size_t slots; /* initialised so far */
 
-    parser_reading *reading; /* the sentences of an encode() call */
-    int32_t *feature;        /* [frames, 2 + suffix_length] rows of word, shape and suffixes; -1: none */
-    size_t reading_room, feature_room;
+    int32_t *slot; /* the sentences of an encode() call, and how many frames and positions each has */
+    int32_t *frames, *positions;
+    size_t slot_room, frames_room, positions_room;
+    int32_t *feature[PARSER_MOST_FEATURES]; /* rows of word, shape and suffixes of frames; -1: none */
+    size_t feature_room[PARSER_MOST_FEATURES];
+    int32_t *column; /* other columns of a call */
+    size_t column_room;
     rill_text normal; /* a word while it is looked up */
     rill_tree tree;   /* of an input while it is read, of an output while it is built */
     int32_t *build;   /* output.c */
     size_t build_room;
-    char *scratch; /* arrays of one call, see rill_carve() */
-    size_t scratch_room;
-} parser;
+} parser_runner;
 
 /* Frames' features. */
 static inline size_t parser_features(const parser *p)
@@ -128,10 +145,15 @@ static inline size_t parser_features(const parser *p)
 
 /* --- model.c ------------------------------------------------------------------------------------------------------ */
 
-/* Read config.json, the vocabularies and model.safetensors of the directory into a zeroed *p whose ctx, kernels and pool are set.
- * On failure the caller clears what is there.
+/* Read config.json, the vocabularies and model.safetensors of the directory into a zeroed *p whose ctx, device and empty plan are
+ * set, and finish the plan. On failure the caller clears what is there.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status parser_load(parser *p, const char *directory);
+
+/* --- programs.c --------------------------------------------------------------------------------------------------- */
+
+/* Weights to programs; the last thing that is done to a plan. */
+rill_status parser_plan(parser *p);
 
 /* --- input.c ------------------------------------------------------------------------------------------------------ */
 
@@ -140,19 +162,19 @@ int parser_form_named(const char *name);
 
 /* Read an input into its slot's sentence. What is wrong with it is its own failure: then *words is 0.
  *   RILL_OK · RILL_ERR_MEMORY */
-rill_status parser_read(parser *p, rill_input *input, int32_t *words);
+rill_status parser_read(parser_runner *r, rill_input *input, int32_t *words);
 
 /* --- words.c ------------------------------------------------------------------------------------------------------ */
 
 /* The features of a frame: its word's, or those of PARSER_START and PARSER_END.
  *   feature  [parser_features()] out
  *   RILL_OK · RILL_ERR_MEMORY */
-rill_status parser_word_features(parser *p, rill_slice word, int32_t *feature);
+rill_status parser_word_features(parser_runner *r, rill_slice word, int32_t *feature);
 void parser_edge_features(const parser *p, int32_t word, int32_t *feature);
 
 /* --- encode.c, step.c, score.c, output.c -------------------------------------------------------------------------- */
 
-/* Of the domain's table (rill/domain.h); self is the parser. */
+/* Of the domain's table (rill/domain.h); self is the runner. */
 rill_status parser_encode(void *self, int32_t m, rill_input *inputs);
 rill_status parser_step(void *self, const rill_rows *rows);
 rill_status parser_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
@@ -160,13 +182,5 @@ rill_status parser_score(void *self, const rill_rows *rows, const rill_ask *ask,
 /* The tree that a hypothesis' actions make of its slot's sentence. One that was cut short has what it came to, and the words it
  * did not, under the root. */
 rill_status parser_finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out);
-
-/* --- scratch ------------------------------------------------------------------------------------------------------ */
-
-/* Room for c->used bytes; then *c is at the start of the buffer. */
-static inline rill_status parser_carve_again(parser *p, rill_carver *c)
-{
-    return rill_carve_again(p->ctx, &p->scratch, &p->scratch_room, c);
-}
 
 #endif

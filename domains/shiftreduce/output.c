@@ -13,7 +13,7 @@ typedef struct span {
 
 /* Arrays of one hypothesis. */
 typedef struct builder {
-    parser *p;
+    parser_runner *r;
     const sentence *sentence;
     span *span;     /* [most] */
     int32_t *stack; /* [most] spans, the top one last */
@@ -24,11 +24,11 @@ typedef struct builder {
 static rill_status make_room(builder *b, int32_t actions)
 {
     enum { INTS = sizeof(span) / sizeof(int32_t) + 1 + 2 };
-    parser *p = b->p;
+    parser_runner *r = b->r;
     const size_t most = (size_t)actions / 2 + 1;
-    TRY(rill_grow(p->ctx, (void **)&p->build, &p->build_room, INTS * most, sizeof *p->build, "a tree"));
-    b->span = (span *)p->build;
-    b->stack = p->build + sizeof(span) / sizeof(int32_t) * most;
+    TRY(rill_grow(r->ctx, (void **)&r->build, &r->build_room, INTS * most, sizeof *r->build, "a tree"));
+    b->span = (span *)r->build;
+    b->stack = r->build + sizeof(span) / sizeof(int32_t) * most;
     b->todo = b->stack + most;
     return RILL_OK;
 }
@@ -52,17 +52,17 @@ static void take(builder *b, int32_t action)
 static rill_status write_word(const builder *b, int32_t word)
 {
     size_t length;
-    const char *tag = rill_vocabulary_token(b->p->tag, b->sentence->tag[word], &length);
-    return rill_tree_word(&b->p->tree, (rill_slice){tag, length}, sentence_word(b->sentence, word));
+    const char *tag = rill_vocabulary_token(b->r->model->tag, b->sentence->tag[word], &length);
+    return rill_tree_word(&b->r->tree, (rill_slice){tag, length}, sentence_word(b->sentence, word));
 }
 
 /* Open the span's brackets; what is in them, and closing them, is to be done next. */
 static rill_status write_span(const builder *b, int32_t index, int32_t *todo, int32_t *n)
 {
-    const parser *p = b->p;
+    const parser *p = b->r->model;
     const span *s = &b->span[index];
     const int32_t from = p->symbols[s->label], to = p->symbols[s->label + 1];
-    for (int32_t i = from; i < to; i++) TRY(rill_tree_open(&b->p->tree, p->symbol[i]));
+    for (int32_t i = from; i < to; i++) TRY(rill_tree_open(&b->r->tree, p->symbol[i]));
     todo[(*n)++] = ~(to - from);
     if (s->right < 0) return write_word(b, s->left);
     todo[(*n)++] = s->right;
@@ -77,7 +77,7 @@ static rill_status write_below(const builder *b, int32_t top)
     while (n > 0) {
         const int32_t next = b->todo[--n];
         if (next >= 0) TRY(write_span(b, next, b->todo, &n));
-        for (int32_t closes = next < 0 ? ~next : 0; closes > 0; closes--) rill_tree_close(&b->p->tree);
+        for (int32_t closes = next < 0 ? ~next : 0; closes > 0; closes--) rill_tree_close(&b->r->tree);
     }
     return RILL_OK;
 }
@@ -93,19 +93,19 @@ static rill_status build(builder *b, const rill_hypothesis *hypothesis)
 {
     TRY(make_room(b, hypothesis->length));
     for (int32_t i = 0; i < hypothesis->length; i++) take(b, hypothesis->action[i]);
-    rill_tree_begin(&b->p->tree);
+    rill_tree_begin(&b->r->tree);
     if (is_whole(b)) return write_below(b, b->stack[0]);
-    TRY(rill_tree_open(&b->p->tree, b->p->root));
+    TRY(rill_tree_open(&b->r->tree, b->r->model->root));
     for (int32_t i = 0; i < b->depth; i++) TRY(write_below(b, b->stack[i]));
     for (int32_t i = b->shifted; i < b->sentence->words; i++) TRY(write_word(b, i));
-    rill_tree_close(&b->p->tree);
+    rill_tree_close(&b->r->tree);
     return RILL_OK;
 }
 
 rill_status parser_finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out)
 {
-    parser *p = self;
-    builder b = {.p = p, .sentence = &p->slot[hypothesis->slot].sentence};
+    parser_runner *r = self;
+    builder b = {.r = r, .sentence = &r->sentence[hypothesis->slot]};
     TRY(build(&b, hypothesis));
-    return rill_tree_write(&p->tree, out, 0);
+    return rill_tree_write(&r->tree, out, 0);
 }

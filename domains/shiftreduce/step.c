@@ -7,7 +7,7 @@
 
 rill_status parser_step(void *self, const rill_rows *rows)
 {
-    parser_cell *cell = ((parser *)self)->cell;
+    parser_cell *cell = ((parser_runner *)self)->cell;
     for (int32_t r = 0; r < rows->n; r++) {
         const int32_t from = rows->state_parent[r];
         parser_cell *to = &cell[rows->node[r]];

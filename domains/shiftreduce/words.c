@@ -10,23 +10,24 @@ static char normal_of(char c)
     return c >= '0' && c <= '9' ? '0' : c;
 }
 
-/* p->normal = "^" and the word in lower case with digits as 0, ASCII alone. */
-static rill_status normalise(parser *p, rill_slice word)
+/* r->normal = "^" and the word in lower case with digits as 0, ASCII alone. */
+static rill_status normalise(parser_runner *r, rill_slice word)
 {
-    rill_text_reset(&p->normal);
-    TRY(rill_text_append(&p->normal, "^", 1));
-    TRY(rill_text_append(&p->normal, word.data, word.length));
-    for (size_t i = 1; i < p->normal.length; i++) p->normal.data[i] = normal_of(p->normal.data[i]);
+    rill_text_reset(&r->normal);
+    TRY(rill_text_append(&r->normal, "^", 1));
+    TRY(rill_text_append(&r->normal, word.data, word.length));
+    for (size_t i = 1; i < r->normal.length; i++) r->normal.data[i] = normal_of(r->normal.data[i]);
     return RILL_OK;
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* Needs p->normal. */
-static int32_t word_row(const parser *p, rill_slice word)
+/* Needs r->normal. */
+static int32_t word_row(const parser_runner *r, rill_slice word)
 {
+    const parser *p = r->model;
     int32_t id = rill_vocabulary_id(p->word, word.data, word.length);
-    if (id < 0) id = rill_vocabulary_id(p->word, p->normal.data + 1, p->normal.length - 1);
+    if (id < 0) id = rill_vocabulary_id(p->word, r->normal.data + 1, r->normal.length - 1);
     return id >= 0 ? id : PARSER_UNKNOWN;
 }
 
@@ -38,39 +39,40 @@ static char shape_of(char c)
     return c >= '0' && c <= '9' ? 'd' : c;
 }
 
-/* Overwrites p->normal. */
-static int32_t shape_row(parser *p, rill_slice word)
+/* Overwrites r->normal. */
+static int32_t shape_row(parser_runner *r, rill_slice word)
 {
-    char *shape = p->normal.data; /* no longer than the word */
+    char *shape = r->normal.data; /* no longer than the word */
     size_t length = 0;
     for (size_t i = 0; i < word.length; i++) {
         char c = shape_of(word.data[i]);
         if (length == 0 || shape[length - 1] != c) shape[length++] = c;
     }
-    int32_t id = rill_vocabulary_id(p->shape, shape, length);
+    int32_t id = rill_vocabulary_id(r->model->shape, shape, length);
     return id >= 0 ? id : 0;
 }
 
-/* The last 1, 2, ... characters of the normal form. Needs p->normal. */
-static void suffix_rows(const parser *p, int32_t *row)
+/* The last 1, 2, ... characters of the normal form. Needs r->normal. */
+static void suffix_rows(const parser_runner *r, int32_t *row)
 {
-    const char *bytes = p->normal.data;
-    size_t from = p->normal.length;
+    const parser *p = r->model;
+    const char *bytes = r->normal.data;
+    size_t from = r->normal.length;
     for (int32_t l = 0; l < p->suffix_length; l++) {
         row[l] = -1;
         if (from == 0) continue;
         from--;
         while (from > 0 && ((unsigned char)bytes[from] & 0xC0) == 0x80) from--;
-        row[l] = rill_vocabulary_id(p->suffix, bytes + from, p->normal.length - from);
+        row[l] = rill_vocabulary_id(p->suffix, bytes + from, r->normal.length - from);
     }
 }
 
-rill_status parser_word_features(parser *p, rill_slice word, int32_t *feature)
+rill_status parser_word_features(parser_runner *r, rill_slice word, int32_t *feature)
 {
-    TRY(normalise(p, word));
-    feature[0] = word_row(p, word);
-    suffix_rows(p, feature + 2);
-    feature[1] = shape_row(p, word);
+    TRY(normalise(r, word));
+    feature[0] = word_row(r, word);
+    suffix_rows(r, feature + 2);
+    feature[1] = shape_row(r, word);
     return RILL_OK;
 }
 

@@ -321,7 +321,7 @@ static void profiles_count_what_is_done(void **state)
     assert_true(profile.calls >= 4 && profile.seconds > 0.0);
     assert_true(profile.flops == 4.0 * 5.0 * 2.0 * 8.0 * 8.0);
     assert_true(profile.bytes > 4.0 * 5.0 * 2.0 * 8.0 * 4.0);
-    assert_int_equal(profile.type, RILL_WEIGHT_F32);
+    assert_int_equal(profile.arithmetic, RILL_ARITHMETIC_F32);
     assert_int_equal(rill_stream_profiled(stream, 1, &profile), 0);
     assert_int_equal(rill_stream_profile(stream, 1), RILL_OK);
     assert_int_equal(rill_stream_profiled(stream, 0, &profile), 1);

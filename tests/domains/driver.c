@@ -11,6 +11,27 @@
 
 #include "helpers.h"
 
+rill_status start_model(rill_context *ctx, const rill_domain *domain, const rill_open_options *options, started *out,
+                        rill_domain_info *info)
+{
+    *out = (started){0};
+    rill_status status = domain->open(domain, ctx, options, &out->model, info);
+    if (status != RILL_OK || domain->start == NULL) {
+        out->self = out->model;
+        return status;
+    }
+    status = domain->start(out->model, ctx, options->threads, &out->self);
+    if (status != RILL_OK) stop_model(domain, out);
+    return status;
+}
+
+void stop_model(const rill_domain *domain, started *s)
+{
+    if (domain->stop != NULL) domain->stop(s->self);
+    domain->close(s->model);
+    *s = (started){0};
+}
+
 static size_t words_of(int32_t actions)
 {
     return ((size_t)actions + 63) / 64;

@@ -4,6 +4,16 @@
 
 #include "rill/domain.h"
 
+/* A model with a runner of its own; of a domain without runners both are the same. */
+typedef struct started {
+    void *model, *self;
+} started;
+
+/* open() and start(), with as many threads as the options say; on failure there is nothing to close. */
+rill_status start_model(rill_context *ctx, const rill_domain *domain, const rill_open_options *options, started *out,
+                        rill_domain_info *info);
+void stop_model(const rill_domain *domain, started *s);
+
 /* Room for the choices of some rows, of all actions each. */
 typedef struct answer {
     rill_choices out;

@@ -2,6 +2,7 @@
 #ifndef TEST_DOMAINS_PARSER_FIXTURE_H
 #define TEST_DOMAINS_PARSER_FIXTURE_H
 
+#include "driver.h"
 #include "model.h"
 #include "model_maker.h"
 #include "shiftreduce.h"
@@ -9,17 +10,18 @@
 static const rill_domain *const domain = &rill_shiftreduce_domain;
 
 static rill_status open_at(rill_context *ctx, const char *path, int threads, const char *form, int tokenized,
-                           void **self, rill_domain_info *info)
+                           started *out, rill_domain_info *info)
 {
     rill_open_options options = {
         .struct_size = sizeof options, .path = path, .threads = threads, .tokenized = tokenized, .input_format = form};
-    return domain->open(domain, ctx, &options, self, info);
+    return start_model(ctx, domain, &options, out, info);
 }
 
 typedef struct fixture {
     miser memory;
     rill_context *ctx;
     char *folder;
+    started model;
     void *self;
     rill_domain_info info;
 } fixture;
@@ -29,13 +31,14 @@ static void open_small(fixture *f, const char *form, int tokenized)
     f->ctx = miser_context(&f->memory);
     f->folder = folder_make();
     parser_write_model(f->folder, &SMALL_PARSER);
-    assert_ok(f->ctx, open_at(f->ctx, f->folder, 1, form, tokenized, &f->self, &f->info));
+    assert_ok(f->ctx, open_at(f->ctx, f->folder, 1, form, tokenized, &f->model, &f->info));
+    f->self = f->model.self;
     assert_ok(f->ctx, domain->reserve(f->self, 64, 8));
 }
 
 static void close_small(fixture *f)
 {
-    domain->close(f->self);
+    stop_model(domain, &f->model);
     folder_remove(f->folder);
     miser_finish(&f->memory, f->ctx);
 }

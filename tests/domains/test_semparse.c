@@ -21,12 +21,12 @@
 
 static const rill_domain *const domain = &rill_semparse_domain;
 
-static rill_status open_at(rill_context *ctx, const char *path, int threads, int tokenized, void **self,
+static rill_status open_at(rill_context *ctx, const char *path, int threads, int tokenized, started *out,
                            rill_domain_info *info)
 {
     rill_open_options options = {
         .struct_size = sizeof options, .path = path, .threads = threads, .tokenized = tokenized};
-    return domain->open(domain, ctx, &options, self, info);
+    return start_model(ctx, domain, &options, out, info);
 }
 
 /* --- a driver of single rows -------------------------------------------------------------------------------------- */
@@ -64,18 +64,27 @@ static char *question_of(const json_t *cases, int32_t i)
     return reference_text(json_object_get(json_array_get(cases, (size_t)i), "tokens"));
 }
 
-static void check_encoder(const semparse *s, int32_t slot, const json_t *one)
+static void check_encoder(rill_context *ctx, const semparse_runner *r, int32_t slot, const json_t *one)
 {
+    const semparse *s = r->model;
     const json_t *rows = json_object_get(one, "encoder");
-    assert_int_equal(s->length[slot], json_array_size(rows));
+    float *found = calloc(2 * s->ld, sizeof *found);
     size_t t;
     json_t *row;
-    json_array_foreach(rows, t, row) assert_vector(s->memory[slot] + t * s->ld, row, "encoder output");
-    assert_vector(s->last + (size_t)slot * 2 * s->ld, json_object_get(one, "state_h"), "last h");
-    assert_vector(s->last + (size_t)slot * 2 * s->ld + s->ld, json_object_get(one, "state_c"), "last c");
+    assert_non_null(found);
+    assert_int_equal(rill_stream_units(r->stream, slot), json_array_size(rows));
+    json_array_foreach(rows, t, row)
+    {
+        assert_ok(ctx, rill_stream_read(r->stream, s->tables.memory, slot, (int32_t)t, 1, found));
+        assert_vector(found, row, "encoder output");
+    }
+    assert_ok(ctx, rill_stream_read(r->stream, s->tables.last, slot, 0, 1, found));
+    assert_vector(found, json_object_get(one, "state_h"), "last h");
+    assert_vector(found + s->ld, json_object_get(one, "state_c"), "last c");
+    free(found);
 }
 
-static void check_forced(rill_context *ctx, semparse *s, int32_t slot, const json_t *one)
+static void check_forced(rill_context *ctx, semparse_runner *s, int32_t slot, const json_t *one)
 {
     const json_t *forced = json_object_get(one, "forced");
     float logp[MOST_ACTIONS];
@@ -84,13 +93,13 @@ static void check_forced(rill_context *ctx, semparse *s, int32_t slot, const jso
     json_t *row;
     json_array_foreach(json_object_get(one, "log_probabilities"), t, row)
     {
-        expand(ctx, s, s->actions, (int32_t)t, (int32_t)t - 1, action, slot, (int32_t)t, logp);
+        expand(ctx, s, s->model->actions, (int32_t)t, (int32_t)t - 1, action, slot, (int32_t)t, logp);
         assert_vector(logp, row, "log-probability");
         action = (int32_t)json_integer_value(json_array_get(forced, t));
     }
 }
 
-static void check_greedy(rill_context *ctx, semparse *s, int32_t slot, const json_t *one, int32_t max_length)
+static void check_greedy(rill_context *ctx, semparse_runner *s, int32_t slot, const json_t *one, int32_t max_length)
 {
     const json_t *greedy = json_object_get(one, "greedy"), *expected = json_object_get(greedy, "actions");
     float logp[MOST_ACTIONS];
@@ -98,9 +107,10 @@ static void check_greedy(rill_context *ctx, semparse *s, int32_t slot, const jso
     double score = 0;
     for (;; depth++) {
         if (depth == max_length) break;
-        expand(ctx, s, s->actions, depth % 2, depth > 0 ? (depth - 1) % 2 : RILL_NO_NODE, action, slot, depth, logp);
+        expand(ctx, s, s->model->actions, depth % 2, depth > 0 ? (depth - 1) % 2 : RILL_NO_NODE, action, slot, depth,
+               logp);
         action = 0;
-        for (int32_t a = 1; a < s->actions; a++)
+        for (int32_t a = 1; a < s->model->actions; a++)
             if (logp[a] > logp[action]) action = a;
         score += (double)logp[action];
         if (action == SEMPARSE_END) break;
@@ -118,24 +128,24 @@ static void check_reference(const char *name)
     reference r = reference_open(name);
     int32_t n = (int32_t)json_array_size(r.cases);
     rill_input inputs[16];
-    void *self;
+    started s;
     rill_domain_info info;
-    assert_ok(ctx, open_at(ctx, r.path, 1, 1, &self, &info));
-    assert_ok(ctx, domain->reserve(self, 20, n));
+    assert_ok(ctx, open_at(ctx, r.path, 1, 1, &s, &info));
+    assert_ok(ctx, domain->reserve(s.self, 20, n));
     for (int32_t i = 0; i < n; i++) inputs[i] = input_of(question_of(r.cases, i), i);
-    assert_ok(ctx, domain->encode(self, n, inputs));
+    assert_ok(ctx, domain->encode(s.self, n, inputs));
     for (int32_t i = 0; i < n; i++) {
         const json_t *one = json_array_get(r.cases, (size_t)i);
         if (inputs[i].length == 0) {
             assert_int_equal(inputs[i].status, RILL_ERR_INPUT);
         } else {
-            check_encoder(self, i, one);
-            check_forced(ctx, self, i, one);
-            check_greedy(ctx, self, i, one, info.max_length);
+            check_encoder(ctx, s.self, i, one);
+            check_forced(ctx, s.self, i, one);
+            check_greedy(ctx, s.self, i, one, info.max_length);
         }
         free((char *)(uintptr_t)inputs[i].text);
     }
-    domain->close(self);
+    stop_model(domain, &s);
     reference_close(&r);
     miser_finish(&memory, ctx);
 }
@@ -188,14 +198,14 @@ static void run_plan(const char *folder, const plan *p, int threads, int32_t gro
 {
     miser memory;
     rill_context *ctx = miser_context(&memory);
-    void *self;
+    started s;
     rill_domain_info info;
-    assert_ok(ctx, open_at(ctx, folder, threads, 1, &self, &info));
-    assert_ok(ctx, domain->reserve(self, NODES, ITEMS));
+    assert_ok(ctx, open_at(ctx, folder, threads, 1, &s, &info));
+    assert_ok(ctx, domain->reserve(s.self, NODES, ITEMS));
     rill_input inputs[ITEMS];
     for (int32_t i = 0; i < ITEMS; i++) inputs[i] = input_of(p->question[i], i);
     for (int32_t i = 0; i < ITEMS; i += questions)
-        assert_ok(ctx, domain->encode(self, i + questions <= ITEMS ? questions : ITEMS - i, inputs + i));
+        assert_ok(ctx, domain->encode(s.self, i + questions <= ITEMS ? questions : ITEMS - i, inputs + i));
     int32_t node[NODES];
     answer a = answer_make(NODES, ACTIONS);
     for (int32_t v = 0; v < NODES; v++) node[v] = v;
@@ -209,14 +219,14 @@ static void run_plan(const char *folder, const plan *p, int threads, int32_t gro
                           .action = p->action + from,
                           .slot = p->slot + from,
                           .depth = p->depth + from};
-        answer_rows(ctx, domain, self, &rows, &a);
+        answer_rows(ctx, domain, s.self, &rows, &a);
         for (int32_t r = 0; r < n; r++) {
             assert_int_equal(a.out.count[r], ACTIONS - 2);
             answer_logp(&a, r, logp + (size_t)(from + r) * ACTIONS);
         }
     }
     answer_free(&a);
-    domain->close(self);
+    stop_model(domain, &s);
     miser_finish(&memory, ctx);
 }
 
@@ -251,6 +261,7 @@ typedef struct fixture {
     miser memory;
     rill_context *ctx;
     char *folder;
+    started model;
     void *self;
     rill_domain_info info;
 } fixture;
@@ -260,13 +271,14 @@ static void open_small(fixture *f, int tokenized)
     f->ctx = miser_context(&f->memory);
     f->folder = folder_make();
     model_write(f->folder, &SMALL_MODEL);
-    assert_ok(f->ctx, open_at(f->ctx, f->folder, 1, tokenized, &f->self, &f->info));
+    assert_ok(f->ctx, open_at(f->ctx, f->folder, 1, tokenized, &f->model, &f->info));
+    f->self = f->model.self;
     assert_ok(f->ctx, domain->reserve(f->self, 8, 4));
 }
 
 static void close_small(fixture *f)
 {
-    domain->close(f->self);
+    stop_model(domain, &f->model);
     folder_remove(f->folder);
     miser_finish(&f->memory, f->ctx);
 }
@@ -322,11 +334,11 @@ static void bad_inputs_fail_alone(void **state)
     assert_int_equal(inputs[2].size, 2);
     assert_int_equal(inputs[3].status, RILL_ERR_INPUT);
     assert_string_equal(inputs[3].message, "expected at most 30 tokens, found 31");
-    const semparse *s = f.self;
-    assert_int_equal(s->length[0], 0);
-    assert_int_equal(s->length[2], 4);
+    const semparse_runner *r = f.self;
+    assert_int_equal(rill_stream_units(r->stream, 0), 0);
+    assert_int_equal(rill_stream_units(r->stream, 2), 4);
     domain->drop(f.self, 2);
-    assert_int_equal(s->length[2], 0);
+    assert_int_equal(rill_stream_units(r->stream, 2), 0);
     close_small(&f);
 }
 
@@ -357,12 +369,12 @@ static void actions_are_words_of_the_vocabulary(void **state)
     fixture f;
     open_small(&f, 0);
     rill_text text = {.ctx = f.ctx};
-    assert_ok(f.ctx, domain->action_name(f.self, SEMPARSE_END, &text));
-    assert_ok(f.ctx, domain->action_name(f.self, 8, &text));
+    assert_ok(f.ctx, domain->action_name(f.model.model, SEMPARSE_END, &text));
+    assert_ok(f.ctx, domain->action_name(f.model.model, 8, &text));
     assert_string_equal(text.data, "</s>a5");
-    assert_int_equal(domain->find_action(f.self, "a5", 2), 8);
-    assert_int_equal(domain->find_action(f.self, "a5 ", 3), RILL_NO_ACTION);
-    assert_int_equal(domain->find_action(f.self, "w1", 2), RILL_NO_ACTION); /* a word of questions */
+    assert_int_equal(domain->find_action(f.model.model, "a5", 2), 8);
+    assert_int_equal(domain->find_action(f.model.model, "a5 ", 3), RILL_NO_ACTION);
+    assert_int_equal(domain->find_action(f.model.model, "w1", 2), RILL_NO_ACTION); /* a word of questions */
     rill_text_clear(&text);
     close_small(&f);
 }
@@ -410,15 +422,15 @@ static void steady_state_allocates_nothing(void **state)
 
 static rill_status whole_life(rill_context *ctx, const char *folder)
 {
-    void *self = NULL;
+    started s;
     rill_domain_info info;
     rill_text text = {.ctx = ctx};
-    rill_status status = open_at(ctx, folder, 2, 0, &self, &info);
-    if (status == RILL_OK) status = domain->reserve(self, 4, 2);
-    if (status == RILL_OK) status = domain->reserve(self, 40, 20);
-    if (status == RILL_OK) status = live(ctx, self, 5, &text);
+    rill_status status = open_at(ctx, folder, 2, 0, &s, &info);
+    if (status == RILL_OK) status = domain->reserve(s.self, 4, 2);
+    if (status == RILL_OK) status = domain->reserve(s.self, 40, 20);
+    if (status == RILL_OK) status = live(ctx, s.self, 5, &text);
     rill_text_clear(&text);
-    domain->close(self);
+    stop_model(domain, &s);
     return status;
 }
 

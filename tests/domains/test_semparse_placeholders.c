@@ -36,6 +36,7 @@ static char *make_model(void)
 typedef struct fixture {
     miser memory;
     rill_context *ctx;
+    started model;
     void *self;
     rill_domain_info info;
 } fixture;
@@ -45,14 +46,15 @@ static void open_model(fixture *f, const char *folder, int tokenized, int thread
     rill_open_options options = {
         .struct_size = sizeof options, .path = folder, .threads = threads, .tokenized = tokenized};
     f->ctx = miser_context(&f->memory);
-    assert_ok(f->ctx, domain->open(domain, f->ctx, &options, &f->self, &f->info));
+    assert_ok(f->ctx, start_model(f->ctx, domain, &options, &f->model, &f->info));
+    f->self = f->model.self;
     assert_int_equal(f->info.actions, ACTIONS);
     assert_ok(f->ctx, domain->reserve(f->self, 16, SLOTS));
 }
 
 static void close_model(fixture *f)
 {
-    domain->close(f->self);
+    stop_model(domain, &f->model);
     miser_finish(&f->memory, f->ctx);
 }
 

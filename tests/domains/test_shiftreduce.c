@@ -27,7 +27,7 @@ enum { MOST_ACTIONS = 64 };
 static int expand(rill_context *ctx, void *self, int32_t phase, int32_t node, int32_t parent, int32_t action,
                   int32_t slot, float *logp)
 {
-    const int32_t actions = PARSER_LABELS + ((const parser *)self)->labels;
+    const int32_t actions = PARSER_LABELS + ((const parser_runner *)self)->model->labels;
     assert_true(actions <= MOST_ACTIONS);
     answer a = answer_row(ctx, domain, self, actions, (one_row){phase, node, parent, action, slot, 0});
     const int kind = (int)answer_ends(&a, 0);
@@ -56,15 +56,19 @@ static void check_features(const int32_t *feature, int32_t suffixes, const json_
     assert_int_equal(found, json_array_size(expected));
 }
 
-static void check_reading(const parser *p, const parser_reading *reading, const json_t *one)
+/* The one sentence of a call. */
+static void check_reading(const parser_runner *r, const json_t *one)
 {
+    int32_t feature[PARSER_MOST_FEATURES];
     const json_t *ids = json_object_get(one, "ids"), *predicted = json_object_get(one, "predicted");
     const size_t frames = json_array_size(json_object_get(ids, "words"));
-    assert_int_equal(reading->frames, frames);
-    for (size_t t = 0; t < frames; t++)
-        check_features(p->feature + (reading->first + t) * parser_features(p), p->suffix_length, ids, t, frames);
+    assert_int_equal(r->frames[0], frames);
+    for (size_t t = 0; t < frames; t++) {
+        for (size_t f = 0; f < parser_features(r->model); f++) feature[f] = r->feature[f][t];
+        check_features(feature, r->model->suffix_length, ids, t, frames);
+    }
     for (size_t i = 0; i + 2 < frames && json_is_null(json_object_get(one, "tags")); i++)
-        assert_int_equal(p->slot[reading->slot].sentence.tag[i], json_integer_value(json_array_get(predicted, i)));
+        assert_int_equal(r->sentence[r->slot[0]].tag[i], json_integer_value(json_array_get(predicted, i)));
 }
 
 /* Of `actions` actions from `first` on; the reference has null where nothing is legal, and null for all when one is forced. */
@@ -91,7 +95,7 @@ static void check_forced(rill_context *ctx, void *self, int32_t slot, const json
     const json_t *forced = json_object_get(one, "forced"), *structure = json_object_get(forced, "structure"),
                  *label = json_object_get(forced, "label");
     const size_t timesteps = json_array_size(structure);
-    const int32_t labels = ((const parser *)self)->labels;
+    const int32_t labels = ((const parser_runner *)self)->model->labels;
     int32_t node = 0, action = RILL_ACTION_START;
     float logp[MOST_ACTIONS];
     assert_int_equal(timesteps, 2 * json_array_size(json_object_get(one, "tokens")) - 1);
@@ -112,15 +116,15 @@ static void check_forced(rill_context *ctx, void *self, int32_t slot, const json
 /* One sentence per call, since a model reads all lines in one form; that calls may hold many is tested below. */
 static void check_case(rill_context *ctx, void *self, int32_t slot, const json_t *one)
 {
-    parser *p = self;
+    const parser_runner *r = self;
     char *text = reference_tagged(json_object_get(one, "tokens"), json_object_get(one, "tags"));
     rill_input input = input_of(text, slot);
-    p->form = json_is_null(json_object_get(one, "tags")) ? FORM_TEXT : FORM_TAGGED;
+    ((parser *)(uintptr_t)r->model)->form = json_is_null(json_object_get(one, "tags")) ? FORM_TEXT : FORM_TAGGED;
     assert_ok(ctx, domain->encode(self, 1, &input));
     assert_int_equal(input.status, RILL_OK);
     assert_int_equal(input.size, json_array_size(json_object_get(one, "tokens")));
     assert_int_equal(input.max_length, 2 * input.size - 1);
-    check_reading(p, &p->reading[0], one);
+    check_reading(r, one);
     check_forced(ctx, self, slot, one);
     free(text);
 }
@@ -131,15 +135,15 @@ static void check_reference(const char *name)
     rill_context *ctx = miser_context(&memory);
     reference r = reference_open(name);
     const int32_t n = (int32_t)json_array_size(r.cases);
-    void *self;
+    started s;
     rill_domain_info info;
     assert_true(n > 3);
-    assert_ok(ctx, open_at(ctx, r.path, 1, NULL, 1, &self, &info));
+    assert_ok(ctx, open_at(ctx, r.path, 1, NULL, 1, &s, &info));
     assert_int_equal(info.phases, 2);
     assert_int_equal(info.max_choices_phases, 1 << PARSER_LABEL);
-    assert_ok(ctx, domain->reserve(self, 400, n));
-    for (int32_t i = 0; i < n; i++) check_case(ctx, self, i, json_array_get(r.cases, (size_t)i));
-    domain->close(self);
+    assert_ok(ctx, domain->reserve(s.self, 400, n));
+    for (int32_t i = 0; i < n; i++) check_case(ctx, s.self, i, json_array_get(r.cases, (size_t)i));
+    stop_model(domain, &s);
     reference_close(&r);
     miser_finish(&memory, ctx);
 }
@@ -220,14 +224,14 @@ static void run_plan(const char *folder, const plan *p, int threads, int32_t gro
 {
     miser memory;
     rill_context *ctx = miser_context(&memory);
-    void *self;
+    started s;
     rill_domain_info info;
-    assert_ok(ctx, open_at(ctx, folder, threads, "text", 1, &self, &info));
-    assert_ok(ctx, domain->reserve(self, NODES, ITEMS));
+    assert_ok(ctx, open_at(ctx, folder, threads, "text", 1, &s, &info));
+    assert_ok(ctx, domain->reserve(s.self, NODES, ITEMS));
     rill_input inputs[ITEMS];
     for (int32_t i = 0; i < ITEMS; i++) inputs[i] = input_of(p->sentence[i], i);
     for (int32_t i = 0; i < ITEMS; i += sentences)
-        assert_ok(ctx, domain->encode(self, i + sentences <= ITEMS ? sentences : ITEMS - i, inputs + i));
+        assert_ok(ctx, domain->encode(s.self, i + sentences <= ITEMS ? sentences : ITEMS - i, inputs + i));
     static int32_t node[NODES];
     answer a = answer_make(LAYER, ACTIONS);
     for (int32_t v = 0; v < NODES; v++) node[v] = v;
@@ -242,14 +246,14 @@ static void run_plan(const char *folder, const plan *p, int threads, int32_t gro
                           .action = p->action + from,
                           .slot = p->slot + from,
                           .depth = p->depth + from};
-        answer_rows(ctx, domain, self, &rows, &a);
+        answer_rows(ctx, domain, s.self, &rows, &a);
         for (int32_t r = 0; r < n; r++) {
             assert_true(a.out.count[r] > 0);
             answer_logp(&a, r, logp + (size_t)(from + r) * ACTIONS);
         }
     }
     answer_free(&a);
-    domain->close(self);
+    stop_model(domain, &s);
     miser_finish(&memory, ctx);
 }
 
@@ -377,16 +381,16 @@ static void steady_state_allocates_nothing(void **state)
 
 static rill_status whole_life(rill_context *ctx, const char *folder)
 {
-    void *self = NULL;
+    started s;
     rill_domain_info info;
     rill_text text = {.ctx = ctx};
-    rill_status status = open_at(ctx, folder, 2, NULL, 0, &self, &info);
-    if (status == RILL_OK) status = domain->reserve(self, 4, 2);
-    if (status == RILL_OK) status = domain->reserve(self, 40, 20);
-    if (status == RILL_OK) status = live(self, "(TOP (T0 w1) (T1 w2) (T0 w3))", &text);
-    if (status == RILL_OK) status = live(self, "\xE2\x80\x9Cw1.", &text);
+    rill_status status = open_at(ctx, folder, 2, NULL, 0, &s, &info);
+    if (status == RILL_OK) status = domain->reserve(s.self, 4, 2);
+    if (status == RILL_OK) status = domain->reserve(s.self, 40, 20);
+    if (status == RILL_OK) status = live(s.self, "(TOP (T0 w1) (T1 w2) (T0 w3))", &text);
+    if (status == RILL_OK) status = live(s.self, "\xE2\x80\x9Cw1.", &text);
     rill_text_clear(&text);
-    domain->close(self);
+    stop_model(domain, &s);
     return status;
 }
 

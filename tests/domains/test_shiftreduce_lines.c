@@ -18,7 +18,7 @@
 static const char *words_of(fixture *f, int32_t slot)
 {
     static char text[512];
-    const sentence *s = &((parser *)f->self)->slot[slot].sentence;
+    const sentence *s = &((parser_runner *)f->self)->sentence[slot];
     size_t at = 0;
     for (int32_t i = 0; i < s->words; i++) {
         const rill_slice word = sentence_word(s, i);
@@ -50,7 +50,7 @@ static void lines_say_what_they_are(void **state)
         assert_ok(f.ctx, domain->encode(f.self, 1, &input));
         if (input.status != RILL_OK) fail_msg("%s: %s", cases[i].line, input.message);
         assert_string_equal(words_of(&f, 3), cases[i].words);
-        const sentence *s = &((parser *)f.self)->slot[3].sentence;
+        const sentence *s = &((parser_runner *)f.self)->sentence[3];
         for (int32_t w = 0; w < s->words; w++) assert_in_range(s->tag[w], 1, 3);
         if (cases[i].given) assert_int_equal(s->tag[0], 1);
         close_small(&f);
@@ -65,12 +65,12 @@ static void sizes_are_told(void **state)
     open_small(&f, "text", 1);
     rill_input input = input_of("w1 w2 w3 w4 w5", 3);
     assert_ok(f.ctx, domain->encode(f.self, 1, &input));
-    const parser *p = f.self;
-    const size_t rows = p->slot[3].room.capacity, row = 5 * PARSER_MODEL_NET * sizeof(float);
+    const parser_runner *r = f.self;
+    const size_t rows = 6, row = 5 * PARSER_MODEL_NET * sizeof(float); /* positions */
     assert_int_equal(input.size, 5);
-    assert_true(rows >= 6); /* positions */
-    assert_in_range(f.info.slot_bytes + 5 * f.info.slot_unit_bytes, sizeof(parser_slot) + rows * row,
-                    sizeof(parser_slot) + rows * (row + 16));
+    assert_int_equal(rill_stream_units(r->stream, 3), rows);
+    assert_in_range(f.info.slot_bytes + 5 * f.info.slot_unit_bytes, sizeof(sentence) + rows * row,
+                    sizeof(sentence) + rows * (row + 16));
     assert_int_equal(f.info.node_bytes, 16);
     close_small(&f);
 }
@@ -169,12 +169,12 @@ static void actions_have_names(void **state)
     open_small(&f, NULL, 0);
     for (int32_t i = 0; i < (int32_t)(sizeof names / sizeof *names); i++) {
         rill_text text = {.ctx = f.ctx};
-        assert_ok(f.ctx, domain->action_name(f.self, i, &text));
+        assert_ok(f.ctx, domain->action_name(f.model.model, i, &text));
         assert_string_equal(text.data, names[i]);
-        assert_int_equal(domain->find_action(f.self, names[i], strlen(names[i])), i);
+        assert_int_equal(domain->find_action(f.model.model, names[i], strlen(names[i])), i);
         rill_text_clear(&text);
     }
-    assert_int_equal(domain->find_action(f.self, "L9", 2), RILL_NO_ACTION);
+    assert_int_equal(domain->find_action(f.model.model, "L9", 2), RILL_NO_ACTION);
     close_small(&f);
 }
 
