@@ -193,7 +193,8 @@ enum { SHARES = 1 << 20 }; /* of attention that are kept at a time; all of a lon
 
 static size_t attended_together(const dev_run *r, const dev_op *op, size_t longest)
 {
-    const size_t rows = r->layout.rows[op->space], most = SHARES / (op->as.attend.heads * (longest > 0 ? longest : 1));
+    const size_t shares = r->plan->device->shares > 0 ? r->plan->device->shares : SHARES;
+    const size_t rows = r->layout.rows[op->space], most = shares / (op->as.attend.heads * (longest > 0 ? longest : 1));
     return most < 1 ? 1 : most < rows ? most : rows;
 }
 
@@ -232,7 +233,7 @@ static void watch(const dev_block *b, const dev_op *op, const rill_attention *a,
 {
     const rill_run_arguments *arguments = b->run->arguments;
     for (size_t r = 0; r < a->rows; r++) {
-        const size_t row = dev_host_row(b, RILL_ROWS, from + r), slot = a->slot != NULL ? (size_t)a->slot[r] : from + r;
+        const size_t row = dev_host_row(b, RILL_ROWS, from + r), slot = a->slot != NULL ? (size_t)a->slot[r] : r;
         float *mean = arguments->watched + row * arguments->ld_watched;
         for (size_t t = 0; t < (size_t)a->length[slot]; t++) {
             float sum = 0.0f;

@@ -191,7 +191,8 @@ rill_table rill_plan_table(rill_plan *plan, rill_table_kind kind, size_t width, 
                              width);
     const int32_t handle = DEV_MORE(plan, plan, table, tables, table_room);
     if (handle < 0) return handle;
-    plan->table[handle - 1] = (dev_table){.kind = kind, .width = width};
+    plan->table[handle - 1] = (dev_table){
+        .kind = kind, .width = width, .ld = width < DEV_PAD ? width : dev_padded(width)};
     keep_name(plan->table[handle - 1].what, what);
     return handle;
 }
@@ -409,7 +410,7 @@ rill_plan_bytes rill_plan_sizes(const rill_plan *plan)
     for (size_t i = 0; i < plan->programs; i++) paths |= plan->program[i].paths > 0;
     if (paths) bytes.node += (int64_t)sizeof(int32_t);
     for (size_t i = 0; i < plan->tables; i++) {
-        const int64_t row = (int64_t)(plan->table[i].width * sizeof(float));
+        const int64_t row = (int64_t)(plan->table[i].ld * sizeof(float));
         if (plan->table[i].kind == RILL_TABLE_NODES) bytes.node += row;
         if (plan->table[i].kind == RILL_TABLE_SLOTS) bytes.slot += row;
         if (plan->table[i].kind == RILL_TABLE_RAGGED) bytes.unit += row;

@@ -10,13 +10,25 @@
 #include "kernels.h"
 #include "rill/device.h"
 
-enum { DEV_NAME = 48 }; /* bytes of a name that are kept */
+enum { DEV_NAME = 48 };               /* bytes of a name that are kept */
+enum { DEV_LINE = 64, DEV_PAD = 16 }; /* bytes of a cache line; its floats */
+
+static inline size_t dev_padded(size_t width)
+{
+    return (width + DEV_PAD - 1) / DEV_PAD * DEV_PAD;
+}
+
+static inline size_t dev_lines(size_t bytes)
+{
+    return (bytes + DEV_LINE - 1) / DEV_LINE * DEV_LINE;
+}
 
 struct rill_device {
     rill_context *ctx;
     rill_kernels kernels;
     char name[64];
-    size_t block_rows, span_rows; /* for tests: what blocks and spans are made of; 0: as run.c decides */
+    /* For tests: what blocks and spans are made of, and shares of attention kept at a time; 0: as run.c and ops.c decide. */
+    size_t block_rows, span_rows, shares;
 };
 
 typedef struct dev_constant {
@@ -35,7 +47,8 @@ typedef struct dev_matrix {
 
 typedef struct dev_table {
     rill_table_kind kind;
-    size_t width;
+    size_t width,
+        ld; /* floats of a row, and from row to row: rows begin on cache lines unless they are shorter than one */
     char what[DEV_NAME];
 } dev_table;
 

@@ -290,7 +290,7 @@ static void fetch_expected(dev_block *b)
     for (size_t e = 0; e < r->program->expecteds; e++) {
         const dev_expected *expected = &r->program->expected[e];
         const int32_t *slot = dev_index_at(b, expected->slot);
-        const size_t width = r->plan->table[expected->table].width * sizeof(float);
+        const size_t width = r->plan->table[expected->table].ld * sizeof(float);
         for (size_t i = 0; i < b->rows[RILL_ROWS]; i++) {
             if (i > 0 && slot[i] == slot[i - 1]) continue;
             const char *rows = (const char *)s->table[expected->table].rows + (size_t)s->first[slot[i]] * width;

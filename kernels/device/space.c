@@ -264,7 +264,7 @@ dev_rows dev_rows_at(dev_block *b, const dev_operand *o)
         rows.ld = run->layout.value_ld[buffer];
     } else if (o->base == DEV_TABLE) {
         rows.at = run->stream->table[o->of].rows;
-        rows.ld = run->plan->table[o->of].width;
+        rows.ld = run->plan->table[o->of].ld;
         if (rows.at == NULL) return (dev_rows){.at = (float *)(uintptr_t)nothing, .ld = rows.ld, .index = rows.index};
     } else if (o->base == DEV_CONSTANT) {
         rows.at = (float *)(uintptr_t)run->plan->constant[o->of].data;

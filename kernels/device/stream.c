@@ -63,7 +63,7 @@ void rill_stream_close(rill_stream *s)
     rill_pool_finish(s->pool);
     free_array(s, s->pool_memory, s->pool_bytes, 1);
     for (size_t i = 0; s->table != NULL && i < plan->tables; i++)
-        free_array(s, s->table[i].rows, s->table[i].room, plan->table[i].width * sizeof(float));
+        free_array(s, s->table[i].rows, s->table[i].room, plan->table[i].ld * sizeof(float));
     for (size_t i = 0; s->list != NULL && i < plan->lists; i++) free_lists(s, &s->list[i]);
     free_array(s, s->table, plan->tables, sizeof *s->table);
     free_array(s, s->list, plan->lists, sizeof *s->list);
@@ -88,7 +88,7 @@ static rill_status grow_tables(rill_stream *s, rill_table_kind kind, size_t rows
         const dev_table *table = &s->plan->table[i];
         if (table->kind != kind) continue;
         rill_status status = rill_grow(s->ctx, (void **)&s->table[i].rows, &s->table[i].room, rows,
-                                       table->width * sizeof(float), table->what);
+                                       table->ld * sizeof(float), table->what);
         if (status != RILL_OK) return status;
     }
     return RILL_OK;
@@ -146,9 +146,10 @@ rill_status rill_stream_fill(rill_stream *s, rill_table table, int32_t first, in
         return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %s: rows %d to %d do not follow the %zu that are there",
                          of->what, (int)first, (int)(first + n), to->count);
     const size_t end = (size_t)first + (size_t)n;
-    rill_status status = rill_grow(s->ctx, (void **)&to->rows, &to->room, end, of->width * sizeof(float), of->what);
+    rill_status status = rill_grow(s->ctx, (void **)&to->rows, &to->room, end, of->ld * sizeof(float), of->what);
     if (status != RILL_OK) return status;
-    if (n > 0) memcpy(to->rows + (size_t)first * of->width, rows, (size_t)n * of->width * sizeof *rows);
+    for (size_t i = 0; i < (size_t)n; i++)
+        memcpy(to->rows + ((size_t)first + i) * of->ld, rows + i * of->width, of->width * sizeof *rows);
     if (end > to->count) to->count = end;
     return RILL_OK;
 }
@@ -163,9 +164,9 @@ rill_status rill_stream_read(const rill_stream *s, rill_table table, int32_t row
     if (ragged ? end > rill_stream_units(s, row) : from + end > (int64_t)s->table[table - 1].room)
         return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %s: %d rows of %d from %d on are not there", of->what,
                          (int)n, (int)row, (int)first);
-    if (n > 0)
-        memcpy(rows, s->table[table - 1].rows + (size_t)(from + first) * of->width,
-               (size_t)n * of->width * sizeof *rows);
+    for (size_t i = 0; i < (size_t)n; i++)
+        memcpy(rows + i * of->width, s->table[table - 1].rows + ((size_t)(from + first) + i) * of->ld,
+               of->width * sizeof *rows);
     return RILL_OK;
 }
 

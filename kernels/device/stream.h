@@ -67,8 +67,6 @@ struct rill_stream {
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-enum { DEV_LINE = 64, DEV_PAD = 16 }; /* bytes of a cache line; its floats */
-
 /* Where things lie in a scratch, and how large a block may be. Arrays are the run's, in front of the scratches. */
 typedef struct dev_layout {
     size_t *rows;     /* [spaces + 1] most rows of a space in a block */
@@ -125,16 +123,6 @@ typedef struct dev_rows {
 } dev_rows;
 
 /* --- run.c -------------------------------------------------------------------------------------------------------- */
-
-static inline size_t dev_padded(size_t width)
-{
-    return (width + DEV_PAD - 1) / DEV_PAD * DEV_PAD;
-}
-
-static inline size_t dev_lines(size_t bytes)
-{
-    return (bytes + DEV_LINE - 1) / DEV_LINE * DEV_LINE;
-}
 
 /* Order inputs by falling length, equal ones by number. */
 void dev_order(size_t n, const int32_t *length, int32_t *order);

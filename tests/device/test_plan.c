@@ -293,7 +293,7 @@ static const struct {
     {"(product): a list's product has the list's weights", list_without_weights, RILL_ERR_ARGUMENT},
     {"(copy): x has a list's symbols", list_read_as_a_row, RILL_ERR_ARGUMENT},
     {"(best): logits has not the list's symbols", best_of_no_list, RILL_ERR_ARGUMENT},
-    {"(mix): 0 models, expected 1 to 16", no_models, RILL_ERR_ARGUMENT},
+    {"(mix): 0 models, expected 1 to 32", no_models, RILL_ERR_ARGUMENT},
     {"table states is not ragged", expects_nodes, RILL_ERR_ARGUMENT},
     {"a constant of 0 x 4 floats cannot be", empty_constant, RILL_ERR_ARGUMENT},
     {"a matrix of 4 x 4, rows 3 apart, cannot be", narrow_stride, RILL_ERR_ARGUMENT},

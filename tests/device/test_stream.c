@@ -211,7 +211,7 @@ static rill_status use_problem(rill_context *ctx, problem *p, int runs, const ha
             status = rill_stream_list(s, l, i, p->w.symbols[l][i], p->w.symbol[l][i]);
     for (int32_t i = 1; i <= p->t.tables && status == RILL_OK; i++) {
         const dev_rows_of *rows = &s->table[i - 1];
-        if (rows->rows != NULL) memset(rows->rows, 0, rows->room * p->t.table[i].width * sizeof(float));
+        if (rows->rows != NULL) memset(rows->rows, 0, rows->room * plan->table[i - 1].ld * sizeof(float));
     }
     if (status == RILL_OK && s->above != NULL) memcpy(s->above, p->w.above, (size_t)p->w.nodes * sizeof *s->above);
     const rill_run_arguments arguments = {

@@ -34,6 +34,7 @@ typedef struct check_op {
 extern const check_op check_ops[];
 void check_gemm(check *c);
 void check_lstm(check *c);
+void check_gru(check *c);
 void check_attention(check *c);
 void check_best(check *c);
 void check_rows(check *c);

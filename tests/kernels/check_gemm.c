@@ -292,6 +292,41 @@ static void expect_in_place(check *c, const problem *p)
     EXPECT(c, same_bits(out, apart, p->rows * p->n), "in place differs");
 }
 
+/* A product whose rows another one, of the same K, has left quantised. */
+static void expect_quantised_once(check *c)
+{
+    const size_t rows = dice_from(c, 1, RILL_GEMM_QUANTISED), k = dice_from(c, 2, 90), k1 = dice_from(c, 1, k - 1);
+    const size_t n[2] = {dice_from(c, 1, 70), dice_from(c, 1, 70)};
+    float *a = buffer(c, rows * k), *out[3];
+    rill_weights w[2];
+    dice_fill(c, a, rows * k, 2.0f);
+    for (int i = 0; i < 2; i++) {
+        float *weights = buffer(c, n[i] * k);
+        dice_fill(c, weights, n[i] * k, 1.0f);
+        pack(c, &w[i], n[i], &(rill_weight_part){weights, k, k, 1}, 1, RILL_DTYPE_U8S8);
+    }
+    void *scratch = buffer_aligned(c, rill_gemm_scratch_size(&w[0], rows));
+    for (int i = 0; i < 3; i++) {
+        const int which = i == 0 ? 1 : i - 1; /* the second alone, then the first and behind it the second */
+        out[i] = buffer(c, rows * n[which]);
+        c->k.gemm(&(rill_gemm){.w = &w[which],
+                               .rows = rows,
+                               .a = a,
+                               .lda = k,
+                               .a2 = a + k1,
+                               .lda2 = k,
+                               .k1 = k1,
+                               .c = out[i],
+                               .ldc = n[which],
+                               .scratch = scratch,
+                               .quantised = i == 2},
+                  c->pool[0]);
+    }
+    case_name(c, "quantised once: rows=%zu k=%zu", rows, k);
+    EXPECT(c, same_bits(out[0], out[2], rows * n[1]), "rows quantised before differ");
+    buffers_finish(c);
+}
+
 /* The largest sums there can be, and rows and columns that have no unit: all of the sign that saturates 16 bits. */
 static void expect_extremes(check *c)
 {
@@ -320,6 +355,7 @@ void check_gemm(check *c)
     EXPECT(c, rill_gemm_pack_size(3, 5, (rill_dtype)99) == 0, "an unknown dtype has a size");
     EXPECT(c, rill_gemm_pack_size(3, ((size_t)1 << 17) + 1, RILL_DTYPE_U8S8) == 0, "int8 sums of any length are exact");
     expect_extremes(c);
+    for (unsigned round = 0; round < c->rounds; round++) expect_quantised_once(c);
     for (unsigned round = 0; round < 2 * c->rounds; round++) {
         const problem p = draw(c, round % 4 == 3, dtypes[round % 3]);
         float *out = buffer_patterned(c, p.table * p.ldc);

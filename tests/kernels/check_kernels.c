@@ -9,15 +9,11 @@
 #endif
 
 const check_op check_ops[] = {
-    {"table", check_table, NULL},
-    {"pool", check_pool, bench_pool},
-    {"gemm", check_gemm, bench_gemm},
-    {"lstm", check_lstm, bench_lstm},
-    {"attention", check_attention, bench_attention},
-    {"best", check_best, bench_best},
-    {"rows", check_rows, bench_rows},
-    {"math", check_math, bench_math},
-    {NULL, NULL, NULL},
+    {"table", check_table, NULL},     {"pool", check_pool, bench_pool},
+    {"gemm", check_gemm, bench_gemm}, {"lstm", check_lstm, bench_lstm},
+    {"gru", check_gru, NULL},         {"attention", check_attention, bench_attention},
+    {"best", check_best, bench_best}, {"rows", check_rows, bench_rows},
+    {"math", check_math, bench_math}, {NULL, NULL, NULL},
 };
 
 #define BACKEND_SETS (RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI)
@@ -43,7 +39,7 @@ void check_table(check *c)
         EXPECT(c, (k.isa & ~(mask & rill_cpu_isa())) == 0, "mask %u gives sets %u", mask, k.isa);
         EXPECT(c,
                k.name && k.gemm && k.lstm && k.attention && k.best && k.gather && k.embed && k.layer_norm && k.tanh &&
-                   k.sigmoid && k.exp,
+                   k.sigmoid && k.exp && k.swish && k.gelu && k.gru,
                "mask %u leaves a hole", mask);
     }
     rill_kernels all;

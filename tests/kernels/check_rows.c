@@ -33,15 +33,16 @@ static void check_embed(check *c)
     float *words = buffer(c, table * ld), *places = buffer(c, table * ld), *out = buffer_patterned(c, rows * ld);
     int32_t *id = buffer_int(c, rows), *pos = buffer_int(c, rows);
     const int placed = (int)dice_below(c, 2), packed = (int)dice_below(c, 2);
+    const rill_dtype dtype = dice_below(c, 2) ? RILL_DTYPE_F32 : RILL_DTYPE_F32_PLAIN;
     rill_weights w;
     dice_fill(c, words, table * ld, 1.0f);
     const rill_weight_part part = {words, width, ld, 1};
-    void *mem = buffer_aligned(c, rill_gemm_pack_size(table, width, RILL_DTYPE_F32));
-    EXPECT(c, rill_gemm_pack_f32(&w, table, &part, 1, RILL_DTYPE_F32, mem) == 0, "pack");
+    void *mem = buffer_aligned(c, rill_gemm_pack_size(table, width, dtype));
+    EXPECT(c, rill_gemm_pack_f32(&w, table, &part, 1, dtype, mem) == 0, "pack");
     dice_fill(c, places, table * ld, 1.0f);
     for (size_t r = 0; r < rows; r++)
         id[r] = (int32_t)dice_below(c, table + 1) - 1, pos[r] = (int32_t)dice_below(c, table + 1) - 1;
-    case_name(c, "embed rows=%zu width=%zu placed=%d packed=%d", rows, width, placed, packed);
+    case_name(c, "embed rows=%zu width=%zu placed=%d packed=%d as %d", rows, width, placed, packed, (int)dtype);
     c->k.embed(&(rill_embed){.rows = rows,
                              .width = width,
                              .table = packed ? NULL : words,
@@ -68,6 +69,7 @@ static void check_embed(check *c)
 static void check_norm(check *c)
 {
     const size_t rows = dice_from(c, 0, 20), width = dice_from(c, 1, 90), ld = width + dice_below(c, 3);
+    const int rms = (int)dice_below(c, 2);
     float *x = buffer(c, rows * ld + 1), *more = dice_below(c, 2) ? buffer(c, rows * ld + 1) : NULL;
     float *gain = dice_below(c, 4) ? buffer(c, width) : NULL, *bias = dice_below(c, 4) ? buffer(c, width) : NULL;
     float *y = buffer_patterned(c, rows * ld + 1), *alone = buffer(c, width);
@@ -75,15 +77,15 @@ static void check_norm(check *c)
     if (more) dice_fill(c, more, rows * ld, 1.0f);
     if (gain) dice_fill(c, gain, width, 1.0f);
     if (bias) dice_fill(c, bias, width, 1.0f);
-    case_name(c, "layer_norm rows=%zu width=%zu more=%d gain=%d bias=%d", rows, width, more != NULL, gain != NULL,
-              bias != NULL);
-    rill_layer_norm n = {rows, width, x, ld, more, ld, gain, bias, 1e-5f, y, ld, 0};
+    case_name(c, "layer_norm rows=%zu width=%zu more=%d gain=%d bias=%d rms=%d", rows, width, more != NULL,
+              gain != NULL, bias != NULL, rms);
+    rill_layer_norm n = {rows, width, x, ld, more, ld, gain, bias, 1e-5f, y, ld, rms};
     c->k.layer_norm(&n, c->pool[0]);
     for (size_t r = 0; r < rows; r++) {
         double mean = 0.0, var = 0.0, largest = 0.0;
         for (size_t j = 0; j < width; j++) {
             const double z = (double)x[r * ld + j] + (more ? (double)more[r * ld + j] : 0.0);
-            mean += z / (double)width, largest = fmax(largest, fabs(z));
+            mean += rms ? 0.0 : z / (double)width, largest = fmax(largest, fabs(z));
         }
         for (size_t j = 0; j < width; j++) {
             const double z = (double)x[r * ld + j] + (more ? (double)more[r * ld + j] : 0.0);
@@ -99,7 +101,7 @@ static void check_norm(check *c)
         }
         for (size_t j = width; j < ld; j++) EXPECT(c, buffer_kept(y, r * ld + j), "a gap was written");
         rill_layer_norm one = {1,     width, x + r * ld, ld, more ? more + r * ld : NULL, ld, gain, bias,
-                               1e-5f, alone, ld,         0};
+                               1e-5f, alone, ld,         rms};
         c->k.layer_norm(&one, NULL);
         EXPECT(c, same_bits(alone, y + r * ld, width), "row %zu differs alone", r);
     }
@@ -184,8 +186,30 @@ static void check_tails(check *c, const function *f)
     }
 }
 
+/* What a product's epilogue makes of a number: x times 1. */
+static void check_epilogue(check *c, const function *f, rill_epilogue epilogue)
+{
+    enum { N = 300 };
+    float *x = buffer(c, N), *y = buffer(c, N), *want = buffer(c, N);
+    const float one = 1.0f;
+    rill_weights w;
+    void *mem = buffer_aligned(c, rill_gemm_pack_size(1, 1, c->k.f32));
+    dice_fill_hard(c, x, N, 3.0f);
+    EXPECT(c, rill_gemm_pack_f32(&w, 1, &(rill_weight_part){&one, 1, 1, 1}, 1, c->k.f32, mem) == 0, "pack");
+    c->k.gemm(&(rill_gemm){.w = &w, .rows = N, .a = x, .lda = 1, .c = want, .ldc = 1, .epilogue = epilogue}, NULL);
+    f->run(N, x, y);
+    case_name(c, "%s", f->name);
+    for (size_t i = 0; i < N; i++)
+        EXPECT(c, same_bits(y + i, want + i, 1) || y[i] == want[i], "(%.9g) = %.9g, not the epilogue's %.9g",
+               (double)x[i], (double)y[i], (double)want[i]);
+    check_tails(c, f);
+}
+
 void check_math(check *c)
 {
+    const function swish = {"swish", c->k.swish, NULL, 0.0}, gelu = {"gelu", c->k.gelu, NULL, 0.0};
+    check_epilogue(c, &swish, RILL_EPILOGUE_SWISH);
+    check_epilogue(c, &gelu, RILL_EPILOGUE_GELU);
     const function functions[] = {
         {"exp", c->k.exp, exp, 1.5},
         {"tanh", c->k.tanh, tanh, 3.0},

@@ -77,7 +77,7 @@ def line_of(text, position):
 ARROWS = {
     "kernels": ["kernels"],
     "kernels/device": ["kernels/device", "kernels", "framework/include/rill/context.h",
-                       "framework/include/rill/device.h"],
+                       "framework/include/rill/device.h", "framework/include/rill/profile.h"],
     "framework": ["framework"],
     "domains/common": ["domains/common", "rill/", "kernels"],
     "domains/*": ["self", "domains/common", "rill/", "kernels"],

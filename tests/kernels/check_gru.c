@@ -1,0 +1,125 @@
+/* check_gru.c: the cell against the formula in double, and against itself in other company.
+ *
+ * Tolerance: gates are sums of numbers below 2 and come through functions of slope at most 1, so h is off by 40 units of 2^-24
+ * of (1 + |h_n| + |h before|). */
+#include <math.h>
+
+#include "check.h"
+
+#define UNITS (40.0 * 0x1p-24)
+
+typedef struct problem {
+    size_t rows, hidden, table, ld;
+    float *input, *gates, *before;
+    int32_t *from, *prev, *out;
+} problem;
+
+static double sigmoid(double x)
+{
+    return 1.0 / (1.0 + exp(-x));
+}
+
+static problem draw(check *c)
+{
+    problem p = {.rows = dice_from(c, 0, 30), .hidden = dice_from(c, 1, 75)};
+    p.table = 2 * p.rows + 3;
+    p.ld = 3 * p.hidden + dice_below(c, 4);
+    p.input = buffer(c, p.table * p.ld);
+    p.gates = buffer(c, p.rows * 3 * p.hidden);
+    p.before = buffer(c, p.table * p.ld);
+    p.from = buffer_int(c, p.rows);
+    p.prev = buffer_int(c, p.rows);
+    p.out = buffer_int(c, p.rows);
+    dice_fill(c, p.input, p.table * p.ld, 1.5f);
+    dice_fill(c, p.gates, p.rows * 3 * p.hidden, 1.5f);
+    dice_fill(c, p.before, p.table * p.ld, 1.0f);
+    for (size_t r = 0; r < p.rows; r++) {
+        p.from[r] = (int32_t)dice_below(c, p.table);
+        p.prev[r] = (int32_t)dice_below(c, p.table + 1) - 1;
+    }
+    dice_choose(c, p.out, p.rows, p.table);
+    case_name(c, "rows=%zu hidden=%zu", p.rows, p.hidden);
+    return p;
+}
+
+static rill_gru call(const problem *p, float *h)
+{
+    return (rill_gru){.rows = p->rows,
+                      .hidden = p->hidden,
+                      .input = p->input,
+                      .ld_input = p->ld,
+                      .input_index = p->from,
+                      .gates = p->gates,
+                      .ld_gates = 3 * p->hidden,
+                      .h_prev = p->before,
+                      .ld_h_prev = p->ld,
+                      .prev_index = p->prev,
+                      .h = h,
+                      .ld_h = p->ld,
+                      .out_index = p->out};
+}
+
+static void expect_row(check *c, const problem *p, size_t r, const float *h)
+{
+    const float *x = p->input + (size_t)p->from[r] * p->ld, *gate = p->gates + r * 3 * p->hidden;
+    for (size_t j = 0; j < p->hidden; j++) {
+        const double before = p->prev[r] < 0 ? 0.0 : (double)p->before[(size_t)p->prev[r] * p->ld + j];
+        const double reset = sigmoid((double)x[j] + (double)gate[j]);
+        const double update = sigmoid((double)x[p->hidden + j] + (double)gate[p->hidden + j]);
+        const double state = (double)gate[2 * p->hidden + j];
+        const double fresh = tanh((double)x[2 * p->hidden + j] + reset * state);
+        const double want = (1.0 - update) * fresh + update * before;
+        EXPECT(c, near((double)h[j], want, UNITS * (1.0 + fabs(state) + fabs(before))), "h(%zu,%zu) = %.9g, not %.9g",
+               r, j, (double)h[j], want);
+    }
+}
+
+/* `count` rows in the given order, written over the states that they continue: each its own. */
+static void expect_same(check *c, const problem *p, const float *h, const int32_t *order, size_t count, rill_pool *pool)
+{
+    const size_t width = 3 * p->hidden;
+    float *gates = buffer(c, count * width), *states = buffer(c, count * p->hidden);
+    int32_t *from = buffer_int(c, count), *prev = buffer_int(c, count);
+    for (size_t i = 0; i < count; i++) {
+        const size_t r = (size_t)order[i];
+        memcpy(gates + i * width, p->gates + r * width, width * sizeof *gates);
+        from[i] = p->from[r];
+        prev[i] = p->prev[r] < 0 ? -1 : (int32_t)i;
+        if (p->prev[r] >= 0)
+            memcpy(states + i * p->hidden, p->before + (size_t)p->prev[r] * p->ld, p->hidden * sizeof *states);
+    }
+    rill_gru g = call(p, states);
+    g.rows = count;
+    g.input_index = from;
+    g.gates = gates;
+    g.h_prev = states;
+    g.prev_index = prev;
+    g.out_index = NULL;
+    g.ld_h = g.ld_h_prev = p->hidden;
+    c->k.gru(&g, pool);
+    for (size_t i = 0; i < count; i++)
+        EXPECT(c, same_bits(states + i * p->hidden, h + (size_t)p->out[order[i]] * p->ld, p->hidden),
+               "row %d differs in a batch of %zu", (int)order[i], count);
+}
+
+void check_gru(check *c)
+{
+    for (unsigned round = 0; round < c->rounds; round++) {
+        const problem p = draw(c);
+        float *h = buffer_patterned(c, p.table * p.ld);
+        const rill_gru g = call(&p, h);
+        int32_t *order = buffer_int(c, p.rows);
+        c->k.gru(&g, NULL);
+        for (size_t r = 0; r < p.rows; r++) {
+            const size_t at = (size_t)p.out[r] * p.ld;
+            expect_row(c, &p, r, h + at);
+            for (size_t j = p.hidden; j < p.ld; j++)
+                EXPECT(c, buffer_kept(h, at + j), "a gap was written at row %zu", r);
+        }
+        dice_permutation(c, order, p.rows);
+        expect_same(c, &p, h, order, p.rows, NULL);
+        expect_same(c, &p, h, order, p.rows, c->pool[round % 2]);
+        for (size_t r = 0; r < p.rows && r < 8; r++) expect_same(c, &p, h, order + r, 1, NULL);
+        buffers_finish(c);
+    }
+}
