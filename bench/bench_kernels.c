@@ -456,11 +456,10 @@ static void run_cell(bench *b)
     printf("cell: lstm and attention (rows of 10 share a memory), 1 thread\n");
     for (size_t i = 0; i < COUNT(shapes); i++) {
         const size_t rows = shapes[i][0], h = shapes[i][1], t = shapes[i][2];
-        const float *keys[20];
-        int32_t length[20], *slot = memory(rows * 4);
-        float *h1 = numbers(rows * h, 1.0f), *c0 = numbers(rows * h, 1.0f), *c1 = memory(rows * h * 4),
-              *gates = numbers(rows * 4 * h, 1.5f);
-        for (size_t s = 0; s < 20; s++) keys[s] = numbers(t * h, 0.3f), length[s] = (int32_t)t;
+        int32_t first[20], length[20], *slot = memory(rows * 4);
+        float *h1 = numbers(rows * h, 1.0f), *keys = numbers(20 * t * h, 0.3f), *c0 = numbers(rows * h, 1.0f),
+              *c1 = memory(rows * h * 4), *gates = numbers(rows * 4 * h, 1.5f);
+        for (size_t s = 0; s < 20; s++) first[s] = (int32_t)(s * t), length[s] = (int32_t)t;
         for (size_t r = 0; r < rows; r++) slot[r] = (int32_t)(r / 10);
         recurrent rec = {&b->k,
                          {.rows = rows,
@@ -480,6 +479,7 @@ static void run_cell(bench *b)
                           .ld_query = h,
                           .keys = keys,
                           .ld_keys = h,
+                          .first = first,
                           .length = length,
                           .slot = slot,
                           .weights = memory(rows * t * 4),
@@ -496,8 +496,8 @@ static void run_cell(bench *b)
         snprintf(text, sizeof text, "\"rows\": %zu, \"hidden\": %zu, \"length\": %zu", rows, h, t);
         record(b, "lstm", text, "s", lstm.median, lstm.fastest);
         record(b, "attention", text, "s", attention.median, attention.fastest);
-        for (size_t s = 0; s < 20; s++) free((void *)(uintptr_t)keys[s]);
-        free(slot), free(h1), free(c0), free(c1), free(gates), free(rec.l.h), free(rec.a.weights), free(rec.a.out);
+        free(keys), free(slot), free(h1), free(c0), free(c1), free(gates), free(rec.l.h), free(rec.a.weights),
+            free(rec.a.out);
     }
     putchar('\n');
 }

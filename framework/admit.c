@@ -103,7 +103,7 @@ static rill_status settle_inputs(rill_engine *e, int32_t n)
 static rill_status encode(rill_engine *e, int32_t count)
 {
     admission *a = &e->admission;
-    const rill_column columns[] = {RILL_COLUMN(a->input), RILL_COLUMN(a->entry)};
+    const rill_array columns[] = {RILL_ARRAY(a->input), RILL_ARRAY(a->entry)};
     RILL__TRY(items_reserve(&e->items, count));
     RILL__TRY(flight_reserve(&e->flight, e->items.memory.capacity));
     RILL__TRY(rill_columns_grow(e->ctx, &a->memory, (size_t)count, columns, 2, "inputs"));

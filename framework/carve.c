@@ -21,7 +21,7 @@ rill_status rill_carve_again(rill_context *ctx, char **block, size_t *room, rill
 }
 
 /* Sets *bytes to what `capacity` elements take; 0 when they cannot be counted. */
-static int count_bytes(const rill_column *columns, size_t n, size_t capacity, size_t *bytes)
+static int count_bytes(const rill_array *columns, size_t n, size_t capacity, size_t *bytes)
 {
     *bytes = 0;
     for (size_t i = 0; i < n; i++) {
@@ -32,8 +32,8 @@ static int count_bytes(const rill_column *columns, size_t n, size_t capacity, si
     return 1;
 }
 
-rill_status rill_columns_grow(rill_context *ctx, rill_columns *memory, size_t need, const rill_column *columns,
-                              size_t n, const char *what)
+rill_status rill_columns_grow(rill_context *ctx, rill_columns *memory, size_t need, const rill_array *columns, size_t n,
+                              const char *what)
 {
     if (need <= memory->capacity) return RILL_OK;
     size_t wanted = memory->capacity + memory->capacity / 2, bytes;

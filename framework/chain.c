@@ -228,8 +228,8 @@ static rill_status call_all(chain *c, int32_t link, const candidates *cands, ril
 
 static rill_status reserve_checks(chain *c, const candidates *cands)
 {
-    const rill_column columns[] = {RILL_COLUMN(c->checked_width), RILL_COLUMN(c->checked_stop),
-                                   RILL_COLUMN(c->checked_keep)};
+    const rill_array columns[] = {RILL_ARRAY(c->checked_width), RILL_ARRAY(c->checked_stop),
+                                  RILL_ARRAY(c->checked_keep)};
     size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
     /* One at least: there may be no candidate left, and memcmp() wants a place even for none. */
     return rill_columns_grow(c->ctx, &c->checked, n > total ? n : total + 1, columns, sizeof columns / sizeof *columns,

@@ -8,10 +8,9 @@ void flight_finish(flight *f)
 
 rill_status flight_reserve(flight *f, size_t n)
 {
-    const rill_column columns[] = {
-        RILL_COLUMN(f->slot),   RILL_COLUMN(f->timestep), RILL_COLUMN(f->width),
-        RILL_COLUMN(f->id),     RILL_COLUMN(f->size),     RILL_COLUMN(f->wave),
-        RILL_COLUMN(f->marked), RILL_COLUMN(f->order),    RILL_COLUMN(f->skipped),
+    const rill_array columns[] = {
+        RILL_ARRAY(f->slot), RILL_ARRAY(f->timestep), RILL_ARRAY(f->width), RILL_ARRAY(f->id),      RILL_ARRAY(f->size),
+        RILL_ARRAY(f->wave), RILL_ARRAY(f->marked),   RILL_ARRAY(f->order), RILL_ARRAY(f->skipped),
     };
     return rill_columns_grow(f->ctx, &f->memory, n, columns, sizeof columns / sizeof *columns, "items in flight");
 }

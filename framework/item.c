@@ -22,8 +22,8 @@ void items_finish(items *all)
 
 rill_status items_reserve(items *all, int32_t need)
 {
-    const rill_column columns[] = {RILL_COLUMN(all->at), RILL_COLUMN(all->done), RILL_COLUMN(all->passed_over),
-                                   RILL_COLUMN(all->place), RILL_COLUMN(all->free)};
+    const rill_array columns[] = {RILL_ARRAY(all->at), RILL_ARRAY(all->done), RILL_ARRAY(all->passed_over),
+                                  RILL_ARRAY(all->place), RILL_ARRAY(all->free)};
     size_t old = all->memory.capacity;
     if (all->n_free >= need) return RILL_OK;
     RILL__TRY(rill_columns_grow(all->ctx, &all->memory, old - (size_t)all->n_free + (size_t)need, columns,

@@ -19,7 +19,7 @@ static size_t largest_state(const chain *c)
 rill_status scoring_begin(scoring *s, const chain *c, int32_t nodes, const row_table *rows, const items *all,
                           const intake *in)
 {
-    const rill_column columns[] = {RILL_COLUMN(s->text), RILL_COLUMN(s->length)};
+    const rill_array columns[] = {RILL_ARRAY(s->text), RILL_ARRAY(s->length)};
     RILL__TRY(rill_columns_grow(s->ctx, &s->memory, (size_t)rows->n, columns, 2, "what scorers see"));
     for (int32_t i = 0; i < rows->n; i++) {
         const intake_entry *entry = &in->entries[all->at[rows->slot[i]].entry];

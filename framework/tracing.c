@@ -8,8 +8,8 @@ void tracing_finish(tracing *t)
 
 rill_status tracing_selected(tracing *t, const items *all, const timestep *step)
 {
-    const rill_column columns[] = {RILL_COLUMN(t->before), RILL_COLUMN(t->merged), RILL_COLUMN(t->after),
-                                   RILL_COLUMN(t->depth), RILL_COLUMN(t->id)};
+    const rill_array columns[] = {RILL_ARRAY(t->before), RILL_ARRAY(t->merged), RILL_ARRAY(t->after),
+                                  RILL_ARRAY(t->depth), RILL_ARRAY(t->id)};
     if (t->fn == NULL) return RILL_OK;
     RILL__TRY(
         rill_columns_grow(t->ctx, &t->memory, (size_t)step->n, columns, sizeof columns / sizeof *columns, "the trace"));

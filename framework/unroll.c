@@ -10,8 +10,8 @@ void unroll_finish(unroll *u)
 rill_status unroll_output(unroll *u, const forest *f, int32_t slot, const item_output *output, int32_t phases,
                           rill_hypothesis *hypothesis)
 {
-    const rill_column columns[] = {RILL_COLUMN(u->action), RILL_COLUMN(u->node), RILL_COLUMN(u->logp),
-                                   RILL_COLUMN(u->score)};
+    const rill_array columns[] = {RILL_ARRAY(u->action), RILL_ARRAY(u->node), RILL_ARRAY(u->logp),
+                                  RILL_ARRAY(u->score)};
     size_t most = ((size_t)output->length + 1) * (size_t)phases, at = most;
     RILL__TRY(rill_columns_grow(u->ctx, &u->memory, most, columns, sizeof columns / sizeof *columns, "a hypothesis"));
     for (int32_t h = output->history; f->h[h].parent >= 0; h = f->h[h].parent) {

@@ -32,7 +32,7 @@
 #define RILL_PANEL_BLOCKS ((size_t)4)
 #define RILL_QUANT_LEAST 0x1p-100f
 #define RILL_QUANT_MOST_K ((size_t)1 << 17) /* 127 * 127 * 2^17 < 2^31 */
-#define RILL_QUANT_ROWS ((size_t)256)       /* rows of A that are quantised before they are multiplied */
+#define RILL_QUANT_ROWS ((size_t)RILL_GEMM_QUANTISED)
 
 static inline size_t rill_block_count(size_t n)
 {
@@ -120,13 +120,47 @@ static inline rill_panel rill_panel_at(size_t n, size_t p)
 static inline const float *rill_embed_row(const rill_embed *e, int32_t id)
 {
     if (id < 0) return NULL;
-    return e->packed ? rill_output_at(e->packed, (size_t)id) : e->table + (size_t)id * e->ld_table;
+    if (!e->packed) return e->table + (size_t)id * e->ld_table;
+    return e->packed->dtype == RILL_DTYPE_F32 ? rill_output_at(e->packed, (size_t)id)
+                                              : (const float *)e->packed->data + id;
+}
+
+/* And how far its elements are apart. */
+static inline size_t rill_embed_step(const rill_embed *e)
+{
+    if (!e->packed) return 1;
+    return e->packed->dtype == RILL_DTYPE_F32 ? RILL_BLOCK : rill_plain_ld(e->packed->n);
 }
 
 /* Row r of a table, through an optional index. */
 static inline size_t rill_row(const int32_t *index, size_t r)
 {
     return index ? (size_t)index[r] : r;
+}
+
+/* Where the memory of a slot lies. */
+typedef struct rill_memory {
+    const float *keys, *values;
+    const int32_t *path; /* NULL: memory row t is row t */
+    size_t length, ld_values;
+} rill_memory;
+
+static inline rill_memory rill_memory_at(const rill_attention *a, size_t slot)
+{
+    rill_memory m = {.length = (size_t)a->length[slot]};
+    if (a->keys == NULL) {
+        m.keys = a->slot_keys[slot];
+        m.values = a->slot_values ? a->slot_values[slot] : m.keys;
+        m.path = a->slot_path ? a->slot_path[slot] : NULL;
+        m.ld_values = a->slot_values ? a->ld_values : a->ld_keys;
+        return m;
+    }
+    const size_t first = m.length ? (size_t)a->first[slot] : 0, skip = a->path ? 0 : first;
+    m.ld_values = a->values ? a->ld_values : a->ld_keys;
+    m.keys = a->keys + skip * a->ld_keys;
+    m.values = (a->values ? a->values : a->keys) + skip * m.ld_values;
+    m.path = a->path ? a->path + first : NULL;
+    return m;
 }
 
 /* True when an optional index says "nothing here" for row r. */

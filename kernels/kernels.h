@@ -133,7 +133,11 @@ typedef struct rill_gemm {
     size_t ldc;
     const int32_t *c_index; /* [R] or NULL: row r goes to c[c_index[r]]; entries must differ from each other */
     void *scratch;          /* rill_gemm_scratch_size bytes, aligned to 64; may be NULL when that is 0 */
+    int quantised;          /* U8S8: scratch is as a call with the same rows of A, of the same K, has left it; at most
+                      RILL_GEMM_QUANTISED rows */
 } rill_gemm;
+
+enum { RILL_GEMM_QUANTISED = 256 }; /* rows that are quantised before they are multiplied */
 
 /* Scratch bytes that a call with `rows` rows and these weights needs; 0 but for U8S8. Only w->k and w->dtype matter, and
  * from some number of rows on no more is needed: SIZE_MAX gives what serves every call. Any thread. */
@@ -158,6 +162,27 @@ typedef struct rill_lstm {
     /* c may be the same table as c_prev as long as no row written is read by another row of the call. */
 } rill_lstm;
 
+/* ---- gru cell ---------------------------------------------------------------------------------------------- */
+
+/* From the input's and the state's part of the gates to the new state, per row (PyTorch's form):
+ *   r = sigmoid(x_r + h_r);  z = sigmoid(x_z + h_z);  n = tanh(x_n + r h_n);  h' = (1 - z) n + z h
+ * Each part is [3H] in the order r, z, n. */
+typedef struct rill_gru {
+    size_t rows, hidden; /* R, H */
+    const float *input;  /* [P, 3H] fp32: x */
+    size_t ld_input;
+    const int32_t *input_index; /* [R] or NULL */
+    const float *gates;         /* [R, 3H] fp32: h_r, h_z, h_n */
+    size_t ld_gates;
+    const float *h_prev; /* [P, H] fp32, or NULL: every previous h is zero */
+    size_t ld_h_prev;
+    const int32_t *prev_index; /* [R] or NULL; negative: this row's previous h is zero. May repeat */
+    float *h;                  /* [P, H] fp32, out */
+    size_t ld_h;
+    const int32_t *out_index; /* [R] or NULL; entries must differ from each other */
+    /* h may be the same table as h_prev as long as no row written is read by another row of the call. */
+} rill_gru;
+
 /* ---- attention ------------------------------------------------------------------------------------------------ */
 
 /* Per row r with slot s: p = softmax over t of scale * (query_r . key_{s,t});  out_r = sum over t of p_t value_{s,t}.
@@ -173,19 +198,23 @@ typedef struct rill_attention {
     const float *query; /* [P, heads * Hk] fp32 */
     size_t ld_query;
     const int32_t *query_index; /* [R] or NULL */
-    const float *const *keys;   /* [S] pointers to [T_s, heads * Hk] fp32 */
-    size_t ld_keys;             /* of every key matrix */
-    const float *const *values; /* [S] pointers to [T_s, heads * Hv] fp32, or NULL: the keys are the values */
-    size_t ld_values;           /* read only when values are given */
-    const int32_t *length;      /* [S] T_s >= 0; 0 gives a context of zeros */
-    const int32_t *slot;        /* [R] index into keys, values, length; NULL: row r has slot r */
-    float *weights;    /* [R, heads, max T] fp32, out and working memory: p; entries from T_s on are not touched */
-    size_t ld_weights; /* from head to head; from row to row heads times as much */
-    float *out;        /* [R, heads * Hv] fp32, out */
+    const float *keys;          /* [P, heads * Hk] fp32 */
+    size_t ld_keys;
+    const float *values;   /* [P, heads * Hv] fp32, or NULL: the keys are the values */
+    size_t ld_values;      /* read only when values are given */
+    const int32_t *first;  /* [S] memory row t of slot s is row first[s] + t of keys and values ... */
+    const int32_t *path;   /* ... or, unless this is NULL, row path[first[s] + t] */
+    const int32_t *length; /* [S] T_s >= 0; 0 gives a context of zeros, and first[s] is not read */
+    const int32_t *slot;   /* [R] index into first and length; NULL: row r has slot r */
+    float *weights;        /* [R, heads, max T] fp32, out and working memory: p; entries from T_s on are not touched */
+    size_t ld_weights;     /* from head to head; from row to row heads times as much */
+    float *out;            /* [R, heads * Hv] fp32, out */
     size_t ld_out;
     size_t heads; /* 0 means 1 */
-    /* [S] pointers to [T_s], or NULL: memory row t of slot s is row path[s][t] of keys[s] and values[s], or row t */
-    const int32_t *const *path;
+    /* Instead of keys, values, first and path, [S] pointers each: memory row t of slot s is row t, or row slot_path[s][t], of
+     * slot_keys[s] and slot_values[s]. Read when keys is NULL. */
+    const float *const *slot_keys, *const *slot_values;
+    const int32_t *const *slot_path;
     /* A NaN in a row's query or memory makes that head of the row NaN and nothing else. */
 } rill_attention;
 
@@ -249,7 +278,7 @@ typedef struct rill_embed {
     const int32_t *pos; /* [R] or NULL; negative: nothing is added for this row */
     float *out;         /* [R, H] fp32, out */
     size_t ld_out;
-    const rill_weights *packed; /* NULL, or the table as N x K weights of type F32: N = P, K = H */
+    const rill_weights *packed; /* NULL, or the table as N x K weights in fp32: N = P, K = H */
 } rill_embed;
 
 /* Layer norm over the row: y = gain * (z - mean z) / sqrt(var z + eps) + bias, z = x + residual (post-norm) or x.
@@ -264,6 +293,7 @@ typedef struct rill_layer_norm {
     float eps;                /* >= 0, as trained; there is no default */
     float *y;                 /* [R, H] fp32, out; may be x or residual itself (same ld) */
     size_t ld_y;
+    int rms; /* nonzero: the mean counts as 0, and the mean square as var */
 } rill_layer_norm;
 
 /* ---- the table --------------------------------------------------------------------------------------------- */
@@ -285,6 +315,10 @@ typedef struct rill_kernels {
     void (*tanh)(size_t n, const float *x, float *y);
     void (*sigmoid)(size_t n, const float *x, float *y);
     void (*exp)(size_t n, const float *x, float *y);
+
+    void (*swish)(size_t n, const float *x, float *y);
+    void (*gelu)(size_t n, const float *x, float *y);
+    void (*gru)(const rill_gru *g, rill_pool *pool);
 
     rill_dtype f32; /* how fp32 weights are packed for this table's gemm: RILL_DTYPE_F32 but for a back end's */
 } rill_kernels;

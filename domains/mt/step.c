@@ -124,10 +124,10 @@ static void attend_path(const mt_model *m, size_t index, const block *b)
         b->values[r] = table + m->width;
     }
     rill_attention attention = attention_of(m, b);
-    attention.keys = b->keys;
-    attention.values = b->values;
+    attention.slot_keys = b->keys;
+    attention.slot_values = b->values;
     attention.length = b->length;
-    attention.path = b->path;
+    attention.slot_path = b->path;
     m->kernels.attention(&attention, m->threads.pool);
     mt_add_norm(m, &self->out, &self->norm, b->rows, b->context, b->x);
 }
@@ -146,8 +146,8 @@ static void attend_input(const mt_model *m, size_t index, const block *b)
         m->slot_values[b->slot[r]] = m->slot_keys[b->slot[r]] + m->width;
     }
     rill_attention attention = attention_of(m, b);
-    attention.keys = m->slot_keys;
-    attention.values = m->slot_values;
+    attention.slot_keys = m->slot_keys;
+    attention.slot_values = m->slot_values;
     attention.length = m->slot_length;
     attention.slot = b->slot;
     m->kernels.attention(&attention, m->threads.pool);

@@ -17,7 +17,7 @@ static float epilogue(float x, rill_epilogue e)
     case RILL_EPILOGUE_TANH: return tanhf(x);
     case RILL_EPILOGUE_RELU: return x < 0.0f ? 0.0f : x;
     case RILL_EPILOGUE_SWISH: return x * rill_sigmoid_ref(x);
-    case RILL_EPILOGUE_GELU: return 0.5f * x * erfcf(x * -0.707106781f);
+    case RILL_EPILOGUE_GELU: return rill_gelu_ref(x);
     case RILL_EPILOGUE_NONE: break;
     }
     return x;

@@ -14,9 +14,15 @@ void rill_layer_norm_f32_ref(const rill_layer_norm *n, rill_pool *pool);
 void rill_tanh_f32_ref(size_t n, const float *x, float *y);
 void rill_sigmoid_f32_ref(size_t n, const float *x, float *y);
 void rill_exp_f32_ref(size_t n, const float *x, float *y);
+void rill_swish_f32_ref(size_t n, const float *x, float *y);
+void rill_gelu_f32_ref(size_t n, const float *x, float *y);
+void rill_gru_f32_ref(const rill_gru *g, rill_pool *pool);
 
 /* 1 / (1 + e^-x) without overflow: the exponential is only taken of -|x|. NaN gives NaN. */
 float rill_sigmoid_ref(float x);
+
+/* x Phi(x), Phi the normal distribution. */
+float rill_gelu_ref(float x);
 
 /* The best of the B so far, by insertion: put (logp, id) into the descending lists of `count` entries, at most
  * `best` kept. Callers offer ids in ascending order, so an equal score goes behind. Returns the new count. */

@@ -27,7 +27,7 @@ void rill_gather_f32_ref(const rill_gather *g, rill_pool *pool)
 static void embed_rows(const void *arg, size_t begin, size_t end)
 {
     const rill_embed *e = arg;
-    const size_t step = e->packed ? RILL_BLOCK : 1;
+    const size_t step = rill_embed_step(e);
     for (size_t r = begin; r < end; r++) {
         float *out = e->out + r * e->ld_out;
         const float *from = rill_embed_row(e, e->id[r]);
@@ -44,7 +44,8 @@ void rill_embed_f32_ref(const rill_embed *e, rill_pool *pool)
 {
     if (e->rows == 0) return;
     assert((e->table || e->packed) && e->id && e->out && e->width >= 1);
-    assert(!e->packed || (e->packed->dtype == RILL_DTYPE_F32 && e->packed->k == e->width));
+    assert(!e->packed || (e->packed->dtype != RILL_DTYPE_BF16 && e->packed->dtype != RILL_DTYPE_U8S8));
+    assert(!e->packed || e->packed->k == e->width);
     rill_span_run(pool, embed_rows, e, e->rows, (double)e->width * 0.3);
 }
 
@@ -57,7 +58,7 @@ static void norm_row(const rill_layer_norm *n, size_t r)
         y[j] = more ? x[j] + more[j] : x[j];
         sum += y[j];
     }
-    const float mean = sum / (float)n->width;
+    const float mean = n->rms ? 0.0f : sum / (float)n->width;
     for (size_t j = 0; j < n->width; j++) square += (y[j] - mean) * (y[j] - mean);
     const float scale = 1.0f / sqrtf(square / (float)n->width + n->eps);
     for (size_t j = 0; j < n->width; j++) {

@@ -24,6 +24,21 @@ void rill_exp_f32_ref(size_t n, const float *x, float *y)
     for (size_t i = 0; i < n; i++) y[i] = expf(x[i]);
 }
 
+float rill_gelu_ref(float x)
+{
+    return 0.5f * x * erfcf(x * -0.707106781f);
+}
+
+void rill_swish_f32_ref(size_t n, const float *x, float *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = x[i] * rill_sigmoid_ref(x[i]);
+}
+
+void rill_gelu_f32_ref(size_t n, const float *x, float *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = rill_gelu_ref(x[i]);
+}
+
 void rill_kernels_init_ref(rill_kernels *k)
 {
     *k = (rill_kernels){
@@ -39,5 +54,8 @@ void rill_kernels_init_ref(rill_kernels *k)
         .tanh = rill_tanh_f32_ref,
         .sigmoid = rill_sigmoid_f32_ref,
         .exp = rill_exp_f32_ref,
+        .swish = rill_swish_f32_ref,
+        .gelu = rill_gelu_f32_ref,
+        .gru = rill_gru_f32_ref,
     };
 }

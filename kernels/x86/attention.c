@@ -21,7 +21,7 @@ typedef struct group {
     float *p[4], *out[4];
     const float *keys, *values;
     const int32_t *path; /* NULL: memory row t is row t */
-    size_t length;
+    size_t length, ld_values;
 } group;
 
 /* ---- scores ---------------------------------------------------------------------------------------------- */
@@ -104,12 +104,11 @@ RILL_INLINE void context_strip(const group *g, size_t ld, size_t j, size_t n, co
 RILL_INLINE void run_head(const rill_attention *a, const group *g, const int nq)
 {
     const size_t width = a->value_width ? a->value_width : a->key_width;
-    const size_t ld = a->values ? a->ld_values : a->ld_keys;
     size_t j = 0;
     for (size_t t = 0; t < g->length; t += KEYS) score_keys(a, g, t, nq);
     for (int q = 0; q < nq && g->length; q++) softmax(g->p[q], g->length);
-    for (; j + 4 * VL <= width; j += 4 * VL) context_strip(g, ld, j, VL, nq, 4);
-    for (; j < width; j += VL) context_strip(g, ld, j, width - j, nq, 1);
+    for (; j + 4 * VL <= width; j += 4 * VL) context_strip(g, g->ld_values, j, VL, nq, 4);
+    for (; j < width; j += VL) context_strip(g, g->ld_values, j, width - j, nq, 1);
 }
 
 RILL_INLINE void run_group(const rill_attention *a, group *g, const int nq)
@@ -152,10 +151,12 @@ static void run_group_4(const rill_attention *a, group *g)
 static size_t find_group(const rill_attention *a, size_t r, size_t end, group *g)
 {
     const size_t s = rill_row(a->slot, r), heads = a->heads ? a->heads : 1;
-    g->keys = a->keys[s];
-    g->values = a->values ? a->values[s] : a->keys[s];
-    g->path = a->path ? a->path[s] : NULL;
-    g->length = (size_t)a->length[s];
+    const rill_memory m = rill_memory_at(a, s);
+    g->keys = m.keys;
+    g->values = m.values;
+    g->path = m.path;
+    g->length = m.length;
+    g->ld_values = m.ld_values;
     size_t n = 0;
     for (; n < QUERIES && r + n < end && rill_row(a->slot, r + n) == s; n++) {
         g->query[n] = a->query + rill_row(a->query_index, r + n) * a->ld_query;
@@ -192,7 +193,7 @@ static void attend_rows(const void *arg, size_t begin, size_t end)
 void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool)
 {
     if (a->rows == 0) return;
-    assert(a->query && a->keys && a->length && a->weights && a->out && a->key_width >= 1);
+    assert(a->query && (a->keys || a->slot_keys) && a->length && a->weights && a->out && a->key_width >= 1);
     /* Lengths differ by slot; 32 memory rows stand for the typical sentence in deciding what is worth a thread. */
     rill_span_run(pool, attend_rows, a, a->rows, (double)(a->key_width * (a->heads ? a->heads : 1)) * 64.0 / VL);
 }

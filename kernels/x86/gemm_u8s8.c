@@ -254,12 +254,12 @@ static const tile_set tiles = {
 void RILL_FN(rill_gemm_u8s8)(const rill_gemm *g, rill_pool *pool)
 {
     const size_t k = g->w->k, stride = rill_quant_stride(k, sizeof(element));
-    assert(g->scratch);
+    assert(g->scratch && (!g->quantised || g->rows <= RILL_QUANT_ROWS));
     quantising q = {g, 0, stride, g->scratch, (char *)g->scratch + RILL_QUANT_ROWS * sizeof(float)};
     const quantised rows = {q.rows, stride, q.unit};
     for (size_t count; q.begin < g->rows; q.begin += count) {
         count = g->rows - q.begin < RILL_QUANT_ROWS ? g->rows - q.begin : RILL_QUANT_ROWS;
-        rill_span_run(pool, quantise_rows, &q, count, (double)k * 4.0 / VL);
+        if (!g->quantised) rill_span_run(pool, quantise_rows, &q, count, (double)k * 4.0 / VL);
         run_gemm(g, &tiles, &rows, q.begin, count, RATE, pool);
     }
 }

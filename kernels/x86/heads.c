@@ -143,21 +143,21 @@ int RILL_FN(rill_attention_takes_heads)(const rill_attention *a)
 
 void RILL_FN(rill_attention_heads)(const rill_attention *a, size_t r)
 {
-    const size_t s = rill_row(a->slot, r), step = HEADS * a->key_width;
+    const rill_memory m = rill_memory_at(a, rill_row(a->slot, r));
+    const size_t step = HEADS * a->key_width;
     const float *query = a->query + rill_row(a->query_index, r) * a->ld_query;
-    const float *keys = a->keys[s], *values = a->values ? a->values[s] : a->keys[s];
     float *weights = a->weights + r * a->heads * a->ld_weights, *out = a->out + r * a->ld_out;
     part g;
-    g.path = a->path ? a->path[s] : NULL;
-    g.length = (size_t)a->length[s];
+    g.path = m.path;
+    g.length = m.length;
     g.ld_keys = a->ld_keys;
-    g.ld_values = a->values ? a->ld_values : a->ld_keys;
+    g.ld_values = m.ld_values;
     assert(g.length <= RILL_HEADS_LENGTH);
     if (g.length == 0) memset(out, 0, a->heads * a->key_width * sizeof *out);
     for (size_t h = 0, column = 0; h < a->heads && g.length > 0; h += HEADS, column += step) {
         g.query = query + column;
-        g.keys = keys + column;
-        g.values = values + column;
+        g.keys = m.keys + column;
+        g.values = m.values + column;
         g.out = out + column;
         (a->key_width == 32 ? run_part_32 : run_part_64)(a, &g, weights + h * a->ld_weights);
     }

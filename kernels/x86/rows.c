@@ -8,11 +8,11 @@
 
 /* ---- embedding ------------------------------------------------------------------------------------------- */
 
-/* VL elements, a line apart; those behind the last are zeros. */
-RILL_INLINE vf load_lines(const float *from, size_t n)
+/* VL elements, `step` apart; those behind the last are zeros. */
+RILL_INLINE vf load_lines(const float *from, size_t step, size_t n)
 {
     float each[VL] = {0};
-    for (size_t i = 0; i < VL && i < n; i++) each[i] = from[i * RILL_BLOCK];
+    for (size_t i = 0; i < VL && i < n; i++) each[i] = from[i * step];
     return v_load(each);
 }
 
@@ -20,7 +20,7 @@ static void embed_rows(const void *arg, size_t begin, size_t end)
 {
     const rill_embed *e = arg;
     const vf scale = v_set1(e->scale);
-    const size_t width = e->width;
+    const size_t width = e->width, step = rill_embed_step(e);
     for (size_t r = begin; r < end; r++) {
         const float *from = rill_embed_row(e, e->id[r]);
         const int placed = e->position && !rill_row_absent(e->pos, r);
@@ -28,7 +28,7 @@ static void embed_rows(const void *arg, size_t begin, size_t end)
         for (size_t j = 0; j < width; j += VL) {
             vf x = v_zero();
             if (from && e->packed)
-                x = v_mul(scale, load_lines(from + j * RILL_BLOCK, width - j));
+                x = v_mul(scale, load_lines(from + j * step, step, width - j));
             else if (from)
                 x = v_mul(scale, v_load_n(from + j, width - j));
             if (place) x = v_add(x, v_load_n(place + j, width - j));
@@ -41,7 +41,8 @@ void RILL_FN(rill_embed_f32)(const rill_embed *e, rill_pool *pool)
 {
     if (e->rows == 0) return;
     assert((e->table || e->packed) && e->id && e->out && e->width >= 1);
-    assert(!e->packed || (e->packed->dtype == RILL_DTYPE_F32 && e->packed->k == e->width));
+    assert(!e->packed || (e->packed->dtype != RILL_DTYPE_BF16 && e->packed->dtype != RILL_DTYPE_U8S8));
+    assert(!e->packed || e->packed->k == e->width);
     rill_span_run(pool, embed_rows, e, e->rows, (double)e->width * 0.1);
 }
 
@@ -59,7 +60,7 @@ static void norm_row(const rill_layer_norm *n, size_t r)
         v_store_n(y + j, width - j, z);
         sum = v_add(sum, z);
     }
-    const vf mean = v_set1(v_sum(sum) / (float)width);
+    const vf mean = v_set1(n->rms ? 0.0f : v_sum(sum) / (float)width);
     for (size_t j = 0; j < width; j += VL) {
         const vm m = vm_first(width - j);
         const vf d = v_blend(m, v_sub(v_load_n(y + j, width - j), mean), v_zero());
@@ -99,3 +100,5 @@ void RILL_FN(rill_layer_norm_f32)(const rill_layer_norm *n, rill_pool *pool)
 ELEMENTWISE(tanh)
 ELEMENTWISE(sigmoid)
 ELEMENTWISE(exp)
+ELEMENTWISE(swish)
+ELEMENTWISE(gelu)

@@ -19,4 +19,7 @@ void RILL_FN(rill_kernels_init)(rill_kernels *k)
     k->tanh = RILL_FN(rill_tanh_f32);
     k->sigmoid = RILL_FN(rill_sigmoid_f32);
     k->exp = RILL_FN(rill_exp_f32);
+    k->swish = RILL_FN(rill_swish_f32);
+    k->gelu = RILL_FN(rill_gelu_f32);
+    k->gru = RILL_FN(rill_gru_f32);
 }

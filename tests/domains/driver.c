@@ -84,7 +84,7 @@ rill_terminal answer_ends(const answer *a, int32_t r)
 
 /* --- asking in many ways ------------------------------------------------------------------------------------------ */
 
-enum { MANY_ROWS = 64, SETS = 3 };
+enum { MANY_ROWS = 150, SETS = 3 }; /* more rows than a domain takes at once */
 
 typedef struct asked {
     rill_ask ask;
@@ -158,19 +158,22 @@ static void compare_row(const rill_ask *ask, const rill_choices *all, const rill
 void ask_in_many_ways(rill_context *ctx, const rill_domain *domain, void *self, const rill_domain_info *info,
                       const rill_rows *rows, int rounds)
 {
-    const size_t entries = (size_t)rows->n * (size_t)info->actions + 1;
-    answer all = answer_make(rows->n, info->actions), found = answer_make(rows->n, info->actions);
+    const size_t entries = (size_t)MANY_ROWS * (size_t)info->actions + 1;
+    answer all = answer_make(MANY_ROWS, info->actions), found = answer_make(MANY_ROWS, info->actions);
     asked x = {.legal = calloc(SETS * words_of(info->actions), sizeof(uint64_t)),
                .pick_row = calloc(entries, sizeof(int32_t)),
                .pick_action = calloc(entries, sizeof(int32_t))};
     uint64_t state = 7;
-    assert_true(rows->n <= MANY_ROWS && x.legal && x.pick_row && x.pick_action);
-    answer_ask(ctx, domain, self, rows, &(rill_ask){.most = info->actions, .legal_words = words_of(info->actions)},
+    int32_t node[MANY_ROWS], slot[MANY_ROWS];
+    assert_true(x.legal && x.pick_row && x.pick_action);
+    for (int32_t r = 0; r < MANY_ROWS; r++) node[r] = rows->node[r % rows->n], slot[r] = rows->slot[r % rows->n];
+    const rill_rows many = {.n = MANY_ROWS, .phase = rows->phase, .node = node, .slot = slot};
+    answer_ask(ctx, domain, self, &many, &(rill_ask){.most = info->actions, .legal_words = words_of(info->actions)},
                &all);
     for (int round = 0; round < rounds; round++) {
-        draw_ask(&x, info, rows->n, &state);
-        answer_ask(ctx, domain, self, rows, &x.ask, &found);
-        for (int32_t r = 0; r < rows->n; r++) compare_row(&x.ask, &all.out, &found.out, r);
+        draw_ask(&x, info, MANY_ROWS, &state);
+        answer_ask(ctx, domain, self, &many, &x.ask, &found);
+        for (int32_t r = 0; r < MANY_ROWS; r++) compare_row(&x.ask, &all.out, &found.out, r);
     }
     free(x.legal), free(x.pick_row), free(x.pick_action);
     answer_free(&all);

@@ -30,8 +30,8 @@ void answer_logp(const answer *a, int32_t r, float *logp);
 /* What the choices of row r do to their hypothesis, which must be the same for all but the end action. */
 rill_terminal answer_ends(const answer *a, int32_t r);
 
-/* Ask about rows that have been stepped in many ways, `rounds` times: any M, 0 included, less of some rows, sets of actions,
- * picks. Every answer must be what the one on all actions says, to the bit. */
+/* Ask in many ways about rows that have been stepped and are many times in each call: any M, 0 included, less of some rows, sets
+ * of actions, picks. Every answer must be what the one on all actions says, to the bit. */
 void ask_in_many_ways(rill_context *ctx, const rill_domain *domain, void *self, const rill_domain_info *info,
                       const rill_rows *rows, int rounds);
 

@@ -306,7 +306,10 @@ static void run_plan(mt_model *m, const rill_domain_info *info, const json_t *ca
         rill_rows rows;
         n = gather(&p, call, from, group, table, &rows);
         answer_rows(ctx, domain, m, &rows, &a);
-        for (int32_t r = 0; r < n; r++) answer_logp(&a, r, logp + (size_t)table[0][r] * (size_t)actions);
+        for (int32_t r = 0; r < n; r++) {
+            answer_logp(&a, r, logp + (size_t)table[0][r] * (size_t)actions);
+            assert_int_equal(answer_ends(&a, r), table[3][r] == 2 ? RILL_LAST : RILL_LIVE); /* the empty one */
+        }
         if (n > 0) ask_in_many_ways(ctx, domain, m, info, &rows, 6);
         if (n < group) call++, from = -n;
     }

@@ -11,10 +11,10 @@
 
 typedef struct problem {
     size_t rows, slots, key, value, longest, ldq, ldp, ldo;
-    size_t heads, ldk, ldv;              /* ldk, ldv: of all heads, with gaps of 2 and 1 */
-    float *query, *memory[8], *other[8]; /* [table, heads * key]; keys and values by slot */
-    const int32_t *path[8];
-    const float *keys[8], *values[8];
+    size_t heads, ldk, ldv;  /* ldk, ldv: of all heads, with gaps of 2 and 1 */
+    float *query;            /* [table, heads * key] */
+    float *memory, *other;   /* [rows of all slots, ldk], [.., ldv]: keys, values */
+    int32_t first[8], *path; /* where a slot's rows begin; or, with walk, its entries of the path */
     int32_t length[8], *slot, *query_index;
     float scale;
     int apart, walk; /* values are not the keys; memory rows lie where paths say */
@@ -33,19 +33,21 @@ static problem draw(check *c)
     p.ldq = p.heads * p.key + dice_below(c, 3);
     p.ldo = p.heads * p.value + dice_below(c, 3);
     p.scale = dice_below(c, 2) ? 1.0f : 0.3f;
+    size_t lying = 0;
     for (size_t s = 0; s < p.slots; s++) {
         const size_t n = dice_below(c, 40) == 0 ? dice_from(c, 510, 515) : dice_below(c, 8) ? dice_from(c, 1, 70) : 0;
         p.length[s] = (int32_t)n;
         if (n > p.longest) p.longest = n;
-        const size_t lying = p.walk ? n + 5 : n;
-        int32_t *path = buffer_int(c, n);
-        dice_choose(c, path, n, lying);
-        p.path[s] = path;
-        p.keys[s] = p.memory[s] = buffer(c, lying * p.ldk);
-        p.values[s] = p.other[s] = buffer(c, lying * p.ldv);
-        dice_fill(c, p.memory[s], lying * p.ldk, dice_below(c, 4) ? 0.5f : 20.0f);
-        dice_fill(c, p.other[s], lying * p.ldv, 1.0f);
+        p.first[s] = (int32_t)lying;
+        lying += n;
     }
+    const size_t all = p.walk ? lying + 5 : lying;
+    p.path = buffer_int(c, lying);
+    dice_choose(c, p.path, lying, all);
+    p.memory = buffer(c, all * p.ldk);
+    p.other = buffer(c, all * p.ldv);
+    dice_fill(c, p.memory, all * p.ldk, dice_below(c, 4) ? 0.5f : 20.0f);
+    dice_fill(c, p.other, all * p.ldv, 1.0f);
     p.ldp = p.longest + dice_below(c, 3) + 1;
     p.query = buffer(c, (p.rows + 2) * p.ldq);
     dice_fill(c, p.query, (p.rows + 2) * p.ldq, 1.0f);
@@ -70,23 +72,25 @@ static rill_attention call(const problem *p, float *weights, float *out)
                             .query = p->query,
                             .ld_query = p->ldq,
                             .query_index = p->query_index,
-                            .keys = p->keys,
+                            .keys = p->memory,
                             .ld_keys = p->ldk,
-                            .values = p->apart ? p->values : NULL,
+                            .values = p->apart ? p->other : NULL,
                             .ld_values = p->ldv,
+                            .first = p->first,
+                            .path = p->walk ? p->path : NULL,
                             .length = p->length,
                             .slot = p->slot,
                             .weights = weights,
                             .ld_weights = p->ldp,
                             .out = out,
                             .ld_out = p->ldo,
-                            .heads = p->heads == 1 ? 0 : p->heads,
-                            .path = p->walk ? p->path : NULL};
+                            .heads = p->heads == 1 ? 0 : p->heads};
 }
 
 static size_t row_at(const problem *p, size_t s, size_t t)
 {
-    return p->walk ? (size_t)p->path[s][t] : t;
+    const size_t at = (size_t)p->first[s] + t;
+    return p->walk ? (size_t)p->path[at] : at;
 }
 
 /* Head h of row r; weights and out are where that head's begin. */
@@ -99,7 +103,7 @@ static void expect_head(check *c, const problem *p, size_t r, size_t h, const fl
         double size = 0.0;
         score[t] = 0.0;
         for (size_t k = 0; k < p->key; k++) {
-            const double x = (double)query[k] * (double)p->memory[s][row_at(p, s, t) * p->ldk + h * p->key + k];
+            const double x = (double)query[k] * (double)p->memory[row_at(p, s, t) * p->ldk + h * p->key + k];
             score[t] += x, size += fabs(x);
         }
         score[t] *= (double)p->scale;
@@ -115,7 +119,7 @@ static void expect_head(check *c, const problem *p, size_t r, size_t h, const fl
         double want = 0.0, size = 0.0;
         for (size_t t = 0; t < n; t++) {
             const size_t at = row_at(p, s, t), k = h * p->value + j;
-            const float v = p->apart ? p->other[s][at * p->ldv + k] : p->memory[s][at * p->ldk + k];
+            const float v = p->apart ? p->other[at * p->ldv + k] : p->memory[at * p->ldk + k];
             want += score[t] / sum * (double)v, size += score[t] / sum * fabs((double)v);
         }
         EXPECT(c, near((double)out[j], want, n ? (relative + (double)n * UNIT) * size + 0x1p-130 : 0.0),
@@ -219,9 +223,8 @@ void bench_attention(check *c)
     static const size_t shapes[][3] = {{1, 128, 12}, {20, 128, 12}, {20, 200, 12}, {100, 200, 30}, {50, 512, 60}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const size_t rows = shapes[i][0], width = shapes[i][1], length = shapes[i][2], slots = (rows + 9) / 10;
-        const float *keys[16];
-        int32_t lengths[16], *slot = buffer_int(c, rows);
-        for (size_t s = 0; s < slots; s++) keys[s] = buffer(c, length * width), lengths[s] = (int32_t)length;
+        int32_t first[16], lengths[16], *slot = buffer_int(c, rows);
+        for (size_t s = 0; s < slots; s++) first[s] = (int32_t)(s * length), lengths[s] = (int32_t)length;
         for (size_t r = 0; r < rows; r++) slot[r] = (int32_t)(r / 10);
         timed t = {&c->k,
                    {.rows = rows,
@@ -229,8 +232,9 @@ void bench_attention(check *c)
                     .scale = 1.0f,
                     .query = buffer(c, rows * width),
                     .ld_query = width,
-                    .keys = keys,
+                    .keys = buffer(c, slots * length * width),
                     .ld_keys = width,
+                    .first = first,
                     .length = lengths,
                     .slot = slot,
                     .weights = buffer(c, rows * length),

@@ -77,7 +77,7 @@ static void check_norm(check *c)
     if (bias) dice_fill(c, bias, width, 1.0f);
     case_name(c, "layer_norm rows=%zu width=%zu more=%d gain=%d bias=%d", rows, width, more != NULL, gain != NULL,
               bias != NULL);
-    rill_layer_norm n = {rows, width, x, ld, more, ld, gain, bias, 1e-5f, y, ld};
+    rill_layer_norm n = {rows, width, x, ld, more, ld, gain, bias, 1e-5f, y, ld, 0};
     c->k.layer_norm(&n, c->pool[0]);
     for (size_t r = 0; r < rows; r++) {
         double mean = 0.0, var = 0.0, largest = 0.0;
@@ -98,7 +98,8 @@ static void check_norm(check *c)
                    "row %zu column %zu: %.9g, not %.9g", r, j, (double)y[r * ld + j], (z - mean) * scale * g + b);
         }
         for (size_t j = width; j < ld; j++) EXPECT(c, buffer_kept(y, r * ld + j), "a gap was written");
-        rill_layer_norm one = {1, width, x + r * ld, ld, more ? more + r * ld : NULL, ld, gain, bias, 1e-5f, alone, ld};
+        rill_layer_norm one = {1,     width, x + r * ld, ld, more ? more + r * ld : NULL, ld, gain, bias,
+                               1e-5f, alone, ld,         0};
         c->k.layer_norm(&one, NULL);
         EXPECT(c, same_bits(alone, y + r * ld, width), "row %zu differs alone", r);
     }
@@ -242,7 +243,8 @@ void bench_rows(check *c)
                          buffer(c, WIDTH),
                          1e-5f,
                          buffer(c, ROWS * WIDTH),
-                         WIDTH};
+                         WIDTH,
+                         0};
     timed t = {.k = &c->k, .norm = &n};
     printf("layer_norm %s rows=%d width=%d: %.3f ns per element\n", c->isa, ROWS, WIDTH,
            1e9 / (ROWS * WIDTH) * bench_seconds(timed_call, &t));

@@ -399,6 +399,9 @@ static rill_status choose(toy *t, const rill_rows *rows, int32_t row, const rill
     if (!state_of(t, rows->node[row], &state)) return RILL_ERR_ARGUMENT;
     int32_t n = toy_expand(&t->model, &t->slots[node->slot].input, state, node->depth, node->phase, legal);
     rill_row_ends ends = ends_of(t, n, legal, state);
+    rill_ask more = *ask;
+    if (state % 2 == 0) more.wanted = NULL; /* a row may be given as many as the largest */
+    ask = &more;
     if (t->model.select != TOY_SELECT_RILL) toy_answer_slowly(ask, row, n, legal, ends, out);
     if (t->model.select == TOY_SELECT_BOTH) toy_row_copy(ask, row, out, &slow);
     if (t->model.select != TOY_SELECT_OWN) toy_answer_by_rill(ask, row, n, legal, ends, state, out);

@@ -76,6 +76,8 @@ def line_of(text, position):
 # librill-script.
 ARROWS = {
     "kernels": ["kernels"],
+    "kernels/device": ["kernels/device", "kernels", "framework/include/rill/context.h",
+                       "framework/include/rill/device.h"],
     "framework": ["framework"],
     "domains/common": ["domains/common", "rill/", "kernels"],
     "domains/*": ["self", "domains/common", "rill/", "kernels"],
@@ -98,6 +100,8 @@ def room_of(name):
         return "rill/"
     if name.startswith("scripting/include/rill/"):
         return "rill/script"
+    if name.startswith("kernels/device/"):
+        return "kernels/device"
     if parts[0] == "domains":
         return "/".join(parts[:2]) if len(parts) > 2 else "domains"
     return parts[0]

@@ -12,7 +12,7 @@
  *
  *   columns   parallel arrays of one capacity whose content survives growth: a table that is added to.
  *
- *                 const rill_column columns[] = {RILL_COLUMN(table->id), RILL_COLUMN(table->size)};
+ *                 const rill_array columns[] = {RILL_ARRAY(table->id), RILL_ARRAY(table->size)};
  *                 status = rill_columns_grow(ctx, &table->memory, need, columns, 2, "the table");
  *
  * Threads: as for the context. Stability: stable within a major version. */
@@ -40,13 +40,13 @@ static inline void *rill_carve(rill_carver *c, size_t count, size_t size)
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 RILL_API rill_status rill_carve_again(rill_context *ctx, char **block, size_t *room, rill_carver *c);
 
-/* A column of a table: where its pointer is, and the size of one element. */
-typedef struct rill_column {
+/* An array of a table, a column: where its pointer is, and the size of one element. */
+typedef struct rill_array {
     void *place;
     size_t size;
-} rill_column;
-#define RILL_COLUMN(pointer)                  \
-    (rill_column)                             \
+} rill_array;
+#define RILL_ARRAY(pointer)                   \
+    (rill_array)                              \
     {                                         \
         (void *)&(pointer), sizeof *(pointer) \
     }
@@ -60,7 +60,7 @@ typedef struct rill_columns {
 /* Make room for `need` elements in each of the n columns; grows by half at least. What was there stays, what is new is zero.
  * `what` names the thing in the error. On failure all is as before.
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
-RILL_API rill_status rill_columns_grow(rill_context *ctx, rill_columns *memory, size_t need, const rill_column *columns,
+RILL_API rill_status rill_columns_grow(rill_context *ctx, rill_columns *memory, size_t need, const rill_array *columns,
                                        size_t n, const char *what);
 /* Give the memory back; the columns' pointers are the caller's to forget. */
 RILL_API void rill_columns_free(rill_context *ctx, rill_columns *memory);

@@ -99,7 +99,7 @@ typedef struct rill_domain_info {
     int32_t most_length;     /* what actions cannot exceed whatever is asked (positions); 0: an input's own bound */
     int has_end_action;      /* `end_action` is set: choosing it is RILL_END, see rill_row_ends */
     int32_t end_action;      /* not read without has_end_action; the engine then has RILL_NO_ACTION here */
-    int terminals_told;      /* some row's ends may be RILL_ENDS_AS_TOLD */
+    int terminals_told;      /* some row's ends may be RILL_ENDS_AS_TOLD: under rules the engine asks for all actions */
     const uint64_t
         *legal; /* [actions / 64 rounded up] bit a%64 of word a/64: action a is legal in some row; owned by the
                                  domain until close. NULL: all are */

@@ -5,7 +5,7 @@
  *   context.h   allocator, log, errors      settings.h  search settings      engine.h  submit, step, next
  *   status.h    codes                       stats.h     counters and trace   run.h     the whole loop
  *   domain.h    what a domain implements    heuristic.h, scorer.h, policy.h  plugin.h  registration, shared objects
- *   carve.h     arrays out of one block
+ *   carve.h     arrays out of one block     device.h    arithmetic for neural domains
  *
  * Words: an *input* is one thing to decode; an *item* is an input in flight; an *action* extends a hypothesis; scores are
  * sums of natural-log probabilities, higher is better, RILL_SCORE_DEAD is never chosen; equal scores are ordered by the
@@ -17,6 +17,7 @@
 #include "rill/builtins.h"
 #include "rill/carve.h"
 #include "rill/context.h"
+#include "rill/device.h"
 #include "rill/domain.h"
 #include "rill/engine.h"
 #include "rill/heuristic.h"

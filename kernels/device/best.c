@@ -1,0 +1,277 @@
+/* Choices: the best M of each row and the log-probabilities of given actions, from one model's logits.
+ *
+ * Rows that stand as in the run have their answers written straight to the host. Legal sets are by action; where an operation's
+ * symbols are other numbers, shifted or those of lists, they are translated: once for the run, or for the rows of a list.
+ * Divisions: legal sets · picks · tags · choices. */
+#include <math.h>
+#include <string.h>
+
+#include "stream.h"
+
+/* --- legal sets --------------------------------------------------------------------------------------------------- */
+
+static size_t words_of(size_t symbols)
+{
+    return (symbols + 63) / 64;
+}
+
+static int has_sets(const rill_selection *s)
+{
+    return s != NULL && s->legal != NULL && s->legal_set != NULL;
+}
+
+static int is_legal(const rill_selection *s, int32_t set, size_t action)
+{
+    if (action / 64 >= s->legal_words) return 0;
+    return (int)(s->legal[(size_t)set * s->legal_words + action / 64] >> (action % 64) & 1);
+}
+
+static size_t count_sets(const dev_run *r)
+{
+    const int32_t *set = r->arguments->selection->legal_set;
+    int32_t sets = 0;
+    for (size_t i = 0; i < r->n; i++)
+        if (set[i] >= sets) sets = set[i] + 1;
+    return (size_t)sets;
+}
+
+/* The host's sets serve when symbols are actions and every symbol has a bit. */
+size_t dev_legal_words(const dev_run *r, const dev_op *op)
+{
+    const rill_selection *s = r->arguments->selection;
+    if (!has_sets(s)) return 0;
+    if (op->kind == DEV_BEST && op->as.best.list == 0 && op->as.best.tag == 0) {
+        const size_t words = words_of(op->as.best.symbols);
+        if (op->as.best.first_action == 0 && s->legal_words >= words) return 0;
+        return count_sets(r) * words;
+    }
+    if (op->kind == DEV_MIX && op->as.mix.list[0] == 0 && s->legal_words < words_of(op->as.mix.symbols))
+        return count_sets(r) * words_of(op->as.mix.symbols);
+    return 0;
+}
+
+void dev_legal_make(const dev_run *r, const dev_op *op, uint64_t *legal)
+{
+    const rill_selection *s = r->arguments->selection;
+    const size_t symbols = op->kind == DEV_BEST ? op->as.best.symbols : op->as.mix.symbols, words = words_of(symbols);
+    const size_t first = op->kind == DEV_BEST ? (size_t)op->as.best.first_action : 0, sets = count_sets(r);
+    memset(legal, 0, sets * words * sizeof *legal);
+    for (size_t set = 0; set < sets; set++)
+        for (size_t v = 0; v < symbols; v++)
+            if (is_legal(s, (int32_t)set, first + v)) legal[set * words + v / 64] |= UINT64_C(1) << (v % 64);
+}
+
+size_t dev_legal_bytes(const dev_run *r, size_t rows, size_t listed)
+{
+    if (!has_sets(r->arguments->selection)) return 0;
+    return dev_lines(rows * sizeof(int32_t)) + dev_lines(rows * words_of(listed) * sizeof(uint64_t));
+}
+
+/* The sets of a list's symbols, a row's own for each row. */
+static void list_legal(const dev_group *g, const rill_selection *s, int32_t *index, uint64_t *legal, size_t words)
+{
+    memset(legal, 0, g->rows * words * sizeof *legal);
+    for (size_t r = 0; r < g->rows; r++) {
+        const int32_t set = s->legal_set[dev_host_row(g->b, g->space, g->first + r)];
+        index[r] = set >= 0 ? (int32_t)r : -1;
+        for (size_t i = 0; set >= 0 && i < g->symbols; i++)
+            if (is_legal(s, set, (size_t)g->id[i])) legal[r * words + i / 64] |= UINT64_C(1) << (i % 64);
+    }
+}
+
+void dev_group_legal(const dev_group *g, size_t *used, rill_best *best)
+{
+    const rill_selection *s = g->b->run->arguments->selection;
+    if (!has_sets(s)) return;
+    int32_t *index = dev_work(g->b, used, g->rows, sizeof *index);
+    best->legal_index = index;
+    if (g->id != NULL) {
+        const size_t words = words_of(g->symbols);
+        uint64_t *legal = dev_work(g->b, used, g->rows * words, sizeof *legal);
+        list_legal(g, s, index, legal, words);
+        best->legal = legal;
+        best->ld_legal = words;
+        return;
+    }
+    for (size_t r = 0; r < g->rows; r++) index[r] = s->legal_set[dev_host_row(g->b, g->space, g->first + r)];
+    const uint64_t *own = g->b->run->legal[g->op - g->b->run->program->op];
+    best->legal = own != NULL ? own : s->legal;
+    best->ld_legal = own != NULL ? words_of(g->symbols) : s->legal_words;
+}
+
+/* --- picks -------------------------------------------------------------------------------------------------------- */
+
+size_t dev_first_pick(const rill_selection *s, size_t row)
+{
+    size_t low = 0, high = (size_t)s->n_picks;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if ((size_t)s->pick_row[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int32_t dev_symbol_of(const dev_group *g, int32_t action)
+{
+    if (g->id == NULL)
+        return action >= g->first_action && (size_t)(action - g->first_action) < g->symbols ? action - g->first_action
+                                                                                            : -1;
+    size_t low = 0, high = g->symbols;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (g->id[middle] < action)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < g->symbols && g->id[low] == action ? (int32_t)low : -1;
+}
+
+/* In the order of operations that the kernel keeps, so to the bit what it gives for the best ones. */
+static float logp_of(const rill_best *best, size_t r, size_t v)
+{
+    float x = best->logits[r * best->ld_logits + v];
+    if (best->bias != NULL) x += best->bias[v];
+    if (best->add != NULL && (best->add_index == NULL || best->add_index[r] >= 0))
+        x += best->add[(best->add_index != NULL ? (size_t)best->add_index[r] : r) * best->ld_add + v];
+    return x == -INFINITY && !isnan(best->log_norm[r]) ? x : x - best->log_norm[r];
+}
+
+static void answer_picks(const dev_group *g, const rill_best *best)
+{
+    const rill_selection *s = g->b->run->arguments->selection;
+    for (size_t r = 0; r < g->rows && s->n_picks > 0; r++) {
+        const size_t row = dev_host_row(g->b, g->space, g->first + r);
+        for (size_t i = dev_first_pick(s, row); i < (size_t)s->n_picks && (size_t)s->pick_row[i] == row; i++) {
+            const int32_t v = dev_symbol_of(g, s->pick_action[i]);
+            s->pick_logp[i] = v >= 0 ? logp_of(best, r, (size_t)v) : -INFINITY;
+        }
+    }
+}
+
+/* --- tags --------------------------------------------------------------------------------------------------------- */
+
+/* A row without an answer, whose weights made no number of it, gets the first tag. */
+static void put_tags(const dev_group *g, rill_best *best, size_t *used)
+{
+    const rill_column column = g->op->as.best.tag;
+    const dev_run *run = g->b->run;
+    int32_t *to = (int32_t *)(uintptr_t)run->arguments->columns[column - 1];
+    best->best = best->ld_out = 1;
+    best->ids = dev_work(g->b, used, g->rows, sizeof *best->ids);
+    run->kernels->best(best, g->b->pool);
+    for (size_t r = 0; r < g->rows; r++)
+        to[dev_host_row(g->b, g->space, g->first + r)] = g->first_action + (best->counts[r] > 0 ? best->ids[r] : 0);
+}
+
+/* --- choices ------------------------------------------------------------------------------------------------------ */
+
+static int stands_as_run(const dev_group *g)
+{
+    return g->space == RILL_ROWS && g->b->run->order == NULL;
+}
+
+void dev_put_choices(const dev_group *g, const int32_t *ids, const float *logp, size_t ld, const int32_t *counts)
+{
+    const rill_selection *s = g->b->run->arguments->selection;
+    for (size_t r = 0; r < g->rows; r++) {
+        const size_t row = dev_host_row(g->b, g->space, g->first + r), at = row * (size_t)s->stride;
+        s->count[row] = counts[r];
+        for (size_t i = 0; i < (size_t)counts[r]; i++) {
+            const int32_t v = ids[r * ld + i];
+            s->action[at + i] = g->id != NULL ? g->id[v] : v + g->first_action;
+            s->logp[at + i] = logp[r * ld + i];
+        }
+    }
+}
+
+/* Answers go where the host wants them when they can lie there as they are. */
+static void put_best(const dev_group *g, rill_best *best, size_t *used)
+{
+    const dev_run *run = g->b->run;
+    const rill_selection *s = run->arguments->selection;
+    const size_t row = stands_as_run(g) ? dev_host_row(g->b, g->space, g->first) : 0;
+    const int direct = stands_as_run(g) && g->id == NULL && g->first_action == 0 && s->most > 0;
+    best->best = s->most > 0 ? (size_t)s->most : 1;
+    best->ld_out = direct ? (size_t)s->stride : best->best;
+    best->log_norm = dev_work(g->b, used, g->rows, sizeof *best->log_norm);
+    best->ids = direct ? s->action + row * best->ld_out : dev_work(g->b, used, g->rows * best->best, sizeof *best->ids);
+    if (s->most > 0)
+        best->logp = direct ? s->logp + row * best->ld_out
+                            : dev_work(g->b, used, g->rows * best->best, sizeof *best->logp);
+    if (direct) best->counts = s->count + row;
+    run->kernels->best(best, g->b->pool);
+    if (s->most > 0 && !direct) dev_put_choices(g, best->ids, best->logp, best->ld_out, best->counts);
+    answer_picks(g, best);
+}
+
+static void run_group(const dev_group *g, const dev_rows *logits, const dev_rows *add, const float *bias)
+{
+    size_t used = 0;
+    rill_best best = {.rows = g->rows,
+                      .symbols = g->symbols,
+                      .logits = logits->at + g->first * logits->ld,
+                      .ld_logits = logits->ld,
+                      .bias = bias,
+                      .add = add->at,
+                      .ld_add = add->ld,
+                      .add_index = add->index};
+    best.counts = dev_work(g->b, &used, g->rows, sizeof *best.counts);
+    if (g->op->as.best.tag != 0) {
+        put_tags(g, &best, &used);
+        return;
+    }
+    dev_group_legal(g, &used, &best);
+    put_best(g, &best, &used);
+}
+
+/* Rows of a slot without symbols have no choices. */
+void dev_put_nothing(const dev_group *g)
+{
+    const rill_selection *s = g->b->run->arguments->selection;
+    for (size_t r = 0; r < g->rows; r++) {
+        const size_t row = dev_host_row(g->b, g->space, g->first + r);
+        if (s->most > 0) s->count[row] = 0;
+        for (size_t i = dev_first_pick(s, row); i < (size_t)s->n_picks && (size_t)s->pick_row[i] == row; i++)
+            s->pick_logp[i] = -INFINITY;
+    }
+}
+
+size_t dev_best_work(const dev_run *r, const dev_op *op)
+{
+    const rill_selection *s = r->arguments->selection;
+    const size_t rows = r->layout.rows[op->space],
+                 listed = op->as.best.list != 0 ? r->list_longest[op->as.best.list] : 0;
+    const size_t most = s != NULL && s->most > 0 && op->as.best.tag == 0 ? (size_t)s->most : 1;
+    return dev_lines(rows * sizeof(int32_t)) + dev_lines(rows * sizeof(float)) +
+           dev_lines(rows * most * sizeof(int32_t)) + dev_lines(rows * most * sizeof(float)) +
+           dev_legal_bytes(r, rows, listed);
+}
+
+void dev_best(dev_block *b, const dev_op *op)
+{
+    const rill_best_choices *o = &op->as.best;
+    const dev_run *run = b->run;
+    const dev_rows logits = dev_rows_at(b, &op->view[DEV_LOGITS]), add = dev_rows_at(b, &op->view[DEV_ADD]);
+    const float *bias = o->bias != 0 ? run->plan->constant[o->bias - 1].data : NULL;
+    dev_group g = {.b = b, .op = op, .space = op->space, .first_action = o->first_action, .symbols = o->symbols};
+    if (o->list == 0) {
+        g.rows = b->rows[op->space];
+        run_group(&g, &logits, &add, bias);
+        return;
+    }
+    const int32_t *slot = dev_index_at(b, op->slot);
+    for (; g.first < b->rows[op->space]; g.first += g.rows) {
+        const dev_slot_list *list = dev_list_of(run, o->list, slot[g.first]);
+        g.rows = dev_same_slot(slot, g.first, b->rows[op->space]);
+        g.symbols = list->n;
+        g.id = list->id;
+        if (list->n > 0)
+            run_group(&g, &logits, &add, list->bias);
+        else
+            dev_put_nothing(&g);
+    }
+}

@@ -1,0 +1,183 @@
+/* What operations cost: calls, rows, seconds, multiplications, bytes.
+ *
+ * Bytes and multiplications are what an operation must move and do: operands once per row, weights once per block. Each scratch has
+ * counters of its own, which are added up on the caller's thread when the run is over.
+ * Divisions: what an operation must do · counting · asking. */
+#include <string.h>
+#include <time.h>
+
+#include "stream.h"
+
+/* --- what an operation must do ------------------------------------------------------------------------------------ */
+
+typedef struct cost {
+    double rows, flops, bytes;
+} cost;
+
+static double weight_bytes(const rill_weights *w)
+{
+    return (double)rill_gemm_pack_size(w->n, w->k, w->dtype);
+}
+
+static cost product_cost(const rill_weights *w, double rows)
+{
+    return (cost){rows, 2.0 * rows * (double)w->n * (double)w->k,
+                  weight_bytes(w) + rows * (double)(w->n + w->k) * sizeof(float)};
+}
+
+static cost product_of(dev_block *b, const dev_op *op)
+{
+    const size_t rows = b->rows[op->space];
+    if (op->as.product.list == 0) return product_cost(&b->run->plan->matrix[op->as.product.matrix - 1].w, (double)rows);
+    const int32_t *slot = dev_index_at(b, op->slot);
+    cost all = {0};
+    for (size_t r = 0, n; r < rows; r += n) {
+        const dev_slot_list *list = dev_list_of(b->run, op->as.product.list, slot[r]);
+        n = dev_same_slot(slot, r, rows);
+        const cost one = list->n > 0 ? product_cost(&list->w, (double)n) : (cost){.rows = (double)n};
+        all = (cost){all.rows + one.rows, all.flops + one.flops, all.bytes + one.bytes};
+    }
+    return all;
+}
+
+/* Memories are read once for rows of a slot that stand together. */
+static cost attend_of(dev_block *b, const dev_op *op)
+{
+    const size_t rows = b->rows[op->space], width = op->as.attend.heads * op->as.attend.width;
+    const rill_attention a = dev_memory_of(b, op);
+    double attended = 0.0, read = 0.0;
+    for (size_t r = 0; r < rows; r++) {
+        const size_t slot = a.slot != NULL ? (size_t)a.slot[r] : r;
+        attended += (double)a.length[slot];
+        if (r == 0 || a.slot == NULL || a.slot[r] != a.slot[r - 1]) read += (double)a.length[slot];
+    }
+    return (cost){(double)rows, 4.0 * attended * (double)width,
+                  (2.0 * read + 2.0 * (double)rows) * (double)width * sizeof(float)};
+}
+
+static cost scan_of(const dev_block *b, const dev_op *op)
+{
+    const rill_scan *o = &op->as.scan;
+    const rill_weights *w = &b->run->plan->matrix[o->recurrent - 1].w;
+    const size_t units = b->rows[o->space], inputs = b->rows[RILL_ROWS];
+    int32_t steps = 0;
+    for (size_t i = 0; i < inputs; i++)
+        if (b->lengths[o->space][i] > steps) steps = b->lengths[o->space][i];
+    cost c = product_cost(w, (double)units);
+    c.bytes += weight_bytes(w) * (double)(steps > 0 ? steps - 1 : 0) + (double)(units * w->n) * sizeof(float);
+    return c;
+}
+
+/* Rows of `floats` floats that are moved, with so many operations for each. */
+static cost rows_cost(size_t rows, size_t floats, double each)
+{
+    return (cost){(double)rows, (double)(rows * floats) * each, (double)(rows * floats) * sizeof(float)};
+}
+
+static cost cost_of(dev_block *b, const dev_op *op)
+{
+    const size_t rows = b->rows[op->space];
+    switch (op->kind) {
+    case DEV_PRODUCT: return product_of(b, op);
+    case DEV_ATTEND: return attend_of(b, op);
+    case DEV_SCAN: return scan_of(b, op);
+    case DEV_LSTM: return rows_cost(rows, 7 * op->as.lstm.hidden, 1.0);
+    case DEV_GRU: return rows_cost(rows, 8 * op->as.gru.hidden, 1.0);
+    case DEV_NORMALISE: return rows_cost(rows, 2 * op->as.normalise.width, 4.0);
+    case DEV_ACTIVATE: return rows_cost(rows, 2 * op->as.activate.width, 1.0);
+    case DEV_EMBED: return rows_cost(rows, 2 * op->as.embed.width, 1.0);
+    case DEV_SUM: return rows_cost(rows, ((size_t)op->as.sum.terms + 1) * op->as.sum.width, 1.0);
+    case DEV_COPY: return rows_cost(rows, 2 * op->as.copy.width, 0.0);
+    case DEV_BEST: return rows_cost(rows, op->as.best.symbols, 4.0);
+    case DEV_MIX: return rows_cost(rows, (size_t)op->as.mix.models * op->as.mix.symbols, 6.0);
+    default: return (cost){.rows = (double)rows};
+    }
+}
+
+/* --- counting ----------------------------------------------------------------------------------------------------- */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static size_t first_counter(const rill_plan *plan, const dev_program *program)
+{
+    size_t first = 0;
+    for (const dev_program *p = plan->program; p < program; p++) first += p->ops;
+    return first;
+}
+
+void dev_profile_op(dev_block *b, const dev_op *op)
+{
+    const dev_run *r = b->run;
+    rill_stream *s = r->stream;
+    const size_t number = first_counter(r->plan, r->program) + (size_t)(op - r->program->op);
+    dev_counter *c = &s->share[b->thread * s->counters + number];
+    const double begin = now();
+    dev_op_run(b, op);
+    const double end = now();
+    const cost done = cost_of(b, op);
+    c->calls++;
+    c->rows += (int64_t)done.rows;
+    c->seconds += end - begin;
+    c->flops += done.flops;
+    c->bytes += done.bytes;
+}
+
+void dev_profile_sum(const dev_run *run)
+{
+    rill_stream *s = run->stream;
+    for (size_t i = 0; i < s->threads * s->counters; i++) {
+        dev_counter *to = &s->counter[i % s->counters], *from = &s->share[i];
+        to->calls += from->calls;
+        to->rows += from->rows;
+        to->seconds += from->seconds;
+        to->flops += from->flops;
+        to->bytes += from->bytes;
+    }
+    memset(s->share, 0, s->threads * s->counters * sizeof *s->share);
+}
+
+/* --- asking ------------------------------------------------------------------------------------------------------- */
+
+rill_status rill_stream_profile(rill_stream *s, int on)
+{
+    s->profiling = 0;
+    if (!on) return RILL_OK;
+    s->counters = first_counter(s->plan, s->plan->program + s->plan->programs);
+    rill_status status = rill_grow(s->ctx, (void **)&s->counter, &s->counter_room, s->counters, sizeof *s->counter,
+                                   "a profile");
+    if (status == RILL_OK)
+        status = rill_grow(s->ctx, (void **)&s->share, &s->share_room, s->threads * s->counters, sizeof *s->share,
+                           "a profile");
+    if (status != RILL_OK) return status;
+    memset(s->counter, 0, s->counters * sizeof *s->counter);
+    memset(s->share, 0, s->threads * s->counters * sizeof *s->share);
+    s->profiling = s->counters > 0;
+    return RILL_OK;
+}
+
+int rill_stream_profiled(const rill_stream *s, int32_t i, rill_op_profile *out)
+{
+    const dev_program *p = s->plan->program;
+    size_t at = i >= 0 ? (size_t)i : SIZE_MAX;
+    if (at >= s->counters) return 0;
+    const dev_counter *c = &s->counter[at];
+    for (; at >= p->ops; p++) at -= p->ops;
+    const dev_op *op = &p->op[at];
+    *out = (rill_op_profile){.program = p->name,
+                             .operation = dev_op_word(op->kind),
+                             .calls = c->calls,
+                             .rows = c->rows,
+                             .seconds = c->seconds,
+                             .flops = c->flops,
+                             .bytes = c->bytes};
+    if (op->kind == DEV_PRODUCT)
+        out->type = op->as.product.list != 0 ? s->plan->list[op->as.product.list - 1].type
+                                             : s->plan->matrix[op->as.product.matrix - 1].type;
+    if (op->kind == DEV_SCAN) out->type = s->plan->matrix[op->as.scan.recurrent - 1].type;
+    return 1;
+}

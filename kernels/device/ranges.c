@@ -1,0 +1,62 @@
+/* Ranges of rows; ranges.h says how they are kept. */
+#include "ranges.h"
+
+#include <string.h>
+
+static void remove_at(dev_ranges *r, size_t at)
+{
+    r->count--;
+    memmove(r->free + at, r->free + at + 1, (r->count - at) * sizeof *r->free);
+}
+
+int32_t dev_ranges_take(dev_ranges *r, int32_t count)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        dev_range *f = &r->free[i];
+        if (f->count < count) continue;
+        const int32_t first = f->first;
+        f->first += count;
+        f->count -= count;
+        if (f->count == 0) remove_at(r, i);
+        return first;
+    }
+    if (count > INT32_MAX - r->end) return -1;
+    r->end += count;
+    return r->end - count;
+}
+
+/* The first free range behind a row. */
+static size_t find_place(const dev_ranges *r, int32_t row)
+{
+    size_t low = 0, high = r->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (r->free[middle].first < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void dev_ranges_give(dev_ranges *r, int32_t first, int32_t count)
+{
+    size_t at = find_place(r, first);
+    if (count <= 0) return;
+    if (at > 0 && r->free[at - 1].first + r->free[at - 1].count == first) {
+        at--;
+        r->free[at].count += count;
+    } else {
+        memmove(r->free + at + 1, r->free + at, (r->count - at) * sizeof *r->free);
+        r->free[at] = (dev_range){first, count};
+        r->count++;
+    }
+    if (at + 1 < r->count && r->free[at].first + r->free[at].count == r->free[at + 1].first) {
+        r->free[at].count += r->free[at + 1].count;
+        remove_at(r, at + 1);
+    }
+    if (r->free[at].first + r->free[at].count == r->end) { /* the last one: the end moves down */
+        r->end = r->free[at].first;
+        r->count = at;
+    }
+}

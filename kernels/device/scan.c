@@ -1,0 +1,193 @@
+/* A recurrent layer over the units of a block's inputs, all inputs at once.
+ *
+ * Inputs stand in order of falling length, so those that still run are always the first ones: a finished one costs nothing, and no
+ * row is padding. Their states lie together in the block's memory for work, which each step's outputs are copied from.
+ *
+ * Invariant: before step t the first `live` places hold the inputs longer than t, with their states in the same rows of h and c.
+ * Divisions: memory · one step · the run. */
+#include <string.h>
+
+#include "stream.h"
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+typedef struct scan {
+    dev_block *b;
+    const rill_scan *o;
+    const dev_op *op;
+    const rill_weights *w;
+    size_t gates_width, ld, ld_gates, inputs;
+    int32_t *order;        /* [inputs] longest first */
+    int32_t *index;        /* [inputs] rows of `input` that a step reads */
+    float *h, *c;          /* [inputs, ld] */
+    float *gates;          /* [inputs, ld_gates] */
+    dev_rows input, out;   /* gates' inputs; where outputs go */
+    const int32_t *first;  /* [inputs] row of `input` that unit 0 reads, of values; the units' own, of constants */
+    const int32_t *unit;   /* [inputs] first units of the scan's space */
+    const int32_t *length; /* [inputs] */
+} scan;
+
+static size_t gates_width(const rill_scan *o)
+{
+    return (o->cell == RILL_CELL_GRU ? 3 : 4) * o->hidden;
+}
+
+size_t dev_scan_work(const dev_run *r, const dev_op *op)
+{
+    const size_t inputs = r->layout.rows[RILL_ROWS], ld = dev_padded(op->as.scan.hidden);
+    const size_t each = (2 * ld + dev_padded(gates_width(&op->as.scan))) * sizeof(float) + 2 * sizeof(int32_t);
+    return inputs * each + 5 * DEV_LINE;
+}
+
+static void open_scan(scan *s, dev_block *b, const dev_op *op)
+{
+    const rill_scan *o = &op->as.scan;
+    size_t used = 0;
+    *s = (scan){.b = b, .o = o, .op = op, .w = &b->run->plan->matrix[o->recurrent - 1].w};
+    s->inputs = b->rows[RILL_ROWS];
+    s->gates_width = gates_width(o);
+    s->ld = dev_padded(o->hidden);
+    s->ld_gates = dev_padded(s->gates_width);
+    s->order = dev_work(b, &used, s->inputs, sizeof *s->order);
+    s->index = dev_work(b, &used, s->inputs, sizeof *s->index);
+    s->h = dev_work(b, &used, s->inputs * s->ld, sizeof *s->h);
+    s->c = dev_work(b, &used, s->inputs * s->ld, sizeof *s->c);
+    s->gates = dev_work(b, &used, s->inputs * s->ld_gates, sizeof *s->gates);
+    s->input = dev_rows_at(b, &op->view[DEV_GATES]);
+    s->out = dev_rows_at(b, &op->view[DEV_OUT]);
+    s->unit = b->place[o->space];
+    s->length = b->lengths[o->space];
+    s->first = s->unit;
+    if (op->view[DEV_GATES].base == DEV_VALUE)
+        s->first = b->place[b->run->program->value[op->view[DEV_GATES].of].space];
+    dev_order(s->inputs, s->length, s->order);
+}
+
+/* --- one step ----------------------------------------------------------------------------------------------------- */
+
+/* The unit that an input reads at step t. */
+static int32_t unit_at(const scan *s, int32_t input, int32_t t)
+{
+    return s->o->backward ? s->length[input] - 1 - t : t;
+}
+
+static void find_inputs(const scan *s, size_t live, int32_t t)
+{
+    for (size_t i = 0; i < live; i++) {
+        const int32_t input = s->order[i], row = s->first[input] + unit_at(s, input, t) + s->o->read;
+        s->index[i] = s->input.index != NULL ? s->input.index[row] : row;
+    }
+}
+
+/* In the first step h is zero, so the inputs are all there is. */
+static void step_lstm(const scan *s, size_t live, int32_t t)
+{
+    const rill_kernels *k = s->b->run->kernels;
+    const rill_gather begin = {.rows = live,
+                               .width = s->gates_width,
+                               .src = s->input.at,
+                               .ld_src = s->input.ld,
+                               .src_index = s->index,
+                               .dst = s->gates,
+                               .ld_dst = s->ld_gates};
+    const rill_gemm gates = {.w = s->w,
+                             .rows = live,
+                             .a = s->h,
+                             .lda = s->ld,
+                             .add = s->input.at,
+                             .ld_add = s->input.ld,
+                             .add_index = s->index,
+                             .c = s->gates,
+                             .ldc = s->ld_gates,
+                             .scratch = s->b->scratch + s->b->run->layout.gemm_at};
+    const rill_lstm cell = {.rows = live,
+                            .hidden = s->o->hidden,
+                            .gates = s->gates,
+                            .ld_gates = s->ld_gates,
+                            .c_prev = t > 0 ? s->c : NULL,
+                            .ld_c_prev = s->ld,
+                            .c = s->c,
+                            .h = s->h,
+                            .ld_c = s->ld,
+                            .ld_h = s->ld};
+    if (t == 0)
+        k->gather(&begin, s->b->pool);
+    else
+        k->gemm(&gates, s->b->pool);
+    k->lstm(&cell, s->b->pool);
+}
+
+/* The gate of the new state scales the state's part before the input's is added, so the two stay apart until the cell. */
+static void step_gru(const scan *s, size_t live, int32_t t)
+{
+    const rill_kernels *k = s->b->run->kernels;
+    const float *bias = s->o->recurrent_bias != 0 ? s->b->run->plan->constant[s->o->recurrent_bias - 1].data : NULL;
+    const rill_gemm gates = {.w = s->w,
+                             .rows = live,
+                             .a = s->h,
+                             .lda = s->ld,
+                             .bias = bias,
+                             .c = s->gates,
+                             .ldc = s->ld_gates,
+                             .scratch = s->b->scratch + s->b->run->layout.gemm_at};
+    const rill_gru cell = {.rows = live,
+                           .hidden = s->o->hidden,
+                           .input = s->input.at,
+                           .ld_input = s->input.ld,
+                           .input_index = s->index,
+                           .gates = s->gates,
+                           .ld_gates = s->ld_gates,
+                           .h_prev = s->h,
+                           .ld_h_prev = s->ld,
+                           .h = s->h,
+                           .ld_h = s->ld};
+    if (t == 0) memset(s->h, 0, live * s->ld * sizeof *s->h);
+    k->gemm(&gates, s->b->pool);
+    k->gru(&cell, s->b->pool);
+}
+
+static void put_outputs(const scan *s, size_t live, int32_t t)
+{
+    if (s->op->view[DEV_OUT].base == DEV_NOTHING) return;
+    for (size_t i = 0; i < live; i++) {
+        const size_t row = (size_t)(s->unit[s->order[i]] + unit_at(s, s->order[i], t));
+        const size_t to = s->out.index != NULL ? (size_t)s->out.index[row] : row;
+        memcpy(s->out.at + to * s->out.ld, s->h + i * s->ld, s->o->hidden * sizeof *s->h);
+    }
+}
+
+/* --- the run ------------------------------------------------------------------------------------------------------ */
+
+/* The last states to the inputs they belong to; zeros where nothing was read. */
+static void put_last(const scan *s, int view, const float *states)
+{
+    if (s->op->view[view].base == DEV_NOTHING) return;
+    const dev_rows to = dev_rows_at(s->b, &s->op->view[view]);
+    for (size_t i = 0; i < s->inputs; i++) {
+        const size_t input = (size_t)s->order[i], row = to.index != NULL ? (size_t)to.index[input] : input;
+        float *last = to.at + row * to.ld;
+        if (s->length[input] > 0)
+            memcpy(last, states + i * s->ld, s->o->hidden * sizeof *last);
+        else
+            memset(last, 0, s->o->hidden * sizeof *last);
+    }
+}
+
+void dev_scan(dev_block *b, const dev_op *op)
+{
+    scan s;
+    open_scan(&s, b, op);
+    size_t live = s.inputs;
+    for (int32_t t = 0;; t++) {
+        while (live > 0 && s.length[s.order[live - 1]] <= t) live--;
+        if (live == 0) break;
+        find_inputs(&s, live, t);
+        if (s.o->cell == RILL_CELL_GRU)
+            step_gru(&s, live, t);
+        else
+            step_lstm(&s, live, t);
+        put_outputs(&s, live, t);
+    }
+    put_last(&s, DEV_LAST_H, s.h);
+    put_last(&s, DEV_LAST_C, s.c);
+}

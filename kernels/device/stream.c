@@ -1,0 +1,311 @@
+/* Streams: rows of tables, slots, lists, threads. What a runner owns, and nothing of a run.
+ *
+ * Invariant: ranges of slots never overlap, all ragged tables have room for every row that is given out, and a call that fails
+ * leaves slots as they were. Divisions: opening and closing · rows · slots · lists. */
+#include "stream.h"
+
+#include <string.h>
+
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
+
+static rill_status start_threads(rill_stream *s, int threads)
+{
+    s->threads = threads > 1 ? (size_t)threads : 1;
+    s->busy = rill_calloc(s->ctx, s->threads, sizeof *s->busy);
+    if (s->busy == NULL) return rill_fail_memory(s->ctx, s->threads * sizeof *s->busy, "a stream");
+    for (size_t i = 0; i < s->threads; i++) atomic_flag_clear(&s->busy[i]);
+    if (threads <= 1) return RILL_OK;
+    const size_t bytes = rill_pool_size((unsigned)threads);
+    s->pool_memory = rill_alloc(s->ctx, bytes);
+    if (s->pool_memory == NULL) return rill_fail_memory(s->ctx, bytes, "the thread pool");
+    s->pool_bytes = bytes;
+    s->pool = rill_pool_init(s->pool_memory, (unsigned)threads);
+    if (s->pool == NULL) return rill_fail(s->ctx, RILL_ERR_MEMORY, "the system refused to start %d threads", threads);
+    return RILL_OK;
+}
+
+rill_status rill_stream_open(rill_stream **out, rill_context *ctx, const rill_plan *plan, int threads)
+{
+    *out = NULL;
+    if (!plan->finished) return rill_fail(ctx, RILL_ERR_ARGUMENT, "the plan of a stream is not finished");
+    rill_stream *s = rill_calloc(ctx, 1, sizeof *s);
+    if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a stream");
+    s->ctx = ctx;
+    s->plan = plan;
+    s->table = rill_calloc(ctx, plan->tables, sizeof *s->table);
+    s->list = rill_calloc(ctx, plan->lists, sizeof *s->list);
+    rill_status status = RILL_OK;
+    if (s->table == NULL || s->list == NULL)
+        status = rill_fail_memory(ctx, plan->tables * sizeof *s->table, "a stream");
+    if (status == RILL_OK) status = start_threads(s, threads);
+    if (status == RILL_OK)
+        *out = s;
+    else
+        rill_stream_close(s);
+    return status;
+}
+
+static void free_array(rill_stream *s, void *array, size_t room, size_t size)
+{
+    if (array != NULL) rill_free(s->ctx, array, room * size);
+}
+
+static void free_lists(rill_stream *s, dev_lists_of *lists)
+{
+    for (size_t i = 0; i < lists->count; i++) free_array(s, lists->slot[i].memory, lists->slot[i].room, 1);
+    free_array(s, lists->slot, lists->room, sizeof *lists->slot);
+}
+
+void rill_stream_close(rill_stream *s)
+{
+    if (s == NULL) return;
+    const rill_plan *plan = s->plan;
+    rill_pool_finish(s->pool);
+    free_array(s, s->pool_memory, s->pool_bytes, 1);
+    for (size_t i = 0; s->table != NULL && i < plan->tables; i++)
+        free_array(s, s->table[i].rows, s->table[i].room, plan->table[i].width * sizeof(float));
+    for (size_t i = 0; s->list != NULL && i < plan->lists; i++) free_lists(s, &s->list[i]);
+    free_array(s, s->table, plan->tables, sizeof *s->table);
+    free_array(s, s->list, plan->lists, sizeof *s->list);
+    free_array(s, s->above, s->above_room, sizeof *s->above);
+    free_array(s, s->first, s->first_room, sizeof *s->first);
+    free_array(s, s->capacity, s->capacity_room, sizeof *s->capacity);
+    free_array(s, s->units, s->units_room, sizeof *s->units);
+    free_array(s, s->ranges.free, s->free_room, sizeof *s->ranges.free);
+    free_array(s, s->head, s->head_room, 1);
+    free_array(s, s->scratch, s->scratch_room, 1);
+    free_array(s, s->busy, s->threads, sizeof *s->busy);
+    free_array(s, s->counter, s->counter_room, sizeof *s->counter);
+    free_array(s, s->share, s->share_room, sizeof *s->share);
+    rill_free(s->ctx, s, sizeof *s);
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+static rill_status grow_tables(rill_stream *s, rill_table_kind kind, size_t rows)
+{
+    for (size_t i = 0; i < s->plan->tables; i++) {
+        const dev_table *table = &s->plan->table[i];
+        if (table->kind != kind) continue;
+        rill_status status = rill_grow(s->ctx, (void **)&s->table[i].rows, &s->table[i].room, rows,
+                                       table->width * sizeof(float), table->what);
+        if (status != RILL_OK) return status;
+    }
+    return RILL_OK;
+}
+
+static int has_paths(const rill_plan *plan)
+{
+    for (size_t i = 0; i < plan->programs; i++)
+        if (plan->program[i].paths > 0) return 1;
+    return 0;
+}
+
+static rill_status grow_ints(rill_stream *s, int32_t **array, size_t *room, size_t need)
+{
+    return rill_grow(s->ctx, (void **)array, room, need, sizeof **array, "slots");
+}
+
+/* More slots, all of them empty. */
+static rill_status add_slots(rill_stream *s, size_t slots)
+{
+    rill_status status = grow_tables(s, RILL_TABLE_SLOTS, slots);
+    if (status == RILL_OK) status = grow_ints(s, &s->first, &s->first_room, slots);
+    if (status == RILL_OK) status = grow_ints(s, &s->capacity, &s->capacity_room, slots);
+    if (status == RILL_OK) status = grow_ints(s, &s->units, &s->units_room, slots);
+    if (status == RILL_OK) /* a call may have the old and the new range of every slot out */
+        status = rill_grow(s->ctx, (void **)&s->ranges.free, &s->free_room, 2 * slots + 1, sizeof *s->ranges.free,
+                           "slots");
+    for (size_t i = 0; i < s->plan->lists && status == RILL_OK; i++) {
+        dev_lists_of *lists = &s->list[i];
+        status = rill_grow(s->ctx, (void **)&lists->slot, &lists->room, slots, sizeof *lists->slot, "lists of slots");
+        if (status != RILL_OK) break;
+        memset(lists->slot + lists->count, 0, (slots - lists->count) * sizeof *lists->slot);
+        lists->count = slots;
+    }
+    if (status != RILL_OK) return status;
+    for (; s->slots < slots; s->slots++) s->first[s->slots] = s->capacity[s->slots] = s->units[s->slots] = 0;
+    return RILL_OK;
+}
+
+rill_status rill_stream_reserve(rill_stream *s, int32_t nodes, int32_t slots)
+{
+    rill_status status = grow_tables(s, RILL_TABLE_NODES, (size_t)nodes);
+    if (status == RILL_OK && has_paths(s->plan))
+        status = rill_grow(s->ctx, (void **)&s->above, &s->above_room, (size_t)nodes, sizeof *s->above, "paths");
+    return status == RILL_OK && (size_t)slots > s->slots ? add_slots(s, (size_t)slots) : status;
+}
+
+rill_status rill_stream_fill(rill_stream *s, rill_table table, int32_t first, int32_t n, const float *rows)
+{
+    if (table < 1 || (size_t)table > s->plan->tables || s->plan->table[table - 1].kind != RILL_TABLE_HOST)
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %d is not one that the host fills", (int)table);
+    dev_rows_of *to = &s->table[table - 1];
+    const dev_table *of = &s->plan->table[table - 1];
+    if (first < 0 || n < 0 || (size_t)first > to->count || n > INT32_MAX - first)
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %s: rows %d to %d do not follow the %zu that are there",
+                         of->what, (int)first, (int)(first + n), to->count);
+    const size_t end = (size_t)first + (size_t)n;
+    rill_status status = rill_grow(s->ctx, (void **)&to->rows, &to->room, end, of->width * sizeof(float), of->what);
+    if (status != RILL_OK) return status;
+    if (n > 0) memcpy(to->rows + (size_t)first * of->width, rows, (size_t)n * of->width * sizeof *rows);
+    if (end > to->count) to->count = end;
+    return RILL_OK;
+}
+
+rill_status rill_stream_read(const rill_stream *s, rill_table table, int32_t row, int32_t first, int32_t n, float *rows)
+{
+    if (table < 1 || (size_t)table > s->plan->tables || row < 0 || first < 0 || n < 0)
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %d has no row %d", (int)table, (int)row);
+    const dev_table *of = &s->plan->table[table - 1];
+    const int ragged = of->kind == RILL_TABLE_RAGGED;
+    const int64_t end = (int64_t)first + n, from = ragged && (size_t)row < s->slots ? s->first[row] : row;
+    if (ragged ? end > rill_stream_units(s, row) : from + end > (int64_t)s->table[table - 1].room)
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %s: %d rows of %d from %d on are not there", of->what,
+                         (int)n, (int)row, (int)first);
+    if (n > 0)
+        memcpy(rows, s->table[table - 1].rows + (size_t)(from + first) * of->width,
+               (size_t)n * of->width * sizeof *rows);
+    return RILL_OK;
+}
+
+/* --- slots -------------------------------------------------------------------------------------------------------- */
+
+/* A slot that got another range, and the one it had. */
+typedef struct move {
+    int32_t slot;
+    dev_range old;
+} move;
+
+static rill_status move_slot(rill_stream *s, int32_t slot, int32_t units, move *m)
+{
+    const int32_t first = dev_ranges_take(&s->ranges, units);
+    if (first < 0) return rill_fail(s->ctx, RILL_ERR_MEMORY, "the rows of all slots are too many to number");
+    *m = (move){.slot = slot, .old = {s->first[slot], s->capacity[slot]}};
+    s->first[slot] = first;
+    s->capacity[slot] = units;
+    return RILL_OK;
+}
+
+/* Keep the new ranges and give back the old ones, or the other way round. */
+static void settle_moves(rill_stream *s, move *m, size_t moves, int keep)
+{
+    while (moves-- > 0) {
+        const dev_range now = {s->first[m[moves].slot], s->capacity[m[moves].slot]}, old = m[moves].old;
+        dev_ranges_give(&s->ranges, keep ? old.first : now.first, keep ? old.count : now.count);
+        if (keep) continue;
+        s->first[m[moves].slot] = old.first;
+        s->capacity[m[moves].slot] = old.count;
+    }
+}
+
+rill_status rill_stream_slots(rill_stream *s, int32_t n, const int32_t *slots, const int32_t *units)
+{
+    rill_status status = rill_grow(s->ctx, (void **)&s->scratch, &s->scratch_room, (size_t)n * sizeof(move), 1,
+                                   "slots");
+    move *moves = (move *)(void *)s->scratch;
+    size_t moved = 0;
+    for (int32_t i = 0; i < n && status == RILL_OK; i++) {
+        if (s->capacity[slots[i]] >= units[i]) continue;
+        status = move_slot(s, slots[i], units[i], &moves[moved]);
+        moved += status == RILL_OK;
+    }
+    if (status == RILL_OK) status = grow_tables(s, RILL_TABLE_RAGGED, (size_t)s->ranges.end);
+    settle_moves(s, moves, moved, status == RILL_OK);
+    for (int32_t i = 0; i < n && status == RILL_OK; i++) s->units[slots[i]] = units[i];
+    return status;
+}
+
+int32_t rill_stream_units(const rill_stream *s, int32_t slot)
+{
+    return slot >= 0 && (size_t)slot < s->slots ? s->units[slot] : 0;
+}
+
+void rill_stream_drop(rill_stream *s, int32_t slot)
+{
+    if (slot < 0 || (size_t)slot >= s->slots) return;
+    dev_ranges_give(&s->ranges, s->first[slot], s->capacity[slot]);
+    s->first[slot] = s->capacity[slot] = s->units[slot] = 0;
+    for (size_t i = 0; i < s->plan->lists; i++) s->list[i].slot[slot].n = 0;
+}
+
+/* --- lists -------------------------------------------------------------------------------------------------------- */
+
+/* Where the arrays of a list of n symbols begin in its memory, and how large it is. */
+typedef struct list_layout {
+    size_t bias, id, bytes;
+} list_layout;
+
+static int lay_out_list(const rill_stream *s, const dev_list *list, size_t n, list_layout *out)
+{
+    size_t packed = 0;
+    if (list->rows != 0) {
+        packed = rill_gemm_pack_size(n, s->plan->constant[list->rows - 1].width, list->dtype);
+        if (packed == 0) return 0;
+    }
+    out->bias = dev_lines(packed);
+    out->id = out->bias + (list->bias != 0 ? dev_lines(n * sizeof(float)) : 0);
+    out->bytes = out->id + n * sizeof(int32_t);
+    return 1;
+}
+
+static rill_status make_list_room(rill_stream *s, dev_slot_list *to, size_t bytes, const char *what)
+{
+    if (to->room >= bytes) return RILL_OK;
+    free_array(s, to->memory, to->room, 1);
+    to->n = to->room = 0;
+    to->memory = rill_alloc(s->ctx, bytes);
+    if (to->memory == NULL) return rill_fail_memory(s->ctx, bytes, what);
+    to->room = bytes;
+    return RILL_OK;
+}
+
+/* The symbols' rows of the output layer, packed. */
+static rill_status pack_list(rill_stream *s, const dev_list *list, dev_slot_list *to, size_t n, const int32_t *symbols)
+{
+    const dev_constant *rows = &s->plan->constant[list->rows - 1];
+    const size_t width = rows->width;
+    rill_status status = rill_grow(s->ctx, (void **)&s->scratch, &s->scratch_room, n * width * sizeof(float), 1,
+                                   "scratch memory");
+    if (status != RILL_OK) return status;
+    float *gathered = (float *)(void *)s->scratch;
+    for (size_t i = 0; i < n; i++)
+        memcpy(gathered + i * width, rows->data + (size_t)symbols[i] * width, width * sizeof *gathered);
+    const rill_weight_part part = {.w = gathered, .k = width, .stride_n = width, .stride_k = 1};
+    (void)rill_gemm_pack_f32(&to->w, n, &part, 1, list->dtype, to->memory); /* fails only for what has no size */
+    return RILL_OK;
+}
+
+rill_status rill_stream_list(rill_stream *s, rill_list list, int32_t slot, int32_t n, const int32_t *symbols)
+{
+    if (list < 1 || (size_t)list > s->plan->lists || slot < 0 || (size_t)slot >= s->slots || n < 0)
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "there is no list %d of slot %d", (int)list, (int)slot);
+    const dev_list *of = &s->plan->list[list - 1];
+    dev_slot_list *to = &s->list[list - 1].slot[slot];
+    const size_t count = (size_t)n, symbols_all = of->rows != 0 ? s->plan->constant[of->rows - 1].rows : INT32_MAX;
+    list_layout layout;
+    to->n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (symbols[i] < 0 || (size_t)symbols[i] >= symbols_all || (i > 0 && symbols[i] <= symbols[i - 1]))
+            return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "list %s: symbol %d does not belong behind the others",
+                             of->what, (int)symbols[i]);
+    if (n == 0) return RILL_OK;
+    if (!lay_out_list(s, of, count, &layout))
+        return rill_fail(s->ctx, RILL_ERR_MEMORY, "list %s: %zu symbols are too many", of->what, count);
+    rill_status status = make_list_room(s, to, layout.bytes, of->what);
+    if (status == RILL_OK && of->rows != 0) status = pack_list(s, of, to, count, symbols);
+    if (status != RILL_OK) return status;
+    to->bias = of->bias != 0 ? (float *)(void *)(to->memory + layout.bias) : NULL;
+    to->id = (int32_t *)(void *)(to->memory + layout.id);
+    for (size_t i = 0; to->bias != NULL && i < count; i++)
+        to->bias[i] = s->plan->constant[of->bias - 1].data[symbols[i]];
+    memcpy(to->id, symbols, count * sizeof *symbols);
+    to->n = count;
+    return RILL_OK;
+}
+
+int32_t rill_stream_list_length(const rill_stream *s, rill_list list, int32_t slot)
+{
+    if (list < 1 || (size_t)list > s->plan->lists || slot < 0 || (size_t)slot >= s->slots) return 0;
+    return (int32_t)s->list[list - 1].slot[slot].n;
+}

@@ -1,0 +1,239 @@
+/* stream.h: a stream's memory, and a run as its blocks see it. Inner header of the device's CPU executor.
+ *
+ * A run is cut into spans, units of work for the pool, and spans into blocks. What a block needs, its scratch, is laid out once per
+ * run and is the same for all blocks; there are as many scratches as threads, and a span takes one that is free: so what a thread
+ * has in its caches is used again.
+ *
+ * Invariant: a row's results are functions of that row alone, wherever the cuts fall. */
+#ifndef RILL_DEVICE_STREAM_H
+#define RILL_DEVICE_STREAM_H
+
+#include <stdatomic.h>
+
+#include "plan.h"
+#include "ranges.h"
+
+typedef struct dev_rows_of {
+    float *rows;
+    size_t room;  /* rows */
+    size_t count; /* of host tables: rows that are filled */
+} dev_rows_of;
+
+/* A slot's list: ids, and with weights the bias and the matrix, in one block of memory. */
+typedef struct dev_slot_list {
+    size_t n, room; /* symbols; bytes */
+    char *memory;
+    int32_t *id;
+    float *bias;
+    rill_weights w;
+} dev_slot_list;
+
+typedef struct dev_lists_of {
+    dev_slot_list *slot;
+    size_t room, count; /* slots that are initialised */
+} dev_lists_of;
+
+typedef struct dev_counter {
+    int64_t calls, rows;
+    double seconds, flops, bytes;
+} dev_counter;
+
+struct rill_stream {
+    rill_context *ctx;
+    const rill_plan *plan;
+    rill_pool *pool; /* NULL with one thread */
+    void *pool_memory;
+    size_t pool_bytes;
+    dev_rows_of *table; /* [tables] */
+    dev_lists_of *list; /* [lists] */
+    int32_t *above;     /* [nodes] */
+    size_t above_room;
+    size_t slots;
+    int32_t *first, *capacity,
+        *units; /* [slots] rows in the ragged tables: where, how many there are, how many are used */
+    size_t first_room, capacity_room, units_room;
+    dev_ranges ranges;
+    size_t free_room;
+    char *head;    /* a run's own arrays */
+    char *scratch; /* what its blocks need */
+    size_t head_room, scratch_room;
+    atomic_flag *busy; /* [threads] scratches that are taken */
+    size_t threads;
+    int profiling;
+    dev_counter *counter; /* [all operations] */
+    dev_counter *share;   /* [threads, all operations] */
+    size_t counters, counter_room, share_room;
+};
+
+/* --- runs --------------------------------------------------------------------------------------------------------- */
+
+enum { DEV_LINE = 64, DEV_PAD = 16 }; /* bytes of a cache line; its floats */
+
+/* Where things lie in a scratch, and how large a block may be. Arrays are the run's, in front of the scratches. */
+typedef struct dev_layout {
+    size_t *rows;     /* [spaces + 1] most rows of a space in a block */
+    size_t *space_at; /* [spaces + 1] */
+    size_t *place_at; /* [spaces + 1] */
+    size_t *index_at; /* [indices] */
+    size_t *value_at; /* [buffers] */
+    size_t *value_ld; /* [buffers] floats */
+    size_t *path_at;  /* [paths] */
+    size_t pointers_at, hash_at, hash_places, gemm_at, gemm_bytes, work_at, work_bytes;
+    size_t bytes; /* of a scratch */
+} dev_layout;
+
+typedef struct dev_run {
+    rill_stream *stream;
+    const rill_plan *plan;
+    const dev_program *program;
+    const rill_run_arguments *arguments;
+    const rill_kernels *kernels;
+    size_t n;
+    const int32_t *order; /* [n] the row at a place; NULL: rows stand in their own */
+    size_t *span_from;    /* [spans + 1] places */
+    size_t spans;
+    size_t block_rows, block_units;
+    int32_t **start;      /* [ragged] -> [n + 1] where a row's units begin among the host's */
+    size_t *longest;      /* [ops] longest memory of an attention */
+    size_t *list_longest; /* [lists + 1] longest list of the rows */
+    uint64_t **legal;     /* [ops] the sets by the operation's symbols, where they differ from the host's; or NULL */
+    int inside;           /* one span, whose operations use the pool themselves */
+    dev_layout layout;
+    char *scratch;
+    size_t first_counter;
+} dev_run;
+
+/* Rows of a space in a block. */
+typedef struct dev_block {
+    const dev_run *run;
+    rill_pool *pool; /* for what is inside an operation; NULL: none */
+    char *scratch;
+    size_t thread;         /* whose scratch it is */
+    size_t from;           /* the first place */
+    size_t *rows;          /* [spaces + 1] */
+    int32_t **up;          /* [spaces + 1] row of `of`; of distinct values the value; of units the input */
+    int32_t **place;       /* [spaces + 1] row of this space for rows of `of`; ragged: [inputs + 1] first units */
+    int32_t **lengths;     /* [spaces + 1] of ragged ones [inputs] */
+    const int32_t **index; /* [indices] NULL: not made yet */
+} dev_block;
+
+/* An operand in a block. */
+typedef struct dev_rows {
+    float *at;
+    size_t ld;
+    const int32_t *index; /* NULL: row r is row r */
+} dev_rows;
+
+/* --- run.c -------------------------------------------------------------------------------------------------------- */
+
+static inline size_t dev_padded(size_t width)
+{
+    return (width + DEV_PAD - 1) / DEV_PAD * DEV_PAD;
+}
+
+static inline size_t dev_lines(size_t bytes)
+{
+    return (bytes + DEV_LINE - 1) / DEV_LINE * DEV_LINE;
+}
+
+/* Order inputs by falling length, equal ones by number. */
+void dev_order(size_t n, const int32_t *length, int32_t *order);
+
+/* --- space.c ------------------------------------------------------------------------------------------------------ */
+
+/* Set a block's pointers into its scratch. */
+void dev_block_open(dev_block *b, const dev_run *run, size_t thread);
+
+/* Make a block of the places from `from` on, `end` excluded. Returns how many places it has. */
+size_t dev_block_begin(dev_block *b, size_t from, size_t end);
+
+const int32_t *dev_index_at(dev_block *b, int32_t index);
+dev_rows dev_rows_at(dev_block *b, const dev_operand *operand);
+
+/* The entry of the host's columns that belongs to a row: of the run's rows, or of all units of the ragged space. */
+size_t dev_host_row(const dev_block *b, rill_space space, size_t row);
+
+/* The rows from `first` on. */
+static inline dev_rows dev_rows_from(dev_rows rows, size_t first)
+{
+    if (rows.index != NULL)
+        rows.index += first;
+    else if (rows.at != NULL)
+        rows.at += first * rows.ld;
+    return rows;
+}
+
+/* --- ops.c, scan.c, best.c, mix.c --------------------------------------------------------------------------------- */
+
+/* Bytes of scratch that an operation's products need, and bytes of work that it needs besides, in a block of the run. */
+size_t dev_gemm_bytes(const dev_run *run, const dev_op *op);
+size_t dev_op_work(const dev_run *run, const dev_op *op, size_t number);
+size_t dev_scan_work(const dev_run *run, const dev_op *op);
+size_t dev_best_work(const dev_run *run, const dev_op *op);
+size_t dev_mix_work(const dev_run *run, const dev_op *op);
+
+/* Where the memories that a block's rows attend to lie. */
+rill_attention dev_memory_of(dev_block *b, const dev_op *op);
+
+void dev_op_run(dev_block *b, const dev_op *op);
+void dev_scan(dev_block *b, const dev_op *op);
+void dev_best(dev_block *b, const dev_op *op);
+void dev_mix(dev_block *b, const dev_op *op);
+
+/* Rows of an operation that choose among the same symbols: all, or those next to each other that have one slot's list. */
+typedef struct dev_group {
+    dev_block *b;
+    const dev_op *op;
+    rill_space space;
+    size_t first, rows, symbols;
+    const int32_t *id;    /* [symbols] of a list, ascending; NULL: symbol v is action first_action + v */
+    int32_t first_action; /* without a list */
+    int32_t slot;         /* with one */
+} dev_group;
+
+/* The symbol, or the place in the list, of an action; -1: none. */
+int32_t dev_symbol_of(const dev_group *group, int32_t action);
+/* The first pick of a row of the run, or of a later one. */
+size_t dev_first_pick(const rill_selection *selection, size_t row);
+/* Set what is legal for the group's rows, with memory for work of at most so many bytes. */
+void dev_group_legal(const dev_group *group, size_t *used, rill_best *best);
+size_t dev_legal_bytes(const dev_run *run, size_t rows, size_t listed);
+/* The best symbols of the group's rows, ids and logp [rows, ld], to the host as actions. */
+void dev_put_choices(const dev_group *group, const int32_t *ids, const float *logp, size_t ld, const int32_t *counts);
+/* Rows without symbols have no choices. */
+void dev_put_nothing(const dev_group *group);
+
+/* Words for the run's legal sets by the operation's own symbols; 0: the host's serve. */
+size_t dev_legal_words(const dev_run *run, const dev_op *op);
+void dev_legal_make(const dev_run *run, const dev_op *op, uint64_t *legal);
+
+/* Arrays out of the block's memory for operations' work, one behind the other; `used` begins at 0. */
+static inline void *dev_work(const dev_block *b, size_t *used, size_t count, size_t size)
+{
+    char *array = b->scratch + b->run->layout.work_at + *used;
+    *used += dev_lines(count * size);
+    return array;
+}
+
+/* The list that a slot has. */
+static inline const dev_slot_list *dev_list_of(const dev_run *run, rill_list list, int32_t slot)
+{
+    return &run->stream->list[list - 1].slot[slot];
+}
+
+/* How many rows from r on have the same slot. */
+static inline size_t dev_same_slot(const int32_t *slot, size_t r, size_t rows)
+{
+    size_t n = 1;
+    while (r + n < rows && slot[r + n] == slot[r]) n++;
+    return n;
+}
+
+/* --- profile.c ---------------------------------------------------------------------------------------------------- */
+
+/* Run an operation of a block and count what it costs. */
+void dev_profile_op(dev_block *b, const dev_op *op);
+/* Add up what the threads have counted. */
+void dev_profile_sum(const dev_run *run);
+
+#endif

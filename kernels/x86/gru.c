@@ -1,0 +1,50 @@
+/* gru.c (x86): both parts of the gates to new h, a vector of hidden units at a time.
+ *
+ * Invariant: a unit's result is a function of its gates and its previous h, whichever lane it falls in. */
+#include <assert.h>
+
+#include "x86.h"
+
+typedef struct cell_row {
+    const float *x, *gate, *before; /* before NULL: the previous h is zero */
+    float *h;
+    size_t width;
+} cell_row;
+
+RILL_INLINE vf sum_at(const cell_row *p, size_t j, size_t n)
+{
+    return v_add(v_load_n(p->x + j, n), v_load_n(p->gate + j, n));
+}
+
+RILL_INLINE void cell(const cell_row *p, size_t j, size_t n)
+{
+    const vf reset = v_sigmoid(sum_at(p, j, n)), update = v_sigmoid(sum_at(p, p->width + j, n));
+    const size_t last = 2 * p->width + j;
+    const vf fresh = v_tanh(v_add(v_load_n(p->x + last, n), v_mul(reset, v_load_n(p->gate + last, n))));
+    vf h = v_mul(v_sub(v_set1(1.0f), update), fresh);
+    if (p->before) h = v_add(h, v_mul(update, v_load_n(p->before + j, n)));
+    v_store_n(p->h + j, n, h);
+}
+
+static void rows(const void *arg, size_t begin, size_t end)
+{
+    const rill_gru *g = arg;
+    for (size_t r = begin; r < end; r++) {
+        const int fresh = !g->h_prev || rill_row_absent(g->prev_index, r);
+        const cell_row p = {
+            .x = g->input + rill_row(g->input_index, r) * g->ld_input,
+            .gate = g->gates + r * g->ld_gates,
+            .before = fresh ? NULL : g->h_prev + rill_row(g->prev_index, r) * g->ld_h_prev,
+            .h = g->h + rill_row(g->out_index, r) * g->ld_h,
+            .width = g->hidden,
+        };
+        for (size_t j = 0; j < p.width; j += VL) cell(&p, j, p.width - j);
+    }
+}
+
+void RILL_FN(rill_gru_f32)(const rill_gru *g, rill_pool *pool)
+{
+    if (g->rows == 0) return;
+    assert(g->input && g->gates && g->h && g->hidden >= 1);
+    rill_span_run(pool, rows, g, g->rows, (double)g->hidden * 24.0 / VL);
+}
