@@ -36,14 +36,14 @@ void ask_finish(rill_ask_builder *b)
 
 rill_status ask_begin(rill_ask_builder *b, int32_t n)
 {
-    const rill_column columns[] = {RILL_COLUMN(b->end_rule),     RILL_COLUMN(b->reward),
-                                   RILL_COLUMN(b->end_reward),   RILL_COLUMN(b->restrictions),
-                                   RILL_COLUMN(b->restricted_by), RILL_COLUMN(b->limit)};
+    const rill_array columns[] = {RILL_ARRAY(b->end_rule),     RILL_ARRAY(b->reward),        RILL_ARRAY(b->end_reward),
+                                  RILL_ARRAY(b->restrictions), RILL_ARRAY(b->restricted_by), RILL_ARRAY(b->limit)};
     b->n = b->n_heard = n;
     b->scorer = b->first = 0;
     b->add.n = b->ban.n = b->allow.n = 0;
     b->has_end_rule = b->has_reward = b->has_end_reward = b->has_allow = b->has_limit = 0;
-    return rill_columns_grow(b->ctx, &b->rows, (size_t)n, columns, sizeof columns / sizeof *columns, "what scorers say");
+    return rill_columns_grow(b->ctx, &b->rows, (size_t)n, columns, sizeof columns / sizeof *columns,
+                             "what scorers say");
 }
 
 /* --- what scorers call -------------------------------------------------------------------------------------------- */
@@ -192,7 +192,7 @@ static size_t same_action(const ask_list *list, size_t i)
 
 static rill_status reserve_layout(rill_ask_builder *b, ask_list *list)
 {
-    const rill_column columns[] = {RILL_COLUMN(list->action), RILL_COLUMN(list->value)};
+    const rill_array columns[] = {RILL_ARRAY(list->action), RILL_ARRAY(list->value)};
     size_t most = list->n + (size_t)b->n; /* a lone RILL_NO_ACTION per row at most */
     RILL__TRY(RILL__GROW(b->ctx, list->offset, list->offset_capacity, (size_t)b->n + 1, "what scorers say"));
     return rill_columns_grow(b->ctx, &list->values, most, columns, 2, "what scorers say");
