@@ -2,8 +2,9 @@
  * make of it. The one place where rules, rewards and additions are applied, for all domains.
  *
  * Order of use, once per phase: selector_ask(), then for the parts of the call in turn selector_part(), the domain's score(),
- * selector_take(); then merging looks at `choices`, and selector_wrong() says whether what it saw was in order. Without rules they are
- * the domain's own answer, checked as far as merging looks: rows can be long, and few of their choices matter. Memory is kept from timestep to timestep. */
+ * selector_take(); then merging looks at `choices`, and `wrong` says whether what it saw was in order. Without rules they are the
+ * domain's own answer, checked as far as merging looks: rows can be long, and few of their choices matter. Memory is kept from
+ * timestep to timestep. */
 #ifndef RILL_SELECT_H
 #define RILL_SELECT_H
 
