@@ -25,6 +25,13 @@ read_options() {
   rest=("$@")
 }
 
+# Of `threads` and `workers`: `hands` are the command's options, `suffix` names results, and `cores` is how many may be busy.
+share_cores() {
+  hands=(--threads "$threads" --workers "$workers")
+  cores=$((threads * workers)) suffix=${threads}t
+  if [ "$workers" != 1 ]; then suffix=${workers}w; fi
+}
+
 # need_build PROGRAM
 need_build() { [ -x "$1" ] || { echo "$script: build first (./dev build)" >&2; exit 1; }; }
 

@@ -1,7 +1,7 @@
 """Translation against a peer: the runs and the table of bench/mt.sh.
 
-usage: mt.py [--peer ctranslate2|none] [--threads T] [--rounds R] [--only TEXT] [--clock wall|cpu] --rill BUILD/rill
-             --work DIRECTORY --model MARIAN --data MULTI30K --out NAME
+usage: mt.py [--peer ctranslate2|none] [--threads T] [--workers W] [--rounds R] [--only TEXT] [--clock wall|cpu]
+             --rill BUILD/rill --work DIRECTORY --model MARIAN --data MULTI30K --out NAME
 
 Every row of a task runs once per round, in turn, each in a process of its own; a ratio is the median of the rounds' ratios, so that
 a noisy minute counts on both sides. Both sides are given pieces, not text, and their clocks begin when the model is loaded. Memory is
@@ -11,6 +11,9 @@ of opening the model are subtracted, which for a large model differ from run to 
 
 A task is a model, a beam width and inputs; what its rows are called says how they are run. On the random model (tools/random_mt.py)
 inputs come in buckets, and a minimum length equal to the greatest makes both sides produce the same number of pieces.
+With more than one core the peer runs each row twice, with as many threads inside a batch (intra) and with as many batches side by
+side (inter), and the better of the two is what others are held against. With several workers our seconds are those of the whole
+run by the clock, reading and writing included.
 Writes NAME.json, prints the tables.
 """
 
@@ -41,6 +44,7 @@ class Row:
     group: str  # rows whose outputs are to be identical: the same letters; rows of "" answer to nobody
     seconds: list = field(default_factory=list)
     peaks: list = field(default_factory=list)
+    inter: int = 1  # of the peer: batches side by side
     outputs: list = None
     stats: dict = None
 
@@ -66,6 +70,18 @@ def peer_row(weights, batch, rule="all"):
     return Row(label, True, weights, ["--type", kind, "--batch", str(batch), "--length-penalty", penalty], "")
 
 
+def peer_rows(cores, *arguments):
+    """One core, or many in either way."""
+    row = peer_row(*arguments)
+    if cores == 1:
+        return [row]
+    side_by_side = peer_row(*arguments)
+    row.label += f", intra {cores}"
+    side_by_side.label += f", inter {cores}"
+    side_by_side.inter = cores
+    return [row, side_by_side]
+
+
 def rill_row(weights, method, group="", **settings):
     words = {name.replace("_", "-"): str(value) for name, value in settings.items()}
     label = f"rill {weights} {method} " + " ".join(f"{n}={v}" for n, v in words.items() if n not in PRUNING)
@@ -79,15 +95,15 @@ PRUNING = {"absolute", "max-candidates", "length-penalty"}
 PRUNED = {"absolute": 1.5, "max_candidates": 5, "length_penalty": 1}
 
 
-def rows_of(k, kinds, peer):
+def rows_of(k, kinds, peer, cores):
     """Both sides at batches that suit them; on our side fewer and more items too, to see where more of them stop helping."""
     rows = []
     for weights in kinds:
         batch = 64 if k == 5 else 16
         if peer:
-            rows.append(peer_row(weights, batch))
+            rows += peer_rows(cores, weights, batch)
         if peer and k == 5:
-            rows.append(peer_row(weights, batch, "first"))
+            rows += peer_rows(cores, weights, batch, "first")
         rows.append(rill_row(weights, "fixed", n=32 if k == 5 else 4, length_penalty=1))
         sizes = (1, 4, 16, 48) if k == 5 else (1, 8, 32)
         for n in sizes if weights == "fp32" else sizes[1:2]:
@@ -115,7 +131,8 @@ def run(command):
 def rill_command(args, task, row, path, length, out):
     limits = ["--min-length", str(length)] if length else []
     return [args.rill, "decode", "-m", task.directory, "--tokenized", "-k", str(task.k), "--threads", str(args.threads),
-            "--max-length", str(length or MOST), "--count-end", *limits, *row.options, "-i", path, "-o", out, "--stats", "-", "--quiet"]
+            "--workers", str(args.workers), "--max-length", str(length or MOST), "--count-end", *limits, *row.options,
+            "-i", path, "-o", out, "--stats", "-", "--quiet"]
 
 
 def opening(args, task, row, kept={}):
@@ -132,14 +149,14 @@ def run_row(args, task, row):
         out = os.path.join(args.work, "out")
         if row.peer:
             command = [sys.executable, os.path.join(os.path.dirname(__file__), "mt_peer.py"), "--model", task.directory + ".ct2",
-                       "--threads", str(args.threads), "--beam", str(task.k), "--max-length", str(MOST), "--length", str(length),
-                       *row.options, path, out]
+                       "--threads", str(args.cores // row.inter), "--inter", str(row.inter), "--beam", str(task.k),
+                       "--max-length", str(MOST), "--length", str(length), *row.options, path, out]
             told = json.loads(run(command)[0])
             seconds, peak = seconds + told[args.clock], max(peak, told["peak"])
         else:
             text, cpu, resident = run(rill_command(args, task, row, path, length, out))
             told = json.loads(text)
-            took = told["seconds"]["total"] if args.clock == "wall" else cpu - opening(args, task, row)
+            took = told["seconds"]["total" if args.workers == 1 else "wall"] if args.clock == "wall" else cpu - opening(args, task, row)
             seconds, peak = seconds + took, max(peak, resident)
             for key in ("expansions", "timesteps"):
                 stats[key] = stats.get(key, 0) + told[key]
@@ -169,6 +186,13 @@ def quality(task, row):
     return round(task.metric.corpus_score(texts, [task.references]).score, 2)
 
 
+def peer_of(task, row):
+    """The peer's first row with the same weights, in the way that suits it better."""
+    rows = [r for r in task.rows if r.peer and r.weights == row.weights]
+    same = [r for r in rows if r.options == rows[0].options]
+    return min(same, key=lambda r: statistics.median(r.seconds)) if same else None
+
+
 def report(task, told):
     print(f"\n== {task.name}, k = {task.k}: {sum(1 for p, _ in task.inputs for _ in open(p, encoding='utf-8'))} inputs, "
           f"{task.rounds} rounds")
@@ -182,7 +206,7 @@ def report(task, told):
         bleu = quality(task, row)
         entry = {"row": row.label, "bleu": bleu, "seconds": row.seconds, "tokens": tokens, "peak": max(row.peaks), "run": row.stats}
         against = ""
-        peer = next((r for r in task.rows if r.peer and r.weights == row.weights), None)
+        peer = peer_of(task, row)
         if peer and peer is not row:
             entry["against_peer"] = ratio(peer, row)
             against = "x {:.2f} ({:.2f}-{:.2f})".format(*entry["against_peer"])
@@ -270,8 +294,8 @@ def trained_tasks(args, kinds, peer):
     directory = os.path.join(args.work, "trained")
     if not os.path.exists(directory):
         os.symlink(os.path.abspath(args.model), directory)
-    tasks = [Task(TRAINED, 5, args.rounds, directory, [(path, 0)], rows_of(5, kinds, peer), references, target),
-             Task(TRAINED, 50, (args.rounds + 1) // 2, directory, [(some, 0)], rows_of(50, kinds, peer),
+    tasks = [Task(TRAINED, 5, args.rounds, directory, [(path, 0)], rows_of(5, kinds, peer, args.cores), references, target),
+             Task(TRAINED, 50, (args.rounds + 1) // 2, directory, [(some, 0)], rows_of(50, kinds, peer, args.cores),
                   references[:K50_LINES], target)]
     return [t for t in tasks if wanted(args, TRAINED, t.k)]
 
@@ -286,7 +310,7 @@ def random_tasks(args, kinds, peer):
         subprocess.run([sys.executable, "tools/random_mt.py", directory, "--lengths", os.path.join(args.work, "source.pieces"),
                         "--inputs", name, "--lines", str(lines), "--bucket", "8"], check=True)
         inputs = sorted((path, int(path.rsplit(".", 1)[1])) for path in glob.glob(name + ".*"))
-        tasks.append(Task(RANDOM, k, rounds, directory, inputs, rows_of(k, kinds, peer)))
+        tasks.append(Task(RANDOM, k, rounds, directory, inputs, rows_of(k, kinds, peer, args.cores)))
     return tasks
 
 
@@ -296,17 +320,19 @@ def main():
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--peer", default="ctranslate2", choices=("ctranslate2", "none"))
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--clock", default="wall", choices=("wall", "cpu"))
     parser.add_argument("--profile", action="store_true", help="where our time goes, by operation, instead (needs perf)")
     parser.add_argument("--only", default="", help="tasks whose \"NAME, k = K:\" holds this")
     args = parser.parse_args()
+    args.cores = args.threads * args.workers
     peer = args.peer != "none"
     options = subprocess.run([args.rill, "decode", "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
     kinds = ["fp32", "int8"] if "--weights" in options else ["fp32"]
     tasks = trained_tasks(args, kinds, peer) + random_tasks(args, kinds, peer)
     told = []
-    print(f"{args.threads} thread{'s' if args.threads > 1 else ''}, {args.clock} seconds")
+    print(f"threads: {args.threads}, workers: {args.workers}, {args.clock} seconds")
     for task in tasks if args.profile else ():
         profile(args, task)
     for task in tasks if not args.profile else ():
@@ -319,7 +345,7 @@ def main():
         report_methods(task)
         sys.stdout.flush()
     with open(args.out + ".json", "w", encoding="utf-8") as file:
-        json.dump({"threads": args.threads, "clock": args.clock, "rows": told}, file, indent=1)
+        json.dump({"threads": args.threads, "workers": args.workers, "clock": args.clock, "rows": told}, file, indent=1)
     differing = [t["row"] for t in told if t.get("identical") is False]
     if differing:
         sys.exit("mt.py: outputs differ: " + "; ".join(differing))

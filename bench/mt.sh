@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
 # Machine translation against CTranslate2, both on the processor: the same weights, pieces and threads, runs in turn. The shipped
 # de-en model on test_2016_flickr, then random weights of OPUS-MT's size with the same number of pieces on both sides; k = 5 and 50.
+# With --workers W our side decodes with W workers and the peer has as many cores, as threads of a batch (intra) or as batches side by
+# side (inter): each row tells both, and is held against the better one.
 # Python packages go into a virtual environment that is thrown away; RILL_BENCH_PYTHON=PYTHON takes one that has them.
-# usage: bench/mt.sh [--save] [--peer ctranslate2|none] [--threads T] [--rounds R] [--only TEXT] [--clock wall|cpu] [--profile]
+# usage: bench/mt.sh [--save] [--peer ctranslate2|none] [--threads T] [--workers W] [--rounds R] [--only TEXT]
+#          [--clock wall|cpu] [--profile]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/common.sh
 
-save=0 threads=1 peer= rounds= only= clock= profile= options=()
-read_options "save threads: peer: rounds: only: clock: profile" "$@"
+save=0 threads=1 workers=1 peer= rounds= only= clock= profile= options=()
+read_options "save threads: workers: peer: rounds: only: clock: profile" "$@"
+share_cores
 for name in peer rounds only clock; do [ -z "${!name}" ] || options+=("--$name" "${!name}"); done
 [ -z "$profile" ] || options+=(--profile)
 
@@ -29,22 +33,22 @@ fi
 
 {
   describe_machine
-  export OMP_NUM_THREADS=$threads
+  export OMP_NUM_THREADS=$cores
   # The peer takes AVX2 on some processors that have more; it gains from more, so it is given it.
   if grep -qw avx512vl /proc/cpuinfo; then export CT2_FORCE_CPU_ISA=AVX512; fi
   "$python" -c 'import ctranslate2; print("peer: CTranslate2", ctranslate2.__version__)'
   echo "peer's instruction set: ${CT2_FORCE_CPU_ISA:-its own choice}"
   "$python" bench/mt.py --rill build/rill --work "$work" --model "$model" --data "$data/mt/multi30k" --out "$work/mt" \
-    --threads "$threads" "${options[@]}" || echo failed >"$work/failed"
+    "${hands[@]}" "${options[@]}" || echo failed >"$work/failed"
 } | tee "$work/mt.txt"
 
 if [ $save = 1 ]; then
   mkdir -p bench/results
   if [ -n "$profile" ]; then
-    cp "$work/mt.txt" "bench/results/mt-profile-${threads}t.txt"
+    cp "$work/mt.txt" "bench/results/mt-profile-${suffix}.txt"
   else
-    cp "$work/mt.txt" "bench/results/mt-${threads}t.txt"
-    cp "$work/mt.json" "bench/results/mt-${threads}t.json"
+    cp "$work/mt.txt" "bench/results/mt-${suffix}.txt"
+    cp "$work/mt.json" "bench/results/mt-${suffix}.json"
   fi
 fi
 [ ! -e "$work/failed" ]

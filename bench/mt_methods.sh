@@ -3,13 +3,14 @@
 # (absolute 1.5, max-candidates 5) on test_2016_flickr, once with stop-after 1 as in the source's runs and once with the default k;
 # then the pruned ones at several batch sizes, on the first 300 lines, and the source's ablation of threshold, candidates per parent and
 # refill on as many lines of the development set. Quality is BLEU.
-# usage: bench/mt_methods.sh [--save] [--repeat R] [--threads T] [--lines N]      N: only the first lines, to try things out
+# usage: bench/mt_methods.sh [--save] [--repeat R] [--threads T] [--workers W] [--lines N]      N: only the first lines, to try things out
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/common.sh
 
-save=0 repeat=3 threads=1 lines=1000000
-read_options "save repeat: threads: lines:" "$@"
+save=0 repeat=3 threads=1 workers=1 lines=1000000
+read_options "save repeat: threads: workers: lines:" "$@"
+share_cores
 
 model=${RILL_MT_MODEL:-examples/models/de-en}
 need_build build/rill
@@ -23,7 +24,7 @@ bench_set() {
   local name=$1 part=$2 methods=$3
   shift 3
   for side in de en; do head -n "$lines" "$data/mt/multi30k/$part.$side" >"$work/$part.$side"; done
-  set -- build/rill bench -m "$model" -i "$work/$part.de" --refs "$work/$part.en" --methods "$methods" --threads "$threads" \
+  set -- build/rill bench -m "$model" -i "$work/$part.de" --refs "$work/$part.en" --methods "$methods" "${hands[@]}" \
     --repeat "$repeat" --quiet --json "$work/$name.json" "$@"
   echo
   echo "== $name"
@@ -59,10 +60,10 @@ all=greedy,fixed,fixed:finish=top,fixed-stream,var-batch,var-stream,var-stream-f
 
 if [ $save = 1 ]; then
   mkdir -p bench/results
-  cp "$work/mt-methods.txt" "bench/results/mt-methods-${threads}t.txt"
+  cp "$work/mt-methods.txt" "bench/results/mt-methods-${suffix}.txt"
   for name in k5 k50 k5-stop1 k50-stop1 n-k5 n-k50 ablation; do
     sed "s|\"$data/|\"RILL_DATA/|; s|\"$work/|\"RILL_DATA/mt/multi30k/|" "$work/$name.json" \
-      >"bench/results/mt-methods-$name-${threads}t.json"
+      >"bench/results/mt-methods-$name-${suffix}.json"
   done
-  python3 bench/plot_methods.py "bench/results/mt-methods-${threads}t.svg" "k = 5:$work/k5.json" "k = 50:$work/k50.json"
+  python3 bench/plot_methods.py "bench/results/mt-methods-${suffix}.svg" "k = 5:$work/k5.json" "k = 50:$work/k50.json"
 fi

@@ -12,6 +12,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--model", required=True)
 parser.add_argument("--type", default="float32", help="of computation: float32, int8")
 parser.add_argument("--threads", type=int, default=1)
+parser.add_argument("--inter", type=int, default=1, help="batches side by side, each with so many threads")
 parser.add_argument("--beam", type=int, default=5)
 parser.add_argument("--batch", type=int, default=32)
 parser.add_argument("--length-penalty", type=float, default=1)
@@ -24,10 +25,11 @@ args = parser.parse_args()
 with open(args.input, encoding="utf-8") as file:
     lines = [line.split() for line in file]
 base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-translator = ctranslate2.Translator(args.model, device="cpu", compute_type=args.type, inter_threads=1, intra_threads=args.threads)
+translator = ctranslate2.Translator(args.model, device="cpu", compute_type=args.type, inter_threads=args.inter,
+                                    intra_threads=args.threads)
 options = {"beam_size": args.beam, "length_penalty": args.length_penalty, "max_batch_size": args.batch, "batch_type": "examples",
            "max_decoding_length": args.length or args.max_length, "min_decoding_length": args.length or 1}
-translator.translate_batch(lines[:4], **options)
+translator.translate_batch(lines[:4 * args.inter], **{**options, "max_batch_size": 4})
 begin, cpu = time.perf_counter(), time.process_time()
 results = translator.translate_batch(lines, **options)
 seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu

@@ -3,13 +3,15 @@
 # tags come from the trees; quality is labelled F1 as EVALB counts it. Columns are those of the source's table; `rill bench --help`
 # explains them: /least is timesteps over sum_d ceil(W_d / 100), the fewest of the least-advanced schedule.
 # A second table has predicted tags, a third says what one processor does per second of greedy parsing and at k = 10.
-# usage: bench/parse.sh [--save] [--repeat R] [--threads T] [--wsj DIR]     DIR: a model of treebank/wsj-sample, which is not shipped
+# usage: bench/parse.sh [--save] [--repeat R] [--threads T] [--workers W] [--wsj DIR]
+#        DIR: a model of treebank/wsj-sample, which is not shipped
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/common.sh
 
-save=0 repeat=5 threads=1 wsj=${RILL_PARSER_WSJ:-}
-read_options "save repeat: threads: wsj:" "$@"
+save=0 repeat=5 threads=1 workers=1 wsj=${RILL_PARSER_WSJ:-}
+read_options "save repeat: threads: workers: wsj:" "$@"
+share_cores
 
 methods=greedy,fixed,fixed:finish=top,fixed-stream,var-batch,var-stream,var-stream-fifo,top-up,stream-all
 gum=${RILL_PARSER_GUM:-examples/models/gum}
@@ -22,7 +24,7 @@ bench_set() {
   local name=$1 model=$2 gold=$3 with=$4 input=$5
   shift 5
   set -- build/rill bench -m "$model" -i "$input" --refs "$gold" --methods "$with" -k 10 -n 10 --budget 100 --absolute 2.5 \
-    --max-candidates 3 --threads "$threads" --repeat "$repeat" --quiet --json "$work/$name.json" "$@"
+    --max-candidates 3 "${hands[@]}" --repeat "$repeat" --quiet --json "$work/$name.json" "$@"
   echo
   echo "== $name"
   echo "+ $*" | sed "s|$data/|RILL_DATA/|g; s|$work/||g; s|-m $wsj |-m WSJ_MODEL |"
@@ -53,10 +55,10 @@ bench_treebank() {
 
 if [ $save = 1 ]; then
   mkdir -p bench/results
-  cp "$work/parse.txt" "bench/results/parse-${threads}t.txt"
+  cp "$work/parse.txt" "bench/results/parse-${suffix}.txt"
   for json in "$work"/*.json; do
     sed "s|\"$data/|\"RILL_DATA/|g; s|\"$work/|\"|g; s|\"$wsj\"|\"WSJ_MODEL\"|g" "$json" \
-      >"bench/results/parse-$(basename "$json" .json)-${threads}t.json"
+      >"bench/results/parse-$(basename "$json" .json)-${suffix}.json"
   done
 fi
 [ ! -e "$work/failed" ]

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # The methods side by side on the three semantic parsers, with the settings of the source: k = n = δ = 10, M = 3, budget 100.
 # Columns are those of the source's tables; `rill bench --help` explains them.
-# usage: bench/semparse.sh [--save] [--repeat R] [--threads T]
+# usage: bench/semparse.sh [--save] [--repeat R] [--threads T] [--workers W]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . bench/common.sh
 
 methods=greedy,fixed,fixed:finish=top,fixed-stream,var-batch,var-stream,var-stream:max-items=20,var-stream-fifo,top-up,stream-all
-save=0 repeat=11 threads=1
-read_options "save repeat: threads:" "$@"
+save=0 repeat=11 threads=1 workers=1
+read_options "save repeat: threads: workers:" "$@"
+share_cores
 
 need_build build/rill
 work=$(mktemp -d)
@@ -20,7 +21,7 @@ bench_set() {
   questions_of "$name" "$work/$name.txt"
   if [ -n "$tokenized" ]; then input=(--tsv "$data/$source" --tokenized); else input=(-i "$source"); fi
   set -- build/rill bench -m "examples/models/$name" "${input[@]}" --methods $methods -k 10 -n 10 --budget 100 \
-    --absolute 10 --max-candidates 3 --threads "$threads" --repeat "$repeat" --quiet --json "$work/$name.json"
+    --absolute 10 --max-candidates 3 "${hands[@]}" --repeat "$repeat" --quiet --json "$work/$name.json"
   echo
   echo "== $name"
   echo "+ $*" | sed "s|$data/|RILL_DATA/|; s|$work/||"
@@ -36,10 +37,10 @@ bench_set() {
 
 if [ $save = 1 ]; then
   mkdir -p bench/results
-  cp "$work/semparse.txt" "bench/results/semparse-${threads}t.txt"
+  cp "$work/semparse.txt" "bench/results/semparse-${suffix}.txt"
   for name in geo jobs atis; do
     [ ! -f "$work/$name.json" ] || sed "s|\"$data/|\"RILL_DATA/|" "$work/$name.json" \
-      >"bench/results/semparse-$name-${threads}t.json"
+      >"bench/results/semparse-$name-${suffix}.json"
   done
 fi
 [ ! -e "$work/failed" ]

@@ -21,8 +21,7 @@ static void list_finish(rill_context *ctx, ask_list *list)
 {
     rill_free(ctx, list->entry, list->capacity * sizeof *list->entry);
     rill_free(ctx, list->offset, list->offset_capacity * sizeof *list->offset);
-    rill_free(ctx, list->action, list->action_capacity * sizeof *list->action);
-    rill_free(ctx, list->value, list->value_capacity * sizeof *list->value);
+    rill_columns_free(ctx, &list->values);
 }
 
 void ask_finish(rill_ask_builder *b)
@@ -31,28 +30,20 @@ void ask_finish(rill_ask_builder *b)
     list_finish(b->ctx, &b->add);
     list_finish(b->ctx, &b->ban);
     list_finish(b->ctx, &b->allow);
-    rill_free(b->ctx, b->end_rule, b->rows_capacity[0] * sizeof *b->end_rule);
-    rill_free(b->ctx, b->reward, b->rows_capacity[1] * sizeof *b->reward);
-    rill_free(b->ctx, b->end_reward, b->rows_capacity[2] * sizeof *b->end_reward);
-    rill_free(b->ctx, b->restrictions, b->rows_capacity[3] * sizeof *b->restrictions);
-    rill_free(b->ctx, b->restricted_by, b->rows_capacity[4] * sizeof *b->restricted_by);
-    rill_free(b->ctx, b->limit, b->rows_capacity[5] * sizeof *b->limit);
+    rill_columns_free(b->ctx, &b->rows);
     *b = (rill_ask_builder){0};
 }
 
 rill_status ask_begin(rill_ask_builder *b, int32_t n)
 {
-    size_t rows = (size_t)n;
+    const rill_array columns[] = {RILL_ARRAY(b->end_rule),     RILL_ARRAY(b->reward),        RILL_ARRAY(b->end_reward),
+                                  RILL_ARRAY(b->restrictions), RILL_ARRAY(b->restricted_by), RILL_ARRAY(b->limit)};
     b->n = b->n_heard = n;
     b->scorer = b->first = 0;
     b->add.n = b->ban.n = b->allow.n = 0;
     b->has_end_rule = b->has_reward = b->has_end_reward = b->has_allow = b->has_limit = 0;
-    RILL__TRY(RILL__GROW(b->ctx, b->end_rule, b->rows_capacity[0], rows, "end rules"));
-    RILL__TRY(RILL__GROW(b->ctx, b->reward, b->rows_capacity[1], rows, "rewards"));
-    RILL__TRY(RILL__GROW(b->ctx, b->end_reward, b->rows_capacity[2], rows, "rewards"));
-    RILL__TRY(RILL__GROW(b->ctx, b->restrictions, b->rows_capacity[3], rows, "allowed sets"));
-    RILL__TRY(RILL__GROW(b->ctx, b->restricted_by, b->rows_capacity[4], rows, "allowed sets"));
-    return RILL__GROW(b->ctx, b->limit, b->rows_capacity[5], rows, "limits");
+    return rill_columns_grow(b->ctx, &b->rows, (size_t)n, columns, sizeof columns / sizeof *columns,
+                             "what scorers say");
 }
 
 /* --- what scorers call -------------------------------------------------------------------------------------------- */
@@ -201,10 +192,10 @@ static size_t same_action(const ask_list *list, size_t i)
 
 static rill_status reserve_layout(rill_ask_builder *b, ask_list *list)
 {
+    const rill_array columns[] = {RILL_ARRAY(list->action), RILL_ARRAY(list->value)};
     size_t most = list->n + (size_t)b->n; /* a lone RILL_NO_ACTION per row at most */
     RILL__TRY(RILL__GROW(b->ctx, list->offset, list->offset_capacity, (size_t)b->n + 1, "what scorers say"));
-    RILL__TRY(RILL__GROW(b->ctx, list->action, list->action_capacity, most, "what scorers say"));
-    return RILL__GROW(b->ctx, list->value, list->value_capacity, most, "what scorers say");
+    return rill_columns_grow(b->ctx, &list->values, most, columns, 2, "what scorers say");
 }
 
 /* Compress one list. `intersect`: keep what all restricting scorers named. */

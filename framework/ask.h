@@ -4,6 +4,7 @@
 #define RILL_ASK_H
 
 #include "internal.h"
+#include "rill/carve.h"
 
 typedef struct ask_entry {
     int32_t row, action;
@@ -14,9 +15,11 @@ typedef struct ask_entry {
 typedef struct ask_list {
     ask_entry *entry;
     size_t n, capacity;
-    int32_t *offset, *action; /* the compressed form */
+    int32_t *offset; /* the compressed form */
+    size_t offset_capacity;
+    int32_t *action;
     float *value;
-    size_t offset_capacity, action_capacity, value_capacity;
+    rill_columns values; /* the memory of the last two */
 } ask_list;
 
 /* The rules of a call. Lists are in compressed rows: entries of row r are [offset[r], offset[r+1]), sorted by action without
@@ -50,7 +53,7 @@ struct rill_ask_builder {
     int32_t *restrictions;  /* scorers that restricted the row ... */
     int32_t *restricted_by; /* ... and the last one that did, + 1 */
     int32_t *limit;         /* most choices; INT32_MAX: no limit */
-    size_t rows_capacity[6];
+    rill_columns rows;      /* the memory of these */
     int has_end_rule, has_reward, has_end_reward, has_allow, has_limit;
 };
 

@@ -26,6 +26,7 @@ static rill_status set_up(rill_engine *e, const rill_engine_setup *setup)
     outbox_init(&e->outbox, e->ctx, &e->settings);
     RILL__TRY(chain_create(&e->chain, e->ctx, setup));
     RILL__TRY(bound_init(e));
+    e->selector.thorough = e->settings.check;
     return schedule_create(e, setup->policy);
 }
 
@@ -112,6 +113,7 @@ static rill_status run_phase(rill_engine *e, timestep *t, int32_t phase)
     RILL__TRY(engine_expand(e, t->n, phase));
     double t0 = statistics_clock();
     engine_merge(e, t, last);
+    if (e->selector.wrong != NULL) return engine_wrong_choices(e);
     double t1 = statistics_clock();
     tracing_merged(&e->tracing, t);
     rill_error_clear(e->ctx);

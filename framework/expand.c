@@ -17,6 +17,7 @@ static void add_rows(rill_engine *e, int32_t index)
     forest *f = &e->forest;
     int32_t slot = e->step.selected[index];
     const item *it = &e->items.at[slot];
+    const int scored = e->chain.n_scorers > 0; /* who alone look at the last columns */
     for (int32_t rank = 0; rank < it->width; rank++) {
         const beam_entry *entry = &it->beam[rank];
         if (entry->ended) continue;
@@ -28,8 +29,9 @@ static void add_rows(rill_engine *e, int32_t index)
         r->slot[i] = slot;
         r->depth[i] = it->timestep;
         r->history[i] = history;
-        r->rank[i] = rank;
         r->item[i] = index;
+        if (!scored) continue;
+        r->rank[i] = rank;
         r->item_id[i] = it->id;
         r->score[i] = entry->score;
     }
@@ -207,8 +209,8 @@ static int any_limit(const rill_engine *e, int32_t phase, int32_t most)
 
 static int any_end_rule(const rill_engine *e)
 {
-    for (int32_t i = 0; i < e->step.rows.n; i++)
-        if (ending_rule(&e->items.at[e->step.rows.slot[i]]) != RILL_END_ALLOWED) return 1;
+    for (int32_t i = 0; i < e->step.n; i++)
+        if (ending_rule(&e->items.at[e->step.selected[i]]) != RILL_END_ALLOWED) return 1;
     return 0;
 }
 
@@ -264,24 +266,30 @@ static rill_rows part_of(const rill_rows *rows, int32_t from, int32_t n)
     return part;
 }
 
+rill_status engine_wrong_choices(rill_engine *e)
+{
+    const selector *s = &e->selector;
+    const item *it = &e->items.at[e->step.rows.slot[s->bad]];
+    return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: choices of input %lld at timestep %d are %s", e->domain->name,
+                     (long long)it->id, e->step.rows.depth[s->bad], s->wrong);
+}
+
 /* Score rows from `from` on, as many as the selector takes at once, and go to the next ones. */
 static rill_status score_part(rill_engine *e, const rill_rows *rows, int32_t *from)
 {
     rill_ask ask;
     rill_choices out;
-    int32_t n = selector_part(&e->selector, *from, &ask, &out), bad;
+    int32_t n = selector_part(&e->selector, *from, &ask, &out);
     rill_rows part = n < rows->n ? part_of(rows, *from, n) : *rows;
     double start = statistics_clock();
     rill_error_clear(e->ctx);
     RILL__TRY(engine_domain_status(e, e->domain->score(e->self, &part, &ask, &out), "score"));
     double scored = statistics_clock();
     e->statistics.now.score += scored - start;
-    const char *wrong = selector_take(&e->selector, *from, n, rows->phase == e->info.phases - 1, &bad);
+    const char *wrong = selector_take(&e->selector, *from, n, rows->phase == e->info.phases - 1);
     e->statistics.now.select += statistics_clock() - scored;
     *from += n;
-    if (wrong == NULL) return RILL_OK;
-    return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: choices of input %lld at timestep %d are %s", e->domain->name,
-                     (long long)e->step.rows.item_id[bad], e->step.rows.depth[bad], wrong);
+    return wrong == NULL ? RILL_OK : engine_wrong_choices(e);
 }
 
 rill_status engine_expand(rill_engine *e, int32_t n, int32_t phase)

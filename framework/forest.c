@@ -6,7 +6,6 @@
 #define STATE_PARENT(id) (f->h[id].internal[HISTORY_STATE_PARENT])
 #define ROW(id) (f->h[id].internal[HISTORY_ROW])
 #define REFS(id) (f->h[id].internal[HISTORY_REFS])
-#define HOLDS(id) (f->h[id].internal[HISTORY_HOLDS])
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
@@ -82,7 +81,7 @@ void forest_arena_init(forest_arena *a)
     *a = (forest_arena){.chunks = -1, .free = -1};
 }
 
-static void open_chunk(forest *f, forest_arena *a)
+void forest_open_chunk(forest *f, forest_arena *a)
 {
     int32_t chunk = f->chunk_free;
     if (chunk >= 0)
@@ -118,45 +117,11 @@ void forest_arena_fetch(const forest *f, const forest_arena *a)
     }
 }
 
-int32_t forest_add(forest *f, forest_arena *a, int32_t parent, int32_t state_parent, int32_t action, float logp,
-                   float score, int live)
-{
-    int32_t id = a->free;
-    if (id >= 0) {
-        a->free = f->h[id].parent;
-    } else {
-        if (a->top == a->end) open_chunk(f, a);
-        id = a->top++;
-    }
-    a->in_use++;
-    if (++f->histories > f->histories_peak) f->histories_peak = f->histories;
-    f->h[id] = (rill_history){
-        parent, action, logp, score, {state_parent, live ? FOREST_UNSTEPPED : FOREST_NO_ROW, 1, 0}};
-    if (parent >= 0) REFS(parent)++;
-    if (state_parent >= 0) {
-        if (state_parent != parent) REFS(state_parent)++;
-        if (live) HOLDS(state_parent)++;
-    }
-    return id;
-}
-
-static void free_row(forest *f, int32_t history)
-{
-    f->freed[f->n_freed++] = ROW(history);
-    ROW(history) = FOREST_NO_ROW;
-    f->rows--;
-}
-
-static void unhold(forest *f, int32_t history)
-{
-    if (--HOLDS(history) == 0 && f->need == RILL_STATE_PARENT && ROW(history) >= 0) free_row(f, history);
-}
-
 /* The history has no references left: give everything back and return to the pool. */
 static void retire(forest *f, forest_arena *a, int32_t id)
 {
-    if (ROW(id) == FOREST_UNSTEPPED && STATE_PARENT(id) >= 0) unhold(f, STATE_PARENT(id));
-    if (ROW(id) >= 0) free_row(f, id);
+    if (ROW(id) == FOREST_UNSTEPPED && STATE_PARENT(id) >= 0) forest_unhold(f, STATE_PARENT(id));
+    if (ROW(id) >= 0) forest_free_row(f, id);
     f->h[id].parent = a->free;
     a->free = id;
     a->in_use--;
@@ -175,25 +140,6 @@ void forest_release(forest *f, forest_arena *a, int32_t history)
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
-
-int32_t forest_assign_row(forest *f, int32_t history)
-{
-    int32_t row = f->rows_stacked > 0 ? f->row_stack[--f->rows_stacked] : f->row_top++;
-    ROW(history) = row;
-    HOLDS(history)++;
-    if (++f->rows > f->rows_peak) f->rows_peak = f->rows;
-    return row;
-}
-
-void forest_stepped(forest *f, int32_t history)
-{
-    if (STATE_PARENT(history) >= 0) unhold(f, STATE_PARENT(history));
-}
-
-void forest_unhold(forest *f, int32_t history)
-{
-    unhold(f, history);
-}
 
 void forest_recycle(forest *f)
 {

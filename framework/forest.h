@@ -75,16 +75,68 @@ rill_status forest_reserve_histories(forest *f, int64_t n, int32_t arenas);
 /* Room for `n` more rows, which the limit allows; *capacity_grew tells that the domain must hear of f->row_capacity. */
 rill_status forest_reserve_rows(forest *f, int64_t n, int *capacity_grew);
 
+/* --- what a timestep does with every row stands here, to be inlined ----------------------------------------------- */
+
+/* A new chunk for the arena, whose newest is full. */
+void forest_open_chunk(forest *f, forest_arena *a);
+
 /* A new history with one reference, for the caller. `live`: it is FOREST_UNSTEPPED and holds its state_parent's row. */
-int32_t forest_add(forest *f, forest_arena *a, int32_t parent, int32_t state_parent, int32_t action, float logp,
-                   float score, int live);
+static inline int32_t forest_add(forest *f, forest_arena *a, int32_t parent, int32_t state_parent, int32_t action,
+                                 float logp, float score, int live)
+{
+    int32_t id = a->free;
+    if (id >= 0) {
+        a->free = f->h[id].parent;
+    } else {
+        if (a->top == a->end) forest_open_chunk(f, a);
+        id = a->top++;
+    }
+    a->in_use++;
+    if (++f->histories > f->histories_peak) f->histories_peak = f->histories;
+    f->h[id] = (rill_history){
+        parent, action, logp, score, {state_parent, live ? FOREST_UNSTEPPED : FOREST_NO_ROW, 1, 0}};
+    if (parent >= 0) f->h[parent].internal[HISTORY_REFS]++;
+    if (state_parent >= 0) {
+        int32_t *from = f->h[state_parent].internal;
+        if (state_parent != parent) from[HISTORY_REFS]++;
+        if (live) from[HISTORY_HOLDS]++;
+    }
+    return id;
+}
+
+/* The history's row waits in `freed`. */
+static inline void forest_free_row(forest *f, int32_t history)
+{
+    f->freed[f->n_freed++] = f->h[history].internal[HISTORY_ROW];
+    f->h[history].internal[HISTORY_ROW] = FOREST_NO_ROW;
+    f->rows--;
+}
+
+/* Parent mode: let go of a row held since forest_assign_row(). */
+static inline void forest_unhold(forest *f, int32_t history)
+{
+    int32_t *its = f->h[history].internal;
+    if (--its[HISTORY_HOLDS] == 0 && f->need == RILL_STATE_PARENT && its[HISTORY_ROW] >= 0) forest_free_row(f, history);
+}
 
 /* Give a live history its row, held once. */
-int32_t forest_assign_row(forest *f, int32_t history);
+static inline int32_t forest_assign_row(forest *f, int32_t history)
+{
+    int32_t row = f->rows_stacked > 0 ? f->row_stack[--f->rows_stacked] : f->row_top++;
+    f->h[history].internal[HISTORY_ROW] = row;
+    f->h[history].internal[HISTORY_HOLDS]++;
+    if (++f->rows > f->rows_peak) f->rows_peak = f->rows;
+    return row;
+}
+
 /* The state of `history` has been made: it lets go of its state_parent's row. */
-void forest_stepped(forest *f, int32_t history);
-/* Parent mode: let go of a row held since forest_assign_row(). */
-void forest_unhold(forest *f, int32_t history);
+static inline void forest_stepped(forest *f, int32_t history)
+{
+    int32_t from = f->h[history].internal[HISTORY_STATE_PARENT];
+    if (from >= 0) forest_unhold(f, from);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
 
 /* One reference less; at zero the history goes, then its parent loses one, and so on. */
 void forest_release(forest *f, forest_arena *a, int32_t history);

@@ -87,7 +87,7 @@ size_t rill__near_enough(const char *name);
 
 /* Grow several arrays of one capacity together: all or none become larger in effect. See rill_grow(). */
 #define RILL__GROW(ctx, ptr, capacity, need, what) \
-    rill_grow((ctx), (void **)&(ptr), &(capacity), (need), sizeof *(ptr), (what))
+    ((need) <= (capacity) ? RILL_OK : rill_grow((ctx), (void **)&(ptr), &(capacity), (need), sizeof *(ptr), (what)))
 
 #define RILL__TRY(call)                        \
     do {                                       \

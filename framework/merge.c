@@ -57,7 +57,7 @@ static void make_heap(merge *m, int32_t *row)
             continue;
         }
         int32_t r = (*row)++;
-        if (c->count[r] == 0) continue;
+        if (!selector_look(&m->e->selector, r, 0)) continue;
         double score = entry->score + (double)c->score[(int64_t)r * c->stride];
         m->heap[m->n_heap++] = (merge_head){score, rank, r, 0};
     }
@@ -69,7 +69,7 @@ static void advance(merge *m)
 {
     merge_head *head = &m->heap[0];
     const choice_table *c = m->c;
-    if (head->row >= 0 && ++head->next < c->count[head->row]) {
+    if (head->row >= 0 && selector_look(&m->e->selector, head->row, ++head->next)) {
         int64_t choice = (int64_t)head->row * c->stride + head->next;
         head->score = m->it->beam[head->rank].score + (double)c->score[choice];
     } else {

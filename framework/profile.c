@@ -1,11 +1,6 @@
 /* What operations cost, by the domain's own counting; profile.h of the public headers. */
 #include "rooms.h"
 
-static int counts(const rill_engine *e)
-{
-    return e->domain->profile != NULL;
-}
-
 static rill_status refuse(const rill_engine *e)
 {
     return rill_fail(e->ctx, RILL_ERR_OPTION,
@@ -15,7 +10,7 @@ static rill_status refuse(const rill_engine *e)
 
 rill_status rill_engine_profile(rill_engine *e, int on)
 {
-    if (!counts(e)) return refuse(e);
+    if (e->domain->profile == NULL) return refuse(e);
     return engine_domain_status(e, e->domain->profile(e->self, on), "profile");
 }
 

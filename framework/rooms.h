@@ -130,6 +130,8 @@ rill_status engine_domain_status(rill_engine *e, rill_status status, const char 
 
 /* expand.c: rows, states, choices of one phase for the `n` selected items. */
 rill_status engine_expand(rill_engine *e, int32_t n, int32_t phase);
+/* What the selector found wrong. */
+rill_status engine_wrong_choices(rill_engine *e);
 
 /* merge.c: memory for all that a phase may make of rows with up to `stride` choices each, so that merging cannot fail half-way. */
 rill_status engine_reserve_children(rill_engine *e, timestep *t, int32_t stride);

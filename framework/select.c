@@ -290,33 +290,56 @@ static rill_terminal kind_of(const selector *s, uint8_t ends, int32_t action)
     return action == s->info->end_action ? RILL_END : RILL_LIVE;
 }
 
-/* Check the answer on row r of a part and fill in how its choices end. Merging relies on order and on finite scores; a domain
- * that gives neither must not corrupt a beam silently. */
-static const char *read_row(const selector *s, int32_t r, int last)
+static int found(selector *s, int32_t row, const char *wrong)
+{
+    if (s->wrong == NULL) s->bad = row;
+    if (s->wrong == NULL) s->wrong = wrong;
+    return 0;
+}
+
+/* Check choice i of row r of the answer, and fill in how it ends; 0 when there is none. Merging relies on order and on finite
+ * scores; a domain that gives neither must not corrupt a beam silently. */
+static inline int read_choice(selector *s, int32_t r, int32_t i)
 {
     const rill_choices *raw = &s->raw;
-    size_t base = (size_t)r * (size_t)raw->stride;
-    const int32_t *action = raw->action + base;
-    const float *logp = raw->logp + base;
-    uint8_t *terminal = raw->terminal + base, ends = raw->ends[r];
-    float before = FLT_MAX; /* a log-probability is finite, or dead */
-    if (raw->count[r] < 0 || raw->count[r] > s->ask.most) return "more than were asked for";
-    if (ends > RILL_ENDS_AS_TOLD || (ends == RILL_ENDS_AS_TOLD && !s->info->terminals_told))
-        return "said to end in a way that the domain's info does not tell of";
-    for (int32_t i = 0; i < raw->count[r]; i++) {
-        if (!(logp[i] <= before)) return "not numbers in order";
-        if (logp[i] == (float)RILL_SCORE_DEAD) {
-            raw->count[r] = i; /* dead ones come last: none behind it can be chosen */
-            break;
-        }
-        if ((uint32_t)action[i] >= (uint32_t)s->info->actions) return "unknown actions";
-        if (logp[i] == before && i > 0 && action[i] <= action[i - 1]) return "equal, but not in order of action";
-        if (ends != RILL_ENDS_AS_TOLD) terminal[i] = (uint8_t)kind_of(s, ends, action[i]);
-        if (terminal[i] > RILL_LAST) return "not of a known terminal kind";
-        if (!last && terminal[i] != RILL_LIVE) return "terminal before the last phase";
-        before = logp[i];
-    }
-    return NULL;
+    const size_t at = (size_t)r * (size_t)raw->stride + (size_t)i;
+    const int32_t action = raw->action[at];
+    const float logp = raw->logp[at], before = i > 0 ? raw->logp[at - 1] : FLT_MAX; /* it is finite, or dead */
+    const uint8_t ends = raw->ends[r];
+    if (!(logp <= before)) return found(s, r, "not numbers in order");
+    if (logp == (float)RILL_SCORE_DEAD) return 0;
+    if ((uint32_t)action >= (uint32_t)s->info->actions) return found(s, r, "unknown actions");
+    if (logp == before && i > 0 && action <= raw->action[at - 1])
+        return found(s, r, "equal, but not in order of action");
+    if (ends != RILL_ENDS_AS_TOLD) raw->terminal[at] = (uint8_t)kind_of(s, ends, action);
+    if (raw->terminal[at] > RILL_LAST) return found(s, r, "not of a known terminal kind");
+    if (!s->last && raw->terminal[at] != RILL_LIVE) return found(s, r, "terminal before the last phase");
+    return 1;
+}
+
+int selector_read(selector *s, int32_t row, int32_t i)
+{
+    if (read_choice(s, row, i)) return 1;
+    s->choices.count[row] = i; /* dead ones come last: none behind it can be chosen */
+    return 0;
+}
+
+static int check_row(selector *s, int32_t r)
+{
+    const rill_choices *raw = &s->raw;
+    if (raw->count[r] < 0 || raw->count[r] > s->ask.most) return found(s, r, "more than were asked for");
+    if (raw->ends[r] > RILL_ENDS_AS_TOLD || (raw->ends[r] == RILL_ENDS_AS_TOLD && !s->info->terminals_told))
+        return found(s, r, "said to end in a way that the domain's info does not tell of");
+    return 1;
+}
+
+/* All of row r of a part. */
+static void read_row(selector *s, int32_t r)
+{
+    int32_t i = 0;
+    if (!check_row(s, r)) return;
+    while (i < s->raw.count[r] && read_choice(s, r, i)) i++;
+    s->raw.count[r] = i;
 }
 
 /* --- choosing ----------------------------------------------------------------------------------------------------- */
@@ -455,21 +478,37 @@ int32_t selector_part(selector *s, int32_t from, rill_ask *ask, rill_choices *ou
     return n;
 }
 
-const char *selector_take(selector *s, int32_t from, int32_t n, int last, int32_t *bad)
+/* Without rules the raw choices are the choices: how many there are is all that must be known now. */
+static const char *take_plainly(selector *s)
 {
+    s->unread = !s->thorough;
+    for (int32_t r = 0; r < s->n && s->wrong == NULL; r++) {
+        int32_t *count = &s->choices.count[r], most = most_of(s->rules, r);
+        if (s->thorough)
+            read_row(s, r);
+        else
+            check_row(s, r);
+        if (*count > most) *count = most;
+    }
+    return s->wrong;
+}
+
+const char *selector_take(selector *s, int32_t from, int32_t n, int last)
+{
+    s->last = last;
+    s->wrong = NULL;
+    s->unread = 0;
+    if (s->rules->plain) return take_plainly(s);
     for (int32_t r = 0; r < n; r++) {
-        const char *wrong = read_row(s, r, last);
-        *bad = from + r;
-        if (wrong != NULL) return wrong;
-        if (s->rules->plain) {
-            int32_t *count = &s->choices.count[from + r], most = most_of(s->rules, from + r);
-            if (*count > most) *count = most;
-            continue;
-        }
+        read_row(s, r);
+        s->bad = from + r;
+        if (s->wrong != NULL) break;
         choose(s, from + r, r);
         size_t first = (size_t)(from + r) * (size_t)s->choices.stride;
-        if (s->choices.count[from + r] > 0 && s->choices.score[first] > FLT_MAX)
-            return "lifted by scorers beyond all numbers";
+        if (s->choices.count[from + r] > 0 && s->choices.score[first] > FLT_MAX) {
+            s->wrong = "lifted by scorers beyond all numbers";
+            break;
+        }
     }
-    return NULL;
+    return s->wrong;
 }

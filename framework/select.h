@@ -2,7 +2,9 @@
  * make of it. The one place where rules, rewards and additions are applied, for all domains.
  *
  * Order of use, once per phase: selector_ask(), then for the parts of the call in turn selector_part(), the domain's score(),
- * selector_take(); then `choices` is what merging reads. Memory is kept from timestep to timestep. */
+ * selector_take(); then merging looks at `choices`, and `wrong` says whether what it saw was in order. Without rules they are the
+ * domain's own answer, checked as far as merging looks: rows can be long, and few of their choices matter. Memory is kept from
+ * timestep to timestep. */
 #ifndef RILL_SELECT_H
 #define RILL_SELECT_H
 
@@ -40,6 +42,11 @@ typedef struct selector {
     rill_choices raw;   /* what is answered: in `choices` itself when there are no rules */
     int32_t *pick_from; /* [n + 1] the picks of row r are [pick_from[r], pick_from[r + 1]) */
     int32_t n_sets;
+    int unread;        /* choices are not checked yet */
+    int thorough;      /* ... never: all are, at once */
+    int last;          /* in this phase a hypothesis may end */
+    const char *wrong; /* what is, of row `bad`; NULL: nothing so far */
+    int32_t bad;
     select_array array[SELECT_ARRAYS];
 } selector;
 
@@ -53,8 +60,18 @@ rill_status selector_ask(selector *s, const ask_rules *rules, int32_t n);
  * can be more than memory should hold. */
 int32_t selector_part(selector *s, int32_t from, rill_ask *ask, rill_choices *out);
 
-/* Make choices of the answer on rows [from, from + n). NULL, or what is wrong with the answer on row *bad. `last`: in this phase a
- * hypothesis may end. */
-const char *selector_take(selector *s, int32_t from, int32_t n, int last, int32_t *bad);
+/* Make choices of the answer on rows [from, from + n). NULL, or what is wrong with the answer on row s->bad. `last`: in this phase
+ * a hypothesis may end. */
+const char *selector_take(selector *s, int32_t from, int32_t n, int last);
+
+/* selector_look() at a choice that is not checked yet. */
+int selector_read(selector *s, int32_t row, int32_t i);
+
+/* Whether the row has a choice i; those before it were looked at. */
+static inline int selector_look(selector *s, int32_t row, int32_t i)
+{
+    if (i >= s->choices.count[row]) return 0;
+    return !s->unread || selector_read(s, row, i);
+}
 
 #endif

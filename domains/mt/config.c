@@ -105,10 +105,7 @@ static rill_status read_activation(mt_net *net, const rill_config *config)
     static const struct {
         const char *name;
         rill_activation value;
-    } known[] = {{"swish", RILL_SWISH},
-                 {"silu", RILL_SWISH},
-                 {"relu", RILL_RELU},
-                 {"gelu", RILL_GELU}};
+    } known[] = {{"swish", RILL_SWISH}, {"silu", RILL_SWISH}, {"relu", RILL_RELU}, {"gelu", RILL_GELU}};
     const char *name;
     TRY(rill_config_string_or(config, "activation_function", net->settings.kind == MT_FSMT ? "relu" : "gelu", &name));
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -171,8 +168,8 @@ static rill_status require_symbols(mt_net *net, const char *directory)
     const mt_settings *s = &net->settings;
     const char *missing = s->pad < 0 ? "pad_token_id" : s->end < 0 ? "eos_token_id" : NULL;
     if (missing != NULL)
-        return rill_fail(net->ctx, RILL_ERR_FORMAT, "%s/%s: %s: expected an integer, found nothing", directory, MAIN_FILE,
-                         missing);
+        return rill_fail(net->ctx, RILL_ERR_FORMAT, "%s/%s: %s: expected an integer, found nothing", directory,
+                         MAIN_FILE, missing);
     if (s->pad == s->end)
         return rill_fail(net->ctx, RILL_ERR_FORMAT,
                          "%s/%s: eos_token_id and pad_token_id are both %d: outputs could not end", directory,
@@ -206,8 +203,7 @@ static void set_defaults(mt_net *net)
 /* What `rill info` shows beside the files and their types of numbers. */
 static void describe(mt_net *net)
 {
-    static const char *const names[] = {
-        [RILL_SWISH] = "swish", [RILL_RELU] = "relu", [RILL_GELU] = "gelu"};
+    static const char *const names[] = {[RILL_SWISH] = "swish", [RILL_RELU] = "relu", [RILL_GELU] = "gelu"};
     const mt_side *e = &net->encoder, *d = &net->decoder;
     char symbols[64];
     if (net->settings.shared)

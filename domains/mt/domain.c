@@ -5,7 +5,7 @@
  *
  * Invariant: what close_model() and stop() get may be half built; everything in it is zero until it is owned.
  *
- * Divisions: loading · the model · the runner · outputs · names of actions · the table. */
+ * Divisions: loading · the model · the runner · profiles · outputs · names of actions · the table. */
 #include <stdio.h>
 #include <string.h>
 
@@ -226,6 +226,24 @@ static void drop(void *self, int32_t slot)
     rill_stream_drop(((mt_runner *)self)->stream, slot);
 }
 
+/* --- profiles ----------------------------------------------------------------------------------------------------- */
+
+static rill_status profile(void *self, int on)
+{
+    return rill_stream_profile(((mt_runner *)self)->stream, on);
+}
+
+static int profiled(const void *self, int32_t i, rill_op_profile *out)
+{
+    return rill_stream_profiled(((const mt_runner *)self)->stream, i, out);
+}
+
+static rill_status limits(void *self, rill_limits *out)
+{
+    const mt_runner *r = self;
+    return rill_device_limits(r->model->device, r->ctx, out);
+}
+
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
 static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out)
@@ -301,4 +319,7 @@ const rill_domain rill_mt_domain = {
     .metric = "bleu",
     .features = RILL_TAKES_ENSEMBLES | RILL_TAKES_WEIGHTS | RILL_TAKES_SHORTLIST | RILL_TAKES_BACKEND,
     .field = field,
+    .profile = profile,
+    .profiled = profiled,
+    .limits = limits,
 };

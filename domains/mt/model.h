@@ -59,7 +59,8 @@ typedef struct mt_side {
     mt_layer *layer;         /* [layers] */
     const float *rows;       /* [words, D] the embedding while it is loaded */
     rill_constant embedding; /* [words, D]; RILL_NONE: the rows of the output layer */
-    rill_constant position;  /* [positions, D]: row t is for the piece with t others before it; RILL_NONE: computed ones */
+    rill_constant
+        position; /* [positions, D]: row t is for the piece with t others before it; RILL_NONE: computed ones */
 } mt_side;
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
@@ -155,15 +156,15 @@ typedef struct mt_runner {
     const mt_model *model;
     rill_context *ctx;
     rill_stream *stream;
-    mt_text *text;   /* shares what the model's has read */
-    int32_t *root;   /* [slots] the item's first node */
+    mt_text *text; /* shares what the model's has read */
+    int32_t *root; /* [slots] the item's first node */
     size_t root_room;
-    size_t places; /* computed positions made so far, in all nets */
+    size_t places;       /* computed positions made so far, in all nets */
     mt_reading *reading; /* the inputs of an encode() call */
     size_t reading_room;
     int32_t *ids;
     size_t ids_room;
-    mt_list list; /* with a shortlist: of the input at work */
+    mt_list list;  /* with a shortlist: of the input at work */
     char *scratch; /* columns of one call, see carve.h */
     size_t scratch_room;
     char *aligned; /* arrays of one alignment, see carve.h */

@@ -56,13 +56,13 @@ static void embed(const pass *p, rill_column symbol, rill_column position)
 {
     const mt_side *side = p->side;
     const int stored = side->position != RILL_NONE, packed = side->embedding == RILL_NONE;
-    const rill_embedding embedding = {
-        .rows = packed ? (rill_view){0} : rill_row(side->embedding, symbol),
-        .matrix = packed ? p->net->output : RILL_NONE,
-        .symbol = symbol,
-        .scale = p->net->settings.scale,
-        .position = stored ? rill_row(side->position, position) : rill_at(p->net->places, position),
-        .out = rill_of(p->x)};
+    const rill_embedding embedding = {.rows = packed ? (rill_view){0} : rill_row(side->embedding, symbol),
+                                      .matrix = packed ? p->net->output : RILL_NONE,
+                                      .symbol = symbol,
+                                      .scale = p->net->settings.scale,
+                                      .position = stored ? rill_row(side->position, position)
+                                                         : rill_at(p->net->places, position),
+                                      .out = rill_of(p->x)};
     rill_op_embed(p->plan, p->program, p->space, &embedding);
 }
 
@@ -148,8 +148,7 @@ static void decode_net(const pass *p, rill_column node, rill_column slot, rill_p
         const mt_layer *layer = &p->side->layer[i];
         const int last = i + 1 == layers;
         const rill_attend above = {.path = path, .keys = rill_at(layer->nodes, node)};
-        const rill_attend input = {
-            .slot = slot, .keys = rill_in(layer->slots, slot, RILL_OWN), .watch = watch && last};
+        const rill_attend input = {.slot = slot, .keys = rill_in(layer->slots, slot, RILL_OWN), .watch = watch && last};
         if (!watch) multiply(p, &layer->self.memory, rill_of(p->x), rill_at(layer->nodes, node));
         attend(p, &layer->self, above);
         add_norm(p, &layer->self.out, &layer->self.norm, p->context, rill_of(p->x));

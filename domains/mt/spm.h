@@ -29,7 +29,8 @@ mt_spm *mt_spm_open(const char *bytes, size_t size, char *message, size_t room);
 void mt_spm_close(mt_spm *spm); /* NULL is allowed */
 
 /* Segment a text: fn gets one piece after the other. 0, MT_SPM_FAILED, or what fn returned. */
-int mt_spm_encode(const mt_spm *spm, const char *text, size_t length, mt_spm_fn fn, void *user, char *message, size_t room);
+int mt_spm_encode(const mt_spm *spm, const char *text, size_t length, mt_spm_fn fn, void *user, char *message,
+                  size_t room);
 
 /* Join pieces, [n] of [length[i]] bytes: fn gets the text, once. 0, MT_SPM_FAILED, or what fn returned. */
 int mt_spm_decode(const mt_spm *spm, size_t n, const char *const *piece, const size_t *length, mt_spm_fn fn, void *user,

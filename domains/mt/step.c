@@ -41,8 +41,8 @@ static rill_status reach(mt_runner *r, int32_t n, const int32_t *depth)
     for (int32_t i = 0; i < n; i++)
         if (depth[i] > deepest) deepest = depth[i];
     if (deepest >= r->model->positions)
-        return rill_fail(r->ctx, RILL_ERR_ARGUMENT,
-                         "mt: the model has %d positions, none is left for the next action", r->model->positions);
+        return rill_fail(r->ctx, RILL_ERR_ARGUMENT, "mt: the model has %d positions, none is left for the next action",
+                         r->model->positions);
     return mt_fill_places(r, (size_t)(deepest + 1));
 }
 
@@ -112,8 +112,7 @@ rill_status mt_score(mt_runner *r, const rill_rows *rows, const rill_ask *ask, r
         selection.legal_set = set;
     }
     const int32_t *const columns[] = {node, rows->slot};
-    TRY(run(r, m->programs.score,
-            (rill_run_arguments){.n = rows->n, .columns = columns, .selection = &selection}));
+    TRY(run(r, m->programs.score, (rill_run_arguments){.n = rows->n, .columns = columns, .selection = &selection}));
     hide_illegal(m, ask, out);
     return RILL_OK;
 }

@@ -21,7 +21,7 @@
 struct mt_text {
     rill_context *ctx;
     int tokenized;
-    int shared; /* what is read belongs to another */
+    int shared;                       /* what is read belongs to another */
     rill_vocabulary *source, *target; /* may be the same */
     mt_spm *segment, *join;           /* of the source and the target side; NULL when tokenized or FSMT's */
     mt_fsmt *fsmt;                    /* NULL when tokenized or Marian's */

@@ -66,17 +66,6 @@ static rill_constant keep(const loader *l, const float *data, size_t rows, size_
     return rill_plan_constant(l->net->model->plan, data, rows, width);
 }
 
-/* The vector PREFIX + NAME as a constant. */
-static rill_status load_vector(loader *l, const char *prefix, const char *name, size_t width, rill_constant *out)
-{
-    char full[2 * NAME_BYTES];
-    float *data;
-    snprintf(full, sizeof full, "%s%s", prefix, name);
-    TRY(read_new(l, l->kept, full, width, 0, &data));
-    *out = keep(l, data, 1, width);
-    return RILL_OK;
-}
-
 /* Projections with the names given, each n x k, one below the other. */
 static rill_status load_linear(loader *l, const char *prefix, const char *const *names, size_t count, size_t n,
                                size_t k, mt_linear *out)
@@ -100,12 +89,21 @@ static rill_status load_linear(loader *l, const char *prefix, const char *const 
     return RILL_OK;
 }
 
-static rill_status load_norm(loader *l, const char *prefix, const char *name, mt_norm *out)
+/* The vector PREFIX + NAME.PART. */
+static rill_status load_vector(loader *l, const char *prefix, const char *name, const char *part, rill_constant *out)
 {
     char full[2 * NAME_BYTES];
-    snprintf(full, sizeof full, "%s%s", prefix, name);
-    TRY(load_vector(l, full, ".weight", l->net->width, &out->gain));
-    return load_vector(l, full, ".bias", l->net->width, &out->bias);
+    float *data;
+    snprintf(full, sizeof full, "%s%s.%s", prefix, name, part);
+    TRY(read_new(l, l->kept, full, l->net->width, 0, &data));
+    *out = keep(l, data, 1, l->net->width);
+    return RILL_OK;
+}
+
+static rill_status load_norm(loader *l, const char *prefix, const char *name, mt_norm *out)
+{
+    TRY(load_vector(l, prefix, name, "weight", &out->gain));
+    return load_vector(l, prefix, name, "bias", &out->bias);
 }
 
 /* --- layers ------------------------------------------------------------------------------------------------------- */
@@ -204,7 +202,8 @@ static rill_status load_embeddings(loader *l)
     mt_net *net = l->net;
     const int fsmt = net->settings.kind == MT_FSMT;
     const char *source = "model.encoder.embed_tokens.weight", *target = "model.decoder.embed_tokens.weight";
-    const char *shared = fsmt ? NULL : "model.shared.weight", *tied = fsmt || net->settings.tied ? output_name(net) : NULL;
+    const char *shared = fsmt ? NULL : "model.shared.weight",
+               *tied = fsmt || net->settings.tied ? output_name(net) : NULL;
     const char *const any[] = {fsmt ? source : shared, source, target, tied};
     const char *const encoder[] = {source, shared}, *const decoder[] = {target, tied, shared};
     const char *first = net->settings.shared ? first_present(l, any, 4) : first_present(l, encoder, 2);

@@ -399,8 +399,7 @@ static int64_t symbol_bytes(const rill_plan *plan, const dev_list *list)
 {
     enum { STRIP = RILL_LIST_MORE + 1 };
     size_t bytes = sizeof(int32_t) + (list->bias != 0 ? sizeof(float) : 0);
-    if (list->rows != 0)
-        bytes += rill_gemm_pack_size(STRIP, plan->constant[list->rows - 1].width, list->dtype) / STRIP;
+    if (list->rows != 0) bytes += rill_gemm_pack_size(STRIP, plan->constant[list->rows - 1].width, list->dtype) / STRIP;
     return (int64_t)bytes;
 }
 

@@ -2,7 +2,7 @@
  *
  * Bytes and multiplications are what an operation must move and do: operands once per row, weights once per block. Each scratch has
  * counters of its own, which are added up on the caller's thread when the run is over.
- * Divisions: what an operation must do · counting · asking · limits. */
+ * Divisions: what an operation must do · counting · asking · the machine's limits. */
 #include <string.h>
 #include <time.h>
 
@@ -161,6 +161,16 @@ rill_status rill_stream_profile(rill_stream *s, int on)
     return RILL_OK;
 }
 
+static rill_arithmetic arithmetic_of(const rill_plan *plan, const dev_op *op)
+{
+    rill_weight_type type = RILL_WEIGHT_F32;
+    if (op->kind == DEV_SCAN) type = plan->matrix[op->as.scan.recurrent - 1].type;
+    if (op->kind == DEV_PRODUCT)
+        type = op->as.product.list != 0 ? plan->list[op->as.product.list - 1].type
+                                        : plan->matrix[op->as.product.matrix - 1].type;
+    return type == RILL_WEIGHT_INT8 ? RILL_ARITHMETIC_INT8 : RILL_ARITHMETIC_F32;
+}
+
 int rill_stream_profiled(const rill_stream *s, int32_t i, rill_op_profile *out)
 {
     const dev_program *p = s->plan->program;
@@ -176,29 +186,23 @@ int rill_stream_profiled(const rill_stream *s, int32_t i, rill_op_profile *out)
                              .seconds = c->seconds,
                              .flops = c->flops,
                              .bytes = c->bytes};
-    rill_weight_type type = RILL_WEIGHT_F32;
-    if (op->kind == DEV_PRODUCT)
-        type = op->as.product.list != 0 ? s->plan->list[op->as.product.list - 1].type
-                                        : s->plan->matrix[op->as.product.matrix - 1].type;
-    if (op->kind == DEV_SCAN) type = s->plan->matrix[op->as.scan.recurrent - 1].type;
-    out->arithmetic = type == RILL_WEIGHT_INT8 ? RILL_ARITHMETIC_INT8 : RILL_ARITHMETIC_F32;
+    out->arithmetic = arithmetic_of(s->plan, op);
     return 1;
 }
 
-/* --- limits ------------------------------------------------------------------------------------------------------- */
+/* --- the machine's limits ----------------------------------------------------------------------------------------- */
 
 rill_status rill_device_limits(const rill_device *device, rill_context *ctx, rill_limits *out)
 {
-    static const size_t bytes = (size_t)48 << 20; /* more than the caches near a core hold, as a model's weights are */
-    static const double seconds = 0.03;           /* of each loop */
-    void *data = rill_calloc(ctx, 1, bytes);      /* written to, or all its pages are one */
-    if (data == NULL) return rill_fail_memory(ctx, bytes, "measuring the machine");
-    memset(data, 1, bytes);
-    rill_loop f32 = rill_loop_multiply(device->kernels.isa, 0), int8 = rill_loop_multiply(device->kernels.isa, 1),
-              read = rill_loop_read(data, bytes);
-    out->flops[RILL_ARITHMETIC_F32] = rill_loop_rate(&f32, seconds);
-    out->flops[RILL_ARITHMETIC_INT8] = rill_loop_rate(&int8, seconds);
-    out->bytes = rill_loop_rate(&read, seconds);
-    rill_free(ctx, data, bytes);
+    enum { READ_BYTES = 48 << 20 }; /* more than caches near a core hold */
+    void *memory = rill_alloc(ctx, READ_BYTES);
+    if (memory == NULL) return rill_fail_memory(ctx, READ_BYTES, "measuring the machine");
+    memset(memory, 1, READ_BYTES);
+    rill_loop floats = rill_loop_multiply(device->kernels.isa, 0), bytes = rill_loop_multiply(device->kernels.isa, 1);
+    rill_loop read = rill_loop_read(memory, READ_BYTES);
+    out->flops[RILL_ARITHMETIC_F32] = rill_loop_rate(&floats, 0.02);
+    out->flops[RILL_ARITHMETIC_INT8] = rill_loop_rate(&bytes, 0.02);
+    out->bytes = rill_loop_rate(&read, 0.06);
+    rill_free(ctx, memory, READ_BYTES);
     return RILL_OK;
 }

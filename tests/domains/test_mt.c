@@ -2,6 +2,7 @@
  *
  * The domain is driven through its table alone, a row at a time or many, without an engine. */
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -400,6 +401,74 @@ static void few_choices_are_the_best_of_all(void **state)
     free(first), free(second);
 }
 
+/* --- runners ------------------------------------------------------------------------------------------------------ */
+
+enum { SHARING = 2 };
+
+/* What a thread does with a model that others use: text to pieces, a node of each input, its log-probabilities, pieces to text. */
+typedef struct sharer {
+    const mt_model *model;
+    float logp[3][MOST_ACTIONS];
+    char text[3][100];
+    int32_t actions;
+} sharer;
+
+static void *use_model(void *user)
+{
+    static const char *const texts[] = {"a book", "the house is small", "a b c"};
+    sharer *s = user;
+    void *runner = NULL;
+    rill_context *own;
+    if (rill_context_create(&own, NULL) != RILL_OK) return NULL;
+    if (domain->start(s->model, own, 1, &runner) == RILL_OK && domain->reserve(runner, 3, 3) == RILL_OK) {
+        rill_input inputs[3];
+        rill_text text = {.ctx = own};
+        for (int32_t i = 0; i < 3; i++) inputs[i] = input_of(texts[i], i);
+        assert_ok(own, domain->encode(runner, 3, inputs));
+        for (int32_t i = 0; i < 3; i++) {
+            const one_row first = {.node = i, .parent = RILL_NO_NODE, .action = RILL_ACTION_START, .slot = i};
+            answer a = answer_row(own, domain, runner, s->actions, first);
+            answer_logp(&a, 0, s->logp[i]);
+            answer_free(&a);
+            rill_text_reset(&text);
+            const rill_hypothesis h = {.slot = i, .length = 3, .action = (const int32_t[]){5, 6, 7 + i}};
+            assert_ok(own, domain->finalize(runner, &h, &text));
+            snprintf(s->text[i], sizeof s->text[i], "%s", text.data);
+        }
+        rill_text_clear(&text);
+    }
+    domain->stop(runner);
+    rill_context_destroy(own);
+    return s;
+}
+
+/* One after the other, and in two threads at once, each with a context of its own. */
+static void runners_share_a_model(void **state)
+{
+    (void)state;
+    static const char *const shared[] = {"mt/shared", "mt/fsmt"};
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
+        char *path = data_path(shared[i]);
+        rill_domain_info info;
+        mt_runner *m = open_at(path, 1, 0, &info);
+        sharer alone = {.model = m->model, .actions = info.actions}, many[SHARING];
+        pthread_t thread[SHARING];
+        assert_ptr_equal(use_model(&alone), &alone);
+        for (int t = 0; t < SHARING; t++) {
+            many[t] = (sharer){.model = m->model, .actions = info.actions};
+            assert_int_equal(pthread_create(&thread[t], NULL, use_model, &many[t]), 0);
+        }
+        for (int t = 0; t < SHARING; t++) {
+            assert_int_equal(pthread_join(thread[t], NULL), 0);
+            assert_memory_equal(many[t].logp, alone.logp, sizeof alone.logp);
+            assert_memory_equal(many[t].text, alone.text, sizeof alone.text);
+        }
+        assert_true(alone.text[0][0] != '\0' && isfinite(alone.logp[2][5]));
+        runner_close(m);
+        free(path);
+    }
+}
+
 static void no_rows_are_no_work(void **state)
 {
     (void)state;
@@ -507,6 +576,7 @@ static void actions_have_names(void **state)
     char *path = data_path(models[0]);
     rill_domain_info info;
     mt_runner *m = open_at(path, 1, 1, &info);
+    void *model = (void *)(uintptr_t)m->model;
     for (int32_t a = 0; a < info.actions; a++) {
         rill_text name = {.ctx = ctx};
         assert_ok(ctx, domain->action_name(model, a, &name));
@@ -530,6 +600,7 @@ int main(void)
         CASE(a_model_with_itself_is_the_model),
         CASE(few_choices_are_the_best_of_all),
         CASE(results_do_not_depend_on_grouping),
+        CASE(runners_share_a_model),
         CASE(no_rows_are_no_work),
         CASE(texts_are_those_of_the_reference),
         CASE(forms_of_alignment),

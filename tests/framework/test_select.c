@@ -225,7 +225,6 @@ static void select_rows(bench *b, const world *w, int32_t first, int32_t n)
     ask_rules rules;
     rill_ask ask;
     rill_choices out;
-    int32_t bad;
     must(ask_begin(&b->asks, n));
     for (int32_t s = 0; s < w->scorers; s++) {
         b->asks.scorer = s;
@@ -239,15 +238,16 @@ static void select_rows(bench *b, const world *w, int32_t first, int32_t n)
     if (w->rows[first].n % 2 == 0) ask.wanted = NULL; /* a row may be given as many as the largest */
     for (int32_t r = 0; r < n; r++)
         toy_answer_slowly(&ask, r, w->rows[first + r].n, w->rows[first + r].choice, w->rows[first + r].ends, &out);
-    const char *wrong = selector_take(&b->selector, 0, n, 1, &bad);
-    if (wrong != NULL) fail_msg("row %d is %s", (int)bad, wrong);
+    const char *wrong = selector_take(&b->selector, 0, n, 1);
+    if (wrong != NULL) fail_msg("row %d is %s", (int)b->selector.bad, wrong);
 }
 
-static void compare(const bench *b, const world *w, int32_t first, int32_t n, uint64_t seed)
+static void compare(bench *b, const world *w, int32_t first, int32_t n, uint64_t seed)
 {
     const choice_table *c = &b->selector.choices;
     static truth t;
     for (int32_t r = 0; r < n; r++) {
+        for (int32_t i = 0; selector_look(&b->selector, r, i);) i++; /* as merging does */
         enumerate(w, &w->rows[first + r], &t);
         if (c->count[r] != t.n)
             fail_msg("seed %llu: row %d has %d choices, not %d", (unsigned long long)seed, (int)(first + r),
@@ -275,6 +275,7 @@ static void as_enumeration(void **state)
         draw_world(&w, &d);
         ask_init(&b.asks, b.ctx, w.info.actions);
         selector_init(&b.selector, b.ctx, &w.info);
+        b.selector.thorough = i % 2 == 0;
         select_rows(&b, &w, 0, w.n);
         compare(&b, &w, 0, w.n, first + (uint64_t)i);
         for (int32_t r = 0; r < w.n && w.n > 1; r++) {
@@ -305,7 +306,6 @@ static void one_row(void **state)
     ask_rules rules;
     rill_ask ask;
     rill_choices out;
-    int32_t bad;
     ask_init(&b, ctx, info.actions);
     selector_init(&s, ctx, &info);
     must(ask_begin(&b, 1));
@@ -321,7 +321,7 @@ static void one_row(void **state)
     assert_int_equal(ask.pick_action[0], 0);
     assert_int_equal(ask.pick_action[1], 3);
     toy_answer_slowly(&ask, 0, 7, legal, RILL_ENDS_BY_ACTION, &out);
-    assert_null(selector_take(&s, 0, 1, 1, &bad));
+    assert_null(selector_take(&s, 0, 1, 1));
     const choice_table *c = &s.choices;
     assert_int_equal(c->count[0], 3);
     assert_int_equal(c->action[0], 3); /* -0.5 + 0.25 ties with action 4 and is smaller */
@@ -385,7 +385,7 @@ static void in_parts(void **state)
     ask_rules rules;
     rill_ask ask;
     rill_choices out;
-    int32_t bad, parts = 0;
+    int32_t parts = 0;
     ask_init(&b, ctx, info.actions);
     selector_init(&s, ctx, &info);
     must(ask_begin(&b, CALL));
@@ -400,7 +400,7 @@ static void in_parts(void **state)
             toy_choice c[] = {{from + r, -1, RILL_LIVE}, {7, -2.0f - (float)from, RILL_LAST}, {MANY - 1, -9, RILL_END}};
             toy_answer_slowly(&ask, r, 3, c, RILL_ENDS_AS_TOLD, &out);
         }
-        assert_null(selector_take(&s, from, n, 1, &bad));
+        assert_null(selector_take(&s, from, n, 1));
     }
     assert_true(parts > 1);
     for (int32_t r = 0; r < CALL; r++) {

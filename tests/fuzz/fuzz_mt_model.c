@@ -87,14 +87,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (rill_context_create(&ctx, &with) != RILL_OK) return 0;
     require(mkdtemp(folder) != NULL);
     write_folder(folder, (const char *)data, size);
-    void *self = NULL;
+    void *model = NULL, *runner = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
-    if (rill_mt_domain.open(&rill_mt_domain, ctx, &options, &self, &info) == RILL_OK) {
-        use_model(self, &info);
-        rill_mt_domain.close(self);
+    if (rill_mt_domain.open(&rill_mt_domain, ctx, &options, &model, &info) == RILL_OK) {
+        if (rill_mt_domain.start(model, ctx, 1, &runner) == RILL_OK) use_model(runner, &info);
+        rill_mt_domain.stop(runner);
+        rill_mt_domain.close(model);
     } else {
-        require(self == NULL && rill_error(ctx)[0] != '\0');
+        require(model == NULL && rill_error(ctx)[0] != '\0');
     }
     remove_folder(folder);
     require(rill_memory_used(ctx) == 0);
