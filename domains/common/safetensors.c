@@ -13,7 +13,7 @@
 
 #include "blocks.h"
 #include "file.h"
-#include "safetensors.h"
+#include "rill/safetensors.h"
 
 enum { LENGTH_BYTES = 8 };
 #define HEADER_LIMIT ((uint64_t)100 << 20) /* as in the format's own reader */

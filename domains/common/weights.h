@@ -1,6 +1,6 @@
 /* weights.h: tensors of a model file as tables in a model's own memory, and as packed matrices.
  *
- * Order of use: with an open file (safetensors.h) and blocks (blocks.h), any number of these; what is read only to be packed goes
+ * Order of use: with an open file (rill/safetensors.h) and blocks (blocks.h), any number of these; what is read only to be packed goes
  * to blocks that are cleared when loading is done. One thread at a time. Stability: internal to rill. */
 #ifndef RILL_COMMON_WEIGHTS_H
 #define RILL_COMMON_WEIGHTS_H
@@ -9,7 +9,7 @@
 #include "kernels.h"
 #include "rill/device.h"
 #include "rill/domain.h"
-#include "safetensors.h"
+#include "rill/safetensors.h"
 
 /* The tensor `name`, rows x columns, or just [rows] when columns is 0, as fp32 in a new block. One without a byte for each
  * element cannot have that shape: it is refused by its name before a configuration's sizes, which may be anything, become memory.

@@ -6,6 +6,7 @@
  *
  * Invariant: nothing here changes a result. Divisions: how a run is cut · the order of inputs · what rows read · the layout ·
  * spans · the run. */
+#include "rill/carve.h"
 #include "stream.h"
 
 #include <string.h>
@@ -26,12 +27,8 @@ enum {
 
 /* --- arrays out of one buffer ------------------------------------------------------------------------------------- */
 
-typedef struct carver {
-    char *base;  /* NULL while sizes are added up */
-    size_t used; /* SIZE_MAX: more than there can be */
-} carver;
-
-static size_t carve_at(carver *c, size_t count, size_t size)
+/* Where the next array of a scratch begins. More bytes than there can be stay so many. */
+static size_t carve_at(rill_carver *c, size_t count, size_t size)
 {
     const size_t at = c->used;
     size_t bytes;
@@ -40,12 +37,6 @@ static size_t carve_at(carver *c, size_t count, size_t size)
     else
         c->used = at + dev_lines(bytes);
     return at;
-}
-
-static void *carve(carver *c, size_t count, size_t size)
-{
-    const size_t at = carve_at(c, count, size);
-    return c->base != NULL ? c->base + at : NULL;
 }
 
 /* --- how a run is cut --------------------------------------------------------------------------------------------- */
@@ -213,7 +204,7 @@ static void measure(dev_run *r)
 
 /* --- the layout --------------------------------------------------------------------------------------------------- */
 
-static void lay_out_spaces(dev_run *r, carver *c)
+static void lay_out_spaces(dev_run *r, rill_carver *c)
 {
     const dev_program *p = r->program;
     dev_layout *l = &r->layout;
@@ -232,7 +223,7 @@ static void lay_out_spaces(dev_run *r, carver *c)
     l->hash_at = carve_at(c, hashed > 0 ? places : 0, sizeof(int32_t));
 }
 
-static void lay_out_values(dev_run *r, carver *c)
+static void lay_out_values(dev_run *r, rill_carver *c)
 {
     const dev_program *p = r->program;
     dev_layout *l = &r->layout;
@@ -245,7 +236,7 @@ static void lay_out_values(dev_run *r, carver *c)
     }
 }
 
-static void lay_out_ops(dev_run *r, carver *c)
+static void lay_out_ops(dev_run *r, rill_carver *c)
 {
     const dev_program *p = r->program;
     dev_layout *l = &r->layout;
@@ -266,7 +257,7 @@ static rill_status lay_out_blocks(dev_run *r)
 {
     rill_stream *s = r->stream;
     const size_t scratches = least_of(s->threads, r->spans);
-    carver c = {0};
+    rill_carver c = {0};
     r->layout.pointers_at = carve_at(&c, 4 * (r->program->spaces + 1) + r->program->indices, sizeof(void *));
     lay_out_spaces(r, &c);
     lay_out_values(r, &c);
@@ -274,7 +265,7 @@ static rill_status lay_out_blocks(dev_run *r)
     r->layout.bytes = c.used;
     c.used = 0;
     (void)carve_at(&c, scratches, r->layout.bytes);
-    rill_status status = rill_grow(s->ctx, (void **)&s->scratch, &s->scratch_room, c.used, 1, "scratch memory");
+    const rill_status status = rill_carve_again(s->ctx, &s->scratch, &s->scratch_room, &c);
     r->scratch = s->scratch;
     return status;
 }
@@ -348,36 +339,36 @@ static rill_status sum_lengths(dev_run *r, size_t *units, size_t *longest)
 }
 
 /* The run's own arrays. */
-static void lay_out_run(dev_run *r, carver *c, size_t **dealt, int32_t **sorted)
+static void lay_out_run(dev_run *r, rill_carver *c, size_t **dealt, int32_t **sorted)
 {
     const dev_program *p = r->program;
     const size_t spans = r->stream->threads * SPANS_PER_THREAD, spaces = p->spaces + 1;
     dev_layout *l = &r->layout;
     const int ordered = p->scan_space != 0;
-    r->order = carve(c, ordered ? r->n : 0, sizeof *r->order);
-    *sorted = carve(c, ordered ? r->n : 0, sizeof **sorted);
-    *dealt = carve(c, spans, sizeof **dealt);
-    r->span_from = carve(c, spans + 1, sizeof *r->span_from);
-    r->start = carve(c, p->ragged, sizeof *r->start);
+    r->order = rill_carve(c, ordered ? r->n : 0, sizeof *r->order);
+    *sorted = rill_carve(c, ordered ? r->n : 0, sizeof **sorted);
+    *dealt = rill_carve(c, spans, sizeof **dealt);
+    r->span_from = rill_carve(c, spans + 1, sizeof *r->span_from);
+    r->start = rill_carve(c, p->ragged, sizeof *r->start);
     for (size_t i = 0; i < p->ragged; i++) {
-        int32_t *start = carve(c, r->n + 1, sizeof *start);
+        int32_t *start = rill_carve(c, r->n + 1, sizeof *start);
         if (c->base != NULL) r->start[i] = start;
     }
-    r->longest = carve(c, p->ops, sizeof *r->longest);
-    r->list_longest = carve(c, r->plan->lists + 1, sizeof *r->list_longest);
-    r->legal = carve(c, p->ops, sizeof *r->legal);
+    r->longest = rill_carve(c, p->ops, sizeof *r->longest);
+    r->list_longest = rill_carve(c, r->plan->lists + 1, sizeof *r->list_longest);
+    r->legal = rill_carve(c, p->ops, sizeof *r->legal);
     for (size_t i = 0; i < p->ops; i++) {
         const size_t words = dev_legal_words(r, &p->op[i]);
-        uint64_t *legal = carve(c, words, sizeof *legal);
+        uint64_t *legal = rill_carve(c, words, sizeof *legal);
         if (c->base != NULL) r->legal[i] = words > 0 ? legal : NULL;
     }
-    l->rows = carve(c, spaces, sizeof *l->rows);
-    l->space_at = carve(c, spaces, sizeof *l->space_at);
-    l->place_at = carve(c, spaces, sizeof *l->place_at);
-    l->index_at = carve(c, p->indices, sizeof *l->index_at);
-    l->value_at = carve(c, p->buffers, sizeof *l->value_at);
-    l->value_ld = carve(c, p->buffers, sizeof *l->value_ld);
-    l->path_at = carve(c, p->paths, sizeof *l->path_at);
+    l->rows = rill_carve(c, spaces, sizeof *l->rows);
+    l->space_at = rill_carve(c, spaces, sizeof *l->space_at);
+    l->place_at = rill_carve(c, spaces, sizeof *l->place_at);
+    l->index_at = rill_carve(c, p->indices, sizeof *l->index_at);
+    l->value_at = rill_carve(c, p->buffers, sizeof *l->value_at);
+    l->value_ld = rill_carve(c, p->buffers, sizeof *l->value_ld);
+    l->path_at = rill_carve(c, p->paths, sizeof *l->path_at);
     if (!ordered) r->order = NULL;
 }
 
@@ -386,11 +377,10 @@ static rill_status prepare(dev_run *r)
     rill_stream *s = r->stream;
     size_t *dealt, units, longest;
     int32_t *sorted;
-    carver c = {0};
+    rill_carver c = {0};
     lay_out_run(r, &c, &dealt, &sorted);
-    rill_status status = rill_grow(s->ctx, (void **)&s->head, &s->head_room, c.used, 1, "a run");
+    rill_status status = rill_carve_again(s->ctx, &s->head, &s->head_room, &c);
     if (status != RILL_OK) return status;
-    c = (carver){.base = s->head};
     lay_out_run(r, &c, &dealt, &sorted);
     status = sum_lengths(r, &units, &longest);
     if (status != RILL_OK) return status;

@@ -12,7 +12,7 @@
 #include "config.h"
 #include "file.h"
 #include "helpers.h"
-#include "safetensors.h"
+#include "rill/safetensors.h"
 #include "support/resident.h"
 #include "utf8.h"
 #include "vocabulary.h"

@@ -14,7 +14,7 @@
 
 #include "helpers.h"
 #include "mt_runner.h"
-#include "safetensors.h"
+#include "rill/safetensors.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
 

@@ -76,7 +76,7 @@ def line_of(text, position):
 # librill-script.
 ARROWS = {
     "kernels": ["kernels"],
-    "kernels/device": ["kernels/device", "kernels", "framework/include/rill/context.h",
+    "kernels/device": ["kernels/device", "kernels", "framework/include/rill/carve.h", "framework/include/rill/context.h",
                        "framework/include/rill/device.h", "framework/include/rill/profile.h"],
     "framework": ["framework"],
     "domains/common": ["domains/common", "rill/", "kernels"],

@@ -6,6 +6,7 @@
  *   status.h    codes                       stats.h     counters and trace   run.h     the whole loop
  *   domain.h    what a domain implements    heuristic.h, scorer.h, policy.h  plugin.h  registration, shared objects
  *   carve.h     arrays out of one block     device.h    arithmetic for neural domains
+ *   safetensors.h  files of weights
  *   workers.h   several engines on one model
  *
  * Words: an *input* is one thing to decode; an *item* is an input in flight; an *action* extends a hypothesis; scores are
@@ -25,6 +26,7 @@
 #include "rill/plugin.h"
 #include "rill/policy.h"
 #include "rill/run.h"
+#include "rill/safetensors.h"
 #include "rill/scorer.h"
 #include "rill/settings.h"
 #include "rill/stats.h"

@@ -1,4 +1,4 @@
-/* safetensors.h: named tensors of a model file.
+/* Named tensors of a model file.
  *
  * The format (github.com/huggingface/safetensors, README): 8 bytes, the header's length, little-endian; the header, a JSON
  * object of name -> {"dtype", "shape", "data_offsets": [begin, end]} and optionally "__metadata__"; then the data, to which
@@ -8,12 +8,14 @@
  * Order of use: rill_tensors_open(), then for each tensor rill_tensors_read(), then rill_tensors_close().
  * Element types: any of the format's may be in the file; F32, F16 and BF16 can be read, all as fp32.
  * Every error names the file and the tensor, what was expected and what was found.
- * Memory: the file is mapped (file.h says what that asks of it); header entries come from the context, the header's
- * document from malloc(). One thread at a time. Stability: internal to rill. */
-#ifndef RILL_COMMON_SAFETENSORS_H
-#define RILL_COMMON_SAFETENSORS_H
+ * Memory: the file is mapped, so it may not be made shorter while it is open; header entries come from the context, the header's
+ * document from malloc(). One thread at a time. Stability: stable within a major version. */
+#ifndef RILL_SAFETENSORS_H
+#define RILL_SAFETENSORS_H
 
 #include "rill/context.h"
+
+RILL_C_BEGIN
 
 typedef struct rill_tensors rill_tensors;
 
@@ -38,20 +40,20 @@ enum {
 /* Open the file at `path`.
  *   out: on success a reader the caller closes; on failure NULL
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
-rill_status rill_tensors_open(rill_tensors **out, rill_context *ctx, const char *path);
+RILL_API rill_status rill_tensors_open(rill_tensors **out, rill_context *ctx, const char *path);
 
 /* The same for bytes in memory, which are borrowed until close; `name` stands for the path in errors and is copied. */
-rill_status rill_tensors_parse(rill_tensors **out, rill_context *ctx, const char *name, const char *bytes,
-                               size_t length);
+RILL_API rill_status rill_tensors_parse(rill_tensors **out, rill_context *ctx, const char *name, const char *bytes,
+                                        size_t length);
 
-void rill_tensors_close(rill_tensors *tensors); /* NULL is allowed */
+RILL_API void rill_tensors_close(rill_tensors *tensors); /* NULL is allowed */
 
 /* The tensor of that name, NULL if there is none (nothing recorded). Borrowed until close. */
-const rill_tensor *rill_tensors_find(const rill_tensors *tensors, const char *name);
+RILL_API const rill_tensor *rill_tensors_find(const rill_tensors *tensors, const char *name);
 
 /* Number of tensors, and the i-th by name in byte order. */
-size_t rill_tensors_count(const rill_tensors *tensors);
-const rill_tensor *rill_tensors_at(const rill_tensors *tensors, size_t i);
+RILL_API size_t rill_tensors_count(const rill_tensors *tensors);
+RILL_API const rill_tensor *rill_tensors_at(const rill_tensors *tensors, size_t i);
 
 /* Convert the tensor `name` to fp32 in row-major order.
  *   accept      a set of RILL_TENSOR_* : element types the caller takes
@@ -59,7 +61,9 @@ const rill_tensor *rill_tensors_at(const rill_tensors *tensors, size_t i);
  *   out         [product of shape] the caller's; content undefined on failure
  * Of a mapped file what was read no longer counts as memory of the process.
  *   RILL_OK · RILL_ERR_FORMAT (absent, other type, other shape, or a value that is not finite) */
-rill_status rill_tensors_read(const rill_tensors *tensors, const char *name, int accept, int rank, const int64_t *shape,
-                              float *out);
+RILL_API rill_status rill_tensors_read(const rill_tensors *tensors, const char *name, int accept, int rank,
+                                       const int64_t *shape, float *out);
+
+RILL_C_END
 
 #endif

@@ -1,0 +1,473 @@
+/* A neural domain as a plugin, to copy: a GRU reads the letters of a word, another one with attention writes a word letter by letter.
+ *
+ * Nothing here multiplies: programs (rill/device.h) say what is computed for a row, and the device computes it, for all rows of a
+ * call at once. So another architecture is another build_programs(). Sizes follow from the shapes in the model's file.
+ *
+ * Source of the form: Luong, Pham, Manning, Effective Approaches to Attention-based Neural Machine Translation, 2015, with GRUs
+ * (Cho et al. 2014) as PyTorch has them.
+ * Letters: E width of embeddings, H hidden width, S source symbols (a to z), V actions (a to z, then the end), T letters of a word.
+ *   source.embedding [S, E]      encoder.{input,hidden}.{weight,bias} [3H, E or H], [3H]
+ *   target.embedding [V + 1, E]  decoder.{input,hidden}.{weight,bias} likewise; the last row of the embedding starts an output
+ *   attention.{weight,bias} [H, 2H], [H] over [context; state]      output.{weight,bias} [V, H], [V]
+ *
+ * The model is const: any number of engines decode from it, each with a runner of its own.
+ * Divisions: weights · programs · the model · runners · encode · step and score · finalize · table. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rill/device.h"
+#include "rill/plugin.h"
+#include "rill/safetensors.h"
+
+enum { LETTERS = 26, END = LETTERS, ACTIONS = LETTERS + 1, START = ACTIONS, LONGEST = 200, TENSORS = 16 };
+
+#define TRY(call)                                     \
+    do {                                              \
+        const rill_status try_status = (call);        \
+        if (try_status != RILL_OK) return try_status; \
+    } while (0)
+
+typedef struct neural {
+    rill_context *ctx;
+    rill_device *device;
+    rill_plan *plan;
+    size_t embedding, hidden;        /* E, H */
+    float *tensor[TENSORS];          /* what was read; biases and embeddings are borrowed by the plan */
+    size_t floats[TENSORS], tensors; /* of each; how many */
+    rill_program encode, step, score;
+    rill_table memory, last, state;
+    char description[80];
+} neural;
+
+/* --- weights ------------------------------------------------------------------------------------------------------ */
+
+/* The tensor `name`, rows x columns, or [rows] when columns is 0. */
+static rill_status load(neural *m, const rill_tensors *file, const char *name, size_t rows, size_t columns, float **out)
+{
+    const int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
+    const size_t floats = rows * (columns > 0 ? columns : 1);
+    float *data = rill_alloc(m->ctx, floats * sizeof *data);
+    if (data == NULL) return rill_fail_memory(m->ctx, floats * sizeof *data, name);
+    m->tensor[m->tensors] = *out = data;
+    m->floats[m->tensors++] = floats;
+    return rill_tensors_read(file, name, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, data);
+}
+
+/* Both halves of a GRU. */
+typedef struct gru {
+    float *input, *input_bias, *hidden, *hidden_bias;
+} gru;
+
+static rill_status load_gru(neural *m, const rill_tensors *file, const char *side, gru *out)
+{
+    char name[64];
+    const size_t gates = 3 * m->hidden;
+    snprintf(name, sizeof name, "%s.input.weight", side);
+    TRY(load(m, file, name, gates, m->embedding, &out->input));
+    snprintf(name, sizeof name, "%s.input.bias", side);
+    TRY(load(m, file, name, gates, 0, &out->input_bias));
+    snprintf(name, sizeof name, "%s.hidden.weight", side);
+    TRY(load(m, file, name, gates, m->hidden, &out->hidden));
+    snprintf(name, sizeof name, "%s.hidden.bias", side);
+    return load(m, file, name, gates, 0, &out->hidden_bias);
+}
+
+typedef struct weights {
+    float *source, *target, *attention, *attention_bias, *output, *output_bias;
+    gru encoder, decoder;
+} weights;
+
+static rill_status load_weights(neural *m, const rill_tensors *file, weights *w)
+{
+    const rill_tensor *embedding = rill_tensors_find(file, "source.embedding");
+    const rill_tensor *output = rill_tensors_find(file, "output.weight");
+    if (embedding == NULL || output == NULL || embedding->rank != 2 || output->rank != 2 || embedding->shape[1] < 1 ||
+        output->shape[1] < 1 || embedding->shape[1] > 1 << 16 || output->shape[1] > 1 << 16)
+        return rill_fail(m->ctx, RILL_ERR_FORMAT, "neural: source.embedding and output.weight are not two matrices");
+    m->embedding = (size_t)embedding->shape[1];
+    m->hidden = (size_t)output->shape[1];
+    TRY(load(m, file, "source.embedding", LETTERS, m->embedding, &w->source));
+    TRY(load(m, file, "target.embedding", ACTIONS + 1, m->embedding, &w->target));
+    TRY(load_gru(m, file, "encoder", &w->encoder));
+    TRY(load_gru(m, file, "decoder", &w->decoder));
+    TRY(load(m, file, "attention.weight", m->hidden, 2 * m->hidden, &w->attention));
+    TRY(load(m, file, "attention.bias", m->hidden, 0, &w->attention_bias));
+    TRY(load(m, file, "output.weight", ACTIONS, m->hidden, &w->output));
+    return load(m, file, "output.bias", ACTIONS, 0, &w->output_bias);
+}
+
+/* --- programs ----------------------------------------------------------------------------------------------------- */
+
+/* Letters' embeddings times W_ih are few rows, so they are multiplied now: a unit's gates are then a row of a constant. */
+static rill_constant gates_of(neural *m, const gru *g, const float *embedding, size_t rows)
+{
+    return rill_plan_product(m->plan, embedding, rows, m->embedding, g->input, 3 * m->hidden, m->embedding,
+                             g->input_bias);
+}
+
+static rill_matrix matrix_of(neural *m, const float *w, size_t n, size_t k)
+{
+    return rill_plan_matrix(m->plan, RILL_WEIGHT_F32, n, k, w, k);
+}
+
+/* Columns: slot, length; letter of each unit. */
+static void build_encode(neural *m, const weights *w)
+{
+    rill_plan *plan = m->plan;
+    const rill_program p = m->encode = rill_program_begin(plan, "encode");
+    const rill_column slot = rill_column_given(plan, p, RILL_ROWS, "slot");
+    const rill_column length = rill_column_given(plan, p, RILL_ROWS, "length");
+    const rill_space letters = rill_space_ragged(plan, p, length);
+    const rill_column letter = rill_column_given(plan, p, letters, "letter");
+    const rill_scan read = {
+        .cell = RILL_CELL_GRU,
+        .space = letters,
+        .hidden = m->hidden,
+        .recurrent = matrix_of(m, w->encoder.hidden, 3 * m->hidden, m->hidden),
+        .recurrent_bias = rill_plan_constant(plan, w->encoder.hidden_bias, 1, 3 * m->hidden),
+        .gates = rill_row(gates_of(m, &w->encoder, w->source, LETTERS), letter),
+        .out = rill_in(m->memory, slot, RILL_OWN),
+        .last_h = rill_at(m->last, slot),
+    };
+    rill_op_scan(plan, p, &read);
+}
+
+/* Columns: node; slot of a first node, else -1; the node that a row continues, itself if it is the first; symbol. */
+static void build_step(neural *m, const weights *w)
+{
+    rill_plan *plan = m->plan;
+    const size_t gates = 3 * m->hidden;
+    const rill_program p = m->step = rill_program_begin(plan, "step");
+    const rill_column node = rill_column_given(plan, p, RILL_ROWS, "node");
+    const rill_column first = rill_column_given(plan, p, RILL_ROWS, "slot of a first node");
+    const rill_column origin = rill_column_given(plan, p, RILL_ROWS, "origin");
+    const rill_column symbol = rill_column_given(plan, p, RILL_ROWS, "symbol");
+    const rill_space firsts = rill_space_where(plan, p, RILL_ROWS, first);
+    const rill_space parents = rill_space_distinct(plan, p, RILL_ROWS,
+                                                   origin); /* siblings share their parent's product */
+    const rill_value shared = rill_value_make(plan, p, parents, gates),
+                     input = rill_value_make(plan, p, RILL_ROWS, gates),
+                     hidden = rill_value_make(plan, p, RILL_ROWS, gates);
+    const rill_copy begin = {.width = m->hidden, .x = rill_at(m->last, first), .out = rill_at(m->state, node)};
+    const rill_product multiply = {.matrix = matrix_of(m, w->decoder.hidden, gates, m->hidden),
+                                   .bias = rill_plan_constant(plan, w->decoder.hidden_bias, 1, gates),
+                                   .a = rill_at(m->state, RILL_OWN),
+                                   .out = rill_of(shared)};
+    const rill_constant symbols = gates_of(m, &w->decoder, w->target, ACTIONS + 1);
+    const rill_copy read = {.width = gates, .x = rill_row(symbols, symbol), .out = rill_of(input)};
+    const rill_copy spread = {.width = gates, .x = rill_of(shared), .out = rill_of(hidden)};
+    const rill_gru_cell cell = {.hidden = m->hidden,
+                                .input = rill_of(input),
+                                .hidden_gates = rill_of(hidden),
+                                .h = rill_at(m->state, origin),
+                                .h_out = rill_at(m->state, node)};
+    rill_op_copy(plan, p, firsts, &begin);
+    rill_op_product(plan, p, parents, &multiply);
+    rill_op_copy(plan, p, RILL_ROWS, &read);
+    rill_op_copy(plan, p, RILL_ROWS, &spread);
+    rill_op_gru(plan, p, RILL_ROWS, &cell);
+}
+
+/* Columns: node, slot. */
+static void build_score(neural *m, const weights *w)
+{
+    rill_plan *plan = m->plan;
+    const size_t width = m->hidden;
+    const rill_program p = m->score = rill_program_begin(plan, "score");
+    const rill_column node = rill_column_given(plan, p, RILL_ROWS, "node");
+    const rill_column slot = rill_column_given(plan, p, RILL_ROWS, "slot");
+    const rill_value context = rill_value_make(plan, p, RILL_ROWS, width),
+                     joined = rill_value_make(plan, p, RILL_ROWS, width),
+                     logits = rill_value_make(plan, p, RILL_ROWS, ACTIONS);
+    const rill_attend attend = {.heads = 1,
+                                .width = width,
+                                .scale = 1.0f,
+                                .query = rill_at(m->state, node),
+                                .slot = slot,
+                                .keys = rill_in(m->memory, slot, RILL_OWN),
+                                .values = rill_in(m->memory, slot, RILL_OWN),
+                                .out = rill_of(context)};
+    const rill_product join = {.matrix = matrix_of(m, w->attention, width, 2 * width),
+                               .bias = rill_plan_constant(plan, w->attention_bias, 1, width),
+                               .a = rill_of(context),
+                               .a2 = rill_at(m->state, node),
+                               .k2 = width,
+                               .activation = RILL_TANH,
+                               .out = rill_of(joined)};
+    const rill_product output = {
+        .matrix = matrix_of(m, w->output, ACTIONS, width), .a = rill_of(joined), .out = rill_of(logits)};
+    const rill_best_choices best = {
+        .logits = rill_of(logits), .symbols = ACTIONS, .bias = rill_plan_constant(plan, w->output_bias, 1, ACTIONS)};
+    rill_op_attend(plan, p, RILL_ROWS, &attend);
+    rill_op_product(plan, p, RILL_ROWS, &join);
+    rill_op_product(plan, p, RILL_ROWS, &output);
+    rill_op_best(plan, p, RILL_ROWS, &best);
+}
+
+/* What does not fit together is told by rill_plan_finish(), so nothing is asked in between. */
+static rill_status build_programs(neural *m, const weights *w)
+{
+    m->memory = rill_plan_table(m->plan, RILL_TABLE_RAGGED, m->hidden, "the encoder's outputs");
+    m->last = rill_plan_table(m->plan, RILL_TABLE_SLOTS, m->hidden, "the encoder's last state");
+    m->state = rill_plan_table(m->plan, RILL_TABLE_NODES, m->hidden, "the decoder's states");
+    build_encode(m, w);
+    build_step(m, w);
+    build_score(m, w);
+    return rill_plan_finish(m->plan);
+}
+
+/* --- the model ---------------------------------------------------------------------------------------------------- */
+
+static void close_model(void *self)
+{
+    neural *m = self;
+    if (m == NULL) return;
+    rill_plan_close(m->plan);
+    rill_device_close(m->device);
+    for (size_t i = 0; i < m->tensors; i++) rill_free(m->ctx, m->tensor[i], m->floats[i] * sizeof(float));
+    rill_free(m->ctx, m, sizeof *m);
+}
+
+static rill_status load_model(neural *m, const rill_open_options *options)
+{
+    rill_tensors *file;
+    weights w;
+    const rill_device_options device = {
+        .struct_size = sizeof device, .backend = options->backend, .row_by_row = options->deterministic};
+    if (options->path == NULL)
+        return rill_fail(m->ctx, RILL_ERR_OPTION, "neural: the path of a safetensors file is needed");
+    TRY(rill_device_open(&m->device, m->ctx, &device));
+    TRY(rill_plan_open(&m->plan, m->ctx, m->device));
+    TRY(rill_tensors_open(&file, m->ctx, options->path));
+    const rill_status status = load_weights(m, file, &w);
+    rill_tensors_close(file);
+    return status == RILL_OK ? build_programs(m, &w) : status;
+}
+
+static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                              void **self, rill_domain_info *info)
+{
+    (void)table;
+    neural *m = rill_calloc(ctx, 1, sizeof *m);
+    if (m == NULL) return rill_fail_memory(ctx, sizeof *m, "a model");
+    m->ctx = ctx;
+    const rill_status status = load_model(m, options);
+    if (status != RILL_OK) {
+        close_model(m);
+        return status;
+    }
+    const rill_plan_bytes bytes = rill_plan_sizes(m->plan);
+    snprintf(m->description, sizeof m->description, "GRU %zu/%zu, %s", m->embedding, m->hidden,
+             rill_device_name(m->device));
+    *info = (rill_domain_info){.actions = ACTIONS,
+                               .state_need = RILL_STATE_PARENT,
+                               .max_length = 2 * LONGEST,
+                               .description = m->description,
+                               .node_bytes = bytes.node,
+                               .slot_bytes = bytes.slot,
+                               .slot_unit_bytes = bytes.unit,
+                               .has_end_action = 1,
+                               .end_action = END};
+    *self = m;
+    return RILL_OK;
+}
+
+/* --- runners ------------------------------------------------------------------------------------------------------ */
+
+/* What decodes: a stream of the plan, and the columns of one call. */
+typedef struct runner {
+    rill_context *ctx;
+    const neural *m;
+    rill_stream *stream;
+    int32_t *column; /* [3, rows] */
+    int32_t *letter; /* [units] */
+    size_t column_room, letter_room;
+} runner;
+
+static void stop(void *self)
+{
+    runner *r = self;
+    if (r == NULL) return;
+    rill_stream_close(r->stream);
+    rill_free(r->ctx, r->column, r->column_room * sizeof *r->column);
+    rill_free(r->ctx, r->letter, r->letter_room * sizeof *r->letter);
+    rill_free(r->ctx, r, sizeof *r);
+}
+
+static rill_status start(const void *model, rill_context *ctx, int threads, void **out)
+{
+    const neural *m = model;
+    runner *r = rill_calloc(ctx, 1, sizeof *r);
+    if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a runner");
+    *r = (runner){.ctx = ctx, .m = m};
+    const rill_status status = rill_stream_open(&r->stream, ctx, m->plan, threads);
+    if (status == RILL_OK)
+        *out = r;
+    else
+        stop(r);
+    return status;
+}
+
+static rill_status reserve(void *self, int32_t nodes, int32_t slots)
+{
+    return rill_stream_reserve(((runner *)self)->stream, nodes, slots);
+}
+
+static rill_status run(runner *r, rill_program program, int32_t n, const int32_t *const *columns,
+                       const rill_selection *selection)
+{
+    const rill_run_arguments arguments = {
+        .struct_size = sizeof arguments, .n = n, .columns = columns, .selection = selection};
+    return rill_stream_run(r->stream, program, &arguments);
+}
+
+static rill_status grow_columns(runner *r, int32_t n)
+{
+    return rill_grow(r->ctx, (void **)&r->column, &r->column_room, 3 * (size_t)n, sizeof *r->column, "columns");
+}
+
+/* --- encode ------------------------------------------------------------------------------------------------------- */
+
+/* Letters of a word to r->letter; what is wrong with it is its own failure, and then *length is 0. */
+static rill_status read_word(runner *r, rill_input *in, size_t used, int32_t *length)
+{
+    *length = 0;
+    if (in->length == 0 || in->length > LONGEST) {
+        rill_input_fail(in, RILL_ERR_INPUT, "a word of %zu letters; 1 to %d are possible", in->length, LONGEST);
+        return RILL_OK;
+    }
+    TRY(rill_grow(r->ctx, (void **)&r->letter, &r->letter_room, used + in->length, sizeof *r->letter, "letters"));
+    for (size_t i = 0; i < in->length; i++) {
+        const unsigned char c = (unsigned char)in->text[i];
+        if (c >= 128 || !isalpha(c)) {
+            rill_input_fail(in, RILL_ERR_INPUT, "byte %zu is no letter", i + 1);
+            return RILL_OK;
+        }
+        r->letter[used + i] = tolower(c) - 'a';
+    }
+    in->size = *length = (int32_t)in->length;
+    in->max_length = 2 * *length + 10;
+    return RILL_OK;
+}
+
+static rill_status encode(void *self, int32_t n, rill_input *inputs)
+{
+    runner *r = self;
+    int32_t words = 0;
+    size_t used = 0;
+    TRY(grow_columns(r, n));
+    int32_t *slot = r->column, *length = r->column + n;
+    for (int32_t i = 0; i < n; i++) {
+        TRY(read_word(r, &inputs[i], used, &length[words]));
+        if (length[words] == 0) continue;
+        used += (size_t)length[words];
+        slot[words++] = inputs[i].slot;
+    }
+    TRY(rill_stream_slots(r->stream, words, slot, length));
+    const int32_t *columns[] = {slot, length, r->letter};
+    return run(r, r->m->encode, words, columns, NULL);
+}
+
+static void drop(void *self, int32_t slot)
+{
+    rill_stream_drop(((runner *)self)->stream, slot);
+}
+
+/* --- step and score ----------------------------------------------------------------------------------------------- */
+
+static rill_status step(void *self, const rill_rows *rows)
+{
+    runner *r = self;
+    const int32_t n = rows->n;
+    TRY(grow_columns(r, n));
+    int32_t *first = r->column, *origin = r->column + n, *symbol = r->column + 2 * n;
+    for (int32_t i = 0; i < n; i++) {
+        const int begins = rows->state_parent[i] == RILL_NO_NODE;
+        first[i] = begins ? rows->slot[i] : -1;
+        origin[i] = begins ? rows->node[i] : rows->state_parent[i];
+        symbol[i] = rows->action[i] == RILL_ACTION_START ? START : rows->action[i];
+    }
+    const int32_t *columns[] = {rows->node, first, origin, symbol};
+    return run(r, r->m->step, n, columns, NULL);
+}
+
+static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+{
+    runner *r = self;
+    const int32_t *columns[] = {rows->node, rows->slot};
+    const rill_selection selection = {.most = ask->most,
+                                      .legal_words = ask->legal_words,
+                                      .legal = ask->legal,
+                                      .legal_set = ask->legal_set,
+                                      .n_picks = ask->n_picks,
+                                      .pick_row = ask->pick_row,
+                                      .pick_action = ask->pick_action,
+                                      .stride = out->stride,
+                                      .count = out->count,
+                                      .action = out->action,
+                                      .logp = out->logp,
+                                      .pick_logp = out->pick_logp};
+    return run(r, r->m->score, rows->n, columns, &selection);
+}
+
+/* --- finalize ----------------------------------------------------------------------------------------------------- */
+
+static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out)
+{
+    (void)self;
+    for (int32_t i = 0; i < hypothesis->length && hypothesis->action[i] != END; i++) {
+        const char letter = (char)('a' + hypothesis->action[i]);
+        TRY(rill_text_append(out, &letter, 1));
+    }
+    return RILL_OK;
+}
+
+/* --- table -------------------------------------------------------------------------------------------------------- */
+
+static rill_status profile(void *self, int on)
+{
+    return rill_stream_profile(((runner *)self)->stream, on);
+}
+
+static int profiled(const void *self, int32_t i, rill_op_profile *out)
+{
+    return rill_stream_profiled(((const runner *)self)->stream, i, out);
+}
+
+static rill_status limits(void *self, rill_limits *out)
+{
+    const runner *r = self;
+    return rill_device_limits(r->m->device, r->ctx, out);
+}
+
+static const rill_domain neural_domain = {
+    .abi_version = RILL_ABI_VERSION,
+    .struct_size = sizeof(rill_domain),
+    .name = "neural",
+    .summary = "words letter by letter, with GRUs and attention",
+    .open = open_model,
+    .close = close_model,
+    .start = start,
+    .stop = stop,
+    .reserve = reserve,
+    .encode = encode,
+    .drop = drop,
+    .step = step,
+    .score = score,
+    .finalize = finalize,
+    .profile = profile,
+    .profiled = profiled,
+    .limits = limits,
+    .features = RILL_TAKES_BACKEND,
+};
+
+RILL_API const rill_plugin_table *rill_plugin(void);
+
+RILL_API const rill_plugin_table *rill_plugin(void)
+{
+    static const rill_domain *const domains[] = {&neural_domain, NULL};
+    static const rill_plugin_table table = {
+        .abi_version = RILL_ABI_VERSION, .struct_size = sizeof table, .name = "neural", .domains = domains};
+    return &table;
+}
