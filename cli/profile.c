@@ -104,7 +104,8 @@ void cli_profile_print(const cli_profile *p, FILE *to)
     if (p->n) qsort(p->op, (size_t)p->n, sizeof *p->op, by_program);
     fprintf(to, "%-8s %-22s %9s %11s %8s %6s %8s %7s %6s\n", "program", "operation", "calls", "rows", "seconds", "time",
             "GFLOP/s", "GB/s", "limit");
-    for (int i = 0; i < p->n; i++) print_op(&p->op[i], &p->limits, all, to);
+    for (int i = 0; i < p->n; i++)
+        if (p->op[i].calls) print_op(&p->op[i], &p->limits, all, to);
     fprintf(to,
             "seconds: summed over threads. limit: the share reached of what one thread of this machine does at most:\n"
             "%.1f GFLOP/s in fp32, %.1f in int8, %.1f GB/s from memory; more than 100 %% is the caches' work.\n",

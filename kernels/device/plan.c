@@ -379,11 +379,29 @@ static void most(size_t *to, size_t n)
     if (n > *to) *to = n;
 }
 
+/* "product 512 x 128": outputs and inputs. */
+static void name_op(const rill_plan *plan, dev_op *op)
+{
+    const char *word = dev_op_word(op->kind);
+    const size_t size = sizeof op->name;
+    if (op->kind == DEV_PRODUCT && op->as.product.list == 0) {
+        const rill_weights *w = &plan->matrix[op->as.product.matrix - 1].w;
+        snprintf(op->name, size, "%s %zu x %zu", word, w->n, w->k);
+    } else if (op->kind == DEV_SCAN) {
+        snprintf(op->name, size, "%s %zu", word, op->as.scan.hidden);
+    } else if (op->kind == DEV_ATTEND) {
+        snprintf(op->name, size, "%s %s", word, op->as.attend.path ? "path" : op->as.attend.own ? "own" : "slot");
+    } else {
+        snprintf(op->name, size, "%s", word);
+    }
+}
+
 rill_status rill_plan_finish(rill_plan *plan)
 {
     for (size_t i = 0; i < plan->programs && plan->status == RILL_OK; i++) {
         dev_program *p = &plan->program[i];
         place_values(plan, p);
+        for (size_t at = 0; at < p->ops; at++) name_op(plan, &p->op[at]);
         most(&plan->most_indices, p->indices);
         most(&plan->most_values, p->buffers);
         most(&plan->most_spaces, p->spaces + 1);

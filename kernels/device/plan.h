@@ -179,6 +179,7 @@ enum {
 
 typedef struct dev_op {
     dev_op_kind kind;
+    char name[32]; /* for profiles: what it is, and its widths where there are several of the kind */
     rill_space space;
     dev_operand view[DEV_VIEWS];
     int32_t slot;  /* index: slots of lists, of memories; symbols of an embedding by a matrix */

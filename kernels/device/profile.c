@@ -180,7 +180,7 @@ int rill_stream_profiled(const rill_stream *s, int32_t i, rill_op_profile *out)
     for (; at >= p->ops; p++) at -= p->ops;
     const dev_op *op = &p->op[at];
     *out = (rill_op_profile){.program = p->name,
-                             .operation = dev_op_word(op->kind),
+                             .operation = op->name,
                              .calls = c->calls,
                              .rows = c->rows,
                              .seconds = c->seconds,
