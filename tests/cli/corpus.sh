@@ -26,12 +26,12 @@ wait_for() {
 
 of_process() { sed -n "s/^$2:[[:space:]]*\([0-9]*\).*/\1/p" "/proc/$1/status"; } # PID FIELD
 
-# --- ten times the lines in the same memory
+# --- ten times the lines in the same memory. One worker: of several one may lag, and then as many results wait as may
 corpus 20000 >all
 head -n 2000 all >some
 mkfifo lines
 command="a corpus through a pipe"
-"${translate[@]}" -q --stats all.json -o answers <lines 2>err &
+"${translate[@]}" --workers 1 -q --stats all.json -o answers <lines 2>err &
 decoder=$!
 exec 3>lines
 cat some >&3
@@ -46,7 +46,7 @@ exits 0
 if [ "$space" -lt 100000000 ]; then # a sanitizer keeps what was freed, and reserves terabytes
   verdict "$(good [ "$late" -le $((early + early / 10)) ])" "the process should not grow: $early KB after 2,000 lines, $late after 20,000"
 fi
-run "${translate[@]}" -q --stats some.json -i some -o first
+run "${translate[@]}" --workers 1 -q --stats some.json -i some -o first
 exits 0
 few=$("$check_json" some.json memory_peak) many=$("$check_json" all.json memory_peak)
 verdict "$(good [ "$many" -le $((few + few / 10)) ])" "the model's memory should not grow: $few bytes, then $many"
