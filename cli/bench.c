@@ -78,7 +78,7 @@ static int run_all(bench *b)
     int code = CLI_OK;
     for (int i = 0; i < b->n && code == CLI_OK; i++) {
         bench_method *m = &b->method[i];
-        cli_trial untimed = {0};
+        cli_trial untimed = {.profile = b->profile ? &m->profile : NULL};
         say_where(b, m, -1);
         code = told(b, m, cli_trial_judge(&b->session, &b->set, &m->plan, m->hash, &untimed));
         m->counts = untimed.counts;
@@ -242,6 +242,7 @@ enum {
     TAKE_METRIC,
     TAKE_REPEAT,
     TAKE_JSON,
+    TAKE_PROFILE,
     TAKE_QUIET
 };
 
@@ -257,6 +258,8 @@ static const cli_option bench_options[] = {
      TAKE_METRIC},
     {"repeat", 0, "R", "timed runs of every method (default 3)", TAKE_REPEAT},
     {"json", 0, "FILE", "write everything as JSON too", TAKE_JSON},
+    {"profile", 0, "", "print what each operation of the model cost in the first run of each method, and in --json too",
+     TAKE_PROFILE},
     {"quiet", 'q', "", "do not tell on standard error where the bench is", TAKE_QUIET},
     {NULL, 0, NULL, NULL, 0},
 };
@@ -293,6 +296,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
     case TAKE_METRIC: b->set.kind = cli_metric_find(value); return b->set.kind ? CLI_OK : CLI_FAILED;
     case TAKE_REPEAT: return cli_whole("--repeat", value, 1, BENCH_REPEAT_MAX, &b->repeat);
     case TAKE_JSON: b->json_path = value; break;
+    case TAKE_PROFILE: b->profile = 1; break;
     case TAKE_QUIET: b->quiet = 1; break;
     }
     return CLI_OK;
@@ -316,7 +320,10 @@ static int run(bench *b)
 
 static void end(bench *b)
 {
-    for (int i = 0; i < b->n; i++) free(b->method[i].hash);
+    for (int i = 0; i < b->n; i++) {
+        free(b->method[i].hash);
+        cli_profile_end(&b->method[i].profile);
+    }
     free(b->method);
     cli_testset_free(&b->set);
     cli_runfile_end(&b->runfile);

@@ -20,10 +20,11 @@ typedef struct bench_method {
     uint64_t *hash;    /* [inputs] of all outputs with their scores */
     double seconds[BENCH_REPEAT_MAX];
     int runs;
-    rill_stats stats;   /* counters are the same in all runs; of the seconds the least of each part */
-    int like;           /* index of the first method with equal search settings; its own if it is that */
-    int64_t difference; /* first input with other outputs than that method's, -1 = none */
-    int same;           /* index of the first method with equal outputs, whatever its settings; its own if it is that */
+    rill_stats stats;    /* counters are the same in all runs; of the seconds the least of each part */
+    int like;            /* index of the first method with equal search settings; its own if it is that */
+    int64_t difference;  /* first input with other outputs than that method's, -1 = none */
+    cli_profile profile; /* of the first run, when it is asked for */
+    int same; /* index of the first method with equal outputs, whatever its settings; its own if it is that */
 } bench_method;
 
 typedef struct bench {
@@ -32,7 +33,7 @@ typedef struct bench {
     cli_runfile runfile; /* behind them; its files too are defaults */
     const char *input_path, *references_path, *tsv_path, *json_path;
     const char *methods_text;
-    int repeat, quiet;
+    int repeat, quiet, profile;
     cli_testset set;
     bench_method *method; /* [n] */
     int n;

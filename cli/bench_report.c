@@ -96,6 +96,10 @@ int bench_print(const bench *b)
     printf(
         "\nseconds: median, and half the range of the runs. engine: share of the time outside the model. /least, /any:\n"
         "timesteps as a multiple of the fewest that the least-advanced, or any, schedule can need under the budget.\n");
+    for (int i = 0; i < b->n && b->profile; i++) {
+        printf("\n%s\n", b->method[i].label);
+        cli_profile_print(&b->method[i].profile, stdout);
+    }
     return cli_end_printing();
 }
 
@@ -127,6 +131,7 @@ static json_t *method_json(const bench *b, bench_method *m)
         json_object_set_new(object, "compared_with", json_string(b->method[m->like].label));
         json_object_set_new(object, "identical", json_boolean(m->difference < 0));
     }
+    if (b->profile) json_object_set_new(object, "profile", cli_profile_json(&m->profile));
     const bench_method *same = &b->method[m->same];
     json_object_set_new(object, "same_outputs_as", same != m ? json_string(same->label) : json_null());
     return object;

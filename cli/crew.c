@@ -95,6 +95,7 @@ rill_status cli_crew_decode(cli_session *session, const cli_plan *plan, const ri
 {
     rill_workers *crew = session->crew;
     rill_status status = cli_crew_begin(session, plan, setup);
+    if (status == RILL_OK && run->profile) status = cli_profile_begin(session->ctx, crew);
     if (status < 0) return status;
     run->settings = *rill_workers_settings(crew);
     double start = cli_now();
@@ -102,6 +103,7 @@ rill_status cli_crew_decode(cli_session *session, const cli_plan *plan, const ri
     run->seconds = cli_now() - start;
     run->stats.struct_size = sizeof run->stats;
     rill_workers_stats(crew, &run->stats);
+    if (status == RILL_OK && run->profile) status = cli_profile_take(run->profile, session->ctx, crew);
     rill_workers_finish(crew);
     return status;
 }

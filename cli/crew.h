@@ -5,6 +5,7 @@
 #ifndef CLI_CREW_H
 #define CLI_CREW_H
 
+#include "profile.h"
 #include "search.h"
 #include "session.h"
 
@@ -25,6 +26,7 @@ typedef struct cli_crew_run {
     rill_settings settings;
     rill_stats stats;
     double seconds;
+    cli_profile *profile; /* NULL, or what the operations cost is added here */
 } cli_crew_run;
 rill_status cli_crew_decode(cli_session *session, const cli_plan *plan, const rill_engine_setup *setup,
                             cli_crew_run *run);

@@ -43,7 +43,8 @@ typedef struct decode {
     when progress_when;
     cli_input input;
     cli_output output, stats, trace;
-    int wants_pretty;
+    int wants_pretty, wants_profile;
+    cli_profile profile;
     cli_pretty pretty;
     cli_progress progress;
     int64_t failed;
@@ -59,6 +60,7 @@ enum {
     TAKE_OUTPUT,
     TAKE_REFERENCES,
     TAKE_STATS,
+    TAKE_PROFILE,
     TAKE_TRACE,
     TAKE_PRETTY,
     TAKE_QUIET,
@@ -78,6 +80,8 @@ static const cli_option file_options[] = {
     {"word-scores", 0, "", "behind each output \" ||| WordScores=\" and the log-probability of each action",
      TAKE_WORD_SCORES},
     {"stats", 0, "FILE", "write counters, seconds and settings as JSON; -: standard output, with -o", TAKE_STATS},
+    {"profile", 0, "", "count what each operation of the model costs: a table on standard error, and in --stats too",
+     TAKE_PROFILE},
     {"trace", 0, "FILE", "write every timestep, admission and finish as a line of JSON", TAKE_TRACE},
     {"pretty", 0, "", "write trees with a constituent per line, indented", TAKE_PRETTY},
     {"quiet", 'q', "", "no progress line and no summary; errors are still told", TAKE_QUIET},
@@ -98,6 +102,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
     case TAKE_ALIGNMENT: d->alignment = value; break;
     case TAKE_WORD_SCORES: d->extras.word_scores = 1; break;
     case TAKE_STATS: d->stats_path = value; break;
+    case TAKE_PROFILE: d->wants_profile = 1; break;
     case TAKE_TRACE: d->trace_path = value; break;
     case TAKE_PRETTY: d->wants_pretty = 1; break;
     case TAKE_QUIET: d->quiet = 1; break;
@@ -369,6 +374,8 @@ static int prepare(decode *d)
         if (d->runfile.said) rill_script_config_blame(d->runfile.script, d->runfile.said);
         return cli_fail_context(d->session.ctx);
     }
+    if (d->wants_profile && cli_profile_begin(d->session.ctx, d->session.crew) < 0)
+        return cli_fail_context(d->session.ctx);
     return open_outputs(d);
 }
 
@@ -399,6 +406,14 @@ static int worse(int a, int b)
     return a == CLI_OK || (a == CLI_SOME_FAILED && b != CLI_OK) ? b : a;
 }
 
+static int tell_profile(decode *d, cli_report *report)
+{
+    if (cli_profile_take(&d->profile, d->session.ctx, d->session.crew) < 0) return cli_fail_context(d->session.ctx);
+    cli_profile_print(&d->profile, stderr);
+    report->profile = &d->profile;
+    return CLI_OK;
+}
+
 /* Everything is told and written even after a failure: the numbers of a run that broke off are wanted most. */
 static int finish(decode *d, int code)
 {
@@ -406,6 +421,7 @@ static int finish(decode *d, int code)
     fill_report(d, &report);
     code = worse(code, cli_output_close(&d->output));
     if (!d->quiet && (code == CLI_OK || code == CLI_SOME_FAILED)) cli_report_say(&report);
+    if (d->wants_profile) code = worse(code, tell_profile(d, &report));
     if (d->stats_path) code = worse(code, cli_json_write(&d->stats, cli_report_json(&report)));
     code = worse(code, cli_output_close(&d->stats));
     return worse(code, cli_output_close(&d->trace));
@@ -483,6 +499,7 @@ static int command(const face *as, int argc, char **argv)
         code = cli_fail("no configuration: rill run FILE.lua; `rill run --help` shows one");
     if (code == CLI_OK && !helped) code = run(d);
     cli_pretty_end(&d->pretty);
+    cli_profile_end(&d->profile);
     cli_runfile_end(&d->runfile);
     cli_session_end(&d->session);
     cli_input_close(&d->input);

@@ -15,31 +15,50 @@ static rill_op_profile *find(cli_profile *p, const rill_op_profile *op)
     return NULL;
 }
 
+/* 0: out of memory */
 static int add(cli_profile *p, const rill_op_profile *op)
 {
     rill_op_profile *sum = find(p, op);
     if (!sum) {
         rill_op_profile *more = realloc(p->op, (size_t)(p->n + 1) * sizeof *more);
-        if (!more) return cli_fail_memory("the profile");
+        if (!more) return 0;
         p->op = more;
         p->op[p->n++] = *op;
-        return CLI_OK;
+        return 1;
     }
     sum->calls += op->calls;
     sum->rows += op->rows;
     sum->seconds += op->seconds;
     sum->flops += op->flops;
     sum->bytes += op->bytes;
-    return CLI_OK;
+    return 1;
 }
 
-int cli_profile_take(cli_profile *p, rill_context *ctx, rill_engine *engine)
+static rill_status told(rill_context *ctx, rill_workers *workers, int32_t w, rill_status status)
+{
+    rill_context *own = rill_workers_context(workers, w);
+    return status < 0 && own != ctx ? rill_fail(ctx, status, "%s", rill_error(own)) : status;
+}
+
+rill_status cli_profile_begin(rill_context *ctx, rill_workers *workers)
+{
+    for (int32_t w = 0; w < rill_workers_count(workers); w++) {
+        rill_status status = told(ctx, workers, w, rill_engine_profile(rill_workers_engine(workers, w), 1));
+        if (status < 0) return status;
+    }
+    return RILL_OK;
+}
+
+rill_status cli_profile_take(cli_profile *p, rill_context *ctx, rill_workers *workers)
 {
     rill_op_profile op;
-    int code = CLI_OK;
-    if (p->limits.bytes <= 0 && rill_engine_limits(engine, &p->limits) < 0) return cli_fail_context(ctx);
-    for (int32_t i = 0; code == CLI_OK && rill_engine_profiled(engine, i, &op); i++) code = add(p, &op);
-    return code;
+    rill_status status = RILL_OK;
+    if (p->limits.bytes <= 0)
+        status = told(ctx, workers, 0, rill_engine_limits(rill_workers_engine(workers, 0), &p->limits));
+    for (int32_t w = 0; w < rill_workers_count(workers); w++)
+        for (int32_t i = 0; status == RILL_OK && rill_engine_profiled(rill_workers_engine(workers, w), i, &op); i++)
+            status = add(p, &op) ? RILL_OK : rill_fail_memory(ctx, sizeof op, "the profile");
+    return status;
 }
 
 void cli_profile_end(cli_profile *p)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cli.h"
+#include "rill/workers.h"
 
 /* Operations of a run, counted by the engine; those of equal name in one program are added up. Zero-initialise. */
 typedef struct cli_profile {
@@ -14,9 +15,12 @@ typedef struct cli_profile {
     rill_limits limits;
 } cli_profile;
 
-/* Add what the engine counted to the profile, measuring the limits first if that is still to be done. Names are borrowed from the
- * engine's model. CLI_OK, or CLI_FAILED after a message. */
-int cli_profile_take(cli_profile *profile, rill_context *ctx, rill_engine *engine);
+/* Have the engines of these workers count. What fails is recorded in `ctx`. */
+rill_status cli_profile_begin(rill_context *ctx, rill_workers *workers);
+
+/* Add what they counted to the profile, measuring the limits first if that is still to be done. Names are borrowed from the model.
+ * What fails is recorded in `ctx`. */
+rill_status cli_profile_take(cli_profile *profile, rill_context *ctx, rill_workers *workers);
 
 /* A table, a line per operation, dearest first within its program, on `to`. */
 void cli_profile_print(const cli_profile *profile, FILE *to);

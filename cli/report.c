@@ -186,6 +186,7 @@ json_t *cli_report_json(const cli_report *report)
     }
     json_object_set_new(object, "threads", whole(report->threads));
     json_object_set_new(object, "workers", whole(report->workers));
+    if (report->profile) json_object_set_new(object, "profile", cli_profile_json(report->profile));
     json_object_set_new(object, "version", json_string(RILL_VERSION_STRING));
     return object;
 }

@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "output.h"
+#include "profile.h"
 #include "search.h"
 
 typedef struct cli_report {
@@ -19,6 +20,7 @@ typedef struct cli_report {
     double read, write; /* seconds in the reader, waiting included, and in the writer */
     double wall;        /* seconds of the whole decode */
     size_t memory_peak;
+    const cli_profile *profile; /* NULL: none was asked for */
 } cli_report;
 
 /* Share of the decode time that is the engine's own: all but encode, step and score. */

@@ -110,7 +110,8 @@ static rill_status decode(cli_session *session, cli_testset *set, const cli_plan
                           rill_write_fn write, void *user, cli_trial *out)
 {
     memory_input input = {&set->inputs, 0};
-    cli_crew_run run = {.read = read_line, .read_user = &input, .write = write, .write_user = user};
+    cli_crew_run run = {
+        .read = read_line, .read_user = &input, .write = write, .write_user = user, .profile = out->profile};
     rill_status status = cli_crew_decode(session, plan, setup, &run);
     out->settings = run.settings;
     out->stats = run.stats;

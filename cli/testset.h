@@ -9,6 +9,7 @@
 #include "cli.h"
 #include "lines.h"
 #include "metric.h"
+#include "profile.h"
 #include "search.h"
 #include "session.h"
 
@@ -41,6 +42,7 @@ typedef struct cli_trial {
     rill_stats stats;
     rill_settings settings; /* as the engine resolved them */
     double seconds;         /* of the whole decode */
+    cli_profile *profile;   /* in: NULL, or where to add what operations cost */
 } cli_trial;
 
 /* Decode all inputs with as many outputs as the beam is wide, or n-best where that is more, and judge them: an oracle looks

@@ -72,6 +72,9 @@ rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, i
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_PLUGIN */
 rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, const char *text);
 
+/* model.c: fill what is not given by what the model's makers recommend, under a preset. */
+rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, rill_settings *settings);
+
 /* Of a parent's children, and of all together, so many matter. */
 int32_t rill__merge_limit(const rill_settings *settings);
 

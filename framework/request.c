@@ -6,9 +6,6 @@
 
 #include "statistics.h"
 
-/* model.c */
-rill_status rill__model_recommend(const rill_model *model, rill_settings *settings);
-
 void requests_init(requests *all, rill_context *ctx, const rill_engine_setup *setup)
 {
     *all = (requests){.ctx = ctx,
@@ -44,7 +41,7 @@ static rill_status resolve(const requests *all, const rill_model *model, const r
     out->max_nodes = run->max_nodes;
     out->memory = run->memory;
     out->unknown_penalty = run->unknown_penalty;
-    RILL__TRY(rill__model_recommend(model, out));
+    RILL__TRY(rill__model_recommend(model, all->ctx, out));
     return rill__settings_resolve(all->ctx, out, all->has_heuristics, all->budgeted);
 }
 

@@ -107,8 +107,6 @@ rill_status rill__runner_start(rill_model *model, rill_context *ctx, rill__runne
 void rill__runner_stop(rill__runner *runner); /* one that was not started is allowed */
 /* The domain's action for what it does not know, or RILL_NO_ACTION. */
 int32_t rill__model_unknown(const rill_model *model);
-/* Fill what is not given by what the model's makers recommend, under a preset. */
-rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, rill_settings *settings);
 /* Refuse fields that the domain does not know. */
 rill_status engine_check_fields(rill_engine *e);
 

@@ -130,6 +130,11 @@ rill_context *rill_workers_context(const rill_workers *all, int32_t index)
 
 /* --- engines ------------------------------------------------------------------------------------------------------ */
 
+rill_engine *rill_workers_engine(const rill_workers *all, int32_t index)
+{
+    return all->worker[index].engine;
+}
+
 static rill_status draw(void *user, rill_engine *e, int32_t count)
 {
     worker *w = user;

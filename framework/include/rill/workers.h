@@ -79,6 +79,9 @@ RILL_API rill_status rill_workers_run(rill_workers *workers, rill_read_fn read, 
  * bound. Other peaks are sums of each worker's own: at least what was held at any one time. */
 RILL_API void rill_workers_stats(rill_workers *workers, rill_stats *out);
 
+/* A worker's engine, between begin and finish and not while they run: to ask for profiles (engine.h) and take them. */
+RILL_API rill_engine *rill_workers_engine(const rill_workers *workers, int32_t index);
+
 /* Destroy the engines. */
 RILL_API void rill_workers_finish(rill_workers *workers);
 
