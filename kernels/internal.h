@@ -148,13 +148,6 @@ typedef struct rill_memory {
 static inline rill_memory rill_memory_at(const rill_attention *a, size_t slot)
 {
     rill_memory m = {.length = (size_t)a->length[slot]};
-    if (a->keys == NULL) {
-        m.keys = a->slot_keys[slot];
-        m.values = a->slot_values ? a->slot_values[slot] : m.keys;
-        m.path = a->slot_path ? a->slot_path[slot] : NULL;
-        m.ld_values = a->slot_values ? a->ld_values : a->ld_keys;
-        return m;
-    }
     const size_t first = m.length ? (size_t)a->first[slot] : 0, skip = a->path ? 0 : first;
     m.ld_values = a->values ? a->ld_values : a->ld_keys;
     m.keys = a->keys + skip * a->ld_keys;

@@ -211,10 +211,6 @@ typedef struct rill_attention {
     float *out;            /* [R, heads * Hv] fp32, out */
     size_t ld_out;
     size_t heads; /* 0 means 1 */
-    /* Instead of keys, values, first and path, [S] pointers each: memory row t of slot s is row t, or row slot_path[s][t], of
-     * slot_keys[s] and slot_values[s]. Read when keys is NULL. */
-    const float *const *slot_keys, *const *slot_values;
-    const int32_t *const *slot_path;
     /* A NaN in a row's query or memory makes that head of the row NaN and nothing else. */
 } rill_attention;
 

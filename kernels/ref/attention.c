@@ -58,6 +58,6 @@ static void rows(const void *arg, size_t begin, size_t end)
 void rill_attention_f32_ref(const rill_attention *a, rill_pool *pool)
 {
     if (a->rows == 0) return;
-    assert(a->query && (a->keys || a->slot_keys) && a->length && a->weights && a->out && a->key_width >= 1);
+    assert(a->query && a->keys && a->length && a->weights && a->out && a->key_width >= 1);
     rill_span_run(pool, rows, a, a->rows, (double)(a->key_width * (a->heads ? a->heads : 1)) * 40.0);
 }

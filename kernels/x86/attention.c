@@ -193,7 +193,7 @@ static void attend_rows(const void *arg, size_t begin, size_t end)
 void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool)
 {
     if (a->rows == 0) return;
-    assert(a->query && (a->keys || a->slot_keys) && a->length && a->weights && a->out && a->key_width >= 1);
+    assert(a->query && a->keys && a->length && a->weights && a->out && a->key_width >= 1);
     /* Lengths differ by slot; 32 memory rows stand for the typical sentence in deciding what is worth a thread. */
     rill_span_run(pool, attend_rows, a, a->rows, (double)(a->key_width * (a->heads ? a->heads : 1)) * 64.0 / VL);
 }
