@@ -316,7 +316,7 @@ static void profiles_count_what_is_done(void **state)
     for (int i = 0; i < 4; i++) assert_int_equal(run_small(stream, &s, 3, slot, length, symbol), RILL_OK);
     assert_int_equal(rill_stream_profiled(stream, 0, &profile), 1);
     assert_string_equal(profile.program, "encode");
-    assert_string_equal(profile.operation, "product");
+    assert_string_equal(profile.operation, "product 8 x 8");
     assert_int_equal(profile.rows, 4 * 5);
     assert_true(profile.calls >= 4 && profile.seconds > 0.0);
     assert_true(profile.flops == 4.0 * 5.0 * 2.0 * 8.0 * 8.0);
