@@ -1,4 +1,4 @@
-/* Tensors into tables and packed matrices; weights.h says which. */
+/* Tensors into tables; weights.h says which. */
 #include "weights.h"
 
 #include <string.h>
@@ -14,19 +14,6 @@ rill_status rill_weights_read(const rill_tensors *tensors, rill_blocks *blocks, 
         return rill_tensors_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, NULL);
     rill_status status = rill_blocks_get(blocks, out, count, sizeof **out, name);
     return status == RILL_OK ? rill_tensors_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, *out) : status;
-}
-
-rill_status rill_weights_pack(rill_dtype dtype, rill_blocks *blocks, const float *w, size_t n, size_t k, size_t stride,
-                              rill_weights *out)
-{
-    const size_t bytes = rill_gemm_pack_size(n, k, dtype);
-    const rill_weight_part part = {.w = w, .k = k, .stride_n = stride, .stride_k = 1};
-    void *memory;
-    if (bytes == 0) return rill_fail(blocks->ctx, RILL_ERR_FORMAT, "weights of %zu x %zu are too many", n, k);
-    rill_status status = rill_blocks_get(blocks, &memory, bytes, 1, "packed weights");
-    if (status != RILL_OK) return status;
-    (void)rill_gemm_pack_f32(out, n, &part, 1, dtype, memory); /* fails only for what has no size */
-    return RILL_OK;
 }
 
 rill_status rill_weights_type(rill_context *ctx, const char *domain, const rill_open_options *options,

@@ -1,12 +1,11 @@
-/* weights.h: tensors of a model file as tables in a model's own memory, and as packed matrices.
+/* weights.h: tensors of a model file as tables in a model's own memory, and in which form they are multiplied.
  *
- * Order of use: with an open file (rill/safetensors.h) and blocks (blocks.h), any number of these; what is read only to be packed goes
- * to blocks that are cleared when loading is done. One thread at a time. Stability: internal to rill. */
+ * Order of use: with an open file (rill/safetensors.h) and blocks (blocks.h), any number of these; what is read only for a plan's
+ * matrices goes to blocks that are cleared when loading is done. One thread at a time. Stability: internal to rill. */
 #ifndef RILL_COMMON_WEIGHTS_H
 #define RILL_COMMON_WEIGHTS_H
 
 #include "blocks.h"
-#include "kernels.h"
 #include "rill/device.h"
 #include "rill/domain.h"
 #include "rill/safetensors.h"
@@ -16,12 +15,6 @@
  *   RILL_OK · RILL_ERR_FORMAT (as rill_tensors_read()) · RILL_ERR_MEMORY */
 rill_status rill_weights_read(const rill_tensors *tensors, rill_blocks *blocks, const char *name, size_t rows,
                               size_t columns, float **out);
-
-/* Pack n x k weights in fp32, of which row i begins at w + i * stride, into a new block as `dtype` says: rill_kernels.f32, or
- * what rill_weights_kind() gave.
- *   RILL_OK · RILL_ERR_FORMAT (more than the kernels can number) · RILL_ERR_MEMORY */
-rill_status rill_weights_pack(rill_dtype dtype, rill_blocks *blocks, const float *w, size_t n, size_t k, size_t stride,
-                              rill_weights *out);
 
 /* What rill_open_options.weights says: "f32", "bf16" or "int8"; NULL is f32. A back end other than rill's own takes f32 only.
  *   RILL_OK · RILL_ERR_OPTION (names `domain` and the three, or the back end) */
