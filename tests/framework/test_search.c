@@ -220,6 +220,35 @@ static void rows_are_selected_alone(void **state)
     assert_int_equal(bad, 0);
 }
 
+/* A domain that tells which choices end is asked for all its actions under rules; of very many, for a few rows at a time. */
+static void many_actions_in_parts(void **state)
+{
+    (void)state;
+    uint64_t first = harness_seed(1);
+    int64_t wanted = harness_iterations(30), done = 0, parts = 0;
+    for (int64_t i = 0; done < wanted; i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 92));
+        problem p;
+        char message[200];
+        problem_draw(&p, PROBLEM_PRUNED, &d);
+        if (!p.model.last || p.model.phases > 1 || p.n_scorers == 0 || p.n_inputs < 4) continue;
+        size_t length = strlen(p.arguments);
+        snprintf(p.arguments + length, sizeof p.arguments - length, " listed=0 spare=1000000");
+        assert_int_equal(toy_model_parse(&p.model, p.arguments, message, sizeof message), RILL_OK);
+        problem_solve(&p);
+        schedule s = {.method = "stream-all", .n = 8, .refill = -1};
+        engine_record record;
+        engine_run(&p, &s, NULL, &record);
+        problem_expect(&p, &s, seed, &record);
+        parts += record.toy.part_calls;
+        engine_record_clear(&record);
+        problem_clear(&p);
+        done++;
+    }
+    assert_true(parts > 0);
+}
+
 /* A beam as wide as the space, without pruning, finds what enumeration finds. */
 static void wide_is_optimal(void **state)
 {
@@ -264,6 +293,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(wide_is_optimal),
     cmocka_unit_test(limits_are_the_setting),
     cmocka_unit_test(rows_are_selected_alone),
+    cmocka_unit_test(many_actions_in_parts),
 };
 
 HARNESS_MAIN(tests)

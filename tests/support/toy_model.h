@@ -7,7 +7,7 @@
 
 #include "rill/domain.h"
 
-enum { TOY_MOST_ACTIONS = 64, TOY_MOST_SPARE = 1000 };
+enum { TOY_MOST_ACTIONS = 64, TOY_MOST_SPARE = 1 << 20 };
 
 typedef enum toy_select { TOY_SELECT_OWN, TOY_SELECT_RILL, TOY_SELECT_BOTH } toy_select;
 

@@ -86,7 +86,8 @@ void toy_row_copy(const rill_ask *ask, int32_t row, const rill_choices *out, toy
         copy->terminal[i] = copy->ends == RILL_ENDS_AS_TOLD ? out->terminal[at + i] : 0;
     }
     for (int32_t q = 0; q < ask->n_picks; q++)
-        if (ask->pick_row[q] == row) copy->pick_logp[copy->n_picks++] = out->pick_logp[q];
+        if (ask->pick_row[q] == row && copy->n_picks < TOY_MOST_PICKS)
+            copy->pick_logp[copy->n_picks++] = out->pick_logp[q];
 }
 
 int toy_row_differs(const toy_row *a, const toy_row *b, char *message, size_t size)

@@ -4,6 +4,8 @@
 
 #include "support/toy_model.h"
 
+enum { TOY_MOST_PICKS = 1100 };
+
 /* A row of an answer, copied. */
 typedef struct toy_row {
     int32_t count, n_picks;
@@ -11,7 +13,7 @@ typedef struct toy_row {
     int32_t action[TOY_MOST_ACTIONS];
     float logp[TOY_MOST_ACTIONS];
     uint8_t terminal[TOY_MOST_ACTIONS]; /* valid where the row tells */
-    float pick_logp[TOY_MOST_ACTIONS + TOY_MOST_SPARE];
+    float pick_logp[TOY_MOST_PICKS];
 } toy_row;
 
 /* Answer row `row` from all n legal choices, in any order. `ends` says which form is to tell how they end. */
@@ -22,7 +24,7 @@ void toy_answer_slowly(const rill_ask *ask, int32_t row, int32_t n, const toy_ch
 void toy_answer_by_rill(const rill_ask *ask, int32_t row, int32_t n, const toy_choice *choices, rill_row_ends ends,
                         uint64_t state, rill_choices *out);
 
-/* Copy a row of at most TOY_MOST_ACTIONS choices. */
+/* Copy a row of at most TOY_MOST_ACTIONS choices and TOY_MOST_PICKS picks. */
 void toy_row_copy(const rill_ask *ask, int32_t row, const rill_choices *out, toy_row *copy);
 
 /* 0, or 1 with a message when they differ. */
