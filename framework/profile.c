@@ -4,8 +4,7 @@
 static rill_status refuse(const rill_engine *e)
 {
     return rill_fail(e->ctx, RILL_ERR_OPTION,
-                     "profile: domain %s computes by itself, not by programs on a device, and counts no operations",
-                     e->domain->name);
+                     "profile: domain %s runs no programs on a device, and counts no operations", e->domain->name);
 }
 
 rill_status rill_engine_profile(rill_engine *e, int on)

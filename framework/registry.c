@@ -88,7 +88,8 @@ static const kind policy_kind = {"policy", policy_members, sizeof(rill_policy)};
 /* What whoever rebuilds has to change in a plugin of the version before. */
 #define CHANGES                                                                                                \
     "this rill's headers. New in version 2: a domain's score() answers with the model's own best choices and " \
-    "with picks, and lookup() and rill_select() are gone (rill/domain.h)"
+    "with picks, lookup() and rill_select() are gone, and open(), create() and canonical() get their table "   \
+    "first (rill/domain.h)"
 
 static rill_status check_abi(rill_context *ctx, const char *what, uint32_t abi, uint32_t size, size_t known)
 {

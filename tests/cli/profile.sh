@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# --profile: what operations cost, told as a table and as JSON. Counts are exact: an LSTM decoder has a cell per expansion.
+set -eu
+. "${0%/*}/lib.sh"
+examples=$data/../../examples
+geo=$examples/models/geo questions=$examples/questions/geo.txt
+
+
+feed "$questions" "$rill" decode -m "$geo" -q
+exits 0
+cp out plain
+
+feed "$questions" "$rill" decode -m "$geo" -q --profile --stats stats.json
+exits 0
+same out plain
+says "GFLOP/s in fp32"
+has_json stats.json profile.limits_per_thread.f32_flops profile.limits_per_thread.bytes profile.operations.0.share_of_limit
+expansions=$("$check_json" stats.json expansions)
+verdict "$(good [ "$(awk '$1 == "step" && $2 == "lstm" {print $4}' err)" = "$expansions" ])" "a cell for each of $expansions expansions"
+verdict "$(good [ "$(awk '$1 == "score" && $2 == "best" {print $4}' err)" = "$expansions" ])" "a selection for each of $expansions expansions"
+json encode profile.operations.0.program stats.json
+json f32 profile.operations.0.arithmetic stats.json
+
+# --- several workers' counts are added up
+feed "$questions" "$rill" decode -m "$geo" -q --profile --workers 2
+exits 0
+same out plain
+verdict "$(good [ "$(awk '$1 == "step" && $2 == "lstm" {print $4}' err)" = "$expansions" ])" "two workers: a cell for each of $expansions expansions"
+
+# --- int8 is told as such, and bench has a table for each method
+head -n 2 "$examples/questions/de-en.txt" >two
+feed two "$rill" decode -m "$examples/models/de-en" -q --weights int8 --profile --stats stats.json
+exits 0
+verdict "$(good quietly "$check_json" stats.json profile.operations.0)" "operations in int8"
+verdict "$(good contains '"arithmetic": "int8"' stats.json)" "arithmetic of int8"
+run "$rill" bench -m "$geo" -i "$questions" --methods greedy,fixed --repeat 1 -q --profile --json bench.json
+exits 0
+verdict "$(good [ "$(grep -c '^step  *lstm ' out)" = 2 ])" "a table for each of two methods"
+has_json bench.json methods.0.profile.operations.0.seconds methods.1.profile.limits_per_thread.int8_flops
+
+# --- what computes by itself has nothing to tell, and says so before it decodes
+feed "$questions" "$rill" decode --plugin "$toy" --domain toy -q --profile
+exits 1
+says "runs no programs on a device"
+prints_nothing
+
+finish
