@@ -6,6 +6,9 @@ examples=$data/../../examples
 geo=$examples/models/geo questions=$examples/questions/geo.txt
 
 
+# rows_are COUNT PROGRAM OPERATION: in the table on standard error.
+rows_are() { verdict "$(good [ "$(awk -v p="$2" -v o="$3" '$1 == p && $2 == o {print $4}' err)" = "$1" ])" "$2 $3: $1 rows"; }
+
 feed "$questions" "$rill" decode -m "$geo" -q
 exits 0
 cp out plain
@@ -16,8 +19,8 @@ same out plain
 says "GFLOP/s in fp32"
 has_json stats.json profile.limits_per_thread.f32_flops profile.limits_per_thread.bytes profile.operations.0.share_of_limit
 expansions=$("$check_json" stats.json expansions)
-verdict "$(good [ "$(awk '$1 == "step" && $2 == "lstm" {print $4}' err)" = "$expansions" ])" "a cell for each of $expansions expansions"
-verdict "$(good [ "$(awk '$1 == "score" && $2 == "best" {print $4}' err)" = "$expansions" ])" "a selection for each of $expansions expansions"
+rows_are "$expansions" step lstm
+rows_are "$expansions" score best
 json encode profile.operations.0.program stats.json
 json f32 profile.operations.0.arithmetic stats.json
 
@@ -25,7 +28,7 @@ json f32 profile.operations.0.arithmetic stats.json
 feed "$questions" "$rill" decode -m "$geo" -q --profile --workers 2
 exits 0
 same out plain
-verdict "$(good [ "$(awk '$1 == "step" && $2 == "lstm" {print $4}' err)" = "$expansions" ])" "two workers: a cell for each of $expansions expansions"
+rows_are "$expansions" step lstm
 
 # --- int8 is told as such, and bench has a table for each method
 head -n 2 "$examples/questions/de-en.txt" >two
