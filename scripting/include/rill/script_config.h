@@ -67,7 +67,7 @@ typedef struct rill_script_config {
     const char *shortlist;                        /* a path and what stands behind it; NULL: none */
     int pretty;                                   /* trees in indented lines */
     const char *weights, *backend, *input_format; /* of rill_open_options; NULL: not said */
-    int32_t workers; /* 0: not said */
+    int32_t workers;                              /* 0: not said */
 } rill_script_config;
 
 /* Read what the script returned. *out: freed by the caller; on failure NULL.
