@@ -31,14 +31,14 @@ void cli_report_say(const cli_report *report)
     char failed[48] = "";
     if (t->failed) snprintf(failed, sizeof failed, " (%" PRId64 " failed)", t->failed);
     char bound[96] = "";
-    if (t->rows_bound)
-        snprintf(bound, sizeof bound, " of %" PRId64 " allowed, %" PRId64 " items sent back", t->rows_bound,
+    if (t->nodes_bound)
+        snprintf(bound, sizeof bound, " of %" PRId64 " allowed, %" PRId64 " items sent back", t->nodes_bound,
                  t->sent_back);
     cli_say("%" PRId64 " inputs%s in %.2f s, %.1f/s; %" PRId64 " timesteps, %" PRId64
-            " expansions, %.1f exp/step, %" PRId64 " refills, rows peak %" PRId64
+            " expansions, %.1f exp/step, %" PRId64 " refills, states peak %" PRId64
             "%s; seconds: encode %.3f, step %.3f, score %.3f, prune %.3f, finalize %.3f",
             t->inputs, failed, report->wall, per_second(report), t->timesteps, t->expansions, cli_per_timestep(t),
-            t->refills, t->rows_peak, bound, s->encode, s->step, s->score, s->prune, s->finalize);
+            t->refills, t->nodes_peak, bound, s->encode, s->step, s->score, s->prune, s->finalize);
 }
 
 /* JSON has no infinities, and jansson refuses them. */
@@ -161,8 +161,8 @@ static void set_counters(json_t *object, const rill_stats *t)
     json_object_set_new(object, "pruned", whole(t->pruned));
     json_object_set_new(object, "outputs", whole(t->outputs));
     json_object_set_new(object, "truncated", whole(t->truncated));
-    json_object_set_new(object, "rows", pool(t->rows_in_use, t->rows_peak, t->rows_capacity));
-    json_object_set_new(object, "rows_bound", whole(t->rows_bound));
+    json_object_set_new(object, "nodes", pool(t->nodes_in_use, t->nodes_peak, t->nodes_capacity));
+    json_object_set_new(object, "nodes_bound", whole(t->nodes_bound));
     json_object_set_new(object, "sent_back", whole(t->sent_back));
     json_object_set_new(object, "histories", pool(t->histories_in_use, t->histories_peak, t->histories_capacity));
     json_object_set_new(object, "items_peak", whole(t->items_peak));

@@ -15,7 +15,7 @@ rill_status engine_domain_status(rill_engine *e, rill_status status, const char 
 
 rill_status engine_reserve_domain(rill_engine *e)
 {
-    int32_t nodes = e->forest.row_capacity, slots = (int32_t)e->items.memory.capacity;
+    int32_t nodes = e->forest.node_capacity, slots = (int32_t)e->items.memory.capacity;
     rill__reserved *told = e->runner.reserved;
     if (nodes <= told->nodes && slots <= told->slots) return RILL_OK;
     /* Never less than an earlier engine on this model asked for. */
@@ -171,7 +171,7 @@ static rill_status ask_policy(rill_engine *e, int32_t *admit, int32_t *ahead)
 /* Paused items keep the states that their candidates continue: about two each, and a timestep's worth more, which a generous
  * budget must not blow up, and which a budget set step by step does not tell. Growing to that at once spares the domain
  * copying its tables over and over while a large flight starts. */
-static rill_status expect_rows(rill_engine *e, int32_t admit)
+static rill_status expect_nodes(rill_engine *e, int32_t admit)
 {
     if (e->info.state_need == RILL_STATE_PATH) return RILL_OK;
     enum { ROWS_PER_ITEM = 2 };
@@ -181,7 +181,7 @@ static rill_status expect_rows(rill_engine *e, int32_t admit)
     int64_t paused = come * width, at_work = e->schedule.budget != NULL ? 0 : e->settings.budget;
     if (at_work > paused) at_work = paused;
     int64_t expected = paused + at_work, most = bound_free(e);
-    return forest_reserve_rows(&e->forest, expected < most ? expected : most, &grew);
+    return forest_reserve_nodes(&e->forest, expected < most ? expected : most, &grew);
 }
 
 /* Have up to `wanted` inputs in the intake, where others have them. */
@@ -207,7 +207,7 @@ rill_status engine_admit(rill_engine *e)
     if (flush_in_progress(e) || engine_waiting(e) == 0) return RILL_OK;
     RILL__TRY(intake_seal(&e->intake, e->ctx));
     RILL__TRY(ask_policy(e, &admit, &ahead));
-    if (admit > 0) RILL__TRY(expect_rows(e, admit));
+    if (admit > 0) RILL__TRY(expect_nodes(e, admit));
     while (admitted < admit && engine_waiting(e) > 0) {
         int32_t missing = admit - admitted;
         if (e->items.n_ready == 0) {
@@ -221,7 +221,7 @@ rill_status engine_admit(rill_engine *e)
         for (; admitted < admit && e->items.n_ready > 0; admitted++) join_flight(e);
     }
     if (admitted > 0) {
-        /* Encoding tells of what expect_rows() made room for; items that were encoded before came without. */
+        /* Encoding tells of what expect_nodes() made room for; items that were encoded before came without. */
         RILL__TRY(engine_reserve_domain(e));
         e->statistics.all.refills++;
         e->schedule.wave++;

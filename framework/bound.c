@@ -40,25 +40,25 @@ static rill_status share_memory(rill_engine *e)
     if (info->node_bytes <= 0)
         return rill_fail(e->ctx, RILL_ERR_OPTION,
                          "memory: domain %s does not say what its states take: set max-nodes instead", domain);
-    int64_t rows = (memory - inputs) / info->node_bytes;
-    if (rows < 1)
+    int64_t nodes = (memory - inputs) / info->node_bytes;
+    if (nodes < 1)
         return rill_fail(e->ctx, RILL_ERR_OPTION,
                          "memory: %lld bytes hold no state of domain %s, which takes %lld of the %lld there are for "
                          "states",
                          (long long)memory, domain, (long long)info->node_bytes, (long long)(memory - inputs));
-    if (rows > INT32_MAX - 1) rows = INT32_MAX - 1;
-    if (e->bound.rows == 0 || rows < e->bound.rows) e->bound.rows = (int32_t)rows;
+    if (nodes > INT32_MAX - 1) nodes = INT32_MAX - 1;
+    if (e->bound.nodes == 0 || nodes < e->bound.nodes) e->bound.nodes = (int32_t)nodes;
     e->bound.slot_bytes = inputs;
     return RILL_OK;
 }
 
 rill_status bound_init(rill_engine *e)
 {
-    e->bound.rows = e->settings.max_nodes < INT32_MAX ? e->settings.max_nodes : INT32_MAX - 1;
+    e->bound.nodes = e->settings.max_nodes < INT32_MAX ? e->settings.max_nodes : INT32_MAX - 1;
     e->bound.window = e->settings.max_items;
     if (e->settings.memory > 0) RILL__TRY(share_memory(e));
-    if (e->bound.rows > 0) e->forest.row_limit = e->bound.rows;
-    e->bound.all_rows = e->bound.rows;
+    if (e->bound.nodes > 0) e->forest.node_limit = e->bound.nodes;
+    e->bound.all_nodes = e->bound.nodes;
     e->bound.all_slot_bytes = e->bound.slot_bytes;
     return RILL_OK;
 }
@@ -66,24 +66,24 @@ rill_status bound_init(rill_engine *e)
 void bound_narrow(rill_engine *e, int32_t shares)
 {
     bound *b = &e->bound;
-    if (b->all_rows == 0) return;
-    b->rows = b->all_rows > shares ? b->all_rows / shares : 1;
+    if (b->all_nodes == 0) return;
+    b->nodes = b->all_nodes > shares ? b->all_nodes / shares : 1;
     b->slot_bytes = b->all_slot_bytes > shares ? b->all_slot_bytes / shares : b->all_slot_bytes;
-    e->forest.row_limit = b->rows;
+    e->forest.node_limit = b->nodes;
 }
 
 void bound_widen(rill_engine *e)
 {
     bound *b = &e->bound;
-    b->rows = b->all_rows;
+    b->nodes = b->all_nodes;
     b->slot_bytes = b->all_slot_bytes;
-    e->forest.row_limit = b->rows;
+    e->forest.node_limit = b->nodes;
     bound_unpark(e);
 }
 
 int64_t bound_free(const rill_engine *e)
 {
-    return (int64_t)e->forest.row_limit - e->forest.rows - e->forest.n_freed;
+    return (int64_t)e->forest.node_limit - e->forest.nodes - e->forest.n_freed;
 }
 
 /* A row per live candidate, and in each later phase one per candidate of a full beam. */
@@ -97,10 +97,10 @@ int64_t bound_need(const rill_engine *e, int32_t slot)
 /* One that comes in is taken to need as much as those in flight have on average, and a full beam at least. */
 int32_t bound_admit(const rill_engine *e, int32_t admit)
 {
-    if (e->bound.rows == 0) return admit;
+    if (e->bound.nodes == 0) return admit;
     int64_t left = bound_free(e), each = e->settings.k;
     for (int32_t i = 0; i < e->flight.n; i++) left -= e->flight.width[i];
-    if (e->flight.n > 0 && e->forest.rows / e->flight.n > each) each = e->forest.rows / e->flight.n;
+    if (e->flight.n > 0 && e->forest.nodes / e->flight.n > each) each = e->forest.nodes / e->flight.n;
     int64_t fit = left > 0 ? left / each : 0, window = e->bound.window - e->flight.n;
     if (fit > window) fit = window;
     if (fit < 1) fit = e->flight.n == 0;
@@ -172,7 +172,7 @@ static rill_status begin_anew(rill_engine *e, void (*put)(rill_engine *e, int32_
     e->statistics.all.sent_back++;
     e->statistics.all.outputs -= e->items.at[slot].n_outputs;
     items_clear(&e->items, &e->forest, slot);
-    engine_free_rows(e);
+    engine_free_nodes(e);
     put(e, slot);
     return items_begin(&e->items, &e->forest, slot);
 }
@@ -201,21 +201,21 @@ void bound_unpark(rill_engine *e)
 /* The item is alone and does not fit. */
 static rill_status give_up(rill_engine *e)
 {
-    if (e->bound.rows < e->bound.all_rows) return begin_anew(e, bound_park);
+    if (e->bound.nodes < e->bound.all_nodes) return begin_anew(e, bound_park);
     int32_t slot = e->flight.slot[0];
     const item *it = &e->items.at[slot];
     char message[256];
     snprintf(
         message, sizeof message,
         "its search holds %d states and needs %lld more at timestep %d, and %s allows %d in all: raise it, or lower k",
-        e->forest.rows, (long long)bound_need(e, slot), it->timestep,
-        e->settings.memory == 0 || e->bound.rows == e->settings.max_nodes ? "max-nodes" : "memory", e->bound.rows);
+        e->forest.nodes, (long long)bound_need(e, slot), it->timestep,
+        e->settings.memory == 0 || e->bound.nodes == e->settings.max_nodes ? "max-nodes" : "memory", e->bound.nodes);
     flight_leave(&e->flight, &e->items);
     tracing_item(&e->tracing, RILL_TRACE_FINISHED, e->statistics.all.timesteps, slot, it, RILL_ERR_INPUT);
     e->statistics.all.outputs -= it->n_outputs;
     RILL__TRY(engine_fail_input(e, it->id, it->request, RILL_ERR_INPUT, message));
     engine_drop_item(e, slot);
-    engine_free_rows(e);
+    engine_free_nodes(e);
     return RILL_OK;
 }
 

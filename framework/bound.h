@@ -6,7 +6,7 @@
 #include "rill/engine.h"
 
 typedef struct bound {
-    int32_t rows;             /* most states; 0: no bound, and nothing below is used */
+    int32_t nodes;            /* most; 0: no bound, and nothing below is used */
     int64_t slot_bytes;       /* most for inputs in flight and encoded; 0: no bound */
     int64_t used_bytes;       /* by those now */
     double measured, encoded; /* sizes of inputs as measured before encoding and as encoding told, summed up */
@@ -14,7 +14,7 @@ typedef struct bound {
     int32_t finished;         /* items finished since it was last changed */
     /* Of one of several workers: the bound of all together, of which it has a share, and the encoded inputs that need more than
      * that, through `next`, the latest first: they wait until it has all for itself. */
-    int32_t all_rows;
+    int32_t all_nodes;
     int64_t all_slot_bytes;
     int32_t n_parked, last_parked;
 } bound;

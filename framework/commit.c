@@ -72,7 +72,7 @@ static void renew_beam(rill_engine *e, timestep *t, item *it, int32_t first, int
         t->beam[j - first] = (beam_entry){
             .score = c->score[j],
             .action = c->action[j],
-            .state_row = c->ended[j] ? RILL_NO_NODE : forest_row(&e->forest, parent),
+            .state_node = c->ended[j] ? RILL_NO_NODE : forest_node(&e->forest, parent),
             .history = take_history(e, c, it, j, !c->ended[j]),
             .action_logp = c->action_logp[j],
             .length = length,

@@ -62,7 +62,7 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     return RILL_OK;
 }
 
-void engine_free_rows(rill_engine *e)
+void engine_free_nodes(rill_engine *e)
 {
     if (e->forest.n_freed > 0 && e->domain->free != NULL) e->domain->free(e->self, e->forest.n_freed, e->forest.freed);
     forest_recycle(&e->forest);
@@ -76,7 +76,7 @@ void rill_engine_destroy(rill_engine *e)
     while (e->items.n_ready > 0) engine_drop_item(e, items_next_ready(&e->items));
     for (size_t i = 0; i < e->intake.entries_capacity; i++)
         request_drop(&e->requests, &e->chain, e->intake.entries[i].request);
-    engine_free_rows(e);
+    engine_free_nodes(e);
     schedule_destroy(&e->schedule);
     chain_destroy(&e->chain);
     intake_finish(&e->intake);
@@ -170,7 +170,7 @@ static rill_status run_timestep(rill_engine *e, timestep *t)
     double t1 = statistics_clock();
     tracing_committed(&e->tracing, &e->items, t);
     if (update_flight(e, t)) RILL__TRY(finish_items(e));
-    engine_free_rows(e);
+    engine_free_nodes(e);
     now->finalize = statistics_clock() - t1;
     tracing_timestep(&e->tracing, t, e->statistics.all.timesteps, in_flight, e->statistics.all.expansions - expansions,
                      now);

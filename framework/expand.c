@@ -23,8 +23,8 @@ static void add_rows(rill_engine *e, int32_t index)
         if (entry->ended) continue;
         int32_t i = r->n++, history = entry->history;
         /* One row for both: every history here continues its own parent's state. */
-        r->parent[i] = r->state_parent[i] = entry->state_row;
-        r->node[i] = forest_assign_row(f, history);
+        r->parent[i] = r->state_parent[i] = entry->state_node;
+        r->node[i] = forest_assign_node(f, history);
         r->action[i] = entry->action;
         r->slot[i] = slot;
         r->depth[i] = it->timestep;
@@ -43,7 +43,7 @@ static rill_status make_rows(rill_engine *e, int32_t n)
     int grew;
     for (int32_t i = 0; i < n; i++) live += e->items.at[e->step.selected[i]].live;
     RILL__TRY(timestep_reserve_rows(&e->step, (size_t)live));
-    RILL__TRY(forest_reserve_rows(&e->forest, live, &grew));
+    RILL__TRY(forest_reserve_nodes(&e->forest, live, &grew));
     if (grew) RILL__TRY(engine_reserve_domain(e));
     e->step.rows.n = 0;
     for (int32_t i = 0; i < n; i++) add_rows(e, i);
@@ -241,7 +241,7 @@ static rill_status make_rules(rill_engine *e, int32_t phase, int32_t most, ask_r
         return RILL_OK;
     }
     if (e->chain.n_scorers > 0)
-        RILL__TRY(scoring_begin(&e->scoring, &e->chain, e->forest.row_capacity, &e->step.rows, &e->items, &e->intake));
+        RILL__TRY(scoring_begin(&e->scoring, &e->chain, e->forest.node_capacity, &e->step.rows, &e->items, &e->intake));
     RILL__TRY(run_scorers(e, &e->asks, phase, 0, e->step.rows.n));
     if (e->settings.check && e->chain.n_scorers > 0) {
         RILL__TRY(ask_build(&e->asks, most, rules));
@@ -306,7 +306,7 @@ rill_status engine_expand(rill_engine *e, int32_t n, int32_t phase)
     double t1 = statistics_clock();
     e->statistics.now.step += t1 - t0;
     for (int32_t i = 0; i < e->step.rows.n; i++) forest_stepped(&e->forest, e->step.rows.history[i]);
-    engine_free_rows(e);
+    engine_free_nodes(e);
     RILL__TRY(make_rules(e, phase, max_choices(e, phase), &rules));
     RILL__TRY(selector_ask(&e->selector, &rules, rows.n));
     RILL__TRY(engine_reserve_children(e, &e->step, e->selector.choices.stride));

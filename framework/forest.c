@@ -1,24 +1,24 @@
 /* The forest's pools; forest.h says what they mean.
  *
- * Divisions: memory · histories · rows. */
+ * Divisions: memory · histories · nodes. */
 #include "forest.h"
 
 #define STATE_PARENT(id) (f->h[id].internal[HISTORY_STATE_PARENT])
-#define ROW(id) (f->h[id].internal[HISTORY_ROW])
+#define NODE(id) (f->h[id].internal[HISTORY_NODE])
 #define REFS(id) (f->h[id].internal[HISTORY_REFS])
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
 void forest_init(forest *f, rill_context *ctx, rill_state_need need)
 {
-    *f = (forest){.ctx = ctx, .need = need, .chunk_free = -1, .row_limit = INT32_MAX - 1};
+    *f = (forest){.ctx = ctx, .need = need, .chunk_free = -1, .node_limit = INT32_MAX - 1};
 }
 
 void forest_finish(forest *f)
 {
     rill_free(f->ctx, f->h, (size_t)f->history_chunks * FOREST_CHUNK * sizeof *f->h);
     rill_free(f->ctx, f->chunk_next, (size_t)f->chunk_capacity * sizeof *f->chunk_next);
-    rill_free(f->ctx, f->row_stack, (size_t)f->row_capacity * sizeof *f->row_stack);
+    rill_free(f->ctx, f->node_stack, (size_t)f->node_capacity * sizeof *f->node_stack);
     rill_free(f->ctx, f->freed, f->freed_capacity * sizeof *f->freed);
     forest_init(f, f->ctx, f->need);
 }
@@ -61,14 +61,14 @@ rill_status forest_reserve_histories(forest *f, int64_t n, int32_t arenas)
     return RILL_OK;
 }
 
-rill_status forest_reserve_rows(forest *f, int64_t n, int *capacity_grew)
+rill_status forest_reserve_nodes(forest *f, int64_t n, int *capacity_grew)
 {
     *capacity_grew = 0;
-    /* Rows waiting in `freed` cannot be given out yet. */
-    int64_t need = (int64_t)f->rows + f->n_freed + n;
-    RILL__TRY(RILL__GROW(f->ctx, f->freed, f->freed_capacity, (size_t)need, "freed rows"));
-    if (need <= f->row_capacity) return RILL_OK;
-    RILL__TRY(grow(f, (void **)&f->row_stack, &f->row_capacity, need, f->row_limit, sizeof *f->row_stack,
+    /* Nodes waiting in `freed` cannot be given out yet. */
+    int64_t need = (int64_t)f->nodes + f->n_freed + n;
+    RILL__TRY(RILL__GROW(f->ctx, f->freed, f->freed_capacity, (size_t)need, "freed nodes"));
+    if (need <= f->node_capacity) return RILL_OK;
+    RILL__TRY(grow(f, (void **)&f->node_stack, &f->node_capacity, need, f->node_limit, sizeof *f->node_stack,
                    "the table of states"));
     *capacity_grew = 1;
     return RILL_OK;
@@ -120,8 +120,8 @@ void forest_arena_fetch(const forest *f, const forest_arena *a)
 /* The history has no references left: give everything back and return to the pool. */
 static void retire(forest *f, forest_arena *a, int32_t id)
 {
-    if (ROW(id) == FOREST_UNSTEPPED && STATE_PARENT(id) >= 0) forest_unhold(f, STATE_PARENT(id));
-    if (ROW(id) >= 0) forest_free_row(f, id);
+    if (NODE(id) == FOREST_UNSTEPPED && STATE_PARENT(id) >= 0) forest_unhold(f, STATE_PARENT(id));
+    if (NODE(id) >= 0) forest_free_node(f, id);
     f->h[id].parent = a->free;
     a->free = id;
     a->in_use--;
@@ -139,10 +139,10 @@ void forest_release(forest *f, forest_arena *a, int32_t history)
     }
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- nodes -------------------------------------------------------------------------------------------------------- */
 
 void forest_recycle(forest *f)
 {
-    for (int32_t i = f->n_freed - 1; i >= 0; i--) f->row_stack[f->rows_stacked++] = f->freed[i];
+    for (int32_t i = f->n_freed - 1; i >= 0; i--) f->node_stack[f->nodes_stacked++] = f->freed[i];
     f->n_freed = 0;
 }

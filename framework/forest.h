@@ -1,19 +1,19 @@
 /* The forest: all hypotheses of all items as paths of histories, and the ids of the states behind them.
  *
  * A *history* is its parent plus one action; it is what a beam entry or an output points at, and it costs a few bytes. A
- * *row* is the id under which the domain keeps the state of a history; rows are what memory is spent on, so they live as
+ * *node* is the id under which the domain keeps the state of a history; nodes are what memory is spent on, so they live as
  * briefly as the domain allows:
  *
- *   RILL_STATE_PARENT   a row is held by its own beam entry while it is expanded and then by each child that has not been
- *                       stepped yet; when the last hold goes the row is recycled, the history stays
- *   RILL_STATE_PATH     a row lives as long as its history
+ *   RILL_STATE_PARENT   a node is held by its own beam entry while it is expanded and then by each child that has not been
+ *                       stepped yet; when the last hold goes the node is recycled, the history stays
+ *   RILL_STATE_PATH     a node lives as long as its history
  *
  * Histories of one item stand together in chunks that the item's *arena* holds: a path is walked through few cache lines, and
  * an item that is done gives its chunks back whole, without a visit to each node. (With nodes of all items mixed in one pool,
  * finishing items cost more than all else that the engine does, once a thousand were in flight.)
  *
  * Invariants: refs = children + beam entries and outputs that point here (a state_parent other than the parent counts as a
- * child too); in parent mode a history in state FOREST_UNSTEPPED holds its state_parent's row; rows given back wait in
+ * child too); in parent mode a history in state FOREST_UNSTEPPED holds its state_parent's node; nodes given back wait in
  * `freed` until the domain has been told; only then are they given out again. */
 #ifndef RILL_FOREST_H
 #define RILL_FOREST_H
@@ -24,16 +24,16 @@
 enum { FOREST_CHUNK = 32 }; /* histories: one kilobyte, less than most items need */
 
 enum {
-    FOREST_NO_ROW = -1,    /* ended, or recycled */
+    FOREST_NO_NODE = -1,   /* ended, or recycled */
     FOREST_UNSTEPPED = -2, /* live; its state has not been made */
 };
 
 /* The engine's part of a rill_history. */
 enum {
     HISTORY_STATE_PARENT, /* history whose state this one continues */
-    HISTORY_ROW,          /* >= 0, or one of the two above */
+    HISTORY_NODE,         /* >= 0, or one of the two above */
     HISTORY_REFS,
-    HISTORY_HOLDS, /* parent mode: on the row */
+    HISTORY_HOLDS, /* parent mode: on the node */
 };
 
 /* One item's histories. Zero-initialise with forest_arena_init(). */
@@ -51,11 +51,11 @@ typedef struct forest {
     int32_t *chunk_next; /* [chunk_capacity] lists of an arena's chunks, and of free ones */
     int32_t history_chunks, chunk_capacity, chunk_top, chunk_free, chunks_in_use;
     int32_t histories, histories_peak;
-    /* Rows: a stack of free ids, ids from `row_top` on were never used. */
-    int32_t *row_stack;
-    int32_t row_capacity, row_top, rows_stacked, rows, rows_peak;
-    int32_t row_limit; /* no more rows are ever given out; INT32_MAX - 1: ids end there */
-    int32_t *freed;    /* the domain has not been told */
+    /* Nodes: a stack of free ids, ids from `node_top` on were never used. */
+    int32_t *node_stack;
+    int32_t node_capacity, node_top, nodes_stacked, nodes, nodes_peak;
+    int32_t node_limit; /* no more nodes are ever given out; INT32_MAX - 1: ids end there */
+    int32_t *freed;     /* the domain has not been told */
     size_t freed_capacity;
     int32_t n_freed;
 } forest;
@@ -64,7 +64,7 @@ void forest_init(forest *f, rill_context *ctx, rill_state_need need);
 void forest_finish(forest *f);
 
 void forest_arena_init(forest_arena *a);
-/* Give all of an arena's chunks back. No history in it may hold a row any more: with RILL_STATE_PATH all have been released,
+/* Give all of an arena's chunks back. No history in it may hold a node any more: with RILL_STATE_PATH all have been released,
  * with RILL_STATE_PARENT no live one is left. */
 void forest_arena_drop(forest *f, forest_arena *a);
 /* Have the arena's histories fetched into the cache; before they are walked. */
@@ -72,15 +72,15 @@ void forest_arena_fetch(const forest *f, const forest_arena *a);
 
 /* Room for `n` more histories in up to `arenas` arenas, so that forest_add() cannot fail. */
 rill_status forest_reserve_histories(forest *f, int64_t n, int32_t arenas);
-/* Room for `n` more rows, which the limit allows; *capacity_grew tells that the domain must hear of f->row_capacity. */
-rill_status forest_reserve_rows(forest *f, int64_t n, int *capacity_grew);
+/* Room for `n` more nodes, which the limit allows; *capacity_grew tells that the domain must hear of f->node_capacity. */
+rill_status forest_reserve_nodes(forest *f, int64_t n, int *capacity_grew);
 
-/* --- what a timestep does with every row stands here, to be inlined ----------------------------------------------- */
+/* --- what a timestep does with every node stands here, to be inlined ----------------------------------------------- */
 
 /* A new chunk for the arena, whose newest is full. */
 void forest_open_chunk(forest *f, forest_arena *a);
 
-/* A new history with one reference, for the caller. `live`: it is FOREST_UNSTEPPED and holds its state_parent's row. */
+/* A new history with one reference, for the caller. `live`: it is FOREST_UNSTEPPED and holds its state_parent's node. */
 static inline int32_t forest_add(forest *f, forest_arena *a, int32_t parent, int32_t state_parent, int32_t action,
                                  float logp, float score, int live)
 {
@@ -94,7 +94,7 @@ static inline int32_t forest_add(forest *f, forest_arena *a, int32_t parent, int
     a->in_use++;
     if (++f->histories > f->histories_peak) f->histories_peak = f->histories;
     f->h[id] = (rill_history){
-        parent, action, logp, score, {state_parent, live ? FOREST_UNSTEPPED : FOREST_NO_ROW, 1, 0}};
+        parent, action, logp, score, {state_parent, live ? FOREST_UNSTEPPED : FOREST_NO_NODE, 1, 0}};
     if (parent >= 0) f->h[parent].internal[HISTORY_REFS]++;
     if (state_parent >= 0) {
         int32_t *from = f->h[state_parent].internal;
@@ -104,32 +104,33 @@ static inline int32_t forest_add(forest *f, forest_arena *a, int32_t parent, int
     return id;
 }
 
-/* The history's row waits in `freed`. */
-static inline void forest_free_row(forest *f, int32_t history)
+/* The history's node waits in `freed`. */
+static inline void forest_free_node(forest *f, int32_t history)
 {
-    f->freed[f->n_freed++] = f->h[history].internal[HISTORY_ROW];
-    f->h[history].internal[HISTORY_ROW] = FOREST_NO_ROW;
-    f->rows--;
+    f->freed[f->n_freed++] = f->h[history].internal[HISTORY_NODE];
+    f->h[history].internal[HISTORY_NODE] = FOREST_NO_NODE;
+    f->nodes--;
 }
 
-/* Parent mode: let go of a row held since forest_assign_row(). */
+/* Parent mode: let go of a node held since forest_assign_node(). */
 static inline void forest_unhold(forest *f, int32_t history)
 {
     int32_t *its = f->h[history].internal;
-    if (--its[HISTORY_HOLDS] == 0 && f->need == RILL_STATE_PARENT && its[HISTORY_ROW] >= 0) forest_free_row(f, history);
+    if (--its[HISTORY_HOLDS] == 0 && f->need == RILL_STATE_PARENT && its[HISTORY_NODE] >= 0)
+        forest_free_node(f, history);
 }
 
-/* Give a live history its row, held once. */
-static inline int32_t forest_assign_row(forest *f, int32_t history)
+/* Give a live history its node, held once. */
+static inline int32_t forest_assign_node(forest *f, int32_t history)
 {
-    int32_t row = f->rows_stacked > 0 ? f->row_stack[--f->rows_stacked] : f->row_top++;
-    f->h[history].internal[HISTORY_ROW] = row;
+    int32_t node = f->nodes_stacked > 0 ? f->node_stack[--f->nodes_stacked] : f->node_top++;
+    f->h[history].internal[HISTORY_NODE] = node;
     f->h[history].internal[HISTORY_HOLDS]++;
-    if (++f->rows > f->rows_peak) f->rows_peak = f->rows;
-    return row;
+    if (++f->nodes > f->nodes_peak) f->nodes_peak = f->nodes;
+    return node;
 }
 
-/* The state of `history` has been made: it lets go of its state_parent's row. */
+/* The state of `history` has been made: it lets go of its state_parent's node. */
 static inline void forest_stepped(forest *f, int32_t history)
 {
     int32_t from = f->h[history].internal[HISTORY_STATE_PARENT];
@@ -141,14 +142,14 @@ static inline void forest_stepped(forest *f, int32_t history)
 /* One reference less; at zero the history goes, then its parent loses one, and so on. */
 void forest_release(forest *f, forest_arena *a, int32_t history);
 
-/* The row of `history`, or RILL_NO_NODE when it has none. */
-static inline int32_t forest_row(const forest *f, int32_t history)
+/* The node of `history`, or RILL_NO_NODE when it has none. */
+static inline int32_t forest_node(const forest *f, int32_t history)
 {
-    return history >= 0 && f->h[history].internal[HISTORY_ROW] >= 0 ? f->h[history].internal[HISTORY_ROW]
-                                                                    : RILL_NO_NODE;
+    return history >= 0 && f->h[history].internal[HISTORY_NODE] >= 0 ? f->h[history].internal[HISTORY_NODE]
+                                                                     : RILL_NO_NODE;
 }
 
-/* Hand the rows in `freed` back to the pool; call once the domain knows. */
+/* Hand the nodes in `freed` back to the pool; call once the domain knows. */
 void forest_recycle(forest *f);
 
 #endif

@@ -386,9 +386,9 @@ static void add_stats(rill_stats *sum, const rill_stats *s)
     sum->truncated += s->truncated;
     sum->passed_over_first += s->passed_over_first;
     sum->depth_bound += s->depth_bound;
-    sum->rows_in_use += s->rows_in_use;
-    sum->rows_peak += s->rows_peak;
-    sum->rows_capacity += s->rows_capacity;
+    sum->nodes_in_use += s->nodes_in_use;
+    sum->nodes_peak += s->nodes_peak;
+    sum->nodes_capacity += s->nodes_capacity;
     sum->histories_in_use += s->histories_in_use;
     sum->histories_peak += s->histories_peak;
     sum->histories_capacity += s->histories_capacity;

@@ -55,7 +55,7 @@ rill_status items_begin(items *all, forest *f, int32_t slot)
     it->best_output = RILL_SCORE_DEAD;
     it->stop_asked = it->late = 0;
     all->done[slot] = all->passed_over[slot] = 0;
-    it->beam[0] = (beam_entry){.history = root, .action = RILL_ACTION_START, .state_row = RILL_NO_NODE};
+    it->beam[0] = (beam_entry){.history = root, .action = RILL_ACTION_START, .state_node = RILL_NO_NODE};
     it->width = it->live = 1;
     return RILL_OK;
 }

@@ -14,11 +14,11 @@
 typedef struct beam_entry {
     double score;
     int32_t history;
-    int32_t action;    /* the last one */
-    int32_t state_row; /* of a live one: the row its state continues, which it holds */
-    float action_logp; /* of the last action */
-    int32_t length;    /* of an ended one: timesteps, an end action not counted */
-    uint8_t ended;     /* waits below a live candidate (finish "top"): a rill_terminal, 0 of a live one */
+    int32_t action;     /* the last one */
+    int32_t state_node; /* of a live one: the row its state continues, which it holds */
+    float action_logp;  /* of the last action */
+    int32_t length;     /* of an ended one: timesteps, an end action not counted */
+    uint8_t ended;      /* waits below a live candidate (finish "top"): a rill_terminal, 0 of a live one */
 } beam_entry;
 
 typedef struct item_output {

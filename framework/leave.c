@@ -31,7 +31,7 @@ static rill_status fail_item(rill_engine *e, int32_t slot, int32_t place, rill_s
     }
     e->statistics.all.outputs -= it->n_outputs;
     engine_drop_item(e, slot);
-    engine_free_rows(e);
+    engine_free_nodes(e);
     return RILL_OK;
 }
 
@@ -107,7 +107,7 @@ static rill_status finish_late(rill_engine *e, int32_t place)
     it->late = 1;
     RILL__TRY(engine_finish_item(e, slot));
     leave_flight(e, place);
-    engine_free_rows(e);
+    engine_free_nodes(e);
     return RILL_OK;
 }
 

@@ -153,7 +153,7 @@ rill_status engine_meet_deadlines(rill_engine *e);
 
 /* engine.c: what domain->measure says, else the number of words. */
 int64_t engine_measure(const rill_engine *e, const char *text, size_t length);
-/* Tell the domain which rows have become free, so that they can be given out again. */
-void engine_free_rows(rill_engine *e);
+/* Tell the domain which nodes have become free, so that they can be given out again. */
+void engine_free_nodes(rill_engine *e);
 
 #endif

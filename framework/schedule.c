@@ -202,7 +202,7 @@ rill_status schedule_choose(rill_engine *e, timestep *t)
     for (int32_t i = 0; i < count && p.room > 0; i++) consider(&p, e->flight.order[i]);
     if (t->n == 0)
         for (int32_t i = 0; i < e->flight.n && p.room > 0; i++) consider(&p, i);
-    if (e->bound.rows > 0 && states_wanted(&p) > bound_free(e)) RILL__TRY(pick_oldest(&p, room));
+    if (e->bound.nodes > 0 && states_wanted(&p) > bound_free(e)) RILL__TRY(pick_oldest(&p, room));
     unmark(&p);
     return RILL_OK;
 }

@@ -58,10 +58,10 @@ void statistics_write(const statistics *s, const forest *f, const bound *b, cons
     size_t size = out->struct_size < sizeof all ? out->struct_size : sizeof all;
     all.struct_size = size;
     all.depth_bound = depth_bound(s, budget);
-    all.rows_in_use = f->rows;
-    all.rows_peak = f->rows_peak;
-    all.rows_capacity = f->row_capacity;
-    all.rows_bound = b->rows;
+    all.nodes_in_use = f->nodes;
+    all.nodes_peak = f->nodes_peak;
+    all.nodes_capacity = f->node_capacity;
+    all.nodes_bound = b->nodes;
     all.histories_in_use = f->histories;
     all.histories_peak = f->histories_peak;
     all.histories_capacity = (int64_t)f->history_chunks * FOREST_CHUNK;

@@ -18,7 +18,7 @@ rill_status unroll_output(unroll *u, const forest *f, int32_t slot, const item_o
         const rill_history *node = &f->h[h];
         at--;
         u->action[at] = node->action;
-        u->node[at] = f->need == RILL_STATE_PATH ? forest_row(f, h) : RILL_NO_NODE;
+        u->node[at] = f->need == RILL_STATE_PATH ? forest_node(f, h) : RILL_NO_NODE;
         u->logp[at] = node->logp;
         u->score[at] = node->score;
     }

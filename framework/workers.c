@@ -277,7 +277,7 @@ void rill_workers_stats(rill_workers *all, rill_stats *out)
         return;
     }
     front_stats(&all->front, &sum);
-    sum.rows_bound = all->worker[0].engine->bound.all_rows;
+    sum.nodes_bound = all->worker[0].engine->bound.all_nodes;
     size_t size = out->struct_size < sizeof sum ? out->struct_size : sizeof sum;
     sum.struct_size = size;
     memcpy(out, &sum, size);

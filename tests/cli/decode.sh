@@ -8,7 +8,7 @@ decode() { feed six "$rill" decode -m "$tiny" "$@"; }
 
 # --- results and summary
 decode
-exits 0; lines 6; says "6 inputs"; says "timesteps"; says "exp/step"; says "rows peak"; says "encode"
+exits 0; lines 6; says "6 inputs"; says "timesteps"; says "exp/step"; says "states peak"; says "encode"
 cp out plain
 decode --quiet
 exits 0; silent; same out plain
@@ -235,10 +235,10 @@ fi
 decode -q --stats s.json --trace t.json
 exits 0; same out plain
 has_json s.json inputs failed timesteps expansions exp_per_step refills longest_item_timesteps depth_bound candidates pruned \
-  outputs truncated rows.peak rows.in_use histories.peak items_peak waiting_peak memory_peak seconds.read seconds.encode \
+  outputs truncated nodes.peak nodes.in_use histories.peak items_peak waiting_peak memory_peak seconds.read seconds.encode \
   seconds.step seconds.score seconds.choose seconds.select seconds.prune seconds.commit seconds.finalize seconds.write \
   seconds.total engine_share settings.method inputs_per_second domain model threads version
-json 6 inputs s.json; json 0 failed s.json; json 0 rows.in_use s.json; json semparse domain s.json
+json 6 inputs s.json; json 0 failed s.json; json 0 nodes.in_use s.json; json semparse domain s.json
 has_json --lines t.json event timestep item items depths widths_before widths_merged widths_after seconds.step rows
 count_events() { "$check_json" --lines t.json event | grep -c "^$1\$"; }
 verdict "$(good [ "$(count_events timestep)" = "$("$check_json" s.json timesteps)" ])" "a line per timestep"
@@ -255,10 +255,10 @@ exits 1; says "hf|fairseq|marian|ct2"
 
 # --- bounds on memory
 decode -q -n 6 --max-nodes 100 --stats s.json
-exits 0; same out plain; json 100 rows_bound s.json
+exits 0; same out plain; json 100 nodes_bound s.json
 decode -q -n 6 --memory 1M --stats s.json
 exits 0; same out plain
-verdict "$(good [ "$("$check_json" s.json rows_bound)" -gt 0 ])" "bytes become states"
+verdict "$(good [ "$("$check_json" s.json nodes_bound)" -gt 0 ])" "bytes become states"
 decode -q -n 6 --max-nodes 1
 exits 2; says "max-nodes allows 1"
 decode -q --memory 1

@@ -86,7 +86,7 @@ done
 
 # --- a bound in bytes: three quarters for states of 16, and a sentence that the rest does not hold fails alone
 run "$rill" decode -m "$model" -q -k 5 --n-best 5 -n 4 --memory 200K --stats s.json -i text -o next
-exits 0; same first next; json 9600 rows_bound s.json
+exits 0; same first next; json 9600 nodes_bound s.json
 run "$rill" decode -m "$model" -q -k 5 --memory 16K -i text -o next
 exits 0
 printf 'IBM\n' >long

@@ -231,8 +231,8 @@ static const char *rows_wrong(const problem *p, const engine_record *r)
 {
     int64_t bound = 2 * (int64_t)p->settings.k * r->stats.items_peak;
     /* The engine may tell the domain of freed rows a little later than it counts them. */
-    if (r->stats.rows_peak > r->toy.nodes_peak || r->toy.nodes_peak > r->stats.rows_capacity)
-        return "rows_peak is not what the domain counts";
+    if (r->stats.nodes_peak > r->toy.nodes_peak || r->toy.nodes_peak > r->stats.nodes_capacity)
+        return "nodes_peak is not what the domain counts";
     if (!p->model.path && r->toy.nodes_peak > bound + r->stats.items_peak) return "rows are not recycled";
     return NULL;
 }

@@ -413,13 +413,13 @@ static int compare_counters(words *w, const problem *p, const schedule *s, const
                       (long long)t->outputs, (long long)t->truncated);
     if (t->longest_item_timesteps != longest)
         return differ(w, "longest item %lld, engine %lld", (long long)longest, (long long)t->longest_item_timesteps);
-    if (t->rows_in_use != 0 || t->histories_in_use != 0)
-        return differ(w, "%lld rows and %lld histories are in use at the end", (long long)t->rows_in_use,
+    if (t->nodes_in_use != 0 || t->histories_in_use != 0)
+        return differ(w, "%lld rows and %lld histories are in use at the end", (long long)t->nodes_in_use,
                       (long long)t->histories_in_use);
-    if (s->bound != t->rows_bound ||
-        (s->bound > 0 && (t->rows_capacity > most_rows(s) || r->toy.nodes_peak > s->bound)))
+    if (s->bound != t->nodes_bound ||
+        (s->bound > 0 && (t->nodes_capacity > most_rows(s) || r->toy.nodes_peak > s->bound)))
         return differ(w, "bound %d, engine %lld with room for %lld; the domain had %lld", (int)s->bound,
-                      (long long)t->rows_bound, (long long)t->rows_capacity, (long long)r->toy.nodes_peak);
+                      (long long)t->nodes_bound, (long long)t->nodes_capacity, (long long)r->toy.nodes_peak);
     return 0;
 }
 

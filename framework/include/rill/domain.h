@@ -9,8 +9,8 @@
  *   m   inputs in an encode call
  *
  * Ids
- *   slot  a small integer naming an item in flight: the row of its encoder memory, 0 <= slot < slots
- *   node  a small integer naming one state: the row where the domain keeps it, 0 <= node < nodes
+ *   slot  a small integer naming an item in flight: where its encoder memory lies, 0 <= slot < slots
+ *   node  a small integer naming one state: where the domain keeps it, 0 <= node < nodes
  *   action an integer in [0, info.actions): what a hypothesis is extended with. RILL_ACTION_START (-1) is the action
  *         of an item's first node, whose parent is RILL_NO_NODE (-1)
  *
@@ -136,12 +136,13 @@ RILL_API rill_status rill_input_fail(rill_input *input, rill_status status, cons
 typedef struct rill_rows {
     int32_t n;
     int32_t phase;         /* 0 <= phase < info.phases */
-    const int32_t *node;   /* the state's row; in step: to be written */
-    const int32_t *parent; /* row of the history's parent; RILL_NO_NODE for a first node, and when the parent's row is
+    const int32_t *node;   /* the state; in step: to be made */
+    const int32_t *parent; /* that of the history's parent; RILL_NO_NODE for a first node, and when the parent's is
                                    already recycled (RILL_STATE_PARENT with another state_parent) */
-    const int32_t *state_parent; /* row whose state this one continues; RILL_NO_NODE for a first node. Equal to parent
+    const int32_t
+        *state_parent;     /* the one whose state this one continues; RILL_NO_NODE for a first node. Equal to parent
                                    except under cube pruning */
-    const int32_t *action;       /* the action that leads here; RILL_ACTION_START for a first node */
+    const int32_t *action; /* the action that leads here; RILL_ACTION_START for a first node */
     const int32_t *slot;
     const int32_t *depth; /* timesteps completed by the item, 0 for a first node */
 } rill_rows;
@@ -217,10 +218,10 @@ typedef struct rill_hypothesis {
     const int32_t *action;     /* [length] */
     const float *action_logp;  /* [length] the model's log-probability of each */
     const float *action_score; /* [length] with what scorers added */
-    const int32_t *node; /* [length] row of the state each action led to under RILL_STATE_PATH, else RILL_NO_NODE */
-    double score;        /* sum of action_score */
-    double logp;         /* sum of action_logp */
-    int truncated;       /* ended by the length limit, without a terminal action */
+    const int32_t *node;       /* [length] of the state each action led to under RILL_STATE_PATH, else RILL_NO_NODE */
+    double score;              /* sum of action_score */
+    double logp;               /* sum of action_logp */
+    int truncated;             /* ended by the length limit, without a terminal action */
 } rill_hypothesis;
 
 typedef struct rill_domain {
@@ -255,7 +256,7 @@ typedef struct rill_domain {
     /* (optional: nothing to do) The slot's item is done. */
     void (*drop)(void *self, int32_t slot);
 
-    /* (optional: nothing to do) These rows are free. */
+    /* (optional: nothing to do) These nodes are free. */
     void (*free)(void *self, int32_t n, const int32_t *nodes);
 
     /* Undo open; accepts NULL. Mandatory. */

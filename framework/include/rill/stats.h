@@ -36,13 +36,13 @@ typedef struct rill_stats {
     int64_t depth_bound; /* sum over depths d of ceil(W_d / budget), W_d the live candidates expanded at depth d:
                                        the fewest timesteps of a least-advanced schedule; 0 without a budget, or with one that a
                                        function sets */
-    int64_t rows_in_use, rows_peak, rows_capacity; /* nodes holding a state */
+    int64_t nodes_in_use, nodes_peak, nodes_capacity; /* nodes holding a state */
     int64_t histories_in_use, histories_peak, histories_capacity;
     int64_t items_peak;   /* most items in flight */
     int64_t waiting_peak; /* most results held back for order */
     rill_seconds seconds;
-    int64_t rows_bound; /* most rows there may be, by max_nodes or memory; 0: no bound */
-    int64_t sent_back;  /* times an item gave its rows back, to begin anew later, since the bound left too few */
+    int64_t nodes_bound; /* most nodes there may be, by max_nodes or memory; 0: no bound */
+    int64_t sent_back;   /* times an item gave its nodes back, to begin anew later, since the bound left too few */
 } rill_stats;
 
 /* Events of a trace. Arrays are valid during the call. */
@@ -50,7 +50,7 @@ typedef enum rill_trace_kind {
     RILL_TRACE_ADMITTED,
     RILL_TRACE_TIMESTEP,
     RILL_TRACE_FINISHED,
-    RILL_TRACE_SENT_BACK, /* an item left the flight for want of rows; it will be admitted again and begin anew */
+    RILL_TRACE_SENT_BACK, /* an item left the flight for want of nodes; it will be admitted again and begin anew */
 } rill_trace_kind;
 
 typedef struct rill_trace_event {

@@ -75,7 +75,7 @@ RILL_API rill_status rill_workers_run(rill_workers *workers, rill_read_fn read, 
                                       void *write_user);
 
 /* Counters so far; between begin and finish, from reader and writer too. Those of all workers added up, seconds as well, which are
- * then more than the clock's. Of longest_item_timesteps the largest; waiting_peak is the common output's; rows_bound the common
+ * then more than the clock's. Of longest_item_timesteps the largest; waiting_peak is the common output's; nodes_bound the common
  * bound. Other peaks are sums of each worker's own: at least what was held at any one time. */
 RILL_API void rill_workers_stats(rill_workers *workers, rill_stats *out);
 
