@@ -302,6 +302,7 @@ static const rill_domain template_domain = {
     /* profile        */ NULL, /* (optional) without these three, --profile is refused: nothing runs on a device */
     /* profiled       */ NULL,
     /* limits         */ NULL,
+    /* collect        */ NULL, /* (optional) without it, score answers before it returns */
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

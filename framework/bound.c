@@ -83,10 +83,11 @@ void bound_widen(rill_engine *e)
 
 int64_t bound_free(const rill_engine *e)
 {
-    return (int64_t)e->forest.node_limit - e->forest.nodes - e->forest.n_freed;
+    int64_t promised = e->step[0].promised + e->step[1].promised;
+    return (int64_t)e->forest.node_limit - e->forest.nodes - e->forest.n_freed - promised;
 }
 
-/* A row per live candidate, and in each later phase one per candidate of a full beam. */
+/* A node per live candidate, and in each later phase one per candidate of a full beam. */
 int64_t bound_need(const rill_engine *e, int32_t slot)
 {
     return e->items.at[slot].live + (int64_t)(e->info.phases - 1) * e->items.at[slot].settings->k;

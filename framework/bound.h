@@ -28,11 +28,12 @@ int32_t bound_encode(const rill_engine *e, int32_t count);
 /* An input has been encoded, of measured size `measured`: count what it takes. RILL_OK · RILL_AGAIN (more than the engine's share:
  * it is to be parked) · RILL_ERR_INPUT, with a message in `input`: its memory alone is more than there may be */
 rill_status bound_encoded(rill_engine *e, rill_input *input, int64_t measured);
-/* Rows that can still be given out. */
+/* Nodes that can still be given out, and are not promised to a timestep under way. */
 int64_t bound_free(const rill_engine *e);
-/* Rows that expanding the item may take at the most. */
+/* Nodes that expanding the item may take at the most. */
 int64_t bound_need(const rill_engine *e, int32_t slot);
-/* Make room for the oldest item in flight to be expanded. When that cannot be, it has failed and nothing is in flight. */
+/* Make room for the oldest item in flight to be expanded; no timestep is under way. When that cannot be, it has failed and nothing is in
+ * flight. */
 rill_status bound_make_room(rill_engine *e);
 /* States were too few for what the policy chose. */
 void bound_pressed(rill_engine *e);

@@ -1,7 +1,6 @@
-/* The engine: choose, advance, score, prune, commit, refill. run_timestep() below is the search; everything else in this file
- * makes it, feeds it, and takes from it. Source: Yang et al. 2020, algorithm 1, widened to any schedule.
+/* The engine: making it, feeding it, and taking from it. The search is loop.c.
  *
- * Divisions: making · the loop · in and out. */
+ * Divisions: making · in and out. */
 #include "rooms.h"
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
@@ -26,7 +25,7 @@ static rill_status set_up(rill_engine *e, const rill_engine_setup *setup)
     outbox_init(&e->outbox, e->ctx, &e->settings);
     RILL__TRY(chain_create(&e->chain, e->ctx, setup));
     RILL__TRY(bound_init(e));
-    e->selector.thorough = e->settings.check;
+    for (int32_t group = 0; group < 2; group++) e->step[group].selector.thorough = e->settings.check;
     return schedule_create(e, setup->policy);
 }
 
@@ -42,15 +41,14 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     e->model = model;
     e->domain = model->domain;
     e->info = model->info;
-    e->flight.ctx = e->step.ctx = e->scoring.ctx = e->statistics.ctx = ctx;
-    e->tracing = (tracing){.ctx = ctx, .fn = setup->trace, .user = setup->trace_user};
-    e->schedule = (schedule){.budget = setup->budget, .budget_user = setup->budget_user};
+    e->flight.ctx = e->scoring.ctx = e->statistics.ctx = ctx;
+    e->tracing = (tracing){.fn = setup->trace, .user = setup->trace_user};
+    e->schedule = (schedule){.ctx = ctx, .budget = setup->budget, .budget_user = setup->budget_user};
     e->writing = (writing){.fields = setup->fields, .n_fields = setup->n_fields, .unroll.ctx = ctx};
     items_init(&e->items, ctx);
     forest_init(&e->forest, ctx, model->info.state_need);
-    ask_init(&e->asks, ctx, model->info.actions);
+    for (int32_t group = 0; group < 2; group++) timestep_init(&e->step[group], ctx, &e->info, group);
     ask_init(&e->check_asks, ctx, model->info.actions);
-    selector_init(&e->selector, ctx, &e->info);
     rill_status status = rill__runner_start(model, ctx, &e->runner);
     e->self = e->runner.self;
     if (status >= 0) status = set_up(e, setup);
@@ -71,6 +69,7 @@ void engine_free_nodes(rill_engine *e)
 void rill_engine_destroy(rill_engine *e)
 {
     if (e == NULL) return;
+    engine_collect_rest(e);
     for (int32_t i = 0; i < e->flight.n; i++) engine_drop_item(e, e->flight.slot[i]);
     bound_unpark(e);
     while (e->items.n_ready > 0) engine_drop_item(e, items_next_ready(&e->items));
@@ -83,16 +82,13 @@ void rill_engine_destroy(rill_engine *e)
     rill_columns_free(e->ctx, &e->admission.memory);
     items_finish(&e->items);
     flight_finish(&e->flight);
-    timestep_finish(&e->step);
+    for (int32_t group = 0; group < 2; group++) timestep_finish(&e->step[group]);
     forest_finish(&e->forest);
-    ask_finish(&e->asks);
     ask_finish(&e->check_asks);
     scoring_finish(&e->scoring);
-    selector_finish(&e->selector);
     unroll_finish(&e->writing.unroll);
     outbox_finish(&e->outbox);
     statistics_finish(&e->statistics);
-    tracing_finish(&e->tracing);
     rill__runner_stop(&e->runner);
     rill_free(e->ctx, e, sizeof *e);
 }
@@ -102,106 +98,19 @@ const rill_settings *rill_engine_settings(const rill_engine *e)
     return &e->settings;
 }
 
-/* --- the loop ----------------------------------------------------------------------------------------------------- */
-
-/* One phase: children of every selected item, what survives of them, and the new beams. */
-static rill_status run_phase(rill_engine *e, timestep *t, int32_t phase)
-{
-    int last = phase == e->info.phases - 1;
-    int64_t pruned;
-    rill_seconds *now = &e->statistics.now;
-    RILL__TRY(engine_expand(e, t->n, phase));
-    double t0 = statistics_clock();
-    engine_merge(e, t, last);
-    if (e->selector.wrong != NULL) return engine_wrong_choices(e);
-    double t1 = statistics_clock();
-    tracing_merged(&e->tracing, t);
-    rill_error_clear(e->ctx);
-    RILL__TRY(chain_prune(&e->chain, &t->candidates, phase, &pruned));
-    e->statistics.all.pruned += pruned;
-    double t2 = statistics_clock();
-    RILL__TRY(engine_commit(e, t, last));
-    now->select += t1 - t0;
-    now->prune += t2 - t1;
-    now->commit += statistics_clock() - t2;
-    return RILL_OK;
-}
-
-/* Take over what the timestep made of its items; returns whether any has stopped. */
-static int update_flight(rill_engine *e, const timestep *t)
-{
-    int any = 0;
-    for (int32_t i = 0; i < t->n; i++) {
-        flight_update(&e->flight, &e->items, t->selected[i]);
-        any |= e->items.done[t->selected[i]];
-    }
-    return any;
-}
-
-/* Results for the items that stopped; the others keep their order. */
-static rill_status finish_items(rill_engine *e)
-{
-    int32_t kept = 0;
-    rill_status status = RILL_OK;
-    for (int32_t i = 0; i < e->flight.n; i++) {
-        int32_t slot = e->flight.slot[i];
-        if (status >= 0 && e->items.done[slot]) {
-            status = engine_finish_item(e, slot);
-            if (status >= 0) continue;
-        }
-        flight_move(&e->flight, &e->items, kept++, i);
-    }
-    e->flight.n = kept;
-    return status;
-}
-
-static rill_status run_timestep(rill_engine *e, timestep *t)
-{
-    int32_t in_flight = e->flight.n;
-    rill_seconds *now = &e->statistics.now;
-    double t0 = statistics_clock();
-    RILL__TRY(schedule_choose(e, t));
-    if (t->n == 0) return RILL_OK; /* the only item failed */
-    int64_t expansions = e->statistics.all.expansions;
-    RILL__TRY(statistics_expand(&e->statistics, &e->items, t));
-    RILL__TRY(tracing_selected(&e->tracing, &e->items, t));
-    now->choose += statistics_clock() - t0;
-    for (int32_t phase = 0; phase < e->info.phases; phase++) RILL__TRY(run_phase(e, t, phase));
-    double t1 = statistics_clock();
-    tracing_committed(&e->tracing, &e->items, t);
-    if (update_flight(e, t)) RILL__TRY(finish_items(e));
-    engine_free_nodes(e);
-    now->finalize = statistics_clock() - t1;
-    tracing_timestep(&e->tracing, t, e->statistics.all.timesteps, in_flight, e->statistics.all.expansions - expansions,
-                     now);
-    e->statistics.all.timesteps++;
-    return RILL_OK;
-}
-
-static rill_status admit_and_advance(rill_engine *e)
-{
-    double start = statistics_clock();
-    RILL__TRY(engine_meet_deadlines(e));
-    int waiting = engine_waiting(e) > 0;
-    RILL__TRY(engine_admit(e));
-    e->statistics.now.choose += statistics_clock() - start - e->statistics.now.encode;
-    if (e->flight.n == 0) return waiting ? RILL_OK : RILL_AGAIN;
-    return run_timestep(e, &e->step);
-}
+/* --- in and out --------------------------------------------------------------------------------------------------- */
 
 rill_status rill_engine_step(rill_engine *e)
 {
     if (e->failed < 0) return e->failed;
     double start = statistics_clock();
     e->statistics.now = (rill_seconds){0};
-    rill_status status = admit_and_advance(e);
+    rill_status status = engine_advance(e);
     if (status < 0) e->failed = status;
     e->statistics.now.total = statistics_clock() - start;
     statistics_add_seconds(&e->statistics);
     return status;
 }
-
-/* --- in and out --------------------------------------------------------------------------------------------------- */
 
 int64_t rill_engine_room(const rill_engine *e)
 {

@@ -5,17 +5,18 @@
  *
  * Divisions: rows · asking · checking what scorers said · limits · choices. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "rooms.h"
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-static void add_rows(rill_engine *e, int32_t index)
+static void add_rows(rill_engine *e, timestep *t, int32_t index)
 {
-    row_table *r = &e->step.rows;
+    row_table *r = &t->rows;
     forest *f = &e->forest;
-    int32_t slot = e->step.selected[index];
+    int32_t slot = t->selected[index];
     const item *it = &e->items.at[slot];
     const int scored = e->chain.n_scorers > 0; /* who alone look at the last columns */
     for (int32_t rank = 0; rank < it->width; rank++) {
@@ -37,34 +38,44 @@ static void add_rows(rill_engine *e, int32_t index)
     }
 }
 
-static rill_status make_rows(rill_engine *e, int32_t n)
+static rill_status make_rows(rill_engine *e, timestep *t)
 {
     int64_t live = 0;
     int grew;
-    for (int32_t i = 0; i < n; i++) live += e->items.at[e->step.selected[i]].live;
-    RILL__TRY(timestep_reserve_rows(&e->step, (size_t)live));
+    for (int32_t i = 0; i < t->n; i++) live += e->items.at[t->selected[i]].live;
+    RILL__TRY(timestep_reserve_rows(t, (size_t)live));
     RILL__TRY(forest_reserve_nodes(&e->forest, live, &grew));
     if (grew) RILL__TRY(engine_reserve_domain(e));
-    e->step.rows.n = 0;
-    for (int32_t i = 0; i < n; i++) add_rows(e, i);
+    t->rows.n = 0;
+    for (int32_t i = 0; i < t->n; i++) add_rows(e, t, i);
+    t->promised -= t->promised < live ? t->promised : live;
     return RILL_OK;
 }
 
-static rill_rows domain_rows(const rill_engine *e, int32_t phase)
+/* The rows from `from` on, n of them, as the domain sees them. */
+static rill_rows domain_rows(const timestep *t, int32_t from, int32_t n)
 {
-    const row_table *r = &e->step.rows;
-    return (rill_rows){r->n, phase, r->node, r->parent, r->state_parent, r->action, r->slot, r->depth};
+    const row_table *r = &t->rows;
+    return (rill_rows){.n = n,
+                       .phase = t->phase,
+                       .node = r->node + from,
+                       .parent = r->parent + from,
+                       .state_parent = r->state_parent + from,
+                       .action = r->action + from,
+                       .slot = r->slot + from,
+                       .depth = r->depth + from,
+                       .group = t->group};
 }
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 
-static rill_scorer_rows scorer_rows(const rill_engine *e, int32_t phase, int32_t first, int32_t n)
+static rill_scorer_rows scorer_rows(const rill_engine *e, const timestep *t, int32_t first, int32_t n)
 {
-    const row_table *r = &e->step.rows;
+    const row_table *r = &t->rows;
     return (rill_scorer_rows){
         .struct_size = sizeof(rill_scorer_rows),
         .n = n,
-        .phase = phase,
+        .phase = t->phase,
         .item_id = r->item_id + first,
         .timestep = r->depth + first,
         .rank = r->rank + first,
@@ -79,33 +90,34 @@ static rill_scorer_rows scorer_rows(const rill_engine *e, int32_t phase, int32_t
 }
 
 /* The item of that row is, by a scorer. */
-static rill_status treated_differently(rill_engine *e, int32_t row)
+static rill_status treated_differently(rill_engine *e, const timestep *t, int32_t row)
 {
     return rill_fail(
         e->ctx, RILL_ERR_CHECK,
         "%s %s treats input %lld differently alone than among others: it must look at one item at a time and "
         "remember nothing",
         e->chain.n_scorers == 1 ? "scorer" : "the scorer chain that begins with",
-        e->chain.link[e->chain.n_heuristics].scorer->name, (long long)e->step.rows.item_id[row]);
+        e->chain.link[e->chain.n_heuristics].scorer->name, (long long)t->rows.item_id[row]);
 }
 
 /* What the item of a row uses for scorer i. */
-static const chain_instance *instance_of(const rill_engine *e, int32_t i, int32_t row)
+static const chain_instance *instance_of(const rill_engine *e, const timestep *t, int32_t i, int32_t row)
 {
-    return e->items.at[e->step.rows.slot[row]].instances[e->chain.n_heuristics + i];
+    return e->items.at[t->rows.slot[row]].instances[e->chain.n_heuristics + i];
 }
 
 /* Let scorer i speak about rows [from, end): once for each run of neighbours whose items share an instance. */
-static rill_status run_scorer(rill_engine *e, rill_ask_builder *b, int32_t phase, int32_t i, int32_t from, int32_t end)
+static rill_status run_scorer(rill_engine *e, const timestep *t, rill_ask_builder *b, int32_t i, int32_t from,
+                              int32_t end)
 {
     const chain_link *link = &e->chain.link[e->chain.n_heuristics + i];
     const rill_scorer *table = link->scorer;
     for (int32_t first = from, next; first < end; first = next) {
-        const chain_instance *instance = instance_of(e, i, first);
+        const chain_instance *instance = instance_of(e, t, i, first);
         next = e->chain.n_foreign == 0 ? end : first + 1;
-        while (next < end && instance_of(e, i, next) == instance) next++;
-        rill_scorer_rows rows = scorer_rows(e, phase, first, next - first);
-        rows.state = scoring_gather(&e->scoring, &e->chain, link, &e->step.rows, first, rows.n);
+        while (next < end && instance_of(e, t, i, next) == instance) next++;
+        rill_scorer_rows rows = scorer_rows(e, t, first, next - first);
+        rows.state = scoring_gather(&e->scoring, &e->chain, link, &t->rows, first, rows.n);
         b->first = first - from;
         b->n_heard = next - first;
         rill_error_clear(e->ctx);
@@ -113,21 +125,21 @@ static rill_status run_scorer(rill_engine *e, rill_ask_builder *b, int32_t phase
         if (status < 0 && rill_error_status(e->ctx) != status)
             return rill_fail(e->ctx, status, "scorer %s failed with %s", table->name, rill_status_name(status));
         RILL__TRY(status);
-        if (b == &e->asks)
-            scoring_keep(&e->scoring, &e->chain, link, &e->step.rows, first, rows.n);
-        else if (!scoring_same(&e->scoring, &e->chain, link, &e->step.rows, first, rows.n))
-            return treated_differently(e, first);
+        if (b == &t->asks)
+            scoring_keep(&e->scoring, &e->chain, link, &t->rows, first, rows.n);
+        else if (!scoring_same(&e->scoring, &e->chain, link, &t->rows, first, rows.n))
+            return treated_differently(e, t, first);
     }
     return RILL_OK;
 }
 
 /* Let every scorer speak about rows [first, first + n). */
-static rill_status run_scorers(rill_engine *e, rill_ask_builder *b, int32_t phase, int32_t first, int32_t n)
+static rill_status run_scorers(rill_engine *e, const timestep *t, rill_ask_builder *b, int32_t first, int32_t n)
 {
     RILL__TRY(ask_begin(b, n));
     for (int32_t i = 0; i < e->chain.n_scorers; i++) {
         b->scorer = i;
-        RILL__TRY(run_scorer(e, b, phase, i, first, first + n));
+        RILL__TRY(run_scorer(e, t, b, i, first, first + n));
     }
     b->first = 0;
     b->n_heard = n;
@@ -163,16 +175,16 @@ static int same_rules(const ask_rules *x, int32_t a, const ask_rules *y, int32_t
 }
 
 /* Ask the scorers about each item alone and compare with what they said of all. */
-static rill_status check_scorers(rill_engine *e, const ask_rules *all, int32_t phase, int32_t max_choices)
+static rill_status check_scorers(rill_engine *e, const timestep *t, const ask_rules *all, int32_t max_choices)
 {
-    const row_table *r = &e->step.rows;
+    const row_table *r = &t->rows;
     for (int32_t first = 0, n; first < r->n; first += n) {
         for (n = 1; first + n < r->n && r->item[first + n] == r->item[first];) n++;
         ask_rules one;
-        RILL__TRY(run_scorers(e, &e->check_asks, phase, first, n));
+        RILL__TRY(run_scorers(e, t, &e->check_asks, first, n));
         RILL__TRY(ask_build(&e->check_asks, max_choices, &one));
         for (int32_t i = 0; i < n; i++)
-            if (!same_rules(all, first + i, &one, i)) return treated_differently(e, first);
+            if (!same_rules(all, first + i, &one, i)) return treated_differently(e, t, first);
     }
     return RILL_OK;
 }
@@ -188,130 +200,152 @@ static int32_t choices_of(const rill_engine *e, const rill_settings *s, int32_t 
 }
 
 /* Of any of the selected items. */
-static int32_t max_choices(const rill_engine *e, int32_t phase)
+static int32_t max_choices(const rill_engine *e, const timestep *t)
 {
     int32_t most = 1;
-    if (e->requests.n == 0) return choices_of(e, &e->settings, phase);
-    for (int32_t i = 0; i < e->step.n; i++) {
-        int32_t m = choices_of(e, e->items.at[e->step.selected[i]].settings, phase);
+    if (e->requests.n == 0) return choices_of(e, &e->settings, t->phase);
+    for (int32_t i = 0; i < t->n; i++) {
+        int32_t m = choices_of(e, e->items.at[t->selected[i]].settings, t->phase);
         if (m > most) most = m;
     }
     return most;
 }
 
 /* Rows of items that may have fewer are limited. */
-static int any_limit(const rill_engine *e, int32_t phase, int32_t most)
+static int any_limit(const rill_engine *e, const timestep *t, int32_t most)
 {
-    for (int32_t i = 0; i < e->step.n && e->requests.n > 0; i++)
-        if (choices_of(e, e->items.at[e->step.selected[i]].settings, phase) < most) return 1;
+    for (int32_t i = 0; i < t->n && e->requests.n > 0; i++)
+        if (choices_of(e, e->items.at[t->selected[i]].settings, t->phase) < most) return 1;
     return 0;
 }
 
-static int any_end_rule(const rill_engine *e)
+static int any_end_rule(const rill_engine *e, const timestep *t)
 {
-    for (int32_t i = 0; i < e->step.n; i++)
-        if (ending_rule(&e->items.at[e->step.selected[i]]) != RILL_END_ALLOWED) return 1;
+    for (int32_t i = 0; i < t->n; i++)
+        if (ending_rule(&e->items.at[t->selected[i]]) != RILL_END_ALLOWED) return 1;
     return 0;
 }
 
 /* What the settings have to say of the rows, behind what the scorers said. */
-static rill_status ask_limits(rill_engine *e, int32_t phase, int32_t most)
+static rill_status ask_limits(rill_engine *e, timestep *t, int32_t most)
 {
-    int last = phase == e->info.phases - 1;
-    for (int32_t i = 0; i < e->step.rows.n; i++) {
-        int32_t m = choices_of(e, e->items.at[e->step.rows.slot[i]].settings, phase);
-        if (m < most) RILL__TRY(rill_ask_limit(&e->asks, i, m));
-        if (last) RILL__TRY(rill_ask_end(&e->asks, i, ending_rule(&e->items.at[e->step.rows.slot[i]])));
+    int last = t->phase == e->info.phases - 1;
+    rill_ask_builder *asks = &t->asks;
+    for (int32_t i = 0; i < t->rows.n; i++) {
+        const item *it = &e->items.at[t->rows.slot[i]];
+        int32_t m = choices_of(e, it->settings, t->phase);
+        if (m < most) RILL__TRY(rill_ask_limit(asks, i, m));
+        if (last) RILL__TRY(rill_ask_end(asks, i, ending_rule(it)));
         if (e->unknown < 0) continue;
         if (isinf(e->settings.unknown_penalty))
-            RILL__TRY(rill_ask_ban(&e->asks, i, e->unknown));
+            RILL__TRY(rill_ask_ban(asks, i, e->unknown));
         else
-            RILL__TRY(rill_ask_add(&e->asks, i, e->unknown, -(float)e->settings.unknown_penalty));
+            RILL__TRY(rill_ask_add(asks, i, e->unknown, -(float)e->settings.unknown_penalty));
     }
     return RILL_OK;
 }
 
 /* The rules of the phase: what scorers and settings say. */
-static rill_status make_rules(rill_engine *e, int32_t phase, int32_t most, ask_rules *rules)
+static rill_status make_rules(rill_engine *e, timestep *t)
 {
-    int last = phase == e->info.phases - 1;
-    int limited = e->unknown >= 0 || (last && any_end_rule(e)) || any_limit(e, phase, most);
+    const int32_t most = max_choices(e, t);
+    int last = t->phase == e->info.phases - 1;
+    int limited = e->unknown >= 0 || (last && any_end_rule(e, t)) || any_limit(e, t, most);
     if (e->chain.n_scorers == 0 && !limited) {
-        *rules = (ask_rules){.max_choices = most, .plain = 1};
+        t->rules = (ask_rules){.max_choices = most, .plain = 1};
         return RILL_OK;
     }
     if (e->chain.n_scorers > 0)
-        RILL__TRY(scoring_begin(&e->scoring, &e->chain, e->forest.node_capacity, &e->step.rows, &e->items, &e->intake));
-    RILL__TRY(run_scorers(e, &e->asks, phase, 0, e->step.rows.n));
+        RILL__TRY(scoring_begin(&e->scoring, &e->chain, e->forest.node_capacity, &t->rows, &e->items, &e->intake));
+    RILL__TRY(run_scorers(e, t, &t->asks, 0, t->rows.n));
     if (e->settings.check && e->chain.n_scorers > 0) {
-        RILL__TRY(ask_build(&e->asks, most, rules));
-        RILL__TRY(check_scorers(e, rules, phase, most));
+        RILL__TRY(ask_build(&t->asks, most, &t->rules));
+        RILL__TRY(check_scorers(e, t, &t->rules, most));
     }
-    if (limited) RILL__TRY(ask_limits(e, phase, most));
-    return ask_build(&e->asks, most, rules);
+    if (limited) RILL__TRY(ask_limits(e, t, most));
+    return ask_build(&t->asks, most, &t->rules);
 }
 
 /* --- choices ------------------------------------------------------------------------------------------------------ */
 
-static rill_rows part_of(const rill_rows *rows, int32_t from, int32_t n)
+rill_status engine_wrong_choices(rill_engine *e, const timestep *t)
 {
-    rill_rows part = *rows;
-    part.n = n;
-    part.node += from;
-    part.parent += from;
-    part.state_parent += from;
-    part.action += from;
-    part.slot += from;
-    part.depth += from;
-    return part;
-}
-
-rill_status engine_wrong_choices(rill_engine *e)
-{
-    const selector *s = &e->selector;
-    const item *it = &e->items.at[e->step.rows.slot[s->bad]];
+    const selector *s = &t->selector;
+    const item *it = &e->items.at[t->rows.slot[s->bad]];
     return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: choices of input %lld at timestep %d are %s", e->domain->name,
-                     (long long)it->id, e->step.rows.depth[s->bad], s->wrong);
+                     (long long)it->id, t->rows.depth[s->bad], s->wrong);
 }
 
-/* Score rows from `from` on, as many as the selector takes at once, and go to the next ones. */
-static rill_status score_part(rill_engine *e, const rill_rows *rows, int32_t *from)
+static rill_status score_status(rill_engine *e, timestep *t, rill_status status)
 {
-    rill_ask ask;
-    rill_choices out;
-    int32_t n = selector_part(&e->selector, *from, &ask, &out);
-    rill_rows part = n < rows->n ? part_of(rows, *from, n) : *rows;
-    double start = statistics_clock();
+    if (status == RILL_AGAIN && e->domain->collect == NULL)
+        return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: score answers later, and there is no collect",
+                         e->domain->name);
+    t->submitted = status == RILL_AGAIN;
+    return status > 0 && !t->submitted ? RILL_OK : engine_domain_status(e, status, "score");
+}
+
+/* Score the next rows, as many as the selector takes at once. */
+static rill_status score_part(rill_engine *e, timestep *t)
+{
+    t->part = selector_part(&t->selector, t->from, &t->ask, &t->out);
+    t->part_rows = domain_rows(t, t->from, t->part);
     rill_error_clear(e->ctx);
-    RILL__TRY(engine_domain_status(e, e->domain->score(e->self, &part, &ask, &out), "score"));
-    double scored = statistics_clock();
-    e->statistics.now.score += scored - start;
-    const char *wrong = selector_take(&e->selector, *from, n, rows->phase == e->info.phases - 1);
-    e->statistics.now.select += statistics_clock() - scored;
-    *from += n;
-    return wrong == NULL ? RILL_OK : engine_wrong_choices(e);
+    return score_status(e, t, e->domain->score(e->self, &t->part_rows, &t->ask, &t->out));
 }
 
-rill_status engine_expand(rill_engine *e, int32_t n, int32_t phase)
+static rill_status collect_part(rill_engine *e, timestep *t)
 {
-    ask_rules rules;
-    int32_t from = 0;
+    t->submitted = 0;
+    rill_error_clear(e->ctx);
+    rill_status status = e->domain->collect(e->self, t->group);
+    return status > 0 ? RILL_OK : engine_domain_status(e, status, "collect");
+}
+
+rill_status engine_answer(rill_engine *e, timestep *t)
+{
+    rill_seconds *now = &e->statistics.now;
+    do {
+        double start = statistics_clock();
+        rill_status status = t->submitted ? collect_part(e, t) : score_part(e, t);
+        double scored = statistics_clock();
+        now->score += scored - start;
+        if (status != RILL_OK) return status;
+        const char *wrong = selector_take(&t->selector, t->from, t->part, t->phase == e->info.phases - 1);
+        now->select += statistics_clock() - scored;
+        if (wrong != NULL) return engine_wrong_choices(e, t);
+        t->from += t->part;
+    } while (t->from < t->rows.n);
+    return RILL_OK;
+}
+
+void engine_collect_rest(rill_engine *e)
+{
+    char why[RILL__MESSAGE_BYTES]; /* the run may have ended with */
+    const rill_status failed = rill_error_status(e->ctx);
+    if (!e->step[0].submitted && !e->step[1].submitted) return;
+    snprintf(why, sizeof why, "%s", rill_error(e->ctx));
+    for (int i = 0; i < 2; i++)
+        if (e->step[i].submitted) collect_part(e, &e->step[i]);
+    if (failed < 0) rill_fail(e->ctx, failed, "%s", why);
+}
+
+rill_status engine_expand(rill_engine *e, timestep *t)
+{
     double start = statistics_clock();
-    RILL__TRY(make_rows(e, n));
-    rill_rows rows = domain_rows(e, phase);
+    RILL__TRY(make_rows(e, t));
+    const rill_rows rows = domain_rows(t, 0, t->rows.n);
     double t0 = statistics_clock();
     e->statistics.now.choose += t0 - start;
     rill_error_clear(e->ctx);
     RILL__TRY(engine_domain_status(e, e->domain->step(e->self, &rows), "step"));
     double t1 = statistics_clock();
     e->statistics.now.step += t1 - t0;
-    for (int32_t i = 0; i < e->step.rows.n; i++) forest_stepped(&e->forest, e->step.rows.history[i]);
+    for (int32_t i = 0; i < t->rows.n; i++) forest_stepped(&e->forest, t->rows.history[i]);
     engine_free_nodes(e);
-    RILL__TRY(make_rules(e, phase, max_choices(e, phase), &rules));
-    RILL__TRY(selector_ask(&e->selector, &rules, rows.n));
-    RILL__TRY(engine_reserve_children(e, &e->step, e->selector.choices.stride));
+    RILL__TRY(make_rules(e, t));
+    RILL__TRY(selector_ask(&t->selector, &t->rules, rows.n));
     e->statistics.now.scorers += statistics_clock() - t1;
-    do RILL__TRY(score_part(e, &rows, &from));
-    while (from < rows.n);
+    t->from = 0;
     return RILL_OK;
 }

@@ -22,8 +22,8 @@ void items_finish(items *all)
 
 rill_status items_reserve(items *all, int32_t need)
 {
-    const rill_array columns[] = {RILL_ARRAY(all->at), RILL_ARRAY(all->done), RILL_ARRAY(all->passed_over),
-                                  RILL_ARRAY(all->place), RILL_ARRAY(all->free)};
+    const rill_array columns[] = {RILL_ARRAY(all->at),          RILL_ARRAY(all->done),  RILL_ARRAY(all->busy),
+                                  RILL_ARRAY(all->passed_over), RILL_ARRAY(all->place), RILL_ARRAY(all->free)};
     size_t old = all->memory.capacity;
     if (all->n_free >= need) return RILL_OK;
     RILL__TRY(rill_columns_grow(all->ctx, &all->memory, old - (size_t)all->n_free + (size_t)need, columns,
@@ -53,8 +53,8 @@ rill_status items_begin(items *all, forest *f, int32_t slot)
     int32_t root = forest_add(f, &it->arena, -1, -1, RILL_ACTION_START, 0, 0, 1);
     it->timestep = it->n_outputs = it->top_ended = 0;
     it->best_output = RILL_SCORE_DEAD;
-    it->stop_asked = it->late = 0;
-    all->done[slot] = all->passed_over[slot] = 0;
+    it->stop_asked = it->late = it->cancelled = 0;
+    all->done[slot] = all->busy[slot] = all->passed_over[slot] = 0;
     it->beam[0] = (beam_entry){.history = root, .action = RILL_ACTION_START, .state_node = RILL_NO_NODE};
     it->width = it->live = 1;
     return RILL_OK;

@@ -49,6 +49,7 @@ typedef struct item {
     size_t outputs_capacity;
     uint8_t stop_asked; /* by a heuristic, in an earlier phase of this timestep */
     uint8_t late;       /* its deadline has come */
+    uint8_t cancelled;  /* while it was busy */
     uint8_t top_ended;  /* the best candidate of some timestep was an ended one */
     int64_t slot_bytes; /* what its slot takes, by what the domain says; counted under a bound on memory only */
 } item;
@@ -59,10 +60,11 @@ typedef struct items {
     /* By slot, [memory.capacity]. */
     item *at;
     uint8_t *done;        /* the item has stopped and waits to be finished */
+    uint8_t *busy;        /* it is in a timestep that has submitted something (loop.c) */
     uint8_t *passed_over; /* how often, up to the number from which on it goes first */
     int32_t *place;       /* where it stands in the flight */
     int32_t *free;        /* a stack: free[0, n_free) */
-    int32_t n_free;
+    int32_t n_free, n_busy, n_cancelled;
     int32_t n_ready, first_ready, last_ready; /* a list through `next`, in order of admission */
 } items;
 

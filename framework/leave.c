@@ -11,6 +11,7 @@
 static void leave_flight(rill_engine *e, int32_t place)
 {
     flight *f = &e->flight;
+    f->live -= f->width[place];
     flight_forgive(f, &e->items, f->slot[place]);
     for (int32_t i = place + 1; i < f->n; i++) flight_move(f, &e->items, i - 1, i);
     f->n--;
@@ -47,18 +48,48 @@ static rill_status fail_waiting(rill_engine *e, int32_t i, rill_status status, c
 
 /* --- cancelling --------------------------------------------------------------------------------------------------- */
 
+static const char cancelled[] = "cancelled";
+
+rill_status engine_leave_cancelled(rill_engine *e, const timestep *t)
+{
+    for (int32_t i = 0; i < t->n && e->items.n_cancelled > 0; i++) {
+        int32_t slot = t->selected[i];
+        if (!e->items.at[slot].cancelled) continue;
+        e->items.n_cancelled--;
+        e->items.done[slot] = 0;
+        RILL__TRY(fail_item(e, slot, e->items.place[slot], RILL_ERR_CANCELLED, cancelled));
+    }
+    return RILL_OK;
+}
+
+static rill_status not_there(rill_engine *e, int64_t id)
+{
+    return rill_fail(e->ctx, RILL_ERR_NOT_FOUND, "input %lld is not there to be cancelled", (long long)id);
+}
+
+/* A busy item leaves when its timestep is over. */
+static rill_status cancel_in_flight(rill_engine *e, int32_t place)
+{
+    item *it = &e->items.at[e->flight.slot[place]];
+    if (!e->items.busy[e->flight.slot[place]])
+        return fail_item(e, e->flight.slot[place], place, RILL_ERR_CANCELLED, cancelled);
+    if (it->cancelled) return not_there(e, it->id);
+    e->items.n_cancelled++;
+    it->cancelled = 1;
+    return RILL_OK;
+}
+
 rill_status rill_engine_cancel(rill_engine *e, int64_t id)
 {
-    static const char message[] = "cancelled";
     if (e->failed < 0) return e->failed;
     for (int32_t i = 0; i < e->intake.n; i++)
         if (e->intake.entries[intake_at(&e->intake, i)].id == id)
-            return fail_waiting(e, i, RILL_ERR_CANCELLED, message);
+            return fail_waiting(e, i, RILL_ERR_CANCELLED, cancelled);
     for (int32_t slot = e->items.first_ready; slot >= 0; slot = e->items.at[slot].next)
-        if (e->items.at[slot].id == id) return fail_item(e, slot, IS_READY, RILL_ERR_CANCELLED, message);
+        if (e->items.at[slot].id == id) return fail_item(e, slot, IS_READY, RILL_ERR_CANCELLED, cancelled);
     for (int32_t i = 0; i < e->flight.n; i++)
-        if (e->flight.id[i] == id) return fail_item(e, e->flight.slot[i], i, RILL_ERR_CANCELLED, message);
-    return rill_fail(e->ctx, RILL_ERR_NOT_FOUND, "input %lld is not there to be cancelled", (long long)id);
+        if (e->flight.id[i] == id) return cancel_in_flight(e, i);
+    return not_there(e, id);
 }
 
 /* --- deadlines ---------------------------------------------------------------------------------------------------- */
@@ -134,8 +165,10 @@ rill_status engine_meet_deadlines(rill_engine *e)
         next = e->items.at[slot].next;
         if (is_late(e->items.at[slot].request, now)) RILL__TRY(fail_late(e, slot, IS_READY));
     }
-    for (int32_t i = e->flight.n - 1; i >= 0; i--)
-        if (is_late(e->items.at[e->flight.slot[i]].request, now)) RILL__TRY(finish_late(e, i));
+    for (int32_t i = e->flight.n - 1; i >= 0; i--) {
+        int32_t slot = e->flight.slot[i];
+        if (!e->items.busy[slot] && is_late(e->items.at[slot].request, now)) RILL__TRY(finish_late(e, i));
+    }
     e->requests.next = next_deadline(e);
     return RILL_OK;
 }

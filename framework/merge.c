@@ -57,7 +57,7 @@ static void make_heap(merge *m, int32_t *row)
             continue;
         }
         int32_t r = (*row)++;
-        if (!selector_look(&m->e->selector, r, 0)) continue;
+        if (!selector_look(&m->t->selector, r, 0)) continue;
         double score = entry->score + (double)c->score[(int64_t)r * c->stride];
         m->heap[m->n_heap++] = (merge_head){score, rank, r, 0};
     }
@@ -69,7 +69,7 @@ static void advance(merge *m)
 {
     merge_head *head = &m->heap[0];
     const choice_table *c = m->c;
-    if (head->row >= 0 && selector_look(&m->e->selector, head->row, ++head->next)) {
+    if (head->row >= 0 && selector_look(&m->t->selector, head->row, ++head->next)) {
         int64_t choice = (int64_t)head->row * c->stride + head->next;
         head->score = m->it->beam[head->rank].score + (double)c->score[choice];
     } else {
@@ -193,8 +193,9 @@ static void merge_last(merge *m)
     }
 }
 
-rill_status engine_reserve_children(rill_engine *e, timestep *t, int32_t stride)
+rill_status engine_reserve_children(rill_engine *e, timestep *t)
 {
+    const int32_t stride = t->selector.choices.stride;
     children_size need = {.items = (size_t)t->n};
     for (int32_t i = 0; i < t->n; i++) {
         item *it = &e->items.at[t->selected[i]];
@@ -225,7 +226,7 @@ static void describe_item(candidates *c, int32_t i, const item *it, int32_t end)
 
 void engine_merge(rill_engine *e, timestep *t, int last)
 {
-    merge m = {.e = e, .t = t, .c = &e->selector.choices, .heap = t->heap};
+    merge m = {.e = e, .t = t, .c = &t->selector.choices, .heap = t->heap};
     int32_t row = 0;
     t->candidates.n = t->n;
     for (int32_t i = 0; i < t->n; i++) {

@@ -7,7 +7,6 @@
 #ifndef RILL_ROOMS_H
 #define RILL_ROOMS_H
 
-#include "ask.h"
 #include "bound.h"
 #include "chain.h"
 #include "ending.h"
@@ -17,7 +16,6 @@
 #include "request.h"
 #include "schedule.h"
 #include "scoring.h"
-#include "select.h"
 #include "statistics.h"
 #include "timestep.h"
 #include "tracing.h"
@@ -90,11 +88,11 @@ struct rill_engine {
     schedule schedule;
     bound bound;
     forest forest;
-    timestep step;
+    timestep step[2]; /* the second with a domain that answers later */
+    int32_t turn;     /* which of them goes on next */
     chain chain;
-    rill_ask_builder asks, check_asks;
+    rill_ask_builder check_asks;
     scoring scoring;
-    selector selector;
     writing writing;
     outbox outbox;
     statistics statistics;
@@ -126,13 +124,18 @@ rill_status engine_reserve_domain(rill_engine *e);
 /* A domain's failure without a message gets one. */
 rill_status engine_domain_status(rill_engine *e, rill_status status, const char *method);
 
-/* expand.c: rows, states, choices of one phase for the `n` selected items. */
-rill_status engine_expand(rill_engine *e, int32_t n, int32_t phase);
-/* What the selector found wrong. */
-rill_status engine_wrong_choices(rill_engine *e);
+/* loop.c: admit, then go on until a timestep is over. RILL_OK · RILL_AGAIN (there is nothing to do) · a failure */
+rill_status engine_advance(rill_engine *e);
 
-/* merge.c: memory for all that a phase may make of rows with up to `stride` choices each, so that merging cannot fail half-way. */
-rill_status engine_reserve_children(rill_engine *e, timestep *t, int32_t stride);
+/* expand.c: rows and states of the selected items for the timestep's phase, and what is asked about them. */
+rill_status engine_expand(rill_engine *e, timestep *t);
+/* Choices for all rows. RILL_OK: they are there · RILL_AGAIN: a call was submitted, and the next call collects its answer */
+rill_status engine_answer(rill_engine *e, timestep *t);
+/* What the selector found wrong. */
+rill_status engine_wrong_choices(rill_engine *e, const timestep *t);
+
+/* merge.c: memory for all that a phase may make of its choices, so that merging cannot fail half-way. */
+rill_status engine_reserve_children(rill_engine *e, timestep *t);
 /* Children of each selected item in rank order; in the last phase outputs leave. */
 void engine_merge(rill_engine *e, timestep *t, int last);
 /* Give an item an output, whose reference it takes over; which ones are kept is for the setting `keep`. Room is there: merge
@@ -148,11 +151,15 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot);
 rill_status engine_fail_input(rill_engine *e, int64_t id, const request *wants, rill_status status,
                               const char *message);
 
-/* leave.c: have the inputs leave whose deadlines have come. */
+/* leave.c: have the inputs leave whose deadlines have come, but for busy ones; and those of the timestep that were cancelled while
+ * they were busy. */
 rill_status engine_meet_deadlines(rill_engine *e);
+rill_status engine_leave_cancelled(rill_engine *e, const timestep *t);
 
 /* engine.c: what domain->measure says, else the number of words. */
 int64_t engine_measure(const rill_engine *e, const char *text, size_t length);
+/* Wait for what is submitted, whose answer nobody wants any more. */
+void engine_collect_rest(rill_engine *e);
 /* Tell the domain which nodes have become free, so that they can be given out again. */
 void engine_free_nodes(rill_engine *e);
 

@@ -34,6 +34,7 @@ rill_status schedule_create(rill_engine *e, const rill_chain_entry *wanted)
 
 void schedule_destroy(schedule *s)
 {
+    rill_columns_free(s->ctx, &s->idle.memory);
     if (s->policy != NULL && s->policy->destroy != NULL) s->policy->destroy(s->self);
 }
 
@@ -54,6 +55,36 @@ rill_flight schedule_view(const rill_engine *e)
         .waiting = engine_waiting(e),
         .timesteps = e->statistics.all.timesteps,
     };
+}
+
+/* What may be selected: all that are in flight; of these the idle ones, where some are busy. */
+static rill_status idle_view(rill_engine *e, rill_flight *view)
+{
+    idle_columns *s = &e->schedule.idle;
+    const flight *f = &e->flight;
+    const rill_array columns[] = {RILL_ARRAY(s->place), RILL_ARRAY(s->timestep), RILL_ARRAY(s->width),
+                                  RILL_ARRAY(s->id),    RILL_ARRAY(s->size),     RILL_ARRAY(s->wave)};
+    *view = schedule_view(e);
+    if (e->items.n_busy == 0) return RILL_OK;
+    RILL__TRY(rill_columns_grow(e->ctx, &s->memory, (size_t)f->n, columns, sizeof columns / sizeof *columns,
+                                "items in flight"));
+    view->n = 0;
+    for (int32_t i = 0; i < f->n; i++) {
+        if (e->items.busy[f->slot[i]]) continue;
+        int32_t to = view->n++;
+        s->place[to] = i;
+        s->timestep[to] = f->timestep[i];
+        s->width[to] = f->width[i];
+        s->id[to] = f->id[i];
+        s->size[to] = f->size[i];
+        s->wave[to] = f->wave[i];
+    }
+    view->item_id = s->id;
+    view->timestep = s->timestep;
+    view->width = s->width;
+    view->size = s->size;
+    view->wave = s->wave;
+    return RILL_OK;
 }
 
 /* --- selecting ---------------------------------------------------------------------------------------------------- */
@@ -81,7 +112,7 @@ static void consider(pick *p, int32_t index)
     flight *f = &p->e->flight;
     items *all = &p->e->items;
     int32_t slot = f->slot[index], width = f->width[index];
-    if (f->marked[index]) return;
+    if (f->marked[index] || all->busy[slot]) return;
     if (width > p->room && p->t->n > 0) {
         /* One that is overdue already needs no more counting, and must not be listed twice. */
         if (all->passed_over[slot] < FLIGHT_PATIENCE) f->skipped[p->n_skipped++] = index;
@@ -132,30 +163,33 @@ static rill_status ask_policy(rill_engine *e, const rill_flight *view, int32_t *
         return rill_fail(e->ctx, status, "policy %s: choose failed with %s", e->schedule.policy->name,
                          rill_status_name(status));
     RILL__TRY(status);
-    if (*count < 0 || *count > e->flight.n)
+    if (*count < 0 || *count > view->n)
         return rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose %d of %d items", e->schedule.policy->name, *count,
-                         e->flight.n);
+                         view->n);
     return RILL_OK;
 }
 
-/* An item named twice would be expanded once, since it is marked; but then its policy counts wrongly, and is told so. */
-static rill_status check_order(rill_engine *e, int32_t count)
+/* An item named twice would be expanded once, since it is marked; but then its policy counts wrongly, and is told so. What was in
+ * order names places of the flight from then on. */
+static rill_status check_order(rill_engine *e, int32_t n, int32_t count)
 {
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < count && status >= 0; i++) {
         int32_t index = e->flight.order[i];
-        if (index < 0 || index >= e->flight.n)
+        if (index < 0 || index >= n)
             status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d of %d", e->schedule.policy->name,
-                               index, e->flight.n);
+                               index, n);
         else if (e->flight.marked[index]++ > 0)
             status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d twice", e->schedule.policy->name,
                                index);
     }
     memset(e->flight.marked, 0, (size_t)e->flight.n);
+    for (int32_t i = 0; i < count && status >= 0 && e->items.n_busy > 0; i++)
+        e->flight.order[i] = e->schedule.idle.place[e->flight.order[i]];
     return status;
 }
 
-static int64_t states_wanted(const pick *p)
+static int64_t nodes_wanted(const pick *p)
 {
     int64_t wanted = 0;
     for (int32_t i = 0; i < p->t->n; i++) wanted += bound_need(p->e, p->t->selected[i]);
@@ -187,22 +221,40 @@ static rill_status pick_oldest(pick *p, int64_t room)
     return RILL_OK;
 }
 
-rill_status schedule_choose(rill_engine *e, timestep *t)
+/* What is selected has the nodes that it may need in all phases; or there are none left while the other timestep holds its own. */
+static rill_status promise_nodes(pick *p, int64_t room)
+{
+    rill_engine *e = p->e;
+    if (nodes_wanted(p) > bound_free(e)) {
+        if (e->step[!p->t->group].under_way) {
+            unmark(p);
+            p->t->n = 0;
+            return RILL_OK;
+        }
+        RILL__TRY(pick_oldest(p, room));
+    }
+    p->t->promised = nodes_wanted(p);
+    return RILL_OK;
+}
+
+rill_status schedule_choose(rill_engine *e, timestep *t, int64_t most)
 {
     int32_t count;
-    rill_flight view = schedule_view(e);
-    RILL__TRY(RILL__GROW(e->ctx, t->selected, t->selected_capacity, (size_t)view.n, "items in flight"));
+    rill_flight view;
+    RILL__TRY(RILL__GROW(e->ctx, t->selected, t->selected_capacity, (size_t)e->flight.n, "items in flight"));
+    RILL__TRY(idle_view(e, &view));
+    t->n = 0;
+    if (view.n == 0) return RILL_OK;
     RILL__TRY(set_budget(e, &view));
     RILL__TRY(ask_policy(e, &view, &count));
-    RILL__TRY(check_order(e, count));
-    int64_t room = view.budget > 0 ? view.budget : INT64_MAX;
+    RILL__TRY(check_order(e, view.n, count));
+    int64_t room = view.budget > 0 && view.budget < most ? view.budget : most;
     pick p = {.e = e, .t = t, .room = room};
-    t->n = 0;
     if (e->flight.n_overdue > 0) consider_overdue(&p);
     for (int32_t i = 0; i < count && p.room > 0; i++) consider(&p, e->flight.order[i]);
     if (t->n == 0)
         for (int32_t i = 0; i < e->flight.n && p.room > 0; i++) consider(&p, i);
-    if (e->bound.nodes > 0 && states_wanted(&p) > bound_free(e)) RILL__TRY(pick_oldest(&p, room));
+    if (e->bound.nodes > 0) RILL__TRY(promise_nodes(&p, room));
     unmark(&p);
     return RILL_OK;
 }

@@ -5,7 +5,15 @@
 #include "rill/engine.h"
 #include "timestep.h"
 
+/* What is chosen from while some items are busy: the others, with their places in the flight. */
+typedef struct idle_columns {
+    rill_columns memory;
+    int32_t *place, *timestep, *width;
+    int64_t *id, *size, *wave;
+} idle_columns;
+
 typedef struct schedule {
+    rill_context *ctx;
     const rill_policy *policy;
     void *self;            /* the policy's */
     rill_budget_fn budget; /* NULL: the setting holds */
@@ -13,6 +21,7 @@ typedef struct schedule {
     int64_t wave;       /* number of the next refill */
     int64_t flush_from; /* timestep of the last flush's end */
     int flushing;
+    idle_columns idle;
 } schedule;
 
 /* Make the policy that `wanted` names, or the method's. */
@@ -20,7 +29,8 @@ rill_status schedule_create(rill_engine *e, const rill_chain_entry *wanted);
 void schedule_destroy(schedule *s);
 /* What policies see, with the budget of the settings. */
 rill_flight schedule_view(const rill_engine *e);
-/* Select the items of a timestep under the budget. */
-rill_status schedule_choose(rill_engine *e, timestep *t);
+/* Select the items of a timestep among the idle ones, under the budget and with `most` live hypotheses at the most, but one item at
+ * least. None is when none is idle, when nodes are too few while the other timestep is under way, or when the only item failed. */
+rill_status schedule_choose(rill_engine *e, timestep *t, int64_t most);
 
 #endif

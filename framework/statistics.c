@@ -6,16 +6,18 @@ void statistics_finish(statistics *s)
     rill_free(s->ctx, s->depth_width, s->depths * sizeof *s->depth_width);
 }
 
-rill_status statistics_expand(statistics *s, const items *all, const timestep *step)
+rill_status statistics_expand(statistics *s, const items *all, timestep *step)
 {
+    step->expansions = 0;
     for (int32_t i = 0; i < step->n; i++) {
         const item *it = &all->at[step->selected[i]];
         size_t depth = (size_t)it->timestep, old = s->depths;
         RILL__TRY(RILL__GROW(s->ctx, s->depth_width, s->depths, depth + 1, "counters"));
         memset(s->depth_width + old, 0, (s->depths - old) * sizeof *s->depth_width);
         s->depth_width[depth] += it->live;
-        s->all.expansions += it->live;
+        step->expansions += it->live;
     }
+    s->all.expansions += step->expansions;
     return RILL_OK;
 }
 

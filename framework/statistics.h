@@ -25,7 +25,7 @@ static inline double statistics_clock(void)
 
 void statistics_finish(statistics *s);
 /* Count the live candidates of the selected items. */
-rill_status statistics_expand(statistics *s, const items *all, const timestep *step);
+rill_status statistics_expand(statistics *s, const items *all, timestep *step);
 /* Add the present timestep's seconds to the sums, or any to any. */
 void statistics_add_seconds(statistics *s);
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more);

@@ -1,8 +1,18 @@
-/* A timestep's scratch; timestep.h. */
+/* A timestep's memory; timestep.h. */
 #include "timestep.h"
+
+void timestep_init(timestep *t, rill_context *ctx, const rill_domain_info *info, int32_t group)
+{
+    *t = (timestep){.ctx = ctx, .group = group};
+    ask_init(&t->asks, ctx, info->actions);
+    selector_init(&t->selector, ctx, info);
+}
 
 void timestep_finish(timestep *t)
 {
+    ask_finish(&t->asks);
+    selector_finish(&t->selector);
+    rill_columns_free(t->ctx, &t->trace.memory);
     rill_free(t->ctx, t->selected, t->selected_capacity * sizeof *t->selected);
     rill_free(t->ctx, t->row_block, t->row_bytes);
     rill_free(t->ctx, t->child_block, t->child_bytes);

@@ -1,12 +1,15 @@
-/* A timestep's scratch: which items it expands, their rows, these rows' choices, and the candidates made of them.
+/* A timestep: which items it expands, their rows, what is asked about these and their choices, the candidates made of them, and how
+ * far it has come.
  *
- * Two blocks, each of which grows as a whole: rows, whose number is known once items are selected, and what is behind them, whose
- * size follows from what may be asked of a row. Nothing in it survives the timestep, or growth; all is kept for the next. */
+ * Its scratch is two blocks, each of which grows as a whole: rows, whose number is known once items are selected, and what is behind
+ * them, whose size follows from what may be asked of a row. Nothing in them survives the timestep, or growth; all is kept for the
+ * next. With a domain that answers later there are two timesteps (loop.c), and what a submitted call was given stays where it is. */
 #ifndef RILL_TIMESTEP_H
 #define RILL_TIMESTEP_H
 
 #include "candidates.h"
 #include "item.h"
+#include "select.h"
 
 /* Arrays over the rows of one call. */
 typedef struct row_table {
@@ -31,13 +34,39 @@ typedef struct children_size {
     size_t widest, widest_after; /* of an item: beam entries before, candidates after */
 } children_size;
 
+/* What a trace is told of the selected items; kept where there is a trace function only. */
+typedef struct trace_columns {
+    rill_columns memory;
+    int32_t *before, *merged, *after, *depth;
+    int64_t *id;
+} trace_columns;
+
 typedef struct timestep {
     rill_context *ctx;
     int32_t n;         /* items selected */
     int32_t *selected; /* [n] their slots */
     size_t selected_capacity;
+
+    /* How far it has come. */
+    int32_t group;      /* its number, by which the domain tells its calls from the other timestep's */
+    int under_way;      /* items are selected; nothing below is valid before */
+    int32_t phase;      /* the one that it is in */
+    int32_t from, part; /* rows [0, from) have their choices, the next `part` ones are asked about */
+    int submitted;      /* ... and the answer is to be collected */
+    int busy;           /* it was so in this timestep: its items are marked as busy */
+    int64_t promised;   /* nodes that its later phases may need, under a bound */
+    int32_t in_flight;  /* when it began */
+    int64_t expansions; /* of its first phase */
+
     row_table rows;
+    rill_ask_builder asks;
+    ask_rules rules;
+    selector selector;
+    rill_rows part_rows; /* of the call in progress, with its question and where the answer goes */
+    rill_ask ask;
+    rill_choices out;
     candidates candidates;
+    trace_columns trace;
     merge_head *heap; /* [widest] */
     beam_entry *beam; /* [widest_after] an item's new beam */
     char *row_block, *child_block;
@@ -46,6 +75,7 @@ typedef struct timestep {
     children_size room;
 } timestep;
 
+void timestep_init(timestep *t, rill_context *ctx, const rill_domain_info *info, int32_t group);
 void timestep_finish(timestep *t);
 /* Room for `rows` rows. */
 rill_status timestep_reserve_rows(timestep *t, size_t rows);

@@ -487,7 +487,7 @@ static float best_of_first(const char *text, int32_t *action)
     int32_t node = 0, parent = -1, start = -1, slot = 0, depth = 0, count = 0;
     float logp = 1.0f;
     uint8_t ends;
-    rill_rows rows = {1, 0, &node, &parent, &parent, &start, &slot, &depth};
+    rill_rows rows = {1, 0, &node, &parent, &parent, &start, &slot, &depth, 0};
     rill_choices out = {.stride = 1, .count = &count, .action = action, .logp = &logp, .ends = &ends};
     rill_ask ask = {.most = 1};
     assert_int_equal(runner_open(ctx, &options, &self, &info), RILL_OK);
@@ -601,7 +601,7 @@ static rill_status use_model(int twice)
     int32_t count[2], chosen[6];
     float logp[6];
     uint8_t ends[2];
-    rill_rows rows = {2, 0, node, parent, parent, action, slot, depth};
+    rill_rows rows = {2, 0, node, parent, parent, action, slot, depth, 0};
     rill_choices out = {.stride = 3, .count = count, .action = chosen, .logp = logp, .ends = ends};
     rill_text text = {.ctx = ctx};
     if (status == RILL_OK) status = domain->reserve(self, 2, 2);

@@ -89,7 +89,7 @@ static void start(mt_runner *m, int32_t n, float (*logp)[MOST])
 {
     int32_t node[8], none[8], action[8], depth[8];
     for (int32_t i = 0; i < n; i++) node[i] = i, none[i] = action[i] = -1, depth[i] = 0;
-    const rill_rows rows = {n, 0, node, none, none, action, node, depth};
+    const rill_rows rows = {n, 0, node, none, none, action, node, depth, 0};
     const rill_domain_info info = {.actions = m->model->net[0].decoder.words, .legal = m->model->legal};
     answer a = answer_make(n, info.actions);
     answer_rows(ctx, &rill_mt_domain, m, &rows, &a);

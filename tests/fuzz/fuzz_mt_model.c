@@ -69,7 +69,7 @@ static void use_model(void *self, const rill_domain_info *info)
     int32_t node = 0, parent = -1, action = -1, slot = 0, depth = 0, count = 0, chosen;
     float logp;
     uint8_t ends = RILL_ENDS_BY_ACTION;
-    rill_rows rows = {1, 0, &node, &parent, &parent, &action, &slot, &depth};
+    rill_rows rows = {1, 0, &node, &parent, &parent, &action, &slot, &depth, 0};
     rill_choices out = {.stride = 1, .count = &count, .action = &chosen, .logp = &logp, .ends = &ends};
     if (domain->reserve(self, 1, 1) != RILL_OK || domain->encode(self, 1, &input) != RILL_OK || input.status < 0)
         return;

@@ -244,7 +244,7 @@ static void picks(void **state)
         assert_int_equal(domain->encode(self, 2, inputs), RILL_OK);
         static const int32_t node[] = {3, 0}, none[] = {-1, -1}, slot[] = {1, 0}, depth[] = {0, 0};
         static const int32_t row[] = {0, 0, 0, 1, 1}, action[] = {0, 1, 3, 2, 3};
-        rill_rows rows = {2, 0, node, none, none, none, slot, depth};
+        rill_rows rows = {2, 0, node, none, none, none, slot, depth, 0};
         int32_t count[2];
         uint8_t ends[2] = {0};
         rill_ask ask = {.legal_words = 1, .n_picks = 5, .pick_row = row, .pick_action = action};

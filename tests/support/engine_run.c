@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "rill/plugin.h"
+#include "support/harness.h"
 #include "support/problem.h"
 
 /* --- copying ------------------------------------------------------------------------------------------------------ */
@@ -168,6 +169,25 @@ static rill_status write_result(void *user, const rill_result *result)
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
+/* G + 1, or 0: it answers at once. */
+static int32_t lateness(const schedule *s)
+{
+    return s->late > 0 ? s->late : (int32_t)harness_late();
+}
+
+static const char *domain_of(const problem *p, const schedule *s)
+{
+    return lateness(s) > 0 ? "late" : p->domain != NULL ? p->domain : "toy";
+}
+
+static rill_status register_late(const problem *p, const schedule *s, rill_context *ctx, engine_record *out)
+{
+    const rill_domain *inner = rill_find_domain(ctx, p->domain != NULL ? p->domain : "toy");
+    late_make(&out->late, "late", inner, lateness(s) - 1);
+    out->late.fail_collect = s->fail_collect;
+    return rill_register_domain(ctx, &out->late.domain);
+}
+
 static rill_status run_workers(const problem *p, const schedule *s, const rill_engine_setup *setup, rill_context *ctx,
                                engine_record *out)
 {
@@ -175,7 +195,7 @@ static rill_status run_workers(const problem *p, const schedule *s, const rill_e
     const rill_engine_setup *setups[8] = {setup, setup, setup, setup, setup, setup, setup, setup};
     rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = p->arguments};
     rill_workers_options options = {.struct_size = sizeof options, .workers = s->workers};
-    rill_status status = rill_workers_open(&workers, ctx, p->domain ? p->domain : "toy", &open, &options);
+    rill_status status = rill_workers_open(&workers, ctx, domain_of(p, s), &open, &options);
     if (status == RILL_OK) status = rill_workers_begin(workers, setups);
     if (status == RILL_OK) {
         reader r = {p, 0, s->reader_blocks, 1, out};
@@ -200,6 +220,7 @@ static rill_status run(const problem *p, const schedule *s, rill_status (*more)(
     if (status == RILL_OK) status = rill_register_domain(ctx, &toy_alone);
     if (status == RILL_OK) status = test_plugins_register(ctx);
     if (status == RILL_OK && more != NULL) status = more(ctx);
+    if (status == RILL_OK && lateness(s) > 0) status = register_late(p, s, ctx, out);
     if (status == RILL_OK && s->workers > 1) {
         rill_engine_setup_default(&setup);
         set_up(p, s, &setup, entries);
@@ -207,7 +228,7 @@ static rill_status run(const problem *p, const schedule *s, rill_status (*more)(
         setup.trace_user = out;
         return run_workers(p, s, &setup, ctx, out);
     }
-    if (status == RILL_OK) status = rill_model_open(&model, ctx, p->domain ? p->domain : "toy", &options);
+    if (status == RILL_OK) status = rill_model_open(&model, ctx, domain_of(p, s), &options);
     if (status == RILL_OK) {
         rill_engine_setup_default(&setup);
         set_up(p, s, &setup, entries);

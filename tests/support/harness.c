@@ -10,7 +10,7 @@
 #include "support/test_plugins.h"
 #include "support/toy_domain.h"
 
-static int64_t given_iterations = -1, given_seed = -1;
+static int64_t given_iterations = -1, given_seed = -1, given_late = -1;
 
 int harness_options(int argc, char **argv)
 {
@@ -26,8 +26,10 @@ int harness_options(int argc, char **argv)
             given_iterations = value;
         else if (good && strcmp(argv[i], "--seed") == 0)
             given_seed = value;
+        else if (good && strcmp(argv[i], "--late") == 0)
+            given_late = value;
         else
-            return fprintf(stderr, "usage: %s [--seed N] [--iterations N] [--only PATTERN]\n", argv[0]), -1;
+            return fprintf(stderr, "usage: %s [--seed N] [--iterations N] [--only PATTERN] [--late G]\n", argv[0]), -1;
     }
     return 0;
 }
@@ -40,6 +42,11 @@ int64_t harness_iterations(int64_t otherwise)
 uint64_t harness_seed(uint64_t otherwise)
 {
     return given_seed >= 0 ? (uint64_t)given_seed : otherwise;
+}
+
+int64_t harness_late(void)
+{
+    return given_late + 1;
 }
 
 rill_context *harness_context(const rill_context_options *options)

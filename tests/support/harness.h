@@ -1,4 +1,5 @@
-/* What every test program starts from: cmocka, and the options --seed N, --iterations N, --only PATTERN.
+/* What every test program starts from: cmocka, and the options --seed N, --iterations N, --only PATTERN, and
+ * --late G, with which random problems are decoded by a domain that answers later (late_domain.h).
  *
  * A property test runs `harness_iterations(default)` random problems from consecutive seeds and reports the seed of a failure,
  * so `--seed S --iterations 1` repeats it. */
@@ -20,6 +21,9 @@ int harness_options(int argc, char **argv);
 /* Iterations and first seed: as given on the command line, else the defaults. */
 int64_t harness_iterations(int64_t otherwise);
 uint64_t harness_seed(uint64_t otherwise);
+
+/* G + 1 with --late G, else 0. */
+int64_t harness_late(void);
 
 /* A context whose log goes nowhere, with the core, the toy and the test plugins registered. Fails the test otherwise. */
 rill_context *harness_context(const rill_context_options *options);

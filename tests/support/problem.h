@@ -10,6 +10,7 @@
 #include "rill/run.h"
 #include "rill/workers.h"
 #include "support/dice.h"
+#include "support/late_domain.h"
 #include "support/naive_search.h"
 #include "support/test_plugins.h"
 #include "support/toy_domain.h"
@@ -85,9 +86,12 @@ typedef struct schedule {
     void *budget_user;
     /* What a test does with the engine otherwise than by submitting texts and taking results; not by_run. NULL: nothing. */
     const struct hooks *hooks;
-    int by_run;        /* through rill_run() */
-    int32_t workers;   /* several: through rill_workers_run(); never drawn */
-    int reader_blocks; /* by_run: the reader often has nothing to give now */
+    int by_run;      /* through rill_run() */
+    int32_t workers; /* several: through rill_workers_run(); never drawn */
+    int32_t
+        late; /* G + 1: the domain answers later, with group_rows G; 0: as the option --late says, else at once. Never drawn */
+    int32_t fail_collect; /* the collect call that fails, 0: none does */
+    int reader_blocks;    /* by_run: the reader often has nothing to give now */
 } schedule;
 
 void schedule_draw(schedule *s, problem_group group, dice *d);
@@ -135,6 +139,7 @@ typedef struct engine_record {
     int64_t n_results;
     record_result result[PROBLEM_MOST_INPUTS];
     rill_stats stats;  /* at the end */
+    late_table late;   /* where the domain answered later */
     int64_t most_held; /* finished results that order held back after a step; not counted by rill_run() */
     toy_report toy;
 

@@ -30,7 +30,15 @@
  * runner's methods run on its engine's thread, one at a time, with the engine's context. Without `start` all of them run on the
  * model's one thread; where several workers are wanted, the model is opened once for each.
  *
- * No pointer given to a method may be kept after it returns.
+ * Answers that come later. A domain with `collect` may return RILL_AGAIN from score: the call is submitted, and its answer is there
+ *                   when collect() of its group has returned. Until then its rows, ask and out stay where they are. Meanwhile the
+ *                   engine makes any other calls: encode, reserve, drop, free and finalize for any ids, step and score for the
+ *                   other group's rows, of other items. Each must work as if those before it were complete: what is submitted is done in
+ *                   order. reserve moves nothing that a submitted call uses, or waits for it. A group has one call submitted at the
+ *                   most, and whatever is submitted is collected before the runner is stopped. step may return before it is done
+ *                   in any case.
+ *
+ * No pointer given to a method may be kept after it returns, but for those of a submitted call.
  * A method that fails returns a negative status after rill_fail(); the run then ends, except where said otherwise.
  * Results must depend on the row alone: not on the other rows of a call, their number or order.
  *
@@ -109,6 +117,9 @@ typedef struct rill_domain_info {
     int has_end_action;      /* `end_action` is set: choosing it is RILL_END, see rill_row_ends */
     int32_t end_action;      /* not read without has_end_action; the engine then has RILL_NO_ACTION here */
     int terminals_told;      /* some row's ends may be RILL_ENDS_AS_TOLD: under rules the engine asks for all actions */
+    int32_t
+        group_rows; /* with `collect`: so many live hypotheses fill the device. Twice as many are decoded as two groups, one
+                           of which the engine works on while the other is computed; 0: never */
     const uint64_t
         *legal; /* [actions / 64 rounded up] bit a%64 of word a/64: action a is legal in some row; owned by the
                                  domain until close. NULL: all are */
@@ -145,6 +156,7 @@ typedef struct rill_rows {
     const int32_t *action; /* the action that leads here; RILL_ACTION_START for a first node */
     const int32_t *slot;
     const int32_t *depth; /* timesteps completed by the item, 0 for a first node */
+    int32_t group;        /* 0, or 1: which of the timesteps that may be under way at once, see collect() */
 } rill_rows;
 
 /* What the engine wants of the rows of a score call. Rules, rewards and additions are the engine's own affair: it asks for
@@ -318,6 +330,11 @@ typedef struct rill_domain {
     /* (with `profile`) Measure what a thread of the machine can do at best, in about a tenth of a second.
      *   RILL_OK · RILL_ERR_MEMORY */
     rill_status (*limits)(void *self, rill_limits *out);
+
+    /* (optional: score answers before it returns) Wait for the answer to the group's score call that returned RILL_AGAIN; see "Answers
+     * that come later" above.
+     *   RILL_OK · what score returns; the run then ends */
+    rill_status (*collect)(void *self, int32_t group);
 } rill_domain;
 
 /* A domain together with what its open() made; see engine.h. */

@@ -146,8 +146,9 @@ typedef struct rill_request {
  *   RILL_ERR_MEMORY; whatever fails, nothing was taken and the engine goes on */
 RILL_API rill_status rill_engine_submit_request(rill_engine *engine, const rill_request *request, int64_t *id);
 
-/* Give an input up that has no result yet: its states come back at once, and its result says RILL_ERR_CANCELLED.
- *   RILL_OK · RILL_ERR_NOT_FOUND (no such input, or it has a result) · RILL_ERR_MEMORY */
+/* Give an input up that has no result yet: its states come back at once, or when what is submitted for it is
+ * collected (domain.h), and its result says RILL_ERR_CANCELLED.
+ *   RILL_OK · RILL_ERR_NOT_FOUND (no such input, or it has a result or was cancelled) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_engine_cancel(rill_engine *engine, int64_t id);
 
 /* Submit an input that is bad already (a line that could not be read): its result carries the status and the message.

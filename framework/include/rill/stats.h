@@ -71,8 +71,9 @@ typedef struct rill_trace_event {
     const int32_t *widths_before; /* [n] live candidates before expansion */
     const int32_t *widths_merged; /* [n] candidates before pruning */
     const int32_t *widths_after;  /* [n] candidates of the new beam, live and waiting; 0 when the item is done */
-    rill_seconds seconds;         /* of this timestep */
+    rill_seconds seconds;         /* since the timestep before it was over */
     int32_t worker; /* which of several workers it is about (rill/workers.h), and counts its timesteps; else 0 */
+    int32_t group;  /* TIMESTEP: which of the two that may be under way at once (rill_rows.group) */
 } rill_trace_event;
 
 typedef void (*rill_trace_fn)(void *user, const rill_trace_event *event);

@@ -1,0 +1,166 @@
+/* The loop: admit, choose, advance, score, prune, commit, finish. Source: Yang et al. 2020, algorithm 1, widened to any schedule.
+ *
+ * A domain may answer a score call later (domain.h). Then up to two timesteps are under way: while one is computed the engine works on
+ * the other. The items of one that has been submitted are *busy*, all others idle; whatever else the engine does to items - choosing,
+ * sending back for want of nodes, cancelling, deadlines - it does to idle ones. Groups are made anew in each timestep, of the items
+ * that are idle then, half of all live hypotheses at the most: so they stay even without a rule for who belongs to which, one
+ * budget, one patience and one policy are enough, and a run on a domain that answers at once is the same code with nobody busy.
+ *
+ * Divisions: phases · a timestep · turns. */
+#include "rooms.h"
+
+/* --- phases ------------------------------------------------------------------------------------------------------- */
+
+/* Children of every selected item, what survives of them, and the new beams. */
+static rill_status take_children(rill_engine *e, timestep *t)
+{
+    int last = t->phase == e->info.phases - 1;
+    int64_t pruned;
+    rill_seconds *now = &e->statistics.now;
+    double t0 = statistics_clock();
+    RILL__TRY(engine_reserve_children(e, t));
+    engine_merge(e, t, last);
+    if (t->selector.wrong != NULL) return engine_wrong_choices(e, t);
+    double t1 = statistics_clock();
+    tracing_merged(&e->tracing, t);
+    rill_error_clear(e->ctx);
+    RILL__TRY(chain_prune(&e->chain, &t->candidates, t->phase, &pruned));
+    e->statistics.all.pruned += pruned;
+    double t2 = statistics_clock();
+    RILL__TRY(engine_commit(e, t, last));
+    now->select += t1 - t0;
+    now->prune += t2 - t1;
+    now->commit += statistics_clock() - t2;
+    return RILL_OK;
+}
+
+/* --- a timestep --------------------------------------------------------------------------------------------------- */
+
+/* There are enough live hypotheses for two groups. */
+static int worth_two(const rill_engine *e)
+{
+    return e->domain->collect != NULL && e->info.group_rows > 0 && e->flight.live >= 2 * (int64_t)e->info.group_rows;
+}
+
+/* Select the items of a timestep. Where that fails to select any, the other one has to be over first, or there are none. */
+static rill_status choose(rill_engine *e, timestep *t)
+{
+    const int two = worth_two(e);
+    rill_seconds *now = &e->statistics.now;
+    t->n = 0;
+    if (e->step[!t->group].under_way && !two) return RILL_OK;
+    double start = statistics_clock();
+    t->in_flight = e->flight.n;
+    RILL__TRY(schedule_choose(e, t, two ? (e->flight.live + 1) / 2 : INT64_MAX));
+    if (t->n == 0) return RILL_OK;
+    t->under_way = 1;
+    t->phase = 0;
+    RILL__TRY(statistics_expand(&e->statistics, &e->items, t));
+    RILL__TRY(tracing_selected(&e->tracing, &e->items, t));
+    now->choose += statistics_clock() - start;
+    return engine_expand(e, t);
+}
+
+static void mark_busy(rill_engine *e, timestep *t, int busy)
+{
+    if (t->busy == busy) return;
+    t->busy = busy;
+    e->items.n_busy += busy ? t->n : -t->n;
+    for (int32_t i = 0; i < t->n; i++) e->items.busy[t->selected[i]] = (uint8_t)busy;
+}
+
+/* Take over what the timestep made of its items; returns whether any has stopped. */
+static int update_flight(rill_engine *e, const timestep *t)
+{
+    int any = 0;
+    for (int32_t i = 0; i < t->n; i++) {
+        flight_update(&e->flight, &e->items, t->selected[i]);
+        any |= e->items.done[t->selected[i]];
+    }
+    return any;
+}
+
+/* Results for the items that stopped; the others keep their order. */
+static rill_status finish_items(rill_engine *e)
+{
+    int32_t kept = 0;
+    rill_status status = RILL_OK;
+    for (int32_t i = 0; i < e->flight.n; i++) {
+        int32_t slot = e->flight.slot[i];
+        if (status >= 0 && e->items.done[slot]) {
+            status = engine_finish_item(e, slot);
+            if (status >= 0) continue;
+        }
+        flight_move(&e->flight, &e->items, kept++, i);
+    }
+    e->flight.n = kept;
+    return status;
+}
+
+static rill_status end_timestep(rill_engine *e, timestep *t)
+{
+    rill_seconds *now = &e->statistics.now;
+    double start = statistics_clock();
+    t->under_way = 0;
+    t->promised = 0;
+    mark_busy(e, t, 0);
+    tracing_committed(&e->tracing, &e->items, t);
+    const int stopped = update_flight(e, t);
+    RILL__TRY(engine_leave_cancelled(e, t));
+    if (stopped) RILL__TRY(finish_items(e));
+    engine_free_nodes(e);
+    now->finalize += statistics_clock() - start;
+    tracing_timestep(&e->tracing, t, e->statistics.all.timesteps, now);
+    e->statistics.all.timesteps++;
+    return RILL_OK;
+}
+
+/* Go on with a timestep until it is over, or has submitted something (RILL_AGAIN). */
+static rill_status go_on(rill_engine *e, timestep *t)
+{
+    for (;;) {
+        rill_status status = engine_answer(e, t);
+        if (status == RILL_AGAIN) mark_busy(e, t, 1);
+        if (status != RILL_OK) return status;
+        RILL__TRY(take_children(e, t));
+        if (++t->phase == e->info.phases) return end_timestep(e, t);
+        RILL__TRY(engine_expand(e, t));
+    }
+}
+
+/* --- turns -------------------------------------------------------------------------------------------------------- */
+
+static rill_status admit(rill_engine *e)
+{
+    rill_seconds *now = &e->statistics.now;
+    double start = statistics_clock(), encoded = now->encode;
+    RILL__TRY(engine_meet_deadlines(e));
+    RILL__TRY(engine_admit(e));
+    now->choose += statistics_clock() - start - (now->encode - encoded);
+    return RILL_OK;
+}
+
+/* Have a timestep begin, with the inputs that can be admitted now. RILL_AGAIN: the other one has to be over first, or there is nothing
+ * to do at all. */
+static rill_status begin(rill_engine *e, timestep *t)
+{
+    const int waiting = engine_waiting(e) > 0;
+    RILL__TRY(admit(e));
+    if (e->flight.n == 0) return waiting ? RILL_OK : RILL_AGAIN;
+    RILL__TRY(choose(e, t));
+    return t->under_way || !e->step[!t->group].under_way ? RILL_OK : RILL_AGAIN;
+}
+
+/* A turn ends when something is submitted, or when the other timestep is what everything waits for. */
+rill_status engine_advance(rill_engine *e)
+{
+    for (;;) {
+        timestep *t = &e->step[e->turn];
+        rill_status status = t->under_way ? RILL_OK : begin(e, t);
+        if (status == RILL_OK && t->under_way) status = go_on(e, t);
+        if (status != RILL_AGAIN) return status;
+        timestep *other = &e->step[!e->turn];
+        if (!t->submitted && !other->submitted) return RILL_AGAIN;
+        if (e->domain->collect != NULL) e->turn = !e->turn;
+    }
+}

@@ -1,0 +1,221 @@
+/* A domain that answers later: results are those of the naive search under every schedule, with two groups under way and with one;
+ * whatever is cancelled, late or failed meanwhile leaves nothing behind. See framework/loop.c. The tests "..._late" run
+ * whole other programs this way. */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/harness.h"
+#include "support/problem.h"
+
+static void draw(problem *p, schedule *s, problem_group group, dice *d)
+{
+    problem_draw(p, group, d);
+    schedule_draw(s, group, d);
+    s->late = 1 + DICE_OF(d, 0, 1, 1, 2, 3, 5, 8, 20);
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------ */
+
+static void answers(void **state)
+{
+    (void)state;
+    const uint64_t first = harness_seed(1);
+    int64_t two = 0, one = 0, meanwhile = 0;
+    for (int64_t i = 0; i < harness_iterations(1500); i++) {
+        const uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 90));
+        problem p;
+        schedule s;
+        engine_record r;
+        draw(&p, &s, (problem_group)(i % 4), &d);
+        problem_solve(&p);
+        engine_run(&p, &s, NULL, &r);
+        problem_expect(&p, &s, seed, &r);
+        assert_true(s.late > 1 || r.late.most_at_once < 2);
+        two += r.late.most_at_once == 2;
+        one += r.late.most_at_once == 1;
+        meanwhile += r.late.meanwhile > 0;
+        engine_record_clear(&r);
+        problem_clear(&p);
+    }
+    print_message("two groups at once in %lld runs, one in %lld\n", (long long)two, (long long)one);
+    if (harness_iterations(1500) >= 1500) assert_true(two > 300 && one > 300 && meanwhile > 300);
+}
+
+/* Several engines on one model, all of whose calls wait. */
+static void workers(void **state)
+{
+    (void)state;
+    const uint64_t first = harness_seed(1);
+    for (int64_t i = 0; i < harness_iterations(60); i++) {
+        const uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 91));
+        problem p;
+        schedule s;
+        engine_record r;
+        draw(&p, &s, PROBLEM_PRUNED, &d);
+        s.workers = 3;
+        s.check = 0;
+        problem_solve(&p);
+        engine_run(&p, &s, NULL, &r);
+        assert_int_equal(r.status, RILL_OK);
+        problem_expect(&p, &s, seed, &r);
+        engine_record_clear(&r);
+        problem_clear(&p);
+    }
+}
+
+/* --- leaving meanwhile -------------------------------------------------------------------------------------------- */
+
+typedef struct meddler {
+    dice d;
+    int32_t n_inputs;
+    int cancelled[PROBLEM_MOST_INPUTS];
+    double now; /* by which deadlines come */
+} meddler;
+
+static double read_clock(void *user)
+{
+    return ((const meddler *)user)->now;
+}
+
+static rill_status submit_some(void *user, rill_engine *engine, const problem *p, int32_t i)
+{
+    meddler *m = user;
+    rill_request r = {.struct_size = sizeof r, .text = p->input[i], .length = strlen(p->input[i])};
+    if (i % 3 == 0) r.seconds = 1 + (double)dice_range(&m->d, 0, 20);
+    return rill_engine_submit_request(engine, &r, NULL);
+}
+
+static void cancel_some(void *user, rill_engine *engine)
+{
+    meddler *m = user;
+    m->now += 1;
+    for (int32_t i = 0; i < m->n_inputs; i++) {
+        if (!dice_chance(&m->d, 6)) continue;
+        rill_status status = rill_engine_cancel(engine, i);
+        assert_true(status == RILL_OK || status == RILL_ERR_NOT_FOUND);
+        if (status == RILL_OK) assert_false(m->cancelled[i]);
+        if (status == RILL_OK) m->cancelled[i] = 1;
+    }
+}
+
+static void leaving(void **state)
+{
+    (void)state;
+    const uint64_t first = harness_seed(1);
+    int64_t n_cancelled = 0, n_late = 0, n_whole = 0;
+    for (int64_t i = 0; i < harness_iterations(500); i++) {
+        const uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 92));
+        problem p;
+        schedule s;
+        engine_record r, whole;
+        draw(&p, &s, (problem_group)(i % 4), &d);
+        s.by_run = 0;
+        if (dice_chance(&d, 30)) s.max_nodes = dice_range(&d, 20, 200);
+        engine_run(&p, &s, NULL, &whole);
+        meddler m = {.d = dice_seeded(seed), .n_inputs = p.n_inputs, .now = 100};
+        const hooks h = {.user = &m, .clock = read_clock, .submit = submit_some, .stepped = cancel_some};
+        s.hooks = &h;
+        engine_run(&p, &s, NULL, &r);
+        if (r.status != RILL_OK || r.toy.violations != 0) problem_fail(&p, &s, seed, r.toy.first);
+        assert_int_equal(r.stats.nodes_in_use, 0);
+        assert_int_equal(r.stats.histories_in_use, 0);
+        for (int32_t input = 0; input < p.n_inputs; input++) {
+            const record_result *a = &r.result[input], *b = &whole.result[input];
+            assert_int_equal(a->taken, 1);
+            assert_true((a->status == RILL_ERR_CANCELLED) == m.cancelled[input]);
+            n_cancelled += m.cancelled[input];
+            n_late += a->late || a->status == RILL_ERR_LATE;
+            if (m.cancelled[input] || a->late || a->status == RILL_ERR_LATE) continue;
+            n_whole++;
+            if (a->status != b->status || a->n != b->n ||
+                (a->n > 0 && strcmp(a->output[0].text, b->output[0].text) != 0))
+                problem_fail(&p, &s, seed, "an input that nobody touched has another result");
+        }
+        engine_record_clear(&whole);
+        engine_record_clear(&r);
+    }
+    print_message("%lld cancelled, %lld late, %lld whole\n", (long long)n_cancelled, (long long)n_late,
+                  (long long)n_whole);
+    if (harness_iterations(500) >= 500) assert_true(n_cancelled > 100 && n_late > 100 && n_whole > 100);
+}
+
+/* --- failures ----------------------------------------------------------------------------------------------------- */
+
+/* What fails when its answer is collected ends the run with its sentence; what the other group has submitted is collected, and nothing
+ * is left. The same where memory fails. */
+static void failures(void **state)
+{
+    (void)state;
+    const uint64_t first = harness_seed(1);
+    int64_t ended = 0, starved = 0;
+    for (int64_t i = 0; i < harness_iterations(400); i++) {
+        const uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 93));
+        harness_memory memory = {.fail_at = i % 2 ? dice_range(&d, 1, 400) : 0};
+        const rill_context_options options = harness_memory_options(&memory);
+        problem p;
+        schedule s;
+        engine_record r;
+        draw(&p, &s, (problem_group)(i % 3), &d);
+        s.fail_collect = i % 2 ? 0 : dice_range(&d, 1, 12);
+        engine_run(&p, &s, &options, &r);
+        if (r.toy.violations != 0) problem_fail(&p, &s, seed, r.toy.first);
+        assert_int_equal(memory.blocks, 0);
+        assert_int_equal(memory.mistakes, 0);
+        assert_int_equal(r.toy.opened, r.toy.closed);
+        assert_int_equal(r.toy.started, r.toy.stopped);
+        if (i % 2 == 0 && r.status != RILL_OK) {
+            assert_int_equal(r.status, RILL_ERR_IO);
+            assert_non_null(strstr(r.message, "injected failure in collect"));
+            ended++;
+        }
+        starved += r.status == RILL_ERR_MEMORY;
+        engine_record_clear(&r);
+    }
+    if (harness_iterations(400) >= 400) assert_true(ended > 100 && starved > 30);
+}
+
+/* A domain that says "later" and cannot be asked again is refused. */
+static rill_status score_never(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+{
+    (void)self, (void)rows, (void)ask, (void)out;
+    return RILL_AGAIN;
+}
+
+static rill_domain never;
+
+static rill_status register_never(rill_context *ctx)
+{
+    never = toy_domain;
+    never.name = "never";
+    never.score = score_never;
+    return rill_register_domain(ctx, &never);
+}
+
+static void no_collect(void **state)
+{
+    (void)state;
+    dice d = dice_seeded(5);
+    problem p;
+    engine_record r;
+    const schedule s = {.method = "fixed", .n = 2, .refill = -1};
+    problem_draw(&p, PROBLEM_FIXED, &d);
+    p.domain = "never";
+    engine_run_with(&p, &s, NULL, register_never, &r);
+    assert_int_equal(r.status, RILL_ERR_PLUGIN);
+    assert_non_null(strstr(r.message, "domain never: score answers later, and there is no collect"));
+    engine_record_clear(&r);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers),  cmocka_unit_test(workers),    cmocka_unit_test(leaving),
+        cmocka_unit_test(failures), cmocka_unit_test(no_collect),
+    };
+    if (harness_options(argc, argv) != 0) return 2;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
