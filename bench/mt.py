@@ -239,34 +239,25 @@ def report_methods(task):
 
 # --- where time goes ------------------------------------------------------------------------------------------------------------
 
-OPERATIONS = (
-    ("loading", r"tensors_|pack_|json|hash|clear_page|folio|exc_page_fault|_dl_|vocab|lookup_symbol"),
-    ("gemm", r"^(f32|bf16|tile)_\d|run_strip|run_panel|run_units|run_tile|make_tiles|find_rows|quantise|^finish$"),
-    ("attention", r"run_part|exponentials|run_group|attention|attend_rows|find_group|^softmax$|run_head|walk_paths"),
-    ("best of the output layer", r"^rows$|piece|candidates|best|bound|^take_|log_norm"),
-    ("layer norm", r"norm_row"),
-    ("embedding, copies", r"embed|memmove|memcpy|gather|memset"),
-    ("engine", r"engine|forest|merge|commit|select|policy|heuristic|absolute|intake|outbox|candidate"),
-)
+KINDS = {"product": "products", "attend": "attention", "best": "best", "normalise": "layer norm"}  # by an operation's first word
 
 
 def profile(args, task):
-    """Shares of samples by operation, from perf's names of functions; those of opening the model are left out."""
-    chosen = [r for r in task.rows if not r.peer and ("fixed" in r.label or re.search(r"stream-all n=[48]$", r.label))]
-    record = os.path.join(args.work, "perf.data")
-    print(f"\n== {task.name}, k = {task.k}: percent of the samples")
-    print(f"{'':40}" + "".join(f"{name[:12]:>14}" for name, _ in OPERATIONS[1:]) + f"{'the rest':>14}")
-    for row in chosen:
-        shares = dict.fromkeys([name for name, _ in OPERATIONS] + ["rest"], 0.0)
-        for path, length in task.inputs[:1]:
-            command = rill_command(args, task, row, path, length, os.path.join(args.work, "out"))
-            run(["perf", "record", "-q", "-F", "4000", "-o", record, *command])
-            text, *_ = run(["perf", "report", "-q", "-i", record, "--stdio", "--sort", "symbol"])
-            for percent, name in re.findall(r"^\s*([\d.]+)%\s+\[.\]\s+(\S+)", text, re.M):
-                kind = next((k for k, pattern in OPERATIONS if re.search(pattern, name)), "rest")
-                shares[kind] += float(percent)
-        whole = sum(share for name, share in shares.items() if name != "loading")
-        print(f"{row.label:40}" + "".join(f"{100 * v / whole:14.1f}" for name, v in shares.items() if name != "loading"))
+    """What each operation of our rows does with the first inputs, as rill counts it and prints it itself; then all rows by kind.
+    "between" is what encode, step and score take besides their operations, waiting for other threads included."""
+    summary = f"\n== {task.name}, k = {task.k}: percent of the time\n{'':32}"
+    summary += "".join(f"{kind:>12}" for kind in (*KINDS.values(), "the rest", "engine", "between"))
+    for row in task.rows:
+        if row.peer or not re.search(r"fixed|stream-all n=[48]$", row.label):
+            continue
+        print(f"\n== {task.name}, k = {task.k}: {row.label}", flush=True)
+        told = json.loads(run([*rill_command(args, task, row, *task.inputs[0], "/dev/null"), "--profile"])[0])
+        shares = dict.fromkeys((*KINDS.values(), "the rest"), 0.0)
+        for op in told["profile"]["operations"]:
+            shares[KINDS.get(op["operation"].split()[0], "the rest")] += op["seconds"] / told["seconds"]["total"] / args.threads
+        whole = (*shares.values(), told["engine_share"])
+        summary += f"\n{row.label:32}" + "".join(f"{100 * share:12.1f}" for share in (*whole, 1 - sum(whole)))
+    print(summary, flush=True)
 
 
 # --- tasks ----------------------------------------------------------------------------------------------------------------------
@@ -323,7 +314,7 @@ def main():
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--clock", default="wall", choices=("wall", "cpu"))
-    parser.add_argument("--profile", action="store_true", help="where our time goes, by operation, instead (needs perf)")
+    parser.add_argument("--profile", action="store_true", help="where our time goes, by operation, instead")
     parser.add_argument("--only", default="", help="tasks whose \"NAME, k = K:\" holds this")
     args = parser.parse_args()
     args.cores = args.threads * args.workers

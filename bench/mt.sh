@@ -3,6 +3,7 @@
 # de-en model on test_2016_flickr, then random weights of OPUS-MT's size with the same number of pieces on both sides; k = 5 and 50.
 # With --workers W our side decodes with W workers and the peer has as many cores, as threads of a batch (intra) or as batches side by
 # side (inter): each row tells both, and is held against the better one.
+# With --profile nothing is compared: it tells calls, rows, seconds and rates of each operation, and shares by kind of operation.
 # Python packages go into a virtual environment that is thrown away; RILL_BENCH_PYTHON=PYTHON takes one that has them.
 # usage: bench/mt.sh [--save] [--peer ctranslate2|none] [--threads T] [--workers W] [--rounds R] [--only TEXT]
 #          [--clock wall|cpu] [--profile]
@@ -39,7 +40,7 @@ fi
   "$python" -c 'import ctranslate2; print("peer: CTranslate2", ctranslate2.__version__)'
   echo "peer's instruction set: ${CT2_FORCE_CPU_ISA:-its own choice}"
   "$python" bench/mt.py --rill build/rill --work "$work" --model "$model" --data "$data/mt/multi30k" --out "$work/mt" \
-    "${hands[@]}" "${options[@]}" || echo failed >"$work/failed"
+    "${hands[@]}" "${options[@]}" 2>&1 || echo failed >"$work/failed"
 } | tee "$work/mt.txt"
 
 if [ $save = 1 ]; then

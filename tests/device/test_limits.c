@@ -1,0 +1,152 @@
+/* Limits: what the machine is said to do at best, and the share of it that an operation is said to have reached. */
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "limits.h"
+#include "plan.h"
+#include "rill/device.h"
+#include "support/harness.h"
+
+/* --- shares ------------------------------------------------------------------------------------------------------- */
+
+static const rill_limits made_up = {.flops = {[RILL_ARITHMETIC_F32] = 100, [RILL_ARITHMETIC_INT8] = 400}, .bytes = 50};
+
+static double share(rill_arithmetic arithmetic, double seconds, double flops, double bytes)
+{
+    const rill_op_profile op = {.seconds = seconds, .flops = flops, .bytes = bytes, .arithmetic = arithmetic};
+    return rill_profile_share(&op, &made_up);
+}
+
+/* Sums of powers of two, so that divisions are exact. */
+static void a_share_is_the_least_time_over_the_time_taken(void **state)
+{
+    (void)state;
+    assert_true(share(RILL_ARITHMETIC_F32, 4, 200, 0) == 0.5);  /* 2 s of multiplying */
+    assert_true(share(RILL_ARITHMETIC_F32, 4, 0, 50) == 0.25);  /* 1 s of reading */
+    assert_true(share(RILL_ARITHMETIC_F32, 4, 200, 50) == 0.5); /* the longer of the two, not their sum */
+    assert_true(share(RILL_ARITHMETIC_F32, 4, 50, 100) == 0.5);
+    assert_true(share(RILL_ARITHMETIC_F32, 4, 100, 50) == 0.25);
+    assert_true(share(RILL_ARITHMETIC_INT8, 4, 200, 0) == 0.125); /* the same in int8: 0.5 s */
+    assert_true(share(RILL_ARITHMETIC_INT8, 4, 200, 50) == 0.25);
+    assert_true(share(RILL_ARITHMETIC_F32, 1, 0, 100) == 2); /* from caches: more than memory gives */
+    assert_true(share(RILL_ARITHMETIC_F32, 4, 0, 0) == 0);
+    assert_true(share(RILL_ARITHMETIC_F32, 0, 200, 50) == 0); /* nothing was timed */
+}
+
+/* --- rates -------------------------------------------------------------------------------------------------------- */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* At least a millisecond a pass, so at most a thousand passes a second. `sum` counts them. */
+static void take_a_millisecond(rill_loop *loop)
+{
+    const double begin = now();
+    while (now() - begin < 1e-3) continue;
+    loop->sum += 1;
+}
+
+static void a_rate_is_never_more_than_what_was_done(void **state)
+{
+    (void)state;
+    rill_loop loop = {.run = take_a_millisecond, .work = 7};
+    const double begin = now(), rate = rill_loop_rate(&loop, 0.05), took = now() - begin;
+    assert_true(rate <= 7 * 1000);
+    /* The fastest sample is no slower than the mean of all passes. */
+    assert_true(rate >= 7 * (double)loop.sum / took);
+    assert_true(loop.sum >= 16 && took >= 0.05);
+}
+
+/* What a pass does follows from the width of vectors: of what this processor has, wider ones do more. */
+static void wider_vectors_do_more_in_a_pass(void **state)
+{
+    (void)state;
+    const rill_isa_mask has = rill_cpu_isa(), none = RILL_ISA_REF;
+    const double plain = rill_loop_multiply(none, 0).work;
+    assert_true(plain == 2 * 32 * 2000.0 && rill_loop_multiply(none, 1).work == plain);
+    if (!(has & RILL_ISA_AVX2)) return;
+    const double avx2 = rill_loop_multiply(RILL_ISA_AVX2, 0).work;
+    assert_true(rill_loop_multiply(RILL_ISA_AVX2, 1).work == 2 * avx2);
+    assert_true(rill_loop_multiply(RILL_ISA_AVX2 | RILL_ISA_AVX512, 0).work == 2 * avx2);
+    const rill_isa_mask all = RILL_ISA_AVX2 | RILL_ISA_AVX512 | RILL_ISA_AVX512_VNNI;
+    assert_true(rill_loop_multiply(all, 1).work == 8 * avx2);
+}
+
+/* --- the machine -------------------------------------------------------------------------------------------------- */
+
+static rill_limits measure(rill_context *ctx, const char *kernels)
+{
+    const rill_device_options options = {.struct_size = sizeof options, .kernels = kernels};
+    rill_device *device;
+    rill_limits limits = {0};
+    assert_int_equal(rill_device_open(&device, ctx, &options), RILL_OK);
+    assert_int_equal(rill_device_limits(device, ctx, &limits), RILL_OK);
+    rill_device_close(device);
+    return limits;
+}
+
+static int is_rate(double x)
+{
+    return isfinite(x) && x > 1e6; /* a machine of the last forty years */
+}
+
+/* The margins are wide. A vector of eight numbers does four times what plain C does, of which half is asked for; and no memory reads
+ * numbers as fast as registers multiply them. One good measurement of three is enough, since a busy machine can disturb one. */
+static void limits_are_those_of_a_machine(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    int vectors_pay = !(rill_cpu_isa() & RILL_ISA_AVX2), registers_pay = 0;
+    for (int i = 0; i < 3 && !(vectors_pay && registers_pay); i++) {
+        const rill_limits all = measure(ctx, NULL), plain = measure(ctx, "ref");
+        for (int a = 0; a < RILL_ARITHMETICS; a++) assert_true(is_rate(all.flops[a]) && is_rate(plain.flops[a]));
+        assert_true(is_rate(all.bytes) && is_rate(plain.bytes));
+        vectors_pay |= all.flops[RILL_ARITHMETIC_F32] > 2 * plain.flops[RILL_ARITHMETIC_F32];
+        registers_pay |= all.flops[RILL_ARITHMETIC_F32] > all.bytes / sizeof(float);
+    }
+    assert_true(vectors_pay);
+    assert_true(registers_pay);
+    rill_context_destroy(ctx);
+}
+
+/* There is one request, for what is read. Refused, it leaves the limits as they were. */
+static void memory_comes_back_or_is_told_missing(void **state)
+{
+    (void)state;
+    harness_memory memory = {0};
+    const rill_context_options options = harness_memory_options(&memory);
+    rill_context *ctx = harness_context(&options);
+    rill_device *device;
+    assert_int_equal(rill_device_open(&device, ctx, NULL), RILL_OK);
+    const int64_t blocks = memory.blocks, requests = memory.requests;
+    const size_t used = rill_memory_used(ctx);
+    rill_limits limits = made_up;
+    memory.fail_at = requests + 1;
+    assert_int_equal(rill_device_limits(device, ctx, &limits), RILL_ERR_MEMORY);
+    assert_non_null(strstr(rill_error(ctx), "measuring the machine"));
+    assert_memory_equal(&limits, &made_up, sizeof limits);
+    assert_int_equal(memory.refused, 1);
+    assert_int_equal(rill_device_limits(device, ctx, &limits), RILL_OK);
+    assert_int_equal(memory.requests, requests + 2);
+    assert_int_equal(memory.blocks, blocks);
+    assert_int_equal(rill_memory_used(ctx), used);
+    rill_device_close(device);
+    rill_context_destroy(ctx);
+    assert_int_equal(memory.mistakes, 0);
+    assert_int_equal(memory.blocks, 0);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_share_is_the_least_time_over_the_time_taken),
+    cmocka_unit_test(a_rate_is_never_more_than_what_was_done),
+    cmocka_unit_test(wider_vectors_do_more_in_a_pass),
+    cmocka_unit_test(limits_are_those_of_a_machine),
+    cmocka_unit_test(memory_comes_back_or_is_told_missing),
+};
+
+HARNESS_MAIN(tests)
