@@ -21,8 +21,10 @@ rill_status engine_reserve_domain(rill_engine *e)
     /* Never less than an earlier engine on this model asked for. */
     if (nodes < told->nodes) nodes = told->nodes;
     if (slots < told->slots) slots = told->slots;
+    double start = statistics_clock();
     rill_error_clear(e->ctx);
     RILL__TRY(engine_domain_status(e, e->domain->reserve(e->self, nodes, slots), "reserve"));
+    e->statistics.now.encode += statistics_clock() - start;
     *told = (rill__reserved){nodes, slots};
     return RILL_OK;
 }

@@ -332,20 +332,21 @@ void engine_collect_rest(rill_engine *e)
 
 rill_status engine_expand(rill_engine *e, timestep *t)
 {
-    double start = statistics_clock();
+    rill_seconds *now = &e->statistics.now;
+    double start = statistics_clock(), reserved = now->encode;
     RILL__TRY(make_rows(e, t));
     const rill_rows rows = domain_rows(t, 0, t->rows.n);
     double t0 = statistics_clock();
-    e->statistics.now.choose += t0 - start;
+    now->choose += t0 - start - (now->encode - reserved);
     rill_error_clear(e->ctx);
     RILL__TRY(engine_domain_status(e, e->domain->step(e->self, &rows), "step"));
     double t1 = statistics_clock();
-    e->statistics.now.step += t1 - t0;
+    now->step += t1 - t0;
     for (int32_t i = 0; i < t->rows.n; i++) forest_stepped(&e->forest, t->rows.history[i]);
     engine_free_nodes(e);
     RILL__TRY(make_rules(e, t));
     RILL__TRY(selector_ask(&t->selector, &t->rules, rows.n));
-    e->statistics.now.scorers += statistics_clock() - t1;
+    now->scorers += statistics_clock() - t1;
     t->from = 0;
     return RILL_OK;
 }

@@ -25,16 +25,13 @@ void flight_join(flight *f, items *all, int32_t slot, int64_t wave)
     f->wave[i] = wave;
     f->timestep[i] = it->timestep;
     f->width[i] = it->live;
-    f->live += it->live;
     all->place[slot] = i;
 }
 
 void flight_update(flight *f, const items *all, int32_t slot)
 {
-    const int32_t place = all->place[slot], width = all->at[slot].live;
-    f->timestep[place] = all->at[slot].timestep;
-    f->live += width - f->width[place];
-    f->width[place] = width;
+    f->timestep[all->place[slot]] = all->at[slot].timestep;
+    f->width[all->place[slot]] = all->at[slot].live;
 }
 
 void flight_forgive(flight *f, items *all, int32_t slot)
@@ -46,7 +43,6 @@ void flight_forgive(flight *f, items *all, int32_t slot)
 int32_t flight_leave(flight *f, items *all)
 {
     int32_t slot = f->slot[--f->n];
-    f->live -= f->width[f->n];
     flight_forgive(f, all, slot);
     return slot;
 }

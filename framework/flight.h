@@ -16,7 +16,6 @@ typedef struct flight {
     int32_t *order;    /* what the policy writes */
     int32_t *skipped;  /* places that were skipped while choosing */
     int32_t n_overdue; /* items passed over so often that they go first */
-    int64_t live;      /* hypotheses of all: the sum of `width` */
 } flight;
 
 enum { FLIGHT_PATIENCE = 8 }; /* an item passed over so often goes first */

@@ -11,7 +11,6 @@
 static void leave_flight(rill_engine *e, int32_t place)
 {
     flight *f = &e->flight;
-    f->live -= f->width[place];
     flight_forgive(f, &e->items, f->slot[place]);
     for (int32_t i = place + 1; i < f->n; i++) flight_move(f, &e->items, i - 1, i);
     f->n--;
@@ -56,7 +55,6 @@ rill_status engine_leave_cancelled(rill_engine *e, const timestep *t)
         int32_t slot = t->selected[i];
         if (!e->items.at[slot].cancelled) continue;
         e->items.n_cancelled--;
-        e->items.done[slot] = 0;
         RILL__TRY(fail_item(e, slot, e->items.place[slot], RILL_ERR_CANCELLED, cancelled));
     }
     return RILL_OK;

@@ -36,22 +36,25 @@ static rill_status take_children(rill_engine *e, timestep *t)
 
 /* --- a timestep --------------------------------------------------------------------------------------------------- */
 
-/* There are enough live hypotheses for two groups. */
-static int worth_two(const rill_engine *e)
+/* The most hypotheses of a group: half of all where these are enough for two groups, else as many as there are. */
+static int64_t group_size(const rill_engine *e)
 {
-    return e->domain->collect != NULL && e->info.group_rows > 0 && e->flight.live >= 2 * (int64_t)e->info.group_rows;
+    int64_t live = 0;
+    if (e->domain->collect == NULL || e->info.group_rows == 0) return INT64_MAX;
+    for (int32_t i = 0; i < e->flight.n; i++) live += e->flight.width[i];
+    return live >= 2 * (int64_t)e->info.group_rows ? (live + 1) / 2 : INT64_MAX;
 }
 
 /* Select the items of a timestep. Where that fails to select any, the other one has to be over first, or there are none. */
 static rill_status choose(rill_engine *e, timestep *t)
 {
-    const int two = worth_two(e);
+    const int64_t most = group_size(e);
     rill_seconds *now = &e->statistics.now;
     t->n = 0;
-    if (e->step[!t->group].under_way && !two) return RILL_OK;
+    if (e->step[!t->group].under_way && most == INT64_MAX) return RILL_OK;
     double start = statistics_clock();
     t->in_flight = e->flight.n;
-    RILL__TRY(schedule_choose(e, t, two ? (e->flight.live + 1) / 2 : INT64_MAX));
+    RILL__TRY(schedule_choose(e, t, most));
     if (t->n == 0) return RILL_OK;
     t->under_way = 1;
     t->phase = 0;

@@ -15,7 +15,7 @@
  *
  * Arithmetic of a score, the same wherever an action comes from: logp, plus its addition, plus the row's reward, in float.
  *
- * Divisions: memory · a row's rules · asking · sets · checking · choosing · the call. */
+ * Divisions: a row's rules · asking · sets · memory · checking · choosing · the call. */
 #include "select.h"
 
 #include <float.h>
@@ -24,59 +24,6 @@ enum {
     SHORT_LIST = 32,       /* allowed actions that are picked rather than made a set; bans that are not made one */
     PART_CHOICES = 1 << 21 /* of a part of a call in which everything is asked for: 18 MB */
 };
-
-/* --- memory ------------------------------------------------------------------------------------------------------- */
-
-enum {
-    COUNT,
-    ACTION,
-    LOGP,
-    SCORE,
-    TERMINAL,
-    RAW_COUNT,
-    RAW_ACTION,
-    RAW_LOGP,
-    RAW_TERMINAL,
-    ENDS,
-    WANTED,
-    PICK_ROW,
-    PICK_ACTION,
-    PICK_LOGP,
-    PICK_FROM,
-    LEGAL,
-    LEGAL_SET,
-    PLACES
-};
-
-void selector_init(selector *s, rill_context *ctx, const rill_domain_info *info)
-{
-    *s = (selector){.ctx = ctx, .info = info};
-}
-
-void selector_finish(selector *s)
-{
-    for (int i = 0; i < SELECT_ARRAYS; i++) rill_free(s->ctx, s->array[i].data, s->array[i].bytes);
-    *s = (selector){0};
-}
-
-/* Room for n elements as array `which`; NULL after rill_fail_memory(). */
-static void *make(selector *s, int which, size_t n, size_t size)
-{
-    select_array *a = &s->array[which];
-    size_t need = (n > 0 ? n : 1) * size, wanted = need + need / 2;
-    if (need <= a->bytes) return a->data;
-    rill_free(s->ctx, a->data, a->bytes);
-    a->bytes = 0;
-    a->data = rill_alloc(s->ctx, wanted);
-    if (a->data == NULL)
-        rill_fail_memory(s->ctx, wanted, "choices");
-    else
-        a->bytes = wanted;
-    return a->data;
-}
-
-#define MAKE(s, which, n, out) \
-    ((*(out) = make((s), (which), (size_t)(n), sizeof **(out))) != NULL ? RILL_OK : RILL_ERR_MEMORY)
 
 /* --- a row's rules ------------------------------------------------------------------------------------------------ */
 
@@ -176,41 +123,27 @@ static int32_t list_picks(const selector *s, const row_rules *r, int32_t *out)
     return n;
 }
 
-static rill_status make_picks(selector *s)
+static void make_picks(selector *s)
 {
-    int32_t n = 0, *row, *action;
-    RILL__TRY(MAKE(s, PICK_FROM, (size_t)s->n + 1, &s->pick_from));
+    int32_t n = 0;
     for (int32_t r = 0; r < s->n; r++) {
         row_rules rules = rules_of(s->rules, r);
         s->pick_from[r] = n;
-        n += list_picks(s, &rules, NULL);
+        n += list_picks(s, &rules, s->pick_action + n);
+        for (int32_t i = s->pick_from[r]; i < n; i++) s->pick_row[i] = r;
     }
-    s->pick_from[s->n] = n;
-    RILL__TRY(MAKE(s, PICK_ROW, n, &row));
-    RILL__TRY(MAKE(s, PICK_ACTION, n, &action));
-    RILL__TRY(MAKE(s, PICK_LOGP, n, &s->raw.pick_logp));
-    for (int32_t r = 0; r < s->n; r++) {
-        row_rules rules = rules_of(s->rules, r);
-        list_picks(s, &rules, action + s->pick_from[r]);
-        for (int32_t i = s->pick_from[r]; i < s->pick_from[r + 1]; i++) row[i] = r;
-    }
-    s->ask.n_picks = n;
-    s->ask.pick_row = row;
-    s->ask.pick_action = action;
-    return RILL_OK;
+    s->pick_from[s->n] = s->ask.n_picks = n;
+    s->ask.pick_row = s->pick_row;
+    s->ask.pick_action = s->pick_action;
 }
 
-static rill_status make_wanted(selector *s)
+static void make_wanted(selector *s)
 {
-    int32_t *wanted;
-    RILL__TRY(MAKE(s, WANTED, s->n, &wanted));
-    s->ask.wanted = wanted;
+    s->ask.wanted = s->wanted;
     for (int32_t r = 0; r < s->n; r++) {
         row_rules rules = rules_of(s->rules, r);
-        wanted[r] = s->rules->plain ? rules.most : wanted_of(s, &rules);
-        if (wanted[r] > s->ask.most) s->ask.most = wanted[r];
+        s->wanted[r] = s->rules->plain ? rules.most : wanted_of(s, &rules);
     }
-    return RILL_OK;
 }
 
 /* --- sets --------------------------------------------------------------------------------------------------------- */
@@ -240,8 +173,10 @@ static size_t hash_set(const uint64_t *set, size_t words)
 
 /* The number of the set that stands behind those there are: it stays only if it is new. `place` is an open-addressed table of
  * `room` (a power of two) numbers, -1 where there is none. */
-static int32_t number_set(selector *s, const uint64_t *sets, int32_t *place, size_t room)
+static int32_t number_set(selector *s, size_t room)
 {
+    const uint64_t *sets = s->sets;
+    int32_t *place = s->place;
     size_t words = s->ask.legal_words, at = hash_set(sets + (size_t)s->n_sets * words, words) & (room - 1);
     for (; place[at] >= 0; at = (at + 1) & (room - 1))
         if (memcmp(sets + (size_t)place[at] * words, sets + (size_t)s->n_sets * words, words * sizeof *sets) == 0)
@@ -249,37 +184,95 @@ static int32_t number_set(selector *s, const uint64_t *sets, int32_t *place, siz
     return place[at] = s->n_sets++;
 }
 
-static rill_status make_sets(selector *s)
+static void make_sets(selector *s, const select_room *room)
 {
-    int32_t most = 0, *place, *of;
-    uint64_t *sets;
-    size_t room = 4, words = s->ask.legal_words;
-    for (int32_t r = 0; r < s->n; r++) {
-        row_rules rules = rules_of(s->rules, r);
-        most += has_set(&rules);
-    }
-    if (most == 0) return RILL_OK;
-    while (room < 2 * ((size_t)most + 1)) room *= 2;
-    RILL__TRY(MAKE(s, LEGAL, ((size_t)most + 1) * words, &sets));
-    RILL__TRY(MAKE(s, LEGAL_SET, s->n, &of));
-    RILL__TRY(MAKE(s, PLACES, room, &place));
-    memset(place, 0xFF, room * sizeof *place);
-    s->n_sets = 0;
+    size_t words = s->ask.legal_words;
     int32_t other = -1; /* of a row that may choose all it has */
+    s->n_sets = 0;
+    if (room->sets == 0) return;
+    memset(s->place, 0xFF, room->places * sizeof *s->place);
     if (s->info->legal != NULL) {
-        memcpy(sets, s->info->legal, words * sizeof *sets);
-        other = number_set(s, sets, place, room);
+        memcpy(s->sets, s->info->legal, words * sizeof *s->sets);
+        other = number_set(s, room->places);
     }
     for (int32_t r = 0; r < s->n; r++) {
         row_rules rules = rules_of(s->rules, r);
-        of[r] = other;
+        s->set_of[r] = other;
         if (!has_set(&rules)) continue;
-        write_set(s, &rules, sets + (size_t)s->n_sets * words);
-        of[r] = number_set(s, sets, place, room);
+        write_set(s, &rules, s->sets + (size_t)s->n_sets * words);
+        s->set_of[r] = number_set(s, room->places);
     }
-    s->ask.legal = sets;
-    s->ask.legal_set = of;
-    return RILL_OK;
+    s->ask.legal = s->sets;
+    s->ask.legal_set = s->set_of;
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+void selector_init(selector *s, rill_context *ctx, const rill_domain_info *info)
+{
+    *s = (selector){.ctx = ctx, .info = info};
+}
+
+void selector_finish(selector *s)
+{
+    rill_free(s->ctx, s->block, s->block_bytes);
+    *s = (selector){0};
+}
+
+static int32_t part_rows(const selector *s)
+{
+    int32_t rows = s->whole ? PART_CHOICES / s->ask.most : s->n;
+    return rows < 1 ? 1 : rows < s->n ? rows : s->n;
+}
+
+/* Find out what the call needs; also the most that any row is asked for. */
+static select_room room_of(selector *s)
+{
+    select_room room = {.rows = (size_t)s->n, .entries = (size_t)s->n * (size_t)s->rules->max_choices};
+    s->ask.most = s->whole ? s->info->actions : s->rules->plain ? s->rules->max_choices : 0;
+    if (s->rules->plain) return room;
+    for (int32_t r = 0; r < s->n && !s->whole; r++) {
+        row_rules rules = rules_of(s->rules, r);
+        int32_t wanted = wanted_of(s, &rules);
+        if (wanted > s->ask.most) s->ask.most = wanted;
+        room.picks += (size_t)list_picks(s, &rules, NULL);
+        room.sets += (size_t)has_set(&rules);
+    }
+    room.raw_rows = (size_t)part_rows(s);
+    room.raw_entries = room.raw_rows * (size_t)s->ask.most;
+    if (room.sets == 0) return room;
+    room.sets++; /* what is legal anywhere; and room to write one that may be there already */
+    for (room.places = 4; room.places < 2 * (room.sets + 1);) room.places *= 2;
+    return room;
+}
+
+#define CARVE(pointer, n) (pointer) = rill_carve(c, (n), sizeof *(pointer))
+
+static void lay_out(selector *s, rill_carver *c, const select_room *room)
+{
+    choice_table *t = &s->choices;
+    rill_choices *raw = &s->raw;
+    const size_t words = s->ask.legal_words;
+    CARVE(t->count, room->rows);
+    CARVE(t->action, room->entries);
+    CARVE(t->logp, room->entries);
+    CARVE(t->terminal, room->entries);
+    CARVE(raw->ends, room->rows);
+    CARVE(s->wanted, room->rows);
+    t->score = t->logp;
+    if (s->rules->plain) return;
+    CARVE(t->score, room->entries);
+    CARVE(raw->count, room->raw_rows);
+    CARVE(raw->action, room->raw_entries);
+    CARVE(raw->logp, room->raw_entries);
+    CARVE(raw->terminal, room->raw_entries);
+    CARVE(s->pick_from, room->rows + 1);
+    CARVE(s->pick_row, room->picks);
+    CARVE(s->pick_action, room->picks);
+    CARVE(raw->pick_logp, room->picks);
+    CARVE(s->set_of, room->rows);
+    CARVE(s->sets, (room->sets + 1) * words);
+    CARVE(s->place, room->places);
 }
 
 /* --- checking ----------------------------------------------------------------------------------------------------- */
@@ -409,64 +402,29 @@ static void choose(selector *s, int32_t row, int32_t r)
 
 /* --- the call ----------------------------------------------------------------------------------------------------- */
 
-static rill_status make_choices(selector *s)
-{
-    choice_table *c = &s->choices;
-    size_t n = (size_t)s->n, entries = n * (size_t)s->rules->max_choices;
-    c->stride = s->rules->max_choices;
-    RILL__TRY(MAKE(s, COUNT, n, &c->count));
-    RILL__TRY(MAKE(s, ACTION, entries, &c->action));
-    RILL__TRY(MAKE(s, LOGP, entries, &c->logp));
-    RILL__TRY(MAKE(s, TERMINAL, entries, &c->terminal));
-    c->score = c->logp;
-    return s->rules->plain ? RILL_OK : MAKE(s, SCORE, entries, &c->score);
-}
-
-static int32_t part_rows(const selector *s)
-{
-    int32_t rows = s->whole ? PART_CHOICES / s->ask.most : s->n;
-    return rows < 1 ? 1 : rows < s->n ? rows : s->n;
-}
-
-static rill_status make_raw(selector *s)
-{
-    rill_choices *raw = &s->raw;
-    size_t rows = (size_t)part_rows(s), entries = rows * (size_t)s->ask.most;
-    raw->stride = s->ask.most;
-    RILL__TRY(MAKE(s, RAW_COUNT, rows, &raw->count));
-    RILL__TRY(MAKE(s, RAW_ACTION, entries, &raw->action));
-    RILL__TRY(MAKE(s, RAW_LOGP, entries, &raw->logp));
-    return MAKE(s, RAW_TERMINAL, entries, &raw->terminal);
-}
-
-/* Without rules the raw choices are the choices. */
-static rill_status ask_plainly(selector *s)
-{
-    const choice_table *c = &s->choices;
-    s->ask.most = c->stride;
-    s->raw = (rill_choices){c->stride, c->count, c->action, c->logp, s->raw.ends, c->terminal, NULL};
-    return s->rules->limit != NULL ? make_wanted(s) : RILL_OK;
-}
-
 rill_status selector_ask(selector *s, const ask_rules *rules, int32_t n)
 {
-    const rill_domain_info *info = s->info;
+    rill_carver carver = {0};
     s->rules = rules;
     s->n = n;
-    s->whole = 0;
-    s->ask = (rill_ask){.legal_words = ((size_t)info->actions + 63) / 64};
-    RILL__TRY(MAKE(s, ENDS, n, &s->raw.ends));
-    RILL__TRY(make_choices(s));
-    if (rules->plain) return ask_plainly(s);
-    s->whole = info->terminals_told;
-    if (s->whole) {
-        s->ask.most = info->actions;
-        return make_raw(s);
+    s->whole = s->info->terminals_told && !rules->plain; /* which of a row's choices may end the domain alone knows */
+    s->ask = (rill_ask){.legal_words = ((size_t)s->info->actions + 63) / 64};
+    const select_room room = room_of(s);
+    lay_out(s, &carver, &room);
+    RILL__TRY(rill_carve_again(s->ctx, &s->block, &s->block_bytes, &carver));
+    lay_out(s, &carver, &room);
+    const choice_table *t = &s->choices;
+    s->choices.stride = rules->max_choices;
+    s->raw.stride = s->ask.most;
+    if (rules->plain) { /* the raw choices are the choices */
+        s->raw = (rill_choices){t->stride, t->count, t->action, t->logp, s->raw.ends, t->terminal, NULL};
+        if (rules->limit != NULL) make_wanted(s);
+    } else if (!s->whole) {
+        make_wanted(s);
+        make_sets(s, &room);
+        make_picks(s);
     }
-    RILL__TRY(make_wanted(s));
-    RILL__TRY(make_sets(s));
-    RILL__TRY(make_picks(s));
-    return make_raw(s);
+    return RILL_OK;
 }
 
 int32_t selector_part(selector *s, int32_t from, rill_ask *ask, rill_choices *out)

@@ -9,6 +9,7 @@
 #define RILL_SELECT_H
 
 #include "ask.h"
+#include "rill/carve.h"
 
 /* Choices under the rules: of row r entries [r*stride, r*stride + count[r]), best first: score descending, then smaller
  * action. */
@@ -21,13 +22,13 @@ typedef struct choice_table {
     uint8_t *terminal; /* [n, stride] of rill_terminal */
 } choice_table;
 
-/* An array that is made anew when it is too small: its content is not kept. */
-typedef struct select_array {
-    void *data;
-    size_t bytes;
-} select_array;
-
-enum { SELECT_ARRAYS = 18 };
+/* What a call needs of memory, in elements. */
+typedef struct select_room {
+    size_t rows, entries; /* rows, and choices of them */
+    size_t raw_rows,
+        raw_entries; /* likewise of what the domain is asked for at once; 0 where choices are as answered */
+    size_t picks, sets, places;
+} select_room;
 
 typedef struct selector {
     rill_context *ctx;
@@ -40,14 +41,20 @@ typedef struct selector {
     int whole;          /* each row's every action is asked for */
     rill_ask ask;       /* of all rows */
     rill_choices raw;   /* what is answered: in `choices` itself when there are no rules */
+    int32_t *wanted;    /* [n] see rill_ask */
     int32_t *pick_from; /* [n + 1] the picks of row r are [pick_from[r], pick_from[r + 1]) */
+    int32_t *pick_row, *pick_action;
+    uint64_t *sets;  /* [n_sets, words] */
+    int32_t *set_of; /* [n] a row's, or -1 */
+    int32_t *place;  /* numbers of sets by their hashes */
     int32_t n_sets;
     int unread;        /* choices are not checked yet */
     int thorough;      /* ... never: all are, at once */
     int last;          /* in this phase a hypothesis may end */
     const char *wrong; /* what is, of row `bad`; NULL: nothing so far */
     int32_t bad;
-    select_array array[SELECT_ARRAYS];
+    char *block; /* the memory of all arrays */
+    size_t block_bytes;
 } selector;
 
 void selector_init(selector *s, rill_context *ctx, const rill_domain_info *info);

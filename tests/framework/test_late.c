@@ -65,6 +65,69 @@ static void workers(void **state)
     }
 }
 
+/* --- choosing ----------------------------------------------------------------------------------------------------- */
+
+/* A policy that names one item, in the middle of those that it is shown; and which it was. */
+static int64_t named[10000];
+static int64_t n_named, least_shown, most_shown;
+
+static rill_status name_one(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+{
+    (void)self;
+    order[0] = flight->n / 2;
+    *count = 1;
+    named[n_named++] = flight->item_id[flight->n / 2];
+    if (flight->n < least_shown) least_shown = flight->n;
+    if (flight->n > most_shown) most_shown = flight->n;
+    return RILL_OK;
+}
+
+static rill_status admit_all(void *self, const rill_flight *flight, int32_t *admit)
+{
+    (void)self;
+    *admit = flight->max_items - flight->n;
+    return RILL_OK;
+}
+
+static const rill_policy namer = {RILL_ABI_VERSION, sizeof(rill_policy), "namer", "",  NULL,
+                                  name_one,         admit_all,           NULL,    NULL};
+
+static rill_status register_namer(rill_context *ctx)
+{
+    return rill_register_policy(ctx, &namer);
+}
+
+/* Policies see the idle items, and what they name of these is what is expanded, in turn. */
+static void policies_choose_idle_items(void **state)
+{
+    (void)state;
+    dice d = dice_seeded(harness_seed(3));
+    problem p;
+    engine_record r;
+    const schedule s = {.method = "stream-all",
+                        .n = 6,
+                        .max_items = 6,
+                        .refill = 1,
+                        .late = 2,
+                        .policy = "namer",
+                        .policy_arguments = ""};
+    problem_draw(&p, PROBLEM_PRUNED, &d);
+    for (p.n_inputs = 0; p.n_inputs < 20; p.n_inputs++)
+        snprintf(p.input[p.n_inputs], sizeof p.input[0], "in %d", (int)p.n_inputs);
+    n_named = most_shown = 0;
+    least_shown = 100;
+    engine_run_with(&p, &s, NULL, register_namer, &r);
+    assert_int_equal(r.status, RILL_OK);
+    assert_int_equal(r.late.most_at_once, 2);
+    assert_int_equal(n_named, r.n_timesteps);
+    for (int64_t t = 0; t < n_named; t++) {
+        assert_int_equal(r.timestep[t].n, 1);
+        assert_int_equal(r.timestep[t].item[0], named[t]);
+    }
+    assert_true(least_shown < most_shown && most_shown >= 5);
+    engine_record_clear(&r);
+}
+
 /* --- leaving meanwhile -------------------------------------------------------------------------------------------- */
 
 typedef struct meddler {
@@ -213,8 +276,8 @@ static void no_collect(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers),  cmocka_unit_test(workers),    cmocka_unit_test(leaving),
-        cmocka_unit_test(failures), cmocka_unit_test(no_collect),
+        cmocka_unit_test(answers), cmocka_unit_test(workers),  cmocka_unit_test(policies_choose_idle_items),
+        cmocka_unit_test(leaving), cmocka_unit_test(failures), cmocka_unit_test(no_collect),
     };
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 RILL_C_BEGIN
 
 typedef struct rill_seconds {
-    double encode;   /* in the domain */
+    double encode;   /* in the domain, room for states included */
     double step;     /* in the domain */
     double score;    /* in the domain */
     double choose;   /* admission but for encode, policy, budget, collecting rows */
