@@ -517,13 +517,13 @@ static void texts_become_actions(void **state)
     rill_model *model;
     int32_t action[2], n;
     assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_OK);
-    assert_int_equal(rill_model_tokenize(model, "a1  a3 end", 10, action, 2, &n), RILL_OK);
+    assert_int_equal(rill_model_tokenize(model, ctx, "a1  a3 end", 10, action, 2, &n), RILL_OK);
     assert_int_equal(n, 3);
     assert_int_equal(action[0], 1);
     assert_int_equal(action[1], 3);
-    assert_int_equal(rill_model_tokenize(model, "", 0, action, 2, &n), RILL_OK);
+    assert_int_equal(rill_model_tokenize(model, ctx, "", 0, action, 2, &n), RILL_OK);
     assert_int_equal(n, 0);
-    assert_int_equal(rill_model_tokenize(model, "a1 b", 4, action, 2, &n), RILL_ERR_INPUT);
+    assert_int_equal(rill_model_tokenize(model, ctx, "a1 b", 4, action, 2, &n), RILL_ERR_INPUT);
     assert_non_null(strstr(rill_error(ctx), "b"));
     rill_model_close(model);
     rill_domain mute = toy_domain;
@@ -531,7 +531,7 @@ static void texts_become_actions(void **state)
     mute.tokenize = NULL;
     assert_int_equal(rill_register_domain(ctx, &mute), RILL_OK);
     assert_int_equal(rill_model_open(&model, ctx, "mute", &options), RILL_OK);
-    assert_int_equal(rill_model_tokenize(model, "a1", 2, action, 2, &n), RILL_ERR_NOT_FOUND);
+    assert_int_equal(rill_model_tokenize(model, ctx, "a1", 2, action, 2, &n), RILL_ERR_NOT_FOUND);
     rill_model_close(model);
     rill_context_destroy(ctx);
 }
