@@ -199,6 +199,14 @@ void bound_unpark(rill_engine *e)
     }
 }
 
+void bound_not_parked(rill_engine *e, int32_t slot)
+{
+    int32_t *at = &e->bound.last_parked;
+    while (*at != slot) at = &e->items.at[*at].next;
+    *at = e->items.at[slot].next;
+    e->bound.n_parked--;
+}
+
 /* The item is alone and does not fit. */
 static rill_status give_up(rill_engine *e)
 {

@@ -40,6 +40,8 @@ void bound_pressed(rill_engine *e);
 /* Set an item aside that needs more than the engine's share; and have those that were come before all that wait. */
 void bound_park(rill_engine *e, int32_t slot);
 void bound_unpark(rill_engine *e);
+/* One that was set aside is not any more. */
+void bound_not_parked(rill_engine *e, int32_t slot);
 /* Let the engine have one of so many shares of its bound; or all of it. Nothing is in flight. */
 void bound_narrow(rill_engine *e, int32_t shares);
 void bound_widen(rill_engine *e);

@@ -178,10 +178,19 @@ rill_status rill_engine_submit_request(rill_engine *e, const rill_request *asked
     return status;
 }
 
+rill_status engine_submit_bad(rill_engine *e, rill_status failed, const char *message, void *user)
+{
+    request *wants;
+    int64_t id;
+    RILL__TRY(request_make(&e->requests, e->model, &e->chain, &(rill_request){.user = user}, &wants));
+    rill_status status = submit(e, message, strlen(message), 0, failed < 0 ? failed : RILL_ERR_INPUT, wants, &id);
+    if (status != RILL_OK) request_drop(&e->requests, &e->chain, wants);
+    return status;
+}
+
 rill_status rill_engine_submit_failed(rill_engine *e, rill_status status, const char *message)
 {
-    int64_t id;
-    return submit(e, message, strlen(message), 0, status < 0 ? status : RILL_ERR_INPUT, NULL, &id);
+    return engine_submit_bad(e, status, message, NULL);
 }
 
 void rill_engine_close_input(rill_engine *e)

@@ -3,9 +3,12 @@
  * Divisions: life · handing in · taking · a worker's turn · reading · writing · the caller's loop · counters. */
 #include "front.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+#include "parcel.h"
 
 enum {
     LEAST_WINDOW = 256,     /* inputs read ahead of the workers, so that none waits for the reader to be woken */
@@ -35,9 +38,10 @@ static int32_t window_of(const rill_settings *settings, int32_t n)
     return window > INT32_MAX / 4 ? INT32_MAX / 4 : window > LEAST_WINDOW ? (int32_t)window : LEAST_WINDOW;
 }
 
-rill_status front_init(front *f, rill_context *ctx, const rill_settings *settings, int32_t n)
+rill_status front_init(front *f, rill_context *ctx, const rill_engine *first, int32_t n)
 {
-    *f = (front){.n = n};
+    const rill_settings *settings = &first->settings;
+    *f = (front){.first = first, .n = n, .next = INFINITY, .packed = {.ctx = ctx}};
     RILL__TRY(make_locks(f, ctx));
     f->ctx = ctx;
     f->worker = rill_calloc(ctx, (size_t)n, sizeof *f->worker);
@@ -48,6 +52,7 @@ rill_status front_init(front *f, rill_context *ctx, const rill_settings *setting
     intake_init(&f->intake, ctx, settings);
     f->intake.window = window_of(settings, n);
     outbox_init(&f->outbox, ctx, settings);
+    outbox_init(&f->own, ctx, settings);
     int64_t span = (int64_t)f->outbox.span * n;
     f->outbox.span = span > (1 << 28) ? 1 << 28 : (int32_t)span;
     f->busy = n;
@@ -60,6 +65,9 @@ void front_finish(front *f)
     for (int32_t i = 0; i < f->n && f->worker != NULL; i++) outbox_list_destroy(f->worker[i].spare);
     outbox_list_destroy(f->done_first);
     outbox_finish(&f->outbox);
+    outbox_finish(&f->own);
+    rill_text_clear(&f->packed);
+    rill_free(f->ctx, f->cancelled, f->cancelled_capacity * sizeof *f->cancelled);
     if (f->intake.ctx != NULL) intake_finish(&f->intake);
     rill_free(f->ctx, f->worker, (size_t)f->n * sizeof *f->worker);
     pthread_cond_destroy(&f->news);
@@ -71,19 +79,22 @@ void front_finish(front *f)
 
 /* --- handing in --------------------------------------------------------------------------------------------------- */
 
+void front_put_done(front *f, outbox_record *record, front_worker *home)
+{
+    record->home = home;
+    if (f->done_last != NULL)
+        f->done_last->next = record;
+    else
+        f->done_first = record;
+    f->done_last = record;
+}
+
 /* Results go to the caller, delivered records come back. The lock is held. */
 static void hand_in(front *f, rill_engine *e, front_worker *me)
 {
     outbox_record *record;
     int any = 0;
-    for (; (record = outbox_take(&e->outbox)) != NULL; any = 1) {
-        record->home = me;
-        if (f->done_last != NULL)
-            f->done_last->next = record;
-        else
-            f->done_first = record;
-        f->done_last = record;
-    }
+    for (; (record = outbox_take(&e->outbox)) != NULL; any = 1) front_put_done(f, record, me);
     if (any) pthread_cond_signal(&f->news);
     while ((record = me->spare) != NULL) {
         me->spare = record->next;
@@ -99,8 +110,9 @@ static void hand_in(front *f, rill_engine *e, front_worker *me)
 /* Begin or cease to stop all others from taking inputs. The lock is held. */
 static void note_parked(front *f, rill_engine *e, front_worker *me)
 {
-    if (me->alone && me->held == 0) {
-        bound_narrow(e, f->n);
+    int left = me->alone ? me->held == 0 : me->parked && e->bound.n_parked == 0; /* early, or finished */
+    if (left) {
+        if (me->alone) bound_narrow(e, f->n);
         me->alone = me->parked = 0;
         f->parked--;
         pthread_cond_broadcast(&f->work);
@@ -132,6 +144,12 @@ static rill_status put_in_order(front *f, const rill_engine *e)
     return intake_seal(&f->intake, e->ctx);
 }
 
+void front_note_taken(front *f)
+{
+    if (f->intake.sort != RILL_SORT_NONE && f->intake.n == 0) f->open = 0;
+    if (!f->ended && 2 * f->intake.n <= f->intake.window) pthread_cond_signal(&f->news);
+}
+
 /* Copy inputs to the engine. The lock is held. */
 static rill_status move_inputs(front *f, rill_engine *e, front_worker *me, int32_t count)
 {
@@ -140,15 +158,38 @@ static rill_status move_inputs(front *f, rill_engine *e, front_worker *me, int32
     for (; moved < most && status == RILL_OK; moved += status == RILL_OK) {
         const int32_t from = intake_at(&f->intake, moved);
         const intake_entry *entry = &f->intake.entries[from];
-        status = intake_add(&e->intake, entry->id, entry->text, entry->length, entry->size, entry->failed, NULL);
-        if (status == RILL_OK) intake_release(&f->intake, from);
+        status = intake_add_parcel(&e->intake, entry->id, entry->text, entry->length, entry->failed,
+                                   intake_parcel(entry), entry->parcel);
+        if (status < 0) break;
+        e->intake.entries[intake_at(&e->intake, e->intake.n - 1)].size = entry->size;
+        intake_release(&f->intake, from);
     }
     intake_take(&f->intake, moved);
     me->held += moved;
     f->held += moved;
-    if (f->intake.sort != RILL_SORT_NONE && f->intake.n == 0) f->open = 0;
-    if (!f->ended && 2 * f->intake.n <= f->intake.window) pthread_cond_signal(&f->news);
+    front_note_taken(f);
     return status;
+}
+
+/* Make what the input wants of its own. One whose wishes are refused, or that is late by now, fails when its turn comes, which is at
+ * once. */
+static rill_status open_parcel(rill_engine *e, intake_entry *entry)
+{
+    char why[RILL__MESSAGE_BYTES];
+    const char *parcel = intake_parcel(entry);
+    const rill_request only = {.user = parcel_user(parcel)};
+    entry->parcel = 0;
+    if (entry->failed < 0) return request_make(&e->requests, e->model, &e->chain, &only, &entry->request);
+    rill_error_clear(e->ctx);
+    rill_status status = parcel_make(&e->requests, e->model, &e->chain, parcel, &entry->request);
+    if (status == RILL_ERR_MEMORY) return status;
+    if (status < 0) {
+        snprintf(why, sizeof why, "%s", rill_error(e->ctx));
+        RILL__TRY(request_make(&e->requests, e->model, &e->chain, &only, &entry->request));
+        return intake_spoil(&e->intake, entry, status, why);
+    }
+    if (entry->request->deadline == INFINITY || entry->request->deadline > requests_now(&e->requests)) return RILL_OK;
+    return intake_spoil(&e->intake, entry, RILL_ERR_LATE, LEAVE_LATE);
 }
 
 rill_status front_draw(front *f, rill_engine *e, int32_t worker, int32_t count)
@@ -158,10 +199,11 @@ rill_status front_draw(front *f, rill_engine *e, int32_t worker, int32_t count)
     rill_status status = put_in_order(f, e);
     if (status >= 0) status = move_inputs(f, e, &f->worker[worker], count);
     pthread_mutex_unlock(&f->lock);
-    if (f->intake.sort != RILL_SORT_NONE) return status;
     for (int32_t i = before; i < e->intake.n; i++) {
         intake_entry *entry = &e->intake.entries[intake_at(&e->intake, i)];
-        if (entry->failed >= 0) entry->size = engine_measure(e, entry->text, entry->length);
+        if (entry->parcel > 0 && status >= 0) status = open_parcel(e, entry);
+        if (entry->failed >= 0 && f->intake.sort == RILL_SORT_NONE)
+            entry->size = engine_measure(e, entry->text, entry->length);
     }
     return status;
 }
@@ -178,7 +220,8 @@ static int may_go_on(front *f, rill_engine *e, front_worker *me)
         return 1;
     }
     if (e->bound.n_parked > 0) {
-        if (f->busy > 1) return 0;
+        int others = f->busy - !me->waits;
+        if (others > 0) return 0;
         bound_widen(e);
         return me->alone = 1;
     }
@@ -186,25 +229,41 @@ static int may_go_on(front *f, rill_engine *e, front_worker *me)
     return e->source->offered > 0;
 }
 
-static void wait_for_work(front *f)
+/* Whoever is woken and still has nothing to do is not at work meanwhile. */
+static void wait_for_work(front *f, const rill_engine *e, front_worker *me)
 {
-    /* The last one at work may be who others wait for. */
-    f->busy--;
-    if (f->parked > 0) pthread_cond_broadcast(&f->work);
+    if (!me->waits) {
+        me->waits = 1;
+        f->busy--;
+        /* The last one at work may be who others wait for. */
+        if (f->parked > 0) pthread_cond_broadcast(&f->work);
+    }
+    if (e->bound.n_parked > 0 && e->requests.n_deadlines > 0 && e->requests.next < f->next) f->next = e->requests.next;
     pthread_cond_wait(&f->work, &f->lock);
-    f->busy++;
 }
 
-front_turn front_next(front *f, rill_engine *e, int32_t worker)
+/* Take part in what concerns all; the lock is held. */
+static rill_status report(front *f, rill_engine *e, front_worker *me)
+{
+    rill_status status = front_have_leave(f, e);
+    hand_in(f, e, me);
+    note_parked(f, e, me);
+    return status;
+}
+
+rill_status front_next(front *f, rill_engine *e, int32_t worker)
 {
     front_worker *me = &f->worker[worker];
     pthread_mutex_lock(&f->lock);
-    hand_in(f, e, me);
-    note_parked(f, e, me);
-    while (!may_go_on(f, e, me)) wait_for_work(f);
-    front_turn turn = f->over ? FRONT_OVER : FRONT_STEP;
+    rill_status status = report(f, e, me);
+    for (; status >= 0 && !may_go_on(f, e, me); status = report(f, e, me)) wait_for_work(f, e, me);
+    if (me->waits) {
+        me->waits = 0;
+        f->busy++;
+    }
+    if (status >= 0) status = f->over ? RILL_END_OF_INPUT : RILL_OK;
     pthread_mutex_unlock(&f->lock);
-    return turn;
+    return status;
 }
 
 void front_fail(front *f, rill_engine *e, int32_t worker, rill_status status)
@@ -223,12 +282,17 @@ void front_fail(front *f, rill_engine *e, int32_t worker, rill_status status)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-static rill_status add_input(front *f, const char *text, size_t length, rill_status failed)
+/* Number the input, and have it wait with what it wants. */
+static rill_status add_input(front *f, const rill_request *asked, rill_status failed)
 {
     int64_t id;
+    const double now = asked->seconds > 0 ? requests_now(&f->first->requests) : 0;
+    RILL__TRY(parcel_pack(&f->packed, asked, &f->first->chain, now));
     RILL__TRY(outbox_number(&f->outbox, &id));
     pthread_mutex_lock(&f->lock);
-    rill_status status = intake_add(&f->intake, id, text, length, 0, failed, NULL);
+    rill_status status = intake_add_parcel(&f->intake, id, asked->text, asked->length, failed, f->packed.data,
+                                           f->packed.length);
+    if (asked->seconds > 0 && now + asked->seconds < f->next) f->next = now + asked->seconds;
     pthread_mutex_unlock(&f->lock);
     if (status < 0) outbox_unnumber(&f->outbox);
     return status;
@@ -236,15 +300,14 @@ static rill_status add_input(front *f, const char *text, size_t length, rill_sta
 
 static rill_status take_from_reader(front *f)
 {
-    const char *text = NULL;
-    size_t length = 0;
-    rill_status status = f->read(f->read_user, f->outbox.next_id == f->delivered, &text, &length);
+    rill_request asked = {.struct_size = sizeof asked};
+    rill_status status = f->read(f->read_user, f->outbox.next_id == f->delivered, &asked);
     f->paused = status == RILL_AGAIN;
     if (f->paused) return RILL_OK;
-    if (status == RILL_OK) return add_input(f, text, length, RILL_OK);
+    if (status == RILL_OK) return add_input(f, &asked, RILL_OK);
     if (status == RILL_ERR_INPUT) {
-        if (text == NULL) text = "unreadable input";
-        return add_input(f, text, strlen(text), status);
+        const char *why = reading_complaint(&asked);
+        return add_input(f, &(rill_request){.text = why, .length = strlen(why), .user = asked.user}, status);
     }
     f->has_ended = 1;
     if (status >= 0) return RILL_OK;
@@ -285,14 +348,16 @@ static void exchange(front *f)
 {
     for (outbox_record *record = f->outbox.spare; record != NULL; record = f->outbox.spare) {
         front_worker *home = record->home;
+        outbox_record **list = home != NULL ? &home->spare : &f->own.spare;
         f->outbox.spare = record->next;
-        record->next = home->spare;
-        home->spare = record;
+        record->next = *list;
+        *list = record;
     }
     while (f->done_first != NULL) {
         outbox_record *record = f->done_first;
         f->done_first = record->next;
         record->next = NULL;
+        front_note_result(f, record->result.id);
         outbox_put(&f->outbox, record);
     }
     f->done_last = NULL;
@@ -401,6 +466,7 @@ void front_stats(front *f, rill_stats *out)
 {
     *out = (rill_stats){.struct_size = sizeof *out, .waiting_peak = f->outbox.waiting_peak};
     pthread_mutex_lock(&f->lock);
+    out->inputs = out->failed = f->n_own;
     for (int32_t i = 0; i < f->n; i++) add_stats(out, &f->worker[i].stats);
     pthread_mutex_unlock(&f->lock);
 }

@@ -45,23 +45,48 @@ static rill_status make_place(intake *in)
     return RILL_OK;
 }
 
+/* Room for a text and what is behind it, and the text in it. */
+static rill_status put_text(intake *in, intake_entry *entry, const char *text, size_t length, size_t behind)
+{
+    RILL__TRY(RILL__GROW(in->ctx, entry->text, entry->capacity, length + 1 + behind, "an input"));
+    if (length > 0) memcpy(entry->text, text, length);
+    entry->text[length] = '\0';
+    entry->length = length;
+    entry->parcel = behind;
+    return RILL_OK;
+}
+
 rill_status intake_add(intake *in, int64_t id, const char *text, size_t length, int64_t size, rill_status failed,
                        request *wants)
+{
+    RILL__TRY(intake_add_parcel(in, id, text, length, failed, NULL, 0));
+    intake_entry *entry = &in->entries[intake_at(in, in->n - 1)];
+    entry->size = size;
+    entry->request = wants;
+    return RILL_OK;
+}
+
+rill_status intake_add_parcel(intake *in, int64_t id, const char *text, size_t length, rill_status failed,
+                              const char *parcel, size_t bytes)
 {
     RILL__TRY(make_place(in));
     int32_t index = in->spare[in->n_spare - 1];
     intake_entry *entry = &in->entries[index];
-    RILL__TRY(RILL__GROW(in->ctx, entry->text, entry->capacity, length + 1, "an input"));
-    if (length > 0) memcpy(entry->text, text, length);
-    entry->text[length] = '\0';
-    entry->length = length;
+    RILL__TRY(put_text(in, entry, text, length, bytes));
+    if (bytes > 0) memcpy(entry->text + length + 1, parcel, bytes);
     entry->id = id;
-    entry->size = size;
+    entry->size = 0;
     entry->failed = failed;
-    entry->request = wants;
+    entry->request = NULL;
     in->n_spare--;
     in->order[in->first + in->n++] = index;
     return RILL_OK;
+}
+
+rill_status intake_spoil(intake *in, intake_entry *entry, rill_status failed, const char *message)
+{
+    entry->failed = failed;
+    return put_text(in, entry, message, strlen(message), 0);
 }
 
 /* What qsort() compares: ids make the order total, so the sort need not be stable. */

@@ -16,6 +16,7 @@ typedef struct intake_entry {
     int64_t id, size;
     rill_status failed; /* RILL_OK, or why this input is bad already */
     request *request;   /* what it wants of its own, or NULL */
+    size_t parcel;      /* bytes behind the text's NUL of a parcel that no engine has made a request of; 0: none */
 } intake_entry;
 
 typedef struct intake {
@@ -41,6 +42,15 @@ int32_t intake_room(const intake *in);
 /* Copy one input. RILL_OK · RILL_ERR_MEMORY (nothing taken) */
 rill_status intake_add(intake *in, int64_t id, const char *text, size_t length, int64_t size, rill_status failed,
                        request *wants);
+/* The same with a parcel, of any size. */
+rill_status intake_add_parcel(intake *in, int64_t id, const char *text, size_t length, rill_status failed,
+                              const char *parcel, size_t bytes);
+static inline const char *intake_parcel(const intake_entry *entry)
+{
+    return entry->text + entry->length + 1;
+}
+/* An input turns out to be bad: the message takes its text's place, and that of its parcel. RILL_OK · RILL_ERR_MEMORY */
+rill_status intake_spoil(intake *in, intake_entry *entry, rill_status failed, const char *message);
 /* Order the window, if there is one to order; before entries are taken. `ctx`: for the memory that this takes meanwhile, and for
  * its failure. */
 rill_status intake_seal(intake *in, rill_context *ctx);

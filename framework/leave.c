@@ -1,6 +1,7 @@
 /* Inputs that leave before their time: cancelled, or at their deadline.
  *
- * An input without a result is in one of three places: waiting in the intake, ready, or in flight. Wherever it is it gives back
+ * An input without a result is in one of four places: waiting in the intake, ready, in flight, or set aside for want of memory
+ * (bound.c). Wherever it is it gives back
  * what it has there; its result takes its turn like any other. Between timesteps only. */
 #include <math.h>
 #include <stdio.h>
@@ -16,15 +17,18 @@ static void leave_flight(rill_engine *e, int32_t place)
     f->n--;
 }
 
-enum { IS_READY = -1 };
+/* Where an input is that has no place in flight. */
+enum { IS_READY = -1, IS_PARKED = -2, IS_WAITING = -3, IS_NOWHERE = -4 };
 
-/* An item leaves without outputs: from its place in flight, or IS_READY. */
+/* An item leaves without outputs: from its place in flight, or where it IS. */
 static rill_status fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message)
 {
     const item *it = &e->items.at[slot];
     RILL__TRY(engine_fail_input(e, it->id, it->request, status, message));
     if (place == IS_READY) {
         items_not_ready(&e->items, slot);
+    } else if (place == IS_PARKED) {
+        bound_not_parked(e, slot);
     } else {
         leave_flight(e, place);
         tracing_item(&e->tracing, RILL_TRACE_FINISHED, e->statistics.all.timesteps, slot, it, status);
@@ -47,7 +51,32 @@ static rill_status fail_waiting(rill_engine *e, int32_t i, rill_status status, c
 
 /* --- cancelling --------------------------------------------------------------------------------------------------- */
 
-static const char cancelled[] = "cancelled";
+/* Where the input is: its place in flight, or where it IS; *at: the number in the intake of one that waits, else the slot. */
+static int32_t find(const rill_engine *e, int64_t id, int32_t *at)
+{
+    for (*at = 0; *at < e->intake.n; ++*at)
+        if (e->intake.entries[intake_at(&e->intake, *at)].id == id) return IS_WAITING;
+    for (*at = e->items.first_ready; *at >= 0; *at = e->items.at[*at].next)
+        if (e->items.at[*at].id == id) return IS_READY;
+    *at = e->bound.last_parked;
+    for (int32_t left = e->bound.n_parked; left > 0; left--, *at = e->items.at[*at].next)
+        if (e->items.at[*at].id == id) return IS_PARKED;
+    for (int32_t place = 0; place < e->flight.n; place++) {
+        *at = e->flight.slot[place];
+        if (e->flight.id[place] == id) return place;
+    }
+    return IS_NOWHERE;
+}
+
+rill_status leave_not_found(rill_context *ctx, int64_t id)
+{
+    return rill_fail(ctx, RILL_ERR_NOT_FOUND, "input %lld is not there to be cancelled", (long long)id);
+}
+
+static rill_status cancel_item(rill_engine *e, int32_t slot, int32_t place)
+{
+    return fail_item(e, slot, place, RILL_ERR_CANCELLED, LEAVE_CANCELLED);
+}
 
 rill_status engine_leave_cancelled(rill_engine *e, const timestep *t)
 {
@@ -55,39 +84,35 @@ rill_status engine_leave_cancelled(rill_engine *e, const timestep *t)
         int32_t slot = t->selected[i];
         if (!e->items.at[slot].cancelled) continue;
         e->items.n_cancelled--;
-        RILL__TRY(fail_item(e, slot, e->items.place[slot], RILL_ERR_CANCELLED, cancelled));
+        RILL__TRY(cancel_item(e, slot, e->items.place[slot]));
     }
     return RILL_OK;
 }
 
-static rill_status not_there(rill_engine *e, int64_t id)
+/* It leaves when its timestep is over. */
+static rill_status cancel_busy(rill_engine *e, int32_t slot)
 {
-    return rill_fail(e->ctx, RILL_ERR_NOT_FOUND, "input %lld is not there to be cancelled", (long long)id);
+    item *it = &e->items.at[slot];
+    if (it->cancelled) return leave_not_found(e->ctx, it->id);
+    it->cancelled = 1;
+    e->items.n_cancelled++;
+    return RILL_OK;
 }
 
-/* A busy item leaves when its timestep is over. */
-static rill_status cancel_in_flight(rill_engine *e, int32_t place)
+int engine_has(const rill_engine *e, int64_t id)
 {
-    item *it = &e->items.at[e->flight.slot[place]];
-    if (!e->items.busy[e->flight.slot[place]])
-        return fail_item(e, e->flight.slot[place], place, RILL_ERR_CANCELLED, cancelled);
-    if (it->cancelled) return not_there(e, it->id);
-    e->items.n_cancelled++;
-    it->cancelled = 1;
-    return RILL_OK;
+    int32_t at;
+    return find(e, id, &at) != IS_NOWHERE;
 }
 
 rill_status rill_engine_cancel(rill_engine *e, int64_t id)
 {
+    int32_t at, place;
     if (e->failed < 0) return e->failed;
-    for (int32_t i = 0; i < e->intake.n; i++)
-        if (e->intake.entries[intake_at(&e->intake, i)].id == id)
-            return fail_waiting(e, i, RILL_ERR_CANCELLED, cancelled);
-    for (int32_t slot = e->items.first_ready; slot >= 0; slot = e->items.at[slot].next)
-        if (e->items.at[slot].id == id) return fail_item(e, slot, IS_READY, RILL_ERR_CANCELLED, cancelled);
-    for (int32_t i = 0; i < e->flight.n; i++)
-        if (e->flight.id[i] == id) return cancel_in_flight(e, i);
-    return not_there(e, id);
+    place = find(e, id, &at);
+    if (place == IS_NOWHERE) return leave_not_found(e->ctx, id);
+    if (place == IS_WAITING) return fail_waiting(e, at, RILL_ERR_CANCELLED, LEAVE_CANCELLED);
+    return place >= 0 && e->items.busy[at] ? cancel_busy(e, at) : cancel_item(e, at, place);
 }
 
 /* --- deadlines ---------------------------------------------------------------------------------------------------- */
@@ -158,10 +183,14 @@ rill_status engine_meet_deadlines(rill_engine *e)
     if (now < e->requests.next) return RILL_OK;
     for (int32_t i = e->intake.n - 1; i >= 0; i--)
         if (is_late(e->intake.entries[intake_at(&e->intake, i)].request, now))
-            RILL__TRY(fail_waiting(e, i, RILL_ERR_LATE, "the deadline came before the input's turn"));
+            RILL__TRY(fail_waiting(e, i, RILL_ERR_LATE, LEAVE_LATE));
     for (int32_t slot = e->items.first_ready, next; slot >= 0; slot = next) {
         next = e->items.at[slot].next;
         if (is_late(e->items.at[slot].request, now)) RILL__TRY(fail_late(e, slot, IS_READY));
+    }
+    for (int32_t left = e->bound.n_parked, slot = e->bound.last_parked, next; left > 0; left--, slot = next) {
+        next = e->items.at[slot].next;
+        if (is_late(e->items.at[slot].request, now)) RILL__TRY(fail_late(e, slot, IS_PARKED));
     }
     for (int32_t i = e->flight.n - 1; i >= 0; i--) {
         int32_t slot = e->flight.slot[i];

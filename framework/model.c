@@ -188,17 +188,22 @@ int32_t rill_model_find_action(const rill_model *model, const char *text, size_t
     return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
 }
 
-rill_status rill_model_tokenize(const rill_model *model, const char *text, size_t length, int32_t *action, int32_t room,
-                                int32_t *n)
+rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, const char *text, size_t length,
+                                int32_t *action, int32_t room, int32_t *n)
 {
+    enum { MOST_BYTES = 1 << 26 }; /* tokenisers count in 32 bits, and normal forms are longer */
     const rill_domain *domain = model->domain;
     *n = 0;
     if (domain->tokenize == NULL)
-        return rill_fail(model->ctx, RILL_ERR_NOT_FOUND, "domain %s makes no actions of texts", domain->name);
-    rill_error_clear(model->ctx);
-    rill_status status = domain->tokenize(model->self, text, length, action, room, n);
-    if (status >= 0 || rill_error_status(model->ctx) == status) return status;
-    return rill_fail(model->ctx, status, "domain %s: tokenize failed with %s", domain->name, rill_status_name(status));
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "domain %s makes no actions of texts", domain->name);
+    if (length > MOST_BYTES)
+        return rill_fail(ctx, RILL_ERR_INPUT, "a text of %zu bytes: %d are possible", length, MOST_BYTES);
+    rill_error_clear(ctx);
+    rill_status status = domain->tokenize(model->self, ctx, text, length, action, room, n);
+    if (status >= 0) return status;
+    *n = 0;
+    if (rill_error_status(ctx) == status) return status;
+    return rill_fail(ctx, status, "domain %s: tokenize failed with %s", domain->name, rill_status_name(status));
 }
 
 rill_status engine_check_fields(rill_engine *e)

@@ -85,6 +85,11 @@ rill_status outbox_number(outbox *o, int64_t *id)
     return RILL_OK;
 }
 
+int outbox_has_finished(const outbox *o, int64_t id)
+{
+    return id < o->oldest || o->finished[(size_t)id & (o->ring_capacity - 1)];
+}
+
 void outbox_unnumber(outbox *o)
 {
     o->next_id--;

@@ -47,6 +47,8 @@ void outbox_finish(outbox *o);
 int64_t outbox_room(const outbox *o);
 /* Number a new input. RILL_OK · RILL_ERR_MEMORY (not numbered) */
 rill_status outbox_number(outbox *o, int64_t *id);
+/* Whether the input of a number that was given out has been finished. */
+int outbox_has_finished(const outbox *o, int64_t id);
 /* Take back the number just given. */
 void outbox_unnumber(outbox *o);
 /* An empty record for input `id`, to be filled and given to outbox_put(). */

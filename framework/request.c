@@ -50,28 +50,34 @@ static size_t size_of(int32_t n)
     return sizeof(request) + (size_t)n * sizeof(chain_instance *);
 }
 
-static rill_status fill(requests *all, const rill_model *model, chain *c, const rill_request *asked, request *r)
+static rill_status fill(requests *all, const rill_model *model, chain *c, const rill_request *asked, double at,
+                        request *r)
 {
     if (asked->seconds < 0 || isnan(asked->seconds))
         return rill_fail(all->ctx, RILL_ERR_OPTION,
                          "a request's seconds are %g: a number above 0, or 0 for no deadline", asked->seconds);
     r->user = asked->user;
     r->settings = *all->own;
-    r->deadline = asked->seconds > 0 ? requests_now(all) + asked->seconds : INFINITY;
+    r->deadline = asked->seconds > 0 ? at + asked->seconds : INFINITY;
     if (asked->settings != NULL) RILL__TRY(resolve(all, model, asked->settings, &r->settings));
     return r->n > 0 ? chain_use(c, asked->heuristics, asked->scorers, r->instances) : RILL_OK;
 }
 
 rill_status request_make(requests *all, const rill_model *model, chain *c, const rill_request *asked, request **out)
 {
-    int chained = asked->heuristics != NULL || asked->scorers != NULL;
+    return request_make_at(all, model, c, asked, asked->seconds > 0 ? requests_now(all) : 0, out);
+}
+
+rill_status request_make_at(requests *all, const rill_model *model, chain *c, const rill_request *asked, double at,
+                            request **out)
+{
+    int32_t n = asked->heuristics != NULL || asked->scorers != NULL ? c->n : 0;
     *out = NULL;
-    if (!chained && asked->settings == NULL && asked->user == NULL && asked->seconds == 0) return RILL_OK;
-    int32_t n = chained ? c->n : 0;
+    if (request_is_plain(asked)) return RILL_OK;
     request *r = rill_calloc(all->ctx, 1, size_of(n));
     if (r == NULL) return rill_fail_memory(all->ctx, size_of(n), "a request");
     r->n = n;
-    rill_status status = fill(all, model, c, asked, r);
+    rill_status status = fill(all, model, c, asked, at, r);
     if (status < 0) {
         rill_free(all->ctx, r, size_of(n));
         return status;

@@ -27,9 +27,17 @@ typedef struct requests {
 void requests_init(requests *all, rill_context *ctx, const rill_engine_setup *setup);
 /* The time by the engine's clock. */
 double requests_now(const requests *all);
+/* Whether nothing but the text is asked for. */
+static inline int request_is_plain(const rill_request *asked)
+{
+    return asked->heuristics == NULL && asked->scorers == NULL && asked->settings == NULL && asked->user == NULL &&
+           asked->seconds == 0;
+}
 /* Make of what was asked for a request that ends with request_drop(); NULL when nothing was. `model`: whose makers may recommend
- * settings. */
+ * settings; `at`: when it was asked for, if not now. */
 rill_status request_make(requests *all, const rill_model *model, chain *c, const rill_request *asked, request **out);
+rill_status request_make_at(requests *all, const rill_model *model, chain *c, const rill_request *asked, double at,
+                            request **out);
 void request_drop(requests *all, chain *c, request *r); /* NULL is allowed */
 
 #endif

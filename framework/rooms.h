@@ -155,8 +155,16 @@ rill_status engine_fail_input(rill_engine *e, int64_t id, const request *wants, 
  * they were busy. */
 rill_status engine_meet_deadlines(rill_engine *e);
 rill_status engine_leave_cancelled(rill_engine *e, const timestep *t);
+/* Whether an input without a result is here. */
+int engine_has(const rill_engine *e, int64_t id);
+/* What results say of inputs that left before their time, from here or from among those that no engine has taken yet (front.c). */
+#define LEAVE_CANCELLED "cancelled"
+#define LEAVE_LATE "the deadline came before the input's turn"
+rill_status leave_not_found(rill_context *ctx, int64_t id);
 
-/* engine.c: what domain->measure says, else the number of words. */
+/* engine.c: submit an input that is bad already; `user` comes back with its result. As rill_engine_submit_failed(). */
+rill_status engine_submit_bad(rill_engine *e, rill_status status, const char *message, void *user);
+/* What domain->measure says, else the number of words. */
 int64_t engine_measure(const rill_engine *e, const char *text, size_t length);
 /* Wait for what is submitted, whose answer nobody wants any more. */
 void engine_collect_rest(rill_engine *e);

@@ -3,11 +3,12 @@
 
 #include <stdio.h>
 
+#include "reading.h"
 #include "rooms.h"
 
 typedef struct run {
     rill_engine *engine;
-    rill_read_fn read;
+    rill_read_request_fn read;
     void *read_user;
     rill_write_fn write;
     void *write_user;
@@ -23,19 +24,28 @@ static rill_status write_results(run *r)
     return RILL_OK;
 }
 
+/* One that the engine refuses is a bad input. */
+static rill_status submit(const run *r, const rill_request *asked)
+{
+    char message[RILL__MESSAGE_BYTES];
+    rill_status status = rill_engine_submit_request(r->engine, asked, NULL);
+    if (status >= 0 || status == RILL_ERR_MEMORY) return status;
+    snprintf(message, sizeof message, "%s", rill_error(r->engine->ctx));
+    return engine_submit_bad(r->engine, status, message, asked->user);
+}
+
 /* Read while the engine has room and the reader has lines. It may only block while there is nothing to decode. */
 static rill_status read_inputs(run *r)
 {
     while (!r->ended && rill_engine_room(r->engine) > 0) {
-        const char *text = NULL;
-        size_t length = 0;
-        rill_status status = r->read(r->read_user, rill_engine_pending(r->engine) == 0, &text, &length);
+        rill_request asked = {.struct_size = sizeof asked};
+        rill_status status = r->read(r->read_user, rill_engine_pending(r->engine) == 0, &asked);
         if (status == RILL_AGAIN) return RILL_OK;
         if (status == RILL_END_OF_INPUT) {
             r->ended = 1;
             rill_engine_close_input(r->engine);
         } else if (status == RILL_ERR_INPUT) {
-            RILL__TRY(rill_engine_submit_failed(r->engine, status, text != NULL ? text : "unreadable input"));
+            RILL__TRY(engine_submit_bad(r->engine, status, reading_complaint(&asked), asked.user));
         } else if (status < 0) {
             /* What was read before is decoded and written first. */
             r->failed = status;
@@ -43,7 +53,7 @@ static rill_status read_inputs(run *r)
             r->ended = 1;
             rill_engine_close_input(r->engine);
         } else {
-            RILL__TRY(rill_engine_submit(r->engine, text, length));
+            RILL__TRY(submit(r, &asked));
         }
     }
     return RILL_OK;
@@ -60,6 +70,13 @@ static rill_status end_with(run *r, rill_status status)
 }
 
 rill_status rill_run(rill_engine *engine, rill_read_fn read, void *read_user, rill_write_fn write, void *write_user)
+{
+    text_reader texts = {read, read_user};
+    return rill_run_requests(engine, text_reader_read, &texts, write, write_user);
+}
+
+rill_status rill_run_requests(rill_engine *engine, rill_read_request_fn read, void *read_user, rill_write_fn write,
+                              void *write_user)
 {
     run r = {.engine = engine, .read = read, .read_user = read_user, .write = write, .write_user = write_user};
     for (;;) {

@@ -182,7 +182,7 @@ rill_status rill_workers_begin(rill_workers *all, const rill_engine_setup *const
     all->begun = 1;
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < all->n && status >= 0; i++) status = make_engine(all, i, setups[i]);
-    if (status >= 0 && all->n > 1) status = front_init(&all->front, all->ctx, &all->worker[0].engine->settings, all->n);
+    if (status >= 0 && all->n > 1) status = front_init(&all->front, all->ctx, all->worker[0].engine, all->n);
     if (status < 0) rill_workers_finish(all);
     return status;
 }
@@ -208,12 +208,10 @@ static void *work(void *user)
 {
     worker *w = user;
     front *f = &w->all->front;
-    while (front_next(f, w->engine, w->index) == FRONT_STEP) {
-        rill_status status = rill_engine_step(w->engine);
-        if (status >= 0) continue;
-        front_fail(f, w->engine, w->index, status);
-        break;
-    }
+    rill_status status;
+    while ((status = front_next(f, w->engine, w->index)) == RILL_OK)
+        if ((status = rill_engine_step(w->engine)) < 0) break;
+    if (status < 0) front_fail(f, w->engine, w->index, status);
     return NULL;
 }
 
@@ -252,7 +250,14 @@ static rill_status outcome(rill_workers *all, rill_status status)
 rill_status rill_workers_run(rill_workers *all, rill_read_fn read, void *read_user, rill_write_fn write,
                              void *write_user)
 {
-    if (all->n == 1) return rill_run(all->worker[0].engine, read, read_user, write, write_user);
+    text_reader texts = {read, read_user};
+    return rill_workers_run_requests(all, text_reader_read, &texts, write, write_user);
+}
+
+rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn read, void *read_user,
+                                      rill_write_fn write, void *write_user)
+{
+    if (all->n == 1) return rill_run_requests(all->worker[0].engine, read, read_user, write, write_user);
     front *f = &all->front;
     f->read = read;
     f->read_user = read_user;
@@ -265,6 +270,12 @@ rill_status rill_workers_run(rill_workers *all, rill_read_fn read, void *read_us
     front_stop(f);
     for (int32_t i = 0; i < started; i++) pthread_join(all->worker[i].thread, NULL);
     return outcome(all, status);
+}
+
+rill_status rill_workers_cancel(rill_workers *all, int64_t id)
+{
+    if (!all->begun) return leave_not_found(all->ctx, id);
+    return all->n == 1 ? rill_engine_cancel(all->worker[0].engine, id) : front_cancel(&all->front, id);
 }
 
 /* --- counters ----------------------------------------------------------------------------------------------------- */

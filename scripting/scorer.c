@@ -6,8 +6,9 @@
 
 #include "rill/engine.h"
 
-/* What script_charge() is told: a step through the histories is a cache line that is often cold; a name is looked for. */
-enum { STEP_WORK = 10, NAME_WORK = 100 };
+/* What script_charge() is told: a step through the histories is a cache line that is often cold; a name is looked for;
+ * a tokeniser looks at each letter several times. */
+enum { STEP_WORK = 10, NAME_WORK = 100, LETTER_WORK = 20 };
 
 const scorer_call *scorer_self(lua_State *L)
 {
@@ -88,14 +89,29 @@ static void read_field(lua_State *L, const script_view *view, int field)
     }
 }
 
-static int range(lua_State *L)
+/* Where the rows of the item begin whose number is at index 2; behind them those of the next do. Raises. */
+static const int32_t *rows_of_item(lua_State *L, const scorer_call *c)
 {
-    const scorer_call *c = scorer_self(L);
     lua_Integer i = luaL_checkinteger(L, 2);
     luaL_argcheck(L, i >= 1 && i <= c->items, 2, "not the number of an item");
-    lua_pushinteger(L, c->self->offset[i - 1] + 1);
-    lua_pushinteger(L, c->self->offset[i]);
+    return &c->self->offset[i - 1];
+}
+
+static int range(lua_State *L)
+{
+    const int32_t *offset = rows_of_item(L, scorer_self(L));
+    lua_pushinteger(L, offset[0] + 1);
+    lua_pushinteger(L, offset[1]);
     return 2;
+}
+
+static int text(lua_State *L)
+{
+    const scorer_call *c = scorer_self(L);
+    int32_t row = rows_of_item(L, c)[0];
+    script_charge(L, (int64_t)c->rows->text_length[row] / LETTER_WORK);
+    lua_pushlstring(L, c->rows->text[row], c->rows->text_length[row]);
+    return 1;
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
@@ -135,12 +151,43 @@ static int find(lua_State *L)
     return 1;
 }
 
+/* rows:tokenize(text): what cannot be written is for the script to deal with. Actions are in memory of Lua's, which no error loses. */
+static int tokenize(lua_State *L)
+{
+    size_t length;
+    int32_t n = 32, room, *action;
+    rill_status status;
+    const scorer_call *c = scorer_self(L);
+    const char *words = luaL_checklstring(L, 2, &length);
+    rill_context *ctx = c->self->base.table->script->ctx;
+    do {
+        room = n;
+        action = lua_newuserdatauv(L, (size_t)room * sizeof *action, 0);
+        script_charge(L, NAME_WORK + (int64_t)length * LETTER_WORK);
+        status = rill_model_tokenize(c->rows->model, ctx, words, length, action, room, &n);
+    } while (status == RILL_OK && n > room);
+    if (status == RILL_ERR_INPUT || status == RILL_ERR_NOT_FOUND) {
+        lua_pushnil(L);
+        lua_pushstring(L, rill_error(ctx));
+        return 2;
+    }
+    if (status < 0) return script_raise(L, status);
+    lua_createtable(L, n, 0);
+    for (int32_t i = 0; i < n; i++) {
+        lua_pushinteger(L, action[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}
+
 static const luaL_Reg methods[] = {
     {"range", range},
+    {"text", text},
     {"history", history},
     {"previous", previous},
     {"name", name},
     {"find", find},
+    {"tokenize", tokenize},
     {"add", scorer_add},
     {"ban", scorer_ban},
     {"allow", scorer_allow},
@@ -219,6 +266,8 @@ static rill_status call_alone(void *user, int32_t i, int64_t *id)
     rows.rank += first;
     rows.score += first;
     rows.history += first;
+    rows.text += first;
+    rows.text_length += first;
     return call(&(scorer_call){f->all->self, &rows, f->all->ask, 0});
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "actions.h"
 #include "model.h"
 #include "mt.h"
 #include "options.h"
@@ -288,6 +289,38 @@ static int32_t unknown_action(void *model)
     return find_action(model, unknown, sizeof unknown - 1);
 }
 
+typedef struct piece_taker {
+    void *model;
+    rill_context *ctx;
+    rill_actions to;
+} piece_taker;
+
+/* A text has no marks: a piece that is called like one stands for characters without a symbol. */
+static int is_mark(void *model, int32_t action)
+{
+    const mt_settings *s = &((const mt_model *)model)->net[0].settings;
+    return action == s->end || action == s->pad || action == unknown_action(model);
+}
+
+static rill_status take_piece(void *user, const char *piece, size_t length)
+{
+    piece_taker *t = user;
+    const int32_t action = mt_text_action(text_of(t->model), piece, length);
+    if (action < 0 || is_mark(t->model, action))
+        return rill_fail(t->ctx, RILL_ERR_INPUT, "\"%.*s\" is no piece that the model writes", (int)length, piece);
+    rill_actions_add(&t->to, action);
+    return RILL_OK;
+}
+
+static rill_status tokenize(void *model, rill_context *ctx, const char *text, size_t length, int32_t *action,
+                            int32_t room, int32_t *n)
+{
+    piece_taker t = {.model = model, .ctx = ctx, .to = {action, room, 0}};
+    TRY(mt_text_split(text_of(model), ctx, text, length, take_piece, &t));
+    *n = t.to.n;
+    return RILL_OK;
+}
+
 static rill_status recommend(void *model, const char *like, rill_text *out)
 {
     const mt_model *m = model;
@@ -315,6 +348,7 @@ const rill_domain rill_mt_domain = {
     .action_name = action_name,
     .find_action = find_action,
     .unknown_action = unknown_action,
+    .tokenize = tokenize,
     .recommend = recommend,
     .metric = "bleu",
     .features = RILL_TAKES_ENSEMBLES | RILL_TAKES_WEIGHTS | RILL_TAKES_SHORTLIST | RILL_TAKES_BACKEND,

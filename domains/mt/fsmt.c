@@ -133,10 +133,10 @@ static rill_status split_token(void *user, const char *token, size_t length)
     return mt_bpe_split(r->bpe, token, length, r->fn, r->user);
 }
 
-rill_status mt_fsmt_split(mt_fsmt *f, const char *text, size_t length, mt_piece_fn fn, void *user)
+rill_status mt_fsmt_split(mt_fsmt *f, mt_side_of_text side, const char *text, size_t length, mt_piece_fn fn, void *user)
 {
     receiver r = {.bpe = f->bpe, .fn = fn, .user = user};
-    return mt_moses_split(f->source, text, length, f->lower, split_token, &r);
+    return mt_moses_split(side == MT_TARGET_TEXT ? f->target : f->source, text, length, f->lower, split_token, &r);
 }
 
 /* </w> is where a word ends, wherever a piece has it; blanks that a piece may have are nothing. */

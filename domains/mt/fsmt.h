@@ -21,8 +21,11 @@ rill_status mt_fsmt_share(mt_fsmt **out, rill_context *ctx, const mt_fsmt *fsmt)
 
 void mt_fsmt_close(mt_fsmt *fsmt); /* NULL is allowed */
 
-/* The pieces of a text of valid UTF-8, in order. RILL_OK · RILL_ERR_MEMORY · what fn returned */
-rill_status mt_fsmt_split(mt_fsmt *fsmt, const char *text, size_t length, mt_piece_fn fn, void *user);
+/* The pieces of a text of valid UTF-8, in order, by the rules of the source's language or the target's.
+ *   RILL_OK · RILL_ERR_MEMORY · what fn returned */
+typedef enum mt_side_of_text { MT_SOURCE_TEXT, MT_TARGET_TEXT } mt_side_of_text;
+rill_status mt_fsmt_split(mt_fsmt *fsmt, mt_side_of_text side, const char *text, size_t length, mt_piece_fn fn,
+                          void *user);
 
 /* Append the text of n pieces, [n] of [length[i]] bytes. RILL_OK · RILL_ERR_MEMORY */
 rill_status mt_fsmt_join(mt_fsmt *fsmt, size_t n, const char *const *piece, const size_t *length, rill_text *out);

@@ -5,10 +5,11 @@
  * Deviations: a tag the vocabulary does not know is an error where other tags are known and ordinary text where none is
  * (there it becomes <unk>); the first "<<" ends a tag (there the last).
  *
- * Divisions: opening · reading · writing · symbols. */
+ * Divisions: opening · reading · writing · what would be written · symbols. */
 #include <stdio.h>
 #include <string.h>
 
+#include "actions.h"
 #include "blocks.h"
 #include "file.h"
 #include "fsmt.h"
@@ -177,16 +178,6 @@ static int append_piece(void *user, const char *piece, size_t length)
     return append(user, piece, length);
 }
 
-static rill_status read_pieces(appender *a, const char *text, size_t length)
-{
-    for (size_t i = 0, from = 0; i <= length; i++) {
-        if (i < length && (unsigned char)text[i] > ' ') continue;
-        if (i > from) TRY(append(a, text + from, i - from));
-        from = i + 1;
-    }
-    return RILL_OK;
-}
-
 /* Append the tag's number; *length is 0 when what looks like one is text to this model. */
 static rill_status read_tag(appender *a, const char *text, size_t *length)
 {
@@ -204,8 +195,8 @@ rill_status mt_text_read(mt_text *t, const char *bytes, size_t length, mt_ids *o
     appender a = {.text = t, .out = out};
     size_t good = rill_utf8_check(bytes, length), tag;
     if (good < length) return rill_fail(t->ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
-    if (t->tokenized) return read_pieces(&a, bytes, length);
-    if (t->fsmt != NULL) return mt_fsmt_split(t->fsmt, bytes, length, append, &a);
+    if (t->tokenized) return rill_words_each(bytes, length, append, &a);
+    if (t->fsmt != NULL) return mt_fsmt_split(t->fsmt, MT_SOURCE_TEXT, bytes, length, append, &a);
     tag = tag_length(bytes, length);
     TRY(read_tag(&a, bytes, &tag));
     char message[200] = "";
@@ -278,6 +269,43 @@ rill_status mt_text_write(mt_text *t, size_t n, const int32_t *action, rill_text
     int result = mt_spm_decode(t->join, used, t->piece, t->length, append_text, out, message, sizeof message);
     if (result != MT_SPM_FAILED) return (rill_status)result;
     return rill_fail(t->ctx, RILL_ERR_FORMAT, "SentencePiece: %s", message);
+}
+
+/* --- what would be written ---------------------------------------------------------------------------------------- */
+
+typedef struct cutter {
+    mt_piece_fn fn;
+    void *user;
+} cutter;
+
+static int cut(void *user, const char *piece, size_t length)
+{
+    const cutter *c = user;
+    return c->fn(c->user, piece, length);
+}
+
+/* The tokeniser has memory of its own, which is that of another thread. */
+static rill_status split_as_fsmt(const mt_text *t, rill_context *ctx, const char *bytes, size_t length, mt_piece_fn fn,
+                                 void *user)
+{
+    mt_fsmt *own;
+    TRY(mt_fsmt_share(&own, ctx, t->fsmt));
+    rill_status status = mt_fsmt_split(own, MT_TARGET_TEXT, bytes, length, fn, user);
+    mt_fsmt_close(own);
+    return status;
+}
+
+rill_status mt_text_split(const mt_text *t, rill_context *ctx, const char *bytes, size_t length, mt_piece_fn fn,
+                          void *user)
+{
+    size_t good = rill_utf8_check(bytes, length);
+    if (good < length) return rill_fail(ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
+    if (t->tokenized) return rill_words_each(bytes, length, fn, user);
+    if (t->fsmt != NULL) return split_as_fsmt(t, ctx, bytes, length, fn, user);
+    char message[200] = "";
+    int result = mt_spm_encode(t->join, bytes, length, cut, &(cutter){fn, user}, message, sizeof message);
+    if (result != MT_SPM_FAILED) return (rill_status)result;
+    return rill_fail(ctx, RILL_ERR_INPUT, "SentencePiece: %s", message);
 }
 
 /* --- symbols ------------------------------------------------------------------------------------------------------ */

@@ -7,7 +7,7 @@
 #ifndef RILL_MT_TEXT_H
 #define RILL_MT_TEXT_H
 
-#include "rill/context.h"
+#include "bpe.h"
 #include "vocabulary.h"
 
 typedef struct mt_text mt_text;
@@ -47,6 +47,12 @@ rill_status mt_text_read(mt_text *text, const char *bytes, size_t length, mt_ids
 /* Append the text of n actions; text has nothing in the place of <unk> and other special symbols, pieces keep them.
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (SentencePiece refused) */
 rill_status mt_text_write(mt_text *text, size_t n, const int32_t *action, rill_text *out);
+
+/* The pieces that would write a text, each given to fn in order; they need not be in the vocabulary. Texts of several threads may be
+ * split at once: `ctx` is the caller's, for memory and what is recorded.
+ *   RILL_OK · RILL_ERR_INPUT (recorded: not UTF-8) · RILL_ERR_MEMORY · what fn returned */
+rill_status mt_text_split(const mt_text *text, rill_context *ctx, const char *bytes, size_t length, mt_piece_fn fn,
+                          void *user);
 
 /* The vocabularies; one and the same when source and target share theirs. Borrowed. */
 const rill_vocabulary *mt_text_source(const mt_text *text);

@@ -7,6 +7,7 @@
  * Divisions: the model · the runner · outputs · names of actions · profiles · the table. */
 #include <string.h>
 
+#include "actions.h"
 #include "logic.h"
 #include "model.h"
 #include "options.h"
@@ -181,6 +182,38 @@ static int32_t find_action(void *model, const char *text, size_t length)
     return action >= 0 ? action : RILL_NO_ACTION;
 }
 
+typedef struct token_taker {
+    const semparse *model;
+    rill_context *ctx;
+    rill_actions to;
+} token_taker;
+
+static rill_status take_token(void *user, const char *token, size_t length)
+{
+    token_taker *t = user;
+    const int32_t action = rill_vocabulary_id(t->model->target, token, length);
+    if (action >= SEMPARSE_SPECIALS) {
+        rill_actions_add(&t->to, action);
+        return RILL_OK;
+    }
+    if (action >= 0)
+        return rill_fail(t->ctx, RILL_ERR_INPUT, "\"%.*s\" is a mark, and writes nothing within a logical form",
+                         (int)length, token);
+    return rill_fail(t->ctx, RILL_ERR_INPUT, "\"%.*s\" is no token of the model's logical forms%s", (int)length, token,
+                     t->model->placeholders > 0 ? ": a name that a question mentions is written as its placeholder"
+                                                : "");
+}
+
+/* Tokens stand between blanks, as in outputs. */
+static rill_status tokenize(void *model, rill_context *ctx, const char *text, size_t length, int32_t *action,
+                            int32_t room, int32_t *n)
+{
+    token_taker t = {.model = model, .ctx = ctx, .to = {action, room, 0}};
+    TRY(rill_words_each(text, length, take_token, &t));
+    *n = t.to.n;
+    return RILL_OK;
+}
+
 /* --- profiles ----------------------------------------------------------------------------------------------------- */
 
 static rill_status profile(void *self, int on)
@@ -218,6 +251,7 @@ const rill_domain rill_semparse_domain = {
     .canonical = canonical,
     .action_name = action_name,
     .find_action = find_action,
+    .tokenize = tokenize,
     .features = RILL_TAKES_BACKEND,
     .start = start,
     .stop = stop,

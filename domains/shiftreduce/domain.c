@@ -7,6 +7,7 @@
  * Divisions: the model · the runner · sizes · names of actions · profiles · the table. */
 #include <string.h>
 
+#include "actions.h"
 #include "model.h"
 #include "options.h"
 #include "shiftreduce.h"
@@ -185,6 +186,39 @@ static int32_t find_action(void *model, const char *text, size_t length)
     return label >= 0 ? PARSER_LABELS + label : RILL_NO_ACTION;
 }
 
+typedef struct name_taker {
+    void *model;
+    rill_context *ctx;
+    rill_actions to;
+} name_taker;
+
+static rill_status take_name(void *user, const char *name, size_t length)
+{
+    name_taker *t = user;
+    const int32_t action = find_action(t->model, name, length);
+    if (action >= 0) {
+        rill_actions_add(&t->to, action);
+        return RILL_OK;
+    }
+    if (memchr(name, '(', length) != NULL || memchr(name, ')', length) != NULL)
+        return rill_fail(t->ctx, RILL_ERR_INPUT,
+                         "\"%.*s\" is of a tree, which several rows of actions make: name the actions, as in "
+                         "\"shift NP\"",
+                         (int)length, name);
+    return rill_fail(t->ctx, RILL_ERR_INPUT, "\"%.*s\" is neither %s nor %s nor a label of the parser", (int)length,
+                     name, structure_names[PARSER_SHIFT], structure_names[PARSER_COMBINE]);
+}
+
+/* A text is names of actions with blanks between: what stands in a tree comes from several of them, and from the words. */
+static rill_status tokenize(void *model, rill_context *ctx, const char *text, size_t length, int32_t *action,
+                            int32_t room, int32_t *n)
+{
+    name_taker t = {.model = model, .ctx = ctx, .to = {action, room, 0}};
+    TRY(rill_words_each(text, length, take_name, &t));
+    *n = t.to.n;
+    return RILL_OK;
+}
+
 /* --- profiles ----------------------------------------------------------------------------------------------------- */
 
 static rill_status profile(void *self, int on)
@@ -221,6 +255,7 @@ const rill_domain rill_shiftreduce_domain = {
     .measure = measure,
     .action_name = action_name,
     .find_action = find_action,
+    .tokenize = tokenize,
     .metric = "bracket",
     .features = RILL_TAKES_INPUT_FORMAT | RILL_TAKES_BACKEND,
     .start = start,

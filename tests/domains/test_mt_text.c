@@ -87,7 +87,7 @@ static void check_language(const char *language, const json_t *cases, const rill
     {
         const char *text = json_string_value(json_array_get(one, 0));
         rill_text_reset(&out);
-        assert_ok(ctx, mt_fsmt_split(fsmt, text, strlen(text), collect, &out));
+        assert_ok(ctx, mt_fsmt_split(fsmt, MT_SOURCE_TEXT, text, strlen(text), collect, &out));
         assert_same(language, text, &out, json_string_value(json_array_get(one, 1)));
         check_numbers(v, out.length > 0 ? out.data : "", json_array_get(one, 2));
     }

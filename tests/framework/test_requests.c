@@ -8,26 +8,6 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-/* Results that must be equal to the last bit; 0, or 1 with where they differ. */
-static int differ(const record_result *a, const record_result *b, char *where, size_t size)
-{
-    snprintf(where, size, "status %d and %d, %d and %d outputs of %d and %d", (int)a->status, (int)b->status, (int)a->n,
-             (int)b->n, (int)a->outputs_found, (int)b->outputs_found);
-    if (a->status != b->status || a->n != b->n || a->outputs_found != b->outputs_found) return 1;
-    for (int32_t o = 0; o < a->n; o++) {
-        const record_output *x = &a->output[o], *y = &b->output[o];
-        snprintf(where, size, "output %d: \"%s\" %.17g and \"%s\" %.17g", (int)o, x->text, x->value.score, y->text,
-                 y->value.score);
-        if (strcmp(x->text, y->text) != 0 || memcmp(&x->value.score, &y->value.score, sizeof(double)) != 0 ||
-            memcmp(&x->value.rank_score, &y->value.rank_score, sizeof(double)) != 0 ||
-            x->value.actions != y->value.actions || x->value.truncated != y->value.truncated ||
-            x->value.n_actions != y->value.n_actions ||
-            memcmp(x->logp_of, y->logp_of, (size_t)x->value.n_actions * sizeof *x->logp_of) != 0)
-            return 1;
-    }
-    return 0;
-}
-
 /* --- limits of their own ------------------------------------------------------------------------------------------ */
 
 enum { VARIANTS = 4 }; /* the first is the engine itself */
@@ -37,29 +17,6 @@ typedef struct variants {
     int refused[VARIANTS];
     int32_t submitted;
 } variants;
-
-/* Other arguments for the problem's heuristics and scorers. */
-static void draw_arguments(problem *p, dice *d)
-{
-    for (int32_t i = 0; i < p->n_heuristics; i++) {
-        problem_name *h = &p->heuristic[i];
-        if (dice_chance(d, 30)) continue;
-        if (strcmp(h->name, "test-random") == 0)
-            snprintf(h->arguments, sizeof h->arguments, "%d,%d", (int)dice_range(d, 0, 9999),
-                     (int)dice_range(d, 0, 40));
-        else
-            snprintf(h->arguments, sizeof h->arguments, "0.%d", (int)dice_range(d, 1, 99));
-    }
-    for (int32_t i = 0; i < p->n_scorers; i++) {
-        problem_name *s = &p->scorer[i];
-        if (dice_chance(d, 30)) continue;
-        if (strcmp(s->name, "test-random") == 0)
-            snprintf(s->arguments, sizeof s->arguments, "%d,%d", (int)dice_range(d, 0, 9999),
-                     (int)dice_range(d, 0, 2 * TEST_LAST_FLAG - 1));
-        else
-            snprintf(s->arguments, sizeof s->arguments, "0.%d", (int)dice_range(d, 1, 99));
-    }
-}
 
 static int32_t variant_of(int32_t i)
 {
@@ -114,7 +71,7 @@ static void limits_of_a_group(problem_group group, int64_t iterations)
                 all.p[v] = all.p[0];
                 all.p[v].settings = other.settings;
                 all.p[v].settings.unknown_penalty = all.p[0].settings.unknown_penalty;
-                draw_arguments(&all.p[v], &d);
+                problem_draw_arguments(&all.p[v], &d);
             }
             engine_run(&all.p[v], &s, NULL, &alone[v]);
             all.refused[v] = alone[v].status != RILL_OK;
@@ -127,7 +84,7 @@ static void limits_of_a_group(problem_group group, int64_t iterations)
         for (int32_t input = 0; input < all.p[0].n_inputs && !all.refused[0]; input++) {
             char where[300];
             int v = all.refused[variant_of(input)] ? 0 : variant_of(input);
-            if (differ(&mixed.result[input], &alone[v].result[input], where, sizeof where)) {
+            if (record_differ(&mixed.result[input], &alone[v].result[input], where, sizeof where)) {
                 fprintf(stderr, "input %d of variant %d: %s\n", (int)input, v, where);
                 problem_fail(&all.p[v], &s, seed, "a request differs from an engine of its own");
             }
@@ -214,7 +171,7 @@ static void cancelled(void **state)
             if (c.cancelled[input]) {
                 assert_int_equal(r->status, RILL_ERR_CANCELLED);
                 n_cancelled++;
-            } else if (differ(r, &whole.result[input], where, sizeof where)) {
+            } else if (record_differ(r, &whole.result[input], where, sizeof where)) {
                 fprintf(stderr, "input %d: %s\n", (int)input, where);
                 problem_fail(&p, &s, seed, "an input that was not cancelled has another result");
             } else {
@@ -345,7 +302,7 @@ static void deadlines(void **state)
             } else {
                 n_others++;
             }
-            if (differ(r, expected, where, sizeof where)) {
+            if (record_differ(r, expected, where, sizeof where)) {
                 fprintf(stderr, "input %d, %s, timestep %d: %s\n", (int)input, r->late ? "late" : "in time", (int)t,
                         where);
                 problem_fail(&p, &s, seed, "an input with a deadline has another result");
@@ -460,7 +417,7 @@ static void states_of_scorers(void **state)
         for (int32_t input = 0; input < p.n_inputs; input++) {
             char where[300];
             if (b.result[input].status != RILL_ERR_INPUT &&
-                differ(&a.result[input], &b.result[input], where, sizeof where))
+                record_differ(&a.result[input], &b.result[input], where, sizeof where))
                 problem_fail(&p, &s, seed, where);
         }
         sent_back += b.stats.sent_back;
@@ -517,13 +474,13 @@ static void texts_become_actions(void **state)
     rill_model *model;
     int32_t action[2], n;
     assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_OK);
-    assert_int_equal(rill_model_tokenize(model, "a1  a3 end", 10, action, 2, &n), RILL_OK);
+    assert_int_equal(rill_model_tokenize(model, ctx, "a1  a3 end", 10, action, 2, &n), RILL_OK);
     assert_int_equal(n, 3);
     assert_int_equal(action[0], 1);
     assert_int_equal(action[1], 3);
-    assert_int_equal(rill_model_tokenize(model, "", 0, action, 2, &n), RILL_OK);
+    assert_int_equal(rill_model_tokenize(model, ctx, "", 0, action, 2, &n), RILL_OK);
     assert_int_equal(n, 0);
-    assert_int_equal(rill_model_tokenize(model, "a1 b", 4, action, 2, &n), RILL_ERR_INPUT);
+    assert_int_equal(rill_model_tokenize(model, ctx, "a1 b", 4, action, 2, &n), RILL_ERR_INPUT);
     assert_non_null(strstr(rill_error(ctx), "b"));
     rill_model_close(model);
     rill_domain mute = toy_domain;
@@ -531,7 +488,7 @@ static void texts_become_actions(void **state)
     mute.tokenize = NULL;
     assert_int_equal(rill_register_domain(ctx, &mute), RILL_OK);
     assert_int_equal(rill_model_open(&model, ctx, "mute", &options), RILL_OK);
-    assert_int_equal(rill_model_tokenize(model, "a1", 2, action, 2, &n), RILL_ERR_NOT_FOUND);
+    assert_int_equal(rill_model_tokenize(model, ctx, "a1", 2, action, 2, &n), RILL_ERR_NOT_FOUND);
     rill_model_close(model);
     rill_context_destroy(ctx);
 }

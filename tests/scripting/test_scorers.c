@@ -290,6 +290,15 @@ static void rows_show(void **state)
     /* names */
     accepts("assert(rows:name(0) == 'a0' and rows:name(7) == 'end' and rows:name(8) == nil and rows:name(-1) == nil)\n"
             "assert(rows:find('a3') == 3 and rows:find('end') == 7 and rows:find('nothing') == nil)");
+    /* texts, as they came and as actions */
+    accepts("for i = 1, rows.n do assert(rows:text(i) == 'in ' .. rows.item_id[i]) end\n"
+            "local three = rows:tokenize('a1  a3 end')\n"
+            "assert(#three == 3 and three[1] == 1 and three[2] == 3 and three[3] == 7)\n"
+            "assert(#rows:tokenize('') == 0)\n"
+            "local many = rows:tokenize(('a2 '):rep(1000))\n"
+            "assert(#many == 1000 and many[1] == 2 and many[1000] == 2)\n"
+            "local none, why = rows:tokenize('a1 nothing')\n"
+            "assert(none == nil and why == 'toy: no action is named nothing')");
     /* a value may be dead, which forbids; all rows at once may be no statement at all */
     accepts("rows:add(nil, 0, rill.dead) rows:ban(nil, rows.last * 0 - 1)");
 }
@@ -335,6 +344,10 @@ static void misuse(void **state)
     refuses("rows:history()", "number expected");
     refuses("rows:history(0)", "row 0 is outside 1..");
     refuses("rows:range(0)", "not the number of an item");
+    refuses("rows:text(0)", "not the number of an item");
+    refuses("rows:text(rows.n + 1)", "not the number of an item");
+    refuses("rows:tokenize()", "string expected");
+    refuses("local long = ('a1 '):rep(1000) while true do rows:tokenize(long) end", "instructions in one call");
     refuses("rows:name('a0')", "number expected");
     refuses("rows:find(3.5, {}) rows:find()", "string expected");
     refuses("rows.add(1, 1, 1, 1)", "rows expected, got number");
@@ -360,6 +373,9 @@ static void names_the_input(void **state)
         scripted_fails(score_text(body), &p, &plain, RILL_ERR_PLUGIN, words, "test.lua:2: no luck", "stack traceback",
                        NULL);
     }
+    /* a call for one item alone has that item's text */
+    scripted_fails(score_text("for i = 1, rows.n do assert(rows:text(i) ~= 'in 5', 'not this one') end"), &p, &plain,
+                   RILL_ERR_PLUGIN, "scorer mine, while decoding input 5 (line 6): ", "not this one", NULL);
     scripted_fails(score_text("if rows.n > 1 then error('together') end"), &p, &plain, RILL_ERR_PLUGIN,
                    "in a timestep of 6 inputs, the first is input", "none fails alone: ", NULL);
 }

@@ -148,11 +148,20 @@ typedef struct reader {
     int32_t next, blocks;
     uint64_t state;
     engine_record *out;
+    const hooks *hooks;
+    test_cancel cancel;
+    void *runner;
 } reader;
+
+static void call(const reader *r)
+{
+    if (r->hooks != NULL && r->hooks->called != NULL) r->hooks->called(r->hooks->user, r->cancel, r->runner, r->out);
+}
 
 static rill_status read_input(void *user, int may_block, const char **text, size_t *length)
 {
     reader *r = user;
+    call(r);
     r->state = dice_mix(r->state, 1);
     if (r->blocks && !may_block && r->state % 3 != 0) return RILL_AGAIN;
     if (r->next == r->p->n_inputs) return RILL_END_OF_INPUT;
@@ -161,10 +170,30 @@ static rill_status read_input(void *user, int may_block, const char **text, size
     return RILL_OK;
 }
 
+static rill_status read_request(void *user, int may_block, rill_request *out)
+{
+    reader *r = user;
+    rill_status status = read_input(r, may_block, &out->text, &out->length);
+    if (status == RILL_OK) r->hooks->ask(r->hooks->user, r->p, r->next - 1, out);
+    return status;
+}
+
 static rill_status write_result(void *user, const rill_result *result)
 {
-    take(((reader *)user)->out, result);
+    reader *r = user;
+    take(r->out, result);
+    call(r);
     return RILL_OK;
+}
+
+static rill_status cancel_at_engine(void *engine, int64_t id)
+{
+    return rill_engine_cancel(engine, id);
+}
+
+static rill_status cancel_at_workers(void *workers, int64_t id)
+{
+    return rill_workers_cancel(workers, id);
 }
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
@@ -198,8 +227,10 @@ static rill_status run_workers(const problem *p, const schedule *s, const rill_e
     rill_status status = rill_workers_open(&workers, ctx, domain_of(p, s), &open, &options);
     if (status == RILL_OK) status = rill_workers_begin(workers, setups);
     if (status == RILL_OK) {
-        reader r = {p, 0, s->reader_blocks, 1, out};
-        status = rill_workers_run(workers, read_input, &r, write_result, &r);
+        reader r = {p, 0, s->reader_blocks, 1, out, s->hooks, cancel_at_workers, workers};
+        status = s->hooks != NULL && s->hooks->ask != NULL
+                     ? rill_workers_run_requests(workers, read_request, &r, write_result, &r)
+                     : rill_workers_run(workers, read_input, &r, write_result, &r);
         out->stats.struct_size = sizeof out->stats;
         rill_workers_stats(workers, &out->stats);
     }
@@ -221,14 +252,6 @@ static rill_status run(const problem *p, const schedule *s, rill_status (*more)(
     if (status == RILL_OK) status = test_plugins_register(ctx);
     if (status == RILL_OK && more != NULL) status = more(ctx);
     if (status == RILL_OK && lateness(s) > 0) status = register_late(p, s, ctx, out);
-    if (status == RILL_OK && s->workers > 1) {
-        rill_engine_setup_default(&setup);
-        set_up(p, s, &setup, entries);
-        setup.trace = record_trace;
-        setup.trace_user = out;
-        return run_workers(p, s, &setup, ctx, out);
-    }
-    if (status == RILL_OK) status = rill_model_open(&model, ctx, domain_of(p, s), &options);
     if (status == RILL_OK) {
         rill_engine_setup_default(&setup);
         set_up(p, s, &setup, entries);
@@ -236,11 +259,18 @@ static rill_status run(const problem *p, const schedule *s, rill_status (*more)(
         setup.trace_user = out;
         setup.clock = s->hooks != NULL ? s->hooks->clock : NULL;
         setup.clock_user = s->hooks != NULL ? s->hooks->user : NULL;
-        status = rill_engine_create(&engine, ctx, model, &setup);
+        if (s->workers > 1) return run_workers(p, s, &setup, ctx, out);
     }
+    if (status == RILL_OK) status = rill_model_open(&model, ctx, domain_of(p, s), &options);
+    if (status == RILL_OK) status = rill_engine_create(&engine, ctx, model, &setup);
     if (status == RILL_OK) {
-        reader r = {p, 0, s->reader_blocks, 1, out};
-        status = s->by_run ? rill_run(engine, read_input, &r, write_result, &r) : loop(p, s->hooks, engine, out);
+        reader r = {p, 0, s->reader_blocks, 1, out, s->hooks, cancel_at_engine, engine};
+        if (!s->by_run)
+            status = loop(p, s->hooks, engine, out);
+        else if (s->hooks != NULL && s->hooks->ask != NULL)
+            status = rill_run_requests(engine, read_request, &r, write_result, &r);
+        else
+            status = rill_run(engine, read_input, &r, write_result, &r);
         out->stats.struct_size = sizeof out->stats;
         rill_engine_stats(engine, &out->stats);
     }
@@ -290,4 +320,23 @@ void engine_record_clear(engine_record *record)
     free(record->timestep);
     free(record->event);
     memset(record, 0, sizeof *record);
+}
+
+int record_differ(const record_result *a, const record_result *b, char *where, size_t size)
+{
+    snprintf(where, size, "status %d and %d, %d and %d outputs of %d and %d", (int)a->status, (int)b->status, (int)a->n,
+             (int)b->n, (int)a->outputs_found, (int)b->outputs_found);
+    if (a->status != b->status || a->n != b->n || a->outputs_found != b->outputs_found) return 1;
+    for (int32_t o = 0; o < a->n; o++) {
+        const record_output *x = &a->output[o], *y = &b->output[o];
+        snprintf(where, size, "output %d: \"%s\" %.17g and \"%s\" %.17g", (int)o, x->text, x->value.score, y->text,
+                 y->value.score);
+        if (strcmp(x->text, y->text) != 0 || memcmp(&x->value.score, &y->value.score, sizeof(double)) != 0 ||
+            memcmp(&x->value.rank_score, &y->value.rank_score, sizeof(double)) != 0 ||
+            x->value.actions != y->value.actions || x->value.truncated != y->value.truncated ||
+            x->value.n_actions != y->value.n_actions ||
+            memcmp(x->logp_of, y->logp_of, (size_t)x->value.n_actions * sizeof *x->logp_of) != 0)
+            return 1;
+    }
+    return 0;
 }

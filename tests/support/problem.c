@@ -266,6 +266,28 @@ static int view(const problem *p, int32_t i, space *at, naive_problem *naive)
     return at->input.status >= 0;
 }
 
+void problem_draw_arguments(problem *p, dice *d)
+{
+    for (int32_t i = 0; i < p->n_heuristics; i++) {
+        problem_name *h = &p->heuristic[i];
+        if (dice_chance(d, 30)) continue;
+        if (strcmp(h->name, "test-random") == 0)
+            snprintf(h->arguments, sizeof h->arguments, "%d,%d", (int)dice_range(d, 0, 9999),
+                     (int)dice_range(d, 0, 40));
+        else
+            snprintf(h->arguments, sizeof h->arguments, "0.%d", (int)dice_range(d, 1, 99));
+    }
+    for (int32_t i = 0; i < p->n_scorers; i++) {
+        problem_name *s = &p->scorer[i];
+        if (dice_chance(d, 30)) continue;
+        if (strcmp(s->name, "test-random") == 0)
+            snprintf(s->arguments, sizeof s->arguments, "%d,%d", (int)dice_range(d, 0, 9999),
+                     (int)dice_range(d, 0, 2 * TEST_LAST_FLAG - 1));
+        else
+            snprintf(s->arguments, sizeof s->arguments, "0.%d", (int)dice_range(d, 1, 99));
+    }
+}
+
 void problem_solve(problem *p)
 {
     p->expected = calloc((size_t)p->n_inputs, sizeof *p->expected);

@@ -55,11 +55,18 @@ const char *const *problem_methods(problem_group group);
 void problem_draw(problem *p, problem_group group, dice *d);
 /* Add conventions of other decoders: finish, keep, stop, at-limit, what counts as length, penalties. */
 void problem_draw_conventions(problem *p, problem_group group, dice *d);
+/* Other arguments for its heuristics and scorers. */
+void problem_draw_arguments(problem *p, dice *d);
 void problem_solve(problem *p);
 void problem_clear(problem *p);
 
 /* The best score of input i over its whole space; 0 when nothing is complete or the input is bad. */
 int problem_optimum(const problem *p, int32_t i, double *score);
+
+typedef struct engine_record engine_record;
+
+/* Give an input up where it is decoded. */
+typedef rill_status (*test_cancel)(void *runner, int64_t id);
 
 /* A test's own doings with a running engine. */
 typedef struct hooks {
@@ -69,6 +76,10 @@ typedef struct hooks {
     rill_status (*submit)(void *user, rill_engine *engine, const problem *p, int32_t i);
     /* After each step and the taking of its results. */
     void (*stepped)(void *user, rill_engine *engine);
+    /* What input i wants: the run is one of requests. Through rill_run() and workers only, as what follows. */
+    void (*ask)(void *user, const problem *p, int32_t i, rill_request *out);
+    /* At each call of the reader, and behind the writer's. */
+    void (*called)(void *user, test_cancel cancel, void *runner, const engine_record *so_far);
 } hooks;
 
 /* Everything that says how, but not what, to decode. */
@@ -84,7 +95,7 @@ typedef struct schedule {
     const char *policy, *policy_arguments; /* NULL: the method's */
     rill_budget_fn budget_fn;              /* NULL: none; never drawn */
     void *budget_user;
-    /* What a test does with the engine otherwise than by submitting texts and taking results; not by_run. NULL: nothing. */
+    /* What a test does with the engine otherwise than by submitting texts and taking results. NULL: nothing. */
     const struct hooks *hooks;
     int by_run;      /* through rill_run() */
     int32_t workers; /* several: through rill_workers_run(); never drawn */
@@ -133,7 +144,7 @@ typedef struct record_event {
     int32_t item_timesteps, worker;
 } record_event;
 
-typedef struct engine_record {
+struct engine_record {
     rill_status status; /* of the run */
     char message[4100];
     int64_t n_results;
@@ -147,7 +158,7 @@ typedef struct engine_record {
     int64_t n_timesteps, timestep_capacity;
     record_event *event;
     int64_t n_events, event_capacity;
-} engine_record;
+};
 
 /* Run the engine. `memory` may be NULL. Nothing is asserted: look at the record. */
 void engine_run(const problem *p, const schedule *s, const rill_context_options *memory, engine_record *out);
@@ -155,6 +166,8 @@ void engine_run(const problem *p, const schedule *s, const rill_context_options 
 void engine_run_with(const problem *p, const schedule *s, const rill_context_options *memory,
                      rill_status (*more)(rill_context *ctx), engine_record *out);
 void engine_record_clear(engine_record *record);
+/* Whether results that must be equal to the last bit differ; where[size]: in what. */
+int record_differ(const record_result *a, const record_result *b, char *where, size_t size);
 
 /* 0 if the record is what the naive search expects, pool empty and contract kept; else 1 with a message. */
 int problem_compare(const problem *p, const schedule *s, const engine_record *record, char *message, size_t size);

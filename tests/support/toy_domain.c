@@ -592,17 +592,16 @@ static int32_t find_action(void *self, const char *text, size_t length)
 }
 
 /* Names with blanks between. */
-static rill_status tokenize(void *self, const char *text, size_t length, int32_t *action, int32_t room, int32_t *n)
+static rill_status tokenize(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
+                            int32_t room, int32_t *n)
 {
-    toy *t = self;
     const char *end = text + length;
-    *n = 0;
     while (text < end) {
         size_t word = 0;
         while (text + word < end && text[word] != ' ') word++;
         if (word > 0) {
             int32_t named = find_action(self, text, word);
-            if (named < 0) return rill_fail(t->ctx, RILL_ERR_INPUT, "toy: no action is named %.*s", (int)word, text);
+            if (named < 0) return rill_fail(ctx, RILL_ERR_INPUT, "toy: no action is named %.*s", (int)word, text);
             if (*n < room) action[*n] = named;
             ++*n;
         }

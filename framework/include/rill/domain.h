@@ -24,10 +24,10 @@
  *                   free ends it. With RILL_STATE_PARENT free comes as soon as its children have been stepped or died; with
  *                   RILL_STATE_PATH as soon as no live or unprinted hypothesis passes through it.
  *
- * Self and threads. `close`, `start`, `recommend`, `action_name`, `find_action` and `unknown_action` get the model, all others
- * the runner. A domain that has `start` must hold the model const from open to close: runners decode from it in several threads at
- * once, and any of these may ask for its names meanwhile, so what the four need to work with they take from `out` or the stack. A
- * runner's methods run on its engine's thread, one at a time, with the engine's context. Without `start` all of them run on the
+ * Self and threads. `close`, `start`, `recommend`, `action_name`, `find_action`, `unknown_action` and `tokenize` get the model, all
+ * others the runner. A domain that has `start` must hold the model const from open to close: runners decode from it in several
+ * threads at once, and any of these may ask for its names meanwhile. So what the last five need to work with they take from the
+ * context or the text that they are given, or the stack, and there they record what fails. A runner's methods run on its engine's thread, one at a time, with the engine's context. Without `start` all of them run on the
  * model's one thread; where several workers are wanted, the model is opened once for each.
  *
  * Answers that come later. A domain with `collect` may return RILL_AGAIN from score: the call is submitted, and its answer is there
@@ -310,8 +310,10 @@ typedef struct rill_domain {
 
     /* (optional: texts cannot be had as actions) The actions that write a text within an output, none that begins or ends one:
      * *n is how many they are, and the first `room` of them are written.
+     *   ctx: of the one who asks, for what this takes meanwhile and for what it records
      *   RILL_OK · RILL_ERR_INPUT (recorded: it cannot be written with this model's actions) · RILL_ERR_MEMORY */
-    rill_status (*tokenize)(void *self, const char *text, size_t length, int32_t *action, int32_t room, int32_t *n);
+    rill_status (*tokenize)(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
+                            int32_t room, int32_t *n);
 
     /* (optional, with `stop`: the model is its own runner) Make what decodes with a model: ids of nodes and slots are its own, and
      * so is all memory that decoding writes to. On success *runner is set; on failure nothing is kept.

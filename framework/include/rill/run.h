@@ -13,6 +13,12 @@ RILL_C_BEGIN
  *   another negative status: what was read is decoded and written, then the run ends with it */
 typedef rill_status (*rill_read_fn)(void *user, int may_block, const char **text, size_t *length);
 
+/* The same for inputs that want something of their own: fill *request, which is zero but for its size; all that it points to is valid
+ * until the next call. `user` comes back with the result of a bad input too, whose message is `text`. A request that
+ * rill_engine_submit_request() refuses, for its settings or arguments, fails alone, with that status and message; the run goes on.
+ * Its deadline counts from the return. Ids count what was read so, bad inputs included, from 0. */
+typedef rill_status (*rill_read_request_fn)(void *user, int may_block, rill_request *request);
+
 /* Take a result. A negative return ends the run; RILL_ERR_STOPPED says that the caller wants that. */
 typedef rill_status (*rill_write_fn)(void *user, const rill_result *result);
 
@@ -22,6 +28,10 @@ typedef rill_status (*rill_write_fn)(void *user, const rill_result *result);
  *   RILL_OK · RILL_ERR_STOPPED (as the writer said) · what reader, writer or engine return */
 RILL_API rill_status rill_run(rill_engine *engine, rill_read_fn read, void *read_user, rill_write_fn write,
                               void *write_user);
+
+/* The same with a reader of requests. Reader and writer may call rill_engine_cancel(). */
+RILL_API rill_status rill_run_requests(rill_engine *engine, rill_read_request_fn read, void *read_user,
+                                       rill_write_fn write, void *write_user);
 
 RILL_C_END
 

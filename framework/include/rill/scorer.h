@@ -38,7 +38,8 @@ typedef struct rill_scorer_rows {
     const rill_history *histories; /* [any history] */
     const rill_domain_info *info;
     const rill_model
-        *model; /* for rill_model_action_name(), rill_model_find_action() and rill_model_tokenize(), engine.h */
+        *model; /* for rill_model_action_name(), rill_model_find_action() and rill_model_tokenize(), engine.h, which get
+                   the context that create() got */
     const char *const *text;   /* [n] the row's input as it was submitted; NUL-terminated */
     const size_t *text_length; /* [n] */
     /* [n, state_bytes] what the scorer keeps of hypotheses (rill_scorer.state_bytes), one behind the other. In: what was left of

@@ -20,6 +20,8 @@
  * has the whole bound, so that the same inputs fail as with one worker. Ids are those of the common stream, for scorers and
  * traces too; a trace's timesteps are counted by each worker, which the event names.
  *
+ * Requests (engine.h) come by rill_workers_run_requests(), and rill_workers_cancel() gives an input up.
+ *
  * Threads: reader and writer are called on the caller's thread. The trace function is called on the workers' threads, one at a
  * time; a budget function on its worker's. These functions belong to the caller's thread: all of this header but
  * rill_processors(). Stability: structs are only appended to. */
@@ -73,6 +75,20 @@ RILL_API const rill_settings *rill_workers_settings(const rill_workers *workers)
  * finished by then is written first. Once per begin. */
 RILL_API rill_status rill_workers_run(rill_workers *workers, rill_read_fn read, void *read_user, rill_write_fn write,
                                       void *write_user);
+
+/* The same with a reader of requests, which each have the same meaning as with one engine: rill_run_requests(). A worker makes the
+ * instances that a request wants, on its thread; instances are not shared by workers. The texts, settings and arguments are copied
+ * before the reader is called again; `user` is handed through. Deadlines count from when the reader returned, wherever the input is
+ * when they come; setups with a clock have the same one, which any of the threads may then call. */
+RILL_API rill_status rill_workers_run_requests(rill_workers *workers, rill_read_request_fn read, void *read_user,
+                                               rill_write_fn write, void *write_user);
+
+/* Give an input up whose result has not been written: from the reader or the writer, on the caller's thread. Its result says
+ * RILL_ERR_CANCELLED, and takes its turn like any other. One that no worker has taken is given up at once. Of one that a worker
+ * holds, the worker does it before its next timestep, unless it finishes the input in this one: then the result is as if it had
+ * not been asked.
+ *   RILL_OK · RILL_ERR_NOT_FOUND (no such input, or it has a result; no run is on) · RILL_ERR_MEMORY */
+RILL_API rill_status rill_workers_cancel(rill_workers *workers, int64_t id);
 
 /* Counters so far; between begin and finish, from reader and writer too. Those of all workers added up, seconds as well, which are
  * then more than the clock's. Of longest_item_timesteps the largest; waiting_peak is the common output's; nodes_bound the common

@@ -1,0 +1,594 @@
+/* Requests through rill_run() and through workers: each gets what an engine of its own with its wishes gives; those that are refused
+ * fail alone; inputs leave early wherever they are, waiting or held by a worker. Meant for the thread
+ * sanitizer too. */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/harness.h"
+#include "support/problem.h"
+
+/* Through one engine, or so many workers. */
+static void run_by(int32_t workers, const problem *p, schedule *s, const hooks *h, engine_record *out)
+{
+    s->hooks = h;
+    s->by_run = 1;
+    s->workers = workers;
+    engine_run(p, s, NULL, out);
+    s->hooks = NULL;
+    s->by_run = s->workers = 0;
+}
+
+/* --- wishes ------------------------------------------------------------------------------------------------------- */
+
+enum { VARIANTS = 4 }; /* the first wants nothing */
+
+typedef struct variants {
+    problem p[VARIANTS];
+    const char *heuristics[NAIVE_MOST_CHAIN], *scorers[NAIVE_MOST_CHAIN];
+} variants;
+
+static int32_t variant_of(int32_t i)
+{
+    return i * 7 % 5 % VARIANTS;
+}
+
+static void *user_of(variants *all, int32_t i)
+{
+    return i % 3 == 0 ? NULL : &all->p[i % VARIANTS];
+}
+
+/* The arrays are used again for the next request: what is to last must have been copied. */
+static void ask_variant(void *user, const problem *p, int32_t i, rill_request *out)
+{
+    variants *all = user;
+    const problem *v = &all->p[variant_of(i)];
+    out->user = user_of(all, i);
+    if (variant_of(i) == 0) return;
+    for (int32_t j = 0; j < p->n_heuristics; j++)
+        all->heuristics[j] = (i + j) % 4 == 0 && strcmp(v->heuristic[j].arguments, p->heuristic[j].arguments) == 0
+                                 ? NULL
+                                 : v->heuristic[j].arguments;
+    for (int32_t j = 0; j < p->n_scorers; j++) all->scorers[j] = v->scorer[j].arguments;
+    out->settings = &v->settings;
+    out->heuristics = p->n_heuristics > 0 ? all->heuristics : NULL;
+    out->scorers = p->n_scorers > 0 ? all->scorers : NULL;
+}
+
+static void draw_variants(variants *all, const schedule *s, problem_group group, dice *d, engine_record *alone)
+{
+    problem_draw(&all->p[0], group, d);
+    for (int v = 0; v < VARIANTS; v++) {
+        problem other;
+        problem_draw(&other, group, d);
+        problem_draw_conventions(&other, group, d);
+        if (v > 0) {
+            all->p[v] = all->p[0];
+            all->p[v].settings = other.settings;
+            all->p[v].settings.unknown_penalty = all->p[0].settings.unknown_penalty;
+            problem_draw_arguments(&all->p[v], d);
+        }
+        engine_run(&all->p[v], s, NULL, &alone[v]);
+        assert_int_equal(alone[v].status, RILL_OK);
+    }
+}
+
+static void wishes(void **state)
+{
+    (void)state;
+    static variants all;
+    int64_t compared = 0;
+    for (int64_t i = 0; i < harness_iterations(100); i++) {
+        uint64_t seed = harness_seed(1) + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 61));
+        problem_group group = i % 4 == 0 ? PROBLEM_FIXED_TOP : PROBLEM_PRUNED;
+        engine_record alone[VARIANTS], mixed;
+        schedule s;
+        const hooks h = {.user = &all, .ask = ask_variant};
+        schedule_draw(&s, group, &d);
+        s.by_run = 0;
+        draw_variants(&all, &s, group, &d, alone);
+        for (int32_t workers = 1; workers <= 3; workers++) {
+            run_by(workers, &all.p[0], &s, &h, &mixed);
+            if (mixed.status != RILL_OK) problem_fail(&all.p[0], &s, seed, mixed.message);
+            assert_int_equal(mixed.n_results, all.p[0].n_inputs);
+            for (int32_t input = 0; input < all.p[0].n_inputs; input++) {
+                const record_result *r = &mixed.result[input];
+                char where[300];
+                int v = variant_of(input);
+                assert_ptr_equal(r->user, user_of(&all, input));
+                if (record_differ(r, &alone[v].result[input], where, sizeof where)) {
+                    fprintf(stderr, "input %d of variant %d: %s\n", (int)input, v, where);
+                    problem_fail(&all.p[v], &s, seed, "a request differs from an engine of its own");
+                } else {
+                    compared += v > 0;
+                }
+            }
+            assert_int_equal(mixed.toy.violations, 0);
+            engine_record_clear(&mixed);
+        }
+        for (int v = 0; v < VARIANTS; v++) engine_record_clear(&alone[v]);
+    }
+    assert_true(compared > harness_iterations(100));
+}
+
+/* --- cancelling at random ----------------------------------------------------------------------------------------- */
+
+typedef struct canceller {
+    dice d;
+    int32_t n_inputs, percent;
+    int asked[PROBLEM_MOST_INPUTS], given[PROBLEM_MOST_INPUTS];
+} canceller;
+
+static void ask_user(void *user, const problem *p, int32_t i, rill_request *out)
+{
+    canceller *c = user;
+    (void)p;
+    c->given[i] = 1;
+    out->user = i % 2 ? user : NULL;
+}
+
+static void cancel_some(void *user, test_cancel cancel, void *runner, const engine_record *so_far)
+{
+    canceller *c = user;
+    for (int32_t i = -1; i <= c->n_inputs; i++) {
+        if (!dice_chance(&c->d, c->percent)) continue;
+        int known = i >= 0 && i < c->n_inputs && c->given[i];
+        rill_status status = cancel(runner, i);
+        if (!known || so_far->result[i].taken) {
+            assert_int_equal(status, RILL_ERR_NOT_FOUND);
+        } else {
+            assert_true(status == RILL_OK || status == RILL_ERR_NOT_FOUND);
+            c->asked[i] |= status == RILL_OK;
+        }
+    }
+}
+
+static void anywhere(void **state)
+{
+    (void)state;
+    int64_t n_cancelled = 0, n_others = 0, sent_back = 0;
+    for (int64_t i = 0; i < harness_iterations(150); i++) {
+        uint64_t seed = harness_seed(1) + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 71));
+        problem p;
+        schedule s;
+        engine_record whole, some;
+        problem_group group = (problem_group)(i % 4);
+        problem_draw(&p, group, &d);
+        schedule_draw(&s, group, &d);
+        s.by_run = 0;
+        if (dice_chance(&d, 50)) s.max_nodes = dice_range(&d, 20, 100);
+        engine_run(&p, &s, NULL, &whole);
+        for (int32_t workers = 1; workers <= 4; workers++) {
+            canceller c = {
+                .d = dice_seeded(seed + (uint64_t)workers), .n_inputs = p.n_inputs, .percent = DICE_OF(&d, 1, 5, 20)};
+            const hooks h = {.user = &c, .ask = ask_user, .called = cancel_some};
+            run_by(workers, &p, &s, &h, &some);
+            assert_int_equal(some.status, RILL_OK);
+            if (some.toy.violations != 0) problem_fail(&p, &s, seed, some.toy.first);
+            assert_int_equal(some.stats.inputs, p.n_inputs);
+            for (int32_t input = 0; input < p.n_inputs; input++) {
+                const record_result *r = &some.result[input];
+                char where[300];
+                assert_int_equal(r->taken, 1);
+                assert_ptr_equal(r->user, input % 2 ? &c : NULL);
+                if (r->status == RILL_ERR_CANCELLED) {
+                    assert_true(c.asked[input]);
+                    assert_string_equal(r->message, "cancelled");
+                    n_cancelled++;
+                } else if (record_differ(r, &whole.result[input], where, sizeof where)) {
+                    fprintf(stderr, "input %d: %s\n", (int)input, where);
+                    problem_fail(&p, &s, seed, "an input that was not cancelled has another result");
+                } else {
+                    n_others++;
+                }
+            }
+            sent_back += some.stats.sent_back;
+            engine_record_clear(&some);
+        }
+        engine_record_clear(&whole);
+    }
+    assert_true(n_cancelled > 100 && n_others > 100 && sent_back > 0);
+}
+
+/* --- deadlines at random ------------------------------------------------------------------------------------------ */
+
+/* A clock that all threads read; it goes on with each call of reader and writer, and with each look. */
+typedef struct hurry {
+    _Atomic int64_t ticks;
+    int64_t each; /* per look */
+} hurry;
+
+static double read_ticks(void *user)
+{
+    hurry *h = user;
+    return 1e-3 * (double)(h->ticks += h->each);
+}
+
+static int is_urgent(int32_t i)
+{
+    return i % 4 != 3;
+}
+
+static void ask_soon(void *user, const problem *p, int32_t i, rill_request *out)
+{
+    (void)p;
+    out->user = user;
+    if (is_urgent(i)) out->seconds = 1e-3 * (1 + i * 7 % 40);
+}
+
+static void tick(void *user, test_cancel cancel, void *runner, const engine_record *so_far)
+{
+    (void)cancel, (void)runner, (void)so_far;
+    ((hurry *)user)->ticks++;
+}
+
+/* Which are late depends on the threads; what is not is as ever, and what has no deadline never is. */
+static void in_a_hurry(void **state)
+{
+    (void)state;
+    int64_t n_late = 0, n_nothing = 0, n_others = 0, sent_back = 0;
+    for (int64_t i = 0; i < harness_iterations(150); i++) {
+        uint64_t seed = harness_seed(1) + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 72));
+        problem p;
+        schedule s;
+        engine_record whole, urgent;
+        problem_group group = (problem_group)(i % 4);
+        problem_draw(&p, group, &d);
+        schedule_draw(&s, group, &d);
+        s.by_run = 0;
+        if (dice_chance(&d, 50)) s.max_nodes = dice_range(&d, 10, 60);
+        engine_run(&p, &s, NULL, &whole);
+        for (int32_t workers = 1; workers <= 4; workers++) {
+            hurry user = {.each = dice_range(&d, 0, 2)};
+            const hooks h = {.user = &user, .clock = read_ticks, .ask = ask_soon, .called = tick};
+            run_by(workers, &p, &s, &h, &urgent);
+            assert_int_equal(urgent.status, RILL_OK);
+            if (urgent.toy.violations != 0) problem_fail(&p, &s, seed, urgent.toy.first);
+            assert_int_equal(urgent.n_results, p.n_inputs);
+            for (int32_t input = 0; input < p.n_inputs; input++) {
+                const record_result *r = &urgent.result[input];
+                char where[300];
+                assert_ptr_equal(r->user, &user);
+                if (r->status == RILL_ERR_LATE || r->late) {
+                    assert_true(is_urgent(input));
+                    assert_int_equal(r->n > 0, r->late);
+                    *(r->late ? &n_late : &n_nothing) += 1;
+                } else if (record_differ(r, &whole.result[input], where, sizeof where)) {
+                    fprintf(stderr, "input %d: %s\n", (int)input, where);
+                    problem_fail(&p, &s, seed, "an input that was in time has another result");
+                } else {
+                    n_others++;
+                }
+            }
+            sent_back += urgent.stats.sent_back;
+            engine_record_clear(&urgent);
+        }
+        engine_record_clear(&whole);
+    }
+    print_message("%lld late, %lld with nothing, %lld in time\n", (long long)n_late, (long long)n_nothing,
+                  (long long)n_others);
+    assert_true(n_late > 20 && n_nothing > 100 && n_others > 100 && sent_back > 0);
+}
+
+/* --- a bench for single runs -------------------------------------------------------------------------------------- */
+
+typedef struct bench {
+    rill_context *ctx;
+    rill_workers *workers;
+    harness_memory memory;
+    int32_t inputs, given, written;
+    int64_t results[512]; /* the status of each, and when it came */
+    int64_t came[512];
+    char message[512][80];
+    pthread_t caller;
+} bench;
+
+/* The gate: inputs 0 and 1 wait there to be encoded. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int open, waiting;
+} gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void set_gate(int open)
+{
+    pthread_mutex_lock(&gate.lock);
+    gate.open = open;
+    if (!open) gate.waiting = 0;
+    pthread_cond_broadcast(&gate.changed);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+/* Both workers are at the gate. */
+static void await_both(void)
+{
+    pthread_mutex_lock(&gate.lock);
+    while (gate.waiting < 2) pthread_cond_wait(&gate.changed, &gate.lock);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+static rill_status encode_at_gate(void *self, int32_t m, rill_input *inputs)
+{
+    for (int32_t i = 0; i < m; i++) {
+        if (inputs[i].id > 1) continue;
+        pthread_mutex_lock(&gate.lock);
+        gate.waiting++;
+        pthread_cond_broadcast(&gate.changed);
+        while (!gate.open) pthread_cond_wait(&gate.changed, &gate.lock);
+        pthread_mutex_unlock(&gate.lock);
+    }
+    return toy_domain.encode(self, m, inputs);
+}
+
+/* The caller's thread lives in the past: by the workers' clock all that it read with a deadline is late. */
+static double clock_by_thread(void *user)
+{
+    const bench *b = user;
+    return pthread_equal(pthread_self(), b->caller) ? 10 : 1000;
+}
+
+#define ARGUMENTS "seed=2 depth=6 actions=4 ending=0 legal=100"
+
+static rill_status begin_with(bench *b, const char *domain, int32_t n, rill_clock_fn clock)
+{
+    rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = ARGUMENTS};
+    rill_workers_options options = {.struct_size = sizeof options, .workers = n};
+    rill_chain_entry heuristic = {"absolute", "10"};
+    rill_engine_setup setup;
+    const rill_engine_setup *setups[3] = {&setup, &setup, &setup};
+    rill_engine_setup_default(&setup);
+    setup.settings.k = 2;
+    setup.settings.n = setup.settings.max_items = 1;
+    setup.settings.unordered = 1;
+    setup.heuristics = &heuristic;
+    setup.n_heuristics = 1;
+    setup.clock = clock;
+    setup.clock_user = b;
+    rill_status status = rill_workers_open(&b->workers, b->ctx, domain, &open, &options);
+    return status < 0 ? status : rill_workers_begin(b->workers, setups);
+}
+
+static void prepare(bench *b)
+{
+    static rill_domain gated;
+    rill_context_options options = harness_memory_options(&b->memory);
+    gated = toy_domain;
+    gated.name = "gated";
+    gated.encode = encode_at_gate;
+    toy_report_reset();
+    set_gate(0);
+    b->caller = pthread_self();
+    b->ctx = harness_context(&options);
+    assert_int_equal(rill_register_domain(b->ctx, &gated), RILL_OK);
+}
+
+static void end(bench *b)
+{
+    rill_workers_close(b->workers);
+    rill_context_destroy(b->ctx);
+    assert_int_equal(b->memory.blocks, 0);
+    assert_int_equal(b->memory.mistakes, 0);
+    if (toy_report_get()->violations != 0) fail_msg("%s", toy_report_get()->first);
+}
+
+static rill_status read_text(bench *b, rill_request *out)
+{
+    static char line[32];
+    if (b->given == b->inputs) return RILL_END_OF_INPUT;
+    out->length = (size_t)snprintf(line, sizeof line, "in %d", (int)b->given);
+    out->text = line;
+    b->given++;
+    return RILL_OK;
+}
+
+static void note(bench *b, const rill_result *result)
+{
+    b->results[result->id] = result->status;
+    b->came[result->id] = b->written++;
+    snprintf(b->message[result->id], sizeof b->message[0], "%s", result->message);
+}
+
+/* --- cancelling in its place -------------------------------------------------------------------------------------- */
+
+/* Input 50 waits, since the reader's first turn is not over when it is given up; none that is not there is. */
+static rill_status read_and_cancel(void *user, int may_block, rill_request *out)
+{
+    bench *b = user;
+    (void)may_block;
+    if (b->given == 100) {
+        assert_int_equal(rill_workers_cancel(b->workers, 50), RILL_OK);
+        assert_int_equal(rill_workers_cancel(b->workers, 50), RILL_ERR_NOT_FOUND);
+        assert_int_equal(rill_workers_cancel(b->workers, 100), RILL_ERR_NOT_FOUND);
+        assert_int_equal(rill_workers_cancel(b->workers, -1), RILL_ERR_NOT_FOUND);
+    }
+    return read_text(b, out);
+}
+
+/* The first result is 50's, while both workers stand at the gate: it waited for none of them. Then input 0 is given up, which a worker
+ * holds, and the gate opens. */
+static rill_status write_and_open(void *user, const rill_result *result)
+{
+    bench *b = user;
+    note(b, result);
+    if (b->written > 1) return RILL_OK;
+    assert_int_equal(result->id, 50);
+    await_both();
+    assert_int_equal(rill_workers_cancel(b->workers, 0), RILL_OK);
+    assert_int_equal(rill_workers_cancel(b->workers, 0), RILL_OK);
+    assert_int_equal(rill_workers_cancel(b->workers, 50), RILL_ERR_NOT_FOUND);
+    set_gate(1);
+    return RILL_OK;
+}
+
+static void in_their_places(void **state)
+{
+    (void)state;
+    rill_stats stats = {.struct_size = sizeof stats};
+    bench b = {.inputs = 200};
+    toy_model model;
+    char message[100];
+    assert_int_equal(toy_model_parse(&model, ARGUMENTS, message, sizeof message), RILL_OK);
+    assert_true(toy_input_read(&model, "in 0", 4).depth > 2); /* it is not finished in one timestep */
+    prepare(&b);
+    assert_int_equal(begin_with(&b, "gated", 2, NULL), RILL_OK);
+    assert_int_equal(rill_workers_cancel(b.workers, 0), RILL_ERR_NOT_FOUND);
+    assert_int_equal(rill_workers_run_requests(b.workers, read_and_cancel, &b, write_and_open, &b), RILL_OK);
+    assert_int_equal(b.written, 200);
+    for (int32_t i = 0; i < 200; i++) assert_int_equal(b.results[i], i == 0 || i == 50 ? RILL_ERR_CANCELLED : RILL_OK);
+    rill_workers_stats(b.workers, &stats);
+    assert_int_equal(stats.inputs, 200);
+    assert_int_equal(stats.failed, 2);
+    assert_int_equal(rill_workers_cancel(b.workers, 1), RILL_ERR_NOT_FOUND);
+    rill_workers_finish(b.workers);
+    assert_int_equal(rill_workers_cancel(b.workers, 1), RILL_ERR_NOT_FOUND);
+    end(&b);
+}
+
+/* --- deadlines ---------------------------------------------------------------------------------------------------- */
+
+static rill_status read_urgent(void *user, int may_block, rill_request *out)
+{
+    bench *b = user;
+    (void)may_block;
+    if (b->given % 4 != 3) out->seconds = 5;
+    return read_text(b, out);
+}
+
+static rill_status write_plain(void *user, const rill_result *result)
+{
+    note(user, result);
+    return RILL_OK;
+}
+
+/* Deadlines count from when inputs were read, so all are late before anybody takes them; those without one are decoded. */
+static void late_while_they_wait(void **state)
+{
+    (void)state;
+    for (int32_t workers = 2; workers <= 3; workers++) {
+        bench b = {.inputs = 400};
+        prepare(&b);
+        assert_int_equal(begin_with(&b, "toy", workers, clock_by_thread), RILL_OK);
+        assert_int_equal(rill_workers_run_requests(b.workers, read_urgent, &b, write_plain, &b), RILL_OK);
+        assert_int_equal(b.written, 400);
+        for (int32_t i = 0; i < 400; i++) {
+            assert_int_equal(b.results[i], i % 4 == 3 ? RILL_OK : RILL_ERR_LATE);
+            if (i % 4 != 3) assert_string_equal(b.message[i], "the deadline came before the input's turn");
+        }
+        end(&b);
+    }
+}
+
+static rill_status read_half_urgent(void *user, int may_block, rill_request *out)
+{
+    bench *b = user;
+    (void)may_block;
+    if (b->given >= 100) out->seconds = 5;
+    return read_text(b, out);
+}
+
+/* A late one does not wait for its turn: a worker's next timestep is enough, and a hundred inputs are before it. */
+static void late_ones_pass(void **state)
+{
+    (void)state;
+    bench b = {.inputs = 200};
+    prepare(&b);
+    assert_int_equal(begin_with(&b, "toy", 2, clock_by_thread), RILL_OK);
+    assert_int_equal(rill_workers_run_requests(b.workers, read_half_urgent, &b, write_plain, &b), RILL_OK);
+    int64_t before = 0;
+    for (int32_t i = 0; i < 200; i++) {
+        assert_int_equal(b.results[i], i < 100 ? RILL_OK : RILL_ERR_LATE);
+        before += i < 100 && b.came[i] < b.came[199];
+    }
+    assert_true(before <= 2);
+    end(&b);
+}
+
+/* --- inputs that are bad ------------------------------------------------------------------------------------------ */
+
+/* Of ten inputs: number 3 could not be read, 5 has bad settings, 7 arguments, 8 seconds. */
+static rill_status read_bad(void *user, int may_block, rill_request *out)
+{
+    static rill_settings narrow;
+    static const char *heuristics[1];
+    bench *b = user;
+    int32_t i = b->given;
+    (void)may_block;
+    rill_settings_default(&narrow);
+    narrow.k = i == 5 ? -4 : 1;
+    heuristics[0] = i == 7 ? "much" : "2";
+    out->user = &b->results[i];
+    out->settings = &narrow;
+    out->heuristics = heuristics;
+    out->seconds = i == 8 ? (double)NAN : 0;
+    rill_status status = read_text(b, out);
+    if (i != 3 || status != RILL_OK) return status;
+    out->text = "torn";
+    return RILL_ERR_INPUT;
+}
+
+static rill_status write_bad(void *user, const rill_result *result)
+{
+    bench *b = user;
+    assert_ptr_equal(result->user, &b->results[result->id]);
+    note(b, result);
+    return RILL_OK;
+}
+
+static void bad_ones_fail_alone(void **state)
+{
+    (void)state;
+    for (int32_t workers = 1; workers <= 3; workers++) {
+        bench b = {.inputs = 10};
+        prepare(&b);
+        assert_int_equal(begin_with(&b, "toy", workers, NULL), RILL_OK);
+        assert_int_equal(rill_workers_run_requests(b.workers, read_bad, &b, write_bad, &b), RILL_OK);
+        assert_int_equal(b.written, 10);
+        for (int32_t i = 0; i < 10; i++) {
+            rill_status expected = i == 3 ? RILL_ERR_INPUT : i == 5 || i == 7 || i == 8 ? RILL_ERR_OPTION : RILL_OK;
+            assert_int_equal(b.results[i], expected);
+        }
+        assert_string_equal(b.message[3], "torn");
+        assert_non_null(strstr(b.message[5], "k"));
+        assert_non_null(strstr(b.message[7], "much"));
+        assert_non_null(strstr(b.message[8], "seconds"));
+        end(&b);
+    }
+}
+
+/* Whichever piece of memory is refused, wherever the threads are then. */
+static void memory_is_refused(void **state)
+{
+    (void)state;
+    int64_t failed = 0;
+    for (int64_t n = 1; n < harness_iterations(500); n += n < 200 ? 1 : 7) {
+        bench b = {.inputs = 40};
+        prepare(&b);
+        b.memory.fail_at = b.memory.requests + n;
+        b.memory.persistent = n % 4 == 0;
+        rill_status status = begin_with(&b, n % 3 ? "toy" : "toy-alone", 2, NULL);
+        if (status == RILL_OK) status = rill_workers_run_requests(b.workers, read_bad, &b, write_bad, &b);
+        if (status == RILL_OK) assert_int_equal(b.written, 40);
+        if (status != RILL_OK && status != RILL_ERR_MEMORY) fail_msg("%lld: %s", (long long)n, rill_error(b.ctx));
+        failed += status != RILL_OK;
+        b.memory.fail_at = 0;
+        end(&b);
+    }
+    assert_true(failed > 50);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(wishes),
+    cmocka_unit_test(anywhere),
+    cmocka_unit_test(in_a_hurry),
+    cmocka_unit_test(in_their_places),
+    cmocka_unit_test(late_while_they_wait),
+    cmocka_unit_test(late_ones_pass),
+    cmocka_unit_test(bad_ones_fail_alone),
+    cmocka_unit_test(memory_is_refused),
+};
+
+HARNESS_MAIN(tests)
