@@ -9,7 +9,7 @@
  * whoever has that one, and thereby memory.
  *
  * What an input wants of its own goes with it as bytes (parcel.h); the worker's engine makes a request of it, with its own chain. Inputs
- * leave early where they are: those that wait here by the caller's hand (cancelled) or that of a worker at its turn (late), those
+ * leave early where they are (front_leave.c): those that wait here by the caller's hand (cancelled) or that of a worker at its turn (late), those
  * that a worker holds by its own.
  *
  * Invariant: what stands below `lock` is touched under it, `outbox` and what stands with it by the caller's thread alone.
