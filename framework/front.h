@@ -8,9 +8,9 @@
  * holds back what it has in flight and no more; the outbox bounds how far the stream runs ahead of the oldest unfinished input,
  * whoever has that one, and thereby memory.
  *
- * What an input wants of its own goes with it as bytes (parcel.h); the worker's engine makes a request of it, with its own chain. Inputs
- * leave early where they are: those that wait here by the caller's hand (cancelled) or that of a worker at its turn (late), those
- * that a worker holds by its own.
+ * What an input wants of its own goes with it as bytes (parcel.h); the worker's engine makes a request of it, with its own chain.
+ * Inputs leave early where they are (front_leave.c): those that wait here by the caller's hand (cancelled) or by that of a worker at its
+ * turn (late), those that a worker holds by its own.
  *
  * Invariant: what stands below `lock` is touched under it, `outbox` and what stands with it by the caller's thread alone.
  *

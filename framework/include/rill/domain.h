@@ -27,8 +27,9 @@
  * Self and threads. `close`, `start`, `recommend`, `action_name`, `find_action`, `unknown_action` and `tokenize` get the model, all
  * others the runner. A domain that has `start` must hold the model const from open to close: runners decode from it in several
  * threads at once, and any of these may ask for its names meanwhile. So what the last five need to work with they take from the
- * context or the text that they are given, or the stack, and there they record what fails. A runner's methods run on its engine's thread, one at a time, with the engine's context. Without `start` all of them run on the
- * model's one thread; where several workers are wanted, the model is opened once for each.
+ * stack, or from the context of the one who asks (`ctx`, or that of `out`), which records what fails. A runner's methods run on its
+ * engine's thread, one at a time, with the engine's context. Without `start` all of them run on the model's one thread; where several
+ * workers are wanted, the model is opened once for each.
  *
  * Answers that come later. A domain with `collect` may return RILL_AGAIN from score: the call is submitted, and its answer is there
  *                   when collect() of its group has returned. Until then its rows, ask and out stay where they are. Meanwhile the
