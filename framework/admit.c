@@ -7,12 +7,6 @@
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
-rill_status engine_domain_status(rill_engine *e, rill_status status, const char *method)
-{
-    if (status >= 0 || rill_error_status(e->ctx) == status) return status;
-    return rill_fail(e->ctx, status, "domain %s: %s failed with %s", e->domain->name, method, rill_status_name(status));
-}
-
 rill_status engine_reserve_domain(rill_engine *e)
 {
     int32_t nodes = e->forest.node_capacity, slots = (int32_t)e->items.memory.capacity;

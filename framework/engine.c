@@ -44,13 +44,14 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     e->flight.ctx = e->scoring.ctx = e->statistics.ctx = ctx;
     e->tracing = (tracing){.fn = setup->trace, .user = setup->trace_user};
     e->schedule = (schedule){.ctx = ctx, .budget = setup->budget, .budget_user = setup->budget_user};
-    e->writing = (writing){.fields = setup->fields, .n_fields = setup->n_fields, .unroll.ctx = ctx};
+    e->writing = (writing){
+        .ctx = ctx, .domain = model->domain, .fields = setup->fields, .n_fields = setup->n_fields, .unroll.ctx = ctx};
     items_init(&e->items, ctx);
     forest_init(&e->forest, ctx, model->info.state_need);
     for (int32_t group = 0; group < 2; group++) timestep_init(&e->step[group], ctx, &e->info, group);
     ask_init(&e->check_asks, ctx, model->info.actions);
     rill_status status = rill__runner_start(model, ctx, &e->runner);
-    e->self = e->runner.self;
+    e->self = e->writing.self = e->runner.self;
     if (status >= 0) status = set_up(e, setup);
     if (status < 0) {
         rill_engine_destroy(e);

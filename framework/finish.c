@@ -1,7 +1,7 @@
 /* Finishing: an item's outputs become a result.
  *
  * Outputs are ordered by rank (ending.h), ties in order of output. Only the n best are turned into text, and those that are left out
- * since theirs is there already, while their states and the item's memory still exist. */
+ * since theirs is there already (writing.h). */
 #include <stdio.h>
 #include <string.h>
 
@@ -31,97 +31,35 @@ static void sort_outputs(item *it)
     }
 }
 
-/* What the domain adds to the text just written, each behind a NUL; see rill_output_field(). */
-static rill_status add_fields(rill_engine *e, const rill_hypothesis *hypothesis, rill_text *text)
-{
-    for (int32_t i = 0; i < e->writing.n_fields; i++) {
-        const size_t before = text->length;
-        rill_error_clear(e->ctx);
-        RILL__TRY(engine_domain_status(e, e->domain->field(e->self, e->writing.fields[i], hypothesis, text), "field"));
-        for (size_t at = before; at < text->length; at++)
-            if (text->data[at] == '\0') text->data[at] = ' ';
-        RILL__TRY(rill_text_append(text, "", 1));
-    }
-    return RILL_OK;
-}
-
-const char *rill_output_field(const rill_output *output, int32_t index)
-{
-    const char *field = output->text + output->length + 1;
-    while (index-- > 0) field += strlen(field) + 1;
-    return field;
-}
-
-/* The text behind that of an output and its fields. */
-static const char *next_text(const char *text, const rill_output *output, int32_t n_fields)
-{
-    text += output->length + 1;
-    for (int32_t i = 0; i < n_fields; i++) text += strlen(text) + 1;
-    return text;
-}
-
-/* Does one of the record's n outputs have the text that starts at `from` and has just been written? */
-static int is_repeated(const rill_engine *e, const outbox_record *record, int32_t n, size_t from)
-{
-    const char *text = record->text.data, *written = text + from;
-    size_t length = record->text.length - from;
-    for (int32_t i = 0; i < n; i++) {
-        if (record->outputs[i].length == length && memcmp(text, written, length) == 0) return 1;
-        text = next_text(text, &record->outputs[i], e->writing.n_fields);
-    }
-    return 0;
-}
-
-/* Append output `index` of the item to the record's n, unless it is to be left out. Pointers are set by point_outputs(), once
- * nothing moves any more. */
+/* Append output `index` of the item to the record's n, with its text if texts are written here, unless it is to be left out.
+ * Pointers are set once nothing moves any more. */
 static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, outbox_record *record, int32_t *n_outputs,
                               size_t *n_actions)
 {
     const item *it = &e->items.at[slot];
     const item_output *output = &it->outputs[index];
     rill_hypothesis h;
+    int kept = 1;
     RILL__TRY(unroll_output(&e->writing.unroll, &e->forest, slot, output, e->info.phases, &h));
-    size_t n = (size_t)h.length, before = record->text.length;
+    size_t n = (size_t)h.length;
     RILL__TRY(RILL__GROW(e->ctx, record->actions, record->actions_capacity, *n_actions + n + 1, "a result"));
     RILL__TRY(RILL__GROW(e->ctx, record->logps, record->logps_capacity, *n_actions + n + 1, "a result"));
-    rill_error_clear(e->ctx);
-    RILL__TRY(engine_domain_status(e, e->domain->finalize(e->self, &h, &record->text), "finalize"));
-    size_t length = record->text.length - before;
-    if (it->settings->distinct && is_repeated(e, record, *n_outputs, before)) {
-        record->text.length = before;
-        return RILL_OK;
-    }
-    RILL__TRY(rill_text_append(&record->text, "", 1));
-    RILL__TRY(add_fields(e, &h, &record->text));
+    rill_output *out = &record->outputs[*n_outputs];
+    *out = (rill_output){.score = output->score,
+                         .rank_score = output->rank,
+                         .logp = h.logp,
+                         .actions = output->length,
+                         .truncated = output->truncated,
+                         .n_actions = h.length};
+    if (!e->writing.apart)
+        RILL__TRY(writing_append(&e->writing, &h, it->settings->distinct, record->outputs, *n_outputs, &record->text,
+                                 out, &kept));
+    if (!kept) return RILL_OK;
     memcpy(record->actions + *n_actions, h.action, n * sizeof *h.action);
     memcpy(record->logps + *n_actions, h.action_logp, n * sizeof *h.action_logp);
     *n_actions += n;
-    record->outputs[(*n_outputs)++] = (rill_output){.length = length,
-                                                    .score = output->score,
-                                                    .rank_score = output->rank,
-                                                    .logp = h.logp,
-                                                    .actions = output->length,
-                                                    .truncated = output->truncated,
-                                                    .n_actions = h.length};
+    ++*n_outputs;
     return RILL_OK;
-}
-
-static void point_outputs(outbox_record *record, int32_t n, int32_t n_fields)
-{
-    const char *text = record->text.data;
-    const int32_t *action = record->actions;
-    const float *logp = record->logps;
-    for (int32_t i = 0; i < n; i++) {
-        rill_output *output = &record->outputs[i];
-        output->text = text;
-        output->action = action;
-        output->action_logp = logp;
-        text = next_text(text, output, n_fields);
-        action += output->n_actions;
-        logp += output->n_actions;
-    }
-    record->result.output = record->outputs;
-    record->result.n = n;
 }
 
 /* Room for all outputs' actions, and for about as much text, in one piece each rather than by growing. */
@@ -131,7 +69,8 @@ static rill_status expect_actions(rill_engine *e, const item *it, int32_t n, out
     size_t actions = 0;
     for (int32_t i = 0; i < n; i++) actions += ((size_t)it->outputs[i].length + 1) * (size_t)e->info.phases;
     rill_text *text = &record->text;
-    RILL__TRY(RILL__GROW(e->ctx, text->data, text->capacity, actions * BYTES_PER_ACTION, "a result"));
+    if (!e->writing.apart)
+        RILL__TRY(RILL__GROW(e->ctx, text->data, text->capacity, actions * BYTES_PER_ACTION, "a result"));
     RILL__TRY(RILL__GROW(e->ctx, record->actions, record->actions_capacity, actions, "a result"));
     return RILL__GROW(e->ctx, record->logps, record->logps_capacity, actions, "a result");
 }
@@ -139,17 +78,24 @@ static rill_status expect_actions(rill_engine *e, const item *it, int32_t n, out
 static rill_status fill_record(rill_engine *e, int32_t slot, outbox_record *record)
 {
     item *it = &e->items.at[slot];
-    int32_t most = it->n_outputs < it->settings->n_best ? it->n_outputs : it->settings->n_best, n = 0;
+    const int32_t found = it->n_outputs, n_best = it->settings->n_best;
+    int32_t wanted = found < n_best ? found : n_best, n = 0;
+    /* Which of them are repeated is only known once their texts are. */
+    const int32_t most = e->writing.apart && it->settings->distinct ? found : wanted;
     size_t n_actions = 0;
     forest_arena_fetch(&e->forest, &it->arena);
     sort_outputs(it);
     RILL__TRY(RILL__GROW(e->ctx, record->outputs, record->outputs_capacity, (size_t)most, "a result"));
     RILL__TRY(expect_actions(e, it, most, record));
-    for (int32_t i = 0; i < it->n_outputs && n < most; i++) RILL__TRY(add_output(e, slot, i, record, &n, &n_actions));
-    point_outputs(record, n, e->writing.n_fields);
-    record->result.outputs_found = it->n_outputs;
+    for (int32_t i = 0; i < found && n < most; i++) RILL__TRY(add_output(e, slot, i, record, &n, &n_actions));
+    record->result.output = record->outputs;
+    record->result.n = n;
+    record->result.outputs_found = found;
     record->result.late = it->late;
     record->result.user = it->request != NULL ? it->request->user : NULL;
+    record->unwritten = e->writing.apart ? wanted : 0;
+    record->distinct = it->settings->distinct;
+    if (!e->writing.apart) writing_point(&e->writing, record, &record->text);
     return RILL_OK;
 }
 

@@ -67,6 +67,8 @@ void front_finish(front *f)
     outbox_finish(&f->outbox);
     outbox_finish(&f->own);
     rill_text_clear(&f->packed);
+    rill_text_clear(&f->texts);
+    rill__runner_stop(&f->writer);
     rill_free(f->ctx, f->cancelled, f->cancelled_capacity * sizeof *f->cancelled);
     if (f->intake.ctx != NULL) intake_finish(&f->intake);
     rill_free(f->ctx, f->worker, (size_t)f->n * sizeof *f->worker);
@@ -363,10 +365,30 @@ static void exchange(front *f)
     f->done_last = NULL;
 }
 
+rill_status front_start_writing(front *f, rill_model *model)
+{
+    RILL__TRY(rill__runner_start(model, f->ctx, &f->writer));
+    f->writing = (writing){.ctx = f->ctx, .domain = model->domain, .self = f->writer.self};
+    f->texts.ctx = f->ctx;
+    return RILL_OK;
+}
+
+static rill_status write_texts(front *f, rill_result *result)
+{
+    outbox_record *record = f->outbox.lent;
+    if (record->unwritten == 0) return RILL_OK;
+    double start = statistics_clock();
+    rill_status status = writing_catch_up(&f->writing, record, &f->texts);
+    f->wrote += statistics_clock() - start;
+    *result = record->result;
+    return status;
+}
+
 static rill_status write_results(front *f, int over)
 {
     rill_result result;
     while (outbox_next(&f->outbox, over, &result) == RILL_OK) {
+        RILL__TRY(write_texts(f, &result));
         f->delivered++;
         rill_status status = f->write(f->write_user, &result);
         f->writer_ended = status < 0;
@@ -468,5 +490,6 @@ void front_stats(front *f, rill_stats *out)
     pthread_mutex_lock(&f->lock);
     out->inputs = out->failed = f->n_own;
     for (int32_t i = 0; i < f->n; i++) add_stats(out, &f->worker[i].stats);
+    out->seconds.finalize += f->wrote;
     pthread_mutex_unlock(&f->lock);
 }

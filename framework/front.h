@@ -39,7 +39,11 @@ typedef struct front {
     void *read_user;
     rill_write_fn write;
     void *write_user;
-    outbox outbox;     /* numbers, and order */
+    outbox outbox;   /* numbers, and order */
+    writing writing; /* of texts, where engines leave them to the caller's thread, by a runner that does nothing else */
+    rill__runner writer;
+    rill_text texts;   /* of the result that is written */
+    double wrote;      /* seconds for it */
     outbox own;        /* for the records of results that are made here: they have no home */
     rill_text packed;  /* the parcel of the input at work */
     int64_t delivered; /* results written */
@@ -74,6 +78,9 @@ typedef struct front {
 
 /* A front for n workers, with the engine of one of them. RILL_OK · RILL_ERR_MEMORY (recorded) */
 rill_status front_init(front *f, rill_context *ctx, const rill_engine *first, int32_t n);
+/* Texts are written in the caller's thread, by the model that all engines share; their `writing.apart` is set. RILL_OK · what starting a
+ * runner returns */
+rill_status front_start_writing(front *f, rill_model *model);
 void front_finish(front *f);
 
 /* --- in the caller's thread --------------------------------------------------------------------------------------- */

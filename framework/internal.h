@@ -75,6 +75,9 @@ rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, cons
 /* model.c: fill what is not given by what the model's makers recommend, under a preset. */
 rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, rill_settings *settings);
 
+/* model.c: a failure of the domain's method that left no message gets one. */
+rill_status rill__domain_status(rill_context *ctx, const rill_domain *domain, rill_status status, const char *method);
+
 /* Of a parent's children, and of all together, so many matter. */
 int32_t rill__merge_limit(const rill_settings *settings);
 

@@ -188,6 +188,12 @@ int32_t rill_model_find_action(const rill_model *model, const char *text, size_t
     return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
 }
 
+rill_status rill__domain_status(rill_context *ctx, const rill_domain *domain, rill_status status, const char *method)
+{
+    if (status >= 0 || rill_error_status(ctx) == status) return status;
+    return rill_fail(ctx, status, "domain %s: %s failed with %s", domain->name, method, rill_status_name(status));
+}
+
 rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                 int32_t *action, int32_t room, int32_t *n)
 {

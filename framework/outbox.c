@@ -107,6 +107,7 @@ rill_status outbox_record_get(outbox *o, int64_t id, outbox_record **out)
     record->next = NULL;
     record->text.ctx = o->ctx;
     record->text.length = 0;
+    record->unwritten = 0;
     record->message[0] = '\0';
     record->result = (rill_result){.id = id, .message = record->message};
     *out = record;

@@ -19,6 +19,8 @@ typedef struct outbox_record {
     int32_t *actions; /* outputs' actions, likewise */
     float *logps;
     size_t actions_capacity, logps_capacity;
+    int32_t unwritten; /* above 0: its texts are to be written, of so many of its outputs (writing.h) ... */
+    int distinct;      /* ... no two of which have the same */
     char message[300];
     struct outbox_record *next; /* in the list it is in */
     void *home; /* one of a worker's that is on its way through the front (front.h): where it goes back to */

@@ -19,7 +19,7 @@
 #include "statistics.h"
 #include "timestep.h"
 #include "tracing.h"
-#include "unroll.h"
+#include "writing.h"
 
 /* What a domain was told of capacities. */
 typedef struct rill__reserved {
@@ -59,13 +59,6 @@ typedef struct admission {
     rill_input *input;
     int32_t *entry; /* of the intake */
 } admission;
-
-/* What is written of outputs. */
-typedef struct writing {
-    const char *const *fields; /* [n_fields] of the setup, which keeps them */
-    int32_t n_fields;
-    unroll unroll;
-} writing;
 
 struct rill_engine {
     rill_context *ctx;
@@ -121,8 +114,10 @@ void engine_drop_item(rill_engine *e, int32_t slot);
 void engine_forget_input(rill_engine *e, int32_t entry);
 /* Tell the domain about capacities that grew. */
 rill_status engine_reserve_domain(rill_engine *e);
-/* A domain's failure without a message gets one. */
-rill_status engine_domain_status(rill_engine *e, rill_status status, const char *method);
+static inline rill_status engine_domain_status(rill_engine *e, rill_status status, const char *method)
+{
+    return rill__domain_status(e->ctx, e->domain, status, method);
+}
 
 /* loop.c: admit, then go on until a timestep is over. RILL_OK · RILL_AGAIN (there is nothing to do) · a failure */
 rill_status engine_advance(rill_engine *e);

@@ -30,6 +30,7 @@ struct rill_workers {
     rill_context *ctx;
     rill_model *shared; /* NULL: each has its own */
     int32_t n;
+    int threaded; /* there are threads and a front; else one engine works in the caller's */
     int begun;
     front front; /* of several */
     worker worker[];
@@ -49,7 +50,7 @@ static rill_status prepare(rill_workers *all, int32_t index, const rill_workers_
     w->all = all;
     w->index = index;
     w->ctx = all->ctx;
-    if (all->n == 1) return RILL_OK;
+    if (!all->threaded) return RILL_OK;
     w->ctx = NULL;
     RILL__TRY(rill_context_create_worker(&w->ctx, all->ctx, options->shared));
     rill_status status = options->prepare != NULL ? options->prepare(options->user, index, w->ctx) : RILL_OK;
@@ -59,7 +60,7 @@ static rill_status prepare(rill_workers *all, int32_t index, const rill_workers_
 static rill_status open_models(rill_workers *all, const char *domain, const rill_open_options *open)
 {
     const rill_domain *table = rill_find_domain(all->worker[0].ctx, domain);
-    if (table != NULL && all->n > 1 && rill_domain_has_runners(table)) {
+    if (table != NULL && all->threaded && rill_domain_has_runners(table)) {
         /* In the caller's context, where it lives longest. */
         RILL__TRY(rill_model_open(&all->shared, all->ctx, domain, open));
         for (int32_t i = 0; i < all->n; i++) all->worker[i].model = all->shared;
@@ -91,6 +92,7 @@ rill_status rill_workers_open(rill_workers **out, rill_context *ctx, const char 
     if (all == NULL) return rill_fail_memory(ctx, size_of(options->workers), "workers");
     all->ctx = ctx;
     all->n = options->workers;
+    all->threaded = all->n > 1 || options->apart;
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < all->n && status >= 0; i++) status = prepare(all, i, options);
     if (status >= 0) status = open_models(all, domain, open);
@@ -154,7 +156,7 @@ static void trace(void *user, const rill_trace_event *event)
 static rill_status make_engine(rill_workers *all, int32_t index, const rill_engine_setup *setup)
 {
     worker *w = &all->worker[index];
-    if (all->n == 1) return rill_engine_create(&w->engine, w->ctx, w->model, setup);
+    if (!all->threaded) return rill_engine_create(&w->engine, w->ctx, w->model, setup);
     rill_engine_setup own;
     if (setup->struct_size == sizeof own && setup->trace != NULL) {
         own = *setup;
@@ -176,13 +178,27 @@ static rill_status make_engine(rill_workers *all, int32_t index, const rill_engi
     return RILL_OK;
 }
 
+static int can_write_apart(const rill_workers *all)
+{
+    for (int32_t i = 0; i < all->n; i++)
+        if (all->worker[i].engine->writing.n_fields > 0) return 0;
+    return all->shared != NULL && all->shared->info.texts_apart;
+}
+
+static rill_status write_apart(rill_workers *all)
+{
+    for (int32_t i = 0; i < all->n; i++) all->worker[i].engine->writing.apart = 1;
+    return front_start_writing(&all->front, all->shared);
+}
+
 rill_status rill_workers_begin(rill_workers *all, const rill_engine_setup *const *setups)
 {
     if (all->begun) return rill_fail(all->ctx, RILL_ERR_ARGUMENT, "the workers have engines already: finish first");
     all->begun = 1;
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < all->n && status >= 0; i++) status = make_engine(all, i, setups[i]);
-    if (status >= 0 && all->n > 1) status = front_init(&all->front, all->ctx, all->worker[0].engine, all->n);
+    if (status >= 0 && all->threaded) status = front_init(&all->front, all->ctx, all->worker[0].engine, all->n);
+    if (status >= 0 && all->threaded && can_write_apart(all)) status = write_apart(all);
     if (status < 0) rill_workers_finish(all);
     return status;
 }
@@ -257,7 +273,7 @@ rill_status rill_workers_run(rill_workers *all, rill_read_fn read, void *read_us
 rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn read, void *read_user,
                                       rill_write_fn write, void *write_user)
 {
-    if (all->n == 1) return rill_run_requests(all->worker[0].engine, read, read_user, write, write_user);
+    if (!all->threaded) return rill_run_requests(all->worker[0].engine, read, read_user, write, write_user);
     front *f = &all->front;
     f->read = read;
     f->read_user = read_user;
@@ -275,7 +291,7 @@ rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn re
 rill_status rill_workers_cancel(rill_workers *all, int64_t id)
 {
     if (!all->begun) return leave_not_found(all->ctx, id);
-    return all->n == 1 ? rill_engine_cancel(all->worker[0].engine, id) : front_cancel(&all->front, id);
+    return !all->threaded ? rill_engine_cancel(all->worker[0].engine, id) : front_cancel(&all->front, id);
 }
 
 /* --- counters ----------------------------------------------------------------------------------------------------- */
@@ -283,7 +299,7 @@ rill_status rill_workers_cancel(rill_workers *all, int64_t id)
 void rill_workers_stats(rill_workers *all, rill_stats *out)
 {
     rill_stats sum;
-    if (all->n == 1) {
+    if (!all->threaded) {
         rill_engine_stats(all->worker[0].engine, out);
         return;
     }

@@ -132,6 +132,7 @@ static void fill_info(const mt_model *m, rill_domain_info *info)
     const rill_plan_bytes bytes = rill_plan_sizes(m->plan);
     const int64_t none = list_symbols(m, 0), one = list_symbols(m, 1);
     *info = (rill_domain_info){.actions = m->net[0].decoder.words,
+                               .texts_apart = 1,
                                .phases = 1,
                                .state_need = RILL_STATE_PATH,
                                .max_length = m->max_length,

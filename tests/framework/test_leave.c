@@ -1,6 +1,15 @@
-/* Inputs that an engine has set aside for want of memory leave early like all others: cancelled, or at their deadlines. */
+/* Inputs that an engine has set aside for want of memory leave early like all others: cancelled, or at their deadlines; of several
+ * workers from one that waits, while another has an input in hand that it does not finish. Meant for the thread sanitizer too. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "rill/workers.h"
 #include "rooms.h"
 #include "support/harness.h"
+#include "support/toy_domain.h"
+
+/* --- one engine --------------------------------------------------------------------------------------------------- */
 
 static double read_hand(void *user)
 {
@@ -66,8 +75,149 @@ static void set_aside(void **state)
     }
 }
 
+/* --- of a worker that waits --------------------------------------------------------------------------------------- */
+
+/* Input 0 is decoded by a worker that stops in its first timestep until the stage is 1, and in its third until it is 2. Input 1 wants
+ * more states than the other worker's share: that one waits for the first to finish. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int stage, steps;
+    const void *first; /* the runner that has input 0 */
+} play = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void set_stage(int stage)
+{
+    pthread_mutex_lock(&play.lock);
+    play.stage = stage;
+    pthread_cond_broadcast(&play.changed);
+    pthread_mutex_unlock(&play.lock);
+}
+
+static rill_status encode_noting(void *self, int32_t m, rill_input *inputs)
+{
+    pthread_mutex_lock(&play.lock);
+    for (int32_t i = 0; i < m; i++)
+        if (inputs[i].id == 0) play.first = self;
+    pthread_mutex_unlock(&play.lock);
+    return toy_domain.encode(self, m, inputs);
+}
+
+static rill_status step_in_stages(void *self, const rill_rows *rows)
+{
+    pthread_mutex_lock(&play.lock);
+    if (self == play.first) {
+        const int step = play.steps++;
+        while ((step == 0 && play.stage < 1) || (step == 2 && play.stage < 2))
+            pthread_cond_wait(&play.changed, &play.lock);
+    }
+    pthread_mutex_unlock(&play.lock);
+    return toy_domain.step(self, rows);
+}
+
+typedef struct scene {
+    rill_workers *workers;
+    int by_deadline;
+    _Atomic int now;
+    int given, acted, written;
+    rill_settings settings[2];
+    rill_status status[2];
+    int came[2];
+} scene;
+
+static double read_scene(void *user)
+{
+    return ((scene *)user)->now;
+}
+
+/* Both inputs, then nothing for now until input 1 is seen to be set aside; then it is to leave. */
+static rill_status read_scenes(void *user, int may_block, rill_request *out)
+{
+    scene *c = user;
+    rill_stats stats = {.struct_size = sizeof stats};
+    (void)may_block;
+    if (c->given < 2) {
+        out->text = "in 0";
+        out->length = 4;
+        out->settings = &c->settings[c->given];
+        out->seconds = c->given == 1 ? 5 : 0;
+        c->given++;
+        return RILL_OK;
+    }
+    if (c->written > 0) return RILL_END_OF_INPUT;
+    rill_workers_stats(c->workers, &stats);
+    if (stats.sent_back == 0 || c->acted) return RILL_AGAIN;
+    c->acted = 1;
+    if (c->by_deadline) {
+        c->now = 1000;
+        set_stage(1);
+    } else {
+        assert_int_equal(rill_workers_cancel(c->workers, 1), RILL_OK);
+    }
+    return RILL_AGAIN;
+}
+
+static rill_status write_scenes(void *user, const rill_result *result)
+{
+    scene *c = user;
+    c->status[result->id] = result->status;
+    c->came[result->id] = c->written++;
+    if (result->id == 1) set_stage(2);
+    return RILL_OK;
+}
+
+static void leaves_while_it_waits(int by_deadline)
+{
+    static const char arguments[] = "seed=1 depth=8 actions=8 ending=0 legal=100";
+    char message[100];
+    toy_model toy;
+    rill_domain staged = toy_domain;
+    rill_engine_setup setup;
+    const rill_engine_setup *setups[2] = {&setup, &setup};
+    rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = arguments};
+    rill_workers_options options = {.struct_size = sizeof options, .workers = 2};
+    scene c = {.by_deadline = by_deadline, .now = 10};
+    assert_int_equal(toy_model_parse(&toy, arguments, message, sizeof message), RILL_OK);
+    assert_true(toy_input_read(&toy, "in 0", 4).depth > 3);
+    play.stage = play.steps = 0;
+    play.first = NULL;
+    staged.name = "staged";
+    staged.encode = encode_noting;
+    staged.step = step_in_stages;
+    toy_report_reset();
+    rill_context *ctx = harness_context(NULL);
+    assert_int_equal(rill_register_domain(ctx, &staged), RILL_OK);
+    rill_engine_setup_default(&setup);
+    setup.settings.n = setup.settings.max_items = 1;
+    setup.settings.max_nodes = 10;
+    setup.settings.unordered = 1;
+    setup.clock = read_scene;
+    setup.clock_user = &c;
+    for (int i = 0; i < 2; i++) {
+        c.settings[i] = setup.settings;
+        c.settings[i].k = i == 0 ? 1 : 8;
+    }
+    assert_int_equal(rill_workers_open(&c.workers, ctx, "staged", &open, &options), RILL_OK);
+    assert_int_equal(rill_workers_begin(c.workers, setups), RILL_OK);
+    assert_int_equal(rill_workers_run_requests(c.workers, read_scenes, &c, write_scenes, &c), RILL_OK);
+    assert_int_equal(c.status[0], RILL_OK);
+    assert_int_equal(c.status[1], by_deadline ? RILL_ERR_LATE : RILL_ERR_CANCELLED);
+    assert_true(c.came[1] < c.came[0]);
+    rill_workers_close(c.workers);
+    rill_context_destroy(ctx);
+    if (toy_report_get()->violations != 0) fail_msg("%s", toy_report_get()->first);
+}
+
+static void of_a_worker_that_waits(void **state)
+{
+    (void)state;
+    leaves_while_it_waits(0);
+    leaves_while_it_waits(1);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(set_aside),
+    cmocka_unit_test(of_a_worker_that_waits),
 };
 
 HARNESS_MAIN(tests)

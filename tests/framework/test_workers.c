@@ -44,15 +44,21 @@ static void any_number(problem_group group, int bounded, int64_t iterations)
         schedule_draw(&s, group, &d);
         problem_solve(&p);
         if (dice_chance(&d, 30)) p.domain = "toy-alone";
+        const int apart = dice_chance(&d, 50);
+        if (apart) strcat(p.arguments, " apart=1");
         if (bounded) set_bound(&p, &s, &d);
-        for (s.workers = 2; s.workers <= 4; s.workers++) {
+        for (s.workers = 1; s.workers <= 4; s.workers++) {
+            s.apart = s.workers == 1;
             toy_nodes_peak();
             engine_run(&p, &s, NULL, &r);
             problem_expect(&p, &s, seed, &r);
             if (bounded && s.bound >= s.workers && toy_nodes_peak() > s.bound)
                 fail_msg("seed %llu: too many states", (unsigned long long)seed);
             if (r.toy.opened != r.toy.closed || r.toy.started != r.toy.stopped) fail_msg("a model or runner is left");
-            if (r.toy.opened + r.toy.started != s.workers + (p.domain == NULL)) fail_msg("as many as workers decode");
+            if (r.toy.opened + r.toy.started != s.workers + (p.domain == NULL) * (1 + apart))
+                fail_msg("as many as workers decode");
+            if ((r.toy.apart > 0) != (apart && p.domain == NULL && r.toy.finalized > 0))
+                fail_msg("texts are written elsewhere");
             sent_back += r.stats.sent_back;
             engine_record_clear(&r);
         }

@@ -223,7 +223,7 @@ static rill_status run_workers(const problem *p, const schedule *s, const rill_e
     rill_workers *workers;
     const rill_engine_setup *setups[8] = {setup, setup, setup, setup, setup, setup, setup, setup};
     rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = p->arguments};
-    rill_workers_options options = {.struct_size = sizeof options, .workers = s->workers};
+    rill_workers_options options = {.struct_size = sizeof options, .workers = s->workers, .apart = s->apart};
     rill_status status = rill_workers_open(&workers, ctx, domain_of(p, s), &open, &options);
     if (status == RILL_OK) status = rill_workers_begin(workers, setups);
     if (status == RILL_OK) {
@@ -259,7 +259,7 @@ static rill_status run(const problem *p, const schedule *s, rill_status (*more)(
         setup.trace_user = out;
         setup.clock = s->hooks != NULL ? s->hooks->clock : NULL;
         setup.clock_user = s->hooks != NULL ? s->hooks->user : NULL;
-        if (s->workers > 1) return run_workers(p, s, &setup, ctx, out);
+        if (s->workers > 1 || s->apart) return run_workers(p, s, &setup, ctx, out);
     }
     if (status == RILL_OK) status = rill_model_open(&model, ctx, domain_of(p, s), &options);
     if (status == RILL_OK) status = rill_engine_create(&engine, ctx, model, &setup);

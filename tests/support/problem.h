@@ -99,6 +99,7 @@ typedef struct schedule {
     const struct hooks *hooks;
     int by_run;      /* through rill_run() */
     int32_t workers; /* several: through rill_workers_run(); never drawn */
+    int apart;       /* through it with one worker, too, in a thread of its own */
     int32_t
         late; /* G + 1: the domain answers later, with group_rows G; 0: as the option --late says, else at once. Never drawn */
     int32_t fail_collect; /* the collect call that fails, 0: none does */

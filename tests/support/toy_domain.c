@@ -203,6 +203,7 @@ static rill_status open_toy(const rill_domain *table, rill_context *ctx, const r
                                .has_end_action = !model.last,
                                .end_action = model.last ? 1 : toy_end_action(&model),
                                .terminals_told = tells(t),
+                               .texts_apart = model.apart,
                                .legal = model.listed ? t->legal : NULL};
     report.opened++;
     return RILL_OK;
@@ -557,7 +558,11 @@ static rill_status finalize(void *self, const rill_hypothesis *h, rill_text *out
 {
     toy *t = self;
     rill_status status = enter(t, "finalize", &t->finalize_calls, t->model.fail_finalize);
-    if (status == RILL_OK && !t->model.trivial) status = check_hypothesis(t, h);
+    const int apart = t->model.apart && h->slot == RILL_NO_NODE;
+    t->seen.apart += apart;
+    if (apart && (h->node != NULL || h->action_score != NULL || t->step_calls > 0))
+        return violation(t, "finalize: apart, and with what nobody knows there");
+    if (status == RILL_OK && !apart && !t->model.trivial) status = check_hypothesis(t, h);
     for (int32_t i = 0; i < h->length && status == RILL_OK; i++)
         status = rill_text_printf(out, "%s%d", i > 0 ? " " : "", (int)h->action[i]);
     t->seen.finalized++;

@@ -28,6 +28,7 @@ typedef struct toy_report {
     int64_t most_rows;                                        /* in one score call */
     int64_t most_choices;                                     /* asked for in one score call */
     int64_t set_calls, pick_calls, part_calls; /* score calls with sets, with picks, with some of what was stepped */
+    int64_t apart;                             /* outputs finalized where no state is */
     int64_t violations;
     char first[512]; /* the first violation */
 } toy_report;

@@ -118,9 +118,13 @@ typedef struct rill_domain_info {
     int has_end_action;      /* `end_action` is set: choosing it is RILL_END, see rill_row_ends */
     int32_t end_action;      /* not read without has_end_action; the engine then has RILL_NO_ACTION here */
     int terminals_told;      /* some row's ends may be RILL_ENDS_AS_TOLD: under rules the engine asks for all actions */
-    int32_t
-        group_rows; /* with `collect`: so many live hypotheses fill the device. Twice as many are decoded as two groups, one
-                           of which the engine works on while the other is computed; 0: never */
+    /* With `collect`: so many live hypotheses fill the device. Twice as many are decoded as two groups, one of which the engine works
+     * on while the other is computed. 0: never. */
+    int32_t group_rows;
+    /* finalize looks at nothing that other calls write, and of a hypothesis at length, action, action_logp, score, logp and
+     * truncated only: any runner of the model may be given any output, with slot -1 and NULL for the rest. What several workers
+     * find is then written in the thread that delivers it. */
+    int texts_apart;
     const uint64_t
         *legal; /* [actions / 64 rounded up] bit a%64 of word a/64: action a is legal in some row; owned by the
                                  domain until close. NULL: all are */
