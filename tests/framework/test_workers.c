@@ -84,6 +84,47 @@ static void shared_memory(void **state)
     any_number(PROBLEM_FIXED_TOP, 1, 60);
 }
 
+/* --- texts -------------------------------------------------------------------------------------------------------- */
+
+/* Which outputs are left out since their texts are there already is the same wherever texts are written. */
+static void distinct_texts(void **state)
+{
+    (void)state;
+    int64_t left_out = 0;
+    for (int64_t i = 0; i < harness_iterations(100); i++) {
+        uint64_t seed = harness_seed(1) + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 78));
+        problem p;
+        schedule s;
+        engine_record one, several;
+        problem_draw(&p, PROBLEM_PRUNED, &d);
+        schedule_draw(&s, PROBLEM_PRUNED, &d);
+        strcat(p.arguments, " apart=1 blur=1");
+        p.settings.distinct = 1;
+        p.settings.n_best = dice_range(&d, 1, 4);
+        engine_run(&p, &s, NULL, &one);
+        s.workers = 2;
+        engine_run(&p, &s, NULL, &several);
+        assert_int_equal(several.status, RILL_OK);
+        for (int32_t input = 0; input < p.n_inputs; input++) {
+            const record_result *a = &one.result[input], *b = &several.result[input];
+            assert_int_equal(a->n, b->n);
+            left_out += a->n < p.settings.n_best && a->n < a->outputs_found;
+            for (int32_t o = 0; o < a->n; o++) {
+                const size_t n = (size_t)a->output[o].value.n_actions;
+                assert_string_equal(a->output[o].text, b->output[o].text);
+                assert_int_equal(n, b->output[o].value.n_actions);
+                assert_memory_equal(a->output[o].action, b->output[o].action, n * sizeof(int32_t));
+                assert_memory_equal(a->output[o].logp_of, b->output[o].logp_of, n * sizeof(float));
+            }
+        }
+        assert_int_equal(several.toy.violations, 0);
+        engine_record_clear(&one);
+        engine_record_clear(&several);
+    }
+    if (harness_iterations(100) >= 100) assert_true(left_out > 20);
+}
+
 /* --- traces ------------------------------------------------------------------------------------------------------- */
 
 static void traces_name_workers(void **state)
@@ -527,6 +568,7 @@ static void quotas(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(any_schedule),
     cmocka_unit_test(shared_memory),
+    cmocka_unit_test(distinct_texts),
     cmocka_unit_test(traces_name_workers),
     cmocka_unit_test(nothing_to_read),
     cmocka_unit_test(writer_stops),

@@ -564,7 +564,7 @@ static rill_status finalize(void *self, const rill_hypothesis *h, rill_text *out
         return violation(t, "finalize: apart, and with what nobody knows there");
     if (status == RILL_OK && !apart && !t->model.trivial) status = check_hypothesis(t, h);
     for (int32_t i = 0; i < h->length && status == RILL_OK; i++)
-        status = rill_text_printf(out, "%s%d", i > 0 ? " " : "", (int)h->action[i]);
+        status = rill_text_printf(out, "%s%d", i > 0 ? " " : "", (int)h->action[i] >> t->model.blur);
     t->seen.finalized++;
     return status;
 }

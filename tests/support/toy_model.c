@@ -47,7 +47,7 @@ static int read_number(toy_model *m, const char *key, const char *value)
         {"fail_open", &m->fail_open}, {"fail_finalize", &m->fail_finalize},
         {"garble", &m->garble},       {"garble_kind", &m->garble_kind},
         {"spare", &m->spare},         {"listed", &m->listed},
-        {"apart", &m->apart},
+        {"apart", &m->apart},         {"blur", &m->blur},
     };
     char *end = NULL;
     if (strcmp(key, "seed") == 0) m->seed = strtoll(value, &end, 10);

@@ -32,6 +32,7 @@ typedef struct toy_model {
     int32_t spare;     /* so many actions behind the others that are never legal: a large vocabulary for few choices */
     int32_t listed;    /* 1: info.legal says so */
     int32_t apart;     /* 1: info.texts_apart says so */
+    int32_t blur;      /* 1: texts have half of each action, so that some are the same */
     int32_t trivial;   /* 1: skip the bookkeeping that makes misuse visible (for runs of a million inputs) */
     toy_select select;
     int32_t fail_encode, fail_step, fail_score, fail_finalize, fail_open; /* the n-th call fails; 0: never */
