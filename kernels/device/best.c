@@ -133,10 +133,10 @@ int32_t dev_symbol_of(const dev_group *g, int32_t action)
 /* In the order of operations that the kernel keeps, so to the bit what it gives for the best ones. */
 static float logp_of(const rill_best *best, size_t r, size_t v)
 {
-    float x = best->logits[r * best->ld_logits + v];
+    const float *add = rill_operand_row(&best->add, r);
+    float x = rill_operand_row(&best->logits, r)[v];
     if (best->bias != NULL) x += best->bias[v];
-    if (best->add != NULL && (best->add_index == NULL || best->add_index[r] >= 0))
-        x += best->add[(best->add_index != NULL ? (size_t)best->add_index[r] : r) * best->ld_add + v];
+    if (add != NULL) x += add[v];
     return x == -INFINITY && !isnan(best->log_norm[r]) ? x : x - best->log_norm[r];
 }
 
@@ -208,17 +208,14 @@ static void put_best(const dev_group *g, rill_best *best, size_t *used)
     answer_picks(g, best);
 }
 
-static void run_group(const dev_group *g, const dev_rows *logits, const dev_rows *add, const float *bias)
+static void run_group(const dev_group *g, const float *bias)
 {
     size_t used = 0;
     rill_best best = {.rows = g->rows,
                       .symbols = g->symbols,
-                      .logits = logits->at + g->first * logits->ld,
-                      .ld_logits = logits->ld,
+                      .logits = dev_rows_from(dev_rows_at(g->b, &g->op->view[DEV_LOGITS]), g->first),
                       .bias = bias,
-                      .add = add->at,
-                      .ld_add = add->ld,
-                      .add_index = add->index};
+                      .add = dev_rows_from(dev_rows_at(g->b, &g->op->view[DEV_ADD]), g->first)};
     best.counts = dev_work(g->b, &used, g->rows, sizeof *best.counts);
     if (g->op->as.best.tag != 0) {
         put_tags(g, &best, &used);
@@ -255,12 +252,10 @@ void dev_best(dev_block *b, const dev_op *op)
 {
     const rill_best_choices *o = &op->as.best;
     const dev_run *run = b->run;
-    const dev_rows logits = dev_rows_at(b, &op->view[DEV_LOGITS]), add = dev_rows_at(b, &op->view[DEV_ADD]);
-    const float *bias = o->bias != 0 ? run->plan->constant[o->bias - 1].data : NULL;
     dev_group g = {.b = b, .op = op, .space = op->space, .first_action = o->first_action, .symbols = o->symbols};
     if (o->list == 0) {
         g.rows = b->rows[op->space];
-        run_group(&g, &logits, &add, bias);
+        run_group(&g, dev_constant_row(run, o->bias));
         return;
     }
     const int32_t *slot = dev_index_at(b, op->slot);
@@ -270,7 +265,7 @@ void dev_best(dev_block *b, const dev_op *op)
         g.symbols = list->n;
         g.id = list->id;
         if (list->n > 0)
-            run_group(&g, &logits, &add, list->bias);
+            run_group(&g, list->bias);
         else
             dev_put_nothing(&g);
     }

@@ -19,7 +19,7 @@
 typedef struct mixture {
     const dev_group *g;
     size_t models, best, ld;
-    dev_rows each[RILL_MIX_MODELS]; /* [rows, symbols] logits, then log-probabilities */
+    rill_operand each[RILL_MIX_MODELS]; /* [rows, symbols] logits, then log-probabilities */
     const float *bias[RILL_MIX_MODELS];
     float *x;        /* [rows, ld] m(v), then x(v) of those that count */
     float *log_norm; /* [rows] of the model at work */
@@ -76,8 +76,7 @@ static void normalise(const mixture *m, size_t index)
     const dev_group *g = m->g;
     const float *bias = m->bias[index];
     rill_best norm = m->ask;
-    norm.logits = m->each[index].at;
-    norm.ld_logits = m->each[index].ld;
+    norm.logits = m->each[index];
     norm.bias = bias;
     norm.log_norm = m->log_norm;
     g->b->run->kernels->best(&norm, g->b->pool);
@@ -139,8 +138,7 @@ static void find_best(const mixture *m)
     const dev_group *g = m->g;
     rill_best best = m->ask;
     best.best = m->best;
-    best.logits = m->x;
-    best.ld_logits = m->ld;
+    best.logits = (rill_operand){.at = m->x, .ld = m->ld};
     for (size_t r = 0; r < g->rows; r++) take_largest(m, r);
     g->b->run->kernels->best(&best, g->b->pool);
     if (m->models > 1) {
@@ -169,12 +167,11 @@ static void answer_picks(const mixture *m)
 static void mix_group(const dev_group *g)
 {
     const rill_mix *o = &g->op->as.mix;
-    const rill_plan *plan = g->b->run->plan;
     mixture m = {.models = (size_t)o->models};
     lay_out(&m, g);
     for (size_t e = 0; e < m.models; e++) {
         m.each[e] = dev_rows_from(dev_rows_at(g->b, &g->op->view[e]), g->first);
-        m.bias[e] = o->bias[e] != 0 ? plan->constant[o->bias[e] - 1].data : NULL;
+        m.bias[e] = dev_constant_row(g->b->run, o->bias[e]);
         if (g->id != NULL) m.bias[e] = dev_list_of(g->b->run, o->list[e], g->slot)->bias;
         normalise(&m, e);
     }

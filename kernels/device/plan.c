@@ -173,11 +173,9 @@ rill_constant rill_plan_product(rill_plan *plan, const float *a, size_t rows, si
     if (out > 0) {
         const rill_gemm gemm = {.w = &matrix.w,
                                 .rows = rows,
-                                .a = a,
-                                .lda = k,
+                                .a = {.at = (float *)(uintptr_t)a, .ld = k},
                                 .bias = bias,
-                                .c = plan->constant[out - 1].memory,
-                                .ldc = n};
+                                .c = {.at = plan->constant[out - 1].memory, .ld = n}};
         plan->device->kernels.gemm(&gemm, NULL);
     }
     rill_free(plan->ctx, matrix.memory, matrix.bytes);

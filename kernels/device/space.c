@@ -253,11 +253,11 @@ const int32_t *dev_index_at(dev_block *b, int32_t index)
 
 /* --- operands ----------------------------------------------------------------------------------------------------- */
 
-dev_rows dev_rows_at(dev_block *b, const dev_operand *o)
+rill_operand dev_rows_at(dev_block *b, const dev_operand *o)
 {
     static const float nothing[DEV_PAD]; /* of tables without rows */
     const dev_run *run = b->run;
-    dev_rows rows = {.index = dev_index_at(b, o->index)};
+    rill_operand rows = {.index = dev_index_at(b, o->index)};
     if (o->base == DEV_VALUE) {
         const int32_t buffer = run->program->value[o->of].buffer;
         rows.at = (float *)(void *)(b->scratch + run->layout.value_at[buffer]);
@@ -265,7 +265,8 @@ dev_rows dev_rows_at(dev_block *b, const dev_operand *o)
     } else if (o->base == DEV_TABLE) {
         rows.at = run->stream->table[o->of].rows;
         rows.ld = run->plan->table[o->of].ld;
-        if (rows.at == NULL) return (dev_rows){.at = (float *)(uintptr_t)nothing, .ld = rows.ld, .index = rows.index};
+        if (rows.at == NULL)
+            return (rill_operand){.at = (float *)(uintptr_t)nothing, .ld = rows.ld, .index = rows.index};
     } else if (o->base == DEV_CONSTANT) {
         rows.at = (float *)(uintptr_t)run->plan->constant[o->of].data;
         rows.ld = run->plan->constant[o->of].width;

@@ -115,13 +115,6 @@ typedef struct dev_block {
     const int32_t **index; /* [indices] NULL: not made yet */
 } dev_block;
 
-/* An operand in a block. */
-typedef struct dev_rows {
-    float *at;
-    size_t ld;
-    const int32_t *index; /* NULL: row r is row r */
-} dev_rows;
-
 /* --- run.c -------------------------------------------------------------------------------------------------------- */
 
 /* Order inputs by falling length, equal ones by number. */
@@ -136,13 +129,13 @@ void dev_block_open(dev_block *b, const dev_run *run, size_t thread);
 size_t dev_block_begin(dev_block *b, size_t from, size_t end);
 
 const int32_t *dev_index_at(dev_block *b, int32_t index);
-dev_rows dev_rows_at(dev_block *b, const dev_operand *operand);
+rill_operand dev_rows_at(dev_block *b, const dev_operand *operand);
 
 /* The entry of the host's columns that belongs to a row: of the run's rows, or of all units of the ragged space. */
 size_t dev_host_row(const dev_block *b, rill_space space, size_t row);
 
 /* The rows from `first` on. */
-static inline dev_rows dev_rows_from(dev_rows rows, size_t first)
+static inline rill_operand dev_rows_from(rill_operand rows, size_t first)
 {
     if (rows.index != NULL)
         rows.index += first;
@@ -201,6 +194,12 @@ static inline void *dev_work(const dev_block *b, size_t *used, size_t count, siz
     char *array = b->scratch + b->run->layout.work_at + *used;
     *used += dev_lines(count * size);
     return array;
+}
+
+/* A constant of one row, or its first row; NULL for none. */
+static inline const float *dev_constant_row(const dev_run *run, rill_constant constant)
+{
+    return constant != 0 ? run->plan->constant[constant - 1].data : NULL;
 }
 
 /* The list that a slot has. */

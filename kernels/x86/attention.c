@@ -43,7 +43,7 @@ RILL_INLINE void score_keys(const rill_attention *a, const group *g, size_t t, c
     const float *key[KEYS];
     const size_t width = a->key_width, count = g->length - t < KEYS ? g->length - t : KEYS;
     size_t k = 0;
-    for (size_t i = 0; i < KEYS; i++) key[i] = g->keys + rill_row(g->path, t + (i < count ? i : 0)) * a->ld_keys;
+    for (size_t i = 0; i < KEYS; i++) key[i] = g->keys + rill_row(g->path, t + (i < count ? i : 0)) * a->keys.ld;
     for (int q = 0; q < nq; q++)
         for (int i = 0; i < KEYS; i++) acc[q][i] = v_zero();
     for (; k + VL <= width; k += VL) score_step(acc, g, key, k, VL, nq);
@@ -159,9 +159,9 @@ static size_t find_group(const rill_attention *a, size_t r, size_t end, group *g
     g->ld_values = m.ld_values;
     size_t n = 0;
     for (; n < QUERIES && r + n < end && rill_row(a->slot, r + n) == s; n++) {
-        g->query[n] = a->query + rill_row(a->query_index, r + n) * a->ld_query;
+        g->query[n] = rill_operand_row(&a->query, r + n);
         g->p[n] = a->weights + (r + n) * a->ld_weights * heads;
-        g->out[n] = a->out + (r + n) * a->ld_out;
+        g->out[n] = rill_operand_row(&a->out, r + n);
     }
     return n;
 }
@@ -193,7 +193,7 @@ static void attend_rows(const void *arg, size_t begin, size_t end)
 void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool)
 {
     if (a->rows == 0) return;
-    assert(a->query && a->keys && a->length && a->weights && a->out && a->key_width >= 1);
+    assert(a->query.at && a->keys.at && a->length && a->weights && a->out.at && a->key_width >= 1);
     /* Lengths differ by slot; 32 memory rows stand for the typical sentence in deciding what is worth a thread. */
     rill_span_run(pool, attend_rows, a, a->rows, (double)(a->key_width * (a->heads ? a->heads : 1)) * 64.0 / VL);
 }

@@ -165,8 +165,8 @@ static const tile_set bf16_tiles = {.of = SHAPES(bf16), .most = MOST, .vectors =
 void RILL_FN(rill_gemm)(const rill_gemm *g, rill_pool *pool)
 {
     if (g->rows == 0) return;
-    assert(g->w && g->w->data && g->a && g->c);
-    assert(!g->a2 || (g->k1 >= 1 && g->k1 < g->w->k));
+    assert(g->w && g->w->data && g->a.at && g->c.at);
+    assert(!g->a2.at || (g->k1 >= 1 && g->k1 < g->w->k));
     assert(g->w->dtype != RILL_DTYPE_F32_PLAIN);
     /* Without VNNI 512 bits gain nothing over what AVX2 does with int8. */
     if (g->w->dtype == RILL_DTYPE_U8S8)

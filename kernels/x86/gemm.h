@@ -111,12 +111,11 @@ static void find_rows(const division *d, size_t first, size_t count, tile_rows *
             t->q[i] = d->q->rows + (r - d->begin) * d->q->stride;
             t->scale[i] = d->q->scale[r - d->begin];
         } else {
-            t->a[0][i] = g->a + rill_row(g->a_index, r) * g->lda;
-            t->a[1][i] = g->a2 ? g->a2 + rill_row(g->a2_index, r) * g->lda2 : NULL;
+            t->a[0][i] = rill_operand_row(&g->a, r);
+            t->a[1][i] = rill_operand_row(&g->a2, r);
         }
-        const int none = !g->add || rill_row_absent(g->add_index, r);
-        c[i] = g->c + rill_row(g->c_index, r) * g->ldc;
-        add[i] = none ? NULL : g->add + rill_row(g->add_index, r) * g->ld_add;
+        c[i] = rill_operand_row(&g->c, r);
+        add[i] = rill_operand_row(&g->add, r);
     }
 }
 
@@ -197,7 +196,7 @@ static void run_panel(row_group *group, size_t index)
     const rill_gemm *g = d->g;
     const rill_weights *w = g->w;
     const rill_panel p = rill_panel_at(w->n, index);
-    const size_t k1 = g->a2 ? g->k1 : w->k, apart = rill_block_bytes(w->k, w->dtype);
+    const size_t k1 = g->a2.at ? g->k1 : w->k, apart = rill_block_bytes(w->k, w->dtype);
     for (size_t at = 0; at < p.columns;) {
         const size_t nv = d->tiles->vectors((p.blocks * RILL_BLOCK - at) / VL, group->end - group->begin),
                      wide = nv * VL;
@@ -206,7 +205,7 @@ static void run_panel(row_group *group, size_t index)
             .w = (const char *)w->data + first / RILL_BLOCK * apart + first % RILL_BLOCK * 4,
             .apart = apart,
             .k = {k1, w->k - k1},
-            .adds = g->add != NULL,
+            .adds = g->add.at != NULL,
             .nv = nv,
             .first = first,
             .columns = p.columns - at < wide ? p.columns - at : wide,

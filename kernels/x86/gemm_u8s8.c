@@ -105,13 +105,13 @@ static void quantise_rows(const void *arg, size_t begin, size_t end)
 {
     const quantising *q = arg;
     const rill_gemm *g = q->g;
-    const size_t k1 = g->a2 ? g->k1 : g->w->k, k2 = g->w->k - k1;
+    const size_t k1 = g->a2.at ? g->k1 : g->w->k, k2 = g->w->k - k1;
     for (size_t i = begin; i < end; i++) {
         const size_t r = q->begin + i;
-        const float *a = g->a + rill_row(g->a_index, r) * g->lda, *a2 = NULL;
+        const float *a = rill_operand_row(&g->a, r), *a2 = rill_operand_row(&g->a2, r);
         element *to = (element *)(void *)(q->rows + i * q->stride);
         vi most = largest(vi_set1(0), a, k1);
-        if (k2) most = largest(most, a2 = g->a2 + rill_row(g->a2_index, r) * g->lda2, k2);
+        if (k2) most = largest(most, a2, k2);
         const rill_quant quant = rill_quant_for(vi_most_as_float(most));
         q->unit[i] = quant.unit;
         if (quant.inverse > 0.0f) {

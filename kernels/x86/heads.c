@@ -145,12 +145,12 @@ void RILL_FN(rill_attention_heads)(const rill_attention *a, size_t r)
 {
     const rill_memory m = rill_memory_at(a, rill_row(a->slot, r));
     const size_t step = HEADS * a->key_width;
-    const float *query = a->query + rill_row(a->query_index, r) * a->ld_query;
-    float *weights = a->weights + r * a->heads * a->ld_weights, *out = a->out + r * a->ld_out;
+    const float *query = rill_operand_row(&a->query, r);
+    float *weights = a->weights + r * a->heads * a->ld_weights, *out = rill_operand_row(&a->out, r);
     part g;
     g.path = m.path;
     g.length = m.length;
-    g.ld_keys = a->ld_keys;
+    g.ld_keys = a->keys.ld;
     g.ld_values = m.ld_values;
     assert(g.length <= RILL_HEADS_LENGTH);
     if (g.length == 0) memset(out, 0, a->heads * a->key_width * sizeof *out);

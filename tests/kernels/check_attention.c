@@ -69,21 +69,16 @@ static rill_attention call(const problem *p, float *weights, float *out)
                             .key_width = p->key,
                             .value_width = p->apart ? p->value : 0,
                             .scale = p->scale,
-                            .query = p->query,
-                            .ld_query = p->ldq,
-                            .query_index = p->query_index,
-                            .keys = p->memory,
-                            .ld_keys = p->ldk,
-                            .values = p->apart ? p->other : NULL,
-                            .ld_values = p->ldv,
+                            .query = {p->query, p->ldq, p->query_index},
+                            .keys = {p->memory, p->ldk},
+                            .values = {p->apart ? p->other : NULL, p->ldv},
                             .first = p->first,
                             .path = p->walk ? p->path : NULL,
                             .length = p->length,
                             .slot = p->slot,
                             .weights = weights,
                             .ld_weights = p->ldp,
-                            .out = out,
-                            .ld_out = p->ldo,
+                            .out = {out, p->ldo},
                             .heads = p->heads == 1 ? 0 : p->heads};
 }
 
@@ -141,18 +136,20 @@ static void expect_same(check *c, const problem *p, const float *weights, const 
 {
     const size_t ldw = p->heads * p->ldp;
     float *w2 = buffer_patterned(c, count * ldw + 1), *o2 = buffer_patterned(c, count * p->ldo + 1);
-    int32_t *slot = buffer_int(c, count), *query = buffer_int(c, count);
+    int32_t *slot = buffer_int(c, count), *query = buffer_int(c, count), *to = buffer_int(c, count);
+    dice_permutation(c, to, count);
     for (size_t i = 0; i < count; i++) slot[i] = p->slot[order[i]], query[i] = p->query_index[order[i]];
     rill_attention a = call(p, w2, o2);
     a.rows = count;
     a.slot = slot;
-    a.query_index = query;
+    a.query.index = query;
+    a.out.index = to;
     c->k.attention(&a, pool);
     for (size_t i = 0; i < count; i++) {
         const size_t r = (size_t)order[i];
         EXPECT(c,
                same_weights(p, r, w2 + i * ldw, weights + r * ldw) &&
-                   same_bits(o2 + i * p->ldo, out + r * p->ldo, p->heads * p->value),
+                   same_bits(o2 + (size_t)to[i] * p->ldo, out + r * p->ldo, p->heads * p->value),
                "row %zu differs in a batch of %zu", r, count);
     }
 }
@@ -230,17 +227,14 @@ void bench_attention(check *c)
                    {.rows = rows,
                     .key_width = width,
                     .scale = 1.0f,
-                    .query = buffer(c, rows * width),
-                    .ld_query = width,
-                    .keys = buffer(c, slots * length * width),
-                    .ld_keys = width,
+                    .query = {buffer(c, rows * width), width},
+                    .keys = {buffer(c, slots * length * width), width},
                     .first = first,
                     .length = lengths,
                     .slot = slot,
                     .weights = buffer(c, rows * length),
                     .ld_weights = length,
-                    .out = buffer(c, rows * width),
-                    .ld_out = width}};
+                    .out = {buffer(c, rows * width), width}}};
         const double s = bench_seconds(timed_call, &t);
         printf("attention %s rows=%-3zu width=%zu length=%zu  %.2f us, %.1f GFLOP/s\n", c->isa, rows, width, length,
                1e6 * s, 4e-9 * (double)(rows * width * length) / s);

@@ -65,17 +65,11 @@ static rill_gemm call(check *c, const problem *p, size_t rows, float *out)
     const size_t scratch = rill_gemm_scratch_size(&p->packed, rows);
     return (rill_gemm){.w = &p->packed,
                        .rows = rows,
-                       .a = p->a,
-                       .lda = p->lda,
-                       .a_index = p->a_index,
+                       .a = {p->a, p->lda, p->a_index},
                        .bias = p->bias,
-                       .add = p->add,
-                       .ld_add = p->n,
-                       .add_index = p->add_index,
+                       .add = {p->add, p->n, p->add_index},
                        .epilogue = p->epilogue,
-                       .c = out,
-                       .ldc = p->ldc,
-                       .c_index = p->c_index,
+                       .c = {out, p->ldc, p->c_index},
                        .scratch = scratch ? buffer_aligned(c, scratch) : NULL};
 }
 
@@ -194,10 +188,10 @@ static void expect_same(check *c, const problem *p, const float *all, const int3
         memcpy(a + i * p->k, p->a + (size_t)p->a_index[r] * p->lda, p->k * sizeof *a);
     }
     rill_gemm g = call(c, p, count, out);
-    g.a_index = a_index;
-    g.add_index = add_index;
-    g.c_index = NULL;
-    if (contiguous) g.a = a, g.lda = p->k, g.a_index = NULL;
+    g.a.index = a_index;
+    g.add.index = add_index;
+    g.c.index = NULL;
+    if (contiguous) g.a.at = a, g.a.ld = p->k, g.a.index = NULL;
     c->k.gemm(&g, pool);
     for (size_t i = 0; i < count; i++)
         EXPECT(c, same_bits(out + i * p->ldc, all + (size_t)p->c_index[order[i]] * p->ldc, p->n),
@@ -233,9 +227,9 @@ static void expect_parts(check *c, const problem *p, const float *all)
     rill_gemm g = call(c, p, p->rows, out);
     g.w = &packed;
     g.k1 = k1;
-    g.a2 = p->a + k1;
-    g.lda2 = p->lda;
-    g.a2_index = p->a_index;
+    g.a2.at = p->a + k1;
+    g.a2.ld = p->lda;
+    g.a2.index = p->a_index;
     c->k.gemm(&g, NULL);
     if (p->dtype != RILL_DTYPE_F32_PLAIN)
         EXPECT(c, same_bits(out, all, p->table * p->ldc), "A in parts of %zu and %zu differs", k1, k2);
@@ -283,11 +277,11 @@ static void expect_in_place(check *c, const problem *p)
     memcpy(add, out, p->rows * p->n * sizeof *out);
     float *apart = buffer(c, p->rows * p->n);
     rill_gemm g = call(c, p, p->rows, apart);
-    g.c_index = g.add_index = NULL;
-    g.add = add;
-    g.ldc = g.ld_add = p->n;
+    g.c.index = g.add.index = NULL;
+    g.add.at = add;
+    g.c.ld = g.add.ld = p->n;
     c->k.gemm(&g, NULL);
-    g.add = g.c = out;
+    g.add.at = g.c.at = out;
     c->k.gemm(&g, NULL);
     EXPECT(c, same_bits(out, apart, p->rows * p->n), "in place differs");
 }
@@ -311,13 +305,10 @@ static void expect_quantised_once(check *c)
         out[i] = buffer(c, rows * n[which]);
         c->k.gemm(&(rill_gemm){.w = &w[which],
                                .rows = rows,
-                               .a = a,
-                               .lda = k,
-                               .a2 = a + k1,
-                               .lda2 = k,
+                               .a = {a, k},
+                               .a2 = {a + k1, k},
                                .k1 = k1,
-                               .c = out[i],
-                               .ldc = n[which],
+                               .c = {out[i], n[which]},
                                .scratch = scratch,
                                .quantised = i == 2},
                   c->pool[0]);
@@ -337,7 +328,7 @@ static void expect_extremes(check *c)
     rill_weights packed;
     pack(c, &packed, N, &(rill_weight_part){w, K, K, 1}, 1, RILL_DTYPE_U8S8);
     void *scratch = buffer_aligned(c, rill_gemm_scratch_size(&packed, ROWS));
-    c->k.gemm(&(rill_gemm){.w = &packed, .rows = ROWS, .a = a, .lda = K, .c = out, .ldc = N, .scratch = scratch}, NULL);
+    c->k.gemm(&(rill_gemm){.w = &packed, .rows = ROWS, .a = {a, K}, .c = {out, N}, .scratch = scratch}, NULL);
     case_name(c, "extremes");
     for (size_t i = 0; i < ROWS * N; i++) {
         const size_t r = i / N, n = i % N;
@@ -397,10 +388,8 @@ static void bench_shape(check *c, size_t k, size_t n, rill_dtype dtype)
         timed t = {&c->k,
                    {.w = &w,
                     .rows = rows,
-                    .a = buffer(c, rows * k),
-                    .lda = k,
-                    .c = buffer(c, rows * n),
-                    .ldc = n,
+                    .a = {buffer(c, rows * k), k},
+                    .c = {buffer(c, rows * n), n},
                     .scratch = scratch ? buffer_aligned(c, scratch) : NULL}};
         const double s = bench_seconds(timed_call, &t);
         printf("  %zu:%.0f", rows, 2e-9 * (double)rows * (double)n * (double)k / s);
