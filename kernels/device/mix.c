@@ -151,17 +151,10 @@ static void find_best(const mixture *m)
     dev_put_choices(g, m->action, m->logp, m->best, m->count);
 }
 
-static void answer_picks(const mixture *m)
+static float logp_of(const void *call, size_t r, size_t v)
 {
-    const dev_group *g = m->g;
-    const rill_selection *s = g->b->run->arguments->selection;
-    for (size_t r = 0; r < g->rows && s->n_picks > 0; r++) {
-        const size_t row = dev_host_row(g->b, g->space, g->first + r);
-        for (size_t i = dev_first_pick(s, row); i < (size_t)s->n_picks && (size_t)s->pick_row[i] == row; i++) {
-            const int32_t v = dev_symbol_of(g, s->pick_action[i]);
-            s->pick_logp[i] = v < 0 ? -INFINITY : m->broken[r] ? NAN : mixed(m, r, (size_t)v);
-        }
-    }
+    const mixture *m = call;
+    return m->broken[r] ? NAN : mixed(m, r, v);
 }
 
 static void mix_group(const dev_group *g)
@@ -176,28 +169,11 @@ static void mix_group(const dev_group *g)
         normalise(&m, e);
     }
     if (g->b->run->arguments->selection->most > 0) find_best(&m);
-    answer_picks(&m);
+    dev_answer_picks(g, logp_of, &m);
 }
 
 void dev_mix(dev_block *b, const dev_op *op)
 {
     const rill_mix *o = &op->as.mix;
-    const size_t rows = b->rows[op->space];
-    dev_group g = {.b = b, .op = op, .space = op->space, .symbols = o->symbols, .rows = rows};
-    if (o->list[0] == 0) {
-        mix_group(&g);
-        return;
-    }
-    const int32_t *slot = dev_index_at(b, op->slot);
-    for (; g.first < rows; g.first += g.rows) {
-        const dev_slot_list *list = dev_list_of(b->run, o->list[0], slot[g.first]);
-        g.rows = dev_same_slot(slot, g.first, rows);
-        g.slot = slot[g.first];
-        g.symbols = list->n;
-        g.id = list->id;
-        if (list->n > 0)
-            mix_group(&g);
-        else
-            dev_put_nothing(&g);
-    }
+    dev_each_group((dev_group){.b = b, .op = op, .symbols = o->symbols}, o->list[0], mix_group);
 }

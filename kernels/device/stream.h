@@ -172,17 +172,17 @@ typedef struct dev_group {
     int32_t slot;         /* with one */
 } dev_group;
 
-/* The symbol, or the place in the list, of an action; -1: none. */
-int32_t dev_symbol_of(const dev_group *group, int32_t action);
-/* The first pick of a row of the run, or of a later one. */
-size_t dev_first_pick(const rill_selection *selection, size_t row);
+/* Run `run` on an operation's groups, by the slots' lists or, with none, on all rows at once. Of `group` its block, operation, symbols
+ * and first action are read. Rows of a slot without symbols have no choices, and nothing is run. */
+void dev_each_group(dev_group group, rill_list list, void (*run)(const dev_group *));
+/* Answer the picks of the group's rows: logp_of() gives that of the group's row r and the symbol (place in the list) v. */
+typedef float (*dev_logp_fn)(const void *call, size_t r, size_t v);
+void dev_answer_picks(const dev_group *group, dev_logp_fn logp_of, const void *call);
 /* Set what is legal for the group's rows, with memory for work of at most so many bytes. */
 void dev_group_legal(const dev_group *group, size_t *used, rill_best *best);
 size_t dev_legal_bytes(const dev_run *run, size_t rows, size_t listed);
 /* The best symbols of the group's rows, ids and logp [rows, ld], to the host as actions. */
 void dev_put_choices(const dev_group *group, const int32_t *ids, const float *logp, size_t ld, const int32_t *counts);
-/* Rows without symbols have no choices. */
-void dev_put_nothing(const dev_group *group);
 
 /* Words for the run's legal sets by the operation's own symbols; 0: the host's serve. */
 size_t dev_legal_words(const dev_run *run, const dev_op *op);
