@@ -4,7 +4,6 @@
  * counters of its own, which are added up on the caller's thread when the run is over.
  * Divisions: what an operation must do · counting · asking · the machine's limits. */
 #include <string.h>
-#include <time.h>
 
 #include "limits.h"
 #include "stream.h"
@@ -97,13 +96,6 @@ static cost cost_of(dev_block *b, const dev_op *op)
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static size_t first_counter(const rill_plan *plan, const dev_program *program)
 {
     size_t first = 0;
@@ -117,9 +109,9 @@ void dev_profile_op(dev_block *b, const dev_op *op)
     rill_stream *s = r->stream;
     const size_t number = first_counter(r->plan, r->program) + (size_t)(op - r->program->op);
     dev_counter *c = &s->share[b->thread * s->counters + number];
-    const double begin = now();
+    const double begin = rill_clock();
     dev_op_run(b, op);
-    const double end = now();
+    const double end = rill_clock();
     const cost done = cost_of(b, op);
     c->calls++;
     c->rows += (int64_t)done.rows;

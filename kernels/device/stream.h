@@ -76,7 +76,7 @@ typedef struct dev_layout {
     size_t *value_at; /* [buffers] */
     size_t *value_ld; /* [buffers] floats */
     size_t *path_at;  /* [paths] */
-    size_t pointers_at, hash_at, hash_places, gemm_at, gemm_bytes, work_at, work_bytes;
+    size_t pointers_at, hash_at, gemm_at, gemm_bytes, work_at, work_bytes;
     size_t bytes; /* of a scratch */
 } dev_layout;
 
@@ -98,7 +98,6 @@ typedef struct dev_run {
     int inside;           /* one span, whose operations use the pool themselves */
     dev_layout layout;
     char *scratch;
-    size_t first_counter;
 } dev_run;
 
 /* Rows of a space in a block. */

@@ -74,6 +74,34 @@ typedef struct quantised {
 /* Where vector j of a strip is, u lines behind w. */
 #define VECTOR_AT(j, u) (w + (size_t)((j)*VL / 16) * apart + (j)*VL % 16 * 4 + LINE * (u))
 
+#if VL == 16
+/* What fits 32 registers: the shapes that a file makes with its TILE(mr, nv), their table, and the whole panel as a strip. */
+/* clang-format off */
+#define TILES                                                                                              \
+    TILE(1, 1) TILE(2, 1) TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1) TILE(7, 1) TILE(8, 1)                \
+    TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2) TILE(8, 2)                \
+    TILE(1, 3) TILE(2, 3) TILE(3, 3) TILE(4, 3) TILE(5, 3) TILE(6, 3) TILE(7, 3) TILE(8, 3)                \
+    TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
+#define SHAPES(of)                                                                                         \
+    {                                                                                                      \
+        [1] = {0, of##_1x1, of##_2x1, of##_3x1, of##_4x1, of##_5x1, of##_6x1, of##_7x1, of##_8x1},          \
+        [2] = {0, of##_1x2, of##_2x2, of##_3x2, of##_4x2, of##_5x2, of##_6x2, of##_7x2, of##_8x2},          \
+        [3] = {0, of##_1x3, of##_2x3, of##_3x3, of##_4x3, of##_5x3, of##_6x3, of##_7x3, of##_8x3},          \
+        [4] = {0, of##_1x4, of##_2x4, of##_3x4, of##_4x4, of##_5x4, of##_6x4},                              \
+    }
+/* clang-format on */
+#define MOST          \
+    {                 \
+        0, 8, 8, 8, 6 \
+    }
+
+static size_t strip_vectors(size_t left, size_t rows)
+{
+    (void)rows;
+    return left;
+}
+#endif
+
 /* ---- a strip of one panel -------------------------------------------------------------------------------- */
 
 /* Stand-ins for rows of C and of adds at C's right edge, where whole vectors would reach too far. */
