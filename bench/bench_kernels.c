@@ -22,6 +22,7 @@
 #include "machine.h"
 #if defined(RILL_HAVE_ONEDNN)
 #include "onednn/onednn.h"
+#include "yardstick.h"
 #endif
 
 #define ROTATE_BYTES ((size_t)12 << 20)

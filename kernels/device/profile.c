@@ -2,7 +2,7 @@
  *
  * Bytes and multiplications are what an operation must move and do: operands once per row, weights once per block. Each scratch has
  * counters of its own, which are added up on the caller's thread when the run is over.
- * Divisions: what an operation must do · counting · asking · the machine's limits. */
+ * Divisions: what an operation must do · counting · asking · runners. */
 #include <string.h>
 
 #include "limits.h"
@@ -182,15 +182,37 @@ int rill_stream_profiled(const rill_stream *s, int32_t i, rill_op_profile *out)
     return 1;
 }
 
-/* --- the machine's limits ----------------------------------------------------------------------------------------- */
+/* --- runners ------------------------------------------------------------------------------------------------------ */
 
-rill_status rill_device_limits(const rill_device *device, rill_context *ctx, rill_limits *out)
+static rill_stream *stream_of(const void *runner)
+{
+    return *(rill_stream *const *)runner;
+}
+
+void rill_runner_drop(void *runner, int32_t slot)
+{
+    rill_stream_drop(stream_of(runner), slot);
+}
+
+rill_status rill_runner_profile(void *runner, int on)
+{
+    return rill_stream_profile(stream_of(runner), on);
+}
+
+int rill_runner_profiled(const void *runner, int32_t i, rill_op_profile *out)
+{
+    return rill_stream_profiled(stream_of(runner), i, out);
+}
+
+rill_status rill_runner_limits(void *runner, rill_limits *out)
 {
     enum { READ_BYTES = 48 << 20 }; /* more than caches near a core hold */
+    rill_context *ctx = stream_of(runner)->ctx;
+    const rill_isa_mask isa = stream_of(runner)->plan->device->kernels.isa;
     void *memory = rill_alloc(ctx, READ_BYTES);
     if (memory == NULL) return rill_fail_memory(ctx, READ_BYTES, "measuring the machine");
     memset(memory, 1, READ_BYTES);
-    rill_loop floats = rill_loop_multiply(device->kernels.isa, 0), bytes = rill_loop_multiply(device->kernels.isa, 1);
+    rill_loop floats = rill_loop_multiply(isa, 0), bytes = rill_loop_multiply(isa, 1);
     rill_loop read = rill_loop_read(memory, READ_BYTES);
     out->flops[RILL_ARITHMETIC_F32] = rill_loop_rate(&floats, 0.02);
     out->flops[RILL_ARITHMETIC_INT8] = rill_loop_rate(&bytes, 0.02);
