@@ -171,8 +171,7 @@ static layer layer_new(const bench *b, size_t k, size_t n, size_t copies, rill_d
     l.packed = memory(copies * sizeof *l.packed);
     for (size_t i = 0; i < copies; i++) {
         l.plain[i] = numbers(n * k, 0.1f);
-        const rill_weight_part part = {l.plain[i], k, k, 1};
-        rill_gemm_pack_f32(&l.packed[i], n, &part, 1, dtype, memory(rill_gemm_pack_size(n, k, dtype)));
+        rill_gemm_pack_f32(&l.packed[i], n, k, l.plain[i], k, dtype, memory(rill_gemm_pack_size(n, k, dtype)));
     }
     l.scratch = memory(rill_gemm_scratch_size(&l.packed[0], SIZE_MAX) + 1);
     return l;

@@ -105,24 +105,16 @@ typedef struct rill_weights {
     rill_dtype dtype;
 } rill_weights;
 
-/* One source of weights along K: element (n, k) is at w[n * stride_n + k * stride_k], fp32.
- * PyTorch's [out, in] storage has stride_n = in, stride_k = 1. */
-typedef struct rill_weight_part {
-    const float *w;
-    size_t k; /* inputs of this part, at least 1 */
-    size_t stride_n, stride_k;
-} rill_weight_part;
-
 /* Bytes for the packed form of N x K weights; 0 when this build does not know dtype, when K is too long for it, or when
  * there are not that many bytes. n, k >= 1. Any thread. */
 size_t rill_gemm_pack_size(size_t n, size_t k, rill_dtype dtype);
 
-/* Pack `count` parts, concatenated along K in the order given, into `mem`, and fill *w.
- *   mem    rill_gemm_pack_size(n, sum of parts[i].k, dtype) bytes, aligned to 64; stays the caller's, must
- *          outlive *w. The sources are not needed afterwards.
- * One part for a plain layer; two for one gemm over [x; h] with W_ih and W_hh stored apart.
+/* Pack n x k weights, output i of which begins at from + i * stride (PyTorch's [out, in] storage: stride k), into `mem`, and
+ * fill *w.
+ *   mem    rill_gemm_pack_size(n, k, dtype) bytes, aligned to 64; stays the caller's, must outlive *w. The source is not
+ *          needed afterwards.
  * Returns 0, or -1 when rill_gemm_pack_size() gives 0 (then *w is all zero). Any thread. */
-int rill_gemm_pack_f32(rill_weights *w, size_t n, const rill_weight_part *parts, size_t count, rill_dtype dtype,
+int rill_gemm_pack_f32(rill_weights *w, size_t n, size_t k, const float *from, size_t stride, rill_dtype dtype,
                        void *mem);
 
 /* C = epilogue(start + A * W^T), where A may be two matrices side by side along K:

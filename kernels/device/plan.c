@@ -133,12 +133,11 @@ rill_matrix rill_plan_matrix(rill_plan *plan, rill_weight_type type, size_t n, s
     dev_matrix *matrix = &plan->matrix[handle - 1];
     const rill_dtype dtype = dev_dtype(plan->device, type);
     const size_t bytes = rill_gemm_pack_size(n, k, dtype);
-    const rill_weight_part part = {.w = w, .k = k, .stride_n = stride, .stride_k = 1};
     if (bytes == 0) return dev_plan_fail(plan, RILL_ERR_FORMAT, "weights of %zu x %zu are too many", n, k);
     void *memory = rill_alloc(plan->ctx, bytes);
     if (memory == NULL) return dev_plan_fail(plan, RILL_ERR_MEMORY, "no memory for weights of %zu x %zu", n, k);
     *matrix = (dev_matrix){.memory = memory, .bytes = bytes, .type = type};
-    (void)rill_gemm_pack_f32(&matrix->w, n, &part, 1, dtype, memory); /* fails only for what has no size */
+    (void)rill_gemm_pack_f32(&matrix->w, n, k, w, stride, dtype, memory); /* fails only for what has no size */
     return handle;
 }
 

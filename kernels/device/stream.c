@@ -276,8 +276,8 @@ static rill_status pack_list(rill_stream *s, const dev_list *list, dev_slot_list
     float *gathered = (float *)(void *)s->scratch;
     for (size_t i = 0; i < n; i++)
         memcpy(gathered + i * width, rows->data + (size_t)symbols[i] * width, width * sizeof *gathered);
-    const rill_weight_part part = {.w = gathered, .k = width, .stride_n = width, .stride_k = 1};
-    (void)rill_gemm_pack_f32(&to->w, n, &part, 1, list->dtype, to->memory); /* fails only for what has no size */
+    (void)rill_gemm_pack_f32(&to->w, n, width, gathered, width, list->dtype,
+                             to->memory); /* fails only for what has no size */
     return RILL_OK;
 }
 

@@ -120,10 +120,9 @@ static const float *constant_of(const telling *x, rill_constant constant)
 static void multiply(const telling *x, rill_weight_type type, size_t n, size_t k, const float *w, rill_gemm gemm)
 {
     static const rill_dtype dtypes[] = {RILL_DTYPE_F32, RILL_DTYPE_BF16, RILL_DTYPE_U8S8};
-    const rill_weight_part part = {.w = w, .k = k, .stride_n = k, .stride_k = 1};
     rill_weights packed;
     void *memory = aligned_alloc(64, (rill_gemm_pack_size(n, k, dtypes[type]) + 63) / 64 * 64);
-    if (memory == NULL || rill_gemm_pack_f32(&packed, n, &part, 1, dtypes[type], memory) != 0) abort();
+    if (memory == NULL || rill_gemm_pack_f32(&packed, n, k, w, k, dtypes[type], memory) != 0) abort();
     void *scratch = aligned_alloc(64, rill_gemm_scratch_size(&packed, 1) / 64 * 64 + 64);
     gemm.w = &packed;
     gemm.rows = 1;

@@ -36,9 +36,8 @@ static void check_embed(check *c)
     const rill_dtype dtype = dice_below(c, 2) ? RILL_DTYPE_F32 : RILL_DTYPE_F32_PLAIN;
     rill_weights w;
     dice_fill(c, words, table * ld, 1.0f);
-    const rill_weight_part part = {words, width, ld, 1};
     void *mem = buffer_aligned(c, rill_gemm_pack_size(table, width, dtype));
-    EXPECT(c, rill_gemm_pack_f32(&w, table, &part, 1, dtype, mem) == 0, "pack");
+    EXPECT(c, rill_gemm_pack_f32(&w, table, width, words, ld, dtype, mem) == 0, "pack");
     dice_fill(c, places, table * ld, 1.0f);
     for (size_t r = 0; r < rows; r++)
         id[r] = (int32_t)dice_below(c, table + 1) - 1, pos[r] = (int32_t)dice_below(c, table + 1) - 1;
@@ -202,7 +201,7 @@ static void check_epilogue(check *c, const function *f, rill_epilogue epilogue)
     rill_weights w;
     void *mem = buffer_aligned(c, rill_gemm_pack_size(1, 1, c->k.f32));
     dice_fill_hard(c, x, N, 3.0f);
-    EXPECT(c, rill_gemm_pack_f32(&w, 1, &(rill_weight_part){&one, 1, 1, 1}, 1, c->k.f32, mem) == 0, "pack");
+    EXPECT(c, rill_gemm_pack_f32(&w, 1, 1, &one, 1, c->k.f32, mem) == 0, "pack");
     c->k.gemm(&(rill_gemm){.w = &w, .rows = N, .a = {x, 1}, .c = {want, 1}, .epilogue = epilogue}, NULL);
     f->run(N, x, y);
     case_name(c, "%s", f->name);
