@@ -142,17 +142,15 @@ static inline size_t rill_row(const int32_t *index, size_t r)
 typedef struct rill_memory {
     const float *keys, *values;
     const int32_t *path; /* NULL: memory row t is row t */
-    size_t length, ld_values;
+    size_t length;
 } rill_memory;
 
 static inline rill_memory rill_memory_at(const rill_attention *a, size_t slot)
 {
     rill_memory m = {.length = (size_t)a->length[slot]};
     const size_t first = m.length ? (size_t)a->first[slot] : 0, skip = a->path ? 0 : first;
-    const rill_operand *values = a->values.at ? &a->values : &a->keys;
-    m.ld_values = values->ld;
     m.keys = a->keys.at + skip * a->keys.ld;
-    m.values = values->at + skip * m.ld_values;
+    m.values = a->values.at + skip * a->values.ld;
     m.path = a->path ? a->path + first : NULL;
     return m;
 }

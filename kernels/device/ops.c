@@ -190,7 +190,7 @@ static void attend(dev_block *b, const dev_op *op)
     rill_attention a = dev_memory_of(b, op);
     const int32_t *slot = a.slot, *first = a.first, *length = a.length;
     a.heads = o->heads;
-    a.key_width = o->width;
+    a.width = o->width;
     a.scale = o->scale;
     a.weights = dev_work(b, &used, together * o->heads * longest, sizeof *a.weights);
     a.ld_weights = longest;

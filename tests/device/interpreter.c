@@ -325,7 +325,7 @@ static void tell_attend(const telling *x, const told_op *op, int32_t r)
         memcpy(values + (size_t)t * width, memory_at(x, op, r, t, op->view[2], &length), width * sizeof *values);
     }
     const rill_attention attention = {.rows = 1,
-                                      .key_width = o->width,
+                                      .width = o->width,
                                       .heads = o->heads,
                                       .scale = o->scale,
                                       .query = {see(x, op->view[0], op->space, r), width},
