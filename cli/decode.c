@@ -27,8 +27,6 @@
 #include "session.h"
 #include "sweep.h"
 
-typedef enum when { WHEN_USEFUL, ALWAYS, NEVER } when;
-
 typedef struct decode {
     cli_session session;
     cli_layer given;
@@ -40,8 +38,7 @@ typedef struct decode {
     const char *alignment; /* its form, "" for the domain's own; NULL: none is wanted */
     const char *fields[1];
     char field[64];
-    int quiet;
-    when progress_when;
+    int quiet, wants_progress;
     cli_input input;
     cli_output output, stats, trace;
     int wants_pretty, wants_profile;
@@ -54,8 +51,6 @@ typedef struct decode {
 } decode;
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
-
-enum { TAKE_PROGRESS = 1 };
 
 #define STORED(of) .member = offsetof(decode, of)
 static const cli_option file_options[] = {
@@ -76,7 +71,7 @@ static const cli_option file_options[] = {
     {"trace", 0, "FILE", "write every timestep, admission and finish as a line of JSON", STORED(trace_path)},
     {"pretty", 0, "", "write trees with a constituent per line, indented", STORED(wants_pretty)},
     {"quiet", 'q', "", "no progress line and no summary; errors are still told", STORED(quiet)},
-    {"progress", 0, "", "show the progress line even when standard error is no terminal", .id = TAKE_PROGRESS},
+    {"progress", 0, "", "show the progress line even when standard error is no terminal", STORED(wants_progress)},
     {.name = NULL},
 };
 
@@ -85,9 +80,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
     decode *d = user;
     if (cli_session_owns(option)) return cli_session_take(&d->session, option, value);
     if (cli_search_owns(option)) return cli_search_take(d->session.ctx, &d->given, option, value);
-    if (option->id != TAKE_PROGRESS) return cli_option_store(d, option, value);
-    d->progress_when = ALWAYS;
-    return CLI_OK;
+    return cli_option_store(d, option, value);
 }
 
 static int take_argument(void *user, const char *value)
@@ -310,7 +303,7 @@ static int make_plan(decode *d)
 static void start_progress(decode *d)
 {
     int useful = isatty(STDERR_FILENO) && !d->output.terminal && !isatty(d->input.fd);
-    cli_progress_start(&d->progress, d->progress_when == ALWAYS || (useful && !d->quiet));
+    cli_progress_start(&d->progress, d->wants_progress || (useful && !d->quiet));
 }
 
 /* The configuration, with what the options left open; the model's defaults. */

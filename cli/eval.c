@@ -246,7 +246,7 @@ static int run(eval *e)
     if (!e->references_path) return cli_fail("no references: --refs FILE names them");
     int code = cli_session_configure(&e->session);
     if (code != CLI_OK) return code;
-    if (e->session.path || e->session.domain) {
+    if (e->session.open.path || e->session.domain) {
         const char *name = cli_session_domain(&e->session);
         if (!name) return CLI_FAILED;
         e->domain = rill_find_domain(e->session.ctx, name);

@@ -181,12 +181,12 @@ json_t *cli_report_json(const cli_report *report)
     json_object_set_new(object, "inputs_per_second", real(per_second(report)));
     json_object_set_new(object, "settings", cli_settings_json(report->settings, report->plan));
     json_object_set_new(object, "domain", json_string(rill_model_domain(session->model)->name));
-    json_object_set_new(object, "model", session->path ? json_string(session->path) : json_null());
-    for (int i = 0; i < session->n_also; i++) {
+    json_object_set_new(object, "model", session->open.path ? json_string(session->open.path) : json_null());
+    for (int i = 0; i < session->open.n_also; i++) {
         if (i == 0) json_object_set_new(object, "also", json_array());
         json_array_append_new(json_object_get(object, "also"), json_string(session->also[i]));
     }
-    json_object_set_new(object, "threads", whole(session->threads));
+    json_object_set_new(object, "threads", whole(session->open.threads));
     json_object_set_new(object, "workers", whole(session->workers));
     if (report->profile) json_object_set_new(object, "profile", cli_profile_json(report->profile));
     json_object_set_new(object, "version", json_string(RILL_VERSION_STRING));

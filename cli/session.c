@@ -45,15 +45,16 @@ enum {
 const cli_option cli_model_options[] = {
     MODEL_OPTION("the model's directory; repeated: an ensemble, where the domain decodes with several"),
     DOMAIN_OPTION,
-    {"domain-args", 0, "TEXT", "arguments for the domain, in its own form", STORED(domain_arguments)},
-    {"weights", 0, "KIND", "how the domain keeps weights: f32, bf16 or int8 (default f32)", STORED(weights)},
-    {"backend", 0, "NAME", "what computes a model's products: rill or onednn (default rill)", STORED(backend)},
+    {"domain-args", 0, "TEXT", "arguments for the domain, in its own form", STORED(open.arguments)},
+    {"weights", 0, "KIND", "how the domain keeps weights: f32, bf16 or int8 (default f32)", STORED(open.weights)},
+    {"backend", 0, "NAME", "what computes a model's products: rill or onednn (default rill)", STORED(open.backend)},
     {"shortlist", 0, "FILE[,F[,B]]",
      "choose among the first F actions and the best B for each piece of the input by this lexicon (default 100, 100)",
-     STORED(shortlist)},
-    {"tokenized", 0, "", "inputs are in the model's own form: split at blanks, change nothing", STORED(tokenized)},
+     STORED(open.shortlist)},
+    {"tokenized", 0, "", "inputs are in the model's own form: split at blanks, change nothing", STORED(open.tokenized)},
     {"input-format", 0, "FORM",
-     "what inputs are, where a domain takes several forms: auto, tree, tagged, text for parsers", STORED(input_format)},
+     "what inputs are, where a domain takes several forms: auto, tree, tagged, text for parsers",
+     STORED(open.input_format)},
     {"threads", 0, "T", "threads inside each operation, which shorten the time of a single input (default 1)",
      .id = TAKE_THREADS},
     {"workers", 0, "W",
@@ -62,7 +63,7 @@ const cli_option cli_model_options[] = {
      .id = TAKE_WORKERS},
     {"deterministic", 0, "",
      "ask optional back ends for results that no schedule changes; rill's own kernels always give such",
-     STORED(deterministic)},
+     STORED(open.deterministic)},
     PLUGIN_OPTIONS,
     VERBOSE_OPTION,
     {.name = NULL},
@@ -85,12 +86,12 @@ int cli_session_owns(const cli_option *option)
 
 static int take_model(cli_session *session, const char *value)
 {
-    if (!session->path) {
-        session->path = value;
+    if (!session->open.path) {
+        session->open.path = value;
         return CLI_OK;
     }
-    if (session->n_also == CLI_MODELS_MAX) return cli_fail("--model: at most %d", CLI_MODELS_MAX + 1);
-    session->also[session->n_also++] = value;
+    if (session->open.n_also == CLI_MODELS_MAX) return cli_fail("--model: at most %d", CLI_MODELS_MAX + 1);
+    session->also[session->open.n_also++] = value;
     return CLI_OK;
 }
 
@@ -99,7 +100,7 @@ int cli_session_take(cli_session *session, const cli_option *option, const char 
     switch (option->id) {
     case TAKE_STORED: return cli_option_store(session, option, value);
     case TAKE_MODEL: return take_model(session, value);
-    case TAKE_THREADS: return cli_whole("--threads", value, 1, 1024, &session->threads);
+    case TAKE_THREADS: return cli_whole("--threads", value, 1, 1024, &session->open.threads);
     case TAKE_WORKERS:
         session->workers = 0;
         return strcmp(value, "auto") ? cli_whole("--workers", value, 1, 1024, &session->workers) : CLI_OK;
@@ -217,9 +218,9 @@ int cli_session_start(cli_session *session)
 
 int cli_session_configure(cli_session *session)
 {
-    session->threads_given = session->threads > 0;
-    if (!session->threads) session->threads = 1;
-    return cli_config_load(session->ctx, session->path, &session->config);
+    session->threads_given = session->open.threads > 0;
+    if (!session->open.threads) session->open.threads = 1;
+    return cli_config_load(session->ctx, session->open.path, &session->config);
 }
 
 static void say_unknown_domain(const rill_context *ctx, const char *name)
@@ -238,10 +239,10 @@ const char *cli_session_domain(const cli_session *session)
 {
     const char *name = session->domain ? session->domain : session->config.domain;
     if (!name[0]) {
-        if (!session->path)
+        if (!session->open.path)
             cli_say("no model: -m DIR names one (or --domain NAME, for a domain that needs no files)");
         else
-            cli_config_say_nameless(&session->config, session->path);
+            cli_config_say_nameless(&session->config, session->open.path);
         return NULL;
     }
     if (!rill_find_domain(session->ctx, name)) {
@@ -266,27 +267,15 @@ int cli_session_open(cli_session *session)
 {
     const char *domain = cli_session_domain(session);
     if (!domain) return CLI_FAILED;
-    rill_open_options options = {
-        .struct_size = sizeof options,
-        .path = session->path,
-        .threads = session->threads,
-        .tokenized = session->tokenized,
-        .deterministic = session->deterministic,
-        .arguments = session->domain_arguments,
-        .also = session->also,
-        .n_also = session->n_also,
-        .weights = session->weights,
-        .input_format = session->input_format,
-        .shortlist = session->shortlist,
-        .backend = session->backend,
-    };
+    session->open.struct_size = sizeof session->open;
+    session->open.also = session->also;
     session->workers = cli_crew_count(session, rill_find_domain(session->ctx, domain));
     const rill_workers_options crew = {.struct_size = sizeof crew,
                                        .workers = session->workers,
                                        .shared = &session->shared,
                                        .prepare = prepare_worker,
                                        .user = session};
-    if (rill_workers_open(&session->crew, session->ctx, domain, &options, &crew) < 0)
+    if (rill_workers_open(&session->crew, session->ctx, domain, &session->open, &crew) < 0)
         return cli_fail_context(session->ctx);
     session->model = rill_workers_model(session->crew);
     return CLI_OK;
@@ -294,7 +283,7 @@ int cli_session_open(cli_session *session)
 
 const char *cli_session_hands(const cli_session *session, char out[CLI_HANDS_MAX])
 {
-    int n = snprintf(out, CLI_HANDS_MAX, "%d thread%s", session->threads, session->threads == 1 ? "" : "s");
+    int n = snprintf(out, CLI_HANDS_MAX, "%d thread%s", session->open.threads, session->open.threads == 1 ? "" : "s");
     if (session->workers > 1) snprintf(out + n, CLI_HANDS_MAX - (size_t)n, ", %d workers", session->workers);
     return out;
 }
