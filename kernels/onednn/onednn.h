@@ -1,6 +1,7 @@
 /* onednn.h: oneDNN as a back end for gemm. Optional: built when the library is there (then RILL_HAVE_ONEDNN is defined for
  * users of onednn_dep), needed by nothing. The back end is also built as a module of its own, BACKEND_MODULE of
- * kernels/device/device.c, which is loaded when somebody asks for it: the library is large, and a rill that does not use it should not wait for it.
+ * kernels/device/device.c, which is loaded when somebody asks for it: the library is large, and a rill that does not use it
+ * should not wait for it.
  *
  * What it costs: the library chooses kernels by the number of rows, so THE INVARIANT of kernels.h holds only row by row;
  * and it allocates. Written against the 2.x C interface. Threads: as any table. */
