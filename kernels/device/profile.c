@@ -141,14 +141,11 @@ rill_status rill_stream_profile(rill_stream *s, int on)
     s->profiling = 0;
     if (!on) return RILL_OK;
     s->counters = first_counter(s->plan, s->plan->program + s->plan->programs);
-    rill_status status = rill_grow(s->ctx, (void **)&s->counter, &s->counter_room, s->counters, sizeof *s->counter,
-                                   "a profile");
-    if (status == RILL_OK)
-        status = rill_grow(s->ctx, (void **)&s->share, &s->share_room, s->threads * s->counters, sizeof *s->share,
-                           "a profile");
+    const size_t all = (1 + s->threads) * s->counters;
+    rill_status status = rill_grow(s->ctx, (void **)&s->counter, &s->counter_room, all, sizeof *s->counter, "a profile");
     if (status != RILL_OK) return status;
-    memset(s->counter, 0, s->counters * sizeof *s->counter);
-    memset(s->share, 0, s->threads * s->counters * sizeof *s->share);
+    s->share = s->counter + s->counters;
+    memset(s->counter, 0, all * sizeof *s->counter);
     s->profiling = s->counters > 0;
     return RILL_OK;
 }

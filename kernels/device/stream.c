@@ -71,7 +71,6 @@ void rill_stream_close(rill_stream *s)
     rill_free(s->ctx, s->scratch, s->scratch_room);
     rill_free(s->ctx, s->busy, s->threads * sizeof *s->busy);
     rill_free(s->ctx, s->counter, s->counter_room * sizeof *s->counter);
-    rill_free(s->ctx, s->share, s->share_room * sizeof *s->share);
     rill_free(s->ctx, s, sizeof *s);
 }
 

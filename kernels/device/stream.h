@@ -61,8 +61,8 @@ struct rill_stream {
     size_t threads;
     int profiling;
     dev_counter *counter; /* [all operations] */
-    dev_counter *share;   /* [threads, all operations] */
-    size_t counters, counter_room, share_room;
+    dev_counter *share;   /* [threads, all operations], behind them */
+    size_t counters, counter_room;
 };
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
