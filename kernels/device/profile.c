@@ -142,7 +142,8 @@ rill_status rill_stream_profile(rill_stream *s, int on)
     if (!on) return RILL_OK;
     s->counters = first_counter(s->plan, s->plan->program + s->plan->programs);
     const size_t all = (1 + s->threads) * s->counters;
-    rill_status status = rill_grow(s->ctx, (void **)&s->counter, &s->counter_room, all, sizeof *s->counter, "a profile");
+    rill_status status = rill_grow(s->ctx, (void **)&s->counter, &s->counter_room, all, sizeof *s->counter,
+                                   "a profile");
     if (status != RILL_OK) return status;
     s->share = s->counter + s->counters;
     memset(s->counter, 0, all * sizeof *s->counter);
