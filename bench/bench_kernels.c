@@ -22,6 +22,7 @@
 #include "machine.h"
 #if defined(RILL_HAVE_ONEDNN)
 #include "onednn/onednn.h"
+#include "yardstick.h"
 #endif
 
 #define ROTATE_BYTES ((size_t)12 << 20)
@@ -170,8 +171,7 @@ static layer layer_new(const bench *b, size_t k, size_t n, size_t copies, rill_d
     l.packed = memory(copies * sizeof *l.packed);
     for (size_t i = 0; i < copies; i++) {
         l.plain[i] = numbers(n * k, 0.1f);
-        const rill_weight_part part = {l.plain[i], k, k, 1};
-        rill_gemm_pack_f32(&l.packed[i], n, &part, 1, dtype, memory(rill_gemm_pack_size(n, k, dtype)));
+        rill_gemm_pack_f32(&l.packed[i], n, k, l.plain[i], k, dtype, memory(rill_gemm_pack_size(n, k, dtype)));
     }
     l.scratch = memory(rill_gemm_scratch_size(&l.packed[0], SIZE_MAX) + 1);
     return l;
@@ -194,9 +194,8 @@ static void call_own(void *arg)
 {
     layer *l = arg;
     const rill_weights *w = &l->packed[l->turn++ % l->copies];
-    l->k->gemm(
-        &(rill_gemm){.w = w, .rows = l->m, .a = l->a, .lda = l->kk, .c = l->c, .ldc = l->n, .scratch = l->scratch},
-        l->pool);
+    l->k->gemm(&(rill_gemm){.w = w, .rows = l->m, .a = {l->a, l->kk}, .c = {l->c, l->n}, .scratch = l->scratch},
+               l->pool);
 }
 
 #if defined(RILL_HAVE_ONEDNN)
@@ -368,7 +367,7 @@ static void call_naive(void *arg)
     const rill_best *b = &o->b;
     for (size_t r = 0; r < b->rows; r++) {
         float *x = o->scratch, max = -INFINITY, sum = 0.0f;
-        for (size_t v = 0; v < b->symbols; v++) x[v] = b->logits[r * b->ld_logits + v] + b->bias[v];
+        for (size_t v = 0; v < b->symbols; v++) x[v] = b->logits.at[r * b->logits.ld + v] + b->bias[v];
         for (size_t v = 0; v < b->symbols; v++) max = x[v] > max ? x[v] : max;
         for (size_t v = 0; v < b->symbols; v++) sum += expf(x[v] - max);
         for (size_t v = 0; v < b->symbols; v++) x[v] = x[v] - max - logf(sum);
@@ -409,8 +408,7 @@ static void run_best(bench *b)
                           {.rows = rows,
                            .symbols = symbols,
                            .best = best,
-                           .logits = numbers(rows * symbols, 2.0f),
-                           .ld_logits = symbols,
+                           .logits = {numbers(rows * symbols, 2.0f), symbols},
                            .bias = numbers(symbols, 0.5f),
                            .ids = memory(rows * best * 4),
                            .logp = memory(rows * best * 4),
@@ -421,7 +419,7 @@ static void run_best(bench *b)
         printf("  V=%-5zu B=%-2zu %8.1f  best %8.1f (%.2f ns per logit)   naive %7.1f   x%.1f\n", symbols, best,
                1e-3 * own.median, 1e-3 * own.fastest, 1e9 / own.fastest / (double)symbols, 1e-3 * naive.median,
                own.fastest / naive.fastest);
-        free((void *)(uintptr_t)o.b.logits);
+        free(o.b.logits.at);
         free((void *)(uintptr_t)o.b.bias);
         free(o.b.ids);
         free(o.b.logp);
@@ -465,28 +463,23 @@ static void run_cell(bench *b)
         recurrent rec = {&b->k,
                          {.rows = rows,
                           .hidden = h,
-                          .gates = gates,
-                          .ld_gates = 4 * h,
-                          .c_prev = c0,
-                          .ld_c_prev = h,
-                          .c = c1,
-                          .h = memory(rows * h * 4),
-                          .ld_c = h,
-                          .ld_h = h},
+                          .gates = {gates, 4 * h},
+                          .c_prev = {c0, h},
+                          .c = {c1, h},
+                          .h = {memory(rows * h * 4), h}},
                          {.rows = rows,
-                          .key_width = h,
+                          .heads = 1,
+                          .width = h,
                           .scale = 1.0f,
-                          .query = h1,
-                          .ld_query = h,
-                          .keys = keys,
-                          .ld_keys = h,
+                          .query = {h1, h},
+                          .keys = {keys, h},
+                          .values = {keys, h},
                           .first = first,
                           .length = length,
                           .slot = slot,
                           .weights = memory(rows * t * 4),
                           .ld_weights = t,
-                          .out = memory(rows * h * 4),
-                          .ld_out = h}};
+                          .out = {memory(rows * h * 4), h}}};
         const timing lstm = measure(b, call_lstm, &rec), attention = measure(b, call_attention, &rec);
         const double flops = 4e-9 * (double)(rows * h * t);
         char text[96];
@@ -497,8 +490,8 @@ static void run_cell(bench *b)
         snprintf(text, sizeof text, "\"rows\": %zu, \"hidden\": %zu, \"length\": %zu", rows, h, t);
         record(b, "lstm", text, "s", lstm.median, lstm.fastest);
         record(b, "attention", text, "s", attention.median, attention.fastest);
-        free(keys), free(slot), free(h1), free(c0), free(c1), free(gates), free(rec.l.h), free(rec.a.weights),
-            free(rec.a.out);
+        free(keys), free(slot), free(h1), free(c0), free(c1), free(gates), free(rec.l.h.at), free(rec.a.weights),
+            free(rec.a.out.at);
     }
     putchar('\n');
 }

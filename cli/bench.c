@@ -11,6 +11,7 @@
 #include "bench.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 
 #include "files.h"
 #include "options.h"
+#include "report.h"
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
@@ -45,15 +47,8 @@ static void keep_less(double *least, double seconds)
 /* Each part of the time is its least over the runs: what disturbs a run only ever adds, and seldom to the same part twice. */
 static void keep_least(rill_seconds *least, const rill_seconds *s)
 {
-    keep_less(&least->encode, s->encode);
-    keep_less(&least->step, s->step);
-    keep_less(&least->score, s->score);
-    keep_less(&least->choose, s->choose);
-    keep_less(&least->select, s->select);
-    keep_less(&least->prune, s->prune);
-    keep_less(&least->commit, s->commit);
-    keep_less(&least->finalize, s->finalize);
-    keep_less(&least->scorers, s->scorers);
+    for (const cli_stage *t = cli_stages; t < cli_stages + CLI_STAGES; t++)
+        keep_less(cli_stage_of(least, t), *cli_stage_of(s, t));
     keep_less(&least->total, s->total);
 }
 
@@ -233,35 +228,25 @@ static int prepare(bench *b)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-enum {
-    TAKE_CONFIG = 1,
-    TAKE_INPUT,
-    TAKE_REFERENCES,
-    TAKE_TSV,
-    TAKE_METHODS,
-    TAKE_METRIC,
-    TAKE_REPEAT,
-    TAKE_JSON,
-    TAKE_PROFILE,
-    TAKE_QUIET
-};
+enum { TAKE_METRIC = 1, TAKE_REPEAT };
 
+#define STORED(of) .member = offsetof(bench, of)
 static const cli_option bench_options[] = {
-    {"config", 0, "FILE.lua", "a run described in Lua: model, files and search as defaults", TAKE_CONFIG},
-    {"input", 'i', "FILE", "inputs, one per line", TAKE_INPUT},
-    {"refs", 'r', "FILE", "references, one per line; without any, quality is not told", TAKE_REFERENCES},
-    {"tsv", 0, "FILE", "inputs and references: two columns with a tab between them", TAKE_TSV},
+    {"config", 0, "FILE.lua", "a run described in Lua: model, files and search as defaults", STORED(runfile.path)},
+    {"input", 'i', "FILE", "inputs, one per line", STORED(input_path)},
+    {"refs", 'r', "FILE", "references, one per line; without any, quality is not told", STORED(references_path)},
+    {"tsv", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(tsv_path)},
     {"methods", 0, "A,B,...",
      "methods, each NAME or NAME:KEY=VALUE:... with settings of its own (default greedy,fixed,var-batch,var-stream)",
-     TAKE_METHODS},
+     STORED(methods_text)},
     {"metric", 0, "NAME", "quality by this metric of `rill list metrics` (default: what suits the domain)",
-     TAKE_METRIC},
-    {"repeat", 0, "R", "timed runs of every method (default 3)", TAKE_REPEAT},
-    {"json", 0, "FILE", "write everything as JSON too", TAKE_JSON},
+     .id = TAKE_METRIC},
+    {"repeat", 0, "R", "timed runs of every method (default 3)", .id = TAKE_REPEAT},
+    {"json", 0, "FILE", "write everything as JSON too", STORED(json_path)},
     {"profile", 0, "", "print what each operation of the model cost in the first run of each method, and in --json too",
-     TAKE_PROFILE},
-    {"quiet", 'q', "", "do not tell on standard error where the bench is", TAKE_QUIET},
-    {NULL, 0, NULL, NULL, 0},
+     STORED(profile)},
+    {"quiet", 'q', "", "do not tell on standard error where the bench is", STORED(quiet)},
+    {.name = NULL},
 };
 
 static const char about[] = "Decode one input with several search methods and print a table: quality, seconds,\n"
@@ -288,18 +273,10 @@ static int take_option(void *user, const cli_option *option, const char *value)
     if (cli_session_owns(option)) return cli_session_take(&b->session, option, value);
     if (cli_search_owns(option)) return cli_search_take(b->session.ctx, &b->given, option, value);
     switch (option->id) {
-    case TAKE_CONFIG: b->runfile.path = value; break;
-    case TAKE_INPUT: b->input_path = value; break;
-    case TAKE_REFERENCES: b->references_path = value; break;
-    case TAKE_TSV: b->tsv_path = value; break;
-    case TAKE_METHODS: b->methods_text = value; break;
     case TAKE_METRIC: b->set.kind = cli_metric_find(value); return b->set.kind ? CLI_OK : CLI_FAILED;
     case TAKE_REPEAT: return cli_whole("--repeat", value, 1, BENCH_REPEAT_MAX, &b->repeat);
-    case TAKE_JSON: b->json_path = value; break;
-    case TAKE_PROFILE: b->profile = 1; break;
-    case TAKE_QUIET: b->quiet = 1; break;
+    default: return cli_option_store(b, option, value);
     }
-    return CLI_OK;
 }
 
 static int run(bench *b)

@@ -112,14 +112,8 @@ static json_t *method_json(const bench *b, bench_method *m)
         .stats = m->stats,
         .settings = &m->plan.resolved,
         .plan = &m->plan,
-        .domain = rill_model_domain(b->session.model)->name,
-        .model = b->session.path,
-        .also = b->session.also,
-        .n_also = b->session.n_also,
-        .threads = b->session.threads,
-        .workers = b->session.workers,
+        .session = &b->session,
         .wall = median,
-        .memory_peak = rill_memory_peak(b->session.ctx),
     };
     json_t *all = json_array();
     for (int i = 0; i < m->runs; i++) json_array_append_new(all, json_real(m->seconds[i]));

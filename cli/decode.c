@@ -7,6 +7,7 @@
  * Divisions: options · the reader's and writer's sides of the run · preparing · running · the command. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +27,6 @@
 #include "session.h"
 #include "sweep.h"
 
-typedef enum when { WHEN_USEFUL, ALWAYS, NEVER } when;
-
 typedef struct decode {
     cli_session session;
     cli_layer given;
@@ -39,8 +38,7 @@ typedef struct decode {
     const char *alignment; /* its form, "" for the domain's own; NULL: none is wanted */
     const char *fields[1];
     char field[64];
-    int quiet;
-    when progress_when;
+    int quiet, wants_progress;
     cli_input input;
     cli_output output, stats, trace;
     int wants_pretty, wants_profile;
@@ -54,39 +52,27 @@ typedef struct decode {
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-enum {
-    TAKE_CONFIG = 1,
-    TAKE_INPUT,
-    TAKE_OUTPUT,
-    TAKE_REFERENCES,
-    TAKE_STATS,
-    TAKE_PROFILE,
-    TAKE_TRACE,
-    TAKE_PRETTY,
-    TAKE_QUIET,
-    TAKE_PROGRESS,
-    TAKE_ALIGNMENT,
-    TAKE_WORD_SCORES
-};
-
+#define STORED(of) .member = offsetof(decode, of)
 static const cli_option file_options[] = {
-    {"config", 0, "FILE.lua", "a run described in Lua, which options override: `rill run --help`", TAKE_CONFIG},
-    {"input", 'i', "FILE", "inputs, one per line (default: standard input)", TAKE_INPUT},
-    {"output", 'o', "FILE", "where results go (default: standard output)", TAKE_OUTPUT},
-    {"refs", 'r', "FILE", "references, one per line: what a sweep compares its outputs with", TAKE_REFERENCES},
+    {"config", 0, "FILE.lua", "a run described in Lua, which options override: `rill run --help`",
+     STORED(runfile.path)},
+    {"input", 'i', "FILE", "inputs, one per line (default: standard input)", STORED(input_path)},
+    {"output", 'o', "FILE", "where results go (default: standard output)", STORED(output_path)},
+    {"refs", 'r', "FILE", "references, one per line: what a sweep compares its outputs with", STORED(references_path)},
     {"alignment", 0, "[=FORM]",
      "behind each output \" ||| \" and what of the input its actions belong to; FORM: hard (default), soft or a share",
-     TAKE_ALIGNMENT},
+     STORED(alignment)},
     {"word-scores", 0, "", "behind each output \" ||| WordScores=\" and the log-probability of each action",
-     TAKE_WORD_SCORES},
-    {"stats", 0, "FILE", "write counters, seconds and settings as JSON; -: standard output, with -o", TAKE_STATS},
+     STORED(extras.word_scores)},
+    {"stats", 0, "FILE", "write counters, seconds and settings as JSON; -: standard output, with -o",
+     STORED(stats_path)},
     {"profile", 0, "", "count what each operation of the model costs: a table on standard error, and in --stats too",
-     TAKE_PROFILE},
-    {"trace", 0, "FILE", "write every timestep, admission and finish as a line of JSON", TAKE_TRACE},
-    {"pretty", 0, "", "write trees with a constituent per line, indented", TAKE_PRETTY},
-    {"quiet", 'q', "", "no progress line and no summary; errors are still told", TAKE_QUIET},
-    {"progress", 0, "", "show the progress line even when standard error is no terminal", TAKE_PROGRESS},
-    {NULL, 0, NULL, NULL, 0},
+     STORED(wants_profile)},
+    {"trace", 0, "FILE", "write every timestep, admission and finish as a line of JSON", STORED(trace_path)},
+    {"pretty", 0, "", "write trees with a constituent per line, indented", STORED(wants_pretty)},
+    {"quiet", 'q', "", "no progress line and no summary; errors are still told", STORED(quiet)},
+    {"progress", 0, "", "show the progress line even when standard error is no terminal", STORED(wants_progress)},
+    {.name = NULL},
 };
 
 static int take_option(void *user, const cli_option *option, const char *value)
@@ -94,21 +80,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
     decode *d = user;
     if (cli_session_owns(option)) return cli_session_take(&d->session, option, value);
     if (cli_search_owns(option)) return cli_search_take(d->session.ctx, &d->given, option, value);
-    switch (option->id) {
-    case TAKE_CONFIG: d->runfile.path = value; break;
-    case TAKE_INPUT: d->input_path = value; break;
-    case TAKE_OUTPUT: d->output_path = value; break;
-    case TAKE_REFERENCES: d->references_path = value; break;
-    case TAKE_ALIGNMENT: d->alignment = value; break;
-    case TAKE_WORD_SCORES: d->extras.word_scores = 1; break;
-    case TAKE_STATS: d->stats_path = value; break;
-    case TAKE_PROFILE: d->wants_profile = 1; break;
-    case TAKE_TRACE: d->trace_path = value; break;
-    case TAKE_PRETTY: d->wants_pretty = 1; break;
-    case TAKE_QUIET: d->quiet = 1; break;
-    case TAKE_PROGRESS: d->progress_when = ALWAYS; break;
-    }
-    return CLI_OK;
+    return cli_option_store(d, option, value);
 }
 
 static int take_argument(void *user, const char *value)
@@ -331,7 +303,7 @@ static int make_plan(decode *d)
 static void start_progress(decode *d)
 {
     int useful = isatty(STDERR_FILENO) && !d->output.terminal && !isatty(d->input.fd);
-    cli_progress_start(&d->progress, d->progress_when == ALWAYS || (useful && !d->quiet));
+    cli_progress_start(&d->progress, d->wants_progress || (useful && !d->quiet));
 }
 
 /* The configuration, with what the options left open; the model's defaults. */
@@ -386,16 +358,10 @@ static void fill_report(const decode *d, cli_report *report)
     *report = (cli_report){
         .settings = rill_workers_settings(d->session.crew),
         .plan = &d->plan,
-        .domain = rill_model_domain(d->session.model)->name,
-        .model = d->session.path,
-        .also = d->session.also,
-        .n_also = d->session.n_also,
-        .threads = d->session.threads,
-        .workers = d->session.workers,
+        .session = &d->session,
         .read = d->input.seconds,
         .write = d->writing,
         .wall = d->wall,
-        .memory_peak = rill_memory_peak(d->session.ctx),
     };
     report->stats.struct_size = sizeof report->stats;
     rill_workers_stats(d->session.crew, &report->stats);

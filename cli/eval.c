@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,14 +190,15 @@ static int report(const eval *e)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-enum { TAKE_REFERENCES = 1, TAKE_TSV, TAKE_METRIC, TAKE_JSON };
+enum { TAKE_METRIC = 1 };
 
+#define STORED(of) .member = offsetof(eval, of)
 static const cli_option eval_options[] = {
-    {"refs", 'r', "FILE", "references, one per line", TAKE_REFERENCES},
-    {"tsv", 0, "", "references are the second column of a file with two, a tab between them", TAKE_TSV},
-    {"metric", 0, "NAME", "one of those below (default: what suits the domain; else exact)", TAKE_METRIC},
-    {"json", 0, "", "report as JSON", TAKE_JSON},
-    {NULL, 0, NULL, NULL, 0},
+    {"refs", 'r', "FILE", "references, one per line", STORED(references_path)},
+    {"tsv", 0, "", "references are the second column of a file with two, a tab between them", STORED(two_columns)},
+    {"metric", 0, "NAME", "one of those below (default: what suits the domain; else exact)", .id = TAKE_METRIC},
+    {"json", 0, "", "report as JSON", STORED(as_json)},
+    {.name = NULL},
 };
 
 static const char about[] = "Compare decoded lines with references. HYPOTHESES, or standard input, has one line\n"
@@ -226,13 +228,9 @@ static int take_option(void *user, const cli_option *option, const char *value)
 {
     eval *e = user;
     if (cli_session_owns(option)) return cli_session_take(&e->session, option, value);
-    switch (option->id) {
-    case TAKE_REFERENCES: e->references_path = value; break;
-    case TAKE_TSV: e->two_columns = 1; break;
-    case TAKE_METRIC: e->kind = cli_metric_find(value); return e->kind ? CLI_OK : CLI_FAILED;
-    case TAKE_JSON: e->as_json = 1; break;
-    }
-    return CLI_OK;
+    if (option->id != TAKE_METRIC) return cli_option_store(e, option, value);
+    e->kind = cli_metric_find(value);
+    return e->kind ? CLI_OK : CLI_FAILED;
 }
 
 static int take_argument(void *user, const char *value)
@@ -248,7 +246,7 @@ static int run(eval *e)
     if (!e->references_path) return cli_fail("no references: --refs FILE names them");
     int code = cli_session_configure(&e->session);
     if (code != CLI_OK) return code;
-    if (e->session.path || e->session.domain) {
+    if (e->session.open.path || e->session.domain) {
         const char *name = cli_session_domain(&e->session);
         if (!name) return CLI_FAILED;
         e->domain = rill_find_domain(e->session.ctx, name);

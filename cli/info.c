@@ -157,8 +157,8 @@ static int take_option(void *user, const cli_option *option, const char *value)
 static int take_argument(void *user, const char *value)
 {
     cli_session *session = user;
-    if (session->path) return cli_fail("one model was expected, \"%s\" is a second", value);
-    session->path = value;
+    if (session->open.path) return cli_fail("one model was expected, \"%s\" is a second", value);
+    session->open.path = value;
     return CLI_OK;
 }
 
@@ -167,12 +167,13 @@ static int describe(cli_session *session)
     struct stat info;
     int code = cli_session_configure(session);
     if (code != CLI_OK) return code;
-    if (!session->path && !session->domain) return cli_fail("no model: `rill info DIR` describes one");
-    if (session->path) printf("%-12s %s\n", "model", session->path);
+    if (!session->open.path && !session->domain) return cli_fail("no model: `rill info DIR` describes one");
+    if (session->open.path) printf("%-12s %s\n", "model", session->open.path);
     code = cli_session_open(session); /* said what is wrong, if anything; the files are described all the same */
     if (code == CLI_OK) print_model(session->model);
     int searched = print_search(session);
-    if (session->path && !stat(session->path, &info) && S_ISDIR(info.st_mode)) print_files(session->path);
+    if (session->open.path && !stat(session->open.path, &info) && S_ISDIR(info.st_mode))
+        print_files(session->open.path);
     int printed = cli_end_printing();
     return code != CLI_OK ? code : searched != CLI_OK ? searched : printed;
 }

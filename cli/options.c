@@ -11,6 +11,16 @@ static int is_switch(const cli_option *option)
     return !option->argument || !option->argument[0];
 }
 
+int cli_option_store(void *all, const cli_option *option, const char *value)
+{
+    void *member = (char *)all + option->member;
+    if (is_switch(option))
+        *(int *)member = 1;
+    else
+        *(const char **)member = value;
+    return CLI_OK;
+}
+
 static int is_optional(const cli_option *option)
 {
     return option->argument && option->argument[0] == '[';

@@ -14,8 +14,12 @@ typedef struct cli_option {
     const char *argument; /* what the value is called in help texts; NULL or "" = a switch; "[=NAME]" = one that may
                              have a value, behind "=" only */
     const char *help;
-    int id; /* for the one who handles it */
+    int id;        /* for the one who handles it */
+    size_t member; /* of options that are only noted: see cli_option_store() */
 } cli_option;
+
+/* Note an option in the member of `all` that it names: 1 in the int of a switch, the value in any other's const char *. CLI_OK */
+int cli_option_store(void *all, const cli_option *option, const char *value);
 
 typedef struct cli_group {
     const char *title; /* NULL ends the list */

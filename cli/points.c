@@ -172,14 +172,8 @@ static json_t *report_of(const cli_points *points, const cli_point *point, const
         .stats = point->trial.stats,
         .settings = &point->trial.settings,
         .plan = plan,
-        .domain = rill_model_domain(points->session->model)->name,
-        .model = points->session->path,
-        .also = points->session->also,
-        .n_also = points->session->n_also,
-        .threads = points->session->threads,
-        .workers = points->session->workers,
+        .session = points->session,
         .wall = point->trial.seconds,
-        .memory_peak = rill_memory_peak(points->session->ctx),
     };
     return cli_report_json(&report);
 }

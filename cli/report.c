@@ -3,9 +3,17 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define STAGE(name)                         \
+    {                                       \
+#name, offsetof(rill_seconds, name) \
+    }
+const cli_stage cli_stages[CLI_STAGES] = {STAGE(encode), STAGE(step),  STAGE(score),  STAGE(scorers), STAGE(choose),
+                                          STAGE(select), STAGE(prune), STAGE(commit), STAGE(finalize)};
 
 double cli_engine_share(const rill_stats *stats)
 {
@@ -66,15 +74,8 @@ static json_t *seconds_json(const cli_report *report)
     const rill_seconds *s = &report->stats.seconds;
     json_t *object = json_object();
     json_object_set_new(object, "read", real(report->read));
-    json_object_set_new(object, "encode", real(s->encode));
-    json_object_set_new(object, "step", real(s->step));
-    json_object_set_new(object, "score", real(s->score));
-    json_object_set_new(object, "scorers", real(s->scorers));
-    json_object_set_new(object, "choose", real(s->choose));
-    json_object_set_new(object, "select", real(s->select));
-    json_object_set_new(object, "prune", real(s->prune));
-    json_object_set_new(object, "commit", real(s->commit));
-    json_object_set_new(object, "finalize", real(s->finalize));
+    for (const cli_stage *t = cli_stages; t < cli_stages + CLI_STAGES; t++)
+        json_object_set_new(object, t->name, real(*cli_stage_of(s, t)));
     json_object_set_new(object, "write", real(report->write));
     json_object_set_new(object, "total", real(s->total));
     json_object_set_new(object, "wall", real(report->wall));
@@ -171,21 +172,22 @@ static void set_counters(json_t *object, const rill_stats *t)
 
 json_t *cli_report_json(const cli_report *report)
 {
+    const cli_session *session = report->session;
     json_t *object = json_object();
     set_counters(object, &report->stats);
-    json_object_set_new(object, "memory_peak", whole((int64_t)report->memory_peak));
+    json_object_set_new(object, "memory_peak", whole((int64_t)rill_memory_peak(session->ctx)));
     json_object_set_new(object, "seconds", seconds_json(report));
     json_object_set_new(object, "engine_share", real(cli_engine_share(&report->stats)));
     json_object_set_new(object, "inputs_per_second", real(per_second(report)));
     json_object_set_new(object, "settings", cli_settings_json(report->settings, report->plan));
-    json_object_set_new(object, "domain", json_string(report->domain));
-    json_object_set_new(object, "model", report->model ? json_string(report->model) : json_null());
-    for (int i = 0; i < report->n_also; i++) {
+    json_object_set_new(object, "domain", json_string(rill_model_domain(session->model)->name));
+    json_object_set_new(object, "model", session->open.path ? json_string(session->open.path) : json_null());
+    for (int i = 0; i < session->open.n_also; i++) {
         if (i == 0) json_object_set_new(object, "also", json_array());
-        json_array_append_new(json_object_get(object, "also"), json_string(report->also[i]));
+        json_array_append_new(json_object_get(object, "also"), json_string(session->also[i]));
     }
-    json_object_set_new(object, "threads", whole(report->threads));
-    json_object_set_new(object, "workers", whole(report->workers));
+    json_object_set_new(object, "threads", whole(session->open.threads));
+    json_object_set_new(object, "workers", whole(session->workers));
     if (report->profile) json_object_set_new(object, "profile", cli_profile_json(report->profile));
     json_object_set_new(object, "version", json_string(RILL_VERSION_STRING));
     return object;

@@ -8,20 +8,29 @@
 #include "output.h"
 #include "profile.h"
 #include "search.h"
+#include "session.h"
 
 typedef struct cli_report {
     rill_stats stats;
     const rill_settings *settings; /* as resolved by the engine */
     const cli_plan *plan;          /* for the chains */
-    const char *domain, *model;    /* model may be NULL */
-    const char *const *also;       /* [n_also] the others of an ensemble */
-    int n_also;
-    int threads, workers;
-    double read, write; /* seconds in the reader, waiting included, and in the writer */
-    double wall;        /* seconds of the whole decode */
-    size_t memory_peak;
-    const cli_profile *profile; /* NULL: none was asked for */
+    const cli_session *session;    /* its model, threads and workers */
+    double read, write;            /* seconds in the reader, waiting included, and in the writer */
+    double wall;                   /* seconds of the whole decode */
+    const cli_profile *profile;    /* NULL: none was asked for */
 } cli_report;
+
+/* The parts of rill_seconds but for the total, in the order in which they are told. */
+typedef struct cli_stage {
+    const char *name;
+    size_t at; /* where in rill_seconds */
+} cli_stage;
+enum { CLI_STAGES = 9 };
+extern const cli_stage cli_stages[CLI_STAGES];
+static inline double *cli_stage_of(const rill_seconds *seconds, const cli_stage *stage)
+{
+    return (double *)(void *)((char *)(uintptr_t)seconds + stage->at);
+}
 
 /* Share of the decode time that is the engine's own: all but encode, step and score. */
 double cli_engine_share(const rill_stats *stats);

@@ -31,16 +31,17 @@ int cli_layer_from_config(rill_context *ctx, const rill_script_config *config, c
 
 static void fill_session(const rill_script_config *said, cli_session *session)
 {
-    for (int32_t i = 0; !session->path && i < said->n_also; i++) session->also[session->n_also++] = said->also[i];
-    session->path = cli_given_or(session->path, said->model);
+    for (int32_t i = 0; !session->open.path && i < said->n_also; i++)
+        session->also[session->open.n_also++] = said->also[i];
+    session->open.path = cli_given_or(session->open.path, said->model);
     session->domain = cli_given_or(session->domain, said->domain);
-    session->domain_arguments = cli_given_or(session->domain_arguments, said->domain_arguments);
-    session->weights = cli_given_or(session->weights, said->weights);
-    session->backend = cli_given_or(session->backend, said->backend);
-    session->input_format = cli_given_or(session->input_format, said->input_format);
-    session->shortlist = cli_given_or(session->shortlist, said->shortlist);
-    session->tokenized |= said->tokenized;
-    if (!session->threads) session->threads = said->threads;
+    session->open.arguments = cli_given_or(session->open.arguments, said->domain_arguments);
+    session->open.weights = cli_given_or(session->open.weights, said->weights);
+    session->open.backend = cli_given_or(session->open.backend, said->backend);
+    session->open.input_format = cli_given_or(session->open.input_format, said->input_format);
+    session->open.shortlist = cli_given_or(session->open.shortlist, said->shortlist);
+    session->open.tokenized |= said->tokenized;
+    if (!session->open.threads) session->open.threads = said->threads;
     if (!session->workers) session->workers = said->workers;
 }
 

@@ -87,16 +87,16 @@ int cli_chain_add(cli_chain *chain, const char *text)
 enum { TAKE_SETTING = 1000, TAKE_SHORTHAND, TAKE_HEURISTIC, TAKE_SCORER, TAKE_POLICY, TAKE_END };
 
 const cli_option cli_chain_options[] = {
-    {"absolute", 0, "D", "drop candidates more than D below the best", TAKE_SHORTHAND},
-    {"relative", 0, "R", "drop candidates with less than R times the best's probability", TAKE_SHORTHAND},
-    {"relative-local", 0, "R", "the same for the probability of the last action alone", TAKE_SHORTHAND},
+    {"absolute", 0, "D", "drop candidates more than D below the best", .id = TAKE_SHORTHAND},
+    {"relative", 0, "R", "drop candidates with less than R times the best's probability", .id = TAKE_SHORTHAND},
+    {"relative-local", 0, "R", "the same for the probability of the last action alone", .id = TAKE_SHORTHAND},
     {"heuristic", 0, "NAME:ARGS",
      "any heuristic of `rill list heuristics`; with the three above, applied in the order given; max_candidates:M and "
      "patience:P are taken as the settings of that name",
-     TAKE_HEURISTIC},
-    {"scorer", 0, "NAME:ARGS", "add a scorer of `rill list scorers`; may be repeated", TAKE_SCORER},
-    {"policy", 0, "NAME[:ARGS]", "schedule by this policy instead of the method's", TAKE_POLICY},
-    {NULL, 0, NULL, NULL, 0},
+     .id = TAKE_HEURISTIC},
+    {"scorer", 0, "NAME:ARGS", "add a scorer of `rill list scorers`; may be repeated", .id = TAKE_SCORER},
+    {"policy", 0, "NAME[:ARGS]", "schedule by this policy instead of the method's", .id = TAKE_POLICY},
+    {.name = NULL},
 };
 
 void cli_search_options(cli_option *settings, const char *except)
@@ -105,9 +105,9 @@ void cli_search_options(cli_option *settings, const char *except)
     for (const rill_setting_info *s = rill_setting_table(); s->name && n < CLI_SETTINGS_MAX; s++) {
         if (except && !strcmp(s->name, except)) continue;
         char letter = s->name[1] ? 0 : s->name[0];
-        settings[n++] = (cli_option){s->name, letter, s->argument, s->help, TAKE_SETTING};
+        settings[n++] = (cli_option){s->name, letter, s->argument, s->help, .id = TAKE_SETTING};
     }
-    settings[n] = (cli_option){NULL, 0, NULL, NULL, 0};
+    settings[n] = (cli_option){0};
 }
 
 int cli_search_owns(const cli_option *option)

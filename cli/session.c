@@ -3,22 +3,15 @@
 
 #include "crew.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    TAKE_MODEL = 500,
-    TAKE_DOMAIN,
-    TAKE_ARGUMENTS,
-    TAKE_WEIGHTS,
-    TAKE_TOKENIZED,
-    TAKE_INPUT_FORMAT,
-    TAKE_BACKEND,
-    TAKE_SHORTLIST,
+    TAKE_STORED = 500,
+    TAKE_MODEL,
     TAKE_THREADS,
     TAKE_WORKERS,
-    TAKE_DETERMINISTIC,
-    TAKE_VERBOSE,
     TAKE_PLUGIN, /* this one and those behind it are taken before all others */
     TAKE_UNSAFE,
     TAKE_MEMORY,
@@ -26,56 +19,54 @@ enum {
     TAKE_END
 };
 
-#define DOMAIN_OPTION                                                                      \
-    {                                                                                      \
-        "domain", 0, "NAME", "domain of a model whose config.json names none", TAKE_DOMAIN \
+#define STORED(member) TAKE_STORED, offsetof(cli_session, member)
+#define DOMAIN_OPTION                                                                         \
+    {                                                                                         \
+        "domain", 0, "NAME", "domain of a model whose config.json names none", STORED(domain) \
     }
-#define MODEL_OPTION(help)                    \
-    {                                         \
-        "model", 'm', "DIR", help, TAKE_MODEL \
+#define MODEL_OPTION(help)                          \
+    {                                               \
+        "model", 'm', "DIR", help, .id = TAKE_MODEL \
     }
 /* clang-format off */
 #define PLUGIN_OPTIONS                                                                                             \
     {"plugin", 0, "FILE", "load domains, heuristics, scorers and policies from a shared object, or FILE.lua",      \
-     TAKE_PLUGIN},                                                                                                 \
-    {"unsafe-scripts", 0, "", "open io, os and rill.ffi to scripts: for those you trust", TAKE_UNSAFE},            \
-    {"script-memory", 0, "MB", "memory that a script may hold (default 256)", TAKE_MEMORY},                        \
+     .id = TAKE_PLUGIN},                                                                                           \
+    {"unsafe-scripts", 0, "", "open io, os and rill.ffi to scripts: for those you trust", .id = TAKE_UNSAFE},      \
+    {"script-memory", 0, "MB", "memory that a script may hold (default 256)", .id = TAKE_MEMORY},                  \
     {"script-steps", 0, "N", "instructions that a script may take per call (default 200000000; 0: no limit)",      \
-     TAKE_STEPS}
+     .id = TAKE_STEPS}
 /* clang-format on */
-#define VERBOSE_OPTION                                                  \
-    {                                                                   \
-        "verbose", 'v', "", "print what the library logs", TAKE_VERBOSE \
-    }
-#define LAST_OPTION            \
-    {                          \
-        NULL, 0, NULL, NULL, 0 \
+#define VERBOSE_OPTION                                                     \
+    {                                                                      \
+        "verbose", 'v', "", "print what the library logs", STORED(verbose) \
     }
 
 const cli_option cli_model_options[] = {
     MODEL_OPTION("the model's directory; repeated: an ensemble, where the domain decodes with several"),
     DOMAIN_OPTION,
-    {"domain-args", 0, "TEXT", "arguments for the domain, in its own form", TAKE_ARGUMENTS},
-    {"weights", 0, "KIND", "how the domain keeps weights: f32, bf16 or int8 (default f32)", TAKE_WEIGHTS},
-    {"backend", 0, "NAME", "what computes a model's products: rill or onednn (default rill)", TAKE_BACKEND},
+    {"domain-args", 0, "TEXT", "arguments for the domain, in its own form", STORED(open.arguments)},
+    {"weights", 0, "KIND", "how the domain keeps weights: f32, bf16 or int8 (default f32)", STORED(open.weights)},
+    {"backend", 0, "NAME", "what computes a model's products: rill or onednn (default rill)", STORED(open.backend)},
     {"shortlist", 0, "FILE[,F[,B]]",
      "choose among the first F actions and the best B for each piece of the input by this lexicon (default 100, 100)",
-     TAKE_SHORTLIST},
-    {"tokenized", 0, "", "inputs are in the model's own form: split at blanks, change nothing", TAKE_TOKENIZED},
+     STORED(open.shortlist)},
+    {"tokenized", 0, "", "inputs are in the model's own form: split at blanks, change nothing", STORED(open.tokenized)},
     {"input-format", 0, "FORM",
-     "what inputs are, where a domain takes several forms: auto, tree, tagged, text for parsers", TAKE_INPUT_FORMAT},
+     "what inputs are, where a domain takes several forms: auto, tree, tagged, text for parsers",
+     STORED(open.input_format)},
     {"threads", 0, "T", "threads inside each operation, which shorten the time of a single input (default 1)",
-     TAKE_THREADS},
+     .id = TAKE_THREADS},
     {"workers", 0, "W",
      "inputs go to W decoders side by side, each with n, max-items and budget of its own; no answer changes (default auto: "
      "`rill decode` and `rill run` take one for each processor where there is much to read, 1 otherwise)",
-     TAKE_WORKERS},
+     .id = TAKE_WORKERS},
     {"deterministic", 0, "",
      "ask optional back ends for results that no schedule changes; rill's own kernels always give such",
-     TAKE_DETERMINISTIC},
+     STORED(open.deterministic)},
     PLUGIN_OPTIONS,
     VERBOSE_OPTION,
-    LAST_OPTION,
+    {.name = NULL},
 };
 
 const cli_option cli_domain_options[] = {
@@ -83,44 +74,36 @@ const cli_option cli_domain_options[] = {
     DOMAIN_OPTION,
     PLUGIN_OPTIONS,
     VERBOSE_OPTION,
-    LAST_OPTION,
+    {.name = NULL},
 };
 
-const cli_option cli_plugin_options[] = {PLUGIN_OPTIONS, LAST_OPTION};
+const cli_option cli_plugin_options[] = {PLUGIN_OPTIONS, {.name = NULL}};
 
 int cli_session_owns(const cli_option *option)
 {
-    return option->id >= TAKE_MODEL && option->id < TAKE_END;
+    return option->id >= TAKE_STORED && option->id < TAKE_END;
 }
 
 static int take_model(cli_session *session, const char *value)
 {
-    if (!session->path) {
-        session->path = value;
+    if (!session->open.path) {
+        session->open.path = value;
         return CLI_OK;
     }
-    if (session->n_also == CLI_MODELS_MAX) return cli_fail("--model: at most %d", CLI_MODELS_MAX + 1);
-    session->also[session->n_also++] = value;
+    if (session->open.n_also == CLI_MODELS_MAX) return cli_fail("--model: at most %d", CLI_MODELS_MAX + 1);
+    session->also[session->open.n_also++] = value;
     return CLI_OK;
 }
 
 int cli_session_take(cli_session *session, const cli_option *option, const char *value)
 {
     switch (option->id) {
+    case TAKE_STORED: return cli_option_store(session, option, value);
     case TAKE_MODEL: return take_model(session, value);
-    case TAKE_DOMAIN: session->domain = value; return CLI_OK;
-    case TAKE_ARGUMENTS: session->domain_arguments = value; return CLI_OK;
-    case TAKE_WEIGHTS: session->weights = value; return CLI_OK;
-    case TAKE_BACKEND: session->backend = value; return CLI_OK;
-    case TAKE_SHORTLIST: session->shortlist = value; return CLI_OK;
-    case TAKE_TOKENIZED: session->tokenized = 1; return CLI_OK;
-    case TAKE_INPUT_FORMAT: session->input_format = value; return CLI_OK;
-    case TAKE_THREADS: return cli_whole("--threads", value, 1, 1024, &session->threads);
+    case TAKE_THREADS: return cli_whole("--threads", value, 1, 1024, &session->open.threads);
     case TAKE_WORKERS:
         session->workers = 0;
         return strcmp(value, "auto") ? cli_whole("--workers", value, 1, 1024, &session->workers) : CLI_OK;
-    case TAKE_DETERMINISTIC: session->deterministic = 1; return CLI_OK;
-    case TAKE_VERBOSE: session->verbose = 1; return CLI_OK;
     default: return CLI_OK; /* taken already: cli_session_parse() */
     }
 }
@@ -235,9 +218,9 @@ int cli_session_start(cli_session *session)
 
 int cli_session_configure(cli_session *session)
 {
-    session->threads_given = session->threads > 0;
-    if (!session->threads) session->threads = 1;
-    return cli_config_load(session->ctx, session->path, &session->config);
+    session->threads_given = session->open.threads > 0;
+    if (!session->open.threads) session->open.threads = 1;
+    return cli_config_load(session->ctx, session->open.path, &session->config);
 }
 
 static void say_unknown_domain(const rill_context *ctx, const char *name)
@@ -256,10 +239,10 @@ const char *cli_session_domain(const cli_session *session)
 {
     const char *name = session->domain ? session->domain : session->config.domain;
     if (!name[0]) {
-        if (!session->path)
+        if (!session->open.path)
             cli_say("no model: -m DIR names one (or --domain NAME, for a domain that needs no files)");
         else
-            cli_config_say_nameless(&session->config, session->path);
+            cli_config_say_nameless(&session->config, session->open.path);
         return NULL;
     }
     if (!rill_find_domain(session->ctx, name)) {
@@ -284,27 +267,15 @@ int cli_session_open(cli_session *session)
 {
     const char *domain = cli_session_domain(session);
     if (!domain) return CLI_FAILED;
-    rill_open_options options = {
-        .struct_size = sizeof options,
-        .path = session->path,
-        .threads = session->threads,
-        .tokenized = session->tokenized,
-        .deterministic = session->deterministic,
-        .arguments = session->domain_arguments,
-        .also = session->also,
-        .n_also = session->n_also,
-        .weights = session->weights,
-        .input_format = session->input_format,
-        .shortlist = session->shortlist,
-        .backend = session->backend,
-    };
+    session->open.struct_size = sizeof session->open;
+    session->open.also = session->also;
     session->workers = cli_crew_count(session, rill_find_domain(session->ctx, domain));
     const rill_workers_options crew = {.struct_size = sizeof crew,
                                        .workers = session->workers,
                                        .shared = &session->shared,
                                        .prepare = prepare_worker,
                                        .user = session};
-    if (rill_workers_open(&session->crew, session->ctx, domain, &options, &crew) < 0)
+    if (rill_workers_open(&session->crew, session->ctx, domain, &session->open, &crew) < 0)
         return cli_fail_context(session->ctx);
     session->model = rill_workers_model(session->crew);
     return CLI_OK;
@@ -312,7 +283,7 @@ int cli_session_open(cli_session *session)
 
 const char *cli_session_hands(const cli_session *session, char out[CLI_HANDS_MAX])
 {
-    int n = snprintf(out, CLI_HANDS_MAX, "%d thread%s", session->threads, session->threads == 1 ? "" : "s");
+    int n = snprintf(out, CLI_HANDS_MAX, "%d thread%s", session->open.threads, session->open.threads == 1 ? "" : "s");
     if (session->workers > 1) snprintf(out + n, CLI_HANDS_MAX - (size_t)n, ", %d workers", session->workers);
     return out;
 }

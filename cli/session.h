@@ -16,16 +16,14 @@ typedef struct cli_session {
     rill_workers *crew; /* one worker or more, with the model */
     rill_model *model;  /* theirs */
     cli_config config;
-    const char *path, *domain, *domain_arguments, *weights, *backend, *input_format;
+    const char *domain;
+    rill_open_options open;           /* threads: 0 until an option, a configuration or cli_session_configure() says */
     const char *also[CLI_MODELS_MAX]; /* models behind the one at `path`, which decode together with it */
-    int n_also;
-    const char *shortlist;
-    int threads; /* 0 until an option, a configuration or cli_session_configure() says */
     int threads_given;
     int workers; /* 0: whatever seems best, until the model is open */
     int many;    /* there is much to decode, and nobody has to see it in one thread */
     int scripts; /* how many were loaded */
-    int tokenized, deterministic, verbose;
+    int verbose;
     const char *plugin[CLI_PLUGINS_MAX];
     int n_plugins;
     rill_registry_mark shared; /* what is no plugin's */

@@ -15,17 +15,10 @@ static void put_ints(cli_output *out, const char *name, const int32_t *values, i
 
 static void put_seconds(cli_output *out, const rill_seconds *s)
 {
-    const struct {
-        const char *name;
-        double value;
-    } stages[] = {
-        {"encode", s->encode},     {"step", s->step},     {"score", s->score}, {"scorers", s->scorers},
-        {"choose", s->choose},     {"select", s->select}, {"prune", s->prune}, {"commit", s->commit},
-        {"finalize", s->finalize}, {"total", s->total},
-    };
     cli_output_printf(out, ",\"seconds\":{");
-    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
-        cli_output_printf(out, "%s\"%s\":%.9f", i ? "," : "", stages[i].name, stages[i].value);
+    for (const cli_stage *t = cli_stages; t < cli_stages + CLI_STAGES; t++)
+        cli_output_printf(out, "\"%s\":%.9f,", t->name, *cli_stage_of(s, t));
+    cli_output_printf(out, "\"total\":%.9f", s->total);
     cli_output_write(out, "}", 1);
 }
 

@@ -5,6 +5,7 @@
  * front: they are what there is to choose from. */
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,18 +189,19 @@ static int prepare(tune *t)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-enum { TAKE_DEV = 1, TAKE_METRIC, TAKE_SVG, TAKE_JSON, TAKE_QUIET };
+enum { TAKE_METRIC = 1 };
 
+#define STORED(of) .member = offsetof(tune, of)
 static const cli_option tune_options[] = {
-    {"dev", 0, "FILE", "inputs and references: two columns with a tab between them", TAKE_DEV},
+    {"dev", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(dev_path)},
     {"metric", 0, "NAME[:oracle]",
      "what quality is: a metric of `rill list metrics` (default: what suits the domain) over first outputs, or with "
      ":oracle over each input's best",
-     TAKE_METRIC},
-    {"svg", 0, "FILE", "draw quality against expansions, with the front", TAKE_SVG},
-    {"json", 0, "FILE", "write every point as JSON: quality, counters, seconds, settings", TAKE_JSON},
-    {"quiet", 'q', "", "do not tell on standard error which point is being tried", TAKE_QUIET},
-    {NULL, 0, NULL, NULL, 0},
+     .id = TAKE_METRIC},
+    {"svg", 0, "FILE", "draw quality against expansions, with the front", STORED(svg_path)},
+    {"json", 0, "FILE", "write every point as JSON: quality, counters, seconds, settings", STORED(json_path)},
+    {"quiet", 'q', "", "do not tell on standard error which point is being tried", STORED(quiet)},
+    {.name = NULL},
 };
 
 static const char about[] = "Try the configurations that a Lua script describes on a dev set and tell what\n"
@@ -253,14 +255,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
     tune *t = user;
     if (cli_session_owns(option)) return cli_session_take(&t->session, option, value);
     if (cli_search_owns(option)) return cli_search_take(t->session.ctx, &t->given, option, value);
-    switch (option->id) {
-    case TAKE_DEV: t->dev_path = value; break;
-    case TAKE_METRIC: return take_metric(t, value);
-    case TAKE_SVG: t->svg_path = value; break;
-    case TAKE_JSON: t->json_path = value; break;
-    case TAKE_QUIET: t->quiet = 1; break;
-    }
-    return CLI_OK;
+    return option->id == TAKE_METRIC ? take_metric(t, value) : cli_option_store(t, option, value);
 }
 
 static int take_argument(void *user, const char *value)

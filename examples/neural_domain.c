@@ -277,9 +277,9 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
 
 /* What decodes: a stream of the plan, and the columns of one call. */
 typedef struct runner {
+    rill_stream *stream; /* the first: see rill_runner_drop() */
     rill_context *ctx;
     const neural *m;
-    rill_stream *stream;
     int32_t *column; /* [3, rows] */
     int32_t *letter; /* [units] */
     size_t column_room, letter_room;
@@ -369,11 +369,6 @@ static rill_status encode(void *self, int32_t n, rill_input *inputs)
     return run(r, r->m->encode, words, columns, NULL);
 }
 
-static void drop(void *self, int32_t slot)
-{
-    rill_stream_drop(((runner *)self)->stream, slot);
-}
-
 /* --- step and score ----------------------------------------------------------------------------------------------- */
 
 static rill_status step(void *self, const rill_rows *rows)
@@ -425,22 +420,6 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
 
 /* --- table -------------------------------------------------------------------------------------------------------- */
 
-static rill_status profile(void *self, int on)
-{
-    return rill_stream_profile(((runner *)self)->stream, on);
-}
-
-static int profiled(const void *self, int32_t i, rill_op_profile *out)
-{
-    return rill_stream_profiled(((const runner *)self)->stream, i, out);
-}
-
-static rill_status limits(void *self, rill_limits *out)
-{
-    const runner *r = self;
-    return rill_device_limits(r->m->device, r->ctx, out);
-}
-
 static const rill_domain neural_domain = {
     .abi_version = RILL_ABI_VERSION,
     .struct_size = sizeof(rill_domain),
@@ -452,13 +431,13 @@ static const rill_domain neural_domain = {
     .stop = stop,
     .reserve = reserve,
     .encode = encode,
-    .drop = drop,
+    .drop = rill_runner_drop,
     .step = step,
     .score = score,
     .finalize = finalize,
-    .profile = profile,
-    .profiled = profiled,
-    .limits = limits,
+    .profile = rill_runner_profile,
+    .profiled = rill_runner_profiled,
+    .limits = rill_runner_limits,
     .features = RILL_TAKES_BACKEND,
 };
 

@@ -116,11 +116,11 @@ static inline rill_panel rill_panel_at(size_t n, size_t p)
     return r;
 }
 
-/* Where an embedding's row begins, NULL for one of zeros. */
-static inline const float *rill_embed_row(const rill_embed *e, int32_t id)
+/* Where the embedding of a row begins, NULL for one of zeros. */
+static inline const float *rill_embed_row(const rill_embed *e, size_t r)
 {
-    if (id < 0) return NULL;
-    if (!e->packed) return e->table + (size_t)id * e->ld_table;
+    const int32_t id = e->table.index[r];
+    if (!e->packed || id < 0) return rill_operand_row(&e->table, r);
     return e->packed->dtype == RILL_DTYPE_F32 ? rill_output_at(e->packed, (size_t)id)
                                               : (const float *)e->packed->data + id;
 }
@@ -142,16 +142,15 @@ static inline size_t rill_row(const int32_t *index, size_t r)
 typedef struct rill_memory {
     const float *keys, *values;
     const int32_t *path; /* NULL: memory row t is row t */
-    size_t length, ld_values;
+    size_t length;
 } rill_memory;
 
 static inline rill_memory rill_memory_at(const rill_attention *a, size_t slot)
 {
     rill_memory m = {.length = (size_t)a->length[slot]};
     const size_t first = m.length ? (size_t)a->first[slot] : 0, skip = a->path ? 0 : first;
-    m.ld_values = a->values ? a->ld_values : a->ld_keys;
-    m.keys = a->keys + skip * a->ld_keys;
-    m.values = (a->values ? a->values : a->keys) + skip * m.ld_values;
+    m.keys = a->keys.at + skip * a->keys.ld;
+    m.values = a->values.at + skip * a->values.ld;
     m.path = a->path ? a->path + first : NULL;
     return m;
 }

@@ -20,12 +20,11 @@
  * otherwise:
  *   R rows of the call     K inner width     N outputs     H hidden width     V symbols (actions)
  *   B best wanted per row  T memory length   S slots       P rows of a table
- * "ld" members are leading dimensions: the distance between consecutive rows, in elements, at least the row width.
  * R = 0 is legal in every operation and does nothing (pointers may then be NULL). All widths are at least 1.
  *
- * Row indices ("_index" members) are int32, one per row of the call: row r of the operand is row index[r] of the
- * table. NULL means index[r] = r. A negative entry is legal only where its comment says what it means. Indices are
- * not checked against the table's size.
+ * Rows of operands are rows of a table: see rill_operand. "ld" members are leading dimensions: the distance between
+ * consecutive rows, in elements, at least the row width. Indices are int32, one per row of the call. A negative entry
+ * is legal only where its comment says what it means. Indices are not checked against the table's size.
  *
  * Alignment: any alignment that the element type has is legal everywhere; packed weights want 64 bytes.
  * Aliasing: an output may not overlap an input or another output unless the operation says so.
@@ -57,6 +56,22 @@ typedef uint32_t rill_isa_mask;
 
 /* What this processor and operating system offer. Asked anew at each call (tens of ns), no state; any thread. */
 rill_isa_mask rill_cpu_isa(void);
+
+/* ---- operands -------------------------------------------------------------------------------------------- */
+
+/* A row of fp32 for each row of a call: row r is row index[r] of the table at `at`, or row r of it without an index. */
+typedef struct rill_operand {
+    float *at; /* NULL where the operand may be left out; what is only read is not written through it */
+    size_t ld;
+    const int32_t *index; /* [R] or NULL; of what is written, entries differ from each other */
+} rill_operand;
+
+/* Row r; NULL for one that is not there. */
+static inline float *rill_operand_row(const rill_operand *o, size_t r)
+{
+    if (!o->index) return o->at ? o->at + r * o->ld : NULL;
+    return o->at && o->index[r] >= 0 ? o->at + (size_t)o->index[r] * o->ld : NULL;
+}
 
 /* ---- gemm ------------------------------------------------------------------------------------------------ */
 
@@ -90,50 +105,34 @@ typedef struct rill_weights {
     rill_dtype dtype;
 } rill_weights;
 
-/* One source of weights along K: element (n, k) is at w[n * stride_n + k * stride_k], fp32.
- * PyTorch's [out, in] storage has stride_n = in, stride_k = 1. */
-typedef struct rill_weight_part {
-    const float *w;
-    size_t k; /* inputs of this part, at least 1 */
-    size_t stride_n, stride_k;
-} rill_weight_part;
-
 /* Bytes for the packed form of N x K weights; 0 when this build does not know dtype, when K is too long for it, or when
  * there are not that many bytes. n, k >= 1. Any thread. */
 size_t rill_gemm_pack_size(size_t n, size_t k, rill_dtype dtype);
 
-/* Pack `count` parts, concatenated along K in the order given, into `mem`, and fill *w.
- *   mem    rill_gemm_pack_size(n, sum of parts[i].k, dtype) bytes, aligned to 64; stays the caller's, must
- *          outlive *w. The sources are not needed afterwards.
- * One part for a plain layer; two for one gemm over [x; h] with W_ih and W_hh stored apart.
+/* Pack n x k weights, output i of which begins at from + i * stride (PyTorch's [out, in] storage: stride k), into `mem`, and
+ * fill *w.
+ *   mem    rill_gemm_pack_size(n, k, dtype) bytes, aligned to 64; stays the caller's, must outlive *w. The source is not
+ *          needed afterwards.
  * Returns 0, or -1 when rill_gemm_pack_size() gives 0 (then *w is all zero). Any thread. */
-int rill_gemm_pack_f32(rill_weights *w, size_t n, const rill_weight_part *parts, size_t count, rill_dtype dtype,
+int rill_gemm_pack_f32(rill_weights *w, size_t n, size_t k, const float *from, size_t stride, rill_dtype dtype,
                        void *mem);
 
 /* C = epilogue(start + A * W^T), where A may be two matrices side by side along K:
- *   start(r, n) = bias[n] + add[add_index[r], n]       each optional, 0 when absent, added in that order
+ *   start(r, n) = bias[n] + add(r, n)                  each optional, 0 when absent, added in that order
  *   C(r, n)     = epilogue(start + sum over k of A1(r, k) W(n, k) + sum over k of A2(r, k) W(n, k1 + k)) */
 typedef struct rill_gemm {
     const rill_weights *w; /* N x K, packed */
     size_t rows;           /* R */
-    const float *a;        /* [P, k1] fp32, or [R, k1] without an index */
-    size_t lda;
-    const int32_t *a_index; /* [R] or NULL */
-    const float *a2;        /* [P, K - k1] fp32, or NULL: then A alone has all K columns and k1 is not read */
-    size_t lda2;
-    const int32_t *a2_index; /* [R] or NULL */
-    size_t k1;               /* columns of a, when there is an a2; 1..K-1 */
-    const float *bias;       /* [N] or NULL */
-    const float *add;        /* [P, N] or NULL: a vector per row, as a precomputed embedding times weights */
-    size_t ld_add;
-    const int32_t *add_index; /* [R] or NULL; negative: nothing is added for this row */
+    rill_operand a;        /* [R, k1] */
+    rill_operand a2;       /* [R, K - k1], or none: then A alone has all K columns and k1 is not read */
+    size_t k1;             /* columns of a, when there is an a2; 1..K-1 */
+    const float *bias;     /* [N] or NULL */
+    rill_operand add;      /* [R, N] or none, as a precomputed embedding times weights; negative: nothing is added */
     rill_epilogue epilogue;
-    float *c; /* [R, N] fp32, out; every element is written. add == c (in place) is legal without
-                                 indices and with ld_add == ldc */
-    size_t ldc;
-    const int32_t *c_index; /* [R] or NULL: row r goes to c[c_index[r]]; entries must differ from each other */
-    void *scratch;          /* rill_gemm_scratch_size bytes, aligned to 64; may be NULL when that is 0 */
-    int quantised;          /* U8S8: scratch is as a call with the same rows of A, of the same K, has left it; at most
+    rill_operand c; /* [R, N] out; every element is written. add == c (in place) is legal without indices and with the
+                       same ld */
+    void *scratch;  /* rill_gemm_scratch_size bytes, aligned to 64; may be NULL when that is 0 */
+    int quantised;  /* U8S8: scratch is as a call with the same rows of A, of the same K, has left it; at most
                       RILL_GEMM_QUANTISED rows */
 } rill_gemm;
 
@@ -150,15 +149,9 @@ size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows);
  * States live in tables addressed by node id: c is gathered, h' and c' are scattered. */
 typedef struct rill_lstm {
     size_t rows, hidden; /* R, H */
-    const float *gates;  /* [R, 4H] fp32: i, f, g, o blocks of H each (PyTorch's order), before activation */
-    size_t ld_gates;
-    const float *c_prev; /* [P, H] fp32, or NULL: every previous c is zero */
-    size_t ld_c_prev;
-    const int32_t *prev_index; /* [R] or NULL; negative: this row's previous c is zero. May repeat */
-    float *c;                  /* [P, H] fp32, out */
-    float *h;                  /* [P, H] fp32, out */
-    size_t ld_c, ld_h;
-    const int32_t *out_index; /* [R] or NULL, for both c and h; entries must differ from each other */
+    rill_operand gates;  /* [R, 4H]: i, f, g, o blocks of H each (PyTorch's order), before activation */
+    rill_operand c_prev; /* [R, H], or none: every previous c is zero; negative: this row's is. May repeat */
+    rill_operand c, h;   /* [R, H] out */
     /* c may be the same table as c_prev as long as no row written is read by another row of the call. */
 } rill_lstm;
 
@@ -169,17 +162,10 @@ typedef struct rill_lstm {
  * Each part is [3H] in the order r, z, n. */
 typedef struct rill_gru {
     size_t rows, hidden; /* R, H */
-    const float *input;  /* [P, 3H] fp32: x */
-    size_t ld_input;
-    const int32_t *input_index; /* [R] or NULL */
-    const float *gates;         /* [R, 3H] fp32: h_r, h_z, h_n */
-    size_t ld_gates;
-    const float *h_prev; /* [P, H] fp32, or NULL: every previous h is zero */
-    size_t ld_h_prev;
-    const int32_t *prev_index; /* [R] or NULL; negative: this row's previous h is zero. May repeat */
-    float *h;                  /* [P, H] fp32, out */
-    size_t ld_h;
-    const int32_t *out_index; /* [R] or NULL; entries must differ from each other */
+    rill_operand input;  /* [R, 3H]: x */
+    rill_operand gates;  /* [R, 3H]: h_r, h_z, h_n */
+    rill_operand h_prev; /* [R, H], or none: every previous h is zero; negative: this row's is. May repeat */
+    rill_operand h;      /* [R, H] out */
     /* h may be the same table as h_prev as long as no row written is read by another row of the call. */
 } rill_gru;
 
@@ -187,37 +173,30 @@ typedef struct rill_gru {
 
 /* Per row r with slot s: p = softmax over t of scale * (query_r . key_{s,t});  out_r = sum over t of p_t value_{s,t}.
  * Rows of one slot read the same memory; put them next to each other and it is read once for several rows.
- * With several heads Hk and Hv are the widths of one; heads stand side by side in queries, keys, values and out.
+ * Heads, of H columns each, stand side by side in queries, keys, values and out.
  * A path makes memory of rows that lie anywhere in a table, in the order it names them: the states of a tree's nodes,
  * of which each row of the call reads those between the root and itself. */
 typedef struct rill_attention {
-    size_t rows;        /* R */
-    size_t key_width;   /* Hk */
-    size_t value_width; /* Hv; 0 means Hk */
-    float scale;        /* 1 for a plain dot product; there is no default */
-    const float *query; /* [P, heads * Hk] fp32 */
-    size_t ld_query;
-    const int32_t *query_index; /* [R] or NULL */
-    const float *keys;          /* [P, heads * Hk] fp32 */
-    size_t ld_keys;
-    const float *values;   /* [P, heads * Hv] fp32, or NULL: the keys are the values */
-    size_t ld_values;      /* read only when values are given */
+    size_t rows;           /* R */
+    size_t heads, width;   /* H of one head; at least 1 each */
+    float scale;           /* 1 for a plain dot product; there is no default */
+    rill_operand query;    /* [R, heads * H] */
+    rill_operand keys;     /* [P, heads * H]; no index: first and path say which rows */
+    rill_operand values;   /* [P, heads * H] likewise */
     const int32_t *first;  /* [S] memory row t of slot s is row first[s] + t of keys and values ... */
     const int32_t *path;   /* ... or, unless this is NULL, row path[first[s] + t] */
     const int32_t *length; /* [S] T_s >= 0; 0 gives a context of zeros, and first[s] is not read */
     const int32_t *slot;   /* [R] index into first and length; NULL: row r has slot r */
     float *weights;        /* [R, heads, max T] fp32, out and working memory: p; entries from T_s on are not touched */
     size_t ld_weights;     /* from head to head; from row to row heads times as much */
-    float *out;            /* [R, heads * Hv] fp32, out */
-    size_t ld_out;
-    size_t heads; /* 0 means 1 */
+    rill_operand out;      /* [R, heads * H] out */
     /* A NaN in a row's query or memory makes that head of the row NaN and nothing else. */
 } rill_attention;
 
 /* ---- bias + log-softmax + best B ------------------------------------------------------------------------------- */
 
 /* Scores are natural-log probabilities, higher is better. Per row, in fp32 and in this order of operations:
- *   x(v)       = logits(r, v) + bias(v) + add(add_index[r], v)        each addend optional
+ *   x(v)       = logits(r, v) + bias(v) + add(r, v)                   each addend optional
  *   log_norm   = log(sum over all v of exp(x(v)))
  *   logp(v)    = x(v) - log_norm
  * and the B best v by logp, equal logp by smaller v, among those with logp(v) > -infinity and legal(r, v). So a caller
@@ -229,17 +208,14 @@ typedef struct rill_attention {
  *   NaN or +infinity   anywhere in a row's x: count 0 and log_norm NaN for this row, no other row is affected
  * Cost: B == 1 is cheapest, up to 24 cheap; with hundreds symbols are inserted one by one, in time B log(V/B) * B. */
 typedef struct rill_best {
-    size_t rows, symbols; /* R, V (V < 2^31) */
-    size_t best;          /* B >= 1; may exceed V */
-    const float *logits;  /* [R, V] fp32 */
-    size_t ld_logits;
-    const float *bias; /* [V] or NULL */
-    const float *add;  /* [P, V] or NULL: a vector per row, inside the normaliser */
-    size_t ld_add;
-    const int32_t *add_index;   /* [R] or NULL; negative: nothing is added for this row */
-    const uint64_t *legal;      /* [P, ceil(V/64)] words or NULL: symbol v is legal when bit v%64 of word v/64 is set;
+    size_t rows, symbols;  /* R, V (V < 2^31) */
+    size_t best;           /* B >= 1; may exceed V */
+    rill_operand logits;   /* [R, V] */
+    const float *bias;     /* [V] or NULL */
+    rill_operand add;      /* [R, V] or none: a vector per row, inside the normaliser; negative: nothing is added */
+    const uint64_t *legal; /* [P, ceil(V/64)] words or NULL: symbol v is legal when bit v%64 of word v/64 is set;
                                     bits from V on are not read as symbols */
-    size_t ld_legal;            /* in words */
+    size_t ld_legal;       /* in words */
     const int32_t *legal_index; /* [R] or NULL; negative: everything is legal for this row */
     int32_t *ids;               /* [R, B] out: best first; entries from count on are not written */
     float *logp;                /* [R, B] out, or NULL */
@@ -250,46 +226,34 @@ typedef struct rill_best {
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
 
-/* Copy rows between tables: dst[dst_index[r]] = src[src_index[r]]. */
+/* Copy rows between tables: dst(r) = src(r). */
 typedef struct rill_gather {
     size_t rows, width; /* R rows of `width` fp32 */
-    const float *src;   /* [P, width] */
-    size_t ld_src;
-    const int32_t *src_index; /* [R] or NULL; negative: the row is zeros */
-    float *dst;               /* [P, width], out */
-    size_t ld_dst;
-    const int32_t *dst_index; /* [R] or NULL; entries must differ from each other */
+    rill_operand src;   /* [R, width]; negative: the row is zeros */
+    rill_operand dst;   /* [R, width] out */
 } rill_gather;
 
-/* Embeddings: out_r = scale * table[id[r]] + position[pos[r]]. A table that is an output layer too need not be there twice:
+/* Embeddings: out(r) = scale * table(r) + position(r). A table that is an output layer too need not be there twice:
  * `packed` gives the same bits, at the price of a cache line per element. */
 typedef struct rill_embed {
-    size_t rows, width; /* R, H */
-    const float *table; /* [P, H] fp32; not read when there is `packed` */
-    size_t ld_table;
-    const int32_t *id;     /* [R], not NULL; negative: a row of zeros in place of table's */
+    size_t rows, width;    /* R, H */
+    rill_operand table;    /* [R, H], with an index; negative: a row of zeros. With `packed` the index alone is read */
     float scale;           /* 1 for none; there is no default */
-    const float *position; /* [P, H] fp32 or NULL */
-    size_t ld_position;
-    const int32_t *pos; /* [R] or NULL; negative: nothing is added for this row */
-    float *out;         /* [R, H] fp32, out */
-    size_t ld_out;
+    rill_operand position; /* [R, H] or none; negative: nothing is added for this row */
+    rill_operand out;      /* [R, H] out */
     const rill_weights *packed; /* NULL, or the table as N x K weights in fp32: N = P, K = H */
 } rill_embed;
 
 /* Layer norm over the row: y = gain * (z - mean z) / sqrt(var z + eps) + bias, z = x + residual (post-norm) or x.
  * var is the mean squared deviation, taken in a second pass over z. */
 typedef struct rill_layer_norm {
-    size_t rows, width; /* R, H */
-    const float *x;     /* [R, H] fp32 */
-    size_t ld_x;
-    const float *residual; /* [R, H] fp32 or NULL */
-    size_t ld_residual;
+    size_t rows, width;       /* R, H */
+    rill_operand x;           /* [R, H] */
+    rill_operand residual;    /* [R, H] or none */
     const float *gain, *bias; /* [H] fp32; NULL means 1 and 0 */
     float eps;                /* >= 0, as trained; there is no default */
-    float *y;                 /* [R, H] fp32, out; may be x or residual itself (same ld) */
-    size_t ld_y;
-    int rms; /* nonzero: the mean counts as 0, and the mean square as var */
+    rill_operand y;           /* [R, H] out; may be x or residual itself */
+    int rms;                  /* nonzero: the mean counts as 0, and the mean square as var */
 } rill_layer_norm;
 
 /* ---- the table --------------------------------------------------------------------------------------------- */

@@ -153,7 +153,7 @@ rill_loop rill_loop_read(const void *data, size_t bytes)
 
 /* --- timing ------------------------------------------------------------------------------------------------------- */
 
-static double clock_now(void)
+double rill_clock(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -166,12 +166,12 @@ double rill_loop_rate(rill_loop *loop, double seconds)
     enum { SAMPLES = 16 };
     double fastest = 0;
     for (int s = 0; s < SAMPLES; s++) {
-        const double begin = clock_now();
+        const double begin = rill_clock();
         double passes = 0, took;
         do {
             loop->run(loop);
             passes++;
-            took = clock_now() - begin;
+            took = rill_clock() - begin;
         } while (took < seconds / SAMPLES);
         if (passes * loop->work / took > fastest) fastest = passes * loop->work / took;
     }

@@ -23,4 +23,7 @@ rill_loop rill_loop_read(const void *data, size_t bytes);
 /* The most work per second of a few samples, in about `seconds`. */
 double rill_loop_rate(rill_loop *loop, double seconds);
 
+/* Seconds since some moment. */
+double rill_clock(void);
+
 #endif

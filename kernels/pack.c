@@ -32,10 +32,10 @@ size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows)
     return RILL_QUANT_ROWS * sizeof(float) + rows * rill_quant_stride(w->k, sizeof(int16_t));
 }
 
-/* Columns [first, first + columns) of some N x K weights: what a block is made from. */
+/* Outputs [first, first + columns) of some N x K weights: what a block is made from. */
 typedef struct source {
-    const rill_weight_part *parts;
-    size_t count, first, columns;
+    const float *w; /* of output `first` */
+    size_t stride, k, columns;
 } source;
 
 /* ---- fp32 ------------------------------------------------------------------------------------------------ */
@@ -43,13 +43,8 @@ typedef struct source {
 /* step: from one k to the next in `to`. */
 static void pack_f32(const source *s, size_t step, float *to)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        const rill_weight_part *part = &s->parts[i];
-        for (size_t k = 0; k < part->k; k++, to += step) {
-            const float *from = part->w + s->first * part->stride_n + k * part->stride_k;
-            for (size_t j = 0; j < s->columns; j++) to[j] = from[j * part->stride_n];
-        }
-    }
+    for (size_t k = 0; k < s->k; k++, to += step)
+        for (size_t j = 0; j < s->columns; j++) to[j] = s->w[j * s->stride + k];
 }
 
 /* ---- bf16 ------------------------------------------------------------------------------------------------ */
@@ -65,30 +60,21 @@ static uint16_t bf16(float x)
 
 static void pack_bf16(const source *s, uint16_t *to)
 {
-    size_t at = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        const rill_weight_part *part = &s->parts[i];
-        for (size_t k = 0; k < part->k; k++, at++) {
-            const float *from = part->w + s->first * part->stride_n + k * part->stride_k;
-            uint16_t *line = to + at / 2 * 2 * RILL_BLOCK + at % 2;
-            for (size_t j = 0; j < s->columns; j++) line[2 * j] = bf16(from[j * part->stride_n]);
-        }
+    for (size_t k = 0; k < s->k; k++) {
+        uint16_t *line = to + k / 2 * 2 * RILL_BLOCK + k % 2;
+        for (size_t j = 0; j < s->columns; j++) line[2 * j] = bf16(s->w[j * s->stride + k]);
     }
 }
 
 /* ---- int8 ------------------------------------------------------------------------------------------------ */
 
-static rill_quant column_quant(const source *s, size_t j)
+static rill_quant column_quant(const float *w, size_t k)
 {
     float max = 0.0f;
-    for (size_t i = 0; i < s->count; i++) {
-        const rill_weight_part *part = &s->parts[i];
-        const float *from = part->w + (s->first + j) * part->stride_n;
-        for (size_t k = 0; k < part->k; k++) {
-            const float x = fabsf(from[k * part->stride_k]);
-            if (x != x) return rill_quant_for(x);
-            if (x > max) max = x;
-        }
+    for (size_t i = 0; i < k; i++) {
+        const float x = fabsf(w[i]);
+        if (x != x) return rill_quant_for(x);
+        if (x > max) max = x;
     }
     return rill_quant_for(max);
 }
@@ -96,17 +82,13 @@ static rill_quant column_quant(const source *s, size_t j)
 static void pack_u8s8(const source *s, int8_t *to, float *scale, int32_t *offset)
 {
     for (size_t j = 0; j < s->columns; j++) {
-        const rill_quant q = column_quant(s, j);
+        const float *w = s->w + j * s->stride;
+        const rill_quant q = column_quant(w, s->k);
         int32_t sum = 0;
-        size_t at = 0;
-        for (size_t i = 0; i < s->count; i++) {
-            const rill_weight_part *part = &s->parts[i];
-            const float *from = part->w + (s->first + j) * part->stride_n;
-            for (size_t k = 0; k < part->k; k++, at++) {
-                const int8_t x = q.inverse > 0.0f ? (int8_t)lrintf(from[k * part->stride_k] * q.inverse) : 0;
-                to[at / 4 * 4 * RILL_BLOCK + 4 * j + at % 4] = x;
-                sum += x;
-            }
+        for (size_t k = 0; k < s->k; k++) {
+            const int8_t x = q.inverse > 0.0f ? (int8_t)lrintf(w[k] * q.inverse) : 0;
+            to[k / 4 * 4 * RILL_BLOCK + 4 * j + k % 4] = x;
+            sum += x;
         }
         scale[j] = q.unit;
         offset[j] = -128 * sum;
@@ -115,11 +97,9 @@ static void pack_u8s8(const source *s, int8_t *to, float *scale, int32_t *offset
 
 /* ---- the whole ------------------------------------------------------------------------------------------- */
 
-int rill_gemm_pack_f32(rill_weights *w, size_t n, const rill_weight_part *parts, size_t count, rill_dtype dtype,
+int rill_gemm_pack_f32(rill_weights *w, size_t n, size_t k, const float *from, size_t stride, rill_dtype dtype,
                        void *mem)
 {
-    size_t k = 0;
-    for (size_t i = 0; i < count; i++) k += parts[i].k;
     assert(n >= 1 && k >= 1 && mem);
     const size_t bytes = rill_gemm_pack_size(n, k, dtype), block = rill_block_bytes(k, dtype);
     memset(w, 0, sizeof *w);
@@ -128,7 +108,7 @@ int rill_gemm_pack_f32(rill_weights *w, size_t n, const rill_weight_part *parts,
     *w = (rill_weights){.data = mem, .n = n, .k = k, .dtype = dtype};
     memset(mem, 0, bytes);
     for (size_t first = 0; first < n; first += RILL_BLOCK) {
-        const source s = {parts, count, first, n - first < RILL_BLOCK ? n - first : RILL_BLOCK};
+        const source s = {from + first * stride, stride, k, n - first < RILL_BLOCK ? n - first : RILL_BLOCK};
         void *to = (char *)mem + first / RILL_BLOCK * block;
         if (dtype == RILL_DTYPE_F32)
             pack_f32(&s, RILL_BLOCK, to);

@@ -46,8 +46,7 @@ static rill_status wrong_type(lua_State *L, reader *r, const char *path, const c
     return script_config_fail(r->script, path, "%s was expected, not %s", wanted, a_type(L, -1));
 }
 
-/* "max-items" as it is written in Lua. */
-static const char *lua_name(const char *name, char out[SCRIPT_NAME_MAX])
+const char *script_lua_name(const char *name, char out[SCRIPT_NAME_MAX])
 {
     size_t i = 0;
     for (; name[i] != '\0' && i < SCRIPT_NAME_MAX - 1; i++) out[i] = (char)(name[i] == '-' ? '_' : name[i]);
@@ -58,10 +57,10 @@ static const char *lua_name(const char *name, char out[SCRIPT_NAME_MAX])
 static int same_name(const char *a, const char *b)
 {
     char x[SCRIPT_NAME_MAX], y[SCRIPT_NAME_MAX];
-    return strcmp(lua_name(a, x), lua_name(b, y)) == 0;
+    return strcmp(script_lua_name(a, x), script_lua_name(b, y)) == 0;
 }
 
-static const rill_setting_info *find_setting(const char *name)
+const rill_setting_info *script_find_setting(const char *name)
 {
     const rill_setting_info *s = rill_setting_table();
     while (s->name != NULL && !same_name(s->name, name)) s++;
@@ -218,14 +217,14 @@ rill_status script_config_check_setting(lua_State *L, rill_script *s, rill_scrip
                                         const char *name)
 {
     const char *value;
-    return setting_value(L, &(reader){s, config, 0}, path, find_setting(name), &value);
+    return setting_value(L, &(reader){s, config, 0}, path, script_find_setting(name), &value);
 }
 
 /* Push the value that the table at `index` has for a setting, under either spelling. */
 static void push_setting(lua_State *L, int index, const char *name)
 {
     char spelt[SCRIPT_NAME_MAX];
-    lua_pushstring(L, lua_name(name, spelt));
+    lua_pushstring(L, script_lua_name(name, spelt));
     if (lua_rawget(L, index) != LUA_TNIL || strchr(name, '-') == NULL) return;
     lua_pop(L, 1);
     lua_pushstring(L, name);
@@ -252,7 +251,7 @@ static rill_status unknown_setting(reader *r, const char *path, const char *name
     const char *names[SETTINGS_MAX];
     size_t n = 0;
     for (const rill_setting_info *s = rill_setting_table(); s->name != NULL && n < SETTINGS_MAX; s++, n++)
-        names[n] = lua_name(s->name, spelt[n]);
+        names[n] = script_lua_name(s->name, spelt[n]);
     const char *word = other_word(name), *near = word != NULL ? word : rill_nearest(name, names, n);
     if (strcmp(name, "delta") == 0) name = "absolute"; /* whose argument it is */
     if (find_key(name) != NULL)
@@ -282,7 +281,7 @@ static rill_status find_unknown(lua_State *L, reader *r, const char *path, int (
 
 static int is_setting(const char *name)
 {
-    return find_setting(name) != NULL;
+    return script_find_setting(name) != NULL;
 }
 
 /* "max-items" and "max_items" are one setting: of two values one would be lost. */
@@ -293,7 +292,7 @@ static rill_status refuse_two_spellings(lua_State *L, reader *r)
     for (const rill_setting_info *s = rill_setting_table(); s->name != NULL; s++) {
         if (strchr(s->name, '-') == NULL) continue;
         lua_pushstring(L, s->name);
-        lua_pushstring(L, lua_name(s->name, spelt));
+        lua_pushstring(L, script_lua_name(s->name, spelt));
         int both = lua_rawget(L, table) != LUA_TNIL;
         lua_pop(L, 1);
         both &= lua_rawget(L, table) != LUA_TNIL;
@@ -323,7 +322,7 @@ static rill_status read_setting_places(lua_State *L, reader *r, int search, cons
     char path[PATH_MAX_LENGTH], spelt[SCRIPT_NAME_MAX];
     rill_status status = RILL_OK;
     int top = lua_gettop(L), said = 0;
-    lua_name(setting->name, spelt);
+    script_lua_name(setting->name, spelt);
     if (is_top_setting(spelt)) {
         push_setting(L, r->table, setting->name);
         said = !lua_isnil(L, -1);
@@ -597,7 +596,7 @@ void script_config_names(lua_State *L)
     char spelt[SCRIPT_NAME_MAX];
     for (size_t i = 0; i < N_KEYS; i++) script_name_add(L, "config", KEYS[i].name);
     for (const rill_setting_info *s = rill_setting_table(); s->name != NULL; s++)
-        script_name_add(L, "search", lua_name(s->name, spelt));
+        script_name_add(L, "search", script_lua_name(s->name, spelt));
 }
 
 rill_status script_config_table(lua_State *L, int index, rill_script *s, rill_script_config **out)
@@ -633,23 +632,17 @@ rill_status script_config_result(lua_State *L, rill_script *s, rill_script_confi
     return script_config_table(L, -1, s, out);
 }
 
-typedef struct read_call {
-    rill_script *script;
-    rill_script_config *config;
-    rill_status status;
-} read_call;
-
 static int read_protected(lua_State *L)
 {
-    read_call *call = lua_touserdata(L, 1);
+    script_reading *call = lua_touserdata(L, 1);
     call->status = script_config_result(L, call->script, &call->config);
     return 0;
 }
 
-rill_status rill_script_config_read(rill_script *script, rill_script_config **out)
+rill_status script_config_protect(rill_script *script, lua_CFunction fn, int64_t index, rill_script_config **out)
 {
-    read_call call = {.script = script};
-    rill_status status = script_protect(script, read_protected, &call);
+    script_reading call = {.script = script, .index = index};
+    rill_status status = script_protect(script, fn, &call);
     if (status == RILL_OK) status = call.status;
     if (status < 0) {
         rill_script_config_free(call.config);
@@ -657,4 +650,9 @@ rill_status rill_script_config_read(rill_script *script, rill_script_config **ou
     }
     *out = call.config;
     return status;
+}
+
+rill_status rill_script_config_read(rill_script *script, rill_script_config **out)
+{
+    return script_config_protect(script, read_protected, 0, out);
 }

@@ -36,6 +36,20 @@ rill_status script_config_table(lua_State *L, int index, rill_script *s, rill_sc
 rill_status script_config_check_setting(lua_State *L, rill_script *s, rill_script_config *config, const char *path,
                                         const char *name);
 
+/* "max-items" as it is written in Lua. */
+const char *script_lua_name(const char *name, char out[SCRIPT_NAME_MAX]);
+/* The setting of a name in either spelling; NULL: there is none. */
+const rill_setting_info *script_find_setting(const char *name);
+
+/* Run fn, which gets a script_reading as its one argument, protected. *out: the configuration, NULL after a failure. */
+typedef struct script_reading {
+    rill_script *script;
+    int64_t index; /* of the point that is read */
+    rill_script_config *config;
+    rill_status status;
+} script_reading;
+rill_status script_config_protect(rill_script *script, lua_CFunction fn, int64_t index, rill_script_config **out);
+
 /* Add the keys of a configuration and of its table `search` to rill.names. */
 void script_config_names(lua_State *L);
 

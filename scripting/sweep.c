@@ -31,15 +31,8 @@ static const char *heuristic_of(const char *name)
 /* The setting that a parameter sets, as it is written in Lua, or NULL. */
 static const char *setting_of(const char *name, char out[SCRIPT_NAME_MAX])
 {
-    if (strcmp(name, short_name) == 0) name = short_for;
-    for (const rill_setting_info *s = rill_setting_table(); s->name != NULL; s++) {
-        size_t i = 0;
-        for (; s->name[i] != '\0' && i < SCRIPT_NAME_MAX - 1; i++)
-            out[i] = (char)(s->name[i] == '-' ? '_' : s->name[i]);
-        out[i] = '\0';
-        if (strcmp(name, out) == 0 || strcmp(name, s->name) == 0) return out;
-    }
-    return NULL;
+    const rill_setting_info *s = script_find_setting(strcmp(name, short_name) == 0 ? short_for : name);
+    return s != NULL ? script_lua_name(s->name, out) : NULL;
 }
 
 static void check_name(lua_State *L, const char *name, const char *call)
@@ -418,13 +411,6 @@ rill_status script_point_read(lua_State *L, int config, int point, int edit, int
     return status;
 }
 
-typedef struct point_call {
-    rill_script *script;
-    int64_t index;
-    rill_script_config *config;
-    rill_status status;
-} point_call;
-
 /* Push the point at an index: digits of a number, the last parameter the fastest. */
 static void push_point(lua_State *L, int grid, int64_t index)
 {
@@ -446,7 +432,7 @@ static void push_point(lua_State *L, int grid, int64_t index)
 
 static int read_point_protected(lua_State *L)
 {
-    point_call *call = lua_touserdata(L, 1);
+    script_reading *call = lua_touserdata(L, 1);
     lua_settop(L, 0);
     if (call->script->result == LUA_NOREF || lua_rawgeti(L, LUA_REGISTRYINDEX, call->script->result) != LUA_TTABLE)
         return luaL_error(L, "the script has no sweep");
@@ -464,13 +450,5 @@ static int read_point_protected(lua_State *L)
 
 rill_status rill_script_sweep_point(rill_script *script, int64_t index, rill_script_config **out)
 {
-    point_call call = {.script = script, .index = index};
-    rill_status status = script_protect(script, read_point_protected, &call);
-    if (status == RILL_OK) status = call.status;
-    if (status < 0) {
-        rill_script_config_free(call.config);
-        call.config = NULL;
-    }
-    *out = call.config;
-    return status;
+    return script_config_protect(script, read_point_protected, index, out);
 }

@@ -166,10 +166,13 @@ rill_status rill_config_int_or(const rill_config *config, const char *key, int64
     return value == NULL ? RILL_OK : check_int(config, key, value, low, high, out);
 }
 
-static rill_status check_number(const rill_config *config, const char *key, const json_t *value, double low,
-                                double high, double *out)
+rill_status rill_config_number_or(const rill_config *config, const char *key, double low, double high, double fallback,
+                                  double *out)
 {
+    const json_t *value = find(config, key);
     double number = json_number_value(value);
+    *out = fallback;
+    if (value == NULL) return RILL_OK;
     if (!json_is_number(value) || !(number >= low && number <= high)) {
         char expected[80];
         snprintf(expected, sizeof expected, "a number from %g to %g", low, high);
@@ -177,19 +180,6 @@ static rill_status check_number(const rill_config *config, const char *key, cons
     }
     *out = number;
     return RILL_OK;
-}
-
-rill_status rill_config_number(const rill_config *config, const char *key, double low, double high, double *out)
-{
-    return check_number(config, key, find(config, key), low, high, out);
-}
-
-rill_status rill_config_number_or(const rill_config *config, const char *key, double low, double high, double fallback,
-                                  double *out)
-{
-    const json_t *value = find(config, key);
-    *out = fallback;
-    return value == NULL ? RILL_OK : check_number(config, key, value, low, high, out);
 }
 
 rill_status rill_config_string(const rill_config *config, const char *key, const char **out)

@@ -33,11 +33,10 @@ rill_status rill_config_read(rill_context *ctx, const char *directory, const cha
 /* What errors call the file. */
 const char *rill_config_name(const rill_config *config);
 
-/* A value that must be there. Integers and numbers must lie in low..high; texts may be empty.
+/* A value that must be there. Integers must lie in low..high; texts may be empty.
  *   *out   set on success; texts are borrowed until the configuration is closed
  *   RILL_OK · RILL_ERR_FORMAT (absent, another type, out of range) */
 rill_status rill_config_int(const rill_config *config, const char *key, int64_t low, int64_t high, int64_t *out);
-rill_status rill_config_number(const rill_config *config, const char *key, double low, double high, double *out);
 rill_status rill_config_string(const rill_config *config, const char *key, const char **out);
 
 /* A value that may be absent: then *out = fallback. Another type or range is an error all the same. */

@@ -134,8 +134,9 @@ static rill_status write_pairs(const alignment *a, const form *f, rill_text *out
 
 /* --- the field ---------------------------------------------------------------------------------------------------- */
 
-rill_status mt_field(mt_runner *r, const char *name, const rill_hypothesis *hypothesis, rill_text *out)
+rill_status mt_field(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out)
 {
+    mt_runner *r = self;
     form f;
     alignment a;
     TRY(read_form(r, name, &f));

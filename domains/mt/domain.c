@@ -5,7 +5,7 @@
  *
  * Invariant: what close_model() and stop() get may be half built; everything in it is zero until it is owned.
  *
- * Divisions: loading · the model · the runner · profiles · outputs · names of actions · the table. */
+ * Divisions: loading · the model · the runner · outputs · names of actions · the table. */
 #include <stdio.h>
 #include <string.h>
 
@@ -207,45 +207,6 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
     return rill_grow(r->ctx, (void **)&r->root, &r->root_room, (size_t)slots, sizeof *r->root, "item slots");
 }
 
-static rill_status encode(void *self, int32_t m, rill_input *inputs)
-{
-    return mt_encode(self, m, inputs);
-}
-
-static rill_status step(void *self, const rill_rows *rows)
-{
-    return mt_step(self, rows);
-}
-
-static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
-{
-    return mt_score(self, rows, ask, out);
-}
-
-/* An input's memory goes with it: the bound on memory counts that of items in flight. */
-static void drop(void *self, int32_t slot)
-{
-    rill_stream_drop(((mt_runner *)self)->stream, slot);
-}
-
-/* --- profiles ----------------------------------------------------------------------------------------------------- */
-
-static rill_status profile(void *self, int on)
-{
-    return rill_stream_profile(((mt_runner *)self)->stream, on);
-}
-
-static int profiled(const void *self, int32_t i, rill_op_profile *out)
-{
-    return rill_stream_profiled(((const mt_runner *)self)->stream, i, out);
-}
-
-static rill_status limits(void *self, rill_limits *out)
-{
-    const mt_runner *r = self;
-    return rill_device_limits(r->model->device, r->ctx, out);
-}
-
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
 static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out)
@@ -254,11 +215,6 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
     size_t length = (size_t)hypothesis->length;
     if (length > 0 && hypothesis->action[length - 1] == r->model->net[0].settings.end) length--;
     return mt_text_write(r->text, length, hypothesis->action, out);
-}
-
-static rill_status field(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out)
-{
-    return mt_field(self, name, hypothesis, out);
 }
 
 /* --- names of actions --------------------------------------------------------------------------------------------- */
@@ -341,11 +297,11 @@ const rill_domain rill_mt_domain = {
     .start = start,
     .stop = stop,
     .reserve = reserve,
-    .encode = encode,
-    .step = step,
-    .score = score,
+    .encode = mt_encode,
+    .step = mt_step,
+    .score = mt_score,
     .finalize = finalize,
-    .drop = drop,
+    .drop = rill_runner_drop,
     .action_name = action_name,
     .find_action = find_action,
     .unknown_action = unknown_action,
@@ -353,8 +309,8 @@ const rill_domain rill_mt_domain = {
     .recommend = recommend,
     .metric = "bleu",
     .features = RILL_TAKES_ENSEMBLES | RILL_TAKES_WEIGHTS | RILL_TAKES_SHORTLIST | RILL_TAKES_BACKEND,
-    .field = field,
-    .profile = profile,
-    .profiled = profiled,
-    .limits = limits,
+    .field = mt_field,
+    .profile = rill_runner_profile,
+    .profiled = rill_runner_profiled,
+    .limits = rill_runner_limits,
 };

@@ -197,8 +197,9 @@ static rill_status forgive(mt_runner *r, const group *g, rill_status status)
 }
 
 /* Inputs are read once: all nets have the same vocabulary. */
-rill_status mt_encode(mt_runner *r, int32_t n, rill_input *inputs)
+rill_status mt_encode(void *self, int32_t n, rill_input *inputs)
 {
+    mt_runner *r = self;
     size_t readings;
     TRY(read_inputs(r, n, inputs, &readings));
     for (size_t i = 0; i < readings;) {

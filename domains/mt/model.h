@@ -153,9 +153,9 @@ typedef struct mt_list {
 } mt_list;
 
 typedef struct mt_runner {
+    rill_stream *stream; /* the first: see rill_runner_drop() */
     const mt_model *model;
     rill_context *ctx;
-    rill_stream *stream;
     mt_text *text; /* shares what the model's has read */
     int32_t *root; /* [slots] the item's first node */
     size_t root_room;
@@ -211,15 +211,15 @@ void mt_build(mt_model *m);
 
 /* --- encode.c ----------------------------------------------------------------------------------------------------- */
 
-rill_status mt_encode(mt_runner *r, int32_t n, rill_input *inputs);
+rill_status mt_encode(void *self, int32_t n, rill_input *inputs);
 
 /* Make the computed positions below `count`. RILL_OK · RILL_ERR_MEMORY */
 rill_status mt_fill_places(mt_runner *r, size_t count);
 
 /* --- step.c ------------------------------------------------------------------------------------------------------- */
 
-rill_status mt_step(mt_runner *r, const rill_rows *rows);
-rill_status mt_score(mt_runner *r, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
+rill_status mt_step(void *self, const rill_rows *rows);
+rill_status mt_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
 
 /* States that are there, looked at once more: how much the action that led to each, of the first net's symbols, attends to each
  * piece of its input in the last layer. Arrays of [n]; share [n, ld], ld at least the most pieces. */
@@ -235,7 +235,7 @@ rill_status mt_watch(mt_runner *r, const mt_watched *watched);
 /* --- align.c ------------------------------------------------------------------------------------------------------ */
 
 /* The field "alignment" of an output, see rill_domain.field. */
-rill_status mt_field(mt_runner *r, const char *name, const rill_hypothesis *hypothesis, rill_text *out);
+rill_status mt_field(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out);
 
 /* --- shortlist.c -------------------------------------------------------------------------------------------------- */
 

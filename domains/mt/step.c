@@ -46,8 +46,9 @@ static rill_status reach(mt_runner *r, int32_t n, const int32_t *depth)
     return mt_fill_places(r, (size_t)(deepest + 1));
 }
 
-rill_status mt_step(mt_runner *r, const rill_rows *rows)
+rill_status mt_step(void *self, const rill_rows *rows)
 {
+    mt_runner *r = self;
     const mt_model *m = r->model;
     const int32_t *columns[MOST_COLUMNS] = {rows->node, rows->slot, rows->depth, rows->state_parent};
     int32_t *symbol;
@@ -96,8 +97,9 @@ static void hide_illegal(const mt_model *m, const rill_ask *ask, rill_choices *o
             out->pick_logp[q] = (float)RILL_SCORE_DEAD;
 }
 
-rill_status mt_score(mt_runner *r, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+rill_status mt_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
+    mt_runner *r = self;
     const mt_model *m = r->model;
     const size_t n = (size_t)rows->n;
     rill_selection selection = rill_answer_selection(ask, out);

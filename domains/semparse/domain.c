@@ -4,7 +4,7 @@
  * Invariant: what close_model() and stop() get may be half built; everything in it is zero until it is owned. Slots below r->slots
  * are initialised.
  *
- * Divisions: the model · the runner · outputs · names of actions · profiles · the table. */
+ * Divisions: the model · the runner · outputs · names of actions · the table. */
 #include <string.h>
 
 #include "actions.h"
@@ -120,11 +120,6 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
     return RILL_OK;
 }
 
-static void drop(void *self, int32_t slot)
-{
-    rill_stream_drop(((semparse_runner *)self)->stream, slot);
-}
-
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
 static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out)
@@ -214,24 +209,6 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
     return RILL_OK;
 }
 
-/* --- profiles ----------------------------------------------------------------------------------------------------- */
-
-static rill_status profile(void *self, int on)
-{
-    return rill_stream_profile(((semparse_runner *)self)->stream, on);
-}
-
-static int profiled(const void *self, int32_t i, rill_op_profile *out)
-{
-    return rill_stream_profiled(((const semparse_runner *)self)->stream, i, out);
-}
-
-static rill_status limits(void *self, rill_limits *out)
-{
-    const semparse_runner *r = self;
-    return rill_device_limits(r->model->device, r->ctx, out);
-}
-
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
 const rill_domain rill_semparse_domain = {
@@ -245,7 +222,7 @@ const rill_domain rill_semparse_domain = {
     .step = semparse_step,
     .score = semparse_score,
     .finalize = finalize,
-    .drop = drop,
+    .drop = rill_runner_drop,
     .close = close_model,
     .measure = measure,
     .canonical = canonical,
@@ -255,7 +232,7 @@ const rill_domain rill_semparse_domain = {
     .features = RILL_TAKES_BACKEND,
     .start = start,
     .stop = stop,
-    .profile = profile,
-    .profiled = profiled,
-    .limits = limits,
+    .profile = rill_runner_profile,
+    .profiled = rill_runner_profiled,
+    .limits = rill_runner_limits,
 };

@@ -8,9 +8,9 @@
  * Divisions: hashing, words, trie, types, reading a file, closing. */
 #include "lexicon_parts.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "file.h"
 
 /* A lexicon is a list people keep by hand; a file beyond this is a mistake, and sizes below stay within int32_t. */
 #define SOURCE_LIMIT ((size_t)64 << 20)
@@ -206,62 +206,30 @@ static rill_status build(rill_context *ctx, const char *name, char *source, size
     return RILL_OK;
 }
 
+/* Take over, or free, bytes of a file called `name`. */
+static rill_status take(rill_context *ctx, const char *name, char *source, size_t size, rill_lexicon **out)
+{
+    if (size <= SOURCE_LIMIT) return build(ctx, name, source, size, out);
+    rill_free(ctx, source, size);
+    return rill_fail(ctx, RILL_ERR_FORMAT, "%s: %zu bytes is too large for a lexicon; the limit is %zu", name, size,
+                     SOURCE_LIMIT);
+}
+
 rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *bytes, size_t length, rill_lexicon **out)
 {
     *out = NULL;
-    if (length > SOURCE_LIMIT)
-        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: %zu bytes is too large for a lexicon; the limit is %zu", name,
-                         length, SOURCE_LIMIT);
     char *source = rill_alloc(ctx, length);
     if (!source) return rill_fail_memory(ctx, length, "lexicon file");
     if (length) memcpy(source, bytes, length);
-    return build(ctx, name, source, length, out);
-}
-
-/* Read all of `file` into rill_alloc'ed memory of exactly *size bytes. */
-static rill_status slurp(rill_context *ctx, const char *path, FILE *file, char **out, size_t *size)
-{
-    char *bytes = NULL;
-    size_t capacity = 0, length = 0;
-    rill_status status = RILL_OK;
-    while (status == RILL_OK) {
-        status = rill_grow(ctx, (void **)&bytes, &capacity, length + 65536, 1, "lexicon file");
-        if (status != RILL_OK) break;
-        size_t got = fread(bytes + length, 1, capacity - length, file);
-        length += got;
-        if (ferror(file))
-            status = rill_fail(ctx, RILL_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
-        else if (length > SOURCE_LIMIT)
-            status = rill_fail(ctx, RILL_ERR_FORMAT, "%s: too large for a lexicon; the limit is %zu bytes", path,
-                               SOURCE_LIMIT);
-        else if (got == 0)
-            break;
-    }
-    *out = NULL;
-    if (status == RILL_OK) {
-        *out = rill_alloc(ctx, length);
-        if (!*out)
-            status = rill_fail_memory(ctx, length, "lexicon file");
-        else if (length)
-            memcpy(*out, bytes, length);
-    }
-    *size = length;
-    rill_free(ctx, bytes, capacity);
-    return status;
+    return take(ctx, name, source, length, out);
 }
 
 rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon **out)
 {
+    rill_file file;
     *out = NULL;
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return rill_fail(ctx, errno == ENOENT ? RILL_ERR_NOT_FOUND : RILL_ERR_IO, "%s: cannot be opened: %s", path,
-                         strerror(errno));
-    char *source;
-    size_t size;
-    rill_status status = slurp(ctx, path, file, &source, &size);
-    fclose(file);
-    return status == RILL_OK ? build(ctx, path, source, size, out) : status;
+    rill_status status = rill_file_read(&file, ctx, path);
+    return status == RILL_OK ? take(ctx, path, (char *)(uintptr_t)file.bytes, file.size, out) : status;
 }
 
 /* --- closing ------------------------------------------------------------------------------------------------------ */

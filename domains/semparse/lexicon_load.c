@@ -213,9 +213,8 @@ static rill_status read_entry(rill_lexicon *lexicon, const rill_word *column, in
 
 /* --- directives --------------------------------------------------------------------------------------------------- */
 
-static rill_status read_format(rill_lexicon *lexicon, const rill_word *column, int count)
+static rill_status read_format(rill_lexicon *lexicon, const rill_word *column)
 {
-    (void)count;
     if (!decimal(column[1], &lexicon->format) || lexicon->format != FORMAT)
         return rill__lexicon_fail(lexicon, "format '%.*s' is not known; this program reads format %d", shown(column[1]),
                                   column[1].data, FORMAT);
@@ -232,27 +231,23 @@ static rill_status read_either(rill_lexicon *lexicon, const rill_word *column, c
                               no, shown(column[1]), column[1].data);
 }
 
-static rill_status read_stem(rill_lexicon *lexicon, const rill_word *column, int count)
+static rill_status read_stem(rill_lexicon *lexicon, const rill_word *column)
 {
-    (void)count;
     return read_either(lexicon, column, "english", "none", &lexicon->stem);
 }
 
-static rill_status read_apostrophe(rill_lexicon *lexicon, const rill_word *column, int count)
+static rill_status read_apostrophe(rill_lexicon *lexicon, const rill_word *column)
 {
-    (void)count;
     return read_either(lexicon, column, "keep", "drop", &lexicon->keep_apostrophe);
 }
 
-static rill_status read_possessive(rill_lexicon *lexicon, const rill_word *column, int count)
+static rill_status read_possessive(rill_lexicon *lexicon, const rill_word *column)
 {
-    (void)count;
     return read_either(lexicon, column, "keep", "drop", &lexicon->keep_possessive);
 }
 
-static rill_status read_afternoon(rill_lexicon *lexicon, const rill_word *column, int count)
+static rill_status read_afternoon(rill_lexicon *lexicon, const rill_word *column)
 {
-    (void)count;
     rill_word ends[2];
     if (cut(column[1], '-', ends, 2) != 2 || !decimal(ends[0], &lexicon->afternoon_low) ||
         !decimal(ends[1], &lexicon->afternoon_high) || lexicon->afternoon_low < 1 || lexicon->afternoon_high > 11 ||
@@ -261,9 +256,10 @@ static rill_status read_afternoon(rill_lexicon *lexicon, const rill_word *column
     return RILL_OK;
 }
 
-static rill_status read_type(rill_lexicon *lexicon, const rill_word *column, int count)
+static rill_status read_type(rill_lexicon *lexicon, const rill_word *column)
 {
     rill_word name = column[1];
+    const int more = column[2].data != NULL;
     for (size_t i = 0; i < name.length; i++)
         if (name.data[i] != '_' && (name.data[i] < 'a' || name.data[i] > 'z')) name.length = 0;
     if (name.length == 0 || name.length > 64)
@@ -271,28 +267,26 @@ static rill_status read_type(rill_lexicon *lexicon, const rill_word *column, int
                                   column[1].data);
     if (rill__lexicon_type(lexicon, name.data, name.length) != RILL__NONE)
         return rill__lexicon_fail(lexicon, "type '%.*s' is declared twice; remove one", shown(name), name.data);
-    if (count > 2 && !word_is(column[2], "plain"))
+    if (more && !word_is(column[2], "plain"))
         return rill__lexicon_fail(lexicon, "'%.*s' behind a type: only 'plain' is known", shown(column[2]),
                                   column[2].data);
     rill_status status = rill_grow(lexicon->ctx, (void **)&lexicon->types, &lexicon->type_room, lexicon->type_count + 1,
                                    sizeof *lexicon->types, "lexicon types");
-    if (status == RILL_OK) lexicon->types[lexicon->type_count++] = (rill__type){.name = name, .plain = count > 2};
+    if (status == RILL_OK) lexicon->types[lexicon->type_count++] = (rill__type){.name = name, .plain = more};
     return status;
 }
 
 /* Being a known word is all it takes for a token to be kept whole. */
-static rill_status read_keep(rill_lexicon *lexicon, const rill_word *column, int count)
+static rill_status read_keep(rill_lexicon *lexicon, const rill_word *column)
 {
-    (void)count;
     int32_t word;
     if (column[1].length == 0 || column[1].length > RILL__WORD_BYTES || memchr(column[1].data, ' ', column[1].length))
         return rill__lexicon_fail(lexicon, "'@keep' takes one token of at most %d bytes", RILL__WORD_BYTES);
     return rill__lexicon_intern(lexicon, column[1], &word);
 }
 
-static rill_status read_rewrite(rill_lexicon *lexicon, const rill_word *column, int count)
+static rill_status read_rewrite(rill_lexicon *lexicon, const rill_word *column)
 {
-    (void)count;
     surface_path from = {.count = 0}, to = {.count = 0};
     rill_status status = path_append(lexicon, &from, column[1]);
     if (status == RILL_OK) status = path_append(lexicon, &to, column[2]);
@@ -300,9 +294,8 @@ static rill_status read_rewrite(rill_lexicon *lexicon, const rill_word *column, 
     return add_candidate(lexicon, &from, (rill__candidate){.type = RILL__NONE, .text = column[2]});
 }
 
-static rill_status read_rule(rill_lexicon *lexicon, const rill_word *column, int count)
+static rill_status read_rule(rill_lexicon *lexicon, const rill_word *column)
 {
-    (void)count;
     rill__rule rule = {.slot = RILL__SLOT_NONE};
     rill_status status = find_type(lexicon, column[1], &rule.type);
     if (status == RILL_OK) status = rill__lexicon_pattern(lexicon, column[2], 0, &rule.pattern);
@@ -315,9 +308,8 @@ static rill_status read_rule(rill_lexicon *lexicon, const rill_word *column, int
     return status;
 }
 
-static rill_status read_prefer(rill_lexicon *lexicon, const rill_word *column, int count)
+static rill_status read_prefer(rill_lexicon *lexicon, const rill_word *column)
 {
-    (void)count;
     rill__preference preference = {.type = RILL__NONE};
     rill_status status = find_type(lexicon, column[1], &preference.type);
     if (status == RILL_OK) status = rill__lexicon_pattern(lexicon, column[2], 1, &preference.pattern);
@@ -332,7 +324,7 @@ typedef struct directive {
     const char *name;
     int least, most; /* columns, the name included */
     const char *usage;
-    rill_status (*read)(rill_lexicon *lexicon, const rill_word *column, int count);
+    rill_status (*read)(rill_lexicon *lexicon, const rill_word *column); /* those that are not there have no data */
 } directive;
 
 static const directive directives[] = {
@@ -358,7 +350,7 @@ static rill_status read_directive(rill_lexicon *lexicon, const rill_word *column
                                       known->name, FORMAT);
         if (count < known->least || count > known->most)
             return rill__lexicon_fail(lexicon, "%d columns; write '%s'", count, known->usage);
-        return known->read(lexicon, column, count);
+        return known->read(lexicon, column);
     }
     return rill__lexicon_fail(lexicon, "unknown directive '%.*s'; docs/lexicon.md lists them", shown(column[0]),
                               column[0].data);
@@ -373,7 +365,7 @@ rill_status rill__lexicon_line(rill_lexicon *lexicon, const char *text, size_t l
     if (bad < length)
         return rill__lexicon_fail(lexicon, "byte %zu of the line is not UTF-8; save the file as UTF-8", bad);
     if (length == 0 || text[0] == '#') return RILL_OK;
-    rill_word column[COLUMNS];
+    rill_word column[COLUMNS] = {0};
     int count = cut((rill_word){text, length}, '\t', column, COLUMNS);
     if (count > COLUMNS) return rill__lexicon_fail(lexicon, "%d columns; none needs more than 6", count);
     if (text[0] == '@') return read_directive(lexicon, column, count);

@@ -79,9 +79,9 @@ typedef struct semparse {
 
 /* What one thread needs to decode. */
 typedef struct semparse_runner {
+    rill_stream *stream; /* the first: see rill_runner_drop() */
     const semparse *model;
     rill_context *ctx;
-    rill_stream *stream;
     rill_question *question;
     rill_blocks blocks;
     char *mentioned;         /* [actions] while a question is read: its tokens among the actions */

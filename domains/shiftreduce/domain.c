@@ -4,7 +4,7 @@
  * Invariant: what close_model() and stop() get may be half built; everything in it is zero until it is owned. Node tables are as long
  * as the largest reserve(); slots below r->slots are initialised.
  *
- * Divisions: the model · the runner · sizes · names of actions · profiles · the table. */
+ * Divisions: the model · the runner · sizes · names of actions · the table. */
 #include <string.h>
 
 #include "actions.h"
@@ -137,11 +137,6 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
     return RILL_OK;
 }
 
-static void drop(void *self, int32_t slot)
-{
-    rill_stream_drop(((parser_runner *)self)->stream, slot);
-}
-
 /* --- sizes -------------------------------------------------------------------------------------------------------- */
 
 /* Of a tree, words: brackets that are closed behind something else than a closed bracket. Else what stands between blanks. */
@@ -219,24 +214,6 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
     return RILL_OK;
 }
 
-/* --- profiles ----------------------------------------------------------------------------------------------------- */
-
-static rill_status profile(void *self, int on)
-{
-    return rill_stream_profile(((parser_runner *)self)->stream, on);
-}
-
-static int profiled(const void *self, int32_t i, rill_op_profile *out)
-{
-    return rill_stream_profiled(((const parser_runner *)self)->stream, i, out);
-}
-
-static rill_status limits(void *self, rill_limits *out)
-{
-    const parser_runner *r = self;
-    return rill_device_limits(r->model->device, r->ctx, out);
-}
-
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
 const rill_domain rill_shiftreduce_domain = {
@@ -250,7 +227,7 @@ const rill_domain rill_shiftreduce_domain = {
     .step = parser_step,
     .score = parser_score,
     .finalize = parser_finalize,
-    .drop = drop,
+    .drop = rill_runner_drop,
     .close = close_model,
     .measure = measure,
     .action_name = action_name,
@@ -260,7 +237,7 @@ const rill_domain rill_shiftreduce_domain = {
     .features = RILL_TAKES_INPUT_FORMAT | RILL_TAKES_BACKEND,
     .start = start,
     .stop = stop,
-    .profile = profile,
-    .profiled = profiled,
-    .limits = limits,
+    .profile = rill_runner_profile,
+    .profiled = rill_runner_profiled,
+    .limits = rill_runner_limits,
 };

@@ -114,9 +114,9 @@ typedef struct parser_cell {
 
 /* What one thread needs to decode. */
 typedef struct parser_runner {
+    rill_stream *stream; /* the first: see rill_runner_drop() */
     const parser *model;
     rill_context *ctx;
-    rill_stream *stream;
 
     parser_cell *cell; /* [nodes] */
     size_t cell_room;

@@ -101,12 +101,13 @@ void dev_group_legal(const dev_group *g, size_t *used, rill_best *best)
 
 /* --- picks -------------------------------------------------------------------------------------------------------- */
 
-size_t dev_first_pick(const rill_selection *s, size_t row)
+/* How many of n ascending numbers are below `least`. */
+static size_t count_below(const int32_t *x, size_t n, int64_t least)
 {
-    size_t low = 0, high = (size_t)s->n_picks;
+    size_t low = 0, high = n;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if ((size_t)s->pick_row[middle] < row)
+        if (x[middle] < least)
             low = middle + 1;
         else
             high = middle;
@@ -114,42 +115,39 @@ size_t dev_first_pick(const rill_selection *s, size_t row)
     return low;
 }
 
-int32_t dev_symbol_of(const dev_group *g, int32_t action)
+/* The symbol, or the place in the list, of an action; -1: none. */
+static int32_t symbol_of(const dev_group *g, int32_t action)
 {
     if (g->id == NULL)
         return action >= g->first_action && (size_t)(action - g->first_action) < g->symbols ? action - g->first_action
                                                                                             : -1;
-    size_t low = 0, high = g->symbols;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (g->id[middle] < action)
-            low = middle + 1;
-        else
-            high = middle;
+    const size_t at = count_below(g->id, g->symbols, action);
+    return at < g->symbols && g->id[at] == action ? (int32_t)at : -1;
+}
+
+void dev_answer_picks(const dev_group *g, dev_logp_fn logp_of, const void *call)
+{
+    const rill_selection *s = g->b->run->arguments->selection;
+    const size_t picks = (size_t)s->n_picks;
+    for (size_t r = 0; r < g->rows && picks > 0; r++) {
+        const size_t row = dev_host_row(g->b, g->space, g->first + r);
+        for (size_t i = count_below(s->pick_row, picks, (int64_t)row); i < picks && (size_t)s->pick_row[i] == row;
+             i++) {
+            const int32_t v = symbol_of(g, s->pick_action[i]);
+            s->pick_logp[i] = v >= 0 ? logp_of(call, r, (size_t)v) : -INFINITY;
+        }
     }
-    return low < g->symbols && g->id[low] == action ? (int32_t)low : -1;
 }
 
 /* In the order of operations that the kernel keeps, so to the bit what it gives for the best ones. */
-static float logp_of(const rill_best *best, size_t r, size_t v)
+static float logp_of(const void *call, size_t r, size_t v)
 {
-    float x = best->logits[r * best->ld_logits + v];
+    const rill_best *best = call;
+    const float *add = rill_operand_row(&best->add, r);
+    float x = rill_operand_row(&best->logits, r)[v];
     if (best->bias != NULL) x += best->bias[v];
-    if (best->add != NULL && (best->add_index == NULL || best->add_index[r] >= 0))
-        x += best->add[(best->add_index != NULL ? (size_t)best->add_index[r] : r) * best->ld_add + v];
+    if (add != NULL) x += add[v];
     return x == -INFINITY && !isnan(best->log_norm[r]) ? x : x - best->log_norm[r];
-}
-
-static void answer_picks(const dev_group *g, const rill_best *best)
-{
-    const rill_selection *s = g->b->run->arguments->selection;
-    for (size_t r = 0; r < g->rows && s->n_picks > 0; r++) {
-        const size_t row = dev_host_row(g->b, g->space, g->first + r);
-        for (size_t i = dev_first_pick(s, row); i < (size_t)s->n_picks && (size_t)s->pick_row[i] == row; i++) {
-            const int32_t v = dev_symbol_of(g, s->pick_action[i]);
-            s->pick_logp[i] = v >= 0 ? logp_of(best, r, (size_t)v) : -INFINITY;
-        }
-    }
 }
 
 /* --- tags --------------------------------------------------------------------------------------------------------- */
@@ -205,20 +203,19 @@ static void put_best(const dev_group *g, rill_best *best, size_t *used)
     if (direct) best->counts = s->count + row;
     run->kernels->best(best, g->b->pool);
     if (s->most > 0 && !direct) dev_put_choices(g, best->ids, best->logp, best->ld_out, best->counts);
-    answer_picks(g, best);
+    dev_answer_picks(g, logp_of, best);
 }
 
-static void run_group(const dev_group *g, const dev_rows *logits, const dev_rows *add, const float *bias)
+static void run_group(const dev_group *g)
 {
+    const rill_best_choices *o = &g->op->as.best;
+    const dev_run *run = g->b->run;
     size_t used = 0;
     rill_best best = {.rows = g->rows,
                       .symbols = g->symbols,
-                      .logits = logits->at + g->first * logits->ld,
-                      .ld_logits = logits->ld,
-                      .bias = bias,
-                      .add = add->at,
-                      .ld_add = add->ld,
-                      .add_index = add->index};
+                      .logits = dev_rows_from(dev_rows_at(g->b, &g->op->view[DEV_LOGITS]), g->first),
+                      .bias = g->id != NULL ? dev_list_of(run, o->list, g->slot)->bias : dev_constant_row(run, o->bias),
+                      .add = dev_rows_from(dev_rows_at(g->b, &g->op->view[DEV_ADD]), g->first)};
     best.counts = dev_work(g->b, &used, g->rows, sizeof *best.counts);
     if (g->op->as.best.tag != 0) {
         put_tags(g, &best, &used);
@@ -229,14 +226,30 @@ static void run_group(const dev_group *g, const dev_rows *logits, const dev_rows
 }
 
 /* Rows of a slot without symbols have no choices. */
-void dev_put_nothing(const dev_group *g)
+static void put_nothing(const dev_group *g)
 {
     const rill_selection *s = g->b->run->arguments->selection;
-    for (size_t r = 0; r < g->rows; r++) {
-        const size_t row = dev_host_row(g->b, g->space, g->first + r);
-        if (s->most > 0) s->count[row] = 0;
-        for (size_t i = dev_first_pick(s, row); i < (size_t)s->n_picks && (size_t)s->pick_row[i] == row; i++)
-            s->pick_logp[i] = -INFINITY;
+    for (size_t r = 0; r < g->rows && s->most > 0; r++) s->count[dev_host_row(g->b, g->space, g->first + r)] = 0;
+    dev_answer_picks(g, NULL, NULL);
+}
+
+void dev_each_group(dev_group g, rill_list list, void (*run)(const dev_group *))
+{
+    const size_t rows = g.b->rows[g.op->space];
+    const int32_t *slot = list != 0 ? dev_index_at(g.b, g.op->slot) : NULL;
+    g.space = g.op->space;
+    g.rows = rows;
+    if (list == 0) run(&g);
+    for (; list != 0 && g.first < rows; g.first += g.rows) {
+        const dev_slot_list *of = dev_list_of(g.b->run, list, slot[g.first]);
+        g.rows = dev_same_slot(slot, g.first, rows);
+        g.slot = slot[g.first];
+        g.symbols = of->n;
+        g.id = of->id;
+        if (of->n > 0)
+            run(&g);
+        else
+            put_nothing(&g);
     }
 }
 
@@ -254,24 +267,6 @@ size_t dev_best_work(const dev_run *r, const dev_op *op)
 void dev_best(dev_block *b, const dev_op *op)
 {
     const rill_best_choices *o = &op->as.best;
-    const dev_run *run = b->run;
-    const dev_rows logits = dev_rows_at(b, &op->view[DEV_LOGITS]), add = dev_rows_at(b, &op->view[DEV_ADD]);
-    const float *bias = o->bias != 0 ? run->plan->constant[o->bias - 1].data : NULL;
-    dev_group g = {.b = b, .op = op, .space = op->space, .first_action = o->first_action, .symbols = o->symbols};
-    if (o->list == 0) {
-        g.rows = b->rows[op->space];
-        run_group(&g, &logits, &add, bias);
-        return;
-    }
-    const int32_t *slot = dev_index_at(b, op->slot);
-    for (; g.first < b->rows[op->space]; g.first += g.rows) {
-        const dev_slot_list *list = dev_list_of(run, o->list, slot[g.first]);
-        g.rows = dev_same_slot(slot, g.first, b->rows[op->space]);
-        g.symbols = list->n;
-        g.id = list->id;
-        if (list->n > 0)
-            run_group(&g, &logits, &add, list->bias);
-        else
-            dev_put_nothing(&g);
-    }
+    dev_each_group((dev_group){.b = b, .op = op, .first_action = o->first_action, .symbols = o->symbols}, o->list,
+                   run_group);
 }

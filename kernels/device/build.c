@@ -2,8 +2,8 @@
  *
  * What is checked here need not be looked at in a run: widths, spaces, what is written before it is read, and that nothing is
  * written where the same operation still reads.
- * Divisions: beginning · weights · cells · attention · rows · choices. */
-#include <stdio.h>
+ * Divisions: beginning · operands · weights · cells · attention · rows · choices. */
+#include <string.h>
 
 #include "plan.h"
 
@@ -22,8 +22,9 @@ const char *dev_op_word(dev_op_kind kind)
     return words[kind];
 }
 
-/* One more operation of a program. Returns 0 when there is nothing to build. */
-static int begin(dev_builder *b, rill_plan *plan, rill_program program, dev_op_kind kind, rill_space space)
+/* One more operation of a program, `op` with its `size` bytes. Returns 0 when there is nothing to build. */
+static int begin(dev_builder *b, rill_plan *plan, rill_program program, dev_op_kind kind, rill_space space,
+                 const void *op, size_t size)
 {
     *b = (dev_builder){.plan = plan, .operation = words[kind]};
     if (plan->status != RILL_OK) return 0;
@@ -37,6 +38,7 @@ static int begin(dev_builder *b, rill_plan *plan, rill_program program, dev_op_k
     b->op->kind = kind;
     b->op->space = space;
     b->op->slot = DEV_NO_INDEX;
+    if (size > 0) memcpy(&b->op->as, op, size);
     if (space >= 0 && (size_t)space <= p->spaces) return 1;
     dev_build_fail(b, "there is no space %d", (int)space);
     return 0;
@@ -44,7 +46,7 @@ static int begin(dev_builder *b, rill_plan *plan, rill_program program, dev_op_k
 
 static int is_ragged(const dev_program *p, rill_space space)
 {
-    return space > RILL_ROWS && p->space[space - 1].kind == DEV_RAGGED;
+    return dev_space_at(p, space)->kind == DEV_RAGGED;
 }
 
 /* A constant that stands for one row of `width` floats; 0 is none. */
@@ -58,18 +60,6 @@ static void check_row(const dev_builder *b, rill_constant constant, size_t width
     const dev_constant *c = &b->plan->constant[constant - 1];
     if (c->rows != 1 || c->width != width)
         dev_build_fail(b, "%s is %zu x %zu, expected 1 x %zu", what, c->rows, c->width, width);
-}
-
-/* What is written may be what is read, or apart from it, but not overlap it. */
-static void check_apart(const dev_builder *b, int in, size_t in_width, int out, size_t out_width, int may_be_same,
-                        const char *what)
-{
-    const dev_operand *x = &b->op->view[in], *y = &b->op->view[out];
-    if (b->plan->status != RILL_OK || x->base == DEV_NOTHING || x->base != y->base || x->of != y->of) return;
-    if (x->base == DEV_TABLE && x->index != y->index) return; /* that rows differ is the caller's promise */
-    if (may_be_same && dev_same_operand(x, y)) return;
-    if (x->first < y->first + out_width && y->first < x->first + in_width)
-        dev_build_fail(b, "%s is written while it is still read", what);
 }
 
 static void check_activation(const dev_builder *b, rill_activation activation)
@@ -90,12 +80,55 @@ static const dev_list *check_list(const dev_builder *b, rill_list list, rill_spa
     return b->plan->status == RILL_OK ? &b->plan->list[list - 1] : NULL;
 }
 
+/* --- operands ----------------------------------------------------------------------------------------------------- */
+
+/* An operand of an operation: where its view goes, and what it must be. */
+typedef struct operand {
+    int place;
+    rill_view view;
+    size_t width;
+    int use; /* of dev_use and here_use */
+    const char *what;
+} operand;
+
+enum here_use {
+    SAME = 1 << 8,   /* what the operation writes first may be this operand */
+    LISTED = 1 << 9, /* it may have a list's symbols */
+    INPUTS = 1 << 10 /* it is seen from the run's rows, not from the operation's */
+};
+
 /* A value that only operations with this list may touch, or with none. */
 static void check_value_list(const dev_builder *b, int place, rill_list list, const char *what)
 {
     if (b->plan->status != RILL_OK || b->op->view[place].base != DEV_VALUE) return;
     if (b->program->value[b->op->view[place].of].list == list) return;
     dev_build_fail(b, list != 0 ? "%s has not the list's symbols" : "%s has a list's symbols", what);
+}
+
+/* What is written may be what is read, or apart from it, but not overlap it. */
+static void check_apart(const dev_builder *b, const operand *in, const operand *out, int may_be_same)
+{
+    const dev_operand *x = &b->op->view[in->place], *y = &b->op->view[out->place];
+    if (b->plan->status != RILL_OK || x->base == DEV_NOTHING || x->base != y->base || x->of != y->of) return;
+    if (x->base == DEV_TABLE && x->index != y->index) return; /* that rows differ is the caller's promise */
+    if (may_be_same && dev_same_operand(x, y)) return;
+    if (x->first < y->first + out->width && y->first < x->first + in->width)
+        dev_build_fail(b, "%s is written while it is still read", in->what);
+}
+
+/* Check n operands, what is read before what is written, and put them into the operation. */
+static void build(const dev_builder *b, const operand *x, size_t n)
+{
+    const operand *first = NULL; /* that is written */
+    for (size_t i = 0; i < n; i++)
+        dev_build_view(b, x[i].use & INPUTS ? RILL_ROWS : b->op->space, x[i].place, x[i].view, x[i].width, x[i].use,
+                       x[i].what);
+    for (size_t i = 0; i < n; i++) {
+        if (!(x[i].use & LISTED)) check_value_list(b, x[i].place, 0, x[i].what);
+        if (!(x[i].use & DEV_WRITE)) continue;
+        if (first == NULL) first = &x[i];
+        for (size_t j = 0; j < i; j++) check_apart(b, &x[j], &x[i], (x[j].use & SAME) && first == &x[i]);
+    }
 }
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
@@ -134,22 +167,20 @@ static void build_list_product(dev_builder *b, rill_space space, const rill_prod
         return;
     }
     const dev_constant *rows = &b->plan->constant[list->rows - 1];
-    dev_build_view(b, space, DEV_A, op->a, rows->width, DEV_READ, "a");
-    check_value_list(b, DEV_A, 0, "a");
-    dev_build_view(b, space, DEV_OUT, op->out, rows->rows, DEV_WRITE | DEV_PLAIN, "out");
+    const operand x[] = {{DEV_A, op->a, rows->width, DEV_READ, "a"},
+                         {DEV_OUT, op->out, rows->rows, DEV_WRITE | DEV_PLAIN | LISTED, "out"}};
+    build(b, x, 2);
     if (b->plan->status != RILL_OK) return;
     dev_value *out = &b->program->value[b->op->view[DEV_OUT].of];
     if (out->first != (int32_t)b->program->ops - 1 && out->list != op->list)
         dev_build_fail(b, "out is used for something else already");
     out->list = op->list;
-    check_apart(b, DEV_A, rows->width, DEV_OUT, rows->rows, 0, "a");
 }
 
 void rill_op_product(rill_plan *plan, rill_program program, rill_space space, const rill_product *op)
 {
     dev_builder b;
-    if (!begin(&b, plan, program, DEV_PRODUCT, space)) return;
-    b.op->as.product = *op;
+    if (!begin(&b, plan, program, DEV_PRODUCT, space, op, sizeof *op)) return;
     check_activation(&b, op->activation);
     if (op->list != 0) {
         build_list_product(&b, space, op);
@@ -163,14 +194,12 @@ void rill_op_product(rill_plan *plan, rill_program program, rill_space space, co
         return;
     }
     check_row(&b, op->bias, n, "bias");
-    dev_build_view(&b, space, DEV_A, op->a, k - op->k2, DEV_READ, "a");
-    if (op->k2 > 0) dev_build_view(&b, space, DEV_A2, op->a2, op->k2, DEV_READ, "a2");
-    dev_build_view(&b, space, DEV_ADD, op->add, n, DEV_READ | DEV_OPTIONAL | DEV_ABSENT, "add");
-    dev_build_view(&b, space, DEV_OUT, op->out, n, DEV_WRITE, "out");
-    for (int i = DEV_A; i <= DEV_OUT; i++) check_value_list(&b, i, 0, "an operand");
-    check_apart(&b, DEV_A, k - op->k2, DEV_OUT, n, 0, "a");
-    check_apart(&b, DEV_A2, op->k2, DEV_OUT, n, 0, "a2");
-    check_apart(&b, DEV_ADD, n, DEV_OUT, n, 1, "add");
+    const operand x[] = {{DEV_A2, op->a2, op->k2, DEV_READ, "a2"},
+                         {DEV_A, op->a, k - op->k2, DEV_READ, "a"},
+                         {DEV_ADD, op->add, n, DEV_READ | DEV_OPTIONAL | DEV_ABSENT | SAME, "add"},
+                         {DEV_OUT, op->out, n, DEV_WRITE, "out"}};
+    const size_t without = op->k2 == 0;
+    build(&b, x + without, 4 - without);
     if (plan->status != RILL_OK) return;
     b.program->weight_bytes += matrix->bytes;
     b.op->reads = rows_are_quantised(&b);
@@ -181,20 +210,14 @@ void rill_op_product(rill_plan *plan, rill_program program, rill_space space, co
 void rill_op_lstm(rill_plan *plan, rill_program program, rill_space space, const rill_lstm_cell *op)
 {
     dev_builder b;
-    if (!begin(&b, plan, program, DEV_LSTM, space)) return;
+    if (!begin(&b, plan, program, DEV_LSTM, space, op, sizeof *op)) return;
     const size_t width = op->hidden;
-    b.op->as.lstm = *op;
     if (width < 1) dev_build_fail(&b, "a cell of no units");
-    dev_build_view(&b, space, DEV_GATES, op->gates, 4 * width, DEV_READ | DEV_PLAIN, "gates");
-    dev_build_view(&b, space, DEV_C, op->c, width, DEV_READ | DEV_OPTIONAL | DEV_ABSENT, "c");
-    dev_build_view(&b, space, DEV_C_OUT, op->c_out, width, DEV_WRITE, "c_out");
-    dev_build_view(&b, space, DEV_H_OUT, op->h_out, width, DEV_WRITE, "h_out");
-    for (int i = DEV_GATES; i <= DEV_H_OUT; i++) check_value_list(&b, i, 0, "an operand");
-    check_apart(&b, DEV_GATES, 4 * width, DEV_C_OUT, width, 0, "gates");
-    check_apart(&b, DEV_GATES, 4 * width, DEV_H_OUT, width, 0, "gates");
-    check_apart(&b, DEV_C, width, DEV_C_OUT, width, 1, "c");
-    check_apart(&b, DEV_C, width, DEV_H_OUT, width, 0, "c");
-    check_apart(&b, DEV_C_OUT, width, DEV_H_OUT, width, 0, "c_out");
+    const operand x[] = {{DEV_GATES, op->gates, 4 * width, DEV_READ | DEV_PLAIN, "gates"},
+                         {DEV_C, op->c, width, DEV_READ | DEV_OPTIONAL | DEV_ABSENT | SAME, "c"},
+                         {DEV_C_OUT, op->c_out, width, DEV_WRITE, "c_out"},
+                         {DEV_H_OUT, op->h_out, width, DEV_WRITE, "h_out"}};
+    build(&b, x, 4);
     if (plan->status == RILL_OK && b.op->view[DEV_C_OUT].index != b.op->view[DEV_H_OUT].index)
         dev_build_fail(&b, "c_out and h_out are written at different rows");
 }
@@ -202,42 +225,33 @@ void rill_op_lstm(rill_plan *plan, rill_program program, rill_space space, const
 void rill_op_gru(rill_plan *plan, rill_program program, rill_space space, const rill_gru_cell *op)
 {
     dev_builder b;
-    if (!begin(&b, plan, program, DEV_GRU, space)) return;
+    if (!begin(&b, plan, program, DEV_GRU, space, op, sizeof *op)) return;
     const size_t width = op->hidden;
-    b.op->as.gru = *op;
     if (width < 1) dev_build_fail(&b, "a cell of no units");
-    dev_build_view(&b, space, DEV_GATES, op->input, 3 * width, DEV_READ | DEV_PLAIN, "input");
-    dev_build_view(&b, space, DEV_HIDDEN, op->hidden_gates, 3 * width, DEV_READ | DEV_PLAIN, "hidden_gates");
-    dev_build_view(&b, space, DEV_H, op->h, width, DEV_READ | DEV_OPTIONAL | DEV_ABSENT, "h");
-    dev_build_view(&b, space, DEV_H_OUT, op->h_out, width, DEV_WRITE, "h_out");
-    for (int i = DEV_GATES; i <= DEV_H_OUT; i++) check_value_list(&b, i, 0, "an operand");
-    check_apart(&b, DEV_GATES, 3 * width, DEV_H_OUT, width, 0, "input");
-    check_apart(&b, DEV_HIDDEN, 3 * width, DEV_H_OUT, width, 0, "hidden_gates");
-    check_apart(&b, DEV_H, width, DEV_H_OUT, width, 1, "h");
+    const operand x[] = {{DEV_GATES, op->input, 3 * width, DEV_READ | DEV_PLAIN, "input"},
+                         {DEV_HIDDEN, op->hidden_gates, 3 * width, DEV_READ | DEV_PLAIN, "hidden_gates"},
+                         {DEV_H, op->h, width, DEV_READ | DEV_OPTIONAL | DEV_ABSENT | SAME, "h"},
+                         {DEV_H_OUT, op->h_out, width, DEV_WRITE, "h_out"}};
+    build(&b, x, 4);
 }
 
 /* Gates are units of a ragged value, found by the scan itself, or rows of a constant. */
-static void build_scan_gates(dev_builder *b, const rill_scan *op, size_t width)
+static void check_scan_gates(const dev_builder *b, const rill_scan *op)
 {
     const int of_value = op->gates.kind == DEV_VIEW_VALUE;
-    if (!of_value && op->gates.kind != DEV_VIEW_CONSTANT) {
-        dev_build_fail(b, "gates are neither a ragged value nor rows of a constant");
-        return;
-    }
-    dev_build_view(b, op->space, DEV_GATES, op->gates, width, of_value ? DEV_READ | DEV_BARE : DEV_READ, "gates");
-    check_value_list(b, DEV_GATES, 0, "gates");
     if (b->plan->status != RILL_OK) return;
     if (of_value && !is_ragged(b->program, b->program->value[b->op->view[DEV_GATES].of].space))
         dev_build_fail(b, "gates are not a ragged value");
+    if (!of_value && op->gates.kind != DEV_VIEW_CONSTANT)
+        dev_build_fail(b, "gates are neither a ragged value nor rows of a constant");
     if (!of_value && op->read != 0) dev_build_fail(b, "rows of a constant are read as the column says, not shifted");
 }
 
 void rill_op_scan(rill_plan *plan, rill_program program, const rill_scan *op)
 {
     dev_builder b;
-    if (!begin(&b, plan, program, DEV_SCAN, op->space)) return;
+    if (!begin(&b, plan, program, DEV_SCAN, op->space, op, sizeof *op)) return;
     const size_t width = op->hidden, gates = op->cell == RILL_CELL_GRU ? 3 * width : 4 * width;
-    b.op->as.scan = *op;
     if (!is_ragged(b.program, op->space)) {
         dev_build_fail(&b, "its space is not ragged");
         return;
@@ -251,12 +265,13 @@ void rill_op_scan(rill_plan *plan, rill_program program, const rill_scan *op)
                        width);
     if (op->cell == RILL_CELL_LSTM && op->recurrent_bias != 0) dev_build_fail(&b, "an LSTM's bias is in its gates");
     check_row(&b, op->recurrent_bias, gates, "recurrent_bias");
-    build_scan_gates(&b, op, gates);
-    dev_build_view(&b, op->space, DEV_OUT, op->out, width, DEV_WRITE | DEV_OPTIONAL, "out");
-    dev_build_view(&b, RILL_ROWS, DEV_LAST_H, op->last_h, width, DEV_WRITE | DEV_OPTIONAL, "last_h");
-    dev_build_view(&b, RILL_ROWS, DEV_LAST_C, op->last_c, width, DEV_WRITE | DEV_OPTIONAL, "last_c");
-    for (int i = DEV_GATES; i <= DEV_OUT; i++) check_value_list(&b, i, 0, "an operand");
-    check_apart(&b, DEV_GATES, gates, DEV_OUT, width, 0, "gates");
+    const int found = op->gates.kind == DEV_VIEW_VALUE ? DEV_BARE : 0, may = DEV_WRITE | DEV_OPTIONAL;
+    const operand x[] = {{DEV_GATES, op->gates, gates, DEV_READ | found, "gates"},
+                         {DEV_OUT, op->out, width, may, "out"},
+                         {DEV_LAST_H, op->last_h, width, may | INPUTS, "last_h"},
+                         {DEV_LAST_C, op->last_c, width, may | INPUTS, "last_c"}};
+    build(&b, x, 4);
+    check_scan_gates(&b, op);
     if (plan->status != RILL_OK) return;
     if (op->cell == RILL_CELL_GRU && op->last_c.kind != DEV_VIEW_NONE) dev_build_fail(&b, "a GRU has no c");
     b.program->weight_bytes += matrix->bytes;
@@ -268,7 +283,7 @@ void rill_op_scan(rill_plan *plan, rill_program program, const rill_scan *op)
 rill_path rill_op_path(rill_plan *plan, rill_program program, rill_column node, rill_column parent, rill_column depth)
 {
     dev_builder b;
-    if (!begin(&b, plan, program, DEV_PATH, RILL_ROWS)) return -1;
+    if (!begin(&b, plan, program, DEV_PATH, RILL_ROWS, NULL, 0)) return -1;
     const dev_path path = {
         .node = dev_column_index(&b, RILL_ROWS, node, "node"),
         .parent = parent != 0 ? dev_column_index(&b, RILL_ROWS, parent, "parent") : DEV_NO_INDEX,
@@ -298,24 +313,22 @@ static void check_memory(const dev_builder *b, int place, int kind, const char *
 void rill_op_attend(rill_plan *plan, rill_program program, rill_space space, const rill_attend *op)
 {
     dev_builder b;
-    if (!begin(&b, plan, program, DEV_ATTEND, space)) return;
+    if (!begin(&b, plan, program, DEV_ATTEND, space, op, sizeof *op)) return;
     const size_t width = op->heads * op->width;
     const int kind = op->own ? -1 : op->path != 0 ? (int)RILL_TABLE_NODES : (int)RILL_TABLE_RAGGED;
-    b.op->as.attend = *op;
     if (op->heads < 1 || op->width < 1 || op->heads > INT32_MAX || op->width > INT32_MAX)
         dev_build_fail(&b, "%zu heads of width %zu cannot be", op->heads, op->width);
     if ((op->path != 0) + (op->slot != 0) + (op->own != 0) != 1)
         dev_build_fail(&b, "exactly one of path, slot and own says what is attended to");
     if (plan->status == RILL_OK && op->path != 0 && (op->path < 1 || (size_t)op->path > b.program->paths))
         dev_build_fail(&b, "there is no path %d", (int)op->path);
-    dev_build_view(&b, space, DEV_QUERY, op->query, width, DEV_READ, "query");
-    dev_build_view(&b, space, DEV_KEYS, op->keys, width, DEV_READ | DEV_BARE, "keys");
-    dev_build_view(&b, space, DEV_VALUES, op->values, width, DEV_READ | DEV_BARE, "values");
-    dev_build_view(&b, space, DEV_OUT, op->out, width, DEV_WRITE, "out");
-    for (int i = DEV_QUERY; i <= DEV_OUT; i++) check_value_list(&b, i, 0, "an operand");
+    const operand x[] = {{DEV_QUERY, op->query, width, DEV_READ, "query"},
+                         {DEV_KEYS, op->keys, width, DEV_READ | DEV_BARE, "keys"},
+                         {DEV_VALUES, op->values, width, DEV_READ | DEV_BARE, "values"},
+                         {DEV_OUT, op->out, width, DEV_WRITE, "out"}};
+    build(&b, x, 4);
     check_memory(&b, DEV_KEYS, kind, "keys");
     check_memory(&b, DEV_VALUES, kind, "values");
-    for (int i = DEV_QUERY; i < DEV_OUT; i++) check_apart(&b, i, width, DEV_OUT, width, 0, "an operand");
     if (plan->status != RILL_OK) return;
     if (op->own && b.program->value[b.op->view[DEV_KEYS].of].space != b.program->value[b.op->view[DEV_VALUES].of].space)
         dev_build_fail(&b, "keys and values are of different spaces");
@@ -347,16 +360,13 @@ static size_t width_of(const dev_builder *b, const rill_view *view)
 void rill_op_normalise(rill_plan *plan, rill_program program, rill_space space, const rill_normalise *op)
 {
     dev_builder b;
-    if (!begin(&b, plan, program, DEV_NORMALISE, space)) return;
-    b.op->as.normalise = *op;
+    if (!begin(&b, plan, program, DEV_NORMALISE, space, op, sizeof *op)) return;
     const size_t width = op->width != 0 ? op->width : width_of(&b, &op->y);
     b.op->as.normalise.width = width;
-    dev_build_view(&b, space, DEV_X, op->x, width, DEV_READ, "x");
-    dev_build_view(&b, space, DEV_RESIDUAL, op->residual, width, DEV_READ | DEV_OPTIONAL, "residual");
-    dev_build_view(&b, space, DEV_OUT, op->y, width, DEV_WRITE, "y");
-    for (int i = DEV_X; i <= DEV_OUT; i++) check_value_list(&b, i, 0, "an operand");
-    check_apart(&b, DEV_X, width, DEV_OUT, width, 1, "x");
-    check_apart(&b, DEV_RESIDUAL, width, DEV_OUT, width, 1, "residual");
+    const operand x[] = {{DEV_X, op->x, width, DEV_READ | SAME, "x"},
+                         {DEV_RESIDUAL, op->residual, width, DEV_READ | DEV_OPTIONAL | SAME, "residual"},
+                         {DEV_OUT, op->y, width, DEV_WRITE, "y"}};
+    build(&b, x, 3);
     check_row(&b, op->gain, width, "gain");
     check_row(&b, op->bias, width, "bias");
     if (plan->status == RILL_OK && !(op->eps >= 0.0f)) dev_build_fail(&b, "eps is below 0");
@@ -365,24 +375,20 @@ void rill_op_normalise(rill_plan *plan, rill_program program, rill_space space, 
 void rill_op_activate(rill_plan *plan, rill_program program, rill_space space, const rill_activate *op)
 {
     dev_builder b;
-    if (!begin(&b, plan, program, DEV_ACTIVATE, space)) return;
-    b.op->as.activate = *op;
+    if (!begin(&b, plan, program, DEV_ACTIVATE, space, op, sizeof *op)) return;
     const size_t width = op->width != 0 ? op->width : width_of(&b, &op->y);
     b.op->as.activate.width = width;
     check_activation(&b, op->activation);
-    dev_build_view(&b, space, DEV_X, op->x, width, DEV_READ, "x");
-    dev_build_view(&b, space, DEV_GATE, op->gate, width, DEV_READ | DEV_OPTIONAL, "gate");
-    dev_build_view(&b, space, DEV_OUT, op->y, width, DEV_WRITE, "y");
-    for (int i = DEV_X; i <= DEV_OUT; i++) check_value_list(&b, i, 0, "an operand");
-    check_apart(&b, DEV_X, width, DEV_OUT, width, 1, "x");
-    check_apart(&b, DEV_GATE, width, DEV_OUT, width, 0, "gate");
+    const operand x[] = {{DEV_X, op->x, width, DEV_READ | SAME, "x"},
+                         {DEV_GATE, op->gate, width, DEV_READ | DEV_OPTIONAL, "gate"},
+                         {DEV_OUT, op->y, width, DEV_WRITE, "y"}};
+    build(&b, x, 3);
 }
 
 void rill_op_embed(rill_plan *plan, rill_program program, rill_space space, const rill_embedding *op)
 {
     dev_builder b;
-    if (!begin(&b, plan, program, DEV_EMBED, space)) return;
-    b.op->as.embed = *op;
+    if (!begin(&b, plan, program, DEV_EMBED, space, op, sizeof *op)) return;
     size_t width = op->width != 0 ? op->width : width_of(&b, &op->out);
     if (op->matrix != 0) {
         const dev_matrix *matrix = check_matrix(&b, op->matrix);
@@ -391,25 +397,21 @@ void rill_op_embed(rill_plan *plan, rill_program program, rill_space space, cons
         if (matrix->type != RILL_WEIGHT_F32) dev_build_fail(&b, "the matrix is not in f32");
         if (op->rows.kind != DEV_VIEW_NONE) dev_build_fail(&b, "rows and a matrix are given");
         b.op->slot = dev_column_index(&b, space, op->symbol, "symbol");
-    } else {
-        dev_build_view(&b, space, DEV_X, op->rows, width, DEV_READ | DEV_ABSENT, "rows");
-        if (plan->status == RILL_OK && b.op->view[DEV_X].base == DEV_VALUE)
-            dev_build_fail(&b, "rows are neither a constant's nor a table's");
+    } else if (op->rows.kind == DEV_VIEW_VALUE || op->rows.kind == DEV_VIEW_UNIT) {
+        dev_build_fail(&b, "rows are neither a constant's nor a table's");
     }
     b.op->as.embed.width = width;
-    dev_build_view(&b, space, DEV_POSITION, op->position, width, DEV_READ | DEV_OPTIONAL | DEV_ABSENT, "position");
-    dev_build_view(&b, space, DEV_OUT, op->out, width, DEV_WRITE, "out");
-    check_value_list(&b, DEV_POSITION, 0, "position");
-    check_value_list(&b, DEV_OUT, 0, "out");
-    check_apart(&b, DEV_X, width, DEV_OUT, width, 0, "rows");
-    check_apart(&b, DEV_POSITION, width, DEV_OUT, width, 0, "position");
+    const int optional = op->matrix != 0 ? DEV_OPTIONAL : 0;
+    const operand x[] = {{DEV_X, op->rows, width, DEV_READ | DEV_ABSENT | optional, "rows"},
+                         {DEV_POSITION, op->position, width, DEV_READ | DEV_OPTIONAL | DEV_ABSENT, "position"},
+                         {DEV_OUT, op->out, width, DEV_WRITE, "out"}};
+    build(&b, x, 3);
 }
 
 void rill_op_sum(rill_plan *plan, rill_program program, rill_space space, const rill_sum *op)
 {
     dev_builder b;
-    if (!begin(&b, plan, program, DEV_SUM, space)) return;
-    b.op->as.sum = *op;
+    if (!begin(&b, plan, program, DEV_SUM, space, op, sizeof *op)) return;
     const size_t width = op->width != 0 ? op->width : width_of(&b, &op->out);
     b.op->as.sum.width = width;
     if (op->terms < 1 || op->terms > RILL_SUM_TERMS) {
@@ -418,27 +420,21 @@ void rill_op_sum(rill_plan *plan, rill_program program, rill_space space, const 
     }
     if (op->activation != RILL_LINEAR && op->activation != RILL_RELU)
         dev_build_fail(&b, "a sum ends in a rectifier or in nothing");
+    operand x[RILL_SUM_TERMS + 1];
     for (int32_t i = 0; i < op->terms; i++)
-        dev_build_view(&b, space, i, op->term[i], width, DEV_READ | DEV_ABSENT, "a term");
-    dev_build_view(&b, space, DEV_SUM_OUT, op->out, width, DEV_WRITE, "out");
-    for (int32_t i = 0; i < op->terms; i++) {
-        check_value_list(&b, i, 0, "a term");
-        check_apart(&b, i, width, DEV_SUM_OUT, width, 1, "a term");
-    }
-    check_value_list(&b, DEV_SUM_OUT, 0, "out");
+        x[i] = (operand){i, op->term[i], width, DEV_READ | DEV_ABSENT | SAME, "a term"};
+    x[op->terms] = (operand){DEV_SUM_OUT, op->out, width, DEV_WRITE, "out"};
+    build(&b, x, (size_t)op->terms + 1);
 }
 
 void rill_op_copy(rill_plan *plan, rill_program program, rill_space space, const rill_copy *op)
 {
     dev_builder b;
-    if (!begin(&b, plan, program, DEV_COPY, space)) return;
-    b.op->as.copy = *op;
+    if (!begin(&b, plan, program, DEV_COPY, space, op, sizeof *op)) return;
     if (op->width < 1) dev_build_fail(&b, "rows of no width");
-    dev_build_view(&b, space, DEV_X, op->x, op->width, DEV_READ | DEV_ABSENT, "x");
-    dev_build_view(&b, space, DEV_OUT, op->out, op->width, DEV_WRITE, "out");
-    check_value_list(&b, DEV_X, 0, "x");
-    check_value_list(&b, DEV_OUT, 0, "out");
-    check_apart(&b, DEV_X, op->width, DEV_OUT, op->width, 0, "x");
+    const operand x[] = {{DEV_X, op->x, op->width, DEV_READ | DEV_ABSENT, "x"},
+                         {DEV_OUT, op->out, op->width, DEV_WRITE, "out"}};
+    build(&b, x, 2);
 }
 
 /* --- choices ------------------------------------------------------------------------------------------------------ */
@@ -446,25 +442,22 @@ void rill_op_copy(rill_plan *plan, rill_program program, rill_space space, const
 void rill_op_mask(rill_plan *plan, rill_program program, rill_space space, const rill_mask *op)
 {
     dev_builder b;
-    if (!begin(&b, plan, program, DEV_MASK, space)) return;
-    b.op->as.mask = *op;
+    if (!begin(&b, plan, program, DEV_MASK, space, op, sizeof *op)) return;
     if (check_list(&b, op->list, space, op->slot) == NULL) return;
-    dev_build_view(&b, space, DEV_X, op->x, 1, DEV_READ | DEV_PLAIN, "x");
-    check_value_list(&b, DEV_X, 0, "x");
+    build(&b, &(operand){DEV_X, op->x, 1, DEV_READ | DEV_PLAIN, "x"}, 1);
     if (plan->status == RILL_OK) b.op->as.mask.width = width_of(&b, &op->x);
 }
 
 void rill_op_best(rill_plan *plan, rill_program program, rill_space space, const rill_best_choices *op)
 {
     dev_builder b;
-    if (!begin(&b, plan, program, DEV_BEST, space)) return;
-    b.op->as.best = *op;
+    if (!begin(&b, plan, program, DEV_BEST, space, op, sizeof *op)) return;
     if (op->symbols < 1 || op->symbols > INT32_MAX / 2) dev_build_fail(&b, "%zu symbols cannot be", op->symbols);
     if (op->first_action < 0 || op->first_action > INT32_MAX / 2) dev_build_fail(&b, "no first action");
-    dev_build_view(&b, space, DEV_LOGITS, op->logits, op->symbols, DEV_READ | DEV_PLAIN, "logits");
-    dev_build_view(&b, space, DEV_ADD, op->add, op->symbols, DEV_READ | DEV_OPTIONAL | DEV_ABSENT, "add");
+    const operand x[] = {{DEV_LOGITS, op->logits, op->symbols, DEV_READ | DEV_PLAIN | LISTED, "logits"},
+                         {DEV_ADD, op->add, op->symbols, DEV_READ | DEV_OPTIONAL | DEV_ABSENT, "add"}};
+    build(&b, x, 2);
     check_value_list(&b, DEV_LOGITS, op->list, "logits");
-    check_value_list(&b, DEV_ADD, 0, "add");
     if (op->list != 0) {
         const dev_list *list = check_list(&b, op->list, space, op->list_slot);
         if (list == NULL) return;
@@ -482,7 +475,7 @@ void rill_op_best(rill_plan *plan, rill_program program, rill_space space, const
 
 static void build_model(dev_builder *b, rill_space space, const rill_mix *op, int32_t i)
 {
-    dev_build_view(b, space, i, op->logits[i], op->symbols, DEV_READ | DEV_PLAIN, "logits");
+    build(b, &(operand){i, op->logits[i], op->symbols, DEV_READ | DEV_PLAIN | LISTED, "logits"}, 1);
     check_value_list(b, i, op->list[i], "logits");
     check_row(b, op->bias[i], op->symbols, "bias");
     if ((op->list[i] != 0) != (op->list[0] != 0)) dev_build_fail(b, "either all models have lists or none");
@@ -494,8 +487,7 @@ static void build_model(dev_builder *b, rill_space space, const rill_mix *op, in
 void rill_op_mix(rill_plan *plan, rill_program program, rill_space space, const rill_mix *op)
 {
     dev_builder b;
-    if (!begin(&b, plan, program, DEV_MIX, space)) return;
-    b.op->as.mix = *op;
+    if (!begin(&b, plan, program, DEV_MIX, space, op, sizeof *op)) return;
     if (op->models < 1 || op->models > RILL_MIX_MODELS) {
         dev_build_fail(&b, "%d models, expected 1 to %d", (int)op->models, RILL_MIX_MODELS);
         return;

@@ -19,7 +19,7 @@
 typedef struct mixture {
     const dev_group *g;
     size_t models, best, ld;
-    dev_rows each[RILL_MIX_MODELS]; /* [rows, symbols] logits, then log-probabilities */
+    rill_operand each[RILL_MIX_MODELS]; /* [rows, symbols] logits, then log-probabilities */
     const float *bias[RILL_MIX_MODELS];
     float *x;        /* [rows, ld] m(v), then x(v) of those that count */
     float *log_norm; /* [rows] of the model at work */
@@ -76,8 +76,7 @@ static void normalise(const mixture *m, size_t index)
     const dev_group *g = m->g;
     const float *bias = m->bias[index];
     rill_best norm = m->ask;
-    norm.logits = m->each[index].at;
-    norm.ld_logits = m->each[index].ld;
+    norm.logits = m->each[index];
     norm.bias = bias;
     norm.log_norm = m->log_norm;
     g->b->run->kernels->best(&norm, g->b->pool);
@@ -139,8 +138,7 @@ static void find_best(const mixture *m)
     const dev_group *g = m->g;
     rill_best best = m->ask;
     best.best = m->best;
-    best.logits = m->x;
-    best.ld_logits = m->ld;
+    best.logits = (rill_operand){.at = m->x, .ld = m->ld};
     for (size_t r = 0; r < g->rows; r++) take_largest(m, r);
     g->b->run->kernels->best(&best, g->b->pool);
     if (m->models > 1) {
@@ -153,54 +151,29 @@ static void find_best(const mixture *m)
     dev_put_choices(g, m->action, m->logp, m->best, m->count);
 }
 
-static void answer_picks(const mixture *m)
+static float logp_of(const void *call, size_t r, size_t v)
 {
-    const dev_group *g = m->g;
-    const rill_selection *s = g->b->run->arguments->selection;
-    for (size_t r = 0; r < g->rows && s->n_picks > 0; r++) {
-        const size_t row = dev_host_row(g->b, g->space, g->first + r);
-        for (size_t i = dev_first_pick(s, row); i < (size_t)s->n_picks && (size_t)s->pick_row[i] == row; i++) {
-            const int32_t v = dev_symbol_of(g, s->pick_action[i]);
-            s->pick_logp[i] = v < 0 ? -INFINITY : m->broken[r] ? NAN : mixed(m, r, (size_t)v);
-        }
-    }
+    const mixture *m = call;
+    return m->broken[r] ? NAN : mixed(m, r, v);
 }
 
 static void mix_group(const dev_group *g)
 {
     const rill_mix *o = &g->op->as.mix;
-    const rill_plan *plan = g->b->run->plan;
     mixture m = {.models = (size_t)o->models};
     lay_out(&m, g);
     for (size_t e = 0; e < m.models; e++) {
         m.each[e] = dev_rows_from(dev_rows_at(g->b, &g->op->view[e]), g->first);
-        m.bias[e] = o->bias[e] != 0 ? plan->constant[o->bias[e] - 1].data : NULL;
+        m.bias[e] = dev_constant_row(g->b->run, o->bias[e]);
         if (g->id != NULL) m.bias[e] = dev_list_of(g->b->run, o->list[e], g->slot)->bias;
         normalise(&m, e);
     }
     if (g->b->run->arguments->selection->most > 0) find_best(&m);
-    answer_picks(&m);
+    dev_answer_picks(g, logp_of, &m);
 }
 
 void dev_mix(dev_block *b, const dev_op *op)
 {
     const rill_mix *o = &op->as.mix;
-    const size_t rows = b->rows[op->space];
-    dev_group g = {.b = b, .op = op, .space = op->space, .symbols = o->symbols, .rows = rows};
-    if (o->list[0] == 0) {
-        mix_group(&g);
-        return;
-    }
-    const int32_t *slot = dev_index_at(b, op->slot);
-    for (; g.first < rows; g.first += g.rows) {
-        const dev_slot_list *list = dev_list_of(b->run, o->list[0], slot[g.first]);
-        g.rows = dev_same_slot(slot, g.first, rows);
-        g.slot = slot[g.first];
-        g.symbols = list->n;
-        g.id = list->id;
-        if (list->n > 0)
-            mix_group(&g);
-        else
-            dev_put_nothing(&g);
-    }
+    dev_each_group((dev_group){.b = b, .op = op, .symbols = o->symbols}, o->list[0], mix_group);
 }

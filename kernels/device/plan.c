@@ -67,37 +67,30 @@ rill_status rill_plan_open(rill_plan **out, rill_context *ctx, const rill_device
     return RILL_OK;
 }
 
-static void clear_array(rill_context *ctx, void *array, size_t room, size_t size)
+static void clear_program(rill_context *ctx, dev_program *p)
 {
-    if (array != NULL) rill_free(ctx, array, room * size);
-}
-
-void dev_program_clear(rill_context *ctx, dev_program *p)
-{
-    clear_array(ctx, p->space, p->space_room, sizeof *p->space);
-    clear_array(ctx, p->column, p->column_room, sizeof *p->column);
-    clear_array(ctx, p->value, p->value_room, sizeof *p->value);
-    clear_array(ctx, p->buffer, p->buffer_room, sizeof *p->buffer);
-    clear_array(ctx, p->index, p->index_room, sizeof *p->index);
-    clear_array(ctx, p->path, p->path_room, sizeof *p->path);
-    clear_array(ctx, p->op, p->op_room, sizeof *p->op);
-    clear_array(ctx, p->expected, p->expected_room, sizeof *p->expected);
+    rill_free(ctx, p->space, p->space_room * sizeof *p->space);
+    rill_free(ctx, p->column, p->column_room * sizeof *p->column);
+    rill_free(ctx, p->value, p->value_room * sizeof *p->value);
+    rill_free(ctx, p->buffer, p->buffer_room * sizeof *p->buffer);
+    rill_free(ctx, p->index, p->index_room * sizeof *p->index);
+    rill_free(ctx, p->path, p->path_room * sizeof *p->path);
+    rill_free(ctx, p->op, p->op_room * sizeof *p->op);
+    rill_free(ctx, p->expected, p->expected_room * sizeof *p->expected);
 }
 
 void rill_plan_close(rill_plan *plan)
 {
     if (plan == NULL) return;
     rill_context *ctx = plan->ctx;
-    for (size_t i = 0; i < plan->matrices; i++)
-        if (plan->matrix[i].memory != NULL) rill_free(ctx, plan->matrix[i].memory, plan->matrix[i].bytes);
-    for (size_t i = 0; i < plan->constants; i++)
-        if (plan->constant[i].memory != NULL) rill_free(ctx, plan->constant[i].memory, plan->constant[i].bytes);
-    for (size_t i = 0; i < plan->programs; i++) dev_program_clear(ctx, &plan->program[i]);
-    clear_array(ctx, plan->constant, plan->constant_room, sizeof *plan->constant);
-    clear_array(ctx, plan->matrix, plan->matrix_room, sizeof *plan->matrix);
-    clear_array(ctx, plan->table, plan->table_room, sizeof *plan->table);
-    clear_array(ctx, plan->list, plan->list_room, sizeof *plan->list);
-    clear_array(ctx, plan->program, plan->program_room, sizeof *plan->program);
+    for (size_t i = 0; i < plan->matrices; i++) rill_free(ctx, plan->matrix[i].memory, plan->matrix[i].bytes);
+    for (size_t i = 0; i < plan->constants; i++) rill_free(ctx, plan->constant[i].memory, plan->constant[i].bytes);
+    for (size_t i = 0; i < plan->programs; i++) clear_program(ctx, &plan->program[i]);
+    rill_free(ctx, plan->constant, plan->constant_room * sizeof *plan->constant);
+    rill_free(ctx, plan->matrix, plan->matrix_room * sizeof *plan->matrix);
+    rill_free(ctx, plan->table, plan->table_room * sizeof *plan->table);
+    rill_free(ctx, plan->list, plan->list_room * sizeof *plan->list);
+    rill_free(ctx, plan->program, plan->program_room * sizeof *plan->program);
     rill_free(ctx, plan, sizeof *plan);
 }
 
@@ -140,12 +133,11 @@ rill_matrix rill_plan_matrix(rill_plan *plan, rill_weight_type type, size_t n, s
     dev_matrix *matrix = &plan->matrix[handle - 1];
     const rill_dtype dtype = dev_dtype(plan->device, type);
     const size_t bytes = rill_gemm_pack_size(n, k, dtype);
-    const rill_weight_part part = {.w = w, .k = k, .stride_n = stride, .stride_k = 1};
     if (bytes == 0) return dev_plan_fail(plan, RILL_ERR_FORMAT, "weights of %zu x %zu are too many", n, k);
     void *memory = rill_alloc(plan->ctx, bytes);
     if (memory == NULL) return dev_plan_fail(plan, RILL_ERR_MEMORY, "no memory for weights of %zu x %zu", n, k);
     *matrix = (dev_matrix){.memory = memory, .bytes = bytes, .type = type};
-    (void)rill_gemm_pack_f32(&matrix->w, n, &part, 1, dtype, memory); /* fails only for what has no size */
+    (void)rill_gemm_pack_f32(&matrix->w, n, k, w, stride, dtype, memory); /* fails only for what has no size */
     return handle;
 }
 
@@ -173,11 +165,9 @@ rill_constant rill_plan_product(rill_plan *plan, const float *a, size_t rows, si
     if (out > 0) {
         const rill_gemm gemm = {.w = &matrix.w,
                                 .rows = rows,
-                                .a = a,
-                                .lda = k,
+                                .a = {.at = (float *)(uintptr_t)a, .ld = k},
                                 .bias = bias,
-                                .c = plan->constant[out - 1].memory,
-                                .ldc = n};
+                                .c = {.at = plan->constant[out - 1].memory, .ld = n}};
         plan->device->kernels.gemm(&gemm, NULL);
     }
     rill_free(plan->ctx, matrix.memory, matrix.bytes);

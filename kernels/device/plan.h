@@ -254,8 +254,6 @@ int32_t dev_plan_more(rill_plan *plan, void **array, size_t *count, size_t *room
 /* The dtype in which the device keeps weights of this type. */
 rill_dtype dev_dtype(const rill_device *device, rill_weight_type type);
 
-void dev_program_clear(rill_context *ctx, dev_program *program);
-
 /* --- views.c ------------------------------------------------------------------------------------------------------ */
 
 /* What an operation is being built from, for messages. */
@@ -268,6 +266,12 @@ typedef struct dev_builder {
 
 /* Keep "program P, operation N (WORD): ..." as the plan's failure. */
 void dev_build_fail(const dev_builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What a space is; of the run's rows too. */
+const dev_space *dev_space_at(const dev_program *program, rill_space space);
+
+/* Whether rows of `space` are derived from, or are, rows of `from`. */
+int dev_is_derived(const dev_program *program, rill_space space, rill_space from);
 
 /* The number of an index, equal ones once; DEV_NO_INDEX after a failure. */
 int32_t dev_index_number(rill_plan *plan, dev_program *program, dev_index wanted);

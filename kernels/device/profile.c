@@ -2,9 +2,8 @@
  *
  * Bytes and multiplications are what an operation must move and do: operands once per row, weights once per block. Each scratch has
  * counters of its own, which are added up on the caller's thread when the run is over.
- * Divisions: what an operation must do · counting · asking · the machine's limits. */
+ * Divisions: what an operation must do · counting · asking · runners. */
 #include <string.h>
-#include <time.h>
 
 #include "limits.h"
 #include "stream.h"
@@ -97,13 +96,6 @@ static cost cost_of(dev_block *b, const dev_op *op)
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static size_t first_counter(const rill_plan *plan, const dev_program *program)
 {
     size_t first = 0;
@@ -117,9 +109,9 @@ void dev_profile_op(dev_block *b, const dev_op *op)
     rill_stream *s = r->stream;
     const size_t number = first_counter(r->plan, r->program) + (size_t)(op - r->program->op);
     dev_counter *c = &s->share[b->thread * s->counters + number];
-    const double begin = now();
+    const double begin = rill_clock();
     dev_op_run(b, op);
-    const double end = now();
+    const double end = rill_clock();
     const cost done = cost_of(b, op);
     c->calls++;
     c->rows += (int64_t)done.rows;
@@ -149,14 +141,12 @@ rill_status rill_stream_profile(rill_stream *s, int on)
     s->profiling = 0;
     if (!on) return RILL_OK;
     s->counters = first_counter(s->plan, s->plan->program + s->plan->programs);
-    rill_status status = rill_grow(s->ctx, (void **)&s->counter, &s->counter_room, s->counters, sizeof *s->counter,
+    const size_t all = (1 + s->threads) * s->counters;
+    rill_status status = rill_grow(s->ctx, (void **)&s->counter, &s->counter_room, all, sizeof *s->counter,
                                    "a profile");
-    if (status == RILL_OK)
-        status = rill_grow(s->ctx, (void **)&s->share, &s->share_room, s->threads * s->counters, sizeof *s->share,
-                           "a profile");
     if (status != RILL_OK) return status;
-    memset(s->counter, 0, s->counters * sizeof *s->counter);
-    memset(s->share, 0, s->threads * s->counters * sizeof *s->share);
+    s->share = s->counter + s->counters;
+    memset(s->counter, 0, all * sizeof *s->counter);
     s->profiling = s->counters > 0;
     return RILL_OK;
 }
@@ -190,15 +180,37 @@ int rill_stream_profiled(const rill_stream *s, int32_t i, rill_op_profile *out)
     return 1;
 }
 
-/* --- the machine's limits ----------------------------------------------------------------------------------------- */
+/* --- runners ------------------------------------------------------------------------------------------------------ */
 
-rill_status rill_device_limits(const rill_device *device, rill_context *ctx, rill_limits *out)
+static rill_stream *stream_of(const void *runner)
+{
+    return *(rill_stream *const *)runner;
+}
+
+void rill_runner_drop(void *runner, int32_t slot)
+{
+    rill_stream_drop(stream_of(runner), slot);
+}
+
+rill_status rill_runner_profile(void *runner, int on)
+{
+    return rill_stream_profile(stream_of(runner), on);
+}
+
+int rill_runner_profiled(const void *runner, int32_t i, rill_op_profile *out)
+{
+    return rill_stream_profiled(stream_of(runner), i, out);
+}
+
+rill_status rill_runner_limits(void *runner, rill_limits *out)
 {
     enum { READ_BYTES = 48 << 20 }; /* more than caches near a core hold */
+    rill_context *ctx = stream_of(runner)->ctx;
+    const rill_isa_mask isa = stream_of(runner)->plan->device->kernels.isa;
     void *memory = rill_alloc(ctx, READ_BYTES);
     if (memory == NULL) return rill_fail_memory(ctx, READ_BYTES, "measuring the machine");
     memset(memory, 1, READ_BYTES);
-    rill_loop floats = rill_loop_multiply(device->kernels.isa, 0), bytes = rill_loop_multiply(device->kernels.isa, 1);
+    rill_loop floats = rill_loop_multiply(isa, 0), bytes = rill_loop_multiply(isa, 1);
     rill_loop read = rill_loop_read(memory, READ_BYTES);
     out->flops[RILL_ARITHMETIC_F32] = rill_loop_rate(&floats, 0.02);
     out->flops[RILL_ARITHMETIC_INT8] = rill_loop_rate(&bytes, 0.02);

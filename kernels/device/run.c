@@ -134,25 +134,17 @@ static const int32_t *entries_of(const dev_run *r, int32_t index, size_t *count)
     return r->arguments->columns[i->a];
 }
 
-static size_t longest_entry(const dev_run *r, int32_t index)
+/* The largest of a column's entries or, where they number elements of an array, of those elements. */
+static size_t longest_entry(const dev_run *r, int32_t index, const int32_t *of, size_t elements)
 {
     size_t count;
     const int32_t *entry = entries_of(r, index, &count);
     int32_t most = 0;
-    for (size_t i = 0; i < count; i++)
-        if (entry[i] > most) most = entry[i];
-    return (size_t)most;
-}
-
-/* The longest memory of the slots that a column names. */
-static size_t longest_memory(const dev_run *r, int32_t index)
-{
-    const rill_stream *s = r->stream;
-    size_t count;
-    const int32_t *slot = entries_of(r, index, &count);
-    int32_t most = 0;
-    for (size_t i = 0; i < count; i++)
-        if (slot[i] >= 0 && (size_t)slot[i] < s->slots && s->units[slot[i]] > most) most = s->units[slot[i]];
+    for (size_t i = 0; i < count; i++) {
+        if (of != NULL && (entry[i] < 0 || (size_t)entry[i] >= elements)) continue;
+        const int32_t length = of != NULL ? of[entry[i]] : entry[i];
+        if (length > most) most = length;
+    }
     return (size_t)most;
 }
 
@@ -165,15 +157,6 @@ static size_t longest_list(const dev_run *r, int32_t index, rill_list list)
         if (slot[i] >= 0 && (size_t)slot[i] < lists->count && lists->slot[slot[i]].n > most)
             most = lists->slot[slot[i]].n;
     return most;
-}
-
-static size_t longest_input(const dev_run *r, rill_space space)
-{
-    const int32_t *length = r->arguments->columns[r->program->space[space - 1].column - 1];
-    int32_t most = 0;
-    for (size_t i = 0; i < r->n; i++)
-        if (length[i] > most) most = length[i];
-    return (size_t)most;
 }
 
 static void note_list(dev_run *r, const dev_op *op, rill_list list)
@@ -191,14 +174,14 @@ static void measure(dev_run *r)
         const dev_op *op = &p->op[i];
         r->longest[i] = 0;
         if (op->kind == DEV_PRODUCT) note_list(r, op, op->as.product.list);
-        if (op->kind == DEV_PATH) r->longest[i] = longest_entry(r, p->path[op->path].depth) + 1;
+        if (op->kind == DEV_PATH) r->longest[i] = longest_entry(r, p->path[op->path].depth, NULL, 0) + 1;
         if (op->kind != DEV_ATTEND) continue;
         if (op->as.attend.own)
-            r->longest[i] = longest_input(r, p->value[op->view[DEV_KEYS].of].space);
+            r->longest[i] = longest_entry(r, dev_space_at(p, p->value[op->view[DEV_KEYS].of].space)->index, NULL, 0);
         else if (op->path >= 0)
-            r->longest[i] = longest_entry(r, p->path[op->path].depth) + 1;
+            r->longest[i] = longest_entry(r, p->path[op->path].depth, NULL, 0) + 1;
         else
-            r->longest[i] = longest_memory(r, op->slot);
+            r->longest[i] = longest_entry(r, op->slot, r->stream->units, r->stream->slots);
     }
 }
 

@@ -17,14 +17,14 @@ typedef struct scan {
     const dev_op *op;
     const rill_weights *w;
     size_t gates_width, ld, ld_gates, inputs;
-    int32_t *order;        /* [inputs] longest first */
-    int32_t *index;        /* [inputs] rows of `input` that a step reads */
-    float *h, *c;          /* [inputs, ld] */
-    float *gates;          /* [inputs, ld_gates] */
-    dev_rows input, out;   /* gates' inputs; where outputs go */
-    const int32_t *first;  /* [inputs] row of `input` that unit 0 reads, of values; the units' own, of constants */
-    const int32_t *unit;   /* [inputs] first units of the scan's space */
-    const int32_t *length; /* [inputs] */
+    int32_t *order;          /* [inputs] longest first */
+    int32_t *index;          /* [inputs] rows of `input` that a step reads */
+    float *h, *c;            /* [inputs, ld] */
+    float *gates;            /* [inputs, ld_gates] */
+    rill_operand input, out; /* gates' inputs; where outputs go */
+    const int32_t *first;    /* [inputs] row of `input` that unit 0 reads, of values; the units' own, of constants */
+    const int32_t *unit;     /* [inputs] first units of the scan's space */
+    const int32_t *length;   /* [inputs] */
 } scan;
 
 static size_t gates_width(const rill_scan *o)
@@ -79,41 +79,30 @@ static void find_inputs(const scan *s, size_t live, int32_t t)
     }
 }
 
+static rill_operand rows_of(float *at, size_t ld)
+{
+    return (rill_operand){.at = at, .ld = ld};
+}
+
 /* In the first step h is zero, so the inputs are all there is. */
 static void step_lstm(const scan *s, size_t live, int32_t t)
 {
     const rill_kernels *k = s->b->run->kernels;
-    const rill_gather begin = {.rows = live,
-                               .width = s->gates_width,
-                               .src = s->input.at,
-                               .ld_src = s->input.ld,
-                               .src_index = s->index,
-                               .dst = s->gates,
-                               .ld_dst = s->ld_gates};
-    const rill_gemm gates = {.w = s->w,
-                             .rows = live,
-                             .a = s->h,
-                             .lda = s->ld,
-                             .add = s->input.at,
-                             .ld_add = s->input.ld,
-                             .add_index = s->index,
-                             .c = s->gates,
-                             .ldc = s->ld_gates,
-                             .scratch = s->b->scratch + s->b->run->layout.gemm_at};
-    const rill_lstm cell = {.rows = live,
-                            .hidden = s->o->hidden,
-                            .gates = s->gates,
-                            .ld_gates = s->ld_gates,
-                            .c_prev = t > 0 ? s->c : NULL,
-                            .ld_c_prev = s->ld,
-                            .c = s->c,
-                            .h = s->h,
-                            .ld_c = s->ld,
-                            .ld_h = s->ld};
+    const rill_operand input = {.at = s->input.at, .ld = s->input.ld, .index = s->index};
+    const rill_operand gates = rows_of(s->gates, s->ld_gates), h = rows_of(s->h, s->ld), c = rows_of(s->c, s->ld);
+    const rill_gather begin = {.rows = live, .width = s->gates_width, .src = input, .dst = gates};
+    const rill_gemm product = {.w = s->w,
+                               .rows = live,
+                               .a = h,
+                               .add = input,
+                               .c = gates,
+                               .scratch = s->b->scratch + s->b->run->layout.gemm_at};
+    rill_lstm cell = {.rows = live, .hidden = s->o->hidden, .gates = gates, .c = c, .h = h};
+    if (t > 0) cell.c_prev = c;
     if (t == 0)
         k->gather(&begin, s->b->pool);
     else
-        k->gemm(&gates, s->b->pool);
+        k->gemm(&product, s->b->pool);
     k->lstm(&cell, s->b->pool);
 }
 
@@ -121,28 +110,17 @@ static void step_lstm(const scan *s, size_t live, int32_t t)
 static void step_gru(const scan *s, size_t live, int32_t t)
 {
     const rill_kernels *k = s->b->run->kernels;
-    const float *bias = s->o->recurrent_bias != 0 ? s->b->run->plan->constant[s->o->recurrent_bias - 1].data : NULL;
-    const rill_gemm gates = {.w = s->w,
-                             .rows = live,
-                             .a = s->h,
-                             .lda = s->ld,
-                             .bias = bias,
-                             .c = s->gates,
-                             .ldc = s->ld_gates,
-                             .scratch = s->b->scratch + s->b->run->layout.gemm_at};
-    const rill_gru cell = {.rows = live,
-                           .hidden = s->o->hidden,
-                           .input = s->input.at,
-                           .ld_input = s->input.ld,
-                           .input_index = s->index,
-                           .gates = s->gates,
-                           .ld_gates = s->ld_gates,
-                           .h_prev = s->h,
-                           .ld_h_prev = s->ld,
-                           .h = s->h,
-                           .ld_h = s->ld};
+    const rill_operand input = {.at = s->input.at, .ld = s->input.ld, .index = s->index};
+    const rill_operand gates = rows_of(s->gates, s->ld_gates), h = rows_of(s->h, s->ld);
+    const rill_gemm product = {.w = s->w,
+                               .rows = live,
+                               .a = h,
+                               .bias = dev_constant_row(s->b->run, s->o->recurrent_bias),
+                               .c = gates,
+                               .scratch = s->b->scratch + s->b->run->layout.gemm_at};
+    const rill_gru cell = {.rows = live, .hidden = s->o->hidden, .input = input, .gates = gates, .h_prev = h, .h = h};
     if (t == 0) memset(s->h, 0, live * s->ld * sizeof *s->h);
-    k->gemm(&gates, s->b->pool);
+    k->gemm(&product, s->b->pool);
     k->gru(&cell, s->b->pool);
 }
 
@@ -151,8 +129,7 @@ static void put_outputs(const scan *s, size_t live, int32_t t)
     if (s->op->view[DEV_OUT].base == DEV_NOTHING) return;
     for (size_t i = 0; i < live; i++) {
         const size_t row = (size_t)(s->unit[s->order[i]] + unit_at(s, s->order[i], t));
-        const size_t to = s->out.index != NULL ? (size_t)s->out.index[row] : row;
-        memcpy(s->out.at + to * s->out.ld, s->h + i * s->ld, s->o->hidden * sizeof *s->h);
+        memcpy(rill_operand_row(&s->out, row), s->h + i * s->ld, s->o->hidden * sizeof *s->h);
     }
 }
 
@@ -162,10 +139,10 @@ static void put_outputs(const scan *s, size_t live, int32_t t)
 static void put_last(const scan *s, int view, const float *states)
 {
     if (s->op->view[view].base == DEV_NOTHING) return;
-    const dev_rows to = dev_rows_at(s->b, &s->op->view[view]);
+    const rill_operand to = dev_rows_at(s->b, &s->op->view[view]);
     for (size_t i = 0; i < s->inputs; i++) {
-        const size_t input = (size_t)s->order[i], row = to.index != NULL ? (size_t)to.index[input] : input;
-        float *last = to.at + row * to.ld;
+        const size_t input = (size_t)s->order[i];
+        float *last = rill_operand_row(&to, input);
         if (s->length[input] > 0)
             memcpy(last, states + i * s->ld, s->o->hidden * sizeof *last);
         else

@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-static const dev_space *space_at(const dev_block *b, rill_space space)
-{
-    return &b->run->program->space[space - 1];
-}
-
 /* --- rows of the host --------------------------------------------------------------------------------------------- */
 
 static size_t run_row(const dev_block *b, size_t row)
@@ -22,8 +17,8 @@ static size_t run_row(const dev_block *b, size_t row)
 
 size_t dev_host_row(const dev_block *b, rill_space space, size_t row)
 {
-    for (; space != RILL_ROWS; space = space_at(b, space)->of) {
-        const dev_space *s = space_at(b, space);
+    for (; space != RILL_ROWS; space = dev_space_at(b->run->program, space)->of) {
+        const dev_space *s = dev_space_at(b->run->program, space);
         const size_t up = (size_t)b->up[space][row];
         if (s->kind == DEV_RAGGED)
             return (size_t)b->run->start[s->ragged][run_row(b, up)] + row - (size_t)b->place[space][up];
@@ -142,7 +137,7 @@ size_t dev_block_begin(dev_block *b, size_t from, size_t end)
     b->rows[RILL_ROWS] = count_places(b->run, from, end);
     memset(b->index, 0, p->indices * sizeof *b->index);
     for (rill_space space = 1; space <= (rill_space)p->spaces; space++) {
-        const dev_space *s = space_at(b, space);
+        const dev_space *s = dev_space_at(b->run->program, space);
         if (s->kind == DEV_WHERE)
             make_where(b, space, s);
         else if (s->kind == DEV_DISTINCT)
@@ -162,7 +157,7 @@ static const int32_t *find_entries(const dev_block *b, const dev_index *i)
     const int32_t *column = run->arguments->columns[i->a];
     if (run->program->column[i->a].space != i->space || run->order != NULL) return NULL;
     if (i->space == RILL_ROWS) return column + b->from;
-    return column + run->start[space_at(b, i->space)->ragged][b->from];
+    return column + run->start[dev_space_at(b->run->program, i->space)->ragged][b->from];
 }
 
 /* Entries of a column for rows of its space or of one derived from it. */
@@ -172,35 +167,30 @@ static const int32_t *copy_entries(const dev_block *b, const dev_index *i, int32
     const int32_t *column = b->run->arguments->columns[i->a];
     for (size_t r = 0; r < b->rows[i->space]; r++) {
         size_t row = r;
-        for (rill_space at = i->space; at != given; at = space_at(b, at)->of) row = (size_t)b->up[at][row];
+        for (rill_space at = i->space; at != given; at = dev_space_at(b->run->program, at)->of)
+            row = (size_t)b->up[at][row];
         out[r] = column[dev_host_row(b, given, row)];
     }
     return out;
-}
-
-/* Whether rows of `space` are derived from, or are, rows of `from`. */
-static int is_derived(const dev_block *b, rill_space space, rill_space from)
-{
-    while (space != from && space != RILL_ROWS) space = space_at(b, space)->of;
-    return space == from;
 }
 
 /* The row of `to` that stands for a row of `from`, which `to` is derived from. */
 static int32_t row_below(const dev_block *b, rill_space from, int32_t row, rill_space to)
 {
     if (to == from) return row;
-    const int32_t above = row_below(b, from, row, space_at(b, to)->of);
+    const int32_t above = row_below(b, from, row, dev_space_at(b->run->program, to)->of);
     return above >= 0 ? b->place[to][above] : -1;
 }
 
 static const int32_t *make_map(const dev_block *b, rill_space space, rill_space to, int32_t *out)
 {
-    if (space != RILL_ROWS && space_at(b, space)->of == to) return b->up[space];
-    if (to != RILL_ROWS && space_at(b, to)->of == space) return b->place[to];
+    if (space != RILL_ROWS && dev_space_at(b->run->program, space)->of == to) return b->up[space];
+    if (to != RILL_ROWS && dev_space_at(b->run->program, to)->of == space) return b->place[to];
     for (size_t r = 0; r < b->rows[space]; r++) {
         int32_t row = (int32_t)r;
         rill_space at = space;
-        for (; !is_derived(b, to, at); at = space_at(b, at)->of) row = b->up[at][row];
+        for (; !dev_is_derived(b->run->program, to, at); at = dev_space_at(b->run->program, at)->of)
+            row = b->up[at][row];
         out[r] = row_below(b, at, row, to);
     }
     return out;
@@ -209,13 +199,13 @@ static const int32_t *make_map(const dev_block *b, rill_space space, rill_space 
 /* The input of a row. */
 static int32_t input_of(const dev_block *b, rill_space space, size_t row)
 {
-    for (; space != RILL_ROWS; space = space_at(b, space)->of) row = (size_t)b->up[space][row];
+    for (; space != RILL_ROWS; space = dev_space_at(b->run->program, space)->of) row = (size_t)b->up[space][row];
     return (int32_t)row;
 }
 
 static const int32_t *make_own(const dev_block *b, rill_space space, int32_t *out)
 {
-    if (space_at(b, space)->kind == DEV_DISTINCT) return b->up[space];
+    if (dev_space_at(b->run->program, space)->kind == DEV_DISTINCT) return b->up[space];
     for (size_t r = 0; r < b->rows[space]; r++) out[r] = (int32_t)r - b->place[space][b->up[space][r]];
     return out;
 }
@@ -253,11 +243,11 @@ const int32_t *dev_index_at(dev_block *b, int32_t index)
 
 /* --- operands ----------------------------------------------------------------------------------------------------- */
 
-dev_rows dev_rows_at(dev_block *b, const dev_operand *o)
+rill_operand dev_rows_at(dev_block *b, const dev_operand *o)
 {
     static const float nothing[DEV_PAD]; /* of tables without rows */
     const dev_run *run = b->run;
-    dev_rows rows = {.index = dev_index_at(b, o->index)};
+    rill_operand rows = {.index = dev_index_at(b, o->index)};
     if (o->base == DEV_VALUE) {
         const int32_t buffer = run->program->value[o->of].buffer;
         rows.at = (float *)(void *)(b->scratch + run->layout.value_at[buffer]);
@@ -265,7 +255,8 @@ dev_rows dev_rows_at(dev_block *b, const dev_operand *o)
     } else if (o->base == DEV_TABLE) {
         rows.at = run->stream->table[o->of].rows;
         rows.ld = run->plan->table[o->of].ld;
-        if (rows.at == NULL) return (dev_rows){.at = (float *)(uintptr_t)nothing, .ld = rows.ld, .index = rows.index};
+        if (rows.at == NULL)
+            return (rill_operand){.at = (float *)(uintptr_t)nothing, .ld = rows.ld, .index = rows.index};
     } else if (o->base == DEV_CONSTANT) {
         rows.at = (float *)(uintptr_t)run->plan->constant[o->of].data;
         rows.ld = run->plan->constant[o->of].width;

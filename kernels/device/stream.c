@@ -45,15 +45,10 @@ rill_status rill_stream_open(rill_stream **out, rill_context *ctx, const rill_pl
     return status;
 }
 
-static void free_array(rill_stream *s, void *array, size_t room, size_t size)
-{
-    if (array != NULL) rill_free(s->ctx, array, room * size);
-}
-
 static void free_lists(rill_stream *s, dev_lists_of *lists)
 {
-    for (size_t i = 0; i < lists->count; i++) free_array(s, lists->slot[i].memory, lists->slot[i].room, 1);
-    free_array(s, lists->slot, lists->room, sizeof *lists->slot);
+    for (size_t i = 0; i < lists->count; i++) rill_free(s->ctx, lists->slot[i].memory, lists->slot[i].room);
+    rill_free(s->ctx, lists->slot, lists->room * sizeof *lists->slot);
 }
 
 void rill_stream_close(rill_stream *s)
@@ -61,22 +56,21 @@ void rill_stream_close(rill_stream *s)
     if (s == NULL) return;
     const rill_plan *plan = s->plan;
     rill_pool_finish(s->pool);
-    free_array(s, s->pool_memory, s->pool_bytes, 1);
+    rill_free(s->ctx, s->pool_memory, s->pool_bytes);
     for (size_t i = 0; s->table != NULL && i < plan->tables; i++)
-        free_array(s, s->table[i].rows, s->table[i].room, plan->table[i].ld * sizeof(float));
+        rill_free(s->ctx, s->table[i].rows, s->table[i].room * plan->table[i].ld * sizeof(float));
     for (size_t i = 0; s->list != NULL && i < plan->lists; i++) free_lists(s, &s->list[i]);
-    free_array(s, s->table, plan->tables, sizeof *s->table);
-    free_array(s, s->list, plan->lists, sizeof *s->list);
-    free_array(s, s->above, s->above_room, sizeof *s->above);
-    free_array(s, s->first, s->first_room, sizeof *s->first);
-    free_array(s, s->capacity, s->capacity_room, sizeof *s->capacity);
-    free_array(s, s->units, s->units_room, sizeof *s->units);
-    free_array(s, s->ranges.free, s->free_room, sizeof *s->ranges.free);
-    free_array(s, s->head, s->head_room, 1);
-    free_array(s, s->scratch, s->scratch_room, 1);
-    free_array(s, s->busy, s->threads, sizeof *s->busy);
-    free_array(s, s->counter, s->counter_room, sizeof *s->counter);
-    free_array(s, s->share, s->share_room, sizeof *s->share);
+    rill_free(s->ctx, s->table, plan->tables * sizeof *s->table);
+    rill_free(s->ctx, s->list, plan->lists * sizeof *s->list);
+    rill_free(s->ctx, s->above, s->above_room * sizeof *s->above);
+    rill_free(s->ctx, s->first, s->first_room * sizeof *s->first);
+    rill_free(s->ctx, s->capacity, s->capacity_room * sizeof *s->capacity);
+    rill_free(s->ctx, s->units, s->units_room * sizeof *s->units);
+    rill_free(s->ctx, s->ranges.free, s->free_room * sizeof *s->ranges.free);
+    rill_free(s->ctx, s->head, s->head_room);
+    rill_free(s->ctx, s->scratch, s->scratch_room);
+    rill_free(s->ctx, s->busy, s->threads * sizeof *s->busy);
+    rill_free(s->ctx, s->counter, s->counter_room * sizeof *s->counter);
     rill_free(s->ctx, s, sizeof *s);
 }
 
@@ -227,7 +221,7 @@ static void drop_list(rill_stream *s, const dev_list *list, dev_slot_list *l)
 {
     l->n = 0;
     if (list->rows == 0) return;
-    free_array(s, l->memory, l->room, 1);
+    rill_free(s->ctx, l->memory, l->room);
     *l = (dev_slot_list){.n = 0};
 }
 
@@ -262,7 +256,7 @@ static int lay_out_list(const rill_stream *s, const dev_list *list, size_t n, li
 static rill_status make_list_room(rill_stream *s, dev_slot_list *to, size_t bytes, const char *what)
 {
     if (to->room >= bytes) return RILL_OK;
-    free_array(s, to->memory, to->room, 1);
+    rill_free(s->ctx, to->memory, to->room);
     to->n = to->room = 0;
     to->memory = rill_alloc(s->ctx, bytes);
     if (to->memory == NULL) return rill_fail_memory(s->ctx, bytes, what);
@@ -281,8 +275,8 @@ static rill_status pack_list(rill_stream *s, const dev_list *list, dev_slot_list
     float *gathered = (float *)(void *)s->scratch;
     for (size_t i = 0; i < n; i++)
         memcpy(gathered + i * width, rows->data + (size_t)symbols[i] * width, width * sizeof *gathered);
-    const rill_weight_part part = {.w = gathered, .k = width, .stride_n = width, .stride_k = 1};
-    (void)rill_gemm_pack_f32(&to->w, n, &part, 1, list->dtype, to->memory); /* fails only for what has no size */
+    (void)rill_gemm_pack_f32(&to->w, n, width, gathered, width, list->dtype,
+                             to->memory); /* fails only for what has no size */
     return RILL_OK;
 }
 

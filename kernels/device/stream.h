@@ -61,8 +61,8 @@ struct rill_stream {
     size_t threads;
     int profiling;
     dev_counter *counter; /* [all operations] */
-    dev_counter *share;   /* [threads, all operations] */
-    size_t counters, counter_room, share_room;
+    dev_counter *share;   /* [threads, all operations], behind them */
+    size_t counters, counter_room;
 };
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
@@ -76,7 +76,7 @@ typedef struct dev_layout {
     size_t *value_at; /* [buffers] */
     size_t *value_ld; /* [buffers] floats */
     size_t *path_at;  /* [paths] */
-    size_t pointers_at, hash_at, hash_places, gemm_at, gemm_bytes, work_at, work_bytes;
+    size_t pointers_at, hash_at, gemm_at, gemm_bytes, work_at, work_bytes;
     size_t bytes; /* of a scratch */
 } dev_layout;
 
@@ -98,7 +98,6 @@ typedef struct dev_run {
     int inside;           /* one span, whose operations use the pool themselves */
     dev_layout layout;
     char *scratch;
-    size_t first_counter;
 } dev_run;
 
 /* Rows of a space in a block. */
@@ -115,13 +114,6 @@ typedef struct dev_block {
     const int32_t **index; /* [indices] NULL: not made yet */
 } dev_block;
 
-/* An operand in a block. */
-typedef struct dev_rows {
-    float *at;
-    size_t ld;
-    const int32_t *index; /* NULL: row r is row r */
-} dev_rows;
-
 /* --- run.c -------------------------------------------------------------------------------------------------------- */
 
 /* Order inputs by falling length, equal ones by number. */
@@ -136,13 +128,13 @@ void dev_block_open(dev_block *b, const dev_run *run, size_t thread);
 size_t dev_block_begin(dev_block *b, size_t from, size_t end);
 
 const int32_t *dev_index_at(dev_block *b, int32_t index);
-dev_rows dev_rows_at(dev_block *b, const dev_operand *operand);
+rill_operand dev_rows_at(dev_block *b, const dev_operand *operand);
 
 /* The entry of the host's columns that belongs to a row: of the run's rows, or of all units of the ragged space. */
 size_t dev_host_row(const dev_block *b, rill_space space, size_t row);
 
 /* The rows from `first` on. */
-static inline dev_rows dev_rows_from(dev_rows rows, size_t first)
+static inline rill_operand dev_rows_from(rill_operand rows, size_t first)
 {
     if (rows.index != NULL)
         rows.index += first;
@@ -179,17 +171,17 @@ typedef struct dev_group {
     int32_t slot;         /* with one */
 } dev_group;
 
-/* The symbol, or the place in the list, of an action; -1: none. */
-int32_t dev_symbol_of(const dev_group *group, int32_t action);
-/* The first pick of a row of the run, or of a later one. */
-size_t dev_first_pick(const rill_selection *selection, size_t row);
+/* Run `run` on an operation's groups, by the slots' lists or, with none, on all rows at once. Of `group` its block, operation, symbols
+ * and first action are read. Rows of a slot without symbols have no choices, and nothing is run. */
+void dev_each_group(dev_group group, rill_list list, void (*run)(const dev_group *));
+/* Answer the picks of the group's rows: logp_of() gives that of the group's row r and the symbol (place in the list) v. */
+typedef float (*dev_logp_fn)(const void *call, size_t r, size_t v);
+void dev_answer_picks(const dev_group *group, dev_logp_fn logp_of, const void *call);
 /* Set what is legal for the group's rows, with memory for work of at most so many bytes. */
 void dev_group_legal(const dev_group *group, size_t *used, rill_best *best);
 size_t dev_legal_bytes(const dev_run *run, size_t rows, size_t listed);
 /* The best symbols of the group's rows, ids and logp [rows, ld], to the host as actions. */
 void dev_put_choices(const dev_group *group, const int32_t *ids, const float *logp, size_t ld, const int32_t *counts);
-/* Rows without symbols have no choices. */
-void dev_put_nothing(const dev_group *group);
 
 /* Words for the run's legal sets by the operation's own symbols; 0: the host's serve. */
 size_t dev_legal_words(const dev_run *run, const dev_op *op);
@@ -201,6 +193,12 @@ static inline void *dev_work(const dev_block *b, size_t *used, size_t count, siz
     char *array = b->scratch + b->run->layout.work_at + *used;
     *used += dev_lines(count * size);
     return array;
+}
+
+/* A constant of one row, or its first row; NULL for none. */
+static inline const float *dev_constant_row(const dev_run *run, rill_constant constant)
+{
+    return constant != 0 ? run->plan->constant[constant - 1].data : NULL;
 }
 
 /* The list that a slot has. */

@@ -61,16 +61,15 @@ int32_t dev_index_number(rill_plan *plan, dev_program *program, dev_index wanted
     return number - 1;
 }
 
-static const dev_space *space_at(const dev_program *p, rill_space space)
+const dev_space *dev_space_at(const dev_program *p, rill_space space)
 {
     static const dev_space rows = {.kind = DEV_ROWS};
     return space == RILL_ROWS ? &rows : &p->space[space - 1];
 }
 
-/* Whether rows of `space` are derived from, or are, rows of `from`. */
-static int is_derived(const dev_program *p, rill_space space, rill_space from)
+int dev_is_derived(const dev_program *p, rill_space space, rill_space from)
 {
-    while (space != from && space != RILL_ROWS) space = space_at(p, space)->of;
+    while (space != from && space != RILL_ROWS) space = dev_space_at(p, space)->of;
     return space == from;
 }
 
@@ -84,13 +83,13 @@ static int fail(const dev_builder *b, const char *format, const char *what)
 static int check_way(const dev_builder *b, rill_space space, rill_space to, int use, const char *what)
 {
     dev_program *p = b->program;
-    for (; !is_derived(p, to, space); space = space_at(p, space)->of) {
-        if (space_at(p, space)->kind == DEV_DISTINCT)
+    for (; !dev_is_derived(p, to, space); space = dev_space_at(p, space)->of) {
+        if (dev_space_at(p, space)->kind == DEV_DISTINCT)
             return fail(b, "%s: a row of distinct values stands for several rows", what);
-        if (space_at(p, space)->kind == DEV_RAGGED && (use & DEV_WRITE))
+        if (dev_space_at(p, space)->kind == DEV_RAGGED && (use & DEV_WRITE))
             return fail(b, "%s: units would all write their input's row", what);
     }
-    for (; to != space; to = space_at(p, to)->of) {
+    for (; to != space; to = dev_space_at(p, to)->of) {
         dev_space *down = &p->space[to - 1];
         if (down->kind == DEV_RAGGED) return fail(b, "%s: a row has many units", what);
         if (use & DEV_WRITE) return fail(b, "%s: it can only be read from here", what);
@@ -120,8 +119,8 @@ int32_t dev_column_index(const dev_builder *b, rill_space space, rill_column col
         return DEV_NO_INDEX;
     }
     const dev_column *c = &p->column[column - 1];
-    for (rill_space s = space; s != c->space; s = space_at(p, s)->of) {
-        if (s == RILL_ROWS || space_at(p, s)->kind == DEV_DISTINCT) {
+    for (rill_space s = space; s != c->space; s = dev_space_at(p, s)->of) {
+        if (s == RILL_ROWS || dev_space_at(p, s)->kind == DEV_DISTINCT) {
             dev_build_fail(b, "%s: column %s has no entries for these rows", what, c->what);
             return DEV_NO_INDEX;
         }
@@ -133,7 +132,7 @@ int32_t dev_column_index(const dev_builder *b, rill_space space, rill_column col
 /* The number that a row of the space has by itself. */
 static int32_t own_index(const dev_builder *b, rill_space space, const char *what)
 {
-    const dev_space_kind kind = space_at(b->program, space)->kind;
+    const dev_space_kind kind = dev_space_at(b->program, space)->kind;
     if (kind != DEV_DISTINCT && kind != DEV_RAGGED) {
         fail(b, "%s: rows of this space have no number of their own", what);
         return DEV_NO_INDEX;
@@ -187,7 +186,7 @@ static int build_value(const dev_builder *b, rill_space space, dev_operand *to, 
         to->index = use & DEV_BARE ? DEV_NO_INDEX : map_index(b, space, value->space, use, what);
         return 1;
     }
-    if (space_at(p, value->space)->kind != DEV_RAGGED || (use & (DEV_WRITE | DEV_PLAIN)))
+    if (dev_space_at(p, value->space)->kind != DEV_RAGGED || (use & (DEV_WRITE | DEV_PLAIN)))
         return fail(b, "%s: units of a ragged value, to be read, are meant", what);
     const int32_t unit = dev_column_index(b, space, view->row, what);
     to->index = dev_index_number(b->plan, p,

@@ -52,11 +52,10 @@ static void start_row(const rill_gemm *g, const piece *p, size_t i)
     float *c = p->c + i * p->ldc;
     const size_t r = p->row + i;
     const float *bias = g->bias ? g->bias + p->first : NULL;
-    const int plain = !g->add || rill_row_absent(g->add_index, r);
-    const float *add = plain ? NULL : g->add + rill_row(g->add_index, r) * g->ld_add + p->first;
+    const float *add = rill_operand_row(&g->add, r);
     for (size_t n = 0; n < p->columns; n++) {
         const float x = bias ? bias[n] : 0.0f;
-        c[n] = add ? x + add[n] : x;
+        c[n] = add ? x + add[p->first + n] : x;
     }
 }
 
@@ -93,17 +92,7 @@ static void add_product(const rill_gemm *g, const piece *p, const float *a, size
 
 static size_t columns_of_a(const rill_gemm *g)
 {
-    return g->a2 ? g->k1 : g->w->k;
-}
-
-static const float *row_of_a(const rill_gemm *g, size_t r)
-{
-    return g->a + rill_row(g->a_index, r) * g->lda;
-}
-
-static const float *row_of_a2(const rill_gemm *g, size_t r)
-{
-    return g->a2 + rill_row(g->a2_index, r) * g->lda2;
+    return g->a2.at ? g->k1 : g->w->k;
 }
 
 /* Rows whose A and C lie in order, or a single one. */
@@ -111,8 +100,8 @@ static void multiply_in_place(const rill_gemm *g, const piece *p)
 {
     const size_t k1 = columns_of_a(g);
     for (size_t i = 0; i < p->rows; i++) start_row(g, p, i);
-    add_product(g, p, row_of_a(g, p->row), g->lda, 0, k1);
-    if (g->a2) add_product(g, p, row_of_a2(g, p->row), g->lda2, k1, g->w->k - k1);
+    add_product(g, p, rill_operand_row(&g->a, p->row), g->a.ld, 0, k1);
+    if (g->a2.at) add_product(g, p, rill_operand_row(&g->a2, p->row), g->a2.ld, k1, g->w->k - k1);
 }
 
 /* Rows that do not: A is copied together; C, when it is scattered, is made apart. */
@@ -121,8 +110,8 @@ static void multiply_staged(const rill_gemm *g, const piece *p)
     float a[STAGE];
     const size_t k = g->w->k, k1 = columns_of_a(g);
     for (size_t i = 0; i < p->rows; i++) {
-        memcpy(a + i * k, row_of_a(g, p->row + i), k1 * sizeof *a);
-        if (g->a2) memcpy(a + i * k + k1, row_of_a2(g, p->row + i), (k - k1) * sizeof *a);
+        memcpy(a + i * k, rill_operand_row(&g->a, p->row + i), k1 * sizeof *a);
+        if (g->a2.at) memcpy(a + i * k + k1, rill_operand_row(&g->a2, p->row + i), (k - k1) * sizeof *a);
         start_row(g, p, i);
     }
     add_product(g, p, a, k, 0, k);
@@ -136,15 +125,15 @@ static void multiply_scattered(const rill_gemm *g, const piece *p)
     apart.ldc = p->columns;
     multiply_staged(g, &apart);
     for (size_t i = 0; i < p->rows; i++)
-        memcpy(g->c + rill_row(g->c_index, p->row + i) * g->ldc + p->first, c + i * p->columns, p->columns * sizeof *c);
+        memcpy(rill_operand_row(&g->c, p->row + i) + p->first, c + i * p->columns, p->columns * sizeof *c);
 }
 
 /* How many rows go together: all when they lie in order, else what both stretches hold. */
 static size_t rows_at_once(const rill_gemm *g, const piece *p)
 {
-    if (!g->a_index && !g->a2_index && !g->c_index) return p->rows;
+    if (!g->a.index && !g->a2.index && !g->c.index) return p->rows;
     size_t rows = STAGE / g->w->k;
-    if (g->c_index && rows > STAGE / p->columns) rows = STAGE / p->columns;
+    if (g->c.index && rows > STAGE / p->columns) rows = STAGE / p->columns;
     return rows > 0 ? rows : 1;
 }
 
@@ -156,16 +145,16 @@ static void multiply(const rill_gemm *g, const piece *all, size_t at_once)
     for (size_t done = 0; done < all->rows; done += p.rows) {
         p.row = all->row + done;
         p.rows = all->rows - done < at_once ? all->rows - done : at_once;
-        p.c = g->c + rill_row(g->c_index, p.row) * g->ldc + p.first;
-        p.ldc = g->ldc;
-        if (p.rows == 1 || (!g->a_index && !g->a2_index && !g->c_index))
+        p.c = rill_operand_row(&g->c, p.row) + p.first;
+        p.ldc = g->c.ld;
+        if (p.rows == 1 || (!g->a.index && !g->a2.index && !g->c.index))
             multiply_in_place(g, &p);
-        else if (g->c_index)
+        else if (g->c.index)
             multiply_scattered(g, &p);
         else
             multiply_staged(g, &p);
         for (size_t i = 0; g->epilogue != RILL_EPILOGUE_NONE && i < p.rows; i++)
-            finish_row(&k, g->epilogue, p.columns, g->c + rill_row(g->c_index, p.row + i) * g->ldc + p.first);
+            finish_row(&k, g->epilogue, p.columns, rill_operand_row(&g->c, p.row + i) + p.first);
     }
 }
 
@@ -174,8 +163,8 @@ static void multiply(const rill_gemm *g, const piece *all, size_t at_once)
 /* Weights that are not packed for the back end are multiplied by our own kernels: 1 when these have done it. */
 static int left_to_own(const rill_gemm *g, rill_pool *pool)
 {
-    assert(g->w && g->w->data && ((g->a && g->c) || g->rows == 0));
-    assert(!g->a2 || (g->k1 >= 1 && g->k1 < g->w->k));
+    assert(g->w && g->w->data && ((g->a.at && g->c.at) || g->rows == 0));
+    assert(!g->a2.at || (g->k1 >= 1 && g->k1 < g->w->k));
     if (g->w->dtype == RILL_DTYPE_F32_PLAIN) return 0;
     rill_kernels k;
     rill_kernels_init(&k, RILL_ISA_ALL);

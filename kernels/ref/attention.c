@@ -34,30 +34,28 @@ static void softmax(float *p, size_t n)
 static void one_head(const rill_attention *a, size_t r, size_t h)
 {
     const rill_memory m = rill_memory_at(a, rill_row(a->slot, r));
-    const size_t length = m.length, heads = a->heads ? a->heads : 1;
-    const size_t width = a->value_width ? a->value_width : a->key_width;
-    const float *query = a->query + rill_row(a->query_index, r) * a->ld_query + h * a->key_width;
-    const float *keys = m.keys + h * a->key_width, *values = m.values + h * width;
-    float *p = a->weights + (r * heads + h) * a->ld_weights, *out = a->out + r * a->ld_out + h * width;
+    const size_t length = m.length, width = a->width;
+    const float *query = rill_operand_row(&a->query, r) + h * width;
+    const float *keys = m.keys + h * width, *values = m.values + h * width;
+    float *p = a->weights + (r * a->heads + h) * a->ld_weights, *out = rill_operand_row(&a->out, r) + h * width;
     for (size_t j = 0; j < width; j++) out[j] = 0.0f;
     if (length == 0) return;
-    for (size_t t = 0; t < length; t++)
-        p[t] = a->scale * dot(query, keys + rill_row(m.path, t) * a->ld_keys, a->key_width);
+    for (size_t t = 0; t < length; t++) p[t] = a->scale * dot(query, keys + rill_row(m.path, t) * a->keys.ld, width);
     softmax(p, length);
     for (size_t t = 0; t < length; t++)
-        for (size_t j = 0; j < width; j++) out[j] += p[t] * values[rill_row(m.path, t) * m.ld_values + j];
+        for (size_t j = 0; j < width; j++) out[j] += p[t] * values[rill_row(m.path, t) * a->values.ld + j];
 }
 
 static void rows(const void *arg, size_t begin, size_t end)
 {
     const rill_attention *a = arg;
     for (size_t r = begin; r < end; r++)
-        for (size_t h = 0; h < (a->heads ? a->heads : 1); h++) one_head(a, r, h);
+        for (size_t h = 0; h < a->heads; h++) one_head(a, r, h);
 }
 
 void rill_attention_f32_ref(const rill_attention *a, rill_pool *pool)
 {
     if (a->rows == 0) return;
-    assert(a->query && a->keys && a->length && a->weights && a->out && a->key_width >= 1);
-    rill_span_run(pool, rows, a, a->rows, (double)(a->key_width * (a->heads ? a->heads : 1)) * 40.0);
+    assert(a->query.at && a->keys.at && a->values.at && a->length && a->weights && a->out.at && a->heads && a->width);
+    rill_span_run(pool, rows, a, a->rows, (double)(a->width * a->heads) * 40.0);
 }

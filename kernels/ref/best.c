@@ -22,10 +22,10 @@ size_t rill_best_insert(int32_t *ids, float *logp, size_t count, size_t best, in
 
 static float value(const rill_best *b, size_t r, size_t v)
 {
-    float x = b->logits[r * b->ld_logits + v];
+    const float *add = rill_operand_row(&b->add, r);
+    float x = rill_operand_row(&b->logits, r)[v];
     if (b->bias) x += b->bias[v];
-    if (b->add && !rill_row_absent(b->add_index, r)) x += b->add[rill_row(b->add_index, r) * b->ld_add + v];
-    return x;
+    return add ? x + add[v] : x;
 }
 
 static int is_legal(const rill_best *b, size_t r, size_t v)
@@ -89,7 +89,7 @@ static void rows(const void *arg, size_t begin, size_t end)
 void rill_best_f32_ref(const rill_best *b, rill_pool *pool)
 {
     if (b->rows == 0) return;
-    assert(b->logits && b->ids && b->counts && b->symbols >= 1 && b->best >= 1 && b->ld_out >= b->best);
+    assert(b->logits.at && b->ids && b->counts && b->symbols >= 1 && b->best >= 1 && b->ld_out >= b->best);
     assert(b->symbols < INT32_MAX);
     rill_span_run(pool, rows, b, b->rows, (double)b->symbols * 8.0);
 }

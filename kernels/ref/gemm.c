@@ -25,9 +25,8 @@ static float epilogue(float x, rill_epilogue e)
 
 static float start(const rill_gemm *g, size_t r, size_t n)
 {
-    float x = g->bias ? g->bias[n] : 0.0f;
-    if (g->add && !rill_row_absent(g->add_index, r)) x += g->add[rill_row(g->add_index, r) * g->ld_add + n];
-    return x;
+    const float x = g->bias ? g->bias[n] : 0.0f, *add = rill_operand_row(&g->add, r);
+    return add ? x + add[n] : x;
 }
 
 /* ---- fp32 and bf16 --------------------------------------------------------------------------------------- */
@@ -54,12 +53,12 @@ static void one_row(const rill_gemm *g, size_t r, size_t first)
 {
     const rill_weights *w = g->w;
     const void *b = rill_block_at(w, first);
-    const size_t k1 = g->a2 ? g->k1 : w->k, columns = w->n - first < RILL_BLOCK ? w->n - first : RILL_BLOCK;
-    float *c = g->c + rill_row(g->c_index, r) * g->ldc + first;
+    const size_t k1 = g->a2.at ? g->k1 : w->k, columns = w->n - first < RILL_BLOCK ? w->n - first : RILL_BLOCK;
+    float *c = rill_operand_row(&g->c, r) + first;
     float acc[RILL_BLOCK] = {0};
     for (size_t j = 0; j < columns; j++) acc[j] = start(g, r, first + j);
-    multiply(acc, g->a + rill_row(g->a_index, r) * g->lda, k1, b, w->dtype, 0);
-    if (g->a2) multiply(acc, g->a2 + rill_row(g->a2_index, r) * g->lda2, w->k - k1, b, w->dtype, k1);
+    multiply(acc, rill_operand_row(&g->a, r), k1, b, w->dtype, 0);
+    if (g->a2.at) multiply(acc, rill_operand_row(&g->a2, r), w->k - k1, b, w->dtype, k1);
     for (size_t j = 0; j < columns; j++) c[j] = epilogue(acc[j], g->epilogue);
 }
 
@@ -75,8 +74,7 @@ static void blocks(const void *arg, size_t begin, size_t end)
 /* Value k of row r of [A1 A2]. */
 static float value(const rill_gemm *g, size_t r, size_t k)
 {
-    if (!g->a2 || k < g->k1) return g->a[rill_row(g->a_index, r) * g->lda + k];
-    return g->a2[rill_row(g->a2_index, r) * g->lda2 + k - g->k1];
+    return !g->a2.at || k < g->k1 ? rill_operand_row(&g->a, r)[k] : rill_operand_row(&g->a2, r)[k - g->k1];
 }
 
 /* Row r as integers; returns their unit. */
@@ -96,7 +94,7 @@ static float quantise(const rill_gemm *g, size_t r, int8_t *to)
 static void one_row_u8s8(const rill_gemm *g, size_t r, const int8_t *row, float unit)
 {
     const rill_weights *w = g->w;
-    float *c = g->c + rill_row(g->c_index, r) * g->ldc;
+    float *c = rill_operand_row(&g->c, r);
     for (size_t n = 0; n < w->n; n++) {
         const int8_t *column = (const int8_t *)rill_block_at(w, n / RILL_BLOCK * RILL_BLOCK) + n % RILL_BLOCK * 4;
         int32_t sum = 0;
@@ -121,8 +119,8 @@ static void all_rows_u8s8(const rill_gemm *g)
 void rill_gemm_ref(const rill_gemm *g, rill_pool *pool)
 {
     if (g->rows == 0) return;
-    assert(g->w && g->w->data && g->a && g->c);
-    assert(!g->a2 || (g->k1 >= 1 && g->k1 < g->w->k));
+    assert(g->w && g->w->data && g->a.at && g->c.at);
+    assert(!g->a2.at || (g->k1 >= 1 && g->k1 < g->w->k));
     assert(g->w->dtype != RILL_DTYPE_F32_PLAIN);
     if (g->w->dtype == RILL_DTYPE_U8S8)
         all_rows_u8s8(g);

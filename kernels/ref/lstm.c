@@ -9,11 +9,8 @@ static void rows(const void *arg, size_t begin, size_t end)
     const rill_lstm *l = arg;
     const size_t width = l->hidden;
     for (size_t r = begin; r < end; r++) {
-        const float *gate = l->gates + r * l->ld_gates;
-        const int fresh = !l->c_prev || rill_row_absent(l->prev_index, r);
-        const float *before = fresh ? NULL : l->c_prev + rill_row(l->prev_index, r) * l->ld_c_prev;
-        float *c = l->c + rill_row(l->out_index, r) * l->ld_c;
-        float *h = l->h + rill_row(l->out_index, r) * l->ld_h;
+        const float *gate = rill_operand_row(&l->gates, r), *before = rill_operand_row(&l->c_prev, r);
+        float *c = rill_operand_row(&l->c, r), *h = rill_operand_row(&l->h, r);
         for (size_t j = 0; j < width; j++) {
             const float keep = before ? rill_sigmoid_ref(gate[width + j]) * before[j] : 0.0f;
             const float cell = keep + rill_sigmoid_ref(gate[j]) * tanhf(gate[2 * width + j]);
@@ -26,6 +23,6 @@ static void rows(const void *arg, size_t begin, size_t end)
 void rill_lstm_f32_ref(const rill_lstm *l, rill_pool *pool)
 {
     if (l->rows == 0) return;
-    assert(l->gates && l->c && l->h && l->hidden >= 1);
+    assert(l->gates.at && l->c.at && l->h.at && l->hidden >= 1);
     rill_span_run(pool, rows, l, l->rows, (double)l->hidden * 40.0);
 }

@@ -9,18 +9,19 @@ static void gather_rows(const void *arg, size_t begin, size_t end)
 {
     const rill_gather *g = arg;
     for (size_t r = begin; r < end; r++) {
-        float *to = g->dst + rill_row(g->dst_index, r) * g->ld_dst;
-        if (rill_row_absent(g->src_index, r))
-            memset(to, 0, g->width * sizeof *to);
+        const float *from = rill_operand_row(&g->src, r);
+        float *to = rill_operand_row(&g->dst, r);
+        if (from)
+            memcpy(to, from, g->width * sizeof *to);
         else
-            memcpy(to, g->src + rill_row(g->src_index, r) * g->ld_src, g->width * sizeof *to);
+            memset(to, 0, g->width * sizeof *to);
     }
 }
 
 void rill_gather_f32_ref(const rill_gather *g, rill_pool *pool)
 {
     if (g->rows == 0) return;
-    assert(g->src && g->dst && g->width >= 1);
+    assert(g->src.at && g->dst.at && g->width >= 1);
     rill_span_run(pool, gather_rows, g, g->rows, (double)g->width * 0.1);
 }
 
@@ -29,10 +30,8 @@ static void embed_rows(const void *arg, size_t begin, size_t end)
     const rill_embed *e = arg;
     const size_t step = rill_embed_step(e);
     for (size_t r = begin; r < end; r++) {
-        float *out = e->out + r * e->ld_out;
-        const float *from = rill_embed_row(e, e->id[r]);
-        const int placed = e->position && !rill_row_absent(e->pos, r);
-        const float *place = placed ? e->position + rill_row(e->pos, r) * e->ld_position : NULL;
+        float *out = rill_operand_row(&e->out, r);
+        const float *from = rill_embed_row(e, r), *place = rill_operand_row(&e->position, r);
         for (size_t j = 0; j < e->width; j++) {
             const float x = from ? e->scale * from[j * step] : 0.0f;
             out[j] = place ? x + place[j] : x;
@@ -43,7 +42,7 @@ static void embed_rows(const void *arg, size_t begin, size_t end)
 void rill_embed_f32_ref(const rill_embed *e, rill_pool *pool)
 {
     if (e->rows == 0) return;
-    assert((e->table || e->packed) && e->id && e->out && e->width >= 1);
+    assert((e->table.at || e->packed) && e->table.index && e->out.at && e->width >= 1);
     assert(!e->packed || (e->packed->dtype != RILL_DTYPE_BF16 && e->packed->dtype != RILL_DTYPE_U8S8));
     assert(!e->packed || e->packed->k == e->width);
     rill_span_run(pool, embed_rows, e, e->rows, (double)e->width * 0.3);
@@ -51,8 +50,8 @@ void rill_embed_f32_ref(const rill_embed *e, rill_pool *pool)
 
 static void norm_row(const rill_layer_norm *n, size_t r)
 {
-    const float *x = n->x + r * n->ld_x, *more = n->residual ? n->residual + r * n->ld_residual : NULL;
-    float *y = n->y + r * n->ld_y;
+    const float *x = rill_operand_row(&n->x, r), *more = rill_operand_row(&n->residual, r);
+    float *y = rill_operand_row(&n->y, r);
     float sum = 0.0f, square = 0.0f;
     for (size_t j = 0; j < n->width; j++) {
         y[j] = more ? x[j] + more[j] : x[j];
@@ -75,6 +74,6 @@ static void norm_rows(const void *arg, size_t begin, size_t end)
 void rill_layer_norm_f32_ref(const rill_layer_norm *n, rill_pool *pool)
 {
     if (n->rows == 0) return;
-    assert(n->x && n->y && n->width >= 1);
+    assert(n->x.at && n->y.at && n->width >= 1);
     rill_span_run(pool, norm_rows, n, n->rows, (double)n->width * 2.0);
 }

@@ -21,7 +21,7 @@ typedef struct group {
     float *p[4], *out[4];
     const float *keys, *values;
     const int32_t *path; /* NULL: memory row t is row t */
-    size_t length, ld_values;
+    size_t length;
 } group;
 
 /* ---- scores ---------------------------------------------------------------------------------------------- */
@@ -41,9 +41,9 @@ RILL_INLINE void score_keys(const rill_attention *a, const group *g, size_t t, c
 {
     vf acc[4][KEYS];
     const float *key[KEYS];
-    const size_t width = a->key_width, count = g->length - t < KEYS ? g->length - t : KEYS;
+    const size_t width = a->width, count = g->length - t < KEYS ? g->length - t : KEYS;
     size_t k = 0;
-    for (size_t i = 0; i < KEYS; i++) key[i] = g->keys + rill_row(g->path, t + (i < count ? i : 0)) * a->ld_keys;
+    for (size_t i = 0; i < KEYS; i++) key[i] = g->keys + rill_row(g->path, t + (i < count ? i : 0)) * a->keys.ld;
     for (int q = 0; q < nq; q++)
         for (int i = 0; i < KEYS; i++) acc[q][i] = v_zero();
     for (; k + VL <= width; k += VL) score_step(acc, g, key, k, VL, nq);
@@ -103,23 +103,23 @@ RILL_INLINE void context_strip(const group *g, size_t ld, size_t j, size_t n, co
 
 RILL_INLINE void run_head(const rill_attention *a, const group *g, const int nq)
 {
-    const size_t width = a->value_width ? a->value_width : a->key_width;
+    const size_t width = a->width;
     size_t j = 0;
     for (size_t t = 0; t < g->length; t += KEYS) score_keys(a, g, t, nq);
     for (int q = 0; q < nq && g->length; q++) softmax(g->p[q], g->length);
-    for (; j + 4 * VL <= width; j += 4 * VL) context_strip(g, g->ld_values, j, VL, nq, 4);
-    for (; j < width; j += VL) context_strip(g, g->ld_values, j, width - j, nq, 1);
+    for (; j + 4 * VL <= width; j += 4 * VL) context_strip(g, a->values.ld, j, VL, nq, 4);
+    for (; j < width; j += VL) context_strip(g, a->values.ld, j, width - j, nq, 1);
 }
 
 RILL_INLINE void run_group(const rill_attention *a, group *g, const int nq)
 {
-    const size_t heads = a->heads ? a->heads : 1, width = a->value_width ? a->value_width : a->key_width;
-    for (size_t h = 0; h < heads; h++) {
+    const size_t width = a->width;
+    for (size_t h = 0; h < a->heads; h++) {
         run_head(a, g, nq);
-        g->keys += a->key_width;
+        g->keys += width;
         g->values += width;
         for (int q = 0; q < nq; q++) {
-            g->query[q] += a->key_width;
+            g->query[q] += width;
             g->p[q] += a->ld_weights;
             g->out[q] += width;
         }
@@ -150,18 +150,17 @@ static void run_group_4(const rill_attention *a, group *g)
 /* The rows from r on, at most QUERIES and below end, that share r's memory. */
 static size_t find_group(const rill_attention *a, size_t r, size_t end, group *g)
 {
-    const size_t s = rill_row(a->slot, r), heads = a->heads ? a->heads : 1;
+    const size_t s = rill_row(a->slot, r);
     const rill_memory m = rill_memory_at(a, s);
     g->keys = m.keys;
     g->values = m.values;
     g->path = m.path;
     g->length = m.length;
-    g->ld_values = m.ld_values;
     size_t n = 0;
     for (; n < QUERIES && r + n < end && rill_row(a->slot, r + n) == s; n++) {
-        g->query[n] = a->query + rill_row(a->query_index, r + n) * a->ld_query;
-        g->p[n] = a->weights + (r + n) * a->ld_weights * heads;
-        g->out[n] = a->out + (r + n) * a->ld_out;
+        g->query[n] = rill_operand_row(&a->query, r + n);
+        g->p[n] = a->weights + (r + n) * a->ld_weights * a->heads;
+        g->out[n] = rill_operand_row(&a->out, r + n);
     }
     return n;
 }
@@ -193,7 +192,7 @@ static void attend_rows(const void *arg, size_t begin, size_t end)
 void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool)
 {
     if (a->rows == 0) return;
-    assert(a->query && a->keys && a->length && a->weights && a->out && a->key_width >= 1);
+    assert(a->query.at && a->keys.at && a->values.at && a->length && a->weights && a->out.at && a->heads && a->width);
     /* Lengths differ by slot; 32 memory rows stand for the typical sentence in deciding what is worth a thread. */
-    rill_span_run(pool, attend_rows, a, a->rows, (double)(a->key_width * (a->heads ? a->heads : 1)) * 64.0 / VL);
+    rill_span_run(pool, attend_rows, a, a->rows, (double)(a->width * a->heads) * 64.0 / VL);
 }

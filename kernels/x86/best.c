@@ -425,10 +425,9 @@ static void rows(const void *arg, size_t begin, size_t end)
     scan s;
     r.span = (pieces + SPANS - 1) / SPANS * PIECE;
     for (size_t i = begin; i < end; i++) {
-        const int plain = !b->add || rill_row_absent(b->add_index, i);
         const int any = !b->legal || rill_row_absent(b->legal_index, i);
-        r.logits = b->logits + i * b->ld_logits;
-        r.add = plain ? NULL : b->add + rill_row(b->add_index, i) * b->ld_add;
+        r.logits = rill_operand_row(&b->logits, i);
+        r.add = rill_operand_row(&b->add, i);
         r.legal = any ? NULL : b->legal + rill_row(b->legal_index, i) * b->ld_legal;
         const float norm = scan_row(&r, &s);
         float *logp = b->logp ? b->logp + i * b->ld_out : NULL;
@@ -440,7 +439,7 @@ static void rows(const void *arg, size_t begin, size_t end)
 void RILL_FN(rill_best_f32)(const rill_best *b, rill_pool *pool)
 {
     if (b->rows == 0) return;
-    assert(b->logits && b->ids && b->counts && b->symbols >= 1 && b->best >= 1 && b->ld_out >= b->best);
+    assert(b->logits.at && b->ids && b->counts && b->symbols >= 1 && b->best >= 1 && b->ld_out >= b->best);
     assert(b->symbols < INT32_MAX);
     rill_span_run(pool, rows, b, b->rows, 100.0 + (double)b->symbols * 8.0 / VL);
 }

@@ -113,32 +113,11 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
     }
 
 /* clang-format off */
-#if VL == 16
-TILE(1, 1) TILE(2, 1) TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1) TILE(7, 1) TILE(8, 1)
-TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2) TILE(8, 2)
-TILE(1, 3) TILE(2, 3) TILE(3, 3) TILE(4, 3) TILE(5, 3) TILE(6, 3) TILE(7, 3) TILE(8, 3)
-TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
-
-#define SHAPES(of)                                                                                         \
-    {                                                                                                      \
-        [1] = {0, of##_1x1, of##_2x1, of##_3x1, of##_4x1, of##_5x1, of##_6x1, of##_7x1, of##_8x1},          \
-        [2] = {0, of##_1x2, of##_2x2, of##_3x2, of##_4x2, of##_5x2, of##_6x2, of##_7x2, of##_8x2},          \
-        [3] = {0, of##_1x3, of##_2x3, of##_3x3, of##_4x3, of##_5x3, of##_6x3, of##_7x3, of##_8x3},          \
-        [4] = {0, of##_1x4, of##_2x4, of##_3x4, of##_4x4, of##_5x4, of##_6x4},                              \
-    }
-#define MOST {0, 8, 8, 8, 6}
-
-/* The whole panel. */
-static size_t strip_vectors(size_t left, size_t rows)
-{
-    (void)rows;
-    return left;
-}
-#else
-TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2)
-TILE(1, 4) TILE(2, 4) TILE(3, 4)
-TILE(1, 8)
-
+#if VL == 8
+#define TILES                                                           \
+    TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2)   \
+    TILE(1, 4) TILE(2, 4) TILE(3, 4)                                    \
+    TILE(1, 8)
 #define SHAPES(of)                                                               \
     {                                                                            \
         [2] = {0, of##_1x2, of##_2x2, of##_3x2, of##_4x2, of##_5x2, of##_6x2},   \
@@ -155,6 +134,7 @@ static size_t strip_vectors(size_t left, size_t rows)
     return 2;
 }
 #endif
+TILES
 /* clang-format on */
 
 static const tile_set f32_tiles = {.of = SHAPES(f32), .most = MOST, .vectors = strip_vectors};
@@ -165,8 +145,8 @@ static const tile_set bf16_tiles = {.of = SHAPES(bf16), .most = MOST, .vectors =
 void RILL_FN(rill_gemm)(const rill_gemm *g, rill_pool *pool)
 {
     if (g->rows == 0) return;
-    assert(g->w && g->w->data && g->a && g->c);
-    assert(!g->a2 || (g->k1 >= 1 && g->k1 < g->w->k));
+    assert(g->w && g->w->data && g->a.at && g->c.at);
+    assert(!g->a2.at || (g->k1 >= 1 && g->k1 < g->w->k));
     assert(g->w->dtype != RILL_DTYPE_F32_PLAIN);
     /* Without VNNI 512 bits gain nothing over what AVX2 does with int8. */
     if (g->w->dtype == RILL_DTYPE_U8S8)

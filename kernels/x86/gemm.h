@@ -74,6 +74,34 @@ typedef struct quantised {
 /* Where vector j of a strip is, u lines behind w. */
 #define VECTOR_AT(j, u) (w + (size_t)((j)*VL / 16) * apart + (j)*VL % 16 * 4 + LINE * (u))
 
+#if VL == 16
+/* What fits 32 registers: the shapes that a file makes with its TILE(mr, nv), their table, and the whole panel as a strip. */
+/* clang-format off */
+#define TILES                                                                                              \
+    TILE(1, 1) TILE(2, 1) TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1) TILE(7, 1) TILE(8, 1)                \
+    TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2) TILE(8, 2)                \
+    TILE(1, 3) TILE(2, 3) TILE(3, 3) TILE(4, 3) TILE(5, 3) TILE(6, 3) TILE(7, 3) TILE(8, 3)                \
+    TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
+#define SHAPES(of)                                                                                         \
+    {                                                                                                      \
+        [1] = {0, of##_1x1, of##_2x1, of##_3x1, of##_4x1, of##_5x1, of##_6x1, of##_7x1, of##_8x1},          \
+        [2] = {0, of##_1x2, of##_2x2, of##_3x2, of##_4x2, of##_5x2, of##_6x2, of##_7x2, of##_8x2},          \
+        [3] = {0, of##_1x3, of##_2x3, of##_3x3, of##_4x3, of##_5x3, of##_6x3, of##_7x3, of##_8x3},          \
+        [4] = {0, of##_1x4, of##_2x4, of##_3x4, of##_4x4, of##_5x4, of##_6x4},                              \
+    }
+/* clang-format on */
+#define MOST          \
+    {                 \
+        0, 8, 8, 8, 6 \
+    }
+
+static size_t strip_vectors(size_t left, size_t rows)
+{
+    (void)rows;
+    return left;
+}
+#endif
+
 /* ---- a strip of one panel -------------------------------------------------------------------------------- */
 
 /* Stand-ins for rows of C and of adds at C's right edge, where whole vectors would reach too far. */
@@ -111,12 +139,11 @@ static void find_rows(const division *d, size_t first, size_t count, tile_rows *
             t->q[i] = d->q->rows + (r - d->begin) * d->q->stride;
             t->scale[i] = d->q->scale[r - d->begin];
         } else {
-            t->a[0][i] = g->a + rill_row(g->a_index, r) * g->lda;
-            t->a[1][i] = g->a2 ? g->a2 + rill_row(g->a2_index, r) * g->lda2 : NULL;
+            t->a[0][i] = rill_operand_row(&g->a, r);
+            t->a[1][i] = rill_operand_row(&g->a2, r);
         }
-        const int none = !g->add || rill_row_absent(g->add_index, r);
-        c[i] = g->c + rill_row(g->c_index, r) * g->ldc;
-        add[i] = none ? NULL : g->add + rill_row(g->add_index, r) * g->ld_add;
+        c[i] = rill_operand_row(&g->c, r);
+        add[i] = rill_operand_row(&g->add, r);
     }
 }
 
@@ -197,7 +224,7 @@ static void run_panel(row_group *group, size_t index)
     const rill_gemm *g = d->g;
     const rill_weights *w = g->w;
     const rill_panel p = rill_panel_at(w->n, index);
-    const size_t k1 = g->a2 ? g->k1 : w->k, apart = rill_block_bytes(w->k, w->dtype);
+    const size_t k1 = g->a2.at ? g->k1 : w->k, apart = rill_block_bytes(w->k, w->dtype);
     for (size_t at = 0; at < p.columns;) {
         const size_t nv = d->tiles->vectors((p.blocks * RILL_BLOCK - at) / VL, group->end - group->begin),
                      wide = nv * VL;
@@ -206,7 +233,7 @@ static void run_panel(row_group *group, size_t index)
             .w = (const char *)w->data + first / RILL_BLOCK * apart + first % RILL_BLOCK * 4,
             .apart = apart,
             .k = {k1, w->k - k1},
-            .adds = g->add != NULL,
+            .adds = g->add.at != NULL,
             .nv = nv,
             .first = first,
             .columns = p.columns - at < wide ? p.columns - at : wide,

@@ -105,13 +105,13 @@ static void quantise_rows(const void *arg, size_t begin, size_t end)
 {
     const quantising *q = arg;
     const rill_gemm *g = q->g;
-    const size_t k1 = g->a2 ? g->k1 : g->w->k, k2 = g->w->k - k1;
+    const size_t k1 = g->a2.at ? g->k1 : g->w->k, k2 = g->w->k - k1;
     for (size_t i = begin; i < end; i++) {
         const size_t r = q->begin + i;
-        const float *a = g->a + rill_row(g->a_index, r) * g->lda, *a2 = NULL;
+        const float *a = rill_operand_row(&g->a, r), *a2 = rill_operand_row(&g->a2, r);
         element *to = (element *)(void *)(q->rows + i * q->stride);
         vi most = largest(vi_set1(0), a, k1);
-        if (k2) most = largest(most, a2 = g->a2 + rill_row(g->a2_index, r) * g->lda2, k2);
+        if (k2) most = largest(most, a2, k2);
         const rill_quant quant = rill_quant_for(vi_most_as_float(most));
         q->unit[i] = quant.unit;
         if (quant.inverse > 0.0f) {
@@ -204,31 +204,17 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
     }
 
 /* clang-format off */
-#if VL == 16
-TILE(1, 1) TILE(2, 1) TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1) TILE(7, 1) TILE(8, 1)
-TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2) TILE(8, 2)
-TILE(1, 3) TILE(2, 3) TILE(3, 3) TILE(4, 3) TILE(5, 3) TILE(6, 3) TILE(7, 3) TILE(8, 3)
-TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
-
-static size_t strip_vectors(size_t left, size_t rows)
-{
-    (void)rows;
-    return left;
-}
-
-static const tile_set tiles = {
-    .of = {
-        [1] = {0, tile_1x1, tile_2x1, tile_3x1, tile_4x1, tile_5x1, tile_6x1, tile_7x1, tile_8x1},
-        [2] = {0, tile_1x2, tile_2x2, tile_3x2, tile_4x2, tile_5x2, tile_6x2, tile_7x2, tile_8x2},
-        [3] = {0, tile_1x3, tile_2x3, tile_3x3, tile_4x3, tile_5x3, tile_6x3, tile_7x3, tile_8x3},
-        [4] = {0, tile_1x4, tile_2x4, tile_3x4, tile_4x4, tile_5x4, tile_6x4},
-    },
-    .most = {0, 8, 8, 8, 6},
-    .vectors = strip_vectors,
-};
-#else
-TILE(1, 1) TILE(2, 1) TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1)
-TILE(1, 2) TILE(2, 2) TILE(1, 4)
+#if VL == 8
+#define TILES                                                           \
+    TILE(1, 1) TILE(2, 1) TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1)   \
+    TILE(1, 2) TILE(2, 2) TILE(1, 4)
+#define SHAPES(of)                                                               \
+    {                                                                            \
+        [1] = {0, of##_1x1, of##_2x1, of##_3x1, of##_4x1, of##_5x1, of##_6x1},   \
+        [2] = {0, of##_1x2, of##_2x2},                                           \
+        [4] = {0, of##_1x4},                                                     \
+    }
+#define MOST {0, 6, 2, 0, 1}
 
 /* Half a line of weights for up to 6 rows: 12 accumulators. */
 static size_t strip_vectors(size_t left, size_t rows)
@@ -236,18 +222,11 @@ static size_t strip_vectors(size_t left, size_t rows)
     if (rows == 1 && left >= 4) return 4;
     return rows <= 2 ? 2 : 1;
 }
-
-static const tile_set tiles = {
-    .of = {
-        [1] = {0, tile_1x1, tile_2x1, tile_3x1, tile_4x1, tile_5x1, tile_6x1},
-        [2] = {0, tile_1x2, tile_2x2},
-        [4] = {0, tile_1x4},
-    },
-    .most = {0, 6, 2, 0, 1},
-    .vectors = strip_vectors,
-};
 #endif
+TILES
 /* clang-format on */
+
+static const tile_set tiles = {.of = SHAPES(tile), .most = MOST, .vectors = strip_vectors};
 
 /* ---- the call -------------------------------------------------------------------------------------------- */
 

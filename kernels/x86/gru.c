@@ -30,12 +30,11 @@ static void rows(const void *arg, size_t begin, size_t end)
 {
     const rill_gru *g = arg;
     for (size_t r = begin; r < end; r++) {
-        const int fresh = !g->h_prev || rill_row_absent(g->prev_index, r);
         const cell_row p = {
-            .x = g->input + rill_row(g->input_index, r) * g->ld_input,
-            .gate = g->gates + r * g->ld_gates,
-            .before = fresh ? NULL : g->h_prev + rill_row(g->prev_index, r) * g->ld_h_prev,
-            .h = g->h + rill_row(g->out_index, r) * g->ld_h,
+            .x = rill_operand_row(&g->input, r),
+            .gate = rill_operand_row(&g->gates, r),
+            .before = rill_operand_row(&g->h_prev, r),
+            .h = rill_operand_row(&g->h, r),
             .width = g->hidden,
         };
         for (size_t j = 0; j < p.width; j += VL) cell(&p, j, p.width - j);
@@ -45,6 +44,6 @@ static void rows(const void *arg, size_t begin, size_t end)
 void RILL_FN(rill_gru_f32)(const rill_gru *g, rill_pool *pool)
 {
     if (g->rows == 0) return;
-    assert(g->input && g->gates && g->h && g->hidden >= 1);
+    assert(g->input.at && g->gates.at && g->h.at && g->hidden >= 1);
     rill_span_run(pool, rows, g, g->rows, (double)g->hidden * 24.0 / VL);
 }

@@ -136,29 +136,27 @@ static void run_part_64(const rill_attention *a, part *g, float *weights)
 
 int RILL_FN(rill_attention_takes_heads)(const rill_attention *a)
 {
-    const size_t value_width = a->value_width ? a->value_width : a->key_width;
-    return (a->key_width == 32 || a->key_width == 64) && value_width == a->key_width && a->heads >= HEADS &&
-           a->heads % HEADS == 0;
+    return (a->width == 32 || a->width == 64) && a->heads >= HEADS && a->heads % HEADS == 0;
 }
 
 void RILL_FN(rill_attention_heads)(const rill_attention *a, size_t r)
 {
     const rill_memory m = rill_memory_at(a, rill_row(a->slot, r));
-    const size_t step = HEADS * a->key_width;
-    const float *query = a->query + rill_row(a->query_index, r) * a->ld_query;
-    float *weights = a->weights + r * a->heads * a->ld_weights, *out = a->out + r * a->ld_out;
+    const size_t step = HEADS * a->width;
+    const float *query = rill_operand_row(&a->query, r);
+    float *weights = a->weights + r * a->heads * a->ld_weights, *out = rill_operand_row(&a->out, r);
     part g;
     g.path = m.path;
     g.length = m.length;
-    g.ld_keys = a->ld_keys;
-    g.ld_values = m.ld_values;
+    g.ld_keys = a->keys.ld;
+    g.ld_values = a->values.ld;
     assert(g.length <= RILL_HEADS_LENGTH);
-    if (g.length == 0) memset(out, 0, a->heads * a->key_width * sizeof *out);
+    if (g.length == 0) memset(out, 0, a->heads * a->width * sizeof *out);
     for (size_t h = 0, column = 0; h < a->heads && g.length > 0; h += HEADS, column += step) {
         g.query = query + column;
         g.keys = m.keys + column;
         g.values = m.values + column;
         g.out = out + column;
-        (a->key_width == 32 ? run_part_32 : run_part_64)(a, &g, weights + h * a->ld_weights);
+        (a->width == 32 ? run_part_32 : run_part_64)(a, &g, weights + h * a->ld_weights);
     }
 }

@@ -28,12 +28,11 @@ static void rows(const void *arg, size_t begin, size_t end)
 {
     const rill_lstm *l = arg;
     for (size_t r = begin; r < end; r++) {
-        const int fresh = !l->c_prev || rill_row_absent(l->prev_index, r);
         const cell_row p = {
-            .gate = l->gates + r * l->ld_gates,
-            .before = fresh ? NULL : l->c_prev + rill_row(l->prev_index, r) * l->ld_c_prev,
-            .c = l->c + rill_row(l->out_index, r) * l->ld_c,
-            .h = l->h + rill_row(l->out_index, r) * l->ld_h,
+            .gate = rill_operand_row(&l->gates, r),
+            .before = rill_operand_row(&l->c_prev, r),
+            .c = rill_operand_row(&l->c, r),
+            .h = rill_operand_row(&l->h, r),
             .width = l->hidden,
         };
         size_t j = 0;
@@ -45,6 +44,6 @@ static void rows(const void *arg, size_t begin, size_t end)
 void RILL_FN(rill_lstm_f32)(const rill_lstm *l, rill_pool *pool)
 {
     if (l->rows == 0) return;
-    assert(l->gates && l->c && l->h && l->hidden >= 1);
+    assert(l->gates.at && l->c.at && l->h.at && l->hidden >= 1);
     rill_span_run(pool, rows, l, l->rows, (double)l->hidden * 32.0 / VL);
 }

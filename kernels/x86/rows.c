@@ -22,9 +22,8 @@ static void embed_rows(const void *arg, size_t begin, size_t end)
     const vf scale = v_set1(e->scale);
     const size_t width = e->width, step = rill_embed_step(e);
     for (size_t r = begin; r < end; r++) {
-        const float *from = rill_embed_row(e, e->id[r]);
-        const int placed = e->position && !rill_row_absent(e->pos, r);
-        const float *place = placed ? e->position + rill_row(e->pos, r) * e->ld_position : NULL;
+        const float *from = rill_embed_row(e, r), *place = rill_operand_row(&e->position, r);
+        float *out = rill_operand_row(&e->out, r);
         for (size_t j = 0; j < width; j += VL) {
             vf x = v_zero();
             if (from && e->packed)
@@ -32,7 +31,7 @@ static void embed_rows(const void *arg, size_t begin, size_t end)
             else if (from)
                 x = v_mul(scale, v_load_n(from + j, width - j));
             if (place) x = v_add(x, v_load_n(place + j, width - j));
-            v_store_n(e->out + r * e->ld_out + j, width - j, x);
+            v_store_n(out + j, width - j, x);
         }
     }
 }
@@ -40,7 +39,7 @@ static void embed_rows(const void *arg, size_t begin, size_t end)
 void RILL_FN(rill_embed_f32)(const rill_embed *e, rill_pool *pool)
 {
     if (e->rows == 0) return;
-    assert((e->table || e->packed) && e->id && e->out && e->width >= 1);
+    assert((e->table.at || e->packed) && e->table.index && e->out.at && e->width >= 1);
     assert(!e->packed || (e->packed->dtype != RILL_DTYPE_BF16 && e->packed->dtype != RILL_DTYPE_U8S8));
     assert(!e->packed || e->packed->k == e->width);
     rill_span_run(pool, embed_rows, e, e->rows, (double)e->width * 0.1);
@@ -50,8 +49,8 @@ void RILL_FN(rill_embed_f32)(const rill_embed *e, rill_pool *pool)
 
 static void norm_row(const rill_layer_norm *n, size_t r)
 {
-    const float *x = n->x + r * n->ld_x, *more = n->residual ? n->residual + r * n->ld_residual : NULL;
-    float *y = n->y + r * n->ld_y;
+    const float *x = rill_operand_row(&n->x, r), *more = rill_operand_row(&n->residual, r);
+    float *y = rill_operand_row(&n->y, r);
     const size_t width = n->width;
     vf sum = v_zero(), square = v_zero();
     for (size_t j = 0; j < width; j += VL) {
@@ -83,7 +82,7 @@ static void norm_rows(const void *arg, size_t begin, size_t end)
 void RILL_FN(rill_layer_norm_f32)(const rill_layer_norm *n, rill_pool *pool)
 {
     if (n->rows == 0) return;
-    assert(n->x && n->y && n->width >= 1);
+    assert(n->x.at && n->y.at && n->width >= 1);
     rill_span_run(pool, norm_rows, n, n->rows, (double)n->width * 4.0 / VL);
 }
 

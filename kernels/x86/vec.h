@@ -1,7 +1,7 @@
 /* vec.h: the words that the x86 kernels are written in, and the functions built from them.
  *
  * Each file of x86/ is compiled once per instruction set; the set's header spells these words in its intrinsics:
- *   VL lanes of a vector, VREGS vector registers, RILL_FN(op) the name of op for this set
+ *   VL lanes of a vector, RILL_FN(op) the name of op for this set
  *   vf VL floats   vi VL int32   vm a lane predicate
  *   v_load_part / v_store_part   only the lanes of the predicate are read (others zero) or written
  *   vm_first(n)                  the first n lanes, all when n >= VL

@@ -1,5 +1,5 @@
 /* vec_avx2.h: the vector vocabulary of x86/, spelled in AVX2 and FMA. See vec.h for what each word means;
- * vec_avx512.h spells the same words. */
+ * vec_avx512.h spells the same words, and vec_words.h those that are alike in both. */
 #ifndef RILL_KERNELS_VEC_AVX2_H
 #define RILL_KERNELS_VEC_AVX2_H
 
@@ -8,78 +8,29 @@
 #include <stdint.h>
 
 #define VL 8
-#define VREGS 16
+#define RILL_MM(op) _mm256_##op
+#define RILL_MM_INT(op) _mm256_##op##_si256
 #define RILL_FN(op) op##_avx2
 
 typedef __m256 vf;
 typedef __m256i vi;
 typedef __m256 vm; /* all bits of a lane */
 
-static inline vf v_zero(void)
-{
-    return _mm256_setzero_ps();
-}
-static inline vf v_set1(float x)
-{
-    return _mm256_set1_ps(x);
-}
-static inline vf v_load(const float *p)
-{
-    return _mm256_loadu_ps(p);
-}
-static inline void v_store(float *p, vf x)
-{
-    _mm256_storeu_ps(p, x);
-}
-static inline vf v_load_lower_bf16(const void *p)
-{
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_loadu_si256((const __m256i *)p), 16));
-}
+#include "vec_words.h"
+
 static inline vf v_load_upper_bf16(const void *p)
 {
     const vi upper = _mm256_set1_epi32((int32_t)0xffff0000u);
     return _mm256_castsi256_ps(_mm256_and_si256(_mm256_loadu_si256((const __m256i *)p), upper));
 }
 
-static inline vi vi_set1(int32_t x)
-{
-    return _mm256_set1_epi32(x);
-}
 static inline vi vi_lanes(void)
 {
     return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
 }
-static inline vi vi_add(vi a, vi b)
-{
-    return _mm256_add_epi32(a, b);
-}
 static inline vm vi_gt(vi a, vi b)
 {
     return _mm256_castsi256_ps(_mm256_cmpgt_epi32(a, b));
-}
-static inline vi vi_max(vi a, vi b)
-{
-    return _mm256_max_epi32(a, b);
-}
-static inline vi vi_magnitude(vf x)
-{
-    return _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(0x7fffffff));
-}
-static inline vi vi_nearest(vf x)
-{
-    return _mm256_cvtps_epi32(x);
-}
-static inline vf v_from_int(vi x)
-{
-    return _mm256_cvtepi32_ps(x);
-}
-static inline vi vi_load(const int32_t *p)
-{
-    return _mm256_loadu_si256((const __m256i *)p);
-}
-static inline void vi_store(int32_t *p, vi x)
-{
-    _mm256_storeu_si256((__m256i *)p, x);
 }
 static inline vi vi_count(vi n, vm m)
 {
@@ -108,45 +59,9 @@ static inline void v_store_part(float *p, vm m, vf x)
     _mm256_maskstore_ps(p, _mm256_castps_si256(m), x);
 }
 
-static inline vf v_add(vf a, vf b)
-{
-    return _mm256_add_ps(a, b);
-}
-static inline vf v_sub(vf a, vf b)
-{
-    return _mm256_sub_ps(a, b);
-}
-static inline vf v_mul(vf a, vf b)
-{
-    return _mm256_mul_ps(a, b);
-}
-static inline vf v_div(vf a, vf b)
-{
-    return _mm256_div_ps(a, b);
-}
-static inline vf v_fma(vf a, vf b, vf c)
-{
-    return _mm256_fmadd_ps(a, b, c);
-}
-static inline vf v_fnma(vf a, vf b, vf c)
-{
-    return _mm256_fnmadd_ps(a, b, c);
-}
-static inline vf v_max(vf a, vf b)
-{
-    return _mm256_max_ps(a, b);
-}
-static inline vf v_min(vf a, vf b)
-{
-    return _mm256_min_ps(a, b);
-}
 static inline vf v_round(vf x)
 {
     return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
-static inline vf v_minus_abs(vf x)
-{
-    return _mm256_or_ps(x, _mm256_set1_ps(-0.0f));
 }
 
 static inline vm v_gt(vf a, vf b)
@@ -207,12 +122,6 @@ static inline void vi_store_packed(int32_t *p, unsigned bits, vi x)
     _mm256_storeu_si256((__m256i *)p, _mm256_permutevar8x32_epi32(x, compress_order(bits)));
 }
 
-/* The float whose sign and exponent are the low 9 bits of x. */
-static inline vf v_low_bits_as_exponent(vf x)
-{
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(x), 23));
-}
-
 static inline __m128 v_upper_half(vf x)
 {
     return _mm256_extractf128_ps(x, 1);
@@ -226,23 +135,6 @@ static inline __m128 v_lower_half(vf x)
 static inline vf v_fold_heads(const vf x[2])
 {
     return v_add(_mm256_permute2f128_ps(x[0], x[1], 0x20), _mm256_permute2f128_ps(x[0], x[1], 0x31));
-}
-/* In every group of four lanes: 0 1 of a and b, 2 3 of a and b; then 0 2 and 1 3. */
-static inline vf v_lower_pairs(vf a, vf b)
-{
-    return _mm256_shuffle_ps(a, b, 0x44);
-}
-static inline vf v_upper_pairs(vf a, vf b)
-{
-    return _mm256_shuffle_ps(a, b, 0xee);
-}
-static inline vf v_even_lanes(vf a, vf b)
-{
-    return _mm256_shuffle_ps(a, b, 0x88);
-}
-static inline vf v_odd_lanes(vf a, vf b)
-{
-    return _mm256_shuffle_ps(a, b, 0xdd);
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* vec_avx512.h: the vector vocabulary of x86/, spelled in AVX-512 (F, BW, DQ, VL). See vec.h for what each word
- * means; vec_avx2.h spells the same words. */
+ * means; vec_avx2.h spells the same words, and vec_words.h those that are alike in both. */
 #ifndef RILL_KERNELS_VEC_AVX512_H
 #define RILL_KERNELS_VEC_AVX512_H
 
@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 #define VL 16
-#define VREGS 32
+#define RILL_MM(op) _mm512_##op
+#define RILL_MM_INT(op) _mm512_##op##_si512
 #if defined(RILL_VEC_VNNI)
 #define RILL_FN(op) op##_avx512vnni
 #else
@@ -19,26 +20,8 @@ typedef __m512 vf;
 typedef __m512i vi;
 typedef __mmask16 vm;
 
-static inline vf v_zero(void)
-{
-    return _mm512_setzero_ps();
-}
-static inline vf v_set1(float x)
-{
-    return _mm512_set1_ps(x);
-}
-static inline vf v_load(const float *p)
-{
-    return _mm512_loadu_ps(p);
-}
-static inline void v_store(float *p, vf x)
-{
-    _mm512_storeu_ps(p, x);
-}
-static inline vf v_load_lower_bf16(const void *p)
-{
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_loadu_si512(p), 16));
-}
+#include "vec_words.h"
+
 /* A load that leaves out the lower halves: nothing is computed, and no mask takes a register. */
 static inline vf v_load_upper_bf16(const void *p)
 {
@@ -66,45 +49,9 @@ static inline void v_store_part(float *p, vm m, vf x)
     _mm512_mask_storeu_ps(p, m, x);
 }
 
-static inline vf v_add(vf a, vf b)
-{
-    return _mm512_add_ps(a, b);
-}
-static inline vf v_sub(vf a, vf b)
-{
-    return _mm512_sub_ps(a, b);
-}
-static inline vf v_mul(vf a, vf b)
-{
-    return _mm512_mul_ps(a, b);
-}
-static inline vf v_div(vf a, vf b)
-{
-    return _mm512_div_ps(a, b);
-}
-static inline vf v_fma(vf a, vf b, vf c)
-{
-    return _mm512_fmadd_ps(a, b, c);
-}
-static inline vf v_fnma(vf a, vf b, vf c)
-{
-    return _mm512_fnmadd_ps(a, b, c);
-}
-static inline vf v_max(vf a, vf b)
-{
-    return _mm512_max_ps(a, b);
-}
-static inline vf v_min(vf a, vf b)
-{
-    return _mm512_min_ps(a, b);
-}
 static inline vf v_round(vf x)
 {
     return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
-static inline vf v_minus_abs(vf x)
-{
-    return _mm512_or_ps(x, _mm512_set1_ps(-0.0f));
 }
 
 static inline vm v_gt(vf a, vf b)
@@ -137,11 +84,6 @@ static inline vf v_scale2(vf x, vf n)
 {
     return _mm512_scalef_ps(x, n);
 }
-/* The float whose sign and exponent are the low 9 bits of x. */
-static inline vf v_low_bits_as_exponent(vf x)
-{
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(x), 23));
-}
 /* 2^n for integral |n| <= 126 */
 static inline vf v_pow2(vf n)
 {
@@ -157,45 +99,13 @@ static inline __m256 v_lower_half(vf x)
     return _mm512_castps512_ps256(x);
 }
 
-static inline vi vi_set1(int32_t x)
-{
-    return _mm512_set1_epi32(x);
-}
 static inline vi vi_lanes(void)
 {
     return _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }
-static inline vi vi_add(vi a, vi b)
-{
-    return _mm512_add_epi32(a, b);
-}
 static inline vm vi_gt(vi a, vi b)
 {
     return _mm512_cmpgt_epi32_mask(a, b);
-}
-static inline vi vi_max(vi a, vi b)
-{
-    return _mm512_max_epi32(a, b);
-}
-static inline vi vi_magnitude(vf x)
-{
-    return _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fffffff));
-}
-static inline vi vi_nearest(vf x)
-{
-    return _mm512_cvtps_epi32(x);
-}
-static inline vf v_from_int(vi x)
-{
-    return _mm512_cvtepi32_ps(x);
-}
-static inline vi vi_load(const int32_t *p)
-{
-    return _mm512_loadu_si512(p);
-}
-static inline void vi_store(int32_t *p, vi x)
-{
-    _mm512_storeu_si512(p, x);
 }
 static inline vi vi_count(vi n, vm m)
 {
@@ -218,23 +128,6 @@ static inline vf v_fold_heads(const vf x[4])
     const vf a = v_add(_mm512_shuffle_f32x4(x[0], x[1], 0x44), _mm512_shuffle_f32x4(x[0], x[1], 0xee));
     const vf b = v_add(_mm512_shuffle_f32x4(x[2], x[3], 0x44), _mm512_shuffle_f32x4(x[2], x[3], 0xee));
     return v_add(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
-}
-/* In every group of four lanes: 0 1 of a and b, 2 3 of a and b; then 0 2 and 1 3. */
-static inline vf v_lower_pairs(vf a, vf b)
-{
-    return _mm512_shuffle_ps(a, b, 0x44);
-}
-static inline vf v_upper_pairs(vf a, vf b)
-{
-    return _mm512_shuffle_ps(a, b, 0xee);
-}
-static inline vf v_even_lanes(vf a, vf b)
-{
-    return _mm512_shuffle_ps(a, b, 0x88);
-}
-static inline vf v_odd_lanes(vf a, vf b)
-{
-    return _mm512_shuffle_ps(a, b, 0xdd);
 }
 
 #endif

@@ -33,11 +33,11 @@ static int take_argument(void *user, const char *value)
 }
 
 static const cli_option first[] = {
-    {"input", 'i', "FILE", "a file", 1}, {"quiet", 'q', "", "a switch", 2}, {NULL, 0, NULL, NULL, 0}};
-static const cli_option second[] = {{"k", 'k', "K", "a number", 3},
-                                    {"max-items", 0, "N", "another", 4},
-                                    {"all", 'a', NULL, "a switch", 5},
-                                    {NULL, 0, NULL, NULL, 0}};
+    {"input", 'i', "FILE", "a file", .id = 1}, {"quiet", 'q', "", "a switch", .id = 2}, {.name = NULL}};
+static const cli_option second[] = {{"k", 'k', "K", "a number", .id = 3},
+                                    {"max-items", 0, "N", "another", .id = 4},
+                                    {"all", 'a', NULL, "a switch", .id = 5},
+                                    {.name = NULL}};
 static const cli_group groups[] = {{"First", first}, {"Second", second}, {NULL, NULL}};
 
 static int parse(record *r, int arguments, char **words, int *helped)

@@ -120,10 +120,9 @@ static const float *constant_of(const telling *x, rill_constant constant)
 static void multiply(const telling *x, rill_weight_type type, size_t n, size_t k, const float *w, rill_gemm gemm)
 {
     static const rill_dtype dtypes[] = {RILL_DTYPE_F32, RILL_DTYPE_BF16, RILL_DTYPE_U8S8};
-    const rill_weight_part part = {.w = w, .k = k, .stride_n = k, .stride_k = 1};
     rill_weights packed;
     void *memory = aligned_alloc(64, (rill_gemm_pack_size(n, k, dtypes[type]) + 63) / 64 * 64);
-    if (memory == NULL || rill_gemm_pack_f32(&packed, n, &part, 1, dtypes[type], memory) != 0) abort();
+    if (memory == NULL || rill_gemm_pack_f32(&packed, n, k, w, k, dtypes[type], memory) != 0) abort();
     void *scratch = aligned_alloc(64, rill_gemm_scratch_size(&packed, 1) / 64 * 64 + 64);
     gemm.w = &packed;
     gemm.rows = 1;
@@ -153,11 +152,8 @@ static void tell_list_product(const telling *x, const told_op *op, int32_t r)
     for (int32_t i = 0; i < n; i++)
         memcpy(w + (size_t)i * k, x->t->constant[rows].data + (size_t)x->w->symbol[p->list][slot][i] * k,
                k * sizeof *w);
-    const rill_gemm gemm = {.a = see(x, op->view[0], op->space, r),
-                            .lda = k,
-                            .epilogue = epilogue_of(p->activation),
-                            .c = out,
-                            .ldc = (size_t)n};
+    const rill_gemm gemm = {
+        .a = {see(x, op->view[0], op->space, r), k}, .epilogue = epilogue_of(p->activation), .c = {out, (size_t)n}};
     if (n > 0) multiply(x, x->t->list[p->list].type, (size_t)n, k, w, gemm);
     finish(x, p->activation, out, (size_t)n);
     free(w);
@@ -174,17 +170,13 @@ static void tell_product(const telling *x, const told_op *op, int32_t r)
     float *out = see(x, op->view[3], op->space, r), *add = see(x, op->view[2], op->space, r),
           *sum = telling_room(n, sizeof *sum);
     if (add != NULL) add = memcpy(telling_room(n, sizeof *add), add, n * sizeof *add);
-    const rill_gemm gemm = {.a = see(x, op->view[0], op->space, r),
-                            .lda = k - p->k2,
-                            .a2 = p->k2 > 0 ? see(x, op->view[1], op->space, r) : NULL,
-                            .lda2 = p->k2,
+    const rill_gemm gemm = {.a = {see(x, op->view[0], op->space, r), k - p->k2},
+                            .a2 = {p->k2 > 0 ? see(x, op->view[1], op->space, r) : NULL, p->k2},
                             .k1 = k - p->k2,
                             .bias = constant_of(x, p->bias),
-                            .add = add,
-                            .ld_add = n,
+                            .add = {add, n},
                             .epilogue = epilogue_of(p->activation),
-                            .c = sum,
-                            .ldc = n};
+                            .c = {sum, n}};
     multiply(x, x->t->matrix[p->matrix].type, n, k, x->t->matrix[p->matrix].w, gemm);
     finish(x, p->activation, sum, n);
     memcpy(out, sum, n * sizeof *out);
@@ -194,34 +186,25 @@ static void tell_product(const telling *x, const told_op *op, int32_t r)
 
 /* --- cells and scans ---------------------------------------------------------------------------------------------- */
 
-static void lstm_cell(const telling *x, size_t hidden, const float *gates, const float *c, float *c_out, float *h_out)
+static void lstm_cell(const telling *x, size_t hidden, float *gates, float *c, float *c_out, float *h_out)
 {
     const rill_lstm cell = {.rows = 1,
                             .hidden = hidden,
-                            .gates = gates,
-                            .ld_gates = 4 * hidden,
-                            .c_prev = c,
-                            .ld_c_prev = hidden,
-                            .c = c_out,
-                            .h = h_out,
-                            .ld_c = hidden,
-                            .ld_h = hidden};
+                            .gates = {gates, 4 * hidden},
+                            .c_prev = {c, hidden},
+                            .c = {c_out, hidden},
+                            .h = {h_out, hidden}};
     x->k->lstm(&cell, NULL);
 }
 
-static void gru_cell(const telling *x, size_t hidden, const float *input, const float *gates, const float *h,
-                     float *out)
+static void gru_cell(const telling *x, size_t hidden, float *input, float *gates, float *h, float *out)
 {
     const rill_gru cell = {.rows = 1,
                            .hidden = hidden,
-                           .input = input,
-                           .ld_input = 3 * hidden,
-                           .gates = gates,
-                           .ld_gates = 3 * hidden,
-                           .h_prev = h,
-                           .ld_h_prev = hidden,
-                           .h = out,
-                           .ld_h = hidden};
+                           .input = {input, 3 * hidden},
+                           .gates = {gates, 3 * hidden},
+                           .h_prev = {h, hidden},
+                           .h = {out, hidden}};
     x->k->gru(&cell, NULL);
 }
 
@@ -238,7 +221,7 @@ static void tell_gru(const telling *x, const told_op *op, int32_t r)
 }
 
 /* The gates' inputs of unit u of input i. */
-static const float *scan_input(const telling *x, const told_op *op, int32_t i, int32_t u)
+static float *scan_input(const telling *x, const told_op *op, int32_t i, int32_t u)
 {
     const look *l = &op->view[0];
     const rill_space s = op->as.scan.space;
@@ -247,19 +230,18 @@ static const float *scan_input(const telling *x, const told_op *op, int32_t i, i
     return x->value[l->of] + (size_t)row * value_width(x, l->of) + l->first;
 }
 
-static void scan_step(const telling *x, const rill_scan *o, const float *input, int first, float *h, float *c)
+static void scan_step(const telling *x, const rill_scan *o, float *input, int first, float *h, float *c)
 {
     const size_t hidden = o->hidden, width = o->cell == RILL_CELL_GRU ? 3 * hidden : 4 * hidden;
     float *gates = telling_room(width, sizeof *gates), *before = telling_room(hidden, sizeof *before);
     memcpy(before, h, hidden * sizeof *h);
-    rill_gemm gemm = {.a = before, .lda = hidden, .c = gates, .ldc = width};
+    rill_gemm gemm = {.a = {before, hidden}, .c = {gates, width}};
     if (o->cell == RILL_CELL_GRU) {
         gemm.bias = constant_of(x, o->recurrent_bias);
         multiply(x, x->t->matrix[o->recurrent].type, width, hidden, x->t->matrix[o->recurrent].w, gemm);
         gru_cell(x, hidden, input, gates, before, h);
     } else {
-        gemm.add = input;
-        gemm.ld_add = width;
+        gemm.add = (rill_operand){input, width, NULL};
         if (first)
             memcpy(gates, input, width * sizeof *gates);
         else
@@ -343,21 +325,17 @@ static void tell_attend(const telling *x, const told_op *op, int32_t r)
         memcpy(values + (size_t)t * width, memory_at(x, op, r, t, op->view[2], &length), width * sizeof *values);
     }
     const rill_attention attention = {.rows = 1,
-                                      .key_width = o->width,
+                                      .width = o->width,
                                       .heads = o->heads,
                                       .scale = o->scale,
-                                      .query = see(x, op->view[0], op->space, r),
-                                      .ld_query = width,
-                                      .keys = keys,
-                                      .ld_keys = width,
-                                      .values = values,
-                                      .ld_values = width,
+                                      .query = {see(x, op->view[0], op->space, r), width},
+                                      .keys = {keys, width},
+                                      .values = {values, width},
                                       .first = &first,
                                       .length = &length,
                                       .weights = weights,
                                       .ld_weights = n,
-                                      .out = out,
-                                      .ld_out = width};
+                                      .out = {out, width}};
     x->k->attention(&attention, NULL);
     memcpy(see(x, op->view[3], op->space, r), out, width * sizeof *out);
     for (size_t t = 0; o->watch && t < n; t++) {
@@ -376,15 +354,12 @@ static void tell_normalise(const telling *x, const told_op *op, int32_t r)
     float *y = telling_room(o->width, sizeof *y);
     const rill_layer_norm norm = {.rows = 1,
                                   .width = o->width,
-                                  .x = see(x, op->view[0], op->space, r),
-                                  .ld_x = o->width,
-                                  .residual = see(x, op->view[1], op->space, r),
-                                  .ld_residual = o->width,
+                                  .x = {see(x, op->view[0], op->space, r), o->width},
+                                  .residual = {see(x, op->view[1], op->space, r), o->width},
                                   .gain = constant_of(x, o->gain),
                                   .bias = constant_of(x, o->bias),
                                   .eps = o->eps,
-                                  .y = y,
-                                  .ld_y = o->width,
+                                  .y = {y, o->width},
                                   .rms = o->rms};
     x->k->layer_norm(&norm, NULL);
     memcpy(see(x, op->view[2], op->space, r), y, o->width * sizeof *y);

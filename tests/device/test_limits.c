@@ -79,14 +79,36 @@ static void wider_vectors_do_more_in_a_pass(void **state)
 
 /* --- the machine -------------------------------------------------------------------------------------------------- */
 
-static rill_limits measure(rill_context *ctx, const char *kernels)
+/* A runner that has a stream, as rill_runner_limits() wants it, and runs nothing. */
+typedef struct idler {
+    rill_stream *stream; /* first */
+    rill_plan *plan;
+    rill_device *device;
+} idler;
+
+static void idler_start(idler *r, rill_context *ctx, const char *kernels)
 {
     const rill_device_options options = {.struct_size = sizeof options, .kernels = kernels};
-    rill_device *device;
+    assert_int_equal(rill_device_open(&r->device, ctx, &options), RILL_OK);
+    assert_int_equal(rill_plan_open(&r->plan, ctx, r->device), RILL_OK);
+    assert_int_equal(rill_plan_finish(r->plan), RILL_OK);
+    assert_int_equal(rill_stream_open(&r->stream, ctx, r->plan, 1), RILL_OK);
+}
+
+static void idler_stop(idler *r)
+{
+    rill_stream_close(r->stream);
+    rill_plan_close(r->plan);
+    rill_device_close(r->device);
+}
+
+static rill_limits measure(rill_context *ctx, const char *kernels)
+{
+    idler r;
     rill_limits limits = {0};
-    assert_int_equal(rill_device_open(&device, ctx, &options), RILL_OK);
-    assert_int_equal(rill_device_limits(device, ctx, &limits), RILL_OK);
-    rill_device_close(device);
+    idler_start(&r, ctx, kernels);
+    assert_int_equal(rill_runner_limits(&r, &limits), RILL_OK);
+    idler_stop(&r);
     return limits;
 }
 
@@ -121,21 +143,21 @@ static void memory_comes_back_or_is_told_missing(void **state)
     harness_memory memory = {0};
     const rill_context_options options = harness_memory_options(&memory);
     rill_context *ctx = harness_context(&options);
-    rill_device *device;
-    assert_int_equal(rill_device_open(&device, ctx, NULL), RILL_OK);
+    idler r;
+    idler_start(&r, ctx, NULL);
     const int64_t blocks = memory.blocks, requests = memory.requests;
     const size_t used = rill_memory_used(ctx);
     rill_limits limits = made_up;
     memory.fail_at = requests + 1;
-    assert_int_equal(rill_device_limits(device, ctx, &limits), RILL_ERR_MEMORY);
+    assert_int_equal(rill_runner_limits(&r, &limits), RILL_ERR_MEMORY);
     assert_non_null(strstr(rill_error(ctx), "measuring the machine"));
     assert_memory_equal(&limits, &made_up, sizeof limits);
     assert_int_equal(memory.refused, 1);
-    assert_int_equal(rill_device_limits(device, ctx, &limits), RILL_OK);
+    assert_int_equal(rill_runner_limits(&r, &limits), RILL_OK);
     assert_int_equal(memory.requests, requests + 2);
     assert_int_equal(memory.blocks, blocks);
     assert_int_equal(rill_memory_used(ctx), used);
-    rill_device_close(device);
+    idler_stop(&r);
     rill_context_destroy(ctx);
     assert_int_equal(memory.mistakes, 0);
     assert_int_equal(memory.blocks, 0);

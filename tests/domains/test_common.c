@@ -131,7 +131,7 @@ static void config_gives_typed_values(void **state)
     assert_int_equal(n, 3);
     assert_int_equal(rill_config_int_or(c, "none", 0, 10, 4, &n), RILL_OK);
     assert_int_equal(n, 4);
-    assert_int_equal(rill_config_number(c, "x", 0, 1, &x), RILL_OK);
+    assert_int_equal(rill_config_number_or(c, "x", 0, 1, 2, &x), RILL_OK);
     assert_true(x == 0.5);
     assert_int_equal(rill_config_number_or(c, "y", 0, 1, 0.25, &x), RILL_OK);
     assert_true(x == 0.25);
@@ -168,7 +168,7 @@ static void config_says_what_it_expected(void **state)
     REFUSED(rill_config_int(c, "f", 0, 10, &n), "c.json: f: expected an integer from 0 to 10, found 1.5");
     REFUSED(rill_config_int(c, "o.m", 0, 10, &n), "c.json: o.m: expected an integer from 0 to 10, found nothing");
     REFUSED(rill_config_int_or(c, "s", 0, 10, 5, &n), "c.json: s: expected an integer from 0 to 10, found \"long\"");
-    REFUSED(rill_config_number(c, "a", 0, 1, &x), "c.json: a: expected a number from 0 to 1, found an array");
+    REFUSED(rill_config_number_or(c, "a", 0, 1, 2, &x), "c.json: a: expected a number from 0 to 1, found an array");
     REFUSED(rill_config_number_or(c, "f", 0, 1, 0, &x), "c.json: f: expected a number from 0 to 1, found 1.5");
     REFUSED(rill_config_string(c, "o", &text), "c.json: o: expected a text, found an object");
     REFUSED(rill_config_string_or(c, "t", "", &text), "c.json: t: expected a text, found true");

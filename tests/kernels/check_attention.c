@@ -1,6 +1,6 @@
 /* check_attention.c: attention against softmax in double, and against itself in other company and order.
  *
- * Tolerance: a score's error (Hk + 2 roundings of sum |q||k|) is an absolute error of the log-weight, so a weight
+ * Tolerance: a score's error (H + 2 roundings of sum |q||k|) is an absolute error of the log-weight, so a weight
  * is off by twice the row's worst score error, relative, plus the exponential's and the sum's T + 8 roundings; a context
  * element by that times sum p|v|, plus T roundings. */
 #include <math.h>
@@ -10,28 +10,26 @@
 #define UNIT 0x1p-24
 
 typedef struct problem {
-    size_t rows, slots, key, value, longest, ldq, ldp, ldo;
+    size_t rows, slots, key, longest, ldq, ldp, ldo;
     size_t heads, ldk, ldv;  /* ldk, ldv: of all heads, with gaps of 2 and 1 */
     float *query;            /* [table, heads * key] */
     float *memory, *other;   /* [rows of all slots, ldk], [.., ldv]: keys, values */
     int32_t first[8], *path; /* where a slot's rows begin; or, with walk, its entries of the path */
     int32_t length[8], *slot, *query_index;
     float scale;
-    int apart, walk; /* values are not the keys; memory rows lie where paths say */
+    int walk; /* memory rows lie where paths say */
 } problem;
 
 static problem draw(check *c)
 {
     problem p = {.rows = dice_from(c, 0, 40), .slots = dice_from(c, 1, 8), .key = dice_from(c, 1, 90)};
-    p.apart = (int)dice_below(c, 2);
-    p.value = p.apart ? dice_from(c, 1, 150) : p.key;
     p.heads = dice_below(c, 2) ? dice_from(c, 1, 4) : 1;
     if (dice_below(c, 3) == 0) /* narrow heads have a kernel of their own */
-        p.key = p.value = 32u << dice_below(c, 2), p.heads = 2u << dice_below(c, 3);
+        p.key = 32u << dice_below(c, 2), p.heads = 2u << dice_below(c, 3);
     p.walk = (int)dice_below(c, 2);
-    p.ldk = p.heads * p.key + 2, p.ldv = p.heads * p.value + 1;
+    p.ldk = p.heads * p.key + 2, p.ldv = p.heads * p.key + 1;
     p.ldq = p.heads * p.key + dice_below(c, 3);
-    p.ldo = p.heads * p.value + dice_below(c, 3);
+    p.ldo = p.heads * p.key + dice_below(c, 3);
     p.scale = dice_below(c, 2) ? 1.0f : 0.3f;
     size_t lying = 0;
     for (size_t s = 0; s < p.slots; s++) {
@@ -58,33 +56,26 @@ static problem draw(check *c)
         p.slot[r] = same ? p.slot[r - 1] : (int32_t)dice_below(c, p.slots);
         p.query_index[r] = (int32_t)dice_below(c, p.rows + 2);
     }
-    case_name(c, "rows=%zu slots=%zu heads=%zu key=%zu value=%zu apart=%d walk=%d", p.rows, p.slots, p.heads, p.key,
-              p.value, p.apart, p.walk);
+    case_name(c, "rows=%zu slots=%zu heads=%zu width=%zu walk=%d", p.rows, p.slots, p.heads, p.key, p.walk);
     return p;
 }
 
 static rill_attention call(const problem *p, float *weights, float *out)
 {
     return (rill_attention){.rows = p->rows,
-                            .key_width = p->key,
-                            .value_width = p->apart ? p->value : 0,
+                            .heads = p->heads,
+                            .width = p->key,
                             .scale = p->scale,
-                            .query = p->query,
-                            .ld_query = p->ldq,
-                            .query_index = p->query_index,
-                            .keys = p->memory,
-                            .ld_keys = p->ldk,
-                            .values = p->apart ? p->other : NULL,
-                            .ld_values = p->ldv,
+                            .query = {p->query, p->ldq, p->query_index},
+                            .keys = {p->memory, p->ldk},
+                            .values = {p->other, p->ldv},
                             .first = p->first,
                             .path = p->walk ? p->path : NULL,
                             .length = p->length,
                             .slot = p->slot,
                             .weights = weights,
                             .ld_weights = p->ldp,
-                            .out = out,
-                            .ld_out = p->ldo,
-                            .heads = p->heads == 1 ? 0 : p->heads};
+                            .out = {out, p->ldo}};
 }
 
 static size_t row_at(const problem *p, size_t s, size_t t)
@@ -115,11 +106,11 @@ static void expect_head(check *c, const problem *p, size_t r, size_t h, const fl
     for (size_t t = 0; t < n; t++)
         EXPECT(c, near((double)weights[t], score[t] / sum, relative * score[t] / sum + 0x1p-140),
                "p(%zu,%zu) = %.9g, not %.9g", r, t, (double)weights[t], score[t] / sum);
-    for (size_t j = 0; j < p->value; j++) {
+    for (size_t j = 0; j < p->key; j++) {
         double want = 0.0, size = 0.0;
         for (size_t t = 0; t < n; t++) {
-            const size_t at = row_at(p, s, t), k = h * p->value + j;
-            const float v = p->apart ? p->other[at * p->ldv + k] : p->memory[at * p->ldk + k];
+            const size_t at = row_at(p, s, t), k = h * p->key + j;
+            const float v = p->other[at * p->ldv + k];
             want += score[t] / sum * (double)v, size += score[t] / sum * fabs((double)v);
         }
         EXPECT(c, near((double)out[j], want, n ? (relative + (double)n * UNIT) * size + 0x1p-130 : 0.0),
@@ -141,18 +132,20 @@ static void expect_same(check *c, const problem *p, const float *weights, const 
 {
     const size_t ldw = p->heads * p->ldp;
     float *w2 = buffer_patterned(c, count * ldw + 1), *o2 = buffer_patterned(c, count * p->ldo + 1);
-    int32_t *slot = buffer_int(c, count), *query = buffer_int(c, count);
+    int32_t *slot = buffer_int(c, count), *query = buffer_int(c, count), *to = buffer_int(c, count);
+    dice_permutation(c, to, count);
     for (size_t i = 0; i < count; i++) slot[i] = p->slot[order[i]], query[i] = p->query_index[order[i]];
     rill_attention a = call(p, w2, o2);
     a.rows = count;
     a.slot = slot;
-    a.query_index = query;
+    a.query.index = query;
+    a.out.index = to;
     c->k.attention(&a, pool);
     for (size_t i = 0; i < count; i++) {
         const size_t r = (size_t)order[i];
         EXPECT(c,
                same_weights(p, r, w2 + i * ldw, weights + r * ldw) &&
-                   same_bits(o2 + i * p->ldo, out + r * p->ldo, p->heads * p->value),
+                   same_bits(o2 + (size_t)to[i] * p->ldo, out + r * p->ldo, p->heads * p->key),
                "row %zu differs in a batch of %zu", r, count);
     }
 }
@@ -169,9 +162,9 @@ static void expect_contained(check *c, const problem *p, const float *weights, c
     c->k.attention(&a, NULL);
     for (size_t i = 0; i < p->rows * p->heads; i++) {
         const size_t r = i / p->heads, h = i % p->heads, n = (size_t)p->length[p->slot[r]];
-        const size_t at = r * p->ldo + h * p->value;
+        const size_t at = r * p->ldo + h * p->key;
         if (p->query_index[r] != bad || h != hurt)
-            EXPECT(c, same_bits(w2 + i * p->ldp, weights + i * p->ldp, n) && same_bits(o2 + at, out + at, p->value),
+            EXPECT(c, same_bits(w2 + i * p->ldp, weights + i * p->ldp, n) && same_bits(o2 + at, out + at, p->key),
                    "head %zu of row %zu suffers from a bad one", h, r);
         else
             for (size_t t = 0; t < n; t++) EXPECT(c, isnan(w2[i * p->ldp + t]), "a NaN was lost at row %zu", r);
@@ -189,11 +182,11 @@ void check_attention(check *c)
         c->k.attention(&a, NULL);
         for (size_t r = 0; r < p.rows; r++) {
             for (size_t h = 0; h < p.heads; h++) {
-                expect_head(c, &p, r, h, weights + r * ldw + h * p.ldp, out + r * p.ldo + h * p.value);
+                expect_head(c, &p, r, h, weights + r * ldw + h * p.ldp, out + r * p.ldo + h * p.key);
                 for (size_t t = (size_t)p.length[p.slot[r]]; t < p.ldp; t++)
                     EXPECT(c, buffer_kept(weights, r * ldw + h * p.ldp + t), "weights beyond the length were written");
             }
-            for (size_t j = p.heads * p.value; j < p.ldo; j++)
+            for (size_t j = p.heads * p.key; j < p.ldo; j++)
                 EXPECT(c, buffer_kept(out, r * p.ldo + j), "a gap was written");
         }
         dice_permutation(c, order, p.rows);
@@ -228,19 +221,18 @@ void bench_attention(check *c)
         for (size_t r = 0; r < rows; r++) slot[r] = (int32_t)(r / 10);
         timed t = {&c->k,
                    {.rows = rows,
-                    .key_width = width,
+                    .heads = 1,
+                    .width = width,
                     .scale = 1.0f,
-                    .query = buffer(c, rows * width),
-                    .ld_query = width,
-                    .keys = buffer(c, slots * length * width),
-                    .ld_keys = width,
+                    .query = {buffer(c, rows * width), width},
+                    .keys = {buffer(c, slots * length * width), width},
+                    .values = {buffer(c, slots * length * width), width},
                     .first = first,
                     .length = lengths,
                     .slot = slot,
                     .weights = buffer(c, rows * length),
                     .ld_weights = length,
-                    .out = buffer(c, rows * width),
-                    .ld_out = width}};
+                    .out = {buffer(c, rows * width), width}}};
         const double s = bench_seconds(timed_call, &t);
         printf("attention %s rows=%-3zu width=%zu length=%zu  %.2f us, %.1f GFLOP/s\n", c->isa, rows, width, length,
                1e6 * s, 4e-9 * (double)(rows * width * length) / s);

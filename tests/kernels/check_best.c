@@ -84,12 +84,9 @@ static rill_best call(const problem *p, const result *out)
     return (rill_best){.rows = p->rows,
                        .symbols = p->symbols,
                        .best = p->best,
-                       .logits = p->logits,
-                       .ld_logits = p->ldl,
+                       .logits = {p->logits, p->ldl},
                        .bias = p->bias,
-                       .add = p->add,
-                       .ld_add = p->symbols,
-                       .add_index = p->add_index,
+                       .add = {p->add, p->symbols, p->add_index},
                        .legal = p->legal,
                        .ld_legal = p->words,
                        .legal_index = p->legal_index,
@@ -244,14 +241,13 @@ void bench_best(check *c)
                    {.rows = rows,
                     .symbols = symbols,
                     .best = best,
-                    .logits = buffer(c, rows * symbols),
-                    .ld_logits = symbols,
+                    .logits = {buffer(c, rows * symbols), symbols},
                     .bias = buffer(c, symbols),
                     .ids = buffer_int(c, rows * best),
                     .logp = buffer(c, rows * best),
                     .ld_out = best,
                     .counts = buffer_int(c, rows)}};
-        dice_fill(c, (float *)(uintptr_t)t.b.logits, rows * symbols, 2.0f);
+        dice_fill(c, (float *)(uintptr_t)t.b.logits.at, rows * symbols, 2.0f);
         const double s = bench_seconds(timed_call, &t) / (double)rows;
         printf("best %s symbols=%-5zu best=%-2zu  %.3f Mrow/s, %.2f ns per logit\n", c->isa, symbols, best, 1e-6 / s,
                1e9 * s / (double)symbols);

@@ -23,12 +23,10 @@ typedef struct problem {
     rill_weights packed;
 } problem;
 
-static void pack(check *c, rill_weights *w, size_t n, const rill_weight_part *parts, size_t count, rill_dtype dtype)
+static void pack(check *c, rill_weights *w, size_t n, size_t k, const float *from, size_t stride, rill_dtype dtype)
 {
-    size_t k = 0;
-    for (size_t i = 0; i < count; i++) k += parts[i].k;
     void *mem = buffer_aligned(c, rill_gemm_pack_size(n, k, dtype));
-    EXPECT(c, rill_gemm_pack_f32(w, n, parts, count, dtype, mem) == 0, "pack");
+    EXPECT(c, rill_gemm_pack_f32(w, n, k, from, stride, dtype, mem) == 0, "pack");
 }
 
 static problem draw(check *c, int hard, rill_dtype dtype)
@@ -54,7 +52,7 @@ static problem draw(check *c, int hard, rill_dtype dtype)
         p.add_index[r] = (int32_t)dice_below(c, p.table + 1) - 1;
     }
     dice_choose(c, p.c_index, p.rows, p.table);
-    pack(c, &p.packed, p.n, &(rill_weight_part){p.w, p.k, p.k, 1}, 1, dtype);
+    pack(c, &p.packed, p.n, p.k, p.w, p.k, dtype);
     case_name(c, "dtype=%d rows=%zu n=%zu k=%zu bias=%d add=%d epilogue=%d hard=%d", (int)dtype, p.rows, p.n, p.k,
               p.bias != NULL, p.add != NULL, (int)p.epilogue, hard);
     return p;
@@ -65,17 +63,11 @@ static rill_gemm call(check *c, const problem *p, size_t rows, float *out)
     const size_t scratch = rill_gemm_scratch_size(&p->packed, rows);
     return (rill_gemm){.w = &p->packed,
                        .rows = rows,
-                       .a = p->a,
-                       .lda = p->lda,
-                       .a_index = p->a_index,
+                       .a = {p->a, p->lda, p->a_index},
                        .bias = p->bias,
-                       .add = p->add,
-                       .ld_add = p->n,
-                       .add_index = p->add_index,
+                       .add = {p->add, p->n, p->add_index},
                        .epilogue = p->epilogue,
-                       .c = out,
-                       .ldc = p->ldc,
-                       .c_index = p->c_index,
+                       .c = {out, p->ldc, p->c_index},
                        .scratch = scratch ? buffer_aligned(c, scratch) : NULL};
 }
 
@@ -194,10 +186,10 @@ static void expect_same(check *c, const problem *p, const float *all, const int3
         memcpy(a + i * p->k, p->a + (size_t)p->a_index[r] * p->lda, p->k * sizeof *a);
     }
     rill_gemm g = call(c, p, count, out);
-    g.a_index = a_index;
-    g.add_index = add_index;
-    g.c_index = NULL;
-    if (contiguous) g.a = a, g.lda = p->k, g.a_index = NULL;
+    g.a.index = a_index;
+    g.add.index = add_index;
+    g.c.index = NULL;
+    if (contiguous) g.a.at = a, g.a.ld = p->k, g.a.index = NULL;
     c->k.gemm(&g, pool);
     for (size_t i = 0; i < count; i++)
         EXPECT(c, same_bits(out + i * p->ldc, all + (size_t)p->c_index[order[i]] * p->ldc, p->n),
@@ -219,23 +211,22 @@ static void expect_invariant(check *c, const problem *p, const float *all)
     for (size_t r = 0; r < p->rows && r < 12; r++) expect_same(c, p, all, order + r, 1, (int)dice_below(c, 2), NULL);
 }
 
-/* A in two parts, weights packed from two parts (the second one transposed): the same bits as in one. */
+/* A in two parts, weights packed from rows with gaps: the same bits as in one. */
 static void expect_parts(check *c, const problem *p, const float *all)
 {
     if (p->k < 2) return;
     const size_t k1 = dice_from(c, 1, p->k - 1), k2 = p->k - k1;
-    float *across = buffer(c, k2 * p->n), *out = buffer_patterned(c, p->table * p->ldc);
-    for (size_t n = 0; n < p->n; n++)
-        for (size_t k = 0; k < k2; k++) across[k * p->n + n] = p->w[n * p->k + k1 + k];
-    const rill_weight_part parts[2] = {{p->w, k1, p->k, 1}, {across, k2, 1, p->n}};
+    const size_t stride = p->k + 3;
+    float *apart = buffer(c, p->n * stride), *out = buffer_patterned(c, p->table * p->ldc);
+    for (size_t n = 0; n < p->n; n++) memcpy(apart + n * stride, p->w + n * p->k, p->k * sizeof *apart);
     rill_weights packed;
-    pack(c, &packed, p->n, parts, 2, p->dtype);
+    pack(c, &packed, p->n, p->k, apart, stride, p->dtype);
     rill_gemm g = call(c, p, p->rows, out);
     g.w = &packed;
     g.k1 = k1;
-    g.a2 = p->a + k1;
-    g.lda2 = p->lda;
-    g.a2_index = p->a_index;
+    g.a2.at = p->a + k1;
+    g.a2.ld = p->lda;
+    g.a2.index = p->a_index;
     c->k.gemm(&g, NULL);
     if (p->dtype != RILL_DTYPE_F32_PLAIN)
         EXPECT(c, same_bits(out, all, p->table * p->ldc), "A in parts of %zu and %zu differs", k1, k2);
@@ -249,7 +240,7 @@ static void expect_as_rounded(check *c, const problem *p, const float *all)
     float *w = buffer(c, p->n * p->k), *out = buffer_patterned(c, p->table * p->ldc);
     for (size_t i = 0; i < p->n * p->k; i++) w[i] = rounded(p->w[i]);
     rill_weights packed;
-    pack(c, &packed, p->n, &(rill_weight_part){w, p->k, p->k, 1}, 1, RILL_DTYPE_F32);
+    pack(c, &packed, p->n, p->k, w, p->k, RILL_DTYPE_F32);
     rill_gemm g = call(c, p, p->rows, out);
     g.w = &packed;
     c->k.gemm(&g, NULL);
@@ -283,11 +274,11 @@ static void expect_in_place(check *c, const problem *p)
     memcpy(add, out, p->rows * p->n * sizeof *out);
     float *apart = buffer(c, p->rows * p->n);
     rill_gemm g = call(c, p, p->rows, apart);
-    g.c_index = g.add_index = NULL;
-    g.add = add;
-    g.ldc = g.ld_add = p->n;
+    g.c.index = g.add.index = NULL;
+    g.add.at = add;
+    g.c.ld = g.add.ld = p->n;
     c->k.gemm(&g, NULL);
-    g.add = g.c = out;
+    g.add.at = g.c.at = out;
     c->k.gemm(&g, NULL);
     EXPECT(c, same_bits(out, apart, p->rows * p->n), "in place differs");
 }
@@ -303,7 +294,7 @@ static void expect_quantised_once(check *c)
     for (int i = 0; i < 2; i++) {
         float *weights = buffer(c, n[i] * k);
         dice_fill(c, weights, n[i] * k, 1.0f);
-        pack(c, &w[i], n[i], &(rill_weight_part){weights, k, k, 1}, 1, RILL_DTYPE_U8S8);
+        pack(c, &w[i], n[i], k, weights, k, RILL_DTYPE_U8S8);
     }
     void *scratch = buffer_aligned(c, rill_gemm_scratch_size(&w[0], rows));
     for (int i = 0; i < 3; i++) {
@@ -311,13 +302,10 @@ static void expect_quantised_once(check *c)
         out[i] = buffer(c, rows * n[which]);
         c->k.gemm(&(rill_gemm){.w = &w[which],
                                .rows = rows,
-                               .a = a,
-                               .lda = k,
-                               .a2 = a + k1,
-                               .lda2 = k,
+                               .a = {a, k},
+                               .a2 = {a + k1, k},
                                .k1 = k1,
-                               .c = out[i],
-                               .ldc = n[which],
+                               .c = {out[i], n[which]},
                                .scratch = scratch,
                                .quantised = i == 2},
                   c->pool[0]);
@@ -335,9 +323,9 @@ static void expect_extremes(check *c)
     for (size_t i = 0; i < ROWS * K; i++) a[i] = i < K ? 2.0f : i < 2 * K ? -2.0f : i < 3 * K ? 0x1p-120f : 0.0f;
     for (size_t i = 0; i < N * K; i++) w[i] = i / K == 1 ? 0.0f : i / K == 2 ? INFINITY : i / K % 2 ? 3.0f : -3.0f;
     rill_weights packed;
-    pack(c, &packed, N, &(rill_weight_part){w, K, K, 1}, 1, RILL_DTYPE_U8S8);
+    pack(c, &packed, N, K, w, K, RILL_DTYPE_U8S8);
     void *scratch = buffer_aligned(c, rill_gemm_scratch_size(&packed, ROWS));
-    c->k.gemm(&(rill_gemm){.w = &packed, .rows = ROWS, .a = a, .lda = K, .c = out, .ldc = N, .scratch = scratch}, NULL);
+    c->k.gemm(&(rill_gemm){.w = &packed, .rows = ROWS, .a = {a, K}, .c = {out, N}, .scratch = scratch}, NULL);
     case_name(c, "extremes");
     for (size_t i = 0; i < ROWS * N; i++) {
         const size_t r = i / N, n = i % N;
@@ -390,17 +378,15 @@ static void bench_shape(check *c, size_t k, size_t n, rill_dtype dtype)
 {
     static const char *const names[] = {"f32", "bf16", "int8"};
     rill_weights w;
-    pack(c, &w, n, &(rill_weight_part){buffer(c, n * k), k, k, 1}, 1, dtype);
+    pack(c, &w, n, k, buffer(c, n * k), k, dtype);
     printf("gemm %s %-4s k=%-4zu n=%-4zu", c->isa, names[dtype], k, n);
     for (size_t rows = 1; rows <= 640; rows = rows == 1 ? 5 : rows == 5 ? 10 : rows == 640 ? 641 : rows * 2) {
         const size_t scratch = rill_gemm_scratch_size(&w, rows);
         timed t = {&c->k,
                    {.w = &w,
                     .rows = rows,
-                    .a = buffer(c, rows * k),
-                    .lda = k,
-                    .c = buffer(c, rows * n),
-                    .ldc = n,
+                    .a = {buffer(c, rows * k), k},
+                    .c = {buffer(c, rows * n), n},
                     .scratch = scratch ? buffer_aligned(c, scratch) : NULL}};
         const double s = bench_seconds(timed_call, &t);
         printf("  %zu:%.0f", rows, 2e-9 * (double)rows * (double)n * (double)k / s);

@@ -46,17 +46,10 @@ static rill_gru call(const problem *p, float *h)
 {
     return (rill_gru){.rows = p->rows,
                       .hidden = p->hidden,
-                      .input = p->input,
-                      .ld_input = p->ld,
-                      .input_index = p->from,
-                      .gates = p->gates,
-                      .ld_gates = 3 * p->hidden,
-                      .h_prev = p->before,
-                      .ld_h_prev = p->ld,
-                      .prev_index = p->prev,
-                      .h = h,
-                      .ld_h = p->ld,
-                      .out_index = p->out};
+                      .input = {p->input, p->ld, p->from},
+                      .gates = {p->gates, 3 * p->hidden},
+                      .h_prev = {p->before, p->ld, p->prev},
+                      .h = {h, p->ld, p->out}};
 }
 
 static void expect_row(check *c, const problem *p, size_t r, const float *h)
@@ -90,12 +83,12 @@ static void expect_same(check *c, const problem *p, const float *h, const int32_
     }
     rill_gru g = call(p, states);
     g.rows = count;
-    g.input_index = from;
-    g.gates = gates;
-    g.h_prev = states;
-    g.prev_index = prev;
-    g.out_index = NULL;
-    g.ld_h = g.ld_h_prev = p->hidden;
+    g.input.index = from;
+    g.gates.at = gates;
+    g.h_prev.at = states;
+    g.h_prev.index = prev;
+    g.h.index = NULL;
+    g.h.ld = g.h_prev.ld = p->hidden;
     c->k.gru(&g, pool);
     for (size_t i = 0; i < count; i++)
         EXPECT(c, same_bits(states + i * p->hidden, h + (size_t)p->out[order[i]] * p->ld, p->hidden),

@@ -42,16 +42,10 @@ static rill_lstm call(const problem *p, float *cell, float *h)
 {
     return (rill_lstm){.rows = p->rows,
                        .hidden = p->hidden,
-                       .gates = p->gates,
-                       .ld_gates = 4 * p->hidden,
-                       .c_prev = p->before,
-                       .ld_c_prev = p->ld,
-                       .prev_index = p->prev,
-                       .c = cell,
-                       .h = h,
-                       .ld_c = p->ld,
-                       .ld_h = p->ld,
-                       .out_index = p->out};
+                       .gates = {p->gates, 4 * p->hidden},
+                       .c_prev = {p->before, p->ld, p->prev},
+                       .c = {cell, p->ld, p->out},
+                       .h = {h, p->ld, p->out}};
 }
 
 static void expect_row(check *c, const problem *p, size_t r, const float *cell, const float *h)
@@ -83,10 +77,10 @@ static void expect_same(check *c, const problem *p, const float *cell, const flo
     }
     rill_lstm l = call(p, cell2, h2);
     l.rows = count;
-    l.gates = gates;
-    l.prev_index = prev;
-    l.out_index = NULL;
-    l.ld_c = l.ld_h = p->hidden;
+    l.gates.at = gates;
+    l.c_prev.index = prev;
+    l.c.index = l.h.index = NULL;
+    l.c.ld = l.h.ld = p->hidden;
     c->k.lstm(&l, pool);
     for (size_t i = 0; i < count; i++) {
         const size_t at = (size_t)p->out[order[i]] * p->ld;
@@ -105,9 +99,9 @@ static void expect_in_place(check *c, const problem *p, const float *cell)
         if (p->prev[r] >= 0)
             memcpy(states + r * p->hidden, p->before + (size_t)p->prev[r] * p->ld, p->hidden * sizeof *states);
     rill_lstm l = call(p, states, h);
-    l.c_prev = states;
-    l.ld_c_prev = l.ld_c = l.ld_h = p->hidden;
-    l.prev_index = l.out_index = NULL;
+    l.c_prev.at = states;
+    l.c_prev.ld = l.c.ld = l.h.ld = p->hidden;
+    l.c_prev.index = l.c.index = l.h.index = NULL;
     c->k.lstm(&l, NULL);
     for (size_t r = 0; r < p->rows; r++)
         for (size_t j = 0; j < p->hidden; j++)
@@ -159,14 +153,10 @@ void bench_lstm(check *c)
         timed t = {&c->k,
                    {.rows = rows,
                     .hidden = hidden,
-                    .gates = buffer(c, rows * 4 * hidden),
-                    .ld_gates = 4 * hidden,
-                    .c_prev = buffer(c, rows * hidden),
-                    .ld_c_prev = hidden,
-                    .c = buffer(c, rows * hidden),
-                    .h = buffer(c, rows * hidden),
-                    .ld_c = hidden,
-                    .ld_h = hidden}};
+                    .gates = {buffer(c, rows * 4 * hidden), 4 * hidden},
+                    .c_prev = {buffer(c, rows * hidden), hidden},
+                    .c = {buffer(c, rows * hidden), hidden},
+                    .h = {buffer(c, rows * hidden), hidden}}};
         const double s = bench_seconds(timed_call, &t);
         printf("lstm %s rows=%-3zu hidden=%zu  %.2f us, %.2f ns per unit\n", c->isa, rows, hidden, 1e6 * s,
                1e9 * s / (double)(rows * hidden));

@@ -17,7 +17,7 @@ static void check_gather(check *c)
     for (size_t r = 0; r < rows; r++) from[r] = (int32_t)dice_below(c, table + 1) - 1;
     dice_choose(c, to, rows, table);
     case_name(c, "gather rows=%zu width=%zu", rows, width);
-    c->k.gather(&(rill_gather){rows, width, src, ld, from, dst, ld, to}, c->pool[0]);
+    c->k.gather(&(rill_gather){rows, width, {src, ld, from}, {dst, ld, to}}, c->pool[0]);
     for (size_t r = 0; r < rows; r++) {
         for (size_t j = 0; j < width; j++) {
             const float want = from[r] < 0 ? 0.0f : src[(size_t)from[r] * ld + j];
@@ -31,38 +31,33 @@ static void check_embed(check *c)
 {
     const size_t rows = dice_from(c, 0, 30), width = dice_from(c, 1, 50), table = 20, ld = width + dice_below(c, 3);
     float *words = buffer(c, table * ld), *places = buffer(c, table * ld), *out = buffer_patterned(c, rows * ld);
-    int32_t *id = buffer_int(c, rows), *pos = buffer_int(c, rows);
+    int32_t *id = buffer_int(c, rows), *pos = buffer_int(c, rows), *to = buffer_int(c, rows);
     const int placed = (int)dice_below(c, 2), packed = (int)dice_below(c, 2);
     const rill_dtype dtype = dice_below(c, 2) ? RILL_DTYPE_F32 : RILL_DTYPE_F32_PLAIN;
     rill_weights w;
     dice_fill(c, words, table * ld, 1.0f);
-    const rill_weight_part part = {words, width, ld, 1};
     void *mem = buffer_aligned(c, rill_gemm_pack_size(table, width, dtype));
-    EXPECT(c, rill_gemm_pack_f32(&w, table, &part, 1, dtype, mem) == 0, "pack");
+    EXPECT(c, rill_gemm_pack_f32(&w, table, width, words, ld, dtype, mem) == 0, "pack");
     dice_fill(c, places, table * ld, 1.0f);
     for (size_t r = 0; r < rows; r++)
         id[r] = (int32_t)dice_below(c, table + 1) - 1, pos[r] = (int32_t)dice_below(c, table + 1) - 1;
+    dice_choose(c, to, rows, rows);
     case_name(c, "embed rows=%zu width=%zu placed=%d packed=%d as %d", rows, width, placed, packed, (int)dtype);
     c->k.embed(&(rill_embed){.rows = rows,
                              .width = width,
-                             .table = packed ? NULL : words,
+                             .table = {packed ? NULL : words, ld, id},
                              .packed = packed ? &w : NULL,
-                             .ld_table = ld,
-                             .id = id,
                              .scale = 11.3f,
-                             .position = placed ? places : NULL,
-                             .ld_position = ld,
-                             .pos = pos,
-                             .out = out,
-                             .ld_out = ld},
+                             .position = {placed ? places : NULL, ld, pos},
+                             .out = {out, ld, to}},
                c->pool[0]);
     for (size_t r = 0; r < rows; r++) {
         for (size_t j = 0; j < width; j++) {
             volatile float want = id[r] < 0 ? 0.0f : 11.3f * words[(size_t)id[r] * ld + j];
             if (placed && pos[r] >= 0) want = want + places[(size_t)pos[r] * ld + j];
-            EXPECT(c, out[r * ld + j] == want, "row %zu column %zu", r, j);
+            EXPECT(c, out[(size_t)to[r] * ld + j] == want, "row %zu column %zu", r, j);
         }
-        for (size_t j = width; j < ld; j++) EXPECT(c, buffer_kept(out, r * ld + j), "a gap was written");
+        for (size_t j = width; j < ld; j++) EXPECT(c, buffer_kept(out, (size_t)to[r] * ld + j), "a gap was written");
     }
 }
 
@@ -79,7 +74,15 @@ static void check_norm(check *c)
     if (bias) dice_fill(c, bias, width, 1.0f);
     case_name(c, "layer_norm rows=%zu width=%zu more=%d gain=%d bias=%d rms=%d", rows, width, more != NULL,
               gain != NULL, bias != NULL, rms);
-    rill_layer_norm n = {rows, width, x, ld, more, ld, gain, bias, 1e-5f, y, ld, rms};
+    rill_layer_norm n = {.rows = rows,
+                         .width = width,
+                         .x = {x, ld},
+                         .residual = {more, ld},
+                         .gain = gain,
+                         .bias = bias,
+                         .eps = 1e-5f,
+                         .y = {y, ld},
+                         .rms = rms};
     c->k.layer_norm(&n, c->pool[0]);
     for (size_t r = 0; r < rows; r++) {
         double mean = 0.0, var = 0.0, largest = 0.0;
@@ -100,12 +103,15 @@ static void check_norm(check *c)
                    "row %zu column %zu: %.9g, not %.9g", r, j, (double)y[r * ld + j], (z - mean) * scale * g + b);
         }
         for (size_t j = width; j < ld; j++) EXPECT(c, buffer_kept(y, r * ld + j), "a gap was written");
-        rill_layer_norm one = {1,     width, x + r * ld, ld, more ? more + r * ld : NULL, ld, gain, bias,
-                               1e-5f, alone, ld,         rms};
+        const int32_t at = (int32_t)r; /* gathered */
+        rill_layer_norm one = n;
+        one.rows = 1;
+        one.x.index = one.residual.index = &at;
+        one.y.at = alone;
         c->k.layer_norm(&one, NULL);
         EXPECT(c, same_bits(alone, y + r * ld, width), "row %zu differs alone", r);
     }
-    n.y = x; /* in place */
+    n.y.at = x; /* in place */
     c->k.layer_norm(&n, NULL);
     for (size_t r = 0; r < rows; r++)
         EXPECT(c, same_bits(x + r * ld, y + r * ld, width), "row %zu differs in place", r);
@@ -195,8 +201,8 @@ static void check_epilogue(check *c, const function *f, rill_epilogue epilogue)
     rill_weights w;
     void *mem = buffer_aligned(c, rill_gemm_pack_size(1, 1, c->k.f32));
     dice_fill_hard(c, x, N, 3.0f);
-    EXPECT(c, rill_gemm_pack_f32(&w, 1, &(rill_weight_part){&one, 1, 1, 1}, 1, c->k.f32, mem) == 0, "pack");
-    c->k.gemm(&(rill_gemm){.w = &w, .rows = N, .a = x, .lda = 1, .c = want, .ldc = 1, .epilogue = epilogue}, NULL);
+    EXPECT(c, rill_gemm_pack_f32(&w, 1, 1, &one, 1, c->k.f32, mem) == 0, "pack");
+    c->k.gemm(&(rill_gemm){.w = &w, .rows = N, .a = {x, 1}, .c = {want, 1}, .epilogue = epilogue}, NULL);
     f->run(N, x, y);
     case_name(c, "%s", f->name);
     for (size_t i = 0; i < N; i++)
@@ -257,18 +263,14 @@ void bench_math(check *c)
 void bench_rows(check *c)
 {
     enum { ROWS = 50, WIDTH = 512 };
-    rill_layer_norm n = {ROWS,
-                         WIDTH,
-                         buffer(c, ROWS * WIDTH),
-                         WIDTH,
-                         buffer(c, ROWS * WIDTH),
-                         WIDTH,
-                         buffer(c, WIDTH),
-                         buffer(c, WIDTH),
-                         1e-5f,
-                         buffer(c, ROWS * WIDTH),
-                         WIDTH,
-                         0};
+    rill_layer_norm n = {.rows = ROWS,
+                         .width = WIDTH,
+                         .x = {buffer(c, ROWS * WIDTH), WIDTH},
+                         .residual = {buffer(c, ROWS * WIDTH), WIDTH},
+                         .gain = buffer(c, WIDTH),
+                         .bias = buffer(c, WIDTH),
+                         .eps = 1e-5f,
+                         .y = {buffer(c, ROWS * WIDTH), WIDTH}};
     timed t = {.k = &c->k, .norm = &n};
     printf("layer_norm %s rows=%d width=%d: %.3f ns per element\n", c->isa, ROWS, WIDTH,
            1e9 / (ROWS * WIDTH) * bench_seconds(timed_call, &t));

@@ -428,8 +428,15 @@ RILL_API rill_status rill_stream_run(rill_stream *stream, rill_program program, 
 RILL_API rill_status rill_stream_profile(rill_stream *stream, int on);
 /* Operation i of all programs in order; 0 when there is none left. */
 RILL_API int rill_stream_profiled(const rill_stream *stream, int32_t i, rill_op_profile *out);
-/* Measure what one thread does at best, in about a tenth of a second. RILL_OK · RILL_ERR_MEMORY */
-RILL_API rill_status rill_device_limits(const rill_device *device, rill_context *ctx, rill_limits *out);
+
+/* --- runners ------------------------------------------------------------------------------------------------------ */
+
+/* Members of a domain's table (rill/domain.h) for runners whose first member is their `rill_stream *`. rill_runner_limits() measures what
+ * one thread does at best, in about a tenth of a second. */
+RILL_API void rill_runner_drop(void *runner, int32_t slot);
+RILL_API rill_status rill_runner_profile(void *runner, int on);
+RILL_API int rill_runner_profiled(const void *runner, int32_t i, rill_op_profile *out);
+RILL_API rill_status rill_runner_limits(void *runner, rill_limits *out);
 
 RILL_C_END
 

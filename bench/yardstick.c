@@ -1,7 +1,7 @@
-/* onednn.c: the library as a yardstick; see onednn.h. The back end is in gemm.c.
+/* oneDNN's products; see yardstick.h. The back end that rill can use is in kernels/onednn.
  *
  * Divisions: plain sgemm, packed matmul. */
-#include "onednn.h"
+#include "yardstick.h"
 
 #include <dnnl.h>
 #include <stdlib.h>

@@ -1,0 +1,121 @@
+/* vec_words.h: the words of the vector vocabulary that all instruction sets spell alike, but for the width in the intrinsics' names.
+ * Included by a set's header, which has defined VL, vf, vi and
+ *   RILL_MM(op)      the intrinsic of that name for this width
+ *   RILL_MM_INT(op)  likewise, of vectors as bits */
+#ifndef RILL_KERNELS_VEC_WORDS_H
+#define RILL_KERNELS_VEC_WORDS_H
+
+static inline vf v_zero(void)
+{
+    return RILL_MM(setzero_ps)();
+}
+static inline vf v_set1(float x)
+{
+    return RILL_MM(set1_ps)(x);
+}
+static inline vf v_load(const float *p)
+{
+    return RILL_MM(loadu_ps)(p);
+}
+static inline void v_store(float *p, vf x)
+{
+    RILL_MM(storeu_ps)(p, x);
+}
+static inline vf v_add(vf a, vf b)
+{
+    return RILL_MM(add_ps)(a, b);
+}
+static inline vf v_sub(vf a, vf b)
+{
+    return RILL_MM(sub_ps)(a, b);
+}
+static inline vf v_mul(vf a, vf b)
+{
+    return RILL_MM(mul_ps)(a, b);
+}
+static inline vf v_div(vf a, vf b)
+{
+    return RILL_MM(div_ps)(a, b);
+}
+static inline vf v_fma(vf a, vf b, vf c)
+{
+    return RILL_MM(fmadd_ps)(a, b, c);
+}
+static inline vf v_fnma(vf a, vf b, vf c)
+{
+    return RILL_MM(fnmadd_ps)(a, b, c);
+}
+static inline vf v_max(vf a, vf b)
+{
+    return RILL_MM(max_ps)(a, b);
+}
+static inline vf v_min(vf a, vf b)
+{
+    return RILL_MM(min_ps)(a, b);
+}
+static inline vf v_minus_abs(vf x)
+{
+    return RILL_MM(or_ps)(x, v_set1(-0.0f));
+}
+
+static inline vi vi_set1(int32_t x)
+{
+    return RILL_MM(set1_epi32)(x);
+}
+static inline vi vi_load(const int32_t *p)
+{
+    return RILL_MM_INT(loadu)((const vi *)(const void *)p);
+}
+static inline void vi_store(int32_t *p, vi x)
+{
+    RILL_MM_INT(storeu)((vi *)(void *)p, x);
+}
+static inline vi vi_add(vi a, vi b)
+{
+    return RILL_MM(add_epi32)(a, b);
+}
+static inline vi vi_max(vi a, vi b)
+{
+    return RILL_MM(max_epi32)(a, b);
+}
+static inline vi vi_nearest(vf x)
+{
+    return RILL_MM(cvtps_epi32)(x);
+}
+static inline vf v_from_int(vi x)
+{
+    return RILL_MM(cvtepi32_ps)(x);
+}
+static inline vi vi_magnitude(vf x)
+{
+    return RILL_MM_INT(and)((vi)x, vi_set1(0x7fffffff));
+}
+static inline vf v_load_lower_bf16(const void *p)
+{
+    return (vf)RILL_MM(slli_epi32)(vi_load(p), 16);
+}
+/* The float whose sign and exponent are the low 9 bits of x. */
+static inline vf v_low_bits_as_exponent(vf x)
+{
+    return (vf)RILL_MM(slli_epi32)((vi)x, 23);
+}
+
+/* In every group of four lanes: 0 1 of a and b, 2 3 of a and b; then 0 2 and 1 3. */
+static inline vf v_lower_pairs(vf a, vf b)
+{
+    return RILL_MM(shuffle_ps)(a, b, 0x44);
+}
+static inline vf v_upper_pairs(vf a, vf b)
+{
+    return RILL_MM(shuffle_ps)(a, b, 0xee);
+}
+static inline vf v_even_lanes(vf a, vf b)
+{
+    return RILL_MM(shuffle_ps)(a, b, 0x88);
+}
+static inline vf v_odd_lanes(vf a, vf b)
+{
+    return RILL_MM(shuffle_ps)(a, b, 0xdd);
+}
+
+#endif
