@@ -1,8 +1,11 @@
-/* Ctrl-C where half of the work is worth keeping: the first one asks to come to an end, a second one kills as usual. */
+/* A wish to end where half of the work is worth keeping: Ctrl-C, kill, or the terminal gone (SIGINT, SIGTERM, SIGHUP). The first one
+ * asks to come to an end: what is finished is written, statistics too. A second one of its kind kills as usual. */
 #ifndef CLI_INTERRUPT_H
 #define CLI_INTERRUPT_H
 
 void cli_interrupt_heed(void);
-int cli_interrupted(void); /* 1 once Ctrl-C was pressed; always 0 before cli_interrupt_heed() */
+int cli_interrupted(void); /* the signal that came, else 0; always 0 before cli_interrupt_heed() */
+/* Die of the signal that came, once all is written: whoever started us is told by it, and shells end a loop around us. */
+void cli_interrupt_end(void);
 
 #endif

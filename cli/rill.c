@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "interrupt.h"
 #include "options.h"
 
 static const cli_command commands[] = {
@@ -76,7 +77,9 @@ static int help_about(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is then an error of write(2), which is told apart from others */
+    /* A closed pipe, and a file that may grow no more, are then errors of write(2), which are told. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
         cli_say("a command is missing; `rill --help` lists them");
         return CLI_FAILED;
@@ -87,6 +90,6 @@ int main(int argc, char **argv)
     if (!strcmp(word, "help")) return help_about(argc, argv);
     const cli_command *command = find(word);
     int code = command ? command->run(argc - 1, argv + 1) : unknown_command(word);
-    if (code == CLI_INTERRUPTED) raise(SIGINT); /* kills now: shells end a loop around us only if we die of it */
+    if (code == CLI_INTERRUPTED) cli_interrupt_end();
     return code;
 }

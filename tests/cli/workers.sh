@@ -97,6 +97,37 @@ feed toy_lines "$rill" decode -q "${toy_options[@]}"
 head -n 4 out >first_four
 same first_four answers
 
+# --- the same when it is told to end, or when its terminal goes: nothing finished is lost
+for signal in TERM:143 HUP:129; do
+  for workers in 1 2; do
+    rm -f questions
+    mkfifo questions
+    env --default-signal=TERM,HUP "$rill" decode -q "${toy_options[@]}" --workers $workers --stats ended.json <questions >answers 2>err &
+    decoder=$!
+    exec 3>questions
+    for i in 1 2 3 4; do echo "in $((i - 1))" >&3; done
+    verdict "$(good wait_for 4 answers)" "four answers before ${signal%:*}"
+    kill -"${signal%:*}" $decoder
+    status=0
+    wait $decoder || status=$?
+    exec 3>&-
+    verdict "$(good [ $status -eq "${signal#*:}" ])" "exit code ${signal#*:} after ${signal%:*}, not $status"
+    says "interrupted: the results of 4 lines are written"
+    same first_four answers
+    json 4 inputs ended.json
+  done
+done
+
+# --- a file that may grow no more is an error like any other
+(
+  ulimit -f 1
+  status=0
+  "$rill" decode -q "${toy_options[@]}" -i toy_lines -o capped 2>err || status=$?
+  [ $status -eq 1 ]
+) && good=1 || good=0
+verdict "$good" "exit code 1 where a file may grow no more"
+says "capped"
+
 # --- scripts: each worker has its own
 cat >run.lua <<'END'
 print("loaded")
