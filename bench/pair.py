@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Two builds of rill in turn on the shipped models: the older one's seconds by the newer one's.
 
-usage: pair.py OLDER [--rill build/rill] [--data DIR] [--rounds R] [--threads T] [--workers W] [--only WORD] [--busy]
+usage: pair.py OLDER [--rill build/rill] [--data DIR] [--rounds R] [--threads T] [--workers W] [--only WORD] [--clock wall|cpu]
+               [--busy]
 OLDER runs with --threads T times W, the newer one with --threads T and, where W is not 1, --workers W.
 A ratio of more than 1 says that the newer one is faster. It is the median over the rounds; behind it stand the least and the most.
---busy keeps one of the processors at work with something else.
+--clock cpu takes the processes' own seconds, which others on the machine disturb less; --busy keeps one of the processors at work with
+something else.
 """
 
 import argparse
@@ -38,17 +40,21 @@ def lines_of(path, most, copies):
     return "".join(line + "\n" for line in lines) * copies
 
 
-def seconds(command, path):
+def seconds(command, path, clock):
     start = time.monotonic()
     with open(path, encoding="utf-8") as inputs:
-        subprocess.run(command.split(), stdin=inputs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-    return time.monotonic() - start
+        running = subprocess.Popen(command.split(), stdin=inputs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(running.pid, 0)
+    if status != 0:
+        raise SystemExit(f"pair: {command}: it failed")
+    running.returncode = 0
+    return usage.ru_utime + usage.ru_stime if clock == "cpu" else time.monotonic() - start
 
 
 def measure(args, name, search, command, path):
     older = f"{args.older} {command} --threads {args.threads * args.workers}"
     newer = f"{args.rill} {command} --threads {args.threads}" + (f" --workers {args.workers}" if args.workers > 1 else "")
-    taken = [(seconds(older, path), seconds(newer, path)) for _ in range(args.rounds)]
+    taken = [(seconds(older, path, args.clock), seconds(newer, path, args.clock)) for _ in range(args.rounds)]
     ratios = [old / new for old, new in taken]
     print(f"{name:16}{search:12}{statistics.median(t[0] for t in taken):8.2f}{statistics.median(t[1] for t in taken):8.2f}"
           f"{statistics.median(ratios):8.2f}{min(ratios):8.2f}{max(ratios):6.2f}", flush=True)
@@ -63,9 +69,10 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--only", default="")
+    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall")
     parser.add_argument("--busy", action="store_true")
     args = parser.parse_args()
-    print(f"{os.cpu_count()} processors, {args.rounds} rounds in turn, threads {args.threads}, workers {args.workers}"
+    print(f"{os.cpu_count()} processors, {args.rounds} rounds in turn, threads {args.threads}, workers {args.workers}, {args.clock} clock"
           f"{', one processor kept busy' if args.busy else ''}")
     print(f"{'model':16}{'search':12}{'older s':>8}{'newer s':>8}{'ratio':>8}{'least':>8}{'most':>6}")
     other = subprocess.Popen(["taskset", "-c", "1", "sh", "-c", "while :; do :; done"]) if args.busy else None
