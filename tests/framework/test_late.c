@@ -12,6 +12,7 @@ static void draw(problem *p, schedule *s, problem_group group, dice *d)
     problem_draw(p, group, d);
     schedule_draw(s, group, d);
     s->late = 1 + DICE_OF(d, 0, 1, 1, 2, 3, 5, 8, 20);
+    s->prompt = DICE_OF(d, 0, 0, 0, 1, 2);
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -95,6 +96,31 @@ static const rill_policy namer = {RILL_ABI_VERSION, sizeof(rill_policy), "namer"
 static rill_status register_namer(rill_context *ctx)
 {
     return rill_register_policy(ctx, &namer);
+}
+
+/* Twenty inputs, all the same. */
+static void draw_even(problem *p)
+{
+    dice d = dice_seeded(harness_seed(3));
+    problem_draw(p, PROBLEM_PRUNED, &d);
+    p->n_heuristics = p->n_scorers = 0;
+    for (p->n_inputs = 0; p->n_inputs < 20; p->n_inputs++) snprintf(p->input[p->n_inputs], sizeof p->input[0], "in 1");
+}
+
+/* Where one group is answered at once, the other one has its turn all the same: those that came first are done first. */
+static void answers_at_once_starve_nobody(void **state)
+{
+    (void)state;
+    problem p;
+    engine_record r;
+    const schedule s = {
+        .method = "stream-all", .n = 4, .max_items = 4, .refill = 1, .unordered = 1, .late = 2, .prompt = 2};
+    draw_even(&p);
+    engine_run(&p, &s, NULL, &r);
+    assert_int_equal(r.status, RILL_OK);
+    assert_true(r.late.submitted > 0);
+    for (int32_t i = 0; i < p.n_inputs; i++) assert_true(r.result[i].position <= i + 4);
+    engine_record_clear(&r);
 }
 
 /* Policies see the idle items, and what they name of these is what is expanded, in turn. */
