@@ -189,6 +189,19 @@ static void cancel_some(void *user, rill_engine *engine)
     }
 }
 
+/* What inputs that left early had found is not counted any more. */
+static void expect_outputs(const problem *p, const engine_record *r)
+{
+    int64_t found = 0, truncated = 0, given = 0;
+    for (int32_t i = 0; i < p->n_inputs; i++) {
+        found += r->result[i].outputs_found;
+        given += r->result[i].n;
+        for (int32_t o = 0; o < r->result[i].n; o++) truncated += r->result[i].output[o].value.truncated != 0;
+    }
+    assert_int_equal(r->stats.outputs, found);
+    assert_in_range(r->stats.truncated, truncated, truncated + found - given);
+}
+
 static void leaving(void **state)
 {
     (void)state;
@@ -211,6 +224,7 @@ static void leaving(void **state)
         if (r.status != RILL_OK || r.toy.violations != 0) problem_fail(&p, &s, seed, r.toy.first);
         assert_int_equal(r.stats.nodes_in_use, 0);
         assert_int_equal(r.stats.histories_in_use, 0);
+        expect_outputs(&p, &r);
         for (int32_t input = 0; input < p.n_inputs; input++) {
             const record_result *a = &r.result[input], *b = &whole.result[input];
             assert_int_equal(a->taken, 1);
