@@ -288,6 +288,12 @@ static rill_status score_never(void *self, const rill_rows *rows, const rill_ask
     return RILL_AGAIN;
 }
 
+static rill_status collect_never(void *self, int32_t group)
+{
+    (void)self, (void)group;
+    return RILL_AGAIN;
+}
+
 static rill_domain never;
 
 static rill_status register_never(rill_context *ctx)
@@ -296,6 +302,13 @@ static rill_status register_never(rill_context *ctx)
     never.name = "never";
     never.score = score_never;
     return rill_register_domain(ctx, &never);
+}
+
+static rill_status register_not_yet(rill_context *ctx)
+{
+    rill_status status = register_never(ctx);
+    never.collect = collect_never; /* tables are not copied */
+    return status;
 }
 
 static void no_collect(void **state)
@@ -311,13 +324,22 @@ static void no_collect(void **state)
     assert_int_equal(r.status, RILL_ERR_PLUGIN);
     assert_non_null(strstr(r.message, "domain never: score answers later, and there is no collect"));
     engine_record_clear(&r);
+    engine_run_with(&p, &s, NULL, register_not_yet, &r);
+    assert_int_equal(r.status, RILL_ERR_PLUGIN);
+    assert_non_null(strstr(r.message, "domain never: collect returned before the answer was there"));
+    engine_record_clear(&r);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers), cmocka_unit_test(workers),  cmocka_unit_test(policies_choose_idle_items),
-        cmocka_unit_test(leaving), cmocka_unit_test(failures), cmocka_unit_test(no_collect),
+        cmocka_unit_test(answers),
+        cmocka_unit_test(workers),
+        cmocka_unit_test(policies_choose_idle_items),
+        cmocka_unit_test(answers_at_once_starve_nobody),
+        cmocka_unit_test(leaving),
+        cmocka_unit_test(failures),
+        cmocka_unit_test(no_collect),
     };
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);
