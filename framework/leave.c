@@ -1,8 +1,8 @@
 /* Inputs that leave before their time: cancelled, or at their deadline.
  *
  * An input without a result is in one of four places: waiting in the intake, ready, in flight, or set aside for want of memory
- * (bound.c). Wherever it is it gives back
- * what it has there; its result takes its turn like any other. Between timesteps only. */
+ * (bound.c). Wherever it is it gives back what it has there; its result takes its turn like any other. Items leave between their
+ * timesteps only: busy ones (loop.c) wait for the end of theirs. */
 #include <math.h>
 #include <stdio.h>
 
@@ -101,8 +101,8 @@ static rill_status cancel_busy(rill_engine *e, int32_t slot)
 
 int engine_has(const rill_engine *e, int64_t id)
 {
-    int32_t at;
-    return find(e, id, &at) != IS_NOWHERE;
+    int32_t at, place = find(e, id, &at);
+    return place < 0 ? place != IS_NOWHERE : !e->items.at[at].cancelled;
 }
 
 rill_status rill_engine_cancel(rill_engine *e, int64_t id)

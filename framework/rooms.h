@@ -150,7 +150,7 @@ rill_status engine_fail_input(rill_engine *e, int64_t id, const request *wants, 
  * they were busy. */
 rill_status engine_meet_deadlines(rill_engine *e);
 rill_status engine_leave_cancelled(rill_engine *e, const timestep *t);
-/* Whether an input without a result is here. */
+/* Whether an input is here that has no result and has not been cancelled. */
 int engine_has(const rill_engine *e, int64_t id);
 /* What results say of inputs that left before their time, from here or from among those that no engine has taken yet (front.c). */
 #define LEAVE_CANCELLED "cancelled"

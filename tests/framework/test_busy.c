@@ -79,8 +79,29 @@ static void patience_outlasts_want_of_nodes(void **state)
     end_by_hand(&b);
 }
 
+/* A busy item that is given up is not here to be given up once more (front_leave.c asks). */
+static void given_up_once(void **state)
+{
+    (void)state;
+    by_hand b;
+    rill_result result;
+    begin_by_hand(&b);
+    const int64_t id = b.engine->items.at[an_item(b.engine, 1)].id;
+    assert_true(engine_has(b.engine, id));
+    assert_int_equal(rill_engine_cancel(b.engine, id), RILL_OK);
+    assert_false(engine_has(b.engine, id));
+    assert_int_equal(rill_engine_cancel(b.engine, id), RILL_ERR_NOT_FOUND);
+    while (rill_engine_step(b.engine) == RILL_OK) continue;
+    for (int64_t i = 0; i < 4; i++) {
+        assert_int_equal(rill_engine_next(b.engine, &result), RILL_OK);
+        assert_int_equal(result.status, i == id ? RILL_ERR_CANCELLED : RILL_OK);
+    }
+    end_by_hand(&b);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(patience_outlasts_want_of_nodes),
+    cmocka_unit_test(given_up_once),
 };
 
 HARNESS_MAIN(tests)
