@@ -323,7 +323,7 @@ typedef struct rill_domain {
     /* (optional, with `stop`: the model is its own runner) Make what decodes with a model: ids of nodes and slots are its own, and
      * so is all memory that decoding writes to. On success *runner is set; on failure nothing is kept.
      *   ctx: the engine's, for everything that the runner allocates and records
-     *   threads: those it may use inside a call, as rill_open_options said; it starts them, if any */
+     *   threads: those it may use inside a call, as rill_open_options said, or fewer; it starts them, if any */
     rill_status (*start)(const void *model, rill_context *ctx, int threads, void **runner);
 
     /* (with `start`) Undo start; accepts NULL. On the thread of the engine's destruction. */
