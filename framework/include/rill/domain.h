@@ -34,10 +34,10 @@
  * Answers that come later. A domain with `collect` may return RILL_AGAIN from score: the call is submitted, and its answer is there
  *                   when collect() of its group has returned. Until then its rows, ask and out stay where they are. Meanwhile the
  *                   engine makes any other calls: measure, encode, reserve, drop, free, finalize and field for any ids, step
- *                   and score for the other group's rows, of other items. Each must work as if those before it were complete: what is submitted is done in
- *                   order. reserve moves nothing that a submitted call uses, or waits for it. A group has one call submitted at the
- *                   most, and whatever is submitted is collected before the runner is stopped. step may return before it is done
- *                   in any case.
+ *                   and score for the other group's rows, of other items. Each must work as if those before it were complete: what
+ *                   is submitted is done in order. reserve moves nothing that a submitted call uses, or waits for it. A group has
+ *                   one call submitted at the most, and whatever is submitted is collected before the runner is stopped. step may
+ *                   return before it is done in any case.
  *
  * No pointer given to a method may be kept after it returns, but for those of a submitted call.
  * A method that fails returns a negative status after rill_fail(); the run then ends, except where said otherwise.
