@@ -50,7 +50,7 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     forest_init(&e->forest, ctx, model->info.state_need);
     for (int32_t group = 0; group < 2; group++) timestep_init(&e->step[group], ctx, &e->info, group);
     ask_init(&e->check_asks, ctx, model->info.actions);
-    rill_status status = rill__runner_start(model, ctx, &e->runner);
+    rill_status status = rill__runner_start(model, ctx, model->threads, &e->runner);
     e->self = e->writing.self = e->runner.self;
     if (status >= 0) status = set_up(e, setup);
     if (status < 0) {

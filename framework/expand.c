@@ -299,6 +299,9 @@ static rill_status collect_part(rill_engine *e, timestep *t)
     t->submitted = 0;
     rill_error_clear(e->ctx);
     rill_status status = e->domain->collect(e->self, t->group);
+    if (status == RILL_AGAIN)
+        return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: collect returned before the answer was there",
+                         e->domain->name);
     return status > 0 ? RILL_OK : engine_domain_status(e, status, "collect");
 }
 

@@ -367,7 +367,7 @@ static void exchange(front *f)
 
 rill_status front_start_writing(front *f, rill_model *model)
 {
-    RILL__TRY(rill__runner_start(model, f->ctx, &f->writer));
+    RILL__TRY(rill__runner_start(model, f->ctx, 1, &f->writer));
     f->writing = (writing){.ctx = f->ctx, .domain = model->domain, .self = f->writer.self};
     f->texts.ctx = f->ctx;
     return RILL_OK;
@@ -491,5 +491,6 @@ void front_stats(front *f, rill_stats *out)
     out->inputs = out->failed = f->n_own;
     for (int32_t i = 0; i < f->n; i++) add_stats(out, &f->worker[i].stats);
     out->seconds.finalize += f->wrote;
+    out->seconds.total += f->wrote;
     pthread_mutex_unlock(&f->lock);
 }

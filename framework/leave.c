@@ -1,8 +1,8 @@
 /* Inputs that leave before their time: cancelled, or at their deadline.
  *
  * An input without a result is in one of four places: waiting in the intake, ready, in flight, or set aside for want of memory
- * (bound.c). Wherever it is it gives back
- * what it has there; its result takes its turn like any other. Between timesteps only. */
+ * (bound.c). Wherever it is it gives back what it has there; its result takes its turn like any other. Items leave between their
+ * timesteps only: busy ones (loop.c) wait for the end of theirs. */
 #include <math.h>
 #include <stdio.h>
 
@@ -33,7 +33,7 @@ static rill_status fail_item(rill_engine *e, int32_t slot, int32_t place, rill_s
         leave_flight(e, place);
         tracing_item(&e->tracing, RILL_TRACE_FINISHED, e->statistics.all.timesteps, slot, it, status);
     }
-    e->statistics.all.outputs -= it->n_outputs;
+    for (int32_t i = 0; i < it->n_outputs; i++) statistics_output(&e->statistics, &it->outputs[i], -1);
     engine_drop_item(e, slot);
     engine_free_nodes(e);
     return RILL_OK;
@@ -101,8 +101,8 @@ static rill_status cancel_busy(rill_engine *e, int32_t slot)
 
 int engine_has(const rill_engine *e, int64_t id)
 {
-    int32_t at;
-    return find(e, id, &at) != IS_NOWHERE;
+    int32_t at, place = find(e, id, &at);
+    return place < 0 ? place != IS_NOWHERE : !e->items.at[at].cancelled;
 }
 
 rill_status rill_engine_cancel(rill_engine *e, int64_t id)

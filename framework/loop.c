@@ -154,16 +154,17 @@ static rill_status begin(rill_engine *e, timestep *t)
     return t->under_way || !e->step[!t->group].under_way ? RILL_OK : RILL_AGAIN;
 }
 
-/* A turn ends when something is submitted, or when the other timestep is what everything waits for. */
+/* A turn ends when something is submitted, or when the other timestep is what everything waits for. One that was over without waiting
+ * for an answer leaves the next turn to the other, whose items would else be busy for as long as answers come at once. */
 rill_status engine_advance(rill_engine *e)
 {
     for (;;) {
         timestep *t = &e->step[e->turn];
+        const timestep *other = &e->step[!e->turn];
+        const int waited = t->submitted;
         rill_status status = t->under_way ? RILL_OK : begin(e, t);
         if (status == RILL_OK && t->under_way) status = go_on(e, t);
-        if (status != RILL_AGAIN) return status;
-        timestep *other = &e->step[!e->turn];
-        if (!t->submitted && !other->submitted) return RILL_AGAIN;
-        if (e->domain->collect != NULL) e->turn = !e->turn;
+        if (t->submitted || (other->submitted && !(status == RILL_OK && waited))) e->turn = !e->turn;
+        if (status != RILL_AGAIN || (!t->submitted && !other->submitted)) return status;
     }
 }

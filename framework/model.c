@@ -97,7 +97,7 @@ int rill_domain_has_runners(const rill_domain *domain)
     return domain->start != NULL;
 }
 
-rill_status rill__runner_start(rill_model *model, rill_context *ctx, rill__runner *out)
+rill_status rill__runner_start(rill_model *model, rill_context *ctx, int threads, rill__runner *out)
 {
     const rill_domain *domain = model->domain;
     *out = (rill__runner){.model = model};
@@ -112,7 +112,7 @@ rill_status rill__runner_start(rill_model *model, rill_context *ctx, rill__runne
     }
     out->reserved = &out->own;
     rill_error_clear(ctx);
-    rill_status status = domain->start(model->self, ctx, model->threads, &out->self);
+    rill_status status = domain->start(model->self, ctx, threads, &out->self);
     if (status >= 0) return RILL_OK;
     out->model = NULL;
     if (rill_error_status(ctx) == status) return status;

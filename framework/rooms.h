@@ -92,9 +92,9 @@ struct rill_engine {
     tracing tracing;
 };
 
-/* model.c: make what decodes with the model, for one thread and its context.
+/* model.c: make what decodes with the model, for one thread and its context; `threads` inside a call.
  *   RILL_OK · RILL_ERR_ARGUMENT (one engine at a time, and there is one) · what start() returns */
-rill_status rill__runner_start(rill_model *model, rill_context *ctx, rill__runner *out);
+rill_status rill__runner_start(rill_model *model, rill_context *ctx, int threads, rill__runner *out);
 void rill__runner_stop(rill__runner *runner); /* one that was not started is allowed */
 /* The domain's action for what it does not know, or RILL_NO_ACTION. */
 int32_t rill__model_unknown(const rill_model *model);
@@ -150,7 +150,7 @@ rill_status engine_fail_input(rill_engine *e, int64_t id, const request *wants, 
  * they were busy. */
 rill_status engine_meet_deadlines(rill_engine *e);
 rill_status engine_leave_cancelled(rill_engine *e, const timestep *t);
-/* Whether an input without a result is here. */
+/* Whether an input is here that has no result and has not been cancelled. */
 int engine_has(const rill_engine *e, int64_t id);
 /* What results say of inputs that left before their time, from here or from among those that no engine has taken yet (front.c). */
 #define LEAVE_CANCELLED "cancelled"

@@ -89,22 +89,15 @@ static rill_status idle_view(rill_engine *e, rill_flight *view)
 
 /* --- selecting ---------------------------------------------------------------------------------------------------- */
 
-/* What is selected so far. */
+/* What is selected so far. Nothing is counted before the selection stands: one that is given up for want of nodes has passed over no
+ * item, and has served none. */
 typedef struct pick {
     rill_engine *e;
     timestep *t;
-    int64_t room; /* of the budget */
-    int32_t n_skipped;
+    int64_t room;                  /* of the budget */
+    int32_t n_skipped, n_overtook; /* items skipped; of these, before the one that was taken last */
+    int32_t n_first;               /* overdue ones that were taken for that */
 } pick;
-
-/* All that were skipped so far have been passed over by the one that is taken now. */
-static void count_skipped(pick *p)
-{
-    flight *f = &p->e->flight;
-    for (int32_t i = 0; i < p->n_skipped; i++)
-        if (++p->e->items.passed_over[f->slot[f->skipped[i]]] == FLIGHT_PATIENCE) f->n_overdue++;
-    p->n_skipped = 0;
-}
 
 /* Take or skip the item at place `index` of the flight. */
 static void consider(pick *p, int32_t index)
@@ -118,9 +111,8 @@ static void consider(pick *p, int32_t index)
         if (all->passed_over[slot] < FLIGHT_PATIENCE) f->skipped[p->n_skipped++] = index;
         return;
     }
-    count_skipped(p);
+    p->n_overtook = p->n_skipped;
     f->marked[index] = 1;
-    flight_forgive(f, all, slot);
     p->t->selected[p->t->n++] = slot;
     p->room = width > p->room ? 0 : p->room - width;
 }
@@ -132,7 +124,7 @@ static void consider_overdue(pick *p)
     for (int32_t i = 0; i < f->n && p->room > 0; i++) {
         if (p->e->items.passed_over[f->slot[i]] < FLIGHT_PATIENCE) continue;
         consider(p, i);
-        p->e->statistics.all.passed_over_first += f->marked[i];
+        p->n_first += f->marked[i];
     }
 }
 
@@ -169,8 +161,8 @@ static rill_status ask_policy(rill_engine *e, const rill_flight *view, int32_t *
     return RILL_OK;
 }
 
-/* An item named twice would be expanded once, since it is marked; but then its policy counts wrongly, and is told so. What was in
- * order names places of the flight from then on. */
+/* An item named twice would be expanded once, since it is marked; but then its policy counts wrongly, and is told so. Behind this
+ * `order` has places in the flight, which the policy does not see while some items are busy. */
 static rill_status check_order(rill_engine *e, int32_t n, int32_t count)
 {
     rill_status status = RILL_OK;
@@ -201,6 +193,18 @@ static void unmark(pick *p)
     for (int32_t i = 0; i < p->t->n; i++) p->e->flight.marked[p->e->items.place[p->t->selected[i]]] = 0;
 }
 
+/* The selection stands: those that were skipped before one that is taken have been passed over. */
+static void settle(pick *p)
+{
+    flight *f = &p->e->flight;
+    items *all = &p->e->items;
+    for (int32_t i = 0; i < p->n_overtook; i++)
+        if (++all->passed_over[f->slot[f->skipped[i]]] == FLIGHT_PATIENCE) f->n_overdue++;
+    for (int32_t i = 0; i < p->t->n; i++) flight_forgive(f, all, p->t->selected[i]);
+    p->e->statistics.all.passed_over_first += p->n_first;
+    unmark(p);
+}
+
 /* Instead of what is selected, for which states are too few: the oldest items that fit, by states and within the budget. The
  * first of the flight is among them, or has failed (bound.c). */
 static rill_status pick_oldest(pick *p, int64_t room)
@@ -228,6 +232,7 @@ static rill_status promise_nodes(pick *p, int64_t room)
     if (nodes_wanted(p) > bound_free(e)) {
         if (e->step[!p->t->group].under_way) {
             unmark(p);
+            *p = (pick){.e = e, .t = p->t};
             p->t->n = 0;
             return RILL_OK;
         }
@@ -255,6 +260,6 @@ rill_status schedule_choose(rill_engine *e, timestep *t, int64_t most)
     if (t->n == 0)
         for (int32_t i = 0; i < e->flight.n && p.room > 0; i++) consider(&p, i);
     if (e->bound.nodes > 0) RILL__TRY(promise_nodes(&p, room));
-    unmark(&p);
+    settle(&p);
     return RILL_OK;
 }

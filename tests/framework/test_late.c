@@ -12,6 +12,7 @@ static void draw(problem *p, schedule *s, problem_group group, dice *d)
     problem_draw(p, group, d);
     schedule_draw(s, group, d);
     s->late = 1 + DICE_OF(d, 0, 1, 1, 2, 3, 5, 8, 20);
+    s->prompt = DICE_OF(d, 0, 0, 0, 1, 2);
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -97,6 +98,31 @@ static rill_status register_namer(rill_context *ctx)
     return rill_register_policy(ctx, &namer);
 }
 
+/* Twenty inputs, all the same. */
+static void draw_even(problem *p)
+{
+    dice d = dice_seeded(harness_seed(3));
+    problem_draw(p, PROBLEM_PRUNED, &d);
+    p->n_heuristics = p->n_scorers = 0;
+    for (p->n_inputs = 0; p->n_inputs < 20; p->n_inputs++) snprintf(p->input[p->n_inputs], sizeof p->input[0], "in 1");
+}
+
+/* Where one group is answered at once, the other one has its turn all the same: those that came first are done first. */
+static void answers_at_once_starve_nobody(void **state)
+{
+    (void)state;
+    problem p;
+    engine_record r;
+    const schedule s = {
+        .method = "stream-all", .n = 4, .max_items = 4, .refill = 1, .unordered = 1, .late = 2, .prompt = 2};
+    draw_even(&p);
+    engine_run(&p, &s, NULL, &r);
+    assert_int_equal(r.status, RILL_OK);
+    assert_true(r.late.submitted > 0);
+    for (int32_t i = 0; i < p.n_inputs; i++) assert_true(r.result[i].position <= i + 4);
+    engine_record_clear(&r);
+}
+
 /* Policies see the idle items, and what they name of these is what is expanded, in turn. */
 static void policies_choose_idle_items(void **state)
 {
@@ -163,6 +189,19 @@ static void cancel_some(void *user, rill_engine *engine)
     }
 }
 
+/* What inputs that left early had found is not counted any more. */
+static void expect_outputs(const problem *p, const engine_record *r)
+{
+    int64_t found = 0, truncated = 0, given = 0;
+    for (int32_t i = 0; i < p->n_inputs; i++) {
+        found += r->result[i].outputs_found;
+        given += r->result[i].n;
+        for (int32_t o = 0; o < r->result[i].n; o++) truncated += r->result[i].output[o].value.truncated != 0;
+    }
+    assert_int_equal(r->stats.outputs, found);
+    assert_in_range(r->stats.truncated, truncated, truncated + found - given);
+}
+
 static void leaving(void **state)
 {
     (void)state;
@@ -185,6 +224,7 @@ static void leaving(void **state)
         if (r.status != RILL_OK || r.toy.violations != 0) problem_fail(&p, &s, seed, r.toy.first);
         assert_int_equal(r.stats.nodes_in_use, 0);
         assert_int_equal(r.stats.histories_in_use, 0);
+        expect_outputs(&p, &r);
         for (int32_t input = 0; input < p.n_inputs; input++) {
             const record_result *a = &r.result[input], *b = &whole.result[input];
             assert_int_equal(a->taken, 1);
@@ -248,6 +288,12 @@ static rill_status score_never(void *self, const rill_rows *rows, const rill_ask
     return RILL_AGAIN;
 }
 
+static rill_status collect_never(void *self, int32_t group)
+{
+    (void)self, (void)group;
+    return RILL_AGAIN;
+}
+
 static rill_domain never;
 
 static rill_status register_never(rill_context *ctx)
@@ -256,6 +302,13 @@ static rill_status register_never(rill_context *ctx)
     never.name = "never";
     never.score = score_never;
     return rill_register_domain(ctx, &never);
+}
+
+static rill_status register_not_yet(rill_context *ctx)
+{
+    rill_status status = register_never(ctx);
+    never.collect = collect_never; /* tables are not copied */
+    return status;
 }
 
 static void no_collect(void **state)
@@ -271,13 +324,22 @@ static void no_collect(void **state)
     assert_int_equal(r.status, RILL_ERR_PLUGIN);
     assert_non_null(strstr(r.message, "domain never: score answers later, and there is no collect"));
     engine_record_clear(&r);
+    engine_run_with(&p, &s, NULL, register_not_yet, &r);
+    assert_int_equal(r.status, RILL_ERR_PLUGIN);
+    assert_non_null(strstr(r.message, "domain never: collect returned before the answer was there"));
+    engine_record_clear(&r);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers), cmocka_unit_test(workers),  cmocka_unit_test(policies_choose_idle_items),
-        cmocka_unit_test(leaving), cmocka_unit_test(failures), cmocka_unit_test(no_collect),
+        cmocka_unit_test(answers),
+        cmocka_unit_test(workers),
+        cmocka_unit_test(policies_choose_idle_items),
+        cmocka_unit_test(answers_at_once_starve_nobody),
+        cmocka_unit_test(leaving),
+        cmocka_unit_test(failures),
+        cmocka_unit_test(no_collect),
     };
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);

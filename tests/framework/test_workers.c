@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "internal.h"
 #include "support/harness.h"
@@ -123,6 +124,71 @@ static void distinct_texts(void **state)
         engine_record_clear(&several);
     }
     if (harness_iterations(100) >= 100) assert_true(left_out > 20);
+}
+
+/* Of the runners that were started: the threads of each; and how long a text takes to write. */
+static int started_with[8];
+static _Atomic int n_started;
+static const struct timespec text_time = {.tv_nsec = 20000000};
+
+static rill_status start_noting(const void *model, rill_context *ctx, int threads, void **runner)
+{
+    started_with[n_started++] = threads;
+    return toy_domain.start(model, ctx, threads, runner);
+}
+
+static rill_status finalize_slowly(void *self, const rill_hypothesis *hypothesis, rill_text *out)
+{
+    nanosleep(&text_time, NULL);
+    return toy_domain.finalize(self, hypothesis, out);
+}
+
+static rill_status read_one(void *user, int may_block, const char **text, size_t *length)
+{
+    int *given = user;
+    (void)may_block;
+    *text = "in 1";
+    *length = 4;
+    return (*given)++ == 0 ? RILL_OK : RILL_END_OF_INPUT;
+}
+
+static rill_status write_nothing(void *user, const rill_result *result)
+{
+    (void)user;
+    return result->status;
+}
+
+/* What writes texts in the caller's thread computes nothing, so its runner has one thread; and its time is part of the whole. */
+static void who_writes(void **state)
+{
+    (void)state;
+    int given = 0;
+    rill_workers *workers;
+    rill_domain slow = toy_domain;
+    rill_stats stats = {.struct_size = sizeof stats};
+    rill_open_options open = {.struct_size = sizeof open, .threads = 3, .arguments = "depth=2 apart=1"};
+    rill_workers_options options = {.struct_size = sizeof options, .workers = 2};
+    rill_engine_setup setup;
+    const rill_engine_setup *setups[2] = {&setup, &setup};
+    rill_context *ctx = harness_context(NULL);
+    slow.name = "slow-texts";
+    slow.start = start_noting;
+    slow.finalize = finalize_slowly;
+    n_started = 0;
+    assert_int_equal(rill_register_domain(ctx, &slow), RILL_OK);
+    rill_engine_setup_default(&setup);
+    assert_int_equal(rill_workers_open(&workers, ctx, "slow-texts", &open, &options), RILL_OK);
+    assert_int_equal(rill_workers_begin(workers, setups), RILL_OK);
+    assert_int_equal(rill_workers_run(workers, read_one, &given, write_nothing, NULL), RILL_OK);
+    rill_workers_stats(workers, &stats);
+    assert_int_equal(n_started, 3);
+    assert_int_equal(started_with[0], 3);
+    assert_int_equal(started_with[1], 3);
+    assert_int_equal(started_with[2], 1);
+    assert_true(stats.seconds.finalize >= 0.02);
+    assert_true(stats.seconds.total >= stats.seconds.finalize);
+    rill_workers_close(workers);
+    rill_context_destroy(ctx);
 }
 
 /* --- traces ------------------------------------------------------------------------------------------------------- */
@@ -569,6 +635,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(any_schedule),
     cmocka_unit_test(shared_memory),
     cmocka_unit_test(distinct_texts),
+    cmocka_unit_test(who_writes),
     cmocka_unit_test(traces_name_workers),
     cmocka_unit_test(nothing_to_read),
     cmocka_unit_test(writer_stops),

@@ -214,6 +214,7 @@ static rill_status register_late(const problem *p, const schedule *s, rill_conte
     const rill_domain *inner = rill_find_domain(ctx, p->domain != NULL ? p->domain : "toy");
     late_make(&out->late, "late", inner, lateness(s) - 1);
     out->late.fail_collect = s->fail_collect;
+    out->late.prompt = s->prompt;
     return rill_register_domain(ctx, &out->late.domain);
 }
 

@@ -76,8 +76,7 @@ static void make_answer(call *c)
 
 static void run_call(late *l, call *c)
 {
-    c->done = 1;
-    rill_error_clear(l->ctx);
+    c->done = 1; /* what is recorded stays: this may be called by an engine that ends for that */
     c->status = c->is_score ? l->inner->score(l->self, &c->rows, c->ask, &c->answer)
                             : l->inner->step(l->self, &c->rows);
     if (c->status < 0) snprintf(c->message, sizeof c->message, "%s", rill_error(l->ctx));
@@ -149,6 +148,10 @@ static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask,
 {
     late *l = self;
     int64_t waiting = 1;
+    if (l->table->prompt == rows->group + 1) {
+        rill_status status = meanwhile(l);
+        return status < 0 ? status : l->inner->score(l->self, rows, ask, out);
+    }
     for (int i = 0; i < l->n; i++) {
         waiting += l->queue[i].is_score;
         if (l->queue[i].is_score && l->queue[i].rows.group == rows->group)

@@ -15,7 +15,8 @@ typedef struct late_table {
     /* Of all runs: calls submitted, the most of one runner at once, and other calls that came meanwhile. */
     _Atomic int64_t submitted, most_at_once, meanwhile;
     int32_t fail_collect; /* the n-th collect call fails; 0: none does */
-    int32_t collected;
+    _Atomic int32_t collected;
+    int32_t prompt; /* 1 + the group whose calls are answered at once; 0: none */
 } late_table;
 
 /* `group_rows` as in rill_domain_info. */

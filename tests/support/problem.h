@@ -103,6 +103,7 @@ typedef struct schedule {
     int32_t
         late; /* G + 1: the domain answers later, with group_rows G; 0: as the option --late says, else at once. Never drawn */
     int32_t fail_collect; /* the collect call that fails, 0: none does */
+    int32_t prompt;       /* late: 1 + the group that is answered at once, 0: none is */
     int reader_blocks;    /* by_run: the reader often has nothing to give now */
 } schedule;
 

@@ -33,11 +33,11 @@
  *
  * Answers that come later. A domain with `collect` may return RILL_AGAIN from score: the call is submitted, and its answer is there
  *                   when collect() of its group has returned. Until then its rows, ask and out stay where they are. Meanwhile the
- *                   engine makes any other calls: encode, reserve, drop, free and finalize for any ids, step and score for the
- *                   other group's rows, of other items. Each must work as if those before it were complete: what is submitted is done in
- *                   order. reserve moves nothing that a submitted call uses, or waits for it. A group has one call submitted at the
- *                   most, and whatever is submitted is collected before the runner is stopped. step may return before it is done
- *                   in any case.
+ *                   engine makes any other calls: measure, encode, reserve, drop, free, finalize and field for any ids, step
+ *                   and score for the other group's rows, of other items. Each must work as if those before it were complete: what
+ *                   is submitted is done in order. reserve moves nothing that a submitted call uses, or waits for it. A group has
+ *                   one call submitted at the most, and whatever is submitted is collected before the runner is stopped. step may
+ *                   return before it is done in any case.
  *
  * No pointer given to a method may be kept after it returns, but for those of a submitted call.
  * A method that fails returns a negative status after rill_fail(); the run then ends, except where said otherwise.
@@ -323,7 +323,7 @@ typedef struct rill_domain {
     /* (optional, with `stop`: the model is its own runner) Make what decodes with a model: ids of nodes and slots are its own, and
      * so is all memory that decoding writes to. On success *runner is set; on failure nothing is kept.
      *   ctx: the engine's, for everything that the runner allocates and records
-     *   threads: those it may use inside a call, as rill_open_options said; it starts them, if any */
+     *   threads: those it may use inside a call, as rill_open_options said, or fewer; it starts them, if any */
     rill_status (*start)(const void *model, rill_context *ctx, int threads, void **runner);
 
     /* (with `start`) Undo start; accepts NULL. On the thread of the engine's destruction. */
@@ -340,7 +340,7 @@ typedef struct rill_domain {
 
     /* (optional: score answers before it returns) Wait for the answer to the group's score call that returned RILL_AGAIN; see "Answers
      * that come later" above.
-     *   RILL_OK · what score returns; the run then ends */
+     *   RILL_OK · what score fails with; the run then ends */
     rill_status (*collect)(void *self, int32_t group);
 } rill_domain;
 

@@ -162,7 +162,7 @@ RILL_API rill_status rill_engine_submit_failed(rill_engine *engine, rill_status 
 /* No more inputs will come. */
 RILL_API void rill_engine_close_input(rill_engine *engine);
 
-/* Admit what the policy admits, then run one timestep.
+/* Admit what the policy admits, then run one timestep; with a domain that answers later, until one of those under way is over.
  *   RILL_OK · RILL_AGAIN (nothing in flight and nothing waiting) · a negative status: the run is over */
 RILL_API rill_status rill_engine_step(rill_engine *engine);
 

@@ -17,7 +17,7 @@ typedef struct rill_seconds {
     double commit;   /* new beams, node bookkeeping */
     double finalize; /* in the domain, and sorting outputs */
     double scorers;  /* scorer chain */
-    double total;    /* inside rill_engine_step() and rill_engine_submit() */
+    double total; /* inside rill_engine_step() and rill_engine_submit(), and in writing texts elsewhere (workers.h) */
 } rill_seconds;
 
 typedef struct rill_stats {

@@ -42,8 +42,8 @@ typedef struct rill_workers_options {
      * are loaded, and have `prepare` load them once more. */
     const rill_registry_mark *shared;
     /* (optional) Register more in a worker's context, before the model is opened or shared: loads scripts. Called here, for each
-     * worker in turn that has a context of its own; not for one alone without `apart`, which works with the caller's. A negative return ends the opening
-     * with what is recorded in `worker`. */
+     * worker in turn that has a context of its own; not for one alone without `apart`, which works with the caller's. A
+     * negative return ends the opening with what is recorded in `worker`. */
     rill_status (*prepare)(void *user, int32_t index, rill_context *worker);
     void *user;
     int apart; /* 1: one worker has a thread and a context of its own too, as several have: reading, texts and writing go on while it

@@ -1,0 +1,107 @@
+/* What an engine does while items are busy (framework/loop.c), looked at from inside. What comes of it is test_late.c's. */
+#include "rooms.h"
+#include "support/harness.h"
+#include "support/late_domain.h"
+#include "support/toy_domain.h"
+
+/* Step until so many items are in flight and some are busy. */
+static void step_till_busy(rill_engine *engine, int32_t in_flight)
+{
+    for (int32_t i = 0; i < 30 && (engine->flight.n < in_flight || engine->items.n_busy == 0); i++)
+        assert_int_equal(rill_engine_step(engine), RILL_OK);
+    assert_true(engine->flight.n >= in_flight && engine->items.n_busy > 0);
+}
+
+static int32_t an_item(const rill_engine *engine, int busy)
+{
+    for (int32_t i = 0; i < engine->flight.n; i++)
+        if (engine->items.busy[engine->flight.slot[i]] == busy) return engine->flight.slot[i];
+    fail_msg("none is");
+    return -1;
+}
+
+typedef struct by_hand {
+    rill_context *ctx;
+    rill_model *model;
+    rill_engine *engine;
+    late_table late;
+} by_hand;
+
+static void begin_by_hand(by_hand *b)
+{
+    rill_engine_setup setup;
+    rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = "depth=6 actions=8"};
+    b->ctx = harness_context(NULL);
+    late_make(&b->late, "late", &toy_domain, 1);
+    assert_int_equal(rill_register_domain(b->ctx, &b->late.domain), RILL_OK);
+    assert_int_equal(rill_model_open(&b->model, b->ctx, "late", &open), RILL_OK);
+    rill_engine_setup_default(&setup);
+    setup.settings.k = 3;
+    setup.settings.max_nodes = 1000;
+    setup.settings.min_length = 4;
+    assert_int_equal(rill_engine_create(&b->engine, b->ctx, b->model, &setup), RILL_OK);
+    for (int32_t i = 0; i < 4; i++) assert_int_equal(rill_engine_submit(b->engine, "in 1", 4), RILL_OK);
+    step_till_busy(b->engine, 4);
+}
+
+static void end_by_hand(by_hand *b)
+{
+    rill_engine_destroy(b->engine);
+    rill_model_close(b->model);
+    rill_context_destroy(b->ctx);
+}
+
+/* An item that is overdue stays so when the second group has too few nodes to be expanded; and nothing is counted. */
+static void patience_outlasts_want_of_nodes(void **state)
+{
+    (void)state;
+    by_hand b;
+    begin_by_hand(&b);
+    rill_engine *e = b.engine;
+    const int32_t slot = an_item(e, 0), limit = e->forest.node_limit;
+    timestep *t = &e->step[!e->step[1].under_way];
+    assert_true(e->step[!t->group].under_way && !t->under_way);
+    e->items.passed_over[slot] = FLIGHT_PATIENCE;
+    e->flight.n_overdue = 1;
+    e->forest.node_limit -= (int32_t)bound_free(e);
+    assert_int_equal(schedule_choose(e, t, INT64_MAX), RILL_OK);
+    assert_int_equal(t->n, 0);
+    assert_int_equal(e->items.passed_over[slot], FLIGHT_PATIENCE);
+    assert_int_equal(e->flight.n_overdue, 1);
+    assert_int_equal(e->statistics.all.passed_over_first, 0);
+    e->forest.node_limit = limit;
+    assert_int_equal(schedule_choose(e, t, 1), RILL_OK);
+    assert_int_equal(t->n, 1);
+    assert_int_equal(t->selected[0], slot);
+    assert_int_equal(e->items.passed_over[slot], 0);
+    assert_int_equal(e->flight.n_overdue, 0);
+    assert_int_equal(e->statistics.all.passed_over_first, 1);
+    end_by_hand(&b);
+}
+
+/* A busy item that is given up is not here to be given up once more (front_leave.c asks). */
+static void given_up_once(void **state)
+{
+    (void)state;
+    by_hand b;
+    rill_result result;
+    begin_by_hand(&b);
+    const int64_t id = b.engine->items.at[an_item(b.engine, 1)].id;
+    assert_true(engine_has(b.engine, id));
+    assert_int_equal(rill_engine_cancel(b.engine, id), RILL_OK);
+    assert_false(engine_has(b.engine, id));
+    assert_int_equal(rill_engine_cancel(b.engine, id), RILL_ERR_NOT_FOUND);
+    while (rill_engine_step(b.engine) == RILL_OK) continue;
+    for (int64_t i = 0; i < 4; i++) {
+        assert_int_equal(rill_engine_next(b.engine, &result), RILL_OK);
+        assert_int_equal(result.status, i == id ? RILL_ERR_CANCELLED : RILL_OK);
+    }
+    end_by_hand(&b);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(patience_outlasts_want_of_nodes),
+    cmocka_unit_test(given_up_once),
+};
+
+HARNESS_MAIN(tests)
