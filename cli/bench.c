@@ -209,6 +209,7 @@ static int make_plans(bench *b)
     for (int i = 0; i < b->n && code == CLI_OK; i++) {
         bench_method *m = &b->method[i];
         code = cli_plan_make(b->session.ctx, own_layer(b, m), soft, 3, &m->plan);
+        if (code == CLI_OK) cli_runfile_say_left(&b->runfile, &m->plan, m->label);
         m->hash = code == CLI_OK ? calloc((size_t)b->set.inputs.n, sizeof *m->hash) : NULL;
         if (code == CLI_OK && !m->hash) code = cli_fail_memory("the comparison");
     }

@@ -192,6 +192,19 @@ static void leave_out(cli_plan *plan, const cli_layer *layer, const char *what, 
     }
 }
 
+/* The whole chain goes, and each of its links is named. */
+static void leave_out_chain(cli_plan *plan, const cli_layer *layer, const char *what, const cli_chain *chain)
+{
+    size_t used;
+    leave_out(plan, layer, what, "");
+    if (!layer->source) return;
+    for (int i = 0; i < chain->n && (used = strlen(plan->left)) + 1 < sizeof plan->left; i++) {
+        const cli_link *link = &chain->link[i];
+        snprintf(plan->left + used, sizeof plan->left - used, "%s%s%s%s%s", i ? ", " : " (", link->name,
+                 link->arguments[0] ? ":" : "", link->arguments, i + 1 == chain->n ? ")" : "");
+    }
+}
+
 /* A preset that was asked for stands before what layers farther away say of the search; of the schedule they keep their say. */
 static int preset_is_nearer(const cli_layer *firm, const cli_layer *const *soft, int at)
 {
@@ -220,7 +233,7 @@ static void take_heuristics(const cli_layer *firm, const cli_layer *const *soft,
     if (pruned)
         plan->heuristics = soft[at]->heuristics;
     else if (soft[at]->heuristics.n)
-        leave_out(plan, soft[at], "heuristics", "");
+        leave_out_chain(plan, soft[at], "heuristics", &soft[at]->heuristics);
 }
 
 static void take_scorers(const cli_layer *firm, const cli_layer *const *soft, int n, cli_plan *plan)
@@ -238,7 +251,7 @@ static void take_policy(const cli_layer *firm, const cli_layer *const *soft, int
         if (!replaced)
             plan->policy = soft[i]->policy;
         else if (soft[i]->policy.n)
-            leave_out(plan, soft[i], "policy", "");
+            leave_out_chain(plan, soft[i], "policy", &soft[i]->policy);
         replaced |= cli_layer_get(soft[i], "method") != NULL;
     }
 }

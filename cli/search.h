@@ -63,7 +63,7 @@ int cli_search_owns(const cli_option *option);
 /* The same for a name and a value from elsewhere: a configuration file, a list of methods. "-" and "_" are one. */
 int cli_search_take_named(rill_context *ctx, cli_layer *layer, const char *name, const char *value);
 
-enum { CLI_LEFT_MAX = 256, CLI_SOFT_MAX = 3 };
+enum { CLI_LEFT_MAX = 512, CLI_SOFT_MAX = 3 };
 
 /* What the layers make together. Pointers of `setup` lead into the plan itself: it must not be moved. */
 typedef struct cli_plan {
@@ -71,7 +71,7 @@ typedef struct cli_plan {
     rill_settings resolved; /* setup.settings with presets applied */
     cli_chain heuristics, scorers, policy;
     rill_chain_entry heuristic_entries[CLI_CHAIN_MAX], scorer_entries[CLI_CHAIN_MAX], policy_entry;
-    char left[CLI_LEFT_MAX];                    /* "heuristics, search.k": what was left out of layers with a source */
+    char left[CLI_LEFT_MAX];                    /* "heuristics (absolute:10), search.k": what was left out of layers with a source */
     const cli_layer *firm, *soft[CLI_SOFT_MAX]; /* what it was made from */
     int n_soft;
 } cli_plan;
