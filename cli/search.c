@@ -18,6 +18,12 @@ static int normal_name(const char *name, char *out)
     return 1;
 }
 
+int cli_same_name(const char *a, const char *b)
+{
+    char first[CLI_NAME_MAX], second[CLI_NAME_MAX];
+    return normal_name(a, first) && normal_name(b, second) && !strcmp(first, second);
+}
+
 const char *cli_layer_get(const cli_layer *layer, const char *name)
 {
     for (int i = 0; i < layer->n; i++)
@@ -123,12 +129,13 @@ static const char *registered_name(const rill_context *ctx, const char *name)
     return !strcmp(name, "relative-local") && rill_find_heuristic(ctx, underscored) ? underscored : name;
 }
 
-/* The literature lists these among the heuristics; here they are settings of the search, and any method's chain may do without. */
+const char *const cli_heuristic_settings[] = {"max_candidates", "patience", NULL};
+
+/* These are settings of the search here, and any method's chain may do without. */
 int cli_layer_heuristic(rill_context *ctx, cli_layer *layer, const char *name, const char *arguments)
 {
-    static const char *const settings[] = {"max_candidates", "max-candidates", "patience"};
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (!strcmp(name, settings[i]) && !rill_find_heuristic(ctx, name)) /* else a plugin's of that name */
+    for (const char *const *s = cli_heuristic_settings; *s; s++)
+        if (cli_same_name(name, *s) && !rill_find_heuristic(ctx, name)) /* else a plugin's of that name */
             return cli_layer_set(ctx, layer, name, arguments);
     return cli_chain_add_pair(&layer->heuristics, name, arguments);
 }

@@ -40,6 +40,9 @@ typedef struct cli_layer {
     const struct cli_layer *twins; /* [workers] the same, read from each worker's own script; NULL: there are none */
 } cli_layer;
 
+/* "max_items" and "max-items" are one name. */
+int cli_same_name(const char *a, const char *b);
+
 /* Note a setting, or set it again. The value is checked alone. CLI_OK or CLI_FAILED after a message. */
 int cli_layer_set(rill_context *ctx, cli_layer *layer, const char *name, const char *value);
 const char *cli_layer_get(const cli_layer *layer, const char *name); /* NULL when not set */
@@ -49,6 +52,8 @@ int cli_layer_says(const cli_layer *layer, const char *name);        /* set, or 
 int cli_chain_add(cli_chain *chain, const char *text);
 /* Append a name and its arguments. */
 int cli_chain_add_pair(cli_chain *chain, const char *name, const char *arguments);
+/* Settings that go by a heuristic's name, for the literature lists them there: as scripts spell them; NULL ends the list. */
+extern const char *const cli_heuristic_settings[];
 /* Append a heuristic, or note the setting that goes by a heuristic's name. */
 int cli_layer_heuristic(rill_context *ctx, cli_layer *layer, const char *name, const char *arguments);
 

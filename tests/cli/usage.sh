@@ -105,6 +105,8 @@ run "$rill" list
 exits 0; silent; prints "domains"; prints "semparse"; prints "var-stream"; prints "absolute:"; prints "least-advanced"
 run "$rill" list methods
 exits 0; prints "stream-all"; verdict "$(good [ "$(grep -c heuristics out)" = 0 ])" "only methods were asked for"
+run "$rill" list heuristics
+exits 0; prints "  max_candidates:M "; prints "  patience:P "; prints "relative_local:R"
 run "$rill" list heuristcs
 exits 1; says 'did you mean "heuristics"?'
 run "$rill" list methods domains

@@ -122,7 +122,7 @@ return { $model, n_best = 5, heuristics = { {cut, 4} },
   search = { method = "stream-all", k = 10, budget = function(f) return 30 + f.n end } }
 END_OF_SCRIPT
 run "$rill" run run.lua -q --stats s.json
-exits 0; silent; same out wanted; json '["lua-cut:4"]' settings.heuristics s.json
+exits 0; silent; same out wanted; json '["lua-cut:4"]' settings.heuristics s.json; json function settings.budget s.json
 run "$rill" run run.lua -q --heuristic lua-cut:4 --budget 20 # what the script declares can be named
 exits 0; same out wanted
 printf 'rill.scorer{ name = "nothing", score = function(rows) end }\n' >deep/scorer.lua
