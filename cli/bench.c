@@ -33,9 +33,11 @@ static void say_where(const bench *b, const bench_method *m, int round)
 {
     if (b->quiet || !isatty(STDERR_FILENO)) return;
     if (round < 0)
-        fprintf(stderr, "\rtrying %s\033[K", m->label);
+        fputs("\rtrying ", stderr);
     else
-        fprintf(stderr, "\rrun %d of %d: %s\033[K", round + 1, b->repeat, m->label);
+        fprintf(stderr, "\rrun %d of %d: ", round + 1, b->repeat);
+    cli_terminal_put(stderr, m->label, strlen(m->label));
+    fputs("\033[K", stderr);
     fflush(stderr);
 }
 

@@ -14,8 +14,8 @@ typedef struct list {
 
 static void print_row(const char *name, const char *arguments, const char *summary)
 {
-    int column = printf("  %s", name);
-    if (arguments && arguments[0]) column += printf(":%s", arguments);
+    int column = cli_print("  %s", name);
+    if (arguments && arguments[0]) column += cli_print(":%s", arguments);
     cli_print_wrapped(summary ? summary : "", column, 28);
 }
 
@@ -103,7 +103,7 @@ static int print_all(const list *l)
     int several = 0;
     for (size_t i = 0; i < KINDS; i++) {
         if (l->kind && strcmp(l->kind, kinds[i].name)) continue;
-        printf("%s%s (%s):\n", several++ ? "\n" : "", kinds[i].name, kinds[i].how);
+        cli_print("%s%s (%s):\n", several++ ? "\n" : "", kinds[i].name, kinds[i].how);
         kinds[i].print(l->session.ctx);
     }
     return cli_end_printing();

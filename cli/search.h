@@ -76,7 +76,7 @@ typedef struct cli_plan {
     rill_settings resolved; /* setup.settings with presets applied */
     cli_chain heuristics, scorers, policy;
     rill_chain_entry heuristic_entries[CLI_CHAIN_MAX], scorer_entries[CLI_CHAIN_MAX], policy_entry;
-    char left[CLI_LEFT_MAX];                    /* "heuristics (absolute:10), search.k": what was left out of layers with a source */
+    char left[CLI_LEFT_MAX]; /* "heuristics (absolute:10), search.k": what was left out of layers with a source */
     const cli_layer *firm, *soft[CLI_SOFT_MAX]; /* what it was made from */
     int n_soft;
 } cli_plan;
