@@ -33,9 +33,11 @@ static void say_where(const bench *b, const bench_method *m, int round)
 {
     if (b->quiet || !isatty(STDERR_FILENO)) return;
     if (round < 0)
-        fprintf(stderr, "\rtrying %s\033[K", m->label);
+        fputs("\rtrying ", stderr);
     else
-        fprintf(stderr, "\rrun %d of %d: %s\033[K", round + 1, b->repeat, m->label);
+        fprintf(stderr, "\rrun %d of %d: ", round + 1, b->repeat);
+    cli_terminal_put(stderr, m->label, strlen(m->label));
+    fputs("\033[K", stderr);
     fflush(stderr);
 }
 
@@ -195,13 +197,21 @@ static int load_data(bench *b)
                             &(cli_testset_files){b->input_path, b->references_path, b->tsv_path});
 }
 
+/* An option is a default here, but no method names a policy of its own unasked: the one of the command line is for all the others. */
+static const cli_layer *own_layer(const bench *b, bench_method *m)
+{
+    if (!m->own.policy.n) m->own.policy = b->given.policy;
+    return &m->own;
+}
+
 static int make_plans(bench *b)
 {
     const cli_layer *soft[] = {&b->given, &b->runfile.layer, &b->session.config.search};
     int code = cli_runfile_check(&b->runfile, &b->session);
     for (int i = 0; i < b->n && code == CLI_OK; i++) {
         bench_method *m = &b->method[i];
-        code = cli_plan_make(b->session.ctx, &m->own, soft, 3, &m->plan);
+        code = cli_plan_make(b->session.ctx, own_layer(b, m), soft, 3, &m->plan);
+        if (code == CLI_OK) cli_runfile_say_left(&b->runfile, &m->plan, m->label);
         m->hash = code == CLI_OK ? calloc((size_t)b->set.inputs.n, sizeof *m->hash) : NULL;
         if (code == CLI_OK && !m->hash) code = cli_fail_memory("the comparison");
     }

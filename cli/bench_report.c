@@ -42,28 +42,28 @@ static void bounds(const bench_method *m, double *least_advanced, double *any)
 static void put_ratio(double ratio)
 {
     if (ratio > 0)
-        printf(" %6.2f", ratio);
+        cli_print(" %6.2f", ratio);
     else
-        printf(" %6s", "-");
+        cli_print(" %6s", "-");
 }
 
 static void put_quality(const bench *b, const bench_method *m, int oracle)
 {
     if (b->set.judged)
-        printf(" %6.2f", cli_quality(b->set.metric.kind, &m->counts, oracle));
+        cli_print(" %6.2f", cli_quality(b->set.metric.kind, &m->counts, oracle));
     else
-        printf(" %6s", "-");
+        cli_print(" %6s", "-");
 }
 
 static void put_likeness(const bench *b, const bench_method *m)
 {
     const bench_method *same = &b->method[m->same];
     if (&b->method[m->like] == m)
-        printf(same == m ? "\n" : "  the same as %s\n", same->label);
+        cli_print(same == m ? "\n" : "  the same as %s\n", same->label);
     else if (m->difference < 0)
-        printf("  identical to %s\n", b->method[m->like].label);
+        cli_print("  identical to %s\n", b->method[m->like].label);
     else
-        printf("  DIFFERS from %s at input %" PRId64 "\n", b->method[m->like].label, m->difference + 1);
+        cli_print("  DIFFERS from %s at input %" PRId64 "\n", b->method[m->like].label, m->difference + 1);
 }
 
 static void print_row(const bench *b, bench_method *m, int width)
@@ -71,12 +71,12 @@ static void print_row(const bench *b, bench_method *m, int width)
     double median, spread, least_advanced, any;
     bench_summarise(m->seconds, m->runs, &median, &spread);
     bounds(m, &least_advanced, &any);
-    printf("%-*s", width, m->label);
+    cli_print("%-*s", width, m->label);
     put_quality(b, m, 0);
     put_quality(b, m, 1);
-    printf(" %9.4f %4.0f%% %9" PRId64 " %10" PRId64 " %8.1f %6.1f%% %9.1f", median, 100 * spread, m->stats.timesteps,
-           m->stats.expansions, cli_per_timestep(&m->stats), 100 * cli_engine_share(&m->stats),
-           median > 0 ? (double)b->set.inputs.n / median : 0);
+    cli_print(" %9.4f %4.0f%% %9" PRId64 " %10" PRId64 " %8.1f %6.1f%% %9.1f", median, 100 * spread, m->stats.timesteps,
+              m->stats.expansions, cli_per_timestep(&m->stats), 100 * cli_engine_share(&m->stats),
+              median > 0 ? (double)b->set.inputs.n / median : 0);
     put_ratio(least_advanced);
     put_ratio(any);
     put_likeness(b, m);
@@ -88,16 +88,16 @@ int bench_print(const bench *b)
     for (int i = 0; i < b->n; i++)
         if ((int)strlen(b->method[i].label) > width) width = (int)strlen(b->method[i].label);
     char hands[CLI_HANDS_MAX];
-    printf("%" PRId64 " inputs, %d timed run%s of each method in turn, %s\n\n", b->set.inputs.n, b->repeat,
-           b->repeat == 1 ? "" : "s", cli_session_hands(&b->session, hands));
-    printf("%-*s %6s %6s %9s %5s %9s %10s %8s %7s %9s %6s %6s  outputs\n", width, "method", b->set.kind->heading,
-           "oracle", "seconds", "+-", "timesteps", "expansions", "exp/step", "engine", "inputs/s", "/least", "/any");
+    cli_print("%" PRId64 " inputs, %d timed run%s of each method in turn, %s\n\n", b->set.inputs.n, b->repeat,
+              b->repeat == 1 ? "" : "s", cli_session_hands(&b->session, hands));
+    cli_print("%-*s %6s %6s %9s %5s %9s %10s %8s %7s %9s %6s %6s  outputs\n", width, "method", b->set.kind->heading,
+              "oracle", "seconds", "+-", "timesteps", "expansions", "exp/step", "engine", "inputs/s", "/least", "/any");
     for (int i = 0; i < b->n; i++) print_row(b, &b->method[i], width);
-    printf(
+    cli_print(
         "\nseconds: median, and half the range of the runs. engine: share of the time outside the model. /least, /any:\n"
         "timesteps as a multiple of the fewest that the least-advanced, or any, schedule can need under the budget.\n");
     for (int i = 0; i < b->n && b->profile; i++) {
-        printf("\n%s\n", b->method[i].label);
+        cli_print("\n%s\n", b->method[i].label);
         cli_profile_print(&b->method[i].profile, stdout);
     }
     return cli_end_printing();

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "rill/rill.h"
+#include "terminal.h"
 
 enum {
     CLI_OK = 0,

@@ -70,7 +70,7 @@ static const cli_option file_options[] = {
      STORED(wants_profile)},
     {"trace", 0, "FILE", "write every timestep, admission and finish as a line of JSON", STORED(trace_path)},
     {"pretty", 0, "", "write trees with a constituent per line, indented", STORED(wants_pretty)},
-    {"quiet", 'q', "", "no progress line and no summary; errors are still told", STORED(quiet)},
+    {"quiet", 'q', "", "no progress line and no summary; warnings and errors are still told", STORED(quiet)},
     {"progress", 0, "", "show the progress line even when standard error is no terminal", STORED(wants_progress)},
     {.name = NULL},
 };
@@ -286,7 +286,7 @@ static int make_plan(decode *d)
     const cli_layer *soft[] = {&d->runfile.layer, &d->session.config.search};
     int code = cli_runfile_check(&d->runfile, &d->session);
     if (code == CLI_OK) code = cli_plan_make(d->session.ctx, &d->given, soft, 2, &d->plan);
-    if (code == CLI_OK && !d->quiet) cli_runfile_say_left(&d->runfile, &d->plan);
+    if (code == CLI_OK) cli_runfile_say_left(&d->runfile, &d->plan, NULL);
     d->form = form_of(d);
     if (code == CLI_OK) code = want_fields(d);
     if (code == CLI_OK && d->wants_pretty && (d->form == CLI_FORM_NBEST || d->extras.fields || d->extras.word_scores))

@@ -173,7 +173,7 @@ static int report_json(const eval *e)
     char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(object);
     if (!text) return cli_fail_memory("the report");
-    printf("%s\n", text);
+    cli_print("%s\n", text);
     free(text);
     return cli_end_printing();
 }
@@ -182,9 +182,9 @@ static int report(const eval *e)
 {
     const cli_counts *c = &e->counts;
     if (e->as_json) return report_json(e);
-    printf("inputs   %8" PRId64 "\n", c->inputs);
+    cli_print("inputs   %8" PRId64 "\n", c->inputs);
     e->metric.kind->print(c);
-    if (c->missing) printf("missing  %8" PRId64 "\n", c->missing);
+    if (c->missing) cli_print("missing  %8" PRId64 "\n", c->missing);
     return cli_end_printing();
 }
 

@@ -71,7 +71,7 @@ static void put_count(int64_t value)
 {
     char digits[32];
     int length = snprintf(digits, sizeof digits, "%" PRId64, value);
-    for (int i = 0; i < length; i++) printf("%s%c", i > 0 && (length - i) % 3 == 0 ? "," : "", digits[i]);
+    for (int i = 0; i < length; i++) cli_print("%s%c", i > 0 && (length - i) % 3 == 0 ? "," : "", digits[i]);
 }
 
 static int is_safetensors(const char *name)
@@ -87,9 +87,9 @@ static void print_file(const char *directory, const char *name, int first, param
     struct stat info;
     if (snprintf(path, sizeof path, "%s/%s", directory, name) >= (int)sizeof path || stat(path, &info)) return;
     if (!S_ISREG(info.st_mode)) return;
-    printf("%-12s %s (", first ? "files" : "", name);
+    cli_print("%-12s %s (", first ? "files" : "", name);
     put_count((int64_t)info.st_size);
-    printf(" bytes)\n");
+    cli_print(" bytes)\n");
     if (is_safetensors(name)) count_parameters(path, found);
 }
 
@@ -104,23 +104,23 @@ static void print_files(const char *directory)
     }
     if (n >= 0) free(entry);
     if (!found.tensors) return;
-    printf("%-12s ", "parameters");
+    cli_print("%-12s ", "parameters");
     put_count(found.count);
-    printf(" in %" PRId64 " tensors (%s)\n", found.tensors, found.types);
+    cli_print(" in %" PRId64 " tensors (%s)\n", found.tensors, found.types);
 }
 
 static void print_model(const rill_model *model)
 {
     const rill_domain *domain = rill_model_domain(model);
     const rill_domain_info *info = rill_model_info(model);
-    printf("%-12s %s: %s\n", "domain", domain->name, domain->summary);
-    if (info->description) printf("%-12s %s\n", "description", info->description);
-    printf("%-12s ", "actions");
+    cli_print("%-12s %s: %s\n", "domain", domain->name, domain->summary);
+    if (info->description) cli_print("%-12s %s\n", "description", info->description);
+    cli_print("%-12s ", "actions");
     put_count(info->actions);
-    printf("\n%-12s %" PRId32 " actions at most\n", "outputs", info->max_length);
-    if (info->phases > 1) printf("%-12s %" PRId32 " per timestep\n", "phases", info->phases);
-    printf("%-12s %s\n", "states",
-           info->state_need == RILL_STATE_PATH ? "of all ancestors are kept" : "follow from the parent's alone");
+    cli_print("\n%-12s %" PRId32 " actions at most\n", "outputs", info->max_length);
+    if (info->phases > 1) cli_print("%-12s %" PRId32 " per timestep\n", "phases", info->phases);
+    cli_print("%-12s %s\n", "states",
+              info->state_need == RILL_STATE_PATH ? "of all ancestors are kept" : "follow from the parent's alone");
 }
 
 /* The default search, as `rill decode` without options would run it. */
@@ -138,7 +138,7 @@ static int print_search(cli_session *session)
     json_object_foreach(settings, name, value)
     {
         char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-        if (text) printf("%-12s %s %s\n", first ? "search" : "", name, text);
+        if (text) cli_print("%-12s %s %s\n", first ? "search" : "", name, text);
         first = 0;
         free(text);
     }
@@ -168,7 +168,7 @@ static int describe(cli_session *session)
     int code = cli_session_configure(session);
     if (code != CLI_OK) return code;
     if (!session->open.path && !session->domain) return cli_fail("no model: `rill info DIR` describes one");
-    if (session->open.path) printf("%-12s %s\n", "model", session->open.path);
+    if (session->open.path) cli_print("%-12s %s\n", "model", session->open.path);
     code = cli_session_open(session); /* said what is wrong, if anything; the files are described all the same */
     if (code == CLI_OK) print_model(session->model);
     int searched = print_search(session);

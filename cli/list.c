@@ -4,6 +4,7 @@
 
 #include "metric.h"
 #include "options.h"
+#include "search.h"
 #include "session.h"
 
 typedef struct list {
@@ -13,8 +14,8 @@ typedef struct list {
 
 static void print_row(const char *name, const char *arguments, const char *summary)
 {
-    int column = printf("  %s", name);
-    if (arguments && arguments[0]) column += printf(":%s", arguments);
+    int column = cli_print("  %s", name);
+    if (arguments && arguments[0]) column += cli_print(":%s", arguments);
     cli_print_wrapped(summary ? summary : "", column, 28);
 }
 
@@ -30,10 +31,20 @@ static void print_methods(const rill_context *ctx)
     for (const rill_method_info *m = rill_method_table(); m->name; m++) print_row(m->name, NULL, m->summary);
 }
 
+/* What --heuristic takes as a setting, unless a plugin has a heuristic of that name. */
+static void print_heuristic_settings(const rill_context *ctx)
+{
+    for (const char *const *name = cli_heuristic_settings; *name; name++)
+        for (const rill_setting_info *s = rill_setting_table(); s->name; s++)
+            if (cli_same_name(s->name, *name) && !rill_find_heuristic(ctx, *name))
+                print_row(*name, s->argument, s->help);
+}
+
 static void print_heuristics(const rill_context *ctx)
 {
     const rill_heuristic *h;
     for (size_t i = 0; (h = rill_heuristic_at(ctx, i)); i++) print_row(h->name, h->arguments, h->summary);
+    print_heuristic_settings(ctx);
 }
 
 static void print_scorers(const rill_context *ctx)
@@ -92,7 +103,7 @@ static int print_all(const list *l)
     int several = 0;
     for (size_t i = 0; i < KINDS; i++) {
         if (l->kind && strcmp(l->kind, kinds[i].name)) continue;
-        printf("%s%s (%s):\n", several++ ? "\n" : "", kinds[i].name, kinds[i].how);
+        cli_print("%s%s (%s):\n", several++ ? "\n" : "", kinds[i].name, kinds[i].how);
         kinds[i].print(l->session.ctx);
     }
     return cli_end_printing();

@@ -13,12 +13,15 @@
 static void say(const char *format, va_list arguments)
 {
     char line[4608]; /* the longest message of a context, and words around it */
+    char shown[4 * sizeof line];
     int used = snprintf(line, sizeof line, "rill: ");
     int more = vsnprintf(line + used, sizeof line - (size_t)used - 1, format, arguments);
     size_t length = (size_t)used + (more > 0 ? (size_t)more : 0);
     if (length > sizeof line - 2) length = sizeof line - 2;
     line[length++] = '\n';
-    fwrite(line, 1, length, stderr);
+    size_t n = 0;
+    for (const char *at = line; at < line + length;) n += cli_terminal_text(&at, line + length, shown + n);
+    fwrite(shown, 1, n, stderr);
     fflush(stderr);
 }
 

@@ -311,11 +311,12 @@ static void print_bleu(const cli_counts *counts)
     const cli_tally *t = &counts->first;
     double p[ORDERS];
     precisions(t, p);
-    printf("bleu     %8.2f  %.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %" PRId64 " ref_len = %" PRId64 ")\n",
-           value_bleu(t), p[0], p[1], p[2], p[3], brevity(t),
-           t->part[REFERENCE] > 0 ? (double)t->part[LENGTH] / (double)t->part[REFERENCE] : 0, t->part[LENGTH],
-           t->part[REFERENCE]);
-    printf("oracle   %8.2f\n", value_bleu(&counts->best));
+    cli_print("bleu     %8.2f  %.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %" PRId64 " ref_len = %" PRId64
+              ")\n",
+              value_bleu(t), p[0], p[1], p[2], p[3], brevity(t),
+              t->part[REFERENCE] > 0 ? (double)t->part[LENGTH] / (double)t->part[REFERENCE] : 0, t->part[LENGTH],
+              t->part[REFERENCE]);
+    cli_print("oracle   %8.2f\n", value_bleu(&counts->best));
 }
 
 static void fill_bleu(const cli_counts *counts, json_t *object)

@@ -287,15 +287,17 @@ static double one_bracket(const cli_tally *tally)
 static void print_bracket(const cli_counts *counts)
 {
     const int64_t *p = counts->first.part;
-    printf("bracket  %8.2f  labelled F1; precision %.2f (%" PRId64 " of %" PRId64 "), recall %.2f (of %" PRId64 ")\n",
-           value_bracket(&counts->first), cli_percent(p[MATCHED], p[TEST]), p[MATCHED], p[TEST],
-           cli_percent(p[MATCHED], p[GOLD]), p[GOLD]);
-    printf("oracle   %8.2f\n", value_bracket(&counts->best));
-    printf("exact    %8" PRId64 "  %6.2f %%\n", p[EXACT], cli_percent(p[EXACT], p[SCORED]));
-    printf("tags     %8" PRId64 "  %6.2f %% of %" PRId64 " words\n", p[TAGS], cli_percent(p[TAGS], p[WORDS]), p[WORDS]);
-    if (p[SKIPPED]) printf("skipped  %8" PRId64 "  outputs with other words\n", p[SKIPPED]);
-    if (p[BROKEN]) printf("broken   %8" PRId64 "  outputs that are no trees\n", p[BROKEN]);
-    if (p[EMPTY]) printf("empty    %8" PRId64 "  references of nothing but punctuation, left out\n", p[EMPTY]);
+    cli_print("bracket  %8.2f  labelled F1; precision %.2f (%" PRId64 " of %" PRId64 "), recall %.2f (of %" PRId64
+              ")\n",
+              value_bracket(&counts->first), cli_percent(p[MATCHED], p[TEST]), p[MATCHED], p[TEST],
+              cli_percent(p[MATCHED], p[GOLD]), p[GOLD]);
+    cli_print("oracle   %8.2f\n", value_bracket(&counts->best));
+    cli_print("exact    %8" PRId64 "  %6.2f %%\n", p[EXACT], cli_percent(p[EXACT], p[SCORED]));
+    cli_print("tags     %8" PRId64 "  %6.2f %% of %" PRId64 " words\n", p[TAGS], cli_percent(p[TAGS], p[WORDS]),
+              p[WORDS]);
+    if (p[SKIPPED]) cli_print("skipped  %8" PRId64 "  outputs with other words\n", p[SKIPPED]);
+    if (p[BROKEN]) cli_print("broken   %8" PRId64 "  outputs that are no trees\n", p[BROKEN]);
+    if (p[EMPTY]) cli_print("empty    %8" PRId64 "  references of nothing but punctuation, left out\n", p[EMPTY]);
 }
 
 static void fill_bracket(const cli_counts *counts, json_t *object)

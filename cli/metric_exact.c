@@ -86,8 +86,8 @@ static double value_exact(const cli_tally *sum)
 
 static void print_exact(const cli_counts *counts)
 {
-    printf("exact    %8" PRId64 "  %6.2f %%\n", counts->first.part[RIGHT], value_exact(&counts->first));
-    printf("oracle   %8" PRId64 "  %6.2f %%\n", counts->best.part[RIGHT], value_exact(&counts->best));
+    cli_print("exact    %8" PRId64 "  %6.2f %%\n", counts->first.part[RIGHT], value_exact(&counts->first));
+    cli_print("oracle   %8" PRId64 "  %6.2f %%\n", counts->best.part[RIGHT], value_exact(&counts->best));
 }
 
 static void fill_exact(const cli_counts *counts, json_t *object)

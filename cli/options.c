@@ -127,29 +127,29 @@ void cli_print_wrapped(const char *text, int column, int indent)
     while (*text) {
         size_t word = strcspn(text, " ");
         if (column > indent && column + 1 + (int)word > LAST_COLUMN) {
-            printf("\n");
+            cli_print("\n");
             column = 0;
         }
         if (column < indent)
-            column += printf("%*s", indent - column, "");
+            column += cli_print("%*s", indent - column, "");
         else
-            column += printf(" ");
-        column += printf("%.*s", (int)word, text);
+            column += cli_print(" ");
+        column += cli_print("%.*s", (int)word, text);
         text += word;
         text += strspn(text, " ");
     }
-    printf("\n");
+    cli_print("\n");
 }
 
 static void print_option(const cli_option *option)
 {
-    int column = printf("  ");
-    if (option->letter) column += printf("-%c", option->letter);
-    if (option->letter && option->name[1]) column += printf(", ");
-    if (option->name[1]) column += printf("--%s", option->name);
-    if (!is_switch(option)) column += printf(is_optional(option) ? "%s" : " %s", option->argument);
+    int column = cli_print("  ");
+    if (option->letter) column += cli_print("-%c", option->letter);
+    if (option->letter && option->name[1]) column += cli_print(", ");
+    if (option->name[1]) column += cli_print("--%s", option->name);
+    if (!is_switch(option)) column += cli_print(is_optional(option) ? "%s" : " %s", option->argument);
     if (column > HELP_COLUMN - 2) {
-        printf("\n");
+        cli_print("\n");
         column = 0;
     }
     cli_print_wrapped(option->help, column, HELP_COLUMN);
@@ -157,11 +157,11 @@ static void print_option(const cli_option *option)
 
 int cli_print_help(const cli_syntax *syntax)
 {
-    printf("Usage: %s\n\n%s\n", syntax->usage, syntax->about);
+    cli_print("Usage: %s\n\n%s\n", syntax->usage, syntax->about);
     for (const cli_group *g = syntax->groups; g->title; g++) {
-        printf("\n%s:\n", g->title);
+        cli_print("\n%s:\n", g->title);
         for (const cli_option *o = g->options; o->name; o++) print_option(o);
     }
-    if (syntax->epilogue) printf("\n%s", syntax->epilogue);
+    if (syntax->epilogue) cli_print("\n%s", syntax->epilogue);
     return cli_end_printing();
 }

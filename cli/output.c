@@ -60,7 +60,7 @@ int cli_output_flush(cli_output *output)
     return 0;
 }
 
-int cli_output_write(cli_output *output, const char *bytes, size_t length)
+static int write_bytes(cli_output *output, const char *bytes, size_t length)
 {
     while (length > 0) {
         size_t room = CLI_OUTPUT_BUFFER - output->used;
@@ -71,6 +71,18 @@ int cli_output_write(cli_output *output, const char *bytes, size_t length)
         bytes += part;
         length -= part;
         if (output->used == CLI_OUTPUT_BUFFER && cli_output_flush(output)) return -1;
+    }
+    return output->error ? -1 : 0;
+}
+
+int cli_output_write(cli_output *output, const char *bytes, size_t length)
+{
+    char piece[CLI_TERMINAL_PIECE];
+    const char *end = bytes + length;
+    if (!output->terminal) return write_bytes(output, bytes, length);
+    while (bytes < end) {
+        const size_t n = cli_terminal_text(&bytes, end, piece);
+        if (write_bytes(output, piece, n)) return -1;
     }
     return output->error ? -1 : 0;
 }

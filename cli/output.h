@@ -26,7 +26,7 @@ typedef struct cli_output {
 /* Create `path`; NULL or "-" is standard output. CLI_OK or CLI_FAILED after a message. */
 int cli_output_open(cli_output *output, const char *path);
 
-/* All return 0, or -1 after a failure, now or earlier. */
+/* All return 0, or -1 after a failure, now or earlier. On a terminal control characters are shown instead (terminal.h). */
 int cli_output_write(cli_output *output, const char *bytes, size_t length);
 int cli_output_printf(cli_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int cli_output_flush(cli_output *output);

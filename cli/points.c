@@ -109,7 +109,9 @@ static void say_where(const cli_points *points, const cli_point *point)
     cli_point_label(point, label, sizeof label);
     fprintf(stderr, "\rtrying %zu", points->n);
     if (points->total) fprintf(stderr, " of %" PRId64, points->total);
-    fprintf(stderr, ": %s\033[K", label);
+    fputs(": ", stderr);
+    cli_terminal_put(stderr, label, strlen(label));
+    fputs("\033[K", stderr);
     fflush(stderr);
 }
 

@@ -84,9 +84,9 @@ static double rate(double amount, double seconds)
 
 static void print_op(const rill_op_profile *op, const rill_limits *limits, double all, FILE *to)
 {
-    fprintf(to, "%-8s %-22s %9lld %11lld %8.3f %5.1f%% %8.1f %7.1f %5.0f%%\n", op->program, op->operation,
-            (long long)op->calls, (long long)op->rows, op->seconds, all > 0 ? 100 * op->seconds / all : 0,
-            rate(op->flops, op->seconds), rate(op->bytes, op->seconds), 100 * rill_profile_share(op, limits));
+    cli_print_to(to, "%-8s %-22s %9lld %11lld %8.3f %5.1f%% %8.1f %7.1f %5.0f%%\n", op->program, op->operation,
+                 (long long)op->calls, (long long)op->rows, op->seconds, all > 0 ? 100 * op->seconds / all : 0,
+                 rate(op->flops, op->seconds), rate(op->bytes, op->seconds), 100 * rill_profile_share(op, limits));
 }
 
 static int by_program(const void *a, const void *b)
@@ -102,15 +102,16 @@ void cli_profile_print(const cli_profile *p, FILE *to)
 {
     const double all = seconds_of(p);
     if (p->n) qsort(p->op, (size_t)p->n, sizeof *p->op, by_program);
-    fprintf(to, "%-8s %-22s %9s %11s %8s %6s %8s %7s %6s\n", "program", "operation", "calls", "rows", "seconds", "time",
-            "GFLOP/s", "GB/s", "limit");
+    cli_print_to(to, "%-8s %-22s %9s %11s %8s %6s %8s %7s %6s\n", "program", "operation", "calls", "rows", "seconds",
+                 "time", "GFLOP/s", "GB/s", "limit");
     for (int i = 0; i < p->n; i++)
         if (p->op[i].calls) print_op(&p->op[i], &p->limits, all, to);
-    fprintf(to,
-            "seconds: summed over threads. limit: the share reached of what one thread of this machine does at most:\n"
-            "%.1f GFLOP/s in fp32, %.1f in int8, %.1f GB/s from memory; more than 100 %% is the caches' work.\n",
-            1e-9 * p->limits.flops[RILL_ARITHMETIC_F32], 1e-9 * p->limits.flops[RILL_ARITHMETIC_INT8],
-            1e-9 * p->limits.bytes);
+    cli_print_to(
+        to,
+        "seconds: summed over threads. limit: the share reached of what one thread of this machine does at most:\n"
+        "%.1f GFLOP/s in fp32, %.1f in int8, %.1f GB/s from memory; more than 100 %% is the caches' work.\n",
+        1e-9 * p->limits.flops[RILL_ARITHMETIC_F32], 1e-9 * p->limits.flops[RILL_ARITHMETIC_INT8],
+        1e-9 * p->limits.bytes);
 }
 
 static json_t *op_json(const rill_op_profile *op, const rill_limits *limits)

@@ -115,7 +115,7 @@ json_t *cli_settings_json(const rill_settings *s, const cli_plan *plan)
     json_object_set_new(object, "k", whole(s->k));
     json_object_set_new(object, "n", whole(s->n));
     json_object_set_new(object, "max_items", whole(s->max_items));
-    json_object_set_new(object, "budget", whole(s->budget));
+    json_object_set_new(object, "budget", plan->setup.budget ? json_string("function") : whole(s->budget));
     json_object_set_new(object, "refill", real(s->refill));
     json_object_set_new(object, "max_candidates", whole(s->max_candidates));
     json_object_set_new(object, "finish", word("finish", s->finish));

@@ -23,26 +23,26 @@ static const cli_command commands[] = {
 
 static int print_help(void)
 {
-    printf("rill " RILL_VERSION_STRING
-           ": streaming batched beam search\n\nUsage: rill COMMAND [options]\n\nCommands:\n");
-    for (const cli_command *c = commands; c->name; c++) printf("  %-8s %s\n", c->name, c->summary);
-    printf("\n`rill COMMAND --help` explains a command; `man rill` explains all of them.\n"
-           "\n"
-           "Examples:\n"
-           "  rill decode -m model < inputs.txt > outputs.txt\n"
-           "  rill decode -m model -i inputs.txt --n-best 5 > outputs.nbest\n"
-           "  rill run run.lua\n"
-           "  rill tune run.lua --dev dev.tsv --svg front.svg\n"
-           "  rill eval -m model --refs references.txt outputs.txt\n"
-           "  rill bench -m model --tsv test.tsv --methods greedy,fixed,var-stream\n"
-           "  rill info model\n"
-           "  rill list methods\n");
+    cli_print("rill " RILL_VERSION_STRING
+              ": streaming batched beam search\n\nUsage: rill COMMAND [options]\n\nCommands:\n");
+    for (const cli_command *c = commands; c->name; c++) cli_print("  %-8s %s\n", c->name, c->summary);
+    cli_print("\n`rill COMMAND --help` explains a command; `man rill` explains all of them.\n"
+              "\n"
+              "Examples:\n"
+              "  rill decode -m model < inputs.txt > outputs.txt\n"
+              "  rill decode -m model -i inputs.txt --n-best 5 > outputs.nbest\n"
+              "  rill run run.lua\n"
+              "  rill tune run.lua --dev dev.tsv --svg front.svg\n"
+              "  rill eval -m model --refs references.txt outputs.txt\n"
+              "  rill bench -m model --tsv test.tsv --methods greedy,fixed,var-stream\n"
+              "  rill info model\n"
+              "  rill list methods\n");
     return cli_end_printing();
 }
 
 static int print_version(void)
 {
-    printf("rill " RILL_VERSION_STRING "\n");
+    cli_print("rill " RILL_VERSION_STRING "\n");
     return cli_end_printing();
 }
 

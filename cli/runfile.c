@@ -100,9 +100,13 @@ int cli_runfile_check(const cli_runfile *file, const cli_session *session)
     return status < 0 ? cli_fail("%s: %s", file->path, rill_error(session->ctx)) : CLI_OK;
 }
 
-void cli_runfile_say_left(const cli_runfile *file, const cli_plan *plan)
+void cli_runfile_say_left(const cli_runfile *file, const cli_plan *plan, const char *method)
 {
-    if (plan->left[0]) cli_say("%s: left out, as the options leave no room for it: %s", file->path, plan->left);
+    if (!plan->left[0]) return;
+    if (method)
+        cli_say("warning: %s: left out, as method %s leaves no room for it: %s", file->path, method, plan->left);
+    else
+        cli_say("warning: %s: left out, as the options leave no room for it: %s", file->path, plan->left);
 }
 
 void cli_runfile_end(cli_runfile *file)

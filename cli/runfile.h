@@ -30,8 +30,9 @@ int cli_runfile_load(cli_runfile *file, cli_session *session);
 /* The configuration alone, with the model's defaults behind it: must be possible. Same returns. */
 int cli_runfile_check(const cli_runfile *file, const cli_session *session);
 
-/* Tell what the options left no room for. */
-void cli_runfile_say_left(const cli_runfile *file, const cli_plan *plan);
+/* Warn of what the options, or a method of a bench (else NULL), left no room for. Not a matter of --quiet: another search runs than the
+ * file describes. */
+void cli_runfile_say_left(const cli_runfile *file, const cli_plan *plan, const char *method);
 
 /* A configuration's wishes for the search; the layer was zeroed. Same returns. */
 int cli_layer_from_config(rill_context *ctx, const rill_script_config *config, cli_layer *layer);

@@ -18,6 +18,12 @@ static int normal_name(const char *name, char *out)
     return 1;
 }
 
+int cli_same_name(const char *a, const char *b)
+{
+    char first[CLI_NAME_MAX], second[CLI_NAME_MAX];
+    return normal_name(a, first) && normal_name(b, second) && !strcmp(first, second);
+}
+
 const char *cli_layer_get(const cli_layer *layer, const char *name)
 {
     for (int i = 0; i < layer->n; i++)
@@ -123,12 +129,13 @@ static const char *registered_name(const rill_context *ctx, const char *name)
     return !strcmp(name, "relative-local") && rill_find_heuristic(ctx, underscored) ? underscored : name;
 }
 
-/* The literature lists these among the heuristics; here they are settings of the search, and any method's chain may do without. */
+const char *const cli_heuristic_settings[] = {"max_candidates", "patience", NULL};
+
+/* These are settings of the search here, and any method's chain may do without. */
 int cli_layer_heuristic(rill_context *ctx, cli_layer *layer, const char *name, const char *arguments)
 {
-    static const char *const settings[] = {"max_candidates", "max-candidates", "patience"};
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (!strcmp(name, settings[i]) && !rill_find_heuristic(ctx, name)) /* else a plugin's of that name */
+    for (const char *const *s = cli_heuristic_settings; *s; s++)
+        if (cli_same_name(name, *s) && !rill_find_heuristic(ctx, name)) /* else a plugin's of that name */
             return cli_layer_set(ctx, layer, name, arguments);
     return cli_chain_add_pair(&layer->heuristics, name, arguments);
 }
@@ -192,6 +199,19 @@ static void leave_out(cli_plan *plan, const cli_layer *layer, const char *what, 
     }
 }
 
+/* The whole chain goes, and each of its links is named. */
+static void leave_out_chain(cli_plan *plan, const cli_layer *layer, const char *what, const cli_chain *chain)
+{
+    size_t used;
+    leave_out(plan, layer, what, "");
+    if (!layer->source) return;
+    for (int i = 0; i < chain->n && (used = strlen(plan->left)) + 1 < sizeof plan->left; i++) {
+        const cli_link *link = &chain->link[i];
+        snprintf(plan->left + used, sizeof plan->left - used, "%s%s%s%s%s", i ? ", " : " (", link->name,
+                 link->arguments[0] ? ":" : "", link->arguments, i + 1 == chain->n ? ")" : "");
+    }
+}
+
 /* A preset that was asked for stands before what layers farther away say of the search; of the schedule they keep their say. */
 static int preset_is_nearer(const cli_layer *firm, const cli_layer *const *soft, int at)
 {
@@ -220,7 +240,7 @@ static void take_heuristics(const cli_layer *firm, const cli_layer *const *soft,
     if (pruned)
         plan->heuristics = soft[at]->heuristics;
     else if (soft[at]->heuristics.n)
-        leave_out(plan, soft[at], "heuristics", "");
+        leave_out_chain(plan, soft[at], "heuristics", &soft[at]->heuristics);
 }
 
 static void take_scorers(const cli_layer *firm, const cli_layer *const *soft, int n, cli_plan *plan)
@@ -238,7 +258,7 @@ static void take_policy(const cli_layer *firm, const cli_layer *const *soft, int
         if (!replaced)
             plan->policy = soft[i]->policy;
         else if (soft[i]->policy.n)
-            leave_out(plan, soft[i], "policy", "");
+            leave_out_chain(plan, soft[i], "policy", &soft[i]->policy);
         replaced |= cli_layer_get(soft[i], "method") != NULL;
     }
 }

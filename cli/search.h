@@ -40,6 +40,9 @@ typedef struct cli_layer {
     const struct cli_layer *twins; /* [workers] the same, read from each worker's own script; NULL: there are none */
 } cli_layer;
 
+/* "max_items" and "max-items" are one name. */
+int cli_same_name(const char *a, const char *b);
+
 /* Note a setting, or set it again. The value is checked alone. CLI_OK or CLI_FAILED after a message. */
 int cli_layer_set(rill_context *ctx, cli_layer *layer, const char *name, const char *value);
 const char *cli_layer_get(const cli_layer *layer, const char *name); /* NULL when not set */
@@ -49,6 +52,8 @@ int cli_layer_says(const cli_layer *layer, const char *name);        /* set, or 
 int cli_chain_add(cli_chain *chain, const char *text);
 /* Append a name and its arguments. */
 int cli_chain_add_pair(cli_chain *chain, const char *name, const char *arguments);
+/* Settings that go by a heuristic's name, for the literature lists them there: as scripts spell them; NULL ends the list. */
+extern const char *const cli_heuristic_settings[];
 /* Append a heuristic, or note the setting that goes by a heuristic's name. */
 int cli_layer_heuristic(rill_context *ctx, cli_layer *layer, const char *name, const char *arguments);
 
@@ -63,7 +68,7 @@ int cli_search_owns(const cli_option *option);
 /* The same for a name and a value from elsewhere: a configuration file, a list of methods. "-" and "_" are one. */
 int cli_search_take_named(rill_context *ctx, cli_layer *layer, const char *name, const char *value);
 
-enum { CLI_LEFT_MAX = 256, CLI_SOFT_MAX = 3 };
+enum { CLI_LEFT_MAX = 512, CLI_SOFT_MAX = 3 };
 
 /* What the layers make together. Pointers of `setup` lead into the plan itself: it must not be moved. */
 typedef struct cli_plan {
@@ -71,7 +76,7 @@ typedef struct cli_plan {
     rill_settings resolved; /* setup.settings with presets applied */
     cli_chain heuristics, scorers, policy;
     rill_chain_entry heuristic_entries[CLI_CHAIN_MAX], scorer_entries[CLI_CHAIN_MAX], policy_entry;
-    char left[CLI_LEFT_MAX];                    /* "heuristics, search.k": what was left out of layers with a source */
+    char left[CLI_LEFT_MAX]; /* "heuristics (absolute:10), search.k": what was left out of layers with a source */
     const cli_layer *firm, *soft[CLI_SOFT_MAX]; /* what it was made from */
     int n_soft;
 } cli_plan;

@@ -189,7 +189,8 @@ static void print_line(void *user, const char *line)
 {
     cli_session *session = user;
     if (session->before_message) session->before_message(session->message_user);
-    fprintf(stderr, "%s\n", line);
+    cli_terminal_put(stderr, line, strlen(line));
+    fputs("\n", stderr);
     fflush(stderr);
 }
 

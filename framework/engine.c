@@ -104,11 +104,11 @@ const rill_settings *rill_engine_settings(const rill_engine *e)
 rill_status rill_engine_step(rill_engine *e)
 {
     if (e->failed < 0) return e->failed;
-    double start = statistics_clock();
+    e->statistics.began = statistics_clock();
     e->statistics.now = (rill_seconds){0};
     rill_status status = engine_advance(e);
     if (status < 0) e->failed = status;
-    e->statistics.now.total = statistics_clock() - start;
+    e->statistics.now.total = statistics_clock() - e->statistics.began;
     statistics_add_seconds(&e->statistics);
     return status;
 }

@@ -112,7 +112,9 @@ static rill_status end_timestep(rill_engine *e, timestep *t)
     RILL__TRY(engine_leave_cancelled(e, t));
     if (stopped) RILL__TRY(finish_items(e));
     engine_free_nodes(e);
-    now->finalize += statistics_clock() - start;
+    const double end = statistics_clock();
+    now->finalize += end - start;
+    now->total = end - e->statistics.began; /* so far: what the trace gets */
     tracing_timestep(&e->tracing, t, e->statistics.all.timesteps, now);
     e->statistics.all.timesteps++;
     return RILL_OK;

@@ -12,6 +12,7 @@ typedef struct statistics {
     rill_context *ctx;
     rill_stats all;
     rill_seconds now;     /* of the present timestep */
+    double began;         /* when it did, by statistics_clock() */
     int64_t *depth_width; /* [depths] W_d: live candidates expanded at depth d */
     size_t depths;
 } statistics;

@@ -44,6 +44,13 @@ json fixed:finish=top methods.1.same_outputs_as b.json; json null methods.2.same
 bench -i six --repeat 1 -q --methods var-stream,var-stream:absolute=1 --json b.json
 exits 0; json '["absolute:1"]' methods.1.run.settings.heuristics b.json
 
+# A policy of the command line is every method's that names none of its own.
+bench -i six --repeat 1 -q --methods var-stream,var-stream:policy=batch,top-up --policy all --json b.json
+exits 0; json all methods.0.run.settings.policy b.json; json batch methods.1.run.settings.policy b.json
+json all methods.2.run.settings.policy b.json
+bench -i six --repeat 1 -q --methods var-stream --policy nonsense
+exits 1; says 'unknown policy "nonsense"'
+
 bench
 exits 1; says "no inputs"
 bench --tsv six

@@ -240,6 +240,8 @@ has_json s.json inputs failed timesteps expansions exp_per_step refills longest_
   seconds.total engine_share settings.method inputs_per_second domain model threads version
 json 6 inputs s.json; json 0 failed s.json; json 0 nodes.in_use s.json; json semparse domain s.json
 has_json --lines t.json event timestep item items depths widths_before widths_merged widths_after seconds.step rows
+"$check_json" --lines t.json seconds.total >totals
+verdict "$(good [ "$(grep -c . totals)" = "$(grep -vc '^-*0\(\.0*\)\{0,1\}$' totals)" ])" "each timestep has a time"
 count_events() { "$check_json" --lines t.json event | grep -c "^$1\$"; }
 verdict "$(good [ "$(count_events timestep)" = "$("$check_json" s.json timesteps)" ])" "a line per timestep"
 verdict "$(good [ "$(count_events admitted)" = 6 ])" "six admissions"

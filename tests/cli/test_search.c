@@ -198,12 +198,14 @@ static void search_left_out_is_told(void **state)
     assert_string_equal(plan.setup.policy->name, "all");
     set(&firm, "method", "greedy");
     assert_int_equal(make(), CLI_OK);
-    assert_string_equal(plan.left,
-                        "heuristics, policy, search.finish, search.k, search.max_candidates, search.max_items");
+    assert_string_equal(
+        plan.left,
+        "heuristics (absolute:10), policy (all), search.finish, search.k, search.max_candidates, search.max_items");
     assert_null(plan.setup.policy);
     set(&firm, "k", "1");
     assert_int_equal(make(), CLI_OK);
-    assert_string_equal(plan.left, "heuristics, policy, search.finish, search.max_candidates, search.max_items");
+    assert_string_equal(
+        plan.left, "heuristics (absolute:10), policy (all), search.finish, search.max_candidates, search.max_items");
 }
 
 static void search_takes_what_fits_together(void **state)

@@ -100,11 +100,25 @@ config '{"rill": {"domain": "semparse", "search": {"method": "greedy", "k": 5}}}
 config '{"rill": {"domain": "semparse", "search": {"heuristics": "absolute"}}}' "a list of"
 config '{"rill": {"domain": "a", "domain": "b"}}' "duplicate"
 
+# --- what a name holds does not command the terminal
+escape=$(printf '\033[31m\302\233')
+run "$rill" decode -m "no${escape}such"
+exits 1; says 'no\x1b[31m\u009bsuch'; says_not "$escape"
+if script -qec true /dev/null >/dev/null 2>&1; then # util-linux has it: runs a command on a terminal
+  printf 'rill.heuristic{ name = "red", summary = "a %s line", apply = function(b) end }\n' "$escape" >red.lua
+  run script -qec "'$rill' list heuristics --plugin red.lua" /dev/null
+  exits 0; prints '\x1b[31m\u009b'
+  run "$rill" list heuristics --plugin red.lua
+  exits 0; prints "$escape"
+fi
+
 # --- lists
 run "$rill" list
 exits 0; silent; prints "domains"; prints "semparse"; prints "var-stream"; prints "absolute:"; prints "least-advanced"
 run "$rill" list methods
 exits 0; prints "stream-all"; verdict "$(good [ "$(grep -c heuristics out)" = 0 ])" "only methods were asked for"
+run "$rill" list heuristics
+exits 0; prints "  max_candidates:M "; prints "  patience:P "; prints "relative_local:R"
 run "$rill" list heuristcs
 exits 1; says 'did you mean "heuristics"?'
 run "$rill" list methods domains

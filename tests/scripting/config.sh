@@ -95,11 +95,11 @@ overridden --budget 7
 json 7 settings.budget s.json
 overridden -m "$examples/models/jobs" -i "$examples/questions/jobs.txt"
 verdict "$(good [ "$("$check_json" s.json model)" = "$examples/models/jobs" ])" "-m goes before the configuration's model"
-# What a method leaves no room for is told, unless the user wants quiet.
+# What a method leaves no room for is told, also to those who want quiet: another search runs than the file describes.
 run "$rill" run run.lua --method greedy
-exits 0; says "run.lua: left out, as the options leave no room for it: heuristics, policy, search.finish, search.k, search.max_items"
+exits 0; says "warning: run.lua: left out, as the options leave no room for it: heuristics (absolute:6, relative:0.001), policy (all), search.finish, search.k, search.max_items"
 run "$rill" run run.lua --method greedy -q
-exits 0; silent; "$rill" decode -q -m "$geo" -i "$questions" --method greedy --budget 50 --n-best 3 >wanted; same out wanted
+exits 0; says "warning: run.lua: left out"; "$rill" decode -q -m "$geo" -i "$questions" --method greedy --budget 50 --n-best 3 >wanted; same out wanted
 # A contradiction of options alone is one.
 run "$rill" run run.lua --method greedy -k 5
 exits 1; says "k contradicts method greedy"
@@ -122,7 +122,7 @@ return { $model, n_best = 5, heuristics = { {cut, 4} },
   search = { method = "stream-all", k = 10, budget = function(f) return 30 + f.n end } }
 END_OF_SCRIPT
 run "$rill" run run.lua -q --stats s.json
-exits 0; silent; same out wanted; json '["lua-cut:4"]' settings.heuristics s.json
+exits 0; silent; same out wanted; json '["lua-cut:4"]' settings.heuristics s.json; json function settings.budget s.json
 run "$rill" run run.lua -q --heuristic lua-cut:4 --budget 20 # what the script declares can be named
 exits 0; same out wanted
 printf 'rill.scorer{ name = "nothing", score = function(rows) end }\n' >deep/scorer.lua
@@ -294,7 +294,8 @@ exits 1; lines 2; says "run.lua: a=2: "; says "within"
 # --- bench
 config "{ $model, search = { k = 6, budget = 40 }, heuristics = { 'absolute:2' } }"
 run "$rill" bench --config run.lua -q --repeat 1 --methods greedy,var-stream,var-batch --json b.json
-exits 0; silent
+exits 0; says "warning: run.lua: left out, as method greedy leaves no room for it: heuristics (absolute:2), search.k"
+says_not "method var"
 json 1 methods.0.run.settings.k b.json; json 6 methods.1.run.settings.k b.json; json 40 methods.2.run.settings.budget b.json
 json '["absolute:2"]' methods.1.run.settings.heuristics b.json; json 8 inputs b.json
 run "$rill" bench --config run.lua -q --repeat 1 --methods var-stream -k 7 --json b.json

@@ -1,0 +1,86 @@
+/* What would command a terminal is shown there, and is left as it is elsewhere. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "output.h"
+
+/* Escape sequence, bell and return, DEL, C1 in UTF-8; then what must stay: tab, newline, U+00A0, an e with an accent, a lone lead byte. */
+static const char raw[] = "a\x1b[31mb\x07\r\x7f|\xc2\x9b|\xc2\x80|\t|\n|\xc2\xa0|\xc3\xa9|\xe2\x82\xac|\xc2";
+static const char shown[] = "a\\x1b[31mb\\x07\\x0d\\x7f|\\u009b|\\u0080|\t|\n|\xc2\xa0|\xc3\xa9|\xe2\x82\xac|\xc2";
+
+static char *all_of(FILE *file, size_t *n)
+{
+    static char text[1 << 16];
+    rewind(file);
+    *n = fread(text, 1, sizeof text - 1, file);
+    text[*n] = '\0';
+    return text;
+}
+
+static void terminal_shows(void **state)
+{
+    (void)state;
+    size_t n;
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    cli_terminal_put(file, raw, sizeof raw - 1);
+    assert_string_equal(all_of(file, &n), shown);
+    fclose(file);
+}
+
+/* Many pieces, a two-byte character at every place of one. */
+static void terminal_shows_long_texts(void **state)
+{
+    (void)state;
+    for (size_t before = 0; before < 300; before++) {
+        size_t n;
+        char text[400];
+        FILE *file = tmpfile();
+        assert_non_null(file);
+        memset(text, 'x', before);
+        memcpy(text + before, "\xc2\x9b\x01", 3);
+        cli_terminal_put(file, text, before + 3);
+        const char *got = all_of(file, &n);
+        assert_int_equal(n, before + 10);
+        assert_string_equal(got + before, "\\u009b\\x01");
+        fclose(file);
+    }
+}
+
+static void terminal_gets_outputs_shown_and_files_do_not(void **state)
+{
+    (void)state;
+    for (int terminal = 0; terminal < 2; terminal++) {
+        char path[] = "/tmp/rill-terminal-XXXXXX";
+        static cli_output output;
+        size_t n;
+        close(mkstemp(path));
+        assert_int_equal(cli_output_open(&output, path), CLI_OK);
+        assert_int_equal(output.terminal, 0);
+        output.terminal = terminal;
+        cli_output_write(&output, raw, sizeof raw - 1);
+        assert_int_equal(cli_output_close(&output), CLI_OK);
+        FILE *file = fopen(path, "rb");
+        assert_non_null(file);
+        assert_string_equal(all_of(file, &n), terminal ? shown : raw);
+        fclose(file);
+        unlink(path);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(terminal_shows),
+        cmocka_unit_test(terminal_shows_long_texts),
+        cmocka_unit_test(terminal_gets_outputs_shown_and_files_do_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
