@@ -98,7 +98,8 @@ exits 1; says "lacking/source.vocab"; prints "problem      cannot open lacking/s
 prints "hidden_size"; prints "max_candidates 3"; prints "parameters"
 cp -r "$data/mt/shared" speechless && rm -f speechless/source.spm
 run "$rill" info speechless
-exits 1; says "source.spm"; prints "problem      cannot open speechless/source.spm"; prints "actions"; prints "outputs"; prints "model.safetensors"
+exits 1; says "source.spm"; prints "problem      cannot open speechless/source.spm"
+prints "actions"; prints "outputs"; prints "model.safetensors"
 # f32 is the default, and may be said.
 for model in "$tiny" "$data/shiftreduce/tiny"; do
   run "$rill" info "$model" --weights f32
