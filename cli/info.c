@@ -123,6 +123,51 @@ static void print_model(const rill_model *model)
               info->state_need == RILL_STATE_PATH ? "of all ancestors are kept" : "follow from the parent's alone");
 }
 
+/* Of a model that does not open: its domain, and what its config.json says of it in numbers and words. */
+static void print_config(const cli_session *session)
+{
+    char path[4096];
+    const char *key, *name = session->domain ? session->domain : session->config.domain;
+    const rill_domain *domain = rill_find_domain(session->ctx, name);
+    json_t *value;
+    int first = 1;
+    if (domain) cli_print("%-12s %s: %s\n", "domain", domain->name, domain->summary);
+    if (!session->open.path || snprintf(path, sizeof path, "%s/config.json", session->open.path) >= (int)sizeof path)
+        return;
+    json_t *root = json_load_file(path, 0, NULL);
+    json_object_foreach(root, key, value)
+    {
+        char *text = json_is_object(value) || json_is_array(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY);
+        if (!text) continue;
+        cli_print("%-12s %s %s\n", first ? "config" : "", key, text);
+        first = 0;
+        free(text);
+    }
+    json_decref(root);
+}
+
+/* The reason stands in the report too, so that it is not taken for a whole one. Where it is only what text is read and written
+ * with, the rest opens without it. */
+static int print_as_far(cli_session *session)
+{
+    const int code = cli_session_open(session);
+    if (code == CLI_OK) {
+        print_model(session->model);
+        return code;
+    }
+    const char *name = session->domain ? session->domain : session->config.domain, *why = rill_error(session->ctx);
+    rill_open_options rest = session->open;
+    rill_model *model = NULL;
+    if (why[0]) cli_print("%-12s %s\n", "problem", why);
+    rest.tokenized = 1;
+    if (why[0] && rill_model_open(&model, session->ctx, name, &rest) == RILL_OK)
+        print_model(model);
+    else
+        print_config(session);
+    rill_model_close(model);
+    return code;
+}
+
 /* The default search, as `rill decode` without options would run it. */
 static int print_search(cli_session *session)
 {
@@ -169,8 +214,7 @@ static int describe(cli_session *session)
     if (code != CLI_OK) return code;
     if (!session->open.path && !session->domain) return cli_fail("no model: `rill info DIR` describes one");
     if (session->open.path) cli_print("%-12s %s\n", "model", session->open.path);
-    code = cli_session_open(session); /* said what is wrong, if anything; the files are described all the same */
-    if (code == CLI_OK) print_model(session->model);
+    code = print_as_far(session); /* said what is wrong, if anything; the files are described all the same */
     int searched = print_search(session);
     if (session->open.path && !stat(session->open.path, &info) && S_ISDIR(info.st_mode))
         print_files(session->open.path);

@@ -356,6 +356,40 @@ void *script_array_data(lua_State *L, int index, array_type type, int writable, 
     return a->data;
 }
 
+/* The first of x[0, n) that is no mark of the type, or n. NaN is none of either. */
+static int32_t find_no_mark(const double *x, int32_t n, array_type type)
+{
+    int32_t i = 0;
+    if (type == ARRAY_U8)
+        while (i < n && (x[i] == 0 || x[i] == 1)) i++;
+    else
+        while (i < n && x[i] >= 0) i++;
+    return i;
+}
+
+void script_array_check_marks(lua_State *L, int index, array_type type, int32_t n, array_level level, const char *name)
+{
+    double x[ARRAY_BLOCK + ARRAY_PAD] = {0};
+    operand o;
+    if (!operand_try(L, script_of(L), index, 1, &o)) return; /* for whoever stores it to refuse */
+    if (o.a != NULL && o.a->type == ARRAY_U8) return;
+    const int fits = o.a == NULL || (o.a->level == ARRAY_ITEMS && level == ARRAY_CELLS) ||
+                     (o.a->n == n && o.a->level <= level);
+    const int32_t all = o.a == NULL ? 1 : fits ? o.a->n : 0;
+    script_charge(L, all);
+    x[0] = o.number;
+    for (int32_t from = 0; from < all; from += ARRAY_BLOCK) {
+        const int32_t part = all - from < ARRAY_BLOCK ? all - from : ARRAY_BLOCK;
+        if (o.a != NULL) array_widen(o.a, from, part, x);
+        const int32_t at = find_no_mark(x, part, type);
+        if (at == part) continue;
+        char value[32];
+        snprintf(value, sizeof value, "%.14g", x[at]);
+        luaL_error(L, "%s cannot be %s: %s", name, x[at] == x[at] ? value : "NaN",
+                   type == ARRAY_U8 ? "a mask holds 0 and 1, or booleans" : "a width is 0 or more");
+    }
+}
+
 void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level)
 {
     const rill_script *s = script_of(L);

@@ -2,7 +2,7 @@
  *
  * One call of the script per timestep, whatever the number of items: `b` is a view of the engine's rill_beams, and its fields
  * are arrays over the engine's own memory. What the script leaves in the marks is brought into the form that the engine
- * documents: 0 or 1, and widths of at least 0.
+ * documents: 0 or 1; a width below 0 is refused.
  *
  * Divisions: fields · methods · calls · declaring. */
 #include "bridge.h"
@@ -76,9 +76,18 @@ static int write_field(lua_State *L, const script_view *view, int field)
 {
     rill_beams *b = view->data;
     switch (field) {
-    case KEEP: script_array_store(L, 3, ARRAY_U8, b->keep, size_of(b), ARRAY_CELLS); return 1;
-    case WIDTH: script_array_store(L, 3, ARRAY_I32, b->width, b->n, ARRAY_ITEMS); return 1;
-    case STOP: script_array_store(L, 3, ARRAY_U8, b->stop, b->n, ARRAY_ITEMS); return 1;
+    case KEEP:
+        script_array_check_marks(L, 3, ARRAY_U8, size_of(b), ARRAY_CELLS, "b.keep");
+        script_array_store(L, 3, ARRAY_U8, b->keep, size_of(b), ARRAY_CELLS);
+        return 1;
+    case WIDTH:
+        script_array_check_marks(L, 3, ARRAY_I32, b->n, ARRAY_ITEMS, "b.width");
+        script_array_store(L, 3, ARRAY_I32, b->width, b->n, ARRAY_ITEMS);
+        return 1;
+    case STOP:
+        script_array_check_marks(L, 3, ARRAY_U8, b->n, ARRAY_ITEMS, "b.stop");
+        script_array_store(L, 3, ARRAY_U8, b->stop, b->n, ARRAY_ITEMS);
+        return 1;
     }
     return 0;
 }
@@ -102,9 +111,10 @@ static void require_value(lua_State *L)
 }
 
 /* The value at index 2 as a mask over n things. On the stack as long as it is needed. */
-static const uint8_t *read_mask(lua_State *L, int32_t n, array_level level)
+static const uint8_t *read_mask(lua_State *L, int32_t n, array_level level, const char *name)
 {
     require_value(L);
+    script_array_check_marks(L, 2, ARRAY_U8, n, level, name);
     uint8_t *mask = lua_newuserdatauv(L, (size_t)n, 0);
     script_array_store(L, 2, ARRAY_U8, mask, n, level);
     return mask;
@@ -113,7 +123,7 @@ static const uint8_t *read_mask(lua_State *L, int32_t n, array_level level)
 static int method_drop(lua_State *L)
 {
     const rill_beams *b = script_view_self(L)->data;
-    const uint8_t *mask = read_mask(L, size_of(b), ARRAY_CELLS);
+    const uint8_t *mask = read_mask(L, size_of(b), ARRAY_CELLS, "the mask of b:drop()");
     for (int32_t i = 0; i < size_of(b); i++) b->keep[i] &= !mask[i];
     return 0;
 }
@@ -121,7 +131,7 @@ static int method_drop(lua_State *L)
 static int method_halt(lua_State *L)
 {
     const rill_beams *b = script_view_self(L)->data;
-    const uint8_t *mask = read_mask(L, b->n, ARRAY_ITEMS);
+    const uint8_t *mask = read_mask(L, b->n, ARRAY_ITEMS, "the mask of b:halt()");
     for (int32_t i = 0; i < b->n; i++) b->stop[i] |= mask[i];
     return 0;
 }
@@ -133,7 +143,7 @@ static int method_narrow(lua_State *L)
     int32_t *width = lua_newuserdatauv(L, (size_t)b->n * sizeof *width, 0);
     script_array_store(L, 2, ARRAY_I32, width, b->n, ARRAY_ITEMS);
     for (int32_t i = 0; i < b->n; i++)
-        if (width[i] < b->width[i]) b->width[i] = width[i];
+        if (width[i] < b->width[i]) b->width[i] = width[i] > 0 ? width[i] : 0;
     return 0;
 }
 
@@ -149,12 +159,22 @@ rill_beams *script_beams_check(lua_State *L, int index)
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
+/* What was assigned whole has been looked at already, where its line could be told; an element has not. */
+static rill_status check_widths(const script_instance *self, const rill_beams *b)
+{
+    const rill_script *s = self->table->script;
+    for (int32_t i = 0; i < b->n; i++)
+        if (b->width[i] < 0)
+            return rill_fail(s->ctx, RILL_ERR_PLUGIN, "%s: the function left b.width at %d: a width is 0 or more",
+                             s->path, (int)b->width[i]);
+    return RILL_OK;
+}
+
 static void normalise(rill_beams *b)
 {
     int32_t size = size_of(b);
     for (int32_t i = 0; i < size; i++) b->keep[i] = b->keep[i] != 0;
     for (int32_t i = 0; i < b->n; i++) b->stop[i] = b->stop[i] != 0;
-    for (int32_t i = 0; i < b->n; i++) b->width[i] = b->width[i] < 0 ? 0 : b->width[i];
 }
 
 static rill_status call(const script_instance *self, rill_beams *b)
@@ -164,7 +184,7 @@ static rill_status call(const script_instance *self, rill_beams *b)
     rill_status status = script_visit(self, 0, &beams_class, b, script_take_no_array,
                                       (void *)"marks are assigned, as in b.keep = mask");
     script_end(s, frame);
-    return status;
+    return status == RILL_OK ? check_widths(self, b) : status;
 }
 
 typedef struct failed_call {

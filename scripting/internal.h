@@ -175,6 +175,10 @@ void *script_array_data(lua_State *L, int index, array_type type, int writable, 
  * are rounded down and saturate, NaN is refused; masks get 0 or 1. */
 void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level);
 
+/* Raise if what is at `index` is no mark: in a mask (ARRAY_U8) something but 0 and 1, among widths something below 0; NaN in both.
+ * `name` says what was to be assigned to. What is no number or does not fit is left to script_array_store(). */
+void script_array_check_marks(lua_State *L, int index, array_type type, int32_t n, array_level level, const char *name);
+
 /* --- names.c ------------------------------------------------------------------------------------------------------ */
 
 /* Add a name to the list rill.names[kind]. */

@@ -16,6 +16,13 @@ rill_status rill_weights_read(const rill_tensors *tensors, rill_blocks *blocks, 
     return status == RILL_OK ? rill_tensors_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, *out) : status;
 }
 
+rill_status rill_weights_only_f32(rill_context *ctx, const char *domain, const rill_open_options *options)
+{
+    if (options->weights == NULL || strcmp(options->weights, "f32") == 0) return RILL_OK;
+    return rill_fail(ctx, RILL_ERR_OPTION, "domain %s keeps its weights in one way, f32; another was asked for: %s",
+                     domain, options->weights);
+}
+
 rill_status rill_weights_type(rill_context *ctx, const char *domain, const rill_open_options *options,
                               rill_weight_type *out)
 {

@@ -12,6 +12,7 @@
 #include "model.h"
 #include "options.h"
 #include "semparse.h"
+#include "weights.h"
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
 
@@ -43,6 +44,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
 {
     (void)table;
     TRY(rill_options_check(ctx, "semparse", options));
+    TRY(rill_weights_only_f32(ctx, "semparse", options));
     semparse *s = rill_calloc(ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a semantic parser");
     s->ctx = s->blocks.ctx = ctx;
@@ -229,7 +231,7 @@ const rill_domain rill_semparse_domain = {
     .action_name = action_name,
     .find_action = find_action,
     .tokenize = tokenize,
-    .features = RILL_TAKES_BACKEND,
+    .features = RILL_TAKES_BACKEND | RILL_TAKES_WEIGHTS,
     .start = start,
     .stop = stop,
     .profile = rill_runner_profile,

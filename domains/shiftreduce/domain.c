@@ -11,6 +11,7 @@
 #include "model.h"
 #include "options.h"
 #include "shiftreduce.h"
+#include "weights.h"
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
 
@@ -65,6 +66,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
     (void)table;
     parser_form form = FORM_AUTO;
     TRY(rill_options_check(ctx, "shiftreduce", options));
+    TRY(rill_weights_only_f32(ctx, "shiftreduce", options));
     TRY(read_form(ctx, options, &form));
     parser *p = rill_calloc(ctx, 1, sizeof *p);
     if (p == NULL) return rill_fail_memory(ctx, sizeof *p, "a parser");
@@ -234,7 +236,7 @@ const rill_domain rill_shiftreduce_domain = {
     .find_action = find_action,
     .tokenize = tokenize,
     .metric = "bracket",
-    .features = RILL_TAKES_INPUT_FORMAT | RILL_TAKES_BACKEND,
+    .features = RILL_TAKES_INPUT_FORMAT | RILL_TAKES_BACKEND | RILL_TAKES_WEIGHTS,
     .start = start,
     .stop = stop,
     .profile = rill_runner_profile,

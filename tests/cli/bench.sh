@@ -91,6 +91,22 @@ exits 1; says "line 2"; says "NUL"
 run "$rill" info "$tiny"
 exits 0; silent; prints "semparse"; prints "actions"; prints "max_candidates 3"; prints "config.json"; prints "parameters"
 prints "absolute:10"
+# Without what text is read with the rest of the model is described; without more its configuration and files are.
+cp -r "$tiny" lacking && rm lacking/source.vocab
+run "$rill" info lacking
+exits 1; says "lacking/source.vocab"; prints "problem      cannot open lacking/source.vocab"; prints "domain       semparse: "
+prints "hidden_size"; prints "max_candidates 3"; prints "parameters"
+cp -r "$data/mt/shared" speechless && rm -f speechless/source.spm
+run "$rill" info speechless
+exits 1; says "source.spm"; prints "problem      cannot open speechless/source.spm"
+prints "actions"; prints "outputs"; prints "model.safetensors"
+# f32 is the default, and may be said.
+for model in "$tiny" "$data/shiftreduce/tiny"; do
+  run "$rill" info "$model" --weights f32
+  exits 0; silent
+  run "$rill" info "$model" --weights bf16
+  exits 1; says "keeps its weights in one way, f32; another was asked for: bf16"
+done
 run "$rill" info
 exits 1; says "no model"
 run "$rill" info no/such

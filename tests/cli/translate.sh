@@ -131,7 +131,7 @@ exits 0
 same first next
 run "$rill" decode -m "$data/semparse/tiny" -q --weights int8 -i text
 exits 1
-says "domain semparse keeps its weights in one way, another was asked for: int8"
+says "domain semparse keeps its weights in one way, f32; another was asked for: int8"
 
 # --- shortlists: options and scripts say the same; every method gives the same bytes
 printf '\xe2\x96\x81man \xe2\x96\x81mann 0.9\n\xe2\x96\x81a \xe2\x96\x81ein 0.7\ndogs hunde 0.4\n' >lex

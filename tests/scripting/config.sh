@@ -97,9 +97,11 @@ overridden -m "$examples/models/jobs" -i "$examples/questions/jobs.txt"
 verdict "$(good [ "$("$check_json" s.json model)" = "$examples/models/jobs" ])" "-m goes before the configuration's model"
 # What a method leaves no room for is told, also to those who want quiet: another search runs than the file describes.
 run "$rill" run run.lua --method greedy
-exits 0; says "warning: run.lua: left out, as the options leave no room for it: heuristics (absolute:6, relative:0.001), policy (all), search.finish, search.k, search.max_items"
+exits 0; says "warning: run.lua: left out, as the options leave no room for it: heuristics (absolute:6, relative:0.001)"
+says ", policy (all), search.finish, search.k, search.max_items"
 run "$rill" run run.lua --method greedy -q
-exits 0; says "warning: run.lua: left out"; "$rill" decode -q -m "$geo" -i "$questions" --method greedy --budget 50 --n-best 3 >wanted; same out wanted
+exits 0; says "warning: run.lua: left out"
+"$rill" decode -q -m "$geo" -i "$questions" --method greedy --budget 50 --n-best 3 >wanted; same out wanted
 # A contradiction of options alone is one.
 run "$rill" run run.lua --method greedy -k 5
 exits 1; says "k contradicts method greedy"

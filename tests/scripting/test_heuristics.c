@@ -177,10 +177,10 @@ static void marks(void **state)
     same_marks("b:narrow(3) b:narrow(b.k - 1) b:narrow(2.9)", "b.width = 2");
     same_marks("b:narrow(1) b:narrow(3)", "b.width = 1");
     same_marks("b.width = math.huge", "");
-    same_marks("b.width = -5", "b.keep = false");
+    same_marks("b.width = 0", "b.keep = false");
     same_marks("b:narrow(-math.huge)", "b.keep = 0");
-    /* keep: numbers, booleans, arrays over items, anything that is not 0 */
-    same_marks("b.keep = 7", "b.keep = true");
+    /* keep: numbers, booleans, arrays over items */
+    same_marks("b.keep = 1", "b.keep = true");
     same_marks("b.keep = 1", "");
     same_marks("b.keep = b.timestep:lt(2)", "b:drop(b.timestep:ge(2))");
     same_marks("b.keep = b.score:rank():le(2)", "b.width = 2");
@@ -231,7 +231,16 @@ static void misuse(void **state)
     refuses("b.score[1] = 0", "can only be read");
     refuses("b.keep = 'yes'", "number");
     refuses("b.keep = {1, 2}", "number");
-    refuses("b.width = 0 / 0", "NaN");
+    refuses("b.width = 0 / 0", "b.width cannot be NaN");
+    refuses("b.width = -5", "b.width cannot be -5: a width is 0 or more");
+    refuses("b.width = b.k - 99", "b.width cannot be -");
+    refuses("b.keep = 0 / 0", "b.keep cannot be NaN: a mask holds 0 and 1");
+    refuses("b.keep = 7", "b.keep cannot be 7");
+    refuses("b.keep = b.score * (0 / 0)", "b.keep cannot be NaN");
+    refuses("b.stop = 7", "b.stop cannot be 7");
+    refuses("b:halt(b.k + 1)", "the mask of b:halt() cannot be ");
+    refuses("b:drop(0.5)", "the mask of b:drop() cannot be 0.5");
+    refuses_after("b.width[1] = -5", "left b.width at -5: a width is 0 or more");
     refuses("b.width = b.score", "items");
     refuses("b.keep = rill.array{1, 2, 3, 4, 5, 6, 7, 8, 9}", "cells");
     refuses("b:range(0)", "not the number of an item");
