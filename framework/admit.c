@@ -193,6 +193,7 @@ static rill_status draw(rill_engine *e, int64_t wanted)
 static void join_flight(rill_engine *e)
 {
     int32_t slot = items_next_ready(&e->items);
+    e->items.at[slot].expanded = e->statistics.all.expansions;
     flight_join(&e->flight, &e->items, slot, e->schedule.wave);
     tracing_item(&e->tracing, RILL_TRACE_ADMITTED, e->statistics.all.timesteps, slot, &e->items.at[slot], RILL_OK);
 }

@@ -18,6 +18,7 @@ static void add_rows(rill_engine *e, timestep *t, int32_t index)
     forest *f = &e->forest;
     int32_t slot = t->selected[index];
     const item *it = &e->items.at[slot];
+    e->items.at[slot].expanded = e->statistics.all.expansions;
     const int scored = e->chain.n_scorers > 0; /* who alone look at the last columns */
     for (int32_t rank = 0; rank < it->width; rank++) {
         const beam_entry *entry = &it->beam[rank];

@@ -18,7 +18,10 @@ typedef struct flight {
     int32_t n_overdue; /* items passed over so often that they go first */
 } flight;
 
-enum { FLIGHT_PATIENCE = 8 }; /* an item passed over so often goes first */
+enum {
+    FLIGHT_PATIENCE = 8, /* an item passed over so often goes first */
+    FLIGHT_ROUNDS = 4    /* so does one that has waited while so many hypotheses were expanded for each one in flight */
+};
 
 void flight_finish(flight *f);
 /* Room for `n` items. */

@@ -2,7 +2,8 @@
  *
  * Under a budget items are taken in the policy's order, whole or not at all. One that does not fit while a later one is
  * taken has been passed over; after FLIGHT_PATIENCE times it goes first, and an item wider than the budget then goes alone. With no
- * budget all that the policy names are taken. A policy that names nothing is overruled by order of admission: so a timestep
+ * budget all that the policy names are taken. An item that the policy does not name for FLIGHT_ROUNDS rounds goes first too, so that
+ * none waits for the end of the stream while new ones come in. A policy that names nothing is overruled by order of admission: so a timestep
  * always advances an item, and since items are bounded in length every run ends. Under a bound on states the oldest items
  * are taken when what was selected does not fit; bound.c says why runs end then too. */
 #include <string.h>
@@ -126,6 +127,23 @@ static void consider_overdue(pick *p)
         consider(p, i);
         p->n_first += f->marked[i];
     }
+}
+
+/* Once in a round, in which as many hypotheses are expanded as are in flight: items that the policy leaves waiting become overdue. */
+static void find_neglected(rill_engine *e)
+{
+    flight *f = &e->flight;
+    const int64_t now = e->statistics.all.expansions;
+    int64_t live = 0;
+    if (now < e->schedule.look_at) return;
+    for (int32_t i = 0; i < f->n; i++) live += f->width[i];
+    for (int32_t i = 0; i < f->n; i++) {
+        uint8_t *passed_over = &e->items.passed_over[f->slot[i]];
+        if (now - e->items.at[f->slot[i]].expanded <= FLIGHT_ROUNDS * live || *passed_over >= FLIGHT_PATIENCE) continue;
+        *passed_over = FLIGHT_PATIENCE;
+        f->n_overdue++;
+    }
+    e->schedule.look_at = now + live;
 }
 
 /* The budget of this timestep, from the setting and the user's function. */
@@ -255,6 +273,7 @@ rill_status schedule_choose(rill_engine *e, timestep *t, int64_t most)
     RILL__TRY(check_order(e, view.n, count));
     int64_t room = view.budget > 0 && view.budget < most ? view.budget : most;
     pick p = {.e = e, .t = t, .room = room};
+    find_neglected(e);
     if (e->flight.n_overdue > 0) consider_overdue(&p);
     for (int32_t i = 0; i < count && p.room > 0; i++) consider(&p, e->flight.order[i]);
     if (t->n == 0)

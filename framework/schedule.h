@@ -21,6 +21,7 @@ typedef struct schedule {
     int64_t wave;       /* number of the next refill */
     int64_t flush_from; /* timestep of the last flush's end */
     int flushing;
+    int64_t look_at; /* expansions of the run at which items that wait are looked for */
     idle_columns idle;
 } schedule;
 
