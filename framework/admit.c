@@ -69,6 +69,25 @@ static rill_status fail_entry(rill_engine *e, int32_t entry, rill_status status,
     return RILL_OK;
 }
 
+/* What a domain has made of what is the engine's, mended; and what it says of an input that cannot be. */
+static rill_status check_input(rill_engine *e, int32_t i)
+{
+    const admission *a = &e->admission;
+    const intake_entry *in = &e->intake.entries[a->entry[i]];
+    rill_input *input = &a->input[i];
+    const int kept = input->slot == a->slot[i] && input->id == in->id && input->text == in->text &&
+                     input->length == in->length;
+    input->slot = a->slot[i];
+    input->message[sizeof input->message - 1] = '\0';
+    if (!kept)
+        return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: encode wrote over the slot, the id or the text of input %lld",
+                         e->domain->name, (long long)in->id);
+    if (input->status >= 0 && (input->size < 0 || input->max_length < 0))
+        return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: encode gave input %lld the size %lld and the length %d",
+                         e->domain->name, (long long)in->id, (long long)input->size, input->max_length);
+    return RILL_OK;
+}
+
 /* Take the outcome of each encoded input: an item that is ready, or a failed result. */
 static rill_status settle_inputs(rill_engine *e, int32_t n)
 {
@@ -76,7 +95,8 @@ static rill_status settle_inputs(rill_engine *e, int32_t n)
     for (int32_t i = 0; i < n; i++) {
         rill_input *input = &e->admission.input[i];
         int32_t entry = e->admission.entry[i];
-        rill_status fits = RILL_OK;
+        rill_status fits = RILL_OK, right = check_input(e, i);
+        if (status >= 0) status = right;
         if (input->status < 0)
             items_give_slot(&e->items, input->slot);
         else if ((fits = bound_encoded(e, input, e->intake.entries[entry].size)) < 0)
@@ -102,10 +122,10 @@ static rill_status settle_inputs(rill_engine *e, int32_t n)
 static rill_status encode(rill_engine *e, int32_t count)
 {
     admission *a = &e->admission;
-    const rill_array columns[] = {RILL_ARRAY(a->input), RILL_ARRAY(a->entry)};
+    const rill_array columns[] = {RILL_ARRAY(a->input), RILL_ARRAY(a->entry), RILL_ARRAY(a->slot)};
     RILL__TRY(items_reserve(&e->items, count));
     RILL__TRY(flight_reserve(&e->flight, e->items.memory.capacity));
-    RILL__TRY(rill_columns_grow(e->ctx, &a->memory, (size_t)count, columns, 2, "inputs"));
+    RILL__TRY(rill_columns_grow(e->ctx, &a->memory, (size_t)count, columns, 3, "inputs"));
     RILL__TRY(engine_reserve_domain(e));
     int32_t n = 0;
     for (int32_t i = 0; i < count; i++) {
@@ -116,8 +136,10 @@ static rill_status encode(rill_engine *e, int32_t count)
             continue;
         }
         a->entry[n] = entry;
-        a->input[n++] = (rill_input){
-            .text = in->text, .length = in->length, .id = in->id, .size = in->size, .slot = items_take_slot(&e->items)};
+        a->slot[n] = items_take_slot(&e->items);
+        a->input[n] = (rill_input){
+            .text = in->text, .length = in->length, .id = in->id, .size = in->size, .slot = a->slot[n]};
+        n++;
     }
     intake_take(&e->intake, count);
     double start = statistics_clock();

@@ -10,6 +10,8 @@
 
 #include "ask.h"
 
+#include <math.h>
+
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
 void ask_init(rill_ask_builder *b, rill_context *ctx, int32_t actions)
@@ -68,8 +70,17 @@ static rill_status push(rill_ask_builder *b, ask_list *list, int32_t row, int32_
     return RILL_OK;
 }
 
+/* -inf is a way to forbid; +inf and NaN would leave no order among the choices. */
+static rill_status check_value(rill_ask_builder *b, const char *what, float value)
+{
+    if (!(value < INFINITY))
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "a scorer's %s is %g: a number below infinity is needed", what, (double)value);
+    return RILL_OK;
+}
+
 rill_status rill_ask_add(rill_ask_builder *b, int32_t row, int32_t action, float value)
 {
+    RILL__TRY(check_value(b, "addition", value));
     return push(b, &b->add, row, action, value);
 }
 
@@ -131,6 +142,7 @@ static void add_reward(float *rewards, int *has, int32_t n, int32_t row, float v
 
 rill_status rill_ask_reward(rill_ask_builder *b, int32_t row, float value)
 {
+    RILL__TRY(check_value(b, "reward", value));
     RILL__TRY(check_row(b, &row, 0));
     add_reward(b->reward, &b->has_reward, b->n, row, value);
     return RILL_OK;
@@ -138,6 +150,7 @@ rill_status rill_ask_reward(rill_ask_builder *b, int32_t row, float value)
 
 rill_status rill_ask_end_reward(rill_ask_builder *b, int32_t row, float value)
 {
+    RILL__TRY(check_value(b, "reward of the end", value));
     RILL__TRY(check_row(b, &row, 0));
     add_reward(b->end_reward, &b->has_end_reward, b->n, row, value);
     return RILL_OK;

@@ -12,6 +12,29 @@ void rill_engine_setup_init(rill_engine_setup *setup, size_t size)
     if (size == sizeof *setup) rill_settings_default(&setup->settings);
 }
 
+static rill_status check_names(rill_context *ctx, const char *what, const rill_chain_entry *entries, int32_t n)
+{
+    if (n < 0 || (n > 0 && entries == NULL))
+        return rill_fail(ctx, RILL_ERR_ARGUMENT, "a setup with %d %s%s", n, what, n < 0 ? "" : " that are NULL");
+    for (int32_t i = 0; i < n; i++)
+        if (entries[i].name == NULL) return rill_fail(ctx, RILL_ERR_ARGUMENT, "%s: entry %d has no name", what, i);
+    return RILL_OK;
+}
+
+/* What a caller's slip would otherwise make of it: a crash, or a request for all memory. */
+static rill_status check_setup(rill_context *ctx, const rill_engine_setup *setup)
+{
+    if (setup->struct_size != sizeof *setup)
+        return rill_fail(ctx, RILL_ERR_ABI, "an engine setup of %zu bytes, this rill has %zu: rebuild the caller",
+                         setup->struct_size, sizeof *setup);
+    RILL__TRY(check_names(ctx, "heuristics", setup->heuristics, setup->n_heuristics));
+    RILL__TRY(check_names(ctx, "scorers", setup->scorers, setup->n_scorers));
+    if (setup->policy != NULL) RILL__TRY(check_names(ctx, "policies", setup->policy, 1));
+    if (setup->n_fields < 0 || (setup->n_fields > 0 && setup->fields == NULL))
+        return rill_fail(ctx, RILL_ERR_ARGUMENT, "a setup with %d fields", setup->n_fields);
+    return RILL_OK;
+}
+
 static rill_status set_up(rill_engine *e, const rill_engine_setup *setup)
 {
     RILL__TRY(engine_check_fields(e));
@@ -32,9 +55,7 @@ static rill_status set_up(rill_engine *e, const rill_engine_setup *setup)
 rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model *model, const rill_engine_setup *setup)
 {
     *out = NULL;
-    if (setup->struct_size != sizeof *setup)
-        return rill_fail(ctx, RILL_ERR_ABI, "an engine setup of %zu bytes, this rill has %zu: rebuild the caller",
-                         setup->struct_size, sizeof *setup);
+    RILL__TRY(check_setup(ctx, setup));
     rill_engine *e = rill_calloc(ctx, 1, sizeof *e);
     if (e == NULL) return rill_fail_memory(ctx, sizeof *e, "an engine");
     e->ctx = ctx;
@@ -153,7 +174,8 @@ static rill_status submit(rill_engine *e, const char *text, size_t length, int64
 static rill_status submit_text(rill_engine *e, const char *text, size_t length, request *wants, int64_t *id)
 {
     double start = statistics_clock();
-    rill_status status = submit(e, text, length, engine_measure(e, text, length), RILL_OK, wants, id);
+    if (text == NULL && length > 0) return rill_fail(e->ctx, RILL_ERR_ARGUMENT, "an input of %zu bytes that is NULL", length);
+    rill_status status = submit(e, text != NULL ? text : "", length, engine_measure(e, text, length), RILL_OK, wants, id);
     e->statistics.all.seconds.total += statistics_clock() - start;
     return status;
 }
@@ -184,7 +206,9 @@ rill_status engine_submit_bad(rill_engine *e, rill_status failed, const char *me
     request *wants;
     int64_t id;
     RILL__TRY(request_make(&e->requests, e->model, &e->chain, &(rill_request){.user = user}, &wants));
-    rill_status status = submit(e, message, strlen(message), 0, failed < 0 ? failed : RILL_ERR_INPUT, wants, &id);
+    failed = failed < 0 ? failed : RILL_ERR_INPUT;
+    if (message == NULL) message = rill_status_name(failed);
+    rill_status status = submit(e, message, strlen(message), 0, failed, wants, &id);
     if (status != RILL_OK) request_drop(&e->requests, &e->chain, wants);
     return status;
 }

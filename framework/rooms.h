@@ -58,6 +58,7 @@ typedef struct admission {
     rill_columns memory;
     rill_input *input;
     int32_t *entry; /* of the intake */
+    int32_t *slot;  /* as it was given: a domain may write over its own copy */
 } admission;
 
 struct rill_engine {

@@ -84,7 +84,7 @@ rill_status rill_run_requests(rill_engine *engine, rill_read_request_fn read, vo
         if (status >= 0) status = rill_engine_step(engine);
         if (status < 0) return end_with(&r, status);
         RILL__TRY(write_results(&r));
-        if (r.ended && rill_engine_idle(engine)) break;
+        if (engine->input_closed && rill_engine_idle(engine)) break; /* by the caller, too */
     }
     return r.failed < 0 ? rill_fail(engine->ctx, r.failed, "%s", r.why) : RILL_OK;
 }

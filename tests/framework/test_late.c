@@ -146,10 +146,15 @@ static void policies_choose_idle_items(void **state)
     assert_int_equal(r.status, RILL_OK);
     assert_int_equal(r.late.most_at_once, 2);
     assert_int_equal(n_named, r.n_timesteps);
+    int64_t alone = 0;
     for (int64_t t = 0; t < n_named; t++) {
-        assert_int_equal(r.timestep[t].n, 1);
-        assert_int_equal(r.timestep[t].item[0], named[t]);
+        /* Others only because they were left waiting too long. */
+        int found = 0;
+        for (int32_t i = 0; i < r.timestep[t].n; i++) found |= r.timestep[t].item[i] == named[t];
+        assert_true(found);
+        alone += r.timestep[t].n == 1;
     }
+    assert_true(alone > n_named / 2);
     assert_true(least_shown < most_shown && most_shown >= 5);
     engine_record_clear(&r);
 }

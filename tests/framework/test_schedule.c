@@ -323,10 +323,37 @@ static int selected(const record_timestep *step, int64_t item)
     return 0;
 }
 
-/* Replay one timestep: overdue items in order of admission, then newest first, while it fits. Returns 0 if the engine chose
- * otherwise. `passed` is updated as the rule says. */
-static int replays(const seen *now, const record_timestep *step, int32_t budget, int32_t *passed, int32_t *first_count)
+/* What is known of the run so far, by item. */
+typedef struct memory {
+    int32_t passed[PROBLEM_MOST_INPUTS];
+    int64_t expanded[PROBLEM_MOST_INPUTS]; /* expansions of the run when it last was, or came in */
+    int known[PROBLEM_MOST_INPUTS];
+    int64_t expansions, look_at;
+    int32_t firsts;
+} memory;
+
+/* Once in a round: an item that waited for four rounds is overdue. */
+static void find_neglected(memory *m, const seen *now)
 {
+    int64_t live = 0;
+    for (int32_t i = 0; i < now->n; i++) {
+        live += now->width[i];
+        if (!m->known[now->item[i]]++) m->expanded[now->item[i]] = m->expansions;
+    }
+    if (m->expansions < m->look_at) return;
+    for (int32_t i = 0; i < now->n; i++)
+        if (m->expansions - m->expanded[now->item[i]] > 4 * live && m->passed[now->item[i]] < 8)
+            m->passed[now->item[i]] = 8;
+    m->look_at = m->expansions + live;
+}
+
+/* Replay one timestep: overdue items in order of admission, then newest first, while it fits. Returns 0 if the engine chose
+ * otherwise. What is known is updated as the rules say. */
+static int replays(const seen *now, const record_timestep *step, int32_t budget, memory *m)
+{
+    int32_t *passed = m->passed;
+    find_neglected(m, now);
+    m->expansions += step->rows;
     int32_t order[MOST_ITEMS], n = 0, taken[MOST_ITEMS] = {0}, last_taken = -1;
     for (int32_t i = 0; i < now->n; i++)
         if (passed[now->item[i]] >= 8) order[n++] = i;
@@ -337,7 +364,7 @@ static int replays(const seen *now, const record_timestep *step, int32_t budget,
         int32_t width = now->width[order[o]];
         if (rows > 0 && rows + width > budget) continue;
         if (rows >= budget) break;
-        *first_count += passed[now->item[order[o]]] >= 8;
+        m->firsts += passed[now->item[order[o]]] >= 8;
         taken[o] = 1;
         last_taken = o;
         rows += width;
@@ -345,6 +372,7 @@ static int replays(const seen *now, const record_timestep *step, int32_t budget,
     for (int32_t o = 0; o < n; o++) {
         int64_t item = now->item[order[o]];
         if (taken[o] != selected(step, item)) return 0;
+        if (taken[o]) m->expanded[item] = m->expansions;
         if (taken[o])
             passed[item] = 0;
         else if (o < last_taken)
@@ -385,14 +413,14 @@ static void passed_over(void **state)
         engine_run_with(&p, &s, NULL, register_watcher, &r);
         if (r.status < 0) problem_fail(&p, &s, seed, r.message);
         if (n_sights != r.n_timesteps) problem_fail(&p, &s, seed, "the policy is not asked once per timestep");
-        int32_t passed[PROBLEM_MOST_INPUTS] = {0}, firsts = 0;
+        memory known = {0};
         for (int64_t t = 0; t < r.n_timesteps; t++)
-            if (!replays(&sights[t], &r.timestep[t], s.budget, passed, &firsts)) {
+            if (!replays(&sights[t], &r.timestep[t], s.budget, &known)) {
                 snprintf(message, sizeof message, "timestep %lld does not follow the budget's rules", (long long)t);
                 problem_fail(&p, &s, seed, message);
             }
-        if (r.stats.passed_over_first != firsts) problem_fail(&p, &s, seed, "passed_over_first is wrong");
-        went_first += firsts;
+        if (r.stats.passed_over_first != known.firsts) problem_fail(&p, &s, seed, "passed_over_first is wrong");
+        went_first += known.firsts;
         engine_record_clear(&r);
     }
     free(sights);

@@ -1,0 +1,211 @@
+/* Slips of callers and of plugins at each boundary: an error that names who slipped, or what was meant, and never a crash, a hang or
+ * wrong answers. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rill/run.h"
+#include "support/harness.h"
+#include "support/toy_domain.h"
+
+typedef struct house {
+    rill_context *ctx;
+    rill_model *model;
+    rill_engine *engine;
+} house;
+
+static void open_house(house *h, const rill_domain *domain)
+{
+    const rill_open_options options = {.struct_size = sizeof options, .threads = 1, .arguments = "seed=3 depth=4"};
+    h->engine = NULL;
+    h->ctx = harness_context(NULL);
+    if (domain != NULL) assert_int_equal(rill_register_domain(h->ctx, domain), RILL_OK);
+    assert_int_equal(rill_model_open(&h->model, h->ctx, domain != NULL ? domain->name : "toy", &options), RILL_OK);
+}
+
+static rill_status make_engine(house *h, const rill_engine_setup *setup)
+{
+    return rill_engine_create(&h->engine, h->ctx, h->model, setup);
+}
+
+static void close_house(house *h)
+{
+    rill_engine_destroy(h->engine);
+    rill_model_close(h->model);
+    rill_context_destroy(h->ctx);
+}
+
+/* --- callers ------------------------------------------------------------------------------------------------------ */
+
+static rill_status never_read(void *user, int may_block, const char **text, size_t *length)
+{
+    (void)user, (void)may_block, (void)text, (void)length;
+    fail_msg("the input is closed");
+    return RILL_END_OF_INPUT;
+}
+
+static rill_status count_result(void *user, const rill_result *result)
+{
+    (void)result;
+    ++*(int *)user;
+    return RILL_OK;
+}
+
+static void a_run_on_closed_input_ends(void **state)
+{
+    (void)state;
+    house h;
+    int results = 0;
+    rill_engine_setup setup;
+    rill_engine_setup_default(&setup);
+    open_house(&h, NULL);
+    assert_int_equal(make_engine(&h, &setup), RILL_OK);
+    for (int i = 0; i < 2; i++) assert_int_equal(rill_engine_submit(h.engine, "in", 2), RILL_OK);
+    rill_engine_close_input(h.engine);
+    assert_int_equal(rill_run(h.engine, never_read, NULL, count_result, &results), RILL_OK);
+    assert_int_equal(results, 2);
+    assert_int_equal(rill_run(h.engine, never_read, NULL, count_result, &results), RILL_OK);
+    assert_int_equal(results, 2);
+    close_house(&h);
+}
+
+static void inputs_that_are_null(void **state)
+{
+    (void)state;
+    house h;
+    rill_result result;
+    rill_engine_setup setup;
+    rill_engine_setup_default(&setup);
+    open_house(&h, NULL);
+    assert_int_equal(make_engine(&h, &setup), RILL_OK);
+    assert_int_equal(rill_engine_submit(h.engine, NULL, 3), RILL_ERR_ARGUMENT);
+    assert_int_equal(rill_engine_submit(h.engine, NULL, 0), RILL_OK); /* an empty line */
+    assert_int_equal(rill_engine_submit_failed(h.engine, RILL_ERR_IO, NULL), RILL_OK);
+    rill_engine_close_input(h.engine);
+    while (rill_engine_step(h.engine) == RILL_OK) continue;
+    assert_int_equal(rill_engine_next(h.engine, &result), RILL_OK);
+    assert_int_equal(result.status, RILL_OK);
+    assert_int_equal(rill_engine_next(h.engine, &result), RILL_OK);
+    assert_int_equal(result.status, RILL_ERR_IO);
+    assert_string_equal(result.message, rill_status_name(RILL_ERR_IO));
+    close_house(&h);
+}
+
+static void setups_that_cannot_be(void **state)
+{
+    (void)state;
+    static const rill_chain_entry nameless[] = {{NULL, ""}};
+    house h;
+    rill_engine_setup setup, wrong[8];
+    rill_engine_setup_default(&setup);
+    for (int i = 0; i < 8; i++) wrong[i] = setup;
+    wrong[0].n_heuristics = -1;
+    wrong[1].n_heuristics = 2;
+    wrong[2].n_scorers = -1;
+    wrong[3].n_scorers = 1;
+    wrong[4].scorers = nameless, wrong[4].n_scorers = 1;
+    wrong[5].n_fields = -1;
+    wrong[6].n_fields = 1;
+    wrong[7].policy = nameless;
+    open_house(&h, NULL);
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(make_engine(&h, &wrong[i]), RILL_ERR_ARGUMENT);
+        assert_null(h.engine);
+        assert_true(rill_error(h.ctx)[0] != '\0');
+    }
+    close_house(&h);
+}
+
+/* --- domains ------------------------------------------------------------------------------------------------------ */
+
+static int slip;
+
+static rill_status encode_and_slip(void *self, int32_t m, rill_input *inputs)
+{
+    rill_status status = toy_domain.encode(self, m, inputs);
+    switch (slip) {
+    case 0: inputs[m - 1].slot = 1 << 20; break;
+    case 1: inputs[m - 1].id = -7; break;
+    case 2: inputs[m - 1].text = NULL; break;
+    case 3: inputs[m - 1].length = 1 << 30; break;
+    case 4: inputs[m - 1].size = -1; break;
+    case 5: inputs[m - 1].max_length = -1; break;
+    default: memset(inputs[m - 1].message, 'x', sizeof inputs[m - 1].message); break; /* no NUL; harmless */
+    }
+    return status;
+}
+
+static void domains_that_write_over_inputs(void **state)
+{
+    (void)state;
+    for (slip = 0; slip < 7; slip++) {
+        house h;
+        rill_domain domain = toy_domain;
+        rill_engine_setup setup;
+        rill_engine_setup_default(&setup);
+        domain.name = "slipper";
+        domain.encode = encode_and_slip;
+        open_house(&h, &domain);
+        assert_int_equal(make_engine(&h, &setup), RILL_OK);
+        for (int i = 0; i < 3; i++) assert_int_equal(rill_engine_submit(h.engine, "in", 2), RILL_OK);
+        rill_status status = rill_engine_step(h.engine);
+        assert_int_equal(status, slip < 6 ? RILL_ERR_PLUGIN : RILL_OK);
+        if (status < 0) assert_non_null(strstr(rill_error(h.ctx), "domain slipper: encode"));
+        toy_report_reset();
+        close_house(&h);
+        assert_int_equal(toy_report_get()->violations, 0);
+    }
+}
+
+/* --- scorers ------------------------------------------------------------------------------------------------------ */
+
+static float said;
+static int way;
+
+static rill_status say(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    (void)self;
+    for (int32_t r = 0; r < rows->n; r++) {
+        rill_status status = way == 0   ? rill_ask_add(ask, r, 0, said)
+                             : way == 1 ? rill_ask_reward(ask, r, said)
+                                        : rill_ask_end_reward(ask, r, said);
+        if (status < 0) return status;
+    }
+    return RILL_OK;
+}
+
+static void scorers_that_say_no_number(void **state)
+{
+    (void)state;
+    static const rill_scorer sayer = {
+        .abi_version = RILL_ABI_VERSION, .struct_size = sizeof sayer, .name = "sayer", .summary = "", .score = say};
+    const rill_chain_entry entry = {"sayer", ""};
+    const float wrong[] = {NAN, INFINITY}, right[] = {-INFINITY, 0, -3};
+    for (way = 0; way < 3; way++)
+        for (int i = 0; i < 5; i++) {
+            house h;
+            rill_engine_setup setup;
+            rill_engine_setup_default(&setup);
+            setup.scorers = &entry;
+            setup.n_scorers = 1;
+            said = i < 2 ? wrong[i] : right[i - 2];
+            open_house(&h, NULL);
+            assert_int_equal(rill_register_scorer(h.ctx, &sayer), RILL_OK);
+            assert_int_equal(make_engine(&h, &setup), RILL_OK);
+            assert_int_equal(rill_engine_submit(h.engine, "in", 2), RILL_OK);
+            assert_int_equal(rill_engine_step(h.engine), i < 2 ? RILL_ERR_PLUGIN : RILL_OK);
+            if (i < 2) assert_non_null(strstr(rill_error(h.ctx), "a scorer's"));
+            close_house(&h);
+        }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_on_closed_input_ends), cmocka_unit_test(inputs_that_are_null),
+        cmocka_unit_test(setups_that_cannot_be),      cmocka_unit_test(domains_that_write_over_inputs),
+        cmocka_unit_test(scorers_that_say_no_number),
+    };
+    if (harness_options(argc, argv) != 0) return 2;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
