@@ -74,7 +74,8 @@ static rill_status push(rill_ask_builder *b, ask_list *list, int32_t row, int32_
 static rill_status check_value(rill_ask_builder *b, const char *what, float value)
 {
     if (!(value < INFINITY))
-        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "a scorer's %s is %g: a number below infinity is needed", what, (double)value);
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "a scorer's %s is %g: a number below infinity is needed", what,
+                         (double)value);
     return RILL_OK;
 }
 

@@ -174,8 +174,10 @@ static rill_status submit(rill_engine *e, const char *text, size_t length, int64
 static rill_status submit_text(rill_engine *e, const char *text, size_t length, request *wants, int64_t *id)
 {
     double start = statistics_clock();
-    if (text == NULL && length > 0) return rill_fail(e->ctx, RILL_ERR_ARGUMENT, "an input of %zu bytes that is NULL", length);
-    rill_status status = submit(e, text != NULL ? text : "", length, engine_measure(e, text, length), RILL_OK, wants, id);
+    if (text == NULL && length > 0)
+        return rill_fail(e->ctx, RILL_ERR_ARGUMENT, "an input of %zu bytes that is NULL", length);
+    rill_status status = submit(e, text != NULL ? text : "", length, engine_measure(e, text, length), RILL_OK, wants,
+                                id);
     e->statistics.all.seconds.total += statistics_clock() - start;
     return status;
 }
