@@ -207,8 +207,10 @@ static void leave_out_chain(cli_plan *plan, const cli_layer *layer, const char *
     if (!layer->source) return;
     for (int i = 0; i < chain->n && (used = strlen(plan->left)) + 1 < sizeof plan->left; i++) {
         const cli_link *link = &chain->link[i];
-        snprintf(plan->left + used, sizeof plan->left - used, "%s%s%s%s%s", i ? ", " : " (", link->name,
-                 link->arguments[0] ? ":" : "", link->arguments, i + 1 == chain->n ? ")" : "");
+        const size_t room = sizeof plan->left - used;
+        const int n = snprintf(plan->left + used, room, "%s%s%s%s%s", i ? ", " : " (", link->name,
+                               link->arguments[0] ? ":" : "", link->arguments, i + 1 == chain->n ? ")" : "");
+        if (n >= (int)room) memcpy(plan->left + sizeof plan->left - 4, "...", 4);
     }
 }
 

@@ -28,7 +28,7 @@ typedef enum field_type {
 
 /* X(name, argument, help, type, member, least, most) */
 #define FIELDS(X)                                                                                                     \
-    X("method", "NAME", "search method (default var-stream)", FIELD_METHOD, method, 0, 0)                             \
+    X("method", "NAME", "search method (default stream-all)", FIELD_METHOD, method, 0, 0)                             \
     X("k", "K", "beam width (default 10; greedy: 1)", FIELD_INT, k, 1, 65536)                                         \
     X("n", "N", "batch size: items decoded together (default 10)", FIELD_INT, n, 1, 1048576)                          \
     X("max-items", "N", "items in flight, streaming methods (default n, or 100 n under a budget)", FIELD_INT,         \
@@ -100,7 +100,7 @@ void rill_settings_init(rill_settings *settings, size_t size)
     settings->struct_size = size;
     if (size != sizeof *settings) return;
     settings->refill = -1.0;
-    snprintf(settings->method, sizeof settings->method, "var-stream");
+    snprintf(settings->method, sizeof settings->method, "stream-all");
 }
 
 static rill_status check_size(rill_context *ctx, const rill_settings *settings)

@@ -42,7 +42,7 @@ done
 # --- defaults of the model, and what overrides them
 decode -q --stats s.json
 json 10 settings.k s.json; json 3 settings.max_candidates s.json; json 100 settings.budget s.json
-json '["absolute:10"]' settings.heuristics s.json; json var-stream settings.method s.json
+json '["absolute:10"]' settings.heuristics s.json; json stream-all settings.method s.json
 decode -q -k 4 --absolute 2.5 --relative-local 0.01 --stats s.json
 exits 0; json 4 settings.k s.json; json 3 settings.max_candidates s.json
 json '["absolute:2.5","relative_local:0.01"]' settings.heuristics s.json

@@ -257,7 +257,7 @@ static void settings_are_shown(void **state)
     bench b;
     begin(&b, "", NULL);
     const rill_settings *s = rill_engine_settings(b.engine);
-    assert_string_equal(s->method, "var-stream");
+    assert_string_equal(s->method, "stream-all");
     assert_int_equal(s->k, 2);
     assert_int_equal(s->max_items, 2);
     assert_int_equal(s->max_candidates, 2);

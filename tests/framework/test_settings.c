@@ -103,7 +103,7 @@ static void values_arrive(void **state)
     rill_settings s;
     rill_settings_default(&s);
     assert_int_equal(s.struct_size, sizeof s);
-    assert_string_equal(s.method, "var-stream");
+    assert_string_equal(s.method, "stream-all");
     assert_int_equal(rill_settings_set(ctx, &s, "max_items", "77"), RILL_OK);
     assert_int_equal(rill_settings_set(ctx, &s, "max-candidates", "3"), RILL_OK);
     assert_int_equal(rill_settings_set(ctx, &s, "refill", "1/4"), RILL_OK);
