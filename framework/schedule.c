@@ -3,8 +3,8 @@
  * Under a budget items are taken in the policy's order, whole or not at all. One that does not fit while a later one is
  * taken has been passed over; after FLIGHT_PATIENCE times it goes first, and an item wider than the budget then goes alone. With no
  * budget all that the policy names are taken. An item that the policy does not name for FLIGHT_ROUNDS rounds goes first too, so that
- * none waits for the end of the stream while new ones come in. A policy that names nothing is overruled by order of admission: so a timestep
- * always advances an item, and since items are bounded in length every run ends. Under a bound on states the oldest items
+ * none waits for the end of the stream while new ones come in. A policy that names nothing is overruled by order of admission: so a
+ * timestep always advances an item, and since items are bounded in length every run ends. Under a bound on states the oldest items
  * are taken when what was selected does not fit; bound.c says why runs end then too. */
 #include <string.h>
 
