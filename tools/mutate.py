@@ -67,7 +67,7 @@ def places(path, text):
         for name, pattern, new in SWAPS:
             for match in re.finditer(pattern, line):
                 found.append(Mutant(path, number, match.start(), name, match.group(), new[match.group()]))
-        for match in re.finditer(r"(?<![\w.])(\d+)(?![\w.])", line):
+        for match in re.finditer(r"(?<![\w.])(\d{1,2})(?![\w.])", line): # a larger one is the room of a buffer, mostly
             found.append(Mutant(path, number, match.start(), "number", match.group(), str(int(match.group()) + 1)))
         match = re.match(r"\s*(?:\} )?(?:else )?if \((.*)\)(?: \{| .*;)?$", line)
         if match and match.group(1).count("(") == match.group(1).count(")"):
