@@ -168,8 +168,10 @@ class House:
     def measure(self):
         for name in list(self.tests):
             good, self.seconds[name] = self.test(name, 600)
-            if not good:
+            if not good and not self.test(name, 600)[0]:
                 sys.exit("mutate: %s fails without a mutant" % name)
+            if not good:
+                print("mutate: %s failed once without a mutant" % name, flush=True)
 
     def judge(self, mutant):
         path = os.path.join(self.source, mutant.path)
