@@ -14,13 +14,14 @@ typedef struct house {
     rill_context *ctx;
     rill_model *model;
     rill_engine *engine;
+    harness_memory memory;
 } house;
 
 static void open_house(house *h, const rill_domain *domain)
 {
     const rill_open_options options = {.struct_size = sizeof options, .threads = 1, .arguments = "seed=3 depth=4"};
     h->engine = NULL;
-    h->ctx = harness_context(NULL);
+    h->ctx = harness_begin(&h->memory);
     if (domain != NULL) assert_int_equal(rill_register_domain(h->ctx, domain), RILL_OK);
     assert_int_equal(rill_model_open(&h->model, h->ctx, domain != NULL ? domain->name : "toy", &options), RILL_OK);
 }
@@ -34,7 +35,7 @@ static void close_house(house *h)
 {
     rill_engine_destroy(h->engine);
     rill_model_close(h->model);
-    rill_context_destroy(h->ctx);
+    harness_end(h->ctx, &h->memory);
 }
 
 /* --- callers ------------------------------------------------------------------------------------------------------ */
@@ -121,13 +122,14 @@ static void runs_of_null(void **state)
         const rill_workers_options options = {.struct_size = sizeof options, .workers = n};
         int given = 0, results = 0;
         rill_workers *workers;
-        rill_context *ctx = harness_context(NULL);
+        harness_memory memory;
+        rill_context *ctx = harness_begin(&memory);
         assert_int_equal(rill_workers_open(&workers, ctx, "toy", &open, &options), RILL_OK);
         assert_int_equal(rill_workers_begin(workers, setups), RILL_OK);
         assert_int_equal(rill_workers_run(workers, read_null, &given, expect_null, &results), RILL_OK);
         assert_int_equal(results, 2);
         rill_workers_close(workers);
-        rill_context_destroy(ctx);
+        harness_end(ctx, &memory);
     }
 }
 
@@ -142,7 +144,8 @@ static void workers_without_engines(void **state)
     for (int32_t n = 1; n <= 2; n++) {
         const rill_workers_options options = {.struct_size = sizeof options, .workers = n};
         rill_workers *workers;
-        rill_context *ctx = harness_context(NULL);
+        harness_memory memory;
+        rill_context *ctx = harness_begin(&memory);
         assert_int_equal(rill_workers_open(&workers, ctx, "toy", &open, &options), RILL_OK);
         for (int finished = 0; finished < 2; finished++) {
             rill_stats stats = {.struct_size = sizeof stats, .inputs = 7};
@@ -154,7 +157,7 @@ static void workers_without_engines(void **state)
             if (!finished) rill_workers_finish(workers);
         }
         rill_workers_close(workers);
-        rill_context_destroy(ctx);
+        harness_end(ctx, &memory);
     }
 }
 
@@ -220,7 +223,6 @@ static void domains_that_write_over_inputs(void **state)
         if (status < 0) assert_non_null(strstr(rill_error(h.ctx), "domain slipper: encode"));
         toy_report_reset();
         close_house(&h);
-        assert_int_equal(toy_report_get()->violations, 0);
     }
 }
 

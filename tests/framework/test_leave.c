@@ -52,9 +52,8 @@ static void set_aside(void **state)
     (void)state;
     for (int32_t first = 0; first < 2; first++) {
         double hand[2] = {10, 0};
-        harness_memory memory = {0};
-        rill_context_options options = harness_memory_options(&memory);
-        rill_context *ctx = harness_context(&options);
+        harness_memory memory;
+        rill_context *ctx = harness_begin(&memory);
         rill_model *model;
         rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = "depth=6 actions=8"};
         assert_int_equal(rill_model_open(&model, ctx, "toy", &open), RILL_OK);
@@ -70,8 +69,7 @@ static void set_aside(void **state)
         for (int32_t i = 0; i < 2; i++) expect_last(engine, i == first ? RILL_ERR_CANCELLED : RILL_ERR_LATE, &hand[i]);
         rill_engine_destroy(engine);
         rill_model_close(model);
-        rill_context_destroy(ctx);
-        assert_int_equal(memory.blocks, 0);
+        harness_end(ctx, &memory);
     }
 }
 
@@ -184,8 +182,8 @@ static void leaves_while_it_waits(int by_deadline)
     staged.name = "staged";
     staged.encode = encode_noting;
     staged.step = step_in_stages;
-    toy_report_reset();
-    rill_context *ctx = harness_context(NULL);
+    harness_memory memory;
+    rill_context *ctx = harness_begin(&memory);
     assert_int_equal(rill_register_domain(ctx, &staged), RILL_OK);
     rill_engine_setup_default(&setup);
     setup.settings.n = setup.settings.max_items = 1;
@@ -204,8 +202,7 @@ static void leaves_while_it_waits(int by_deadline)
     assert_int_equal(c.status[1], by_deadline ? RILL_ERR_LATE : RILL_ERR_CANCELLED);
     assert_true(c.came[1] < c.came[0]);
     rill_workers_close(c.workers);
-    rill_context_destroy(ctx);
-    if (toy_report_get()->violations != 0) fail_msg("%s", toy_report_get()->first);
+    harness_end(ctx, &memory);
 }
 
 static void of_a_worker_that_waits(void **state)

@@ -254,19 +254,14 @@ static rill_status begin_with(bench *b, const char *domain, const char *argument
 
 static void begin(bench *b, const char *domain, const char *arguments, int32_t n, void (*change)(rill_settings *))
 {
-    rill_context_options options = harness_memory_options(&b->memory);
-    toy_report_reset();
-    b->ctx = harness_context(&options);
+    b->ctx = harness_begin(&b->memory);
     assert_int_equal(begin_with(b, domain, arguments, n, change), RILL_OK);
 }
 
 static void end(bench *b)
 {
     rill_workers_close(b->workers);
-    rill_context_destroy(b->ctx);
-    assert_int_equal(b->memory.blocks, 0);
-    assert_int_equal(b->memory.mistakes, 0);
-    if (toy_report_get()->violations != 0) fail_msg("%s", toy_report_get()->first);
+    harness_end(b->ctx, &b->memory);
 }
 
 static rill_status read_some(void *user, int may_block, const char **text, size_t *length)
@@ -398,9 +393,7 @@ static void memory_is_refused(void **state)
     int64_t failed = 0, passed = 0;
     for (int64_t n = 1; n < harness_iterations(700); n += n < 150 ? 1 : 5) {
         bench b = {.inputs = 60};
-        rill_context_options options = harness_memory_options(&b.memory);
-        toy_report_reset();
-        b.ctx = harness_context(&options);
+        b.ctx = harness_begin(&b.memory);
         b.memory.fail_at = b.memory.requests + n;
         b.memory.persistent = n % 4 == 0;
         rill_status status = begin_with(&b, n % 3 ? "toy" : "toy-alone", "depth=4 actions=3", 2, NULL);
@@ -462,12 +455,10 @@ static void a_slow_worker_holds_its_own(void **state)
     (void)state;
     rill_domain gated = toy_domain;
     bench b = {.inputs = 500};
-    rill_context_options options = harness_memory_options(&b.memory);
     gated.name = "gated";
     gated.encode = encode_at_gate;
-    toy_report_reset();
     set_gate(0);
-    b.ctx = harness_context(&options);
+    b.ctx = harness_begin(&b.memory);
     assert_int_equal(rill_register_domain(b.ctx, &gated), RILL_OK);
     assert_int_equal(begin_with(&b, "gated", "depth=3 actions=3", 2, one_by_one), RILL_OK);
     assert_int_equal(rill_workers_run(b.workers, read_some, &b, write_gated, &b), RILL_OK);
@@ -505,13 +496,11 @@ static void a_slow_item_bounds_the_stream(void **state)
     (void)state;
     rill_domain gated = toy_domain;
     bench b = {.inputs = 3 * MOST_AHEAD};
-    rill_context_options options = harness_memory_options(&b.memory);
     rill_stats stats = {.struct_size = sizeof stats};
     gated.name = "gated";
     gated.encode = encode_ahead;
-    toy_report_reset();
     set_gate(0);
-    b.ctx = harness_context(&options);
+    b.ctx = harness_begin(&b.memory);
     assert_int_equal(rill_register_domain(b.ctx, &gated), RILL_OK);
     assert_int_equal(begin_with(&b, "gated", "depth=2 actions=2 trivial=1", 2, ordered_one_by_one), RILL_OK);
     assert_int_equal(rill_workers_run(b.workers, read_some, &b, note_result, &b), RILL_OK);
@@ -533,9 +522,8 @@ static rill_status fail_prepare(void *user, int32_t index, rill_context *worker)
 static void contexts_of_workers(void **state)
 {
     (void)state;
-    harness_memory memory = {0};
-    rill_context_options options = harness_memory_options(&memory);
-    rill_context *ctx = harness_context(&options), *worker;
+    harness_memory memory;
+    rill_context *ctx = harness_begin(&memory), *worker;
     rill_registry_mark mark = rill_registry_size(ctx);
     rill_domain later = toy_domain, own = toy_domain;
     later.name = own.name = "later";
@@ -557,8 +545,7 @@ static void contexts_of_workers(void **state)
     assert_true(rill_memory_peak(ctx) >= before + 5000);
     rill_context_destroy(worker);
     assert_true(rill_memory_used(ctx) < before);
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.blocks, 0);
+    harness_end(ctx, &memory);
 }
 
 static void preparing_may_fail(void **state)

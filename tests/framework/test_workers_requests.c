@@ -355,24 +355,19 @@ static rill_status begin_with(bench *b, const char *domain, int32_t n, rill_cloc
 static void prepare(bench *b)
 {
     static rill_domain gated;
-    rill_context_options options = harness_memory_options(&b->memory);
     gated = toy_domain;
     gated.name = "gated";
     gated.encode = encode_at_gate;
-    toy_report_reset();
     set_gate(0);
     b->caller = pthread_self();
-    b->ctx = harness_context(&options);
+    b->ctx = harness_begin(&b->memory);
     assert_int_equal(rill_register_domain(b->ctx, &gated), RILL_OK);
 }
 
 static void end(bench *b)
 {
     rill_workers_close(b->workers);
-    rill_context_destroy(b->ctx);
-    assert_int_equal(b->memory.blocks, 0);
-    assert_int_equal(b->memory.mistakes, 0);
-    if (toy_report_get()->violations != 0) fail_msg("%s", toy_report_get()->first);
+    harness_end(b->ctx, &b->memory);
 }
 
 static rill_status read_text(bench *b, rill_request *out)

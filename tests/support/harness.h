@@ -40,6 +40,11 @@ typedef struct harness_memory {
 
 rill_context_options harness_memory_options(harness_memory *memory);
 
+/* A context as harness_context() makes it, whose memory is counted from zero on; the toy's report begins anew. And its end, which fails
+ * the test unless all memory came back, under the sizes that were asked for, and the toy saw no violation. */
+rill_context *harness_begin(harness_memory *memory);
+void harness_end(rill_context *ctx, const harness_memory *memory);
+
 #define HARNESS_MAIN(tests)                               \
     int main(int argc, char **argv)                       \
     {                                                     \
