@@ -490,6 +490,50 @@ static void ordered_one_by_one(rill_settings *s)
     s->n = s->max_items = 1;
 }
 
+/* Inputs of each call of encode, which waits until all are in some worker's hands. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int32_t taken, most, all;
+} hands = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static rill_status encode_when_all_are_taken(void *self, int32_t m, rill_input *inputs)
+{
+    pthread_mutex_lock(&hands.lock);
+    hands.taken += m;
+    if (m > hands.most) hands.most = m;
+    pthread_cond_broadcast(&hands.changed);
+    while (hands.taken < hands.all) pthread_cond_wait(&hands.changed, &hands.lock);
+    pthread_mutex_unlock(&hands.lock);
+    return toy_domain.encode(self, m, inputs);
+}
+
+static void all_at_once(rill_settings *s)
+{
+    s->n = s->max_items = 40;
+}
+
+/* At the end of a stream nobody has more than the others, though one would admit all that there is. */
+static void each_takes_its_part(void **state)
+{
+    (void)state;
+    for (int32_t n = 2; n <= 4; n++) {
+        rill_domain counting = toy_domain;
+        bench b = {.inputs = 8 * n - 1};
+        counting.name = "counting";
+        counting.encode = encode_when_all_are_taken;
+        hands.taken = hands.most = 0;
+        hands.all = b.inputs;
+        b.ctx = harness_begin(&b.memory);
+        assert_int_equal(rill_register_domain(b.ctx, &counting), RILL_OK);
+        assert_int_equal(begin_with(&b, "counting", "depth=3 actions=3", n, all_at_once), RILL_OK);
+        assert_int_equal(rill_workers_run(b.workers, read_some, &b, write_some, &b), RILL_OK);
+        assert_int_equal(hands.taken, hands.all);
+        assert_int_equal(hands.most, 8);
+        end(&b);
+    }
+}
+
 /* In order, the stream runs ahead of the slow one only so far: memory does not follow it. */
 static void a_slow_item_bounds_the_stream(void **state)
 {
@@ -631,6 +675,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(refusals),
     cmocka_unit_test(memory_is_refused),
     cmocka_unit_test(a_slow_worker_holds_its_own),
+    cmocka_unit_test(each_takes_its_part),
     cmocka_unit_test(a_slow_item_bounds_the_stream),
     cmocka_unit_test(contexts_of_workers),
     cmocka_unit_test(preparing_may_fail),

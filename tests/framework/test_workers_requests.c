@@ -358,6 +358,12 @@ static void note(bench *b, const rill_result *result)
     snprintf(b->message[result->id], sizeof b->message[0], "%s", result->message);
 }
 
+static rill_status read_plain(void *user, int may_block, rill_request *out)
+{
+    (void)may_block;
+    return read_text(user, out);
+}
+
 /* --- cancelling in its place -------------------------------------------------------------------------------------- */
 
 /* Input 50 waits, since the reader's first turn is not over when it is given up; none that is not there is. */
@@ -412,6 +418,27 @@ static void in_their_places(void **state)
     rill_workers_finish(b.workers);
     assert_int_equal(rill_workers_cancel(b.workers, 1), RILL_ERR_NOT_FOUND);
     end(&b);
+}
+
+static rill_status write_one(void *user, const rill_result *result)
+{
+    note(user, result);
+    return RILL_ERR_STOPPED;
+}
+
+/* A run that the writer has ended gives nothing up any more. */
+static void nothing_once_it_is_over(void **state)
+{
+    (void)state;
+    for (int32_t workers = 2; workers <= 3; workers++) {
+        bench b = {.inputs = 400};
+        prepare(&b);
+        assert_int_equal(begin_with(&b, "toy", workers, NULL), RILL_OK);
+        assert_int_equal(rill_workers_run_requests(b.workers, read_plain, &b, write_one, &b), RILL_ERR_STOPPED);
+        assert_int_equal(b.written, 1);
+        assert_int_equal(rill_workers_cancel(b.workers, b.given - 1), RILL_ERR_NOT_FOUND);
+        end(&b);
+    }
 }
 
 /* --- deadlines ---------------------------------------------------------------------------------------------------- */
@@ -551,6 +578,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(anywhere),
     cmocka_unit_test(in_a_hurry),
     cmocka_unit_test(in_their_places),
+    cmocka_unit_test(nothing_once_it_is_over),
     cmocka_unit_test(late_while_they_wait),
     cmocka_unit_test(late_ones_pass),
     cmocka_unit_test(bad_ones_fail_alone),
