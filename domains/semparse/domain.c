@@ -192,8 +192,7 @@ static rill_status take_token(void *user, const char *token, size_t length)
         return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is a mark, and writes nothing within a logical form",
                          (int)length, token);
     return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is no token of the model's logical forms%s", (int)length, token,
-                     s->placeholders > 0 ? ": a name that a question mentions is written as its placeholder"
-                                                : "");
+                     s->placeholders > 0 ? ": a name that a question mentions is written as its placeholder" : "");
 }
 
 /* Tokens stand between blanks, as in outputs. */

@@ -250,7 +250,7 @@ static void domains_that_make_no_actions(void **state)
     const struct {
         int32_t told, gave;
         rill_status status;
-    } cases[] = {{2, 0, RILL_OK},          {9, actions - 1, RILL_OK},       {-1, 0, RILL_ERR_PLUGIN},
+    } cases[] = {{2, 0, RILL_OK},          {9, actions - 1, RILL_OK},     {-1, 0, RILL_ERR_PLUGIN},
                  {2, -1, RILL_ERR_PLUGIN}, {9, actions, RILL_ERR_PLUGIN}, {0, actions, RILL_OK}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int32_t action[4], n = -7;

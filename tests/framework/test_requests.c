@@ -75,7 +75,7 @@ static void limits_of_a_group(problem_group group, int64_t iterations)
         for (int v = 0; v < VARIANTS; v++) engine_record_clear(&alone[v]);
         engine_record_clear(&mixed);
     }
-    assert_true(compared > iterations);
+    HARNESS_SEEN(compared > iterations);
 }
 
 static void own_limits(void **state)
@@ -152,7 +152,7 @@ static void cancelled(void **state)
         engine_record_clear(&whole);
         engine_record_clear(&some);
     }
-    assert_true(n_cancelled > 100 && n_others > 100);
+    HARNESS_SEEN(n_cancelled > 100 && n_others > 100);
 }
 
 /* --- deadlines ---------------------------------------------------------------------------------------------------- */
@@ -278,7 +278,7 @@ static void deadlines(void **state)
     }
     print_message("%lld late, %lld with nothing, %lld in time\n", (long long)n_late, (long long)n_nothing,
                   (long long)n_others);
-    assert_true(n_late > 100 && n_nothing > 20 && n_others > 100);
+    HARNESS_SEEN(n_late > 100 && n_nothing > 20 && n_others > 100);
 }
 
 /* --- what scorers see --------------------------------------------------------------------------------------------- */
@@ -387,8 +387,8 @@ static void states_of_scorers(void **state)
         engine_record_clear(&a);
         engine_record_clear(&b);
     }
-    assert_true(rows_seen > 1000);
-    assert_true(sent_back > 0);
+    HARNESS_SEEN(rows_seen > 1000);
+    HARNESS_SEEN(sent_back > 0);
 }
 
 /* Counts its calls in its state: what it keeps of an item depends on the others. */

@@ -424,7 +424,7 @@ static void passed_over(void **state)
         engine_record_clear(&r);
     }
     free(sights);
-    assert_true(went_first > 0); /* else the test shows nothing */
+    HARNESS_SEEN(went_first > 0);
 }
 
 /* One that comes late, to a slot that nobody had, has waited since it came. */
@@ -538,8 +538,8 @@ static void budgets_by_function(void **state)
     }
     free(b);
     /* The function overrules the setting, and its presence alone widens the flight. */
-    assert_true(exceeded_setting > 0);
-    assert_true(many > 0);
+    HARNESS_SEEN(exceeded_setting > 0);
+    HARNESS_SEEN(many > 0);
 }
 
 static rill_status give_number(void *user, const rill_flight *flight, int32_t *budget)
@@ -627,8 +627,9 @@ static void garbage_policies(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(whole_trace), cmocka_unit_test(passed_over), cmocka_unit_test(newcomers_are_not_overdue),      cmocka_unit_test(budgets_by_function),
-    cmocka_unit_test(bad_budgets), cmocka_unit_test(perverse_policies), cmocka_unit_test(garbage_policies),
+    cmocka_unit_test(whole_trace),         cmocka_unit_test(passed_over), cmocka_unit_test(newcomers_are_not_overdue),
+    cmocka_unit_test(budgets_by_function), cmocka_unit_test(bad_budgets), cmocka_unit_test(perverse_policies),
+    cmocka_unit_test(garbage_policies),
 };
 
 HARNESS_MAIN(tests)

@@ -65,7 +65,8 @@ static void any_number(problem_group group, int bounded, int64_t iterations)
         }
         problem_clear(&p);
     }
-    assert_int_equal(sent_back > 0, bounded);
+    assert_true(bounded || sent_back == 0);
+    HARNESS_SEEN(!bounded || sent_back > 0);
 }
 
 static void any_schedule(void **state)
@@ -123,7 +124,7 @@ static void distinct_texts(void **state)
         engine_record_clear(&one);
         engine_record_clear(&several);
     }
-    if (harness_iterations(100) >= 100) assert_true(left_out > 20);
+    HARNESS_SEEN(left_out > 20);
 }
 
 /* Of the runners that were started: the threads of each; and how long a text takes to write. */
@@ -404,7 +405,7 @@ static void memory_is_refused(void **state)
         b.memory.fail_at = 0;
         end(&b);
     }
-    assert_true(failed > 50);
+    HARNESS_SEEN(failed > 50);
 }
 
 /* --- who waits for whom ------------------------------------------------------------------------------------------- */

@@ -97,7 +97,7 @@ static void wishes(void **state)
         }
         for (int v = 0; v < VARIANTS; v++) engine_record_clear(&alone[v]);
     }
-    assert_true(compared > harness_iterations(100));
+    HARNESS_SEEN(compared > harness_iterations(100));
 }
 
 /* --- cancelling at random ----------------------------------------------------------------------------------------- */
@@ -169,7 +169,7 @@ static void anywhere(void **state)
         }
         engine_record_clear(&whole);
     }
-    assert_true(n_cancelled > 100 && n_others > 100 && sent_back > 0);
+    HARNESS_SEEN(n_cancelled > 100 && n_others > 100 && sent_back > 0);
 }
 
 /* --- deadlines at random ------------------------------------------------------------------------------------------ */
@@ -242,7 +242,7 @@ static void in_a_hurry(void **state)
     }
     print_message("%lld late, %lld with nothing, %lld in time\n", (long long)n_late, (long long)n_nothing,
                   (long long)n_others);
-    assert_true(n_late > 20 && n_nothing > 100 && n_others > 100 && sent_back > 0);
+    HARNESS_SEEN(n_late > 20 && n_nothing > 100 && n_others > 100 && sent_back > 0);
 }
 
 /* --- a bench for single runs -------------------------------------------------------------------------------------- */
@@ -570,7 +570,7 @@ static void memory_is_refused(void **state)
         b.memory.fail_at = 0;
         end(&b);
     }
-    assert_true(failed > 50);
+    HARNESS_SEEN(failed > 50);
 }
 
 static const struct CMUnitTest tests[] = {

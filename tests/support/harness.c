@@ -39,6 +39,11 @@ int64_t harness_iterations(int64_t otherwise)
     return given_iterations >= 0 ? given_iterations : otherwise;
 }
 
+int harness_counted(void)
+{
+    return given_iterations >= 0;
+}
+
 uint64_t harness_seed(uint64_t otherwise)
 {
     return given_seed >= 0 ? (uint64_t)given_seed : otherwise;
