@@ -46,9 +46,9 @@ int64_t harness_iterations(int64_t otherwise)
     return given_iterations >= 0 ? given_iterations : (otherwise + SHARE - 1) / SHARE;
 }
 
-int harness_counted(void)
+int harness_all(void)
 {
-    return given_iterations >= 0;
+    return given_iterations < 0 && SHARE == 1;
 }
 
 uint64_t harness_seed(uint64_t otherwise)
