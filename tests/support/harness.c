@@ -46,6 +46,11 @@ int64_t harness_iterations(int64_t otherwise)
     return given_iterations >= 0 ? given_iterations : (otherwise + SHARE - 1) / SHARE;
 }
 
+int harness_all(void)
+{
+    return given_iterations < 0 && SHARE == 1;
+}
+
 uint64_t harness_seed(uint64_t otherwise)
 {
     return given_seed >= 0 ? (uint64_t)given_seed : otherwise;
@@ -107,4 +112,20 @@ rill_context_options harness_memory_options(harness_memory *memory)
 {
     return (rill_context_options){
         .struct_size = sizeof(rill_context_options), .allocate = allocate, .allocate_user = memory};
+}
+
+rill_context *harness_begin(harness_memory *memory)
+{
+    *memory = (harness_memory){0};
+    const rill_context_options options = harness_memory_options(memory);
+    toy_report_reset();
+    return harness_context(&options);
+}
+
+void harness_end(rill_context *ctx, const harness_memory *memory)
+{
+    rill_context_destroy(ctx);
+    assert_int_equal(memory->blocks, 0);
+    assert_int_equal(memory->mistakes, 0);
+    if (toy_report_get()->violations != 0) fail_msg("%s", toy_report_get()->first);
 }
