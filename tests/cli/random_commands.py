@@ -17,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 
-ODD_NUMBERS = ["-1", "0", "1e99", "nan", "-inf", "inf", "99999999999999999999", "2147483648", "0x10", "", " ", "1,5", "three", "1.5", "1/0", "1/6"]
+ODD_NUMBERS = ["-1", "0", "1e99", "nan", "-inf", "inf", "99999999999999999999", "2147483648", "0x10", "", " ", "1,5", "three", "1.5",
+               "1/0", "1/6"]
 ODD_TEXTS = ["", " ", "nonsense", ":", "a:b:c", "\xff", "../", "/dev/null", "-", "--", "%s%n", "x" * 5000]
 
 # Options that choose answers: name -> good values. None: no value.
@@ -34,7 +35,8 @@ SEARCH = {
 }
 # Options that must not.
 SCHEDULE = {
-    "-n": "1 2 7 100", "--max-items": "1 3 50", "--budget": "0 1 10 200", "--refill": "1/6 1/2 1", "--sort": "none length longest-first longest-first:3",
+    "-n": "1 2 7 100", "--max-items": "1 3 50", "--budget": "0 1 10 200", "--refill": "1/6 1/2 1",
+    "--sort": "none length longest-first longest-first:3",
     "--flush-every": "0 1 5", "--max-nodes": "0 2000", "--memory": "0 1G", "--threads": "1 2", "--workers": "1 2 3 auto",
     "--deterministic": None, "--check": None, "--profile": None, "--progress": None, "--verbose": None, "--quiet": None,
     "--policy": "batch least-advanced most-advanced top-up all", "--unsafe-scripts": None, "--script-memory": "1 64",
@@ -42,9 +44,12 @@ SCHEDULE = {
 }
 SAME_METHODS = [["var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"], ["fixed-stream"], ["fixed"], ["greedy"]]
 # Options with a place of their own below, or that other tests try.
-OTHERS = {"--model", "--domain", "--domain-args", "--shortlist", "--plugin", "--config", "--input", "--output", "--refs", "--stats", "--trace",
-          "--method", "--unordered", "--help"}
-WORDS = ["a", "b", "c", "cat", "dog", "jobs", "in", "w1", "w2", "ci0", "the", "(", ")", "NN", "what", "\u00fc\u4e16", "<unk>", "</s>", "\x01", "|||", "\ufeff", "'"]
+OTHERS = {"--model", "--domain", "--domain-args", "--shortlist", "--plugin", "--config", "--input", "--output", "--refs", "--stats",
+          "--trace", "--method", "--unordered", "--help"}
+WORDS = ["a", "b", "c", "cat", "dog", "jobs", "in", "w1", "w2", "ci0", "the", "(", ")", "NN", "what", "\u00fc\u4e16", "<unk>", "</s>",
+         "\x01", "|||", "\ufeff", "'"]
+
+LUA_VALUES = "1 2 3 0.5 'top' {} nil true -1 1e308 0/0 function()end"
 
 
 class Case:
@@ -119,8 +124,8 @@ class Case:
         source = self.file("in", self.inputs())
         kind = self.draw.choice(["bench", "eval", "info", "list", "run", "tune", "nothing"])
         if kind == "bench":
-            words = [kind, *self.models(), "-i", source, "--methods", self.value("greedy,fixed var-batch,stream-all fixed:k=3", 10), "--repeat", "1",
-                     *self.options(SEARCH, 3, 10)]
+            methods = self.value("greedy,fixed var-batch,stream-all fixed:k=3", 10)
+            words = [kind, *self.models(), "-i", source, "--methods", methods, "--repeat", "1", *self.options(SEARCH, 3, 10)]
         elif kind == "eval":
             words = [kind, "--refs", self.file("refs", self.inputs()), source, "--metric", self.value("exact bleu bracket", 10)]
         elif kind == "info":
@@ -128,10 +133,11 @@ class Case:
         elif kind == "list":
             words = [kind, self.value("domains methods heuristics scorers policies metrics", 30)]
         elif kind in ("run", "tune"):
-            search = ", ".join("%s = %s" % (name.strip("-").replace("-", "_"), self.value("1 2 3 0.5 'top' {} nil true -1 1e308 0/0 function()end", 0))
+            search = ", ".join("%s = %s" % (name.strip("-").replace("-", "_"), self.value(LUA_VALUES, 0))
                                for name in self.draw.sample(sorted(SEARCH), 3))
+            sweep = self.draw.choice(["nil", "rill.sweep{ k = {1, 2} }", "3", "{ k = 5 }"])
             script = "return { model = '%s', search = { %s }, n_best = %s, sweep = %s }" % (
-                self.models()[1], search, self.value("1 3 -1 'x'", 0), self.draw.choice(["nil", "rill.sweep{ k = {1, 2} }", "3", "{ k = 5 }"]))
+                self.models()[1], search, self.value("1 3 -1 'x'", 0), sweep)
             words = [kind, self.file("run.lua", script.encode()), *(["--dev", source] if kind == "tune" else ["-i", source])]
         else:
             words = [self.value("decod --version --help help -m decode", 50), *self.options(SEARCH, 2, 50)]
@@ -179,7 +185,8 @@ def try_one(seed, tool, data, limit, counts):
                     problem = "answers differ from those of\n  %s\n%r\n%r" % (" ".join(two), output[:2000], other[:2000])
         if problem is not None:
             with open(source, "rb") as file:
-                print("case --seed %d --n 1: %s\n  %s\n  input: %r" % (seed, problem, " ".join(map(repr, one[1:])), file.read()[:2000]), flush=True)
+                words = " ".join(map(repr, one[1:]))
+                print("case --seed %d --n 1: %s\n  %s\n  input: %r" % (seed, problem, words, file.read()[:2000]), flush=True)
         return problem is None
 
 
