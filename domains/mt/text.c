@@ -11,8 +11,8 @@
 
 #include "actions.h"
 #include "blocks.h"
-#include "file.h"
 #include "fsmt.h"
+#include "rill/file.h"
 #include "spm.h"
 #include "text.h"
 #include "try.h"
@@ -56,13 +56,13 @@ static rill_status open_vocabularies(mt_text *t, rill_text *path, const mt_text_
 
 static rill_status open_spm(mt_text *t, rill_text *path, const char *directory, const char *name, mt_spm **out)
 {
-    rill_file file;
+    rill_text bytes = {.ctx = t->ctx};
     char message[200] = "";
     TRY(rill_path_join(path, directory, name));
-    TRY(rill_file_map(&file, t->ctx, path->data));
-    *out = mt_spm_open(file.bytes, file.size, message, sizeof message);
-    rill_file_close(&file);
-    if (*out != NULL) return RILL_OK;
+    rill_status status = rill_file_read(&bytes, path->data, RILL_FILE_TEXT_MAX);
+    if (status == RILL_OK) *out = mt_spm_open(bytes.data, bytes.length, message, sizeof message);
+    rill_text_clear(&bytes);
+    if (status < 0 || *out != NULL) return status;
     return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: not a SentencePiece model: %s", path->data, message);
 }
 

@@ -35,7 +35,7 @@ static void open_bytes(cli_input *input, const char *bytes, size_t length)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, bytes, length), (ssize_t)length);
     close(fd);
-    assert_int_equal(cli_input_open(input, ctx, path), CLI_OK);
+    assert_int_equal(cli_input_open(input, ctx, path, RILL_FILE_REGULAR), CLI_OK);
     unlink(path);
 }
 
@@ -125,31 +125,20 @@ static void input_long_lines(void **state)
     free(bytes);
 }
 
-static rill_status count_wait(void *user)
-{
-    ++*(int *)user;
-    return RILL_OK;
-}
-
 static void input_pipe(void **state)
 {
-    int ends[2], waits = 0;
+    int ends[2];
     const char *text;
     size_t length;
     (void)state;
     assert_int_equal(pipe(ends), 0);
     cli_input input = {.ctx = ctx, .name = "a pipe", .fd = ends[0], .owned = 1, .size = -1};
-    input.before_wait = count_wait;
-    input.wait_user = &waits;
     assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_AGAIN);
-    assert_int_equal(waits, 1);
     assert_int_equal(write(ends[1], "one\ntw", 6), 6);
     expect(&input, RILL_OK, "one");
-    assert_int_equal(waits, 1); /* data was there: nothing to flush for */
     double start = cli_now();
     assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_AGAIN);
     assert_true(cli_now() - start >= 0.001); /* the writer was given a moment */
-    assert_int_equal(waits, 2);
     start = cli_now();
     for (int i = 0; i < 100; i++) assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_AGAIN);
     assert_true(cli_now() - start < 0.1); /* but not again and again */
@@ -163,12 +152,6 @@ static void input_pipe(void **state)
     cli_input_close(&input);
 }
 
-static rill_status refuse_wait(void *user)
-{
-    (void)user;
-    return RILL_ERR_STOPPED;
-}
-
 static void input_failures(void **state)
 {
     int ends[2];
@@ -176,14 +159,12 @@ static void input_failures(void **state)
     const char *text;
     size_t length;
     (void)state;
-    assert_int_equal(cli_input_open(&input, ctx, "no/such/file"), CLI_FAILED);
+    assert_int_equal(cli_input_open(&input, ctx, "no/such/file", RILL_FILE_STREAM), CLI_FAILED);
     cli_input_close(&input);
-    assert_int_equal(cli_input_open(&input, ctx, "/"), CLI_FAILED);
+    assert_int_equal(cli_input_open(&input, ctx, "/", RILL_FILE_STREAM), CLI_FAILED);
     cli_input_close(&input);
     assert_int_equal(pipe(ends), 0);
-    input = (cli_input){.ctx = ctx, .name = "a pipe", .fd = ends[0], .owned = 1, .before_wait = refuse_wait};
-    assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_ERR_STOPPED);
-    cli_input_close(&input);
+    close(ends[0]);
     input = (cli_input){.ctx = ctx, .name = "the wrong end", .fd = ends[1], .owned = 1, .regular = 1};
     assert_int_equal(cli_input_read(&input, 1, &text, &length), RILL_ERR_IO);
     assert_non_null(strstr(rill_error(ctx), "the wrong end"));
