@@ -102,9 +102,8 @@ int cli_sweep_run(const cli_sweep *sweep)
     s->sweep = sweep;
     int code = prepare(s);
     if (code == CLI_OK) code = run(s);
-    int closed = cli_output_close(&s->output);
-    if (closed == CLI_OK) closed = cli_output_close(&s->stats);
-    if (closed != CLI_OK) code = closed;
+    int closed = cli_output_close(&s->output), reported = cli_output_close(&s->stats);
+    if (closed != CLI_OK || reported != CLI_OK) code = closed != CLI_OK ? closed : reported;
     cli_points_free(&s->points);
     cli_testset_free(&s->set);
     free(s);
