@@ -108,7 +108,8 @@ static void print_config(const cli_session *session)
     if (domain) cli_print("%-12s %s: %s\n", "domain", domain->name, domain->summary);
     if (!session->open.path || snprintf(path, sizeof path, "%s/config.json", session->open.path) >= (int)sizeof path)
         return;
-    if (rill_file_read(&whole, path, RILL_FILE_TEXT_MAX) == RILL_OK) root = json_loadb(whole.data, whole.length, 0, NULL);
+    if (rill_file_read(&whole, path, RILL_FILE_TEXT_MAX) == RILL_OK)
+        root = json_loadb(whole.data, whole.length, 0, NULL);
     rill_text_clear(&whole);
     json_object_foreach(root, key, value)
     {

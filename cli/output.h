@@ -22,9 +22,9 @@ typedef struct cli_output {
     int error;  /* errno of the first failure, 0 = none */
     int closed; /* that failure was EPIPE */
     int said;
-    double seconds;      /* spent in write(2) */
+    double seconds;       /* spent in write(2) */
     char *place, *beside; /* of a report: where it belongs, and where it is until it is whole */
-    int begun;           /* something was written: else there is no report */
+    int begun;            /* something was written: else there is no report */
     size_t used;
     char data[CLI_OUTPUT_BUFFER];
 } cli_output;

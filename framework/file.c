@@ -190,8 +190,7 @@ rill_status rill_file_read(rill_text *out, const char *path, size_t limit)
     rill_text_reset(out);
     RILL__TRY(rill_file_open(&file, out->ctx, path, RILL_FILE_REGULAR));
     rill_status status = RILL_OK;
-    if (file.size <= limit)
-        status = RILL__GROW(out->ctx, out->data, out->capacity, (size_t)file.size + 2, path);
+    if (file.size <= limit) status = RILL__GROW(out->ctx, out->data, out->capacity, (size_t)file.size + 2, path);
     if (status == RILL_OK && file.size <= limit) status = read_on(&file, out, limit);
     if (status == RILL_OK && (file.size > limit || out->length > limit))
         status = rill_fail(out->ctx, RILL_ERR_FORMAT, "%s is larger than the %zu bytes that it may have", path, limit);
@@ -206,7 +205,8 @@ int rill__read_head(const char *path, char *out, size_t size)
     ssize_t got = -1;
     const int descriptor = open(path, READING | O_NONBLOCK);
     if (descriptor < 0) return 0;
-    while (length + 1 < size && ((got = read(descriptor, out + length, size - 1 - length)) > 0 || (got < 0 && errno == EINTR)))
+    while (length + 1 < size &&
+           ((got = read(descriptor, out + length, size - 1 - length)) > 0 || (got < 0 && errno == EINTR)))
         if (got > 0) length += (size_t)got;
     close(descriptor);
     out[length] = '\0';

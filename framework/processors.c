@@ -28,8 +28,9 @@ static int32_t quota_of_version_2(const char *group)
     char path[PATH_BYTES + 32], line[128];
     long long quota, period;
     snprintf(path, sizeof path, "%s/cpu.max", group);
-    return rill__read_head(path, line, sizeof line) && sscanf(line, "%lld %lld", &quota, &period) == 2 ? whole(quota, period)
-                                                                                                 : 0;
+    return rill__read_head(path, line, sizeof line) && sscanf(line, "%lld %lld", &quota, &period) == 2
+               ? whole(quota, period)
+               : 0;
 }
 
 static int32_t quota_of_version_1(const char *group)

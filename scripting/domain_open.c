@@ -39,13 +39,9 @@ static rill_file *push_file(lua_State *L)
     return file;
 }
 
-/* What failed is the script's to catch, so nothing of it is left in the context. */
 static void check_file(lua_State *L, rill_context *ctx, rill_status status)
 {
-    if (status >= 0) return;
-    lua_pushstring(L, rill_error(ctx));
-    rill_error_clear(ctx);
-    luaL_error(L, "options.read: %s", lua_tostring(L, -1));
+    if (status < 0) script_raise(L, rill_fail(ctx, status, "options.read: %s", rill_error(ctx)));
 }
 
 /* read(NAME): a file of the model's directory; read(): the model itself when it is a file. Upvalue 1 is the model's path. */
@@ -61,8 +57,9 @@ static int read_file(lua_State *L)
     script_charge(L, OPEN_WORK);
     lua_settop(L, 1);
     rill_file *file = push_file(L);
-    check_file(L, ctx, length > 0 ? rill_file_open_inside(file, ctx, path, name)
-                                  : rill_file_open(file, ctx, path, RILL_FILE_REGULAR));
+    check_file(L, ctx,
+               length > 0 ? rill_file_open_inside(file, ctx, path, name)
+                          : rill_file_open(file, ctx, path, RILL_FILE_REGULAR));
     luaL_buffinit(L, &text);
     for (uint64_t at = 0; at < file->size;) {
         const size_t n = file->size - at < LUAL_BUFFERSIZE ? (size_t)(file->size - at) : LUAL_BUFFERSIZE;

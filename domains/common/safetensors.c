@@ -26,7 +26,7 @@ struct rill_tensors {
     const char *name;  /* what errors call it; in blocks */
     json_t *header;
     size_t data, data_size; /* the data section: where it begins */
-    rill_tensor *entry; /* [count], by name once open */
+    rill_tensor *entry;     /* [count], by name once open */
     size_t count;
 };
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every call of the system fails in turn over whole runs of the command.
 
-usage: faults.py RILL FAULTY DATA [--all] [--only WORD] [--preload LIBRARY]
+usage: faults.py RILL FAULTY DATA [--all] [--only WORD]
 
 FAULTY is built of faulty.c. Without --all, calls are taken here and there, by a rule that is the same in every run. Each run must end, and
 not by a signal. If it ends as it would without the fault, nothing may be missing; else it says what failed, in words that name the file
@@ -94,7 +94,6 @@ def lines_of(data, folder):
 class Bench:
     def __init__(self, options):
         self.rill, self.faulty = os.path.abspath(options.rill), os.path.abspath(options.faulty)
-        self.preload = [os.path.abspath(options.preload)] if options.preload else []
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rill-faults-"))
         self.data = pathlib.Path(options.data)
         self.runs, self.struck, self.bad = 0, 0, []
@@ -122,8 +121,9 @@ class Bench:
             (self.folder / name).unlink(missing_ok=True)
         for name in scenario.reports:
             (self.folder / name).write_text(OLD)
-        environment = dict(os.environ, LD_PRELOAD=":".join(self.preload + [self.faulty]), FAULT_LOG=str(self.folder / "log"),
-                           LC_ALL="C")
+        # What sanitizers want to be loaded first may come second: faulty.c is not built with them.
+        environment = dict(os.environ, LD_PRELOAD=self.faulty, FAULT_LOG=str(self.folder / "log"), LC_ALL="C",
+                           ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "abort_on_error=1") + ":verify_asan_link_order=0")
         environment.pop("FAULT", None)
         if fault:
             environment["FAULT"] = fault
@@ -233,7 +233,6 @@ def main():
         parser.add_argument(name)
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--only", default="")
-    parser.add_argument("--preload")
     options = parser.parse_args()
     bench = Bench(options)
     try:

@@ -30,10 +30,25 @@
 #undef lstat
 #undef fstat
 
-typedef enum call { READ, PREAD, WRITE, OPEN, CLOSE, FSTAT, STAT, LSEEK, RENAME, POLL, THREAD, FOPEN, MMAP, CALLS } call;
+typedef enum call {
+    READ,
+    PREAD,
+    WRITE,
+    OPEN,
+    CLOSE,
+    FSTAT,
+    STAT,
+    LSEEK,
+    RENAME,
+    POLL,
+    THREAD,
+    FOPEN,
+    MMAP,
+    CALLS
+} call;
 enum { NOTHING = 0, SHORT = -1, SHRINK = -2 };
 
-static const char *const names[CALLS] = {"read", "pread", "write", "open",   "close", "fstat", "stat",
+static const char *const names[CALLS] = {"read",  "pread",  "write", "open",   "close", "fstat", "stat",
                                          "lseek", "rename", "poll",  "thread", "fopen", "mmap"};
 static _Atomic long counts[CALLS];
 static call at_call = CALLS;
@@ -98,22 +113,23 @@ static int fault(call which, const char *path, int fd)
     if (action == SHRINK && target[0]) {
         const int shrunk = (int)syscall(SYS_openat, AT_FDCWD, target, O_WRONLY, 0);
         struct stat info;
-        if (shrunk >= 0 && fstatat(shrunk, "", &info, AT_EMPTY_PATH) == 0 && ftruncate(shrunk, info.st_size / 2) != 0) abort();
+        if (shrunk >= 0 && fstatat(shrunk, "", &info, AT_EMPTY_PATH) == 0 && ftruncate(shrunk, info.st_size / 2) != 0)
+            abort();
         syscall(SYS_close, shrunk);
     }
     return action;
 }
 
-#define NEXT(result, name, ...)                                \
-    static result (*next)(__VA_ARGS__);                        \
+#define NEXT(result, name, ...)         \
+    static result (*next)(__VA_ARGS__); \
     if (!next) *(void **)&next = dlsym(RTLD_NEXT, #name)
 
 /* Fail as the action says, and go on with what is not about failing. */
-#define FAIL(which, path, fd, failed)               \
-    const int what = fault(which, path, fd);        \
-    if (what > 0) {                                 \
-        errno = what;                               \
-        return failed;                              \
+#define FAIL(which, path, fd, failed)        \
+    const int what = fault(which, path, fd); \
+    if (what > 0) {                          \
+        errno = what;                        \
+        return failed;                       \
     }
 
 #define LESS(n) (what == SHORT && (n) > 1 ? (n) / 2 : (n))
@@ -152,12 +168,12 @@ static mode_t mode_of(int flags, va_list rest)
     return flags & O_CREAT ? va_arg(rest, mode_t) : 0;
 }
 
-#define OPEN_AT(folder)                                                  \
-    va_list rest;                                                        \
-    va_start(rest, flags);                                               \
-    const mode_t mode = mode_of(flags, rest);                            \
-    va_end(rest);                                                        \
-    FAIL(OPEN, path, -1, -1)                                             \
+#define OPEN_AT(folder)                       \
+    va_list rest;                             \
+    va_start(rest, flags);                    \
+    const mode_t mode = mode_of(flags, rest); \
+    va_end(rest);                             \
+    FAIL(OPEN, path, -1, -1)                  \
     return (int)syscall(SYS_openat, folder, path, flags, mode)
 
 int open(const char *path, int flags, ...)

@@ -48,11 +48,11 @@ static int tear_down(void **state)
     return rmdir(folder);
 }
 
-#define SAYS(format, ...)                                        \
-    do {                                                         \
-        char sentence[300];                                      \
+#define SAYS(format, ...)                                         \
+    do {                                                          \
+        char sentence[300];                                       \
         snprintf(sentence, sizeof sentence, format, __VA_ARGS__); \
-        assert_string_equal(rill_error(ctx), sentence);          \
+        assert_string_equal(rill_error(ctx), sentence);           \
     } while (0)
 
 static void files_are_read_and_refused(void **state)
@@ -231,12 +231,8 @@ static void files_survive_every_refusal(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        CASE(files_are_read_and_refused),
-        CASE(pipes_are_taken_where_they_are_wanted),
-        CASE(opened_files_are_known),
-        CASE(what_gets_shorter_is_told),
-        CASE(paths_are_joined_with_one_slash),
-        CASE(files_inside_a_folder),
+        CASE(files_are_read_and_refused),  CASE(pipes_are_taken_where_they_are_wanted), CASE(opened_files_are_known),
+        CASE(what_gets_shorter_is_told),   CASE(paths_are_joined_with_one_slash),       CASE(files_inside_a_folder),
         CASE(files_survive_every_refusal),
     };
     if (harness_options(argc, argv) != 0) return 2;

@@ -14,8 +14,8 @@ RILL_C_BEGIN
 
 typedef enum rill_file_kind {
     RILL_FILE_REGULAR, /* a regular file and nothing else */
-    RILL_FILE_PIPED,   /* or a pipe that has no name of its own, as a shell's <(command), which has somebody who writes */
-    RILL_FILE_STREAM,  /* all but directories; a named pipe is waited for until somebody writes to it */
+    RILL_FILE_PIPED, /* or a pipe that has no name of its own, as a shell's <(command), which has somebody who writes */
+    RILL_FILE_STREAM, /* all but directories; a named pipe is waited for until somebody writes to it */
 } rill_file_kind;
 
 typedef struct rill_file {
