@@ -121,8 +121,12 @@ static rill_status fill(cli_input *input)
     do got = read(input->fd, input->data + input->end, input->capacity - input->end);
     while (got < 0 && errno == EINTR);
     if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? RILL_OK : read_failed(input);
+    /* Not the end that it had: what is left of the last line may be a part of it. */
+    if (got == 0 && input->regular && input->received < input->size)
+        return rill_fail(input->ctx, RILL_ERR_IO, "cannot read %s: it became shorter while it was read", input->name);
     if (got == 0) input->at_end = 1;
     input->end += (size_t)got;
+    input->received += got;
     return RILL_OK;
 }
 

@@ -1,7 +1,7 @@
 /* Lines from a file, a pipe or a terminal, in the way rill_run() wants them.
  *
  * A line ends with "\n", "\r\n" or the end of the file; it may be of any length and hold any bytes but NUL. A regular file
- * is read as needed. Elsewhere the reader never waits while the engine has work: it answers RILL_AGAIN. When it does wait
+ * is read as needed, and one that becomes shorter meanwhile is an error behind the lines that were whole. Elsewhere the reader never waits while the engine has work: it answers RILL_AGAIN. When it does wait
  * and data comes, it allows two milliseconds for more, so that a fast writer fills a batch before decoding starts. Where
  * Ctrl-C is heeded (interrupt.h), it ends a wait as the end of the input does. */
 #ifndef CLI_INPUT_H
@@ -17,6 +17,7 @@ typedef struct cli_input {
     int fd, owned;
     int regular;
     int64_t size;     /* bytes of a regular file, else -1 */
+    int64_t received; /* bytes read so far */
     int64_t consumed; /* bytes of the lines given so far */
     int64_t lines;    /* lines given so far */
     double seconds;   /* spent waiting and reading */

@@ -19,7 +19,7 @@ import tempfile
 
 # Kinds of calls, with what may happen to them. "+": from that call on.
 FAULTS = {
-    "read": ["EIO", "EINTR", "SHORT"],
+    "read": ["EIO", "EINTR", "SHORT", "SHRINK"],
     "pread": ["EIO", "EINTR", "SHORT", "SHRINK"],
     "write": ["EIO", "EINTR", "EAGAIN", "SHORT", "ENOSPC+"],
     "open": ["EACCES", "EMFILE+"],
@@ -79,7 +79,7 @@ def scenarios():
     return found
 
 
-def lines_of(data, folder):
+def write_lines(data, folder):
     """Inputs, in each model's own form: words of its vocabulary."""
     made = {}
     words = [w for w in (data / "semparse/tiny/source.vocab").read_text().split("\n") if w][3:]
@@ -99,8 +99,9 @@ class Bench:
         self.runs, self.struck, self.bad = 0, 0, []
 
     def prepare(self):
-        self.copy_models()
-        lines_of(self.data, self.folder)
+        for model in MODELS:
+            shutil.copytree(self.data / model, self.folder / model)
+        write_lines(self.data, self.folder)
         (self.folder / "run.lua").write_text(RUN)
         (self.folder / "sweep.lua").write_text(SWEEP)
         (self.folder / "plugin.lua").write_text('rill.scorer{ name = "nothing", score = function(rows) end }\n')
@@ -110,10 +111,11 @@ class Bench:
         (self.folder / "hypotheses").write_bytes(decoded["out"])
         inputs, refs = (self.folder / "semparse.in").read_text().split("\n"), decoded["out"].decode().split("\n")
         (self.folder / "tsv").write_text("".join(f"{a}\t{b}\n" for a, b in zip(inputs[:-1], refs)))
+        self.made = {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
 
-    def copy_models(self):
-        for model in MODELS:
-            shutil.copytree(self.data / model, self.folder / model, dirs_exist_ok=True)
+    def restore(self):
+        for path, content in self.made.items():
+            path.write_bytes(content)
 
     def run(self, scenario, fault):
         """The exit code, what was written and said, and what the library logged."""
@@ -219,7 +221,7 @@ class Bench:
     def try_one(self, scenario, right, kind, action, fault):
         got = self.run(scenario, fault)
         if action == "SHRINK":
-            self.copy_models()
+            self.restore()
         self.runs += 1
         self.struck += bool(got["log"])
         trouble = self.judge(scenario, right, got, kind, action)

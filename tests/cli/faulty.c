@@ -110,10 +110,11 @@ static int fault(call which, const char *path, int fd)
     char described[4200];
     snprintf(described, sizeof described, "%d %s", fd, path ? path : target);
     say(names[which], described);
-    if (action == SHRINK && target[0]) {
+    if (action == SHRINK && target[0] == '/' && strncmp(target, "/proc/", 6) != 0 && strncmp(target, "/sys/", 5) != 0) {
         const int shrunk = (int)syscall(SYS_openat, AT_FDCWD, target, O_WRONLY, 0);
         struct stat info;
-        if (shrunk >= 0 && fstatat(shrunk, "", &info, AT_EMPTY_PATH) == 0 && ftruncate(shrunk, info.st_size / 2) != 0)
+        if (shrunk >= 0 && fstatat(shrunk, "", &info, AT_EMPTY_PATH) == 0 && S_ISREG(info.st_mode) &&
+            ftruncate(shrunk, info.st_size / 2) != 0)
             abort();
         syscall(SYS_close, shrunk);
     }

@@ -56,6 +56,12 @@ for kind in "pipe:a pipe" "device:a device" ".:a directory"; do
   in_time tune run.lua --dev $there
   refused $there "$what"
 done
+for name in config.json source.vocab; do # larger than may be, and no memory is taken for it
+  rm -rf broken && cp -r model broken
+  truncate -s 1100M broken/$name
+  run bash -c "ulimit -v 900000; exec '$rill' decode -m broken -q -i four"
+  exits 1; says "broken/$name is larger than the 1073741824 bytes that it may have"
+done
 in_time decode -m model -q -i .
 exits 1; says "cannot open .: it is a directory, a file was expected"
 # what a shell puts in a file's place has somebody who writes

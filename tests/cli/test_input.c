@@ -152,6 +152,32 @@ static void input_pipe(void **state)
     cli_input_close(&input);
 }
 
+/* Lines that were read stay; the rest of one that was cut is none. */
+static void input_that_gets_shorter(void **state)
+{
+    enum { LINES = 20000 };
+    static char bytes[8 * LINES];
+    cli_input input;
+    const char *text;
+    size_t length;
+    rill_status status;
+    int64_t lines = 0;
+    (void)state;
+    memset(bytes, 'a', sizeof bytes);
+    for (size_t i = 7; i < sizeof bytes; i += 8) bytes[i] = '\n';
+    open_bytes(&input, bytes, sizeof bytes);
+    expect(&input, RILL_OK, "aaaaaaa");
+    assert_int_equal(ftruncate(input.fd, sizeof bytes - 12), -1); /* it is open to be read */
+    char path[40];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", input.fd);
+    assert_int_equal(truncate(path, sizeof bytes - 12), 0);
+    while ((status = cli_input_read(&input, 1, &text, &length)) == RILL_OK) lines++;
+    assert_int_equal(status, RILL_ERR_IO);
+    assert_non_null(strstr(rill_error(ctx), "it became shorter while it was read"));
+    assert_int_equal(lines, LINES - 3);
+    cli_input_close(&input);
+}
+
 static void input_failures(void **state)
 {
     int ends[2];
@@ -190,9 +216,10 @@ static void progress_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(input_line_ends),  cmocka_unit_test(input_empty), cmocka_unit_test(input_nul),
-        cmocka_unit_test(input_long_lines), cmocka_unit_test(input_pipe),  cmocka_unit_test(input_failures),
-        cmocka_unit_test(progress_text),
+        cmocka_unit_test(input_line_ends), cmocka_unit_test(input_empty),
+        cmocka_unit_test(input_nul),       cmocka_unit_test(input_long_lines),
+        cmocka_unit_test(input_pipe),      cmocka_unit_test(input_failures),
+        cmocka_unit_test(progress_text),   cmocka_unit_test(input_that_gets_shorter),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
