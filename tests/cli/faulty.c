@@ -3,7 +3,8 @@
  *   FAULT=CALL:N:ACTION   the N-th call of that kind; "N+": that one and all behind it
  *   FAULT_LOG=FILE        gets "CALL DESCRIPTOR PATH" when it happens; without FAULT, at the end, the number of calls of each kind
  *
- * ACTION is an error's name, or SHORT: half of the bytes, or SHRINK: the file loses its second half before it is read. */
+ * ACTION is an error's name, or SHORT: half of the bytes, or SHRINK: the file, if it is one of the working directory, loses its second
+ * half before it is read. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -99,6 +100,18 @@ __attribute__((destructor)) static void end(void)
     }
 }
 
+/* A file of the folder that we are in, and no other. */
+static void shrink(const char *path)
+{
+    char here[4096];
+    struct stat info;
+    const size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
+    if (length < 2 || strncmp(path, here, length) != 0 || path[length] != '/') return;
+    const int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY, 0);
+    if (fd < 0 || fstatat(fd, "", &info, AT_EMPTY_PATH) != 0 || ftruncate(fd, info.st_size / 2) != 0) abort();
+    syscall(SYS_close, fd);
+}
+
 /* What is to be done instead of this call. */
 static int fault(call which, const char *path, int fd)
 {
@@ -110,14 +123,7 @@ static int fault(call which, const char *path, int fd)
     char described[4200];
     snprintf(described, sizeof described, "%d %s", fd, path ? path : target);
     say(names[which], described);
-    if (action == SHRINK && target[0] == '/' && strncmp(target, "/proc/", 6) != 0 && strncmp(target, "/sys/", 5) != 0) {
-        const int shrunk = (int)syscall(SYS_openat, AT_FDCWD, target, O_WRONLY, 0);
-        struct stat info;
-        if (shrunk >= 0 && fstatat(shrunk, "", &info, AT_EMPTY_PATH) == 0 && S_ISREG(info.st_mode) &&
-            ftruncate(shrunk, info.st_size / 2) != 0)
-            abort();
-        syscall(SYS_close, shrunk);
-    }
+    if (action == SHRINK) shrink(target);
     return action;
 }
 
