@@ -253,7 +253,7 @@ static int run(eval *e)
     }
     code = cli_lines_load(&e->references, e->session.ctx, e->references_path, e->two_columns ? 2 : 0);
     if (code == CLI_OK) code = cli_metric_open(&e->metric, e->session.ctx, e->kind, e->domain, &e->references);
-    if (code == CLI_OK) code = cli_input_open(&e->input, e->session.ctx, e->hypotheses_path);
+    if (code == CLI_OK) code = cli_input_open(&e->input, e->session.ctx, e->hypotheses_path, RILL_FILE_STREAM);
     if (code != CLI_OK) return code;
     e->verdict = calloc((size_t)e->metric.n + 1, sizeof *e->verdict);
     e->numbered = calloc((size_t)e->metric.n + 1, 1);

@@ -52,7 +52,7 @@ int cli_lines_load(cli_lines *lines, rill_context *ctx, const char *path, int co
     size_t length;
     rill_status status = RILL_OK;
     memset(lines, 0, sizeof *lines);
-    int code = cli_input_open(&input, ctx, path);
+    int code = cli_input_open(&input, ctx, path, RILL_FILE_PIPED);
     while (code == CLI_OK && (status = cli_input_read(&input, 1, &text, &length)) != RILL_END_OF_INPUT) {
         if (status == RILL_ERR_INPUT)
             code = cli_fail("%s: line %" PRId64 ": %s", input.name, input.lines, text);

@@ -5,11 +5,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "rill/plugin.h"
 #include "rill/settings.h"
 
-enum { RILL__MESSAGE_BYTES = 4000 };
+enum { RILL__MESSAGE_BYTES = 4000, RILL__OPENED = 256 };
 
 /* A growing list of registered tables. */
 typedef struct rill__table_list {
@@ -22,6 +23,12 @@ typedef struct rill__deferred {
     void (*fn)(void *user);
     void *user;
 } rill__deferred;
+
+/* A regular file, whatever it is called. */
+typedef struct rill__file_id {
+    dev_t device;
+    ino_t number;
+} rill__file_id;
 
 struct rill_context {
     rill_realloc_fn allocate;
@@ -39,6 +46,8 @@ struct rill_context {
     size_t n_libraries, libraries_capacity;
     rill__deferred *deferred;
     size_t n_deferred, deferred_capacity;
+    rill__file_id opened[RILL__OPENED]; /* the first's: the latest files that were opened to be read; file.c */
+    uint64_t n_opened;
 };
 
 /* Free the registry's lists and unload plugins. */
@@ -68,6 +77,9 @@ static inline rill_status rill__check_text(rill_context *ctx, const char *text, 
     if (text != NULL || length == 0) return RILL_OK;
     return rill_fail(ctx, RILL_ERR_ARGUMENT, "a text of %zu bytes that is NULL", length);
 }
+
+/* What a file of the system begins with, up to size - 1 bytes and a NUL. Returns 0 where there is nothing to read. */
+int rill__read_head(const char *path, char *out, size_t size);
 
 /* Processors that the quotas of this process's control groups come to, 0: they have none. `root` stands before /proc and /sys. */
 int32_t rill__processors_of_quota(const char *root);
