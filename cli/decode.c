@@ -97,10 +97,11 @@ typedef struct face {
     int (*argument)(void *user, const char *value);
 } face;
 
-#define EXIT_CODES                                                                      \
-    "Exit code: 0 every input was decoded; 1 wrong usage, or the run failed;\n"         \
-    "2 finished, but some inputs failed; 130 Ctrl-C: what was finished is written (a\n" \
-    "second Ctrl-C does not wait for it); 141 the reader of our output went away.\n"
+#define EXIT_CODES                                                                       \
+    "Exit code: 0 every input was decoded; 1 wrong usage, or the run failed;\n"          \
+    "2 finished, but some inputs failed; 130 Ctrl-C, 143 kill, 129 the terminal gone:\n" \
+    "what was finished is written (a second Ctrl-C does not wait for it); 141 the\n"     \
+    "reader of our output went away.\n"
 
 static const face decode_face = {
     "rill decode -m DIR [options] [< INPUT] [> OUTPUT]",

@@ -1,7 +1,8 @@
 /* rill: the command. Finds the subcommand and hands over to it; each has a file of its own.
  *
- * Exit codes are the same everywhere: 0 fine, 1 wrong usage or failure, 2 finished but something of it failed, 130 after
- * Ctrl-C, 141 when the reader of our output went away, which is the end of `rill decode ... | head` and deserves no message. */
+ * Exit codes are the same everywhere: 0 fine, 1 wrong usage or failure, 2 finished but something of it failed; 130, 143 or 129 after
+ * Ctrl-C, kill or the end of the terminal; 141 when the reader of our output went away, which is the end of
+ * `rill decode ... | head` and deserves no message. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
