@@ -71,15 +71,15 @@ static inline int rill__take(void *own, size_t size, const void *given, size_t l
     return 1;
 }
 
+/* What a file of the system begins with, up to size - 1 bytes and a NUL. Returns 0 where there is nothing to read. */
+int rill__read_head(const char *path, char *out, size_t size);
+
 /* RILL_OK · RILL_ERR_ARGUMENT: a caller's text of some bytes is NULL */
 static inline rill_status rill__check_text(rill_context *ctx, const char *text, size_t length)
 {
     if (text != NULL || length == 0) return RILL_OK;
     return rill_fail(ctx, RILL_ERR_ARGUMENT, "a text of %zu bytes that is NULL", length);
 }
-
-/* What a file of the system begins with, up to size - 1 bytes and a NUL. Returns 0 where there is nothing to read. */
-int rill__read_head(const char *path, char *out, size_t size);
 
 /* Processors that the quotas of this process's control groups come to, 0: they have none. `root` stands before /proc and /sys. */
 int32_t rill__processors_of_quota(const char *root);

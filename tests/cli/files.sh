@@ -67,6 +67,11 @@ exits 1; says "cannot open .: it is a directory, a file was expected"
 # what a shell puts in a file's place has somebody who writes
 run "$rill" eval --refs <(cat plain) plain
 exits 0; prints "100.00"
+"$rill" bench -m model --tsv tsv --repeat 1 --methods greedy >of_file
+feed tsv "$rill" bench -m model --tsv - --repeat 1 --methods greedy
+exits 0; line_is 1 "$(sed -n 1p of_file)"
+run "$rill" bench -m model --tsv <(cat tsv) --repeat 1 --methods greedy
+exits 0; line_is 1 "$(sed -n 1p of_file)"
 
 # --- streams that are closed from the start: nothing lands in a file that has their number, nothing is lost without a word
 printf '%s\n' "w0" "w1" >two

@@ -194,7 +194,7 @@ typedef struct rill_result {
     int32_t outputs_found;
     int32_t late; /* 1: its deadline came first; these are what there was by then */
     int32_t
-        more; /* 1: another result can be taken at once; 0: writers that gather results write them out now, since the next may be long */
+        more; /* 1: another one can be taken at once; 0: the next may take long, so writers that gather results write them out */
     void *user; /* of its request, else NULL */
 } rill_result;
 
