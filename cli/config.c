@@ -111,10 +111,22 @@ void cli_config_say_nameless(const cli_config *config, const char *path)
         cli_say("%s/config.json names no domain (\"rill\": {\"domain\": ...}); name it with --domain", path);
 }
 
+/* A byte order mark is no part of it. */
+static json_t *read_json(const char *path, json_error_t *error)
+{
+    char mark[3];
+    FILE *file = fopen(path, "rb");
+    if (!file) return json_load_file(path, 0, error); /* which says why */
+    if (fread(mark, 1, sizeof mark, file) != sizeof mark || memcmp(mark, "\xef\xbb\xbf", sizeof mark)) rewind(file);
+    json_t *root = json_loadf(file, JSON_REJECT_DUPLICATES, error);
+    fclose(file);
+    return root;
+}
+
 static int load_file(rill_context *ctx, const char *file, cli_config *out)
 {
     json_error_t error;
-    json_t *root = json_load_file(file, JSON_REJECT_DUPLICATES, &error);
+    json_t *root = read_json(file, &error);
     if (!root) return cli_fail("%s:%d: %s", file, error.line, error.text);
     const json_t *rill = json_object_get(root, "rill");
     int code = CLI_OK;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "utf8.h"
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
@@ -58,6 +59,21 @@ static rill_status read_all(rill_context *ctx, const char *path, int fd, char *b
     return RILL_OK;
 }
 
+/* A byte order mark is no part of a text, and nothing else that is read whole begins so. Where there is one, the rest moves into a block
+ * of its size. */
+static rill_status drop_mark(rill_file *file, const char *path)
+{
+    const size_t length = rill_utf8_mark(file->bytes, file->size);
+    if (length == 0) return RILL_OK;
+    char *rest = rill_alloc(file->ctx, file->size - length);
+    if (rest == NULL) return rill_fail_memory(file->ctx, file->size - length, path);
+    memcpy(rest, file->bytes + length, file->size - length);
+    rill_free(file->ctx, (void *)(uintptr_t)file->bytes, file->size);
+    file->bytes = rest;
+    file->size -= length;
+    return RILL_OK;
+}
+
 rill_status rill_file_read(rill_file *out, rill_context *ctx, const char *path)
 {
     memset(out, 0, sizeof *out);
@@ -70,10 +86,9 @@ rill_status rill_file_read(rill_file *out, rill_context *ctx, const char *path)
         status = rill_fail_memory(ctx, size, path);
     } else {
         status = read_all(ctx, path, fd, bytes, size);
-        if (status == RILL_OK)
-            *out = (rill_file){.ctx = ctx, .bytes = bytes, .size = size};
-        else
-            rill_free(ctx, bytes, size);
+        *out = (rill_file){.ctx = ctx, .bytes = bytes, .size = size};
+        if (status == RILL_OK) status = drop_mark(out, path);
+        if (status != RILL_OK) rill_file_close(out);
     }
     close(fd);
     return status;

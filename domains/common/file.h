@@ -16,7 +16,7 @@ typedef struct rill_file {
     int mapped;
 } rill_file;
 
-/* Read, or map, the file at `path`.
+/* Read, or map, the file at `path`. What is read is text: a byte order mark at its beginning is dropped.
  *   out: on success a file the caller closes; on failure all zero
  *   RILL_OK · RILL_ERR_NOT_FOUND (no such file) · RILL_ERR_IO (all else) · RILL_ERR_MEMORY */
 rill_status rill_file_read(rill_file *out, rill_context *ctx, const char *path);

@@ -53,3 +53,9 @@ size_t rill_utf8_check(const char *bytes, size_t length)
     }
     return length;
 }
+
+size_t rill_utf8_mark(const char *bytes, size_t length)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    return length >= 3 && memcmp(bytes, mark, 3) == 0 ? 3 : 0;
+}

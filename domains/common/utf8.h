@@ -1,4 +1,4 @@
-/* utf8.h: is this text UTF-8?
+/* utf8.h: is this text UTF-8, and where does it begin?
  *
  * The rules are those of RFC 3629: shortest forms only, no surrogates, nothing above U+10FFFF. Pure function, any thread.
  * Stability: internal to rill. */
@@ -9,5 +9,8 @@
 
 /* Offset of the first byte that is not part of a well-formed character, or `length` when all of them are. */
 size_t rill_utf8_check(const char *bytes, size_t length);
+
+/* Bytes of the byte order mark that a text begins with: 3, or 0. It is no part of the text. */
+size_t rill_utf8_mark(const char *bytes, size_t length);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "file.h"
 #include "model.h"
+#include "utf8.h"
 
 enum { FIRST = 100, BEST = 100 }; /* as in marian-decoder */
 
@@ -140,7 +141,8 @@ static rill_status read_file(reader *r)
 {
     rill_file file;
     TRY(rill_file_map(&file, r->list->ctx, r->path));
-    rill_status status = read_lines(r, file.bytes, file.size);
+    const size_t mark = rill_utf8_mark(file.bytes, file.size);
+    rill_status status = read_lines(r, file.bytes + mark, file.size - mark);
     rill_file_close(&file);
     return status;
 }

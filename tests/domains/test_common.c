@@ -75,10 +75,14 @@ static void files_are_read_mapped_and_refused(void **state)
     char *folder = folder_make();
     write_string(folder, "text", "hello");
     write_string(folder, "empty", "");
+    write_string(folder, "marked",
+                 "\xef\xbb\xbf"
+                 "a\xef\xbb\xbf");
     rill_file file;
     rill_status (*const open[])(rill_file *, rill_context *, const char *) = {rill_file_read, rill_file_map};
     for (int i = 0; i < 2; i++) {
-        char *text = path_of(folder, "text"), *empty = path_of(folder, "empty"), *none = path_of(folder, "none");
+        char *text = path_of(folder, "text"), *empty = path_of(folder, "empty"), *none = path_of(folder, "none"),
+             *marked = path_of(folder, "marked");
         assert_int_equal(open[i](&file, ctx, text), RILL_OK);
         assert_int_equal(file.size, 5);
         assert_memory_equal(file.bytes, "hello", 5);
@@ -86,12 +90,16 @@ static void files_are_read_mapped_and_refused(void **state)
         assert_int_equal(open[i](&file, ctx, empty), RILL_OK);
         assert_int_equal(file.size, 0);
         rill_file_close(&file);
+        assert_int_equal(open[i](&file, ctx, marked), RILL_OK);
+        assert_int_equal(file.size, i == 0 ? 4 : 7); /* what is mapped is not text */
+        assert_memory_equal(file.bytes + file.size - 4, "a\xef\xbb\xbf", 4);
+        rill_file_close(&file);
         assert_int_equal(open[i](&file, ctx, none), RILL_ERR_NOT_FOUND);
         assert_error(ctx, "cannot open %s/none: No such file or directory", folder);
         assert_int_equal(open[i](&file, ctx, folder), RILL_ERR_IO);
         assert_error(ctx, "cannot open %s: not a regular file", folder);
         rill_file_close(&file);
-        free(text), free(empty), free(none);
+        free(text), free(empty), free(none), free(marked);
     }
     folder_remove(folder);
 }

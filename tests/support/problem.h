@@ -60,7 +60,10 @@ void problem_draw_arguments(problem *p, dice *d);
 void problem_solve(problem *p);
 void problem_clear(problem *p);
 
-/* The best score of input i over its whole space; 0 when nothing is complete or the input is bad. */
+/* Whether input i becomes an item: it is neither bad nor blank. */
+int problem_is_searched(const problem *p, int32_t i);
+
+/* The best score of input i over its whole space; 0 when nothing is complete or the input is bad or blank. */
 int problem_optimum(const problem *p, int32_t i, double *score);
 
 typedef struct engine_record engine_record;
