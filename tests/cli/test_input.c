@@ -1,5 +1,6 @@
 /* The line reader: lines of all kinds from files and pipes, and its manners towards a busy engine. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <cmocka.h>
 
 #include "input.h"
+#include "interrupt.h"
 #include "progress.h"
 
 static rill_context *ctx;
@@ -130,6 +132,26 @@ static void input_mark_through_a_pipe(void **state)
     expect(&input, RILL_END_OF_INPUT, NULL);
     cli_input_close(&input);
     close(ends[0]);
+}
+
+/* A signal that comes just before the wait ends it too. Without an end this would wait for ever. */
+static void input_interrupted(void **state)
+{
+    const char *text;
+    size_t length;
+    int ends[2];
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    cli_input input = {.ctx = ctx, .name = "a pipe", .fd = ends[0], .size = -1};
+    cli_interrupt_heed();
+    assert_int_equal(write(ends[1], "one\n", 4), 4);
+    expect(&input, RILL_OK, "one");
+    raise(SIGINT);
+    assert_int_equal(cli_interrupted(), SIGINT);
+    assert_int_equal(cli_input_read(&input, 1, &text, &length), RILL_END_OF_INPUT);
+    cli_input_close(&input);
+    close(ends[0]);
+    close(ends[1]);
 }
 
 static void input_nul(void **state)
@@ -267,6 +289,7 @@ int main(void)
         cmocka_unit_test(input_pipe),
         cmocka_unit_test(input_failures),
         cmocka_unit_test(progress_text),
+        cmocka_unit_test(input_interrupted), /* the last: what has come stays */
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

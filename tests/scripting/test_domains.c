@@ -119,7 +119,7 @@ static void names_and_defaults(void **state)
     expect(&run, SHORTEST ", max_length = 1, finalize = function(self, h) return tostring(h.truncated) end }",
            "true\ntrue\ntrue\n");
     run = (domain_run){.k = 2, .method = "fixed-stream"};
-    expect(&run, SHORTEST "}", "yes no|yes yes\n\nno|yes\n");
+    expect(&run, SHORTEST "}", "yes no|yes yes\nno|yes\nno|yes\n");
 }
 
 /* What finalize learns of scores; a scorer adds to the score and not to the log-probability. */
