@@ -44,10 +44,10 @@ static rill_status list_unmentioned(semparse_runner *r, int32_t slot, const rill
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* Whether only blanks or hyphens stand between two places of a line: then they are one name, "Las Palmas". */
+/* Whether no more stands between two places of a line than within a name: "Las Palmas", "St. Gallen". */
 static int is_joined(const char *from, const char *to)
 {
-    while (from < to && (*from == ' ' || *from == '-')) from++;
+    while (from < to && (*from == ' ' || *from == '-' || *from == '.')) from++;
     return from == to;
 }
 

@@ -86,27 +86,27 @@ static char quote_of(uint32_t code)
     }
 }
 
-/* One that opens stands at the beginning of a word, one that closes at the end of one; what does neither is an apostrophe. */
+/* One that opens stands at the beginning of a word, one that closes at the end of one; what does neither is an apostrophe. The two kinds
+ * have nothing to do with each other, since an apostrophe may seem to open. */
 static int is_quoted(const rill_question *question, size_t from, size_t to)
 {
     const char *line = question->line;
     const size_t length = question->line_length;
-    char open = 0;
-    size_t opened = 0;
-    for (size_t at = 0; at < length && (open || at < to);) {
+    size_t opened[2] = {0, 0}; /* where what stands in quotes begins, 0: none are open */
+    for (size_t at = 0; at < length && (opened[0] || opened[1] || at < to);) {
         uint32_t code;
         const size_t begin = at;
         at += rill__text_decode(line + at, &code);
         const char quote = quote_of(code);
         const int leads = begin == 0 || strchr(" \t([{", line[begin - 1]) != NULL;
         const int trails = at == length || strchr(" \t.,;:!?)]}", line[at]) != NULL;
+        size_t *open = &opened[quote == '"'];
         if (quote == 0) continue;
-        if (!open && leads && !trails) {
-            open = quote;
-            opened = at;
-        } else if (open == quote && trails) {
-            if (from >= opened && to <= begin) return 1;
-            open = 0;
+        if (*open == 0 && leads && !trails) {
+            *open = at;
+        } else if (*open > 0 && trails) {
+            if (from >= *open && to <= begin) return 1;
+            *open = 0;
         }
     }
     return 0;
