@@ -63,7 +63,8 @@ static rill_status give(cli_input *input, size_t length, size_t ending, const ch
 /* Is there something to read within `seconds` (negative: for ever)? 1, 0, or -1 with errno. A closed pipe counts. */
 static int readable(const cli_input *input, double seconds)
 {
-    struct pollfd wanted[] = {{.fd = input->fd, .events = POLLIN}, {.fd = cli_interrupt_descriptor(), .events = POLLIN}};
+    struct pollfd wanted[] = {{.fd = input->fd, .events = POLLIN},
+                              {.fd = cli_interrupt_descriptor(), .events = POLLIN}};
     struct timespec limit = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
     int ready;
     do ready = ppoll(wanted, 2, seconds < 0 ? NULL : &limit, NULL);

@@ -27,7 +27,8 @@ void cli_interrupt_heed(void)
     static const int heeded[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = SA_RESETHAND | SA_RESTART}, before;
     sigemptyset(&action.sa_mask);
-    if (wake[0] < 0 && pipe2(wake, O_CLOEXEC | O_NONBLOCK)) wake[0] = wake[1] = -1; /* waits are then ended by most signals */
+    if (wake[0] < 0 && pipe2(wake, O_CLOEXEC | O_NONBLOCK))
+        wake[0] = wake[1] = -1; /* waits are then ended by most signals */
     for (size_t i = 0; i < sizeof heeded / sizeof *heeded; i++) {
         if (sigaction(heeded[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN) continue; /* wanted so: nohup */
         sigaction(heeded[i], &action, NULL);

@@ -66,7 +66,9 @@ static void capitals_and_quotes_make_names(void **state)
     static const sample samples[] = {
         {"flights from London to Paris", "flights from [London] to [Paris]"},
         {"Show me flights. Which are cheap? All! Really", "show me flights which are cheap all really"},
-        {"I think I'm late, as I\xe2\x80\x99" "d be", "i think i'm late as i'd be"},
+        {"I think I'm late, as I\xe2\x80\x99"
+         "d be",
+         "i think i'm late as i'd be"},
         {"Is St. Gallen near Mt. Blanc?", "is [St] [Gallen] near [Mt] [Blanc]"},
         {"the iPhone of McDonald, IBM and a PhD", "the [iPhone] of [McDonald] [IBM] and a [PhD]"},
         {"IBM is big", "[IBM] is big"},
@@ -106,9 +108,10 @@ static void the_lexicon_comes_first(void **state)
 static void rules_take_the_longest_surface(void **state)
 {
     (void)state;
-    static const char lexicon[] = HEAD "@rule\tq\tnear {entry}\tnear:{}\n"
-                                       "@rule\tq\tbig ({c} river)\tbig:q\n"
-                                       "new\tc\tn:c\nnew york\tc\tny:c\nnew york city\tc\tnyc:c\nnew york city hall\tq\th:q\n";
+    static const char lexicon[] = HEAD
+        "@rule\tq\tnear {entry}\tnear:{}\n"
+        "@rule\tq\tbig ({c} river)\tbig:q\n"
+        "new\tc\tn:c\nnew york\tc\tny:c\nnew york city\tc\tnyc:c\nnew york city hall\tq\th:q\n";
     static const sample samples[] = {
         {"near new york city", "q0 near:new_york_city"},
         {"near new york city hall", "q0 near:new_york_city_hall"},

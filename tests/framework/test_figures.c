@@ -20,9 +20,9 @@ static void check_widths(const problem *p, const schedule *s, uint64_t seed, con
         for (int32_t i = 0; i < step->n; i++) {
             const naive_width w = p->expected[step->item[i]].width[step->depth[i]];
             if (w.before == step->width[i] && w.merged == step->merged[i] && w.after == step->after[i]) continue;
-            snprintf(what, sizeof what, "input %d timestep %d: widths %d, %d, %d, traced %d, %d, %d", (int)step->item[i],
-                     (int)step->depth[i], (int)w.before, (int)w.merged, (int)w.after, (int)step->width[i],
-                     (int)step->merged[i], (int)step->after[i]);
+            snprintf(what, sizeof what, "input %d timestep %d: widths %d, %d, %d, traced %d, %d, %d",
+                     (int)step->item[i], (int)step->depth[i], (int)w.before, (int)w.merged, (int)w.after,
+                     (int)step->width[i], (int)step->merged[i], (int)step->after[i]);
             problem_fail(p, s, seed, what);
         }
     }
@@ -309,8 +309,8 @@ static const rill_policy slow_policy = {.abi_version = RILL_ABI_VERSION,
                                         .refill = admit_all};
 static const rill_heuristic slow_heuristic = {
     RILL_ABI_VERSION, sizeof slow_heuristic, "slow", "", "keeps all, after a while", NULL, slow_apply, NULL};
-static const rill_scorer slow_scorer = {RILL_ABI_VERSION, sizeof slow_scorer, "slow", "", "wants nothing, after a while",
-                                        NULL,             slow_wish,          NULL,   0};
+static const rill_scorer slow_scorer = {
+    RILL_ABI_VERSION, sizeof slow_scorer, "slow", "", "wants nothing, after a while", NULL, slow_wish, NULL, 0};
 
 /* The stages that a test can make slow. */
 typedef enum stage { ENCODE, STEP, SCORE, FINALIZE, CHOOSE, PRUNE, SCORERS, STAGES } stage;
@@ -341,7 +341,7 @@ static void make_slow(stage which, problem *p, schedule *s)
 
 static double *members_of(rill_seconds *s, double *out[9])
 {
-    double *const all[9] = {&s->encode, &s->step,   &s->score, &s->finalize, &s->choose,
+    double *const all[9] = {&s->encode, &s->step,    &s->score,  &s->finalize, &s->choose,
                             &s->prune,  &s->scorers, &s->select, &s->commit};
     memcpy(out, all, sizeof all);
     return out[0];

@@ -149,11 +149,12 @@ static size_t digits_at(const content *c, size_t at)
 
 static void set_number(content *c, size_t which, size_t value)
 {
-    static const char *const values[] = {"0",  "1",          "2",          "3",                   "7",      "16",
-                                         "17", "1000",       "65536",      "-1",                  "0.5",    "1e300",
-                                         "31", "2147483647", "4294967296", "9223372036854775807", "\"1\"", "null"};
+    static const char *const values[] = {
+        "0",     "1",   "2",   "3",     "7",  "16",         "17",         "1000",
+        "65536", "-1",  "0.5", "1e300", "31", "2147483647", "4294967296", "9223372036854775807",
+        "\"1\"", "null"};
     const char *text = values[value % (sizeof values / sizeof *values)];
-    for (size_t at = 0, n; at < c->length; at += n > 0 ? n : 1)
+    for (size_t at = 0, n; at<c->length; at += n> 0 ? n : 1)
         if ((n = digits_at(c, at)) > 0 && which-- == 0) {
             splice(c, at, n, text, strlen(text));
             return;

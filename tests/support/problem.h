@@ -135,11 +135,11 @@ typedef struct record_timestep {
     int32_t n, in_flight;
     int64_t rows;
     int32_t widest;
-    int64_t *item;    /* [n] */
-    int32_t *depth;   /* [n] */
-    int32_t *width;   /* [n] before expansion */
-    int32_t *merged;  /* [n] candidates before pruning */
-    int32_t *after;   /* [n] candidates of the new beam, live and waiting */
+    int64_t *item;   /* [n] */
+    int32_t *depth;  /* [n] */
+    int32_t *width;  /* [n] before expansion */
+    int32_t *merged; /* [n] candidates before pruning */
+    int32_t *after;  /* [n] candidates of the new beam, live and waiting */
     rill_seconds seconds;
     int64_t at_event; /* place among all events */
 } record_timestep;
