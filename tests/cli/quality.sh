@@ -8,7 +8,7 @@ case $tests in /*) ;; *) tests=$data/../../$tests ;; esac
 tried=0
 
 # above FLOOR VALUE WHAT: of decimal numbers
-above() { verdict "$(awk -v a="$1" -v b="${2:-0}" 'BEGIN { print b + 0 >= a + 0 }')" "$3 is $2, $1 at least is expected"; }
+above() { verdict "$(awk -v a="$1" -v b="${2:-0}" 'BEGIN { print (b + 0 >= a + 0) }')" "$3 is $2, $1 at least is expected"; }
 
 # floor NAME INPUT REFERENCES METRIC PATH LEAST FULL OPTION...: PATH of the metric's report is LEAST at least, and a timestep expands
 # FULL hypotheses on average.
