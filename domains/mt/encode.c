@@ -1,6 +1,7 @@
 /* Admitting inputs: text to pieces, pieces through the encoder, its output into slots; and the positions that this takes.
  *
- * Inputs of a run stand one behind the other, each followed by the end symbol. A long input runs by itself, so that when the memory does not suffice for it, it fails alone.
+ * Inputs of a run stand one behind the other, each followed by the end symbol. A long input runs by itself, so that when the memory
+ * does not suffice for it, it fails alone.
  * Positions that a file does not store are computed when a row is first asked for: a model may name a million of them and reach a
  * hundred.
  *

@@ -159,7 +159,8 @@ static void decode_net(const pass *p, rill_column node, rill_column slot, rill_p
     }
 }
 
-/* Rows are nodes. A net has its own symbols, since nets may start from different ones. */
+/* Rows are nodes. Symbols without a piece, and the padding symbol, are never chosen (rill_domain_info.legal) but count in the softmax,
+ * as in transformers. With a shortlist symbols are those of the slot's list, for the softmax too. */
 static rill_program build_decode(const mt_model *m, const char *name, size_t nets, int watch)
 {
     const rill_program program = rill_program_begin(m->plan, name);

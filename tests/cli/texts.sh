@@ -16,7 +16,8 @@ rill.domain{
 END
 
 # --- a blank line is an empty line, and no error
-printf '\n  \nw1\n\t\r\n\302\240\342\200\203\343\200\200\357\273\277\342\200\213\n\001\037\177\n' >blanks # the last three: Unicode's, control characters
+# Blanks of ASCII, of Unicode, and control characters.
+printf '\n  \nw1\n\t\r\n\302\240\342\200\203\343\200\200\357\273\277\342\200\213\n\001\037\177\n' >blanks
 for options in "-m $tiny" "-m $tiny --tokenized" "-m $data/mt/shared" "-m $data/mt/shared --tokenized" "-m $data/mt/fsmt" \
   "-m $data/shiftreduce/tiny" "-m $data/shiftreduce/tiny --tokenized" "-m $data/shiftreduce/tiny --input-format tree" \
   "--plugin $toy --domain toy" "--plugin echo.lua --domain echo"; do
