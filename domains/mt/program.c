@@ -159,8 +159,7 @@ static void decode_net(const pass *p, rill_column node, rill_column slot, rill_p
     }
 }
 
-/* Rows are nodes. Symbols without a piece, and the padding symbol, are never chosen (rill_domain_info.legal) but count in the softmax,
- * as in transformers. With a shortlist symbols are those of the slot's list, for the softmax too. */
+/* Rows are nodes. A net has its own symbols, since nets may start from different ones. */
 static rill_program build_decode(const mt_model *m, const char *name, size_t nets, int watch)
 {
     const rill_program program = rill_program_begin(m->plan, name);
@@ -180,8 +179,8 @@ static rill_program build_decode(const mt_model *m, const char *name, size_t net
 
 /* --- score -------------------------------------------------------------------------------------------------------- */
 
-/* Rows are nodes. Symbols without a piece, and the padding symbol, are never chosen (rill_domain_info.legal) but count in the softmax, as in transformers. With a shortlist symbols are those of the
- * slot's list, for the softmax too. */
+/* Rows are nodes. Symbols without a piece, and the padding symbol, are never chosen (rill_domain_info.legal) but count in the softmax,
+ * as in transformers. With a shortlist symbols are those of the slot's list, for the softmax too. */
 static rill_program build_score(const mt_model *m)
 {
     const size_t symbols = (size_t)m->net[0].decoder.words;
