@@ -36,7 +36,8 @@ typedef struct decode {
     cli_form form;
     cli_extras extras;
     const char *alignment; /* its form, "" for the domain's own; NULL: none is wanted */
-    const char *fields[1];
+    int wants_unknown;     /* names of the input that the model does not know */
+    const char *fields[2];
     char field[64];
     int quiet, wants_progress;
     cli_input input;
@@ -64,6 +65,8 @@ static const cli_option file_options[] = {
      STORED(alignment)},
     {"word-scores", 0, "", "behind each output \" ||| WordScores=\" and the log-probability of each action",
      STORED(extras.word_scores)},
+    {"unknown-names", 0, "", "behind each output \" ||| \" and the names in the input that the model does not know",
+     STORED(wants_unknown)},
     {"stats", 0, "FILE", "write counters, seconds and settings as JSON; -: standard output, with -o",
      STORED(stats_path)},
     {"profile", 0, "", "count what each operation of the model costs: a table on standard error, and in --stats too",
@@ -110,7 +113,8 @@ static const face decode_face = {
     "standard error, and the rest goes on. With --n-best N every input gives up to N\n"
     "lines \"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\", ids from 0, and a failed\n"
     "one none; with --unordered results come as they are finished, \"ID<TAB>OUTPUT\".\n"
-    "--alignment and --word-scores add columns behind OUTPUT, in this order.\n"
+    "--alignment, --unknown-names and --word-scores add columns behind OUTPUT, in this\n"
+    "order.\n"
     "Input lines end with LF or CRLF; the last may lack its end.\n"
     "\n"
     "The model's config.json may hold default settings: options here override them one\n"
@@ -142,8 +146,8 @@ static const face run_face = {
     "  }\n"
     "\n"
     "Further entries: domain, domain_args, weights, backend, input_format, shortlist, tokenized,\n"
-    "threads, workers, plugins, policy, alignment, word_scores, pretty, unordered, stats, trace,\n"
-    "references, sweep, tune. search holds the settings of `rill decode --help` with _\n"
+    "threads, workers, plugins, policy, alignment, unknown_names, word_scores, pretty,\n"
+    "unordered, stats, trace, references, sweep, tune. search holds the settings of `rill decode --help` with _\n"
     "for -; its budget may be a function of the step. Files are found from the script's\n"
     "directory. Options override the script one by one, any option of the chain replaces\n"
     "its whole chain, and what an option leaves no room for is told. docs/scripting.md\n"
@@ -212,6 +216,10 @@ static rill_status write_result(void *user, const rill_result *result)
         cli_say("line %" PRId64 ": %s", result->id + 1,
                 result->message[0] ? result->message : rill_status_name(result->status));
     }
+    if (result->note[0]) {
+        cli_progress_erase(&d->progress);
+        cli_say("warning: line %" PRId64 ": %s", result->id + 1, result->note);
+    }
     /* Inputs that a failed run did not come to keep their lines, so that the others keep theirs. */
     for (; d->form == CLI_FORM_PLAIN && d->next_id < result->id; d->next_id++) cli_output_write(&d->output, "\n", 1);
     d->next_id = result->id + 1;
@@ -259,12 +267,15 @@ static cli_form form_of(const decode *d)
 /* What the domain is to add to its outputs. */
 static int want_fields(decode *d)
 {
-    if (!d->alignment) return CLI_OK;
-    int length = snprintf(d->field, sizeof d->field, "alignment%s%s", d->alignment[0] ? "=" : "", d->alignment);
+    int n = 0, length = 0;
+    if (d->alignment) {
+        length = snprintf(d->field, sizeof d->field, "alignment%s%s", d->alignment[0] ? "=" : "", d->alignment);
+        d->fields[n++] = d->field;
+    }
     if (length >= (int)sizeof d->field) return cli_fail("--alignment: the value is too long");
-    d->fields[0] = d->field;
+    if (d->wants_unknown) d->fields[n++] = "unknown";
     d->plan.setup.fields = d->fields;
-    d->plan.setup.n_fields = d->extras.fields = 1;
+    d->plan.setup.n_fields = d->extras.fields = n;
     return CLI_OK;
 }
 
@@ -277,7 +288,8 @@ static int make_plan(decode *d)
     d->form = form_of(d);
     if (code == CLI_OK) code = want_fields(d);
     if (code == CLI_OK && d->wants_pretty && (d->form == CLI_FORM_NBEST || d->extras.fields || d->extras.word_scores))
-        return cli_fail("--pretty shows one tree per input: leave out --n-best, --alignment and --word-scores");
+        return cli_fail("--pretty shows one tree per input: leave out --n-best, --alignment, --unknown-names and "
+                        "--word-scores");
     cli_pretty_start(&d->pretty, d->session.ctx);
     if (code == CLI_OK && d->trace_path) {
         d->plan.setup.trace = cli_trace_event;
@@ -305,6 +317,7 @@ static int configure(decode *d)
         d->stats_path = cli_given_or(d->stats_path, said->stats);
         d->trace_path = cli_given_or(d->trace_path, said->trace);
         d->alignment = cli_given_or(d->alignment, said->alignment);
+        d->wants_unknown |= said->unknown_names;
         d->extras.word_scores |= said->word_scores;
         d->wants_pretty |= said->pretty;
     }
@@ -420,10 +433,10 @@ static int sweep(decode *d)
                              .stats = d->stats_path,
                              .quiet = d->quiet};
     if (d->trace_path) return cli_fail("a sweep is many runs, and --trace is for one: leave one of them out");
-    if (d->alignment || d->extras.word_scores || d->wants_pretty)
+    if (d->alignment || d->wants_unknown || d->extras.word_scores || d->wants_pretty)
         return cli_fail(
-            "a sweep prints no outputs, and --alignment, --word-scores and --pretty are for them: leave one "
-            "out");
+            "a sweep prints no outputs, and --alignment, --unknown-names, --word-scores and --pretty are for "
+            "them: leave one out");
     return cli_sweep_run(&sweep);
 }
 

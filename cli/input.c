@@ -71,12 +71,13 @@ static rill_status give(cli_input *input, size_t length, size_t ending, const ch
 /* Is there something to read within `seconds` (negative: for ever)? 1, 0, or -1 with errno. A closed pipe counts. */
 static int readable(const cli_input *input, double seconds)
 {
-    struct pollfd wanted = {.fd = input->fd, .events = POLLIN};
+    struct pollfd wanted[] = {{.fd = input->fd, .events = POLLIN},
+                              {.fd = cli_interrupt_descriptor(), .events = POLLIN}};
     struct timespec limit = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
     int ready;
-    do ready = ppoll(&wanted, 1, seconds < 0 ? NULL : &limit, NULL);
+    do ready = ppoll(wanted, 2, seconds < 0 ? NULL : &limit, NULL);
     while (ready < 0 && errno == EINTR && !cli_interrupted());
-    return ready;
+    return ready > 0 && wanted[0].revents == 0 ? -1 : ready;
 }
 
 static rill_status read_failed(const cli_input *input)
@@ -139,10 +140,26 @@ static rill_status more(cli_input *input, int may_block)
     return status;
 }
 
+/* A byte order mark at the very beginning is no part of the first line. Behind a part of one the rest is waited for, as that of a line
+ * is. */
+static void skip_mark(cli_input *input)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    if (input->past_mark) return;
+    const size_t there = input->end - input->begin, length = there < 3 ? there : 3;
+    const int differs = length > 0 && memcmp(input->data + input->begin, mark, length) != 0;
+    input->past_mark = differs || length == 3;
+    if (differs || length < 3) return;
+    input->begin += length;
+    input->scanned = input->begin;
+    input->consumed += (int64_t)length;
+}
+
 rill_status cli_input_read(void *user, int may_block, const char **text, size_t *length)
 {
     cli_input *input = user;
     for (;;) {
+        skip_mark(input);
         size_t unseen = input->end - input->scanned;
         char *newline = unseen ? memchr(input->data + input->scanned, '\n', unseen) : NULL;
         if (newline) return give(input, (size_t)(newline - input->data) - input->begin, 1, text, length);

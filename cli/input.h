@@ -1,10 +1,10 @@
 /* Lines from a file, a pipe or a terminal, in the way rill_run() wants them.
  *
- * A line ends with "\n", "\r\n" or the end of the file; it may be of any length and hold any bytes but NUL. A regular file
- * is read as needed, and one that becomes shorter meanwhile is an error behind the lines that were whole. Elsewhere the reader never
- * waits while the engine has work: it answers RILL_AGAIN. When it does wait and data comes, it allows two milliseconds for more, so
- * that a fast writer fills a batch before decoding starts. Where Ctrl-C is heeded (interrupt.h), it ends a wait as the end of the
- * input does. */
+ * A line ends with "\n", "\r\n" or the end of the file; it may be of any length and hold any bytes but NUL. A byte order mark at the
+ * beginning is dropped, here and so in all that is read by lines (references, pairs of files). A regular file is read as needed, and one
+ * that becomes shorter meanwhile is an error behind the lines that were whole. Elsewhere the reader never waits while the engine has
+ * work: it answers RILL_AGAIN. When it does wait and data comes, it allows two milliseconds for more, so that a fast writer fills a batch
+ * before decoding starts. Where Ctrl-C is heeded (interrupt.h), it ends a wait as the end of the input does. */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
@@ -25,7 +25,7 @@ typedef struct cli_input {
     /* private */
     char *data;
     size_t capacity, begin, scanned, end; /* unread bytes are [begin, end); [begin, scanned) has no newline */
-    int at_end;
+    int at_end, past_mark;
     double deadline; /* until then an empty pipe is given a chance */
 } cli_input;
 

@@ -5,6 +5,8 @@
 
 void cli_interrupt_heed(void);
 int cli_interrupted(void); /* the signal that came, else 0; always 0 before cli_interrupt_heed() */
+/* Readable from then on; -1, which poll() passes over, before cli_interrupt_heed(). */
+int cli_interrupt_descriptor(void);
 /* Die of the signal that came, once all is written: whoever started us is told by it, and shells end a loop around us. */
 void cli_interrupt_end(void);
 

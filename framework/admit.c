@@ -2,7 +2,7 @@
  *
  * Invariant: a slot is in exactly one of the free ones, the ready and the flight, but for the moment in which its input is encoded.
  *
- * Divisions: slots · encoding · refilling. */
+ * Divisions: slots · blanks · encoding · refilling. */
 #include "rooms.h"
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
@@ -44,12 +44,37 @@ void engine_drop_item(rill_engine *e, int32_t slot)
     engine_forget_input(e, e->items.at[slot].entry);
 }
 
+/* --- blanks ------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of the blank at p: a control character, a space of Unicode's, one without width, or a byte order mark; 0: it is none. */
+static size_t blank_length(const unsigned char *p, size_t left)
+{
+    if (p[0] <= ' ' || p[0] == 0x7f) return 1;
+    if (left < 2 || p[0] < 0xc2) return 0;
+    if (p[0] == 0xc2) return p[1] <= 0xa0 ? 2 : 0; /* U+0080 to U+00A0 */
+    if (left < 3) return 0;
+    const unsigned code = (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+    const int spaces = (code >= 0x2000 && code <= 0x200f) || (code >= 0x2028 && code <= 0x202f) ||
+                       (code >= 0x205f && code <= 0x2060);
+    const int others = code == 0x1680 || code == 0x3000 || code == 0xfeff;
+    return p[0] >= 0xe1 && p[0] <= 0xef && (spaces || others) ? 3 : 0;
+}
+
+static int is_blank(const char *text, size_t length)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t at = 0, more = 1;
+    for (; at < length && more > 0; at += more) more = blank_length(p + at, length - at);
+    return more > 0;
+}
+
 /* --- encoding ----------------------------------------------------------------------------------------------------- */
 
 static rill_status start_item(rill_engine *e, const rill_input *input, int32_t entry)
 {
     item *it = &e->items.at[input->slot];
     request *wants = e->intake.entries[entry].request;
+    if (input->message[0] != '\0') RILL__TRY(intake_note(&e->intake, &e->intake.entries[entry], input->message));
     it->id = input->id;
     it->size = input->size;
     it->entry = entry;
@@ -65,6 +90,14 @@ static rill_status fail_entry(rill_engine *e, int32_t entry, rill_status status,
 {
     const intake_entry *in = &e->intake.entries[entry];
     RILL__TRY(engine_fail_input(e, in->id, in->request, status, message));
+    engine_forget_input(e, entry);
+    return RILL_OK;
+}
+
+/* One in which there is nothing gets its own. */
+static rill_status answer_empty(rill_engine *e, int32_t entry)
+{
+    RILL__TRY(engine_answer_empty(e, &e->intake.entries[entry]));
     engine_forget_input(e, entry);
     return RILL_OK;
 }
@@ -89,7 +122,7 @@ static rill_status check_input(rill_engine *e, int32_t i)
     return RILL_OK;
 }
 
-/* Take the outcome of each encoded input: an item that is ready, or a failed result. */
+/* Take the outcome of each encoded input: an item that is ready, or a result at once. */
 static rill_status settle_inputs(rill_engine *e, int32_t n)
 {
     rill_status status = RILL_OK;
@@ -98,12 +131,14 @@ static rill_status settle_inputs(rill_engine *e, int32_t n)
         int32_t entry = e->admission.entry[i];
         rill_status fits = RILL_OK, right = check_input(e, i);
         if (status >= 0) status = right;
-        if (input->status < 0)
+        const int encoded = input->status >= 0 && input->status != RILL_EMPTY;
+        if (!encoded)
             items_give_slot(&e->items, input->slot);
         else if ((fits = bound_encoded(e, input, e->intake.entries[entry].size)) < 0)
             leave_slot(e, input->slot);
-        if (input->status < 0) {
-            if (status >= 0) status = fail_entry(e, entry, input->status, input->message);
+        if (!encoded || input->status < 0) {
+            if (status < 0) continue;
+            status = input->status < 0 ? fail_entry(e, entry, input->status, input->message) : answer_empty(e, entry);
             continue;
         }
         if (status >= 0) status = start_item(e, input, entry);
@@ -119,7 +154,7 @@ static rill_status settle_inputs(rill_engine *e, int32_t n)
     return status;
 }
 
-/* Encode the next `count` waiting inputs in one call. Inputs that were bad when submitted only get their results. */
+/* Encode the next `count` waiting inputs in one call. Blank ones, and those that were bad when submitted, only get their results. */
 static rill_status encode(rill_engine *e, int32_t count)
 {
     admission *a = &e->admission;
@@ -132,8 +167,8 @@ static rill_status encode(rill_engine *e, int32_t count)
     for (int32_t i = 0; i < count; i++) {
         int32_t entry = intake_at(&e->intake, i);
         const intake_entry *in = &e->intake.entries[entry];
-        if (in->failed < 0) {
-            RILL__TRY(fail_entry(e, entry, in->failed, in->text));
+        if (in->failed < 0 || is_blank(in->text, in->length)) {
+            RILL__TRY(in->failed < 0 ? fail_entry(e, entry, in->failed, in->text) : answer_empty(e, entry));
             continue;
         }
         a->entry[n] = entry;

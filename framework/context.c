@@ -256,14 +256,36 @@ void rill_log(rill_context *ctx, rill_log_level level, const char *format, ...)
     pthread_mutex_unlock(&ctx->first->lock);
 }
 
+/* What does not fit is cut behind a whole character. */
+static void put_message(rill_input *input, const char *format, va_list arguments)
+{
+    char *message = input->message;
+    const size_t room = sizeof input->message;
+    const int length = vsnprintf(message, room, format, arguments);
+    if (length < (int)room) return;
+    size_t end = room - 1;
+    while (end > 0 && ((unsigned char)message[end - 1] & 0xc0) == 0x80) end--;
+    const unsigned char lead = end > 0 ? (unsigned char)message[end - 1] : 0;
+    const size_t whole = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    if (end > 0 && end - 1 + whole > room - 1) message[end - 1] = '\0';
+}
+
 rill_status rill_input_fail(rill_input *input, rill_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(input->message, sizeof input->message, format, arguments);
+    put_message(input, format, arguments);
     va_end(arguments);
     input->status = status;
     return status;
+}
+
+void rill_input_note(rill_input *input, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    put_message(input, format, arguments);
+    va_end(arguments);
 }
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */

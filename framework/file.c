@@ -184,6 +184,14 @@ static rill_status read_on(const rill_file *file, rill_text *out, size_t limit)
     return out->length < file->size ? fail_shorter(file) : RILL_OK;
 }
 
+/* A byte order mark is no part of a text, and nothing else that is read whole begins so. */
+static void drop_mark(rill_text *text)
+{
+    if (text->length < 3 || memcmp(text->data, "\xef\xbb\xbf", 3) != 0) return;
+    text->length -= 3;
+    memmove(text->data, text->data + 3, text->length + 1);
+}
+
 rill_status rill_file_read(rill_text *out, const char *path, size_t limit)
 {
     rill_file file;
@@ -196,6 +204,7 @@ rill_status rill_file_read(rill_text *out, const char *path, size_t limit)
         status = rill_fail(out->ctx, RILL_ERR_FORMAT, "%s is larger than the %zu bytes that it may have", path, limit);
     rill_file_close(&file);
     if (status < 0) rill_text_reset(out);
+    if (status == RILL_OK) drop_mark(out);
     return status;
 }
 

@@ -20,6 +20,34 @@ rill_status engine_fail_input(rill_engine *e, int64_t id, const request *wants, 
     return RILL_OK;
 }
 
+static rill_status fill_empty(rill_engine *e, outbox_record *record)
+{
+    RILL__TRY(RILL__GROW(e->ctx, record->outputs, record->outputs_capacity, 1, "a result"));
+    /* The text ends, and each field. */
+    for (int32_t i = 0; i <= e->writing.n_fields; i++) RILL__TRY(rill_text_append(&record->text, "", 1));
+    record->outputs[0] = (rill_output){0};
+    record->result.output = record->outputs;
+    record->result.n = record->result.outputs_found = 1;
+    writing_point(&e->writing, record, &record->text);
+    return RILL_OK;
+}
+
+rill_status engine_answer_empty(rill_engine *e, const intake_entry *in)
+{
+    outbox_record *record;
+    RILL__TRY(outbox_record_get(&e->outbox, in->id, &record));
+    rill_status status = fill_empty(e, record);
+    if (status < 0) {
+        outbox_record_drop(&e->outbox, record);
+        return status;
+    }
+    record->result.user = in->request != NULL ? in->request->user : NULL;
+    outbox_put(&e->outbox, record);
+    e->statistics.all.inputs++;
+    e->statistics.all.outputs++;
+    return RILL_OK;
+}
+
 /* Insertion sort: stable, and outputs mostly come in order. */
 static void sort_outputs(item *it)
 {
@@ -93,6 +121,7 @@ static rill_status fill_record(rill_engine *e, int32_t slot, outbox_record *reco
     record->result.outputs_found = found;
     record->result.late = it->late;
     record->result.user = it->request != NULL ? it->request->user : NULL;
+    snprintf(record->note, sizeof record->note, "%s", intake_noted(&e->intake.entries[it->entry]));
     record->unwritten = e->writing.apart ? wanted : 0;
     record->distinct = it->settings->distinct;
     if (!e->writing.apart) writing_point(&e->writing, record, &record->text);

@@ -53,6 +53,7 @@ static rill_status put_text(intake *in, intake_entry *entry, const char *text, s
     entry->text[length] = '\0';
     entry->length = length;
     entry->parcel = behind;
+    entry->noted = 0;
     return RILL_OK;
 }
 
@@ -87,6 +88,15 @@ rill_status intake_spoil(intake *in, intake_entry *entry, rill_status failed, co
 {
     entry->failed = failed;
     return put_text(in, entry, message, strlen(message), 0);
+}
+
+rill_status intake_note(intake *in, intake_entry *entry, const char *note)
+{
+    const size_t from = entry->length + 1, bytes = strlen(note) + 1;
+    RILL__TRY(RILL__GROW(in->ctx, entry->text, entry->capacity, from + bytes, "an input"));
+    memcpy(entry->text + from, note, bytes);
+    entry->noted = 1;
+    return RILL_OK;
 }
 
 /* What qsort() compares: ids make the order total, so the sort need not be stable. */

@@ -17,6 +17,7 @@ typedef struct intake_entry {
     rill_status failed; /* RILL_OK, or why this input is bad already */
     request *request;   /* what it wants of its own, or NULL */
     size_t parcel;      /* bytes behind the text's NUL of a parcel that no engine has made a request of; 0: none */
+    int noted;          /* behind the text's NUL is what the domain says about it */
 } intake_entry;
 
 typedef struct intake {
@@ -51,6 +52,12 @@ static inline const char *intake_parcel(const intake_entry *entry)
 }
 /* An input turns out to be bad: the message takes its text's place, and that of its parcel. RILL_OK · RILL_ERR_MEMORY */
 rill_status intake_spoil(intake *in, intake_entry *entry, rill_status failed, const char *message);
+/* Keep what the domain says about an input that was taken. RILL_OK · RILL_ERR_MEMORY */
+rill_status intake_note(intake *in, intake_entry *entry, const char *note);
+static inline const char *intake_noted(const intake_entry *entry)
+{
+    return entry->noted ? entry->text + entry->length + 1 : "";
+}
 /* Order the window, if there is one to order; before entries are taken. `ctx`: for the memory that this takes meanwhile, and for
  * its failure. */
 rill_status intake_seal(intake *in, rill_context *ctx);

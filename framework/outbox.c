@@ -108,8 +108,8 @@ rill_status outbox_record_get(outbox *o, int64_t id, outbox_record **out)
     record->text.ctx = o->ctx;
     record->text.length = 0;
     record->unwritten = 0;
-    record->message[0] = '\0';
-    record->result = (rill_result){.id = id, .message = record->message};
+    record->message[0] = record->note[0] = '\0';
+    record->result = (rill_result){.id = id, .message = record->message, .note = record->note};
     *out = record;
     return RILL_OK;
 }

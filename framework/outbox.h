@@ -22,6 +22,7 @@ typedef struct outbox_record {
     int32_t unwritten; /* above 0: its texts are to be written, of so many of its outputs (writing.h) ... */
     int distinct;      /* ... no two of which have the same */
     char message[300];
+    char note[256];
     struct outbox_record *next; /* in the list it is in */
     void *home; /* one of a worker's that is on its way through the front (front.h): where it goes back to */
 } outbox_record;

@@ -143,6 +143,8 @@ rill_status engine_commit(rill_engine *e, timestep *t, int last);
 
 /* finish.c: make the result of a finished item, drop it. */
 rill_status engine_finish_item(rill_engine *e, int32_t slot);
+/* Make the result of an input in which there is nothing to decode. */
+rill_status engine_answer_empty(rill_engine *e, const intake_entry *in);
 /* Make the result of an input that failed. */
 rill_status engine_fail_input(rill_engine *e, int64_t id, const request *wants, rill_status status,
                               const char *message);

@@ -6,6 +6,7 @@ const char *rill_status_name(rill_status status)
     switch (status) {
     case RILL_AGAIN: return "RILL_AGAIN";
     case RILL_END_OF_INPUT: return "RILL_END_OF_INPUT";
+    case RILL_EMPTY: return "RILL_EMPTY";
     case RILL_OK: return "RILL_OK";
     case RILL_ERR_MEMORY: return "RILL_ERR_MEMORY";
     case RILL_ERR_ARGUMENT: return "RILL_ERR_ARGUMENT";

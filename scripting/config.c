@@ -544,6 +544,7 @@ static const config_key KEYS[] = {
     KEY(workers, read_threads_key),
     KEY(plugins, read_plugins_key),
     KEY(alignment, read_alignment_key),
+    KEY(unknown_names, read_flag_key),
     KEY(word_scores, read_flag_key),
     KEY(pretty, read_flag_key),
     {"n_best", NULL, 0},

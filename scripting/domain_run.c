@@ -88,21 +88,32 @@ static lua_Integer detail(lua_State *L, const char *function, int details, const
     return value;
 }
 
-/* `size` and `max_length` of what the script said of an input; nothing said is nil. */
+/* What the script wants the user to know about an input. */
+static void read_note(lua_State *L, const char *function, int details, rill_input *input)
+{
+    const int type = lua_getfield(L, details, "note");
+    if (type != LUA_TNIL && type != LUA_TSTRING)
+        luaL_error(L, "%s: note is a sentence, not a %s", function, luaL_typename(L, -1));
+    if (type == LUA_TSTRING) rill_input_note(input, "%s", lua_tostring(L, -1));
+    lua_pop(L, 1);
+}
+
+/* `size`, `max_length` and `note` of what the script said of an input; nothing said is nil. */
 static void read_details(lua_State *L, const char *function, int details, rill_input *input)
 {
     if (lua_isnil(L, details)) return;
     if (!lua_istable(L, details))
-        luaL_error(L, "%s: what is said of an input is a table {size =, max_length =}, not a %s", function,
+        luaL_error(L, "%s: what is said of an input is a table {size =, max_length =, note =}, not a %s", function,
                    luaL_typename(L, details));
     for (lua_pushnil(L); lua_next(L, details); lua_pop(L, 1)) {
         const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
-        if (strcmp(key, "size") != 0 && strcmp(key, "max_length") != 0)
-            luaL_error(L, "%s: unknown field \"%s\" of an input; there are size and max_length", function, key);
+        if (strcmp(key, "size") != 0 && strcmp(key, "max_length") != 0 && strcmp(key, "note") != 0)
+            luaL_error(L, "%s: unknown field \"%s\" of an input; there are size, max_length and note", function, key);
     }
     lua_Integer size = detail(L, function, details, "size", INT64_C(1) << 52);
     if (size > 0) input->size = size;
     input->max_length = (int32_t)detail(L, function, details, "max_length", INT32_MAX);
+    read_note(L, function, details, input);
 }
 
 static void push_input(lua_State *L, const rill_input *input, int text)

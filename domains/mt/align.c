@@ -83,7 +83,6 @@ static rill_status align(mt_runner *r, const rill_hypothesis *h, alignment *a)
 {
     rill_carver carver = {0};
     *a = (alignment){.actions = (size_t)h->length, .pieces = (size_t)rill_stream_units(r->stream, h->slot)};
-    if (a->pieces == 0) a->actions = 0;
     lay_out(a, &carver);
     TRY(rill_carve_again(r->ctx, &r->aligned, &r->aligned_room, &carver));
     lay_out(a, &carver);

@@ -1,7 +1,7 @@
 /* Admitting inputs: text to pieces, pieces through the encoder, its output into slots; and the positions that this takes.
  *
- * Inputs of a run stand one behind the other, each followed by the end symbol; an empty one has none. A long input runs by
- * itself, so that when the memory does not suffice for it, it fails alone.
+ * Inputs of a run stand one behind the other, each followed by the end symbol. A long input runs by itself, so that when the memory
+ * does not suffice for it, it fails alone.
  * Positions that a file does not store are computed when a row is first asked for: a model may name a million of them and reach a
  * hundred.
  *
@@ -37,7 +37,7 @@ static rill_status check_length(const mt_runner *r, size_t length)
                      r->model->positions, length);
 }
 
-/* Bring one input to numbers; what is wrong with it is its own failure. reading->length is 0 for an empty one. */
+/* Bring one input to numbers; what is wrong with it is its own failure. */
 static rill_status read_input(mt_runner *r, rill_input *input, mt_ids *ids, mt_reading *reading)
 {
     const mt_model *m = r->model;
@@ -52,10 +52,8 @@ static rill_status read_input(mt_runner *r, rill_input *input, mt_ids *ids, mt_r
         ids->used = reading->offset;
         return RILL_OK;
     }
-    if (status != RILL_OK || count == 0) {
-        input->max_length = 1;
-        return status;
-    }
+    if (status == RILL_OK && count == 0) input->status = RILL_EMPTY;
+    if (status != RILL_OK || count == 0) return status;
     TRY(rill_grow(r->ctx, (void **)&r->ids, &r->ids_room, ids->used + 1, sizeof *r->ids, "an input's pieces"));
     r->ids[ids->used++] = m->net[0].settings.source_end;
     reading->length = (int32_t)count + 1;
@@ -64,7 +62,7 @@ static rill_status read_input(mt_runner *r, rill_input *input, mt_ids *ids, mt_r
     return RILL_OK;
 }
 
-/* The inputs that did not fail, in order. */
+/* The inputs that are to be encoded, in order. */
 static rill_status read_inputs(mt_runner *r, int32_t n, rill_input *inputs, size_t *readings)
 {
     mt_ids ids = {.ctx = r->ctx, .ids = &r->ids, .room = &r->ids_room};
@@ -72,7 +70,7 @@ static rill_status read_inputs(mt_runner *r, int32_t n, rill_input *inputs, size
     *readings = 0;
     for (int32_t i = 0; i < n; i++) {
         TRY(read_input(r, &inputs[i], &ids, &r->reading[*readings]));
-        *readings += inputs[i].status >= 0;
+        *readings += inputs[i].status == RILL_OK;
     }
     return RILL_OK;
 }
@@ -166,7 +164,7 @@ static rill_status fill_columns(mt_runner *r, group *g)
 static rill_status make_list(mt_runner *r, const mt_reading *reading)
 {
     const mt_model *m = r->model;
-    if (m->shortlist == NULL || reading->length == 0) return RILL_OK;
+    if (m->shortlist == NULL) return RILL_OK;
     TRY(mt_list_make(m->shortlist, r->ctx, r->ids + reading->offset, reading->length, &r->list));
     for (size_t i = 0; i < m->nets; i++)
         TRY(rill_stream_list(r->stream, m->net[i].list, reading->input->slot, r->list.n, r->list.symbol));

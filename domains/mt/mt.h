@@ -5,9 +5,8 @@
  * target_vocab.json (optional); of an "fsmt" model vocab-src.json, vocab-tgt.json and merges.txt in place of the last
  * four. What of it is read, and what is refused, says docs/mt.md.
  *
- * Input: one sentence per line; with options.tokenized, the model's own pieces between blanks. An empty line gives an
- * empty output. A line that is not UTF-8, or has more pieces than the model has positions, fails alone. Output: text,
- * or pieces between blanks.
+ * Input: one sentence per line; with options.tokenized, the model's own pieces between blanks. A line that is not UTF-8, or
+ * has more pieces than the model has positions, fails alone. Output: text, or pieces between blanks.
  * State: RILL_STATE_PATH. Results are the same to the bit for every batch, schedule and number of threads.
  * Stability: internal to rill; reach it by its name, "mt". */
 #ifndef RILL_MT_H

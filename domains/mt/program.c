@@ -179,9 +179,8 @@ static rill_program build_decode(const mt_model *m, const char *name, size_t net
 
 /* --- score -------------------------------------------------------------------------------------------------------- */
 
-/* Rows are nodes; those of empty inputs have the node -1 and take no part. Symbols without a piece, and the padding symbol, are
- * never chosen (rill_domain_info.legal) but count in the softmax, as in transformers. With a shortlist symbols are those of the
- * slot's list, for the softmax too. */
+/* Rows are nodes. Symbols without a piece, and the padding symbol, are never chosen (rill_domain_info.legal) but count in the softmax,
+ * as in transformers. With a shortlist symbols are those of the slot's list, for the softmax too. */
 static rill_program build_score(const mt_model *m)
 {
     const size_t symbols = (size_t)m->net[0].decoder.words;
@@ -189,23 +188,22 @@ static rill_program build_score(const mt_model *m)
     const rill_program program = rill_program_begin(m->plan, "score");
     const rill_column node = rill_column_given(m->plan, program, RILL_ROWS, "node");
     const rill_column slot = rill_column_given(m->plan, program, RILL_ROWS, "slot");
-    const rill_space asked = rill_space_where(m->plan, program, RILL_ROWS, node);
     rill_mix mix = {.models = (int32_t)m->nets, .list_slot = listed ? slot : RILL_NONE, .symbols = symbols};
     for (size_t i = 0; i < m->nets; i++) {
         const mt_net *net = &m->net[i];
-        const rill_view logits = rill_of(rill_value_make(m->plan, program, asked, symbols));
+        const rill_view logits = rill_of(rill_value_make(m->plan, program, RILL_ROWS, symbols));
         const rill_product output = {.matrix = net->output,
                                      .list = net->list,
                                      .list_slot = mix.list_slot,
                                      .a = rill_at(net->top, node),
                                      .out = logits};
-        rill_op_product(m->plan, program, asked, &output);
+        rill_op_product(m->plan, program, RILL_ROWS, &output);
         mix.logits[i] = logits;
         mix.bias[i] = listed ? RILL_NONE : net->output_bias;
         mix.list[i] = net->list;
     }
     if (m->nets > 1) {
-        rill_op_mix(m->plan, program, asked, &mix);
+        rill_op_mix(m->plan, program, RILL_ROWS, &mix);
         return program;
     }
     const rill_best_choices best = {.logits = mix.logits[0],
@@ -213,7 +211,7 @@ static rill_program build_score(const mt_model *m)
                                     .bias = mix.bias[0],
                                     .list = mix.list[0],
                                     .list_slot = mix.list_slot};
-    rill_op_best(m->plan, program, asked, &best);
+    rill_op_best(m->plan, program, RILL_ROWS, &best);
     return program;
 }
 

@@ -76,19 +76,6 @@ rill_status mt_watch(mt_runner *r, const mt_watched *w)
 
 /* --- scores ------------------------------------------------------------------------------------------------------- */
 
-/* The one action of an empty input is the end symbol, with certainty. It is counted (RILL_ENDS_LAST), so that a minimum length does
- * not starve the item. The nodes of the other rows. */
-static void name_nodes(const mt_runner *r, const rill_rows *rows, const rill_ask *ask, rill_choices *out, int32_t *node)
-{
-    for (int32_t i = 0; i < rows->n; i++) {
-        const int empty = rill_stream_units(r->stream, rows->slot[i]) == 0;
-        node[i] = empty ? RILL_NO_NODE : rows->node[i];
-        if (!empty) continue;
-        rill_answer_forced(ask, out, i, r->model->net[0].settings.end);
-        out->ends[i] = RILL_ENDS_LAST;
-    }
-}
-
 /* What is never chosen has a probability all the same, which nobody is to see. */
 static void hide_illegal(const mt_model *m, const rill_ask *ask, rill_choices *out)
 {
@@ -103,17 +90,15 @@ rill_status mt_score(void *self, const rill_rows *rows, const rill_ask *ask, ril
     const mt_model *m = r->model;
     const size_t n = (size_t)rows->n;
     rill_selection selection = rill_answer_selection(ask, out);
-    int32_t *node, *set;
-    TRY(get_columns(r, 2, n, &node));
-    set = node + n;
-    name_nodes(r, rows, ask, out, node);
+    int32_t *set;
+    TRY(get_columns(r, 1, n, &set));
     if (selection.legal == NULL && m->shortlist == NULL) { /* lists have nothing else */
         for (size_t i = 0; i < n; i++) set[i] = 0;
         selection.legal = m->legal;
         selection.legal_words = ((size_t)m->net[0].decoder.words + 63) / 64;
         selection.legal_set = set;
     }
-    const int32_t *const columns[] = {node, rows->slot};
+    const int32_t *const columns[] = {rows->node, rows->slot};
     TRY(run(r, m->programs.score, (rill_run_arguments){.n = rows->n, .columns = columns, .selection = &selection}));
     hide_illegal(m, ask, out);
     return RILL_OK;

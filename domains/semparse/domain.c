@@ -61,7 +61,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
                                .max_length = s->max_length,
                                .description = s->description,
                                .node_bytes = bytes.node,
-                               .slot_bytes = bytes.slot + (int64_t)sizeof(rill_mentions),
+                               .slot_bytes = bytes.slot + (int64_t)(sizeof(rill_mentions) + sizeof(rill_text)),
                                .slot_unit_bytes = bytes.unit,
                                .has_end_action = 1,
                                .end_action = SEMPARSE_END};
@@ -76,8 +76,12 @@ static void stop(void *runner)
     semparse_runner *r = runner;
     if (r == NULL) return;
     rill_context *ctx = r->ctx;
-    for (size_t i = 0; i < r->slots; i++) rill_mentions_clear(&r->mentions[i]);
+    for (size_t i = 0; i < r->slots; i++) {
+        rill_mentions_clear(&r->mentions[i]);
+        rill_text_clear(&r->unknown[i]);
+    }
     rill_free(ctx, r->mentions, r->mentions_room * sizeof *r->mentions);
+    rill_free(ctx, r->unknown, r->unknown_room * sizeof *r->unknown);
     rill_free(ctx, r->slot, r->slot_room * sizeof *r->slot);
     rill_free(ctx, r->length, r->length_room * sizeof *r->length);
     rill_free(ctx, r->word, r->word_room * sizeof *r->word);
@@ -118,7 +122,11 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
     semparse_runner *r = self;
     TRY(rill_stream_reserve(r->stream, nodes, slots));
     TRY(rill_grow(r->ctx, (void **)&r->mentions, &r->mentions_room, (size_t)slots, sizeof *r->mentions, "item slots"));
-    for (; r->slots < (size_t)slots; r->slots++) r->mentions[r->slots] = (rill_mentions){.ctx = r->ctx};
+    TRY(rill_grow(r->ctx, (void **)&r->unknown, &r->unknown_room, (size_t)slots, sizeof *r->unknown, "item slots"));
+    for (; r->slots < (size_t)slots; r->slots++) {
+        r->mentions[r->slots] = (rill_mentions){.ctx = r->ctx};
+        r->unknown[r->slots] = (rill_text){.ctx = r->ctx};
+    }
     return RILL_OK;
 }
 
@@ -139,6 +147,16 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
         TRY(rill_text_append(out, word.data, word.length));
     }
     return RILL_OK;
+}
+
+static rill_status field(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out)
+{
+    const semparse_runner *r = self;
+    if (strcmp(name, "unknown") != 0)
+        return rill_fail(r->ctx, RILL_ERR_OPTION, "semparse: an output has the field unknown, and not \"%s\"", name);
+    if (hypothesis == NULL) return RILL_OK;
+    const rill_text *names = &r->unknown[hypothesis->slot];
+    return rill_text_append(out, names->length > 0 ? names->data : "", names->length);
 }
 
 /* Words between blanks: what a question has before the lexicon joins or splits some. Good enough to sort by. */
@@ -225,6 +243,7 @@ const rill_domain rill_semparse_domain = {
     .action_name = action_name,
     .find_action = find_action,
     .tokenize = tokenize,
+    .field = field,
     .features = RILL_TAKES_BACKEND | RILL_TAKES_WEIGHTS,
     .start = start,
     .stop = stop,

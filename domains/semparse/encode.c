@@ -2,7 +2,7 @@
  *
  * The encoder reads <s>, the question's words from last to first, </s>. Invariant: an input that fails takes no part in what follows
  * and leaves its slot free.
- * Divisions: text to ids · the whole. */
+ * Divisions: text to ids · names · the whole. */
 #include <string.h>
 
 #include "model.h"
@@ -42,6 +42,55 @@ static rill_status list_unmentioned(semparse_runner *r, int32_t slot, const rill
     return rill_stream_list(r->stream, s->tables.unmentioned, slot, n, r->unmentioned);
 }
 
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+/* Whether no more stands between two places of a line than within a name: "Las Palmas", "St. Gallen". */
+static int is_joined(const char *from, const char *to)
+{
+    while (from < to && (*from == ' ' || *from == '-' || *from == '.')) from++;
+    return from == to;
+}
+
+static int is_listed(const rill_text *names, rill_word name)
+{
+    for (const char *at = names->data; at != NULL && names->length > 0; at = strstr(at, ", ")) {
+        if (*at == ',') at += 2;
+        const size_t length = strcspn(at, ",");
+        if (length == name.length && memcmp(at, name.data, length) == 0) return 1;
+    }
+    return 0;
+}
+
+static rill_status list_name(rill_text *names, rill_word name)
+{
+    if (name.length == 0 || is_listed(names, name)) return RILL_OK;
+    if (names->length > 0) TRY(rill_text_append(names, ", ", 2));
+    return rill_text_append(names, name.data, name.length);
+}
+
+/* Names that neither the lexicon nor the vocabulary has: to the model they are all the same word, and its answer cannot tell what they
+ * are. Each once, in the line's order. */
+static rill_status list_unknown(semparse_runner *r, rill_input *input, const rill_word *token, size_t count)
+{
+    rill_text *names = &r->unknown[input->slot];
+    rill_word whole = {input->text, 0};
+    rill_text_reset(names);
+    for (size_t i = 0; i < count && !r->model->tokenized; i++) {
+        if (rill_vocabulary_id(r->model->source, token[i].data, token[i].length) >= 0) continue;
+        const rill_word name = rill_question_name(r->question, i);
+        if (name.length == 0) continue;
+        if (whole.length > 0 && is_joined(whole.data + whole.length, name.data)) {
+            whole.length = (size_t)(name.data + name.length - whole.data);
+            continue;
+        }
+        TRY(list_name(names, whole));
+        whole = name;
+    }
+    TRY(list_name(names, whole));
+    if (names->length > 0) rill_input_note(input, "names that the model does not know: %s", names->data);
+    return RILL_OK;
+}
+
 /* Bring one input to ids behind the `used` ones; what is wrong with it is its own failure. On success *length is set, else 0. */
 static rill_status read_input(semparse_runner *r, rill_input *input, size_t used, int32_t *length)
 {
@@ -58,7 +107,7 @@ static rill_status read_input(semparse_runner *r, rill_input *input, size_t used
     if (status != RILL_OK) return status;
     input->size = (int64_t)count;
     if (count == 0) {
-        rill_input_fail(input, RILL_ERR_INPUT, "empty input");
+        input->status = RILL_EMPTY;
         return RILL_OK;
     }
     if (count > (size_t)s->max_input) {
@@ -66,6 +115,7 @@ static rill_status read_input(semparse_runner *r, rill_input *input, size_t used
         return RILL_OK;
     }
     TRY(list_unmentioned(r, input->slot, token, count));
+    TRY(list_unknown(r, input, token, count));
     TRY(frame(r, token, count, used));
     *length = (int32_t)(count + FRAME);
     return RILL_OK;

@@ -147,17 +147,40 @@ static rill_status load_output(loader *l)
 
 /* --- lexicon ------------------------------------------------------------------------------------------------------ */
 
-/* A model need not have a lexicon: then questions are only lower-cased and freed of punctuation. */
+/* Letters, then digits: what stands for a name in the questions and in the forms of a model that was trained without names. */
+static int is_placeholder(const char *token, size_t length)
+{
+    size_t digits = 0;
+    while (digits < length && token[length - digits - 1] >= '0' && token[length - digits - 1] <= '9') digits++;
+    return digits > 0 && digits < length;
+}
+
+static int has_placeholders(const semparse *s)
+{
+    for (int32_t action = SEMPARSE_SPECIALS; action < s->actions; action++) {
+        size_t length;
+        const char *token = rill_vocabulary_token(s->target, action, &length);
+        if (is_placeholder(token, length) && rill_vocabulary_id(s->source, token, length) >= 0) return 1;
+    }
+    return 0;
+}
+
+/* A model need not have a lexicon: then questions are only lower-cased and freed of punctuation. One that knows placeholders needs it
+ * for all that is typed. */
 static rill_status load_lexicon(loader *l)
 {
     semparse *s = l->s;
     TRY(rill_path_join(&l->path, l->directory, "lexicon.tsv"));
     rill_status status = rill_lexicon_open(l->ctx, l->path.data, &s->lexicon);
-    if (status == RILL_ERR_NOT_FOUND) {
-        rill_error_clear(l->ctx);
-        return RILL_OK;
-    }
-    return status;
+    if (status != RILL_ERR_NOT_FOUND) return status;
+    rill_error_clear(l->ctx);
+    if (!s->tokenized && has_placeholders(s))
+        rill_log(
+            l->ctx, RILL_LOG_WARNING,
+            "%s is not there: the model knows names by placeholders alone, and nothing puts them into what is typed; "
+            "--tokenized takes questions that have them",
+            l->path.data);
+    return RILL_OK;
 }
 
 /* Which actions are placeholders; see model.h for what that means to a question. */

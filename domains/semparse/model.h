@@ -87,7 +87,8 @@ typedef struct semparse_runner {
     char *mentioned;         /* [actions] while a question is read: its tokens among the actions */
     int32_t *unmentioned;    /* [placeholders] likewise */
     rill_mentions *mentions; /* [slots] */
-    size_t mentions_room, slots;
+    rill_text *unknown;      /* [slots] names that the question has and the model does not, ", " between */
+    size_t mentions_room, unknown_room, slots;
 
     int32_t *slot, *length; /* [questions] of an encode() call; tokens of their frames stand one behind the other */
     int32_t *word;

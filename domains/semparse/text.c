@@ -227,6 +227,15 @@ static rill_status push_rewrite(rill_question *question, rill_word text)
     return RILL_OK;
 }
 
+/* Append a raw token that nothing in the lexicon takes. */
+static rill_status push_raw(rill_question *question, size_t at)
+{
+    const rill__raw *raw = &question->raw[at];
+    rill_status status = push_plain(question, question->raw_bytes + raw->offset, raw->length, raw->word);
+    if (status == RILL_OK) question->items[question->item_count - 1].raw = at + 1;
+    return status;
+}
+
 static rill_status push_found(rill_question *question, size_t at, const rill__found *found, rill_mentions *mentions)
 {
     const rill_lexicon *lexicon = question->lexicon;
@@ -255,7 +264,7 @@ static rill_status replace(rill_question *question, rill_mentions *mentions)
         else if (found.length)
             status = push_found(question, at, &found, mentions);
         else
-            status = push_plain(question, data, raw->length, raw->word);
+            status = push_raw(question, at);
         at += found.length ? found.length : 1;
     }
     return status;
@@ -265,9 +274,7 @@ static rill_status replace(rill_question *question, rill_mentions *mentions)
 static rill_status copy_raw(rill_question *question)
 {
     rill_status status = RILL_OK;
-    for (size_t i = 0; status == RILL_OK && i < question->raw_count; i++)
-        status = push_plain(question, question->raw_bytes + question->raw[i].offset, question->raw[i].length,
-                            RILL__NONE);
+    for (size_t i = 0; status == RILL_OK && i < question->raw_count; i++) status = push_raw(question, i);
     return status;
 }
 
@@ -289,7 +296,9 @@ rill_status rill_question_prepare(rill_question *question, const char *line, siz
 {
     *tokens = NULL;
     *count = mentions->count = mentions->length = 0;
-    question->item_count = question->out_length = 0;
+    question->item_count = question->out_length = question->raw_count = 0;
+    question->line = line;
+    question->line_length = length;
     size_t bad = rill_utf8_check(line, length);
     if (bad < length)
         return rill_fail(question->ctx, RILL_ERR_INPUT, "the line is not UTF-8 at byte %zu (0x%02x)", bad,
@@ -298,7 +307,7 @@ rill_status rill_question_prepare(rill_question *question, const char *line, siz
     if (tokenized) {
         status = split_at_blanks(question, line, length);
     } else {
-        status = rill__question_split(question, line, length);
+        status = rill__question_split(question);
         if (status == RILL_OK) status = question->lexicon ? replace(question, mentions) : copy_raw(question);
     }
     if (status == RILL_OK) status = finish(question, tokens, count);
@@ -332,6 +341,7 @@ void rill_question_close(rill_question *question)
     rill_context *ctx = question->ctx;
     if (question->stemmer) sb_stemmer_delete(question->stemmer);
     rill_free(ctx, question->raw_bytes, question->raw_capacity);
+    rill_free(ctx, question->origin, question->origin_room * sizeof *question->origin);
     rill_free(ctx, question->raw, question->raw_room * sizeof *question->raw);
     rill_free(ctx, question->items, question->item_room * sizeof *question->items);
     rill_free(ctx, question->out_bytes, question->out_capacity);

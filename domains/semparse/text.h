@@ -61,6 +61,11 @@ void rill_question_close(rill_question *question);
 rill_status rill_question_prepare(rill_question *question, const char *line, size_t length, int tokenized,
                                   const rill_word **tokens, size_t *count, rill_mentions *mentions);
 
+/* What token i of the last line was in the line, if it was written as a name is and is nothing of the lexicon's: with a capital letter
+ * that does more than begin a sentence, or within quotes. Borrowed from the line, which must still be there. Length 0 for all
+ * other tokens, and in token form. A line all in capitals has names in quotes alone. */
+rill_word rill_question_name(const rill_question *question, size_t i);
+
 RILL_C_END
 
 #endif

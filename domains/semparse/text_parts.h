@@ -2,6 +2,7 @@
  *
  *     text_token.c   bytes -> raw tokens: valid UTF-8, lower case, split, each with its word number in the lexicon
  *     text_number.c  what a token says as a number, an ordinal or a clock time
+ *     text_name.c    which raw tokens were written as names are
  *     text_match.c   what begins at a raw token: the longest mention or rewrite, by surface or by rule
  *     text.c         raw tokens -> items: placeholders, rewritten words, stems; and the table of mentions
  *
@@ -39,6 +40,7 @@ typedef struct rill__number {
 /* A token of the line, lower case, before anything is replaced. */
 typedef struct rill__raw {
     size_t offset, length; /* in raw_bytes */
+    size_t from, to;       /* what it was, in the line */
     int32_t word;          /* of the whole token, or RILL__NONE */
     int32_t owner;         /* of what stands before a final 's, when that is a word and the whole is not */
     rill__number number;
@@ -49,6 +51,7 @@ typedef struct rill__item {
     int32_t type;          /* of a mention, else RILL__NONE */
     int32_t word;          /* of a plain token, else RILL__NONE */
     size_t offset, length; /* in out_bytes */
+    size_t raw; /* 1 + the raw token that it is; 0: the lexicon put it there, or the line was in token form */
 } rill__item;
 
 /* A slot of the index that gives the same constant the same number. */
@@ -62,8 +65,12 @@ struct rill_question {
     const rill_lexicon *lexicon; /* may be NULL */
     struct sb_stemmer *stemmer;  /* NULL: no stemming */
 
+    const char *line; /* borrowed while it is the last one */
+    size_t line_length;
     char *raw_bytes;
     size_t raw_length, raw_capacity;
+    size_t *origin; /* [raw_length + 1] where in the line each of raw_bytes was, as they were before tokens were cut */
+    size_t origin_room;
     rill__raw *raw;
     size_t raw_count, raw_room;
 
@@ -95,7 +102,13 @@ typedef struct rill__found {
 /* --- text_token.c ------------------------------------------------------------------------------------------------- */
 
 /* Fill question->raw from the line, which is valid UTF-8. RILL_OK · RILL_ERR_MEMORY */
-rill_status rill__question_split(rill_question *question, const char *line, size_t length);
+rill_status rill__question_split(rill_question *question);
+
+/* Decode one code point of text that is known to be UTF-8; returns its length in bytes. */
+size_t rill__text_decode(const char *at, uint32_t *code);
+
+/* Lower case for the scripts place names come in: Latin, Greek, Cyrillic. */
+uint32_t rill__text_lower(uint32_t code);
 
 /* --- text_number.c ------------------------------------------------------------------------------------------------ */
 

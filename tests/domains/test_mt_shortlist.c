@@ -227,14 +227,13 @@ static void a_list_is_the_inputs_alone(void **state)
         snprintf(text[0], sizeof *text, "%s", rill_vocabulary_token(source, 6, NULL));
         snprintf(text[1], sizeof *text, "%s %s", rill_vocabulary_token(source, 6, NULL),
                  rill_vocabulary_token(source, 5, NULL));
-        text[2][0] = '\0';
+        snprintf(text[2], sizeof *text, "%s", rill_vocabulary_token(source, 5, NULL));
         snprintf(text[3], sizeof *text, "%s", rill_vocabulary_token(source, 7, NULL));
         runner_close(m);
         const char *also = together ? "mt/ensemble" : NULL;
         assert_ok(ctx, try_open("mt/shared", also, ",3,1", 2, &m));
         encode(m, 4, texts);
         start(m, 4, beside);
-        assert_true(beside[2][m->model->net[0].settings.end] == 0.0f && beside[2][5] == -INFINITY);
         for (size_t i = 0; i < 4; i++) {
             assert_ok(ctx, try_open("mt/shared", also, ",3,1", 1, &one));
             encode(one, 1, &texts[i]);

@@ -313,6 +313,61 @@ static void scorers_that_say_no_number(void **state)
         }
 }
 
+/* --- what a domain says about inputs ------------------------------------------------------------------------------ */
+
+static int blanks_seen;
+
+/* The second input has nothing in it; the third has a note of two-byte characters, too long by far. */
+static rill_status encode_and_tell(void *self, int32_t m, rill_input *inputs)
+{
+    for (rill_input *in = inputs; in < inputs + m; in++) {
+        blanks_seen += in->length < 2;
+        if (in->id == 1)
+            in->status = RILL_EMPTY;
+        else if (toy_domain.encode(self, 1, in) < 0)
+            return RILL_ERR_PLUGIN;
+        if (in->id == 0) rill_input_note(in, "%s and %d", "so", 7);
+        if (in->id != 2) continue;
+        char text[401] = "";
+        for (int i = 0; i < 200; i++) strcat(text, "\xc3\xa4");
+        rill_input_note(in, "%s", text);
+    }
+    return RILL_OK;
+}
+
+static void notes_and_nothing_come_with_results(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"in 1", "in 2", "in 3", "in 4", " ", "\xc2\x85", "\xe2\x81\xa0 \xe3\x80\x80"};
+    enum { N = sizeof texts / sizeof *texts };
+    rill_domain teller = toy_domain;
+    house h;
+    rill_result r;
+    rill_engine_setup setup;
+    rill_engine_setup_default(&setup);
+    teller.name = "teller";
+    teller.encode = encode_and_tell;
+    open_house(&h, &teller);
+    assert_int_equal(make_engine(&h, &setup), RILL_OK);
+    blanks_seen = 0;
+    for (int i = 0; i < N; i++) assert_int_equal(rill_engine_submit(h.engine, texts[i], strlen(texts[i])), RILL_OK);
+    rill_engine_close_input(h.engine);
+    for (int i = 0; i < N; i++) {
+        while (rill_engine_next(h.engine, &r) != RILL_OK) assert_int_equal(rill_engine_step(h.engine), RILL_OK);
+        assert_int_equal(r.status, RILL_OK);
+        assert_string_equal(r.message, "");
+        const int empty = i == 1 || i > 3;
+        assert_int_equal(r.n, 1);
+        if (empty)
+            assert_int_equal(r.output[0].length + (size_t)r.output[0].n_actions + (size_t)r.output[0].actions, 0);
+        if (empty) assert_string_equal(r.output[0].text, "");
+        if (i == 2) assert_int_equal(strlen(r.note), 254); /* 127 whole ones */
+        if (i != 2) assert_string_equal(r.note, i == 0 ? "so and 7" : "");
+    }
+    assert_int_equal(blanks_seen, 0);
+    close_house(&h);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +379,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(domains_that_write_over_inputs),
         cmocka_unit_test(domains_that_make_no_actions),
         cmocka_unit_test(scorers_that_say_no_number),
+        cmocka_unit_test(notes_and_nothing_come_with_results),
     };
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,11 @@ static void files_are_read_and_refused(void **state)
     assert_int_equal(rill_file_read(&out, text, 4), RILL_ERR_FORMAT);
     SAYS("%s is larger than the 4 bytes that it may have", text);
     assert_int_equal(out.length, 0);
+    write_string("text", "\xef\xbb\xbf"
+                         "a\xef\xbb\xbf");
+    assert_int_equal(rill_file_read(&out, text, 7), RILL_OK);
+    assert_int_equal(out.length, 4);
+    assert_string_equal(out.data, "a\xef\xbb\xbf"); /* the mark at the beginning alone */
     assert_int_equal(rill_file_read(&out, none, 5), RILL_ERR_NOT_FOUND);
     SAYS("cannot open %s: No such file or directory", none);
     assert_int_equal(rill_file_read(&out, folder, 5), RILL_ERR_IO);

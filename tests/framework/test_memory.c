@@ -42,6 +42,7 @@ static void full_problem(problem *p, schedule *s, int variant)
     for (p->n_inputs = 0; p->n_inputs < 7; p->n_inputs++)
         snprintf(p->input[p->n_inputs], sizeof p->input[0], "%s %d", p->n_inputs == 3 ? "!bad" : "in",
                  (int)p->n_inputs);
+    strcpy(p->input[4], " ");
     p->settings.max_length = p->settings.min_length = 0;
     p->naive.min_length = 0;
     for (int32_t i = 0; i < p->n_scorers; i++) p->random_scorer[i].actions = 5;

@@ -147,7 +147,7 @@ static const char *choices_wrong(const problem *p, const schedule *s, const engi
     int64_t t = 0;
     int32_t bad = 0, admitted = 0;
     const char *wrong = NULL;
-    for (int32_t i = 0; i < p->n_inputs; i++) bad += strncmp(p->input[i], "!bad", 4) == 0;
+    for (int32_t i = 0; i < p->n_inputs; i++) bad += !problem_is_searched(p, i);
     for (int64_t e = 0; e < r->n_events && wrong == NULL; e++) {
         const record_event *event = &r->event[e];
         if (event->kind == RILL_TRACE_TIMESTEP) {

@@ -23,6 +23,8 @@ static void read_question(rill_context *ctx, const rill_lexicon *lexicon, const 
         for (size_t i = 0; i < count; i++) {
             rill_word word = rill_mentions_restore(&mentions, tokens[i].data, tokens[i].length);
             require(tokens[i].length > 0 && word.length > 0);
+            const rill_word name = rill_question_name(question, i);
+            require(name.length == 0 || (name.data >= line && name.data + name.length <= line + length));
         }
     }
     rill_mentions_clear(&mentions);

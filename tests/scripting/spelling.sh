@@ -55,7 +55,7 @@ exits 0; lines 6; line_is 6 "thank you for your letter"; differ out meant
 printf '%s\n' 'teh watre' '' 'route 66' 'naïve' 'hte sea' >odd
 spell odd -q
 exits 2; lines 5; line_is 1 "the water"; line_is 5 "the sea"
-says "line 2: there is nothing to correct"
+says_not "line 2:"
 says "line 3: '6' is neither a letter nor a blank"
 says "line 4: 'ï' is neither a letter nor a blank"
 

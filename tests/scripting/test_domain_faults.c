@@ -371,7 +371,7 @@ static void read_as_domain(const char *path, const char *call, char *out, size_t
         "open = function(options) local ok, text = pcall(function() return options.read(%s) end) return (ok and 'ok ' or '') .. text end,\n"
         "finalize = function(self) return self end }",
         call);
-    static const char *const one[] = {"", NULL};
+    static const char *const one[] = {"_", NULL};
     domain_try(&run, lua, one, NULL);
     snprintf(out, size, "%s", run.status == RILL_OK ? run.out : run.message);
     out[strcspn(out, "\n")] = '\0';

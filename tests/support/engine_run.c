@@ -64,6 +64,7 @@ static void record_trace(void *user, const rill_trace_event *e)
         *t = (record_timestep){.n = e->n,
                                .in_flight = e->in_flight,
                                .rows = e->rows,
+                               .seconds = e->seconds,
                                .item = copied(e->items, n * sizeof *e->items),
                                .depth = copied(e->depths, n * sizeof *e->depths),
                                .width = copied(e->widths_before, n * sizeof *e->widths_before),

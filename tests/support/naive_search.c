@@ -358,7 +358,11 @@ static void run_phase(search *s, int32_t timestep, int32_t phase)
     }
     double best = s->best_output;
     if (s->beam.n > 0 && s->beam.at[0].sum > best) best = s->beam.at[0].sum;
+    const int32_t merged = s->beam.n;
     for (int32_t h = 0; h < s->p->n_heuristics; h++) apply_heuristic(s, &s->p->heuristic[h], best, timestep, phase);
+    s->result.candidates += merged;
+    s->result.pruned += merged - s->beam.n;
+    s->result.width[timestep].merged = merged;
     trim(s);
 }
 
@@ -404,18 +408,29 @@ static void count_states(search *s)
     if (states > s->result.states) s->result.states = states;
 }
 
+static void begin_timestep(search *s, int32_t timestep)
+{
+    naive_width *width = realloc(s->result.width, ((size_t)timestep + 1) * sizeof *width);
+    if (width == NULL) abort();
+    s->result.width = width;
+    width[timestep] = (naive_width){0};
+    for (int32_t i = 0; i < s->beam.n; i++) width[timestep].before += !s->beam.at[i].ended;
+    s->result.expansions += width[timestep].before;
+}
+
 naive_result naive_search(const naive_problem *problem)
 {
     search s = {.p = problem, .best_output = -INFINITY};
     naive_hypothesis empty = {0};
     push(&s.beam, &empty);
-    int32_t timestep = 0;
-    do {
-        for (int32_t i = 0; i < s.beam.n; i++) s.result.expansions += !s.beam.at[i].ended;
+    int32_t timestep = 0, done = 0;
+    while (!done) {
+        begin_timestep(&s, timestep);
         count_states(&s);
         for (int32_t phase = 0; phase < problem->phases; phase++) run_phase(&s, timestep, phase);
-        timestep++;
-    } while (!stops(&s, timestep));
+        done = stops(&s, ++timestep);
+        s.result.width[timestep - 1].after = done ? 0 : s.beam.n;
+    }
     free(s.beam.at);
     for (int32_t i = 0; i < s.n_outputs; i++) s.result.truncated += s.output[i].hypothesis.truncated;
     if (s.n_outputs > 1) qsort(s.output, (size_t)s.n_outputs, sizeof *s.output, by_rank_score);
@@ -428,6 +443,7 @@ naive_result naive_search(const naive_problem *problem)
 void naive_result_free(naive_result *result)
 {
     free(result->output);
+    free(result->width);
     *result = (naive_result){0};
 }
 

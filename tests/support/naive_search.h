@@ -107,6 +107,13 @@ typedef struct naive_output {
     int32_t order; /* among the item's outputs, in time */
 } naive_output;
 
+/* What a timestep found and left of an item. */
+typedef struct naive_width {
+    int32_t before; /* live candidates */
+    int32_t merged; /* candidates of the last phase, before heuristics */
+    int32_t after;  /* of the new beam, live and waiting; 0 when the item is done */
+} naive_width;
+
 typedef struct naive_result {
     naive_output *output; /* best first */
     int32_t n;            /* 0: no hypothesis survived */
@@ -114,6 +121,9 @@ typedef struct naive_result {
     int64_t expansions;   /* live candidates at the starts of these */
     int64_t states;       /* kept and made in the timestep that needs the most of them */
     int32_t truncated;    /* outputs ended by the limit */
+    int64_t candidates;   /* after merging, over all phases; of these ... */
+    int64_t pruned;       /* ... dropped by heuristics */
+    naive_width *width;   /* [timesteps] */
 } naive_result;
 
 naive_result naive_search(const naive_problem *problem);

@@ -79,7 +79,8 @@ static void draw_inputs(problem *p, dice *d)
         snprintf(p->input[i], sizeof p->input[i], "%s%d%.*s", mark, (int)dice_range(d, 0, 99999), (int)(2 * words),
                  " a b c d");
     }
-    if (dice_chance(d, 5)) p->input[0][0] = '\0'; /* an empty line is an input like any other */
+    /* A blank line has an empty output, whatever the domain. */
+    if (dice_chance(d, 5)) strcpy(p->input[0], p->n_inputs % 2 ? "" : " \t\xe3\x80\x80");
 }
 
 static void draw_settings(problem *p, problem_group group, dice *d)
@@ -237,7 +238,13 @@ void schedule_draw(schedule *s, problem_group group, dice *d)
 
 /* --- solving ------------------------------------------------------------------------------------------------------ */
 
-/* The naive search's view of input i; 0 if the input is bad. `at` must outlive `naive`. */
+/* Of the inputs drawn here, the first alone. */
+static int is_blank(const char *input)
+{
+    return strcmp(input, "") == 0 || input[0] == ' ';
+}
+
+/* The naive search's view of input i; 0 if the input is bad or blank. `at` must outlive `naive`. */
 static int view(const problem *p, int32_t i, space *at, naive_problem *naive)
 {
     *at = (space){&p->model, toy_input_read(&p->model, p->input[i], strlen(p->input[i]))};
@@ -263,7 +270,15 @@ static int view(const problem *p, int32_t i, space *at, naive_problem *naive)
     if (p->settings.at_limit == RILL_LIMIT_END && p->model.own_bound && naive->max_length == at->input.depth)
         naive->max_length--;
     naive->min_length = p->settings.min_length;
-    return at->input.status >= 0;
+    return at->input.status >= 0 && !is_blank(p->input[i]);
+}
+
+/* What a blank line gives: an output of nothing, which no search has made. */
+static naive_result nothing(void)
+{
+    naive_result r = {.n = 1, .output = calloc(1, sizeof *r.output)};
+    if (r.output == NULL) abort();
+    return r;
 }
 
 void problem_draw_arguments(problem *p, dice *d)
@@ -308,8 +323,16 @@ void problem_solve(problem *p)
     for (int32_t i = 0; i < p->n_inputs; i++) {
         space at;
         naive_problem naive;
-        if (view(p, i, &at, &naive)) p->expected[i] = naive_search(&naive);
+        if (view(p, i, &at, &naive))
+            p->expected[i] = naive_search(&naive);
+        else if (is_blank(p->input[i]))
+            p->expected[i] = nothing();
     }
+}
+
+int problem_is_searched(const problem *p, int32_t i)
+{
+    return strncmp(p->input[i], "!bad", 4) != 0 && !is_blank(p->input[i]);
 }
 
 int problem_optimum(const problem *p, int32_t i, double *score)
@@ -420,7 +443,7 @@ static int64_t most_rows(const schedule *s)
 
 static int compare_counters(words *w, const problem *p, const schedule *s, const engine_record *r)
 {
-    int64_t expansions = 0, outputs = 0, truncated = 0, longest = 0, failed = 0;
+    int64_t expansions = 0, outputs = 0, truncated = 0, longest = 0, failed = 0, candidates = 0, pruned = 0;
     for (int32_t i = 0; i < p->n_inputs; i++) {
         const naive_result *e = &p->expected[i];
         if (too_large(p, s, i)) {
@@ -430,6 +453,8 @@ static int compare_counters(words *w, const problem *p, const schedule *s, const
         expansions += e->expansions;
         outputs += e->n;
         truncated += e->truncated;
+        candidates += e->candidates;
+        pruned += e->pruned;
         failed += e->n == 0;
         if (e->timesteps > longest) longest = e->timesteps;
     }
@@ -440,6 +465,9 @@ static int compare_counters(words *w, const problem *p, const schedule *s, const
     /* What began anew, or failed half-way, was expanded too. */
     if (s->bound == 0 && t->expansions != expansions)
         return differ(w, "expansions %lld, engine %lld", (long long)expansions, (long long)t->expansions);
+    if (s->bound == 0 && (t->candidates != candidates || t->pruned != pruned))
+        return differ(w, "candidates %lld, pruned %lld, engine %lld and %lld", (long long)candidates, (long long)pruned,
+                      (long long)t->candidates, (long long)t->pruned);
     if (t->expansions < expansions || (t->expansions > expansions && t->sent_back == 0 && failed == 0))
         return differ(w, "expansions %lld, engine %lld, nothing sent back", (long long)expansions,
                       (long long)t->expansions);

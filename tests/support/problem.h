@@ -63,7 +63,10 @@ void problem_draw_variants(problem *p, int n, problem_group group, dice *d);
 void problem_solve(problem *p);
 void problem_clear(problem *p);
 
-/* The best score of input i over its whole space; 0 when nothing is complete or the input is bad. */
+/* Whether input i becomes an item: it is neither bad nor blank. */
+int problem_is_searched(const problem *p, int32_t i);
+
+/* The best score of input i over its whole space; 0 when nothing is complete or the input is bad or blank. */
 int problem_optimum(const problem *p, int32_t i, double *score);
 
 typedef struct engine_record engine_record;
@@ -135,11 +138,12 @@ typedef struct record_timestep {
     int32_t n, in_flight;
     int64_t rows;
     int32_t widest;
-    int64_t *item;    /* [n] */
-    int32_t *depth;   /* [n] */
-    int32_t *width;   /* [n] before expansion */
-    int32_t *merged;  /* [n] candidates before pruning */
-    int32_t *after;   /* [n] live candidates of the new beam */
+    int64_t *item;   /* [n] */
+    int32_t *depth;  /* [n] */
+    int32_t *width;  /* [n] before expansion */
+    int32_t *merged; /* [n] candidates before pruning */
+    int32_t *after;  /* [n] candidates of the new beam, live and waiting */
+    rill_seconds seconds;
     int64_t at_event; /* place among all events */
 } record_timestep;
 

@@ -239,6 +239,7 @@ static rill_status encode(void *self, int32_t m, rill_input *inputs)
     toy *t = self;
     rill_status status = enter(t, "encode", &t->encode_calls, t->model.fail_encode);
     if (status < 0) return status;
+    t->seen.encode_calls++;
     for (int32_t i = 0; i < m; i++) {
         rill_input *in = &inputs[i];
         if (in->slot < 0 || in->slot >= t->n_slots) return violation(t, "slot %d is not reserved", (int)in->slot);

@@ -25,6 +25,7 @@ typedef struct toy_report {
     int64_t nodes, nodes_peak; /* alive at the end; the most at once, in one of them */
     int64_t slots, slots_peak;
     int64_t encoded, made, scored, finalized, dropped, freed; /* inputs, nodes, rows, outputs, slots, nodes */
+    int64_t encode_calls;                                     /* of one input or more */
     int64_t most_rows;                                        /* in one score call */
     int64_t most_choices;                                     /* asked for in one score call */
     int64_t set_calls, pick_calls, part_calls; /* score calls with sets, with picks, with some of what was stepped */

@@ -132,21 +132,28 @@ typedef struct rill_domain_info {
 
 /* One input on its way into a slot. */
 typedef struct rill_input {
-    const char *text;   /* in: [length] bytes as read, without newline; not NUL-terminated */
-    size_t length;      /* in */
-    int64_t id;         /* in: position in the input stream from 0 */
-    int32_t slot;       /* in */
-    rill_status status; /* out: RILL_OK as given; a negative status fails this input alone, see rill_input_fail() */
+    const char *text; /* in: [length] bytes as read, without newline; not NUL-terminated */
+    size_t length;    /* in */
+    int64_t id;       /* in: position in the input stream from 0 */
+    int32_t slot;     /* in */
+    rill_status
+        status; /* out: RILL_OK as given; a negative status fails this input alone, see rill_input_fail(); RILL_EMPTY: there is
+                            nothing in it to decode, so its output is the empty one and its slot is unused */
     int32_t max_length; /* out: this input's own bound on actions, which the user's setting can lower, and raise up to
                             info.most_length; 0 as given = info.max_length, which it can do both to */
     int64_t size;       /* out, optional: this input's size in the domain's unit (tokens), for scheduling and for
                             bounds that follow from it (max_length_factor, slot_unit_bytes) */
-    char message[256];  /* out: why status is negative */
+    char message[256];  /* out: why status is negative; else what the user is to know about how the input was read, see
+                            rill_input_note() */
 } rill_input;
 
 /* Fail one input: sets status and message; returns status. */
 RILL_API rill_status rill_input_fail(rill_input *input, rill_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Say something about an input that is decoded all the same: it comes with the result (rill_result.note). What is too long is cut
+ * behind a whole character. */
+RILL_API void rill_input_note(rill_input *input, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Rows of one call. Arrays of [n]; read-only. */
 typedef struct rill_rows {
@@ -257,7 +264,8 @@ typedef struct rill_domain {
     rill_status (*reserve)(void *self, int32_t nodes, int32_t slots);
 
     /* Admit m inputs: their encoder memory goes to the given slots. An input that cannot be decoded fails alone through
-     * rill_input_fail(); its slot is then unused and is not dropped. A negative return ends the run. Mandatory. */
+     * rill_input_fail(), and one with nothing in it is RILL_EMPTY; its slot is then unused and is not dropped. Inputs of blanks alone
+     * never get here: the engine gives them the empty output. A negative return ends the run. Mandatory. */
     rill_status (*encode)(void *self, int32_t m, rill_input *inputs);
 
     /* Make the state of each row's node from its state_parent's and its action. Mandatory. */

@@ -20,6 +20,8 @@
  *
  * After a negative status from rill_engine_step() the engine can only be destroyed; results already finished can still be
  * taken, those too that waited for inputs before them. One bad input is not such a failure: its result carries a status and a message.
+ * An input of nothing but blanks (in Unicode's sense, control characters among them) has one output, which is empty and has no actions,
+ * whatever the domain: line in, line out.
  * Threads: an engine and its context belong to one thread at a time. The model of a domain that starts runners (domain.h) serves
  * any number of engines, each in a thread of its own with a context of its own, and may be asked for names by all of them; any
  * other serves one engine at a time and belongs to its thread. workers.h runs several engines behind one input and one output.
@@ -194,8 +196,9 @@ typedef struct rill_result {
     int32_t outputs_found;
     int32_t late; /* 1: its deadline came first; these are what there was by then */
     int32_t
-        more; /* 1: another one can be taken at once; 0: the next may take long, so writers that gather results write them out */
-    void *user; /* of its request, else NULL */
+        more; /* 1: another one can be taken at once; 0: the next may take long: writers that gather results write them out */
+    void *user;       /* of its request, else NULL */
+    const char *note; /* what the domain says about how it read the input ("the model does not know ..."), else "" */
 } rill_result;
 
 /* The field of that index in rill_engine_setup.fields, NUL-terminated; borrowed as the output's text is, behind which it lies. */

@@ -44,6 +44,7 @@ RILL_API rill_status rill_file_get(const rill_file *file, uint64_t at, size_t n,
 RILL_API void rill_file_close(rill_file *file);
 
 /* The whole regular file at `path`, which may have `limit` bytes, in place of what the text held; its data is never NULL.
+ * A byte order mark at its beginning is dropped.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (larger than the limit) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_file_read(rill_text *out, const char *path, size_t limit);
 

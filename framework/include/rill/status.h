@@ -13,6 +13,7 @@ RILL_C_BEGIN
 typedef enum rill_status {
     RILL_AGAIN = 1,        /* nothing available now; ask again after the next step */
     RILL_END_OF_INPUT = 2, /* a reader has nothing more to give */
+    RILL_EMPTY = 3,        /* an input in which there is nothing to decode: what comes of it is empty too */
     RILL_OK = 0,
     RILL_ERR_MEMORY = -1,        /* an allocation failed */
     RILL_ERR_ARGUMENT = -2,      /* the caller broke a documented condition */

@@ -68,6 +68,7 @@ typedef struct rill_script_config {
     int pretty;                                   /* trees in indented lines */
     const char *weights, *backend, *input_format; /* of rill_open_options; NULL: not said */
     int32_t workers;                              /* 0: not said */
+    int unknown_names;                            /* as word_scores */
 } rill_script_config;
 
 /* Read what the script returned. *out: freed by the caller; on failure NULL.

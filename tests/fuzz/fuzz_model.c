@@ -1,0 +1,255 @@
+/* Bytes to a model's directory: they are edits to the files of a small model that is whole. Built once for each domain, with FUZZ_MODEL.
+ *
+ * An edit is a byte that says what is done (KIND) to which file, and what that needs:
+ *   set     the length in two bytes, and the whole file
+ *   write   the place in two bytes, the length in one, and bytes that go over those there
+ *   insert  likewise, between those there
+ *   cut     the place and how many bytes go
+ *   number  which run of digits in the file (one byte), and which of a few numbers stands there instead
+ *   remove  the file is not there
+ * Places count modulo the file's size, so that every byte does something.
+ *
+ * Whatever the bytes: no crash, no hang, no memory left over, no more than a hundred megabytes; a failure says something. A model that
+ * opens decodes a line through an engine, and the result is one output or more, or says why there is none. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rill/builtins.h"
+#include "rill/engine.h"
+#include "target.h"
+
+enum { MOST_FILES = 8, LARGEST = 1 << 18 };
+
+typedef struct model {
+    const char *domain, *folder; /* under tests/data */
+    const char *name[MOST_FILES];
+    const char *lexicon; /* what lexicon.tsv holds, which the data have not */
+    const char *line;
+    int tokenized;
+} model;
+
+static const model models[] = {
+    {.domain = "mt",
+     .folder = "mt/shared",
+     .name = {"config.json", "generation_config.json", "model.safetensors", "vocab.json", "vocab-src.json",
+              "vocab-tgt.json"},
+     .line = "\xE2\x96\x81"
+             "a a b",
+     .tokenized = 1},
+    {.domain = "semparse",
+     .folder = "semparse/tiny",
+     .name = {"config.json", "model.safetensors", "source.vocab", "target.vocab", "lexicon.tsv"},
+     .lexicon = "@format\t1\n@stem\tenglish\n@type\tw\n@rewrite\tbig\tw3\n@prefer\tw\tthe _\n"
+                "@rule\tw\t(in) {digits:1-99}\tn:{}\nnew york\tw\tnyc\tcity|ny\n",
+     .line = "W1 big the New York City in 17 \"Paris\" w2?"},
+    {.domain = "shiftreduce",
+     .folder = "shiftreduce/tiny",
+     .name = {"config.json", "model.safetensors", "labels.vocab", "shapes.vocab", "suffixes.vocab", "tags.vocab",
+              "words.vocab"},
+     .line = "The w1 can't (w2)."},
+};
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+typedef struct content {
+    int there;
+    size_t length;
+    uint8_t bytes[LARGEST];
+} content;
+
+static content whole[MOST_FILES], file[MOST_FILES]; /* as they are, and edited */
+static int n_files;
+
+static void read_whole(const model *m)
+{
+    char path[600];
+    for (; n_files < MOST_FILES && m->name[n_files] != NULL; n_files++) {
+        content *c = &whole[n_files];
+        snprintf(path, sizeof path, "%s/%s/%s", FUZZ_DATA, m->folder, m->name[n_files]);
+        FILE *from = fopen(path, "rb");
+        const int is_lexicon = m->lexicon != NULL && strcmp(m->name[n_files], "lexicon.tsv") == 0;
+        c->there = from != NULL || is_lexicon;
+        if (from != NULL) c->length = fread(c->bytes, 1, LARGEST, from);
+        if (is_lexicon) memcpy(c->bytes, m->lexicon, c->length = strlen(m->lexicon));
+        if (from != NULL) fclose(from);
+    }
+    require(n_files > 0 && whole[0].there);
+}
+
+static void path_in(char *path, size_t size, const char *folder, const char *name)
+{
+    snprintf(path, size, "%s/%s", folder, name);
+}
+
+static void write_folder(const model *m, const char *folder)
+{
+    char path[200];
+    for (int i = 0; i < MOST_FILES && m->name[i] != NULL; i++) {
+        if (!file[i].there) continue;
+        path_in(path, sizeof path, folder, m->name[i]);
+        FILE *to = fopen(path, "wb");
+        require(to != NULL && fwrite(file[i].bytes, 1, file[i].length, to) == file[i].length && fclose(to) == 0);
+    }
+}
+
+static void remove_folder(const model *m, const char *folder)
+{
+    char path[200];
+    for (int i = 0; i < MOST_FILES && m->name[i] != NULL; i++) {
+        path_in(path, sizeof path, folder, m->name[i]);
+        unlink(path);
+    }
+    require(rmdir(folder) == 0);
+}
+
+/* --- edits -------------------------------------------------------------------------------------------------------- */
+
+typedef struct reader {
+    const uint8_t *at;
+    size_t left;
+} reader;
+
+static size_t take(reader *r, int bytes)
+{
+    size_t value = 0;
+    for (int i = 0; i < bytes && r->left > 0; i++, r->at++, r->left--) value |= (size_t)*r->at << (8 * i);
+    return value;
+}
+
+static const uint8_t *take_bytes(reader *r, size_t *length)
+{
+    const uint8_t *bytes = r->at;
+    if (*length > r->left) *length = r->left;
+    r->at += *length;
+    r->left -= *length;
+    return bytes;
+}
+
+/* Put bytes in place of `gone` others at `at`. */
+static void splice(content *c, size_t at, size_t gone, const void *bytes, size_t length)
+{
+    if (at > c->length) at = c->length;
+    if (gone > c->length - at) gone = c->length - at;
+    if (c->length - gone + length > LARGEST) return;
+    memmove(c->bytes + at + length, c->bytes + at + gone, c->length - at - gone);
+    if (length > 0) memcpy(c->bytes + at, bytes, length);
+    c->length += length;
+    c->length -= gone;
+}
+
+static size_t digits_at(const content *c, size_t at)
+{
+    size_t n = 0;
+    while (at + n < c->length && c->bytes[at + n] >= '0' && c->bytes[at + n] <= '9') n++;
+    return n;
+}
+
+static void set_number(content *c, size_t which, size_t value)
+{
+    static const char *const values[] = {
+        "0",     "1",   "2",   "3",     "7",  "16",         "17",         "1000",
+        "65536", "-1",  "0.5", "1e300", "31", "2147483647", "4294967296", "9223372036854775807",
+        "\"1\"", "null"};
+    const char *text = values[value % (sizeof values / sizeof *values)];
+    for (size_t at = 0, n; at<c->length; at += n> 0 ? n : 1)
+        if ((n = digits_at(c, at)) > 0 && which-- == 0) {
+            splice(c, at, n, text, strlen(text));
+            return;
+        }
+}
+
+enum kind { SET, WRITE, INSERT, CUT, NUMBER, REMOVE, KINDS };
+
+static void edit(reader *r)
+{
+    const size_t what = take(r, 1);
+    content *c = &file[what / KINDS % (size_t)n_files];
+    const enum kind kind = (enum kind)(what % KINDS);
+    size_t at = kind == REMOVE ? 0 : take(r, kind == NUMBER ? 1 : 2), length = 0;
+    const uint8_t *bytes = NULL;
+    if (kind == SET) bytes = take_bytes(r, &at);
+    if (kind == WRITE || kind == INSERT || kind == CUT) length = take(r, 1);
+    if (kind == WRITE || kind == INSERT) bytes = take_bytes(r, &length);
+    if (kind != SET && kind != NUMBER) at %= c->length + 1;
+    switch (kind) {
+    case SET: splice(c, 0, c->length, bytes, at); break;
+    case WRITE: splice(c, at, length, bytes, length); break;
+    case INSERT: splice(c, at, 0, bytes, length); break;
+    case CUT: splice(c, at, length, NULL, 0); break;
+    case NUMBER: set_number(c, at, take(r, 1)); break;
+    default: break;
+    }
+    c->there = kind != REMOVE;
+}
+
+/* --- the model ---------------------------------------------------------------------------------------------------- */
+
+/* A hundred megabytes are all there is. */
+static void *allocate(void *user, void *block, size_t old_size, size_t new_size)
+{
+    size_t *used = user;
+    void *fresh = NULL;
+    if (new_size > ((size_t)100 << 20) - *used) return NULL;
+    if (new_size > 0 && posix_memalign(&fresh, 64, new_size) != 0) return NULL;
+    if (fresh != NULL && block != NULL) memcpy(fresh, block, old_size < new_size ? old_size : new_size);
+    *used += new_size;
+    *used -= old_size;
+    free(block);
+    return fresh;
+}
+
+static void decode(rill_context *ctx, rill_model *opened, const char *line)
+{
+    rill_engine *engine;
+    rill_engine_setup setup;
+    rill_result result;
+    rill_engine_setup_default(&setup);
+    setup.settings.k = 2;
+    setup.settings.max_length = 6;
+    if (rill_engine_create(&engine, ctx, opened, &setup) != RILL_OK) {
+        require(rill_error(ctx)[0] != '\0');
+        return;
+    }
+    rill_status status = rill_engine_submit(engine, line, strlen(line));
+    rill_engine_close_input(engine);
+    while (status == RILL_OK && rill_engine_next(engine, &result) == RILL_AGAIN) status = rill_engine_step(engine);
+    if (status != RILL_OK)
+        require(status < 0 && rill_error(ctx)[0] != '\0');
+    else
+        require(result.status == RILL_OK ? result.n > 0 && result.output[0].text != NULL : result.message[0] != '\0');
+    rill_engine_destroy(engine);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const model *m = &models[FUZZ_MODEL];
+    size_t used = 0;
+    rill_context *ctx;
+    rill_model *opened;
+    const rill_context_options with = {.struct_size = sizeof with, .allocate = allocate, .allocate_user = &used};
+    char folder[] = "/tmp/rill-fuzz-XXXXXX";
+    if (n_files == 0) read_whole(m);
+    for (int i = 0; i < n_files; i++) {
+        file[i].there = whole[i].there;
+        splice(&file[i], 0, file[i].length, whole[i].bytes, whole[i].length);
+    }
+    for (reader r = {data, size}; r.left > 0;) edit(&r);
+    require(rill_context_create(&ctx, &with) == RILL_OK && rill_register_builtins(ctx) == RILL_OK);
+    require(mkdtemp(folder) != NULL);
+    write_folder(m, folder);
+    rill_open_options options = {
+        .struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = m->tokenized};
+    if (rill_model_open(&opened, ctx, m->domain, &options) == RILL_OK) {
+        decode(ctx, opened, m->line);
+        rill_model_close(opened);
+    } else {
+        require(rill_error(ctx)[0] != '\0');
+    }
+    remove_folder(m, folder);
+    rill_context_destroy(ctx);
+    require(used == 0);
+    return 0;
+}
