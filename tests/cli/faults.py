@@ -43,6 +43,10 @@ RUN = """return { model = "semparse/tiny", input = "semparse.in", search = { k =
 """
 SWEEP = """return { model = "semparse/tiny", input = "semparse.in", sweep = rill.sweep{ k = {1, 2} } }
 """
+# Half of it is a script too.
+PLUGIN = 'rill.scorer{ name = "first", score = function(rows) end }\n' + "-- nothing\n" * 20 + """
+rill.scorer{ name = "second", score = function(rows) end }
+"""
 
 
 class Scenario:
@@ -74,7 +78,7 @@ def scenarios():
                  [], ["s"], streams=False),
         Scenario("eval", ["eval", "-m", "semparse/tiny", "--refs", "refs", "hypotheses"], streams=False),
         Scenario("info", ["info", "semparse/tiny"], streams=False),
-        Scenario("list", ["list", "--plugin", "plugin.lua"], streams=False),
+        Scenario("list", ["list", "--plugin", "plugin.lua"]),
     ]
     return found
 
@@ -104,7 +108,7 @@ class Bench:
         write_lines(self.data, self.folder)
         (self.folder / "run.lua").write_text(RUN)
         (self.folder / "sweep.lua").write_text(SWEEP)
-        (self.folder / "plugin.lua").write_text('rill.scorer{ name = "nothing", score = function(rows) end }\n')
+        (self.folder / "plugin.lua").write_text(PLUGIN)
         decoded = self.run(Scenario("refs", ["decode", "-m", "semparse/tiny", "-q", "-i", "semparse.in"]), None)
         assert decoded["code"] == 0, decoded["err"]
         (self.folder / "refs").write_bytes(decoded["out"])
