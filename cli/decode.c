@@ -110,9 +110,10 @@ static const face decode_face = {
     "rill decode -m DIR [options] [< INPUT] [> OUTPUT]",
     "Decode every line of the input with a model. Line in, line out: an input that\n"
     "cannot be decoded gives an empty line and a message with its line number on\n"
-    "standard error, and the rest goes on. With --n-best N every input gives up to N\n"
-    "lines \"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\", ids from 0, and a failed\n"
-    "one none; with --unordered results come as they are finished, \"ID<TAB>OUTPUT\".\n"
+    "standard error, and the rest goes on; a blank line gives an empty line and is no\n"
+    "error. With --n-best N every input gives up to N lines\n"
+    "\"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\", ids from 0, and a failed one\n"
+    "none; with --unordered results come as they are finished, \"ID<TAB>OUTPUT\".\n"
     "--alignment, --unknown-names and --word-scores add columns behind OUTPUT, in this\n"
     "order.\n"
     "Input lines end with LF or CRLF; the last may lack its end.\n"

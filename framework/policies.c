@@ -109,16 +109,16 @@ static void key_by_depth(sorter *s, const rill_flight *flight)
     for (int32_t i = 0; i < flight->n; i++) s->key[i] = clamp_key(flight->timestep[i]);
 }
 
-/* Timesteps that may lie ahead: two per unit of size (a parser needs 2n-1; of 1 to 3, two served the semantic parsers well), less
- * those behind. Items far behind their input's size come first, and all draw to a close together. One that outgrows the
- * estimate is likely to go on for a share of what it has had: without that rule two runaway hypotheses of ATIS, the last to be
- * served, took a tenth of the run alone. */
+/* Timesteps that may lie ahead: two per unit of size (a parser needs 2n-1), less those behind. Items far behind their input's size come
+ * first, and all draw to a close together. One that outgrows the estimate is likely to go on for a share of what it has had: without
+ * that rule two runaway hypotheses of ATIS, the last to be served, took a tenth of the run alone. Both numbers were chosen on training
+ * and development inputs (docs/performance.md). */
 static void key_by_remaining(sorter *s, const rill_flight *flight)
 {
-    enum { SHARE = 4 };
+    enum { PER_UNIT = 2 };
     for (int32_t i = 0; i < flight->n; i++) {
         int32_t size = clamp_key(flight->size[i]), behind = flight->timestep[i]; /* twice the size must not overflow */
-        int32_t expected = 2 * size - behind, least = behind / SHARE;
+        int32_t expected = PER_UNIT * size - behind, least = (int32_t)((int64_t)behind * 3 / 4);
         s->key[i] = clamp_key(expected > least ? expected : least);
     }
 }
