@@ -316,6 +316,17 @@ const rill_tensor *rill_tensors_at(const rill_tensors *t, size_t i)
     return &t->entry[i];
 }
 
+int rill_tensors_same(const rill_tensors *t, const rill_tensor *a, const rill_tensor *b)
+{
+    const size_t size = a->end - a->begin;
+    if (a->dtype != b->dtype || a->rank != b->rank || size != b->end - b->begin) return 0;
+    if (memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) != 0) return 0;
+    const int same = memcmp(t->data + a->begin, t->data + b->begin, size) == 0;
+    rill_file_release(&t->file, t->data + a->begin, size);
+    rill_file_release(&t->file, t->data + b->begin, size);
+    return same;
+}
+
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* "[64, 16]", cut where the buffer ends. */
@@ -367,5 +378,6 @@ rill_status rill_tensors_read(const rill_tensors *t, const char *name, int accep
     size_t n = (e->end - e->begin) / type->bytes;
     convert(t->data + e->begin, type->flag, n, out);
     rill_file_release(&t->file, t->data + e->begin, e->end - e->begin);
+    t->entry[e - t->entry].read = 1;
     return check_finite(t, name, out, n);
 }
