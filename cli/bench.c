@@ -234,6 +234,7 @@ static int prepare(bench *b)
     if (code == CLI_OK) code = make_plans(b);
     if (code == CLI_OK) code = cli_session_open(&b->session);
     if (code == CLI_OK) code = cli_testset_judge(&b->set, b->session.ctx, rill_find_domain(b->session.ctx, domain));
+    if (code == CLI_OK && b->json_path) code = cli_output_open(&b->json, b->session.ctx, b->json_path, CLI_REPORT);
     return code;
 }
 
@@ -313,6 +314,7 @@ static void end(bench *b)
         cli_profile_end(&b->method[i].profile);
     }
     free(b->method);
+    cli_output_close(&b->json);
     cli_testset_free(&b->set);
     cli_runfile_end(&b->runfile);
     cli_session_end(&b->session);

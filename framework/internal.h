@@ -5,11 +5,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "rill/plugin.h"
 #include "rill/settings.h"
 
-enum { RILL__MESSAGE_BYTES = 4000 };
+enum { RILL__MESSAGE_BYTES = 4000, RILL__OPENED = 256 };
 
 /* A growing list of registered tables. */
 typedef struct rill__table_list {
@@ -22,6 +23,12 @@ typedef struct rill__deferred {
     void (*fn)(void *user);
     void *user;
 } rill__deferred;
+
+/* A regular file, whatever it is called. */
+typedef struct rill__file_id {
+    dev_t device;
+    ino_t number;
+} rill__file_id;
 
 struct rill_context {
     rill_realloc_fn allocate;
@@ -39,6 +46,8 @@ struct rill_context {
     size_t n_libraries, libraries_capacity;
     rill__deferred *deferred;
     size_t n_deferred, deferred_capacity;
+    rill__file_id opened[RILL__OPENED]; /* the first's: the latest files that were opened to be read; file.c */
+    uint64_t n_opened;
 };
 
 /* Free the registry's lists and unload plugins. */
@@ -61,6 +70,9 @@ static inline int rill__take(void *own, size_t size, const void *given, size_t l
     memcpy(own, &size, sizeof size);
     return 1;
 }
+
+/* What a file of the system begins with, up to size - 1 bytes and a NUL. Returns 0 where there is nothing to read. */
+int rill__read_head(const char *path, char *out, size_t size);
 
 /* RILL_OK · RILL_ERR_ARGUMENT: a caller's text of some bytes is NULL */
 static inline rill_status rill__check_text(rill_context *ctx, const char *text, size_t length)

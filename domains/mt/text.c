@@ -11,8 +11,8 @@
 
 #include "actions.h"
 #include "blocks.h"
-#include "file.h"
 #include "fsmt.h"
+#include "rill/file.h"
 #include "spm.h"
 #include "text.h"
 #include "try.h"
@@ -56,11 +56,11 @@ static rill_status open_vocabularies(mt_text *t, rill_text *path, const mt_text_
 
 static rill_status open_spm(mt_text *t, rill_text *path, const char *directory, const char *name, mt_spm **out)
 {
-    rill_file file;
+    rill_text bytes = {.ctx = t->ctx};
     TRY(rill_path_join(path, directory, name));
-    TRY(rill_file_map(&file, t->ctx, path->data));
-    rill_status status = mt_spm_open(out, t->ctx, path->data, file.bytes, file.size);
-    rill_file_close(&file);
+    rill_status status = rill_file_read(&bytes, path->data, RILL_FILE_TEXT_MAX);
+    if (status == RILL_OK) status = mt_spm_open(out, t->ctx, path->data, bytes.data, bytes.length);
+    rill_text_clear(&bytes);
     return status;
 }
 

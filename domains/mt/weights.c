@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "file.h"
 #include "model.h"
+#include "rill/file.h"
 #include "weights.h"
 
 enum { NAME_BYTES = 96 };
@@ -192,8 +192,11 @@ static rill_status check_tied(loader *l, const char *const *names, size_t count)
     const rill_tensor *first = NULL;
     for (size_t i = 0; i < count; i++) {
         const rill_tensor *table = names[i] != NULL ? rill_tensors_find(l->tensors, names[i]) : NULL;
+        int same;
         if (first == NULL) first = table;
-        if (table == NULL || rill_tensors_same(l->tensors, first, table)) continue;
+        if (table == NULL || table == first) continue;
+        TRY(rill_tensors_same(l->tensors, first, table, &same));
+        if (same) continue;
         return rill_fail(
             l->ctx, RILL_ERR_FORMAT,
             "%s: tensors \"%s\" and \"%s\" differ, but are one by tie_word_embeddings of config.json, which "
@@ -315,7 +318,7 @@ static rill_status say_convert(loader *l, const char *directory)
     char why[300];
     snprintf(why, sizeof why, "%s", rill_error(l->ctx));
     TRY(rill_path_join(&l->path, directory, "pytorch_model.bin"));
-    if (rill_file_map(&pickle, l->ctx, l->path.data) != RILL_OK)
+    if (rill_file_open(&pickle, l->ctx, l->path.data, RILL_FILE_REGULAR) != RILL_OK)
         return rill_fail(l->ctx, RILL_ERR_NOT_FOUND, "%s", why);
     rill_file_close(&pickle);
     return rill_fail(l->ctx, RILL_ERR_NOT_FOUND,

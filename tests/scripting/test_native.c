@@ -142,6 +142,7 @@ static void opening_and_binding(void **state)
         "refused('rill.ffi.open: ', rill.ffi.open, './no-such-library.so')\n"
         "refused('no-such-library.so', rill.ffi.open, './no-such-library.so')\n"
         "refused(\"(nor is it in the script's folder)\", rill.ffi.open, 'no-such-library.so')\n"
+        "refused('it is a device', rill.ffi.open, '/dev/null')\n"
         "refused('shared object expected', rill.ffi.open, '')\n"
         "refused('shared object expected', rill.ffi.open, 'a\\0b')\n"
         "refused('string expected', rill.ffi.open)\n"

@@ -98,9 +98,9 @@ static void files_that_cannot_be_read_are_named(void **state)
     (void)state;
     rill_context *ctx = harness_context(NULL);
     assert_int_equal(load_file(ctx, "no/such/file.lua"), RILL_ERR_NOT_FOUND);
-    expect_error(ctx, "script no/such/file.lua cannot be opened: No such file");
+    expect_error(ctx, "cannot open no/such/file.lua: No such file");
     assert_int_equal(load_file(ctx, folder), RILL_ERR_IO);
-    expect_error(ctx, "is a directory");
+    expect_error(ctx, "it is a directory, a regular file was expected");
     const char *path = written("shut.lua", "return 1", 8);
     if (geteuid() != 0) { /* root reads everything */
         chmod(path, 0);

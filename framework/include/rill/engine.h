@@ -193,7 +193,9 @@ typedef struct rill_result {
     int32_t n;                 /* min(n_best, outputs found) */
     int32_t outputs_found;
     int32_t late; /* 1: its deadline came first; these are what there was by then */
-    void *user;   /* of its request, else NULL */
+    int32_t
+        more; /* 1: another one can be taken at once; 0: the next may take long, so writers that gather results write them out */
+    void *user; /* of its request, else NULL */
 } rill_result;
 
 /* The field of that index in rill_engine_setup.fields, NUL-terminated; borrowed as the output's text is, behind which it lies. */
