@@ -104,7 +104,8 @@ static int same_search(const cli_plan *a, const cli_plan *b)
            x->length_penalty == y->length_penalty && x->keep == y->keep && x->stop == y->stop &&
            x->at_limit == y->at_limit && x->count_end == y->count_end && x->word_penalty == y->word_penalty &&
            x->max_length_factor == y->max_length_factor && x->unknown_penalty == y->unknown_penalty &&
-           x->like == y->like && x->distinct == y->distinct && same_chain(&a->heuristics, &b->heuristics) &&
+           x->like == y->like && x->distinct == y->distinct && x->min_width == y->min_width &&
+           x->require_end == y->require_end && same_chain(&a->heuristics, &b->heuristics) &&
            same_chain(&a->scorers, &b->scorers);
 }
 

@@ -47,6 +47,7 @@ typedef struct decode {
     cli_pretty pretty;
     cli_progress progress;
     int64_t failed;
+    cli_given results;
     int64_t next_id; /* behind the last result written */
     double writing, wall;
 } decode;
@@ -113,9 +114,9 @@ static const face decode_face = {
     "standard error, and the rest goes on; a blank line gives an empty line and is no\n"
     "error. With --n-best N every input gives up to N lines\n"
     "\"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\", ids from 0, and a failed one\n"
-    "none; with --unordered results come as they are finished, \"ID<TAB>OUTPUT\".\n"
-    "--alignment, --unknown-names and --word-scores add columns behind OUTPUT, in this\n"
-    "order.\n"
+    "none (\" truncated= 1\" behind N: the output was cut short); with --unordered\n"
+    "results come as they are finished, \"ID<TAB>OUTPUT\". --alignment, --unknown-names\n"
+    "and --word-scores add columns behind OUTPUT, in this order.\n"
     "Input lines end with LF or CRLF; the last may lack its end.\n"
     "\n"
     "The model's config.json may hold default settings: options here override them one\n"
@@ -221,6 +222,7 @@ static rill_status write_result(void *user, const rill_result *result)
         cli_progress_erase(&d->progress);
         cli_say("warning: line %" PRId64 ": %s", result->id + 1, result->note);
     }
+    cli_given_add(&d->results, result, d->plan.resolved.n_best);
     /* Inputs that a failed run did not come to keep their lines, so that the others keep theirs. */
     for (; d->form == CLI_FORM_PLAIN && d->next_id < result->id; d->next_id++) cli_output_write(&d->output, "\n", 1);
     d->next_id = result->id + 1;
@@ -363,6 +365,7 @@ static void fill_report(const decode *d, cli_report *report)
         .read = d->input.seconds,
         .write = d->writing,
         .wall = d->wall,
+        .given = &d->results,
     };
     report->stats.struct_size = sizeof report->stats;
     rill_workers_stats(d->session.crew, &report->stats);
@@ -387,7 +390,10 @@ static int finish(decode *d, int code)
     cli_report report;
     fill_report(d, &report);
     code = worse(code, cli_output_close(&d->output));
-    if (!d->quiet && (code == CLI_OK || code == CLI_SOME_FAILED)) cli_report_say(&report);
+    if (code == CLI_OK || code == CLI_SOME_FAILED) {
+        if (!d->quiet) cli_report_say(&report);
+        cli_report_warn(&report, !d->quiet);
+    }
     if (d->wants_profile) code = worse(code, tell_profile(d, &report));
     if (d->stats_path) code = worse(code, cli_json_write(&d->stats, cli_report_json(&report)));
     code = worse(code, cli_output_close(&d->stats));

@@ -46,7 +46,8 @@ int cli_output_close(cli_output *output);
 typedef enum cli_form {
     CLI_FORM_PLAIN,    /* one line per input: the best output, empty when there is none */
     CLI_FORM_NUMBERED, /* the same behind "ID<TAB>", for results in order of completion */
-    CLI_FORM_NBEST,    /* "ID ||| OUTPUT ||| logp= L length= N ||| SCORE", one line per output; extras behind OUTPUT */
+    CLI_FORM_NBEST, /* "ID ||| OUTPUT ||| logp= L length= N ||| SCORE", one line per output; extras behind OUTPUT, and
+                          " truncated= 1" behind N where the output was cut short */
 } cli_form;
 
 /* What is written behind an output's text, each behind " ||| ". */

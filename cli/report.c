@@ -36,17 +36,39 @@ void cli_report_say(const cli_report *report)
 {
     const rill_stats *t = &report->stats;
     const rill_seconds *s = &t->seconds;
-    char failed[48] = "";
+    const int64_t cut = report->given ? report->given->cut : 0;
+    char failed[48] = "", short_ones[48] = "";
     if (t->failed) snprintf(failed, sizeof failed, " (%" PRId64 " failed)", t->failed);
+    if (cut) snprintf(short_ones, sizeof short_ones, ", %" PRId64 " with outputs cut short,", cut);
     char bound[96] = "";
     if (t->nodes_bound)
         snprintf(bound, sizeof bound, " of %" PRId64 " allowed, %" PRId64 " items sent back", t->nodes_bound,
                  t->sent_back);
-    cli_say("%" PRId64 " inputs%s in %.2f s, %.1f/s; %" PRId64 " timesteps, %" PRId64
+    cli_say("%" PRId64 " inputs%s%s in %.2f s, %.1f/s; %" PRId64 " timesteps, %" PRId64
             " expansions, %.1f exp/step, %" PRId64 " refills, states peak %" PRId64
             "%s; seconds: encode %.3f, step %.3f, score %.3f, prune %.3f, finalize %.3f",
-            t->inputs, failed, report->wall, per_second(report), t->timesteps, t->expansions, cli_per_timestep(t),
-            t->refills, t->nodes_peak, bound, s->encode, s->step, s->score, s->prune, s->finalize);
+            t->inputs, failed, short_ones, report->wall, per_second(report), t->timesteps, t->expansions,
+            cli_per_timestep(t), t->refills, t->nodes_peak, bound, s->encode, s->step, s->score, s->prune, s->finalize);
+}
+
+void cli_report_warn(const cli_report *report, int summary)
+{
+    const cli_given *given = report->given;
+    if (given->cut && !summary)
+        cli_say("warning: %" PRId64 " of %" PRId64 " inputs have outputs that were cut short", given->cut,
+                report->stats.inputs);
+    if (given->fewer)
+        cli_say("warning: %" PRId64 " of %" PRId64 " inputs have fewer than %" PRId32
+                " outputs: the search found no more (--min-width and -k widen it)",
+                given->fewer, report->stats.inputs, report->settings->n_best);
+}
+
+void cli_given_add(cli_given *given, const rill_result *result, int32_t n_best)
+{
+    int cut = 0;
+    for (int32_t i = 0; i < result->n && !cut; i++) cut = result->output[i].truncated;
+    given->cut += cut;
+    given->fewer += result->status >= 0 && result->n < n_best;
 }
 
 /* JSON has no infinities, and jansson refuses them. */
@@ -139,6 +161,8 @@ json_t *cli_settings_json(const rill_settings *s, const cli_plan *plan)
     json_object_set_new(object, "word_penalty", real(s->word_penalty));
     json_object_set_new(object, "unknown_penalty",
                         isinf(s->unknown_penalty) ? json_string("inf") : real(s->unknown_penalty));
+    json_object_set_new(object, "min_width", whole(s->min_width));
+    json_object_set_new(object, "require_end", json_boolean(s->require_end));
     json_object_set_new(object, "unordered", json_boolean(s->unordered));
     json_object_set_new(object, "check", json_boolean(s->check));
     json_object_set_new(object, "heuristics", chain_json(&plan->heuristics));
@@ -188,6 +212,8 @@ json_t *cli_report_json(const cli_report *report)
     }
     json_object_set_new(object, "threads", whole(session->open.threads));
     json_object_set_new(object, "workers", whole(session->workers));
+    if (report->given) json_object_set_new(object, "inputs_cut", whole(report->given->cut));
+    if (report->given) json_object_set_new(object, "inputs_with_fewer", whole(report->given->fewer));
     if (report->profile) json_object_set_new(object, "profile", cli_profile_json(report->profile));
     json_object_set_new(object, "version", json_string(RILL_VERSION_STRING));
     return object;

@@ -10,6 +10,15 @@
 #include "search.h"
 #include "session.h"
 
+/* What was given to the user, who sees of an output's text neither that it was cut short nor how many there might have been. */
+typedef struct cli_given {
+    int64_t cut;   /* inputs of whose outputs some were cut short: by a limit, a deadline or a heuristic */
+    int64_t fewer; /* inputs with fewer outputs than n-best, but for those that failed */
+} cli_given;
+
+/* Count one result. */
+void cli_given_add(cli_given *given, const rill_result *result, int32_t n_best);
+
 typedef struct cli_report {
     rill_stats stats;
     const rill_settings *settings; /* as resolved by the engine */
@@ -18,6 +27,7 @@ typedef struct cli_report {
     double read, write;            /* seconds in the reader, waiting included, and in the writer */
     double wall;                   /* seconds of the whole decode */
     const cli_profile *profile;    /* NULL: none was asked for */
+    const cli_given *given;        /* of the results that were written; NULL: none were */
 } cli_report;
 
 /* The parts of rill_seconds but for the total, in the order in which they are told. */
@@ -38,6 +48,8 @@ double cli_per_timestep(const rill_stats *stats); /* expansions per timestep */
 
 /* One line on stderr. */
 void cli_report_say(const cli_report *report);
+/* Warn of lists that are shorter than was asked for, and, where no summary tells it, of outputs that were cut short. */
+void cli_report_warn(const cli_report *report, int summary);
 
 /* The objects of --stats; new references, NULL when out of memory. */
 json_t *cli_report_json(const cli_report *report);

@@ -5,6 +5,7 @@
 #include "search.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- layers ------------------------------------------------------------------------------------------------------- */
@@ -327,6 +328,45 @@ static void take_soft(rill_context *ctx, const cli_layer *firm, const cli_layer 
     rill_error_clear(ctx);
 }
 
+/* What a layer nearer than soft[at] says of a setting; NULL: none does. */
+static const char *said_nearer(const cli_layer *firm, const cli_layer *const *soft, int at, const char *name)
+{
+    const char *value = cli_layer_get(firm, name);
+    for (int i = 0; i < at && !value; i++) value = cli_layer_get(soft[i], name);
+    return value;
+}
+
+static int heuristics_are_nearer(const cli_layer *firm, const cli_layer *const *soft, int at)
+{
+    int said = firm->heuristics.said;
+    for (int i = 0; i < at && !said; i++) said = soft[i]->heuristics.said;
+    return said;
+}
+
+/* Where n outputs are asked for, the model's defaults at soft[at] give way; `otherwise` is what a setting is that they do not say. */
+static void widen(rill_context *ctx, const cli_layer *firm, const cli_layer *const *soft, int at, const cli_plan *plan,
+                  rill_settings *settings)
+{
+    static const struct {
+        const char *name;
+        int otherwise, prunes;
+    } narrow[] = {{"k", 10, 0}, {"stop-after", INT32_MAX, 0}, {"max-candidates", INT32_MAX, 0}, {"min-width", 0, 1}};
+    const char *asked = said_nearer(firm, soft, at, "n-best");
+    const int outputs = asked ? atoi(asked) : 1;
+    const int prunes = plan->heuristics.n > 0 && !heuristics_are_nearer(firm, soft, at);
+    cli_setting wanted;
+    if (outputs <= 1 || preset_is_nearer(firm, soft, at)) return;
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
+        const char *value = cli_layer_get(soft[at], narrow[i].name);
+        const int is = value ? atoi(value) : cli_layer_get(soft[at], "like") ? INT32_MAX : narrow[i].otherwise;
+        if (is >= outputs || said_nearer(firm, soft, at, narrow[i].name) || (narrow[i].prunes && !prunes)) continue;
+        snprintf(wanted.name, sizeof wanted.name, "%s", narrow[i].name);
+        snprintf(wanted.value, sizeof wanted.value, "%d", outputs);
+        fits(ctx, &wanted, plan->heuristics.n > 0, settings);
+    }
+    rill_error_clear(ctx);
+}
+
 static void point_at(const cli_chain *chain, rill_chain_entry *entries)
 {
     for (int i = 0; i < chain->n; i++) entries[i] = (rill_chain_entry){chain->link[i].name, chain->link[i].arguments};
@@ -381,6 +421,8 @@ rill_status cli_plan_try(rill_context *ctx, const cli_layer *firm, const cli_lay
     rill_status status = take_firm(ctx, firm, method, &settings);
     if (status < 0) return status;
     for (int i = 0; i < n; i++) take_soft(ctx, firm, soft, i, plan, &settings);
+    for (int i = 0; i < n; i++)
+        if (soft[i]->defaults) widen(ctx, firm, soft, i, plan, &settings);
     fill_setup(plan, &settings);
     take_budget(firm, soft, n, &plan->setup);
     return resolve(ctx, plan);

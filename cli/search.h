@@ -4,7 +4,9 @@
  * with its own values. One layer is *firm*: what it says must be possible, or the run is refused. The others are *soft*: they
  * are defaults, and what a method cannot do is left out of them, so that `--method greedy` works with a model whose defaults
  * prune. Of a model this is done silently; of a configuration, which is the user's own, the plan tells what it was.
- * Nearer layers win, setting by setting; the chain of heuristics is taken whole from the nearest layer that has one. */
+ * Nearer layers win, setting by setting; the chain of heuristics is taken whole from the nearest layer that has one.
+ * A model's defaults were chosen for the best output alone. Where a nearer layer asks for n outputs (n-best) they give way: what they
+ * say of k, stop-after and max-candidates is n at least, and their heuristics leave n candidates (min-width). */
 #ifndef CLI_SEARCH_H
 #define CLI_SEARCH_H
 
@@ -36,6 +38,7 @@ typedef struct cli_layer {
     cli_chain heuristics, scorers, policy; /* policy: at most one */
     rill_budget_fn budget;                 /* a function that sets it, instead of the setting of that name */
     void *budget_user;
+    int defaults;                  /* a model's, which widen with the outputs that others ask for */
     const char *source;            /* the file it was read from, if what is left out of it is to be told; else NULL */
     const struct cli_layer *twins; /* [workers] the same, read from each worker's own script; NULL: there are none */
 } cli_layer;

@@ -217,11 +217,43 @@ int cli_session_start(cli_session *session)
     return CLI_OK;
 }
 
+/* Take what the domain advises, NAME=VALUE with blanks between. */
+static int take_advice(rill_context *ctx, const rill_domain *domain, char *text, cli_layer *out)
+{
+    char *rest, *word = strtok_r(text, " ", &rest);
+    int code = CLI_OK;
+    for (; word && code == CLI_OK; word = strtok_r(NULL, " ", &rest)) {
+        char *sign = strchr(word, '=');
+        if (!sign) return cli_fail("domain %s advises \"%s\", which is not NAME=VALUE", domain->name, word);
+        *sign = '\0';
+        code = cli_search_take_named(ctx, out, word, sign + 1);
+    }
+    return code;
+}
+
+/* Of a model that says nothing of its search. What is wrong with its files is told when it is opened. */
+static int ask_domain(cli_session *session)
+{
+    cli_layer *search = &session->config.search;
+    const char *name = session->domain ? session->domain : session->config.domain;
+    const rill_domain *domain = rill_find_domain(session->ctx, name);
+    rill_text text = {.ctx = session->ctx};
+    int code = CLI_OK;
+    search->defaults = 1;
+    if (search->n || search->heuristics.said || search->scorers.said || !domain || !domain->advise) return CLI_OK;
+    if (domain->advise(domain, session->ctx, session->open.path, &text) == RILL_OK && text.length > 0)
+        code = take_advice(session->ctx, domain, text.data, search);
+    rill_text_clear(&text);
+    rill_error_clear(session->ctx);
+    return code;
+}
+
 int cli_session_configure(cli_session *session)
 {
     session->threads_given = session->open.threads > 0;
     if (!session->open.threads) session->open.threads = 1;
-    return cli_config_load(session->ctx, session->open.path, &session->config);
+    int code = cli_config_load(session->ctx, session->open.path, &session->config);
+    return code == CLI_OK ? ask_domain(session) : code;
 }
 
 static void say_unknown_domain(const rill_context *ctx, const char *name)

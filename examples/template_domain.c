@@ -303,6 +303,7 @@ static const rill_domain template_domain = {
     /* profiled       */ NULL,
     /* limits         */ NULL,
     /* collect        */ NULL, /* (optional) without it, score answers before it returns */
+    /* advise         */ NULL, /* (optional) without it, a model is searched by rill's own defaults */
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

@@ -10,6 +10,7 @@ void candidates_lay_out(candidates *c, rill_carver *carver, size_t items, size_t
     CARVE(k, items);
     CARVE(timestep, items);
     CARVE(outputs, items);
+    CARVE(least, items);
     CARVE(best_output, items);
     CARVE(best, items);
     CARVE(stop, items);
@@ -41,11 +42,29 @@ static void move_candidate(candidates *c, int32_t to, int32_t from)
     c->ended[to] = c->ended[from];
 }
 
+/* Mark in `keep` what stays of an item where it was to have fewer than its least number: the best of those that were to go come
+ * back, and whatever stays is no more than that number. */
+static void spare(candidates *c, int32_t i, int32_t start, int32_t end)
+{
+    int32_t left = 0, back;
+    for (int32_t j = start; j < end; j++) left += c->keep[j];
+    if (left > c->mark_width[i]) left = c->mark_width[i];
+    back = c->least[i] - left;
+    if (back <= 0) return;
+    for (int32_t j = start, kept = 0; j < end; j++) {
+        const int stays = c->keep[j] && kept < left;
+        kept += stays;
+        c->keep[j] = (uint8_t)(stays || back-- > 0);
+    }
+    c->mark_width[i] = INT32_MAX;
+}
+
 int64_t candidates_compact(candidates *c)
 {
     int32_t to = 0, from = 0, before = c->n > 0 ? c->offset[c->n] : 0;
     for (int32_t i = 0; i < c->n; i++) {
         int32_t start = to, end = c->offset[i + 1];
+        if (c->least[i] > 0) spare(c, i, from, end);
         for (; from < end; from++)
             if (c->keep[from] && to - start < c->mark_width[i]) move_candidate(c, to++, from);
         c->offset[i] = start;

@@ -14,6 +14,7 @@ typedef struct candidates {
     int32_t *offset;
     int64_t *item_id;
     int32_t *k, *timestep, *outputs;
+    int32_t *least; /* so many heuristics leave */
     double *best_output, *best;
     uint8_t *stop;                            /* a heuristic asked the item to stop */
     int32_t *mark_width;                      /* what the heuristic at work says: its `width` ... */
@@ -31,7 +32,8 @@ typedef struct candidates {
 
 /* Lay out the columns of `items` items and `n` candidates. */
 void candidates_lay_out(candidates *c, rill_carver *carver, size_t items, size_t n);
-/* Keep those marked in `keep` that are among the best mark_width[i] survivors of their item. Returns how many went. */
+/* Keep those marked in `keep` that are among the best mark_width[i] survivors of their item, and of others the best as far as
+ * least[i] are not reached. Returns how many went. */
 int64_t candidates_compact(candidates *c);
 
 #endif

@@ -136,7 +136,9 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot)
     if (status < 0) {
         char message[160];
         snprintf(message, sizeof message,
-                 "every hypothesis died by timestep %d: the model, a constraint or a heuristic left no action",
+                 it->cut
+                     ? "no output had ended by timestep %d, where all were cut short, and require-end wants whole ones"
+                     : "every hypothesis died by timestep %d: the model, a constraint or a heuristic left no action",
                  it->timestep);
         RILL__TRY(engine_fail_input(e, it->id, it->request, status, message));
     } else {

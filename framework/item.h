@@ -51,6 +51,7 @@ typedef struct item {
     uint8_t late;       /* its deadline has come */
     uint8_t cancelled;  /* while it was busy */
     uint8_t top_ended;  /* the best candidate of some timestep was an ended one */
+    uint8_t cut;        /* outputs that were cut short have been left out */
     int64_t expanded;   /* hypotheses of the run when it was expanded last, or joined the flight */
     int64_t slot_bytes; /* what its slot takes, by what the domain says; counted under a bound on memory only */
 } item;

@@ -125,8 +125,8 @@ static int is_late(const request *r, double now)
 static rill_status fail_late(rill_engine *e, int32_t slot, int32_t place)
 {
     char message[120];
-    snprintf(message, sizeof message, "the deadline came at timestep %d, before there was any hypothesis",
-             e->items.at[slot].timestep);
+    snprintf(message, sizeof message, "the deadline came at timestep %d, before there was any %s",
+             e->items.at[slot].timestep, e->items.at[slot].cut ? "whole output, as require-end wants" : "hypothesis");
     return fail_item(e, slot, place, RILL_ERR_LATE, message);
 }
 

@@ -104,6 +104,11 @@ void engine_output(rill_engine *e, item *it, const item_output *output)
 {
     item_output gone = *output;
     int dropped = 0;
+    if (output->truncated && it->settings->require_end) {
+        it->cut = 1;
+        forest_release(&e->forest, &it->arena, output->history);
+        return;
+    }
     if (output->score > it->best_output) it->best_output = output->score;
     statistics_output(&e->statistics, output, 1);
     if (it->settings->keep == RILL_KEEP_BEST)
@@ -219,6 +224,7 @@ static void describe_item(candidates *c, int32_t i, const item *it, int32_t end)
     c->k[i] = it->settings->k;
     c->timestep[i] = it->timestep;
     c->outputs[i] = it->n_outputs;
+    c->least[i] = it->settings->min_width - it->n_outputs;
     c->best_output[i] = c->best[i] = it->best_output;
     if (c->offset[i] < end && c->score[c->offset[i]] > c->best[i]) c->best[i] = c->score[c->offset[i]];
     c->stop[i] = it->stop_asked; /* in an earlier phase */

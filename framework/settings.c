@@ -27,51 +27,56 @@ typedef enum field_type {
 } field_type;
 
 /* X(name, argument, help, type, member, least, most) */
-#define FIELDS(X)                                                                                                     \
-    X("method", "NAME", "search method (default stream-all)", FIELD_METHOD, method, 0, 0)                             \
-    X("k", "K", "beam width (default 10; greedy: 1)", FIELD_INT, k, 1, 65536)                                         \
-    X("n", "N", "batch size: items decoded together (default 10)", FIELD_INT, n, 1, 1048576)                          \
-    X("max-items", "N", "items in flight, streaming methods (default n, or 100 n under a budget)", FIELD_INT,         \
-      max_items, 1, 1048576)                                                                                          \
-    X("budget", "B", "most candidates expanded per timestep (default 0: none)", FIELD_INT, budget, 0, INT_MAX)        \
-    X("refill", "E", "admit inputs once this share of max-items is in flight (default 1/6; top-up 1/2)", FIELD_REAL,  \
-      refill, 0, 1)                                                                                                   \
-    X("max-candidates", "M", "children kept per parent (default k; 2k under finish immediate)", FIELD_INT,            \
-      max_candidates, 1, 131072)                                                                                      \
-    X("finish", "top|immediate|shrink", "when an ended hypothesis leaves the beam (default: the method's)",           \
-      FIELD_WORD, finish, 0, 0)                                                                                       \
-    X("stop-after", "Z", "outputs after which an item stops (default k)", FIELD_INT, stop_after, 1, 131072)           \
-    X("patience", "P", "stop after round(k*P) outputs; instead of stop-after", FIELD_REAL, patience, 1e-6, 65536)     \
-    X("min-length", "L", "actions before a hypothesis may end (default 0)", FIELD_INT, min_length, 0, INT_MAX)        \
-    X("max-length", "L", "most actions of a hypothesis (default: the model's)", FIELD_INT, max_length, 1, INT_MAX)    \
-    X("length-penalty", "A", "order outputs by score / length^A (default 0: by score; 1: by mean)", FIELD_REAL,       \
-      length_penalty, -100, 100)                                                                                      \
-    X("n-best", "N", "outputs given per input; never changes the search (default 1)", FIELD_INT, n_best, 1, 131072)   \
-    X("distinct", "", "leave out outputs whose text is that of a better one", FIELD_SWITCH, distinct, 0, 1)           \
-    X("sort", "none|length|longest-first[:W]",                                                                        \
-      "admit inputs by size within windows of W inputs (default none; W: the larger of max-items and 1000)",          \
-      FIELD_SORT, sort, 0, 0)                                                                                         \
-    X("flush-every", "T", "every T timesteps finish all in flight before admitting more (default 0: never)",          \
-      FIELD_INT, flush_every, 0, INT_MAX)                                                                             \
-    X("unordered", "", "give results in order of completion", FIELD_SWITCH, unordered, 0, 1)                          \
-    X("check", "", "prove heuristics and scorers segment-local while decoding (slow)", FIELD_SWITCH, check, 0, 1)     \
-    X("max-nodes", "N", "most states kept at once; items wait, no answer changes (default 0: no bound)", FIELD_INT,   \
-      max_nodes, 0, INT_MAX)                                                                                          \
-    X("memory", "SIZE", "the same in bytes, inputs in flight included, as in 2G (default 0: no bound)", FIELD_BYTES,  \
-      memory, 0, 9e15)                                                                                                \
-    X("like", "hf|fairseq|marian|ct2", "decode by another decoder's conventions where nothing else is given",         \
-      FIELD_WORD, like, 0, 0)                                                                                         \
-    X("keep", "all|first|best", "outputs kept once there are stop-after (default all)", FIELD_WORD, keep, 0, 0)       \
-    X("stop", "count|bound|bound-max|top", "when an item that has stop-after outputs stops (default count: at once)", \
-      FIELD_WORD, stop, 0, 0)                                                                                         \
-    X("at-limit", "open|first|end|end-free", "how hypotheses end at the length limit (default open: as they are)",    \
-      FIELD_WORD, at_limit, 0, 0)                                                                                     \
-    X("count-end", "", "count the end action in the length that penalties use", FIELD_SWITCH, count_end, 0, 1)        \
-    X("max-length-factor", "A", "most actions: A times the input's size, plus max-length (default 0: max-length)",    \
-      FIELD_REAL, max_length_factor, 0, 1e6)                                                                          \
-    X("word-penalty", "W", "order outputs by (score - W * length) / length^A (default 0)", FIELD_REAL, word_penalty,  \
-      -1e6, 1e6)                                                                                                      \
-    X("unknown-penalty", "U", "taken from the score of the unknown action; inf: never choose it (default 0)",         \
+#define FIELDS(X)                                                                                                      \
+    X("method", "NAME", "search method (default stream-all)", FIELD_METHOD, method, 0, 0)                              \
+    X("k", "K", "beam width (default 10; greedy: 1)", FIELD_INT, k, 1, 65536)                                          \
+    X("n", "N", "batch size: items decoded together (default 10)", FIELD_INT, n, 1, 1048576)                           \
+    X("max-items", "N", "items in flight, streaming methods (default n, or 100 n under a budget)", FIELD_INT,          \
+      max_items, 1, 1048576)                                                                                           \
+    X("budget", "B", "most candidates expanded per timestep (default 0: none)", FIELD_INT, budget, 0, INT_MAX)         \
+    X("refill", "E", "admit inputs once this share of max-items is in flight (default 1/6; top-up 1/2)", FIELD_REAL,   \
+      refill, 0, 1)                                                                                                    \
+    X("max-candidates", "M", "children kept per parent (default k; 2k under finish immediate)", FIELD_INT,             \
+      max_candidates, 1, 131072)                                                                                       \
+    X("finish", "top|immediate|shrink", "when an ended hypothesis leaves the beam (default: the method's)",            \
+      FIELD_WORD, finish, 0, 0)                                                                                        \
+    X("stop-after", "Z", "outputs after which an item stops (default k)", FIELD_INT, stop_after, 1, 131072)            \
+    X("patience", "P", "stop after round(k*P) outputs; instead of stop-after", FIELD_REAL, patience, 1e-6, 65536)      \
+    X("min-length", "L", "actions before a hypothesis may end (default 0)", FIELD_INT, min_length, 0, INT_MAX)         \
+    X("max-length", "L", "most actions of a hypothesis (default: the model's)", FIELD_INT, max_length, 1, INT_MAX)     \
+    X("length-penalty", "A", "order outputs by score / length^A (default 0: by score; 1: by mean)", FIELD_REAL,        \
+      length_penalty, -100, 100)                                                                                       \
+    X("n-best", "N", "outputs given per input; widens what a model recommends, nothing else (default 1)", FIELD_INT,   \
+      n_best, 1, 131072)                                                                                               \
+    X("distinct", "", "leave out outputs whose text is that of a better one", FIELD_SWITCH, distinct, 0, 1)            \
+    X("sort", "none|length|longest-first[:W]",                                                                         \
+      "admit inputs by size within windows of W inputs (default none; W: the larger of max-items and 1000)",           \
+      FIELD_SORT, sort, 0, 0)                                                                                          \
+    X("flush-every", "T", "every T timesteps finish all in flight before admitting more (default 0: never)",           \
+      FIELD_INT, flush_every, 0, INT_MAX)                                                                              \
+    X("unordered", "", "give results in order of completion", FIELD_SWITCH, unordered, 0, 1)                           \
+    X("check", "", "prove heuristics and scorers segment-local while decoding (slow)", FIELD_SWITCH, check, 0, 1)      \
+    X("max-nodes", "N", "most states kept at once; items wait, no answer changes (default 0: no bound)", FIELD_INT,    \
+      max_nodes, 0, INT_MAX)                                                                                           \
+    X("memory", "SIZE", "the same in bytes, inputs in flight included, as in 2G (default 0: no bound)", FIELD_BYTES,   \
+      memory, 0, 9e15)                                                                                                 \
+    X("like", "hf|fairseq|marian|ct2", "decode by another decoder's conventions where nothing else is given",          \
+      FIELD_WORD, like, 0, 0)                                                                                          \
+    X("keep", "all|first|best", "outputs kept once there are stop-after (default all)", FIELD_WORD, keep, 0, 0)        \
+    X("stop", "count|bound|bound-max|top", "when an item that has stop-after outputs stops (default count: at once)",  \
+      FIELD_WORD, stop, 0, 0)                                                                                          \
+    X("at-limit", "open|first|end|end-free", "how hypotheses end at the length limit (default open: as they are)",     \
+      FIELD_WORD, at_limit, 0, 0)                                                                                      \
+    X("count-end", "", "count the end action in the length that penalties use", FIELD_SWITCH, count_end, 0, 1)         \
+    X("max-length-factor", "A", "most actions: A times the input's size, plus max-length (default 0: max-length)",     \
+      FIELD_REAL, max_length_factor, 0, 1e6)                                                                           \
+    X("word-penalty", "W", "order outputs by (score - W * length) / length^A (default 0)", FIELD_REAL, word_penalty,   \
+      -1e6, 1e6)                                                                                                       \
+    X("min-width", "W", "candidates that heuristics leave an item at least, its outputs counted (default 0)",          \
+      FIELD_INT, min_width, 0, 131072)                                                                                 \
+    X("require-end", "", "give no output that was cut short; an input with no other fails", FIELD_SWITCH, require_end, \
+      0, 1)                                                                                                            \
+    X("unknown-penalty", "U", "taken from the score of the unknown action; inf: never choose it (default 0)",          \
       FIELD_REAL, unknown_penalty, -1e6, HUGE_VAL)
 
 #define AS_INFO(name, argument, help, type, member, least, most) {name, argument, help},
@@ -402,6 +407,8 @@ static rill_status resolve_beam(rill_context *ctx, rill_settings *s, const rill_
     if (!m->pruned && has_heuristics) return contradiction(ctx, s, "a heuristic", "it never prunes; use a var- method");
     if (!m->pruned && s->max_candidates != 0 && s->max_candidates != children)
         return contradiction(ctx, s, "max-candidates", "it never prunes; use a var- method");
+    if (!m->pruned && s->min_width != 0)
+        return contradiction(ctx, s, "min-width", "it never prunes; use a var- method");
     if (s->max_candidates == 0) s->max_candidates = children;
     return RILL_OK;
 }

@@ -77,7 +77,8 @@ class Rill:
     def n_best(self, directories, lines):
         """For each line its outputs, best first: pieces and score."""
         found = [[] for _ in lines]
-        for line in self.decode(directories, lines, "--tokenized", "-k", "5", "--n-best", "5"):
+        search = ["-k", "5", "--n-best", "5", "--length-penalty", "0", "--max-candidates", "5", "--absolute", "inf"]  # plainly
+        for line in self.decode(directories, lines, "--tokenized", *search):
             number, pieces, values, _score = line.split(" ||| ")
             found[int(number)].append((pieces.split(), float(values.split()[1])))
         return found

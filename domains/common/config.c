@@ -226,6 +226,34 @@ rill_status rill_config_element(const rill_config *config, const char *key, size
     return fail_value(config, key, expected, value);
 }
 
+rill_status rill_config_each_int(const rill_config *config, const char *key, void (*take)(void *user, int64_t value),
+                                 void *user, int *longer)
+{
+    const json_t *list = find(config, key);
+    *longer = 0;
+    if (list != NULL && !json_is_array(list)) return fail_value(config, key, "a list of integers", list);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *value = json_array_get(list, i);
+        if (json_is_array(value) && json_array_size(value) != 1) {
+            ++*longer;
+            continue;
+        }
+        if (json_is_array(value)) value = json_array_get(value, 0);
+        if (!json_is_integer(value)) return fail_value(config, key, "a list of integers", value);
+        take(user, json_integer_value(value));
+    }
+    return RILL_OK;
+}
+
+int rill_config_says(const rill_config *config, const char *key, double nothing)
+{
+    const json_t *value = find(config, key);
+    if (value == NULL || json_is_false(value)) return 0;
+    if (json_is_number(value)) return json_number_value(value) != nothing;
+    if (json_is_string(value)) return json_string_length(value) > 0;
+    return json_is_true(value) || json_array_size(value) > 0 || json_object_size(value) > 0;
+}
+
 rill_status rill_config_expect(const rill_config *config, const char *key, const char *expected)
 {
     const json_t *value = find(config, key);

@@ -56,6 +56,15 @@ rill_status rill_config_object(const rill_config *config, const char *key, int *
 rill_status rill_config_element(const rill_config *config, const char *key, size_t index, size_t count,
                                 const char **out);
 
+/* Call `take` with each integer of a list, and with those of lists in it that have one; *longer = how many others there are.
+ *   RILL_OK (also without such a member) · RILL_ERR_FORMAT (not a list of these) */
+rill_status rill_config_each_int(const rill_config *config, const char *key, void (*take)(void *user, int64_t value),
+                                 void *user, int *longer);
+
+/* Whether the file says anything at `key` but null, false, the number `nothing` or what is empty: asked of keys that nobody
+ * heeds. */
+int rill_config_says(const rill_config *config, const char *key, double nothing);
+
 /* The file must say `expected` at `key` or nothing at all: "model_type", "rill.domain".
  *   RILL_OK · RILL_ERR_FORMAT (both texts are in the error) */
 rill_status rill_config_expect(const rill_config *config, const char *key, const char *expected);

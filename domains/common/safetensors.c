@@ -388,5 +388,22 @@ rill_status rill_tensors_read(const rill_tensors *t, const char *name, int accep
     rill_status status = get(t, t->data + e->begin, size, (char *)out + (n * sizeof *out - size));
     if (status != RILL_OK) return status;
     if (type->flag != RILL_TENSOR_F32) widen(out, type->flag, n);
+    t->entry[e - t->entry].read = 1;
     return check_finite(t, name, out, n);
+}
+
+rill_status rill_tensors_same(const rill_tensors *t, const rill_tensor *a, const rill_tensor *b, int *same)
+{
+    char first[4096], second[sizeof first];
+    const size_t size = a->end - a->begin;
+    *same = a->dtype == b->dtype && a->rank == b->rank && size == b->end - b->begin &&
+            memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+    for (size_t at = 0, part; at < size && *same; at += part) {
+        part = size - at < sizeof first ? size - at : sizeof first;
+        rill_status status = get(t, t->data + a->begin + at, part, first);
+        if (status == RILL_OK) status = get(t, t->data + b->begin + at, part, second);
+        if (status != RILL_OK) return status;
+        *same = memcmp(first, second, part) == 0;
+    }
+    return RILL_OK;
 }

@@ -1,6 +1,7 @@
 /* Tensors into tables; weights.h says which. */
 #include "weights.h"
 
+#include <stdio.h>
 #include <string.h>
 
 rill_status rill_weights_read(const rill_tensors *tensors, rill_blocks *blocks, const char *name, size_t rows,
@@ -14,6 +15,23 @@ rill_status rill_weights_read(const rill_tensors *tensors, rill_blocks *blocks, 
         return rill_tensors_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, NULL);
     rill_status status = rill_blocks_get(blocks, out, count, sizeof **out, name);
     return status == RILL_OK ? rill_tensors_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, *out) : status;
+}
+
+rill_status rill_weights_all_read(rill_context *ctx, const rill_tensors *tensors, const char *path,
+                                  int (*harmless)(const char *name))
+{
+    const rill_tensor *first = NULL;
+    size_t left = 0;
+    char others[40] = "";
+    for (size_t i = 0; i < rill_tensors_count(tensors); i++) {
+        const rill_tensor *tensor = rill_tensors_at(tensors, i);
+        if (tensor->read || (harmless != NULL && harmless(tensor->name))) continue;
+        if (left++ == 0) first = tensor;
+    }
+    if (left == 0) return RILL_OK;
+    if (left > 1) snprintf(others, sizeof others, " (and %zu more)", left - 1);
+    return rill_fail(ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\"%s has no place in the model that config.json describes",
+                     path, first->name, others);
 }
 
 rill_status rill_weights_only_f32(rill_context *ctx, const char *domain, const rill_open_options *options)

@@ -16,6 +16,12 @@
 rill_status rill_weights_read(const rill_tensors *tensors, rill_blocks *blocks, const char *name, size_t rows,
                               size_t columns, float **out);
 
+/* When all is loaded: what of the file was not read would mean another model than the configuration's, one with more layers for
+ * instance, and is refused by its name. `harmless` says which names may be left over; NULL: none.
+ *   RILL_OK · RILL_ERR_FORMAT */
+rill_status rill_weights_all_read(rill_context *ctx, const rill_tensors *tensors, const char *path,
+                                  int (*harmless)(const char *name));
+
 /* For a domain that has f32 alone, which those may ask for who say what they want anyway.
  *   RILL_OK · RILL_ERR_OPTION (something else) */
 rill_status rill_weights_only_f32(rill_context *ctx, const char *domain, const rill_open_options *options);

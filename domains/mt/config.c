@@ -15,6 +15,10 @@
 
 static const char MAIN_FILE[] = "config.json", GENERATION_FILE[] = "generation_config.json";
 
+/* FSMT's positions are sines, which transformers computes for inputs of any length, whatever the file says. Time goes with the square
+ * of the length, so that one line could take hours: so many times the file's number are enough. */
+enum { FSMT_BEYOND = 16 };
+
 enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20 };
 
 /* --- sizes -------------------------------------------------------------------------------------------------------- */
@@ -73,7 +77,8 @@ static rill_status read_sizes(mt_net *net, const rill_config *config)
     TRY(read_vocabularies(net, config));
     TRY(rill_config_int(config, "max_position_embeddings", 2, LENGTH_LIMIT, &positions));
     TRY(rill_config_bool_or(config, "scale_embedding", net->settings.kind == MT_FSMT, &scaled));
-    net->positions = (int32_t)positions;
+    net->usual = (int32_t)positions;
+    net->positions = (int32_t)(net->settings.kind == MT_FSMT ? FSMT_BEYOND * positions : positions);
     net->settings.scale = scaled ? sqrtf((float)width) : 1.0f;
     return RILL_OK;
 }
@@ -146,7 +151,25 @@ static rill_status read_symbol(mt_net *net, const rill_config *config, const cha
     return RILL_OK;
 }
 
-/* transformers counts the start symbol in max_length. */
+/* The end is not: transformers takes it out of bad_words_ids, and outputs that may not end are a mistake. */
+static void ban(void *user, int64_t value)
+{
+    mt_net *net = user;
+    if (value < 0 || value >= net->decoder.words || value == net->settings.end) return;
+    net->legal[value / 64] &= ~(UINT64_C(1) << (value % 64));
+}
+
+/* Symbols that are never chosen; sequences of several may not be forbidden here (recommend.c tells). The last file to speak is the
+ * one that counts, whole. */
+static rill_status read_bans(mt_net *net, const rill_config *config)
+{
+    int longer;
+    memset(net->legal, 0xFF, ((size_t)net->decoder.words + 63) / 64 * sizeof *net->legal);
+    TRY(rill_config_each_int(config, "bad_words_ids", ban, net, &longer));
+    return rill_config_each_int(config, "suppress_tokens", ban, net, &longer);
+}
+
+/* transformers counts the start symbol in max_length, and not in max_new_tokens, which goes before it. */
 static rill_status read_generation(mt_net *net, const rill_config *config, const char *file)
 {
     int64_t length;
@@ -156,8 +179,10 @@ static rill_status read_generation(mt_net *net, const rill_config *config, const
     TRY(read_symbol(net, config, file, "eos_token_id", &s->end, &s->end_file));
     TRY(read_symbol(net, config, file, "decoder_start_token_id", &s->start, &origin));
     TRY(rill_config_bool_or(config, "renormalize_logits", s->renormalized, &s->renormalized));
+    TRY(read_bans(net, config));
     TRY(rill_config_int_or(config, "max_length", 2, LENGTH_LIMIT, net->max_length + 1, &length));
-    net->max_length = (int32_t)length - 1;
+    TRY(rill_config_int_or(config, "max_new_tokens", 1, LENGTH_LIMIT, length - 1, &length));
+    net->max_length = (int32_t)length;
     if (net->max_length > net->positions) net->max_length = net->positions;
     return RILL_OK;
 }
@@ -190,7 +215,7 @@ static rill_status read_kind(mt_net *net, const rill_config *config)
 }
 
 /* FSMT's file may leave out what never differs. */
-static void set_defaults(mt_net *net)
+static rill_status set_defaults(mt_net *net)
 {
     const int fsmt = net->settings.kind == MT_FSMT;
     net->settings.pad = fsmt ? 1 : -1;
@@ -198,6 +223,8 @@ static void set_defaults(mt_net *net)
     net->settings.start = fsmt ? 2 : -1;
     net->settings.pad_file = net->settings.end_file = MAIN_FILE;
     net->max_length = (fsmt ? 200 : net->positions) - 1;
+    return rill_blocks_get(&net->model->blocks, &net->legal, ((size_t)net->decoder.words + 63) / 64, sizeof *net->legal,
+                           "symbols");
 }
 
 /* What `rill info` shows beside the files and their types of numbers. */
@@ -213,7 +240,7 @@ static void describe(mt_net *net)
     snprintf(net->description, sizeof net->description,
              "%s transformer: %zu + %zu layers of %zu, %zu + %zu heads, %zu + %zu inside (%s), %s, %d positions",
              net->settings.kind == MT_FSMT ? "FSMT" : "Marian", e->layers, d->layers, net->width, e->heads, d->heads,
-             e->inner, d->inner, names[net->settings.activation], symbols, net->positions);
+             e->inner, d->inner, names[net->settings.activation], symbols, net->usual);
 }
 
 static rill_status read_main(void *user, const rill_config *config)
@@ -224,7 +251,7 @@ static rill_status read_main(void *user, const rill_config *config)
     TRY(read_activation(net, config));
     TRY(read_positions(net, config));
     TRY(read_sizes(net, config));
-    set_defaults(net);
+    TRY(set_defaults(net));
     TRY(read_generation(net, config, MAIN_FILE));
     /* Not of generation_config.json, whose pad_token_id is only what is never chosen. */
     net->settings.first = net->settings.kind == MT_FSMT ? net->settings.pad + 1 : 0;
@@ -243,6 +270,7 @@ rill_status mt_load_config(mt_net *net, const char *directory)
     TRY(rill_config_read(net->ctx, directory, MAIN_FILE, read_main, net, NULL));
     TRY(rill_config_read(net->ctx, directory, GENERATION_FILE, read_last_word, net, &found));
     TRY(require_symbols(net, directory));
+    net->most_length = net->max_length > net->usual ? net->max_length : net->usual;
     if (net->settings.start < 0) net->settings.start = net->settings.pad;
     return RILL_OK;
 }

@@ -17,21 +17,17 @@
 
 /* --- loading ------------------------------------------------------------------------------------------------------ */
 
-/* Symbols that have a piece and are not padding. */
-static rill_status mark_legal(mt_net *net, const uint64_t **out)
+/* Of the symbols that the configuration does not forbid, those that have a piece and are not padding. */
+static rill_status mark_legal(mt_net *net)
 {
-    int32_t named = mt_text_actions(net->text);
-    size_t words = ((size_t)net->decoder.words + 63) / 64;
-    uint64_t *legal;
+    const int32_t named = net->pieces = mt_text_actions(net->text);
     if (net->settings.end >= named)
         return rill_fail(net->ctx, RILL_ERR_FORMAT,
                          "%s: eos_token_id: expected one of the vocabulary's %d symbols, found %d",
                          net->settings.end_file, named, net->settings.end);
-    TRY(rill_blocks_get(&net->model->blocks, &legal, words, sizeof *legal, "symbols"));
-    memset(legal, 0, words * sizeof *legal);
-    for (int32_t i = 0; i < named; i++)
-        if (i != net->settings.pad) legal[i / 64] |= UINT64_C(1) << (i % 64);
-    *out = legal;
+    for (int32_t i = 0; i < net->decoder.words; i++)
+        if (i >= named || i == net->settings.pad) net->legal[i / 64] &= ~(UINT64_C(1) << (i % 64));
+    for (int32_t i = net->decoder.words; i % 64 != 0; i++) net->legal[i / 64] &= ~(UINT64_C(1) << (i % 64));
     return RILL_OK;
 }
 
@@ -67,12 +63,11 @@ static rill_status load_net(mt_model *m, size_t i, const rill_open_options *opti
 {
     mt_net *net = &m->net[i];
     const char *directory = i == 0 ? options->path : options->also[i - 1];
-    const uint64_t *legal = NULL;
     *net = (mt_net){.ctx = m->ctx, .model = m};
     TRY(mt_load_config(net, directory));
     TRY(load_text(net, directory, options));
-    TRY(mark_legal(net, &legal));
-    if (i == 0) m->legal = legal;
+    TRY(mark_legal(net));
+    if (i == 0) m->legal = net->legal;
     if (i > 0) TRY(mt_match(&m->net[0], options->path, net, directory));
     if (i == 0 && options->shortlist != NULL) TRY(mt_shortlist_open(&m->shortlist, m, options->shortlist));
     TRY(mt_load_weights(net, directory));
@@ -136,7 +131,7 @@ static void fill_info(const mt_model *m, rill_domain_info *info)
                                .phases = 1,
                                .state_need = RILL_STATE_PATH,
                                .max_length = m->max_length,
-                               .most_length = m->positions,
+                               .most_length = m->most_length,
                                .description = m->description,
                                .node_bytes = bytes.node,
                                .slot_bytes = bytes.slot + none * bytes.symbol,
@@ -307,4 +302,5 @@ const rill_domain rill_mt_domain = {
     .profile = rill_runner_profile,
     .profiled = rill_runner_profiled,
     .limits = rill_runner_limits,
+    .advise = mt_advise,
 };

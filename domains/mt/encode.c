@@ -31,10 +31,10 @@ static int32_t longest_output(const mt_model *m, int32_t length)
  * have too many pieces anyway, or be of no use. */
 static rill_status check_length(const mt_runner *r, size_t length)
 {
-    size_t most = (size_t)r->model->positions * POSITION_BYTES;
+    size_t most = (size_t)r->model->usual * POSITION_BYTES;
     if (length <= most) return RILL_OK;
     return rill_fail(r->ctx, RILL_ERR_INPUT, "expected at most %zu bytes for a model of %d positions, found %zu", most,
-                     r->model->positions, length);
+                     r->model->usual, length);
 }
 
 /* Bring one input to numbers; what is wrong with it is its own failure. */

@@ -58,16 +58,25 @@ rill_status mt_match(const mt_net *first, const char *home, const mt_net *other,
 
 /* --- what is agreed on -------------------------------------------------------------------------------------------- */
 
+static int32_t lesser(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
 void mt_agree(mt_model *m)
 {
     const mt_net *first = &m->net[0];
+    m->usual = first->usual;
     m->positions = first->positions;
+    m->most_length = first->most_length;
     m->max_length = first->max_length;
     snprintf(m->description, sizeof m->description, "%s", first->description);
     if (m->nets == 1) return;
     for (size_t i = 1; i < m->nets; i++) {
-        if (m->net[i].positions < m->positions) m->positions = m->net[i].positions;
-        if (m->net[i].max_length < m->max_length) m->max_length = m->net[i].max_length;
+        m->usual = lesser(m->usual, m->net[i].usual);
+        m->positions = lesser(m->positions, m->net[i].positions);
+        m->most_length = lesser(m->most_length, m->net[i].most_length);
+        m->max_length = lesser(m->max_length, m->net[i].max_length);
     }
     snprintf(m->description, sizeof m->description, "ensemble of %zu transformers: %d and %d symbols", m->nets,
              first->encoder.words, first->decoder.words);

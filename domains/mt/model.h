@@ -87,7 +87,7 @@ typedef struct mt_settings {
     int32_t start, end,
         pad;            /* of target symbols: what the decoder starts from, what ends an output, what is never one */
     int32_t source_end; /* of source symbols: what ends an input */
-    int renormalized;   /* the padding symbol is outside the softmax */
+    int renormalized;   /* pieces that may not be chosen are outside the softmax */
 } mt_settings;
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
@@ -100,8 +100,10 @@ typedef struct mt_net {
     rill_context *ctx; /* open's */
     mt_model *model;
     mt_settings settings;
-    size_t width;      /* D */
-    int32_t positions; /* most pieces of an input and actions of an output */
+    size_t width;        /* D */
+    int32_t usual;       /* positions by the configuration */
+    int32_t positions;   /* most pieces of an input: the same, but more where they are computed for any number */
+    int32_t most_length; /* most actions of an output, whatever is asked for */
     int32_t max_length;
     mt_side encoder, decoder;
     rill_matrix output;        /* V x D, RILL_NONE with a shortlist; its bias is added in selection */
@@ -109,6 +111,8 @@ typedef struct mt_net {
     rill_list list;            /* with a shortlist: each input's part of the output layer */
     rill_table places;         /* [positions, D] computed ones, filled by runners as they are asked for */
     rill_table top;            /* [nodes, D] what the last layer made of them */
+    uint64_t *legal;           /* [words / 64 rounded up] bits: target symbols that may be chosen */
+    int32_t pieces;            /* target symbols that have one: those below */
     mt_text *text;             /* of all but the first only while it is loaded */
     char description[240];
 } mt_net;
@@ -127,10 +131,9 @@ struct mt_model {
     rill_weight_type weights; /* how linear layers and the output layer are kept; all else is fp32 */
     mt_net *net;              /* [nets] */
     size_t nets;
-    mt_shortlist *shortlist; /* NULL: all symbols may be chosen */
-    const uint64_t *legal;   /* [V / 64 rounded up] bits: symbols that may be chosen */
-    int32_t positions;       /* the least of the nets', and of their */
-    int32_t max_length;
+    mt_shortlist *shortlist;                           /* NULL: all symbols may be chosen */
+    const uint64_t *legal;                             /* the first net's */
+    int32_t usual, positions, most_length, max_length; /* the least of the nets' */
     char description[240];
     char recommended[160]; /* settings for decoding as transformers does */
 };
@@ -185,9 +188,13 @@ rill_status mt_load_config(mt_net *net, const char *directory);
 
 /* --- recommend.c -------------------------------------------------------------------------------------------------- */
 
-/* Fill m->recommended from the directory's generation configuration; the first net's symbols and lengths are known.
+/* Fill m->recommended from the directory's generation configuration; the first net's symbols and lengths are known. A warning names
+ * what changes outputs there and is not done.
  *   as mt_load_config() */
 rill_status mt_load_recommended(mt_model *m, const char *directory);
+
+/* See rill_domain.advise. */
+rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out);
 
 /* --- weights.c ---------------------------------------------------------------------------------------------------- */
 

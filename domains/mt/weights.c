@@ -1,7 +1,7 @@
 /* Loading a translation model's tensors.
  *
  * Names and shapes are those of transformers' MarianMTModel and FSMTForConditionalGeneration. Embeddings may be stored
- * under any of their names: where the configuration says that two are one, whichever is there is taken.
+ * under any of their names: where the configuration says that two are one, whichever is there is taken. What has no place is refused.
  * Invariant: tables that live as long as the model are in its blocks; what is only needed while loading is in a second
  * set of blocks that is cleared once it is packed, so the peak is the packed model plus its largest matrix as fp32. The
  * output layer, often the largest, is packed first, when there is little else.
@@ -25,6 +25,7 @@ typedef struct loader {
     rill_tensors *tensors;
     rill_blocks passing; /* freed when it is packed */
     rill_text path;
+    const char *source, *target, *output; /* names of tables: the encoder's symbols, the decoder's, the output layer */
 } loader;
 
 /* --- reading and packing ------------------------------------------------------------------------------------------ */
@@ -168,52 +169,80 @@ static rill_status load_positions(loader *l)
 
 /* --- embeddings --------------------------------------------------------------------------------------------------- */
 
-/* The first of the names that the file has; the first of all when it has none, for the error that follows. */
-static const char *first_present(const loader *l, const char *const *names, size_t count)
+static const char SHARED[] = "model.shared.weight", SOURCE[] = "model.encoder.embed_tokens.weight",
+                  TARGET[] = "model.decoder.embed_tokens.weight", MARIAN_OUTPUT[] = "lm_head.weight",
+                  FSMT_OUTPUT[] = "model.decoder.output_projection.weight";
+
+static int is_there(const loader *l, const char *name)
+{
+    return name != NULL && rill_tensors_find(l->tensors, name) != NULL;
+}
+
+/* The first of the names that the file has, which may be NULL; without any `expected`, for the error that follows. */
+static const char *first_present(const loader *l, const char *const *names, size_t count, const char *expected)
 {
     for (size_t i = 0; i < count; i++)
-        if (names[i] != NULL && rill_tensors_find(l->tensors, names[i]) != NULL) return names[i];
-    return names[0];
+        if (is_there(l, names[i])) return names[i];
+    return expected;
 }
 
-/* What the output layer may be called. An FSMT file may have its weights once, under any name that stands for them. */
-static const char *output_name(const mt_net *net)
+/* transformers of one version take one of tables that are tied, those of another the one of that name. */
+static rill_status check_tied(loader *l, const char *const *names, size_t count)
 {
-    return net->settings.kind == MT_FSMT ? "model.decoder.output_projection.weight" : "lm_head.weight";
+    const rill_tensor *first = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const rill_tensor *table = names[i] != NULL ? rill_tensors_find(l->tensors, names[i]) : NULL;
+        int same;
+        if (first == NULL) first = table;
+        if (table == NULL || table == first) continue;
+        TRY(rill_tensors_same(l->tensors, first, table, &same));
+        if (same) continue;
+        return rill_fail(
+            l->ctx, RILL_ERR_FORMAT,
+            "%s: tensors \"%s\" and \"%s\" differ, but are one by tie_word_embeddings of config.json, which "
+            "must be false for a model with tables of its own",
+            l->path.data, first->name, table->name);
+    }
+    return RILL_OK;
 }
 
-/* Old FSMT files have no output layer, since it used to be the decoder's embedding whatever the configuration said. */
-static int has_own_output(const loader *l)
+/* A table goes by its own name, else by that of one that it is tied to; what is tied is one table, however often the file has it.
+ * Without ties transformers 5 stores each table, and `shared` besides, which then is no one's. Old FSMT files have no output layer,
+ * since it used to be the decoder's embedding whatever the configuration said. */
+static rill_status name_tables(loader *l)
 {
-    const mt_net *net = l->net;
-    if (net->settings.tied) return 0;
-    return net->settings.kind == MT_MARIAN || rill_tensors_find(l->tensors, output_name(net)) != NULL;
+    const mt_settings *s = &l->net->settings;
+    const int fsmt = s->kind == MT_FSMT, one = s->shared && s->tied;
+    const char *output = fsmt ? FSMT_OUTPUT : MARIAN_OUTPUT, *shared = fsmt ? NULL : SHARED,
+               *tied = fsmt || s->tied ? output : NULL, *source = s->shared ? SOURCE : NULL;
+    const char *const all[] = {one ? shared : NULL, one ? SOURCE : NULL, TARGET, output};
+    const char *const sources[] = {SOURCE, shared, s->shared ? TARGET : NULL, s->shared ? tied : NULL};
+    const char *const targets[] = {TARGET, tied, shared, source};
+    const char *expected = s->shared && !fsmt ? SHARED : SOURCE;
+    if (s->tied) TRY(check_tied(l, all, 4));
+    l->source = first_present(l, one ? all : sources, 4, expected);
+    l->target = one ? l->source : first_present(l, targets, 4, s->shared ? expected : TARGET);
+    l->output = !s->tied && (!fsmt || is_there(l, output)) ? output : l->target;
+    return RILL_OK;
 }
 
 /* Is the decoder's embedding in the packed output layer, number by number? Then it need not be there a second time. */
 static int is_in_output(const loader *l)
 {
     const mt_model *m = l->net->model;
-    return !has_own_output(l) && m->shortlist == NULL && m->weights == RILL_WEIGHT_F32;
+    return l->output == l->target && m->shortlist == NULL && m->weights == RILL_WEIGHT_F32;
 }
 
 static rill_status load_embeddings(loader *l)
 {
     mt_net *net = l->net;
-    const int fsmt = net->settings.kind == MT_FSMT;
-    const char *source = "model.encoder.embed_tokens.weight", *target = "model.decoder.embed_tokens.weight";
-    const char *shared = fsmt ? NULL : "model.shared.weight",
-               *tied = fsmt || net->settings.tied ? output_name(net) : NULL;
-    const char *const any[] = {fsmt ? source : shared, source, target, tied};
-    const char *const encoder[] = {source, shared}, *const decoder[] = {target, tied, shared};
-    const char *first = net->settings.shared ? first_present(l, any, 4) : first_present(l, encoder, 2);
     rill_blocks *blocks = is_in_output(l) ? &l->passing : l->kept;
     float *table;
-    TRY(read_new(l, net->settings.shared ? blocks : l->kept, first, (size_t)net->encoder.words, net->width, &table));
+    TRY(read_new(l, blocks, l->target, (size_t)net->decoder.words, net->width, &table));
     net->encoder.rows = net->decoder.rows = table;
-    if (net->settings.shared) return RILL_OK;
-    TRY(read_new(l, blocks, first_present(l, decoder, 3), (size_t)net->decoder.words, net->width, &table));
-    net->decoder.rows = table;
+    if (l->source == l->target) return RILL_OK;
+    TRY(read_new(l, l->kept, l->source, (size_t)net->encoder.words, net->width, &table));
+    net->encoder.rows = table;
     return RILL_OK;
 }
 
@@ -230,8 +259,10 @@ static rill_status load_output_bias(loader *l)
     memset(bias, 0, symbols * sizeof *bias);
     if (tensor != NULL && tensor->rank == 1) TRY(read_into(l, name, "", symbols, 0, bias));
     if (tensor != NULL && tensor->rank != 1) TRY(read_into(l, name, "", 1, symbols, bias));
-    /* transformers scales the softmax anew when the symbols that may not be chosen are struck: the padding symbol always is. */
-    if (l->net->settings.renormalized) bias[l->net->settings.pad] = -INFINITY;
+    /* transformers scales the softmax anew when the symbols that may not be chosen are struck: those without a piece are not. */
+    for (int32_t i = 0; l->net->settings.renormalized && i < l->net->decoder.words; i++)
+        if (i == l->net->settings.pad || (i < l->net->pieces && !(l->net->legal[i / 64] >> (i % 64) & 1)))
+            bias[i] = -INFINITY;
     l->net->output_bias = keep(l, bias, 1, symbols);
     return RILL_OK;
 }
@@ -265,10 +296,10 @@ static rill_status load_output(loader *l)
 {
     mt_net *net = l->net;
     const float *rows = net->decoder.rows;
-    if (has_own_output(l)) {
+    if (l->output != l->target) {
         float *own;
-        TRY(read_new(l, net->model->shortlist != NULL ? l->kept : &l->passing, output_name(net),
-                     (size_t)net->decoder.words, net->width, &own));
+        TRY(read_new(l, net->model->shortlist != NULL ? l->kept : &l->passing, l->output, (size_t)net->decoder.words,
+                     net->width, &own));
         rows = own;
     }
     TRY(load_output_bias(l));
@@ -302,14 +333,36 @@ static rill_status open_tensors(loader *l, const char *directory)
     return status == RILL_ERR_NOT_FOUND ? say_convert(l, directory) : status;
 }
 
+/* What may be left over: tables that are another one, were stored to be computed anew, or are no one's (name_tables()), and what
+ * fairseq kept for itself. */
+static int is_harmless(const char *name)
+{
+    static const char *const known[] = {SHARED,
+                                        SOURCE,
+                                        TARGET,
+                                        MARIAN_OUTPUT,
+                                        FSMT_OUTPUT,
+                                        "model.encoder.embed_positions.weight",
+                                        "model.encoder.embed_positions._float_tensor",
+                                        "model.encoder.version",
+                                        "model.decoder.embed_positions.weight",
+                                        "model.decoder.embed_positions._float_tensor",
+                                        "model.decoder.version"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(name, known[i]) == 0) return 1;
+    return 0;
+}
+
 static rill_status load_all(loader *l, const char *directory)
 {
     TRY(open_tensors(l, directory));
+    TRY(name_tables(l));
     TRY(load_embeddings(l));
     TRY(load_output(l));
     TRY(load_layers(l, "encoder", &l->net->encoder));
     TRY(load_layers(l, "decoder", &l->net->decoder));
-    return load_positions(l);
+    TRY(load_positions(l));
+    return rill_weights_all_read(l->ctx, l->tensors, l->path.data, is_harmless);
 }
 
 rill_status mt_load_weights(mt_net *net, const char *directory)

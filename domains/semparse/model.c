@@ -208,7 +208,8 @@ static rill_status load_weights(loader *l)
     TRY(load_lstm(l, "encoder", (size_t)s->words, &s->weights.encoder));
     TRY(load_lstm(l, "decoder", (size_t)s->actions, &s->weights.decoder));
     TRY(load_attention(l));
-    return load_output(l);
+    TRY(load_output(l));
+    return rill_weights_all_read(l->ctx, l->tensors, l->path.data, NULL);
 }
 
 static rill_status load_all(loader *l)

@@ -413,7 +413,8 @@ static rill_status load_weights(loader *l)
     TRY(load_second_layer(l));
     TRY(load_tagger(l));
     TRY(load_products(l));
-    return load_outputs(l);
+    TRY(load_outputs(l));
+    return rill_weights_all_read(l->ctx, l->tensors, l->path.data, NULL);
 }
 
 static rill_status load_all(loader *l)

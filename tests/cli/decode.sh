@@ -102,6 +102,35 @@ same firsts plain
 decode -q --n-best 1
 exits 0; lines 6; prints " ||| "
 
+# --- outputs that were cut short are marked, counted, or not given; lists that are shorter than was asked for are counted
+decode --max-length 3
+exits 0; lines 6; says "6 inputs, "; says " with outputs cut short, in "
+decode -q --max-length 3 --n-best 2 --stats s.json
+exits 0
+cut=$(grep -c ' length= 3 truncated= 1 ||| ' out) || true
+verdict "$(good [ "$cut" -gt 0 ])" "some are cut"
+says "rill: warning: $(grep ' truncated= 1 ' out | cut -d' ' -f1 | sort -u | wc -l) of 6 inputs have outputs that were cut short"
+json "$(grep ' truncated= 1 ' out | cut -d' ' -f1 | sort -u | wc -l)" inputs_cut s.json
+grep -v ' truncated= 1 ' out >whole || true
+verdict "$(good [ -s whole ])" "and some are whole"
+decode -q --max-length 3 --n-best 2 --require-end
+verdict "$(good [ "$(grep -c ' truncated= ' out || true)" = 0 ])" "none is cut"
+sort -u whole >wanted
+sort -u out | comm -23 wanted - >lost
+verdict "$(good [ ! -s lost ])" "whole ones are given all the same"
+failed=$((6 - $(cut -d' ' -f1 out | sort -u | wc -l)))
+verdict "$(good [ "$failed" -gt 0 ])" "some inputs have no whole output"
+exits 2; says ": no output had ended by timestep 3, where all were cut short, and require-end wants whole ones"
+decode --max-length 3 --require-end
+exits 2; lines 6; says "6 inputs ($failed failed) in "
+decode -q --n-best 6 --absolute 0.5
+fewer=$(awk -F ' [|]' '{n[$1]++} END {for (i = 0; i < 6; i++) few += n[i] < 6; print few}' out)
+verdict "$(good [ "$fewer" -gt 0 ])" "some lists are short"
+exits 0; says "rill: warning: $fewer of 6 inputs have fewer than 6 outputs"
+decode -q --n-best 6 --absolute 0.5 --min-width 6
+exits 0; lines 36
+verdict "$(good [ "$(grep -c "fewer than" err || true)" = 0 ])" "no list is short"
+
 # --- order
 decode -q --unordered -n 2 --max-items 2
 exits 0; lines 6

@@ -73,6 +73,58 @@ static void search_nearer_wins(void **state)
     assert_string_equal(plan.setup.heuristics[0].arguments, "10");
 }
 
+/* What was chosen for one output gives way to those asked for; what a user says does not. */
+static void search_defaults_widen(void **state)
+{
+    (void)state;
+    set_usual(&far);
+    far.defaults = 1;
+    assert_int_equal(make(), CLI_OK);
+    assert_true(plan.resolved.k == 12 && plan.resolved.min_width == 0 && plan.resolved.max_candidates == 3);
+    set(&near, "n_best", "5");
+    assert_int_equal(make(), CLI_OK);
+    assert_true(plan.resolved.k == 12 && plan.resolved.min_width == 5 && plan.resolved.n_best == 5);
+    assert_int_equal(plan.resolved.max_candidates, 5);
+    set(&far, "stop_after", "7");
+    set(&firm, "n-best", "20");
+    assert_int_equal(make(), CLI_OK);
+    assert_true(plan.resolved.k == 20 && plan.resolved.min_width == 20 && plan.resolved.stop_after == 20);
+    set(&near, "k", "6");
+    set(&firm, "min-width", "2");
+    assert_int_equal(make(), CLI_OK);
+    assert_true(plan.resolved.k == 6 && plan.resolved.min_width == 2 && plan.resolved.stop_after == 20);
+    clear(NULL);
+    set_usual(&far);
+    far.defaults = 1;
+    set(&near, "n_best", "20");
+    set(&near, "absolute", "3"); /* a chain of the user's own */
+    assert_int_equal(make(), CLI_OK);
+    assert_true(plan.resolved.k == 20 && plan.resolved.min_width == 0);
+    set(&firm, "method", "greedy");
+    assert_int_equal(make(), CLI_OK);
+    assert_true(plan.resolved.k == 1 && plan.resolved.n_best == 20);
+    set(&firm, "max-candidates", "2");
+    set(&firm, "method", "var-batch");
+    set(&firm, "like", "hf");
+    assert_int_equal(make(), CLI_OK);
+    assert_true(plan.resolved.k == 5 && plan.resolved.max_candidates == 2);
+    clear(NULL); /* a user's script is no model */
+    set_usual(&far);
+    set(&firm, "n-best", "20");
+    assert_int_equal(make(), CLI_OK);
+    assert_true(plan.resolved.k == 12 && plan.resolved.min_width == 0);
+}
+
+/* Where nobody says anything, rill's own beam is a default too. */
+static void search_own_default_widens(void **state)
+{
+    (void)state;
+    far.defaults = 1;
+    set(&firm, "n-best", "15");
+    assert_int_equal(make(), CLI_OK);
+    assert_true(plan.resolved.k == 15 && plan.resolved.min_width == 0);
+}
+
 static void search_chain_is_replaced(void **state)
 {
     (void)state;
@@ -273,6 +325,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(search_nearer_wins, clear),
+        cmocka_unit_test_setup(search_defaults_widen, clear),
+        cmocka_unit_test_setup(search_own_default_widens, clear),
         cmocka_unit_test_setup(search_chain_is_replaced, clear),
         cmocka_unit_test_setup(search_soft_is_left_out, clear),
         cmocka_unit_test_setup(search_firm_is_refused, clear),

@@ -94,7 +94,7 @@ exits 1
 says "semparse: an output has the field unknown, and not \"alignment\""
 
 # --- a list of distinct outputs is the whole one without what comes behind its like, each with its own fields
-search="-q -k 50 --max-length 8 --alignment --word-scores"
+search="-q -k 50 --max-length 8 --max-candidates 50 --length-penalty 0 --absolute 1000 --alignment --word-scores"
 # shellcheck disable=SC2086
 run "$rill" decode -m "$model" $search --n-best 50 -i text -o whole
 exits 0
@@ -107,7 +107,8 @@ same struck next
 awk -F ' [|][|][|] ' 'seen[$1]++ < 45' struck >fewer
 differ struck fewer
 printf 'return { model = "%s", n_best = 45, distinct = true, alignment = "hard", word_scores = true,
-  search = { k = 50, max_length = 8 } }\n' "$model" >distinct.lua
+  heuristics = { { "absolute", 1000 } },
+  search = { k = 50, max_length = 8, max_candidates = 50, length_penalty = 0 } }\n' "$model" >distinct.lua
 run "$rill" run distinct.lua -q -i text -o next
 exits 0
 same fewer next
@@ -219,6 +220,27 @@ says "line 6: expected at most 2560 bytes for a model of 40 positions, found 220
 says "line 8: expected at most 2560 bytes for a model of 40 positions, found 1000000"
 says "10 inputs (3 failed)"
 for n in 2 3 4; do line_is $n ""; done
+
+# --- a folder that recommends nothing is searched with its makers' beam and penalty, pruned; --like has all that they say
+rm -rf plain; cp -r "$model" plain; chmod -R u+w plain
+printf '{"num_beams": 4, "length_penalty": 0.5, "max_length": 12, "pad_token_id": 50, "eos_token_id": 0}\n' >plain/generation_config.json
+feed text "$rill" decode -m plain -q --stats s.json
+exits 0; json 4 settings.k s.json; json 0.5 settings.length_penalty s.json; json '["absolute:2.5"]' settings.heuristics s.json
+json 3 settings.max_candidates s.json; json top settings.finish s.json; json null settings.like s.json; json 0 settings.min_width s.json
+feed text "$rill" decode -m plain -q --n-best 6 --stats s.json
+exits 0; json 6 settings.k s.json; json 6 settings.min_width s.json
+feed text "$rill" decode -m plain -q -k 7 --absolute 1 --stats s.json
+exits 0; json 7 settings.k s.json; json '["absolute:1"]' settings.heuristics s.json; json 0.5 settings.length_penalty s.json
+feed text "$rill" decode -m plain -q --like hf --stats s.json
+exits 0; json 4 settings.k s.json; json 11 settings.max_length s.json; json '[]' settings.heuristics s.json
+json immediate settings.finish s.json
+run "$rill" info plain
+exits 0; prints "k 4"; prints "absolute:2.5"
+printf '{"num_beams": 4, "repetition_penalty": 1.3, "no_repeat_ngram_size": 3}\n' >plain/generation_config.json
+feed text "$rill" decode -m plain -q --workers 2
+exits 0
+says "rill: warning: plain/generation_config.json: not followed, though it changes outputs: repetition_penalty, no_repeat_ngram"
+verdict "$(good [ "$(grep -c "not followed" err)" -eq 1 ])" "said once"
 
 # --- what a model is, in a few lines
 run "$rill" info "$model"

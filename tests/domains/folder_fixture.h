@@ -57,7 +57,7 @@ static void remove_one(const char *name)
 }
 
 /* Take files away one after the other: each is missed although those before it are missing too, so they are read last first. */
-static void each_is_missed(const char *const *name, size_t n)
+static inline void each_is_missed(const char *const *name, size_t n)
 {
     char sentence[200];
     for (size_t i = 0; i < n; i++) {

@@ -38,9 +38,17 @@ static void *miser_allocate(void *user, void *block, size_t old_size, size_t new
     return fresh;
 }
 
+static void miser_log(void *user, rill_log_level level, const char *message)
+{
+    miser *m = user;
+    const size_t used = strlen(m->log);
+    if (level >= RILL_LOG_WARNING) snprintf(m->log + used, sizeof m->log - used, "%s\n", message);
+}
+
 rill_context *miser_context(miser *m)
 {
-    rill_context_options options = {.struct_size = sizeof options, .allocate = miser_allocate, .allocate_user = m};
+    rill_context_options options = {
+        .struct_size = sizeof options, .allocate = miser_allocate, .allocate_user = m, .log = miser_log, .log_user = m};
     rill_context *ctx;
     *m = (miser){.allowed = -1};
     assert_int_equal(rill_context_create(&ctx, &options), RILL_OK);

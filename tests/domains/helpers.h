@@ -10,9 +10,10 @@
 
 /* An allocator that refuses from the `allowed`-th call for memory on (freeing always works) and counts what is out. */
 typedef struct miser {
-    long allowed; /* calls still granted; negative: all */
-    long calls;   /* made so far */
-    long out;     /* blocks not given back */
+    long allowed;   /* calls still granted; negative: all */
+    long calls;     /* made so far */
+    long out;       /* blocks not given back */
+    char log[1000]; /* warnings so far, each with a line feed */
 } miser;
 
 /* A context over the miser; every block is its own malloc(), so that ASan sees its edges. */

@@ -22,42 +22,70 @@ static int same(const char *a, const char *b)
     return a != NULL && strcmp(a, b) == 0;
 }
 
+static size_t count_of(const model_tensor *t)
+{
+    return (size_t)t->rows * (size_t)(t->columns ? t->columns : 1);
+}
+
+/* What of a file is there already. */
+typedef struct writer {
+    char header[32768];
+    size_t at, used;
+    float *data;
+    uint64_t random;
+} writer;
+
+/* The numbers of the tensor of that name among those before `end`. */
+static const float *numbers_of(const writer *w, const model_tensor *shapes, const model_tensor *end, const char *name)
+{
+    const float *data = w->data;
+    for (; shapes < end && !same(name, shapes->name); shapes++) data += count_of(shapes);
+    return data;
+}
+
+static void write_one(writer *w, const model_spec *m, const model_tensor *s, const float *like)
+{
+    const int turned = same(m->reshaped, s->name);
+    const size_t count = count_of(s);
+    char dimensions[64];
+    if (s->columns == 0)
+        snprintf(dimensions, sizeof dimensions, turned ? "[%d,1]" : "[%d]", s->rows);
+    else
+        snprintf(dimensions, sizeof dimensions, "[%d,%d]", turned ? s->columns : s->rows,
+                 turned ? s->rows : s->columns);
+    w->at += (size_t)snprintf(w->header + w->at, sizeof w->header - w->at,
+                              ",\"%s\":{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[%zu,%zu]}", s->name,
+                              same(m->retyped, s->name) ? "I32" : "F32", dimensions, w->used * sizeof(float),
+                              (w->used + count) * sizeof(float));
+    assert_true(w->at < sizeof w->header);
+    for (size_t j = 0; j < count; j++) w->data[w->used++] = like != NULL ? like[j] : random_weight(&w->random);
+}
+
 void model_write_tensors(const char *folder, const model_spec *m, const model_tensor *shapes, size_t n)
 {
-    size_t total = 0;
-    for (size_t i = 0; i < n; i++)
-        total += (size_t)shapes[i].rows * (size_t)(shapes[i].columns ? shapes[i].columns : 1);
-    char header[4096];
-    char *file = malloc(8 + sizeof header + total * sizeof(float));
-    float *data = malloc(total * sizeof *data);
-    assert_true(file != NULL && data != NULL);
-    size_t at = (size_t)snprintf(header, sizeof header, "{\"__metadata__\":{\"format\":\"pt\"}"), used = 0;
-    uint64_t state = m->seed;
+    const model_tensor extra = {m->extra, 2, 0, NULL};
+    size_t total = 2;
+    for (size_t i = 0; i < n; i++) total += count_of(&shapes[i]);
+    writer *w = calloc(1, sizeof *w);
+    char *file = malloc(8 + sizeof w->header + total * sizeof(float));
+    assert_true(w != NULL && file != NULL);
+    w->data = malloc(total * sizeof *w->data);
+    assert_non_null(w->data);
+    w->random = m->seed;
+    w->at = (size_t)snprintf(w->header, sizeof w->header, "{\"__metadata__\":{\"format\":\"pt\"}");
     for (size_t i = 0; i < n; i++) {
-        const model_tensor *s = &shapes[i];
-        if (same(m->missing, s->name)) continue;
-        int turned = same(m->reshaped, s->name);
-        char dimensions[64];
-        if (s->columns == 0)
-            snprintf(dimensions, sizeof dimensions, turned ? "[%d,1]" : "[%d]", s->rows);
-        else
-            snprintf(dimensions, sizeof dimensions, "[%d,%d]", turned ? s->columns : s->rows,
-                     turned ? s->rows : s->columns);
-        size_t count = (size_t)s->rows * (size_t)(s->columns ? s->columns : 1);
-        at += (size_t)snprintf(header + at, sizeof header - at,
-                               ",\"%s\":{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[%zu,%zu]}", s->name,
-                               same(m->retyped, s->name) ? "I32" : "F32", dimensions, used * sizeof(float),
-                               (used + count) * sizeof(float));
-        for (size_t j = 0; j < count; j++) data[used++] = random_weight(&state);
+        const float *like = shapes[i].like != NULL ? numbers_of(w, shapes, shapes + i, shapes[i].like) : NULL;
+        if (!same(m->missing, shapes[i].name)) write_one(w, m, &shapes[i], like);
     }
-    at += (size_t)snprintf(header + at, sizeof header - at, "}");
-    assert_true(at < sizeof header);
-    for (int i = 0; i < 8; i++) file[i] = (char)((uint64_t)at >> (8 * i));
-    memcpy(file + 8, header, at);
-    memcpy(file + 8 + at, data, used * sizeof *data);
-    write_bytes(folder, "model.safetensors", file, 8 + at + used * sizeof *data);
+    if (m->extra != NULL) write_one(w, m, &extra, NULL);
+    w->header[w->at++] = '}';
+    for (int i = 0; i < 8; i++) file[i] = (char)((uint64_t)w->at >> (8 * i));
+    memcpy(file + 8, w->header, w->at);
+    memcpy(file + 8 + w->at, w->data, w->used * sizeof *w->data);
+    write_bytes(folder, "model.safetensors", file, 8 + w->at + w->used * sizeof *w->data);
     free(file);
-    free(data);
+    free(w->data);
+    free(w);
 }
 
 static void write_vocabulary(const char *folder, const char *name, char letter, int count)
@@ -84,18 +112,18 @@ void model_write_config(const char *folder, const model_spec *m, const char *ext
 void model_write(const char *folder, const model_spec *m)
 {
     const model_tensor shapes[] = {
-        {"encoder.embedding.weight", m->words, m->embedding},
-        {"encoder.lstm.weight_ih", 4 * m->hidden, m->embedding},
-        {"encoder.lstm.weight_hh", 4 * m->hidden, m->hidden},
-        {"encoder.lstm.bias", 4 * m->hidden, 0},
-        {"decoder.embedding.weight", m->actions, m->embedding},
-        {"decoder.lstm.weight_ih", 4 * m->hidden, m->embedding},
-        {"decoder.lstm.weight_hh", 4 * m->hidden, m->hidden},
-        {"decoder.lstm.bias", 4 * m->hidden, 0},
-        {"attention.weight", m->hidden, 2 * m->hidden},
-        {"attention.bias", m->hidden, 0},
-        {"output.weight", m->actions, m->hidden},
-        {"output.bias", m->actions, 0},
+        {"encoder.embedding.weight", m->words, m->embedding, NULL},
+        {"encoder.lstm.weight_ih", 4 * m->hidden, m->embedding, NULL},
+        {"encoder.lstm.weight_hh", 4 * m->hidden, m->hidden, NULL},
+        {"encoder.lstm.bias", 4 * m->hidden, 0, NULL},
+        {"decoder.embedding.weight", m->actions, m->embedding, NULL},
+        {"decoder.lstm.weight_ih", 4 * m->hidden, m->embedding, NULL},
+        {"decoder.lstm.weight_hh", 4 * m->hidden, m->hidden, NULL},
+        {"decoder.lstm.bias", 4 * m->hidden, 0, NULL},
+        {"attention.weight", m->hidden, 2 * m->hidden, NULL},
+        {"attention.bias", m->hidden, 0, NULL},
+        {"output.weight", m->actions, m->hidden, NULL},
+        {"output.bias", m->actions, 0, NULL},
     };
     model_write_tensors(folder, m, shapes, sizeof shapes / sizeof *shapes);
     write_vocabulary(folder, "source.vocab", 'w', m->words);
@@ -140,32 +168,32 @@ void parser_write_model(const char *folder, const model_spec *m)
 {
     const int gates = 4 * m->hidden, both = 2 * m->hidden, inner = both + PARSER_MODEL_TAG_SIZE, net = PARSER_MODEL_NET;
     const model_tensor tensors[] = {
-        {"words.weight", m->words, m->embedding},
-        {"suffixes.weight", SUFFIXES, m->embedding},
-        {"shapes.weight", SHAPES, m->embedding},
-        {"tags.weight", PARSER_MODEL_TAGS, PARSER_MODEL_TAG_SIZE},
-        {"layer1.forward.weight_ih", gates, m->embedding},
-        {"layer1.forward.weight_hh", gates, m->hidden},
-        {"layer1.forward.bias", gates, 0},
-        {"layer1.backward.weight_ih", gates, m->embedding},
-        {"layer1.backward.weight_hh", gates, m->hidden},
-        {"layer1.backward.bias", gates, 0},
-        {"layer2.forward.weight_ih", gates, inner},
-        {"layer2.forward.weight_hh", gates, m->hidden},
-        {"layer2.forward.bias", gates, 0},
-        {"layer2.backward.weight_ih", gates, inner},
-        {"layer2.backward.weight_hh", gates, m->hidden},
-        {"layer2.backward.bias", gates, 0},
-        {"tagger.weight", PARSER_MODEL_TAGS, both},
-        {"tagger.bias", PARSER_MODEL_TAGS, 0},
-        {"structure.hidden.weight", net, 4 * both},
-        {"structure.hidden.bias", net, 0},
-        {"structure.output.weight", 2, net},
-        {"structure.output.bias", 2, 0},
-        {"label.hidden.weight", net, 3 * both},
-        {"label.hidden.bias", net, 0},
-        {"label.output.weight", m->actions, net},
-        {"label.output.bias", m->actions, 0},
+        {"words.weight", m->words, m->embedding, NULL},
+        {"suffixes.weight", SUFFIXES, m->embedding, NULL},
+        {"shapes.weight", SHAPES, m->embedding, NULL},
+        {"tags.weight", PARSER_MODEL_TAGS, PARSER_MODEL_TAG_SIZE, NULL},
+        {"layer1.forward.weight_ih", gates, m->embedding, NULL},
+        {"layer1.forward.weight_hh", gates, m->hidden, NULL},
+        {"layer1.forward.bias", gates, 0, NULL},
+        {"layer1.backward.weight_ih", gates, m->embedding, NULL},
+        {"layer1.backward.weight_hh", gates, m->hidden, NULL},
+        {"layer1.backward.bias", gates, 0, NULL},
+        {"layer2.forward.weight_ih", gates, inner, NULL},
+        {"layer2.forward.weight_hh", gates, m->hidden, NULL},
+        {"layer2.forward.bias", gates, 0, NULL},
+        {"layer2.backward.weight_ih", gates, inner, NULL},
+        {"layer2.backward.weight_hh", gates, m->hidden, NULL},
+        {"layer2.backward.bias", gates, 0, NULL},
+        {"tagger.weight", PARSER_MODEL_TAGS, both, NULL},
+        {"tagger.bias", PARSER_MODEL_TAGS, 0, NULL},
+        {"structure.hidden.weight", net, 4 * both, NULL},
+        {"structure.hidden.bias", net, 0, NULL},
+        {"structure.output.weight", 2, net, NULL},
+        {"structure.output.bias", 2, 0, NULL},
+        {"label.hidden.weight", net, 3 * both, NULL},
+        {"label.hidden.bias", net, 0, NULL},
+        {"label.output.weight", m->actions, net, NULL},
+        {"label.output.bias", m->actions, 0, NULL},
     };
     model_write_tensors(folder, m, tensors, sizeof tensors / sizeof *tensors);
     write_vocabulary(folder, "words.vocab", 'w', m->words);

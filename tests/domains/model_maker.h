@@ -11,12 +11,14 @@ typedef struct model_spec {
     const char *missing;  /* tensor left out, or NULL */
     const char *reshaped; /* tensor whose dimensions are reversed ([n] becomes [n, 1]) */
     const char *retyped;  /* tensor called I32 */
+    const char *extra;    /* one more tensor, a vector of two numbers */
 } model_spec;
 
 /* A tensor of a model's file; columns 0: a vector. */
 typedef struct model_tensor {
     const char *name;
     int rows, columns;
+    const char *like; /* one before it, whose numbers it has, or NULL */
 } model_tensor;
 
 /* model.safetensors with n tensors in the folder; of the spec, its seed and its damages are read. */

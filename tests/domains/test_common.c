@@ -341,6 +341,29 @@ static void tensors_convert_all_float_types(void **state)
     free(bytes);
 }
 
+/* Of one type and shape, and byte by byte, however many there are. */
+static void tensors_are_compared(void **state)
+{
+    (void)state;
+    size_t length;
+    char *bytes = image("{\"a\":{\"dtype\":\"F32\",\"shape\":[1280],\"data_offsets\":[0,5120]},"
+                        "\"b\":{\"dtype\":\"F32\",\"shape\":[1280],\"data_offsets\":[5120,10240]},"
+                        "\"c\":{\"dtype\":\"F32\",\"shape\":[1280],\"data_offsets\":[10240,15360]},"
+                        "\"d\":{\"dtype\":\"F32\",\"shape\":[2,640],\"data_offsets\":[15360,20480]},"
+                        "\"e\":{\"dtype\":\"I32\",\"shape\":[1280],\"data_offsets\":[20480,25600]}}",
+                        25600, &length);
+    bytes[length - 25600 + 15360 - 1] ^= 1; /* c's last */
+    rill_tensors *t;
+    int same;
+    assert_int_equal(rill_tensors_parse(&t, ctx, "m", bytes, length), RILL_OK);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(rill_tensors_same(t, rill_tensors_at(t, 0), rill_tensors_at(t, i), &same), RILL_OK);
+        assert_int_equal(same, i < 2);
+    }
+    rill_tensors_close(t);
+    free(bytes);
+}
+
 static void tensors_read_says_what_it_expected(void **state)
 {
     (void)state;
@@ -525,6 +548,7 @@ int main(void)
         CASE(json_vocabulary_keeps_given_numbers),
         CASE(json_vocabulary_refuses_what_leaves_gaps),
         CASE(tensors_convert_all_float_types),
+        CASE(tensors_are_compared),
         CASE(tensors_read_says_what_it_expected),
         CASE(what_was_read_of_a_file_is_released),
         CASE(tensors_that_are_cut_off_are_told),

@@ -423,7 +423,7 @@ static void a_bias_may_be_a_vector(void **state)
 static void a_missing_bias_is_zero(void **state)
 {
     (void)state;
-    rename_tensor("final_logits_bias", "final_logits_bids");
+    rename_tensor("final_logits_bias", "model.decoder.version");
     assert_int_equal(open_folder(folder, 0), RILL_OK);
 }
 

@@ -193,8 +193,32 @@ static void makers_recommend(void **state)
     assert_true(s.k == 5 && s.max_length == 29 && s.length_penalty == 0 && s.min_length == 0);
     assert_int_equal(s.stop, RILL_STOP_BOUND_MAX);
     assert_int_equal(s.at_limit, RILL_LIMIT_FIRST);
+    s = settings_of("{\"max_length\": 30, \"min_length\": 9, \"max_new_tokens\": 12, \"min_new_tokens\": 4}", "hf");
+    assert_true(s.k == 5 && s.max_length == 12 && s.min_length == 4);
+    s = settings_of("{\"max_new_tokens\": 12, \"forced_eos_token_id\": 2}", "hf");
+    assert_true(s.max_length == 11 && s.min_length == 0);
+    s = settings_of("{\"num_beams\": 1}", "hf"); /* transformers searches greedily */
+    assert_true(s.k == 1 && s.stop == RILL_STOP_COUNT);
     s = settings_of("{\"num_beams\": 4, \"max_length\": 30}", "fairseq");
     assert_true(s.k == 5 && s.max_length == 200);
+}
+
+static void advises(const char *generation, const char *expected)
+{
+    rill_text text = {.ctx = ctx};
+    if (generation != NULL) write_string(folder, "generation_config.json", generation);
+    assert_ok(ctx, rill_mt_domain.advise(&rill_mt_domain, ctx, generation != NULL ? folder : NULL, &text));
+    assert_string_equal(text.data, expected);
+    rill_text_clear(&text);
+}
+
+/* A folder that says nothing to rill is searched with its makers' beam and penalty, pruned. */
+static void makers_are_asked_without_a_recommendation(void **state)
+{
+    (void)state;
+    advises(NULL, "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3");
+    advises("{\"num_beams\": 4, \"length_penalty\": 0.6}", "n=32 k=4 length-penalty=0.6 absolute=2.5 max-candidates=3");
+    advises("{\"min_length\": 3}", "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3 min-length=2");
 }
 
 /* Folders from before there was a generation_config.json; FSMT's then have a forced end without saying so. */
@@ -275,6 +299,7 @@ int main(void)
         CASE(searches_of_the_others),
         CASE(fairseqs_own_searches),
         IN_FOLDER(makers_recommend),
+        IN_FOLDER(makers_are_asked_without_a_recommendation),
         IN_FOLDER(older_folders_say_it_in_config),
         IN_FOLDER(nonsense_is_refused),
         IN_FOLDER(nothing_stays_nothing),

@@ -36,6 +36,17 @@ static void no_path(void **state)
     assert_string_equal(rill_error(ctx), "semparse: expected the path of a model's directory, found none");
 }
 
+/* A file with more layers than config.json describes is another model. */
+static void tensors_without_a_place(void **state)
+{
+    (void)state;
+    model_spec spec = SMALL_MODEL;
+    spec.extra = "decoder.lstm2.weight_hh";
+    model_write(folder, &spec);
+    refused(RILL_ERR_FORMAT, "%s/model.safetensors: tensor \"decoder.lstm2.weight_hh\" has no place in the model that "
+                             "config.json describes");
+}
+
 static void missing_files(void **state)
 {
     (void)state;
@@ -160,15 +171,11 @@ static void vocabularies_that_do_not_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(a_whole_model_opens),
-        CASE(no_path),
-        CASE(missing_files),
-        CASE(missing_tensors),
-        CASE(wrong_shapes),
-        CASE(wrong_dtype),
-        CASE(truncated_weights),
-        CASE(bad_configurations),
-        CASE(vocabularies_that_do_not_fit),
+        CASE(a_whole_model_opens), CASE(no_path),
+        CASE(missing_files),       CASE(tensors_without_a_place),
+        CASE(missing_tensors),     CASE(wrong_shapes),
+        CASE(wrong_dtype),         CASE(truncated_weights),
+        CASE(bad_configurations),  CASE(vocabularies_that_do_not_fit),
     };
     return cmocka_run_group_tests_name("domains_semparse_files", tests, NULL, NULL);
 }

@@ -46,6 +46,17 @@ static void unknown_form(void **state)
     assert_string_equal(rill_error(ctx), "shiftreduce: input format \"xml\": expected auto, tree, tagged or text");
 }
 
+/* A file with more layers than config.json describes is another model. */
+static void tensors_without_a_place(void **state)
+{
+    (void)state;
+    model_spec spec = SMALL_PARSER;
+    spec.extra = "decoder.lstm2.weight_hh";
+    parser_write_model(folder, &spec);
+    refused(RILL_ERR_FORMAT, "%s/model.safetensors: tensor \"decoder.lstm2.weight_hh\" has no place in the model that "
+                             "config.json describes");
+}
+
 static void missing_files(void **state)
 {
     (void)state;
@@ -155,6 +166,7 @@ int main(void)
         CASE(no_path),
         CASE(unknown_form),
         CASE(missing_files),
+        CASE(tensors_without_a_place),
         CASE(missing_and_turned_tensors),
         CASE(wrong_vocabularies),
         CASE(wrong_configurations),

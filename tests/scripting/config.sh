@@ -13,7 +13,7 @@ as() {
   run "$rill" decode -q --stats wanted.json -o wanted "$@"
   exits 0
   run "$rill" run run.lua -q --stats got.json -o got
-  exits 0; silent
+  exits 0; counts_only
   same wanted got
   settings wanted.json >wanted.settings
   settings got.json >got.settings
@@ -124,7 +124,7 @@ return { $model, n_best = 5, heuristics = { {cut, 4} },
   search = { method = "stream-all", k = 10, budget = function(f) return 30 + f.n end } }
 END_OF_SCRIPT
 run "$rill" run run.lua -q --stats s.json
-exits 0; silent; same out wanted; json '["lua-cut:4"]' settings.heuristics s.json; json function settings.budget s.json
+exits 0; counts_only; same out wanted; json '["lua-cut:4"]' settings.heuristics s.json; json function settings.budget s.json
 run "$rill" run run.lua -q --heuristic lua-cut:4 --budget 20 # what the script declares can be named
 exits 0; same out wanted
 printf 'rill.scorer{ name = "nothing", score = function(rows) end }\n' >deep/scorer.lua

@@ -22,7 +22,7 @@ equal() {
   mv out "$1.c"
   # shellcheck disable=SC2086
   decode "$1" "$2" $4 --check
-  exits 0; silent; same out "$1.c"
+  exits 0; counts_only; same out "$1.c"
 }
 expansions() { "$check_json" "$1" expansions; }
 list_of() { awk -F ' [|][|][|] ' '{print $1 " " $2}' "$1" | sort -u; }
@@ -76,7 +76,7 @@ for entry in nucleus:1e-3 entropy_width:1.5,3 entropy_width:1 length_aware:4,-0.
   for model in geo jobs atis; do
     decode $model "${entry%%:*}.lua" --heuristic absolute:1000 --max-candidates 3 --stats c.json
     decode $model "${entry%%:*}.lua" --heuristic $entry --max-candidates 3 --stats lua.json --check
-    exits 0; silent
+    exits 0; counts_only
     verdict "$(good [ "$(expansions lua.json)" -lt "$(expansions c.json)" ])" "$model: $entry prunes"
   done
   decode geo "${entry%%:*}.lua" --heuristic "${entry%%:*}:x"
@@ -107,7 +107,7 @@ for model in geo jobs atis; do
   mv out plain
   for policy in lua-shortest lua-widest lua-prompt; do
     decode $model policies.lua --budget 30 -n 3 --max-items 4 --policy $policy --stats $policy.json
-    exits 0; silent; same out plain
+    exits 0; counts_only; same out plain
     verdict "$(good [ "$(expansions c.json)" = "$(expansions $policy.json)" ])" "$model: $policy expands the same"
   done
 done

@@ -188,6 +188,7 @@ static int by_rank_score(const void *a, const void *b)
 static void output(search *s, const naive_hypothesis *h)
 {
     const naive_problem *p = s->p;
+    if (p->require_end && h->truncated) return;
     naive_output new = {.hypothesis = *h, .order = s->orders++};
     for (int32_t i = 0; i < h->n; i++) new.logp += (double)h->logp[i];
     new.rank_score = rank(p, h->sum, h->timesteps + (p->count_end && (h->truncated ? p->at_limit == 3 : h->by_end)));
@@ -272,8 +273,14 @@ static void apply_heuristic(search *s, const naive_heuristic *h, double best, in
     else
         apply_threshold(h, &b);
     int32_t kept = 0;
+    for (int32_t i = 0; i < s->beam.n; i++) kept += keep[i] = keep[i] && kept < b.width;
+    for (int32_t i = 0; i < s->beam.n && kept < s->p->min_width - s->n_outputs; i++) {
+        kept += !keep[i];
+        keep[i] = 1;
+    }
+    kept = 0;
     for (int32_t i = 0; i < s->beam.n; i++)
-        if (keep[i] && kept < b.width) s->beam.at[kept++] = s->beam.at[i];
+        if (keep[i]) s->beam.at[kept++] = s->beam.at[i];
     s->beam.n = kept;
     s->stop |= b.stop;
     free(keep);

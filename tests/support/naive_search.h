@@ -91,7 +91,9 @@ typedef struct naive_problem {
     int stop; /* with stop_after outputs: 0 at once; 1, 2 when no live one can get among the best, as it is or at max_length;
                       3 when the best of some timestep has ended */
     int at_limit; /* 0 live ones are output as they are, 1 only those of the best k, 2 they must end, 3 they end at no cost */
-    int count_end; /* penalties count the end action */
+    int count_end;     /* penalties count the end action */
+    int32_t min_width; /* heuristics leave so many, outputs counted */
+    int require_end;   /* what is truncated is no output */
     int32_t unknown;
     double unknown_penalty; /* of action `unknown`; 0: none */
     naive_heuristic heuristic[NAIVE_MOST_CHAIN];

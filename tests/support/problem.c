@@ -190,6 +190,10 @@ void problem_draw_conventions(problem *p, problem_group group, dice *d)
                   : dice_range(d, RILL_KEEP_ALL, RILL_KEEP_BEST);
     s->at_limit = dice_range(d, RILL_LIMIT_OPEN, RILL_LIMIT_END_FREE);
     s->count_end = dice_chance(d, 50);
+    s->require_end = dice_chance(d, 30);
+    if (group == PROBLEM_PRUNED && dice_chance(d, 30)) s->min_width = dice_range(d, 1, 8);
+    n->require_end = s->require_end;
+    n->min_width = s->min_width;
     if (dice_chance(d, 40)) s->word_penalty = 0.25 * (double)dice_range(d, -4, 4);
     if (dice_chance(d, 40)) s->max_length_factor = 0.25 * (double)dice_range(d, 1, 8);
     if (dice_chance(d, 60)) s->length_penalty = 0.1 * (double)DICE_OF(d, -5, 0, 6, 10, 10, 20);
@@ -515,10 +519,11 @@ void problem_describe(const problem *p, const schedule *s, char *out, size_t siz
         (int)s->max_items, (int)s->budget, (int)s->max_nodes, (long long)s->memory, s->refill, (int)s->sort,
         (int)s->sort_window, (int)s->flush_every, (int)s->unordered, (int)s->check, s->policy ? s->policy : "-",
         s->by_run, (int)s->workers);
-    n += snprintf(out + n, size - (size_t)n,
-                  " finish=%d keep=%d stop=%d at_limit=%d count_end=%d word=%g factor=%g unknown=%g |", (int)t->finish,
-                  (int)t->keep, (int)t->stop, (int)t->at_limit, (int)t->count_end, t->word_penalty,
-                  t->max_length_factor, t->unknown_penalty);
+    n += snprintf(
+        out + n, size - (size_t)n,
+        " finish=%d keep=%d stop=%d at_limit=%d count_end=%d word=%g factor=%g unknown=%g least=%d whole=%d |",
+        (int)t->finish, (int)t->keep, (int)t->stop, (int)t->at_limit, (int)t->count_end, t->word_penalty,
+        t->max_length_factor, t->unknown_penalty, (int)t->min_width, (int)t->require_end);
     for (int32_t i = 0; i < p->n_heuristics && (size_t)n < size; i++)
         n += snprintf(out + n, size - (size_t)n, " heuristic %s:%s", p->heuristic[i].name, p->heuristic[i].arguments);
     for (int32_t i = 0; i < p->n_scorers && (size_t)n < size; i++)

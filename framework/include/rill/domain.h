@@ -350,6 +350,12 @@ typedef struct rill_domain {
      * that come later" above.
      *   RILL_OK · what score fails with; the run then ends */
     rill_status (*collect)(void *self, int32_t group);
+
+    /* (optional: rill's own defaults) How a model is best searched whose directory says nothing of it, appended to `out` as NAME=VALUE
+     * with blanks between: settings and heuristics, which stand behind all that the user says. Needs no model; `table`: this
+     * table, `path`: the model's, or NULL.
+     *   RILL_OK · as open, which says the same of the files */
+    rill_status (*advise)(const struct rill_domain *table, rill_context *ctx, const char *path, rill_text *out);
 } rill_domain;
 
 /* A domain together with what its open() made; see engine.h. */

@@ -175,13 +175,13 @@ RILL_API int rill_engine_idle(const rill_engine *engine);
 RILL_API int64_t rill_engine_pending(const rill_engine *engine);
 
 typedef struct rill_output {
-    const char *text;         /* what finalize wrote; NUL-terminated */
-    size_t length;            /* bytes */
-    double score;             /* sum over actions, scorers included */
-    double rank_score;        /* what the outputs are ordered by: the score under length_penalty and word_penalty */
-    double logp;              /* sum of the model's log-probabilities */
-    int32_t actions;          /* timesteps, an end action not counted: the length in the penalties, unless count_end */
-    int truncated;            /* ended by the length limit */
+    const char *text;  /* what finalize wrote; NUL-terminated */
+    size_t length;     /* bytes */
+    double score;      /* sum over actions, scorers included */
+    double rank_score; /* what the outputs are ordered by: the score under length_penalty and word_penalty */
+    double logp;       /* sum of the model's log-probabilities */
+    int32_t actions;   /* timesteps, an end action not counted: the length in the penalties, unless count_end */
+    int truncated;     /* cut short: by the length limit, its deadline or a heuristic's stop, none an end of its own */
     const int32_t *action;    /* [n_actions], the end action included */
     const float *action_logp; /* [n_actions] */
     int32_t n_actions;

@@ -27,6 +27,7 @@ typedef struct rill_tensor {
     int rank;                            /* 0..RILL_TENSOR_MAX_RANK */
     int64_t shape[RILL_TENSOR_MAX_RANK]; /* [rank] */
     size_t begin, end;                   /* bytes of the data section */
+    int read;                            /* rill_tensors_read() has given it */
 } rill_tensor;
 
 /* Element types for rill_tensors_read(): which of them the caller takes. */
@@ -54,6 +55,11 @@ RILL_API const rill_tensor *rill_tensors_find(const rill_tensors *tensors, const
 /* Number of tensors, and the i-th by name in byte order. */
 RILL_API size_t rill_tensors_count(const rill_tensors *tensors);
 RILL_API const rill_tensor *rill_tensors_at(const rill_tensors *tensors, size_t i);
+
+/* *same = whether two tensors of the file are of one type and shape and have the same bytes.
+ *   RILL_OK · RILL_ERR_IO */
+RILL_API rill_status rill_tensors_same(const rill_tensors *tensors, const rill_tensor *a, const rill_tensor *b,
+                                       int *same);
 
 /* Convert the tensor `name` to fp32 in row-major order.
  *   accept      a set of RILL_TENSOR_* : element types the caller takes

@@ -68,6 +68,8 @@ typedef struct rill_settings {
     double unknown_penalty;   /* taken from the score of the domain's unknown action; infinity = it is never chosen */
     int32_t distinct;         /* 1: an output whose text is that of a better one is left out */
     uint64_t given;           /* rows of rill_setting_table(), as bits, that rill_settings_set() has set */
+    int32_t min_width;        /* so many candidates heuristics leave an item, its outputs counted; 0 = none */
+    int32_t require_end;      /* 1: outputs that a limit, a deadline or a heuristic's stop cut off are not given */
 } rill_settings;
 
 /* Fill with the values that mean "default". `size` is that of the caller's struct: one of another size than this rill's is left
