@@ -44,7 +44,7 @@ RUN = """return { model = "semparse/tiny", input = "semparse.in", search = { k =
 SWEEP = """return { model = "semparse/tiny", input = "semparse.in", sweep = rill.sweep{ k = {1, 2} } }
 """
 # Half of it is a script too.
-PLUGIN = 'rill.scorer{ name = "first", score = function(rows) end }\n' + "-- nothing\n" * 20 + """
+PLUGIN = 'rill.scorer{ name = "first", score = function(rows) end }\n' + "\n" * 200 + """
 rill.scorer{ name = "second", score = function(rows) end }
 """
 
