@@ -34,7 +34,7 @@ enum {
 #define PLUGIN_OPTIONS                                                                                             \
     {"plugin", 0, "FILE", "load domains, heuristics, scorers and policies from a shared object, or FILE.lua",      \
      .id = TAKE_PLUGIN},                                                                                           \
-    {"unsafe-scripts", 0, "", "open io, os and rill.ffi to scripts: for those you trust", .id = TAKE_UNSAFE},      \
+    {"unsafe-scripts", 0, "", "open io, os and rill.ffi to scripts, native plugins and files to write to run files: for those you trust", .id = TAKE_UNSAFE},      \
     {"script-memory", 0, "MB", "memory that a script may hold (default 256)", .id = TAKE_MEMORY},                  \
     {"script-steps", 0, "N", "instructions that a script may take per call (default 200000000; 0: no limit)",      \
      .id = TAKE_STEPS},                                                                                            \
@@ -177,7 +177,7 @@ int cli_session_parse(cli_session *session, const cli_syntax *syntax, int argc, 
     return code == CLI_OK ? cli_parse(syntax, argc, argv, helped) : code;
 }
 
-static int is_script(const char *path)
+int cli_session_is_script(const char *path)
 {
     static const char ending[] = ".lua";
     size_t length = strlen(path);
@@ -187,7 +187,7 @@ static int is_script(const char *path)
 rill_status cli_session_load(const cli_session *session, rill_context *ctx, const char *path, rill_script **script)
 {
     *script = NULL;
-    return is_script(path) ? rill_script_load(script, ctx, path, &session->script) : rill_plugin_load(ctx, path);
+    return cli_session_is_script(path) ? rill_script_load(script, ctx, path, &session->script) : rill_plugin_load(ctx, path);
 }
 
 int cli_session_plugin(cli_session *session, const char *path)
