@@ -107,12 +107,29 @@ static const chain_instance *instance_of(const rill_engine *e, const timestep *t
     return e->items.at[t->rows.slot[row]].instances[e->chain.n_heuristics + i];
 }
 
+/* Have scorer i, of that instance, speak about some rows. What is said of an item alone (`b` is the checks') is said by an instance that
+ * has seen nothing. */
+static rill_status speak(rill_engine *e, const timestep *t, rill_ask_builder *b, int32_t i, const chain_instance *instance,
+                         const rill_scorer_rows *rows)
+{
+    const int32_t link = e->chain.n_heuristics + i;
+    const rill_scorer *table = e->chain.link[link].scorer;
+    const int checking = b != &t->asks;
+    void *self = instance->self;
+    if (checking) RILL__TRY(chain_make_fresh(&e->chain, link, instance, &self));
+    rill_error_clear(e->ctx);
+    rill_status status = table->score(self, rows, b);
+    if (checking) chain_drop_fresh(&e->chain, link, self);
+    if (status < 0 && rill_error_status(e->ctx) != status)
+        return rill_fail(e->ctx, status, "scorer %s failed with %s", table->name, rill_status_name(status));
+    return status < 0 ? status : RILL_OK;
+}
+
 /* Let scorer i speak about rows [from, end): once for each run of neighbours whose items share an instance. */
 static rill_status run_scorer(rill_engine *e, const timestep *t, rill_ask_builder *b, int32_t i, int32_t from,
                               int32_t end)
 {
     const chain_link *link = &e->chain.link[e->chain.n_heuristics + i];
-    const rill_scorer *table = link->scorer;
     for (int32_t first = from, next; first < end; first = next) {
         const chain_instance *instance = instance_of(e, t, i, first);
         next = e->chain.n_foreign == 0 ? end : first + 1;
@@ -121,11 +138,7 @@ static rill_status run_scorer(rill_engine *e, const timestep *t, rill_ask_builde
         rows.state = scoring_gather(&e->scoring, &e->chain, link, &t->rows, first, rows.n);
         b->first = first - from;
         b->n_heard = next - first;
-        rill_error_clear(e->ctx);
-        rill_status status = table->score(instance->self, &rows, b);
-        if (status < 0 && rill_error_status(e->ctx) != status)
-            return rill_fail(e->ctx, status, "scorer %s failed with %s", table->name, rill_status_name(status));
-        RILL__TRY(status);
+        RILL__TRY(speak(e, t, b, i, instance, &rows));
         if (b == &t->asks)
             scoring_keep(&e->scoring, &e->chain, link, &t->rows, first, rows.n);
         else if (!scoring_same(&e->scoring, &e->chain, link, &t->rows, first, rows.n))
