@@ -90,6 +90,12 @@ static rill_scorer_rows scorer_rows(const rill_engine *e, const timestep *t, int
     };
 }
 
+/* What stands before the name of the first scorer, since which of several it was nobody knows. */
+static const char *scorers_word(const rill_engine *e)
+{
+    return e->chain.n_scorers == 1 ? "scorer" : "the scorer chain that begins with";
+}
+
 /* The item of that row is, by a scorer. */
 static rill_status treated_differently(rill_engine *e, const timestep *t, int32_t row)
 {
@@ -97,7 +103,7 @@ static rill_status treated_differently(rill_engine *e, const timestep *t, int32_
         e->ctx, RILL_ERR_CHECK,
         "%s %s treats input %lld differently alone than among others: it must look at one item at a time and "
         "remember nothing",
-        e->chain.n_scorers == 1 ? "scorer" : "the scorer chain that begins with",
+        scorers_word(e),
         e->chain.link[e->chain.n_heuristics].scorer->name, (long long)t->rows.item_id[row]);
 }
 
@@ -286,6 +292,9 @@ rill_status engine_wrong_choices(rill_engine *e, const timestep *t)
 {
     const selector *s = &t->selector;
     const item *it = &e->items.at[t->rows.slot[s->bad]];
+    if (s->by_scorers)
+        return rill_fail(e->ctx, RILL_ERR_PLUGIN, "%s %s: choices of input %lld at timestep %d are %s", scorers_word(e),
+                         e->chain.link[e->chain.n_heuristics].scorer->name, (long long)it->id, t->rows.depth[s->bad], s->wrong);
     return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: choices of input %lld at timestep %d are %s", e->domain->name,
                      (long long)it->id, t->rows.depth[s->bad], s->wrong);
 }
