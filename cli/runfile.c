@@ -72,8 +72,7 @@ static rill_status prepare_worker(void *user, int worker, rill_context *ctx)
     rill_script *script;
     rill_status status = file->points ? RILL_OK : read_again(file, worker, ctx);
     for (int32_t i = 0; i < file->said->n_plugins && status == RILL_OK; i++)
-        if (file->own_plugins >> i & 1)
-            status = cli_session_load(file->session, ctx, file->said->plugins[i], &script);
+        if (file->own_plugins >> i & 1) status = cli_session_load(file->session, ctx, file->said->plugins[i], &script);
     return status;
 }
 
@@ -82,14 +81,16 @@ static rill_status prepare_worker(void *user, int worker, rill_context *ctx)
 static int refuse(const cli_runfile *file, const char *key, const char *what, const char *path, const char *option)
 {
     char why[1024];
-    snprintf(why, sizeof why,
-             "a script %s only with your word: say %s %.400s too, or --unsafe-scripts if you trust the script as you would a program",
-             what, option, path);
+    snprintf(
+        why, sizeof why,
+        "a script %s only with your word: say %s %.400s too, or --unsafe-scripts if you trust the script as you would a program",
+        what, option, path);
     rill_script_config_refuse(file->script, key, why);
     return cli_fail_context(file->session->ctx);
 }
 
-int cli_runfile_written(const cli_runfile *file, const char *key, const char *option, const char *said, const char **path)
+int cli_runfile_written(const cli_runfile *file, const char *key, const char *option, const char *said,
+                        const char **path)
 {
     if (*path || !said) return CLI_OK;
     *path = said;

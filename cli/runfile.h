@@ -18,8 +18,9 @@ typedef struct cli_runfile {
     rill_script *script;
     rill_script_config *said; /* NULL: none is loaded */
     cli_layer layer;          /* of said */
-    uint32_t own_plugins; /* a bit for each of its plugins that is to be loaded: the others the command line has already */
-    int points; /* what is run are points that the session's script makes: the workers have no use for it */
+    uint32_t
+        own_plugins; /* a bit for each of its plugins that is to be loaded: the others the command line has already */
+    int points;      /* what is run are points that the session's script makes: the workers have no use for it */
     cli_session *session;
     /* Each worker's own, [session->workers] */
     rill_script_config **theirs;
@@ -33,7 +34,8 @@ int cli_runfile_load(cli_runfile *file, cli_session *session);
 /* Give *path, where no option has, the file that the configuration names for writing at `key`. What a script in its sandbox says is no
  * word of the user's: for other files than standard output that is a failure, which tells of `option`. CLI_OK or CLI_FAILED after a
  * message. */
-int cli_runfile_written(const cli_runfile *file, const char *key, const char *option, const char *said, const char **path);
+int cli_runfile_written(const cli_runfile *file, const char *key, const char *option, const char *said,
+                        const char **path);
 
 /* The configuration alone, with the model's defaults behind it: must be possible. Same returns. */
 int cli_runfile_check(const cli_runfile *file, const cli_session *session);

@@ -187,7 +187,8 @@ int cli_session_is_script(const char *path)
 rill_status cli_session_load(const cli_session *session, rill_context *ctx, const char *path, rill_script **script)
 {
     *script = NULL;
-    return cli_session_is_script(path) ? rill_script_load(script, ctx, path, &session->script) : rill_plugin_load(ctx, path);
+    return cli_session_is_script(path) ? rill_script_load(script, ctx, path, &session->script)
+                                       : rill_plugin_load(ctx, path);
 }
 
 int cli_session_plugin(cli_session *session, const char *path)

@@ -103,8 +103,7 @@ static rill_status treated_differently(rill_engine *e, const timestep *t, int32_
         e->ctx, RILL_ERR_CHECK,
         "%s %s treats input %lld differently alone than among others: it must look at one item at a time and "
         "remember nothing",
-        scorers_word(e),
-        e->chain.link[e->chain.n_heuristics].scorer->name, (long long)t->rows.item_id[row]);
+        scorers_word(e), e->chain.link[e->chain.n_heuristics].scorer->name, (long long)t->rows.item_id[row]);
 }
 
 /* What the item of a row uses for scorer i. */
@@ -115,8 +114,8 @@ static const chain_instance *instance_of(const rill_engine *e, const timestep *t
 
 /* Have scorer i, of that instance, speak about some rows. What is said of an item alone (`b` is the checks') is said by an instance that
  * has seen nothing. */
-static rill_status speak(rill_engine *e, const timestep *t, rill_ask_builder *b, int32_t i, const chain_instance *instance,
-                         const rill_scorer_rows *rows)
+static rill_status speak(rill_engine *e, const timestep *t, rill_ask_builder *b, int32_t i,
+                         const chain_instance *instance, const rill_scorer_rows *rows)
 {
     const int32_t link = e->chain.n_heuristics + i;
     const rill_scorer *table = e->chain.link[link].scorer;
@@ -294,7 +293,8 @@ rill_status engine_wrong_choices(rill_engine *e, const timestep *t)
     const item *it = &e->items.at[t->rows.slot[s->bad]];
     if (s->by_scorers)
         return rill_fail(e->ctx, RILL_ERR_PLUGIN, "%s %s: choices of input %lld at timestep %d are %s", scorers_word(e),
-                         e->chain.link[e->chain.n_heuristics].scorer->name, (long long)it->id, t->rows.depth[s->bad], s->wrong);
+                         e->chain.link[e->chain.n_heuristics].scorer->name, (long long)it->id, t->rows.depth[s->bad],
+                         s->wrong);
     return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: choices of input %lld at timestep %d are %s", e->domain->name,
                      (long long)it->id, t->rows.depth[s->bad], s->wrong);
 }

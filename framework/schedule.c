@@ -26,7 +26,8 @@ rill_status schedule_create(rill_engine *e, const rill_chain_entry *wanted)
     const rill_policy *policy = rill_find_policy(e->ctx, name);
     if (policy == NULL) return rill__unknown(e->ctx, "policy", &e->ctx->policies, name);
     rill_error_clear(e->ctx);
-    rill_status status = policy->create != NULL ? policy->create(policy, e->ctx, arguments, &e->schedule.self) : RILL_OK;
+    rill_status status = policy->create != NULL ? policy->create(policy, e->ctx, arguments, &e->schedule.self)
+                                                : RILL_OK;
     if (status < 0 && rill_error_status(e->ctx) != status)
         return rill_fail(e->ctx, status, "policy %s: create failed with %s", name, rill_status_name(status));
     RILL__TRY(status);

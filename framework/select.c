@@ -382,7 +382,8 @@ static void consider(selector *s, const row_rules *r, int32_t row, int32_t actio
 static int check_picks(selector *s, int32_t row, span picks)
 {
     for (int32_t i = 0; i < picks.n; i++)
-        if (!(s->raw.pick_logp[s->pick_from[row] + i] <= FLT_MAX)) return found(s, row, "no numbers where picks were asked for");
+        if (!(s->raw.pick_logp[s->pick_from[row] + i] <= FLT_MAX))
+            return found(s, row, "no numbers where picks were asked for");
     return 1;
 }
 

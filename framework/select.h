@@ -54,7 +54,7 @@ typedef struct selector {
     const char *wrong; /* what is, of row `bad`; NULL: nothing so far */
     int32_t bad;
     int by_scorers; /* and it was scorers who did it, not the domain */
-    char *block; /* the memory of all arrays */
+    char *block;    /* the memory of all arrays */
     size_t block_bytes;
 } selector;
 

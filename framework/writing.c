@@ -11,8 +11,9 @@ static rill_status check_text(const writing *w, rill_status status, const char *
     size_t said = text->length;
     text->length = before <= text->capacity ? before : 0;
     RILL__TRY(status);
-    return rill_fail(w->ctx, RILL_ERR_PLUGIN, "domain %s: %s was to append to a text of %zu bytes, and leaves %zu of %zu",
-                     w->domain->name, method, before, said, text->capacity);
+    return rill_fail(w->ctx, RILL_ERR_PLUGIN,
+                     "domain %s: %s was to append to a text of %zu bytes, and leaves %zu of %zu", w->domain->name,
+                     method, before, said, text->capacity);
 }
 
 /* What the domain adds to the text just written, each behind a NUL; see rill_output_field(). */

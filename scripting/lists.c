@@ -10,7 +10,7 @@
 
 #include "state.h"
 
-enum { COST_OF_ELEMENT = 6, COST_OF_COMPARING = 2, BYTES_PER_UNIT = 16 };
+enum { COST_OF_ELEMENT = 10, COST_OF_COMPARING = 2, BYTES_PER_UNIT = 16 };
 
 /* --- arguments ---------------------------------------------------------------------------------------------------- */
 
@@ -65,8 +65,7 @@ static int counted_insert(lua_State *L)
 static int counted_remove(lua_State *L)
 {
     lua_Integer size = length_of(L, to_change), place = luaL_optinteger(L, 2, size);
-    if (place != size)
-        luaL_argcheck(L, (lua_Unsigned)place - 1u <= (lua_Unsigned)size, 2, "position out of bounds");
+    if (place != size) luaL_argcheck(L, (lua_Unsigned)place - 1u <= (lua_Unsigned)size, 2, "position out of bounds");
     lua_geti(L, 1, place);
     for (; place < size; place++) copy(L, 1, place + 1, 1, place);
     lua_pushnil(L);

@@ -274,7 +274,8 @@ static void *refuse(rill_script *s, size_t size, int why)
 void *script_allocate(void *user, void *block, size_t old_size, size_t new_size)
 {
     rill_script *s = user;
-    const int is_text = block == NULL && old_size == LUA_TSTRING; /* Lua passes a kind of object where there is no block */
+    const int is_text = block == NULL &&
+                        old_size == LUA_TSTRING; /* Lua passes a kind of object where there is no block */
     if (block == NULL) old_size = 0;
     if (new_size == 0) {
         put(s, block, old_size);

@@ -98,8 +98,9 @@ int script_exhaust(lua_State *L)
                 L, "%sstopped after %I instructions in one call: an endless loop? (--script-steps raises the limit)",
                 lua_tostring(L, -1), (LUAI_UACINT)s->options.instructions);
         else
-            lua_pushfstring(L, "%sstopped after %f seconds in one call: too much work? (--script-seconds raises the limit)",
-                            lua_tostring(L, -1), s->options.seconds);
+            lua_pushfstring(
+                L, "%sstopped after %f seconds in one call: too much work? (--script-seconds raises the limit)",
+                lua_tostring(L, -1), s->options.seconds);
         lua_rawsetp(L, LUA_REGISTRYINDEX, &exhausted_key);
     }
     /* The first place is the one to tell, wherever the script tries to go on. */
@@ -229,10 +230,11 @@ static rill_status fail_memory(rill_script *s)
         return rill_fail(s->ctx, RILL_ERR_MEMORY, "script %s: out of memory: %zu bytes were refused", s->path,
                          s->heap.wanted);
     if (s->heap.by_limit == 2)
-        return rill_fail(s->ctx, RILL_ERR_MEMORY,
-                         "script %s: out of memory: a text of %zu bytes, and the longest may have %zu (--script-memory raises the "
-                         "limit)",
-                         s->path, s->heap.wanted, script_longest_text(s));
+        return rill_fail(
+            s->ctx, RILL_ERR_MEMORY,
+            "script %s: out of memory: a text of %zu bytes, and the longest may have %zu (--script-memory raises the "
+            "limit)",
+            s->path, s->heap.wanted, script_longest_text(s));
     return rill_fail(s->ctx, RILL_ERR_MEMORY,
                      "script %s: out of memory: it held %zu bytes, and %zu more are over the %zu it may have "
                      "(--script-memory raises the limit)",

@@ -19,7 +19,7 @@ enum { BYTES_PER_UNIT = 4, ARGUMENTS_PER_UNIT = 1 };
 /* A function of the library. */
 typedef struct script_work {
     const char *name;
-    int text;                      /* the argument that is a text of which not every byte is looked at, or one of these: */
+    int text; /* the argument that is a text of which not every byte is looked at, or one of these: */
     int64_t (*cost)(lua_State *L); /* of that, and of what it makes; NULL: nothing */
 } script_work;
 
@@ -119,7 +119,8 @@ static int64_t cost_of_formats(lua_State *L)
 static int64_t cost_of_packing(lua_State *L)
 {
     const char *format = lua_tostring(L, 1);
-    const int64_t most = (int64_t)(script_of(L)->options.memory < INT64_MAX / 2 ? script_of(L)->options.memory : INT64_MAX / 2);
+    const int64_t most = (int64_t)(script_of(L)->options.memory < INT64_MAX / 2 ? script_of(L)->options.memory
+                                                                                : INT64_MAX / 2);
     int64_t bytes = 0;
     for (; format != NULL && *format != '\0'; format++) {
         int64_t size = 0;
@@ -155,19 +156,31 @@ static int charged(lua_State *L)
 
 static const script_work whole = {NULL, NO_ARGUMENT, NULL};
 static const script_work base_work[] = {
-    {"assert", EVERY_ARGUMENT, NULL},   {"error", EVERY_ARGUMENT, NULL},  {"ipairs", EVERY_ARGUMENT, NULL},
-    {"next", EVERY_ARGUMENT, NULL},     {"pairs", EVERY_ARGUMENT, NULL},  {"rawequal", EVERY_ARGUMENT, NULL},
-    {"rawget", EVERY_ARGUMENT, NULL},   {"rawlen", EVERY_ARGUMENT, NULL}, {"rawset", EVERY_ARGUMENT, NULL},
-    {"select", EVERY_ARGUMENT, cost_of_selecting},
-    {"tostring", EVERY_ARGUMENT, NULL}, {"type", EVERY_ARGUMENT, NULL},   {NULL, NO_ARGUMENT, NULL},
+    {"assert", EVERY_ARGUMENT, NULL},   {"error", EVERY_ARGUMENT, NULL},
+    {"ipairs", EVERY_ARGUMENT, NULL},   {"next", EVERY_ARGUMENT, NULL},
+    {"pairs", EVERY_ARGUMENT, NULL},    {"rawequal", EVERY_ARGUMENT, NULL},
+    {"rawget", EVERY_ARGUMENT, NULL},   {"rawlen", EVERY_ARGUMENT, NULL},
+    {"rawset", EVERY_ARGUMENT, NULL},   {"select", EVERY_ARGUMENT, cost_of_selecting},
+    {"tostring", EVERY_ARGUMENT, NULL}, {"type", EVERY_ARGUMENT, NULL},
+    {NULL, NO_ARGUMENT, NULL},
 };
-static const script_work table_work[] = {
-    {"insert", EVERY_ARGUMENT, cost_of_inserting}, {"pack", EVERY_ARGUMENT, NULL}, {"sort", NO_ARGUMENT, script_sort_order}, {NULL, NO_ARGUMENT, NULL}};
+static const script_work table_work[] = {{"insert", EVERY_ARGUMENT, cost_of_inserting},
+                                         {"pack", EVERY_ARGUMENT, NULL},
+                                         {"sort", NO_ARGUMENT, script_sort_order},
+                                         {NULL, NO_ARGUMENT, NULL}};
 static const script_work string_work[] = {
-    {"byte", 1, cost_of_places},   {"find", 1, NULL},           {"format", NO_ARGUMENT, cost_of_formats},
-    {"gmatch", 1, NULL},           {"gsub", 1, NULL},           {"len", 1, NULL},
-    {"match", 1, NULL},            {"pack", NO_ARGUMENT, cost_of_packing}, {"rep", 1, cost_of_repeats},
-    {"sub", 1, NULL},              {"unpack", 2, cost_of_unpacking}, {NULL, NO_ARGUMENT, NULL},
+    {"byte", 1, cost_of_places},
+    {"find", 1, NULL},
+    {"format", NO_ARGUMENT, cost_of_formats},
+    {"gmatch", 1, NULL},
+    {"gsub", 1, NULL},
+    {"len", 1, NULL},
+    {"match", 1, NULL},
+    {"pack", NO_ARGUMENT, cost_of_packing},
+    {"rep", 1, cost_of_repeats},
+    {"sub", 1, NULL},
+    {"unpack", 2, cost_of_unpacking},
+    {NULL, NO_ARGUMENT, NULL},
 };
 static const script_work utf8_work[] = {
     {"codepoint", 1, cost_of_places}, {"codes", 1, NULL}, {"len", 1, cost_of_counting}, {NULL, NO_ARGUMENT, NULL}};

@@ -216,7 +216,8 @@ static void domains_that_answer_nonsense(void **state)
         while (status == RILL_OK) status = rill_engine_step(h.engine);
         if (slip < 5) {
             assert_int_equal(status, RILL_ERR_PLUGIN);
-            assert_non_null(strstr(rill_error(h.ctx), slip < 2 ? "domain slipper: choices of input 0" : "domain slipper: finalize"));
+            assert_non_null(strstr(rill_error(h.ctx),
+                                   slip < 2 ? "domain slipper: choices of input 0" : "domain slipper: finalize"));
         } else {
             assert_int_equal(rill_engine_next(h.engine, &result), RILL_OK);
             assert_true(result.n > 1);
@@ -323,7 +324,8 @@ static void who_fails_without_a_word_is_named(void **state)
         assert_int_equal(rill_register_heuristic(h.ctx, &heuristic), RILL_OK);
         assert_int_equal(rill_register_policy(h.ctx, &policy), RILL_OK);
         assert_int_equal(make_engine(&h, &setup), RILL_ERR_INPUT);
-        assert_non_null(strstr(rill_error(h.ctx), i == 0 ? "heuristic mute: create failed" : "policy mute: create failed"));
+        assert_non_null(
+            strstr(rill_error(h.ctx), i == 0 ? "heuristic mute: create failed" : "policy mute: create failed"));
         close_house(&h);
     }
 }
@@ -406,10 +408,14 @@ static void scorers_that_lift_too_far(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_on_closed_input_ends), cmocka_unit_test(inputs_that_are_null),
-        cmocka_unit_test(setups_that_cannot_be),      cmocka_unit_test(domains_that_write_over_inputs),
-        cmocka_unit_test(scorers_that_say_no_number), cmocka_unit_test(domains_that_answer_nonsense),
-        cmocka_unit_test(heuristics_that_write_over_their_view), cmocka_unit_test(who_fails_without_a_word_is_named),
+        cmocka_unit_test(a_run_on_closed_input_ends),
+        cmocka_unit_test(inputs_that_are_null),
+        cmocka_unit_test(setups_that_cannot_be),
+        cmocka_unit_test(domains_that_write_over_inputs),
+        cmocka_unit_test(scorers_that_say_no_number),
+        cmocka_unit_test(domains_that_answer_nonsense),
+        cmocka_unit_test(heuristics_that_write_over_their_view),
+        cmocka_unit_test(who_fails_without_a_word_is_named),
         cmocka_unit_test(scorers_that_lift_too_far),
     };
     if (harness_options(argc, argv) != 0) return 2;

@@ -97,9 +97,7 @@ static size_t mutate(dice *d, uint8_t *data, size_t size)
         if (length > size - from) length = size - from;
         memmove(data + at, data + from, length);
         return size;
-    case 3:
-        memmove(data + at, data + at + length, size - at - length);
-        return size - length;
+    case 3: memmove(data + at, data + at + length, size - at - length); return size - length;
     default: return dice_chance(d, 20) ? at : size;
     }
 }

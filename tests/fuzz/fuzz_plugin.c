@@ -81,8 +81,7 @@ static rill_status slip_reserve(void *self, int32_t nodes, int32_t slots)
 static rill_status slip_encode(void *self, int32_t m, rill_input *inputs)
 {
     rill_status status = toy_domain.encode(self, m, inputs);
-    for (int32_t i = 0; i < m; i++)
-        switch (slip(SLIPS_DOMAIN, 8)) {
+    for (int32_t i = 0; i < m; i++) switch (slip(SLIPS_DOMAIN, 8)) {
         case 1: inputs[i].slot = odd_whole(); break;
         case 2: inputs[i].id = odd_whole(); break;
         case 3: inputs[i].text = NULL; break;
@@ -170,12 +169,12 @@ static int64_t slip_measure(void *self, const char *text, size_t length)
 static rill_status slip_apply(void *self, rill_beams *b)
 {
     (void)self;
-    for (int32_t i = 0; i < b->n; i++)
-        switch (slip(SLIPS_HEURISTIC, 3)) {
+    for (int32_t i = 0; i < b->n; i++) switch (slip(SLIPS_HEURISTIC, 3)) {
         case 1: b->width[i] = odd_whole(); break;
         case 2: b->stop[i] = (uint8_t)DICE_OF(&now, 1, 2, 255); break;
         case 3:
-            for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++) b->keep[j] = (uint8_t)DICE_OF(&now, 0, 1, 77, 255);
+            for (int32_t j = b->offset[i]; j < b->offset[i + 1]; j++)
+                b->keep[j] = (uint8_t)DICE_OF(&now, 0, 1, 77, 255);
             break;
         default: break;
         }
@@ -209,7 +208,8 @@ static rill_status slip_speak(void *self, const rill_scorer_rows *rows, rill_ask
     (void)self;
     for (int32_t r = 0; r < rows->n && status == RILL_OK; r++)
         if (slip(SLIPS_SCORER, 1)) status = say(ask, dice_chance(&now, 10) ? odd_whole() : r);
-    if (slip(SLIPS_SCORER, 1)) return dice_chance(&now, 50) ? odd_status() : RILL_OK; /* and says nothing of a failure */
+    if (slip(SLIPS_SCORER, 1))
+        return dice_chance(&now, 50) ? odd_status() : RILL_OK; /* and says nothing of a failure */
     return status;
 }
 
@@ -338,8 +338,9 @@ static void draw_plan(plan *p, dice *d)
     rill_engine_setup_default(&setup);
     p->settings = setup.settings;
     p->who = dice_range(d, 0, 15);
-    snprintf(p->arguments, sizeof p->arguments, "seed=%d actions=%d depth=%d legal=%d ending=%d phases=%d", dice_range(d, 0, 255),
-             dice_range(d, 2, 8), dice_range(d, 2, 6), dice_range(d, 50, 100), dice_range(d, 5, 50), dice_range(d, 1, 2));
+    snprintf(p->arguments, sizeof p->arguments, "seed=%d actions=%d depth=%d legal=%d ending=%d phases=%d",
+             dice_range(d, 0, 255), dice_range(d, 2, 8), dice_range(d, 2, 6), dice_range(d, 50, 100),
+             dice_range(d, 5, 50), dice_range(d, 1, 2));
     snprintf(p->settings.method, sizeof p->settings.method, "%s", methods[dice_range(d, 0, 4)]);
     p->settings.k = dice_range(d, 1, 5);
     p->settings.n = dice_range(d, 1, 4);

@@ -22,10 +22,8 @@ static const rill_heuristic heuristic = {.abi_version = RILL_ABI_VERSION,
                                          .summary = "keeps all",
                                          .apply = keep_all};
 static const rill_heuristic *const heuristics[] = {&heuristic, NULL};
-static const rill_plugin_table table = {.abi_version = RILL_ABI_VERSION,
-                                        .struct_size = sizeof table,
-                                        .name = "intruder",
-                                        .heuristics = heuristics};
+static const rill_plugin_table table = {
+    .abi_version = RILL_ABI_VERSION, .struct_size = sizeof table, .name = "intruder", .heuristics = heuristics};
 
 RILL_API const rill_plugin_table *rill_plugin(void);
 const rill_plugin_table *rill_plugin(void)
