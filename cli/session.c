@@ -34,7 +34,9 @@ enum {
 #define PLUGIN_OPTIONS                                                                                             \
     {"plugin", 0, "FILE", "load domains, heuristics, scorers and policies from a shared object, or FILE.lua",      \
      .id = TAKE_PLUGIN},                                                                                           \
-    {"unsafe-scripts", 0, "", "open io, os and rill.ffi to scripts, native plugins and files to write to run files: for those you trust", .id = TAKE_UNSAFE},      \
+    {"unsafe-scripts", 0, "",                                                                                      \
+     "open io, os and rill.ffi to scripts, native plugins and files to write to run files: for those you trust",   \
+     .id = TAKE_UNSAFE},                                                                                           \
     {"script-memory", 0, "MB", "memory that a script may hold (default 256)", .id = TAKE_MEMORY},                  \
     {"script-steps", 0, "N", "instructions that a script may take per call (default 200000000; 0: no limit)",      \
      .id = TAKE_STEPS},                                                                                            \

@@ -89,7 +89,8 @@ run "$rill" list scorers --plugin large.lua
 exits 0
 run "$rill" list scorers --plugin large.lua --script-memory 2
 exits 1; says "script large.lua: out of memory"; says "--script-memory"
-for wrong in "--script-memory 0" "--script-memory x" "--script-steps -1" "--script-steps 1.5" "--script-seconds -1" "--script-seconds nan" "--script-memory" "--unsafe-scripts=1"; do
+for wrong in "--script-memory 0" "--script-memory x" "--script-steps -1" "--script-steps 1.5" "--script-seconds -1" \
+  "--script-seconds nan" "--script-memory" "--unsafe-scripts=1"; do
   # shellcheck disable=SC2086
   run "$rill" list $wrong
   exits 1; says "${wrong%%[ =]*}"; prints_nothing
