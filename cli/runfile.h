@@ -28,7 +28,8 @@ typedef struct cli_runfile {
 } cli_runfile;
 
 /* Run the script, load the plugins it lists (shared objects only if the user knows of them), fill the layer, and give the session
- * what its options left open. Call it behind the options and before cli_session_configure(). Nothing to do without a path. CLI_OK or CLI_FAILED after a message. */
+ * what its options left open. Call it behind the options and before cli_session_configure(). Nothing to do without a path. CLI_OK or
+ * CLI_FAILED after a message. */
 int cli_runfile_load(cli_runfile *file, cli_session *session);
 
 /* Give *path, where no option has, the file that the configuration names for writing at `key`. What a script in its sandbox says is no
