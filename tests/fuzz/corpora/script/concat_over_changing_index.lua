@@ -1,4 +1,4 @@
--- fails: stopped after
+-- fails: stopped after 20000000 instructions
 local deep = setmetatable({}, {__index = function() return "" end})
 for i = 1, 50 do deep = setmetatable({}, {__index = deep}) end
 local list = setmetatable({}, {})

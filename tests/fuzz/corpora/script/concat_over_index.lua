@@ -1,4 +1,4 @@
--- fails: stopped after
+-- fails: stopped after 20000000 instructions
 local below = {}
 for i = 1, 100000 do below[i] = "" end
 local list = setmetatable({}, {__index = below})

@@ -1,4 +1,4 @@
--- fails: stopped after
+-- fails: stopped after 20000000 instructions
 local s = ("0"):rep(1 << 20)
 while true do
   local x = s + 0
