@@ -103,8 +103,8 @@ typedef struct rill_script_measures {
 /* Decode with `config`, which is freed afterwards, and say what came of it. A negative status ends the search. */
 typedef rill_status (*rill_script_try_fn)(void *user, const rill_script_config *config, rill_script_measures *out);
 
-/* Call the script's function `tune` with a function that hands each point it is given to `attempt`. The instruction limit
- * applies to each stretch between two attempts.
+/* Call the script's function `tune` with a function that hands each point it is given to `attempt`. The limits of
+ * instructions and seconds apply to each stretch between two attempts.
  *   RILL_OK · what `attempt` returned, though the script may have caught it · RILL_ERR_OPTION · RILL_ERR_PLUGIN ·
  *   RILL_ERR_MEMORY · RILL_ERR_ARGUMENT (there is no such function) */
 RILL_API rill_status rill_script_tune(rill_script *script, rill_script_try_fn attempt, void *user);
