@@ -26,21 +26,25 @@ read_options() {
 }
 
 # Of `threads` and `workers`: `hands` are the command's options, `suffix` names results, and `cores` is how many may be busy.
+# Results of processors without AVX-512 stand beside those of others, since most ratios differ.
 share_cores() {
   hands=(--threads "$threads" --workers "$workers")
   cores=$((threads * workers)) suffix=${threads}t
   if [ "$workers" != 1 ]; then suffix=${workers}w; fi
+  [ "$(instructions)" = AVX-512 ] || suffix+=-avx2
 }
 
 # need_build PROGRAM
 need_build() { [ -x "$1" ] || { echo "$script: build first (./dev build)" >&2; exit 1; }; }
+
+instructions() { if grep -qw avx512vl /proc/cpuinfo; then echo AVX-512; else echo AVX2; fi; }
 
 # The command line's surroundings, for results that are kept.
 describe_machine() {
   echo "date: $(date -u +%Y-%m-%dT%H:%MZ)"
   echo "commit: $(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
   echo "machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) processors," \
-    "load $(cut -d ' ' -f 1 /proc/loadavg)"
+    "$(instructions), load $(cut -d ' ' -f 1 /proc/loadavg)"
   echo "compiler: $(cc --version | head -n 1)"
 }
 

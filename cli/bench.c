@@ -164,7 +164,7 @@ static size_t method_length(const char *text)
 
 static int parse_methods(bench *b)
 {
-    const char *text = b->methods_text ? b->methods_text : "greedy,fixed,var-batch,var-stream";
+    const char *text = b->methods_text ? b->methods_text : "greedy,fixed,var-batch,stream-all";
     b->method = calloc(BENCH_METHODS_MAX, sizeof *b->method);
     if (!b->method) return cli_fail_memory("the methods");
     while (*text) {
@@ -233,6 +233,7 @@ static int prepare(bench *b)
     if (code == CLI_OK) code = make_plans(b);
     if (code == CLI_OK) code = cli_session_open(&b->session);
     if (code == CLI_OK) code = cli_testset_judge(&b->set, b->session.ctx, rill_find_domain(b->session.ctx, domain));
+    if (code == CLI_OK && b->json_path) code = cli_output_open(&b->json, b->session.ctx, b->json_path, CLI_REPORT);
     return code;
 }
 
@@ -247,7 +248,7 @@ static const cli_option bench_options[] = {
     {"refs", 'r', "FILE", "references, one per line; without any, quality is not told", STORED(references_path)},
     {"tsv", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(tsv_path)},
     {"methods", 0, "A,B,...",
-     "methods, each NAME or NAME:KEY=VALUE:... with settings of its own (default greedy,fixed,var-batch,var-stream)",
+     "methods, each NAME or NAME:KEY=VALUE:... with settings of its own (default greedy,fixed,var-batch,stream-all)",
      STORED(methods_text)},
     {"metric", 0, "NAME", "quality by this metric of `rill list metrics` (default: what suits the domain)",
      .id = TAKE_METRIC},
@@ -312,6 +313,7 @@ static void end(bench *b)
         cli_profile_end(&b->method[i].profile);
     }
     free(b->method);
+    cli_output_close(&b->json);
     cli_testset_free(&b->set);
     cli_runfile_end(&b->runfile);
     cli_session_end(&b->session);

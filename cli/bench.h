@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "cli.h"
+#include "output.h"
 #include "runfile.h"
 #include "search.h"
 #include "session.h"
@@ -37,6 +38,7 @@ typedef struct bench {
     cli_testset set;
     bench_method *method; /* [n] */
     int n;
+    cli_output json;
 } bench;
 
 /* Median, and half the distance of the extremes as a share of it. */
@@ -45,6 +47,6 @@ void bench_summarise(const double *seconds, int n, double *median, double *sprea
 /* Print the table on stdout. */
 int bench_print(const bench *b);
 /* Write --json. */
-int bench_write_json(const bench *b);
+int bench_write_json(bench *b);
 
 #endif

@@ -131,19 +131,12 @@ static json_t *method_json(const bench *b, bench_method *m)
     return object;
 }
 
-int bench_write_json(const bench *b)
+int bench_write_json(bench *b)
 {
-    cli_output *output = calloc(1, sizeof *output);
-    if (!output) return cli_fail_memory("the report");
-    int code = cli_output_open(output, b->json_path);
-    if (code == CLI_OK) {
-        json_t *methods = json_array();
-        for (int i = 0; i < b->n; i++) json_array_append_new(methods, method_json(b, &b->method[i]));
-        code = cli_json_write(output, json_pack("{s:I,s:i,s:o}", "inputs", (json_int_t)b->set.inputs.n, "repeat",
-                                                b->repeat, "methods", methods));
-        int closed = cli_output_close(output);
-        if (code == CLI_OK) code = closed;
-    }
-    free(output);
-    return code;
+    json_t *methods = json_array();
+    for (int i = 0; i < b->n; i++) json_array_append_new(methods, method_json(b, &b->method[i]));
+    int code = cli_json_write(&b->json, json_pack("{s:I,s:i,s:o}", "inputs", (json_int_t)b->set.inputs.n, "repeat",
+                                                  b->repeat, "methods", methods));
+    int closed = cli_output_close(&b->json);
+    return code == CLI_OK ? closed : code;
 }

@@ -15,7 +15,7 @@ enum {
     CLI_OK = 0,
     CLI_FAILED = 1,      /* wrong usage, or the run could not be finished */
     CLI_SOME_FAILED = 2, /* the run was finished, but some inputs have no output */
-    /* Ctrl-C: the number a shell shows for SIGINT; main() then dies of it, so that loops end too */
+    /* Ctrl-C, kill, or the terminal gone: main() then dies of the signal that it was, so that loops end too (interrupt.h) */
     CLI_INTERRUPTED = 130,
     CLI_CLOSED = 141, /* whoever read our output went away: the number a shell shows for SIGPIPE */
 };

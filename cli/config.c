@@ -111,10 +111,10 @@ void cli_config_say_nameless(const cli_config *config, const char *path)
         cli_say("%s/config.json names no domain (\"rill\": {\"domain\": ...}); name it with --domain", path);
 }
 
-static int load_file(rill_context *ctx, const char *file, cli_config *out)
+static int load_text(rill_context *ctx, const char *file, const rill_text *text, cli_config *out)
 {
     json_error_t error;
-    json_t *root = json_load_file(file, JSON_REJECT_DUPLICATES, &error);
+    json_t *root = json_loadb(text->data, text->length, JSON_REJECT_DUPLICATES, &error);
     if (!root) return cli_fail("%s:%d: %s", file, error.line, error.text);
     const json_t *rill = json_object_get(root, "rill");
     int code = CLI_OK;
@@ -138,7 +138,16 @@ int cli_config_load(rill_context *ctx, const char *path, cli_config *out)
     if (!S_ISDIR(info.st_mode)) return CLI_OK; /* a model in one file: the domain knows what to do with it */
     if (snprintf(file, sizeof file, "%s/config.json", path) >= (int)sizeof file)
         return cli_fail("model %s: the path is too long", path);
-    if (stat(file, &info)) return errno == ENOENT ? CLI_OK : cli_fail("%s: %s", file, strerror(errno));
-    out->found = 1;
-    return load_file(ctx, file, out);
+    rill_text text = {.ctx = ctx};
+    rill_status status = rill_file_read(&text, file, RILL_FILE_TEXT_MAX);
+    out->found = status != RILL_ERR_NOT_FOUND;
+    int code = CLI_OK;
+    if (status == RILL_OK)
+        code = load_text(ctx, file, &text, out);
+    else if (out->found)
+        code = cli_fail_context(ctx);
+    else
+        rill_error_clear(ctx);
+    rill_text_clear(&text);
+    return code;
 }

@@ -97,10 +97,11 @@ typedef struct face {
     int (*argument)(void *user, const char *value);
 } face;
 
-#define EXIT_CODES                                                                      \
-    "Exit code: 0 every input was decoded; 1 wrong usage, or the run failed;\n"         \
-    "2 finished, but some inputs failed; 130 Ctrl-C: what was finished is written (a\n" \
-    "second Ctrl-C does not wait for it); 141 the reader of our output went away.\n"
+#define EXIT_CODES                                                                       \
+    "Exit code: 0 every input was decoded; 1 wrong usage, or the run failed;\n"          \
+    "2 finished, but some inputs failed; 130 Ctrl-C, 143 kill, 129 the terminal gone:\n" \
+    "what was finished is written (a second Ctrl-C does not wait for it); 141 the\n"     \
+    "reader of our output went away.\n"
 
 static const face decode_face = {
     "rill decode -m DIR [options] [< INPUT] [> OUTPUT]",
@@ -202,13 +203,6 @@ static rill_status read_line(void *user, int may_block, const char **text, size_
     return cli_input_read(&d->input, may_block, text, length);
 }
 
-static rill_status before_wait(void *user)
-{
-    decode *d = user;
-    show_progress(d);
-    return cli_output_flush(&d->output) ? RILL_ERR_STOPPED : RILL_OK;
-}
-
 static rill_status write_result(void *user, const rill_result *result)
 {
     decode *d = user;
@@ -226,7 +220,7 @@ static rill_status write_result(void *user, const rill_result *result)
         cli_pretty_result(&d->pretty, &d->output, d->form, result);
     else
         cli_output_result(&d->output, d->form, &d->extras, result);
-    int broken = cli_output_tick(&d->output);
+    int broken = result->more ? d->output.error != 0 : cli_output_flush(&d->output);
     show_progress(d);
     d->writing += cli_now() - start;
     return broken || cli_interrupted() ? RILL_ERR_STOPPED : RILL_OK;
@@ -245,20 +239,13 @@ static int check_files(const decode *d)
     return cli_files_check(files);
 }
 
-static int open_input(decode *d)
-{
-    int code = cli_input_open(&d->input, d->session.ctx, d->input_path);
-    d->input.before_wait = before_wait;
-    d->input.wait_user = d;
-    return code;
-}
-
 static int open_outputs(decode *d)
 {
+    const rill_context *ctx = d->session.ctx;
     int code = CLI_OK;
-    if (d->stats_path) code = cli_output_open(&d->stats, d->stats_path);
-    if (code == CLI_OK && d->trace_path) code = cli_output_open(&d->trace, d->trace_path);
-    return code == CLI_OK ? cli_output_open(&d->output, d->output_path) : code;
+    if (d->stats_path) code = cli_output_open(&d->stats, ctx, d->stats_path, CLI_REPORT);
+    if (code == CLI_OK && d->trace_path) code = cli_output_open(&d->trace, ctx, d->trace_path, CLI_STREAM);
+    return code == CLI_OK ? cli_output_open(&d->output, ctx, d->output_path, CLI_STREAM) : code;
 }
 
 /* Of what the settings came to, wherever they came from: lines in order of completion need their ids. --n-best 1 asks for a list
@@ -338,7 +325,7 @@ static int has_many(const decode *d)
 static int prepare(decode *d)
 {
     int code = cli_session_domain(&d->session) ? make_plan(d) : CLI_FAILED;
-    if (code == CLI_OK) code = open_input(d);
+    if (code == CLI_OK) code = cli_input_open(&d->input, d->session.ctx, d->input_path, RILL_FILE_STREAM);
     if (code == CLI_OK) code = check_files(d);
     d->session.many = has_many(d);
     if (code == CLI_OK) code = cli_session_open(&d->session);

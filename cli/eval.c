@@ -241,6 +241,15 @@ static int take_argument(void *user, const char *value)
     return CLI_OK;
 }
 
+static int load_references(eval *e)
+{
+    cli_lines inputs;
+    if (!e->two_columns) return cli_lines_load(&e->references, e->session.ctx, e->references_path);
+    int code = cli_lines_load_columns(&inputs, &e->references, e->session.ctx, e->references_path);
+    cli_lines_free(&inputs);
+    return code;
+}
+
 static int run(eval *e)
 {
     if (!e->references_path) return cli_fail("no references: --refs FILE names them");
@@ -251,9 +260,9 @@ static int run(eval *e)
         if (!name) return CLI_FAILED;
         e->domain = rill_find_domain(e->session.ctx, name);
     }
-    code = cli_lines_load(&e->references, e->session.ctx, e->references_path, e->two_columns ? 2 : 0);
+    code = load_references(e);
     if (code == CLI_OK) code = cli_metric_open(&e->metric, e->session.ctx, e->kind, e->domain, &e->references);
-    if (code == CLI_OK) code = cli_input_open(&e->input, e->session.ctx, e->hypotheses_path);
+    if (code == CLI_OK) code = cli_input_open(&e->input, e->session.ctx, e->hypotheses_path, RILL_FILE_STREAM);
     if (code != CLI_OK) return code;
     e->verdict = calloc((size_t)e->metric.n + 1, sizeof *e->verdict);
     e->numbered = calloc((size_t)e->metric.n + 1, 1);

@@ -1,14 +1,11 @@
 /* rill info: what a model is, as far as its files and its domain tell. */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "options.h"
 #include "report.h"
@@ -21,48 +18,24 @@ typedef struct parameters {
     char types[64]; /* "F32, I8" */
 } parameters;
 
-static void add_tensor(const json_t *tensor, parameters *out)
+static void add_tensor(const rill_tensor *tensor, parameters *out)
 {
-    const json_t *shape = json_object_get(tensor, "shape");
-    const char *type = json_string_value(json_object_get(tensor, "dtype"));
     int64_t product = 1;
-    for (size_t i = 0; i < json_array_size(shape); i++) {
-        json_int_t extent = json_integer_value(json_array_get(shape, i));
-        if (extent < 0 || (extent > 0 && product > INT64_MAX / extent))
-            return; /* nonsense: the domain will refuse it */
-        product *= extent;
-    }
+    for (int i = 0; i < tensor->rank; i++) product *= tensor->shape[i];
     out->count += product;
     out->tensors++;
     size_t used = strlen(out->types);
-    if (type && !strstr(out->types, type) && used + strlen(type) + 3 < sizeof out->types)
-        snprintf(out->types + used, sizeof out->types - used, "%s%s", used ? ", " : "", type);
+    if (!strstr(out->types, tensor->dtype) && used + strlen(tensor->dtype) + 3 < sizeof out->types)
+        snprintf(out->types + used, sizeof out->types - used, "%s%s", used ? ", " : "", tensor->dtype);
 }
 
-/* A safetensors file begins with the length of its header in 8 bytes, little endian, and the header in JSON. */
-static json_t *read_header(const char *path)
+/* Of a file that is no such thing nothing: the domain says why. */
+static void count_parameters(rill_context *ctx, const char *path, parameters *out)
 {
-    enum { LARGEST = 100 << 20 };
-    unsigned char prefix[8];
-    uint64_t length = 0;
-    json_t *root = NULL;
-    FILE *file = fopen(path, "rb");
-    if (!file) return NULL;
-    if (fread(prefix, 1, sizeof prefix, file) == sizeof prefix)
-        for (int i = 7; i >= 0; i--) length = length << 8 | prefix[i];
-    char *text = length > 0 && length <= LARGEST ? malloc(length) : NULL;
-    if (text && fread(text, 1, length, file) == length) root = json_loadb(text, length, 0, NULL);
-    free(text);
-    fclose(file);
-    return root;
-}
-
-static void count_parameters(const char *path, parameters *out)
-{
-    const char *name;
-    json_t *tensor, *root = read_header(path);
-    json_object_foreach(root, name, tensor) if (strcmp(name, "__metadata__")) add_tensor(tensor, out);
-    json_decref(root);
+    rill_tensors *tensors;
+    if (rill_tensors_open(&tensors, ctx, path) < 0) return;
+    for (size_t i = 0; i < rill_tensors_count(tensors); i++) add_tensor(rill_tensors_at(tensors, i), out);
+    rill_tensors_close(tensors);
 }
 
 /* --- printing ----------------------------------------------------------------------------------------------------- */
@@ -81,7 +54,7 @@ static int is_safetensors(const char *name)
     return length > sizeof ending - 1 && !strcmp(name + length - (sizeof ending - 1), ending);
 }
 
-static void print_file(const char *directory, const char *name, int first, parameters *found)
+static void print_file(rill_context *ctx, const char *directory, const char *name, int first, parameters *found)
 {
     char path[4096];
     struct stat info;
@@ -90,16 +63,16 @@ static void print_file(const char *directory, const char *name, int first, param
     cli_print("%-12s %s (", first ? "files" : "", name);
     put_count((int64_t)info.st_size);
     cli_print(" bytes)\n");
-    if (is_safetensors(name)) count_parameters(path, found);
+    if (is_safetensors(name)) count_parameters(ctx, path, found);
 }
 
-static void print_files(const char *directory)
+static void print_files(rill_context *ctx, const char *directory)
 {
     struct dirent **entry;
     parameters found = {0};
     int printed = 0, n = scandir(directory, &entry, NULL, alphasort);
     for (int i = 0; i < n; i++) {
-        if (entry[i]->d_name[0] != '.') print_file(directory, entry[i]->d_name, !printed++, &found);
+        if (entry[i]->d_name[0] != '.') print_file(ctx, directory, entry[i]->d_name, !printed++, &found);
         free(entry[i]);
     }
     if (n >= 0) free(entry);
@@ -129,12 +102,15 @@ static void print_config(const cli_session *session)
     char path[4096];
     const char *key, *name = session->domain ? session->domain : session->config.domain;
     const rill_domain *domain = rill_find_domain(session->ctx, name);
-    json_t *value;
+    json_t *value, *root = NULL;
+    rill_text whole = {.ctx = session->ctx};
     int first = 1;
     if (domain) cli_print("%-12s %s: %s\n", "domain", domain->name, domain->summary);
     if (!session->open.path || snprintf(path, sizeof path, "%s/config.json", session->open.path) >= (int)sizeof path)
         return;
-    json_t *root = json_load_file(path, 0, NULL);
+    if (rill_file_read(&whole, path, RILL_FILE_TEXT_MAX) == RILL_OK)
+        root = json_loadb(whole.data, whole.length, 0, NULL);
+    rill_text_clear(&whole);
     json_object_foreach(root, key, value)
     {
         char *text = json_is_object(value) || json_is_array(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY);
@@ -217,7 +193,7 @@ static int describe(cli_session *session)
     code = print_as_far(session); /* said what is wrong, if anything; the files are described all the same */
     int searched = print_search(session);
     if (session->open.path && !stat(session->open.path, &info) && S_ISDIR(info.st_mode))
-        print_files(session->open.path);
+        print_files(session->ctx, session->open.path);
     int printed = cli_end_printing();
     return code != CLI_OK ? code : searched != CLI_OK ? searched : printed;
 }

@@ -2,7 +2,6 @@
 #include "input.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,23 +13,32 @@
 enum { CHUNK = 1 << 16 };
 static const double GATHER = 0.002; /* seconds allowed for more after the first data */
 
-int cli_input_open(cli_input *input, rill_context *ctx, const char *path)
+static int open_standard(cli_input *input)
 {
     struct stat info;
-    int standard = !path || !strcmp(path, "-");
-    *input = (cli_input){.ctx = ctx, .name = standard ? "standard input" : path, .fd = STDIN_FILENO, .size = -1};
-    if (!standard) {
-        input->fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (input->fd < 0) return cli_fail("%s: %s", path, strerror(errno));
-        input->owned = 1;
-    }
     if (fstat(input->fd, &info)) return cli_fail("%s: %s", input->name, strerror(errno));
     if (S_ISDIR(info.st_mode)) return cli_fail("%s: it is a directory, a file was expected", input->name);
     input->regular = S_ISREG(info.st_mode);
     if (input->regular) {
-        off_t at = lseek(input->fd, 0, SEEK_CUR); /* standard input may have been read from already */
+        off_t at = lseek(input->fd, 0, SEEK_CUR); /* it may have been read from already */
         input->size = (int64_t)info.st_size - (at > 0 ? (int64_t)at : 0);
     }
+    return CLI_OK;
+}
+
+int cli_input_open(cli_input *input, rill_context *ctx, const char *path, rill_file_kind kind)
+{
+    rill_file file;
+    *input = (cli_input){.ctx = ctx, .name = path, .fd = STDIN_FILENO, .size = -1};
+    if (!path || !strcmp(path, "-")) {
+        input->name = "standard input";
+        return open_standard(input);
+    }
+    if (rill_file_open(&file, ctx, path, kind) < 0) return cli_fail_context(ctx);
+    input->fd = file.descriptor;
+    input->owned = 1;
+    input->regular = file.regular;
+    if (file.regular) input->size = (int64_t)file.size;
     return CLI_OK;
 }
 
@@ -79,13 +87,8 @@ static rill_status read_failed(const cli_input *input)
 static rill_status wait_for_data(cli_input *input, int may_block)
 {
     double now = cli_now();
-    int ready = readable(input, !may_block && now < input->deadline ? input->deadline - now : 0);
-    if (!ready) {
-        rill_status status = input->before_wait ? input->before_wait(input->wait_user) : RILL_OK;
-        if (status < 0) return status;
-        if (!may_block) return RILL_AGAIN;
-        ready = readable(input, -1);
-    }
+    int ready = readable(input, may_block ? -1 : now < input->deadline ? input->deadline - now : 0);
+    if (!ready) return RILL_AGAIN;
     if (ready < 0) return cli_interrupted() ? RILL_END_OF_INPUT : read_failed(input);
     if (may_block) input->deadline = cli_now() + GATHER;
     return RILL_OK;
@@ -118,8 +121,12 @@ static rill_status fill(cli_input *input)
     do got = read(input->fd, input->data + input->end, input->capacity - input->end);
     while (got < 0 && errno == EINTR);
     if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? RILL_OK : read_failed(input);
+    /* Not the end that it had: what is left of the last line may be a part of it. */
+    if (got == 0 && input->regular && input->received < input->size)
+        return rill_fail(input->ctx, RILL_ERR_IO, "cannot read %s: it became shorter while it was read", input->name);
     if (got == 0) input->at_end = 1;
     input->end += (size_t)got;
+    input->received += got;
     return RILL_OK;
 }
 

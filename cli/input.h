@@ -1,9 +1,10 @@
 /* Lines from a file, a pipe or a terminal, in the way rill_run() wants them.
  *
  * A line ends with "\n", "\r\n" or the end of the file; it may be of any length and hold any bytes but NUL. A regular file
- * is read as needed. Elsewhere the reader never waits while the engine has work: it answers RILL_AGAIN. When it does wait
- * and data comes, it allows two milliseconds for more, so that a fast writer fills a batch before decoding starts. Where
- * Ctrl-C is heeded (interrupt.h), it ends a wait as the end of the input does. */
+ * is read as needed, and one that becomes shorter meanwhile is an error behind the lines that were whole. Elsewhere the reader never
+ * waits while the engine has work: it answers RILL_AGAIN. When it does wait and data comes, it allows two milliseconds for more, so
+ * that a fast writer fills a batch before decoding starts. Where Ctrl-C is heeded (interrupt.h), it ends a wait as the end of the
+ * input does. */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
@@ -17,12 +18,10 @@ typedef struct cli_input {
     int fd, owned;
     int regular;
     int64_t size;     /* bytes of a regular file, else -1 */
+    int64_t received; /* bytes read so far */
     int64_t consumed; /* bytes of the lines given so far */
     int64_t lines;    /* lines given so far */
     double seconds;   /* spent waiting and reading */
-    /* Called before waiting or answering RILL_AGAIN: what was written so far should go out. May be NULL. */
-    rill_status (*before_wait)(void *user);
-    void *wait_user;
     /* private */
     char *data;
     size_t capacity, begin, scanned, end; /* unread bytes are [begin, end); [begin, scanned) has no newline */
@@ -30,8 +29,8 @@ typedef struct cli_input {
     double deadline; /* until then an empty pipe is given a chance */
 } cli_input;
 
-/* Open `path`; NULL or "-" is standard input. CLI_OK or CLI_FAILED after a message. */
-int cli_input_open(cli_input *input, rill_context *ctx, const char *path);
+/* Open `path`, a file of that kind; NULL or "-" is standard input, whatever it is. CLI_OK or CLI_FAILED after a message. */
+int cli_input_open(cli_input *input, rill_context *ctx, const char *path, rill_file_kind kind);
 
 /* The next line, as a rill_read_fn with a cli_input as user. A line with a NUL byte is RILL_ERR_INPUT. */
 rill_status cli_input_read(void *input, int may_block, const char **text, size_t *length);

@@ -31,38 +31,50 @@ static int append(cli_lines *lines, const char *text, size_t length)
     return CLI_OK;
 }
 
-static int take(cli_lines *lines, const cli_input *input, const char *text, size_t length, int column)
-{
-    const char *tab = column && length ? memchr(text, '\t', length) : NULL;
-    if (column && !tab)
-        return cli_fail("%s: line %" PRId64 ": two columns with a tab between them were expected", input->name,
-                        input->lines);
-    if (column == 1) length = (size_t)(tab - text);
-    if (column == 2) {
-        length -= (size_t)(tab + 1 - text);
-        text = tab + 1;
-    }
-    return append(lines, text, length);
-}
-
-int cli_lines_load(cli_lines *lines, rill_context *ctx, const char *path, int column)
+int cli_lines_load(cli_lines *lines, rill_context *ctx, const char *path)
 {
     cli_input input;
     const char *text;
     size_t length;
     rill_status status = RILL_OK;
     memset(lines, 0, sizeof *lines);
-    int code = cli_input_open(&input, ctx, path);
+    int code = cli_input_open(&input, ctx, path, RILL_FILE_PIPED);
     while (code == CLI_OK && (status = cli_input_read(&input, 1, &text, &length)) != RILL_END_OF_INPUT) {
         if (status == RILL_ERR_INPUT)
             code = cli_fail("%s: line %" PRId64 ": %s", input.name, input.lines, text);
         else if (status < 0)
             code = cli_fail_context(ctx);
         else
-            code = take(lines, &input, text, length, column);
+            code = append(lines, text, length);
     }
     cli_input_close(&input);
     if (code != CLI_OK) cli_lines_free(lines);
+    return code;
+}
+
+static int split(const cli_lines *both, const char *path, cli_lines *left, cli_lines *right)
+{
+    int code = CLI_OK;
+    for (int64_t i = 0; i < both->n && code == CLI_OK; i++) {
+        size_t length;
+        const char *text = cli_lines_get(both, i, &length), *tab = length ? memchr(text, '\t', length) : NULL;
+        if (!tab)
+            return cli_fail("%s: line %" PRId64 ": two columns with a tab between them were expected", path, i + 1);
+        const size_t before = (size_t)(tab - text);
+        code = append(left, text, before);
+        if (code == CLI_OK) code = append(right, tab + 1, length - before - 1);
+    }
+    return code;
+}
+
+int cli_lines_load_columns(cli_lines *left, cli_lines *right, rill_context *ctx, const char *path)
+{
+    cli_lines both;
+    memset(left, 0, sizeof *left);
+    memset(right, 0, sizeof *right);
+    int code = cli_lines_load(&both, ctx, path);
+    if (code == CLI_OK) code = split(&both, path, left, right);
+    cli_lines_free(&both);
     return code;
 }
 

@@ -15,9 +15,12 @@ typedef struct cli_lines {
     int64_t n;
 } cli_lines;
 
-/* Read `path` ("-" is standard input). column 0: whole lines; 1 or 2: that of two columns with a tab between them, and a
- * line without a tab is an error. CLI_OK, or CLI_FAILED after a message with the line's number. */
-int cli_lines_load(cli_lines *lines, rill_context *ctx, const char *path, int column);
+/* Read `path` ("-" is standard input). CLI_OK, or CLI_FAILED after a message with the line's number. */
+int cli_lines_load(cli_lines *lines, rill_context *ctx, const char *path);
+
+/* The two columns of `path`, which have a tab between them; a line without one is an error. What was loaded is to be freed in any case.
+ * Returns likewise. */
+int cli_lines_load_columns(cli_lines *left, cli_lines *right, rill_context *ctx, const char *path);
 
 /* Line i, 0 <= i < n; borrowed until the lines are freed. */
 const char *cli_lines_get(const cli_lines *lines, int64_t i, size_t *length);

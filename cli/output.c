@@ -7,24 +7,75 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-static const double LINGER = 0.2; /* seconds a finished result may stay in the buffer */
+enum { NEW = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC };
 
-int cli_output_open(cli_output *output, const char *path)
+static char *joined(const char *path, const char *ending)
+{
+    const size_t length = strlen(path), more = strlen(ending);
+    char *text = malloc(length + more + 1);
+    if (!text) return NULL;
+    memcpy(text, path, length);
+    memcpy(text + length, ending, more + 1);
+    return text;
+}
+
+/* The regular file that a report would replace, links followed, or is to be; NULL where it is to be written in place: others would go
+ * on with what they have of it, or it would become another's. */
+static char *place_of(const char *path)
+{
+    struct stat info;
+    if (lstat(path, &info)) return errno == ENOENT ? joined(path, "") : NULL;
+    if (!strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6) || stat(path, &info)) return NULL;
+    if (!S_ISREG(info.st_mode) || info.st_nlink > 1 || info.st_uid != geteuid()) return NULL;
+    return realpath(path, NULL);
+}
+
+/* A descriptor, or -1: then it is written in place. */
+static int open_beside(cli_output *output, const char *path)
+{
+    struct stat info;
+    char ending[40];
+    snprintf(ending, sizeof ending, ".%ld.partial", (long)getpid());
+    output->place = place_of(path);
+    output->beside = output->place ? joined(output->place, ending) : NULL;
+    const int fd = output->beside ? open(output->beside, NEW | O_NOFOLLOW, 0666) : -1;
+    if (fd >= 0 && !stat(output->place, &info)) (void)!fchmod(fd, info.st_mode & 07777); /* a wish */
+    return fd;
+}
+
+static void forget_place(cli_output *output)
+{
+    free(output->place);
+    free(output->beside);
+    output->place = output->beside = NULL;
+}
+
+int cli_output_open(cli_output *output, const rill_context *ctx, const char *path, cli_output_kind kind)
 {
     int standard = !path || !strcmp(path, "-");
     memset(output, 0, offsetof(cli_output, data));
+    if (!standard && rill_file_was_opened(ctx, path))
+        return cli_fail("%s: it is read in this run, and would be overwritten", path);
     output->name = standard ? "standard output" : path;
     output->fd = STDOUT_FILENO;
     if (!standard) {
-        output->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        if (output->fd < 0) return cli_fail("%s: cannot be written: %s", path, strerror(errno));
+        output->fd = kind == CLI_REPORT ? open_beside(output, path) : -1;
+        if (output->fd < 0) {
+            forget_place(output);
+            output->fd = open(path, NEW, 0666);
+        }
+        if (output->fd < 0) {
+            output->name = NULL;
+            return cli_fail("%s: cannot be written: %s", path, strerror(errno));
+        }
         output->owned = 1;
     }
     output->terminal = isatty(output->fd);
-    output->flushed_at = cli_now();
     return CLI_OK;
 }
 
@@ -55,13 +106,13 @@ int cli_output_flush(cli_output *output)
         done += (size_t)wrote;
     }
     output->used = 0;
-    output->flushed_at = cli_now();
-    output->seconds += output->flushed_at - start;
+    output->seconds += cli_now() - start;
     return 0;
 }
 
 static int write_bytes(cli_output *output, const char *bytes, size_t length)
 {
+    output->begun |= length > 0;
     while (length > 0) {
         size_t room = CLI_OUTPUT_BUFFER - output->used;
         size_t part = length < room ? length : room;
@@ -98,11 +149,15 @@ int cli_output_printf(cli_output *output, const char *format, ...)
     return cli_output_write(output, text, (size_t)length);
 }
 
-int cli_output_tick(cli_output *output)
+/* A report that is not whole, or was never begun, leaves what was there. */
+static void put_in_place(cli_output *output)
 {
-    if (output->used == 0) return output->error ? -1 : 0;
-    if (output->terminal || cli_now() - output->flushed_at > LINGER) return cli_output_flush(output);
-    return 0;
+    if (!output->place) return;
+    if (output->error || !output->begun || rename(output->beside, output->place)) {
+        if (!output->error && output->begun) failed(output, errno);
+        unlink(output->beside);
+    }
+    forget_place(output);
 }
 
 int cli_output_close(cli_output *output)
@@ -112,6 +167,7 @@ int cli_output_close(cli_output *output)
     /* close() is where a network file system tells that it could not keep what it took. */
     if (output->owned && close(output->fd) && !output->error) failed(output, errno);
     output->owned = 0;
+    put_in_place(output);
     if (!output->error) return CLI_OK;
     if (output->closed) return CLI_CLOSED;
     if (!output->said) cli_say("%s: cannot be written: %s", output->name, strerror(output->error));

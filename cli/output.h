@@ -1,5 +1,10 @@
 /* A buffered writer of one file, and the two forms of results: plain lines and Moses n-best lists.
  *
+ * Results, traces and tables are streams: they are written where they belong as they come, so that others can follow them and what was
+ * finished is there whatever happens. A report is of use only whole. It is written beside its place, as NAME.PROCESS.partial, and takes
+ * its place when it is closed; until then, and for ever when writing fails, what stood there is as it was. What is no regular file of
+ * ours, or has several names, is written in place.
+ *
  * An error is remembered and ends all writing; it is said once, by cli_output_close() or whoever asks first. When the reader
  * of a pipe has gone away, that is no error worth a message: `closed` is set and the command ends with CLI_CLOSED. */
 #ifndef CLI_OUTPUT_H
@@ -17,23 +22,25 @@ typedef struct cli_output {
     int error;  /* errno of the first failure, 0 = none */
     int closed; /* that failure was EPIPE */
     int said;
-    double seconds; /* spent in write(2) */
-    double flushed_at;
+    double seconds;       /* spent in write(2) */
+    char *place, *beside; /* of a report: where it belongs, and where it is until it is whole */
+    int begun;            /* something was written: else there is no report */
     size_t used;
     char data[CLI_OUTPUT_BUFFER];
 } cli_output;
 
-/* Create `path`; NULL or "-" is standard output. CLI_OK or CLI_FAILED after a message. */
-int cli_output_open(cli_output *output, const char *path);
+typedef enum cli_output_kind { CLI_STREAM, CLI_REPORT } cli_output_kind;
+
+/* Create `path`; NULL or "-" is standard output. A file that was opened to be read (through `ctx`) is refused.
+ * CLI_OK or CLI_FAILED after a message. */
+int cli_output_open(cli_output *output, const rill_context *ctx, const char *path, cli_output_kind kind);
 
 /* All return 0, or -1 after a failure, now or earlier. On a terminal control characters are shown instead (terminal.h). */
 int cli_output_write(cli_output *output, const char *bytes, size_t length);
 int cli_output_printf(cli_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int cli_output_flush(cli_output *output);
-/* Flush if a person may be waiting: on a terminal, or when the oldest byte is a fifth of a second old. */
-int cli_output_tick(cli_output *output);
 
-/* Flush and close. CLI_OK, CLI_CLOSED, or CLI_FAILED after the message. Accepts a zeroed output. */
+/* Flush, close, put a report in its place. CLI_OK, CLI_CLOSED, or CLI_FAILED after the message. Accepts a zeroed output. */
 int cli_output_close(cli_output *output);
 
 typedef enum cli_form {

@@ -1,10 +1,13 @@
 /* rill: the command. Finds the subcommand and hands over to it; each has a file of its own.
  *
- * Exit codes are the same everywhere: 0 fine, 1 wrong usage or failure, 2 finished but something of it failed, 130 after
- * Ctrl-C, 141 when the reader of our output went away, which is the end of `rill decode ... | head` and deserves no message. */
+ * Exit codes are the same everywhere: 0 fine, 1 wrong usage or failure, 2 finished but something of it failed; 130, 143 or 129 after
+ * Ctrl-C, kill or the end of the terminal; 141 when the reader of our output went away, which is the end of
+ * `rill decode ... | head` and deserves no message. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "interrupt.h"
@@ -75,8 +78,19 @@ static int help_about(int argc, char **argv)
     return command->run(2, arguments);
 }
 
+/* Files that are opened would get the numbers of standard streams that were closed, and results or messages would go into them. In their
+ * place stands what cannot be read, or written, so that whoever asks for them is told; messages have nowhere to go. */
+static int open_standard_streams(void)
+{
+    static const int way[] = {O_WRONLY, O_RDONLY, O_WRONLY};
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", way[fd]) != fd) return 0;
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
+    if (!open_standard_streams()) return CLI_FAILED;
     /* A closed pipe, and a file that may grow no more, are then errors of write(2), which are told. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);

@@ -74,8 +74,8 @@ static int prepare(state *s)
     int code = cli_testset_load(&s->set, session->ctx, &files);
     if (code == CLI_OK) code = cli_session_open(session);
     if (code == CLI_OK) code = cli_testset_judge(&s->set, session->ctx, rill_find_domain(session->ctx, domain));
-    if (code == CLI_OK && sweep->stats) code = cli_output_open(&s->stats, sweep->stats);
-    return code == CLI_OK ? cli_output_open(&s->output, sweep->output) : code;
+    if (code == CLI_OK && sweep->stats) code = cli_output_open(&s->stats, session->ctx, sweep->stats, CLI_REPORT);
+    return code == CLI_OK ? cli_output_open(&s->output, session->ctx, sweep->output, CLI_STREAM) : code;
 }
 
 static int run(state *s)
@@ -102,9 +102,8 @@ int cli_sweep_run(const cli_sweep *sweep)
     s->sweep = sweep;
     int code = prepare(s);
     if (code == CLI_OK) code = run(s);
-    int closed = cli_output_close(&s->output);
-    if (closed == CLI_OK) closed = cli_output_close(&s->stats);
-    if (closed != CLI_OK) code = closed;
+    int closed = cli_output_close(&s->output), reported = cli_output_close(&s->stats);
+    if (closed != CLI_OK || reported != CLI_OK) code = closed != CLI_OK ? closed : reported;
     cli_points_free(&s->points);
     cli_testset_free(&s->set);
     free(s);

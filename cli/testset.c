@@ -11,10 +11,13 @@
 
 int cli_testset_load(cli_testset *set, rill_context *ctx, const cli_testset_files *files)
 {
-    int code = files->input ? cli_lines_load(&set->inputs, ctx, files->input, 0)
-                            : cli_lines_load(&set->inputs, ctx, files->tsv, 1);
-    if (code == CLI_OK && files->references) code = cli_lines_load(&set->references, ctx, files->references, 0);
-    if (code == CLI_OK && files->tsv) code = cli_lines_load(&set->references, ctx, files->tsv, 2);
+    int code = CLI_OK;
+    if (files->tsv) code = cli_lines_load_columns(&set->inputs, &set->references, ctx, files->tsv);
+    if (code == CLI_OK && files->input) {
+        cli_lines_free(&set->inputs);
+        code = cli_lines_load(&set->inputs, ctx, files->input);
+    }
+    if (code == CLI_OK && files->references) code = cli_lines_load(&set->references, ctx, files->references);
     set->judged = files->references || files->tsv;
     if (code == CLI_OK && set->judged && set->references.n != set->inputs.n)
         return cli_fail("%" PRId64 " inputs, but %" PRId64 " references: they must correspond one to one",

@@ -182,9 +182,10 @@ static int prepare(tune *t)
     if (code == CLI_OK) code = load_set(t);
     if (code == CLI_OK) code = cli_session_open(&t->session);
     if (code == CLI_OK) code = cli_testset_judge(&t->set, t->session.ctx, rill_find_domain(t->session.ctx, domain));
-    if (code == CLI_OK && t->svg_path) code = cli_output_open(&t->svg, t->svg_path);
-    if (code == CLI_OK && t->json_path) code = cli_output_open(&t->json, t->json_path);
-    return code == CLI_OK ? cli_output_open(&t->output, NULL) : code;
+    const rill_context *ctx = t->session.ctx;
+    if (code == CLI_OK && t->svg_path) code = cli_output_open(&t->svg, ctx, t->svg_path, CLI_REPORT);
+    if (code == CLI_OK && t->json_path) code = cli_output_open(&t->json, ctx, t->json_path, CLI_REPORT);
+    return code == CLI_OK ? cli_output_open(&t->output, ctx, NULL, CLI_STREAM) : code;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */

@@ -172,10 +172,7 @@ static rill_status ask_policy(rill_engine *e, int32_t *admit, int32_t *ahead)
     *admit = *ahead = 0;
     rill_error_clear(e->ctx);
     rill_status status = e->schedule.policy->refill(e->schedule.self, &view, admit);
-    if (status < 0 && rill_error_status(e->ctx) != status)
-        return rill_fail(e->ctx, status, "policy %s: refill failed with %s", e->schedule.policy->name,
-                         rill_status_name(status));
-    RILL__TRY(status);
+    RILL__TRY(rill__method_status(e->ctx, status, "policy", e->schedule.policy->name, "refill"));
     int32_t room = e->settings.max_items - e->flight.n;
     if (*admit > room) *admit = room;
     if (*admit < 1 && e->flight.n == 0) *admit = room;

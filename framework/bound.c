@@ -99,8 +99,7 @@ int64_t bound_need(const rill_engine *e, int32_t slot)
 int32_t bound_admit(const rill_engine *e, int32_t admit)
 {
     if (e->bound.nodes == 0) return admit;
-    int64_t left = bound_free(e), each = e->settings.k;
-    for (int32_t i = 0; i < e->flight.n; i++) left -= e->flight.width[i];
+    int64_t left = bound_free(e) - flight_live(&e->flight), each = e->settings.k;
     if (e->flight.n > 0 && e->forest.nodes / e->flight.n > each) each = e->forest.nodes / e->flight.n;
     int64_t fit = left > 0 ? left / each : 0, window = e->bound.window - e->flight.n;
     if (fit > window) fit = window;
@@ -171,7 +170,7 @@ static rill_status begin_anew(rill_engine *e, void (*put)(rill_engine *e, int32_
     int32_t slot = flight_leave(&e->flight, &e->items);
     tracing_item(&e->tracing, RILL_TRACE_SENT_BACK, e->statistics.all.timesteps, slot, &e->items.at[slot], RILL_OK);
     e->statistics.all.sent_back++;
-    e->statistics.all.outputs -= e->items.at[slot].n_outputs;
+    statistics_forget(&e->statistics, &e->items.at[slot]);
     items_clear(&e->items, &e->forest, slot);
     engine_free_nodes(e);
     put(e, slot);
@@ -221,7 +220,7 @@ static rill_status give_up(rill_engine *e)
         e->settings.memory == 0 || e->bound.nodes == e->settings.max_nodes ? "max-nodes" : "memory", e->bound.nodes);
     flight_leave(&e->flight, &e->items);
     tracing_item(&e->tracing, RILL_TRACE_FINISHED, e->statistics.all.timesteps, slot, it, RILL_ERR_INPUT);
-    e->statistics.all.outputs -= it->n_outputs;
+    statistics_forget(&e->statistics, it);
     RILL__TRY(engine_fail_input(e, it->id, it->request, RILL_ERR_INPUT, message));
     engine_drop_item(e, slot);
     engine_free_nodes(e);

@@ -130,7 +130,7 @@ rill_status rill_engine_step(rill_engine *e)
     rill_status status = engine_advance(e);
     if (status < 0) e->failed = status;
     e->statistics.now.total = statistics_clock() - e->statistics.began;
-    statistics_add_seconds(&e->statistics);
+    statistics_sum_seconds(&e->statistics.all.seconds, &e->statistics.now);
     return status;
 }
 
@@ -174,8 +174,7 @@ static rill_status submit(rill_engine *e, const char *text, size_t length, int64
 static rill_status submit_text(rill_engine *e, const char *text, size_t length, request *wants, int64_t *id)
 {
     double start = statistics_clock();
-    if (text == NULL && length > 0)
-        return rill_fail(e->ctx, RILL_ERR_ARGUMENT, "an input of %zu bytes that is NULL", length);
+    RILL__TRY(rill__check_text(e->ctx, text, length));
     rill_status status = submit(e, text != NULL ? text : "", length, engine_measure(e, text, length), RILL_OK, wants,
                                 id);
     e->statistics.all.seconds.total += statistics_clock() - start;

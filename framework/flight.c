@@ -6,6 +6,13 @@ void flight_finish(flight *f)
     rill_columns_free(f->ctx, &f->memory);
 }
 
+int64_t flight_live(const flight *f)
+{
+    int64_t live = 0;
+    for (int32_t i = 0; i < f->n; i++) live += f->width[i];
+    return live;
+}
+
 rill_status flight_reserve(flight *f, size_t n)
 {
     const rill_array columns[] = {

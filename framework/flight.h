@@ -24,6 +24,8 @@ enum {
 };
 
 void flight_finish(flight *f);
+/* Live hypotheses of all items in flight. */
+int64_t flight_live(const flight *f);
 /* Room for `n` items. */
 rill_status flight_reserve(flight *f, size_t n);
 /* Append an item that came with refill `wave`. Room is there. */

@@ -157,7 +157,7 @@ static rill_status move_inputs(front *f, rill_engine *e, front_worker *me, int32
 {
     rill_status status = RILL_OK;
     int32_t moved = 0, most = !f->open || f->parked > 0 || f->over ? 0 : count < f->intake.n ? count : f->intake.n;
-    for (; moved < most && status == RILL_OK; moved += status == RILL_OK) {
+    for (; moved < most; moved++) {
         const int32_t from = intake_at(&f->intake, moved);
         const intake_entry *entry = &f->intake.entries[from];
         status = intake_add_parcel(&e->intake, entry->id, entry->text, entry->length, entry->failed,
@@ -300,16 +300,21 @@ static rill_status add_input(front *f, const rill_request *asked, rill_status fa
     return status;
 }
 
+static rill_status add_bad(front *f, const char *why, rill_status status, void *user)
+{
+    return add_input(f, &(rill_request){.text = why, .length = strlen(why), .user = user}, status);
+}
+
 static rill_status take_from_reader(front *f)
 {
     rill_request asked = {.struct_size = sizeof asked};
     rill_status status = f->read(f->read_user, f->outbox.next_id == f->delivered, &asked);
     f->paused = status == RILL_AGAIN;
     if (f->paused) return RILL_OK;
-    if (status == RILL_OK) return add_input(f, &asked, RILL_OK);
-    if (status == RILL_ERR_INPUT) {
-        const char *why = reading_complaint(&asked);
-        return add_input(f, &(rill_request){.text = why, .length = strlen(why), .user = asked.user}, status);
+    if (status == RILL_ERR_INPUT) return add_bad(f, reading_complaint(&asked), status, asked.user);
+    if (status == RILL_OK) {
+        status = rill__check_text(f->ctx, asked.text, asked.length);
+        return status == RILL_OK ? add_input(f, &asked, RILL_OK) : add_bad(f, rill_error(f->ctx), status, asked.user);
     }
     f->has_ended = 1;
     if (status >= 0) return RILL_OK;

@@ -5,11 +5,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "rill/plugin.h"
 #include "rill/settings.h"
 
-enum { RILL__MESSAGE_BYTES = 4000 };
+enum { RILL__MESSAGE_BYTES = 4000, RILL__OPENED = 256 };
 
 /* A growing list of registered tables. */
 typedef struct rill__table_list {
@@ -22,6 +23,12 @@ typedef struct rill__deferred {
     void (*fn)(void *user);
     void *user;
 } rill__deferred;
+
+/* A regular file, whatever it is called. */
+typedef struct rill__file_id {
+    dev_t device;
+    ino_t number;
+} rill__file_id;
 
 struct rill_context {
     rill_realloc_fn allocate;
@@ -39,6 +46,8 @@ struct rill_context {
     size_t n_libraries, libraries_capacity;
     rill__deferred *deferred;
     size_t n_deferred, deferred_capacity;
+    rill__file_id opened[RILL__OPENED]; /* the first's: the latest files that were opened to be read; file.c */
+    uint64_t n_opened;
 };
 
 /* Free the registry's lists and unload plugins. */
@@ -62,6 +71,16 @@ static inline int rill__take(void *own, size_t size, const void *given, size_t l
     return 1;
 }
 
+/* What a file of the system begins with, up to size - 1 bytes and a NUL. Returns 0 where there is nothing to read. */
+int rill__read_head(const char *path, char *out, size_t size);
+
+/* RILL_OK · RILL_ERR_ARGUMENT: a caller's text of some bytes is NULL */
+static inline rill_status rill__check_text(rill_context *ctx, const char *text, size_t length)
+{
+    if (text != NULL || length == 0) return RILL_OK;
+    return rill_fail(ctx, RILL_ERR_ARGUMENT, "a text of %zu bytes that is NULL", length);
+}
+
 /* Processors that the quotas of this process's control groups come to, 0: they have none. `root` stands before /proc and /sys. */
 int32_t rill__processors_of_quota(const char *root);
 
@@ -75,8 +94,14 @@ rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, cons
 /* model.c: fill what is not given by what the model's makers recommend, under a preset. */
 rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, rill_settings *settings);
 
-/* model.c: a failure of the domain's method that left no message gets one. */
-rill_status rill__domain_status(rill_context *ctx, const rill_domain *domain, rill_status status, const char *method);
+/* registry.c: a failure of a plugin's method that left no message gets one. `what`: "domain", "policy". */
+rill_status rill__method_status(rill_context *ctx, rill_status status, const char *what, const char *name,
+                                const char *method);
+static inline rill_status rill__domain_status(rill_context *ctx, const rill_domain *domain, rill_status status,
+                                              const char *method)
+{
+    return rill__method_status(ctx, status, "domain", domain->name, method);
+}
 
 /* Of a parent's children, and of all together, so many matter. */
 int32_t rill__merge_limit(const rill_settings *settings);

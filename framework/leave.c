@@ -33,7 +33,7 @@ static rill_status fail_item(rill_engine *e, int32_t slot, int32_t place, rill_s
         leave_flight(e, place);
         tracing_item(&e->tracing, RILL_TRACE_FINISHED, e->statistics.all.timesteps, slot, it, status);
     }
-    for (int32_t i = 0; i < it->n_outputs; i++) statistics_output(&e->statistics, &it->outputs[i], -1);
+    statistics_forget(&e->statistics, it);
     engine_drop_item(e, slot);
     engine_free_nodes(e);
     return RILL_OK;

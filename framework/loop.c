@@ -39,9 +39,8 @@ static rill_status take_children(rill_engine *e, timestep *t)
 /* The most hypotheses of a group: half of all where these are enough for two groups, else as many as there are. */
 static int64_t group_size(const rill_engine *e)
 {
-    int64_t live = 0;
     if (e->domain->collect == NULL || e->info.group_rows == 0) return INT64_MAX;
-    for (int32_t i = 0; i < e->flight.n; i++) live += e->flight.width[i];
+    const int64_t live = flight_live(&e->flight);
     return live >= 2 * (int64_t)e->info.group_rows ? (live + 1) / 2 : INT64_MAX;
 }
 

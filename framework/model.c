@@ -71,10 +71,8 @@ rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *dom
     rill_error_clear(ctx);
     rill_status status = table->open(table, ctx, &own, &model->self, &model->info);
     if (status < 0) {
-        if (rill_error_status(ctx) != status)
-            rill_fail(ctx, status, "domain %s: open failed with %s", domain, rill_status_name(status));
         rill_free(ctx, model, sizeof *model);
-        return status;
+        return rill__domain_status(ctx, table, status, "open");
     }
     status = check_info(ctx, table, &model->info);
     if (status < 0) {
@@ -115,8 +113,7 @@ rill_status rill__runner_start(rill_model *model, rill_context *ctx, int threads
     rill_status status = domain->start(model->self, ctx, threads, &out->self);
     if (status >= 0) return RILL_OK;
     out->model = NULL;
-    if (rill_error_status(ctx) == status) return status;
-    return rill_fail(ctx, status, "domain %s: start failed with %s", domain->name, rill_status_name(status));
+    return rill__domain_status(ctx, domain, status, "start");
 }
 
 void rill__runner_stop(rill__runner *runner)
@@ -176,9 +173,7 @@ rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, ri
     rill_status status = domain->recommend(model->self, names[settings->like], &text);
     if (status >= 0 && text.length > 0) status = rill__settings_fill(ctx, settings, text.data);
     rill_text_clear(&text);
-    if (status < 0 && rill_error_status(ctx) != status)
-        return rill_fail(ctx, status, "domain %s: recommend failed with %s", domain->name, rill_status_name(status));
-    return status;
+    return rill__domain_status(ctx, domain, status, "recommend");
 }
 
 int32_t rill_model_find_action(const rill_model *model, const char *text, size_t length)
@@ -188,10 +183,17 @@ int32_t rill_model_find_action(const rill_model *model, const char *text, size_t
     return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
 }
 
-rill_status rill__domain_status(rill_context *ctx, const rill_domain *domain, rill_status status, const char *method)
+/* Those that a domain has written for a text, of n that it has told. */
+static rill_status check_actions(const rill_model *model, rill_context *ctx, const int32_t *action, int32_t written,
+                                 int32_t n)
 {
-    if (status >= 0 || rill_error_status(ctx) == status) return status;
-    return rill_fail(ctx, status, "domain %s: %s failed with %s", domain->name, method, rill_status_name(status));
+    const char *domain = model->domain->name;
+    if (n < 0) return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s: tokenize told of %d actions", domain, n);
+    for (int32_t i = 0; i < written; i++)
+        if (action[i] < 0 || action[i] >= model->info.actions)
+            return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s: tokenize gave action %d of %d", domain, action[i],
+                             model->info.actions);
+    return RILL_OK;
 }
 
 rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, const char *text, size_t length,
@@ -204,12 +206,12 @@ rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, cons
         return rill_fail(ctx, RILL_ERR_NOT_FOUND, "domain %s makes no actions of texts", domain->name);
     if (length > MOST_BYTES)
         return rill_fail(ctx, RILL_ERR_INPUT, "a text of %zu bytes: %d are possible", length, MOST_BYTES);
+    RILL__TRY(rill__check_text(ctx, text, length));
     rill_error_clear(ctx);
     rill_status status = domain->tokenize(model->self, ctx, text, length, action, room, n);
-    if (status >= 0) return status;
-    *n = 0;
-    if (rill_error_status(ctx) == status) return status;
-    return rill_fail(ctx, status, "domain %s: tokenize failed with %s", domain->name, rill_status_name(status));
+    if (status >= 0) status = check_actions(model, ctx, action, *n < room ? *n : room, *n);
+    if (status < 0) *n = 0;
+    return rill__domain_status(ctx, domain, status, "tokenize");
 }
 
 rill_status engine_check_fields(rill_engine *e)

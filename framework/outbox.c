@@ -168,12 +168,21 @@ outbox_record *outbox_take(outbox *o)
     return record;
 }
 
+/* Whether another result can be taken now. */
+static int has_next(const outbox *o, int over)
+{
+    if (o->unordered) return o->done_first != NULL;
+    if (over) return o->waiting > 0;
+    return o->oldest < o->next_id && o->ring[(size_t)o->oldest & (o->ring_capacity - 1)] != NULL;
+}
+
 rill_status outbox_next(outbox *o, int over, rill_result *out)
 {
     if (o->lent != NULL) outbox_record_drop(o, o->lent);
     o->lent = o->unordered ? take_completed(o) : take_in_order(o, over);
     if (o->lent == NULL) return RILL_AGAIN;
     o->waiting--;
+    o->lent->result.more = has_next(o, over);
     *out = o->lent->result;
     return RILL_OK;
 }

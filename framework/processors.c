@@ -15,17 +15,6 @@
 
 enum { PATH_BYTES = 4096 };
 
-/* The first line of a file, without its end. Returns 0 if there is none. */
-static int read_line(const char *path, char *line, int size)
-{
-    FILE *file = fopen(path, "r");
-    if (file == NULL) return 0;
-    int read = fgets(line, size, file) != NULL;
-    fclose(file);
-    if (read) line[strcspn(line, "\n")] = '\0';
-    return read;
-}
-
 /* Processors that so many microseconds of each period come to, a part of one counted as one; 0: no bound. */
 static int32_t whole(long long quota, long long period)
 {
@@ -39,17 +28,18 @@ static int32_t quota_of_version_2(const char *group)
     char path[PATH_BYTES + 32], line[128];
     long long quota, period;
     snprintf(path, sizeof path, "%s/cpu.max", group);
-    return read_line(path, line, sizeof line) && sscanf(line, "%lld %lld", &quota, &period) == 2 ? whole(quota, period)
-                                                                                                 : 0;
+    return rill__read_head(path, line, sizeof line) && sscanf(line, "%lld %lld", &quota, &period) == 2
+               ? whole(quota, period)
+               : 0;
 }
 
 static int32_t quota_of_version_1(const char *group)
 {
     char path[PATH_BYTES + 32], quota[64], period[64];
     snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", group);
-    if (!read_line(path, quota, sizeof quota)) return 0;
+    if (!rill__read_head(path, quota, sizeof quota)) return 0;
     snprintf(path, sizeof path, "%s/cpu.cfs_period_us", group);
-    return read_line(path, period, sizeof period) ? whole(atoll(quota), atoll(period)) : 0;
+    return rill__read_head(path, period, sizeof period) ? whole(atoll(quota), atoll(period)) : 0;
 }
 
 /* The least quota of the group at `mount` + `path` and of those above it. */
@@ -95,17 +85,17 @@ static int32_t quota_of_line(const char *root, const char *line)
 
 int32_t rill__processors_of_quota(const char *root)
 {
-    char path[PATH_BYTES], line[PATH_BYTES];
+    char path[PATH_BYTES], groups[4 * PATH_BYTES];
     int32_t least = 0;
     snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    FILE *file = fopen(path, "r");
-    if (file == NULL) return 0;
-    while (fgets(line, sizeof line, file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
+    if (!rill__read_head(path, groups, sizeof groups)) return 0;
+    for (char *line = groups, *next; *line != '\0'; line = next) {
+        const size_t length = strcspn(line, "\n");
+        next = line + length + (line[length] == '\n');
+        line[length] = '\0';
         int32_t quota = quota_of_line(root, line);
         if (quota > 0 && (least == 0 || quota < least)) least = quota;
     }
-    fclose(file);
     return least;
 }
 

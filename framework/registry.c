@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "rill/file.h"
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
@@ -286,6 +287,10 @@ rill_status rill_plugin_load(rill_context *ctx, const char *path)
     int length = snprintf(local, sizeof local, "%s%s", strchr(path, '/') == NULL ? "./" : "", path);
     if (length < 0 || (size_t)length >= sizeof local)
         return rill_fail(ctx, RILL_ERR_ARGUMENT, "plugin path of %d bytes is too long", length);
+    rill_file file; /* dlopen() would wait for a pipe */
+    rill_status found = rill_file_open(&file, ctx, local, RILL_FILE_REGULAR);
+    if (found < 0) return rill_fail(ctx, found, "plugin %s: %s", path, rill_error(ctx));
+    rill_file_close(&file);
     void *library = dlopen(local, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) return rill_fail(ctx, RILL_ERR_NOT_FOUND, "plugin %s: %s", path, dlerror());
     rill_plugin_fn entry = find_entry(library);
@@ -300,4 +305,11 @@ rill_status rill_plugin_load(rill_context *ctx, const char *path)
     }
     ctx->libraries[ctx->n_libraries++] = library;
     return RILL_OK;
+}
+
+rill_status rill__method_status(rill_context *ctx, rill_status status, const char *what, const char *name,
+                                const char *method)
+{
+    if (status >= 0 || rill_error_status(ctx) == status) return status;
+    return rill_fail(ctx, status, "%s %s: %s failed with %s", what, name, method, rill_status_name(status));
 }

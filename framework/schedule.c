@@ -138,9 +138,8 @@ static void find_neglected(rill_engine *e)
 {
     flight *f = &e->flight;
     const int64_t now = e->statistics.all.expansions;
-    int64_t live = 0;
     if (now < e->schedule.look_at) return;
-    for (int32_t i = 0; i < f->n; i++) live += f->width[i];
+    const int64_t live = flight_live(f);
     for (int32_t i = 0; i < f->n; i++) {
         uint8_t *passed_over = &e->items.passed_over[f->slot[i]];
         if (now - e->items.at[f->slot[i]].expanded <= FLIGHT_ROUNDS * live || *passed_over >= FLIGHT_PATIENCE) continue;
@@ -173,10 +172,7 @@ static rill_status ask_policy(rill_engine *e, const rill_flight *view, int32_t *
     *count = 0;
     rill_error_clear(e->ctx);
     rill_status status = e->schedule.policy->choose(e->schedule.self, view, e->flight.order, count);
-    if (status < 0 && rill_error_status(e->ctx) != status)
-        return rill_fail(e->ctx, status, "policy %s: choose failed with %s", e->schedule.policy->name,
-                         rill_status_name(status));
-    RILL__TRY(status);
+    RILL__TRY(rill__method_status(e->ctx, status, "policy", e->schedule.policy->name, "choose"));
     if (*count < 0 || *count > view->n)
         return rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose %d of %d items", e->schedule.policy->name, *count,
                          view->n);

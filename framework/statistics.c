@@ -35,15 +35,15 @@ void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more)
     sum->total += more->total;
 }
 
-void statistics_add_seconds(statistics *s)
-{
-    statistics_sum_seconds(&s->all.seconds, &s->now);
-}
-
 void statistics_output(statistics *s, const item_output *output, int change)
 {
     s->all.outputs += change;
     s->all.truncated += output->truncated ? change : 0;
+}
+
+void statistics_forget(statistics *s, const item *it)
+{
+    for (int32_t i = 0; i < it->n_outputs; i++) statistics_output(s, &it->outputs[i], -1);
 }
 
 static int64_t depth_bound(const statistics *s, int64_t budget)

@@ -27,11 +27,11 @@ static inline double statistics_clock(void)
 void statistics_finish(statistics *s);
 /* Count the live candidates of the selected items. */
 rill_status statistics_expand(statistics *s, const items *all, timestep *step);
-/* Add the present timestep's seconds to the sums, or any to any. */
-void statistics_add_seconds(statistics *s);
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more);
 /* An output that comes (1) or goes again (-1). */
 void statistics_output(statistics *s, const item_output *output, int change);
+/* An item leaves without its outputs, or begins anew. */
+void statistics_forget(statistics *s, const item *it);
 /* Write the first out->struct_size bytes of all that is known; `budget` is that of every timestep, or 0. */
 void statistics_write(const statistics *s, const forest *f, const bound *b, const outbox *o, int64_t budget,
                       rill_stats *out);

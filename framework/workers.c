@@ -273,6 +273,7 @@ rill_status rill_workers_run(rill_workers *all, rill_read_fn read, void *read_us
 rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn read, void *read_user,
                                       rill_write_fn write, void *write_user)
 {
+    if (!all->begun) return rill_fail(all->ctx, RILL_ERR_ARGUMENT, "the workers have no engines: begin first");
     if (!all->threaded) return rill_run_requests(all->worker[0].engine, read, read_user, write, write_user);
     front *f = &all->front;
     f->read = read;
@@ -298,13 +299,15 @@ rill_status rill_workers_cancel(rill_workers *all, int64_t id)
 
 void rill_workers_stats(rill_workers *all, rill_stats *out)
 {
-    rill_stats sum;
-    if (!all->threaded) {
+    rill_stats sum = {0};
+    if (all->begun && !all->threaded) {
         rill_engine_stats(all->worker[0].engine, out);
         return;
     }
-    front_stats(&all->front, &sum);
-    sum.nodes_bound = all->worker[0].engine->bound.all_nodes;
+    if (all->begun) {
+        front_stats(&all->front, &sum);
+        sum.nodes_bound = all->worker[0].engine->bound.all_nodes;
+    }
     size_t size = out->struct_size < sizeof sum ? out->struct_size : sizeof sum;
     sum.struct_size = size;
     memcpy(out, &sum, size);

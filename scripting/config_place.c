@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "rill/file.h"
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
 
@@ -211,14 +212,10 @@ enum { SOURCE_MAX = 1 << 20 };
 /* The file may be gone, or there never was one: then there is no line. */
 static int line_in_file(rill_script *s, const char *path)
 {
-    FILE *file = fopen(s->path, "rb");
-    char *text = file != NULL ? rill_alloc(s->ctx, SOURCE_MAX) : NULL;
+    rill_text text = {.ctx = s->ctx};
     int line = 0;
-    if (text != NULL) {
-        line = script_config_line(text, fread(text, 1, SOURCE_MAX, file), path);
-        rill_free(s->ctx, text, SOURCE_MAX);
-    }
-    if (file != NULL) fclose(file);
+    if (rill_file_read(&text, s->path, SOURCE_MAX) == RILL_OK) line = script_config_line(text.data, text.length, path);
+    rill_text_clear(&text);
     return line;
 }
 

@@ -3,43 +3,34 @@
  * What describes a model (actions, max_length ...) comes from the second result of open(), and where that is silent from the
  * declaration; so a domain that loads nothing needs no open().
  *
- * Files: scripts have no io. options.read(NAME) gives the text of a file inside the model's directory and of nothing else:
- * names have no "..", and neither they nor a folder on the way is a symbolic link, since a link may point anywhere.
+ * Files: scripts have no io. options.read(NAME) gives the text of a file inside the model's directory and of nothing else
+ * (rill_file_open_inside()).
  *
  * Divisions: files · options · actions · the rest of info · open and close. */
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "domain.h"
+#include "rill/file.h"
 
 /* More than any script wants; tables of this length are made per model. */
-enum { MOST_ACTIONS = 1 << 24, MOST_PHASES = 8, DEFAULT_LENGTH = 200, MOST_NAME = 255 };
+enum { MOST_ACTIONS = 1 << 24, MOST_PHASES = 8, DEFAULT_LENGTH = 200 };
 enum { OPEN_WORK = 2000 }; /* of a file, for script_charge() */
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
-
-/* A descriptor that an error cannot lose. */
-typedef struct open_file {
-    int descriptor; /* -1: closed */
-} open_file;
 
 static const char file_type[] = "rill.domain.file";
 
 static int close_file(lua_State *L)
 {
-    open_file *file = luaL_checkudata(L, 1, file_type);
-    if (file->descriptor >= 0) close(file->descriptor);
-    file->descriptor = -1;
+    rill_file_close(luaL_checkudata(L, 1, file_type));
     return 0;
 }
 
-static open_file *push_file(lua_State *L)
+/* A file that an error cannot lose. */
+static rill_file *push_file(lua_State *L)
 {
-    open_file *file = lua_newuserdatauv(L, sizeof *file, 0);
-    file->descriptor = -1;
+    rill_file *file = lua_newuserdatauv(L, sizeof *file, 0);
+    *file = (rill_file){0};
     if (luaL_newmetatable(L, file_type)) {
         lua_pushcfunction(L, close_file);
         lua_setfield(L, -2, "__gc");
@@ -48,68 +39,36 @@ static open_file *push_file(lua_State *L)
     return file;
 }
 
-/* Go down from the directory that `file` holds, one part of the name after the other, following no link. */
-static void descend(lua_State *L, open_file *file, const char *name)
+static void check_file(lua_State *L, rill_context *ctx, rill_status status)
 {
-    while (*name != '\0') {
-        char part[MOST_NAME + 1];
-        size_t length = strcspn(name, "/");
-        if (length == 0 || length > MOST_NAME || (length == 2 && memcmp(name, "..", 2) == 0))
-            luaL_error(L, "options.read: \"%s\" is not the name of a file inside the model's directory", name);
-        memcpy(part, name, length);
-        part[length] = '\0';
-        name += length;
-        int more = *name == '/';
-        name += more;
-        int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (more ? O_DIRECTORY : 0);
-        int next = openat(file->descriptor, part, flags);
-        int error = errno;
-        close(file->descriptor);
-        file->descriptor = next;
-        if (next >= 0) continue;
-        if (error == ELOOP || (error == ENOTDIR && more))
-            luaL_error(L, "options.read: \"%s\" is %s", part, more ? "no directory, or a link" : "a link");
-        luaL_error(L, "options.read: \"%s\": %s", part, strerror(error));
-    }
-}
-
-static void read_all(lua_State *L, int descriptor, const char *shown)
-{
-    luaL_Buffer text;
-    luaL_buffinit(L, &text);
-    for (;;) {
-        char *room = luaL_prepbuffer(&text);
-        ssize_t n = read(descriptor, room, LUAL_BUFFERSIZE);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) luaL_error(L, "options.read: \"%s\": %s", shown, strerror(errno));
-        if (n == 0) break;
-        luaL_addsize(&text, (size_t)n);
-    }
-    luaL_pushresult(&text);
+    if (status < 0) script_raise(L, rill_fail(ctx, status, "options.read: %s", rill_error(ctx)));
 }
 
 /* read(NAME): a file of the model's directory; read(): the model itself when it is a file. Upvalue 1 is the model's path. */
 static int read_file(lua_State *L)
 {
     const char *path = lua_tostring(L, lua_upvalueindex(1));
+    rill_context *ctx = script_of(L)->ctx;
+    luaL_Buffer text;
     size_t length = 0;
     const char *name = luaL_optlstring(L, 1, "", &length);
-    struct stat status;
     if (path == NULL) return luaL_error(L, "options.read: the domain was opened without a model (--model)");
     if (strlen(name) != length) return luaL_error(L, "options.read: a name without zero bytes was expected");
     script_charge(L, OPEN_WORK);
     lua_settop(L, 1);
-    open_file *file = push_file(L);
-    file->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file->descriptor < 0) return luaL_error(L, "options.read: %s: %s", path, strerror(errno));
-    descend(L, file, name);
-    const char *shown = name[0] != '\0' ? name : path;
-    if (fstat(file->descriptor, &status) != 0 || !S_ISREG(status.st_mode))
-        return luaL_error(L, "options.read: \"%s\" is not a file%s", shown,
-                          name[0] != '\0' ? "" : "; name one inside it");
-    read_all(L, file->descriptor, shown);
-    close(file->descriptor);
-    file->descriptor = -1;
+    rill_file *file = push_file(L);
+    check_file(L, ctx,
+               length > 0 ? rill_file_open_inside(file, ctx, path, name)
+                          : rill_file_open(file, ctx, path, RILL_FILE_REGULAR));
+    luaL_buffinit(L, &text);
+    for (uint64_t at = 0; at < file->size;) {
+        const size_t n = file->size - at < LUAL_BUFFERSIZE ? (size_t)(file->size - at) : LUAL_BUFFERSIZE;
+        check_file(L, ctx, rill_file_get(file, at, n, luaL_prepbuffer(&text)));
+        luaL_addsize(&text, n);
+        at += n;
+    }
+    luaL_pushresult(&text);
+    rill_file_close(file);
     return 1;
 }
 

@@ -1,9 +1,7 @@
 /* Loading a script: reading the file, running it, keeping what it returns. */
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "rill/file.h"
 #include "state.h"
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
@@ -75,46 +73,13 @@ rill_status rill_script_load_text(rill_script **out, rill_context *ctx, const ch
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-static rill_status read_file(FILE *file, const char *path, size_t limit, rill_text *text)
-{
-    char block[8192];
-    size_t n;
-    while ((n = fread(block, 1, sizeof block, file)) > 0) {
-        if (text->length > limit)
-            return rill_fail(text->ctx, RILL_ERR_FORMAT, "script %s is larger than the %zu bytes it may hold", path,
-                             limit);
-        rill_status status = rill_text_append(text, block, n);
-        if (status < 0) return status;
-    }
-    if (!ferror(file)) return RILL_OK;
-    return rill_fail(text->ctx, RILL_ERR_IO, "script %s cannot be read: %s", path, strerror(errno));
-}
-
-static rill_status open_file(rill_context *ctx, const char *path, FILE **out)
-{
-    struct stat info;
-    *out = fopen(path, "rb");
-    if (*out == NULL)
-        return rill_fail(ctx, errno == ENOENT ? RILL_ERR_NOT_FOUND : RILL_ERR_IO, "script %s cannot be opened: %s",
-                         path, strerror(errno));
-    if (fstat(fileno(*out), &info) != 0 || !S_ISDIR(info.st_mode)) return RILL_OK;
-    fclose(*out);
-    *out = NULL;
-    return rill_fail(ctx, RILL_ERR_IO, "script %s is a directory: a file of Lua was expected", path);
-}
-
 rill_status rill_script_load(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options)
 {
-    FILE *file;
     rill_text text = {.ctx = ctx};
+    const size_t limit = options != NULL && options->memory != 0 ? options->memory : SCRIPT_DEFAULT_MEMORY;
     *out = NULL;
-    rill_status status = open_file(ctx, path, &file);
-    if (status < 0) return status;
-    size_t limit = options != NULL && options->memory != 0 ? options->memory : SCRIPT_DEFAULT_MEMORY;
-    status = read_file(file, path, limit, &text);
-    fclose(file);
-    if (status == RILL_OK)
-        status = rill_script_load_text(out, ctx, path, text.length > 0 ? text.data : "", text.length, options);
+    rill_status status = rill_file_read(&text, path, limit);
+    if (status == RILL_OK) status = rill_script_load_text(out, ctx, path, text.data, text.length, options);
     rill_text_clear(&text);
     return status;
 }

@@ -17,6 +17,7 @@
 
 #include "array.h"
 #include "native.h"
+#include "rill/file.h"
 
 /* --- libraries ---------------------------------------------------------------------------------------------------- */
 
@@ -32,6 +33,16 @@ static const char *find_library(lua_State *L, const char *name)
     return strchr(name, '/') != NULL || access(path, F_OK) == 0 ? path : lua_pushstring(L, name);
 }
 
+/* dlopen() would wait for a pipe. */
+static void check_regular(lua_State *L, rill_context *ctx, const char *path)
+{
+    rill_file file;
+    if (strchr(path, '/') == NULL) return;
+    rill_status status = rill_file_open(&file, ctx, path, RILL_FILE_REGULAR);
+    if (status < 0) script_raise(L, rill_fail(ctx, status, "rill.ffi.open: %s", rill_error(ctx)));
+    rill_file_close(&file);
+}
+
 static int open_library(lua_State *L)
 {
     size_t length;
@@ -39,6 +50,7 @@ static int open_library(lua_State *L)
     const char *name = luaL_checklstring(L, 1, &length);
     luaL_argcheck(L, length > 0 && memchr(name, '\0', length) == NULL, 1, "the name of a shared object expected");
     const char *path = find_library(L, name);
+    check_regular(L, s->ctx, path);
     native_library **handle = lua_newuserdatauv(L, sizeof *handle, 0);
     native_library *library = rill_alloc(s->ctx, sizeof *library + length + 1);
     if (library == NULL) return luaL_error(L, "rill.ffi.open: not enough memory");

@@ -6,8 +6,10 @@
 
 #include "rill/context.h"
 
-/* Where actions go: the first `room` of n. */
+/* Where actions go, the first `room` of n; and who asks which model, for those who take words or pieces. */
 typedef struct rill_actions {
+    void *model;
+    rill_context *ctx;
     int32_t *action;
     int32_t room, n;
 } rill_actions;

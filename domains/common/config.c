@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "config.h"
-#include "file.h"
+#include "rill/file.h"
 
 struct rill_config {
     rill_context *ctx;
@@ -46,11 +46,10 @@ rill_status rill_config_parse(rill_config **out, rill_context *ctx, const char *
 rill_status rill_config_open(rill_config **out, rill_context *ctx, const char *path)
 {
     *out = NULL;
-    rill_file file;
-    rill_status status = rill_file_read(&file, ctx, path);
-    if (status != RILL_OK) return status;
-    status = rill_config_parse(out, ctx, path, file.bytes, file.size);
-    rill_file_close(&file);
+    rill_text text = {.ctx = ctx};
+    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
+    if (status == RILL_OK) status = rill_config_parse(out, ctx, path, text.data, text.length);
+    rill_text_clear(&text);
     return status;
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "blocks.h"
-#include "file.h"
+#include "rill/file.h"
 #include "rill/safetensors.h"
 
 enum { LENGTH_BYTES = 8 };
@@ -20,12 +20,13 @@ enum { LENGTH_BYTES = 8 };
 
 struct rill_tensors {
     rill_blocks blocks;
-    rill_file file;   /* all zero when the bytes are the caller's */
-    const char *name; /* what errors call the file; in blocks */
+    rill_file file;    /* all zero when ... */
+    const char *bytes; /* ... the bytes are the caller's */
+    size_t size;       /* of the file */
+    const char *name;  /* what errors call it; in blocks */
     json_t *header;
-    const char *data; /* the data section */
-    size_t data_size;
-    rill_tensor *entry; /* [count], by name once open */
+    size_t data, data_size; /* the data section: where it begins */
+    rill_tensor *entry;     /* [count], by name once open */
     size_t count;
 };
 
@@ -79,15 +80,14 @@ static float float_of_half(uint16_t half)
     return sign != 0 ? -tiny : tiny;
 }
 
-static void convert(const char *bytes, int flag, size_t n, float *out)
+/* Make the 16 bits of each of n numbers, which lie in the second half of `out`, fp32 in place: number i is written over numbers that
+ * were read before. */
+static void widen(float *out, int flag, size_t n)
 {
-    if (flag == RILL_TENSOR_F32) {
-        memcpy(out, bytes, n * sizeof *out);
-        return;
-    }
+    const char *halves = (const char *)out + 2 * n;
     for (size_t i = 0; i < n; i++) {
-        uint16_t bits; /* fetched by copy: the data need not be aligned */
-        memcpy(&bits, bytes + i * sizeof bits, sizeof bits);
+        uint16_t bits;
+        memcpy(&bits, halves + i * sizeof bits, sizeof bits);
         out[i] = flag == RILL_TENSOR_F16 ? float_of_half(bits) : float_of_bits((uint32_t)bits << 16);
     }
 }
@@ -201,29 +201,52 @@ static rill_status check_layout(rill_tensors *t)
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-static rill_status read_header(rill_tensors *t, const char *bytes, size_t size)
+static rill_status get(const rill_tensors *t, size_t at, size_t n, void *out)
+{
+    if (t->bytes == NULL) return rill_file_get(&t->file, at, n, out);
+    memcpy(out, t->bytes + at, n);
+    return RILL_OK;
+}
+
+static rill_status parse_header(rill_tensors *t, size_t length)
 {
     rill_context *ctx = t->blocks.ctx;
-    if (size < LENGTH_BYTES)
+    json_error_t error;
+    char *text = rill_alloc(ctx, length);
+    if (text == NULL) return rill_fail_memory(ctx, length, t->name);
+    rill_status status = get(t, LENGTH_BYTES, length, text);
+    if (status == RILL_OK) {
+        t->header = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+        if (t->header == NULL)
+            status = rill_fail(ctx, RILL_ERR_FORMAT, "%s: header, byte %d: %s", t->name, error.position, error.text);
+        else if (!json_is_object(t->header))
+            status = rill_fail(ctx, RILL_ERR_FORMAT, "%s: header: expected an object", t->name);
+    }
+    rill_free(ctx, text, length);
+    return status;
+}
+
+static rill_status read_header(rill_tensors *t)
+{
+    rill_context *ctx = t->blocks.ctx;
+    unsigned char prefix[LENGTH_BYTES];
+    if (t->size < LENGTH_BYTES)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected 8 bytes of header length, the file has %zu bytes", t->name,
-                         size);
+                         t->size);
+    rill_status status = get(t, 0, sizeof prefix, prefix);
+    if (status != RILL_OK) return status;
     uint64_t length = 0;
-    for (int i = LENGTH_BYTES - 1; i >= 0; i--) length = length << 8 | (unsigned char)bytes[i];
-    if (length > size - LENGTH_BYTES)
+    for (int i = LENGTH_BYTES - 1; i >= 0; i--) length = length << 8 | prefix[i];
+    if (length > t->size - LENGTH_BYTES)
         return rill_fail(ctx, RILL_ERR_FORMAT,
                          "%s: the header of %llu bytes goes beyond the end of the file (%zu bytes)", t->name,
-                         (unsigned long long)length, size);
+                         (unsigned long long)length, t->size);
     if (length > HEADER_LIMIT)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected a header of at most 100 MiB, found %llu bytes", t->name,
                          (unsigned long long)length);
-    json_error_t error;
-    t->header = json_loadb(bytes + LENGTH_BYTES, (size_t)length, JSON_REJECT_DUPLICATES, &error);
-    if (t->header == NULL)
-        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: header, byte %d: %s", t->name, error.position, error.text);
-    if (!json_is_object(t->header)) return rill_fail(ctx, RILL_ERR_FORMAT, "%s: header: expected an object", t->name);
-    t->data = bytes + LENGTH_BYTES + length;
-    t->data_size = size - LENGTH_BYTES - (size_t)length;
-    return RILL_OK;
+    t->data = LENGTH_BYTES + (size_t)length;
+    t->data_size = t->size - t->data;
+    return parse_header(t, (size_t)length);
 }
 
 static rill_status read_entries(rill_tensors *t)
@@ -243,28 +266,30 @@ static rill_status read_entries(rill_tensors *t)
     return status;
 }
 
-static rill_status load(rill_tensors *t, const char *name, const char *bytes, size_t size)
+static rill_status load(rill_tensors *t, const char *name, const char *bytes, size_t length)
 {
     char *copy;
     rill_status status = rill_blocks_get(&t->blocks, &copy, strlen(name) + 1, 1, name);
     if (status != RILL_OK) return status;
     t->name = memcpy(copy, name, strlen(name) + 1);
-    status = read_header(t, bytes, size);
+    t->bytes = bytes;
+    t->size = length;
+    if (bytes == NULL) {
+        status = rill_file_open(&t->file, t->blocks.ctx, t->name, RILL_FILE_REGULAR);
+        t->size = (size_t)t->file.size;
+    }
+    if (status == RILL_OK) status = read_header(t);
     return status == RILL_OK ? read_entries(t) : status;
 }
 
-/* Takes `file` over, whatever happens. */
-static rill_status start(rill_tensors **out, rill_context *ctx, const char *name, rill_file *file, const char *bytes,
-                         size_t size)
+/* Of the file `name` where there are no bytes. */
+static rill_status start(rill_tensors **out, rill_context *ctx, const char *name, const char *bytes, size_t length)
 {
+    *out = NULL;
     rill_tensors *t = rill_calloc(ctx, 1, sizeof *t);
-    if (t == NULL) {
-        rill_file_close(file);
-        return rill_fail_memory(ctx, sizeof *t, name);
-    }
+    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, name);
     t->blocks.ctx = ctx;
-    t->file = *file;
-    rill_status status = load(t, name, bytes, size);
+    rill_status status = load(t, name, bytes, length);
     if (status == RILL_OK)
         *out = t;
     else
@@ -274,18 +299,13 @@ static rill_status start(rill_tensors **out, rill_context *ctx, const char *name
 
 rill_status rill_tensors_open(rill_tensors **out, rill_context *ctx, const char *path)
 {
-    *out = NULL;
-    rill_file file;
-    rill_status status = rill_file_map(&file, ctx, path);
-    return status == RILL_OK ? start(out, ctx, path, &file, file.bytes, file.size) : status;
+    return start(out, ctx, path, NULL, 0);
 }
 
 rill_status rill_tensors_parse(rill_tensors **out, rill_context *ctx, const char *name, const char *bytes,
                                size_t length)
 {
-    *out = NULL;
-    rill_file none = {0};
-    return start(out, ctx, name, &none, bytes, length);
+    return start(out, ctx, name, bytes, length);
 }
 
 void rill_tensors_close(rill_tensors *t)
@@ -364,8 +384,9 @@ rill_status rill_tensors_read(const rill_tensors *t, const char *name, int accep
     if (e->rank != rank || memcmp(e->shape, shape, (size_t)rank * sizeof *shape) != 0)
         return rill_fail(t->blocks.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": expected shape %s, found %s", t->name,
                          name, expected, shape_text(e->rank, e->shape, found, sizeof found));
-    size_t n = (e->end - e->begin) / type->bytes;
-    convert(t->data + e->begin, type->flag, n, out);
-    rill_file_release(&t->file, t->data + e->begin, e->end - e->begin);
+    const size_t size = e->end - e->begin, n = size / type->bytes;
+    rill_status status = get(t, t->data + e->begin, size, (char *)out + (n * sizeof *out - size));
+    if (status != RILL_OK) return status;
+    if (type->flag != RILL_TENSOR_F32) widen(out, type->flag, n);
     return check_finite(t, name, out, n);
 }

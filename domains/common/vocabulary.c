@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "blocks.h"
-#include "file.h"
+#include "rill/file.h"
 #include "utf8.h"
 #include "vocabulary.h"
 
@@ -177,11 +177,10 @@ rill_status rill_vocabulary_from(rill_vocabulary **out, rill_context *ctx, const
 rill_status rill_vocabulary_open(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit)
 {
     *out = NULL;
-    rill_file file;
-    rill_status status = rill_file_read(&file, ctx, path);
-    if (status != RILL_OK) return status;
-    status = rill_vocabulary_parse(out, ctx, path, file.bytes, file.size, limit);
-    rill_file_close(&file);
+    rill_text text = {.ctx = ctx};
+    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
+    if (status == RILL_OK) status = rill_vocabulary_parse(out, ctx, path, text.data, text.length, limit);
+    rill_text_clear(&text);
     return status;
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "blocks.h"
-#include "file.h"
+#include "rill/file.h"
 #include "vocabulary.h"
 
 /* The tokens in order of their numbers. */
@@ -77,10 +77,9 @@ rill_status rill_vocabulary_parse_json(rill_vocabulary **out, rill_context *ctx,
 rill_status rill_vocabulary_open_json(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit)
 {
     *out = NULL;
-    rill_file file;
-    rill_status status = rill_file_read(&file, ctx, path);
-    if (status != RILL_OK) return status;
-    status = rill_vocabulary_parse_json(out, ctx, path, file.bytes, file.size, limit);
-    rill_file_close(&file);
+    rill_text text = {.ctx = ctx};
+    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
+    if (status == RILL_OK) status = rill_vocabulary_parse_json(out, ctx, path, text.data, text.length, limit);
+    rill_text_clear(&text);
     return status;
 }

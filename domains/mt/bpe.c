@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "bpe.h"
-#include "file.h"
+#include "rill/file.h"
 #include "try.h"
 #include "vocabulary.h"
 
@@ -91,11 +91,11 @@ rill_status mt_bpe_share(mt_bpe **out, rill_context *ctx, const mt_bpe *bpe)
 
 rill_status mt_bpe_open(mt_bpe **out, rill_context *ctx, const char *path)
 {
-    rill_file file;
+    rill_text text = {.ctx = ctx};
     *out = NULL;
-    TRY(rill_file_read(&file, ctx, path));
-    rill_status status = mt_bpe_parse(out, ctx, path, file.bytes, file.size);
-    rill_file_close(&file);
+    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
+    if (status == RILL_OK) status = mt_bpe_parse(out, ctx, path, text.data, text.length);
+    rill_text_clear(&text);
     return status;
 }
 

@@ -246,12 +246,6 @@ static int32_t unknown_action(void *model)
     return find_action(model, unknown, sizeof unknown - 1);
 }
 
-typedef struct piece_taker {
-    void *model;
-    rill_context *ctx;
-    rill_actions to;
-} piece_taker;
-
 /* A text has no marks: a piece that is called like one stands for characters without a symbol. */
 static int is_mark(void *model, int32_t action)
 {
@@ -261,20 +255,20 @@ static int is_mark(void *model, int32_t action)
 
 static rill_status take_piece(void *user, const char *piece, size_t length)
 {
-    piece_taker *t = user;
-    const int32_t action = mt_text_action(text_of(t->model), piece, length);
-    if (action < 0 || is_mark(t->model, action))
-        return rill_fail(t->ctx, RILL_ERR_INPUT, "\"%.*s\" is no piece that the model writes", (int)length, piece);
-    rill_actions_add(&t->to, action);
+    rill_actions *to = user;
+    const int32_t action = mt_text_action(text_of(to->model), piece, length);
+    if (action < 0 || is_mark(to->model, action))
+        return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is no piece that the model writes", (int)length, piece);
+    rill_actions_add(to, action);
     return RILL_OK;
 }
 
 static rill_status tokenize(void *model, rill_context *ctx, const char *text, size_t length, int32_t *action,
                             int32_t room, int32_t *n)
 {
-    piece_taker t = {.model = model, .ctx = ctx, .to = {action, room, 0}};
-    TRY(mt_text_split(text_of(model), ctx, text, length, take_piece, &t));
-    *n = t.to.n;
+    rill_actions to = {model, ctx, action, room, 0};
+    TRY(mt_text_split(text_of(model), ctx, text, length, take_piece, &to));
+    *n = to.n;
     return RILL_OK;
 }
 

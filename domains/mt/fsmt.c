@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "config.h"
-#include "file.h"
 #include "fsmt.h"
 #include "moses.h"
+#include "rill/file.h"
 #include "try.h"
 
 struct mt_fsmt {

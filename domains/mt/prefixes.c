@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "blocks.h"
-#include "file.h"
 #include "prefixes.h"
+#include "rill/file.h"
 #include "try.h"
 #include "utf8.h"
 
@@ -133,19 +133,18 @@ rill_status mt_prefixes_open(mt_prefixes **out, rill_context *ctx, const char *d
 {
     static const char *const names[] = {
         [MT_EN] = "nonbreaking_prefix.en", [MT_DE] = "nonbreaking_prefix.de", [MT_RU] = "nonbreaking_prefix.ru"};
-    rill_text path = {.ctx = ctx};
-    rill_file file = {.ctx = ctx};
+    rill_text path = {.ctx = ctx}, text = {.ctx = ctx};
     *out = NULL;
     rill_status status = rill_path_join(&path, directory, names[language]);
-    if (status == RILL_OK) status = rill_file_read(&file, ctx, path.data);
+    if (status == RILL_OK) status = rill_file_read(&text, path.data, RILL_FILE_TEXT_MAX);
     if (status == RILL_ERR_NOT_FOUND) {
         rill_error_clear(ctx);
         status = mt_prefixes_parse(out, ctx, names[language], own_lists[language], strlen(own_lists[language]));
         if (status == RILL_OK) (*out)->ordinals = language == MT_DE;
     } else if (status == RILL_OK) {
-        status = mt_prefixes_parse(out, ctx, path.data, file.bytes, file.size);
+        status = mt_prefixes_parse(out, ctx, path.data, text.data, text.length);
     }
-    rill_file_close(&file);
+    rill_text_clear(&text);
     rill_text_clear(&path);
     return status;
 }

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file.h"
 #include "model.h"
+#include "rill/file.h"
 
 enum { FIRST = 100, BEST = 100 }; /* as in marian-decoder */
 
@@ -138,10 +138,10 @@ static rill_status read_lines(reader *r, const char *bytes, size_t size)
 
 static rill_status read_file(reader *r)
 {
-    rill_file file;
-    TRY(rill_file_map(&file, r->list->ctx, r->path));
-    rill_status status = read_lines(r, file.bytes, file.size);
-    rill_file_close(&file);
+    rill_text text = {.ctx = r->list->ctx};
+    rill_status status = rill_file_read(&text, r->path, SIZE_MAX);
+    if (status == RILL_OK) status = read_lines(r, text.data, text.length);
+    rill_text_clear(&text);
     return status;
 }
 

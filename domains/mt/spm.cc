@@ -3,7 +3,6 @@
 
 #include <sentencepiece_processor.h>
 
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <string>
@@ -13,37 +12,42 @@ struct mt_spm {
     sentencepiece::SentencePieceProcessor processor;
 };
 
-// Run work(), which returns what spm.h promises, and turn exceptions into messages.
+// What a failure is told as: its status, and what stands before the library's sentence.
+struct failure {
+    rill_context *ctx;
+    rill_status status;
+    const char *path, *what;
+
+    rill_status tell(const char *why) const
+    {
+        return rill_fail(ctx, status, "%s%s: %s", path, what, why);
+    }
+};
+
+// Run work(), which returns what spm.h promises, and turn exceptions into failures.
 template <typename Work>
-static int guarded(char *message, size_t room, Work work)
+static rill_status guarded(const failure &as, Work work)
 {
     try {
         return work();
     } catch (const std::exception &e) {
-        std::snprintf(message, room, "%s", e.what());
+        return as.tell(e.what());
     } catch (...) {
-        std::snprintf(message, room, "unknown exception");
+        return as.tell("unknown exception");
     }
-    return MT_SPM_FAILED;
 }
 
-static int failed(const sentencepiece::util::Status &status, char *message, size_t room)
+rill_status mt_spm_open(mt_spm **out, rill_context *ctx, const char *path, const char *bytes, size_t size)
 {
-    std::snprintf(message, room, "%s", status.error_message());
-    return MT_SPM_FAILED;
-}
-
-mt_spm *mt_spm_open(const char *bytes, size_t size, char *message, size_t room)
-{
-    mt_spm *out = nullptr;
-    guarded(message, room, [&] {
+    const failure as{ctx, RILL_ERR_FORMAT, path, ": not a SentencePiece model"};
+    *out = nullptr;
+    return guarded(as, [&] {
         std::unique_ptr<mt_spm> spm(new mt_spm);
         auto status = spm->processor.LoadFromSerializedProto({bytes, size});
-        if (!status.ok()) return failed(status, message, room);
-        out = spm.release();
-        return 0;
+        if (!status.ok()) return as.tell(status.error_message());
+        *out = spm.release();
+        return RILL_OK;
     });
-    return out;
 }
 
 void mt_spm_close(mt_spm *spm)
@@ -51,26 +55,30 @@ void mt_spm_close(mt_spm *spm)
     delete spm;
 }
 
-int mt_spm_encode(const mt_spm *spm, const char *text, size_t length, mt_spm_fn fn, void *user, char *message, size_t room)
+rill_status mt_spm_encode(const mt_spm *spm, rill_context *ctx, const char *text, size_t length, mt_piece_fn fn,
+                          void *user)
 {
-    return guarded(message, room, [&] {
+    const failure as{ctx, RILL_ERR_INPUT, "", "SentencePiece"};
+    return guarded(as, [&] {
         std::vector<std::string> pieces;
         auto status = spm->processor.Encode({text, length}, &pieces);
-        if (!status.ok()) return failed(status, message, room);
-        int result = 0;
-        for (size_t i = 0; result == 0 && i < pieces.size(); i++) result = fn(user, pieces[i].data(), pieces[i].size());
+        if (!status.ok()) return as.tell(status.error_message());
+        rill_status result = RILL_OK;
+        for (size_t i = 0; result == RILL_OK && i < pieces.size(); i++)
+            result = fn(user, pieces[i].data(), pieces[i].size());
         return result;
     });
 }
 
-int mt_spm_decode(const mt_spm *spm, size_t n, const char *const *piece, const size_t *length, mt_spm_fn fn, void *user,
-                  char *message, size_t room)
+rill_status mt_spm_decode(const mt_spm *spm, rill_context *ctx, size_t n, const char *const *piece,
+                          const size_t *length, mt_piece_fn fn, void *user)
 {
-    return guarded(message, room, [&] {
+    const failure as{ctx, RILL_ERR_FORMAT, "", "SentencePiece"};
+    return guarded(as, [&] {
         std::vector<std::string> pieces;
         std::string text;
         for (size_t i = 0; i < n; i++) pieces.emplace_back(piece[i], length[i]);
         auto status = spm->processor.Decode(pieces, &text);
-        return status.ok() ? fn(user, text.data(), text.size()) : failed(status, message, room);
+        return status.ok() ? fn(user, text.data(), text.size()) : as.tell(status.error_message());
     });
 }

@@ -11,8 +11,8 @@
 
 #include "actions.h"
 #include "blocks.h"
-#include "file.h"
 #include "fsmt.h"
+#include "rill/file.h"
 #include "spm.h"
 #include "text.h"
 #include "try.h"
@@ -56,14 +56,12 @@ static rill_status open_vocabularies(mt_text *t, rill_text *path, const mt_text_
 
 static rill_status open_spm(mt_text *t, rill_text *path, const char *directory, const char *name, mt_spm **out)
 {
-    rill_file file;
-    char message[200] = "";
+    rill_text bytes = {.ctx = t->ctx};
     TRY(rill_path_join(path, directory, name));
-    TRY(rill_file_map(&file, t->ctx, path->data));
-    *out = mt_spm_open(file.bytes, file.size, message, sizeof message);
-    rill_file_close(&file);
-    if (*out != NULL) return RILL_OK;
-    return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: not a SentencePiece model: %s", path->data, message);
+    rill_status status = rill_file_read(&bytes, path->data, RILL_FILE_TEXT_MAX);
+    if (status == RILL_OK) status = mt_spm_open(out, t->ctx, path->data, bytes.data, bytes.length);
+    rill_text_clear(&bytes);
+    return status;
 }
 
 /* The length of the tag of the form >>xx<< that the text begins with, 0 if it does not. */
@@ -173,11 +171,6 @@ static rill_status append(void *user, const char *piece, size_t length)
     return RILL_OK;
 }
 
-static int append_piece(void *user, const char *piece, size_t length)
-{
-    return append(user, piece, length);
-}
-
 /* Append the tag's number; *length is 0 when what looks like one is text to this model. */
 static rill_status read_tag(appender *a, const char *text, size_t *length)
 {
@@ -199,10 +192,7 @@ rill_status mt_text_read(mt_text *t, const char *bytes, size_t length, mt_ids *o
     if (t->fsmt != NULL) return mt_fsmt_split(t->fsmt, MT_SOURCE_TEXT, bytes, length, append, &a);
     tag = tag_length(bytes, length);
     TRY(read_tag(&a, bytes, &tag));
-    char message[200] = "";
-    int result = mt_spm_encode(t->segment, bytes + tag, length - tag, append_piece, &a, message, sizeof message);
-    if (result != MT_SPM_FAILED) return (rill_status)result;
-    return rill_fail(t->ctx, RILL_ERR_INPUT, "SentencePiece: %s", message);
+    return mt_spm_encode(t->segment, t->ctx, bytes + tag, length - tag, append, &a);
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
@@ -222,7 +212,7 @@ static rill_status write_pieces(const mt_text *t, size_t n, rill_text *out)
 
 /* Take the text over with a blank for each word boundary, which pieces unknown to the library keep, and for line feeds,
  * which its bytes can spell and which would end the output's line; without blanks at its ends. */
-static int append_text(void *user, const char *bytes, size_t length)
+static rill_status append_text(void *user, const char *bytes, size_t length)
 {
     static const char boundary[] = "\xE2\x96\x81";
     rill_text *out = user;
@@ -265,24 +255,10 @@ rill_status mt_text_write(mt_text *t, size_t n, const int32_t *action, rill_text
     }
     if (t->tokenized || used == 0) return write_pieces(t, used, out);
     if (t->fsmt != NULL) return mt_fsmt_join(t->fsmt, used, t->piece, t->length, out);
-    char message[200] = "";
-    int result = mt_spm_decode(t->join, used, t->piece, t->length, append_text, out, message, sizeof message);
-    if (result != MT_SPM_FAILED) return (rill_status)result;
-    return rill_fail(t->ctx, RILL_ERR_FORMAT, "SentencePiece: %s", message);
+    return mt_spm_decode(t->join, t->ctx, used, t->piece, t->length, append_text, out);
 }
 
 /* --- what would be written ---------------------------------------------------------------------------------------- */
-
-typedef struct cutter {
-    mt_piece_fn fn;
-    void *user;
-} cutter;
-
-static int cut(void *user, const char *piece, size_t length)
-{
-    const cutter *c = user;
-    return c->fn(c->user, piece, length);
-}
 
 /* The tokeniser has memory of its own, which is that of another thread. */
 static rill_status split_as_fsmt(const mt_text *t, rill_context *ctx, const char *bytes, size_t length, mt_piece_fn fn,
@@ -302,10 +278,7 @@ rill_status mt_text_split(const mt_text *t, rill_context *ctx, const char *bytes
     if (good < length) return rill_fail(ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
     if (t->tokenized) return rill_words_each(bytes, length, fn, user);
     if (t->fsmt != NULL) return split_as_fsmt(t, ctx, bytes, length, fn, user);
-    char message[200] = "";
-    int result = mt_spm_encode(t->join, bytes, length, cut, &(cutter){fn, user}, message, sizeof message);
-    if (result != MT_SPM_FAILED) return (rill_status)result;
-    return rill_fail(ctx, RILL_ERR_INPUT, "SentencePiece: %s", message);
+    return mt_spm_encode(t->join, ctx, bytes, length, fn, user);
 }
 
 /* --- symbols ------------------------------------------------------------------------------------------------------ */

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "file.h"
 #include "model.h"
+#include "rill/file.h"
 #include "weights.h"
 
 enum { NAME_BYTES = 96 };
@@ -287,7 +287,7 @@ static rill_status say_convert(loader *l, const char *directory)
     char why[300];
     snprintf(why, sizeof why, "%s", rill_error(l->ctx));
     TRY(rill_path_join(&l->path, directory, "pytorch_model.bin"));
-    if (rill_file_map(&pickle, l->ctx, l->path.data) != RILL_OK)
+    if (rill_file_open(&pickle, l->ctx, l->path.data, RILL_FILE_REGULAR) != RILL_OK)
         return rill_fail(l->ctx, RILL_ERR_NOT_FOUND, "%s", why);
     rill_file_close(&pickle);
     return rill_fail(l->ctx, RILL_ERR_NOT_FOUND,

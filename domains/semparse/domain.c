@@ -179,35 +179,29 @@ static int32_t find_action(void *model, const char *text, size_t length)
     return action >= 0 ? action : RILL_NO_ACTION;
 }
 
-typedef struct token_taker {
-    const semparse *model;
-    rill_context *ctx;
-    rill_actions to;
-} token_taker;
-
 static rill_status take_token(void *user, const char *token, size_t length)
 {
-    token_taker *t = user;
-    const int32_t action = rill_vocabulary_id(t->model->target, token, length);
+    rill_actions *to = user;
+    const semparse *s = to->model;
+    const int32_t action = rill_vocabulary_id(s->target, token, length);
     if (action >= SEMPARSE_SPECIALS) {
-        rill_actions_add(&t->to, action);
+        rill_actions_add(to, action);
         return RILL_OK;
     }
     if (action >= 0)
-        return rill_fail(t->ctx, RILL_ERR_INPUT, "\"%.*s\" is a mark, and writes nothing within a logical form",
+        return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is a mark, and writes nothing within a logical form",
                          (int)length, token);
-    return rill_fail(t->ctx, RILL_ERR_INPUT, "\"%.*s\" is no token of the model's logical forms%s", (int)length, token,
-                     t->model->placeholders > 0 ? ": a name that a question mentions is written as its placeholder"
-                                                : "");
+    return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is no token of the model's logical forms%s", (int)length, token,
+                     s->placeholders > 0 ? ": a name that a question mentions is written as its placeholder" : "");
 }
 
 /* Tokens stand between blanks, as in outputs. */
 static rill_status tokenize(void *model, rill_context *ctx, const char *text, size_t length, int32_t *action,
                             int32_t room, int32_t *n)
 {
-    token_taker t = {.model = model, .ctx = ctx, .to = {action, room, 0}};
-    TRY(rill_words_each(text, length, take_token, &t));
-    *n = t.to.n;
+    rill_actions to = {model, ctx, action, room, 0};
+    TRY(rill_words_each(text, length, take_token, &to));
+    *n = to.n;
     return RILL_OK;
 }
 

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "file.h"
+#include "rill/file.h"
 
 /* A lexicon is a list people keep by hand; a file beyond this is a mistake, and sizes below stay within int32_t. */
 #define SOURCE_LIMIT ((size_t)64 << 20)
@@ -170,7 +170,7 @@ int rill_lexicon_has_placeholder(const rill_lexicon *lexicon, const char *token,
 
 static rill_status read_lines(rill_lexicon *lexicon)
 {
-    char *at = lexicon->source, *end = at + lexicon->source_size;
+    char *at = lexicon->source.data, *end = at + lexicon->source.length;
     while (at < end) {
         char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t length = (size_t)((newline ? newline : end) - at);
@@ -186,14 +186,14 @@ static rill_status read_lines(rill_lexicon *lexicon)
 }
 
 /* Build a lexicon around `source`, which it takes over, also on failure. */
-static rill_status build(rill_context *ctx, const char *name, char *source, size_t size, rill_lexicon **out)
+static rill_status build(rill_context *ctx, const char *name, rill_text source, rill_lexicon **out)
 {
     rill_lexicon *lexicon = rill_calloc(ctx, 1, sizeof *lexicon);
     if (!lexicon) {
-        rill_free(ctx, source, size);
+        rill_text_clear(&source);
         return rill_fail_memory(ctx, sizeof *lexicon, "lexicon");
     }
-    *lexicon = (rill_lexicon){.ctx = ctx, .name = name, .source = source, .source_size = size};
+    *lexicon = (rill_lexicon){.ctx = ctx, .name = name, .source = source};
     int32_t root;
     rill_status status = add_state(lexicon, &root);
     if (status == RILL_OK) status = read_lines(lexicon);
@@ -206,30 +206,22 @@ static rill_status build(rill_context *ctx, const char *name, char *source, size
     return RILL_OK;
 }
 
-/* Take over, or free, bytes of a file called `name`. */
-static rill_status take(rill_context *ctx, const char *name, char *source, size_t size, rill_lexicon **out)
-{
-    if (size <= SOURCE_LIMIT) return build(ctx, name, source, size, out);
-    rill_free(ctx, source, size);
-    return rill_fail(ctx, RILL_ERR_FORMAT, "%s: %zu bytes is too large for a lexicon; the limit is %zu", name, size,
-                     SOURCE_LIMIT);
-}
-
 rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *bytes, size_t length, rill_lexicon **out)
 {
+    rill_text source = {.ctx = ctx};
     *out = NULL;
-    char *source = rill_alloc(ctx, length);
-    if (!source) return rill_fail_memory(ctx, length, "lexicon file");
-    if (length) memcpy(source, bytes, length);
-    return take(ctx, name, source, length, out);
+    rill_status status = rill_text_append(&source, bytes, length);
+    return status == RILL_OK ? build(ctx, name, source, out) : status;
 }
 
 rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon **out)
 {
-    rill_file file;
+    rill_text source = {.ctx = ctx};
     *out = NULL;
-    rill_status status = rill_file_read(&file, ctx, path);
-    return status == RILL_OK ? take(ctx, path, (char *)(uintptr_t)file.bytes, file.size, out) : status;
+    rill_status status = rill_file_read(&source, path, SOURCE_LIMIT);
+    if (status == RILL_OK) return build(ctx, path, source, out);
+    rill_text_clear(&source);
+    return status;
 }
 
 /* --- closing ------------------------------------------------------------------------------------------------------ */
@@ -238,7 +230,7 @@ void rill_lexicon_close(rill_lexicon *lexicon)
 {
     if (!lexicon) return;
     rill_context *ctx = lexicon->ctx;
-    rill_free(ctx, lexicon->source, lexicon->source_size);
+    rill_text_clear(&lexicon->source);
     rill_free(ctx, lexicon->words, lexicon->word_room * sizeof *lexicon->words);
     if (lexicon->word_slots)
         rill_free(ctx, lexicon->word_slots, (lexicon->word_mask + 1) * sizeof *lexicon->word_slots);

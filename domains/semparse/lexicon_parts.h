@@ -90,8 +90,7 @@ struct rill_lexicon {
     rill_context *ctx;
     const char *name; /* for errors, while reading only */
     int line;         /* likewise */
-    char *source;
-    size_t source_size;
+    rill_text source;
 
     int format;
     int stem;                          /* Snowball English on what is left */

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "config.h"
-#include "file.h"
 #include "model.h"
+#include "rill/file.h"
 #include "weights.h"
 
 enum { WIDTH_LIMIT = 1 << 16, VOCABULARY_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20, DEFAULT_MAX_INPUT = 1000 };

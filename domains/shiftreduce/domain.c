@@ -183,26 +183,20 @@ static int32_t find_action(void *model, const char *text, size_t length)
     return label >= 0 ? PARSER_LABELS + label : RILL_NO_ACTION;
 }
 
-typedef struct name_taker {
-    void *model;
-    rill_context *ctx;
-    rill_actions to;
-} name_taker;
-
 static rill_status take_name(void *user, const char *name, size_t length)
 {
-    name_taker *t = user;
-    const int32_t action = find_action(t->model, name, length);
+    rill_actions *to = user;
+    const int32_t action = find_action(to->model, name, length);
     if (action >= 0) {
-        rill_actions_add(&t->to, action);
+        rill_actions_add(to, action);
         return RILL_OK;
     }
     if (memchr(name, '(', length) != NULL || memchr(name, ')', length) != NULL)
-        return rill_fail(t->ctx, RILL_ERR_INPUT,
+        return rill_fail(to->ctx, RILL_ERR_INPUT,
                          "\"%.*s\" is of a tree, which several rows of actions make: name the actions, as in "
                          "\"shift NP\"",
                          (int)length, name);
-    return rill_fail(t->ctx, RILL_ERR_INPUT, "\"%.*s\" is neither %s nor %s nor a label of the parser", (int)length,
+    return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is neither %s nor %s nor a label of the parser", (int)length,
                      name, structure_names[PARSER_SHIFT], structure_names[PARSER_COMBINE]);
 }
 
@@ -210,9 +204,9 @@ static rill_status take_name(void *user, const char *name, size_t length)
 static rill_status tokenize(void *model, rill_context *ctx, const char *text, size_t length, int32_t *action,
                             int32_t room, int32_t *n)
 {
-    name_taker t = {.model = model, .ctx = ctx, .to = {action, room, 0}};
-    TRY(rill_words_each(text, length, take_name, &t));
-    *n = t.to.n;
+    rill_actions to = {model, ctx, action, room, 0};
+    TRY(rill_words_each(text, length, take_name, &to));
+    *n = to.n;
     return RILL_OK;
 }
 

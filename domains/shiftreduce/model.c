@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "config.h"
-#include "file.h"
 #include "model.h"
+#include "rill/file.h"
 #include "tokenizer.h"
 #include "weights.h"
 

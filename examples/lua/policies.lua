@@ -10,11 +10,11 @@
 -- Measured on ATIS's test set (budget 100, max-items 100, n = k = 10): timesteps of the run, and timesteps from an item's
 -- admission to its end, of which a lone item needs as many as its longest hypothesis has actions:
 --                              run   median  95 %   most
---   var-stream                 762       96   308    700
---   stream-all                 560       79   126    201
---   var-stream, lua-shortest   620       43   144    514
---   var-stream, lua-widest     629       72   131    230
---   var-stream, lua-prompt     626       43   102    161
+--   var-stream                 738       97   249    676
+--   stream-all                 558       80   130    197
+--   var-stream, lua-shortest   626       46   162    482
+--   var-stream, lua-widest     592       87   133    232
+--   var-stream, lua-prompt     629       39   103    163
 
 rill.policy{
   name = "lua-shortest", summary = "expand the items of the smallest inputs first",

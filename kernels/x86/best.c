@@ -40,7 +40,7 @@ typedef struct scan {
 
 typedef struct candidates {
     size_t count;
-    float logp[PIECE + VL];
+    _Alignas(64) float logp[PIECE + VL];
     int32_t id[PIECE + VL];
 } candidates;
 
@@ -295,34 +295,59 @@ RILL_INLINE uint64_t find_candidates(const row *r, const float *x, size_t begin,
     return some;
 }
 
+/* Leave out candidates that are not among the b best. The bound was made of maxima of groups, and where the best symbols stand side by
+ * side, as in vocabularies by frequency, it lets many through; what came through bounds better, and low with it. False when too many
+ * are left, which are ties. */
+static __attribute__((noinline)) int drop_worse(candidates *c, size_t b, vf *low)
+{
+    const size_t all = c->count;
+    v_store(c->logp + all, lowest());
+    const vf reached = v_set1(reached_by_halving((const vf *)(const void *)c->logp, (all + VL - 1) / VL, b));
+    *low = v_max(reached, *low);
+    c->count = 0;
+    for (size_t i = 0; i < all; i += VL) {
+        const vf logp = v_load(c->logp + i);
+        const unsigned bits = vm_to_bits(v_ge(logp, *low)) & (all - i < VL ? (1u << (all - i)) - 1u : (1u << VL) - 1u);
+        vi_store_packed(c->id + c->count, bits, vi_load(c->id + i));
+        v_store_packed(c->logp + c->count, bits, logp);
+        c->count += (size_t)__builtin_popcount(bits);
+    }
+    return c->count <= RANK_MOST;
+}
+
 /* The candidates of one piece, whose x are in the buffer. In a long piece only the handful of vectors that have any
  * are packed: packing every vector would cost more than the exponentials. In a short one it is cheaper than the
  * branch that is guessed wrong. False when there are more candidates than fit. */
-static int collect_piece(const row *r, const float *x, size_t begin, size_t n, candidates *c, float norm, vf low)
+static int collect_piece(const row *r, const float *x, size_t begin, size_t n, candidates *c, size_t b, float norm,
+                         vf *low)
 {
     uint64_t some = ~(uint64_t)0;
     if (n > 16 * VL)
-        some = find_candidates(r, x, begin, n, norm, low);
+        some = find_candidates(r, x, begin, n, norm, *low);
     else
         some >>= 64 - (n + VL - 1) / VL;
-    for (; some && c->count <= PIECE; some &= some - 1) {
+    for (; some; some &= some - 1) {
         const size_t i = (size_t)__builtin_ctzll(some) * VL;
-        collect(r, c, v_load(x + i), begin + i, norm, low);
+        if (c->count > PIECE - VL && !drop_worse(c, b, low)) return 0;
+        collect(r, c, v_load(x + i), begin + i, norm, *low);
     }
-    return c->count <= PIECE;
+    return 1;
 }
 
 /* All candidates. A row of one piece is still in the buffer; of a long one those spans are read again that have any. */
-static int collect_all(const row *r, scan *s, candidates *c, float norm, vf low)
+static int collect_all(const row *r, scan *s, candidates *c, size_t b, float norm, vf low)
 {
-    if (r->symbols <= PIECE) return collect_piece(r, s->x, 0, r->symbols, c, norm, low);
-    for (size_t v = 0; v < r->symbols; v += PIECE) {
-        const size_t n = r->symbols - v < PIECE ? r->symbols - v : PIECE;
-        if (!vm_to_bits(v_ge(v_sub(s->span_max[v / r->span], v_set1(norm)), low))) continue;
-        take_variant(r, s->x, v, n);
-        if (!collect_piece(r, s->x, v, n, c, norm, low)) return 0;
+    if (r->symbols <= PIECE) {
+        if (!collect_piece(r, s->x, 0, r->symbols, c, b, norm, &low)) return 0;
+    } else {
+        for (size_t v = 0; v < r->symbols; v += PIECE) {
+            const size_t n = r->symbols - v < PIECE ? r->symbols - v : PIECE;
+            if (!vm_to_bits(v_ge(v_sub(s->span_max[v / r->span], v_set1(norm)), low))) continue;
+            take_variant(r, s->x, v, n);
+            if (!collect_piece(r, s->x, v, n, c, b, norm, &low)) return 0;
+        }
     }
-    return 1;
+    return c->count <= b + b / 4 + 4 * VL || drop_worse(c, b, &low);
 }
 
 /* ---- ranking --------------------------------------------------------------------------------------------- */
@@ -408,7 +433,7 @@ static size_t put_best(const row *r, scan *s, size_t best, float norm, int32_t *
     candidates c;
     c.count = 0;
     const vf low = v_max(v_set1(bound(r, s, best) - norm), v_set1(-FLT_MAX));
-    const int fit = collect_all(r, s, &c, norm, low) && c.count <= RANK_MOST;
+    const int fit = collect_all(r, s, &c, best, norm, low) && c.count <= RANK_MOST;
     if (!fit && best > 1) return put_inserted(r, best, norm, low, ids, logp);
     if (best > 1) return put_ranked(&c, best, ids, logp);
     if (c.count == 0) return 0;

@@ -10,7 +10,7 @@ bench() { run "$rill" bench -m "$tiny" "$@"; }
 
 bench --tsv six.tsv --repeat 2 --json b.json
 exits 0; silent
-for word in method exact oracle seconds timesteps expansions exp/step engine inputs/s greedy fixed var-batch var-stream; do
+for word in method exact oracle seconds timesteps expansions exp/step engine inputs/s greedy fixed var-batch stream-all; do
   prints "$word"
 done
 prints "identical to var-batch"

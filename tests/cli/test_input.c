@@ -35,7 +35,7 @@ static void open_bytes(cli_input *input, const char *bytes, size_t length)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, bytes, length), (ssize_t)length);
     close(fd);
-    assert_int_equal(cli_input_open(input, ctx, path), CLI_OK);
+    assert_int_equal(cli_input_open(input, ctx, path, RILL_FILE_REGULAR), CLI_OK);
     unlink(path);
 }
 
@@ -125,31 +125,20 @@ static void input_long_lines(void **state)
     free(bytes);
 }
 
-static rill_status count_wait(void *user)
-{
-    ++*(int *)user;
-    return RILL_OK;
-}
-
 static void input_pipe(void **state)
 {
-    int ends[2], waits = 0;
+    int ends[2];
     const char *text;
     size_t length;
     (void)state;
     assert_int_equal(pipe(ends), 0);
     cli_input input = {.ctx = ctx, .name = "a pipe", .fd = ends[0], .owned = 1, .size = -1};
-    input.before_wait = count_wait;
-    input.wait_user = &waits;
     assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_AGAIN);
-    assert_int_equal(waits, 1);
     assert_int_equal(write(ends[1], "one\ntw", 6), 6);
     expect(&input, RILL_OK, "one");
-    assert_int_equal(waits, 1); /* data was there: nothing to flush for */
     double start = cli_now();
     assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_AGAIN);
     assert_true(cli_now() - start >= 0.001); /* the writer was given a moment */
-    assert_int_equal(waits, 2);
     start = cli_now();
     for (int i = 0; i < 100; i++) assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_AGAIN);
     assert_true(cli_now() - start < 0.1); /* but not again and again */
@@ -163,10 +152,30 @@ static void input_pipe(void **state)
     cli_input_close(&input);
 }
 
-static rill_status refuse_wait(void *user)
+/* Lines that were read stay; the rest of one that was cut is none. */
+static void input_that_gets_shorter(void **state)
 {
-    (void)user;
-    return RILL_ERR_STOPPED;
+    enum { LINES = 20000 };
+    static char bytes[8 * LINES];
+    cli_input input;
+    const char *text;
+    size_t length;
+    rill_status status;
+    int64_t lines = 0;
+    (void)state;
+    memset(bytes, 'a', sizeof bytes);
+    for (size_t i = 7; i < sizeof bytes; i += 8) bytes[i] = '\n';
+    open_bytes(&input, bytes, sizeof bytes);
+    expect(&input, RILL_OK, "aaaaaaa");
+    assert_int_equal(ftruncate(input.fd, sizeof bytes - 12), -1); /* it is open to be read */
+    char path[40];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", input.fd);
+    assert_int_equal(truncate(path, sizeof bytes - 12), 0);
+    while ((status = cli_input_read(&input, 1, &text, &length)) == RILL_OK) lines++;
+    assert_int_equal(status, RILL_ERR_IO);
+    assert_non_null(strstr(rill_error(ctx), "it became shorter while it was read"));
+    assert_int_equal(lines, LINES - 3);
+    cli_input_close(&input);
 }
 
 static void input_failures(void **state)
@@ -176,14 +185,12 @@ static void input_failures(void **state)
     const char *text;
     size_t length;
     (void)state;
-    assert_int_equal(cli_input_open(&input, ctx, "no/such/file"), CLI_FAILED);
+    assert_int_equal(cli_input_open(&input, ctx, "no/such/file", RILL_FILE_STREAM), CLI_FAILED);
     cli_input_close(&input);
-    assert_int_equal(cli_input_open(&input, ctx, "/"), CLI_FAILED);
+    assert_int_equal(cli_input_open(&input, ctx, "/", RILL_FILE_STREAM), CLI_FAILED);
     cli_input_close(&input);
     assert_int_equal(pipe(ends), 0);
-    input = (cli_input){.ctx = ctx, .name = "a pipe", .fd = ends[0], .owned = 1, .before_wait = refuse_wait};
-    assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_ERR_STOPPED);
-    cli_input_close(&input);
+    close(ends[0]);
     input = (cli_input){.ctx = ctx, .name = "the wrong end", .fd = ends[1], .owned = 1, .regular = 1};
     assert_int_equal(cli_input_read(&input, 1, &text, &length), RILL_ERR_IO);
     assert_non_null(strstr(rill_error(ctx), "the wrong end"));
@@ -209,9 +216,10 @@ static void progress_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(input_line_ends),  cmocka_unit_test(input_empty), cmocka_unit_test(input_nul),
-        cmocka_unit_test(input_long_lines), cmocka_unit_test(input_pipe),  cmocka_unit_test(input_failures),
-        cmocka_unit_test(progress_text),
+        cmocka_unit_test(input_line_ends), cmocka_unit_test(input_empty),
+        cmocka_unit_test(input_nul),       cmocka_unit_test(input_long_lines),
+        cmocka_unit_test(input_pipe),      cmocka_unit_test(input_failures),
+        cmocka_unit_test(progress_text),   cmocka_unit_test(input_that_gets_shorter),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -57,12 +57,14 @@ static void terminal_shows_long_texts(void **state)
 static void terminal_gets_outputs_shown_and_files_do_not(void **state)
 {
     (void)state;
+    rill_context *ctx;
+    assert_int_equal(rill_context_create(&ctx, NULL), RILL_OK);
     for (int terminal = 0; terminal < 2; terminal++) {
         char path[] = "/tmp/rill-terminal-XXXXXX";
         static cli_output output;
         size_t n;
         close(mkstemp(path));
-        assert_int_equal(cli_output_open(&output, path), CLI_OK);
+        assert_int_equal(cli_output_open(&output, ctx, path, CLI_STREAM), CLI_OK);
         assert_int_equal(output.terminal, 0);
         output.terminal = terminal;
         cli_output_write(&output, raw, sizeof raw - 1);
@@ -73,6 +75,7 @@ static void terminal_gets_outputs_shown_and_files_do_not(void **state)
         fclose(file);
         unlink(path);
     }
+    rill_context_destroy(ctx);
 }
 
 int main(void)

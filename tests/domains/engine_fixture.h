@@ -1,5 +1,5 @@
-/* A context that knows the core and `domain` for each case, and proof behind it that nothing is left. Included by a test's one file,
- * after helpers.h and behind `domain`. */
+/* A context that knows the core and `domains` for each case, and proof behind it that nothing is left. Included by a test's one file,
+ * after helpers.h and behind that array. */
 #ifndef TEST_DOMAINS_ENGINE_FIXTURE_H
 #define TEST_DOMAINS_ENGINE_FIXTURE_H
 
@@ -13,7 +13,7 @@ static int set_up(void **state)
     (void)state;
     ctx = miser_context(&memory);
     assert_ok(ctx, rill_register_core(ctx));
-    assert_ok(ctx, rill_register_domain(ctx, domain));
+    for (size_t i = 0; i < sizeof domains / sizeof *domains; i++) assert_ok(ctx, rill_register_domain(ctx, domains[i]));
     return 0;
 }
 

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "blocks.h"
 #include "config.h"
-#include "file.h"
 #include "helpers.h"
 #include "rill/safetensors.h"
 #include "support/resident.h"
@@ -20,7 +20,7 @@
 /* Behind helpers.h, whose names it uses. */
 #include "fixture.h"
 
-/* --- blocks, utf8, file ------------------------------------------------------------------------------------------- */
+/* --- blocks, utf8 ------------------------------------------------------------------------------------------------- */
 
 static void blocks_are_aligned_and_freed_together(void **state)
 {
@@ -67,44 +67,6 @@ static void utf8_finds_the_first_bad_byte(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(rill_utf8_check(cases[i].bytes, cases[i].length), cases[i].good);
-}
-
-static void files_are_read_mapped_and_refused(void **state)
-{
-    (void)state;
-    char *folder = folder_make();
-    write_string(folder, "text", "hello");
-    write_string(folder, "empty", "");
-    rill_file file;
-    rill_status (*const open[])(rill_file *, rill_context *, const char *) = {rill_file_read, rill_file_map};
-    for (int i = 0; i < 2; i++) {
-        char *text = path_of(folder, "text"), *empty = path_of(folder, "empty"), *none = path_of(folder, "none");
-        assert_int_equal(open[i](&file, ctx, text), RILL_OK);
-        assert_int_equal(file.size, 5);
-        assert_memory_equal(file.bytes, "hello", 5);
-        rill_file_close(&file);
-        assert_int_equal(open[i](&file, ctx, empty), RILL_OK);
-        assert_int_equal(file.size, 0);
-        rill_file_close(&file);
-        assert_int_equal(open[i](&file, ctx, none), RILL_ERR_NOT_FOUND);
-        assert_error(ctx, "cannot open %s/none: No such file or directory", folder);
-        assert_int_equal(open[i](&file, ctx, folder), RILL_ERR_IO);
-        assert_error(ctx, "cannot open %s: not a regular file", folder);
-        rill_file_close(&file);
-        free(text), free(empty), free(none);
-    }
-    folder_remove(folder);
-}
-
-static void paths_are_joined_with_one_slash(void **state)
-{
-    (void)state;
-    rill_text path = {.ctx = ctx};
-    assert_int_equal(rill_path_join(&path, "a", "b"), RILL_OK);
-    assert_string_equal(path.data, "a/b");
-    assert_int_equal(rill_path_join(&path, "a/", "c"), RILL_OK);
-    assert_string_equal(path.data, "a/c");
-    rill_text_clear(&path);
 }
 
 /* --- config ------------------------------------------------------------------------------------------------------- */
@@ -437,6 +399,25 @@ static void what_was_read_of_a_file_is_released(void **state)
     if (before >= 0 && after - before > 8) fail_msg("%.1f MB more are in use", after - before);
 }
 
+/* Of a model that is replaced while it is read. */
+static void tensors_that_are_cut_off_are_told(void **state)
+{
+    (void)state;
+    static const char header[] = "{\"a\":{\"dtype\":\"F32\",\"shape\":[4096],\"data_offsets\":[0,16384]}}";
+    static float out[4096];
+    rill_tensors *t;
+    size_t length;
+    char *folder = folder_make(), *path = path_of(folder, "m"), *bytes = image(header, 16384, &length);
+    write_bytes(folder, "m", bytes, length);
+    assert_ok(ctx, rill_tensors_open(&t, ctx, path));
+    assert_int_equal(truncate(path, (off_t)length - 1), 0);
+    assert_int_equal(rill_tensors_read(t, "a", RILL_TENSOR_FLOATS, 1, (int64_t[]){4096}, out), RILL_ERR_IO);
+    assert_error(ctx, "cannot read %s: it became shorter while it was read", path);
+    rill_tensors_close(t);
+    free(bytes), free(path);
+    folder_remove(folder);
+}
+
 #define TENSOR(name, dtype, shape, offsets) \
     "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
 
@@ -534,8 +515,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(blocks_are_aligned_and_freed_together),
         CASE(utf8_finds_the_first_bad_byte),
-        CASE(files_are_read_mapped_and_refused),
-        CASE(paths_are_joined_with_one_slash),
         CASE(config_gives_typed_values),
         CASE(config_says_what_it_expected),
         CASE(config_refuses_bad_json),
@@ -548,6 +527,7 @@ int main(void)
         CASE(tensors_convert_all_float_types),
         CASE(tensors_read_says_what_it_expected),
         CASE(what_was_read_of_a_file_is_released),
+        CASE(tensors_that_are_cut_off_are_told),
         CASE(tensors_refuse_bad_headers),
         CASE(tensors_refuse_bad_lengths),
         CASE(readers_survive_every_refusal),

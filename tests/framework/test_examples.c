@@ -66,9 +66,8 @@ static void decode(rill_context *ctx, const char *path, int32_t k, const char *c
 static void template_domain(void **state)
 {
     (void)state;
-    harness_memory memory = {0};
-    rill_context_options options = harness_memory_options(&memory);
-    rill_context *ctx = harness_context(&options);
+    harness_memory memory;
+    rill_context *ctx = harness_begin(&memory);
     if (rill_plugin_load(ctx, EXAMPLES_FOLDER "/rill-template.so") != RILL_OK) fail_msg("%s", rill_error(ctx));
     assert_non_null(rill_find_domain(ctx, "template"));
     static const char *const words[] = {"th_", "Fox", "__", "qu_ck", "a1", ""};
@@ -92,9 +91,7 @@ static void template_domain(void **state)
     rill_open_options open = {.struct_size = sizeof open, .threads = 1, .path = "no/such/file"};
     assert_int_equal(rill_model_open(&model, ctx, "template", &open), RILL_ERR_IO);
     assert_non_null(strstr(rill_error(ctx), "no/such/file"));
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.blocks, 0);
-    assert_int_equal(memory.mistakes, 0);
+    harness_end(ctx, &memory);
 }
 
 static void template_domain_learns_from_a_file(void **state)

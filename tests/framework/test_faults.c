@@ -51,7 +51,7 @@ static void injected_failures(void **state)
                 }
                 engine_record_clear(&r);
             }
-    assert_true(ended > 50);
+    HARNESS_SEEN(ended > 50);
 }
 
 /* Results that were finished before the failure can still be taken, and are right. */
@@ -161,9 +161,9 @@ static void results_that_waited_survive(void **state)
         }
         engine_record_clear(&whole);
     }
-    assert_true(skipped > 50);
-    assert_true(empty > 0);
-    assert_true(failed > 200);
+    HARNESS_SEEN(skipped > 50);
+    HARNESS_SEEN(empty > 0);
+    HARNESS_SEEN(failed > 200);
 }
 
 static void illegal_answers(void **state)

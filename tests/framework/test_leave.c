@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #include "rill/workers.h"
 #include "rooms.h"
@@ -52,9 +53,8 @@ static void set_aside(void **state)
     (void)state;
     for (int32_t first = 0; first < 2; first++) {
         double hand[2] = {10, 0};
-        harness_memory memory = {0};
-        rill_context_options options = harness_memory_options(&memory);
-        rill_context *ctx = harness_context(&options);
+        harness_memory memory;
+        rill_context *ctx = harness_begin(&memory);
         rill_model *model;
         rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = "depth=6 actions=8"};
         assert_int_equal(rill_model_open(&model, ctx, "toy", &open), RILL_OK);
@@ -70,8 +70,7 @@ static void set_aside(void **state)
         for (int32_t i = 0; i < 2; i++) expect_last(engine, i == first ? RILL_ERR_CANCELLED : RILL_ERR_LATE, &hand[i]);
         rill_engine_destroy(engine);
         rill_model_close(model);
-        rill_context_destroy(ctx);
-        assert_int_equal(memory.blocks, 0);
+        harness_end(ctx, &memory);
     }
 }
 
@@ -84,6 +83,7 @@ static struct {
     pthread_cond_t changed;
     int stage, steps;
     const void *first; /* the runner that has input 0 */
+    _Atomic int *hand; /* of the clock, which its second timestep moves to the deadlines; NULL: it does not */
 } play = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static void set_stage(int stage)
@@ -103,11 +103,17 @@ static rill_status encode_noting(void *self, int32_t m, rill_input *inputs)
     return toy_domain.encode(self, m, inputs);
 }
 
+static const struct timespec a_moment = {.tv_nsec = 5000000};
+
 static rill_status step_in_stages(void *self, const rill_rows *rows)
 {
     pthread_mutex_lock(&play.lock);
     if (self == play.first) {
         const int step = play.steps++;
+        if (step == 1 && play.hand != NULL) {
+            nanosleep(&a_moment, NULL); /* in which the other one begins to wait; if it does not, the test shows less */
+            *play.hand = 1000;
+        }
         while ((step == 0 && play.stage < 1) || (step == 2 && play.stage < 2))
             pthread_cond_wait(&play.changed, &play.lock);
     }
@@ -115,9 +121,13 @@ static rill_status step_in_stages(void *self, const rill_rows *rows)
     return toy_domain.step(self, rows);
 }
 
+/* How input 1 leaves: the reader cancels it, or moves the clock to its deadline; or the reader has ended by then, and it is the other
+ * worker that looks at the time. */
+typedef enum how { CANCELLED, LATE, LATE_ALONE } how;
+
 typedef struct scene {
     rill_workers *workers;
-    int by_deadline;
+    how way;
     _Atomic int now;
     int given, acted, written;
     rill_settings settings[2];
@@ -128,6 +138,12 @@ typedef struct scene {
 static double read_scene(void *user)
 {
     return ((scene *)user)->now;
+}
+
+static void watch_it_set_aside(void *user, const rill_trace_event *event)
+{
+    const scene *c = user;
+    if (c->way == LATE_ALONE && event->kind == RILL_TRACE_SENT_BACK) set_stage(1);
 }
 
 /* Both inputs, then nothing for now until input 1 is seen to be set aside; then it is to leave. */
@@ -144,11 +160,11 @@ static rill_status read_scenes(void *user, int may_block, rill_request *out)
         c->given++;
         return RILL_OK;
     }
-    if (c->written > 0) return RILL_END_OF_INPUT;
+    if (c->written > 0 || c->way == LATE_ALONE) return RILL_END_OF_INPUT;
     rill_workers_stats(c->workers, &stats);
     if (stats.sent_back == 0 || c->acted) return RILL_AGAIN;
     c->acted = 1;
-    if (c->by_deadline) {
+    if (c->way == LATE) {
         c->now = 1000;
         set_stage(1);
     } else {
@@ -166,7 +182,7 @@ static rill_status write_scenes(void *user, const rill_result *result)
     return RILL_OK;
 }
 
-static void leaves_while_it_waits(int by_deadline)
+static void leaves_while_it_waits(how way)
 {
     static const char arguments[] = "seed=1 depth=8 actions=8 ending=0 legal=100";
     char message[100];
@@ -176,16 +192,17 @@ static void leaves_while_it_waits(int by_deadline)
     const rill_engine_setup *setups[2] = {&setup, &setup};
     rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = arguments};
     rill_workers_options options = {.struct_size = sizeof options, .workers = 2};
-    scene c = {.by_deadline = by_deadline, .now = 10};
+    scene c = {.way = way, .now = 10};
     assert_int_equal(toy_model_parse(&toy, arguments, message, sizeof message), RILL_OK);
     assert_true(toy_input_read(&toy, "in 0", 4).depth > 3);
     play.stage = play.steps = 0;
     play.first = NULL;
+    play.hand = way == LATE_ALONE ? &c.now : NULL;
     staged.name = "staged";
     staged.encode = encode_noting;
     staged.step = step_in_stages;
-    toy_report_reset();
-    rill_context *ctx = harness_context(NULL);
+    harness_memory memory;
+    rill_context *ctx = harness_begin(&memory);
     assert_int_equal(rill_register_domain(ctx, &staged), RILL_OK);
     rill_engine_setup_default(&setup);
     setup.settings.n = setup.settings.max_items = 1;
@@ -193,6 +210,8 @@ static void leaves_while_it_waits(int by_deadline)
     setup.settings.unordered = 1;
     setup.clock = read_scene;
     setup.clock_user = &c;
+    setup.trace = watch_it_set_aside;
+    setup.trace_user = &c;
     for (int i = 0; i < 2; i++) {
         c.settings[i] = setup.settings;
         c.settings[i].k = i == 0 ? 1 : 8;
@@ -201,18 +220,16 @@ static void leaves_while_it_waits(int by_deadline)
     assert_int_equal(rill_workers_begin(c.workers, setups), RILL_OK);
     assert_int_equal(rill_workers_run_requests(c.workers, read_scenes, &c, write_scenes, &c), RILL_OK);
     assert_int_equal(c.status[0], RILL_OK);
-    assert_int_equal(c.status[1], by_deadline ? RILL_ERR_LATE : RILL_ERR_CANCELLED);
+    assert_int_equal(c.status[1], way == CANCELLED ? RILL_ERR_CANCELLED : RILL_ERR_LATE);
     assert_true(c.came[1] < c.came[0]);
     rill_workers_close(c.workers);
-    rill_context_destroy(ctx);
-    if (toy_report_get()->violations != 0) fail_msg("%s", toy_report_get()->first);
+    harness_end(ctx, &memory);
 }
 
 static void of_a_worker_that_waits(void **state)
 {
     (void)state;
-    leaves_while_it_waits(0);
-    leaves_while_it_waits(1);
+    for (how way = CANCELLED; way <= LATE_ALONE; way++) leaves_while_it_waits(way);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -16,11 +16,9 @@ typedef struct bench {
 static void begin(bench *b, const char *arguments, void (*change)(rill_settings *))
 {
     memset(b, 0, sizeof *b);
-    toy_report_reset();
-    rill_context_options options = harness_memory_options(&b->memory);
     rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = arguments};
     rill_engine_setup setup;
-    b->ctx = harness_context(&options);
+    b->ctx = harness_begin(&b->memory);
     assert_int_equal(rill_model_open(&b->model, b->ctx, "toy", &open), RILL_OK);
     rill_engine_setup_default(&setup);
     setup.settings.k = 2;
@@ -33,10 +31,7 @@ static void end(bench *b)
 {
     rill_engine_destroy(b->engine);
     rill_model_close(b->model);
-    rill_context_destroy(b->ctx);
-    assert_int_equal(b->memory.blocks, 0);
-    assert_int_equal(b->memory.mistakes, 0);
-    if (toy_report_get()->violations != 0) fail_msg("%s", toy_report_get()->first);
+    harness_end(b->ctx, &b->memory);
 }
 
 /* --- submit, step, next -------------------------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ static void search_group(problem_group group, int64_t iterations, int schedules)
         problem_clear(&p);
     }
     assert_int_equal(bad, 0);
-    assert_true(harness_iterations(iterations) < iterations || (with_sets > 0 && with_picks > 0));
+    HARNESS_SEEN(with_sets > 0 && with_picks > 0);
 }
 
 static void pruned(void **state)
@@ -166,7 +166,7 @@ static void limits_are_the_setting(void **state)
         problem_clear(&p);
     }
     assert_int_equal(bad, 0);
-    assert_true(plain > 0);
+    HARNESS_SEEN(plain > 0);
 }
 
 static int results_differ(const problem *p, const engine_record *a, const engine_record *b)
@@ -246,7 +246,7 @@ static void many_actions_in_parts(void **state)
         problem_clear(&p);
         done++;
     }
-    assert_true(parts > 0);
+    HARNESS_SEEN(parts > 0);
 }
 
 /* A beam as wide as the space, without pruning, finds what enumeration finds. */

@@ -285,8 +285,7 @@ static void as_enumeration(void **state)
         ask_finish(&b.asks);
         selector_finish(&b.selector);
     }
-    assert_true(harness_iterations(20000) < 20000 ||
-                (b.sets > 0 && b.picks > 0 && b.whole > 0 && b.plain > 0 && b.shared > 0));
+    HARNESS_SEEN(b.sets > 0 && b.picks > 0 && b.whole > 0 && b.plain > 0 && b.shared > 0);
     rill_context_destroy(b.ctx);
 }
 

@@ -15,8 +15,8 @@ typedef struct problem {
     int scores; /* 0: ids only; 1: log_norm too; 2: logp too */
 } problem;
 
-/* CLOSE: x that differ, most of them not as logp. */
-enum kind { PLAIN, TIES, MASKED, EXTREME, CLOSE, KINDS };
+/* CLOSE: x that differ, most of them not as logp. FALLING: the best stand side by side, as in vocabularies by frequency. */
+enum kind { PLAIN, TIES, MASKED, EXTREME, CLOSE, FALLING, KINDS };
 
 static void fill(check *c, float *x, size_t n, enum kind kind)
 {
@@ -25,6 +25,7 @@ static void fill(check *c, float *x, size_t n, enum kind kind)
         if (kind == TIES) x[i] = (float)dice_below(c, 3);
         if (kind == MASKED && dice_below(c, 3)) x[i] = -INFINITY;
         if (kind == CLOSE) x[i] = 1e-7f * (float)dice_below(c, 50);
+        if (kind == FALLING) x[i] -= 20.0f * (float)i / (float)n;
         if (kind == EXTREME) x[i] *= dice_below(c, 2) ? 1e-3f : 1e3f;
     }
 }

@@ -26,14 +26,11 @@ static inline rill_status load_native(rill_context *ctx, const char *text, rill_
 /* Run the chunk in a context of its own, which must be left without memory. */
 static inline void run_native(const char *text)
 {
-    harness_memory memory = {0};
-    rill_context_options options = harness_memory_options(&memory);
-    rill_context *ctx = harness_context(&options);
+    harness_memory memory;
+    rill_context *ctx = harness_begin(&memory);
     rill_script *script;
     if (load_native(ctx, text, &script) != RILL_OK) fail_msg("%s", rill_error(ctx));
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.blocks, 0);
-    assert_int_equal(memory.mistakes, 0);
+    harness_end(ctx, &memory);
 }
 
 #endif

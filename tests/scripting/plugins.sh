@@ -56,10 +56,10 @@ exits 0; says "rill: quietly"
 
 # --- what cannot be loaded
 run "$rill" list --plugin no_such.lua
-exits 1; says "rill: script no_such.lua cannot be opened: No such file or directory"; prints_nothing
+exits 1; says "rill: cannot open no_such.lua: No such file or directory"; prints_nothing
 mkdir folder.lua
 run "$rill" list --plugin folder.lua
-exits 1; says "script folder.lua is a directory"
+exits 1; says "cannot open folder.lua: it is a directory"
 echo 'local x = = 1' >wrong.lua
 run "$rill" list --plugin wrong.lua
 exits 1; says "rill: wrong.lua:1: unexpected symbol"

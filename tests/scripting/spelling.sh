@@ -66,7 +66,7 @@ printf '%s\n' tae 'a te' >short
 spell short -q -m words
 exits 0; line_is 1 "tea"; line_is 2 "a tea"
 spell short -q -m empty
-exits 1; says 'options.read: "words.txt": No such file'; prints_nothing
+exits 1; says 'options.read: cannot open words.txt: No such file'; prints_nothing
 echo 123 >empty/words.txt
 spell short -q -m empty
 exits 1; says "domain spelling: there are no words to learn from"

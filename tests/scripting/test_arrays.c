@@ -256,9 +256,7 @@ static void failing_allocations_are_errors(void **unused)
     assert_true(refused > 0);
     script_end(s, frame);
     script_destroy(s);
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.mistakes, 0);
-    assert_int_equal(memory.blocks, 0);
+    harness_end(ctx, &memory);
 }
 
 #define LUA_TEST(test)                                        \

@@ -570,17 +570,15 @@ static void config_memory(void **state)
     for (int persistent = 0; persistent < 2; persistent++) {
         int64_t refusals = 1;
         for (int64_t at = 1; refusals > 0; at++) {
-            harness_memory memory = {.persistent = persistent};
-            rill_context_options options = harness_memory_options(&memory);
-            rill_context *context = harness_context(&options);
+            harness_memory memory;
+            rill_context *context = harness_begin(&memory);
+            memory.persistent = persistent;
             memory.fail_at = memory.requests + at;
             rill_status status = whole_life(context);
             refusals = memory.refused;
             if (status != RILL_ERR_MEMORY && (status != RILL_OK || (persistent && refusals > 0)))
                 fail_msg("request %d: %s", (int)at, rill_error(context));
-            rill_context_destroy(context);
-            assert_int_equal(memory.bytes, 0);
-            assert_int_equal(memory.mistakes, 0);
+            harness_end(context, &memory);
         }
     }
 }

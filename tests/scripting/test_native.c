@@ -142,6 +142,7 @@ static void opening_and_binding(void **state)
         "refused('rill.ffi.open: ', rill.ffi.open, './no-such-library.so')\n"
         "refused('no-such-library.so', rill.ffi.open, './no-such-library.so')\n"
         "refused(\"(nor is it in the script's folder)\", rill.ffi.open, 'no-such-library.so')\n"
+        "refused('it is a device', rill.ffi.open, '/dev/null')\n"
         "refused('shared object expected', rill.ffi.open, '')\n"
         "refused('shared object expected', rill.ffi.open, 'a\\0b')\n"
         "refused('string expected', rill.ffi.open)\n"
@@ -352,18 +353,15 @@ static const char ample[] = NATIVE_PRELUDE
 /* One load under an allocator that fails or a limit: an error of memory or none, and nothing is left. */
 static rill_status load_short(int64_t fail_at, size_t limit)
 {
-    harness_memory memory = {0};
-    rill_context_options options = harness_memory_options(&memory);
+    harness_memory memory;
     rill_script_options how = {.struct_size = sizeof how, .unsafe = 1, .memory = limit};
-    rill_context *ctx = harness_context(&options);
+    rill_context *ctx = harness_begin(&memory);
     rill_script *script;
     if (fail_at > 0) memory.fail_at = memory.requests + fail_at;
     rill_status status = rill_script_load_text(&script, ctx, "test.lua", ample, sizeof ample - 1, &how);
     if (status != RILL_OK && strstr(rill_error(ctx), "memory") == NULL) fail_msg("%s", rill_error(ctx));
     memory.fail_at = 0;
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.blocks, 0);
-    assert_int_equal(memory.mistakes, 0);
+    harness_end(ctx, &memory);
     return status;
 }
 

@@ -81,9 +81,8 @@ static int ended_well(rill_context *ctx, const attempt *a, rill_status status, d
 
 static int try_it(const attempt *a)
 {
-    harness_memory memory = {0};
-    rill_context_options with_memory = harness_memory_options(&memory);
-    rill_context *ctx = harness_context(&with_memory);
+    harness_memory memory;
+    rill_context *ctx = harness_begin(&memory);
     size_t before = rill_memory_used(ctx);
     rill_script *script;
     double start = now();
@@ -95,9 +94,7 @@ static int try_it(const attempt *a)
         good = 0;
     }
     if (status == RILL_OK) assert_true(rill_script_memory(script) > 0);
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.blocks, 0);
-    assert_int_equal(memory.mistakes, 0);
+    harness_end(ctx, &memory);
     assert_true(memory.peak < small.memory * 3 / 2 + (1 << 20));
     return good;
 }

@@ -98,9 +98,9 @@ static void files_that_cannot_be_read_are_named(void **state)
     (void)state;
     rill_context *ctx = harness_context(NULL);
     assert_int_equal(load_file(ctx, "no/such/file.lua"), RILL_ERR_NOT_FOUND);
-    expect_error(ctx, "script no/such/file.lua cannot be opened: No such file");
+    expect_error(ctx, "cannot open no/such/file.lua: No such file");
     assert_int_equal(load_file(ctx, folder), RILL_ERR_IO);
-    expect_error(ctx, "is a directory");
+    expect_error(ctx, "it is a directory, a regular file was expected");
     const char *path = written("shut.lua", "return 1", 8);
     if (geteuid() != 0) { /* root reads everything */
         chmod(path, 0);
@@ -350,9 +350,8 @@ static void coroutines_outlive_a_stopped_call(void **state)
 static void memory_is_used_again(void **state)
 {
     (void)state;
-    harness_memory memory = {0};
-    rill_context_options with_memory = harness_memory_options(&memory);
-    rill_context *ctx = harness_context(&with_memory);
+    harness_memory memory;
+    rill_context *ctx = harness_begin(&memory);
     rill_script_options options = {.struct_size = sizeof options, .memory = 8 << 20};
     size_t before = rill_memory_used(ctx);
     rill_script *script = loaded(ctx,
@@ -377,9 +376,7 @@ static void memory_is_used_again(void **state)
     }
     assert_true(rill_script_memory(script) <= options.memory);
     assert_true(memory.peak - before < options.memory + options.memory / 4 + (512 << 10));
-    rill_context_destroy(ctx);
-    assert_int_equal(memory.blocks, 0);
-    assert_int_equal(memory.mistakes, 0);
+    harness_end(ctx, &memory);
 }
 
 /* --- calls inside calls ------------------------------------------------------------------------------------------- */
@@ -483,18 +480,14 @@ static void each_allocation_fails(int persistent)
 {
     int64_t failed = 0;
     for (int64_t i = 1;; i++) {
-        harness_memory memory = {0};
-        rill_context_options with_memory = harness_memory_options(&memory);
-        rill_context *ctx = harness_context(&with_memory);
+        harness_memory memory;
+        rill_context *ctx = harness_begin(&memory);
         memory.fail_at = memory.requests + i;
         memory.persistent = persistent;
         rill_status status = be_busy(ctx, NULL);
         int64_t refused = memory.refused;
         memory.fail_at = 0;
-        rill_context_destroy(ctx);
-        assert_int_equal(memory.blocks, 0);
-        assert_int_equal(memory.bytes, 0);
-        assert_int_equal(memory.mistakes, 0);
+        harness_end(ctx, &memory);
         failed += status < 0;
         if (persistent) assert_true((status < 0) == (refused > 0));
         if (refused == 0) break;
@@ -520,15 +513,12 @@ static void every_limit_of_memory_is_met_well(void **state)
     (void)state;
     int failed = 0;
     for (size_t limit = 20000;; limit += 97) {
-        harness_memory memory = {0};
-        rill_context_options with_memory = harness_memory_options(&memory);
-        rill_context *ctx = harness_context(&with_memory);
+        harness_memory memory;
+        rill_context *ctx = harness_begin(&memory);
         rill_script_options options = {.struct_size = sizeof options, .memory = limit};
         rill_status status = be_busy(ctx, &options);
         if (status < 0) expect_error(ctx, "--script-memory");
-        rill_context_destroy(ctx);
-        assert_int_equal(memory.blocks, 0);
-        assert_int_equal(memory.mistakes, 0);
+        harness_end(ctx, &memory);
         if (status == RILL_OK) break;
         failed++;
     }

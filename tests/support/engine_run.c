@@ -118,9 +118,20 @@ static rill_status submit(const problem *p, const hooks *h, rill_engine *engine,
     return rill_engine_submit(engine, p->input[i], strlen(p->input[i]));
 }
 
-static rill_status loop(const problem *p, const hooks *h, rill_engine *engine, engine_record *out)
+/* All that are finished; each says whether another one follows. */
+static void take_finished(rill_engine *engine, engine_record *out)
 {
     rill_result result;
+    int more = -1;
+    for (; rill_engine_next(engine, &result) == RILL_OK; more = result.more) {
+        if (more == 0) fail_msg("result %lld comes behind one that was the last", (long long)result.id);
+        take(out, &result);
+    }
+    if (more == 1) fail_msg("another result was promised");
+}
+
+static rill_status loop(const problem *p, const hooks *h, rill_engine *engine, engine_record *out)
+{
     int32_t next = 0, refused = 0;
     for (;;) {
         while (next < p->n_inputs && rill_engine_room(engine) > 0) {
@@ -132,7 +143,7 @@ static rill_status loop(const problem *p, const hooks *h, rill_engine *engine, e
         }
         if (next == p->n_inputs) rill_engine_close_input(engine);
         rill_status status = rill_engine_step(engine);
-        while (rill_engine_next(engine, &result) == RILL_OK) take(out, &result);
+        take_finished(engine, out);
         out->stats.struct_size = sizeof out->stats;
         rill_engine_stats(engine, &out->stats);
         if (h != NULL && h->stepped != NULL) h->stepped(h->user, engine);

@@ -22,6 +22,14 @@ int harness_options(int argc, char **argv);
 int64_t harness_iterations(int64_t otherwise);
 uint64_t harness_seed(uint64_t otherwise);
 
+/* What all random problems together have come to, without which the test would show little. Not looked at where these are fewer, by
+ * --iterations or under a sanitizer: a single one that repeats a failure comes to less. */
+#define HARNESS_SEEN(condition)                    \
+    do {                                           \
+        if (harness_all()) assert_true(condition); \
+    } while (0)
+int harness_all(void);
+
 /* G + 1 with --late G, else 0. */
 int64_t harness_late(void);
 
@@ -39,6 +47,11 @@ typedef struct harness_memory {
 } harness_memory;
 
 rill_context_options harness_memory_options(harness_memory *memory);
+
+/* A context as harness_context() makes it, whose memory is counted from zero on; the toy's report begins anew. And its end, which fails
+ * the test unless all memory came back, under the sizes that were asked for, and the toy saw no violation. */
+rill_context *harness_begin(harness_memory *memory);
+void harness_end(rill_context *ctx, const harness_memory *memory);
 
 #define HARNESS_MAIN(tests)                               \
     int main(int argc, char **argv)                       \

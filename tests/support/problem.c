@@ -288,6 +288,19 @@ void problem_draw_arguments(problem *p, dice *d)
     }
 }
 
+void problem_draw_variants(problem *p, int n, problem_group group, dice *d)
+{
+    for (int i = 1; i < n; i++) {
+        problem other;
+        problem_draw(&other, group, d);
+        problem_draw_conventions(&other, group, d);
+        p[i] = p[0];
+        p[i].settings = other.settings;
+        p[i].settings.unknown_penalty = p[0].settings.unknown_penalty;
+        problem_draw_arguments(&p[i], d);
+    }
+}
+
 void problem_solve(problem *p)
 {
     p->expected = calloc((size_t)p->n_inputs, sizeof *p->expected);
@@ -495,6 +508,24 @@ void problem_expect(const problem *p, const schedule *s, uint64_t seed, const en
 {
     char message[600];
     if (problem_compare(p, s, record, message, sizeof message)) problem_fail(p, s, seed, message);
+}
+
+void problem_expect_same(const problem *p, const schedule *s, uint64_t seed, int32_t input, const record_result *found,
+                         const record_result *expected)
+{
+    char where[300], what[400];
+    if (!record_differ(found, expected, where, sizeof where)) return;
+    snprintf(what, sizeof what, "input %d has another result: %s", (int)input, where);
+    problem_fail(p, s, seed, what);
+}
+
+void problem_draw_undisturbed(problem *p, schedule *s, problem_group group, dice *d, engine_record *whole)
+{
+    problem_draw(p, group, d);
+    schedule_draw(s, group, d);
+    s->by_run = 0;
+    if (dice_chance(d, 40)) s->max_nodes = dice_range(d, 10, 100);
+    engine_run(p, s, NULL, whole);
 }
 
 int problem_differs(const problem *p, const schedule *s, uint64_t seed, int quiet, rill_stats *stats)

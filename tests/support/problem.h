@@ -57,6 +57,9 @@ void problem_draw(problem *p, problem_group group, dice *d);
 void problem_draw_conventions(problem *p, problem_group group, dice *d);
 /* Other arguments for its heuristics and scorers. */
 void problem_draw_arguments(problem *p, dice *d);
+/* The first of n as problem_draw() makes it is there: others of the same model and inputs, with what a request may want of its own,
+ * conventions included. */
+void problem_draw_variants(problem *p, int n, problem_group group, dice *d);
 void problem_solve(problem *p);
 void problem_clear(problem *p);
 
@@ -174,6 +177,9 @@ int record_differ(const record_result *a, const record_result *b, char *where, s
 /* 0 if the record is what the naive search expects, pool empty and contract kept; else 1 with a message. */
 int problem_compare(const problem *p, const schedule *s, const engine_record *record, char *message, size_t size);
 
+/* A problem with a schedule of the loop, under which nodes are too few at times, and what comes of it when nobody meddles. */
+void problem_draw_undisturbed(problem *p, schedule *s, problem_group group, dice *d, engine_record *whole);
+
 /* One line that repeats the problem. */
 void problem_describe(const problem *p, const schedule *s, char *out, size_t size);
 
@@ -182,6 +188,10 @@ void problem_fail(const problem *p, const schedule *s, uint64_t seed, const char
 
 /* Fail the test so unless problem_compare() finds the record right. */
 void problem_expect(const problem *p, const schedule *s, uint64_t seed, const engine_record *record);
+
+/* The same unless the result of an input is equal to `expected`, to the last bit. */
+void problem_expect_same(const problem *p, const schedule *s, uint64_t seed, int32_t input, const record_result *found,
+                         const record_result *expected);
 
 /* Run the engine under one schedule; 1 when problem_compare() finds a difference, unless `quiet` with everything on standard
  * error that is needed to repeat it. The run's counters in *stats, which may be NULL. */

@@ -149,6 +149,20 @@ def check_calls():
                 yield name, line_of(text, match.start()), match.group(1) + "() in the library"
 
 
+def check_files():
+    """Files are opened in one place: by framework/file.c to be read, by cli/output.c to be written, and nothing is mapped."""
+    pattern = re.compile(r"(?<![\w.>])(fopen|fopen64|freopen|open|open64|openat|creat|mmap|json_load_file|luaL_loadfilex?)\s*\(")
+    for name in FILES:
+        if not name.endswith(CODE) or name in ("framework/file.c", "cli/output.c"):
+            continue
+        if name.split("/")[0] not in ("framework", "kernels", "domains", "scripting", "cli"):
+            continue
+        text = code_only(read(name))
+        for match in pattern.finditer(text):
+            if 'open("/dev/null"' not in read(name)[match.start():match.start() + 40]:
+                yield name, line_of(text, match.start()), match.group(1) + "(): rill/file.h opens what is read, cli/output.h what is written"
+
+
 def check_length():
     """A file has one subject: at most 700 lines."""
     for name in FILES:

@@ -62,7 +62,7 @@ RILL_API int32_t rill_model_find_action(const rill_model *model, const char *tex
  *   ctx: the asking thread's, a scorer's own for instance: what fails is recorded there
  *   on failure *n is 0
  *   RILL_OK · RILL_ERR_NOT_FOUND (the domain makes no actions of texts) · RILL_ERR_INPUT (it cannot be written with this model's) ·
- *   RILL_ERR_MEMORY */
+ *   RILL_ERR_ARGUMENT (NULL, of some bytes) · RILL_ERR_PLUGIN (the domain gave what are no actions) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                          int32_t *action, int32_t room, int32_t *n);
 
@@ -193,7 +193,9 @@ typedef struct rill_result {
     int32_t n;                 /* min(n_best, outputs found) */
     int32_t outputs_found;
     int32_t late; /* 1: its deadline came first; these are what there was by then */
-    void *user;   /* of its request, else NULL */
+    int32_t
+        more; /* 1: another one can be taken at once; 0: the next may take long, so writers that gather results write them out */
+    void *user; /* of its request, else NULL */
 } rill_result;
 
 /* The field of that index in rill_engine_setup.fields, NUL-terminated; borrowed as the output's text is, behind which it lies. */

@@ -2,8 +2,9 @@
  *
  * A policy orders; the engine guarantees. Under a budget the engine takes items in the order given, each whole or not at
  * all; one that does not fit while a later one is taken has been passed over, and after eight times goes first; an item
- * wider than the budget is expanded alone. A policy that chooses nothing, or refuses to admit while nothing is in flight, is
- * overruled. So every item finishes under every policy, and since an item's search never depends on when it is expanded, no
+ * wider than the budget is expanded alone. An item that is not expanded for four rounds, of as many expansions each as there are live
+ * candidates in flight, goes first too, whatever the policy names. A policy that chooses nothing, or refuses to admit while nothing is
+ * in flight, is overruled. So every item finishes under every policy, and since an item's search never depends on when it is expanded, no
  * policy can change an answer. Stability: members are only appended. */
 #ifndef RILL_POLICY_H
 #define RILL_POLICY_H

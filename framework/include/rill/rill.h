@@ -6,7 +6,7 @@
  *   status.h    codes                       stats.h     counters and trace   run.h     the whole loop
  *   domain.h    what a domain implements    heuristic.h, scorer.h, policy.h  plugin.h  registration, shared objects
  *   carve.h     arrays out of one block     device.h    arithmetic for neural domains
- *   safetensors.h  files of weights
+ *   file.h      files that are read           safetensors.h  files of weights
  *   workers.h   several engines on one model
  *
  * Words: an *input* is one thing to decode; an *item* is an input in flight; an *action* extends a hypothesis; scores are
@@ -22,6 +22,7 @@
 #include "rill/device.h"
 #include "rill/domain.h"
 #include "rill/engine.h"
+#include "rill/file.h"
 #include "rill/heuristic.h"
 #include "rill/plugin.h"
 #include "rill/policy.h"

@@ -8,8 +8,8 @@
  * Order of use: rill_tensors_open(), then for each tensor rill_tensors_read(), then rill_tensors_close().
  * Element types: any of the format's may be in the file; F32, F16 and BF16 can be read, all as fp32.
  * Every error names the file and the tensor, what was expected and what was found.
- * Memory: the file is mapped, so it may not be made shorter while it is open; header entries come from the context, the header's
- * document from malloc(). One thread at a time. Stability: stable within a major version. */
+ * Memory: each tensor is read into the caller's memory when it is asked for, and nothing else is kept of it; header entries come from
+ * the context, the header's document from malloc(). One thread at a time. Stability: stable within a major version. */
 #ifndef RILL_SAFETENSORS_H
 #define RILL_SAFETENSORS_H
 
@@ -59,8 +59,8 @@ RILL_API const rill_tensor *rill_tensors_at(const rill_tensors *tensors, size_t 
  *   accept      a set of RILL_TENSOR_* : element types the caller takes
  *   shape       [rank] the shape it must have, rank 1..RILL_TENSOR_MAX_RANK
  *   out         [product of shape] the caller's; content undefined on failure
- * Of a mapped file what was read no longer counts as memory of the process.
- *   RILL_OK · RILL_ERR_FORMAT (absent, other type, other shape, or a value that is not finite) */
+ *   RILL_OK · RILL_ERR_FORMAT (absent, other type, other shape, or a value that is not finite) · RILL_ERR_IO (it cannot be read,
+ *   or became shorter meanwhile) */
 RILL_API rill_status rill_tensors_read(const rill_tensors *tensors, const char *name, int accept, int rank,
                                        const int64_t *shape, float *out);
 

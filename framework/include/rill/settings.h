@@ -35,7 +35,7 @@ typedef enum rill_sort { RILL_SORT_NONE = 0, RILL_SORT_LENGTH = 1, RILL_SORT_LON
 
 typedef struct rill_settings {
     size_t struct_size;
-    char method[32];   /* preset; default "var-stream". See rill_method_table() */
+    char method[32];   /* preset; default "stream-all". See rill_method_table() */
     int32_t k;         /* beam width, 1..65536; 0 = 10 (greedy: 1) */
     int32_t n;         /* batch size: items decoded together, 1..1048576; 0 = 10 */
     int32_t max_items; /* N: items in flight; 0 = n, or 100 n under a budget (streaming methods only) */

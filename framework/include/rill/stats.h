@@ -32,7 +32,7 @@ typedef struct rill_stats {
     int64_t pruned;                 /* of these, dropped by heuristics */
     int64_t outputs;                /* hypotheses output by items */
     int64_t truncated;              /* of these, ended by the length limit */
-    int64_t passed_over_first;      /* times an item went first after being passed over */
+    int64_t passed_over_first;      /* times an item went first after being passed over, or left waiting, too long */
     int64_t depth_bound; /* sum over depths d of ceil(W_d / budget), W_d the live candidates expanded at depth d:
                                        the fewest timesteps of a least-advanced schedule; 0 without a budget, or with one that a
                                        function sets */

@@ -74,7 +74,7 @@ RILL_API rill_status rill_workers_begin(rill_workers *workers, const rill_engine
 RILL_API const rill_settings *rill_workers_settings(const rill_workers *workers);
 
 /* Decode until the reader ends, as rill_run() does: same contract, same returns. A failure of any worker ends the run: what is
- * finished by then is written first. Once per begin. */
+ * finished by then is written first. Once per begin, and not before: RILL_ERR_ARGUMENT. */
 RILL_API rill_status rill_workers_run(rill_workers *workers, rill_read_fn read, void *read_user, rill_write_fn write,
                                       void *write_user);
 
@@ -92,7 +92,7 @@ RILL_API rill_status rill_workers_run_requests(rill_workers *workers, rill_read_
  *   RILL_OK · RILL_ERR_NOT_FOUND (no such input, or it has a result; no run is on) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_workers_cancel(rill_workers *workers, int64_t id);
 
-/* Counters so far; between begin and finish, from reader and writer too. Those of all workers added up, seconds as well, which are
+/* Counters so far; from reader and writer too. Zero but between begin and finish. Those of all workers added up, seconds as well, which are
  * then more than the clock's. Of longest_item_timesteps the largest; waiting_peak is the common output's; nodes_bound the common
  * bound. Other peaks are sums of each worker's own: at least what was held at any one time. */
 RILL_API void rill_workers_stats(rill_workers *workers, rill_stats *out);

@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""Every call of the system fails in turn over whole runs of the command.
+
+usage: faults.py RILL FAULTY DATA [--all] [--only WORD]
+
+FAULTY is built of faulty.c. Without --all, calls are taken here and there, by a rule that is the same in every run. Each run must end, and
+not by a signal. If it ends as it would without the fault, nothing may be missing; else it says what failed, in words that name the file
+or stream, and what it has written is a beginning of what was right. Reports are whole, or what they were before. What is no failure, an
+interrupted call or half of the bytes, changes nothing.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# Kinds of calls, with what may happen to them. "+": from that call on.
+FAULTS = {
+    "read": ["EIO", "EINTR", "SHORT", "SHRINK"],
+    "pread": ["EIO", "EINTR", "SHORT", "SHRINK"],
+    "write": ["EIO", "EINTR", "EAGAIN", "SHORT", "ENOSPC+"],
+    "open": ["EACCES", "EMFILE+"],
+    "close": ["EIO"],
+    "fstat": ["EIO"],
+    "stat": ["EACCES"],
+    "lseek": ["EIO"],
+    "rename": ["EACCES"],
+    "poll": ["EINTR", "ENOMEM"],
+    "thread": ["EAGAIN", "EAGAIN+"],
+    "fopen": ["EMFILE"],
+    "mmap": ["ENOMEM"],
+}
+HARMLESS = {"EINTR", "EAGAIN", "SHORT"}  # but for threads
+LIMIT = 60  # seconds; a run takes milliseconds
+OLD = "what stood there before\n"
+
+MODELS = ("semparse/tiny", "mt/shared", "shiftreduce/tiny")
+RUN = """return { model = "semparse/tiny", input = "semparse.in", search = { k = 3 },
+  heuristics = { {"absolute", 2.5}, function(b) b.keep = b.score:ge(b.best - 4) end } }
+"""
+SWEEP = """return { model = "semparse/tiny", input = "semparse.in", sweep = rill.sweep{ k = {1, 2} } }
+"""
+
+
+class Scenario:
+    """A command line in a folder of its own. `outputs`: files it streams to; `reports`: files that are written whole."""
+
+    def __init__(self, name, arguments, outputs=(), reports=(), streams=True, pipe=False):
+        self.name, self.arguments, self.pipe = name, arguments, pipe
+        self.outputs, self.reports = list(outputs), list(reports)
+        self.streams = streams  # standard output is results, of which a beginning is worth having
+
+
+def scenarios():
+    found = []
+    for model, short in (("semparse/tiny", "semparse"), ("mt/shared", "mt"), ("shiftreduce/tiny", "parse")):
+        decode = ["decode", "-m", model, "-q", "--tokenized"] if short == "mt" else ["decode", "-m", model, "-q"]
+        found.append(Scenario(f"{short}", decode + ["-i", f"{short}.in"]))
+        found.append(Scenario(f"{short}-files", decode + ["-i", f"{short}.in", "-o", "o", "--stats", "s", "--trace", "t", "--workers", "1"],
+                              ["o"], ["s"]))
+    decode = ["decode", "-m", "semparse/tiny", "-q"]
+    found += [
+        Scenario("pipe", decode, pipe=True),
+        Scenario("workers", decode + ["-i", "semparse.in", "-o", "o", "--workers", "3", "--stats", "s"], ["o"], ["s"]),
+        Scenario("threads", decode + ["-i", "semparse.in", "-o", "o", "--threads", "3"], ["o"]),
+        Scenario("nbest", decode + ["-i", "semparse.in", "--n-best", "3", "-n", "1", "--method", "fixed"]),
+        Scenario("run", ["run", "run.lua", "-q", "-o", "o", "--stats", "s"], ["o"], ["s"]),
+        Scenario("sweep", ["run", "sweep.lua", "-q", "-r", "refs", "--stats", "s"], [], ["s"], streams=False),
+        Scenario("tune", ["tune", "sweep.lua", "-q", "--dev", "tsv", "--svg", "v", "--json", "s"], [], ["v", "s"], streams=False),
+        Scenario("bench", ["bench", "-m", "semparse/tiny", "-q", "--tsv", "tsv", "--repeat", "1", "--json", "s", "--methods", "greedy"],
+                 [], ["s"], streams=False),
+        Scenario("eval", ["eval", "-m", "semparse/tiny", "--refs", "refs", "hypotheses"], streams=False),
+        Scenario("info", ["info", "semparse/tiny"], streams=False),
+        Scenario("list", ["list", "--plugin", "plugin.lua"], streams=False),
+    ]
+    return found
+
+
+def write_lines(data, folder):
+    """Inputs, in each model's own form: words of its vocabulary."""
+    made = {}
+    words = [w for w in (data / "semparse/tiny/source.vocab").read_text().split("\n") if w][3:]
+    made["semparse"] = [" ".join(words[(i * (j + 3)) % len(words)] for j in range(1 + i % 5)) for i in range(30)]
+    pieces = [w for w in json.loads((data / "mt/shared/vocab.json").read_text()) if "<" not in w and " " not in w]
+    made["mt"] = [" ".join(pieces[(i * (j + 3) + j) % len(pieces)] for j in range(1 + i % 4)) for i in range(12)]
+    made["parse"] = ["a dog barks .", "the cat sleeps", "it rains"] * 4
+    for name, lines in made.items():
+        (folder / f"{name}.in").write_text("".join(line + "\n" for line in lines))
+
+
+class Bench:
+    def __init__(self, options):
+        self.rill, self.faulty = os.path.abspath(options.rill), os.path.abspath(options.faulty)
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rill-faults-"))
+        self.data = pathlib.Path(options.data)
+        self.runs, self.struck, self.bad = 0, 0, []
+
+    def prepare(self):
+        for model in MODELS:
+            shutil.copytree(self.data / model, self.folder / model)
+        write_lines(self.data, self.folder)
+        (self.folder / "run.lua").write_text(RUN)
+        (self.folder / "sweep.lua").write_text(SWEEP)
+        (self.folder / "plugin.lua").write_text('rill.scorer{ name = "nothing", score = function(rows) end }\n')
+        decoded = self.run(Scenario("refs", ["decode", "-m", "semparse/tiny", "-q", "-i", "semparse.in"]), None)
+        assert decoded["code"] == 0, decoded["err"]
+        (self.folder / "refs").write_bytes(decoded["out"])
+        (self.folder / "hypotheses").write_bytes(decoded["out"])
+        inputs, refs = (self.folder / "semparse.in").read_text().split("\n"), decoded["out"].decode().split("\n")
+        (self.folder / "tsv").write_text("".join(f"{a}\t{b}\n" for a, b in zip(inputs[:-1], refs)))
+        self.made = {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
+
+    def restore(self):
+        for path, content in self.made.items():
+            path.write_bytes(content)
+
+    def run(self, scenario, fault):
+        """The exit code, what was written and said, and what the library logged."""
+        for name in ("o", "t", "s", "v", "log"):
+            (self.folder / name).unlink(missing_ok=True)
+        for name in scenario.reports:
+            (self.folder / name).write_text(OLD)
+        # What sanitizers want to be loaded first may come second: faulty.c is not built with them.
+        environment = dict(os.environ, LD_PRELOAD=self.faulty, FAULT_LOG=str(self.folder / "log"), LC_ALL="C",
+                           ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "abort_on_error=1") + ":verify_asan_link_order=0")
+        environment.pop("FAULT", None)
+        if fault:
+            environment["FAULT"] = fault
+        process = subprocess.Popen([self.rill] + scenario.arguments, cwd=self.folder, env=environment, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, stdin=subprocess.PIPE if scenario.pipe else subprocess.DEVNULL)
+        try:
+            out, err = process.communicate((self.folder / "semparse.in").read_bytes() if scenario.pipe else None, timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            return {"code": "hang", "out": b"", "err": b"", "files": {}, "log": ""}
+        files = {name: (self.folder / name).read_bytes() for name in scenario.outputs + scenario.reports + ["t"]
+                 if (self.folder / name).exists()}
+        partial = [path.name for path in self.folder.glob("*.partial")]
+        for name in partial:
+            (self.folder / name).unlink()
+        log = (self.folder / "log").read_text() if (self.folder / "log").exists() else ""
+        return {"code": process.returncode, "out": out, "err": err, "files": files, "log": log, "partial": partial}
+
+    # What is wrong with a run, or None.
+    def judge(self, scenario, right, got, kind, action):
+        code, harmless = got["code"], action in HARMLESS and kind != "thread"
+        if code == "hang" or code < 0:
+            return f"ends by {code}: {got['err'][-300:]}"
+        if b"Sanitizer" in got["err"]:
+            return f"{got['err'][:300]}"
+        struck = [self.name_of(line) for line in got["log"].splitlines()]
+        written = kind in ("write", "close", "rename") and self.written(scenario) & set(struck)
+        if got["partial"]:
+            return f"leaves {got['partial']}"
+        if scenario.streams and not right["out"].startswith(got["out"]):
+            return "writes what is not right"
+        for output in scenario.outputs:
+            if not right["files"][output].startswith(got["files"].get(output, b"")):
+                return f"writes to {output} what is not right"
+        for report in scenario.reports:
+            trouble = self.judge_report(got["files"].get(report), report)
+            if trouble:
+                return trouble
+        if code == right["code"]:
+            if written and not harmless:
+                return f"says nothing of a {kind} of {written} that failed"
+            same = not scenario.streams or got["out"] == right["out"]
+            same = same and all(got["files"].get(o) == right["files"][o] for o in scenario.outputs)
+            same = same and all(got["files"].get(r, b"") != OLD.encode() for r in scenario.reports)
+            return None if same else "ends well, and something is missing"
+        if harmless:
+            return f"fails, though nothing did: {got['err'][-200:]}"
+        if struck and not any(name.encode() in got["err"] for name in struck):
+            return f"does not name {struck}: {got['err'][-200:]}"
+        return None if got["err"] else "fails without a word"
+
+    @staticmethod
+    def written(scenario):
+        return set(scenario.outputs + scenario.reports + ["t", "standard output"])
+
+    @staticmethod
+    def name_of(line):
+        """What a message is to call the file that a line of the log is about."""
+        _, descriptor, path = line.split(" ", 2)
+        name = {"0": "standard input", "1": "standard output"}.get(descriptor, os.path.basename(path))
+        return name.split(".")[0] if name.endswith(".partial") else name
+
+    @staticmethod
+    def judge_report(content, name):
+        if content is None:
+            return f"{name} is gone"
+        if content == OLD.encode():
+            return None
+        if name == "v":
+            return None if content.rstrip().endswith(b"</svg>") else f"{name} is not whole"
+        try:
+            json.loads(content)
+        except ValueError:
+            return f"{name} is not whole"
+        return None
+
+    def try_all(self, scenario, every):
+        right = self.run(scenario, None)
+        if right["code"] != 0:
+            self.bad.append(f"{scenario.name}: fails by itself: {right['err']}")
+            return
+        counted = dict(line.split() for line in right["log"].splitlines())
+        for kind, actions in FAULTS.items():
+            n = int(counted[kind])
+            for action in actions:
+                plus = action.endswith("+")
+                chosen = range(1, n + 1) if every else sorted({1, n, 1 + len(scenario.name) * 7 % n}) if n else []
+                for number in chosen:
+                    fault = f"{kind}:{number}{'+' if plus else ''}:{action.rstrip('+')}"
+                    self.try_one(scenario, right, kind, action.rstrip("+"), fault)
+
+    def try_one(self, scenario, right, kind, action, fault):
+        got = self.run(scenario, fault)
+        if action == "SHRINK":
+            self.restore()
+        self.runs += 1
+        self.struck += bool(got["log"])
+        trouble = self.judge(scenario, right, got, kind, action)
+        if trouble:
+            self.bad.append(f"{scenario.name}, {fault} ({got['log'].strip()}): {trouble}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("rill", "faulty", "data"):
+        parser.add_argument(name)
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    bench = Bench(options)
+    try:
+        bench.prepare()
+        for scenario in scenarios():
+            if options.only in scenario.name:
+                bench.try_all(scenario, options.all)
+    finally:
+        shutil.rmtree(bench.folder)
+    for line in bench.bad:
+        print(line)
+    print(f"{bench.runs} runs, {bench.struck} with a fault, {len(bench.bad)} went wrong")
+    return 1 if bench.bad or bench.struck < bench.runs // 2 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,240 @@
+/* Files that are read: what is taken in a file's place and what is refused, and what is known of it later. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rill/file.h"
+#include "rill/plugin.h"
+#include "support/harness.h"
+
+static rill_context *ctx;
+static char folder[40];
+
+/* "folder/name", until the tenth call behind it. */
+static const char *at(const char *name)
+{
+    static char path[10][100];
+    static int next;
+    next = (next + 1) % 10;
+    snprintf(path[next], sizeof path[next], "%s/%s", folder, name);
+    return path[next];
+}
+
+static void write_string(const char *name, const char *text)
+{
+    FILE *file = fopen(at(name), "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    ctx = harness_context(NULL);
+    strcpy(folder, "/tmp/rill-files-XXXXXX");
+    return mkdtemp(folder) == NULL;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const names[] = {"text", "empty", "pipe", "a", "also", "b", "link", "round", "sub/b", "sub"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) remove(at(names[i]));
+    rill_context_destroy(ctx);
+    return rmdir(folder);
+}
+
+#define SAYS(format, ...)                                         \
+    do {                                                          \
+        char sentence[300];                                       \
+        snprintf(sentence, sizeof sentence, format, __VA_ARGS__); \
+        assert_string_equal(rill_error(ctx), sentence);           \
+    } while (0)
+
+static void files_are_read_and_refused(void **state)
+{
+    (void)state;
+    const char *text = at("text"), *empty = at("empty"), *none = at("none");
+    write_string("text", "hello");
+    write_string("empty", "");
+    rill_text out = {.ctx = ctx};
+    assert_int_equal(rill_file_read(&out, empty, 5), RILL_OK);
+    assert_non_null(out.data);
+    assert_int_equal(out.length, 0);
+    assert_int_equal(rill_file_read(&out, text, 5), RILL_OK);
+    assert_int_equal(out.length, 5);
+    assert_string_equal(out.data, "hello");
+    assert_int_equal(rill_file_read(&out, text, 4), RILL_ERR_FORMAT);
+    SAYS("%s is larger than the 4 bytes that it may have", text);
+    assert_int_equal(out.length, 0);
+    assert_int_equal(rill_file_read(&out, none, 5), RILL_ERR_NOT_FOUND);
+    SAYS("cannot open %s: No such file or directory", none);
+    assert_int_equal(rill_file_read(&out, folder, 5), RILL_ERR_IO);
+    SAYS("cannot open %s: it is a directory, a regular file was expected", folder);
+    assert_int_equal(rill_file_read(&out, "/dev/null", 5), RILL_ERR_IO);
+    SAYS("cannot open %s: it is a device, a regular file was expected", "/dev/null");
+    assert_int_equal(rill_file_read(&out, "/proc/self/stat", 1 << 20), RILL_OK); /* which says that it is empty */
+    assert_true(out.length > 0);
+    rill_text_clear(&out);
+}
+
+/* A pipe with a name is waited for by streams alone; one without a name, as a shell's <(command), has somebody who writes. */
+static void pipes_are_taken_where_they_are_wanted(void **state)
+{
+    (void)state;
+    const char *named = at("pipe");
+    char unnamed[40];
+    int ends[2];
+    rill_file file;
+    assert_int_equal(mkfifo(named, 0600), 0);
+    assert_int_equal(pipe(ends), 0);
+    snprintf(unnamed, sizeof unnamed, "/proc/self/fd/%d", ends[0]);
+    for (rill_file_kind kind = RILL_FILE_REGULAR; kind <= RILL_FILE_PIPED; kind++) {
+        assert_int_equal(rill_file_open(&file, ctx, named, kind), RILL_ERR_IO);
+        SAYS("cannot open %s: it is a pipe, a regular file was expected", named);
+    }
+    assert_int_equal(rill_file_open(&file, ctx, unnamed, RILL_FILE_REGULAR), RILL_ERR_IO);
+    assert_int_equal(rill_file_open(&file, ctx, unnamed, RILL_FILE_PIPED), RILL_OK);
+    assert_int_equal(file.regular, 0);
+    rill_file_close(&file);
+    const int writer = open(named, O_RDWR); /* so that nobody waits here */
+    assert_int_equal(rill_file_open(&file, ctx, named, RILL_FILE_STREAM), RILL_OK);
+    rill_file_close(&file);
+    close(writer), close(ends[0]), close(ends[1]);
+    assert_int_equal(rill_file_open(&file, ctx, folder, RILL_FILE_STREAM), RILL_ERR_IO);
+    SAYS("cannot open %s: it is a directory, a file was expected", folder);
+}
+
+/* Whatever was opened is known by all of its names, to all contexts of the same workers. */
+static void opened_files_are_known(void **state)
+{
+    (void)state;
+    const char *a = at("a"), *also = at("also"), *b = at("b");
+    rill_context *worker;
+    rill_text out = {.ctx = ctx};
+    write_string("a", "a");
+    write_string("b", "b");
+    assert_int_equal(link(a, also), 0);
+    assert_int_equal(rill_context_create_worker(&worker, ctx, NULL), RILL_OK);
+    out.ctx = worker;
+    assert_int_equal(rill_file_was_opened(ctx, a), 0);
+    assert_int_equal(rill_file_read(&out, a, 9), RILL_OK);
+    assert_int_equal(rill_file_was_opened(ctx, a), 1);
+    assert_int_equal(rill_file_was_opened(worker, also), 1);
+    assert_int_equal(rill_file_was_opened(ctx, b), 0);
+    assert_int_equal(rill_file_was_opened(ctx, "no/such"), 0);
+    rill_text_clear(&out);
+    rill_context_destroy(worker);
+}
+
+/* What is gone is told, and the process lives: a map of it would end it. */
+static void what_gets_shorter_is_told(void **state)
+{
+    (void)state;
+    const char *path = at("a");
+    char bytes[8];
+    rill_file file;
+    write_string("a", "12345678");
+    assert_int_equal(rill_file_open(&file, ctx, path, RILL_FILE_REGULAR), RILL_OK);
+    assert_int_equal(file.size, 8);
+    assert_int_equal(rill_file_get(&file, 6, 2, bytes), RILL_OK);
+    assert_memory_equal(bytes, "78", 2);
+    assert_int_equal(truncate(path, 5), 0);
+    assert_int_equal(rill_file_get(&file, 0, 8, bytes), RILL_ERR_IO);
+    SAYS("cannot read %s: it became shorter while it was read", path);
+    rill_file_close(&file);
+    rill_file_close(&file);
+}
+
+static void paths_are_joined_with_one_slash(void **state)
+{
+    (void)state;
+    rill_text path = {.ctx = ctx};
+    assert_int_equal(rill_path_join(&path, "a", "b"), RILL_OK);
+    assert_string_equal(path.data, "a/b");
+    assert_int_equal(rill_path_join(&path, "a/", "c"), RILL_OK);
+    assert_string_equal(path.data, "a/c");
+    rill_text_clear(&path);
+}
+
+/* Of a folder's own files alone, by names that lead nowhere else. */
+static void files_inside_a_folder(void **state)
+{
+    static const struct {
+        const char *name, *says; /* NULL: it is taken */
+    } cases[] = {
+        {"a", NULL},
+        {"./a", NULL},
+        {"sub/b", NULL},
+        {"", "is not the name of a file inside"},
+        {"..", "is not the name of a file inside"},
+        {"sub/../a", "is not the name of a file inside"},
+        {"/etc/hostname", "is not the name of a file inside"},
+        {"sub//b", "is not the name of a file inside"},
+        {"link", "\"link\" is a link"},
+        {"round/b", "\"round\" is no directory, or a link"},
+        {"a/b", "\"a\" is no directory, or a link"},
+        {"none", "cannot open none: No such file"},
+        {"sub", "cannot open sub: it is a directory"},
+        {"sub/", "cannot open sub/: it is a directory"},
+        {"pipe", "cannot open pipe: it is a pipe"},
+    };
+    (void)state;
+    write_string("a", "a");
+    assert_int_equal(mkdir(at("sub"), 0700), 0);
+    write_string("sub/b", "b");
+    assert_int_equal(symlink("a", at("link")), 0);
+    assert_int_equal(symlink("sub", at("round")), 0);
+    assert_int_equal(mkfifo(at("pipe"), 0600), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rill_file file;
+        rill_status status = rill_file_open_inside(&file, ctx, folder, cases[i].name);
+        assert_int_equal(status == RILL_OK, cases[i].says == NULL);
+        assert_int_equal(file.ctx != NULL, status == RILL_OK);
+        if (cases[i].says != NULL && strstr(rill_error(ctx), cases[i].says) == NULL)
+            fail_msg("%s: %s", cases[i].name, rill_error(ctx));
+        rill_file_close(&file);
+    }
+}
+
+/* Every allocation refused in turn: told as such, and nothing is left behind. */
+static void files_survive_every_refusal(void **state)
+{
+    (void)state;
+    write_string("a", "a text");
+    write_string("b", "another");
+    for (int64_t n = 1, refused = 1; refused > 0; n++) {
+        harness_memory memory = {0};
+        const rill_context_options options = harness_memory_options(&memory);
+        rill_context *own = NULL;
+        assert_int_equal(rill_context_create(&own, &options), RILL_OK);
+        rill_text text = {.ctx = own};
+        memory.fail_at = memory.requests + n;
+        rill_status status = rill_file_read(&text, at("a"), 100);
+        if (status == RILL_OK) status = rill_file_read(&text, at("b"), 100);
+        refused = memory.refused;
+        assert_int_equal(status, refused ? RILL_ERR_MEMORY : RILL_OK);
+        rill_text_clear(&text);
+        rill_context_destroy(own);
+        assert_int_equal(memory.blocks, 0);
+        assert_int_equal(memory.mistakes, 0);
+        assert_true(n < 20 && (refused || n > 1));
+    }
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(files_are_read_and_refused),  CASE(pipes_are_taken_where_they_are_wanted), CASE(opened_files_are_known),
+        CASE(what_gets_shorter_is_told),   CASE(paths_are_joined_with_one_slash),       CASE(files_inside_a_folder),
+        CASE(files_survive_every_refusal),
+    };
+    if (harness_options(argc, argv) != 0) return 2;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""Change one thing in the sources at a time, build, and see whether a test fails.
+
+A change that no test notices, a survivor, is a test that is missing, code that is not needed, or a change that changes nothing.
+docs/mutants.md lists those of the last run that stayed, with a reason each.
+
+usage: mutate.py --work FOLDER [--sample N] [--seed S] [--jobs J] [--results FILE] [PATH...]
+       mutate.py --list [PATH...]              how many places there are, by operator
+       mutate.py --again FILE --work FOLDER    try the survivors of FILE once more, after tests were added
+
+PATH: files or folders of C sources; framework and domains by default. FOLDER holds a clone and its build and may be kept: the next
+call with the same FILE goes on where the last one stopped. The clone is of the last commit: what is not committed is not tried.
+
+Each test runs on its own, those that caught most per second first, and only those whose programs the change altered. A mutant whose
+programs are all as before is `same` and does not count; nor does one that cannot be compiled (`broken`). A test that takes four times as
+long as without the change, and ten seconds, has caught it.
+
+After Jia and Harman, An Analysis and Survey of the Development of Mutation Testing, 2011; the operators are the sufficient ones of
+Offutt et al., 1996, and the removal of a statement.
+"""
+
+import argparse
+import collections
+import hashlib
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+Mutant = collections.namedtuple("Mutant", "path line column operator old new")
+
+SWAPS = [
+    ("relation", r"(?<=\s)(<=|>=|==|!=|<|>)(?=\s)", {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}),
+    ("sum", r"(?<=\s)(\+|-)(?=\s)", {"+": "-", "-": "+"}),
+    ("product", r"(?<=[\w)\]] )(\*|/|%)(?= [\w(])", {"*": "+", "/": "*", "%": "/"}),
+    ("logic", r"(?<=\s)(&&|\|\|)(?=\s)", {"&&": "||", "||": "&&"}),
+    ("assign", r"(?<=\s)(\+=|-=|\|=|&=)(?=\s)", {"+=": "-=", "-=": "+=", "|=": "&=", "&=": "|="}),
+    ("step", r"(\+\+|--)", {"++": "--", "--": "++"}),
+    ("jump", r"\b(continue|break)(?=;)", {"continue": "break", "break": "continue"}),
+]
+DECLARATION = re.compile(r"^(const |static |struct |enum |union |unsigned |typedef |[A-Za-z_]\w* \*?\*?[A-Za-z_]\w*( =|;|\[|,))")
+STATEMENT = re.compile(r"^[A-Za-z_*(][^{}]*;$")
+KEEP = re.compile(r"^(return|goto|break|continue|case|default|else|do|while|for|if|va_\w+)\b")
+
+
+def blanked(text):
+    """The text with comments, strings, characters and preprocessor lines as blanks, so that columns stay."""
+
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match.group())
+
+    text = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, text, flags=re.S)
+    return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", blank, text, flags=re.M)
+
+
+def places(path, text):
+    """Every mutant of a file, in order. Only bodies of functions: what stands at the margin is a declaration."""
+    found = []
+    for number, line in enumerate(blanked(text).split("\n"), 1):
+        if not line.startswith(" "):
+            continue
+        body = line.strip()
+        for name, pattern, new in SWAPS:
+            for match in re.finditer(pattern, line):
+                found.append(Mutant(path, number, match.start(), name, match.group(), new[match.group()]))
+        for match in re.finditer(r"(?<![\w.])(\d{1,2})(?![\w.])", line): # a larger one is the room of a buffer, mostly
+            found.append(Mutant(path, number, match.start(), "number", match.group(), str(int(match.group()) + 1)))
+        match = re.match(r"\s*(?:\} )?(?:else )?if \((.*)\)(?: \{| .*;)?$", line)
+        if match and match.group(1).count("(") == match.group(1).count(")"):
+            found.append(Mutant(path, number, match.start(1), "negate", match.group(1), "!(" + match.group(1) + ")"))
+        match = re.match(r"\s*return ([^;]+);$", line)
+        if match and match.group(1) not in ("0", "NULL", "RILL_OK"):
+            found.append(Mutant(path, number, match.start(1), "return", match.group(1), "0"))
+        if STATEMENT.match(body) and not KEEP.match(body) and not DECLARATION.match(body) and body.count("(") == body.count(")"):
+            found.append(Mutant(path, number, len(line) - len(line.lstrip()), "remove", body, ";"))
+    return found
+
+
+def sources(paths):
+    for path in paths:
+        if os.path.isfile(path):
+            yield path
+        for folder, _, names in sorted(os.walk(path)):
+            yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(".c"))
+
+
+def apply(text, mutant):
+    """The text with the mutant, and what the line was: the blanked text has the same columns as the text itself."""
+    lines = text.split("\n")
+    line = lines[mutant.line - 1]
+    end = mutant.column + len(mutant.old)
+    old = line[mutant.column:end]
+    new = "!(" + old + ")" if mutant.operator == "negate" else mutant.new
+    lines[mutant.line - 1] = line[:mutant.column] + new + line[end:]
+    return "\n".join(lines)
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).digest()
+
+
+class House:
+    """A clone with its build: the programs as they are without a mutant, and the tests with what they depend on."""
+
+    def __init__(self, work, jobs):
+        self.source, self.build, self.jobs = os.path.join(work, "source"), os.path.join(work, "build"), jobs
+        head = self.read("git", "rev-parse", "HEAD").strip()
+        if not os.path.isdir(self.source):
+            self.run("git", "clone", "--quiet", "--shared", ".", self.source)
+        self.run("git", "-C", self.source, "fetch", "--quiet", "origin")
+        self.run("git", "-C", self.source, "checkout", "--quiet", "--force", "--detach", head)
+        if not os.path.isdir(self.build):
+            self.run("meson", "setup", self.build, self.source, "-Dbuildtype=plain", "-Doptimization=1",
+                     "-Dtests=enabled", stdout=subprocess.DEVNULL)
+        if not self.make():
+            sys.exit("mutate: the sources do not build")
+        targets = {t["id"]: t["filename"] for t in json.loads(self.read("meson", "introspect", self.build, "--targets"))}
+        self.tests = {}
+        for test in json.loads(self.read("meson", "introspect", self.build, "--tests")):
+            if not {"rill:lint", "rill:kernels", "rill:headers"} & set(test["suite"]):
+                test["files"] = sorted({f for d in test["depends"] for f in targets.get(d, []) if os.path.isfile(f)})
+                self.tests[test["name"]] = test
+        self.digests = {}
+        self.whole = {f: self.digest(f) for t in self.tests.values() for f in t["files"]}
+        self.seconds, self.kills = {}, collections.Counter()
+
+    @staticmethod
+    def read(*command):
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    @staticmethod
+    def run(*command, **more):
+        subprocess.run(command, check=True, **more)
+
+    def digest(self, path):
+        """Unchanged files are not read again: ninja leaves their times as they are."""
+        stamp = os.stat(path).st_mtime_ns
+        if self.digests.get(path, (None,))[0] != stamp:
+            self.digests[path] = (stamp, digest(path))
+        return self.digests[path][1]
+
+    def make(self):
+        return subprocess.run(["ninja", "-C", self.build, "-j", str(self.jobs)], stdout=subprocess.DEVNULL).returncode == 0
+
+    def test(self, name, limit):
+        """Whether the test passes (or skips) within so many seconds; its whole process group ends with it."""
+        test = self.tests[name]
+        begin = time.monotonic()
+        process = subprocess.Popen(test["cmd"], cwd=test["workdir"] or self.build, env={**os.environ, **test["env"]},
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   start_new_session=True)
+        try:
+            code = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            code = None
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+        return code in (0, 77), time.monotonic() - begin
+
+    def measure(self):
+        for name in list(self.tests):
+            good, self.seconds[name] = self.test(name, 600)
+            if not good and not self.test(name, 600)[0]:
+                sys.exit("mutate: %s fails without a mutant" % name)
+            if not good:
+                print("mutate: %s failed once without a mutant" % name, flush=True)
+
+    def judge(self, mutant):
+        path = os.path.join(self.source, mutant.path)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        try:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(apply(text, mutant))
+            if not self.make():
+                return "broken", ""
+            changed = {f for f, d in self.whole.items() if self.digest(f) != d}
+            if not changed:
+                return "same", ""
+            names = [n for n, t in self.tests.items() if not t["files"] or changed & set(t["files"])]
+            for name in sorted(names, key=lambda n: -(self.kills[n] + 0.5) / self.seconds[n]):
+                if not self.test(name, 4 * self.seconds[name] + 10)[0]:
+                    self.kills[name] += 1
+                    return "killed", name
+            return "SURVIVED", ""
+        finally:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+
+
+def read_results(path):
+    done = collections.OrderedDict()
+    if path and os.path.isfile(path):
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                cells = line.rstrip("\n").split("\t")
+                done[(cells[0], cells[1], cells[2], cells[3])] = cells
+    return done
+
+
+def key(mutant):
+    return (mutant.path, str(mutant.line), str(mutant.column), mutant.operator)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="*", metavar="PATH")
+    parser.add_argument("--work")
+    parser.add_argument("--sample", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--results", default="mutants.tsv")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--again", metavar="FILE")
+    args = parser.parse_args()
+    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    every = []
+    for path in sources(args.paths or ["framework", "domains"]):
+        with open(path, encoding="utf-8") as file:
+            every += places(path, file.read())
+    if args.list:
+        for name, n in sorted(collections.Counter(m.operator for m in every).items()):
+            print("%-10s %6d" % (name, n))
+        print("%-10s %6d" % ("all", len(every)))
+        return
+    if args.work is None:
+        parser.error("--work FOLDER: where the clone and its build go")
+    random.Random(args.seed).shuffle(every)
+    done = read_results(args.results)
+    if args.again:
+        wanted = {(c[0], c[3], c[4], c[5]) for c in read_results(args.again).values() if c[6] == "SURVIVED"}
+        every = [m for m in every if (m.path, m.operator, m.old, m.new) in wanted]
+        done = {}
+    house = House(args.work, args.jobs)
+    house.measure()
+    counts = collections.Counter(c[6] for c in done.values())
+    for cells in done.values():
+        house.kills[cells[7]] += cells[6] == "killed"
+    with open(args.results, "a", encoding="utf-8") as out:
+        for mutant in every:
+            if counts["killed"] + counts["SURVIVED"] >= args.sample:
+                break
+            if key(mutant) in done:
+                continue
+            verdict, by = house.judge(mutant)
+            counts[verdict] += 1
+            print(*mutant, verdict, by, sep="\t", file=out, flush=True)
+            if verdict == "SURVIVED":
+                print("%s:%d: %s: %s -> %s" % (mutant.path, mutant.line, mutant.operator, mutant.old, mutant.new), flush=True)
+    print("killed %(killed)d, survived %(SURVIVED)d, changed nothing %(same)d, did not compile %(broken)d" %
+          collections.defaultdict(int, counts))
+
+
+if __name__ == "__main__":
+    main()
