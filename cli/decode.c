@@ -140,7 +140,7 @@ static const face run_face = {
     "ends by returning a table, of which every entry may be left out:\n"
     "\n"
     "  return {\n"
-    "    model = \"model\", input = \"questions.txt\", output = \"forms.txt\",\n"
+    "    model = \"model\", input = \"questions.txt\",\n"
     "    n_best = 5,\n"
     "    search = { method = \"var-stream\", k = 10, budget = 100, max_candidates = 3 },\n"
     "    heuristics = { {\"absolute\", 2.5}, function(b) b.keep = b.score:ge(b.best - 4) end },\n"
@@ -149,7 +149,9 @@ static const face run_face = {
     "\n"
     "Further entries: domain, domain_args, weights, backend, input_format, shortlist, tokenized,\n"
     "threads, workers, plugins, policy, alignment, unknown_names, word_scores, pretty,\n"
-    "unordered, stats, trace, references, sweep, tune. search holds the settings of `rill decode --help` with _\n"
+    "unordered, output, stats, trace, references, sweep, tune. Files to write and native\n"
+    "plugins want your word: the same file as an option, or --unsafe-scripts. search\n"
+    "holds the settings of `rill decode --help` with _\n"
     "for -; its budget may be a function of the step. Files are found from the script's\n"
     "directory. Options override the script one by one, any option of the chain replaces\n"
     "its whole chain, and what an option leaves no room for is told. docs/scripting.md\n"
@@ -161,7 +163,7 @@ static const face run_face = {
     EXIT_CODES "A sweep: 2 when settings were refused at some points.\n"
                "\n"
                "Examples:\n"
-               "  rill run run.lua\n"
+               "  rill run run.lua > forms.txt\n"
                "  rill run run.lua -i questions.txt -k 5 > forms.txt\n"
                "  rill run run.lua --method greedy --stats stats.json\n"
                "  rill run sweep.lua -i questions.txt --refs forms.txt --stats points.json\n",
@@ -315,14 +317,14 @@ static int configure(decode *d)
     const rill_script_config *said = d->runfile.said;
     if (code == CLI_OK && said) {
         d->input_path = cli_given_or(d->input_path, said->input);
-        d->output_path = cli_given_or(d->output_path, said->output);
         d->references_path = cli_given_or(d->references_path, said->references);
-        d->stats_path = cli_given_or(d->stats_path, said->stats);
-        d->trace_path = cli_given_or(d->trace_path, said->trace);
         d->alignment = cli_given_or(d->alignment, said->alignment);
         d->wants_unknown |= said->unknown_names;
         d->extras.word_scores |= said->word_scores;
         d->wants_pretty |= said->pretty;
+        code = cli_runfile_written(&d->runfile, "output", "-o", said->output, &d->output_path);
+        if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "stats", "--stats", said->stats, &d->stats_path);
+        if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "trace", "--trace", said->trace, &d->trace_path);
     }
     return code == CLI_OK ? cli_session_configure(&d->session) : code;
 }

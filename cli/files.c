@@ -49,6 +49,12 @@ static int same(const identity *a, const identity *b)
            (!a->made || !strcmp(a->made, b->made));
 }
 
+int cli_file_same(const char *a, const char *b)
+{
+    identity x = identify(&(cli_file){.path = a}), y = identify(&(cli_file){.path = b});
+    return !x.made && same(&x, &y);
+}
+
 /* `b` is written. A terminal, a socket and a pipe may be read and written by one process; only a file's content would go. */
 static int check_pair(const cli_file *a, const cli_file *b)
 {

@@ -13,6 +13,9 @@ typedef struct cli_file {
 /* Whether the path means standard input or output. */
 int cli_file_standard(const char *path);
 
+/* Whether two paths lead to one file, which is there. */
+int cli_file_same(const char *a, const char *b);
+
 /* Refuse an output that is a file also read, or also written under another name or link, and two on standard output. Call it
  * before anything is opened for writing. Reading one file twice is fine, and so is writing twice to a device such as /dev/null.
  *   CLI_OK, or CLI_FAILED after a message */

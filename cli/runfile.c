@@ -1,7 +1,11 @@
 /* Reading the run that a script describes; see runfile.h for what overrides what. */
 #include "runfile.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
 
 static int take_chain(const rill_script_chain *from, cli_chain *to)
 {
@@ -68,9 +72,53 @@ static rill_status prepare_worker(void *user, int worker, rill_context *ctx)
     rill_script *script;
     rill_status status = file->points ? RILL_OK : read_again(file, worker, ctx);
     for (int32_t i = 0; i < file->said->n_plugins && status == RILL_OK; i++)
-        status = cli_session_load(file->session, ctx, file->said->plugins[i], &script);
+        if (file->own_plugins >> i & 1) status = cli_session_load(file->session, ctx, file->said->plugins[i], &script);
     return status;
 }
+
+/* --- what wants the user's word ----------------------------------------------------------------------------------- */
+
+static int refuse(const cli_runfile *file, const char *key, const char *what, const char *path, const char *option)
+{
+    char why[1024];
+    snprintf(
+        why, sizeof why,
+        "a script %s only with your word: say %s %.400s too, or --unsafe-scripts if you trust the script as you would a program",
+        what, option, path);
+    rill_script_config_refuse(file->script, key, why);
+    return cli_fail_context(file->session->ctx);
+}
+
+int cli_runfile_written(const cli_runfile *file, const char *key, const char *option, const char *said,
+                        const char **path)
+{
+    if (*path || !said) return CLI_OK;
+    *path = said;
+    if (file->session->script.unsafe || cli_file_standard(said)) return CLI_OK;
+    return refuse(file, key, "writes to a file", said, option);
+}
+
+static int is_loaded(const cli_session *session, const char *path)
+{
+    for (int i = 0; i < session->n_plugins; i++)
+        if (cli_file_same(session->plugin[i], path)) return 1;
+    return 0;
+}
+
+/* One that the command line names too is there already. */
+static int load_plugin(cli_runfile *file, int32_t i)
+{
+    char key[32];
+    const char *path = file->said->plugins[i];
+    if (is_loaded(file->session, path)) return CLI_OK;
+    snprintf(key, sizeof key, "plugins[%d]", (int)i + 1);
+    if (!file->session->script.unsafe && !cli_session_is_script(path))
+        return refuse(file, key, "loads native code", path, "--plugin");
+    file->own_plugins |= UINT32_C(1) << i;
+    return cli_session_plugin(file->session, path);
+}
+
+/* --- loading ------------------------------------------------------------------------------------------------------ */
 
 int cli_runfile_load(cli_runfile *file, cli_session *session)
 {
@@ -79,12 +127,11 @@ int cli_runfile_load(cli_runfile *file, cli_session *session)
     if (rill_script_load(&file->script, session->ctx, file->path, &session->script) < 0 ||
         rill_script_config_read(file->script, &file->said) < 0)
         return cli_fail_context(session->ctx);
-    for (int32_t i = 0; i < file->said->n_plugins && code == CLI_OK; i++)
-        code = cli_session_plugin(session, file->said->plugins[i]);
+    file->session = session;
+    for (int32_t i = 0; i < file->said->n_plugins && code == CLI_OK; i++) code = load_plugin(file, i);
     session->scripts++;
     session->prepare = prepare_worker;
     session->prepare_user = file;
-    file->session = session;
     fill_session(file->said, session);
     return code == CLI_OK ? cli_layer_from_config(session->ctx, file->said, &file->layer) : code;
 }

@@ -2,7 +2,9 @@
  *
  * What it says of the search is a layer between the command line and the model: options override it one by one, and any option
  * of a chain replaces its whole chain. By itself it must be possible. What only the options' method cannot use of it is left
- * out and told: `rill run run.lua --method greedy` compares, it does not fail. The rest are defaults of other options. */
+ * out and told: `rill run run.lua --method greedy` compares, it does not fail. The rest are defaults of other options.
+ *
+ * A run file need not be the user's own. It may name what is read; native code, and files to write, are the user's to allow. */
 #ifndef CLI_RUNFILE_H
 #define CLI_RUNFILE_H
 
@@ -16,16 +18,25 @@ typedef struct cli_runfile {
     rill_script *script;
     rill_script_config *said; /* NULL: none is loaded */
     cli_layer layer;          /* of said */
-    int points; /* what is run are points that the session's script makes: the workers have no use for it */
+    uint32_t
+        own_plugins; /* a bit for each of its plugins that is to be loaded: the others the command line has already */
+    int points;      /* what is run are points that the session's script makes: the workers have no use for it */
     cli_session *session;
     /* Each worker's own, [session->workers] */
     rill_script_config **theirs;
     cli_layer *twins;
 } cli_runfile;
 
-/* Run the script, load the plugins it lists, fill the layer, and give the session what its options left open. Call it behind the
- * options and before cli_session_configure(). Nothing to do without a path. CLI_OK or CLI_FAILED after a message. */
+/* Run the script, load the plugins it lists (shared objects only if the user knows of them), fill the layer, and give the session
+ * what its options left open. Call it behind the options and before cli_session_configure(). Nothing to do without a path. CLI_OK or
+ * CLI_FAILED after a message. */
 int cli_runfile_load(cli_runfile *file, cli_session *session);
+
+/* Give *path, where no option has, the file that the configuration names for writing at `key`. What a script in its sandbox says is no
+ * word of the user's: for other files than standard output that is a failure, which tells of `option`. CLI_OK or CLI_FAILED after a
+ * message. */
+int cli_runfile_written(const cli_runfile *file, const char *key, const char *option, const char *said,
+                        const char **path);
 
 /* The configuration alone, with the model's defaults behind it: must be possible. Same returns. */
 int cli_runfile_check(const cli_runfile *file, const cli_session *session);

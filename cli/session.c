@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -16,6 +17,7 @@ enum {
     TAKE_UNSAFE,
     TAKE_MEMORY,
     TAKE_STEPS,
+    TAKE_SECONDS,
     TAKE_END
 };
 
@@ -32,10 +34,15 @@ enum {
 #define PLUGIN_OPTIONS                                                                                             \
     {"plugin", 0, "FILE", "load domains, heuristics, scorers and policies from a shared object, or FILE.lua",      \
      .id = TAKE_PLUGIN},                                                                                           \
-    {"unsafe-scripts", 0, "", "open io, os and rill.ffi to scripts: for those you trust", .id = TAKE_UNSAFE},      \
+    {"unsafe-scripts", 0, "",                                                                                      \
+     "open io, os and rill.ffi to scripts, native plugins and files to write to run files: for those you trust",   \
+     .id = TAKE_UNSAFE},                                                                                           \
     {"script-memory", 0, "MB", "memory that a script may hold (default 256)", .id = TAKE_MEMORY},                  \
     {"script-steps", 0, "N", "instructions that a script may take per call (default 200000000; 0: no limit)",      \
-     .id = TAKE_STEPS}
+     .id = TAKE_STEPS},                                                                                            \
+    {"script-seconds", 0, "S",                                                                                     \
+     "processor seconds that a script may take per call (default 10, none with --script-steps 0; 0: no limit)",    \
+     .id = TAKE_SECONDS}
 /* clang-format on */
 #define VERBOSE_OPTION                                                     \
     {                                                                      \
@@ -126,6 +133,16 @@ static int take_steps(cli_session *session, const char *value)
     return code;
 }
 
+static int take_seconds(cli_session *session, const char *value)
+{
+    char *end;
+    double seconds = strtod(value, &end);
+    if (end == value || *end != '\0' || !(seconds >= 0 && seconds <= 1e9))
+        return cli_fail("--script-seconds: \"%s\" is not a number from 0 to 1e9", value);
+    session->script.seconds = seconds > 0 ? seconds : -1;
+    return CLI_OK;
+}
+
 static int take_plugin(void *user, const cli_option *option, const char *value)
 {
     cli_session *session = user;
@@ -137,6 +154,7 @@ static int take_plugin(void *user, const cli_option *option, const char *value)
     case TAKE_UNSAFE: session->script.unsafe = 1; return CLI_OK;
     case TAKE_MEMORY: return take_memory(session, value);
     case TAKE_STEPS: return take_steps(session, value);
+    case TAKE_SECONDS: return take_seconds(session, value);
     default: return CLI_OK;
     }
 }
@@ -161,7 +179,7 @@ int cli_session_parse(cli_session *session, const cli_syntax *syntax, int argc, 
     return code == CLI_OK ? cli_parse(syntax, argc, argv, helped) : code;
 }
 
-static int is_script(const char *path)
+int cli_session_is_script(const char *path)
 {
     static const char ending[] = ".lua";
     size_t length = strlen(path);
@@ -171,7 +189,8 @@ static int is_script(const char *path)
 rill_status cli_session_load(const cli_session *session, rill_context *ctx, const char *path, rill_script **script)
 {
     *script = NULL;
-    return is_script(path) ? rill_script_load(script, ctx, path, &session->script) : rill_plugin_load(ctx, path);
+    return cli_session_is_script(path) ? rill_script_load(script, ctx, path, &session->script)
+                                       : rill_plugin_load(ctx, path);
 }
 
 int cli_session_plugin(cli_session *session, const char *path)

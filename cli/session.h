@@ -47,6 +47,8 @@ int cli_session_take(cli_session *session, const cli_option *option, const char 
 int cli_session_start(cli_session *session);
 /* cli_parse() with plugins first: what they register is known when the other options are taken, wherever those stand. */
 int cli_session_parse(cli_session *session, const cli_syntax *syntax, int argc, char **argv, int *helped);
+/* Whether a plugin's name is a script's, which a sandbox holds. */
+int cli_session_is_script(const char *path);
 /* Load a shared object, or a script if the name ends in ".lua", into a context. *script: the script, or NULL. */
 rill_status cli_session_load(const cli_session *session, rill_context *ctx, const char *path, rill_script **script);
 /* The same into the session's own. */

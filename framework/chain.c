@@ -1,7 +1,7 @@
 /* Chains of heuristics and scorers; chain.h.
  *
- * A heuristic's call sees all selected items at once. The checking mode calls it again for each item alone and compares the
- * marks: a heuristic that looks at its neighbours or remembers earlier calls answers differently and fails the run.
+ * A heuristic's call sees all selected items at once. The checking mode asks an instance that has seen nothing about each item alone
+ * and compares the marks: a heuristic that looks at its neighbours or remembers earlier calls answers differently and fails the run.
  *
  * Where items use different instances of a heuristic it is called once for each run of neighbours that share one.
  *
@@ -23,17 +23,35 @@ static rill_status create(rill_context *ctx, const chain_link *link, const char 
 {
     const rill_heuristic *h = link->heuristic;
     const rill_scorer *s = link->scorer;
+    const char *what = h != NULL ? "heuristic" : "scorer", *name = h != NULL ? h->name : s->name;
+    rill_status status = RILL_OK;
     *self = NULL;
-    if (h != NULL && h->create != NULL) return h->create(h, ctx, arguments, self);
-    if (s != NULL && s->create != NULL) return s->create(s, ctx, arguments, self);
-    if (arguments[0] == '\0') return RILL_OK;
-    return refuse_arguments(ctx, h != NULL ? "heuristic" : "scorer", h != NULL ? h->name : s->name, arguments);
+    rill_error_clear(ctx);
+    if (h != NULL && h->create != NULL)
+        status = h->create(h, ctx, arguments, self);
+    else if (s != NULL && s->create != NULL)
+        status = s->create(s, ctx, arguments, self);
+    else if (arguments[0] != '\0')
+        return refuse_arguments(ctx, what, name, arguments);
+    if (status < 0 && rill_error_status(ctx) != status)
+        return rill_fail(ctx, status, "%s %s: create failed with %s", what, name, rill_status_name(status));
+    return status < 0 ? status : RILL_OK;
 }
 
 static void destroy(const chain_link *link, void *self)
 {
     if (link->heuristic != NULL && link->heuristic->destroy != NULL) link->heuristic->destroy(self);
     if (link->scorer != NULL && link->scorer->destroy != NULL) link->scorer->destroy(self);
+}
+
+rill_status chain_make_fresh(chain *c, int32_t link, const chain_instance *like, void **self)
+{
+    return create(c->ctx, &c->link[link], like->arguments, self);
+}
+
+void chain_drop_fresh(chain *c, int32_t link, void *self)
+{
+    destroy(&c->link[link], self);
 }
 
 /* The link's instance with these arguments, for one more user. */
@@ -178,8 +196,10 @@ static void clear_marks(rill_beams *b)
 
 static rill_status call(chain *c, const rill_heuristic *h, void *self, rill_beams *beams)
 {
+    rill_beams shown = *beams; /* what a plugin writes over of it is its own */
     clear_marks(beams);
-    rill_status status = h->apply(self, beams);
+    rill_error_clear(c->ctx);
+    rill_status status = h->apply(self, &shown);
     if (status >= 0) return RILL_OK;
     if (rill_error_status(c->ctx) == status) return status;
     return rill_fail(c->ctx, status, "heuristic %s failed with %s", h->name, rill_status_name(status));
@@ -247,7 +267,11 @@ static rill_status check(chain *c, int32_t link, const candidates *cands, rill_b
     for (int32_t i = 0; i < cands->n; i++) {
         int32_t offset[2], first = cands->offset[i];
         rill_beams one = part_of(beams, i, i + 1, offset);
-        RILL__TRY(call(c, c->link[link].heuristic, cands->instances[i][link]->self, &one));
+        void *fresh;
+        RILL__TRY(chain_make_fresh(c, link, cands->instances[i][link], &fresh));
+        rill_status status = call(c, c->link[link].heuristic, fresh, &one);
+        chain_drop_fresh(c, link, fresh);
+        RILL__TRY(status);
         int same = memcmp(one.keep, c->checked_keep + first, (size_t)offset[1]) == 0 &&
                    *one.width == c->checked_width[i] && *one.stop == c->checked_stop[i];
         if (!same)

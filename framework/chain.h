@@ -47,6 +47,10 @@ void chain_destroy(chain *c);
 rill_status chain_use(chain *c, const char *const *heuristics, const char *const *scorers, chain_instance **out);
 void chain_leave(chain *c, chain_instance *const *instances);
 
+/* Another instance of what `like` is one of, which has seen nothing. Ends with chain_drop_fresh(). */
+rill_status chain_make_fresh(chain *c, int32_t link, const chain_instance *like, void **self);
+void chain_drop_fresh(chain *c, int32_t link, void *self);
+
 /* Apply the heuristics in order; survivors are moved together after each. items' stop requests are or-ed into
  * candidates->stop. Counts what was dropped in *pruned. */
 rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pruned);

@@ -90,6 +90,12 @@ static rill_scorer_rows scorer_rows(const rill_engine *e, const timestep *t, int
     };
 }
 
+/* What stands before the name of the first scorer, since which of several it was nobody knows. */
+static const char *scorers_word(const rill_engine *e)
+{
+    return e->chain.n_scorers == 1 ? "scorer" : "the scorer chain that begins with";
+}
+
 /* The item of that row is, by a scorer. */
 static rill_status treated_differently(rill_engine *e, const timestep *t, int32_t row)
 {
@@ -97,8 +103,7 @@ static rill_status treated_differently(rill_engine *e, const timestep *t, int32_
         e->ctx, RILL_ERR_CHECK,
         "%s %s treats input %lld differently alone than among others: it must look at one item at a time and "
         "remember nothing",
-        e->chain.n_scorers == 1 ? "scorer" : "the scorer chain that begins with",
-        e->chain.link[e->chain.n_heuristics].scorer->name, (long long)t->rows.item_id[row]);
+        scorers_word(e), e->chain.link[e->chain.n_heuristics].scorer->name, (long long)t->rows.item_id[row]);
 }
 
 /* What the item of a row uses for scorer i. */
@@ -107,12 +112,29 @@ static const chain_instance *instance_of(const rill_engine *e, const timestep *t
     return e->items.at[t->rows.slot[row]].instances[e->chain.n_heuristics + i];
 }
 
+/* Have scorer i, of that instance, speak about some rows. What is said of an item alone (`b` is the checks') is said by an instance that
+ * has seen nothing. */
+static rill_status speak(rill_engine *e, const timestep *t, rill_ask_builder *b, int32_t i,
+                         const chain_instance *instance, const rill_scorer_rows *rows)
+{
+    const int32_t link = e->chain.n_heuristics + i;
+    const rill_scorer *table = e->chain.link[link].scorer;
+    const int checking = b != &t->asks;
+    void *self = instance->self;
+    if (checking) RILL__TRY(chain_make_fresh(&e->chain, link, instance, &self));
+    rill_error_clear(e->ctx);
+    rill_status status = table->score(self, rows, b);
+    if (checking) chain_drop_fresh(&e->chain, link, self);
+    if (status < 0 && rill_error_status(e->ctx) != status)
+        return rill_fail(e->ctx, status, "scorer %s failed with %s", table->name, rill_status_name(status));
+    return status < 0 ? status : RILL_OK;
+}
+
 /* Let scorer i speak about rows [from, end): once for each run of neighbours whose items share an instance. */
 static rill_status run_scorer(rill_engine *e, const timestep *t, rill_ask_builder *b, int32_t i, int32_t from,
                               int32_t end)
 {
     const chain_link *link = &e->chain.link[e->chain.n_heuristics + i];
-    const rill_scorer *table = link->scorer;
     for (int32_t first = from, next; first < end; first = next) {
         const chain_instance *instance = instance_of(e, t, i, first);
         next = e->chain.n_foreign == 0 ? end : first + 1;
@@ -121,11 +143,7 @@ static rill_status run_scorer(rill_engine *e, const timestep *t, rill_ask_builde
         rows.state = scoring_gather(&e->scoring, &e->chain, link, &t->rows, first, rows.n);
         b->first = first - from;
         b->n_heard = next - first;
-        rill_error_clear(e->ctx);
-        rill_status status = table->score(instance->self, &rows, b);
-        if (status < 0 && rill_error_status(e->ctx) != status)
-            return rill_fail(e->ctx, status, "scorer %s failed with %s", table->name, rill_status_name(status));
-        RILL__TRY(status);
+        RILL__TRY(speak(e, t, b, i, instance, &rows));
         if (b == &t->asks)
             scoring_keep(&e->scoring, &e->chain, link, &t->rows, first, rows.n);
         else if (!scoring_same(&e->scoring, &e->chain, link, &t->rows, first, rows.n))
@@ -273,6 +291,10 @@ rill_status engine_wrong_choices(rill_engine *e, const timestep *t)
 {
     const selector *s = &t->selector;
     const item *it = &e->items.at[t->rows.slot[s->bad]];
+    if (s->by_scorers)
+        return rill_fail(e->ctx, RILL_ERR_PLUGIN, "%s %s: choices of input %lld at timestep %d are %s", scorers_word(e),
+                         e->chain.link[e->chain.n_heuristics].scorer->name, (long long)it->id, t->rows.depth[s->bad],
+                         s->wrong);
     return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: choices of input %lld at timestep %d are %s", e->domain->name,
                      (long long)it->id, t->rows.depth[s->bad], s->wrong);
 }

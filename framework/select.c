@@ -378,6 +378,15 @@ static void consider(selector *s, const row_rules *r, int32_t row, int32_t actio
     insert(&s->choices, row, r->most, action, logp, score, terminal);
 }
 
+/* A pick's log-probability is a number, or dead. */
+static int check_picks(selector *s, int32_t row, span picks)
+{
+    for (int32_t i = 0; i < picks.n; i++)
+        if (!(s->raw.pick_logp[s->pick_from[row] + i] <= FLT_MAX))
+            return found(s, row, "no numbers where picks were asked for");
+    return 1;
+}
+
 /* Choose for row `row`, which is row r of its part: among its raw choices, and the picks wherever the model ranks them. */
 static void choose(selector *s, int32_t row, int32_t r)
 {
@@ -391,6 +400,7 @@ static void choose(selector *s, int32_t row, int32_t r)
         picks = row_span(s->pick_from, s->ask.pick_action, row);
     }
     s->choices.count[row] = 0;
+    if (!check_picks(s, row, picks)) return;
     for (int32_t i = 0; i < n; i++)
         if (span_find(picks, raw->action[base + (size_t)i]) < 0)
             consider(s, &rules, row, raw->action[base + (size_t)i], raw->logp[base + (size_t)i],
@@ -455,16 +465,18 @@ const char *selector_take(selector *s, int32_t from, int32_t n, int last)
 {
     s->last = last;
     s->wrong = NULL;
+    s->by_scorers = 0;
     s->unread = 0;
     if (s->rules->plain) return take_plainly(s);
     for (int32_t r = 0; r < n; r++) {
         read_row(s, r);
+        if (s->wrong == NULL) choose(s, from + r, r);
         s->bad = from + r;
         if (s->wrong != NULL) break;
-        choose(s, from + r, r);
         size_t first = (size_t)(from + r) * (size_t)s->choices.stride;
         if (s->choices.count[from + r] > 0 && s->choices.score[first] > FLT_MAX) {
-            s->wrong = "lifted by scorers beyond all numbers";
+            s->wrong = "lifted beyond all numbers";
+            s->by_scorers = 1;
             break;
         }
     }

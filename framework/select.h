@@ -53,7 +53,8 @@ typedef struct selector {
     int last;          /* in this phase a hypothesis may end */
     const char *wrong; /* what is, of row `bad`; NULL: nothing so far */
     int32_t bad;
-    char *block; /* the memory of all arrays */
+    int by_scorers; /* and it was scorers who did it, not the domain */
+    char *block;    /* the memory of all arrays */
     size_t block_bytes;
 } selector;
 

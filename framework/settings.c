@@ -45,7 +45,7 @@ typedef enum field_type {
     X("min-length", "L", "actions before a hypothesis may end (default 0)", FIELD_INT, min_length, 0, INT_MAX)         \
     X("max-length", "L", "most actions of a hypothesis (default: the model's)", FIELD_INT, max_length, 1, INT_MAX)     \
     X("length-penalty", "A", "order outputs by score / length^A (default 0: by score; 1: by mean)", FIELD_REAL,        \
-      length_penalty, -100, 100)                                                                                       \
+      length_penalty, -25, 25)                                                                                         \
     X("n-best", "N", "outputs given per input; widens what a model recommends, nothing else (default 1)", FIELD_INT,   \
       n_best, 1, 131072)                                                                                               \
     X("distinct", "", "leave out outputs whose text is that of a better one", FIELD_SWITCH, distinct, 0, 1)            \

@@ -3,6 +3,19 @@
 
 #include <string.h>
 
+/* A method of the domain's has appended to a text of `before` bytes. What it has done to them instead is not used. */
+static rill_status check_text(const writing *w, rill_status status, const char *method, size_t before, rill_text *text)
+{
+    status = rill__domain_status(w->ctx, w->domain, status, method);
+    if (text->length >= before && text->length <= text->capacity) return status;
+    size_t said = text->length;
+    text->length = before <= text->capacity ? before : 0;
+    RILL__TRY(status);
+    return rill_fail(w->ctx, RILL_ERR_PLUGIN,
+                     "domain %s: %s was to append to a text of %zu bytes, and leaves %zu of %zu", w->domain->name,
+                     method, before, said, text->capacity);
+}
+
 /* What the domain adds to the text just written, each behind a NUL; see rill_output_field(). */
 static rill_status add_fields(const writing *w, const rill_hypothesis *hypothesis, rill_text *text)
 {
@@ -10,7 +23,7 @@ static rill_status add_fields(const writing *w, const rill_hypothesis *hypothesi
         const size_t before = text->length;
         rill_error_clear(w->ctx);
         rill_status status = w->domain->field(w->self, w->fields[i], hypothesis, text);
-        RILL__TRY(rill__domain_status(w->ctx, w->domain, status, "field"));
+        RILL__TRY(check_text(w, status, "field", before, text));
         for (size_t at = before; at < text->length; at++)
             if (text->data[at] == '\0') text->data[at] = ' ';
         RILL__TRY(rill_text_append(text, "", 1));
@@ -50,7 +63,7 @@ rill_status writing_append(const writing *w, const rill_hypothesis *h, int disti
 {
     const size_t before = text->length;
     rill_error_clear(w->ctx);
-    RILL__TRY(rill__domain_status(w->ctx, w->domain, w->domain->finalize(w->self, h, text), "finalize"));
+    RILL__TRY(check_text(w, w->domain->finalize(w->self, h, text), "finalize", before, text));
     out->length = text->length - before;
     *kept = !distinct || !is_repeated(w, outputs, n, text, before);
     if (!*kept) {

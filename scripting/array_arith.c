@@ -135,6 +135,8 @@ static void compute(operation op, const double *x, const double *y, const double
     }
 }
 
+enum { BYTES_PER_UNIT = 4 }; /* of masks, for script_charge() */
+
 /* --- all blocks --------------------------------------------------------------------------------------------------- */
 
 /* Elements [from, from + n) of the result, in `out` or in memory of the operand's. */
@@ -206,13 +208,16 @@ static int apply(lua_State *L)
         result = (shape){s->cells, ARRAY_CELLS};
         in[0].spread = in[0].a->level == ARRAY_ITEMS;
     }
-    script_charge(L, result.n);
     const array *out = array_new(L, s, kinds[op].mask ? ARRAY_U8 : ARRAY_F64, result.n, result.level);
-    if (run_bytes(op, in, out)) return 1;
+    if (run_bytes(op, in, out)) {
+        script_charge(L, result.n / BYTES_PER_UNIT);
+        return 1;
+    }
     double block[ARRAY_BLOCK];
     for (int32_t at = 0; at < result.n; at += ARRAY_BLOCK) {
         int32_t n = result.n - at < ARRAY_BLOCK ? result.n - at : ARRAY_BLOCK;
         double *x = kinds[op].mask ? block : (double *)out->data + at;
+        script_charge(L, n);
         run_block(op, in, s, at, n, x);
         if (kinds[op].mask) array_narrow(out, at, n, x);
     }

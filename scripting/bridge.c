@@ -388,15 +388,16 @@ void script_take_no_array(lua_State *L, void *instead)
 static int32_t first_to_fail(rill_script *s, int32_t n, int64_t *id, rill_status (*alone)(void *, int32_t, int64_t *),
                              void *user)
 {
-    int64_t limit = s->options.instructions;
+    const rill_script_options limits = s->options;
     int32_t found = -1;
     if (n == 1) return 0;
-    /* A call that used up its instructions is not made n times over: twice its share of them finds the endless loop, or an
-     * input that needs far more than the others, for twice the limit at most. */
-    if (s->overrun) s->options.instructions = 2 * (limit / n) + 1;
+    /* A call that met a limit is not made n times over: twice its share of the limit finds the endless loop, or an input that
+     * needs far more than the others, for twice the limit at most. */
+    if (s->overrun && limits.instructions > 0) s->options.instructions = 2 * (limits.instructions / n) + 1;
+    if (s->overrun && limits.seconds > 0) s->options.seconds = 2 * limits.seconds / n;
     for (int32_t i = 0; i < n && found < 0; i++)
         if (alone(user, i, id) < 0) found = i;
-    s->options.instructions = limit;
+    s->options = limits;
     return found;
 }
 

@@ -231,3 +231,8 @@ rill_status script_config_fail(rill_script *s, const char *path, const char *for
     return rill_fail(s->ctx, RILL_ERR_OPTION, "%s%s: %s%s%s", s->path, place, path, path[0] != '\0' ? ": " : "",
                      sentence);
 }
+
+rill_status rill_script_config_refuse(rill_script *script, const char *key, const char *why)
+{
+    return script_config_fail(script, key, "%s", why);
+}

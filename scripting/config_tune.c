@@ -71,7 +71,7 @@ static int try_point(lua_State *L)
     t->busy = 1;
     t->status = t->attempt(t->user, t->config, &measures);
     t->busy = 0;
-    if (s->options.instructions > 0) s->instructions = s->options.instructions; /* the next stretch begins */
+    script_stretch(s);
     if (t->status < 0) return script_raise(L, t->status);
     push_measures(L, &measures);
     return 1;

@@ -3,18 +3,15 @@
  *   - What catches errors (pcall, xpcall, coroutines) raises again once the instructions are used up.
  *   - A coroutine whose instructions ran out is dead with its hooks off, so its variables are not closed.
  *   - Finalizers run with hooks off, so tables cannot have any.
- *   - What works long in C without instructions of its own is charged for it beforehand.
+ *   - What works long in C without instructions of its own is charged for it (work.c).
  *
- * Divisions: catching errors · coroutines · metatables · loading · work in C · opening. */
+ * Divisions: catching errors · coroutines · metatables · loading · opening. */
 #include <string.h>
 
 #include "state.h"
 
 /* A chain of close() in close handlers is not counted by Lua before 5.4.6; each link takes some of the C stack. */
-enum { MOST_CLOSING = 50, COST_OF_SWITCH = 10 };
-
-/* Integers of a script are taken from outside [0, this] into it, so that costs cannot overflow. */
-#define MOST_WORK (INT64_MAX / 4)
+enum { MOST_CLOSING = 50, COST_OF_SWITCH = 10, COST_OF_CATCHING = 5 };
 
 /* --- catching errors ---------------------------------------------------------------------------------------------- */
 
@@ -38,6 +35,7 @@ static int finish_call(lua_State *L, int status, lua_KContext below)
 static int guarded_pcall(lua_State *L)
 {
     luaL_checkany(L, 1);
+    script_charge(L, COST_OF_CATCHING);
     lua_pushboolean(L, 1);
     lua_insert(L, 1);
     int status = lua_pcallk(L, lua_gettop(L) - 2, LUA_MULTRET, 0, 0, finish_call);
@@ -57,6 +55,7 @@ static int guarded_handler(lua_State *L)
 static int guarded_xpcall(lua_State *L)
 {
     luaL_checktype(L, 2, LUA_TFUNCTION);
+    script_charge(L, COST_OF_CATCHING);
     int arguments = lua_gettop(L) - 2;
     lua_pushvalue(L, 2);
     lua_pushcclosure(L, guarded_handler, 1);
@@ -92,7 +91,7 @@ static int resume(lua_State *L, lua_State *co, int arguments)
 {
     rill_script *s = script_of(L);
     int results = 0;
-    script_charge(L, COST_OF_SWITCH);
+    script_charge(L, COST_OF_SWITCH + arguments);
     if (!lua_checkstack(co, arguments)) {
         lua_pushliteral(L, "too many arguments to resume");
         return -1;
@@ -219,17 +218,6 @@ static int guarded_getmetatable(lua_State *L)
 
 /* --- loading ------------------------------------------------------------------------------------------------------ */
 
-/* What compiling takes: a share for every byte, and since each "goto" is checked against those that wait for their labels, the
- * square of their number. */
-static int64_t cost_of_compiling(const char *text, size_t length)
-{
-    static const char word[] = "goto";
-    int64_t jumps = 0;
-    for (const char *at = text, *end = text + length; (at = memmem(at, (size_t)(end - at), word, 4)) != NULL; at += 4)
-        jumps++;
-    return 4 * (int64_t)length + (jumps < INT32_MAX ? jumps * jumps : MOST_WORK);
-}
-
 /* load(text [, name [, mode [, environment]]]): text only, since bytecode is not checked by anybody. */
 static int guarded_load(lua_State *L)
 {
@@ -238,8 +226,8 @@ static int guarded_load(lua_State *L)
     const char *text = lua_tolstring(L, 1, &length);
     const char *name = luaL_optstring(L, 2, text);
     if (strchr(luaL_optstring(L, 3, "t"), 't') == NULL) return luaL_error(L, "scripts can load text only");
-    script_charge(L, cost_of_compiling(text, length));
-    if (luaL_loadbufferx(L, text, length, name, "t") != LUA_OK) {
+    if (script_compile(L, text, length, name) != LUA_OK) {
+        if (script_of(L)->exhausted) script_exhaust(L);
         lua_pushnil(L);
         lua_insert(L, -2);
         return 2;
@@ -257,136 +245,6 @@ static int guarded_collectgarbage(lua_State *L)
         return luaL_error(L, "scripts can ask collectgarbage for \"count\" only: garbage is collected as needed");
     lua_pushnumber(L, (double)script_of(L)->heap.memory / 1024);
     return 1;
-}
-
-/* --- work in C ---------------------------------------------------------------------------------------------------- */
-
-/* A function of the library and what a call of it is charged. */
-typedef struct script_work {
-    const char *name;
-    int64_t (*cost)(lua_State *L);
-} script_work;
-
-/* Copies and scans of all arguments. */
-static int64_t cost_of_arguments(lua_State *L)
-{
-    int n = lua_gettop(L);
-    int64_t bytes = 4 * n;
-    for (int i = 1; i <= n; i++)
-        if (lua_type(L, i) == LUA_TSTRING) bytes += (int64_t)lua_rawlen(L, i);
-    return bytes / 8;
-}
-
-static int64_t whole_at(lua_State *L, int index)
-{
-    lua_Integer value = lua_tointeger(L, index);
-    return value < 0 ? 0 : value < MOST_WORK ? value : MOST_WORK;
-}
-
-/* Of string.rep(s, n, separator), which asks for the memory of the whole before it begins: more than there may be costs
- * nothing. */
-static int64_t cost_of_repeats(lua_State *L)
-{
-    int64_t n = whole_at(L, 2), each = (int64_t)(lua_rawlen(L, 1) + (lua_isstring(L, 3) ? lua_rawlen(L, 3) : 0)), bytes;
-    if (__builtin_mul_overflow(n, each, &bytes) || (uint64_t)bytes > script_of(L)->options.memory) return 0;
-    return n / 4;
-}
-
-/* Elements of the list at index 1. A __len of the script's could say one number here and another to the library. */
-static int64_t list_length(lua_State *L)
-{
-    if (lua_istable(L, 1)) {
-        if (luaL_getmetafield(L, 1, "__len") != LUA_TNIL)
-            luaL_error(L, "the table has a __len; a plain list is needed");
-        return (int64_t)lua_rawlen(L, 1);
-    }
-    return lua_isuserdata(L, 1) ? luaL_len(L, 1) : 0;
-}
-
-/* Each element is looked up and appended, however short it is. */
-static int64_t cost_of_list(lua_State *L)
-{
-    return 2 * list_length(L);
-}
-
-/* What lies behind a position moves; without a position only the end is looked at. */
-static int64_t cost_of_insert(lua_State *L)
-{
-    return lua_gettop(L) == 3 ? (list_length(L) - whole_at(L, 2)) / 2 : 0;
-}
-
-static int64_t cost_of_remove(lua_State *L)
-{
-    return lua_gettop(L) == 2 ? (list_length(L) - whole_at(L, 2)) / 2 : 0;
-}
-
-/* Elements from the one that the integer at `first` names to the one at `last`. */
-static int64_t span_of(lua_Integer first, lua_Integer last)
-{
-    uint64_t span = (uint64_t)last - (uint64_t)first;
-    return first > last ? 0 : span < MOST_WORK ? (int64_t)span : MOST_WORK;
-}
-
-static int64_t cost_of_move(lua_State *L)
-{
-    return span_of(lua_tointeger(L, 2), lua_tointeger(L, 3)) / 2;
-}
-
-static int64_t cost_of_unpack(lua_State *L)
-{
-    lua_Integer last = lua_isnoneornil(L, 3) ? list_length(L) : lua_tointeger(L, 3);
-    int64_t span = span_of(lua_isnoneornil(L, 2) ? 1 : lua_tointeger(L, 2), last);
-    return span < LUAI_MAXSTACK ? span / 2 : 0; /* more is refused by the library */
-}
-
-static int64_t cost_of_sort(lua_State *L)
-{
-    int64_t n = list_length(L), cost = n;
-    for (int64_t halves = n; halves > 1; halves /= 2) cost += 2 * n;
-    return cost;
-}
-
-/* The original is upvalue 2 and has no upvalues of its own, so it can run in this call's frame. */
-static int charged(lua_State *L)
-{
-    const script_work *work = lua_touserdata(L, lua_upvalueindex(1));
-    lua_CFunction function = lua_tocfunction(L, lua_upvalueindex(2));
-    script_charge(L, work->cost(L));
-    return function(L);
-}
-
-static const script_work base_work[] = {{"select", cost_of_arguments}, {"tonumber", cost_of_arguments}, {NULL, NULL}};
-static const script_work string_work[] = {
-    {"byte", cost_of_arguments},
-    {"char", cost_of_arguments},
-    {"format", cost_of_arguments},
-    {"lower", cost_of_arguments},
-    {"pack", cost_of_arguments},
-    {"packsize", cost_of_arguments},
-    {"rep", cost_of_repeats},
-    {"reverse", cost_of_arguments},
-    {"unpack", cost_of_arguments},
-    {"upper", cost_of_arguments},
-    {NULL, NULL},
-};
-static const script_work table_work[] = {
-    {"concat", cost_of_list},   {"insert", cost_of_insert}, {"move", cost_of_move},     {"pack", cost_of_arguments},
-    {"remove", cost_of_remove}, {"sort", cost_of_sort},     {"unpack", cost_of_unpack}, {NULL, NULL},
-};
-static const script_work utf8_work[] = {
-    {"char", cost_of_arguments}, {"codepoint", cost_of_arguments}, {"codes", cost_of_arguments},
-    {"len", cost_of_arguments},  {"offset", cost_of_arguments},    {NULL, NULL},
-};
-
-/* Put a charged form in the place of each function in the table on top of the stack. */
-static void charge_functions(lua_State *L, const script_work *work)
-{
-    for (; work->name != NULL; work++) {
-        lua_pushlightuserdata(L, (void *)work);
-        lua_getfield(L, -2, work->name);
-        lua_pushcclosure(L, charged, 2);
-        lua_setfield(L, -2, work->name);
-    }
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
@@ -429,22 +287,12 @@ static void guard_random(lua_State *L)
 
 void script_open_guards(lua_State *L)
 {
-    static const struct {
-        const char *name;
-        const script_work *work;
-    } libraries[] = {{"string", string_work}, {"table", table_work}, {"utf8", utf8_work}};
-    charge_functions(L, base_work);
-    luaL_setfuncs(L, base_functions, 0);
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-        lua_getfield(L, -1, libraries[i].name);
-        charge_functions(L, libraries[i].work);
-        lua_pop(L, 1);
-    }
-    lua_getfield(L, -1, "string");
-    script_open_patterns(L);
-    lua_getfield(L, -2, "coroutine");
-    luaL_setfuncs(L, coroutine_functions, 0);
-    lua_getfield(L, -3, "math");
+    lua_getfield(L, -1, "math");
     guard_random(L);
-    lua_pop(L, 3);
+    lua_pop(L, 1);
+    script_open_work(L);
+    luaL_setfuncs(L, base_functions, 0);
+    lua_getfield(L, -1, "coroutine");
+    luaL_setfuncs(L, coroutine_functions, 0);
+    lua_pop(L, 1);
 }

@@ -9,7 +9,8 @@
  *     (userdata own theirs, or the script does).
  *   - script->L is always the running thread: state.c and guard.c see to it, whichever coroutine runs. A C function that a
  *     script calls finds its own state there.
- *   - A C function whose work goes with the size of its data, and that makes nothing of that size, tells script_charge().
+ *   - A C function whose work goes with the size of its data, and that makes nothing of that size, tells script_charge(): bit by
+ *     bit where a bit may take long, for that is where a call whose time is over ends.
  *   - Arrays over engine memory carry the stamp of the call they belong to and are refused afterwards. */
 #ifndef RILL_SCRIPTING_INTERNAL_H
 #define RILL_SCRIPTING_INTERNAL_H
@@ -34,7 +35,7 @@ typedef struct script_heap {
     size_t held;   /* given by the context for it */
     size_t wanted; /* bytes of the latest request that failed in this call, else 0, */
     size_t had;    /* what `memory` was then, */
-    int by_limit;  /* and whether the script's limit was the reason, not the context's memory */
+    int by_limit;  /* and why: 0 the context's memory, 1 the script's limit, 2 that of a text */
     script_block *free[SCRIPT_HEAP_CLASSES];
     script_chunk *chunks; /* the latest first; blocks are carved from it */
     size_t n_chunks;
@@ -51,8 +52,10 @@ struct rill_script {
     char source[LUA_IDSIZE]; /* the path as Lua writes it in messages, shortened if it is long */
     script_heap heap;
     int64_t instructions;  /* left for the call in progress */
-    int exhausted;         /* the limit was met: nothing but unwinding is allowed until the outermost call ends */
-    int overrun;           /* the latest script_call() failed for want of instructions */
+    int64_t look_at;       /* when to look next whether its seconds are over, by a clock that is quick to read */
+    int64_t began;         /* the processor's time at the first look; below 0: there was none yet */
+    int exhausted;         /* a limit was met: nothing but unwinding is allowed until the outermost call ends */
+    int overrun;           /* the latest script_call() failed for want of instructions or of seconds */
     int depth;             /* script_call()s in progress */
     int closing;           /* coroutine.close()s in progress */
     uint64_t stamp;        /* of the engine's call in progress; 0 between calls */
@@ -90,8 +93,10 @@ enum { SCRIPT_MESSAGE_MAX = 4000 };
 int script_raise(lua_State *L, rill_status status);
 
 /* Count `work` against the instructions of the call in progress: one for each few nanoseconds of C. Raises when they are used
- * up. */
+ * up, or its seconds are. */
 void script_charge(lua_State *L, int64_t work);
+/* Give the call in progress all of its instructions and seconds again. */
+void script_stretch(rill_script *s);
 enum { SCRIPT_NEAREST_WORK = 1000 }; /* a look for the nearest of some dozens of names */
 
 /* Begin and end a call of the engine: arrays made between belong to it. Nests: begin returns the frame to give back. */

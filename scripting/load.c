@@ -38,7 +38,7 @@ static int run_chunk(lua_State *L)
     rill_script *s = c->script;
     lua_pushfstring(L, "@%s", s->path);
     note_source(L, s);
-    if (luaL_loadbufferx(L, c->text, c->length, lua_tostring(L, -1), "t") != LUA_OK) return lua_error(L);
+    if (script_compile(L, c->text, c->length, lua_tostring(L, -1)) != LUA_OK) return lua_error(L);
     lua_call(L, 0, 1);
     s->result = luaL_ref(L, LUA_REGISTRYINDEX);
     return 0;

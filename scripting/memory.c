@@ -8,7 +8,8 @@
  * them, at most a quarter more and SLACK.
  *
  * Allocating is work that the counting of instructions does not see, so it is charged here: one instruction per UNIT bytes,
- * and a pass over all that is held when a request is refused, since Lua then collects all garbage and asks again. */
+ * and a pass over all that is held when a request is refused, since Lua then collects all garbage and asks again. A text, which one
+ * instruction may compare, hash or read as a number, has a limit of its own. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,9 @@ enum {
     SLACK = 256 << 10,
     UNIT = 64,
     UNIT_OF_COLLECTING = 16,
+    LARGE = 64 << 10, /* blocks at which the time is looked at */
+    SHARE_OF_TEXT = 16,
+    LEAST_TEXT = 1 << 20,
 };
 
 /* A free block of Lua's. */
@@ -250,10 +254,29 @@ static int within_limit(const rill_script *s, size_t old_size, size_t new_size)
     return more <= limit && s->heap.memory <= limit - more;
 }
 
+size_t script_longest_text(const rill_script *s)
+{
+    size_t share = s->options.memory / SHARE_OF_TEXT;
+    return share > LEAST_TEXT ? share : LEAST_TEXT;
+}
+
+/* Lua then collects all garbage and asks once more. */
+static void *refuse(rill_script *s, size_t size, int why)
+{
+    s->heap.by_limit = why;
+    s->heap.wanted = size;
+    s->heap.had = s->heap.memory;
+    s->instructions -= (int64_t)(s->heap.held / UNIT_OF_COLLECTING);
+    script_hasten(s);
+    return NULL;
+}
+
 void *script_allocate(void *user, void *block, size_t old_size, size_t new_size)
 {
     rill_script *s = user;
-    if (block == NULL) old_size = 0; /* Lua then passes a kind of object */
+    const int is_text = block == NULL &&
+                        old_size == LUA_TSTRING; /* Lua passes a kind of object where there is no block */
+    if (block == NULL) old_size = 0;
     if (new_size == 0) {
         put(s, block, old_size);
         return NULL;
@@ -263,16 +286,12 @@ void *script_allocate(void *user, void *block, size_t old_size, size_t new_size)
         s->heap.memory += new_size - old_size;
         return block;
     }
-    int within = within_limit(s, old_size, new_size);
-    void *fresh = within ? get(s, new_size) : NULL;
-    if (fresh == NULL) {
-        if (!within) s->heap.by_limit = 1;
-        s->heap.wanted = new_size;
-        s->heap.had = s->heap.memory;
-        s->instructions -= (int64_t)(s->heap.held / UNIT_OF_COLLECTING);
-        return NULL;
-    }
+    if (is_text && new_size > script_longest_text(s)) return refuse(s, new_size, 2);
+    if (!within_limit(s, old_size, new_size)) return refuse(s, new_size, 1);
+    void *fresh = get(s, new_size);
+    if (fresh == NULL) return refuse(s, new_size, s->heap.by_limit);
     if (new_size > old_size) s->instructions -= (int64_t)(new_size / UNIT);
+    if (new_size >= LARGE) script_hasten(s);
     if (block != NULL) {
         memcpy(fresh, block, old_size < new_size ? old_size : new_size);
         put(s, block, old_size);

@@ -142,7 +142,7 @@ static int find(lua_State *L)
     size_t length;
     const scorer_call *c = scorer_self(L);
     const char *text = luaL_checklstring(L, 2, &length);
-    script_charge(L, NAME_WORK);
+    script_charge(L, NAME_WORK + (int64_t)length);
     int32_t action = rill_model_find_action(c->rows->model, text, length);
     if (action == RILL_NO_ACTION)
         lua_pushnil(L);

@@ -2,17 +2,56 @@
  *
  * Instructions are counted by a hook. Once they are used up, script->exhausted is set and stays so until the outermost
  * script_call() has returned; until then the hook comes after every instruction and raises again, and so does every function
- * of guard.c that could have caught the error. */
+ * of guard.c that could have caught the error.
+ *
+ * Seconds are a second limit, for work that the count does not see. They are the thread's own, so that a busy machine is no
+ * reason to stop a script. Wherever instructions are counted, a clock that is quick to read says whether it is time to ask the slow
+ * one. */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "state.h"
 
-enum { MOST_FRAMES = 16 };
+enum { MOST_FRAMES = 16, DEFAULT_SECONDS = 10 };
 #define DEFAULT_INSTRUCTIONS INT64_C(200000000)
+#ifndef CLOCK_MONOTONIC_COARSE
+#define CLOCK_MONOTONIC_COARSE CLOCK_MONOTONIC
+#endif
 
 /* Keys of the registry. */
 static const char exhausted_key, raised_key;
+
+/* --- seconds ------------------------------------------------------------------------------------------------------ */
+
+static int64_t nanoseconds(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* Whether the seconds of the call in progress are over. They pass no faster than those of the day, so until as many have passed as
+ * are left there is nothing to ask. */
+static int is_late(rill_script *s)
+{
+    if (s->options.seconds <= 0) return 0;
+    int64_t today = nanoseconds(CLOCK_MONOTONIC_COARSE);
+    if (today < s->look_at) return 0;
+    int64_t spent = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+    if (s->began < 0) s->began = spent;
+    double left = s->options.seconds * 1e9 - (double)(spent - s->began);
+    if (left <= 0) return 1;
+    s->look_at = left < 1e18 ? today + (int64_t)left : INT64_MAX;
+    return 0;
+}
+
+static void start_clock(rill_script *s)
+{
+    enum { FIRST_LOOK = 10000000 }; /* most calls are over by then, and ask no slow clock at all */
+    s->began = -1;
+    if (s->options.seconds > 0) s->look_at = nanoseconds(CLOCK_MONOTONIC_COARSE) + FIRST_LOOK;
+}
 
 /* --- instructions ------------------------------------------------------------------------------------------------- */
 
@@ -31,7 +70,7 @@ static void count(lua_State *L, lua_Debug *record)
     /* A coroutine that outlived the call whose end it saw coming. */
     if (stride == 1 && !s->exhausted) lua_sethook(L, count, LUA_MASKCOUNT, SCRIPT_STRIDE);
     s->instructions -= stride;
-    if (s->instructions <= 0 || s->exhausted) script_exhaust(L);
+    if (s->instructions <= 0 || s->exhausted || is_late(s)) script_exhaust(L);
 }
 
 /* Push "FILE:LINE: " of the innermost function of the script. */
@@ -54,9 +93,14 @@ int script_exhaust(lua_State *L)
     if (!s->exhausted) {
         s->exhausted = 1;
         push_place(L);
-        lua_pushfstring(
-            L, "%sstopped after %I instructions in one call: an endless loop? (--script-steps raises the limit)",
-            lua_tostring(L, -1), (LUAI_UACINT)s->options.instructions);
+        if (s->instructions <= 0)
+            lua_pushfstring(
+                L, "%sstopped after %I instructions in one call: an endless loop? (--script-steps raises the limit)",
+                lua_tostring(L, -1), (LUAI_UACINT)s->options.instructions);
+        else
+            lua_pushfstring(
+                L, "%sstopped after %f seconds in one call: too much work? (--script-seconds raises the limit)",
+                lua_tostring(L, -1), s->options.seconds);
         lua_rawsetp(L, LUA_REGISTRYINDEX, &exhausted_key);
     }
     /* The first place is the one to tell, wherever the script tries to go on. */
@@ -73,18 +117,26 @@ void script_charge(lua_State *L, int64_t work)
 {
     rill_script *s = script_of(L);
     if (work > 0) s->instructions -= work < s->instructions ? work : s->instructions;
-    if (s->instructions <= 0 || s->exhausted) script_exhaust(L);
+    if (s->instructions <= 0 || s->exhausted || is_late(s)) script_exhaust(L);
+}
+
+void script_hasten(rill_script *s)
+{
+    if (s->depth > 0 && is_late(s)) lua_sethook(s->L, count, LUA_MASKCOUNT, 1);
+}
+
+void script_stretch(rill_script *s)
+{
+    s->instructions = s->options.instructions < 0 ? INT64_MAX : s->options.instructions;
+    start_clock(s);
 }
 
 /* Without a limit there is no hook, which costs arithmetic in Lua half its speed. */
 static void start_counting(rill_script *s, lua_State *L)
 {
-    if (s->options.instructions < 0) {
-        s->instructions = INT64_MAX;
-        return;
-    }
-    s->instructions = s->options.instructions;
-    lua_sethook(L, count, LUA_MASKCOUNT, s->exhausted ? 1 : SCRIPT_STRIDE);
+    script_stretch(s);
+    if (s->options.instructions >= 0 || s->options.seconds > 0)
+        lua_sethook(L, count, LUA_MASKCOUNT, s->exhausted ? 1 : SCRIPT_STRIDE);
 }
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
@@ -177,6 +229,12 @@ static rill_status fail_memory(rill_script *s)
     if (!s->heap.by_limit)
         return rill_fail(s->ctx, RILL_ERR_MEMORY, "script %s: out of memory: %zu bytes were refused", s->path,
                          s->heap.wanted);
+    if (s->heap.by_limit == 2)
+        return rill_fail(
+            s->ctx, RILL_ERR_MEMORY,
+            "script %s: out of memory: a text of %zu bytes, and the longest may have %zu (--script-memory raises the "
+            "limit)",
+            s->path, s->heap.wanted, script_longest_text(s));
     return rill_fail(s->ctx, RILL_ERR_MEMORY,
                      "script %s: out of memory: it held %zu bytes, and %zu more are over the %zu it may have "
                      "(--script-memory raises the limit)",
@@ -211,7 +269,7 @@ static rill_status fail_call(rill_script *s, int code)
 rill_status script_call(rill_script *s, int arguments, int results)
 {
     lua_State *L = s->L;
-    int64_t before = s->instructions;
+    const int64_t before = s->instructions, began = s->began, look_at = s->look_at;
     int base = lua_gettop(L) - arguments;
     if (!lua_checkstack(L, LUA_MINSTACK)) {
         lua_settop(L, base - 1);
@@ -230,6 +288,8 @@ rill_status script_call(rill_script *s, int arguments, int results)
     if (--s->depth == 0) s->exhausted = 0;
     /* What this thread had counted of its latest stride is lost with it. */
     s->instructions = before - (s->depth > 0 ? SCRIPT_STRIDE : 0);
+    s->began = began;
+    s->look_at = look_at;
     lua_remove(L, base);
     return code == LUA_OK ? RILL_OK : fail_call(s, code);
 }
@@ -305,6 +365,7 @@ rill_status script_create(rill_script **out, rill_context *ctx, const char *path
     s->result = LUA_NOREF;
     if (options != NULL) s->options = *options;
     if (s->options.memory == 0) s->options.memory = SCRIPT_DEFAULT_MEMORY;
+    if (s->options.seconds == 0) s->options.seconds = s->options.instructions < 0 ? -1 : DEFAULT_SECONDS;
     if (s->options.instructions == 0) s->options.instructions = DEFAULT_INSTRUCTIONS;
     s->path_size = strlen(path) + 1;
     s->path = rill_alloc(ctx, s->path_size);

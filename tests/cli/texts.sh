@@ -27,7 +27,7 @@ for options in "-m $tiny" "-m $tiny --tokenized" "-m $data/mt/shared" "-m $data/
   for how in "" "--workers 2" "--method var-batch --sort length" "--min-length 1 -k 3 --length-penalty 1" "--max-nodes 1000"; do
     # shellcheck disable=SC2086
     feed lines "$rill" decode -q $options $how
-    exits 0; silent; lines 6
+    exits 0; counts_only; lines 6
     for line in 1 2 4 5 6; do line_is $line ""; done
   done
   # shellcheck disable=SC2086

@@ -226,6 +226,178 @@ static void domains_that_write_over_inputs(void **state)
     }
 }
 
+static rill_status score_and_slip(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+{
+    static const float wrong[] = {NAN, INFINITY};
+    rill_status status = toy_domain.score(self, rows, ask, out);
+    for (int32_t q = 0; q < ask->n_picks; q++)
+        if (slip < 2) out->pick_logp[q] = wrong[slip];
+    return status;
+}
+
+static rill_status finalize_and_slip(void *self, const rill_hypothesis *h, rill_text *out)
+{
+    rill_status status = toy_domain.finalize(self, h, out);
+    if (slip == 2) out->length = out->capacity + 1;
+    if (slip == 3) out->length = SIZE_MAX;
+    if (slip == 4 && h->slot >= 0) out->length = 0; /* of the second output it takes the first along */
+    return status;
+}
+
+static rill_status add_nothing(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    (void)self;
+    rill_status status = RILL_OK;
+    for (int32_t r = 0; r < rows->n && status == RILL_OK; r++) status = rill_ask_add(ask, r, 0, 0.5f);
+    return status;
+}
+
+/* What is no number, and what is no text. */
+static void domains_that_answer_nonsense(void **state)
+{
+    (void)state;
+    static const rill_scorer adder = {.abi_version = RILL_ABI_VERSION,
+                                      .struct_size = sizeof adder,
+                                      .name = "adder",
+                                      .summary = "has the domain asked for picks",
+                                      .arguments = "",
+                                      .score = add_nothing};
+    const rill_chain_entry entry = {"adder", ""};
+    for (slip = 0; slip < 6; slip++) {
+        house h;
+        rill_domain domain = toy_domain;
+        rill_engine_setup setup;
+        rill_result result;
+        rill_engine_setup_default(&setup);
+        setup.settings.n_best = 5;
+        setup.scorers = &entry;
+        setup.n_scorers = 1;
+        domain.name = "slipper";
+        domain.score = score_and_slip;
+        domain.finalize = finalize_and_slip;
+        open_house(&h, &domain);
+        assert_int_equal(rill_register_scorer(h.ctx, &adder), RILL_OK);
+        assert_int_equal(make_engine(&h, &setup), RILL_OK);
+        assert_int_equal(rill_engine_submit(h.engine, "in", 2), RILL_OK);
+        rill_engine_close_input(h.engine);
+        rill_status status = RILL_OK;
+        while (status == RILL_OK) status = rill_engine_step(h.engine);
+        if (slip < 5) {
+            assert_int_equal(status, RILL_ERR_PLUGIN);
+            assert_non_null(strstr(rill_error(h.ctx),
+                                   slip < 2 ? "domain slipper: choices of input 0" : "domain slipper: finalize"));
+        } else {
+            assert_int_equal(rill_engine_next(h.engine, &result), RILL_OK);
+            assert_true(result.n > 1);
+        }
+        toy_report_reset();
+        close_house(&h);
+    }
+}
+
+/* --- heuristics --------------------------------------------------------------------------------------------------- */
+
+static rill_status write_over(void *self, rill_beams *b)
+{
+    (void)self;
+    *b = (rill_beams){.n = 1000};
+    return RILL_OK;
+}
+
+static void heuristics_that_write_over_their_view(void **state)
+{
+    (void)state;
+    static const rill_heuristic writer = {.abi_version = RILL_ABI_VERSION,
+                                          .struct_size = sizeof writer,
+                                          .name = "writer",
+                                          .summary = "writes over what it is shown",
+                                          .arguments = "",
+                                          .apply = write_over};
+    const rill_chain_entry entry = {"writer", ""};
+    for (int check = 0; check < 2; check++) {
+        house h;
+        rill_engine_setup setup;
+        rill_result result;
+        rill_engine_setup_default(&setup);
+        setup.heuristics = &entry;
+        setup.n_heuristics = 1;
+        setup.settings.check = check;
+        open_house(&h, NULL);
+        assert_int_equal(rill_register_heuristic(h.ctx, &writer), RILL_OK);
+        assert_int_equal(make_engine(&h, &setup), RILL_OK);
+        assert_int_equal(rill_engine_submit(h.engine, "in", 2), RILL_OK);
+        rill_engine_close_input(h.engine);
+        rill_status status = RILL_OK;
+        while (status == RILL_OK) status = rill_engine_step(h.engine);
+        assert_int_equal(rill_engine_next(h.engine, &result), RILL_OK);
+        assert_int_equal(result.status, RILL_OK);
+        close_house(&h);
+    }
+}
+
+/* --- what fails without a word ------------------------------------------------------------------------------------ */
+
+static rill_status refuse_heuristic(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
+{
+    (void)table, (void)ctx, (void)arguments, (void)self;
+    return RILL_ERR_INPUT;
+}
+
+static rill_status refuse_policy(const rill_policy *table, rill_context *ctx, const char *arguments, void **self)
+{
+    (void)table, (void)ctx, (void)arguments, (void)self;
+    return RILL_ERR_INPUT;
+}
+
+static rill_status choose_none(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+{
+    (void)self, (void)flight, (void)order;
+    *count = 0;
+    return RILL_OK;
+}
+
+static rill_status admit_none(void *self, const rill_flight *flight, int32_t *admit)
+{
+    (void)self, (void)flight;
+    *admit = 0;
+    return RILL_OK;
+}
+
+static void who_fails_without_a_word_is_named(void **state)
+{
+    (void)state;
+    static const rill_heuristic heuristic = {.abi_version = RILL_ABI_VERSION,
+                                             .struct_size = sizeof heuristic,
+                                             .name = "mute",
+                                             .summary = "",
+                                             .arguments = "",
+                                             .create = refuse_heuristic,
+                                             .apply = write_over};
+    static const rill_policy policy = {.abi_version = RILL_ABI_VERSION,
+                                       .struct_size = sizeof policy,
+                                       .name = "mute",
+                                       .summary = "",
+                                       .create = refuse_policy,
+                                       .choose = choose_none,
+                                       .refill = admit_none};
+    const rill_chain_entry entry = {"mute", ""};
+    for (int i = 0; i < 2; i++) {
+        house h;
+        rill_engine_setup setup;
+        rill_engine_setup_default(&setup);
+        setup.heuristics = &entry;
+        setup.n_heuristics = i == 0;
+        setup.policy = i == 1 ? &entry : NULL;
+        open_house(&h, NULL);
+        assert_int_equal(rill_register_heuristic(h.ctx, &heuristic), RILL_OK);
+        assert_int_equal(rill_register_policy(h.ctx, &policy), RILL_OK);
+        assert_int_equal(make_engine(&h, &setup), RILL_ERR_INPUT);
+        assert_non_null(
+            strstr(rill_error(h.ctx), i == 0 ? "heuristic mute: create failed" : "policy mute: create failed"));
+        close_house(&h);
+    }
+}
+
 static int32_t told, gave;
 
 static rill_status tokenize_and_slip(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
@@ -276,6 +448,7 @@ static rill_status say(void *self, const rill_scorer_rows *rows, rill_ask_builde
     (void)self;
     for (int32_t r = 0; r < rows->n; r++) {
         rill_status status = way == 0   ? rill_ask_add(ask, r, 0, said)
+                             : way == 3 ? rill_ask_add(ask, r, 0, said) + rill_ask_reward(ask, r, said)
                              : way == 1 ? rill_ask_reward(ask, r, said)
                                         : rill_ask_end_reward(ask, r, said);
         if (status < 0) return status;
@@ -365,6 +538,32 @@ static void notes_and_nothing_come_with_results(void **state)
         if (i != 2) assert_string_equal(r.note, i == 0 ? "so and 7" : "");
     }
     assert_int_equal(blanks_seen, 0);
+}
+
+/* Two numbers whose sum is none. It is not the domain who is blamed. */
+static void scorers_that_lift_too_far(void **state)
+{
+    (void)state;
+    static const rill_scorer lifter = {.abi_version = RILL_ABI_VERSION,
+                                       .struct_size = sizeof lifter,
+                                       .name = "lifter",
+                                       .summary = "lifts",
+                                       .arguments = "",
+                                       .score = say};
+    const rill_chain_entry entry = {"lifter", ""};
+    house h;
+    rill_engine_setup setup;
+    rill_engine_setup_default(&setup);
+    setup.scorers = &entry;
+    setup.n_scorers = 1;
+    said = 3e38f;
+    way = 3;
+    open_house(&h, NULL);
+    assert_int_equal(rill_register_scorer(h.ctx, &lifter), RILL_OK);
+    assert_int_equal(make_engine(&h, &setup), RILL_OK);
+    assert_int_equal(rill_engine_submit(h.engine, "in", 2), RILL_OK);
+    assert_int_equal(rill_engine_step(h.engine), RILL_ERR_PLUGIN);
+    assert_non_null(strstr(rill_error(h.ctx), "scorer lifter: choices of input 0"));
     close_house(&h);
 }
 
@@ -380,6 +579,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(domains_that_make_no_actions),
         cmocka_unit_test(scorers_that_say_no_number),
         cmocka_unit_test(notes_and_nothing_come_with_results),
+        cmocka_unit_test(domains_that_answer_nonsense),
+        cmocka_unit_test(heuristics_that_write_over_their_view),
+        cmocka_unit_test(who_fails_without_a_word_is_named),
+        cmocka_unit_test(scorers_that_lift_too_far),
     };
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,14 +4,19 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static inline void require(int condition)
+/* Says what did not hold before it ends the process. */
+#define require(condition) require_at((condition) != 0, #condition, __FILE__, __LINE__)
+static inline void require_at(int held, const char *condition, const char *file, int line)
 {
-    if (!condition) abort();
+    if (held) return;
+    fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, condition);
+    abort();
 }
 
 /* Bytes before the first NUL; all without one. */

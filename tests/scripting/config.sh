@@ -7,12 +7,14 @@ examples=$(cd "$data/../../examples" && pwd)
 geo=$examples/models/geo questions=$examples/questions/geo.txt
 
 # config TABLE: run.lua returns it
+word=
 config() { printf 'return %s\n' "$1" >run.lua; }
 # as OPTIONS...: the configuration gives what these options give, results and settings alike
 as() {
   run "$rill" decode -q --stats wanted.json -o wanted "$@"
   exits 0
-  run "$rill" run run.lua -q --stats got.json -o got
+  # shellcheck disable=SC2086
+  run "$rill" run run.lua -q --stats got.json -o got $word
   exits 0; counts_only
   same wanted got
   settings wanted.json >wanted.settings
@@ -54,12 +56,12 @@ exits 0; json '["absolute:10"]' settings.heuristics wanted.json
 
 # --- both names of the command, and files
 config "{ $model, output = 'forms', stats = 'stats.json', trace = 'trace.json' }"
-run "$rill" decode --config run.lua -q
+run "$rill" decode --config run.lua -q --unsafe-scripts
 exits 0; prints_nothing; silent
 cp forms first; has_json stats.json expansions; has_json --lines trace.json event
-run "$rill" run run.lua -q -o - --stats other.json
+run "$rill" run run.lua -q -o - --stats other.json --trace other.trace
 exits 0; same out first; has_json other.json expansions
-feed "$questions" "$rill" run run.lua -q -i - -o again
+feed "$questions" "$rill" run run.lua -q -i - -o again --unsafe-scripts
 exits 0; same again first
 config "{ model = '$geo' }"
 feed "$questions" "$rill" run run.lua -q
@@ -67,7 +69,7 @@ exits 0; same out first
 # Paths are relative to the script, options' to the current directory.
 mkdir -p deep/er && cp "$questions" deep/q && cp -r "$tiny" deep/model && cp three deep/er/three
 printf 'return { model = "model", input = "er/three", output = "out.txt" }\n' >deep/run.lua
-run "$rill" run deep/run.lua -q
+run "$rill" run deep/run.lua -q --unsafe-scripts
 exits 0; "$rill" decode -q -m "$tiny" -i three >wanted; same deep/out.txt wanted
 (cd deep/er && "$rill" run ../run.lua -q -o mine) && cp deep/er/mine mine && same mine wanted
 run "$rill" run deep/run.lua -q -i three -o here
@@ -140,6 +142,7 @@ exits 1; says "run.lua"
 if [ -n "$toy" ]; then
   cp "$toy" toy.so
   config "{ domain = 'toy', domain_args = 'seed=3 actions=8', plugins = { 'toy.so' }, input = 'three' }"
+  word="--plugin ./toy.so"
   as --plugin ./toy.so --domain toy --domain-args "seed=3 actions=8" -i three
 fi
 
@@ -240,7 +243,7 @@ json '["absolute:3"]' points.3.run.settings.heuristics s.json
 # In the order given, to the output that is named, without references.
 sweep 'sweep = rill.sweep{ {"k", {3, 2}}, {"n", {1}} }, output = "table"'
 sed -i 's/references = "refs", //' run.lua
-run "$rill" run run.lua -q
+run "$rill" run run.lua -q -o table
 exits 0; prints_nothing
 verdict "$(good [ "$(awk 'NR > 1 {print $1 $2 $3 $4}' table | paste -sd ' ')" = "31-- 21--" ])" "rows in the order of the pairs"
 # Contradictions are told in their rows, the others go on.

@@ -75,6 +75,13 @@ run "$rill" list scorers --script-steps 1000000 --plugin counted.lua
 exits 0; prints counted
 run "$rill" list scorers --plugin counted.lua --script-steps 50000
 exits 1; says "counted.lua:1: stopped after 50000 instructions in one call"; says "--script-steps"
+echo 'while true do end' >endless.lua
+run "$rill" list scorers --plugin endless.lua --script-steps 1000000000000 --script-seconds 0.05
+exits 1; says "endless.lua:1: stopped after 0.05 seconds in one call"; says "--script-seconds"
+run "$rill" list scorers --plugin endless.lua --script-steps 0 --script-seconds 0.05
+exits 1; says "endless.lua:1: stopped after 0.05 seconds in one call"
+run "$rill" list scorers --plugin counted.lua --script-steps 1000000 --script-seconds 0
+exits 0
 run "$rill" list scorers --plugin counted.lua --script-steps 0
 exits 0; prints counted
 echo 'local s = ("x"):rep(3000000)' >large.lua
@@ -82,7 +89,8 @@ run "$rill" list scorers --plugin large.lua
 exits 0
 run "$rill" list scorers --plugin large.lua --script-memory 2
 exits 1; says "script large.lua: out of memory"; says "--script-memory"
-for wrong in "--script-memory 0" "--script-memory x" "--script-steps -1" "--script-steps 1.5" "--script-memory" "--unsafe-scripts=1"; do
+for wrong in "--script-memory 0" "--script-memory x" "--script-steps -1" "--script-steps 1.5" "--script-seconds -1" \
+  "--script-seconds nan" "--script-memory" "--unsafe-scripts=1"; do
   # shellcheck disable=SC2086
   run "$rill" list $wrong
   exits 1; says "${wrong%%[ =]*}"; prints_nothing

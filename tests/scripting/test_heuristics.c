@@ -393,6 +393,15 @@ static void cheats_are_caught(void **state)
     scripted_fails(apply_text("if b.n > 1 then b.width = 1 end"), &p, &checked, RILL_ERR_CHECK, "mine", NULL);
     scripted_fails(apply_text("calls = (calls or 0) + 1 b.stop = calls % 3 == 0"), &p, &checked, RILL_ERR_CHECK, "mine",
                    NULL);
+    /* What it answers of an item is the same however often and in whatever company it is asked. */
+    scripted_fails("rill.heuristic{ name = 'mine', arguments = 'N', create = function() return {} end,\n"
+                   "  apply = function(b, seen)\n"
+                   "    for i = 1, b.n do\n"
+                   "      if b.timestep[i] == 0 then seen[b.item_id[i]] = true end\n"
+                   "      if not seen[b.item_id[i]] then b.width[i] = 1 end\n"
+                   "    end\n"
+                   "  end }\n",
+                   &p, &checked, RILL_ERR_CHECK, "heuristic mine treats input", NULL);
 }
 
 /* --- declarations ------------------------------------------------------------------------------------------------------- */

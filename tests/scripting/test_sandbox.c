@@ -29,7 +29,8 @@ static const rill_script_options small = {.print = note_line,
                                           .print_user = &went_on,
                                           .struct_size = sizeof(rill_script_options),
                                           .memory = 32 << 20,
-                                          .instructions = 20000000};
+                                          .instructions = 20000000,
+                                          .seconds = 4};
 
 /* Of this thread: a busy machine is no reason to fail. */
 static double now(void)

@@ -393,6 +393,16 @@ static void cheats_are_caught(void **state)
                    NULL);
     scripted_fails(score_text("calls = (calls or 0) + 1 if calls % 2 == 0 then rows:limit(nil, 1) end"), &p, &checked,
                    RILL_ERR_CHECK, "scorer mine", NULL);
+    /* What it says of an item is the same however often and in whatever company it is asked. */
+    scripted_fails("rill.scorer{ name = 'mine', arguments = 'N', create = function() return {} end,\n"
+                   "  score = function(rows, seen)\n"
+                   "    for i = 1, rows.n do\n"
+                   "      local first, last = rows:range(i)\n"
+                   "      if first <= last and rows.timestep[first] == 0 then seen[rows.item_id[i]] = true end\n"
+                   "      if not seen[rows.item_id[i]] then for r = first, last do rows:limit(r, 1) end end\n"
+                   "    end\n"
+                   "  end }\n",
+                   &p, &checked, RILL_ERR_CHECK, "scorer mine treats input", NULL);
 }
 
 static void declarations(void **state)

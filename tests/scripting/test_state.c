@@ -228,6 +228,63 @@ static void each_call_has_its_own_instructions(void **state)
     rill_context_destroy(ctx);
 }
 
+/* Whatever takes the time is ended, in its middle if need be. */
+static void seconds_end_a_call(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "while true do end",
+        "while true do pcall(next, {}) end",
+        "while true do coroutine.wrap(function() while true do end end)() end",
+        "while true do local x = ('x'):rep(1000000) end",
+        "local t = {} for i = 1, 1900 do t = setmetatable({}, {__index = t}) end while true do local x = t.a end",
+        "table.concat(setmetatable({}, {__index = function() return '' end}), '', 1, 1 << 50)",
+        "table.move({}, 1, 1 << 50, 2)",
+        "local t = {} for i = 1, 1000 do t[i] = i * 7 % 1009 end while true do table.sort(t, math.ult) end",
+        "local s = ('x'):rep(1000000) while true do local t = {s, s .. ''} for i = 3, 100 do t[i] = t[i - 2] end table.sort(t) end",
+        "(('a'):rep(40)):find(('a*'):rep(40) .. 'b')",
+        "load(('local function f() local a, b, c, d, e, f, g '):rep(150) .. ('x = y '):rep(500000))",
+        "local a = rill.zeros(1000000) while true do a = a % 1e-300 end",
+    };
+    rill_script_options options = {.struct_size = sizeof options, .instructions = INT64_MAX / 2, .seconds = 0.05};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        rill_context *ctx = harness_context(NULL);
+        rill_script *script;
+        rill_status status = rill_script_load_text(&script, ctx, "test.lua", texts[i], strlen(texts[i]), &options);
+        if (status != RILL_ERR_PLUGIN) fail_msg("%s: %s", texts[i], rill_status_name(status));
+        expect_error(ctx, "stopped after 0.05 seconds in one call: too much work? (--script-seconds");
+        rill_context_destroy(ctx);
+    }
+}
+
+/* Of the thread, not of the day: a busy machine stops no script, nor does waiting. Each call has its own. */
+static void seconds_are_of_the_call_and_the_thread(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    rill_script_options options = {.struct_size = sizeof options, .unsafe = 1, .instructions = -1, .seconds = 0.4};
+    rill_script *script = loaded(ctx,
+                                 "local turn = 0\n"
+                                 "return function()\n"
+                                 "  local from = os.clock()\n"
+                                 "  turn = turn + 1\n"
+                                 "  if turn == 1 then os.execute('sleep 0.6') end\n"
+                                 "  if turn < 8 then while os.clock() < from + 0.1 do end end\n"
+                                 "  while turn == 8 do end\n"
+                                 "  return turn\n"
+                                 "end",
+                                 &options);
+    int64_t turn;
+    for (int64_t i = 1; i < 8; i++) {
+        if (call(script, &turn) < 0) fail_msg("%s", rill_error(ctx));
+        assert_int_equal(turn, i);
+    }
+    assert_int_equal(call(script, &turn), RILL_ERR_PLUGIN);
+    expect_error(ctx, "test.lua:7: stopped after 0.4 seconds");
+    assert_int_equal(call(script, &turn), RILL_OK);
+    rill_context_destroy(ctx);
+}
+
 /* Each coroutine begins a stride of its own; many that end within it are no way around the limit. */
 static void short_coroutines_are_counted(void **state)
 {
@@ -302,7 +359,7 @@ static void memory_is_used_again(void **state)
                                  "  local list\n"
                                  "  for i = 1, 80000 do list = {list} end\n"
                                  "  list = nil\n"
-                                 "  local s = ('x'):rep(2500000)\n"
+                                 "  local s = {('x'):rep(1000000), ('y'):rep(1000000), ('z'):rep(500000)}\n"
                                  "  local kept = {}\n"
                                  "  s = nil\n"
                                  "  for i = 1, 20000 do kept[i] = {i, i, i, i} end\n"
@@ -481,6 +538,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(registrations_are_all_or_nothing),
         cmocka_unit_test(statuses_pass_through_scripts),
         cmocka_unit_test(each_call_has_its_own_instructions),
+        cmocka_unit_test(seconds_end_a_call),
+        cmocka_unit_test(seconds_are_of_the_call_and_the_thread),
         cmocka_unit_test(short_coroutines_are_counted),
         cmocka_unit_test(coroutines_outlive_a_stopped_call),
         cmocka_unit_test(memory_is_used_again),

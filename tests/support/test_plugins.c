@@ -153,6 +153,21 @@ static rill_status apply_counting(void *self, rill_beams *b)
     return RILL_OK;
 }
 
+enum { REMEMBERED = 64 };
+
+/* What it answers of an item is the same however often it is asked, and in whatever company: only one that did not see the item's first
+ * timestep answers otherwise. */
+static rill_status apply_remembering(void *self, rill_beams *b)
+{
+    test_random *r = self;
+    for (int32_t i = 0; i < b->n; i++) {
+        uint64_t bit = UINT64_C(1) << b->item_id[i] % REMEMBERED;
+        if (b->timestep[i] == 0) r->seed |= bit;
+        if (!(r->seed & bit)) b->width[i] = 1;
+    }
+    return RILL_OK;
+}
+
 static rill_status create_random_heuristic(const rill_heuristic *table, rill_context *ctx, const char *arguments,
                                            void **self)
 {
@@ -167,6 +182,8 @@ static const rill_heuristic heuristics[] = {
      apply_mixing, destroy_random},
     {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-counting", "SEED", "carries state", create_random_heuristic,
      apply_counting, destroy_random},
+    {RILL_ABI_VERSION, sizeof(rill_heuristic), "test-remembering", "0", "carries state that no neighbour changes",
+     create_random_heuristic, apply_remembering, destroy_random},
 };
 
 /* --- scorers ------------------------------------------------------------------------------------------------------ */
@@ -220,6 +237,18 @@ static rill_status score_cheating(void *self, const rill_scorer_rows *rows, rill
     return RILL_OK;
 }
 
+static rill_status score_remembering(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    test_random *r = self;
+    for (int32_t i = 0; i < rows->n; i++) {
+        uint64_t bit = UINT64_C(1) << rows->item_id[i] % REMEMBERED;
+        if (rows->timestep[i] == 0) r->seed |= bit;
+        rill_status status = r->seed & bit ? RILL_OK : rill_ask_limit(ask, i, 1);
+        if (status < 0) return status;
+    }
+    return RILL_OK;
+}
+
 static rill_status score_limit(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
 {
     const test_random *r = self;
@@ -259,6 +288,8 @@ static const rill_scorer scorers[] = {
      score_random, destroy_random, 0},
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-cheating", "KIND", "mixes rows", create_random_scorer, score_cheating,
      destroy_random, 0},
+    {RILL_ABI_VERSION, sizeof(rill_scorer), "test-remembering", "0", "carries state that no neighbour changes",
+     create_random_scorer, score_remembering, destroy_random, 0},
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-flood", "SEED", "ties", create_random_scorer, score_flood,
      destroy_random, 0},
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-limit", "M", "few choices", create_random_scorer, score_limit,

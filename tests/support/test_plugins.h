@@ -7,6 +7,7 @@
  *              test-mixing:KIND           cheats: what it narrows (0), drops (1) or stops (2) depends on how many items
  *                                         are in the call
  *              test-counting:0            cheats: carries a counter from call to call
+ *              test-remembering:0         cheats: knows items whose first timestep it saw
  *   scorer     test-random:SEED,FLAGS     TEST_ADD ... below
  *              test-cheating:KIND         cheats: rewards (0) or limits (1) depend on the number of rows in the call
  *              test-limit:M               limits every row to M choices

@@ -160,7 +160,7 @@ def check_files():
         text = code_only(read(name))
         for match in pattern.finditer(text):
             if 'open("/dev/null"' not in read(name)[match.start():match.start() + 40]:
-                yield name, line_of(text, match.start()), match.group(1) + "(): rill/file.h opens what is read, cli/output.h the rest"
+                yield name, line_of(text, match.start()), match.group(1) + "(): rill/file.h opens what is read, cli/output.h others"
 
 
 def check_length():

@@ -25,6 +25,9 @@ typedef struct rill_script_options {
     /* Gets a line that the script prints, without newline. NULL: rill_log() at level info. */
     void (*print)(void *user, const char *line);
     void *print_user;
+    /* Seconds of the processor per call into the script, for what no instruction tells; 0 = 10, or no limit where `instructions` has
+     * none; negative = no limit. Like that limit it ends a call, and changes no answer of one that ends by itself. */
+    double seconds;
 } rill_script_options;
 
 /* Run the file at `path`; register what it declares.

@@ -2,7 +2,8 @@
  *
  * Order of use: rill_script_load(), then rill_script_config_read(), rill_script_sweep_point() for each point of a sweep, or
  * rill_script_tune() for a search of the script's own. A struct describes wishes and opens nothing: whoever reads it composes
- * them with wishes from elsewhere, loads the plugins, and makes model and engine. Texts stay valid until
+ * them with wishes from elsewhere, loads the plugins, and makes model and engine. A sandbox ends where its wishes are granted: shared
+ * objects among `plugins`, and the files `output`, `stats` and `trace`, want the word of whoever runs the script. Texts stay valid until
  * rill_script_config_free(), which must come before the context is destroyed.
  *
  * What the table may hold is in docs/scripting.md. Everything in it is checked when it is read: unknown keys, types, values that
@@ -85,6 +86,10 @@ RILL_API rill_status rill_script_sweep_point(rill_script *script, int64_t index,
  * message of the context, whose status stays. */
 RILL_API void rill_script_config_blame(rill_script *script, const rill_script_config *config);
 
+/* Record that what the table says at `key` ("output", "plugins[2]") cannot be had, in the form of other mistakes: file, line and key
+ * before `why`. Returns RILL_ERR_OPTION. */
+RILL_API rill_status rill_script_config_refuse(rill_script *script, const char *key, const char *why);
+
 /* What trying a configuration gave. */
 typedef struct rill_script_measures {
     double exact;  /* quality, below, where the metric is exact match; else NaN */
@@ -99,8 +104,8 @@ typedef struct rill_script_measures {
 /* Decode with `config`, which is freed afterwards, and say what came of it. A negative status ends the search. */
 typedef rill_status (*rill_script_try_fn)(void *user, const rill_script_config *config, rill_script_measures *out);
 
-/* Call the script's function `tune` with a function that hands each point it is given to `attempt`. The instruction limit
- * applies to each stretch between two attempts.
+/* Call the script's function `tune` with a function that hands each point it is given to `attempt`. The limits of
+ * instructions and seconds apply to each stretch between two attempts.
  *   RILL_OK · what `attempt` returned, though the script may have caught it · RILL_ERR_OPTION · RILL_ERR_PLUGIN ·
  *   RILL_ERR_MEMORY · RILL_ERR_ARGUMENT (there is no such function) */
 RILL_API rill_status rill_script_tune(rill_script *script, rill_script_try_fn attempt, void *user);

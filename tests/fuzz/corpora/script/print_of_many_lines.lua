@@ -1,3 +1,3 @@
 -- fails: stopped after
-local text = ("\n"):rep(1 << 22)
+local text = ("\n"):rep(1 << 20)
 for _ = 1, 1e9 do print(text) end

@@ -1,0 +1,3 @@
+-- fails: stopped after 20000000 instructions
+local s = ("0"):rep(1 << 20)
+while true do pcall(function() return table.insert({}, s, 1) end) end

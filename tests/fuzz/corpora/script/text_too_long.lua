@@ -1,0 +1,2 @@
+-- memory
+local s = ("x"):rep(3 << 20)

@@ -1,0 +1,94 @@
+/* Bytes to what `rill run` loads before it opens a model: the part before the first NUL is run.lua, the part before the next plugin.lua
+ * beside it, and the rest config.json of the directory "model". There is a file "native.so" too, which is none.
+ *
+ * Whatever the bytes: no crash, and no more files than before; without the user's word neither native code is loaded nor a file
+ * accepted for writing. Messages go to standard error and are not looked at. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "files.h"
+#include "runfile.h"
+#include "target.h"
+
+static const char *const names[] = {"run.lua", "plugin.lua", "model/config.json", "native.so"};
+enum { FILES = sizeof names / sizeof *names, FILES_AT_TOP = 4 };
+
+static void write_file(const char *name, const char *bytes, size_t length)
+{
+    FILE *file = fopen(name, "wb");
+    require(file != NULL);
+    require(fwrite(bytes, 1, length, file) == length);
+    require(fclose(file) == 0);
+}
+
+static void write_folder(const char *bytes, size_t size)
+{
+    require(mkdir("model", 0700) == 0);
+    for (int i = 0; i < 3; i++) {
+        size_t length = i < 2 ? cut(bytes, size) : size;
+        if (i < 2 || length > 0) write_file(names[i], bytes, length);
+        bytes += length + (length < size);
+        size -= length + (length < size);
+    }
+    write_file("native.so", "no code", 7);
+}
+
+static int count_files(const char *folder)
+{
+    int n = 0;
+    DIR *all = opendir(folder);
+    require(all != NULL);
+    for (struct dirent *entry; (entry = readdir(all)) != NULL;) n += entry->d_name[0] != '.';
+    closedir(all);
+    return n;
+}
+
+/* What an output may be that no option names. */
+static int harmless(const cli_runfile *file, const char *key, const char *said)
+{
+    const char *path = NULL;
+    int code = cli_runfile_written(file, key, "-o", said, &path);
+    return code == CLI_FAILED || path == NULL || strcmp(path, "-") == 0;
+}
+
+static void load(void)
+{
+    cli_session session = {0};
+    cli_runfile file = {.path = "run.lua"};
+    require(cli_session_start(&session) == CLI_OK);
+    session.script.memory = 4 << 20;
+    session.script.instructions = 100000;
+    session.script.print = NULL;
+    if (cli_runfile_load(&file, &session) == CLI_OK) {
+        for (int32_t i = 0; i < file.said->n_plugins; i++) require(cli_session_is_script(file.said->plugins[i]));
+        require(harmless(&file, "output", file.said->output));
+        require(harmless(&file, "stats", file.said->stats));
+        require(harmless(&file, "trace", file.said->trace));
+        if (cli_session_configure(&session) == CLI_OK) cli_runfile_check(&file, &session);
+    }
+    cli_runfile_end(&file);
+    cli_session_end(&session);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char folder[] = "/tmp/rill-fuzz-XXXXXX", before[4096];
+    require(getcwd(before, sizeof before) != NULL && mkdtemp(folder) != NULL && chdir(folder) == 0);
+    write_folder((const char *)data, size);
+    int there = count_files(".");
+    require(there == FILES_AT_TOP);
+    int messages = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY);
+    require(messages >= 0 && nowhere >= 0 && dup2(nowhere, STDERR_FILENO) >= 0);
+    load();
+    require(dup2(messages, STDERR_FILENO) >= 0);
+    close(messages);
+    close(nowhere);
+    require(count_files(".") == there);
+    for (int i = 0; i < FILES; i++) unlink(names[i]);
+    require(rmdir("model") == 0 && chdir(before) == 0 && rmdir(folder) == 0);
+    return 0;
+}

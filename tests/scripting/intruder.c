@@ -1,0 +1,32 @@
+/* A plugin that tells when its code runs, which is when it is loaded. */
+#include <stdio.h>
+
+#include "rill/plugin.h"
+
+__attribute__((constructor)) static void come_in(void)
+{
+    fputs("native code ran\n", stderr);
+}
+
+static rill_status keep_all(void *self, rill_beams *beams)
+{
+    (void)self;
+    (void)beams;
+    return RILL_OK;
+}
+
+static const rill_heuristic heuristic = {.abi_version = RILL_ABI_VERSION,
+                                         .struct_size = sizeof heuristic,
+                                         .name = "native",
+                                         .arguments = "",
+                                         .summary = "keeps all",
+                                         .apply = keep_all};
+static const rill_heuristic *const heuristics[] = {&heuristic, NULL};
+static const rill_plugin_table table = {
+    .abi_version = RILL_ABI_VERSION, .struct_size = sizeof table, .name = "intruder", .heuristics = heuristics};
+
+RILL_API const rill_plugin_table *rill_plugin(void);
+const rill_plugin_table *rill_plugin(void)
+{
+    return &table;
+}
