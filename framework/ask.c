@@ -42,6 +42,7 @@ rill_status ask_begin(rill_ask_builder *b, int32_t n)
                                   RILL_ARRAY(b->restrictions), RILL_ARRAY(b->restricted_by), RILL_ARRAY(b->limit)};
     b->n = b->n_heard = n;
     b->scorer = b->first = 0;
+    b->name = "";
     b->add.n = b->ban.n = b->allow.n = 0;
     b->has_end_rule = b->has_reward = b->has_end_reward = b->has_allow = b->has_limit = 0;
     return rill_columns_grow(b->ctx, &b->rows, (size_t)n, columns, sizeof columns / sizeof *columns,
@@ -54,9 +55,9 @@ rill_status ask_begin(rill_ask_builder *b, int32_t n)
 static rill_status check_row(rill_ask_builder *b, int32_t *row, int32_t action)
 {
     if (*row < 0 || *row >= b->n_heard)
-        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "a scorer named row %d of %d", *row, b->n_heard);
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s names row %d of %d", b->name, *row, b->n_heard);
     if (action < 0 || action >= b->actions)
-        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "a scorer named action %d of %d", action, b->actions);
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s names action %d of %d", b->name, action, b->actions);
     *row += b->first;
     return RILL_OK;
 }
@@ -74,8 +75,8 @@ static rill_status push(rill_ask_builder *b, ask_list *list, int32_t row, int32_
 static rill_status check_value(rill_ask_builder *b, const char *what, float value)
 {
     if (!(value < INFINITY))
-        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "a scorer's %s is %g: a number below infinity is needed", what,
-                         (double)value);
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: %s of %g: a number below infinity is needed", b->name,
+                         what, (double)value);
     return RILL_OK;
 }
 
@@ -160,7 +161,8 @@ rill_status rill_ask_end_reward(rill_ask_builder *b, int32_t row, float value)
 rill_status rill_ask_limit(rill_ask_builder *b, int32_t row, int32_t m)
 {
     RILL__TRY(check_row(b, &row, 0));
-    if (m < 1) return rill_fail(b->ctx, RILL_ERR_PLUGIN, "a scorer limits a row to %d choices: 1 is the least", m);
+    if (m < 1)
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s limits a row to %d choices: 1 is the least", b->name, m);
     if (!b->has_limit)
         for (int32_t i = 0; i < b->n; i++) b->limit[i] = INT32_MAX;
     b->has_limit = 1;

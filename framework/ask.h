@@ -44,8 +44,9 @@ struct rill_ask_builder {
     rill_context *ctx;
     int32_t n;              /* rows */
     int32_t actions;        /* of the domain */
-    int32_t scorer;         /* number of the scorer that speaks ... */
-    int32_t first, n_heard; /* ... about rows [first, first + n_heard), which it counts from 0 */
+    int32_t scorer;         /* number of the scorer that speaks, ... */
+    const char *name;       /* how it is called, ... */
+    int32_t first, n_heard; /* ... and about which rows: [first, first + n_heard), which it counts from 0 */
     ask_list add, ban, allow;
     /* Per row, [n]; valid when the flag below is set. */
     uint8_t *end_rule;

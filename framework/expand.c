@@ -135,6 +135,7 @@ static rill_status run_scorer(rill_engine *e, const timestep *t, rill_ask_builde
                               int32_t end)
 {
     const chain_link *link = &e->chain.link[e->chain.n_heuristics + i];
+    b->name = link->scorer->name;
     for (int32_t first = from, next; first < end; first = next) {
         const chain_instance *instance = instance_of(e, t, i, first);
         next = e->chain.n_foreign == 0 ? end : first + 1;

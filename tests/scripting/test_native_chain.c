@@ -250,7 +250,7 @@ static void negative_results(void **state)
                   "native-fail_with"},
           RILL_ERR_PLUGIN, "returned -1099511627776");
     fails(&(plan){NATIVE_PRELUDE "f = bind('fail_row', 'rill_status(rows*, ask*)')", SCRIPT_SCORER, "native-fail_row"},
-          RILL_ERR_PLUGIN, "a scorer named row");
+          RILL_ERR_PLUGIN, "names row");
     /* Positive numbers, and all that is no signed integer, say nothing. */
     static const char *const quiet[] = {
         NATIVE_PRELUDE "f = bind('fail_with', 'int64(beams*, int64)'):with(3)",
