@@ -39,15 +39,16 @@ static char *kept(const scoring *s, const chain *c, const chain_link *link, int3
 void *scoring_gather(scoring *s, const chain *c, const chain_link *link, const row_table *rows, int32_t first,
                      int32_t n)
 {
-    size_t bytes = link->scorer->state_bytes;
-    for (int32_t i = 0; i < n && bytes > 0; i++) {
+    const size_t bytes = link->scorer->state_bytes;
+    if (bytes == 0) return NULL;
+    for (int32_t i = 0; i < n; i++) {
         int32_t parent = rows->state_parent[first + i];
         if (parent >= 0)
             memcpy(s->state + (size_t)i * bytes, kept(s, c, link, parent), bytes);
         else
             memset(s->state + (size_t)i * bytes, 0, bytes);
     }
-    return bytes > 0 ? s->state : NULL;
+    return s->state;
 }
 
 void scoring_keep(scoring *s, const chain *c, const chain_link *link, const row_table *rows, int32_t first, int32_t n)

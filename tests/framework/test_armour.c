@@ -17,9 +17,11 @@ typedef struct house {
     harness_memory memory;
 } house;
 
+static const char *arguments = "seed=3 depth=4"; /* of the next model */
+
 static void open_house(house *h, const rill_domain *domain)
 {
-    const rill_open_options options = {.struct_size = sizeof options, .threads = 1, .arguments = "seed=3 depth=4"};
+    const rill_open_options options = {.struct_size = sizeof options, .threads = 1, .arguments = arguments};
     h->engine = NULL;
     h->ctx = harness_begin(&h->memory);
     if (domain != NULL) assert_int_equal(rill_register_domain(h->ctx, domain), RILL_OK);
@@ -295,6 +297,44 @@ static void domains_that_answer_nonsense(void **state)
     }
 }
 
+/* The last choice of the last row, which no merge comes to. */
+static rill_status score_and_hide(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+{
+    rill_status status = toy_domain.score(self, rows, ask, out);
+    const int32_t r = rows->n - 1, n = out->count[r];
+    if (r > 3 && n > 1) out->action[(size_t)r * (size_t)out->stride + (size_t)n - 1] = -5;
+    return status;
+}
+
+/* Choices that nothing comes of are not looked at, but under --check. */
+static void checks_read_every_choice(void **state)
+{
+    (void)state;
+    arguments = "seed=3 depth=6 actions=30 legal=100 ending=0";
+    for (int check = 0; check < 2; check++) {
+        house h;
+        rill_domain domain = toy_domain;
+        rill_engine_setup setup;
+        rill_engine_setup_default(&setup);
+        strcpy(setup.settings.method, "fixed");
+        setup.settings.k = 5;
+        setup.settings.check = check;
+        domain.name = "hider";
+        domain.score = score_and_hide;
+        open_house(&h, &domain);
+        assert_int_equal(make_engine(&h, &setup), RILL_OK);
+        assert_int_equal(rill_engine_submit(h.engine, "in", 2), RILL_OK);
+        rill_engine_close_input(h.engine);
+        rill_status status = RILL_OK;
+        while (status == RILL_OK) status = rill_engine_step(h.engine);
+        if (check ? status != RILL_ERR_PLUGIN : status < 0) fail_msg("%d %s", (int)status, rill_error(h.ctx));
+        if (check) assert_non_null(strstr(rill_error(h.ctx), "domain hider: choices of input 0"));
+        toy_report_reset();
+        close_house(&h);
+    }
+    arguments = "seed=3 depth=4";
+}
+
 /* --- heuristics --------------------------------------------------------------------------------------------------- */
 
 static rill_status write_over(void *self, rill_beams *b)
@@ -314,6 +354,7 @@ static void heuristics_that_write_over_their_view(void **state)
                                           .arguments = "",
                                           .apply = write_over};
     const rill_chain_entry entry = {"writer", ""};
+    arguments = "seed=3 depth=6 actions=30 legal=100 ending=0";
     for (int check = 0; check < 2; check++) {
         house h;
         rill_engine_setup setup;
@@ -580,6 +621,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(scorers_that_say_no_number),
         cmocka_unit_test(notes_and_nothing_come_with_results),
         cmocka_unit_test(domains_that_answer_nonsense),
+        cmocka_unit_test(checks_read_every_choice),
         cmocka_unit_test(heuristics_that_write_over_their_view),
         cmocka_unit_test(who_fails_without_a_word_is_named),
         cmocka_unit_test(scorers_that_lift_too_far),
