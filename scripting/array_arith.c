@@ -139,10 +139,13 @@ enum { BYTES_PER_UNIT = 4 }; /* of masks, for script_charge() */
 
 /* --- all blocks --------------------------------------------------------------------------------------------------- */
 
+/* Where operands are made doubles; from block to block, since a number is written once. */
+typedef double operand_buffers[3][ARRAY_BLOCK + ARRAY_PAD];
+
 /* Elements [from, from + n) of the result, in `out` or in memory of the operand's. */
-static void run_block(operation op, operand *in, const rill_script *s, int32_t from, int32_t n, double *out)
+static void run_block(operation op, operand *in, const rill_script *s, int32_t from, int32_t n, operand_buffers buffer,
+                      double *out)
 {
-    double buffer[3][ARRAY_BLOCK + ARRAY_PAD];
     const double *x[3] = {NULL, NULL, NULL};
     for (int i = 0; i < kinds[op].operands; i++) x[i] = operand_block(&in[i], s, from, n, buffer[i]);
     compute(op, x[0], x[1], x[2], out, n);
@@ -179,7 +182,8 @@ static int run_bytes(operation op, const operand *in, const array *out)
 static int run_number(lua_State *L, operation op, operand *in)
 {
     double out[1];
-    run_block(op, in, NULL, 0, 1, out);
+    operand_buffers buffer;
+    run_block(op, in, NULL, 0, 1, buffer, out);
     lua_pushnumber(L, out[0]);
     return 1;
 }
@@ -214,11 +218,12 @@ static int apply(lua_State *L)
         return 1;
     }
     double block[ARRAY_BLOCK];
+    operand_buffers buffer;
     for (int32_t at = 0; at < result.n; at += ARRAY_BLOCK) {
         int32_t n = result.n - at < ARRAY_BLOCK ? result.n - at : ARRAY_BLOCK;
         double *x = kinds[op].mask ? block : (double *)out->data + at;
         script_charge(L, n);
-        run_block(op, in, s, at, n, x);
+        run_block(op, in, s, at, n, buffer, x);
         if (kinds[op].mask) array_narrow(out, at, n, x);
     }
     return 1;

@@ -85,7 +85,7 @@ static int counted_move(lua_State *L)
         luaL_argcheck(L, to <= LUA_MAXINTEGER - n + 1, 4, "destination wrap around");
         int apart = to > last || to <= first || (other != 1 && !lua_compare(L, 1, other, LUA_OPEQ));
         for (lua_Integer i = 0; apart && i < n; i++) copy(L, 1, first + i, other, to + i);
-        for (lua_Integer i = n; !apart && i > 0; i--) copy(L, 1, first + i - 1, other, to + i - 1);
+        for (lua_Integer i = n - 1; !apart && i >= 0; i--) copy(L, 1, first + i, other, to + i);
     }
     lua_pushvalue(L, other);
     return 1;

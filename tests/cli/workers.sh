@@ -102,6 +102,7 @@ for signal in TERM:143 HUP:129; do
   for workers in 1 2; do
     rm -f questions
     mkfifo questions
+    : >answers # the last run's lines are not this one's
     env --default-signal=TERM,HUP "$rill" decode -q "${toy_options[@]}" --workers $workers --stats ended.json <questions >answers 2>err &
     decoder=$!
     exec 3>questions

@@ -579,6 +579,7 @@ static void notes_and_nothing_come_with_results(void **state)
         if (i != 2) assert_string_equal(r.note, i == 0 ? "so and 7" : "");
     }
     assert_int_equal(blanks_seen, 0);
+    close_house(&h);
 }
 
 /* Two numbers whose sum is none. It is not the domain who is blamed. */
