@@ -17,11 +17,11 @@ typedef struct house {
     harness_memory memory;
 } house;
 
-static const char *arguments = "seed=3 depth=4"; /* of the next model */
+static const char *toy_arguments = "seed=3 depth=4"; /* of the next model */
 
 static void open_house(house *h, const rill_domain *domain)
 {
-    const rill_open_options options = {.struct_size = sizeof options, .threads = 1, .arguments = arguments};
+    const rill_open_options options = {.struct_size = sizeof options, .threads = 1, .arguments = toy_arguments};
     h->engine = NULL;
     h->ctx = harness_begin(&h->memory);
     if (domain != NULL) assert_int_equal(rill_register_domain(h->ctx, domain), RILL_OK);
@@ -310,7 +310,7 @@ static rill_status score_and_hide(void *self, const rill_rows *rows, const rill_
 static void checks_read_every_choice(void **state)
 {
     (void)state;
-    arguments = "seed=3 depth=6 actions=30 legal=100 ending=0";
+    toy_arguments = "seed=3 depth=6 actions=30 legal=100 ending=0";
     for (int check = 0; check < 2; check++) {
         house h;
         rill_domain domain = toy_domain;
@@ -332,7 +332,7 @@ static void checks_read_every_choice(void **state)
         toy_report_reset();
         close_house(&h);
     }
-    arguments = "seed=3 depth=4";
+    toy_arguments = "seed=3 depth=4";
 }
 
 /* --- heuristics --------------------------------------------------------------------------------------------------- */
@@ -354,7 +354,7 @@ static void heuristics_that_write_over_their_view(void **state)
                                           .arguments = "",
                                           .apply = write_over};
     const rill_chain_entry entry = {"writer", ""};
-    arguments = "seed=3 depth=6 actions=30 legal=100 ending=0";
+    toy_arguments = "seed=3 depth=6 actions=30 legal=100 ending=0";
     for (int check = 0; check < 2; check++) {
         house h;
         rill_engine_setup setup;
