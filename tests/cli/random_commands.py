@@ -42,6 +42,7 @@ SCHEDULE = {
     "--policy": "batch least-advanced most-advanced top-up all", "--unsafe-scripts": None, "--script-memory": "1 64",
     "--script-steps": "0 100000", "--script-seconds": "0 5",
 }
+BOUNDS = {"--max-nodes", "--memory"}  # an input that does not fit fails, so these are good or not given
 SAME_METHODS = [["var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"], ["fixed-stream"], ["fixed"], ["greedy"]]
 # Options with a place of their own below, or that other tests try.
 OTHERS = {"--model", "--domain", "--domain-args", "--shortlist", "--plugin", "--config", "--input", "--output", "--refs", "--stats",
@@ -73,7 +74,7 @@ class Case:
                 continue
             chosen.append(name)
             if table[name] is not None:
-                chosen.append(self.value(table[name], odd))
+                chosen.append(self.value(table[name], 0 if name in BOUNDS else odd))
         return chosen
 
     def models(self):
