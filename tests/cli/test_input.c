@@ -41,6 +41,15 @@ static void open_bytes(cli_input *input, const char *bytes, size_t length)
     unlink(path);
 }
 
+/* A pipe whose one end is read as an input, which closing closes with it, and whose other end is the caller's. */
+static cli_input open_pipe(int *to)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    *to = ends[1];
+    return (cli_input){.ctx = ctx, .name = "a pipe", .fd = ends[0], .owned = 1, .size = -1};
+}
+
 static void expect(cli_input *input, rill_status status, const char *line)
 {
     const char *text = NULL;
@@ -49,6 +58,13 @@ static void expect(cli_input *input, rill_status status, const char *line)
     if (!line) return;
     assert_int_equal(length, strlen(line));
     assert_memory_equal(text, line, length);
+}
+
+static void expect_nothing_yet(cli_input *input)
+{
+    const char *text;
+    size_t length;
+    assert_int_equal(cli_input_read(input, 0, &text, &length), RILL_AGAIN);
 }
 
 static void input_line_ends(void **state)
@@ -115,43 +131,35 @@ static void input_mark(void **state)
 /* The mark comes in pieces. */
 static void input_mark_through_a_pipe(void **state)
 {
-    const char *text;
-    size_t length;
-    int ends[2];
+    int to;
     (void)state;
-    assert_int_equal(pipe(ends), 0);
-    cli_input input = {.ctx = ctx, .name = "a pipe", .fd = ends[0], .size = -1};
-    assert_int_equal(write(ends[1], "\xef", 1), 1);
-    assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_AGAIN);
-    assert_int_equal(write(ends[1], "\xbb\xbf", 2), 2);
-    assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_AGAIN);
-    assert_int_equal(write(ends[1], "one\n\xef\xbb\xbf\n", 8), 8);
-    close(ends[1]);
+    cli_input input = open_pipe(&to);
+    assert_int_equal(write(to, "\xef", 1), 1);
+    expect_nothing_yet(&input);
+    assert_int_equal(write(to, "\xbb\xbf", 2), 2);
+    expect_nothing_yet(&input);
+    assert_int_equal(write(to, "one\n\xef\xbb\xbf\n", 8), 8);
+    close(to);
     expect(&input, RILL_OK, "one");
     expect(&input, RILL_OK, "\xef\xbb\xbf");
     expect(&input, RILL_END_OF_INPUT, NULL);
     cli_input_close(&input);
-    close(ends[0]);
 }
 
 /* A signal that comes just before the wait ends it too. Without an end this would wait for ever. */
 static void input_interrupted(void **state)
 {
-    const char *text;
-    size_t length;
-    int ends[2];
+    int to;
     (void)state;
-    assert_int_equal(pipe(ends), 0);
-    cli_input input = {.ctx = ctx, .name = "a pipe", .fd = ends[0], .size = -1};
+    cli_input input = open_pipe(&to);
     cli_interrupt_heed();
-    assert_int_equal(write(ends[1], "one\n", 4), 4);
+    assert_int_equal(write(to, "one\n", 4), 4);
     expect(&input, RILL_OK, "one");
     raise(SIGINT);
     assert_int_equal(cli_interrupted(), SIGINT);
-    assert_int_equal(cli_input_read(&input, 1, &text, &length), RILL_END_OF_INPUT);
+    expect(&input, RILL_END_OF_INPUT, NULL);
     cli_input_close(&input);
-    close(ends[0]);
-    close(ends[1]);
+    close(to);
 }
 
 static void input_nul(void **state)
@@ -198,26 +206,25 @@ static void input_long_lines(void **state)
 
 static void input_pipe(void **state)
 {
-    int ends[2];
+    int to;
     const char *text;
     size_t length;
     (void)state;
-    assert_int_equal(pipe(ends), 0);
-    cli_input input = {.ctx = ctx, .name = "a pipe", .fd = ends[0], .owned = 1, .size = -1};
-    assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_AGAIN);
-    assert_int_equal(write(ends[1], "one\ntw", 6), 6);
+    cli_input input = open_pipe(&to);
+    expect_nothing_yet(&input);
+    assert_int_equal(write(to, "one\ntw", 6), 6);
     expect(&input, RILL_OK, "one");
     double start = cli_now();
-    assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_AGAIN);
+    expect_nothing_yet(&input);
     assert_true(cli_now() - start >= 0.001); /* the writer was given a moment */
     start = cli_now();
-    for (int i = 0; i < 100; i++) assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_AGAIN);
+    for (int i = 0; i < 100; i++) expect_nothing_yet(&input);
     assert_true(cli_now() - start < 0.1); /* but not again and again */
-    assert_int_equal(write(ends[1], "o\nthree", 7), 7);
+    assert_int_equal(write(to, "o\nthree", 7), 7);
     assert_int_equal(cli_input_read(&input, 0, &text, &length), RILL_OK);
     assert_int_equal(length, 3);
     assert_memory_equal(text, "two", 3);
-    close(ends[1]);
+    close(to);
     expect(&input, RILL_OK, "three");
     expect(&input, RILL_END_OF_INPUT, NULL);
     cli_input_close(&input);

@@ -1,6 +1,6 @@
 /* The tests' toy domain as a plugin, rill-toy.so, with a heuristic that breaks the contract: what `--plugin` and `--check`
  * are tested with. */
-#include "rill/plugin.h"
+#include "support/tables.h"
 #include "support/toy_domain.h"
 
 static const rill_domain *const domains[] = {&toy_domain, NULL};
@@ -13,14 +13,7 @@ static rill_status mix(void *self, rill_beams *beams)
     return RILL_OK;
 }
 
-static const rill_heuristic mixing = {
-    .abi_version = RILL_ABI_VERSION,
-    .struct_size = sizeof mixing,
-    .name = "mixing",
-    .arguments = "",
-    .summary = "cheats: what it drops depends on the other items",
-    .apply = mix,
-};
+static const rill_heuristic mixing = TEST_HEURISTIC("mixing", .apply = mix);
 
 static const rill_heuristic *const heuristics[] = {&mixing, NULL};
 

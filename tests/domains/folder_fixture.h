@@ -3,6 +3,8 @@
 #ifndef TEST_DOMAINS_FOLDER_FIXTURE_H
 #define TEST_DOMAINS_FOLDER_FIXTURE_H
 
+#include "model_maker.h"
+
 static miser memory;
 static rill_context *ctx;
 static char *folder;
@@ -47,6 +49,31 @@ static void refused(rill_status status, const char *sentence)
 {
     assert_int_equal(open_folder(folder, 0), status);
     assert_error(ctx, sentence, folder);
+}
+
+static inline void a_whole_model_opens(void **state)
+{
+    (void)state;
+    for (int tokenized = 0; tokenized < 2; tokenized++) assert_int_equal(open_folder(folder, tokenized), RILL_OK);
+    domain->close(NULL);
+}
+
+static inline void no_path(void **state)
+{
+    (void)state;
+    char expected[100];
+    snprintf(expected, sizeof expected, "%s: expected the path of a model's directory, found none", domain->name);
+    assert_int_equal(open_folder(NULL, 0), RILL_ERR_OPTION);
+    assert_string_equal(rill_error(ctx), expected);
+}
+
+/* Layers that the file has and config.json does not: it is another model's. */
+static inline void tensor_without_a_place(model_spec spec, void (*write)(const char *folder, const model_spec *spec))
+{
+    spec.extra = "decoder.lstm2.weight_hh";
+    write(folder, &spec);
+    refused(RILL_ERR_FORMAT, "%s/model.safetensors: tensor \"decoder.lstm2.weight_hh\" has no place in the model that "
+                             "config.json describes");
 }
 
 static void remove_one(const char *name)

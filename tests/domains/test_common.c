@@ -291,6 +291,9 @@ static void json_vocabulary_refuses_what_leaves_gaps(void **state)
 
 /* --- safetensors -------------------------------------------------------------------------------------------------- */
 
+#define TENSOR(name, dtype, shape, offsets) \
+    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
+
 /* A file image: header text, then `data` bytes of the pattern 0, 1, 2, ... */
 static char *image(const char *header, size_t data, size_t *length)
 {
@@ -304,27 +307,35 @@ static char *image(const char *header, size_t data, size_t *length)
     return bytes;
 }
 
+/* The tensors of such an image, whose data may still be changed, since they are read where they lie. */
+static rill_tensors *parse_image(const char *header, size_t n, char **bytes, char **data)
+{
+    size_t length;
+    rill_tensors *t;
+    *bytes = image(header, n, &length);
+    *data = *bytes + length - n;
+    assert_ok(ctx, rill_tensors_parse(&t, ctx, "m", *bytes, length));
+    return t;
+}
+
 static void tensors_convert_all_float_types(void **state)
 {
     (void)state;
-    size_t length;
-    char *bytes = image("{\"__metadata__\":{\"format\":\"pt\"},"
-                        "\"half\":{\"dtype\":\"F16\",\"shape\":[2,4],\"data_offsets\":[8,24]},"
-                        "\"full\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
-                        "\"brain\":{\"dtype\":\"BF16\",\"shape\":[3],\"data_offsets\":[24,30]},"
-                        "\"long\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[30,38]},"
-                        "\"none\":{\"dtype\":\"F32\",\"shape\":[0,5],\"data_offsets\":[8,8]}} ",
-                        38, &length);
-    char *data = bytes + length - 38;
+    static const char header[] =
+        "{\"__metadata__\":{\"format\":\"pt\"}," TENSOR("half", "F16", "[2,4]", "[8,24]") "," TENSOR(
+            "full", "F32", "[2]",
+            "[0,8]") "," TENSOR("brain", "BF16", "[3]",
+                                "[24,30]") "," TENSOR("long", "I64", "[1]",
+                                                      "[30,38]") "," TENSOR("none", "F32", "[0,5]", "[8,8]") "} ";
     static const float full[2] = {1.5f, -2e-40f};
     static const uint16_t half[8] = {0x3C00, 0xC000, 0x7BFF, 0x0400, 0x0001, 0x83FF, 0x8000, 0x3555};
     static const float half_value[8] = {1, -2, 65504, 0x1p-14f, 0x1p-24f, -0x1.FF8p-15f, -0.0f, 0x1.554p-2f};
     static const uint16_t brain[3] = {0x3F80, 0xC020, 0x0000};
+    char *bytes, *data;
+    rill_tensors *t = parse_image(header, 38, &bytes, &data);
     memcpy(data, full, 8);
     memcpy(data + 8, half, 16);
     memcpy(data + 24, brain, 6);
-    rill_tensors *t;
-    assert_int_equal(rill_tensors_parse(&t, ctx, "m", bytes, length), RILL_OK);
     float out[8];
     assert_int_equal(rill_tensors_read(t, "full", RILL_TENSOR_FLOATS, 1, (int64_t[]){2}, out), RILL_OK);
     assert_memory_equal(out, full, sizeof full);
@@ -345,17 +356,15 @@ static void tensors_convert_all_float_types(void **state)
 static void tensors_are_compared(void **state)
 {
     (void)state;
-    size_t length;
-    char *bytes = image("{\"a\":{\"dtype\":\"F32\",\"shape\":[1280],\"data_offsets\":[0,5120]},"
-                        "\"b\":{\"dtype\":\"F32\",\"shape\":[1280],\"data_offsets\":[5120,10240]},"
-                        "\"c\":{\"dtype\":\"F32\",\"shape\":[1280],\"data_offsets\":[10240,15360]},"
-                        "\"d\":{\"dtype\":\"F32\",\"shape\":[2,640],\"data_offsets\":[15360,20480]},"
-                        "\"e\":{\"dtype\":\"I32\",\"shape\":[1280],\"data_offsets\":[20480,25600]}}",
-                        25600, &length);
-    bytes[length - 25600 + 15360 - 1] ^= 1; /* c's last */
-    rill_tensors *t;
+    static const char header[] =
+        "{" TENSOR("a", "F32", "[1280]", "[0,5120]") "," TENSOR("b", "F32", "[1280]", "[5120,10240]") "," TENSOR(
+            "c", "F32", "[1280]", "[10240,15360]") "," TENSOR("d", "F32", "[2,640]",
+                                                              "[15360,20480]") "," TENSOR("e", "I32", "[1280]",
+                                                                                          "[20480,25600]") "}";
+    char *bytes, *data;
+    rill_tensors *t = parse_image(header, 25600, &bytes, &data);
     int same;
-    assert_int_equal(rill_tensors_parse(&t, ctx, "m", bytes, length), RILL_OK);
+    data[15360 - 1] ^= 1; /* c's last */
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(rill_tensors_same(t, rill_tensors_at(t, 0), rill_tensors_at(t, i), &same), RILL_OK);
         assert_int_equal(same, i < 2);
@@ -367,15 +376,12 @@ static void tensors_are_compared(void **state)
 static void tensors_read_says_what_it_expected(void **state)
 {
     (void)state;
-    size_t length;
-    char *bytes = image("{\"a\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},"
-                        "\"b\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[24,32]}}",
-                        32, &length);
+    char *bytes, *data;
+    rill_tensors *t = parse_image(
+        "{" TENSOR("a", "F32", "[2,3]", "[0,24]") "," TENSOR("b", "I64", "[1]", "[24,32]") "}", 32, &bytes, &data);
     static const float bad[6] = {0, 1, __builtin_inff(), 0, 0, 0};
-    memcpy(bytes + length - 32, bad, sizeof bad);
-    rill_tensors *t;
+    memcpy(data, bad, sizeof bad);
     float out[6];
-    assert_int_equal(rill_tensors_parse(&t, ctx, "m", bytes, length), RILL_OK);
     REFUSED(rill_tensors_read(t, "c", RILL_TENSOR_FLOATS, 1, (int64_t[]){2}, out),
             "m: tensor \"c\" is missing, expected with shape [2]");
     REFUSED(rill_tensors_read(t, "a", RILL_TENSOR_FLOATS, 2, (int64_t[]){3, 2}, out),
@@ -440,9 +446,6 @@ static void tensors_that_are_cut_off_are_told(void **state)
     free(bytes), free(path);
     folder_remove(folder);
 }
-
-#define TENSOR(name, dtype, shape, offsets) \
-    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
 
 static void tensors_refuse_bad_headers(void **state)
 {

@@ -106,21 +106,6 @@ static void add_tensor(const char *name, const char *shape, const float *values,
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-static void a_whole_model_opens(void **state)
-{
-    (void)state;
-    assert_int_equal(open_folder(folder, 0), RILL_OK);
-    assert_int_equal(open_folder(folder, 1), RILL_OK);
-    domain->close(NULL);
-}
-
-static void no_path(void **state)
-{
-    (void)state;
-    assert_int_equal(open_folder(NULL, 0), RILL_ERR_OPTION);
-    assert_string_equal(rill_error(ctx), "mt: expected the path of a model's directory, found none");
-}
-
 static void missing_files(void **state)
 {
     (void)state;

@@ -22,29 +22,10 @@ static void fill_folder(void)
     model_write(folder, &SMALL_MODEL);
 }
 
-static void a_whole_model_opens(void **state)
-{
-    (void)state;
-    assert_int_equal(open_folder(folder, 0), RILL_OK);
-    rill_semparse_domain.close(NULL);
-}
-
-static void no_path(void **state)
-{
-    (void)state;
-    assert_int_equal(open_folder(NULL, 0), RILL_ERR_OPTION);
-    assert_string_equal(rill_error(ctx), "semparse: expected the path of a model's directory, found none");
-}
-
-/* A file with more layers than config.json describes is another model. */
 static void tensors_without_a_place(void **state)
 {
     (void)state;
-    model_spec spec = SMALL_MODEL;
-    spec.extra = "decoder.lstm2.weight_hh";
-    model_write(folder, &spec);
-    refused(RILL_ERR_FORMAT, "%s/model.safetensors: tensor \"decoder.lstm2.weight_hh\" has no place in the model that "
-                             "config.json describes");
+    tensor_without_a_place(SMALL_MODEL, model_write);
 }
 
 static void missing_files(void **state)

@@ -22,20 +22,6 @@ static void fill_folder(void)
     parser_write_model(folder, &SMALL_PARSER);
 }
 
-static void a_whole_model_opens(void **state)
-{
-    (void)state;
-    assert_int_equal(open_folder(folder, 0), RILL_OK);
-    domain->close(NULL);
-}
-
-static void no_path(void **state)
-{
-    (void)state;
-    assert_int_equal(open_folder(NULL, 0), RILL_ERR_OPTION);
-    assert_string_equal(rill_error(ctx), "shiftreduce: expected the path of a model's directory, found none");
-}
-
 static void unknown_form(void **state)
 {
     (void)state;
@@ -46,15 +32,10 @@ static void unknown_form(void **state)
     assert_string_equal(rill_error(ctx), "shiftreduce: input format \"xml\": expected auto, tree, tagged or text");
 }
 
-/* A file with more layers than config.json describes is another model. */
 static void tensors_without_a_place(void **state)
 {
     (void)state;
-    model_spec spec = SMALL_PARSER;
-    spec.extra = "decoder.lstm2.weight_hh";
-    parser_write_model(folder, &spec);
-    refused(RILL_ERR_FORMAT, "%s/model.safetensors: tensor \"decoder.lstm2.weight_hh\" has no place in the model that "
-                             "config.json describes");
+    tensor_without_a_place(SMALL_PARSER, parser_write_model);
 }
 
 static void missing_files(void **state)

@@ -8,11 +8,14 @@
 #include "rill/run.h"
 #include "rill/workers.h"
 #include "support/harness.h"
+#include "support/tables.h"
 #include "support/toy_domain.h"
 
 typedef struct house {
     rill_context *ctx;
     rill_model *model;
+    rill_engine_setup setup; /* of the engine to come */
+    rill_chain_entry entry;  /* of it, where it has one */
     rill_engine *engine;
     harness_memory memory;
 } house;
@@ -23,14 +26,42 @@ static void open_house(house *h, const rill_domain *domain)
 {
     const rill_open_options options = {.struct_size = sizeof options, .threads = 1, .arguments = toy_arguments};
     h->engine = NULL;
+    rill_engine_setup_default(&h->setup);
     h->ctx = harness_begin(&h->memory);
     if (domain != NULL) assert_int_equal(rill_register_domain(h->ctx, domain), RILL_OK);
     assert_int_equal(rill_model_open(&h->model, h->ctx, domain != NULL ? domain->name : "toy", &options), RILL_OK);
 }
 
-static rill_status make_engine(house *h, const rill_engine_setup *setup)
+static void use_heuristic(house *h, const rill_heuristic *heuristic)
 {
-    return rill_engine_create(&h->engine, h->ctx, h->model, setup);
+    assert_int_equal(rill_register_heuristic(h->ctx, heuristic), RILL_OK);
+    h->entry = (rill_chain_entry){heuristic->name, ""};
+    h->setup.heuristics = &h->entry;
+    h->setup.n_heuristics = 1;
+}
+
+static void use_scorer(house *h, const rill_scorer *scorer)
+{
+    assert_int_equal(rill_register_scorer(h->ctx, scorer), RILL_OK);
+    h->entry = (rill_chain_entry){scorer->name, ""};
+    h->setup.scorers = &h->entry;
+    h->setup.n_scorers = 1;
+}
+
+static rill_status make_engine(house *h)
+{
+    return rill_engine_create(&h->engine, h->ctx, h->model, &h->setup);
+}
+
+/* An engine with one input, as far as that goes. */
+static rill_status decode_one(house *h)
+{
+    rill_status status = RILL_OK;
+    assert_int_equal(make_engine(h), RILL_OK);
+    assert_int_equal(rill_engine_submit(h->engine, "in", 2), RILL_OK);
+    rill_engine_close_input(h->engine);
+    while (status == RILL_OK) status = rill_engine_step(h->engine);
+    return status;
 }
 
 static void close_house(house *h)
@@ -61,10 +92,8 @@ static void a_run_on_closed_input_ends(void **state)
     (void)state;
     house h;
     int results = 0;
-    rill_engine_setup setup;
-    rill_engine_setup_default(&setup);
     open_house(&h, NULL);
-    assert_int_equal(make_engine(&h, &setup), RILL_OK);
+    assert_int_equal(make_engine(&h), RILL_OK);
     for (int i = 0; i < 2; i++) assert_int_equal(rill_engine_submit(h.engine, "in", 2), RILL_OK);
     rill_engine_close_input(h.engine);
     assert_int_equal(rill_run(h.engine, never_read, NULL, count_result, &results), RILL_OK);
@@ -79,10 +108,8 @@ static void inputs_that_are_null(void **state)
     (void)state;
     house h;
     rill_result result;
-    rill_engine_setup setup;
-    rill_engine_setup_default(&setup);
     open_house(&h, NULL);
-    assert_int_equal(make_engine(&h, &setup), RILL_OK);
+    assert_int_equal(make_engine(&h), RILL_OK);
     assert_int_equal(rill_engine_submit(h.engine, NULL, 3), RILL_ERR_ARGUMENT);
     assert_int_equal(rill_engine_submit(h.engine, NULL, 0), RILL_OK); /* an empty line */
     assert_int_equal(rill_engine_submit_failed(h.engine, RILL_ERR_IO, NULL), RILL_OK);
@@ -112,21 +139,27 @@ static rill_status expect_null(void *user, const rill_result *result)
     return count_result(user, result);
 }
 
+static rill_workers *open_workers(rill_context *ctx, int32_t n)
+{
+    const rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = toy_arguments};
+    const rill_workers_options options = {.struct_size = sizeof options, .workers = n};
+    rill_workers *workers;
+    assert_int_equal(rill_workers_open(&workers, ctx, "toy", &open, &options), RILL_OK);
+    return workers;
+}
+
 /* A run, too, with one engine and with several, goes on behind an input that is NULL. */
 static void runs_of_null(void **state)
 {
     (void)state;
-    const rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = "seed=3 depth=4"};
     rill_engine_setup setup;
     const rill_engine_setup *setups[2] = {&setup, &setup};
     rill_engine_setup_default(&setup);
     for (int32_t n = 1; n <= 2; n++) {
-        const rill_workers_options options = {.struct_size = sizeof options, .workers = n};
         int given = 0, results = 0;
-        rill_workers *workers;
         harness_memory memory;
         rill_context *ctx = harness_begin(&memory);
-        assert_int_equal(rill_workers_open(&workers, ctx, "toy", &open, &options), RILL_OK);
+        rill_workers *workers = open_workers(ctx, n);
         assert_int_equal(rill_workers_begin(workers, setups), RILL_OK);
         assert_int_equal(rill_workers_run(workers, read_null, &given, expect_null, &results), RILL_OK);
         assert_int_equal(results, 2);
@@ -139,16 +172,13 @@ static void runs_of_null(void **state)
 static void workers_without_engines(void **state)
 {
     (void)state;
-    const rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = "seed=3 depth=4"};
     rill_engine_setup setup;
     const rill_engine_setup *setups[2] = {&setup, &setup};
     rill_engine_setup_default(&setup);
     for (int32_t n = 1; n <= 2; n++) {
-        const rill_workers_options options = {.struct_size = sizeof options, .workers = n};
-        rill_workers *workers;
         harness_memory memory;
         rill_context *ctx = harness_begin(&memory);
-        assert_int_equal(rill_workers_open(&workers, ctx, "toy", &open, &options), RILL_OK);
+        rill_workers *workers = open_workers(ctx, n);
         for (int finished = 0; finished < 2; finished++) {
             rill_stats stats = {.struct_size = sizeof stats, .inputs = 7};
             assert_int_equal(rill_workers_run(workers, never_read, NULL, count_result, NULL), RILL_ERR_ARGUMENT);
@@ -168,9 +198,9 @@ static void setups_that_cannot_be(void **state)
     (void)state;
     static const rill_chain_entry nameless[] = {{NULL, ""}};
     house h;
-    rill_engine_setup setup, wrong[8];
-    rill_engine_setup_default(&setup);
-    for (int i = 0; i < 8; i++) wrong[i] = setup;
+    rill_engine_setup wrong[8];
+    open_house(&h, NULL);
+    for (int i = 0; i < 8; i++) wrong[i] = h.setup;
     wrong[0].n_heuristics = -1;
     wrong[1].n_heuristics = 2;
     wrong[2].n_scorers = -1;
@@ -179,9 +209,9 @@ static void setups_that_cannot_be(void **state)
     wrong[5].n_fields = -1;
     wrong[6].n_fields = 1;
     wrong[7].policy = nameless;
-    open_house(&h, NULL);
     for (int i = 0; i < 8; i++) {
-        assert_int_equal(make_engine(&h, &wrong[i]), RILL_ERR_ARGUMENT);
+        h.setup = wrong[i];
+        assert_int_equal(make_engine(&h), RILL_ERR_ARGUMENT);
         assert_null(h.engine);
         assert_true(rill_error(h.ctx)[0] != '\0');
     }
@@ -213,12 +243,10 @@ static void domains_that_write_over_inputs(void **state)
     for (slip = 0; slip < 7; slip++) {
         house h;
         rill_domain domain = toy_domain;
-        rill_engine_setup setup;
-        rill_engine_setup_default(&setup);
         domain.name = "slipper";
         domain.encode = encode_and_slip;
         open_house(&h, &domain);
-        assert_int_equal(make_engine(&h, &setup), RILL_OK);
+        assert_int_equal(make_engine(&h), RILL_OK);
         for (int i = 0; i < 3; i++) assert_int_equal(rill_engine_submit(h.engine, "in", 2), RILL_OK);
         rill_status status = rill_engine_step(h.engine);
         assert_int_equal(status, slip < 6 ? RILL_ERR_PLUGIN : RILL_OK);
@@ -258,32 +286,18 @@ static rill_status add_nothing(void *self, const rill_scorer_rows *rows, rill_as
 static void domains_that_answer_nonsense(void **state)
 {
     (void)state;
-    static const rill_scorer adder = {.abi_version = RILL_ABI_VERSION,
-                                      .struct_size = sizeof adder,
-                                      .name = "adder",
-                                      .summary = "has the domain asked for picks",
-                                      .arguments = "",
-                                      .score = add_nothing};
-    const rill_chain_entry entry = {"adder", ""};
+    static const rill_scorer adder = TEST_SCORER("adder", .score = add_nothing); /* has the domain asked for picks */
     for (slip = 0; slip < 6; slip++) {
         house h;
         rill_domain domain = toy_domain;
-        rill_engine_setup setup;
         rill_result result;
-        rill_engine_setup_default(&setup);
-        setup.settings.n_best = 5;
-        setup.scorers = &entry;
-        setup.n_scorers = 1;
         domain.name = "slipper";
         domain.score = score_and_slip;
         domain.finalize = finalize_and_slip;
         open_house(&h, &domain);
-        assert_int_equal(rill_register_scorer(h.ctx, &adder), RILL_OK);
-        assert_int_equal(make_engine(&h, &setup), RILL_OK);
-        assert_int_equal(rill_engine_submit(h.engine, "in", 2), RILL_OK);
-        rill_engine_close_input(h.engine);
-        rill_status status = RILL_OK;
-        while (status == RILL_OK) status = rill_engine_step(h.engine);
+        use_scorer(&h, &adder);
+        h.setup.settings.n_best = 5;
+        rill_status status = decode_one(&h);
         if (slip < 5) {
             assert_int_equal(status, RILL_ERR_PLUGIN);
             assert_non_null(strstr(rill_error(h.ctx),
@@ -314,19 +328,13 @@ static void checks_read_every_choice(void **state)
     for (int check = 0; check < 2; check++) {
         house h;
         rill_domain domain = toy_domain;
-        rill_engine_setup setup;
-        rill_engine_setup_default(&setup);
-        strcpy(setup.settings.method, "fixed");
-        setup.settings.k = 5;
-        setup.settings.check = check;
         domain.name = "hider";
         domain.score = score_and_hide;
         open_house(&h, &domain);
-        assert_int_equal(make_engine(&h, &setup), RILL_OK);
-        assert_int_equal(rill_engine_submit(h.engine, "in", 2), RILL_OK);
-        rill_engine_close_input(h.engine);
-        rill_status status = RILL_OK;
-        while (status == RILL_OK) status = rill_engine_step(h.engine);
+        strcpy(h.setup.settings.method, "fixed");
+        h.setup.settings.k = 5;
+        h.setup.settings.check = check;
+        rill_status status = decode_one(&h);
         if (check ? status != RILL_ERR_PLUGIN : status < 0) fail_msg("%d %s", (int)status, rill_error(h.ctx));
         if (check) assert_non_null(strstr(rill_error(h.ctx), "domain hider: choices of input 0"));
         toy_report_reset();
@@ -347,29 +355,15 @@ static rill_status write_over(void *self, rill_beams *b)
 static void heuristics_that_write_over_their_view(void **state)
 {
     (void)state;
-    static const rill_heuristic writer = {.abi_version = RILL_ABI_VERSION,
-                                          .struct_size = sizeof writer,
-                                          .name = "writer",
-                                          .summary = "writes over what it is shown",
-                                          .arguments = "",
-                                          .apply = write_over};
-    const rill_chain_entry entry = {"writer", ""};
+    static const rill_heuristic writer = TEST_HEURISTIC("writer", .apply = write_over);
     toy_arguments = "seed=3 depth=6 actions=30 legal=100 ending=0";
     for (int check = 0; check < 2; check++) {
         house h;
-        rill_engine_setup setup;
         rill_result result;
-        rill_engine_setup_default(&setup);
-        setup.heuristics = &entry;
-        setup.n_heuristics = 1;
-        setup.settings.check = check;
         open_house(&h, NULL);
-        assert_int_equal(rill_register_heuristic(h.ctx, &writer), RILL_OK);
-        assert_int_equal(make_engine(&h, &setup), RILL_OK);
-        assert_int_equal(rill_engine_submit(h.engine, "in", 2), RILL_OK);
-        rill_engine_close_input(h.engine);
-        rill_status status = RILL_OK;
-        while (status == RILL_OK) status = rill_engine_step(h.engine);
+        use_heuristic(&h, &writer);
+        h.setup.settings.check = check;
+        assert_true(decode_one(&h) >= 0);
         assert_int_equal(rill_engine_next(h.engine, &result), RILL_OK);
         assert_int_equal(result.status, RILL_OK);
         close_house(&h);
@@ -407,32 +401,17 @@ static rill_status admit_none(void *self, const rill_flight *flight, int32_t *ad
 static void who_fails_without_a_word_is_named(void **state)
 {
     (void)state;
-    static const rill_heuristic heuristic = {.abi_version = RILL_ABI_VERSION,
-                                             .struct_size = sizeof heuristic,
-                                             .name = "mute",
-                                             .summary = "",
-                                             .arguments = "",
-                                             .create = refuse_heuristic,
-                                             .apply = write_over};
-    static const rill_policy policy = {.abi_version = RILL_ABI_VERSION,
-                                       .struct_size = sizeof policy,
-                                       .name = "mute",
-                                       .summary = "",
-                                       .create = refuse_policy,
-                                       .choose = choose_none,
-                                       .refill = admit_none};
-    const rill_chain_entry entry = {"mute", ""};
+    static const rill_heuristic heuristic = TEST_HEURISTIC("mute", .create = refuse_heuristic, .apply = write_over);
+    static const rill_policy policy = TEST_POLICY("mute", .create = refuse_policy, .choose = choose_none,
+                                                  .refill = admit_none);
     for (int i = 0; i < 2; i++) {
         house h;
-        rill_engine_setup setup;
-        rill_engine_setup_default(&setup);
-        setup.heuristics = &entry;
-        setup.n_heuristics = i == 0;
-        setup.policy = i == 1 ? &entry : NULL;
         open_house(&h, NULL);
-        assert_int_equal(rill_register_heuristic(h.ctx, &heuristic), RILL_OK);
+        use_heuristic(&h, &heuristic);
+        h.setup.n_heuristics = i == 0;
         assert_int_equal(rill_register_policy(h.ctx, &policy), RILL_OK);
-        assert_int_equal(make_engine(&h, &setup), RILL_ERR_INPUT);
+        h.setup.policy = i == 1 ? &h.entry : NULL;
+        assert_int_equal(make_engine(&h), RILL_ERR_INPUT);
         assert_non_null(
             strstr(rill_error(h.ctx), i == 0 ? "heuristic mute: create failed" : "policy mute: create failed"));
         close_house(&h);
@@ -500,25 +479,15 @@ static rill_status say(void *self, const rill_scorer_rows *rows, rill_ask_builde
 static void scorers_that_say_no_number(void **state)
 {
     (void)state;
-    static const rill_scorer sayer = {.abi_version = RILL_ABI_VERSION,
-                                      .struct_size = sizeof sayer,
-                                      .name = "sayer",
-                                      .summary = "says a number",
-                                      .arguments = "",
-                                      .score = say};
-    const rill_chain_entry entry = {"sayer", ""};
+    static const rill_scorer sayer = TEST_SCORER("sayer", .score = say);
     const float wrong[] = {NAN, INFINITY}, right[] = {-INFINITY, 0, -3};
     for (way = 0; way < 3; way++)
         for (int i = 0; i < 5; i++) {
             house h;
-            rill_engine_setup setup;
-            rill_engine_setup_default(&setup);
-            setup.scorers = &entry;
-            setup.n_scorers = 1;
             said = i < 2 ? wrong[i] : right[i - 2];
             open_house(&h, NULL);
-            if (rill_register_scorer(h.ctx, &sayer) < 0) fail_msg("%s", rill_error(h.ctx));
-            assert_int_equal(make_engine(&h, &setup), RILL_OK);
+            use_scorer(&h, &sayer);
+            assert_int_equal(make_engine(&h), RILL_OK);
             assert_int_equal(rill_engine_submit(h.engine, "in", 2), RILL_OK);
             rill_status status = rill_engine_step(h.engine);
             if ((status == RILL_OK) != (i >= 2)) fail_msg("%g: %s", (double)said, rill_error(h.ctx));
@@ -557,12 +526,10 @@ static void notes_and_nothing_come_with_results(void **state)
     rill_domain teller = toy_domain;
     house h;
     rill_result r;
-    rill_engine_setup setup;
-    rill_engine_setup_default(&setup);
     teller.name = "teller";
     teller.encode = encode_and_tell;
     open_house(&h, &teller);
-    assert_int_equal(make_engine(&h, &setup), RILL_OK);
+    assert_int_equal(make_engine(&h), RILL_OK);
     blanks_seen = 0;
     for (int i = 0; i < N; i++) assert_int_equal(rill_engine_submit(h.engine, texts[i], strlen(texts[i])), RILL_OK);
     rill_engine_close_input(h.engine);
@@ -586,47 +553,32 @@ static void notes_and_nothing_come_with_results(void **state)
 static void scorers_that_lift_too_far(void **state)
 {
     (void)state;
-    static const rill_scorer lifter = {.abi_version = RILL_ABI_VERSION,
-                                       .struct_size = sizeof lifter,
-                                       .name = "lifter",
-                                       .summary = "lifts",
-                                       .arguments = "",
-                                       .score = say};
-    const rill_chain_entry entry = {"lifter", ""};
+    static const rill_scorer lifter = TEST_SCORER("lifter", .score = say);
     house h;
-    rill_engine_setup setup;
-    rill_engine_setup_default(&setup);
-    setup.scorers = &entry;
-    setup.n_scorers = 1;
     said = 3e38f;
     way = 3;
     open_house(&h, NULL);
-    assert_int_equal(rill_register_scorer(h.ctx, &lifter), RILL_OK);
-    assert_int_equal(make_engine(&h, &setup), RILL_OK);
-    assert_int_equal(rill_engine_submit(h.engine, "in", 2), RILL_OK);
-    assert_int_equal(rill_engine_step(h.engine), RILL_ERR_PLUGIN);
+    use_scorer(&h, &lifter);
+    assert_int_equal(decode_one(&h), RILL_ERR_PLUGIN);
     assert_non_null(strstr(rill_error(h.ctx), "scorer lifter: choices of input 0"));
     close_house(&h);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_on_closed_input_ends),
-        cmocka_unit_test(inputs_that_are_null),
-        cmocka_unit_test(runs_of_null),
-        cmocka_unit_test(workers_without_engines),
-        cmocka_unit_test(setups_that_cannot_be),
-        cmocka_unit_test(domains_that_write_over_inputs),
-        cmocka_unit_test(domains_that_make_no_actions),
-        cmocka_unit_test(scorers_that_say_no_number),
-        cmocka_unit_test(notes_and_nothing_come_with_results),
-        cmocka_unit_test(domains_that_answer_nonsense),
-        cmocka_unit_test(checks_read_every_choice),
-        cmocka_unit_test(heuristics_that_write_over_their_view),
-        cmocka_unit_test(who_fails_without_a_word_is_named),
-        cmocka_unit_test(scorers_that_lift_too_far),
-    };
-    if (harness_options(argc, argv) != 0) return 2;
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_run_on_closed_input_ends),
+    cmocka_unit_test(inputs_that_are_null),
+    cmocka_unit_test(runs_of_null),
+    cmocka_unit_test(workers_without_engines),
+    cmocka_unit_test(setups_that_cannot_be),
+    cmocka_unit_test(domains_that_write_over_inputs),
+    cmocka_unit_test(domains_that_make_no_actions),
+    cmocka_unit_test(scorers_that_say_no_number),
+    cmocka_unit_test(notes_and_nothing_come_with_results),
+    cmocka_unit_test(domains_that_answer_nonsense),
+    cmocka_unit_test(checks_read_every_choice),
+    cmocka_unit_test(heuristics_that_write_over_their_view),
+    cmocka_unit_test(who_fails_without_a_word_is_named),
+    cmocka_unit_test(scorers_that_lift_too_far),
+};
+
+HARNESS_MAIN(tests)

@@ -8,6 +8,7 @@
 
 #include "support/harness.h"
 #include "support/problem.h"
+#include "support/tables.h"
 
 /* --- widths ------------------------------------------------------------------------------------------------------- */
 
@@ -301,16 +302,9 @@ static rill_status slow_wish(void *self, const rill_scorer_rows *rows, rill_ask_
     return RILL_OK;
 }
 
-static const rill_policy slow_policy = {.abi_version = RILL_ABI_VERSION,
-                                        .struct_size = sizeof slow_policy,
-                                        .name = "slow",
-                                        .summary = "all, after a while",
-                                        .choose = slow_choose,
-                                        .refill = admit_all};
-static const rill_heuristic slow_heuristic = {
-    RILL_ABI_VERSION, sizeof slow_heuristic, "slow", "", "keeps all, after a while", NULL, slow_apply, NULL};
-static const rill_scorer slow_scorer = {
-    RILL_ABI_VERSION, sizeof slow_scorer, "slow", "", "wants nothing, after a while", NULL, slow_wish, NULL, 0};
+static const rill_policy slow_policy = TEST_POLICY("slow", .choose = slow_choose, .refill = admit_all);
+static const rill_heuristic slow_heuristic = TEST_HEURISTIC("slow", .apply = slow_apply);
+static const rill_scorer slow_scorer = TEST_SCORER("slow", .score = slow_wish);
 
 /* The stages that a test can make slow. */
 typedef enum stage { ENCODE, STEP, SCORE, FINALIZE, CHOOSE, PRUNE, SCORERS, STAGES } stage;

@@ -7,6 +7,7 @@
 
 #include "support/harness.h"
 #include "support/problem.h"
+#include "support/tables.h"
 
 /* --- limits of their own ------------------------------------------------------------------------------------------ */
 
@@ -196,12 +197,7 @@ static rill_status apply_stop(void *self, rill_beams *beams)
 
 static rill_status register_stop(rill_context *ctx)
 {
-    static const rill_heuristic stop = {.abi_version = RILL_ABI_VERSION,
-                                        .struct_size = sizeof(rill_heuristic),
-                                        .name = "stop-at",
-                                        .arguments = "",
-                                        .summary = "stops",
-                                        .apply = apply_stop};
+    static const rill_heuristic stop = TEST_HEURISTIC("stop-at", .apply = apply_stop);
     return rill_register_heuristic(ctx, &stop);
 }
 

@@ -6,6 +6,7 @@
 
 #include "support/harness.h"
 #include "support/problem.h"
+#include "support/tables.h"
 
 /* --- counters ----------------------------------------------------------------------------------------------------- */
 
@@ -304,12 +305,7 @@ static rill_status admit_all(void *self, const rill_flight *flight, int32_t *adm
     return RILL_OK;
 }
 
-static const rill_policy watcher = {.abi_version = RILL_ABI_VERSION,
-                                    .struct_size = sizeof watcher,
-                                    .name = "watcher",
-                                    .summary = "newest first, and takes notes",
-                                    .choose = watch_and_reverse,
-                                    .refill = admit_all};
+static const rill_policy watcher = TEST_POLICY("watcher", .choose = watch_and_reverse, .refill = admit_all);
 
 static rill_status register_watcher(rill_context *ctx)
 {

@@ -358,6 +358,15 @@ static void note(bench *b, const rill_result *result)
     snprintf(b->message[result->id], sizeof b->message[0], "%s", result->message);
 }
 
+/* Run the toy's inputs through so many workers; end() comes behind what is to be seen of it. */
+static rill_status run_through(bench *b, int32_t workers, rill_clock_fn clock, rill_read_request_fn read,
+                               rill_write_fn write)
+{
+    prepare(b);
+    assert_int_equal(begin_with(b, "toy", workers, clock), RILL_OK);
+    return rill_workers_run_requests(b->workers, read, b, write, b);
+}
+
 static rill_status read_plain(void *user, int may_block, rill_request *out)
 {
     (void)may_block;
@@ -432,9 +441,7 @@ static void nothing_once_it_is_over(void **state)
     (void)state;
     for (int32_t workers = 2; workers <= 3; workers++) {
         bench b = {.inputs = 400};
-        prepare(&b);
-        assert_int_equal(begin_with(&b, "toy", workers, NULL), RILL_OK);
-        assert_int_equal(rill_workers_run_requests(b.workers, read_plain, &b, write_one, &b), RILL_ERR_STOPPED);
+        assert_int_equal(run_through(&b, workers, NULL, read_plain, write_one), RILL_ERR_STOPPED);
         assert_int_equal(b.written, 1);
         assert_int_equal(rill_workers_cancel(b.workers, b.given - 1), RILL_ERR_NOT_FOUND);
         end(&b);
@@ -463,9 +470,7 @@ static void late_while_they_wait(void **state)
     (void)state;
     for (int32_t workers = 2; workers <= 3; workers++) {
         bench b = {.inputs = 400};
-        prepare(&b);
-        assert_int_equal(begin_with(&b, "toy", workers, clock_by_thread), RILL_OK);
-        assert_int_equal(rill_workers_run_requests(b.workers, read_urgent, &b, write_plain, &b), RILL_OK);
+        assert_int_equal(run_through(&b, workers, clock_by_thread, read_urgent, write_plain), RILL_OK);
         assert_int_equal(b.written, 400);
         for (int32_t i = 0; i < 400; i++) {
             assert_int_equal(b.results[i], i % 4 == 3 ? RILL_OK : RILL_ERR_LATE);
@@ -488,9 +493,7 @@ static void late_ones_pass(void **state)
 {
     (void)state;
     bench b = {.inputs = 200};
-    prepare(&b);
-    assert_int_equal(begin_with(&b, "toy", 2, clock_by_thread), RILL_OK);
-    assert_int_equal(rill_workers_run_requests(b.workers, read_half_urgent, &b, write_plain, &b), RILL_OK);
+    assert_int_equal(run_through(&b, 2, clock_by_thread, read_half_urgent, write_plain), RILL_OK);
     int64_t before = 0;
     for (int32_t i = 0; i < 200; i++) {
         assert_int_equal(b.results[i], i < 100 ? RILL_OK : RILL_ERR_LATE);
@@ -536,9 +539,7 @@ static void bad_ones_fail_alone(void **state)
     (void)state;
     for (int32_t workers = 1; workers <= 3; workers++) {
         bench b = {.inputs = 10};
-        prepare(&b);
-        assert_int_equal(begin_with(&b, "toy", workers, NULL), RILL_OK);
-        assert_int_equal(rill_workers_run_requests(b.workers, read_bad, &b, write_bad, &b), RILL_OK);
+        assert_int_equal(run_through(&b, workers, NULL, read_bad, write_bad), RILL_OK);
         assert_int_equal(b.written, 10);
         for (int32_t i = 0; i < 10; i++) {
             rill_status expected = i == 3 ? RILL_ERR_INPUT : i == 5 || i == 7 || i == 8 ? RILL_ERR_OPTION : RILL_OK;

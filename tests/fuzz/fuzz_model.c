@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "rill/builtins.h"
-#include "rill/engine.h"
+#include "rill/run.h"
 #include "target.h"
 
 enum { MOST_FILES = 8, LARGEST = 1 << 18 };
@@ -201,25 +201,35 @@ static void *allocate(void *user, void *block, size_t old_size, size_t new_size)
     return fresh;
 }
 
+static rill_status read_once(void *user, int may_block, const char **text, size_t *length)
+{
+    const char **line = user;
+    (void)may_block;
+    if (*line == NULL) return RILL_END_OF_INPUT;
+    *text = *line;
+    *length = strlen(*line);
+    *line = NULL;
+    return RILL_OK;
+}
+
+static rill_status take_result(void *user, const rill_result *result)
+{
+    ++*(int *)user;
+    require(result->status == RILL_OK ? result->n > 0 && result->output[0].text != NULL : result->message[0] != '\0');
+    return RILL_OK;
+}
+
 static void decode(rill_context *ctx, rill_model *opened, const char *line)
 {
-    rill_engine *engine;
+    int results = 0;
+    rill_engine *engine = NULL;
     rill_engine_setup setup;
-    rill_result result;
     rill_engine_setup_default(&setup);
     setup.settings.k = 2;
     setup.settings.max_length = 6;
-    if (rill_engine_create(&engine, ctx, opened, &setup) != RILL_OK) {
-        require(rill_error(ctx)[0] != '\0');
-        return;
-    }
-    rill_status status = rill_engine_submit(engine, line, strlen(line));
-    rill_engine_close_input(engine);
-    while (status == RILL_OK && rill_engine_next(engine, &result) == RILL_AGAIN) status = rill_engine_step(engine);
-    if (status != RILL_OK)
-        require(status < 0 && rill_error(ctx)[0] != '\0');
-    else
-        require(result.status == RILL_OK ? result.n > 0 && result.output[0].text != NULL : result.message[0] != '\0');
+    rill_status status = rill_engine_create(&engine, ctx, opened, &setup);
+    if (status == RILL_OK) status = rill_run(engine, read_once, &line, take_result, &results);
+    require(status == RILL_OK ? results == 1 : status < 0 && rill_error(ctx)[0] != '\0');
     rill_engine_destroy(engine);
 }
 

@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "rill/plugin.h"
 #include "rill/run.h"
 #include "support/dice.h"
+#include "support/tables.h"
 #include "support/toy_domain.h"
 #include "target.h"
 
@@ -246,25 +246,10 @@ static int32_t slip_ahead(void *self, const rill_flight *f)
     return slip(SLIPS_POLICY, 1) ? odd_whole() : f->batch;
 }
 
-static const rill_heuristic heuristic = {.abi_version = RILL_ABI_VERSION,
-                                         .struct_size = sizeof heuristic,
-                                         .name = "slips-heuristic",
-                                         .arguments = "",
-                                         .summary = "slips",
-                                         .apply = slip_apply};
-static const rill_scorer scorer = {.abi_version = RILL_ABI_VERSION,
-                                   .struct_size = sizeof scorer,
-                                   .name = "slips-scorer",
-                                   .arguments = "",
-                                   .summary = "slips",
-                                   .score = slip_speak};
-static const rill_policy policy = {.abi_version = RILL_ABI_VERSION,
-                                   .struct_size = sizeof policy,
-                                   .name = "slips-policy",
-                                   .summary = "slips",
-                                   .choose = slip_choose,
-                                   .refill = slip_refill,
-                                   .encode_ahead = slip_ahead};
+static const rill_heuristic heuristic = TEST_HEURISTIC("slips-heuristic", .apply = slip_apply);
+static const rill_scorer scorer = TEST_SCORER("slips-scorer", .score = slip_speak);
+static const rill_policy policy = TEST_POLICY("slips-policy", .choose = slip_choose, .refill = slip_refill,
+                                              .encode_ahead = slip_ahead);
 
 /* --- a run -------------------------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* A plugin that tells when its code runs, which is when it is loaded. */
 #include <stdio.h>
 
-#include "rill/plugin.h"
+#include "support/tables.h"
 
 __attribute__((constructor)) static void come_in(void)
 {
@@ -15,12 +15,7 @@ static rill_status keep_all(void *self, rill_beams *beams)
     return RILL_OK;
 }
 
-static const rill_heuristic heuristic = {.abi_version = RILL_ABI_VERSION,
-                                         .struct_size = sizeof heuristic,
-                                         .name = "native",
-                                         .arguments = "",
-                                         .summary = "keeps all",
-                                         .apply = keep_all};
+static const rill_heuristic heuristic = TEST_HEURISTIC("native", .apply = keep_all);
 static const rill_heuristic *const heuristics[] = {&heuristic, NULL};
 static const rill_plugin_table table = {
     .abi_version = RILL_ABI_VERSION, .struct_size = sizeof table, .name = "intruder", .heuristics = heuristics};

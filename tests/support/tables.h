@@ -1,0 +1,26 @@
+/* The tables of a test's own heuristics, scorers and policies: initialisers with a name, and what the test says of it:
+ *
+ *     static const rill_scorer adder = TEST_SCORER("adder", .score = add);
+ *
+ * What a stranger would write in full is in tests/framework/plugins/ and in examples/. */
+#ifndef TEST_TABLES_H
+#define TEST_TABLES_H
+
+#include "rill/plugin.h"
+
+#define TEST_TABLE(type, NAME) \
+    .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(type), .name = (NAME), .summary = "a test's"
+#define TEST_HEURISTIC(NAME, ...)                                      \
+    {                                                                  \
+        TEST_TABLE(rill_heuristic, NAME), .arguments = "", __VA_ARGS__ \
+    }
+#define TEST_SCORER(NAME, ...)                                      \
+    {                                                               \
+        TEST_TABLE(rill_scorer, NAME), .arguments = "", __VA_ARGS__ \
+    }
+#define TEST_POLICY(NAME, ...)                     \
+    {                                              \
+        TEST_TABLE(rill_policy, NAME), __VA_ARGS__ \
+    }
+
+#endif
