@@ -68,7 +68,9 @@ void cli_given_add(cli_given *given, const rill_result *result, int32_t n_best)
     int cut = 0;
     for (int32_t i = 0; i < result->n && !cut; i++) cut = result->output[i].truncated;
     given->cut += cut;
-    given->fewer += result->status >= 0 && result->n < n_best;
+    /* What has nothing in it has one output, of no action. */
+    const int empty = result->n == 1 && result->output[0].n_actions == 0;
+    given->fewer += result->status >= 0 && result->n < n_best && !empty;
 }
 
 /* JSON has no infinities, and jansson refuses them. */

@@ -33,8 +33,7 @@ static rill_status create(rill_context *ctx, const chain_link *link, const char 
         status = s->create(s, ctx, arguments, self);
     else if (arguments[0] != '\0')
         return refuse_arguments(ctx, what, name, arguments);
-    if (status < 0 && rill_error_status(ctx) != status)
-        return rill_fail(ctx, status, "%s %s: create failed with %s", what, name, rill_status_name(status));
+    status = rill__method_status(ctx, status, what, name, "create");
     return status < 0 ? status : RILL_OK;
 }
 
@@ -200,9 +199,8 @@ static rill_status call(chain *c, const rill_heuristic *h, void *self, rill_beam
     clear_marks(beams);
     rill_error_clear(c->ctx);
     rill_status status = h->apply(self, &shown);
-    if (status >= 0) return RILL_OK;
-    if (rill_error_status(c->ctx) == status) return status;
-    return rill_fail(c->ctx, status, "heuristic %s failed with %s", h->name, rill_status_name(status));
+    status = rill__method_status(c->ctx, status, "heuristic", h->name, "apply");
+    return status < 0 ? status : RILL_OK;
 }
 
 /* The view of items [i, end): the same arrays from their first entry on, with offsets that start at 0. */

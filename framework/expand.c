@@ -125,8 +125,7 @@ static rill_status speak(rill_engine *e, const timestep *t, rill_ask_builder *b,
     rill_error_clear(e->ctx);
     rill_status status = table->score(self, rows, b);
     if (checking) chain_drop_fresh(&e->chain, link, self);
-    if (status < 0 && rill_error_status(e->ctx) != status)
-        return rill_fail(e->ctx, status, "scorer %s failed with %s", table->name, rill_status_name(status));
+    status = rill__method_status(e->ctx, status, "scorer", table->name, "score");
     return status < 0 ? status : RILL_OK;
 }
 

@@ -222,7 +222,7 @@ int rill__read_head(const char *path, char *out, size_t size)
     return got >= 0 && length > 0;
 }
 
-/* --- names ---------------------------------------------------------------------------------------------- */
+/* --- names -------------------------------------------------------------------------------------------------------- */
 
 int rill_file_was_opened(const rill_context *ctx, const char *path)
 {

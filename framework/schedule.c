@@ -28,9 +28,7 @@ rill_status schedule_create(rill_engine *e, const rill_chain_entry *wanted)
     rill_error_clear(e->ctx);
     rill_status status = policy->create != NULL ? policy->create(policy, e->ctx, arguments, &e->schedule.self)
                                                 : RILL_OK;
-    if (status < 0 && rill_error_status(e->ctx) != status)
-        return rill_fail(e->ctx, status, "policy %s: create failed with %s", name, rill_status_name(status));
-    RILL__TRY(status);
+    RILL__TRY(rill__method_status(e->ctx, status, "policy", name, "create"));
     if (policy->create == NULL && arguments[0] != '\0')
         return rill_fail(e->ctx, RILL_ERR_OPTION, "policy %s takes no arguments, \"%s\" was given", name, arguments);
     e->schedule.policy = policy;

@@ -57,7 +57,7 @@ static rill_status read_search(makers *m, const rill_config *config, int forced)
     TRY(rill_config_int_or(config, "min_length", 0, MOST_LENGTH, 0, &least));
     TRY(rill_config_int_or(config, "min_new_tokens", 0, MOST_LENGTH, least > 0 ? least - 1 : 0, &m->min_length));
     TRY(rill_config_int_or(config, "forced_eos_token_id", 0, INT32_MAX, forced ? 0 : -1, &end));
-    TRY(rill_config_number_or(config, "length_penalty", -100, 100, 1.0, &m->penalty));
+    TRY(rill_config_number_or(config, "length_penalty", -25, 25, 1.0, &m->penalty));
     m->forced = end >= 0;
     return read_stop(m, config);
 }

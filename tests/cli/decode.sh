@@ -130,6 +130,12 @@ exits 0; says "rill: warning: $fewer of 6 inputs have fewer than 6 outputs"
 decode -q --n-best 6 --absolute 0.5 --min-width 6
 exits 0; lines 36
 verdict "$(good [ "$(grep -c "fewer than" err || true)" = 0 ])" "no list is short"
+printf '\n \n' >blanks
+cat six blanks >padded
+feed padded "$rill" decode -m "$tiny" -q --n-best 6 --min-width 6 --stats s.json
+exits 0; lines 38
+verdict "$(good [ ! -s err ])" "blank lines have all that is in them"
+json 0 inputs_with_fewer s.json
 
 # --- order
 decode -q --unordered -n 2 --max-items 2

@@ -250,6 +250,8 @@ static void generation_keys_that_are_refused(void **state)
         {"pad_token_id", "51", "%s/generation_config.json: pad_token_id: expected an integer from 0 to 50, found 51"},
         {"decoder_start_token_id", "51",
          "%s/generation_config.json: decoder_start_token_id: expected an integer from 0 to 50, found 51"},
+        {"length_penalty", "40",
+         "%s/generation_config.json: length_penalty: expected a number from -25 to 25, found 40"},
         {"max_length", "1", "%s/generation_config.json: max_length: expected an integer from 2 to 1048576, found 1"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

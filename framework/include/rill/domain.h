@@ -132,13 +132,13 @@ typedef struct rill_domain_info {
 
 /* One input on its way into a slot. */
 typedef struct rill_input {
-    const char *text; /* in: [length] bytes as read, without newline; not NUL-terminated */
-    size_t length;    /* in */
-    int64_t id;       /* in: position in the input stream from 0 */
-    int32_t slot;     /* in */
-    rill_status
-        status; /* out: RILL_OK as given; a negative status fails this input alone, see rill_input_fail(); RILL_EMPTY: there is
-                            nothing in it to decode, so its output is the empty one and its slot is unused */
+    const char *text;   /* in: [length] bytes as read, without newline; not NUL-terminated */
+    size_t length;      /* in */
+    int64_t id;         /* in: position in the input stream from 0 */
+    int32_t slot;       /* in */
+    rill_status status; /* out: RILL_OK as given; a negative status fails this input alone, see rill_input_fail();
+                            RILL_EMPTY: there is nothing in it to decode, so its output is the empty one and its slot is
+                            unused */
     int32_t max_length; /* out: this input's own bound on actions, which the user's setting can lower, and raise up to
                             info.most_length; 0 as given = info.max_length, which it can do both to */
     int64_t size;       /* out, optional: this input's size in the domain's unit (tokens), for scheduling and for

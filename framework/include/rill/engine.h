@@ -195,9 +195,8 @@ typedef struct rill_result {
     int32_t n;                 /* min(n_best, outputs found) */
     int32_t outputs_found;
     int32_t late; /* 1: its deadline came first; these are what there was by then */
-    int32_t
-        more; /* 1: another one can be taken at once; 0: the next may take long: writers that gather results write them out */
-    void *user;       /* of its request, else NULL */
+    int32_t more; /* 1: another can be taken at once; 0: it may take long, so what was gathered is better written out */
+    void *user;   /* of its request, else NULL */
     const char *note; /* what the domain says about how it read the input ("the model does not know ..."), else "" */
 } rill_result;
 
