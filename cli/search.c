@@ -225,9 +225,9 @@ static int preset_is_nearer(const cli_layer *firm, const cli_layer *const *soft,
 
 static int shapes_search(const char *name)
 {
-    static const char *const schedule[] = {"method", "n",           "max-items", "budget", "refill",
-                                           "sort",   "flush-every", "unordered", "check",  "max-nodes",
-                                           "memory", "n-best",      "distinct"};
+    static const char *const schedule[] = {"method", "n",           "max-items", "budget",     "refill",
+                                           "sort",   "flush-every", "unordered", "check",      "max-nodes",
+                                           "memory", "n-best",      "distinct",  "require-end"};
     for (size_t i = 0; i < sizeof schedule / sizeof schedule[0]; i++)
         if (!strcmp(schedule[i], name)) return 0;
     return 1;

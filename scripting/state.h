@@ -46,8 +46,8 @@ void script_open_guards(lua_State *L);
 
 /* Put the functions of the libraries in the global table, which is on top of the stack, into wrappers that charge for them. */
 void script_open_work(lua_State *L);
-/* Push the function that the text is compiled to, or a message, and return Lua's status. Raises nothing: when a limit is met the
- * script is exhausted. */
+/* Push the function that the text is compiled to, or a message, and return Lua's status. A limit that is met while it is compiled makes
+ * the script exhausted; one that is met before raises. */
 int script_compile(lua_State *L, const char *text, size_t length, const char *name);
 
 /* --- lists.c ------------------------------------------------------------------------------------------------------ */

@@ -14,7 +14,7 @@
 #define MOST_WORK (INT64_MAX / 4)
 
 /* Reading a number takes two or three nanoseconds for each digit, which is the most that is done with a byte. */
-enum { BYTES_PER_UNIT = 4, ARGUMENTS_PER_UNIT = 1 };
+enum { BYTES_PER_UNIT = 4 };
 
 /* A function of the library. */
 typedef struct script_work {
@@ -33,7 +33,7 @@ static int64_t cost_of_arguments(lua_State *L, int except)
     int64_t bytes = 0;
     for (int i = 1; i <= n && except != EVERY_ARGUMENT; i++)
         if (i != except && lua_type(L, i) == LUA_TSTRING) bytes += (int64_t)lua_rawlen(L, i);
-    return bytes / BYTES_PER_UNIT + n / ARGUMENTS_PER_UNIT;
+    return bytes / BYTES_PER_UNIT + n;
 }
 
 /* Reading a number from the text that the argument may be. */

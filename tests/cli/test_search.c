@@ -125,6 +125,18 @@ static void search_own_default_widens(void **state)
     assert_true(plan.resolved.k == 15 && plan.resolved.min_width == 0);
 }
 
+/* A preset shapes the search, and says nothing of which outputs are given. */
+static void search_preset_leaves_what_is_given(void **state)
+{
+    (void)state;
+    set(&firm, "like", "hf");
+    set(&near, "require_end", "1");
+    set(&near, "distinct", "1");
+    set(&near, "min_length", "3");
+    assert_int_equal(make(), CLI_OK);
+    assert_true(plan.resolved.require_end && plan.resolved.distinct && plan.resolved.min_length == 0);
+}
+
 static void search_chain_is_replaced(void **state)
 {
     (void)state;
@@ -327,6 +339,7 @@ int main(void)
         cmocka_unit_test_setup(search_nearer_wins, clear),
         cmocka_unit_test_setup(search_defaults_widen, clear),
         cmocka_unit_test_setup(search_own_default_widens, clear),
+        cmocka_unit_test_setup(search_preset_leaves_what_is_given, clear),
         cmocka_unit_test_setup(search_chain_is_replaced, clear),
         cmocka_unit_test_setup(search_soft_is_left_out, clear),
         cmocka_unit_test_setup(search_firm_is_refused, clear),

@@ -120,7 +120,7 @@ static void timesteps_are_as_full_as_can_be(void **state)
         engine_record_clear(&r);
         problem_clear(&p);
     }
-    assert_true(left_out > 1000 || harness_iterations(2000) < 2000);
+    HARNESS_SEEN(left_out > 1000);
 }
 
 /* --- encoding ahead ----------------------------------------------------------------------------------------------- */
@@ -333,12 +333,11 @@ static void make_slow(stage which, problem *p, schedule *s)
     s->policy = which == CHOOSE ? "slow" : NULL;
 }
 
-static double *members_of(rill_seconds *s, double *out[9])
+static void members_of(rill_seconds *s, double *out[9])
 {
     double *const all[9] = {&s->encode, &s->step,    &s->score,  &s->finalize, &s->choose,
                             &s->prune,  &s->scorers, &s->select, &s->commit};
     memcpy(out, all, sizeof all);
-    return out[0];
 }
 
 /* All stages together are no more than the whole; what timesteps say of a stage adds up to what the run says. */
