@@ -245,6 +245,8 @@ static void seconds_end_a_call(void **state)
         "(('a'):rep(40)):find(('a*'):rep(40) .. 'b')",
         "load(('local function f() local a, b, c, d, e, f, g '):rep(150) .. ('x = y '):rep(500000))",
         "local a = rill.zeros(1000000) while true do a = a % 1e-300 end",
+        /* fewer instructions than are counted at once */
+        "local s = ('x'):rep(16000000) load('local s, t = ... ' .. ('t = s .. 1 '):rep(180))(s)",
     };
     rill_script_options options = {.struct_size = sizeof options, .instructions = INT64_MAX / 2, .seconds = 0.05};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
