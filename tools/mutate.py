@@ -4,16 +4,18 @@
 A change that no test notices, a survivor, is a test that is missing, code that is not needed, or a change that changes nothing.
 docs/mutants.md lists those of the last run that stayed, with a reason each.
 
-usage: mutate.py --work FOLDER [--sample N] [--seed S] [--jobs J] [--results FILE] [PATH...]
+usage: mutate.py --work FOLDER [--sample N] [--seed S] [--part I/N] [--results FILE] [PATH...]
        mutate.py --list [PATH...]              how many places there are, by operator
        mutate.py --again FILE --work FOLDER    try the survivors of FILE once more, after tests were added
 
 PATH: files or folders of C sources; framework and domains by default. FOLDER holds a clone and its build and may be kept: the next
 call with the same FILE goes on where the last one stopped. The clone is of the last commit: what is not committed is not tried.
 
-Each test runs on its own, those that caught most per second first, and only those whose programs the change altered. A mutant whose
-programs are all as before is `same` and does not count; nor does one that cannot be compiled (`broken`). A test that takes four times as
-long as without the change, and ten seconds, has caught it.
+Each test runs on its own, those that caught most per second first, and only those whose programs the change altered. A test's programs
+are built when its turn comes. A mutant whose programs are all as before is `same` and does not count; nor does one that cannot be compiled
+(`broken`). A test that takes four times as long as without the change, and ten seconds, has caught it. Two calls with --part 1/2 and 2/2
+and folders of their own share a sample between two cores. --longest S leaves out tests of more seconds: a survivor costs the time of all
+tests, so that a large sample is tried with the short ones first, and its survivors once more with all (--again).
 
 After Jia and Harman, An Analysis and Survey of the Development of Mutation Testing, 2011; the operators are the sufficient ones of
 Offutt et al., 1996, and the removal of a statement.
@@ -107,8 +109,8 @@ def digest(path):
 class House:
     """A clone with its build: the programs as they are without a mutant, and the tests with what they depend on."""
 
-    def __init__(self, work, jobs):
-        self.source, self.build, self.jobs = os.path.join(work, "source"), os.path.join(work, "build"), jobs
+    def __init__(self, work):
+        self.source, self.build = os.path.abspath(os.path.join(work, "source")), os.path.abspath(os.path.join(work, "build"))
         head = self.read("git", "rev-parse", "HEAD").strip()
         if not os.path.isdir(self.source):
             self.run("git", "clone", "--quiet", "--shared", ".", self.source)
@@ -144,8 +146,10 @@ class House:
             self.digests[path] = (stamp, digest(path))
         return self.digests[path][1]
 
-    def make(self):
-        return subprocess.run(["ninja", "-C", self.build, "-j", str(self.jobs)], stdout=subprocess.DEVNULL).returncode == 0
+    def make(self, files=()):
+        """Builds these files, or everything."""
+        wanted = [os.path.relpath(f, self.build) for f in files]
+        return subprocess.run(["ninja", "-C", self.build, *wanted], stdout=subprocess.DEVNULL).returncode == 0
 
     def test(self, name, limit):
         """Whether the test passes (or skips) within so many seconds; its whole process group ends with it."""
@@ -165,13 +169,22 @@ class House:
         process.wait()
         return code in (0, 77), time.monotonic() - begin
 
-    def measure(self):
-        for name in list(self.tests):
+    def measure(self, longest):
+        """The seconds of each test without a mutant, from an earlier call where there was one."""
+        path = os.path.join(self.build, "seconds.json")
+        if os.path.isfile(path):
+            with open(path, encoding="utf-8") as file:
+                self.seconds = json.load(file)
+        for name in [n for n in self.tests if n not in self.seconds]:
             good, self.seconds[name] = self.test(name, 600)
             if not good and not self.test(name, 600)[0]:
                 sys.exit("mutate: %s fails without a mutant" % name)
             if not good:
                 print("mutate: %s failed once without a mutant" % name, flush=True)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.seconds, file)
+        self.tests = {n: t for n, t in self.tests.items() if self.seconds[n] <= longest}
+        print("mutate: %d tests, %.0f seconds" % (len(self.tests), sum(self.seconds[n] for n in self.tests)), flush=True)
 
     def judge(self, mutant):
         path = os.path.join(self.source, mutant.path)
@@ -180,17 +193,18 @@ class House:
         try:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(apply(text, mutant))
-            if not self.make():
-                return "broken", ""
-            changed = {f for f, d in self.whole.items() if self.digest(f) != d}
-            if not changed:
-                return "same", ""
-            names = [n for n, t in self.tests.items() if not t["files"] or changed & set(t["files"])]
-            for name in sorted(names, key=lambda n: -(self.kills[n] + 0.5) / self.seconds[n]):
+            tried = 0
+            for name in sorted(self.tests, key=lambda n: -(self.kills[n] + 0.5) / self.seconds[n]):
+                files = self.tests[name]["files"]
+                if not self.make(files):
+                    return "broken", ""
+                if files and all(self.digest(f) == self.whole[f] for f in files):
+                    continue
+                tried += bool(files)
                 if not self.test(name, 4 * self.seconds[name] + 10)[0]:
                     self.kills[name] += 1
                     return "killed", name
-            return "SURVIVED", ""
+            return ("SURVIVED" if tried else "same"), ""
         finally:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
@@ -216,11 +230,13 @@ def main():
     parser.add_argument("--work")
     parser.add_argument("--sample", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--part", default="1/1", metavar="I/N")
+    parser.add_argument("--longest", type=float, default=600, metavar="S")
     parser.add_argument("--results", default="mutants.tsv")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--again", metavar="FILE")
     args = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler) # a shell's jobs in the background ignore it, and tests raise it
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     every = []
     for path in sources(args.paths or ["framework", "domains"]):
@@ -234,19 +250,21 @@ def main():
     if args.work is None:
         parser.error("--work FOLDER: where the clone and its build go")
     random.Random(args.seed).shuffle(every)
+    part, parts = map(int, args.part.split("/"))
+    every = every[part - 1::parts]
     done = read_results(args.results)
     if args.again:
         wanted = {(c[0], c[3], c[4], c[5]) for c in read_results(args.again).values() if c[6] == "SURVIVED"}
         every = [m for m in every if (m.path, m.operator, m.old, m.new) in wanted]
         done = {}
-    house = House(args.work, args.jobs)
-    house.measure()
+    house = House(args.work)
+    house.measure(args.longest)
     counts = collections.Counter(c[6] for c in done.values())
     for cells in done.values():
         house.kills[cells[7]] += cells[6] == "killed"
     with open(args.results, "a", encoding="utf-8") as out:
         for mutant in every:
-            if counts["killed"] + counts["SURVIVED"] >= args.sample:
+            if (counts["killed"] + counts["SURVIVED"]) * parts >= args.sample:
                 break
             if key(mutant) in done:
                 continue
