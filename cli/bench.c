@@ -192,6 +192,7 @@ static int check_files(const bench *b)
 static int load_data(bench *b)
 {
     if (!b->input_path && !b->tsv_path) return cli_fail("no inputs: -i FILE or --tsv FILE names them");
+    if (b->input_path && b->tsv_path) return cli_fail("-i and --tsv both name inputs; give one of them");
     if (b->references_path && b->tsv_path) return cli_fail("--refs and --tsv both name references; give one of them");
     if (check_files(b) != CLI_OK) return CLI_FAILED;
     return cli_testset_load(&b->set, b->session.ctx,

@@ -80,6 +80,21 @@ static int load_search(rill_context *ctx, const char *file, const json_t *search
     return check_alone(ctx, file, out);
 }
 
+/* Other keys are the domain's. One that is all but ours is a slip, and would leave the model without its search. */
+static int check_keys(const char *file, const json_t *rill)
+{
+    static const char *const ours[] = {"domain", "search"};
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)rill, key, value)
+    {
+        const char *near = rill_nearest(key, ours, 2);
+        if (near && strcmp(near, key))
+            return cli_fail("%s: \"%s\" under \"rill\": did you mean \"%s\"?", file, key, near);
+    }
+    return CLI_OK;
+}
+
 static int load_domain(const char *file, const json_t *root, const json_t *rill, cli_config *out)
 {
     const json_t *domain = json_object_get(rill, "domain");
@@ -101,7 +116,11 @@ void cli_config_say_nameless(const cli_config *config, const char *path)
     char types[128] = "";
     for (size_t i = 0, at = 0; i < sizeof known_types / sizeof known_types[0]; i++)
         at += (size_t)snprintf(types + at, sizeof types - at, "%s%s", i > 0 ? ", " : "", known_types[i].model_type);
-    if (!config->found)
+    struct stat info;
+    if (!config->found && !stat(path, &info) && !S_ISDIR(info.st_mode))
+        cli_say("model %s: it is a file; name the folder that it is in, or the domain that reads it with --domain",
+                path);
+    else if (!config->found)
         cli_say("model %s: there is no config.json; name the domain with --domain", path);
     else if (config->type[0])
         cli_say("%s/config.json: model_type: \"%s\" is none that a domain here reads (%s); another domain is named by "
@@ -122,6 +141,7 @@ static int load_text(rill_context *ctx, const char *file, const rill_text *text,
         code = cli_fail("%s: an object was expected", file);
     else if (rill && !json_is_object(rill))
         code = bad(file, "rill", "an object");
+    if (code == CLI_OK) code = check_keys(file, rill);
     if (code == CLI_OK) code = load_domain(file, root, rill, out);
     if (code == CLI_OK) code = load_search(ctx, file, json_object_get(rill, "search"), &out->search);
     json_decref(root);

@@ -32,6 +32,7 @@ typedef struct decode {
     cli_layer given;
     cli_runfile runfile;
     cli_plan plan;
+    const char *argument; /* the configuration, where it stands without an option */
     const char *input_path, *output_path, *references_path, *stats_path, *trace_path;
     cli_form form;
     cli_extras extras;
@@ -87,11 +88,16 @@ static int take_option(void *user, const cli_option *option, const char *value)
     return cli_option_store(d, option, value);
 }
 
+static int one_configuration(const char *second)
+{
+    return cli_fail("one configuration was expected, \"%s\" is a second", second);
+}
+
 static int take_argument(void *user, const char *value)
 {
     decode *d = user;
-    if (d->runfile.path) return cli_fail("one configuration was expected, \"%s\" is a second", value);
-    d->runfile.path = value;
+    if (d->argument) return one_configuration(value);
+    d->argument = value;
     return CLI_OK;
 }
 
@@ -182,7 +188,11 @@ static int parse(decode *d, const face *as, int argc, char **argv, int *helped)
     };
     const cli_syntax syntax = {as->usage, as->about, groups, as->epilogue, take_option, as->argument, d};
     cli_search_options(settings, NULL);
-    return cli_session_parse(&d->session, &syntax, argc, argv, helped);
+    int code = cli_session_parse(&d->session, &syntax, argc, argv, helped);
+    if (code != CLI_OK || *helped || !as->argument) return code;
+    if (d->argument && d->runfile.path) return one_configuration(d->runfile.path);
+    d->runfile.path = cli_given_or(d->argument, d->runfile.path);
+    return d->runfile.path ? CLI_OK : cli_fail("no configuration: rill run FILE.lua; `rill run --help` shows one");
 }
 
 /* --- the reader's and writer's sides of the run ------------------------------------------------------------------- */
@@ -292,9 +302,9 @@ static int make_plan(decode *d)
     if (code == CLI_OK) cli_runfile_say_left(&d->runfile, &d->plan, NULL);
     d->form = form_of(d);
     if (code == CLI_OK) code = want_fields(d);
-    if (code == CLI_OK && d->wants_pretty && (d->form == CLI_FORM_NBEST || d->extras.fields || d->extras.word_scores))
-        return cli_fail("--pretty shows one tree per input: leave out --n-best, --alignment, --unknown-names and "
-                        "--word-scores");
+    if (code == CLI_OK && d->wants_pretty && (d->form != CLI_FORM_PLAIN || d->extras.fields || d->extras.word_scores))
+        return cli_fail("--pretty shows one tree per input, in order: leave out --n-best, --unordered, --alignment, "
+                        "--unknown-names and --word-scores");
     cli_pretty_start(&d->pretty, d->session.ctx);
     if (code == CLI_OK && d->trace_path) {
         d->plan.setup.trace = cli_trace_event;
@@ -446,6 +456,8 @@ static int sweep(decode *d)
         return cli_fail(
             "a sweep prints no outputs, and --alignment, --unknown-names, --word-scores and --pretty are for "
             "them: leave one out");
+    if (cli_layer_get(&d->given, "unordered"))
+        return cli_fail("a sweep prints a table, and --unordered is for outputs: leave one of them out");
     return cli_sweep_run(&sweep);
 }
 
@@ -470,8 +482,6 @@ static int command(const face *as, int argc, char **argv)
     d->session.message_user = &d->progress;
     int code = cli_session_start(&d->session);
     if (code == CLI_OK) code = parse(d, as, argc, argv, &helped);
-    if (code == CLI_OK && !helped && as->argument && !d->runfile.path)
-        code = cli_fail("no configuration: rill run FILE.lua; `rill run --help` shows one");
     if (code == CLI_OK && !helped) code = run(d);
     cli_pretty_end(&d->pretty);
     cli_profile_end(&d->profile);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "input.h"
 #include "metric.h"
 #include "options.h"
@@ -24,7 +25,7 @@ typedef struct eval {
     cli_session session;
     const rill_domain *domain;
     const char *references_path, *hypotheses_path;
-    int two_columns, as_json, have_hypotheses;
+    int two_columns, as_json, have_hypotheses, begun;
     cli_lines references;
     cli_metric metric;
     cli_input input;
@@ -70,8 +71,24 @@ static cli_form form_of(const char *line, size_t length)
     return read_id(line, length, "\t", &id) ? CLI_FORM_NUMBERED : CLI_FORM_PLAIN;
 }
 
+/* Outputs with fields behind them are no outputs. Text that has bars of its own has them in its reference, too. */
+static int has_fields(const eval *e, int64_t i, const char *text, size_t length)
+{
+    static const char bar[] = " ||| ";
+    size_t wanted;
+    const char *reference = cli_lines_get(&e->references, i, &wanted);
+    return e->form != CLI_FORM_NBEST && memmem(text, length, bar, sizeof bar - 1) &&
+           !memmem(reference, wanted, bar, sizeof bar - 1);
+}
+
+/* As the form of the lines, whether they have fields is seen in the first of them. */
 static int judge(eval *e, int64_t i, const char *text, size_t length)
 {
+    if (!e->begun && has_fields(e, i, text, length))
+        return cli_fail("%s: line %" PRId64 ": fields behind \"|||\": such lines are read as n-best lists only; decode "
+                        "with --n-best 1",
+                        e->input.name, e->input.lines);
+    e->begun = 1;
     if (cli_verdict_take(&e->verdict[i], &e->metric, i, text, length) < 0) return cli_fail_context(e->session.ctx);
     return CLI_OK;
 }
@@ -253,6 +270,8 @@ static int load_references(eval *e)
 static int run(eval *e)
 {
     if (!e->references_path) return cli_fail("no references: --refs FILE names them");
+    if (cli_file_standard(e->references_path) && cli_file_standard(e->hypotheses_path))
+        return cli_fail("references and outputs cannot both be standard input");
     int code = cli_session_configure(&e->session);
     if (code != CLI_OK) return code;
     if (e->session.open.path || e->session.domain) {

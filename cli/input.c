@@ -59,7 +59,7 @@ static rill_status give(cli_input *input, size_t length, size_t ending, const ch
     input->lines++;
     if (length > 0 && line[length - 1] == '\r') length--;
     if (length > 0 && memchr(line, '\0', length)) {
-        *text = "the line has a NUL byte";
+        *text = "the line has a NUL byte, as text in UTF-16 has: UTF-8 is expected";
         *size = strlen(*text);
         return RILL_ERR_INPUT;
     }

@@ -8,31 +8,69 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 
-/* A handler has nothing else to write to. */
-static volatile sig_atomic_t interrupted;
+enum { MOST_UNFINISHED = 8 };
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+/* A handler has nothing else to go by. */
+static volatile sig_atomic_t heeded, interrupted, came[3];
+static const char *volatile unfinished[MOST_UNFINISHED];
 static int wake[2] = {-1, -1};
+
+static void die(int signal_number)
+{
+    for (size_t i = 0; i < MOST_UNFINISHED; i++)
+        if (unfinished[i]) unlink(unfinished[i]);
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
 
 static void note_interrupt(int signal_number)
 {
     const int before = errno;
-    interrupted = signal_number;
-    (void)!write(wake[1], "", 1); /* it may be full: whoever waits is woken anyway */
+    size_t i = 0;
+    while (signals[i] != signal_number) i++;
+    if (!heeded || came[i]) {
+        die(signal_number);
+    } else {
+        came[i] = 1;
+        interrupted = signal_number;
+        (void)!write(wake[1], "", 1); /* it is full: whoever waits is woken anyway */
+    }
     errno = before;
+}
+
+static void take_signals(void)
+{
+    struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = SA_RESTART}, before;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN) continue; /* wanted so: nohup */
+        sigaction(signals[i], &action, NULL);
+    }
 }
 
 void cli_interrupt_heed(void)
 {
-    static const int heeded[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = SA_RESETHAND | SA_RESTART}, before;
-    sigemptyset(&action.sa_mask);
     if (wake[0] < 0 && pipe2(wake, O_CLOEXEC | O_NONBLOCK))
         wake[0] = wake[1] = -1; /* waits are then ended by most signals */
-    for (size_t i = 0; i < sizeof heeded / sizeof *heeded; i++) {
-        if (sigaction(heeded[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN) continue; /* wanted so: nohup */
-        sigaction(heeded[i], &action, NULL);
-    }
+    memset((void *)(uintptr_t)came, 0, sizeof came);
+    heeded = 1;
+    take_signals();
+}
+
+void cli_interrupt_unfinished(const char *path, int is)
+{
+    for (size_t i = 0; i < MOST_UNFINISHED; i++)
+        if (unfinished[i] == (is ? NULL : path)) {
+            unfinished[i] = is ? path : NULL;
+            break;
+        }
+    if (is) take_signals();
 }
 
 int cli_interrupted(void)
@@ -47,5 +85,5 @@ int cli_interrupt_descriptor(void)
 
 void cli_interrupt_end(void)
 {
-    if (interrupted != 0) raise(interrupted);
+    if (interrupted != 0) die(interrupted);
 }

@@ -6,7 +6,7 @@
 
 enum { HELP_COLUMN = 28, LAST_COLUMN = 79 };
 
-static int is_switch(const cli_option *option)
+int cli_option_is_switch(const cli_option *option)
 {
     return !option->argument || !option->argument[0];
 }
@@ -14,7 +14,7 @@ static int is_switch(const cli_option *option)
 int cli_option_store(void *all, const cli_option *option, const char *value)
 {
     void *member = (char *)all + option->member;
-    if (is_switch(option))
+    if (cli_option_is_switch(option))
         *(int *)member = 1;
     else
         *(const char **)member = value;
@@ -62,7 +62,7 @@ static int parse_long(const cli_syntax *syntax, int argc, char **argv, int *at, 
     }
     const cli_option *option = find(syntax, name, length, 0);
     if (!option) return unknown_name(syntax, name, length);
-    if (is_switch(option)) {
+    if (cli_option_is_switch(option)) {
         if (value) return cli_fail("option --%s takes no value, but \"%s\" was given", option->name, value);
         return syntax->option(syntax->user, option, "");
     }
@@ -91,7 +91,7 @@ static int parse_letters(const cli_syntax *syntax, int argc, char **argv, int *a
         const cli_option *option = find(syntax, NULL, 0, *p);
         if (!option) return cli_fail("unknown option -%c; --help lists all", *p);
         const char *value = "";
-        if (!is_switch(option)) {
+        if (!cli_option_is_switch(option)) {
             value = p[1] ? p + 1 : *at + 1 < argc ? argv[++*at] : NULL;
             if (!value) return cli_fail("option -%c needs a value: -%c %s", *p, *p, option->argument);
             return syntax->option(syntax->user, option, value);
@@ -109,6 +109,8 @@ int cli_parse(const cli_syntax *syntax, int argc, char **argv, int *helped)
     for (int at = 1; at < argc && code == CLI_OK && !*helped; at++) {
         const char *word = argv[at];
         if (only_arguments || word[0] != '-' || !word[1]) { /* a lone "-" is a file: standard input or output */
+            if (!syntax->argument && find(syntax, "input", 5, 0))
+                return cli_fail("unexpected argument \"%s\"; inputs are named by -i; --help shows the usage", word);
             if (!syntax->argument) return cli_fail("unexpected argument \"%s\"; --help shows the usage", word);
             code = syntax->argument(syntax->user, word);
         } else if (!strcmp(word, "--")) {
@@ -147,7 +149,7 @@ static void print_option(const cli_option *option)
     if (option->letter) column += cli_print("-%c", option->letter);
     if (option->letter && option->name[1]) column += cli_print(", ");
     if (option->name[1]) column += cli_print("--%s", option->name);
-    if (!is_switch(option)) column += cli_print(is_optional(option) ? "%s" : " %s", option->argument);
+    if (!cli_option_is_switch(option)) column += cli_print(is_optional(option) ? "%s" : " %s", option->argument);
     if (column > HELP_COLUMN - 2) {
         cli_print("\n");
         column = 0;

@@ -18,6 +18,9 @@ typedef struct cli_option {
     size_t member; /* of options that are only noted: see cli_option_store() */
 } cli_option;
 
+/* Whether it takes no value. */
+int cli_option_is_switch(const cli_option *option);
+
 /* Note an option in the member of `all` that it names: 1 in the int of a switch, the value in any other's const char *. CLI_OK */
 int cli_option_store(void *all, const cli_option *option, const char *value);
 

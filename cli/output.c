@@ -1,6 +1,8 @@
 /* Writing results; see output.h. */
 #include "output.h"
 
+#include "interrupt.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -45,6 +47,7 @@ static int open_beside(cli_output *output, const char *path)
     output->beside = output->place ? joined(output->place, ending) : NULL;
     const int fd = output->beside ? open(output->beside, NEW | O_NOFOLLOW, 0666) : -1;
     if (fd >= 0 && !stat(output->place, &info)) (void)!fchmod(fd, info.st_mode & 07777); /* a wish */
+    if (fd >= 0) cli_interrupt_unfinished(output->beside, 1);
     return fd;
 }
 
@@ -61,6 +64,7 @@ int cli_output_open(cli_output *output, const rill_context *ctx, const char *pat
     memset(output, 0, offsetof(cli_output, data));
     if (!standard && rill_file_was_opened(ctx, path))
         return cli_fail("%s: it is read in this run, and would be overwritten", path);
+    if (!standard && !path[0]) return cli_fail("the name of a file to write is empty");
     output->name = standard ? "standard output" : path;
     output->fd = STDOUT_FILENO;
     if (!standard) {
@@ -157,6 +161,7 @@ static void put_in_place(cli_output *output)
         if (!output->error && output->begun) failed(output, errno);
         unlink(output->beside);
     }
+    cli_interrupt_unfinished(output->beside, 0);
     forget_place(output);
 }
 

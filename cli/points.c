@@ -195,7 +195,7 @@ static int decode(cli_points *points, const rill_script_config *config, cli_poin
     if (status == RILL_OK) status = cli_trial_judge(points->session, points->set, plan, NULL, &point->trial);
     if (points->telling) cli_points_erase(NULL);
     if (cli_interrupted()) {
-        cli_say("%s: interrupted: what was tried before is kept", points->path);
+        cli_say("%s: interrupted%s", points->path, is_first_run(points) ? "" : ": what was tried before is kept");
         return CLI_INTERRUPTED;
     }
     if (status < 0) rill_script_config_blame(points->script, config);

@@ -44,11 +44,21 @@ void cli_report_say(const cli_report *report)
     if (t->nodes_bound)
         snprintf(bound, sizeof bound, " of %" PRId64 " allowed, %" PRId64 " items sent back", t->nodes_bound,
                  t->sent_back);
-    cli_say("%" PRId64 " inputs%s%s in %.2f s, %.1f/s; %" PRId64 " timesteps, %" PRId64
+    cli_say("%" PRId64 " input%s%s%s in %.2f s, %.1f/s; %" PRId64 " timesteps, %" PRId64
             " expansions, %.1f exp/step, %" PRId64 " refills, states peak %" PRId64
             "%s; seconds: encode %.3f, step %.3f, score %.3f, prune %.3f, finalize %.3f",
-            t->inputs, failed, short_ones, report->wall, per_second(report), t->timesteps, t->expansions,
-            cli_per_timestep(t), t->refills, t->nodes_peak, bound, s->encode, s->step, s->score, s->prune, s->finalize);
+            t->inputs, t->inputs == 1 ? "" : "s", failed, short_ones, report->wall, per_second(report), t->timesteps,
+            t->expansions, cli_per_timestep(t), t->refills, t->nodes_peak, bound, s->encode, s->step, s->score,
+            s->prune, s->finalize);
+}
+
+/* What of the search keeps lists short, so that nobody turns what cannot help. */
+static const char *why_fewer(const rill_settings *s)
+{
+    if (s->k < s->n_best) return "the search keeps fewer hypotheses (k)";
+    if (s->stop_after > 0 && s->stop_after < s->n_best) return "the search stops after fewer (--stop-after)";
+    if (s->distinct) return "the search found no more that differ (a larger -k finds more)";
+    return "the search found no more (--min-width and -k widen it)";
 }
 
 void cli_report_warn(const cli_report *report, int summary)
@@ -58,9 +68,8 @@ void cli_report_warn(const cli_report *report, int summary)
         cli_say("warning: %" PRId64 " of %" PRId64 " inputs have outputs that were cut short", given->cut,
                 report->stats.inputs);
     if (given->fewer)
-        cli_say("warning: %" PRId64 " of %" PRId64 " inputs have fewer than %" PRId32
-                " outputs: the search found no more (--min-width and -k widen it)",
-                given->fewer, report->stats.inputs, report->settings->n_best);
+        cli_say("warning: %" PRId64 " of %" PRId64 " inputs have fewer than %" PRId32 " outputs: %s", given->fewer,
+                report->stats.inputs, report->settings->n_best, why_fewer(report->settings));
 }
 
 void cli_given_add(cli_given *given, const rill_result *result, int32_t n_best)

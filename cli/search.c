@@ -151,7 +151,7 @@ static int take_heuristic(rill_context *ctx, cli_layer *layer, const char *text)
 int cli_search_take(rill_context *ctx, cli_layer *layer, const cli_option *option, const char *value)
 {
     switch (option->id) {
-    case TAKE_SETTING: return cli_layer_set(ctx, layer, option->name, value[0] ? value : "1");
+    case TAKE_SETTING: return cli_layer_set(ctx, layer, option->name, cli_option_is_switch(option) ? "1" : value);
     case TAKE_SHORTHAND: return cli_chain_add_pair(&layer->heuristics, registered_name(ctx, option->name), value);
     case TAKE_HEURISTIC: return take_heuristic(ctx, layer, value);
     case TAKE_SCORER: return cli_chain_add(&layer->scorers, value);

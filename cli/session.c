@@ -196,9 +196,14 @@ rill_status cli_session_load(const cli_session *session, rill_context *ctx, cons
 int cli_session_plugin(cli_session *session, const char *path)
 {
     rill_script *loaded;
+    const rill_registry_mark before = rill_registry_size(session->ctx);
     rill_status status = cli_session_load(session, session->ctx, path, &loaded);
+    const rill_registry_mark after = rill_registry_size(session->ctx);
     session->scripts += loaded != NULL;
-    return status < 0 ? cli_fail_context(session->ctx) : CLI_OK;
+    if (status < 0) return cli_fail_context(session->ctx);
+    if (loaded && rill_script_returned(loaded) && !memcmp(&before, &after, sizeof after))
+        cli_say("warning: %s: it registers nothing; a script that describes a run is for `rill run` or --config", path);
+    return CLI_OK;
 }
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */

@@ -71,6 +71,11 @@ rill_status rill_script_load_text(rill_script **out, rill_context *ctx, const ch
     return RILL_OK;
 }
 
+int rill_script_returned(const rill_script *s)
+{
+    return s->result != LUA_NOREF && s->result != LUA_REFNIL;
+}
+
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
 rill_status rill_script_load(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options)

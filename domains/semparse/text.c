@@ -301,7 +301,7 @@ rill_status rill_question_prepare(rill_question *question, const char *line, siz
     question->line_length = length;
     size_t bad = rill_utf8_check(line, length);
     if (bad < length)
-        return rill_fail(question->ctx, RILL_ERR_INPUT, "the line is not UTF-8 at byte %zu (0x%02x)", bad,
+        return rill_fail(question->ctx, RILL_ERR_INPUT, "the line is not UTF-8 at byte %zu (0x%02x)", bad + 1,
                          (unsigned char)line[bad]);
     rill_status status;
     if (tokenized) {

@@ -60,6 +60,10 @@ bench -i six --refs one
 exits 1; says "6 inputs"; says "1 references"
 bench -i six --refs refs --tsv six.tsv
 exits 1; says "--tsv"
+bench -i six --tsv six.tsv
+exits 1; says "-i and --tsv both name inputs"
+bench --refs refs --tsv six.tsv
+exits 1; says "--refs and --tsv both name references"
 bench -i six --methods var-steam
 exits 1; says '"var-stream"'
 bench -i six --methods greedy:k=5

@@ -126,7 +126,11 @@ exits 2; lines 6; says "6 inputs ($failed failed) in "
 decode -q --n-best 6 --absolute 0.5
 fewer=$(awk -F ' [|]' '{n[$1]++} END {for (i = 0; i < 6; i++) few += n[i] < 6; print few}' out)
 verdict "$(good [ "$fewer" -gt 0 ])" "some lists are short"
-exits 0; says "rill: warning: $fewer of 6 inputs have fewer than 6 outputs"
+exits 0; says "rill: warning: $fewer of 6 inputs have fewer than 6 outputs: the search found no more (--min-width and -k widen it)"
+decode -q --n-best 6 --method greedy
+exits 0; says "6 of 6 inputs have fewer than 6 outputs: the search keeps fewer hypotheses (k)"
+decode -q --n-best 6 --stop-after 2
+exits 0; says "fewer than 6 outputs: the search stops after fewer (--stop-after)"
 decode -q --n-best 6 --absolute 0.5 --min-width 6
 exits 0; lines 36
 verdict "$(good [ "$(grep -c "fewer than" err || true)" = 0 ])" "no list is short"

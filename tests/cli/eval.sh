@@ -22,6 +22,22 @@ printf 'answer ( a )\nb c\nd' >right
 evaluate right
 exits 0; prints "100.00 %"
 
+# --- fields behind outputs, and bars that are an output's own
+printf 'answer ( a ) ||| 0-0\nb c ||| 0-0\nd ||| 0-0\n' >fields
+evaluate fields
+exits 1; says 'fields: line 1: fields behind "|||"'; says "--n-best 1"; prints_nothing
+sed 's/^/0\t/' fields | head -1 >fields.numbered
+evaluate fields.numbered
+exits 1; says 'fields behind "|||"'
+printf 'answer ( a )\nb c ||| d\nd\n' >later
+evaluate later
+exits 0; prints "66.67 %"
+printf 'a ||| b\n' >bars
+run "$rill" eval --refs bars bars
+exits 0; prints "100.00 %"
+feed bars "$rill" eval --refs - -
+exits 1; says "cannot both be standard input"
+
 # --- n-best lists
 printf '%s\n' "0 ||| x ||| f ||| -1" "0 ||| answer ( a ) ||| f ||| -2" "2 ||| d ||| f ||| -1" >nbest
 evaluate nbest --json

@@ -176,4 +176,26 @@ for workers in 1 2; do
   rm -f ./*.partial
 done
 
+# --- a signal that ends the process leaves nothing beside: the first to a bench, the second to a decode
+paste four four >fours
+await() { for ((i = 0; i < 400; i++)); do ! grep -q hangs err || break; sleep 0.05; done; }
+: >err
+"$rill" bench -m model -q --tsv fours --methods fixed --scorer hang --plugin hang.lua --script-steps 0 --json b.json >out 2>err &
+bench=$!
+await
+command="bench, told to end" status=0
+kill -TERM $bench
+wait $bench 2>/dev/null || status=$?
+exits 143; verdict "$(good [ -z "$(find . -name '*.partial')" -a ! -e b.json ])" "nothing is left of the report"
+: >err
+"$rill" decode -m model -q -i four --stats b.json --plugin hang.lua --scorer hang --script-steps 0 >out 2>err &
+decoder=$!
+await
+command="decode, told to end twice" status=0
+kill -TERM $decoder
+sleep 0.2
+verdict "$(good kill -TERM $decoder)" "one signal lets it finish what it is at"
+wait $decoder 2>/dev/null || status=$?
+exits 143; verdict "$(good [ -z "$(find . -name '*.partial')" -a ! -e b.json ])" "nothing is left of the report"
+
 finish

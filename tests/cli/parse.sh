@@ -114,7 +114,11 @@ feed text "$rill" run sweep.lua -q
 exits 1; says 'a sweep prints no outputs'
 run "$rill" decode -m "$model" -q -i text --pretty --n-best 2
 exits 1
-says "--pretty shows one tree per input: leave out --n-best"
+says "--pretty shows one tree per input, in order: leave out --n-best"
+run "$rill" decode -m "$model" -q -i text --pretty --unordered
+exits 1; says "--unordered"; prints_nothing
+run "$rill" run pretty.lua --config sweep.lua -q -i text
+exits 1; says 'one configuration was expected, "sweep.lua" is a second'; prints_nothing
 run "$rill" decode -m "$tiny" -q --tokenized --pretty -i bracket
 exits 0
 lines 1

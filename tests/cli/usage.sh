@@ -56,7 +56,7 @@ exits 1; says "option --budget needs a value: --budget B"
 run "$rill" decode --unordered=1
 exits 1; says "takes no value"
 run "$rill" decode file.txt
-exits 1; says 'unexpected argument "file.txt"'
+exits 1; says 'unexpected argument "file.txt"; inputs are named by -i'
 run "$rill" bench --method greedy
 exits 1; says "did you mean --methods?"
 for word in -k0 -k-3 -kten -k5x "--k=99999999999" --n=0 --budget=-1 --refill=2 --refill=nan --max-candidates=0 \
@@ -64,8 +64,19 @@ for word in -k0 -k-3 -kten -k5x "--k=99999999999" --n=0 --budget=-1 --refill=2 -
   run "$rill" decode -m "$tiny" "$word"
   exits 1; says "rill: "; prints_nothing
 done
+for option in -k -n --method --budget --n-best --max-items --refill --max-candidates --stop-after --patience --sort --memory \
+  --min-length --max-length --min-width --length-penalty --word-penalty --flush-every --threads --workers -o; do
+  run "$rill" decode -m "$tiny" $option '' # as a shell's variable that is not set gives it
+  exits 1; says "rill: "; prints_nothing
+done
+run "$rill" decode -m "$tiny" -k ''
+says 'k: "" is not a whole number'
 run "$rill" decode --method var-steam
 exits 1; says 'unknown method "var-steam"'; says '"var-stream"'
+
+echo 'return { k = 3 }' >run.lua
+feed /dev/null "$rill" decode -m "$tiny" -q --plugin run.lua
+exits 0; says "warning: run.lua: it registers nothing"
 
 # --- models
 run "$rill" decode
@@ -75,6 +86,9 @@ exits 1; says "no/such/model"; says "No such file or directory"
 mkdir empty
 run "$rill" decode -m empty
 exits 1; says "empty"; says "no config.json"; says "--domain"
+echo '{}' >file
+run "$rill" decode -m file
+exits 1; says "model file: it is a file"; says "--domain"
 mkdir silent_config && echo '{}' >silent_config/config.json
 run "$rill" decode -m silent_config
 exits 1; says "silent_config/config.json names no domain"
@@ -89,6 +103,7 @@ config() { # config JSON MESSAGE
   exits 1; says "bad/config.json"; says "$2"
 }
 config '{"rill": ' ":1:"
+config '{"rill": {"serch": {}, "domain": "semparse"}}' '"serch" under "rill": did you mean "search"?'
 config '[]' "an object was expected"
 config '{"rill": 3}' '"rill" must be an object'
 config '{"rill": {"domain": 3}}' "a domain's name"

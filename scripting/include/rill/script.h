@@ -39,6 +39,9 @@ typedef struct rill_script_options {
 RILL_API rill_status rill_script_load(rill_script **out, rill_context *ctx, const char *path,
                                       const rill_script_options *options);
 
+/* Whether the file ended by returning something, as one does that describes a run. */
+RILL_API int rill_script_returned(const rill_script *script);
+
 /* The same for text in memory; `name` stands for the file in messages. */
 RILL_API rill_status rill_script_load_text(rill_script **out, rill_context *ctx, const char *name, const char *text,
                                            size_t length, const rill_script_options *options);
