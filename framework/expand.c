@@ -210,11 +210,11 @@ static rill_status check_scorers(rill_engine *e, const timestep *t, const ask_ru
 
 /* --- limits ------------------------------------------------------------------------------------------------------- */
 
-/* The most children that a parent may have under these settings. */
+/* The most children that a parent may have under these settings; of more than its item keeps the rest would be found in vain. */
 static int32_t choices_of(const rill_engine *e, const rill_settings *s, int32_t phase)
 {
     int32_t m = rill__merge_limit(s);
-    if (e->info.max_choices_phases >> phase & 1) m = s->max_candidates;
+    if (e->info.max_choices_phases >> phase & 1 && s->max_candidates < m) m = s->max_candidates;
     return m < e->info.actions ? m : e->info.actions;
 }
 

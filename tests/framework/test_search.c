@@ -169,6 +169,34 @@ static void limits_are_the_setting(void **state)
     HARNESS_SEEN(plain > 0);
 }
 
+/* More choices of a parent than its item keeps are none, and nobody looks for them. */
+static void wide_limits_cost_nothing(void **state)
+{
+    (void)state;
+    uint64_t first = harness_seed(1);
+    for (int64_t i = 0; i < harness_iterations(300); i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 92));
+        problem p;
+        schedule s;
+        engine_record without, with;
+        char message[600];
+        problem_draw(&p, PROBLEM_PRUNED, &d);
+        schedule_draw(&s, PROBLEM_PRUNED, &d);
+        p.settings.max_candidates = p.naive.max_candidates = 0;
+        engine_run(&p, &s, NULL, &without);
+        p.settings.max_candidates = p.naive.max_candidates = 3 * p.settings.k + 50;
+        problem_solve(&p);
+        engine_run(&p, &s, NULL, &with);
+        if (problem_compare(&p, &s, &with, message, sizeof message)) problem_fail(&p, &s, seed, message);
+        if (with.toy.most_choices != without.toy.most_choices || with.stats.candidates != without.stats.candidates)
+            problem_fail(&p, &s, seed, "a limit beyond what items keep asks the domain for more");
+        engine_record_clear(&without);
+        engine_record_clear(&with);
+        problem_clear(&p);
+    }
+}
+
 static int results_differ(const problem *p, const engine_record *a, const engine_record *b)
 {
     for (int32_t i = 0; i < p->n_inputs; i++) {
@@ -293,6 +321,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(one_is_greedy),
     cmocka_unit_test(wide_is_optimal),
     cmocka_unit_test(limits_are_the_setting),
+        cmocka_unit_test(wide_limits_cost_nothing),
     cmocka_unit_test(rows_are_selected_alone),
     cmocka_unit_test(many_actions_in_parts),
 };
