@@ -1,6 +1,7 @@
 /* Writing results; see output.h. */
 #include "output.h"
 
+#include "files.h"
 #include "interrupt.h"
 
 #include <errno.h>
@@ -58,9 +59,17 @@ static void forget_place(cli_output *output)
     output->place = output->beside = NULL;
 }
 
+/* By whatever name: opened once more, what ">>" appends to would be emptied. */
+static int is_standard(const char *path)
+{
+    struct stat named, standard;
+    return cli_file_standard(path) || (!stat(path, &named) && !fstat(STDOUT_FILENO, &standard) &&
+                                       named.st_dev == standard.st_dev && named.st_ino == standard.st_ino);
+}
+
 int cli_output_open(cli_output *output, const rill_context *ctx, const char *path, cli_output_kind kind)
 {
-    int standard = !path || !strcmp(path, "-");
+    const int standard = is_standard(path);
     memset(output, 0, offsetof(cli_output, data));
     if (!standard && rill_file_was_opened(ctx, path))
         return cli_fail("%s: it is read in this run, and would be overwritten", path);

@@ -151,6 +151,14 @@ run "$rill" bench -m model -q --tsv tsv --repeat 1 --json no/such/folder
 exits 1; says "no/such/folder"; prints_nothing # told before anything is run
 verdict "$(good [ -z "$(find . -name '*.partial')" ])" "nothing is left beside"
 
+# --- standard output by another name is what it is
+{ echo before; cat plain; } >wanted
+for name in /dev/stdout /proc/self/fd/1; do
+  echo before >log
+  "$rill" decode -m model -q -i four -o $name >>log
+  same log wanted
+done
+
 # --- a run that is killed leaves results, and no report that looks like one
 cat >hang.lua <<'END'
 rill.scorer{ name = "hang", score = function(rows)
