@@ -154,6 +154,12 @@ static void inputs_take_memory(void **state)
     problem_expect(&p, &s, 9, &record);
     assert_in_range(record.toy.slots_peak, 2, 25);
     engine_record_clear(&record);
+    s.workers = 4;
+    engine_run(&p, &s, NULL, &record);
+    problem_expect(&p, &s, 9, &record);
+    assert_in_range(record.toy.slots_peak, 1, 4); /* of a worker */
+    engine_record_clear(&record);
+    s.workers = 0;
     s.memory = 4 * (TOY_SLOT_BYTES - 1);
     engine_run(&p, &s, NULL, &record);
     assert_int_equal(record.status, RILL_OK);

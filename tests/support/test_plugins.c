@@ -230,6 +230,7 @@ static rill_status score_cheating(void *self, const rill_scorer_rows *rows, rill
 {
     const test_random *r = self;
     for (int32_t i = 0; i < rows->n; i++) {
+        if (r->seed == 2 && rows->timestep[i] + rows->phase > 0) continue;
         rill_status status = r->seed == 0 ? rill_ask_add(ask, i, rows->n % rows->info->actions, 0.5f)
                                           : rill_ask_limit(ask, i, rows->n % 3 + 1);
         if (status < 0) return status;
