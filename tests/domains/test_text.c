@@ -430,6 +430,7 @@ static void words_are_rewritten_stemmed_and_cut(void **state)
     expect(&d, "That's a BIG deal", "that a larg matter", "");
     expect(&d, "I don't do one-way cities / either", "i dont do one way citi / either", "");
     expect(&d, "\u00abStates\u00bb \u2014 Ohio\u2019s", "state p0 's", "p0=ohio:p");
+    expect(&d, "Ohi\u00f6's Ohi\u00f6ab", "p0 's ohi\u00f6ab", "p0=ohio:p");
     expect(&d, "named O'Hare", "p0", "p0=ohare:n");
     expect(&d, "\u00c9t\u00c9 \u0416", "\u00e9t\u00e9 \u0436", "");
     desk_clear(&d);
