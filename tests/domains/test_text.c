@@ -374,6 +374,7 @@ static void placeholders_typed_literally_stay_and_keep_their_numbers(void **stat
     (void)state;
     desk d = desk_of(SMALL);
     expect(&d, "p1 and ohio and P0", "p1 and p2 and p0", "p2=ohio:p");
+    expect(&d, "p10 and ohio", "p10 and p11", "p11=ohio:p");
     expect(&d, "pay and pay0 and p", "pay and pay0 and p", "");
     desk_clear(&d);
 }
@@ -587,6 +588,7 @@ static void broken_lexicons_are_refused_with_line_and_remedy(void **state)
         {START "a\n", "l:3: 1 columns; an entry is 'surface<TAB>type<TAB>constant', then optionally tails, heads and "
                       "flags"},
         {START "Ohio\tp\tx\n", "l:3: 'Ohio' has capitals and would never match; write it in lower case"},
+        {START "s.\tp\tx\n", "l:3: 's.' ends in punctuation, which is cut from questions; write it without"},
         {START "st.\tp\tx\n", "l:3: 'st.' ends in punctuation, which is cut from questions; write it without"},
         {START "a  b\tp\tx\n", "l:3: empty word; put single blanks between words and none at the ends"},
         {START "a\tp\t\n", "l:3: the third column must be the constant, without blanks at its ends"},

@@ -145,7 +145,8 @@ static void inputs_take_memory(void **state)
     engine_record record;
     problem_draw(&p, PROBLEM_PRUNED, &d);
     p.n_inputs = 40;
-    for (int32_t i = 0; i < p.n_inputs; i++) snprintf(p.input[i], sizeof p.input[i], "%d a", (int)i);
+    for (int32_t i = 0; i < p.n_inputs; i++)
+        snprintf(p.input[i], sizeof p.input[i], "%d a a a a a a a a a a a a a", (int)i);
     problem_solve(&p);
     int64_t memory = 4 * 10 * (TOY_SLOT_BYTES + 8 * TOY_UNIT_BYTES);
     schedule s = {.method = "top-up", .n = 40, .refill = -1, .memory = memory};
@@ -159,7 +160,12 @@ static void inputs_take_memory(void **state)
     problem_expect(&p, &s, 9, &record);
     assert_in_range(record.toy.slots_peak, 1, 4); /* of a worker */
     engine_record_clear(&record);
-    s.workers = 0;
+    s.workers = s.apart = 1;
+    engine_run(&p, &s, NULL, &record);
+    problem_expect(&p, &s, 9, &record);
+    assert_in_range(record.toy.slots_peak, 2, 10); /* as many as their lengths promise, and not as if they had none */
+    engine_record_clear(&record);
+    s.workers = s.apart = 0;
     s.memory = 4 * (TOY_SLOT_BYTES - 1);
     engine_run(&p, &s, NULL, &record);
     assert_int_equal(record.status, RILL_OK);
