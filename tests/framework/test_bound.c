@@ -198,6 +198,22 @@ static void extremes(void **state)
     problem_clear(&p);
 }
 
+/* Room for states is made for the inputs that there are, however many the budget would pay for. */
+static void a_generous_budget_takes_no_room(void **state)
+{
+    (void)state;
+    dice d = dice_seeded(13);
+    problem p;
+    engine_record record;
+    const schedule s = {.method = "var-stream", .n = 3, .refill = -1, .budget = 1000000};
+    problem_draw(&p, PROBLEM_PRUNED, &d);
+    snprintf(p.arguments, sizeof p.arguments, "depth=6 state=parent");
+    engine_run(&p, &s, NULL, &record);
+    assert_int_equal(record.status, RILL_OK);
+    assert_in_range(record.stats.nodes_capacity, 1, 10000);
+    engine_record_clear(&record);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(pruned),
     cmocka_unit_test(fixed_top),
@@ -207,6 +223,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(little_is_wasted),
     cmocka_unit_test(inputs_take_memory),
     cmocka_unit_test(extremes),
+    cmocka_unit_test(a_generous_budget_takes_no_room),
 };
 
 HARNESS_MAIN(tests)
