@@ -177,6 +177,47 @@ static void inputs_take_memory(void **state)
     problem_clear(&p);
 }
 
+static int64_t each, by_size; /* bytes of an input of the domain below */
+
+static rill_status open_costing(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                                void **self, rill_domain_info *info)
+{
+    const rill_status status = toy_domain.open(table, ctx, options, self, info);
+    info->slot_bytes = each;
+    info->slot_unit_bytes = by_size;
+    return status;
+}
+
+/* A quarter is theirs where they take any at all, each or by their size. */
+static void inputs_share_where_they_cost(void **state)
+{
+    (void)state;
+    static const int64_t costs[][3] = {{0, 0, 40}, {1, 0, 30}, {0, 1, 30}};
+    rill_domain costing = toy_domain;
+    costing.name = "costing";
+    costing.open = open_costing;
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
+        harness_memory memory;
+        rill_context *ctx = harness_begin(&memory);
+        rill_model *model;
+        rill_engine *engine;
+        rill_engine_setup setup;
+        rill_stats stats = {.struct_size = sizeof stats};
+        const rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = "depth=6"};
+        each = costs[i][0], by_size = costs[i][1];
+        assert_int_equal(rill_register_domain(ctx, &costing), RILL_OK);
+        assert_int_equal(rill_model_open(&model, ctx, "costing", &open), RILL_OK);
+        rill_engine_setup_default(&setup);
+        setup.settings.memory = 40 * TOY_NODE_BYTES;
+        assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_OK);
+        rill_engine_stats(engine, &stats);
+        assert_int_equal(stats.nodes_bound, costs[i][2]);
+        rill_engine_destroy(engine);
+        rill_model_close(model);
+        harness_end(ctx, &memory);
+    }
+}
+
 /* More memory than a double can count in bytes, and less than one state. */
 static void extremes(void **state)
 {
@@ -222,6 +263,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(least_bound),
     cmocka_unit_test(little_is_wasted),
     cmocka_unit_test(inputs_take_memory),
+    cmocka_unit_test(inputs_share_where_they_cost),
     cmocka_unit_test(extremes),
     cmocka_unit_test(a_generous_budget_takes_no_room),
 };
