@@ -23,7 +23,6 @@ static rill_status take_children(rill_engine *e, timestep *t)
     if (t->selector.wrong != NULL) return engine_wrong_choices(e, t);
     double t1 = statistics_clock();
     tracing_merged(&e->tracing, t);
-    rill_error_clear(e->ctx);
     RILL__TRY(chain_prune(&e->chain, &t->candidates, t->phase, &pruned));
     e->statistics.all.pruned += pruned;
     double t2 = statistics_clock();
@@ -49,7 +48,6 @@ static rill_status choose(rill_engine *e, timestep *t)
 {
     const int64_t most = group_size(e);
     rill_seconds *now = &e->statistics.now;
-    t->n = 0;
     if (e->step[!t->group].under_way && most == INT64_MAX) return RILL_OK;
     double start = statistics_clock();
     t->in_flight = e->flight.n;

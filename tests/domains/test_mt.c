@@ -572,7 +572,7 @@ static void inputs_fail_alone(void **state)
     rill_domain_info info;
     for (int i = 0; i < 40; i++) strcat(pieces, "a ");
     mt_runner *typed = open_at(path, 1, 0, &info), *given = open_at(path, 1, 1, &info);
-    rill_input inputs[] = {input_of("a \xFF", 0), input_of(">>fr<< a", 1), input_of("a book", 2), input_of("  ", 3)};
+    rill_input inputs[] = {input_of("a \xFF", 0), input_of(">>fr<< a", 1), input_of(">>a book", 2), input_of("  ", 3)};
     rill_input long_input = input_of(pieces, 0);
     assert_ok(ctx, domain->reserve(typed, 4, 4));
     assert_ok(ctx, domain->reserve(given, 4, 4));

@@ -158,6 +158,9 @@ static void lists_are_what_the_lexicon_says(void **state)
     check_list("mt/shared", ",0,0", (const int32_t[]){0, 5}, 2); /* the end, and the piece itself */
     check_list("mt/shared", ",0,1", (const int32_t[]){0, 5, 11}, 3);
     check_list("mt/shared", ",0,2", (const int32_t[]){0, 5, 11, 12}, 4);
+    check_list("mt/shared", ",0,02", (const int32_t[]){0, 5, 11, 12}, 4);
+    check_list("mt/shared", ",0,100", (const int32_t[]){0, 5, 10, 11, 12}, 5);
+    check_list("mt/shared", ",14", (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, 14);
     check_list("mt/shared", ",3", (const int32_t[]){0, 1, 2, 5, 10, 11, 12}, 7);
     m = open_it("mt/shared", "");
     assert_int_equal(m->model->net[0].output, RILL_NONE); /* the whole output layer is not kept */
@@ -325,7 +328,7 @@ static void bad_files(void **state)
     refused(NULL, RILL_ERR_NOT_FOUND, "cannot open %s/lex: No such file or directory");
     refused("nowhere a 1\n", RILL_ERR_FORMAT,
             "%s/lex: no line has a piece of the target vocabulary, then one of the source vocabulary");
-    refused("\x1F\x8B\x08", RILL_ERR_FORMAT, "%s/lex: is compressed; unpack it with gunzip");
+    refused("\x1F\x8B", RILL_ERR_FORMAT, "%s/lex: is compressed; unpack it with gunzip");
     static const char *const bad[] = {"a b", "a b x", "a b 1.5", "a b -1", "a b 0.5 c", "a b nan"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char text[100];

@@ -184,6 +184,16 @@ static void lower_case(void **state)
     mt_moses_close(moses);
 }
 
+/* A comma stays in a number, whatever its digits are; fractions are marks, and the number signs of Chinese are no numbers. */
+static void numbers_of_all_kinds(void **state)
+{
+    (void)state;
+    mt_moses *moses;
+    assert_ok(ctx, mt_moses_open(&moses, ctx, folder, MT_EN));
+    assert_tokens(moses, "1,2 ½,½ Ⅷ,Ⅷ ٣,٣ 〇,〇 a,b", 0, "1,2 ½ , ½ Ⅷ,Ⅷ ٣,٣ 〇 , 〇 a , b");
+    mt_moses_close(moses);
+}
+
 /* --- byte pairs --------------------------------------------------------------------------------------------------- */
 
 static void assert_pieces(const char *merges, const char *word, const char *expected)
@@ -323,6 +333,7 @@ int main(void)
         CASE(own_prefixes),
         CASE(a_file_of_prefixes),
         CASE(lower_case),
+        CASE(numbers_of_all_kinds),
         CASE(merges_by_rank),
         CASE(merges_that_are_refused),
         CASE(long_words_take_no_long),

@@ -374,6 +374,7 @@ static void placeholders_typed_literally_stay_and_keep_their_numbers(void **stat
     (void)state;
     desk d = desk_of(SMALL);
     expect(&d, "p1 and ohio and P0", "p1 and p2 and p0", "p2=ohio:p");
+    expect(&d, "p10 and ohio", "p10 and p11", "p11=ohio:p");
     expect(&d, "pay and pay0 and p", "pay and pay0 and p", "");
     desk_clear(&d);
 }
@@ -388,7 +389,38 @@ static void numbers_and_clocks_are_read(void **state)
     expect(&d, "at 5", "at t0", "t0=1700:t");
     expect(&d, "at 9:30", "at t0", "t0=930:t");
     expect(&d, "9:30 in the evening", "t0", "t0=2130:t");
+    expect(&d, "at 5p.m", "at 5pm", "");
+    expect(&d, "at 5p.z", "at 5p z", "");
     expect(&d, "at 25", "at 25", "");
+    desk_clear(&d);
+}
+
+/* What @rule's classes take: a year in any of its forms, zero where no range is given, and the beginning of a question among others. */
+static void classes_take_what_they_say(void **state)
+{
+    (void)state;
+    static const char *const years[][2] = {
+        {"1993", "1993"},
+        {"nineteen ninety three", "1993"},
+        {"nineteen ninety", "1990"},
+        {"twenty twenty six", "2026"},
+        {"nineteen hundred and ten", "1910"},
+        {"two thousand and five", "2005"},
+    };
+    desk d = desk_of(
+        "@format\t1\n@type\ty\n@type\tn\n@type\ts\n@rule\ty\t(in) {year}\t{}:y\n@rule\tn\t(count) {int}\t{}:n\n"
+        "@rule\ts\t(oh|{start}) {word} (now)\t{}:s\n");
+    for (size_t i = 0; i < sizeof years / sizeof *years; i++) {
+        char question[100], mentions[30];
+        snprintf(question, sizeof question, "in %s then", years[i][0]);
+        snprintf(mentions, sizeof mentions, "y0=%s:y", years[i][1]);
+        expect(&d, question, "in y0 then", mentions);
+    }
+    expect(&d, "count 0 and", "count n0 and", "n0=0:n");
+    expect(&d, "count 123456789012 and", "count n0 and", "n0=123456789012:n");
+    expect(&d, "count 1234567890123 and", "count 1234567890123 and", "");
+    expect(&d, "go now", "s0 now", "s0=go:s");
+    expect(&d, "oh go now", "oh s0 now", "s0=go:s");
     desk_clear(&d);
 }
 
@@ -399,6 +431,7 @@ static void words_are_rewritten_stemmed_and_cut(void **state)
     expect(&d, "That's a BIG deal", "that a larg matter", "");
     expect(&d, "I don't do one-way cities / either", "i dont do one way citi / either", "");
     expect(&d, "\u00abStates\u00bb \u2014 Ohio\u2019s", "state p0 's", "p0=ohio:p");
+    expect(&d, "Ohi\u00f6's Ohi\u00f6ab", "p0 's ohi\u00f6ab", "p0=ohio:p");
     expect(&d, "named O'Hare", "p0", "p0=ohare:n");
     expect(&d, "\u00c9t\u00c9 \u0416", "\u00e9t\u00e9 \u0436", "");
     desk_clear(&d);
@@ -467,8 +500,8 @@ static void bytes_that_are_not_utf8_are_named(void **state)
     desk d = desk_of(SMALL);
     static const char *const lines[] = {"ohio\xff", "\xc3\xa9t\xe9 x", "ab\xed\xa0\x80", "a\xc0\xaf"};
     static const char *const sentences[] = {
-        "the line is not UTF-8 at byte 4 (0xff)", "the line is not UTF-8 at byte 3 (0xe9)",
-        "the line is not UTF-8 at byte 2 (0xed)", "the line is not UTF-8 at byte 1 (0xc0)"};
+        "the line is not UTF-8 at byte 5 (0xff)", "the line is not UTF-8 at byte 4 (0xe9)",
+        "the line is not UTF-8 at byte 3 (0xed)", "the line is not UTF-8 at byte 2 (0xc0)"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         for (int tokenized = 0; tokenized < 2; tokenized++) {
             assert_int_equal(desk_read(&d, lines[i], strlen(lines[i]), tokenized), RILL_ERR_INPUT);
@@ -555,6 +588,7 @@ static void broken_lexicons_are_refused_with_line_and_remedy(void **state)
         {START "a\n", "l:3: 1 columns; an entry is 'surface<TAB>type<TAB>constant', then optionally tails, heads and "
                       "flags"},
         {START "Ohio\tp\tx\n", "l:3: 'Ohio' has capitals and would never match; write it in lower case"},
+        {START "s.\tp\tx\n", "l:3: 's.' ends in punctuation, which is cut from questions; write it without"},
         {START "st.\tp\tx\n", "l:3: 'st.' ends in punctuation, which is cut from questions; write it without"},
         {START "a  b\tp\tx\n", "l:3: empty word; put single blanks between words and none at the ends"},
         {START "a\tp\t\n", "l:3: the third column must be the constant, without blanks at its ends"},
@@ -615,6 +649,7 @@ int main(void)
         CASE(a_constant_has_one_number_in_a_question),
         CASE(placeholders_typed_literally_stay_and_keep_their_numbers),
         CASE(numbers_and_clocks_are_read),
+        CASE(classes_take_what_they_say),
         CASE(words_are_rewritten_stemmed_and_cut),
         CASE(placeholders_are_restored_after_question_and_lexicon_are_gone),
         CASE(tokenized_lines_are_only_split),

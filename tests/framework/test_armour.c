@@ -378,6 +378,14 @@ static rill_status refuse_heuristic(const rill_heuristic *table, rill_context *c
     return RILL_ERR_INPUT;
 }
 
+static rill_status grumble(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
+{
+    (void)table, (void)arguments;
+    *self = NULL;
+    rill_fail(ctx, RILL_ERR_INPUT, "it is made all the same");
+    return RILL_OK;
+}
+
 static rill_status refuse_policy(const rill_policy *table, rill_context *ctx, const char *arguments, void **self)
 {
     (void)table, (void)ctx, (void)arguments, (void)self;
@@ -401,16 +409,17 @@ static rill_status admit_none(void *self, const rill_flight *flight, int32_t *ad
 static void who_fails_without_a_word_is_named(void **state)
 {
     (void)state;
-    static const rill_heuristic heuristic = TEST_HEURISTIC("mute", .create = refuse_heuristic, .apply = write_over);
+    static const rill_heuristic mute = TEST_HEURISTIC("mute", .create = refuse_heuristic, .apply = write_over),
+                                grumbler = TEST_HEURISTIC("grumbler", .create = grumble, .apply = write_over);
+    const rill_chain_entry entry = {"mute", ""};
     static const rill_policy policy = TEST_POLICY("mute", .create = refuse_policy, .choose = choose_none,
                                                   .refill = admit_none);
     for (int i = 0; i < 2; i++) {
         house h;
         open_house(&h, NULL);
-        use_heuristic(&h, &heuristic);
-        h.setup.n_heuristics = i == 0;
+        use_heuristic(&h, i == 0 ? &mute : &grumbler); /* and what that one said is not the policy's */
         assert_int_equal(rill_register_policy(h.ctx, &policy), RILL_OK);
-        h.setup.policy = i == 1 ? &h.entry : NULL;
+        h.setup.policy = i == 1 ? &entry : NULL;
         assert_int_equal(make_engine(&h), RILL_ERR_INPUT);
         assert_non_null(
             strstr(rill_error(h.ctx), i == 0 ? "heuristic mute: create failed" : "policy mute: create failed"));

@@ -145,7 +145,8 @@ static void inputs_take_memory(void **state)
     engine_record record;
     problem_draw(&p, PROBLEM_PRUNED, &d);
     p.n_inputs = 40;
-    for (int32_t i = 0; i < p.n_inputs; i++) snprintf(p.input[i], sizeof p.input[i], "%d a", (int)i);
+    for (int32_t i = 0; i < p.n_inputs; i++)
+        snprintf(p.input[i], sizeof p.input[i], "%d a a a a a a a a a a a a a", (int)i);
     problem_solve(&p);
     int64_t memory = 4 * 10 * (TOY_SLOT_BYTES + 8 * TOY_UNIT_BYTES);
     schedule s = {.method = "top-up", .n = 40, .refill = -1, .memory = memory};
@@ -154,6 +155,17 @@ static void inputs_take_memory(void **state)
     problem_expect(&p, &s, 9, &record);
     assert_in_range(record.toy.slots_peak, 2, 25);
     engine_record_clear(&record);
+    s.workers = 4;
+    engine_run(&p, &s, NULL, &record);
+    problem_expect(&p, &s, 9, &record);
+    assert_in_range(record.toy.slots_peak, 1, 4); /* of a worker */
+    engine_record_clear(&record);
+    s.workers = s.apart = 1;
+    engine_run(&p, &s, NULL, &record);
+    problem_expect(&p, &s, 9, &record);
+    assert_in_range(record.toy.slots_peak, 2, 10); /* as many as their lengths promise, and not as if they had none */
+    engine_record_clear(&record);
+    s.workers = s.apart = 0;
     s.memory = 4 * (TOY_SLOT_BYTES - 1);
     engine_run(&p, &s, NULL, &record);
     assert_int_equal(record.status, RILL_OK);
@@ -163,6 +175,47 @@ static void inputs_take_memory(void **state)
     }
     engine_record_clear(&record);
     problem_clear(&p);
+}
+
+static int64_t each, by_size; /* bytes of an input of the domain below */
+
+static rill_status open_costing(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                                void **self, rill_domain_info *info)
+{
+    const rill_status status = toy_domain.open(table, ctx, options, self, info);
+    info->slot_bytes = each;
+    info->slot_unit_bytes = by_size;
+    return status;
+}
+
+/* A quarter is theirs where they take any at all, each or by their size. */
+static void inputs_share_where_they_cost(void **state)
+{
+    (void)state;
+    static const int64_t costs[][3] = {{0, 0, 40}, {1, 0, 30}, {0, 1, 30}};
+    rill_domain costing = toy_domain;
+    costing.name = "costing";
+    costing.open = open_costing;
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
+        harness_memory memory;
+        rill_context *ctx = harness_begin(&memory);
+        rill_model *model;
+        rill_engine *engine;
+        rill_engine_setup setup;
+        rill_stats stats = {.struct_size = sizeof stats};
+        const rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = "depth=6"};
+        each = costs[i][0], by_size = costs[i][1];
+        assert_int_equal(rill_register_domain(ctx, &costing), RILL_OK);
+        assert_int_equal(rill_model_open(&model, ctx, "costing", &open), RILL_OK);
+        rill_engine_setup_default(&setup);
+        setup.settings.memory = 40 * TOY_NODE_BYTES;
+        assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_OK);
+        rill_engine_stats(engine, &stats);
+        assert_int_equal(stats.nodes_bound, costs[i][2]);
+        rill_engine_destroy(engine);
+        rill_model_close(model);
+        harness_end(ctx, &memory);
+    }
 }
 
 /* More memory than a double can count in bytes, and less than one state. */
@@ -186,6 +239,22 @@ static void extremes(void **state)
     problem_clear(&p);
 }
 
+/* Room for states is made for the inputs that there are, however many the budget would pay for. */
+static void a_generous_budget_takes_no_room(void **state)
+{
+    (void)state;
+    dice d = dice_seeded(13);
+    problem p;
+    engine_record record;
+    const schedule s = {.method = "var-stream", .n = 3, .refill = -1, .budget = 1000000};
+    problem_draw(&p, PROBLEM_PRUNED, &d);
+    snprintf(p.arguments, sizeof p.arguments, "depth=6 state=parent");
+    engine_run(&p, &s, NULL, &record);
+    assert_int_equal(record.status, RILL_OK);
+    assert_in_range(record.stats.nodes_capacity, 1, 10000);
+    engine_record_clear(&record);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(pruned),
     cmocka_unit_test(fixed_top),
@@ -194,7 +263,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(least_bound),
     cmocka_unit_test(little_is_wasted),
     cmocka_unit_test(inputs_take_memory),
+    cmocka_unit_test(inputs_share_where_they_cost),
     cmocka_unit_test(extremes),
+    cmocka_unit_test(a_generous_budget_takes_no_room),
 };
 
 HARNESS_MAIN(tests)

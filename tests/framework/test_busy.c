@@ -27,19 +27,57 @@ typedef struct by_hand {
     late_table late;
 } by_hand;
 
+static rill_engine *looked_at; /* by the policy */
+static int64_t busy_before;    /* idle items that it saw behind busy ones */
+
+/* What it sees of an idle item is that item's, wherever it stands in the flight. */
+static rill_status look(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+{
+    const struct flight *f = &looked_at->flight;
+    int32_t place = 0;
+    (void)self;
+    for (int32_t i = 0; i < flight->n; i++, place++) {
+        while (looked_at->items.busy[f->slot[place]]) place++;
+        assert_int_equal(flight->item_id[i], f->id[place]);
+        assert_int_equal(flight->timestep[i], f->timestep[place]);
+        assert_int_equal(flight->width[i], f->width[place]);
+        assert_int_equal(flight->size[i], f->size[place]);
+        assert_int_equal(flight->wave[i], f->wave[place]);
+        busy_before += place > i && flight->width[i] != f->width[i] && flight->timestep[i] != f->timestep[i] &&
+                       flight->size[i] != f->size[i] && flight->wave[i] != f->wave[i];
+        order[i] = i;
+    }
+    *count = flight->n;
+    return RILL_OK;
+}
+
+static rill_status admit_one(void *self, const rill_flight *flight, int32_t *admit)
+{
+    (void)self;
+    *admit = flight->n < flight->max_items;
+    return RILL_OK;
+}
+
+static const rill_policy looker = {
+    RILL_ABI_VERSION, sizeof(rill_policy), "looker", "", NULL, look, admit_one, NULL, NULL};
+
 static void begin_by_hand(by_hand *b)
 {
+    const rill_chain_entry policy = {"looker", ""};
     rill_engine_setup setup;
     rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = "depth=6 actions=8"};
     b->ctx = harness_context(NULL);
     late_make(&b->late, "late", &toy_domain, 1);
     assert_int_equal(rill_register_domain(b->ctx, &b->late.domain), RILL_OK);
     assert_int_equal(rill_model_open(&b->model, b->ctx, "late", &open), RILL_OK);
+    assert_int_equal(rill_register_policy(b->ctx, &looker), RILL_OK);
     rill_engine_setup_default(&setup);
+    setup.policy = &policy;
     setup.settings.k = 3;
     setup.settings.max_nodes = 1000;
     setup.settings.min_length = 4;
     assert_int_equal(rill_engine_create(&b->engine, b->ctx, b->model, &setup), RILL_OK);
+    looked_at = b->engine;
     for (int32_t i = 0; i < 4; i++) assert_int_equal(rill_engine_submit(b->engine, "in 1", 4), RILL_OK);
     step_till_busy(b->engine, 4);
 }
@@ -102,7 +140,27 @@ static void given_up_once(void **state)
     end_by_hand(&b);
 }
 
+/* Long inputs and short ones, so that items differ in all that a policy may see. */
+static void policies_see_the_idle_items_as_they_are(void **state)
+{
+    (void)state;
+    by_hand b;
+    begin_by_hand(&b);
+    busy_before = 0;
+    for (int32_t i = 0; i < 40 || !rill_engine_idle(b.engine); assert_true(rill_engine_step(b.engine) >= 0)) {
+        for (char text[40]; i < 40 && rill_engine_room(b.engine) > 0; i++) {
+            const int length = snprintf(text, sizeof text, "in %d%s", (int)i, i % 3 == 0 ? " a a a" : "");
+            assert_int_equal(rill_engine_submit(b.engine, text, (size_t)length), RILL_OK);
+        }
+        if (i == 40) rill_engine_close_input(b.engine);
+        for (rill_result result; rill_engine_next(b.engine, &result) == RILL_OK;) continue;
+    }
+    assert_true(busy_before > 5);
+    end_by_hand(&b);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(policies_see_the_idle_items_as_they_are),
     cmocka_unit_test(patience_outlasts_want_of_nodes),
     cmocka_unit_test(given_up_once),
 };

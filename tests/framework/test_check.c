@@ -63,6 +63,7 @@ static void cheats_are_caught(void **state)
     caught(1, "test-remembering", "0");
     caught(1, "test-cheating", "0");
     caught(1, "test-cheating", "1");
+    caught(1, "test-cheating", "2"); /* where each item has one row */
 }
 
 /* A cheat behind honest ones in the chain is caught as well. */

@@ -384,11 +384,72 @@ static void seconds_are_those_of_their_stage(void **state)
     }
 }
 
+static int inside;   /* an engine's step, behind the first call of score() */
+static double slept; /* there */
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void *slow_allocate(void *user, void *pointer, size_t old_size, size_t new_size)
+{
+    (void)user, (void)old_size;
+    const double begin = now();
+    if (inside && new_size > 0) pause_here();
+    if (inside) slept += now() - begin;
+    if (new_size > 0) return realloc(pointer, new_size);
+    free(pointer);
+    return NULL;
+}
+
+static rill_status score_inside(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+{
+    inside = 1;
+    return toy_domain.score(self, rows, ask, out);
+}
+
+static void step_is_over(void *user, rill_engine *engine)
+{
+    (void)user, (void)engine;
+    inside = 0;
+}
+
+/* Whatever takes time in a step is some stage's: memory is asked for in all of them. */
+static void no_second_is_lost(void **state)
+{
+    (void)state;
+    const rill_context_options slow = {.struct_size = sizeof slow, .allocate = slow_allocate};
+    const hooks h = {.stepped = step_is_over};
+    dice d = dice_seeded(94);
+    problem p;
+    schedule s = {.method = "var-stream", .n = 4, .refill = -1, .hooks = &h};
+    engine_record r;
+    double *seconds[9], sum = 0;
+    problem_draw(&p, PROBLEM_PRUNED, &d);
+    make_slow(STAGES, &p, &s);
+    slow_domain.score = score_inside;
+    for (p.n_inputs = 0; p.n_inputs < 12; p.n_inputs++)
+        snprintf(p.input[p.n_inputs], sizeof p.input[0], "%d a", (int)p.n_inputs);
+    paused = 0;
+    slept = 0;
+    engine_run_with(&p, &s, &slow, register_slow, &r);
+    inside = 0;
+    if (r.status < 0) problem_fail(&p, &s, 94, r.message);
+    members_of(&r.stats.seconds, seconds);
+    for (int m = 0; m < 9; m++) sum += *seconds[m];
+    assert_true(paused > 10 && sum >= slept);
+    engine_record_clear(&r);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(timesteps_are_as_full_as_can_be),
     cmocka_unit_test(top_up_encodes_ahead),
     cmocka_unit_test(what_is_sent_back_is_told),
     cmocka_unit_test(seconds_are_those_of_their_stage),
+    cmocka_unit_test(no_second_is_lost),
 };
 
 HARNESS_MAIN(tests)

@@ -1,4 +1,5 @@
 /* Files that are read: what is taken in a file's place and what is refused, and what is known of it later. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "internal.h"
 #include "rill/file.h"
 #include "rill/plugin.h"
 #include "support/harness.h"
@@ -84,6 +86,42 @@ static void files_are_read_and_refused(void **state)
     SAYS("cannot open %s: it is a device, a regular file was expected", "/dev/null");
     assert_int_equal(rill_file_read(&out, "/proc/self/stat", 1 << 20), RILL_OK); /* which says that it is empty */
     assert_true(out.length > 0);
+    rill_text_clear(&out);
+}
+
+/* What errno was before is no interruption: where a file ends, reading ends. */
+static void an_old_interruption_is_none(void **state)
+{
+    (void)state;
+    char bytes[8];
+    rill_file file;
+    rill_text out = {.ctx = ctx};
+    write_string("text", "hello");
+    assert_int_equal(rill_file_open(&file, ctx, at("text"), RILL_FILE_REGULAR), RILL_OK);
+    errno = EINTR;
+    assert_int_equal(rill_file_get(&file, 0, sizeof bytes, bytes), RILL_ERR_IO);
+    rill_file_close(&file);
+    errno = EINTR;
+    assert_int_equal(rill_file_read(&out, at("text"), 5), RILL_OK);
+    assert_string_equal(out.data, "hello");
+    rill_text_clear(&out);
+    errno = EINTR;
+    assert_int_equal(rill__read_head(at("text"), bytes, sizeof bytes), 1);
+    assert_string_equal(bytes, "hello");
+}
+
+/* A file that says that it is empty, and is far from that, is read no further than it may go. */
+static void no_more_is_read_than_may_be(void **state)
+{
+    (void)state;
+    static const char path[] = "/proc/self/maps";
+    rill_text out = {.ctx = ctx};
+    assert_int_equal(rill_file_read(&out, path, 1 << 20), RILL_OK);
+    assert_true(out.length > 1000);
+    rill_text_clear(&out);
+    assert_int_equal(rill_file_read(&out, path, 10), RILL_ERR_FORMAT);
+    SAYS("%s is larger than the 10 bytes that it may have", path);
+    assert_true(out.capacity < 1000);
     rill_text_clear(&out);
 }
 
@@ -236,8 +274,10 @@ static void files_survive_every_refusal(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        CASE(files_are_read_and_refused),  CASE(pipes_are_taken_where_they_are_wanted), CASE(opened_files_are_known),
-        CASE(what_gets_shorter_is_told),   CASE(paths_are_joined_with_one_slash),       CASE(files_inside_a_folder),
+        CASE(files_are_read_and_refused),      CASE(an_old_interruption_is_none),
+        CASE(no_more_is_read_than_may_be),     CASE(pipes_are_taken_where_they_are_wanted),
+        CASE(opened_files_are_known),          CASE(what_gets_shorter_is_told),
+        CASE(paths_are_joined_with_one_slash), CASE(files_inside_a_folder),
         CASE(files_survive_every_refusal),
     };
     if (harness_options(argc, argv) != 0) return 2;

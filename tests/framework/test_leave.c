@@ -74,6 +74,46 @@ static void set_aside(void **state)
     }
 }
 
+/* One in flight and two that wait: when their deadlines have come, none of them is taken in any more. */
+static void waiting(void **state)
+{
+    (void)state;
+    double hand = 10;
+    harness_memory memory;
+    rill_context *ctx = harness_begin(&memory);
+    rill_model *model;
+    rill_engine *engine;
+    rill_engine_setup setup;
+    rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = "depth=6 actions=8"};
+    assert_int_equal(rill_model_open(&model, ctx, "toy", &open), RILL_OK);
+    rill_engine_setup_default(&setup);
+    setup.settings.n = setup.settings.max_items = 1;
+    setup.settings.min_length = 4;
+    setup.settings.sort = RILL_SORT_LENGTH;
+    setup.settings.sort_window = 3;
+    setup.clock = read_hand;
+    setup.clock_user = &hand;
+    assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_OK);
+    for (int32_t i = 0; i < 3; i++) {
+        rill_request r = {.struct_size = sizeof r, .text = "in 1", .length = 4, .seconds = 5};
+        assert_int_equal(rill_engine_submit_request(engine, &r, NULL), RILL_OK);
+    }
+    assert_int_equal(rill_engine_step(engine), RILL_OK);
+    assert_int_equal(engine->flight.n, 1);
+    assert_int_equal(engine->intake.n, 2);
+    hand = 100;
+    assert_true(rill_engine_step(engine) >= 0);
+    assert_int_equal(rill_engine_pending(engine), 0);
+    for (int32_t i = 0; i < 3; i++) {
+        rill_result result;
+        assert_int_equal(rill_engine_next(engine, &result), RILL_OK);
+        assert_true(i == 0 || (result.status == RILL_ERR_LATE && result.n == 0));
+    }
+    rill_engine_destroy(engine);
+    rill_model_close(model);
+    harness_end(ctx, &memory);
+}
+
 /* --- of a worker that waits --------------------------------------------------------------------------------------- */
 
 /* Input 0 is decoded by a worker that stops in its first timestep until the stage is 1, and in its third until it is 2. Input 1 wants
@@ -233,6 +273,7 @@ static void of_a_worker_that_waits(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(waiting),
     cmocka_unit_test(set_aside),
     cmocka_unit_test(of_a_worker_that_waits),
 };

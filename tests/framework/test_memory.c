@@ -117,6 +117,23 @@ static void each_allocation_fails_for_ever(void **state)
     fail_each(1);
 }
 
+static void a_workers_context_may_be_refused(void **state)
+{
+    (void)state;
+    for (int64_t n = 1, refused = 1; refused > 0; n++) {
+        harness_memory memory;
+        rill_context *ctx = harness_begin(&memory), *worker = ctx;
+        memory.fail_at = memory.requests + n;
+        const rill_status status = rill_context_create_worker(&worker, ctx, NULL);
+        refused = memory.refused;
+        assert_int_equal(status, refused ? RILL_ERR_MEMORY : RILL_OK);
+        assert_true((worker == NULL) == (refused > 0));
+        assert_true(n < 20 && (refused || n > 1));
+        rill_context_destroy(worker);
+        harness_end(ctx, &memory);
+    }
+}
+
 /* --- pages ---------------------------------------------------------------------------------------------------------- */
 
 /* Blocks a little larger than a power of two, as packed weights are, do not take whole huge pages for that little. */
@@ -248,9 +265,13 @@ static void starving_policies_hold_constant_memory(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_allocation_fails_once),   cmocka_unit_test(each_allocation_fails_for_ever),
-    cmocka_unit_test(blocks_take_what_they_hold),   cmocka_unit_test(a_million_inputs),
-    cmocka_unit_test(methods_hold_constant_memory), cmocka_unit_test(starving_policies_hold_constant_memory),
+    cmocka_unit_test(each_allocation_fails_once),
+    cmocka_unit_test(each_allocation_fails_for_ever),
+    cmocka_unit_test(a_workers_context_may_be_refused),
+    cmocka_unit_test(blocks_take_what_they_hold),
+    cmocka_unit_test(a_million_inputs),
+    cmocka_unit_test(methods_hold_constant_memory),
+    cmocka_unit_test(starving_policies_hold_constant_memory),
 };
 
 HARNESS_MAIN(tests)

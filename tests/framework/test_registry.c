@@ -179,6 +179,8 @@ static void models_are_found_by_name(void **state)
     assert_int_equal(rill_model_open(&model, ctx, "tyo", &options), RILL_ERR_NOT_FOUND);
     assert_null(model);
     mentions("tyo");
+    assert_int_equal(rill_model_open(&model, ctx, "toyy", &options), RILL_ERR_NOT_FOUND);
+    mentions("unknown domain \"toyy\": did you mean \"toy\"?");
     options.arguments = "depth=three";
     assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_ERR_OPTION);
     assert_null(model);
@@ -229,6 +231,50 @@ static void options_of_old_callers(void **state)
         assert_null(model);
         mentions_number(wrong[i]);
         mentions_number(sizeof options);
+    }
+}
+
+static rill_domain_info said; /* by a domain of itself */
+
+static rill_status say(const rill_domain *table, rill_context *c, const rill_open_options *options, void **self,
+                       rill_domain_info *info)
+{
+    const rill_status status = toy_domain.open(table, c, options, self, info);
+    *info = said;
+    return status;
+}
+
+/* What makes no sense is refused with what it is, and what was opened is closed. */
+static void what_a_domain_says_of_itself(void **state)
+{
+    (void)state;
+    static const struct {
+        rill_domain_info info;
+        const char *says; /* NULL: it is taken */
+    } cases[] = {
+        {{.actions = 1, .max_length = 1}, NULL},
+        {{.actions = 3, .max_length = 9, .phases = 8, .has_end_action = 1, .end_action = 2}, NULL},
+        {{.actions = 0, .max_length = 9}, "has 0 actions"},
+        {{.actions = -1, .max_length = 9}, "has -1 actions"},
+        {{.actions = 3, .max_length = 9, .phases = 9}, "has 9 phases"},
+        {{.actions = 3, .max_length = 9, .phases = -1}, "has -1 phases"},
+        {{.actions = 3, .max_length = 9, .has_end_action = 1, .end_action = 3}, "number 3 is the end"},
+        {{.actions = 3, .max_length = 9, .has_end_action = 1, .end_action = -1}, "number -1 is the end"},
+        {{.actions = 3, .max_length = 0}, "a max_length of 0"},
+    };
+    rill_domain saying = toy_domain;
+    const rill_open_options options = {.struct_size = sizeof options, .threads = 1, .arguments = "depth=3"};
+    saying.name = "saying";
+    saying.open = say;
+    assert_int_equal(rill_register_domain(ctx, &saying), RILL_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rill_model *model;
+        said = cases[i].info;
+        const rill_status status = rill_model_open(&model, ctx, "saying", &options);
+        assert_int_equal(status, cases[i].says == NULL ? RILL_OK : RILL_ERR_PLUGIN);
+        assert_true((model == NULL) == (status != RILL_OK));
+        if (cases[i].says != NULL) mentions(cases[i].says);
+        rill_model_close(model);
     }
 }
 
@@ -506,6 +552,7 @@ static const struct CMUnitTest tests[] = {
     EACH(core_is_registered_once),
     EACH(models_are_found_by_name),
     EACH(options_of_old_callers),
+    EACH(what_a_domain_says_of_itself),
     EACH(good_plugin),
     EACH(refused_plugins),
     EACH(actions_have_names),

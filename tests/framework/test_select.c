@@ -204,6 +204,7 @@ typedef struct bench {
 static void look_at(bench *b, const world *w, const rill_ask *ask, int32_t n)
 {
     int32_t largest = 0, rows = 0;
+    assert_int_equal(ask->legal_words, (w->info.actions + 63) / 64);
     assert_true(!w->info.terminals_told || (ask->legal == NULL && ask->n_picks == 0));
     for (int32_t r = 0; r < n && ask->legal_set != NULL; r++) {
         rows += ask->legal_set[r] >= 0;

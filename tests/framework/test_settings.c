@@ -128,7 +128,8 @@ static void unknown_names(void **state)
         const char *given, *near;
     } names[] = {{"max-candidate", "max-candidates"},  {"buget", "budget"},
                  {"strop-after", "stop-after"},        {"min_lenght", "min-length"},
-                 {"lenght-penalty", "length-penalty"}, {"n_bets", "n-best"}};
+                 {"lenght-penalty", "length-penalty"}, {"n_bets", "n-best"},
+                 {"Max_cand", "max-candidates"}};
     rill_settings s;
     rill_settings_default(&s);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -192,6 +193,9 @@ static void presets(void **state)
     assert_int_equal(s.n_best, 1);
     assert_int_equal(s.finish, RILL_FINISH_TOP);
     assert_int_equal(s.sort_window, 1000);
+    assert_int_equal(s.stop, RILL_STOP_COUNT);
+    assert_int_equal(s.keep, RILL_KEEP_ALL);
+    assert_int_equal(s.at_limit, RILL_LIMIT_OPEN);
     assert_true(s.refill == 1.0 / 6);
     assert_int_equal(resolved("var-stream-fifo", 3, 7, 100).max_items, 700);
     assert_int_equal(resolved("stream-all", 3, 50, 100).sort_window, 5000);

@@ -389,8 +389,8 @@ static rill_status read_and_cancel(void *user, int may_block, rill_request *out)
     return read_text(b, out);
 }
 
-/* The first result is 50's, while both workers stand at the gate: it waited for none of them. Then input 0 is given up, which a worker
- * holds, and the gate opens. */
+/* The first result is 50's, while both workers stand at the gate: it waited for none of them. Then inputs 0 and 1 are given up,
+ * which the workers hold, and the gate opens. */
 static rill_status write_and_open(void *user, const rill_result *result)
 {
     bench *b = user;
@@ -400,6 +400,7 @@ static rill_status write_and_open(void *user, const rill_result *result)
     await_both();
     assert_int_equal(rill_workers_cancel(b->workers, 0), RILL_OK);
     assert_int_equal(rill_workers_cancel(b->workers, 0), RILL_OK);
+    assert_int_equal(rill_workers_cancel(b->workers, 1), RILL_OK);
     assert_int_equal(rill_workers_cancel(b->workers, 50), RILL_ERR_NOT_FOUND);
     set_gate(1);
     return RILL_OK;
@@ -413,16 +414,17 @@ static void in_their_places(void **state)
     toy_model model;
     char message[100];
     assert_int_equal(toy_model_parse(&model, ARGUMENTS, message, sizeof message), RILL_OK);
-    assert_true(toy_input_read(&model, "in 0", 4).depth > 2); /* it is not finished in one timestep */
+    assert_true(toy_input_read(&model, "in 0", 4).depth > 2); /* they are not finished in one timestep */
+    assert_true(toy_input_read(&model, "in 1", 4).depth > 2);
     prepare(&b);
     assert_int_equal(begin_with(&b, "gated", 2, NULL), RILL_OK);
     assert_int_equal(rill_workers_cancel(b.workers, 0), RILL_ERR_NOT_FOUND);
     assert_int_equal(rill_workers_run_requests(b.workers, read_and_cancel, &b, write_and_open, &b), RILL_OK);
     assert_int_equal(b.written, 200);
-    for (int32_t i = 0; i < 200; i++) assert_int_equal(b.results[i], i == 0 || i == 50 ? RILL_ERR_CANCELLED : RILL_OK);
+    for (int32_t i = 0; i < 200; i++) assert_int_equal(b.results[i], i < 2 || i == 50 ? RILL_ERR_CANCELLED : RILL_OK);
     rill_workers_stats(b.workers, &stats);
     assert_int_equal(stats.inputs, 200);
-    assert_int_equal(stats.failed, 2);
+    assert_int_equal(stats.failed, 3);
     assert_int_equal(rill_workers_cancel(b.workers, 1), RILL_ERR_NOT_FOUND);
     rill_workers_finish(b.workers);
     assert_int_equal(rill_workers_cancel(b.workers, 1), RILL_ERR_NOT_FOUND);

@@ -483,6 +483,12 @@ static int compare_counters(words *w, const problem *p, const schedule *s, const
     if (t->nodes_in_use != 0 || t->histories_in_use != 0)
         return differ(w, "%lld rows and %lld histories are in use at the end", (long long)t->nodes_in_use,
                       (long long)t->histories_in_use);
+    const int64_t least = expansions > 0; /* of whatever there was at once */
+    if (t->histories_peak < least || t->histories_peak > t->histories_capacity || t->nodes_peak < least ||
+        t->nodes_peak > t->nodes_capacity || t->items_peak < least || t->refills < least || t->timesteps < least)
+        return differ(w, "peaks: %lld histories with room for %lld, %lld rows with room for %lld, %lld items",
+                      (long long)t->histories_peak, (long long)t->histories_capacity, (long long)t->nodes_peak,
+                      (long long)t->nodes_capacity, (long long)t->items_peak);
     if (s->bound != t->nodes_bound ||
         (s->bound > 0 && (t->nodes_capacity > most_rows(s) || r->toy.nodes_peak > s->bound)))
         return differ(w, "bound %d, engine %lld with room for %lld; the domain had %lld", (int)s->bound,

@@ -53,6 +53,16 @@ void toy_answer_slowly(const rill_ask *ask, int32_t row, int32_t n, const toy_ch
     }
 }
 
+/* Choices that are to be left out, of the actions that a row does not have; returns how many there are then. */
+static int32_t add_dead(toy_choice *choices, int32_t n, uint64_t state)
+{
+    uint64_t there = 0;
+    for (int32_t i = 0; i < n; i++) there |= (uint64_t)1 << choices[i].action;
+    for (int32_t a = 0; a < TOY_MOST_ACTIONS && state % 3 == 0; a++)
+        if (!(there >> a & 1)) choices[n++] = (toy_choice){a, (float)RILL_SCORE_DEAD, RILL_LIVE};
+    return n;
+}
+
 void toy_answer_by_rill(const rill_ask *ask, int32_t row, int32_t n, const toy_choice *choices, rill_row_ends ends,
                         uint64_t state, rill_choices *out)
 {
@@ -61,6 +71,7 @@ void toy_answer_by_rill(const rill_ask *ask, int32_t row, int32_t n, const toy_c
     uint8_t terminal[TOY_MOST_ACTIONS];
     toy_choice order[TOY_MOST_ACTIONS];
     memcpy(order, choices, (size_t)n * sizeof *order);
+    n = add_dead(order, n, state);
     for (int32_t i = n - 1; i > 0 && state % 5 != 0; i--) {
         int32_t j = (int32_t)(dice_mix(state, (uint64_t)i) % (uint64_t)(i + 1));
         toy_choice other = order[j];
