@@ -374,6 +374,7 @@ static void placeholders_typed_literally_stay_and_keep_their_numbers(void **stat
     (void)state;
     desk d = desk_of(SMALL);
     expect(&d, "p1 and ohio and P0", "p1 and p2 and p0", "p2=ohio:p");
+    expect(&d, "q0 and the ohio", "q0 and the q1", "q1=ohio:q"); /* numbers are a type's own */
     expect(&d, "pay and pay0 and p", "pay and pay0 and p", "");
     desk_clear(&d);
 }
@@ -467,8 +468,8 @@ static void bytes_that_are_not_utf8_are_named(void **state)
     desk d = desk_of(SMALL);
     static const char *const lines[] = {"ohio\xff", "\xc3\xa9t\xe9 x", "ab\xed\xa0\x80", "a\xc0\xaf"};
     static const char *const sentences[] = {
-        "the line is not UTF-8 at byte 4 (0xff)", "the line is not UTF-8 at byte 3 (0xe9)",
-        "the line is not UTF-8 at byte 2 (0xed)", "the line is not UTF-8 at byte 1 (0xc0)"};
+        "the line is not UTF-8 at byte 5 (0xff)", "the line is not UTF-8 at byte 4 (0xe9)",
+        "the line is not UTF-8 at byte 3 (0xed)", "the line is not UTF-8 at byte 2 (0xc0)"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         for (int tokenized = 0; tokenized < 2; tokenized++) {
             assert_int_equal(desk_read(&d, lines[i], strlen(lines[i]), tokenized), RILL_ERR_INPUT);
@@ -567,6 +568,8 @@ static void broken_lexicons_are_refused_with_line_and_remedy(void **state)
         {START "@stem\n", "l:3: 1 columns; write '@stem<TAB>english or none'"},
         {START "@afternoon\t6-1\n", "l:3: '@afternoon' takes a range of hours within 1-11, such as 1-6"},
         {START "@wat\tx\n", "l:3: unknown directive '@wat'; docs/lexicon.md lists them"},
+        {START "@rewrite\tBig\thigh\n", "l:3: 'Big' has capitals and would never match; write it in lower case"},
+        {START "@rewrite\tbig\tHigh\n", "l:3: 'High' has capitals and would never match; write it in lower case"},
         {START "@rule\tp\t(a)\tx\n", "l:3: the pattern replaces nothing; something must stand outside of brackets"},
         {START "@rule\tp\ta? b\tx\n", "l:3: what is replaced may not begin with an optional element"},
         {START "@rule\tp\t(a b\tx\n", "l:3: '(' without ')' in a pattern"},
@@ -580,7 +583,7 @@ static void broken_lexicons_are_refused_with_line_and_remedy(void **state)
         {START "@rule\tp\ta\t{}\n", "l:3: the constant takes a value, but nothing that is replaced has one"},
         {START "@rule\tp\t{int}\t{x}\n", "l:3: a constant may hold {}, {am} or {pm}, not '{x}'"},
         {START "@prefer\tp\tthe river\n", "l:3: a preference is words around '_', such as 'the _ river'"},
-        {START "a\xff\tp\tx\n", "l:3: byte 1 of the line is not UTF-8; save the file as UTF-8"},
+        {START "a\xff\tp\tx\n", "l:3: byte 2 of the line is not UTF-8; save the file as UTF-8"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         rill_lexicon *lexicon;
