@@ -74,6 +74,44 @@ static void set_aside(void **state)
     }
 }
 
+/* --- what is finished --------------------------------------------------------------------------------------------- */
+
+static void finish_input(outbox *o, int64_t id)
+{
+    outbox_record *record;
+    assert_int_equal(outbox_record_get(o, id, &record), RILL_OK);
+    outbox_put(o, record);
+}
+
+/* What has its result cannot leave, however many inputs come behind one that is slow; once that is done there is room as before. */
+static void finished_while_the_first_is_not(void **state)
+{
+    (void)state;
+    for (int unordered = 0; unordered < 2; unordered++) {
+        harness_memory memory;
+        rill_context *ctx = harness_begin(&memory);
+        rill_settings settings;
+        rill_result result;
+        outbox o;
+        int64_t id, n = 0;
+        rill_settings_default(&settings);
+        settings.unordered = unordered;
+        outbox_init(&o, ctx, &settings);
+        const int64_t room = outbox_room(&o);
+        for (int64_t i = 0; i < 300; i++) {
+            assert_int_equal(outbox_number(&o, &id), RILL_OK);
+            if (id % 3 != 0) finish_input(&o, id);
+            for (int64_t j = 0; j <= id; j++) assert_int_equal(outbox_has_finished(&o, j), j % 3 != 0);
+        }
+        for (int64_t i = 0; i < 300; i += 3) finish_input(&o, i);
+        while (outbox_next(&o, 0, &result) == RILL_OK) n++;
+        assert_int_equal(n, 300);
+        assert_int_equal(outbox_room(&o), room);
+        outbox_finish(&o);
+        harness_end(ctx, &memory);
+    }
+}
+
 /* --- of a worker that waits --------------------------------------------------------------------------------------- */
 
 /* Input 0 is decoded by a worker that stops in its first timestep until the stage is 1, and in its third until it is 2. Input 1 wants
@@ -234,6 +272,7 @@ static void of_a_worker_that_waits(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(set_aside),
+    cmocka_unit_test(finished_while_the_first_is_not),
     cmocka_unit_test(of_a_worker_that_waits),
 };
 
