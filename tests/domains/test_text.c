@@ -393,6 +393,23 @@ static void numbers_and_clocks_are_read(void **state)
     desk_clear(&d);
 }
 
+static void years_are_read(void **state)
+{
+    (void)state;
+    desk d = desk_of("@format\t1\n@type\ty\n@rule\ty\t{year}\t{}:y\n");
+    expect(&d, "in 1993", "in y0", "y0=1993:y");
+    expect(&d, "1900 to 2099", "y0 to y1", "y0=1900:y y1=2099:y");
+    expect(&d, "nineteen ninety three", "y0", "y0=1993:y");
+    expect(&d, "nineteen hundred and ten", "y0", "y0=1910:y");
+    expect(&d, "two thousand five, two thousand and five", "y0 y0", "y0=2005:y");
+    expect(&d, "twenty twenty six or twenty ten", "y0 or y1", "y0=2026:y y1=2010:y");
+    static const char *const none[] = {"1899",           "2100",          "eighteen ninety",
+                                       "19 ninety",      "nineteen nine", "twenty one hundred",
+                                       "nineteenth ten", "thirty ten"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) expect(&d, none[i], none[i], "");
+    desk_clear(&d);
+}
+
 static void words_are_rewritten_stemmed_and_cut(void **state)
 {
     (void)state;
@@ -619,6 +636,7 @@ int main(void)
         CASE(a_constant_has_one_number_in_a_question),
         CASE(placeholders_typed_literally_stay_and_keep_their_numbers),
         CASE(numbers_and_clocks_are_read),
+        CASE(years_are_read),
         CASE(words_are_rewritten_stemmed_and_cut),
         CASE(placeholders_are_restored_after_question_and_lexicon_are_gone),
         CASE(tokenized_lines_are_only_split),
