@@ -1,5 +1,6 @@
 /* Inputs that an engine has set aside for want of memory leave early like all others: cancelled, or at their deadlines; of several
- * workers from one that waits, while another has an input in hand that it does not finish. Meant for the thread sanitizer too. */
+ * workers from one that waits, while another has an input in hand that it does not finish. Meant for the thread sanitizer too.
+ * With it, from inside: what is not set aside again, and what cannot leave since it is finished. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -72,6 +73,40 @@ static void set_aside(void **state)
         rill_model_close(model);
         harness_end(ctx, &memory);
     }
+}
+
+/* The whole bound for inputs, too: one that is encoded once its engine has all the memory is not set aside again. */
+static void all_the_memory(void **state)
+{
+    (void)state;
+    harness_memory memory;
+    rill_context *ctx = harness_begin(&memory);
+    rill_model *model;
+    rill_engine *engine;
+    rill_engine_setup setup;
+    rill_result result;
+    rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = "depth=3 actions=4"};
+    assert_int_equal(rill_model_open(&model, ctx, "toy", &open), RILL_OK);
+    rill_engine_setup_default(&setup);
+    setup.settings.k = 2;
+    setup.settings.memory = 4 * 10 * TOY_SLOT_BYTES;
+    assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_OK);
+    bound_narrow(engine, 10);
+    assert_int_equal(rill_engine_submit(engine, "in 1", 4), RILL_OK);
+    assert_true(rill_engine_step(engine) >= 0);
+    assert_int_equal(engine->bound.n_parked, 1);
+    bound_widen(engine);
+    assert_int_equal(rill_engine_submit(engine, "in 1", 4), RILL_OK);
+    rill_engine_close_input(engine);
+    for (int32_t i = 0; i < 100 && rill_engine_pending(engine) > 0; i++) assert_true(rill_engine_step(engine) >= 0);
+    assert_int_equal(rill_engine_pending(engine), 0);
+    for (int32_t i = 0; i < 2; i++) {
+        assert_int_equal(rill_engine_next(engine, &result), RILL_OK);
+        assert_int_equal(result.status, RILL_OK);
+    }
+    rill_engine_destroy(engine);
+    rill_model_close(model);
+    harness_end(ctx, &memory);
 }
 
 /* --- what is finished --------------------------------------------------------------------------------------------- */
@@ -272,6 +307,7 @@ static void of_a_worker_that_waits(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(set_aside),
+    cmocka_unit_test(all_the_memory),
     cmocka_unit_test(finished_while_the_first_is_not),
     cmocka_unit_test(of_a_worker_that_waits),
 };
