@@ -328,7 +328,7 @@ static void bad_inputs_fail_alone(void **state)
     assert_ok(f.ctx, domain->encode(f.self, 4, inputs));
     assert_int_equal(inputs[0].status, RILL_EMPTY);
     assert_int_equal(inputs[1].status, RILL_ERR_INPUT);
-    assert_non_null(strstr(inputs[1].message, "3"));
+    assert_string_equal(inputs[1].message, "the line is not UTF-8 at byte 4 (0xff)");
     assert_int_equal(inputs[2].status, RILL_OK);
     assert_int_equal(inputs[2].size, 2);
     assert_int_equal(inputs[3].status, RILL_ERR_INPUT);

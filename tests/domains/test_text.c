@@ -586,6 +586,7 @@ static void broken_lexicons_are_refused_with_line_and_remedy(void **state)
         {START "@afternoon\t6-1\n", "l:3: '@afternoon' takes a range of hours within 1-11, such as 1-6"},
         {START "@wat\tx\n", "l:3: unknown directive '@wat'; docs/lexicon.md lists them"},
         {START "@keep\ta b\n", "l:3: '@keep' takes one token of at most 64 bytes"},
+        {START "@rewrite\tbig\thigh\tx\n", "l:3: 4 columns; write '@rewrite<TAB>words<TAB>words'"},
         {START "@rewrite\tBig\thigh\n", "l:3: 'Big' has capitals and would never match; write it in lower case"},
         {START "@rewrite\tbig\tHigh\n", "l:3: 'High' has capitals and would never match; write it in lower case"},
         {START "@rule\tp\t(a)\tx\n", "l:3: the pattern replaces nothing; something must stand outside of brackets"},
