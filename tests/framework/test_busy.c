@@ -111,9 +111,33 @@ static void given_up_once(void **state)
     for (int32_t place = 0; place < 4; place++) given_up_at(place);
 }
 
+/* Whoever leaves the list of the ready, the others keep their order, and whoever comes next stands behind them or before. */
+static void the_ready_stand_in_line(void **state)
+{
+    (void)state;
+    for (int32_t leaves = 0; leaves < 3; leaves++) {
+        rill_context *ctx = harness_context(NULL);
+        items all;
+        items_init(&all, ctx);
+        assert_int_equal(items_reserve(&all, 5), RILL_OK);
+        for (int32_t slot = 0; slot < 3; slot++) items_ready_last(&all, slot);
+        items_not_ready(&all, leaves);
+        items_ready_last(&all, 3);
+        items_ready_first(&all, 4);
+        assert_int_equal(all.n_ready, 4);
+        assert_int_equal(items_next_ready(&all), 4);
+        for (int32_t slot = 0; slot < 4; slot++)
+            if (slot != leaves) assert_int_equal(items_next_ready(&all), slot);
+        assert_int_equal(all.n_ready, 0);
+        items_finish(&all);
+        rill_context_destroy(ctx);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(patience_outlasts_want_of_nodes),
     cmocka_unit_test(given_up_once),
+    cmocka_unit_test(the_ready_stand_in_line),
 };
 
 HARNESS_MAIN(tests)
