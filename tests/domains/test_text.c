@@ -586,7 +586,6 @@ static void broken_lexicons_are_refused_with_line_and_remedy(void **state)
         {START "@afternoon\t6-1\n", "l:3: '@afternoon' takes a range of hours within 1-11, such as 1-6"},
         {START "@wat\tx\n", "l:3: unknown directive '@wat'; docs/lexicon.md lists them"},
         {START "@keep\ta b\n", "l:3: '@keep' takes one token of at most 64 bytes"},
-        {START "@rewrite\tbig\thigh\tx\n", "l:3: 4 columns; write '@rewrite<TAB>words<TAB>words'"},
         {START "@rewrite\tBig\thigh\n", "l:3: 'Big' has capitals and would never match; write it in lower case"},
         {START "@rewrite\tbig\tHigh\n", "l:3: 'High' has capitals and would never match; write it in lower case"},
         {START "@rule\tp\t(a)\tx\n", "l:3: the pattern replaces nothing; something must stand outside of brackets"},
@@ -610,6 +609,36 @@ static void broken_lexicons_are_refused_with_line_and_remedy(void **state)
             fail_msg("case %zu is not refused: %s", i, cases[i].text);
         assert_string_equal(rill_error(ctx), cases[i].sentence);
         assert_null(lexicon);
+    }
+}
+
+/* As many as the sentence shows, the one in brackets or not. */
+static void directives_have_their_columns(void **state)
+{
+    (void)state;
+    static const char *const usages[] = {"@format<TAB>1",
+                                         "@stem<TAB>english or none",
+                                         "@apostrophe<TAB>keep or drop",
+                                         "@possessive<TAB>keep or drop",
+                                         "@afternoon<TAB>1-6",
+                                         "@type<TAB>name[<TAB>plain]",
+                                         "@keep<TAB>token",
+                                         "@rewrite<TAB>words<TAB>words",
+                                         "@rule<TAB>type<TAB>pattern<TAB>constant",
+                                         "@prefer<TAB>type<TAB>pattern with _"};
+    for (size_t i = 0; i < sizeof usages / sizeof *usages; i++) {
+        int most = 1;
+        for (const char *at = usages[i]; (at = strstr(at, "<TAB>")) != NULL; at++) most++;
+        const int least = most - (strchr(usages[i], '[') != NULL);
+        for (int count = least - 1; count <= most + 1; count += most + 2 - least) {
+            char text[100], sentence[100];
+            rill_lexicon *lexicon;
+            snprintf(text, sizeof text, START "%.*s", (int)strcspn(usages[i], "<"), usages[i]);
+            for (int column = 1; column < count; column++) strcat(text, "\tx");
+            snprintf(sentence, sizeof sentence, "l:3: %d columns; write '%s'", count, usages[i]);
+            assert_int_equal(rill_lexicon_read(ctx, "l", text, strlen(text), &lexicon), RILL_ERR_FORMAT);
+            assert_string_equal(rill_error(ctx), sentence);
+        }
     }
 }
 
@@ -648,6 +677,7 @@ int main(void)
         CASE(a_second_line_of_the_same_length_allocates_nothing),
         CASE(every_refused_allocation_is_an_error_and_leaks_nothing),
         CASE(broken_lexicons_are_refused_with_line_and_remedy),
+        CASE(directives_have_their_columns),
         CASE(a_missing_lexicon_is_not_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
