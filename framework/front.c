@@ -45,10 +45,7 @@ rill_status front_init(front *f, rill_context *ctx, const rill_engine *first, in
     RILL__TRY(make_locks(f, ctx));
     f->ctx = ctx;
     f->worker = rill_calloc(ctx, (size_t)n, sizeof *f->worker);
-    if (f->worker == NULL) {
-        front_finish(f);
-        return rill_fail_memory(ctx, (size_t)n * sizeof *f->worker, "workers");
-    }
+    if (f->worker == NULL) return rill_fail_memory(ctx, (size_t)n * sizeof *f->worker, "workers");
     intake_init(&f->intake, ctx, settings);
     f->intake.window = window_of(settings, n);
     outbox_init(&f->outbox, ctx, settings);

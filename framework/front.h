@@ -76,7 +76,7 @@ typedef struct front {
     char failed_why[RILL__MESSAGE_BYTES]; /* ... and in words */
 } front;
 
-/* A front for n workers, with the engine of one of them. RILL_OK · RILL_ERR_MEMORY (recorded) */
+/* A front for n workers, with the engine of one of them; finished also where that fails. RILL_OK · RILL_ERR_MEMORY (recorded) */
 rill_status front_init(front *f, rill_context *ctx, const rill_engine *first, int32_t n);
 /* Texts are written in the caller's thread, by the model that all engines share; their `writing.apart` is set. RILL_OK · what starting a
  * runner returns */

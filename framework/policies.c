@@ -166,7 +166,7 @@ static rill_status refill_when_empty(void *self, const rill_flight *flight, int3
 static rill_status refill_at_share(void *self, const rill_flight *flight, int32_t *admit)
 {
     (void)self;
-    *admit = flight->n <= flight->refill * flight->max_items ? flight->max_items - flight->n : 0;
+    *admit = flight->n <= flight->refill * flight->max_items ? flight->max_items : 0; /* the engine caps it */
     return RILL_OK;
 }
 

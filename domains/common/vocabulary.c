@@ -164,11 +164,8 @@ rill_status rill_vocabulary_from(rill_vocabulary **out, rill_context *ctx, const
     if (status != RILL_OK) return status;
     uint32_t at = 0;
     for (int32_t i = 0; status == RILL_OK && i < count; i++) {
-        size_t good = rill_utf8_check(token[i], length[i]);
-        if (good < length[i])
-            status = rill_fail(ctx, RILL_ERR_FORMAT, "%s: byte %zu of token %d is not UTF-8", name, good + 1, i);
         memcpy(v->text + at, token[i], length[i]);
-        if (status == RILL_OK) status = enter(v, name, i, at, length[i]);
+        status = enter(v, name, i, at, length[i]);
         at += (uint32_t)length[i] + 1;
     }
     return settle(out, v, status);

@@ -27,9 +27,9 @@ rill_status rill_vocabulary_expect(rill_vocabulary **out, rill_context *ctx, con
 rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
                                   size_t length, int32_t limit);
 
-/* The same for a list of tokens in order of their numbers, of which only UTF-8 and that none comes twice is asked; they are
- * copied. `name` stands for the file in errors.
- *   token   [count] of [length[i]] bytes each, without NULs; count >= 1 */
+/* The same for a list of tokens in order of their numbers, of which only that none comes twice is asked; they are copied. `name`
+ * stands for the file in errors.
+ *   token   [count] of [length[i]] bytes each, UTF-8 without NULs; count >= 1 */
 rill_status rill_vocabulary_from(rill_vocabulary **out, rill_context *ctx, const char *name, const char *const *token,
                                  const size_t *length, int32_t count);
 

@@ -363,7 +363,7 @@ rill_status rill__lexicon_line(rill_lexicon *lexicon, const char *text, size_t l
     if (length && text[length - 1] == '\r') length--;
     size_t bad = rill_utf8_check(text, length);
     if (bad < length)
-        return rill__lexicon_fail(lexicon, "byte %zu of the line is not UTF-8; save the file as UTF-8", bad);
+        return rill__lexicon_fail(lexicon, "byte %zu of the line is not UTF-8; save the file as UTF-8", bad + 1);
     if (length == 0 || text[0] == '#') return RILL_OK;
     rill_word column[COLUMNS] = {0};
     int count = cut((rill_word){text, length}, '\t', column, COLUMNS);

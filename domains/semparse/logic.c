@@ -89,13 +89,12 @@ static int compare_tokens(token a, token b)
     return order ? order : (a.length > b.length) - (a.length < b.length);
 }
 
+/* None is the beginning of another: it is one word, or ends where its bracket does. */
 static int compare_spans(const token *tokens, span a, span b)
 {
-    for (size_t i = 0; i < a.count && i < b.count; i++) {
-        int order = compare_tokens(tokens[a.first + i], tokens[b.first + i]);
-        if (order) return order;
-    }
-    return (a.count > b.count) - (a.count < b.count);
+    int order = 0;
+    for (size_t i = 0; order == 0 && i < a.count; i++) order = compare_tokens(tokens[a.first + i], tokens[b.first + i]);
+    return order;
 }
 
 /* Let the span at `root` sink in the heap of `count` spans, largest on top. */

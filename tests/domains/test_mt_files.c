@@ -362,6 +362,32 @@ static void ensembles_share_their_symbols(void **state)
     assert_int_equal(open_behind(), RILL_ERR_NOT_FOUND);
 }
 
+/* An input may be no longer than any of the models can read. */
+static void ensembles_read_what_all_can(void **state)
+{
+    (void)state;
+    mt_runner *m;
+    rill_domain_info info;
+    char *first = data_path("mt/shared"), text[20 * 64 + 2], sentence[100];
+    const char *const also[] = {folder};
+    rill_open_options options = {.struct_size = sizeof options, .path = first, .threads = 1, .also = also, .n_also = 1};
+    set_key("config.json", "max_position_embeddings", "20");
+    assert_ok(ctx, runner_open(ctx, &options, &m, &info));
+    assert_ok(ctx, rill_mt_domain.reserve(m, 1, 1));
+    memset(text, 'a', sizeof text);
+    for (size_t more = 0; more < 2; more++) {
+        rill_input input = {.text = text, .length = 20 * 64 + more};
+        snprintf(sentence, sizeof sentence,
+                 more > 0 ? "expected at most 1280 bytes for a model of 20 positions, found 1281"
+                          : "expected at most 19 pieces, found ");
+        assert_ok(ctx, rill_mt_domain.encode(m, 1, &input));
+        assert_int_equal(input.status, RILL_ERR_INPUT);
+        assert_memory_equal(input.message, sentence, strlen(sentence));
+    }
+    runner_close(m);
+    free(first);
+}
+
 /* --- tensors ------------------------------------------------------------------------------------------------------ */
 
 static void missing_tensors(void **state)
@@ -641,6 +667,7 @@ int main(void)
         CASE(symbols_must_be_said),
         CASE(inputs_need_an_end_symbol),
         CASE(ensembles_share_their_symbols),
+        CASE(ensembles_read_what_all_can),
         CASE(ensembles_tell_their_weights),
         CASE(absent_keys_have_their_defaults),
         CASE(missing_tensors),

@@ -219,6 +219,7 @@ static void makers_are_asked_without_a_recommendation(void **state)
     advises(NULL, "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3");
     advises("{\"num_beams\": 4, \"length_penalty\": 0.6}", "n=32 k=4 length-penalty=0.6 absolute=2.5 max-candidates=3");
     advises("{\"min_length\": 3}", "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3 min-length=2");
+    advises("{\"min_length\": 2}", "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3 min-length=1");
 }
 
 /* Folders from before there was a generation_config.json; FSMT's then have a forced end without saying so. */

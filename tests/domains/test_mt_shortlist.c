@@ -138,10 +138,11 @@ static void write_lexicon(const mt_runner *m)
     write_string(folder, "lex", text);
 }
 
-static void check_list(const char *name, const char *counts, const int32_t *expected, size_t n)
+/* The list of an input of one piece. */
+static void check_list(const char *name, const char *counts, int32_t source, const int32_t *expected, size_t n)
 {
     mt_runner *m = open_it(name, counts);
-    char *text = strdup(rill_vocabulary_token(mt_text_source(m->text), 5, NULL));
+    char *text = strdup(rill_vocabulary_token(mt_text_source(m->text), source, NULL));
     encode(m, 1, &text);
     assert_int_equal(rill_stream_list_length(m->stream, m->model->net[0].list, 0), n);
     assert_memory_equal(m->list.symbol, expected, n * sizeof *expected);
@@ -155,16 +156,20 @@ static void lists_are_what_the_lexicon_says(void **state)
     mt_runner *m = open_it("mt/shared", NULL);
     write_lexicon(m);
     runner_close(m);
-    check_list("mt/shared", ",0,0", (const int32_t[]){0, 5}, 2); /* the end, and the piece itself */
-    check_list("mt/shared", ",0,1", (const int32_t[]){0, 5, 11}, 3);
-    check_list("mt/shared", ",0,2", (const int32_t[]){0, 5, 11, 12}, 4);
-    check_list("mt/shared", ",0,02", (const int32_t[]){0, 5, 11, 12}, 4);
-    check_list("mt/shared", ",0,100", (const int32_t[]){0, 5, 10, 11, 12}, 5);
-    check_list("mt/shared", ",14", (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, 14);
-    check_list("mt/shared", ",3", (const int32_t[]){0, 1, 2, 5, 10, 11, 12}, 7);
+    check_list("mt/shared", ",0,0", 5, (const int32_t[]){0, 5}, 2); /* the end, and the piece itself */
+    check_list("mt/shared", ",0,1", 5, (const int32_t[]){0, 5, 11}, 3);
+    check_list("mt/shared", ",0,2", 5, (const int32_t[]){0, 5, 11, 12}, 4);
+    check_list("mt/shared", ",0,02", 5, (const int32_t[]){0, 5, 11, 12}, 4);
+    check_list("mt/shared", ",0,100", 5, (const int32_t[]){0, 5, 10, 11, 12}, 5);
+    check_list("mt/shared", ",14", 5, (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, 14);
+    check_list("mt/shared", ",3", 5, (const int32_t[]){0, 1, 2, 5, 10, 11, 12}, 7);
     m = open_it("mt/shared", "");
     assert_int_equal(m->model->net[0].output, RILL_NONE); /* the whole output layer is not kept */
     runner_close(m);
+    m = open_it("mt/odd", NULL);
+    write_lexicon(m);
+    runner_close(m);
+    check_list("mt/odd", ",0,0", 0, (const int32_t[]){0, 26}, 2); /* the first piece is one like all others */
 }
 
 static void a_lists_memory_is_bounded(void **state)

@@ -15,6 +15,7 @@
 #include "moses.h"
 #include "mt.h"
 #include "reference.h"
+#include "text.h"
 #include "vocabulary.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
@@ -326,6 +327,31 @@ static void pieces_need_no_tokeniser(void **state)
     assert_int_equal(open_folder(folder, 1), RILL_OK);
 }
 
+/* A second one writes what the first does, also of one that has written already. */
+static void what_is_shared_writes_the_same(void **state)
+{
+    (void)state;
+    const mt_text_files files = {.directory = folder,
+                                 .source = "vocab-src.json",
+                                 .target = "vocab-tgt.json",
+                                 .tokenized = 1,
+                                 .fsmt = 1,
+                                 .words = 1000,
+                                 .actions = 1000};
+    static const int32_t actions[] = {6, 7, 8, 9, 4};
+    mt_text *first, *second;
+    rill_text a = {.ctx = ctx}, b = {.ctx = ctx};
+    assert_ok(ctx, mt_text_open(&first, ctx, &files));
+    assert_ok(ctx, mt_text_write(first, 5, actions, &a));
+    assert_ok(ctx, mt_text_share(&second, ctx, first));
+    assert_ok(ctx, mt_text_write(second, 5, actions, &b));
+    assert_string_equal(a.data, "and</w> book</w> buch</w> der</w> .</w>");
+    assert_string_equal(b.data, a.data);
+    rill_text_clear(&a), rill_text_clear(&b);
+    mt_text_close(second);
+    mt_text_close(first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +366,7 @@ int main(void)
         CASE(languages_of_a_folder),
         CASE(missing_files),
         CASE(pieces_need_no_tokeniser),
+        CASE(what_is_shared_writes_the_same),
     };
     return cmocka_run_group_tests_name("domains_mt_text", tests, NULL, NULL);
 }

@@ -328,7 +328,7 @@ static void bad_inputs_fail_alone(void **state)
     assert_ok(f.ctx, domain->encode(f.self, 4, inputs));
     assert_int_equal(inputs[0].status, RILL_EMPTY);
     assert_int_equal(inputs[1].status, RILL_ERR_INPUT);
-    assert_non_null(strstr(inputs[1].message, "byte 4 (0xff)"));
+    assert_string_equal(inputs[1].message, "the line is not UTF-8 at byte 4 (0xff)");
     assert_int_equal(inputs[2].status, RILL_OK);
     assert_int_equal(inputs[2].size, 2);
     assert_int_equal(inputs[3].status, RILL_ERR_INPUT);
@@ -338,6 +338,21 @@ static void bad_inputs_fail_alone(void **state)
     assert_int_equal(rill_stream_units(r->stream, 2), 4);
     domain->drop(f.self, 2);
     assert_int_equal(rill_stream_units(r->stream, 2), 0);
+    close_small(&f);
+}
+
+/* What stands for a word is its number, from the first on, in reverse between <s> and </s>. */
+static void words_have_their_numbers(void **state)
+{
+    (void)state;
+    fixture f;
+    open_small(&f, 1);
+    rill_input input = input_of("w1 <s> never-seen", 0);
+    assert_ok(f.ctx, domain->encode(f.self, 1, &input));
+    const semparse_runner *r = f.self;
+    const int32_t expected[] = {SEMPARSE_START, SEMPARSE_UNKNOWN, SEMPARSE_START,
+                                rill_vocabulary_id(r->model->source, "w1", 2), SEMPARSE_END};
+    assert_memory_equal(r->word, expected, sizeof expected);
     close_small(&f);
 }
 
@@ -455,6 +470,7 @@ int main(void)
         cmocka_unit_test(asks_are_heeded),
         cmocka_unit_test(no_rows_are_legal),
         cmocka_unit_test(bad_inputs_fail_alone),
+        cmocka_unit_test(words_have_their_numbers),
         cmocka_unit_test(outputs_are_joined_by_blanks),
         cmocka_unit_test(actions_are_words_of_the_vocabulary),
         cmocka_unit_test(steady_state_allocates_nothing),

@@ -375,6 +375,7 @@ static void placeholders_typed_literally_stay_and_keep_their_numbers(void **stat
     desk d = desk_of(SMALL);
     expect(&d, "p1 and ohio and P0", "p1 and p2 and p0", "p2=ohio:p");
     expect(&d, "p10 and ohio", "p10 and p11", "p11=ohio:p");
+    expect(&d, "q0 and the ohio", "q0 and the q1", "q1=ohio:q"); /* numbers are a type's own */
     expect(&d, "pay and pay0 and p", "pay and pay0 and p", "");
     desk_clear(&d);
 }
@@ -395,32 +396,34 @@ static void numbers_and_clocks_are_read(void **state)
     desk_clear(&d);
 }
 
-/* What @rule's classes take: a year in any of its forms, zero where no range is given, and the beginning of a question among others. */
+/* What @rule's classes take: zero where no range is given, and the beginning of a question among others. */
 static void classes_take_what_they_say(void **state)
 {
     (void)state;
-    static const char *const years[][2] = {
-        {"1993", "1993"},
-        {"nineteen ninety three", "1993"},
-        {"nineteen ninety", "1990"},
-        {"twenty twenty six", "2026"},
-        {"nineteen hundred and ten", "1910"},
-        {"two thousand and five", "2005"},
-    };
-    desk d = desk_of(
-        "@format\t1\n@type\ty\n@type\tn\n@type\ts\n@rule\ty\t(in) {year}\t{}:y\n@rule\tn\t(count) {int}\t{}:n\n"
-        "@rule\ts\t(oh|{start}) {word} (now)\t{}:s\n");
-    for (size_t i = 0; i < sizeof years / sizeof *years; i++) {
-        char question[100], mentions[30];
-        snprintf(question, sizeof question, "in %s then", years[i][0]);
-        snprintf(mentions, sizeof mentions, "y0=%s:y", years[i][1]);
-        expect(&d, question, "in y0 then", mentions);
-    }
+    desk d = desk_of("@format\t1\n@type\tn\n@type\ts\n@rule\tn\t(count) {int}\t{}:n\n"
+                     "@rule\ts\t(oh|{start}) {word} (now)\t{}:s\n");
     expect(&d, "count 0 and", "count n0 and", "n0=0:n");
     expect(&d, "count 123456789012 and", "count n0 and", "n0=123456789012:n");
     expect(&d, "count 1234567890123 and", "count 1234567890123 and", "");
     expect(&d, "go now", "s0 now", "s0=go:s");
     expect(&d, "oh go now", "oh s0 now", "s0=go:s");
+    desk_clear(&d);
+}
+
+static void years_are_read(void **state)
+{
+    (void)state;
+    desk d = desk_of("@format\t1\n@type\ty\n@rule\ty\t{year}\t{}:y\n");
+    expect(&d, "in 1993", "in y0", "y0=1993:y");
+    expect(&d, "1900 to 2099", "y0 to y1", "y0=1900:y y1=2099:y");
+    expect(&d, "nineteen ninety three", "y0", "y0=1993:y");
+    expect(&d, "nineteen hundred and ten", "y0", "y0=1910:y");
+    expect(&d, "two thousand five, two thousand and five", "y0 y0", "y0=2005:y");
+    expect(&d, "twenty twenty six or twenty ten", "y0 or y1", "y0=2026:y y1=2010:y");
+    static const char *const none[] = {"1899",           "2100",          "eighteen ninety",
+                                       "19 ninety",      "nineteen nine", "twenty one hundred",
+                                       "nineteenth ten", "thirty ten"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) expect(&d, none[i], none[i], "");
     desk_clear(&d);
 }
 
@@ -601,6 +604,9 @@ static void broken_lexicons_are_refused_with_line_and_remedy(void **state)
         {START "@stem\n", "l:3: 1 columns; write '@stem<TAB>english or none'"},
         {START "@afternoon\t6-1\n", "l:3: '@afternoon' takes a range of hours within 1-11, such as 1-6"},
         {START "@wat\tx\n", "l:3: unknown directive '@wat'; docs/lexicon.md lists them"},
+        {START "@keep\ta b\n", "l:3: '@keep' takes one token of at most 64 bytes"},
+        {START "@rewrite\tBig\thigh\n", "l:3: 'Big' has capitals and would never match; write it in lower case"},
+        {START "@rewrite\tbig\tHigh\n", "l:3: 'High' has capitals and would never match; write it in lower case"},
         {START "@rule\tp\t(a)\tx\n", "l:3: the pattern replaces nothing; something must stand outside of brackets"},
         {START "@rule\tp\ta? b\tx\n", "l:3: what is replaced may not begin with an optional element"},
         {START "@rule\tp\t(a b\tx\n", "l:3: '(' without ')' in a pattern"},
@@ -614,7 +620,7 @@ static void broken_lexicons_are_refused_with_line_and_remedy(void **state)
         {START "@rule\tp\ta\t{}\n", "l:3: the constant takes a value, but nothing that is replaced has one"},
         {START "@rule\tp\t{int}\t{x}\n", "l:3: a constant may hold {}, {am} or {pm}, not '{x}'"},
         {START "@prefer\tp\tthe river\n", "l:3: a preference is words around '_', such as 'the _ river'"},
-        {START "a\xff\tp\tx\n", "l:3: byte 1 of the line is not UTF-8; save the file as UTF-8"},
+        {START "a\xff\tp\tx\n", "l:3: byte 2 of the line is not UTF-8; save the file as UTF-8"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         rill_lexicon *lexicon;
@@ -622,6 +628,36 @@ static void broken_lexicons_are_refused_with_line_and_remedy(void **state)
             fail_msg("case %zu is not refused: %s", i, cases[i].text);
         assert_string_equal(rill_error(ctx), cases[i].sentence);
         assert_null(lexicon);
+    }
+}
+
+/* As many as the sentence shows, the one in brackets or not. */
+static void directives_have_their_columns(void **state)
+{
+    (void)state;
+    static const char *const usages[] = {"@format<TAB>1",
+                                         "@stem<TAB>english or none",
+                                         "@apostrophe<TAB>keep or drop",
+                                         "@possessive<TAB>keep or drop",
+                                         "@afternoon<TAB>1-6",
+                                         "@type<TAB>name[<TAB>plain]",
+                                         "@keep<TAB>token",
+                                         "@rewrite<TAB>words<TAB>words",
+                                         "@rule<TAB>type<TAB>pattern<TAB>constant",
+                                         "@prefer<TAB>type<TAB>pattern with _"};
+    for (size_t i = 0; i < sizeof usages / sizeof *usages; i++) {
+        int most = 1;
+        for (const char *at = usages[i]; (at = strstr(at, "<TAB>")) != NULL; at++) most++;
+        const int least = most - (strchr(usages[i], '[') != NULL);
+        for (int count = least - 1; count <= most + 1; count += most + 2 - least) {
+            char text[100], sentence[100];
+            rill_lexicon *lexicon;
+            snprintf(text, sizeof text, START "%.*s", (int)strcspn(usages[i], "<"), usages[i]);
+            for (int column = 1; column < count; column++) strcat(text, "\tx");
+            snprintf(sentence, sizeof sentence, "l:3: %d columns; write '%s'", count, usages[i]);
+            assert_int_equal(rill_lexicon_read(ctx, "l", text, strlen(text), &lexicon), RILL_ERR_FORMAT);
+            assert_string_equal(rill_error(ctx), sentence);
+        }
     }
 }
 
@@ -650,6 +686,7 @@ int main(void)
         CASE(placeholders_typed_literally_stay_and_keep_their_numbers),
         CASE(numbers_and_clocks_are_read),
         CASE(classes_take_what_they_say),
+        CASE(years_are_read),
         CASE(words_are_rewritten_stemmed_and_cut),
         CASE(placeholders_are_restored_after_question_and_lexicon_are_gone),
         CASE(tokenized_lines_are_only_split),
@@ -660,6 +697,7 @@ int main(void)
         CASE(a_second_line_of_the_same_length_allocates_nothing),
         CASE(every_refused_allocation_is_an_error_and_leaks_nothing),
         CASE(broken_lexicons_are_refused_with_line_and_remedy),
+        CASE(directives_have_their_columns),
         CASE(a_missing_lexicon_is_not_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,6 +131,7 @@ static void full_stops_know_abbreviations(void **state)
         {"It is Smith Inc.", "It is Smith Inc. ."},
         {"from the U.S. to J. Doe", "from the U.S. to J. Doe"},
         {"e.g. this", "e.g. this"},
+        {"from A. Doe to Z. Roe", "from A. Doe to Z. Roe"},
         {"It ended. Then we left.", "It ended . Then we left ."},
         {"approved by abbr. people", "approved by abbr. people"},
         {"at 5 p.m.", "at 5 p.m. ."},

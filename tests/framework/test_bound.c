@@ -146,7 +146,7 @@ static void inputs_take_memory(void **state)
     problem_draw(&p, PROBLEM_PRUNED, &d);
     p.n_inputs = 40;
     for (int32_t i = 0; i < p.n_inputs; i++)
-        snprintf(p.input[i], sizeof p.input[i], "%d a a a a a a a a a a a a a", (int)i);
+        snprintf(p.input[i], sizeof p.input[i], "%d a a a a a a a a a a a a a", (int)i % 100);
     problem_solve(&p);
     int64_t memory = 4 * 10 * (TOY_SLOT_BYTES + 8 * TOY_UNIT_BYTES);
     schedule s = {.method = "top-up", .n = 40, .refill = -1, .memory = memory};

@@ -1,7 +1,10 @@
 /* What an engine does while items are busy (framework/loop.c), looked at from inside. What comes of it is test_late.c's. */
+#include <stdio.h>
+
 #include "rooms.h"
 #include "support/harness.h"
 #include "support/late_domain.h"
+#include "support/tables.h"
 #include "support/toy_domain.h"
 
 /* Step until so many items are in flight and some are busy. */
@@ -12,10 +15,10 @@ static void step_till_busy(rill_engine *engine, int32_t in_flight)
     assert_true(engine->flight.n >= in_flight && engine->items.n_busy > 0);
 }
 
-static int32_t an_item(const rill_engine *engine, int busy)
+static int32_t idle_item(const rill_engine *engine)
 {
     for (int32_t i = 0; i < engine->flight.n; i++)
-        if (engine->items.busy[engine->flight.slot[i]] == busy) return engine->flight.slot[i];
+        if (!engine->items.busy[engine->flight.slot[i]]) return engine->flight.slot[i];
     fail_msg("none is");
     return -1;
 }
@@ -31,35 +34,34 @@ static rill_engine *looked_at; /* by the policy */
 static int64_t busy_before;    /* idle items that it saw behind busy ones */
 
 /* What it sees of an idle item is that item's, wherever it stands in the flight. */
-static rill_status look(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+static rill_status look(void *self, const rill_flight *seen, int32_t *order, int32_t *count)
 {
     const struct flight *f = &looked_at->flight;
     int32_t place = 0;
     (void)self;
-    for (int32_t i = 0; i < flight->n; i++, place++) {
+    for (int32_t i = 0; i < seen->n; i++, place++) {
         while (looked_at->items.busy[f->slot[place]]) place++;
-        assert_int_equal(flight->item_id[i], f->id[place]);
-        assert_int_equal(flight->timestep[i], f->timestep[place]);
-        assert_int_equal(flight->width[i], f->width[place]);
-        assert_int_equal(flight->size[i], f->size[place]);
-        assert_int_equal(flight->wave[i], f->wave[place]);
-        busy_before += place > i && flight->width[i] != f->width[i] && flight->timestep[i] != f->timestep[i] &&
-                       flight->size[i] != f->size[i] && flight->wave[i] != f->wave[i];
+        assert_int_equal(seen->item_id[i], f->id[place]);
+        assert_int_equal(seen->timestep[i], f->timestep[place]);
+        assert_int_equal(seen->width[i], f->width[place]);
+        assert_int_equal(seen->size[i], f->size[place]);
+        assert_int_equal(seen->wave[i], f->wave[place]);
+        busy_before += place > i && seen->width[i] != f->width[i] && seen->timestep[i] != f->timestep[i] &&
+                       seen->size[i] != f->size[i] && seen->wave[i] != f->wave[i];
         order[i] = i;
     }
-    *count = flight->n;
+    *count = seen->n;
     return RILL_OK;
 }
 
-static rill_status admit_one(void *self, const rill_flight *flight, int32_t *admit)
+static rill_status admit_one(void *self, const rill_flight *seen, int32_t *admit)
 {
     (void)self;
-    *admit = flight->n < flight->max_items;
+    *admit = seen->n < seen->max_items;
     return RILL_OK;
 }
 
-static const rill_policy looker = {
-    RILL_ABI_VERSION, sizeof(rill_policy), "looker", "", NULL, look, admit_one, NULL, NULL};
+static const rill_policy looker = TEST_POLICY("looker", .choose = look, .refill = admit_one);
 
 static void begin_by_hand(by_hand *b)
 {
@@ -97,7 +99,7 @@ static void patience_outlasts_want_of_nodes(void **state)
     by_hand b;
     begin_by_hand(&b);
     rill_engine *e = b.engine;
-    const int32_t slot = an_item(e, 0), limit = e->forest.node_limit;
+    const int32_t slot = idle_item(e), limit = e->forest.node_limit;
     timestep *t = &e->step[!e->step[1].under_way];
     assert_true(e->step[!t->group].under_way && !t->under_way);
     e->items.passed_over[slot] = FLIGHT_PATIENCE;
@@ -120,14 +122,17 @@ static void patience_outlasts_want_of_nodes(void **state)
     end_by_hand(&b);
 }
 
-/* A busy item that is given up is not here to be given up once more (front_leave.c asks). */
-static void given_up_once(void **state)
+/* A busy item, at any place in flight, that is given up is not here to be given up once more (front_leave.c asks). */
+static void given_up_at(int32_t place)
 {
-    (void)state;
     by_hand b;
     rill_result result;
     begin_by_hand(&b);
-    const int64_t id = b.engine->items.at[an_item(b.engine, 1)].id;
+    const rill_engine *e = b.engine;
+    for (int32_t i = 0; i < 4 && !e->items.busy[e->flight.slot[place]]; i++)
+        assert_int_equal(rill_engine_step(b.engine), RILL_OK);
+    assert_true(e->items.busy[e->flight.slot[place]]);
+    const int64_t id = e->flight.id[place];
     assert_true(engine_has(b.engine, id));
     assert_int_equal(rill_engine_cancel(b.engine, id), RILL_OK);
     assert_false(engine_has(b.engine, id));
@@ -159,10 +164,40 @@ static void policies_see_the_idle_items_as_they_are(void **state)
     end_by_hand(&b);
 }
 
+static void given_up_once(void **state)
+{
+    (void)state;
+    for (int32_t place = 0; place < 4; place++) given_up_at(place);
+}
+
+/* Whoever leaves the list of the ready, the others keep their order, and whoever comes next stands behind them or before. */
+static void the_ready_stand_in_line(void **state)
+{
+    (void)state;
+    for (int32_t leaves = 0; leaves < 3; leaves++) {
+        rill_context *ctx = harness_context(NULL);
+        items all;
+        items_init(&all, ctx);
+        assert_int_equal(items_reserve(&all, 5), RILL_OK);
+        for (int32_t slot = 0; slot < 3; slot++) items_ready_last(&all, slot);
+        items_not_ready(&all, leaves);
+        items_ready_last(&all, 3);
+        items_ready_first(&all, 4);
+        assert_int_equal(all.n_ready, 4);
+        assert_int_equal(items_next_ready(&all), 4);
+        for (int32_t slot = 0; slot < 4; slot++)
+            if (slot != leaves) assert_int_equal(items_next_ready(&all), slot);
+        assert_int_equal(all.n_ready, 0);
+        items_finish(&all);
+        rill_context_destroy(ctx);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(policies_see_the_idle_items_as_they_are),
     cmocka_unit_test(patience_outlasts_want_of_nodes),
     cmocka_unit_test(given_up_once),
+    cmocka_unit_test(the_ready_stand_in_line),
 };
 
 HARNESS_MAIN(tests)

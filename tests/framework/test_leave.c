@@ -1,5 +1,6 @@
 /* Inputs that an engine has set aside for want of memory leave early like all others: cancelled, or at their deadlines; of several
- * workers from one that waits, while another has an input in hand that it does not finish. Meant for the thread sanitizer too. */
+ * workers from one that waits, while another has an input in hand that it does not finish. Meant for the thread sanitizer too.
+ * With it, from inside: what is not set aside again, and what cannot leave since it is finished. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -112,6 +113,78 @@ static void waiting(void **state)
     rill_engine_destroy(engine);
     rill_model_close(model);
     harness_end(ctx, &memory);
+}
+
+/* The whole bound for inputs, too: one that is encoded once its engine has all the memory is not set aside again. */
+static void all_the_memory(void **state)
+{
+    (void)state;
+    harness_memory memory;
+    rill_context *ctx = harness_begin(&memory);
+    rill_model *model;
+    rill_engine *engine;
+    rill_engine_setup setup;
+    rill_result result;
+    rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = "depth=3 actions=4"};
+    assert_int_equal(rill_model_open(&model, ctx, "toy", &open), RILL_OK);
+    rill_engine_setup_default(&setup);
+    setup.settings.k = 2;
+    setup.settings.memory = 4 * 10 * TOY_SLOT_BYTES;
+    assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_OK);
+    bound_narrow(engine, 10);
+    assert_int_equal(rill_engine_submit(engine, "in 1", 4), RILL_OK);
+    assert_true(rill_engine_step(engine) >= 0);
+    assert_int_equal(engine->bound.n_parked, 1);
+    bound_widen(engine);
+    assert_int_equal(rill_engine_submit(engine, "in 1", 4), RILL_OK);
+    rill_engine_close_input(engine);
+    for (int32_t i = 0; i < 100 && rill_engine_pending(engine) > 0; i++) assert_true(rill_engine_step(engine) >= 0);
+    assert_int_equal(rill_engine_pending(engine), 0);
+    for (int32_t i = 0; i < 2; i++) {
+        assert_int_equal(rill_engine_next(engine, &result), RILL_OK);
+        assert_int_equal(result.status, RILL_OK);
+    }
+    rill_engine_destroy(engine);
+    rill_model_close(model);
+    harness_end(ctx, &memory);
+}
+
+/* --- what is finished --------------------------------------------------------------------------------------------- */
+
+static void finish_input(outbox *o, int64_t id)
+{
+    outbox_record *record;
+    assert_int_equal(outbox_record_get(o, id, &record), RILL_OK);
+    outbox_put(o, record);
+}
+
+/* What has its result cannot leave, however many inputs come behind one that is slow; once that is done there is room as before. */
+static void finished_while_the_first_is_not(void **state)
+{
+    (void)state;
+    for (int unordered = 0; unordered < 2; unordered++) {
+        harness_memory memory;
+        rill_context *ctx = harness_begin(&memory);
+        rill_settings settings;
+        rill_result result;
+        outbox o;
+        int64_t id, n = 0;
+        rill_settings_default(&settings);
+        settings.unordered = unordered;
+        outbox_init(&o, ctx, &settings);
+        const int64_t room = outbox_room(&o);
+        for (int64_t i = 0; i < 300; i++) {
+            assert_int_equal(outbox_number(&o, &id), RILL_OK);
+            if (id % 3 != 0) finish_input(&o, id);
+            for (int64_t j = 0; j <= id; j++) assert_int_equal(outbox_has_finished(&o, j), j % 3 != 0);
+        }
+        for (int64_t i = 0; i < 300; i += 3) finish_input(&o, i);
+        while (outbox_next(&o, 0, &result) == RILL_OK) n++;
+        assert_int_equal(n, 300);
+        assert_int_equal(outbox_room(&o), room);
+        outbox_finish(&o);
+        harness_end(ctx, &memory);
+    }
 }
 
 /* --- of a worker that waits --------------------------------------------------------------------------------------- */
@@ -275,6 +348,8 @@ static void of_a_worker_that_waits(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(waiting),
     cmocka_unit_test(set_aside),
+    cmocka_unit_test(all_the_memory),
+    cmocka_unit_test(finished_while_the_first_is_not),
     cmocka_unit_test(of_a_worker_that_waits),
 };
 

@@ -317,6 +317,8 @@ static void actions_have_names(void **state)
     mentions("7");
     assert_int_equal(rill_model_action_name(model, -1, &text), RILL_ERR_NOT_FOUND);
     assert_int_equal(toy_report_get()->violations, 0); /* a domain is asked for actions of its own only */
+    rill_text_reset(&text);
+    assert_string_equal(text.data, "");
     rill_text_clear(&text);
     rill_model_close(model);
 }

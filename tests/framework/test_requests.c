@@ -307,6 +307,7 @@ static rill_status remember(void *self, const rill_scorer_rows *rows, rill_ask_b
         const rill_history *h = &rows->histories[rows->history[i]];
         const char *text = seen->input[rows->item_id[i]];
         if (rows->text_length[i] != strlen(text) || strcmp(rows->text[i], text) != 0) return RILL_ERR_PLUGIN;
+        if (h->parent < 0 && (h->action != RILL_ACTION_START || h->logp != 0 || h->score != 0)) return RILL_ERR_PLUGIN;
         if (h->parent < 0
                 ? state[i].actions != 0 || state[i].hash != 0 || state[i].first != 0
                 : state[i].hash != hash_of(rows, h->parent) + (uint64_t)salt || state[i].first != (char)(text[0] + 1))

@@ -271,6 +271,15 @@ static void settings_are_shown(void **state)
     assert_int_equal(rill_engine_create(&other, b.ctx, b.model, &setup), RILL_ERR_OPTION);
     assert_non_null(strstr(rill_error(b.ctx), "much"));
     setup.n_heuristics = 0;
+    static const char *const no_rewards[] = {"", "much", "0.5x", "inf", "nan"};
+    setup.scorers = &wrong;
+    setup.n_scorers = 1;
+    for (size_t i = 0; i < sizeof no_rewards / sizeof *no_rewards; i++) {
+        wrong = (rill_chain_entry){"word_reward", no_rewards[i]};
+        assert_int_equal(rill_engine_create(&other, b.ctx, b.model, &setup), RILL_ERR_OPTION);
+        assert_non_null(strstr(rill_error(b.ctx), no_rewards[i]));
+    }
+    setup.n_scorers = 0;
     setup.struct_size = 3;
     assert_true(rill_engine_create(&other, b.ctx, b.model, &setup) < 0);
     end(&b);

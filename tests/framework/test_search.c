@@ -321,7 +321,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(one_is_greedy),
     cmocka_unit_test(wide_is_optimal),
     cmocka_unit_test(limits_are_the_setting),
-        cmocka_unit_test(wide_limits_cost_nothing),
+    cmocka_unit_test(wide_limits_cost_nothing),
     cmocka_unit_test(rows_are_selected_alone),
     cmocka_unit_test(many_actions_in_parts),
 };

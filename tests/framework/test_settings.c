@@ -99,6 +99,22 @@ static void ranges(void **state)
     assert_int_equal(rows, sizeof fields / sizeof *fields); /* a new field wants a row above */
 }
 
+static void bytes_have_units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        int64_t bytes;
+    } cases[] = {{"1000", 1000},      {"1.5k", 1536},  {"1K", 1 << 10},   {"3m", 3 << 20},  {"1M", 1 << 20},
+                 {"1.5g", 3LL << 29}, {"1G", 1 << 30}, {"2t", 2LL << 40}, {"1T", 1LL << 40}};
+    rill_settings s;
+    rill_settings_default(&s);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(rill_settings_set(ctx, &s, "memory", cases[i].value), RILL_OK);
+        assert_int_equal(s.memory, cases[i].bytes);
+    }
+}
+
 static void values_arrive(void **state)
 {
     (void)state;
@@ -349,11 +365,17 @@ static void fields_out_of_range(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(ranges),         cmocka_unit_test(values_arrive),
-    cmocka_unit_test(unknown_names),  cmocka_unit_test(tables_are_whole),
-    cmocka_unit_test(presets),        cmocka_unit_test(patience_is_a_number_of_outputs),
-    cmocka_unit_test(contradictions), cmocka_unit_test(contradictions_between_settings),
-    cmocka_unit_test(other_sizes),    cmocka_unit_test(fields_out_of_range),
+    cmocka_unit_test(ranges),
+    cmocka_unit_test(bytes_have_units),
+    cmocka_unit_test(values_arrive),
+    cmocka_unit_test(unknown_names),
+    cmocka_unit_test(tables_are_whole),
+    cmocka_unit_test(presets),
+    cmocka_unit_test(patience_is_a_number_of_outputs),
+    cmocka_unit_test(contradictions),
+    cmocka_unit_test(contradictions_between_settings),
+    cmocka_unit_test(other_sizes),
+    cmocka_unit_test(fields_out_of_range),
 };
 
 int main(int argc, char **argv)

@@ -658,6 +658,10 @@ static void quotas(void **state)
     assert_int_equal(rill__processors_of_quota(root), 3);
     put(root, "/sys/fs/cgroup/cpu.max", "nonsense\n");
     assert_int_equal(rill__processors_of_quota(root), 3);
+    put(root, "/sys/fs/cgroup/cpu" A "/cpu.cfs_period_us", "100000\n"); /* where other controllers have this process */
+    put(root, "/sys/fs/cgroup/cpu" A "/cpu.cfs_quota_us", "100000\n");
+    put(root, "/sys/fs/cgroup/cpu/elsewhere/cpu.cfs_quota_us", "100000\n"); /* of a period that is not told */
+    assert_int_equal(rill__processors_of_quota(root), 3);
     assert_true(rill_processors() >= 1);
     snprintf(command, sizeof command, "rm -r %s", root);
     assert_int_equal(system(command), 0);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "support/harness.h"
 #include "support/problem.h"
@@ -252,6 +253,7 @@ typedef struct bench {
     rill_workers *workers;
     harness_memory memory;
     int32_t inputs, given, written;
+    int32_t window;       /* of inputs that are sorted; 0: none */
     int64_t results[512]; /* the status of each, and when it came */
     int64_t came[512];
     char message[512][80];
@@ -315,6 +317,7 @@ static rill_status begin_with(bench *b, const char *domain, int32_t n, rill_cloc
     setup.settings.k = 2;
     setup.settings.n = setup.settings.max_items = 1;
     setup.settings.unordered = 1;
+    if (b->window > 0) setup.settings.sort = RILL_SORT_LENGTH, setup.settings.sort_window = b->window;
     setup.heuristics = &heuristic;
     setup.n_heuristics = 1;
     setup.clock = clock;
@@ -371,6 +374,53 @@ static rill_status read_plain(void *user, int may_block, rill_request *out)
 {
     (void)may_block;
     return read_text(user, out);
+}
+
+/* --- windows ------------------------------------------------------------------------------------------------------ */
+
+static _Atomic int32_t encoded, too_early;
+
+static rill_status encode_and_count(void *self, int32_t m, rill_input *inputs)
+{
+    rill_status status = toy_domain.encode(self, m, inputs);
+    encoded += m;
+    return status;
+}
+
+/* None of a window is asked for before all of the one before it is taken: it comes to the domain without the reader's help. */
+static rill_status read_windows(void *user, int may_block, rill_request *out)
+{
+    static const struct timespec moment = {.tv_nsec = 1000000};
+    bench *b = user;
+    (void)may_block;
+    for (int i = 0; b->given % b->window == 0 && encoded < b->given && !too_early; i++) {
+        nanosleep(&moment, NULL);
+        too_early = i == 5000;
+    }
+    return read_text(b, out);
+}
+
+static rill_status write_plain(void *user, const rill_result *result)
+{
+    note(user, result);
+    return RILL_OK;
+}
+
+static void windows_are_as_large_as_said(void **state)
+{
+    (void)state;
+    bench b = {.inputs = 60, .window = 10};
+    rill_domain counted = toy_domain;
+    counted.name = "counted";
+    counted.encode = encode_and_count;
+    encoded = too_early = 0;
+    prepare(&b);
+    assert_int_equal(rill_register_domain(b.ctx, &counted), RILL_OK);
+    assert_int_equal(begin_with(&b, "counted", 2, NULL), RILL_OK);
+    assert_int_equal(rill_workers_run_requests(b.workers, read_windows, &b, write_plain, &b), RILL_OK);
+    assert_int_equal(too_early, 0);
+    assert_int_equal(b.written, 60);
+    end(&b);
 }
 
 /* --- cancelling in its place -------------------------------------------------------------------------------------- */
@@ -458,12 +508,6 @@ static rill_status read_urgent(void *user, int may_block, rill_request *out)
     (void)may_block;
     if (b->given % 4 != 3) out->seconds = 5;
     return read_text(b, out);
-}
-
-static rill_status write_plain(void *user, const rill_result *result)
-{
-    note(user, result);
-    return RILL_OK;
 }
 
 /* Deadlines count from when inputs were read, so all are late before anybody takes them; those without one are decoded. */
@@ -580,6 +624,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(wishes),
     cmocka_unit_test(anywhere),
     cmocka_unit_test(in_a_hurry),
+    cmocka_unit_test(windows_are_as_large_as_said),
     cmocka_unit_test(in_their_places),
     cmocka_unit_test(nothing_once_it_is_over),
     cmocka_unit_test(late_while_they_wait),

@@ -205,7 +205,7 @@ void problem_draw_conventions(problem *p, problem_group group, dice *d)
     n->count_end = s->count_end;
     n->word_penalty = s->word_penalty;
     n->length_penalty = s->length_penalty;
-    n->unknown_penalty = p->model.actions > TOY_UNKNOWN ? s->unknown_penalty : 0;
+    n->unknown_penalty = p->model.actions > 1 ? s->unknown_penalty : 0;
     n->unknown = TOY_UNKNOWN;
 }
 

@@ -652,7 +652,7 @@ static void free_nodes(void *self, int32_t n, const int32_t *nodes)
 
 static int32_t unknown_action(void *self)
 {
-    return ((const toy *)self)->model.actions > TOY_UNKNOWN ? TOY_UNKNOWN : RILL_NO_ACTION;
+    return ((const toy *)self)->model.actions > 1 ? TOY_UNKNOWN : RILL_NO_ACTION;
 }
 
 /* One that its makers like small, and only where they were asked to follow a convention that they know. */

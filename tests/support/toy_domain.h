@@ -12,8 +12,8 @@ extern const rill_domain toy_domain;
 extern const rill_domain toy_alone; /* "toy-alone": the same without runners */
 
 /* What the toy says that memory costs. */
-/* And which action stands for what it does not know, where there are so many. */
-enum { TOY_UNKNOWN = 1 };
+/* And which action stands for what it does not know, where there are others. */
+enum { TOY_UNKNOWN = 0 };
 /* What the toy recommends for the preset hf. */
 #define TOY_RECOMMENDED "k=3 length-penalty=0 stop=bound-max"
 enum { TOY_NODE_BYTES = 100, TOY_SLOT_BYTES = 150, TOY_UNIT_BYTES = 10 };
