@@ -75,7 +75,7 @@ static void give_picks(const rill_ask *ask, int32_t row, int32_t n, const int32_
     for (int32_t q = rill_ask_first_pick(ask, row); q < ask->n_picks && ask->pick_row[q] == row; q++) {
         out->pick_logp[q] = (float)RILL_SCORE_DEAD;
         for (int32_t i = 0; i < n; i++)
-            if (action[i] == ask->pick_action[q]) out->pick_logp[q] = logp[i];
+            if (action[i] == ask->pick_action[q] && logp[i] > RILL_SCORE_DEAD) out->pick_logp[q] = logp[i];
     }
 }
 

@@ -467,9 +467,33 @@ static void given(void **state)
     }
 }
 
+/* A pick that is no number, or dead, is as one that the row does not have. */
+static void picks_that_are_no_numbers(void **state)
+{
+    (void)state;
+    const float nothing[] = {NAN, -INFINITY};
+    for (int32_t i = 0; i < 2; i++) {
+        const int32_t of[] = {0, 0}, pick[] = {0, 1}, mine[] = {0, 1};
+        const rill_ask ask = {.most = 2, .n_picks = 2, .pick_row = of, .pick_action = pick};
+        const float scores[] = {nothing[i], -1};
+        int32_t count[1], action[2];
+        float logp[2], picks[2];
+        rill_choices out = {2, count, action, logp, NULL, NULL, picks};
+        rill_choices_give(&ask, 0, 2, mine, scores, NULL, &out);
+        assert_int_equal(count[0], 1);
+        assert_int_equal(action[0], 1);
+        assert_true(picks[0] == (float)RILL_SCORE_DEAD);
+        assert_true(picks[1] == -1);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(one_row),  cmocka_unit_test(as_enumeration), cmocka_unit_test(limits),
-    cmocka_unit_test(in_parts), cmocka_unit_test(given),
+    cmocka_unit_test(picks_that_are_no_numbers),
+    cmocka_unit_test(one_row),
+    cmocka_unit_test(as_enumeration),
+    cmocka_unit_test(limits),
+    cmocka_unit_test(in_parts),
+    cmocka_unit_test(given),
 };
 
 HARNESS_MAIN(tests)
