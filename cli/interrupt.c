@@ -8,8 +8,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { MOST_UNFINISHED = 8 };
@@ -58,7 +56,7 @@ void cli_interrupt_heed(void)
 {
     if (wake[0] < 0 && pipe2(wake, O_CLOEXEC | O_NONBLOCK))
         wake[0] = wake[1] = -1; /* waits are then ended by most signals */
-    memset((void *)(uintptr_t)came, 0, sizeof came);
+    for (size_t i = 0; i < sizeof came / sizeof *came; i++) came[i] = 0;
     heeded = 1;
     take_signals();
 }

@@ -63,15 +63,16 @@ static void forget_place(cli_output *output)
 static int is_standard(const char *path)
 {
     struct stat named, standard;
-    return cli_file_standard(path) || (!stat(path, &named) && !fstat(STDOUT_FILENO, &standard) &&
-                                       named.st_dev == standard.st_dev && named.st_ino == standard.st_ino);
+    return cli_file_standard(path) ||
+           (!stat(path, &named) && !fstat(STDOUT_FILENO, &standard) && S_ISREG(named.st_mode) &&
+            named.st_dev == standard.st_dev && named.st_ino == standard.st_ino);
 }
 
 int cli_output_open(cli_output *output, const rill_context *ctx, const char *path, cli_output_kind kind)
 {
     const int standard = is_standard(path);
     memset(output, 0, offsetof(cli_output, data));
-    if (!standard && rill_file_was_opened(ctx, path))
+    if (!cli_file_standard(path) && rill_file_was_opened(ctx, path))
         return cli_fail("%s: it is read in this run, and would be overwritten", path);
     if (!standard && !path[0]) return cli_fail("the name of a file to write is empty");
     output->name = standard ? "standard output" : path;

@@ -159,6 +159,10 @@ for name in /dev/stdout /proc/self/fd/1; do
   same log wanted
 done
 
+"$rill" decode -m model -q -i four -o /dev/null >&- 2>err && status=0 || status=$?
+command="decode to /dev/null with stdout closed"
+exits 0
+
 # --- a run that is killed leaves results, and no report that looks like one
 cat >hang.lua <<'END'
 rill.scorer{ name = "hang", score = function(rows)
