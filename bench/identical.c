@@ -233,11 +233,13 @@ static int compare(grid *g, const char *domain, const char *path)
 {
     if (rill_register_builtins(g->ctx) < 0) return fail(g, "built-ins");
     for (int threads = 1; threads <= 2; threads++) {
+        const rill_pair weights = {"weights", g->choices->weights};
         rill_open_options o = {.struct_size = sizeof o,
                                .path = path,
                                .threads = threads,
                                .tokenized = g->choices->tokenized,
-                               .weights = g->choices->weights};
+                               .values = &weights,
+                               .n_values = weights.value != NULL};
         if (rill_model_open(&g->model[threads], g->ctx, domain, &o) < 0) return fail(g, path);
     }
     for (int pruned = 0; pruned < 2; pruned++) {

@@ -62,7 +62,7 @@ static int run_timed(bench *b)
             bench_method *m = &b->method[i];
             say_where(b, m, round);
             cli_trial trial = {0};
-            code = told(b, m, cli_trial_time(&b->session, &b->set, &m->plan, &trial));
+            code = told(b, m, cli_trial_time(&b->session, &b->set, m->plan, &trial));
             m->seconds[m->runs++] = trial.seconds;
             if (round == 0) m->stats = trial.stats;
             keep_least(&m->stats.seconds, &trial.stats.seconds);
@@ -77,7 +77,7 @@ static int run_all(bench *b)
         bench_method *m = &b->method[i];
         cli_trial untimed = {.profile = b->profile ? &m->profile : NULL};
         say_where(b, m, -1);
-        code = told(b, m, cli_trial_judge(&b->session, &b->set, &m->plan, m->hash, &untimed));
+        code = told(b, m, cli_trial_judge(&b->session, &b->set, m->plan, m->hash, &untimed));
         m->counts = untimed.counts;
     }
     if (code == CLI_OK) code = run_timed(b);
@@ -86,28 +86,6 @@ static int run_all(bench *b)
 }
 
 /* --- comparing ---------------------------------------------------------------------------------------------------- */
-
-static int same_chain(const cli_chain *a, const cli_chain *b)
-{
-    if (a->n != b->n) return 0;
-    for (int i = 0; i < a->n; i++)
-        if (strcmp(a->link[i].name, b->link[i].name) || strcmp(a->link[i].arguments, b->link[i].arguments)) return 0;
-    return 1;
-}
-
-/* Everything that may change an answer; the schedule may not. */
-static int same_search(const cli_plan *a, const cli_plan *b)
-{
-    const rill_settings *x = &a->resolved, *y = &b->resolved;
-    return x->k == y->k && x->max_candidates == y->max_candidates && x->finish == y->finish &&
-           x->stop_after == y->stop_after && x->min_length == y->min_length && x->max_length == y->max_length &&
-           x->length_penalty == y->length_penalty && x->keep == y->keep && x->stop == y->stop &&
-           x->at_limit == y->at_limit && x->count_end == y->count_end && x->word_penalty == y->word_penalty &&
-           x->max_length_factor == y->max_length_factor && x->unknown_penalty == y->unknown_penalty &&
-           x->like == y->like && x->distinct == y->distinct && x->min_width == y->min_width &&
-           x->require_end == y->require_end && same_chain(&a->heuristics, &b->heuristics) &&
-           same_chain(&a->scorers, &b->scorers);
-}
 
 static int64_t first_difference(const bench *b, const bench_method *m, const bench_method *other)
 {
@@ -122,7 +100,7 @@ static int compare_all(bench *b)
     for (int i = 0; i < b->n; i++) {
         bench_method *m = &b->method[i];
         m->like = m->same = 0;
-        while (m->like < i && !same_search(&b->method[m->like].plan, &m->plan)) m->like++;
+        while (m->like < i && !rill_plan_same_search(b->method[m->like].plan, m->plan)) m->like++;
         m->difference = first_difference(b, m, &b->method[m->like]);
         while (m->same < i && first_difference(b, m, &b->method[m->same]) >= 0) m->same++;
         differ |= m->difference >= 0;
@@ -141,7 +119,10 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
     strcpy(copy, m->label);
     char *rest = strchr(copy, ':');
     if (rest) *rest++ = '\0';
-    int code = cli_layer_set(b->session.ctx, &m->own, "method", copy);
+    rill_context *ctx = b->session.ctx;
+    if (rill_layer_create(&m->own, ctx, RILL_FROM_USER) < 0 || rill_layer_set(m->own, "method", copy) < 0)
+        return cli_fail_context(ctx);
+    int code = CLI_OK;
     while (code == CLI_OK && rest) {
         char *key = rest, *value = strchr(key, '=');
         if (!value) return cli_fail("--methods: \"%s\": key=value was expected behind the colon", m->label);
@@ -149,7 +130,7 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
         rest = strchr(value, ':');
         while (rest && !memchr(rest + 1, '=', strcspn(rest + 1, ":"))) rest = strchr(rest + 1, ':');
         if (rest) *rest++ = '\0';
-        code = cli_search_take_named(b->session.ctx, &m->own, key, value);
+        if (rill_layer_set(m->own, key, value) < 0) code = cli_fail_context(ctx);
     }
     return code;
 }
@@ -200,20 +181,24 @@ static int load_data(bench *b)
 }
 
 /* An option is a default here, but no method names a policy of its own unasked: the one of the command line is for all the others. */
-static const cli_layer *own_layer(const bench *b, bench_method *m)
+static rill_status plan_method(bench *b, bench_method *m)
 {
-    if (!m->own.policy.n) m->own.policy = b->given.policy;
-    return &m->own;
+    const rill_layer *const soft[] = {b->session.given, b->session.file, b->session.folder.search};
+    int32_t own, given;
+    const rill_chain_entry *policy = rill_layer_entries(b->session.given, RILL_CHAIN_POLICY, &given);
+    rill_layer_entries(m->own, RILL_CHAIN_POLICY, &own);
+    rill_status status = RILL_OK;
+    if (own == 0 && given > 0) status = rill_layer_add(m->own, RILL_CHAIN_POLICY, policy->name, policy->arguments);
+    return status == RILL_OK ? rill_plan_make(&m->plan, b->session.ctx, m->own, soft, 3) : status;
 }
 
 static int make_plans(bench *b)
 {
-    const cli_layer *soft[] = {&b->given, &b->runfile.layer, &b->session.config.search};
     int code = cli_runfile_check(&b->runfile, &b->session);
     for (int i = 0; i < b->n && code == CLI_OK; i++) {
         bench_method *m = &b->method[i];
-        code = cli_plan_make(b->session.ctx, own_layer(b, m), soft, 3, &m->plan);
-        if (code == CLI_OK) cli_runfile_say_left(&b->runfile, &m->plan, m->label);
+        if (plan_method(b, m) < 0) return cli_fail_context(b->session.ctx);
+        cli_runfile_say_left(&b->runfile, m->plan, m->label);
         m->hash = code == CLI_OK ? calloc((size_t)b->set.inputs.n, sizeof *m->hash) : NULL;
         if (code == CLI_OK && !m->hash) code = cli_fail_memory("the comparison");
     }
@@ -284,7 +269,6 @@ static int take_option(void *user, const cli_option *option, const char *value)
 {
     bench *b = user;
     if (cli_session_owns(option)) return cli_session_take(&b->session, option, value);
-    if (cli_search_owns(option)) return cli_search_take(b->session.ctx, &b->given, option, value);
     switch (option->id) {
     case TAKE_METRIC: b->set.kind = cli_metric_find(value); return b->set.kind ? CLI_OK : CLI_FAILED;
     case TAKE_REPEAT: return cli_whole("--repeat", value, 1, BENCH_REPEAT_MAX, &b->repeat);
@@ -313,6 +297,8 @@ static void end(bench *b)
     for (int i = 0; i < b->n; i++) {
         free(b->method[i].hash);
         cli_profile_end(&b->method[i].profile);
+        rill_plan_free(b->method[i].plan);
+        rill_layer_free(b->method[i].own);
     }
     free(b->method);
     cli_output_close(&b->json);
@@ -325,17 +311,12 @@ static void end(bench *b)
 int cli_bench(int argc, char **argv)
 {
     int helped = 0;
-    cli_option settings[CLI_SETTINGS_MAX + 1];
-    const cli_group groups[] = {
-        {"Bench", bench_options},
-        {"Model", cli_model_options},
-        {"Search", settings},
-        {"Chains of heuristics and scorers", cli_chain_options},
-        {NULL, NULL},
-    };
     bench *b = calloc(1, sizeof *b);
     if (!b) return cli_fail_memory("the command");
     b->repeat = 3;
+    b->session.without = "method"; /* --methods is the one here */
+    const cli_group groups[] = {
+        {"Bench", bench_options}, {"Model", cli_model_options}, CLI_ROW_GROUPS(b->session), {NULL, NULL}};
     const cli_syntax syntax = {"rill bench -m DIR {-i FILE [--refs FILE] | --tsv FILE} [options]",
                                about,
                                groups,
@@ -343,7 +324,6 @@ int cli_bench(int argc, char **argv)
                                take_option,
                                NULL,
                                b};
-    cli_search_options(settings, "method"); /* --methods is the one here */
     int code = cli_session_start(&b->session);
     if (code == CLI_OK) code = cli_session_parse(&b->session, &syntax, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = run(b);

@@ -15,8 +15,8 @@ enum { BENCH_METHODS_MAX = 16, BENCH_REPEAT_MAX = 1000, BENCH_LABEL_MAX = 128 };
 
 typedef struct bench_method {
     char label[BENCH_LABEL_MAX]; /* as the user wrote it: "fixed:finish=top" */
-    cli_layer own;               /* the method and its own values */
-    cli_plan plan;
+    rill_layer *own;             /* the method and its own values */
+    rill_plan *plan;
     cli_counts counts; /* of the first run, which is not timed */
     uint64_t *hash;    /* [inputs] of all outputs with their scores */
     double seconds[BENCH_REPEAT_MAX];
@@ -30,8 +30,8 @@ typedef struct bench_method {
 
 typedef struct bench {
     cli_session session;
-    cli_layer given;     /* options of the search: defaults for every method */
-    cli_runfile runfile; /* behind them; its files too are defaults */
+    cli_runfile
+        runfile; /* behind the options of the search, which are defaults for every method; its files too are defaults */
     const char *input_path, *references_path, *tsv_path, *json_path;
     const char *methods_text;
     int repeat, quiet, profile;

@@ -32,8 +32,8 @@ static void bounds(const bench_method *m, double *least_advanced, double *any)
 {
     const rill_stats *t = &m->stats;
     *least_advanced = *any = 0;
-    if (m->plan.resolved.budget <= 0 || t->timesteps == 0) return;
-    double fewest = ceil((double)t->expansions / m->plan.resolved.budget);
+    if (m->plan->resolved.budget <= 0 || t->timesteps == 0) return;
+    double fewest = ceil((double)t->expansions / m->plan->resolved.budget);
     if (fewest < (double)t->longest_item_timesteps) fewest = (double)t->longest_item_timesteps;
     if (t->depth_bound > 0) *least_advanced = (double)t->timesteps / (double)t->depth_bound;
     if (fewest > 0) *any = (double)t->timesteps / fewest;
@@ -110,8 +110,8 @@ static json_t *method_json(const bench *b, bench_method *m)
     bounds(m, &least_advanced, &any);
     cli_report report = {
         .stats = m->stats,
-        .settings = &m->plan.resolved,
-        .plan = &m->plan,
+        .settings = &m->plan->resolved,
+        .plan = m->plan,
         .session = &b->session,
         .wall = median,
     };

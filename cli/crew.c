@@ -28,69 +28,52 @@ static const char *unshared(cli_session *session, const rill_engine_setup *setup
     return setup->budget ? "budget" : NULL;
 }
 
-/* The plan as a worker's own script has it. RILL_OK · RILL_ERR_OPTION, recorded in `ctx` */
-static rill_status plan_of(rill_context *ctx, const cli_plan *plan, int worker, cli_plan *own)
-{
-    const cli_layer *soft[CLI_SOFT_MAX];
-    for (int i = 0; i < plan->n_soft; i++) {
-        const cli_layer *layer = plan->soft[i];
-        soft[i] = layer->twins ? &layer->twins[worker] : layer;
-    }
-    return cli_plan_try(ctx, plan->firm, soft, plan->n_soft, own);
-}
-
-static int has_twins(const cli_plan *plan)
-{
-    for (int i = 0; i < plan->n_soft; i++)
-        if (plan->soft[i]->twins) return 1;
-    return 0;
-}
-
 typedef struct worker_setup {
-    cli_plan plan;
+    rill_plan *plan; /* from the worker's own script; NULL: it has none */
     rill_engine_setup setup;
 } worker_setup;
 
-static rill_status fill(cli_session *session, const cli_plan *plan, const rill_engine_setup *setup, int32_t n,
+static rill_status fill(cli_session *session, const rill_plan *plan, const rill_engine_setup *setup, int32_t worker,
                         worker_setup *own)
 {
-    for (int32_t w = 0; w < n; w++) {
-        rill_context *ctx = rill_workers_context(session->crew, w);
-        rill_status status = plan_of(ctx, plan, w, &own[w].plan);
-        if (status < 0) return rill_fail(session->ctx, status, "%s", rill_error(ctx));
-        const rill_engine_setup *said = &own[w].plan.setup;
-        own[w].setup = *setup;
-        own[w].setup.heuristics = said->heuristics;
-        own[w].setup.n_heuristics = said->n_heuristics;
-        own[w].setup.scorers = said->scorers;
-        own[w].setup.n_scorers = said->n_scorers;
-        own[w].setup.policy = said->policy;
-        own[w].setup.budget = said->budget;
-        own[w].setup.budget_user = said->budget_user;
-    }
+    rill_context *ctx = rill_workers_context(session->crew, worker);
+    rill_status status = rill_plan_twin(plan, ctx, worker, &own->plan);
+    if (status < 0) return rill_fail(session->ctx, status, "%s", rill_error(ctx));
+    own->setup = *setup;
+    if (!own->plan) return RILL_OK;
+    const rill_engine_setup *said = &own->plan->setup;
+    own->setup.heuristics = said->heuristics;
+    own->setup.n_heuristics = said->n_heuristics;
+    own->setup.scorers = said->scorers;
+    own->setup.n_scorers = said->n_scorers;
+    own->setup.policy = said->policy;
+    own->setup.budget = said->budget;
+    own->setup.budget_user = said->budget_user;
     return RILL_OK;
 }
 
-rill_status cli_crew_begin(cli_session *session, const cli_plan *plan, const rill_engine_setup *setup)
+rill_status cli_crew_begin(cli_session *session, const rill_plan *plan, const rill_engine_setup *setup)
 {
-    int32_t n = rill_workers_count(session->crew);
-    int apart = n > 1 && has_twins(plan);
-    const char *name = n > 1 && !apart ? unshared(session, setup) : NULL;
-    if (name)
-        return rill_fail(session->ctx, RILL_ERR_OPTION,
-                         "%s is a function of the script, and belongs to one thread: this takes --workers 1", name);
+    const int32_t n = rill_workers_count(session->crew);
     const rill_engine_setup **setups = calloc((size_t)n, sizeof *setups);
-    worker_setup *own = apart ? calloc((size_t)n, sizeof *own) : NULL;
-    rill_status status = setups && (own || !apart) ? RILL_OK : rill_fail_memory(session->ctx, sizeof *own, "workers");
-    for (int32_t w = 0; status == RILL_OK && w < n; w++) setups[w] = own ? &own[w].setup : setup;
-    if (status == RILL_OK && own) status = fill(session, plan, setup, n, own);
+    worker_setup *own = calloc((size_t)n, sizeof *own);
+    rill_status status = setups && own ? RILL_OK : rill_fail_memory(session->ctx, sizeof *own, "workers");
+    for (int32_t w = 0; status == RILL_OK && w < n; w++) {
+        if (n > 1) status = fill(session, plan, setup, w, &own[w]);
+        setups[w] = own[w].plan ? &own[w].setup : setup;
+    }
+    const char *name = status == RILL_OK && n > 1 && !own[0].plan ? unshared(session, setup) : NULL;
+    if (name)
+        status = rill_fail(session->ctx, RILL_ERR_OPTION,
+                           "%s is a function of the script, and belongs to one thread: this takes --workers 1", name);
     if (status == RILL_OK) status = rill_workers_begin(session->crew, setups);
+    for (int32_t w = 0; own && w < n; w++) rill_plan_free(own[w].plan);
     free(own);
     free(setups);
     return status;
 }
 
-rill_status cli_crew_decode(cli_session *session, const cli_plan *plan, const rill_engine_setup *setup,
+rill_status cli_crew_decode(cli_session *session, const rill_plan *plan, const rill_engine_setup *setup,
                             cli_crew_run *run)
 {
     rill_workers *crew = session->crew;

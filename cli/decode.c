@@ -29,9 +29,8 @@
 
 typedef struct decode {
     cli_session session;
-    cli_layer given;
     cli_runfile runfile;
-    cli_plan plan;
+    rill_plan *plan;
     const char *argument; /* the configuration, where it stands without an option */
     const char *input_path, *output_path, *references_path, *stats_path, *trace_path;
     cli_form form;
@@ -84,7 +83,6 @@ static int take_option(void *user, const cli_option *option, const char *value)
 {
     decode *d = user;
     if (cli_session_owns(option)) return cli_session_take(&d->session, option, value);
-    if (cli_search_owns(option)) return cli_search_take(d->session.ctx, &d->given, option, value);
     return cli_option_store(d, option, value);
 }
 
@@ -178,16 +176,13 @@ static const face run_face = {
 
 static int parse(decode *d, const face *as, int argc, char **argv, int *helped)
 {
-    cli_option settings[CLI_SETTINGS_MAX + 1];
     const cli_group groups[] = {
         {"Model", cli_model_options},
         {"Input and output", file_options},
-        {"Search", settings},
-        {"Chains of heuristics and scorers", cli_chain_options},
+        CLI_ROW_GROUPS(d->session),
         {NULL, NULL},
     };
     const cli_syntax syntax = {as->usage, as->about, groups, as->epilogue, take_option, as->argument, d};
-    cli_search_options(settings, NULL);
     int code = cli_session_parse(&d->session, &syntax, argc, argv, helped);
     if (code != CLI_OK || *helped || !as->argument) return code;
     if (d->argument && d->runfile.path) return one_configuration(d->runfile.path);
@@ -234,7 +229,7 @@ static rill_status write_result(void *user, const rill_result *result)
         cli_progress_erase(&d->progress);
         cli_say("warning: line %" PRId64 ": %s", result->id + 1, result->note);
     }
-    cli_given_add(&d->results, result, d->plan.resolved.n_best);
+    cli_given_add(&d->results, result, d->plan->resolved.n_best);
     /* Inputs that a failed run did not come to keep their lines, so that the others keep theirs. */
     for (; d->form == CLI_FORM_PLAIN && d->next_id < result->id; d->next_id++) cli_output_write(&d->output, "\n", 1);
     d->next_id = result->id + 1;
@@ -274,9 +269,11 @@ static int open_outputs(decode *d)
  * too, so that a script need not treat it as a case of its own. */
 static cli_form form_of(const decode *d)
 {
-    if (cli_layer_get(&d->given, "n-best") || cli_layer_get(&d->runfile.layer, "n-best") || d->plan.resolved.n_best > 1)
+    const rill_layer *file = d->session.file;
+    if (rill_layer_get(d->session.given, "n-best") || (file && rill_layer_get(file, "n-best")) ||
+        d->plan->resolved.n_best > 1)
         return CLI_FORM_NBEST;
-    return d->plan.resolved.unordered ? CLI_FORM_NUMBERED : CLI_FORM_PLAIN;
+    return d->plan->resolved.unordered ? CLI_FORM_NUMBERED : CLI_FORM_PLAIN;
 }
 
 /* What the domain is to add to its outputs. */
@@ -289,26 +286,28 @@ static int want_fields(decode *d)
     }
     if (length >= (int)sizeof d->field) return cli_fail("--alignment: the value is too long");
     if (d->wants_unknown) d->fields[n++] = "unknown";
-    d->plan.setup.fields = d->fields;
-    d->plan.setup.n_fields = d->extras.fields = n;
+    d->plan->setup.fields = d->fields;
+    d->plan->setup.n_fields = d->extras.fields = n;
     return CLI_OK;
 }
 
 static int make_plan(decode *d)
 {
-    const cli_layer *soft[] = {&d->runfile.layer, &d->session.config.search};
+    const rill_layer *soft[] = {d->session.file, d->session.folder.search};
     int code = cli_runfile_check(&d->runfile, &d->session);
-    if (code == CLI_OK) code = cli_plan_make(d->session.ctx, &d->given, soft, 2, &d->plan);
-    if (code == CLI_OK) cli_runfile_say_left(&d->runfile, &d->plan, NULL);
+    if (code != CLI_OK) return code;
+    if (rill_plan_make(&d->plan, d->session.ctx, d->session.given, soft, 2) < 0)
+        return cli_fail_context(d->session.ctx);
+    cli_runfile_say_left(&d->runfile, d->plan, NULL);
     d->form = form_of(d);
-    if (code == CLI_OK) code = want_fields(d);
+    code = want_fields(d);
     if (code == CLI_OK && d->wants_pretty && (d->form != CLI_FORM_PLAIN || d->extras.fields || d->extras.word_scores))
         return cli_fail("--pretty shows one tree per input, in order: leave out --n-best, --unordered, --alignment, "
                         "--unknown-names and --word-scores");
     cli_pretty_start(&d->pretty, d->session.ctx);
     if (code == CLI_OK && d->trace_path) {
-        d->plan.setup.trace = cli_trace_event;
-        d->plan.setup.trace_user = &d->trace;
+        d->plan->setup.trace = cli_trace_event;
+        d->plan->setup.trace_user = &d->trace;
     }
     return code;
 }
@@ -344,7 +343,7 @@ static int configure(decode *d)
 static int has_many(const decode *d)
 {
     enum { MANY_BYTES = 1 << 16 };
-    const rill_settings *s = &d->plan.resolved;
+    const rill_settings *s = &d->plan->resolved;
     if (d->trace_path || s->memory || s->max_nodes) return 0;
     return d->input.regular ? d->input.size >= MANY_BYTES : !isatty(d->input.fd);
 }
@@ -354,10 +353,10 @@ static int prepare(decode *d)
     int code = cli_session_domain(&d->session) ? make_plan(d) : CLI_FAILED;
     if (code == CLI_OK) code = cli_input_open(&d->input, d->session.ctx, d->input_path, RILL_FILE_STREAM);
     if (code == CLI_OK) code = check_files(d);
-    d->session.many = has_many(d);
+    if (code == CLI_OK) d->session.many = has_many(d);
     if (code == CLI_OK) code = cli_session_open(&d->session);
     if (code != CLI_OK) return code;
-    if (cli_crew_begin(&d->session, &d->plan, &d->plan.setup) < 0) {
+    if (cli_crew_begin(&d->session, d->plan, &d->plan->setup) < 0) {
         if (d->runfile.said) rill_script_config_blame(d->runfile.script, d->runfile.said);
         return cli_fail_context(d->session.ctx);
     }
@@ -372,7 +371,7 @@ static void fill_report(const decode *d, cli_report *report)
 {
     *report = (cli_report){
         .settings = rill_workers_settings(d->session.crew),
-        .plan = &d->plan,
+        .plan = d->plan,
         .session = &d->session,
         .read = d->input.seconds,
         .write = d->writing,
@@ -415,7 +414,7 @@ static int finish(decode *d, int code)
 /* Results come in order, so that a second run can go on from the first line that has none. */
 static int say_interrupted(const decode *d)
 {
-    if (d->plan.resolved.unordered)
+    if (d->plan->resolved.unordered)
         cli_say("interrupted: what was finished is written");
     else
         cli_say("interrupted: the results of %" PRId64 " lines are written", d->next_id);
@@ -445,7 +444,6 @@ static int sweep(decode *d)
 {
     const cli_sweep sweep = {.session = &d->session,
                              .runfile = &d->runfile,
-                             .given = &d->given,
                              .input = d->input_path,
                              .references = d->references_path,
                              .output = d->output_path,
@@ -456,7 +454,7 @@ static int sweep(decode *d)
         return cli_fail(
             "a sweep prints no outputs, and --alignment, --unknown-names, --word-scores and --pretty are for "
             "them: leave one out");
-    if (cli_layer_get(&d->given, "unordered"))
+    if (rill_layer_get(d->session.given, "unordered"))
         return cli_fail("a sweep prints a table, and --unordered is for outputs: leave one of them out");
     return cli_sweep_run(&sweep);
 }
@@ -485,6 +483,7 @@ static int command(const face *as, int argc, char **argv)
     if (code == CLI_OK && !helped) code = run(d);
     cli_pretty_end(&d->pretty);
     cli_profile_end(&d->profile);
+    rill_plan_free(d->plan);
     cli_runfile_end(&d->runfile);
     cli_session_end(&d->session);
     cli_input_close(&d->input);

@@ -100,7 +100,7 @@ static void print_model(const rill_model *model)
 static void print_config(const cli_session *session)
 {
     char path[4096];
-    const char *key, *name = session->domain ? session->domain : session->config.domain;
+    const char *key, *name = session->domain ? session->domain : session->folder.domain;
     const rill_domain *domain = rill_find_domain(session->ctx, name);
     json_t *value, *root = NULL;
     rill_text whole = {.ctx = session->ctx};
@@ -131,7 +131,7 @@ static int print_as_far(cli_session *session)
         print_model(session->model);
         return code;
     }
-    const char *name = session->domain ? session->domain : session->config.domain, *why = rill_error(session->ctx);
+    const char *name = session->domain ? session->domain : session->folder.domain, *why = rill_error(session->ctx);
     rill_open_options rest = session->open;
     rill_model *model = NULL;
     if (why[0]) cli_print("%-12s %s\n", "problem", why);
@@ -147,12 +147,10 @@ static int print_as_far(cli_session *session)
 /* The default search, as `rill decode` without options would run it. */
 static int print_search(cli_session *session)
 {
-    static const cli_layer nothing;
-    const cli_layer *soft = &session->config.search;
-    cli_plan *plan = calloc(1, sizeof *plan);
-    if (!plan) return cli_fail_memory("the settings");
-    int code = cli_plan_make(session->ctx, &nothing, &soft, 1, plan);
-    json_t *settings = code == CLI_OK ? cli_settings_json(&plan->resolved, plan) : NULL;
+    const rill_layer *soft[] = {session->folder.search};
+    rill_plan *plan;
+    if (rill_plan_make(&plan, session->ctx, session->given, soft, 1) < 0) return cli_fail_context(session->ctx);
+    json_t *settings = cli_settings_json(&plan->resolved, plan);
     const char *name;
     json_t *value;
     int first = 1;
@@ -164,8 +162,8 @@ static int print_search(cli_session *session)
         free(text);
     }
     json_decref(settings);
-    free(plan);
-    return code;
+    rill_plan_free(plan);
+    return CLI_OK;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
@@ -202,7 +200,8 @@ int cli_info(int argc, char **argv)
 {
     static cli_session session; /* large, and there is one */
     int helped = 0;
-    const cli_group groups[] = {{"Options", cli_model_options}, {NULL, NULL}};
+    const cli_group groups[] = {
+        {"Options", cli_model_options}, {"Options of the domain", session.rows.domains}, {NULL, NULL}};
     const cli_syntax syntax = {"rill info DIR [options]",
                                "Describe a model: its domain, sizes, the search it is decoded with by default, and\n"
                                "its files. A model that cannot be opened is described as far as it goes, with the\n"

@@ -34,10 +34,10 @@ static void print_methods(const rill_context *ctx)
 /* What --heuristic takes as a setting, unless a plugin has a heuristic of that name. */
 static void print_heuristic_settings(const rill_context *ctx)
 {
-    for (const char *const *name = cli_heuristic_settings; *name; name++)
-        for (const rill_setting_info *s = rill_setting_table(); s->name; s++)
-            if (cli_same_name(s->name, *name) && !rill_find_heuristic(ctx, *name))
-                print_row(*name, s->argument, s->help);
+    for (const char *const *name = rill_heuristic_settings(); *name; name++) {
+        const rill_option *row = rill_option_find(rill_setting_table(), *name);
+        if (row && !rill_find_heuristic(ctx, *name)) print_row(*name, row->argument, row->help);
+    }
 }
 
 static void print_heuristics(const rill_context *ctx)

@@ -57,10 +57,11 @@ static int parse_long(const cli_syntax *syntax, int argc, char **argv, int *at, 
     size_t length = strcspn(name, "=");
     const char *value = name[length] ? name + length + 1 : NULL;
     if (length == 4 && !memcmp(name, "help", 4)) {
-        *helped = 1;
+        if (helped) *helped = 1;
         return CLI_OK;
     }
     const cli_option *option = find(syntax, name, length, 0);
+    if (!option && !helped) return CLI_OK;
     if (!option) return unknown_name(syntax, name, length);
     if (cli_option_is_switch(option)) {
         if (value) return cli_fail("option --%s takes no value, but \"%s\" was given", option->name, value);
@@ -81,14 +82,15 @@ static int parse_letters(const cli_syntax *syntax, int argc, char **argv, int *a
     const char *word = argv[*at] + 1;
     size_t length = strcspn(word, "=");
     /* "-method x" would be read as -m with the value "ethod": certainly not what was meant. */
-    if (length > 1 && find(syntax, word, length, 0))
+    if (length > 1 && helped && find(syntax, word, length, 0))
         return cli_fail("unknown option -%.*s; did you mean --%.*s?", (int)length, word, (int)length, word);
     for (const char *p = word; *p; p++) {
         if (*p == 'h') {
-            *helped = 1;
+            if (helped) *helped = 1;
             return CLI_OK;
         }
         const cli_option *option = find(syntax, NULL, 0, *p);
+        if (!option && !helped) return CLI_OK;
         if (!option) return cli_fail("unknown option -%c; --help lists all", *p);
         const char *value = "";
         if (!cli_option_is_switch(option)) {
@@ -105,8 +107,8 @@ static int parse_letters(const cli_syntax *syntax, int argc, char **argv, int *a
 int cli_parse(const cli_syntax *syntax, int argc, char **argv, int *helped)
 {
     int only_arguments = 0, code = CLI_OK;
-    *helped = 0;
-    for (int at = 1; at < argc && code == CLI_OK && !*helped; at++) {
+    if (helped) *helped = 0;
+    for (int at = 1; at < argc && code == CLI_OK && !(helped && *helped); at++) {
         const char *word = argv[at];
         if (only_arguments || word[0] != '-' || !word[1]) { /* a lone "-" is a file: standard input or output */
             if (!syntax->argument && find(syntax, "input", 5, 0))
@@ -121,7 +123,7 @@ int cli_parse(const cli_syntax *syntax, int argc, char **argv, int *helped)
             code = parse_letters(syntax, argc, argv, &at, helped);
         }
     }
-    return code == CLI_OK && *helped ? cli_print_help(syntax) : code;
+    return code == CLI_OK && helped && *helped ? cli_print_help(syntax) : code;
 }
 
 void cli_print_wrapped(const char *text, int column, int indent)
@@ -154,7 +156,11 @@ static void print_option(const cli_option *option)
         cli_print("\n");
         column = 0;
     }
-    cli_print_wrapped(option->help, column, HELP_COLUMN);
+    char help[512];
+    const int has_default = option->initial && option->initial[0];
+    snprintf(help, sizeof help, "%s%s%s%s", option->help, has_default ? " (default " : "",
+             has_default ? option->initial : "", has_default ? ")" : "");
+    cli_print_wrapped(help, column, HELP_COLUMN);
 }
 
 int cli_print_help(const cli_syntax *syntax)

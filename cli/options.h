@@ -14,8 +14,9 @@ typedef struct cli_option {
     const char *argument; /* what the value is called in help texts; NULL or "" = a switch; "[=NAME]" = one that may
                              have a value, behind "=" only */
     const char *help;
-    int id;        /* for the one who handles it */
-    size_t member; /* of options that are only noted: see cli_option_store() */
+    int id;              /* for the one who handles it */
+    size_t member;       /* of options that are only noted: see cli_option_store() */
+    const char *initial; /* the default, where help does not tell it; NULL or "": there is none to tell */
 } cli_option;
 
 /* Whether it takes no value. */
@@ -42,6 +43,7 @@ typedef struct cli_syntax {
 } cli_syntax;
 
 /* Parse argv[1..argc).
+ *   helped: NULL for a first look, which passes over unknown options and --help: the second will know more
  *   returns CLI_OK, or the exit code after a message; *helped = 1 when --help was printed and nothing else is to be done */
 int cli_parse(const cli_syntax *syntax, int argc, char **argv, int *helped);
 

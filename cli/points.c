@@ -125,14 +125,14 @@ void cli_points_erase(void *unused)
 
 /* --- trying ------------------------------------------------------------------------------------------------------- */
 
-int cli_points_check_name(const char *path, const cli_layer *given, const char *name)
+int cli_points_check_name(const char *path, const rill_layer *given, const char *name)
 {
     static const char *const of_the_chain[] = {"delta", "absolute", "relative", "relative_local"};
     for (size_t i = 0; i < sizeof of_the_chain / sizeof *of_the_chain; i++)
-        if (!strcmp(name, of_the_chain[i]) && given->heuristics.said)
+        if (!strcmp(name, of_the_chain[i]) && rill_layer_has(given, RILL_CHAIN_HEURISTICS))
             return cli_fail("%s sets %s, but options of the chain replace all heuristics: leave one of the two out",
                             path, name);
-    if (cli_layer_says(given, strcmp(name, "M") ? name : "max-candidates"))
+    if (rill_layer_get(given, strcmp(name, "M") ? name : "max-candidates"))
         return cli_fail("%s sets %s, and so does an option: leave one of the two out", path, name);
     return CLI_OK;
 }
@@ -152,23 +152,27 @@ static int fail_at(const cli_points *points, const cli_point *point)
 
 /* A point must be possible by itself, and nothing of it may have to give way to an option: its row would tell of another search
  * than it says. */
-static int compose(cli_points *points, const rill_script_config *config, cli_point *point, cli_layer *layer,
-                   cli_plan *plan)
+static int compose(cli_points *points, const rill_script_config *config, cli_point *point, rill_layer **layer,
+                   rill_plan **plan)
 {
     rill_context *ctx = points->session->ctx;
-    const cli_layer *model = &points->session->config.search, *soft[] = {layer, model};
-    char why[CLI_LEFT_MAX + 64];
-    if (cli_layer_from_config(ctx, config, layer) != CLI_OK) return CLI_FAILED;
-    rill_status status = cli_plan_try(ctx, layer, &model, 1, plan);
-    if (status == RILL_OK) status = cli_plan_try(ctx, points->given, soft, 2, plan);
+    const rill_layer *model = points->session->folder.search, *soft[] = {NULL, model};
+    char why[600];
+    rill_status status = cli_layer_from_config(layer, ctx, config);
+    soft[0] = *layer;
+    if (status < 0) return cli_fail_context(ctx);
+    if (status == RILL_OK) status = rill_plan_make(plan, ctx, *layer, &model, 1);
+    rill_plan_free(*plan);
+    *plan = NULL;
+    if (status == RILL_OK) status = rill_plan_make(plan, ctx, points->session->given, soft, 2);
     if (status == RILL_ERR_OPTION) return refuse(point, rill_error(ctx));
     if (status < 0) return fail_at(points, point);
-    if (!plan->left[0]) return CLI_OK;
-    snprintf(why, sizeof why, "the options leave no room for: %s", plan->left);
+    if (!(*plan)->left[0]) return CLI_OK;
+    snprintf(why, sizeof why, "the options leave no room for: %s", (*plan)->left);
     return refuse(point, why);
 }
 
-static json_t *report_of(const cli_points *points, const cli_point *point, const cli_plan *plan)
+static json_t *report_of(const cli_points *points, const cli_point *point, const rill_plan *plan)
 {
     const cli_report report = {
         .stats = point->trial.stats,
@@ -187,7 +191,7 @@ static int is_first_run(const cli_points *points)
     return 1;
 }
 
-static int decode(cli_points *points, const rill_script_config *config, cli_point *point, const cli_plan *plan)
+static int decode(cli_points *points, const rill_script_config *config, cli_point *point, const rill_plan *plan)
 {
     rill_status status = RILL_OK;
     say_where(points, point);
@@ -207,21 +211,20 @@ static int decode(cli_points *points, const rill_script_config *config, cli_poin
 
 int cli_points_try(cli_points *points, const rill_script_config *config)
 {
-    struct {
-        cli_layer layer;
-        cli_plan plan;
-    } *large = calloc(1, sizeof *large);
-    cli_point *point = large ? append(points) : NULL;
+    rill_layer *layer = NULL;
+    rill_plan *plan = NULL;
+    cli_point *point = append(points);
     int code = point && name_point(point, config) ? CLI_OK : cli_fail_memory("a point");
     for (int i = 0; code == CLI_OK && i < point->n; i++)
-        code = cli_points_check_name(points->path, points->given, point->name[i]);
-    if (code == CLI_OK) code = compose(points, config, point, &large->layer, &large->plan);
-    if (code == CLI_OK && !point->refused) code = decode(points, config, point, &large->plan);
+        code = cli_points_check_name(points->path, points->session->given, point->name[i]);
+    if (code == CLI_OK) code = compose(points, config, point, &layer, &plan);
+    if (code == CLI_OK && !point->refused) code = decode(points, config, point, plan);
     if (code != CLI_OK && point) { /* what was not finished is no point */
         free_point(point);
         points->n--;
     }
-    free(large);
+    rill_plan_free(plan);
+    rill_layer_free(layer);
     return code;
 }
 

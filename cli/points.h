@@ -21,14 +21,13 @@ typedef struct cli_point {
 } cli_point;
 
 typedef struct cli_points {
-    cli_session *session;
+    cli_session *session; /* its options override every point */
     cli_testset *set;
-    const cli_layer *given; /* options, which override every point */
-    const char *path;       /* the script's, for messages */
-    rill_script *script;    /* the same, to find the place that a message is about */
-    int64_t total;          /* how many there will be, 0 = not known */
-    int telling;            /* say on standard error which one is being tried */
-    cli_point *point;       /* [n] in the order tried */
+    const char *path;    /* the script's, for messages */
+    rill_script *script; /* the same, to find the place that a message is about */
+    int64_t total;       /* how many there will be, 0 = not known */
+    int telling;         /* say on standard error which one is being tried */
+    cli_point *point;    /* [n] in the order tried */
     size_t n, capacity;
 } cli_points;
 
@@ -38,7 +37,7 @@ typedef struct cli_points {
 int cli_points_try(cli_points *points, const rill_script_config *config);
 
 /* Refuse a parameter that an option sets too. CLI_OK or CLI_FAILED after a message. */
-int cli_points_check_name(const char *path, const cli_layer *given, const char *name);
+int cli_points_check_name(const char *path, const rill_layer *given, const char *name);
 
 /* Take the line that tells where we are from the terminal. Fits cli_session.before_message. */
 void cli_points_erase(void *unused);

@@ -115,70 +115,45 @@ static json_t *seconds_json(const cli_report *report)
     return object;
 }
 
-static json_t *chain_json(const cli_chain *chain)
+static json_t *chain_json(const rill_chain_entry *entry, int32_t n)
 {
     json_t *list = json_array();
-    for (int i = 0; i < chain->n; i++) {
-        const cli_link *link = &chain->link[i];
-        json_array_append_new(list, link->arguments[0] ? json_sprintf("%s:%s", link->name, link->arguments)
-                                                       : json_string(link->name));
-    }
+    for (int32_t i = 0; i < n; i++)
+        json_array_append_new(list, entry[i].arguments[0] ? json_sprintf("%s:%s", entry[i].name, entry[i].arguments)
+                                                          : json_string(entry[i].name));
     return list;
 }
 
-/* The word of a setting's value, which counts the words of its argument from 1. */
-static json_t *word(const char *name, int32_t value)
+/* What a setting came to, in the type that JSON has for it. */
+static json_t *value_json(const rill_settings *s, const rill_option *row)
 {
-    const rill_setting_info *info = rill_setting_table();
-    while (strcmp(info->name, name)) info++;
-    const char *words = info->argument;
-    for (int32_t i = 1; i < value && *words; i++) words += strcspn(words, "|") + 1;
-    return value > 0 ? json_stringn(words, strcspn(words, "|")) : json_null();
+    char text[RILL_OPTION_MAX];
+    rill_settings_get(s, row, text);
+    switch (row->type) {
+    case RILL_OPTION_INT:
+    case RILL_OPTION_BYTES: return whole(strtoll(text, NULL, 10));
+    case RILL_OPTION_REAL: return isfinite(strtod(text, NULL)) ? real(strtod(text, NULL)) : json_string(text);
+    case RILL_OPTION_SWITCH: return json_boolean(text[0] == '1');
+    default: return text[0] ? json_stringn(text, strcspn(text, ":")) : json_null();
+    }
 }
 
-static const char *sort_name(rill_sort sort)
+json_t *cli_settings_json(const rill_settings *s, const rill_plan *plan)
 {
-    return sort == RILL_SORT_LENGTH ? "length" : sort == RILL_SORT_LONGEST_FIRST ? "longest-first" : "none";
-}
-
-json_t *cli_settings_json(const rill_settings *s, const cli_plan *plan)
-{
+    const rill_engine_setup *setup = &plan->setup;
+    char name[RILL_OPTION_MAX];
     json_t *object = json_object();
-    json_object_set_new(object, "method", json_string(s->method));
-    json_object_set_new(object, "k", whole(s->k));
-    json_object_set_new(object, "n", whole(s->n));
-    json_object_set_new(object, "max_items", whole(s->max_items));
-    json_object_set_new(object, "budget", plan->setup.budget ? json_string("function") : whole(s->budget));
-    json_object_set_new(object, "refill", real(s->refill));
-    json_object_set_new(object, "max_candidates", whole(s->max_candidates));
-    json_object_set_new(object, "finish", word("finish", s->finish));
-    json_object_set_new(object, "stop_after", whole(s->stop_after));
-    json_object_set_new(object, "min_length", whole(s->min_length));
-    json_object_set_new(object, "max_length", whole(s->max_length));
-    json_object_set_new(object, "length_penalty", real(s->length_penalty));
-    json_object_set_new(object, "n_best", whole(s->n_best));
-    json_object_set_new(object, "distinct", json_boolean(s->distinct));
-    json_object_set_new(object, "sort", json_string(sort_name(s->sort)));
+    for (const rill_option *row = rill_setting_table(); row->name; row++) {
+        if (row->offset == offsetof(rill_settings, patience)) continue; /* stop_after has become what it said */
+        snprintf(name, sizeof name, "%s", row->name);
+        for (char *dash = name; (dash = strchr(dash, '-'));) *dash = '_';
+        json_object_set_new(object, name, value_json(s, row));
+    }
     json_object_set_new(object, "sort_window", whole(s->sort_window));
-    json_object_set_new(object, "flush_every", whole(s->flush_every));
-    json_object_set_new(object, "max_nodes", whole(s->max_nodes));
-    json_object_set_new(object, "memory", whole(s->memory));
-    json_object_set_new(object, "like", word("like", s->like));
-    json_object_set_new(object, "keep", word("keep", s->keep));
-    json_object_set_new(object, "stop", word("stop", s->stop));
-    json_object_set_new(object, "at_limit", word("at-limit", s->at_limit));
-    json_object_set_new(object, "count_end", json_boolean(s->count_end));
-    json_object_set_new(object, "max_length_factor", real(s->max_length_factor));
-    json_object_set_new(object, "word_penalty", real(s->word_penalty));
-    json_object_set_new(object, "unknown_penalty",
-                        isinf(s->unknown_penalty) ? json_string("inf") : real(s->unknown_penalty));
-    json_object_set_new(object, "min_width", whole(s->min_width));
-    json_object_set_new(object, "require_end", json_boolean(s->require_end));
-    json_object_set_new(object, "unordered", json_boolean(s->unordered));
-    json_object_set_new(object, "check", json_boolean(s->check));
-    json_object_set_new(object, "heuristics", chain_json(&plan->heuristics));
-    json_object_set_new(object, "scorers", chain_json(&plan->scorers));
-    if (plan->policy.n) json_object_set_new(object, "policy", json_string(plan->policy.link[0].name));
+    if (setup->budget) json_object_set_new(object, "budget", json_string("function"));
+    json_object_set_new(object, "heuristics", chain_json(setup->heuristics, setup->n_heuristics));
+    json_object_set_new(object, "scorers", chain_json(setup->scorers, setup->n_scorers));
+    if (setup->policy) json_object_set_new(object, "policy", json_string(setup->policy->name));
     return object;
 }
 

@@ -22,7 +22,7 @@ void cli_given_add(cli_given *given, const rill_result *result, int32_t n_best);
 typedef struct cli_report {
     rill_stats stats;
     const rill_settings *settings; /* as resolved by the engine */
-    const cli_plan *plan;          /* for the chains */
+    const rill_plan *plan;         /* for the chains */
     const cli_session *session;    /* its model, threads and workers */
     double read, write;            /* seconds in the reader, waiting included, and in the writer */
     double wall;                   /* seconds of the whole decode */
@@ -53,7 +53,7 @@ void cli_report_warn(const cli_report *report, int summary);
 
 /* The objects of --stats; new references, NULL when out of memory. */
 json_t *cli_report_json(const cli_report *report);
-json_t *cli_settings_json(const rill_settings *settings, const cli_plan *plan);
+json_t *cli_settings_json(const rill_settings *settings, const rill_plan *plan);
 
 /* Write `value` and a newline; takes the reference, NULL is out of memory. CLI_OK or CLI_FAILED after a message. */
 int cli_json_write(cli_output *output, json_t *value);

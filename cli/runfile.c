@@ -7,30 +7,36 @@
 
 #include "files.h"
 
-static int take_chain(const rill_script_chain *from, cli_chain *to)
+static rill_status take_chain(const rill_script_chain *from, rill_layer *layer, rill_chain chain)
 {
-    int code = CLI_OK;
-    to->said = from->said;
-    for (int32_t i = 0; i < from->n && code == CLI_OK; i++)
-        code = cli_chain_add_pair(to, from->entry[i].name, from->entry[i].arguments);
-    return code;
+    rill_status status = RILL_OK;
+    if (from->said) rill_layer_say(layer, chain);
+    for (int32_t i = 0; i < from->n && status == RILL_OK; i++)
+        status = rill_layer_add(layer, chain, from->entry[i].name, from->entry[i].arguments);
+    return status;
 }
 
-int cli_layer_from_config(rill_context *ctx, const rill_script_config *config, cli_layer *layer)
+static rill_status fill_layer(const rill_script_config *config, rill_layer *layer)
 {
-    int code = CLI_OK;
-    layer->source = config->script;
-    layer->budget = config->budget;
-    layer->budget_user = config->budget_user;
-    layer->heuristics.said = config->heuristics.said;
-    for (int32_t i = 0; i < config->n_settings && code == CLI_OK; i++)
-        code = cli_layer_set(ctx, layer, config->settings[i].name, config->settings[i].value);
-    for (int32_t i = 0; i < config->heuristics.n && code == CLI_OK; i++) {
-        const rill_chain_entry *entry = &config->heuristics.entry[i];
-        code = cli_layer_heuristic(ctx, layer, entry->name, entry->arguments);
-    }
-    if (code == CLI_OK) code = take_chain(&config->scorers, &layer->scorers);
-    return code == CLI_OK ? take_chain(&config->policy, &layer->policy) : code;
+    const rill_pair options[] = {{"weights", config->weights},
+                                 {"backend", config->backend},
+                                 {"input-format", config->input_format},
+                                 {"shortlist", config->shortlist}};
+    rill_status status = RILL_OK;
+    if (config->budget) rill_layer_budget(layer, config->budget, config->budget_user);
+    for (int32_t i = 0; i < config->n_settings && status == RILL_OK; i++)
+        status = rill_layer_set(layer, config->settings[i].name, config->settings[i].value);
+    for (size_t i = 0; i < sizeof options / sizeof *options && status == RILL_OK; i++)
+        if (options[i].value) status = rill_layer_set(layer, options[i].name, options[i].value);
+    if (status == RILL_OK) status = take_chain(&config->heuristics, layer, RILL_CHAIN_HEURISTICS);
+    if (status == RILL_OK) status = take_chain(&config->scorers, layer, RILL_CHAIN_SCORERS);
+    return status == RILL_OK ? take_chain(&config->policy, layer, RILL_CHAIN_POLICY) : status;
+}
+
+rill_status cli_layer_from_config(rill_layer **out, rill_context *ctx, const rill_script_config *config)
+{
+    rill_status status = rill_layer_create(out, ctx, RILL_FROM_FILE);
+    return status == RILL_OK ? fill_layer(config, *out) : status;
 }
 
 static void fill_session(const rill_script_config *said, cli_session *session)
@@ -40,10 +46,6 @@ static void fill_session(const rill_script_config *said, cli_session *session)
     session->open.path = cli_given_or(session->open.path, said->model);
     session->domain = cli_given_or(session->domain, said->domain);
     session->open.arguments = cli_given_or(session->open.arguments, said->domain_arguments);
-    session->open.weights = cli_given_or(session->open.weights, said->weights);
-    session->open.backend = cli_given_or(session->open.backend, said->backend);
-    session->open.input_format = cli_given_or(session->open.input_format, said->input_format);
-    session->open.shortlist = cli_given_or(session->open.shortlist, said->shortlist);
     session->open.tokenized |= said->tokenized;
     if (!session->open.threads) session->open.threads = said->threads;
     if (!session->workers) session->workers = said->workers;
@@ -59,11 +61,8 @@ static rill_status read_again(cli_runfile *file, int worker, rill_context *ctx)
     if (!file->twins || !file->theirs) return rill_fail_memory(ctx, n * sizeof *file->twins, "the configuration");
     rill_status status = rill_script_load(&script, ctx, file->path, &file->session->script);
     if (status == RILL_OK) status = rill_script_config_read(script, &file->theirs[worker]);
-    if (status < 0) return status;
-    if (cli_layer_from_config(ctx, file->theirs[worker], &file->twins[worker]) != CLI_OK)
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: worker %d reads it otherwise", file->path, worker);
-    file->layer.twins = file->twins;
-    return RILL_OK;
+    if (status == RILL_OK) status = cli_layer_from_config(&file->twins[worker], ctx, file->theirs[worker]);
+    return status == RILL_OK ? rill_layer_twin(file->layer, worker, file->twins[worker]) : status;
 }
 
 static rill_status prepare_worker(void *user, int worker, rill_context *ctx)
@@ -133,21 +132,23 @@ int cli_runfile_load(cli_runfile *file, cli_session *session)
     session->prepare = prepare_worker;
     session->prepare_user = file;
     fill_session(file->said, session);
-    return code == CLI_OK ? cli_layer_from_config(session->ctx, file->said, &file->layer) : code;
+    if (code == CLI_OK && cli_layer_from_config(&file->layer, session->ctx, file->said) < 0)
+        code = cli_fail_context(session->ctx);
+    session->file = file->layer;
+    return code;
 }
 
 int cli_runfile_check(const cli_runfile *file, const cli_session *session)
 {
-    const cli_layer *model = &session->config.search;
-    cli_plan *plan = file->said ? calloc(1, sizeof *plan) : NULL;
+    const rill_layer *model = session->folder.search;
+    rill_plan *plan;
     if (!file->said) return CLI_OK;
-    if (!plan) return cli_fail_memory("the configuration");
-    rill_status status = cli_plan_try(session->ctx, &file->layer, &model, 1, plan);
-    free(plan);
+    rill_status status = rill_plan_make(&plan, session->ctx, file->layer, &model, 1);
+    rill_plan_free(plan);
     return status < 0 ? cli_fail("%s: %s", file->path, rill_error(session->ctx)) : CLI_OK;
 }
 
-void cli_runfile_say_left(const cli_runfile *file, const cli_plan *plan, const char *method)
+void cli_runfile_say_left(const cli_runfile *file, const rill_plan *plan, const char *method)
 {
     if (!plan->left[0]) return;
     if (method)
@@ -158,10 +159,14 @@ void cli_runfile_say_left(const cli_runfile *file, const cli_plan *plan, const c
 
 void cli_runfile_end(cli_runfile *file)
 {
+    for (int i = 0; file->twins && i < file->session->workers; i++) rill_layer_free(file->twins[i]);
     for (int i = 0; file->theirs && i < file->session->workers; i++) rill_script_config_free(file->theirs[i]);
     free(file->theirs);
     free(file->twins);
+    if (file->session) file->session->file = NULL;
+    rill_layer_free(file->layer);
     rill_script_config_free(file->said);
+    file->layer = NULL;
     file->theirs = NULL;
     file->twins = NULL;
     file->said = NULL;

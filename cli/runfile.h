@@ -17,14 +17,14 @@ typedef struct cli_runfile {
     const char *path; /* NULL: none is named */
     rill_script *script;
     rill_script_config *said; /* NULL: none is loaded */
-    cli_layer layer;          /* of said */
+    rill_layer *layer;        /* of said */
     uint32_t
         own_plugins; /* a bit for each of its plugins that is to be loaded: the others the command line has already */
     int points;      /* what is run are points that the session's script makes: the workers have no use for it */
     cli_session *session;
     /* Each worker's own, [session->workers] */
     rill_script_config **theirs;
-    cli_layer *twins;
+    rill_layer **twins;
 } cli_runfile;
 
 /* Run the script, load the plugins it lists (shared objects only if the user knows of them), fill the layer, and give the session
@@ -43,10 +43,11 @@ int cli_runfile_check(const cli_runfile *file, const cli_session *session);
 
 /* Warn of what the options, or a method of a bench (else NULL), left no room for. Not a matter of --quiet: another search runs than the
  * file describes. */
-void cli_runfile_say_left(const cli_runfile *file, const cli_plan *plan, const char *method);
+void cli_runfile_say_left(const cli_runfile *file, const rill_plan *plan, const char *method);
 
-/* A configuration's wishes for the search; the layer was zeroed. Same returns. */
-int cli_layer_from_config(rill_context *ctx, const rill_script_config *config, cli_layer *layer);
+/* A configuration's wishes for search and model. *out: freed by the caller, also after a failure.
+ *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
+rill_status cli_layer_from_config(rill_layer **out, rill_context *ctx, const rill_script_config *config);
 
 /* Accepts a zeroed file. Before cli_session_end(). */
 void cli_runfile_end(cli_runfile *file);

@@ -21,7 +21,7 @@ enum {
     TAKE_END
 };
 
-#define STORED(member) TAKE_STORED, offsetof(cli_session, member)
+#define STORED(of) .id = TAKE_STORED, .member = offsetof(cli_session, of)
 #define DOMAIN_OPTION                                                                         \
     {                                                                                         \
         "domain", 0, "NAME", "domain of a model whose config.json names none", STORED(domain) \
@@ -53,15 +53,7 @@ const cli_option cli_model_options[] = {
     MODEL_OPTION("the model's directory; repeated: an ensemble, where the domain decodes with several"),
     DOMAIN_OPTION,
     {"domain-args", 0, "TEXT", "arguments for the domain, in its own form", STORED(open.arguments)},
-    {"weights", 0, "KIND", "how the domain keeps weights: f32, bf16 or int8 (default f32)", STORED(open.weights)},
-    {"backend", 0, "NAME", "what computes a model's products: rill or onednn (default rill)", STORED(open.backend)},
-    {"shortlist", 0, "FILE[,F[,B]]",
-     "choose among the first F actions and the best B for each piece of the input by this lexicon (default 100, 100)",
-     STORED(open.shortlist)},
     {"tokenized", 0, "", "inputs are in the model's own form: split at blanks, change nothing", STORED(open.tokenized)},
-    {"input-format", 0, "FORM",
-     "what inputs are, where a domain takes several forms: auto, tree, tagged, text for parsers",
-     STORED(open.input_format)},
     {"threads", 0, "T", "threads inside each operation, which shorten the time of a single input (default 1)",
      .id = TAKE_THREADS},
     {"workers", 0, "W",
@@ -88,7 +80,13 @@ const cli_option cli_plugin_options[] = {PLUGIN_OPTIONS, {.name = NULL}};
 
 int cli_session_owns(const cli_option *option)
 {
-    return option->id >= TAKE_STORED && option->id < TAKE_END;
+    return (option->id >= TAKE_STORED && option->id < TAKE_END) || option->id == CLI_TAKE_ROW;
+}
+
+static int take_row(cli_session *session, const cli_option *option, const char *value)
+{
+    const char *text = cli_option_is_switch(option) ? "1" : value;
+    return rill_layer_set(session->given, option->name, text) < 0 ? cli_fail_context(session->ctx) : CLI_OK;
 }
 
 static int take_model(cli_session *session, const char *value)
@@ -105,6 +103,7 @@ static int take_model(cli_session *session, const char *value)
 int cli_session_take(cli_session *session, const cli_option *option, const char *value)
 {
     switch (option->id) {
+    case CLI_TAKE_ROW: return take_row(session, option, value);
     case TAKE_STORED: return cli_option_store(session, option, value);
     case TAKE_MODEL: return take_model(session, value);
     case TAKE_THREADS: return cli_whole("--threads", value, 1, 1024, &session->open.threads);
@@ -170,10 +169,9 @@ int cli_session_parse(cli_session *session, const cli_syntax *syntax, int argc, 
 {
     cli_syntax first = *syntax;
     first.option = take_plugin;
-    if (first.argument) first.argument = skip_argument;
+    first.argument = skip_argument; /* of an option that no plugin explains yet, too */
     first.user = session;
-    int code = cli_parse(&first, argc, argv, helped);
-    if (code != CLI_OK || *helped) return code;
+    int code = cli_parse(&first, argc, argv, NULL);
     for (int i = 0; i < session->n_plugins && code == CLI_OK; i++)
         code = cli_session_plugin(session, session->plugin[i]);
     return code == CLI_OK ? cli_parse(syntax, argc, argv, helped) : code;
@@ -193,6 +191,12 @@ rill_status cli_session_load(const cli_session *session, rill_context *ctx, cons
                                        : rill_plugin_load(ctx, path);
 }
 
+static void fill_rows(cli_session *session)
+{
+    cli_rows_fill(&session->rows, session->ctx);
+    if (session->without) cli_rows_drop(&session->rows, session->without);
+}
+
 int cli_session_plugin(cli_session *session, const char *path)
 {
     rill_script *loaded;
@@ -201,6 +205,7 @@ int cli_session_plugin(cli_session *session, const char *path)
     const rill_registry_mark after = rill_registry_size(session->ctx);
     session->scripts += loaded != NULL;
     if (status < 0) return cli_fail_context(session->ctx);
+    fill_rows(session);
     if (loaded && rill_script_returned(loaded) && !memcmp(&before, &after, sizeof after))
         cli_say("warning: %s: it registers nothing; a script that describes a run is for `rill run` or --config", path);
     return CLI_OK;
@@ -238,46 +243,18 @@ int cli_session_start(cli_session *session)
     if (rill_context_create(&session->ctx, &options) < 0) return cli_fail_memory("the context");
     if (rill_register_builtins(session->ctx) < 0) return cli_fail_context(session->ctx);
     session->shared = rill_registry_size(session->ctx);
-    return CLI_OK;
-}
-
-/* Take what the domain advises, NAME=VALUE with blanks between. */
-static int take_advice(rill_context *ctx, const rill_domain *domain, char *text, cli_layer *out)
-{
-    char *rest, *word = strtok_r(text, " ", &rest);
-    int code = CLI_OK;
-    for (; word && code == CLI_OK; word = strtok_r(NULL, " ", &rest)) {
-        char *sign = strchr(word, '=');
-        if (!sign) return cli_fail("domain %s advises \"%s\", which is not NAME=VALUE", domain->name, word);
-        *sign = '\0';
-        code = cli_search_take_named(ctx, out, word, sign + 1);
-    }
-    return code;
-}
-
-/* Of a model that says nothing of its search. What is wrong with its files is told when it is opened. */
-static int ask_domain(cli_session *session)
-{
-    cli_layer *search = &session->config.search;
-    const char *name = session->domain ? session->domain : session->config.domain;
-    const rill_domain *domain = rill_find_domain(session->ctx, name);
-    rill_text text = {.ctx = session->ctx};
-    int code = CLI_OK;
-    search->defaults = 1;
-    if (search->n || search->heuristics.said || search->scorers.said || !domain || !domain->advise) return CLI_OK;
-    if (domain->advise(domain, session->ctx, session->open.path, &text) == RILL_OK && text.length > 0)
-        code = take_advice(session->ctx, domain, text.data, search);
-    rill_text_clear(&text);
-    rill_error_clear(session->ctx);
-    return code;
+    fill_rows(session);
+    return rill_layer_create(&session->given, session->ctx, RILL_FROM_USER) < 0 ? cli_fail_context(session->ctx)
+                                                                                : CLI_OK;
 }
 
 int cli_session_configure(cli_session *session)
 {
     session->threads_given = session->open.threads > 0;
     if (!session->open.threads) session->open.threads = 1;
-    int code = cli_config_load(session->ctx, session->open.path, &session->config);
-    return code == CLI_OK ? ask_domain(session) : code;
+    return rill_folder_read(&session->folder, session->ctx, session->open.path, session->domain) < 0
+               ? cli_fail_context(session->ctx)
+               : CLI_OK;
 }
 
 static void say_unknown_domain(const rill_context *ctx, const char *name)
@@ -294,12 +271,12 @@ static void say_unknown_domain(const rill_context *ctx, const char *name)
 
 const char *cli_session_domain(const cli_session *session)
 {
-    const char *name = session->domain ? session->domain : session->config.domain;
+    const char *name = session->domain ? session->domain : session->folder.domain;
     if (!name[0]) {
         if (!session->open.path)
             cli_say("no model: -m DIR names one (or --domain NAME, for a domain that needs no files)");
-        else
-            cli_config_say_nameless(&session->config, session->open.path);
+        else if (rill_folder_nameless(&session->folder, session->open.path) < 0)
+            cli_fail_context(session->ctx);
         return NULL;
     }
     if (!rill_find_domain(session->ctx, name)) {
@@ -326,6 +303,10 @@ int cli_session_open(cli_session *session)
     if (!domain) return CLI_FAILED;
     session->open.struct_size = sizeof session->open;
     session->open.also = session->also;
+    const rill_layer *const layers[] = {session->given, session->file, session->folder.search};
+    if (rill_layers_values(session->ctx, layers, 3, &session->values, &session->open.n_values) < 0)
+        return cli_fail_context(session->ctx);
+    session->open.values = session->values;
     session->workers = cli_crew_count(session, rill_find_domain(session->ctx, domain));
     const rill_workers_options crew = {.struct_size = sizeof crew,
                                        .workers = session->workers,
@@ -348,6 +329,10 @@ const char *cli_session_hands(const cli_session *session, char out[CLI_HANDS_MAX
 void cli_session_end(cli_session *session)
 {
     rill_workers_close(session->crew);
+    if (session->values)
+        rill_free(session->ctx, session->values, (size_t)session->open.n_values * sizeof *session->values);
+    rill_folder_clear(&session->folder);
+    rill_layer_free(session->given);
     rill_context_destroy(session->ctx);
     session->crew = NULL;
     session->model = NULL;

@@ -3,19 +3,24 @@
 #define CLI_SESSION_H
 
 #include "cli.h"
-#include "config.h"
 #include "options.h"
 #include "rill/script.h"
 #include "rill/workers.h"
+#include "search.h"
 
 enum { CLI_PLUGINS_MAX = 16, CLI_MODELS_MAX = 16 };
 
-/* Options about the model. Strings lead into argv. */
+/* Options about model and search. Strings lead into argv. */
 typedef struct cli_session {
     rill_context *ctx;
-    rill_workers *crew; /* one worker or more, with the model */
-    rill_model *model;  /* theirs */
-    cli_config config;
+    rill_workers *crew;  /* one worker or more, with the model */
+    rill_model *model;   /* theirs */
+    rill_folder folder;  /* what the model's directory says */
+    rill_layer *given;   /* what the command line says of search and model */
+    rill_layer *file;    /* what a run file says of them, which belongs to it; NULL: there is none */
+    cli_rows rows;       /* options for them ... */
+    const char *without; /* ... but for this one, which a command has its own for; set before cli_session_start() */
+    rill_pair *values;   /* [open.n_values] of the domain's options, of an open model */
     const char *domain;
     rill_open_options open;           /* threads: 0 until an option, a configuration or cli_session_configure() says */
     const char *also[CLI_MODELS_MAX]; /* models behind the one at `path`, which decode together with it */
@@ -45,7 +50,8 @@ int cli_session_take(cli_session *session, const cli_option *option, const char 
 
 /* Make the context. */
 int cli_session_start(cli_session *session);
-/* cli_parse() with plugins first: what they register is known when the other options are taken, wherever those stand. */
+/* cli_parse() with plugins first: what they register, options included, is known when the other options are taken, wherever those
+ * stand. */
 int cli_session_parse(cli_session *session, const cli_syntax *syntax, int argc, char **argv, int *helped);
 /* Whether a plugin's name is a script's, which a sandbox holds. */
 int cli_session_is_script(const char *path);

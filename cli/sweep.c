@@ -10,11 +10,11 @@
 
 /* --- the grid ----------------------------------------------------------------------------------------------------- */
 
-int cli_sweep_check(const cli_runfile *runfile, const cli_layer *given)
+int cli_sweep_check(const cli_runfile *runfile)
 {
     int code = CLI_OK;
     for (int32_t i = 0; i < runfile->said->n_sweep && code == CLI_OK; i++)
-        code = cli_points_check_name(runfile->path, given, runfile->said->sweep[i].name);
+        code = cli_points_check_name(runfile->path, runfile->session->given, runfile->said->sweep[i].name);
     return code;
 }
 
@@ -67,8 +67,7 @@ static int prepare(state *s)
     const cli_sweep *sweep = s->sweep;
     cli_session *session = sweep->session;
     const char *domain = cli_session_domain(session);
-    if (!domain || check_files(sweep) != CLI_OK || cli_sweep_check(sweep->runfile, sweep->given) != CLI_OK)
-        return CLI_FAILED;
+    if (!domain || check_files(sweep) != CLI_OK || cli_sweep_check(sweep->runfile) != CLI_OK) return CLI_FAILED;
     const cli_testset_files files = {sweep->input ? sweep->input : "-", sweep->references, NULL};
     session->before_message = cli_points_erase;
     int code = cli_testset_load(&s->set, session->ctx, &files);
@@ -83,7 +82,6 @@ static int run(state *s)
     const rill_script_config *said = s->sweep->runfile->said;
     s->points = (cli_points){.session = s->sweep->session,
                              .set = &s->set,
-                             .given = s->sweep->given,
                              .path = s->sweep->runfile->path,
                              .script = s->sweep->runfile->script};
     s->table.metric = s->set.kind;

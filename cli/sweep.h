@@ -9,7 +9,6 @@
 typedef struct cli_sweep {
     cli_session *session; /* configured, its model not yet open */
     const cli_runfile *runfile;
-    const cli_layer *given;                          /* options of the search */
     const char *input, *references, *output, *stats; /* files; NULL: standard input, none, standard output, none */
     int quiet;
 } cli_sweep;
@@ -18,7 +17,7 @@ typedef struct cli_sweep {
 int cli_sweep_run(const cli_sweep *sweep);
 
 /* Whether options leave the grid, if there is one, its parameters. CLI_OK or CLI_FAILED after a message. */
-int cli_sweep_check(const cli_runfile *runfile, const cli_layer *given);
+int cli_sweep_check(const cli_runfile *runfile);
 
 /* Have every point of the script's grid tried, in order, as long as all goes well; after(user, point), which may be NULL, is told of
  * each. Same returns as cli_points_try(). */

@@ -109,7 +109,7 @@ static rill_status judge_result(void *user, const rill_result *result)
     return RILL_OK;
 }
 
-static rill_status decode(cli_session *session, cli_testset *set, const cli_plan *plan, const rill_engine_setup *setup,
+static rill_status decode(cli_session *session, cli_testset *set, const rill_plan *plan, const rill_engine_setup *setup,
                           rill_write_fn write, void *user, cli_trial *out)
 {
     memory_input input = {&set->inputs, 0};
@@ -122,7 +122,7 @@ static rill_status decode(cli_session *session, cli_testset *set, const cli_plan
     return status;
 }
 
-rill_status cli_trial_judge(cli_session *session, cli_testset *set, const cli_plan *plan, uint64_t *hash,
+rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_plan *plan, uint64_t *hash,
                             cli_trial *out)
 {
     rill_engine_setup setup = plan->setup;
@@ -132,7 +132,7 @@ rill_status cli_trial_judge(cli_session *session, cli_testset *set, const cli_pl
     return decode(session, set, plan, &setup, judge_result, &j, out);
 }
 
-rill_status cli_trial_time(cli_session *session, cli_testset *set, const cli_plan *plan, cli_trial *out)
+rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_plan *plan, cli_trial *out)
 {
     return decode(session, set, plan, &plan->setup, drop_result, NULL, out);
 }

@@ -22,7 +22,6 @@
 
 typedef struct tune {
     cli_session session;
-    cli_layer given;
     cli_runfile runfile;
     const char *dev_path, *svg_path, *json_path;
     int oracle, quiet;
@@ -58,7 +57,6 @@ static int try_all(tune *t)
     const rill_script_config *said = t->runfile.said;
     t->points = (cli_points){.session = &t->session,
                              .set = &t->set,
-                             .given = &t->given,
                              .path = t->runfile.path,
                              .script = t->runfile.script,
                              .telling = !t->quiet};
@@ -174,7 +172,7 @@ static int prepare(tune *t)
     int code = cli_runfile_load(&t->runfile, &t->session);
     t->runfile.points = 1;
     if (code == CLI_OK) code = check_search(t);
-    if (code == CLI_OK && !t->runfile.said->has_tune) code = cli_sweep_check(&t->runfile, &t->given);
+    if (code == CLI_OK && !t->runfile.said->has_tune) code = cli_sweep_check(&t->runfile);
     if (code == CLI_OK) code = cli_session_configure(&t->session);
     const char *domain = code == CLI_OK ? cli_session_domain(&t->session) : NULL;
     if (!domain) return CLI_FAILED;
@@ -255,7 +253,6 @@ static int take_option(void *user, const cli_option *option, const char *value)
 {
     tune *t = user;
     if (cli_session_owns(option)) return cli_session_take(&t->session, option, value);
-    if (cli_search_owns(option)) return cli_search_take(t->session.ctx, &t->given, option, value);
     return option->id == TAKE_METRIC ? take_metric(t, value) : cli_option_store(t, option, value);
 }
 
@@ -269,17 +266,14 @@ static int take_argument(void *user, const char *value)
 
 static int parse(tune *t, int argc, char **argv, int *helped)
 {
-    cli_option settings[CLI_SETTINGS_MAX + 1];
     const cli_group groups[] = {
         {"Tuning", tune_options},
         {"Model", cli_model_options},
-        {"Search", settings},
-        {"Chains of heuristics and scorers", cli_chain_options},
+        CLI_ROW_GROUPS(t->session),
         {NULL, NULL},
     };
     const cli_syntax syntax = {
         "rill tune FILE.lua --dev FILE [options]", about, groups, epilogue, take_option, take_argument, t};
-    cli_search_options(settings, NULL);
     return cli_session_parse(&t->session, &syntax, argc, argv, helped);
 }
 

@@ -233,8 +233,9 @@ static rill_status load_model(neural *m, const rill_open_options *options)
 {
     rill_tensors *file;
     weights w;
-    const rill_device_options device = {
-        .struct_size = sizeof device, .backend = options->backend, .row_by_row = options->deterministic};
+    const rill_device_options device = {.struct_size = sizeof device,
+                                        .backend = rill_open_value(options, "backend"),
+                                        .row_by_row = options->deterministic};
     if (options->path == NULL)
         return rill_fail(m->ctx, RILL_ERR_OPTION, "neural: the path of a safetensors file is needed");
     TRY(rill_device_open(&m->device, m->ctx, &device));
@@ -420,6 +421,12 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
 
 /* --- table -------------------------------------------------------------------------------------------------------- */
 
+/* `--backend NAME` on a command line, `backend = "NAME"` in a script: whatever stands here can be given wherever settings can. */
+static const rill_option own_options[] = {
+    {"backend", "NAME", "rill", "what computes products: rill or onednn", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0},
+    {0},
+};
+
 static const rill_domain neural_domain = {
     .abi_version = RILL_ABI_VERSION,
     .struct_size = sizeof(rill_domain),
@@ -438,7 +445,7 @@ static const rill_domain neural_domain = {
     .profile = rill_runner_profile,
     .profiled = rill_runner_profiled,
     .limits = rill_runner_limits,
-    .features = RILL_TAKES_BACKEND,
+    .options = own_options,
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

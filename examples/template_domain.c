@@ -292,7 +292,7 @@ static const rill_domain template_domain = {
     /* action_name */ action_name, /* (optional) without these two, scorers and scripts know actions by number only */
     /* find_action */ find_action,
     /* metric      */ "exact", /* (optional) without it, outputs are judged by exact match, too */
-    /* features    */ 0, /* (optional) what of the open options beyond `arguments` it heeds: see rill_domain_feature */
+    /* features    */ 0,       /* (optional) what it can do beyond the rest, as ensembles: see rill_domain_feature */
     /* field       */ NULL,    /* (optional) without it, outputs have nothing but their text */
     /* unknown_action */ NULL, /* (optional) every letter is known */
     /* recommend      */ NULL, /* (optional) without it, presets are as they are */
@@ -304,6 +304,8 @@ static const rill_domain template_domain = {
     /* limits         */ NULL,
     /* collect        */ NULL, /* (optional) without it, score answers before it returns */
     /* advise         */ NULL, /* (optional) without it, a model is searched by rill's own defaults */
+    /* options        */ NULL, /* (optional) options of its own, as --letters N: see examples/neural_domain.c */
+    /* model_types    */ NULL, /* (optional) "model_type" of config.json by which a directory is known as its own */
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

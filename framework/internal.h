@@ -71,6 +71,9 @@ static inline int rill__take(void *own, size_t size, const void *given, size_t l
     return 1;
 }
 
+/* "-" and "_" are one. */
+int rill__same_name(const char *a, const char *b);
+
 /* What a file of the system begins with, up to size - 1 bytes and a NUL. Returns 0 where there is nothing to read. */
 int rill__read_head(const char *path, char *out, size_t size);
 

@@ -31,23 +31,25 @@ static rill_status check_info(rill_context *ctx, const rill_domain *domain, rill
 /* Refuse what the domain would not heed. */
 static rill_status check_options(rill_context *ctx, const rill_domain *domain, const rill_open_options *options)
 {
-    const uint32_t features = domain->features;
-    if (options->n_also > 0 && !(features & RILL_TAKES_ENSEMBLES))
+    if (options->n_also > 0 && !(domain->features & RILL_TAKES_ENSEMBLES))
         return rill_fail(ctx, RILL_ERR_OPTION, "domain %s decodes with one model, %d were given", domain->name,
                          options->n_also + 1);
-    if (options->weights != NULL && !(features & RILL_TAKES_WEIGHTS))
-        return rill_fail(ctx, RILL_ERR_OPTION, "domain %s keeps its weights in one way, another was asked for: %s",
-                         domain->name, options->weights);
-    if (options->input_format != NULL && !(features & RILL_TAKES_INPUT_FORMAT))
-        return rill_fail(ctx, RILL_ERR_OPTION, "domain %s has one form of inputs: no input format can be chosen",
-                         domain->name);
-    if (options->shortlist != NULL && !(features & RILL_TAKES_SHORTLIST))
-        return rill_fail(ctx, RILL_ERR_OPTION, "domain %s takes no shortlist, %s was given", domain->name,
-                         options->shortlist);
-    if (options->backend != NULL && !(features & RILL_TAKES_BACKEND))
-        return rill_fail(ctx, RILL_ERR_OPTION, "domain %s computes in one way, another back end was asked for: %s",
-                         domain->name, options->backend);
+    for (int32_t i = 0; i < options->n_values; i++) {
+        const rill_pair *pair = &options->values[i];
+        const rill_option *row = rill_option_find(domain->options, pair->name);
+        if (row == NULL)
+            return rill_fail(ctx, RILL_ERR_OPTION, "domain %s has no option %s, \"%.60s\" was given", domain->name,
+                             pair->name, pair->value);
+        RILL__TRY(rill_option_read(ctx, row, pair->value, NULL));
+    }
     return RILL_OK;
+}
+
+const char *rill_open_value(const rill_open_options *options, const char *name)
+{
+    for (int32_t i = 0; i < options->n_values; i++)
+        if (rill__same_name(options->values[i].name, name)) return options->values[i].value;
+    return NULL;
 }
 
 rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *domain, const rill_open_options *options)

@@ -1,11 +1,10 @@
-/* Search settings: the table of fields, reading a value from text, and resolving presets.
+/* Search settings: the table of options, reading a value from text, and resolving presets.
  *
- * One row of FIELDS is all there is to a setting: name, help, type, range and place in the struct; help texts,
- * configuration files and error messages come from it. A method is a preset: a policy's name plus what it fixes; an option
- * that contradicts it is refused here, so that the engine sees consistent settings only.
+ * One row of OPTIONS is all there is to a setting; help texts, configurations, reports and error messages come from it. A method
+ * is a preset: a policy's name plus what it fixes; an option that contradicts it is refused here, so that the engine sees consistent
+ * settings only.
  *
- * Divisions: fields · reading values · methods · resolving. */
-#include <errno.h>
+ * Divisions: options · values · methods · presets · resolving. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,89 +13,71 @@
 
 #include "internal.h"
 
-/* --- fields ------------------------------------------------------------------------------------------------------- */
+/* --- options ------------------------------------------------------------------------------------------------------ */
 
-typedef enum field_type {
-    FIELD_INT,
-    FIELD_REAL,
-    FIELD_SWITCH,
-    FIELD_METHOD,
-    FIELD_WORD, /* one of those in `argument`, counted from 1 */
-    FIELD_SORT,
-    FIELD_BYTES
-} field_type;
+/* clang-format off */
+#define ROW(name, argument, initial, type, kind, least, most, member, help) \
+    {name, argument, initial, help, RILL_OPTION_##type, RILL_OPTION_##kind, least, most, offsetof(rill_settings, member)}
+static const rill_option OPTIONS[] = {
+    ROW("method", "NAME", "stream-all", TEXT, SCHEDULE, 0, 0, method, "search method"),
+    ROW("k", "K", "10; greedy: 1", INT, SEARCH, 1, 65536, k, "beam width"),
+    ROW("n", "N", "10", INT, SCHEDULE, 1, 1048576, n, "batch size: items decoded together"),
+    ROW("max-items", "N", "n, or 100 n under a budget", INT, SCHEDULE, 1, 1048576, max_items,
+        "items in flight, streaming methods"),
+    ROW("budget", "B", "0: none", INT, SCHEDULE, 0, INT_MAX, budget, "most candidates expanded per timestep"),
+    ROW("refill", "E", "1/6; top-up 1/2", REAL, SCHEDULE, 0, 1, refill,
+        "admit inputs once this share of max-items is in flight"),
+    ROW("max-candidates", "M", "k; 2k under finish immediate", INT, SEARCH, 1, 131072, max_candidates,
+        "children kept per parent"),
+    ROW("finish", "top|immediate|shrink", "the method's", WORD, SEARCH, 0, 0, finish,
+        "when an ended hypothesis leaves the beam"),
+    ROW("stop-after", "Z", "k", INT, SEARCH, 1, 131072, stop_after, "outputs after which an item stops"),
+    ROW("patience", "P", "", REAL, SEARCH, 1e-6, 65536, patience, "stop after round(k*P) outputs; instead of stop-after"),
+    ROW("min-length", "L", "0", INT, SEARCH, 0, INT_MAX, min_length, "actions before a hypothesis may end"),
+    ROW("max-length", "L", "the model's", INT, SEARCH, 1, INT_MAX, max_length, "most actions of a hypothesis"),
+    ROW("length-penalty", "A", "0: by score; 1: by mean", REAL, SEARCH, -25, 25, length_penalty,
+        "order outputs by score / length^A"),
+    ROW("n-best", "N", "1", INT, OUTPUT, 1, 131072, n_best,
+        "outputs given per input; widens what a model recommends, nothing else"),
+    ROW("distinct", "", "", SWITCH, OUTPUT, 0, 1, distinct, "leave out outputs whose text is that of a better one"),
+    ROW("sort", "none|length|longest-first[:W]", "none; W: the larger of max-items and 1000", TEXT, SCHEDULE, 0, 0, sort,
+        "admit inputs by size within windows of W inputs"),
+    ROW("flush-every", "T", "0: never", INT, SCHEDULE, 0, INT_MAX, flush_every,
+        "every T timesteps finish all in flight before admitting more"),
+    ROW("unordered", "", "", SWITCH, SCHEDULE, 0, 1, unordered, "give results in order of completion"),
+    ROW("check", "", "", SWITCH, SCHEDULE, 0, 1, check, "prove heuristics and scorers segment-local while decoding (slow)"),
+    ROW("max-nodes", "N", "0: no bound", INT, SCHEDULE, 0, INT_MAX, max_nodes,
+        "most states kept at once; items wait, no answer changes"),
+    ROW("memory", "SIZE", "0: no bound", BYTES, SCHEDULE, 0, 9e15, memory,
+        "the same in bytes, inputs in flight included, as in 2G"),
+    ROW("like", "hf|fairseq|marian|ct2", "", WORD, SEARCH, 0, 0, like,
+        "decode by another decoder's conventions where nothing else is given"),
+    ROW("keep", "all|first|best", "all", WORD, SEARCH, 0, 0, keep, "outputs kept once there are stop-after"),
+    ROW("stop", "count|bound|bound-max|top", "count: at once", WORD, SEARCH, 0, 0, stop,
+        "when an item that has stop-after outputs stops"),
+    ROW("at-limit", "open|first|end|end-free", "open: as they are", WORD, SEARCH, 0, 0, at_limit,
+        "how hypotheses end at the length limit"),
+    ROW("count-end", "", "", SWITCH, SEARCH, 0, 1, count_end, "count the end action in the length that penalties use"),
+    ROW("max-length-factor", "A", "0: max-length alone", REAL, SEARCH, 0, 1e6, max_length_factor,
+        "most actions: A times the input's size, plus max-length"),
+    ROW("word-penalty", "W", "0", REAL, SEARCH, -1e6, 1e6, word_penalty,
+        "order outputs by (score - W * length) / length^A"),
+    ROW("min-width", "W", "0", INT, SEARCH, 0, 131072, min_width,
+        "candidates that heuristics leave an item at least, its outputs counted"),
+    ROW("require-end", "", "", SWITCH, OUTPUT, 0, 1, require_end,
+        "give no output that was cut short; an input with no other fails"),
+    ROW("unknown-penalty", "U", "0", REAL, SEARCH, -1e6, HUGE_VAL, unknown_penalty,
+        "taken from the score of the unknown action; inf: never choose it"),
+    {0},
+};
+/* clang-format on */
 
-/* X(name, argument, help, type, member, least, most) */
-#define FIELDS(X)                                                                                                      \
-    X("method", "NAME", "search method (default stream-all)", FIELD_METHOD, method, 0, 0)                              \
-    X("k", "K", "beam width (default 10; greedy: 1)", FIELD_INT, k, 1, 65536)                                          \
-    X("n", "N", "batch size: items decoded together (default 10)", FIELD_INT, n, 1, 1048576)                           \
-    X("max-items", "N", "items in flight, streaming methods (default n, or 100 n under a budget)", FIELD_INT,          \
-      max_items, 1, 1048576)                                                                                           \
-    X("budget", "B", "most candidates expanded per timestep (default 0: none)", FIELD_INT, budget, 0, INT_MAX)         \
-    X("refill", "E", "admit inputs once this share of max-items is in flight (default 1/6; top-up 1/2)", FIELD_REAL,   \
-      refill, 0, 1)                                                                                                    \
-    X("max-candidates", "M", "children kept per parent (default k; 2k under finish immediate)", FIELD_INT,             \
-      max_candidates, 1, 131072)                                                                                       \
-    X("finish", "top|immediate|shrink", "when an ended hypothesis leaves the beam (default: the method's)",            \
-      FIELD_WORD, finish, 0, 0)                                                                                        \
-    X("stop-after", "Z", "outputs after which an item stops (default k)", FIELD_INT, stop_after, 1, 131072)            \
-    X("patience", "P", "stop after round(k*P) outputs; instead of stop-after", FIELD_REAL, patience, 1e-6, 65536)      \
-    X("min-length", "L", "actions before a hypothesis may end (default 0)", FIELD_INT, min_length, 0, INT_MAX)         \
-    X("max-length", "L", "most actions of a hypothesis (default: the model's)", FIELD_INT, max_length, 1, INT_MAX)     \
-    X("length-penalty", "A", "order outputs by score / length^A (default 0: by score; 1: by mean)", FIELD_REAL,        \
-      length_penalty, -25, 25)                                                                                         \
-    X("n-best", "N", "outputs given per input; widens what a model recommends, nothing else (default 1)", FIELD_INT,   \
-      n_best, 1, 131072)                                                                                               \
-    X("distinct", "", "leave out outputs whose text is that of a better one", FIELD_SWITCH, distinct, 0, 1)            \
-    X("sort", "none|length|longest-first[:W]",                                                                         \
-      "admit inputs by size within windows of W inputs (default none; W: the larger of max-items and 1000)",           \
-      FIELD_SORT, sort, 0, 0)                                                                                          \
-    X("flush-every", "T", "every T timesteps finish all in flight before admitting more (default 0: never)",           \
-      FIELD_INT, flush_every, 0, INT_MAX)                                                                              \
-    X("unordered", "", "give results in order of completion", FIELD_SWITCH, unordered, 0, 1)                           \
-    X("check", "", "prove heuristics and scorers segment-local while decoding (slow)", FIELD_SWITCH, check, 0, 1)      \
-    X("max-nodes", "N", "most states kept at once; items wait, no answer changes (default 0: no bound)", FIELD_INT,    \
-      max_nodes, 0, INT_MAX)                                                                                           \
-    X("memory", "SIZE", "the same in bytes, inputs in flight included, as in 2G (default 0: no bound)", FIELD_BYTES,   \
-      memory, 0, 9e15)                                                                                                 \
-    X("like", "hf|fairseq|marian|ct2", "decode by another decoder's conventions where nothing else is given",          \
-      FIELD_WORD, like, 0, 0)                                                                                          \
-    X("keep", "all|first|best", "outputs kept once there are stop-after (default all)", FIELD_WORD, keep, 0, 0)        \
-    X("stop", "count|bound|bound-max|top", "when an item that has stop-after outputs stops (default count: at once)",  \
-      FIELD_WORD, stop, 0, 0)                                                                                          \
-    X("at-limit", "open|first|end|end-free", "how hypotheses end at the length limit (default open: as they are)",     \
-      FIELD_WORD, at_limit, 0, 0)                                                                                      \
-    X("count-end", "", "count the end action in the length that penalties use", FIELD_SWITCH, count_end, 0, 1)         \
-    X("max-length-factor", "A", "most actions: A times the input's size, plus max-length (default 0: max-length)",     \
-      FIELD_REAL, max_length_factor, 0, 1e6)                                                                           \
-    X("word-penalty", "W", "order outputs by (score - W * length) / length^A (default 0)", FIELD_REAL, word_penalty,   \
-      -1e6, 1e6)                                                                                                       \
-    X("min-width", "W", "candidates that heuristics leave an item at least, its outputs counted (default 0)",          \
-      FIELD_INT, min_width, 0, 131072)                                                                                 \
-    X("require-end", "", "give no output that was cut short; an input with no other fails", FIELD_SWITCH, require_end, \
-      0, 1)                                                                                                            \
-    X("unknown-penalty", "U", "taken from the score of the unknown action; inf: never choose it (default 0)",          \
-      FIELD_REAL, unknown_penalty, -1e6, HUGE_VAL)
+_Static_assert(sizeof OPTIONS / sizeof *OPTIONS <= 64, "rill_settings.given has a bit for each");
 
-#define AS_INFO(name, argument, help, type, member, least, most) {name, argument, help},
-#define AS_FIELD(name, argument, help, type, member, least, most) {type, offsetof(rill_settings, member), least, most},
-
-static const rill_setting_info infos[] = {FIELDS(AS_INFO){NULL, NULL, NULL}};
-
-typedef struct field {
-    field_type type;
-    size_t offset;
-    double least, most;
-} field;
-static const field fields[] = {FIELDS(AS_FIELD)};
-
-const rill_setting_info *rill_setting_table(void)
+const rill_option *rill_setting_table(void)
 {
-    return infos;
+    return OPTIONS;
 }
-
-_Static_assert(sizeof fields / sizeof *fields <= 64, "rill_settings.given has a bit for each");
 
 /* No member but the first is known to lie in a struct of another size. */
 void rill_settings_init(rill_settings *settings, size_t size)
@@ -115,71 +96,27 @@ static rill_status check_size(rill_context *ctx, const rill_settings *settings)
                      settings->struct_size, sizeof *settings);
 }
 
-/* --- reading values ----------------------------------------------------------------------------------------------- */
+/* --- values ------------------------------------------------------------------------------------------------------- */
 
-static rill_status refuse(rill_context *ctx, const char *name, const char *value, const char *wanted)
-{
-    return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" is not %s", name, value, wanted);
-}
-
-static rill_status read_number(rill_context *ctx, const char *name, const field *f, const char *value, double *out)
-{
-    char *end, wanted[96];
-    errno = 0;
-    double number = strtod(value, &end);
-    int whole = f->type != FIELD_REAL;
-    /* "1/6" is how the sources write the refill share. */
-    if (!whole && end != value && *end == '/') {
-        double divisor = strtod(end + 1, &end);
-        number = divisor != 0 ? number / divisor : NAN;
-    }
-    int good = end != value && *end == '\0' && errno == 0 && number >= f->least && number <= f->most &&
-               (!whole || number == floor(number));
-    if (!good) {
-        snprintf(wanted, sizeof wanted, "%s from %.10g to %.10g", whole ? "a whole number" : "a number", f->least,
-                 f->most);
-        return refuse(ctx, name, value, wanted);
-    }
-    *out = number;
-    return RILL_OK;
-}
-
-/* A number of bytes, with K, M, G or T behind it as powers of 1,024. Less than one byte would be read as 0, no bound. */
-static rill_status read_bytes(rill_context *ctx, const char *name, const field *f, const char *value, int64_t *out)
-{
-    static const char units[] = "KkMmGgTt";
-    char *end;
-    errno = 0;
-    double number = strtod(value, &end);
-    const char *unit = end != value && *end != '\0' ? strchr(units, *end) : NULL;
-    if (unit != NULL) {
-        number = ldexp(number, 10 * (int)((unit - units) / 2 + 1));
-        end++;
-    }
-    int good = number >= f->least && number <= f->most && (number == 0 || number >= 1);
-    if (end == value || *end != '\0' || errno != 0 || !good)
-        return refuse(ctx, name, value, "a number of bytes, as in 500M or 2G");
-    *out = (int64_t)number;
-    return RILL_OK;
-}
+static const char *const sorts[] = {"none", "length", "longest-first"};
 
 static rill_status read_sort(rill_context *ctx, rill_settings *settings, const char *value)
 {
-    static const char *const names[] = {"none", "length", "longest-first"};
+    static const rill_option window_row = {.name = "sort window", .type = RILL_OPTION_INT, .least = 1, .most = 1e9};
     size_t length = strcspn(value, ":");
     for (int i = 0; i < 3; i++) {
-        if (strlen(names[i]) != length || strncmp(value, names[i], length) != 0) continue;
-        double window = 0;
-        static const field window_field = {FIELD_INT, 0, 1, 1e9};
+        if (strlen(sorts[i]) != length || strncmp(value, sorts[i], length) != 0) continue;
+        int32_t window = 0;
         if (value[length] == ':') {
             if (i == RILL_SORT_NONE) break;
-            RILL__TRY(read_number(ctx, "sort window", &window_field, value + length + 1, &window));
+            RILL__TRY(rill_option_read(ctx, &window_row, value + length + 1, &window));
         }
         settings->sort = (rill_sort)i;
-        settings->sort_window = (int32_t)window;
+        settings->sort_window = window;
         return RILL_OK;
     }
-    return refuse(ctx, "sort", value, "none, length, longest-first, or one of the last two with :W");
+    return rill_fail(ctx, RILL_ERR_OPTION,
+                     "sort: \"%s\" is not none, length, longest-first, or one of the last two with :W", value);
 }
 
 static rill_status find_method(rill_context *ctx, const char *value, const rill_method_info **out)
@@ -204,90 +141,46 @@ static rill_status read_method(rill_context *ctx, rill_settings *settings, const
     return RILL_OK;
 }
 
-/* The place of `value` among words with bars between, from 1; 0 if it is none of them. */
-static int32_t find_word(const char *words, const char *value)
+static rill_status read_value(rill_context *ctx, rill_settings *settings, const rill_option *option, const char *value)
 {
-    size_t length = strlen(value);
-    for (int32_t i = 1;; i++) {
-        size_t n = strcspn(words, "|");
-        if (n == length && strncmp(words, value, n) == 0) return i;
-        if (words[n] == '\0') return 0;
-        words += n + 1;
-    }
+    if (option->offset == offsetof(rill_settings, method)) return read_method(ctx, settings, value);
+    if (option->offset == offsetof(rill_settings, sort)) return read_sort(ctx, settings, value);
+    return rill_option_read(ctx, option, value, settings);
 }
 
-static int32_t count_words(const char *words)
+const char *rill_settings_get(const rill_settings *settings, const rill_option *option, char out[RILL_OPTION_MAX])
 {
-    int32_t n = 1;
-    for (; *words != '\0'; words++) n += *words == '|';
-    return n;
-}
-
-static rill_status read_word(rill_context *ctx, const rill_setting_info *info, const char *value, int32_t *out)
-{
-    char wanted[96];
-    int32_t word = find_word(info->argument, value);
-    snprintf(wanted, sizeof wanted, "one of %s", info->argument);
-    if (word == 0) return refuse(ctx, info->name, value, wanted);
-    *out = word;
-    return RILL_OK;
-}
-
-static int same_name(const char *a, const char *b)
-{
-    for (; *a != '\0' && *b != '\0'; a++, b++)
-        if (*a != *b && !((*a == '-' || *a == '_') && (*b == '-' || *b == '_'))) return 0;
-    return *a == *b;
+    if (option->offset == offsetof(rill_settings, method))
+        snprintf(out, RILL_OPTION_MAX, "%s", settings->method);
+    else if (option->offset != offsetof(rill_settings, sort))
+        rill_option_write(option, settings, out);
+    else if (settings->sort != RILL_SORT_NONE && settings->sort_window != 0)
+        snprintf(out, RILL_OPTION_MAX, "%s:%d", sorts[settings->sort], settings->sort_window);
+    else
+        snprintf(out, RILL_OPTION_MAX, "%s", sorts[settings->sort]);
+    return out;
 }
 
 static rill_status unknown_setting(rill_context *ctx, const char *name)
 {
-    const char *near = rill__nearest(name, &infos[0].name, sizeof infos[0]);
+    const char *near = rill__nearest(name, &OPTIONS[0].name, sizeof OPTIONS[0]);
     if (near != NULL)
         return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": did you mean \"%s\"?", name, near);
     return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\"", name);
 }
 
-static size_t find_field(const char *name)
+static uint64_t bit_of(const rill_option *option)
 {
-    size_t i = 0;
-    while (infos[i].name != NULL && !same_name(infos[i].name, name)) i++;
-    return i;
-}
-
-static rill_status read_field(rill_context *ctx, rill_settings *settings, size_t i, const char *value)
-{
-    const field *f = &fields[i];
-    void *place = (char *)settings + f->offset;
-    double number = 0;
-    switch (f->type) {
-    case FIELD_METHOD: return read_method(ctx, settings, value);
-    case FIELD_WORD: return read_word(ctx, &infos[i], value, place);
-    case FIELD_SORT: return read_sort(ctx, settings, value);
-    case FIELD_BYTES: return read_bytes(ctx, infos[i].name, f, value, place);
-    case FIELD_SWITCH:
-        if (value[0] == '\0' || strcmp(value, "true") == 0) value = "1";
-        if (strcmp(value, "false") == 0) value = "0";
-        /* fall through */
-    case FIELD_INT:
-        RILL__TRY(read_number(ctx, infos[i].name, f, value, &number));
-        *(int32_t *)place = (int32_t)number;
-        return RILL_OK;
-    case FIELD_REAL:
-        RILL__TRY(read_number(ctx, infos[i].name, f, value, &number));
-        *(double *)place = number;
-        return RILL_OK;
-    }
-    return RILL_OK;
+    return UINT64_C(1) << (option - OPTIONS);
 }
 
 rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const char *name, const char *value)
 {
-    size_t i = find_field(name);
+    const rill_option *option = rill_option_find(OPTIONS, name);
     RILL__TRY(check_size(ctx, settings));
-    if (infos[i].name == NULL) return unknown_setting(ctx, name);
-    RILL__TRY(read_field(ctx, settings, i, value));
-    settings->given |= UINT64_C(1) << i;
+    if (option == NULL) return unknown_setting(ctx, name);
+    RILL__TRY(read_value(ctx, settings, option, value));
+    settings->given |= bit_of(option);
     return RILL_OK;
 }
 
@@ -334,14 +227,13 @@ static const struct preset {
 };
 
 /* Fields may have been set without rill_settings_set(). */
-static int is_given(const rill_settings *settings, size_t i)
+static int is_given(const rill_settings *settings, const rill_option *option)
 {
     rill_settings defaults;
+    char is[RILL_OPTION_MAX], was[RILL_OPTION_MAX];
     rill_settings_default(&defaults);
-    size_t offset = fields[i].offset;
-    size_t size = fields[i].type == FIELD_REAL || fields[i].type == FIELD_BYTES ? sizeof(double) : sizeof(int32_t);
-    return (settings->given >> i & 1) ||
-           memcmp((const char *)settings + offset, (const char *)&defaults + offset, size) != 0;
+    return (settings->given & bit_of(option)) != 0 ||
+           strcmp(rill_settings_get(settings, option, is), rill_settings_get(&defaults, option, was)) != 0;
 }
 
 /* A beam of one that ends at its first end action is what greedy search is everywhere. */
@@ -364,11 +256,11 @@ rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, cons
             return rill_fail(ctx, RILL_ERR_PLUGIN, "\"%.*s\" is not NAME=VALUE", (int)length, text);
         snprintf(name, sizeof name, "%.*s", (int)length, text);
         name[sign] = '\0';
-        size_t i = find_field(name);
-        if (infos[i].name == NULL) return unknown_setting(ctx, name);
-        if (!is_given(settings, i) && !(m->greedy && greedy_has_its_own(name)))
-            RILL__TRY(read_field(ctx, settings, i, name + sign + 1));
-        settings->given |= UINT64_C(1) << i;
+        const rill_option *option = rill_option_find(OPTIONS, name);
+        if (option == NULL) return unknown_setting(ctx, name);
+        if (!is_given(settings, option) && !(m->greedy && greedy_has_its_own(name)))
+            RILL__TRY(read_value(ctx, settings, option, name + sign + 1));
+        settings->given |= bit_of(option);
         text += length;
     }
     return RILL_OK;
@@ -458,22 +350,28 @@ static rill_status resolve_stops(rill_context *ctx, rill_settings *s)
     return RILL_OK;
 }
 
+static int32_t count_words(const char *words)
+{
+    int32_t n = 1;
+    for (; *words != '\0'; words++) n += *words == '|';
+    return n;
+}
+
 /* Fields may have been set without rill_settings_set(). 0 means the default everywhere; a refill below 0 does. */
 static rill_status check_ranges(rill_context *ctx, const rill_settings *settings)
 {
-    for (size_t i = 0; infos[i].name != NULL; i++) {
-        const field *f = &fields[i];
-        const void *place = (const char *)settings + f->offset;
-        double value = 0;
-        double most = f->most;
-        if (f->type == FIELD_INT || f->type == FIELD_SWITCH || f->type == FIELD_WORD) value = *(const int32_t *)place;
-        if (f->type == FIELD_WORD) most = count_words(infos[i].argument);
-        if (f->type == FIELD_REAL) value = *(const double *)place;
-        if (f->type == FIELD_BYTES) value = (double)*(const int64_t *)place;
-        int unset = value == 0 || (f->offset == offsetof(rill_settings, refill) && value < 0);
-        if (unset || (value >= f->least && value <= most)) continue;
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: %.10g is not a number from %.10g to %.10g", infos[i].name, value,
-                         f->least, most);
+    for (const rill_option *o = OPTIONS; o->name != NULL; o++) {
+        const void *place = (const char *)settings + o->offset;
+        double value = 0, most = o->most;
+        if (o->type == RILL_OPTION_INT || o->type == RILL_OPTION_SWITCH || o->type == RILL_OPTION_WORD)
+            value = *(const int32_t *)place;
+        if (o->type == RILL_OPTION_WORD) most = count_words(o->argument);
+        if (o->type == RILL_OPTION_REAL) value = *(const double *)place;
+        if (o->type == RILL_OPTION_BYTES) value = (double)*(const int64_t *)place;
+        int unset = value == 0 || (o->offset == offsetof(rill_settings, refill) && value < 0);
+        if (unset || (value >= o->least && value <= most)) continue;
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: %.10g is not a number from %.10g to %.10g", o->name, value,
+                         o->least, most);
     }
     if ((unsigned)settings->sort > RILL_SORT_LONGEST_FIRST || settings->sort_window < 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "sort or sort_window has a value that does not exist");

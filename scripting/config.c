@@ -60,9 +60,9 @@ static int same_name(const char *a, const char *b)
     return strcmp(script_lua_name(a, x), script_lua_name(b, y)) == 0;
 }
 
-const rill_setting_info *script_find_setting(const char *name)
+const rill_option *script_find_setting(const char *name)
 {
-    const rill_setting_info *s = rill_setting_table();
+    const rill_option *s = rill_setting_table();
     while (s->name != NULL && !same_name(s->name, name)) s++;
     return s->name != NULL ? s : NULL;
 }
@@ -147,7 +147,7 @@ static rill_status read_threads_key(lua_State *L, reader *r, const config_key *k
 /* --- settings ----------------------------------------------------------------------------------------------------- */
 
 /* What values of a setting are like is found out by trying, since no list of them can then drift from the library's. */
-static int takes(rill_context *ctx, const rill_setting_info *setting, const char *value)
+static int takes(rill_context *ctx, const rill_option *setting, const char *value)
 {
     rill_settings trial;
     rill_settings_default(&trial);
@@ -157,13 +157,13 @@ static int takes(rill_context *ctx, const rill_setting_info *setting, const char
 }
 
 /* Whether a number may be written as a text, for what Lua's numbers cannot say. */
-static int takes_both(rill_context *ctx, const rill_setting_info *setting)
+static int takes_both(rill_context *ctx, const rill_option *setting)
 {
     return takes(ctx, setting, "1K") || takes(ctx, setting, "inf");
 }
 
 /* Pass on why a value was refused, which begins with the setting's name: the path says that already. */
-static rill_status refused(reader *r, const char *path, const rill_setting_info *setting)
+static rill_status refused(reader *r, const char *path, const rill_option *setting)
 {
     char why[512];
     snprintf(why, sizeof why, "%s", rill_error(r->script->ctx));
@@ -172,7 +172,7 @@ static rill_status refused(reader *r, const char *path, const rill_setting_info 
     return script_config_fail(r->script, path, "%s", rest);
 }
 
-static rill_status check_value(reader *r, const char *path, const rill_setting_info *setting, const char *value)
+static rill_status check_value(reader *r, const char *path, const rill_option *setting, const char *value)
 {
     rill_settings trial;
     rill_settings_default(&trial);
@@ -180,7 +180,7 @@ static rill_status check_value(reader *r, const char *path, const rill_setting_i
 }
 
 /* *out: the value on top as text, checked by itself. */
-static rill_status setting_value(lua_State *L, reader *r, const char *path, const rill_setting_info *setting,
+static rill_status setting_value(lua_State *L, reader *r, const char *path, const rill_option *setting,
                                  const char **out)
 {
     int type = lua_type(L, -1);
@@ -201,7 +201,7 @@ static rill_status setting_value(lua_State *L, reader *r, const char *path, cons
     return check_value(r, path, setting, *out);
 }
 
-static rill_status read_setting(lua_State *L, reader *r, const char *path, const rill_setting_info *setting)
+static rill_status read_setting(lua_State *L, reader *r, const char *path, const rill_option *setting)
 {
     const char *value;
     if (strcmp(setting->name, "budget") == 0 && lua_isfunction(L, -1))
@@ -250,7 +250,7 @@ static rill_status unknown_setting(reader *r, const char *path, const char *name
     char spelt[SETTINGS_MAX][SCRIPT_NAME_MAX];
     const char *names[SETTINGS_MAX];
     size_t n = 0;
-    for (const rill_setting_info *s = rill_setting_table(); s->name != NULL && n < SETTINGS_MAX; s++, n++)
+    for (const rill_option *s = rill_setting_table(); s->name != NULL && n < SETTINGS_MAX; s++, n++)
         names[n] = script_lua_name(s->name, spelt[n]);
     const char *word = other_word(name), *near = word != NULL ? word : rill_nearest(name, names, n);
     if (strcmp(name, "delta") == 0) name = "absolute"; /* whose argument it is */
@@ -289,7 +289,7 @@ static rill_status refuse_two_spellings(lua_State *L, reader *r)
 {
     char spelt[SCRIPT_NAME_MAX], path[PATH_MAX_LENGTH];
     int table = lua_gettop(L);
-    for (const rill_setting_info *s = rill_setting_table(); s->name != NULL; s++) {
+    for (const rill_option *s = rill_setting_table(); s->name != NULL; s++) {
         if (strchr(s->name, '-') == NULL) continue;
         lua_pushstring(L, s->name);
         lua_pushstring(L, script_lua_name(s->name, spelt));
@@ -317,7 +317,7 @@ static rill_status check_search(lua_State *L, reader *r)
 static int is_top_setting(const char *name);
 
 /* One setting from wherever it may stand: under `search`, and a few beside it too. `search` is 0 when there is none. */
-static rill_status read_setting_places(lua_State *L, reader *r, int search, const rill_setting_info *setting)
+static rill_status read_setting_places(lua_State *L, reader *r, int search, const rill_option *setting)
 {
     char path[PATH_MAX_LENGTH], spelt[SCRIPT_NAME_MAX];
     rill_status status = RILL_OK;
@@ -351,7 +351,7 @@ static rill_status read_settings(lua_State *L, reader *r)
         search = lua_gettop(L);
         status = check_search(L, r);
     }
-    for (const rill_setting_info *s = rill_setting_table(); s->name != NULL && status == RILL_OK; s++)
+    for (const rill_option *s = rill_setting_table(); s->name != NULL && status == RILL_OK; s++)
         status = read_setting_places(L, r, search, s);
     return status;
 }
@@ -596,7 +596,7 @@ void script_config_names(lua_State *L)
 {
     char spelt[SCRIPT_NAME_MAX];
     for (size_t i = 0; i < N_KEYS; i++) script_name_add(L, "config", KEYS[i].name);
-    for (const rill_setting_info *s = rill_setting_table(); s->name != NULL; s++)
+    for (const rill_option *s = rill_setting_table(); s->name != NULL; s++)
         script_name_add(L, "search", script_lua_name(s->name, spelt));
 }
 

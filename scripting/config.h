@@ -39,7 +39,7 @@ rill_status script_config_check_setting(lua_State *L, rill_script *s, rill_scrip
 /* "max-items" as it is written in Lua. */
 const char *script_lua_name(const char *name, char out[SCRIPT_NAME_MAX]);
 /* The setting of a name in either spelling; NULL: there is none. */
-const rill_setting_info *script_find_setting(const char *name);
+const rill_option *script_find_setting(const char *name);
 
 /* Run fn, which gets a script_reading as its one argument, protected. *out: the configuration, NULL after a failure. */
 typedef struct script_reading {

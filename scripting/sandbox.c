@@ -222,7 +222,7 @@ static void set_names(lua_State *L)
     lua_setfield(L, -2, "methods");
     lua_newtable(L);
     n = 0;
-    for (const rill_setting_info *i = rill_setting_table(); i->name != NULL; i++) {
+    for (const rill_option *i = rill_setting_table(); i->name != NULL; i++) {
         lua_pushstring(L, i->name);
         lua_rawseti(L, -2, ++n);
     }

@@ -31,7 +31,7 @@ static const char *heuristic_of(const char *name)
 /* The setting that a parameter sets, as it is written in Lua, or NULL. */
 static const char *setting_of(const char *name, char out[SCRIPT_NAME_MAX])
 {
-    const rill_setting_info *s = script_find_setting(strcmp(name, short_name) == 0 ? short_for : name);
+    const rill_option *s = script_find_setting(strcmp(name, short_name) == 0 ? short_for : name);
     return s != NULL ? script_lua_name(s->name, out) : NULL;
 }
 
@@ -43,7 +43,7 @@ static void check_name(lua_State *L, const char *name, const char *call)
     if (heuristic_of(name) != NULL || setting_of(name, out) != NULL) return;
     names[n++] = "delta";
     names[n++] = "relative_local";
-    for (const rill_setting_info *s = rill_setting_table(); s->name != NULL && n < 64; s++) names[n++] = s->name;
+    for (const rill_option *s = rill_setting_table(); s->name != NULL && n < 64; s++) names[n++] = s->name;
     const char *near = rill_nearest(name, names, n);
     luaL_error(L,
                "%s: nothing is called \"%s\"%s%s%s; a parameter of your own needs a function that applies it: "

@@ -17,8 +17,9 @@ rill_status rill_options_check(rill_context *ctx, const char *domain, const rill
 rill_status rill_options_device(rill_context *ctx, const char *domain, const rill_open_options *options,
                                 rill_device **out)
 {
-    const rill_device_options wanted = {
-        .struct_size = sizeof wanted, .backend = options->backend, .row_by_row = options->deterministic};
+    const rill_device_options wanted = {.struct_size = sizeof wanted,
+                                        .backend = rill_open_value(options, "backend"),
+                                        .row_by_row = options->deterministic};
     char why[500];
     rill_status status = rill_device_open(out, ctx, &wanted);
     if (status != RILL_ERR_OPTION) return status;

@@ -7,11 +7,22 @@
 #include "rill/device.h"
 #include "rill/domain.h"
 
+/* Rows of rill_domain.options. */
+#define RILL_WEIGHTS_ROW(words)                                                                               \
+    {                                                                                                         \
+        "weights", words, "f32", "how the domain keeps weights", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0 \
+    }
+#define RILL_BACKEND_ROW                                                                                 \
+    {                                                                                                    \
+        "backend", "NAME", "rill", "what computes a model's products: rill or onednn", RILL_OPTION_TEXT, \
+            RILL_OPTION_MODEL, 0, 0, 0                                                                   \
+    }
+
 /* A path must be given, and arguments, which none of these domains takes, must not: an option without effect is refused.
  *   RILL_OK · RILL_ERR_OPTION (names `domain`) */
 rill_status rill_options_check(rill_context *ctx, const char *domain, const rill_open_options *options);
 
-/* The device that options->backend and options->deterministic ask for.
+/* The device that the backend and options->deterministic ask for.
  *   RILL_OK · RILL_ERR_OPTION (names `domain`) · RILL_ERR_MEMORY */
 rill_status rill_options_device(rill_context *ctx, const char *domain, const rill_open_options *options,
                                 rill_device **out);

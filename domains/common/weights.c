@@ -34,26 +34,17 @@ rill_status rill_weights_all_read(rill_context *ctx, const rill_tensors *tensors
                      path, first->name, others);
 }
 
-rill_status rill_weights_only_f32(rill_context *ctx, const char *domain, const rill_open_options *options)
-{
-    if (options->weights == NULL || strcmp(options->weights, "f32") == 0) return RILL_OK;
-    return rill_fail(ctx, RILL_ERR_OPTION, "domain %s keeps its weights in one way, f32; another was asked for: %s",
-                     domain, options->weights);
-}
-
 rill_status rill_weights_type(rill_context *ctx, const char *domain, const rill_open_options *options,
                               rill_weight_type *out)
 {
     static const char *const names[] = {
         [RILL_WEIGHT_F32] = "f32", [RILL_WEIGHT_BF16] = "bf16", [RILL_WEIGHT_INT8] = "int8"};
-    const char *name = options->weights != NULL ? options->weights : names[RILL_WEIGHT_F32];
-    size_t i = 0;
-    while (i < sizeof names / sizeof *names && strcmp(name, names[i]) != 0) i++;
-    if (i == sizeof names / sizeof *names)
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: weights: expected f32, bf16 or int8, found \"%s\"", domain, name);
-    if (i != RILL_WEIGHT_F32 && options->backend != NULL && strcmp(options->backend, "onednn") == 0)
+    const char *name = rill_open_value(options, "weights"), *backend = rill_open_value(options, "backend");
+    *out = RILL_WEIGHT_F32;
+    for (size_t i = 0; name != NULL && i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) *out = (rill_weight_type)i;
+    if (*out != RILL_WEIGHT_F32 && backend != NULL && strcmp(backend, "onednn") == 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "%s: backend: onednn multiplies weights in f32 only, found \"%s\"",
                          domain, name);
-    *out = (rill_weight_type)i;
     return RILL_OK;
 }

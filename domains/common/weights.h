@@ -22,12 +22,8 @@ rill_status rill_weights_read(const rill_tensors *tensors, rill_blocks *blocks, 
 rill_status rill_weights_all_read(rill_context *ctx, const rill_tensors *tensors, const char *path,
                                   int (*harmless)(const char *name));
 
-/* For a domain that has f32 alone, which those may ask for who say what they want anyway.
- *   RILL_OK · RILL_ERR_OPTION (something else) */
-rill_status rill_weights_only_f32(rill_context *ctx, const char *domain, const rill_open_options *options);
-
-/* What rill_open_options.weights says: "f32", "bf16" or "int8"; NULL is f32. A back end other than rill's own takes f32 only.
- *   RILL_OK · RILL_ERR_OPTION (names `domain` and the three, or the back end) */
+/* What the option weights says (RILL_WEIGHTS_ROW); nothing is f32. A back end other than rill's own takes f32 only.
+ *   RILL_OK · RILL_ERR_OPTION (names `domain` and the back end) */
 rill_status rill_weights_type(rill_context *ctx, const char *domain, const rill_open_options *options,
                               rill_weight_type *out);
 

@@ -69,7 +69,8 @@ static rill_status load_net(mt_model *m, size_t i, const rill_open_options *opti
     TRY(mark_legal(net));
     if (i == 0) m->legal = net->legal;
     if (i > 0) TRY(mt_match(&m->net[0], options->path, net, directory));
-    if (i == 0 && options->shortlist != NULL) TRY(mt_shortlist_open(&m->shortlist, m, options->shortlist));
+    const char *list = rill_open_value(options, "shortlist");
+    if (i == 0 && list != NULL) TRY(mt_shortlist_open(&m->shortlist, m, list));
     TRY(mt_load_weights(net, directory));
     if (i == 0) return mt_load_recommended(m, directory);
     mt_text_close(net->text);
@@ -112,7 +113,8 @@ static void describe(mt_model *m, const rill_open_options *options)
 {
     const size_t used = strlen(m->description);
     if (m->weights != RILL_WEIGHT_F32)
-        snprintf(m->description + used, sizeof m->description - used, ", weights in %s", options->weights);
+        snprintf(m->description + used, sizeof m->description - used, ", weights in %s",
+                 rill_open_value(options, "weights"));
     rill_options_describe(m->device, m->description, sizeof m->description);
 }
 
@@ -276,6 +278,16 @@ static rill_status recommend(void *model, const char *like, rill_text *out)
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
+static const rill_option own_options[] = {
+    RILL_WEIGHTS_ROW("f32|bf16|int8"),
+    RILL_BACKEND_ROW,
+    {"shortlist", "FILE[,F[,B]]", "F and B: 100",
+     "choose among the first F actions and the best B for each piece of the input by this lexicon", RILL_OPTION_PATH,
+     RILL_OPTION_MODEL, 0, 0, 0},
+    {0},
+};
+static const char *const model_types[] = {"marian", "fsmt", NULL};
+
 const rill_domain rill_mt_domain = {
     .abi_version = RILL_ABI_VERSION,
     .struct_size = sizeof(rill_domain),
@@ -297,10 +309,12 @@ const rill_domain rill_mt_domain = {
     .tokenize = tokenize,
     .recommend = recommend,
     .metric = "bleu",
-    .features = RILL_TAKES_ENSEMBLES | RILL_TAKES_WEIGHTS | RILL_TAKES_SHORTLIST | RILL_TAKES_BACKEND,
+    .features = RILL_TAKES_ENSEMBLES,
     .field = mt_field,
     .profile = rill_runner_profile,
     .profiled = rill_runner_profiled,
     .limits = rill_runner_limits,
     .advise = mt_advise,
+    .options = own_options,
+    .model_types = model_types,
 };

@@ -12,7 +12,6 @@
 #include "model.h"
 #include "options.h"
 #include "semparse.h"
-#include "weights.h"
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
 
@@ -44,7 +43,6 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
 {
     (void)table;
     TRY(rill_options_check(ctx, "semparse", options));
-    TRY(rill_weights_only_f32(ctx, "semparse", options));
     semparse *s = rill_calloc(ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a semantic parser");
     s->ctx = s->blocks.ctx = ctx;
@@ -235,6 +233,8 @@ static rill_status advise(const rill_domain *table, rill_context *ctx, const cha
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
+static const rill_option own_options[] = {RILL_WEIGHTS_ROW("f32"), RILL_BACKEND_ROW, {0}};
+
 const rill_domain rill_semparse_domain = {
     .abi_version = RILL_ABI_VERSION,
     .struct_size = sizeof(rill_domain),
@@ -254,11 +254,11 @@ const rill_domain rill_semparse_domain = {
     .find_action = find_action,
     .tokenize = tokenize,
     .field = field,
-    .features = RILL_TAKES_BACKEND | RILL_TAKES_WEIGHTS,
     .start = start,
     .stop = stop,
     .profile = rill_runner_profile,
     .profiled = rill_runner_profiled,
     .limits = rill_runner_limits,
     .advise = advise,
+    .options = own_options,
 };

@@ -11,7 +11,6 @@
 #include "model.h"
 #include "options.h"
 #include "shiftreduce.h"
-#include "weights.h"
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
 
@@ -31,15 +30,21 @@ static void close_model(void *model)
     rill_free(ctx, p, sizeof *p);
 }
 
-static rill_status read_form(rill_context *ctx, const rill_open_options *options, parser_form *out)
+/* Words are those of parser_form, in its order. */
+#define INPUT_FORMAT                                                                                                   \
+    {                                                                                                                  \
+        "input-format", "auto|tree|tagged|text", "auto", "what inputs are", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, \
+            0                                                                                                          \
+    }
+static const rill_option input_format = INPUT_FORMAT;
+
+static parser_form form_of(rill_context *ctx, const rill_open_options *options)
 {
-    const char *name = options->input_format != NULL ? options->input_format : "auto";
-    int form = parser_form_named(name);
-    if (form < 0)
-        return rill_fail(ctx, RILL_ERR_OPTION,
-                         "shiftreduce: input format \"%.40s\": expected auto, tree, tagged or text", name);
-    *out = form == FORM_AUTO && options->tokenized ? FORM_TEXT : (parser_form)form;
-    return RILL_OK;
+    const char *name = rill_open_value(options, input_format.name);
+    int32_t word = 0;
+    if (name != NULL && rill_option_read(ctx, &input_format, name, &word) == RILL_OK && word != 1 + FORM_AUTO)
+        return (parser_form)(word - 1);
+    return options->tokenized ? FORM_TEXT : FORM_AUTO;
 }
 
 static rill_status load_model(parser *p, const rill_open_options *options)
@@ -64,14 +69,11 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
                               void **model, rill_domain_info *info)
 {
     (void)table;
-    parser_form form = FORM_AUTO;
     TRY(rill_options_check(ctx, "shiftreduce", options));
-    TRY(rill_weights_only_f32(ctx, "shiftreduce", options));
-    TRY(read_form(ctx, options, &form));
     parser *p = rill_calloc(ctx, 1, sizeof *p);
     if (p == NULL) return rill_fail_memory(ctx, sizeof *p, "a parser");
     p->ctx = p->blocks.ctx = ctx;
-    p->form = form;
+    p->form = form_of(ctx, options);
     p->tokenized = options->tokenized;
     rill_status status = load_model(p, options);
     if (status != RILL_OK) {
@@ -222,6 +224,13 @@ static rill_status advise(const rill_domain *table, rill_context *ctx, const cha
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
+static const rill_option own_options[] = {
+    RILL_WEIGHTS_ROW("f32"),
+    RILL_BACKEND_ROW,
+    INPUT_FORMAT,
+    {0},
+};
+
 const rill_domain rill_shiftreduce_domain = {
     .abi_version = RILL_ABI_VERSION,
     .struct_size = sizeof(rill_domain),
@@ -240,11 +249,11 @@ const rill_domain rill_shiftreduce_domain = {
     .find_action = find_action,
     .tokenize = tokenize,
     .metric = "bracket",
-    .features = RILL_TAKES_INPUT_FORMAT | RILL_TAKES_BACKEND | RILL_TAKES_WEIGHTS,
     .start = start,
     .stop = stop,
     .profile = rill_runner_profile,
     .profiled = rill_runner_profiled,
     .limits = rill_runner_limits,
     .advise = advise,
+    .options = own_options,
 };

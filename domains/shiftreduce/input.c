@@ -9,17 +9,7 @@
 #include "tokenizer.h"
 #include "utf8.h"
 
-/* --- forms -------------------------------------------------------------------------------------------------------- */
-
-static const char *const form_names[] = {
-    [FORM_AUTO] = "auto", [FORM_TREE] = "tree", [FORM_TAGGED] = "tagged", [FORM_TEXT] = "text"};
-
-int parser_form_named(const char *name)
-{
-    for (size_t i = 0; i < sizeof form_names / sizeof *form_names; i++)
-        if (strcmp(name, form_names[i]) == 0) return (int)i;
-    return -1;
-}
+/* --- forms ------------------------------------------------------------------------------------------------------- */
 
 /* Where the tag of word_TAG begins, behind the last "_"; 0 when there is none, or no word before it. */
 static size_t tag_of(rill_slice token)

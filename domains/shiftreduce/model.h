@@ -157,9 +157,6 @@ rill_status parser_plan(parser *p);
 
 /* --- input.c ------------------------------------------------------------------------------------------------------ */
 
-/* The form's number by its name, or -1. */
-int parser_form_named(const char *name);
-
 /* Read an input into its slot's sentence. What is wrong with it is its own failure: then *words is 0.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status parser_read(parser_runner *r, rill_input *input, int32_t *words);

@@ -109,7 +109,7 @@ for model in "$tiny" "$data/shiftreduce/tiny"; do
   run "$rill" info "$model" --weights f32
   exits 0; silent
   run "$rill" info "$model" --weights bf16
-  exits 1; says "keeps its weights in one way, f32; another was asked for: bf16"
+  exits 1; says 'weights: "bf16" is not f32'
 done
 run "$rill" info
 exits 1; says "no model"

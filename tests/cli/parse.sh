@@ -59,7 +59,7 @@ exits 2
 says 'line 1: word 1: expected word_TAG, found "(see"'
 feed bracket "$rill" decode -m "$model" -q -k 2 --input-format brackets
 exits 1
-says 'input format "brackets": expected auto, tree, tagged or text'
+says 'input-format: "brackets" is not one of auto|tree|tagged|text'
 printf 'return { model = "%s", input_format = "text", n_best = 2, search = { k = 2 } }\n' "$model" >run.lua
 feed bracket "$rill" run run.lua -q
 exits 0
@@ -136,6 +136,6 @@ exits 0
 prints "labelled F1"
 run "$rill" decode -m "$tiny" --input-format text
 exits 1
-says "domain semparse has one form of inputs"
+says "domain semparse has no option input-format"
 
 finish

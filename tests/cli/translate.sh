@@ -123,7 +123,7 @@ for weights in bf16 int8; do
 done
 run "$rill" decode -m "$model" -q --weights int4 -i text
 exits 1
-says 'mt: weights: expected f32, bf16 or int8, found "int4"'
+says 'weights: "int4" is not one of f32|bf16|int8'
 run "$rill" decode -m "$model" -m "$data/mt/ensemble" -q -k 3 --weights int8 -i text
 exits 0
 printf 'return { model = "%s", search = { k = 5 }, weights = "int8" }\n' "$model" >int8.lua
@@ -132,7 +132,7 @@ exits 0
 same first next
 run "$rill" decode -m "$data/semparse/tiny" -q --weights int8 -i text
 exits 1
-says "domain semparse keeps its weights in one way, f32; another was asked for: int8"
+says "weights: \"int8\" is not f32"
 
 # --- shortlists: options and scripts say the same; every method gives the same bytes
 printf '\xe2\x96\x81man \xe2\x96\x81mann 0.9\n\xe2\x96\x81a \xe2\x96\x81ein 0.7\ndogs hunde 0.4\n' >lex
@@ -160,7 +160,7 @@ exits 1
 says 'shortlist: expected FILE, FILE,F or FILE,F,B, found ",10"'
 run "$rill" decode -m "$data/semparse/tiny" -q -i text --shortlist lex
 exits 1
-says "domain semparse takes no shortlist, lex was given"
+says 'domain semparse has no option shortlist, "lex" was given'
 
 # --- a language tag is the piece of that name, and the rest of the line is what follows it
 printf '>>de<< a book\n>>de<<a book\n>>de<<\na >>de<< book\n' >tagged

@@ -12,8 +12,13 @@ static const rill_domain *const domain = &rill_shiftreduce_domain;
 static rill_status open_at(rill_context *ctx, const char *path, int threads, const char *form, int tokenized,
                            started *out, rill_domain_info *info)
 {
-    rill_open_options options = {
-        .struct_size = sizeof options, .path = path, .threads = threads, .tokenized = tokenized, .input_format = form};
+    const rill_pair format = {"input-format", form};
+    rill_open_options options = {.struct_size = sizeof options,
+                                 .path = path,
+                                 .threads = threads,
+                                 .tokenized = tokenized,
+                                 .values = &format,
+                                 .n_values = form != NULL};
     return start_model(ctx, domain, &options, out, info);
 }
 

@@ -315,7 +315,10 @@ static void ensembles_tell_their_weights(void **state)
     mt_runner *self = NULL;
     rill_domain_info info;
     const char *const also[] = {folder};
-    rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .weights = "int8"};
+    rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1};
+    const rill_pair weights = {"weights", "int8"};
+    options.values = &weights;
+    options.n_values = 1;
     options.also = also;
     for (options.n_also = 0; options.n_also <= 1; options.n_also++) {
         assert_ok(ctx, runner_open(ctx, &options, &self, &info));

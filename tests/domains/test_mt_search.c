@@ -96,8 +96,13 @@ static rill_model *open_model(size_t i, const char *path, int threads, const cha
 {
     rill_model *model;
     char *first = data_path(models[0]);
-    rill_open_options options = {
-        .struct_size = sizeof options, .path = path, .threads = threads, .tokenized = 1, .weights = weights};
+    const rill_pair kind = {"weights", weights};
+    rill_open_options options = {.struct_size = sizeof options,
+                                 .path = path,
+                                 .threads = threads,
+                                 .tokenized = 1,
+                                 .values = &kind,
+                                 .n_values = weights != NULL};
     if (i == ENSEMBLE) options.path = first, options.also = &path, options.n_also = 1;
     assert_ok(ctx, rill_model_open(&model, ctx, "mt", &options));
     free(first);
@@ -280,10 +285,14 @@ static void other_weights_are_refused(void **state)
     (void)state;
     char *path = data_path(models[0]);
     rill_model *model;
+    rill_pair kind = {"weights", "int4"};
     rill_open_options options = {
-        .struct_size = sizeof options, .path = path, .threads = 1, .tokenized = 1, .weights = "int4"};
+        .struct_size = sizeof options, .path = path, .threads = 1, .tokenized = 1, .values = &kind, .n_values = 1};
     assert_int_equal(rill_model_open(&model, ctx, "mt", &options), RILL_ERR_OPTION);
-    assert_error(ctx, "mt: weights: expected f32, bf16 or int8, found \"int4\"", NULL);
+    assert_error(ctx, "weights: \"int4\" is not one of f32|bf16|int8", NULL);
+    kind = (rill_pair){"wheels", "4"};
+    assert_int_equal(rill_model_open(&model, ctx, "mt", &options), RILL_ERR_OPTION);
+    assert_error(ctx, "domain mt has no option wheels, \"4\" was given", NULL);
     free(path);
 }
 

@@ -56,14 +56,16 @@ static rill_status try_open(const char *name, const char *also, const char *coun
     rill_domain_info info;
     snprintf(option, sizeof option, "%s/lex%s", folder, counts != NULL ? counts : "");
     const char *const list[] = {second};
+    rill_pair values[2];
     rill_open_options options = {.struct_size = sizeof options,
                                  .path = path,
                                  .threads = threads,
                                  .tokenized = 1,
                                  .also = list,
                                  .n_also = second != NULL,
-                                 .weights = kind,
-                                 .shortlist = counts != NULL ? option : NULL};
+                                 .values = values};
+    if (kind != NULL) values[options.n_values++] = (rill_pair){"weights", kind};
+    if (counts != NULL) values[options.n_values++] = (rill_pair){"shortlist", option};
     rill_status status = runner_open(ctx, &options, out, &info);
     free(path), free(second);
     return status;
@@ -260,8 +262,9 @@ static uint64_t decode(const char *method, int32_t n, const json_t *cases)
 {
     char *path = data_path("mt/shared"), option[300];
     snprintf(option, sizeof option, "%s/lex,6,2", folder);
+    const rill_pair list = {"shortlist", option};
     rill_open_options options = {
-        .struct_size = sizeof options, .path = path, .threads = 1, .tokenized = 1, .shortlist = option};
+        .struct_size = sizeof options, .path = path, .threads = 1, .tokenized = 1, .values = &list, .n_values = 1};
     rill_model *model;
     rill_engine *engine;
     rill_engine_setup setup;

@@ -16,6 +16,7 @@
 static const rill_domain *const domain = &rill_shiftreduce_domain;
 
 #include "folder_fixture.h"
+#include "rill/rill.h"
 
 static void fill_folder(void)
 {
@@ -25,11 +26,16 @@ static void fill_folder(void)
 static void unknown_form(void **state)
 {
     (void)state;
-    void *self = NULL;
-    rill_domain_info info;
-    rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .input_format = "xml"};
-    assert_int_equal(domain->open(domain, ctx, &options, &self, &info), RILL_ERR_OPTION);
-    assert_string_equal(rill_error(ctx), "shiftreduce: input format \"xml\": expected auto, tree, tagged or text");
+    rill_context *own;
+    rill_model *model;
+    const rill_pair format = {"input_format", "xml"};
+    rill_open_options options = {
+        .struct_size = sizeof options, .path = folder, .threads = 1, .values = &format, .n_values = 1};
+    assert_int_equal(rill_context_create(&own, NULL), RILL_OK);
+    assert_ok(own, rill_register_domain(own, domain));
+    assert_int_equal(rill_model_open(&model, own, "shiftreduce", &options), RILL_ERR_OPTION);
+    assert_string_equal(rill_error(own), "input-format: \"xml\" is not one of auto|tree|tagged|text");
+    rill_context_destroy(own);
 }
 
 static void tensors_without_a_place(void **state)

@@ -25,8 +25,13 @@ static const rill_domain *const domains[] = {&rill_shiftreduce_domain};
 static rill_model *open_model(const char *path, const char *form, int threads)
 {
     rill_model *model;
-    rill_open_options options = {
-        .struct_size = sizeof options, .path = path, .threads = threads, .tokenized = 1, .input_format = form};
+    const rill_pair format = {"input-format", form};
+    rill_open_options options = {.struct_size = sizeof options,
+                                 .path = path,
+                                 .threads = threads,
+                                 .tokenized = 1,
+                                 .values = &format,
+                                 .n_values = form != NULL};
     assert_ok(ctx, rill_model_open(&model, ctx, "shiftreduce", &options));
     return model;
 }

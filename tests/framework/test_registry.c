@@ -209,8 +209,8 @@ static void options_of_old_callers(void **state)
     (void)state;
     rill_model *model;
     rill_domain noting = toy_domain;
-    const size_t sizes[] = {offsetof(rill_open_options, also), offsetof(rill_open_options, weights),
-                            offsetof(rill_open_options, backend), sizeof(rill_open_options)};
+    const size_t sizes[] = {offsetof(rill_open_options, also), offsetof(rill_open_options, n_values),
+                            sizeof(rill_open_options)};
     noting.name = "noting";
     noting.open = note_options;
     assert_int_equal(rill_register_domain(ctx, &noting), RILL_OK);
@@ -222,7 +222,7 @@ static void options_of_old_callers(void **state)
         assert_int_equal(seen.struct_size, sizeof seen);
         assert_int_equal(seen.threads, 3);
         assert_string_equal(seen.arguments, "depth=3");
-        assert_true(seen.also == NULL && seen.n_also == 0 && seen.weights == NULL && seen.backend == NULL);
+        assert_true(seen.also == NULL && seen.n_also == 0 && seen.n_values == 0);
     }
     const size_t wrong[] = {0, offsetof(rill_open_options, arguments), sizeof(rill_open_options) + 8};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -37,7 +37,7 @@ exits 0
 decode -q --plugin cut.lua --heuristic cut:x
 exits 1; says "a number is needed, as in cut:2"; prints_nothing
 decode --plugin cut.lua --help
-exits 0; silent; prints "--script-steps N"
+exits 0; says "is read"; prints "--script-steps N"
 
 # --- what a script prints stands on stderr, with the progress line out of its way
 cat >talk.lua <<'END'

@@ -48,6 +48,7 @@
 #define RILL_DOMAIN_H
 
 #include "rill/context.h"
+#include "rill/option.h"
 #include "rill/profile.h"
 
 RILL_C_BEGIN
@@ -88,19 +89,17 @@ typedef struct rill_open_options {
     const char *arguments;   /* free text for the domain ("seed=3"), or NULL */
     const char *const *also; /* [n_also] further models that decode together with the one at `path`: an ensemble */
     int32_t n_also;
-    const char *weights;      /* how to keep weights: "f32", "bf16", "int8"; NULL: as the domain likes */
-    const char *input_format; /* which of the forms that inputs come in; NULL: what the domain chooses */
-    const char *shortlist;    /* "FILE" and what the domain takes behind it: limits the actions of an input's outputs */
-    const char *backend;      /* what computes a model's products: "rill", "onednn"; NULL: rill's own kernels */
+    int32_t n_values;
+    const rill_pair
+        *values; /* [n_values] of the domain's own options, rill_domain.options; the model does not keep them */
 } rill_open_options;
 
-/* What a domain can do with the options of rill_model_open(), which refuses those that it cannot heed: a set of bits. */
+/* What is given for an option of the domain's; NULL: nothing. */
+RILL_API const char *rill_open_value(const rill_open_options *options, const char *name);
+
+/* What a domain can do beyond what every domain does: a set of bits. */
 typedef enum rill_domain_feature {
-    RILL_TAKES_ENSEMBLES = 1,    /* rill_open_options.also */
-    RILL_TAKES_WEIGHTS = 2,      /* rill_open_options.weights; what it does not know it refuses with RILL_ERR_OPTION */
-    RILL_TAKES_INPUT_FORMAT = 4, /* rill_open_options.input_format */
-    RILL_TAKES_SHORTLIST = 8,    /* rill_open_options.shortlist */
-    RILL_TAKES_BACKEND = 16,     /* rill_open_options.backend; what it does not know it refuses with RILL_ERR_OPTION */
+    RILL_TAKES_ENSEMBLES = 1, /* rill_open_options.also; without it rill_model_open() refuses them */
 } rill_domain_feature;
 
 typedef struct rill_domain_info {
@@ -356,6 +355,14 @@ typedef struct rill_domain {
      * table, `path`: the model's, or NULL.
      *   RILL_OK · as open, which says the same of the files */
     rill_status (*advise)(const struct rill_domain *table, rill_context *ctx, const char *path, rill_text *out);
+
+    /* (optional: it has none) Options of its own, of kind RILL_OPTION_MODEL; ends with name == NULL. Users give them by these names
+     * wherever settings are given. open() finds them in rill_open_options.values: names in this table, values as their row says. */
+    const rill_option *options;
+
+    /* (optional: none) What config.json calls models that this domain reads ("model_type"); ends with NULL. A directory that names no
+     * domain is opened with the first that reads its type. */
+    const char *const *model_types;
 } rill_domain;
 
 /* A domain together with what its open() made; see engine.h. */

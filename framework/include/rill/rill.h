@@ -7,7 +7,8 @@
  *   domain.h    what a domain implements    heuristic.h, scorer.h, policy.h  plugin.h  registration, shared objects
  *   carve.h     arrays out of one block     device.h    arithmetic for neural domains
  *   file.h      files that are read           safetensors.h  files of weights
- *   workers.h   several engines on one model
+ *   workers.h   several engines on one model  option.h  tables of what can be set by name
+ *   layers.h    options from several sources    folder.h  what a model's directory says of itself
  *
  * Words: an *input* is one thing to decode; an *item* is an input in flight; an *action* extends a hypothesis; scores are
  * sums of natural-log probabilities, higher is better, RILL_SCORE_DEAD is never chosen; equal scores are ordered by the
@@ -23,7 +24,10 @@
 #include "rill/domain.h"
 #include "rill/engine.h"
 #include "rill/file.h"
+#include "rill/folder.h"
 #include "rill/heuristic.h"
+#include "rill/layers.h"
+#include "rill/option.h"
 #include "rill/plugin.h"
 #include "rill/policy.h"
 #include "rill/run.h"

@@ -6,7 +6,7 @@
 #ifndef RILL_SETTINGS_H
 #define RILL_SETTINGS_H
 
-#include "rill/context.h"
+#include "rill/option.h"
 
 RILL_C_BEGIN
 
@@ -90,13 +90,12 @@ RILL_API rill_status rill_settings_set(rill_context *ctx, rill_settings *setting
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_ABI */
 RILL_API rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics);
 
-/* One row per field that rill_settings_set() knows; ends with name == NULL. For help texts and configuration readers. */
-typedef struct rill_setting_info {
-    const char *name;     /* "max-items" */
-    const char *argument; /* "N"; "" for a switch */
-    const char *help;     /* one sentence with the default */
-} rill_setting_info;
-RILL_API const rill_setting_info *rill_setting_table(void);
+/* One row per field that rill_settings_set() knows; offsets are in rill_settings. Of kind RILL_OPTION_TEXT are method and sort. */
+RILL_API const rill_option *rill_setting_table(void);
+
+/* What a field says, as rill_settings_set() takes it; `option`: a row of the table. Returns `out`. */
+RILL_API const char *rill_settings_get(const rill_settings *settings, const rill_option *option,
+                                       char out[RILL_OPTION_MAX]);
 
 /* One row per method; ends with name == NULL. */
 typedef struct rill_method_info {

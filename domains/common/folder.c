@@ -1,0 +1,220 @@
+/* Reading the "rill" part of a model's config.json; see rill/folder.h for its form. */
+#include "rill/folder.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "rill/file.h"
+#include "rill/plugin.h"
+#include "try.h"
+
+/* The file that is being read. */
+typedef struct reading {
+    rill_folder *folder;
+    const char *file;
+} reading;
+
+static rill_status bad(const reading *r, const char *key, const char *wanted)
+{
+    return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: \"%s\" must be %s", r->file, key, wanted);
+}
+
+/* --- search ------------------------------------------------------------------------------------------------------- */
+
+/* A JSON scalar as it would stand on a command line. */
+static int scalar_text(const json_t *value, char *out, size_t size)
+{
+    int length = -1;
+    if (json_is_string(value)) length = snprintf(out, size, "%s", json_string_value(value));
+    if (json_is_integer(value)) length = snprintf(out, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    if (json_is_real(value)) length = snprintf(out, size, "%.17g", json_real_value(value));
+    if (json_is_boolean(value)) length = snprintf(out, size, "%d", json_is_true(value));
+    return length >= 0 && (size_t)length < size;
+}
+
+static rill_status take(const reading *r, const char *key, const char *name, const char *text)
+{
+    rill_context *ctx = r->folder->ctx;
+    char why[512];
+    const rill_status status = rill_layer_set(r->folder->search, name, text);
+    if (status != RILL_ERR_OPTION) return status;
+    snprintf(why, sizeof why, "%s", rill_error(ctx));
+    return rill_fail(ctx, status, "%s: \"%s\" under \"search\" was refused: %s", r->file, key, why);
+}
+
+/* A list of "NAME:ARGS", each of which is what `name` would take. */
+static rill_status take_list(const reading *r, const char *key, const json_t *list, const char *name)
+{
+    if (!json_is_array(list)) return bad(r, key, "a list of \"NAME:ARGS\"");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+        if (text == NULL) return bad(r, key, "a list of \"NAME:ARGS\"");
+        TRY(take(r, key, name, text));
+    }
+    return RILL_OK;
+}
+
+/* Defaults that contradict each other are the model's fault; those that only contradict what the user asks for are left out later. */
+static rill_status read_search(const reading *r, const json_t *search)
+{
+    rill_context *ctx = r->folder->ctx;
+    char text[1024], why[512];
+    const char *key;
+    json_t *value;
+    if (search == NULL) return RILL_OK;
+    if (!json_is_object(search)) return bad(r, "search", "an object");
+    json_object_foreach((json_t *)(uintptr_t)search, key, value)
+    {
+        if (strcmp(key, "heuristics") == 0) {
+            TRY(take_list(r, key, value, "heuristic"));
+        } else if (strcmp(key, "scorers") == 0) {
+            TRY(take_list(r, key, value, "scorer"));
+        } else {
+            if (!scalar_text(value, text, sizeof text)) return bad(r, key, "a number, a string, true or false");
+            TRY(take(r, key, key, text));
+        }
+    }
+    const rill_status status = rill_layer_check(r->folder->search);
+    if (status != RILL_ERR_OPTION) return status;
+    snprintf(why, sizeof why, "%s", rill_error(ctx));
+    return rill_fail(ctx, status, "%s: %s", r->file, why);
+}
+
+/* --- domain ------------------------------------------------------------------------------------------------------- */
+
+/* Other keys are the domain's. One that is all but ours is a slip, and would leave the model without its search. */
+static rill_status check_keys(const reading *r, const json_t *rill)
+{
+    static const char *const ours[] = {"domain", "search"};
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)rill, key, value)
+    {
+        const char *near = rill_nearest(key, ours, 2);
+        if (near != NULL && strcmp(near, key) != 0)
+            return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: \"%s\" under \"rill\": did you mean \"%s\"?",
+                             r->file, key, near);
+    }
+    return RILL_OK;
+}
+
+static const char *reader_of(const rill_context *ctx, const char *type)
+{
+    const rill_domain *d;
+    for (size_t i = 0; (d = rill_domain_at(ctx, i)) != NULL; i++)
+        for (const char *const *t = d->model_types; t != NULL && *t != NULL; t++)
+            if (strcmp(*t, type) == 0) return d->name;
+    return NULL;
+}
+
+static rill_status read_domain(const reading *r, const json_t *root, const json_t *rill)
+{
+    rill_folder *f = r->folder;
+    const json_t *domain = json_object_get(rill, "domain");
+    const char *type = json_string_value(json_object_get(root, "model_type"));
+    const char *reader = type != NULL ? reader_of(f->ctx, type) : NULL;
+    if (domain != NULL && (!json_is_string(domain) || json_string_length(domain) >= sizeof f->domain))
+        return bad(r, "domain", "a domain's name");
+    if (domain != NULL) reader = json_string_value(domain);
+    if (reader != NULL)
+        snprintf(f->domain, sizeof f->domain, "%s", reader);
+    else if (type != NULL)
+        snprintf(f->type, sizeof f->type, "%s", type);
+    return RILL_OK;
+}
+
+static rill_status read_text(const reading *r, const rill_text *text)
+{
+    json_error_t error;
+    json_t *root = json_loadb(text->data, text->length, JSON_REJECT_DUPLICATES, &error);
+    if (root == NULL) return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s:%d: %s", r->file, error.line, error.text);
+    const json_t *rill = json_object_get(root, "rill");
+    rill_status status = RILL_OK;
+    if (!json_is_object(root))
+        status = rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: an object was expected", r->file);
+    else if (rill != NULL && !json_is_object(rill))
+        status = bad(r, "rill", "an object");
+    if (status == RILL_OK) status = check_keys(r, rill);
+    if (status == RILL_OK) status = read_domain(r, root, rill);
+    if (status == RILL_OK) status = read_search(r, json_object_get(rill, "search"));
+    json_decref(root);
+    return status;
+}
+
+/* --- the directory ------------------------------------------------------------------------------------------------ */
+
+/* Of a model that says nothing of its search. What is wrong with its files is told when it is opened. */
+static rill_status ask_domain(rill_folder *f, const char *path, const char *name)
+{
+    const rill_domain *domain = rill_find_domain(f->ctx, name);
+    rill_text text = {.ctx = f->ctx};
+    rill_status status = RILL_OK;
+    if (!rill_layer_empty(f->search) || domain == NULL || domain->advise == NULL) return RILL_OK;
+    if (domain->advise(domain, f->ctx, path, &text) == RILL_OK && text.length > 0)
+        status = rill_layer_set_all(f->search, text.data);
+    else
+        rill_error_clear(f->ctx);
+    rill_text_clear(&text);
+    return status;
+}
+
+static rill_status read_config(rill_folder *f, const char *path)
+{
+    char file[4096];
+    if (snprintf(file, sizeof file, "%s/config.json", path) >= (int)sizeof file)
+        return rill_fail(f->ctx, RILL_ERR_NOT_FOUND, "model %s: the path is too long", path);
+    const reading r = {f, file};
+    rill_text text = {.ctx = f->ctx};
+    rill_status status = rill_file_read(&text, file, RILL_FILE_TEXT_MAX);
+    f->found = status != RILL_ERR_NOT_FOUND;
+    if (status == RILL_OK) status = read_text(&r, &text);
+    if (!f->found) rill_error_clear(f->ctx);
+    rill_text_clear(&text);
+    return f->found ? status : RILL_OK;
+}
+
+rill_status rill_folder_read(rill_folder *out, rill_context *ctx, const char *path, const char *domain)
+{
+    struct stat info;
+    *out = (rill_folder){.ctx = ctx};
+    TRY(rill_layer_create(&out->search, ctx, RILL_FROM_MODEL));
+    if (path != NULL && stat(path, &info) != 0)
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "model %s: %s", path, strerror(errno));
+    /* A model in one file: the domain knows what to do with it. */
+    if (path != NULL && S_ISDIR(info.st_mode)) TRY(read_config(out, path));
+    return ask_domain(out, path, domain != NULL ? domain : out->domain);
+}
+
+void rill_folder_clear(rill_folder *folder)
+{
+    rill_layer_free(folder->search);
+    folder->search = NULL;
+}
+
+rill_status rill_folder_nameless(const rill_folder *f, const char *path)
+{
+    char types[256] = "";
+    const rill_domain *d;
+    struct stat info;
+    for (size_t i = 0, at = 0; (d = rill_domain_at(f->ctx, i)) != NULL; i++)
+        for (const char *const *t = d->model_types; t != NULL && *t != NULL && at < sizeof types; t++)
+            at += (size_t)snprintf(types + at, sizeof types - at, "%s%s", at > 0 ? ", " : "", *t);
+    if (!f->found && stat(path, &info) == 0 && !S_ISDIR(info.st_mode))
+        return rill_fail(
+            f->ctx, RILL_ERR_NOT_FOUND,
+            "model %s: it is a file; name the folder that it is in, or the domain that reads it with --domain", path);
+    if (!f->found)
+        return rill_fail(f->ctx, RILL_ERR_NOT_FOUND, "model %s: there is no config.json; name the domain with --domain",
+                         path);
+    if (f->type[0] != '\0')
+        return rill_fail(
+            f->ctx, RILL_ERR_NOT_FOUND,
+            "%s/config.json: model_type: \"%s\" is none that a domain here reads (%s); another domain is named "
+            "by \"rill\": {\"domain\": ...} or --domain",
+            path, f->type, types);
+    return rill_fail(f->ctx, RILL_ERR_NOT_FOUND,
+                     "%s/config.json names no domain (\"rill\": {\"domain\": ...}); name it with --domain", path);
+}

@@ -1,0 +1,98 @@
+/* Options from several sources, and the setup that follows from them.
+ *
+ * A layer is one source of wishes: a command line, a request, a configuration in Lua, a model's config.json. rill_plan_make() composes
+ * them. One layer is *firm*: what it says must be possible, or there is no plan. The others are *soft*: they are defaults, nearest
+ * first, and what a method cannot do is left out of them, so that a firm `method greedy` works with a model whose defaults prune.
+ * Nearer layers win, setting by setting; a chain of heuristics or scorers is taken whole from the nearest layer that has one. A
+ * preset (`like`) that a nearer layer asks for stands before what layers farther away say of the search.
+ *
+ * Order of use: rill_layer_create(), rill_layer_set() and its like, rill_plan_make(), an engine from plan->setup, then
+ * rill_plan_free() and rill_layer_free(): layers must outlive the plans made from them. One thread at a time; a context's layers are
+ * used with that context. Stability: structs are only appended to. */
+#ifndef RILL_LAYERS_H
+#define RILL_LAYERS_H
+
+#include "rill/engine.h"
+#include "rill/option.h"
+
+RILL_C_BEGIN
+
+typedef struct rill_layer rill_layer;
+
+typedef enum rill_origin {
+    RILL_FROM_USER = 0, /* what gives way to nearer layers is not told */
+    RILL_FROM_FILE = 1, /* the plan tells what is left out: another search runs than the file describes */
+    RILL_FROM_MODEL =
+        2, /* defaults that were chosen for the best output alone. Where a nearer layer asks for n outputs (n-best) they give
+                            way: k, stop-after and max-candidates are n at least, and their heuristics leave n candidates (min-width) */
+} rill_origin;
+
+typedef enum rill_chain { RILL_CHAIN_HEURISTICS, RILL_CHAIN_SCORERS, RILL_CHAIN_POLICY, RILL_CHAINS } rill_chain;
+
+/* Names beside the settings': absolute, relative and relative-local add that heuristic; heuristic, scorer and policy take
+ * "NAME:ARGS". Ends with name == NULL. */
+RILL_API const rill_option *rill_chain_table(void);
+
+/* An empty layer. *out: freed by the caller; NULL on failure. RILL_OK · RILL_ERR_MEMORY */
+RILL_API rill_status rill_layer_create(rill_layer **out, rill_context *ctx, rill_origin origin);
+RILL_API void rill_layer_free(rill_layer *layer); /* NULL is allowed */
+
+/* Say something: a setting, a name of rill_chain_table(), or an option of a registered domain (rill_domain.options). "-" and "_" are
+ * one. The value is checked by itself; said again, a setting is replaced, and so is a policy; chains grow.
+ *   RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) · RILL_ERR_MEMORY */
+RILL_API rill_status rill_layer_set(rill_layer *layer, const char *name, const char *value);
+
+/* The same from a text "NAME=VALUE NAME=VALUE". */
+RILL_API rill_status rill_layer_set_all(rill_layer *layer, const char *text);
+
+/* Append an element to a chain. The literature's heuristics max_candidates and patience are settings here, and noted as such. */
+RILL_API rill_status rill_layer_add(rill_layer *layer, rill_chain chain, const char *name, const char *arguments);
+RILL_API const char *const *rill_heuristic_settings(void); /* their names; NULL ends the list */
+
+/* The chain is said, though it be empty: then none is wanted, whatever layers farther away hold. */
+RILL_API void rill_layer_say(rill_layer *layer, rill_chain chain);
+
+/* A function that sets each timestep's budget, instead of the setting. */
+RILL_API void rill_layer_budget(rill_layer *layer, rill_budget_fn budget, void *user);
+
+/* What the layer says of a setting or a domain's option, valid until it is said again; "function" of a budget by a function; NULL:
+ * nothing. */
+RILL_API const char *rill_layer_get(const rill_layer *layer, const char *name);
+RILL_API int rill_layer_has(const rill_layer *layer, rill_chain chain); /* said, though it be empty */
+RILL_API const rill_chain_entry *rill_layer_entries(const rill_layer *layer, rill_chain chain, int32_t *n);
+RILL_API int rill_layer_empty(const rill_layer *layer); /* it says nothing */
+
+/* Would the layer alone be possible? RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
+RILL_API rill_status rill_layer_check(const rill_layer *layer);
+
+/* Worker `worker` reads `twin` in the place of this layer: the same, made in its own context, whose functions are its own. */
+RILL_API rill_status rill_layer_twin(rill_layer *layer, int32_t worker, rill_layer *twin);
+
+/* The values of domains' options that some layer gives, of each name the nearest, for rill_open_options. *out has room for all of
+ * them, belongs to the caller (rill_free of *n pairs), and its texts to the layers; NULL when there are none.
+ *   RILL_OK · RILL_ERR_MEMORY */
+RILL_API rill_status rill_layers_values(rill_context *ctx, const rill_layer *const *layers, int n, rill_pair **out,
+                                        int32_t *n_out);
+
+/* What layers make together. */
+typedef struct rill_plan {
+    rill_engine_setup setup; /* for rill_engine_create(); trace, fields and clock are the caller's to add */
+    rill_settings resolved;  /* setup.settings with presets applied, as an engine will have them */
+    const char *left; /* "heuristics (absolute:10), search.k": what was left out of layers from files; "" for nothing */
+} rill_plan;
+
+/* Compose `firm` with soft[0..n), nearest first; NULL layers are empty ones.
+ *   *out: freed by the caller; NULL on failure
+ *   RILL_OK · RILL_ERR_OPTION (what `firm` says is impossible, or contradicts itself) · RILL_ERR_MEMORY */
+RILL_API rill_status rill_plan_make(rill_plan **out, rill_context *ctx, const rill_layer *firm,
+                                    const rill_layer *const *soft, int n);
+/* The same from the twins that the plan's layers have for a worker, where they have any; else *out is NULL. `ctx`: the worker's. */
+RILL_API rill_status rill_plan_twin(const rill_plan *plan, rill_context *ctx, int32_t worker, rill_plan **out);
+RILL_API void rill_plan_free(rill_plan *plan); /* NULL is allowed */
+
+/* Whether two plans must give the same answers, however each is scheduled. */
+RILL_API int rill_plan_same_search(const rill_plan *a, const rill_plan *b);
+
+RILL_C_END
+
+#endif

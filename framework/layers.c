@@ -1,0 +1,329 @@
+/* Layers: noting what one source of options says; see rill/layers.h. How several are composed is plan.c's. */
+#include "layers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- texts -------------------------------------------------------------------------------------------------------- */
+
+static char *copy_text(rill_context *ctx, const char *text, size_t length)
+{
+    char *copy = rill_alloc(ctx, length + 1);
+    if (copy == NULL) {
+        rill_fail_memory(ctx, length + 1, "an option");
+        return NULL;
+    }
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return copy;
+}
+
+static void free_text(rill_context *ctx, const char *text)
+{
+    if (text != NULL) rill_free(ctx, (char *)(uintptr_t)text, strlen(text) + 1);
+}
+
+/* --- a layer's life ----------------------------------------------------------------------------------------------- */
+
+rill_status rill_layer_create(rill_layer **out, rill_context *ctx, rill_origin origin)
+{
+    *out = rill_calloc(ctx, 1, sizeof **out);
+    if (*out == NULL) return rill_fail_memory(ctx, sizeof **out, "a layer of options");
+    (*out)->ctx = ctx;
+    (*out)->origin = origin;
+    return RILL_OK;
+}
+
+static void clear_chain(rill_context *ctx, rill__chain *chain)
+{
+    for (size_t i = 0; i < chain->n; i++) {
+        free_text(ctx, chain->entry[i].name);
+        free_text(ctx, chain->entry[i].arguments);
+    }
+    chain->n = 0;
+}
+
+void rill_layer_free(rill_layer *layer)
+{
+    if (layer == NULL) return;
+    rill_context *ctx = layer->ctx;
+    for (size_t i = 0; i < sizeof layer->value / sizeof *layer->value; i++) free_text(ctx, layer->value[i]);
+    for (size_t i = 0; i < layer->n_options; i++) {
+        free_text(ctx, layer->option[i].name);
+        free_text(ctx, layer->option[i].value);
+    }
+    rill_free(ctx, layer->option, layer->options_capacity * sizeof *layer->option);
+    for (int i = 0; i < RILL_CHAINS; i++) {
+        clear_chain(ctx, &layer->chain[i]);
+        rill_free(ctx, layer->chain[i].entry, layer->chain[i].capacity * sizeof *layer->chain[i].entry);
+    }
+    rill_free(ctx, layer->twin, layer->twins_capacity * sizeof *layer->twin);
+    rill_free(ctx, layer, sizeof *layer);
+}
+
+rill_status rill_layer_twin(rill_layer *layer, int32_t worker, rill_layer *twin)
+{
+    const size_t n = (size_t)worker + 1;
+    RILL__TRY(RILL__GROW(layer->ctx, layer->twin, layer->twins_capacity, n, "layers of workers"));
+    for (; layer->n_twins < n; layer->n_twins++) layer->twin[layer->n_twins] = NULL;
+    layer->twin[worker] = twin;
+    return RILL_OK;
+}
+
+/* --- chains ------------------------------------------------------------------------------------------------------- */
+
+#define ROW(name, argument, kind, help)                                         \
+    {                                                                           \
+        name, argument, "", help, RILL_OPTION_TEXT, RILL_OPTION_##kind, 0, 0, 0 \
+    }
+static const rill_option CHAINS[] = {
+    ROW("absolute", "D", SEARCH, "drop candidates more than D below the best"),
+    ROW("relative", "R", SEARCH, "drop candidates with less than R times the best's probability"),
+    ROW("relative-local", "R", SEARCH, "the same for the probability of the last action alone"),
+    ROW("heuristic", "NAME:ARGS", SEARCH,
+        "any heuristic of `rill list heuristics`; with the three above, applied in the order given; max_candidates:M and "
+        "patience:P are taken as the settings of that name"),
+    ROW("scorer", "NAME:ARGS", SEARCH, "add a scorer of `rill list scorers`; may be repeated"),
+    ROW("policy", "NAME[:ARGS]", SCHEDULE, "schedule by this policy instead of the method's"),
+    {0},
+};
+
+const rill_option *rill_chain_table(void)
+{
+    return CHAINS;
+}
+
+const char *const *rill_heuristic_settings(void)
+{
+    static const char *const names[] = {"max_candidates", "patience", NULL};
+    return names;
+}
+
+static rill_status append(rill_context *ctx, rill__chain *chain, const char *name, size_t length, const char *arguments)
+{
+    if (length == 0) return rill_fail(ctx, RILL_ERR_OPTION, "\":%s\": a name must stand before the colon", arguments);
+    RILL__TRY(RILL__GROW(ctx, chain->entry, chain->capacity, chain->n + 1, "a chain"));
+    rill_chain_entry *entry = &chain->entry[chain->n];
+    entry->name = copy_text(ctx, name, length);
+    entry->arguments = copy_text(ctx, arguments, strlen(arguments));
+    if (entry->name != NULL && entry->arguments != NULL) {
+        chain->n++;
+        chain->said = 1;
+        return RILL_OK;
+    }
+    free_text(ctx, entry->name);
+    free_text(ctx, entry->arguments);
+    return RILL_ERR_MEMORY;
+}
+
+static rill_status add(rill_layer *layer, rill_chain chain, const char *name, size_t length, const char *arguments)
+{
+    char word[RILL_OPTION_MAX];
+    snprintf(word, sizeof word, "%.*s", (int)length, name);
+    if (chain == RILL_CHAIN_POLICY) clear_chain(layer->ctx, &layer->chain[chain]);
+    for (const char *const *s = rill_heuristic_settings(); *s != NULL && chain == RILL_CHAIN_HEURISTICS; s++)
+        if (rill__same_name(word, *s) && rill_find_heuristic(layer->ctx, word) == NULL)
+            return rill_layer_set(layer, *s, arguments); /* unless a plugin has one of that name */
+    return append(layer->ctx, &layer->chain[chain], name, length, arguments);
+}
+
+rill_status rill_layer_add(rill_layer *layer, rill_chain chain, const char *name, const char *arguments)
+{
+    return add(layer, chain, name, strlen(name), arguments != NULL ? arguments : "");
+}
+
+/* Options are spelt with dashes, registered names as their author liked. */
+static const char *registered_name(const rill_context *ctx, const char *name)
+{
+    static const char underscored[] = "relative_local";
+    if (rill_find_heuristic(ctx, name) != NULL) return name;
+    return strcmp(name, "relative-local") == 0 && rill_find_heuristic(ctx, underscored) != NULL ? underscored : name;
+}
+
+/* "NAME:ARGS" for a chain, or the arguments of the heuristic that is the row's name. */
+static rill_status set_chain(rill_layer *layer, const rill_option *row, const char *value)
+{
+    static const char *const chains[RILL_CHAINS] = {"heuristic", "scorer", "policy"};
+    const size_t length = strcspn(value, ":");
+    for (int i = 0; i < RILL_CHAINS; i++)
+        if (strcmp(row->name, chains[i]) == 0)
+            return add(layer, (rill_chain)i, value, length, value[length] != '\0' ? value + length + 1 : "");
+    return rill_layer_add(layer, RILL_CHAIN_HEURISTICS, registered_name(layer->ctx, row->name), value);
+}
+
+void rill_layer_say(rill_layer *layer, rill_chain chain)
+{
+    layer->chain[chain].said = 1;
+}
+
+int rill_layer_has(const rill_layer *layer, rill_chain chain)
+{
+    return layer->chain[chain].said;
+}
+
+const rill_chain_entry *rill_layer_entries(const rill_layer *layer, rill_chain chain, int32_t *n)
+{
+    *n = (int32_t)layer->chain[chain].n;
+    return layer->chain[chain].entry;
+}
+
+/* --- settings and options of domains ------------------------------------------------------------------------------ */
+
+static const rill_option *find_domain_option(const rill_context *ctx, const char *name)
+{
+    const rill_option *row = NULL;
+    const rill_domain *d;
+    for (size_t i = 0; row == NULL && (d = rill_domain_at(ctx, i)) != NULL; i++)
+        row = rill_option_find(d->options, name);
+    return row;
+}
+
+static rill_status set_option(rill_layer *layer, const rill_option *row, const char *value)
+{
+    size_t i = 0;
+    while (i < layer->n_options && strcmp(layer->option[i].name, row->name) != 0) i++;
+    RILL__TRY(RILL__GROW(layer->ctx, layer->option, layer->options_capacity, i + 1, "a layer of options"));
+    const int is_new = i == layer->n_options;
+    char *copy = copy_text(layer->ctx, value, strlen(value));
+    char *name = is_new && copy != NULL ? copy_text(layer->ctx, row->name, strlen(row->name)) : NULL;
+    if (copy == NULL || (is_new && name == NULL)) {
+        free_text(layer->ctx, copy);
+        return RILL_ERR_MEMORY;
+    }
+    if (is_new) {
+        layer->option[i] = (rill_pair){name, NULL};
+        layer->n_options++;
+    }
+    free_text(layer->ctx, layer->option[i].value);
+    layer->option[i].value = copy;
+    return RILL_OK;
+}
+
+static void nearer(const char *name, const rill_option *table, const char **near, size_t *least)
+{
+    for (; table != NULL && table->name != NULL; table++) *near = rill__nearer(name, table->name, *near, least);
+}
+
+static rill_status unknown(rill_context *ctx, const char *name)
+{
+    const char *near = NULL;
+    size_t least = rill__near_enough(name);
+    const rill_domain *d;
+    nearer(name, rill_setting_table(), &near, &least);
+    nearer(name, CHAINS, &near, &least);
+    for (size_t i = 0; (d = rill_domain_at(ctx, i)) != NULL; i++) nearer(name, d->options, &near, &least);
+    if (near != NULL)
+        return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": did you mean \"%s\"?", name, near);
+    return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\"", name);
+}
+
+static rill_status set_setting(rill_layer *layer, const rill_option *row, const char *value)
+{
+    rill_settings trial;
+    rill_settings_default(&trial);
+    RILL__TRY(rill_settings_set(layer->ctx, &trial, row->name, value));
+    char *copy = copy_text(layer->ctx, value, strlen(value));
+    if (copy == NULL) return RILL_ERR_MEMORY;
+    char **place = &layer->value[row - rill_setting_table()];
+    free_text(layer->ctx, *place);
+    *place = copy;
+    return RILL_OK;
+}
+
+rill_status rill_layer_set(rill_layer *layer, const char *name, const char *value)
+{
+    const rill_option *row = rill_option_find(rill_setting_table(), name);
+    if (row != NULL) return set_setting(layer, row, value);
+    if ((row = rill_option_find(CHAINS, name)) != NULL) return set_chain(layer, row, value);
+    if ((row = find_domain_option(layer->ctx, name)) == NULL) return unknown(layer->ctx, name);
+    return set_option(layer, row, value); /* checked by the domain that it comes to: another may know other words */
+}
+
+rill_status rill_layer_set_all(rill_layer *layer, const char *text)
+{
+    rill_status status = RILL_OK;
+    for (text += strspn(text, " "); *text != '\0' && status == RILL_OK; text += strspn(text, " ")) {
+        const size_t length = strcspn(text, " "), sign = strcspn(text, "= ");
+        if (text[sign] != '=')
+            return rill_fail(layer->ctx, RILL_ERR_PLUGIN, "\"%.*s\" is not NAME=VALUE", (int)length, text);
+        char *pair = copy_text(layer->ctx, text, length);
+        if (pair == NULL) return RILL_ERR_MEMORY;
+        pair[sign] = '\0';
+        status = rill_layer_set(layer, pair, pair + sign + 1);
+        rill_free(layer->ctx, pair, length + 1);
+        text += length;
+    }
+    return status;
+}
+
+void rill_layer_budget(rill_layer *layer, rill_budget_fn budget, void *user)
+{
+    layer->budget = budget;
+    layer->budget_user = user;
+}
+
+const char *rill__layer_value(const rill_layer *layer, const rill_option *row)
+{
+    return layer != NULL ? layer->value[row - rill_setting_table()] : NULL;
+}
+
+const char *rill_layer_get(const rill_layer *layer, const char *name)
+{
+    const rill_option *row = rill_option_find(rill_setting_table(), name);
+    if (row != NULL && layer->budget != NULL && strcmp(row->name, "budget") == 0) return "function";
+    if (row != NULL) return rill__layer_value(layer, row);
+    row = find_domain_option(layer->ctx, name);
+    for (size_t i = 0; row != NULL && i < layer->n_options; i++)
+        if (strcmp(layer->option[i].name, row->name) == 0) return layer->option[i].value;
+    return NULL;
+}
+
+int rill_layer_empty(const rill_layer *layer)
+{
+    int empty = layer->budget == NULL && layer->n_options == 0;
+    for (size_t i = 0; i < sizeof layer->value / sizeof *layer->value; i++) empty &= layer->value[i] == NULL;
+    for (int i = 0; i < RILL_CHAINS; i++) empty &= !layer->chain[i].said;
+    return empty;
+}
+
+rill_status rill_layer_check(const rill_layer *layer)
+{
+    rill_settings settings;
+    rill_settings_default(&settings);
+    for (const rill_option *row = rill_setting_table(); row->name != NULL; row++) {
+        const char *value = rill__layer_value(layer, row);
+        if (value != NULL) RILL__TRY(rill_settings_set(layer->ctx, &settings, row->name, value));
+    }
+    return rill_settings_resolve(layer->ctx, &settings, layer->chain[RILL_CHAIN_HEURISTICS].n > 0);
+}
+
+/* Whether a nearer layer than layers[at] gives the option too. */
+static int is_given_nearer(const rill_layer *const *layers, int at, const char *name)
+{
+    for (int i = 0; i < at; i++)
+        for (size_t j = 0; layers[i] != NULL && j < layers[i]->n_options; j++)
+            if (strcmp(layers[i]->option[j].name, name) == 0) return 1;
+    return 0;
+}
+
+rill_status rill_layers_values(rill_context *ctx, const rill_layer *const *layers, int n, rill_pair **out,
+                               int32_t *n_out)
+{
+    size_t count = 0;
+    *out = NULL;
+    *n_out = 0;
+    for (int filling = 0; filling < 2; filling++) {
+        count = 0;
+        for (int i = 0; i < n; i++)
+            for (size_t j = 0; layers[i] != NULL && j < layers[i]->n_options; j++) {
+                if (is_given_nearer(layers, i, layers[i]->option[j].name)) continue;
+                if (filling) (*out)[count] = layers[i]->option[j];
+                count++;
+            }
+        if (count == 0) return RILL_OK;
+        if (!filling && (*out = rill_calloc(ctx, count, sizeof **out)) == NULL)
+            return rill_fail_memory(ctx, count * sizeof **out, "options of a model");
+    }
+    *n_out = (int32_t)count;
+    return RILL_OK;
+}

@@ -1,0 +1,152 @@
+/* Options: finding a row, reading values as it says, writing them back. */
+#include "rill/option.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+int rill__same_name(const char *a, const char *b)
+{
+    for (; *a != '\0' && *b != '\0'; a++, b++)
+        if (*a != *b && !((*a == '-' || *a == '_') && (*b == '-' || *b == '_'))) return 0;
+    return *a == *b;
+}
+
+const rill_option *rill_option_find(const rill_option *table, const char *name)
+{
+    if (table == NULL) return NULL;
+    while (table->name != NULL && !rill__same_name(table->name, name)) table++;
+    return table->name != NULL ? table : NULL;
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+static rill_status refuse(rill_context *ctx, const rill_option *option, const char *value, const char *wanted)
+{
+    return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" is not %s", option->name, value, wanted);
+}
+
+static rill_status read_number(rill_context *ctx, const rill_option *option, const char *value, double *out)
+{
+    char *end, wanted[96];
+    errno = 0;
+    double number = strtod(value, &end);
+    int whole = option->type != RILL_OPTION_REAL;
+    /* "1/6" is how the sources write the refill share. */
+    if (!whole && end != value && *end == '/') {
+        double divisor = strtod(end + 1, &end);
+        number = divisor != 0 ? number / divisor : NAN;
+    }
+    int good = end != value && *end == '\0' && errno == 0 && number >= option->least && number <= option->most &&
+               (!whole || number == floor(number));
+    snprintf(wanted, sizeof wanted, "%s from %.10g to %.10g", whole ? "a whole number" : "a number", option->least,
+             option->most);
+    if (!good) return refuse(ctx, option, value, wanted);
+    *out = number;
+    return RILL_OK;
+}
+
+/* With K, M, G or T behind it as powers of 1,024. Less than one byte would be read as 0, which is no bound. */
+static rill_status read_bytes(rill_context *ctx, const rill_option *option, const char *value, int64_t *out)
+{
+    static const char units[] = "KkMmGgTt";
+    char *end;
+    errno = 0;
+    double number = strtod(value, &end);
+    const char *unit = end != value && *end != '\0' ? strchr(units, *end) : NULL;
+    if (unit != NULL) {
+        number = ldexp(number, 10 * (int)((unit - units) / 2 + 1));
+        end++;
+    }
+    int good = number >= option->least && number <= option->most && (number == 0 || number >= 1);
+    if (end == value || *end != '\0' || errno != 0 || !good)
+        return refuse(ctx, option, value, "a number of bytes, as in 500M or 2G");
+    *out = (int64_t)number;
+    return RILL_OK;
+}
+
+/* The place of `value` among words with bars between, from 1; 0 if it is none of them. */
+static int32_t find_word(const char *words, const char *value)
+{
+    size_t length = strlen(value);
+    for (int32_t i = 1;; i++) {
+        size_t n = strcspn(words, "|");
+        if (n == length && strncmp(words, value, n) == 0) return i;
+        if (words[n] == '\0') return 0;
+        words += n + 1;
+    }
+}
+
+static rill_status read_word(rill_context *ctx, const rill_option *option, const char *value, int32_t *out)
+{
+    char wanted[96];
+    *out = find_word(option->argument, value);
+    snprintf(wanted, sizeof wanted, "%s%s", strchr(option->argument, '|') != NULL ? "one of " : "", option->argument);
+    return *out != 0 ? RILL_OK : refuse(ctx, option, value, wanted);
+}
+
+rill_status rill_option_read(rill_context *ctx, const rill_option *option, const char *value, void *out)
+{
+    static const rill_option one_or_none = {.least = 0, .most = 1};
+    void *member = out != NULL ? (char *)out + option->offset : NULL;
+    rill_option as_number = *option;
+    double number = 0;
+    int64_t bytes = 0;
+    int32_t word = 0;
+    switch (option->type) {
+    case RILL_OPTION_TEXT:
+    case RILL_OPTION_PATH: return RILL_OK;
+    case RILL_OPTION_WORD:
+        RILL__TRY(read_word(ctx, option, value, &word));
+        if (member != NULL) *(int32_t *)member = word;
+        return RILL_OK;
+    case RILL_OPTION_BYTES:
+        RILL__TRY(read_bytes(ctx, option, value, &bytes));
+        if (member != NULL) *(int64_t *)member = bytes;
+        return RILL_OK;
+    case RILL_OPTION_SWITCH:
+        if (value[0] == '\0' || strcmp(value, "true") == 0) value = "1";
+        if (strcmp(value, "false") == 0) value = "0";
+        as_number.least = one_or_none.least;
+        as_number.most = one_or_none.most;
+        break;
+    default: break;
+    }
+    RILL__TRY(read_number(ctx, &as_number, value, &number));
+    if (member != NULL && option->type == RILL_OPTION_REAL)
+        *(double *)member = number;
+    else if (member != NULL)
+        *(int32_t *)member = (int32_t)number;
+    return RILL_OK;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+const char *rill_option_write(const rill_option *option, const void *from, char out[RILL_OPTION_MAX])
+{
+    const void *member = (const char *)from + option->offset;
+    int32_t value = 0;
+    out[0] = '\0';
+    switch (option->type) {
+    case RILL_OPTION_REAL:
+        snprintf(out, RILL_OPTION_MAX, "%.15g", *(const double *)member);
+        if (strtod(out, NULL) != *(const double *)member)
+            snprintf(out, RILL_OPTION_MAX, "%.17g", *(const double *)member);
+        break;
+    case RILL_OPTION_BYTES: snprintf(out, RILL_OPTION_MAX, "%lld", (long long)*(const int64_t *)member); break;
+    case RILL_OPTION_WORD: {
+        const char *words = option->argument;
+        for (value = *(const int32_t *)member; value > 1 && *words != '\0'; value--) words += strcspn(words, "|") + 1;
+        if (value == 1) snprintf(out, RILL_OPTION_MAX, "%.*s", (int)strcspn(words, "|"), words);
+        break;
+    }
+    case RILL_OPTION_INT:
+    case RILL_OPTION_SWITCH: snprintf(out, RILL_OPTION_MAX, "%d", (int)*(const int32_t *)member); break;
+    default: break;
+    }
+    return out;
+}

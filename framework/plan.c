@@ -1,0 +1,324 @@
+/* Composing layers into a setup; see rill/layers.h for the rules.
+ *
+ * Whether a default fits a method is not decided by a list here, which would drift: each soft setting is tried, and kept when
+ * rill_settings_resolve() accepts the whole.
+ *
+ * Divisions: what is left out · chains · settings · n outputs · the whole. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "layers.h"
+
+enum { SOFT_MAX = 8, LEFT_MAX = 512 };
+
+/* What a plan was made from, behind what callers see. */
+typedef struct plan {
+    rill_plan seen; /* first */
+    rill_context *ctx;
+    char left[LEFT_MAX];
+    const rill_layer *firm, *soft[SOFT_MAX];
+    int n;
+} plan;
+
+static const rill_option *row_of(const char *name)
+{
+    return rill_option_find(rill_setting_table(), name);
+}
+
+static const rill_layer *layer_at(const plan *p, int at) /* -1: the firm one */
+{
+    return at < 0 ? p->firm : p->soft[at];
+}
+
+/* What a layer nearer than soft[at] says of a setting, "function" included; NULL: none does. */
+static const char *said_nearer(const plan *p, int at, const rill_option *row)
+{
+    const char *value = NULL;
+    for (int i = -1; i < at && value == NULL; i++)
+        if (layer_at(p, i) != NULL) value = rill_layer_get(layer_at(p, i), row->name);
+    return value;
+}
+
+static int has_chain(const rill_layer *layer, rill_chain chain)
+{
+    return layer != NULL && layer->chain[chain].said;
+}
+
+static int chain_is_nearer(const plan *p, int at, rill_chain chain)
+{
+    for (int i = -1; i < at; i++)
+        if (has_chain(layer_at(p, i), chain)) return 1;
+    return 0;
+}
+
+/* A preset that was asked for stands before what layers farther away say of the search; of the schedule they keep their say. */
+static int preset_is_nearer(const plan *p, int at)
+{
+    return said_nearer(p, at, row_of("like")) != NULL;
+}
+
+/* --- what is left out --------------------------------------------------------------------------------------------- */
+
+/* Note something that is left out of a layer, as it is written there, if that is to be told. */
+static void leave_out(plan *p, const rill_layer *layer, const char *what, const char *name)
+{
+    const size_t used = strlen(p->left);
+    if (layer->origin != RILL_FROM_FILE) return;
+    const int from = snprintf(p->left + used, LEFT_MAX - used, "%s%s", used > 0 ? ", " : "", what);
+    if (from <= 0 || used + (size_t)from >= LEFT_MAX) return;
+    char *at = p->left + used + from;
+    snprintf(at, LEFT_MAX - used - (size_t)from, "%s", name);
+    for (; *at != '\0'; at++)
+        if (*at == '-') *at = '_';
+}
+
+/* The whole chain goes, and each of its elements is named. */
+static void leave_out_chain(plan *p, const rill_layer *layer, const char *what, const rill__chain *chain)
+{
+    size_t used;
+    leave_out(p, layer, what, "");
+    if (layer->origin != RILL_FROM_FILE) return;
+    for (size_t i = 0; i < chain->n && (used = strlen(p->left)) + 1 < LEFT_MAX; i++) {
+        const rill_chain_entry *entry = &chain->entry[i];
+        const size_t room = LEFT_MAX - used;
+        const int n = snprintf(p->left + used, room, "%s%s%s%s%s", i > 0 ? ", " : " (", entry->name,
+                               entry->arguments[0] != '\0' ? ":" : "", entry->arguments, i + 1 == chain->n ? ")" : "");
+        if (n >= (int)room) memcpy(p->left + LEFT_MAX - 4, "...", 4);
+    }
+}
+
+/* --- chains ------------------------------------------------------------------------------------------------------- */
+
+static const rill_method_info *find_method(const char *name)
+{
+    const rill_method_info *m = rill_method_table();
+    while (m->name != NULL && strcmp(m->name, name) != 0) m++;
+    return m->name != NULL ? m : NULL;
+}
+
+/* The nearest layer's that has one; -2: none does. */
+static int nearest_with(const plan *p, rill_chain chain)
+{
+    for (int i = -1; i < p->n; i++)
+        if (has_chain(layer_at(p, i), chain)) return i;
+    return -2;
+}
+
+static void take_heuristics(plan *p, int pruned)
+{
+    const int at = nearest_with(p, RILL_CHAIN_HEURISTICS);
+    if (at == -2 || (at >= 0 && preset_is_nearer(p, at))) return;
+    const rill__chain *chain = &layer_at(p, at)->chain[RILL_CHAIN_HEURISTICS];
+    if (at >= 0 && !pruned) {
+        if (chain->n > 0) leave_out_chain(p, layer_at(p, at), "heuristics", chain);
+        return;
+    }
+    p->seen.setup.heuristics = chain->entry;
+    p->seen.setup.n_heuristics = (int32_t)chain->n;
+}
+
+static void take_scorers(plan *p)
+{
+    const int at = nearest_with(p, RILL_CHAIN_SCORERS);
+    if (at == -2) return;
+    p->seen.setup.scorers = layer_at(p, at)->chain[RILL_CHAIN_SCORERS].entry;
+    p->seen.setup.n_scorers = (int32_t)layer_at(p, at)->chain[RILL_CHAIN_SCORERS].n;
+}
+
+/* A policy goes with the method of its own layer or of one farther away: naming a method asks for that method's schedule. */
+static void take_policy(plan *p)
+{
+    int replaced = 0;
+    for (int i = -1; i < p->n && p->seen.setup.policy == NULL; i++) {
+        const rill_layer *layer = layer_at(p, i);
+        if (layer == NULL) continue;
+        const rill__chain *chain = &layer->chain[RILL_CHAIN_POLICY];
+        if (chain->n > 0 && !replaced) p->seen.setup.policy = &chain->entry[0];
+        if (chain->n > 0 && replaced) leave_out_chain(p, layer, "policy", chain);
+        replaced |= rill__layer_value(layer, row_of("method")) != NULL;
+    }
+}
+
+/* The function of the nearest layer that says anything of the budget. */
+static void take_budget(plan *p)
+{
+    for (int i = -1; i < p->n; i++) {
+        const rill_layer *layer = layer_at(p, i);
+        if (layer == NULL || rill_layer_get(layer, "budget") == NULL) continue;
+        p->seen.setup.budget = layer->budget;
+        p->seen.setup.budget_user = layer->budget_user;
+        return;
+    }
+}
+
+/* --- settings ----------------------------------------------------------------------------------------------------- */
+
+static rill_status take_firm(plan *p, const char *method)
+{
+    rill_settings *settings = &p->seen.setup.settings;
+    rill_status status = rill_settings_set(p->ctx, settings, "method", method);
+    for (const rill_option *row = rill_setting_table(); row->name != NULL && status == RILL_OK; row++) {
+        const char *value = rill__layer_value(p->firm, row);
+        if (value != NULL) status = rill_settings_set(p->ctx, settings, row->name, value);
+    }
+    return status;
+}
+
+/* A layer's finish rule goes with the method it had in mind: "top" meant for var-stream does not make fixed another search. */
+static int meant_for_another(const rill_layer *layer, const rill_option *row, const char *method)
+{
+    const char *own = rill__layer_value(layer, row_of("method"));
+    return strcmp(row->name, "finish") == 0 && own != NULL && strcmp(own, method) != 0;
+}
+
+/* Does the whole stay possible with this setting? Then it is in. */
+static int fits(plan *p, const char *name, const char *value)
+{
+    rill_settings with = p->seen.setup.settings;
+    if (rill_settings_set(p->ctx, &with, name, value) < 0) return 0;
+    rill_settings trial = with;
+    if (rill_settings_resolve(p->ctx, &trial, p->seen.setup.n_heuristics > 0) < 0) return 0;
+    p->seen.setup.settings = with;
+    return 1;
+}
+
+/* Add what fits of soft[at] and no nearer layer has said, in rounds, for one setting may need another that stands behind it. */
+static void take_soft(plan *p, int at)
+{
+    const rill_layer *layer = p->soft[at];
+    const rill_option *wanted[64];
+    int n = 0;
+    if (layer == NULL) return;
+    for (const rill_option *row = rill_setting_table(); row->name != NULL; row++) {
+        if (rill__layer_value(layer, row) == NULL || said_nearer(p, at, row) != NULL || row == row_of("method"))
+            continue;
+        if (row->kind == RILL_OPTION_SEARCH && preset_is_nearer(p, at)) continue;
+        if (meant_for_another(layer, row, p->seen.setup.settings.method))
+            leave_out(p, layer, "search.", row->name);
+        else
+            wanted[n++] = row;
+    }
+    for (int before = n + 1; n < before;) {
+        int rest = 0;
+        before = n;
+        for (int i = 0; i < n; i++)
+            if (!fits(p, wanted[i]->name, rill__layer_value(layer, wanted[i]))) wanted[rest++] = wanted[i];
+        n = rest;
+    }
+    for (int i = 0; i < n; i++) leave_out(p, layer, "search.", wanted[i]->name);
+    rill_error_clear(p->ctx);
+}
+
+/* --- n outputs ---------------------------------------------------------------------------------------------------- */
+
+/* Where n outputs are asked for, the model's defaults at soft[at] give way; `otherwise` is what a setting is that they do not say. */
+static void widen(plan *p, int at)
+{
+    static const struct {
+        const char *name;
+        int otherwise, prunes;
+    } narrow[] = {{"k", 10, 0}, {"stop-after", INT_MAX, 0}, {"max-candidates", INT_MAX, 0}, {"min-width", 0, 1}};
+    const rill_layer *layer = p->soft[at];
+    const char *asked = said_nearer(p, at, row_of("n-best"));
+    const int outputs = asked != NULL ? atoi(asked) : 1;
+    const int prunes = p->seen.setup.n_heuristics > 0 && !chain_is_nearer(p, at, RILL_CHAIN_HEURISTICS);
+    if (outputs <= 1 || preset_is_nearer(p, at)) return;
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
+        const rill_option *row = row_of(narrow[i].name);
+        const char *value = rill__layer_value(layer, row);
+        const int is = value != NULL                                      ? atoi(value)
+                       : rill__layer_value(layer, row_of("like")) != NULL ? INT_MAX
+                                                                          : narrow[i].otherwise;
+        if (is < outputs && said_nearer(p, at, row) == NULL && (!narrow[i].prunes || prunes)) fits(p, row->name, asked);
+    }
+    rill_error_clear(p->ctx);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+/* The method decides what of the soft layers is kept, so it is settled first. */
+static rill_status compose(plan *p)
+{
+    rill_settings defaults;
+    rill_settings_default(&defaults);
+    const char *method = said_nearer(p, p->n, row_of("method"));
+    if (method == NULL) method = defaults.method;
+    const rill_method_info *info = find_method(method);
+    take_heuristics(p, info != NULL && info->pruned);
+    take_scorers(p);
+    take_policy(p);
+    RILL__TRY(take_firm(p, method));
+    for (int i = 0; i < p->n; i++) take_soft(p, i);
+    for (int i = 0; i < p->n; i++)
+        if (p->soft[i] != NULL && p->soft[i]->origin == RILL_FROM_MODEL) widen(p, i);
+    take_budget(p);
+    p->seen.resolved = p->seen.setup.settings;
+    return rill__settings_resolve(p->ctx, &p->seen.resolved, p->seen.setup.n_heuristics > 0,
+                                  p->seen.setup.budget != NULL);
+}
+
+rill_status rill_plan_make(rill_plan **out, rill_context *ctx, const rill_layer *firm, const rill_layer *const *soft,
+                           int n)
+{
+    *out = NULL;
+    if (n > SOFT_MAX)
+        return rill_fail(ctx, RILL_ERR_ARGUMENT, "a plan of %d layers, at most %d are possible", n, SOFT_MAX);
+    plan *p = rill_calloc(ctx, 1, sizeof *p);
+    if (p == NULL) return rill_fail_memory(ctx, sizeof *p, "a plan");
+    p->ctx = ctx;
+    p->firm = firm;
+    p->n = n;
+    for (int i = 0; i < n; i++) p->soft[i] = soft[i];
+    p->seen.left = p->left;
+    rill_engine_setup_default(&p->seen.setup);
+    const rill_status status = compose(p);
+    *out = status < 0 ? NULL : &p->seen;
+    if (status < 0) rill_free(ctx, p, sizeof *p);
+    return status;
+}
+
+void rill_plan_free(rill_plan *seen)
+{
+    plan *p = (plan *)seen;
+    if (p != NULL) rill_free(p->ctx, p, sizeof *p);
+}
+
+static const rill_layer *twin_of(const rill_layer *layer, int32_t worker)
+{
+    return layer != NULL && (size_t)worker < layer->n_twins ? layer->twin[worker] : NULL;
+}
+
+rill_status rill_plan_twin(const rill_plan *seen, rill_context *ctx, int32_t worker, rill_plan **out)
+{
+    const plan *p = (const plan *)seen;
+    const rill_layer *soft[SOFT_MAX];
+    int has_twins = 0;
+    *out = NULL;
+    for (int i = 0; i < p->n; i++) {
+        const rill_layer *twin = twin_of(p->soft[i], worker);
+        has_twins |= twin != NULL;
+        soft[i] = twin != NULL ? twin : p->soft[i];
+    }
+    return has_twins ? rill_plan_make(out, ctx, p->firm, soft, p->n) : RILL_OK;
+}
+
+static int same_chain(const rill_chain_entry *a, int32_t n, const rill_chain_entry *b, int32_t m)
+{
+    for (int32_t i = 0; i < n && n == m; i++)
+        if (strcmp(a[i].name, b[i].name) != 0 || strcmp(a[i].arguments, b[i].arguments) != 0) return 0;
+    return n == m;
+}
+
+int rill_plan_same_search(const rill_plan *a, const rill_plan *b)
+{
+    char x[RILL_OPTION_MAX], y[RILL_OPTION_MAX];
+    const rill_engine_setup *s = &a->setup, *t = &b->setup;
+    for (const rill_option *row = rill_setting_table(); row->name != NULL; row++)
+        if (row->kind != RILL_OPTION_SCHEDULE && row != row_of("n-best") && /* of one search more or fewer are given */
+            strcmp(rill_settings_get(&a->resolved, row, x), rill_settings_get(&b->resolved, row, y)) != 0)
+            return 0;
+    return same_chain(s->heuristics, s->n_heuristics, t->heuristics, t->n_heuristics) &&
+           same_chain(s->scorers, s->n_scorers, t->scorers, t->n_scorers);
+}
