@@ -82,6 +82,13 @@ static void print_files(rill_context *ctx, const char *directory)
     cli_print(" in %" PRId64 " tensors (%s)\n", found.tensors, found.types);
 }
 
+static void print_options(const rill_option *row)
+{
+    for (int first = 1; row && row->name; row++, first = 0)
+        cli_print("%-12s --%s %s: %s%s%s%s\n", first ? "options" : "", row->name, row->argument, row->help,
+                  row->initial[0] ? " (default " : "", row->initial, row->initial[0] ? ")" : "");
+}
+
 static void print_model(const rill_model *model)
 {
     const rill_domain *domain = rill_model_domain(model);
@@ -94,6 +101,7 @@ static void print_model(const rill_model *model)
     if (info->phases > 1) cli_print("%-12s %" PRId32 " per timestep\n", "phases", info->phases);
     cli_print("%-12s %s\n", "states",
               info->state_need == RILL_STATE_PATH ? "of all ancestors are kept" : "follow from the parent's alone");
+    print_options(domain->options);
 }
 
 /* Of a model that does not open: its domain, and what its config.json says of it in numbers and words. */

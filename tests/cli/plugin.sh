@@ -26,6 +26,25 @@ toy seven -q --stats s.json --domain-args seed=5
 exits 2; json toy domain s.json; json null model s.json; json 2 failed s.json
 differ out plain
 
+# --- an option of a domain's own, wherever its plugin stands
+cp out seeded
+toy seven -q --toy-seed 5
+exits 2; same out seeded
+feed seven "$rill" decode -q --toy-seed=5 --domain toy --plugin "$toy"
+exits 2; same out seeded
+toy seven -q --toy-seed five
+exits 1; says 'toy-seed: "five" is not a whole number from 0 to 1000000'
+toy seven -q --toy-sead 5
+exits 1; says "unknown option --toy-sead; did you mean --toy-seed?"
+feed seven "$rill" decode -q --toy-seed 5 -m "$2"
+exits 1; says "unknown option --toy-seed"
+feed seven "$rill" decode -q --domain semparse --plugin "$toy" --toy-seed 5 -m /
+exits 1; says 'domain semparse has no option toy-seed, "5" was given'
+run "$rill" decode --help --plugin "$toy"
+exits 0; prints "--toy-seed N"; prints "which space is searched (default 1)"
+run "$rill" info --domain toy --plugin "$toy"
+exits 0; prints "options      --toy-seed N: which space is searched (default 1)"
+
 # --- a heuristic that looks at other items changes answers with the schedule, and --check finds it
 toy seven -q --heuristic mixing -n 1
 cp out alone

@@ -1,9 +1,27 @@
 /* The tests' toy domain as a plugin, rill-toy.so, with a heuristic that breaks the contract: what `--plugin` and `--check`
  * are tested with. */
+#include <stdio.h>
+
 #include "support/tables.h"
 #include "support/toy_domain.h"
 
-static const rill_domain *const domains[] = {&toy_domain, NULL};
+/* The same with an option of its own, which is the toy's argument of that name. */
+static const rill_option options[] = {
+    {"toy-seed", "N", "1", "which space is searched", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 1e6, 0}, {0}};
+
+static rill_status open_seeded(const rill_domain *toy, rill_context *ctx, const rill_open_options *given, void **self,
+                               rill_domain_info *info)
+{
+    rill_open_options with = *given;
+    char arguments[64];
+    const char *seed = rill_open_value(given, "toy_seed");
+    snprintf(arguments, sizeof arguments, "seed=%s", seed != NULL ? seed : "");
+    if (seed != NULL) with.arguments = arguments;
+    return toy_domain.open(toy, ctx, &with, self, info);
+}
+
+static rill_domain seeded;
+static const rill_domain *const domains[] = {&seeded, NULL};
 
 /* Drops all but the best wherever several items share a call: exactly what a heuristic must not do. */
 static rill_status mix(void *self, rill_beams *beams)
@@ -29,5 +47,8 @@ RILL_API const rill_plugin_table *rill_plugin(void);
 
 const rill_plugin_table *rill_plugin(void)
 {
+    seeded = toy_domain;
+    seeded.open = open_seeded;
+    seeded.options = options;
     return &table;
 }
