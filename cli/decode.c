@@ -35,8 +35,6 @@ typedef struct decode {
     const char *input_path, *output_path, *references_path, *stats_path, *trace_path;
     cli_form form;
     cli_extras extras;
-    const char *alignment; /* its form, "" for the domain's own; NULL: none is wanted */
-    int wants_unknown;     /* names of the input that the model does not know */
     const char *fields[2];
     char field[64];
     int quiet, wants_progress;
@@ -61,19 +59,11 @@ static const cli_option file_options[] = {
     {"input", 'i', "FILE", "inputs, one per line (default: standard input)", STORED(input_path)},
     {"output", 'o', "FILE", "where results go (default: standard output)", STORED(output_path)},
     {"refs", 'r', "FILE", "references, one per line: what a sweep compares its outputs with", STORED(references_path)},
-    {"alignment", 0, "[=FORM]",
-     "behind each output \" ||| \" and what of the input its actions belong to; FORM: hard (default), soft or a share",
-     STORED(alignment)},
-    {"word-scores", 0, "", "behind each output \" ||| WordScores=\" and the log-probability of each action",
-     STORED(extras.word_scores)},
-    {"unknown-names", 0, "", "behind each output \" ||| \" and the names in the input that the model does not know",
-     STORED(wants_unknown)},
     {"stats", 0, "FILE", "write counters, seconds and settings as JSON; -: standard output, with -o",
      STORED(stats_path)},
     {"profile", 0, "", "count what each operation of the model costs: a table on standard error, and in --stats too",
      STORED(wants_profile)},
     {"trace", 0, "FILE", "write every timestep, admission and finish as a line of JSON", STORED(trace_path)},
-    {"pretty", 0, "", "write trees with a constituent per line, indented", STORED(wants_pretty)},
     {"quiet", 'q', "", "no progress line and no summary; warnings and errors are still told", STORED(quiet)},
     {"progress", 0, "", "show the progress line even when standard error is no terminal", STORED(wants_progress)},
     {.name = NULL},
@@ -179,6 +169,7 @@ static int parse(decode *d, const face *as, int argc, char **argv, int *helped)
     const cli_group groups[] = {
         {"Model", cli_model_options},
         {"Input and output", file_options},
+        {"Outputs", d->session.rows.outputs},
         CLI_ROW_GROUPS(d->session),
         {NULL, NULL},
     };
@@ -276,18 +267,34 @@ static cli_form form_of(const decode *d)
     return d->plan->resolved.unordered ? CLI_FORM_NUMBERED : CLI_FORM_PLAIN;
 }
 
+/* What options, run file or model say of it: "" of a switch is that it is on. */
+static const char *said(const decode *d, const char *name)
+{
+    const rill_layer *const layers[] = {d->session.given, d->session.file, d->session.folder.search};
+    return rill_layers_get(layers, 3, name);
+}
+
+static int is_on(const decode *d, const char *name)
+{
+    const char *value = said(d, name);
+    return value && strcmp(value, "0") && strcmp(value, "false");
+}
+
 /* What the domain is to add to its outputs. */
 static int want_fields(decode *d)
 {
     int n = 0, length = 0;
-    if (d->alignment) {
-        length = snprintf(d->field, sizeof d->field, "alignment%s%s", d->alignment[0] ? "=" : "", d->alignment);
+    const char *alignment = said(d, "alignment");
+    if (alignment) {
+        length = snprintf(d->field, sizeof d->field, "alignment%s%s", alignment[0] ? "=" : "", alignment);
         d->fields[n++] = d->field;
     }
     if (length >= (int)sizeof d->field) return cli_fail("--alignment: the value is too long");
-    if (d->wants_unknown) d->fields[n++] = "unknown";
+    if (is_on(d, "unknown-names")) d->fields[n++] = "unknown";
     d->plan->setup.fields = d->fields;
     d->plan->setup.n_fields = d->extras.fields = n;
+    d->extras.word_scores = is_on(d, "word-scores");
+    d->wants_pretty = is_on(d, "pretty");
     return CLI_OK;
 }
 
@@ -327,10 +334,6 @@ static int configure(decode *d)
     if (code == CLI_OK && said) {
         d->input_path = cli_given_or(d->input_path, said->input);
         d->references_path = cli_given_or(d->references_path, said->references);
-        d->alignment = cli_given_or(d->alignment, said->alignment);
-        d->wants_unknown |= said->unknown_names;
-        d->extras.word_scores |= said->word_scores;
-        d->wants_pretty |= said->pretty;
         code = cli_runfile_written(&d->runfile, "output", "-o", said->output, &d->output_path);
         if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "stats", "--stats", said->stats, &d->stats_path);
         if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "trace", "--trace", said->trace, &d->trace_path);
@@ -450,7 +453,7 @@ static int sweep(decode *d)
                              .stats = d->stats_path,
                              .quiet = d->quiet};
     if (d->trace_path) return cli_fail("a sweep is many runs, and --trace is for one: leave one of them out");
-    if (d->alignment || d->wants_unknown || d->extras.word_scores || d->wants_pretty)
+    if (said(d, "alignment") || is_on(d, "unknown-names") || is_on(d, "word-scores") || is_on(d, "pretty"))
         return cli_fail(
             "a sweep prints no outputs, and --alignment, --unknown-names, --word-scores and --pretty are for "
             "them: leave one out");

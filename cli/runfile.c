@@ -21,7 +21,11 @@ static rill_status fill_layer(const rill_script_config *config, rill_layer *laye
     const rill_pair options[] = {{"weights", config->weights},
                                  {"backend", config->backend},
                                  {"input-format", config->input_format},
-                                 {"shortlist", config->shortlist}};
+                                 {"shortlist", config->shortlist},
+                                 {"alignment", config->alignment},
+                                 {"unknown-names", config->unknown_names ? "1" : NULL},
+                                 {"word-scores", config->word_scores ? "1" : NULL},
+                                 {"pretty", config->pretty ? "1" : NULL}};
     rill_status status = RILL_OK;
     if (config->budget) rill_layer_budget(layer, config->budget, config->budget_user);
     for (int32_t i = 0; i < config->n_settings && status == RILL_OK; i++)

@@ -31,6 +31,7 @@ void cli_rows_fill(cli_rows *rows, const rill_context *ctx)
     memset(rows, 0, sizeof *rows);
     append(rows->settings, rill_setting_table());
     append(rows->chains, rill_chain_table());
+    append(rows->outputs, rill_output_table());
     for (size_t i = 0; (d = rill_domain_at(ctx, i)); i++) append(rows->domains, d->options);
 }
 

@@ -93,6 +93,26 @@ const rill_option *rill_chain_table(void)
     return CHAINS;
 }
 
+#define OUTPUT(name, argument, type, help)                                        \
+    {                                                                             \
+        name, argument, "", help, RILL_OPTION_##type, RILL_OPTION_OUTPUT, 0, 1, 0 \
+    }
+static const rill_option OUTPUTS[] = {
+    OUTPUT(
+        "alignment", "[=FORM]", TEXT,
+        "behind each output \" ||| \" and the alignment of its actions to the input; FORM: hard (default), soft or a share"),
+    OUTPUT("word-scores", "", SWITCH, "behind each output \" ||| WordScores=\" and the log-probability of each action"),
+    OUTPUT("unknown-names", "", SWITCH,
+           "behind each output \" ||| \" and the names in the input that the model does not know"),
+    OUTPUT("pretty", "", SWITCH, "write trees with a constituent per line, indented"),
+    {0},
+};
+
+const rill_option *rill_output_table(void)
+{
+    return OUTPUTS;
+}
+
 const char *const *rill_heuristic_settings(void)
 {
     static const char *const names[] = {"max_candidates", "patience", NULL};
@@ -169,9 +189,10 @@ const rill_chain_entry *rill_layer_entries(const rill_layer *layer, rill_chain c
 
 /* --- settings and options of domains ------------------------------------------------------------------------------ */
 
-static const rill_option *find_domain_option(const rill_context *ctx, const char *name)
+/* Of an output, or of any domain. */
+static const rill_option *find_option(const rill_context *ctx, const char *name)
 {
-    const rill_option *row = NULL;
+    const rill_option *row = rill_option_find(OUTPUTS, name);
     const rill_domain *d;
     for (size_t i = 0; row == NULL && (d = rill_domain_at(ctx, i)) != NULL; i++)
         row = rill_option_find(d->options, name);
@@ -211,6 +232,7 @@ static rill_status unknown(rill_context *ctx, const char *name)
     const rill_domain *d;
     nearer(name, rill_setting_table(), &near, &least);
     nearer(name, CHAINS, &near, &least);
+    nearer(name, OUTPUTS, &near, &least);
     for (size_t i = 0; (d = rill_domain_at(ctx, i)) != NULL; i++) nearer(name, d->options, &near, &least);
     if (near != NULL)
         return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": did you mean \"%s\"?", name, near);
@@ -235,7 +257,8 @@ rill_status rill_layer_set(rill_layer *layer, const char *name, const char *valu
     const rill_option *row = rill_option_find(rill_setting_table(), name);
     if (row != NULL) return set_setting(layer, row, value);
     if ((row = rill_option_find(CHAINS, name)) != NULL) return set_chain(layer, row, value);
-    if ((row = find_domain_option(layer->ctx, name)) == NULL) return unknown(layer->ctx, name);
+    if ((row = find_option(layer->ctx, name)) == NULL) return unknown(layer->ctx, name);
+    if (row->kind == RILL_OPTION_OUTPUT) RILL__TRY(rill_option_read(layer->ctx, row, value, NULL));
     return set_option(layer, row, value); /* checked by the domain that it comes to: another may know other words */
 }
 
@@ -272,10 +295,18 @@ const char *rill_layer_get(const rill_layer *layer, const char *name)
     const rill_option *row = rill_option_find(rill_setting_table(), name);
     if (row != NULL && layer->budget != NULL && strcmp(row->name, "budget") == 0) return "function";
     if (row != NULL) return rill__layer_value(layer, row);
-    row = find_domain_option(layer->ctx, name);
+    row = find_option(layer->ctx, name);
     for (size_t i = 0; row != NULL && i < layer->n_options; i++)
         if (strcmp(layer->option[i].name, row->name) == 0) return layer->option[i].value;
     return NULL;
+}
+
+const char *rill_layers_get(const rill_layer *const *layers, int n, const char *name)
+{
+    const char *value = NULL;
+    for (int i = 0; i < n && value == NULL; i++)
+        if (layers[i] != NULL) value = rill_layer_get(layers[i], name);
+    return value;
 }
 
 int rill_layer_empty(const rill_layer *layer)
@@ -316,7 +347,8 @@ rill_status rill_layers_values(rill_context *ctx, const rill_layer *const *layer
         count = 0;
         for (int i = 0; i < n; i++)
             for (size_t j = 0; layers[i] != NULL && j < layers[i]->n_options; j++) {
-                if (is_given_nearer(layers, i, layers[i]->option[j].name)) continue;
+                const char *name = layers[i]->option[j].name;
+                if (rill_option_find(OUTPUTS, name) != NULL || is_given_nearer(layers, i, name)) continue;
                 if (filling) (*out)[count] = layers[i]->option[j];
                 count++;
             }

@@ -72,6 +72,8 @@ bench -i six --methods fixed:finish
 exits 1; says "key=value"
 bench -i six --methods fixed:finsh=top
 exits 1; says "finish"
+bench -i six --methods fixed:pretty=1
+exits 1; says "pretty is an option of its own"
 bench -i six --repeat 0
 exits 1; says "--repeat"
 : >nothing

@@ -173,6 +173,16 @@ feed six "$rill" decode -m asking -q
 exits 0; prints "5 ||| "
 verdict "$(good [ "$(wc -l <out)" -gt 6 ])" "two outputs of some"
 
+# --- so do what outputs are to have beside them, and how the model is opened; nearer layers say no
+with_search '"word_scores": true, "backend": "nonesuch"'
+feed six "$rill" decode -m asking -q --backend rill
+exits 0; prints " ||| WordScores="
+feed six "$rill" decode -m asking -q
+exits 1; says 'found "nonesuch"'
+with_search '"pretty": 2'
+feed six "$rill" decode -m asking -q
+exits 1; says 'config.json: "pretty" under "search" was refused: pretty: "2" is not a whole number from 0 to 1'
+
 # --- line ends
 printf 'w0 w1 w2\r\nw3\r\nw4 w5 w6 w7 w8\r\nw1\r\nw2 w2 w2\r\nw9 w0' >crlf
 feed crlf "$rill" decode -m "$tiny" -q

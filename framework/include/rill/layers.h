@@ -33,12 +33,16 @@ typedef enum rill_chain { RILL_CHAIN_HEURISTICS, RILL_CHAIN_SCORERS, RILL_CHAIN_
  * "NAME:ARGS". Ends with name == NULL. */
 RILL_API const rill_option *rill_chain_table(void);
 
+/* What a program that writes outputs may write beside their texts: alignment, word-scores, unknown-names, pretty. A layer only notes them;
+ * rill_layers_get() finds them. Ends with name == NULL. */
+RILL_API const rill_option *rill_output_table(void);
+
 /* An empty layer. *out: freed by the caller; NULL on failure. RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_layer_create(rill_layer **out, rill_context *ctx, rill_origin origin);
 RILL_API void rill_layer_free(rill_layer *layer); /* NULL is allowed */
 
-/* Say something: a setting, a name of rill_chain_table(), or an option of a registered domain (rill_domain.options). "-" and "_" are
- * one. The value is checked by itself; said again, a setting is replaced, and so is a policy; chains grow.
+/* Say something: a setting, a name of rill_chain_table() or rill_output_table(), or an option of a registered domain
+ * (rill_domain.options). "-" and "_" are one. The value is checked by itself; said again, a setting is replaced, and so is a policy; chains grow.
  *   RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_layer_set(rill_layer *layer, const char *name, const char *value);
 
@@ -55,8 +59,8 @@ RILL_API void rill_layer_say(rill_layer *layer, rill_chain chain);
 /* A function that sets each timestep's budget, instead of the setting. */
 RILL_API void rill_layer_budget(rill_layer *layer, rill_budget_fn budget, void *user);
 
-/* What the layer says of a setting or a domain's option, valid until it is said again; "function" of a budget by a function; NULL:
- * nothing. */
+/* What the layer says of a setting, an output's or a domain's option, valid until it is said again; "function" of a budget by a
+ * function; NULL: nothing. */
 RILL_API const char *rill_layer_get(const rill_layer *layer, const char *name);
 RILL_API int rill_layer_has(const rill_layer *layer, rill_chain chain); /* said, though it be empty */
 RILL_API const rill_chain_entry *rill_layer_entries(const rill_layer *layer, rill_chain chain, int32_t *n);
@@ -67,6 +71,9 @@ RILL_API rill_status rill_layer_check(const rill_layer *layer);
 
 /* Worker `worker` reads `twin` in the place of this layer: the same, made in its own context, whose functions are its own. */
 RILL_API rill_status rill_layer_twin(rill_layer *layer, int32_t worker, rill_layer *twin);
+
+/* What the nearest of the layers says of it that says anything; NULL: none does. */
+RILL_API const char *rill_layers_get(const rill_layer *const *layers, int n, const char *name);
 
 /* The values of domains' options that some layer gives, of each name the nearest, for rill_open_options. *out has room for all of
  * them, belongs to the caller (rill_free of *n pairs), and its texts to the layers; NULL when there are none.
