@@ -42,7 +42,8 @@ RILL_API rill_status rill_layer_create(rill_layer **out, rill_context *ctx, rill
 RILL_API void rill_layer_free(rill_layer *layer); /* NULL is allowed */
 
 /* Say something: a setting, a name of rill_chain_table() or rill_output_table(), or an option of a registered domain
- * (rill_domain.options). "-" and "_" are one. The value is checked by itself; said again, a setting is replaced, and so is a policy; chains grow.
+ * (rill_domain.options). "-" and "_" are one. The value is checked by itself; said again, a setting is replaced, and so is a policy;
+ * chains grow.
  *   RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_layer_set(rill_layer *layer, const char *name, const char *value);
 
