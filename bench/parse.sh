@@ -24,7 +24,7 @@ bench_set() {
   local name=$1 model=$2 gold=$3 with=$4 input=$5
   shift 5
   set -- build/rill bench -m "$model" -i "$input" --refs "$gold" --methods "$with" -k 10 -n 10 --budget 100 --absolute 2.5 \
-    --max-candidates 3 "${hands[@]}" --repeat "$repeat" --quiet --json "$work/$name.json" "$@"
+    --max-candidates 3 "${hands[@]}" --repeat "$repeat" --quiet --verbose --json "$work/$name.json" "$@"
   echo
   echo "== $name"
   echo "+ $*" | sed "s|$data/|RILL_DATA/|g; s|$work/||g; s|-m $wsj |-m WSJ_MODEL |"

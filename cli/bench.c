@@ -263,13 +263,14 @@ static const cli_option bench_options[] = {
 };
 
 static const char about[] = "Decode one input with several search methods and print a table: quality, seconds,\n"
-                            "timesteps, expansions. The model is opened once. Every method runs once untimed,\n"
-                            "to warm it up, then R times in turn with the others; seconds are medians. Methods\n"
-                            "with equal search settings must give identical outputs; the last column says\n"
-                            "whether they do, and the exit code is 1 if they do not; others that give the same\n"
-                            "are named there too. Options of the search, a\n"
-                            "script's (--config) and the model's defaults apply to every method that can use\n"
-                            "them; what stands behind a method's name is its own.";
+                            "inputs per second, how full timesteps were. --verbose adds the engine's figures,\n"
+                            "--json has all of them. The model is opened once. Every method runs once untimed,\n"
+                            "to warm it up, then R times in turn with the others; seconds are medians.\n"
+                            "The last column has one letter for methods whose outputs are the same. Methods\n"
+                            "with equal search settings must give the same outputs: the exit code is 1 where\n"
+                            "they differ. Options of the search, a script's (--config) and the model's defaults\n"
+                            "apply to every method that can use them; what stands behind a method's name is its\n"
+                            "own.";
 
 static const char epilogue[] =
     "Exit code: 0 all fine; 1 failure, or outputs that should be identical are not;\n"

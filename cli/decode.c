@@ -403,7 +403,7 @@ static int finish(decode *d, int code)
     fill_report(d, &report);
     code = worse(code, cli_output_close(&d->output));
     if (code == CLI_OK || code == CLI_SOME_FAILED) {
-        if (!d->quiet) cli_report_say(&report);
+        if (!d->quiet) cli_report_say(&report, d->session.verbose);
         cli_report_warn(&report, !d->quiet);
     }
     if (d->wants_profile) code = worse(code, tell_profile(d, &report));

@@ -44,9 +44,10 @@ enum {
      "processor seconds that a script may take per call (default 10, none with --script-steps 0; 0: no limit)",    \
      .id = TAKE_SECONDS}
 /* clang-format on */
-#define VERBOSE_OPTION                                                     \
-    {                                                                      \
-        "verbose", 'v', "", "print what the library logs", STORED(verbose) \
+#define VERBOSE_OPTION                                                                                           \
+    {                                                                                                            \
+        "verbose", 'v', "", "add the engine's figures to the summary or the table; print what the library logs", \
+            STORED(verbose)                                                                                      \
     }
 
 const cli_option cli_model_options[] = {
