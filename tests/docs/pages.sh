@@ -4,7 +4,8 @@
 # A ```console block is run and compared. In it a line that begins with "$ " is a command; "> " goes on with it on the next line. The
 # lines behind a command are what it must print, standard error included: "…" stands for anything, a line of that alone for any number
 # of lines, and a tab is shown as four blanks. Seconds and speeds are shown as they were once and not compared: those of the summary
-# line, of the tables of `rill bench`, `rill tune` and sweeps, and of `rill bench --profile`.
+# line, of its second half with --verbose, and of the tables of `rill bench`, `rill tune` and sweeps. Of scores three decimals are
+# compared, for kernels of different processors differ in the last bits.
 # A ```lua or ```c block whose first line is a comment with a file's name becomes that file. Blocks of other kinds are left alone.
 #
 # Commands run in a folder of their own in which `rill` is found, `build/rill` is the same, and the repository's folders are at hand.
@@ -40,7 +41,7 @@ awk '
 mask() {
   sed -E 's/\t/    /g; s/ in [0-9.]+ s, [0-9.]+\/s/ in … s, …\/s/
     s/ +[0-9]+(\.[0-9]+)? +[0-9]+% +[0-9]+\.[0-9]( |$)/ … /; s/(^| +)[0-9]+\.[0-9]{4}( +)/ … /
-    s/^((rill: )?seconds:) .*/\1 …/' "$1"
+    s/^((rill: )?seconds:) .*/\1 …/; s/([0-9]\.[0-9]{3})[0-9]{3,}/\1…/g' "$1"
 }
 
 as_pattern() { # as_pattern TEXT: a shell pattern of it
