@@ -247,18 +247,17 @@ enum { TAKE_METRIC = 1, TAKE_REPEAT };
 static const cli_option bench_options[] = {
     {"config", 0, "FILE.lua", "a run described in Lua: model, files and search as defaults", STORED(runfile.path)},
     {"input", 'i', "FILE", "inputs, one per line", STORED(input_path)},
-    {"refs", 'r', "FILE", "references, one per line; without any, quality is not told", STORED(references_path)},
+    {"refs", 'r', "FILE", "references, one per line; without them there is no quality", STORED(references_path)},
     {"tsv", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(tsv_path)},
     {"methods", 0, "A,B,...",
      "methods, each NAME or NAME:KEY=VALUE:... with settings of its own (default greedy,fixed,var-batch,stream-all)",
      STORED(methods_text)},
-    {"metric", 0, "NAME", "quality by this metric of `rill list metrics` (default: what suits the domain)",
-     .id = TAKE_METRIC},
+    {"metric", 0, "NAME", "metric of quality, one of `rill list metrics` (default: the domain's)", .id = TAKE_METRIC},
     {"repeat", 0, "R", "timed runs of every method (default 3)", .id = TAKE_REPEAT},
     {"json", 0, "FILE", "write everything as JSON too", STORED(json_path)},
     {"profile", 0, "", "print what each operation of the model cost in the first run of each method, and in --json too",
      STORED(profile)},
-    {"quiet", 'q', "", "do not tell on standard error where the bench is", STORED(quiet)},
+    {"quiet", 'q', "", "print no progress on standard error", STORED(quiet)},
     {.name = NULL},
 };
 

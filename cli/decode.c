@@ -61,21 +61,21 @@ static const cli_option file_options[] = {
      STORED(runfile.path)},
     {"input", 'i', "FILE", "inputs, one per line (default: standard input)", STORED(input_path)},
     {"output", 'o', "FILE", "where results go (default: standard output)", STORED(output_path)},
-    {"refs", 'r', "FILE", "references, one per line: what a sweep compares its outputs with", STORED(references_path)},
+    {"refs", 'r', "FILE", "references, one per line: a sweep then tells quality", STORED(references_path)},
     {"alignment", 0, "[=FORM]",
-     "behind each output \" ||| \" and what of the input its actions belong to; FORM: hard (default), soft or a share",
+     "add \" ||| \" and the alignment with the input behind each output; FORM: hard (default), soft or a share",
      STORED(alignment)},
-    {"word-scores", 0, "", "behind each output \" ||| WordScores=\" and the log-probability of each action",
+    {"word-scores", 0, "", "add \" ||| WordScores=\" and the log-probability of each action behind each output",
      STORED(extras.word_scores)},
-    {"unknown-names", 0, "", "behind each output \" ||| \" and the names in the input that the model does not know",
+    {"unknown-names", 0, "", "add \" ||| \" and the input's names that the model does not know behind each output",
      STORED(wants_unknown)},
-    {"stats", 0, "FILE", "write counters, seconds and settings as JSON; -: standard output, with -o",
+    {"stats", 0, "FILE", "write counters, seconds and settings as JSON; - is standard output, where -o names a file",
      STORED(stats_path)},
-    {"profile", 0, "", "count what each operation of the model costs: a table on standard error, and in --stats too",
+    {"profile", 0, "", "measure each operation of the model: print a table on standard error, and add it to --stats",
      STORED(wants_profile)},
-    {"trace", 0, "FILE", "write every timestep, admission and finish as a line of JSON", STORED(trace_path)},
-    {"pretty", 0, "", "write trees with a constituent per line, indented", STORED(wants_pretty)},
-    {"quiet", 'q', "", "no progress line and no summary; warnings and errors are still told", STORED(quiet)},
+    {"trace", 0, "FILE", "write a line of JSON for every timestep, admission and finish", STORED(trace_path)},
+    {"pretty", 0, "", "write trees indented, a constituent per line", STORED(wants_pretty)},
+    {"quiet", 'q', "", "print no progress line and no summary; warnings and errors still appear", STORED(quiet)},
     {"progress", 0, "", "show the progress line even when standard error is no terminal", STORED(wants_progress)},
     {.name = NULL},
 };
@@ -155,12 +155,12 @@ static const face run_face = {
     "\n"
     "Further entries: domain, domain_args, weights, backend, input_format, shortlist, tokenized,\n"
     "threads, workers, plugins, policy, alignment, unknown_names, word_scores, pretty,\n"
-    "unordered, output, stats, trace, references, sweep, tune. Files to write and native\n"
-    "plugins want your word: the same file as an option, or --unsafe-scripts. search\n"
-    "holds the settings of `rill decode --help` with _\n"
-    "for -; its budget may be a function of the step. Files are found from the script's\n"
+    "unordered, output, stats, trace, references, sweep, tune. A script writes files and\n"
+    "loads native plugins only where an option names the same file, or with\n"
+    "--unsafe-scripts. search holds the settings of `rill decode --help` with _ for -;\n"
+    "its budget may be a function of the step. Paths are relative to the script's\n"
     "directory. Options override the script one by one, any option of the chain replaces\n"
-    "its whole chain, and what an option leaves no room for is told. docs/scripting.md\n"
+    "its whole chain, and a warning names what an option overrules. docs/scripting.md\n"
     "explains all of it.\n"
     "\n"
     "With sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} } the input is\n"

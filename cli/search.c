@@ -96,10 +96,10 @@ enum { TAKE_SETTING = 1000, TAKE_SHORTHAND, TAKE_HEURISTIC, TAKE_SCORER, TAKE_PO
 const cli_option cli_chain_options[] = {
     {"absolute", 0, "D", "drop candidates more than D below the best", .id = TAKE_SHORTHAND},
     {"relative", 0, "R", "drop candidates with less than R times the best's probability", .id = TAKE_SHORTHAND},
-    {"relative-local", 0, "R", "the same for the probability of the last action alone", .id = TAKE_SHORTHAND},
+    {"relative-local", 0, "R", "the same, for the probability of the last action alone", .id = TAKE_SHORTHAND},
     {"heuristic", 0, "NAME:ARGS",
-     "any heuristic of `rill list heuristics`; with the three above, applied in the order given; max_candidates:M and "
-     "patience:P are taken as the settings of that name",
+     "any heuristic of `rill list heuristics`; all are applied in the order given, the three above too; max_candidates:M and "
+     "patience:P set the settings of that name",
      .id = TAKE_HEURISTIC},
     {"scorer", 0, "NAME:ARGS", "add a scorer of `rill list scorers`; may be repeated", .id = TAKE_SCORER},
     {"policy", 0, "NAME[:ARGS]", "schedule by this policy instead of the method's", .id = TAKE_POLICY},

@@ -35,9 +35,9 @@ enum {
     {"plugin", 0, "FILE", "load domains, heuristics, scorers and policies from a shared object, or FILE.lua",      \
      .id = TAKE_PLUGIN},                                                                                           \
     {"unsafe-scripts", 0, "",                                                                                      \
-     "open io, os and rill.ffi to scripts, native plugins and files to write to run files: for those you trust",   \
+     "let scripts use io, os and rill.ffi, and run files load native plugins and write files: for those you trust",   \
      .id = TAKE_UNSAFE},                                                                                           \
-    {"script-memory", 0, "MB", "memory that a script may hold (default 256)", .id = TAKE_MEMORY},                  \
+    {"script-memory", 0, "MB", "megabytes that a script may hold (default 256)", .id = TAKE_MEMORY},                  \
     {"script-steps", 0, "N", "instructions that a script may take per call (default 200000000; 0: no limit)",      \
      .id = TAKE_STEPS},                                                                                            \
     {"script-seconds", 0, "S",                                                                                     \
@@ -57,11 +57,12 @@ const cli_option cli_model_options[] = {
     {"weights", 0, "KIND", "how the domain keeps weights: f32, bf16 or int8 (default f32)", STORED(open.weights)},
     {"backend", 0, "NAME", "what computes a model's products: rill or onednn (default rill)", STORED(open.backend)},
     {"shortlist", 0, "FILE[,F[,B]]",
-     "choose among the first F actions and the best B for each piece of the input by this lexicon (default 100, 100)",
+     "choose only among the first F actions and, by this lexicon, the best B for each piece of the input (default 100, 100)",
      STORED(open.shortlist)},
-    {"tokenized", 0, "", "inputs are in the model's own form: split at blanks, change nothing", STORED(open.tokenized)},
+    {"tokenized", 0, "", "inputs are in the model's own form: they are split at blanks and not changed",
+     STORED(open.tokenized)},
     {"input-format", 0, "FORM",
-     "what inputs are, where a domain takes several forms: auto, tree, tagged, text for parsers",
+     "the form of inputs, where a domain takes several: auto, tree, tagged, text for parsers",
      STORED(open.input_format)},
     {"threads", 0, "T", "threads inside each operation, which shorten the time of a single input (default 1)",
      .id = TAKE_THREADS},
@@ -70,7 +71,7 @@ const cli_option cli_model_options[] = {
      "`rill decode` and `rill run` take one for each processor where there is much to read, 1 otherwise)",
      .id = TAKE_WORKERS},
     {"deterministic", 0, "",
-     "ask optional back ends for results that no schedule changes; rill's own kernels always give such",
+     "make optional back ends give results that no schedule changes; rill's own kernels always do",
      STORED(open.deterministic)},
     PLUGIN_OPTIONS,
     VERBOSE_OPTION,
