@@ -49,9 +49,9 @@ static void say_engine(const rill_stats *t)
     if (t->nodes_bound)
         snprintf(bound, sizeof bound, " of %" PRId64 " allowed, %" PRId64 " items sent back", t->nodes_bound,
                  t->sent_back);
-    cli_say("%" PRId64 " timesteps, %" PRId64 " expansions, %.1f exp/step, %" PRId64 " refills, states peak %" PRId64
-            "%s",
-            t->timesteps, t->expansions, cli_per_timestep(t), t->refills, t->nodes_peak, bound);
+    cli_say(
+        "%" PRId64 " timesteps, %" PRId64 " expansions, %.1f exp/step, %" PRId64 " refill%s, states peak %" PRId64 "%s",
+        t->timesteps, t->expansions, cli_per_timestep(t), t->refills, t->refills == 1 ? "" : "s", t->nodes_peak, bound);
     cli_say("seconds: encode %.3f, step %.3f, score %.3f, prune %.3f, finalize %.3f", s->encode, s->step, s->score,
             s->prune, s->finalize);
 }
