@@ -25,7 +25,7 @@ bench_set() {
   shift 3
   for side in de en; do head -n "$lines" "$data/mt/multi30k/$part.$side" >"$work/$part.$side"; done
   set -- build/rill bench -m "$model" -i "$work/$part.de" --refs "$work/$part.en" --methods "$methods" "${hands[@]}" \
-    --repeat "$repeat" --quiet --json "$work/$name.json" "$@"
+    --repeat "$repeat" --quiet --verbose --json "$work/$name.json" "$@"
   echo
   echo "== $name"
   echo "+ $*" | sed "s|$work/\($part\.\)|RILL_DATA/mt/multi30k/\1|g; s|$work/||"

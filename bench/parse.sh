@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The methods side by side on constituency parsing, with the settings of the source: k = n = 10, δ = 2.5, M = 3, budget 100. Words and
-# tags come from the trees; quality is labelled F1 as EVALB counts it. Columns are those of the source's table; `rill bench --help`
-# explains them: /least is timesteps over sum_d ceil(W_d / 100), the fewest of the least-advanced schedule.
+# tags come from the trees; quality is labelled F1 as EVALB counts it. Columns are those of the source's table; the lines below
+# a table explain them: /least is timesteps over sum_d ceil(W_d / 100), the fewest of the least-advanced schedule.
 # A second table has predicted tags, a third says what one processor does per second of greedy parsing and at k = 10.
 # usage: bench/parse.sh [--save] [--repeat R] [--threads T] [--workers W] [--wsj DIR]
 #        DIR: a model of treebank/wsj-sample, which is not shipped
@@ -24,7 +24,7 @@ bench_set() {
   local name=$1 model=$2 gold=$3 with=$4 input=$5
   shift 5
   set -- build/rill bench -m "$model" -i "$input" --refs "$gold" --methods "$with" -k 10 -n 10 --budget 100 --absolute 2.5 \
-    --max-candidates 3 "${hands[@]}" --repeat "$repeat" --quiet --json "$work/$name.json" "$@"
+    --max-candidates 3 "${hands[@]}" --repeat "$repeat" --quiet --verbose --json "$work/$name.json" "$@"
   echo
   echo "== $name"
   echo "+ $*" | sed "s|$data/|RILL_DATA/|g; s|$work/||g; s|-m $wsj |-m WSJ_MODEL |"

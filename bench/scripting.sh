@@ -27,7 +27,7 @@ bench_set() { # bench_set NAME: the JSON goes to $work
   questions_of "$name" "$work/$name.txt"
   if [ -n "$tokenized" ]; then input=(--tsv "$data/$source" --tokenized); else input=(-i "$source"); fi
   set -- build/rill bench -m "examples/models/$name" "${input[@]}" --plugin examples/lua/builtin.lua --methods "${methods#,}" \
-    -k 10 -n 10 --budget 100 --repeat "$repeat" --quiet --json "$work/$name.json"
+    -k 10 -n 10 --budget 100 --repeat "$repeat" --quiet --verbose --json "$work/$name.json"
   echo "+ $*" | sed "s|$data/|RILL_DATA/|; s|$work/||"
   "$@" >"$work/$name.out"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The methods side by side on the three semantic parsers, with the settings of the source: k = n = δ = 10, M = 3, budget 100.
-# Columns are those of the source's tables; `rill bench --help` explains them.
+# Columns are those of the source's tables; the lines below a table explain them.
 # usage: bench/semparse.sh [--save] [--repeat R] [--threads T] [--workers W]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -21,7 +21,7 @@ bench_set() {
   questions_of "$name" "$work/$name.txt"
   if [ -n "$tokenized" ]; then input=(--tsv "$data/$source" --tokenized); else input=(-i "$source"); fi
   set -- build/rill bench -m "examples/models/$name" "${input[@]}" --methods $methods -k 10 -n 10 --budget 100 \
-    --absolute 10 --max-candidates 3 "${hands[@]}" --repeat "$repeat" --quiet --json "$work/$name.json"
+    --absolute 10 --max-candidates 3 "${hands[@]}" --repeat "$repeat" --quiet --verbose --json "$work/$name.json"
   echo
   echo "== $name"
   echo "+ $*" | sed "s|$data/|RILL_DATA/|; s|$work/||"

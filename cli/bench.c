@@ -236,29 +236,29 @@ enum { TAKE_METRIC = 1, TAKE_REPEAT };
 static const cli_option bench_options[] = {
     {"config", 0, "FILE.lua", "a run described in Lua: model, files and search as defaults", STORED(runfile.path)},
     {"input", 'i', "FILE", "inputs, one per line", STORED(input_path)},
-    {"refs", 'r', "FILE", "references, one per line; without any, quality is not told", STORED(references_path)},
+    {"refs", 'r', "FILE", "references, one per line; without them there is no quality", STORED(references_path)},
     {"tsv", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(tsv_path)},
     {"methods", 0, "A,B,...",
      "methods, each NAME or NAME:KEY=VALUE:... with settings of its own (default greedy,fixed,var-batch,stream-all)",
      STORED(methods_text)},
-    {"metric", 0, "NAME", "quality by this metric of `rill list metrics` (default: what suits the domain)",
-     .id = TAKE_METRIC},
+    {"metric", 0, "NAME", "metric of quality, one of `rill list metrics` (default: the domain's)", .id = TAKE_METRIC},
     {"repeat", 0, "R", "timed runs of every method (default 3)", .id = TAKE_REPEAT},
     {"json", 0, "FILE", "write everything as JSON too", STORED(json_path)},
     {"profile", 0, "", "print what each operation of the model cost in the first run of each method, and in --json too",
      STORED(profile)},
-    {"quiet", 'q', "", "do not tell on standard error where the bench is", STORED(quiet)},
+    {"quiet", 'q', "", "print no progress on standard error", STORED(quiet)},
     {.name = NULL},
 };
 
 static const char about[] = "Decode one input with several search methods and print a table: quality, seconds,\n"
-                            "timesteps, expansions. The model is opened once. Every method runs once untimed,\n"
-                            "to warm it up, then R times in turn with the others; seconds are medians. Methods\n"
-                            "with equal search settings must give identical outputs; the last column says\n"
-                            "whether they do, and the exit code is 1 if they do not; others that give the same\n"
-                            "are named there too. Options of the search, a\n"
-                            "script's (--config) and the model's defaults apply to every method that can use\n"
-                            "them; what stands behind a method's name is its own.";
+                            "inputs per second, how full timesteps were. --verbose adds the engine's figures,\n"
+                            "--json has all of them. The model is opened once. Every method runs once untimed,\n"
+                            "to warm it up, then R times in turn with the others; seconds are medians.\n"
+                            "The last column has one letter for methods whose outputs are the same. Methods\n"
+                            "with equal search settings must give the same outputs: the exit code is 1 where\n"
+                            "they differ. Options of the search, a script's (--config) and the model's defaults\n"
+                            "apply to every method that can use them; what stands behind a method's name is its\n"
+                            "own.";
 
 static const char epilogue[] =
     "Exit code: 0 all fine; 1 failure, or outputs that should be identical are not;\n"

@@ -1,4 +1,5 @@
-/* The bench's table, with the columns of the sources' tables, and the same as JSON. */
+/* The bench's table, and the same as JSON. A row of the table fits 80 columns: what a user compares. --verbose adds the engine's
+ * columns, which are those of the sources' tables. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -55,15 +56,26 @@ static void put_quality(const bench *b, const bench_method *m, int oracle)
         cli_print(" %6s", "-");
 }
 
+/* Methods with the same outputs get the same letter, in the order in which outputs first appear. */
+static char letter_of(const bench *b, const bench_method *m)
+{
+    char letter = 'a';
+    for (int i = 0; i < m->same; i++) letter += b->method[i].same == i;
+    return letter;
+}
+
 static void put_likeness(const bench *b, const bench_method *m)
 {
-    const bench_method *same = &b->method[m->same];
-    if (&b->method[m->like] == m)
-        cli_print(same == m ? "\n" : "  the same as %s\n", same->label);
-    else if (m->difference < 0)
-        cli_print("  identical to %s\n", b->method[m->like].label);
-    else
-        cli_print("  DIFFERS from %s at input %" PRId64 "\n", b->method[m->like].label, m->difference + 1);
+    cli_print(" %c", letter_of(b, m));
+    if (m->difference >= 0)
+        cli_print("  DIFFERS from %s at input %" PRId64, b->method[m->like].label, m->difference + 1);
+    cli_print("\n");
+}
+
+/* Four digits or so, whatever the size. */
+static int decimals(double value)
+{
+    return value < 10 ? 4 : value < 1000 ? 2 : 0;
 }
 
 static void print_row(const bench *b, bench_method *m, int width)
@@ -71,31 +83,50 @@ static void print_row(const bench *b, bench_method *m, int width)
     double median, spread, least_advanced, any;
     bench_summarise(m->seconds, m->runs, &median, &spread);
     bounds(m, &least_advanced, &any);
-    cli_print("%-*s", width, m->label);
+    const double speed = median > 0 ? (double)b->set.inputs.n / median : 0;
+    const int apart = (int)strlen(m->label) > width; /* a line of its own */
+    cli_print("%-*s%s", width, m->label, apart ? "\n" : "");
+    if (apart) cli_print("%-*s", width, "");
     put_quality(b, m, 0);
     put_quality(b, m, 1);
-    cli_print(" %9.4f %4.0f%% %9" PRId64 " %10" PRId64 " %8.1f %6.1f%% %9.1f", median, 100 * spread, m->stats.timesteps,
-              m->stats.expansions, cli_per_timestep(&m->stats), 100 * cli_engine_share(&m->stats),
-              median > 0 ? (double)b->set.inputs.n / median : 0);
-    put_ratio(least_advanced);
-    put_ratio(any);
+    cli_print(" %7.*f %3.0f%% %8.1f %8.1f", decimals(median), median, 100 * spread, speed, cli_per_timestep(&m->stats));
+    if (b->session.verbose) {
+        cli_print(" %9" PRId64 " %10" PRId64 " %6.1f%%", m->stats.timesteps, m->stats.expansions,
+                  100 * cli_engine_share(&m->stats));
+        put_ratio(least_advanced);
+        put_ratio(any);
+    }
     put_likeness(b, m);
 }
 
-int bench_print(const bench *b)
+static void print_head(const bench *b, int width)
 {
-    int width = 6;
-    for (int i = 0; i < b->n; i++)
-        if ((int)strlen(b->method[i].label) > width) width = (int)strlen(b->method[i].label);
     char hands[CLI_HANDS_MAX];
     cli_print("%" PRId64 " inputs, %d timed run%s of each method in turn, %s\n\n", b->set.inputs.n, b->repeat,
               b->repeat == 1 ? "" : "s", cli_session_hands(&b->session, hands));
-    cli_print("%-*s %6s %6s %9s %5s %9s %10s %8s %7s %9s %6s %6s  outputs\n", width, "method", b->set.kind->heading,
-              "oracle", "seconds", "+-", "timesteps", "expansions", "exp/step", "engine", "inputs/s", "/least", "/any");
+    cli_print("%-*s %6s %6s %7s %4s %8s %8s", width, "method", b->set.kind->heading, "oracle", "seconds", "+-",
+              "inputs/s", "exp/step");
+    if (b->session.verbose) cli_print(" %9s %10s %7s %6s %6s", "timesteps", "expansions", "engine", "/least", "/any");
+    cli_print(" outputs\n");
+}
+
+static const char legend[] = "\nseconds: median, and half the range of the runs. exp/step: hypotheses expanded\n"
+                             "in a timestep, on average. outputs: rows with one letter gave the same, with\n"
+                             "scores equal to the last bit.\n";
+static const char more_legend[] = "engine: share of the time outside the model. /least, /any: timesteps as a\n"
+                                  "multiple of the fewest that the least-advanced, or any, schedule can need under\n"
+                                  "the budget.\n";
+
+int bench_print(const bench *b)
+{
+    enum { METHOD_WIDTH = 27 }; /* what 80 columns leave for it */
+    int width = 6;
+    for (int i = 0; i < b->n; i++)
+        if ((int)strlen(b->method[i].label) > width) width = (int)strlen(b->method[i].label);
+    if (width > METHOD_WIDTH) width = METHOD_WIDTH;
+    print_head(b, width);
     for (int i = 0; i < b->n; i++) print_row(b, &b->method[i], width);
-    cli_print(
-        "\nseconds: median, and half the range of the runs. engine: share of the time outside the model. /least, /any:\n"
-        "timesteps as a multiple of the fewest that the least-advanced, or any, schedule can need under the budget.\n");
+    cli_print("%s%s", legend, b->session.verbose ? more_legend : "");
     for (int i = 0; i < b->n && b->profile; i++) {
         cli_print("\n%s\n", b->method[i].label);
         cli_profile_print(&b->method[i].profile, stdout);

@@ -58,13 +58,13 @@ static const cli_option file_options[] = {
      STORED(runfile.path)},
     {"input", 'i', "FILE", "inputs, one per line (default: standard input)", STORED(input_path)},
     {"output", 'o', "FILE", "where results go (default: standard output)", STORED(output_path)},
-    {"refs", 'r', "FILE", "references, one per line: what a sweep compares its outputs with", STORED(references_path)},
-    {"stats", 0, "FILE", "write counters, seconds and settings as JSON; -: standard output, with -o",
+    {"refs", 'r', "FILE", "references, one per line: a sweep then tells quality", STORED(references_path)},
+    {"stats", 0, "FILE", "write counters, seconds and settings as JSON; - is standard output, where -o names a file",
      STORED(stats_path)},
-    {"profile", 0, "", "count what each operation of the model costs: a table on standard error, and in --stats too",
+    {"profile", 0, "", "measure each operation of the model: print a table on standard error, and add it to --stats",
      STORED(wants_profile)},
-    {"trace", 0, "FILE", "write every timestep, admission and finish as a line of JSON", STORED(trace_path)},
-    {"quiet", 'q', "", "no progress line and no summary; warnings and errors are still told", STORED(quiet)},
+    {"trace", 0, "FILE", "write a line of JSON for every timestep, admission and finish", STORED(trace_path)},
+    {"quiet", 'q', "", "print no progress line and no summary; warnings and errors still appear", STORED(quiet)},
     {"progress", 0, "", "show the progress line even when standard error is no terminal", STORED(wants_progress)},
     {.name = NULL},
 };
@@ -143,12 +143,12 @@ static const face run_face = {
     "\n"
     "Further entries: domain, domain_args, weights, backend, input_format, shortlist, tokenized,\n"
     "threads, workers, plugins, policy, alignment, unknown_names, word_scores, pretty,\n"
-    "unordered, output, stats, trace, references, sweep, tune. Files to write and native\n"
-    "plugins want your word: the same file as an option, or --unsafe-scripts. search\n"
-    "holds the settings of `rill decode --help` with _\n"
-    "for -; its budget may be a function of the step. Files are found from the script's\n"
+    "unordered, output, stats, trace, references, sweep, tune. A script writes files and\n"
+    "loads native plugins only where an option names the same file, or with\n"
+    "--unsafe-scripts. search holds the settings of `rill decode --help` with _ for -;\n"
+    "its budget may be a function of the step. Paths are relative to the script's\n"
     "directory. Options override the script one by one, any option of the chain replaces\n"
-    "its whole chain, and what an option leaves no room for is told. docs/scripting.md\n"
+    "its whole chain, and a warning names what an option overrules. docs/scripting.md\n"
     "explains all of it.\n"
     "\n"
     "With sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} } the input is\n"
@@ -405,7 +405,7 @@ static int finish(decode *d, int code)
     fill_report(d, &report);
     code = worse(code, cli_output_close(&d->output));
     if (code == CLI_OK || code == CLI_SOME_FAILED) {
-        if (!d->quiet) cli_report_say(&report);
+        if (!d->quiet) cli_report_say(&report, d->session.verbose);
         cli_report_warn(&report, !d->quiet);
     }
     if (d->wants_profile) code = worse(code, tell_profile(d, &report));

@@ -212,16 +212,16 @@ enum { TAKE_METRIC = 1 };
 #define STORED(of) .member = offsetof(eval, of)
 static const cli_option eval_options[] = {
     {"refs", 'r', "FILE", "references, one per line", STORED(references_path)},
-    {"tsv", 0, "", "references are the second column of a file with two, a tab between them", STORED(two_columns)},
+    {"tsv", 0, "", "references are the second of two columns with a tab between them", STORED(two_columns)},
     {"metric", 0, "NAME", "one of those below (default: what suits the domain; else exact)", .id = TAKE_METRIC},
     {"json", 0, "", "report as JSON", STORED(as_json)},
     {.name = NULL},
 };
 
 static const char about[] = "Compare decoded lines with references. HYPOTHESES, or standard input, has one line\n"
-                            "per reference, or is what `rill decode` writes with --unordered or, as a Moses\n"
-                            "n-best list, with --n-best; which of them is found out. Of an n-best list the best\n"
-                            "output of each input is told too (oracle).\n"
+                            "per reference. What `rill decode` writes with --unordered, or with --n-best as a\n"
+                            "Moses n-best list, is recognised. For an n-best list the score of each input's best\n"
+                            "output is given too (oracle).\n"
                             "\n"
                             "Metrics:\n"
                             "  exact    outputs that equal the reference. The domain says what \"the same\" means:\n"
@@ -231,8 +231,8 @@ static const char about[] = "Compare decoded lines with references. HYPOTHESES, 
                             "  bleu     corpus BLEU of detokenised text, as sacreBLEU computes it by default\n"
                             "           (nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp).\n"
                             "  bracket  labelled bracketing of trees, as EVALB counts with COLLINS.prm:\n"
-                            "           precision, recall, F1, exact match, right tags. A tree whose words are\n"
-                            "           not the reference's is told and left out.";
+                            "           precision, recall, F1, exact match, right tags. A tree whose words differ\n"
+                            "           from the reference's is reported and left out.";
 
 static const char epilogue[] =
     "Examples:\n"

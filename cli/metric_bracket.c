@@ -150,7 +150,7 @@ static int64_t count_matches(const constituent *a, size_t n_a, const constituent
 /* Whether what is wrong with an output may still be told. */
 static int may_tell(bracket *own)
 {
-    if (own->told == TOLD_AT_MOST) cli_say("more outputs are not as they should be: the report counts them");
+    if (own->told == TOLD_AT_MOST) cli_say("more outputs have such faults: the report counts them");
     return own->told++ < TOLD_AT_MOST;
 }
 

@@ -32,27 +32,41 @@ static double per_second(const cli_report *report)
     return report->wall > 0 ? (double)report->stats.inputs / report->wall : 0;
 }
 
-void cli_report_say(const cli_report *report)
+/* What happened to inputs, in brackets: nothing where all went well. */
+static void put_troubles(int64_t failed, int64_t cut, char *out, size_t size)
 {
-    const rill_stats *t = &report->stats;
+    out[0] = '\0';
+    if (failed && cut)
+        snprintf(out, size, " (%" PRId64 " failed, %" PRId64 " with outputs cut short)", failed, cut);
+    else if (failed || cut)
+        snprintf(out, size, failed ? " (%" PRId64 " failed)" : " (%" PRId64 " with outputs cut short)", failed + cut);
+}
+
+static void say_engine(const rill_stats *t)
+{
     const rill_seconds *s = &t->seconds;
-    const int64_t cut = report->given ? report->given->cut : 0;
-    char failed[48] = "", short_ones[48] = "";
-    if (t->failed) snprintf(failed, sizeof failed, " (%" PRId64 " failed)", t->failed);
-    if (cut) snprintf(short_ones, sizeof short_ones, ", %" PRId64 " with outputs cut short,", cut);
     char bound[96] = "";
     if (t->nodes_bound)
         snprintf(bound, sizeof bound, " of %" PRId64 " allowed, %" PRId64 " items sent back", t->nodes_bound,
                  t->sent_back);
-    cli_say("%" PRId64 " input%s%s%s in %.2f s, %.1f/s; %" PRId64 " timesteps, %" PRId64
-            " expansions, %.1f exp/step, %" PRId64 " refills, states peak %" PRId64
-            "%s; seconds: encode %.3f, step %.3f, score %.3f, prune %.3f, finalize %.3f",
-            t->inputs, t->inputs == 1 ? "" : "s", failed, short_ones, report->wall, per_second(report), t->timesteps,
-            t->expansions, cli_per_timestep(t), t->refills, t->nodes_peak, bound, s->encode, s->step, s->score,
+    cli_say(
+        "%" PRId64 " timesteps, %" PRId64 " expansions, %.1f exp/step, %" PRId64 " refill%s, states peak %" PRId64 "%s",
+        t->timesteps, t->expansions, cli_per_timestep(t), t->refills, t->refills == 1 ? "" : "s", t->nodes_peak, bound);
+    cli_say("seconds: encode %.3f, step %.3f, score %.3f, prune %.3f, finalize %.3f", s->encode, s->step, s->score,
             s->prune, s->finalize);
 }
 
-/* What of the search keeps lists short, so that nobody turns what cannot help. */
+void cli_report_say(const cli_report *report, int verbose)
+{
+    const rill_stats *t = &report->stats;
+    char troubles[96];
+    put_troubles(t->failed, report->given ? report->given->cut : 0, troubles, sizeof troubles);
+    cli_say("%" PRId64 " input%s in %.2f s, %.1f/s%s", t->inputs, t->inputs == 1 ? "" : "s", report->wall,
+            per_second(report), troubles);
+    if (verbose) say_engine(t);
+}
+
+/* Which setting keeps lists short, so that nobody turns one that cannot help. */
 static const char *why_fewer(const rill_settings *s)
 {
     if (s->k < s->n_best) return "the search keeps fewer hypotheses (k)";

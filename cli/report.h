@@ -46,8 +46,8 @@ static inline double *cli_stage_of(const rill_seconds *seconds, const cli_stage 
 double cli_engine_share(const rill_stats *stats);
 double cli_per_timestep(const rill_stats *stats); /* expansions per timestep */
 
-/* One line on stderr. */
-void cli_report_say(const cli_report *report);
+/* One line on stderr: inputs, seconds, inputs per second, what went wrong. `verbose` adds the engine's counters and seconds. */
+void cli_report_say(const cli_report *report, int verbose);
 /* Warn of lists that are shorter than was asked for, and, where no summary tells it, of outputs that were cut short. */
 void cli_report_warn(const cli_report *report, int summary);
 

@@ -35,25 +35,27 @@ enum {
     {"plugin", 0, "FILE", "load domains, heuristics, scorers and policies from a shared object, or FILE.lua",      \
      .id = TAKE_PLUGIN},                                                                                           \
     {"unsafe-scripts", 0, "",                                                                                      \
-     "open io, os and rill.ffi to scripts, native plugins and files to write to run files: for those you trust",   \
+     "let scripts use io, os and rill.ffi, and run files load native plugins and write files: for those you trust",   \
      .id = TAKE_UNSAFE},                                                                                           \
-    {"script-memory", 0, "MB", "memory that a script may hold (default 256)", .id = TAKE_MEMORY},                  \
+    {"script-memory", 0, "MB", "megabytes that a script may hold (default 256)", .id = TAKE_MEMORY},                  \
     {"script-steps", 0, "N", "instructions that a script may take per call (default 200000000; 0: no limit)",      \
      .id = TAKE_STEPS},                                                                                            \
     {"script-seconds", 0, "S",                                                                                     \
      "processor seconds that a script may take per call (default 10, none with --script-steps 0; 0: no limit)",    \
      .id = TAKE_SECONDS}
 /* clang-format on */
-#define VERBOSE_OPTION                                                     \
-    {                                                                      \
-        "verbose", 'v', "", "print what the library logs", STORED(verbose) \
+#define VERBOSE_OPTION                                                                                           \
+    {                                                                                                            \
+        "verbose", 'v', "", "add the engine's figures to the summary or the table; print what the library logs", \
+            STORED(verbose)                                                                                      \
     }
 
 const cli_option cli_model_options[] = {
     MODEL_OPTION("the model's directory; repeated: an ensemble, where the domain decodes with several"),
     DOMAIN_OPTION,
     {"domain-args", 0, "TEXT", "arguments for the domain, in its own form", STORED(open.arguments)},
-    {"tokenized", 0, "", "inputs are in the model's own form: split at blanks, change nothing", STORED(open.tokenized)},
+    {"tokenized", 0, "", "inputs are in the model's own form: they are split at blanks and not changed",
+     STORED(open.tokenized)},
     {"threads", 0, "T", "threads inside each operation, which shorten the time of a single input (default 1)",
      .id = TAKE_THREADS},
     {"workers", 0, "W",
@@ -61,7 +63,7 @@ const cli_option cli_model_options[] = {
      "`rill decode` and `rill run` take one for each processor where there is much to read, 1 otherwise)",
      .id = TAKE_WORKERS},
     {"deterministic", 0, "",
-     "ask optional back ends for results that no schedule changes; rill's own kernels always give such",
+     "make optional back ends give results that no schedule changes; rill's own kernels always do",
      STORED(open.deterministic)},
     PLUGIN_OPTIONS,
     VERBOSE_OPTION,

@@ -199,13 +199,13 @@ static const cli_option tune_options[] = {
      .id = TAKE_METRIC},
     {"svg", 0, "FILE", "draw quality against expansions, with the front", STORED(svg_path)},
     {"json", 0, "FILE", "write every point as JSON: quality, counters, seconds, settings", STORED(json_path)},
-    {"quiet", 'q', "", "do not tell on standard error which point is being tried", STORED(quiet)},
+    {"quiet", 'q', "", "print no progress on standard error", STORED(quiet)},
     {.name = NULL},
 };
 
 static const char about[] = "Try the configurations that a Lua script describes on a dev set and tell what\n"
                             "quality costs: a table of all points, and the Pareto front of quality against\n"
-                            "expansions, the points that no other beats at both.\n"
+                            "expansions: the points that no other beats in both.\n"
                             "\n"
                             "What is tried is the grid of the script's `sweep`, or whatever its function\n"
                             "`tune` tries, which may loop, compare and bisect:\n"
@@ -222,8 +222,8 @@ static const char about[] = "Try the configurations that a Lua script describes 
                             "\n"
                             "A point changes the script's configuration: delta is the argument of the\n"
                             "heuristic absolute, M is max_candidates, relative, relative_local and every\n"
-                            "setting have their names. Points of settings that contradict each other are told\n"
-                            "and passed over; an error in the script ends the search, and what was tried until\n"
+                            "setting have their names. Points whose settings contradict each other are reported\n"
+                            "and skipped; an error in the script ends the search, and what was tried until\n"
                             "then is printed. Options here override every point. Seconds are those inside the\n"
                             "engine, of one run that gives all its outputs.";
 

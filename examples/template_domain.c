@@ -168,8 +168,8 @@ static void read_word(rill_input *in, slot *to)
         to->letter[i] = (int8_t)(c == '_' ? GAP : tolower(c) - 'a');
     }
     to->length = (int32_t)in->length;
-    in->max_length = to->length; /* the end action does not count */
-    in->size = to->length;       /* for --sort */
+    in->max_length = to->length + 1; /* one more than the letters: at the limit itself the end is not scored */
+    in->size = to->length;           /* for --sort */
 }
 
 static rill_status encode(void *self, int32_t m, rill_input *inputs)

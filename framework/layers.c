@@ -79,10 +79,10 @@ rill_status rill_layer_twin(rill_layer *layer, int32_t worker, rill_layer *twin)
 static const rill_option CHAINS[] = {
     ROW("absolute", "D", SEARCH, "drop candidates more than D below the best"),
     ROW("relative", "R", SEARCH, "drop candidates with less than R times the best's probability"),
-    ROW("relative-local", "R", SEARCH, "the same for the probability of the last action alone"),
+    ROW("relative-local", "R", SEARCH, "the same, for the probability of the last action alone"),
     ROW("heuristic", "NAME:ARGS", SEARCH,
-        "any heuristic of `rill list heuristics`; with the three above, applied in the order given; max_candidates:M and "
-        "patience:P are taken as the settings of that name"),
+        "any heuristic of `rill list heuristics`; all are applied in the order given, the three above too; max_candidates:M "
+        "and patience:P set the settings of that name"),
     ROW("scorer", "NAME:ARGS", SEARCH, "add a scorer of `rill list scorers`; may be repeated"),
     ROW("policy", "NAME[:ARGS]", SCHEDULE, "schedule by this policy instead of the method's"),
     {0},
@@ -98,13 +98,13 @@ const rill_option *rill_chain_table(void)
         name, argument, "", help, RILL_OPTION_##type, RILL_OPTION_OUTPUT, 0, 1, 0 \
     }
 static const rill_option OUTPUTS[] = {
-    OUTPUT(
-        "alignment", "[=FORM]", TEXT,
-        "behind each output \" ||| \" and the alignment of its actions to the input; FORM: hard (default), soft or a share"),
-    OUTPUT("word-scores", "", SWITCH, "behind each output \" ||| WordScores=\" and the log-probability of each action"),
+    OUTPUT("alignment", "[=FORM]", TEXT,
+           "add \" ||| \" and the alignment with the input behind each output; FORM: hard (default), soft or a share"),
+    OUTPUT("word-scores", "", SWITCH,
+           "add \" ||| WordScores=\" and the log-probability of each action behind each output"),
     OUTPUT("unknown-names", "", SWITCH,
-           "behind each output \" ||| \" and the names in the input that the model does not know"),
-    OUTPUT("pretty", "", SWITCH, "write trees with a constituent per line, indented"),
+           "add \" ||| \" and the input's names that the model does not know behind each output"),
+    OUTPUT("pretty", "", SWITCH, "write trees indented, a constituent per line"),
     {0},
 };
 

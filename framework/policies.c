@@ -112,7 +112,7 @@ static void key_by_depth(sorter *s, const rill_flight *flight)
 /* Timesteps that may lie ahead: two per unit of size (a parser needs 2n-1), less those behind. Items far behind their input's size come
  * first, and all draw to a close together. One that outgrows the estimate is likely to go on for a share of what it has had: without
  * that rule two runaway hypotheses of ATIS, the last to be served, took a tenth of the run alone. Both numbers were chosen on training
- * and development inputs (docs/performance.md). */
+ * and development inputs (docs/measurements/engine.md). */
 static void key_by_remaining(sorter *s, const rill_flight *flight)
 {
     enum { PER_UNIT = 2 };

@@ -2,7 +2,7 @@
 """Change one thing in the sources at a time, build, and see whether a test fails.
 
 A change that no test notices, a survivor, is a test that is missing, code that is not needed, or a change that changes nothing.
-docs/mutants.md lists those of the last run that stayed, with a reason each.
+docs/measurements/mutants.md lists those of the last run that stayed, with a reason each.
 
 usage: mutate.py --work FOLDER [--sample N] [--seed S] [--part I/N] [--results FILE] [PATH...]
        mutate.py --list [PATH...]              how many places there are, by operator

@@ -282,8 +282,8 @@ static const rill_option own_options[] = {
     RILL_WEIGHTS_ROW("f32|bf16|int8"),
     RILL_BACKEND_ROW,
     {"shortlist", "FILE[,F[,B]]", "F and B: 100",
-     "choose among the first F actions and the best B for each piece of the input by this lexicon", RILL_OPTION_PATH,
-     RILL_OPTION_MODEL, 0, 0, 0},
+     "choose only among the first F actions and, by this lexicon, the best B for each piece of the input",
+     RILL_OPTION_PATH, RILL_OPTION_MODEL, 0, 0, 0},
     {0},
 };
 static const char *const model_types[] = {"marian", "fsmt", NULL};

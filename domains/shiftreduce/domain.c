@@ -33,8 +33,8 @@ static void close_model(void *model)
 /* Words are those of parser_form, in its order. */
 #define INPUT_FORMAT                                                                                                   \
     {                                                                                                                  \
-        "input-format", "auto|tree|tagged|text", "auto", "what inputs are", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, \
-            0                                                                                                          \
+        "input-format", "auto|tree|tagged|text", "auto", "the form of inputs", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, \
+            0, 0                                                                                                       \
     }
 static const rill_option input_format = INPUT_FORMAT;
 

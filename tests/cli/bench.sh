@@ -10,10 +10,11 @@ bench() { run "$rill" bench -m "$tiny" "$@"; }
 
 bench --tsv six.tsv --repeat 2 --json b.json
 exits 0; silent
-for word in method exact oracle seconds timesteps expansions exp/step engine inputs/s greedy fixed var-batch stream-all; do
-  prints "$word"
-done
-prints "identical to var-batch"
+for word in method exact oracle seconds exp/step inputs/s greedy fixed var-batch stream-all; do prints "$word"; done
+# letters METHOD...: the letters of their outputs
+letters() { for method; do awk -v m="$method" '$1 == m { print $8; exit }' out; done | tr -d '\n'; }
+verdict "$(good [ "$(letters greedy fixed var-batch stream-all | tail -c 2)" = cc ])" "what must be the same has one letter"
+verdict "$(good [ "$(wc -L <out)" -le 80 ])" "the table fits 80 columns"
 has_json b.json methods.0.seconds_median methods.3.exact_percent methods.3.oracle_percent methods.2.run.engine_share \
   methods.3.run.settings.max_candidates methods.3.over_least_advanced_bound methods.3.seconds.1
 json 6 inputs b.json; json greedy methods.0.method b.json; json 1 methods.0.run.settings.k b.json
@@ -22,14 +23,16 @@ json true methods.3.identical b.json; json immediate methods.1.run.settings.fini
 json '["absolute:10"]' methods.3.run.settings.heuristics b.json
 
 bench -i six --repeat 1 -q --methods fixed:finish=top,fixed-stream,fixed --json b.json
-exits 0; prints "fixed:finish=top"; prints "identical to fixed:finish=top"
+exits 0; verdict "$(good [ "$(letters fixed:finish=top fixed-stream fixed)" = aab ])" "schedules change nothing, finish does"
 json top methods.0.run.settings.finish b.json; json true methods.1.identical b.json
 bench -i six --refs refs --repeat 1 -q --methods stream-all:n=2:budget=7,var-stream:sort=longest-first:3,top-up --json b.json
-exits 0; prints "identical to"
+exits 0; json true methods.1.identical b.json; json true methods.2.identical b.json
+verdict "$(good [ "$(grep -c '^ .* a$' out)" = 1 ])" "a long name has a line of its own"
+verdict "$(good [ "$(wc -L <out)" -le 80 ])" "the table fits 80 columns with long names too"
 json 7 methods.0.run.settings.budget b.json; json 3 methods.1.run.settings.sort_window b.json
 # One model serves them all: what a method leaves behind changes nothing for the next.
 bench --tsv six.tsv --repeat 1 -q --methods fixed,fixed:k=40:n=6,fixed,stream-all:max-items=6,var-batch --json b.json
-exits 0; prints "identical to fixed"
+exits 0
 json true methods.2.identical b.json; json true methods.4.identical b.json; json fixed methods.2.compared_with b.json
 bench -i six --repeat 1 -q --methods greedy,var-stream --absolute 4 -k 6 --json b.json
 exits 0; json 1 methods.0.run.settings.k b.json; json 6 methods.1.run.settings.k b.json
@@ -39,7 +42,7 @@ bench -i six --repeat 1 -q --methods var-stream:scorer=word_reward:0.5,1,greedy
 exits 1; says '"0.5,1"'
 # Other settings, same outputs: a threshold that drops nothing.
 bench -i six --repeat 1 -q --methods fixed:finish=top,var-stream:absolute=1000:max-candidates=10,greedy --json b.json
-exits 0; prints "the same as fixed:finish=top"
+exits 0; verdict "$(good [ "$(grep -c ' a$' out)" = 2 ])" "the same outputs have the same letter"
 json fixed:finish=top methods.1.same_outputs_as b.json; json null methods.2.same_outputs_as b.json
 bench -i six --repeat 1 -q --methods var-stream,var-stream:absolute=1 --json b.json
 exits 0; json '["absolute:1"]' methods.1.run.settings.heuristics b.json

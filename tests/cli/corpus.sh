@@ -129,7 +129,7 @@ lines 12
 for line in "4: the line has a NUL byte" "5: byte 1 is not UTF-8" "6: byte 1 is not UTF-8" "8: expected at most" "11: expected at most"; do
   says "line $line"
 done
-says "12 inputs (5 failed)"
+says "12 inputs in "; says " (5 failed"
 printf 'ein mann' | "${translate[@]}" -q >last 2>err
 sed -n 12p out >again
 same last again

@@ -8,8 +8,13 @@ decode() { feed six "$rill" decode -m "$tiny" "$@"; }
 
 # --- results and summary
 decode
-exits 0; lines 6; says "6 inputs"; says "timesteps"; says "exp/step"; says "states peak"; says "encode"
+exits 0; lines 6; says "6 inputs in "; says "/s"; says_not "timesteps"; says_not "states"
+verdict "$(good [ "$(wc -l <err)" = 1 ])" "the summary is one line"
 cp out plain
+decode --verbose
+exits 0; same out plain; says "6 inputs in "; says "timesteps"; says "exp/step"; says "states peak"; says "seconds: encode"
+decode --verbose --quiet
+exits 0; says_not "timesteps"
 decode --quiet
 exits 0; silent; same out plain
 run "$rill" decode -m "$tiny" -q -i six -o result
@@ -104,7 +109,7 @@ exits 0; lines 6; prints " ||| "
 
 # --- outputs that were cut short are marked, counted, or not given; lists that are shorter than was asked for are counted
 decode --max-length 3
-exits 0; lines 6; says "6 inputs, "; says " with outputs cut short, in "
+exits 0; lines 6; says "6 inputs in "; says " with outputs cut short)"
 decode -q --max-length 3 --n-best 2 --stats s.json
 exits 0
 cut=$(grep -c ' length= 3 truncated= 1 ||| ' out) || true
@@ -122,7 +127,7 @@ failed=$((6 - $(cut -d' ' -f1 out | sort -u | wc -l)))
 verdict "$(good [ "$failed" -gt 0 ])" "some inputs have no whole output"
 exits 2; says ": no output had ended by timestep 3, where all were cut short, and require-end wants whole ones"
 decode --max-length 3 --require-end
-exits 2; lines 6; says "6 inputs ($failed failed) in "
+exits 2; lines 6; says "6 inputs in "; says " ($failed failed)"
 decode -q --n-best 6 --absolute 0.5
 fewer=$(awk -F ' [|]' '{n[$1]++} END {for (i = 0; i < 6; i++) few += n[i] < 6; print few}' out)
 verdict "$(good [ "$fewer" -gt 0 ])" "some lists are short"

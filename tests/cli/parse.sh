@@ -35,7 +35,7 @@ says 'line 8: word 1: the model does not know the tag "XX": tags.vocab lists all
 says "line 10: the line is not UTF-8 at byte 1 (0xff)"
 says "line 11: expected at most 1000 words (max_input_length in config.json), found 10000"
 says "line 12: column 13: expected '(' or ')' behind a bracket, found a word"
-says "13 inputs (8 failed)"
+says "13 inputs in "; says " (8 failed"
 says_not "line 9:"
 for line in 4 5 6 7 8 9 10 11 12; do line_is $line ""; done
 has_tagged 1 "(DT The)(NN cat)(VBD sat)"

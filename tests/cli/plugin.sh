@@ -7,7 +7,7 @@ toy() { feed "$1" "$rill" decode --plugin "$toy" --domain toy "${@:2}"; }
 printf '%s\n' alpha beta gamma '!bad x' delta '!dead' epsilon >seven
 
 toy seven
-exits 2; lines 7; says "rill: line 4: "; says "rill: line 6: "; says "7 inputs (2 failed)"
+exits 2; lines 7; says "rill: line 4: "; says "rill: line 6: "; says "7 inputs in "; says " (2 failed"
 line_is 4 ""; line_is 6 ""
 cp out plain
 for method in var-batch var-stream var-stream-fifo top-up stream-all; do

@@ -19,7 +19,7 @@ says "line 5: the model does not know the language tag >>fr<<"
 says "line 6: byte 1 is not UTF-8"
 says "line 7: expected at most 2560 bytes for a model of 40 positions, found 20000"
 says "line 9: expected at most 2560 bytes for a model of 40 positions, found 1000000"
-says "10 inputs (4 failed)"
+says "10 inputs in "; says " (4 failed"
 line_is 2 ""
 line_is 3 ""
 
@@ -218,7 +218,7 @@ lines 10
 says "line 5: byte 1 is not UTF-8"
 says "line 6: expected at most 2560 bytes for a model of 40 positions, found 22000"
 says "line 8: expected at most 2560 bytes for a model of 40 positions, found 1000000"
-says "10 inputs (3 failed)"
+says "10 inputs in "; says " (3 failed"
 for n in 2 3 4; do line_is $n ""; done
 
 # --- a folder that recommends nothing is searched with its makers' beam and penalty, pruned; --like has all that they say

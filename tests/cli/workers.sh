@@ -44,7 +44,7 @@ same sorted sorted_one
 feed toy_lines "$rill" decode "${toy_options[@]}" --workers 2 --stats stats.json --trace trace.json -o result
 exits 2
 says "line 100: toy: input 99 is bad"
-says "300 inputs (1 failed)"
+says "300 inputs in "; says " (1 failed"
 json 2 workers stats.json
 json 300 inputs stats.json
 verdict "$(good [ "$(grep -c '"event":"finished"' trace.json)" = 298 ])" "each item is finished once"

@@ -138,7 +138,7 @@ typedef struct function {
     const char *name;
     void (*run)(size_t n, const float *x, float *y);
     double (*truth)(double x);
-    double ulps; /* allowed; docs/kernels.md has what was measured */
+    double ulps; /* allowed; docs/measurements/kernels.md has what was measured */
 } function;
 
 /* Distance of y from the truth in units of the truth's last place (denormals: of the smallest denormal). */
