@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config.h"
+#include "config/config.h"
 #include "rill/script_config.h"
 #include "support/harness.h"
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "internal.h"
+#include "config/config.h"
 #include "scripted.h"
 
 typedef struct reading {

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "internal.h"
 #include "scripted.h"
+#include "tables/tables.h"
 
 /* --- answers never change ----------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* What scripting's own files share. Not installed.
+/* A script and its Lua state, as every room of scripting/ sees them. Not installed.
  *
  * Rules of the room
  *   - The engine calls scripts through C function pointers. No Lua error may cross a frame of the engine: every entry is
@@ -12,8 +12,8 @@
  *   - A C function whose work goes with the size of its data, and that makes nothing of that size, tells script_charge(): bit by
  *     bit where a bit may take long, for that is where a call whose time is over ends.
  *   - Arrays over engine memory carry the stamp of the call they belong to and are refused afterwards. */
-#ifndef RILL_SCRIPTING_INTERNAL_H
-#define RILL_SCRIPTING_INTERNAL_H
+#ifndef RILL_SCRIPTING_STATE_H
+#define RILL_SCRIPTING_STATE_H
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -27,7 +27,14 @@ typedef struct script_native script_native;
 typedef struct script_block script_block;
 typedef struct script_chunk script_chunk;
 
-enum { SCRIPT_HEAP_CLASSES = 92 };
+/* What a room adds to a state. This room knows no other: whoever makes a state hands in the list. */
+typedef struct script_part {
+    void (*open)(
+        lua_State *L); /* in the order of the list; what is for scripts goes into `rill`, on top of the stack. Raises */
+    void (*close)(rill_script *s); /* frees what is left of it when the Lua state is closed already; NULL: nothing */
+} script_part;
+
+enum { SCRIPT_HEAP_CLASSES = 92, SCRIPT_DEFAULT_MEMORY = 256 << 20 };
 
 /* memory.c */
 typedef struct script_heap {
@@ -70,9 +77,15 @@ struct rill_script {
     int domains;            /* rill.domain{}s that came to be registered */
     script_native *native;  /* rill.ffi; NULL in a sandbox */
     rill_status raised;     /* the latest that script_raise() was given */
+    const script_part *parts;
 };
 
 /* --- state.c ------------------------------------------------------------------------------------------------------ */
+
+/* A state with its parts open and nothing run. `parts` ends with open == NULL and outlives the state. */
+rill_status script_make(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options,
+                        const script_part *parts);
+void script_destroy(rill_script *s);
 
 /* The script that a state belongs to. Any thread of it. */
 rill_script *script_of(lua_State *L);
@@ -108,96 +121,21 @@ typedef struct script_frame {
 script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items);
 void script_end(rill_script *s, script_frame frame);
 
-/* --- entry.c: values of a configuration that name a heuristic, a scorer or a policy ---------------------------------- */
-
-typedef enum script_kind { SCRIPT_HEURISTIC, SCRIPT_SCORER, SCRIPT_POLICY, SCRIPT_DOMAIN } script_kind;
-
-enum { SCRIPT_NAME_MAX = 48, SCRIPT_ARGUMENTS_MAX = 1024 };
-
-typedef struct script_entry {
-    char name[SCRIPT_NAME_MAX];
-    char arguments[SCRIPT_ARGUMENTS_MAX];
-} script_entry;
-
-/* Read the value at `index`: "name", "name:arguments", {"name", arguments...}, a declared object, {object, arguments...}, a Lua
- * function, a bound native function. Registers what has no name yet. Raises Lua errors. */
-void script_entry_read(lua_State *L, int index, script_kind kind, script_entry *out);
-
-/* --- bridge.c: what a script has declared, in the engine's tables --------------------------------------------------- */
-
-/* Free the tables of the script; its state is closed already. */
-void script_tables_free(rill_script *s);
-
-/* --- heuristic.c, scorer.c, policy.c: what their first arguments stand for ------------------------------------------- */
-
-/* The engine's struct behind the `b`, `rows` or `flight` at `index`; a Lua error if it is something else or its call is over. */
-rill_beams *script_beams_check(lua_State *L, int index);
-const rill_scorer_rows *script_rows_check(lua_State *L, int index, rill_ask_builder **ask);
-const rill_flight *script_flight_check(lua_State *L, int index);
-
-/* A budget function of the engine's from the Lua function at `index`, which gets a flight and returns a number (0: none) or nil
- * (as set). `user` belongs to the script. Raises nothing. */
-rill_status script_budget_make(lua_State *L, int index, rill_budget_fn *fn, void **user);
-
-/* --- domain.c ----------------------------------------------------------------------------------------------------- */
-
-/* The name of the domain that the object at `index` stands for, or NULL if it is no rill.domain{}. */
-const char *script_domain_name(lua_State *L, int index);
-
-/* --- native.c ----------------------------------------------------------------------------------------------------- */
-
-/* Whether the value is a function that rill.ffi bound, and its registration, once per value. Raises Lua errors. */
-int script_native_is(lua_State *L, int index);
-void script_native_register(lua_State *L, int index, script_kind kind, char name[SCRIPT_NAME_MAX]);
-
-/* Free the callbacks and unload the libraries of the script; its state is closed already. */
-void script_native_free(rill_script *s);
-
-/* --- array.c ------------------------------------------------------------------------------------------------------ */
-
-typedef enum array_type { ARRAY_F64, ARRAY_F32, ARRAY_I32, ARRAY_I64, ARRAY_U8 } array_type;
-typedef enum array_level {
-    ARRAY_PLAIN, /* n values that belong to nothing */
-    ARRAY_ITEMS, /* one per item of the call */
-    ARRAY_CELLS, /* one per candidate or row: segments of items */
-} array_level;
-
-/* Push an array over memory of the engine; `writable`: assignments reach it. Valid until script_end(). Needs a call in progress,
- * n == its items or cells for these levels, and data[0] to be the first of the first segment. */
-void script_array_push(lua_State *L, array_type type, const void *data, int32_t n, array_level level, int writable);
-
-/* Push an array of the script's own, of zeros, and return its n elements, to be filled: they live as long as the array is
- * referred to. Of level items or cells it belongs to the call in progress. */
-void *script_array_make(lua_State *L, array_type type, int32_t n, array_level level);
-
-/* Whether the value at `index` is an array, valid or not. Raises nothing. */
-int script_array_is(lua_State *L, int index);
-
-/* The data of the array at `index` if it has this type and may be used now, else a Lua error. *n: its length. */
-void *script_array_data(lua_State *L, int index, array_type type, int writable, int32_t *n);
-
-/* Write what is at `index` (a number, a boolean, an array) to all of `data`, with broadcasting by the call's segments. Integers
- * are rounded down and saturate, NaN is refused; masks get 0 or 1. */
-void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level);
-
-/* Raise if what is at `index` is no mark: in a mask (ARRAY_U8) something but 0 and 1, among widths something below 0; NaN in both.
- * `name` says what was to be assigned to. What is no number or does not fit is left to script_array_store(). */
-void script_array_check_marks(lua_State *L, int index, array_type type, int32_t n, array_level level, const char *name);
-
 /* --- names.c ------------------------------------------------------------------------------------------------------ */
 
 /* Add a name to the list rill.names[kind]. */
 void script_name_add(lua_State *L, const char *kind, const char *name);
 
-/* --- what each file adds to the table `rill`, which is on top of the stack ------------------------------------------- */
+/* --- work.c ------------------------------------------------------------------------------------------------------- */
 
-void script_open_arrays(lua_State *L);     /* array.c ... : rill.where, rill.max ... */
-void script_open_heuristics(lua_State *L); /* heuristic.c: rill.heuristic */
-void script_open_scorers(lua_State *L);    /* scorer.c: rill.scorer */
-void script_open_policies(lua_State *L);   /* policy.c: rill.policy */
-void script_open_domains(lua_State *L);    /* domain.c: rill.domain */
-void script_open_config(lua_State *L);     /* config.c: rill.sweep */
-void script_open_ffi(lua_State *L);        /* native.c: rill.ffi; without `unsafe` a table that refuses */
-void script_open_names(lua_State *L);      /* names.c: rill.names */
+/* Push the function that the text is compiled to, or a message, and return Lua's status. A limit that is met while it is compiled makes
+ * the script exhausted; one that is met before raises. */
+int script_compile(lua_State *L, const char *text, size_t length, const char *name);
+
+/* --- parts -------------------------------------------------------------------------------------------------------- */
+
+void script_open_libraries(lua_State *L); /* sandbox.c: what scripts may reach, and the table `rill`, which it pushes */
+void script_open_names(lua_State *L);     /* names.c: rill.names */
+void script_shut_rill(lua_State *L);      /* sandbox.c: the last; nothing is added to `rill` afterwards. Pops it */
 
 #endif

@@ -9,7 +9,8 @@
 #ifndef RILL_SCRIPTING_DOMAIN_H
 #define RILL_SCRIPTING_DOMAIN_H
 
-#include "internal.h"
+#include "arrays/arrays.h"
+#include "tables.h"
 
 typedef enum domain_function {
     DOMAIN_OPEN,

@@ -10,7 +10,7 @@
 #ifndef RILL_SCRIPTING_ARRAY_H
 #define RILL_SCRIPTING_ARRAY_H
 
-#include "internal.h"
+#include "arrays.h"
 
 typedef struct array {
     void *data;

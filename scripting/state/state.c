@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "state.h"
+#include "limits.h"
 
 enum { MOST_FRAMES = 16, DEFAULT_SECONDS = 10 };
 #define DEFAULT_INSTRUCTIONS INT64_C(200000000)
@@ -331,8 +331,8 @@ void script_destroy(rill_script *s)
 {
     if (s == NULL) return;
     if (s->main != NULL) lua_close(s->main);
-    script_tables_free(s);
-    script_native_free(s);
+    for (const script_part *part = s->parts; part->open != NULL; part++)
+        if (part->close != NULL) part->close(s);
     script_heap_finish(s);
     rill_free(s->ctx, s->path, s->path_size);
     rill_free(s->ctx, s, sizeof *s);
@@ -345,7 +345,8 @@ static int open_state(lua_State *L)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &exhausted_key);
     lua_pushboolean(L, 0);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &raised_key);
-    return script_open_libraries(L);
+    for (const script_part *part = script_of(L)->parts; part->open != NULL; part++) part->open(L);
+    return 0;
 }
 
 static rill_status check_options(rill_context *ctx, const rill_script_options *options)
@@ -355,13 +356,15 @@ static rill_status check_options(rill_context *ctx, const rill_script_options *o
                      sizeof *options);
 }
 
-rill_status script_create(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options)
+rill_status script_make(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options,
+                        const script_part *parts)
 {
     rill_status status = check_options(ctx, options);
     if (status < 0) return status;
     rill_script *s = rill_calloc(ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a script");
     s->ctx = ctx;
+    s->parts = parts;
     s->result = LUA_NOREF;
     if (options != NULL) s->options = *options;
     if (s->options.memory == 0) s->options.memory = SCRIPT_DEFAULT_MEMORY;

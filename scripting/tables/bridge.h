@@ -9,8 +9,9 @@
 #ifndef RILL_SCRIPTING_BRIDGE_H
 #define RILL_SCRIPTING_BRIDGE_H
 
-#include "internal.h"
-#include "view.h"
+#include "arrays/arrays.h"
+#include "arrays/view.h"
+#include "tables.h"
 
 enum { SCRIPT_MOST_FUNCTIONS = 16, SCRIPT_MOST_TABLES = 1000 };
 

@@ -1,19 +1,12 @@
-/* What the files that make and guard a script's state share; internal.h has what every file needs. */
-#ifndef RILL_SCRIPTING_STATE_H
-#define RILL_SCRIPTING_STATE_H
+/* What the files that guard a script's state share; state.h has what every room needs. */
+#ifndef RILL_SCRIPTING_LIMITS_H
+#define RILL_SCRIPTING_LIMITS_H
 
-#include "internal.h"
+#include "state.h"
 
 /* --- state.c ------------------------------------------------------------------------------------------------------ */
 
-/* A state with its libraries open and nothing run. */
-rill_status script_create(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options);
-void script_destroy(rill_script *s);
-
-enum {
-    SCRIPT_DEFAULT_MEMORY = 256 << 20,
-    SCRIPT_STRIDE = 1000, /* instructions between two looks at the limits */
-};
+enum { SCRIPT_STRIDE = 1000 }; /* instructions between two looks at the limits */
 
 /* Raise the error of used-up instructions or seconds, with the script's place when they were first found to be. */
 int script_exhaust(lua_State *L);
@@ -31,9 +24,6 @@ void script_heap_finish(rill_script *s);
 
 /* --- sandbox.c ---------------------------------------------------------------------------------------------------- */
 
-/* Open what scripts may reach, and the table `rill`. Protected function. */
-int script_open_libraries(lua_State *L);
-
 /* The longest text that a script may have: what one instruction does with a text goes with its length. */
 size_t script_longest_text(const rill_script *s);
 
@@ -46,9 +36,6 @@ void script_open_guards(lua_State *L);
 
 /* Put the functions of the libraries in the global table, which is on top of the stack, into wrappers that charge for them. */
 void script_open_work(lua_State *L);
-/* Push the function that the text is compiled to, or a message, and return Lua's status. A limit that is met while it is compiled makes
- * the script exhausted; one that is met before raises. */
-int script_compile(lua_State *L, const char *text, size_t length, const char *name);
 
 /* --- lists.c ------------------------------------------------------------------------------------------------------ */
 

@@ -5,7 +5,7 @@
 #ifndef RILL_SCRIPTING_VIEW_H
 #define RILL_SCRIPTING_VIEW_H
 
-#include "internal.h"
+#include "state/state.h"
 
 typedef struct script_view {
     uint64_t stamp;

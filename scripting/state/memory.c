@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "state.h"
+#include "limits.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

@@ -12,7 +12,8 @@
 
 #include <ffi.h>
 
-#include "internal.h"
+#include "arrays/arrays.h"
+#include "ffi.h"
 #include "signature.h"
 
 enum { NATIVE_NAME_MAX = 128, NATIVE_MOST = 1000 };

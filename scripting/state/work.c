@@ -8,7 +8,7 @@
  * Divisions: arguments · texts · the wrapper · compiling · opening. */
 #include <string.h>
 
-#include "state.h"
+#include "limits.h"
 
 /* Integers of a script are taken from outside [0, this] into it, so that costs cannot overflow. */
 #define MOST_WORK (INT64_MAX / 4)

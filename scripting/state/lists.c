@@ -8,7 +8,7 @@
  * Divisions: arguments · elements one by one · sorting. */
 #include <limits.h>
 
-#include "state.h"
+#include "limits.h"
 
 enum { COST_OF_ELEMENT = 10, COST_OF_COMPARING = 2, BYTES_PER_UNIT = 16 };
 

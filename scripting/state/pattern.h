@@ -2,7 +2,7 @@
 #ifndef RILL_SCRIPTING_PATTERN_H
 #define RILL_SCRIPTING_PATTERN_H
 
-#include "state.h"
+#include "limits.h"
 
 enum { PATTERN_CAPTURES = 32, SET_WORDS = 256 / 64 };
 

@@ -4,7 +4,7 @@
  * that names are looked up in, when that is opened, so that it cannot say anything else. In alphabetical order. */
 #include <string.h>
 
-#include "internal.h"
+#include "state.h"
 
 static const char names_key = 0; /* its address: the registry's key of the table kind -> list */
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "array.h"
+#include "arrays/array.h"
 #include "bridge.h"
 
 enum { CHOOSE, REFILL, ENCODE_AHEAD };

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bridge.h"
+#include "config.h"
+#include "native/ffi.h"
+#include "tables/bridge.h"
 
 static const char *word_of(script_kind kind)
 {

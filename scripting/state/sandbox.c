@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "limits.h"
 #include "rill/settings.h"
-#include "state.h"
 
 /* --- the standard library ----------------------------------------------------------------------------------------- */
 
@@ -229,6 +229,7 @@ static void set_names(lua_State *L)
     lua_setfield(L, -2, "settings");
 }
 
+/* Pushes it. */
 static void open_rill(lua_State *L)
 {
     lua_newtable(L);
@@ -239,19 +240,15 @@ static void open_rill(lua_State *L)
     lua_pushcfunction(L, log_text);
     lua_setfield(L, -2, "log");
     set_names(L);
-    script_open_arrays(L);
-    script_open_heuristics(L);
-    script_open_scorers(L);
-    script_open_policies(L);
-    script_open_domains(L);
-    script_open_config(L);
-    script_open_ffi(L);
-    script_open_names(L);
+}
+
+void script_shut_rill(lua_State *L)
+{
     protect(L, missing_field, refuse_field);
     lua_setglobal(L, "rill");
 }
 
-int script_open_libraries(lua_State *L)
+void script_open_libraries(lua_State *L)
 {
     open_standard(L, script_of(L)->options.unsafe);
     lua_pushglobaltable(L);
@@ -259,6 +256,6 @@ int script_open_libraries(lua_State *L)
     lua_pushcfunction(L, print);
     lua_setfield(L, -2, "print");
     protect(L, missing_global, NULL);
+    lua_pop(L, 1);
     open_rill(L);
-    return 0;
 }

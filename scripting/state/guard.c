@@ -8,7 +8,7 @@
  * Divisions: catching errors · coroutines · metatables · loading · opening. */
 #include <string.h>
 
-#include "state.h"
+#include "limits.h"
 
 /* A chain of close() in close handlers is not counted by Lua before 5.4.6; each link takes some of the C stack. */
 enum { MOST_CLOSING = 50, COST_OF_SWITCH = 10, COST_OF_CATCHING = 5 };

@@ -1,8 +1,31 @@
-/* Loading a script: reading the file, running it, keeping what it returns. */
+/* A script is made of the parts of all rooms here, where it is loaded: its file is read and run, and what that returns is kept. */
 #include <string.h>
 
+#include "arrays/arrays.h"
+#include "config/config.h"
+#include "native/ffi.h"
 #include "rill/file.h"
-#include "state.h"
+#include "script.h"
+#include "tables/tables.h"
+
+static const script_part PARTS[] = {
+    {script_open_libraries, NULL},
+    {script_open_arrays, NULL},
+    {script_open_heuristics, script_tables_free},
+    {script_open_scorers, NULL},
+    {script_open_policies, NULL},
+    {script_open_domains, NULL},
+    {script_open_config, NULL},
+    {script_open_ffi, script_native_free},
+    {script_open_names, NULL},
+    {script_shut_rill, NULL},
+    {NULL, NULL},
+};
+
+rill_status script_create(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options)
+{
+    return script_make(out, ctx, path, options, PARTS);
+}
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 

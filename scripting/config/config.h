@@ -2,8 +2,24 @@
 #ifndef RILL_SCRIPTING_CONFIG_H
 #define RILL_SCRIPTING_CONFIG_H
 
-#include "internal.h"
 #include "rill/script_config.h"
+#include "tables/tables.h"
+
+/* The room's part: rill.sweep. */
+void script_open_config(lua_State *L);
+
+/* --- entry.c: values that name a heuristic, a scorer, a policy or a domain --------------------------------------------- */
+
+enum { SCRIPT_ARGUMENTS_MAX = 1024 };
+
+typedef struct script_entry {
+    char name[SCRIPT_NAME_MAX];
+    char arguments[SCRIPT_ARGUMENTS_MAX];
+} script_entry;
+
+/* Read the value at `index`: "name", "name:arguments", {"name", arguments...}, a declared object, {object, arguments...}, a Lua
+ * function, a bound native function. Registers what has no name yet. Raises Lua errors. */
+void script_entry_read(lua_State *L, int index, script_kind kind, script_entry *out);
 
 /* --- config_memory.c: a configuration and the texts in it ------------------------------------------------------------ */
 

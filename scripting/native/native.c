@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "array.h"
+#include "arrays/array.h"
 #include "native.h"
 #include "rill/file.h"
 
