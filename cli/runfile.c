@@ -33,6 +33,13 @@ int cli_layer_from_config(rill_context *ctx, const rill_script_config *config, c
     return code == CLI_OK ? take_chain(&config->policy, &layer->policy) : code;
 }
 
+static const char *option_of(const rill_script_config *said, const char *name)
+{
+    for (int32_t i = 0; i < said->n_options; i++)
+        if (!strcmp(said->options[i].name, name)) return said->options[i].value;
+    return NULL;
+}
+
 static void fill_session(const rill_script_config *said, cli_session *session)
 {
     for (int32_t i = 0; !session->open.path && i < said->n_also; i++)
@@ -40,10 +47,10 @@ static void fill_session(const rill_script_config *said, cli_session *session)
     session->open.path = cli_given_or(session->open.path, said->model);
     session->domain = cli_given_or(session->domain, said->domain);
     session->open.arguments = cli_given_or(session->open.arguments, said->domain_arguments);
-    session->open.weights = cli_given_or(session->open.weights, said->weights);
-    session->open.backend = cli_given_or(session->open.backend, said->backend);
-    session->open.input_format = cli_given_or(session->open.input_format, said->input_format);
-    session->open.shortlist = cli_given_or(session->open.shortlist, said->shortlist);
+    session->open.weights = cli_given_or(session->open.weights, option_of(said, "weights"));
+    session->open.backend = cli_given_or(session->open.backend, option_of(said, "backend"));
+    session->open.input_format = cli_given_or(session->open.input_format, option_of(said, "input_format"));
+    session->open.shortlist = cli_given_or(session->open.shortlist, option_of(said, "shortlist"));
     session->open.tokenized |= said->tokenized;
     if (!session->open.threads) session->open.threads = said->threads;
     if (!session->workers) session->workers = said->workers;

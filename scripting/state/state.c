@@ -73,13 +73,19 @@ static void count(lua_State *L, lua_Debug *record)
     if (s->instructions <= 0 || s->exhausted || is_late(s)) script_exhaust(L);
 }
 
+/* Of C, or the library's own. */
+static int is_ours(const lua_Debug *frame)
+{
+    return *frame->what == 'C' || strcmp(frame->source, SCRIPT_OWN) == 0;
+}
+
 /* Push "FILE:LINE: " of the innermost function of the script. */
 static void push_place(lua_State *L)
 {
     lua_Debug frame;
     for (int level = 0; lua_getstack(L, level, &frame); level++) {
         lua_getinfo(L, "Sl", &frame);
-        if (frame.currentline <= 0) continue;
+        if (is_ours(&frame)) continue;
         lua_pushfstring(L, "%s:%d: ", frame.short_src, frame.currentline);
         return;
     }
@@ -168,8 +174,8 @@ static void add_frame(lua_State *L, luaL_Buffer *b, lua_Debug *frame)
     luaL_addvalue(b);
 }
 
-/* The message handler: adds where the script was, innermost first, as far as that is worth reading. Frames of C, which are
- * rill's or the library's, would only be in the way. */
+/* The message handler: adds where the script was, innermost first, as far as that is worth reading. Frames that are
+ * rill's or the library's would only be in the way. */
 static int with_traceback(lua_State *L)
 {
     luaL_Buffer b;
@@ -183,7 +189,7 @@ static int with_traceback(lua_State *L)
     luaL_addvalue(&b);
     for (int level = 1; frames <= MOST_FRAMES && lua_getstack(L, level, &frame); level++) {
         lua_getinfo(L, "Sln", &frame);
-        if (*frame.what == 'C') continue;
+        if (is_ours(&frame)) continue;
         if (frames == 0) luaL_addstring(&b, "\nstack traceback:");
         if (frames < MOST_FRAMES)
             add_frame(L, &b, &frame);

@@ -98,6 +98,9 @@ rill_status script_call(rill_script *s, int arguments, int results);
 /* Run C code that may raise Lua errors, protected in the same way: fn(s->L) gets `user` as light userdata. */
 rill_status script_protect(rill_script *s, lua_CFunction fn, void *user);
 
+/* How code of the library that is Lua is named. It is not the script's: places and tracebacks leave it out. */
+#define SCRIPT_OWN "=rill"
+
 /* Room for a message of the context, traceback included, while calls go on that may record another. */
 enum { SCRIPT_MESSAGE_MAX = 4000 };
 

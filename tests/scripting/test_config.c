@@ -47,6 +47,13 @@ static const char *setting(const rill_script_config *config, const char *name)
     return "";
 }
 
+static const char *option(const rill_script_config *config, const char *name)
+{
+    for (int32_t i = 0; i < config->n_options; i++)
+        if (!strcmp(config->options[i].name, name)) return config->options[i].value;
+    return "";
+}
+
 static void config_everything(void **state)
 {
     (void)state;
@@ -54,7 +61,7 @@ static void config_everything(void **state)
         "return {\n"
         "  model = 'm', domain = 'toy', domain_args = 'a=b', input = 'in.txt', output = '-',\n"
         "  references = '/tmp/refs', stats = 'a/b.json', trace = '../t', tokenized = true, weights = 'bf16', pretty = true,\n"
-        "  backend = 'onednn',\n"
+        "  backend = 'onednn', shortlist = 's 50',\n"
         "  threads = 3, n_best = 4, unordered = true, plugins = {'x.so', '/y.lua'},\n"
         "  search = { method = 'top-up', k = 7.0, n = 3, budget = 50, refill = 0.25,\n"
         "    max_candidates = 2, ['max-items'] = 9, length_penalty = 0.1, check = false },\n"
@@ -72,8 +79,10 @@ static void config_everything(void **state)
     assert_string_equal(c->trace, "here/../t");
     assert_int_equal(c->tokenized, 1);
     assert_int_equal(c->pretty, 1);
-    assert_string_equal(c->weights, "bf16");
-    assert_string_equal(c->backend, "onednn");
+    assert_string_equal(option(c, "weights"), "bf16");
+    assert_string_equal(option(c, "backend"), "onednn");
+    assert_string_equal(option(c, "shortlist"), "here/s 50");
+    assert_int_equal(c->n_options, 3);
     assert_int_equal(c->threads, 3);
     assert_int_equal(c->n_plugins, 2);
     assert_string_equal(c->plugins[0], "here/x.so");
@@ -268,8 +277,9 @@ static const struct {
 static void config_places(void **state)
 {
     (void)state;
+    rill_script *script = load_as("run.lua", "");
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        int line = script_config_line(places[i].text, strlen(places[i].text), places[i].path);
+        int line = script_config_line(script, places[i].text, strlen(places[i].text), places[i].path);
         if (line != places[i].line)
             fail_msg("%s\n  %s: line %d, not %d", places[i].text, places[i].path, line, places[i].line);
     }
@@ -590,7 +600,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(config_functions, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_refused, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_too_long, set_up, tear_down),
-    cmocka_unit_test(config_places),
+    cmocka_unit_test_setup_teardown(config_places, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_sweep, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_sweep_is_closed, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_sweep_in_order, set_up, tear_down),

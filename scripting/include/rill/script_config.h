@@ -65,11 +65,11 @@ typedef struct rill_script_config {
     int32_t n_also;
     const char *alignment; /* a form, "" for the domain's own; NULL: none is wanted */
     int word_scores;
-    const char *shortlist;                        /* a path and what stands behind it; NULL: none */
-    int pretty;                                   /* trees in indented lines */
-    const char *weights, *backend, *input_format; /* of rill_open_options; NULL: not said */
-    int32_t workers;                              /* 0: not said */
-    int unknown_names;                            /* as word_scores */
+    int pretty;                      /* trees in indented lines */
+    const rill_script_pair *options; /* [n_options] what the domain is told, by name: "weights", "backend" ... */
+    int32_t n_options;
+    int32_t workers;   /* 0: not said */
+    int unknown_names; /* as word_scores */
 } rill_script_config;
 
 /* Read what the script returned. *out: freed by the caller; on failure NULL.

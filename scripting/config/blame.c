@@ -54,6 +54,6 @@ void rill_script_config_blame(rill_script *script, const rill_script_config *con
         snprintf(path, sizeof path, "scorers[%d]", (int)scorer + 1);
     else if (policy >= 0)
         snprintf(path, sizeof path, "policy");
-    if (path[0] != '\0') script_config_fail(script, path, "%s", message);
+    if (path[0] != '\0') script_config_fail(script, path, message);
     rill_fail(ctx, status, "%s", path[0] != '\0' ? rill_error(ctx) : message);
 }

@@ -4,7 +4,6 @@
 #include "config.h"
 
 typedef struct tuning {
-    rill_script *script;
     rill_script_try_fn attempt;
     void *user;
     rill_script_config *config; /* of the latest attempt */
@@ -28,26 +27,25 @@ static void set_integer(lua_State *L, const char *name, int64_t value)
     lua_setfield(L, -2, name);
 }
 
-/* A point that was refused looks as bad as can be, so that a search that compares numbers leaves it by itself. */
 static void push_measures(lua_State *L, const rill_script_measures *m)
 {
     lua_createtable(L, 0, 8);
-    if (m->refused == NULL) {
-        set_number(L, "quality", m->quality);
-        set_number(L, "exact", m->exact);
-        set_number(L, "oracle", m->oracle);
-        set_number(L, "seconds", m->seconds);
-        set_integer(L, "expansions", m->expansions);
-        set_integer(L, "timesteps", m->timesteps);
-        set_integer(L, "failed", m->failed);
-        return;
-    }
+    set_number(L, "quality", m->quality);
+    set_number(L, "exact", m->exact);
+    set_number(L, "oracle", m->oracle);
+    set_number(L, "seconds", m->seconds);
+    set_integer(L, "expansions", m->expansions);
+    set_integer(L, "timesteps", m->timesteps);
+    set_integer(L, "failed", m->failed);
+}
+
+/* A point that was refused looks as bad as can be, so that a search that compares numbers leaves it by itself. */
+static void push_refused(lua_State *L, const char *why)
+{
     static const char *const costs[] = {"seconds", "expansions", "timesteps", "failed"};
-    set_number(L, "quality", 0);
-    set_number(L, "exact", 0);
-    set_number(L, "oracle", 0);
+    push_measures(L, &(rill_script_measures){0});
     for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) set_number(L, costs[i], INFINITY);
-    lua_pushstring(L, m->refused);
+    lua_pushstring(L, why);
     lua_setfield(L, -2, "refused");
 }
 
@@ -60,31 +58,35 @@ static int try_point(lua_State *L)
     if (t->busy) return luaL_error(L, "try: a point is being tried just now");
     luaL_checktype(L, 1, LUA_TTABLE);
     if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);
-    lua_settop(L, 2);
-    rill_script *s = t->script;
     if (t->status < 0) return script_raise(L, t->status);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->result);
-    rill_status status = script_point_read(L, 3, 1, lua_isfunction(L, 2) ? 2 : 0, 0, &t->config);
+    lua_settop(L, 2);
+    script_config_result(L);
+    lua_insert(L, 1);
+    rill_status status = script_point_take(L, &t->config);
     if (status < 0) return script_raise(L, status);
 
     rill_script_measures measures = {.quality = NAN, .exact = NAN, .oracle = NAN};
     t->busy = 1;
     t->status = t->attempt(t->user, t->config, &measures);
     t->busy = 0;
-    script_stretch(s);
+    script_stretch(script_of(L));
     if (t->status < 0) return script_raise(L, t->status);
-    push_measures(L, &measures);
+    if (measures.refused != NULL)
+        push_refused(L, measures.refused);
+    else
+        push_measures(L, &measures);
     return 1;
 }
 
 static int tune_protected(lua_State *L)
 {
     tuning *t = lua_touserdata(L, 1);
-    rill_script *s = t->script;
-    if (s->result == LUA_NOREF || lua_rawgeti(L, LUA_REGISTRYINDEX, s->result) != LUA_TTABLE)
-        return luaL_error(L, "the script has no function tune");
-    lua_pushliteral(L, "tune");
-    if (lua_rawget(L, -2) != LUA_TFUNCTION) return luaL_error(L, "the script has no function tune");
+    script_config_result(L);
+    if (lua_istable(L, -1)) {
+        lua_pushliteral(L, "tune");
+        lua_rawget(L, -2);
+    }
+    if (!lua_isfunction(L, -1)) return luaL_error(L, "the script has no function tune");
     tuning **box = lua_newuserdatauv(L, sizeof *box, 0);
     *box = t;
     lua_pushvalue(L, -1);
@@ -97,7 +99,7 @@ static int tune_protected(lua_State *L)
 
 rill_status rill_script_tune(rill_script *script, rill_script_try_fn attempt, void *user)
 {
-    tuning t = {.script = script, .attempt = attempt, .user = user};
+    tuning t = {.attempt = attempt, .user = user};
     rill_status status = script_protect(script, tune_protected, &t);
     if (t.box != NULL) *t.box = NULL;
     rill_script_config_free(t.config);

@@ -1,0 +1,355 @@
+/* The code of the library that is written in Lua: read.lua, sweep.lua and place.lua, and what it stands on.
+ *
+ * It is compiled into a script's state when the script first needs it. It has the table `own`, and copies of the libraries' tables that were
+ * made before the script ran; no script gets hold of either. The functions of C in `own` raise nothing but want of memory and used-up
+ * limits: a place in this code would tell nobody anything. */
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "rill/file.h"
+
+#define GRID "rill.sweep" /* the metatable of sweeps, whose user value is the grid */
+
+static const char globals_key, own_key; /* their addresses: the registry's keys of the copies, and of `own` */
+
+static const struct {
+    const char *name, *text;
+    size_t length;
+} FILES[] = {
+#include "script_lua.h"
+};
+
+/* --- what settings and options there are ---------------------------------------------------------------------------- */
+
+/* What values a setting takes is found out by trying: nil, or why the setting of this name cannot have the value at 2. */
+static const char *refusal(lua_State *L, const char *name, const char *value)
+{
+    rill_settings trial;
+    rill_settings_default(&trial);
+    return rill_settings_set(script_of(L)->ctx, &trial, name, value) < 0 ? rill_error(script_of(L)->ctx) : NULL;
+}
+
+static int takes_text(lua_State *L, const char *name, const char *value)
+{
+    int taken = refusal(L, name, value) == NULL;
+    if (!taken) rill_error_clear(script_of(L)->ctx);
+    return taken;
+}
+
+/* takes(name): "boolean", "number", "string", or "either" where texts say what Lua's numbers cannot. */
+static int own_takes(lua_State *L)
+{
+    const char *name = lua_tostring(L, 1);
+    const rill_setting_info *s = rill_setting_table();
+    while (strcmp(s->name, name) != 0) s++;
+    if (s->argument[0] == '\0')
+        lua_pushliteral(L, "boolean");
+    else if (!takes_text(L, name, "1"))
+        lua_pushliteral(L, "string");
+    else
+        lua_pushstring(L, takes_text(L, name, "1K") || takes_text(L, name, "inf") ? "either" : "number");
+    return 1;
+}
+
+/* refusal(name, text): nil, or why without the setting's name, which the key says. */
+static int own_refusal(lua_State *L)
+{
+    const char *name = lua_tostring(L, 1), *why = refusal(L, name, lua_tostring(L, 2));
+    size_t n = strlen(name);
+    if (why != NULL && strncmp(why, name, n) == 0 && strncmp(why + n, ": ", 2) == 0) why += n + 2;
+    lua_pushstring(L, why);
+    return 1;
+}
+
+/* settings(): their names, in order. */
+static int own_settings(lua_State *L)
+{
+    lua_Integer n = 0;
+    lua_newtable(L);
+    for (const rill_setting_info *s = rill_setting_table(); s->name != NULL; s++) {
+        lua_pushstring(L, s->name);
+        lua_rawseti(L, -2, ++n);
+    }
+    return 1;
+}
+
+/* What a domain may be told. */
+static const struct {
+    const char *name;
+    int is_path;
+} OPTIONS[] = {{"weights", 0}, {"backend", 0}, {"input_format", 0}, {"shortlist", 1}};
+enum { N_OPTIONS = sizeof OPTIONS / sizeof *OPTIONS };
+
+/* options(): these, as {name, whether it is a path}. */
+static int own_options(lua_State *L)
+{
+    lua_newtable(L);
+    for (size_t i = 0; i < N_OPTIONS; i++) {
+        lua_newtable(L);
+        lua_pushstring(L, OPTIONS[i].name);
+        lua_rawseti(L, -2, 1);
+        lua_pushboolean(L, OPTIONS[i].is_path);
+        lua_rawseti(L, -2, 2);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+/* nearest(name, list): the one in the list that was meant, or nil. */
+static int own_nearest(lua_State *L)
+{
+    enum { MOST = 128 };
+    const char *names[MOST];
+    size_t n = lua_rawlen(L, 2);
+    script_charge(L, SCRIPT_NEAREST_WORK);
+    if (n > MOST) n = MOST;
+    for (size_t i = 0; i < n; i++, lua_pop(L, 1)) {
+        lua_rawgeti(L, 2, (lua_Integer)i + 1);
+        names[i] = lua_tostring(L, -1); /* the list holds on to it */
+    }
+    lua_pushstring(L, rill_nearest(lua_tostring(L, 1), names, n));
+    return 1;
+}
+
+static int own_is_heuristic(lua_State *L)
+{
+    lua_pushboolean(L, rill_find_heuristic(script_of(L)->ctx, lua_tostring(L, 1)) != NULL);
+    return 1;
+}
+
+/* --- entries ------------------------------------------------------------------------------------------------------ */
+
+typedef struct entry_call {
+    script_kind kind;
+    script_entry entry;
+} entry_call;
+
+static int read_entry(lua_State *L)
+{
+    entry_call *call = lua_touserdata(L, 2);
+    script_entry_read(L, 1, call->kind, &call->entry);
+    return 0;
+}
+
+/* entry(value, kind): its name and arguments; nil and why. */
+static int own_entry(lua_State *L)
+{
+    static const char *const kinds[] = {"heuristic", "scorer", "policy", "domain", NULL};
+    entry_call call = {.kind = (script_kind)luaL_checkoption(L, 2, NULL, kinds)};
+    rill_script *s = script_of(L);
+    lua_settop(L, 1);
+    lua_pushcfunction(L, read_entry);
+    lua_insert(L, 1);
+    lua_pushlightuserdata(L, &call);
+    s->raised = RILL_OK;
+    int code = lua_pcall(L, 2, 0, 0);
+    if (code == LUA_ERRMEM || s->raised == RILL_ERR_MEMORY || s->exhausted) return lua_error(L);
+    lua_pushstring(L, code == LUA_OK ? call.entry.name : NULL);
+    if (code == LUA_OK)
+        lua_pushstring(L, call.entry.arguments);
+    else
+        lua_insert(L, 1);
+    return 2;
+}
+
+/* --- sweeps ------------------------------------------------------------------------------------------------------- */
+
+void script_grid_push(lua_State *L, int index)
+{
+    if (luaL_testudata(L, index, GRID) != NULL)
+        lua_getiuservalue(L, index, 1);
+    else
+        lua_pushnil(L);
+}
+
+static int own_grid(lua_State *L)
+{
+    script_grid_push(L, 1);
+    return 1;
+}
+
+/* rill.sweep(grid [, function]) */
+static int make_sweep(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_settop(L, 2);
+    script_own_call(L, "sweep", 2, 1);
+    lua_newuserdatauv(L, 1, 1);
+    lua_insert(L, 1);
+    lua_setiuservalue(L, 1, 1);
+    luaL_setmetatable(L, GRID);
+    return 1;
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+static const char *const PARAMETERS[][2] = {{"delta", "absolute"},
+                                            {"absolute", "absolute"},
+                                            {"relative", "relative"},
+                                            {"relative_local", "relative_local"},
+                                            {"M", NULL}};
+enum { N_PARAMETERS = sizeof PARAMETERS / sizeof *PARAMETERS };
+
+/* parameters(): what names in grids that are no settings stand for. */
+static int own_parameters(lua_State *L)
+{
+    lua_newtable(L);
+    for (int i = 0; i < N_PARAMETERS; i++) {
+        if (PARAMETERS[i][1] != NULL)
+            lua_pushstring(L, PARAMETERS[i][1]);
+        else
+            lua_pushboolean(L, 0);
+        lua_setfield(L, -2, PARAMETERS[i][0]);
+    }
+    return 1;
+}
+
+/* Push a copy of the table on top of the stack, with copies of the tables in it. */
+static void push_copy(lua_State *L, int depth)
+{
+    lua_newtable(L);
+    for (lua_pushnil(L); lua_next(L, -3) != 0; lua_pop(L, 1)) {
+        lua_pushvalue(L, -2);
+        if (depth > 0 && lua_istable(L, -2)) {
+            lua_pushvalue(L, -2);
+            push_copy(L, depth - 1);
+            lua_remove(L, -2);
+        } else {
+            lua_pushvalue(L, -2);
+        }
+        lua_rawset(L, -5);
+    }
+}
+
+static void add_names(lua_State *L)
+{
+    char spelt[SCRIPT_NAME_MAX];
+    script_config_names(L);
+    for (int i = 0; i < N_PARAMETERS; i++) script_name_add(L, "sweep", PARAMETERS[i][0]);
+    for (size_t i = 0; i < N_OPTIONS; i++) script_name_add(L, "config", OPTIONS[i].name);
+    for (const rill_setting_info *s = rill_setting_table(); s->name != NULL; s++) {
+        snprintf(spelt, sizeof spelt, "%s", s->name);
+        for (char *dash = spelt; (dash = strchr(dash, '-')) != NULL;) *dash = '_';
+        script_name_add(L, "search", spelt);
+    }
+}
+
+void script_open_config(lua_State *L)
+{
+    luaL_newmetatable(L, GRID);
+    lua_pushliteral(L, "a sweep");
+    lua_setfield(L, -2, "__metatable"); /* scripts cannot take it for tables of their own */
+    lua_pushglobaltable(L);
+    push_copy(L, 1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &globals_key);
+    lua_pop(L, 2);
+    add_names(L);
+    lua_pushcfunction(L, make_sweep);
+    lua_setfield(L, -2, "sweep");
+}
+
+/* --- calling ------------------------------------------------------------------------------------------------------ */
+
+/* Push `own`, made if it is not there. */
+static void push_own(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        {"takes", own_takes},
+        {"refusal", own_refusal},
+        {"settings", own_settings},
+        {"options", own_options},
+        {"nearest", own_nearest},
+        {"is_heuristic", own_is_heuristic},
+        {"entry", own_entry},
+        {"grid", own_grid},
+        {"keys", script_config_keys},
+        {"parameters", own_parameters},
+        {NULL, NULL},
+    };
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &own_key) != LUA_TNIL) return;
+    lua_pop(L, 1);
+    luaL_newlib(L, functions);
+    lua_pushstring(L, script_of(L)->path);
+    lua_setfield(L, -2, "path");
+    for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++) {
+        if (luaL_loadbufferx(L, FILES[i].text, FILES[i].length, SCRIPT_OWN, "t") != LUA_OK) lua_error(L);
+        lua_rawgetp(L, LUA_REGISTRYINDEX, &globals_key);
+        lua_setupvalue(L, -2, 1);
+        lua_pushvalue(L, -2);
+        lua_call(L, 1, 0);
+    }
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &own_key);
+}
+
+/* Put own.NAME under the `arguments` values on top of the stack. */
+static void insert_own(lua_State *L, const char *name, int arguments)
+{
+    push_own(L);
+    lua_getfield(L, -1, name);
+    lua_remove(L, -2);
+    lua_insert(L, -1 - arguments);
+}
+
+rill_status script_own_call(lua_State *L, const char *name, int arguments, int results)
+{
+    luaL_checkstack(L, LUA_MINSTACK, "a configuration");
+    insert_own(L, name, arguments);
+    if (lua_pcall(L, arguments, results, 0) == LUA_OK) return RILL_OK;
+    if (!lua_istable(L, -1)) return lua_error(L);
+    int text = lua_rawgeti(L, -1, 1) == LUA_TSTRING;
+    lua_rawgeti(L, -2, 2);
+    if (!text) return luaL_error(L, "%s", lua_tostring(L, -1));
+    rill_status status = script_config_fail(script_of(L), lua_tostring(L, -2), lua_tostring(L, -1));
+    lua_pop(L, 3);
+    return status;
+}
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
+
+enum { SOURCE_MAX = 1 << 20 };
+
+typedef struct place {
+    const char *text, *key;
+    size_t length;
+    int line;
+} place;
+
+static int find_line(lua_State *L)
+{
+    place *p = lua_touserdata(L, 1);
+    lua_pushlstring(L, p->text, p->length);
+    lua_pushstring(L, p->key);
+    insert_own(L, "line", 2);
+    lua_call(L, 2, 1);
+    p->line = (int)lua_tointeger(L, -1);
+    return 0;
+}
+
+int script_config_line(rill_script *s, const char *text, size_t length, const char *key)
+{
+    place p = {text, key, length, 0};
+    script_protect(s, find_line, &p);
+    return p.line;
+}
+
+/* The file may be gone, or there never was one: then there is no line. */
+rill_status script_config_fail(rill_script *s, const char *key, const char *sentence)
+{
+    char line[32] = "", why[SCRIPT_MESSAGE_MAX];
+    rill_text text = {.ctx = s->ctx};
+    snprintf(why, sizeof why, "%s", sentence); /* it may be the context's own record */
+    int at = rill_file_read(&text, s->path, SOURCE_MAX) < 0 ? 0 : script_config_line(s, text.data, text.length, key);
+    if (at > 0) snprintf(line, sizeof line, ":%d", at);
+    rill_text_clear(&text);
+    return rill_fail(s->ctx, RILL_ERR_OPTION, "%s%s: %s%s%s", s->path, line, key, key[0] != '\0' ? ": " : "", why);
+}
+
+rill_status rill_script_config_refuse(rill_script *script, const char *key, const char *why)
+{
+    return script_config_fail(script, key, why);
+}

@@ -1,0 +1,285 @@
+-- A run described by a table: what a script returned, checked and put into flat lists, which config.c stores.
+--
+-- Everything is checked by tables rather than by code where there is a choice: own.keys() says what the table may hold, own.settings()
+-- what `search` may. A mistake is raised as {key, why}; own.c puts the file and the line before it. Keys are visited in the order of
+-- these lists, for Lua's own order changes from run to run.
+--
+-- This code runs in the script's state, under its limits. Its globals are copies of the library's, made before the script ran, and it
+-- looks at the script's tables by next, rawget and rawlen alone: nothing that a script does changes what is read.
+local own = ...
+local find, format, gsub = string.find, string.format, string.gsub
+
+local MOST_ENTRIES <const>, MOST_MODELS <const>, MOST_THREADS <const> = 32, 17, 1024
+
+-- --- mistakes and texts --------------------------------------------------------------------------------------------------
+
+-- `key` is false where the mistake is in a call, whose place Lua knows.
+local function fail(key, why, ...)
+  error({ key, format(why, ...) })
+end
+
+local WORDS = { ["nil"] = "nil", string = "a string", number = "a number", table = "a table", ["function"] = "a function" }
+
+local function what(value)
+  return value == true and "true" or value == false and "false" or WORDS[type(value)] or "an object"
+end
+
+local function expected(key, wanted, value)
+  fail(key, "%s was expected, not %s", wanted, what(value))
+end
+
+local function append(list, ...)
+  for _, value in ipairs({ ... }) do list[#list + 1] = value end
+end
+
+-- A string, a number or a boolean as a command line would have it: 10.0 is "10". Nil for what cannot be written so. Of two forms of
+-- a number it is the shorter one that reads back the same.
+local function text_of(value)
+  if value == true then return "true" elseif value == false then return "false" end
+  if type(value) == "string" then return not find(value, "\0", 1, true) and value or nil end
+  if type(value) ~= "number" or value ~= value or value == math.huge or value == -math.huge then return nil end
+  local whole, short = math.tointeger(value), format("%.15g", value)
+  return whole and format("%d", whole) or tonumber(short) == value and short or format("%.17g", value)
+end
+
+-- --- single values -------------------------------------------------------------------------------------------------------
+
+local function text(value, key)
+  if type(value) ~= "string" then expected(key, "a string", value) end
+  if find(value, "\0", 1, true) then fail(key, "the string has a NUL byte") end
+  if value == "" then fail(key, "the string is empty; leave the key out instead") end
+  return value
+end
+
+-- Paths are beside the script, so that it works from wherever it is called; where that is the current directory, `plain` marks them.
+local function path(value, key, _, plain)
+  text(value, key)
+  if value == "-" or find(value, "^/") then return value end
+  return (string.match(own.path, "^.*/") or plain or "") .. value
+end
+
+local function flag(value, key)
+  if value ~= true and value ~= false then expected(key, "true or false", value) end
+  return value
+end
+
+local function threads(value, key)
+  if type(value) ~= "number" then expected(key, "a number", value) end
+  local n = math.tointeger(value)
+  if not n or n < 1 or n > MOST_THREADS then fail(key, "a whole number from 1 to %d was expected", MOST_THREADS) end
+  return n
+end
+
+local function alignment(value, key)
+  if value == true then return "" elseif value == false then return nil end
+  return text_of(value) or expected(key, "true, \"hard\", \"soft\" or a number", value)
+end
+
+-- --- lists ---------------------------------------------------------------------------------------------------------------
+
+-- A list of what read(value, key) gives for each element. A table with names in it is none.
+local function list_of(list, key, wanted, read)
+  if type(list) ~= "table" then expected(key, wanted, list) end
+  local n, out = rawlen(list), {}
+  for name in next, list do
+    if type(name) == "string" then fail(key, "%s was expected; \"%s\" is a name in it", wanted, name) end
+    if math.type(name) ~= "integer" or name < 1 or name > n then fail(key, "%s was expected, without gaps", wanted) end
+  end
+  if n > MOST_ENTRIES then fail(key, "a list of at most %d was expected", MOST_ENTRIES) end
+  for i = 1, n do append(out, read(rawget(list, i), format("%s[%d]", key, i))) end
+  return out
+end
+
+-- What names a heuristic, a scorer, a policy or a domain: its name and its arguments.
+local function entry(value, key, kind)
+  local name, arguments = own.entry(value, kind)
+  if not name then fail(key, "%s", arguments) end
+  return name, arguments
+end
+
+local function chain(kind, wanted)
+  return function(value, key)
+    return list_of(value, key, wanted, function(element, place) return entry(element, place, kind) end)
+  end
+end
+
+-- --- keys ----------------------------------------------------------------------------------------------------------------
+
+-- By own.keys(): what reads the value of a key. `out` is for what it says besides.
+local READ = { text = text, path = path, flag = flag, threads = threads, alignment = alignment }
+READ.heuristics = chain("heuristic", "a list such as { {\"absolute\", 10} }")
+READ.scorers = chain("scorer", "a list such as { {\"word_reward\", 0.5} }")
+
+function READ.policy(value, key)
+  return { entry(value, key, "policy") }
+end
+
+function READ.domain(value, key, out)
+  if type(value) == "string" then return text(value, key) end
+  local name, arguments = entry(value, key, "domain")
+  if arguments ~= "" then out.domain_args = arguments end
+  return name
+end
+
+-- Bare names of plugins would be looked for along the loader's path.
+function READ.plugins(value, key)
+  return list_of(value, key, "a list of files", function(element, place) return path(element, place, nil, "./") end)
+end
+
+function READ.model(value, key, out)
+  if type(value) == "string" then return path(value, key) end
+  local models = list_of(value, key, "a path, or a list of them for an ensemble,", path)
+  if #models < 1 or #models > MOST_MODELS then fail(key, "1 to %d models were expected", MOST_MODELS) end
+  out.also = { table.unpack(models, 2) }
+  return models[1]
+end
+
+function READ.sweep(value, key)
+  local grid = own.grid(value)
+  return grid and own.axes(grid) or expected(key, "a grid such as rill.sweep{ delta = {0.5, 1.5} }", value)
+end
+
+function READ.tune(value, key)
+  if type(value) ~= "function" then expected(key, "a function(try)", value) end
+  return true
+end
+
+-- --- what there is -------------------------------------------------------------------------------------------------------
+
+local KEYS, SETTINGS, key_called, setting_called, key_names, setting_names = own.keys(), {}, {}, {}, {}, {}
+
+local function setting_of(name)
+  return setting_called[gsub(name, "%-", "_")]
+end
+
+-- A domain's options are keys like the others, and go on as pairs.
+for _, option in ipairs(own.options()) do
+  local name, read = option[1], option[2] and path or text
+  READ[name] = function(value, key, out) append(out.options, name, read(value, key)) end
+  append(KEYS, { name, name })
+end
+for _, key in ipairs(KEYS) do
+  key_called[key[1]] = key
+  append(key_names, key[1])
+end
+for i, name in ipairs(own.settings()) do
+  local spelt = gsub(name, "%-", "_") -- as it is written in Lua
+  SETTINGS[i] = { name = name, spelt = spelt }
+  setting_called[spelt], setting_names[i] = SETTINGS[i], spelt
+end
+
+-- Words that others use, too far from ours for a resemblance.
+local OTHER_WORDS = {
+  beam = "k", beam_size = "k", beam_width = "k", batch = "n", batch_size = "n", M = "max_candidates", refs = "references",
+}
+
+-- Of the names that known(name) does not know, the first in the alphabet; nil if there is none.
+local function unknown_in(t, key, known)
+  local first
+  for name in next, t do
+    if type(name) ~= "string" then fail(key, "a value without a name; write name = value") end
+    if not known(name) and (not first or name < first) then first = name end
+  end
+  return first
+end
+
+local function check_keys(config)
+  local name = unknown_in(config, "", function(name) return key_called[name] end)
+  if not name then return end
+  local word = OTHER_WORDS[name]
+  local near, setting = word or own.nearest(name, key_names), word and setting_called[word] and word or name
+  if setting_of(setting) then fail(name, "unknown key; it is one of \"search\": search = { %s = ... }", setting) end
+  if near then fail(name, "unknown key; did you mean \"%s\"?", near) end
+  fail(name, "unknown key; docs/scripting.md lists them all")
+end
+
+-- --- settings ------------------------------------------------------------------------------------------------------------
+
+local function unknown_setting(name)
+  local key, near = "search." .. name, OTHER_WORDS[name] or own.nearest(name, setting_names)
+  if name == "delta" then name = "absolute" end -- whose argument it is
+  if key_called[name] then fail(key, "unknown key; \"%s\" stands beside \"search\", not inside it", name) end
+  if own.is_heuristic(name) then
+    fail(key, "unknown key; a heuristic stands in their list: heuristics = { {\"%s\", ...} }", name)
+  end
+  if near then fail(key, "unknown key; did you mean \"%s\"?", near) end
+  fail(key, "unknown key; the keys of \"search\" are the settings of `rill decode --help`")
+end
+
+local function check_search(search)
+  local unknown = unknown_in(search, "search", setting_of)
+  if unknown then unknown_setting(unknown) end
+  for _, setting in ipairs(SETTINGS) do -- of two spellings of a setting one would be lost
+    if setting.name ~= setting.spelt and rawget(search, setting.name) ~= nil and rawget(search, setting.spelt) ~= nil then
+      fail("search." .. setting.name, "%s is said too, and means the same", setting.spelt)
+    end
+  end
+end
+
+-- The value of a setting as text, checked by itself.
+local function setting_value(value, key, setting)
+  local takes, is = own.takes(setting.name), type(value)
+  if takes == "either" then takes = is == "string" and "string" or "number" end
+  if takes ~= is then
+    expected(key, takes == "boolean" and "true or false" or takes == "string" and "a string" or
+      setting.name == "budget" and "a number or a function" or "a number", value)
+  end
+  if is == "boolean" then return value and "1" or "0" end
+  local said = text_of(value) or
+    fail(key, is == "string" and "a text without zero bytes was expected" or "a finite number was expected")
+  local why = own.refusal(setting.name, said)
+  if why then fail(key, "%s", why) end
+  return said
+end
+
+local function value_in(t, setting)
+  local value = rawget(t, setting.spelt)
+  if value == nil then value = rawget(t, setting.name) end
+  return value
+end
+
+local function read_setting(value, key, setting, out)
+  if setting.name == "budget" and type(value) == "function" then
+    out.budget = value
+  else
+    append(out.settings, setting.name, setting_value(value, key, setting))
+  end
+end
+
+-- Settings stand under `search`, and a few beside it too.
+local function read_settings(config, out)
+  local search = rawget(config, "search")
+  if search ~= nil and type(search) ~= "table" then expected("search", "a table of settings", search) end
+  check_search(search or {})
+  for _, setting in ipairs(SETTINGS) do
+    local name, beside = setting.spelt, nil
+    if key_called[name] then beside = value_in(config, setting) end
+    if beside ~= nil then read_setting(beside, name, setting, out) end
+    local value = value_in(search or {}, setting)
+    if value ~= nil then
+      if beside ~= nil then fail("search." .. name, "%s is said beside \"search\" too", name) end
+      read_setting(value, "search." .. name, setting, out)
+    end
+  end
+end
+
+-- --- the table -----------------------------------------------------------------------------------------------------------
+
+-- Read the table. `point`: the parameters that it was made with, noted in the order of the list `names`.
+function own.read(config, point, names)
+  local ending = "a configuration ends with: return { model = \"DIR\" }"
+  if config == nil then fail("", "the script returns nothing; %s", ending) end
+  if type(config) ~= "table" then fail("", "the script returns %s, not a table; %s", what(config), ending) end
+  local out = { settings = {}, options = {}, point = {} }
+  check_keys(config)
+  for _, key in ipairs(KEYS) do
+    local name, read = key[1], READ[key[2]]
+    local value = rawget(config, name)
+    if read and value ~= nil then out[name] = read(value, name, out) end
+  end
+  read_settings(config, out)
+  for _, name in ipairs(names or {}) do append(out.point, name, text_of(point[name]) or "not finite") end
+  return out
+end
+
+own.fail, own.append, own.text_of, own.setting_of, own.setting_value = fail, append, text_of, setting_of, setting_value
