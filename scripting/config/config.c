@@ -109,23 +109,28 @@ static void store(lua_State *L, const field *f, rill_script_config *config)
     if (f->type == CHAIN) ((rill_script_chain *)at)->said = 1;
 }
 
+/* What a domain may be told: keys like the others. */
+static const struct {
+    const char *name, *read;
+} OPTIONS[] = {{"weights", "text"}, {"backend", "text"}, {"input_format", "text"}, {"shortlist", "path"}};
+
+static void add_key(lua_State *L, const char *name, const char *read, int is_option)
+{
+    lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
+    lua_pushstring(L, name);
+    lua_rawseti(L, -2, n + 1);
+    lua_pushstring(L, read);
+    lua_rawseti(L, -2, n + 2);
+    lua_pushboolean(L, is_option);
+    lua_rawseti(L, -2, n + 3);
+}
+
 int script_config_keys(lua_State *L)
 {
     lua_newtable(L);
-    for (int i = 0; i < N_FIELDS && FIELDS[i].read != NULL; i++) {
-        lua_newtable(L);
-        lua_pushstring(L, FIELDS[i].name);
-        lua_rawseti(L, -2, 1);
-        lua_pushstring(L, FIELDS[i].read);
-        lua_rawseti(L, -2, 2);
-        lua_rawseti(L, -2, i + 1);
-    }
+    for (int i = 0; i < N_FIELDS && FIELDS[i].read != NULL; i++) add_key(L, FIELDS[i].name, FIELDS[i].read, 0);
+    for (size_t i = 0; i < sizeof OPTIONS / sizeof *OPTIONS; i++) add_key(L, OPTIONS[i].name, OPTIONS[i].read, 1);
     return 1;
-}
-
-void script_config_names(lua_State *L)
-{
-    for (int i = 0; i < N_FIELDS && FIELDS[i].read != NULL; i++) script_name_add(L, "config", FIELDS[i].name);
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
@@ -189,51 +194,36 @@ void script_config_result(lua_State *L)
 }
 
 typedef struct reading {
-    int64_t index; /* of the point that is read */
+    int64_t index; /* of the point that is read; -1: what the script returned itself */
     rill_script_config *config;
     rill_status status;
 } reading;
 
-static int read_result(lua_State *L)
+static int read_protected(lua_State *L)
 {
     reading *r = lua_touserdata(L, 1);
     script_config_result(L);
-    r->status = script_config_take(L, 1, &r->config);
-    return 0;
-}
-
-static int read_point(lua_State *L)
-{
-    reading *r = lua_touserdata(L, 1);
-    script_config_result(L);
-    lua_remove(L, 1);
-    if (lua_istable(L, 1)) {
-        lua_pushliteral(L, "sweep");
-        lua_rawget(L, 1);
-        script_grid_push(L, 2);
+    lua_replace(L, 1);
+    if (r->index < 0) {
+        r->status = script_config_take(L, 1, &r->config);
+        return 0;
     }
-    if (!lua_istable(L, -1) || lua_gettop(L) == 1) return luaL_error(L, "the script has no sweep");
+    lua_pushvalue(L, 1);
     lua_pushinteger(L, r->index);
-    r->status = script_own_call(L, "point", 2, 3);
-    lua_remove(L, 2);
-    if (r->status == RILL_OK) r->status = script_point_take(L, &r->config);
+    script_own_call(L, "point", 2, 3);
+    r->status = script_point_take(L, &r->config);
     return 0;
 }
 
-static rill_status read_protected(rill_script *script, lua_CFunction fn, int64_t index, rill_script_config **out)
+rill_status rill_script_sweep_point(rill_script *script, int64_t index, rill_script_config **out)
 {
     reading r = {.index = index};
-    rill_status status = script_protect(script, fn, &r);
+    rill_status status = script_protect(script, read_protected, &r);
     *out = r.config;
     return status < 0 ? status : r.status;
 }
 
 rill_status rill_script_config_read(rill_script *script, rill_script_config **out)
 {
-    return read_protected(script, read_result, 0, out);
-}
-
-rill_status rill_script_sweep_point(rill_script *script, int64_t index, rill_script_config **out)
-{
-    return read_protected(script, read_point, index, out);
+    return rill_script_sweep_point(script, -1, out);
 }

@@ -8,19 +8,6 @@
 /* The room's part: rill.sweep, and the code in Lua. */
 void script_open_config(lua_State *L);
 
-/* --- entry.c: values that name a heuristic, a scorer, a policy or a domain --------------------------------------------- */
-
-enum { SCRIPT_ARGUMENTS_MAX = 1024 };
-
-typedef struct script_entry {
-    char name[SCRIPT_NAME_MAX];
-    char arguments[SCRIPT_ARGUMENTS_MAX];
-} script_entry;
-
-/* Read the value at `index`: "name", "name:arguments", {"name", arguments...}, a declared object, {object, arguments...}, a Lua
- * function, a bound native function. Registers what has no name yet. Raises Lua errors. */
-void script_entry_read(lua_State *L, int index, script_kind kind, script_entry *out);
-
 /* --- own.c: the code in Lua and what it stands on --------------------------------------------------------------------- */
 
 /* Call own.NAME with the `arguments` values on top of the stack. A mistake that it finds in the configuration is recorded, with no
@@ -34,14 +21,10 @@ rill_status script_config_fail(rill_script *s, const char *key, const char *sent
  * it; 0: none. */
 int script_config_line(rill_script *s, const char *text, size_t length, const char *key);
 
-/* Push what is in the sweep at `index`, or nil if that is none. */
-void script_grid_push(lua_State *L, int index);
-
 /* --- config.c ----------------------------------------------------------------------------------------------------- */
 
-/* own.keys(): the keys of a configuration, as {name, the name of what reads it}; and the same for rill.names. */
+/* own.keys(): for each key of a configuration its name, that of what reads it, and whether it is a domain's option, in one list. */
 int script_config_keys(lua_State *L);
-void script_config_names(lua_State *L);
 
 /* Push what the script returned. */
 void script_config_result(lua_State *L);

@@ -1,15 +1,15 @@
 /* The code of the library that is written in Lua: read.lua, sweep.lua and place.lua, and what it stands on.
  *
- * It is compiled into a script's state when the script first needs it. It has the table `own`, and copies of the libraries' tables that were
- * made before the script ran; no script gets hold of either. The functions of C in `own` raise nothing but want of memory and used-up
- * limits: a place in this code would tell nobody anything. */
+ * It is compiled into a script's state when the script first needs it. It has the table `own`, and copies of the libraries' tables
+ * that were made before the script ran; no script gets hold of either. The functions of C in `own` raise nothing but want of memory
+ * and used-up limits: a place in this code would tell nobody anything. */
 #include <stdio.h>
 #include <string.h>
 
 #include "config.h"
+#include "native/ffi.h"
 #include "rill/file.h"
-
-#define GRID "rill.sweep" /* the metatable of sweeps, whose user value is the grid */
+#include "tables/bridge.h"
 
 static const char globals_key, own_key; /* their addresses: the registry's keys of the copies, and of `own` */
 
@@ -65,34 +65,7 @@ static int own_refusal(lua_State *L)
 /* settings(): their names, in order. */
 static int own_settings(lua_State *L)
 {
-    lua_Integer n = 0;
-    lua_newtable(L);
-    for (const rill_setting_info *s = rill_setting_table(); s->name != NULL; s++) {
-        lua_pushstring(L, s->name);
-        lua_rawseti(L, -2, ++n);
-    }
-    return 1;
-}
-
-/* What a domain may be told. */
-static const struct {
-    const char *name;
-    int is_path;
-} OPTIONS[] = {{"weights", 0}, {"backend", 0}, {"input_format", 0}, {"shortlist", 1}};
-enum { N_OPTIONS = sizeof OPTIONS / sizeof *OPTIONS };
-
-/* options(): these, as {name, whether it is a path}. */
-static int own_options(lua_State *L)
-{
-    lua_newtable(L);
-    for (size_t i = 0; i < N_OPTIONS; i++) {
-        lua_newtable(L);
-        lua_pushstring(L, OPTIONS[i].name);
-        lua_rawseti(L, -2, 1);
-        lua_pushboolean(L, OPTIONS[i].is_path);
-        lua_rawseti(L, -2, 2);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
+    script_push_settings(L);
     return 1;
 }
 
@@ -120,55 +93,50 @@ static int own_is_heuristic(lua_State *L)
     return 1;
 }
 
-/* --- entries ------------------------------------------------------------------------------------------------------ */
-
-typedef struct entry_call {
-    script_kind kind;
-    script_entry entry;
-} entry_call;
-
-static int read_entry(lua_State *L)
+/* What the value at 1 is called: what declared a KIND (2), a function alone, a native one. */
+static int find_name(lua_State *L)
 {
-    entry_call *call = lua_touserdata(L, 2);
-    script_entry_read(L, 1, call->kind, &call->entry);
-    return 0;
-}
-
-/* entry(value, kind): its name and arguments; nil and why. */
-static int own_entry(lua_State *L)
-{
-    static const char *const kinds[] = {"heuristic", "scorer", "policy", "domain", NULL};
-    entry_call call = {.kind = (script_kind)luaL_checkoption(L, 2, NULL, kinds)};
-    rill_script *s = script_of(L);
-    lua_settop(L, 1);
-    lua_pushcfunction(L, read_entry);
-    lua_insert(L, 1);
-    lua_pushlightuserdata(L, &call);
-    s->raised = RILL_OK;
-    int code = lua_pcall(L, 2, 0, 0);
-    if (code == LUA_ERRMEM || s->raised == RILL_ERR_MEMORY || s->exhausted) return lua_error(L);
-    lua_pushstring(L, code == LUA_OK ? call.entry.name : NULL);
-    if (code == LUA_OK)
-        lua_pushstring(L, call.entry.arguments);
-    else
-        lua_insert(L, 1);
-    return 2;
-}
-
-/* --- sweeps ------------------------------------------------------------------------------------------------------- */
-
-void script_grid_push(lua_State *L, int index)
-{
-    if (luaL_testudata(L, index, GRID) != NULL)
-        lua_getiuservalue(L, index, 1);
-    else
-        lua_pushnil(L);
-}
-
-static int own_grid(lua_State *L)
-{
-    script_grid_push(L, 1);
+    static const struct {
+        const char *word;
+        const script_declaration *of_functions; /* NULL: functions alone cannot be one */
+    } kinds[] = {{"heuristic", &script_heuristic_declaration},
+                 {"scorer", &script_scorer_declaration},
+                 {"policy", &script_policy_declaration},
+                 {"domain", NULL}};
+    char native[SCRIPT_NAME_MAX];
+    script_kind kind = SCRIPT_HEURISTIC;
+    while (strcmp(kinds[kind].word, lua_tostring(L, 2)) != 0) kind++;
+    const char *word = kinds[kind].word, *name = kind == SCRIPT_DOMAIN ? script_domain_name(L, 1) : NULL;
+    const script_table *t = script_table_at(L, 1);
+    if (script_native_is(L, 1)) {
+        script_native_register(L, 1, kind, native);
+        name = native;
+    }
+    if (name == NULL && lua_isfunction(L, 1) && kinds[kind].of_functions != NULL)
+        t = script_declare_function(L, 1, kinds[kind].of_functions);
+    if (t != NULL && t->declaration->kind != kind)
+        return luaL_error(L, "%s %s stands where a %s is expected", t->declaration->word, t->name, word);
+    if (name == NULL && t == NULL)
+        return luaL_error(L, "a %s where a %s is expected: \"NAME:ARGUMENTS\", {\"NAME\", ARGUMENTS...}%s",
+                          luaL_typename(L, 1), word,
+                          kinds[kind].of_functions != NULL ? ", a function, or what declared one" : "");
+    lua_pushstring(L, t != NULL ? t->name : name);
     return 1;
+}
+
+/* who(value, kind): the name, or nil and why. */
+static int own_who(lua_State *L)
+{
+    rill_script *s = script_of(L);
+    lua_pushcfunction(L, find_name);
+    lua_insert(L, 1);
+    s->raised = RILL_OK;
+    int code = lua_pcall(L, 2, 1, 0);
+    if (code == LUA_OK) return 1;
+    if (code == LUA_ERRMEM || s->raised == RILL_ERR_MEMORY || s->exhausted) return lua_error(L);
+    lua_pushnil(L);
+    lua_insert(L, 1);
+    return 2;
 }
 
 /* rill.sweep(grid [, function]) */
@@ -178,35 +146,10 @@ static int make_sweep(lua_State *L)
     if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);
     lua_settop(L, 2);
     script_own_call(L, "sweep", 2, 1);
-    lua_newuserdatauv(L, 1, 1);
-    lua_insert(L, 1);
-    lua_setiuservalue(L, 1, 1);
-    luaL_setmetatable(L, GRID);
     return 1;
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
-
-static const char *const PARAMETERS[][2] = {{"delta", "absolute"},
-                                            {"absolute", "absolute"},
-                                            {"relative", "relative"},
-                                            {"relative_local", "relative_local"},
-                                            {"M", NULL}};
-enum { N_PARAMETERS = sizeof PARAMETERS / sizeof *PARAMETERS };
-
-/* parameters(): what names in grids that are no settings stand for. */
-static int own_parameters(lua_State *L)
-{
-    lua_newtable(L);
-    for (int i = 0; i < N_PARAMETERS; i++) {
-        if (PARAMETERS[i][1] != NULL)
-            lua_pushstring(L, PARAMETERS[i][1]);
-        else
-            lua_pushboolean(L, 0);
-        lua_setfield(L, -2, PARAMETERS[i][0]);
-    }
-    return 1;
-}
 
 /* Push a copy of the table on top of the stack, with copies of the tables in it. */
 static void push_copy(lua_State *L, int depth)
@@ -227,26 +170,27 @@ static void push_copy(lua_State *L, int depth)
 
 static void add_names(lua_State *L)
 {
+    static const char *const parameters[] = {"delta", "absolute", "relative", "relative_local",
+                                             "M"}; /* PARAMETERS of sweep.lua */
     char spelt[SCRIPT_NAME_MAX];
-    script_config_names(L);
-    for (int i = 0; i < N_PARAMETERS; i++) script_name_add(L, "sweep", PARAMETERS[i][0]);
-    for (size_t i = 0; i < N_OPTIONS; i++) script_name_add(L, "config", OPTIONS[i].name);
+    for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++) script_name_add(L, "sweep", parameters[i]);
     for (const rill_setting_info *s = rill_setting_table(); s->name != NULL; s++) {
         snprintf(spelt, sizeof spelt, "%s", s->name);
         for (char *dash = spelt; (dash = strchr(dash, '-')) != NULL;) *dash = '_';
         script_name_add(L, "search", spelt);
     }
+    script_config_keys(L);
+    for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i += 3, lua_pop(L, 1))
+        script_name_add(L, "config", lua_tostring(L, -1));
+    lua_pop(L, 2);
 }
 
 void script_open_config(lua_State *L)
 {
-    luaL_newmetatable(L, GRID);
-    lua_pushliteral(L, "a sweep");
-    lua_setfield(L, -2, "__metatable"); /* scripts cannot take it for tables of their own */
     lua_pushglobaltable(L);
     push_copy(L, 1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &globals_key);
-    lua_pop(L, 2);
+    lua_pop(L, 1);
     add_names(L);
     lua_pushcfunction(L, make_sweep);
     lua_setfield(L, -2, "sweep");
@@ -257,19 +201,10 @@ void script_open_config(lua_State *L)
 /* Push `own`, made if it is not there. */
 static void push_own(lua_State *L)
 {
-    static const luaL_Reg functions[] = {
-        {"takes", own_takes},
-        {"refusal", own_refusal},
-        {"settings", own_settings},
-        {"options", own_options},
-        {"nearest", own_nearest},
-        {"is_heuristic", own_is_heuristic},
-        {"entry", own_entry},
-        {"grid", own_grid},
-        {"keys", script_config_keys},
-        {"parameters", own_parameters},
-        {NULL, NULL},
-    };
+    static const luaL_Reg functions[] = {{"takes", own_takes},       {"refusal", own_refusal},
+                                         {"settings", own_settings}, {"keys", script_config_keys},
+                                         {"nearest", own_nearest},   {"is_heuristic", own_is_heuristic},
+                                         {"who", own_who},           {NULL, NULL}};
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &own_key) != LUA_TNIL) return;
     lua_pop(L, 1);
     luaL_newlib(L, functions);

@@ -10,12 +10,13 @@ local own = ...
 local find, format, gsub = string.find, string.format, string.gsub
 
 local MOST_ENTRIES <const>, MOST_MODELS <const>, MOST_THREADS <const> = 32, 17, 1024
+local LONGEST_NAME <const>, LONGEST_ARGUMENTS <const> = 47, 1023
 
 -- --- mistakes and texts --------------------------------------------------------------------------------------------------
 
--- `key` is false where the mistake is in a call, whose place Lua knows.
+-- `key` is false where the mistake is in a call, whose place Lua knows. A zero byte would end the message.
 local function fail(key, why, ...)
-  error({ key, format(why, ...) })
+  error({ key, (gsub(format(why, ...), "\0", "?")) })
 end
 
 local WORDS = { ["nil"] = "nil", string = "a string", number = "a number", table = "a table", ["function"] = "a function" }
@@ -32,14 +33,22 @@ local function append(list, ...)
   for _, value in ipairs({ ... }) do list[#list + 1] = value end
 end
 
--- A string, a number or a boolean as a command line would have it: 10.0 is "10". Nil for what cannot be written so. Of two forms of
--- a number it is the shorter one that reads back the same.
+-- The shortest of three widths that reads back as the same number.
+local function digits_of(number)
+  for width = 15, 16 do
+    local text = format("%." .. width .. "g", number)
+    if tonumber(text) == number then return text end
+  end
+  return format("%.17g", number)
+end
+
+-- A string, a number or a boolean as a command line would have it: 10.0 is "10". Nil for what cannot be written so.
 local function text_of(value)
   if value == true then return "true" elseif value == false then return "false" end
   if type(value) == "string" then return not find(value, "\0", 1, true) and value or nil end
   if type(value) ~= "number" or value ~= value or value == math.huge or value == -math.huge then return nil end
-  local whole, short = math.tointeger(value), format("%.15g", value)
-  return whole and format("%d", whole) or tonumber(short) == value and short or format("%.17g", value)
+  local whole = math.tointeger(value)
+  return whole and format("%d", whole) or digits_of(value)
 end
 
 -- --- single values -------------------------------------------------------------------------------------------------------
@@ -90,10 +99,47 @@ local function list_of(list, key, wanted, read)
   return out
 end
 
--- What names a heuristic, a scorer, a policy or a domain: its name and its arguments.
+-- --- entries -------------------------------------------------------------------------------------------------------------
+
+local function argument(value, key, name)
+  if math.type(value) == "float" then return digits_of(value) end
+  return type(value) == "string" and value or text_of(value) or
+    fail(key, "arguments of %s: a %s cannot be one; numbers, strings and booleans can", name, type(value))
+end
+
+-- The name in "NAME:ARGUMENTS", and the arguments.
+local function split(text, key, kind)
+  local name, arguments = string.match(text, "^([^:]*):?(.*)$")
+  if name == "" or find(name, "\0", 1, true) then
+    fail(key, "\"%s\" names no %s: NAME or NAME:ARGUMENTS expected", name, kind)
+  end
+  if #name > LONGEST_NAME then fail(key, "\"%s\": the name of a %s has at most %d bytes", name, kind, LONGEST_NAME) end
+  return name, arguments
+end
+
+-- What names a heuristic, a scorer, a policy or a domain, as a name and arguments, written as on the command line:
+--   "absolute"  "absolute:10"  {"absolute", 10}     by name
+--   object  {object, 10}                            what rill.heuristic{} and its relatives returned
+--   function(b) ... end                             a function alone: declared when it is read, once per function
+--   lib:bind(...)                                   a native function, the same
 local function entry(value, key, kind)
-  local name, arguments = own.entry(value, kind)
-  if not name then fail(key, "%s", arguments) end
+  local who, n, keys = value, 1, 0
+  if type(value) == "table" then
+    n, who = rawlen(value), rawget(value, 1)
+    for _ in next, value do keys = keys + 1 end
+    if n == 0 or keys ~= n then
+      fail(key, "{\"NAME\", ARGUMENTS...} is how a %s with arguments is written, without keys", kind)
+    end
+    if type(who) == "table" then fail(key, "a table where the name of a %s is expected", kind) end
+  end
+  local name, said = own.who(who, kind)
+  if type(who) == "string" then name, said = split(who, key, kind) end
+  if not name then fail(key, "%s", said) end
+  local list = said and said ~= "" and { said } or {}
+  for i = 2, n do append(list, argument(rawget(value, i), key, name)) end
+  local arguments = table.concat(list, ",")
+  if find(arguments, "\0", 1, true) then fail(key, "arguments of %s: a byte of value 0", name) end
+  if #arguments > LONGEST_ARGUMENTS then fail(key, "arguments of %s: more than %d bytes", name, LONGEST_ARGUMENTS) end
   return name, arguments
 end
 
@@ -135,7 +181,7 @@ function READ.model(value, key, out)
 end
 
 function READ.sweep(value, key)
-  local grid = own.grid(value)
+  local grid = own.GRIDS[value]
   return grid and own.axes(grid) or expected(key, "a grid such as rill.sweep{ delta = {0.5, 1.5} }", value)
 end
 
@@ -146,21 +192,20 @@ end
 
 -- --- what there is -------------------------------------------------------------------------------------------------------
 
-local KEYS, SETTINGS, key_called, setting_called, key_names, setting_names = own.keys(), {}, {}, {}, {}, {}
+local keys, KEYS, SETTINGS, key_called, setting_called, key_names, setting_names = own.keys(), {}, {}, {}, {}, {}, {}
 
 local function setting_of(name)
   return setting_called[gsub(name, "%-", "_")]
 end
 
--- A domain's options are keys like the others, and go on as pairs.
-for _, option in ipairs(own.options()) do
-  local name, read = option[1], option[2] and path or text
-  READ[name] = function(value, key, out) append(out.options, name, read(value, key)) end
-  append(KEYS, { name, name })
-end
-for _, key in ipairs(KEYS) do
-  key_called[key[1]] = key
-  append(key_names, key[1])
+for i = 1, #keys, 3 do
+  local name, read, is_option = keys[i], READ[keys[i + 1]], keys[i + 2]
+  key_called[name] = { name = name, read = read }
+  if is_option then -- they go on as pairs
+    key_called[name].read = function(value, key, out) append(out.options, name, read(value, key)) end
+  end
+  append(KEYS, key_called[name])
+  append(key_names, name)
 end
 for i, name in ipairs(own.settings()) do
   local spelt = gsub(name, "%-", "_") -- as it is written in Lua
@@ -273,13 +318,12 @@ function own.read(config, point, names)
   local out = { settings = {}, options = {}, point = {} }
   check_keys(config)
   for _, key in ipairs(KEYS) do
-    local name, read = key[1], READ[key[2]]
-    local value = rawget(config, name)
-    if read and value ~= nil then out[name] = read(value, name, out) end
+    local value = rawget(config, key.name)
+    if key.read and value ~= nil then out[key.name] = key.read(value, key.name, out) end
   end
   read_settings(config, out)
   for _, name in ipairs(names or {}) do append(out.point, name, text_of(point[name]) or "not finite") end
   return out
 end
 
-own.fail, own.append, own.text_of, own.setting_of, own.setting_value = fail, append, text_of, setting_of, setting_value
+own.fail, own.append, own.text_of, own.entry, own.setting_of, own.setting_value = fail, append, text_of, entry, setting_of, setting_value

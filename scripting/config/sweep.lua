@@ -1,8 +1,9 @@
 -- Grids of parameters: rill.sweep{ delta = {0.5, 1.5}, M = {3, 5} }, and what a point of one makes of a configuration.
 --
--- A grid is checked once, where it is written, and is then {names = {...}, values = {{...}, ...}, edit = function or nil}, which
--- config.c keeps out of scripts' reach. A point is a table of names and values. Applying one changes a copy of the script's own
--- table, which is then read like any configuration: there is one way to say what a run is. For the rules of this code see read.lua.
+-- A grid is checked once, where it is written. Scripts get an object that stands for it; what they cannot reach is
+-- {names = {...}, values = {{...}, ...}, edit = function or nil}. A point is a table of names and values. Applying one changes a copy
+-- of the script's own table, which is then read like any configuration: there is one way to say what a run is. read.lua has the rules
+-- of this code.
 local own = ...
 local format = string.format
 local MOST_AXES <const>, MOST_POINTS <const>, COPY_DEPTH <const> = 16, 1000000, 3
@@ -11,7 +12,8 @@ local fail, append, text_of = own.fail, own.append, own.text_of
 -- --- names ---------------------------------------------------------------------------------------------------------------
 
 -- Parameters that are no settings: the heuristic whose argument each is, or false for the short name of max_candidates.
-local PARAMETERS, names_to_mean = own.parameters(), { "delta", "relative_local" }
+local PARAMETERS = { delta = "absolute", absolute = "absolute", relative = "relative", relative_local = "relative_local", M = false }
+local names_to_mean = { "delta", "relative_local" }
 append(names_to_mean, table.unpack(own.settings()))
 
 -- The setting that a parameter sets, or nil.
@@ -65,6 +67,11 @@ local function add_axis(grid, name, list)
   append(grid.values, values_of(list, name))
 end
 
+local function refuse() error("a sweep is closed", 2) end
+
+own.GRIDS = setmetatable({}, { __mode = "k" }) -- by the objects
+local OBJECT <const> = { __metatable = "a sweep", __index = refuse, __newindex = refuse }
+
 -- The list form keeps its order: { {"delta", {...}}, {"M", {...}} }.
 function own.sweep(said, edit)
   local grid, points = { names = {}, values = {}, edit = edit }, 1
@@ -80,7 +87,9 @@ function own.sweep(said, edit)
     points = points * #values
     if points > MOST_POINTS then fail(false, "rill.sweep: more than %d points", MOST_POINTS) end
   end
-  return grid
+  local object = setmetatable({}, OBJECT)
+  own.GRIDS[object] = grid
+  return object
 end
 
 -- The grid as texts: a list for each parameter, its name first. A value that a setting can never have is refused before anything is
@@ -100,9 +109,10 @@ end
 
 -- --- points --------------------------------------------------------------------------------------------------------------
 
--- The point at an index, what edits it, and the order of its names: digits of a number, the last parameter the fastest.
-function own.point(grid, index)
-  local point = {}
+-- The point at an index of the configuration's sweep, what edits it, and the order of its names: digits of a number, the last parameter
+-- the fastest.
+function own.point(config, index)
+  local point, grid = {}, type(config) == "table" and own.GRIDS[rawget(config, "sweep")] or fail(false, "the script has no sweep")
   for i = #grid.names, 1, -1 do
     local values = grid.values[i]
     point[grid.names[i]] = values[index % #values + 1]

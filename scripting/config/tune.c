@@ -14,38 +14,34 @@ typedef struct tuning {
 
 static const char box_key = 0; /* its address: the registry's key of the box, which must outlive the search */
 
-static void set_number(lua_State *L, const char *name, double value)
-{
-    if (isnan(value)) return;
-    lua_pushnumber(L, value);
-    lua_setfield(L, -2, name);
-}
-
-static void set_integer(lua_State *L, const char *name, int64_t value)
-{
-    lua_pushinteger(L, (lua_Integer)value);
-    lua_setfield(L, -2, name);
-}
-
+/* A point that was refused looks as bad as can be, so that a search that compares numbers leaves it by itself. NaN is left out. */
 static void push_measures(lua_State *L, const rill_script_measures *m)
 {
+    const int bad = m->refused != NULL;
+    const struct {
+        const char *name;
+        double value;
+        int64_t count; /* where the value is NaN */
+    } measures[] = {
+        {"quality", bad ? 0 : m->quality, -1},
+        {"exact", bad ? 0 : m->exact, -1},
+        {"oracle", bad ? 0 : m->oracle, -1},
+        {"seconds", bad ? INFINITY : m->seconds, -1},
+        {"expansions", bad ? INFINITY : NAN, m->expansions},
+        {"timesteps", bad ? INFINITY : NAN, m->timesteps},
+        {"failed", bad ? INFINITY : NAN, m->failed},
+    };
     lua_createtable(L, 0, 8);
-    set_number(L, "quality", m->quality);
-    set_number(L, "exact", m->exact);
-    set_number(L, "oracle", m->oracle);
-    set_number(L, "seconds", m->seconds);
-    set_integer(L, "expansions", m->expansions);
-    set_integer(L, "timesteps", m->timesteps);
-    set_integer(L, "failed", m->failed);
-}
-
-/* A point that was refused looks as bad as can be, so that a search that compares numbers leaves it by itself. */
-static void push_refused(lua_State *L, const char *why)
-{
-    static const char *const costs[] = {"seconds", "expansions", "timesteps", "failed"};
-    push_measures(L, &(rill_script_measures){0});
-    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) set_number(L, costs[i], INFINITY);
-    lua_pushstring(L, why);
+    for (size_t i = 0; i < sizeof measures / sizeof *measures; i++) {
+        if (!isnan(measures[i].value))
+            lua_pushnumber(L, measures[i].value);
+        else if (measures[i].count >= 0)
+            lua_pushinteger(L, (lua_Integer)measures[i].count);
+        else
+            lua_pushnil(L);
+        lua_setfield(L, -2, measures[i].name);
+    }
+    lua_pushstring(L, m->refused);
     lua_setfield(L, -2, "refused");
 }
 
@@ -71,10 +67,7 @@ static int try_point(lua_State *L)
     t->busy = 0;
     script_stretch(script_of(L));
     if (t->status < 0) return script_raise(L, t->status);
-    if (measures.refused != NULL)
-        push_refused(L, measures.refused);
-    else
-        push_measures(L, &measures);
+    push_measures(L, &measures);
     return 1;
 }
 

@@ -211,6 +211,16 @@ static void protect(lua_State *L, lua_CFunction missing, lua_CFunction refuse)
 
 /* --- rill --------------------------------------------------------------------------------------------------------- */
 
+void script_push_settings(lua_State *L)
+{
+    lua_Integer n = 0;
+    lua_newtable(L);
+    for (const rill_setting_info *s = rill_setting_table(); s->name != NULL; s++) {
+        lua_pushstring(L, s->name);
+        lua_rawseti(L, -2, ++n);
+    }
+}
+
 static void set_names(lua_State *L)
 {
     lua_Integer n = 0;
@@ -220,12 +230,7 @@ static void set_names(lua_State *L)
         lua_rawseti(L, -2, ++n);
     }
     lua_setfield(L, -2, "methods");
-    lua_newtable(L);
-    n = 0;
-    for (const rill_setting_info *i = rill_setting_table(); i->name != NULL; i++) {
-        lua_pushstring(L, i->name);
-        lua_rawseti(L, -2, ++n);
-    }
+    script_push_settings(L);
     lua_setfield(L, -2, "settings");
 }
 

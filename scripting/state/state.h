@@ -135,6 +135,9 @@ void script_name_add(lua_State *L, const char *kind, const char *name);
  * the script exhausted; one that is met before raises. */
 int script_compile(lua_State *L, const char *text, size_t length, const char *name);
 
+/* Push the list of the settings' names. In sandbox.c. */
+void script_push_settings(lua_State *L);
+
 /* --- parts -------------------------------------------------------------------------------------------------------- */
 
 void script_open_libraries(lua_State *L); /* sandbox.c: what scripts may reach, and the table `rill`, which it pushes */

@@ -350,6 +350,17 @@ static void config_sweep_is_closed(void **state)
     rill_script_config_free(base);
 }
 
+/* What rill.names says of grids is what they take. */
+static void config_sweep_names(void **state)
+{
+    (void)state;
+    rill_script_config_free(read("for _, kind in ipairs{ 'search', 'sweep' } do\n"
+                                 "  assert(#rill.names[kind] > 3)\n"
+                                 "  for _, name in ipairs(rill.names[kind]) do rill.sweep{ [name] = {1} } end\n"
+                                 "end\n"
+                                 "return {}"));
+}
+
 static void config_sweep_in_order(void **state)
 {
     (void)state;
@@ -603,6 +614,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(config_places, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_sweep, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_sweep_is_closed, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(config_sweep_names, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_sweep_in_order, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_sweep_function, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_sweep_refused, set_up, tear_down),
