@@ -33,7 +33,9 @@ static rill_script *load(const char *text, int64_t instructions)
 /* Replaces every function that scripts can reach, and watches the tables that are read. */
 static const char hostile[] =
     "local mine, all = error, {}\n"
-    "for _, library in ipairs{ string, table, math, utf8, coroutine } do for name in pairs(library) do all[#all + 1] = { library, name } end end\n"
+    "for _, library in ipairs{ string, table, math, utf8, coroutine } do\n"
+    "  for name in pairs(library) do all[#all + 1] = { library, name } end\n"
+    "end\n"
     "for name, value in pairs(_G) do if type(value) == 'function' then all[#all + 1] = { _G, name } end end\n"
     "local sweep, setmetatable, ipairs = rill.sweep, setmetatable, ipairs\n"
     "for _, place in ipairs(all) do place[1][place[2]] = function() mine('mine') end end\n"
