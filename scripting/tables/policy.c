@@ -18,21 +18,7 @@ typedef struct policy_instance {
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
-enum {
-    N,
-    ITEM_ID,
-    TIMESTEP,
-    WIDTH,
-    SIZE,
-    WAVE,
-    BATCH,
-    BEAM_WIDTH,
-    MAX_ITEMS,
-    BUDGET,
-    REFILL_SHARE,
-    WAITING,
-    TIMESTEPS
-};
+enum { N, ITEM_ID, TIMESTEP, WIDTH, SIZE, WAVE, BATCH, K, MAX_ITEMS, BUDGET, REFILL_SHARE, WAITING, TIMESTEPS };
 
 static const char *const fields[] = {"n", "item_id",   "timestep", "width",  "size",    "wave",      "batch",
                                      "k", "max_items", "budget",   "refill", "waiting", "timesteps", NULL};
@@ -48,7 +34,7 @@ static void read_field(lua_State *L, const script_view *view, int field)
     case SIZE: script_array_push(L, ARRAY_I64, f->size, f->n, ARRAY_PLAIN, 0); break;
     case WAVE: script_array_push(L, ARRAY_I64, f->wave, f->n, ARRAY_PLAIN, 0); break;
     case BATCH: lua_pushinteger(L, f->batch); break;
-    case BEAM_WIDTH: lua_pushinteger(L, f->k); break;
+    case K: lua_pushinteger(L, f->k); break;
     case MAX_ITEMS: lua_pushinteger(L, f->max_items); break;
     case BUDGET: lua_pushinteger(L, f->budget); break;
     case REFILL_SHARE: lua_pushnumber(L, f->refill); break;
