@@ -6,54 +6,40 @@
 #include "config.h"
 
 /* Heuristics, scorers and policies are found and made alike. */
-#define WORKS(type, find)                                                 \
-    const type *table = find(ctx, entry->name);                           \
-    void *self = NULL;                                                    \
-    if (table == NULL) return 0;                                          \
-    if (table->create == NULL) return entry->arguments[0] == '\0';        \
-    if (table->create(table, ctx, entry->arguments, &self) < 0) return 0; \
-    if (table->destroy != NULL) table->destroy(self);                     \
-    return 1
+#define WORKS(type, find)                                                     \
+    do {                                                                      \
+        const type *table = find(ctx, entry->name);                           \
+        if (table == NULL) return 0;                                          \
+        if (table->create == NULL) return entry->arguments[0] == '\0';        \
+        if (table->create(table, ctx, entry->arguments, &self) < 0) return 0; \
+        if (table->destroy != NULL) table->destroy(self);                     \
+        return 1;                                                             \
+    } while (0)
 
-static int heuristic_works(rill_context *ctx, const rill_chain_entry *entry)
+static int works(rill_context *ctx, script_kind kind, const rill_chain_entry *entry)
 {
-    WORKS(rill_heuristic, rill_find_heuristic);
-}
-
-static int scorer_works(rill_context *ctx, const rill_chain_entry *entry)
-{
-    WORKS(rill_scorer, rill_find_scorer);
-}
-
-static int policy_works(rill_context *ctx, const rill_chain_entry *entry)
-{
+    void *self = NULL;
+    if (kind == SCRIPT_HEURISTIC) WORKS(rill_heuristic, rill_find_heuristic);
+    if (kind == SCRIPT_SCORER) WORKS(rill_scorer, rill_find_scorer);
     WORKS(rill_policy, rill_find_policy);
 }
 
-/* The entry that the message is about: it fails alone, and is named. -1: none. */
-static int32_t find_culprit(rill_context *ctx, const rill_script_chain *chain, const char *message,
-                            int (*works)(rill_context *, const rill_chain_entry *))
-{
-    for (int32_t i = 0; i < chain->n; i++)
-        if (strstr(message, chain->entry[i].name) != NULL && !works(ctx, &chain->entry[i])) return i;
-    return -1;
-}
-
+/* Record the message with the place of the entry that it is about: it is named, and fails alone. */
 void rill_script_config_blame(rill_script *script, const rill_script_config *config)
 {
+    static const char *const keys[] = {"heuristics[%d]", "scorers[%d]", "policy"};
+    const rill_script_chain *const chains[] = {&config->heuristics, &config->scorers, &config->policy};
     rill_context *ctx = script->ctx;
-    char message[SCRIPT_MESSAGE_MAX], path[SCRIPT_NAME_MAX] = "";
+    char message[SCRIPT_MESSAGE_MAX], key[SCRIPT_NAME_MAX];
     rill_status status = rill_error_status(ctx);
+    int found = 0;
     snprintf(message, sizeof message, "%s", rill_error(ctx));
-    int32_t heuristic = find_culprit(ctx, &config->heuristics, message, heuristic_works);
-    int32_t scorer = find_culprit(ctx, &config->scorers, message, scorer_works);
-    int32_t policy = find_culprit(ctx, &config->policy, message, policy_works);
-    if (heuristic >= 0)
-        snprintf(path, sizeof path, "heuristics[%d]", (int)heuristic + 1);
-    else if (scorer >= 0)
-        snprintf(path, sizeof path, "scorers[%d]", (int)scorer + 1);
-    else if (policy >= 0)
-        snprintf(path, sizeof path, "policy");
-    if (path[0] != '\0') script_config_fail(script, path, message);
-    rill_fail(ctx, status, "%s", path[0] != '\0' ? rill_error(ctx) : message);
+    for (int kind = SCRIPT_HEURISTIC; kind <= SCRIPT_POLICY && !found; kind++)
+        for (int32_t i = 0; i < chains[kind]->n && !found; i++) {
+            const rill_chain_entry *entry = &chains[kind]->entry[i];
+            found = strstr(message, entry->name) != NULL && !works(ctx, (script_kind)kind, entry);
+            if (found) snprintf(key, sizeof key, keys[kind], (int)i + 1);
+        }
+    if (found) script_config_fail(script, key, message);
+    rill_fail(ctx, status, "%s", found ? rill_error(ctx) : message);
 }

@@ -128,6 +128,7 @@ static int find_name(lua_State *L)
 static int own_who(lua_State *L)
 {
     rill_script *s = script_of(L);
+    lua_settop(L, 2);
     lua_pushcfunction(L, find_name);
     lua_insert(L, 1);
     s->raised = RILL_OK;

@@ -19,9 +19,10 @@ local function fail(key, why, ...)
   error({ key, (gsub(format(why, ...), "\0", "?")) })
 end
 
-local WORDS = { ["nil"] = "nil", string = "a string", number = "a number", table = "a table", ["function"] = "a function" }
+local WORDS = { string = "a string", number = "a number", table = "a table", ["function"] = "a function" }
 
 local function what(value)
+  if value == nil then return "nil" end
   return value == true and "true" or value == false and "false" or WORDS[type(value)] or "an object"
 end
 
@@ -108,7 +109,7 @@ local function argument(value, key, name)
 end
 
 -- The name in "NAME:ARGUMENTS", and the arguments.
-local function split(text, key, kind)
+local function split(text, kind, key)
   local name, arguments = string.match(text, "^([^:]*):?(.*)$")
   if name == "" or find(name, "\0", 1, true) then
     fail(key, "\"%s\" names no %s: NAME or NAME:ARGUMENTS expected", name, kind)
@@ -132,8 +133,7 @@ local function entry(value, key, kind)
     end
     if type(who) == "table" then fail(key, "a table where the name of a %s is expected", kind) end
   end
-  local name, said = own.who(who, kind)
-  if type(who) == "string" then name, said = split(who, key, kind) end
+  local name, said = (type(who) == "string" and split or own.who)(who, kind, key)
   if not name then fail(key, "%s", said) end
   local list = said and said ~= "" and { said } or {}
   for i = 2, n do append(list, argument(rawget(value, i), key, name)) end
@@ -215,7 +215,8 @@ end
 
 -- Words that others use, too far from ours for a resemblance.
 local OTHER_WORDS = {
-  beam = "k", beam_size = "k", beam_width = "k", batch = "n", batch_size = "n", M = "max_candidates", refs = "references",
+  beam = "k", beam_size = "k", beam_width = "k", batch = "n", batch_size = "n", M = "max_candidates",
+  refs = "references",
 }
 
 -- Of the names that known(name) does not know, the first in the alphabet; nil if there is none.
@@ -255,8 +256,9 @@ local function check_search(search)
   local unknown = unknown_in(search, "search", setting_of)
   if unknown then unknown_setting(unknown) end
   for _, setting in ipairs(SETTINGS) do -- of two spellings of a setting one would be lost
-    if setting.name ~= setting.spelt and rawget(search, setting.name) ~= nil and rawget(search, setting.spelt) ~= nil then
-      fail("search." .. setting.name, "%s is said too, and means the same", setting.spelt)
+    local name, spelt = setting.name, setting.spelt
+    if name ~= spelt and rawget(search, name) ~= nil and rawget(search, spelt) ~= nil then
+      fail("search." .. name, "%s is said too, and means the same", spelt)
     end
   end
 end
@@ -326,4 +328,5 @@ function own.read(config, point, names)
   return out
 end
 
-own.fail, own.append, own.text_of, own.entry, own.setting_of, own.setting_value = fail, append, text_of, entry, setting_of, setting_value
+own.fail, own.append, own.text_of, own.entry = fail, append, text_of, entry
+own.setting_of, own.setting_value = setting_of, setting_value

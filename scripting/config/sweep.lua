@@ -12,7 +12,9 @@ local fail, append, text_of = own.fail, own.append, own.text_of
 -- --- names ---------------------------------------------------------------------------------------------------------------
 
 -- Parameters that are no settings: the heuristic whose argument each is, or false for the short name of max_candidates.
-local PARAMETERS = { delta = "absolute", absolute = "absolute", relative = "relative", relative_local = "relative_local", M = false }
+local PARAMETERS = {
+  delta = "absolute", absolute = "absolute", relative = "relative", relative_local = "relative_local", M = false,
+}
 local names_to_mean = { "delta", "relative_local" }
 append(names_to_mean, table.unpack(own.settings()))
 
@@ -24,8 +26,9 @@ end
 local function check_name(name, call)
   if PARAMETERS[name] or setting_of(name) then return end
   local near = own.nearest(name, names_to_mean)
+  local hint = near and format("; did you mean \"%s\"?", near) or ""
   fail(false, "%s: nothing is called \"%s\"%s; a parameter of your own needs a function that applies it: " ..
-    "%s({ %s = ... }, function(config, point) ... end)", call, name, near and format("; did you mean \"%s\"?", near) or "", call, name)
+    "%s({ %s = ... }, function(config, point) ... end)", call, name, hint, call, name)
 end
 
 local function is_scalar(value)
@@ -50,7 +53,8 @@ local function values_of(list, name)
   for i = 1, type(list) == "table" and rawlen(list) or 0 do
     values[i] = rawget(list, i)
     if not is_scalar(values[i]) then
-      fail(false, "rill.sweep: %s[%d]: a number, a string, true or false was expected, not %s", name, i, type(values[i]))
+      fail(false, "rill.sweep: %s[%d]: a number, a string, true or false was expected, not %s", name, i,
+        type(values[i]))
     end
   end
   if #values == 0 then fail(false, "rill.sweep: %s: a list of values was expected, such as {1, 2, 3}", name) end
@@ -81,8 +85,11 @@ function own.sweep(said, edit)
     if type(name) ~= "string" then fail(false, A_GRID) end
     add_axis(grid, name, rawget(pair, 2))
   end
-  for _, name in ipairs(rawlen(said) == 0 and sorted_names(said, A_GRID) or {}) do add_axis(grid, name, rawget(said, name)) end
-  if #grid.names == 0 then fail(false, "rill.sweep: the grid is empty; name a parameter: rill.sweep{ delta = {0.5, 1.5} }") end
+  local names = rawlen(said) == 0 and sorted_names(said, A_GRID) or {}
+  for _, name in ipairs(names) do add_axis(grid, name, rawget(said, name)) end
+  if #grid.names == 0 then
+    fail(false, "rill.sweep: the grid is empty; name a parameter: rill.sweep{ delta = {0.5, 1.5} }")
+  end
   for _, values in ipairs(grid.values) do
     points = points * #values
     if points > MOST_POINTS then fail(false, "rill.sweep: more than %d points", MOST_POINTS) end
@@ -112,7 +119,8 @@ end
 -- The point at an index of the configuration's sweep, what edits it, and the order of its names: digits of a number, the last parameter
 -- the fastest.
 function own.point(config, index)
-  local point, grid = {}, type(config) == "table" and own.GRIDS[rawget(config, "sweep")] or fail(false, "the script has no sweep")
+  local grid = type(config) == "table" and own.GRIDS[rawget(config, "sweep")] or fail(false, "the script has no sweep")
+  local point = {}
   for i = #grid.names, 1, -1 do
     local values = grid.values[i]
     point[grid.names[i]] = values[index % #values + 1]
