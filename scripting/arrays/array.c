@@ -106,15 +106,7 @@ static int32_t position(lua_State *L, const array *a)
 
 static int raise_unknown(lua_State *L)
 {
-    const char *names[64], *word = lua_tostring(L, 2);
-    size_t n = 0;
-    script_charge(L, SCRIPT_NEAREST_WORK);
-    lua_pushnil(L);
-    while (n < sizeof names / sizeof *names && lua_next(L, lua_upvalueindex(1))) {
-        lua_pop(L, 1);
-        names[n++] = lua_tostring(L, -1);
-    }
-    const char *near = rill_nearest(word, names, n);
+    const char *word = lua_tostring(L, 2), *near = script_name_nearest(L, "array", word);
     return near != NULL ? luaL_error(L, "arrays have no method \"%s\"; is it \"%s\"?", word, near)
                         : luaL_error(L, "arrays have no method \"%s\"", word);
 }

@@ -53,15 +53,9 @@ void script_view_push(lua_State *L, const script_view_class *kind, void *data)
 
 static int unknown_field(lua_State *L, const script_view_class *kind)
 {
-    enum { MOST = 48 };
-    const char *names[MOST];
-    size_t n = 0;
-    script_charge(L, SCRIPT_NEAREST_WORK);
     if (lua_type(L, 2) != LUA_TSTRING)
         return luaL_error(L, "%s: fields have names, not [%s]", kind->word, luaL_tolstring(L, 2, NULL));
-    for (const char *const *field = kind->fields; *field != NULL && n < MOST; field++) names[n++] = *field;
-    for (const luaL_Reg *method = kind->methods; method->name != NULL && n < MOST; method++) names[n++] = method->name;
-    const char *word = lua_tostring(L, 2), *near = rill_nearest(word, names, n);
+    const char *word = lua_tostring(L, 2), *near = script_name_nearest(L, kind->word, word);
     if (near != NULL) return luaL_error(L, "%s: no field \"%s\": did you mean \"%s\"?", kind->word, word, near);
     return luaL_error(L, "%s: no field \"%s\"", kind->word, word);
 }

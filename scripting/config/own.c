@@ -71,19 +71,10 @@ static int own_settings(lua_State *L)
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* nearest(name, list): the one in the list that was meant, or nil. */
+/* nearest(kind, word): the one of rill.names[kind] that was meant, or nil. */
 static int own_nearest(lua_State *L)
 {
-    enum { MOST = 128 };
-    const char *names[MOST];
-    size_t n = lua_rawlen(L, 2);
-    script_charge(L, SCRIPT_NEAREST_WORK);
-    if (n > MOST) n = MOST;
-    for (size_t i = 0; i < n; i++, lua_pop(L, 1)) {
-        lua_rawgeti(L, 2, (lua_Integer)i + 1);
-        names[i] = lua_tostring(L, -1); /* the list holds on to it */
-    }
-    lua_pushstring(L, rill_nearest(lua_tostring(L, 1), names, n));
+    lua_pushstring(L, script_name_nearest(L, lua_tostring(L, 1), lua_tostring(L, 2)));
     return 1;
 }
 
@@ -152,23 +143,6 @@ static int make_sweep(lua_State *L)
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* Push a copy of the table on top of the stack, with copies of the tables in it. */
-static void push_copy(lua_State *L, int depth)
-{
-    lua_newtable(L);
-    for (lua_pushnil(L); lua_next(L, -3) != 0; lua_pop(L, 1)) {
-        lua_pushvalue(L, -2);
-        if (depth > 0 && lua_istable(L, -2)) {
-            lua_pushvalue(L, -2);
-            push_copy(L, depth - 1);
-            lua_remove(L, -2);
-        } else {
-            lua_pushvalue(L, -2);
-        }
-        lua_rawset(L, -5);
-    }
-}
-
 static void add_names(lua_State *L)
 {
     static const char *const parameters[] = {"delta", "absolute", "relative", "relative_local",
@@ -189,7 +163,7 @@ static void add_names(lua_State *L)
 void script_open_config(lua_State *L)
 {
     lua_pushglobaltable(L);
-    push_copy(L, 1);
+    script_push_copy(L, 1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &globals_key);
     lua_pop(L, 1);
     add_names(L);

@@ -192,7 +192,7 @@ end
 
 -- --- what there is -------------------------------------------------------------------------------------------------------
 
-local keys, KEYS, SETTINGS, key_called, setting_called, key_names, setting_names = own.keys(), {}, {}, {}, {}, {}, {}
+local keys, KEYS, SETTINGS, key_called, setting_called = own.keys(), {}, {}, {}, {}
 
 local function setting_of(name)
   return setting_called[gsub(name, "%-", "_")]
@@ -205,12 +205,11 @@ for i = 1, #keys, 3 do
     key_called[name].read = function(value, key, out) append(out.options, name, read(value, key)) end
   end
   append(KEYS, key_called[name])
-  append(key_names, name)
 end
 for i, name in ipairs(own.settings()) do
   local spelt = gsub(name, "%-", "_") -- as it is written in Lua
   SETTINGS[i] = { name = name, spelt = spelt }
-  setting_called[spelt], setting_names[i] = SETTINGS[i], spelt
+  setting_called[spelt] = SETTINGS[i]
 end
 
 -- Words that others use, too far from ours for a resemblance.
@@ -233,7 +232,7 @@ local function check_keys(config)
   local name = unknown_in(config, "", function(name) return key_called[name] end)
   if not name then return end
   local word = OTHER_WORDS[name]
-  local near, setting = word or own.nearest(name, key_names), word and setting_called[word] and word or name
+  local near, setting = word or own.nearest("config", name), word and setting_called[word] and word or name
   if setting_of(setting) then fail(name, "unknown key; it is one of \"search\": search = { %s = ... }", setting) end
   if near then fail(name, "unknown key; did you mean \"%s\"?", near) end
   fail(name, "unknown key; docs/scripting.md lists them all")
@@ -242,7 +241,7 @@ end
 -- --- settings ------------------------------------------------------------------------------------------------------------
 
 local function unknown_setting(name)
-  local key, near = "search." .. name, OTHER_WORDS[name] or own.nearest(name, setting_names)
+  local key, near = "search." .. name, OTHER_WORDS[name] or own.nearest("search", name)
   if name == "delta" then name = "absolute" end -- whose argument it is
   if key_called[name] then fail(key, "unknown key; \"%s\" stands beside \"search\", not inside it", name) end
   if own.is_heuristic(name) then

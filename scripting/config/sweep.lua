@@ -15,8 +15,6 @@ local fail, append, text_of = own.fail, own.append, own.text_of
 local PARAMETERS = {
   delta = "absolute", absolute = "absolute", relative = "relative", relative_local = "relative_local", M = false,
 }
-local names_to_mean = { "delta", "relative_local" }
-append(names_to_mean, table.unpack(own.settings()))
 
 -- The setting that a parameter sets, or nil.
 local function setting_of(name)
@@ -25,7 +23,7 @@ end
 
 local function check_name(name, call)
   if PARAMETERS[name] or setting_of(name) then return end
-  local near = own.nearest(name, names_to_mean)
+  local near = own.nearest("sweep", name) or own.nearest("search", name)
   local hint = near and format("; did you mean \"%s\"?", near) or ""
   fail(false, "%s: nothing is called \"%s\"%s; a parameter of your own needs a function that applies it: " ..
     "%s({ %s = ... }, function(config, point) ... end)", call, name, hint, call, name)

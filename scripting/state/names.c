@@ -47,8 +47,40 @@ void script_name_add(lua_State *L, const char *kind, const char *name)
     lua_pop(L, 1);
 }
 
+const char *script_name_nearest(lua_State *L, const char *kind, const char *word)
+{
+    enum { MOST = 128 };
+    const char *names[MOST];
+    script_charge(L, SCRIPT_NEAREST_WORK);
+    push_list(L, kind);
+    const size_t n = lua_rawlen(L, -1) < MOST ? (size_t)lua_rawlen(L, -1) : MOST;
+    for (size_t i = 0; i < n; i++, lua_pop(L, 1)) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        names[i] = lua_tostring(L, -1); /* the list holds on to it */
+    }
+    lua_pop(L, 1);
+    return rill_nearest(word, names, n);
+}
+
+void script_push_copy(lua_State *L, int depth)
+{
+    lua_newtable(L);
+    for (lua_pushnil(L); lua_next(L, -3) != 0; lua_pop(L, 1)) {
+        lua_pushvalue(L, -2);
+        lua_pushvalue(L, -2);
+        if (depth > 0 && lua_istable(L, -1)) {
+            script_push_copy(L, depth - 1);
+            lua_remove(L, -2);
+        }
+        lua_rawset(L, -5);
+    }
+}
+
+/* Scripts get a copy: the lists are what messages are made of. */
 void script_open_names(lua_State *L)
 {
     push_all(L);
-    lua_setfield(L, -2, "names");
+    script_push_copy(L, 1);
+    lua_setfield(L, -3, "names");
+    lua_pop(L, 1);
 }

@@ -128,6 +128,10 @@ void script_end(rill_script *s, script_frame frame);
 
 /* Add a name to the list rill.names[kind]. */
 void script_name_add(lua_State *L, const char *kind, const char *name);
+/* The one of them that was meant by `word`, or NULL. */
+const char *script_name_nearest(lua_State *L, const char *kind, const char *word);
+/* Push a copy of the table on top of the stack, and of the tables in it to this depth. */
+void script_push_copy(lua_State *L, int depth);
 
 /* --- work.c ------------------------------------------------------------------------------------------------------- */
 
