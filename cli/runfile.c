@@ -165,8 +165,7 @@ void cli_runfile_say_left(const cli_runfile *file, const cli_plan *plan, const c
 
 void cli_runfile_end(cli_runfile *file)
 {
-    for (int i = 0; file->theirs && i < file->session->workers; i++) rill_script_config_free(file->theirs[i]);
-    free(file->theirs);
+    free(file->theirs); /* what it points to went with the workers' scripts */
     free(file->twins);
     rill_script_config_free(file->said);
     file->theirs = NULL;

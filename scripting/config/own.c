@@ -143,10 +143,10 @@ static int make_sweep(lua_State *L)
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
+/* What can be named, for scripts that ask and for messages. The parameters of grids are those of sweep.lua. */
 static void add_names(lua_State *L)
 {
-    static const char *const parameters[] = {"delta", "absolute", "relative", "relative_local",
-                                             "M"}; /* PARAMETERS of sweep.lua */
+    static const char *const parameters[] = {"delta", "absolute", "relative", "relative_local", "M"};
     char spelt[SCRIPT_NAME_MAX];
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++) script_name_add(L, "sweep", parameters[i]);
     for (const rill_setting_info *s = rill_setting_table(); s->name != NULL; s++) {

@@ -578,8 +578,7 @@ static rill_status whole_life(rill_context *context)
     if (status == RILL_OK) status = rill_script_config_read(script, &config);
     if (status == RILL_OK) status = rill_script_sweep_point(script, 1, &point);
     if (status == RILL_OK) status = rill_script_tune(script, attempt, &n);
-    rill_script_config_free(config);
-    rill_script_config_free(point);
+    rill_script_config_free(point); /* the other goes with the script */
     return status;
 }
 
