@@ -69,6 +69,12 @@ typedef struct native_function {
 #define NATIVE_FUNCTION "rill.ffi.function"
 #define NATIVE_LIBRARY "rill.ffi.library"
 
+/* The elements of an argument that is an array: both enumerations have them in the same order. */
+static inline array_type native_elements(signature_type type)
+{
+    return (array_type)(type - SIGNATURE_DOUBLES);
+}
+
 /* --- native_value.c ----------------------------------------------------------------------------------------------- */
 
 ffi_type *native_ffi_type(signature_type type);

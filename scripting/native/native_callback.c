@@ -33,11 +33,10 @@ typedef struct callback_call {
 
 static void push_element(lua_State *L, signature_type type, int constant, void *element)
 {
-    static const array_type types[] = {ARRAY_F64, ARRAY_F32, ARRAY_I32, ARRAY_I64, ARRAY_U8};
     if (element == NULL)
         lua_pushnil(L);
     else
-        script_array_push(L, types[type - SIGNATURE_DOUBLES], element, 1, ARRAY_PLAIN, !constant);
+        script_array_push(L, native_elements(type), element, 1, ARRAY_PLAIN, !constant);
 }
 
 static int run(lua_State *L)

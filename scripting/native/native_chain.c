@@ -157,15 +157,6 @@ static void check(lua_State *L, const native_function *f, script_kind wanted)
         luaL_error(L, "%s: the first %d arguments are a %s's and cannot be fixed", f->name, k->n, k->word);
 }
 
-static const void *find(const rill_context *ctx, script_kind wanted, const char *name)
-{
-    switch (wanted) {
-    case SCRIPT_HEURISTIC: return rill_find_heuristic(ctx, name);
-    case SCRIPT_SCORER: return rill_find_scorer(ctx, name);
-    default: return rill_find_policy(ctx, name);
-    }
-}
-
 /* "native-SYMBOL", in the letters that names are made of, with a number when that is taken. */
 static void choose_name(native_table *t, script_kind wanted)
 {
@@ -176,7 +167,7 @@ static void choose_name(native_table *t, script_kind wanted)
         word[n++] = isalnum((unsigned char)*p) || *p == '_' ? (char)tolower((unsigned char)*p) : '-';
     word[n] = '\0';
     snprintf(t->name, sizeof t->name, "native-%s", word);
-    for (int i = 2; find(t->script->ctx, wanted, t->name) != NULL; i++)
+    for (int i = 2; script_find(t->script->ctx, wanted, t->name) != NULL; i++)
         snprintf(t->name, sizeof t->name, "native-%s-%d", word, i);
 }
 
@@ -226,7 +217,7 @@ void script_native_register(lua_State *L, int index, script_kind wanted, char na
     native_function *f = native_function_at(L, index);
     check(L, f, wanted);
     native_table *t = f->table;
-    if (t == NULL || find(t->script->ctx, wanted, t->name) != t) {
+    if (t == NULL || script_find(t->script->ctx, wanted, t->name) != t) {
         native_count(L, &script_of(L)->native->tables, "native functions in chains");
         t = lua_newuserdatauv(L, sizeof *t, 1);
         *t = (native_table){.script = script_of(L), .function = f, .word = kinds[wanted].word};

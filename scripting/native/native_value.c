@@ -118,10 +118,9 @@ static const void *read_struct(const place *p)
 
 static const void *read_array(const place *p, int constant)
 {
-    static const array_type types[] = {ARRAY_F64, ARRAY_F32, ARRAY_I32, ARRAY_I64, ARRAY_U8};
     int32_t n;
     if (lua_type(p->L, p->index) != LUA_TUSERDATA) refuse(p, "an array");
-    return script_array_data(p->L, p->index, types[p->type - SIGNATURE_DOUBLES], !constant, &n);
+    return script_array_data(p->L, p->index, native_elements(p->type), !constant, &n);
 }
 
 void native_read(lua_State *L, int index, signature_type type, int constant, const char *function, int argument,

@@ -217,15 +217,15 @@ void script_declaration_open(lua_State *L, const script_declaration *d)
 
 /* --- functions alone ---------------------------------------------------------------------------------------------- */
 
-static int name_taken(const rill_context *ctx, script_kind kind, const char *name)
+const void *script_find(const rill_context *ctx, script_kind kind, const char *name)
 {
     switch (kind) {
-    case SCRIPT_HEURISTIC: return rill_find_heuristic(ctx, name) != NULL;
-    case SCRIPT_SCORER: return rill_find_scorer(ctx, name) != NULL;
-    case SCRIPT_POLICY: return rill_find_policy(ctx, name) != NULL;
-    case SCRIPT_DOMAIN: return rill_find_domain(ctx, name) != NULL;
+    case SCRIPT_HEURISTIC: return rill_find_heuristic(ctx, name);
+    case SCRIPT_SCORER: return rill_find_scorer(ctx, name);
+    case SCRIPT_POLICY: return rill_find_policy(ctx, name);
+    case SCRIPT_DOMAIN: return rill_find_domain(ctx, name);
     }
-    return 0;
+    return NULL;
 }
 
 /* Two scripts of one context may both have functions alone. */
@@ -234,7 +234,7 @@ static void find_name(const rill_script *s, const script_declaration *d, char na
     int n = 0;
     for (const script_table *t = s->tables; t != NULL; t = t->next) n += t->alone && t->declaration == d;
     do snprintf(name, SCRIPT_NAME_MAX, "script-%s-%d", d->word, ++n);
-    while (name_taken(s->ctx, d->kind, name));
+    while (script_find(s->ctx, d->kind, name) != NULL);
 }
 
 static script_table *make_alone(lua_State *L, int function, const script_declaration *d)

@@ -8,6 +8,9 @@ typedef enum script_kind { SCRIPT_HEURISTIC, SCRIPT_SCORER, SCRIPT_POLICY, SCRIP
 
 enum { SCRIPT_NAME_MAX = 48 }; /* of a heuristic, a scorer, a policy or a domain, with its last byte */
 
+/* The engine's table of that kind and name, or NULL. */
+const void *script_find(const rill_context *ctx, script_kind kind, const char *name);
+
 /* The engine's struct behind the `b`, `rows` or `flight` at `index`; a Lua error if it is something else or its call is over. */
 rill_beams *script_beams_check(lua_State *L, int index);
 const rill_scorer_rows *script_rows_check(lua_State *L, int index, rill_ask_builder **ask);
