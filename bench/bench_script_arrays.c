@@ -13,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arrays/arrays.h"
 #include "machine.h"
-#include "state.h"
+#include "script.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 

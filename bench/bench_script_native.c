@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "machine.h"
-#include "state.h"
+#include "native/ffi.h"
 
 enum { SAMPLES = 1001, CALLS = 300 };
 

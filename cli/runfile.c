@@ -18,20 +18,12 @@ static rill_status take_chain(const rill_script_chain *from, rill_layer *layer, 
 
 static rill_status fill_layer(const rill_script_config *config, rill_layer *layer)
 {
-    const rill_pair options[] = {{"weights", config->weights},
-                                 {"backend", config->backend},
-                                 {"input-format", config->input_format},
-                                 {"shortlist", config->shortlist},
-                                 {"alignment", config->alignment},
-                                 {"unknown-names", config->unknown_names ? "1" : NULL},
-                                 {"word-scores", config->word_scores ? "1" : NULL},
-                                 {"pretty", config->pretty ? "1" : NULL}};
     rill_status status = RILL_OK;
     if (config->budget) rill_layer_budget(layer, config->budget, config->budget_user);
     for (int32_t i = 0; i < config->n_settings && status == RILL_OK; i++)
         status = rill_layer_set(layer, config->settings[i].name, config->settings[i].value);
-    for (size_t i = 0; i < sizeof options / sizeof *options && status == RILL_OK; i++)
-        if (options[i].value) status = rill_layer_set(layer, options[i].name, options[i].value);
+    for (int32_t i = 0; i < config->n_options && status == RILL_OK; i++)
+        status = rill_layer_set(layer, config->options[i].name, config->options[i].value);
     if (status == RILL_OK) status = take_chain(&config->heuristics, layer, RILL_CHAIN_HEURISTICS);
     if (status == RILL_OK) status = take_chain(&config->scorers, layer, RILL_CHAIN_SCORERS);
     return status == RILL_OK ? take_chain(&config->policy, layer, RILL_CHAIN_POLICY) : status;
@@ -55,18 +47,24 @@ static void fill_session(const rill_script_config *said, cli_session *session)
     if (!session->workers) session->workers = said->workers;
 }
 
-/* The script once more, for a worker: what it says of the search there is that worker's layer. */
+static void free_layer(void *layer)
+{
+    rill_layer_free(layer);
+}
+
+/* The script once more, for a worker: what it says of the search there is that worker's layer, and goes with its context. */
 static rill_status read_again(cli_runfile *file, int worker, rill_context *ctx)
 {
     rill_script *script;
-    size_t n = (size_t)file->session->workers;
-    if (!file->twins) file->twins = calloc(n, sizeof *file->twins);
-    if (!file->theirs) file->theirs = calloc(n, sizeof *file->theirs);
-    if (!file->twins || !file->theirs) return rill_fail_memory(ctx, n * sizeof *file->twins, "the configuration");
+    rill_script_config *theirs;
+    rill_layer *twin;
     rill_status status = rill_script_load(&script, ctx, file->path, &file->session->script);
-    if (status == RILL_OK) status = rill_script_config_read(script, &file->theirs[worker]);
-    if (status == RILL_OK) status = cli_layer_from_config(&file->twins[worker], ctx, file->theirs[worker]);
-    return status == RILL_OK ? rill_layer_twin(file->layer, worker, file->twins[worker]) : status;
+    if (status == RILL_OK) status = rill_script_config_read(script, &theirs);
+    if (status < 0) return status;
+    status = cli_layer_from_config(&twin, ctx, theirs);
+    if (status == RILL_OK) status = rill_context_defer(ctx, free_layer, twin);
+    if (status < 0) rill_layer_free(twin);
+    return status == RILL_OK ? rill_layer_twin(file->layer, worker, twin) : status;
 }
 
 static rill_status prepare_worker(void *user, int worker, rill_context *ctx)
@@ -163,15 +161,9 @@ void cli_runfile_say_left(const cli_runfile *file, const rill_plan *plan, const 
 
 void cli_runfile_end(cli_runfile *file)
 {
-    for (int i = 0; file->twins && i < file->session->workers; i++) rill_layer_free(file->twins[i]);
-    for (int i = 0; file->theirs && i < file->session->workers; i++) rill_script_config_free(file->theirs[i]);
-    free(file->theirs);
-    free(file->twins);
     if (file->session) file->session->file = NULL;
     rill_layer_free(file->layer);
     rill_script_config_free(file->said);
     file->layer = NULL;
-    file->theirs = NULL;
-    file->twins = NULL;
     file->said = NULL;
 }

@@ -22,9 +22,6 @@ typedef struct cli_runfile {
         own_plugins; /* a bit for each of its plugins that is to be loaded: the others the command line has already */
     int points;      /* what is run are points that the session's script makes: the workers have no use for it */
     cli_session *session;
-    /* Each worker's own, [session->workers] */
-    rill_script_config **theirs;
-    rill_layer **twins;
 } cli_runfile;
 
 /* Run the script, load the plugins it lists (shared objects only if the user knows of them), fill the layer, and give the session

@@ -57,6 +57,7 @@ rill_flight schedule_view(const rill_engine *e)
         .refill = e->settings.refill,
         .waiting = engine_waiting(e),
         .timesteps = e->statistics.all.timesteps,
+        .k = e->settings.k,
     };
 }
 

@@ -6,17 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
+#include "config/config.h"
 #include "rill/plugin.h"
 #include "target.h"
 
-static void check_lines(const char *text, size_t size)
+static void check_lines(rill_script *script, const char *text, size_t size)
 {
     static const char *const paths[] = {"", "model", "search.k", "search.max_items", "heuristics[2]", "a.b.c"};
     int lines = 1;
     for (size_t i = 0; i < size; i++) lines += text[i] == '\n';
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-        int line = script_config_line(text, size, paths[i]);
+        int line = script_config_line(script, text, size, paths[i]);
         require(line >= 0 && line <= lines);
     }
 }
@@ -42,8 +42,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const rill_script_options options = {.struct_size = sizeof options, .memory = 4 << 20, .instructions = 20000};
     rill_context *ctx;
     rill_script *script;
-    check_lines(text, size);
     require(rill_context_create(&ctx, NULL) == RILL_OK && rill_register_core(ctx) == RILL_OK);
+    require(rill_script_load_text(&script, ctx, "lines.lua", "", 0, NULL) == RILL_OK);
+    check_lines(script, text, size);
     if (rill_script_load_text(&script, ctx, "fuzz.lua", text, size, &options) == RILL_OK)
         read_all(ctx, script);
     else

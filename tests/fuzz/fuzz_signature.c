@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "signature.h"
+#include "native/signature.h"
 #include "target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -7,7 +7,8 @@
 #ifndef TEST_ARRAY_LAB_H
 #define TEST_ARRAY_LAB_H
 
-#include "state.h"
+#include "arrays/arrays.h"
+#include "script.h"
 #include "support/dice.h"
 
 typedef struct array_lab {

@@ -3,17 +3,29 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config.h"
+#include "config/config.h"
 #include "rill/script_config.h"
 #include "support/harness.h"
+#include "support/toy_domain.h"
 
 static rill_context *ctx;
+
+/* A domain whose options are keys of configurations, read as their types say. */
+static const rill_option told[] = {{"weights", "f32|bf16", "", "", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0},
+                                   {"backend", "NAME", "", "", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0},
+                                   {"shortlist", "FILE", "", "", RILL_OPTION_PATH, RILL_OPTION_MODEL, 0, 0, 0},
+                                   {"beam-depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0},
+                                   {0}};
+static rill_domain telling;
 
 static int set_up(void **state)
 {
     (void)state;
     ctx = harness_context(NULL);
-    return 0;
+    telling = toy_domain;
+    telling.name = "telling";
+    telling.options = told;
+    return rill_register_domain(ctx, &telling);
 }
 
 static int tear_down(void **state)
@@ -47,6 +59,13 @@ static const char *setting(const rill_script_config *config, const char *name)
     return "";
 }
 
+static const char *option(const rill_script_config *config, const char *name)
+{
+    for (int32_t i = 0; i < config->n_options; i++)
+        if (!strcmp(config->options[i].name, name)) return config->options[i].value;
+    return "";
+}
+
 static void config_everything(void **state)
 {
     (void)state;
@@ -54,7 +73,7 @@ static void config_everything(void **state)
         "return {\n"
         "  model = 'm', domain = 'toy', domain_args = 'a=b', input = 'in.txt', output = '-',\n"
         "  references = '/tmp/refs', stats = 'a/b.json', trace = '../t', tokenized = true, weights = 'bf16', pretty = true,\n"
-        "  backend = 'onednn',\n"
+        "  backend = 'onednn', shortlist = 's 50', alignment = 0.5, word_scores = false, beam_depth = 3,\n"
         "  threads = 3, n_best = 4, unordered = true, plugins = {'x.so', '/y.lua'},\n"
         "  search = { method = 'top-up', k = 7.0, n = 3, budget = 50, refill = 0.25,\n"
         "    max_candidates = 2, ['max-items'] = 9, length_penalty = 0.1, check = false },\n"
@@ -71,9 +90,14 @@ static void config_everything(void **state)
     assert_string_equal(c->stats, "here/a/b.json");
     assert_string_equal(c->trace, "here/../t");
     assert_int_equal(c->tokenized, 1);
-    assert_int_equal(c->pretty, 1);
-    assert_string_equal(c->weights, "bf16");
-    assert_string_equal(c->backend, "onednn");
+    assert_string_equal(option(c, "pretty"), "1");
+    assert_string_equal(option(c, "alignment"), "0.5");
+    assert_string_equal(option(c, "word_scores"), "0");
+    assert_string_equal(option(c, "weights"), "bf16");
+    assert_string_equal(option(c, "backend"), "onednn");
+    assert_string_equal(option(c, "shortlist"), "here/s 50");
+    assert_string_equal(option(c, "beam_depth"), "3");
+    assert_int_equal(c->n_options, 7);
     assert_int_equal(c->threads, 3);
     assert_int_equal(c->n_plugins, 2);
     assert_string_equal(c->plugins[0], "here/x.so");
@@ -268,8 +292,9 @@ static const struct {
 static void config_places(void **state)
 {
     (void)state;
+    rill_script *script = load_as("run.lua", "");
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        int line = script_config_line(places[i].text, strlen(places[i].text), places[i].path);
+        int line = script_config_line(script, places[i].text, strlen(places[i].text), places[i].path);
         if (line != places[i].line)
             fail_msg("%s\n  %s: line %d, not %d", places[i].text, places[i].path, line, places[i].line);
     }
@@ -338,6 +363,17 @@ static void config_sweep_is_closed(void **state)
     assert_string_equal(setting(base, "k"), "");
     assert_string_equal(base->heuristics.entry[0].arguments, "1");
     rill_script_config_free(base);
+}
+
+/* What rill.names says of grids is what they take. */
+static void config_sweep_names(void **state)
+{
+    (void)state;
+    rill_script_config_free(read("for _, kind in ipairs{ 'search', 'sweep' } do\n"
+                                 "  assert(#rill.names[kind] > 3)\n"
+                                 "  for _, name in ipairs(rill.names[kind]) do rill.sweep{ [name] = {1} } end\n"
+                                 "end\n"
+                                 "return {}"));
 }
 
 static void config_sweep_in_order(void **state)
@@ -557,8 +593,7 @@ static rill_status whole_life(rill_context *context)
     if (status == RILL_OK) status = rill_script_config_read(script, &config);
     if (status == RILL_OK) status = rill_script_sweep_point(script, 1, &point);
     if (status == RILL_OK) status = rill_script_tune(script, attempt, &n);
-    rill_script_config_free(config);
-    rill_script_config_free(point);
+    rill_script_config_free(point); /* the other goes with the script */
     return status;
 }
 
@@ -590,9 +625,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(config_functions, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_refused, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_too_long, set_up, tear_down),
-    cmocka_unit_test(config_places),
+    cmocka_unit_test_setup_teardown(config_places, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_sweep, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_sweep_is_closed, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(config_sweep_names, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_sweep_in_order, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_sweep_function, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_sweep_refused, set_up, tear_down),

@@ -2,26 +2,42 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "internal.h"
+#include "config/config.h"
 #include "scripted.h"
 
+typedef struct entry {
+    char name[48], arguments[1100];
+} entry;
+
 typedef struct reading {
-    script_kind kind;
-    script_entry entry;
+    const char *kind;
+    entry entry;
 } reading;
+
+/* The value on top of the stack. */
+static void read_value(lua_State *L, const char *kind, entry *out)
+{
+    lua_pushvalue(L, -1);
+    lua_pushboolean(L, 0);
+    lua_pushstring(L, kind);
+    script_own_call(L, "entry", 3, 2);
+    snprintf(out->name, sizeof out->name, "%s", lua_tostring(L, -2));
+    snprintf(out->arguments, sizeof out->arguments, "%s", lua_tostring(L, -1));
+    lua_pop(L, 2);
+}
 
 static int read_result(lua_State *L)
 {
     reading *r = lua_touserdata(L, 1);
     lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->result);
     int top = lua_gettop(L);
-    script_entry_read(L, -1, r->kind, &r->entry);
+    read_value(L, r->kind, &r->entry);
     assert_int_equal(lua_gettop(L), top);
     return 0;
 }
 
 /* Read what `text` returns as an entry of `kind`; the context stays open for the caller. */
-static rill_context *read_entry(const char *text, script_kind kind, reading *r, rill_status *status)
+static rill_context *read_entry(const char *text, const char *kind, reading *r, rill_status *status)
 {
     rill_context *ctx = harness_context(NULL);
     rill_script *s;
@@ -31,7 +47,7 @@ static rill_context *read_entry(const char *text, script_kind kind, reading *r, 
     return ctx;
 }
 
-static void reads(script_kind kind, const char *text, const char *name, const char *arguments)
+static void reads(const char *kind, const char *text, const char *name, const char *arguments)
 {
     reading r;
     rill_status status;
@@ -42,7 +58,7 @@ static void reads(script_kind kind, const char *text, const char *name, const ch
     rill_context_destroy(ctx);
 }
 
-static void refuses(script_kind kind, const char *text, const char *words)
+static void refuses(const char *kind, const char *text, const char *words)
 {
     reading r;
     rill_status status;
@@ -55,75 +71,75 @@ static void refuses(script_kind kind, const char *text, const char *words)
 static void names(void **state)
 {
     (void)state;
-    reads(SCRIPT_HEURISTIC, "return 'absolute'", "absolute", "");
-    reads(SCRIPT_HEURISTIC, "return 'absolute:10'", "absolute", "10");
-    reads(SCRIPT_HEURISTIC, "return 'a:b:c,d'", "a", "b:c,d");
-    reads(SCRIPT_HEURISTIC, "return { 'absolute', 10 }", "absolute", "10");
-    reads(SCRIPT_HEURISTIC, "return { 'absolute' }", "absolute", "");
-    reads(SCRIPT_SCORER, "return { 'x', 0.1, -2.5, 1e300, 1/3, 1e15, 12345678901234567 }", "x",
+    reads("heuristic", "return 'absolute'", "absolute", "");
+    reads("heuristic", "return 'absolute:10'", "absolute", "10");
+    reads("heuristic", "return 'a:b:c,d'", "a", "b:c,d");
+    reads("heuristic", "return { 'absolute', 10 }", "absolute", "10");
+    reads("heuristic", "return { 'absolute' }", "absolute", "");
+    reads("scorer", "return { 'x', 0.1, -2.5, 1e300, 1/3, 1e15, 12345678901234567 }", "x",
           "0.1,-2.5,1e+300,0.3333333333333333,1e+15,12345678901234567");
-    reads(SCRIPT_POLICY, "return { 'x', true, 'a b', '', false }", "x", "true,a b,,false");
-    reads(SCRIPT_POLICY, "return { 'x:1', 2 }", "x", "1,2");
-    reads(SCRIPT_POLICY, "return { 'x', '', 2 }", "x", ",2");
-    reads(SCRIPT_HEURISTIC, "return { 'x', 1/0, -1/0 }", "x", "inf,-inf");
+    reads("policy", "return { 'x', true, 'a b', '', false }", "x", "true,a b,,false");
+    reads("policy", "return { 'x:1', 2 }", "x", "1,2");
+    reads("policy", "return { 'x', '', 2 }", "x", ",2");
+    reads("heuristic", "return { 'x', 1/0, -1/0 }", "x", "inf,-inf");
 }
 
 static void objects(void **state)
 {
     (void)state;
-    reads(SCRIPT_HEURISTIC, "return rill.heuristic{ name = 'mine', apply = print }", "mine", "");
-    reads(SCRIPT_HEURISTIC, "return { rill.heuristic{ name = 'mine', arguments = 'X', apply = print }, 10, 2.5 }",
-          "mine", "10,2.5");
-    reads(SCRIPT_SCORER, "return rill.scorer{ name = 'mine', score = print }", "mine", "");
-    reads(SCRIPT_POLICY, "return { rill.policy{ name = 'mine', create = print, choose = print }, 'x' }", "mine", "x");
-    refuses(SCRIPT_HEURISTIC, "return rill.scorer{ name = 'mine', score = print }",
+    reads("heuristic", "return rill.heuristic{ name = 'mine', apply = print }", "mine", "");
+    reads("heuristic", "return { rill.heuristic{ name = 'mine', arguments = 'X', apply = print }, 10, 2.5 }", "mine",
+          "10,2.5");
+    reads("scorer", "return rill.scorer{ name = 'mine', score = print }", "mine", "");
+    reads("policy", "return { rill.policy{ name = 'mine', create = print, choose = print }, 'x' }", "mine", "x");
+    refuses("heuristic", "return rill.scorer{ name = 'mine', score = print }",
             "scorer mine stands where a heuristic is expected");
-    refuses(SCRIPT_POLICY, "return { rill.heuristic{ name = 'mine', apply = print } }",
+    refuses("policy", "return { rill.heuristic{ name = 'mine', apply = print } }",
             "heuristic mine stands where a policy is expected");
 }
 
 static void functions(void **state)
 {
     (void)state;
-    reads(SCRIPT_HEURISTIC, "return function(b) end", "script-heuristic-1", "");
-    reads(SCRIPT_SCORER, "return function(rows) end", "script-scorer-1", "");
-    reads(SCRIPT_POLICY, "return { function(f) end }", "script-policy-1", "");
-    reads(SCRIPT_HEURISTIC, "rill.heuristic{ name = 'script-heuristic-1', apply = print } return function(b) end",
+    reads("heuristic", "return function(b) end", "script-heuristic-1", "");
+    reads("scorer", "return function(rows) end", "script-scorer-1", "");
+    reads("policy", "return { function(f) end }", "script-policy-1", "");
+    reads("heuristic", "rill.heuristic{ name = 'script-heuristic-1', apply = print } return function(b) end",
           "script-heuristic-2", "");
 }
 
 static void refusals(void **state)
 {
     (void)state;
-    refuses(SCRIPT_HEURISTIC, "return nil", "a nil where a heuristic is expected: \"NAME:ARGUMENTS\"");
-    refuses(SCRIPT_HEURISTIC, "return 17", "a number where a heuristic is expected");
-    refuses(SCRIPT_HEURISTIC, "return rill.array{1}", "where a heuristic is expected");
-    refuses(SCRIPT_SCORER, "return coroutine.create(print)", "where a scorer is expected");
-    refuses(SCRIPT_DOMAIN, "return function() end", "a function where a domain is expected");
-    refuses(SCRIPT_HEURISTIC, "return ''", "names no heuristic");
-    refuses(SCRIPT_HEURISTIC, "return ':10'", "names no heuristic");
-    refuses(SCRIPT_HEURISTIC, "return 'a\\0b'", "names no heuristic");
-    refuses(SCRIPT_HEURISTIC, "return 'a:b\\0c'", "a byte of value 0");
-    refuses(SCRIPT_HEURISTIC, "return ('x'):rep(48)", "has at most 47 bytes");
-    refuses(SCRIPT_HEURISTIC, "return 'x:' .. ('y'):rep(1024)", "more than 1023 bytes");
-    refuses(SCRIPT_HEURISTIC, "return { 'x', ('y'):rep(600), ('y'):rep(600) }", "more than 1023 bytes");
-    refuses(SCRIPT_HEURISTIC, "return {}", "is how a heuristic with arguments is written");
-    refuses(SCRIPT_HEURISTIC, "return { name = 'x' }", "is how a heuristic with arguments is written");
-    refuses(SCRIPT_HEURISTIC, "return { 'x', delta = 10 }", "without keys");
-    refuses(SCRIPT_HEURISTIC, "return { { 'x' } }", "a table where the name of a heuristic is expected");
-    refuses(SCRIPT_HEURISTIC, "return { 'x', {} }", "arguments of x: a table cannot be one");
-    refuses(SCRIPT_HEURISTIC, "return { 'x', print }", "arguments of x: a function cannot be one");
-    refuses(SCRIPT_HEURISTIC, "return { 10, 'x' }", "a number where a heuristic is expected");
+    refuses("heuristic", "return nil", "a nil where a heuristic is expected: \"NAME:ARGUMENTS\"");
+    refuses("heuristic", "return 17", "a number where a heuristic is expected");
+    refuses("heuristic", "return rill.array{1}", "where a heuristic is expected");
+    refuses("scorer", "return coroutine.create(print)", "where a scorer is expected");
+    refuses("domain", "return function() end", "a function where a domain is expected");
+    refuses("heuristic", "return ''", "names no heuristic");
+    refuses("heuristic", "return ':10'", "names no heuristic");
+    refuses("heuristic", "return 'a\\0b'", "names no heuristic");
+    refuses("heuristic", "return 'a:b\\0c'", "a byte of value 0");
+    refuses("heuristic", "return ('x'):rep(48)", "has at most 47 bytes");
+    refuses("heuristic", "return 'x:' .. ('y'):rep(1024)", "more than 1023 bytes");
+    refuses("heuristic", "return { 'x', ('y'):rep(600), ('y'):rep(600) }", "more than 1023 bytes");
+    refuses("heuristic", "return {}", "is how a heuristic with arguments is written");
+    refuses("heuristic", "return { name = 'x' }", "is how a heuristic with arguments is written");
+    refuses("heuristic", "return { 'x', delta = 10 }", "without keys");
+    refuses("heuristic", "return { { 'x' } }", "a table where the name of a heuristic is expected");
+    refuses("heuristic", "return { 'x', {} }", "arguments of x: a table cannot be one");
+    refuses("heuristic", "return { 'x', print }", "arguments of x: a function cannot be one");
+    refuses("heuristic", "return { 10, 'x' }", "a number where a heuristic is expected");
 }
 
 /* The same function is registered once; others beside it; and what is read can be run. */
 static int read_twice(lua_State *L)
 {
-    script_entry *entries = lua_touserdata(L, 1);
+    entry *entries = lua_touserdata(L, 1);
     lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->result);
     for (int i = 0; i < 4; i++) {
         lua_rawgeti(L, -1, i + 1);
-        script_entry_read(L, -1, i < 3 ? SCRIPT_HEURISTIC : SCRIPT_SCORER, &entries[i]);
+        read_value(L, i < 3 ? "heuristic" : "scorer", &entries[i]);
         lua_pop(L, 1);
     }
     return 0;
@@ -134,17 +150,17 @@ static void once_per_function(void **state)
     (void)state;
     static const char text[] = "local f = function(b) b.width = 1 end\n"
                                "return { f, function(b) end, { f }, f }";
-    script_entry entry[4];
+    entry entries[4];
     rill_context *ctx = harness_context(NULL);
     rill_script *s;
     void *self;
     assert_int_equal(rill_script_load_text(&s, ctx, "test.lua", text, strlen(text), NULL), RILL_OK);
-    assert_int_equal(script_protect(s, read_twice, entry), RILL_OK);
-    assert_string_equal(entry[0].name, "script-heuristic-1");
-    assert_string_equal(entry[1].name, "script-heuristic-2");
-    assert_string_equal(entry[2].name, "script-heuristic-1");
-    assert_string_equal(entry[3].name, "script-scorer-1");
-    const rill_heuristic *h = rill_find_heuristic(ctx, entry[0].name);
+    assert_int_equal(script_protect(s, read_twice, entries), RILL_OK);
+    assert_string_equal(entries[0].name, "script-heuristic-1");
+    assert_string_equal(entries[1].name, "script-heuristic-2");
+    assert_string_equal(entries[2].name, "script-heuristic-1");
+    assert_string_equal(entries[3].name, "script-scorer-1");
+    const rill_heuristic *h = rill_find_heuristic(ctx, entries[0].name);
     assert_string_equal(h->summary, "a function of test.lua");
     assert_int_equal(h->create(h, ctx, "1", &self), RILL_ERR_OPTION);
     assert_null(self);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "state.h"
+#include "state/state.h"
 #include "support/harness.h"
 
 /* Defines run(): a line for each call. Lists are plain, have metamethods that note what they are asked for, or lie about their

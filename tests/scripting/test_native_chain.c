@@ -1,7 +1,7 @@
 /* Bound functions in the engine's chains, and with the engine's structs from Lua. */
-#include "native.h"
+#include "native/native.h"
 #include "native_fixture.h"
-#include "state.h"
+#include "state/state.h"
 #include "support/problem.h"
 
 /* --- registering from C, as configurations do

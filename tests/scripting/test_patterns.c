@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "state.h"
+#include "state/state.h"
 #include "support/dice.h"
 #include "support/harness.h"
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "internal.h"
 #include "scripted.h"
+#include "tables/tables.h"
 
 /* --- answers never change ----------------------------------------------------------------------------------------------- */
 
@@ -261,14 +261,16 @@ static void flight_shows(void **state)
     problem p;
     engine_record r;
     scripted_problem(&p, 3, 9, 3);
-    scripted_run(policy_text("assert(f.n > 0 and f.n <= f.max_items and #f.size == f.n and #f.wave == f.n)\n"
-                             "assert(f.batch == 3 and f.max_items == 4 and f.budget == 6 and f.refill == 1)\n"
-                             "assert(math.type(f.waiting) == 'integer' and f.timesteps >= (before or 0))\n"
-                             "before = f.timesteps\n"
-                             "assert(f.width:min() >= 1 and f.timestep:min() >= 0 and f.wave:max() >= f.wave[1])\n"
-                             "return f.item_id:order()",
-                             "assert(f.n >= 0 and #f.item_id == f.n) return 2", NULL),
-                 NULL, &p, &faulty, NULL, &r);
+    scripted_run(
+        policy_text(
+            "assert(f.n > 0 and f.n <= f.max_items and #f.size == f.n and #f.wave == f.n)\n"
+            "assert(f.batch == 3 and math.type(f.k) == 'integer' and f.max_items == 4 and f.budget == 6 and f.refill == 1)\n"
+            "assert(math.type(f.waiting) == 'integer' and f.timesteps >= (before or 0))\n"
+            "before = f.timesteps\n"
+            "assert(f.width:min() >= 1 and f.timestep:min() >= 0 and f.wave:max() >= f.wave[1])\n"
+            "return f.item_id:order()",
+            "assert(f.n >= 0 and #f.item_id == f.n) return 2", NULL),
+        NULL, &p, &faulty, NULL, &r);
     if (r.status != RILL_OK) fail_msg("%s", r.message);
     assert_int_equal(r.n_results, 9);
     engine_record_clear(&r);
@@ -354,7 +356,7 @@ static void budgets(void **state)
     assert_int_equal(set.status, RILL_OK);
     assert_int_equal(set.rows, none.rows);
     assert_true(set.widest <= 5 && set.widest > 0);
-    budgeted seven = decode_budgeted("return function(f) assert(f.budget == 5) return 7.9 end", 5);
+    budgeted seven = decode_budgeted("return function(f) assert(f.budget == 5 and f.k == 3) return 7.9 end", 5);
     assert_true(seven.widest <= 7 && seven.widest > 5);
     assert_int_equal(seven.rows, none.rows);
     budgeted endless = decode_budgeted("return function(f) return math.huge end", 5);

@@ -1,5 +1,5 @@
 /* Signatures of native functions: what they mean, and where they are wrong. */
-#include "signature.h"
+#include "native/signature.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "rill/plugin.h"
-#include "state.h"
+#include "state/limits.h"
 #include "support/harness.h"
 
 static rill_script *loaded(rill_context *ctx, const char *text, const rill_script_options *options)

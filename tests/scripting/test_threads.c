@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "state.h"
+#include "state/state.h"
 #include "support/harness.h"
 
 enum { THREADS = 2, ROUNDS = 5 };

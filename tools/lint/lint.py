@@ -72,6 +72,12 @@ def line_of(text, position):
 
 # --- the rules --------------------------------------------------------------------------------------------------------
 
+def scripting_arrows(rooms):
+    """scripting/ has an order of its own: each room knows those before it, and the files beside the rooms know all."""
+    order = ["scripting/" + room for room in rooms] + ["scripting"]
+    return {room: order[:i + 1] + ["rill/script", "rill/"] for i, room in enumerate(order)}
+
+
 # Room: what its files may include, rooms or single headers. "rill/" are the public headers of librill, "rill/script" those of
 # librill-script.
 ARROWS = {
@@ -82,7 +88,7 @@ ARROWS = {
     "domains/common": ["domains/common", "rill/", "kernels"],
     "domains/*": ["self", "domains/common", "rill/", "kernels"],
     "rill/script": ["rill/script", "rill/"],
-    "scripting": ["scripting", "rill/script", "rill/"],
+    **scripting_arrows(["state", "arrays", "tables", "native", "config"]),
     "cli": ["cli", "rill/script", "rill/", "domains/common/tree.h"],
     "examples": ["examples", "rill/script", "rill/"],
 }
@@ -102,8 +108,8 @@ def room_of(name):
         return "rill/script"
     if name.startswith("kernels/device/"):
         return "kernels/device"
-    if parts[0] == "domains":
-        return "/".join(parts[:2]) if len(parts) > 2 else "domains"
+    if parts[0] in ("domains", "scripting"):
+        return "/".join(parts[:2]) if len(parts) > 2 else parts[0]
     return parts[0]
 
 
@@ -198,9 +204,9 @@ def check_marks():
 
 
 def check_readme():
-    """Every folder at the top, and every domain, says in a README.md of about ten lines what lives there."""
+    """Every folder at the top, every domain and every room of scripting says in a README.md of about ten lines what lives there."""
     folders = {n.split("/")[0] for n in FILES if "/" in n and not n.startswith(".")}
-    folders |= {"/".join(n.split("/")[:2]) for n in FILES if re.match(r"domains/[^/]+/", n)}
+    folders |= {"/".join(n.split("/")[:2]) for n in FILES if re.match(r"(domains|scripting)/(?!include/)[^/]+/", n)}
     for folder in sorted(folders):
         if folder + "/README.md" not in FILES:
             yield folder, 0, "no README.md"

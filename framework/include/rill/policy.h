@@ -28,6 +28,7 @@ typedef struct rill_flight {
     double refill;           /* setting refill, a share of N */
     int64_t waiting;         /* inputs waiting to be admitted */
     int64_t timesteps;       /* timesteps of the run so far */
+    int32_t k;               /* setting k: candidates of an item at most, where its request says nothing else */
 } rill_flight;
 
 typedef struct rill_policy {

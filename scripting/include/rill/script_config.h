@@ -3,8 +3,8 @@
  * Order of use: rill_script_load(), then rill_script_config_read(), rill_script_sweep_point() for each point of a sweep, or
  * rill_script_tune() for a search of the script's own. A struct describes wishes and opens nothing: whoever reads it composes
  * them with wishes from elsewhere, loads the plugins, and makes model and engine. A sandbox ends where its wishes are granted: shared
- * objects among `plugins`, and the files `output`, `stats` and `trace`, want the word of whoever runs the script. Texts stay valid until
- * rill_script_config_free(), which must come before the context is destroyed.
+ * objects among `plugins`, and the files `output`, `stats` and `trace`, want the word of whoever runs the script. A struct and its
+ * texts are held by the script, within its limit of memory, until rill_script_config_free(), or until the script goes with its context.
  *
  * What the table may hold is in docs/scripting.md. Everything in it is checked when it is read: unknown keys, types, values that
  * a setting cannot have, names of a grid. What the settings come to together is for rill_settings_resolve().
@@ -63,13 +63,10 @@ typedef struct rill_script_config {
 
     const char *const *also; /* [n_also] at most 16 models behind `model`, which decode together with it */
     int32_t n_also;
-    const char *alignment; /* a form, "" for the domain's own; NULL: none is wanted */
-    int word_scores;
-    const char *shortlist;                        /* a path and what stands behind it; NULL: none */
-    int pretty;                                   /* trees in indented lines */
-    const char *weights, *backend, *input_format; /* of rill_open_options; NULL: not said */
-    int32_t workers;                              /* 0: not said */
-    int unknown_names;                            /* as word_scores */
+    const rill_script_pair
+        *options; /* [n_options] of outputs (rill_output_table()) and domains, for rill_layer_set() */
+    int32_t n_options;
+    int32_t workers; /* 0: not said */
 } rill_script_config;
 
 /* Read what the script returned. *out: freed by the caller; on failure NULL.

@@ -1,0 +1,249 @@
+/* A run described by a Lua table, as a struct: read.lua and sweep.lua make flat lists of it, FIELDS says where these go.
+ *
+ * A configuration is a userdata, and its texts are the strings of those lists, which it holds on to. The registry holds it until it
+ * is freed. */
+#include <assert.h>
+#include <string.h>
+
+#include "config.h"
+#include "rill/layers.h"
+
+typedef struct owner {
+    rill_script_config config; /* first: callers hold a pointer to it */
+    rill_script *script;
+    int reference;
+} owner;
+
+/* --- storing ------------------------------------------------------------------------------------------------------ */
+
+typedef enum field_type { NOTHING, TEXT, NUMBER, LIST, PAIRS, CHAIN, SWEEP } field_type;
+typedef struct field {
+    const char *name; /* in the table that own.read() makes */
+    const char *read; /* what reads it in read.lua, if it is a key; "": settings are read apart; NULL: it is no key */
+    field_type type;
+    size_t at, count; /* of lists: the pointer, how many */
+} field;
+
+/* All keys of a configuration, in the order in which they are looked at, and what comes of them. */
+#define AT(member) offsetof(rill_script_config, member)
+static const field FIELDS[] = {
+    {"model", "model", TEXT, AT(model), 0},
+    {"domain", "domain", TEXT, AT(domain), 0},
+    {"domain_args", "text", TEXT, AT(domain_arguments), 0},
+    {"input", "path", TEXT, AT(input), 0},
+    {"output", "path", TEXT, AT(output), 0},
+    {"references", "path", TEXT, AT(references), 0},
+    {"stats", "path", TEXT, AT(stats), 0},
+    {"trace", "path", TEXT, AT(trace), 0},
+    {"tokenized", "flag", NUMBER, AT(tokenized), 0},
+    {"threads", "threads", NUMBER, AT(threads), 0},
+    {"workers", "threads", NUMBER, AT(workers), 0},
+    {"plugins", "plugins", LIST, AT(plugins), AT(n_plugins)},
+    {"n_best", "", NOTHING, 0, 0},
+    {"distinct", "", NOTHING, 0, 0},
+    {"unordered", "", NOTHING, 0, 0},
+    {"search", "", NOTHING, 0, 0},
+    {"heuristics", "heuristics", CHAIN, AT(heuristics.entry), AT(heuristics.n)},
+    {"scorers", "scorers", CHAIN, AT(scorers.entry), AT(scorers.n)},
+    {"policy", "policy", CHAIN, AT(policy.entry), AT(policy.n)},
+    {"sweep", "sweep", SWEEP, AT(sweep), AT(n_sweep)},
+    {"tune", "tune", NUMBER, AT(has_tune), 0},
+    {"also", NULL, LIST, AT(also), AT(n_also)},
+    {"options", NULL, PAIRS, AT(options), AT(n_options)},
+    {"settings", NULL, PAIRS, AT(settings), AT(n_settings)},
+    {"point", NULL, PAIRS, AT(point), AT(n_point)},
+};
+enum { N_FIELDS = sizeof FIELDS / sizeof *FIELDS };
+static_assert(sizeof(rill_script_pair) == 2 * sizeof(char *) && sizeof(rill_chain_entry) == 2 * sizeof(char *),
+              "pairs are lists of texts");
+
+/* The texts of the list on top of the stack, in memory that the list holds on to. */
+static const char **texts_of(lua_State *L)
+{
+    lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
+    const char **texts = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *texts, 0);
+    for (lua_Integer i = 0; i < n; i++) {
+        lua_rawgeti(L, -2, i + 1);
+        texts[i] = lua_tostring(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_rawseti(L, -2, 0);
+    return texts;
+}
+
+/* The list of lists on top of the stack: each a name and its values. */
+static const rill_script_axis *axes_of(lua_State *L, int64_t *points)
+{
+    lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
+    rill_script_axis *axes = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *axes, 0);
+    *points = 1;
+    for (lua_Integer i = 0; i < n; i++) {
+        lua_rawgeti(L, -2, i + 1);
+        const char **texts = texts_of(L);
+        axes[i] = (rill_script_axis){texts[0], texts + 1, (int32_t)lua_rawlen(L, -1) - 1};
+        *points *= axes[i].n;
+        lua_pop(L, 1);
+    }
+    lua_rawseti(L, -2, 0);
+    return axes;
+}
+
+/* The value is on top of the stack. */
+static void store(lua_State *L, const field *f, rill_script_config *config)
+{
+    char *at = (char *)config + f->at;
+    const void *list = NULL;
+    if (f->type == NUMBER) {
+        *(int32_t *)at = lua_isboolean(L, -1) ? lua_toboolean(L, -1) : (int32_t)lua_tointeger(L, -1);
+    } else if (f->type == TEXT) {
+        *(const char **)at = lua_tostring(L, -1);
+    } else {
+        list = f->type == SWEEP ? (const void *)axes_of(L, &config->sweep_points) : texts_of(L);
+        memcpy(at, &list, sizeof list);
+        *(int32_t *)((char *)config + f->count) = (int32_t)lua_rawlen(L, -1) /
+                                                  (f->type == LIST || f->type == SWEEP ? 1 : 2);
+    }
+    if (f->type == CHAIN) ((rill_script_chain *)at)->said = 1;
+}
+
+static void add_key(lua_State *L, const char *name, const char *read, int is_option)
+{
+    lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
+    lua_pushstring(L, name);
+    lua_rawseti(L, -2, n + 1);
+    lua_pushstring(L, read);
+    lua_rawseti(L, -2, n + 2);
+    lua_pushboolean(L, is_option);
+    lua_rawseti(L, -2, n + 3);
+}
+
+/* What reads an option's value in read.lua. */
+static const char *reader_of(const rill_option *row)
+{
+    switch (row->type) {
+    case RILL_OPTION_PATH: return "path";
+    case RILL_OPTION_SWITCH: return "flag";
+    case RILL_OPTION_WORD: return "text";
+    case RILL_OPTION_TEXT: return row->argument[0] == '[' ? "form" : "text";
+    default: return "amount";
+    }
+}
+
+/* Keys like the others: each name once, as it is written in Lua. */
+static void add_options(lua_State *L, const rill_option *row)
+{
+    char spelt[SCRIPT_NAME_MAX];
+    for (; row != NULL && row->name != NULL; row++) {
+        int list = lua_gettop(L), known = 0;
+        script_spell(row->name, spelt);
+        for (lua_Integer i = 1; !known && lua_rawgeti(L, list, i) == LUA_TSTRING; i += 3)
+            known = strcmp(lua_tostring(L, -1), spelt) == 0;
+        lua_settop(L, list);
+        if (!known) add_key(L, spelt, reader_of(row), 1);
+    }
+}
+
+int script_config_keys(lua_State *L)
+{
+    lua_newtable(L);
+    for (int i = 0; i < N_FIELDS && FIELDS[i].read != NULL; i++) add_key(L, FIELDS[i].name, FIELDS[i].read, 0);
+    const rill_domain *d;
+    add_options(L, rill_output_table());
+    for (size_t i = 0; (d = rill_domain_at(script_of(L)->ctx, i)) != NULL; i++) add_options(L, d->options);
+    return 1;
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+rill_status script_config_take(lua_State *L, int arguments, rill_script_config **out)
+{
+    rill_status status = script_own_call(L, "read", arguments, 1);
+    if (status < 0) return status;
+    int said = lua_gettop(L);
+    owner *o = lua_newuserdatauv(L, sizeof *o, 1);
+    *o = (owner){.config.struct_size = sizeof o->config, .config.script = script_of(L)->path, .script = script_of(L)};
+    for (int i = 0; i < N_FIELDS; i++) {
+        if (lua_getfield(L, said, FIELDS[i].name) != LUA_TNIL) store(L, &FIELDS[i], &o->config);
+        lua_pop(L, 1);
+    }
+    if (lua_getfield(L, said, "budget") != LUA_TNIL)
+        status = script_budget_make(L, lua_gettop(L), &o->config.budget, &o->config.budget_user);
+    lua_settop(L, said + 1);
+    lua_insert(L, said);
+    lua_setiuservalue(L, said, 1);
+    o->reference = luaL_ref(L, LUA_REGISTRYINDEX);
+    if (status < 0)
+        rill_script_config_free(&o->config);
+    else
+        *out = &o->config;
+    return status;
+}
+
+void rill_script_config_free(rill_script_config *config)
+{
+    if (config != NULL) luaL_unref(((owner *)config)->script->L, LUA_REGISTRYINDEX, ((owner *)config)->reference);
+}
+
+rill_status script_point_take(lua_State *L, rill_script_config **out)
+{
+    lua_settop(L, 4);
+    for (int i = 1; i <= 4; i++) lua_pushvalue(L, i);
+    rill_status status = script_own_call(L, "apply", 4, 4);
+    if (status < 0) return status;
+    if (lua_isfunction(L, 3)) {
+        lua_pushvalue(L, 3);
+        lua_pushvalue(L, 5);
+        lua_pushvalue(L, 8);
+        lua_call(L, 2, 0);
+    }
+    lua_settop(L, 7);
+    rill_script_config_free(*out);
+    *out = NULL;
+    return script_config_take(L, 3, out);
+}
+
+/* --- what the script returned ------------------------------------------------------------------------------------- */
+
+void script_config_result(lua_State *L)
+{
+    const rill_script *s = script_of(L);
+    if (s->result == LUA_NOREF)
+        lua_pushnil(L);
+    else
+        lua_rawgeti(L, LUA_REGISTRYINDEX, s->result);
+}
+
+typedef struct reading {
+    int64_t index; /* of the point that is read; -1: what the script returned itself */
+    rill_script_config *config;
+    rill_status status;
+} reading;
+
+static int read_protected(lua_State *L)
+{
+    reading *r = lua_touserdata(L, 1);
+    script_config_result(L);
+    lua_replace(L, 1);
+    if (r->index < 0) {
+        r->status = script_config_take(L, 1, &r->config);
+        return 0;
+    }
+    lua_pushvalue(L, 1);
+    lua_pushinteger(L, r->index);
+    script_own_call(L, "point", 2, 3);
+    r->status = script_point_take(L, &r->config);
+    return 0;
+}
+
+rill_status rill_script_sweep_point(rill_script *script, int64_t index, rill_script_config **out)
+{
+    reading r = {.index = index};
+    rill_status status = script_protect(script, read_protected, &r);
+    *out = r.config;
+    return status < 0 ? status : r.status;
+}
+
+rill_status rill_script_config_read(rill_script *script, rill_script_config **out)
+{
+    return rill_script_sweep_point(script, -1, out);
+}

@@ -1,0 +1,341 @@
+-- A run described by a table: what a script returned, checked and put into flat lists, which config.c stores.
+--
+-- Everything is checked by tables rather than by code where there is a choice: own.keys() says what the table may hold, own.settings()
+-- what `search` may. A mistake is raised as {key, why}; own.c puts the file and the line before it. Keys are visited in the order of
+-- these lists, for Lua's own order changes from run to run.
+--
+-- This code runs in the script's state, under its limits. Its globals are copies of the library's, made before the script ran, and it
+-- looks at the script's tables by next, rawget and rawlen alone: nothing that a script does changes what is read.
+local own = ...
+local find, format, gsub = string.find, string.format, string.gsub
+
+local MOST_ENTRIES <const>, MOST_MODELS <const>, MOST_THREADS <const> = 32, 17, 1024
+local LONGEST_NAME <const>, LONGEST_ARGUMENTS <const> = 47, 1023
+
+-- --- mistakes and texts --------------------------------------------------------------------------------------------------
+
+-- `key` is false where the mistake is in a call, whose place Lua knows. A zero byte would end the message.
+local function fail(key, why, ...)
+  error({ key, (gsub(format(why, ...), "\0", "?")) })
+end
+
+local WORDS = { string = "a string", number = "a number", table = "a table", ["function"] = "a function" }
+
+local function what(value)
+  if value == nil then return "nil" end
+  return value == true and "true" or value == false and "false" or WORDS[type(value)] or "an object"
+end
+
+local function expected(key, wanted, value)
+  fail(key, "%s was expected, not %s", wanted, what(value))
+end
+
+local function append(list, ...)
+  for _, value in ipairs({ ... }) do list[#list + 1] = value end
+end
+
+-- The shortest of three widths that reads back as the same number.
+local function digits_of(number)
+  for width = 15, 16 do
+    local text = format("%." .. width .. "g", number)
+    if tonumber(text) == number then return text end
+  end
+  return format("%.17g", number)
+end
+
+-- A string, a number or a boolean as a command line would have it: 10.0 is "10". Nil for what cannot be written so.
+local function text_of(value)
+  if value == true then return "true" elseif value == false then return "false" end
+  if type(value) == "string" then return not find(value, "\0", 1, true) and value or nil end
+  if type(value) ~= "number" or value ~= value or value == math.huge or value == -math.huge then return nil end
+  local whole = math.tointeger(value)
+  return whole and format("%d", whole) or digits_of(value)
+end
+
+-- --- single values -------------------------------------------------------------------------------------------------------
+
+local function text(value, key)
+  if type(value) ~= "string" then expected(key, "a string", value) end
+  if find(value, "\0", 1, true) then fail(key, "the string has a NUL byte") end
+  if value == "" then fail(key, "the string is empty; leave the key out instead") end
+  return value
+end
+
+-- Paths are beside the script, so that it works from wherever it is called; where that is the current directory, `plain` marks them.
+local function path(value, key, _, plain)
+  text(value, key)
+  if value == "-" or find(value, "^/") then return value end
+  return (string.match(own.path, "^.*/") or plain or "") .. value
+end
+
+local function flag(value, key)
+  if value ~= true and value ~= false then expected(key, "true or false", value) end
+  return value
+end
+
+local function threads(value, key)
+  if type(value) ~= "number" then expected(key, "a number", value) end
+  local n = math.tointeger(value)
+  if not n or n < 1 or n > MOST_THREADS then fail(key, "a whole number from 1 to %d was expected", MOST_THREADS) end
+  return n
+end
+
+-- What has a form of its own where nothing is said of it.
+local function form(value, key)
+  if value == true then return "" elseif value == false then return nil end
+  return text_of(value) or expected(key, "true, \"hard\", \"soft\" or a number", value)
+end
+
+local function amount(value, key)
+  if type(value) ~= "number" and type(value) ~= "string" then expected(key, "a number", value) end
+  return text_of(value) or fail(key, "a finite number was expected")
+end
+
+-- --- lists ---------------------------------------------------------------------------------------------------------------
+
+-- A list of what read(value, key) gives for each element. A table with names in it is none.
+local function list_of(list, key, wanted, read)
+  if type(list) ~= "table" then expected(key, wanted, list) end
+  local n, out = rawlen(list), {}
+  for name in next, list do
+    if type(name) == "string" then fail(key, "%s was expected; \"%s\" is a name in it", wanted, name) end
+    if math.type(name) ~= "integer" or name < 1 or name > n then fail(key, "%s was expected, without gaps", wanted) end
+  end
+  if n > MOST_ENTRIES then fail(key, "a list of at most %d was expected", MOST_ENTRIES) end
+  for i = 1, n do append(out, read(rawget(list, i), format("%s[%d]", key, i))) end
+  return out
+end
+
+-- --- entries -------------------------------------------------------------------------------------------------------------
+
+local function argument(value, key, name)
+  if math.type(value) == "float" then return digits_of(value) end
+  return type(value) == "string" and value or text_of(value) or
+    fail(key, "arguments of %s: a %s cannot be one; numbers, strings and booleans can", name, type(value))
+end
+
+-- The name in "NAME:ARGUMENTS", and the arguments.
+local function split(text, kind, key)
+  local name, arguments = string.match(text, "^([^:]*):?(.*)$")
+  if name == "" or find(name, "\0", 1, true) then
+    fail(key, "\"%s\" names no %s: NAME or NAME:ARGUMENTS expected", name, kind)
+  end
+  if #name > LONGEST_NAME then fail(key, "\"%s\": the name of a %s has at most %d bytes", name, kind, LONGEST_NAME) end
+  return name, arguments
+end
+
+-- What names a heuristic, a scorer, a policy or a domain, as a name and arguments, written as on the command line:
+--   "absolute"  "absolute:10"  {"absolute", 10}     by name
+--   object  {object, 10}                            what rill.heuristic{} and its relatives returned
+--   function(b) ... end                             a function alone: declared when it is read, once per function
+--   lib:bind(...)                                   a native function, the same
+local function entry(value, key, kind)
+  local who, n, keys = value, 1, 0
+  if type(value) == "table" then
+    n, who = rawlen(value), rawget(value, 1)
+    for _ in next, value do keys = keys + 1 end
+    if n == 0 or keys ~= n then
+      fail(key, "{\"NAME\", ARGUMENTS...} is how a %s with arguments is written, without keys", kind)
+    end
+    if type(who) == "table" then fail(key, "a table where the name of a %s is expected", kind) end
+  end
+  local name, said = (type(who) == "string" and split or own.who)(who, kind, key)
+  if not name then fail(key, "%s", said) end
+  local list = said and said ~= "" and { said } or {}
+  for i = 2, n do append(list, argument(rawget(value, i), key, name)) end
+  local arguments = table.concat(list, ",")
+  if find(arguments, "\0", 1, true) then fail(key, "arguments of %s: a byte of value 0", name) end
+  if #arguments > LONGEST_ARGUMENTS then fail(key, "arguments of %s: more than %d bytes", name, LONGEST_ARGUMENTS) end
+  return name, arguments
+end
+
+local function chain(kind, wanted)
+  return function(value, key)
+    return list_of(value, key, wanted, function(element, place) return entry(element, place, kind) end)
+  end
+end
+
+-- --- keys ----------------------------------------------------------------------------------------------------------------
+
+-- By own.keys(): what reads the value of a key. `out` is for what it says besides.
+local READ = { text = text, path = path, flag = flag, threads = threads, form = form, amount = amount }
+READ.heuristics = chain("heuristic", "a list such as { {\"absolute\", 10} }")
+READ.scorers = chain("scorer", "a list such as { {\"word_reward\", 0.5} }")
+
+function READ.policy(value, key)
+  return { entry(value, key, "policy") }
+end
+
+function READ.domain(value, key, out)
+  if type(value) == "string" then return text(value, key) end
+  local name, arguments = entry(value, key, "domain")
+  if arguments ~= "" then out.domain_args = arguments end
+  return name
+end
+
+-- Bare names of plugins would be looked for along the loader's path.
+function READ.plugins(value, key)
+  return list_of(value, key, "a list of files", function(element, place) return path(element, place, nil, "./") end)
+end
+
+function READ.model(value, key, out)
+  if type(value) == "string" then return path(value, key) end
+  local models = list_of(value, key, "a path, or a list of them for an ensemble,", path)
+  if #models < 1 or #models > MOST_MODELS then fail(key, "1 to %d models were expected", MOST_MODELS) end
+  out.also = { table.unpack(models, 2) }
+  return models[1]
+end
+
+function READ.sweep(value, key)
+  local grid = own.GRIDS[value]
+  return grid and own.axes(grid) or expected(key, "a grid such as rill.sweep{ delta = {0.5, 1.5} }", value)
+end
+
+function READ.tune(value, key)
+  if type(value) ~= "function" then expected(key, "a function(try)", value) end
+  return true
+end
+
+-- --- what there is -------------------------------------------------------------------------------------------------------
+
+local keys, KEYS, SETTINGS, key_called, setting_called = own.keys(), {}, {}, {}, {}
+
+local function setting_of(name)
+  return setting_called[gsub(name, "%-", "_")]
+end
+
+for i = 1, #keys, 3 do
+  local name, read, is_option = keys[i], READ[keys[i + 1]], keys[i + 2]
+  key_called[name] = { name = name, read = read }
+  if is_option then -- they go on as pairs
+    key_called[name].read = function(value, key, out)
+      local said = read(value, key)
+      if said == true then said = "1" elseif said == false then said = "0" end
+      if said then append(out.options, name, said) end
+    end
+  end
+  append(KEYS, key_called[name])
+end
+for i, name in ipairs(own.settings()) do
+  local spelt = gsub(name, "%-", "_") -- as it is written in Lua
+  SETTINGS[i] = { name = name, spelt = spelt }
+  setting_called[spelt] = SETTINGS[i]
+end
+
+-- Words that others use, too far from ours for a resemblance.
+local OTHER_WORDS = {
+  beam = "k", beam_size = "k", beam_width = "k", batch = "n", batch_size = "n", M = "max_candidates",
+  refs = "references",
+}
+
+-- Of the names that known(name) does not know, the first in the alphabet; nil if there is none.
+local function unknown_in(t, key, known)
+  local first
+  for name in next, t do
+    if type(name) ~= "string" then fail(key, "a value without a name; write name = value") end
+    if not known(name) and (not first or name < first) then first = name end
+  end
+  return first
+end
+
+local function check_keys(config)
+  local name = unknown_in(config, "", function(name) return key_called[name] end)
+  if not name then return end
+  local word = OTHER_WORDS[name]
+  local near, setting = word or own.nearest("config", name), word and setting_called[word] and word or name
+  if setting_of(setting) then fail(name, "unknown key; it is one of \"search\": search = { %s = ... }", setting) end
+  if near then fail(name, "unknown key; did you mean \"%s\"?", near) end
+  fail(name, "unknown key; docs/scripting.md lists them all")
+end
+
+-- --- settings ------------------------------------------------------------------------------------------------------------
+
+local function unknown_setting(name)
+  local key, near = "search." .. name, OTHER_WORDS[name] or own.nearest("search", name)
+  if name == "delta" then name = "absolute" end -- whose argument it is
+  if key_called[name] then fail(key, "unknown key; \"%s\" stands beside \"search\", not inside it", name) end
+  if own.is_heuristic(name) then
+    fail(key, "unknown key; a heuristic stands in their list: heuristics = { {\"%s\", ...} }", name)
+  end
+  if near then fail(key, "unknown key; did you mean \"%s\"?", near) end
+  fail(key, "unknown key; the keys of \"search\" are the settings of `rill decode --help`")
+end
+
+local function check_search(search)
+  local unknown = unknown_in(search, "search", setting_of)
+  if unknown then unknown_setting(unknown) end
+  for _, setting in ipairs(SETTINGS) do -- of two spellings of a setting one would be lost
+    local name, spelt = setting.name, setting.spelt
+    if name ~= spelt and rawget(search, name) ~= nil and rawget(search, spelt) ~= nil then
+      fail("search." .. name, "%s is said too, and means the same", spelt)
+    end
+  end
+end
+
+-- The value of a setting as text, checked by itself.
+local function setting_value(value, key, setting)
+  local takes, is = own.takes(setting.name), type(value)
+  if takes == "either" then takes = is == "string" and "string" or "number" end
+  if takes ~= is then
+    expected(key, takes == "boolean" and "true or false" or takes == "string" and "a string" or
+      setting.name == "budget" and "a number or a function" or "a number", value)
+  end
+  if is == "boolean" then return value and "1" or "0" end
+  local said = text_of(value) or
+    fail(key, is == "string" and "a text without zero bytes was expected" or "a finite number was expected")
+  local why = own.refusal(setting.name, said)
+  if why then fail(key, "%s", why) end
+  return said
+end
+
+local function value_in(t, setting)
+  local value = rawget(t, setting.spelt)
+  if value == nil then value = rawget(t, setting.name) end
+  return value
+end
+
+local function read_setting(value, key, setting, out)
+  if setting.name == "budget" and type(value) == "function" then
+    out.budget = value
+  else
+    append(out.settings, setting.name, setting_value(value, key, setting))
+  end
+end
+
+-- Settings stand under `search`, and a few beside it too.
+local function read_settings(config, out)
+  local search = rawget(config, "search")
+  if search ~= nil and type(search) ~= "table" then expected("search", "a table of settings", search) end
+  check_search(search or {})
+  for _, setting in ipairs(SETTINGS) do
+    local name, beside = setting.spelt, nil
+    if key_called[name] then beside = value_in(config, setting) end
+    if beside ~= nil then read_setting(beside, name, setting, out) end
+    local value = value_in(search or {}, setting)
+    if value ~= nil then
+      if beside ~= nil then fail("search." .. name, "%s is said beside \"search\" too", name) end
+      read_setting(value, "search." .. name, setting, out)
+    end
+  end
+end
+
+-- --- the table -----------------------------------------------------------------------------------------------------------
+
+-- Read the table. `point`: the parameters that it was made with, noted in the order of the list `names`.
+function own.read(config, point, names)
+  local ending = "a configuration ends with: return { model = \"DIR\" }"
+  if config == nil then fail("", "the script returns nothing; %s", ending) end
+  if type(config) ~= "table" then fail("", "the script returns %s, not a table; %s", what(config), ending) end
+  local out = { settings = {}, options = {}, point = {} }
+  check_keys(config)
+  for _, key in ipairs(KEYS) do
+    local value = rawget(config, key.name)
+    if key.read and value ~= nil then out[key.name] = key.read(value, key.name, out) end
+  end
+  read_settings(config, out)
+  for _, name in ipairs(names or {}) do append(out.point, name, text_of(point[name]) or "not finite") end
+  return out
+end
+
+own.fail, own.append, own.text_of, own.entry = fail, append, text_of, entry
+own.setting_of, own.setting_value = setting_of, setting_value

@@ -1,0 +1,326 @@
+/* rill.ffi: functions of shared objects, bound by a signature and called through libffi.
+ *
+ *   rill.ffi.open(file)                  a library
+ *   library:bind(symbol, signature)      a function
+ *   function(arguments...)               calls it
+ *   function:with(arguments...)          the function with its last arguments fixed
+ *   rill.ffi.array(type, values)         an array of another type than rill.array makes
+ *   rill.ffi.callback(signature, f)      native_callback.c
+ *
+ * What the native side does is beyond every limit of the sandbox, so rill.ffi opens only for scripts that are trusted.
+ *
+ * Divisions: libraries · binding · calling · fixing arguments · arrays · opening. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arrays/array.h"
+#include "native.h"
+#include "rill/file.h"
+
+/* --- libraries ---------------------------------------------------------------------------------------------------- */
+
+/* The file meant by `name`: absolute, or in the script's own folder; a name without a slash that is not there is left
+ * to the system's search. Pushes the text it returns. */
+static const char *find_library(lua_State *L, const char *name)
+{
+    const char *script = script_of(L)->path, *slash = strrchr(script, '/');
+    if (name[0] == '/') return lua_pushstring(L, name);
+    lua_pushlstring(L, script, slash != NULL ? (size_t)(slash - script) + 1 : 0);
+    /* Without any slash dlopen() would search. */
+    const char *path = lua_pushfstring(L, "%s%s%s", slash != NULL ? "" : "./", lua_tostring(L, -1), name);
+    return strchr(name, '/') != NULL || access(path, F_OK) == 0 ? path : lua_pushstring(L, name);
+}
+
+/* dlopen() would wait for a pipe. */
+static void check_regular(lua_State *L, rill_context *ctx, const char *path)
+{
+    rill_file file;
+    if (strchr(path, '/') == NULL) return;
+    rill_status status = rill_file_open(&file, ctx, path, RILL_FILE_REGULAR);
+    if (status < 0) script_raise(L, rill_fail(ctx, status, "rill.ffi.open: %s", rill_error(ctx)));
+    rill_file_close(&file);
+}
+
+static int open_library(lua_State *L)
+{
+    size_t length;
+    rill_script *s = script_of(L);
+    const char *name = luaL_checklstring(L, 1, &length);
+    luaL_argcheck(L, length > 0 && memchr(name, '\0', length) == NULL, 1, "the name of a shared object expected");
+    const char *path = find_library(L, name);
+    check_regular(L, s->ctx, path);
+    native_library **handle = lua_newuserdatauv(L, sizeof *handle, 0);
+    native_library *library = rill_alloc(s->ctx, sizeof *library + length + 1);
+    if (library == NULL) return luaL_error(L, "rill.ffi.open: not enough memory");
+    library->size = sizeof *library + length + 1;
+    memcpy(library->path, name, length + 1);
+    library->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library->handle == NULL) {
+        rill_free(s->ctx, library, library->size);
+        return luaL_error(L, "rill.ffi.open: %s%s", dlerror(),
+                          strchr(path, '/') == NULL ? " (nor is it in the script's folder)" : "");
+    }
+    library->next = s->native->libraries;
+    s->native->libraries = library;
+    *handle = library;
+    luaL_setmetatable(L, NATIVE_LIBRARY); /* only now: it has a library to show */
+    return 1;
+}
+
+static const native_library *library_at(lua_State *L, int index)
+{
+    return *(native_library **)luaL_checkudata(L, index, NATIVE_LIBRARY);
+}
+
+static int library_name(lua_State *L)
+{
+    lua_pushfstring(L, "library %s", library_at(L, 1)->path);
+    return 1;
+}
+
+void script_native_free(rill_script *s)
+{
+    if (s->native == NULL) return;
+    native_callbacks_free(s);
+    while (s->native->libraries != NULL) {
+        native_library *library = s->native->libraries;
+        s->native->libraries = library->next;
+        dlclose(library->handle);
+        rill_free(s->ctx, library, library->size);
+    }
+    rill_free(s->ctx, s->native, sizeof *s->native);
+    s->native = NULL;
+}
+
+/* --- binding ------------------------------------------------------------------------------------------------------ */
+
+void native_signature(lua_State *L, int index, signature *out)
+{
+    size_t length;
+    signature_error error;
+    const char *text = luaL_checklstring(L, index, &length);
+    if (signature_parse(text, length, out, &error) != 0)
+        luaL_error(L, "signature \"%s\", column %d: %s", text, (int)error.column, error.message);
+}
+
+/* The call interface; its types lie in the function, so it is made anew wherever the function is copied to. */
+static void prepare(lua_State *L, native_function *f)
+{
+    for (int i = 0; i < f->signature.n; i++) f->types[i] = native_ffi_type(f->signature.argument[i]);
+    if (ffi_prep_cif(&f->cif, FFI_DEFAULT_ABI, (unsigned)f->signature.n, native_ffi_type(f->signature.result),
+                     f->types) != FFI_OK)
+        luaL_error(L, "%s: libffi cannot call functions of this signature on this machine", f->name);
+}
+
+static native_function *new_function(lua_State *L)
+{
+    native_function *f = lua_newuserdatauv(L, sizeof *f, 1);
+    *f = (native_function){0};
+    luaL_setmetatable(L, NATIVE_FUNCTION);
+    return f;
+}
+
+static int bind(lua_State *L)
+{
+    size_t length;
+    const native_library *library = library_at(L, 1);
+    const char *symbol = luaL_checklstring(L, 2, &length);
+    luaL_argcheck(L, length > 0 && length < NATIVE_NAME_MAX && memchr(symbol, '\0', length) == NULL, 2,
+                  "the name of a function expected");
+    native_function *f = new_function(L);
+    native_signature(L, 3, &f->signature);
+    memcpy(f->name, symbol, length + 1);
+    f->library = library;
+    f->open = f->signature.n;
+    prepare(L, f);
+    /* dlsym() returns an object pointer; a function pointer is read out of its bytes, which ISO C allows. */
+    void *address = dlsym(library->handle, symbol);
+    if (address == NULL)
+        return luaL_error(L, "%s has no function \"%s\": it must be exported, and of C linkage", library->path, symbol);
+    memcpy(&f->code, &address, sizeof f->code);
+    return 1;
+}
+
+native_function *native_function_at(lua_State *L, int index)
+{
+    return luaL_checkudata(L, index, NATIVE_FUNCTION);
+}
+
+static int function_name(lua_State *L)
+{
+    char text[SIGNATURE_TEXT];
+    const native_function *f = native_function_at(L, 1);
+    signature_write(&f->signature, text, sizeof text);
+    lua_pushfstring(L, "function %s of %s: %s", f->name, f->library->path, text);
+    return 1;
+}
+
+/* --- calling ------------------------------------------------------------------------------------------------------ */
+
+void native_count(lua_State *L, int *n, const char *what)
+{
+    if (*n >= NATIVE_MOST) luaL_error(L, "a script may have %d %s; is this in a loop?", NATIVE_MOST, what);
+    ++*n;
+}
+
+rill_status native_outcome(rill_script *s)
+{
+    rill_status status = s->native->failed;
+    if (status == RILL_OK) return RILL_OK;
+    s->native->failed = RILL_OK;
+    return rill_fail(s->ctx, status, "%s", s->native->message);
+}
+
+static int call(lua_State *L)
+{
+    native_function *f = native_function_at(L, 1);
+    const signature *s = &f->signature;
+    native_value values[SIGNATURE_MOST], result = {0};
+    void *arguments[SIGNATURE_MOST];
+    int given = lua_gettop(L) - 1;
+    if (given != f->open) {
+        char text[SIGNATURE_TEXT];
+        signature_write(s, text, sizeof text);
+        return luaL_error(L, "%s: %d arguments given, %d expected by %s%s", f->name, given, f->open, text,
+                          f->open < s->n ? ", the last ones being fixed" : "");
+    }
+    luaL_checkstack(L, LUA_MINSTACK, f->name);
+    for (int i = 0; i < s->n; i++) {
+        arguments[i] = i < f->open ? &values[i] : &f->fixed[i];
+        if (i < f->open) native_read(L, i + 2, s->argument[i], (int)(s->constant >> i & 1), f->name, i + 1, &values[i]);
+    }
+    ffi_call(&f->cif, f->code, &result, arguments);
+    rill_status status = native_outcome(script_of(L));
+    if (status < 0) return script_raise(L, status);
+    return native_push(L, s->result, &result);
+}
+
+/* --- fixing arguments --------------------------------------------------------------------------------------------- */
+
+/* What belongs to one call of the engine cannot be kept for later ones. */
+static void refuse_passing(lua_State *L, const native_function *f, int argument, int index)
+{
+    signature_type type = f->signature.argument[argument];
+    const array *a = array_test(L, script_of(L), index);
+    if ((type >= SIGNATURE_BEAMS && type <= SIGNATURE_FLIGHT) || (a != NULL && a->stamp != 0))
+        luaL_error(L, "%s:with: argument %d is the engine's and lives for one call only: pass it when calling", f->name,
+                   argument + 1);
+}
+
+/* The values are read now, and held by the function since strings and arrays are pointed to. */
+static int with(lua_State *L)
+{
+    const native_function *from = native_function_at(L, 1);
+    int given = lua_gettop(L) - 1, first = from->open - given;
+    if (first < 0) return luaL_error(L, "%s:with: %d arguments given, %d are open", from->name, given, from->open);
+    native_function *f = new_function(L);
+    *f = *from;
+    f->open = first;
+    f->table = NULL;
+    prepare(L, f);
+    lua_createtable(L, given, 1);
+    lua_getiuservalue(L, 1, 1);
+    lua_setfield(L, -2, "before");
+    for (int i = 0; i < given; i++) {
+        refuse_passing(L, f, first + i, i + 2);
+        native_read(L, i + 2, f->signature.argument[first + i], (int)(f->signature.constant >> (first + i) & 1),
+                    f->name, first + i + 1, &f->fixed[first + i]);
+        lua_pushvalue(L, i + 2);
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setiuservalue(L, -2, 1);
+    return 1;
+}
+
+/* --- arrays ------------------------------------------------------------------------------------------------------- */
+
+/* rill.ffi.array("int32", 10): zeros; rill.ffi.array("int32", values): of a table or an array, each checked. */
+static int make_array(lua_State *L)
+{
+    static const char *const names[] = {"double", "float", "int32", "int64", "uint8", NULL};
+    static const signature_type elements[] = {SIGNATURE_DOUBLE, SIGNATURE_FLOAT, SIGNATURE_I32, SIGNATURE_I64,
+                                              SIGNATURE_U8};
+    static const array_type types[] = {ARRAY_F64, ARRAY_F32, ARRAY_I32, ARRAY_I64, ARRAY_U8};
+    int which = luaL_checkoption(L, 1, NULL, names);
+    int empty = lua_isnumber(L, 2);
+    lua_Integer n = empty ? luaL_checkinteger(L, 2) : luaL_len(L, 2);
+    luaL_argcheck(L, n >= 0 && n <= INT32_MAX, 2, "a length from 0 on, or values, expected");
+    char *data = script_array_make(L, types[which], (int32_t)n, ARRAY_PLAIN);
+    size_t size = native_ffi_type(elements[which])->size;
+    for (lua_Integer i = 0; i < n && !empty; i++) {
+        native_value value;
+        lua_geti(L, 2, i + 1);
+        native_read(L, -1, elements[which], 0, "rill.ffi.array", (int)i + 1, &value);
+        memcpy(data + (size_t)i * size, &value, size);
+        lua_pop(L, 1);
+    }
+    return 1;
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+static void metatable(lua_State *L, const char *name, const luaL_Reg *methods, lua_CFunction to_text)
+{
+    luaL_newmetatable(L, name);
+    lua_newtable(L);
+    luaL_setfuncs(L, methods, 0);
+    lua_setfield(L, -2, "__index");
+    lua_pushcfunction(L, to_text);
+    lua_setfield(L, -2, "__tostring");
+    lua_pushliteral(L, "a part of rill.ffi");
+    lua_setfield(L, -2, "__metatable");
+}
+
+static int refuse(lua_State *L)
+{
+    return luaL_error(L, "rill.ffi calls native code, which no sandbox holds: it is there with --unsafe-scripts only");
+}
+
+/* What a sandboxed script finds: a table that says so whatever is done with it. */
+static void open_refusal(lua_State *L)
+{
+    static const luaL_Reg events[] = {{"__index", refuse}, {"__newindex", refuse}, {"__call", refuse},
+                                      {"__pairs", refuse}, {"__len", refuse},      {NULL, NULL}};
+    lua_newtable(L);
+    lua_newtable(L);
+    luaL_setfuncs(L, events, 0);
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
+    lua_setmetatable(L, -2);
+    lua_setfield(L, -2, "ffi");
+}
+
+static void add_names(lua_State *L, const char *kind, const luaL_Reg *functions)
+{
+    for (; functions->name != NULL; functions++) script_name_add(L, kind, functions->name);
+}
+
+void script_open_ffi(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        {"open", open_library}, {"array", make_array}, {"callback", native_callback}, {NULL, NULL}};
+    static const luaL_Reg of_library[] = {{"bind", bind}, {NULL, NULL}};
+    static const luaL_Reg of_function[] = {{"with", with}, {NULL, NULL}};
+    rill_script *s = script_of(L);
+    for (size_t i = 0; signature_word(i) != NULL; i++) script_name_add(L, "ffi_types", signature_word(i));
+    add_names(L, "ffi", functions);
+    add_names(L, "library", of_library);
+    add_names(L, "function", of_function);
+    if (!s->options.unsafe) {
+        open_refusal(L);
+        return;
+    }
+    s->native = rill_calloc(s->ctx, 1, sizeof *s->native);
+    if (s->native == NULL) luaL_error(L, "not enough memory for rill.ffi");
+    metatable(L, NATIVE_LIBRARY, of_library, library_name);
+    lua_pop(L, 1);
+    metatable(L, NATIVE_FUNCTION, of_function, function_name);
+    lua_pushcfunction(L, call);
+    lua_setfield(L, -2, "__call");
+    lua_pop(L, 1);
+    lua_newtable(L);
+    luaL_setfuncs(L, functions, 0);
+    lua_setfield(L, -2, "ffi");
+}

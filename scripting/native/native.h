@@ -1,0 +1,116 @@
+/* What the files of rill.ffi share.
+ *
+ * Ownership: libraries stay loaded until the script is destroyed, behind its Lua state, so code is never unmapped
+ * under a function that Lua or an engine still knows. Functions, callbacks and registered tables are userdata; those
+ * that C keeps pointers to are anchored in the registry for the life of the script.
+ *
+ * Values travel as native_value. An argument is read by libffi at its own size, so native_read() fills the member of
+ * its type. A result smaller than a register comes back widened to an ffi_arg, so native_push() takes `word` for
+ * these, and native_store() writes it so for callbacks. */
+#ifndef RILL_SCRIPTING_NATIVE_H
+#define RILL_SCRIPTING_NATIVE_H
+
+#include <ffi.h>
+
+#include "arrays/arrays.h"
+#include "ffi.h"
+#include "signature.h"
+
+enum { NATIVE_NAME_MAX = 128, NATIVE_MOST = 1000 };
+
+typedef union native_value {
+    ffi_arg word;
+    ffi_sarg signed_word;
+    int8_t i8;
+    int16_t i16;
+    int32_t i32;
+    int64_t i64;
+    uint8_t u8;
+    uint16_t u16;
+    uint32_t u32;
+    uint64_t u64;
+    float f32;
+    double f64;
+    const void *pointer;
+} native_value;
+
+typedef struct native_library {
+    struct native_library *next;
+    void *handle;
+    size_t size; /* of this block */
+    char path[]; /* as the script wrote it */
+} native_library;
+
+/* What rill_script.native points to. */
+struct script_native {
+    native_library *libraries;
+    struct native_callback *latest; /* callback; each knows the one before */
+    /* Made so far. They stay, and closures are not Lua's memory, whose limit does not see them. */
+    int callbacks, tables;
+    /* A callback failed and nobody knows yet: the bound function that it ran under raises it, or the chain that called
+     * one fails the run. Until then callbacks do nothing. */
+    rill_status failed;
+    char message[SCRIPT_MESSAGE_MAX];
+};
+
+/* A bound function; user value 1 is a table that holds what the fixed values point to. */
+typedef struct native_function {
+    void (*code)(void);
+    signature signature;
+    ffi_cif cif;
+    ffi_type *types[SIGNATURE_MOST];
+    int open;                           /* arguments that a call gives; those behind are fixed */
+    native_value fixed[SIGNATURE_MOST]; /* [open, signature.n) */
+    const native_library *library;
+    void *table; /* native_table that it was registered as; NULL: not yet */
+    char name[NATIVE_NAME_MAX];
+} native_function;
+
+#define NATIVE_FUNCTION "rill.ffi.function"
+#define NATIVE_LIBRARY "rill.ffi.library"
+
+/* The elements of an argument that is an array: both enumerations have them in the same order. */
+static inline array_type native_elements(signature_type type)
+{
+    return (array_type)(type - SIGNATURE_DOUBLES);
+}
+
+/* --- native_value.c ----------------------------------------------------------------------------------------------- */
+
+ffi_type *native_ffi_type(signature_type type);
+
+/* Read the value at `index` as argument `argument` (from 1; 0: the result) of `function`, which messages name.
+ * Pointers reach into the Lua value. Raises. */
+void native_read(lua_State *L, int index, signature_type type, int constant, const char *function, int argument,
+                 native_value *out);
+
+/* Push a result; for void nothing. Returns how many values. May raise for want of memory. */
+int native_push(lua_State *L, signature_type type, const native_value *value);
+
+/* An argument of a callback, as libffi keeps it, brought into the form of a result. */
+native_value native_load(signature_type type, const void *memory);
+/* The result of a callback, brought to where libffi wants it. */
+void native_store(signature_type type, const native_value *value, void *result);
+
+/* --- native.c ----------------------------------------------------------------------------------------------------- */
+
+native_function *native_function_at(lua_State *L, int index);
+
+/* Fail with what a callback recorded, and forget it. RILL_OK when nothing failed. */
+rill_status native_outcome(rill_script *s);
+
+/* Count one more of something that stays as long as the script, or raise. */
+void native_count(lua_State *L, int *n, const char *what);
+
+/* --- native_callback.c -------------------------------------------------------------------------------------------- */
+
+/* rill.ffi.callback(signature, function) */
+int native_callback(lua_State *L);
+
+/* Free all callbacks. */
+void native_callbacks_free(rill_script *s);
+
+/* Parse the signature at `index` or raise with the column. */
+void native_signature(lua_State *L, int index, signature *out);
+
+#endif

@@ -1,0 +1,235 @@
+/* Bound functions in the engine's tables: a heuristic, a scorer or a policy that is called through libffi once per
+ * timestep, with no Lua in between.
+ *
+ *   heuristic  void or int (beams*, ...)
+ *   scorer     void or int (rows*, ask*, ...)
+ *   policy     void or int (flight*, int32*, int32*, ...): the members of choose(); refills follow the setting `refill`
+ *
+ * All further arguments must be fixed. A result that is a negative signed integer fails the run, as that rill_status
+ * if it is one, else as RILL_ERR_PLUGIN; void, bool and all other integers say nothing. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "native.h"
+
+/* A userdata that the registry keeps: the context has its table. */
+typedef struct native_table {
+    union {
+        rill_heuristic heuristic;
+        rill_scorer scorer;
+        rill_policy policy;
+    } as; /* the first: a pointer to the engine's table points to this struct */
+    rill_script *script;
+    native_function *function;
+    const char *word; /* "heuristic" */
+    char name[SCRIPT_NAME_MAX];
+    char summary[NATIVE_NAME_MAX + SIGNATURE_TEXT + 32];
+} native_table;
+
+typedef struct kind {
+    const char *word, *shape;
+    int n;
+    signature_type argument[3]; /* [n] */
+} kind;
+
+static const kind kinds[] = {
+    [SCRIPT_HEURISTIC] = {"heuristic", "beams*", 1, {SIGNATURE_BEAMS}},
+    [SCRIPT_SCORER] = {"scorer", "rows*, ask*", 2, {SIGNATURE_ROWS, SIGNATURE_ASK}},
+    [SCRIPT_POLICY] = {"policy", "flight*, int32*, int32*", 3, {SIGNATURE_FLIGHT, SIGNATURE_INT32S, SIGNATURE_INT32S}},
+    [SCRIPT_DOMAIN] = {"domain", NULL, 0, {SIGNATURE_VOID}},
+};
+
+/* --- the engine's calls ------------------------------------------------------------------------------------------- */
+
+static int64_t signed_result(signature_type type, const native_value *value)
+{
+    switch (type) {
+    case SIGNATURE_I8: return (int8_t)value->word;
+    case SIGNATURE_I16: return (int16_t)value->word;
+    case SIGNATURE_I32: return (int32_t)value->word;
+    case SIGNATURE_I64: return value->i64;
+    default: return 0;
+    }
+}
+
+/* A function can fail by way of rill_ask_add() and its like, which record what was wrong; that is kept. (The engine
+ * forgets what was recorded before.) */
+static rill_status judge(const native_table *t, int64_t result)
+{
+    rill_context *ctx = t->script->ctx;
+    rill_status status = native_outcome(t->script);
+    if (status < 0 || result >= 0) return status;
+    status = result >= INT32_MIN ? (rill_status)result : RILL_ERR_PLUGIN;
+    int known = strcmp(rill_status_name(status), rill_status_name((rill_status)INT32_MIN)) != 0;
+    if (!known) status = RILL_ERR_PLUGIN;
+    if (rill_error_status(ctx) == status) return status;
+    return rill_fail(ctx, status, "%s %s: %s() of %s returned %lld%s%s%s", t->word, t->name, t->function->name,
+                     t->function->library->path, (long long)result, known ? " (" : "",
+                     known ? rill_status_name(status) : "", known ? ")" : "");
+}
+
+/* Call with the first n arguments given, and the fixed ones behind. */
+static rill_status run(const native_table *t, int n, const void *const *given)
+{
+    native_function *f = t->function;
+    native_value values[3], result = {0};
+    void *arguments[SIGNATURE_MOST];
+    for (int i = 0; i < n; i++) {
+        values[i].pointer = given[i];
+        arguments[i] = &values[i];
+    }
+    for (int i = n; i < f->signature.n; i++) arguments[i] = &f->fixed[i];
+    ffi_call(&f->cif, f->code, &result, arguments);
+    return judge(t, signed_result(f->signature.result, &result));
+}
+
+static rill_status apply(void *self, rill_beams *beams)
+{
+    return run(self, 1, (const void *const[]){beams});
+}
+
+static rill_status score(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    return run(self, 2, (const void *const[]){rows, ask});
+}
+
+static rill_status choose(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+{
+    *count = 0;
+    return run(self, 3, (const void *const[]){flight, order, count});
+}
+
+/* The engine's own rule: new inputs when at most a share of N is in flight. */
+static rill_status refill(void *self, const rill_flight *flight, int32_t *admit)
+{
+    (void)self;
+    *admit = flight->n <= flight->refill * flight->max_items ? flight->max_items - flight->n : 0;
+    return RILL_OK;
+}
+
+/* A table is its own instance. */
+static rill_status create(const void *table, rill_context *ctx, const char *arguments, void **self)
+{
+    const native_table *t = table;
+    if (arguments != NULL && arguments[0] != '\0')
+        return rill_fail(ctx, RILL_ERR_OPTION,
+                         "%s %s takes no arguments, \"%s\" was given: they are fixed by %s:with(...)", t->word, t->name,
+                         arguments, t->function->name);
+    *self = (void *)t;
+    return RILL_OK;
+}
+
+static rill_status create_heuristic(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
+{
+    return create(table, ctx, arguments, self);
+}
+
+static rill_status create_scorer(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
+{
+    return create(table, ctx, arguments, self);
+}
+
+static rill_status create_policy(const rill_policy *table, rill_context *ctx, const char *arguments, void **self)
+{
+    return create(table, ctx, arguments, self);
+}
+
+/* --- registration ------------------------------------------------------------------------------------------------- */
+
+static void check(lua_State *L, const native_function *f, script_kind wanted)
+{
+    const kind *k = &kinds[wanted];
+    const signature *s = &f->signature;
+    char text[SIGNATURE_TEXT];
+    signature_write(s, text, sizeof text);
+    if (k->shape == NULL)
+        luaL_error(L, "%s is a function: a domain is many, declared by rill.domain{...} or a plugin", f->name);
+    int fits = s->n >= k->n && s->result <= SIGNATURE_U64;
+    for (int i = 0; i < k->n && fits; i++) fits = s->argument[i] == k->argument[i];
+    if (!fits)
+        luaL_error(L, "%s is \"%s\": a %s is \"void(%s, ...)\" or \"int(%s, ...)\"", f->name, text, k->word, k->shape,
+                   k->shape);
+    if (f->open > k->n)
+        luaL_error(L, "%s is \"%s\": a %s gets %d argument%s, so fix the others, as in %s:with(...)", f->name, text,
+                   k->word, k->n, k->n == 1 ? "" : "s", f->name);
+    if (f->open < k->n)
+        luaL_error(L, "%s: the first %d arguments are a %s's and cannot be fixed", f->name, k->n, k->word);
+}
+
+/* "native-SYMBOL", in the letters that names are made of, with a number when that is taken. */
+static void choose_name(native_table *t, script_kind wanted)
+{
+    enum { LONGEST = 28 };
+    char word[LONGEST + 1];
+    size_t n = 0;
+    for (const char *p = t->function->name; *p != '\0' && n < LONGEST; p++)
+        word[n++] = isalnum((unsigned char)*p) || *p == '_' ? (char)tolower((unsigned char)*p) : '-';
+    word[n] = '\0';
+    snprintf(t->name, sizeof t->name, "native-%s", word);
+    for (int i = 2; script_find(t->script->ctx, wanted, t->name) != NULL; i++)
+        snprintf(t->name, sizeof t->name, "native-%s-%d", word, i);
+}
+
+static rill_status fill(native_table *t, script_kind wanted)
+{
+    rill_context *ctx = t->script->ctx;
+    switch (wanted) {
+    case SCRIPT_HEURISTIC:
+        t->as.heuristic = (rill_heuristic){.abi_version = RILL_ABI_VERSION,
+                                           .struct_size = sizeof(rill_heuristic),
+                                           .name = t->name,
+                                           .arguments = "",
+                                           .summary = t->summary,
+                                           .create = create_heuristic,
+                                           .apply = apply};
+        return rill_register_heuristic(ctx, &t->as.heuristic);
+    case SCRIPT_SCORER:
+        t->as.scorer = (rill_scorer){.abi_version = RILL_ABI_VERSION,
+                                     .struct_size = sizeof(rill_scorer),
+                                     .name = t->name,
+                                     .arguments = "",
+                                     .summary = t->summary,
+                                     .create = create_scorer,
+                                     .score = score};
+        return rill_register_scorer(ctx, &t->as.scorer);
+    default:
+        t->as.policy = (rill_policy){.abi_version = RILL_ABI_VERSION,
+                                     .struct_size = sizeof(rill_policy),
+                                     .name = t->name,
+                                     .summary = t->summary,
+                                     .create = create_policy,
+                                     .choose = choose,
+                                     .refill = refill};
+        return rill_register_policy(ctx, &t->as.policy);
+    }
+}
+
+int script_native_is(lua_State *L, int index)
+{
+    return luaL_testudata(L, index, NATIVE_FUNCTION) != NULL;
+}
+
+void script_native_register(lua_State *L, int index, script_kind wanted, char name[SCRIPT_NAME_MAX])
+{
+    char text[SIGNATURE_TEXT];
+    index = lua_absindex(L, index);
+    native_function *f = native_function_at(L, index);
+    check(L, f, wanted);
+    native_table *t = f->table;
+    if (t == NULL || script_find(t->script->ctx, wanted, t->name) != t) {
+        native_count(L, &script_of(L)->native->tables, "native functions in chains");
+        t = lua_newuserdatauv(L, sizeof *t, 1);
+        *t = (native_table){.script = script_of(L), .function = f, .word = kinds[wanted].word};
+        signature_write(&f->signature, text, sizeof text);
+        snprintf(t->summary, sizeof t->summary, "%s() of a shared object: %s", f->name, text);
+        choose_name(t, wanted);
+        lua_pushvalue(L, index);
+        lua_setiuservalue(L, -2, 1); /* the function lives as long as the table */
+        luaL_ref(L, LUA_REGISTRYINDEX);
+        rill_status status = fill(t, wanted);
+        if (status < 0) script_raise(L, status);
+        f->table = t;
+    }
+    memcpy(name, t->name, sizeof t->name);
+}

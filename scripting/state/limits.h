@@ -1,0 +1,52 @@
+/* What the files that guard a script's state share; state.h has what every room needs. */
+#ifndef RILL_SCRIPTING_LIMITS_H
+#define RILL_SCRIPTING_LIMITS_H
+
+#include "state.h"
+
+/* --- state.c ------------------------------------------------------------------------------------------------------ */
+
+enum { SCRIPT_STRIDE = 1000 }; /* instructions between two looks at the limits */
+
+/* Raise the error of used-up instructions or seconds, with the script's place when they were first found to be. */
+int script_exhaust(lua_State *L);
+
+/* Whether the thread died of a limit: its hooks are off for good then, so nothing may run in it again. */
+int script_died_exhausted(lua_State *thread);
+
+/* From where nothing may be raised: have the call end at its next instruction if its seconds are over. */
+void script_hasten(rill_script *s);
+
+/* --- memory.c ----------------------------------------------------------------------------------------------------- */
+
+void *script_allocate(void *user, void *block, size_t old_size, size_t new_size); /* a lua_Alloc; user: the script */
+void script_heap_finish(rill_script *s);
+
+/* --- sandbox.c ---------------------------------------------------------------------------------------------------- */
+
+/* The longest text that a script may have: what one instruction does with a text goes with its length. */
+size_t script_longest_text(const rill_script *s);
+
+/* --- guard.c: functions of the standard library in a form that keeps the limits ------------------------------------- */
+
+/* Replace them in the global table, which is on top of the stack with its libraries in it. */
+void script_open_guards(lua_State *L);
+
+/* --- work.c ------------------------------------------------------------------------------------------------------- */
+
+/* Put the functions of the libraries in the global table, which is on top of the stack, into wrappers that charge for them. */
+void script_open_work(lua_State *L);
+
+/* --- lists.c ------------------------------------------------------------------------------------------------------ */
+
+/* Replace concat, insert, move, remove and unpack in the table on top of the stack. */
+void script_open_lists(lua_State *L);
+/* Before a call of sort: where it is given no order it gets one that counts what comparing costs. Returns 0. */
+int64_t script_sort_order(lua_State *L);
+
+/* --- pattern.c ---------------------------------------------------------------------------------------------------- */
+
+/* Replace find, match, gmatch and gsub in the table on top of the stack. */
+void script_open_patterns(lua_State *L);
+
+#endif

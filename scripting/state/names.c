@@ -1,0 +1,86 @@
+/* rill.names: what scripts can name, by kind.
+ *
+ * For editors that complete names, and for the test that compares docs/scripting.md with the code. Every list is made of the table
+ * that names are looked up in, when that is opened, so that it cannot say anything else. In alphabetical order. */
+#include <string.h>
+
+#include "state.h"
+
+static const char names_key = 0; /* its address: the registry's key of the table kind -> list */
+
+/* Push the table, made if it is not there. */
+static void push_all(lua_State *L)
+{
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &names_key) == LUA_TTABLE) return;
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &names_key);
+}
+
+static void push_list(lua_State *L, const char *kind)
+{
+    push_all(L);
+    if (lua_getfield(L, -1, kind) != LUA_TTABLE) {
+        lua_pop(L, 1);
+        lua_newtable(L);
+        lua_pushvalue(L, -1);
+        lua_setfield(L, -3, kind);
+    }
+    lua_remove(L, -2);
+}
+
+void script_name_add(lua_State *L, const char *kind, const char *name)
+{
+    push_list(L, kind);
+    lua_Integer at = (lua_Integer)lua_rawlen(L, -1) + 1;
+    for (; at > 1; at--) { /* insertion: lists are short */
+        lua_rawgeti(L, -1, at - 1);
+        if (strcmp(lua_tostring(L, -1), name) < 0) {
+            lua_pop(L, 1);
+            break;
+        }
+        lua_rawseti(L, -2, at);
+    }
+    lua_pushstring(L, name);
+    lua_rawseti(L, -2, at);
+    lua_pop(L, 1);
+}
+
+const char *script_name_nearest(lua_State *L, const char *kind, const char *word)
+{
+    enum { MOST = 128 };
+    const char *names[MOST];
+    script_charge(L, SCRIPT_NEAREST_WORK);
+    push_list(L, kind);
+    const size_t n = lua_rawlen(L, -1) < MOST ? (size_t)lua_rawlen(L, -1) : MOST;
+    for (size_t i = 0; i < n; i++, lua_pop(L, 1)) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        names[i] = lua_tostring(L, -1); /* the list holds on to it */
+    }
+    lua_pop(L, 1);
+    return rill_nearest(word, names, n);
+}
+
+void script_push_copy(lua_State *L, int depth)
+{
+    lua_newtable(L);
+    for (lua_pushnil(L); lua_next(L, -3) != 0; lua_pop(L, 1)) {
+        lua_pushvalue(L, -2);
+        lua_pushvalue(L, -2);
+        if (depth > 0 && lua_istable(L, -1)) {
+            script_push_copy(L, depth - 1);
+            lua_remove(L, -2);
+        }
+        lua_rawset(L, -5);
+    }
+}
+
+/* Scripts get a copy: the lists are what messages are made of. */
+void script_open_names(lua_State *L)
+{
+    push_all(L);
+    script_push_copy(L, 1);
+    lua_setfield(L, -3, "names");
+    lua_pop(L, 1);
+}

@@ -1,0 +1,266 @@
+/* What scripts can reach: an allow-list of the standard library, and the table `rill`.
+ *
+ * Libraries are opened whole, then everything that is not listed is taken out, so that what a newer Lua adds stays shut until
+ * someone has looked at it. Functions that could get around the limits are replaced by guard.c.
+ *
+ * Divisions: the standard library · output · names that are not there · rill. */
+#include <math.h>
+#include <string.h>
+
+#include "limits.h"
+#include "rill/settings.h"
+
+/* --- the standard library ----------------------------------------------------------------------------------------- */
+
+static const char *const base_names[] = {
+    "_G",           "_VERSION", "assert",   "collectgarbage", "error",  "getmetatable", "ipairs", "load",
+    "next",         "pairs",    "pcall",    "rawequal",       "rawget", "rawlen",       "rawset", "select",
+    "setmetatable", "tonumber", "tostring", "type",           "xpcall", NULL,
+};
+static const char *const string_names[] = {
+    "byte", "char",     "find", "format",  "gmatch", "gsub",   "len",   "lower", "match",
+    "pack", "packsize", "rep",  "reverse", "sub",    "unpack", "upper", NULL,
+};
+static const char *const table_names[] = {"concat", "insert", "move", "pack", "remove", "sort", "unpack", NULL};
+static const char *const math_names[] = {
+    "abs",        "acos", "asin", "atan",       "ceil",      "cos",        "deg",  "exp", "floor", "fmod",
+    "huge",       "log",  "max",  "maxinteger", "min",       "mininteger", "modf", "pi",  "rad",   "random",
+    "randomseed", "sin",  "sqrt", "tan",        "tointeger", "type",       "ult",  NULL,
+};
+static const char *const utf8_names[] = {"char", "charpattern", "codepoint", "codes", "len", "offset", NULL};
+static const char *const coroutine_names[] = {
+    "close", "create", "isyieldable", "resume", "running", "status", "wrap", "yield", NULL,
+};
+/* Of the whole process and for others to decide: exit, and setlocale, by which numbers would be read. */
+static const char *const os_names[] = {
+    "clock", "date", "difftime", "execute", "getenv", "remove", "rename", "time", "tmpname", NULL,
+};
+
+typedef struct library {
+    const char *name;
+    lua_CFunction open;
+    const char *const *names; /* what stays; NULL: all */
+    int unsafe;
+} library;
+
+static const library libraries[] = {
+    {LUA_GNAME, luaopen_base, base_names, 0},
+    {LUA_STRLIBNAME, luaopen_string, string_names, 0},
+    {LUA_TABLIBNAME, luaopen_table, table_names, 0},
+    {LUA_MATHLIBNAME, luaopen_math, math_names, 0},
+    {LUA_UTF8LIBNAME, luaopen_utf8, utf8_names, 0},
+    {LUA_COLIBNAME, luaopen_coroutine, coroutine_names, 0},
+    {LUA_IOLIBNAME, luaopen_io, NULL, 1},
+    {LUA_OSLIBNAME, luaopen_os, os_names, 1},
+};
+
+static int is_listed(const char *const *names, const char *name)
+{
+    while (*names != NULL && strcmp(*names, name) != 0) names++;
+    return *names != NULL;
+}
+
+/* Take what is not listed out of the table on top of the stack. */
+static void prune(lua_State *L, const char *const *names)
+{
+    for (lua_pushnil(L); lua_next(L, -2) != 0;) {
+        lua_pop(L, 1);
+        if (is_listed(names, lua_tostring(L, -1))) continue;
+        lua_pushvalue(L, -1);
+        lua_pushnil(L);
+        lua_rawset(L, -4); /* fields may be cleared under lua_next() */
+    }
+}
+
+static int refuse_exit(lua_State *L)
+{
+    return luaL_error(L, "a script cannot end the process: error(\"...\") ends the run");
+}
+
+static void open_standard(lua_State *L, int unsafe)
+{
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        const library *l = &libraries[i];
+        if (l->unsafe && !unsafe) continue;
+        luaL_requiref(L, l->name, l->open, l->open != luaopen_base);
+        if (l->names != NULL) prune(L, l->names);
+        if (l->open == luaopen_os) {
+            lua_pushcfunction(L, refuse_exit);
+            lua_setfield(L, -2, "exit");
+        }
+        lua_pop(L, 1);
+    }
+}
+
+/* --- output ------------------------------------------------------------------------------------------------------- */
+
+enum { COST_OF_LINE = 100, BYTES_PER_UNIT = 8 };
+enum { COST_OF_MISSING = 100 }; /* lists of names are gone through */
+
+static void log_line(rill_script *s, const char *line)
+{
+    rill_log(s->ctx, RILL_LOG_INFO, "%s", line);
+}
+
+static void print_line(rill_script *s, const char *line)
+{
+    if (s->options.print != NULL)
+        s->options.print(s->options.print_user, line);
+    else
+        log_line(s, line);
+}
+
+/* The text on top of the stack, line by line. */
+static void tell_lines(lua_State *L, void (*tell)(rill_script *s, const char *line))
+{
+    rill_script *s = script_of(L);
+    size_t length;
+    const char *text = lua_tolstring(L, -1, &length), *end = text + length, *line_end;
+    for (; (line_end = memchr(text, '\n', (size_t)(end - text))) != NULL; text = line_end + 1) {
+        script_charge(L, COST_OF_LINE + (line_end - text) / BYTES_PER_UNIT);
+        tell(s, lua_pushlstring(L, text, (size_t)(line_end - text)));
+        lua_pop(L, 1);
+    }
+    script_charge(L, COST_OF_LINE + (end - text) / BYTES_PER_UNIT);
+    tell(s, text);
+}
+
+static int print(lua_State *L)
+{
+    int n = lua_gettop(L);
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    for (int i = 1; i <= n; i++) {
+        if (i > 1) luaL_addchar(&b, '\t');
+        luaL_tolstring(L, i, NULL);
+        luaL_addvalue(&b);
+    }
+    luaL_pushresult(&b);
+    tell_lines(L, print_line);
+    return 0;
+}
+
+/* rill.log(text): for those who asked to see more. */
+static int log_text(lua_State *L)
+{
+    luaL_checkstring(L, 1);
+    lua_settop(L, 1);
+    tell_lines(L, log_line);
+    return 0;
+}
+
+/* --- names that are not there --------------------------------------------------------------------------------------- */
+
+/* Globals that other Lua programs have, and names that lost their quotes: { absolute } would be an empty chain. A script that
+ * asks politely uses rawget(_G, name). */
+static int missing_global(lua_State *L)
+{
+    static const char *const opened[] = {LUA_IOLIBNAME, LUA_OSLIBNAME, NULL};
+    static const char *const never[] = {"require", "package", "debug", "dofile", "loadfile", NULL};
+    const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+    if (is_listed(opened, name))
+        return luaL_error(L, "'%s' is shut to scripts: --unsafe-scripts opens it, for scripts you trust", name);
+    if (is_listed(never, name)) return luaL_error(L, "'%s' is not there for scripts", name);
+    const rill_context *ctx = script_of(L)->ctx;
+    script_charge(L, COST_OF_MISSING);
+    if (rill_find_heuristic(ctx, name) != NULL || rill_find_scorer(ctx, name) != NULL)
+        return luaL_error(L, "there is no variable '%s'; the %s of that name is written with quotes: \"%s\"", name,
+                          rill_find_heuristic(ctx, name) != NULL ? "heuristic" : "scorer", name);
+    lua_pushnil(L);
+    return 1;
+}
+
+/* The field of the table at `index` that is nearest to `name`, or NULL. */
+static const char *nearest_field(lua_State *L, int index, const char *name)
+{
+    enum { MOST = 64 };
+    const char *names[MOST];
+    size_t n = 0;
+    for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1))
+        if (n < MOST && lua_type(L, -2) == LUA_TSTRING) names[n++] = lua_tostring(L, -2);
+    return rill_nearest(name, names, n);
+}
+
+static int missing_field(lua_State *L)
+{
+    script_charge(L, SCRIPT_NEAREST_WORK);
+    const char *name = luaL_tolstring(L, 2, NULL), *near = nearest_field(L, 1, name);
+    if (near != NULL) return luaL_error(L, "there is no rill.%s: did you mean rill.%s?", name, near);
+    return luaL_error(L, "there is no rill.%s", name);
+}
+
+static int refuse_field(lua_State *L)
+{
+    return luaL_error(L, "rill.%s: scripts cannot add to rill", luaL_tolstring(L, 2, NULL));
+}
+
+/* Give the table on top of the stack a metatable of these functions that scripts do not see. */
+static void protect(lua_State *L, lua_CFunction missing, lua_CFunction refuse)
+{
+    lua_createtable(L, 0, 3);
+    lua_pushcfunction(L, missing);
+    lua_setfield(L, -2, "__index");
+    if (refuse != NULL) {
+        lua_pushcfunction(L, refuse);
+        lua_setfield(L, -2, "__newindex");
+    }
+    lua_pushliteral(L, "protected");
+    lua_setfield(L, -2, "__metatable");
+    lua_setmetatable(L, -2);
+}
+
+/* --- rill --------------------------------------------------------------------------------------------------------- */
+
+void script_push_settings(lua_State *L)
+{
+    lua_Integer n = 0;
+    lua_newtable(L);
+    for (const rill_option *s = rill_setting_table(); s->name != NULL; s++) {
+        lua_pushstring(L, s->name);
+        lua_rawseti(L, -2, ++n);
+    }
+}
+
+static void set_names(lua_State *L)
+{
+    lua_Integer n = 0;
+    lua_newtable(L);
+    for (const rill_method_info *m = rill_method_table(); m->name != NULL; m++) {
+        lua_pushstring(L, m->name);
+        lua_rawseti(L, -2, ++n);
+    }
+    lua_setfield(L, -2, "methods");
+    script_push_settings(L);
+    lua_setfield(L, -2, "settings");
+}
+
+/* Pushes it. */
+static void open_rill(lua_State *L)
+{
+    lua_newtable(L);
+    lua_pushliteral(L, RILL_VERSION_STRING);
+    lua_setfield(L, -2, "version");
+    lua_pushnumber(L, -HUGE_VAL);
+    lua_setfield(L, -2, "dead");
+    lua_pushcfunction(L, log_text);
+    lua_setfield(L, -2, "log");
+    set_names(L);
+}
+
+void script_shut_rill(lua_State *L)
+{
+    protect(L, missing_field, refuse_field);
+    lua_setglobal(L, "rill");
+}
+
+void script_open_libraries(lua_State *L)
+{
+    open_standard(L, script_of(L)->options.unsafe);
+    lua_pushglobaltable(L);
+    script_open_guards(L);
+    lua_pushcfunction(L, print);
+    lua_setfield(L, -2, "print");
+    protect(L, missing_global, NULL);
+    lua_pop(L, 1);
+    open_rill(L);
+}

@@ -1,0 +1,392 @@
+/* A script's Lua state: making it, calling into it, and what bounds a call.
+ *
+ * Instructions are counted by a hook. Once they are used up, script->exhausted is set and stays so until the outermost
+ * script_call() has returned; until then the hook comes after every instruction and raises again, and so does every function
+ * of guard.c that could have caught the error.
+ *
+ * Seconds are a second limit, for work that the count does not see. They are the thread's own, so that a busy machine is no
+ * reason to stop a script. Wherever instructions are counted, a clock that is quick to read says whether it is time to ask the slow
+ * one. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "limits.h"
+
+enum { MOST_FRAMES = 16, DEFAULT_SECONDS = 10 };
+#define DEFAULT_INSTRUCTIONS INT64_C(200000000)
+#ifndef CLOCK_MONOTONIC_COARSE
+#define CLOCK_MONOTONIC_COARSE CLOCK_MONOTONIC
+#endif
+
+/* Keys of the registry. */
+static const char exhausted_key, raised_key;
+
+/* --- seconds ------------------------------------------------------------------------------------------------------ */
+
+static int64_t nanoseconds(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* Whether the seconds of the call in progress are over. They pass no faster than those of the day, so until as many have passed as
+ * are left there is nothing to ask. */
+static int is_late(rill_script *s)
+{
+    if (s->options.seconds <= 0) return 0;
+    int64_t today = nanoseconds(CLOCK_MONOTONIC_COARSE);
+    if (today < s->look_at) return 0;
+    int64_t spent = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+    if (s->began < 0) s->began = spent;
+    double left = s->options.seconds * 1e9 - (double)(spent - s->began);
+    if (left <= 0) return 1;
+    s->look_at = left < 1e18 ? today + (int64_t)left : INT64_MAX;
+    return 0;
+}
+
+static void start_clock(rill_script *s)
+{
+    enum { FIRST_LOOK = 10000000 }; /* most calls are over by then, and ask no slow clock at all */
+    s->began = -1;
+    if (s->options.seconds > 0) s->look_at = nanoseconds(CLOCK_MONOTONIC_COARSE) + FIRST_LOOK;
+}
+
+/* --- instructions ------------------------------------------------------------------------------------------------- */
+
+rill_script *script_of(lua_State *L)
+{
+    void *user;
+    lua_getallocf(L, &user);
+    return user;
+}
+
+static void count(lua_State *L, lua_Debug *record)
+{
+    (void)record;
+    rill_script *s = script_of(L);
+    int stride = lua_gethookcount(L);
+    /* A coroutine that outlived the call whose end it saw coming. */
+    if (stride == 1 && !s->exhausted) lua_sethook(L, count, LUA_MASKCOUNT, SCRIPT_STRIDE);
+    s->instructions -= stride;
+    if (s->instructions <= 0 || s->exhausted || is_late(s)) script_exhaust(L);
+}
+
+/* Of C, or the library's own. */
+static int is_ours(const lua_Debug *frame)
+{
+    return *frame->what == 'C' || strcmp(frame->source, SCRIPT_OWN) == 0;
+}
+
+/* Push "FILE:LINE: " of the innermost function of the script. */
+static void push_place(lua_State *L)
+{
+    lua_Debug frame;
+    for (int level = 0; lua_getstack(L, level, &frame); level++) {
+        lua_getinfo(L, "Sl", &frame);
+        if (is_ours(&frame)) continue;
+        lua_pushfstring(L, "%s:%d: ", frame.short_src, frame.currentline);
+        return;
+    }
+    lua_pushliteral(L, "");
+}
+
+int script_exhaust(lua_State *L)
+{
+    rill_script *s = script_of(L);
+    lua_sethook(L, count, LUA_MASKCOUNT, 1);
+    if (!s->exhausted) {
+        s->exhausted = 1;
+        push_place(L);
+        if (s->instructions <= 0)
+            lua_pushfstring(
+                L, "%sstopped after %I instructions in one call: an endless loop? (--script-steps raises the limit)",
+                lua_tostring(L, -1), (LUAI_UACINT)s->options.instructions);
+        else
+            lua_pushfstring(
+                L, "%sstopped after %f seconds in one call: too much work? (--script-seconds raises the limit)",
+                lua_tostring(L, -1), s->options.seconds);
+        lua_rawsetp(L, LUA_REGISTRYINDEX, &exhausted_key);
+    }
+    /* The first place is the one to tell, wherever the script tries to go on. */
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &exhausted_key);
+    return lua_error(L);
+}
+
+int script_died_exhausted(lua_State *thread)
+{
+    return lua_gethook(thread) == count && lua_gethookcount(thread) == 1;
+}
+
+void script_charge(lua_State *L, int64_t work)
+{
+    rill_script *s = script_of(L);
+    if (work > 0) s->instructions -= work < s->instructions ? work : s->instructions;
+    if (s->instructions <= 0 || s->exhausted || is_late(s)) script_exhaust(L);
+}
+
+void script_hasten(rill_script *s)
+{
+    if (s->depth > 0 && is_late(s)) lua_sethook(s->L, count, LUA_MASKCOUNT, 1);
+}
+
+void script_stretch(rill_script *s)
+{
+    s->instructions = s->options.instructions < 0 ? INT64_MAX : s->options.instructions;
+    start_clock(s);
+}
+
+/* Without a limit there is no hook, which costs arithmetic in Lua half its speed. */
+static void start_counting(rill_script *s, lua_State *L)
+{
+    script_stretch(s);
+    if (s->options.instructions >= 0 || s->options.seconds > 0)
+        lua_sethook(L, count, LUA_MASKCOUNT, s->exhausted ? 1 : SCRIPT_STRIDE);
+}
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
+
+/* Push the text of the error at index 1. */
+static void describe_error(lua_State *L)
+{
+    if (lua_isstring(L, 1)) {
+        lua_pushvalue(L, 1);
+    } else if (luaL_getmetafield(L, 1, "__tostring") != LUA_TNIL) {
+        lua_pushvalue(L, 1);
+        if (lua_pcall(L, 1, 1, 0) != LUA_OK || !lua_isstring(L, -1))
+            lua_pushfstring(L, "an error object (a %s value) whose __tostring failed", luaL_typename(L, 1));
+    } else {
+        lua_pushfstring(L, "an error object (a %s value) was raised", luaL_typename(L, 1));
+    }
+}
+
+static void add_frame(lua_State *L, luaL_Buffer *b, lua_Debug *frame)
+{
+    lua_pushfstring(L, "\n\t%s:%d: ", frame->short_src, frame->currentline);
+    luaL_addvalue(b);
+    if (*frame->namewhat != '\0')
+        lua_pushfstring(L, "in %s '%s'", frame->namewhat, frame->name);
+    else if (*frame->what == 'm')
+        lua_pushliteral(L, "in the main chunk");
+    else
+        lua_pushfstring(L, "in the function of line %d", frame->linedefined);
+    luaL_addvalue(b);
+}
+
+/* The message handler: adds where the script was, innermost first, as far as that is worth reading. Frames that are
+ * rill's or the library's would only be in the way. */
+static int with_traceback(lua_State *L)
+{
+    luaL_Buffer b;
+    lua_Debug frame;
+    int frames = 0;
+    describe_error(L);
+    lua_replace(L, 1);
+    lua_settop(L, 1);
+    luaL_buffinit(L, &b);
+    lua_pushvalue(L, 1);
+    luaL_addvalue(&b);
+    for (int level = 1; frames <= MOST_FRAMES && lua_getstack(L, level, &frame); level++) {
+        lua_getinfo(L, "Sln", &frame);
+        if (is_ours(&frame)) continue;
+        if (frames == 0) luaL_addstring(&b, "\nstack traceback:");
+        if (frames < MOST_FRAMES)
+            add_frame(L, &b, &frame);
+        else
+            luaL_addstring(&b, "\n\t...");
+        frames++;
+    }
+    luaL_pushresult(&b);
+    return 1;
+}
+
+int script_raise(lua_State *L, rill_status status)
+{
+    rill_script *s = script_of(L);
+    s->raised = status;
+    lua_pushstring(L, status < 0 ? rill_error(s->ctx) : rill_status_name(status));
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &raised_key);
+    return luaL_error(L, "%s", lua_tostring(L, -1));
+}
+
+/* Whether the message says that memory was short, though the error came as a common one: through a coroutine. */
+static int is_about_memory(const char *message)
+{
+    static const char words[] = "not enough memory"; /* Lua's own */
+    const char *at = strstr(message, words);
+    return at != NULL && (at == message || at[-1] == ' ') && (at[sizeof words - 1] == '\n' || !at[sizeof words - 1]);
+}
+
+/* The status of a failure of rill's that the script did not catch, or that it raised again with words of its own. */
+static rill_status status_of(rill_script *s, const char *message)
+{
+    rill_status status = RILL_ERR_PLUGIN;
+    if (s->raised < 0 && lua_rawgetp(s->L, LUA_REGISTRYINDEX, &raised_key) == LUA_TSTRING &&
+        strstr(message, lua_tostring(s->L, -1)) != NULL)
+        status = s->raised;
+    if (s->raised < 0) lua_pop(s->L, 1);
+    return status;
+}
+
+static rill_status fail_memory(rill_script *s)
+{
+    if (!s->heap.by_limit)
+        return rill_fail(s->ctx, RILL_ERR_MEMORY, "script %s: out of memory: %zu bytes were refused", s->path,
+                         s->heap.wanted);
+    if (s->heap.by_limit == 2)
+        return rill_fail(
+            s->ctx, RILL_ERR_MEMORY,
+            "script %s: out of memory: a text of %zu bytes, and the longest may have %zu (--script-memory raises the "
+            "limit)",
+            s->path, s->heap.wanted, script_longest_text(s));
+    return rill_fail(s->ctx, RILL_ERR_MEMORY,
+                     "script %s: out of memory: it held %zu bytes, and %zu more are over the %zu it may have "
+                     "(--script-memory raises the limit)",
+                     s->path, s->heap.had, s->heap.wanted, s->options.memory);
+}
+
+/* Lua shortens long paths; whoever reads the message wants the file. */
+static rill_status fail_message(rill_script *s, rill_status status, const char *message)
+{
+    size_t length = strlen(s->source);
+    if (length > 0 && strncmp(message, s->source, length) == 0 && message[length] == ':')
+        return rill_fail(s->ctx, status, "%s%s", s->path, message + length);
+    return rill_fail(s->ctx, status, "script %s: %s", s->path, message);
+}
+
+/* Record the failure of a call, whose message is on top of the stack, and pop that. */
+static rill_status fail_call(rill_script *s, int code)
+{
+    const char *message = lua_tostring(s->L, -1);
+    rill_status status;
+    if (message == NULL) message = "an error without a message";
+    if (code == LUA_ERRMEM || (s->heap.wanted > 0 && is_about_memory(message)))
+        status = fail_memory(s);
+    else
+        status = fail_message(s, status_of(s, message), message);
+    lua_pop(s->L, 1);
+    return status;
+}
+
+/* --- calls -------------------------------------------------------------------------------------------------------- */
+
+rill_status script_call(rill_script *s, int arguments, int results)
+{
+    lua_State *L = s->L;
+    const int64_t before = s->instructions, began = s->began, look_at = s->look_at;
+    int base = lua_gettop(L) - arguments;
+    if (!lua_checkstack(L, LUA_MINSTACK)) {
+        lua_settop(L, base - 1);
+        return fail_memory(s);
+    }
+    lua_pushcfunction(L, with_traceback);
+    lua_insert(L, base);
+    start_counting(s, L);
+    if (s->depth++ == 0) {
+        s->raised = RILL_OK;
+        s->heap.wanted = 0;
+    }
+    int code = lua_pcall(L, arguments, results, base);
+    s->L = L; /* an error leaves coroutines behind without a word */
+    s->overrun = code != LUA_OK && s->exhausted;
+    if (--s->depth == 0) s->exhausted = 0;
+    /* What this thread had counted of its latest stride is lost with it. */
+    s->instructions = before - (s->depth > 0 ? SCRIPT_STRIDE : 0);
+    s->began = began;
+    s->look_at = look_at;
+    lua_remove(L, base);
+    return code == LUA_OK ? RILL_OK : fail_call(s, code);
+}
+
+rill_status script_protect(rill_script *s, lua_CFunction fn, void *user)
+{
+    if (!lua_checkstack(s->L, LUA_MINSTACK)) return fail_memory(s);
+    lua_pushcfunction(s->L, fn);
+    lua_pushlightuserdata(s->L, user);
+    return script_call(s, 1, 0);
+}
+
+script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items)
+{
+    script_frame before = {s->stamp, s->offset, s->items, s->cells};
+    s->stamp = ++s->last_stamp;
+    s->offset = offset;
+    s->items = items;
+    s->cells = offset != NULL ? offset[items] - offset[0] : 0;
+    return before;
+}
+
+void script_end(rill_script *s, script_frame frame)
+{
+    s->stamp = frame.stamp;
+    s->offset = frame.offset;
+    s->items = frame.items;
+    s->cells = frame.cells;
+}
+
+size_t rill_script_memory(const rill_script *script)
+{
+    return script->heap.memory;
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+void script_destroy(rill_script *s)
+{
+    if (s == NULL) return;
+    if (s->main != NULL) lua_close(s->main);
+    for (const script_part *part = s->parts; part->open != NULL; part++)
+        if (part->close != NULL) part->close(s);
+    script_heap_finish(s);
+    rill_free(s->ctx, s->path, s->path_size);
+    rill_free(s->ctx, s, sizeof *s);
+}
+
+static int open_state(lua_State *L)
+{
+    /* Made now, so that setting them later needs no memory. */
+    lua_pushboolean(L, 0);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &exhausted_key);
+    lua_pushboolean(L, 0);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &raised_key);
+    for (const script_part *part = script_of(L)->parts; part->open != NULL; part++) part->open(L);
+    return 0;
+}
+
+static rill_status check_options(rill_context *ctx, const rill_script_options *options)
+{
+    if (options == NULL || options->struct_size == sizeof *options) return RILL_OK;
+    return rill_fail(ctx, RILL_ERR_ABI, "rill_script_options has %zu bytes, this rill needs %zu", options->struct_size,
+                     sizeof *options);
+}
+
+rill_status script_make(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options,
+                        const script_part *parts)
+{
+    rill_status status = check_options(ctx, options);
+    if (status < 0) return status;
+    rill_script *s = rill_calloc(ctx, 1, sizeof *s);
+    if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a script");
+    s->ctx = ctx;
+    s->parts = parts;
+    s->result = LUA_NOREF;
+    if (options != NULL) s->options = *options;
+    if (s->options.memory == 0) s->options.memory = SCRIPT_DEFAULT_MEMORY;
+    if (s->options.seconds == 0) s->options.seconds = s->options.instructions < 0 ? -1 : DEFAULT_SECONDS;
+    if (s->options.instructions == 0) s->options.instructions = DEFAULT_INSTRUCTIONS;
+    s->path_size = strlen(path) + 1;
+    s->path = rill_alloc(ctx, s->path_size);
+    if (s->path != NULL) {
+        memcpy(s->path, path, s->path_size);
+        s->main = s->L = lua_newstate(script_allocate, s);
+    }
+    status = s->main == NULL ? rill_fail_memory(ctx, s->path_size, "a script's state") : RILL_OK;
+    if (status == RILL_OK) status = script_protect(s, open_state, NULL);
+    if (status < 0)
+        script_destroy(s);
+    else
+        *out = s;
+    return status;
+}

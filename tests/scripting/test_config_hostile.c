@@ -1,0 +1,101 @@
+/* Configurations of scripts that mean no good: what a script has changed or used up has no say in how its table is read. */
+#include <stdio.h>
+#include <string.h>
+
+#include "rill/script_config.h"
+#include "support/harness.h"
+
+static rill_context *ctx;
+
+static int set_up(void **state)
+{
+    (void)state;
+    ctx = harness_context(NULL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    rill_context_destroy(ctx);
+    return 0;
+}
+
+static rill_script *load(const char *text, int64_t instructions)
+{
+    const rill_script_options options = {.struct_size = sizeof options, .instructions = instructions};
+    rill_script *script = NULL;
+    if (rill_script_load_text(&script, ctx, "run.lua", text, strlen(text), &options) < 0)
+        fail_msg("%s", rill_error(ctx));
+    return script;
+}
+
+/* Replaces every function that scripts can reach, and watches the tables that are read. */
+static const char hostile[] =
+    "local mine, all = error, {}\n"
+    "for _, library in ipairs{ string, table, math, utf8, coroutine } do\n"
+    "  for name in pairs(library) do all[#all + 1] = { library, name } end\n"
+    "end\n"
+    "for name, value in pairs(_G) do if type(value) == 'function' then all[#all + 1] = { _G, name } end end\n"
+    "local sweep, setmetatable, ipairs = rill.sweep, setmetatable, ipairs\n"
+    "for _, place in ipairs(all) do place[1][place[2]] = function() mine('mine') end end\n"
+    "local meta = { __index = mine, __newindex = mine, __len = mine, __pairs = mine, __eq = mine, __lt = mine, __concat = mine,\n"
+    "  __name = 'no', __tostring = mine, __call = mine }\n"
+    "local function watched(t) return setmetatable(t, meta) end\n";
+
+static void config_hostile(void **state)
+{
+    (void)state;
+    static const char *const wrong[][2] = {
+        {"{ modle = 1 }", "run.lua: modle: unknown key; did you mean \"model\"?"},
+        {"{ search = watched{ max_itmes = 3 } }", "search.max_itmes: unknown key; did you mean \"max_items\"?"},
+        {"{ search = { k = watched{} } }", "search.k: a number was expected, not a table"},
+        {"{ model = watched{} }", "model: 1 to 17 models were expected"},
+        {"{ heuristics = watched{ watched{ 'x', watched{} } } }",
+         "heuristics[1]: arguments of x: a table cannot be one"},
+        {"{ threads = 2.5 }", "threads: a whole number from 1 to 1024 was expected"},
+    };
+    char text[2048];
+    rill_script_config *config;
+    snprintf(
+        text, sizeof text,
+        "%sreturn watched{ model = 'm', search = watched{ k = 7.0 }, heuristics = watched{ watched{ 'x', 2.5 } },\n"
+        "  plugins = watched{ 'p.lua' }, sweep = sweep{ n = watched{ 1, 2 } } }",
+        hostile);
+    rill_script *script = load(text, 0);
+    for (int i = 0; i < 3; i++) {
+        rill_status status = i < 2 ? rill_script_sweep_point(script, i, &config)
+                                   : rill_script_config_read(script, &config);
+        if (status < 0) fail_msg("%s", rill_error(ctx));
+        assert_string_equal(config->model, "m");
+        assert_string_equal(config->settings[0].value, "7");
+        assert_string_equal(config->heuristics.entry[0].arguments, "2.5");
+        assert_int_equal(config->n_plugins, i == 2);
+        rill_script_config_free(config);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(text, sizeof text, "%sreturn watched%s", hostile, wrong[i][0]);
+        assert_int_equal(rill_script_config_read(load(text, 0), &config), RILL_ERR_OPTION);
+        if (!strstr(rill_error(ctx), wrong[i][1])) fail_msg("%s\n  expected: %s", rill_error(ctx), wrong[i][1]);
+    }
+}
+
+/* Reading is the script's own work, under its limits; messages name places in the script alone. */
+static void config_limits(void **state)
+{
+    (void)state;
+    static const char text[] = "local t = {} for i = 1, 1e4 do t['x' .. i] = i end return { model = t, search = t }";
+    rill_script_config *config;
+    assert_int_equal(rill_script_config_read(load(text, 100000), &config), RILL_ERR_OPTION);
+    assert_int_equal(rill_script_config_read(load("return {}", 1000), &config), RILL_ERR_PLUGIN);
+    assert_non_null(strstr(rill_error(ctx), "stopped after 1000 instructions"));
+    assert_null(strstr(rill_error(ctx), "rill:"));
+    assert_null(config);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(config_hostile, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(config_limits, set_up, tear_down),
+};
+
+HARNESS_MAIN(tests)
