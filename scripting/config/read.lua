@@ -30,12 +30,18 @@ local function expected(key, wanted, value)
   fail(key, "%s was expected, not %s", wanted, what(value))
 end
 
+local function place_of(key, i)
+  return i and format("%s[%d]", key, i) or key
+end
+
 local function append(list, ...)
   for _, value in ipairs({ ... }) do list[#list + 1] = value end
 end
 
--- The shortest of three widths that reads back as the same number.
+-- The shortest width that reads back as the same number. Mostly that is tostring's, which counts for much less than format.
 local function digits_of(number)
+  local short = tostring(number)
+  if tonumber(short) == number and not find(short, ".0", -2, true) then return short end
   for width = 15, 16 do
     local text = format("%." .. width .. "g", number)
     if tonumber(text) == number then return text end
@@ -102,7 +108,7 @@ local function list_of(list, key, wanted, read)
     if math.type(name) ~= "integer" or name < 1 or name > n then fail(key, "%s was expected, without gaps", wanted) end
   end
   if n > MOST_ENTRIES then fail(key, "a list of at most %d was expected", MOST_ENTRIES) end
-  for i = 1, n do append(out, read(rawget(list, i), format("%s[%d]", key, i))) end
+  for i = 1, n do append(out, read(rawget(list, i), place_of(key, i))) end
   return out
 end
 
@@ -272,19 +278,23 @@ local function check_search(search)
   end
 end
 
--- The value of a setting as text, checked by itself.
-local function setting_value(value, key, setting)
-  local takes, is = own.takes(setting.name), type(value)
+-- The value of a setting as text, checked by itself. `place`: which of a list of values it is, or nil.
+local function setting_value(value, key, setting, place)
+  setting.takes = setting.takes or own.takes(setting.name)
+  local takes, is = setting.takes, type(value)
   if takes == "either" then takes = is == "string" and "string" or "number" end
   if takes ~= is then
-    expected(key, takes == "boolean" and "true or false" or takes == "string" and "a string" or
+    expected(place_of(key, place), takes == "boolean" and "true or false" or takes == "string" and "a string" or
       setting.name == "budget" and "a number or a function" or "a number", value)
   end
   if is == "boolean" then return value and "1" or "0" end
-  local said = text_of(value) or
-    fail(key, is == "string" and "a text without zero bytes was expected" or "a finite number was expected")
+  local said = text_of(value)
+  if not said then
+    fail(place_of(key, place), is == "string" and "a text without zero bytes was expected" or
+      "a finite number was expected")
+  end
   local why = own.refusal(setting.name, said)
-  if why then fail(key, "%s", why) end
+  if why then fail(place_of(key, place), "%s", why) end
   return said
 end
 

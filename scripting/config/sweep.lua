@@ -105,7 +105,7 @@ function own.axes(grid)
     local setting = not grid.edit and setting_of(name)
     axes[i] = { name }
     for j, value in ipairs(grid.values[i]) do
-      if setting then own.setting_value(value, format("sweep.%s[%d]", name, j), setting) end
+      if setting then own.setting_value(value, "sweep." .. name, setting, j) end
       axes[i][j + 1] = text_of(value) or "not finite" -- whatever it is for will say so
     end
   end

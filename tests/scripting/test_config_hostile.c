@@ -93,9 +93,24 @@ static void config_limits(void **state)
     assert_null(config);
 }
 
+/* A million values are allowed, so one must cost well under what a call has for each. */
+static void config_long_axis(void **state)
+{
+    (void)state;
+    rill_script_config *config;
+    rill_script *script = load("local t = {} for i = 1, 30000 do t[i] = i / 1e7 end\n"
+                               "return { sweep = rill.sweep{ length_penalty = t } }",
+                               30000 * 200);
+    if (rill_script_config_read(script, &config) < 0) fail_msg("%s", rill_error(ctx));
+    assert_int_equal(config->sweep_points, 30000);
+    assert_string_equal(config->sweep->value[29999], "0.003");
+    rill_script_config_free(config);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(config_hostile, set_up, tear_down),
     cmocka_unit_test_setup_teardown(config_limits, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(config_long_axis, set_up, tear_down),
 };
 
 HARNESS_MAIN(tests)
