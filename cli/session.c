@@ -26,6 +26,10 @@ enum {
     {                                                                                         \
         "domain", 0, "NAME", "domain of a model whose config.json names none", STORED(domain) \
     }
+#define DOMAIN_ARGS_OPTION                                                                            \
+    {                                                                                                 \
+        "domain-args", 0, "TEXT", "arguments for the domain, in its own form", STORED(open.arguments) \
+    }
 #define MODEL_OPTION(help)                          \
     {                                               \
         "model", 'm', "DIR", help, .id = TAKE_MODEL \
@@ -52,7 +56,7 @@ enum {
 const cli_option cli_model_options[] = {
     MODEL_OPTION("the model's directory; repeated: an ensemble, where the domain decodes with several"),
     DOMAIN_OPTION,
-    {"domain-args", 0, "TEXT", "arguments for the domain, in its own form", STORED(open.arguments)},
+    DOMAIN_ARGS_OPTION,
     {"weights", 0, "KIND", "how the domain keeps weights: f32, bf16 or int8 (default f32)", STORED(open.weights)},
     {"backend", 0, "NAME", "what computes a model's products: rill or onednn (default rill)", STORED(open.backend)},
     {"shortlist", 0, "FILE[,F[,B]]",
@@ -84,7 +88,12 @@ const cli_option cli_domain_options[] = {
     {.name = NULL},
 };
 
-const cli_option cli_plugin_options[] = {PLUGIN_OPTIONS, {.name = NULL}};
+const cli_option cli_naming_options[] = {
+    DOMAIN_OPTION,
+    DOMAIN_ARGS_OPTION,
+    PLUGIN_OPTIONS,
+    {.name = NULL},
+};
 
 int cli_session_owns(const cli_option *option)
 {
