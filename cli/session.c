@@ -197,9 +197,15 @@ int cli_session_is_script(const char *path)
 
 rill_status cli_session_load(const cli_session *session, rill_context *ctx, const char *path, rill_script **script)
 {
+    rill_text found = {.ctx = ctx};
     *script = NULL;
-    return cli_session_is_script(path) ? rill_script_load(script, ctx, path, &session->script)
-                                       : rill_plugin_load(ctx, path);
+    rill_status status = rill_plugin_find(path, &found);
+    if (status == RILL_OK && cli_session_is_script(found.data))
+        status = rill_script_load(script, ctx, found.data, &session->script);
+    else if (status == RILL_OK)
+        status = rill_plugin_load(ctx, path);
+    rill_text_clear(&found);
+    return status;
 }
 
 int cli_session_plugin(cli_session *session, const char *path)
