@@ -20,7 +20,7 @@ run "$rill" --quiet
 exits 1; says "before the command"
 run "$rill" help benhc
 exits 1; says 'did you mean "bench"?'
-for command_name in decode run tune eval bench info list; do
+for command_name in decode run tune eval bench check info list; do
   run "$rill" "$command_name" --help
   exits 0; silent; prints "Usage: rill $command_name"; prints "Examples:"
   cp out first

@@ -1,0 +1,316 @@
+/* rill check: whether what a plugin brings keeps its contract, tried on tiny random runs.
+ *
+ * A domain is decoded with under every method, batch and budget, by several workers and with several threads, and must give the same
+ * answers to the bit. A heuristic, scorer or policy is put to the same proof on a tiny problem of the command's own, or on the model
+ * that was named.
+ *
+ * Divisions: options · models · one thing · all things · the command. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check_problem.h"
+#include "check_trial.h"
+#include "options.h"
+#include "search.h"
+
+typedef struct check {
+    cli_session session;
+    const char *model, *domain, *domain_arguments; /* as the options and the model's config.json say */
+    int32_t threads, workers;                      /* to compare with one */
+    cli_chain named[CLI_CHECK_POLICY + 1];         /* by kind */
+    const char *input_path;
+    int rounds; /* 0: as many as there is time for */
+    int64_t seed;
+    cli_check_instance instance;
+    cli_check_trial trial;
+    int things, wrong;
+} check;
+
+/* --- options ------------------------------------------------------------------------------------------------------ */
+
+enum { TAKE_INPUT = 1, TAKE_HEURISTIC, TAKE_SCORER, TAKE_POLICY, TAKE_RUNS, TAKE_SEED };
+
+static const cli_option check_options[] = {
+    {"heuristic", 0, "NAME:ARGS", "a heuristic and its arguments; may be repeated", .id = TAKE_HEURISTIC},
+    {"scorer", 0, "NAME:ARGS", "a scorer and its arguments; may be repeated", .id = TAKE_SCORER},
+    {"policy", 0, "NAME[:ARGS]", "a policy and its arguments; may be repeated", .id = TAKE_POLICY},
+    {"input", 'i', "FILE", "inputs, one per line, of which the first 12 are taken (default: made up)",
+     .id = TAKE_INPUT},
+    {"runs", 0, "N", "rounds of random settings, of 20 runs or so each (default 20 on random problems, 3 on a model)",
+     .id = TAKE_RUNS},
+    {"seed", 0, "S", "what the settings and made-up inputs are drawn by (default 1)", .id = TAKE_SEED},
+    {.name = NULL},
+};
+
+static int take_option(void *user, const cli_option *option, const char *value)
+{
+    check *c = user;
+    if (cli_session_owns(option)) return cli_session_take(&c->session, option, value);
+    switch (option->id) {
+    case TAKE_INPUT: c->input_path = value; return CLI_OK;
+    case TAKE_HEURISTIC: return cli_chain_add(&c->named[CLI_CHECK_HEURISTIC], value);
+    case TAKE_SCORER: return cli_chain_add(&c->named[CLI_CHECK_SCORER], value);
+    case TAKE_POLICY: return cli_chain_add(&c->named[CLI_CHECK_POLICY], value);
+    case TAKE_RUNS: return cli_whole("--runs", value, 1, 100000, &c->rounds);
+    default: return cli_whole64("--seed", value, 0, INT64_MAX, &c->seed);
+    }
+}
+
+/* --- models ------------------------------------------------------------------------------------------------------- */
+
+static void close_model(check *c)
+{
+    rill_workers_close(c->session.crew);
+    c->session.crew = NULL;
+    c->session.model = NULL;
+}
+
+static int open_model(check *c, const char *domain, const char *path, const char *arguments, int workers, int threads)
+{
+    cli_session *s = &c->session;
+    close_model(c);
+    s->domain = domain;
+    s->open.path = path;
+    s->open.arguments = arguments;
+    s->open.threads = threads;
+    s->workers = workers;
+    return cli_session_open(s);
+}
+
+/* --- one thing ---------------------------------------------------------------------------------------------------- */
+
+static void conclude(check *c, int good)
+{
+    const cli_check_trial *t = &c->trial;
+    c->things++;
+    c->wrong += !good;
+    cli_print("%s %s", cli_check_words[t->kind], t->name);
+    if (t->arguments && t->arguments[0]) cli_print(":%s", t->arguments);
+    if (!good)
+        cli_print(": FAILED: %s\n", t->why);
+    else if (t->kind == CLI_CHECK_DOMAIN)
+        cli_print(": %d runs of %d %sinputs agree%s\n", t->runs, t->inputs->n, t->inputs->made_up ? "made-up " : "",
+                  t->inputs->made_up ? "; -i FILE takes others" : "");
+    else
+        cli_print(": %d runs agree\n", t->runs);
+    fflush(stdout);
+}
+
+static void begin(check *c, cli_check_kind kind, const char *name, const char *arguments, cli_check_inputs *inputs)
+{
+    c->trial = (cli_check_trial){.kind = kind,
+                                 .name = name,
+                                 .arguments = arguments,
+                                 .session = &c->session,
+                                 .inputs = inputs,
+                                 .instance = &c->instance};
+}
+
+/* A round on a tiny problem takes a millisecond or two; a model may be any size. */
+static int rounds_of(const check *c, int on_model)
+{
+    enum { ON_PROBLEMS = 20, ON_MODEL = 3 };
+    if (c->rounds > 0) return c->rounds;
+    return on_model ? ON_MODEL : ON_PROBLEMS;
+}
+
+static uint64_t dice_of(const check *c, int round)
+{
+    return cli_check_mix((uint64_t)c->seed, (uint64_t)round);
+}
+
+static int find_inputs(check *c, cli_check_inputs *inputs)
+{
+    if (c->input_path) return cli_check_inputs_read(inputs, c->session.ctx, c->input_path);
+    return cli_check_inputs_make(inputs, c->session.ctx, c->session.model, (uint64_t)c->seed);
+}
+
+/* The same in other hands: several workers, a second model, threads inside operations. */
+static int try_hands(check *c, const char *name, const char *path, const char *arguments)
+{
+    char how[64];
+    snprintf(how, sizeof how, "with %d workers", (int)c->workers);
+    if (open_model(c, name, path, arguments, c->workers, 1) != CLI_OK) return -1;
+    if (!cli_check_again(&c->trial, how, "runners, or models that are opened side by side, share what they write to"))
+        return 0;
+    snprintf(how, sizeof how, "with %d threads", (int)c->threads);
+    if (open_model(c, name, path, arguments, 1, c->threads) != CLI_OK) return -1;
+    return cli_check_again(&c->trial, how, "threads inside a call change the order of a sum, or write to one place");
+}
+
+static int check_domain(check *c, const char *name, const char *path, const char *arguments)
+{
+    cli_check_inputs inputs = {0};
+    begin(c, CLI_CHECK_DOMAIN, name, NULL, &inputs);
+    int good = 1, code = open_model(c, name, path, arguments, 1, 1);
+    if (code == CLI_OK) code = find_inputs(c, &inputs);
+    for (int round = 0; round < rounds_of(c, 1) && good && code == CLI_OK; round++)
+        good = cli_check_round(&c->trial, dice_of(c, round));
+    if (good && code == CLI_OK) {
+        good = try_hands(c, name, path, arguments);
+        code = good < 0 ? CLI_FAILED : CLI_OK;
+    }
+    if (code != CLI_OK)
+        snprintf(c->trial.why, sizeof c->trial.why, "it does not open, as told%s",
+                 path ? "" : "; -m DIR opens it with a model, --domain-args TEXT with arguments");
+    conclude(c, good && code == CLI_OK);
+    close_model(c);
+    cli_check_record_free(&c->trial.reference);
+    cli_check_inputs_free(&inputs);
+    return CLI_OK;
+}
+
+/* A round on the model that was named, or on a new problem. */
+static int chain_round(check *c, cli_check_inputs *inputs, int round)
+{
+    char seed[32];
+    int code = CLI_OK;
+    snprintf(seed, sizeof seed, "%" PRIu64, dice_of(c, round));
+    if (!c->domain)
+        code = open_model(c, CLI_CHECK_PROBLEM, NULL, seed, 1, 1);
+    else if (round == 0)
+        code = open_model(c, c->domain, c->model, c->domain_arguments, 1, c->threads);
+    if (code == CLI_OK && inputs->n == 0) code = find_inputs(c, inputs);
+    if (code != CLI_OK) {
+        snprintf(c->trial.why, sizeof c->trial.why, "the model does not open, as told");
+        return 0;
+    }
+    return cli_check_round(&c->trial, dice_of(c, round));
+}
+
+/* `takes`: how its arguments are written. */
+static int check_chain(check *c, cli_check_kind kind, const char *name, const char *arguments, const char *takes)
+{
+    cli_check_inputs inputs = {0};
+    char said[CLI_CHECK_WHY];
+    int good = 1;
+    begin(c, kind, name, arguments, &inputs);
+    for (int round = 0; round < rounds_of(c, c->domain != NULL) && good; round++) good = chain_round(c, &inputs, round);
+    if (!good && !c->trial.begun && !arguments && takes[0]) {
+        snprintf(said, sizeof said, "%.*s", (int)strcspn(c->trial.why, "\n"), c->trial.why);
+        snprintf(c->trial.why, sizeof c->trial.why,
+                 "it was not tried: --%s %s:%s gives the arguments that it takes (%.1500s)", cli_check_words[kind],
+                 name, takes, said);
+    }
+    conclude(c, good);
+    close_model(c);
+    cli_check_record_free(&c->trial.reference);
+    cli_check_inputs_free(&inputs);
+    return CLI_OK;
+}
+
+/* --- all things --------------------------------------------------------------------------------------------------- */
+
+static int is_named(const cli_chain *chain, const char *name)
+{
+    for (int i = 0; i < chain->n; i++)
+        if (!strcmp(chain->link[i].name, name)) return 1;
+    return 0;
+}
+
+/* What options name, with the arguments that they give. */
+static int check_named(check *c, cli_check_kind kind)
+{
+    const cli_chain *chain = &c->named[kind];
+    int code = CLI_OK;
+    for (int i = 0; i < chain->n && code == CLI_OK; i++)
+        code = check_chain(c, kind, chain->link[i].name, chain->link[i].arguments, "");
+    return code;
+}
+
+/* What plugins registered, unless an option has named it. */
+static int check_registered(check *c)
+{
+    const rill_context *ctx = c->session.ctx;
+    const rill_registry_mark first = c->session.shared;
+    const cli_chain *named = c->named;
+    const rill_domain *d;
+    const rill_heuristic *h;
+    const rill_scorer *s;
+    const rill_policy *p;
+    int code = CLI_OK;
+    for (size_t i = first.domains; code == CLI_OK && (d = rill_domain_at(ctx, i)); i++)
+        if (!c->domain || strcmp(c->domain, d->name)) code = check_domain(c, d->name, NULL, NULL);
+    for (size_t i = first.heuristics; code == CLI_OK && (h = rill_heuristic_at(ctx, i)); i++)
+        if (!is_named(&named[CLI_CHECK_HEURISTIC], h->name))
+            code = check_chain(c, CLI_CHECK_HEURISTIC, h->name, NULL, h->arguments);
+    for (size_t i = first.scorers; code == CLI_OK && (s = rill_scorer_at(ctx, i)); i++)
+        if (!is_named(&named[CLI_CHECK_SCORER], s->name))
+            code = check_chain(c, CLI_CHECK_SCORER, s->name, NULL, s->arguments);
+    for (size_t i = first.policies; code == CLI_OK && (p = rill_policy_at(ctx, i)); i++)
+        if (!is_named(&named[CLI_CHECK_POLICY], p->name))
+            code = check_chain(c, CLI_CHECK_POLICY, p->name, NULL, "ARGS");
+    return code;
+}
+
+static int check_all(check *c)
+{
+    cli_session *s = &c->session;
+    int code = CLI_OK;
+    c->threads = s->open.threads > 1 ? s->open.threads : 2;
+    c->workers = s->workers > 1 ? s->workers : 3;
+    if (s->open.path || s->domain) {
+        code = cli_session_configure(s);
+        if (code == CLI_OK && !(c->domain = cli_session_domain(s))) code = CLI_FAILED;
+    }
+    c->model = s->open.path;
+    c->domain_arguments = s->open.arguments;
+    if (code == CLI_OK && c->domain) code = check_domain(c, c->domain, c->model, c->domain_arguments);
+    if (code == CLI_OK) code = check_registered(c);
+    for (int kind = CLI_CHECK_HEURISTIC; kind <= CLI_CHECK_POLICY && code == CLI_OK; kind++)
+        code = check_named(c, (cli_check_kind)kind);
+    if (code != CLI_OK) return code;
+    if (c->things == 0)
+        return cli_fail("nothing to check: --plugin FILE, -m DIR or --heuristic NAME:ARGS names something");
+    code = cli_end_printing();
+    if (code == CLI_OK && c->wrong) return cli_fail("%d of %d failed", c->wrong, c->things);
+    return code;
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+/* Before the plugins, so that what comes behind the mark is theirs. */
+static int register_own(check *c)
+{
+    rill_context *ctx = c->session.ctx;
+    if (rill_register_domain(ctx, &cli_check_problem) < 0 || cli_check_instance_register(&c->instance, ctx) < 0)
+        return cli_fail_context(ctx);
+    c->session.shared = rill_registry_size(ctx);
+    return CLI_OK;
+}
+
+int cli_check(int argc, char **argv)
+{
+    int helped = 0;
+    check *c = calloc(1, sizeof *c);
+    if (!c) return cli_fail_memory("the command");
+    const cli_group groups[] = {
+        {"What is checked, and how", check_options}, {"Model", cli_model_options}, {NULL, NULL}};
+    const cli_syntax syntax = {"rill check --plugin FILE [options]\n       rill check -m DIR [options]",
+                               "Try whether what plugins bring keeps its contract: domains, heuristics, scorers and\n"
+                               "policies. Each is decoded with in many tiny runs, under every method, batch and\n"
+                               "budget, which must agree to the bit; what looks at its neighbours or remembers is\n"
+                               "caught, and the message tells how. With -m or --domain that domain is checked, and\n"
+                               "heuristics, scorers and policies are tried on it; without, on random problems.\n"
+                               "--workers and --threads say how many are compared with one (default 3 and 2).",
+                               groups,
+                               "Exit code: 0 all is well; 1 something is wrong, or could not be tried.\n"
+                               "\n"
+                               "Examples:\n"
+                               "  rill check --plugin ./rill-mine.so\n"
+                               "  rill check --plugin mine.lua --heuristic mine:2.5\n"
+                               "  rill check --plugin ./rill-mine.so -m model -i inputs.txt --runs 10\n",
+                               take_option,
+                               NULL,
+                               c};
+    c->seed = 1;
+    int code = cli_session_start(&c->session);
+    if (code == CLI_OK) code = register_own(c);
+    if (code == CLI_OK) code = cli_session_parse(&c->session, &syntax, argc, argv, &helped);
+    if (code == CLI_OK && !helped) code = check_all(c);
+    cli_session_end(&c->session);
+    free(c);
+    return code;
+}
