@@ -83,7 +83,7 @@ static float wrong(const letters *l, const rill_rows *rows, int32_t row, int32_t
     }
 }
 
-/* In rising order of letters, which is falling order of scores where nothing is wrong: what is out of order is put right, as a NaN is not. */
+/* A NaN is written past rill_choices_give(), which would leave it out. */
 static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
 {
     const letters *l = self;

@@ -162,8 +162,9 @@ rill.domain{
 END
 run "$rill" list actions --plugin odd.lua --domain odd
 exits 0; silent; lines 60000
-line_is 1 "0	plain"; line_is 2 '1	tab\there'; line_is 3 '2	a\x01b'; line_is 4 '3	back\\slash'; line_is 5 '4	\x1b[31m'
-line_is 59999 "59998	name 59998"
+tab=$(printf '\t')
+line_is 1 "0${tab}plain"; line_is 2 "1$tab"'tab\there'; line_is 3 "2$tab"'a\x01b'; line_is 4 "3$tab"'back\\slash'
+line_is 5 "4$tab"'\x1b[31m'; line_is 59999 "59998${tab}name 59998"
 "$rill" list actions --plugin odd.lua --domain odd 2>told | head -n 1 >out
 verdict "$(good no_bytes told)" "a reader that goes away is no error"
 run "$rill" list actions
