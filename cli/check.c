@@ -245,6 +245,28 @@ static int check_registered(check *c)
     return code;
 }
 
+static int watch_scripts(check *c)
+{
+    for (int i = 0; i < c->session.scripts; i++)
+        if (rill_script_watch(c->session.script_at[i]) < 0) return cli_fail_context(c->session.ctx);
+    return CLI_OK;
+}
+
+/* What runs cannot show: Lua's own words, where masks were meant. */
+static void tell_masks(check *c)
+{
+    const char *place;
+    for (int i = 0; i < c->session.scripts; i++)
+        for (size_t at = 0; (place = rill_script_unused_mask(c->session.script_at[i], at)); at++) {
+            c->things++;
+            c->wrong++;
+            cli_print(
+                "mask %s: FAILED: it is made here and never used: `a and b` and `a or b` are one of two masks and "
+                "`not a` is false; write a & b, a | b, ~a\n",
+                place);
+        }
+}
+
 static int check_all(check *c)
 {
     cli_session *s = &c->session;
@@ -257,11 +279,13 @@ static int check_all(check *c)
     }
     c->model = s->open.path;
     c->domain_arguments = s->open.arguments;
+    if (code == CLI_OK) code = watch_scripts(c);
     if (code == CLI_OK && c->domain) code = check_domain(c, c->domain, c->model, c->domain_arguments);
     if (code == CLI_OK) code = check_registered(c);
     for (int kind = CLI_CHECK_HEURISTIC; kind <= CLI_CHECK_POLICY && code == CLI_OK; kind++)
         code = check_named(c, (cli_check_kind)kind);
     if (code != CLI_OK) return code;
+    tell_masks(c);
     if (c->things == 0)
         return cli_fail("nothing to check: --plugin FILE, -m DIR or --heuristic NAME:ARGS names something");
     code = cli_end_printing();

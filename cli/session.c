@@ -214,6 +214,7 @@ int cli_session_plugin(cli_session *session, const char *path)
     const rill_registry_mark before = rill_registry_size(session->ctx);
     rill_status status = cli_session_load(session, session->ctx, path, &loaded);
     const rill_registry_mark after = rill_registry_size(session->ctx);
+    if (loaded && session->scripts < CLI_PLUGINS_MAX) session->script_at[session->scripts] = loaded;
     session->scripts += loaded != NULL;
     if (status < 0) return cli_fail_context(session->ctx);
     if (loaded && rill_script_returned(loaded) && !memcmp(&before, &after, sizeof after))

@@ -22,7 +22,8 @@ typedef struct cli_session {
     int threads_given;
     int workers; /* 0: whatever seems best, until the model is open */
     int many;    /* there is much to decode, and nobody has to see it in one thread */
-    int scripts; /* how many were loaded */
+    int scripts; /* how many were loaded, and the first of them */
+    rill_script *script_at[CLI_PLUGINS_MAX];
     int verbose;
     const char *plugin[CLI_PLUGINS_MAX];
     int n_plugins;

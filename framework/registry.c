@@ -303,18 +303,19 @@ rill_status rill_plugin_find(const char *name, rill_text *out)
         const char *before, *behind;
     } forms[] = {{"", ""}, {"", ".so"}, {"rill-", ".so"}, {"", ".lua"}};
     const size_t begin = out->length;
-    size_t folder;
     if (strchr(name, '/') != NULL || is_there(name)) return rill_text_append(out, name, strlen(name));
     RILL__TRY(append_folder(out));
-    folder = out->length;
+    const size_t folder = out->length;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         out->length = folder;
         RILL__TRY(rill_text_printf(out, "/%s%s%s", forms[i].before, name, forms[i].behind));
         if (is_there(out->data + begin)) return RILL_OK;
     }
+    struct stat info;
+    out->length = begin;
+    if (stat(name, &info) == 0) return rill_text_append(out, name, strlen(name)); /* a folder, as opening it tells */
     rill_fail(out->ctx, RILL_ERR_NOT_FOUND, "plugin %s: there is no such file here, and no plugin of that name in %.*s",
               name, (int)(folder - begin), out->data + begin);
-    out->length = begin;
     out->data[begin] = '\0';
     return RILL_ERR_NOT_FOUND;
 }

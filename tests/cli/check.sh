@@ -109,6 +109,72 @@ tells "heuristic upvalue: FAILED" "two equal runs differ"
 tells "heuristic instance: FAILED" "an instance that has decoded the inputs once"
 tells "heuristic mixing: FAILED" "heuristic mixing treats input"
 
+# --- masks that Lua's own words lose, and none where all are used, or now and then one is not
+cat >masks.lua <<'END'
+rill.heuristic{
+  name = "both",
+  apply = function(b)
+    b.keep = b.score:ge(b.best - 4) and b.score:ge(b.best - 9)
+  end,
+}
+rill.heuristic{
+  name = "either",
+  apply = function(b)
+    local near = b.score:ge(b.best - 4)
+    local ended = b.ended:eq(1) b.keep = near or ended
+  end,
+}
+rill.heuristic{
+  name = "none",
+  apply = function(b)
+    local far = b.score:lt(b.best - 6)
+    if not far then b:narrow(1) end
+  end,
+}
+rill.scorer{
+  name = "deep",
+  score = function(rows)
+    local deep = rows.timestep:gt(2)
+    if deep then rows:reward(nil, 0.1) end
+  end,
+}
+END
+run "$rill" check --plugin masks.lua
+exits 1; says "4 of 8 failed"; lines 8
+for line in 4 11 17 24; do tells "mask masks.lua:$line: FAILED" "write a & b, a | b, ~a"; done
+tells "heuristic both: " "runs agree"
+cat >masks.lua <<'END'
+rill.heuristic{
+  name = "good",
+  apply = function(b)
+    local near, few, late = b.score:ge(b.best - 4), b.score:index():le(3), b.timestep:gt(2)
+    if late:any() then b.keep = (near & few) | ~late end
+  end,
+}
+rill.heuristic{
+  name = "counted",
+  apply = function(b)
+    local near = b.score:ge(b.best - 4)
+    b:narrow(near:count() + 1)
+  end,
+}
+END
+run "$rill" check --plugin masks.lua
+exits 0; silent; lines 2
+
+# what a call that failed did not come to is no mask in vain
+cat >masks.lua <<'END'
+rill.heuristic{
+  name = "failing",
+  apply = function(b)
+    local near = b.score:ge(b.best - 4)
+    b.keep = near & (b.best)[0]
+  end,
+}
+END
+run "$rill" check --plugin masks.lua
+exits 1; tells "heuristic failing: FAILED" "masks.lua:5: "; says "1 of 1 failed"
+
 # --- what cannot be tried
 run "$rill" check
 exits 1; says "nothing to check"; prints_nothing
