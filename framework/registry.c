@@ -297,12 +297,13 @@ static rill_status append_folder(rill_text *out)
     return rill_text_printf(out, "%.*srill", slash != NULL ? (int)(slash + 1 - file) : 0, file);
 }
 
-rill_status rill_plugin_find(const char *name, rill_text *out)
+/* `begin`: where in the text the path begins. */
+static rill_status find_plugin(const char *name, rill_text *out, size_t begin)
 {
     static const struct {
         const char *before, *behind;
     } forms[] = {{"", ""}, {"", ".so"}, {"rill-", ".so"}, {"", ".lua"}};
-    const size_t begin = out->length;
+    struct stat info;
     if (strchr(name, '/') != NULL || is_there(name)) return rill_text_append(out, name, strlen(name));
     RILL__TRY(append_folder(out));
     const size_t folder = out->length;
@@ -311,13 +312,23 @@ rill_status rill_plugin_find(const char *name, rill_text *out)
         RILL__TRY(rill_text_printf(out, "/%s%s%s", forms[i].before, name, forms[i].behind));
         if (is_there(out->data + begin)) return RILL_OK;
     }
-    struct stat info;
-    out->length = begin;
-    if (stat(name, &info) == 0) return rill_text_append(out, name, strlen(name)); /* a folder, as opening it tells */
-    rill_fail(out->ctx, RILL_ERR_NOT_FOUND, "plugin %s: there is no such file here, and no plugin of that name in %.*s",
-              name, (int)(folder - begin), out->data + begin);
-    out->data[begin] = '\0';
-    return RILL_ERR_NOT_FOUND;
+    if (stat(name, &info) != 0)
+        return rill_fail(out->ctx, RILL_ERR_NOT_FOUND,
+                         "plugin %s: there is no such file here, and no plugin of that name in %.*s", name,
+                         (int)(folder - begin), out->data + begin);
+    out->length = begin; /* a folder, as whoever opens it tells */
+    return rill_text_append(out, name, strlen(name));
+}
+
+rill_status rill_plugin_find(const char *name, rill_text *out)
+{
+    const size_t begin = out->length;
+    const rill_status status = find_plugin(name, out, begin);
+    if (status < 0 && out->data != NULL) {
+        out->length = begin;
+        out->data[begin] = '\0';
+    }
+    return status;
 }
 
 static rill_status load_library(rill_context *ctx, const char *path, const char *local)
