@@ -17,11 +17,13 @@
 
 typedef struct check {
     cli_session session;
-    const char *model, *domain, *domain_arguments; /* as the options and the model's config.json say */
-    int32_t threads, workers;                      /* to compare with one */
-    cli_chain named[CLI_CHECK_POLICY + 1];         /* by kind */
+    const char *domain;       /* of the model that options name, as they or its config.json say; NULL: they name none */
+    rill_open_options model;  /* that model */
+    int32_t threads, workers; /* to compare with one */
+    cli_chain named[CLI_CHECK_POLICY + 1]; /* by kind */
     const char *input_path;
-    int rounds; /* 0: as many as there is time for */
+    cli_check_inputs given, made; /* from that file; without one, of the model that is open */
+    int rounds;                   /* 0: as many as there is time for */
     int64_t seed;
     cli_check_instance instance;
     cli_check_trial trial;
@@ -67,13 +69,12 @@ static void close_model(check *c)
     c->session.model = NULL;
 }
 
-static int open_model(check *c, const char *domain, const char *path, const char *arguments, int workers, int threads)
+static int open_model(check *c, const char *domain, const rill_open_options *model, int workers, int threads)
 {
     cli_session *s = &c->session;
     close_model(c);
     s->domain = domain;
-    s->open.path = path;
-    s->open.arguments = arguments;
+    s->open = *model;
     s->open.threads = threads;
     s->workers = workers;
     return cli_session_open(s);
@@ -98,14 +99,26 @@ static void conclude(check *c, int good)
     fflush(stdout);
 }
 
-static void begin(check *c, cli_check_kind kind, const char *name, const char *arguments, cli_check_inputs *inputs)
+static void begin(check *c, cli_check_kind kind, const char *name, const char *arguments)
 {
-    c->trial = (cli_check_trial){.kind = kind,
-                                 .name = name,
-                                 .arguments = arguments,
-                                 .session = &c->session,
-                                 .inputs = inputs,
-                                 .instance = &c->instance};
+    c->trial = (cli_check_trial){
+        .kind = kind, .name = name, .arguments = arguments, .session = &c->session, .instance = &c->instance};
+}
+
+static void end(check *c, int good)
+{
+    conclude(c, good);
+    close_model(c);
+    cli_check_record_free(&c->trial.reference);
+    cli_check_inputs_free(&c->made);
+}
+
+/* The model is open. */
+static int settle_inputs(check *c)
+{
+    c->trial.inputs = c->given.n > 0 ? &c->given : &c->made;
+    if (c->trial.inputs->n > 0) return CLI_OK;
+    return cli_check_inputs_make(&c->made, c->session.ctx, c->session.model, (uint64_t)c->seed);
 }
 
 /* A round on a tiny problem takes a millisecond or two; a model may be any size. */
@@ -121,58 +134,48 @@ static uint64_t dice_of(const check *c, int round)
     return cli_check_mix((uint64_t)c->seed, (uint64_t)round);
 }
 
-static int find_inputs(check *c, cli_check_inputs *inputs)
-{
-    if (c->input_path) return cli_check_inputs_read(inputs, c->session.ctx, c->input_path);
-    return cli_check_inputs_make(inputs, c->session.ctx, c->session.model, (uint64_t)c->seed);
-}
-
 /* The same in other hands: several workers, a second model, threads inside operations. */
-static int try_hands(check *c, const char *name, const char *path, const char *arguments)
+static int try_hands(check *c, const char *name, const rill_open_options *model)
 {
     char how[64];
     snprintf(how, sizeof how, "with %d workers", (int)c->workers);
-    if (open_model(c, name, path, arguments, c->workers, 1) != CLI_OK) return -1;
+    if (open_model(c, name, model, c->workers, 1) != CLI_OK) return -1;
     if (!cli_check_again(&c->trial, how, "runners, or models that are opened side by side, share what they write to"))
         return 0;
     snprintf(how, sizeof how, "with %d threads", (int)c->threads);
-    if (open_model(c, name, path, arguments, 1, c->threads) != CLI_OK) return -1;
+    if (open_model(c, name, model, 1, c->threads) != CLI_OK) return -1;
     return cli_check_again(&c->trial, how, "threads inside a call change the order of a sum, or write to one place");
 }
 
-static int check_domain(check *c, const char *name, const char *path, const char *arguments)
+static void check_domain(check *c, const char *name, const rill_open_options *model)
 {
-    cli_check_inputs inputs = {0};
-    begin(c, CLI_CHECK_DOMAIN, name, NULL, &inputs);
-    int good = 1, code = open_model(c, name, path, arguments, 1, 1);
-    if (code == CLI_OK) code = find_inputs(c, &inputs);
+    begin(c, CLI_CHECK_DOMAIN, name, NULL);
+    int good = 1, code = open_model(c, name, model, 1, 1);
+    if (code == CLI_OK) code = settle_inputs(c);
     for (int round = 0; round < rounds_of(c, 1) && good && code == CLI_OK; round++)
         good = cli_check_round(&c->trial, dice_of(c, round));
     if (good && code == CLI_OK) {
-        good = try_hands(c, name, path, arguments);
+        good = try_hands(c, name, model);
         code = good < 0 ? CLI_FAILED : CLI_OK;
     }
     if (code != CLI_OK)
         snprintf(c->trial.why, sizeof c->trial.why, "it does not open, as told%s",
-                 path ? "" : "; -m DIR opens it with a model, --domain-args TEXT with arguments");
-    conclude(c, good && code == CLI_OK);
-    close_model(c);
-    cli_check_record_free(&c->trial.reference);
-    cli_check_inputs_free(&inputs);
-    return CLI_OK;
+                 model->path ? "" : "; -m DIR opens it with a model, --domain-args TEXT with arguments");
+    end(c, good && code == CLI_OK);
 }
 
 /* A round on the model that was named, or on a new problem. */
-static int chain_round(check *c, cli_check_inputs *inputs, int round)
+static int chain_round(check *c, int round)
 {
     char seed[32];
+    const rill_open_options problem = {.arguments = seed};
     int code = CLI_OK;
     snprintf(seed, sizeof seed, "%" PRIu64, dice_of(c, round));
     if (!c->domain)
-        code = open_model(c, CLI_CHECK_PROBLEM, NULL, seed, 1, 1);
+        code = open_model(c, CLI_CHECK_PROBLEM, &problem, 1, 1);
     else if (round == 0)
-        code = open_model(c, c->domain, c->model, c->domain_arguments, 1, c->threads);
-    if (code == CLI_OK && inputs->n == 0) code = find_inputs(c, inputs);
+        code = open_model(c, c->domain, &c->model, 1, c->threads);
+    if (code == CLI_OK) code = settle_inputs(c);
     if (code != CLI_OK) {
         snprintf(c->trial.why, sizeof c->trial.why, "the model does not open, as told");
         return 0;
@@ -181,24 +184,19 @@ static int chain_round(check *c, cli_check_inputs *inputs, int round)
 }
 
 /* `takes`: how its arguments are written. */
-static int check_chain(check *c, cli_check_kind kind, const char *name, const char *arguments, const char *takes)
+static void check_chain(check *c, cli_check_kind kind, const char *name, const char *arguments, const char *takes)
 {
-    cli_check_inputs inputs = {0};
     char said[CLI_CHECK_WHY];
     int good = 1;
-    begin(c, kind, name, arguments, &inputs);
-    for (int round = 0; round < rounds_of(c, c->domain != NULL) && good; round++) good = chain_round(c, &inputs, round);
+    begin(c, kind, name, arguments);
+    for (int round = 0; round < rounds_of(c, c->domain != NULL) && good; round++) good = chain_round(c, round);
     if (!good && !c->trial.begun && !arguments && takes[0]) {
         snprintf(said, sizeof said, "%.*s", (int)strcspn(c->trial.why, "\n"), c->trial.why);
         snprintf(c->trial.why, sizeof c->trial.why,
                  "it was not tried: --%s %s:%s gives the arguments that it takes (%.1500s)", cli_check_words[kind],
                  name, takes, said);
     }
-    conclude(c, good);
-    close_model(c);
-    cli_check_record_free(&c->trial.reference);
-    cli_check_inputs_free(&inputs);
-    return CLI_OK;
+    end(c, good);
 }
 
 /* --- all things --------------------------------------------------------------------------------------------------- */
@@ -211,38 +209,35 @@ static int is_named(const cli_chain *chain, const char *name)
 }
 
 /* What options name, with the arguments that they give. */
-static int check_named(check *c, cli_check_kind kind)
+static void check_named(check *c)
 {
-    const cli_chain *chain = &c->named[kind];
-    int code = CLI_OK;
-    for (int i = 0; i < chain->n && code == CLI_OK; i++)
-        code = check_chain(c, kind, chain->link[i].name, chain->link[i].arguments, "");
-    return code;
+    for (int kind = CLI_CHECK_HEURISTIC; kind <= CLI_CHECK_POLICY; kind++)
+        for (int i = 0; i < c->named[kind].n; i++) {
+            const cli_link *link = &c->named[kind].link[i];
+            check_chain(c, (cli_check_kind)kind, link->name, link->arguments, "");
+        }
 }
 
 /* What plugins registered, unless an option has named it. */
-static int check_registered(check *c)
+static void check_registered(check *c)
 {
     const rill_context *ctx = c->session.ctx;
+    const rill_open_options no_model = {.path = NULL};
     const rill_registry_mark first = c->session.shared;
     const cli_chain *named = c->named;
     const rill_domain *d;
     const rill_heuristic *h;
     const rill_scorer *s;
     const rill_policy *p;
-    int code = CLI_OK;
-    for (size_t i = first.domains; code == CLI_OK && (d = rill_domain_at(ctx, i)); i++)
-        if (!c->domain || strcmp(c->domain, d->name)) code = check_domain(c, d->name, NULL, NULL);
-    for (size_t i = first.heuristics; code == CLI_OK && (h = rill_heuristic_at(ctx, i)); i++)
+    for (size_t i = first.domains; (d = rill_domain_at(ctx, i)); i++)
+        if (!c->domain || strcmp(c->domain, d->name)) check_domain(c, d->name, &no_model);
+    for (size_t i = first.heuristics; (h = rill_heuristic_at(ctx, i)); i++)
         if (!is_named(&named[CLI_CHECK_HEURISTIC], h->name))
-            code = check_chain(c, CLI_CHECK_HEURISTIC, h->name, NULL, h->arguments);
-    for (size_t i = first.scorers; code == CLI_OK && (s = rill_scorer_at(ctx, i)); i++)
-        if (!is_named(&named[CLI_CHECK_SCORER], s->name))
-            code = check_chain(c, CLI_CHECK_SCORER, s->name, NULL, s->arguments);
-    for (size_t i = first.policies; code == CLI_OK && (p = rill_policy_at(ctx, i)); i++)
-        if (!is_named(&named[CLI_CHECK_POLICY], p->name))
-            code = check_chain(c, CLI_CHECK_POLICY, p->name, NULL, "ARGS");
-    return code;
+            check_chain(c, CLI_CHECK_HEURISTIC, h->name, NULL, h->arguments);
+    for (size_t i = first.scorers; (s = rill_scorer_at(ctx, i)); i++)
+        if (!is_named(&named[CLI_CHECK_SCORER], s->name)) check_chain(c, CLI_CHECK_SCORER, s->name, NULL, s->arguments);
+    for (size_t i = first.policies; (p = rill_policy_at(ctx, i)); i++)
+        if (!is_named(&named[CLI_CHECK_POLICY], p->name)) check_chain(c, CLI_CHECK_POLICY, p->name, NULL, "ARGS");
 }
 
 static int watch_scripts(check *c)
@@ -267,7 +262,8 @@ static void tell_masks(check *c)
         }
 }
 
-static int check_all(check *c)
+/* Before anything is tried: the model's name and the inputs. */
+static int prepare(check *c)
 {
     cli_session *s = &c->session;
     int code = CLI_OK;
@@ -277,20 +273,23 @@ static int check_all(check *c)
         code = cli_session_configure(s);
         if (code == CLI_OK && !(c->domain = cli_session_domain(s))) code = CLI_FAILED;
     }
-    c->model = s->open.path;
-    c->domain_arguments = s->open.arguments;
-    if (code == CLI_OK) code = watch_scripts(c);
-    if (code == CLI_OK && c->domain) code = check_domain(c, c->domain, c->model, c->domain_arguments);
-    if (code == CLI_OK) code = check_registered(c);
-    for (int kind = CLI_CHECK_HEURISTIC; kind <= CLI_CHECK_POLICY && code == CLI_OK; kind++)
-        code = check_named(c, (cli_check_kind)kind);
+    c->model = s->open;
+    if (code == CLI_OK && c->input_path) code = cli_check_inputs_read(&c->given, s->ctx, c->input_path);
+    return code == CLI_OK ? watch_scripts(c) : code;
+}
+
+static int check_all(check *c)
+{
+    int code = prepare(c);
     if (code != CLI_OK) return code;
+    if (c->domain) check_domain(c, c->domain, &c->model);
+    check_registered(c);
+    check_named(c);
     tell_masks(c);
     if (c->things == 0)
         return cli_fail("nothing to check: --plugin FILE, -m DIR or --heuristic NAME:ARGS names something");
     code = cli_end_printing();
-    if (code == CLI_OK && c->wrong) return cli_fail("%d of %d failed", c->wrong, c->things);
-    return code;
+    return code == CLI_OK && c->wrong ? cli_fail("%d of %d failed", c->wrong, c->things) : code;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
@@ -334,6 +333,7 @@ int cli_check(int argc, char **argv)
     if (code == CLI_OK) code = register_own(c);
     if (code == CLI_OK) code = cli_session_parse(&c->session, &syntax, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = check_all(c);
+    cli_check_inputs_free(&c->given);
     cli_session_end(&c->session);
     free(c);
     return code;
