@@ -13,10 +13,11 @@
 #include "check_problem.h"
 #include "check_trial.h"
 #include "options.h"
-#include "search.h"
+#include "runfile.h"
 
 typedef struct check {
     cli_session session;
+    cli_runfile runfile;      /* a run whose chains are checked */
     const char *domain;       /* of the model that options name, as they or its config.json say; NULL: they name none */
     rill_open_options model;  /* that model */
     int32_t threads, workers; /* to compare with one */
@@ -58,6 +59,14 @@ static int take_option(void *user, const cli_option *option, const char *value)
     case TAKE_RUNS: return cli_whole("--runs", value, 1, 100000, &c->rounds);
     default: return cli_whole64("--seed", value, 0, INT64_MAX, &c->seed);
     }
+}
+
+static int take_argument(void *user, const char *value)
+{
+    check *c = user;
+    if (c->runfile.path) return cli_fail("one run was expected, \"%s\" is a second", value);
+    c->runfile.path = value;
+    return CLI_OK;
 }
 
 /* --- models ------------------------------------------------------------------------------------------------------- */
@@ -240,9 +249,14 @@ static void check_registered(check *c)
         if (!is_named(&named[CLI_CHECK_POLICY], p->name)) check_chain(c, CLI_CHECK_POLICY, p->name, NULL, "ARGS");
 }
 
+static int count_scripts(const check *c)
+{
+    return c->session.scripts < CLI_SCRIPTS_MAX ? c->session.scripts : CLI_SCRIPTS_MAX;
+}
+
 static int watch_scripts(check *c)
 {
-    for (int i = 0; i < c->session.scripts; i++)
+    for (int i = 0; i < count_scripts(c); i++)
         if (rill_script_watch(c->session.script_at[i]) < 0) return cli_fail_context(c->session.ctx);
     return CLI_OK;
 }
@@ -251,7 +265,7 @@ static int watch_scripts(check *c)
 static void tell_masks(check *c)
 {
     const char *place;
-    for (int i = 0; i < c->session.scripts; i++)
+    for (int i = 0; i < count_scripts(c); i++)
         for (size_t at = 0; (place = rill_script_unused_mask(c->session.script_at[i], at)); at++) {
             c->things++;
             c->wrong++;
@@ -262,11 +276,29 @@ static void tell_masks(check *c)
         }
 }
 
+/* A run's chains are checked link by link, as if options named them, and on its model. */
+static int take_run(check *c)
+{
+    const cli_layer *layer = &c->runfile.layer;
+    const cli_chain *const said[] = {[CLI_CHECK_HEURISTIC] = &layer->heuristics,
+                                     [CLI_CHECK_SCORER] = &layer->scorers,
+                                     [CLI_CHECK_POLICY] = &layer->policy};
+    int code = cli_runfile_load(&c->runfile, &c->session);
+    if (code != CLI_OK || !c->runfile.said) return code;
+    c->runfile.points = 1; /* what workers decode with here is the domain alone */
+    c->input_path = cli_given_or(c->input_path, c->runfile.said->input);
+    for (int kind = CLI_CHECK_HEURISTIC; kind <= CLI_CHECK_POLICY; kind++)
+        for (int i = 0; i < said[kind]->n && code == CLI_OK; i++)
+            code = cli_chain_add_pair(&c->named[kind], said[kind]->link[i].name, said[kind]->link[i].arguments);
+    return code;
+}
+
 /* Before anything is tried: the model's name and the inputs. */
 static int prepare(check *c)
 {
     cli_session *s = &c->session;
-    int code = CLI_OK;
+    int code = take_run(c);
+    if (code != CLI_OK) return code;
     c->threads = s->open.threads > 1 ? s->open.threads : 2;
     c->workers = s->workers > 1 ? s->workers : 3;
     if (s->open.path || s->domain) {
@@ -287,7 +319,7 @@ static int check_all(check *c)
     check_named(c);
     tell_masks(c);
     if (c->things == 0)
-        return cli_fail("nothing to check: --plugin FILE, -m DIR or --heuristic NAME:ARGS names something");
+        return cli_fail("nothing to check: --plugin FILE, -m DIR, --heuristic NAME:ARGS or RUN.lua names something");
     code = cli_end_printing();
     return code == CLI_OK && c->wrong ? cli_fail("%d of %d failed", c->wrong, c->things) : code;
 }
@@ -311,29 +343,33 @@ int cli_check(int argc, char **argv)
     if (!c) return cli_fail_memory("the command");
     const cli_group groups[] = {
         {"What is checked, and how", check_options}, {"Model", cli_model_options}, {NULL, NULL}};
-    const cli_syntax syntax = {"rill check --plugin FILE [options]\n       rill check -m DIR [options]",
-                               "Try whether what plugins bring keeps its contract: domains, heuristics, scorers and\n"
-                               "policies. Each is decoded with in many tiny runs, under every method, batch and\n"
-                               "budget, which must agree to the bit; what looks at its neighbours or remembers is\n"
-                               "caught, and the message tells how. With -m or --domain that domain is checked, and\n"
-                               "heuristics, scorers and policies are tried on it; without, on random problems.\n"
-                               "--workers and --threads say how many are compared with one (default 3 and 2).",
-                               groups,
-                               "Exit code: 0 all is well; 1 something is wrong, or could not be tried.\n"
-                               "\n"
-                               "Examples:\n"
-                               "  rill check --plugin ./rill-mine.so\n"
-                               "  rill check --plugin mine.lua --heuristic mine:2.5\n"
-                               "  rill check --plugin ./rill-mine.so -m model -i inputs.txt --runs 10\n",
-                               take_option,
-                               NULL,
-                               c};
+    const cli_syntax syntax = {
+        "rill check --plugin FILE [options]\n       rill check -m DIR [options]\n       rill check RUN.lua [options]",
+        "Try whether what plugins bring keeps its contract: domains, heuristics, scorers and\n"
+        "policies. Each is decoded with in many tiny runs, under every method, batch and\n"
+        "budget, which must agree to the bit; what looks at its neighbours or remembers is\n"
+        "caught, and the message tells how. With -m or --domain that domain is checked, and\n"
+        "heuristics, scorers and policies are tried on it; without, on random problems.\n"
+        "Of a run described in Lua its model and the links of its chains are checked.\n"
+        "--workers and --threads say how many are compared with one (default 3 and 2).",
+        groups,
+        "Exit code: 0 all is well; 1 something is wrong, or could not be tried.\n"
+        "\n"
+        "Examples:\n"
+        "  rill check --plugin ./rill-mine.so\n"
+        "  rill check --plugin mine.lua --heuristic mine:2.5\n"
+        "  rill check --plugin ./rill-mine.so -m model -i inputs.txt --runs 10\n"
+        "  rill check run.lua\n",
+        take_option,
+        take_argument,
+        c};
     c->seed = 1;
     int code = cli_session_start(&c->session);
     if (code == CLI_OK) code = register_own(c);
     if (code == CLI_OK) code = cli_session_parse(&c->session, &syntax, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = check_all(c);
     cli_check_inputs_free(&c->given);
+    cli_runfile_end(&c->runfile);
     cli_session_end(&c->session);
     free(c);
     return code;

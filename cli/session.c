@@ -208,14 +208,19 @@ rill_status cli_session_load(const cli_session *session, rill_context *ctx, cons
     return status;
 }
 
+void cli_session_add_script(cli_session *session, rill_script *script)
+{
+    if (session->scripts < CLI_SCRIPTS_MAX) session->script_at[session->scripts] = script;
+    session->scripts++;
+}
+
 int cli_session_plugin(cli_session *session, const char *path)
 {
     rill_script *loaded;
     const rill_registry_mark before = rill_registry_size(session->ctx);
     rill_status status = cli_session_load(session, session->ctx, path, &loaded);
     const rill_registry_mark after = rill_registry_size(session->ctx);
-    if (loaded && session->scripts < CLI_PLUGINS_MAX) session->script_at[session->scripts] = loaded;
-    session->scripts += loaded != NULL;
+    if (loaded) cli_session_add_script(session, loaded);
     if (status < 0) return cli_fail_context(session->ctx);
     if (loaded && rill_script_returned(loaded) && !memcmp(&before, &after, sizeof after))
         cli_say("warning: %s: it registers nothing; a script that describes a run is for `rill run` or --config", path);

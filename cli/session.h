@@ -8,7 +8,7 @@
 #include "rill/script.h"
 #include "rill/workers.h"
 
-enum { CLI_PLUGINS_MAX = 16, CLI_MODELS_MAX = 16 };
+enum { CLI_PLUGINS_MAX = 16, CLI_MODELS_MAX = 16, CLI_SCRIPTS_MAX = 64 };
 
 /* Options about the model. Strings lead into argv. */
 typedef struct cli_session {
@@ -23,7 +23,7 @@ typedef struct cli_session {
     int workers; /* 0: whatever seems best, until the model is open */
     int many;    /* there is much to decode, and nobody has to see it in one thread */
     int scripts; /* how many were loaded, and the first of them */
-    rill_script *script_at[CLI_PLUGINS_MAX];
+    rill_script *script_at[CLI_SCRIPTS_MAX];
     int verbose;
     const char *plugin[CLI_PLUGINS_MAX];
     int n_plugins;
@@ -54,6 +54,8 @@ int cli_session_is_script(const char *path);
 rill_status cli_session_load(const cli_session *session, rill_context *ctx, const char *path, rill_script **script);
 /* The same into the session's own. */
 int cli_session_plugin(cli_session *session, const char *path);
+/* Note a script of that context. */
+void cli_session_add_script(cli_session *session, rill_script *script);
 /* Read the config of the model, if one is named; what no option has said gets its default. */
 int cli_session_configure(cli_session *session);
 /* The domain's name: as the option says, else the config; NULL after a message when neither does. */

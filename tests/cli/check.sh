@@ -46,12 +46,12 @@ run "$rill" check --heuristic absolute:2 --scorer word_reward:0.2 --policy top-u
 exits 0; lines 3; tells "heuristic absolute:2: " agree; tells "scorer word_reward:0.2: " agree; tells "policy top-up: " agree
 run "$rill" check --plugin "$root/examples/lua/spelling.lua" --runs 1
 exits 0; tells "domain spelling: " agree
-run "$rill" check --plugin "$root/examples/lua/policies.lua"
+run "$rill" check --plugin "$root/examples/lua/policies.lua" --runs 5
 exits 0; lines 3
 run "$rill" check --plugin "$root/examples/lua/nucleus.lua" --heuristic nucleus:1e-2 -m "$tiny" --runs 1
 exits 0; lines 2; tells "domain semparse: " agree; tells "heuristic nucleus:1e-2: " agree
 lua() { # lua FILE OPTION...: every thing of an example, with good arguments
-  run "$rill" check --plugin "$root/examples/lua/$1.lua" "${@:2}"
+  run "$rill" check --plugin "$root/examples/lua/$1.lua" --runs 4 "${@:2}"
   exits 0; silent; lines $((($# - 1) / 2))
 }
 lua absolute_live --heuristic absolute_live:1
@@ -67,7 +67,7 @@ lua settled --heuristic settled:2
 lua word_reward --scorer lua-word_reward:0.3
 
 # --- what is not
-run "$rill" check --plugin "$bad"
+run "$rill" check --plugin "$bad" --runs 5
 exits 1; says "11 of 12 failed"; lines 12
 tells "domain letters: " "agree"
 tells "domain by-rows: FAILED: input 0" "alone (var-batch) \"" "in a batch of " "score -" "depends on its neighbours"
@@ -82,7 +82,7 @@ tells "heuristic shared: FAILED" "two equal runs differ: it remembers"
 tells "scorer by-rows: FAILED" "scorer by-rows treats input"
 tells "policy garbage: FAILED" "policy garbage chose item"
 cp out first
-run "$rill" check --plugin "$bad"
+run "$rill" check --plugin "$bad" --runs 5
 same out first
 run "$rill" check --plugin "$bad" --domain by-rows --threads 4 --workers 2 --seed 3
 exits 1; tells "domain by-rows: FAILED" "neighbours"; tells "domain by-threads: FAILED" "with 4 threads"
@@ -139,7 +139,7 @@ rill.scorer{
   end,
 }
 END
-run "$rill" check --plugin masks.lua
+run "$rill" check --plugin masks.lua --runs 5
 exits 1; says "4 of 8 failed"; lines 8
 for line in 4 11 17 24; do tells "mask masks.lua:$line: FAILED" "write a & b, a | b, ~a"; done
 tells "heuristic both: " "runs agree"
@@ -159,8 +159,32 @@ rill.heuristic{
   end,
 }
 END
-run "$rill" check --plugin masks.lua
+run "$rill" check --plugin masks.lua --runs 5
 exits 0; silent; lines 2
+
+# a run that a script describes: each link of its chains, with functions that have no name of their own
+cat >run.lua <<'END'
+return {
+  search = { k = 3 },
+  heuristics = {
+    { "absolute", 3 },
+    function(b)
+      b.keep = b.score:ge(b.best - 4) and b.score:index():le(3)
+    end,
+  },
+  scorers = { function(rows) rows:reward(nil, 0.1) end },
+}
+END
+run "$rill" check run.lua
+exits 1; lines 4; says "1 of 4 failed"
+tells "heuristic absolute:3: " agree; tells "heuristic script-heuristic-1: " agree; tells "scorer script-scorer-1: " agree
+tells "mask run.lua:6: FAILED"
+run "$rill" check run.lua -m "$tiny" --runs 1
+exits 1; lines 5; tells "domain semparse: " agree; tells "mask run.lua:6: FAILED"
+run "$rill" check "$root/examples/lua/run.lua" --runs 1
+exits 0; silent; lines 3
+run "$rill" check run.lua run.lua
+exits 1; says "one run was expected"
 
 # what a call that failed did not come to is no mask in vain
 cat >masks.lua <<'END'
@@ -172,7 +196,7 @@ rill.heuristic{
   end,
 }
 END
-run "$rill" check --plugin masks.lua
+run "$rill" check --plugin masks.lua --runs 5
 exits 1; tells "heuristic failing: FAILED" "masks.lua:5: "; says "1 of 1 failed"
 
 # --- what cannot be tried
