@@ -101,7 +101,8 @@ static void conclude(check *c, int good)
     if (!good)
         cli_print(": FAILED: %s\n", t->why);
     else if (t->kind == CLI_CHECK_DOMAIN)
-        cli_print(": %d runs of %d %sinputs agree%s\n", t->runs, t->inputs->n, t->inputs->made_up ? "made-up " : "",
+        cli_print(": %d runs of %d %sinput%s agree%s\n", t->runs, t->inputs->different,
+                  t->inputs->made_up ? "made-up " : "", t->inputs->different == 1 ? "" : "s",
                   t->inputs->made_up ? "; -i FILE takes others" : "");
     else
         cli_print(": %d runs agree\n", t->runs);

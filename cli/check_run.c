@@ -33,7 +33,11 @@ int cli_check_inputs_read(cli_check_inputs *inputs, rill_context *ctx, const cha
         code = add_input(inputs, text, length);
     }
     cli_lines_free(&lines);
-    return code == CLI_OK && inputs->n == 0 ? cli_fail("%s: there are no inputs", path) : code;
+    if (code == CLI_OK && inputs->n == 0) return cli_fail("%s: there are no inputs", path);
+    inputs->different = inputs->n;
+    for (int i = 0; code == CLI_OK && inputs->n < CLI_CHECK_INPUTS; i++)
+        code = add_input(inputs, inputs->text[i], strlen(inputs->text[i]));
+    return code;
 }
 
 /* A name by chance; a word where the model has none for that action, or one that would be no part of a line. */
@@ -54,6 +58,7 @@ int cli_check_inputs_make(cli_check_inputs *inputs, rill_context *ctx, const ril
     rill_text line = {.ctx = ctx};
     int code = CLI_OK;
     inputs->made_up = 1;
+    inputs->different = CLI_CHECK_INPUTS;
     for (int i = 0; i < CLI_CHECK_INPUTS && code == CLI_OK; i++) {
         rill_status status = RILL_OK;
         rill_text_reset(&line);
@@ -157,6 +162,14 @@ void cli_check_record_free(cli_check_record *record)
 
 /* --- comparing ---------------------------------------------------------------------------------------------------- */
 
+int cli_check_clip(const char *text, int most)
+{
+    const size_t length = strlen(text);
+    if (length <= (size_t)most) return (int)length;
+    while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80) most--;
+    return most;
+}
+
 void cli_check_schedule(const rill_settings *s, char *out, size_t size)
 {
     char batch[32] = "alone", budget[32] = "", flush[32] = "", nodes[32] = "";
@@ -175,10 +188,10 @@ static int is_same(const cli_check_answer *a, const cli_check_answer *b)
 static void describe(const cli_check_answer *a, int digits, char *out, size_t size)
 {
     if (a->status < 0)
-        snprintf(out, size, "it fails: %.200s", a->best);
+        snprintf(out, size, "it fails: %.*s", cli_check_clip(a->best, 200), a->best);
     else
-        snprintf(out, size, "\"%.100s\" (score %.*g, %" PRId32 " output%s)", a->best, digits, a->score, a->n,
-                 a->n == 1 ? "" : "s");
+        snprintf(out, size, "\"%.*s\" (score %.*g, %" PRId32 " output%s)", cli_check_clip(a->best, 100), a->best,
+                 digits, a->score, a->n, a->n == 1 ? "" : "s");
 }
 
 static void tell(const cli_check_inputs *inputs, int i, const cli_check_answer *a, const char *how_a,
@@ -194,8 +207,8 @@ static void tell(const cli_check_inputs *inputs, int i, const cli_check_answer *
         describe(b, ALL, two, sizeof two);
     }
     if (!strcmp(one, two)) same = " too, and they differ behind the first";
-    snprintf(why, CLI_CHECK_WHY, "input %d, \"%.60s\": %s %s, %s %s%s", i, inputs->text[i], how_a, one, how_b, two,
-             same);
+    snprintf(why, CLI_CHECK_WHY, "input %d, \"%.*s\": %s %s, %s %s%s", i, cli_check_clip(inputs->text[i], 60),
+             inputs->text[i], how_a, one, how_b, two, same);
 }
 
 /* What max-nodes refuses is no answer. */

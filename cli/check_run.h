@@ -9,10 +9,11 @@ enum { CLI_CHECK_INPUTS = 12, CLI_CHECK_WHY = 2000 };
 typedef struct cli_check_inputs {
     char *text[CLI_CHECK_INPUTS];
     int n;
+    int different; /* the others are these again */
     int made_up;
 } cli_check_inputs;
 
-/* The first lines of a file. CLI_OK or an exit code after a message. */
+/* The first lines of a file, again and again where it has few: one that is alone never shows what its neighbours do. CLI_OK or an exit code after a message. */
 int cli_check_inputs_read(cli_check_inputs *inputs, rill_context *ctx, const char *path);
 /* Lines of names of the model's actions, with blanks between and without, and of words where it names none. CLI_OK or CLI_FAILED after a
  * message. */
@@ -42,6 +43,9 @@ rill_status cli_check_run(cli_session *session, const cli_check_inputs *inputs, 
                           cli_check_record *out);
 /* Accepts a zeroed record. */
 void cli_check_record_free(cli_check_record *record);
+
+/* How many bytes of a text to show: at most so many, and whole characters. */
+int cli_check_clip(const char *text, int most);
 
 /* "in a batch of 4 (var-stream, budget 9)" */
 void cli_check_schedule(const rill_settings *settings, char *out, size_t size);

@@ -214,8 +214,9 @@ static int decodes_any(cli_check_trial *t)
 {
     for (int i = 0; i < t->inputs->n; i++)
         if (t->reference.answer[i].status >= 0) return 1;
-    snprintf(t->why, sizeof t->why, "no input could be decoded, so nothing is known; the first, \"%.60s\": %.300s%s",
-             t->inputs->text[0], t->reference.answer[0].best,
+    snprintf(t->why, sizeof t->why, "no input could be decoded, so nothing is known; the first, \"%.*s\": %.*s%s",
+             cli_check_clip(t->inputs->text[0], 60), t->inputs->text[0],
+             cli_check_clip(t->reference.answer[0].best, 300), t->reference.answer[0].best,
              t->inputs->made_up ? " (these were made up: -i FILE gives others)" : "");
     return 0;
 }

@@ -199,6 +199,12 @@ END
 run "$rill" check --plugin masks.lua --runs 5
 exits 1; tells "heuristic failing: FAILED" "masks.lua:5: "; says "1 of 1 failed"
 
+# --- what is cut in a message is cut between characters
+long=$(printf '\303\251%.0s' $(seq 40))
+printf '%s\n' "x$long" >accents # a single input is decoded beside itself
+run "$rill" check --plugin "$bad" --domain by-rows -i accents --runs 1
+exits 1; tells "domain by-rows: FAILED" "input 0, \"x${long:0:58}\": alone"
+
 # --- what cannot be tried
 run "$rill" check
 exits 1; says "nothing to check"; prints_nothing
