@@ -13,7 +13,8 @@ typedef struct cli_check_inputs {
     int made_up;
 } cli_check_inputs;
 
-/* The first lines of a file, again and again where it has few: one that is alone never shows what its neighbours do. CLI_OK or an exit code after a message. */
+/* The first lines of a file, again and again where it has few: one that is alone never shows what its neighbours do. CLI_OK or an exit
+ * code after a message. */
 int cli_check_inputs_read(cli_check_inputs *inputs, rill_context *ctx, const char *path);
 /* Lines of names of the model's actions, with blanks between and without, and of words where it names none. CLI_OK or CLI_FAILED after a
  * message. */
