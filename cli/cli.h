@@ -52,6 +52,7 @@ int cli_run(int argc, char **argv);
 int cli_tune(int argc, char **argv);
 int cli_eval(int argc, char **argv);
 int cli_bench(int argc, char **argv);
+int cli_check(int argc, char **argv);
 int cli_info(int argc, char **argv);
 int cli_list(int argc, char **argv);
 

@@ -1,4 +1,5 @@
 /* rill list: what can be named on a command line, one line each. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,9 +66,59 @@ static void print_metrics(const rill_context *ctx)
     for (const cli_metric_kind *const *m = cli_metrics; *m; m++) print_row((*m)->name, NULL, (*m)->summary);
 }
 
+static void print_rows(const rill_option *row)
+{
+    char name[96], help[512];
+    for (; row && row->name; row++) {
+        snprintf(name, sizeof name, "%s%s%s", row->name, row->argument[0] && row->argument[0] != '[' ? "=" : "",
+                 row->argument);
+        snprintf(help, sizeof help, "%s%s%s%s", row->help, row->initial[0] ? " (default " : "", row->initial,
+                 row->initial[0] ? ")" : "");
+        print_row(name, NULL, help);
+    }
+}
+
+static void print_settings(const rill_context *ctx)
+{
+    (void)ctx;
+    print_rows(rill_setting_table());
+}
+
+static void print_outputs(const rill_context *ctx)
+{
+    (void)ctx;
+    print_rows(rill_output_table());
+}
+
+static void print_options(const rill_context *ctx)
+{
+    const rill_domain *d;
+    for (size_t i = 0; (d = rill_domain_at(ctx, i)); i++) {
+        if (d->options) cli_print("  of %s\n", d->name);
+        print_rows(d->options);
+    }
+}
+
+static void print_likes(const rill_context *ctx)
+{
+    static const char *const summary[] = {[RILL_LIKE_HF] = "transformers: generate() with num_beams",
+                                          [RILL_LIKE_FAIRSEQ] = "fairseq: fairseq-generate",
+                                          [RILL_LIKE_MARIAN] = "marian-nmt: marian-decoder",
+                                          [RILL_LIKE_CT2] = "CTranslate2: translate_batch()"};
+    (void)ctx;
+    const char *word = rill_option_find(rill_setting_table(), "like")->argument;
+    for (size_t i = 1; *word && i < sizeof summary / sizeof *summary; i++) {
+        char name[32];
+        const size_t length = strcspn(word, "|");
+        snprintf(name, sizeof name, "%.*s", (int)length, word);
+        print_row(name, NULL, summary[i]);
+        word += length + (word[length] == '|');
+    }
+}
+
 static const struct {
     const char *name, *how;
-    void (*print)(const rill_context *);
+    void (*print)(const rill_context *); /* NULL: they are a model's */
 } kinds[] = {
     {"domains", "what is decoded: \"rill\": {\"domain\"} in config.json, or --domain", print_domains},
     {"methods", "--method NAME", print_methods},
@@ -75,13 +126,75 @@ static const struct {
     {"scorers", "--scorer NAME:ARGS", print_scorers},
     {"policies", "--policy NAME, instead of the method's", print_policies},
     {"metrics", "--metric NAME of eval, bench and tune", print_metrics},
+    {"settings", "--NAME VALUE; in config.json, scripts and bench --methods, too", print_settings},
+    {"likes", "--like NAME", print_likes},
+    {"outputs", "--NAME; what is written beside the text of outputs, where the domain can tell", print_outputs},
+    {"options", "--NAME VALUE; what a domain can be told when its model is opened", print_options},
+    {"actions", "what scorers and scripts name; `rill list actions DIR` prints a model's", NULL},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+/* --- a model's actions -------------------------------------------------------------------------------------------- */
+
+/* On one line, whatever is in it, and so that it can be read back. */
+static void put_name(const char *text, size_t length)
+{
+    static const char special[] = "\\\t\n", *const written[] = {"\\\\", "\\t", "\\n"};
+    const char *end = text + length;
+    while (text < end) {
+        const char *found = memchr(special, *text, sizeof special - 1), *at = text;
+        if (found) {
+            fputs(written[found - special], stdout);
+            text++;
+            continue;
+        }
+        while (at < end && !memchr(special, *at, sizeof special - 1)) at++;
+        cli_terminal_put(stdout, text, (size_t)(at - text));
+        text = at;
+    }
+}
+
+/* "12<TAB>cat". An action without a name has its number alone. */
+static int put_actions(rill_context *ctx, const rill_model *model)
+{
+    rill_text name = {.ctx = ctx};
+    rill_status status = RILL_OK;
+    const int32_t n = rill_model_info(model)->actions;
+    for (int32_t a = 0; a < n && status >= 0 && !ferror(stdout); a++) {
+        rill_text_reset(&name);
+        status = rill_model_action_name(model, a, &name);
+        printf("%" PRId32 "\t", a);
+        if (status == RILL_OK) put_name(name.data, name.length);
+        putchar('\n');
+        if (status == RILL_ERR_NOT_FOUND) status = RILL_OK;
+    }
+    rill_text_clear(&name);
+    return status < 0 ? cli_fail_context(ctx) : cli_end_printing();
+}
+
+static int print_actions(list *l)
+{
+    if (!l->session.open.path && !l->session.domain) return cli_fail("no model: rill list actions DIR");
+    int code = cli_session_configure(&l->session);
+    if (code == CLI_OK) code = cli_session_open(&l->session);
+    return code == CLI_OK ? put_actions(l->session.ctx, l->session.model) : code;
+}
+
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+static int is_actions(const list *l)
+{
+    return l->kind && !strcmp(l->kind, "actions");
+}
 
 static int take_argument(void *user, const char *value)
 {
     list *l = user;
     const char *names[KINDS];
+    if (is_actions(l) && !l->session.open.path) {
+        l->session.open.path = value;
+        return CLI_OK;
+    }
     if (l->kind) return cli_fail("unexpected argument \"%s\": one kind at a time", value);
     for (size_t i = 0; i < KINDS; i++) {
         names[i] = kinds[i].name;
@@ -90,7 +203,7 @@ static int take_argument(void *user, const char *value)
     if (l->kind) return CLI_OK;
     const char *near = rill_nearest(value, names, KINDS);
     if (near) return cli_fail("unknown kind \"%s\"; did you mean \"%s\"?", value, near);
-    return cli_fail("unknown kind \"%s\": domains, methods, heuristics, scorers, policies or metrics", value);
+    return cli_fail("unknown kind \"%s\"; `rill list` shows all of them", value);
 }
 
 static int take_option(void *user, const cli_option *option, const char *value)
@@ -98,13 +211,15 @@ static int take_option(void *user, const cli_option *option, const char *value)
     return cli_session_take(&((list *)user)->session, option, value);
 }
 
-static int print_all(const list *l)
+static int print_kinds(const list *l)
 {
     int several = 0;
+    if (l->session.open.path || l->session.domain)
+        return cli_fail("a model is for its actions alone: rill list actions DIR");
     for (size_t i = 0; i < KINDS; i++) {
         if (l->kind && strcmp(l->kind, kinds[i].name)) continue;
         cli_print("%s%s (%s):\n", several++ ? "\n" : "", kinds[i].name, kinds[i].how);
-        kinds[i].print(l->session.ctx);
+        if (kinds[i].print) kinds[i].print(l->session.ctx);
     }
     return cli_end_printing();
 }
@@ -112,20 +227,23 @@ static int print_all(const list *l)
 int cli_list(int argc, char **argv)
 {
     static list l; /* large, and there is one */
-    const cli_group groups[] = {{"Options", cli_plugin_options}, {NULL, NULL}};
+    const cli_group groups[] = {{"Options", cli_naming_options}, {NULL, NULL}};
     const cli_syntax syntax = {
-        "rill list [domains|methods|heuristics|scorers|policies|metrics] [--plugin FILE]",
-        "List what can be named on a command line. NAME:ARGS shows how arguments are written.",
+        "rill list [KIND] [--plugin FILE]\n       rill list actions DIR [options]",
+        "List what can be named on a command line. NAME:ARGS shows how arguments are written.\n"
+        "KIND: domains, methods, heuristics, scorers, policies, metrics, settings, likes or\n"
+        "fields; without one, all of them. The actions of a model are a line each, \"NUMBER<TAB>NAME\",\n"
+        "with \\t, \\n, \\\\ and \\x1b for what would not fit into a line.",
         groups,
         "Examples:\n  rill list\n  rill list heuristics\n  rill list domains --plugin ./rill-mine.so\n"
-        "  rill list heuristics --plugin mine.lua\n",
+        "  rill list heuristics --plugin mine.lua\n  rill list actions model | grep cat\n",
         take_option,
         take_argument,
         &l};
     int helped = 0;
     int code = cli_session_start(&l.session);
     if (code == CLI_OK) code = cli_session_parse(&l.session, &syntax, argc, argv, &helped);
-    if (code == CLI_OK && !helped) code = print_all(&l);
+    if (code == CLI_OK && !helped) code = is_actions(&l) ? print_actions(&l) : print_kinds(&l);
     cli_session_end(&l.session);
     return code;
 }

@@ -19,8 +19,9 @@ static const cli_command commands[] = {
     {"tune", "try a script's configurations on a dev set and show what quality costs", cli_tune},
     {"eval", "compare decoded lines with references", cli_eval},
     {"bench", "run several search methods on one input and compare them", cli_bench},
+    {"check", "try whether a plugin keeps its contract", cli_check},
     {"info", "describe a model", cli_info},
-    {"list", "list domains, methods, heuristics, scorers and policies", cli_list},
+    {"list", "list all that can be named, and the actions of a model", cli_list},
     {NULL, NULL, NULL},
 };
 
@@ -38,6 +39,7 @@ static int print_help(void)
               "  rill tune run.lua --dev dev.tsv --svg front.svg\n"
               "  rill eval -m model --refs references.txt outputs.txt\n"
               "  rill bench -m model --tsv test.tsv --methods greedy,fixed,var-stream\n"
+              "  rill check --plugin ./rill-mine.so\n"
               "  rill info model\n"
               "  rill list methods\n");
     return cli_end_printing();

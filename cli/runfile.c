@@ -130,7 +130,7 @@ int cli_runfile_load(cli_runfile *file, cli_session *session)
         return cli_fail_context(session->ctx);
     file->session = session;
     for (int32_t i = 0; i < file->said->n_plugins && code == CLI_OK; i++) code = load_plugin(file, i);
-    session->scripts++;
+    cli_session_add_script(session, file->script);
     session->prepare = prepare_worker;
     session->prepare_user = file;
     fill_session(file->said, session);

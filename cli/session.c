@@ -26,6 +26,10 @@ enum {
     {                                                                                         \
         "domain", 0, "NAME", "domain of a model whose config.json names none", STORED(domain) \
     }
+#define DOMAIN_ARGS_OPTION                                                                            \
+    {                                                                                                 \
+        "domain-args", 0, "TEXT", "arguments for the domain, in its own form", STORED(open.arguments) \
+    }
 #define MODEL_OPTION(help)                          \
     {                                               \
         "model", 'm', "DIR", help, .id = TAKE_MODEL \
@@ -53,7 +57,7 @@ enum {
 const cli_option cli_model_options[] = {
     MODEL_OPTION("the model's directory; repeated: an ensemble, where the domain decodes with several"),
     DOMAIN_OPTION,
-    {"domain-args", 0, "TEXT", "arguments for the domain, in its own form", STORED(open.arguments)},
+    DOMAIN_ARGS_OPTION,
     {"tokenized", 0, "", "inputs are in the model's own form: they are split at blanks and not changed",
      STORED(open.tokenized)},
     {"threads", 0, "T", "threads inside each operation, which shorten the time of a single input (default 1)",
@@ -78,7 +82,12 @@ const cli_option cli_domain_options[] = {
     {.name = NULL},
 };
 
-const cli_option cli_plugin_options[] = {PLUGIN_OPTIONS, {.name = NULL}};
+const cli_option cli_naming_options[] = {
+    DOMAIN_OPTION,
+    DOMAIN_ARGS_OPTION,
+    PLUGIN_OPTIONS,
+    {.name = NULL},
+};
 
 int cli_session_owns(const cli_option *option)
 {
@@ -188,9 +197,21 @@ int cli_session_is_script(const char *path)
 
 rill_status cli_session_load(const cli_session *session, rill_context *ctx, const char *path, rill_script **script)
 {
+    rill_text found = {.ctx = ctx};
     *script = NULL;
-    return cli_session_is_script(path) ? rill_script_load(script, ctx, path, &session->script)
-                                       : rill_plugin_load(ctx, path);
+    rill_status status = rill_plugin_find(path, &found);
+    if (status == RILL_OK && cli_session_is_script(found.data))
+        status = rill_script_load(script, ctx, found.data, &session->script);
+    else if (status == RILL_OK)
+        status = rill_plugin_load(ctx, path);
+    rill_text_clear(&found);
+    return status;
+}
+
+void cli_session_add_script(cli_session *session, rill_script *script)
+{
+    if (session->scripts < CLI_SCRIPTS_MAX) session->script_at[session->scripts] = script;
+    session->scripts++;
 }
 
 static void fill_rows(cli_session *session)
@@ -205,7 +226,7 @@ int cli_session_plugin(cli_session *session, const char *path)
     const rill_registry_mark before = rill_registry_size(session->ctx);
     rill_status status = cli_session_load(session, session->ctx, path, &loaded);
     const rill_registry_mark after = rill_registry_size(session->ctx);
-    session->scripts += loaded != NULL;
+    if (loaded) cli_session_add_script(session, loaded);
     if (status < 0) return cli_fail_context(session->ctx);
     fill_rows(session);
     if (loaded && rill_script_returned(loaded) && !memcmp(&before, &after, sizeof after))
@@ -299,16 +320,31 @@ static rill_status prepare_worker(void *user, int32_t index, rill_context *worke
     return status == RILL_OK && session->prepare ? session->prepare(session->prepare_user, (int)index, worker) : status;
 }
 
+static void drop_values(cli_session *session)
+{
+    if (session->values) rill_free(session->ctx, session->values, (size_t)session->n_values * sizeof *session->values);
+    session->values = NULL;
+}
+
+/* What layers say of the domain's options. */
+static rill_status take_values(cli_session *session)
+{
+    const rill_layer *const layers[] = {session->given, session->file, session->folder.search};
+    drop_values(session);
+    rill_status status = rill_layers_values(session->ctx, layers, session->bare ? 0 : 3, &session->values,
+                                            &session->n_values);
+    session->open.values = session->values;
+    session->open.n_values = session->n_values;
+    return status;
+}
+
 int cli_session_open(cli_session *session)
 {
     const char *domain = cli_session_domain(session);
     if (!domain) return CLI_FAILED;
     session->open.struct_size = sizeof session->open;
     session->open.also = session->also;
-    const rill_layer *const layers[] = {session->given, session->file, session->folder.search};
-    if (rill_layers_values(session->ctx, layers, 3, &session->values, &session->open.n_values) < 0)
-        return cli_fail_context(session->ctx);
-    session->open.values = session->values;
+    if (take_values(session) < 0) return cli_fail_context(session->ctx);
     session->workers = cli_crew_count(session, rill_find_domain(session->ctx, domain));
     const rill_workers_options crew = {.struct_size = sizeof crew,
                                        .workers = session->workers,
@@ -331,8 +367,7 @@ const char *cli_session_hands(const cli_session *session, char out[CLI_HANDS_MAX
 void cli_session_end(cli_session *session)
 {
     rill_workers_close(session->crew);
-    if (session->values)
-        rill_free(session->ctx, session->values, (size_t)session->open.n_values * sizeof *session->values);
+    drop_values(session);
     rill_folder_clear(&session->folder);
     rill_layer_free(session->given);
     rill_context_destroy(session->ctx);

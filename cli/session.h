@@ -8,7 +8,7 @@
 #include "rill/workers.h"
 #include "search.h"
 
-enum { CLI_PLUGINS_MAX = 16, CLI_MODELS_MAX = 16 };
+enum { CLI_PLUGINS_MAX = 16, CLI_MODELS_MAX = 16, CLI_SCRIPTS_MAX = 64 };
 
 /* Options about model and search. Strings lead into argv. */
 typedef struct cli_session {
@@ -20,14 +20,17 @@ typedef struct cli_session {
     rill_layer *file;    /* what a run file says of them, which belongs to it; NULL: there is none */
     cli_rows rows;       /* options for them ... */
     const char *without; /* ... but for this one, which a command has its own for; set before cli_session_start() */
-    rill_pair *values;   /* [open.n_values] of the domain's options, of an open model */
+    rill_pair *values;   /* [n_values] of the domain's options, of an open model */
+    int32_t n_values;
+    int bare; /* open models without them: another's than options and run file speak of */
     const char *domain;
     rill_open_options open;           /* threads: 0 until an option, a configuration or cli_session_configure() says */
     const char *also[CLI_MODELS_MAX]; /* models behind the one at `path`, which decode together with it */
     int threads_given;
     int workers; /* 0: whatever seems best, until the model is open */
     int many;    /* there is much to decode, and nobody has to see it in one thread */
-    int scripts; /* how many were loaded */
+    int scripts; /* how many were loaded, and the first of them */
+    rill_script *script_at[CLI_SCRIPTS_MAX];
     int verbose;
     const char *plugin[CLI_PLUGINS_MAX];
     int n_plugins;
@@ -43,8 +46,8 @@ typedef struct cli_session {
 extern const cli_option cli_model_options[];
 /* The same without those that only matter when a model is run. */
 extern const cli_option cli_domain_options[];
-/* Those about plugins alone. */
-extern const cli_option cli_plugin_options[];
+/* Those that add names: plugins, and a domain to open. */
+extern const cli_option cli_naming_options[];
 int cli_session_owns(const cli_option *option);
 int cli_session_take(cli_session *session, const cli_option *option, const char *value);
 
@@ -59,6 +62,8 @@ int cli_session_is_script(const char *path);
 rill_status cli_session_load(const cli_session *session, rill_context *ctx, const char *path, rill_script **script);
 /* The same into the session's own. */
 int cli_session_plugin(cli_session *session, const char *path);
+/* Note a script of that context. */
+void cli_session_add_script(cli_session *session, rill_script *script);
 /* Read the config of the model, if one is named; what no option has said gets its default. */
 int cli_session_configure(cli_session *session);
 /* The domain's name: as the option says, else the config; NULL after a message when neither does. */

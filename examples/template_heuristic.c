@@ -9,9 +9,11 @@
  *   2. apply() gets all selected items at once, item i in entries [offset[i], offset[i+1]) in rank order. Clear keep[c] to
  *      drop a candidate, lower width[i] to keep the best few, set stop[i] to end an item. Look at rill/heuristic.h for what
  *      is known of an item and of a candidate.
- *   3. What happens to an item may depend on that item alone. Decode once with the setting `check` to have this proved.
+ *   3. What happens to an item may depend on that item alone, and nothing is remembered from call to call.
  *   4. An ended candidate (ended[c]) waits for those above it; it counts and is dropped like any other.
- *   5. Build it as a shared object called rill-NAME.so that exports rill_plugin() and load it with rill_plugin_load(). */
+ *   5. Build it as a shared object that exports rill_plugin(), and have rule 3 checked, with good arguments:
+ *          cc -std=c17 -O2 -shared -fPIC -o rill-mine.so mine.c $(pkg-config --cflags rill)
+ *          rill check --plugin ./rill-mine.so --heuristic gap:1 */
 #include <stdlib.h>
 
 #include "rill/plugin.h"

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "internal.h"
 #include "rill/file.h"
@@ -279,14 +280,60 @@ static rill_plugin_fn find_entry(void *library)
     return entry;
 }
 
-rill_status rill_plugin_load(rill_context *ctx, const char *path)
+/* Whether something is there that may be a plugin: opening it tells the rest. */
+static int is_there(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+/* Append the path of the folder with plugins that are installed: `rill` beside the file that this code is in. */
+static rill_status append_folder(rill_text *out)
+{
+    static const char here = 0;
+    Dl_info info;
+    const char *file = dladdr(&here, &info) != 0 && info.dli_fname != NULL ? info.dli_fname : "";
+    const char *slash = strrchr(file, '/');
+    return rill_text_printf(out, "%.*srill", slash != NULL ? (int)(slash + 1 - file) : 0, file);
+}
+
+/* `begin`: where in the text the path begins. */
+static rill_status find_plugin(const char *name, rill_text *out, size_t begin)
+{
+    static const struct {
+        const char *before, *behind;
+    } forms[] = {{"", ""}, {"", ".so"}, {"rill-", ".so"}, {"", ".lua"}};
+    struct stat info;
+    if (strchr(name, '/') != NULL || is_there(name)) return rill_text_append(out, name, strlen(name));
+    RILL__TRY(append_folder(out));
+    const size_t folder = out->length;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        out->length = folder;
+        RILL__TRY(rill_text_printf(out, "/%s%s%s", forms[i].before, name, forms[i].behind));
+        if (is_there(out->data + begin)) return RILL_OK;
+    }
+    if (stat(name, &info) != 0)
+        return rill_fail(out->ctx, RILL_ERR_NOT_FOUND,
+                         "plugin %s: there is no such file here, and no plugin of that name in %.*s", name,
+                         (int)(folder - begin), out->data + begin);
+    out->length = begin; /* a folder, as whoever opens it tells */
+    return rill_text_append(out, name, strlen(name));
+}
+
+rill_status rill_plugin_find(const char *name, rill_text *out)
+{
+    const size_t begin = out->length;
+    const rill_status status = find_plugin(name, out, begin);
+    if (status < 0 && out->data != NULL) {
+        out->length = begin;
+        out->data[begin] = '\0';
+    }
+    return status;
+}
+
+static rill_status load_library(rill_context *ctx, const char *path, const char *local)
 {
     RILL__TRY(RILL__GROW(ctx, ctx->libraries, ctx->libraries_capacity, ctx->n_libraries + 1, "the list of plugins"));
-    /* Without a slash dlopen() searches the system's folders; a user who names a file means that file. */
-    char local[4096];
-    int length = snprintf(local, sizeof local, "%s%s", strchr(path, '/') == NULL ? "./" : "", path);
-    if (length < 0 || (size_t)length >= sizeof local)
-        return rill_fail(ctx, RILL_ERR_ARGUMENT, "plugin path of %d bytes is too long", length);
     rill_file file; /* dlopen() would wait for a pipe */
     rill_status found = rill_file_open(&file, ctx, local, RILL_FILE_REGULAR);
     if (found < 0) return rill_fail(ctx, found, "plugin %s: %s", path, rill_error(ctx));
@@ -305,6 +352,20 @@ rill_status rill_plugin_load(rill_context *ctx, const char *path)
     }
     ctx->libraries[ctx->n_libraries++] = library;
     return RILL_OK;
+}
+
+rill_status rill_plugin_load(rill_context *ctx, const char *path)
+{
+    static const char here[] = "./"; /* without a slash dlopen() searches the system's folders */
+    rill_text local = {.ctx = ctx};
+    rill_status status = rill_text_append(&local, here, sizeof here - 1);
+    if (status == RILL_OK) status = rill_plugin_find(path, &local);
+    if (status == RILL_OK) {
+        const char *found = local.data + sizeof here - 1;
+        status = load_library(ctx, path, strchr(found, '/') != NULL ? found : local.data);
+    }
+    rill_text_clear(&local);
+    return status;
 }
 
 rill_status rill__method_status(rill_context *ctx, rill_status status, const char *what, const char *name,

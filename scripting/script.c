@@ -10,7 +10,7 @@
 
 static const script_part PARTS[] = {
     {script_open_libraries, NULL},
-    {script_open_arrays, NULL},
+    {script_open_arrays, script_watch_free},
     {script_open_heuristics, script_tables_free},
     {script_open_scorers, NULL},
     {script_open_policies, NULL},

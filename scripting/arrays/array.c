@@ -38,6 +38,7 @@ array *array_check(lua_State *L, const rill_script *s, int index)
     array *a = array_test(L, s, index);
     if (a == NULL) luaL_typeerror(L, index, "array");
     if (is_stale(a, s)) raise_stale(L);
+    a->used = 1;
     return a;
 }
 
@@ -56,7 +57,7 @@ array *array_new(lua_State *L, rill_script *s, array_type type, int32_t n, array
         __builtin_add_overflow(bytes, sizeof(array), &bytes) || n > INT32_MAX - ARRAY_BLOCK)
         luaL_error(L, "an array of %d elements is too large", (int)n);
     array *a = push_header(L, s, bytes);
-    *a = (array){a + 1, level == ARRAY_PLAIN ? 0 : s->stamp, n, (uint8_t)type, (uint8_t)level, 1};
+    *a = (array){a + 1, level == ARRAY_PLAIN ? 0 : s->stamp, n, (uint8_t)type, (uint8_t)level, ARRAY_ANY, 0};
     return a;
 }
 
@@ -123,6 +124,13 @@ static int index_array(lua_State *L)
     return 1;
 }
 
+/* Before the value at `index` is assigned to elements. */
+static void check_mark(lua_State *L, const array *a, int index)
+{
+    if (a->writable == ARRAY_MARKS)
+        script_array_check_marks(L, index, a->type, a->n, a->level, a->type == ARRAY_U8 ? "a mark" : "a width");
+}
+
 static void check_writable(lua_State *L, const array *a)
 {
     if (!a->writable) luaL_error(L, "this array can only be read; a:copy() can be changed");
@@ -148,6 +156,7 @@ static int assign_element(lua_State *L)
     if (type != LUA_TNUMBER && !(type == LUA_TBOOLEAN && a->type == ARRAY_U8))
         luaL_error(L, "an array of %s takes a number%s, not %s", array_type_names[a->type],
                    a->type == ARRAY_U8 ? " or a boolean" : "", luaL_typename(L, 3));
+    check_mark(L, a, 3);
     switch ((array_type)a->type) {
     case ARRAY_F64: ((double *)a->data)[i] = lua_tonumber(L, 3); break;
     case ARRAY_F32: ((float *)a->data)[i] = (float)lua_tonumber(L, 3); break;
@@ -249,6 +258,7 @@ static int set(lua_State *L)
     const rill_script *s = script_of(L);
     array *a = array_check(L, s, 1);
     check_writable(L, a);
+    check_mark(L, a, 2);
     operand x = operand_read(L, s, 2, 1);
     array_assign(L, s, a, &x);
     lua_settop(L, 1);
@@ -312,13 +322,14 @@ static void check_fits(lua_State *L, const rill_script *s, int32_t n, array_leve
                    (int)s->items, (int)s->cells);
 }
 
-void script_array_push(lua_State *L, array_type type, const void *data, int32_t n, array_level level, int writable)
+void script_array_push(lua_State *L, array_type type, const void *data, int32_t n, array_level level,
+                       array_writing writable)
 {
     const rill_script *s = script_of(L);
     check_fits(L, s, n, level);
     if (s->stamp == 0) luaL_error(L, "there is no call that an array of the engine's could belong to");
     array *a = push_header(L, s, sizeof *a);
-    *a = (array){(void *)(uintptr_t)data, s->stamp, n, (uint8_t)type, (uint8_t)level, writable != 0};
+    *a = (array){(void *)(uintptr_t)data, s->stamp, n, (uint8_t)type, (uint8_t)level, (uint8_t)writable, 0};
 }
 
 void *script_array_make(lua_State *L, array_type type, int32_t n, array_level level)
@@ -385,7 +396,7 @@ void script_array_check_marks(lua_State *L, int index, array_type type, int32_t 
 void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level)
 {
     const rill_script *s = script_of(L);
-    const array to = {data, s->stamp, n, (uint8_t)type, (uint8_t)level, 1};
+    const array to = {data, s->stamp, n, (uint8_t)type, (uint8_t)level, ARRAY_ANY, 0};
     operand x;
     check_fits(L, s, n, level);
     if (!operand_try(L, s, index, 1, &x))

@@ -16,9 +16,10 @@ typedef struct array {
     void *data;
     uint64_t stamp; /* of the call it belongs to; 0: it belongs to none and lives on */
     int32_t n;
-    uint8_t type;  /* array_type */
-    uint8_t level; /* array_level */
-    uint8_t writable;
+    uint8_t type;     /* array_type */
+    uint8_t level;    /* array_level */
+    uint8_t writable; /* array_writing */
+    uint8_t used;     /* something took it: see watch.c */
 } array;
 
 /* --- array.c ------------------------------------------------------------------------------------------------------ */

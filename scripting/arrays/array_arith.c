@@ -213,6 +213,7 @@ static int apply(lua_State *L)
         in[0].spread = in[0].a->level == ARRAY_ITEMS;
     }
     const array *out = array_new(L, s, kinds[op].mask ? ARRAY_U8 : ARRAY_F64, result.n, result.level);
+    if (s->watch != NULL && kinds[op].mask && result.level != ARRAY_PLAIN) script_watch_mask(L, s);
     if (run_bytes(op, in, out)) {
         script_charge(L, result.n / BYTES_PER_UNIT);
         return 1;

@@ -26,7 +26,8 @@ int script_config_line(rill_script *s, const char *text, size_t length, const ch
 
 /* --- config.c ----------------------------------------------------------------------------------------------------- */
 
-/* own.keys(): for each key of a configuration its name, that of what reads it, and whether it is an option of outputs or a domain, in one list. */
+/* own.keys(): for each key of a configuration its name, that of what reads it, and whether it is an option of outputs or of a domain,
+ * in one list. */
 int script_config_keys(lua_State *L);
 
 /* Push what the script returned. */

@@ -291,6 +291,7 @@ rill_status script_call(rill_script *s, int arguments, int results)
     int code = lua_pcall(L, arguments, results, base);
     s->L = L; /* an error leaves coroutines behind without a word */
     s->overrun = code != LUA_OK && s->exhausted;
+    if (code != LUA_OK && s->watch != NULL) s->watch_end(s, 0);
     if (--s->depth == 0) s->exhausted = 0;
     /* What this thread had counted of its latest stride is lost with it. */
     s->instructions = before - (s->depth > 0 ? SCRIPT_STRIDE : 0);
@@ -320,6 +321,7 @@ script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items)
 
 void script_end(rill_script *s, script_frame frame)
 {
+    if (s->watch != NULL) s->watch_end(s, 1);
     s->stamp = frame.stamp;
     s->offset = frame.offset;
     s->items = frame.items;

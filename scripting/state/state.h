@@ -78,6 +78,8 @@ struct rill_script {
     script_native *native;  /* rill.ffi; NULL in a sandbox */
     rill_status raised;     /* the latest that script_raise() was given */
     const script_part *parts;
+    struct script_watch *watch;                           /* of its masks (arrays/watch.c); NULL: nobody asked */
+    void (*watch_end)(struct rill_script *s, int counts); /* called when a call ends where somebody did; 0: it failed */
 };
 
 /* --- state.c ------------------------------------------------------------------------------------------------------ */

@@ -363,6 +363,7 @@ static int make_visit(lua_State *L)
 {
     const visit *v = lua_touserdata(L, 1);
     lua_rawgeti(L, LUA_REGISTRYINDEX, v->instance->table->function[v->which]);
+    lua_pushvalue(L, -1); /* stays at index 2, for messages */
     script_view_push(L, v->kind, v->data);
     lua_rawgeti(L, LUA_REGISTRYINDEX, v->instance->value);
     lua_call(L, 2, v->take != NULL);
@@ -379,8 +380,13 @@ rill_status script_visit(const script_instance *instance, int which, const scrip
 
 void script_take_no_array(lua_State *L, void *instead)
 {
-    if (script_array_is(L, -1))
-        luaL_error(L, "the function returned an array, which would be lost: %s", (const char *)instead);
+    lua_Debug function;
+    if (!script_array_is(L, -1)) return;
+    lua_pushvalue(L, 2);
+    lua_getinfo(L, ">S", &function);
+    lua_pushfstring(L, "%s:%d: the function returned an array, which would be lost: %s", function.short_src,
+                    function.linedefined, (const char *)instead);
+    lua_error(L);
 }
 
 /* --- blame -------------------------------------------------------------------------------------------------------- */

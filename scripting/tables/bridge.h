@@ -77,7 +77,7 @@ void script_instance_destroy(void *self);
 /* --- calling ------------------------------------------------------------------------------------------------------ */
 
 /* Call function `which` of the table with a view and the instance's value. `take` reads the one result, at the top of the
- * stack, and may raise Lua errors; NULL: nothing is read. The caller has called script_begin(). */
+ * stack, with the function at index 2, and may raise Lua errors; NULL: nothing is read. The caller has called script_begin(). */
 rill_status script_visit(const script_instance *instance, int which, const script_view_class *kind, void *data,
                          void (*take)(lua_State *L, void *out), void *out);
 

@@ -40,12 +40,12 @@ static int32_t size_of(const rill_beams *b)
 
 static void push_items(lua_State *L, array_type type, const void *data, const rill_beams *b)
 {
-    script_array_push(L, type, data, b->n, ARRAY_ITEMS, 0);
+    script_array_push(L, type, data, b->n, ARRAY_ITEMS, ARRAY_READ_ONLY);
 }
 
 static void push_cells(lua_State *L, array_type type, const void *data, const rill_beams *b)
 {
-    script_array_push(L, type, data, size_of(b), ARRAY_CELLS, 0);
+    script_array_push(L, type, data, size_of(b), ARRAY_CELLS, ARRAY_READ_ONLY);
 }
 
 static void read_field(lua_State *L, const script_view *view, int field)
@@ -66,9 +66,9 @@ static void read_field(lua_State *L, const script_view *view, int field)
     case PARENT_RANK: push_cells(L, ARRAY_I32, b->parent_rank, b); break;
     case ACTION: push_cells(L, ARRAY_I32, b->action, b); break;
     case ENDED: push_cells(L, ARRAY_U8, b->ended, b); break;
-    case KEEP: script_array_push(L, ARRAY_U8, b->keep, size_of(b), ARRAY_CELLS, 1); break;
-    case WIDTH: script_array_push(L, ARRAY_I32, b->width, b->n, ARRAY_ITEMS, 1); break;
-    case STOP: script_array_push(L, ARRAY_U8, b->stop, b->n, ARRAY_ITEMS, 1); break;
+    case KEEP: script_array_push(L, ARRAY_U8, b->keep, size_of(b), ARRAY_CELLS, ARRAY_MARKS); break;
+    case WIDTH: script_array_push(L, ARRAY_I32, b->width, b->n, ARRAY_ITEMS, ARRAY_MARKS); break;
+    case STOP: script_array_push(L, ARRAY_U8, b->stop, b->n, ARRAY_ITEMS, ARRAY_MARKS); break;
     }
 }
 
@@ -107,7 +107,7 @@ static int method_range(lua_State *L)
 /* Before anything else is put to index 2. */
 static void require_value(lua_State *L)
 {
-    luaL_argcheck(L, !lua_isnone(L, 2), 1, "a number, a boolean or an array expected, got no value");
+    luaL_argcheck(L, !lua_isnone(L, 2), 2, "a number, a boolean or an array expected, got no value");
 }
 
 /* The value at index 2 as a mask over n things. On the stack as long as it is needed. */
@@ -159,7 +159,7 @@ rill_beams *script_beams_check(lua_State *L, int index)
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* What was assigned whole has been looked at already, where its line could be told; an element has not. */
+/* What a script assigned has been looked at already, where its line could be told; what a native function wrote has not. */
 static rill_status check_widths(const script_instance *self, const rill_beams *b)
 {
     const rill_script *s = self->table->script;

@@ -123,16 +123,22 @@ class Case:
     def other(self):
         """Another command, or one that is none: only that it ends well is known."""
         source = self.file("in", self.inputs())
-        kind = self.draw.choice(["bench", "eval", "info", "list", "run", "tune", "nothing"])
+        kind = self.draw.choice(["bench", "check", "eval", "info", "list", "actions", "run", "tune", "nothing"])
         if kind == "bench":
             methods = self.value("greedy,fixed var-batch,stream-all fixed:k=3", 10)
             words = [kind, *self.models(), "-i", source, "--methods", methods, "--repeat", "1", *self.options(SEARCH, 3, 10)]
+        elif kind == "check":
+            chain = self.value("absolute:1 relative:0.1 absolute: nonsense", 20)
+            words = [kind, *(self.models() if self.chance(50) else []), "--heuristic", chain, "--runs", "1",
+                     *(["--seed", self.value("0 1 77", 30)] if self.chance(50) else []), *(["-i", source] if self.chance(50) else [])]
         elif kind == "eval":
             words = [kind, "--refs", self.file("refs", self.inputs()), source, "--metric", self.value("exact bleu bracket", 10)]
         elif kind == "info":
             words = [kind, *self.models()]
         elif kind == "list":
-            words = [kind, self.value("domains methods heuristics scorers policies metrics", 30)]
+            words = [kind, self.value("domains methods heuristics scorers policies metrics settings likes fields", 30)]
+        elif kind == "actions":
+            words = ["list", kind, self.models()[1]]
         elif kind in ("run", "tune"):
             search = ", ".join("%s = %s" % (name.strip("-").replace("-", "_"), self.value(LUA_VALUES, 0))
                                for name in self.draw.sample(sorted(SEARCH), 3))
@@ -148,7 +154,7 @@ class Case:
 def known_options(tool):
     """Options of every command, by what --help says."""
     found = set()
-    for command in ("decode", "bench", "tune", "eval", "info"):
+    for command in ("decode", "bench", "tune", "eval", "info", "check", "list"):
         text = subprocess.run([tool, command, "--help"], capture_output=True, text=True, check=True).stdout
         found |= set(re.findall(r"(?m)^  (?:-\w, )?(--[a-z-]+|-[kn])\b", text))
     return found | {"--alignment=soft", "--alignment=0.3"}
@@ -201,7 +207,7 @@ def main():
     args = parser.parse_args()
     global KNOWN
     KNOWN = known_options(args.tool)
-    of_decode = KNOWN - {"--dev", "--metric", "--svg", "--json", "--tsv", "--methods", "--repeat"}
+    of_decode = KNOWN - {"--dev", "--metric", "--svg", "--json", "--tsv", "--methods", "--repeat", "--runs", "--seed"}
     unknown = of_decode - set(SEARCH) - set(SCHEDULE) - OTHERS
     if unknown:
         sys.exit("random_commands: options that are not tried: " + " ".join(sorted(unknown)))

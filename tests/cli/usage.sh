@@ -20,7 +20,7 @@ run "$rill" --quiet
 exits 1; says "before the command"
 run "$rill" help benhc
 exits 1; says 'did you mean "bench"?'
-for command_name in decode run tune eval bench info list; do
+for command_name in decode run tune eval bench check info list; do
   run "$rill" "$command_name" --help
   exits 0; silent; prints "Usage: rill $command_name"; prints "Examples:"
   cp out first
@@ -138,8 +138,43 @@ run "$rill" list heuristcs
 exits 1; says 'did you mean "heuristics"?'
 run "$rill" list methods domains
 exits 1; says "one kind at a time"
+run "$rill" list likes
+exits 0; lines 5; prints "  hf "; prints "  fairseq "; prints "  marian "; prints "  ct2 "
+run "$rill" list outputs
+exits 0; prints "  alignment[=FORM] "; prints "  unknown-names "; prints "  pretty "
+run "$rill" list options
+exits 0; prints "  of mt"; prints "  weights=f32|bf16|int8 "; prints "  input-format=auto|tree|tagged|text"
+run "$rill" list settings
+exits 0; prints "  max-items=N "; prints "  distinct "; prints "like=hf|fairseq|marian|ct2"
 run "$rill" list --plugin no-such.so
 exits 1; says "no-such.so"
+# a model's actions: as many lines as it has, by number; each name on one line, whatever is in it
+run "$rill" list actions "$tiny"
+exits 0; silent
+verdict "$(good [ "$(cut -f 1 out | tr '\n' ' ')" = "$(seq -s ' ' 0 $(($(wc -l <out) - 1))) " ])" "actions are numbered"
+cp out actions
+cat >odd.lua <<'END'
+local names = { "plain", "tab\there", "a\1b", "back\\slash", "\27[31m" }
+for i = #names, 59998 do names[i + 1] = "name " .. i end
+names[#names + 1] = "end"
+rill.domain{
+  name = "odd", actions = names, end_action = "end",
+  start = function() return {} end, choices = function() return { ["end"] = 0 } end, advance = function() return {} end,
+}
+END
+run "$rill" list actions --plugin odd.lua --domain odd
+exits 0; silent; lines 60000
+tab=$(printf '\t')
+line_is 1 "0${tab}plain"; line_is 2 "1$tab"'tab\there'; line_is 3 "2$tab"'a\x01b'; line_is 4 "3$tab"'back\\slash'
+line_is 5 "4$tab"'\x1b[31m'; line_is 59999 "59998${tab}name 59998"
+"$rill" list actions --plugin odd.lua --domain odd 2>told | head -n 1 >out
+verdict "$(good no_bytes told)" "a reader that goes away is no error"
+run "$rill" list actions
+exits 1; says "no model: rill list actions DIR"
+run "$rill" list actions no/such
+exits 1; says "no/such"
+run "$rill" list methods --domain mt
+exits 1; says "a model is for its actions alone"
 if [ -n "$toy" ]; then
   run "$rill" list domains --plugin "$toy"
   exits 0; prints "toy"

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "rill/engine.h"
 #include "rill/plugin.h"
@@ -408,6 +409,24 @@ static void bad_names_of_actions(void **state)
 
 /* --- plugins ------------------------------------------------------------------------------------------------------ */
 
+/* Where a bare name leads: to a file that is here; the folder of installed plugins is tried by tests/cli/kit.sh. */
+static void plugins_are_found(void **state)
+{
+    (void)state;
+    rill_text text = {.ctx = ctx};
+    assert_int_equal(rill_text_append(&text, "<", 1), RILL_OK);
+    assert_int_equal(rill_plugin_find("no-such-plugin", &text), RILL_ERR_NOT_FOUND);
+    assert_string_equal(text.data, "<");
+    mentions("no plugin of that name in ");
+    assert_int_equal(rill_plugin_find("no/such", &text), RILL_OK);
+    assert_string_equal(text.data, "<no/such");
+    assert_int_equal(chdir(PLUGIN_FOLDER), 0);
+    assert_int_equal(rill_plugin_find("rill-test-good.so", &text), RILL_OK);
+    assert_string_equal(text.data, "<no/suchrill-test-good.so");
+    assert_int_equal(rill_plugin_load(ctx, "rill-test-good.so"), RILL_OK);
+    rill_text_clear(&text);
+}
+
 static rill_status load(const char *name)
 {
     char path[2000];
@@ -555,6 +574,7 @@ static const struct CMUnitTest tests[] = {
     EACH(models_are_found_by_name),
     EACH(options_of_old_callers),
     EACH(what_a_domain_says_of_itself),
+    EACH(plugins_are_found),
     EACH(good_plugin),
     EACH(refused_plugins),
     EACH(actions_have_names),

@@ -56,7 +56,7 @@ exits 0; says "rill: quietly"
 
 # --- what cannot be loaded
 run "$rill" list --plugin no_such.lua
-exits 1; says "rill: cannot open no_such.lua: No such file or directory"; prints_nothing
+exits 1; says "rill: plugin no_such.lua: there is no such file here, and no plugin of that name in "; prints_nothing
 mkdir folder.lua
 run "$rill" list --plugin folder.lua
 exits 1; says "cannot open folder.lua: it is a directory"

@@ -208,7 +208,7 @@ static void refuses(const char *body, const char *words)
                    NULL);
 }
 
-/* The same for what is found when the function has returned: there is no line of it to name. */
+/* The same for what is found when the function has returned: it is the function that is named. */
 static void refuses_after(const char *body, const char *words)
 {
     problem p;
@@ -221,7 +221,8 @@ static void misuse(void **state)
 {
     (void)state;
     refuses("return b.scroe", "beams: no field \"scroe\": did you mean \"score\"?");
-    refuses_after("return b.score:ge(-1)", "the function returned an array, which would be lost: marks are assigned");
+    refuses_after("return b.score:ge(-1)",
+                  "test.lua:1: the function returned an array, which would be lost: marks are assigned");
     refuses("b.keap = 1", "beams: no field \"keap\": did you mean \"keep\"?");
     refuses("return b.qqqqqqqqqqq", "beams: no field \"qqqqqqqqqqq\"");
     refuses("return b[1]", "beams: fields have names, not [1]");
@@ -240,7 +241,11 @@ static void misuse(void **state)
     refuses("b.stop = 7", "b.stop cannot be 7");
     refuses("b:halt(b.k + 1)", "the mask of b:halt() cannot be ");
     refuses("b:drop(0.5)", "the mask of b:drop() cannot be 0.5");
-    refuses_after("b.width[1] = -5", "left b.width at -5: a width is 0 or more");
+    refuses("b.width[1] = -5", "a width cannot be -5: a width is 0 or more");
+    refuses("b.width:set(b.k - 99)", "a width cannot be -");
+    refuses("b.keep[2] = 7", "a mark cannot be 7: a mask holds 0 and 1");
+    refuses("b.stop[1] = 0 / 0", "a mark cannot be NaN");
+    refuses("b.keep:set(b.score)", "a mark cannot be -");
     refuses("b.width = b.score", "items");
     refuses("b.keep = rill.array{1, 2, 3, 4, 5, 6, 7, 8, 9}", "cells");
     refuses("b:range(0)", "not the number of an item");
@@ -248,7 +253,7 @@ static void misuse(void **state)
     refuses("b:range('x')", "number expected");
     refuses("b.range(1)", "beams expected, got number");
     refuses("b.drop(b.score)", "beams expected");
-    refuses("b:drop()", "number");
+    refuses("b:drop()", "bad argument #1 to 'drop'");
     refuses("b:narrow('x')", "number");
     refuses("b:narrow(b.score)", "items");
     refuses("b:halt(b.ended)", "items");

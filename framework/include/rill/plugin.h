@@ -53,7 +53,14 @@ RILL_API void rill_registry_restore(rill_context *ctx, rill_registry_mark mark);
 RILL_API rill_status rill_context_create_worker(rill_context **out, rill_context *parent,
                                                 const rill_registry_mark *shared);
 
-/* Load a shared object and register what it offers, all or nothing.
+/* Append the path of the file that a plugin's name stands for, a shared object or a script, to `out`, whose context is set and records
+ * failures: a name with a slash is a path; another is a file of the working directory, or else, in the folder of installed plugins,
+ * NAME, NAME.so, rill-NAME.so or NAME.lua, the first that is there. That folder is `rill` beside librill
+ * (`pkg-config --variable=plugindir rill`).
+ *   RILL_OK · RILL_ERR_NOT_FOUND (none of them is there) · RILL_ERR_MEMORY; on failure the text is as before */
+RILL_API rill_status rill_plugin_find(const char *name, rill_text *out);
+
+/* Load a shared object, by path or by name as rill_plugin_find() has it, and register what it offers, all or nothing.
  *   RILL_OK · RILL_ERR_NOT_FOUND (no file, no rill_plugin) · RILL_ERR_ABI · RILL_ERR_PLUGIN · RILL_ERR_ARGUMENT */
 RILL_API rill_status rill_plugin_load(rill_context *ctx, const char *path);
 

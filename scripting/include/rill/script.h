@@ -46,6 +46,14 @@ RILL_API int rill_script_returned(const rill_script *script);
 RILL_API rill_status rill_script_load_text(rill_script **out, rill_context *ctx, const char *name, const char *text,
                                            size_t length, const rill_script_options *options);
 
+/* Watch the masks that the script makes in calls from now on. `a and b`, `a or b` and `not a` are not what they are for masks, and leave
+ * a mask unused.
+ *   RILL_OK · RILL_ERR_MEMORY */
+RILL_API rill_status rill_script_watch(rill_script *script);
+/* "FILE:LINE" where masks of a watched script were made without being used: by every call so far that made some there, not by some calls
+ * alone. i: from 0, in the order in which such places were come to; NULL behind the last. Valid as long as the script. */
+RILL_API const char *rill_script_unused_mask(const rill_script *script, size_t i);
+
 /* Bytes held by the script now. */
 RILL_API size_t rill_script_memory(const rill_script *script);
 

@@ -1,0 +1,230 @@
+/* Runs of `rill check`; see check_run.h.
+ *
+ * Divisions: inputs · one run · comparing. */
+#include "check_run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check_problem.h"
+#include "lines.h"
+
+/* --- inputs ------------------------------------------------------------------------------------------------------- */
+
+static int add_input(cli_check_inputs *inputs, const char *text, size_t length)
+{
+    char *copy = malloc(length + 1);
+    if (!copy) return cli_fail_memory("an input");
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    inputs->text[inputs->n++] = copy;
+    return CLI_OK;
+}
+
+int cli_check_inputs_read(cli_check_inputs *inputs, rill_context *ctx, const char *path)
+{
+    cli_lines lines = {0};
+    int code = cli_lines_load(&lines, ctx, path);
+    for (int64_t i = 0; code == CLI_OK && i < lines.n && inputs->n < CLI_CHECK_INPUTS; i++) {
+        size_t length;
+        const char *text = cli_lines_get(&lines, i, &length);
+        code = add_input(inputs, text, length);
+    }
+    cli_lines_free(&lines);
+    if (code == CLI_OK && inputs->n == 0) return cli_fail("%s: there are no inputs", path);
+    inputs->different = inputs->n;
+    for (int i = 0; code == CLI_OK && inputs->n < CLI_CHECK_INPUTS; i++)
+        code = add_input(inputs, inputs->text[i], strlen(inputs->text[i]));
+    return code;
+}
+
+/* A name by chance; a word where the model has none for that action, or one that would be no part of a line. */
+static rill_status add_name(rill_text *line, const rill_model *model, uint64_t dice)
+{
+    static const char *const words[] = {"the", "cat", "a", "12", "sat", "b"};
+    const size_t begin = line->length;
+    const int32_t action = (int32_t)(dice % (uint64_t)rill_model_info(model)->actions);
+    rill_status status = rill_model_action_name(model, action, line);
+    if (status == RILL_OK && strcspn(line->data + begin, "\r\n") == line->length - begin) return status;
+    if (status != RILL_OK && status != RILL_ERR_NOT_FOUND) return status;
+    line->length = begin;
+    return rill_text_printf(line, "%s", words[dice / 7 % (sizeof words / sizeof *words)]);
+}
+
+int cli_check_inputs_make(cli_check_inputs *inputs, rill_context *ctx, const rill_model *model, uint64_t seed)
+{
+    rill_text line = {.ctx = ctx};
+    int code = CLI_OK;
+    inputs->made_up = 1;
+    inputs->different = CLI_CHECK_INPUTS;
+    for (int i = 0; i < CLI_CHECK_INPUTS && code == CLI_OK; i++) {
+        rill_status status = RILL_OK;
+        rill_text_reset(&line);
+        for (int word = 0; word < 1 + i % 6 && status == RILL_OK; word++) {
+            if (word > 0 && i % 2 == 0) status = rill_text_append(&line, " ", 1);
+            if (status == RILL_OK)
+                status = add_name(&line, model, cli_check_mix(seed, (uint64_t)(i * CLI_CHECK_INPUTS + word)));
+        }
+        code = status < 0 ? cli_fail_context(ctx) : add_input(inputs, line.data, line.length);
+    }
+    rill_text_clear(&line);
+    return code;
+}
+
+void cli_check_inputs_free(cli_check_inputs *inputs)
+{
+    while (inputs->n > 0) free(inputs->text[--inputs->n]);
+}
+
+/* --- one run ------------------------------------------------------------------------------------------------------ */
+
+typedef struct running {
+    const cli_check_inputs *inputs;
+    int next;
+    cli_check_record *record;
+} running;
+
+static rill_status read_input(void *user, int may_block, const char **text, size_t *length)
+{
+    running *r = user;
+    (void)may_block;
+    if (r->next == r->inputs->n) return RILL_END_OF_INPUT;
+    *text = r->inputs->text[r->next++];
+    *length = strlen(*text);
+    return RILL_OK;
+}
+
+static void put_outputs(FILE *to, const rill_result *result)
+{
+    for (int32_t i = 0; i < result->n; i++) {
+        const rill_output *o = &result->output[i];
+        fprintf(to, "%a %a %a %d ", o->score, o->rank_score, o->logp, o->truncated);
+        for (int32_t a = 0; a < o->n_actions; a++)
+            fprintf(to, "%" PRId32 ":%a ", o->action[a], (double)o->action_logp[a]);
+        fwrite(o->text, 1, o->length, to);
+        fputc('\n', to);
+    }
+    if (result->status < 0) fputs(result->message, to);
+}
+
+static rill_status keep_result(void *user, const rill_result *result)
+{
+    running *r = user;
+    if (result->id >= r->inputs->n) return RILL_ERR_STOPPED;
+    cli_check_answer *a = &r->record->answer[result->id];
+    FILE *to = open_memstream(&a->all, &a->length);
+    a->status = result->status;
+    a->n = result->n;
+    a->score = result->n > 0 ? result->output[0].score : 0;
+    a->best = strdup(result->n > 0 ? result->output[0].text : result->message);
+    if (to) put_outputs(to, result);
+    return to && !fclose(to) && a->best ? RILL_OK : RILL_ERR_MEMORY;
+}
+
+static rill_status decode(cli_session *session, const rill_engine_setup *setup, running *r)
+{
+    rill_workers *crew = session->crew;
+    const int32_t n = rill_workers_count(crew);
+    const rill_engine_setup **setups = calloc((size_t)n, sizeof *setups);
+    if (!setups) return rill_fail_memory(session->ctx, (size_t)n * sizeof *setups, "workers");
+    for (int32_t w = 0; w < n; w++) setups[w] = setup;
+    rill_status status = rill_workers_begin(crew, setups);
+    free(setups);
+    if (status < 0) return status;
+    r->record->begun = 1;
+    rill_stats stats = {.struct_size = sizeof stats};
+    status = rill_workers_run(crew, read_input, r, keep_result, r);
+    rill_workers_stats(crew, &stats);
+    r->record->nodes_peak = stats.nodes_peak;
+    rill_workers_finish(crew);
+    return status;
+}
+
+rill_status cli_check_run(cli_session *session, const cli_check_inputs *inputs, const rill_engine_setup *setup,
+                          cli_check_record *out)
+{
+    cli_check_record_free(out);
+    running r = {inputs, 0, out};
+    rill_error_clear(session->ctx);
+    return decode(session, setup, &r);
+}
+
+void cli_check_record_free(cli_check_record *record)
+{
+    for (int i = 0; i < CLI_CHECK_INPUTS; i++) {
+        free(record->answer[i].best);
+        free(record->answer[i].all);
+    }
+    *record = (cli_check_record){0};
+}
+
+/* --- comparing ---------------------------------------------------------------------------------------------------- */
+
+int cli_check_clip(const char *text, int most)
+{
+    const size_t length = strlen(text);
+    if (length <= (size_t)most) return (int)length;
+    while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80) most--;
+    return most;
+}
+
+void cli_check_schedule(const rill_settings *s, char *out, size_t size)
+{
+    char batch[32] = "alone", budget[32] = "", flush[32] = "", nodes[32] = "";
+    if (s->n > 1) snprintf(batch, sizeof batch, "in a batch of %" PRId32, s->n);
+    if (s->budget) snprintf(budget, sizeof budget, ", budget %" PRId32, s->budget);
+    if (s->flush_every) snprintf(flush, sizeof flush, ", flush-every %" PRId32, s->flush_every);
+    if (s->max_nodes) snprintf(nodes, sizeof nodes, ", max-nodes %" PRId32, s->max_nodes);
+    snprintf(out, size, "%s (%s%s%s%s%s)", batch, s->method, budget, flush, s->sort ? ", sorted" : "", nodes);
+}
+
+static int is_same(const cli_check_answer *a, const cli_check_answer *b)
+{
+    return a->status == b->status && a->length == b->length && !memcmp(a->all, b->all, a->length);
+}
+
+static void describe(const cli_check_answer *a, int digits, char *out, size_t size)
+{
+    if (a->status < 0)
+        snprintf(out, size, "it fails: %.*s", cli_check_clip(a->best, 200), a->best);
+    else
+        snprintf(out, size, "\"%.*s\" (score %.*g, %" PRId32 " output%s)", cli_check_clip(a->best, 100), a->best,
+                 digits, a->score, a->n, a->n == 1 ? "" : "s");
+}
+
+static void tell(const cli_check_inputs *inputs, int i, const cli_check_answer *a, const char *how_a,
+                 const cli_check_answer *b, const char *how_b, char why[CLI_CHECK_WHY])
+{
+    enum { FEW = 6, ALL = 17 };
+    char one[400], two[400];
+    const char *same = "";
+    describe(a, FEW, one, sizeof one);
+    describe(b, FEW, two, sizeof two);
+    if (!strcmp(one, two)) {
+        describe(a, ALL, one, sizeof one);
+        describe(b, ALL, two, sizeof two);
+    }
+    if (!strcmp(one, two)) same = " too, and they differ behind the first";
+    snprintf(why, CLI_CHECK_WHY, "input %d, \"%.*s\": %s %s, %s %s%s", i, cli_check_clip(inputs->text[i], 60),
+             inputs->text[i], how_a, one, how_b, two, same);
+}
+
+/* What max-nodes refuses is no answer. */
+static int is_refused(const cli_check_answer *a)
+{
+    return a->status < 0 && strstr(a->best, "max-nodes allows");
+}
+
+int cli_check_same(const cli_check_inputs *inputs, const cli_check_record *one, const char *how_one,
+                   const cli_check_record *two, const char *how_two, char why[CLI_CHECK_WHY])
+{
+    for (int i = 0; i < inputs->n; i++) {
+        const cli_check_answer *a = &one->answer[i], *b = &two->answer[i];
+        if (is_same(a, b) || is_refused(b)) continue;
+        tell(inputs, i, a, how_one, b, how_two, why);
+        return 0;
+    }
+    return 1;
+}

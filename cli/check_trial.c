@@ -1,0 +1,235 @@
+/* Rounds of `rill check`; see check_trial.h.
+ *
+ * A round's reference decodes one input at a time. First it is repeated, as it is and with an instance that has decoded everything
+ * before: what differs then remembers. After that come the schedules, with the engine's own proof among them (the setting `check`).
+ * Methods that prune give equal answers under all schedules; one that does not is compared with itself.
+ *
+ * Divisions: settings · runs · what is tried. */
+#include "check_trial.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check_problem.h"
+
+const char *const cli_check_words[] = {"domain", "heuristic", "scorer", "policy"};
+
+#define ONE_AT_A_TIME "it must look at one item at a time and remember nothing"
+
+static const char *const by_schedule[] = {
+    [CLI_CHECK_DOMAIN] =
+        "a row's answer depends on its neighbours in the call, on their number or order, or on which node or "
+        "slot it has; it must follow from the row alone (rill/domain.h)",
+    [CLI_CHECK_HEURISTIC] = "what else is decoded meanwhile changes its marks; " ONE_AT_A_TIME,
+    [CLI_CHECK_SCORER] = "what else is decoded meanwhile changes what it says; " ONE_AT_A_TIME,
+    [CLI_CHECK_POLICY] = "the order of work changes the answer, which points to the domain or the chain",
+};
+static const char by_time[] =
+    "two equal runs differ: it remembers what it saw before, in a variable that all its instances "
+    "share, or draws from chance or a clock";
+static const char by_domain[] =
+    "two equal runs on one model differ: it keeps something of inputs that are gone, reads memory "
+    "that nobody set, or draws from chance or a clock";
+static const char by_instance[] =
+    "an instance that has decoded the inputs once decodes them differently: it remembers; "
+    "what it needs to know of an item is in the call";
+
+/* --- settings ----------------------------------------------------------------------------------------------------- */
+
+enum { LONG_ENOUGH = 60 }; /* actions: a model for long outputs shows its mistakes in short ones */
+
+static void draw_search(cli_check_trial *t, uint64_t dice)
+{
+    static const double penalty[] = {0, 0, 1, 0.6};
+    rill_settings *s = &t->setup.settings;
+    rill_engine_setup_default(&t->setup);
+    s->k = 2 + (int32_t)(dice % 5);
+    s->n_best = s->k;
+    s->length_penalty = penalty[dice / 5 % 4];
+    s->max_candidates = dice / 20 % 2 ? 1 + (int32_t)(dice / 40 % (uint64_t)s->k) : 0;
+    if (rill_model_info(t->session->model)->max_length > LONG_ENOUGH) s->max_length = LONG_ENOUGH;
+    s->n = 1;
+    snprintf(s->method, sizeof s->method, "var-batch");
+    t->entry = (rill_chain_entry){t->name, t->arguments};
+    if (t->kind == CLI_CHECK_HEURISTIC) t->setup.heuristics = &t->entry;
+    if (t->kind == CLI_CHECK_SCORER) t->setup.scorers = &t->entry;
+    t->setup.n_heuristics = t->kind == CLI_CHECK_HEURISTIC;
+    t->setup.n_scorers = t->kind == CLI_CHECK_SCORER;
+    if (t->kind == CLI_CHECK_HEURISTIC || dice / 400 % 3 == 0) return;
+    /* Rows come and go in more ways when beams are pruned. */
+    snprintf(t->pruning_arguments, sizeof t->pruning_arguments, "%d", 1 + (int)(dice / 1200 % 6));
+    t->pruning = (rill_chain_entry){"absolute", t->pruning_arguments};
+    t->setup.heuristics = &t->pruning;
+    t->setup.n_heuristics = 1;
+}
+
+static void take_method(rill_engine_setup *setup, const rill_method_info *m)
+{
+    rill_settings *s = &setup->settings;
+    snprintf(s->method, sizeof s->method, "%s", m->name);
+    if (m->pruned) return;
+    setup->n_heuristics = 0;
+    s->max_candidates = 0;
+    if (m->greedy) s->k = 0;
+}
+
+enum { PLAIN, BUDGETED, FLUSHED, FORMS };
+
+static void draw_schedule(rill_settings *s, const rill_method_info *m, int form, uint64_t dice)
+{
+    s->n = 2 + (int32_t)(dice % 6);
+    if (form == BUDGETED) s->sort = RILL_SORT_LONGEST_FIRST;
+    if (form == BUDGETED && (m->streaming || m->pruned)) s->budget = 1 + (int32_t)(dice / 6 % 20);
+    if (form == FLUSHED) s->flush_every = 1 + (int32_t)(dice / 6 % 4);
+}
+
+/* --- runs --------------------------------------------------------------------------------------------------------- */
+
+static int run(cli_check_trial *t, const rill_engine_setup *setup, cli_check_record *out, char how[128])
+{
+    cli_check_schedule(&setup->settings, how, 128);
+    rill_status status = cli_check_run(t->session, t->inputs, setup, out);
+    t->begun |= out->begun;
+    t->runs++;
+    if (status == RILL_OK) return 1;
+    snprintf(t->why, sizeof t->why, "%s%s%s", out->begun ? how : "", out->begun ? ": " : "",
+             rill_error(t->session->ctx));
+    return 0;
+}
+
+/* Compare, and put the reason behind what differs. */
+static int same(cli_check_trial *t, const cli_check_record *other, const char *how, const char *reason)
+{
+    char what[CLI_CHECK_WHY];
+    if (!strcmp(how, t->how)) how = "then";
+    if (cli_check_same(t->inputs, &t->reference, t->how, other, how, what)) return 1;
+    snprintf(t->why, sizeof t->why, "%.1200s: %s", what, reason);
+    return 0;
+}
+
+static int run_and_compare(cli_check_trial *t, const rill_engine_setup *setup, const char *reason)
+{
+    char how[128];
+    cli_check_record other = {0};
+    const int good = run(t, setup, &other, how) && same(t, &other, how, reason);
+    cli_check_record_free(&other);
+    return good;
+}
+
+int cli_check_again(cli_check_trial *t, const char *how, const char *reason)
+{
+    cli_check_record other = {0};
+    rill_engine_setup setup = t->setup;
+    char schedule[128];
+    setup.settings.n = 3;
+    const int good = run(t, &setup, &other, schedule) && same(t, &other, how, reason);
+    cli_check_record_free(&other);
+    return good;
+}
+
+/* --- what is tried ------------------------------------------------------------------------------------------------ */
+
+/* Twice with one instance. */
+static int try_instance(cli_check_trial *t)
+{
+    rill_context *ctx = t->session->ctx;
+    rill_engine_setup setup = t->setup;
+    const rill_chain_entry shared = {CLI_CHECK_INSTANCE, NULL};
+    const int is_heuristic = t->kind == CLI_CHECK_HEURISTIC;
+    if (is_heuristic)
+        setup.heuristics = &shared;
+    else
+        setup.scorers = &shared;
+    rill_status status = cli_check_instance_make(t->instance, ctx,
+                                                 is_heuristic ? rill_find_heuristic(ctx, t->name) : NULL,
+                                                 rill_find_scorer(ctx, t->name), t->arguments ? t->arguments : "");
+    int good = status == RILL_OK;
+    if (!good) snprintf(t->why, sizeof t->why, "create() fails the second time: %s", rill_error(ctx));
+    for (int i = 0; i < 2 && good; i++) good = run_and_compare(t, &setup, by_instance);
+    cli_check_instance_end(t->instance);
+    return good;
+}
+
+/* The engine asks fresh instances about each item alone, and compares. */
+static int try_proof(cli_check_trial *t)
+{
+    rill_engine_setup setup = t->setup;
+    setup.settings.n = CLI_CHECK_INPUTS;
+    setup.settings.check = 1;
+    return run_and_compare(t, &setup, by_schedule[t->kind]);
+}
+
+/* So few states that items are sent back and begin anew, and that one alone just fits; where it does not, cli_check_same() looks away. */
+static int try_bound(cli_check_trial *t)
+{
+    rill_engine_setup setup = t->setup;
+    setup.settings.n = CLI_CHECK_INPUTS;
+    snprintf(setup.settings.method, sizeof setup.settings.method, "stream-all");
+    setup.settings.max_nodes = (int32_t)t->reference.nodes_peak + 1;
+    return run_and_compare(t, &setup, by_schedule[t->kind]);
+}
+
+static int try_schedules(cli_check_trial *t, const rill_method_info *m, uint64_t dice)
+{
+    const rill_chain_entry *policy = t->kind == CLI_CHECK_POLICY ? &t->entry : NULL;
+    for (int form = PLAIN; form < FORMS; form++) {
+        rill_engine_setup setup = t->setup;
+        if (form == FLUSHED && !m->streaming) continue;
+        take_method(&setup, m);
+        draw_schedule(&setup.settings, m, form, cli_check_mix(dice, (uint64_t)form));
+        setup.policy = policy;
+        if (!run_and_compare(t, &setup, by_schedule[t->kind])) return 0;
+    }
+    return 1;
+}
+
+/* Against itself: what it finds is not what those that prune find. */
+static int try_unpruned(cli_check_trial *t, const rill_method_info *m, uint64_t dice)
+{
+    const rill_engine_setup setup = t->setup;
+    const cli_check_record reference = t->reference;
+    t->reference = (cli_check_record){0};
+    take_method(&t->setup, m);
+    const int good = run(t, &t->setup, &t->reference, t->how) && try_schedules(t, m, dice);
+    cli_check_record_free(&t->reference);
+    t->setup = setup;
+    t->reference = reference;
+    cli_check_schedule(&setup.settings, t->how, sizeof t->how);
+    return good;
+}
+
+static int try_methods(cli_check_trial *t, int pruned, uint64_t dice)
+{
+    int good = 1;
+    for (const rill_method_info *m = rill_method_table(); m->name && good; m++) {
+        dice = cli_check_mix(dice, 2);
+        if (m->pruned != pruned) continue;
+        good = pruned ? try_schedules(t, m, dice) : try_unpruned(t, m, dice);
+    }
+    return good;
+}
+
+static int decodes_any(cli_check_trial *t)
+{
+    for (int i = 0; i < t->inputs->n; i++)
+        if (t->reference.answer[i].status >= 0) return 1;
+    snprintf(t->why, sizeof t->why, "no input could be decoded, so nothing is known; the first, \"%.*s\": %.*s%s",
+             cli_check_clip(t->inputs->text[0], 60), t->inputs->text[0],
+             cli_check_clip(t->reference.answer[0].best, 300), t->reference.answer[0].best,
+             t->inputs->made_up ? " (these were made up: -i FILE gives others)" : "");
+    return 0;
+}
+
+int cli_check_round(cli_check_trial *t, uint64_t dice)
+{
+    const int chained = t->kind == CLI_CHECK_HEURISTIC || t->kind == CLI_CHECK_SCORER;
+    draw_search(t, dice);
+    if (!run(t, &t->setup, &t->reference, t->how)) return 0;
+    if (t->kind == CLI_CHECK_DOMAIN && !decodes_any(t)) return 0;
+    if (!run_and_compare(t, &t->setup, t->kind == CLI_CHECK_DOMAIN ? by_domain : by_time)) return 0;
+    if (chained && !(try_instance(t) && try_proof(t))) return 0;
+    if (!try_methods(t, 1, dice)) return 0;
+    if (t->kind == CLI_CHECK_DOMAIN && !try_bound(t)) return 0;
+    return t->kind == CLI_CHECK_HEURISTIC || t->kind == CLI_CHECK_POLICY || try_methods(t, 0, dice);
+}

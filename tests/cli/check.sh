@@ -1,0 +1,223 @@
+#!/usr/bin/env bash
+# rill check: what keeps its contract passes, what breaks it is caught and told how.
+#   usage: check.sh RILL CHECK_JSON DATA TOY_PLUGIN CHECK_PLUGIN TEMPLATE_DOMAIN TEMPLATE_HEURISTIC NEURAL ROOT
+set -eu
+. "${0%/*}/lib.sh"
+cd - >/dev/null
+bad=$(absolute "$5") examples=()
+for file in "${@:6:3}"; do examples+=("$(absolute "$file")"); done
+root=$9
+cd "$work"
+
+# tells THING WORDS...: its line has them
+tells() {
+  local thing=$1 words
+  shift
+  grep -e "^$thing" out >line || true
+  verdict "$(good [ "$(wc -l <line)" -eq 1 ])" "a line about $thing was expected"
+  for words; do verdict "$(good contains "$words" line)" "the line about $thing should have: $words"; done
+}
+
+# --- what is good
+for file in "${examples[@]}"; do
+  case $file in
+  *template.so)
+    run "$rill" check --plugin "$file"
+    exits 0; silent; lines 1; tells "domain template: " "runs of 12 made-up inputs agree"
+    printf '%s\n' b_a__ _a_ 'not a word' >words
+    run "$rill" check --plugin "$file" -i words --runs 1
+    exits 0; lines 1; tells "domain template: " "runs of 3 inputs agree"
+    ;;
+  *heuristic.so)
+    run "$rill" check --plugin "$file" --heuristic gap:1 --heuristic gap:0.25
+    exits 0; lines 2; tells "heuristic gap:1: " "runs agree"; tells "heuristic gap:0.25: " "runs agree"
+    run "$rill" check --plugin "$file"
+    exits 1; says "1 of 1 failed"; tells "heuristic gap: FAILED" "was not tried: --heuristic gap:D gives" 'gap: "" is not'
+    ;;
+  esac
+done
+for model in semparse/tiny shiftreduce/tiny mt/shared; do
+  run "$rill" check -m "$data/$model" --runs 1
+  exits 0; silent; lines 1; tells "domain ${model%%/*}: " "agree"
+done
+run "$rill" check --plugin "$toy" --domain-args own_bound=1 --domain toy
+exits 1; tells "domain toy: " "agree"; tells "heuristic mixing: FAILED" "treats input" "differently alone than among"
+run "$rill" check --heuristic absolute:2 --scorer word_reward:0.2 --policy top-up --seed 7 --runs 2
+exits 0; lines 3; tells "heuristic absolute:2: " agree; tells "scorer word_reward:0.2: " agree; tells "policy top-up: " agree
+run "$rill" check --plugin "$root/examples/lua/spelling.lua" --runs 1
+exits 0; tells "domain spelling: " agree
+run "$rill" check --plugin "$root/examples/lua/policies.lua" --runs 5
+exits 0; lines 3
+run "$rill" check --plugin "$root/examples/lua/nucleus.lua" --heuristic nucleus:1e-2 -m "$tiny" --runs 1
+exits 0; lines 2; tells "domain semparse: " agree; tells "heuristic nucleus:1e-2: " agree
+lua() { # lua FILE OPTION...: every thing of an example, with good arguments
+  run "$rill" check --plugin "$root/examples/lua/$1.lua" --runs 4 "${@:2}"
+  exits 0; silent; lines $((($# - 1) / 2))
+}
+lua absolute_live --heuristic absolute_live:1
+lua bigram --scorer repeat_penalty:1 --scorer bigram:1
+lua builtin --heuristic lua-absolute:2 --heuristic lua-relative:0.1 --heuristic lua-beam_width:0.1 \
+  --heuristic lua-relative_local:0.1 --heuristic lua-patience:0.5 --scorer lua-max_candidates:2
+lua entropy_width --heuristic entropy_width:1,2
+lua funnel --heuristic funnel:0.9,2
+lua largest_gap --heuristic largest_gap:1
+lua length_aware --heuristic length_aware:2,-0.05
+lua lexicon --scorer 'lexicon:1,a c'
+lua settled --heuristic settled:2
+lua word_reward --scorer lua-word_reward:0.3
+
+# --- what is not
+run "$rill" check --plugin "$bad" --runs 5
+exits 1; says "11 of 12 failed"; lines 12
+tells "domain letters: " "agree"
+tells "domain by-rows: FAILED: input 0" "alone (var-batch) \"" "in a batch of " "score -" "depends on its neighbours"
+tells "domain by-node: FAILED: input 0" "on which node or slot it has"
+tells "domain by-time: FAILED: input 0" "two equal runs on one model differ"
+tells "domain by-model: FAILED: input 0" "with 3 workers" "share what they write to"
+tells "domain by-threads: FAILED: input 0" "with 2 threads"
+tells "domain nan: FAILED: alone (var-batch): domain nan: choices of input 0 at timestep 2 are not numbers in order"
+tells "domain no-input: FAILED: no input could be decoded" "nothing suits it" "-i FILE"
+tells "heuristic counting: FAILED" "an instance that has decoded the inputs once"
+tells "heuristic shared: FAILED" "two equal runs differ: it remembers"
+tells "scorer by-rows: FAILED" "scorer by-rows treats input"
+tells "policy garbage: FAILED" "policy garbage chose item"
+cp out first
+run "$rill" check --plugin "$bad" --runs 5
+same out first
+run "$rill" check --plugin "$bad" --domain by-rows --threads 4 --workers 2 --seed 3
+exits 1; tells "domain by-rows: FAILED" "neighbours"; tells "domain by-threads: FAILED" "with 4 threads"
+
+cat >remembers.lua <<'END'
+local seen = 0
+rill.heuristic{
+  name = "upvalue",
+  apply = function(b) seen = seen + 1; b:narrow(1 + seen % 3) end,
+}
+rill.heuristic{
+  name = "instance",
+  create = function() return { seen = 0 } end,
+  apply = function(b, self) self.seen = self.seen + 1; b:narrow(1 + self.seen % 3) end,
+}
+rill.heuristic{
+  name = "mixing",
+  apply = function(b) b:narrow(b.n > 1 and 1 or 9) end,
+}
+END
+run "$rill" check --plugin remembers.lua
+exits 1; says "3 of 3 failed"
+tells "heuristic upvalue: FAILED" "two equal runs differ"
+tells "heuristic instance: FAILED" "an instance that has decoded the inputs once"
+tells "heuristic mixing: FAILED" "heuristic mixing treats input"
+
+# --- masks that Lua's own words lose, and none where all are used, or now and then one is not
+cat >masks.lua <<'END'
+rill.heuristic{
+  name = "both",
+  apply = function(b)
+    b.keep = b.score:ge(b.best - 4) and b.score:ge(b.best - 9)
+  end,
+}
+rill.heuristic{
+  name = "either",
+  apply = function(b)
+    local near = b.score:ge(b.best - 4)
+    local ended = b.ended:eq(1) b.keep = near or ended
+  end,
+}
+rill.heuristic{
+  name = "none",
+  apply = function(b)
+    local far = b.score:lt(b.best - 6)
+    if not far then b:narrow(1) end
+  end,
+}
+rill.scorer{
+  name = "deep",
+  score = function(rows)
+    local deep = rows.timestep:gt(2)
+    if deep then rows:reward(nil, 0.1) end
+  end,
+}
+END
+run "$rill" check --plugin masks.lua --runs 5
+exits 1; says "4 of 8 failed"; lines 8
+for line in 4 11 17 24; do tells "mask masks.lua:$line: FAILED" "write a & b, a | b, ~a"; done
+tells "heuristic both: " "runs agree"
+cat >masks.lua <<'END'
+rill.heuristic{
+  name = "good",
+  apply = function(b)
+    local near, few, late = b.score:ge(b.best - 4), b.score:index():le(3), b.timestep:gt(2)
+    if late:any() then b.keep = (near & few) | ~late end
+  end,
+}
+rill.heuristic{
+  name = "counted",
+  apply = function(b)
+    local near = b.score:ge(b.best - 4)
+    b:narrow(near:count() + 1)
+  end,
+}
+END
+run "$rill" check --plugin masks.lua --runs 5
+exits 0; silent; lines 2
+
+# a run that a script describes: each link of its chains, with functions that have no name of their own
+cat >run.lua <<'END'
+return {
+  search = { k = 3 },
+  heuristics = {
+    { "absolute", 3 },
+    function(b)
+      b.keep = b.score:ge(b.best - 4) and b.score:index():le(3)
+    end,
+  },
+  scorers = { function(rows) rows:reward(nil, 0.1) end },
+}
+END
+run "$rill" check run.lua
+exits 1; lines 4; says "1 of 4 failed"
+tells "heuristic absolute:3: " agree; tells "heuristic script-heuristic-1: " agree; tells "scorer script-scorer-1: " agree
+tells "mask run.lua:6: FAILED"
+run "$rill" check run.lua -m "$tiny" --runs 1
+exits 1; lines 5; tells "domain semparse: " agree; tells "mask run.lua:6: FAILED"
+run "$rill" check "$root/examples/lua/run.lua" --runs 1
+exits 0; silent; lines 3
+run "$rill" check run.lua run.lua
+exits 1; says "one run was expected"
+
+# what a call that failed did not come to is no mask in vain
+cat >masks.lua <<'END'
+rill.heuristic{
+  name = "failing",
+  apply = function(b)
+    local near = b.score:ge(b.best - 4)
+    b.keep = near & (b.best)[0]
+  end,
+}
+END
+run "$rill" check --plugin masks.lua --runs 5
+exits 1; tells "heuristic failing: FAILED" "masks.lua:5: "; says "1 of 1 failed"
+
+# --- what is cut in a message is cut between characters
+long=$(printf '\303\251%.0s' $(seq 40))
+printf '%s\n' "x$long" >accents # a single input is decoded beside itself
+run "$rill" check --plugin "$bad" --domain by-rows -i accents --runs 1
+exits 1; tells "domain by-rows: FAILED" "input 0, \"x${long:0:58}\": alone"
+
+# --- what cannot be tried
+run "$rill" check
+exits 1; says "nothing to check"; prints_nothing
+run "$rill" check --heuristic nonsense:1
+exits 1; tells "heuristic nonsense:1: FAILED" 'unknown heuristic "nonsense"'
+run "$rill" check -m no/such
+exits 1; says "no/such"
+run "$rill" check --plugin "$root/examples/lua/nucleus.lua" --runs 0
+exits 1; says "--runs"
+: >nothing
+run "$rill" check -m "$tiny" -i nothing
+exits 1; says "there are no inputs"
+run "$rill" check -m "$tiny" -i no-such-file
+exits 1; says "no-such-file"
+
+finish

@@ -1,0 +1,237 @@
+/* A plugin of things that break their contract, each in one way, for `rill check`; "letters" alone keeps it.
+ *
+ * The domains are one: a state is the last letter, and each letter's score follows from it and from the depth, plus what is wrong. */
+#include <math.h>
+#include <string.h>
+
+#include "rill/plugin.h"
+#include "support/tables.h"
+
+enum { LETTERS = 5, END = LETTERS, ACTIONS = LETTERS + 1, LENGTH = 6 };
+
+typedef enum fault { NONE, BY_ROWS, BY_NODE, BY_TIME, BY_MODEL, BY_THREADS, NAN_SCORE, NO_INPUT } fault;
+
+typedef struct table {
+    rill_domain domain;
+    fault fault;
+} table;
+
+typedef struct letters {
+    rill_context *ctx;
+    fault fault;
+    int threads;
+    int32_t *node;
+    size_t nodes;
+} letters;
+
+static int opened, encoded; /* models that are open, inputs so far: what no plugin may have */
+
+static rill_status open_letters(const rill_domain *domain, rill_context *ctx, const rill_open_options *options,
+                                void **self, rill_domain_info *info)
+{
+    letters *l = rill_calloc(ctx, 1, sizeof *l);
+    if (l == NULL) return rill_fail_memory(ctx, sizeof *l, "letters");
+    *l = (letters){.ctx = ctx, .fault = ((const table *)domain)->fault, .threads = options->threads};
+    *info = (rill_domain_info){.actions = ACTIONS, .max_length = LENGTH, .has_end_action = 1, .end_action = END};
+    *self = l;
+    opened++;
+    return RILL_OK;
+}
+
+static void close_letters(void *self)
+{
+    letters *l = self;
+    if (l == NULL) return;
+    opened--;
+    rill_free(l->ctx, l->node, l->nodes * sizeof *l->node);
+    rill_free(l->ctx, l, sizeof *l);
+}
+
+static rill_status reserve(void *self, int32_t nodes, int32_t slots)
+{
+    letters *l = self;
+    (void)slots;
+    return rill_grow(l->ctx, (void **)&l->node, &l->nodes, (size_t)nodes, sizeof *l->node, "nodes");
+}
+
+static rill_status encode(void *self, int32_t m, rill_input *inputs)
+{
+    if (((letters *)self)->fault == BY_TIME) encoded += m;
+    for (int32_t i = 0; i < m && ((letters *)self)->fault == NO_INPUT; i++)
+        rill_input_fail(&inputs[i], RILL_ERR_INPUT, "nothing suits it");
+    return RILL_OK;
+}
+
+static rill_status step(void *self, const rill_rows *rows)
+{
+    letters *l = self;
+    for (int32_t i = 0; i < rows->n; i++)
+        l->node[rows->node[i]] = rows->action[i] == RILL_ACTION_START ? LETTERS : rows->action[i];
+    return RILL_OK;
+}
+
+static float wrong(const letters *l, const rill_rows *rows, int32_t row, int32_t action)
+{
+    switch (l->fault) {
+    case BY_ROWS: return (float)(rows->n * action % 7) / 64;
+    case BY_NODE: return (float)(rows->node[row] * action % 7) / 64;
+    case BY_TIME: return (float)(encoded * action % 7) / 64;
+    case BY_MODEL: return (float)(opened * action) / 64;
+    case BY_THREADS: return (float)(l->threads * action) / 64;
+    case NAN_SCORE: return rows->depth[row] == 2 ? NAN : 0;
+    default: return 0;
+    }
+}
+
+/* A NaN is written past rill_choices_give(), which would leave it out. */
+static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
+{
+    const letters *l = self;
+    for (int32_t row = 0; row < rows->n; row++) {
+        int32_t action[ACTIONS];
+        float logp[ACTIONS];
+        for (int32_t a = 0; a < ACTIONS; a++) {
+            action[a] = a;
+            logp[a] = -(float)(1 + (a * 5 + l->node[rows->node[row]] * 3 + rows->depth[row]) % 11) / 8 -
+                      wrong(l, rows, row, a);
+        }
+        rill_choices_give(ask, row, ACTIONS, action, logp, NULL, out);
+        if (l->fault == NAN_SCORE && rows->depth[row] == 2 && ask->most > 0) {
+            out->count[row] = 1;
+            out->action[(size_t)row * (size_t)out->stride] = 0;
+            out->logp[(size_t)row * (size_t)out->stride] = NAN;
+        }
+    }
+    return RILL_OK;
+}
+
+static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out)
+{
+    (void)self;
+    for (int32_t i = 0; i < hypothesis->length; i++) {
+        const char letter = (char)('a' + hypothesis->action[i]);
+        rill_status status = hypothesis->action[i] == END ? RILL_OK : rill_text_append(out, &letter, 1);
+        if (status < 0) return status;
+    }
+    return RILL_OK;
+}
+
+#define DOMAIN(called, how)                  \
+    {                                        \
+        {.abi_version = RILL_ABI_VERSION,    \
+         .struct_size = sizeof(rill_domain), \
+         .name = called,                     \
+         .summary = "letters",               \
+         .open = open_letters,               \
+         .reserve = reserve,                 \
+         .encode = encode,                   \
+         .step = step,                       \
+         .score = score,                     \
+         .finalize = finalize,               \
+         .close = close_letters},            \
+            how                              \
+    }
+
+static const table tables[] = {DOMAIN("letters", NONE),      DOMAIN("by-rows", BY_ROWS),
+                               DOMAIN("by-node", BY_NODE),   DOMAIN("by-time", BY_TIME),
+                               DOMAIN("by-model", BY_MODEL), DOMAIN("by-threads", BY_THREADS),
+                               DOMAIN("nan", NAN_SCORE),     DOMAIN("no-input", NO_INPUT)};
+static const rill_domain *const domains[] = {&tables[0].domain, &tables[1].domain, &tables[2].domain,
+                                             &tables[3].domain, &tables[4].domain, &tables[5].domain,
+                                             &tables[6].domain, &tables[7].domain, NULL};
+
+/* --- chains ------------------------------------------------------------------------------------------------------- */
+
+static rill_status count_calls(const rill_heuristic *h, rill_context *ctx, const char *arguments, void **self)
+{
+    (void)h;
+    (void)arguments;
+    *self = rill_calloc(ctx, 1, sizeof(rill_context *) + sizeof(int));
+    if (*self == NULL) return rill_fail_memory(ctx, sizeof(rill_context *), "a counter");
+    memcpy(*self, &ctx, sizeof ctx);
+    return RILL_OK;
+}
+
+static void end_counting(void *self)
+{
+    rill_context *ctx;
+    if (self == NULL) return;
+    memcpy(&ctx, self, sizeof ctx);
+    rill_free(ctx, self, sizeof(rill_context *) + sizeof(int));
+}
+
+static void narrow(rill_beams *beams, int calls)
+{
+    for (int32_t i = 0; i < beams->n; i++) beams->width[i] = 1 + calls % 3;
+}
+
+static rill_status by_instance(void *self, rill_beams *beams)
+{
+    int *calls = (int *)((char *)self + sizeof(rill_context *));
+    narrow(beams, ++*calls);
+    return RILL_OK;
+}
+
+static rill_status by_variable(void *self, rill_beams *beams)
+{
+    static int calls;
+    (void)self;
+    narrow(beams, ++calls);
+    return RILL_OK;
+}
+
+static rill_status add_by_rows(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
+{
+    (void)self;
+    return rows->n > 0 ? rill_ask_add(ask, 0, rows->n % rows->info->actions, 0.5f) : RILL_OK;
+}
+
+static rill_status choose_none_there_is(void *self, const rill_flight *flight, int32_t *order, int32_t *count)
+{
+    (void)self;
+    *count = flight->n > 0;
+    if (flight->n > 0) order[0] = flight->n;
+    return RILL_OK;
+}
+
+static rill_status admit(void *self, const rill_flight *flight, int32_t *count)
+{
+    (void)self;
+    *count = flight->max_items;
+    return RILL_OK;
+}
+
+static const rill_heuristic counting = TEST_HEURISTIC("counting", .create = count_calls, .apply = by_instance,
+                                                      .destroy = end_counting),
+                            shared = TEST_HEURISTIC("shared", .apply = by_variable);
+static const rill_heuristic *const heuristics[] = {&counting, &shared, NULL};
+
+static const rill_scorer by_rows = {.abi_version = RILL_ABI_VERSION,
+                                    .struct_size = sizeof by_rows,
+                                    .name = "by-rows",
+                                    .arguments = "",
+                                    .summary = "looks at its neighbours",
+                                    .score = add_by_rows};
+static const rill_scorer *const scorers[] = {&by_rows, NULL};
+
+static const rill_policy garbage = {.abi_version = RILL_ABI_VERSION,
+                                    .struct_size = sizeof garbage,
+                                    .name = "garbage",
+                                    .summary = "names an item that is not there",
+                                    .choose = choose_none_there_is,
+                                    .refill = admit};
+static const rill_policy *const policies[] = {&garbage, NULL};
+
+RILL_API const rill_plugin_table *rill_plugin(void);
+
+const rill_plugin_table *rill_plugin(void)
+{
+    static const rill_plugin_table plugin = {.abi_version = RILL_ABI_VERSION,
+                                             .struct_size = sizeof plugin,
+                                             .name = "check",
+                                             .domains = domains,
+                                             .heuristics = heuristics,
+                                             .scorers = scorers,
+                                             .policies = policies};
+    return &plugin;
+}

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# What writing a plugin takes is installed, and the lines of docs/plugins.md build the templates against that copy alone.
+#   usage: kit.sh RILL CHECK_JSON DATA TOY_PLUGIN BUILD ROOT CC...
+set -eu
+. "${0%/*}/lib.sh"
+cd - >/dev/null
+build=$(absolute "$5") root=$(absolute "$6")
+cd "$work"
+compiler=() # whole paths, since `cc` is to be a name for it
+for word in "${@:7}"; do compiler+=("$(command -v "$word" || printf '%s' "$word")"); done
+for tool in pkg-config meson ninja; do
+  command -v "$tool" >/dev/null || { echo "no $tool"; exit 77; }
+done
+
+DESTDIR="$work/place" meson install -C "$build" --no-rebuild --quiet >log 2>&1 || { cat log; exit 1; }
+pc=$(find place -name rill.pc)
+prefix=$(sed -n 's/^prefix=//p' "$pc")
+sed -i "s|^prefix=.*|prefix=$work/place$prefix|" "$pc"
+export PKG_CONFIG_PATH="$work/${pc%/*}" PATH="$work/place$prefix/bin:$PATH"
+LD_LIBRARY_PATH=$(pkg-config --variable=libdir rill)
+export LD_LIBRARY_PATH
+
+# --- the lines of the page, as they stand there, with the compiler of this build for `cc`
+mkdir tools && printf '#!/bin/sh\nexec %s "$@"\n' "${compiler[*]}" >tools/cc && chmod +x tools/cc
+export PATH="$work/tools:$PATH"
+block() { # block NUMBER: the commands of that block of the page
+  awk -v wanted="$1" '/^```/ { if (inside) inside = 0; else if ($0 == "```sh") { n++; inside = 1 } next } inside && n == wanted' \
+    "$root/docs/plugins.md"
+}
+for number in 1 2 3 4; do
+  block "$number" >"block$number"
+  verdict "$(good [ -s "block$number" ])" "the page has a block of commands $number"
+done
+run sh -eu block1 # copy the templates
+exits 0
+run sh -eu block2 # cc
+exits 0; silent
+run sh -eu block3 # rill check
+exits 0; prints "domain template: "; prints "runs of 12 made-up inputs agree"; prints "heuristic gap:1: "
+run sh -eu block4 # meson
+exits 0
+plugindir=$(pkg-config --variable=plugindir rill)
+verdict "$(good [ -e "$plugindir/rill-mine.so" ])" "the plugin is installed in plugindir"
+
+# --- found by name: what is here comes first, then what is installed, under each of its forms
+mkdir elsewhere && cd elsewhere
+echo b_a__ >word
+for name in mine rill-mine rill-mine.so; do
+  feed word rill decode --plugin "$name" --domain template -q
+  exits 0; lines 1
+done
+run rill list heuristics --plugin nucleus
+exits 1; says "plugin nucleus: there is no such file here, and no plugin of that name in $plugindir"
+cp "$(pkg-config --variable=templatedir rill)/lua/nucleus.lua" "$plugindir"
+for name in nucleus nucleus.lua; do
+  run rill list heuristics --plugin "$name"
+  exits 0; prints "nucleus:EPSILON"
+done
+echo 'rill.heuristic{ name = "here", apply = function(b) end }' >nucleus.lua
+run rill list heuristics --plugin nucleus.lua
+exits 0; prints "  here "
+mkdir mine # a folder is no plugin
+feed word rill decode --plugin mine --domain template -q
+exits 0
+echo 'error("a script of a bad kind", 0)' >mine.lua
+run rill list --plugin mine.lua
+exits 1; says "a script of a bad kind"
+
+# --- all that the folder holds builds and runs
+templates=$(pkg-config --variable=templatedir rill)
+# shellcheck disable=SC2046
+cc -std=c17 -O2 -Wall -Wextra -Werror -o hello_beam "$templates/hello_beam.c" $(pkg-config --cflags --libs rill) -lm
+run ./hello_beam "walk shop clean"
+exits 0; prints "sunny rainy rainy 0.01344"
+# shellcheck disable=SC2046
+cc -std=c17 -O2 -Wall -Wextra -Werror -shared -fPIC -o rill-neural.so "$templates/neural_domain.c" $(pkg-config --cflags rill) -lm
+run rill list domains --plugin ./rill-neural.so
+exits 0; prints "neural"
+for script in "$templates"/lua/*.lua; do
+  run rill list --plugin "$script"
+  exits 0; silent
+done
+
+finish
