@@ -9,18 +9,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "actions.h"
 #include "model.h"
 #include "mt.h"
 #include "options.h"
 #include "weights.h"
+#include "words.h"
 
 /* --- loading ------------------------------------------------------------------------------------------------------ */
 
 /* Of the symbols that the configuration does not forbid, those that have a piece and are not padding. */
 static rill_status mark_legal(mt_net *net)
 {
-    const int32_t named = net->pieces = mt_text_actions(net->text);
+    const int32_t named = net->pieces = rill_vocabulary_count(rill_codec_target(net->text));
     if (net->settings.end >= named)
         return rill_fail(net->ctx, RILL_ERR_FORMAT,
                          "%s: eos_token_id: expected one of the vocabulary's %d symbols, found %d",
@@ -35,9 +35,9 @@ static rill_status mark_legal(mt_net *net)
 static rill_status find_source_end(mt_net *net, const char *directory, const char *file)
 {
     static const char name[] = "</s>";
-    const rill_vocabulary *source = mt_text_source(net->text);
+    const rill_vocabulary *source = rill_codec_source(net->text);
     net->settings.source_end = net->settings.end;
-    if (source == mt_text_target(net->text)) return RILL_OK;
+    if (source == rill_codec_target(net->text)) return RILL_OK;
     net->settings.source_end = rill_vocabulary_id(source, name, sizeof name - 1);
     if (net->settings.source_end >= 0) return RILL_OK;
     return rill_fail(net->ctx, RILL_ERR_FORMAT, "%s/%s: expected a token %s, which ends inputs", directory, file, name);
@@ -46,15 +46,15 @@ static rill_status find_source_end(mt_net *net, const char *directory, const cha
 static rill_status load_text(mt_net *net, const char *directory, const rill_open_options *options)
 {
     const int fsmt = net->settings.kind == MT_FSMT;
-    const mt_text_files files = {.directory = directory,
-                                 .source = fsmt ? "vocab-src.json" : "vocab.json",
-                                 .target = fsmt ? "vocab-tgt.json" : "target_vocab.json",
-                                 .optional = !fsmt,
-                                 .tokenized = options->tokenized,
-                                 .fsmt = fsmt,
-                                 .words = net->encoder.words,
-                                 .actions = net->decoder.words};
-    TRY(mt_text_open(&net->text, net->ctx, &files));
+    const rill_codec_kind kind = fsmt ? RILL_CODEC_MOSES_BPE : RILL_CODEC_SENTENCEPIECE;
+    const rill_codec_files files = {.kind = options->tokenized ? RILL_CODEC_WORDS : kind,
+                                    .directory = directory,
+                                    .source = fsmt ? "vocab-src.json" : "vocab.json",
+                                    .target = fsmt ? "vocab-tgt.json" : "target_vocab.json",
+                                    .optional = !fsmt,
+                                    .words = net->encoder.words,
+                                    .actions = net->decoder.words};
+    TRY(rill_codec_open(&net->text, net->ctx, &files));
     return find_source_end(net, directory, files.source);
 }
 
@@ -72,7 +72,7 @@ static rill_status load_net(mt_model *m, size_t i, const rill_open_options *opti
     if (i == 0 && options->shortlist != NULL) TRY(mt_shortlist_open(&m->shortlist, m, options->shortlist));
     TRY(mt_load_weights(net, directory));
     if (i == 0) return mt_load_recommended(m, directory);
-    mt_text_close(net->text);
+    rill_codec_close(net->text);
     net->text = NULL;
     return RILL_OK;
 }
@@ -99,7 +99,7 @@ static void close_model(void *model)
     mt_model *m = model;
     if (m == NULL) return;
     rill_context *ctx = m->ctx;
-    for (size_t i = 0; i < m->nets; i++) mt_text_close(m->net[i].text);
+    for (size_t i = 0; i < m->nets; i++) rill_codec_close(m->net[i].text);
     mt_shortlist_close(m->shortlist);
     rill_plan_close(m->plan);
     rill_device_close(m->device);
@@ -173,7 +173,7 @@ static void stop(void *runner)
     rill_free(ctx, r->scratch, r->scratch_room);
     rill_free(ctx, r->aligned, r->aligned_room);
     mt_list_clear(&r->list, ctx);
-    mt_text_close(r->text);
+    rill_codec_close(r->text);
     rill_stream_close(r->stream);
     rill_free(ctx, r, sizeof *r);
 }
@@ -186,7 +186,7 @@ static rill_status start(const void *model, rill_context *ctx, int threads, void
     r->model = m;
     r->ctx = ctx;
     rill_status status = rill_stream_open(&r->stream, ctx, m->plan, threads);
-    if (status == RILL_OK) status = mt_text_share(&r->text, ctx, m->net[0].text);
+    if (status == RILL_OK) status = rill_codec_share(&r->text, ctx, m->net[0].text);
     if (status != RILL_OK) {
         stop(r);
         return status;
@@ -209,29 +209,34 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
     mt_runner *r = self;
     size_t length = (size_t)hypothesis->length;
     if (length > 0 && hypothesis->action[length - 1] == r->model->net[0].settings.end) length--;
-    return mt_text_write(r->text, length, hypothesis->action, out);
+    return rill_codec_write(r->text, length, hypothesis->action, out);
 }
 
 /* --- names of actions --------------------------------------------------------------------------------------------- */
 
-static const mt_text *text_of(const void *model)
+static const rill_codec *text_of(const void *model)
 {
     return ((const mt_model *)model)->net[0].text;
 }
 
+static const rill_vocabulary *symbols_of(const void *model)
+{
+    return rill_codec_target(text_of(model));
+}
+
 static rill_status action_name(void *model, int32_t action, rill_text *out)
 {
-    const mt_text *text = text_of(model);
+    const rill_vocabulary *symbols = symbols_of(model);
     size_t length;
-    if (action >= mt_text_actions(text))
+    if (action >= rill_vocabulary_count(symbols))
         return rill_fail(out->ctx, RILL_ERR_NOT_FOUND, "symbol %d has no piece in the vocabulary", action);
-    const char *piece = mt_text_piece(text, action, &length);
+    const char *piece = rill_vocabulary_token(symbols, action, &length);
     return rill_text_append(out, piece, length);
 }
 
 static int32_t find_action(void *model, const char *text, size_t length)
 {
-    int32_t action = mt_text_action(text_of(model), text, length);
+    int32_t action = rill_vocabulary_id(symbols_of(model), text, length);
     return action >= 0 ? action : RILL_NO_ACTION;
 }
 
@@ -251,7 +256,7 @@ static int is_mark(void *model, int32_t action)
 static rill_status take_piece(void *user, const char *piece, size_t length)
 {
     rill_actions *to = user;
-    const int32_t action = mt_text_action(text_of(to->model), piece, length);
+    const int32_t action = rill_vocabulary_id(symbols_of(to->model), piece, length);
     if (action < 0 || is_mark(to->model, action))
         return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is no piece that the model writes", (int)length, piece);
     rill_actions_add(to, action);
@@ -262,7 +267,7 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
                             int32_t room, int32_t *n)
 {
     rill_actions to = {model, ctx, action, room, 0};
-    TRY(mt_text_split(text_of(model), ctx, text, length, take_piece, &to));
+    TRY(rill_codec_split(text_of(model), ctx, text, length, take_piece, &to));
     *n = to.n;
     return RILL_OK;
 }

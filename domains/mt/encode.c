@@ -38,12 +38,12 @@ static rill_status check_length(const mt_runner *r, size_t length)
 }
 
 /* Bring one input to numbers; what is wrong with it is its own failure. */
-static rill_status read_input(mt_runner *r, rill_input *input, mt_ids *ids, mt_reading *reading)
+static rill_status read_input(mt_runner *r, rill_input *input, rill_ids *ids, mt_reading *reading)
 {
     const mt_model *m = r->model;
     *reading = (mt_reading){.input = input, .offset = ids->used};
     rill_status status = check_length(r, input->length);
-    if (status == RILL_OK) status = mt_text_read(r->text, input->text, input->length, ids);
+    if (status == RILL_OK) status = rill_codec_read(r->text, input->text, input->length, ids);
     size_t count = ids->used - reading->offset;
     if (status == RILL_OK && count >= (size_t)m->positions)
         status = rill_fail(r->ctx, RILL_ERR_INPUT, "expected at most %d pieces, found %zu", m->positions - 1, count);
@@ -65,7 +65,7 @@ static rill_status read_input(mt_runner *r, rill_input *input, mt_ids *ids, mt_r
 /* The inputs that are to be encoded, in order. */
 static rill_status read_inputs(mt_runner *r, int32_t n, rill_input *inputs, size_t *readings)
 {
-    mt_ids ids = {.ctx = r->ctx, .ids = &r->ids, .room = &r->ids_room};
+    rill_ids ids = {.ctx = r->ctx, .ids = &r->ids, .room = &r->ids_room};
     TRY(rill_grow(r->ctx, (void **)&r->reading, &r->reading_room, (size_t)n, sizeof *r->reading, "inputs"));
     *readings = 0;
     for (int32_t i = 0; i < n; i++) {

@@ -47,9 +47,9 @@ static rill_status check_symbol(const match *of, const char *key, int32_t expect
 rill_status mt_match(const mt_net *first, const char *home, const mt_net *other, const char *directory)
 {
     const match of = {.first = first, .other = other, .home = home, .directory = directory};
-    const mt_text *a = first->text, *b = other->text;
-    TRY(check_vocabulary(&of, "source", mt_text_source(a), mt_text_source(b)));
-    TRY(check_vocabulary(&of, "target", mt_text_target(a), mt_text_target(b)));
+    const rill_codec *a = first->text, *b = other->text;
+    TRY(check_vocabulary(&of, "source", rill_codec_source(a), rill_codec_source(b)));
+    TRY(check_vocabulary(&of, "target", rill_codec_target(a), rill_codec_target(b)));
     TRY(check_symbol(&of, "the number of target symbols", first->decoder.words, other->decoder.words));
     TRY(check_symbol(&of, "eos_token_id", first->settings.end, other->settings.end));
     TRY(check_symbol(&of, "the source's end symbol", first->settings.source_end, other->settings.source_end));

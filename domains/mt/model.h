@@ -16,10 +16,10 @@
 #define RILL_MT_MODEL_H
 
 #include "blocks.h"
+#include "codec.h"
 #include "rill/carve.h"
 #include "rill/device.h"
 #include "rill/domain.h"
-#include "text.h"
 #include "try.h"
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
@@ -113,7 +113,7 @@ typedef struct mt_net {
     rill_table top;            /* [nodes, D] what the last layer made of them */
     uint64_t *legal;           /* [words / 64 rounded up] bits: target symbols that may be chosen */
     int32_t pieces;            /* target symbols that have one: those below */
-    mt_text *text;             /* of all but the first only while it is loaded */
+    rill_codec *text;          /* of all but the first only while it is loaded */
     char description[240];
 } mt_net;
 
@@ -159,8 +159,8 @@ typedef struct mt_runner {
     rill_stream *stream; /* the first: see rill_runner_drop() */
     const mt_model *model;
     rill_context *ctx;
-    mt_text *text; /* shares what the model's has read */
-    int32_t *root; /* [slots] the item's first node */
+    rill_codec *text; /* shares what the model's has read */
+    int32_t *root;    /* [slots] the item's first node */
     size_t root_room;
     size_t places;       /* computed positions made so far, in all nets */
     mt_reading *reading; /* the inputs of an encode() call */

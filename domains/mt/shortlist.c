@@ -198,8 +198,8 @@ static rill_status open_file(mt_shortlist *s, const mt_model *m, const char *opt
     if (length == 0)
         return rill_fail(s->ctx, RILL_ERR_OPTION, "shortlist: expected FILE, FILE,F or FILE,F,B, found \"%.60s\"",
                          option);
-    const mt_text *text = m->net[0].text;
-    reader r = {.list = s, .source = mt_text_source(text), .target = mt_text_target(text)};
+    const rill_codec *text = m->net[0].text;
+    reader r = {.list = s, .source = rill_codec_source(text), .target = rill_codec_target(text)};
     rill_status status = rill_text_append(&path, option, length);
     r.path = path.data;
     if (status == RILL_OK) status = read_file(&r);

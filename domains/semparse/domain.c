@@ -7,12 +7,12 @@
  * Divisions: the model · the runner · outputs · names of actions · the table. */
 #include <string.h>
 
-#include "actions.h"
 #include "logic.h"
 #include "model.h"
 #include "options.h"
 #include "semparse.h"
 #include "weights.h"
+#include "words.h"
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
 
@@ -141,7 +141,7 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
         if (hypothesis->action[i] == SEMPARSE_END) continue;
         size_t length;
         const char *token = rill_vocabulary_token(r->model->target, hypothesis->action[i], &length);
-        rill_word word = rill_mentions_restore(mentions, token, length);
+        rill_slice word = rill_mentions_restore(mentions, token, length);
         if (word.length == 0) continue;
         if (written++ > 0) TRY(rill_text_append(out, " ", 1));
         TRY(rill_text_append(out, word.data, word.length));

@@ -12,7 +12,7 @@ enum { FRAME = 2 }; /* <s> and </s> */
 /* --- text to ids -------------------------------------------------------------------------------------------------- */
 
 /* Write the framed ids from `at` on: the words stand in reverse. */
-static rill_status frame(semparse_runner *r, const rill_word *token, size_t count, size_t at)
+static rill_status frame(semparse_runner *r, const rill_slice *token, size_t count, size_t at)
 {
     TRY(rill_grow(r->ctx, (void **)&r->word, &r->word_room, at + count + FRAME, sizeof *r->word, "word ids"));
     int32_t *word = r->word + at;
@@ -27,7 +27,7 @@ static rill_status frame(semparse_runner *r, const rill_word *token, size_t coun
 
 /* Note which placeholders the question leaves unmentioned. One that was typed as such is a token like those that mentions have
  * become, and stands for itself. */
-static rill_status list_unmentioned(semparse_runner *r, int32_t slot, const rill_word *token, size_t count)
+static rill_status list_unmentioned(semparse_runner *r, int32_t slot, const rill_slice *token, size_t count)
 {
     const semparse *s = r->model;
     int32_t n = 0;
@@ -51,7 +51,7 @@ static int is_joined(const char *from, const char *to)
     return from == to;
 }
 
-static int is_listed(const rill_text *names, rill_word name)
+static int is_listed(const rill_text *names, rill_slice name)
 {
     for (const char *at = names->data; at != NULL && names->length > 0; at = strstr(at, ", ")) {
         if (*at == ',') at += 2;
@@ -61,7 +61,7 @@ static int is_listed(const rill_text *names, rill_word name)
     return 0;
 }
 
-static rill_status list_name(rill_text *names, rill_word name)
+static rill_status list_name(rill_text *names, rill_slice name)
 {
     if (name.length == 0 || is_listed(names, name)) return RILL_OK;
     if (names->length > 0) TRY(rill_text_append(names, ", ", 2));
@@ -70,14 +70,14 @@ static rill_status list_name(rill_text *names, rill_word name)
 
 /* Names that neither the lexicon nor the vocabulary has: to the model they are all the same word, and its answer cannot tell what they
  * are. Each once, in the line's order. */
-static rill_status list_unknown(semparse_runner *r, rill_input *input, const rill_word *token, size_t count)
+static rill_status list_unknown(semparse_runner *r, rill_input *input, const rill_slice *token, size_t count)
 {
     rill_text *names = &r->unknown[input->slot];
-    rill_word whole = {input->text, 0};
+    rill_slice whole = {input->text, 0};
     rill_text_reset(names);
     for (size_t i = 0; i < count && !r->model->tokenized; i++) {
         if (rill_vocabulary_id(r->model->source, token[i].data, token[i].length) >= 0) continue;
-        const rill_word name = rill_question_name(r->question, i);
+        const rill_slice name = rill_question_name(r->question, i);
         if (name.length == 0) continue;
         if (whole.length > 0 && is_joined(whole.data + whole.length, name.data)) {
             whole.length = (size_t)(name.data + name.length - whole.data);
@@ -95,7 +95,7 @@ static rill_status list_unknown(semparse_runner *r, rill_input *input, const ril
 static rill_status read_input(semparse_runner *r, rill_input *input, size_t used, int32_t *length)
 {
     const semparse *s = r->model;
-    const rill_word *token;
+    const rill_slice *token;
     size_t count;
     *length = 0;
     rill_status status = rill_question_prepare(r->question, input->text, input->length, s->tokenized, &token, &count,

@@ -1,6 +1,6 @@
 /* The lexicon as an object: opening, closing, and the three tables that reading fills and questions probe.
  *
- * words      rill_word <-> number, an open-addressed index over an array
+ * words      rill_slice <-> number, an open-addressed index over an array
  * trie       (state, word) -> state, one open-addressed table of edges for all states; a state's candidates are a list
  * types      an array short enough to search from the front
  *
@@ -31,7 +31,7 @@ static size_t word_slot(const rill_lexicon *lexicon, const char *data, size_t le
     for (;; at = (at + 1) & lexicon->word_mask) {
         int32_t id = lexicon->word_slots[at];
         if (id == RILL__NONE) return at;
-        const rill_word *word = &lexicon->words[id];
+        const rill_slice *word = &lexicon->words[id];
         if (word->length == length && memcmp(word->data, data, length) == 0) return at;
     }
 }
@@ -56,7 +56,7 @@ static rill_status grow_word_index(rill_lexicon *lexicon)
     return RILL_OK;
 }
 
-rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_word word, int32_t *out)
+rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_slice word, int32_t *out)
 {
     if (!lexicon->word_slots || lexicon->word_count * 2 > lexicon->word_mask) {
         rill_status status = grow_word_index(lexicon);
@@ -142,7 +142,7 @@ rill_status rill__lexicon_extend(rill_lexicon *lexicon, int32_t state, int32_t w
 int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length)
 {
     for (size_t i = 0; i < lexicon->type_count; i++) {
-        const rill_word *name = &lexicon->types[i].name;
+        const rill_slice *name = &lexicon->types[i].name;
         if (name->length == length && memcmp(name->data, data, length) == 0) return (int32_t)i;
     }
     return RILL__NONE;

@@ -62,13 +62,13 @@ static rill_status push_plain(rill_question *question, const char *data, size_t 
 }
 
 /* Make the pointers that prepare returns. */
-static rill_status finish(rill_question *question, const rill_word **tokens, size_t *count)
+static rill_status finish(rill_question *question, const rill_slice **tokens, size_t *count)
 {
     rill_status status = rill_grow(question->ctx, (void **)&question->tokens, &question->token_room,
                                    question->item_count + 1, sizeof *question->tokens, "tokens of a question");
     if (status != RILL_OK) return status;
     for (size_t i = 0; i < question->item_count; i++)
-        question->tokens[i] = (rill_word){question->out_bytes + question->items[i].offset, question->items[i].length};
+        question->tokens[i] = (rill_slice){question->out_bytes + question->items[i].offset, question->items[i].length};
     *tokens = question->tokens;
     *count = question->item_count;
     return RILL_OK;
@@ -76,14 +76,14 @@ static rill_status finish(rill_question *question, const rill_word **tokens, siz
 
 /* --- mentions ----------------------------------------------------------------------------------------------------- */
 
-rill_word rill_mentions_restore(const rill_mentions *mentions, const char *token, size_t length)
+rill_slice rill_mentions_restore(const rill_mentions *mentions, const char *token, size_t length)
 {
     for (size_t i = 0; i < mentions->count; i++) {
         const struct rill_mention *mention = &mentions->list[i];
         if (mention->placeholder_length == length && memcmp(mentions->bytes + mention->placeholder, token, length) == 0)
-            return (rill_word){mentions->bytes + mention->constant, mention->constant_length};
+            return (rill_slice){mentions->bytes + mention->constant, mention->constant_length};
     }
-    return (rill_word){token, length};
+    return (rill_slice){token, length};
 }
 
 void rill_mentions_clear(rill_mentions *mentions)
@@ -199,7 +199,7 @@ static rill_status make_constant(rill_question *question, size_t at, const rill_
     const rill_lexicon *lexicon = question->lexicon;
     question->scratch_length = 0;
     if (found->candidate != RILL__NONE) {
-        rill_word text = lexicon->candidates[found->candidate].text;
+        rill_slice text = lexicon->candidates[found->candidate].text;
         return append_scratch(question, text.data, text.length);
     }
     const rill__rule *rule = &lexicon->rules[found->rule];
@@ -213,7 +213,7 @@ static rill_status make_constant(rill_question *question, size_t at, const rill_
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
 
 /* Append the words a rewrite puts in place of others. */
-static rill_status push_rewrite(rill_question *question, rill_word text)
+static rill_status push_rewrite(rill_question *question, rill_slice text)
 {
     while (text.length) {
         const char *blank = memchr(text.data, ' ', text.length);
@@ -222,7 +222,7 @@ static rill_status push_rewrite(rill_question *question, rill_word text)
         rill_status status = push_plain(question, text.data, length, word);
         if (status != RILL_OK) return status;
         size_t skip = length + (blank != NULL);
-        text = (rill_word){text.data + skip, text.length - skip};
+        text = (rill_slice){text.data + skip, text.length - skip};
     }
     return RILL_OK;
 }
@@ -292,7 +292,7 @@ static rill_status split_at_blanks(rill_question *question, const char *line, si
 }
 
 rill_status rill_question_prepare(rill_question *question, const char *line, size_t length, int tokenized,
-                                  const rill_word **tokens, size_t *count, rill_mentions *mentions)
+                                  const rill_slice **tokens, size_t *count, rill_mentions *mentions)
 {
     *tokens = NULL;
     *count = mentions->count = mentions->length = 0;

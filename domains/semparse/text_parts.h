@@ -78,7 +78,7 @@ struct rill_question {
     size_t item_count, item_room;
     char *out_bytes;
     size_t out_length, out_capacity;
-    rill_word *tokens;
+    rill_slice *tokens;
     size_t token_room;
 
     char *scratch; /* a constant being put together */

@@ -7,11 +7,11 @@
  * Divisions: the model · the runner · sizes · names of actions · the table. */
 #include <string.h>
 
-#include "actions.h"
 #include "model.h"
 #include "options.h"
 #include "shiftreduce.h"
 #include "weights.h"
+#include "words.h"
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
 
@@ -57,7 +57,7 @@ static int64_t slot_bytes(const parser *p, int64_t words)
 {
     const rill_plan_bytes bytes = rill_plan_sizes(p->plan);
     const int64_t word = sizeof(size_t) + sizeof(int32_t);
-    return bytes.slot + (int64_t)sizeof(sentence) + (words + 1) * bytes.unit + words * word;
+    return bytes.slot + (int64_t)sizeof(rill_sentence) + (words + 1) * bytes.unit + words * word;
 }
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
@@ -98,7 +98,7 @@ static void stop(void *runner)
     parser_runner *r = runner;
     if (r == NULL) return;
     rill_context *ctx = r->ctx;
-    for (size_t i = 0; i < r->slots; i++) sentence_clear(&r->sentence[i]);
+    for (size_t i = 0; i < r->slots; i++) rill_sentence_clear(&r->sentence[i]);
     rill_free(ctx, r->sentence, r->sentence_room * sizeof *r->sentence);
     rill_free(ctx, r->cell, r->cell_room * sizeof *r->cell);
     rill_free(ctx, r->slot, r->slot_room * sizeof *r->slot);
@@ -135,7 +135,7 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
     TRY(rill_stream_reserve(r->stream, nodes, slots));
     TRY(rill_grow(r->ctx, (void **)&r->cell, &r->cell_room, (size_t)nodes, sizeof *r->cell, "node states"));
     TRY(rill_grow(r->ctx, (void **)&r->sentence, &r->sentence_room, (size_t)slots, sizeof *r->sentence, "item slots"));
-    for (; r->slots < (size_t)slots; r->slots++) r->sentence[r->slots] = (sentence){.bytes = {.ctx = r->ctx}};
+    for (; r->slots < (size_t)slots; r->slots++) r->sentence[r->slots] = (rill_sentence){.bytes = {.ctx = r->ctx}};
     return RILL_OK;
 }
 

@@ -18,13 +18,13 @@ static rill_status add_frame(parser_runner *r, size_t frame, const int32_t *feat
 }
 
 /* Features of a sentence's frames, which stand from `frame` on. */
-static rill_status find_features(parser_runner *r, const sentence *s, size_t frame)
+static rill_status find_features(parser_runner *r, const rill_sentence *s, size_t frame)
 {
     int32_t feature[PARSER_MOST_FEATURES];
     parser_edge_features(r->model, PARSER_START, feature);
     TRY(add_frame(r, frame++, feature));
     for (int32_t i = 0; i < s->words; i++) {
-        TRY(parser_word_features(r, sentence_word(s, i), feature));
+        TRY(parser_word_features(r, rill_sentence_word(s, i), feature));
         TRY(add_frame(r, frame++, feature));
     }
     parser_edge_features(r->model, PARSER_END, feature);
@@ -56,11 +56,11 @@ static rill_status read_inputs(parser_runner *r, int32_t m, rill_input *inputs, 
 static void list_tags(const parser_runner *r, int32_t sentences, int32_t *tag, int32_t *untagged)
 {
     for (int32_t i = 0; i < sentences; i++) {
-        const sentence *s = &r->sentence[r->slot[i]];
+        const rill_sentence *s = &r->sentence[r->slot[i]];
         const int32_t last = s->words + 1;
         for (int32_t t = 0; t <= last; t++, tag++, untagged++) {
             const int edge = t == 0 || t == last;
-            *untagged = !edge && s->tag[t - 1] == SENTENCE_NO_TAG ? t : -1;
+            *untagged = !edge && s->tag[t - 1] == RILL_NO_TAG ? t : -1;
             *tag = edge || *untagged >= 0 ? PARSER_NO_TAG : s->tag[t - 1];
         }
     }
@@ -69,7 +69,7 @@ static void list_tags(const parser_runner *r, int32_t sentences, int32_t *tag, i
 static void keep_tags(const parser_runner *r, int32_t sentences, const int32_t *tag)
 {
     for (int32_t i = 0; i < sentences; i++) {
-        sentence *s = &r->sentence[r->slot[i]];
+        rill_sentence *s = &r->sentence[r->slot[i]];
         memcpy(s->tag, tag + 1, (size_t)s->words * sizeof *s->tag);
         tag += s->words + PARSER_FRAME;
     }

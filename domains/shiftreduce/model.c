@@ -10,8 +10,8 @@
 
 #include "config.h"
 #include "model.h"
+#include "penn.h"
 #include "rill/file.h"
-#include "tokenizer.h"
 #include "weights.h"
 
 enum {
@@ -126,8 +126,8 @@ static rill_status load_vocabularies(loader *l)
  * as they were typed have the typed one among their words. */
 static void choose_style(parser *p)
 {
-    if (rill_vocabulary_id(p->tag, "HYPH", 4) >= 0) p->style |= TOKENIZE_HYPHENS;
-    if (rill_vocabulary_id(p->word, "\"", 1) >= 0) p->style |= TOKENIZE_QUOTES;
+    if (rill_vocabulary_id(p->tag, "HYPH", 4) >= 0) p->style |= RILL_PENN_HYPHENS;
+    if (rill_vocabulary_id(p->word, "\"", 1) >= 0) p->style |= RILL_PENN_QUOTES;
 }
 
 /* --- labels ------------------------------------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ typedef struct span {
 /* Arrays of one hypothesis. */
 typedef struct builder {
     parser_runner *r;
-    const sentence *sentence;
+    const rill_sentence *sentence;
     span *span;     /* [most] */
     int32_t *stack; /* [most] spans, the top one last */
     int32_t *todo;  /* [2 most] what is to be written, next one last: a span, or ~symbols to be closed */
@@ -53,7 +53,7 @@ static rill_status write_word(const builder *b, int32_t word)
 {
     size_t length;
     const char *tag = rill_vocabulary_token(b->r->model->tag, b->sentence->tag[word], &length);
-    return rill_tree_word(&b->r->tree, (rill_slice){tag, length}, sentence_word(b->sentence, word));
+    return rill_tree_word(&b->r->tree, (rill_slice){tag, length}, rill_sentence_word(b->sentence, word));
 }
 
 /* Open the span's brackets; what is in them, and closing them, is to be done next. */

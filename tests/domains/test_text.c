@@ -18,7 +18,7 @@
 #include "fixture.h"
 
 /* Tokens between single blanks, malloc()ed. */
-static char *joined(const rill_word *tokens, size_t count)
+static char *joined(const rill_slice *tokens, size_t count)
 {
     size_t length = 1;
     for (size_t i = 0; i < count; i++) length += tokens[i].length + 1;
@@ -48,7 +48,7 @@ typedef struct desk {
     rill_lexicon *lexicon;
     rill_question *question;
     rill_mentions mentions;
-    const rill_word *tokens;
+    const rill_slice *tokens;
     size_t count;
 } desk;
 
@@ -441,7 +441,7 @@ static void placeholders_are_restored_after_question_and_lexicon_are_gone(void *
     rill_mentions mentions = d.mentions;
     d.mentions = (rill_mentions){.ctx = ctx};
     desk_clear(&d);
-    rill_word word = rill_mentions_restore(&mentions, "p1", 2);
+    rill_slice word = rill_mentions_restore(&mentions, "p1", 2);
     assert_int_equal(word.length, 4);
     assert_memory_equal(word.data, "ny:p", 4);
     const char *other = "p2";

@@ -80,10 +80,11 @@ ARROWS = {
                        "framework/include/rill/device.h", "framework/include/rill/profile.h"],
     "framework": ["framework"],
     "domains/common": ["domains/common", "rill/", "kernels"],
-    "domains/*": ["self", "domains/common", "rill/", "kernels"],
+    "domains/text": ["domains/text", "domains/common", "rill/"],
+    "domains/*": ["self", "domains/text", "domains/common", "rill/", "kernels"],
     "rill/script": ["rill/script", "rill/"],
     "scripting": ["scripting", "rill/script", "rill/"],
-    "cli": ["cli", "rill/script", "rill/", "domains/common/tree.h"],
+    "cli": ["cli", "rill/script", "rill/", "domains/text/tree.h"],
     "examples": ["examples", "rill/script", "rill/"],
 }
 # Libraries a room may not know. The engine and the kernels see the C library and the system's threads only.

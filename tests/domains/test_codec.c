@@ -1,5 +1,5 @@
-/* domains/mt: text for FSMT models. Moses' tokeniser and detokeniser and byte pair encoding give what transformers and
- * sacremoses give on the texts of tests/data/mt/moses, string by string; files they read are checked. */
+/* domains/text: codecs, and what those of FSMT models are made of. Moses' tokeniser and detokeniser and byte pair encoding give what
+ * transformers and sacremoses give on the texts of tests/data/mt/moses, string by string; files they read are checked. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -10,12 +10,12 @@
 
 #include <cmocka.h>
 
-#include "fsmt.h"
+#include "codec.h"
 #include "helpers.h"
 #include "moses.h"
+#include "moses_bpe.h"
 #include "mt.h"
 #include "reference.h"
-#include "text.h"
 #include "vocabulary.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
@@ -38,13 +38,13 @@ static void fill_folder(void)
     copy_names("mt/fsmt", model, sizeof model / sizeof *model);
 }
 
-static mt_fsmt *open_language(const char *language)
+static rill_moses_bpe *open_language(const char *language)
 {
     char config[60];
-    mt_fsmt *fsmt;
+    rill_moses_bpe *fsmt;
     snprintf(config, sizeof config, "{\"langs\": [\"%s\", \"%s\"]}", language, language);
     write_string(folder, "tokenizer_config.json", config);
-    assert_ok(ctx, mt_fsmt_open(&fsmt, ctx, folder));
+    assert_ok(ctx, rill_moses_bpe_open(&fsmt, ctx, folder));
     return fsmt;
 }
 
@@ -80,7 +80,7 @@ static void check_numbers(const rill_vocabulary *v, const char *pieces, const js
 
 static void check_language(const char *language, const json_t *cases, const rill_vocabulary *v)
 {
-    mt_fsmt *fsmt = open_language(language);
+    rill_moses_bpe *fsmt = open_language(language);
     rill_text out = {.ctx = ctx};
     size_t i;
     json_t *one;
@@ -88,7 +88,7 @@ static void check_language(const char *language, const json_t *cases, const rill
     {
         const char *text = json_string_value(json_array_get(one, 0));
         rill_text_reset(&out);
-        assert_ok(ctx, mt_fsmt_split(fsmt, MT_SOURCE_TEXT, text, strlen(text), collect, &out));
+        assert_ok(ctx, rill_moses_bpe_split(fsmt, RILL_SIDE_SOURCE, text, strlen(text), collect, &out));
         assert_same(language, text, &out, json_string_value(json_array_get(one, 1)));
         check_numbers(v, out.length > 0 ? out.data : "", json_array_get(one, 2));
     }
@@ -98,12 +98,12 @@ static void check_language(const char *language, const json_t *cases, const rill
         const char *pieces = json_string_value(json_array_get(one, 0));
         const size_t length = strlen(pieces);
         rill_text_reset(&out); /* blanks in pieces are nothing: all of them as one piece is the same */
-        assert_ok(ctx, mt_fsmt_join(fsmt, 1, &pieces, &length, &out));
+        assert_ok(ctx, rill_moses_bpe_join(fsmt, 1, &pieces, &length, &out));
         assert_same(language, pieces, &out, json_string_value(json_array_get(one, 1)));
     }
     assert_true(i > 200);
     rill_text_clear(&out);
-    mt_fsmt_close(fsmt);
+    rill_moses_bpe_close(fsmt);
 }
 
 static void texts_are_those_of_the_reference(void **state)
@@ -122,10 +122,10 @@ static void texts_are_those_of_the_reference(void **state)
 
 /* --- prefixes ----------------------------------------------------------------------------------------------------- */
 
-static void assert_tokens(mt_moses *moses, const char *text, int lower, const char *expected)
+static void assert_tokens(rill_moses *moses, const char *text, int lower, const char *expected)
 {
     rill_text out = {.ctx = ctx};
-    assert_ok(ctx, mt_moses_split(moses, text, strlen(text), lower, collect, &out));
+    assert_ok(ctx, rill_moses_split(moses, text, strlen(text), lower, collect, &out));
     assert_same("tokens", text, &out, expected);
     rill_text_clear(&out);
 }
@@ -135,21 +135,21 @@ static void own_prefixes(void **state)
 {
     (void)state;
     static const struct {
-        mt_language language;
+        rill_language language;
         const char *text, *tokens;
     } cases[] = {
-        {MT_EN, "Mrs. Brown met Dr. No. 7 at No. 7 St. Johns.", "Mrs. Brown met Dr. No. 7 at No. 7 St. Johns ."},
-        {MT_EN, "She said no. Then No. Yes.", "She said no . Then No . Yes ."},
-        {MT_EN, "Am 3. Mai", "Am 3 . Mai"},
-        {MT_DE, "Am 3. Mai traf Prof. Weber ca. 400. Gäste.", "Am 3. Mai traf Prof. Weber ca. 400 . Gäste ."},
-        {MT_RU, "Он живёт: г. Москва, ул. Ленина, 5. Да.", "Он живёт : г. Москва , ул. Ленина , 5 . Да ."},
+        {RILL_EN, "Mrs. Brown met Dr. No. 7 at No. 7 St. Johns.", "Mrs. Brown met Dr. No. 7 at No. 7 St. Johns ."},
+        {RILL_EN, "She said no. Then No. Yes.", "She said no . Then No . Yes ."},
+        {RILL_EN, "Am 3. Mai", "Am 3 . Mai"},
+        {RILL_DE, "Am 3. Mai traf Prof. Weber ca. 400. Gäste.", "Am 3. Mai traf Prof. Weber ca. 400 . Gäste ."},
+        {RILL_RU, "Он живёт: г. Москва, ул. Ленина, 5. Да.", "Он живёт : г. Москва , ул. Ленина , 5 . Да ."},
     };
     char *empty = folder_make();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        mt_moses *moses;
-        assert_ok(ctx, mt_moses_open(&moses, ctx, empty, cases[i].language));
+        rill_moses *moses;
+        assert_ok(ctx, rill_moses_open(&moses, ctx, empty, cases[i].language));
         assert_tokens(moses, cases[i].text, 0, cases[i].tokens);
-        mt_moses_close(moses);
+        rill_moses_close(moses);
     }
     folder_remove(empty);
 }
@@ -159,53 +159,53 @@ static void a_file_of_prefixes(void **state)
     (void)state;
     static const char list[] =
         "# A comment.\r\n Foo \n\nBar #NUMERIC_ONLY#\nBaz\nBaz #NUMERIC_ONLY#\n#NUMERIC_ONLY#\nlast";
-    mt_prefixes *p;
-    assert_ok(ctx, mt_prefixes_parse(&p, ctx, "list", list, sizeof list - 1));
-    assert_int_equal(mt_prefixes_find(p, "Foo", 3), MT_PREFIX_ALWAYS);
-    assert_int_equal(mt_prefixes_find(p, "last", 4), MT_PREFIX_ALWAYS);
-    assert_int_equal(mt_prefixes_find(p, "Bar", 3), MT_PREFIX_BEFORE_NUMBER);
-    assert_int_equal(mt_prefixes_find(p, "Baz", 3), MT_PREFIX_BEFORE_NUMBER);
-    assert_int_equal(mt_prefixes_find(p, "Ba", 2), MT_PREFIX_NONE);
-    assert_int_equal(mt_prefixes_find(p, "# A comment.", 12), MT_PREFIX_NONE);
-    assert_int_equal(mt_prefixes_find(p, "7", 1), MT_PREFIX_NONE);
-    mt_prefixes_close(p);
-    assert_ok(ctx, mt_prefixes_parse(&p, ctx, "list", "", 0));
-    assert_int_equal(mt_prefixes_find(p, "Foo", 3), MT_PREFIX_NONE);
-    mt_prefixes_close(p);
-    assert_int_equal(mt_prefixes_parse(&p, ctx, "list", "a\n\xFF", 3), RILL_ERR_FORMAT);
+    rill_prefixes *p;
+    assert_ok(ctx, rill_prefixes_parse(&p, ctx, "list", list, sizeof list - 1));
+    assert_int_equal(rill_prefixes_find(p, "Foo", 3), RILL_PREFIX_ALWAYS);
+    assert_int_equal(rill_prefixes_find(p, "last", 4), RILL_PREFIX_ALWAYS);
+    assert_int_equal(rill_prefixes_find(p, "Bar", 3), RILL_PREFIX_BEFORE_NUMBER);
+    assert_int_equal(rill_prefixes_find(p, "Baz", 3), RILL_PREFIX_BEFORE_NUMBER);
+    assert_int_equal(rill_prefixes_find(p, "Ba", 2), RILL_PREFIX_NONE);
+    assert_int_equal(rill_prefixes_find(p, "# A comment.", 12), RILL_PREFIX_NONE);
+    assert_int_equal(rill_prefixes_find(p, "7", 1), RILL_PREFIX_NONE);
+    rill_prefixes_close(p);
+    assert_ok(ctx, rill_prefixes_parse(&p, ctx, "list", "", 0));
+    assert_int_equal(rill_prefixes_find(p, "Foo", 3), RILL_PREFIX_NONE);
+    rill_prefixes_close(p);
+    assert_int_equal(rill_prefixes_parse(&p, ctx, "list", "a\n\xFF", 3), RILL_ERR_FORMAT);
     assert_string_equal(rill_error(ctx), "list: byte 3 is not UTF-8");
 }
 
 static void lower_case(void **state)
 {
     (void)state;
-    mt_moses *moses;
-    assert_ok(ctx, mt_moses_open(&moses, ctx, folder, MT_DE));
+    rill_moses *moses;
+    assert_ok(ctx, rill_moses_open(&moses, ctx, folder, RILL_DE));
     assert_tokens(moses, "ÄRZTE Und ЁЛКА", 1, "ärzte und ёлка");
-    mt_moses_close(moses);
+    rill_moses_close(moses);
 }
 
 /* A comma stays in a number, whatever its digits are; fractions are marks, and the number signs of Chinese are no numbers. */
 static void numbers_of_all_kinds(void **state)
 {
     (void)state;
-    mt_moses *moses;
-    assert_ok(ctx, mt_moses_open(&moses, ctx, folder, MT_EN));
+    rill_moses *moses;
+    assert_ok(ctx, rill_moses_open(&moses, ctx, folder, RILL_EN));
     assert_tokens(moses, "1,2 ½,½ Ⅷ,Ⅷ ٣,٣ 〇,〇 a,b", 0, "1,2 ½ , ½ Ⅷ,Ⅷ ٣,٣ 〇 , 〇 a , b");
-    mt_moses_close(moses);
+    rill_moses_close(moses);
 }
 
 /* --- byte pairs --------------------------------------------------------------------------------------------------- */
 
 static void assert_pieces(const char *merges, const char *word, const char *expected)
 {
-    mt_bpe *bpe;
+    rill_bpe *bpe;
     rill_text out = {.ctx = ctx};
-    assert_ok(ctx, mt_bpe_parse(&bpe, ctx, "merges.txt", merges, strlen(merges)));
-    assert_ok(ctx, mt_bpe_split(bpe, word, strlen(word), collect, &out));
+    assert_ok(ctx, rill_bpe_parse(&bpe, ctx, "merges.txt", merges, strlen(merges)));
+    assert_ok(ctx, rill_bpe_split(bpe, word, strlen(word), collect, &out));
     assert_same("pieces", word, &out, expected);
     rill_text_clear(&out);
-    mt_bpe_close(bpe);
+    rill_bpe_close(bpe);
 }
 
 static void merges_by_rank(void **state)
@@ -238,8 +238,8 @@ static void merges_that_are_refused(void **state)
         {"a b\na b\n", NULL},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        mt_bpe *bpe;
-        assert_int_equal(mt_bpe_parse(&bpe, ctx, "m", bad[i].text, strlen(bad[i].text)), RILL_ERR_FORMAT);
+        rill_bpe *bpe;
+        assert_int_equal(rill_bpe_parse(&bpe, ctx, "m", bad[i].text, strlen(bad[i].text)), RILL_ERR_FORMAT);
         assert_null(bpe);
         if (bad[i].sentence != NULL) assert_string_equal(rill_error(ctx), bad[i].sentence);
     }
@@ -255,26 +255,26 @@ static void long_words_take_no_long(void **state)
     static const char *const unit[] = {".", "a", "'", "\"", "-", " ", ",", "\u00a0", ".\"", "a-", "…"};
     static const char merges[] = "a a\naa aa\naaaa aaaa\n. .\n";
     char *text = malloc(LENGTH * 4);
-    mt_moses *moses;
+    rill_moses *moses;
     rill_text out = {.ctx = ctx}, back = {.ctx = ctx};
     assert_non_null(text);
-    assert_ok(ctx, mt_moses_open(&moses, ctx, folder, MT_DE));
+    assert_ok(ctx, rill_moses_open(&moses, ctx, folder, RILL_DE));
     for (size_t i = 0; i < sizeof unit / sizeof *unit; i++) {
         size_t size = strlen(unit[i]);
         for (size_t at = 0; at < LENGTH; at++) memcpy(text + at * size, unit[i], size);
         rill_text_reset(&out);
         rill_text_reset(&back);
-        assert_ok(ctx, mt_moses_split(moses, text, LENGTH * size, 0, collect, &out));
-        if (out.length > 0) assert_ok(ctx, mt_moses_join(moses, out.data, out.length, &back));
+        assert_ok(ctx, rill_moses_split(moses, text, LENGTH * size, 0, collect, &out));
+        if (out.length > 0) assert_ok(ctx, rill_moses_join(moses, out.data, out.length, &back));
     }
-    mt_bpe *bpe;
-    assert_ok(ctx, mt_bpe_parse(&bpe, ctx, "m", merges, sizeof merges - 1));
+    rill_bpe *bpe;
+    assert_ok(ctx, rill_bpe_parse(&bpe, ctx, "m", merges, sizeof merges - 1));
     memset(text, 'a', LENGTH);
     rill_text_reset(&out);
-    assert_ok(ctx, mt_bpe_split(bpe, text, LENGTH, collect, &out));
+    assert_ok(ctx, rill_bpe_split(bpe, text, LENGTH, collect, &out));
     assert_memory_equal(out.data, "aaaaaaaa aaaaaaaa ", 18);
-    mt_bpe_close(bpe);
-    mt_moses_close(moses);
+    rill_bpe_close(bpe);
+    rill_moses_close(moses);
     rill_text_clear(&out);
     rill_text_clear(&back);
     free(text);
@@ -284,8 +284,8 @@ static void long_words_take_no_long(void **state)
 
 static void fsmt_refused(const char *sentence)
 {
-    mt_fsmt *fsmt;
-    assert_true(mt_fsmt_open(&fsmt, ctx, folder) < 0);
+    rill_moses_bpe *fsmt;
+    assert_true(rill_moses_bpe_open(&fsmt, ctx, folder) < 0);
     assert_null(fsmt);
     assert_error(ctx, sentence, folder);
 }
@@ -293,7 +293,7 @@ static void fsmt_refused(const char *sentence)
 static void languages_of_a_folder(void **state)
 {
     (void)state;
-    mt_fsmt *fsmt;
+    rill_moses_bpe *fsmt;
     write_string(folder, "tokenizer_config.json", "{\"langs\": [\"en\", \"fr\"]}");
     fsmt_refused(
         "%s/tokenizer_config.json: langs: the tokeniser knows de, en and ru, and the target language is \"fr\": "
@@ -303,8 +303,8 @@ static void languages_of_a_folder(void **state)
     write_string(folder, "tokenizer_config.json", "{\"langs\": \"de\"}");
     fsmt_refused("%s/tokenizer_config.json: langs: expected an array of 2 texts, found \"de\"");
     write_string(folder, "tokenizer_config.json", "{}");
-    assert_ok(ctx, mt_fsmt_open(&fsmt, ctx, folder)); /* config.json has them too */
-    mt_fsmt_close(fsmt);
+    assert_ok(ctx, rill_moses_bpe_open(&fsmt, ctx, folder)); /* config.json has them too */
+    rill_moses_bpe_close(fsmt);
     write_string(folder, "config.json", "{}");
     fsmt_refused("%s/config.json: langs: expected an array of two languages, found nothing");
 }
@@ -331,25 +331,24 @@ static void pieces_need_no_tokeniser(void **state)
 static void what_is_shared_writes_the_same(void **state)
 {
     (void)state;
-    const mt_text_files files = {.directory = folder,
-                                 .source = "vocab-src.json",
-                                 .target = "vocab-tgt.json",
-                                 .tokenized = 1,
-                                 .fsmt = 1,
-                                 .words = 1000,
-                                 .actions = 1000};
+    const rill_codec_files files = {.kind = RILL_CODEC_WORDS,
+                                    .directory = folder,
+                                    .source = "vocab-src.json",
+                                    .target = "vocab-tgt.json",
+                                    .words = 1000,
+                                    .actions = 1000};
     static const int32_t actions[] = {6, 7, 8, 9, 4};
-    mt_text *first, *second;
+    rill_codec *first, *second;
     rill_text a = {.ctx = ctx}, b = {.ctx = ctx};
-    assert_ok(ctx, mt_text_open(&first, ctx, &files));
-    assert_ok(ctx, mt_text_write(first, 5, actions, &a));
-    assert_ok(ctx, mt_text_share(&second, ctx, first));
-    assert_ok(ctx, mt_text_write(second, 5, actions, &b));
+    assert_ok(ctx, rill_codec_open(&first, ctx, &files));
+    assert_ok(ctx, rill_codec_write(first, 5, actions, &a));
+    assert_ok(ctx, rill_codec_share(&second, ctx, first));
+    assert_ok(ctx, rill_codec_write(second, 5, actions, &b));
     assert_string_equal(a.data, "and</w> book</w> buch</w> der</w> .</w>");
     assert_string_equal(b.data, a.data);
     rill_text_clear(&a), rill_text_clear(&b);
-    mt_text_close(second);
-    mt_text_close(first);
+    rill_codec_close(second);
+    rill_codec_close(first);
 }
 
 int main(void)
@@ -368,5 +367,5 @@ int main(void)
         CASE(pieces_need_no_tokeniser),
         CASE(what_is_shared_writes_the_same),
     };
-    return cmocka_run_group_tests_name("domains_mt_text", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("domains_codec", tests, NULL, NULL);
 }

@@ -15,16 +15,10 @@
  * rill_tree_clear(). No recursion anywhere: depth is bounded by memory alone.
  * Memory: node texts are slices of what was read, which must outlive their use. One thread at a time.
  * Stability: internal to rill. */
-#ifndef RILL_COMMON_TREE_H
-#define RILL_COMMON_TREE_H
+#ifndef RILL_TEXT_TREE_H
+#define RILL_TEXT_TREE_H
 
-#include "rill/context.h"
-
-/* Bytes of the text that was read, or of static memory; not NUL-terminated. */
-typedef struct rill_slice {
-    const char *data;
-    size_t length;
-} rill_slice;
+#include "words.h"
 
 typedef struct rill_tree_node {
     rill_slice label; /* of a word: its tag */

@@ -1,4 +1,4 @@
-/* Text of translation models: vocabularies, language tags, and the door to SentencePiece and to FSMT's tokeniser.
+/* Vocabularies, language tags, and the door to SentencePiece and to Moses with byte pairs.
  *
  * Source: transformers' tokenization_marian.py. Its punctuation normaliser is never called there and has no counterpart
  * here.
@@ -9,23 +9,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "actions.h"
 #include "blocks.h"
-#include "fsmt.h"
+#include "codec.h"
+#include "moses_bpe.h"
 #include "rill/file.h"
 #include "spm.h"
-#include "text.h"
 #include "try.h"
 #include "utf8.h"
 #include "vocabulary.h"
+#include "words.h"
 
-struct mt_text {
+struct rill_codec {
     rill_context *ctx;
-    int tokenized;
+    rill_codec_kind kind;
     int shared;                       /* what is read belongs to another */
     rill_vocabulary *source, *target; /* may be the same */
-    mt_spm *segment, *join;           /* of the source and the target side; NULL when tokenized or FSMT's */
-    mt_fsmt *fsmt;                    /* NULL when tokenized or Marian's */
+    rill_spm *segment, *join;         /* of the source and the target side; else NULL */
+    rill_moses_bpe *bpe;              /* of the kind MOSES_BPE, else NULL */
     int32_t unknown;                  /* source symbol for pieces without number */
     int has_tags;                     /* the source vocabulary has pieces of the form >>xx<< */
     const char **piece;               /* of the output at work */
@@ -37,7 +37,7 @@ static const char UNKNOWN[] = "<unk>";
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-static rill_status open_vocabularies(mt_text *t, rill_text *path, const mt_text_files *files)
+static rill_status open_vocabularies(rill_codec *t, rill_text *path, const rill_codec_files *files)
 {
     TRY(rill_path_join(path, files->directory, files->source));
     TRY(rill_vocabulary_open_json(&t->source, t->ctx, path->data, files->words));
@@ -54,12 +54,12 @@ static rill_status open_vocabularies(mt_text *t, rill_text *path, const mt_text_
                      files->actions);
 }
 
-static rill_status open_spm(mt_text *t, rill_text *path, const char *directory, const char *name, mt_spm **out)
+static rill_status open_spm(rill_codec *t, rill_text *path, const char *directory, const char *name, rill_spm **out)
 {
     rill_text bytes = {.ctx = t->ctx};
     TRY(rill_path_join(path, directory, name));
     rill_status status = rill_file_read(&bytes, path->data, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) status = mt_spm_open(out, t->ctx, path->data, bytes.data, bytes.length);
+    if (status == RILL_OK) status = rill_spm_open(out, t->ctx, path->data, bytes.data, bytes.length);
     rill_text_clear(&bytes);
     return status;
 }
@@ -73,7 +73,7 @@ static size_t tag_length(const char *text, size_t length)
     return 0;
 }
 
-static void find_tags(mt_text *t)
+static void find_tags(rill_codec *t)
 {
     for (int32_t i = 0; i < rill_vocabulary_count(t->source) && !t->has_tags; i++) {
         size_t length;
@@ -83,17 +83,17 @@ static void find_tags(mt_text *t)
 }
 
 /* What makes pieces of text and text of pieces. */
-static rill_status open_tokeniser(mt_text *t, rill_text *path, const mt_text_files *files)
+static rill_status open_tokeniser(rill_codec *t, rill_text *path, const rill_codec_files *files)
 {
-    if (t->tokenized) return RILL_OK;
-    if (files->fsmt) return mt_fsmt_open(&t->fsmt, t->ctx, files->directory);
+    if (t->kind == RILL_CODEC_WORDS) return RILL_OK;
+    if (t->kind == RILL_CODEC_MOSES_BPE) return rill_moses_bpe_open(&t->bpe, t->ctx, files->directory);
     TRY(open_spm(t, path, files->directory, "source.spm", &t->segment));
     TRY(open_spm(t, path, files->directory, "target.spm", &t->join));
     find_tags(t);
     return RILL_OK;
 }
 
-static rill_status open_all(mt_text *t, const mt_text_files *files)
+static rill_status open_all(rill_codec *t, const rill_codec_files *files)
 {
     rill_text path = {.ctx = t->ctx};
     rill_status status = open_vocabularies(t, &path, files);
@@ -102,53 +102,53 @@ static rill_status open_all(mt_text *t, const mt_text_files *files)
     return status;
 }
 
-rill_status mt_text_open(mt_text **out, rill_context *ctx, const mt_text_files *files)
+rill_status rill_codec_open(rill_codec **out, rill_context *ctx, const rill_codec_files *files)
 {
     *out = NULL;
-    mt_text *t = rill_calloc(ctx, 1, sizeof *t);
+    rill_codec *t = rill_calloc(ctx, 1, sizeof *t);
     if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "vocabularies");
     t->ctx = ctx;
-    t->tokenized = files->tokenized;
+    t->kind = files->kind;
     rill_status status = open_all(t, files);
     if (status == RILL_OK)
         *out = t;
     else
-        mt_text_close(t);
+        rill_codec_close(t);
     return status;
 }
 
-rill_status mt_text_share(mt_text **out, rill_context *ctx, const mt_text *text)
+rill_status rill_codec_share(rill_codec **out, rill_context *ctx, const rill_codec *text)
 {
     *out = NULL;
-    mt_text *t = rill_alloc(ctx, sizeof *t);
+    rill_codec *t = rill_alloc(ctx, sizeof *t);
     if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "vocabularies");
     *t = *text;
     t->ctx = ctx;
     t->shared = 1;
-    t->fsmt = NULL;
+    t->bpe = NULL;
     t->piece = NULL, t->length = NULL;
     t->piece_room = t->length_room = 0;
-    rill_status status = text->fsmt != NULL ? mt_fsmt_share(&t->fsmt, ctx, text->fsmt) : RILL_OK;
+    rill_status status = text->bpe != NULL ? rill_moses_bpe_share(&t->bpe, ctx, text->bpe) : RILL_OK;
     if (status == RILL_OK)
         *out = t;
     else
-        mt_text_close(t);
+        rill_codec_close(t);
     return status;
 }
 
-static void close_read(mt_text *t)
+static void close_read(rill_codec *t)
 {
-    mt_spm_close(t->segment);
-    mt_spm_close(t->join);
+    rill_spm_close(t->segment);
+    rill_spm_close(t->join);
     if (t->target != t->source) rill_vocabulary_close(t->target);
     rill_vocabulary_close(t->source);
 }
 
-void mt_text_close(mt_text *t)
+void rill_codec_close(rill_codec *t)
 {
     if (t == NULL) return;
     if (!t->shared) close_read(t);
-    mt_fsmt_close(t->fsmt);
+    rill_moses_bpe_close(t->bpe);
     rill_free(t->ctx, t->piece, t->piece_room * sizeof *t->piece);
     rill_free(t->ctx, t->length, t->length_room * sizeof *t->length);
     rill_free(t->ctx, t, sizeof *t);
@@ -157,14 +157,14 @@ void mt_text_close(mt_text *t)
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 typedef struct appender {
-    const mt_text *text;
-    mt_ids *out;
+    const rill_codec *text;
+    rill_ids *out;
 } appender;
 
 static rill_status append(void *user, const char *piece, size_t length)
 {
     const appender *a = user;
-    mt_ids *out = a->out;
+    rill_ids *out = a->out;
     int32_t id = rill_vocabulary_id(a->text->source, piece, length);
     TRY(rill_grow(out->ctx, (void **)out->ids, out->room, out->used + 1, sizeof **out->ids, "an input's pieces"));
     (*out->ids)[out->used++] = id >= 0 ? id : a->text->unknown;
@@ -174,7 +174,7 @@ static rill_status append(void *user, const char *piece, size_t length)
 /* Append the tag's number; *length is 0 when what looks like one is text to this model. */
 static rill_status read_tag(appender *a, const char *text, size_t *length)
 {
-    const mt_text *t = a->text;
+    const rill_codec *t = a->text;
     if (*length == 0) return RILL_OK;
     if (rill_vocabulary_id(t->source, text, *length) >= 0) return append(a, text, *length);
     if (t->has_tags)
@@ -183,22 +183,23 @@ static rill_status read_tag(appender *a, const char *text, size_t *length)
     return RILL_OK;
 }
 
-rill_status mt_text_read(mt_text *t, const char *bytes, size_t length, mt_ids *out)
+rill_status rill_codec_read(rill_codec *t, const char *bytes, size_t length, rill_ids *out)
 {
     appender a = {.text = t, .out = out};
     size_t good = rill_utf8_check(bytes, length), tag;
     if (good < length) return rill_fail(t->ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
-    if (t->tokenized) return rill_words_each(bytes, length, append, &a);
-    if (t->fsmt != NULL) return mt_fsmt_split(t->fsmt, MT_SOURCE_TEXT, bytes, length, append, &a);
+    if (t->kind == RILL_CODEC_WORDS) return rill_words_each(bytes, length, append, &a);
+    if (t->kind == RILL_CODEC_MOSES_BPE)
+        return rill_moses_bpe_split(t->bpe, RILL_SIDE_SOURCE, bytes, length, append, &a);
     tag = tag_length(bytes, length);
     TRY(read_tag(&a, bytes, &tag));
-    return mt_spm_encode(t->segment, t->ctx, bytes + tag, length - tag, append, &a);
+    return rill_spm_encode(t->segment, t->ctx, bytes + tag, length - tag, append, &a);
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
 /* A vocabulary in JSON may have pieces with line feeds, which would end the output's line: they become blanks. */
-static rill_status write_pieces(const mt_text *t, size_t n, rill_text *out)
+static rill_status write_pieces(const rill_codec *t, size_t n, rill_text *out)
 {
     size_t from = out->length;
     for (size_t i = 0; i < n; i++) {
@@ -236,74 +237,59 @@ static rill_status append_text(void *user, const char *bytes, size_t length)
 }
 
 /* Symbols that are nothing in a text; those of SentencePiece it knows itself. */
-static int is_special(const mt_text *t, const char *piece)
+static int is_special(const rill_codec *t, const char *piece)
 {
     static const char *const others[] = {"<s>", "<pad>", "</s>"};
-    for (size_t i = 0; t->fsmt != NULL && i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; t->kind == RILL_CODEC_MOSES_BPE && i < sizeof others / sizeof *others; i++)
         if (strcmp(piece, others[i]) == 0) return 1;
     return strcmp(piece, UNKNOWN) == 0;
 }
 
-rill_status mt_text_write(mt_text *t, size_t n, const int32_t *action, rill_text *out)
+rill_status rill_codec_write(rill_codec *t, size_t n, const int32_t *action, rill_text *out)
 {
     TRY(rill_grow(t->ctx, (void **)&t->piece, &t->piece_room, n, sizeof *t->piece, "an output's pieces"));
     TRY(rill_grow(t->ctx, (void **)&t->length, &t->length_room, n, sizeof *t->length, "an output's pieces"));
     size_t used = 0;
     for (size_t i = 0; i < n; i++) {
-        t->piece[used] = mt_text_piece(t, action[i], &t->length[used]);
-        used += t->tokenized || !is_special(t, t->piece[used]);
+        t->piece[used] = rill_vocabulary_token(t->target, action[i], &t->length[used]);
+        used += t->kind == RILL_CODEC_WORDS || !is_special(t, t->piece[used]);
     }
-    if (t->tokenized || used == 0) return write_pieces(t, used, out);
-    if (t->fsmt != NULL) return mt_fsmt_join(t->fsmt, used, t->piece, t->length, out);
-    return mt_spm_decode(t->join, t->ctx, used, t->piece, t->length, append_text, out);
+    if (t->kind == RILL_CODEC_WORDS || used == 0) return write_pieces(t, used, out);
+    if (t->kind == RILL_CODEC_MOSES_BPE) return rill_moses_bpe_join(t->bpe, used, t->piece, t->length, out);
+    return rill_spm_decode(t->join, t->ctx, used, t->piece, t->length, append_text, out);
 }
 
 /* --- what would be written ---------------------------------------------------------------------------------------- */
 
 /* The tokeniser has memory of its own, which is that of another thread. */
-static rill_status split_as_fsmt(const mt_text *t, rill_context *ctx, const char *bytes, size_t length, mt_piece_fn fn,
-                                 void *user)
+static rill_status split_as_bpe(const rill_codec *t, rill_context *ctx, const char *bytes, size_t length,
+                                rill_word_fn fn, void *user)
 {
-    mt_fsmt *own;
-    TRY(mt_fsmt_share(&own, ctx, t->fsmt));
-    rill_status status = mt_fsmt_split(own, MT_TARGET_TEXT, bytes, length, fn, user);
-    mt_fsmt_close(own);
+    rill_moses_bpe *own;
+    TRY(rill_moses_bpe_share(&own, ctx, t->bpe));
+    rill_status status = rill_moses_bpe_split(own, RILL_SIDE_TARGET, bytes, length, fn, user);
+    rill_moses_bpe_close(own);
     return status;
 }
 
-rill_status mt_text_split(const mt_text *t, rill_context *ctx, const char *bytes, size_t length, mt_piece_fn fn,
-                          void *user)
+rill_status rill_codec_split(const rill_codec *t, rill_context *ctx, const char *bytes, size_t length, rill_word_fn fn,
+                             void *user)
 {
     size_t good = rill_utf8_check(bytes, length);
     if (good < length) return rill_fail(ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
-    if (t->tokenized) return rill_words_each(bytes, length, fn, user);
-    if (t->fsmt != NULL) return split_as_fsmt(t, ctx, bytes, length, fn, user);
-    return mt_spm_encode(t->join, ctx, bytes, length, fn, user);
+    if (t->kind == RILL_CODEC_WORDS) return rill_words_each(bytes, length, fn, user);
+    if (t->kind == RILL_CODEC_MOSES_BPE) return split_as_bpe(t, ctx, bytes, length, fn, user);
+    return rill_spm_encode(t->join, ctx, bytes, length, fn, user);
 }
 
 /* --- symbols ------------------------------------------------------------------------------------------------------ */
 
-const rill_vocabulary *mt_text_source(const mt_text *t)
+const rill_vocabulary *rill_codec_source(const rill_codec *t)
 {
     return t->source;
 }
 
-const rill_vocabulary *mt_text_target(const mt_text *t)
+const rill_vocabulary *rill_codec_target(const rill_codec *t)
 {
     return t->target;
-}
-
-int32_t mt_text_actions(const mt_text *t)
-{
-    return rill_vocabulary_count(t->target);
-}
-
-const char *mt_text_piece(const mt_text *t, int32_t action, size_t *length)
-{
-    return rill_vocabulary_token(t->target, action, length);
-}
-
-int32_t mt_text_action(const mt_text *t, const char *piece, size_t length)
-{
-    return rill_vocabulary_id(t->target, piece, length);
 }

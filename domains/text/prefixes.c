@@ -19,7 +19,7 @@ typedef struct entry {
     int numeric;
 } entry;
 
-struct mt_prefixes {
+struct rill_prefixes {
     rill_blocks blocks;
     entry *entry; /* [count] */
     size_t count;
@@ -31,32 +31,33 @@ struct mt_prefixes {
 /* Titles, companies, months, addresses, measures and what texts abbreviate; initials. In German a short number with a
  * period is an ordinal. Abbreviations with a period inside (z.B., e.g.) and those before a lower-case word need no entry. */
 static const char *const own_lists[] = {
-    [MT_EN] = "A\nB\nC\nD\nE\nF\nG\nH\nI\nJ\nK\nL\nM\nN\nO\nP\nQ\nR\nS\nT\nU\nV\nW\nX\nY\nZ\n"
-              "Mr\nMrs\nMs\nMx\nDr\nProf\nRev\nFr\nHon\nSt\nJr\nSr\nMessrs\nMme\nMlle\n"
-              "Gen\nCol\nMaj\nCapt\nCmdr\nLt\nSgt\nCpl\nPvt\nAdm\nGov\nSen\nRep\nPres\nSupt\nInsp\n"
-              "Inc\nLtd\nCorp\nCo\nBros\nvs\nv\n"
-              "Jan\nFeb\nMar\nApr\nJun\nJul\nAug\nSep\nSept\nOct\nNov\nDec\n"
-              "No #NUMERIC_ONLY#\nNos #NUMERIC_ONLY#\nArt #NUMERIC_ONLY#\nFig #NUMERIC_ONLY#\nVol #NUMERIC_ONLY#\n"
-              "p #NUMERIC_ONLY#\npp #NUMERIC_ONLY#\n",
-    [MT_DE] = "A\nB\nC\nD\nE\nF\nG\nH\nI\nJ\nK\nL\nM\nN\nO\nP\nQ\nR\nS\nT\nU\nV\nW\nX\nY\nZ\nÄ\nÖ\nÜ\n"
-              "Hr\nHrn\nFr\nFrl\nDr\nProf\nDipl\nIng\nMag\nSt\nJr\nSr\nMr\nMrs\nMs\nKard\nGen\nOberst\n"
-              "Nr\nStr\nTel\nAbs\nArt\nBd\nKap\nAbb\nAnm\nZiff\nJh\nMio\nMrd\nStd\nMin\nSek\n"
-              "bzw\nca\nevtl\nggf\ninkl\nexkl\ninsb\nsog\nusw\nvgl\nbspw\nlt\ngem\ngeb\ngest\nu\nv\nz\nd\nh\ns\no\na\n"
-              "Jan\nFeb\nApr\nJun\nJul\nAug\nSep\nSept\nOkt\nNov\nDez\n"
-              "I\nII\nIII\nIV\nVI\nVII\nVIII\nIX\nXI\nXII\n",
-    [MT_RU] = "А\nБ\nВ\nГ\nД\nЕ\nЁ\nЖ\nЗ\nИ\nЙ\nК\nЛ\nМ\nН\nО\nП\nР\nС\nТ\nУ\nФ\nХ\nЦ\nЧ\nШ\nЩ\nЭ\nЮ\nЯ\n"
-              "A\nB\nC\nD\nE\nF\nG\nH\nI\nJ\nK\nL\nM\nN\nO\nP\nQ\nR\nS\nT\nU\nV\nW\nX\nY\nZ\n"
-              "г\nгг\nв\nвв\nс\nстр\nул\nпр\nпл\nпер\nд\nкв\nкорп\nобл\nим\nакад\nпроф\nдоц\nген\nкап\nтов\n"
-              "руб\nкоп\nтыс\nмлн\nмлрд\nмм\nсм\nкм\nкг\nсек\nмин\nчас\nтел\nт\nн\nэ\nдр\nнапр\nрис\nтабл\n"
-              "Mr\nMrs\nDr\nSt\n",
+    [RILL_EN] = "A\nB\nC\nD\nE\nF\nG\nH\nI\nJ\nK\nL\nM\nN\nO\nP\nQ\nR\nS\nT\nU\nV\nW\nX\nY\nZ\n"
+                "Mr\nMrs\nMs\nMx\nDr\nProf\nRev\nFr\nHon\nSt\nJr\nSr\nMessrs\nMme\nMlle\n"
+                "Gen\nCol\nMaj\nCapt\nCmdr\nLt\nSgt\nCpl\nPvt\nAdm\nGov\nSen\nRep\nPres\nSupt\nInsp\n"
+                "Inc\nLtd\nCorp\nCo\nBros\nvs\nv\n"
+                "Jan\nFeb\nMar\nApr\nJun\nJul\nAug\nSep\nSept\nOct\nNov\nDec\n"
+                "No #NUMERIC_ONLY#\nNos #NUMERIC_ONLY#\nArt #NUMERIC_ONLY#\nFig #NUMERIC_ONLY#\nVol #NUMERIC_ONLY#\n"
+                "p #NUMERIC_ONLY#\npp #NUMERIC_ONLY#\n",
+    [RILL_DE] =
+        "A\nB\nC\nD\nE\nF\nG\nH\nI\nJ\nK\nL\nM\nN\nO\nP\nQ\nR\nS\nT\nU\nV\nW\nX\nY\nZ\nÄ\nÖ\nÜ\n"
+        "Hr\nHrn\nFr\nFrl\nDr\nProf\nDipl\nIng\nMag\nSt\nJr\nSr\nMr\nMrs\nMs\nKard\nGen\nOberst\n"
+        "Nr\nStr\nTel\nAbs\nArt\nBd\nKap\nAbb\nAnm\nZiff\nJh\nMio\nMrd\nStd\nMin\nSek\n"
+        "bzw\nca\nevtl\nggf\ninkl\nexkl\ninsb\nsog\nusw\nvgl\nbspw\nlt\ngem\ngeb\ngest\nu\nv\nz\nd\nh\ns\no\na\n"
+        "Jan\nFeb\nApr\nJun\nJul\nAug\nSep\nSept\nOkt\nNov\nDez\n"
+        "I\nII\nIII\nIV\nVI\nVII\nVIII\nIX\nXI\nXII\n",
+    [RILL_RU] = "А\nБ\nВ\nГ\nД\nЕ\nЁ\nЖ\nЗ\nИ\nЙ\nК\nЛ\nМ\nН\nО\nП\nР\nС\nТ\nУ\nФ\nХ\nЦ\nЧ\nШ\nЩ\nЭ\nЮ\nЯ\n"
+                "A\nB\nC\nD\nE\nF\nG\nH\nI\nJ\nK\nL\nM\nN\nO\nP\nQ\nR\nS\nT\nU\nV\nW\nX\nY\nZ\n"
+                "г\nгг\nв\nвв\nс\nстр\nул\nпр\nпл\nпер\nд\nкв\nкорп\nобл\nим\nакад\nпроф\nдоц\nген\nкап\nтов\n"
+                "руб\nкоп\nтыс\nмлн\nмлрд\nмм\nсм\nкм\nкг\nсек\nмин\nчас\nтел\nт\nн\nэ\nдр\nнапр\nрис\nтабл\n"
+                "Mr\nMrs\nDr\nSt\n",
 };
 
-int mt_language_of(const char *name, mt_language *out)
+int rill_language_of(const char *name, rill_language *out)
 {
-    static const char *const names[] = {[MT_EN] = "en", [MT_DE] = "de", [MT_RU] = "ru"};
+    static const char *const names[] = {[RILL_EN] = "en", [RILL_DE] = "de", [RILL_RU] = "ru"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(name, names[i]) != 0) continue;
-        *out = (mt_language)i;
+        *out = (rill_language)i;
         return 1;
     }
     return 0;
@@ -92,7 +93,7 @@ static int compare(const void *left, const void *right)
     return b->numeric - a->numeric;
 }
 
-static rill_status read_entries(mt_prefixes *p, const char *bytes, size_t length)
+static rill_status read_entries(rill_prefixes *p, const char *bytes, size_t length)
 {
     size_t lines = 1;
     char *text;
@@ -113,43 +114,44 @@ static rill_status read_entries(mt_prefixes *p, const char *bytes, size_t length
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-rill_status mt_prefixes_parse(mt_prefixes **out, rill_context *ctx, const char *name, const char *bytes, size_t length)
+rill_status rill_prefixes_parse(rill_prefixes **out, rill_context *ctx, const char *name, const char *bytes,
+                                size_t length)
 {
     *out = NULL;
     size_t good = rill_utf8_check(bytes, length);
     if (good < length) return rill_fail(ctx, RILL_ERR_FORMAT, "%s: byte %zu is not UTF-8", name, good + 1);
-    mt_prefixes *p = rill_calloc(ctx, 1, sizeof *p);
+    rill_prefixes *p = rill_calloc(ctx, 1, sizeof *p);
     if (p == NULL) return rill_fail_memory(ctx, sizeof *p, "nonbreaking prefixes");
     p->blocks.ctx = ctx;
     rill_status status = read_entries(p, bytes, length);
     if (status == RILL_OK)
         *out = p;
     else
-        mt_prefixes_close(p);
+        rill_prefixes_close(p);
     return status;
 }
 
-rill_status mt_prefixes_open(mt_prefixes **out, rill_context *ctx, const char *directory, mt_language language)
+rill_status rill_prefixes_open(rill_prefixes **out, rill_context *ctx, const char *directory, rill_language language)
 {
     static const char *const names[] = {
-        [MT_EN] = "nonbreaking_prefix.en", [MT_DE] = "nonbreaking_prefix.de", [MT_RU] = "nonbreaking_prefix.ru"};
+        [RILL_EN] = "nonbreaking_prefix.en", [RILL_DE] = "nonbreaking_prefix.de", [RILL_RU] = "nonbreaking_prefix.ru"};
     rill_text path = {.ctx = ctx}, text = {.ctx = ctx};
     *out = NULL;
     rill_status status = rill_path_join(&path, directory, names[language]);
     if (status == RILL_OK) status = rill_file_read(&text, path.data, RILL_FILE_TEXT_MAX);
     if (status == RILL_ERR_NOT_FOUND) {
         rill_error_clear(ctx);
-        status = mt_prefixes_parse(out, ctx, names[language], own_lists[language], strlen(own_lists[language]));
-        if (status == RILL_OK) (*out)->ordinals = language == MT_DE;
+        status = rill_prefixes_parse(out, ctx, names[language], own_lists[language], strlen(own_lists[language]));
+        if (status == RILL_OK) (*out)->ordinals = language == RILL_DE;
     } else if (status == RILL_OK) {
-        status = mt_prefixes_parse(out, ctx, path.data, text.data, text.length);
+        status = rill_prefixes_parse(out, ctx, path.data, text.data, text.length);
     }
     rill_text_clear(&text);
     rill_text_clear(&path);
     return status;
 }
 
-void mt_prefixes_close(mt_prefixes *p)
+void rill_prefixes_close(rill_prefixes *p)
 {
     if (p == NULL) return;
     rill_context *ctx = p->blocks.ctx;
@@ -164,12 +166,12 @@ static int is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-mt_prefix_kind mt_prefixes_find(const mt_prefixes *p, const char *word, size_t length)
+rill_prefix_kind rill_prefixes_find(const rill_prefixes *p, const char *word, size_t length)
 {
     const entry key = {.word = word, .length = length, .numeric = 1};
     size_t low = 0, high = p->count;
     const int short_number = length == 1 ? is_digit(word[0]) : length == 2 && is_digit(word[0]) && is_digit(word[1]);
-    if (p->ordinals && short_number) return MT_PREFIX_ALWAYS;
+    if (p->ordinals && short_number) return RILL_PREFIX_ALWAYS;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (compare(&p->entry[middle], &key) < 0)
@@ -178,6 +180,6 @@ mt_prefix_kind mt_prefixes_find(const mt_prefixes *p, const char *word, size_t l
             high = middle;
     }
     if (low == p->count || p->entry[low].length != length || memcmp(p->entry[low].word, word, length) != 0)
-        return MT_PREFIX_NONE;
-    return p->entry[low].numeric ? MT_PREFIX_BEFORE_NUMBER : MT_PREFIX_ALWAYS;
+        return RILL_PREFIX_NONE;
+    return p->entry[low].numeric ? RILL_PREFIX_BEFORE_NUMBER : RILL_PREFIX_ALWAYS;
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-struct mt_spm {
+struct rill_spm {
     sentencepiece::SentencePieceProcessor processor;
 };
 
@@ -37,12 +37,12 @@ static rill_status guarded(const failure &as, Work work)
     }
 }
 
-rill_status mt_spm_open(mt_spm **out, rill_context *ctx, const char *path, const char *bytes, size_t size)
+rill_status rill_spm_open(rill_spm **out, rill_context *ctx, const char *path, const char *bytes, size_t size)
 {
     const failure as{ctx, RILL_ERR_FORMAT, path, ": not a SentencePiece model"};
     *out = nullptr;
     return guarded(as, [&] {
-        std::unique_ptr<mt_spm> spm(new mt_spm);
+        std::unique_ptr<rill_spm> spm(new rill_spm);
         auto status = spm->processor.LoadFromSerializedProto({bytes, size});
         if (!status.ok()) return as.tell(status.error_message());
         *out = spm.release();
@@ -50,12 +50,12 @@ rill_status mt_spm_open(mt_spm **out, rill_context *ctx, const char *path, const
     });
 }
 
-void mt_spm_close(mt_spm *spm)
+void rill_spm_close(rill_spm *spm)
 {
     delete spm;
 }
 
-rill_status mt_spm_encode(const mt_spm *spm, rill_context *ctx, const char *text, size_t length, mt_piece_fn fn,
+rill_status rill_spm_encode(const rill_spm *spm, rill_context *ctx, const char *text, size_t length, rill_word_fn fn,
                           void *user)
 {
     const failure as{ctx, RILL_ERR_INPUT, "", "SentencePiece"};
@@ -70,8 +70,8 @@ rill_status mt_spm_encode(const mt_spm *spm, rill_context *ctx, const char *text
     });
 }
 
-rill_status mt_spm_decode(const mt_spm *spm, rill_context *ctx, size_t n, const char *const *piece,
-                          const size_t *length, mt_piece_fn fn, void *user)
+rill_status rill_spm_decode(const rill_spm *spm, rill_context *ctx, size_t n, const char *const *piece,
+                          const size_t *length, rill_word_fn fn, void *user)
 {
     const failure as{ctx, RILL_ERR_FORMAT, "", "SentencePiece"};
     return guarded(as, [&] {

@@ -35,7 +35,7 @@ typedef struct pair {
     size_t end;    /* ended when the pair was found */
 } pair;
 
-struct mt_bpe {
+struct rill_bpe {
     rill_context *ctx;
     const rill_vocabulary *merges; /* lines "LEFT RIGHT" by rank */
     rill_vocabulary *own;          /* the same, unless they are another's */
@@ -48,7 +48,7 @@ struct mt_bpe {
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
 /* A line is two pieces with a blank between them. */
-static rill_status check_lines(const mt_bpe *b, const char *name)
+static rill_status check_lines(const rill_bpe *b, const char *name)
 {
     for (int32_t i = 0; i < rill_vocabulary_count(b->merges); i++) {
         size_t length;
@@ -61,45 +61,45 @@ static rill_status check_lines(const mt_bpe *b, const char *name)
     return RILL_OK;
 }
 
-static rill_status make(mt_bpe **out, rill_context *ctx)
+static rill_status make(rill_bpe **out, rill_context *ctx)
 {
-    mt_bpe *b = *out = rill_calloc(ctx, 1, sizeof *b);
+    rill_bpe *b = *out = rill_calloc(ctx, 1, sizeof *b);
     if (b == NULL) return rill_fail_memory(ctx, sizeof *b, "merges");
-    *b = (mt_bpe){.ctx = ctx, .word.ctx = ctx, .key.ctx = ctx};
+    *b = (rill_bpe){.ctx = ctx, .word.ctx = ctx, .key.ctx = ctx};
     return RILL_OK;
 }
 
-rill_status mt_bpe_parse(mt_bpe **out, rill_context *ctx, const char *name, const char *bytes, size_t length)
+rill_status rill_bpe_parse(rill_bpe **out, rill_context *ctx, const char *name, const char *bytes, size_t length)
 {
     TRY(make(out, ctx));
-    mt_bpe *b = *out;
+    rill_bpe *b = *out;
     rill_status status = rill_vocabulary_parse(&b->own, ctx, name, bytes, length, MERGE_LIMIT);
     b->merges = b->own;
     if (status == RILL_OK) status = check_lines(b, name);
     if (status == RILL_OK) return RILL_OK;
-    mt_bpe_close(b);
+    rill_bpe_close(b);
     *out = NULL;
     return status;
 }
 
-rill_status mt_bpe_share(mt_bpe **out, rill_context *ctx, const mt_bpe *bpe)
+rill_status rill_bpe_share(rill_bpe **out, rill_context *ctx, const rill_bpe *bpe)
 {
     TRY(make(out, ctx));
     (*out)->merges = bpe->merges;
     return RILL_OK;
 }
 
-rill_status mt_bpe_open(mt_bpe **out, rill_context *ctx, const char *path)
+rill_status rill_bpe_open(rill_bpe **out, rill_context *ctx, const char *path)
 {
     rill_text text = {.ctx = ctx};
     *out = NULL;
     rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) status = mt_bpe_parse(out, ctx, path, text.data, text.length);
+    if (status == RILL_OK) status = rill_bpe_parse(out, ctx, path, text.data, text.length);
     rill_text_clear(&text);
     return status;
 }
 
-void mt_bpe_close(mt_bpe *b)
+void rill_bpe_close(rill_bpe *b)
 {
     if (b == NULL) return;
     rill_vocabulary_close(b->own);
@@ -118,7 +118,7 @@ static int comes_first(const pair *a, const pair *b)
     return a->rank != b->rank ? a->rank < b->rank : a->at < b->at;
 }
 
-static rill_status push(mt_bpe *b, pair p)
+static rill_status push(rill_bpe *b, pair p)
 {
     TRY(rill_grow(b->ctx, (void **)&b->heap, &b->heap_room, b->pairs + 1, sizeof p, "a word's pairs"));
     size_t at = b->pairs++;
@@ -127,7 +127,7 @@ static rill_status push(mt_bpe *b, pair p)
     return RILL_OK;
 }
 
-static pair pop(mt_bpe *b)
+static pair pop(rill_bpe *b)
 {
     pair first = b->heap[0], last = b->heap[--b->pairs];
     size_t at = 0;
@@ -144,7 +144,7 @@ static pair pop(mt_bpe *b)
 /* --- pairs -------------------------------------------------------------------------------------------------------- */
 
 /* Put the piece at `left` and its right neighbour into the heap, if the file has them. */
-static rill_status find_pair(mt_bpe *b, size_t left)
+static rill_status find_pair(rill_bpe *b, size_t left)
 {
     const piece *l = &b->piece[left];
     if (l->next == b->pieces) return RILL_OK;
@@ -157,7 +157,7 @@ static rill_status find_pair(mt_bpe *b, size_t left)
     return rank < 0 ? RILL_OK : push(b, (pair){.rank = rank, .at = left, .middle = r->begin, .end = r->end});
 }
 
-static int is_stale(const mt_bpe *b, const pair *p)
+static int is_stale(const rill_bpe *b, const pair *p)
 {
     const piece *l = &b->piece[p->at];
     return l->dead || l->end != p->middle || l->next == b->pieces || b->piece[l->next].end != p->end;
@@ -165,7 +165,7 @@ static int is_stale(const mt_bpe *b, const pair *p)
 
 /* --- merging ------------------------------------------------------------------------------------------------------ */
 
-static void merge(mt_bpe *b, size_t left)
+static void merge(rill_bpe *b, size_t left)
 {
     piece *l = &b->piece[left], *r = &b->piece[l->next];
     l->end = r->end;
@@ -175,7 +175,7 @@ static void merge(mt_bpe *b, size_t left)
 }
 
 /* All pairs of the lowest rank, from left to right; then the new ones go into the heap. */
-static rill_status run_round(mt_bpe *b)
+static rill_status run_round(rill_bpe *b)
 {
     const int32_t rank = b->heap[0].rank;
     size_t count = 0, merged = 0;
@@ -200,7 +200,7 @@ static rill_status run_round(mt_bpe *b)
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 /* One piece per character, the end of the word being part of the last. */
-static rill_status cut(mt_bpe *b, const char *word, size_t length)
+static rill_status cut(rill_bpe *b, const char *word, size_t length)
 {
     rill_text_reset(&b->word);
     TRY(rill_text_append(&b->word, word, length));
@@ -217,7 +217,7 @@ static rill_status cut(mt_bpe *b, const char *word, size_t length)
     return RILL_OK;
 }
 
-rill_status mt_bpe_split(mt_bpe *b, const char *word, size_t length, mt_piece_fn fn, void *user)
+rill_status rill_bpe_split(rill_bpe *b, const char *word, size_t length, rill_word_fn fn, void *user)
 {
     TRY(cut(b, word, length));
     for (size_t i = 0; i < b->pieces; i++) TRY(find_pair(b, i));

@@ -2,8 +2,8 @@
  *
  * The rules are those of RFC 3629: shortest forms only, no surrogates, nothing above U+10FFFF. Pure function, any thread.
  * Stability: internal to rill. */
-#ifndef RILL_COMMON_UTF8_H
-#define RILL_COMMON_UTF8_H
+#ifndef RILL_TEXT_UTF8_H
+#define RILL_TEXT_UTF8_H
 
 #include <stddef.h>
 

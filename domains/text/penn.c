@@ -6,13 +6,13 @@
  * Divisions: pieces of text · words out · abbreviations · contractions · the core · what leads · what trails · chunks. */
 #include <string.h>
 
-#include "tokenizer.h"
+#include "penn.h"
 #include "try.h"
 
 /* --- pieces of text ----------------------------------------------------------------------------------------------- */
 
 typedef struct tokenizer {
-    sentence *out;
+    rill_sentence *out;
     int style;
     int quoted; /* a double quote is open */
     char next;  /* first byte of the next chunk, 0 behind the last */
@@ -93,7 +93,7 @@ static size_t which(rill_slice s, const char *const *texts, size_t n, int (*test
 
 static rill_status put_as(tokenizer *t, const char *word)
 {
-    return sentence_add(t->out, word, strlen(word), SENTENCE_NO_TAG);
+    return rill_sentence_add(t->out, word, strlen(word), RILL_NO_TAG);
 }
 
 /* A word of the text; an apostrophe in it is written in ASCII, unless quotes stay as they are. */
@@ -101,19 +101,19 @@ static rill_status put(tokenizer *t, rill_slice word)
 {
     static const char apostrophe[] = "\xE2\x80\x99";
     if (word.length == 0) return RILL_OK;
-    for (size_t i = 0; i < word.length && !(t->style & TOKENIZE_QUOTES); i++) {
+    for (size_t i = 0; i < word.length && !(t->style & RILL_PENN_QUOTES); i++) {
         if (!begins(rest(word, i), apostrophe)) continue;
-        TRY(sentence_append(t->out, word.data, i));
-        TRY(sentence_append(t->out, "'", 1));
+        TRY(rill_sentence_append(t->out, word.data, i));
+        TRY(rill_sentence_append(t->out, "'", 1));
         word = rest(word, i + sizeof apostrophe - 1);
         i = (size_t)-1;
     }
-    return sentence_add_escaped(t->out, word.data, word.length, SENTENCE_NO_TAG);
+    return rill_sentence_add_escaped(t->out, word.data, word.length, RILL_NO_TAG);
 }
 
 static rill_status put_quote(tokenizer *t, rill_slice as_typed, const char *as_written)
 {
-    return t->style & TOKENIZE_QUOTES ? put(t, as_typed) : put_as(t, as_written);
+    return t->style & RILL_PENN_QUOTES ? put(t, as_typed) : put_as(t, as_written);
 }
 
 /* Addresses of all kinds are left whole. */
@@ -224,13 +224,13 @@ static size_t separator(const tokenizer *t, rill_slice s, size_t at)
     if (at == 0 || at + 1 == s.length) return 0;
     const char before = s.data[at - 1], after = s.data[at + 1];
     if (c != '\0' && strchr(prefix_signs, c) != NULL) return !is_digit(before) || !is_digit(after);
-    if (c == '-' && (t->style & TOKENIZE_HYPHENS)) return is_letter(before) && is_letter(after);
+    if (c == '-' && (t->style & RILL_PENN_HYPHENS)) return is_letter(before) && is_letter(after);
     return 0;
 }
 
 static rill_status put_dash(tokenizer *t, rill_slice dash)
 {
-    return begins(dash, "\xE2\x80\xA6") && !(t->style & TOKENIZE_QUOTES) ? put_as(t, "...") : put(t, dash);
+    return begins(dash, "\xE2\x80\xA6") && !(t->style & RILL_PENN_QUOTES) ? put_as(t, "...") : put(t, dash);
 }
 
 static rill_status put_core(tokenizer *t, rill_slice s)
@@ -365,28 +365,12 @@ static rill_status put_chunk(tokenizer *t, rill_slice s)
     return put_trailing(t, tail);
 }
 
-static int is_blank(char c)
-{
-    return (unsigned char)c <= ' ';
-}
-
-rill_slice next_chunk(rill_slice *text)
-{
-    size_t from = 0;
-    while (from < text->length && is_blank(text->data[from])) from++;
-    size_t to = from;
-    while (to < text->length && !is_blank(text->data[to])) to++;
-    const rill_slice chunk = head(rest(*text, from), to - from);
-    *text = rest(*text, to);
-    return chunk;
-}
-
-rill_status tokenize(sentence *out, const char *text, size_t length, int style)
+rill_status rill_penn_split(rill_sentence *out, const char *text, size_t length, int style)
 {
     tokenizer t = {.out = out, .style = style, .first = 1};
     rill_slice left = {text, length};
-    for (rill_slice chunk = next_chunk(&left), next; chunk.length > 0; chunk = next, t.first = 0) {
-        next = next_chunk(&left);
+    for (rill_slice chunk = rill_next_word(&left), next; chunk.length > 0; chunk = next, t.first = 0) {
+        next = rill_next_word(&left);
         t.next = next.length > 0 ? next.data[0] : '\0';
         TRY(put_chunk(&t, chunk));
     }

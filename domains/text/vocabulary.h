@@ -5,8 +5,8 @@
  * line: an empty line, a token that came before, bytes that are not UTF-8, more tokens than allowed.
  * A loaded vocabulary never changes: lookups may run on several threads at once.
  * Stability: internal to rill. */
-#ifndef RILL_COMMON_VOCABULARY_H
-#define RILL_COMMON_VOCABULARY_H
+#ifndef RILL_TEXT_VOCABULARY_H
+#define RILL_TEXT_VOCABULARY_H
 
 #include "rill/context.h"
 

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "penn.h"
 #include "target.h"
-#include "tokenizer.h"
 #include "utf8.h"
 
-static void check_words(const sentence *s)
+static void check_words(const rill_sentence *s)
 {
     for (int32_t i = 0; i < s->words; i++) {
-        const rill_slice word = sentence_word(s, i);
+        const rill_slice word = rill_sentence_word(s, i);
         require(word.length > 0);
         for (size_t at = 0; at < word.length; at++)
             require((unsigned char)word.data[at] > ' ' && strchr("(){}", word.data[at]) == NULL);
@@ -38,14 +38,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rill_context *ctx;
     if (rill_utf8_check(text, size) < size || rill_context_create(&ctx, NULL) != RILL_OK) return 0;
     for (int style = 0; style < 4; style++) {
-        sentence s = {.bytes = {.ctx = ctx}};
-        require(tokenize(&s, text, size, style) == RILL_OK);
+        rill_sentence s = {.bytes = {.ctx = ctx}};
+        require(rill_penn_split(&s, text, size, style) == RILL_OK);
         check_words(&s);
-        if (style & TOKENIZE_QUOTES) {
+        if (style & RILL_PENN_QUOTES) {
             const size_t in = solid_bytes(ctx, text, size), out = solid_bytes(ctx, s.bytes.data, s.bytes.length);
             require(out == in || out == in + 1);
         }
-        sentence_clear(&s);
+        rill_sentence_clear(&s);
     }
     require(rill_memory_used(ctx) == 0);
     rill_context_destroy(ctx);

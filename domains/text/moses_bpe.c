@@ -1,18 +1,19 @@
-/* The text side of FSMT models.
+/* Moses and byte pairs, one behind the other.
  *
  * Divisions: languages · opening and closing · the two ways. */
 #include <string.h>
 
+#include "bpe.h"
 #include "config.h"
-#include "fsmt.h"
 #include "moses.h"
+#include "moses_bpe.h"
 #include "rill/file.h"
 #include "try.h"
 
-struct mt_fsmt {
+struct rill_moses_bpe {
     rill_context *ctx;
-    mt_moses *source, *target;
-    mt_bpe *bpe;
+    rill_moses *source, *target;
+    rill_bpe *bpe;
     int lower;       /* texts become lower case */
     rill_text words; /* of the output at work */
 };
@@ -21,7 +22,7 @@ struct mt_fsmt {
 
 typedef struct setup {
     rill_context *ctx;
-    mt_language language[2]; /* source, target */
+    rill_language language[2]; /* source, target */
     int known, lower;
 } setup;
 
@@ -37,7 +38,7 @@ static rill_status read_setup(void *user, const rill_config *config)
         TRY(rill_config_element(config, "langs", i, 2, &name));
         s->known = name != NULL;
         if (!s->known) return RILL_OK;
-        if (mt_language_of(name, &s->language[i])) continue;
+        if (rill_language_of(name, &s->language[i])) continue;
         return rill_fail(s->ctx, RILL_ERR_FORMAT,
                          "%s: langs: the tokeniser knows de, en and ru, and the %s language is \"%.20s\": tokenise "
                          "the text elsewhere and say --tokenized",
@@ -58,35 +59,35 @@ static rill_status find_languages(setup *s, const char *directory)
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-static rill_status open_all(mt_fsmt *f, rill_text *path, const char *directory)
+static rill_status open_all(rill_moses_bpe *f, rill_text *path, const char *directory)
 {
     setup s = {.ctx = f->ctx};
     TRY(find_languages(&s, directory));
     f->lower = s.lower;
-    TRY(mt_moses_open(&f->source, f->ctx, directory, s.language[0]));
-    TRY(mt_moses_open(&f->target, f->ctx, directory, s.language[1]));
+    TRY(rill_moses_open(&f->source, f->ctx, directory, s.language[0]));
+    TRY(rill_moses_open(&f->target, f->ctx, directory, s.language[1]));
     TRY(rill_path_join(path, directory, "merges.txt"));
-    return mt_bpe_open(&f->bpe, f->ctx, path->data);
+    return rill_bpe_open(&f->bpe, f->ctx, path->data);
 }
 
-static rill_status make(mt_fsmt **out, rill_context *ctx)
+static rill_status make(rill_moses_bpe **out, rill_context *ctx)
 {
-    mt_fsmt *f = *out = rill_calloc(ctx, 1, sizeof *f);
+    rill_moses_bpe *f = *out = rill_calloc(ctx, 1, sizeof *f);
     if (f == NULL) return rill_fail_memory(ctx, sizeof *f, "a tokeniser");
     f->ctx = f->words.ctx = ctx;
     return RILL_OK;
 }
 
 /* Nothing is left of one that failed. */
-static rill_status finish(mt_fsmt **out, rill_status status)
+static rill_status finish(rill_moses_bpe **out, rill_status status)
 {
     if (status == RILL_OK) return RILL_OK;
-    mt_fsmt_close(*out);
+    rill_moses_bpe_close(*out);
     *out = NULL;
     return status;
 }
 
-rill_status mt_fsmt_open(mt_fsmt **out, rill_context *ctx, const char *directory)
+rill_status rill_moses_bpe_open(rill_moses_bpe **out, rill_context *ctx, const char *directory)
 {
     rill_text path = {.ctx = ctx};
     TRY(make(out, ctx));
@@ -95,26 +96,26 @@ rill_status mt_fsmt_open(mt_fsmt **out, rill_context *ctx, const char *directory
     return finish(out, status);
 }
 
-static rill_status share_all(mt_fsmt *f, const mt_fsmt *from)
+static rill_status share_all(rill_moses_bpe *f, const rill_moses_bpe *from)
 {
     f->lower = from->lower;
-    TRY(mt_moses_share(&f->source, f->ctx, from->source));
-    TRY(mt_moses_share(&f->target, f->ctx, from->target));
-    return mt_bpe_share(&f->bpe, f->ctx, from->bpe);
+    TRY(rill_moses_share(&f->source, f->ctx, from->source));
+    TRY(rill_moses_share(&f->target, f->ctx, from->target));
+    return rill_bpe_share(&f->bpe, f->ctx, from->bpe);
 }
 
-rill_status mt_fsmt_share(mt_fsmt **out, rill_context *ctx, const mt_fsmt *fsmt)
+rill_status rill_moses_bpe_share(rill_moses_bpe **out, rill_context *ctx, const rill_moses_bpe *from)
 {
     TRY(make(out, ctx));
-    return finish(out, share_all(*out, fsmt));
+    return finish(out, share_all(*out, from));
 }
 
-void mt_fsmt_close(mt_fsmt *f)
+void rill_moses_bpe_close(rill_moses_bpe *f)
 {
     if (f == NULL) return;
-    mt_moses_close(f->source);
-    mt_moses_close(f->target);
-    mt_bpe_close(f->bpe);
+    rill_moses_close(f->source);
+    rill_moses_close(f->target);
+    rill_bpe_close(f->bpe);
     rill_text_clear(&f->words);
     rill_free(f->ctx, f, sizeof *f);
 }
@@ -122,25 +123,27 @@ void mt_fsmt_close(mt_fsmt *f)
 /* --- the two ways ------------------------------------------------------------------------------------------------- */
 
 typedef struct receiver {
-    mt_bpe *bpe;
-    mt_piece_fn fn;
+    rill_bpe *bpe;
+    rill_word_fn fn;
     void *user;
 } receiver;
 
 static rill_status split_token(void *user, const char *token, size_t length)
 {
     const receiver *r = user;
-    return mt_bpe_split(r->bpe, token, length, r->fn, r->user);
+    return rill_bpe_split(r->bpe, token, length, r->fn, r->user);
 }
 
-rill_status mt_fsmt_split(mt_fsmt *f, mt_side_of_text side, const char *text, size_t length, mt_piece_fn fn, void *user)
+rill_status rill_moses_bpe_split(rill_moses_bpe *f, rill_side side, const char *text, size_t length, rill_word_fn fn,
+                                 void *user)
 {
     receiver r = {.bpe = f->bpe, .fn = fn, .user = user};
-    return mt_moses_split(side == MT_TARGET_TEXT ? f->target : f->source, text, length, f->lower, split_token, &r);
+    return rill_moses_split(side == RILL_SIDE_TARGET ? f->target : f->source, text, length, f->lower, split_token, &r);
 }
 
 /* </w> is where a word ends, wherever a piece has it; blanks that a piece may have are nothing. */
-rill_status mt_fsmt_join(mt_fsmt *f, size_t n, const char *const *piece, const size_t *length, rill_text *out)
+rill_status rill_moses_bpe_join(rill_moses_bpe *f, size_t n, const char *const *piece, const size_t *length,
+                                rill_text *out)
 {
     rill_text_reset(&f->words);
     for (size_t i = 0; i < n; i++) {
@@ -150,5 +153,5 @@ rill_status mt_fsmt_join(mt_fsmt *f, size_t n, const char *const *piece, const s
             at += ends ? 4 : 1;
         }
     }
-    return mt_moses_join(f->target, f->words.data, f->words.length, out);
+    return rill_moses_join(f->target, f->words.data, f->words.length, out);
 }

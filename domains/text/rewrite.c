@@ -14,12 +14,12 @@
 
 /* --- characters --------------------------------------------------------------------------------------------------- */
 
-static rill_status make_room(mt_chars *chars, size_t more)
+static rill_status make_room(rill_chars *chars, size_t more)
 {
     return rill_grow(chars->ctx, (void **)&chars->at, &chars->room, chars->used + more, sizeof *chars->at, "a text");
 }
 
-rill_status mt_chars_append(mt_chars *chars, const char32_t *at, size_t count)
+rill_status rill_chars_append(rill_chars *chars, const char32_t *at, size_t count)
 {
     TRY(make_room(chars, count));
     if (count > 0) memcpy(chars->at + chars->used, at, count * sizeof *at);
@@ -27,7 +27,7 @@ rill_status mt_chars_append(mt_chars *chars, const char32_t *at, size_t count)
     return RILL_OK;
 }
 
-rill_status mt_chars_read(mt_chars *chars, const char *text, size_t length)
+rill_status rill_chars_read(rill_chars *chars, const char *text, size_t length)
 {
     chars->used = 0;
     TRY(make_room(chars, length));
@@ -42,7 +42,7 @@ rill_status mt_chars_read(mt_chars *chars, const char *text, size_t length)
     return RILL_OK;
 }
 
-rill_status mt_chars_write(const char32_t *at, size_t count, rill_text *out)
+rill_status rill_chars_write(const char32_t *at, size_t count, rill_text *out)
 {
     for (size_t i = 0; i < count; i++) {
         utf8proc_uint8_t bytes[4];
@@ -52,25 +52,25 @@ rill_status mt_chars_write(const char32_t *at, size_t count, rill_text *out)
     return RILL_OK;
 }
 
-void mt_chars_clear(mt_chars *chars)
+void rill_chars_clear(rill_chars *chars)
 {
     rill_free(chars->ctx, chars->at, chars->room * sizeof *chars->at);
-    *chars = (mt_chars){.ctx = chars->ctx};
+    *chars = (rill_chars){.ctx = chars->ctx};
 }
 
-void mt_chars_swap(mt_chars *a, mt_chars *b)
+void rill_chars_swap(rill_chars *a, rill_chars *b)
 {
-    mt_chars kept = *a;
+    rill_chars kept = *a;
     *a = *b;
     *b = kept;
 }
 
-size_t mt_chars_word(const mt_chars *chars, size_t *from, size_t *length)
+size_t rill_chars_word(const rill_chars *chars, size_t *from, size_t *length)
 {
     size_t begin = *from;
-    while (begin < chars->used && mt_char_is(chars->at[begin], MT_BLANK)) begin++;
+    while (begin < chars->used && rill_char_is(chars->at[begin], RW_BLANK)) begin++;
     size_t end = begin;
-    while (end < chars->used && !mt_char_is(chars->at[end], MT_BLANK)) end++;
+    while (end < chars->used && !rill_char_is(chars->at[end], RW_BLANK)) end++;
     *length = end - begin;
     *from = end;
     return begin;
@@ -183,7 +183,7 @@ enum {
     FIRST_CLASS = BLANK
 };
 
-int mt_char_is(char32_t c, const char32_t *class)
+int rill_char_is(char32_t c, const char32_t *class)
 {
     switch (*class) {
     case BLANK: return is_blank(c);
@@ -198,7 +198,7 @@ int mt_char_is(char32_t c, const char32_t *class)
     case CLOSER: return is_one_of(c, ".!:?;,");
     case STOP: return is_one_of(c, ".,");
     case NO_ANGLE: return c != '<';
-    case NOT_HIDDEN: return c != *MT_HIDDEN;
+    case NOT_HIDDEN: return c != *RW_HIDDEN;
     case INVISIBLE: return is_invisible(c);
     default: return c == *class;
     }
@@ -213,21 +213,21 @@ typedef struct match {
     size_t to; /* where it ends */
 } match;
 
-static size_t run_end(const mt_chars *text, size_t at, const char32_t *class)
+static size_t run_end(const rill_chars *text, size_t at, const char32_t *class)
 {
-    while (at < text->used && mt_char_is(text->at[at], class)) at++;
+    while (at < text->used && rill_char_is(text->at[at], class)) at++;
     return at;
 }
 
 /* Does the pattern, from its element `part` on, match at `at`? */
-static int match_at(const mt_chars *text, const char32_t *pattern, int part, size_t at, match *m)
+static int match_at(const rill_chars *text, const char32_t *pattern, int part, size_t at, match *m)
 {
     for (; *pattern != 0; part++) {
         const char32_t *element = pattern++;
         m->begin[part] = at;
-        if (*element == *MT_END) {
+        if (*element == *RW_END) {
             if (at < text->used) return 0;
-        } else if (*pattern == *MT_ANY) {
+        } else if (*pattern == *RW_ANY) {
             size_t most = run_end(text, at, element);
             for (size_t end = most; end > at; end--) {
                 m->end[part] = end;
@@ -235,9 +235,9 @@ static int match_at(const mt_chars *text, const char32_t *pattern, int part, siz
             }
             pattern++;
         } else {
-            if (at == text->used || !mt_char_is(text->at[at], element)) return 0;
-            at = *pattern == *MT_RUN ? run_end(text, at, element) : at + 1;
-            pattern += *pattern == *MT_RUN;
+            if (at == text->used || !rill_char_is(text->at[at], element)) return 0;
+            at = *pattern == *RW_RUN ? run_end(text, at, element) : at + 1;
+            pattern += *pattern == *RW_RUN;
         }
         m->end[part] = at;
     }
@@ -246,9 +246,9 @@ static int match_at(const mt_chars *text, const char32_t *pattern, int part, siz
 }
 
 /* The first match at or behind `from`. One that fails behind a run it begins with would fail from all of the run. */
-static int find(const mt_chars *text, const mt_rule *rule, size_t from, match *m)
+static int find(const rill_chars *text, const rill_rule *rule, size_t from, match *m)
 {
-    const int literal = *rule->pattern < FIRST_CLASS, run = rule->pattern[1] == *MT_RUN;
+    const int literal = *rule->pattern < FIRST_CLASS, run = rule->pattern[1] == *RW_RUN;
     while (from < text->used) {
         if (literal && text->at[from] != *rule->pattern) {
             from++;
@@ -263,35 +263,35 @@ static int find(const mt_chars *text, const mt_rule *rule, size_t from, match *m
 
 /* --- rewriting ---------------------------------------------------------------------------------------------------- */
 
-static rill_status put_result(const mt_chars *text, const char32_t *result, const match *m, mt_chars *out)
+static rill_status put_result(const rill_chars *text, const char32_t *result, const match *m, rill_chars *out)
 {
     for (; *result != 0; result++) {
-        size_t part = *result - *MT_P0;
-        if (*result < *MT_P0)
-            TRY(mt_chars_append(out, result, 1));
+        size_t part = *result - *RW_P0;
+        if (*result < *RW_P0)
+            TRY(rill_chars_append(out, result, 1));
         else
-            TRY(mt_chars_append(out, text->at + m->begin[part], m->end[part] - m->begin[part]));
+            TRY(rill_chars_append(out, text->at + m->begin[part], m->end[part] - m->begin[part]));
     }
     return RILL_OK;
 }
 
-static rill_status apply(const mt_rule *rule, mt_chars *text, mt_chars *out)
+static rill_status apply(const rill_rule *rule, rill_chars *text, rill_chars *out)
 {
     match m;
     size_t from = 0;
     if (!find(text, rule, 0, &m)) return RILL_OK;
     out->used = 0;
     do {
-        TRY(mt_chars_append(out, text->at + from, m.begin[0] - from));
+        TRY(rill_chars_append(out, text->at + from, m.begin[0] - from));
         TRY(put_result(text, rule->result, &m, out));
         from = m.to - (size_t)rule->keep;
     } while (find(text, rule, from, &m));
-    TRY(mt_chars_append(out, text->at + from, text->used - from));
-    mt_chars_swap(text, out);
+    TRY(rill_chars_append(out, text->at + from, text->used - from));
+    rill_chars_swap(text, out);
     return RILL_OK;
 }
 
-rill_status mt_rewrite(const mt_rule *rules, size_t count, mt_chars *text, mt_chars *spare)
+rill_status rill_rewrite(const rill_rule *rules, size_t count, rill_chars *text, rill_chars *spare)
 {
     for (size_t i = 0; i < count; i++) TRY(apply(&rules[i], text, spare));
     return RILL_OK;

@@ -19,9 +19,9 @@
 /* --- punctuation -------------------------------------------------------------------------------------------------- */
 
 /* Full-width and Chinese punctuation: replace-unicode-punctuation. */
-static const mt_rule unicode_rules[] = {
+static const rill_rule unicode_rules[] = {
     {U"，", U",", 0},
-    {U"。" MT_BLANK MT_ANY, U". ", 0},
+    {U"。" RW_BLANK RW_ANY, U". ", 0},
     {U"、", U",", 0},
     {U"”", U"\"", 0},
     {U"“", U"\"", 0},
@@ -36,7 +36,7 @@ static const mt_rule unicode_rules[] = {
     {U"；", U";", 0},
     {U"」", U"\"", 0},
     {U"「", U"\"", 0},
-    {U"．" MT_BLANK MT_ANY, U". ", 0},
+    {U"．" RW_BLANK RW_ANY, U". ", 0},
     {U"～", U"~", 0},
     {U"’", U"'", 0},
     {U"…", U"...", 0},
@@ -59,15 +59,15 @@ static const mt_rule unicode_rules[] = {
 };
 
 /* What all languages share of normalize-punctuation: brackets, quotes, dashes, blanks that do not break. */
-static const mt_rule punctuation_rules[] = {
+static const rill_rule punctuation_rules[] = {
     {U"\r", U"", 0},
     {U"(", U" (", 0},
     {U")", U") ", 0},
-    {U" " MT_RUN, U" ", 0},
-    {U") " MT_CLOSER, U")" MT_P2, 0},
+    {U" " RW_RUN, U" ", 0},
+    {U") " RW_CLOSER, U")" RW_P2, 0},
     {U"( ", U"(", 0},
     {U" )", U")", 0},
-    {MT_DIGIT U" %", MT_P0 U"%", 0},
+    {RW_DIGIT U" %", RW_P0 U"%", 0},
     {U" :", U":", 0},
     {U" ;", U";", 0},
     {U"`", U"'", 0},
@@ -75,7 +75,7 @@ static const mt_rule punctuation_rules[] = {
     {U"„", U"\"", 0},
     {U"–", U"-", 0},
     {U"—", U" - ", 0},
-    {U" " MT_RUN, U" ", 0},
+    {U" " RW_RUN, U" ", 0},
     {U"´", U"'", 0},
     {U"‘", U"'", 0},
     {U"‚", U"'", 0},
@@ -95,68 +95,68 @@ static const mt_rule punctuation_rules[] = {
     {NBSP U"!", U"!", 0},
     {NBSP U";", U";", 0},
     {U"," NBSP, U", ", 0},
-    {U" " MT_RUN, U" ", 0},
+    {U" " RW_RUN, U" ", 0},
 };
 
 /* English puts stops before the closing quote, German behind it; a blank that does not break groups digits. */
-static const mt_rule english_punctuation[] = {
-    {U"\"" MT_STOP MT_RUN, MT_P1 U"\"", 0},
-    {MT_DIGIT NBSP MT_DIGIT, MT_P0 U"." MT_P2, 0},
+static const rill_rule english_punctuation[] = {
+    {U"\"" RW_STOP RW_RUN, RW_P1 U"\"", 0},
+    {RW_DIGIT NBSP RW_DIGIT, RW_P0 U"." RW_P2, 0},
 };
-static const mt_rule german_punctuation[] = {
+static const rill_rule german_punctuation[] = {
     {U",\"", U"\",", 0},
-    {U"." MT_RUN U"\"" MT_BLANK MT_ANY MT_NO_ANGLE, U"\"" MT_P0 MT_P2 MT_P3, 0},
-    {MT_DIGIT NBSP MT_DIGIT, MT_P0 U"," MT_P2, 0},
+    {U"." RW_RUN U"\"" RW_BLANK RW_ANY RW_NO_ANGLE, U"\"" RW_P0 RW_P2 RW_P3, 0},
+    {RW_DIGIT NBSP RW_DIGIT, RW_P0 U"," RW_P2, 0},
 };
-static const mt_rule russian_punctuation[] = {
-    {MT_DIGIT NBSP MT_DIGIT, MT_P0 U"." MT_P2, 0},
+static const rill_rule russian_punctuation[] = {
+    {RW_DIGIT NBSP RW_DIGIT, RW_P0 U"." RW_P2, 0},
 };
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
 
-static const mt_rule cleaning_rules[] = {
-    {MT_INVISIBLE, U"", 0},
-    {MT_BLANK MT_RUN, U" ", 0},
+static const rill_rule cleaning_rules[] = {
+    {RW_INVISIBLE, U"", 0},
+    {RW_BLANK RW_RUN, U" ", 0},
 };
 
 /* Marks stand alone, but for those that may belong to a word: . ' ` , and -, the latter only beside other marks. Dots
  * in a row belong together, commas between digits to the number. */
-static const mt_rule token_rules[] = {
-    {MT_MARK, U" " MT_P0 U" ", 0},
-    {MT_WORD U"-" MT_WORD, MT_P0 U" @-@ ", 1},
-    {U"..", MT_HIDDEN, 1},
-    {MT_HIDDEN U".", MT_HIDDEN MT_HIDDEN U" ", 0},
-    {MT_NOT_HIDDEN MT_HIDDEN, MT_P0 U" " MT_HIDDEN, 0},
-    {MT_NO_NUMBER U",", MT_P0 U" , ", 0},
-    {U"," MT_NO_NUMBER, U" , " MT_P1, 0},
-    {MT_NUMBER U"," MT_END, MT_P0 U" , ", 0},
+static const rill_rule token_rules[] = {
+    {RW_MARK, U" " RW_P0 U" ", 0},
+    {RW_WORD U"-" RW_WORD, RW_P0 U" @-@ ", 1},
+    {U"..", RW_HIDDEN, 1},
+    {RW_HIDDEN U".", RW_HIDDEN RW_HIDDEN U" ", 0},
+    {RW_NOT_HIDDEN RW_HIDDEN, RW_P0 U" " RW_HIDDEN, 0},
+    {RW_NO_NUMBER U",", RW_P0 U" , ", 0},
+    {U"," RW_NO_NUMBER, U" , " RW_P1, 0},
+    {RW_NUMBER U"," RW_END, RW_P0 U" , ", 0},
 };
 
 /* An apostrophe belongs to what follows it in English (it 's), elsewhere to nothing. */
-static const mt_rule english_apostrophes[] = {
-    {MT_NO_LETTER U"'" MT_NO_LETTER, MT_P0 U" ' " MT_P2, 0},
-    {MT_NEITHER U"'" MT_LETTER, MT_P0 U" ' " MT_P2, 0},
-    {MT_LETTER U"'" MT_NO_LETTER, MT_P0 U" ' " MT_P2, 0},
-    {MT_LETTER U"'" MT_LETTER, MT_P0 U" '" MT_P2, 0},
-    {MT_NUMBER U"'s", MT_P0 U" 's", 0},
+static const rill_rule english_apostrophes[] = {
+    {RW_NO_LETTER U"'" RW_NO_LETTER, RW_P0 U" ' " RW_P2, 0},
+    {RW_NEITHER U"'" RW_LETTER, RW_P0 U" ' " RW_P2, 0},
+    {RW_LETTER U"'" RW_NO_LETTER, RW_P0 U" ' " RW_P2, 0},
+    {RW_LETTER U"'" RW_LETTER, RW_P0 U" '" RW_P2, 0},
+    {RW_NUMBER U"'s", RW_P0 U" 's", 0},
 };
-static const mt_rule other_apostrophes[] = {{U"'", U" ' ", 0}};
+static const rill_rule other_apostrophes[] = {{U"'", U" ' ", 0}};
 
 /* Once periods are settled; the escapes keep tokens apart from Moses' own notation. */
-static const mt_rule escape_rules[] = {
-    {U".'" MT_END, U" . ' ", 0}, {MT_HIDDEN, U".", 0}, {U"&", U"&amp;", 0},   {U"|", U"&#124;", 0}, {U"<", U"&lt;", 0},
+static const rill_rule escape_rules[] = {
+    {U".'" RW_END, U" . ' ", 0}, {RW_HIDDEN, U".", 0}, {U"&", U"&amp;", 0},   {U"|", U"&#124;", 0}, {U"<", U"&lt;", 0},
     {U">", U"&gt;", 0},          {U"'", U"&apos;", 0}, {U"\"", U"&quot;", 0}, {U"[", U"&#91;", 0},  {U"]", U"&#93;", 0},
 };
 
 typedef struct rules {
-    const mt_rule *punctuation, *apostrophes;
+    const rill_rule *punctuation, *apostrophes;
     size_t n_punctuation, n_apostrophes;
 } rules;
 
 static const rules rules_of[] = {
-    [MT_EN] = {english_punctuation, english_apostrophes, COUNT(english_punctuation), COUNT(english_apostrophes)},
-    [MT_DE] = {german_punctuation, other_apostrophes, COUNT(german_punctuation), COUNT(other_apostrophes)},
-    [MT_RU] = {russian_punctuation, other_apostrophes, COUNT(russian_punctuation), COUNT(other_apostrophes)},
+    [RILL_EN] = {english_punctuation, english_apostrophes, COUNT(english_punctuation), COUNT(english_apostrophes)},
+    [RILL_DE] = {german_punctuation, other_apostrophes, COUNT(german_punctuation), COUNT(other_apostrophes)},
+    [RILL_RU] = {russian_punctuation, other_apostrophes, COUNT(russian_punctuation), COUNT(other_apostrophes)},
 };
 
 /* --- periods ------------------------------------------------------------------------------------------------------ */
@@ -165,7 +165,7 @@ static int has_letters_and_period(const char32_t *word, size_t length)
 {
     int letters = 0, period = 0;
     for (size_t i = 0; i < length; i++) {
-        letters |= mt_char_is(word[i], MT_LETTER);
+        letters |= rill_char_is(word[i], RW_LETTER);
         period |= word[i] == '.';
     }
     return letters && period;
@@ -178,73 +178,73 @@ static int is_lower(char32_t c)
 
 /* Does the period behind the word, [length] without it, belong to it? `next` is the first character of the word that
  * follows, 0 if none does. */
-static rill_status keeps_period(mt_moses *m, const char32_t *word, size_t length, char32_t next, int *out)
+static rill_status keeps_period(rill_moses *m, const char32_t *word, size_t length, char32_t next, int *out)
 {
     *out = 1;
     if (has_letters_and_period(word, length)) return RILL_OK;
     rill_text_reset(&m->bytes);
-    TRY(mt_chars_write(word, length, &m->bytes));
-    mt_prefix_kind kind = mt_prefixes_find(m->prefixes, m->bytes.data, m->bytes.length);
-    *out = kind == MT_PREFIX_ALWAYS || is_lower(next) ||
-           (kind == MT_PREFIX_BEFORE_NUMBER && next >= '0' && next <= '9');
+    TRY(rill_chars_write(word, length, &m->bytes));
+    rill_prefix_kind kind = rill_prefixes_find(m->prefixes, m->bytes.data, m->bytes.length);
+    *out = kind == RILL_PREFIX_ALWAYS || is_lower(next) ||
+           (kind == RILL_PREFIX_BEFORE_NUMBER && next >= '0' && next <= '9');
     return RILL_OK;
 }
 
 /* Set off the periods that end a sentence; one blank stays between words. */
-static rill_status settle_periods(mt_moses *m)
+static rill_status settle_periods(rill_moses *m)
 {
     size_t from = 0, length;
-    size_t begin = mt_chars_word(&m->text, &from, &length);
+    size_t begin = rill_chars_word(&m->text, &from, &length);
     m->spare.used = 0;
     while (length > 0) {
         const char32_t *word = m->text.at + begin;
-        size_t size = length, next = mt_chars_word(&m->text, &from, &length);
+        size_t size = length, next = rill_chars_word(&m->text, &from, &length);
         int kept = 1;
         if (size > 1 && word[size - 1] == '.')
             TRY(keeps_period(m, word, size - 1, length > 0 ? m->text.at[next] : 0, &kept));
-        if (m->spare.used > 0) TRY(mt_chars_append(&m->spare, U" ", 1));
-        TRY(mt_chars_append(&m->spare, word, kept ? size : size - 1));
-        if (!kept) TRY(mt_chars_append(&m->spare, U" .", 2));
+        if (m->spare.used > 0) TRY(rill_chars_append(&m->spare, U" ", 1));
+        TRY(rill_chars_append(&m->spare, word, kept ? size : size - 1));
+        if (!kept) TRY(rill_chars_append(&m->spare, U" .", 2));
         begin = next;
     }
-    mt_chars_swap(&m->text, &m->spare);
+    rill_chars_swap(&m->text, &m->spare);
     return RILL_OK;
 }
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-static rill_status make(mt_moses **out, rill_context *ctx, mt_language language)
+static rill_status make(rill_moses **out, rill_context *ctx, rill_language language)
 {
-    mt_moses *m = *out = rill_calloc(ctx, 1, sizeof *m);
+    rill_moses *m = *out = rill_calloc(ctx, 1, sizeof *m);
     if (m == NULL) return rill_fail_memory(ctx, sizeof *m, "a tokeniser");
-    *m = (mt_moses){.ctx = ctx, .language = language, .text.ctx = ctx, .spare.ctx = ctx, .bytes.ctx = ctx};
+    *m = (rill_moses){.ctx = ctx, .language = language, .text.ctx = ctx, .spare.ctx = ctx, .bytes.ctx = ctx};
     return RILL_OK;
 }
 
-rill_status mt_moses_open(mt_moses **out, rill_context *ctx, const char *directory, mt_language language)
+rill_status rill_moses_open(rill_moses **out, rill_context *ctx, const char *directory, rill_language language)
 {
     TRY(make(out, ctx, language));
-    rill_status status = mt_prefixes_open(&(*out)->own, ctx, directory, language);
+    rill_status status = rill_prefixes_open(&(*out)->own, ctx, directory, language);
     (*out)->prefixes = (*out)->own;
     if (status == RILL_OK) return RILL_OK;
-    mt_moses_close(*out);
+    rill_moses_close(*out);
     *out = NULL;
     return status;
 }
 
-rill_status mt_moses_share(mt_moses **out, rill_context *ctx, const mt_moses *moses)
+rill_status rill_moses_share(rill_moses **out, rill_context *ctx, const rill_moses *moses)
 {
     TRY(make(out, ctx, moses->language));
     (*out)->prefixes = moses->prefixes;
     return RILL_OK;
 }
 
-void mt_moses_close(mt_moses *m)
+void rill_moses_close(rill_moses *m)
 {
     if (m == NULL) return;
-    mt_prefixes_close(m->own);
-    mt_chars_clear(&m->text);
-    mt_chars_clear(&m->spare);
+    rill_prefixes_close(m->own);
+    rill_chars_clear(&m->text);
+    rill_chars_clear(&m->spare);
     rill_text_clear(&m->bytes);
     rill_free(m->ctx, m->quotes, m->quotes_room * sizeof *m->quotes);
     rill_free(m->ctx, m, sizeof *m);
@@ -253,7 +253,7 @@ void mt_moses_close(mt_moses *m)
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 /* Take the blanks at the ends away, of which there is one each at most. */
-static void trim(mt_chars *text)
+static void trim(rill_chars *text)
 {
     size_t begin = text->used > 0 && text->at[0] == ' ';
     if (begin) memmove(text->at, text->at + 1, (text->used - 1) * sizeof *text->at);
@@ -261,31 +261,31 @@ static void trim(mt_chars *text)
     if (text->used > 0 && text->at[text->used - 1] == ' ') text->used--;
 }
 
-static rill_status prepare(mt_moses *m, int lower)
+static rill_status prepare(rill_moses *m, int lower)
 {
     const rules *own = &rules_of[m->language];
     for (size_t i = 0; lower && i < m->text.used; i++)
         m->text.at[i] = (char32_t)utf8proc_tolower((utf8proc_int32_t)m->text.at[i]);
-    TRY(mt_rewrite(unicode_rules, COUNT(unicode_rules), &m->text, &m->spare));
-    TRY(mt_rewrite(punctuation_rules, COUNT(punctuation_rules), &m->text, &m->spare));
-    TRY(mt_rewrite(own->punctuation, own->n_punctuation, &m->text, &m->spare));
-    TRY(mt_rewrite(cleaning_rules, COUNT(cleaning_rules), &m->text, &m->spare));
+    TRY(rill_rewrite(unicode_rules, COUNT(unicode_rules), &m->text, &m->spare));
+    TRY(rill_rewrite(punctuation_rules, COUNT(punctuation_rules), &m->text, &m->spare));
+    TRY(rill_rewrite(own->punctuation, own->n_punctuation, &m->text, &m->spare));
+    TRY(rill_rewrite(cleaning_rules, COUNT(cleaning_rules), &m->text, &m->spare));
     trim(&m->text);
-    TRY(mt_rewrite(token_rules, COUNT(token_rules), &m->text, &m->spare));
-    TRY(mt_rewrite(own->apostrophes, own->n_apostrophes, &m->text, &m->spare));
+    TRY(rill_rewrite(token_rules, COUNT(token_rules), &m->text, &m->spare));
+    TRY(rill_rewrite(own->apostrophes, own->n_apostrophes, &m->text, &m->spare));
     TRY(settle_periods(m));
-    return mt_rewrite(escape_rules, COUNT(escape_rules), &m->text, &m->spare);
+    return rill_rewrite(escape_rules, COUNT(escape_rules), &m->text, &m->spare);
 }
 
-rill_status mt_moses_split(mt_moses *m, const char *text, size_t length, int lower, mt_token_fn fn, void *user)
+rill_status rill_moses_split(rill_moses *m, const char *text, size_t length, int lower, rill_word_fn fn, void *user)
 {
-    TRY(mt_chars_read(&m->text, text, length));
+    TRY(rill_chars_read(&m->text, text, length));
     TRY(prepare(m, lower));
     for (size_t from = 0, size;;) {
-        size_t begin = mt_chars_word(&m->text, &from, &size);
+        size_t begin = rill_chars_word(&m->text, &from, &size);
         if (size == 0) return RILL_OK;
         rill_text_reset(&m->bytes);
-        TRY(mt_chars_write(m->text.at + begin, size, &m->bytes));
+        TRY(rill_chars_write(m->text.at + begin, size, &m->bytes));
         TRY(fn(user, m->bytes.data, m->bytes.length));
     }
 }

@@ -1,4 +1,4 @@
-/* domains/shiftreduce/tokenizer: text as people type it, words as the Penn Treebank writes them. */
+/* domains/text/penn: text as people type it, words as the Penn Treebank writes them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "helpers.h"
-#include "tokenizer.h"
+#include "penn.h"
 
 /* Behind helpers.h, whose names it uses. */
 #include "fixture.h"
@@ -17,20 +17,20 @@
 /* The words between blanks. */
 static void assert_words(const char *text, int style, const char *expected)
 {
-    sentence s = {.bytes = {.ctx = ctx}};
+    rill_sentence s = {.bytes = {.ctx = ctx}};
     rill_text found = {.ctx = ctx};
-    assert_ok(ctx, tokenize(&s, text, strlen(text), style));
+    assert_ok(ctx, rill_penn_split(&s, text, strlen(text), style));
     for (int32_t i = 0; i < s.words; i++) {
-        const rill_slice word = sentence_word(&s, i);
+        const rill_slice word = rill_sentence_word(&s, i);
         assert_true(word.length > 0);
-        assert_int_equal(s.tag[i], SENTENCE_NO_TAG);
+        assert_int_equal(s.tag[i], RILL_NO_TAG);
         if (i > 0) assert_ok(ctx, rill_text_append(&found, " ", 1));
         assert_ok(ctx, rill_text_append(&found, word.data, word.length));
     }
     if (strcmp(found.data != NULL ? found.data : "", expected) != 0)
         fail_msg("%s\n  expected: %s\n  found:    %s", text, expected, found.data);
     rill_text_clear(&found);
-    sentence_clear(&s);
+    rill_sentence_clear(&s);
 }
 
 static void assert_all(const char *const (*pairs)[2], size_t n, int style)
@@ -101,7 +101,7 @@ static void quotes_open_and_close(void **state)
         {"wait\xE2\x80\xA6", "wait \xE2\x80\xA6"},
     };
     ASSERT_ALL(pairs, 0);
-    ASSERT_ALL(kept, TOKENIZE_QUOTES);
+    ASSERT_ALL(kept, RILL_PENN_QUOTES);
 }
 
 static void contractions_are_cut(void **state)
@@ -161,7 +161,7 @@ static void hyphens_are_the_treebanks_choice(void **state)
         {"1990-2000 and x-ray.", "1990-2000 and x - ray ."},
         {"non-", "non-"},
     };
-    ASSERT_ALL(pairs, TOKENIZE_HYPHENS);
+    ASSERT_ALL(pairs, RILL_PENN_HYPHENS);
 }
 
 static void endless_chunks_are_one_word(void **state)
@@ -171,13 +171,13 @@ static void endless_chunks_are_one_word(void **state)
     char *text = malloc(LENGTH);
     assert_non_null(text);
     memset(text, ')', LENGTH);
-    sentence s = {.bytes = {.ctx = ctx}};
-    assert_ok(ctx, tokenize(&s, text, LENGTH, 0));
+    rill_sentence s = {.bytes = {.ctx = ctx}};
+    assert_ok(ctx, rill_penn_split(&s, text, LENGTH, 0));
     assert_int_equal(s.words, 1);
-    sentence_begin(&s);
-    assert_ok(ctx, tokenize(&s, text, 1000, 0));
+    rill_sentence_begin(&s);
+    assert_ok(ctx, rill_penn_split(&s, text, 1000, 0));
     assert_int_equal(s.words, 1000);
-    sentence_clear(&s);
+    rill_sentence_clear(&s);
     free(text);
 }
 
@@ -194,16 +194,16 @@ static void nothing_is_lost(void **state)
             text[length] = bytes[roll(&seed, sizeof bytes - 1)];
             solid += text[length] != ' ' && text[length] != '\t';
         }
-        sentence s = {.bytes = {.ctx = ctx}};
+        rill_sentence s = {.bytes = {.ctx = ctx}};
         rill_text plain = {.ctx = ctx};
-        assert_ok(ctx, tokenize(&s, text, length, TOKENIZE_QUOTES | TOKENIZE_HYPHENS));
+        assert_ok(ctx, rill_penn_split(&s, text, length, RILL_PENN_QUOTES | RILL_PENN_HYPHENS));
         assert_ok(ctx, rill_tree_unescape(&plain, s.bytes.data, s.bytes.length));
         kept = plain.length;
         /* The one stop that may be added belongs to an abbreviation at the end. */
         if (kept != solid && kept != solid + 1) fail_msg("%.*s: %s", (int)length, text, s.bytes.data);
-        for (int32_t i = 0; i < s.words; i++) assert_true(sentence_word(&s, i).length > 0);
+        for (int32_t i = 0; i < s.words; i++) assert_true(rill_sentence_word(&s, i).length > 0);
         rill_text_clear(&plain);
-        sentence_clear(&s);
+        rill_sentence_clear(&s);
     }
 }
 
@@ -215,5 +215,5 @@ int main(void)
         CASE(full_stops_know_abbreviations), CASE(hyphens_are_the_treebanks_choice),
         CASE(endless_chunks_are_one_word),   CASE(nothing_is_lost),
     };
-    return cmocka_run_group_tests_name("domains_tokenizer", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("domains_penn", tests, NULL, NULL);
 }

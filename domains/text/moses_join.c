@@ -10,7 +10,7 @@
 #include "moses_inner.h"
 #include "try.h"
 
-static const mt_rule unescape_rules[] = {
+static const rill_rule unescape_rules[] = {
     {U" @-@ ", U"-", 0},  {U"&bar;", U"|", 0}, {U"&#124;", U"|", 0}, {U"&lt;", U"<", 0},
     {U"&gt;", U">", 0},   {U"&bra;", U"[", 0}, {U"&ket;", U"]", 0},  {U"&quot;", U"\"", 0},
     {U"&apos;", U"'", 0}, {U"&#91;", U"[", 0}, {U"&#93;", U"]", 0},  {U"&amp;", U"&", 0},
@@ -63,16 +63,16 @@ static int opens(const token *t)
 /* 's, 're: part of the word before. */
 static int is_contraction(const token *t)
 {
-    return t->length > 1 && t->at[0] == '\'' && mt_char_is(t->at[1], MT_LETTER);
+    return t->length > 1 && t->at[0] == '\'' && rill_char_is(t->at[1], RW_LETTER);
 }
 
 /* --- quotes ------------------------------------------------------------------------------------------------------- */
 
 /* The entry of the quotes like t, a new one if there is none; double ones of all directions are alike. */
-static rill_status find_quote(mt_moses *m, const token *t, mt_quote **out)
+static rill_status find_quote(rill_moses *m, const token *t, rill_quote **out)
 {
-    mt_quote q = {.at = t->at, .length = t->length};
-    if (all_of(t, U"„“”")) q = (mt_quote){.at = U"\"", .length = 1};
+    rill_quote q = {.at = t->at, .length = t->length};
+    if (all_of(t, U"„“”")) q = (rill_quote){.at = U"\"", .length = 1};
     for (size_t i = 0; i < m->n_quotes; i++) {
         *out = &m->quotes[i];
         if ((*out)->length == q.length && memcmp((*out)->at, q.at, q.length * sizeof *q.at) == 0) return RILL_OK;
@@ -91,11 +91,11 @@ typedef struct spacing {
 } spacing;
 
 /* The apostrophe behind an s stays there: the Jones' house. */
-static rill_status space_quote(mt_moses *m, const token *t, const token *last, spacing *out)
+static rill_status space_quote(rill_moses *m, const token *t, const token *last, spacing *out)
 {
-    mt_quote *quote;
+    rill_quote *quote;
     TRY(find_quote(m, t, &quote));
-    const int possessive = m->language == MT_EN && !quote->open && t->length == 1 && *t->at == '\'' &&
+    const int possessive = m->language == RILL_EN && !quote->open && t->length == 1 && *t->at == '\'' &&
                            last->length > 0 && last->at[last->length - 1] == 's';
     if (!possessive) quote->open = !quote->open;
     *out = quote->open ? (spacing){1, 0} : (spacing){0, 1};
@@ -103,7 +103,7 @@ static rill_status space_quote(mt_moses *m, const token *t, const token *last, s
 }
 
 /* `last` is the token before, of length 0 for the first. */
-static rill_status space(mt_moses *m, const token *t, const token *last, spacing *out)
+static rill_status space(rill_moses *m, const token *t, const token *last, spacing *out)
 {
     *out = (spacing){1, 1};
     if (is_cjk(t->at[0]))
@@ -112,14 +112,14 @@ static rill_status space(mt_moses *m, const token *t, const token *last, spacing
         out->behind = 0;
     else if (all_of(t, U",.?!:;\\%}])"))
         out->before = 0;
-    else if (m->language == MT_EN && last->length > 0 && is_contraction(t))
+    else if (m->language == RILL_EN && last->length > 0 && is_contraction(t))
         out->before = 0;
     else if (all_of(t, U"'\"„“`"))
         return space_quote(m, t, last, out);
     return RILL_OK;
 }
 
-static rill_status join(mt_moses *m)
+static rill_status join(rill_moses *m)
 {
     token last = {.length = 0};
     int allowed = 0; /* no blank before the first token */
@@ -127,35 +127,35 @@ static rill_status join(mt_moses *m)
     for (size_t from = 0;;) {
         token t;
         spacing s;
-        t.at = m->text.at + mt_chars_word(&m->text, &from, &t.length);
+        t.at = m->text.at + rill_chars_word(&m->text, &from, &t.length);
         if (t.length == 0) return RILL_OK;
         TRY(space(m, &t, &last, &s));
-        if (s.before && allowed) TRY(mt_chars_append(&m->spare, U" ", 1));
-        TRY(mt_chars_append(&m->spare, t.at, t.length));
+        if (s.before && allowed) TRY(rill_chars_append(&m->spare, U" ", 1));
+        TRY(rill_chars_append(&m->spare, t.at, t.length));
         allowed = s.behind;
         last = t;
     }
 }
 
 /* One blank before, between and behind the tokens, so that " @-@ " stands between blanks wherever it is. */
-static rill_status pad(mt_moses *m)
+static rill_status pad(rill_moses *m)
 {
     m->spare.used = 0;
     for (size_t from = 0, length;;) {
-        const size_t begin = mt_chars_word(&m->text, &from, &length);
-        TRY(mt_chars_append(&m->spare, U" ", 1));
+        const size_t begin = rill_chars_word(&m->text, &from, &length);
+        TRY(rill_chars_append(&m->spare, U" ", 1));
         if (length == 0) break;
-        TRY(mt_chars_append(&m->spare, m->text.at + begin, length));
+        TRY(rill_chars_append(&m->spare, m->text.at + begin, length));
     }
-    mt_chars_swap(&m->text, &m->spare);
+    rill_chars_swap(&m->text, &m->spare);
     return RILL_OK;
 }
 
-rill_status mt_moses_join(mt_moses *m, const char *tokens, size_t length, rill_text *out)
+rill_status rill_moses_join(rill_moses *m, const char *tokens, size_t length, rill_text *out)
 {
-    TRY(mt_chars_read(&m->text, tokens, length));
+    TRY(rill_chars_read(&m->text, tokens, length));
     TRY(pad(m));
-    TRY(mt_rewrite(unescape_rules, sizeof unescape_rules / sizeof *unescape_rules, &m->text, &m->spare));
+    TRY(rill_rewrite(unescape_rules, sizeof unescape_rules / sizeof *unescape_rules, &m->text, &m->spare));
     TRY(join(m));
-    return mt_chars_write(m->spare.at, m->spare.used, out);
+    return rill_chars_write(m->spare.at, m->spare.used, out);
 }
