@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model.h"
+#include "seq2seq.h"
 
 /* --- what must be equal ------------------------------------------------------------------------------------------- */
 
 /* What matching passes around. */
 typedef struct match {
-    const mt_net *first, *other;
+    const seq_net *first, *other;
     const char *home, *directory;
 } match;
 
@@ -44,16 +44,16 @@ static rill_status check_symbol(const match *of, const char *key, int32_t expect
                      expected, of->home, found);
 }
 
-rill_status mt_match(const mt_net *first, const char *home, const mt_net *other, const char *directory)
+rill_status seq_match(const seq_net *first, const char *home, const seq_net *other, const char *directory)
 {
     const match of = {.first = first, .other = other, .home = home, .directory = directory};
     const rill_codec *a = first->text, *b = other->text;
     TRY(check_vocabulary(&of, "source", rill_codec_source(a), rill_codec_source(b)));
     TRY(check_vocabulary(&of, "target", rill_codec_target(a), rill_codec_target(b)));
-    TRY(check_symbol(&of, "the number of target symbols", first->decoder.words, other->decoder.words));
-    TRY(check_symbol(&of, "eos_token_id", first->settings.end, other->settings.end));
-    TRY(check_symbol(&of, "the source's end symbol", first->settings.source_end, other->settings.source_end));
-    return check_symbol(&of, "pad_token_id", first->settings.pad, other->settings.pad);
+    TRY(check_symbol(&of, "the number of target symbols", first->actions, other->actions));
+    TRY(check_symbol(&of, "eos_token_id", first->end, other->end));
+    TRY(check_symbol(&of, "the source's end symbol", first->source_end, other->source_end));
+    return check_symbol(&of, "pad_token_id", first->pad, other->pad);
 }
 
 /* --- what is agreed on -------------------------------------------------------------------------------------------- */
@@ -63,9 +63,9 @@ static int32_t lesser(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-void mt_agree(mt_model *m)
+void seq_agree(seq_model *m)
 {
-    const mt_net *first = &m->net[0];
+    const seq_net *first = m->net[0];
     m->usual = first->usual;
     m->positions = first->positions;
     m->most_length = first->most_length;
@@ -73,11 +73,11 @@ void mt_agree(mt_model *m)
     snprintf(m->description, sizeof m->description, "%s", first->description);
     if (m->nets == 1) return;
     for (size_t i = 1; i < m->nets; i++) {
-        m->usual = lesser(m->usual, m->net[i].usual);
-        m->positions = lesser(m->positions, m->net[i].positions);
-        m->most_length = lesser(m->most_length, m->net[i].most_length);
-        m->max_length = lesser(m->max_length, m->net[i].max_length);
+        m->usual = lesser(m->usual, m->net[i]->usual);
+        m->positions = lesser(m->positions, m->net[i]->positions);
+        m->most_length = lesser(m->most_length, m->net[i]->most_length);
+        m->max_length = lesser(m->max_length, m->net[i]->max_length);
     }
-    snprintf(m->description, sizeof m->description, "ensemble of %zu transformers: %d and %d symbols", m->nets,
-             first->encoder.words, first->decoder.words);
+    snprintf(m->description, sizeof m->description, "ensemble of %zu %s: %d and %d symbols", m->nets, m->kind->several,
+             first->words, first->actions);
 }

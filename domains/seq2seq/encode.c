@@ -1,16 +1,9 @@
-/* Admitting inputs: text to pieces, pieces through the encoder, its output into slots; and the positions that this takes.
+/* Admitting inputs: text to pieces, pieces through the encoder, its output into slots.
  *
  * Inputs of a run stand one behind the other, each followed by the end symbol. A long input runs by itself, so that when the memory
  * does not suffice for it, it fails alone.
- * Positions that a file does not store are computed when a row is first asked for: a model may name a million of them and reach a
- * hundred.
- *
- * Invariant: an input that fails takes no part in what follows. A computed position is a function of its number and the settings.
- * Divisions: text to pieces · positions · runs. */
-#include <math.h>
-#include <string.h>
-
-#include "model.h"
+ * Invariant: an input that fails takes no part in what follows. Divisions: text to pieces · positions · runs. */
+#include "seq2seq.h"
 
 enum {
     LONG = 512,            /* pieces of an input that runs by itself */
@@ -21,7 +14,7 @@ enum {
 
 /* --- text to pieces ----------------------------------------------------------------------------------------------- */
 
-static int32_t longest_output(const mt_model *m, int32_t length)
+static int32_t longest_output(const seq_model *m, int32_t length)
 {
     int64_t bound = (int64_t)LENGTH_FACTOR * length + LENGTH_ALLOWANCE;
     return bound < m->max_length ? (int32_t)bound : m->max_length;
@@ -29,7 +22,7 @@ static int32_t longest_output(const mt_model *m, int32_t length)
 
 /* SentencePiece takes quadratic time over a word: half a minute for one of a megabyte. What has so many bytes would
  * have too many pieces anyway, or be of no use. */
-static rill_status check_length(const mt_runner *r, size_t length)
+static rill_status check_length(const seq_runner *r, size_t length)
 {
     size_t most = (size_t)r->model->usual * POSITION_BYTES;
     if (length <= most) return RILL_OK;
@@ -38,10 +31,10 @@ static rill_status check_length(const mt_runner *r, size_t length)
 }
 
 /* Bring one input to numbers; what is wrong with it is its own failure. */
-static rill_status read_input(mt_runner *r, rill_input *input, rill_ids *ids, mt_reading *reading)
+static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, seq_reading *reading)
 {
-    const mt_model *m = r->model;
-    *reading = (mt_reading){.input = input, .offset = ids->used};
+    const seq_model *m = r->model;
+    *reading = (seq_reading){.input = input, .offset = ids->used};
     rill_status status = check_length(r, input->length);
     if (status == RILL_OK) status = rill_codec_read(r->text, input->text, input->length, ids);
     size_t count = ids->used - reading->offset;
@@ -55,7 +48,7 @@ static rill_status read_input(mt_runner *r, rill_input *input, rill_ids *ids, mt
     if (status == RILL_OK && count == 0) input->status = RILL_EMPTY;
     if (status != RILL_OK || count == 0) return status;
     TRY(rill_grow(r->ctx, (void **)&r->ids, &r->ids_room, ids->used + 1, sizeof *r->ids, "an input's pieces"));
-    r->ids[ids->used++] = m->net[0].settings.source_end;
+    r->ids[ids->used++] = m->net[0]->source_end;
     reading->length = (int32_t)count + 1;
     input->size = reading->length;
     input->max_length = longest_output(m, reading->length);
@@ -63,7 +56,7 @@ static rill_status read_input(mt_runner *r, rill_input *input, rill_ids *ids, mt
 }
 
 /* The inputs that are to be encoded, in order. */
-static rill_status read_inputs(mt_runner *r, int32_t n, rill_input *inputs, size_t *readings)
+static rill_status read_inputs(seq_runner *r, int32_t n, rill_input *inputs, size_t *readings)
 {
     rill_ids ids = {.ctx = r->ctx, .ids = &r->ids, .room = &r->ids_room};
     TRY(rill_grow(r->ctx, (void **)&r->reading, &r->reading_room, (size_t)n, sizeof *r->reading, "inputs"));
@@ -77,40 +70,12 @@ static rill_status read_inputs(mt_runner *r, int32_t n, rill_input *inputs, size
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* Rows from .. to - 1: sines in the first half, cosines in the second. Of an odd width Marian makes one sine more, FSMT
- * a column of zeros. */
-static void compute_places(const mt_net *net, size_t from, size_t to, float *row)
+rill_status seq_reach(seq_runner *r, size_t count)
 {
-    const int fsmt = net->settings.form == MT_POSITIONS_FSMT;
-    const size_t width = net->width, first = (size_t)net->settings.first;
-    const size_t sines = fsmt ? width / 2 : (width + 1) / 2, used = fsmt ? 2 * sines : width;
-    const double half = fsmt ? (double)sines : (double)width / 2.0;
-    const double slowest = net->settings.form == MT_POSITIONS_HF ? half : half - 1.0;
-    for (size_t t = from; t < to; t++, row += width) {
-        for (size_t j = 0; j < used; j++) {
-            size_t pair = j < sines ? j : j - sines;
-            double angle = (double)(first + t) / pow(10000.0, slowest > 0.0 ? (double)pair / slowest : 0.0);
-            row[j] = (float)(j < sines ? sin(angle) : cos(angle));
-        }
-        if (used < width) row[used] = 0.0f;
-    }
-}
-
-rill_status mt_fill_places(mt_runner *r, size_t count)
-{
-    const size_t from = r->places;
-    if (count <= from) return RILL_OK;
-    for (size_t i = 0; i < r->model->nets; i++) {
-        const mt_net *net = &r->model->net[i];
-        rill_carver c = {0};
-        if (net->places == RILL_NONE) continue;
-        rill_carve(&c, (count - from) * net->width, sizeof(float));
-        TRY(mt_carve_again(r, &c));
-        float *rows = rill_carve(&c, (count - from) * net->width, sizeof *rows);
-        compute_places(net, from, count, rows);
-        TRY(rill_stream_fill(r->stream, net->places, (int32_t)from, (int32_t)(count - from), rows));
-    }
-    r->places = count;
+    const seq_model *m = r->model;
+    if (count <= r->reached || m->kind->reach == NULL) return RILL_OK;
+    for (size_t i = 0; i < m->nets; i++) TRY(m->kind->reach(r, m->net[i], r->reached, count));
+    r->reached = count;
     return RILL_OK;
 }
 
@@ -118,7 +83,7 @@ rill_status mt_fill_places(mt_runner *r, size_t count)
 
 /* Inputs that run together, neighbours whose numbers stand behind each other, and their columns. */
 typedef struct group {
-    mt_reading *reading; /* [inputs] */
+    seq_reading *reading; /* [inputs] */
     size_t inputs, pieces, longest;
     int32_t *length, *slot; /* [inputs] */
     int32_t *position;      /* [pieces] */
@@ -132,7 +97,7 @@ static void lay_out(group *g, rill_carver *c)
 }
 
 /* A long input, or the neighbours that are not. */
-static group find_group(mt_reading *reading, size_t count)
+static group find_group(seq_reading *reading, size_t count)
 {
     group g = {.reading = reading};
     for (; g.inputs < count; g.inputs++) {
@@ -144,12 +109,12 @@ static group find_group(mt_reading *reading, size_t count)
     return g;
 }
 
-static rill_status fill_columns(mt_runner *r, group *g)
+static rill_status fill_columns(seq_runner *r, group *g)
 {
     rill_carver c = {0};
     int32_t *position;
     lay_out(g, &c);
-    TRY(mt_carve_again(r, &c));
+    TRY(seq_carve_again(r, &c));
     lay_out(g, &c);
     position = g->position;
     for (size_t i = 0; i < g->inputs; i++) {
@@ -161,19 +126,19 @@ static rill_status fill_columns(mt_runner *r, group *g)
 }
 
 /* The slot's symbols, for all nets. */
-static rill_status make_list(mt_runner *r, const mt_reading *reading)
+static rill_status make_list(seq_runner *r, const seq_reading *reading)
 {
-    const mt_model *m = r->model;
+    const seq_model *m = r->model;
     if (m->shortlist == NULL) return RILL_OK;
-    TRY(mt_list_make(m->shortlist, r->ctx, r->ids + reading->offset, reading->length, &r->list));
+    TRY(seq_list_make(m->shortlist, r->ctx, r->ids + reading->offset, reading->length, &r->list));
     for (size_t i = 0; i < m->nets; i++)
-        TRY(rill_stream_list(r->stream, m->net[i].list, reading->input->slot, r->list.n, r->list.symbol));
+        TRY(rill_stream_list(r->stream, m->net[i]->list, reading->input->slot, r->list.n, r->list.symbol));
     return RILL_OK;
 }
 
-static rill_status encode_group(mt_runner *r, group *g)
+static rill_status encode_group(seq_runner *r, group *g)
 {
-    TRY(mt_fill_places(r, g->longest));
+    TRY(seq_reach(r, g->longest));
     TRY(fill_columns(r, g));
     TRY(rill_stream_slots(r->stream, (int32_t)g->inputs, g->slot, g->length));
     for (size_t i = 0; i < g->inputs; i++) TRY(make_list(r, &g->reading[i]));
@@ -184,7 +149,7 @@ static rill_status encode_group(mt_runner *r, group *g)
 }
 
 /* What a long input needs may be more than there is when all others have enough: that is its own failure then. */
-static rill_status forgive(mt_runner *r, const group *g, rill_status status)
+static rill_status forgive(seq_runner *r, const group *g, rill_status status)
 {
     rill_input *input = g->reading[0].input;
     if (status != RILL_ERR_MEMORY || g->longest <= LONG) return status;
@@ -195,9 +160,9 @@ static rill_status forgive(mt_runner *r, const group *g, rill_status status)
 }
 
 /* Inputs are read once: all nets have the same vocabulary. */
-rill_status mt_encode(void *self, int32_t n, rill_input *inputs)
+rill_status seq_encode(void *self, int32_t n, rill_input *inputs)
 {
-    mt_runner *r = self;
+    seq_runner *r = self;
     size_t readings;
     TRY(read_inputs(r, n, inputs, &readings));
     for (size_t i = 0; i < readings;) {

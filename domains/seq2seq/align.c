@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model.h"
+#include "seq2seq.h"
 
 /* --- forms -------------------------------------------------------------------------------------------------------- */
 
@@ -27,13 +27,14 @@ typedef struct form {
 } form;
 
 /* "alignment", "alignment=hard", "alignment=soft", "alignment=0.2"; 1 is hard, as there is no larger share. */
-static rill_status read_form(const mt_runner *r, const char *name, form *out)
+static rill_status read_form(const seq_runner *r, const char *name, form *out)
 {
     static const char key[] = "alignment";
     const size_t length = sizeof key - 1;
     *out = (form){.kind = FORM_HARD};
     if (strncmp(name, key, length) != 0 || (name[length] != '\0' && name[length] != '='))
-        return rill_fail(r->ctx, RILL_ERR_OPTION, "mt: outputs have no field \"%.40s\", only alignment", name);
+        return rill_fail(r->ctx, RILL_ERR_OPTION, "%s: outputs have no field \"%.40s\", only alignment",
+                         r->model->kind->domain, name);
     const char *value = name[length] != '\0' ? name + length + 1 : "hard";
     char *end;
     if (strcmp(value, "hard") == 0) return RILL_OK;
@@ -69,7 +70,7 @@ static void lay_out(alignment *a, rill_carver *c)
 }
 
 /* The state an action was chosen in is that of the action before it; of the first one the item's first node. */
-static void name_states(const mt_runner *r, const rill_hypothesis *h, const alignment *a)
+static void name_states(const seq_runner *r, const rill_hypothesis *h, const alignment *a)
 {
     for (size_t t = 0; t < a->actions; t++) {
         a->node[t] = t == 0 ? r->root[h->slot] : h->node[t - 1];
@@ -79,7 +80,7 @@ static void name_states(const mt_runner *r, const rill_hypothesis *h, const alig
     }
 }
 
-static rill_status align(mt_runner *r, const rill_hypothesis *h, alignment *a)
+static rill_status align(seq_runner *r, const rill_hypothesis *h, alignment *a)
 {
     rill_carver carver = {0};
     *a = (alignment){.actions = (size_t)h->length, .pieces = (size_t)rill_stream_units(r->stream, h->slot)};
@@ -87,13 +88,13 @@ static rill_status align(mt_runner *r, const rill_hypothesis *h, alignment *a)
     TRY(rill_carve_again(r->ctx, &r->aligned, &r->aligned_room, &carver));
     lay_out(a, &carver);
     name_states(r, h, a);
-    return mt_watch(r, &(mt_watched){.n = (int32_t)a->actions,
-                                     .node = a->node,
-                                     .slot = a->slot,
-                                     .depth = a->depth,
-                                     .action = a->action,
-                                     .share = a->share,
-                                     .ld = a->pieces});
+    return seq_watch(r, &(seq_watched){.n = (int32_t)a->actions,
+                                       .node = a->node,
+                                       .slot = a->slot,
+                                       .depth = a->depth,
+                                       .action = a->action,
+                                       .share = a->share,
+                                       .ld = a->pieces});
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
@@ -133,9 +134,9 @@ static rill_status write_pairs(const alignment *a, const form *f, rill_text *out
 
 /* --- the field ---------------------------------------------------------------------------------------------------- */
 
-rill_status mt_field(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out)
+rill_status seq_field(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out)
 {
-    mt_runner *r = self;
+    seq_runner *r = self;
     form f;
     alignment a;
     TRY(read_form(r, name, &f));

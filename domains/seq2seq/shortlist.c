@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model.h"
 #include "rill/file.h"
+#include "seq2seq.h"
 
 enum { FIRST = 100, BEST = 100 }; /* as in marian-decoder */
 
@@ -23,7 +23,7 @@ typedef struct pair {
     float probability;
 } pair;
 
-struct mt_shortlist {
+struct seq_shortlist {
     rill_context *ctx;
     const uint64_t *legal; /* of the model */
     int32_t first, best, end, words, actions;
@@ -50,7 +50,7 @@ static int take_number(const char *text, size_t *length, int32_t *out)
 }
 
 /* "FILE", "FILE,FIRST" or "FILE,FIRST,BEST"; *length of FILE. */
-static void read_option(mt_shortlist *s, const char *option, size_t *length)
+static void read_option(seq_shortlist *s, const char *option, size_t *length)
 {
     int32_t last, before;
     *length = strlen(option);
@@ -67,7 +67,7 @@ static void read_option(mt_shortlist *s, const char *option, size_t *length)
 
 /* What reading passes around. */
 typedef struct reader {
-    mt_shortlist *list;
+    seq_shortlist *list;
     const rill_vocabulary *source, *target;
     const char *path;
     pair *pairs;
@@ -157,7 +157,7 @@ static int compare(const void *a, const void *b)
 /* Keep the best of each source symbol. */
 static rill_status index_pairs(reader *r)
 {
-    mt_shortlist *s = r->list;
+    seq_shortlist *s = r->list;
     int32_t kept = 0;
     TRY(rill_blocks_get(&s->blocks, &s->offset, (size_t)s->words + 1, sizeof *s->offset, "a shortlist"));
     TRY(rill_blocks_get(&s->blocks, &s->target, r->n, sizeof *s->target, "a shortlist"));
@@ -176,7 +176,7 @@ static rill_status index_pairs(reader *r)
 /* The pieces that copy. */
 static rill_status find_same(reader *r)
 {
-    mt_shortlist *s = r->list;
+    seq_shortlist *s = r->list;
     TRY(rill_blocks_get(&s->blocks, &s->same, (size_t)s->words, sizeof *s->same, "a shortlist"));
     for (int32_t i = 0; i < s->words; i++) {
         size_t length;
@@ -190,7 +190,7 @@ static rill_status find_same(reader *r)
     return RILL_OK;
 }
 
-static rill_status open_file(mt_shortlist *s, const mt_model *m, const char *option)
+static rill_status open_file(seq_shortlist *s, const seq_net *net, const char *option)
 {
     rill_text path = {.ctx = s->ctx};
     size_t length;
@@ -198,7 +198,7 @@ static rill_status open_file(mt_shortlist *s, const mt_model *m, const char *opt
     if (length == 0)
         return rill_fail(s->ctx, RILL_ERR_OPTION, "shortlist: expected FILE, FILE,F or FILE,F,B, found \"%.60s\"",
                          option);
-    const rill_codec *text = m->net[0].text;
+    const rill_codec *text = net->text;
     reader r = {.list = s, .source = rill_codec_source(text), .target = rill_codec_target(text)};
     rill_status status = rill_text_append(&path, option, length);
     r.path = path.data;
@@ -210,19 +210,19 @@ static rill_status open_file(mt_shortlist *s, const mt_model *m, const char *opt
     return status;
 }
 
-rill_status mt_shortlist_open(mt_shortlist **out, const mt_model *m, const char *option)
+rill_status seq_shortlist_open(seq_shortlist **out, const seq_net *net, const char *option)
 {
-    mt_shortlist *s = *out = rill_calloc(m->ctx, 1, sizeof *s);
-    if (s == NULL) return rill_fail_memory(m->ctx, sizeof *s, "a shortlist");
-    s->ctx = s->blocks.ctx = m->ctx;
-    s->legal = m->legal;
-    s->end = m->net[0].settings.end;
-    s->words = m->net[0].encoder.words;
-    s->actions = m->net[0].decoder.words;
-    return open_file(s, m, option);
+    seq_shortlist *s = *out = rill_calloc(net->ctx, 1, sizeof *s);
+    if (s == NULL) return rill_fail_memory(net->ctx, sizeof *s, "a shortlist");
+    s->ctx = s->blocks.ctx = net->ctx;
+    s->legal = net->legal;
+    s->end = net->end;
+    s->words = net->words;
+    s->actions = net->actions;
+    return open_file(s, net, option);
 }
 
-void mt_shortlist_close(mt_shortlist *s)
+void seq_shortlist_close(seq_shortlist *s)
 {
     if (s == NULL) return;
     rill_blocks_clear(&s->blocks);
@@ -231,13 +231,13 @@ void mt_shortlist_close(mt_shortlist *s)
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-static void mark_one(const mt_shortlist *s, uint64_t *mark, int32_t action)
+static void mark_one(const seq_shortlist *s, uint64_t *mark, int32_t action)
 {
     if (action >= 0 && action < s->actions) mark[action / 64] |= UINT64_C(1) << (action % 64);
 }
 
 /* Mark the symbols of an input's list in [words] words. */
-static void mark_list(const mt_shortlist *s, const int32_t *ids, int32_t length, uint64_t *mark, size_t words)
+static void mark_list(const seq_shortlist *s, const int32_t *ids, int32_t length, uint64_t *mark, size_t words)
 {
     memset(mark, 0, words * sizeof *mark);
     for (int32_t i = 0; i < s->first && i < s->actions; i++) mark_one(s, mark, i);
@@ -249,9 +249,9 @@ static void mark_list(const mt_shortlist *s, const int32_t *ids, int32_t length,
     for (size_t w = 0; w < words; w++) mark[w] &= s->legal[w];
 }
 
-rill_status mt_list_make(const mt_shortlist *s, rill_context *ctx, const int32_t *ids, int32_t length, mt_list *list)
+rill_status seq_list_make(const seq_shortlist *s, rill_context *ctx, const int32_t *ids, int32_t length, seq_list *list)
 {
-    const size_t words = ((size_t)s->actions + 63) / 64, most = mt_list_most(s, (size_t)length);
+    const size_t words = ((size_t)s->actions + 63) / 64, most = seq_list_most(s, (size_t)length);
     TRY(rill_grow(ctx, (void **)&list->mark, &list->mark_room, words, sizeof *list->mark, "a shortlist"));
     TRY(rill_grow(ctx, (void **)&list->symbol, &list->symbol_room, most, sizeof *list->symbol, "a shortlist"));
     mark_list(s, ids, length, list->mark, words);
@@ -262,13 +262,13 @@ rill_status mt_list_make(const mt_shortlist *s, rill_context *ctx, const int32_t
     return RILL_OK;
 }
 
-void mt_list_clear(mt_list *list, rill_context *ctx)
+void seq_list_clear(seq_list *list, rill_context *ctx)
 {
     rill_free(ctx, list->mark, list->mark_room * sizeof *list->mark);
     rill_free(ctx, list->symbol, list->symbol_room * sizeof *list->symbol);
 }
 
-size_t mt_list_most(const mt_shortlist *s, size_t pieces)
+size_t seq_list_most(const seq_shortlist *s, size_t pieces)
 {
     const size_t first = (size_t)(s->first < s->actions ? s->first : s->actions);
     return first + 1 + pieces * ((size_t)s->widest + 1);
