@@ -85,7 +85,8 @@ ARROWS = {
     "domains/*": ["self", "domains/seq2seq", "domains/text", "domains/common", "rill/", "kernels"],
     "rill/script": ["rill/script", "rill/"],
     "scripting": ["scripting", "rill/script", "rill/"],
-    "cli": ["cli", "rill/script", "rill/", "domains/text/tree.h"],
+    "cli/quality": ["cli/quality", "rill/script", "rill/", "domains/text/tree.h"],
+    "cli": ["cli", "cli/quality", "rill/script", "rill/", "domains/text/tree.h"],
     "examples": ["examples", "rill/script", "rill/"],
 }
 # Libraries a room may not know. The engine and the kernels see the C library and the system's threads only.
@@ -104,6 +105,8 @@ def room_of(name):
         return "rill/script"
     if name.startswith("kernels/device/"):
         return "kernels/device"
+    if name.startswith("cli/quality/"):
+        return "cli/quality"
     if parts[0] == "domains":
         return "/".join(parts[:2]) if len(parts) > 2 else "domains"
     return parts[0]

@@ -1,16 +1,10 @@
-/* Trying points and keeping what came of them; see points.h. */
+/* Points, their front and what is told of them; see points.h. */
 #include "points.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include "interrupt.h"
-#include "report.h"
-#include "runfile.h"
 
 /* --- points ------------------------------------------------------------------------------------------------------- */
 
@@ -28,14 +22,13 @@ static cli_point *append(cli_points *points)
     return point;
 }
 
-static int name_point(cli_point *point, const rill_script_config *config)
+static int name_point(cli_point *point, const rill_script_pair *pairs, size_t n)
 {
-    size_t n = (size_t)config->n_point;
     point->name = calloc(n + 1, sizeof *point->name);
     point->value = calloc(n + 1, sizeof *point->value);
     if (!point->name || !point->value) return 0;
     for (point->n = 0; (size_t)point->n < n;) {
-        const rill_script_pair *pair = &config->point[point->n];
+        const rill_script_pair *pair = &pairs[point->n];
         char *name = strdup(pair->name), *value = strdup(pair->value);
         point->name[point->n] = name;
         point->value[point->n++] = value;
@@ -54,6 +47,19 @@ static void free_point(cli_point *point)
     free(point->value);
     free(point->refused);
     json_decref(point->run);
+}
+
+cli_point *cli_points_add(cli_points *points, const rill_script_pair *pairs, size_t n)
+{
+    cli_point *point = append(points);
+    if (!point || name_point(point, pairs, n)) return point;
+    cli_points_drop(points);
+    return NULL;
+}
+
+void cli_points_drop(cli_points *points)
+{
+    free_point(&points->point[--points->n]);
 }
 
 void cli_points_free(cli_points *points)
@@ -100,136 +106,11 @@ int cli_points_flawed(const cli_points *points)
     return 0;
 }
 
-/* --- where we are ------------------------------------------------------------------------------------------------- */
-
-static void say_where(const cli_points *points, const cli_point *point)
-{
-    char label[256];
-    if (!points->telling || !isatty(STDERR_FILENO)) return;
-    cli_point_label(point, label, sizeof label);
-    fprintf(stderr, "\rtrying %zu", points->n);
-    if (points->total) fprintf(stderr, " of %" PRId64, points->total);
-    fputs(": ", stderr);
-    cli_terminal_put(stderr, label, strlen(label));
-    fputs("\033[K", stderr);
-    fflush(stderr);
-}
-
-void cli_points_erase(void *unused)
-{
-    (void)unused;
-    if (!isatty(STDERR_FILENO)) return;
-    fputs("\r\033[K", stderr);
-    fflush(stderr);
-}
-
-/* --- trying ------------------------------------------------------------------------------------------------------- */
-
-int cli_points_check_name(const char *path, const cli_layer *given, const char *name)
-{
-    static const char *const of_the_chain[] = {"delta", "absolute", "relative", "relative_local"};
-    for (size_t i = 0; i < sizeof of_the_chain / sizeof *of_the_chain; i++)
-        if (!strcmp(name, of_the_chain[i]) && given->heuristics.said)
-            return cli_fail("%s sets %s, but options of the chain replace all heuristics: leave one of the two out",
-                            path, name);
-    if (cli_layer_says(given, strcmp(name, "M") ? name : "max-candidates"))
-        return cli_fail("%s sets %s, and so does an option: leave one of the two out", path, name);
-    return CLI_OK;
-}
-
-static int refuse(cli_point *point, const char *why)
-{
-    point->refused = strndup(why, strcspn(why, "\n")); /* a row has one line */
-    return point->refused ? CLI_OK : cli_fail_memory("a point");
-}
-
-static int fail_at(const cli_points *points, const cli_point *point)
-{
-    char label[256];
-    cli_point_label(point, label, sizeof label);
-    return cli_fail("%s: %s: %s", points->path, label, rill_error(points->session->ctx));
-}
-
-/* A point must be possible by itself, and nothing of it may have to give way to an option: its row would tell of another search
- * than it says. */
-static int compose(cli_points *points, const rill_script_config *config, cli_point *point, cli_layer *layer,
-                   cli_plan *plan)
-{
-    rill_context *ctx = points->session->ctx;
-    const cli_layer *model = &points->session->config.search, *soft[] = {layer, model};
-    char why[CLI_LEFT_MAX + 64];
-    if (cli_layer_from_config(ctx, config, layer) != CLI_OK) return CLI_FAILED;
-    rill_status status = cli_plan_try(ctx, layer, &model, 1, plan);
-    if (status == RILL_OK) status = cli_plan_try(ctx, points->given, soft, 2, plan);
-    if (status == RILL_ERR_OPTION) return refuse(point, rill_error(ctx));
-    if (status < 0) return fail_at(points, point);
-    if (!plan->left[0]) return CLI_OK;
-    snprintf(why, sizeof why, "the options leave no room for: %s", plan->left);
-    return refuse(point, why);
-}
-
-static json_t *report_of(const cli_points *points, const cli_point *point, const cli_plan *plan)
-{
-    const cli_report report = {
-        .stats = point->trial.stats,
-        .settings = &point->trial.settings,
-        .plan = plan,
-        .session = points->session,
-        .wall = point->trial.seconds,
-    };
-    return cli_report_json(&report);
-}
-
-static int is_first_run(const cli_points *points)
-{
-    for (size_t i = 0; i < points->n; i++)
-        if (points->point[i].run) return 0;
-    return 1;
-}
-
-static int decode(cli_points *points, const rill_script_config *config, cli_point *point, const cli_plan *plan)
-{
-    rill_status status = RILL_OK;
-    say_where(points, point);
-    if (is_first_run(points)) status = cli_trial_time(points->session, points->set, plan, &point->trial);
-    if (status == RILL_OK) status = cli_trial_judge(points->session, points->set, plan, NULL, &point->trial);
-    if (points->telling) cli_points_erase(NULL);
-    if (cli_interrupted()) {
-        cli_say("%s: interrupted%s", points->path, is_first_run(points) ? "" : ": what was tried before is kept");
-        return CLI_INTERRUPTED;
-    }
-    if (status < 0) rill_script_config_blame(points->script, config);
-    if (status == RILL_ERR_OPTION) return refuse(point, rill_error(points->session->ctx));
-    if (status < 0) return fail_at(points, point);
-    point->run = report_of(points, point, plan);
-    return point->run ? CLI_OK : cli_fail_memory("a point");
-}
-
-int cli_points_try(cli_points *points, const rill_script_config *config)
-{
-    struct {
-        cli_layer layer;
-        cli_plan plan;
-    } *large = calloc(1, sizeof *large);
-    cli_point *point = large ? append(points) : NULL;
-    int code = point && name_point(point, config) ? CLI_OK : cli_fail_memory("a point");
-    for (int i = 0; code == CLI_OK && i < point->n; i++)
-        code = cli_points_check_name(points->path, points->given, point->name[i]);
-    if (code == CLI_OK) code = compose(points, config, point, &large->layer, &large->plan);
-    if (code == CLI_OK && !point->refused) code = decode(points, config, point, &large->plan);
-    if (code != CLI_OK && point) { /* what was not finished is no point */
-        free_point(point);
-        points->n--;
-    }
-    free(large);
-    return code;
-}
-
 /* --- the front ---------------------------------------------------------------------------------------------------- */
 
 static double quality(const cli_points *points, const cli_point *point, int oracle)
 {
-    return cli_quality(points->set->metric.kind, &point->trial.counts, oracle);
+    return cli_quality(points->kind, &point->trial.counts, oracle);
 }
 
 static int beats(const cli_points *points, const cli_point *a, const cli_point *b, int oracle)
@@ -312,11 +193,9 @@ static json_t *point_json(const cli_point *point, const cli_metric_kind *judged)
     return object;
 }
 
-json_t *cli_points_json(const cli_points *points)
+json_t *cli_points_json(const cli_points *points, const char *path, int64_t inputs)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < points->n; i++)
-        json_array_append_new(list, point_json(&points->point[i], cli_testset_metric(points->set)));
-    return json_pack("{s:o,s:I,s:o}", "script", string_json(points->path), "inputs", (json_int_t)points->set->inputs.n,
-                     "points", list);
+    for (size_t i = 0; i < points->n; i++) json_array_append_new(list, point_json(&points->point[i], points->kind));
+    return json_pack("{s:o,s:I,s:o}", "script", string_json(path), "inputs", (json_int_t)inputs, "points", list);
 }

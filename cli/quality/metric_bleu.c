@@ -306,17 +306,19 @@ static double one_bleu(const cli_tally *tally)
 
 /* --- telling ------------------------------------------------------------------------------------------------------ */
 
-static void print_bleu(const cli_counts *counts)
+static rill_status report_bleu(const cli_counts *counts, rill_text *out)
 {
     const cli_tally *t = &counts->first;
     double p[ORDERS];
     precisions(t, p);
-    cli_print("bleu     %8.2f  %.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %" PRId64 " ref_len = %" PRId64
-              ")\n",
-              value_bleu(t), p[0], p[1], p[2], p[3], brevity(t),
-              t->part[REFERENCE] > 0 ? (double)t->part[LENGTH] / (double)t->part[REFERENCE] : 0, t->part[LENGTH],
-              t->part[REFERENCE]);
-    cli_print("oracle   %8.2f\n", value_bleu(&counts->best));
+    rill_status status = rill_text_printf(
+        out,
+        "bleu     %8.2f  %.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %" PRId64 " ref_len = %" PRId64 ")\n",
+        value_bleu(t), p[0], p[1], p[2], p[3], brevity(t),
+        t->part[REFERENCE] > 0 ? (double)t->part[LENGTH] / (double)t->part[REFERENCE] : 0, t->part[LENGTH],
+        t->part[REFERENCE]);
+    if (status == RILL_OK) status = rill_text_printf(out, "oracle   %8.2f\n", value_bleu(&counts->best));
+    return status;
 }
 
 static void fill_bleu(const cli_counts *counts, json_t *object)
@@ -333,13 +335,13 @@ static void fill_bleu(const cli_counts *counts, json_t *object)
     json_object_set_new(object, "signature", json_string("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp"));
 }
 
-static int open_bleu(cli_metric *metric, const cli_lines *references)
+static rill_status open_bleu(cli_metric *metric, const cli_lines *references)
 {
     bleu *own = metric->own = calloc(1, sizeof *own);
-    if (!own) return cli_fail_memory("references");
+    if (!own) return rill_fail_memory(metric->ctx, sizeof *own, "references");
     own->references = references;
     own->a.ctx = own->b.ctx = own->kept.ctx = metric->ctx;
-    return make_room(own, 1) < 0 ? cli_fail_memory("references") : CLI_OK;
+    return make_room(own, 1) < 0 ? rill_fail_memory(metric->ctx, sizeof *own, "references") : RILL_OK;
 }
 
 static void close_bleu(cli_metric *metric)
@@ -364,7 +366,7 @@ const cli_metric_kind cli_metric_bleu = {
     .judge = judge_bleu,
     .value = value_bleu,
     .one = one_bleu,
-    .print = print_bleu,
+    .report = report_bleu,
     .fill = fill_bleu,
     .close = close_bleu,
 };

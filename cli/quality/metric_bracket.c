@@ -38,6 +38,7 @@ typedef struct bracket {
     int32_t *before;        /* [words + 1] words kept before each of the reference */
     constituent *a, *b;     /* of reference and output */
     size_t word_room, tag_room, before_room, a_room, b_room;
+    cli_say_fn say;
     int told;
 } bracket;
 
@@ -150,8 +151,9 @@ static int64_t count_matches(const constituent *a, size_t n_a, const constituent
 /* Whether what is wrong with an output may still be told. */
 static int may_tell(bracket *own)
 {
-    if (own->told == TOLD_AT_MOST) cli_say("more outputs are not as they should be: the report counts them");
-    return own->told++ < TOLD_AT_MOST;
+    if (own->say && own->told == TOLD_AT_MOST)
+        own->say("more outputs are not as they should be: the report counts them");
+    return own->say && own->told++ < TOLD_AT_MOST;
 }
 
 /* Are the words of both trees the same, but for punctuation? The first difference is told. The reference's words are in
@@ -160,8 +162,8 @@ static int same_words(bracket *own, int64_t i)
 {
     if (own->test.words != own->gold.words) {
         if (may_tell(own))
-            cli_say("reference line %" PRId64 ": output left out: it has %" PRId32 " words, the reference %" PRId32,
-                    i + 1, own->test.words, own->gold.words);
+            own->say("reference line %" PRId64 ": output left out: it has %" PRId32 " words, the reference %" PRId32,
+                     i + 1, own->test.words, own->gold.words);
         return 0;
     }
     for (int32_t k = 0; k < own->test.count; k++) {
@@ -169,10 +171,10 @@ static int same_words(bracket *own, int64_t i)
         if (node->word.data == NULL || !kept(own, node->from) || same(node->word, own->word[node->from])) continue;
         const rill_slice *wanted = &own->word[node->from];
         if (may_tell(own))
-            cli_say("reference line %" PRId64 ": output left out: word %" PRId32
-                    " is \"%.*s\", in the reference \"%.*s\"",
-                    i + 1, node->from + 1, (int)(node->word.length < 60 ? node->word.length : 60), node->word.data,
-                    (int)(wanted->length < 60 ? wanted->length : 60), wanted->data);
+            own->say("reference line %" PRId64 ": output left out: word %" PRId32
+                     " is \"%.*s\", in the reference \"%.*s\"",
+                     i + 1, node->from + 1, (int)(node->word.length < 60 ? node->word.length : 60), node->word.data,
+                     (int)(wanted->length < 60 ? wanted->length : 60), wanted->data);
         return 0;
     }
     return 1;
@@ -204,7 +206,7 @@ static rill_status read_test(bracket *own, int64_t i, const char *text, size_t l
     rill_status status = rill_tree_parse(&own->test, text, length, RILL_TREE_KEEP_BARS);
     *found = status == RILL_OK;
     if (status != RILL_ERR_INPUT) return status;
-    if (may_tell(own)) cli_say("reference line %" PRId64 ": output is no tree: %s", i + 1, rill_error(own->test.ctx));
+    if (may_tell(own)) own->say("reference line %" PRId64 ": output is no tree: %s", i + 1, rill_error(own->test.ctx));
     rill_error_clear(own->test.ctx);
     return RILL_OK;
 }
@@ -239,20 +241,22 @@ static int judge_bracket(cli_metric *metric, int64_t i, const char *text, size_t
 }
 
 /* The references must be trees: a fault in one would be an untold fault of every figure. */
-static int open_bracket(cli_metric *metric, const cli_lines *references)
+static rill_status open_bracket(cli_metric *metric, const cli_lines *references)
 {
     bracket *own = metric->own = calloc(1, sizeof *own);
-    if (!own) return cli_fail_memory("references");
+    if (!own) return rill_fail_memory(metric->ctx, sizeof *own, "references");
     own->references = references;
+    own->say = metric->say;
     own->gold.ctx = own->test.ctx = metric->ctx;
     for (int64_t i = 0; i < references->n; i++) {
         size_t count;
         rill_status status = read_gold(own, i, &count);
         if (status == RILL_ERR_INPUT)
-            return cli_fail("reference line %" PRId64 " is no tree: %s", i + 1, rill_error(metric->ctx));
-        if (status != RILL_OK) return cli_fail_context(metric->ctx);
+            return rill_fail(metric->ctx, RILL_ERR_INPUT, "reference line %" PRId64 " is no tree: %s", i + 1,
+                             rill_error(metric->ctx));
+        if (status != RILL_OK) return rill_error_status(metric->ctx);
     }
-    return CLI_OK;
+    return RILL_OK;
 }
 
 static void close_bracket(cli_metric *metric)
@@ -284,20 +288,27 @@ static double one_bracket(const cli_tally *tally)
     return tally->part[EXACT] ? 100 : value_bracket(tally);
 }
 
-static void print_bracket(const cli_counts *counts)
+static rill_status report_bracket(const cli_counts *counts, rill_text *out)
 {
     const int64_t *p = counts->first.part;
-    cli_print("bracket  %8.2f  labelled F1; precision %.2f (%" PRId64 " of %" PRId64 "), recall %.2f (of %" PRId64
-              ")\n",
-              value_bracket(&counts->first), cli_percent(p[MATCHED], p[TEST]), p[MATCHED], p[TEST],
-              cli_percent(p[MATCHED], p[GOLD]), p[GOLD]);
-    cli_print("oracle   %8.2f\n", value_bracket(&counts->best));
-    cli_print("exact    %8" PRId64 "  %6.2f %%\n", p[EXACT], cli_percent(p[EXACT], p[SCORED]));
-    cli_print("tags     %8" PRId64 "  %6.2f %% of %" PRId64 " words\n", p[TAGS], cli_percent(p[TAGS], p[WORDS]),
-              p[WORDS]);
-    if (p[SKIPPED]) cli_print("skipped  %8" PRId64 "  outputs with other words\n", p[SKIPPED]);
-    if (p[BROKEN]) cli_print("broken   %8" PRId64 "  outputs that are no trees\n", p[BROKEN]);
-    if (p[EMPTY]) cli_print("empty    %8" PRId64 "  references of nothing but punctuation, left out\n", p[EMPTY]);
+    rill_status status = rill_text_printf(
+        out, "bracket  %8.2f  labelled F1; precision %.2f (%" PRId64 " of %" PRId64 "), recall %.2f (of %" PRId64 ")\n",
+        value_bracket(&counts->first), cli_percent(p[MATCHED], p[TEST]), p[MATCHED], p[TEST],
+        cli_percent(p[MATCHED], p[GOLD]), p[GOLD]);
+    if (status == RILL_OK) status = rill_text_printf(out, "oracle   %8.2f\n", value_bracket(&counts->best));
+    if (status == RILL_OK)
+        status = rill_text_printf(out, "exact    %8" PRId64 "  %6.2f %%\n", p[EXACT], cli_percent(p[EXACT], p[SCORED]));
+    if (status == RILL_OK)
+        status = rill_text_printf(out, "tags     %8" PRId64 "  %6.2f %% of %" PRId64 " words\n", p[TAGS],
+                                  cli_percent(p[TAGS], p[WORDS]), p[WORDS]);
+    if (status == RILL_OK && p[SKIPPED])
+        status = rill_text_printf(out, "skipped  %8" PRId64 "  outputs with other words\n", p[SKIPPED]);
+    if (status == RILL_OK && p[BROKEN])
+        status = rill_text_printf(out, "broken   %8" PRId64 "  outputs that are no trees\n", p[BROKEN]);
+    if (status == RILL_OK && p[EMPTY])
+        status = rill_text_printf(out, "empty    %8" PRId64 "  references of nothing but punctuation, left out\n",
+                                  p[EMPTY]);
+    return status;
 }
 
 static void fill_bracket(const cli_counts *counts, json_t *object)
@@ -333,7 +344,7 @@ const cli_metric_kind cli_metric_bracket = {
     .judge = judge_bracket,
     .value = value_bracket,
     .one = one_bracket,
-    .print = print_bracket,
+    .report = report_bracket,
     .fill = fill_bracket,
     .close = close_bracket,
 };

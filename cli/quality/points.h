@@ -4,11 +4,7 @@
 
 #include <jansson.h>
 
-#include "cli.h"
-#include "output.h"
 #include "rill/script_config.h"
-#include "search.h"
-#include "session.h"
 #include "testset.h"
 
 typedef struct cli_point {
@@ -21,27 +17,15 @@ typedef struct cli_point {
 } cli_point;
 
 typedef struct cli_points {
-    cli_session *session;
-    cli_testset *set;
-    const cli_layer *given; /* options, which override every point */
-    const char *path;       /* the script's, for messages */
-    rill_script *script;    /* the same, to find the place that a message is about */
-    int64_t total;          /* how many there will be, 0 = not known */
-    int telling;            /* say on standard error which one is being tried */
-    cli_point *point;       /* [n] in the order tried */
+    const cli_metric_kind *kind; /* of quality; NULL: outputs are not judged */
+    cli_point *point;            /* [n] in the order tried */
     size_t n, capacity;
 } cli_points;
 
-/* Decode the test set with a configuration and append what came of it, though it be refused. Before the first point that is not
- * the set is decoded once more, for the model's memory to have grown.
- *   CLI_OK, or CLI_FAILED after a message that names the point: what its run was stopped by */
-int cli_points_try(cli_points *points, const rill_script_config *config);
-
-/* Refuse a parameter that an option sets too. CLI_OK or CLI_FAILED after a message. */
-int cli_points_check_name(const char *path, const cli_layer *given, const char *name);
-
-/* Take the line that tells where we are from the terminal. Fits cli_session.before_message. */
-void cli_points_erase(void *unused);
+/* One more, with copies of its n parameters; borrowed until the next. NULL when out of memory. */
+cli_point *cli_points_add(cli_points *points, const rill_script_pair *pairs, size_t n);
+/* Take the last one back. */
+void cli_points_drop(cli_points *points);
 
 /* Inputs without output at any point, or a point that was refused: what the exit code tells. */
 int cli_points_flawed(const cli_points *points);
@@ -61,7 +45,7 @@ enum { CLI_SHOWN_MAX = 24 };
 const char *cli_point_shown(const char *value, char out[CLI_SHOWN_MAX]);
 
 /* {"script": ..., "inputs": N, "points": [{"point": {...}, ...}]}; a new reference, NULL when out of memory. */
-json_t *cli_points_json(const cli_points *points);
+json_t *cli_points_json(const cli_points *points, const char *path, int64_t inputs);
 
 /* Accepts zeroed points. */
 void cli_points_free(cli_points *points);

@@ -17,7 +17,7 @@ static const cli_metric_kind *look_up(const char *name)
     return NULL;
 }
 
-const cli_metric_kind *cli_metric_find(const char *name)
+const cli_metric_kind *cli_metric_find(const char *name, char *why, size_t size)
 {
     const cli_metric_kind *kind = look_up(name);
     if (kind) return kind;
@@ -28,8 +28,8 @@ const cli_metric_kind *cli_metric_find(const char *name)
         snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", names[i]);
     }
     const char *near = rill_nearest(name, names, KINDS);
-    cli_fail("unknown metric \"%s\"%s%s%s: there are %s", name, near ? " (did you mean " : "", near ? near : "",
-             near ? "?)" : "", all);
+    snprintf(why, size, "unknown metric \"%s\"%s%s%s: there are %s", name, near ? " (did you mean " : "",
+             near ? near : "", near ? "?)" : "", all);
     return NULL;
 }
 
@@ -43,13 +43,13 @@ const cli_metric_kind *cli_metric_of_domain(const rill_domain *domain)
 
 /* --- judging ------------------------------------------------------------------------------------------------------ */
 
-int cli_metric_open(cli_metric *metric, rill_context *ctx, const cli_metric_kind *kind, const rill_domain *domain,
-                    const cli_lines *references)
+rill_status cli_metric_open(cli_metric *metric, rill_context *ctx, const cli_metric_kind *kind,
+                            const rill_domain *domain, const cli_lines *references, cli_say_fn say)
 {
-    *metric = (cli_metric){.kind = kind ? kind : cli_metric_of_domain(domain), .ctx = ctx, .domain = domain};
-    int code = metric->kind->open(metric, references);
+    *metric = (cli_metric){
+        .kind = kind ? kind : cli_metric_of_domain(domain), .ctx = ctx, .domain = domain, .say = say};
     metric->n = references->n;
-    return code;
+    return metric->kind->open(metric, references);
 }
 
 int cli_metric_judge(cli_metric *metric, int64_t i, const char *text, size_t length, cli_tally *out)

@@ -12,14 +12,13 @@
 enum { MOST = 64 };
 
 static cli_point made[MOST];
-static cli_testset set = {.metric = {.kind = &cli_metric_exact}, .judged = 1};
 static cli_points points;
 
 static void make(const int (*values)[3], size_t n) /* exact, oracle, expansions; expansions < 0: refused */
 {
     static char why[] = "no";
     memset(made, 0, sizeof made);
-    points = (cli_points){.set = &set, .point = made, .n = n};
+    points = (cli_points){.kind = &cli_metric_exact, .point = made, .n = n};
     for (size_t i = 0; i < n; i++) {
         made[i].trial.counts = (cli_counts){
             .inputs = 100, .first = {{values[i][0], 100}}, .best = {{values[i][1], 100}}};

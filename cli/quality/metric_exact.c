@@ -50,20 +50,20 @@ static rill_status append_canonical(cli_metric *metric, const char *text, size_t
     return append_plain(text, length, out);
 }
 
-static int open_exact(cli_metric *metric, const cli_lines *references)
+static rill_status open_exact(cli_metric *metric, const cli_lines *references)
 {
     exact *own = metric->own = calloc(1, sizeof *own);
-    if (!own) return cli_fail_memory("references");
+    if (!own) return rill_fail_memory(metric->ctx, sizeof *own, "references");
     own->forms.ctx = own->scratch.ctx = metric->ctx;
     own->start = calloc((size_t)references->n + 1, sizeof *own->start);
-    if (!own->start) return cli_fail_memory("references");
+    if (!own->start) return rill_fail_memory(metric->ctx, sizeof *own, "references");
     for (int64_t i = 0; i < references->n; i++) {
         size_t length;
         const char *text = cli_lines_get(references, i, &length);
-        if (append_canonical(metric, text, length, &own->forms) < 0) return cli_fail_context(metric->ctx);
+        if (append_canonical(metric, text, length, &own->forms) < 0) return rill_error_status(metric->ctx);
         own->start[i + 1] = own->forms.length;
     }
-    return CLI_OK;
+    return RILL_OK;
 }
 
 static int judge_exact(cli_metric *metric, int64_t i, const char *text, size_t length, cli_tally *out)
@@ -84,10 +84,14 @@ static double value_exact(const cli_tally *sum)
     return cli_percent(sum->part[RIGHT], sum->part[INPUTS]);
 }
 
-static void print_exact(const cli_counts *counts)
+static rill_status report_exact(const cli_counts *counts, rill_text *out)
 {
-    cli_print("exact    %8" PRId64 "  %6.2f %%\n", counts->first.part[RIGHT], value_exact(&counts->first));
-    cli_print("oracle   %8" PRId64 "  %6.2f %%\n", counts->best.part[RIGHT], value_exact(&counts->best));
+    rill_status status = rill_text_printf(out, "exact    %8" PRId64 "  %6.2f %%\n", counts->first.part[RIGHT],
+                                          value_exact(&counts->first));
+    if (status == RILL_OK)
+        status = rill_text_printf(out, "oracle   %8" PRId64 "  %6.2f %%\n", counts->best.part[RIGHT],
+                                  value_exact(&counts->best));
+    return status;
 }
 
 static void fill_exact(const cli_counts *counts, json_t *object)
@@ -114,7 +118,7 @@ const cli_metric_kind cli_metric_exact = {
     .judge = judge_exact,
     .value = value_exact,
     .one = value_exact,
-    .print = print_exact,
+    .report = report_exact,
     .fill = fill_exact,
     .close = close_exact,
 };
