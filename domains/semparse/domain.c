@@ -7,6 +7,7 @@
  * Divisions: the model · the runner · outputs · names of actions · the table. */
 #include <string.h>
 
+#include "grow.h"
 #include "logic.h"
 #include "model.h"
 #include "options.h"
@@ -80,12 +81,12 @@ static void stop(void *runner)
         rill_mentions_clear(&r->mentions[i]);
         rill_text_clear(&r->unknown[i]);
     }
-    rill_free(ctx, r->mentions, r->mentions_room * sizeof *r->mentions);
-    rill_free(ctx, r->unknown, r->unknown_room * sizeof *r->unknown);
-    rill_free(ctx, r->slot, r->slot_room * sizeof *r->slot);
-    rill_free(ctx, r->length, r->length_room * sizeof *r->length);
-    rill_free(ctx, r->word, r->word_room * sizeof *r->word);
-    rill_free(ctx, r->column, r->column_room * sizeof *r->column);
+    DROP(ctx, r->mentions, r->mentions_room);
+    DROP(ctx, r->unknown, r->unknown_room);
+    DROP(ctx, r->slot, r->slot_room);
+    DROP(ctx, r->length, r->length_room);
+    DROP(ctx, r->word, r->word_room);
+    DROP(ctx, r->column, r->column_room);
     rill_blocks_clear(&r->blocks);
     rill_question_close(r->question);
     rill_stream_close(r->stream);
@@ -121,8 +122,8 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
     semparse_runner *r = self;
     TRY(rill_stream_reserve(r->stream, nodes, slots));
-    TRY(rill_grow(r->ctx, (void **)&r->mentions, &r->mentions_room, (size_t)slots, sizeof *r->mentions, "item slots"));
-    TRY(rill_grow(r->ctx, (void **)&r->unknown, &r->unknown_room, (size_t)slots, sizeof *r->unknown, "item slots"));
+    TRY(GROW(r->ctx, r->mentions, r->mentions_room, (size_t)slots, "item slots"));
+    TRY(GROW(r->ctx, r->unknown, r->unknown_room, (size_t)slots, "item slots"));
     for (; r->slots < (size_t)slots; r->slots++) {
         r->mentions[r->slots] = (rill_mentions){.ctx = r->ctx};
         r->unknown[r->slots] = (rill_text){.ctx = r->ctx};

@@ -5,6 +5,7 @@
  * Divisions: text to ids · names · the whole. */
 #include <string.h>
 
+#include "grow.h"
 #include "model.h"
 
 enum { FRAME = 2 }; /* <s> and </s> */
@@ -14,7 +15,7 @@ enum { FRAME = 2 }; /* <s> and </s> */
 /* Write the framed ids from `at` on: the words stand in reverse. */
 static rill_status frame(semparse_runner *r, const rill_slice *token, size_t count, size_t at)
 {
-    TRY(rill_grow(r->ctx, (void **)&r->word, &r->word_room, at + count + FRAME, sizeof *r->word, "word ids"));
+    TRY(GROW(r->ctx, r->word, r->word_room, at + count + FRAME, "word ids"));
     int32_t *word = r->word + at;
     *word++ = SEMPARSE_START;
     for (size_t i = count; i-- > 0;) {
@@ -123,8 +124,8 @@ static rill_status read_input(semparse_runner *r, rill_input *input, size_t used
 
 static rill_status read_inputs(semparse_runner *r, int32_t m, rill_input *inputs, int32_t *questions)
 {
-    TRY(rill_grow(r->ctx, (void **)&r->slot, &r->slot_room, (size_t)m, sizeof *r->slot, "questions"));
-    TRY(rill_grow(r->ctx, (void **)&r->length, &r->length_room, (size_t)m, sizeof *r->length, "questions"));
+    TRY(GROW(r->ctx, r->slot, r->slot_room, (size_t)m, "questions"));
+    TRY(GROW(r->ctx, r->length, r->length_room, (size_t)m, "questions"));
     size_t used = 0;
     int32_t n = 0;
     for (int32_t i = 0; i < m; i++) {

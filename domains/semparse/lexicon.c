@@ -6,11 +6,13 @@
  *
  * Invariant: an index table is at most half full, so a probe for a missing key ends soon. Nothing is ever removed.
  * Divisions: hashing, words, trie, types, reading a file, closing. */
+#include "grow.h"
 #include "lexicon_parts.h"
 
 #include <string.h>
 
 #include "rill/file.h"
+#include "try.h"
 
 /* A lexicon is a list people keep by hand; a file beyond this is a mistake, and sizes below stay within int32_t. */
 #define SOURCE_LIMIT ((size_t)64 << 20)
@@ -64,8 +66,8 @@ rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_slice word, int32_t
     }
     size_t slot = word_slot(lexicon, word.data, word.length);
     if (lexicon->word_slots[slot] == RILL__NONE) {
-        rill_status status = rill_grow(lexicon->ctx, (void **)&lexicon->words, &lexicon->word_room,
-                                       lexicon->word_count + 1, sizeof *lexicon->words, "lexicon words");
+        rill_status status = GROW(lexicon->ctx, lexicon->words, lexicon->word_room, lexicon->word_count + 1,
+                                  "lexicon words");
         if (status != RILL_OK) return status;
         lexicon->words[lexicon->word_count] = word;
         lexicon->word_slots[slot] = (int32_t)lexicon->word_count++;
@@ -105,15 +107,13 @@ static rill_status grow_edges(rill_lexicon *lexicon)
     lexicon->edge_mask = size - 1;
     for (size_t i = 0; i < old_size; i++)
         if (old[i].state != RILL__NONE) edges[edge_slot(lexicon, old[i].state, old[i].word)] = old[i];
-    rill_free(lexicon->ctx, old, old_size * sizeof *old);
+    DROP(lexicon->ctx, old, old_size);
     return RILL_OK;
 }
 
 static rill_status add_state(rill_lexicon *lexicon, int32_t *out)
 {
-    rill_status status = rill_grow(lexicon->ctx, (void **)&lexicon->states, &lexicon->state_room,
-                                   lexicon->state_count + 1, sizeof *lexicon->states, "lexicon trie states");
-    if (status != RILL_OK) return status;
+    TRY(GROW(lexicon->ctx, lexicon->states, lexicon->state_room, lexicon->state_count + 1, "lexicon trie states"));
     lexicon->states[lexicon->state_count] = RILL__NONE;
     *out = (int32_t)lexicon->state_count++;
     return RILL_OK;
@@ -175,8 +175,7 @@ static rill_status read_lines(rill_lexicon *lexicon)
         char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t length = (size_t)((newline ? newline : end) - at);
         lexicon->line++;
-        rill_status status = rill__lexicon_line(lexicon, at, length);
-        if (status != RILL_OK) return status;
+        TRY(rill__lexicon_line(lexicon, at, length));
         at += length + 1;
     }
     if (!lexicon->format)
@@ -210,8 +209,8 @@ rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *b
 {
     rill_text source = {.ctx = ctx};
     *out = NULL;
-    rill_status status = rill_text_append(&source, bytes, length);
-    return status == RILL_OK ? build(ctx, name, source, out) : status;
+    TRY(rill_text_append(&source, bytes, length));
+    return build(ctx, name, source, out);
 }
 
 rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon **out)
@@ -231,16 +230,16 @@ void rill_lexicon_close(rill_lexicon *lexicon)
     if (!lexicon) return;
     rill_context *ctx = lexicon->ctx;
     rill_text_clear(&lexicon->source);
-    rill_free(ctx, lexicon->words, lexicon->word_room * sizeof *lexicon->words);
+    DROP(ctx, lexicon->words, lexicon->word_room);
     if (lexicon->word_slots)
         rill_free(ctx, lexicon->word_slots, (lexicon->word_mask + 1) * sizeof *lexicon->word_slots);
     if (lexicon->edges) rill_free(ctx, lexicon->edges, (lexicon->edge_mask + 1) * sizeof *lexicon->edges);
-    rill_free(ctx, lexicon->states, lexicon->state_room * sizeof *lexicon->states);
-    rill_free(ctx, lexicon->candidates, lexicon->candidate_room * sizeof *lexicon->candidates);
-    rill_free(ctx, lexicon->types, lexicon->type_room * sizeof *lexicon->types);
-    rill_free(ctx, lexicon->rules, lexicon->rule_room * sizeof *lexicon->rules);
-    rill_free(ctx, lexicon->preferences, lexicon->preference_room * sizeof *lexicon->preferences);
-    rill_free(ctx, lexicon->elements, lexicon->element_room * sizeof *lexicon->elements);
-    rill_free(ctx, lexicon->choices, lexicon->choice_room * sizeof *lexicon->choices);
+    DROP(ctx, lexicon->states, lexicon->state_room);
+    DROP(ctx, lexicon->candidates, lexicon->candidate_room);
+    DROP(ctx, lexicon->types, lexicon->type_room);
+    DROP(ctx, lexicon->rules, lexicon->rule_room);
+    DROP(ctx, lexicon->preferences, lexicon->preference_room);
+    DROP(ctx, lexicon->elements, lexicon->element_room);
+    DROP(ctx, lexicon->choices, lexicon->choice_room);
     rill_free(ctx, lexicon, sizeof *lexicon);
 }

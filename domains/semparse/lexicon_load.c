@@ -7,7 +7,9 @@
  * ("mount mckinley", "mckinley"); a '!' before a list makes one of it compulsory ("red river", never "red").
  * Invariant: after a line succeeded every index made from it is in range; after a failure the lexicon is only closed.
  * Divisions: small readers of text, paths of the trie, entries, directives, lines. */
+#include "grow.h"
 #include "lexicon_parts.h"
+#include "try.h"
 #include "utf8.h"
 
 #include <stdarg.h>
@@ -108,8 +110,7 @@ static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path
 {
     int32_t state = 0;
     for (int i = 0; i < path->count; i++) {
-        rill_status status = rill__lexicon_extend(lexicon, state, path->words[i], &state);
-        if (status != RILL_OK) return status;
+        TRY(rill__lexicon_extend(lexicon, state, path->words[i], &state));
     }
     int32_t last = RILL__NONE;
     for (int32_t at = lexicon->states[state]; at != RILL__NONE; at = lexicon->candidates[at].next) {
@@ -120,9 +121,8 @@ static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path
                                       old->line);
         last = at;
     }
-    rill_status status = rill_grow(lexicon->ctx, (void **)&lexicon->candidates, &lexicon->candidate_room,
-                                   lexicon->candidate_count + 1, sizeof candidate, "lexicon entries");
-    if (status != RILL_OK) return status;
+    TRY(GROW(lexicon->ctx, lexicon->candidates, lexicon->candidate_room, lexicon->candidate_count + 1,
+             "lexicon entries"));
     candidate.next = RILL__NONE;
     candidate.line = lexicon->line;
     lexicon->candidates[lexicon->candidate_count] = candidate;
@@ -270,8 +270,8 @@ static rill_status read_type(rill_lexicon *lexicon, const rill_slice *column)
     if (more && !word_is(column[2], "plain"))
         return rill__lexicon_fail(lexicon, "'%.*s' behind a type: only 'plain' is known", shown(column[2]),
                                   column[2].data);
-    rill_status status = rill_grow(lexicon->ctx, (void **)&lexicon->types, &lexicon->type_room, lexicon->type_count + 1,
-                                   sizeof *lexicon->types, "lexicon types");
+    rill_status status = GROW(lexicon->ctx, lexicon->types, lexicon->type_room, lexicon->type_count + 1,
+                              "lexicon types");
     if (status == RILL_OK) lexicon->types[lexicon->type_count++] = (rill__type){.name = name, .plain = more};
     return status;
 }
@@ -302,8 +302,7 @@ static rill_status read_rule(rill_lexicon *lexicon, const rill_slice *column)
     if (status == RILL_OK) status = check_constant(lexicon, column[3]);
     if (status == RILL_OK) status = rill__lexicon_constant(lexicon, column[3], &rule);
     if (status == RILL_OK)
-        status = rill_grow(lexicon->ctx, (void **)&lexicon->rules, &lexicon->rule_room, lexicon->rule_count + 1,
-                           sizeof rule, "lexicon rules");
+        status = GROW(lexicon->ctx, lexicon->rules, lexicon->rule_room, lexicon->rule_count + 1, "lexicon rules");
     if (status == RILL_OK) lexicon->rules[lexicon->rule_count++] = rule;
     return status;
 }
@@ -314,8 +313,8 @@ static rill_status read_prefer(rill_lexicon *lexicon, const rill_slice *column)
     rill_status status = find_type(lexicon, column[1], &preference.type);
     if (status == RILL_OK) status = rill__lexicon_pattern(lexicon, column[2], 1, &preference.pattern);
     if (status == RILL_OK)
-        status = rill_grow(lexicon->ctx, (void **)&lexicon->preferences, &lexicon->preference_room,
-                           lexicon->preference_count + 1, sizeof preference, "lexicon preferences");
+        status = GROW(lexicon->ctx, lexicon->preferences, lexicon->preference_room, lexicon->preference_count + 1,
+                      "lexicon preferences");
     if (status == RILL_OK) lexicon->preferences[lexicon->preference_count++] = preference;
     return status;
 }

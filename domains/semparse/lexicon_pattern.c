@@ -8,7 +8,9 @@
  * both ways, stays cheap and shallow. Invariant of an accepted pattern: first <= body <= right <= last, at most
  * RILL__PATTERN_ELEMENTS elements, and a rule's body begins with an element that is not optional, so that it always
  * replaces something. */
+#include "grow.h"
 #include "lexicon_parts.h"
+#include "try.h"
 
 #include <string.h>
 
@@ -93,8 +95,7 @@ static rill_status add_choice(rill_lexicon *lexicon, rill_slice text)
         status = rill__lexicon_check_word(lexicon, text);
     if (status == RILL_OK && choice.kind == RILL__WORD) status = rill__lexicon_intern(lexicon, text, &choice.id);
     if (status != RILL_OK) return status;
-    status = rill_grow(lexicon->ctx, (void **)&lexicon->choices, &lexicon->choice_room, lexicon->choice_count + 1,
-                       sizeof choice, "lexicon patterns");
+    status = GROW(lexicon->ctx, lexicon->choices, lexicon->choice_room, lexicon->choice_count + 1, "lexicon patterns");
     if (status == RILL_OK) lexicon->choices[lexicon->choice_count++] = choice;
     return status;
 }
@@ -110,14 +111,13 @@ static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
     for (;;) {
         const char *bar = memchr(text.data, '|', text.length);
         size_t length = bar ? (size_t)(bar - text.data) : text.length;
-        rill_status status = add_choice(lexicon, (rill_slice){text.data, length});
-        if (status != RILL_OK) return status;
+        TRY(add_choice(lexicon, (rill_slice){text.data, length}));
         if (!bar) break;
         text = (rill_slice){bar + 1, text.length - length - 1};
     }
     element.count = (int32_t)lexicon->choice_count - element.first;
-    rill_status status = rill_grow(lexicon->ctx, (void **)&lexicon->elements, &lexicon->element_room,
-                                   lexicon->element_count + 1, sizeof element, "lexicon patterns");
+    rill_status status = GROW(lexicon->ctx, lexicon->elements, lexicon->element_room, lexicon->element_count + 1,
+                              "lexicon patterns");
     if (status == RILL_OK) lexicon->elements[lexicon->element_count++] = element;
     return status;
 }
@@ -216,9 +216,8 @@ rill_status rill__lexicon_pattern(rill_lexicon *lexicon, rill_slice text, int pr
         size_t length = blank ? (size_t)(blank - text.data) : text.length;
         if (length == 0) return rill__lexicon_fail(lexicon, "put single blanks between elements and none at the ends");
         rill_slice element = {text.data, length};
-        rill_status status = preference ? preference_element(lexicon, &reader, element, out)
-                                        : rule_element(lexicon, &reader, element, out);
-        if (status != RILL_OK) return status;
+        TRY(preference ? preference_element(lexicon, &reader, element, out)
+                       : rule_element(lexicon, &reader, element, out));
         text = blank ? (rill_slice){blank + 1, text.length - length - 1} : (rill_slice){text.data, 0};
     }
     out->last = (int32_t)lexicon->element_count;

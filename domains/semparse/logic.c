@@ -8,7 +8,9 @@
  * Divisions: tokens, order, one node, the whole. */
 #include <string.h>
 
+#include "grow.h"
 #include "logic.h"
+#include "try.h"
 
 enum { MOST_DEEP = 1000 };
 
@@ -69,9 +71,7 @@ static rill_status tokenise(form *f, const char *text, size_t length)
     for (;;) {
         token here = next_token(text, length, &at);
         if (here.length == 0) return RILL_OK;
-        rill_status status = rill_grow(f->ctx, (void **)&f->tokens, &f->room, f->count + 1, sizeof *f->tokens,
-                                       "tokens of a logical form");
-        if (status != RILL_OK) return status;
+        TRY(GROW(f->ctx, f->tokens, f->room, f->count + 1, "tokens of a logical form"));
         f->tokens[f->count++] = here;
     }
 }
@@ -129,16 +129,14 @@ static void sort_spans(const token *tokens, span *spans, size_t count)
 static rill_status add_child(form *f, size_t first, size_t count)
 {
     if (f->depth == 0) return RILL_OK; /* nothing around it could be sorted */
-    rill_status status = rill_grow(f->ctx, (void **)&f->children, &f->child_room, f->child_count + 1,
-                                   sizeof *f->children, "children in a logical form");
+    rill_status status = GROW(f->ctx, f->children, f->child_room, f->child_count + 1, "children in a logical form");
     if (status == RILL_OK) f->children[f->child_count++] = (span){first, count};
     return status;
 }
 
 static rill_status open_node(form *f, size_t at)
 {
-    rill_status status = rill_grow(f->ctx, (void **)&f->frames, &f->frame_room, f->depth + 1, sizeof *f->frames,
-                                   "brackets of a logical form");
+    rill_status status = GROW(f->ctx, f->frames, f->frame_room, f->depth + 1, "brackets of a logical form");
     if (status == RILL_OK) f->frames[f->depth++] = (frame){.open = at, .child = f->child_count};
     return status;
 }
@@ -147,9 +145,7 @@ static rill_status open_node(form *f, size_t at)
 static rill_status arrange(form *f, span *spans, size_t count)
 {
     size_t first = spans[0].first, total = spans[count - 1].first + spans[count - 1].count - first, at = 0;
-    rill_status status = rill_grow(f->ctx, (void **)&f->moved, &f->moved_room, total, sizeof *f->moved,
-                                   "tokens of a logical form");
-    if (status != RILL_OK) return status;
+    TRY(GROW(f->ctx, f->moved, f->moved_room, total, "tokens of a logical form"));
     sort_spans(f->tokens, spans, count);
     for (size_t i = 0; i < count; i++) {
         memcpy(f->moved + at, f->tokens + spans[i].first, spans[i].count * sizeof *f->moved);
@@ -217,9 +213,9 @@ rill_status rill_logic_canonical(rill_context *ctx, const char *text, size_t len
     if (status == RILL_OK) status = sort_form(&f, &whole);
     if (status == RILL_OK && !whole) status = tokenise(&f, text, length); /* some of it was sorted already */
     if (status == RILL_OK) status = write_form(&f, out);
-    rill_free(ctx, f.tokens, f.room * sizeof *f.tokens);
-    rill_free(ctx, f.moved, f.moved_room * sizeof *f.moved);
-    rill_free(ctx, f.children, f.child_room * sizeof *f.children);
-    rill_free(ctx, f.frames, f.frame_room * sizeof *f.frames);
+    DROP(ctx, f.tokens, f.room);
+    DROP(ctx, f.moved, f.moved_room);
+    DROP(ctx, f.children, f.child_room);
+    DROP(ctx, f.frames, f.frame_room);
     return status;
 }

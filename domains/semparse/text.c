@@ -7,7 +7,9 @@
  * Invariant: items and out_bytes describe the output so far; `tokens` is made from them once they no longer move. The
  * table of mentions is either complete or empty.
  * Divisions: output, mentions, placeholders, the pass, opening and closing. */
+#include "grow.h"
 #include "text_parts.h"
+#include "try.h"
 #include "utf8.h"
 
 #include <inttypes.h>
@@ -23,8 +25,7 @@ enum { STEM_LIMIT = 64 };
 static rill_status append_bytes(rill_context *ctx, char **bytes, size_t *length, size_t *capacity, const char *data,
                                 size_t size)
 {
-    rill_status status = rill_grow(ctx, (void **)bytes, capacity, *length + size + 1, 1, "text of a question");
-    if (status != RILL_OK) return status;
+    TRY(rill_grow(ctx, (void **)bytes, capacity, *length + size + 1, 1, "text of a question"));
     memcpy(*bytes + *length, data, size);
     *length += size;
     return RILL_OK;
@@ -33,8 +34,8 @@ static rill_status append_bytes(rill_context *ctx, char **bytes, size_t *length,
 /* Append one output token as it is. */
 static rill_status push(rill_question *question, const char *data, size_t length, int32_t type, int32_t word)
 {
-    rill_status status = rill_grow(question->ctx, (void **)&question->items, &question->item_room,
-                                   question->item_count + 1, sizeof *question->items, "tokens of a question");
+    rill_status status = GROW(question->ctx, question->items, question->item_room, question->item_count + 1,
+                              "tokens of a question");
     if (status != RILL_OK) return status;
     rill__item item = {.type = type, .word = word, .offset = question->out_length, .length = length};
     status = append_bytes(question->ctx, &question->out_bytes, &question->out_length, &question->out_capacity, data,
@@ -64,9 +65,7 @@ static rill_status push_plain(rill_question *question, const char *data, size_t 
 /* Make the pointers that prepare returns. */
 static rill_status finish(rill_question *question, const rill_slice **tokens, size_t *count)
 {
-    rill_status status = rill_grow(question->ctx, (void **)&question->tokens, &question->token_room,
-                                   question->item_count + 1, sizeof *question->tokens, "tokens of a question");
-    if (status != RILL_OK) return status;
+    TRY(GROW(question->ctx, question->tokens, question->token_room, question->item_count + 1, "tokens of a question"));
     for (size_t i = 0; i < question->item_count; i++)
         question->tokens[i] = (rill_slice){question->out_bytes + question->items[i].offset, question->items[i].length};
     *tokens = question->tokens;
@@ -89,7 +88,7 @@ rill_slice rill_mentions_restore(const rill_mentions *mentions, const char *toke
 void rill_mentions_clear(rill_mentions *mentions)
 {
     rill_context *ctx = mentions->ctx;
-    if (mentions->list) rill_free(ctx, mentions->list, mentions->room * sizeof *mentions->list);
+    if (mentions->list) DROP(ctx, mentions->list, mentions->room);
     if (mentions->bytes) rill_free(ctx, mentions->bytes, mentions->capacity);
     *mentions = (rill_mentions){.ctx = ctx};
 }
@@ -97,8 +96,8 @@ void rill_mentions_clear(rill_mentions *mentions)
 static rill_status add_mention(rill_mentions *mentions, const char *placeholder, size_t placeholder_length,
                                const char *constant, size_t constant_length)
 {
-    rill_status status = rill_grow(mentions->ctx, (void **)&mentions->list, &mentions->room, mentions->count + 1,
-                                   sizeof *mentions->list, "mentions of a question");
+    rill_status status = GROW(mentions->ctx, mentions->list, mentions->room, mentions->count + 1,
+                              "mentions of a question");
     if (status != RILL_OK) return status;
     struct rill_mention mention = {.placeholder = mentions->length, .placeholder_length = placeholder_length};
     status = append_bytes(mentions->ctx, &mentions->bytes, &mentions->length, &mentions->capacity, placeholder,
@@ -127,11 +126,9 @@ static rill_status begin_numbering(rill_question *question)
 {
     size_t types = question->lexicon->type_count, size = 16;
     while (size < 2 * (question->raw_count + 1)) size *= 2;
-    rill_status status = rill_grow(question->ctx, (void **)&question->next_number, &question->next_room, types + 1,
-                                   sizeof *question->next_number, "numbers of placeholders");
-    if (status == RILL_OK)
-        status = rill_grow(question->ctx, (void **)&question->seen, &question->seen_room, size, sizeof *question->seen,
-                           "index of mentions");
+    rill_status status = GROW(question->ctx, question->next_number, question->next_room, types + 1,
+                              "numbers of placeholders");
+    if (status == RILL_OK) status = GROW(question->ctx, question->seen, question->seen_room, size, "index of mentions");
     if (status != RILL_OK) return status;
     question->seen_size = size;
     for (size_t i = 0; i < size; i++) question->seen[i].type = RILL__NONE;
@@ -162,8 +159,8 @@ static rill_status push_mention(rill_question *question, int32_t type, rill_ment
                               : snprintf(name, sizeof name, "%.*s%" PRId64, (int)kind->name.length, kind->name.data,
                                          question->next_number[type]++);
     question->seen[at] = (rill__seen){.type = type, .mention = mentions->count};
-    rill_status status = add_mention(mentions, name, (size_t)written, constant, length);
-    return status == RILL_OK ? push(question, name, (size_t)written, type, RILL__NONE) : status;
+    TRY(add_mention(mentions, name, (size_t)written, constant, length));
+    return push(question, name, (size_t)written, type, RILL__NONE);
 }
 
 static rill_status append_scratch(rill_question *question, const char *data, size_t length)
@@ -219,8 +216,7 @@ static rill_status push_rewrite(rill_question *question, rill_slice text)
         const char *blank = memchr(text.data, ' ', text.length);
         size_t length = blank ? (size_t)(blank - text.data) : text.length;
         int32_t word = rill__lexicon_word(question->lexicon, text.data, length);
-        rill_status status = push_plain(question, text.data, length, word);
-        if (status != RILL_OK) return status;
+        TRY(push_plain(question, text.data, length, word));
         size_t skip = length + (blank != NULL);
         text = (rill_slice){text.data + skip, text.length - skip};
     }
@@ -341,13 +337,13 @@ void rill_question_close(rill_question *question)
     rill_context *ctx = question->ctx;
     if (question->stemmer) sb_stemmer_delete(question->stemmer);
     rill_free(ctx, question->raw_bytes, question->raw_capacity);
-    rill_free(ctx, question->origin, question->origin_room * sizeof *question->origin);
-    rill_free(ctx, question->raw, question->raw_room * sizeof *question->raw);
-    rill_free(ctx, question->items, question->item_room * sizeof *question->items);
+    DROP(ctx, question->origin, question->origin_room);
+    DROP(ctx, question->raw, question->raw_room);
+    DROP(ctx, question->items, question->item_room);
     rill_free(ctx, question->out_bytes, question->out_capacity);
-    rill_free(ctx, question->tokens, question->token_room * sizeof *question->tokens);
+    DROP(ctx, question->tokens, question->token_room);
     rill_free(ctx, question->scratch, question->scratch_capacity);
-    rill_free(ctx, question->next_number, question->next_room * sizeof *question->next_number);
-    rill_free(ctx, question->seen, question->seen_room * sizeof *question->seen);
+    DROP(ctx, question->next_number, question->next_room);
+    DROP(ctx, question->seen, question->seen_room);
     rill_free(ctx, question, sizeof *question);
 }

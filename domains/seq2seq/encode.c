@@ -3,6 +3,7 @@
  * Inputs of a run stand one behind the other, each followed by the end symbol. A long input runs by itself, so that when the memory
  * does not suffice for it, it fails alone.
  * Invariant: an input that fails takes no part in what follows. Divisions: text to pieces · positions · runs. */
+#include "grow.h"
 #include "seq2seq.h"
 
 enum {
@@ -47,7 +48,7 @@ static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, s
     }
     if (status == RILL_OK && count == 0) input->status = RILL_EMPTY;
     if (status != RILL_OK || count == 0) return status;
-    TRY(rill_grow(r->ctx, (void **)&r->ids, &r->ids_room, ids->used + 1, sizeof *r->ids, "an input's pieces"));
+    TRY(GROW(r->ctx, r->ids, r->ids_room, ids->used + 1, "an input's pieces"));
     r->ids[ids->used++] = m->net[0]->source_end;
     reading->length = (int32_t)count + 1;
     input->size = reading->length;
@@ -59,7 +60,7 @@ static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, s
 static rill_status read_inputs(seq_runner *r, int32_t n, rill_input *inputs, size_t *readings)
 {
     rill_ids ids = {.ctx = r->ctx, .ids = &r->ids, .room = &r->ids_room};
-    TRY(rill_grow(r->ctx, (void **)&r->reading, &r->reading_room, (size_t)n, sizeof *r->reading, "inputs"));
+    TRY(GROW(r->ctx, r->reading, r->reading_room, (size_t)n, "inputs"));
     *readings = 0;
     for (int32_t i = 0; i < n; i++) {
         TRY(read_input(r, &inputs[i], &ids, &r->reading[*readings]));

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "grow.h"
 #include "options.h"
 #include "seq2seq.h"
 #include "weights.h"
@@ -167,9 +168,9 @@ void seq_stop(void *runner)
     seq_runner *r = runner;
     if (r == NULL) return;
     rill_context *ctx = r->ctx;
-    rill_free(ctx, r->root, r->root_room * sizeof *r->root);
-    rill_free(ctx, r->reading, r->reading_room * sizeof *r->reading);
-    rill_free(ctx, r->ids, r->ids_room * sizeof *r->ids);
+    DROP(ctx, r->root, r->root_room);
+    DROP(ctx, r->reading, r->reading_room);
+    DROP(ctx, r->ids, r->ids_room);
     rill_free(ctx, r->scratch, r->scratch_room);
     rill_free(ctx, r->aligned, r->aligned_room);
     seq_list_clear(&r->list, ctx);
@@ -199,7 +200,7 @@ rill_status seq_reserve(void *self, int32_t nodes, int32_t slots)
 {
     seq_runner *r = self;
     TRY(rill_stream_reserve(r->stream, nodes, slots));
-    return rill_grow(r->ctx, (void **)&r->root, &r->root_room, (size_t)slots, sizeof *r->root, "item slots");
+    return GROW(r->ctx, r->root, r->root_room, (size_t)slots, "item slots");
 }
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
 #include "rill/file.h"
 #include "seq2seq.h"
 
@@ -115,7 +116,7 @@ static rill_status read_line(reader *r, const char *at, const char *end)
               .probability = strtof(number, &behind)};
     if (*behind != '\0' || !(p.probability >= 0.0f && p.probability <= 1.0f)) return bad_line(r);
     if (p.target < 0 || p.source < 0) return RILL_OK;
-    TRY(rill_grow(r->list->ctx, (void **)&r->pairs, &r->room, r->n + 1, sizeof *r->pairs, "a shortlist"));
+    TRY(GROW(r->list->ctx, r->pairs, r->room, r->n + 1, "a shortlist"));
     r->pairs[r->n++] = p;
     return RILL_OK;
 }
@@ -205,7 +206,7 @@ static rill_status open_file(seq_shortlist *s, const seq_net *net, const char *o
     if (status == RILL_OK) status = read_file(&r);
     if (status == RILL_OK) status = index_pairs(&r);
     if (status == RILL_OK) status = find_same(&r);
-    rill_free(s->ctx, r.pairs, r.room * sizeof *r.pairs);
+    DROP(s->ctx, r.pairs, r.room);
     rill_text_clear(&path);
     return status;
 }
@@ -252,8 +253,8 @@ static void mark_list(const seq_shortlist *s, const int32_t *ids, int32_t length
 rill_status seq_list_make(const seq_shortlist *s, rill_context *ctx, const int32_t *ids, int32_t length, seq_list *list)
 {
     const size_t words = ((size_t)s->actions + 63) / 64, most = seq_list_most(s, (size_t)length);
-    TRY(rill_grow(ctx, (void **)&list->mark, &list->mark_room, words, sizeof *list->mark, "a shortlist"));
-    TRY(rill_grow(ctx, (void **)&list->symbol, &list->symbol_room, most, sizeof *list->symbol, "a shortlist"));
+    TRY(GROW(ctx, list->mark, list->mark_room, words, "a shortlist"));
+    TRY(GROW(ctx, list->symbol, list->symbol_room, most, "a shortlist"));
     mark_list(s, ids, length, list->mark, words);
     list->n = 0;
     for (size_t w = 0; w < words; w++)
@@ -264,8 +265,8 @@ rill_status seq_list_make(const seq_shortlist *s, rill_context *ctx, const int32
 
 void seq_list_clear(seq_list *list, rill_context *ctx)
 {
-    rill_free(ctx, list->mark, list->mark_room * sizeof *list->mark);
-    rill_free(ctx, list->symbol, list->symbol_room * sizeof *list->symbol);
+    DROP(ctx, list->mark, list->mark_room);
+    DROP(ctx, list->symbol, list->symbol_room);
 }
 
 size_t seq_list_most(const seq_shortlist *s, size_t pieces)

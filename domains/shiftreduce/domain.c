@@ -7,6 +7,7 @@
  * Divisions: the model · the runner · sizes · names of actions · the table. */
 #include <string.h>
 
+#include "grow.h"
 #include "model.h"
 #include "options.h"
 #include "shiftreduce.h"
@@ -99,15 +100,14 @@ static void stop(void *runner)
     if (r == NULL) return;
     rill_context *ctx = r->ctx;
     for (size_t i = 0; i < r->slots; i++) rill_sentence_clear(&r->sentence[i]);
-    rill_free(ctx, r->sentence, r->sentence_room * sizeof *r->sentence);
-    rill_free(ctx, r->cell, r->cell_room * sizeof *r->cell);
-    rill_free(ctx, r->slot, r->slot_room * sizeof *r->slot);
-    rill_free(ctx, r->frames, r->frames_room * sizeof *r->frames);
-    rill_free(ctx, r->positions, r->positions_room * sizeof *r->positions);
-    for (size_t f = 0; f < PARSER_MOST_FEATURES; f++)
-        rill_free(ctx, r->feature[f], r->feature_room[f] * sizeof *r->feature[f]);
-    rill_free(ctx, r->column, r->column_room * sizeof *r->column);
-    rill_free(ctx, r->build, r->build_room * sizeof *r->build);
+    DROP(ctx, r->sentence, r->sentence_room);
+    DROP(ctx, r->cell, r->cell_room);
+    DROP(ctx, r->slot, r->slot_room);
+    DROP(ctx, r->frames, r->frames_room);
+    DROP(ctx, r->positions, r->positions_room);
+    for (size_t f = 0; f < PARSER_MOST_FEATURES; f++) DROP(ctx, r->feature[f], r->feature_room[f]);
+    DROP(ctx, r->column, r->column_room);
+    DROP(ctx, r->build, r->build_room);
     rill_text_clear(&r->normal);
     rill_tree_clear(&r->tree);
     rill_stream_close(r->stream);
@@ -133,8 +133,8 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
     parser_runner *r = self;
     TRY(rill_stream_reserve(r->stream, nodes, slots));
-    TRY(rill_grow(r->ctx, (void **)&r->cell, &r->cell_room, (size_t)nodes, sizeof *r->cell, "node states"));
-    TRY(rill_grow(r->ctx, (void **)&r->sentence, &r->sentence_room, (size_t)slots, sizeof *r->sentence, "item slots"));
+    TRY(GROW(r->ctx, r->cell, r->cell_room, (size_t)nodes, "node states"));
+    TRY(GROW(r->ctx, r->sentence, r->sentence_room, (size_t)slots, "item slots"));
     for (; r->slots < (size_t)slots; r->slots++) r->sentence[r->slots] = (rill_sentence){.bytes = {.ctx = r->ctx}};
     return RILL_OK;
 }

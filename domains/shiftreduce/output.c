@@ -2,6 +2,7 @@
  *
  * Invariant: spans are numbered as they are made, so a span's parts come before it. Neither pass recurses.
  * Divisions: spans · brackets · the whole. */
+#include "grow.h"
 #include "model.h"
 
 /* --- spans -------------------------------------------------------------------------------------------------------- */
@@ -26,7 +27,7 @@ static rill_status make_room(builder *b, int32_t actions)
     enum { INTS = sizeof(span) / sizeof(int32_t) + 1 + 2 };
     parser_runner *r = b->r;
     const size_t most = (size_t)actions / 2 + 1;
-    TRY(rill_grow(r->ctx, (void **)&r->build, &r->build_room, INTS * most, sizeof *r->build, "a tree"));
+    TRY(GROW(r->ctx, r->build, r->build_room, INTS * most, "a tree"));
     b->span = (span *)r->build;
     b->stack = r->build + sizeof(span) / sizeof(int32_t) * most;
     b->todo = b->stack + most;

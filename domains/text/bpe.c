@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bpe.h"
+#include "grow.h"
 #include "rill/file.h"
 #include "try.h"
 #include "vocabulary.h"
@@ -105,9 +106,9 @@ void rill_bpe_close(rill_bpe *b)
     rill_vocabulary_close(b->own);
     rill_text_clear(&b->word);
     rill_text_clear(&b->key);
-    rill_free(b->ctx, b->piece, b->piece_room * sizeof *b->piece);
-    rill_free(b->ctx, b->heap, b->heap_room * sizeof *b->heap);
-    rill_free(b->ctx, b->round, b->round_room * sizeof *b->round);
+    DROP(b->ctx, b->piece, b->piece_room);
+    DROP(b->ctx, b->heap, b->heap_room);
+    DROP(b->ctx, b->round, b->round_room);
     rill_free(b->ctx, b, sizeof *b);
 }
 
@@ -120,7 +121,7 @@ static int comes_first(const pair *a, const pair *b)
 
 static rill_status push(rill_bpe *b, pair p)
 {
-    TRY(rill_grow(b->ctx, (void **)&b->heap, &b->heap_room, b->pairs + 1, sizeof p, "a word's pairs"));
+    TRY(GROW(b->ctx, b->heap, b->heap_room, b->pairs + 1, "a word's pairs"));
     size_t at = b->pairs++;
     for (; at > 0 && comes_first(&p, &b->heap[(at - 1) / 2]); at = (at - 1) / 2) b->heap[at] = b->heap[(at - 1) / 2];
     b->heap[at] = p;
@@ -180,7 +181,7 @@ static rill_status run_round(rill_bpe *b)
     const int32_t rank = b->heap[0].rank;
     size_t count = 0, merged = 0;
     while (b->pairs > 0 && b->heap[0].rank == rank) {
-        TRY(rill_grow(b->ctx, (void **)&b->round, &b->round_room, count + 1, sizeof *b->round, "a word's pairs"));
+        TRY(GROW(b->ctx, b->round, b->round_room, count + 1, "a word's pairs"));
         b->round[count++] = pop(b);
     }
     for (size_t i = 0; i < count; i++) {
@@ -205,7 +206,7 @@ static rill_status cut(rill_bpe *b, const char *word, size_t length)
     rill_text_reset(&b->word);
     TRY(rill_text_append(&b->word, word, length));
     TRY(rill_text_append(&b->word, WORD_END, sizeof WORD_END - 1));
-    TRY(rill_grow(b->ctx, (void **)&b->piece, &b->piece_room, length, sizeof *b->piece, "a word's characters"));
+    TRY(GROW(b->ctx, b->piece, b->piece_room, length, "a word's characters"));
     b->pieces = b->pairs = 0;
     for (size_t i = 0; i < length; i++) {
         if (((unsigned char)word[i] & 0xC0) == 0x80) continue;

@@ -11,6 +11,7 @@
 
 #include "blocks.h"
 #include "codec.h"
+#include "grow.h"
 #include "moses_bpe.h"
 #include "rill/file.h"
 #include "spm.h"
@@ -149,8 +150,8 @@ void rill_codec_close(rill_codec *t)
     if (t == NULL) return;
     if (!t->shared) close_read(t);
     rill_moses_bpe_close(t->bpe);
-    rill_free(t->ctx, t->piece, t->piece_room * sizeof *t->piece);
-    rill_free(t->ctx, t->length, t->length_room * sizeof *t->length);
+    DROP(t->ctx, t->piece, t->piece_room);
+    DROP(t->ctx, t->length, t->length_room);
     rill_free(t->ctx, t, sizeof *t);
 }
 
@@ -247,8 +248,8 @@ static int is_special(const rill_codec *t, const char *piece)
 
 rill_status rill_codec_write(rill_codec *t, size_t n, const int32_t *action, rill_text *out)
 {
-    TRY(rill_grow(t->ctx, (void **)&t->piece, &t->piece_room, n, sizeof *t->piece, "an output's pieces"));
-    TRY(rill_grow(t->ctx, (void **)&t->length, &t->length_room, n, sizeof *t->length, "an output's pieces"));
+    TRY(GROW(t->ctx, t->piece, t->piece_room, n, "an output's pieces"));
+    TRY(GROW(t->ctx, t->length, t->length_room, n, "an output's pieces"));
     size_t used = 0;
     for (size_t i = 0; i < n; i++) {
         t->piece[used] = rill_vocabulary_token(t->target, action[i], &t->length[used]);

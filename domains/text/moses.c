@@ -10,6 +10,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
+#include "grow.h"
 #include "moses_inner.h"
 #include "try.h"
 
@@ -246,7 +247,7 @@ void rill_moses_close(rill_moses *m)
     rill_chars_clear(&m->text);
     rill_chars_clear(&m->spare);
     rill_text_clear(&m->bytes);
-    rill_free(m->ctx, m->quotes, m->quotes_room * sizeof *m->quotes);
+    DROP(m->ctx, m->quotes, m->quotes_room);
     rill_free(m->ctx, m, sizeof *m);
 }
 

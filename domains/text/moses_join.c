@@ -7,6 +7,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
+#include "grow.h"
 #include "moses_inner.h"
 #include "try.h"
 
@@ -77,7 +78,7 @@ static rill_status find_quote(rill_moses *m, const token *t, rill_quote **out)
         *out = &m->quotes[i];
         if ((*out)->length == q.length && memcmp((*out)->at, q.at, q.length * sizeof *q.at) == 0) return RILL_OK;
     }
-    TRY(rill_grow(m->ctx, (void **)&m->quotes, &m->quotes_room, m->n_quotes + 1, sizeof q, "an output's quotes"));
+    TRY(GROW(m->ctx, m->quotes, m->quotes_room, m->n_quotes + 1, "an output's quotes"));
     m->quotes[m->n_quotes] = q;
     *out = &m->quotes[m->n_quotes++];
     return RILL_OK;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
+#include "grow.h"
 #include "rewrite.h"
 #include "try.h"
 
@@ -16,7 +17,7 @@
 
 static rill_status make_room(rill_chars *chars, size_t more)
 {
-    return rill_grow(chars->ctx, (void **)&chars->at, &chars->room, chars->used + more, sizeof *chars->at, "a text");
+    return GROW(chars->ctx, chars->at, chars->room, chars->used + more, "a text");
 }
 
 rill_status rill_chars_append(rill_chars *chars, const char32_t *at, size_t count)
@@ -54,7 +55,7 @@ rill_status rill_chars_write(const char32_t *at, size_t count, rill_text *out)
 
 void rill_chars_clear(rill_chars *chars)
 {
-    rill_free(chars->ctx, chars->at, chars->room * sizeof *chars->at);
+    DROP(chars->ctx, chars->at, chars->room);
     *chars = (rill_chars){.ctx = chars->ctx};
 }
 

@@ -1,5 +1,7 @@
 /* The words of one input; sentence.h says what is kept of them. */
 #include "sentence.h"
+#include "grow.h"
+#include "try.h"
 
 void rill_sentence_begin(rill_sentence *s)
 {
@@ -12,10 +14,8 @@ static rill_status end_word(rill_sentence *s, int32_t tag)
 {
     rill_context *ctx = s->bytes.ctx;
     size_t words = (size_t)s->words + 1;
-    rill_status status = rill_grow(ctx, (void **)&s->end, &s->end_room, words, sizeof *s->end,
-                                   "the words of a sentence");
-    if (status == RILL_OK)
-        status = rill_grow(ctx, (void **)&s->tag, &s->tag_room, words, sizeof *s->tag, "the tags of a sentence");
+    rill_status status = GROW(ctx, s->end, s->end_room, words, "the words of a sentence");
+    if (status == RILL_OK) status = GROW(ctx, s->tag, s->tag_room, words, "the tags of a sentence");
     if (status != RILL_OK) return status;
     s->end[s->words] = s->bytes.length;
     s->tag[s->words++] = tag;
@@ -24,14 +24,14 @@ static rill_status end_word(rill_sentence *s, int32_t tag)
 
 rill_status rill_sentence_add(rill_sentence *s, const char *word, size_t length, int32_t tag)
 {
-    rill_status status = rill_text_append(&s->bytes, word, length);
-    return status == RILL_OK ? end_word(s, tag) : status;
+    TRY(rill_text_append(&s->bytes, word, length));
+    return end_word(s, tag);
 }
 
 rill_status rill_sentence_add_escaped(rill_sentence *s, const char *word, size_t length, int32_t tag)
 {
-    rill_status status = rill_tree_escape(&s->bytes, word, length);
-    return status == RILL_OK ? end_word(s, tag) : status;
+    TRY(rill_tree_escape(&s->bytes, word, length));
+    return end_word(s, tag);
 }
 
 rill_status rill_sentence_append(rill_sentence *s, const char *bytes, size_t length)
@@ -48,8 +48,8 @@ rill_slice rill_sentence_word(const rill_sentence *s, int32_t i)
 void rill_sentence_clear(rill_sentence *s)
 {
     rill_context *ctx = s->bytes.ctx;
-    rill_free(ctx, s->end, s->end_room * sizeof *s->end);
-    rill_free(ctx, s->tag, s->tag_room * sizeof *s->tag);
+    DROP(ctx, s->end, s->end_room);
+    DROP(ctx, s->tag, s->tag_room);
     rill_text_clear(&s->bytes);
     *s = (rill_sentence){.bytes = {.ctx = ctx}};
 }

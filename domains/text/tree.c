@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "grow.h"
 #include "tree.h"
 #include "try.h"
 
@@ -18,8 +19,8 @@ void rill_tree_begin(rill_tree *tree)
 
 void rill_tree_clear(rill_tree *tree)
 {
-    rill_free(tree->ctx, tree->node, tree->node_room * sizeof *tree->node);
-    rill_free(tree->ctx, tree->open, tree->open_room * sizeof *tree->open);
+    DROP(tree->ctx, tree->node, tree->node_room);
+    DROP(tree->ctx, tree->open, tree->open_room);
     *tree = (rill_tree){.ctx = tree->ctx};
 }
 
@@ -27,7 +28,7 @@ static rill_status add(rill_tree *tree, rill_slice label, rill_slice word)
 {
     size_t count = (size_t)tree->count + 1;
     if (count > INT32_MAX) return rill_fail_memory(tree->ctx, SIZE_MAX, "a tree");
-    TRY(rill_grow(tree->ctx, (void **)&tree->node, &tree->node_room, count, sizeof *tree->node, "a tree"));
+    TRY(GROW(tree->ctx, tree->node, tree->node_room, count, "a tree"));
     tree->node[tree->count++] = (rill_tree_node){
         .label = label, .word = word, .end = tree->count, .from = tree->words, .to = word.data ? tree->words + 1 : 0};
     tree->words += word.data != NULL;
@@ -37,7 +38,7 @@ static rill_status add(rill_tree *tree, rill_slice label, rill_slice word)
 static rill_status push(rill_tree *tree, int32_t node)
 {
     size_t depth = (size_t)tree->depth + 1;
-    TRY(rill_grow(tree->ctx, (void **)&tree->open, &tree->open_room, depth, sizeof *tree->open, "a tree"));
+    TRY(GROW(tree->ctx, tree->open, tree->open_room, depth, "a tree"));
     tree->open[tree->depth++] = node;
     return RILL_OK;
 }

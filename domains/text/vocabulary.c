@@ -11,6 +11,7 @@
 
 #include "blocks.h"
 #include "rill/file.h"
+#include "try.h"
 #include "utf8.h"
 #include "vocabulary.h"
 
@@ -147,8 +148,7 @@ rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, cons
     if (count > limit)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: expected at most %d tokens", name, limit + 1, limit);
     rill_vocabulary *v;
-    rill_status status = make_room(&v, ctx, name, count, length + 1);
-    if (status != RILL_OK) return status;
+    TRY(make_room(&v, ctx, name, count, length + 1));
     memcpy(v->text, bytes, length);
     return settle(out, v, enter_lines(v, name, length));
 }
