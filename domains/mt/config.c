@@ -271,6 +271,7 @@ static void name_text(const mt_net *net, rill_codec_files *text)
     text->source = fsmt ? "vocab-src.json" : "vocab.json";
     text->target = fsmt ? "vocab-tgt.json" : "target_vocab.json";
     text->optional = !fsmt;
+    text->actions_key = "decoder_vocab_size";
 }
 
 rill_status mt_configure(seq_net *seq, const char *directory, rill_codec_files *text)

@@ -37,7 +37,7 @@ static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, s
     const seq_model *m = r->model;
     *reading = (seq_reading){.input = input, .offset = ids->used};
     rill_status status = check_length(r, input->length);
-    if (status == RILL_OK) status = rill_codec_read(r->text, input->text, input->length, ids);
+    if (status == RILL_OK) status = rill_codec_read(m->net[0]->text, input->text, input->length, ids);
     size_t count = ids->used - reading->offset;
     if (status == RILL_OK && count >= (size_t)m->positions)
         status = rill_fail(r->ctx, RILL_ERR_INPUT, "expected at most %d pieces, found %zu", m->positions - 1, count);

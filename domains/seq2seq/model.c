@@ -174,7 +174,6 @@ void seq_stop(void *runner)
     rill_free(ctx, r->scratch, r->scratch_room);
     rill_free(ctx, r->aligned, r->aligned_room);
     seq_list_clear(&r->list, ctx);
-    rill_codec_close(r->text);
     rill_stream_close(r->stream);
     rill_free(ctx, r, sizeof *r);
 }
@@ -187,7 +186,6 @@ rill_status seq_start(const void *model, rill_context *ctx, int threads, void **
     r->model = m;
     r->ctx = ctx;
     rill_status status = rill_stream_open(&r->stream, ctx, m->plan, threads);
-    if (status == RILL_OK) status = rill_codec_share(&r->text, ctx, m->net[0]->text);
     if (status != RILL_OK) {
         seq_stop(r);
         return status;
@@ -210,7 +208,7 @@ rill_status seq_finalize(void *self, const rill_hypothesis *hypothesis, rill_tex
     seq_runner *r = self;
     size_t length = (size_t)hypothesis->length;
     if (length > 0 && hypothesis->action[length - 1] == r->model->net[0]->end) length--;
-    return rill_codec_write(r->text, length, hypothesis->action, out);
+    return rill_codec_write(r->model->net[0]->text, length, hypothesis->action, out);
 }
 
 /* --- names of actions --------------------------------------------------------------------------------------------- */

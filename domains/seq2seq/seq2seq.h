@@ -154,8 +154,7 @@ struct seq_runner {
     rill_stream *stream; /* the first: see rill_runner_drop() */
     const seq_model *model;
     rill_context *ctx;
-    rill_codec *text; /* shares what the model's has read */
-    int32_t *root;    /* [slots] the item's first node */
+    int32_t *root; /* [slots] the item's first node */
     size_t root_room;
     size_t reached;       /* positions asked for so far, in all nets */
     seq_reading *reading; /* the inputs of an encode() call */

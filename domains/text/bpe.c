@@ -8,118 +8,86 @@
  * the number of characters. A pair in the heap is stale when the pieces at its place are no longer those it was made
  * for, which their lengths tell: pieces only grow.
  *
- * Divisions: opening and closing · the heap · pairs · merging · the whole. */
+ * Divisions: merges · the heap · pairs · merging · the whole. */
 #include <string.h>
 
 #include "bpe.h"
 #include "grow.h"
-#include "rill/file.h"
 #include "try.h"
-#include "vocabulary.h"
 
 enum { MERGE_LIMIT = 1 << 24 };
 
 static const char WORD_END[] = "</w>";
 
 /* A piece of the word at work: bytes begin .. end - 1 of it. */
-typedef struct piece {
+typedef struct rill_bpe_piece {
     size_t begin, end;
     size_t before, next; /* neighbours; the first has itself before it */
     int dead;
-} piece;
+} rill_bpe_piece;
 
 /* Two neighbours that are in the file. */
-typedef struct pair {
+typedef struct rill_bpe_pair {
     int32_t rank;
     size_t at;     /* the left one */
     size_t middle; /* where the right one began, and */
     size_t end;    /* ended when the pair was found */
-} pair;
+} rill_bpe_pair;
 
-struct rill_bpe {
-    rill_context *ctx;
-    const rill_vocabulary *merges; /* lines "LEFT RIGHT" by rank */
-    rill_vocabulary *own;          /* the same, unless they are another's */
-    rill_text word, key;
-    piece *piece;
-    pair *heap, *round; /* a round's pairs are out of the heap */
-    size_t pieces, pairs, piece_room, heap_room, round_room;
-};
-
-/* --- opening and closing ------------------------------------------------------------------------------------------ */
+/* --- merges ------------------------------------------------------------------------------------------------------- */
 
 /* A line is two pieces with a blank between them. */
-static rill_status check_lines(const rill_bpe *b, const char *name)
+static rill_status check_lines(const rill_vocabulary *merges, rill_context *ctx, const char *name)
 {
-    for (int32_t i = 0; i < rill_vocabulary_count(b->merges); i++) {
+    for (int32_t i = 0; i < rill_vocabulary_count(merges); i++) {
         size_t length;
-        const char *line = rill_vocabulary_token(b->merges, i, &length);
+        const char *line = rill_vocabulary_token(merges, i, &length);
         const char *blank = memchr(line, ' ', length);
         if (blank == NULL || blank == line || blank + 1 == line + length || strchr(blank + 1, ' ') != NULL)
-            return rill_fail(b->ctx, RILL_ERR_FORMAT, "%s:%d: expected two pieces with a blank between them", name,
-                             i + 1);
+            return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: expected two pieces with a blank between them", name, i + 1);
     }
     return RILL_OK;
 }
 
-static rill_status make(rill_bpe **out, rill_context *ctx)
+static rill_status checked(rill_vocabulary **out, rill_context *ctx, const char *name)
 {
-    rill_bpe *b = *out = rill_calloc(ctx, 1, sizeof *b);
-    if (b == NULL) return rill_fail_memory(ctx, sizeof *b, "merges");
-    *b = (rill_bpe){.ctx = ctx, .word.ctx = ctx, .key.ctx = ctx};
-    return RILL_OK;
-}
-
-rill_status rill_bpe_parse(rill_bpe **out, rill_context *ctx, const char *name, const char *bytes, size_t length)
-{
-    TRY(make(out, ctx));
-    rill_bpe *b = *out;
-    rill_status status = rill_vocabulary_parse(&b->own, ctx, name, bytes, length, MERGE_LIMIT);
-    b->merges = b->own;
-    if (status == RILL_OK) status = check_lines(b, name);
+    const rill_status status = check_lines(*out, ctx, name);
     if (status == RILL_OK) return RILL_OK;
-    rill_bpe_close(b);
+    rill_vocabulary_close(*out);
     *out = NULL;
     return status;
 }
 
-rill_status rill_bpe_share(rill_bpe **out, rill_context *ctx, const rill_bpe *bpe)
+rill_status rill_merges_parse(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
+                              size_t length)
 {
-    TRY(make(out, ctx));
-    (*out)->merges = bpe->merges;
-    return RILL_OK;
+    TRY(rill_vocabulary_parse(out, ctx, name, bytes, length, MERGE_LIMIT));
+    return checked(out, ctx, name);
 }
 
-rill_status rill_bpe_open(rill_bpe **out, rill_context *ctx, const char *path)
+rill_status rill_merges_open(rill_vocabulary **out, rill_context *ctx, const char *path)
 {
-    rill_text text = {.ctx = ctx};
-    *out = NULL;
-    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) status = rill_bpe_parse(out, ctx, path, text.data, text.length);
-    rill_text_clear(&text);
-    return status;
+    TRY(rill_vocabulary_open(out, ctx, path, MERGE_LIMIT));
+    return checked(out, ctx, path);
 }
 
-void rill_bpe_close(rill_bpe *b)
+void rill_bpe_clear(rill_bpe *b)
 {
-    if (b == NULL) return;
-    rill_vocabulary_close(b->own);
     rill_text_clear(&b->word);
     rill_text_clear(&b->key);
     DROP(b->ctx, b->piece, b->piece_room);
     DROP(b->ctx, b->heap, b->heap_room);
     DROP(b->ctx, b->round, b->round_room);
-    rill_free(b->ctx, b, sizeof *b);
 }
 
 /* --- the heap ----------------------------------------------------------------------------------------------------- */
 
-static int comes_first(const pair *a, const pair *b)
+static int comes_first(const rill_bpe_pair *a, const rill_bpe_pair *b)
 {
     return a->rank != b->rank ? a->rank < b->rank : a->at < b->at;
 }
 
-static rill_status push(rill_bpe *b, pair p)
+static rill_status push(rill_bpe *b, rill_bpe_pair p)
 {
     TRY(GROW(b->ctx, b->heap, b->heap_room, b->pairs + 1, "a word's pairs"));
     size_t at = b->pairs++;
@@ -128,9 +96,9 @@ static rill_status push(rill_bpe *b, pair p)
     return RILL_OK;
 }
 
-static pair pop(rill_bpe *b)
+static rill_bpe_pair pop(rill_bpe *b)
 {
-    pair first = b->heap[0], last = b->heap[--b->pairs];
+    rill_bpe_pair first = b->heap[0], last = b->heap[--b->pairs];
     size_t at = 0;
     for (size_t child = 1; child < b->pairs; child = 2 * at + 1) {
         if (child + 1 < b->pairs && comes_first(&b->heap[child + 1], &b->heap[child])) child++;
@@ -147,20 +115,20 @@ static pair pop(rill_bpe *b)
 /* Put the piece at `left` and its right neighbour into the heap, if the file has them. */
 static rill_status find_pair(rill_bpe *b, size_t left)
 {
-    const piece *l = &b->piece[left];
+    const rill_bpe_piece *l = &b->piece[left];
     if (l->next == b->pieces) return RILL_OK;
-    const piece *r = &b->piece[l->next];
+    const rill_bpe_piece *r = &b->piece[l->next];
     rill_text_reset(&b->key);
     TRY(rill_text_append(&b->key, b->word.data + l->begin, l->end - l->begin));
     TRY(rill_text_append(&b->key, " ", 1));
     TRY(rill_text_append(&b->key, b->word.data + r->begin, r->end - r->begin));
     int32_t rank = rill_vocabulary_id(b->merges, b->key.data, b->key.length);
-    return rank < 0 ? RILL_OK : push(b, (pair){.rank = rank, .at = left, .middle = r->begin, .end = r->end});
+    return rank < 0 ? RILL_OK : push(b, (rill_bpe_pair){.rank = rank, .at = left, .middle = r->begin, .end = r->end});
 }
 
-static int is_stale(const rill_bpe *b, const pair *p)
+static int is_stale(const rill_bpe *b, const rill_bpe_pair *p)
 {
-    const piece *l = &b->piece[p->at];
+    const rill_bpe_piece *l = &b->piece[p->at];
     return l->dead || l->end != p->middle || l->next == b->pieces || b->piece[l->next].end != p->end;
 }
 
@@ -168,7 +136,7 @@ static int is_stale(const rill_bpe *b, const pair *p)
 
 static void merge(rill_bpe *b, size_t left)
 {
-    piece *l = &b->piece[left], *r = &b->piece[l->next];
+    rill_bpe_piece *l = &b->piece[left], *r = &b->piece[l->next];
     l->end = r->end;
     l->next = r->next;
     r->dead = 1;
@@ -203,6 +171,7 @@ static rill_status run_round(rill_bpe *b)
 /* One piece per character, the end of the word being part of the last. */
 static rill_status cut(rill_bpe *b, const char *word, size_t length)
 {
+    b->word.ctx = b->key.ctx = b->ctx;
     rill_text_reset(&b->word);
     TRY(rill_text_append(&b->word, word, length));
     TRY(rill_text_append(&b->word, WORD_END, sizeof WORD_END - 1));
@@ -211,7 +180,7 @@ static rill_status cut(rill_bpe *b, const char *word, size_t length)
     for (size_t i = 0; i < length; i++) {
         if (((unsigned char)word[i] & 0xC0) == 0x80) continue;
         size_t n = b->pieces++;
-        b->piece[n] = (piece){.begin = i, .before = n > 0 ? n - 1 : 0, .next = n + 1};
+        b->piece[n] = (rill_bpe_piece){.begin = i, .before = n > 0 ? n - 1 : 0, .next = n + 1};
         if (n > 0) b->piece[n - 1].end = i;
     }
     b->piece[b->pieces - 1].end = b->word.length;

@@ -23,15 +23,11 @@
 struct rill_codec {
     rill_context *ctx;
     rill_codec_kind kind;
-    int shared;                       /* what is read belongs to another */
     rill_vocabulary *source, *target; /* may be the same */
     rill_spm *segment, *join;         /* of the source and the target side; else NULL */
     rill_moses_bpe *bpe;              /* of the kind MOSES_BPE, else NULL */
     int32_t unknown;                  /* source symbol for pieces without number */
     int has_tags;                     /* the source vocabulary has pieces of the form >>xx<< */
-    const char **piece;               /* of the output at work */
-    size_t *length;
-    size_t piece_room, length_room;
 };
 
 static const char UNKNOWN[] = "<unk>";
@@ -50,9 +46,8 @@ static rill_status open_vocabularies(rill_codec *t, rill_text *path, const rill_
     rill_error_clear(t->ctx);
     t->target = t->source;
     if (rill_vocabulary_count(t->target) <= files->actions) return RILL_OK;
-    return rill_fail(t->ctx, RILL_ERR_FORMAT,
-                     "%s: expected target symbols of their own, since decoder_vocab_size is %d", path->data,
-                     files->actions);
+    return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: expected target symbols of their own, since %s is %d", path->data,
+                     files->actions_key, files->actions);
 }
 
 static rill_status open_spm(rill_codec *t, rill_text *path, const char *directory, const char *name, rill_spm **out)
@@ -118,40 +113,14 @@ rill_status rill_codec_open(rill_codec **out, rill_context *ctx, const rill_code
     return status;
 }
 
-rill_status rill_codec_share(rill_codec **out, rill_context *ctx, const rill_codec *text)
+void rill_codec_close(rill_codec *t)
 {
-    *out = NULL;
-    rill_codec *t = rill_alloc(ctx, sizeof *t);
-    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "vocabularies");
-    *t = *text;
-    t->ctx = ctx;
-    t->shared = 1;
-    t->bpe = NULL;
-    t->piece = NULL, t->length = NULL;
-    t->piece_room = t->length_room = 0;
-    rill_status status = text->bpe != NULL ? rill_moses_bpe_share(&t->bpe, ctx, text->bpe) : RILL_OK;
-    if (status == RILL_OK)
-        *out = t;
-    else
-        rill_codec_close(t);
-    return status;
-}
-
-static void close_read(rill_codec *t)
-{
+    if (t == NULL) return;
     rill_spm_close(t->segment);
     rill_spm_close(t->join);
     if (t->target != t->source) rill_vocabulary_close(t->target);
     rill_vocabulary_close(t->source);
-}
-
-void rill_codec_close(rill_codec *t)
-{
-    if (t == NULL) return;
-    if (!t->shared) close_read(t);
     rill_moses_bpe_close(t->bpe);
-    DROP(t->ctx, t->piece, t->piece_room);
-    DROP(t->ctx, t->length, t->length_room);
     rill_free(t->ctx, t, sizeof *t);
 }
 
@@ -179,33 +148,34 @@ static rill_status read_tag(appender *a, const char *text, size_t *length)
     if (*length == 0) return RILL_OK;
     if (rill_vocabulary_id(t->source, text, *length) >= 0) return append(a, text, *length);
     if (t->has_tags)
-        return rill_fail(t->ctx, RILL_ERR_INPUT, "the model does not know the language tag %.*s", (int)*length, text);
+        return rill_fail(a->out->ctx, RILL_ERR_INPUT, "the model does not know the language tag %.*s", (int)*length,
+                         text);
     *length = 0;
     return RILL_OK;
 }
 
-rill_status rill_codec_read(rill_codec *t, const char *bytes, size_t length, rill_ids *out)
+rill_status rill_codec_read(const rill_codec *t, const char *bytes, size_t length, rill_ids *out)
 {
     appender a = {.text = t, .out = out};
     size_t good = rill_utf8_check(bytes, length), tag;
-    if (good < length) return rill_fail(t->ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
+    if (good < length) return rill_fail(out->ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
     if (t->kind == RILL_CODEC_WORDS) return rill_words_each(bytes, length, append, &a);
     if (t->kind == RILL_CODEC_MOSES_BPE)
-        return rill_moses_bpe_split(t->bpe, RILL_SIDE_SOURCE, bytes, length, append, &a);
+        return rill_moses_bpe_split(t->bpe, out->ctx, RILL_SIDE_SOURCE, bytes, length, append, &a);
     tag = tag_length(bytes, length);
     TRY(read_tag(&a, bytes, &tag));
-    return rill_spm_encode(t->segment, t->ctx, bytes + tag, length - tag, append, &a);
+    return rill_spm_encode(t->segment, out->ctx, bytes + tag, length - tag, append, &a);
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
 /* A vocabulary in JSON may have pieces with line feeds, which would end the output's line: they become blanks. */
-static rill_status write_pieces(const rill_codec *t, size_t n, rill_text *out)
+static rill_status write_pieces(size_t n, const char *const *piece, const size_t *length, rill_text *out)
 {
     size_t from = out->length;
     for (size_t i = 0; i < n; i++) {
         if (i > 0) TRY(rill_text_append(out, " ", 1));
-        TRY(rill_text_append(out, t->piece[i], t->length[i]));
+        TRY(rill_text_append(out, piece[i], length[i]));
     }
     for (size_t i = from; i < out->length; i++)
         if (out->data[i] == '\n' || out->data[i] == '\r') out->data[i] = ' ';
@@ -246,32 +216,33 @@ static int is_special(const rill_codec *t, const char *piece)
     return strcmp(piece, UNKNOWN) == 0;
 }
 
-rill_status rill_codec_write(rill_codec *t, size_t n, const int32_t *action, rill_text *out)
+/* Of n actions, in arrays that are as long. */
+static rill_status write_actions(const rill_codec *t, size_t n, const int32_t *action, const char **piece,
+                                 size_t *length, rill_text *out)
 {
-    TRY(GROW(t->ctx, t->piece, t->piece_room, n, "an output's pieces"));
-    TRY(GROW(t->ctx, t->length, t->length_room, n, "an output's pieces"));
     size_t used = 0;
     for (size_t i = 0; i < n; i++) {
-        t->piece[used] = rill_vocabulary_token(t->target, action[i], &t->length[used]);
-        used += t->kind == RILL_CODEC_WORDS || !is_special(t, t->piece[used]);
+        piece[used] = rill_vocabulary_token(t->target, action[i], &length[used]);
+        used += t->kind == RILL_CODEC_WORDS || !is_special(t, piece[used]);
     }
-    if (t->kind == RILL_CODEC_WORDS || used == 0) return write_pieces(t, used, out);
-    if (t->kind == RILL_CODEC_MOSES_BPE) return rill_moses_bpe_join(t->bpe, used, t->piece, t->length, out);
-    return rill_spm_decode(t->join, t->ctx, used, t->piece, t->length, append_text, out);
+    if (t->kind == RILL_CODEC_WORDS || used == 0) return write_pieces(used, piece, length, out);
+    if (t->kind == RILL_CODEC_MOSES_BPE) return rill_moses_bpe_join(t->bpe, used, piece, length, out);
+    return rill_spm_decode(t->join, out->ctx, used, piece, length, append_text, out);
+}
+
+rill_status rill_codec_write(const rill_codec *t, size_t n, const int32_t *action, rill_text *out)
+{
+    const char **piece = NULL;
+    size_t *length = NULL, piece_room = 0, length_room = 0;
+    rill_status status = GROW(out->ctx, piece, piece_room, n, "an output's pieces");
+    if (status == RILL_OK) status = GROW(out->ctx, length, length_room, n, "an output's pieces");
+    if (status == RILL_OK) status = write_actions(t, n, action, piece, length, out);
+    DROP(out->ctx, piece, piece_room);
+    DROP(out->ctx, length, length_room);
+    return status;
 }
 
 /* --- what would be written ---------------------------------------------------------------------------------------- */
-
-/* The tokeniser has memory of its own, which is that of another thread. */
-static rill_status split_as_bpe(const rill_codec *t, rill_context *ctx, const char *bytes, size_t length,
-                                rill_word_fn fn, void *user)
-{
-    rill_moses_bpe *own;
-    TRY(rill_moses_bpe_share(&own, ctx, t->bpe));
-    rill_status status = rill_moses_bpe_split(own, RILL_SIDE_TARGET, bytes, length, fn, user);
-    rill_moses_bpe_close(own);
-    return status;
-}
 
 rill_status rill_codec_split(const rill_codec *t, rill_context *ctx, const char *bytes, size_t length, rill_word_fn fn,
                              void *user)
@@ -279,7 +250,8 @@ rill_status rill_codec_split(const rill_codec *t, rill_context *ctx, const char 
     size_t good = rill_utf8_check(bytes, length);
     if (good < length) return rill_fail(ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
     if (t->kind == RILL_CODEC_WORDS) return rill_words_each(bytes, length, fn, user);
-    if (t->kind == RILL_CODEC_MOSES_BPE) return split_as_bpe(t, ctx, bytes, length, fn, user);
+    if (t->kind == RILL_CODEC_MOSES_BPE)
+        return rill_moses_bpe_split(t->bpe, ctx, RILL_SIDE_TARGET, bytes, length, fn, user);
     return rill_spm_encode(t->join, ctx, bytes, length, fn, user);
 }
 

@@ -4,7 +4,7 @@
  * what makes pieces: SentencePiece, or Moses' tokeniser with byte pair encoding (moses_bpe.h). These only segment; numbers come from
  * the vocabulary, where a piece that is not there is <unk> (transformers' models for translation share that division). For
  * SentencePiece a first word of the form >>xx<< names the target language of a multilingual model and is a piece by itself.
- * Reading and writing: one thread at a time; all else, and rill_codec_share(), any number at once. Stability: internal to rill. */
+ * Any number of threads may use one at once, each with a context of its own. Stability: internal to rill. */
 #ifndef RILL_TEXT_CODEC_H
 #define RILL_TEXT_CODEC_H
 
@@ -25,6 +25,7 @@ typedef struct rill_codec_files {
     const char *source, *target; /* names of the vocabularies' files */
     int optional;                /* target may be absent: the source's symbols are then the target's too */
     int32_t words, actions;      /* most tokens of the vocabularies */
+    const char *actions_key;     /* of the configuration, where it says the latter */
 } rill_codec_files;
 
 /* Where the numbers of an input go. */
@@ -39,23 +40,18 @@ typedef struct rill_ids {
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill_codec_open(rill_codec **out, rill_context *ctx, const rill_codec_files *files);
 
-/* A second one for another thread, and its context, with what `text` has read, which is closed after it.
- *   out: as rill_codec_open()
- *   RILL_OK · RILL_ERR_MEMORY */
-rill_status rill_codec_share(rill_codec **out, rill_context *ctx, const rill_codec *text);
-
 void rill_codec_close(rill_codec *text); /* NULL is allowed */
 
-/* Append the numbers of an input's pieces, without the end symbol.
+/* Append the numbers of an input's pieces, without the end symbol. Memory is that of out->ctx, which has what is recorded; and so below.
  *   RILL_OK · RILL_ERR_INPUT (recorded: not UTF-8, a language the model does not know) · RILL_ERR_MEMORY */
-rill_status rill_codec_read(rill_codec *text, const char *bytes, size_t length, rill_ids *out);
+rill_status rill_codec_read(const rill_codec *text, const char *bytes, size_t length, rill_ids *out);
 
 /* Append the text of n actions; text has nothing in the place of <unk> and other special symbols, pieces keep them.
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (SentencePiece refused) */
-rill_status rill_codec_write(rill_codec *text, size_t n, const int32_t *action, rill_text *out);
+rill_status rill_codec_write(const rill_codec *text, size_t n, const int32_t *action, rill_text *out);
 
-/* The pieces that would write a text, each given to fn in order; they need not be in the vocabulary. Texts of several threads may be
- * split at once: `ctx` is the caller's, for memory and what is recorded.
+/* The pieces that would write a text, each given to fn in order; they need not be in the vocabulary. `ctx` is the
+ * caller's.
  *   RILL_OK · RILL_ERR_INPUT (recorded: not UTF-8) · RILL_ERR_MEMORY · what fn returned */
 rill_status rill_codec_split(const rill_codec *text, rill_context *ctx, const char *bytes, size_t length,
                              rill_word_fn fn, void *user);

@@ -6,12 +6,12 @@
  * Deviation: sacremoses writes DOTMULTI for dots that belong together, so that this word in a text becomes dots; here it
  * is a character that texts do not have.
  *
- * Divisions: punctuation · tokens · periods · opening and closing · the whole. */
+ * Divisions: punctuation · tokens · periods · the whole. */
 #include <string.h>
 #include <utf8proc.h>
 
 #include "grow.h"
-#include "moses_inner.h"
+#include "moses.h"
 #include "try.h"
 
 #define COUNT(rules) (sizeof(rules) / sizeof *(rules))
@@ -212,46 +212,15 @@ static rill_status settle_periods(rill_moses *m)
     return RILL_OK;
 }
 
-/* --- opening and closing ------------------------------------------------------------------------------------------ */
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static rill_status make(rill_moses **out, rill_context *ctx, rill_language language)
+void rill_moses_clear(rill_moses *m)
 {
-    rill_moses *m = *out = rill_calloc(ctx, 1, sizeof *m);
-    if (m == NULL) return rill_fail_memory(ctx, sizeof *m, "a tokeniser");
-    *m = (rill_moses){.ctx = ctx, .language = language, .text.ctx = ctx, .spare.ctx = ctx, .bytes.ctx = ctx};
-    return RILL_OK;
-}
-
-rill_status rill_moses_open(rill_moses **out, rill_context *ctx, const char *directory, rill_language language)
-{
-    TRY(make(out, ctx, language));
-    rill_status status = rill_prefixes_open(&(*out)->own, ctx, directory, language);
-    (*out)->prefixes = (*out)->own;
-    if (status == RILL_OK) return RILL_OK;
-    rill_moses_close(*out);
-    *out = NULL;
-    return status;
-}
-
-rill_status rill_moses_share(rill_moses **out, rill_context *ctx, const rill_moses *moses)
-{
-    TRY(make(out, ctx, moses->language));
-    (*out)->prefixes = moses->prefixes;
-    return RILL_OK;
-}
-
-void rill_moses_close(rill_moses *m)
-{
-    if (m == NULL) return;
-    rill_prefixes_close(m->own);
     rill_chars_clear(&m->text);
     rill_chars_clear(&m->spare);
     rill_text_clear(&m->bytes);
     DROP(m->ctx, m->quotes, m->quotes_room);
-    rill_free(m->ctx, m, sizeof *m);
 }
-
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 /* Take the blanks at the ends away, of which there is one each at most. */
 static void trim(rill_chars *text)
@@ -280,6 +249,7 @@ static rill_status prepare(rill_moses *m, int lower)
 
 rill_status rill_moses_split(rill_moses *m, const char *text, size_t length, int lower, rill_word_fn fn, void *user)
 {
+    m->text.ctx = m->spare.ctx = m->bytes.ctx = m->ctx;
     TRY(rill_chars_read(&m->text, text, length));
     TRY(prepare(m, lower));
     for (size_t from = 0, size;;) {

@@ -9,20 +9,28 @@
 #define RILL_TEXT_MOSES_H
 
 #include "prefixes.h"
+#include "rewrite.h"
 #include "words.h"
 
-typedef struct rill_moses rill_moses;
+/* Quotation marks of an output that count as alike, and whether the next of them closes. */
+typedef struct rill_quote {
+    const char32_t *at; /* [length], in the text at work */
+    size_t length;
+    int open;
+} rill_quote;
 
-/* The rules of one language; nonbreaking prefixes come from the directory, see prefixes.h.
- *   out: on success the caller closes it; on failure NULL
- *   RILL_OK · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
-rill_status rill_moses_open(rill_moses **out, rill_context *ctx, const char *directory, rill_language language);
+/* What works by the rules of a language. Zero-initialise but for the first three; memory stays from text to text. */
+typedef struct rill_moses {
+    rill_context *ctx;
+    rill_language language;
+    const rill_prefixes *prefixes; /* of the same language */
+    rill_chars text, spare;        /* the text at work */
+    rill_text bytes;               /* a word as UTF-8 */
+    rill_quote *quotes;            /* of the output at work, each kind once */
+    size_t quotes_room, n_quotes;
+} rill_moses;
 
-/* A second one for another thread, and its context, with the prefixes of `moses`, which is closed after it.
- *   RILL_OK · RILL_ERR_MEMORY */
-rill_status rill_moses_share(rill_moses **out, rill_context *ctx, const rill_moses *moses);
-
-void rill_moses_close(rill_moses *moses); /* NULL is allowed */
+void rill_moses_clear(rill_moses *moses);
 
 /* Normalise valid UTF-8 and cut it into tokens; with `lower`, all letters become lower-case ones first.
  *   RILL_OK · RILL_ERR_MEMORY · what fn returned */

@@ -12,17 +12,17 @@
 
 struct rill_moses_bpe {
     rill_context *ctx;
-    rill_moses *source, *target;
-    rill_bpe *bpe;
-    int lower;       /* texts become lower case */
-    rill_text words; /* of the output at work */
+    rill_language language[2]; /* of the source, of the target */
+    rill_prefixes *prefixes[2];
+    rill_vocabulary *merges;
+    int lower; /* texts become lower case */
 };
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
 
 typedef struct setup {
     rill_context *ctx;
-    rill_language language[2]; /* source, target */
+    rill_language language[2];
     int known, lower;
 } setup;
 
@@ -64,94 +64,87 @@ static rill_status open_all(rill_moses_bpe *f, rill_text *path, const char *dire
     setup s = {.ctx = f->ctx};
     TRY(find_languages(&s, directory));
     f->lower = s.lower;
-    TRY(rill_moses_open(&f->source, f->ctx, directory, s.language[0]));
-    TRY(rill_moses_open(&f->target, f->ctx, directory, s.language[1]));
+    for (size_t i = 0; i < 2; i++) {
+        f->language[i] = s.language[i];
+        TRY(rill_prefixes_open(&f->prefixes[i], f->ctx, directory, s.language[i]));
+    }
     TRY(rill_path_join(path, directory, "merges.txt"));
-    return rill_bpe_open(&f->bpe, f->ctx, path->data);
-}
-
-static rill_status make(rill_moses_bpe **out, rill_context *ctx)
-{
-    rill_moses_bpe *f = *out = rill_calloc(ctx, 1, sizeof *f);
-    if (f == NULL) return rill_fail_memory(ctx, sizeof *f, "a tokeniser");
-    f->ctx = f->words.ctx = ctx;
-    return RILL_OK;
-}
-
-/* Nothing is left of one that failed. */
-static rill_status finish(rill_moses_bpe **out, rill_status status)
-{
-    if (status == RILL_OK) return RILL_OK;
-    rill_moses_bpe_close(*out);
-    *out = NULL;
-    return status;
+    return rill_merges_open(&f->merges, f->ctx, path->data);
 }
 
 rill_status rill_moses_bpe_open(rill_moses_bpe **out, rill_context *ctx, const char *directory)
 {
     rill_text path = {.ctx = ctx};
-    TRY(make(out, ctx));
-    rill_status status = open_all(*out, &path, directory);
+    rill_moses_bpe *f = *out = rill_calloc(ctx, 1, sizeof *f);
+    if (f == NULL) return rill_fail_memory(ctx, sizeof *f, "a tokeniser");
+    f->ctx = ctx;
+    rill_status status = open_all(f, &path, directory);
     rill_text_clear(&path);
-    return finish(out, status);
-}
-
-static rill_status share_all(rill_moses_bpe *f, const rill_moses_bpe *from)
-{
-    f->lower = from->lower;
-    TRY(rill_moses_share(&f->source, f->ctx, from->source));
-    TRY(rill_moses_share(&f->target, f->ctx, from->target));
-    return rill_bpe_share(&f->bpe, f->ctx, from->bpe);
-}
-
-rill_status rill_moses_bpe_share(rill_moses_bpe **out, rill_context *ctx, const rill_moses_bpe *from)
-{
-    TRY(make(out, ctx));
-    return finish(out, share_all(*out, from));
+    if (status == RILL_OK) return RILL_OK;
+    rill_moses_bpe_close(f);
+    *out = NULL;
+    return status;
 }
 
 void rill_moses_bpe_close(rill_moses_bpe *f)
 {
     if (f == NULL) return;
-    rill_moses_close(f->source);
-    rill_moses_close(f->target);
-    rill_bpe_close(f->bpe);
-    rill_text_clear(&f->words);
+    rill_prefixes_close(f->prefixes[0]);
+    rill_prefixes_close(f->prefixes[1]);
+    rill_vocabulary_close(f->merges);
     rill_free(f->ctx, f, sizeof *f);
 }
 
 /* --- the two ways ------------------------------------------------------------------------------------------------- */
 
+static rill_moses moses_of(const rill_moses_bpe *f, rill_context *ctx, rill_side side)
+{
+    return (rill_moses){.ctx = ctx, .language = f->language[side], .prefixes = f->prefixes[side]};
+}
+
 typedef struct receiver {
-    rill_bpe *bpe;
+    rill_bpe bpe;
     rill_word_fn fn;
     void *user;
 } receiver;
 
 static rill_status split_token(void *user, const char *token, size_t length)
 {
-    const receiver *r = user;
-    return rill_bpe_split(r->bpe, token, length, r->fn, r->user);
+    receiver *r = user;
+    return rill_bpe_split(&r->bpe, token, length, r->fn, r->user);
 }
 
-rill_status rill_moses_bpe_split(rill_moses_bpe *f, rill_side side, const char *text, size_t length, rill_word_fn fn,
-                                 void *user)
+rill_status rill_moses_bpe_split(const rill_moses_bpe *f, rill_context *ctx, rill_side side, const char *text,
+                                 size_t length, rill_word_fn fn, void *user)
 {
-    receiver r = {.bpe = f->bpe, .fn = fn, .user = user};
-    return rill_moses_split(side == RILL_SIDE_TARGET ? f->target : f->source, text, length, f->lower, split_token, &r);
+    receiver r = {.bpe = {.ctx = ctx, .merges = f->merges}, .fn = fn, .user = user};
+    rill_moses moses = moses_of(f, ctx, side);
+    const rill_status status = rill_moses_split(&moses, text, length, f->lower, split_token, &r);
+    rill_moses_clear(&moses);
+    rill_bpe_clear(&r.bpe);
+    return status;
 }
 
 /* </w> is where a word ends, wherever a piece has it; blanks that a piece may have are nothing. */
-rill_status rill_moses_bpe_join(rill_moses_bpe *f, size_t n, const char *const *piece, const size_t *length,
+static rill_status append_piece(rill_text *words, const char *piece, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        const int ends = length - at >= 4 && memcmp(piece + at, "</w>", 4) == 0;
+        if (ends || piece[at] != ' ') TRY(rill_text_append(words, ends ? " " : piece + at, 1));
+        at += ends ? 4 : 1;
+    }
+    return RILL_OK;
+}
+
+rill_status rill_moses_bpe_join(const rill_moses_bpe *f, size_t n, const char *const *piece, const size_t *length,
                                 rill_text *out)
 {
-    rill_text_reset(&f->words);
-    for (size_t i = 0; i < n; i++) {
-        for (size_t at = 0; at < length[i];) {
-            const int ends = length[i] - at >= 4 && memcmp(piece[i] + at, "</w>", 4) == 0;
-            if (ends || piece[i][at] != ' ') TRY(rill_text_append(&f->words, ends ? " " : piece[i] + at, 1));
-            at += ends ? 4 : 1;
-        }
-    }
-    return rill_moses_join(f->target, f->words.data, f->words.length, out);
+    rill_text words = {.ctx = out->ctx};
+    rill_moses moses = moses_of(f, out->ctx, RILL_SIDE_TARGET);
+    rill_status status = RILL_OK;
+    for (size_t i = 0; i < n && status == RILL_OK; i++) status = append_piece(&words, piece[i], length[i]);
+    if (status == RILL_OK) status = rill_moses_join(&moses, words.data, words.length, out);
+    rill_moses_clear(&moses);
+    rill_text_clear(&words);
+    return status;
 }

@@ -8,7 +8,7 @@
 #include <utf8proc.h>
 
 #include "grow.h"
-#include "moses_inner.h"
+#include "moses.h"
 #include "try.h"
 
 static const rill_rule unescape_rules[] = {
@@ -154,6 +154,7 @@ static rill_status pad(rill_moses *m)
 
 rill_status rill_moses_join(rill_moses *m, const char *tokens, size_t length, rill_text *out)
 {
+    m->text.ctx = m->spare.ctx = m->ctx;
     TRY(rill_chars_read(&m->text, tokens, length));
     TRY(pad(m));
     TRY(rill_rewrite(unescape_rules, sizeof unescape_rules / sizeof *unescape_rules, &m->text, &m->spare));

@@ -111,7 +111,7 @@ static size_t check_bytes(seq_runner *m, size_t pieces)
     char text[400] = "", *texts[1] = {text};
     for (size_t i = 0; i < pieces; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s ",
-                 rill_vocabulary_token(rill_codec_source(m->text), 5 + (int32_t)i, NULL));
+                 rill_vocabulary_token(rill_codec_source(m->model->net[0]->text), 5 + (int32_t)i, NULL));
     encode(m, 1, texts);
     assert_int_equal(rill_stream_units(m->stream, 0), pieces + 1);
     assert_ok(ctx, rill_mt_domain.reserve(m, 1, 2));
@@ -124,13 +124,13 @@ static size_t check_bytes(seq_runner *m, size_t pieces)
 
 static const char *piece(const seq_runner *m, int32_t action)
 {
-    return rill_vocabulary_token(rill_codec_target(m->text), action, NULL);
+    return rill_vocabulary_token(rill_codec_target(m->model->net[0]->text), action, NULL);
 }
 
 /* A lexicon over the model's own pieces, so that it fits any: source symbol 5 has three translations, 6 has one. */
 static void write_lexicon(const seq_runner *m)
 {
-    const rill_vocabulary *source = rill_codec_source(m->text);
+    const rill_vocabulary *source = rill_codec_source(m->model->net[0]->text);
     char text[1000];
     const char *five = rill_vocabulary_token(source, 5, NULL), *six = rill_vocabulary_token(source, 6, NULL);
     snprintf(text, sizeof text, "%s %s 0.2\n%s\t%s\t0.5\r\n\n%s %s 0.3\n%s %s 1\nNULL %s 0.9\nnowhere %s 1\n%s NULL 1",
@@ -142,7 +142,7 @@ static void write_lexicon(const seq_runner *m)
 static void check_list(const char *name, const char *counts, int32_t source, const int32_t *expected, size_t n)
 {
     seq_runner *m = open_it(name, counts);
-    char *text = strdup(rill_vocabulary_token(rill_codec_source(m->text), source, NULL));
+    char *text = strdup(rill_vocabulary_token(rill_codec_source(m->model->net[0]->text), source, NULL));
     encode(m, 1, &text);
     assert_int_equal(rill_stream_list_length(m->stream, m->model->net[0]->list, 0), n);
     assert_memory_equal(m->list.symbol, expected, n * sizeof *expected);
@@ -202,7 +202,7 @@ static void softmax_is_over_the_list(void **state)
         seq_runner *whole = open_it(models[i], NULL);
         write_lexicon(whole);
         seq_runner *m = open_it(models[i], ",4,2");
-        char *text = strdup(rill_vocabulary_token(rill_codec_source(m->text), 5, NULL));
+        char *text = strdup(rill_vocabulary_token(rill_codec_source(m->model->net[0]->text), 5, NULL));
         float all[1][MOST], some[1][MOST];
         encode(whole, 1, &text), encode(m, 1, &text);
         start(whole, 1, all), start(m, 1, some);
@@ -229,7 +229,7 @@ static void a_list_is_the_inputs_alone(void **state)
     for (int together = 0; together <= 1; together++) {
         seq_runner *m = open_it("mt/shared", NULL), *one;
         write_lexicon(m);
-        const rill_vocabulary *source = rill_codec_source(m->text);
+        const rill_vocabulary *source = rill_codec_source(m->model->net[0]->text);
         char text[4][200], *texts[4] = {text[0], text[1], text[2], text[3]};
         float beside[4][MOST], alone[1][MOST];
         snprintf(text[0], sizeof *text, "%s", rill_vocabulary_token(source, 6, NULL));

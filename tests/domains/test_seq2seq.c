@@ -59,7 +59,8 @@ static rill_status configure(seq_net *net, const char *directory, rill_codec_fil
     net->start = net->pad = PAD;
     net->end_file = "config.json";
     net->usual = net->positions = net->most_length = net->max_length = LONGEST;
-    *text = (rill_codec_files){RILL_CODEC_WORDS, directory, "vocab.json", "target.json", .optional = 1};
+    *text = (rill_codec_files){RILL_CODEC_WORDS, directory,     "vocab.json",
+                               "target.json",    .optional = 1, .actions_key = "actions"};
     TRY(rill_blocks_get(&net->model->blocks, &net->legal, 1, sizeof *net->legal, "symbols"));
     net->legal[0] = UINT64_MAX;
     snprintf(net->description, sizeof net->description, "GRUs of %d", H);

@@ -35,17 +35,19 @@ static rill_status collect(void *user, const char *token, size_t length)
 
 static void there_and_back(rill_context *ctx, rill_language language, const char *text, size_t length, int lower)
 {
-    rill_moses *moses;
+    rill_prefixes *prefixes;
     rill_text tokens = {.ctx = ctx}, back = {.ctx = ctx};
-    require(rill_moses_open(&moses, ctx, "", language) == RILL_OK);
-    require(rill_moses_split(moses, text, length, lower, collect, &tokens) == RILL_OK);
-    require(rill_moses_join(moses, tokens.data, tokens.length, &back) == RILL_OK);
+    require(rill_prefixes_open(&prefixes, ctx, "", language) == RILL_OK);
+    rill_moses moses = {.ctx = ctx, .language = language, .prefixes = prefixes};
+    require(rill_moses_split(&moses, text, length, lower, collect, &tokens) == RILL_OK);
+    require(rill_moses_join(&moses, tokens.data, tokens.length, &back) == RILL_OK);
     require(rill_utf8_check(back.data, back.length) == back.length);
     require(back.length == 0 || (strpbrk(back.data, "\r\n") == NULL && back.data[0] != ' '));
     rill_text_reset(&back);
-    require(rill_moses_join(moses, text, length, &back) == RILL_OK);
+    require(rill_moses_join(&moses, text, length, &back) == RILL_OK);
     require(rill_utf8_check(back.data, back.length) == back.length);
-    rill_moses_close(moses);
+    rill_moses_clear(&moses);
+    rill_prefixes_close(prefixes);
     rill_text_clear(&tokens);
     rill_text_clear(&back);
 }
