@@ -125,7 +125,7 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
     TRY(GROW(r->ctx, r->mentions, r->mentions_room, (size_t)slots, "item slots"));
     TRY(GROW(r->ctx, r->unknown, r->unknown_room, (size_t)slots, "item slots"));
     for (; r->slots < (size_t)slots; r->slots++) {
-        r->mentions[r->slots] = (rill_mentions){.ctx = r->ctx};
+        r->mentions[r->slots] = (rill_mentions){.bytes = {.ctx = r->ctx}};
         r->unknown[r->slots] = (rill_text){.ctx = r->ctx};
     }
     return RILL_OK;

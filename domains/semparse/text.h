@@ -4,7 +4,7 @@
  * placeholders), with a table that says what each placeholder stands for. After decoding, the table puts the constants
  * back into the logical form.
  *
- *     rill_mentions mentions = {.ctx = ctx};                       one per item in flight, reused
+ *     rill_mentions mentions = {.bytes = {.ctx = ctx}};                       one per item in flight, reused
  *     rill_question_open(ctx, lexicon, &question);                 one per thread
  *     rill_question_prepare(question, line, length, 0, &tokens, &count, &mentions);
  *     ... decode ...
@@ -20,17 +20,15 @@
 
 RILL_C_BEGIN
 
-/* Placeholder -> constant. Zero-initialise with the context set; fill with rill_question_prepare(), as often as
+/* Placeholder -> constant. Zero-initialise with the bytes' context set; fill with rill_question_prepare(), as often as
  * wanted; free with rill_mentions_clear(). Owns copies of its bytes: it depends on no question and no lexicon. */
 typedef struct rill_mentions {
-    rill_context *ctx;
+    rill_text bytes;
     struct rill_mention {
         size_t placeholder, placeholder_length; /* spans of `bytes` */
         size_t constant, constant_length;
     } * list;
     size_t count, room; /* placeholders; elements of `list` */
-    char *bytes;
-    size_t length, capacity;
 } rill_mentions;
 
 /* What to print for a token of the logical form: the constant if the token is a placeholder of this question, else the

@@ -274,11 +274,8 @@ static rill_status normalise(rill_question *question)
 {
     const size_t length = question->line_length;
     question->raw_length = 0;
-    rill_status status = GROW(question->ctx, question->raw_bytes, question->raw_capacity, length + 1,
-                              "bytes of a question");
-    if (status == RILL_OK)
-        status = GROW(question->ctx, question->origin, question->origin_room, length + 1, "bytes of a question");
-    if (status != RILL_OK) return status;
+    TRY(GROW(question->ctx, question->raw_bytes, question->raw_capacity, length + 1, "bytes of a question"));
+    TRY(GROW(question->ctx, question->origin, question->origin_room, length + 1, "bytes of a question"));
     for (size_t at = 0; at < length;) {
         uint32_t code;
         const size_t from = at, begin = question->raw_length;
@@ -293,13 +290,11 @@ static rill_status normalise(rill_question *question)
 rill_status rill__question_split(rill_question *question)
 {
     question->raw_count = 0;
-    rill_status status = normalise(question);
-    if (status != RILL_OK) return status;
+    TRY(normalise(question));
     size_t start = 0;
     for (size_t at = 0; at <= question->raw_length; at++) {
         if (at < question->raw_length && question->raw_bytes[at] != ' ') continue;
-        status = split_chunk(question, start, at - start);
-        if (status != RILL_OK) return status;
+        TRY(split_chunk(question, start, at - start));
         start = at + 1;
     }
     return RILL_OK;

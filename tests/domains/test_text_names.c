@@ -19,7 +19,7 @@ static void read_line(const char *lexicon_lines, const char *line, int tokenized
     rill_context *ctx = miser_context(&memory);
     rill_lexicon *lexicon = NULL;
     rill_question *question;
-    rill_mentions mentions = {.ctx = ctx};
+    rill_mentions mentions = {.bytes = {.ctx = ctx}};
     const rill_slice *token;
     size_t count, n = 0;
     if (lexicon_lines != NULL)
@@ -34,7 +34,7 @@ static void read_line(const char *lexicon_lines, const char *line, int tokenized
     }
     for (size_t i = 0; i < mentions.count && n < size; i++)
         n += (size_t)snprintf(out + n, size - n, " %.*s", (int)mentions.list[i].constant_length,
-                              mentions.bytes + mentions.list[i].constant);
+                              mentions.bytes.data + mentions.list[i].constant);
     rill_mentions_clear(&mentions);
     rill_question_close(question);
     rill_lexicon_close(lexicon);

@@ -13,7 +13,7 @@
 static void read_question(rill_context *ctx, const rill_lexicon *lexicon, const char *line, size_t length)
 {
     rill_question *question;
-    rill_mentions mentions = {.ctx = ctx};
+    rill_mentions mentions = {.bytes = {.ctx = ctx}};
     const rill_slice *tokens;
     size_t count;
     require(rill_question_open(ctx, lexicon, &question) == RILL_OK);
