@@ -44,32 +44,22 @@ typedef struct bracket {
 
 /* --- constituents ------------------------------------------------------------------------------------------------- */
 
-static int is(rill_slice slice, const char *text)
-{
-    size_t length = strlen(text);
-    return slice.length == length && !memcmp(slice.data, text, length);
-}
-
-static int same(rill_slice a, rill_slice b)
-{
-    return a.length == b.length && !memcmp(a.data, b.data, a.length);
-}
-
 static int is_punctuation(rill_slice tag)
 {
-    return is(tag, ",") || is(tag, ":") || is(tag, "``") || is(tag, "''") || is(tag, ".");
+    return rill_slice_is(tag, ",") || rill_slice_is(tag, ":") || rill_slice_is(tag, "``") || rill_slice_is(tag, "''") ||
+           rill_slice_is(tag, ".");
 }
 
 /* Does a bracket of this name count at all? */
 static int is_constituent(rill_slice label)
 {
-    return !is(label, "TOP") && !is_punctuation(label);
+    return !rill_slice_is(label, "TOP") && !is_punctuation(label);
 }
 
 /* The name by which labels and tags are compared. */
 static rill_slice name_of(rill_slice label)
 {
-    return is(label, "PRT") ? (rill_slice){"ADVP", 4} : label;
+    return rill_slice_is(label, "PRT") ? (rill_slice){"ADVP", 4} : label;
 }
 
 /* Words and tags from left to right. */
@@ -168,7 +158,8 @@ static int same_words(bracket *own, int64_t i)
     }
     for (int32_t k = 0; k < own->test.count; k++) {
         const rill_tree_node *node = &own->test.node[k];
-        if (node->word.data == NULL || !kept(own, node->from) || same(node->word, own->word[node->from])) continue;
+        if (node->word.data == NULL || !kept(own, node->from) || rill_slice_same(node->word, own->word[node->from]))
+            continue;
         const rill_slice *wanted = &own->word[node->from];
         if (may_tell(own))
             own->say("reference line %" PRId64 ": output left out: word %" PRId32
@@ -186,7 +177,7 @@ static void count_tags(const bracket *own, cli_tally *out)
         const rill_tree_node *node = &own->test.node[k];
         if (node->word.data == NULL || !kept(own, node->from)) continue;
         out->part[WORDS]++;
-        out->part[TAGS] += same(name_of(node->label), name_of(own->tag[node->from]));
+        out->part[TAGS] += rill_slice_same(name_of(node->label), name_of(own->tag[node->from]));
     }
 }
 

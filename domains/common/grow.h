@@ -5,10 +5,18 @@
 #define RILL_COMMON_GROW_H
 
 #include "rill/context.h"
+#include "try.h"
 
 /* Room for `count` elements, as rill_grow() makes it. RILL_OK · RILL_ERR_MEMORY */
 #define GROW(ctx, array, room, count, what) \
     rill_grow((ctx), (void **)&(array), &(room), (count), sizeof *(array), (what))
+
+/* One more element at the end, in a function that gives a rill_status. */
+#define PUSH(ctx, array, room, count, value, what)              \
+    do {                                                        \
+        TRY(GROW((ctx), (array), (room), (count) + 1, (what))); \
+        (array)[(count)++] = (value);                           \
+    } while (0)
 
 /* Give it back. */
 #define DROP(ctx, array, room) rill_free((ctx), (array), (room) * sizeof *(array))

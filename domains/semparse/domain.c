@@ -165,12 +165,7 @@ static int64_t measure(void *self, const char *text, size_t length)
 {
     (void)self;
     int64_t words = 0;
-    int inside = 0;
-    for (size_t i = 0; i < length; i++) {
-        int blank = (unsigned char)text[i] <= ' ';
-        words += !blank && !inside;
-        inside = !blank;
-    }
+    for (rill_slice left = {text, length}; rill_next_word(&left).length > 0;) words++;
     return words;
 }
 
@@ -185,10 +180,7 @@ static rill_status canonical(const rill_domain *table, rill_context *ctx, const 
 
 static rill_status action_name(void *model, int32_t action, rill_text *out)
 {
-    const semparse *s = model;
-    size_t length;
-    const char *token = rill_vocabulary_token(s->target, action, &length);
-    return rill_text_append(out, token, length);
+    return rill_vocabulary_write(((const semparse *)model)->target, action, out);
 }
 
 static int32_t find_action(void *model, const char *text, size_t length)

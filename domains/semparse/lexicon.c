@@ -33,8 +33,7 @@ static size_t word_slot(const rill_lexicon *lexicon, const char *data, size_t le
     for (;; at = (at + 1) & lexicon->word_mask) {
         int32_t id = lexicon->word_slots[at];
         if (id == RILL__NONE) return at;
-        const rill_slice *word = &lexicon->words[id];
-        if (word->length == length && memcmp(word->data, data, length) == 0) return at;
+        if (rill_slice_same(lexicon->words[id], (rill_slice){data, length})) return at;
     }
 }
 
@@ -60,17 +59,11 @@ static rill_status grow_word_index(rill_lexicon *lexicon)
 
 rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_slice word, int32_t *out)
 {
-    if (!lexicon->word_slots || lexicon->word_count * 2 > lexicon->word_mask) {
-        rill_status status = grow_word_index(lexicon);
-        if (status != RILL_OK) return status;
-    }
+    if (!lexicon->word_slots || lexicon->word_count * 2 > lexicon->word_mask) TRY(grow_word_index(lexicon));
     size_t slot = word_slot(lexicon, word.data, word.length);
     if (lexicon->word_slots[slot] == RILL__NONE) {
-        rill_status status = GROW(lexicon->ctx, lexicon->words, lexicon->word_room, lexicon->word_count + 1,
-                                  "lexicon words");
-        if (status != RILL_OK) return status;
-        lexicon->words[lexicon->word_count] = word;
-        lexicon->word_slots[slot] = (int32_t)lexicon->word_count++;
+        PUSH(lexicon->ctx, lexicon->words, lexicon->word_room, lexicon->word_count, word, "lexicon words");
+        lexicon->word_slots[slot] = (int32_t)lexicon->word_count - 1;
     }
     *out = lexicon->word_slots[slot];
     return RILL_OK;
@@ -113,23 +106,18 @@ static rill_status grow_edges(rill_lexicon *lexicon)
 
 static rill_status add_state(rill_lexicon *lexicon, int32_t *out)
 {
-    TRY(GROW(lexicon->ctx, lexicon->states, lexicon->state_room, lexicon->state_count + 1, "lexicon trie states"));
-    lexicon->states[lexicon->state_count] = RILL__NONE;
-    *out = (int32_t)lexicon->state_count++;
+    PUSH(lexicon->ctx, lexicon->states, lexicon->state_room, lexicon->state_count, RILL__NONE, "lexicon trie states");
+    *out = (int32_t)lexicon->state_count - 1;
     return RILL_OK;
 }
 
 rill_status rill__lexicon_extend(rill_lexicon *lexicon, int32_t state, int32_t word, int32_t *out)
 {
-    if (!lexicon->edges || lexicon->edge_count * 2 > lexicon->edge_mask) {
-        rill_status status = grow_edges(lexicon);
-        if (status != RILL_OK) return status;
-    }
+    if (!lexicon->edges || lexicon->edge_count * 2 > lexicon->edge_mask) TRY(grow_edges(lexicon));
     rill__edge *edge = &lexicon->edges[edge_slot(lexicon, state, word)];
     if (edge->state == RILL__NONE) {
         int32_t next;
-        rill_status status = add_state(lexicon, &next);
-        if (status != RILL_OK) return status;
+        TRY(add_state(lexicon, &next));
         *edge = (rill__edge){.state = state, .word = word, .next = next};
         lexicon->edge_count++;
     }
@@ -141,10 +129,8 @@ rill_status rill__lexicon_extend(rill_lexicon *lexicon, int32_t state, int32_t w
 
 int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length)
 {
-    for (size_t i = 0; i < lexicon->type_count; i++) {
-        const rill_slice *name = &lexicon->types[i].name;
-        if (name->length == length && memcmp(name->data, data, length) == 0) return (int32_t)i;
-    }
+    for (size_t i = 0; i < lexicon->type_count; i++)
+        if (rill_slice_same(lexicon->types[i].name, (rill_slice){data, length})) return (int32_t)i;
     return RILL__NONE;
 }
 

@@ -36,11 +36,6 @@ static int shown(rill_slice word)
 
 /* --- small readers of text ---------------------------------------------------------------------------------------- */
 
-static int word_is(rill_slice word, const char *text)
-{
-    return word.length == strlen(text) && memcmp(word.data, text, word.length) == 0;
-}
-
 /* Cut `text` at each `separator` into at most `room` parts; returns how many there are, also beyond `room`. */
 static int cut(rill_slice text, char separator, rill_slice *parts, int room)
 {
@@ -98,9 +93,8 @@ static rill_status path_append(rill_lexicon *lexicon, surface_path *path, rill_s
     if (path->count + count > RILL__PATH_WORDS)
         return rill__lexicon_fail(lexicon, "more than %d words in a row", RILL__PATH_WORDS);
     for (int i = 0; i < count; i++) {
-        rill_status status = rill__lexicon_check_word(lexicon, parts[i]);
-        if (status == RILL_OK) status = rill__lexicon_intern(lexicon, parts[i], &path->words[path->count]);
-        if (status != RILL_OK) return status;
+        TRY(rill__lexicon_check_word(lexicon, parts[i]));
+        TRY(rill__lexicon_intern(lexicon, parts[i], &path->words[path->count]));
         path->count++;
     }
     return RILL_OK;
@@ -109,14 +103,11 @@ static rill_status path_append(rill_lexicon *lexicon, surface_path *path, rill_s
 static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path, rill__candidate candidate)
 {
     int32_t state = 0;
-    for (int i = 0; i < path->count; i++) {
-        TRY(rill__lexicon_extend(lexicon, state, path->words[i], &state));
-    }
+    for (int i = 0; i < path->count; i++) TRY(rill__lexicon_extend(lexicon, state, path->words[i], &state));
     int32_t last = RILL__NONE;
     for (int32_t at = lexicon->states[state]; at != RILL__NONE; at = lexicon->candidates[at].next) {
         const rill__candidate *old = &lexicon->candidates[at];
-        if (old->type == candidate.type && old->text.length == candidate.text.length &&
-            memcmp(old->text.data, candidate.text.data, old->text.length) == 0)
+        if (old->type == candidate.type && rill_slice_same(old->text, candidate.text))
             return rill__lexicon_fail(lexicon, "already listed with this type and constant in line %d; remove one",
                                       old->line);
         last = at;
@@ -174,10 +165,10 @@ static rill_status add_surface(rill_lexicon *lexicon, rill_slice head, rill_slic
                                rill__candidate candidate)
 {
     surface_path path = {.count = 0};
-    rill_status status = head.length ? path_append(lexicon, &path, head) : RILL_OK;
-    if (status == RILL_OK) status = path_append(lexicon, &path, name);
-    if (status == RILL_OK && tail.length) status = path_append(lexicon, &path, tail);
-    return status == RILL_OK ? add_candidate(lexicon, &path, candidate) : status;
+    if (head.length) TRY(path_append(lexicon, &path, head));
+    TRY(path_append(lexicon, &path, name));
+    if (tail.length) TRY(path_append(lexicon, &path, tail));
+    return add_candidate(lexicon, &path, candidate);
 }
 
 /* surface, type, constant, tails, heads, flags */
@@ -189,25 +180,20 @@ static rill_status read_entry(rill_lexicon *lexicon, const rill_slice *column, i
                                   "tails, heads and flags",
                                   count);
     rill__candidate candidate = {.text = column[2]};
-    rill_status status = find_type(lexicon, column[1], &candidate.type);
-    if (status == RILL_OK) status = check_constant(lexicon, column[2]);
-    if (status != RILL_OK) return status;
+    TRY(find_type(lexicon, column[1], &candidate.type));
+    TRY(check_constant(lexicon, column[2]));
     rill_slice tails[ALTERNATIVES], heads[ALTERNATIVES], none = {column[0].data, 0};
     int tail_count, head_count;
-    status = read_alternatives(lexicon, count > 3 ? column[3] : none, tails, &tail_count);
-    if (status == RILL_OK) status = read_alternatives(lexicon, count > 4 ? column[4] : none, heads, &head_count);
-    if (status != RILL_OK) return status;
+    TRY(read_alternatives(lexicon, count > 3 ? column[3] : none, tails, &tail_count));
+    TRY(read_alternatives(lexicon, count > 4 ? column[4] : none, heads, &head_count));
     if (count > 5 && column[5].length) {
-        if (!word_is(column[5], "cue"))
+        if (!rill_slice_is(column[5], "cue"))
             return rill__lexicon_fail(lexicon, "unknown flag '%.*s'; the only flag is 'cue'", shown(column[5]),
                                       column[5].data);
         candidate.cue = 1;
     }
     for (int h = 0; h < head_count; h++)
-        for (int t = 0; t < tail_count; t++) {
-            status = add_surface(lexicon, heads[h], column[0], tails[t], candidate);
-            if (status != RILL_OK) return status;
-        }
+        for (int t = 0; t < tail_count; t++) TRY(add_surface(lexicon, heads[h], column[0], tails[t], candidate));
     return RILL_OK;
 }
 
@@ -225,8 +211,8 @@ static rill_status read_format(rill_lexicon *lexicon, const rill_slice *column)
 static rill_status read_either(rill_lexicon *lexicon, const rill_slice *column, const char *yes, const char *no,
                                int *out)
 {
-    *out = word_is(column[1], yes);
-    if (*out || word_is(column[1], no)) return RILL_OK;
+    *out = rill_slice_is(column[1], yes);
+    if (*out || rill_slice_is(column[1], no)) return RILL_OK;
     return rill__lexicon_fail(lexicon, "'%.*s' takes '%s' or '%s', not '%.*s'", shown(column[0]), column[0].data, yes,
                               no, shown(column[1]), column[1].data);
 }
@@ -267,13 +253,12 @@ static rill_status read_type(rill_lexicon *lexicon, const rill_slice *column)
                                   column[1].data);
     if (rill__lexicon_type(lexicon, name.data, name.length) != RILL__NONE)
         return rill__lexicon_fail(lexicon, "type '%.*s' is declared twice; remove one", shown(name), name.data);
-    if (more && !word_is(column[2], "plain"))
+    if (more && !rill_slice_is(column[2], "plain"))
         return rill__lexicon_fail(lexicon, "'%.*s' behind a type: only 'plain' is known", shown(column[2]),
                                   column[2].data);
-    rill_status status = GROW(lexicon->ctx, lexicon->types, lexicon->type_room, lexicon->type_count + 1,
-                              "lexicon types");
-    if (status == RILL_OK) lexicon->types[lexicon->type_count++] = (rill__type){.name = name, .plain = more};
-    return status;
+    const rill__type type = {.name = name, .plain = more};
+    PUSH(lexicon->ctx, lexicon->types, lexicon->type_room, lexicon->type_count, type, "lexicon types");
+    return RILL_OK;
 }
 
 /* Being a known word is all it takes for a token to be kept whole. */
@@ -288,35 +273,30 @@ static rill_status read_keep(rill_lexicon *lexicon, const rill_slice *column)
 static rill_status read_rewrite(rill_lexicon *lexicon, const rill_slice *column)
 {
     surface_path from = {.count = 0}, to = {.count = 0};
-    rill_status status = path_append(lexicon, &from, column[1]);
-    if (status == RILL_OK) status = path_append(lexicon, &to, column[2]);
-    if (status != RILL_OK) return status;
+    TRY(path_append(lexicon, &from, column[1]));
+    TRY(path_append(lexicon, &to, column[2]));
     return add_candidate(lexicon, &from, (rill__candidate){.type = RILL__NONE, .text = column[2]});
 }
 
 static rill_status read_rule(rill_lexicon *lexicon, const rill_slice *column)
 {
     rill__rule rule = {.slot = RILL__SLOT_NONE};
-    rill_status status = find_type(lexicon, column[1], &rule.type);
-    if (status == RILL_OK) status = rill__lexicon_pattern(lexicon, column[2], 0, &rule.pattern);
-    if (status == RILL_OK) status = check_constant(lexicon, column[3]);
-    if (status == RILL_OK) status = rill__lexicon_constant(lexicon, column[3], &rule);
-    if (status == RILL_OK)
-        status = GROW(lexicon->ctx, lexicon->rules, lexicon->rule_room, lexicon->rule_count + 1, "lexicon rules");
-    if (status == RILL_OK) lexicon->rules[lexicon->rule_count++] = rule;
-    return status;
+    TRY(find_type(lexicon, column[1], &rule.type));
+    TRY(rill__lexicon_pattern(lexicon, column[2], 0, &rule.pattern));
+    TRY(check_constant(lexicon, column[3]));
+    TRY(rill__lexicon_constant(lexicon, column[3], &rule));
+    PUSH(lexicon->ctx, lexicon->rules, lexicon->rule_room, lexicon->rule_count, rule, "lexicon rules");
+    return RILL_OK;
 }
 
 static rill_status read_prefer(rill_lexicon *lexicon, const rill_slice *column)
 {
     rill__preference preference = {.type = RILL__NONE};
-    rill_status status = find_type(lexicon, column[1], &preference.type);
-    if (status == RILL_OK) status = rill__lexicon_pattern(lexicon, column[2], 1, &preference.pattern);
-    if (status == RILL_OK)
-        status = GROW(lexicon->ctx, lexicon->preferences, lexicon->preference_room, lexicon->preference_count + 1,
-                      "lexicon preferences");
-    if (status == RILL_OK) lexicon->preferences[lexicon->preference_count++] = preference;
-    return status;
+    TRY(find_type(lexicon, column[1], &preference.type));
+    TRY(rill__lexicon_pattern(lexicon, column[2], 1, &preference.pattern));
+    PUSH(lexicon->ctx, lexicon->preferences, lexicon->preference_room, lexicon->preference_count, preference,
+         "lexicon preferences");
+    return RILL_OK;
 }
 
 typedef struct directive {
@@ -343,7 +323,7 @@ static rill_status read_directive(rill_lexicon *lexicon, const rill_slice *colum
 {
     for (size_t i = 0; i < sizeof directives / sizeof *directives; i++) {
         const directive *known = &directives[i];
-        if (!word_is(column[0], known->name)) continue;
+        if (!rill_slice_is(column[0], known->name)) continue;
         if (!lexicon->format && known->read != read_format)
             return rill__lexicon_fail(lexicon, "'%s' before '@format'; begin the file with '@format<TAB>%d'",
                                       known->name, FORMAT);

@@ -61,7 +61,7 @@ static rill_status read_class(rill_lexicon *lexicon, rill_slice text, rill__choi
     int ranged = 0;
     for (size_t i = 0; i < sizeof class_names / sizeof *class_names; i++) {
         const class_name *known = &class_names[i];
-        if (strlen(known->name) != name.length || memcmp(known->name, name.data, name.length) != 0) continue;
+        if (!rill_slice_is(name, known->name)) continue;
         out->kind = known->kind;
         ranged = known->ranged;
     }
@@ -82,22 +82,19 @@ static rill_status read_class(rill_lexicon *lexicon, rill_slice text, rill__choi
 static rill_status add_choice(rill_lexicon *lexicon, rill_slice text)
 {
     rill__choice choice = {.kind = RILL__WORD};
-    rill_status status;
     if (text.length == 0)
         return rill__lexicon_fail(lexicon, "empty alternative in a pattern; put single blanks between elements");
     if (text.data[0] == '{' && text.data[text.length - 1] == '}' && text.length > 2)
-        status = read_class(lexicon, (rill_slice){text.data + 1, text.length - 2}, &choice);
+        TRY(read_class(lexicon, (rill_slice){text.data + 1, text.length - 2}, &choice));
     else if (memchr(text.data, '{', text.length) || memchr(text.data, '(', text.length) ||
              memchr(text.data, ')', text.length))
         return rill__lexicon_fail(lexicon, "'%.*s': brackets must enclose whole elements of a pattern", shown(text),
                                   text.data);
     else
-        status = rill__lexicon_check_word(lexicon, text);
-    if (status == RILL_OK && choice.kind == RILL__WORD) status = rill__lexicon_intern(lexicon, text, &choice.id);
-    if (status != RILL_OK) return status;
-    status = GROW(lexicon->ctx, lexicon->choices, lexicon->choice_room, lexicon->choice_count + 1, "lexicon patterns");
-    if (status == RILL_OK) lexicon->choices[lexicon->choice_count++] = choice;
-    return status;
+        TRY(rill__lexicon_check_word(lexicon, text));
+    if (choice.kind == RILL__WORD) TRY(rill__lexicon_intern(lexicon, text, &choice.id));
+    PUSH(lexicon->ctx, lexicon->choices, lexicon->choice_room, lexicon->choice_count, choice, "lexicon patterns");
+    return RILL_OK;
 }
 
 /* One element without context brackets. */
@@ -116,10 +113,8 @@ static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
         text = (rill_slice){bar + 1, text.length - length - 1};
     }
     element.count = (int32_t)lexicon->choice_count - element.first;
-    rill_status status = GROW(lexicon->ctx, lexicon->elements, lexicon->element_room, lexicon->element_count + 1,
-                              "lexicon patterns");
-    if (status == RILL_OK) lexicon->elements[lexicon->element_count++] = element;
-    return status;
+    PUSH(lexicon->ctx, lexicon->elements, lexicon->element_room, lexicon->element_count, element, "lexicon patterns");
+    return RILL_OK;
 }
 
 /* Where the reader is in a pattern: in order, none of them left twice. */

@@ -11,13 +11,11 @@
 #include "grow.h"
 #include "logic.h"
 #include "try.h"
+#include "words.h"
 
 enum { MOST_DEEP = 1000 };
 
-typedef struct token {
-    const char *data;
-    size_t length;
-} token;
+typedef rill_slice token;
 
 /* A child: tokens [first, first + count). */
 typedef struct span {
@@ -71,14 +69,8 @@ static rill_status tokenise(form *f, const char *text, size_t length)
     for (;;) {
         token here = next_token(text, length, &at);
         if (here.length == 0) return RILL_OK;
-        TRY(GROW(f->ctx, f->tokens, f->room, f->count + 1, "tokens of a logical form"));
-        f->tokens[f->count++] = here;
+        PUSH(f->ctx, f->tokens, f->room, f->count, here, "tokens of a logical form");
     }
-}
-
-static int token_is(token word, const char *text)
-{
-    return word.length == strlen(text) && memcmp(word.data, text, word.length) == 0;
 }
 
 /* --- order -------------------------------------------------------------------------------------------------------- */
@@ -129,16 +121,16 @@ static void sort_spans(const token *tokens, span *spans, size_t count)
 static rill_status add_child(form *f, size_t first, size_t count)
 {
     if (f->depth == 0) return RILL_OK; /* nothing around it could be sorted */
-    rill_status status = GROW(f->ctx, f->children, f->child_room, f->child_count + 1, "children in a logical form");
-    if (status == RILL_OK) f->children[f->child_count++] = (span){first, count};
-    return status;
+    const span child = {first, count};
+    PUSH(f->ctx, f->children, f->child_room, f->child_count, child, "children in a logical form");
+    return RILL_OK;
 }
 
 static rill_status open_node(form *f, size_t at)
 {
-    rill_status status = GROW(f->ctx, f->frames, f->frame_room, f->depth + 1, "brackets of a logical form");
-    if (status == RILL_OK) f->frames[f->depth++] = (frame){.open = at, .child = f->child_count};
-    return status;
+    const frame node = {.open = at, .child = f->child_count};
+    PUSH(f->ctx, f->frames, f->frame_room, f->depth, node, "brackets of a logical form");
+    return RILL_OK;
 }
 
 /* Put the spans, which tile a range of tokens, in order. */
@@ -161,7 +153,7 @@ static rill_status close_node(form *f, size_t at)
     size_t count = f->child_count - node.child;
     token head = f->tokens[node.open + 1];
     rill_status status = RILL_OK;
-    if (count > 2 && (token_is(head, "and") || token_is(head, "or")))
+    if (count > 2 && (rill_slice_is(head, "and") || rill_slice_is(head, "or")))
         status = arrange(f, f->children + node.child + 1, count - 1);
     f->child_count = node.child;
     return status == RILL_OK ? add_child(f, node.open, at - node.open + 1) : status;
@@ -176,10 +168,10 @@ static rill_status sort_form(form *f, int *whole)
     *whole = 0;
     for (size_t at = 0; status == RILL_OK && at < f->count; at++) {
         token here = f->tokens[at];
-        if (token_is(here, "(")) {
+        if (rill_slice_is(here, "(")) {
             if (f->depth == MOST_DEEP) return RILL_OK;
             status = open_node(f, at);
-        } else if (token_is(here, ")")) {
+        } else if (rill_slice_is(here, ")")) {
             if (f->depth == 0) return RILL_OK;
             status = close_node(f, at);
         } else {

@@ -226,11 +226,9 @@ static const rill_vocabulary *symbols_of(const void *model)
 rill_status seq_action_name(void *model, int32_t action, rill_text *out)
 {
     const rill_vocabulary *symbols = symbols_of(model);
-    size_t length;
     if (action >= rill_vocabulary_count(symbols))
         return rill_fail(out->ctx, RILL_ERR_NOT_FOUND, "symbol %d has no piece in the vocabulary", action);
-    const char *piece = rill_vocabulary_token(symbols, action, &length);
-    return rill_text_append(out, piece, length);
+    return rill_vocabulary_write(symbols, action, out);
 }
 
 int32_t seq_find_action(void *model, const char *text, size_t length)

@@ -76,19 +76,6 @@ typedef struct reader {
     int64_t line;
 } reader;
 
-static size_t word_length(const char *at, const char *end)
-{
-    const char *p = at;
-    while (p < end && (unsigned char)*p > ' ') p++;
-    return (size_t)(p - at);
-}
-
-static const char *skip_blanks(const char *at, const char *end)
-{
-    while (at < end && (unsigned char)*at <= ' ') at++;
-    return at;
-}
-
 static rill_status bad_line(const reader *r)
 {
     return rill_fail(r->list->ctx, RILL_ERR_FORMAT,
@@ -97,27 +84,19 @@ static rill_status bad_line(const reader *r)
 }
 
 /* Pairs with a piece that has no number are of no use; giza's and fast_align's NULL is among them. */
-static rill_status read_line(reader *r, const char *at, const char *end)
+static rill_status read_line(reader *r, rill_slice line)
 {
-    const char *word[3];
-    size_t length[3];
+    const rill_slice target = rill_next_word(&line), source = rill_next_word(&line), share = rill_next_word(&line);
     char number[32], *behind;
-    for (int i = 0; i < 3; i++) {
-        word[i] = at = skip_blanks(at, end);
-        length[i] = word_length(at, end);
-        at += length[i];
-    }
-    if (length[0] == 0) return RILL_OK;
-    if (length[2] == 0 || length[2] >= sizeof number || skip_blanks(at, end) < end) return bad_line(r);
-    memcpy(number, word[2], length[2]);
-    number[length[2]] = '\0';
-    pair p = {.target = rill_vocabulary_id(r->target, word[0], length[0]),
-              .source = rill_vocabulary_id(r->source, word[1], length[1]),
-              .probability = strtof(number, &behind)};
+    if (target.length == 0) return RILL_OK;
+    if (share.length == 0 || share.length >= sizeof number || rill_next_word(&line).length > 0) return bad_line(r);
+    memcpy(number, share.data, share.length);
+    number[share.length] = '\0';
+    const pair p = {.target = rill_vocabulary_id(r->target, target.data, target.length),
+                    .source = rill_vocabulary_id(r->source, source.data, source.length),
+                    .probability = strtof(number, &behind)};
     if (*behind != '\0' || !(p.probability >= 0.0f && p.probability <= 1.0f)) return bad_line(r);
-    if (p.target < 0 || p.source < 0) return RILL_OK;
-    TRY(GROW(r->list->ctx, r->pairs, r->room, r->n + 1, "a shortlist"));
-    r->pairs[r->n++] = p;
+    if (p.target >= 0 && p.source >= 0) PUSH(r->list->ctx, r->pairs, r->room, r->n, p, "a shortlist");
     return RILL_OK;
 }
 
@@ -129,7 +108,7 @@ static rill_status read_lines(reader *r, const char *bytes, size_t size)
     for (const char *at = bytes; at < end;) {
         const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline != NULL ? newline : end;
         r->line++;
-        TRY(read_line(r, at, stop));
+        TRY(read_line(r, (rill_slice){at, (size_t)(stop - at)}));
         at = stop + (newline != NULL);
     }
     if (r->n > 0) return RILL_OK;

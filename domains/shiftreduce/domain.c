@@ -168,17 +168,15 @@ static const char *const structure_names[PARSER_LABELS] = {"shift", "combine"};
 static rill_status action_name(void *model, int32_t action, rill_text *out)
 {
     const parser *p = model;
-    size_t length;
     if (action < PARSER_LABELS) return rill_text_append(out, structure_names[action], strlen(structure_names[action]));
-    const char *label = rill_vocabulary_token(p->label, action - PARSER_LABELS, &length);
-    return rill_text_append(out, label, length);
+    return rill_vocabulary_write(p->label, action - PARSER_LABELS, out);
 }
 
 static int32_t find_action(void *model, const char *text, size_t length)
 {
     const parser *p = model;
     for (int32_t i = 0; i < PARSER_LABELS; i++)
-        if (length == strlen(structure_names[i]) && memcmp(text, structure_names[i], length) == 0) return i;
+        if (rill_slice_is((rill_slice){text, length}, structure_names[i])) return i;
     const int32_t label = rill_vocabulary_id(p->label, text, length);
     return label >= 0 ? PARSER_LABELS + label : RILL_NO_ACTION;
 }

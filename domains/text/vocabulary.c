@@ -233,3 +233,10 @@ const char *rill_vocabulary_token(const rill_vocabulary *v, int32_t id, size_t *
     if (length != NULL) *length = v->start[id + 1] - v->start[id] - 1;
     return v->text + v->start[id];
 }
+
+rill_status rill_vocabulary_write(const rill_vocabulary *v, int32_t id, rill_text *out)
+{
+    size_t length;
+    const char *token = rill_vocabulary_token(v, id, &length);
+    return rill_text_append(out, token, length);
+}

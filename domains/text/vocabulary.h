@@ -53,4 +53,7 @@ int32_t rill_vocabulary_id(const rill_vocabulary *vocabulary, const char *token,
 /* The token with number id, 0 <= id < count; NUL-terminated; *length (may be NULL) without the NUL. Borrowed. */
 const char *rill_vocabulary_token(const rill_vocabulary *vocabulary, int32_t id, size_t *length);
 
+/* Append it. RILL_OK · RILL_ERR_MEMORY */
+rill_status rill_vocabulary_write(const rill_vocabulary *vocabulary, int32_t id, rill_text *out);
+
 #endif

@@ -1,7 +1,19 @@
 /* Words between blanks. */
 #include "words.h"
 
+#include <string.h>
+
 #include "try.h"
+
+int rill_slice_is(rill_slice slice, const char *text)
+{
+    return rill_slice_same(slice, (rill_slice){text, strlen(text)});
+}
+
+int rill_slice_same(rill_slice a, rill_slice b)
+{
+    return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
+}
 
 rill_slice rill_next_word(rill_slice *text)
 {

@@ -12,6 +12,10 @@ typedef struct rill_slice {
     size_t length;
 } rill_slice;
 
+/* Is it that text, which ends in a NUL? Are both the same? */
+int rill_slice_is(rill_slice slice, const char *text);
+int rill_slice_same(rill_slice a, rill_slice b);
+
 /* Takes the next word, token or piece. A failure ends the call, which then returns it. */
 typedef rill_status (*rill_word_fn)(void *user, const char *word, size_t length);
 
