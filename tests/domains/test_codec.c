@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "bpe.h"
 #include "codec.h"
 #include "helpers.h"
 #include "moses.h"
