@@ -223,7 +223,9 @@ static int prepare(bench *b)
     code = load_data(b);
     if (code == CLI_OK) code = make_plans(b);
     if (code == CLI_OK) code = cli_session_open(&b->session);
-    if (code == CLI_OK) code = cli_testset_judge(&b->set, b->session.ctx, rill_find_domain(b->session.ctx, domain));
+    if (code == CLI_OK)
+        code = cli_checked(b->session.ctx, cli_testset_judge(&b->set, b->session.ctx,
+                                                             rill_find_domain(b->session.ctx, domain), cli_say));
     if (code == CLI_OK && b->json_path) code = cli_output_open(&b->json, b->session.ctx, b->json_path, CLI_REPORT);
     return code;
 }
@@ -274,7 +276,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
     bench *b = user;
     if (cli_session_owns(option)) return cli_session_take(&b->session, option, value);
     switch (option->id) {
-    case TAKE_METRIC: b->set.kind = cli_metric_find(value); return b->set.kind ? CLI_OK : CLI_FAILED;
+    case TAKE_METRIC: return cli_metric_take(value, &b->set.kind);
     case TAKE_REPEAT: return cli_whole("--repeat", value, 1, BENCH_REPEAT_MAX, &b->repeat);
     default: return cli_option_store(b, option, value);
     }

@@ -9,7 +9,7 @@
 #include "runfile.h"
 #include "search.h"
 #include "session.h"
-#include "testset.h"
+#include "trial.h"
 
 enum { BENCH_METHODS_MAX = 16, BENCH_REPEAT_MAX = 1000, BENCH_LABEL_MAX = 128 };
 

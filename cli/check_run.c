@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "check_problem.h"
-#include "lines.h"
+#include "input.h"
 
 /* --- inputs ------------------------------------------------------------------------------------------------------- */
 

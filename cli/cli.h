@@ -27,6 +27,9 @@ int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Say the context's last failure; returns CLI_FAILED. */
 int cli_fail_context(const rill_context *ctx);
 
+/* CLI_OK where the status says so, else as above. */
+int cli_checked(const rill_context *ctx, rill_status status);
+
 /* A failed allocation outside the library's allocator; returns CLI_FAILED. */
 int cli_fail_memory(const char *what);
 

@@ -16,10 +16,10 @@
 
 #include "files.h"
 #include "input.h"
-#include "metric.h"
 #include "options.h"
 #include "output.h"
 #include "session.h"
+#include "trial.h"
 
 typedef struct eval {
     cli_session session;
@@ -200,7 +200,11 @@ static int report(const eval *e)
     const cli_counts *c = &e->counts;
     if (e->as_json) return report_json(e);
     cli_print("inputs   %8" PRId64 "\n", c->inputs);
-    e->metric.kind->print(c);
+    rill_text text = {.ctx = e->session.ctx};
+    const rill_status status = e->metric.kind->report(c, &text);
+    if (status == RILL_OK) cli_print("%s", text.data);
+    rill_text_clear(&text);
+    if (status != RILL_OK) return cli_fail_context(e->session.ctx);
     if (c->missing) cli_print("missing  %8" PRId64 "\n", c->missing);
     return cli_end_printing();
 }
@@ -246,8 +250,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
     eval *e = user;
     if (cli_session_owns(option)) return cli_session_take(&e->session, option, value);
     if (option->id != TAKE_METRIC) return cli_option_store(e, option, value);
-    e->kind = cli_metric_find(value);
-    return e->kind ? CLI_OK : CLI_FAILED;
+    return cli_metric_take(value, &e->kind);
 }
 
 static int take_argument(void *user, const char *value)
@@ -280,7 +283,9 @@ static int run(eval *e)
         e->domain = rill_find_domain(e->session.ctx, name);
     }
     code = load_references(e);
-    if (code == CLI_OK) code = cli_metric_open(&e->metric, e->session.ctx, e->kind, e->domain, &e->references);
+    if (code == CLI_OK)
+        code = cli_checked(e->session.ctx,
+                           cli_metric_open(&e->metric, e->session.ctx, e->kind, e->domain, &e->references, cli_say));
     if (code == CLI_OK) code = cli_input_open(&e->input, e->session.ctx, e->hypotheses_path, RILL_FILE_STREAM);
     if (code != CLI_OK) return code;
     e->verdict = calloc((size_t)e->metric.n + 1, sizeof *e->verdict);

@@ -2,6 +2,7 @@
 #include "input.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,4 +172,38 @@ rill_status cli_input_read(void *user, int may_block, const char **text, size_t 
         rill_status status = more(input, may_block);
         if (status != RILL_OK) return status;
     }
+}
+
+/* --- whole files -------------------------------------------------------------------------------------------------- */
+
+int cli_lines_load(cli_lines *lines, rill_context *ctx, const char *path)
+{
+    cli_input input;
+    const char *text = NULL;
+    size_t length = 0;
+    rill_status status = RILL_OK;
+    memset(lines, 0, sizeof *lines);
+    int code = cli_input_open(&input, ctx, path, RILL_FILE_PIPED);
+    while (code == CLI_OK && (status = cli_input_read(&input, 1, &text, &length)) != RILL_END_OF_INPUT) {
+        if (status == RILL_ERR_INPUT)
+            code = cli_fail("%s: line %" PRId64 ": %s", input.name, input.lines, text);
+        else if (status < 0)
+            code = cli_fail_context(ctx);
+        else
+            code = cli_checked(ctx, cli_lines_add(lines, ctx, text, length));
+    }
+    cli_input_close(&input);
+    if (code != CLI_OK) cli_lines_free(lines);
+    return code;
+}
+
+int cli_lines_load_columns(cli_lines *left, cli_lines *right, rill_context *ctx, const char *path)
+{
+    cli_lines both;
+    memset(left, 0, sizeof *left);
+    memset(right, 0, sizeof *right);
+    int code = cli_lines_load(&both, ctx, path);
+    if (code == CLI_OK) code = cli_checked(ctx, cli_lines_split(&both, ctx, path, left, right));
+    cli_lines_free(&both);
+    return code;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "cli.h"
+#include "lines.h"
 
 typedef struct cli_input {
     rill_context *ctx; /* failures are recorded here */
@@ -37,5 +38,12 @@ rill_status cli_input_read(void *input, int may_block, const char **text, size_t
 
 /* Free all; accepts a zeroed input. */
 void cli_input_close(cli_input *input);
+
+/* Read all lines of `path` ("-" is standard input). CLI_OK, or CLI_FAILED after a message with the line's number. */
+int cli_lines_load(cli_lines *lines, rill_context *ctx, const char *path);
+
+/* The two columns of `path`, which have a tab between them; a line without one is an error. What was loaded is to be freed in any case.
+ * Returns likewise. */
+int cli_lines_load_columns(cli_lines *left, cli_lines *right, rill_context *ctx, const char *path);
 
 #endif

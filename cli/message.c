@@ -48,6 +48,11 @@ int cli_fail_context(const rill_context *ctx)
     return cli_fail("%s", sentence[0] ? sentence : rill_status_name(rill_error_status(ctx)));
 }
 
+int cli_checked(const rill_context *ctx, rill_status status)
+{
+    return status < 0 ? cli_fail_context(ctx) : CLI_OK;
+}
+
 int cli_fail_memory(const char *what)
 {
     return cli_fail("out of memory for %s", what);

@@ -114,7 +114,7 @@ static void fit(scale *s, double least, double most, double air)
 
 static double quality(const cli_points *points, const cli_point *point, int oracle)
 {
-    return cli_quality(points->set->metric.kind, &point->trial.counts, oracle);
+    return cli_quality(points->kind, &point->trial.counts, oracle);
 }
 
 static double expansions(const cli_point *point)
@@ -253,7 +253,7 @@ static void draw_axes(const picture *p)
     cli_output_printf(
         p->out, "<text transform=\"translate(20 %d) rotate(-90)\" text-anchor=\"middle\" font-size=\"13\" fill=\"%s\">",
         (TOP + BOTTOM) / 2, INK);
-    cli_output_printf(p->out, "%s %%</text>\n", p->oracle ? "oracle" : p->points->set->metric.kind->name);
+    cli_output_printf(p->out, "%s %%</text>\n", p->oracle ? "oracle" : p->points->kind->name);
 }
 
 static void draw_point(const picture *p, const cli_point *point)

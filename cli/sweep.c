@@ -14,23 +14,23 @@ int cli_sweep_check(const cli_runfile *runfile)
 {
     int code = CLI_OK;
     for (int32_t i = 0; i < runfile->said->n_sweep && code == CLI_OK; i++)
-        code = cli_points_check_name(runfile->path, runfile->session->given, runfile->said->sweep[i].name);
+        code = cli_trials_check_name(runfile->path, runfile->session->given, runfile->said->sweep[i].name);
     return code;
 }
 
-int cli_sweep_points(cli_points *points, const cli_runfile *runfile, void (*after)(void *user, const cli_point *point),
+int cli_sweep_points(cli_trials *trials, const cli_runfile *runfile, void (*after)(void *user, const cli_point *point),
                      void *user)
 {
     const rill_script_config *said = runfile->said;
     int code = CLI_OK;
-    points->total = said->sweep_points;
+    trials->total = said->sweep_points;
     cli_interrupt_heed();
     for (int64_t i = 0; i < said->sweep_points && code == CLI_OK; i++) {
         rill_script_config *config;
-        if (rill_script_sweep_point(runfile->script, i, &config) < 0) return cli_fail_context(points->session->ctx);
-        code = cli_points_try(points, config);
+        if (rill_script_sweep_point(runfile->script, i, &config) < 0) return cli_fail_context(trials->session->ctx);
+        code = cli_trials_try(trials, config);
         rill_script_config_free(config);
-        if (code == CLI_OK && after) after(user, &points->point[points->n - 1]);
+        if (code == CLI_OK && after) after(user, &trials->points.point[trials->points.n - 1]);
     }
     return code;
 }
@@ -40,7 +40,7 @@ int cli_sweep_points(cli_points *points, const cli_runfile *runfile, void (*afte
 typedef struct state {
     const cli_sweep *sweep;
     cli_testset set;
-    cli_points points;
+    cli_trials trials;
     cli_table table;
     cli_output output, stats;
 } state;
@@ -69,10 +69,12 @@ static int prepare(state *s)
     const char *domain = cli_session_domain(session);
     if (!domain || check_files(sweep) != CLI_OK || cli_sweep_check(sweep->runfile) != CLI_OK) return CLI_FAILED;
     const cli_testset_files files = {sweep->input ? sweep->input : "-", sweep->references, NULL};
-    session->before_message = cli_points_erase;
+    session->before_message = cli_trials_erase;
     int code = cli_testset_load(&s->set, session->ctx, &files);
     if (code == CLI_OK) code = cli_session_open(session);
-    if (code == CLI_OK) code = cli_testset_judge(&s->set, session->ctx, rill_find_domain(session->ctx, domain));
+    if (code == CLI_OK)
+        code = cli_checked(session->ctx,
+                           cli_testset_judge(&s->set, session->ctx, rill_find_domain(session->ctx, domain), cli_say));
     if (code == CLI_OK && sweep->stats) code = cli_output_open(&s->stats, session->ctx, sweep->stats, CLI_REPORT);
     return code == CLI_OK ? cli_output_open(&s->output, session->ctx, sweep->output, CLI_STREAM) : code;
 }
@@ -80,7 +82,8 @@ static int prepare(state *s)
 static int run(state *s)
 {
     const rill_script_config *said = s->sweep->runfile->said;
-    s->points = (cli_points){.session = s->sweep->session,
+    s->trials = (cli_trials){.points.kind = cli_testset_metric(&s->set),
+                             .session = s->sweep->session,
                              .set = &s->set,
                              .path = s->sweep->runfile->path,
                              .script = s->sweep->runfile->script};
@@ -88,9 +91,11 @@ static int run(state *s)
     s->table.judged = s->set.judged;
     cli_table_of_axes(&s->table, said->sweep, said->n_sweep);
     cli_table_head(&s->table, &s->output);
-    int code = cli_sweep_points(&s->points, s->sweep->runfile, write_row, s);
-    if (s->sweep->stats && cli_json_write(&s->stats, cli_points_json(&s->points)) != CLI_OK) code = CLI_FAILED;
-    return code == CLI_OK && cli_points_flawed(&s->points) ? CLI_SOME_FAILED : code;
+    int code = cli_sweep_points(&s->trials, s->sweep->runfile, write_row, s);
+    if (s->sweep->stats &&
+        cli_json_write(&s->stats, cli_points_json(&s->trials.points, s->trials.path, s->set.inputs.n)) != CLI_OK)
+        code = CLI_FAILED;
+    return code == CLI_OK && cli_points_flawed(&s->trials.points) ? CLI_SOME_FAILED : code;
 }
 
 int cli_sweep_run(const cli_sweep *sweep)
@@ -102,7 +107,7 @@ int cli_sweep_run(const cli_sweep *sweep)
     if (code == CLI_OK) code = run(s);
     int closed = cli_output_close(&s->output), reported = cli_output_close(&s->stats);
     if (closed != CLI_OK || reported != CLI_OK) code = closed != CLI_OK ? closed : reported;
-    cli_points_free(&s->points);
+    cli_points_free(&s->trials.points);
     cli_testset_free(&s->set);
     free(s);
     return code;

@@ -3,8 +3,8 @@
 #define CLI_SWEEP_H
 
 #include "cli.h"
-#include "points.h"
 #include "runfile.h"
+#include "trial.h"
 
 typedef struct cli_sweep {
     cli_session *session; /* configured, its model not yet open */
@@ -20,8 +20,8 @@ int cli_sweep_run(const cli_sweep *sweep);
 int cli_sweep_check(const cli_runfile *runfile);
 
 /* Have every point of the script's grid tried, in order, as long as all goes well; after(user, point), which may be NULL, is told of
- * each. Same returns as cli_points_try(). */
-int cli_sweep_points(cli_points *points, const cli_runfile *runfile, void (*after)(void *user, const cli_point *point),
+ * each. Same returns as cli_trials_try(). */
+int cli_sweep_points(cli_trials *trials, const cli_runfile *runfile, void (*after)(void *user, const cli_point *point),
                      void *user);
 
 #endif

@@ -14,11 +14,11 @@
 #include "interrupt.h"
 #include "options.h"
 #include "plot.h"
-#include "points.h"
 #include "report.h"
 #include "runfile.h"
 #include "sweep.h"
 #include "table.h"
+#include "trial.h"
 
 typedef struct tune {
     cli_session session;
@@ -26,7 +26,7 @@ typedef struct tune {
     const char *dev_path, *svg_path, *json_path;
     int oracle, quiet;
     cli_testset set;
-    cli_points points;
+    cli_trials trials;
     cli_table table;
     cli_output output, svg, json;
     int tried; /* of the latest attempt of a script's own search: the exit code */
@@ -37,9 +37,9 @@ typedef struct tune {
 static rill_status attempt(void *user, const rill_script_config *config, rill_script_measures *out)
 {
     tune *t = user;
-    t->tried = cli_points_try(&t->points, config);
+    t->tried = cli_trials_try(&t->trials, config);
     if (t->tried != CLI_OK) return RILL_ERR_STOPPED;
-    const cli_point *point = &t->points.point[t->points.n - 1];
+    const cli_point *point = &t->trials.points.point[t->trials.points.n - 1];
     const cli_counts *c = &point->trial.counts;
     out->refused = point->refused;
     out->quality = cli_quality(t->set.kind, c, 0);
@@ -55,17 +55,18 @@ static rill_status attempt(void *user, const rill_script_config *config, rill_sc
 static int try_all(tune *t)
 {
     const rill_script_config *said = t->runfile.said;
-    t->points = (cli_points){.session = &t->session,
+    t->trials = (cli_trials){.points.kind = cli_testset_metric(&t->set),
+                             .session = &t->session,
                              .set = &t->set,
                              .path = t->runfile.path,
                              .script = t->runfile.script,
                              .telling = !t->quiet};
-    if (!said->has_tune) return cli_sweep_points(&t->points, &t->runfile, NULL, NULL);
+    if (!said->has_tune) return cli_sweep_points(&t->trials, &t->runfile, NULL, NULL);
     cli_interrupt_heed();
     rill_status status = rill_script_tune(t->runfile.script, attempt, t);
     if (t->tried != CLI_OK) return t->tried; /* and said, though the script may have gone on */
     if (status < 0) return cli_fail_context(t->session.ctx);
-    return t->points.n ? CLI_OK : cli_fail("%s: its function tune has tried nothing", t->runfile.path);
+    return t->trials.points.n ? CLI_OK : cli_fail("%s: its function tune has tried nothing", t->runfile.path);
 }
 
 static const char *quality_name(const tune *t)
@@ -79,42 +80,43 @@ static int print_front(tune *t, size_t marked)
 {
     size_t *front = calloc(2 * marked, sizeof *front), *alike = front + marked;
     if (!front) return cli_fail_memory("the front");
-    size_t n = cli_points_front(&t->points, front, alike);
+    size_t n = cli_points_front(&t->trials.points, front, alike);
     cli_output_printf(
         &t->output, "\nThe front, cheapest first: no other point is as good for less, or better for as much (%s).\n\n",
         quality_name(t));
     t->table.marked = 0;
     cli_table_head(&t->table, &t->output);
-    for (size_t i = 0; i < n; i++) cli_table_row(&t->table, &t->output, &t->points.point[front[i]], alike[i]);
+    for (size_t i = 0; i < n; i++) cli_table_row(&t->table, &t->output, &t->trials.points.point[front[i]], alike[i]);
     free(front);
     return CLI_OK;
 }
 
 static int print_points(tune *t)
 {
-    size_t n = cli_points_mark_front(&t->points, t->oracle);
+    size_t n = cli_points_mark_front(&t->trials.points, t->oracle);
     t->table.metric = t->set.kind;
     t->table.judged = t->set.judged;
     t->table.marked = 1;
     if (t->runfile.said->has_tune)
-        cli_table_of_points(&t->table, &t->points);
+        cli_table_of_points(&t->table, &t->trials.points);
     else
         cli_table_of_axes(&t->table, t->runfile.said->sweep, t->runfile.said->n_sweep);
     char hands[CLI_HANDS_MAX];
-    cli_output_printf(&t->output, "%" PRId64 " inputs, %zu point%s, %s\n\n", t->set.inputs.n, t->points.n,
-                      t->points.n == 1 ? "" : "s", cli_session_hands(&t->session, hands));
+    cli_output_printf(&t->output, "%" PRId64 " inputs, %zu point%s, %s\n\n", t->set.inputs.n, t->trials.points.n,
+                      t->trials.points.n == 1 ? "" : "s", cli_session_hands(&t->session, hands));
     cli_table_head(&t->table, &t->output);
-    for (size_t i = 0; i < t->points.n; i++) cli_table_row(&t->table, &t->output, &t->points.point[i], 0);
+    for (size_t i = 0; i < t->trials.points.n; i++) cli_table_row(&t->table, &t->output, &t->trials.points.point[i], 0);
     return n ? print_front(t, n) : CLI_OK;
 }
 
 static int write_json(tune *t)
 {
-    json_t *object = cli_points_json(&t->points), *list = json_object_get(object, "points");
+    json_t *object = cli_points_json(&t->trials.points, t->runfile.path, t->set.inputs.n),
+           *list = json_object_get(object, "points");
     json_object_set_new(object, "metric", json_string(quality_name(t)));
     for (size_t i = 0; i < json_array_size(list); i++)
-        if (!t->points.point[i].refused)
-            json_object_set_new(json_array_get(list, i), "front", json_boolean(t->points.point[i].on_front));
+        if (!t->trials.points.point[i].refused)
+            json_object_set_new(json_array_get(list, i), "front", json_boolean(t->trials.points.point[i].on_front));
     return cli_json_write(&t->json, object);
 }
 
@@ -123,7 +125,7 @@ static int write_svg(tune *t)
     char title[512];
     snprintf(title, sizeof title, "%s: %s against expansions, %" PRId64 " inputs", t->runfile.path, quality_name(t),
              t->set.inputs.n);
-    return cli_plot_write(&t->svg, &t->points, t->oracle, title);
+    return cli_plot_write(&t->svg, &t->trials.points, t->oracle, title);
 }
 
 /* --- preparing ---------------------------------------------------------------------------------------------------- */
@@ -179,7 +181,9 @@ static int prepare(tune *t)
     code = check_files(t);
     if (code == CLI_OK) code = load_set(t);
     if (code == CLI_OK) code = cli_session_open(&t->session);
-    if (code == CLI_OK) code = cli_testset_judge(&t->set, t->session.ctx, rill_find_domain(t->session.ctx, domain));
+    if (code == CLI_OK)
+        code = cli_checked(t->session.ctx, cli_testset_judge(&t->set, t->session.ctx,
+                                                             rill_find_domain(t->session.ctx, domain), cli_say));
     const rill_context *ctx = t->session.ctx;
     if (code == CLI_OK && t->svg_path) code = cli_output_open(&t->svg, ctx, t->svg_path, CLI_REPORT);
     if (code == CLI_OK && t->json_path) code = cli_output_open(&t->json, ctx, t->json_path, CLI_REPORT);
@@ -245,8 +249,7 @@ static int take_metric(tune *t, const char *value)
     if (t->oracle && !colon) return CLI_OK;
     if (colon && !t->oracle) return cli_fail("--metric %s: only \"oracle\" may stand behind the colon", value);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(value, ":"), value);
-    t->set.kind = cli_metric_find(name);
-    return t->set.kind ? CLI_OK : CLI_FAILED;
+    return cli_metric_take(name, &t->set.kind);
 }
 
 static int take_option(void *user, const cli_option *option, const char *value)
@@ -282,14 +285,14 @@ static int run(tune *t)
 {
     int code = prepare(t);
     if (code != CLI_OK) return code;
-    t->session.before_message = cli_points_erase;
+    t->session.before_message = cli_trials_erase;
     code = try_all(t);
-    if (t->points.n == 0) return code;
+    if (t->trials.points.n == 0) return code;
     int told = print_points(t);
     if (told == CLI_OK && t->svg_path) told = write_svg(t);
     if (told == CLI_OK && t->json_path) told = write_json(t);
     if (code == CLI_OK) code = told;
-    return code == CLI_OK && cli_points_flawed(&t->points) ? CLI_SOME_FAILED : code;
+    return code == CLI_OK && cli_points_flawed(&t->trials.points) ? CLI_SOME_FAILED : code;
 }
 
 static int close_outputs(tune *t, int code)
@@ -311,7 +314,7 @@ int cli_tune(int argc, char **argv)
     if (code == CLI_OK) code = parse(t, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = run(t);
     code = close_outputs(t, code);
-    cli_points_free(&t->points);
+    cli_points_free(&t->trials.points);
     cli_testset_free(&t->set);
     cli_runfile_end(&t->runfile);
     cli_session_end(&t->session);

@@ -14,6 +14,7 @@
 #include "blocks.h"
 #include "rill/file.h"
 #include "rill/safetensors.h"
+#include "try.h"
 
 enum { LENGTH_BYTES = 8 };
 #define HEADER_LIMIT ((uint64_t)100 << 20) /* as in the format's own reader */
@@ -233,8 +234,7 @@ static rill_status read_header(rill_tensors *t)
     if (t->size < LENGTH_BYTES)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected 8 bytes of header length, the file has %zu bytes", t->name,
                          t->size);
-    rill_status status = get(t, 0, sizeof prefix, prefix);
-    if (status != RILL_OK) return status;
+    TRY(get(t, 0, sizeof prefix, prefix));
     uint64_t length = 0;
     for (int i = LENGTH_BYTES - 1; i >= 0; i--) length = length << 8 | prefix[i];
     if (length > t->size - LENGTH_BYTES)
@@ -385,8 +385,7 @@ rill_status rill_tensors_read(const rill_tensors *t, const char *name, int accep
         return rill_fail(t->blocks.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": expected shape %s, found %s", t->name,
                          name, expected, shape_text(e->rank, e->shape, found, sizeof found));
     const size_t size = e->end - e->begin, n = size / type->bytes;
-    rill_status status = get(t, t->data + e->begin, size, (char *)out + (n * sizeof *out - size));
-    if (status != RILL_OK) return status;
+    TRY(get(t, t->data + e->begin, size, (char *)out + (n * sizeof *out - size)));
     if (type->flag != RILL_TENSOR_F32) widen(out, type->flag, n);
     t->entry[e - t->entry].read = 1;
     return check_finite(t, name, out, n);

@@ -1,5 +1,6 @@
 /* Tensors into tables; weights.h says which. */
 #include "weights.h"
+#include "try.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +14,8 @@ rill_status rill_weights_read(const rill_tensors *tensors, rill_blocks *blocks, 
     const rill_tensor *tensor = rill_tensors_find(tensors, name);
     if (tensor == NULL || tensor->end - tensor->begin < count)
         return rill_tensors_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, NULL);
-    rill_status status = rill_blocks_get(blocks, out, count, sizeof **out, name);
-    return status == RILL_OK ? rill_tensors_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, *out) : status;
+    TRY(rill_blocks_get(blocks, out, count, sizeof **out, name));
+    return rill_tensors_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, *out);
 }
 
 rill_status rill_weights_all_read(rill_context *ctx, const rill_tensors *tensors, const char *path,

@@ -39,7 +39,7 @@ static rill_status read_side(mt_net *net, const rill_config *config, const char 
     TRY(read_size(config, name, "attention_heads", WIDTH_LIMIT, &side->heads));
     TRY(read_size(config, name, "ffn_dim", WIDTH_LIMIT, &side->inner));
     if (net->width % side->heads != 0)
-        return rill_fail(net->ctx, RILL_ERR_FORMAT,
+        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT,
                          "%s: %s_attention_heads: expected a divisor of d_model = %zu, found %zu",
                          rill_config_name(config), name, net->width, side->heads);
     return RILL_OK;
@@ -59,10 +59,10 @@ static rill_status read_vocabularies(mt_net *net, const rill_config *config)
     net->settings.tied = net->settings.shared;
     if (!fsmt) TRY(rill_config_bool_or(config, "tie_word_embeddings", 1, &net->settings.tied));
     if (net->settings.shared && words != actions)
-        return rill_fail(net->ctx, RILL_ERR_FORMAT, "%s: %s: expected %s = %d, since %s is not false; found %d",
+        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: %s: expected %s = %d, since %s is not false; found %d",
                          rill_config_name(config), target, source, (int)words, sharing, (int)actions);
-    net->encoder.words = (int32_t)words;
-    net->decoder.words = (int32_t)actions;
+    net->seq.words = (int32_t)words;
+    net->seq.actions = (int32_t)actions;
     return RILL_OK;
 }
 
@@ -77,8 +77,8 @@ static rill_status read_sizes(mt_net *net, const rill_config *config)
     TRY(read_vocabularies(net, config));
     TRY(rill_config_int(config, "max_position_embeddings", 2, LENGTH_LIMIT, &positions));
     TRY(rill_config_bool_or(config, "scale_embedding", net->settings.kind == MT_FSMT, &scaled));
-    net->usual = (int32_t)positions;
-    net->positions = (int32_t)(net->settings.kind == MT_FSMT ? FSMT_BEYOND * positions : positions);
+    net->seq.usual = (int32_t)positions;
+    net->seq.positions = (int32_t)(net->settings.kind == MT_FSMT ? FSMT_BEYOND * positions : positions);
     net->settings.scale = scaled ? sqrtf((float)width) : 1.0f;
     return RILL_OK;
 }
@@ -99,7 +99,7 @@ static rill_status refuse_variants(mt_net *net, const rill_config *config)
         int value;
         TRY(rill_config_bool_or(config, fixed[i].key, fixed[i].expected, &value));
         if (value != fixed[i].expected)
-            return rill_fail(net->ctx, RILL_ERR_FORMAT, "%s: %s: only %s is supported", rill_config_name(config),
+            return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: %s: only %s is supported", rill_config_name(config),
                              fixed[i].key, fixed[i].expected ? "true" : "false");
     }
     return RILL_OK;
@@ -118,7 +118,7 @@ static rill_status read_activation(mt_net *net, const rill_config *config)
         net->settings.activation = known[i].value;
         return RILL_OK;
     }
-    return rill_fail(net->ctx, RILL_ERR_FORMAT,
+    return rill_fail(net->seq.ctx, RILL_ERR_FORMAT,
                      "%s: activation_function: expected swish, silu, relu or gelu, found \"%.40s\"",
                      rill_config_name(config), name);
 }
@@ -130,7 +130,7 @@ static rill_status read_positions(mt_net *net, const rill_config *config)
     TRY(rill_config_object(config, "rill", &found));
     TRY(rill_config_string_or(config, "rill.positions", "hf", &form));
     if (strcmp(form, "hf") != 0 && strcmp(form, "marian") != 0)
-        return rill_fail(net->ctx, RILL_ERR_FORMAT, "%s: rill.positions: expected hf or marian, found \"%.40s\"",
+        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: rill.positions: expected hf or marian, found \"%.40s\"",
                          rill_config_name(config), form);
     net->settings.form = form[0] == 'h' ? MT_POSITIONS_HF : MT_POSITIONS_MARIAN;
     if (net->settings.kind == MT_FSMT) net->settings.form = MT_POSITIONS_FSMT;
@@ -144,7 +144,7 @@ static rill_status read_symbol(mt_net *net, const rill_config *config, const cha
                                int32_t *symbol, const char **origin)
 {
     int64_t value;
-    TRY(rill_config_int_or(config, key, 0, net->decoder.words - 1, -1, &value));
+    TRY(rill_config_int_or(config, key, 0, net->seq.actions - 1, -1, &value));
     if (value < 0) return RILL_OK;
     *symbol = (int32_t)value;
     *origin = file;
@@ -155,8 +155,8 @@ static rill_status read_symbol(mt_net *net, const rill_config *config, const cha
 static void ban(void *user, int64_t value)
 {
     mt_net *net = user;
-    if (value < 0 || value >= net->decoder.words || value == net->settings.end) return;
-    net->legal[value / 64] &= ~(UINT64_C(1) << (value % 64));
+    if (value < 0 || value >= net->seq.actions || value == net->seq.end) return;
+    net->seq.legal[value / 64] &= ~(UINT64_C(1) << (value % 64));
 }
 
 /* Symbols that are never chosen; sequences of several may not be forbidden here (recommend.c tells). The last file to speak is the
@@ -164,7 +164,7 @@ static void ban(void *user, int64_t value)
 static rill_status read_bans(mt_net *net, const rill_config *config)
 {
     int longer;
-    memset(net->legal, 0xFF, ((size_t)net->decoder.words + 63) / 64 * sizeof *net->legal);
+    memset(net->seq.legal, 0xFF, ((size_t)net->seq.actions + 63) / 64 * sizeof *net->seq.legal);
     TRY(rill_config_each_int(config, "bad_words_ids", ban, net, &longer));
     return rill_config_each_int(config, "suppress_tokens", ban, net, &longer);
 }
@@ -174,31 +174,31 @@ static rill_status read_generation(mt_net *net, const rill_config *config, const
 {
     int64_t length;
     const char *origin;
-    mt_settings *s = &net->settings;
-    TRY(read_symbol(net, config, file, "pad_token_id", &s->pad, &s->pad_file));
+    seq_net *s = &net->seq;
+    TRY(read_symbol(net, config, file, "pad_token_id", &s->pad, &net->settings.pad_file));
     TRY(read_symbol(net, config, file, "eos_token_id", &s->end, &s->end_file));
     TRY(read_symbol(net, config, file, "decoder_start_token_id", &s->start, &origin));
-    TRY(rill_config_bool_or(config, "renormalize_logits", s->renormalized, &s->renormalized));
+    TRY(rill_config_bool_or(config, "renormalize_logits", net->settings.renormalized, &net->settings.renormalized));
     TRY(read_bans(net, config));
-    TRY(rill_config_int_or(config, "max_length", 2, LENGTH_LIMIT, net->max_length + 1, &length));
+    TRY(rill_config_int_or(config, "max_length", 2, LENGTH_LIMIT, net->seq.max_length + 1, &length));
     TRY(rill_config_int_or(config, "max_new_tokens", 1, LENGTH_LIMIT, length - 1, &length));
-    net->max_length = (int32_t)length;
-    if (net->max_length > net->positions) net->max_length = net->positions;
+    net->seq.max_length = (int32_t)length;
+    if (net->seq.max_length > net->seq.positions) net->seq.max_length = net->seq.positions;
     return RILL_OK;
 }
 
 /* The keys are absent from no file that is seen in the wild; without them nothing safe can be assumed. */
 static rill_status require_symbols(mt_net *net, const char *directory)
 {
-    const mt_settings *s = &net->settings;
+    const seq_net *s = &net->seq;
     const char *missing = s->pad < 0 ? "pad_token_id" : s->end < 0 ? "eos_token_id" : NULL;
     if (missing != NULL)
-        return rill_fail(net->ctx, RILL_ERR_FORMAT, "%s/%s: %s: expected an integer, found nothing", directory,
+        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s/%s: %s: expected an integer, found nothing", directory,
                          MAIN_FILE, missing);
     if (s->pad == s->end)
-        return rill_fail(net->ctx, RILL_ERR_FORMAT,
+        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT,
                          "%s/%s: eos_token_id and pad_token_id are both %d: outputs could not end", directory,
-                         strcmp(s->pad_file, MAIN_FILE) != 0 ? s->pad_file : s->end_file, s->pad);
+                         strcmp(net->settings.pad_file, MAIN_FILE) != 0 ? net->settings.pad_file : s->end_file, s->pad);
     return RILL_OK;
 }
 
@@ -210,7 +210,7 @@ static rill_status read_kind(mt_net *net, const rill_config *config)
     TRY(rill_config_string_or(config, "model_type", "marian", &kind));
     net->settings.kind = strcmp(kind, "fsmt") == 0 ? MT_FSMT : MT_MARIAN;
     if (net->settings.kind == MT_FSMT || strcmp(kind, "marian") == 0) return RILL_OK;
-    return rill_fail(net->ctx, RILL_ERR_FORMAT, "%s: model_type: expected marian or fsmt, found \"%.40s\"",
+    return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: model_type: expected marian or fsmt, found \"%.40s\"",
                      rill_config_name(config), kind);
 }
 
@@ -218,13 +218,13 @@ static rill_status read_kind(mt_net *net, const rill_config *config)
 static rill_status set_defaults(mt_net *net)
 {
     const int fsmt = net->settings.kind == MT_FSMT;
-    net->settings.pad = fsmt ? 1 : -1;
-    net->settings.end = fsmt ? 2 : -1;
-    net->settings.start = fsmt ? 2 : -1;
-    net->settings.pad_file = net->settings.end_file = MAIN_FILE;
-    net->max_length = (fsmt ? 200 : net->positions) - 1;
-    return rill_blocks_get(&net->model->blocks, &net->legal, ((size_t)net->decoder.words + 63) / 64, sizeof *net->legal,
-                           "symbols");
+    net->seq.pad = fsmt ? 1 : -1;
+    net->seq.end = fsmt ? 2 : -1;
+    net->seq.start = fsmt ? 2 : -1;
+    net->settings.pad_file = net->seq.end_file = MAIN_FILE;
+    net->seq.max_length = (fsmt ? 200 : net->seq.positions) - 1;
+    return rill_blocks_get(&net->seq.model->blocks, &net->seq.legal, ((size_t)net->seq.actions + 63) / 64,
+                           sizeof *net->seq.legal, "symbols");
 }
 
 /* What `rill info` shows beside the files and their types of numbers. */
@@ -234,13 +234,13 @@ static void describe(mt_net *net)
     const mt_side *e = &net->encoder, *d = &net->decoder;
     char symbols[64];
     if (net->settings.shared)
-        snprintf(symbols, sizeof symbols, "%d symbols for both sides", e->words);
+        snprintf(symbols, sizeof symbols, "%d symbols for both sides", net->seq.words);
     else
-        snprintf(symbols, sizeof symbols, "%d source and %d target symbols", e->words, d->words);
-    snprintf(net->description, sizeof net->description,
+        snprintf(symbols, sizeof symbols, "%d source and %d target symbols", net->seq.words, net->seq.actions);
+    snprintf(net->seq.description, sizeof net->seq.description,
              "%s transformer: %zu + %zu layers of %zu, %zu + %zu heads, %zu + %zu inside (%s), %s, %d positions",
              net->settings.kind == MT_FSMT ? "FSMT" : "Marian", e->layers, d->layers, net->width, e->heads, d->heads,
-             e->inner, d->inner, names[net->settings.activation], symbols, net->usual);
+             e->inner, d->inner, names[net->settings.activation], symbols, net->seq.usual);
 }
 
 static rill_status read_main(void *user, const rill_config *config)
@@ -254,7 +254,7 @@ static rill_status read_main(void *user, const rill_config *config)
     TRY(set_defaults(net));
     TRY(read_generation(net, config, MAIN_FILE));
     /* Not of generation_config.json, whose pad_token_id is only what is never chosen. */
-    net->settings.first = net->settings.kind == MT_FSMT ? net->settings.pad + 1 : 0;
+    net->settings.first = net->settings.kind == MT_FSMT ? net->seq.pad + 1 : 0;
     describe(net);
     return RILL_OK;
 }
@@ -264,13 +264,25 @@ static rill_status read_last_word(void *user, const rill_config *config)
     return read_generation(user, config, GENERATION_FILE);
 }
 
-rill_status mt_load_config(mt_net *net, const char *directory)
+static void name_text(const mt_net *net, rill_codec_files *text)
 {
+    const int fsmt = net->settings.kind == MT_FSMT;
+    text->kind = fsmt ? RILL_CODEC_MOSES_BPE : RILL_CODEC_SENTENCEPIECE;
+    text->source = fsmt ? "vocab-src.json" : "vocab.json";
+    text->target = fsmt ? "vocab-tgt.json" : "target_vocab.json";
+    text->optional = !fsmt;
+    text->actions_key = "decoder_vocab_size";
+}
+
+rill_status mt_configure(seq_net *seq, const char *directory, rill_codec_files *text)
+{
+    mt_net *net = (mt_net *)seq;
     int found;
-    TRY(rill_config_read(net->ctx, directory, MAIN_FILE, read_main, net, NULL));
-    TRY(rill_config_read(net->ctx, directory, GENERATION_FILE, read_last_word, net, &found));
+    TRY(rill_config_read(net->seq.ctx, directory, MAIN_FILE, read_main, net, NULL));
+    TRY(rill_config_read(net->seq.ctx, directory, GENERATION_FILE, read_last_word, net, &found));
     TRY(require_symbols(net, directory));
-    net->most_length = net->max_length > net->usual ? net->max_length : net->usual;
-    if (net->settings.start < 0) net->settings.start = net->settings.pad;
+    net->seq.most_length = net->seq.max_length > net->seq.usual ? net->seq.max_length : net->seq.usual;
+    if (net->seq.start < 0) net->seq.start = net->seq.pad;
+    name_text(net, text);
     return RILL_OK;
 }

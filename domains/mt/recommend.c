@@ -145,16 +145,21 @@ static void write_beams(const makers *m, char *out, size_t size)
     if (m->beams > 0) snprintf(out, size, "k=%d ", (int)m->beams);
 }
 
-static rill_status recommend(mt_model *model, const rill_config *config, int forced)
+typedef struct receiver {
+    const seq_net *net;
+    char *text; /* [size] */
+    size_t size;
+} receiver;
+
+static rill_status recommend(receiver *to, const rill_config *config, int forced)
 {
-    makers m = {.ctx = model->ctx, .end = model->net[0].settings.end};
+    makers m = {.ctx = to->net->ctx, .end = to->net->end};
     char k[32];
     TRY(read_search(&m, config, forced));
     TRY(find_ignored(&m, config));
     write_beams(&m, k, sizeof k);
-    const int32_t most = model->net[0].max_length - m.forced;
-    snprintf(model->recommended, sizeof model->recommended,
-             "%slength-penalty=%.9g stop=%s at-limit=%s max-length=%d min-length=%d", k, m.penalty,
+    const int32_t most = to->net->max_length - m.forced;
+    snprintf(to->text, to->size, "%slength-penalty=%.9g stop=%s at-limit=%s max-length=%d min-length=%d", k, m.penalty,
              m.beams == 1 ? "count" : m.stop, m.forced ? "end-free" : "first", most > 0 ? most : 1, (int)m.min_length);
     return RILL_OK;
 }
@@ -166,8 +171,8 @@ static rill_status read_generation(void *user, const rill_config *config)
 
 static rill_status read_older(void *user, const rill_config *config)
 {
-    mt_model *m = user;
-    return recommend(m, config, m->net[0].settings.kind == MT_FSMT);
+    const receiver *to = user;
+    return recommend(user, config, mt_net_of(to->net)->settings.kind == MT_FSMT);
 }
 
 /* Reads generation_config.json, or else config.json. */
@@ -179,9 +184,10 @@ static rill_status read_either(rill_context *ctx, const char *directory, rill_co
     return found ? RILL_OK : rill_config_read(ctx, directory, "config.json", older, user, NULL);
 }
 
-rill_status mt_load_recommended(mt_model *m, const char *directory)
+rill_status mt_recommend(const seq_net *net, const char *directory, char *text, size_t size)
 {
-    return read_either(m->ctx, directory, read_generation, read_older, m);
+    receiver to = {net, text, size};
+    return read_either(net->ctx, directory, read_generation, read_older, &to);
 }
 
 /* --- a model without a recommendation ----------------------------------------------------------------------------- */

@@ -59,12 +59,12 @@ static rill_status read_new(loader *l, rill_blocks *blocks, const char *name, si
 /* Of weights that nobody needs any more afterwards. */
 static rill_matrix pack(const loader *l, const float *w, size_t n, size_t k)
 {
-    return rill_plan_matrix(l->net->model->plan, l->net->model->weights, n, k, w, k);
+    return rill_plan_matrix(l->net->seq.model->plan, l->net->seq.model->weights, n, k, w, k);
 }
 
 static rill_constant keep(const loader *l, const float *data, size_t rows, size_t width)
 {
-    return rill_plan_constant(l->net->model->plan, data, rows, width);
+    return rill_plan_constant(l->net->seq.model->plan, data, rows, width);
 }
 
 /* Projections with the names given, each n x k, one below the other. */
@@ -147,11 +147,11 @@ static rill_status load_layers(loader *l, const char *name, mt_side *side)
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* What a Marian file stores is what the model was trained with; all else is computed (encode.c). */
+/* What a Marian file stores is what the model was trained with; all else is computed (positions.c). */
 static rill_status load_positions(loader *l)
 {
     mt_net *net = l->net;
-    const size_t count = (size_t)net->positions;
+    const size_t count = (size_t)net->seq.positions;
     const struct {
         const char *name;
         mt_side *side;
@@ -229,7 +229,7 @@ static rill_status name_tables(loader *l)
 /* Is the decoder's embedding in the packed output layer, number by number? Then it need not be there a second time. */
 static int is_in_output(const loader *l)
 {
-    const mt_model *m = l->net->model;
+    const seq_model *m = l->net->seq.model;
     return l->output == l->target && m->shortlist == NULL && m->weights == RILL_WEIGHT_F32;
 }
 
@@ -238,10 +238,10 @@ static rill_status load_embeddings(loader *l)
     mt_net *net = l->net;
     rill_blocks *blocks = is_in_output(l) ? &l->passing : l->kept;
     float *table;
-    TRY(read_new(l, blocks, l->target, (size_t)net->decoder.words, net->width, &table));
+    TRY(read_new(l, blocks, l->target, (size_t)net->seq.actions, net->width, &table));
     net->encoder.rows = net->decoder.rows = table;
     if (l->source == l->target) return RILL_OK;
-    TRY(read_new(l, l->kept, l->source, (size_t)net->encoder.words, net->width, &table));
+    TRY(read_new(l, l->kept, l->source, (size_t)net->seq.words, net->width, &table));
     net->encoder.rows = table;
     return RILL_OK;
 }
@@ -249,10 +249,10 @@ static rill_status load_embeddings(loader *l)
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
 /* A row, [1, V], or a vector, [V]; zeros when it is absent. */
-static rill_status load_output_bias(loader *l)
+static rill_status load_output_bias(loader *l, float **out)
 {
     static const char *const name = "final_logits_bias";
-    size_t symbols = (size_t)l->net->decoder.words;
+    size_t symbols = (size_t)l->net->seq.actions;
     const rill_tensor *tensor = rill_tensors_find(l->tensors, name);
     float *bias;
     TRY(rill_blocks_get(l->kept, &bias, symbols, sizeof *bias, name));
@@ -260,25 +260,11 @@ static rill_status load_output_bias(loader *l)
     if (tensor != NULL && tensor->rank == 1) TRY(read_into(l, name, "", symbols, 0, bias));
     if (tensor != NULL && tensor->rank != 1) TRY(read_into(l, name, "", 1, symbols, bias));
     /* transformers scales the softmax anew when the symbols that may not be chosen are struck: those without a piece are not. */
-    for (int32_t i = 0; l->net->settings.renormalized && i < l->net->decoder.words; i++)
-        if (i == l->net->settings.pad || (i < l->net->pieces && !(l->net->legal[i / 64] >> (i % 64) & 1)))
+    for (int32_t i = 0; l->net->settings.renormalized && i < l->net->seq.actions; i++)
+        if (i == l->net->seq.pad || (i < l->net->seq.pieces && !(l->net->seq.legal[i / 64] >> (i % 64) & 1)))
             bias[i] = -INFINITY;
-    l->net->output_bias = keep(l, bias, 1, symbols);
+    *out = bias;
     return RILL_OK;
-}
-
-/* With a shortlist each input takes the rows that it needs. */
-static void keep_output(const loader *l, const float *rows)
-{
-    mt_net *net = l->net;
-    const mt_model *m = net->model;
-    const size_t symbols = (size_t)net->decoder.words;
-    net->output = net->list = RILL_NONE;
-    if (m->shortlist == NULL)
-        net->output = pack(l, rows, symbols, net->width);
-    else
-        net->list = rill_plan_list(m->plan, keep(l, rows, symbols, net->width), net->output_bias, m->weights,
-                                   "a shortlist's output layer");
 }
 
 /* The decoder's may be in the output layer, and the encoder's the decoder's. */
@@ -286,9 +272,9 @@ static void keep_embeddings(const loader *l)
 {
     mt_side *encoder = &l->net->encoder, *decoder = &l->net->decoder;
     const size_t width = l->net->width;
-    decoder->embedding = is_in_output(l) ? RILL_NONE : keep(l, decoder->rows, (size_t)decoder->words, width);
+    decoder->embedding = is_in_output(l) ? RILL_NONE : keep(l, decoder->rows, (size_t)l->net->seq.actions, width);
     encoder->embedding = decoder->embedding;
-    if (encoder->rows != decoder->rows) encoder->embedding = keep(l, encoder->rows, (size_t)encoder->words, width);
+    if (encoder->rows != decoder->rows) encoder->embedding = keep(l, encoder->rows, (size_t)l->net->seq.words, width);
 }
 
 /* Behind the embeddings, which it may be. */
@@ -296,14 +282,15 @@ static rill_status load_output(loader *l)
 {
     mt_net *net = l->net;
     const float *rows = net->decoder.rows;
+    float *bias;
     if (l->output != l->target) {
         float *own;
-        TRY(read_new(l, net->model->shortlist != NULL ? l->kept : &l->passing, l->output, (size_t)net->decoder.words,
+        TRY(read_new(l, net->seq.model->shortlist != NULL ? l->kept : &l->passing, l->output, (size_t)net->seq.actions,
                      net->width, &own));
         rows = own;
     }
-    TRY(load_output_bias(l));
-    keep_output(l, rows);
+    TRY(load_output_bias(l, &bias));
+    seq_keep_output(&net->seq, rows, net->width, bias);
     keep_embeddings(l);
     rill_blocks_clear(&l->passing);
     return RILL_OK;
@@ -362,16 +349,17 @@ static rill_status load_all(loader *l, const char *directory)
     TRY(load_layers(l, "encoder", &l->net->encoder));
     TRY(load_layers(l, "decoder", &l->net->decoder));
     TRY(load_positions(l));
+    mt_make_tables(l->net);
     return rill_weights_all_read(l->ctx, l->tensors, l->path.data, is_harmless);
 }
 
-rill_status mt_load_weights(mt_net *net, const char *directory)
+rill_status mt_load(seq_net *seq, const char *directory)
 {
-    loader l = {.net = net,
-                .ctx = net->ctx,
-                .kept = &net->model->blocks,
-                .passing = {.ctx = net->ctx},
-                .path = {.ctx = net->ctx}};
+    loader l = {.net = (mt_net *)seq,
+                .ctx = seq->ctx,
+                .kept = &seq->model->blocks,
+                .passing = {.ctx = seq->ctx},
+                .path = {.ctx = seq->ctx}};
     rill_status status = load_all(&l, directory);
     rill_tensors_close(l.tensors);
     rill_blocks_clear(&l.passing);

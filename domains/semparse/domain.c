@@ -7,11 +7,12 @@
  * Divisions: the model · the runner · outputs · names of actions · the table. */
 #include <string.h>
 
-#include "actions.h"
+#include "grow.h"
 #include "logic.h"
 #include "model.h"
 #include "options.h"
 #include "semparse.h"
+#include "words.h"
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
 
@@ -78,12 +79,12 @@ static void stop(void *runner)
         rill_mentions_clear(&r->mentions[i]);
         rill_text_clear(&r->unknown[i]);
     }
-    rill_free(ctx, r->mentions, r->mentions_room * sizeof *r->mentions);
-    rill_free(ctx, r->unknown, r->unknown_room * sizeof *r->unknown);
-    rill_free(ctx, r->slot, r->slot_room * sizeof *r->slot);
-    rill_free(ctx, r->length, r->length_room * sizeof *r->length);
-    rill_free(ctx, r->word, r->word_room * sizeof *r->word);
-    rill_free(ctx, r->column, r->column_room * sizeof *r->column);
+    DROP(ctx, r->mentions, r->mentions_room);
+    DROP(ctx, r->unknown, r->unknown_room);
+    DROP(ctx, r->slot, r->slot_room);
+    DROP(ctx, r->length, r->length_room);
+    DROP(ctx, r->word, r->word_room);
+    DROP(ctx, r->column, r->column_room);
     rill_blocks_clear(&r->blocks);
     rill_question_close(r->question);
     rill_stream_close(r->stream);
@@ -119,10 +120,10 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
     semparse_runner *r = self;
     TRY(rill_stream_reserve(r->stream, nodes, slots));
-    TRY(rill_grow(r->ctx, (void **)&r->mentions, &r->mentions_room, (size_t)slots, sizeof *r->mentions, "item slots"));
-    TRY(rill_grow(r->ctx, (void **)&r->unknown, &r->unknown_room, (size_t)slots, sizeof *r->unknown, "item slots"));
+    TRY(GROW(r->ctx, r->mentions, r->mentions_room, (size_t)slots, "item slots"));
+    TRY(GROW(r->ctx, r->unknown, r->unknown_room, (size_t)slots, "item slots"));
     for (; r->slots < (size_t)slots; r->slots++) {
-        r->mentions[r->slots] = (rill_mentions){.ctx = r->ctx};
+        r->mentions[r->slots] = (rill_mentions){.bytes = {.ctx = r->ctx}};
         r->unknown[r->slots] = (rill_text){.ctx = r->ctx};
     }
     return RILL_OK;
@@ -139,7 +140,7 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
         if (hypothesis->action[i] == SEMPARSE_END) continue;
         size_t length;
         const char *token = rill_vocabulary_token(r->model->target, hypothesis->action[i], &length);
-        rill_word word = rill_mentions_restore(mentions, token, length);
+        rill_slice word = rill_mentions_restore(mentions, token, length);
         if (word.length == 0) continue;
         if (written++ > 0) TRY(rill_text_append(out, " ", 1));
         TRY(rill_text_append(out, word.data, word.length));
@@ -162,12 +163,7 @@ static int64_t measure(void *self, const char *text, size_t length)
 {
     (void)self;
     int64_t words = 0;
-    int inside = 0;
-    for (size_t i = 0; i < length; i++) {
-        int blank = (unsigned char)text[i] <= ' ';
-        words += !blank && !inside;
-        inside = !blank;
-    }
+    for (rill_slice left = {text, length}; rill_next_word(&left).length > 0;) words++;
     return words;
 }
 
@@ -182,10 +178,7 @@ static rill_status canonical(const rill_domain *table, rill_context *ctx, const 
 
 static rill_status action_name(void *model, int32_t action, rill_text *out)
 {
-    const semparse *s = model;
-    size_t length;
-    const char *token = rill_vocabulary_token(s->target, action, &length);
-    return rill_text_append(out, token, length);
+    return rill_vocabulary_write(((const semparse *)model)->target, action, out);
 }
 
 static int32_t find_action(void *model, const char *text, size_t length)

@@ -5,6 +5,7 @@
  * Divisions: text to ids · names · the whole. */
 #include <string.h>
 
+#include "grow.h"
 #include "model.h"
 
 enum { FRAME = 2 }; /* <s> and </s> */
@@ -12,9 +13,9 @@ enum { FRAME = 2 }; /* <s> and </s> */
 /* --- text to ids -------------------------------------------------------------------------------------------------- */
 
 /* Write the framed ids from `at` on: the words stand in reverse. */
-static rill_status frame(semparse_runner *r, const rill_word *token, size_t count, size_t at)
+static rill_status frame(semparse_runner *r, const rill_slice *token, size_t count, size_t at)
 {
-    TRY(rill_grow(r->ctx, (void **)&r->word, &r->word_room, at + count + FRAME, sizeof *r->word, "word ids"));
+    TRY(GROW(r->ctx, r->word, r->word_room, at + count + FRAME, "word ids"));
     int32_t *word = r->word + at;
     *word++ = SEMPARSE_START;
     for (size_t i = count; i-- > 0;) {
@@ -27,7 +28,7 @@ static rill_status frame(semparse_runner *r, const rill_word *token, size_t coun
 
 /* Note which placeholders the question leaves unmentioned. One that was typed as such is a token like those that mentions have
  * become, and stands for itself. */
-static rill_status list_unmentioned(semparse_runner *r, int32_t slot, const rill_word *token, size_t count)
+static rill_status list_unmentioned(semparse_runner *r, int32_t slot, const rill_slice *token, size_t count)
 {
     const semparse *s = r->model;
     int32_t n = 0;
@@ -51,7 +52,7 @@ static int is_joined(const char *from, const char *to)
     return from == to;
 }
 
-static int is_listed(const rill_text *names, rill_word name)
+static int is_listed(const rill_text *names, rill_slice name)
 {
     for (const char *at = names->data; at != NULL && names->length > 0; at = strstr(at, ", ")) {
         if (*at == ',') at += 2;
@@ -61,7 +62,7 @@ static int is_listed(const rill_text *names, rill_word name)
     return 0;
 }
 
-static rill_status list_name(rill_text *names, rill_word name)
+static rill_status list_name(rill_text *names, rill_slice name)
 {
     if (name.length == 0 || is_listed(names, name)) return RILL_OK;
     if (names->length > 0) TRY(rill_text_append(names, ", ", 2));
@@ -70,14 +71,14 @@ static rill_status list_name(rill_text *names, rill_word name)
 
 /* Names that neither the lexicon nor the vocabulary has: to the model they are all the same word, and its answer cannot tell what they
  * are. Each once, in the line's order. */
-static rill_status list_unknown(semparse_runner *r, rill_input *input, const rill_word *token, size_t count)
+static rill_status list_unknown(semparse_runner *r, rill_input *input, const rill_slice *token, size_t count)
 {
     rill_text *names = &r->unknown[input->slot];
-    rill_word whole = {input->text, 0};
+    rill_slice whole = {input->text, 0};
     rill_text_reset(names);
     for (size_t i = 0; i < count && !r->model->tokenized; i++) {
         if (rill_vocabulary_id(r->model->source, token[i].data, token[i].length) >= 0) continue;
-        const rill_word name = rill_question_name(r->question, i);
+        const rill_slice name = rill_question_name(r->question, i);
         if (name.length == 0) continue;
         if (whole.length > 0 && is_joined(whole.data + whole.length, name.data)) {
             whole.length = (size_t)(name.data + name.length - whole.data);
@@ -95,7 +96,7 @@ static rill_status list_unknown(semparse_runner *r, rill_input *input, const ril
 static rill_status read_input(semparse_runner *r, rill_input *input, size_t used, int32_t *length)
 {
     const semparse *s = r->model;
-    const rill_word *token;
+    const rill_slice *token;
     size_t count;
     *length = 0;
     rill_status status = rill_question_prepare(r->question, input->text, input->length, s->tokenized, &token, &count,
@@ -123,8 +124,8 @@ static rill_status read_input(semparse_runner *r, rill_input *input, size_t used
 
 static rill_status read_inputs(semparse_runner *r, int32_t m, rill_input *inputs, int32_t *questions)
 {
-    TRY(rill_grow(r->ctx, (void **)&r->slot, &r->slot_room, (size_t)m, sizeof *r->slot, "questions"));
-    TRY(rill_grow(r->ctx, (void **)&r->length, &r->length_room, (size_t)m, sizeof *r->length, "questions"));
+    TRY(GROW(r->ctx, r->slot, r->slot_room, (size_t)m, "questions"));
+    TRY(GROW(r->ctx, r->length, r->length_room, (size_t)m, "questions"));
     size_t used = 0;
     int32_t n = 0;
     for (int32_t i = 0; i < m; i++) {

@@ -1,16 +1,18 @@
 /* The lexicon as an object: opening, closing, and the three tables that reading fills and questions probe.
  *
- * words      rill_word <-> number, an open-addressed index over an array
+ * words      rill_slice <-> number, an open-addressed index over an array
  * trie       (state, word) -> state, one open-addressed table of edges for all states; a state's candidates are a list
  * types      an array short enough to search from the front
  *
  * Invariant: an index table is at most half full, so a probe for a missing key ends soon. Nothing is ever removed.
  * Divisions: hashing, words, trie, types, reading a file, closing. */
+#include "grow.h"
 #include "lexicon_parts.h"
 
 #include <string.h>
 
 #include "rill/file.h"
+#include "try.h"
 
 /* A lexicon is a list people keep by hand; a file beyond this is a mistake, and sizes below stay within int32_t. */
 #define SOURCE_LIMIT ((size_t)64 << 20)
@@ -31,8 +33,7 @@ static size_t word_slot(const rill_lexicon *lexicon, const char *data, size_t le
     for (;; at = (at + 1) & lexicon->word_mask) {
         int32_t id = lexicon->word_slots[at];
         if (id == RILL__NONE) return at;
-        const rill_word *word = &lexicon->words[id];
-        if (word->length == length && memcmp(word->data, data, length) == 0) return at;
+        if (rill_slice_same(lexicon->words[id], (rill_slice){data, length})) return at;
     }
 }
 
@@ -56,19 +57,13 @@ static rill_status grow_word_index(rill_lexicon *lexicon)
     return RILL_OK;
 }
 
-rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_word word, int32_t *out)
+rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_slice word, int32_t *out)
 {
-    if (!lexicon->word_slots || lexicon->word_count * 2 > lexicon->word_mask) {
-        rill_status status = grow_word_index(lexicon);
-        if (status != RILL_OK) return status;
-    }
+    if (!lexicon->word_slots || lexicon->word_count * 2 > lexicon->word_mask) TRY(grow_word_index(lexicon));
     size_t slot = word_slot(lexicon, word.data, word.length);
     if (lexicon->word_slots[slot] == RILL__NONE) {
-        rill_status status = rill_grow(lexicon->ctx, (void **)&lexicon->words, &lexicon->word_room,
-                                       lexicon->word_count + 1, sizeof *lexicon->words, "lexicon words");
-        if (status != RILL_OK) return status;
-        lexicon->words[lexicon->word_count] = word;
-        lexicon->word_slots[slot] = (int32_t)lexicon->word_count++;
+        PUSH(lexicon->ctx, lexicon->words, lexicon->word_room, lexicon->word_count, word, "lexicon words");
+        lexicon->word_slots[slot] = (int32_t)lexicon->word_count - 1;
     }
     *out = lexicon->word_slots[slot];
     return RILL_OK;
@@ -105,31 +100,24 @@ static rill_status grow_edges(rill_lexicon *lexicon)
     lexicon->edge_mask = size - 1;
     for (size_t i = 0; i < old_size; i++)
         if (old[i].state != RILL__NONE) edges[edge_slot(lexicon, old[i].state, old[i].word)] = old[i];
-    rill_free(lexicon->ctx, old, old_size * sizeof *old);
+    DROP(lexicon->ctx, old, old_size);
     return RILL_OK;
 }
 
 static rill_status add_state(rill_lexicon *lexicon, int32_t *out)
 {
-    rill_status status = rill_grow(lexicon->ctx, (void **)&lexicon->states, &lexicon->state_room,
-                                   lexicon->state_count + 1, sizeof *lexicon->states, "lexicon trie states");
-    if (status != RILL_OK) return status;
-    lexicon->states[lexicon->state_count] = RILL__NONE;
-    *out = (int32_t)lexicon->state_count++;
+    PUSH(lexicon->ctx, lexicon->states, lexicon->state_room, lexicon->state_count, RILL__NONE, "lexicon trie states");
+    *out = (int32_t)lexicon->state_count - 1;
     return RILL_OK;
 }
 
 rill_status rill__lexicon_extend(rill_lexicon *lexicon, int32_t state, int32_t word, int32_t *out)
 {
-    if (!lexicon->edges || lexicon->edge_count * 2 > lexicon->edge_mask) {
-        rill_status status = grow_edges(lexicon);
-        if (status != RILL_OK) return status;
-    }
+    if (!lexicon->edges || lexicon->edge_count * 2 > lexicon->edge_mask) TRY(grow_edges(lexicon));
     rill__edge *edge = &lexicon->edges[edge_slot(lexicon, state, word)];
     if (edge->state == RILL__NONE) {
         int32_t next;
-        rill_status status = add_state(lexicon, &next);
-        if (status != RILL_OK) return status;
+        TRY(add_state(lexicon, &next));
         *edge = (rill__edge){.state = state, .word = word, .next = next};
         lexicon->edge_count++;
     }
@@ -141,10 +129,8 @@ rill_status rill__lexicon_extend(rill_lexicon *lexicon, int32_t state, int32_t w
 
 int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length)
 {
-    for (size_t i = 0; i < lexicon->type_count; i++) {
-        const rill_word *name = &lexicon->types[i].name;
-        if (name->length == length && memcmp(name->data, data, length) == 0) return (int32_t)i;
-    }
+    for (size_t i = 0; i < lexicon->type_count; i++)
+        if (rill_slice_same(lexicon->types[i].name, (rill_slice){data, length})) return (int32_t)i;
     return RILL__NONE;
 }
 
@@ -175,8 +161,7 @@ static rill_status read_lines(rill_lexicon *lexicon)
         char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t length = (size_t)((newline ? newline : end) - at);
         lexicon->line++;
-        rill_status status = rill__lexicon_line(lexicon, at, length);
-        if (status != RILL_OK) return status;
+        TRY(rill__lexicon_line(lexicon, at, length));
         at += length + 1;
     }
     if (!lexicon->format)
@@ -210,8 +195,8 @@ rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *b
 {
     rill_text source = {.ctx = ctx};
     *out = NULL;
-    rill_status status = rill_text_append(&source, bytes, length);
-    return status == RILL_OK ? build(ctx, name, source, out) : status;
+    TRY(rill_text_append(&source, bytes, length));
+    return build(ctx, name, source, out);
 }
 
 rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon **out)
@@ -231,16 +216,16 @@ void rill_lexicon_close(rill_lexicon *lexicon)
     if (!lexicon) return;
     rill_context *ctx = lexicon->ctx;
     rill_text_clear(&lexicon->source);
-    rill_free(ctx, lexicon->words, lexicon->word_room * sizeof *lexicon->words);
+    DROP(ctx, lexicon->words, lexicon->word_room);
     if (lexicon->word_slots)
         rill_free(ctx, lexicon->word_slots, (lexicon->word_mask + 1) * sizeof *lexicon->word_slots);
     if (lexicon->edges) rill_free(ctx, lexicon->edges, (lexicon->edge_mask + 1) * sizeof *lexicon->edges);
-    rill_free(ctx, lexicon->states, lexicon->state_room * sizeof *lexicon->states);
-    rill_free(ctx, lexicon->candidates, lexicon->candidate_room * sizeof *lexicon->candidates);
-    rill_free(ctx, lexicon->types, lexicon->type_room * sizeof *lexicon->types);
-    rill_free(ctx, lexicon->rules, lexicon->rule_room * sizeof *lexicon->rules);
-    rill_free(ctx, lexicon->preferences, lexicon->preference_room * sizeof *lexicon->preferences);
-    rill_free(ctx, lexicon->elements, lexicon->element_room * sizeof *lexicon->elements);
-    rill_free(ctx, lexicon->choices, lexicon->choice_room * sizeof *lexicon->choices);
+    DROP(ctx, lexicon->states, lexicon->state_room);
+    DROP(ctx, lexicon->candidates, lexicon->candidate_room);
+    DROP(ctx, lexicon->types, lexicon->type_room);
+    DROP(ctx, lexicon->rules, lexicon->rule_room);
+    DROP(ctx, lexicon->preferences, lexicon->preference_room);
+    DROP(ctx, lexicon->elements, lexicon->element_room);
+    DROP(ctx, lexicon->choices, lexicon->choice_room);
     rill_free(ctx, lexicon, sizeof *lexicon);
 }

@@ -6,15 +6,9 @@
 #ifndef RILL_SEMPARSE_LEXICON_H
 #define RILL_SEMPARSE_LEXICON_H
 
-#include "rill/context.h"
+#include "words.h"
 
 RILL_C_BEGIN
-
-/* A span of UTF-8 bytes, not NUL-terminated. */
-typedef struct rill_word {
-    const char *data;
-    size_t length;
-} rill_word;
 
 typedef struct rill_lexicon rill_lexicon;
 

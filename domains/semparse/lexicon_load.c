@@ -7,7 +7,9 @@
  * ("mount mckinley", "mckinley"); a '!' before a list makes one of it compulsory ("red river", never "red").
  * Invariant: after a line succeeded every index made from it is in range; after a failure the lexicon is only closed.
  * Divisions: small readers of text, paths of the trie, entries, directives, lines. */
+#include "grow.h"
 #include "lexicon_parts.h"
+#include "try.h"
 #include "utf8.h"
 
 #include <stdarg.h>
@@ -27,33 +29,28 @@ rill_status rill__lexicon_fail(rill_lexicon *lexicon, const char *format, ...)
 }
 
 /* For "%.*s" in errors: spans are long only in broken files. */
-static int shown(rill_word word)
+static int shown(rill_slice word)
 {
     return word.length > 80 ? 80 : (int)word.length;
 }
 
 /* --- small readers of text ---------------------------------------------------------------------------------------- */
 
-static int word_is(rill_word word, const char *text)
-{
-    return word.length == strlen(text) && memcmp(word.data, text, word.length) == 0;
-}
-
 /* Cut `text` at each `separator` into at most `room` parts; returns how many there are, also beyond `room`. */
-static int cut(rill_word text, char separator, rill_word *parts, int room)
+static int cut(rill_slice text, char separator, rill_slice *parts, int room)
 {
     int count = 0;
     for (;;) {
         const char *end = memchr(text.data, separator, text.length);
         size_t length = end ? (size_t)(end - text.data) : text.length;
-        if (count < room) parts[count] = (rill_word){text.data, length};
+        if (count < room) parts[count] = (rill_slice){text.data, length};
         count++;
         if (!end) return count;
-        text = (rill_word){end + 1, text.length - length - 1};
+        text = (rill_slice){end + 1, text.length - length - 1};
     }
 }
 
-static int decimal(rill_word text, int *out)
+static int decimal(rill_slice text, int *out)
 {
     int value = 0;
     if (text.length == 0 || text.length > 6) return 0;
@@ -65,7 +62,7 @@ static int decimal(rill_word text, int *out)
     return 1;
 }
 
-rill_status rill__lexicon_check_word(rill_lexicon *lexicon, rill_word word)
+rill_status rill__lexicon_check_word(rill_lexicon *lexicon, rill_slice word)
 {
     if (word.length == 0)
         return rill__lexicon_fail(lexicon, "empty word; put single blanks between words and none at the ends");
@@ -89,16 +86,15 @@ typedef struct surface_path {
     int count;
 } surface_path;
 
-static rill_status path_append(rill_lexicon *lexicon, surface_path *path, rill_word text)
+static rill_status path_append(rill_lexicon *lexicon, surface_path *path, rill_slice text)
 {
-    rill_word parts[RILL__PATH_WORDS];
+    rill_slice parts[RILL__PATH_WORDS];
     int count = cut(text, ' ', parts, RILL__PATH_WORDS);
     if (path->count + count > RILL__PATH_WORDS)
         return rill__lexicon_fail(lexicon, "more than %d words in a row", RILL__PATH_WORDS);
     for (int i = 0; i < count; i++) {
-        rill_status status = rill__lexicon_check_word(lexicon, parts[i]);
-        if (status == RILL_OK) status = rill__lexicon_intern(lexicon, parts[i], &path->words[path->count]);
-        if (status != RILL_OK) return status;
+        TRY(rill__lexicon_check_word(lexicon, parts[i]));
+        TRY(rill__lexicon_intern(lexicon, parts[i], &path->words[path->count]));
         path->count++;
     }
     return RILL_OK;
@@ -107,22 +103,17 @@ static rill_status path_append(rill_lexicon *lexicon, surface_path *path, rill_w
 static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path, rill__candidate candidate)
 {
     int32_t state = 0;
-    for (int i = 0; i < path->count; i++) {
-        rill_status status = rill__lexicon_extend(lexicon, state, path->words[i], &state);
-        if (status != RILL_OK) return status;
-    }
+    for (int i = 0; i < path->count; i++) TRY(rill__lexicon_extend(lexicon, state, path->words[i], &state));
     int32_t last = RILL__NONE;
     for (int32_t at = lexicon->states[state]; at != RILL__NONE; at = lexicon->candidates[at].next) {
         const rill__candidate *old = &lexicon->candidates[at];
-        if (old->type == candidate.type && old->text.length == candidate.text.length &&
-            memcmp(old->text.data, candidate.text.data, old->text.length) == 0)
+        if (old->type == candidate.type && rill_slice_same(old->text, candidate.text))
             return rill__lexicon_fail(lexicon, "already listed with this type and constant in line %d; remove one",
                                       old->line);
         last = at;
     }
-    rill_status status = rill_grow(lexicon->ctx, (void **)&lexicon->candidates, &lexicon->candidate_room,
-                                   lexicon->candidate_count + 1, sizeof candidate, "lexicon entries");
-    if (status != RILL_OK) return status;
+    TRY(GROW(lexicon->ctx, lexicon->candidates, lexicon->candidate_room, lexicon->candidate_count + 1,
+             "lexicon entries"));
     candidate.next = RILL__NONE;
     candidate.line = lexicon->line;
     lexicon->candidates[lexicon->candidate_count] = candidate;
@@ -134,14 +125,14 @@ static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path
 /* --- entries ------------------------------------------------------------------------------------------------------ */
 
 /* A column of alternatives: "a|b", "!a|b", or empty. parts[0] is the empty alternative unless one is compulsory. */
-static rill_status read_alternatives(rill_lexicon *lexicon, rill_word text, rill_word *parts, int *count)
+static rill_status read_alternatives(rill_lexicon *lexicon, rill_slice text, rill_slice *parts, int *count)
 {
     *count = 0;
     int compulsory = text.length && text.data[0] == '!';
     if (compulsory)
-        text = (rill_word){text.data + 1, text.length - 1};
+        text = (rill_slice){text.data + 1, text.length - 1};
     else
-        parts[(*count)++] = (rill_word){text.data, 0};
+        parts[(*count)++] = (rill_slice){text.data, 0};
     if (text.length == 0) {
         if (compulsory) return rill__lexicon_fail(lexicon, "'!' without words behind it");
         return RILL_OK;
@@ -153,7 +144,7 @@ static rill_status read_alternatives(rill_lexicon *lexicon, rill_word text, rill
     return RILL_OK;
 }
 
-static rill_status find_type(rill_lexicon *lexicon, rill_word name, int32_t *out)
+static rill_status find_type(rill_lexicon *lexicon, rill_slice name, int32_t *out)
 {
     *out = rill__lexicon_type(lexicon, name.data, name.length);
     if (*out == RILL__NONE)
@@ -162,7 +153,7 @@ static rill_status find_type(rill_lexicon *lexicon, rill_word name, int32_t *out
     return RILL_OK;
 }
 
-static rill_status check_constant(rill_lexicon *lexicon, rill_word text)
+static rill_status check_constant(rill_lexicon *lexicon, rill_slice text)
 {
     if (text.length == 0 || text.data[0] == ' ' || text.data[text.length - 1] == ' ')
         return rill__lexicon_fail(lexicon, "the third column must be the constant, without blanks at its ends");
@@ -170,18 +161,18 @@ static rill_status check_constant(rill_lexicon *lexicon, rill_word text)
 }
 
 /* One way to write an entry; an empty head or tail is left out. */
-static rill_status add_surface(rill_lexicon *lexicon, rill_word head, rill_word name, rill_word tail,
+static rill_status add_surface(rill_lexicon *lexicon, rill_slice head, rill_slice name, rill_slice tail,
                                rill__candidate candidate)
 {
     surface_path path = {.count = 0};
-    rill_status status = head.length ? path_append(lexicon, &path, head) : RILL_OK;
-    if (status == RILL_OK) status = path_append(lexicon, &path, name);
-    if (status == RILL_OK && tail.length) status = path_append(lexicon, &path, tail);
-    return status == RILL_OK ? add_candidate(lexicon, &path, candidate) : status;
+    if (head.length) TRY(path_append(lexicon, &path, head));
+    TRY(path_append(lexicon, &path, name));
+    if (tail.length) TRY(path_append(lexicon, &path, tail));
+    return add_candidate(lexicon, &path, candidate);
 }
 
 /* surface, type, constant, tails, heads, flags */
-static rill_status read_entry(rill_lexicon *lexicon, const rill_word *column, int count)
+static rill_status read_entry(rill_lexicon *lexicon, const rill_slice *column, int count)
 {
     if (count < 3 || count > 6)
         return rill__lexicon_fail(lexicon,
@@ -189,31 +180,26 @@ static rill_status read_entry(rill_lexicon *lexicon, const rill_word *column, in
                                   "tails, heads and flags",
                                   count);
     rill__candidate candidate = {.text = column[2]};
-    rill_status status = find_type(lexicon, column[1], &candidate.type);
-    if (status == RILL_OK) status = check_constant(lexicon, column[2]);
-    if (status != RILL_OK) return status;
-    rill_word tails[ALTERNATIVES], heads[ALTERNATIVES], none = {column[0].data, 0};
+    TRY(find_type(lexicon, column[1], &candidate.type));
+    TRY(check_constant(lexicon, column[2]));
+    rill_slice tails[ALTERNATIVES], heads[ALTERNATIVES], none = {column[0].data, 0};
     int tail_count, head_count;
-    status = read_alternatives(lexicon, count > 3 ? column[3] : none, tails, &tail_count);
-    if (status == RILL_OK) status = read_alternatives(lexicon, count > 4 ? column[4] : none, heads, &head_count);
-    if (status != RILL_OK) return status;
+    TRY(read_alternatives(lexicon, count > 3 ? column[3] : none, tails, &tail_count));
+    TRY(read_alternatives(lexicon, count > 4 ? column[4] : none, heads, &head_count));
     if (count > 5 && column[5].length) {
-        if (!word_is(column[5], "cue"))
+        if (!rill_slice_is(column[5], "cue"))
             return rill__lexicon_fail(lexicon, "unknown flag '%.*s'; the only flag is 'cue'", shown(column[5]),
                                       column[5].data);
         candidate.cue = 1;
     }
     for (int h = 0; h < head_count; h++)
-        for (int t = 0; t < tail_count; t++) {
-            status = add_surface(lexicon, heads[h], column[0], tails[t], candidate);
-            if (status != RILL_OK) return status;
-        }
+        for (int t = 0; t < tail_count; t++) TRY(add_surface(lexicon, heads[h], column[0], tails[t], candidate));
     return RILL_OK;
 }
 
 /* --- directives --------------------------------------------------------------------------------------------------- */
 
-static rill_status read_format(rill_lexicon *lexicon, const rill_word *column)
+static rill_status read_format(rill_lexicon *lexicon, const rill_slice *column)
 {
     if (!decimal(column[1], &lexicon->format) || lexicon->format != FORMAT)
         return rill__lexicon_fail(lexicon, "format '%.*s' is not known; this program reads format %d", shown(column[1]),
@@ -222,33 +208,33 @@ static rill_status read_format(rill_lexicon *lexicon, const rill_word *column)
 }
 
 /* A directive with two values: 1 for `yes`, 0 for `no`. */
-static rill_status read_either(rill_lexicon *lexicon, const rill_word *column, const char *yes, const char *no,
+static rill_status read_either(rill_lexicon *lexicon, const rill_slice *column, const char *yes, const char *no,
                                int *out)
 {
-    *out = word_is(column[1], yes);
-    if (*out || word_is(column[1], no)) return RILL_OK;
+    *out = rill_slice_is(column[1], yes);
+    if (*out || rill_slice_is(column[1], no)) return RILL_OK;
     return rill__lexicon_fail(lexicon, "'%.*s' takes '%s' or '%s', not '%.*s'", shown(column[0]), column[0].data, yes,
                               no, shown(column[1]), column[1].data);
 }
 
-static rill_status read_stem(rill_lexicon *lexicon, const rill_word *column)
+static rill_status read_stem(rill_lexicon *lexicon, const rill_slice *column)
 {
     return read_either(lexicon, column, "english", "none", &lexicon->stem);
 }
 
-static rill_status read_apostrophe(rill_lexicon *lexicon, const rill_word *column)
+static rill_status read_apostrophe(rill_lexicon *lexicon, const rill_slice *column)
 {
     return read_either(lexicon, column, "keep", "drop", &lexicon->keep_apostrophe);
 }
 
-static rill_status read_possessive(rill_lexicon *lexicon, const rill_word *column)
+static rill_status read_possessive(rill_lexicon *lexicon, const rill_slice *column)
 {
     return read_either(lexicon, column, "keep", "drop", &lexicon->keep_possessive);
 }
 
-static rill_status read_afternoon(rill_lexicon *lexicon, const rill_word *column)
+static rill_status read_afternoon(rill_lexicon *lexicon, const rill_slice *column)
 {
-    rill_word ends[2];
+    rill_slice ends[2];
     if (cut(column[1], '-', ends, 2) != 2 || !decimal(ends[0], &lexicon->afternoon_low) ||
         !decimal(ends[1], &lexicon->afternoon_high) || lexicon->afternoon_low < 1 || lexicon->afternoon_high > 11 ||
         lexicon->afternoon_low > lexicon->afternoon_high)
@@ -256,9 +242,9 @@ static rill_status read_afternoon(rill_lexicon *lexicon, const rill_word *column
     return RILL_OK;
 }
 
-static rill_status read_type(rill_lexicon *lexicon, const rill_word *column)
+static rill_status read_type(rill_lexicon *lexicon, const rill_slice *column)
 {
-    rill_word name = column[1];
+    rill_slice name = column[1];
     const int more = column[2].data != NULL;
     for (size_t i = 0; i < name.length; i++)
         if (name.data[i] != '_' && (name.data[i] < 'a' || name.data[i] > 'z')) name.length = 0;
@@ -267,17 +253,16 @@ static rill_status read_type(rill_lexicon *lexicon, const rill_word *column)
                                   column[1].data);
     if (rill__lexicon_type(lexicon, name.data, name.length) != RILL__NONE)
         return rill__lexicon_fail(lexicon, "type '%.*s' is declared twice; remove one", shown(name), name.data);
-    if (more && !word_is(column[2], "plain"))
+    if (more && !rill_slice_is(column[2], "plain"))
         return rill__lexicon_fail(lexicon, "'%.*s' behind a type: only 'plain' is known", shown(column[2]),
                                   column[2].data);
-    rill_status status = rill_grow(lexicon->ctx, (void **)&lexicon->types, &lexicon->type_room, lexicon->type_count + 1,
-                                   sizeof *lexicon->types, "lexicon types");
-    if (status == RILL_OK) lexicon->types[lexicon->type_count++] = (rill__type){.name = name, .plain = more};
-    return status;
+    const rill__type type = {.name = name, .plain = more};
+    PUSH(lexicon->ctx, lexicon->types, lexicon->type_room, lexicon->type_count, type, "lexicon types");
+    return RILL_OK;
 }
 
 /* Being a known word is all it takes for a token to be kept whole. */
-static rill_status read_keep(rill_lexicon *lexicon, const rill_word *column)
+static rill_status read_keep(rill_lexicon *lexicon, const rill_slice *column)
 {
     int32_t word;
     if (column[1].length == 0 || column[1].length > RILL__WORD_BYTES || memchr(column[1].data, ' ', column[1].length))
@@ -285,46 +270,40 @@ static rill_status read_keep(rill_lexicon *lexicon, const rill_word *column)
     return rill__lexicon_intern(lexicon, column[1], &word);
 }
 
-static rill_status read_rewrite(rill_lexicon *lexicon, const rill_word *column)
+static rill_status read_rewrite(rill_lexicon *lexicon, const rill_slice *column)
 {
     surface_path from = {.count = 0}, to = {.count = 0};
-    rill_status status = path_append(lexicon, &from, column[1]);
-    if (status == RILL_OK) status = path_append(lexicon, &to, column[2]);
-    if (status != RILL_OK) return status;
+    TRY(path_append(lexicon, &from, column[1]));
+    TRY(path_append(lexicon, &to, column[2]));
     return add_candidate(lexicon, &from, (rill__candidate){.type = RILL__NONE, .text = column[2]});
 }
 
-static rill_status read_rule(rill_lexicon *lexicon, const rill_word *column)
+static rill_status read_rule(rill_lexicon *lexicon, const rill_slice *column)
 {
     rill__rule rule = {.slot = RILL__SLOT_NONE};
-    rill_status status = find_type(lexicon, column[1], &rule.type);
-    if (status == RILL_OK) status = rill__lexicon_pattern(lexicon, column[2], 0, &rule.pattern);
-    if (status == RILL_OK) status = check_constant(lexicon, column[3]);
-    if (status == RILL_OK) status = rill__lexicon_constant(lexicon, column[3], &rule);
-    if (status == RILL_OK)
-        status = rill_grow(lexicon->ctx, (void **)&lexicon->rules, &lexicon->rule_room, lexicon->rule_count + 1,
-                           sizeof rule, "lexicon rules");
-    if (status == RILL_OK) lexicon->rules[lexicon->rule_count++] = rule;
-    return status;
+    TRY(find_type(lexicon, column[1], &rule.type));
+    TRY(rill__lexicon_pattern(lexicon, column[2], 0, &rule.pattern));
+    TRY(check_constant(lexicon, column[3]));
+    TRY(rill__lexicon_constant(lexicon, column[3], &rule));
+    PUSH(lexicon->ctx, lexicon->rules, lexicon->rule_room, lexicon->rule_count, rule, "lexicon rules");
+    return RILL_OK;
 }
 
-static rill_status read_prefer(rill_lexicon *lexicon, const rill_word *column)
+static rill_status read_prefer(rill_lexicon *lexicon, const rill_slice *column)
 {
     rill__preference preference = {.type = RILL__NONE};
-    rill_status status = find_type(lexicon, column[1], &preference.type);
-    if (status == RILL_OK) status = rill__lexicon_pattern(lexicon, column[2], 1, &preference.pattern);
-    if (status == RILL_OK)
-        status = rill_grow(lexicon->ctx, (void **)&lexicon->preferences, &lexicon->preference_room,
-                           lexicon->preference_count + 1, sizeof preference, "lexicon preferences");
-    if (status == RILL_OK) lexicon->preferences[lexicon->preference_count++] = preference;
-    return status;
+    TRY(find_type(lexicon, column[1], &preference.type));
+    TRY(rill__lexicon_pattern(lexicon, column[2], 1, &preference.pattern));
+    PUSH(lexicon->ctx, lexicon->preferences, lexicon->preference_room, lexicon->preference_count, preference,
+         "lexicon preferences");
+    return RILL_OK;
 }
 
 typedef struct directive {
     const char *name;
     int least, most; /* columns, the name included */
     const char *usage;
-    rill_status (*read)(rill_lexicon *lexicon, const rill_word *column); /* those that are not there have no data */
+    rill_status (*read)(rill_lexicon *lexicon, const rill_slice *column); /* those that are not there have no data */
 } directive;
 
 static const directive directives[] = {
@@ -340,11 +319,11 @@ static const directive directives[] = {
     {"@prefer", 3, 3, "@prefer<TAB>type<TAB>pattern with _", read_prefer},
 };
 
-static rill_status read_directive(rill_lexicon *lexicon, const rill_word *column, int count)
+static rill_status read_directive(rill_lexicon *lexicon, const rill_slice *column, int count)
 {
     for (size_t i = 0; i < sizeof directives / sizeof *directives; i++) {
         const directive *known = &directives[i];
-        if (!word_is(column[0], known->name)) continue;
+        if (!rill_slice_is(column[0], known->name)) continue;
         if (!lexicon->format && known->read != read_format)
             return rill__lexicon_fail(lexicon, "'%s' before '@format'; begin the file with '@format<TAB>%d'",
                                       known->name, FORMAT);
@@ -365,8 +344,8 @@ rill_status rill__lexicon_line(rill_lexicon *lexicon, const char *text, size_t l
     if (bad < length)
         return rill__lexicon_fail(lexicon, "byte %zu of the line is not UTF-8; save the file as UTF-8", bad + 1);
     if (length == 0 || text[0] == '#') return RILL_OK;
-    rill_word column[COLUMNS] = {0};
-    int count = cut((rill_word){text, length}, '\t', column, COLUMNS);
+    rill_slice column[COLUMNS] = {0};
+    int count = cut((rill_slice){text, length}, '\t', column, COLUMNS);
     if (count > COLUMNS) return rill__lexicon_fail(lexicon, "%d columns; none needs more than 6", count);
     if (text[0] == '@') return read_directive(lexicon, column, count);
     if (!lexicon->format)

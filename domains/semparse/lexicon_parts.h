@@ -59,7 +59,7 @@ typedef struct rill__rule {
     rill__pattern pattern;
     int32_t type;
     rill__slot slot;
-    rill_word before, after;
+    rill_slice before, after;
 } rill__rule;
 
 /* A surface is of `type` where the pattern's contexts hold; the body is the surface itself, so it has no elements. */
@@ -70,15 +70,15 @@ typedef struct rill__preference {
 
 /* What a complete path of the trie stands for. Lists run in file order. */
 typedef struct rill__candidate {
-    int32_t type;   /* RILL__NONE: a rewrite, text = the words to put there */
-    rill_word text; /* the constant */
-    int cue;        /* only where a preference asks for its type */
+    int32_t type;    /* RILL__NONE: a rewrite, text = the words to put there */
+    rill_slice text; /* the constant */
+    int cue;         /* only where a preference asks for its type */
     int32_t next;
     int line;
 } rill__candidate;
 
 typedef struct rill__type {
-    rill_word name;
+    rill_slice name;
     int plain; /* the placeholder is the name itself, without a number */
 } rill__type;
 
@@ -98,7 +98,7 @@ struct rill_lexicon {
     int keep_possessive;               /* the 's behind a mention stays as a token; else it is dropped */
     int afternoon_low, afternoon_high; /* clock hours read as p.m. when nothing is said; 0 = none */
 
-    rill_word *words;
+    rill_slice *words;
     size_t word_count, word_room;
     int32_t *word_slots; /* [word_mask + 1] open addressing, linear probing */
     size_t word_mask;
@@ -128,7 +128,7 @@ struct rill_lexicon {
 int32_t rill__lexicon_word(const rill_lexicon *lexicon, const char *data, size_t length);
 
 /* The number of a word that is added if new. `word` must outlive the lexicon. RILL_OK · RILL_ERR_MEMORY */
-rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_word word, int32_t *out);
+rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_slice word, int32_t *out);
 
 /* The trie state behind `state` by `word`, or RILL__NONE. State 0 is the root. */
 int32_t rill__lexicon_step(const rill_lexicon *lexicon, int32_t state, int32_t word);
@@ -153,13 +153,13 @@ rill_status rill__lexicon_line(rill_lexicon *lexicon, const char *text, size_t l
 
 /* Refuse a word that no question can contain: tokens are lower case and have no punctuation at the end. Same returns.
  */
-rill_status rill__lexicon_check_word(rill_lexicon *lexicon, rill_word word);
+rill_status rill__lexicon_check_word(rill_lexicon *lexicon, rill_slice word);
 
 /* Read `text` as the pattern of a rule, or with `preference` as that of a preference. Same returns. */
-rill_status rill__lexicon_pattern(rill_lexicon *lexicon, rill_word text, int preference, rill__pattern *out);
+rill_status rill__lexicon_pattern(rill_lexicon *lexicon, rill_slice text, int preference, rill__pattern *out);
 
 /* Split a rule's constant at its {}, {am} or {pm}. Same returns. */
-rill_status rill__lexicon_constant(rill_lexicon *lexicon, rill_word text, rill__rule *rule);
+rill_status rill__lexicon_constant(rill_lexicon *lexicon, rill_slice text, rill__rule *rule);
 
 /* Record "<file>:<line>: <sentence>" and return RILL_ERR_FORMAT. */
 rill_status rill__lexicon_fail(rill_lexicon *lexicon, const char *format, ...) __attribute__((format(printf, 2, 3)));

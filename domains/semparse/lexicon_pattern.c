@@ -8,11 +8,13 @@
  * both ways, stays cheap and shallow. Invariant of an accepted pattern: first <= body <= right <= last, at most
  * RILL__PATTERN_ELEMENTS elements, and a rule's body begins with an element that is not optional, so that it always
  * replaces something. */
+#include "grow.h"
 #include "lexicon_parts.h"
+#include "try.h"
 
 #include <string.h>
 
-static int shown(rill_word word)
+static int shown(rill_slice word)
 {
     return word.length > 80 ? 80 : (int)word.length;
 }
@@ -31,7 +33,7 @@ static const class_name class_names[] = {
 };
 
 /* "5-31" */
-static int read_range(rill_word text, int64_t *low, int64_t *high)
+static int read_range(rill_slice text, int64_t *low, int64_t *high)
 {
     int64_t *into = low;
     int digits = 0;
@@ -51,15 +53,15 @@ static int read_range(rill_word text, int64_t *low, int64_t *high)
 }
 
 /* "{name}" or "{name:low-high}", given without the braces. */
-static rill_status read_class(rill_lexicon *lexicon, rill_word text, rill__choice *out)
+static rill_status read_class(rill_lexicon *lexicon, rill_slice text, rill__choice *out)
 {
     const char *colon = memchr(text.data, ':', text.length);
-    rill_word name = {text.data, colon ? (size_t)(colon - text.data) : text.length};
+    rill_slice name = {text.data, colon ? (size_t)(colon - text.data) : text.length};
     *out = (rill__choice){.kind = RILL__TYPE, .id = RILL__NONE, .low = 0, .high = INT64_MAX};
     int ranged = 0;
     for (size_t i = 0; i < sizeof class_names / sizeof *class_names; i++) {
         const class_name *known = &class_names[i];
-        if (strlen(known->name) != name.length || memcmp(known->name, name.data, name.length) != 0) continue;
+        if (!rill_slice_is(name, known->name)) continue;
         out->kind = known->kind;
         ranged = known->ranged;
     }
@@ -70,37 +72,33 @@ static rill_status read_class(rill_lexicon *lexicon, rill_word text, rill__choic
                                       name.data);
     }
     if (!colon) return RILL_OK;
-    rill_word range = {colon + 1, text.length - name.length - 1};
+    rill_slice range = {colon + 1, text.length - name.length - 1};
     if (!ranged || !read_range(range, &out->low, &out->high))
         return rill__lexicon_fail(lexicon, "'{%.*s}': only {digits}, {int} and {ord} take a range, such as {int:1-31}",
                                   shown(text), text.data);
     return RILL_OK;
 }
 
-static rill_status add_choice(rill_lexicon *lexicon, rill_word text)
+static rill_status add_choice(rill_lexicon *lexicon, rill_slice text)
 {
     rill__choice choice = {.kind = RILL__WORD};
-    rill_status status;
     if (text.length == 0)
         return rill__lexicon_fail(lexicon, "empty alternative in a pattern; put single blanks between elements");
     if (text.data[0] == '{' && text.data[text.length - 1] == '}' && text.length > 2)
-        status = read_class(lexicon, (rill_word){text.data + 1, text.length - 2}, &choice);
+        TRY(read_class(lexicon, (rill_slice){text.data + 1, text.length - 2}, &choice));
     else if (memchr(text.data, '{', text.length) || memchr(text.data, '(', text.length) ||
              memchr(text.data, ')', text.length))
         return rill__lexicon_fail(lexicon, "'%.*s': brackets must enclose whole elements of a pattern", shown(text),
                                   text.data);
     else
-        status = rill__lexicon_check_word(lexicon, text);
-    if (status == RILL_OK && choice.kind == RILL__WORD) status = rill__lexicon_intern(lexicon, text, &choice.id);
-    if (status != RILL_OK) return status;
-    status = rill_grow(lexicon->ctx, (void **)&lexicon->choices, &lexicon->choice_room, lexicon->choice_count + 1,
-                       sizeof choice, "lexicon patterns");
-    if (status == RILL_OK) lexicon->choices[lexicon->choice_count++] = choice;
-    return status;
+        TRY(rill__lexicon_check_word(lexicon, text));
+    if (choice.kind == RILL__WORD) TRY(rill__lexicon_intern(lexicon, text, &choice.id));
+    PUSH(lexicon->ctx, lexicon->choices, lexicon->choice_room, lexicon->choice_count, choice, "lexicon patterns");
+    return RILL_OK;
 }
 
 /* One element without context brackets. */
-static rill_status add_element(rill_lexicon *lexicon, rill_word text)
+static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
 {
     rill__element element = {.first = (int32_t)lexicon->choice_count};
     if (text.length > 1 && text.data[text.length - 1] == '?') {
@@ -110,16 +108,13 @@ static rill_status add_element(rill_lexicon *lexicon, rill_word text)
     for (;;) {
         const char *bar = memchr(text.data, '|', text.length);
         size_t length = bar ? (size_t)(bar - text.data) : text.length;
-        rill_status status = add_choice(lexicon, (rill_word){text.data, length});
-        if (status != RILL_OK) return status;
+        TRY(add_choice(lexicon, (rill_slice){text.data, length}));
         if (!bar) break;
-        text = (rill_word){bar + 1, text.length - length - 1};
+        text = (rill_slice){bar + 1, text.length - length - 1};
     }
     element.count = (int32_t)lexicon->choice_count - element.first;
-    rill_status status = rill_grow(lexicon->ctx, (void **)&lexicon->elements, &lexicon->element_room,
-                                   lexicon->element_count + 1, sizeof element, "lexicon patterns");
-    if (status == RILL_OK) lexicon->elements[lexicon->element_count++] = element;
-    return status;
+    PUSH(lexicon->ctx, lexicon->elements, lexicon->element_room, lexicon->element_count, element, "lexicon patterns");
+    return RILL_OK;
 }
 
 /* Where the reader is in a pattern: in order, none of them left twice. */
@@ -131,14 +126,14 @@ typedef struct pattern_reader {
 } pattern_reader;
 
 /* A rule's element: brackets around contexts move from part to part. */
-static rill_status rule_element(rill_lexicon *lexicon, pattern_reader *reader, rill_word text, rill__pattern *out)
+static rill_status rule_element(rill_lexicon *lexicon, pattern_reader *reader, rill_slice text, rill__pattern *out)
 {
     int32_t here = (int32_t)lexicon->element_count;
     if (text.data[0] == '(') {
         reader->part = reader->part == LEFT && here == out->first ? LEFT : reader->part == BODY ? RIGHT : DONE;
         if (reader->part == RIGHT) out->right = here;
         reader->bracket = 1;
-        text = (rill_word){text.data + 1, text.length - 1};
+        text = (rill_slice){text.data + 1, text.length - 1};
     } else if (!reader->bracket) {
         if (reader->part == LEFT) reader->part = BODY;
         if (reader->part == RIGHT) reader->part = DONE;
@@ -161,7 +156,8 @@ static rill_status rule_element(rill_lexicon *lexicon, pattern_reader *reader, r
 }
 
 /* A preference's element. */
-static rill_status preference_element(rill_lexicon *lexicon, pattern_reader *reader, rill_word text, rill__pattern *out)
+static rill_status preference_element(rill_lexicon *lexicon, pattern_reader *reader, rill_slice text,
+                                      rill__pattern *out)
 {
     if (text.length != 1 || text.data[0] != '_') return add_element(lexicon, text);
     if (reader->part != LEFT) return rill__lexicon_fail(lexicon, "'_' stands twice in a pattern");
@@ -205,7 +201,7 @@ static rill_status check_pattern(rill_lexicon *lexicon, const pattern_reader *re
     return check_left(lexicon, pattern);
 }
 
-rill_status rill__lexicon_pattern(rill_lexicon *lexicon, rill_word text, int preference, rill__pattern *out)
+rill_status rill__lexicon_pattern(rill_lexicon *lexicon, rill_slice text, int preference, rill__pattern *out)
 {
     pattern_reader reader = {.part = LEFT};
     int32_t first = (int32_t)lexicon->element_count;
@@ -214,11 +210,10 @@ rill_status rill__lexicon_pattern(rill_lexicon *lexicon, rill_word text, int pre
         const char *blank = memchr(text.data, ' ', text.length);
         size_t length = blank ? (size_t)(blank - text.data) : text.length;
         if (length == 0) return rill__lexicon_fail(lexicon, "put single blanks between elements and none at the ends");
-        rill_word element = {text.data, length};
-        rill_status status = preference ? preference_element(lexicon, &reader, element, out)
-                                        : rule_element(lexicon, &reader, element, out);
-        if (status != RILL_OK) return status;
-        text = blank ? (rill_word){blank + 1, text.length - length - 1} : (rill_word){text.data, 0};
+        rill_slice element = {text.data, length};
+        TRY(preference ? preference_element(lexicon, &reader, element, out)
+                       : rule_element(lexicon, &reader, element, out));
+        text = blank ? (rill_slice){blank + 1, text.length - length - 1} : (rill_slice){text.data, 0};
     }
     out->last = (int32_t)lexicon->element_count;
     if (out->right == RILL__NONE) out->right = out->last;
@@ -238,14 +233,14 @@ static int captures(const rill_lexicon *lexicon, const rill__pattern *pattern)
     return 0;
 }
 
-rill_status rill__lexicon_constant(rill_lexicon *lexicon, rill_word text, rill__rule *rule)
+rill_status rill__lexicon_constant(rill_lexicon *lexicon, rill_slice text, rill__rule *rule)
 {
     const char *open = memchr(text.data, '{', text.length);
     rule->before = text;
-    rule->after = (rill_word){text.data, 0};
+    rule->after = (rill_slice){text.data, 0};
     if (!open) return RILL_OK;
     rule->before.length = (size_t)(open - text.data);
-    rill_word rest = {open, text.length - rule->before.length};
+    rill_slice rest = {open, text.length - rule->before.length};
     const char *close = memchr(rest.data, '}', rest.length);
     size_t length = close ? (size_t)(close - open) + 1 : 0;
     rule->slot = length == 2                                   ? RILL__SLOT_VALUE
@@ -254,7 +249,7 @@ rill_status rill__lexicon_constant(rill_lexicon *lexicon, rill_word text, rill__
                                                                : RILL__SLOT_NONE;
     if (rule->slot == RILL__SLOT_NONE)
         return rill__lexicon_fail(lexicon, "a constant may hold {}, {am} or {pm}, not '%.*s'", shown(rest), rest.data);
-    rule->after = (rill_word){open + length, rest.length - length};
+    rule->after = (rill_slice){open + length, rest.length - length};
     if (memchr(rule->after.data, '{', rule->after.length))
         return rill__lexicon_fail(lexicon, "a constant takes one value only");
     if (!captures(lexicon, &rule->pattern))

@@ -8,14 +8,14 @@
  * Divisions: tokens, order, one node, the whole. */
 #include <string.h>
 
+#include "grow.h"
 #include "logic.h"
+#include "try.h"
+#include "words.h"
 
 enum { MOST_DEEP = 1000 };
 
-typedef struct token {
-    const char *data;
-    size_t length;
-} token;
+typedef rill_slice token;
 
 /* A child: tokens [first, first + count). */
 typedef struct span {
@@ -69,16 +69,8 @@ static rill_status tokenise(form *f, const char *text, size_t length)
     for (;;) {
         token here = next_token(text, length, &at);
         if (here.length == 0) return RILL_OK;
-        rill_status status = rill_grow(f->ctx, (void **)&f->tokens, &f->room, f->count + 1, sizeof *f->tokens,
-                                       "tokens of a logical form");
-        if (status != RILL_OK) return status;
-        f->tokens[f->count++] = here;
+        PUSH(f->ctx, f->tokens, f->room, f->count, here, "tokens of a logical form");
     }
-}
-
-static int token_is(token word, const char *text)
-{
-    return word.length == strlen(text) && memcmp(word.data, text, word.length) == 0;
 }
 
 /* --- order -------------------------------------------------------------------------------------------------------- */
@@ -129,27 +121,23 @@ static void sort_spans(const token *tokens, span *spans, size_t count)
 static rill_status add_child(form *f, size_t first, size_t count)
 {
     if (f->depth == 0) return RILL_OK; /* nothing around it could be sorted */
-    rill_status status = rill_grow(f->ctx, (void **)&f->children, &f->child_room, f->child_count + 1,
-                                   sizeof *f->children, "children in a logical form");
-    if (status == RILL_OK) f->children[f->child_count++] = (span){first, count};
-    return status;
+    const span child = {first, count};
+    PUSH(f->ctx, f->children, f->child_room, f->child_count, child, "children in a logical form");
+    return RILL_OK;
 }
 
 static rill_status open_node(form *f, size_t at)
 {
-    rill_status status = rill_grow(f->ctx, (void **)&f->frames, &f->frame_room, f->depth + 1, sizeof *f->frames,
-                                   "brackets of a logical form");
-    if (status == RILL_OK) f->frames[f->depth++] = (frame){.open = at, .child = f->child_count};
-    return status;
+    const frame node = {.open = at, .child = f->child_count};
+    PUSH(f->ctx, f->frames, f->frame_room, f->depth, node, "brackets of a logical form");
+    return RILL_OK;
 }
 
 /* Put the spans, which tile a range of tokens, in order. */
 static rill_status arrange(form *f, span *spans, size_t count)
 {
     size_t first = spans[0].first, total = spans[count - 1].first + spans[count - 1].count - first, at = 0;
-    rill_status status = rill_grow(f->ctx, (void **)&f->moved, &f->moved_room, total, sizeof *f->moved,
-                                   "tokens of a logical form");
-    if (status != RILL_OK) return status;
+    TRY(GROW(f->ctx, f->moved, f->moved_room, total, "tokens of a logical form"));
     sort_spans(f->tokens, spans, count);
     for (size_t i = 0; i < count; i++) {
         memcpy(f->moved + at, f->tokens + spans[i].first, spans[i].count * sizeof *f->moved);
@@ -165,7 +153,7 @@ static rill_status close_node(form *f, size_t at)
     size_t count = f->child_count - node.child;
     token head = f->tokens[node.open + 1];
     rill_status status = RILL_OK;
-    if (count > 2 && (token_is(head, "and") || token_is(head, "or")))
+    if (count > 2 && (rill_slice_is(head, "and") || rill_slice_is(head, "or")))
         status = arrange(f, f->children + node.child + 1, count - 1);
     f->child_count = node.child;
     return status == RILL_OK ? add_child(f, node.open, at - node.open + 1) : status;
@@ -180,10 +168,10 @@ static rill_status sort_form(form *f, int *whole)
     *whole = 0;
     for (size_t at = 0; status == RILL_OK && at < f->count; at++) {
         token here = f->tokens[at];
-        if (token_is(here, "(")) {
+        if (rill_slice_is(here, "(")) {
             if (f->depth == MOST_DEEP) return RILL_OK;
             status = open_node(f, at);
-        } else if (token_is(here, ")")) {
+        } else if (rill_slice_is(here, ")")) {
             if (f->depth == 0) return RILL_OK;
             status = close_node(f, at);
         } else {
@@ -217,9 +205,9 @@ rill_status rill_logic_canonical(rill_context *ctx, const char *text, size_t len
     if (status == RILL_OK) status = sort_form(&f, &whole);
     if (status == RILL_OK && !whole) status = tokenise(&f, text, length); /* some of it was sorted already */
     if (status == RILL_OK) status = write_form(&f, out);
-    rill_free(ctx, f.tokens, f.room * sizeof *f.tokens);
-    rill_free(ctx, f.moved, f.moved_room * sizeof *f.moved);
-    rill_free(ctx, f.children, f.child_room * sizeof *f.children);
-    rill_free(ctx, f.frames, f.frame_room * sizeof *f.frames);
+    DROP(ctx, f.tokens, f.room);
+    DROP(ctx, f.moved, f.moved_room);
+    DROP(ctx, f.children, f.child_room);
+    DROP(ctx, f.frames, f.frame_room);
     return status;
 }

@@ -1,12 +1,13 @@
 /* Making states and scoring them: columns for the programs (programs.c), which do the work. */
 #include "answer.h"
+#include "grow.h"
 #include "model.h"
 
 rill_status semparse_step(void *self, const rill_rows *rows)
 {
     semparse_runner *r = self;
     const size_t n = (size_t)rows->n;
-    TRY(rill_grow(r->ctx, (void **)&r->column, &r->column_room, 3 * n, sizeof *r->column, "columns of a step"));
+    TRY(GROW(r->ctx, r->column, r->column_room, 3 * n, "columns of a step"));
     int32_t *origin = r->column, *word = origin + n, *first = word + n;
     for (size_t i = 0; i < n; i++) {
         const int continues = rows->state_parent[i] != RILL_NO_NODE;

@@ -4,10 +4,12 @@
  * is replaced (a mention by its placeholder, a rewrite by its words); else the token is stemmed and stays.
  * Placeholders are numbered per type in order of first appearance, the same constant getting the same number, as in
  * the data sets; numbers that were typed literally are left out.
- * Invariant: items and out_bytes describe the output so far; `tokens` is made from them once they no longer move. The
+ * Invariant: items and `out` describe the output so far; `tokens` is made from them once they no longer move. The
  * table of mentions is either complete or empty.
  * Divisions: output, mentions, placeholders, the pass, opening and closing. */
+#include "grow.h"
 #include "text_parts.h"
+#include "try.h"
 #include "utf8.h"
 
 #include <inttypes.h>
@@ -20,27 +22,14 @@ enum { STEM_LIMIT = 64 };
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
-static rill_status append_bytes(rill_context *ctx, char **bytes, size_t *length, size_t *capacity, const char *data,
-                                size_t size)
-{
-    rill_status status = rill_grow(ctx, (void **)bytes, capacity, *length + size + 1, 1, "text of a question");
-    if (status != RILL_OK) return status;
-    memcpy(*bytes + *length, data, size);
-    *length += size;
-    return RILL_OK;
-}
-
 /* Append one output token as it is. */
 static rill_status push(rill_question *question, const char *data, size_t length, int32_t type, int32_t word)
 {
-    rill_status status = rill_grow(question->ctx, (void **)&question->items, &question->item_room,
-                                   question->item_count + 1, sizeof *question->items, "tokens of a question");
-    if (status != RILL_OK) return status;
-    rill__item item = {.type = type, .word = word, .offset = question->out_length, .length = length};
-    status = append_bytes(question->ctx, &question->out_bytes, &question->out_length, &question->out_capacity, data,
-                          length);
-    if (status == RILL_OK) question->items[question->item_count++] = item;
-    return status;
+    const rill__item item = {.type = type, .word = word, .offset = question->out.length, .length = length};
+    TRY(GROW(question->ctx, question->items, question->item_room, question->item_count + 1, "tokens of a question"));
+    TRY(rill_text_append(&question->out, data, length));
+    question->items[question->item_count++] = item;
+    return RILL_OK;
 }
 
 /* Append a plain token: without apostrophes and stemmed, if the lexicon says so. */
@@ -62,13 +51,11 @@ static rill_status push_plain(rill_question *question, const char *data, size_t 
 }
 
 /* Make the pointers that prepare returns. */
-static rill_status finish(rill_question *question, const rill_word **tokens, size_t *count)
+static rill_status finish(rill_question *question, const rill_slice **tokens, size_t *count)
 {
-    rill_status status = rill_grow(question->ctx, (void **)&question->tokens, &question->token_room,
-                                   question->item_count + 1, sizeof *question->tokens, "tokens of a question");
-    if (status != RILL_OK) return status;
+    TRY(GROW(question->ctx, question->tokens, question->token_room, question->item_count + 1, "tokens of a question"));
     for (size_t i = 0; i < question->item_count; i++)
-        question->tokens[i] = (rill_word){question->out_bytes + question->items[i].offset, question->items[i].length};
+        question->tokens[i] = (rill_slice){question->out.data + question->items[i].offset, question->items[i].length};
     *tokens = question->tokens;
     *count = question->item_count;
     return RILL_OK;
@@ -76,40 +63,35 @@ static rill_status finish(rill_question *question, const rill_word **tokens, siz
 
 /* --- mentions ----------------------------------------------------------------------------------------------------- */
 
-rill_word rill_mentions_restore(const rill_mentions *mentions, const char *token, size_t length)
+rill_slice rill_mentions_restore(const rill_mentions *mentions, const char *token, size_t length)
 {
     for (size_t i = 0; i < mentions->count; i++) {
         const struct rill_mention *mention = &mentions->list[i];
-        if (mention->placeholder_length == length && memcmp(mentions->bytes + mention->placeholder, token, length) == 0)
-            return (rill_word){mentions->bytes + mention->constant, mention->constant_length};
+        if (mention->placeholder_length == length &&
+            memcmp(mentions->bytes.data + mention->placeholder, token, length) == 0)
+            return (rill_slice){mentions->bytes.data + mention->constant, mention->constant_length};
     }
-    return (rill_word){token, length};
+    return (rill_slice){token, length};
 }
 
 void rill_mentions_clear(rill_mentions *mentions)
 {
-    rill_context *ctx = mentions->ctx;
-    if (mentions->list) rill_free(ctx, mentions->list, mentions->room * sizeof *mentions->list);
-    if (mentions->bytes) rill_free(ctx, mentions->bytes, mentions->capacity);
-    *mentions = (rill_mentions){.ctx = ctx};
+    rill_context *ctx = mentions->bytes.ctx;
+    if (mentions->list != NULL) DROP(ctx, mentions->list, mentions->room);
+    rill_text_clear(&mentions->bytes);
+    *mentions = (rill_mentions){.bytes = {.ctx = ctx}};
 }
 
 static rill_status add_mention(rill_mentions *mentions, const char *placeholder, size_t placeholder_length,
-                               const char *constant, size_t constant_length)
+                               rill_slice constant)
 {
-    rill_status status = rill_grow(mentions->ctx, (void **)&mentions->list, &mentions->room, mentions->count + 1,
-                                   sizeof *mentions->list, "mentions of a question");
-    if (status != RILL_OK) return status;
-    struct rill_mention mention = {.placeholder = mentions->length, .placeholder_length = placeholder_length};
-    status = append_bytes(mentions->ctx, &mentions->bytes, &mentions->length, &mentions->capacity, placeholder,
-                          placeholder_length);
-    if (status != RILL_OK) return status;
-    mention.constant = mentions->length;
-    mention.constant_length = constant_length;
-    status = append_bytes(mentions->ctx, &mentions->bytes, &mentions->length, &mentions->capacity, constant,
-                          constant_length);
-    if (status == RILL_OK) mentions->list[mentions->count++] = mention;
-    return status;
+    const size_t at = mentions->bytes.length;
+    TRY(GROW(mentions->bytes.ctx, mentions->list, mentions->room, mentions->count + 1, "mentions of a question"));
+    TRY(rill_text_append(&mentions->bytes, placeholder, placeholder_length));
+    TRY(rill_text_append(&mentions->bytes, constant.data, constant.length));
+    mentions->list[mentions->count++] = (struct rill_mention){at, placeholder_length, at + placeholder_length,
+                                                              constant.length};
+    return RILL_OK;
 }
 
 /* --- placeholders ------------------------------------------------------------------------------------------------- */
@@ -127,12 +109,8 @@ static rill_status begin_numbering(rill_question *question)
 {
     size_t types = question->lexicon->type_count, size = 16;
     while (size < 2 * (question->raw_count + 1)) size *= 2;
-    rill_status status = rill_grow(question->ctx, (void **)&question->next_number, &question->next_room, types + 1,
-                                   sizeof *question->next_number, "numbers of placeholders");
-    if (status == RILL_OK)
-        status = rill_grow(question->ctx, (void **)&question->seen, &question->seen_room, size, sizeof *question->seen,
-                           "index of mentions");
-    if (status != RILL_OK) return status;
+    TRY(GROW(question->ctx, question->next_number, question->next_room, types + 1, "numbers of placeholders"));
+    TRY(GROW(question->ctx, question->seen, question->seen_room, size, "index of mentions"));
     question->seen_size = size;
     for (size_t i = 0; i < size; i++) question->seen[i].type = RILL__NONE;
     for (size_t i = 0; i < types; i++) question->next_number[i] = 0;
@@ -147,14 +125,14 @@ static rill_status begin_numbering(rill_question *question)
 /* Append the placeholder of a mention whose constant is in scratch, a new one if it has none yet. */
 static rill_status push_mention(rill_question *question, int32_t type, rill_mentions *mentions)
 {
-    const char *constant = question->scratch;
-    size_t length = question->scratch_length, mask = question->seen_size - 1;
-    size_t at = rill__hash(RILL__HASH_START + (uint64_t)type, constant, length) & mask;
+    const rill_slice constant = {question->scratch.data, question->scratch.length};
+    const size_t length = constant.length, mask = question->seen_size - 1;
+    size_t at = rill__hash(RILL__HASH_START + (uint64_t)type, constant.data, length) & mask;
     for (; question->seen[at].type != RILL__NONE; at = (at + 1) & mask) {
         const struct rill_mention *old = &mentions->list[question->seen[at].mention];
         if (question->seen[at].type == type && old->constant_length == length &&
-            memcmp(mentions->bytes + old->constant, constant, length) == 0)
-            return push(question, mentions->bytes + old->placeholder, old->placeholder_length, type, RILL__NONE);
+            memcmp(mentions->bytes.data + old->constant, constant.data, length) == 0)
+            return push(question, mentions->bytes.data + old->placeholder, old->placeholder_length, type, RILL__NONE);
     }
     char name[128];
     const rill__type *kind = &question->lexicon->types[type];
@@ -162,33 +140,25 @@ static rill_status push_mention(rill_question *question, int32_t type, rill_ment
                               : snprintf(name, sizeof name, "%.*s%" PRId64, (int)kind->name.length, kind->name.data,
                                          question->next_number[type]++);
     question->seen[at] = (rill__seen){.type = type, .mention = mentions->count};
-    rill_status status = add_mention(mentions, name, (size_t)written, constant, length);
-    return status == RILL_OK ? push(question, name, (size_t)written, type, RILL__NONE) : status;
-}
-
-static rill_status append_scratch(rill_question *question, const char *data, size_t length)
-{
-    return append_bytes(question->ctx, &question->scratch, &question->scratch_length, &question->scratch_capacity, data,
-                        length);
+    TRY(add_mention(mentions, name, (size_t)written, constant));
+    return push(question, name, (size_t)written, type, RILL__NONE);
 }
 
 /* The value a rule captured: a number, or raw tokens joined by '_'. */
 static rill_status append_value(rill_question *question, const rill__rule *rule, const rill__found *found, size_t end)
 {
+    rill_text *out = &question->scratch;
     if (!found->value_length) {
-        char digits[32];
-        int64_t value = rule->slot == RILL__SLOT_AM   ? found->value_am
-                        : rule->slot == RILL__SLOT_PM ? found->value_pm
-                                                      : found->value;
-        int written = snprintf(digits, sizeof digits, "%" PRId64, value);
-        return append_scratch(question, digits, (size_t)written);
+        const int64_t value = rule->slot == RILL__SLOT_AM   ? found->value_am
+                              : rule->slot == RILL__SLOT_PM ? found->value_pm
+                                                            : found->value;
+        return rill_text_printf(out, "%" PRId64, value);
     }
     for (size_t i = found->value_first; i < found->value_first + found->value_length; i++) {
         const rill__raw *raw = &question->raw[i];
-        size_t length = found->owner && i + 1 == end ? raw->length - 2 : raw->length;
-        rill_status status = i > found->value_first ? append_scratch(question, "_", 1) : RILL_OK;
-        if (status == RILL_OK) status = append_scratch(question, question->raw_bytes + raw->offset, length);
-        if (status != RILL_OK) return status;
+        if (i > found->value_first) TRY(rill_text_append(out, "_", 1));
+        TRY(rill_text_append(out, question->raw_bytes + raw->offset,
+                             found->owner && i + 1 == end ? raw->length - 2 : raw->length));
     }
     return RILL_OK;
 }
@@ -197,33 +167,26 @@ static rill_status append_value(rill_question *question, const rill__rule *rule,
 static rill_status make_constant(rill_question *question, size_t at, const rill__found *found)
 {
     const rill_lexicon *lexicon = question->lexicon;
-    question->scratch_length = 0;
+    rill_text *out = &question->scratch;
+    rill_text_reset(out);
     if (found->candidate != RILL__NONE) {
-        rill_word text = lexicon->candidates[found->candidate].text;
-        return append_scratch(question, text.data, text.length);
+        rill_slice text = lexicon->candidates[found->candidate].text;
+        return rill_text_append(out, text.data, text.length);
     }
     const rill__rule *rule = &lexicon->rules[found->rule];
-    rill_status status = append_scratch(question, rule->before.data, rule->before.length);
-    if (status == RILL_OK && rule->slot != RILL__SLOT_NONE)
-        status = append_value(question, rule, found, at + found->length);
-    if (status == RILL_OK) status = append_scratch(question, rule->after.data, rule->after.length);
-    return status;
+    TRY(rill_text_append(out, rule->before.data, rule->before.length));
+    if (rule->slot != RILL__SLOT_NONE) TRY(append_value(question, rule, found, at + found->length));
+    return rill_text_append(out, rule->after.data, rule->after.length);
 }
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
 
 /* Append the words a rewrite puts in place of others. */
-static rill_status push_rewrite(rill_question *question, rill_word text)
+static rill_status push_rewrite(rill_question *question, rill_slice text)
 {
-    while (text.length) {
-        const char *blank = memchr(text.data, ' ', text.length);
-        size_t length = blank ? (size_t)(blank - text.data) : text.length;
-        int32_t word = rill__lexicon_word(question->lexicon, text.data, length);
-        rill_status status = push_plain(question, text.data, length, word);
-        if (status != RILL_OK) return status;
-        size_t skip = length + (blank != NULL);
-        text = (rill_word){text.data + skip, text.length - skip};
-    }
+    for (rill_slice word; (word = rill_next_word(&text)).length > 0;)
+        TRY(push_plain(question, word.data, word.length,
+                       rill__lexicon_word(question->lexicon, word.data, word.length)));
     return RILL_OK;
 }
 
@@ -231,9 +194,9 @@ static rill_status push_rewrite(rill_question *question, rill_word text)
 static rill_status push_raw(rill_question *question, size_t at)
 {
     const rill__raw *raw = &question->raw[at];
-    rill_status status = push_plain(question, question->raw_bytes + raw->offset, raw->length, raw->word);
-    if (status == RILL_OK) question->items[question->item_count - 1].raw = at + 1;
-    return status;
+    TRY(push_plain(question, question->raw_bytes + raw->offset, raw->length, raw->word));
+    question->items[question->item_count - 1].raw = at + 1;
+    return RILL_OK;
 }
 
 static rill_status push_found(rill_question *question, size_t at, const rill__found *found, rill_mentions *mentions)
@@ -242,17 +205,16 @@ static rill_status push_found(rill_question *question, size_t at, const rill__fo
     int32_t type = found->candidate != RILL__NONE ? lexicon->candidates[found->candidate].type
                                                   : lexicon->rules[found->rule].type;
     if (type == RILL__NONE) return push_rewrite(question, lexicon->candidates[found->candidate].text);
-    rill_status status = make_constant(question, at, found);
-    if (status == RILL_OK) status = push_mention(question, type, mentions);
-    if (status == RILL_OK && found->owner && lexicon->keep_possessive)
-        status = push(question, "'s", 2, RILL__NONE, rill__lexicon_word(lexicon, "'s", 2));
-    return status;
+    TRY(make_constant(question, at, found));
+    TRY(push_mention(question, type, mentions));
+    if (!found->owner || !lexicon->keep_possessive) return RILL_OK;
+    return push(question, "'s", 2, RILL__NONE, rill__lexicon_word(lexicon, "'s", 2));
 }
 
 static rill_status replace(rill_question *question, rill_mentions *mentions)
 {
-    rill_status status = begin_numbering(question);
-    for (size_t at = 0; status == RILL_OK && at < question->raw_count;) {
+    TRY(begin_numbering(question));
+    for (size_t at = 0; at < question->raw_count;) {
         const rill__raw *raw = &question->raw[at];
         const char *data = question->raw_bytes + raw->offset;
         int64_t number;
@@ -260,58 +222,58 @@ static rill_status replace(rill_question *question, rill_mentions *mentions)
         rill__found found = {.length = 0};
         if (literal == RILL__NONE) found = rill__question_match(question, at);
         if (literal != RILL__NONE)
-            status = push(question, data, raw->length, literal, RILL__NONE);
+            TRY(push(question, data, raw->length, literal, RILL__NONE));
         else if (found.length)
-            status = push_found(question, at, &found, mentions);
+            TRY(push_found(question, at, &found, mentions));
         else
-            status = push_raw(question, at);
+            TRY(push_raw(question, at));
         at += found.length ? found.length : 1;
     }
-    return status;
+    return RILL_OK;
 }
 
 /* Input in token form, or no lexicon: raw tokens are the output. */
 static rill_status copy_raw(rill_question *question)
 {
-    rill_status status = RILL_OK;
-    for (size_t i = 0; status == RILL_OK && i < question->raw_count; i++) status = push_raw(question, i);
-    return status;
+    for (size_t i = 0; i < question->raw_count; i++) TRY(push_raw(question, i));
+    return RILL_OK;
 }
 
 static rill_status split_at_blanks(rill_question *question, const char *line, size_t length)
 {
-    rill_status status = RILL_OK;
     size_t start = 0;
-    for (size_t at = 0; status == RILL_OK && at <= length; at++) {
+    for (size_t at = 0; at <= length; at++) {
         int blank = at == length || (unsigned char)line[at] <= ' ' || line[at] == 0x7f;
         if (!blank) continue;
-        if (at > start) status = push(question, line + start, at - start, RILL__NONE, RILL__NONE);
+        if (at > start) TRY(push(question, line + start, at - start, RILL__NONE, RILL__NONE));
         start = at + 1;
     }
-    return status;
+    return RILL_OK;
+}
+
+static rill_status make_items(rill_question *question, int tokenized, rill_mentions *mentions)
+{
+    if (tokenized) return split_at_blanks(question, question->line, question->line_length);
+    TRY(rill__question_split(question));
+    return question->lexicon ? replace(question, mentions) : copy_raw(question);
 }
 
 rill_status rill_question_prepare(rill_question *question, const char *line, size_t length, int tokenized,
-                                  const rill_word **tokens, size_t *count, rill_mentions *mentions)
+                                  const rill_slice **tokens, size_t *count, rill_mentions *mentions)
 {
     *tokens = NULL;
-    *count = mentions->count = mentions->length = 0;
-    question->item_count = question->out_length = question->raw_count = 0;
+    *count = mentions->count = question->item_count = question->raw_count = 0;
+    rill_text_reset(&mentions->bytes);
+    rill_text_reset(&question->out);
     question->line = line;
     question->line_length = length;
     size_t bad = rill_utf8_check(line, length);
     if (bad < length)
         return rill_fail(question->ctx, RILL_ERR_INPUT, "the line is not UTF-8 at byte %zu (0x%02x)", bad + 1,
                          (unsigned char)line[bad]);
-    rill_status status;
-    if (tokenized) {
-        status = split_at_blanks(question, line, length);
-    } else {
-        status = rill__question_split(question);
-        if (status == RILL_OK) status = question->lexicon ? replace(question, mentions) : copy_raw(question);
-    }
+    rill_status status = make_items(question, tokenized, mentions);
     if (status == RILL_OK) status = finish(question, tokens, count);
-    if (status != RILL_OK) mentions->count = mentions->length = 0;
+    if (status != RILL_OK) mentions->count = 0;
     return status;
 }
 
@@ -322,7 +284,7 @@ rill_status rill_question_open(rill_context *ctx, const rill_lexicon *lexicon, r
     *out = NULL;
     rill_question *question = rill_calloc(ctx, 1, sizeof *question);
     if (!question) return rill_fail_memory(ctx, sizeof *question, "question");
-    question->ctx = ctx;
+    question->ctx = question->out.ctx = question->scratch.ctx = ctx;
     question->lexicon = lexicon;
     if (lexicon && lexicon->stem) {
         question->stemmer = sb_stemmer_new("english", "UTF_8");
@@ -340,14 +302,14 @@ void rill_question_close(rill_question *question)
     if (!question) return;
     rill_context *ctx = question->ctx;
     if (question->stemmer) sb_stemmer_delete(question->stemmer);
-    rill_free(ctx, question->raw_bytes, question->raw_capacity);
-    rill_free(ctx, question->origin, question->origin_room * sizeof *question->origin);
-    rill_free(ctx, question->raw, question->raw_room * sizeof *question->raw);
-    rill_free(ctx, question->items, question->item_room * sizeof *question->items);
-    rill_free(ctx, question->out_bytes, question->out_capacity);
-    rill_free(ctx, question->tokens, question->token_room * sizeof *question->tokens);
-    rill_free(ctx, question->scratch, question->scratch_capacity);
-    rill_free(ctx, question->next_number, question->next_room * sizeof *question->next_number);
-    rill_free(ctx, question->seen, question->seen_room * sizeof *question->seen);
+    DROP(ctx, question->raw_bytes, question->raw_capacity);
+    DROP(ctx, question->origin, question->origin_room);
+    DROP(ctx, question->raw, question->raw_room);
+    DROP(ctx, question->items, question->item_room);
+    rill_text_clear(&question->out);
+    DROP(ctx, question->tokens, question->token_room);
+    rill_text_clear(&question->scratch);
+    DROP(ctx, question->next_number, question->next_room);
+    DROP(ctx, question->seen, question->seen_room);
     rill_free(ctx, question, sizeof *question);
 }

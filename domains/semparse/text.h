@@ -4,7 +4,7 @@
  * placeholders), with a table that says what each placeholder stands for. After decoding, the table puts the constants
  * back into the logical form.
  *
- *     rill_mentions mentions = {.ctx = ctx};                       one per item in flight, reused
+ *     rill_mentions mentions = {.bytes = {.ctx = ctx}};                       one per item in flight, reused
  *     rill_question_open(ctx, lexicon, &question);                 one per thread
  *     rill_question_prepare(question, line, length, 0, &tokens, &count, &mentions);
  *     ... decode ...
@@ -20,22 +20,20 @@
 
 RILL_C_BEGIN
 
-/* Placeholder -> constant. Zero-initialise with the context set; fill with rill_question_prepare(), as often as
+/* Placeholder -> constant. Zero-initialise with the bytes' context set; fill with rill_question_prepare(), as often as
  * wanted; free with rill_mentions_clear(). Owns copies of its bytes: it depends on no question and no lexicon. */
 typedef struct rill_mentions {
-    rill_context *ctx;
+    rill_text bytes;
     struct rill_mention {
         size_t placeholder, placeholder_length; /* spans of `bytes` */
         size_t constant, constant_length;
     } * list;
     size_t count, room; /* placeholders; elements of `list` */
-    char *bytes;
-    size_t length, capacity;
 } rill_mentions;
 
 /* What to print for a token of the logical form: the constant if the token is a placeholder of this question, else the
  * token itself. Borrowed from the table or from the argument. */
-rill_word rill_mentions_restore(const rill_mentions *mentions, const char *token, size_t length);
+rill_slice rill_mentions_restore(const rill_mentions *mentions, const char *token, size_t length);
 
 /* Free the memory; the table may be filled again. A zeroed table is allowed. */
 void rill_mentions_clear(rill_mentions *mentions);
@@ -59,12 +57,12 @@ void rill_question_close(rill_question *question);
  *   mentions    out: replaced; empty on failure
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_INPUT (not UTF-8; the sentence names the byte, counted from 0) */
 rill_status rill_question_prepare(rill_question *question, const char *line, size_t length, int tokenized,
-                                  const rill_word **tokens, size_t *count, rill_mentions *mentions);
+                                  const rill_slice **tokens, size_t *count, rill_mentions *mentions);
 
 /* What token i of the last line was in the line, if it was written as a name is and is nothing of the lexicon's: with a capital letter
  * that does more than begin a sentence, or within quotes. Borrowed from the line, which must still be there. Length 0 for all
  * other tokens, and in token form. A line all in capitals has names in quotes alone. */
-rill_word rill_question_name(const rill_question *question, size_t i);
+rill_slice rill_question_name(const rill_question *question, size_t i);
 
 RILL_C_END
 

@@ -135,11 +135,11 @@ static size_t without_owner(const char *line, size_t from, size_t to)
     return to;
 }
 
-rill_word rill_question_name(const rill_question *question, size_t i)
+rill_slice rill_question_name(const rill_question *question, size_t i)
 {
     const size_t at = question->items[i].raw;
-    if (at == 0) return (rill_word){question->line, 0};
+    if (at == 0) return (rill_slice){question->line, 0};
     const rill__raw *raw = &question->raw[at - 1];
-    if (!is_name(question, raw->from, raw->to)) return (rill_word){question->line, 0};
-    return (rill_word){question->line + raw->from, without_owner(question->line, raw->from, raw->to) - raw->from};
+    if (!is_name(question, raw->from, raw->to)) return (rill_slice){question->line, 0};
+    return (rill_slice){question->line + raw->from, without_owner(question->line, raw->from, raw->to) - raw->from};
 }

@@ -50,7 +50,7 @@ typedef struct rill__raw {
 typedef struct rill__item {
     int32_t type;          /* of a mention, else RILL__NONE */
     int32_t word;          /* of a plain token, else RILL__NONE */
-    size_t offset, length; /* in out_bytes */
+    size_t offset, length; /* in `out` */
     size_t raw; /* 1 + the raw token that it is; 0: the lexicon put it there, or the line was in token form */
 } rill__item;
 
@@ -76,13 +76,11 @@ struct rill_question {
 
     rill__item *items;
     size_t item_count, item_room;
-    char *out_bytes;
-    size_t out_length, out_capacity;
-    rill_word *tokens;
+    rill_text out;
+    rill_slice *tokens;
     size_t token_room;
 
-    char *scratch; /* a constant being put together */
-    size_t scratch_length, scratch_capacity;
+    rill_text scratch;    /* a constant being put together */
     int64_t *next_number; /* [types of the lexicon] */
     size_t next_room;
     rill__seen *seen; /* [seen_size], a power of two or 0 */

@@ -9,7 +9,9 @@
  *   - "1,700" loses its comma, "p.m." and "u.s." their dots, "$500" becomes "$" and "500".
  * Invariant: normalising and cutting never make the line longer, so one buffer of its length is enough.
  * Divisions: UTF-8, normalising, tokens, chunks. */
+#include "grow.h"
 #include "text_parts.h"
+#include "try.h"
 
 #include <string.h>
 
@@ -157,9 +159,7 @@ static size_t drop_apostrophes(char *data, size_t length)
 static rill_status add_token(rill_question *question, size_t offset, size_t length, size_t span)
 {
     if (length == 0) return RILL_OK;
-    rill_status status = rill_grow(question->ctx, (void **)&question->raw, &question->raw_room, question->raw_count + 1,
-                                   sizeof *question->raw, "tokens of a question");
-    if (status != RILL_OK) return status;
+    TRY(GROW(question->ctx, question->raw, question->raw_room, question->raw_count + 1, "tokens of a question"));
     char *data = question->raw_bytes + offset;
     length = drop_marks(question, offset, length);
     rill__raw raw = {.offset = offset,
@@ -242,8 +242,7 @@ static rill_status cut_chunk(rill_question *question, size_t offset, size_t leng
         if (drop == 0) data[kept++] = data[i];
         if (drop >= 0 && !money) continue;
         const size_t end = i + (drop >= 0); /* behind a sign of money, which is its own token */
-        rill_status status = add_token(question, offset + start, kept - start, end - start);
-        if (status != RILL_OK) return status;
+        TRY(add_token(question, offset + start, kept - start, end - start));
         start = kept = i + 1;
     }
     return add_token(question, offset + start, kept - start, length - start);
@@ -275,12 +274,8 @@ static rill_status normalise(rill_question *question)
 {
     const size_t length = question->line_length;
     question->raw_length = 0;
-    rill_status status = rill_grow(question->ctx, (void **)&question->raw_bytes, &question->raw_capacity, length + 1, 1,
-                                   "bytes of a question");
-    if (status == RILL_OK)
-        status = rill_grow(question->ctx, (void **)&question->origin, &question->origin_room, length + 1,
-                           sizeof *question->origin, "bytes of a question");
-    if (status != RILL_OK) return status;
+    TRY(GROW(question->ctx, question->raw_bytes, question->raw_capacity, length + 1, "bytes of a question"));
+    TRY(GROW(question->ctx, question->origin, question->origin_room, length + 1, "bytes of a question"));
     for (size_t at = 0; at < length;) {
         uint32_t code;
         const size_t from = at, begin = question->raw_length;
@@ -295,13 +290,11 @@ static rill_status normalise(rill_question *question)
 rill_status rill__question_split(rill_question *question)
 {
     question->raw_count = 0;
-    rill_status status = normalise(question);
-    if (status != RILL_OK) return status;
+    TRY(normalise(question));
     size_t start = 0;
     for (size_t at = 0; at <= question->raw_length; at++) {
         if (at < question->raw_length && question->raw_bytes[at] != ' ') continue;
-        status = split_chunk(question, start, at - start);
-        if (status != RILL_OK) return status;
+        TRY(split_chunk(question, start, at - start));
         start = at + 1;
     }
     return RILL_OK;

@@ -7,10 +7,11 @@
  * Divisions: the model · the runner · sizes · names of actions · the table. */
 #include <string.h>
 
-#include "actions.h"
+#include "grow.h"
 #include "model.h"
 #include "options.h"
 #include "shiftreduce.h"
+#include "words.h"
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
 
@@ -62,7 +63,7 @@ static int64_t slot_bytes(const parser *p, int64_t words)
 {
     const rill_plan_bytes bytes = rill_plan_sizes(p->plan);
     const int64_t word = sizeof(size_t) + sizeof(int32_t);
-    return bytes.slot + (int64_t)sizeof(sentence) + (words + 1) * bytes.unit + words * word;
+    return bytes.slot + (int64_t)sizeof(rill_sentence) + (words + 1) * bytes.unit + words * word;
 }
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
@@ -100,16 +101,15 @@ static void stop(void *runner)
     parser_runner *r = runner;
     if (r == NULL) return;
     rill_context *ctx = r->ctx;
-    for (size_t i = 0; i < r->slots; i++) sentence_clear(&r->sentence[i]);
-    rill_free(ctx, r->sentence, r->sentence_room * sizeof *r->sentence);
-    rill_free(ctx, r->cell, r->cell_room * sizeof *r->cell);
-    rill_free(ctx, r->slot, r->slot_room * sizeof *r->slot);
-    rill_free(ctx, r->frames, r->frames_room * sizeof *r->frames);
-    rill_free(ctx, r->positions, r->positions_room * sizeof *r->positions);
-    for (size_t f = 0; f < PARSER_MOST_FEATURES; f++)
-        rill_free(ctx, r->feature[f], r->feature_room[f] * sizeof *r->feature[f]);
-    rill_free(ctx, r->column, r->column_room * sizeof *r->column);
-    rill_free(ctx, r->build, r->build_room * sizeof *r->build);
+    for (size_t i = 0; i < r->slots; i++) rill_sentence_clear(&r->sentence[i]);
+    DROP(ctx, r->sentence, r->sentence_room);
+    DROP(ctx, r->cell, r->cell_room);
+    DROP(ctx, r->slot, r->slot_room);
+    DROP(ctx, r->frames, r->frames_room);
+    DROP(ctx, r->positions, r->positions_room);
+    for (size_t f = 0; f < PARSER_MOST_FEATURES; f++) DROP(ctx, r->feature[f], r->feature_room[f]);
+    DROP(ctx, r->column, r->column_room);
+    DROP(ctx, r->build, r->build_room);
     rill_text_clear(&r->normal);
     rill_tree_clear(&r->tree);
     rill_stream_close(r->stream);
@@ -135,9 +135,9 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
     parser_runner *r = self;
     TRY(rill_stream_reserve(r->stream, nodes, slots));
-    TRY(rill_grow(r->ctx, (void **)&r->cell, &r->cell_room, (size_t)nodes, sizeof *r->cell, "node states"));
-    TRY(rill_grow(r->ctx, (void **)&r->sentence, &r->sentence_room, (size_t)slots, sizeof *r->sentence, "item slots"));
-    for (; r->slots < (size_t)slots; r->slots++) r->sentence[r->slots] = (sentence){.bytes = {.ctx = r->ctx}};
+    TRY(GROW(r->ctx, r->cell, r->cell_room, (size_t)nodes, "node states"));
+    TRY(GROW(r->ctx, r->sentence, r->sentence_room, (size_t)slots, "item slots"));
+    for (; r->slots < (size_t)slots; r->slots++) r->sentence[r->slots] = (rill_sentence){.bytes = {.ctx = r->ctx}};
     return RILL_OK;
 }
 
@@ -170,17 +170,15 @@ static const char *const structure_names[PARSER_LABELS] = {"shift", "combine"};
 static rill_status action_name(void *model, int32_t action, rill_text *out)
 {
     const parser *p = model;
-    size_t length;
     if (action < PARSER_LABELS) return rill_text_append(out, structure_names[action], strlen(structure_names[action]));
-    const char *label = rill_vocabulary_token(p->label, action - PARSER_LABELS, &length);
-    return rill_text_append(out, label, length);
+    return rill_vocabulary_write(p->label, action - PARSER_LABELS, out);
 }
 
 static int32_t find_action(void *model, const char *text, size_t length)
 {
     const parser *p = model;
     for (int32_t i = 0; i < PARSER_LABELS; i++)
-        if (length == strlen(structure_names[i]) && memcmp(text, structure_names[i], length) == 0) return i;
+        if (rill_slice_is((rill_slice){text, length}, structure_names[i])) return i;
     const int32_t label = rill_vocabulary_id(p->label, text, length);
     return label >= 0 ? PARSER_LABELS + label : RILL_NO_ACTION;
 }

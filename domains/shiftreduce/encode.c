@@ -3,6 +3,7 @@
  * Invariant: an input that fails takes no part in what follows. Divisions: lines to features · tags · the whole. */
 #include <string.h>
 
+#include "grow.h"
 #include "model.h"
 
 /* --- lines to features -------------------------------------------------------------------------------------------- */
@@ -10,21 +11,20 @@
 static rill_status add_frame(parser_runner *r, size_t frame, const int32_t *feature)
 {
     for (size_t f = 0; f < parser_features(r->model); f++) {
-        TRY(rill_grow(r->ctx, (void **)&r->feature[f], &r->feature_room[f], frame + 1, sizeof *r->feature[f],
-                      "features of words"));
+        TRY(GROW(r->ctx, r->feature[f], r->feature_room[f], frame + 1, "features of words"));
         r->feature[f][frame] = feature[f];
     }
     return RILL_OK;
 }
 
 /* Features of a sentence's frames, which stand from `frame` on. */
-static rill_status find_features(parser_runner *r, const sentence *s, size_t frame)
+static rill_status find_features(parser_runner *r, const rill_sentence *s, size_t frame)
 {
     int32_t feature[PARSER_MOST_FEATURES];
     parser_edge_features(r->model, PARSER_START, feature);
     TRY(add_frame(r, frame++, feature));
     for (int32_t i = 0; i < s->words; i++) {
-        TRY(parser_word_features(r, sentence_word(s, i), feature));
+        TRY(parser_word_features(r, rill_sentence_word(s, i), feature));
         TRY(add_frame(r, frame++, feature));
     }
     parser_edge_features(r->model, PARSER_END, feature);
@@ -33,9 +33,9 @@ static rill_status find_features(parser_runner *r, const sentence *s, size_t fra
 
 static rill_status read_inputs(parser_runner *r, int32_t m, rill_input *inputs, int32_t *sentences, size_t *frames)
 {
-    TRY(rill_grow(r->ctx, (void **)&r->slot, &r->slot_room, (size_t)m, sizeof *r->slot, "sentences"));
-    TRY(rill_grow(r->ctx, (void **)&r->frames, &r->frames_room, (size_t)m, sizeof *r->frames, "sentences"));
-    TRY(rill_grow(r->ctx, (void **)&r->positions, &r->positions_room, (size_t)m, sizeof *r->positions, "sentences"));
+    TRY(GROW(r->ctx, r->slot, r->slot_room, (size_t)m, "sentences"));
+    TRY(GROW(r->ctx, r->frames, r->frames_room, (size_t)m, "sentences"));
+    TRY(GROW(r->ctx, r->positions, r->positions_room, (size_t)m, "sentences"));
     for (int32_t i = 0; i < m; i++) {
         int32_t words;
         TRY(parser_read(r, &inputs[i], &words));
@@ -56,11 +56,11 @@ static rill_status read_inputs(parser_runner *r, int32_t m, rill_input *inputs, 
 static void list_tags(const parser_runner *r, int32_t sentences, int32_t *tag, int32_t *untagged)
 {
     for (int32_t i = 0; i < sentences; i++) {
-        const sentence *s = &r->sentence[r->slot[i]];
+        const rill_sentence *s = &r->sentence[r->slot[i]];
         const int32_t last = s->words + 1;
         for (int32_t t = 0; t <= last; t++, tag++, untagged++) {
             const int edge = t == 0 || t == last;
-            *untagged = !edge && s->tag[t - 1] == SENTENCE_NO_TAG ? t : -1;
+            *untagged = !edge && s->tag[t - 1] == RILL_NO_TAG ? t : -1;
             *tag = edge || *untagged >= 0 ? PARSER_NO_TAG : s->tag[t - 1];
         }
     }
@@ -69,7 +69,7 @@ static void list_tags(const parser_runner *r, int32_t sentences, int32_t *tag, i
 static void keep_tags(const parser_runner *r, int32_t sentences, const int32_t *tag)
 {
     for (int32_t i = 0; i < sentences; i++) {
-        sentence *s = &r->sentence[r->slot[i]];
+        rill_sentence *s = &r->sentence[r->slot[i]];
         memcpy(s->tag, tag + 1, (size_t)s->words * sizeof *s->tag);
         tag += s->words + PARSER_FRAME;
     }
@@ -84,8 +84,7 @@ rill_status parser_encode(void *self, int32_t m, rill_input *inputs)
     size_t frames = 0;
     TRY(read_inputs(r, m, inputs, &run.n, &frames));
     const size_t n = (size_t)run.n;
-    TRY(rill_grow(r->ctx, (void **)&r->column, &r->column_room, 2 * n + 2 * frames, sizeof *r->column,
-                  "columns of sentences"));
+    TRY(GROW(r->ctx, r->column, r->column_room, 2 * n + 2 * frames, "columns of sentences"));
     int32_t *first = r->column, *last = first + n, *tag = last + n, *untagged = tag + frames;
     for (size_t i = 0; i < n; i++) first[i] = 0, last[i] = r->positions[i] - 1;
     list_tags(r, run.n, tag, untagged);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "model.h"
-#include "tokenizer.h"
+#include "penn.h"
 #include "utf8.h"
 
 /* --- forms ------------------------------------------------------------------------------------------------------- */
@@ -32,10 +32,10 @@ static int looks_tagged(rill_slice token)
 
 static parser_form form_of(const char *text, size_t length)
 {
-    rill_slice left = {text, length}, token = next_chunk(&left);
+    rill_slice left = {text, length}, token = rill_next_word(&left);
     if (token.length == 0) return FORM_TEXT;
     if (token.data[0] == '(') return FORM_TREE;
-    for (; token.length > 0; token = next_chunk(&left))
+    for (; token.length > 0; token = rill_next_word(&left))
         if (!looks_tagged(token)) return FORM_TEXT;
     return FORM_TAGGED;
 }
@@ -50,14 +50,14 @@ static rill_status find_tag(parser_runner *r, rill_slice tag, int32_t word, int3
                      word + 1, tag.length < 40 ? (int)tag.length : 40, tag.data);
 }
 
-static rill_status add_tagged(parser_runner *r, sentence *s, rill_slice word, rill_slice tag)
+static rill_status add_tagged(parser_runner *r, rill_sentence *s, rill_slice word, rill_slice tag)
 {
     int32_t id;
     TRY(find_tag(r, tag, s->words, &id));
-    return sentence_add_escaped(s, word.data, word.length, id);
+    return rill_sentence_add_escaped(s, word.data, word.length, id);
 }
 
-static rill_status read_tree(parser_runner *r, sentence *s, const char *text, size_t length)
+static rill_status read_tree(parser_runner *r, rill_sentence *s, const char *text, size_t length)
 {
     TRY(rill_tree_parse(&r->tree, text, length, 0));
     for (int32_t i = 0; i < r->tree.count; i++)
@@ -67,10 +67,10 @@ static rill_status read_tree(parser_runner *r, sentence *s, const char *text, si
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
 
-static rill_status read_tagged(parser_runner *r, sentence *s, const char *text, size_t length)
+static rill_status read_tagged(parser_runner *r, rill_sentence *s, const char *text, size_t length)
 {
     rill_slice left = {text, length};
-    for (rill_slice token; (token = next_chunk(&left)).length > 0;) {
+    for (rill_slice token; (token = rill_next_word(&left)).length > 0;) {
         const size_t tag = tag_of(token);
         if (tag == 0)
             return rill_fail(r->ctx, RILL_ERR_INPUT, "word %d: expected word_TAG, found \"%.*s\"", s->words + 1,
@@ -80,17 +80,17 @@ static rill_status read_tagged(parser_runner *r, sentence *s, const char *text, 
     return RILL_OK;
 }
 
-static rill_status read_tokens(sentence *s, const char *text, size_t length)
+static rill_status read_tokens(rill_sentence *s, const char *text, size_t length)
 {
     rill_slice left = {text, length};
-    for (rill_slice token; (token = next_chunk(&left)).length > 0;)
-        TRY(sentence_add_escaped(s, token.data, token.length, SENTENCE_NO_TAG));
+    for (rill_slice token; (token = rill_next_word(&left)).length > 0;)
+        TRY(rill_sentence_add_escaped(s, token.data, token.length, RILL_NO_TAG));
     return RILL_OK;
 }
 
 /* --- the line ----------------------------------------------------------------------------------------------------- */
 
-static rill_status read_line(parser_runner *r, sentence *s, parser_form form, const char *text, size_t length)
+static rill_status read_line(parser_runner *r, rill_sentence *s, parser_form form, const char *text, size_t length)
 {
     const parser *p = r->model;
     const size_t good = rill_utf8_check(text, length);
@@ -100,7 +100,7 @@ static rill_status read_line(parser_runner *r, sentence *s, parser_form form, co
     switch (form) {
     case FORM_TREE: TRY(read_tree(r, s, text, length)); break;
     case FORM_TAGGED: TRY(read_tagged(r, s, text, length)); break;
-    default: TRY(p->tokenized ? read_tokens(s, text, length) : tokenize(s, text, length, p->style)); break;
+    default: TRY(p->tokenized ? read_tokens(s, text, length) : rill_penn_split(s, text, length, p->style)); break;
     }
     if (s->words > p->max_input)
         return rill_fail(r->ctx, RILL_ERR_INPUT,
@@ -120,8 +120,8 @@ static const char *remedy(const parser *p, parser_form form)
 rill_status parser_read(parser_runner *r, rill_input *input, int32_t *words)
 {
     const parser *p = r->model;
-    sentence *s = &r->sentence[input->slot];
-    sentence_begin(s);
+    rill_sentence *s = &r->sentence[input->slot];
+    rill_sentence_begin(s);
     *words = 0;
     const parser_form form = p->form == FORM_AUTO ? form_of(input->text, input->length) : p->form;
     rill_status status = read_line(r, s, form, input->text, input->length);

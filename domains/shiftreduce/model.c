@@ -10,8 +10,8 @@
 
 #include "config.h"
 #include "model.h"
+#include "penn.h"
 #include "rill/file.h"
-#include "tokenizer.h"
 #include "weights.h"
 
 enum {
@@ -126,8 +126,8 @@ static rill_status load_vocabularies(loader *l)
  * as they were typed have the typed one among their words. */
 static void choose_style(parser *p)
 {
-    if (rill_vocabulary_id(p->tag, "HYPH", 4) >= 0) p->style |= TOKENIZE_HYPHENS;
-    if (rill_vocabulary_id(p->word, "\"", 1) >= 0) p->style |= TOKENIZE_QUOTES;
+    if (rill_vocabulary_id(p->tag, "HYPH", 4) >= 0) p->style |= RILL_PENN_HYPHENS;
+    if (rill_vocabulary_id(p->word, "\"", 1) >= 0) p->style |= RILL_PENN_QUOTES;
 }
 
 /* --- labels ------------------------------------------------------------------------------------------------------- */
@@ -138,11 +138,6 @@ static int breaks_brackets(const char *name, size_t length)
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)name[i] <= ' ' || name[i] == '(' || name[i] == ')') return 1;
     return length == 0;
-}
-
-static int same_symbol(rill_slice a, rill_slice b)
-{
-    return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
 }
 
 /* Take label i apart at "+", behind those before it. */
@@ -159,7 +154,7 @@ static rill_status split_label(loader *l, int32_t i)
             return rill_fail(l->ctx, RILL_ERR_FORMAT,
                              "%s:%d: expected names without blanks and brackets between \"+\", found \"%.60s\"",
                              l->path.data, i + 1, name);
-        if (n > p->symbols[i] && same_symbol(p->symbol[n], p->symbol[n - 1]))
+        if (n > p->symbols[i] && rill_slice_same(p->symbol[n], p->symbol[n - 1]))
             return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s:%d: \"%.60s\": a bracket may not hold nothing but its like",
                              l->path.data, i + 1, name);
         n++;
@@ -184,7 +179,7 @@ static rill_status split_labels(loader *l)
     int32_t roots = 0;
     for (int32_t i = 1; i < p->labels; i++) {
         TRY(split_label(l, i));
-        roots += same_symbol(p->symbol[p->symbols[i]], p->root);
+        roots += rill_slice_same(p->symbol[p->symbols[i]], p->root);
     }
     if (roots == 0)
         return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s: expected a label that begins with the root \"%.*s\", found none",
@@ -194,7 +189,7 @@ static rill_status split_labels(loader *l)
 
 static int is_trace(const char *tag, size_t length)
 {
-    return same_symbol((rill_slice){tag, length}, (rill_slice){"-NONE-", 6});
+    return rill_slice_is((rill_slice){tag, length}, "-NONE-");
 }
 
 /* A predicted tag is written into trees, and one of traces would take the word away when the tree is read. */
@@ -381,7 +376,7 @@ static rill_status load_label_output(loader *l)
     TRY(read_floats(l, "label.output.bias", labels, 0, &bias));
     TRY(rill_blocks_get(&p->blocks, &both, 2 * labels, sizeof *both, "biases"));
     for (int32_t i = 0; i < p->labels; i++) {
-        int root = i != PARSER_NO_LABEL && same_symbol(p->symbol[p->symbols[i]], p->root);
+        int root = i != PARSER_NO_LABEL && rill_slice_same(p->symbol[p->symbols[i]], p->root);
         both[i] = root ? -INFINITY : bias[i];
         both[labels + (size_t)i] = root ? bias[i] : -INFINITY;
     }

@@ -120,7 +120,7 @@ typedef struct parser_runner {
 
     parser_cell *cell; /* [nodes] */
     size_t cell_room;
-    sentence *sentence; /* [slots] */
+    rill_sentence *sentence; /* [slots] */
     size_t sentence_room;
     size_t slots; /* initialised so far */
 

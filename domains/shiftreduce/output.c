@@ -2,6 +2,7 @@
  *
  * Invariant: spans are numbered as they are made, so a span's parts come before it. Neither pass recurses.
  * Divisions: spans · brackets · the whole. */
+#include "grow.h"
 #include "model.h"
 
 /* --- spans -------------------------------------------------------------------------------------------------------- */
@@ -14,7 +15,7 @@ typedef struct span {
 /* Arrays of one hypothesis. */
 typedef struct builder {
     parser_runner *r;
-    const sentence *sentence;
+    const rill_sentence *sentence;
     span *span;     /* [most] */
     int32_t *stack; /* [most] spans, the top one last */
     int32_t *todo;  /* [2 most] what is to be written, next one last: a span, or ~symbols to be closed */
@@ -26,7 +27,7 @@ static rill_status make_room(builder *b, int32_t actions)
     enum { INTS = sizeof(span) / sizeof(int32_t) + 1 + 2 };
     parser_runner *r = b->r;
     const size_t most = (size_t)actions / 2 + 1;
-    TRY(rill_grow(r->ctx, (void **)&r->build, &r->build_room, INTS * most, sizeof *r->build, "a tree"));
+    TRY(GROW(r->ctx, r->build, r->build_room, INTS * most, "a tree"));
     b->span = (span *)r->build;
     b->stack = r->build + sizeof(span) / sizeof(int32_t) * most;
     b->todo = b->stack + most;
@@ -53,7 +54,7 @@ static rill_status write_word(const builder *b, int32_t word)
 {
     size_t length;
     const char *tag = rill_vocabulary_token(b->r->model->tag, b->sentence->tag[word], &length);
-    return rill_tree_word(&b->r->tree, (rill_slice){tag, length}, sentence_word(b->sentence, word));
+    return rill_tree_word(&b->r->tree, (rill_slice){tag, length}, rill_sentence_word(b->sentence, word));
 }
 
 /* Open the span's brackets; what is in them, and closing them, is to be done next. */

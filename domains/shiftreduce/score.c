@@ -3,6 +3,7 @@
  * structure: rows where both actions are legal go through the network; the others have one action, at no cost.
  * label:     every row does; the bracket of an item's last timestep is the last action there is. */
 #include "answer.h"
+#include "grow.h"
 #include "stack.h"
 
 /* One call. */
@@ -60,7 +61,7 @@ rill_status parser_score(void *self, const rill_rows *rows, const rill_ask *ask,
 {
     parser_runner *r = self;
     const size_t n = (size_t)rows->n;
-    TRY(rill_grow(r->ctx, (void **)&r->column, &r->column_room, 4 * n, sizeof *r->column, "columns of a score"));
+    TRY(GROW(r->ctx, r->column, r->column_room, 4 * n, "columns of a score"));
     const work w = {.r = r,
                     .rows = rows,
                     .ask = ask,

@@ -6,7 +6,7 @@
 #include "mt.h"
 
 /* *out is NULL on failure. */
-static inline rill_status runner_open(rill_context *ctx, const rill_open_options *options, mt_runner **out,
+static inline rill_status runner_open(rill_context *ctx, const rill_open_options *options, seq_runner **out,
                                       rill_domain_info *info)
 {
     void *model = NULL, *runner = NULL;
@@ -21,7 +21,7 @@ static inline rill_status runner_open(rill_context *ctx, const rill_open_options
     return status;
 }
 
-static inline void runner_close(mt_runner *runner)
+static inline void runner_close(seq_runner *runner)
 {
     void *model = (void *)(uintptr_t)runner->model;
     rill_mt_domain.stop(runner);

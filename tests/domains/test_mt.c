@@ -26,7 +26,7 @@ static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/f
 enum { MODELS = sizeof models / sizeof *models, ENSEMBLE = MODELS - 1 };
 
 /* The domain opened on its own, and as the engine would; `also` is NULL or the second of an ensemble. */
-static mt_runner *open_both(const char *path, const char *also, int threads, int tokenized, rill_domain_info *info)
+static seq_runner *open_both(const char *path, const char *also, int threads, int tokenized, rill_domain_info *info)
 {
     rill_open_options options = {.struct_size = sizeof options,
                                  .path = path,
@@ -34,21 +34,21 @@ static mt_runner *open_both(const char *path, const char *also, int threads, int
                                  .tokenized = tokenized,
                                  .also = &also,
                                  .n_also = also != NULL};
-    mt_runner *self;
+    seq_runner *self;
     assert_ok(ctx, runner_open(ctx, &options, &self, info));
     return self;
 }
 
-static mt_runner *open_at(const char *path, int threads, int tokenized, rill_domain_info *info)
+static seq_runner *open_at(const char *path, int threads, int tokenized, rill_domain_info *info)
 {
     return open_both(path, NULL, threads, tokenized, info);
 }
 
 /* The i-th of `models`, whose folder is `path`. */
-static mt_runner *open_ith(size_t i, const char *path, int threads, rill_domain_info *info)
+static seq_runner *open_ith(size_t i, const char *path, int threads, rill_domain_info *info)
 {
     char *first = data_path(models[0]);
-    mt_runner *self = i == ENSEMBLE ? open_both(first, path, threads, 1, info) : open_at(path, threads, 1, info);
+    seq_runner *self = i == ENSEMBLE ? open_both(first, path, threads, 1, info) : open_at(path, threads, 1, info);
     free(first);
     return self;
 }
@@ -74,10 +74,10 @@ static void expand(void *self, int32_t actions, int32_t node, int32_t parent, in
 /* --- reference vectors -------------------------------------------------------------------------------------------- */
 
 /* What the last decoder layer reads of the input: encoder states, times that layer's key and value weights. */
-static void check_memory(const mt_runner *m, int32_t slot, const json_t *one)
+static void check_memory(const seq_runner *m, int32_t slot, const json_t *one)
 {
     const json_t *expected = json_object_get(one, "memory");
-    const mt_net *net = &m->model->net[0];
+    const mt_net *net = mt_net_of(m->model->net[0]);
     const size_t length = json_array_size(expected), width = 2 * net->width;
     float *rows = calloc(length * width, sizeof *rows);
     assert_non_null(rows);
@@ -94,10 +94,10 @@ static void check_memory(const mt_runner *m, int32_t slot, const json_t *one)
     free(rows);
 }
 
-static void check_forced(mt_runner *m, int32_t slot, const json_t *one)
+static void check_forced(seq_runner *m, int32_t slot, const json_t *one)
 {
     float logp[MOST_ACTIONS];
-    int32_t action = RILL_ACTION_START, actions = m->model->net[0].decoder.words;
+    int32_t action = RILL_ACTION_START, actions = m->model->net[0]->actions;
     size_t t;
     json_t *row;
     json_array_foreach(json_object_get(one, "steps"), t, row)
@@ -105,7 +105,7 @@ static void check_forced(mt_runner *m, int32_t slot, const json_t *one)
         expand(m, actions, (int32_t)t, (int32_t)t - 1, action, slot, logp);
         assert_int_equal(json_array_size(row), actions);
         for (int32_t a = 0; a < actions; a++) {
-            if (a == m->model->net[0].settings.pad)
+            if (a == m->model->net[0]->pad)
                 assert_true(logp[a] == -INFINITY);
             else
                 assert_near((double)logp[a], json_number_value(json_array_get(row, (size_t)a)), 1e-4, "log-probability",
@@ -128,7 +128,7 @@ static size_t count_pairs(const rill_text *text, size_t s, size_t t, int *found)
 }
 
 /* Behind check_forced(): node t is where action t is chosen. */
-static void check_alignment(mt_runner *m, int32_t slot, const json_t *one)
+static void check_alignment(seq_runner *m, int32_t slot, const json_t *one)
 {
     const json_t *forced = json_object_get(one, "forced"), *expected = json_object_get(one, "attention"), *row;
     int32_t action[MOST_ACTIONS], node[MOST_ACTIONS], n = (int32_t)json_array_size(forced);
@@ -166,19 +166,19 @@ static void check_alignment(mt_runner *m, int32_t slot, const json_t *one)
     rill_text_clear(&soft), rill_text_clear(&hard), rill_text_clear(&some);
 }
 
-static void check_greedy(mt_runner *m, int32_t slot, const json_t *one, int32_t max_length)
+static void check_greedy(seq_runner *m, int32_t slot, const json_t *one, int32_t max_length)
 {
     const json_t *greedy = json_object_get(one, "greedy"), *expected = json_object_get(greedy, "actions");
     float logp[MOST_ACTIONS];
     int32_t action = RILL_ACTION_START, depth = 0;
     double score = 0;
     for (; depth < max_length; depth++) {
-        expand(m, m->model->net[0].decoder.words, depth, depth - 1, action, slot, logp);
+        expand(m, m->model->net[0]->actions, depth, depth - 1, action, slot, logp);
         action = 0;
-        for (int32_t a = 1; a < m->model->net[0].decoder.words; a++)
+        for (int32_t a = 1; a < m->model->net[0]->actions; a++)
             if (logp[a] > logp[action]) action = a;
         score += (double)logp[action];
-        if (action == m->model->net[0].settings.end) break;
+        if (action == m->model->net[0]->end) break;
         assert_int_equal(action, json_integer_value(json_array_get(expected, (size_t)depth)));
     }
     assert_int_equal(depth, json_array_size(expected));
@@ -192,7 +192,7 @@ static void check_reference(size_t which)
     int32_t n = (int32_t)json_array_size(r.cases);
     rill_input inputs[16];
     rill_domain_info info;
-    mt_runner *m = open_ith(which, r.path, 1, &info);
+    seq_runner *m = open_ith(which, r.path, 1, &info);
     assert_int_equal(info.state_need, RILL_STATE_PATH);
     assert_int_equal(info.max_length, json_integer_value(json_object_get(r.expected, "max_length")));
     assert_ok(ctx, domain->reserve(m, info.max_length, n));
@@ -292,10 +292,10 @@ static int32_t gather(const plan *p, int32_t call, int32_t skip, int32_t most, i
 }
 
 /* Log-probabilities of all actions of all nodes, `group` rows per call and `together` inputs per encode. */
-static void run_plan(mt_runner *m, const rill_domain_info *info, const json_t *cases, int32_t group, int32_t together,
+static void run_plan(seq_runner *m, const rill_domain_info *info, const json_t *cases, int32_t group, int32_t together,
                      float *logp)
 {
-    const int32_t actions = m->model->net[0].decoder.words;
+    const int32_t actions = m->model->net[0]->actions;
     static plan p;
     static int32_t table[6][NODES];
     rill_input inputs[ITEMS];
@@ -353,7 +353,7 @@ static void nothing_is_encoded_of_nothing(void **state)
     (void)state;
     char *path = data_path(models[0]);
     rill_domain_info info;
-    mt_runner *m = open_at(path, 1, 1, &info);
+    seq_runner *m = open_at(path, 1, 1, &info);
     rill_input inputs[3] = {input_of(" ", 0),
                             input_of("\xE2\x96\x81"
                                      "a",
@@ -396,7 +396,7 @@ static void few_choices_are_the_best_of_all(void **state)
     (void)state;
     char *first = data_path(models[0]), *second = data_path(models[ENSEMBLE]);
     rill_domain_info info;
-    mt_runner *m = open_both(first, second, 1, 1, &info);
+    seq_runner *m = open_both(first, second, 1, 1, &info);
     rill_input input = input_of("\xE2\x96\x81"
                                 "a",
                                 0);
@@ -429,7 +429,7 @@ enum { SHARING = 2 };
 
 /* What a thread does with a model that others use: text to pieces, a node of each input, its log-probabilities, pieces to text. */
 typedef struct sharer {
-    const mt_model *model;
+    const seq_model *model;
     float logp[3][MOST_ACTIONS];
     char text[3][100];
     int32_t actions;
@@ -472,7 +472,7 @@ static void runners_share_a_model(void **state)
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
         char *path = data_path(shared[i]);
         rill_domain_info info;
-        mt_runner *m = open_at(path, 1, 0, &info);
+        seq_runner *m = open_at(path, 1, 0, &info);
         sharer alone = {.model = m->model, .actions = info.actions}, many[SHARING];
         pthread_t thread[SHARING];
         assert_ptr_equal(use_model(&alone), &alone);
@@ -496,7 +496,7 @@ static void no_rows_are_no_work(void **state)
     (void)state;
     char *path = data_path(models[0]);
     rill_domain_info info;
-    mt_runner *self = open_at(path, 1, 1, &info);
+    seq_runner *self = open_at(path, 1, 1, &info);
     rill_rows rows = {.n = 0};
     rill_choices out = {.stride = 1};
     assert_int_equal(domain->encode(self, 0, NULL), RILL_OK);
@@ -513,15 +513,16 @@ static void check_texts(const char *name)
     reference r = reference_open(name);
     json_t *texts = json_object_get(r.expected, "texts"), *one;
     rill_domain_info info;
-    mt_runner *m = open_at(r.path, 1, 0, &info);
+    seq_runner *m = open_at(r.path, 1, 0, &info);
     size_t i;
     json_array_foreach(json_object_get(texts, "into"), i, one)
     {
         const json_t *text = json_object_get(one, "text"), *ids = json_object_get(one, "ids");
         int32_t *found = NULL;
         size_t room = 0, j;
-        mt_ids out = {.ctx = ctx, .ids = &found, .room = &room};
-        assert_ok(ctx, mt_text_read(m->text, json_string_value(text), json_string_length(text), &out));
+        rill_ids out = {.ctx = ctx, .ids = &found, .room = &room};
+        assert_ok(ctx,
+                  rill_codec_read(m->model->net[0]->text, json_string_value(text), json_string_length(text), &out));
         assert_int_equal(out.used + 1, json_array_size(ids)); /* the reference ends in </s> */
         for (j = 0; j < out.used; j++) assert_int_equal(found[j], json_integer_value(json_array_get(ids, j)));
         rill_free(ctx, found, room * sizeof *found);
@@ -531,7 +532,7 @@ static void check_texts(const char *name)
         const json_t *given = json_object_get(one, "actions");
         int32_t action[64], n = (int32_t)json_array_size(given);
         for (int32_t j = 0; j < n; j++) action[j] = (int32_t)json_integer_value(json_array_get(given, (size_t)j));
-        action[n] = m->model->net[0].settings.end;
+        action[n] = m->model->net[0]->end;
         rill_text out = {.ctx = ctx};
         assert_ok(ctx, domain->finalize(m, &(rill_hypothesis){.length = n + 1, .action = action}, &out));
         assert_string_equal(out.data != NULL ? out.data : "", json_string_value(json_object_get(one, "text")));
@@ -555,7 +556,7 @@ static void forms_of_alignment(void **state)
     static const char *const bad[] = {"alignment=", "alignment=2", "alignment=0", "alignment=0.2x", "alignments", "x"};
     char *path = data_path(models[0]);
     rill_domain_info info;
-    mt_runner *m = open_at(path, 1, 1, &info);
+    seq_runner *m = open_at(path, 1, 1, &info);
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         assert_int_equal(domain->field(m, good[i], NULL, NULL), RILL_OK);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -571,7 +572,7 @@ static void inputs_fail_alone(void **state)
     char *path = data_path(models[0]), pieces[100] = "";
     rill_domain_info info;
     for (int i = 0; i < 40; i++) strcat(pieces, "a ");
-    mt_runner *typed = open_at(path, 1, 0, &info), *given = open_at(path, 1, 1, &info);
+    seq_runner *typed = open_at(path, 1, 0, &info), *given = open_at(path, 1, 1, &info);
     rill_input inputs[] = {input_of("a \xFF", 0), input_of(">>fr<< a", 1), input_of(">>a book", 2), input_of("  ", 3)};
     rill_input long_input = input_of(pieces, 0);
     assert_ok(ctx, domain->reserve(typed, 4, 4));
@@ -596,7 +597,7 @@ static void actions_have_names(void **state)
     (void)state;
     char *path = data_path(models[0]);
     rill_domain_info info;
-    mt_runner *m = open_at(path, 1, 1, &info);
+    seq_runner *m = open_at(path, 1, 1, &info);
     void *model = (void *)(uintptr_t)m->model;
     for (int32_t a = 0; a < info.actions; a++) {
         rill_text name = {.ctx = ctx};

@@ -163,7 +163,7 @@ static void vocabularies_that_do_not_fit(void **state)
 static void an_empty_piece_is_no_tag(void **state)
 {
     (void)state;
-    mt_runner *self = NULL;
+    seq_runner *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1};
     rill_input input = {.text = ">>xx<< a book", .length = 13, .slot = 0};
@@ -179,7 +179,7 @@ static void an_empty_piece_is_no_tag(void **state)
 static void line_feeds_in_pieces_do_not_end_a_line(void **state)
 {
     (void)state;
-    mt_runner *self = NULL;
+    seq_runner *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
     const int32_t action[] = {1, 3, 3};
@@ -297,7 +297,7 @@ static void absent_keys_have_their_defaults(void **state)
 /* The folder's model behind that of tests/data. */
 static rill_status open_behind(void)
 {
-    mt_runner *self = NULL;
+    seq_runner *self = NULL;
     rill_domain_info info;
     char *first = data_path("mt/shared");
     const char *const also[] = {folder};
@@ -312,7 +312,7 @@ static rill_status open_behind(void)
 static void ensembles_tell_their_weights(void **state)
 {
     (void)state;
-    mt_runner *self = NULL;
+    seq_runner *self = NULL;
     rill_domain_info info;
     const char *const also[] = {folder};
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1};
@@ -369,7 +369,7 @@ static void ensembles_share_their_symbols(void **state)
 static void ensembles_read_what_all_can(void **state)
 {
     (void)state;
-    mt_runner *m;
+    seq_runner *m;
     rill_domain_info info;
     char *first = data_path("mt/shared"), text[20 * 64 + 2], sentence[100];
     const char *const also[] = {folder};
@@ -496,7 +496,7 @@ static size_t held; /* by the model below, when it is open */
 /* The best action of an input's first node, and its value. */
 static float best_of_first(const char *text, int32_t *action)
 {
-    mt_runner *self = NULL;
+    seq_runner *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
     rill_input input = {.text = text, .length = strlen(text), .slot = 0};
@@ -604,7 +604,7 @@ static void positions_cost_what_is_used(void **state)
 /* Open, admit two inputs, make and score a node of each; with an ensemble of two where `twice` is set. */
 static rill_status use_model(int twice)
 {
-    mt_runner *self = NULL;
+    seq_runner *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 2};
     const char *const also[] = {folder};

@@ -71,9 +71,9 @@ static void *small_blocks(void *user, void *block, size_t old_size, size_t new_s
     return fresh;
 }
 
-static mt_runner *open_for(rill_context *of, int32_t slots)
+static seq_runner *open_for(rill_context *of, int32_t slots)
 {
-    mt_runner *self;
+    seq_runner *self;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
     assert_ok(of, runner_open(of, &options, &self, &info));
@@ -91,7 +91,7 @@ static rill_status encode_long_line(size_t most)
                            {.text = line, .length = strlen(line), .slot = 1},
                            {.text = "a", .length = 1, .slot = 2}};
     assert_int_equal(rill_context_create(&small, &context), RILL_OK);
-    mt_runner *m = open_for(small, 3);
+    seq_runner *m = open_for(small, 3);
     assert_ok(small, domain->encode(m, 3, inputs));
     assert_true(inputs[0].status == RILL_OK && inputs[2].status == RILL_OK);
     if (inputs[1].status != RILL_OK)
@@ -119,10 +119,10 @@ static void long_neighbours_change_nothing(void **state)
     rill_input inputs[] = {{.text = line, .length = strlen(line), .slot = 0},
                            {.text = "a b c d", .length = 7, .slot = 1},
                            {.text = "a b c d", .length = 7, .slot = 2}};
-    mt_runner *m = open_for(ctx, 3);
+    seq_runner *m = open_for(ctx, 3);
     assert_ok(ctx, domain->encode(m, 2, inputs));
     assert_ok(ctx, domain->encode(m, 1, inputs + 2));
-    const mt_net *net = &m->model->net[0];
+    const mt_net *net = mt_net_of(m->model->net[0]);
     for (size_t i = 0; i < net->decoder.layers; i++) {
         float beside[5 * 64], alone[5 * 64];
         assert_true(net->width <= 32);

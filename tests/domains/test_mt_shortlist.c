@@ -50,7 +50,7 @@ static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/f
 
 /* Open model `name`, with `also` behind it unless that is NULL, and a shortlist of the folder's file "lex" behind which `counts`
  * stands; NULL: without one. */
-static rill_status try_open(const char *name, const char *also, const char *counts, int threads, mt_runner **out)
+static rill_status try_open(const char *name, const char *also, const char *counts, int threads, seq_runner **out)
 {
     char *path = data_path(name), *second = also != NULL ? data_path(also) : NULL, option[300];
     rill_domain_info info;
@@ -71,14 +71,14 @@ static rill_status try_open(const char *name, const char *also, const char *coun
     return status;
 }
 
-static mt_runner *open_it(const char *name, const char *counts)
+static seq_runner *open_it(const char *name, const char *counts)
 {
-    mt_runner *m;
+    seq_runner *m;
     assert_ok(ctx, try_open(name, NULL, counts, 1, &m));
     return m;
 }
 
-static void encode(mt_runner *m, int32_t n, char *const *text)
+static void encode(seq_runner *m, int32_t n, char *const *text)
 {
     rill_input inputs[8];
     for (int32_t i = 0; i < n; i++) inputs[i] = (rill_input){.text = text[i], .length = strlen(text[i]), .slot = i};
@@ -87,12 +87,12 @@ static void encode(mt_runner *m, int32_t n, char *const *text)
 }
 
 /* A node for each of n slots, scored; log-probabilities [n][MOST], -infinity where there is no choice. */
-static void start(mt_runner *m, int32_t n, float (*logp)[MOST])
+static void start(seq_runner *m, int32_t n, float (*logp)[MOST])
 {
     int32_t node[8], none[8], action[8], depth[8];
     for (int32_t i = 0; i < n; i++) node[i] = i, none[i] = action[i] = -1, depth[i] = 0;
     const rill_rows rows = {n, 0, node, none, none, action, node, depth, 0};
-    const rill_domain_info info = {.actions = m->model->net[0].decoder.words, .legal = m->model->legal};
+    const rill_domain_info info = {.actions = m->model->net[0]->actions, .legal = m->model->legal};
     answer a = answer_make(n, info.actions);
     answer_rows(ctx, &rill_mt_domain, m, &rows, &a);
     for (int32_t i = 0; i < n; i++) {
@@ -106,33 +106,33 @@ static void start(mt_runner *m, int32_t n, float (*logp)[MOST])
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
 /* What an input of so many of the source's pieces, from the fifth on, makes its list take, at most what is said of it. */
-static size_t check_bytes(mt_runner *m, size_t pieces)
+static size_t check_bytes(seq_runner *m, size_t pieces)
 {
     const size_t symbol = (size_t)rill_plan_sizes(m->model->plan).symbol;
-    const size_t most = (mt_list_most(m->model->shortlist, pieces + 1) + RILL_LIST_MORE) * symbol;
+    const size_t most = (seq_list_most(m->model->shortlist, pieces + 1) + RILL_LIST_MORE) * symbol;
     char text[400] = "", *texts[1] = {text};
     for (size_t i = 0; i < pieces; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s ",
-                 rill_vocabulary_token(mt_text_source(m->text), 5 + (int32_t)i, NULL));
+                 rill_vocabulary_token(rill_codec_source(m->model->net[0]->text), 5 + (int32_t)i, NULL));
     encode(m, 1, texts);
     assert_int_equal(rill_stream_units(m->stream, 0), pieces + 1);
     assert_ok(ctx, rill_mt_domain.reserve(m, 1, 2));
     const size_t before = rill_memory_used(ctx);
-    assert_ok(ctx, rill_stream_list(m->stream, m->model->net[0].list, 1, m->list.n, m->list.symbol));
+    assert_ok(ctx, rill_stream_list(m->stream, m->model->net[0]->list, 1, m->list.n, m->list.symbol));
     assert_in_range(rill_memory_used(ctx) - before, (size_t)m->list.n * symbol, most);
     rill_stream_drop(m->stream, 1);
     return most;
 }
 
-static const char *piece(const mt_runner *m, int32_t action)
+static const char *piece(const seq_runner *m, int32_t action)
 {
-    return mt_text_piece(m->text, action, NULL);
+    return rill_vocabulary_token(rill_codec_target(m->model->net[0]->text), action, NULL);
 }
 
 /* A lexicon over the model's own pieces, so that it fits any: source symbol 5 has three translations, 6 has one. */
-static void write_lexicon(const mt_runner *m)
+static void write_lexicon(const seq_runner *m)
 {
-    const rill_vocabulary *source = mt_text_source(m->text);
+    const rill_vocabulary *source = rill_codec_source(m->model->net[0]->text);
     char text[1000];
     const char *five = rill_vocabulary_token(source, 5, NULL), *six = rill_vocabulary_token(source, 6, NULL);
     snprintf(text, sizeof text, "%s %s 0.2\n%s\t%s\t0.5\r\n\n%s %s 0.3\n%s %s 1\nNULL %s 0.9\nnowhere %s 1\n%s NULL 1",
@@ -143,10 +143,10 @@ static void write_lexicon(const mt_runner *m)
 /* The list of an input of one piece. */
 static void check_list(const char *name, const char *counts, int32_t source, const int32_t *expected, size_t n)
 {
-    mt_runner *m = open_it(name, counts);
-    char *text = strdup(rill_vocabulary_token(mt_text_source(m->text), source, NULL));
+    seq_runner *m = open_it(name, counts);
+    char *text = strdup(rill_vocabulary_token(rill_codec_source(m->model->net[0]->text), source, NULL));
     encode(m, 1, &text);
-    assert_int_equal(rill_stream_list_length(m->stream, m->model->net[0].list, 0), n);
+    assert_int_equal(rill_stream_list_length(m->stream, m->model->net[0]->list, 0), n);
     assert_memory_equal(m->list.symbol, expected, n * sizeof *expected);
     runner_close(m);
     free(text);
@@ -155,7 +155,7 @@ static void check_list(const char *name, const char *counts, int32_t source, con
 static void lists_are_what_the_lexicon_says(void **state)
 {
     (void)state;
-    mt_runner *m = open_it("mt/shared", NULL);
+    seq_runner *m = open_it("mt/shared", NULL);
     write_lexicon(m);
     runner_close(m);
     check_list("mt/shared", ",0,0", 5, (const int32_t[]){0, 5}, 2); /* the end, and the piece itself */
@@ -166,7 +166,7 @@ static void lists_are_what_the_lexicon_says(void **state)
     check_list("mt/shared", ",14", 5, (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, 14);
     check_list("mt/shared", ",3", 5, (const int32_t[]){0, 1, 2, 5, 10, 11, 12}, 7);
     m = open_it("mt/shared", "");
-    assert_int_equal(m->model->net[0].output, RILL_NONE); /* the whole output layer is not kept */
+    assert_int_equal(m->model->net[0]->output, RILL_NONE); /* the whole output layer is not kept */
     runner_close(m);
     m = open_it("mt/odd", NULL);
     write_lexicon(m);
@@ -179,7 +179,7 @@ static void a_lists_memory_is_bounded(void **state)
     (void)state;
     static const char *const kinds[] = {"f32", "bf16", "int8"};
     size_t before = SIZE_MAX;
-    mt_runner *m = open_it("mt/shared", NULL);
+    seq_runner *m = open_it("mt/shared", NULL);
     write_lexicon(m);
     runner_close(m);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -187,7 +187,7 @@ static void a_lists_memory_is_bounded(void **state)
         m = open_it("mt/shared", ",9,100");
         const size_t one = check_bytes(m, 1), two = check_bytes(m, 2), ten = check_bytes(m, 10);
         assert_int_equal(ten - two, 8 * (two - one)); /* three translations at most, and the piece itself */
-        assert_in_range(two - one, 4, 4 * (m->model->net[0].width * sizeof(float) + 8));
+        assert_in_range(two - one, 4, 4 * (mt_net_of(m->model->net[0])->width * sizeof(float) + 8));
         assert_true(ten < before);
         before = ten;
         runner_close(m);
@@ -201,17 +201,17 @@ static void softmax_is_over_the_list(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        mt_runner *whole = open_it(models[i], NULL);
+        seq_runner *whole = open_it(models[i], NULL);
         write_lexicon(whole);
-        mt_runner *m = open_it(models[i], ",4,2");
-        char *text = strdup(rill_vocabulary_token(mt_text_source(m->text), 5, NULL));
+        seq_runner *m = open_it(models[i], ",4,2");
+        char *text = strdup(rill_vocabulary_token(rill_codec_source(m->model->net[0]->text), 5, NULL));
         float all[1][MOST], some[1][MOST];
         encode(whole, 1, &text), encode(m, 1, &text);
         start(whole, 1, all), start(m, 1, some);
-        const mt_list *list = &m->list;
+        const seq_list *list = &m->list;
         double sum = 0;
         for (int32_t at = 0; at < list->n; at++) sum += exp((double)all[0][list->symbol[at]]);
-        for (int32_t a = 0, at = 0; a < m->model->net[0].decoder.words; a++) {
+        for (int32_t a = 0, at = 0; a < m->model->net[0]->actions; a++) {
             const int listed = at < list->n && list->symbol[at] == a;
             at += listed;
             if (!listed)
@@ -229,9 +229,9 @@ static void a_list_is_the_inputs_alone(void **state)
 {
     (void)state;
     for (int together = 0; together <= 1; together++) {
-        mt_runner *m = open_it("mt/shared", NULL), *one;
+        seq_runner *m = open_it("mt/shared", NULL), *one;
         write_lexicon(m);
-        const rill_vocabulary *source = mt_text_source(m->text);
+        const rill_vocabulary *source = rill_codec_source(m->model->net[0]->text);
         char text[4][200], *texts[4] = {text[0], text[1], text[2], text[3]};
         float beside[4][MOST], alone[1][MOST];
         snprintf(text[0], sizeof *text, "%s", rill_vocabulary_token(source, 6, NULL));
@@ -306,7 +306,7 @@ static void methods_agree_to_the_bit(void **state)
 {
     (void)state;
     static const char *const methods[] = {"var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"};
-    mt_runner *m = open_it("mt/shared", NULL);
+    seq_runner *m = open_it("mt/shared", NULL);
     write_lexicon(m);
     runner_close(m);
     reference r = reference_open("mt/shared");
@@ -320,7 +320,7 @@ static void methods_agree_to_the_bit(void **state)
 
 static void refused(const char *text, rill_status status, const char *sentence)
 {
-    mt_runner *m;
+    seq_runner *m;
     if (text != NULL) write_string(folder, "lex", text);
     assert_int_equal(try_open("mt/shared", NULL, ",5,5", 1, &m), status);
     assert_null(m);
@@ -349,7 +349,7 @@ static void bad_files(void **state)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    mt_runner *m = open_it("mt/shared", NULL);
+    seq_runner *m = open_it("mt/shared", NULL);
     write_lexicon(m);
     runner_close(m);
     const long before = memory.calls;

@@ -252,7 +252,7 @@ static void is_like(const plain *m, unsigned never)
 {
     static const int input[] = {2, 5, 3, END}, symbol[] = {PAD, 4, 9, 2};
     static const char text[] = "w2 w5 w3";
-    mt_runner *self = NULL;
+    seq_runner *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
     rill_input one = input_of(text, 0);
@@ -406,7 +406,7 @@ static void what_is_not_followed_is_told(void **state)
 /* The best action of an input's first node, and its value, or the input's failure in `why`. */
 static rill_status first_of(const char *text, int32_t *action, float *logp, char *why)
 {
-    mt_runner *self = NULL;
+    seq_runner *self = NULL;
     rill_domain_info info;
     rill_open_options options = {.struct_size = sizeof options, .path = folder, .threads = 1, .tokenized = 1};
     rill_input input = input_of(text, 0);

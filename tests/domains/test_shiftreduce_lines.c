@@ -18,10 +18,10 @@
 static const char *words_of(fixture *f, int32_t slot)
 {
     static char text[512];
-    const sentence *s = &((parser_runner *)f->self)->sentence[slot];
+    const rill_sentence *s = &((parser_runner *)f->self)->sentence[slot];
     size_t at = 0;
     for (int32_t i = 0; i < s->words; i++) {
-        const rill_slice word = sentence_word(s, i);
+        const rill_slice word = rill_sentence_word(s, i);
         at += (size_t)snprintf(text + at, sizeof text - at, "%s%.*s", i > 0 ? " " : "", (int)word.length, word.data);
     }
     return text;
@@ -50,7 +50,7 @@ static void lines_say_what_they_are(void **state)
         assert_ok(f.ctx, domain->encode(f.self, 1, &input));
         if (input.status != RILL_OK) fail_msg("%s: %s", cases[i].line, input.message);
         assert_string_equal(words_of(&f, 3), cases[i].words);
-        const sentence *s = &((parser_runner *)f.self)->sentence[3];
+        const rill_sentence *s = &((parser_runner *)f.self)->sentence[3];
         for (int32_t w = 0; w < s->words; w++) assert_in_range(s->tag[w], 1, 3);
         if (cases[i].given) assert_int_equal(s->tag[0], 1);
         close_small(&f);
@@ -70,8 +70,8 @@ static void sizes_are_told(void **state)
     const size_t rows = 6, row = (5 * PARSER_MODEL_NET * sizeof(float) + 63) / 64 * 64;
     assert_int_equal(input.size, 5);
     assert_int_equal(rill_stream_units(r->stream, 3), rows);
-    assert_in_range(f.info.slot_bytes + 5 * f.info.slot_unit_bytes, sizeof(sentence) + rows * row,
-                    sizeof(sentence) + rows * (row + 16));
+    assert_in_range(f.info.slot_bytes + 5 * f.info.slot_unit_bytes, sizeof(rill_sentence) + rows * row,
+                    sizeof(rill_sentence) + rows * (row + 16));
     assert_int_equal(f.info.node_bytes, 16);
     close_small(&f);
 }

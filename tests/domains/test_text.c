@@ -18,7 +18,7 @@
 #include "fixture.h"
 
 /* Tokens between single blanks, malloc()ed. */
-static char *joined(const rill_word *tokens, size_t count)
+static char *joined(const rill_slice *tokens, size_t count)
 {
     size_t length = 1;
     for (size_t i = 0; i < count; i++) length += tokens[i].length + 1;
@@ -32,13 +32,14 @@ static char *joined(const rill_word *tokens, size_t count)
 /* "c0=austin_tx:c s0=texas:s", malloc()ed. */
 static char *listed(const rill_mentions *mentions)
 {
-    char *line = malloc(mentions->length + 2 * mentions->count + 1), *at = line;
+    char *line = malloc(mentions->bytes.length + 2 * mentions->count + 1), *at = line;
     assert_non_null(line);
     *at = '\0';
     for (size_t i = 0; i < mentions->count; i++) {
         const struct rill_mention *m = &mentions->list[i];
-        at += sprintf(at, "%s%.*s=%.*s", i ? " " : "", (int)m->placeholder_length, mentions->bytes + m->placeholder,
-                      (int)m->constant_length, mentions->bytes + m->constant);
+        at += sprintf(at, "%s%.*s=%.*s", i ? " " : "", (int)m->placeholder_length,
+                      mentions->bytes.data + m->placeholder, (int)m->constant_length,
+                      mentions->bytes.data + m->constant);
     }
     return line;
 }
@@ -48,13 +49,13 @@ typedef struct desk {
     rill_lexicon *lexicon;
     rill_question *question;
     rill_mentions mentions;
-    const rill_word *tokens;
+    const rill_slice *tokens;
     size_t count;
 } desk;
 
 static desk desk_of(const char *lexicon_text)
 {
-    desk d = {.mentions = {.ctx = ctx}};
+    desk d = {.mentions = {.bytes = {.ctx = ctx}}};
     if (lexicon_text &&
         rill_lexicon_read(ctx, "lexicon.tsv", lexicon_text, strlen(lexicon_text), &d.lexicon) != RILL_OK)
         fail_msg("%s", rill_error(ctx));
@@ -295,7 +296,7 @@ static void examples_come_out(const char *model, const example *examples, size_t
     char name[128];
     snprintf(name, sizeof name, "../../examples/models/%s/lexicon.tsv", model);
     char *path = data_path(name);
-    desk d = {.mentions = {.ctx = ctx}};
+    desk d = {.mentions = {.bytes = {.ctx = ctx}}};
     if (rill_lexicon_open(ctx, path, &d.lexicon) != RILL_OK) fail_msg("%s", rill_error(ctx));
     free(path);
     assert_int_equal(rill_question_open(ctx, d.lexicon, &d.question), RILL_OK);
@@ -439,9 +440,9 @@ static void placeholders_are_restored_after_question_and_lexicon_are_gone(void *
     desk d = desk_of(SMALL);
     expect(&d, "ohio and new york", "p0 and p1", "p0=ohio:p p1=ny:p");
     rill_mentions mentions = d.mentions;
-    d.mentions = (rill_mentions){.ctx = ctx};
+    d.mentions = (rill_mentions){.bytes = {.ctx = ctx}};
     desk_clear(&d);
-    rill_word word = rill_mentions_restore(&mentions, "p1", 2);
+    rill_slice word = rill_mentions_restore(&mentions, "p1", 2);
     assert_int_equal(word.length, 4);
     assert_memory_equal(word.data, "ny:p", 4);
     const char *other = "p2";
@@ -553,7 +554,7 @@ static void every_refused_allocation_is_an_error_and_leaks_nothing(void **state)
     rill_status status = RILL_ERR_MEMORY;
     for (long allowed = 0; status == RILL_ERR_MEMORY; allowed++) {
         assert_in_range(allowed, 0, 1000);
-        desk d = {.mentions = {.ctx = ctx}};
+        desk d = {.mentions = {.bytes = {.ctx = ctx}}};
         memory.allowed = allowed;
         status = rill_lexicon_read(ctx, "lexicon.tsv", SMALL, strlen(SMALL), &d.lexicon);
         if (status == RILL_OK) status = rill_question_open(ctx, d.lexicon, &d.question);

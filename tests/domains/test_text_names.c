@@ -19,8 +19,8 @@ static void read_line(const char *lexicon_lines, const char *line, int tokenized
     rill_context *ctx = miser_context(&memory);
     rill_lexicon *lexicon = NULL;
     rill_question *question;
-    rill_mentions mentions = {.ctx = ctx};
-    const rill_word *token;
+    rill_mentions mentions = {.bytes = {.ctx = ctx}};
+    const rill_slice *token;
     size_t count, n = 0;
     if (lexicon_lines != NULL)
         assert_ok(ctx, rill_lexicon_read(ctx, "t", lexicon_lines, strlen(lexicon_lines), &lexicon));
@@ -28,13 +28,13 @@ static void read_line(const char *lexicon_lines, const char *line, int tokenized
     assert_ok(ctx, rill_question_prepare(question, line, strlen(line), tokenized, &token, &count, &mentions));
     out[0] = '\0';
     for (size_t i = 0; i < count && n < size; i++) {
-        const rill_word name = rill_question_name(question, i), shown = name.length > 0 ? name : token[i];
+        const rill_slice name = rill_question_name(question, i), shown = name.length > 0 ? name : token[i];
         n += (size_t)snprintf(out + n, size - n, "%s%s%.*s%s", i > 0 ? " " : "", name.length > 0 ? "[" : "",
                               (int)shown.length, shown.data, name.length > 0 ? "]" : "");
     }
     for (size_t i = 0; i < mentions.count && n < size; i++)
         n += (size_t)snprintf(out + n, size - n, " %.*s", (int)mentions.list[i].constant_length,
-                              mentions.bytes + mentions.list[i].constant);
+                              mentions.bytes.data + mentions.list[i].constant);
     rill_mentions_clear(&mentions);
     rill_question_close(question);
     rill_lexicon_close(lexicon);

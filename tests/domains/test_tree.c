@@ -1,4 +1,4 @@
-/* domains/common/tree: what is read, what is refused and where, and that what is written reads back the same. */
+/* domains/text/tree: what is read, what is refused and where, and that what is written reads back the same. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -12,12 +12,12 @@
 
 static void read_prefixes(rill_context *ctx, const char *bytes, size_t length)
 {
-    mt_prefixes *p;
-    rill_status status = mt_prefixes_parse(&p, ctx, "list", bytes, length);
+    rill_prefixes *p;
+    rill_status status = rill_prefixes_parse(&p, ctx, "list", bytes, length);
     require(status == RILL_OK || (status == RILL_ERR_FORMAT && p == NULL));
     if (status == RILL_OK && length > 0)
-        require(mt_prefixes_find(p, bytes, length < 3 ? length : 3) <= MT_PREFIX_BEFORE_NUMBER);
-    mt_prefixes_close(p);
+        require(rill_prefixes_find(p, bytes, length < 3 ? length : 3) <= RILL_PREFIX_BEFORE_NUMBER);
+    rill_prefixes_close(p);
 }
 
 /* An ampersand stands for itself in escapes only, which end in a semicolon. */
@@ -33,26 +33,28 @@ static rill_status collect(void *user, const char *token, size_t length)
     return rill_text_append(out, token, length);
 }
 
-static void there_and_back(rill_context *ctx, mt_language language, const char *text, size_t length, int lower)
+static void there_and_back(rill_context *ctx, rill_language language, const char *text, size_t length, int lower)
 {
-    mt_moses *moses;
+    rill_prefixes *prefixes;
     rill_text tokens = {.ctx = ctx}, back = {.ctx = ctx};
-    require(mt_moses_open(&moses, ctx, "", language) == RILL_OK);
-    require(mt_moses_split(moses, text, length, lower, collect, &tokens) == RILL_OK);
-    require(mt_moses_join(moses, tokens.data, tokens.length, &back) == RILL_OK);
+    require(rill_prefixes_open(&prefixes, ctx, "", language) == RILL_OK);
+    rill_moses moses = {.ctx = ctx, .language = language, .prefixes = prefixes};
+    require(rill_moses_split(&moses, text, length, lower, collect, &tokens) == RILL_OK);
+    require(rill_moses_join(&moses, tokens.data, tokens.length, &back) == RILL_OK);
     require(rill_utf8_check(back.data, back.length) == back.length);
     require(back.length == 0 || (strpbrk(back.data, "\r\n") == NULL && back.data[0] != ' '));
     rill_text_reset(&back);
-    require(mt_moses_join(moses, text, length, &back) == RILL_OK);
+    require(rill_moses_join(&moses, text, length, &back) == RILL_OK);
     require(rill_utf8_check(back.data, back.length) == back.length);
-    mt_moses_close(moses);
+    rill_moses_clear(&moses);
+    rill_prefixes_close(prefixes);
     rill_text_clear(&tokens);
     rill_text_clear(&back);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const mt_language languages[] = {MT_EN, MT_DE, MT_RU};
+    static const rill_language languages[] = {RILL_EN, RILL_DE, RILL_RU};
     rill_context *ctx;
     if (rill_context_create(&ctx, NULL) != RILL_OK) return 0;
     const char *bytes = (const char *)data, *text = size > 0 ? memchr(bytes, 0, size) : NULL;

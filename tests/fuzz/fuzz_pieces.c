@@ -33,16 +33,18 @@ static rill_status collect(void *user, const char *piece, size_t length)
 
 static void read_merges(rill_context *ctx, const char *bytes, size_t length, const char *word, size_t n)
 {
-    mt_bpe *bpe;
-    rill_status status = mt_bpe_parse(&bpe, ctx, "merges.txt", bytes, length);
-    require(status == RILL_OK || (status == RILL_ERR_FORMAT && bpe == NULL && rill_error(ctx)[0] != '\0'));
+    rill_vocabulary *merges;
+    rill_status status = rill_merges_parse(&merges, ctx, "merges.txt", bytes, length);
+    require(status == RILL_OK || (status == RILL_ERR_FORMAT && merges == NULL && rill_error(ctx)[0] != '\0'));
     if (status == RILL_OK && n > 0 && rill_utf8_check(word, n) == n) {
         rill_text out = {.ctx = ctx};
-        require(mt_bpe_split(bpe, word, n, collect, &out) == RILL_OK);
+        rill_bpe bpe = {.ctx = ctx, .merges = merges};
+        require(rill_bpe_split(&bpe, word, n, collect, &out) == RILL_OK);
         require(out.length == n + 4 && memcmp(out.data, word, n) == 0 && strcmp(out.data + n, "</w>") == 0);
         rill_text_clear(&out);
+        rill_bpe_clear(&bpe);
     }
-    mt_bpe_close(bpe);
+    rill_vocabulary_close(merges);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -13,17 +13,17 @@
 static void read_question(rill_context *ctx, const rill_lexicon *lexicon, const char *line, size_t length)
 {
     rill_question *question;
-    rill_mentions mentions = {.ctx = ctx};
-    const rill_word *tokens;
+    rill_mentions mentions = {.bytes = {.ctx = ctx}};
+    const rill_slice *tokens;
     size_t count;
     require(rill_question_open(ctx, lexicon, &question) == RILL_OK);
     for (int tokenized = 0; tokenized < 2; tokenized++) {
         rill_status status = rill_question_prepare(question, line, length, tokenized, &tokens, &count, &mentions);
         require(status == RILL_OK || status == RILL_ERR_INPUT);
         for (size_t i = 0; i < count; i++) {
-            rill_word word = rill_mentions_restore(&mentions, tokens[i].data, tokens[i].length);
+            rill_slice word = rill_mentions_restore(&mentions, tokens[i].data, tokens[i].length);
             require(tokens[i].length > 0 && word.length > 0);
-            const rill_word name = rill_question_name(question, i);
+            const rill_slice name = rill_question_name(question, i);
             require(name.length == 0 || (name.data >= line && name.data + name.length <= line + length));
         }
     }

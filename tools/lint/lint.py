@@ -86,10 +86,13 @@ ARROWS = {
                        "framework/include/rill/device.h", "framework/include/rill/profile.h"],
     "framework": ["framework"],
     "domains/common": ["domains/common", "rill/", "kernels"],
-    "domains/*": ["self", "domains/common", "rill/", "kernels"],
+    "domains/text": ["domains/text", "domains/common", "rill/"],
+    "domains/seq2seq": ["domains/seq2seq", "domains/text", "domains/common", "rill/"],
+    "domains/*": ["self", "domains/seq2seq", "domains/text", "domains/common", "rill/", "kernels"],
     "rill/script": ["rill/script", "rill/"],
     **scripting_arrows(["state", "arrays", "tables", "native", "config"]),
-    "cli": ["cli", "rill/script", "rill/", "domains/common/tree.h"],
+    "cli/quality": ["cli/quality", "rill/script", "rill/", "domains/text/tree.h"],
+    "cli": ["cli", "cli/quality", "rill/script", "rill/", "domains/text/tree.h"],
     "examples": ["examples", "rill/script", "rill/"],
 }
 # Libraries a room may not know. The engine and the kernels see the C library and the system's threads only.
@@ -108,6 +111,8 @@ def room_of(name):
         return "rill/script"
     if name.startswith("kernels/device/"):
         return "kernels/device"
+    if name.startswith("cli/quality/"):
+        return "cli/quality"
     if parts[0] in ("domains", "scripting"):
         return "/".join(parts[:2]) if len(parts) > 2 else parts[0]
     return parts[0]

@@ -1,0 +1,372 @@
+/* Corpus BLEU (Papineni et al., ACL 2002) of detokenised text, to the last digit as sacreBLEU (Post, WMT 2018) gives it by default:
+ * one reference, cased, the tokenizer 13a of mteval, exponential smoothing: signature nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp.
+ *
+ * The tokenizer is four rewritings after one another, as regular expressions in mteval-v13a.pl, each from left to right without
+ * overlaps; only the second and the third look at two characters. They are done on bytes: the characters that they insert
+ * blanks around are ASCII, and no byte of a longer character is.
+ *
+ * Divisions: tokenizing · counting · the value · telling. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metric.h"
+
+enum { ORDERS = 4 };
+enum { MATCHES = 0, TOTALS = ORDERS, LENGTH = 2 * ORDERS, REFERENCE }; /* parts of the tally */
+
+/* A token lies in a text; `id` numbers different tokens, the same in both texts of a comparison. */
+typedef struct token {
+    const char *text;
+    size_t length;
+    int32_t id;
+} token;
+
+typedef struct bleu {
+    const cli_lines *references; /* borrowed */
+    rill_text a, b;              /* two stages of a text on its way; the tokens lie in one of them */
+    rill_text kept;              /* the reference's text, while the other is made */
+    token *token;                /* [capacity] of the output, then of the reference */
+    token **sorted;              /* [capacity] */
+    const int32_t **gram;        /* [capacity] */
+    int32_t *ids;                /* [capacity] */
+    size_t capacity;
+} bleu;
+
+/* --- tokenizing --------------------------------------------------------------------------------------------------- */
+
+static int is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static int is_stop(char c)
+{
+    return c == '.' || c == ',';
+}
+
+/* { to ~, [ to `, blank to &, ( to +, : to @, and / */
+static int stands_alone(char c)
+{
+    return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') ||
+           (c >= ':' && c <= '@') || c == '/';
+}
+
+static rill_status put(rill_text *out, const char *text)
+{
+    return rill_text_append(out, text, strlen(text));
+}
+
+static rill_status unescape(const char *text, size_t length, rill_text *out)
+{
+    static const struct {
+        const char *from, *to;
+    } rule[] = {{"<skipped>", ""}, {"&quot;", "\""}, {"&amp;lt;", "<"}, /* there &lt; is undone behind &amp; */
+                {"&amp;gt;", ">"}, {"&amp;", "&"},   {"&lt;", "<"},     {"&gt;", ">"}};
+    rill_text_reset(out);
+    rill_status status = put(out, " ");
+    for (size_t i = 0; i < length && status == RILL_OK;) {
+        size_t r = 0, width = 0;
+        for (; r < sizeof rule / sizeof rule[0]; r++) {
+            width = strlen(rule[r].from);
+            if (width <= length - i && !memcmp(text + i, rule[r].from, width)) break;
+        }
+        int found = r < sizeof rule / sizeof rule[0];
+        status = found ? put(out, rule[r].to) : rill_text_append(out, text + i, 1);
+        i += found ? width : 1;
+    }
+    return status == RILL_OK ? put(out, " ") : status;
+}
+
+static rill_status separate_symbols(const rill_text *in, rill_text *out)
+{
+    rill_text_reset(out);
+    rill_status status = RILL_OK;
+    for (size_t i = 0; i < in->length && status == RILL_OK; i++) {
+        char padded[3] = {' ', in->data[i], ' '};
+        status = stands_alone(in->data[i]) ? rill_text_append(out, padded, 3) : rill_text_append(out, padded + 1, 1);
+    }
+    return status;
+}
+
+/* Two characters x y that `fits` accepts become what `form` says: 'x' and 'y' stand for them. */
+static rill_status rewrite_pairs(const rill_text *in, rill_text *out, int (*fits)(char x, char y), const char *form)
+{
+    rill_text_reset(out);
+    rill_status status = RILL_OK;
+    for (size_t i = 0; i < in->length && status == RILL_OK; i++) {
+        char x = in->data[i], y = i + 1 < in->length ? in->data[i + 1] : '\0';
+        if (i + 1 == in->length || !fits(x, y)) {
+            status = rill_text_append(out, &x, 1);
+            continue;
+        }
+        for (const char *f = form; *f && status == RILL_OK; f++)
+            status = rill_text_append(out, *f == 'x' ? &x : *f == 'y' ? &y : f, 1);
+        i++;
+    }
+    return status;
+}
+
+static int stop_behind(char x, char y)
+{
+    return !is_digit(x) && is_stop(y);
+}
+
+static int stop_before(char x, char y)
+{
+    return is_stop(x) && !is_digit(y);
+}
+
+static int dash_behind_digit(char x, char y)
+{
+    return is_digit(x) && y == '-';
+}
+
+/* Bytes of the blank at `at`, as Python's str.split() takes it; 0: none. */
+static size_t blank_width(const char *at, size_t left)
+{
+    const unsigned char *c = (const unsigned char *)at;
+    if (c[0] == ' ' || (c[0] >= '\t' && c[0] <= '\r') || (c[0] >= 0x1c && c[0] <= 0x1f)) return 1;
+    if (left >= 2 && c[0] == 0xc2 && (c[1] == 0x85 || c[1] == 0xa0)) return 2;
+    if (left < 3 || c[0] < 0xe1 || c[0] > 0xe3) return 0;
+    int code = (c[0] & 15) << 12 | (c[1] & 63) << 6 | (c[2] & 63);
+    int blank = code == 0x1680 || (code >= 0x2000 && code <= 0x200a) || code == 0x2028 || code == 0x2029 ||
+                code == 0x202f || code == 0x205f || code == 0x3000;
+    return blank ? 3 : 0;
+}
+
+static int make_room(bleu *own, size_t n)
+{
+    if (n <= own->capacity) return 0;
+    size_t capacity = 2 * n;
+    token *tokens = realloc(own->token, capacity * sizeof *tokens);
+    if (tokens) own->token = tokens;
+    token **sorted = realloc(own->sorted, capacity * sizeof *sorted);
+    if (sorted) own->sorted = sorted;
+    const int32_t **grams = realloc(own->gram, capacity * sizeof *grams);
+    if (grams) own->gram = grams;
+    int32_t *ids = realloc(own->ids, capacity * sizeof *ids);
+    if (ids) own->ids = ids;
+    if (!tokens || !sorted || !grams || !ids) return -1;
+    own->capacity = capacity;
+    return 0;
+}
+
+/* Append the tokens of a text behind the n that are there; they lie in own->a. Returns their number, -1 without memory. */
+static int64_t tokenize(bleu *own, const char *text, size_t length, size_t n)
+{
+    if (unescape(text, length, &own->a) < 0 || separate_symbols(&own->a, &own->b) < 0 ||
+        rewrite_pairs(&own->b, &own->a, stop_behind, "x y ") < 0 ||
+        rewrite_pairs(&own->a, &own->b, stop_before, " x y") < 0 ||
+        rewrite_pairs(&own->b, &own->a, dash_behind_digit, "x y ") < 0)
+        return -1;
+    size_t before = n;
+    for (size_t at = 0; at < own->a.length;) {
+        const char *start = own->a.data + at;
+        size_t left = own->a.length - at, width = blank_width(start, left), word = 0;
+        at += width;
+        if (width) continue;
+        while (word < left && !blank_width(start + word, left - word)) word++;
+        if (make_room(own, n + 1) < 0) return -1;
+        own->token[n++] = (token){start, word, 0};
+        at += word;
+    }
+    return (int64_t)(n - before);
+}
+
+/* --- counting ----------------------------------------------------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b)
+{
+    const token *x = *(token *const *)a, *y = *(token *const *)b;
+    int order = memcmp(x->text, y->text, x->length < y->length ? x->length : y->length);
+    return order ? order : (x->length > y->length) - (x->length < y->length);
+}
+
+/* The same number for the same token. */
+static void number_tokens(bleu *own, size_t n)
+{
+    for (size_t i = 0; i < n; i++) own->sorted[i] = &own->token[i];
+    qsort(own->sorted, n, sizeof *own->sorted, by_text);
+    int32_t id = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i && by_text(&own->sorted[i - 1], &own->sorted[i])) id++;
+        own->sorted[i]->id = id;
+    }
+    for (size_t i = 0; i < n; i++) own->ids[i] = own->token[i].id;
+}
+
+static int compare_grams(const int32_t *a, const int32_t *b, int order)
+{
+    for (int i = 0; i < order; i++)
+        if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
+    return 0;
+}
+
+#define BY_GRAM(order)                                                                       \
+    static int by_##order##_gram(const void *a, const void *b)                               \
+    {                                                                                        \
+        return compare_grams(*(const int32_t *const *)a, *(const int32_t *const *)b, order); \
+    }
+BY_GRAM(1)
+BY_GRAM(2)
+BY_GRAM(3)
+BY_GRAM(4)
+
+/* N-grams that both have, each as often as the one that has it less often. */
+static int64_t count_matches(bleu *own, size_t n_output, size_t n_reference, int order)
+{
+    static int (*const by[])(const void *, const void *) = {by_1_gram, by_2_gram, by_3_gram, by_4_gram};
+    if (n_output < (size_t)order || n_reference < (size_t)order) return 0;
+    size_t a = n_output - (size_t)order + 1, b = n_reference - (size_t)order + 1, i = 0, j = 0;
+    const int32_t **output = own->gram, **reference = own->gram + a;
+    int64_t matches = 0;
+    for (size_t at = 0; at < a; at++) output[at] = own->ids + at;
+    for (size_t at = 0; at < b; at++) reference[at] = own->ids + n_output + at;
+    qsort(output, a, sizeof *output, by[order - 1]);
+    qsort(reference, b, sizeof *reference, by[order - 1]);
+    while (i < a && j < b) {
+        int c = compare_grams(output[i], reference[j], order);
+        matches += c == 0;
+        i += c <= 0;
+        j += c >= 0;
+    }
+    return matches;
+}
+
+static int judge_bleu(cli_metric *metric, int64_t i, const char *text, size_t length, cli_tally *out)
+{
+    bleu *own = metric->own;
+    size_t reference_length;
+    const char *reference = cli_lines_get(own->references, i, &reference_length);
+    int64_t n_output = tokenize(own, text ? text : "", length, 0);
+    if (n_output < 0) return -1;
+    rill_text swap = own->kept; /* the tokens lie in a: keep it from the other text */
+    own->kept = own->a;
+    own->a = swap;
+    int64_t n_reference = tokenize(own, reference, reference_length, (size_t)n_output);
+    if (n_reference < 0) return -1;
+    number_tokens(own, (size_t)(n_output + n_reference));
+    out->part[LENGTH] = n_output;
+    out->part[REFERENCE] = n_reference;
+    for (int order = 1; order <= ORDERS; order++) {
+        out->part[MATCHES + order - 1] = count_matches(own, (size_t)n_output, (size_t)n_reference, order);
+        out->part[TOTALS + order - 1] = n_output >= order ? n_output - order + 1 : 0;
+    }
+    return 0;
+}
+
+/* --- the value ---------------------------------------------------------------------------------------------------- */
+
+static double brevity(const cli_tally *t)
+{
+    int64_t output = t->part[LENGTH], reference = t->part[REFERENCE];
+    if (output >= reference) return 1;
+    return output > 0 ? exp(1 - (double)reference / (double)output) : 0;
+}
+
+/* Percent per order, a share halved once more at each order without a match. Returns the orders that the output is long enough
+ * for. */
+static int precisions(const cli_tally *t, double precision[ORDERS])
+{
+    double halving = 1;
+    int order = 0;
+    for (; order < ORDERS && t->part[TOTALS + order] > 0; order++) {
+        if (t->part[MATCHES + order] == 0) halving *= 2;
+        precision[order] = t->part[MATCHES + order] == 0
+                               ? 100 / (halving * (double)t->part[TOTALS + order])
+                               : cli_percent(t->part[MATCHES + order], t->part[TOTALS + order]);
+    }
+    for (int rest = order; rest < ORDERS; rest++) precision[rest] = 0;
+    return order;
+}
+
+/* The geometric mean of the first `orders` precisions, for what is too short for all of them as for sentences: "effective". */
+static double bleu_of(const cli_tally *t, int effective)
+{
+    double precision[ORDERS], sum = 0;
+    int orders = precisions(t, precision), any = 0;
+    for (int i = 0; i < ORDERS; i++) any |= t->part[MATCHES + i] > 0;
+    if (!any || orders == 0 || (!effective && orders < ORDERS)) return 0;
+    for (int i = 0; i < orders; i++) sum += log(precision[i]);
+    return brevity(t) * exp(sum / orders);
+}
+
+static double value_bleu(const cli_tally *sum)
+{
+    return bleu_of(sum, 0);
+}
+
+static double one_bleu(const cli_tally *tally)
+{
+    return bleu_of(tally, 1);
+}
+
+/* --- telling ------------------------------------------------------------------------------------------------------ */
+
+static rill_status report_bleu(const cli_counts *counts, rill_text *out)
+{
+    const cli_tally *t = &counts->first;
+    double p[ORDERS];
+    precisions(t, p);
+    rill_status status = rill_text_printf(
+        out,
+        "bleu     %8.2f  %.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %" PRId64 " ref_len = %" PRId64 ")\n",
+        value_bleu(t), p[0], p[1], p[2], p[3], brevity(t),
+        t->part[REFERENCE] > 0 ? (double)t->part[LENGTH] / (double)t->part[REFERENCE] : 0, t->part[LENGTH],
+        t->part[REFERENCE]);
+    if (status == RILL_OK) status = rill_text_printf(out, "oracle   %8.2f\n", value_bleu(&counts->best));
+    return status;
+}
+
+static void fill_bleu(const cli_counts *counts, json_t *object)
+{
+    const cli_tally *t = &counts->first;
+    double p[ORDERS];
+    precisions(t, p);
+    json_t *list = json_array();
+    for (int i = 0; i < ORDERS; i++) json_array_append_new(list, json_real(p[i]));
+    json_object_set_new(object, "precisions", list);
+    json_object_set_new(object, "brevity_penalty", json_real(brevity(t)));
+    json_object_set_new(object, "output_tokens", json_integer((json_int_t)t->part[LENGTH]));
+    json_object_set_new(object, "reference_tokens", json_integer((json_int_t)t->part[REFERENCE]));
+    json_object_set_new(object, "signature", json_string("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp"));
+}
+
+static rill_status open_bleu(cli_metric *metric, const cli_lines *references)
+{
+    bleu *own = metric->own = calloc(1, sizeof *own);
+    if (!own) return rill_fail_memory(metric->ctx, sizeof *own, "references");
+    own->references = references;
+    own->a.ctx = own->b.ctx = own->kept.ctx = metric->ctx;
+    return make_room(own, 1) < 0 ? rill_fail_memory(metric->ctx, sizeof *own, "references") : RILL_OK;
+}
+
+static void close_bleu(cli_metric *metric)
+{
+    bleu *own = metric->own;
+    if (!own) return;
+    rill_text_clear(&own->a);
+    rill_text_clear(&own->b);
+    rill_text_clear(&own->kept);
+    free(own->token);
+    free(own->sorted);
+    free(own->gram);
+    free(own->ids);
+    free(own);
+}
+
+const cli_metric_kind cli_metric_bleu = {
+    .name = "bleu",
+    .summary = "corpus BLEU of detokenised text, as sacreBLEU computes it by default",
+    .heading = "BLEU",
+    .open = open_bleu,
+    .judge = judge_bleu,
+    .value = value_bleu,
+    .one = one_bleu,
+    .report = report_bleu,
+    .fill = fill_bleu,
+    .close = close_bleu,
+};

@@ -1,0 +1,340 @@
+/* Labelled bracketing: how many constituents of a tree the reference has too, as EVALB counts with COLLINS.prm.
+ *
+ * What counts is a label and the words from and to which it reaches. Labels and traces are read as tree.h says, with bars kept. Then
+ *   - a word that the reference tags , : `` '' or . is taken out of both trees, and so is a constituent that is left without words
+ *   - TOP is no constituent, nor is one that is called as a tag of punctuation; PRT is ADVP
+ *   - of equal constituents in one tree (chains such as NP over NP) each matches one of the other tree
+ *   - an output whose words are not the reference's is told and left out of all counts; words taken out may differ in form
+ *   - no output, or one that is not a tree, has none of the reference's constituents
+ *   - where the reference has punctuation and no words, there is nothing to count
+ * EVALB takes punctuation out of each tree by its own tags, and drops the sentence when the trees then differ in length. Here the
+ * reference's tags decide for both: a parser that tags a full stop as a noun gains nothing by that. docs/parsing.md has all that
+ * differs.
+ *
+ * Divisions: constituents · one output · telling · the table. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metric.h"
+#include "tree.h"
+
+enum { GOLD, TEST, MATCHED, EXACT, SCORED, SKIPPED, BROKEN, EMPTY, WORDS, TAGS, PARTS }; /* parts of the tally */
+
+_Static_assert(PARTS <= (int)CLI_TALLY_MAX, "a tally holds the parts");
+
+enum { TOLD_AT_MOST = 10 }; /* outputs of which it is said what is wrong with them */
+
+typedef struct constituent {
+    int32_t from, to;
+    rill_slice label;
+} constituent;
+
+typedef struct bracket {
+    const cli_lines *references;
+    rill_tree gold, test;
+    rill_slice *word, *tag; /* [words] of the tree last listed by list_words() */
+    int32_t *before;        /* [words + 1] words kept before each of the reference */
+    constituent *a, *b;     /* of reference and output */
+    size_t word_room, tag_room, before_room, a_room, b_room;
+    cli_say_fn say;
+    int told;
+} bracket;
+
+/* --- constituents ------------------------------------------------------------------------------------------------- */
+
+static int is_punctuation(rill_slice tag)
+{
+    return rill_slice_is(tag, ",") || rill_slice_is(tag, ":") || rill_slice_is(tag, "``") || rill_slice_is(tag, "''") ||
+           rill_slice_is(tag, ".");
+}
+
+/* Does a bracket of this name count at all? */
+static int is_constituent(rill_slice label)
+{
+    return !rill_slice_is(label, "TOP") && !is_punctuation(label);
+}
+
+/* The name by which labels and tags are compared. */
+static rill_slice name_of(rill_slice label)
+{
+    return rill_slice_is(label, "PRT") ? (rill_slice){"ADVP", 4} : label;
+}
+
+/* Words and tags from left to right. */
+static rill_status list_words(bracket *own, const rill_tree *tree)
+{
+    size_t words = (size_t)tree->words;
+    rill_status status = rill_grow(tree->ctx, (void **)&own->word, &own->word_room, words, sizeof *own->word, "words");
+    if (status != RILL_OK) return status;
+    status = rill_grow(tree->ctx, (void **)&own->tag, &own->tag_room, words, sizeof *own->tag, "words");
+    if (status != RILL_OK) return status;
+    for (int32_t i = 0; i < tree->count; i++) {
+        const rill_tree_node *node = &tree->node[i];
+        if (node->word.data == NULL) continue;
+        own->word[node->from] = node->word;
+        own->tag[node->from] = node->label;
+    }
+    return RILL_OK;
+}
+
+/* Number the reference's words that are kept; its words must be listed. */
+static rill_status number_kept(bracket *own)
+{
+    int32_t words = own->gold.words;
+    rill_status status = rill_grow(own->gold.ctx, (void **)&own->before, &own->before_room, (size_t)words + 1,
+                                   sizeof *own->before, "words");
+    if (status != RILL_OK) return status;
+    own->before[0] = 0;
+    for (int32_t i = 0; i < words; i++) own->before[i + 1] = own->before[i] + !is_punctuation(own->tag[i]);
+    return RILL_OK;
+}
+
+static int kept(const bracket *own, int32_t word)
+{
+    return own->before[word + 1] > own->before[word];
+}
+
+static int compare(const void *x, const void *y)
+{
+    const constituent *a = x, *b = y;
+    if (a->from != b->from) return a->from < b->from ? -1 : 1;
+    if (a->to != b->to) return a->to < b->to ? -1 : 1;
+    size_t shorter = a->label.length < b->label.length ? a->label.length : b->label.length;
+    int order = memcmp(a->label.data, b->label.data, shorter);
+    return order != 0 ? order : (a->label.length > b->label.length) - (a->label.length < b->label.length);
+}
+
+/* The constituents that count, in an order by which equal ones meet. `tree` has the reference's words. */
+static rill_status list_constituents(const bracket *own, const rill_tree *tree, constituent **list, size_t *room,
+                                     size_t *count)
+{
+    rill_status status = rill_grow(tree->ctx, (void **)list, room, (size_t)tree->count, sizeof **list, "constituents");
+    if (status != RILL_OK) return status;
+    size_t n = 0;
+    for (int32_t i = 0; i < tree->count; i++) {
+        const rill_tree_node *node = &tree->node[i];
+        if (node->word.data != NULL || !is_constituent(node->label)) continue;
+        constituent c = {own->before[node->from], own->before[node->to], name_of(node->label)};
+        if (c.from < c.to) (*list)[n++] = c;
+    }
+    if (n > 1) qsort(*list, n, sizeof **list, compare);
+    *count = n;
+    return RILL_OK;
+}
+
+static int64_t count_matches(const constituent *a, size_t n_a, const constituent *b, size_t n_b)
+{
+    int64_t matches = 0;
+    for (size_t i = 0, j = 0; i < n_a && j < n_b;) {
+        int order = compare(&a[i], &b[j]);
+        matches += order == 0;
+        i += order <= 0;
+        j += order >= 0;
+    }
+    return matches;
+}
+
+/* --- one output --------------------------------------------------------------------------------------------------- */
+
+/* Whether what is wrong with an output may still be told. */
+static int may_tell(bracket *own)
+{
+    if (own->say && own->told == TOLD_AT_MOST) own->say("more outputs have such faults: the report counts them");
+    return own->say && own->told++ < TOLD_AT_MOST;
+}
+
+/* Are the words of both trees the same, but for punctuation? The first difference is told. The reference's words are in
+ * `word`. */
+static int same_words(bracket *own, int64_t i)
+{
+    if (own->test.words != own->gold.words) {
+        if (may_tell(own))
+            own->say("reference line %" PRId64 ": output left out: it has %" PRId32 " words, the reference %" PRId32,
+                     i + 1, own->test.words, own->gold.words);
+        return 0;
+    }
+    for (int32_t k = 0; k < own->test.count; k++) {
+        const rill_tree_node *node = &own->test.node[k];
+        if (node->word.data == NULL || !kept(own, node->from) || rill_slice_same(node->word, own->word[node->from]))
+            continue;
+        const rill_slice *wanted = &own->word[node->from];
+        if (may_tell(own))
+            own->say("reference line %" PRId64 ": output left out: word %" PRId32
+                     " is \"%.*s\", in the reference \"%.*s\"",
+                     i + 1, node->from + 1, (int)(node->word.length < 60 ? node->word.length : 60), node->word.data,
+                     (int)(wanted->length < 60 ? wanted->length : 60), wanted->data);
+        return 0;
+    }
+    return 1;
+}
+
+static void count_tags(const bracket *own, cli_tally *out)
+{
+    for (int32_t k = 0; k < own->test.count; k++) {
+        const rill_tree_node *node = &own->test.node[k];
+        if (node->word.data == NULL || !kept(own, node->from)) continue;
+        out->part[WORDS]++;
+        out->part[TAGS] += rill_slice_same(name_of(node->label), name_of(own->tag[node->from]));
+    }
+}
+
+static rill_status read_gold(bracket *own, int64_t i, size_t *count)
+{
+    size_t length;
+    const char *text = cli_lines_get(own->references, i, &length);
+    rill_status status = rill_tree_parse(&own->gold, text, length, RILL_TREE_KEEP_BARS);
+    if (status == RILL_OK) status = list_words(own, &own->gold);
+    if (status == RILL_OK) status = number_kept(own);
+    return status == RILL_OK ? list_constituents(own, &own->gold, &own->a, &own->a_room, count) : status;
+}
+
+/* Read the output into own->test. *found = whether it is a tree; what is wrong with it is told. */
+static rill_status read_test(bracket *own, int64_t i, const char *text, size_t length, int *found)
+{
+    rill_status status = rill_tree_parse(&own->test, text, length, RILL_TREE_KEEP_BARS);
+    *found = status == RILL_OK;
+    if (status != RILL_ERR_INPUT) return status;
+    if (may_tell(own)) own->say("reference line %" PRId64 ": output is no tree: %s", i + 1, rill_error(own->test.ctx));
+    rill_error_clear(own->test.ctx);
+    return RILL_OK;
+}
+
+static int judge_bracket(cli_metric *metric, int64_t i, const char *text, size_t length, cli_tally *out)
+{
+    bracket *own = metric->own;
+    size_t n_gold, n_test;
+    int found = 0;
+    if (read_gold(own, i, &n_gold) != RILL_OK) return -1;
+    if (own->before[own->gold.words] == 0) {
+        out->part[EMPTY] = 1;
+        return 0;
+    }
+    if (text && read_test(own, i, text, length, &found) != RILL_OK) return -1;
+    if (found && !same_words(own, i)) {
+        out->part[SKIPPED] = 1;
+        return 0;
+    }
+    out->part[SCORED] = 1;
+    out->part[GOLD] = (int64_t)n_gold;
+    if (!found) {
+        out->part[BROKEN] = text != NULL;
+        return 0;
+    }
+    if (list_constituents(own, &own->test, &own->b, &own->b_room, &n_test) != RILL_OK) return -1;
+    out->part[TEST] = (int64_t)n_test;
+    out->part[MATCHED] = count_matches(own->a, n_gold, own->b, n_test);
+    out->part[EXACT] = out->part[MATCHED] == out->part[GOLD] && out->part[MATCHED] == out->part[TEST];
+    count_tags(own, out);
+    return 0;
+}
+
+/* The references must be trees: a fault in one would be an untold fault of every figure. */
+static rill_status open_bracket(cli_metric *metric, const cli_lines *references)
+{
+    bracket *own = metric->own = calloc(1, sizeof *own);
+    if (!own) return rill_fail_memory(metric->ctx, sizeof *own, "references");
+    own->references = references;
+    own->say = metric->say;
+    own->gold.ctx = own->test.ctx = metric->ctx;
+    for (int64_t i = 0; i < references->n; i++) {
+        size_t count;
+        rill_status status = read_gold(own, i, &count);
+        if (status == RILL_ERR_INPUT)
+            return rill_fail(metric->ctx, RILL_ERR_INPUT, "reference line %" PRId64 " is no tree: %s", i + 1,
+                             rill_error(metric->ctx));
+        if (status != RILL_OK) return rill_error_status(metric->ctx);
+    }
+    return RILL_OK;
+}
+
+static void close_bracket(cli_metric *metric)
+{
+    bracket *own = metric->own;
+    if (!own) return;
+    rill_free(metric->ctx, own->word, own->word_room * sizeof *own->word);
+    rill_free(metric->ctx, own->tag, own->tag_room * sizeof *own->tag);
+    rill_free(metric->ctx, own->before, own->before_room * sizeof *own->before);
+    rill_free(metric->ctx, own->a, own->a_room * sizeof *own->a);
+    rill_free(metric->ctx, own->b, own->b_room * sizeof *own->b);
+    rill_tree_clear(&own->gold);
+    rill_tree_clear(&own->test);
+    free(own);
+}
+
+/* --- telling ------------------------------------------------------------------------------------------------------ */
+
+/* The harmonic mean of precision and recall. */
+static double value_bracket(const cli_tally *sum)
+{
+    return cli_percent(2 * sum->part[MATCHED], sum->part[GOLD] + sum->part[TEST]);
+}
+
+/* An output that is left out is worse than any other; a tree of one word without constituents is as right as can be. */
+static double one_bracket(const cli_tally *tally)
+{
+    if (!tally->part[SCORED]) return -1;
+    return tally->part[EXACT] ? 100 : value_bracket(tally);
+}
+
+static rill_status report_bracket(const cli_counts *counts, rill_text *out)
+{
+    const int64_t *p = counts->first.part;
+    rill_status status = rill_text_printf(
+        out, "bracket  %8.2f  labelled F1; precision %.2f (%" PRId64 " of %" PRId64 "), recall %.2f (of %" PRId64 ")\n",
+        value_bracket(&counts->first), cli_percent(p[MATCHED], p[TEST]), p[MATCHED], p[TEST],
+        cli_percent(p[MATCHED], p[GOLD]), p[GOLD]);
+    if (status == RILL_OK) status = rill_text_printf(out, "oracle   %8.2f\n", value_bracket(&counts->best));
+    if (status == RILL_OK)
+        status = rill_text_printf(out, "exact    %8" PRId64 "  %6.2f %%\n", p[EXACT], cli_percent(p[EXACT], p[SCORED]));
+    if (status == RILL_OK)
+        status = rill_text_printf(out, "tags     %8" PRId64 "  %6.2f %% of %" PRId64 " words\n", p[TAGS],
+                                  cli_percent(p[TAGS], p[WORDS]), p[WORDS]);
+    if (status == RILL_OK && p[SKIPPED])
+        status = rill_text_printf(out, "skipped  %8" PRId64 "  outputs with other words\n", p[SKIPPED]);
+    if (status == RILL_OK && p[BROKEN])
+        status = rill_text_printf(out, "broken   %8" PRId64 "  outputs that are no trees\n", p[BROKEN]);
+    if (status == RILL_OK && p[EMPTY])
+        status = rill_text_printf(out, "empty    %8" PRId64 "  references of nothing but punctuation, left out\n",
+                                  p[EMPTY]);
+    return status;
+}
+
+static void fill_bracket(const cli_counts *counts, json_t *object)
+{
+    static const char *const name[PARTS] = {
+        [GOLD] = "reference_constituents",
+        [TEST] = "output_constituents",
+        [MATCHED] = "matched",
+        [EXACT] = "exact",
+        [SCORED] = "scored",
+        [SKIPPED] = "skipped",
+        [BROKEN] = "broken",
+        [EMPTY] = "empty",
+        [WORDS] = "words",
+        [TAGS] = "right_tags",
+    };
+    const int64_t *p = counts->first.part;
+    for (int i = 0; i < PARTS; i++) json_object_set_new(object, name[i], json_integer((json_int_t)p[i]));
+    json_object_set_new(object, "precision_percent", json_real(cli_percent(p[MATCHED], p[TEST])));
+    json_object_set_new(object, "recall_percent", json_real(cli_percent(p[MATCHED], p[GOLD])));
+    json_object_set_new(object, "exact_percent", json_real(cli_percent(p[EXACT], p[SCORED])));
+    json_object_set_new(object, "tags_percent", json_real(cli_percent(p[TAGS], p[WORDS])));
+    json_object_set_new(object, "oracle_exact", json_integer((json_int_t)counts->best.part[EXACT]));
+}
+
+/* --- the table ---------------------------------------------------------------------------------------------------- */
+
+const cli_metric_kind cli_metric_bracket = {
+    .name = "bracket",
+    .summary = "labelled bracketing F1 of trees, as EVALB counts with COLLINS.prm",
+    .heading = "F1",
+    .open = open_bracket,
+    .judge = judge_bracket,
+    .value = value_bracket,
+    .one = one_bracket,
+    .report = report_bracket,
+    .fill = fill_bracket,
+    .close = close_bracket,
+};

@@ -1,0 +1,228 @@
+/* Reading and decoding test sets, and trying points with them; see trial.h.
+ *
+ * Divisions: files · decoding · where we are · trying. */
+#include "trial.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "crew.h"
+#include "input.h"
+#include "interrupt.h"
+#include "report.h"
+#include "runfile.h"
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+int cli_testset_load(cli_testset *set, rill_context *ctx, const cli_testset_files *files)
+{
+    int code = CLI_OK;
+    if (files->tsv) code = cli_lines_load_columns(&set->inputs, &set->references, ctx, files->tsv);
+    if (code == CLI_OK && files->input) {
+        cli_lines_free(&set->inputs);
+        code = cli_lines_load(&set->inputs, ctx, files->input);
+    }
+    if (code == CLI_OK && files->references) code = cli_lines_load(&set->references, ctx, files->references);
+    set->judged = files->references || files->tsv;
+    return code == CLI_OK ? cli_checked(ctx, cli_testset_check(set, ctx)) : code;
+}
+
+int cli_metric_take(const char *name, const cli_metric_kind **kind)
+{
+    char why[400];
+    *kind = cli_metric_find(name, why, sizeof why);
+    return *kind ? CLI_OK : cli_fail("%s", why);
+}
+
+/* --- decoding ----------------------------------------------------------------------------------------------------- */
+
+typedef struct memory_input {
+    const cli_lines *lines;
+    int64_t next;
+} memory_input;
+
+static rill_status read_line(void *user, int may_block, const char **text, size_t *length)
+{
+    memory_input *input = user;
+    (void)may_block;
+    if (input->next == input->lines->n) return RILL_END_OF_INPUT;
+    *text = cli_lines_get(input->lines, input->next++, length);
+    return RILL_OK;
+}
+
+static rill_status drop_result(void *user, const rill_result *result)
+{
+    (void)user;
+    (void)result;
+    return cli_interrupted() ? RILL_ERR_STOPPED : RILL_OK;
+}
+
+typedef struct judge {
+    cli_testset *set;
+    cli_counts *counts;
+    uint64_t *hash;
+} judge;
+
+static rill_status judge_result(void *user, const rill_result *result)
+{
+    judge *j = user;
+    if (cli_interrupted()) return RILL_ERR_STOPPED;
+    if (j->hash) j->hash[result->id] = cli_result_hash(result);
+    return cli_testset_take(j->set, result, j->counts);
+}
+
+static rill_status decode_set(cli_session *session, cli_testset *set, const rill_plan *plan,
+                              const rill_engine_setup *setup, rill_write_fn write, void *user, cli_trial *out)
+{
+    memory_input input = {&set->inputs, 0};
+    cli_crew_run run = {
+        .read = read_line, .read_user = &input, .write = write, .write_user = user, .profile = out->profile};
+    rill_status status = cli_crew_decode(session, plan, setup, &run);
+    out->settings = run.settings;
+    out->stats = run.stats;
+    out->seconds = run.seconds;
+    return status;
+}
+
+rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_plan *plan, uint64_t *hash,
+                            cli_trial *out)
+{
+    rill_engine_setup setup = plan->setup;
+    judge j = {set, &out->counts, hash};
+    out->counts = (cli_counts){0};
+    if (plan->resolved.k > setup.settings.n_best) setup.settings.n_best = plan->resolved.k;
+    return decode_set(session, set, plan, &setup, judge_result, &j, out);
+}
+
+rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_plan *plan, cli_trial *out)
+{
+    return decode_set(session, set, plan, &plan->setup, drop_result, NULL, out);
+}
+
+/* --- where we are ------------------------------------------------------------------------------------------------- */
+
+static void say_where(const cli_trials *t, const cli_point *point)
+{
+    char label[256];
+    if (!t->telling || !isatty(STDERR_FILENO)) return;
+    cli_point_label(point, label, sizeof label);
+    fprintf(stderr, "\rtrying %zu", t->points.n);
+    if (t->total) fprintf(stderr, " of %" PRId64, t->total);
+    fputs(": ", stderr);
+    cli_terminal_put(stderr, label, strlen(label));
+    fputs("\033[K", stderr);
+    fflush(stderr);
+}
+
+void cli_trials_erase(void *unused)
+{
+    (void)unused;
+    if (!isatty(STDERR_FILENO)) return;
+    fputs("\r\033[K", stderr);
+    fflush(stderr);
+}
+
+/* --- trying ------------------------------------------------------------------------------------------------------- */
+
+int cli_trials_check_name(const char *path, const rill_layer *given, const char *name)
+{
+    static const char *const of_the_chain[] = {"delta", "absolute", "relative", "relative_local"};
+    for (size_t i = 0; i < sizeof of_the_chain / sizeof *of_the_chain; i++)
+        if (!strcmp(name, of_the_chain[i]) && rill_layer_has(given, RILL_CHAIN_HEURISTICS))
+            return cli_fail("%s sets %s, but options of the chain replace all heuristics: leave one of the two out",
+                            path, name);
+    if (rill_layer_get(given, strcmp(name, "M") ? name : "max-candidates"))
+        return cli_fail("%s sets %s, and so does an option: leave one of the two out", path, name);
+    return CLI_OK;
+}
+
+static int refuse(cli_point *point, const char *why)
+{
+    point->refused = strndup(why, strcspn(why, "\n")); /* a row has one line */
+    return point->refused ? CLI_OK : cli_fail_memory("a point");
+}
+
+static int fail_at(const cli_trials *t, const cli_point *point)
+{
+    char label[256];
+    cli_point_label(point, label, sizeof label);
+    return cli_fail("%s: %s: %s", t->path, label, rill_error(t->session->ctx));
+}
+
+/* A point must be possible by itself, and nothing of it may have to give way to an option: its row would tell of another search
+ * than it says. */
+static int compose(cli_trials *t, const rill_script_config *config, cli_point *point, rill_layer **layer,
+                   rill_plan **plan)
+{
+    rill_context *ctx = t->session->ctx;
+    const rill_layer *model = t->session->folder.search, *soft[] = {NULL, model};
+    char why[600];
+    rill_status status = cli_layer_from_config(layer, ctx, config);
+    soft[0] = *layer;
+    if (status < 0) return cli_fail_context(ctx);
+    status = rill_plan_make(plan, ctx, *layer, &model, 1);
+    rill_plan_free(*plan);
+    *plan = NULL;
+    if (status == RILL_OK) status = rill_plan_make(plan, ctx, t->session->given, soft, 2);
+    if (status == RILL_ERR_OPTION) return refuse(point, rill_error(ctx));
+    if (status < 0) return fail_at(t, point);
+    if (!(*plan)->left[0]) return CLI_OK;
+    snprintf(why, sizeof why, "the options leave no room for: %s", (*plan)->left);
+    return refuse(point, why);
+}
+
+static json_t *report_of(const cli_trials *t, const cli_point *point, const rill_plan *plan)
+{
+    const cli_report report = {
+        .stats = point->trial.stats,
+        .settings = &point->trial.settings,
+        .plan = plan,
+        .session = t->session,
+        .wall = point->trial.seconds,
+    };
+    return cli_report_json(&report);
+}
+
+static int is_first_run(const cli_trials *t)
+{
+    for (size_t i = 0; i < t->points.n; i++)
+        if (t->points.point[i].run) return 0;
+    return 1;
+}
+
+static int decode_point(cli_trials *t, const rill_script_config *config, cli_point *point, const rill_plan *plan)
+{
+    rill_status status = RILL_OK;
+    say_where(t, point);
+    if (is_first_run(t)) status = cli_trial_time(t->session, t->set, plan, &point->trial);
+    if (status == RILL_OK) status = cli_trial_judge(t->session, t->set, plan, NULL, &point->trial);
+    if (t->telling) cli_trials_erase(NULL);
+    if (cli_interrupted()) {
+        cli_say("%s: interrupted%s", t->path, is_first_run(t) ? "" : ": what was tried before is kept");
+        return CLI_INTERRUPTED;
+    }
+    if (status < 0) rill_script_config_blame(t->script, config);
+    if (status == RILL_ERR_OPTION) return refuse(point, rill_error(t->session->ctx));
+    if (status < 0) return fail_at(t, point);
+    point->run = report_of(t, point, plan);
+    return point->run ? CLI_OK : cli_fail_memory("a point");
+}
+
+int cli_trials_try(cli_trials *t, const rill_script_config *config)
+{
+    rill_layer *layer = NULL;
+    rill_plan *plan = NULL;
+    cli_point *point = cli_points_add(&t->points, config->point, (size_t)config->n_point);
+    int code = point ? CLI_OK : cli_fail_memory("a point");
+    for (int i = 0; code == CLI_OK && i < point->n; i++)
+        code = cli_trials_check_name(t->path, t->session->given, point->name[i]);
+    if (code == CLI_OK) code = compose(t, config, point, &layer, &plan);
+    if (code == CLI_OK && !point->refused) code = decode_point(t, config, point, plan);
+    if (code != CLI_OK && point) cli_points_drop(&t->points); /* what was not finished is no point */
+    rill_plan_free(plan);
+    rill_layer_free(layer);
+    return code;
+}

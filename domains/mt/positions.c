@@ -1,0 +1,37 @@
+/* Positions that a file does not store: sines, computed when a row is first asked for. A model may name a million and reach a hundred.
+ *
+ * Invariant: a computed position is a function of its number and the settings. */
+#include <math.h>
+
+#include "model.h"
+
+/* Rows from .. to - 1: sines in the first half, cosines in the second. Of an odd width Marian makes one sine more, FSMT
+ * a column of zeros. */
+static void compute_places(const mt_net *net, size_t from, size_t to, float *row)
+{
+    const int fsmt = net->settings.form == MT_POSITIONS_FSMT;
+    const size_t width = net->width, first = (size_t)net->settings.first;
+    const size_t sines = fsmt ? width / 2 : (width + 1) / 2, used = fsmt ? 2 * sines : width;
+    const double half = fsmt ? (double)sines : (double)width / 2.0;
+    const double slowest = net->settings.form == MT_POSITIONS_HF ? half : half - 1.0;
+    for (size_t t = from; t < to; t++, row += width) {
+        for (size_t j = 0; j < used; j++) {
+            size_t pair = j < sines ? j : j - sines;
+            double angle = (double)(first + t) / pow(10000.0, slowest > 0.0 ? (double)pair / slowest : 0.0);
+            row[j] = (float)(j < sines ? sin(angle) : cos(angle));
+        }
+        if (used < width) row[used] = 0.0f;
+    }
+}
+
+rill_status mt_reach(seq_runner *r, const seq_net *seq, size_t from, size_t to)
+{
+    const mt_net *net = mt_net_of(seq);
+    rill_carver c = {0};
+    if (net->places == RILL_NONE) return RILL_OK;
+    rill_carve(&c, (to - from) * net->width, sizeof(float));
+    TRY(seq_carve_again(r, &c));
+    float *rows = rill_carve(&c, (to - from) * net->width, sizeof *rows);
+    compute_places(net, from, to, rows);
+    return rill_stream_fill(r->stream, net->places, (int32_t)from, (int32_t)(to - from), rows);
+}

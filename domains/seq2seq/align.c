@@ -1,0 +1,146 @@
+/* Alignments: how much each action of an output attends to each piece of its input.
+ *
+ * These models have no head that was trained on alignments, so the mean over the heads of the last decoder layer stands in:
+ * the distribution that the action was chosen with. Nothing of it is kept while decoding. An output that is asked for goes
+ * through the layers once more, all its positions in one call, over the keys and values that are still in the tree; so it
+ * costs nothing where nobody asks, and no memory per node where somebody does. Of an ensemble the first model is asked, as in
+ * marian-decoder, whose forms these are.
+ *
+ * Divisions: forms · attention of an output · writing · the field. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "seq2seq.h"
+
+/* --- forms -------------------------------------------------------------------------------------------------------- */
+
+typedef enum form_kind {
+    FORM_HARD,      /* of each action the piece it attends to most */
+    FORM_SOFT,      /* of each action all shares */
+    FORM_THRESHOLD, /* all pairs with a larger share */
+} form_kind;
+
+typedef struct form {
+    form_kind kind;
+    float threshold;
+} form;
+
+/* "alignment", "alignment=hard", "alignment=soft", "alignment=0.2"; 1 is hard, as there is no larger share. */
+static rill_status read_form(const seq_runner *r, const char *name, form *out)
+{
+    static const char key[] = "alignment";
+    const size_t length = sizeof key - 1;
+    *out = (form){.kind = FORM_HARD};
+    if (strncmp(name, key, length) != 0 || (name[length] != '\0' && name[length] != '='))
+        return rill_fail(r->ctx, RILL_ERR_OPTION, "%s: outputs have no field \"%.40s\", only alignment",
+                         r->model->kind->domain, name);
+    const char *value = name[length] != '\0' ? name + length + 1 : "hard";
+    char *end;
+    if (strcmp(value, "hard") == 0) return RILL_OK;
+    if (strcmp(value, "soft") == 0) {
+        out->kind = FORM_SOFT;
+        return RILL_OK;
+    }
+    out->threshold = strtof(value, &end);
+    if (end == value || *end != '\0' || !(out->threshold > 0.0f && out->threshold <= 1.0f))
+        return rill_fail(r->ctx, RILL_ERR_OPTION,
+                         "alignment: expected hard, soft or a share above 0 and at most 1, found \"%.40s\"", value);
+    if (out->threshold < 1.0f) out->kind = FORM_THRESHOLD;
+    return RILL_OK;
+}
+
+/* --- attention of an output --------------------------------------------------------------------------------------- */
+
+typedef struct alignment {
+    size_t actions, pieces;
+    int32_t *node, *action, *slot, *depth; /* [actions] the states that actions were chosen in */
+    size_t *best;                          /* [actions] piece */
+    float *share;                          /* [actions, pieces] */
+} alignment;
+
+static void lay_out(alignment *a, rill_carver *c)
+{
+    a->node = rill_carve(c, a->actions, sizeof *a->node);
+    a->action = rill_carve(c, a->actions, sizeof *a->action);
+    a->slot = rill_carve(c, a->actions, sizeof *a->slot);
+    a->depth = rill_carve(c, a->actions, sizeof *a->depth);
+    a->best = rill_carve(c, a->actions, sizeof *a->best);
+    a->share = rill_carve(c, a->actions * a->pieces, sizeof *a->share);
+}
+
+/* The state an action was chosen in is that of the action before it; of the first one the item's first node. */
+static void name_states(const seq_runner *r, const rill_hypothesis *h, const alignment *a)
+{
+    for (size_t t = 0; t < a->actions; t++) {
+        a->node[t] = t == 0 ? r->root[h->slot] : h->node[t - 1];
+        a->action[t] = t == 0 ? RILL_ACTION_START : h->action[t - 1];
+        a->slot[t] = h->slot;
+        a->depth[t] = (int32_t)t;
+    }
+}
+
+static rill_status align(seq_runner *r, const rill_hypothesis *h, alignment *a)
+{
+    rill_carver carver = {0};
+    *a = (alignment){.actions = (size_t)h->length, .pieces = (size_t)rill_stream_units(r->stream, h->slot)};
+    lay_out(a, &carver);
+    TRY(rill_carve_again(r->ctx, &r->aligned, &r->aligned_room, &carver));
+    lay_out(a, &carver);
+    name_states(r, h, a);
+    return seq_watch(r, &(seq_watched){.n = (int32_t)a->actions,
+                                       .node = a->node,
+                                       .slot = a->slot,
+                                       .depth = a->depth,
+                                       .action = a->action,
+                                       .share = a->share,
+                                       .ld = a->pieces});
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+/* "0.5,0.25,0.25 1,0,0": an action's shares of all pieces between blanks. */
+static rill_status write_soft(const alignment *a, rill_text *out)
+{
+    for (size_t t = 0; t < a->actions; t++)
+        for (size_t s = 0; s < a->pieces; s++)
+            TRY(rill_text_printf(out, "%s%.6g", s > 0 ? "," : t > 0 ? " " : "", (double)a->share[t * a->pieces + s]));
+    return RILL_OK;
+}
+
+static void find_best(const alignment *a)
+{
+    for (size_t t = 0; t < a->actions; t++) {
+        const float *share = a->share + t * a->pieces;
+        a->best[t] = 0;
+        for (size_t s = 1; s < a->pieces; s++)
+            if (share[s] > share[a->best[t]]) a->best[t] = s;
+    }
+}
+
+/* "0-0 1-2 1-3": piece and action, ascending. */
+static rill_status write_pairs(const alignment *a, const form *f, rill_text *out)
+{
+    const size_t before = out->length;
+    find_best(a);
+    for (size_t s = 0; s < a->pieces; s++) {
+        for (size_t t = 0; t < a->actions; t++) {
+            const int paired = f->kind == FORM_HARD ? a->best[t] == s : a->share[t * a->pieces + s] > f->threshold;
+            if (paired) TRY(rill_text_printf(out, "%s%zu-%zu", out->length > before ? " " : "", s, t));
+        }
+    }
+    return RILL_OK;
+}
+
+/* --- the field ---------------------------------------------------------------------------------------------------- */
+
+rill_status seq_field(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out)
+{
+    seq_runner *r = self;
+    form f;
+    alignment a;
+    TRY(read_form(r, name, &f));
+    if (hypothesis == NULL) return RILL_OK;
+    TRY(align(r, hypothesis, &a));
+    return f.kind == FORM_SOFT ? write_soft(&a, out) : write_pairs(&a, &f, out);
+}

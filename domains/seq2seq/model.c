@@ -1,0 +1,288 @@
+/* Models that read and write pieces as a domain's functions: models, runners, outputs. What is computed is in program.c and in the
+ * architecture's functions, the way to it in encode.c and step.c.
+ *
+ * An ensemble is a model of several nets. What is once for all of them, as text and the plan, is the model's.
+ * Invariant: what seq_close() and seq_stop() get may be half built; everything in it is zero until it is owned.
+ *
+ * Divisions: loading · the model · the runner · outputs · names of actions. */
+#include <stdio.h>
+#include <string.h>
+
+#include "grow.h"
+#include "options.h"
+#include "seq2seq.h"
+#include "weights.h"
+#include "words.h"
+
+const rill_option seq_options[] = {
+    RILL_WEIGHTS_ROW("f32|bf16|int8"),
+    RILL_BACKEND_ROW,
+    {"shortlist", "FILE[,F[,B]]", "F and B: 100",
+     "choose only among the first F actions and, by this lexicon, the best B for each piece of the input",
+     RILL_OPTION_PATH, RILL_OPTION_MODEL, 0, 0, 0},
+    {0},
+};
+
+/* --- loading ------------------------------------------------------------------------------------------------------ */
+
+/* Of the symbols that the configuration does not forbid, those that have a piece and are not padding. */
+static rill_status mark_legal(seq_net *net)
+{
+    const int32_t named = net->pieces = rill_vocabulary_count(rill_codec_target(net->text));
+    if (net->end >= named)
+        return rill_fail(net->ctx, RILL_ERR_FORMAT,
+                         "%s: eos_token_id: expected one of the vocabulary's %d symbols, found %d", net->end_file,
+                         named, net->end);
+    for (int32_t i = 0; i < net->actions; i++)
+        if (i >= named || i == net->pad) net->legal[i / 64] &= ~(UINT64_C(1) << (i % 64));
+    for (int32_t i = net->actions; i % 64 != 0; i++) net->legal[i / 64] &= ~(UINT64_C(1) << (i % 64));
+    return RILL_OK;
+}
+
+/* What ends an input is the source's own symbol of that name, whose number may be another where vocabularies are two. */
+static rill_status find_source_end(seq_net *net, const char *directory, const char *file)
+{
+    static const char name[] = "</s>";
+    const rill_vocabulary *source = rill_codec_source(net->text);
+    net->source_end = net->end;
+    if (source == rill_codec_target(net->text)) return RILL_OK;
+    net->source_end = rill_vocabulary_id(source, name, sizeof name - 1);
+    if (net->source_end >= 0) return RILL_OK;
+    return rill_fail(net->ctx, RILL_ERR_FORMAT, "%s/%s: expected a token %s, which ends inputs", directory, file, name);
+}
+
+static rill_status load_text(seq_net *net, const char *directory, const rill_open_options *options)
+{
+    rill_codec_files files = {.directory = directory};
+    TRY(net->model->kind->configure(net, directory, &files));
+    files.words = net->words;
+    files.actions = net->actions;
+    if (options->tokenized) files.kind = RILL_CODEC_WORDS;
+    TRY(rill_codec_open(&net->text, net->ctx, &files));
+    TRY(find_source_end(net, directory, files.source));
+    return mark_legal(net);
+}
+
+/* Number i; what the nets behind the first have of text is only compared. */
+static rill_status load_net(seq_model *m, size_t i, const rill_open_options *options)
+{
+    const seq_kind *kind = m->kind;
+    const char *directory = i == 0 ? options->path : options->also[i - 1];
+    seq_net *net;
+    TRY(rill_blocks_get(&m->blocks, &net, 1, kind->net_size, "models"));
+    memset(net, 0, kind->net_size);
+    *net = (seq_net){.ctx = m->ctx, .model = m};
+    m->net[m->nets++] = net;
+    TRY(load_text(net, directory, options));
+    if (i == 0) m->legal = net->legal;
+    if (i > 0) TRY(seq_match(m->net[0], options->path, net, directory));
+    const char *list = rill_open_value(options, "shortlist");
+    if (i == 0 && list != NULL) TRY(seq_shortlist_open(&m->shortlist, net, list));
+    TRY(kind->load(net, directory));
+    if (i == 0 && kind->recommend != NULL)
+        return kind->recommend(net, directory, m->recommended, sizeof m->recommended);
+    if (i == 0) return RILL_OK;
+    rill_codec_close(net->text);
+    net->text = NULL;
+    return RILL_OK;
+}
+
+static rill_status load_all(seq_model *m, const rill_open_options *options)
+{
+    const size_t nets = 1 + (size_t)options->n_also;
+    const char *domain = m->kind->domain;
+    if (nets > RILL_MIX_MODELS)
+        return rill_fail(m->ctx, RILL_ERR_OPTION, "%s: expected at most %d models, found %zu", domain, RILL_MIX_MODELS,
+                         nets);
+    TRY(rill_weights_type(m->ctx, domain, options, &m->weights));
+    TRY(rill_options_device(m->ctx, domain, options, &m->device));
+    TRY(rill_plan_open(&m->plan, m->ctx, m->device));
+    for (size_t i = 0; i < nets; i++) TRY(load_net(m, i, options));
+    seq_agree(m);
+    seq_build(m);
+    return rill_plan_finish(m->plan);
+}
+
+/* --- the model ---------------------------------------------------------------------------------------------------- */
+
+void seq_close(void *model)
+{
+    seq_model *m = model;
+    if (m == NULL) return;
+    rill_context *ctx = m->ctx;
+    for (size_t i = 0; i < m->nets; i++) rill_codec_close(m->net[i]->text);
+    seq_shortlist_close(m->shortlist);
+    rill_plan_close(m->plan);
+    rill_device_close(m->device);
+    rill_blocks_clear(&m->blocks);
+    rill_free(ctx, m, sizeof *m);
+}
+
+/* What computes, behind what it is. */
+static void describe(seq_model *m, const rill_open_options *options)
+{
+    const size_t used = strlen(m->description);
+    if (m->weights != RILL_WEIGHT_F32)
+        snprintf(m->description + used, sizeof m->description - used, ", weights in %s",
+                 rill_open_value(options, "weights"));
+    rill_options_describe(m->device, m->description, sizeof m->description);
+}
+
+/* The most symbols of the list of an input of so many pieces, and what packing adds. */
+static int64_t list_symbols(const seq_model *m, size_t pieces)
+{
+    return m->shortlist != NULL ? (int64_t)seq_list_most(m->shortlist, pieces) + RILL_LIST_MORE : 0;
+}
+
+static void fill_info(const seq_model *m, rill_domain_info *info)
+{
+    const rill_plan_bytes bytes = rill_plan_sizes(m->plan);
+    const int64_t none = list_symbols(m, 0), one = list_symbols(m, 1);
+    *info = (rill_domain_info){.actions = m->net[0]->actions,
+                               .texts_apart = 1,
+                               .phases = 1,
+                               .state_need = m->kind->state_need,
+                               .max_length = m->max_length,
+                               .most_length = m->most_length,
+                               .description = m->description,
+                               .node_bytes = bytes.node,
+                               .slot_bytes = bytes.slot + none * bytes.symbol,
+                               .slot_unit_bytes = bytes.unit + (one - none) * bytes.symbol,
+                               .has_end_action = 1,
+                               .end_action = m->net[0]->end,
+                               .legal = m->legal};
+}
+
+rill_status seq_open(const seq_kind *kind, rill_context *ctx, const rill_open_options *options, void **model,
+                     rill_domain_info *info)
+{
+    TRY(rill_options_check(ctx, kind->domain, options));
+    seq_model *m = rill_calloc(ctx, 1, sizeof *m);
+    if (m == NULL) return rill_fail_memory(ctx, sizeof *m, "a model");
+    m->ctx = m->blocks.ctx = ctx;
+    m->kind = kind;
+    rill_status status = load_all(m, options);
+    if (status != RILL_OK) {
+        seq_close(m);
+        return status;
+    }
+    describe(m, options);
+    fill_info(m, info);
+    *model = m;
+    return RILL_OK;
+}
+
+/* --- the runner --------------------------------------------------------------------------------------------------- */
+
+void seq_stop(void *runner)
+{
+    seq_runner *r = runner;
+    if (r == NULL) return;
+    rill_context *ctx = r->ctx;
+    DROP(ctx, r->root, r->root_room);
+    DROP(ctx, r->reading, r->reading_room);
+    DROP(ctx, r->ids, r->ids_room);
+    rill_free(ctx, r->scratch, r->scratch_room);
+    rill_free(ctx, r->aligned, r->aligned_room);
+    seq_list_clear(&r->list, ctx);
+    rill_stream_close(r->stream);
+    rill_free(ctx, r, sizeof *r);
+}
+
+rill_status seq_start(const void *model, rill_context *ctx, int threads, void **runner)
+{
+    const seq_model *m = model;
+    seq_runner *r = rill_calloc(ctx, 1, sizeof *r);
+    if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a model's runner");
+    r->model = m;
+    r->ctx = ctx;
+    rill_status status = rill_stream_open(&r->stream, ctx, m->plan, threads);
+    if (status != RILL_OK) {
+        seq_stop(r);
+        return status;
+    }
+    *runner = r;
+    return RILL_OK;
+}
+
+rill_status seq_reserve(void *self, int32_t nodes, int32_t slots)
+{
+    seq_runner *r = self;
+    TRY(rill_stream_reserve(r->stream, nodes, slots));
+    return GROW(r->ctx, r->root, r->root_room, (size_t)slots, "item slots");
+}
+
+/* --- outputs ------------------------------------------------------------------------------------------------------ */
+
+rill_status seq_finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out)
+{
+    seq_runner *r = self;
+    size_t length = (size_t)hypothesis->length;
+    if (length > 0 && hypothesis->action[length - 1] == r->model->net[0]->end) length--;
+    return rill_codec_write(r->model->net[0]->text, length, hypothesis->action, out);
+}
+
+/* --- names of actions --------------------------------------------------------------------------------------------- */
+
+static const rill_codec *text_of(const void *model)
+{
+    return ((const seq_model *)model)->net[0]->text;
+}
+
+static const rill_vocabulary *symbols_of(const void *model)
+{
+    return rill_codec_target(text_of(model));
+}
+
+rill_status seq_action_name(void *model, int32_t action, rill_text *out)
+{
+    const rill_vocabulary *symbols = symbols_of(model);
+    if (action >= rill_vocabulary_count(symbols))
+        return rill_fail(out->ctx, RILL_ERR_NOT_FOUND, "symbol %d has no piece in the vocabulary", action);
+    return rill_vocabulary_write(symbols, action, out);
+}
+
+int32_t seq_find_action(void *model, const char *text, size_t length)
+{
+    int32_t action = rill_vocabulary_id(symbols_of(model), text, length);
+    return action >= 0 ? action : RILL_NO_ACTION;
+}
+
+int32_t seq_unknown_action(void *model)
+{
+    static const char unknown[] = "<unk>";
+    return seq_find_action(model, unknown, sizeof unknown - 1);
+}
+
+/* A text has no marks: a piece that is called like one stands for characters without a symbol. */
+static int is_mark(void *model, int32_t action)
+{
+    const seq_net *net = ((const seq_model *)model)->net[0];
+    return action == net->end || action == net->pad || action == seq_unknown_action(model);
+}
+
+static rill_status take_piece(void *user, const char *piece, size_t length)
+{
+    rill_actions *to = user;
+    const int32_t action = rill_vocabulary_id(symbols_of(to->model), piece, length);
+    if (action < 0 || is_mark(to->model, action))
+        return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is no piece that the model writes", (int)length, piece);
+    rill_actions_add(to, action);
+    return RILL_OK;
+}
+
+rill_status seq_tokenize(void *model, rill_context *ctx, const char *text, size_t length, int32_t *action, int32_t room,
+                         int32_t *n)
+{
+    rill_actions to = {model, ctx, action, room, 0};
+    TRY(rill_codec_split(text_of(model), ctx, text, length, take_piece, &to));
+    *n = to.n;
+    return RILL_OK;
+}
+
+rill_status seq_recommend(void *model, const char *like, rill_text *out)
+{
+    const seq_model *m = model;
+    if (strcmp(like, "hf") != 0) return RILL_OK;
+    return rill_text_append(out, m->recommended, strlen(m->recommended));
+}

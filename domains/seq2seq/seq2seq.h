@@ -1,0 +1,221 @@
+/* seq2seq.h: what any model that reads pieces and writes pieces has, whatever its architecture: text, ensembles, shortlists, lengths,
+ * alignments, and the columns of its calls.
+ *
+ * An architecture is a table, seq_kind: how a net's files are read, and which operations encode an input, make a state and make of a
+ * state what the output layer multiplies. A domain puts the functions below into its own table (rill/domain.h) and calls seq_open().
+ *
+ * A model is what open makes, one net or an ensemble of them, and is const from then on: any number of runners, each with a thread of
+ * its own, use it at once. What a run changes is the runner's: its stream with the tables, its columns and texts.
+ * Stability: internal to rill. */
+#ifndef RILL_SEQ2SEQ_H
+#define RILL_SEQ2SEQ_H
+
+#include "blocks.h"
+#include "codec.h"
+#include "rill/carve.h"
+#include "rill/device.h"
+#include "rill/domain.h"
+#include "try.h"
+
+typedef struct seq_model seq_model;
+typedef struct seq_runner seq_runner;
+typedef struct seq_shortlist seq_shortlist;
+
+/* --- nets --------------------------------------------------------------------------------------------------------- */
+
+/* One net of an ensemble, or alone. An architecture's own struct begins with one; it is zeroed but for what is said of open. */
+typedef struct seq_net {
+    rill_context *ctx; /* open's, as is the next */
+    seq_model *model;
+    int32_t words, actions; /* symbols of the source, and of the target */
+    int32_t start, end,
+        pad;              /* of target symbols: what the decoder starts from, what ends an output, what is never one */
+    int32_t source_end;   /* of source symbols: what ends an input. Found by open */
+    int32_t pieces;       /* target symbols that have one: those below. Found by open */
+    const char *end_file; /* the file that said what the end is, for messages */
+    int32_t usual;        /* positions by the configuration */
+    int32_t positions;    /* most pieces of an input: the same, but more where any number will do */
+    int32_t most_length;  /* most actions of an output, whatever is asked for */
+    int32_t max_length;   /* the same, where nothing is asked for */
+    uint64_t *legal;      /* [actions / 64 rounded up] bits: target symbols that may be chosen */
+    rill_matrix output;   /* actions x width, RILL_NONE with a shortlist; its bias is added in selection */
+    rill_constant output_bias; /* [actions] */
+    rill_list list;            /* with a shortlist: each input's part of the output layer */
+    rill_codec *text;          /* of all but the first only while it is loaded */
+    char description[240];
+} seq_net;
+
+/* What a net adds to the program `encode`: the units of a row, which is an input, are its pieces. */
+typedef struct seq_reader {
+    rill_program program;
+    rill_space pieces;
+    rill_column slot;             /* of rows */
+    rill_column symbol, position; /* of pieces: the net's own symbols; 0, 1, ... in each input */
+} seq_reader;
+
+/* What it adds to `step`, and to `watch`, which looks at states that are there. Rows are nodes. */
+typedef struct seq_writer {
+    rill_program program;
+    rill_column node, slot, depth;
+    rill_column symbol; /* the action that led to the node; of a first node net->start */
+    rill_path path;     /* with RILL_STATE_PATH: from the node to the root */
+    rill_column origin,
+        first; /* with RILL_STATE_PARENT: the parent, itself for a first node; its slot if it is one, else -1 */
+    int watch; /* write nothing, end with attention to the input, and watch that */
+} seq_writer;
+
+/* An architecture. All but what is said to be optional is there. */
+typedef struct seq_kind {
+    const char *domain; /* its name, for messages */
+    size_t net_size;    /* of its struct */
+    rill_state_need state_need;
+    int watches; /* with RILL_STATE_PATH: `watch` can be built, outputs have alignments */
+    /* Read the directory's configuration: all of the net that is there before weights are, and what its text is made of; the kind of
+     * codec is that of a text that has yet to be cut. Memory is that of net->model->blocks. */
+    rill_status (*configure)(seq_net *net, const char *directory, rill_codec_files *text);
+    /* Read the weights into the plan, and make tables; seq_keep_output() is called once. */
+    rill_status (*load)(seq_net *net, const char *directory);
+    void (*encode)(const seq_net *net, const seq_reader *reader);
+    void (*step)(const seq_net *net, const seq_writer *writer);
+    /* What the output layer multiplies, [rows, width]. */
+    rill_view (*state)(const seq_net *net, rill_program program, rill_column node, rill_column slot);
+    /* (optional) The runner is about to use positions below `to`; those below `from` have been asked for before. */
+    rill_status (*reach)(seq_runner *runner, const seq_net *net, size_t from, size_t to);
+    /* (optional) Settings of the first net's makers into text [size], zeroed: see rill_domain.recommend. */
+    rill_status (*recommend)(const seq_net *net, const char *directory, char *text, size_t size);
+    const char *several; /* "transformers": what an ensemble is made of */
+} seq_kind;
+
+/* The output layer, [actions, width]: packed, or with a shortlist kept as it is, each input taking the rows that it needs. `rows` and
+ * `bias` [actions] are the plan's to keep then, and bias always. */
+void seq_keep_output(seq_net *net, const float *rows, size_t width, const float *bias);
+
+/* --- the model ---------------------------------------------------------------------------------------------------- */
+
+/* What runs: columns are in the order in which seq_build() declares them. */
+typedef struct seq_programs {
+    rill_program encode, step, score, watch;
+} seq_programs;
+
+struct seq_model {
+    rill_context *ctx; /* open's and close's */
+    const seq_kind *kind;
+    rill_blocks blocks; /* everything of fixed size below, and what the plan borrows */
+    rill_device *device;
+    rill_plan *plan;
+    seq_programs programs;
+    rill_weight_type weights; /* how linear layers and the output layer are kept; all else is fp32 */
+    seq_net *net[RILL_MIX_MODELS];
+    size_t nets;
+    seq_shortlist *shortlist;                          /* NULL: all symbols may be chosen */
+    const uint64_t *legal;                             /* the first net's */
+    int32_t usual, positions, most_length, max_length; /* the least of the nets' */
+    char description[240];
+    char recommended[160]; /* settings for decoding as the makers' library does; empty: not known */
+};
+
+/* What any such model can be told (rill_domain.options): weights, backend, shortlist. */
+extern const rill_option seq_options[];
+
+/* Of a domain's table: rill_domain.open with an architecture, and the rest as it stands there. seq_field needs kind.watches. */
+rill_status seq_open(const seq_kind *kind, rill_context *ctx, const rill_open_options *options, void **model,
+                     rill_domain_info *info);
+void seq_close(void *model);
+rill_status seq_start(const void *model, rill_context *ctx, int threads, void **runner);
+void seq_stop(void *runner);
+rill_status seq_reserve(void *self, int32_t nodes, int32_t slots);
+rill_status seq_encode(void *self, int32_t n, rill_input *inputs);
+rill_status seq_step(void *self, const rill_rows *rows);
+rill_status seq_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
+rill_status seq_finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out);
+rill_status seq_field(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out);
+rill_status seq_action_name(void *model, int32_t action, rill_text *out);
+int32_t seq_find_action(void *model, const char *text, size_t length);
+int32_t seq_unknown_action(void *model);
+rill_status seq_tokenize(void *model, rill_context *ctx, const char *text, size_t length, int32_t *action, int32_t room,
+                         int32_t *n);
+rill_status seq_recommend(void *model, const char *like, rill_text *out);
+
+/* --- a runner ----------------------------------------------------------------------------------------------------- */
+
+/* An input on its way into a slot: its pieces are ids[offset .. offset + length - 1]. */
+typedef struct seq_reading {
+    rill_input *input;
+    int32_t length; /* pieces, the end counted; 0: the input is empty */
+    size_t offset;
+} seq_reading;
+
+/* The symbols that outputs of an input are made of. Zero-initialise. */
+typedef struct seq_list {
+    int32_t n;
+    int32_t *symbol; /* [n] ascending */
+    uint64_t *mark;
+    size_t symbol_room, mark_room;
+} seq_list;
+
+struct seq_runner {
+    rill_stream *stream; /* the first: see rill_runner_drop() */
+    const seq_model *model;
+    rill_context *ctx;
+    int32_t *root; /* [slots] the item's first node */
+    size_t root_room;
+    size_t reached;       /* positions asked for so far, in all nets */
+    seq_reading *reading; /* the inputs of an encode() call */
+    size_t reading_room;
+    int32_t *ids;
+    size_t ids_room;
+    seq_list list; /* with a shortlist: of the input at work */
+    char *scratch; /* columns of one call, see carve.h */
+    size_t scratch_room;
+    char *aligned; /* arrays of one alignment, see carve.h */
+    size_t aligned_room;
+};
+
+/* Room for c->used bytes of scratch; then *c is at the start of the buffer. */
+static inline rill_status seq_carve_again(seq_runner *r, rill_carver *c)
+{
+    return rill_carve_again(r->ctx, &r->scratch, &r->scratch_room, c);
+}
+
+/* Have the nets make what they need for positions below `count`. RILL_OK · RILL_ERR_MEMORY */
+rill_status seq_reach(seq_runner *r, size_t count);
+
+/* States that are there, looked at once more: how much the action that led to each, of the first net's symbols, attends to each
+ * piece of its input. Arrays of [n]; share [n, ld], ld at least the most pieces. */
+typedef struct seq_watched {
+    int32_t n;
+    const int32_t *node, *slot, *depth, *action;
+    float *share;
+    size_t ld;
+} seq_watched;
+
+rill_status seq_watch(seq_runner *r, const seq_watched *watched);
+
+/* --- between the files of this folder ----------------------------------------------------------------------------- */
+
+/* Whether `other`, loaded from `directory`, can decode together with `first`, that of `home`: what it makes and reads is the same.
+ *   RILL_OK · RILL_ERR_FORMAT (names the file and the first entry that differs) */
+rill_status seq_match(const seq_net *first, const char *home, const seq_net *other, const char *directory);
+
+/* Fill in what all nets can do, the lengths, and what they are. */
+void seq_agree(seq_model *m);
+
+/* The programs of all nets; failures are the plan's. */
+void seq_build(seq_model *m);
+
+/* Read what `option`, "FILE[,FIRST[,BEST]]", names, for the vocabularies of the net.
+ *   *out: to be closed by the caller, after a failure too
+ *   RILL_OK · RILL_ERR_OPTION (no file is named) · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and
+ *   line) · RILL_ERR_MEMORY */
+rill_status seq_shortlist_open(seq_shortlist **out, const seq_net *net, const char *option);
+void seq_shortlist_close(seq_shortlist *shortlist); /* NULL is allowed */
+
+/* Make the list of an input of `length` > 0 pieces. RILL_OK · RILL_ERR_MEMORY */
+rill_status seq_list_make(const seq_shortlist *shortlist, rill_context *ctx, const int32_t *ids, int32_t length,
+                          seq_list *list);
+void seq_list_clear(seq_list *list, rill_context *ctx);
+
+/* The most symbols that the list of an input of so many pieces has; grows evenly with these. */
+size_t seq_list_most(const seq_shortlist *shortlist, size_t pieces);
+
+#endif

@@ -1,0 +1,268 @@
+/* Vocabularies, language tags, and the door to SentencePiece and to Moses with byte pairs.
+ *
+ * Source: transformers' tokenization_marian.py. Its punctuation normaliser is never called there and has no counterpart
+ * here.
+ * Deviations: a tag the vocabulary does not know is an error where other tags are known and ordinary text where none is
+ * (there it becomes <unk>); the first "<<" ends a tag (there the last).
+ *
+ * Divisions: opening · reading · writing · what would be written · symbols. */
+#include <stdio.h>
+#include <string.h>
+
+#include "blocks.h"
+#include "codec.h"
+#include "grow.h"
+#include "moses_bpe.h"
+#include "rill/file.h"
+#include "spm.h"
+#include "try.h"
+#include "utf8.h"
+#include "vocabulary.h"
+#include "words.h"
+
+struct rill_codec {
+    rill_context *ctx;
+    rill_codec_kind kind;
+    rill_vocabulary *source, *target; /* may be the same */
+    rill_spm *segment, *join;         /* of the source and the target side; else NULL */
+    rill_moses_bpe *bpe;              /* of the kind MOSES_BPE, else NULL */
+    int32_t unknown;                  /* source symbol for pieces without number */
+    int has_tags;                     /* the source vocabulary has pieces of the form >>xx<< */
+};
+
+static const char UNKNOWN[] = "<unk>";
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
+
+static rill_status open_vocabularies(rill_codec *t, rill_text *path, const rill_codec_files *files)
+{
+    TRY(rill_path_join(path, files->directory, files->source));
+    TRY(rill_vocabulary_open_json(&t->source, t->ctx, path->data, files->words));
+    t->unknown = rill_vocabulary_id(t->source, UNKNOWN, sizeof UNKNOWN - 1);
+    if (t->unknown < 0) return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: expected a token %s", path->data, UNKNOWN);
+    TRY(rill_path_join(path, files->directory, files->target));
+    rill_status status = rill_vocabulary_open_json(&t->target, t->ctx, path->data, files->actions);
+    if (status != RILL_ERR_NOT_FOUND || !files->optional) return status;
+    rill_error_clear(t->ctx);
+    t->target = t->source;
+    if (rill_vocabulary_count(t->target) <= files->actions) return RILL_OK;
+    return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: expected target symbols of their own, since %s is %d", path->data,
+                     files->actions_key, files->actions);
+}
+
+static rill_status open_spm(rill_codec *t, rill_text *path, const char *directory, const char *name, rill_spm **out)
+{
+    rill_text bytes = {.ctx = t->ctx};
+    TRY(rill_path_join(path, directory, name));
+    rill_status status = rill_file_read(&bytes, path->data, RILL_FILE_TEXT_MAX);
+    if (status == RILL_OK) status = rill_spm_open(out, t->ctx, path->data, bytes.data, bytes.length);
+    rill_text_clear(&bytes);
+    return status;
+}
+
+/* The length of the tag of the form >>xx<< that the text begins with, 0 if it does not. */
+static size_t tag_length(const char *text, size_t length)
+{
+    if (length < 5 || memcmp(text, ">>", 2) != 0) return 0;
+    for (size_t i = 2; i + 1 < length && (unsigned char)text[i] > ' '; i++)
+        if (text[i] == '<' && text[i + 1] == '<') return i > 2 ? i + 2 : 0;
+    return 0;
+}
+
+static void find_tags(rill_codec *t)
+{
+    for (int32_t i = 0; i < rill_vocabulary_count(t->source) && !t->has_tags; i++) {
+        size_t length;
+        const char *token = rill_vocabulary_token(t->source, i, &length);
+        t->has_tags = length > 0 && tag_length(token, length) == length;
+    }
+}
+
+/* What makes pieces of text and text of pieces. */
+static rill_status open_tokeniser(rill_codec *t, rill_text *path, const rill_codec_files *files)
+{
+    if (t->kind == RILL_CODEC_WORDS) return RILL_OK;
+    if (t->kind == RILL_CODEC_MOSES_BPE) return rill_moses_bpe_open(&t->bpe, t->ctx, files->directory);
+    TRY(open_spm(t, path, files->directory, "source.spm", &t->segment));
+    TRY(open_spm(t, path, files->directory, "target.spm", &t->join));
+    find_tags(t);
+    return RILL_OK;
+}
+
+static rill_status open_all(rill_codec *t, const rill_codec_files *files)
+{
+    rill_text path = {.ctx = t->ctx};
+    rill_status status = open_vocabularies(t, &path, files);
+    if (status == RILL_OK) status = open_tokeniser(t, &path, files);
+    rill_text_clear(&path);
+    return status;
+}
+
+rill_status rill_codec_open(rill_codec **out, rill_context *ctx, const rill_codec_files *files)
+{
+    *out = NULL;
+    rill_codec *t = rill_calloc(ctx, 1, sizeof *t);
+    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, "vocabularies");
+    t->ctx = ctx;
+    t->kind = files->kind;
+    rill_status status = open_all(t, files);
+    if (status == RILL_OK)
+        *out = t;
+    else
+        rill_codec_close(t);
+    return status;
+}
+
+void rill_codec_close(rill_codec *t)
+{
+    if (t == NULL) return;
+    rill_spm_close(t->segment);
+    rill_spm_close(t->join);
+    if (t->target != t->source) rill_vocabulary_close(t->target);
+    rill_vocabulary_close(t->source);
+    rill_moses_bpe_close(t->bpe);
+    rill_free(t->ctx, t, sizeof *t);
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+typedef struct appender {
+    const rill_codec *text;
+    rill_ids *out;
+} appender;
+
+static rill_status append(void *user, const char *piece, size_t length)
+{
+    const appender *a = user;
+    rill_ids *out = a->out;
+    int32_t id = rill_vocabulary_id(a->text->source, piece, length);
+    TRY(rill_grow(out->ctx, (void **)out->ids, out->room, out->used + 1, sizeof **out->ids, "an input's pieces"));
+    (*out->ids)[out->used++] = id >= 0 ? id : a->text->unknown;
+    return RILL_OK;
+}
+
+/* Append the tag's number; *length is 0 when what looks like one is text to this model. */
+static rill_status read_tag(appender *a, const char *text, size_t *length)
+{
+    const rill_codec *t = a->text;
+    if (*length == 0) return RILL_OK;
+    if (rill_vocabulary_id(t->source, text, *length) >= 0) return append(a, text, *length);
+    if (t->has_tags)
+        return rill_fail(a->out->ctx, RILL_ERR_INPUT, "the model does not know the language tag %.*s", (int)*length,
+                         text);
+    *length = 0;
+    return RILL_OK;
+}
+
+rill_status rill_codec_read(const rill_codec *t, const char *bytes, size_t length, rill_ids *out)
+{
+    appender a = {.text = t, .out = out};
+    size_t good = rill_utf8_check(bytes, length), tag;
+    if (good < length) return rill_fail(out->ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
+    if (t->kind == RILL_CODEC_WORDS) return rill_words_each(bytes, length, append, &a);
+    if (t->kind == RILL_CODEC_MOSES_BPE)
+        return rill_moses_bpe_split(t->bpe, out->ctx, RILL_SIDE_SOURCE, bytes, length, append, &a);
+    tag = tag_length(bytes, length);
+    TRY(read_tag(&a, bytes, &tag));
+    return rill_spm_encode(t->segment, out->ctx, bytes + tag, length - tag, append, &a);
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+/* A vocabulary in JSON may have pieces with line feeds, which would end the output's line: they become blanks. */
+static rill_status write_pieces(size_t n, const char *const *piece, const size_t *length, rill_text *out)
+{
+    size_t from = out->length;
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0) TRY(rill_text_append(out, " ", 1));
+        TRY(rill_text_append(out, piece[i], length[i]));
+    }
+    for (size_t i = from; i < out->length; i++)
+        if (out->data[i] == '\n' || out->data[i] == '\r') out->data[i] = ' ';
+    return RILL_OK;
+}
+
+/* Take the text over with a blank for each word boundary, which pieces unknown to the library keep, and for line feeds,
+ * which its bytes can spell and which would end the output's line; without blanks at its ends. */
+static rill_status append_text(void *user, const char *bytes, size_t length)
+{
+    static const char boundary[] = "\xE2\x96\x81";
+    rill_text *out = user;
+    size_t from = out->length, to = from, blanks = 0;
+    TRY(rill_text_append(out, bytes, length));
+    if (length == 0) return RILL_OK;
+    for (size_t i = 0; i < length; i++) {
+        const int bounds = length - i >= 3 && memcmp(bytes + i, boundary, 3) == 0;
+        if (bounds) i += 2;
+        if (bounds || bytes[i] == ' ' || bytes[i] == '\n' || bytes[i] == '\r') {
+            blanks++;
+            continue;
+        }
+        if (to == from) blanks = 0;
+        for (; blanks > 0; blanks--) out->data[to++] = ' ';
+        out->data[to++] = bytes[i];
+    }
+    out->length = to;
+    out->data[to] = '\0';
+    return RILL_OK;
+}
+
+/* Symbols that are nothing in a text; those of SentencePiece it knows itself. */
+static int is_special(const rill_codec *t, const char *piece)
+{
+    static const char *const others[] = {"<s>", "<pad>", "</s>"};
+    for (size_t i = 0; t->kind == RILL_CODEC_MOSES_BPE && i < sizeof others / sizeof *others; i++)
+        if (strcmp(piece, others[i]) == 0) return 1;
+    return strcmp(piece, UNKNOWN) == 0;
+}
+
+/* Of n actions, in arrays that are as long. */
+static rill_status write_actions(const rill_codec *t, size_t n, const int32_t *action, const char **piece,
+                                 size_t *length, rill_text *out)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        piece[used] = rill_vocabulary_token(t->target, action[i], &length[used]);
+        used += t->kind == RILL_CODEC_WORDS || !is_special(t, piece[used]);
+    }
+    if (t->kind == RILL_CODEC_WORDS || used == 0) return write_pieces(used, piece, length, out);
+    if (t->kind == RILL_CODEC_MOSES_BPE) return rill_moses_bpe_join(t->bpe, used, piece, length, out);
+    return rill_spm_decode(t->join, out->ctx, used, piece, length, append_text, out);
+}
+
+rill_status rill_codec_write(const rill_codec *t, size_t n, const int32_t *action, rill_text *out)
+{
+    const char **piece = NULL;
+    size_t *length = NULL, piece_room = 0, length_room = 0;
+    rill_status status = GROW(out->ctx, piece, piece_room, n, "an output's pieces");
+    if (status == RILL_OK) status = GROW(out->ctx, length, length_room, n, "an output's pieces");
+    if (status == RILL_OK) status = write_actions(t, n, action, piece, length, out);
+    DROP(out->ctx, piece, piece_room);
+    DROP(out->ctx, length, length_room);
+    return status;
+}
+
+/* --- what would be written ---------------------------------------------------------------------------------------- */
+
+rill_status rill_codec_split(const rill_codec *t, rill_context *ctx, const char *bytes, size_t length, rill_word_fn fn,
+                             void *user)
+{
+    size_t good = rill_utf8_check(bytes, length);
+    if (good < length) return rill_fail(ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
+    if (t->kind == RILL_CODEC_WORDS) return rill_words_each(bytes, length, fn, user);
+    if (t->kind == RILL_CODEC_MOSES_BPE)
+        return rill_moses_bpe_split(t->bpe, ctx, RILL_SIDE_TARGET, bytes, length, fn, user);
+    return rill_spm_encode(t->join, ctx, bytes, length, fn, user);
+}
+
+/* --- symbols ------------------------------------------------------------------------------------------------------ */
+
+const rill_vocabulary *rill_codec_source(const rill_codec *t)
+{
+    return t->source;
+}
+
+const rill_vocabulary *rill_codec_target(const rill_codec *t)
+{
+    return t->target;
+}

@@ -1,0 +1,64 @@
+/* codec.h: a model's text: bytes to the numbers of pieces, and numbers back to bytes.
+ *
+ * Any architecture that reads and writes pieces opens one from its model's directory and says which files hold its vocabularies and
+ * what makes pieces: SentencePiece, or Moses' tokeniser with byte pair encoding (moses_bpe.h). These only segment; numbers come from
+ * the vocabulary, where a piece that is not there is <unk> (transformers' models for translation share that division). For
+ * SentencePiece a first word of the form >>xx<< names the target language of a multilingual model and is a piece by itself.
+ * Any number of threads may use one at once, each with a context of its own. Stability: internal to rill. */
+#ifndef RILL_TEXT_CODEC_H
+#define RILL_TEXT_CODEC_H
+
+#include "vocabulary.h"
+#include "words.h"
+
+typedef struct rill_codec rill_codec;
+
+typedef enum rill_codec_kind {
+    RILL_CODEC_WORDS,         /* pieces come and go between blanks: no other file is read */
+    RILL_CODEC_SENTENCEPIECE, /* source.spm and target.spm */
+    RILL_CODEC_MOSES_BPE,     /* what moses_bpe.h needs */
+} rill_codec_kind;
+
+typedef struct rill_codec_files {
+    rill_codec_kind kind;
+    const char *directory;
+    const char *source, *target; /* names of the vocabularies' files */
+    int optional;                /* target may be absent: the source's symbols are then the target's too */
+    int32_t words, actions;      /* most tokens of the vocabularies */
+    const char *actions_key;     /* of the configuration, where it says the latter */
+} rill_codec_files;
+
+/* Where the numbers of an input go. */
+typedef struct rill_ids {
+    rill_context *ctx;
+    int32_t **ids;      /* grown as needed */
+    size_t *room, used; /* numbers are appended behind `used` */
+} rill_ids;
+
+/* Read the vocabularies, and the files that the kind names.
+ *   out: on success the caller closes it; on failure NULL
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
+rill_status rill_codec_open(rill_codec **out, rill_context *ctx, const rill_codec_files *files);
+
+void rill_codec_close(rill_codec *text); /* NULL is allowed */
+
+/* Append the numbers of an input's pieces, without the end symbol. Memory is that of out->ctx, which has what is recorded; and so below.
+ *   RILL_OK · RILL_ERR_INPUT (recorded: not UTF-8, a language the model does not know) · RILL_ERR_MEMORY */
+rill_status rill_codec_read(const rill_codec *text, const char *bytes, size_t length, rill_ids *out);
+
+/* Append the text of n actions; text has nothing in the place of <unk> and other special symbols, pieces keep them.
+ *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (SentencePiece refused) */
+rill_status rill_codec_write(const rill_codec *text, size_t n, const int32_t *action, rill_text *out);
+
+/* The pieces that would write a text, each given to fn in order; they need not be in the vocabulary. `ctx` is the
+ * caller's.
+ *   RILL_OK · RILL_ERR_INPUT (recorded: not UTF-8) · RILL_ERR_MEMORY · what fn returned */
+rill_status rill_codec_split(const rill_codec *text, rill_context *ctx, const char *bytes, size_t length,
+                             rill_word_fn fn, void *user);
+
+/* The vocabularies; one and the same when source and target share theirs. Target
+ * symbols at or above the latter's count have no piece. Borrowed. */
+const rill_vocabulary *rill_codec_source(const rill_codec *text);
+const rill_vocabulary *rill_codec_target(const rill_codec *text);
+
+#endif

@@ -1,0 +1,262 @@
+/* Moses' normalisers and tokeniser.
+ *
+ * The rules are listed in the order in which they are applied, which is part of what they mean. Those that no text can
+ * meet any more, since an earlier one has seen to it, are left out.
+ *
+ * Deviation: sacremoses writes DOTMULTI for dots that belong together, so that this word in a text becomes dots; here it
+ * is a character that texts do not have.
+ *
+ * Divisions: punctuation · tokens · periods · the whole. */
+#include <string.h>
+#include <utf8proc.h>
+
+#include "grow.h"
+#include "moses.h"
+#include "try.h"
+
+#define COUNT(rules) (sizeof(rules) / sizeof *(rules))
+#define NBSP U"\u00A0"
+
+/* --- punctuation -------------------------------------------------------------------------------------------------- */
+
+/* Full-width and Chinese punctuation: replace-unicode-punctuation. */
+static const rill_rule unicode_rules[] = {
+    {U"，", U",", 0},
+    {U"。" RW_BLANK RW_ANY, U". ", 0},
+    {U"、", U",", 0},
+    {U"”", U"\"", 0},
+    {U"“", U"\"", 0},
+    {U"∶", U":", 0},
+    {U"：", U":", 0},
+    {U"？", U"?", 0},
+    {U"《", U"\"", 0},
+    {U"》", U"\"", 0},
+    {U"）", U")", 0},
+    {U"！", U"!", 0},
+    {U"（", U"(", 0},
+    {U"；", U";", 0},
+    {U"」", U"\"", 0},
+    {U"「", U"\"", 0},
+    {U"．" RW_BLANK RW_ANY, U". ", 0},
+    {U"～", U"~", 0},
+    {U"’", U"'", 0},
+    {U"…", U"...", 0},
+    {U"━", U"-", 0},
+    {U"〈", U"<", 0},
+    {U"〉", U">", 0},
+    {U"【", U"[", 0},
+    {U"】", U"]", 0},
+    {U"％", U"%", 0},
+    {U"０", U"0", 0},
+    {U"１", U"1", 0},
+    {U"２", U"2", 0},
+    {U"３", U"3", 0},
+    {U"４", U"4", 0},
+    {U"５", U"5", 0},
+    {U"６", U"6", 0},
+    {U"７", U"7", 0},
+    {U"８", U"8", 0},
+    {U"９", U"9", 0},
+};
+
+/* What all languages share of normalize-punctuation: brackets, quotes, dashes, blanks that do not break. */
+static const rill_rule punctuation_rules[] = {
+    {U"\r", U"", 0},
+    {U"(", U" (", 0},
+    {U")", U") ", 0},
+    {U" " RW_RUN, U" ", 0},
+    {U") " RW_CLOSER, U")" RW_P2, 0},
+    {U"( ", U"(", 0},
+    {U" )", U")", 0},
+    {RW_DIGIT U" %", RW_P0 U"%", 0},
+    {U" :", U":", 0},
+    {U" ;", U";", 0},
+    {U"`", U"'", 0},
+    {U"''", U" \" ", 0},
+    {U"„", U"\"", 0},
+    {U"–", U"-", 0},
+    {U"—", U" - ", 0},
+    {U" " RW_RUN, U" ", 0},
+    {U"´", U"'", 0},
+    {U"‘", U"'", 0},
+    {U"‚", U"'", 0},
+    {U"''", U"\"", 0},
+    {NBSP U"«" NBSP, U"\"", 0},
+    {U"«" NBSP, U"\"", 0},
+    {U"«", U"\"", 0},
+    {NBSP U"»" NBSP, U"\"", 0},
+    {NBSP U"»", U"\"", 0},
+    {U"»", U"\"", 0},
+    {NBSP U"%", U"%", 0},
+    {U"nº" NBSP, U"nº ", 0},
+    {NBSP U":", U":", 0},
+    {NBSP U"ºC", U" ºC", 0},
+    {NBSP U"cm", U" cm", 0},
+    {NBSP U"?", U"?", 0},
+    {NBSP U"!", U"!", 0},
+    {NBSP U";", U";", 0},
+    {U"," NBSP, U", ", 0},
+    {U" " RW_RUN, U" ", 0},
+};
+
+/* English puts stops before the closing quote, German behind it; a blank that does not break groups digits. */
+static const rill_rule english_punctuation[] = {
+    {U"\"" RW_STOP RW_RUN, RW_P1 U"\"", 0},
+    {RW_DIGIT NBSP RW_DIGIT, RW_P0 U"." RW_P2, 0},
+};
+static const rill_rule german_punctuation[] = {
+    {U",\"", U"\",", 0},
+    {U"." RW_RUN U"\"" RW_BLANK RW_ANY RW_NO_ANGLE, U"\"" RW_P0 RW_P2 RW_P3, 0},
+    {RW_DIGIT NBSP RW_DIGIT, RW_P0 U"," RW_P2, 0},
+};
+static const rill_rule russian_punctuation[] = {
+    {RW_DIGIT NBSP RW_DIGIT, RW_P0 U"." RW_P2, 0},
+};
+
+/* --- tokens ------------------------------------------------------------------------------------------------------- */
+
+static const rill_rule cleaning_rules[] = {
+    {RW_INVISIBLE, U"", 0},
+    {RW_BLANK RW_RUN, U" ", 0},
+};
+
+/* Marks stand alone, but for those that may belong to a word: . ' ` , and -, the latter only beside other marks. Dots
+ * in a row belong together, commas between digits to the number. */
+static const rill_rule token_rules[] = {
+    {RW_MARK, U" " RW_P0 U" ", 0},
+    {RW_WORD U"-" RW_WORD, RW_P0 U" @-@ ", 1},
+    {U"..", RW_HIDDEN, 1},
+    {RW_HIDDEN U".", RW_HIDDEN RW_HIDDEN U" ", 0},
+    {RW_NOT_HIDDEN RW_HIDDEN, RW_P0 U" " RW_HIDDEN, 0},
+    {RW_NO_NUMBER U",", RW_P0 U" , ", 0},
+    {U"," RW_NO_NUMBER, U" , " RW_P1, 0},
+    {RW_NUMBER U"," RW_END, RW_P0 U" , ", 0},
+};
+
+/* An apostrophe belongs to what follows it in English (it 's), elsewhere to nothing. */
+static const rill_rule english_apostrophes[] = {
+    {RW_NO_LETTER U"'" RW_NO_LETTER, RW_P0 U" ' " RW_P2, 0},
+    {RW_NEITHER U"'" RW_LETTER, RW_P0 U" ' " RW_P2, 0},
+    {RW_LETTER U"'" RW_NO_LETTER, RW_P0 U" ' " RW_P2, 0},
+    {RW_LETTER U"'" RW_LETTER, RW_P0 U" '" RW_P2, 0},
+    {RW_NUMBER U"'s", RW_P0 U" 's", 0},
+};
+static const rill_rule other_apostrophes[] = {{U"'", U" ' ", 0}};
+
+/* Once periods are settled; the escapes keep tokens apart from Moses' own notation. */
+static const rill_rule escape_rules[] = {
+    {U".'" RW_END, U" . ' ", 0}, {RW_HIDDEN, U".", 0}, {U"&", U"&amp;", 0},   {U"|", U"&#124;", 0}, {U"<", U"&lt;", 0},
+    {U">", U"&gt;", 0},          {U"'", U"&apos;", 0}, {U"\"", U"&quot;", 0}, {U"[", U"&#91;", 0},  {U"]", U"&#93;", 0},
+};
+
+typedef struct rules {
+    const rill_rule *punctuation, *apostrophes;
+    size_t n_punctuation, n_apostrophes;
+} rules;
+
+static const rules rules_of[] = {
+    [RILL_EN] = {english_punctuation, english_apostrophes, COUNT(english_punctuation), COUNT(english_apostrophes)},
+    [RILL_DE] = {german_punctuation, other_apostrophes, COUNT(german_punctuation), COUNT(other_apostrophes)},
+    [RILL_RU] = {russian_punctuation, other_apostrophes, COUNT(russian_punctuation), COUNT(other_apostrophes)},
+};
+
+/* --- periods ------------------------------------------------------------------------------------------------------ */
+
+static int has_letters_and_period(const char32_t *word, size_t length)
+{
+    int letters = 0, period = 0;
+    for (size_t i = 0; i < length; i++) {
+        letters |= rill_char_is(word[i], RW_LETTER);
+        period |= word[i] == '.';
+    }
+    return letters && period;
+}
+
+static int is_lower(char32_t c)
+{
+    return c == 0xAA || c == 0xBA || utf8proc_category((utf8proc_int32_t)c) == UTF8PROC_CATEGORY_LL;
+}
+
+/* Does the period behind the word, [length] without it, belong to it? `next` is the first character of the word that
+ * follows, 0 if none does. */
+static rill_status keeps_period(rill_moses *m, const char32_t *word, size_t length, char32_t next, int *out)
+{
+    *out = 1;
+    if (has_letters_and_period(word, length)) return RILL_OK;
+    rill_text_reset(&m->bytes);
+    TRY(rill_chars_write(word, length, &m->bytes));
+    rill_prefix_kind kind = rill_prefixes_find(m->prefixes, m->bytes.data, m->bytes.length);
+    *out = kind == RILL_PREFIX_ALWAYS || is_lower(next) ||
+           (kind == RILL_PREFIX_BEFORE_NUMBER && next >= '0' && next <= '9');
+    return RILL_OK;
+}
+
+/* Set off the periods that end a sentence; one blank stays between words. */
+static rill_status settle_periods(rill_moses *m)
+{
+    size_t from = 0, length;
+    size_t begin = rill_chars_word(&m->text, &from, &length);
+    m->spare.used = 0;
+    while (length > 0) {
+        const char32_t *word = m->text.at + begin;
+        size_t size = length, next = rill_chars_word(&m->text, &from, &length);
+        int kept = 1;
+        if (size > 1 && word[size - 1] == '.')
+            TRY(keeps_period(m, word, size - 1, length > 0 ? m->text.at[next] : 0, &kept));
+        if (m->spare.used > 0) TRY(rill_chars_append(&m->spare, U" ", 1));
+        TRY(rill_chars_append(&m->spare, word, kept ? size : size - 1));
+        if (!kept) TRY(rill_chars_append(&m->spare, U" .", 2));
+        begin = next;
+    }
+    rill_chars_swap(&m->text, &m->spare);
+    return RILL_OK;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+void rill_moses_clear(rill_moses *m)
+{
+    rill_chars_clear(&m->text);
+    rill_chars_clear(&m->spare);
+    rill_text_clear(&m->bytes);
+    DROP(m->ctx, m->quotes, m->quotes_room);
+}
+
+/* Take the blanks at the ends away, of which there is one each at most. */
+static void trim(rill_chars *text)
+{
+    size_t begin = text->used > 0 && text->at[0] == ' ';
+    if (begin) memmove(text->at, text->at + 1, (text->used - 1) * sizeof *text->at);
+    text->used -= begin;
+    if (text->used > 0 && text->at[text->used - 1] == ' ') text->used--;
+}
+
+static rill_status prepare(rill_moses *m, int lower)
+{
+    const rules *own = &rules_of[m->language];
+    for (size_t i = 0; lower && i < m->text.used; i++)
+        m->text.at[i] = (char32_t)utf8proc_tolower((utf8proc_int32_t)m->text.at[i]);
+    TRY(rill_rewrite(unicode_rules, COUNT(unicode_rules), &m->text, &m->spare));
+    TRY(rill_rewrite(punctuation_rules, COUNT(punctuation_rules), &m->text, &m->spare));
+    TRY(rill_rewrite(own->punctuation, own->n_punctuation, &m->text, &m->spare));
+    TRY(rill_rewrite(cleaning_rules, COUNT(cleaning_rules), &m->text, &m->spare));
+    trim(&m->text);
+    TRY(rill_rewrite(token_rules, COUNT(token_rules), &m->text, &m->spare));
+    TRY(rill_rewrite(own->apostrophes, own->n_apostrophes, &m->text, &m->spare));
+    TRY(settle_periods(m));
+    return rill_rewrite(escape_rules, COUNT(escape_rules), &m->text, &m->spare);
+}
+
+rill_status rill_moses_split(rill_moses *m, const char *text, size_t length, int lower, rill_word_fn fn, void *user)
+{
+    m->text.ctx = m->spare.ctx = m->bytes.ctx = m->ctx;
+    TRY(rill_chars_read(&m->text, text, length));
+    TRY(prepare(m, lower));
+    for (size_t from = 0, size;;) {
+        size_t begin = rill_chars_word(&m->text, &from, &size);
+        if (size == 0) return RILL_OK;
+        rill_text_reset(&m->bytes);
+        TRY(rill_chars_write(m->text.at + begin, size, &m->bytes));
+        TRY(fn(user, m->bytes.data, m->bytes.length));
+    }
+}

@@ -1,0 +1,339 @@
+/* Trees in brackets, without recursion: what is open stands on a stack of node numbers.
+ *
+ * Invariant while a tree is read or built: open[0 .. depth) are the nodes on the path from the root to where we are; a node that
+ * is open has in `from` the words before it, and in `to` whether something below it was left out.
+ * Divisions: building · places and errors · reading a piece · reading a tree · writing · brackets in words. */
+#include <stdio.h>
+#include <string.h>
+
+#include "grow.h"
+#include "tree.h"
+#include "try.h"
+
+/* --- building ----------------------------------------------------------------------------------------------------- */
+
+void rill_tree_begin(rill_tree *tree)
+{
+    tree->count = tree->words = tree->depth = 0;
+}
+
+void rill_tree_clear(rill_tree *tree)
+{
+    DROP(tree->ctx, tree->node, tree->node_room);
+    DROP(tree->ctx, tree->open, tree->open_room);
+    *tree = (rill_tree){.ctx = tree->ctx};
+}
+
+static rill_status add(rill_tree *tree, rill_slice label, rill_slice word)
+{
+    size_t count = (size_t)tree->count + 1;
+    if (count > INT32_MAX) return rill_fail_memory(tree->ctx, SIZE_MAX, "a tree");
+    TRY(GROW(tree->ctx, tree->node, tree->node_room, count, "a tree"));
+    tree->node[tree->count++] = (rill_tree_node){
+        .label = label, .word = word, .end = tree->count, .from = tree->words, .to = word.data ? tree->words + 1 : 0};
+    tree->words += word.data != NULL;
+    return RILL_OK;
+}
+
+static rill_status push(rill_tree *tree, int32_t node)
+{
+    size_t depth = (size_t)tree->depth + 1;
+    TRY(GROW(tree->ctx, tree->open, tree->open_room, depth, "a tree"));
+    tree->open[tree->depth++] = node;
+    return RILL_OK;
+}
+
+rill_status rill_tree_open(rill_tree *tree, rill_slice label)
+{
+    TRY(add(tree, label, (rill_slice){0}));
+    return push(tree, tree->count - 1);
+}
+
+rill_status rill_tree_word(rill_tree *tree, rill_slice tag, rill_slice word)
+{
+    return add(tree, tag, word);
+}
+
+void rill_tree_close(rill_tree *tree)
+{
+    rill_tree_node *node = &tree->node[tree->open[--tree->depth]];
+    node->end = tree->count;
+    node->to = tree->words;
+}
+
+/* --- places and errors -------------------------------------------------------------------------------------------- */
+
+typedef struct reader {
+    rill_tree *tree;
+    rill_tree_text *text;
+    int flags;
+} reader;
+
+/* Of byte `place`: text->line and line_at are brought there. Only errors ask, and going on does not look back. */
+static size_t column_of(rill_tree_text *text, size_t place)
+{
+    size_t column = 1;
+    for (; text->counted < place; text->counted++) {
+        if (text->text[text->counted] != '\n') continue;
+        text->line++;
+        text->line_at = text->counted + 1;
+    }
+    for (size_t i = text->line_at; i < place; i++) column += ((unsigned char)text->text[i] & 0xC0) != 0x80;
+    return column;
+}
+
+/* Behind the line that byte `place` is in. */
+static void skip_line(rill_tree_text *text, size_t place)
+{
+    const char *end = place < text->length ? memchr(text->text + place, '\n', text->length - place) : NULL;
+    text->at = end != NULL ? (size_t)(end - text->text) + 1 : text->length;
+}
+
+static rill_status fail_at(reader *r, size_t place, const char *what)
+{
+    rill_tree_text *text = r->text;
+    /* The place may lie before one that was asked for earlier. */
+    if (place < text->line_at) text->line = text->line_at = text->counted = 0;
+    size_t column = column_of(text, place);
+    rill_tree_begin(r->tree);
+    skip_line(text, place);
+    if (text->name == NULL) return rill_fail(r->tree->ctx, RILL_ERR_INPUT, "column %zu: %s", column, what);
+    return rill_fail(r->tree->ctx, RILL_ERR_INPUT, "%s:%zu:%zu: %s", text->name, text->line + 1, column, what);
+}
+
+static size_t place_of(const reader *r, rill_slice slice)
+{
+    return (size_t)(slice.data - r->text->text);
+}
+
+/* --- reading a piece ---------------------------------------------------------------------------------------------- */
+
+static int is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
+}
+
+static void skip_blanks(rill_tree_text *text)
+{
+    while (text->at < text->length && is_blank(text->text[text->at])) text->at++;
+}
+
+/* A label or a word: up to a blank or a bracket. */
+static rill_slice read_name(rill_tree_text *text)
+{
+    size_t from = text->at;
+    for (; text->at < text->length; text->at++) {
+        char c = text->text[text->at];
+        if (is_blank(c) || c == '(' || c == ')') break;
+    }
+    return (rill_slice){text->text + from, text->at - from};
+}
+
+static int slice_is(rill_slice slice, const char *text)
+{
+    return slice.length == strlen(text) && memcmp(slice.data, text, slice.length) == 0;
+}
+
+static int ends_label(char c, int flags)
+{
+    return c == '-' || c == '=' || (c == '|' && !(flags & RILL_TREE_KEEP_BARS));
+}
+
+static rill_slice without_function(rill_slice label, int flags)
+{
+    for (size_t i = 1; i < label.length; i++)
+        if (ends_label(label.data[i], flags)) return (rill_slice){label.data, i};
+    return label;
+}
+
+static rill_tree_node *top_of(const rill_tree *tree)
+{
+    return &tree->node[tree->open[tree->depth - 1]];
+}
+
+/* --- reading a tree ----------------------------------------------------------------------------------------------- */
+
+static rill_status read_open(reader *r)
+{
+    rill_tree *tree = r->tree;
+    rill_tree_text *text = r->text;
+    size_t place = text->at++;
+    if (tree->depth > 0 && top_of(tree)->word.data != NULL)
+        return fail_at(r, place, "expected ')' behind a word, found '('");
+    rill_slice label = read_name(text);
+    if (label.length == 0 && tree->depth > 0)
+        return fail_at(r, place + 1, "expected a label behind '('; only the outermost bracket may go without");
+    return rill_tree_open(tree, label);
+}
+
+static rill_status read_word(reader *r)
+{
+    rill_tree *tree = r->tree;
+    size_t place = r->text->at;
+    rill_slice word = read_name(r->text);
+    if (tree->depth == 0) return fail_at(r, place, "expected '(' where a tree begins, found a word");
+    rill_tree_node *node = top_of(tree);
+    if (node->label.length == 0) return fail_at(r, place, "expected a tag before the word");
+    if (node->word.data != NULL) return fail_at(r, place, "expected ')' behind a word, found a second word");
+    if (node != &tree->node[tree->count - 1] || node->to)
+        return fail_at(r, place, "expected '(' or ')' behind a bracket, found a word");
+    node->word = word;
+    tree->words++;
+    return RILL_OK;
+}
+
+/* The last node goes, and what holds it remembers that. */
+static void leave_out(rill_tree *tree)
+{
+    tree->count--;
+    tree->depth--;
+    if (tree->depth > 0) top_of(tree)->to = 1;
+}
+
+static rill_status read_close(reader *r)
+{
+    rill_tree *tree = r->tree;
+    size_t place = r->text->at++;
+    if (tree->depth == 0) return fail_at(r, place, "expected '(' where a tree begins, found ')'");
+    rill_tree_node *node = top_of(tree);
+    int clean = !(r->flags & RILL_TREE_AS_WRITTEN);
+    if (node->word.data != NULL) {
+        if (clean && slice_is(node->label, "-NONE-")) {
+            tree->words--;
+            leave_out(tree);
+            return RILL_OK;
+        }
+    } else if (node == &tree->node[tree->count - 1]) {
+        if (!node->to) return fail_at(r, place, "a bracket with neither a word nor a bracket in it");
+        leave_out(tree);
+        return RILL_OK;
+    } else if (node->label.length == 0) {
+        node->label = (rill_slice){"TOP", 3};
+    } else if (clean) {
+        node->label = without_function(node->label, r->flags);
+    }
+    rill_tree_close(tree);
+    return RILL_OK;
+}
+
+static rill_status fail_open(reader *r)
+{
+    char what[96];
+    snprintf(what, sizeof what, "the text ends, but %d bracket%s not closed, the last of them opened here",
+             r->tree->depth, r->tree->depth == 1 ? " is" : "s are");
+    return fail_at(r, place_of(r, top_of(r->tree)->label) - 1, what);
+}
+
+rill_status rill_tree_next(rill_tree *tree, rill_tree_text *text, int flags)
+{
+    reader r = {tree, text, flags};
+    rill_tree_begin(tree);
+    skip_blanks(text);
+    size_t start = text->at;
+    if (start == text->length) return RILL_AGAIN;
+    do {
+        skip_blanks(text);
+        if (text->at == text->length) return fail_open(&r);
+        char c = text->text[text->at];
+        TRY(c == '(' ? read_open(&r) : c == ')' ? read_close(&r) : read_word(&r));
+    } while (tree->depth > 0);
+    return tree->count > 0 ? RILL_OK : fail_at(&r, start, "a tree without words");
+}
+
+rill_status rill_tree_parse(rill_tree *tree, const char *line, size_t length, int flags)
+{
+    rill_tree_text text = {.text = line, .length = length};
+    rill_status status = rill_tree_next(tree, &text, flags);
+    if (status == RILL_AGAIN) return rill_fail(tree->ctx, RILL_ERR_INPUT, "expected a tree, found an empty line");
+    if (status != RILL_OK) return status;
+    skip_blanks(&text);
+    if (text.at == text.length) return RILL_OK;
+    reader r = {tree, &text, flags};
+    return fail_at(&r, text.at,
+                   line[text.at] == ')' ? "a bracket is closed that was never opened"
+                                        : "expected nothing behind the tree");
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+enum { INDENT = 2, DEEPEST_INDENT = 32 };
+
+static rill_status append(rill_text *out, rill_slice slice)
+{
+    return rill_text_append(out, slice.data, slice.length);
+}
+
+/* What stands between the node and what is before it. */
+static rill_status write_gap(const rill_tree *tree, int32_t i, rill_text *out, int indented)
+{
+    static const char newline[1 + INDENT * DEEPEST_INDENT + 1] =
+        "\n                                                                ";
+    const rill_tree_node *node = &tree->node[i];
+    if (i == 0) return RILL_OK;
+    int32_t holder = tree->open[tree->depth - 1];
+    /* As many words as nodes since its bracket was opened: there was nothing but words. */
+    int stays = node->word.data != NULL && node->from - tree->node[holder].from == i - holder - 1;
+    if (!indented || stays) return rill_text_append(out, " ", 1);
+    int32_t deep = tree->depth < DEEPEST_INDENT ? tree->depth : DEEPEST_INDENT;
+    return rill_text_append(out, newline, 1 + INDENT * (size_t)deep);
+}
+
+static rill_status write_node(rill_tree *tree, int32_t i, rill_text *out)
+{
+    const rill_tree_node *node = &tree->node[i];
+    TRY(rill_text_append(out, "(", 1));
+    TRY(append(out, node->label));
+    if (node->word.data == NULL) return push(tree, i);
+    TRY(rill_text_append(out, " ", 1));
+    TRY(append(out, node->word));
+    return rill_text_append(out, ")", 1);
+}
+
+/* Close what ends before node i. */
+static rill_status write_closes(rill_tree *tree, int32_t i, rill_text *out)
+{
+    for (; tree->depth > 0 && tree->node[tree->open[tree->depth - 1]].end <= i; tree->depth--)
+        TRY(rill_text_append(out, ")", 1));
+    return RILL_OK;
+}
+
+rill_status rill_tree_write(rill_tree *tree, rill_text *out, int indented)
+{
+    tree->depth = 0;
+    for (int32_t i = 0; i < tree->count; i++) {
+        TRY(write_closes(tree, i, out));
+        TRY(write_gap(tree, i, out, indented));
+        TRY(write_node(tree, i, out));
+    }
+    return write_closes(tree, tree->count, out);
+}
+
+/* --- brackets in words -------------------------------------------------------------------------------------------- */
+
+static const struct {
+    char bracket[2], name[6];
+} escapes[] = {{"(", "-LRB-"}, {")", "-RRB-"}, {"{", "-LCB-"}, {"}", "-RCB-"}};
+
+enum { ESCAPES = sizeof escapes / sizeof *escapes, ESCAPE_LENGTH = 5 };
+
+rill_status rill_tree_escape(rill_text *out, const char *word, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        size_t e = 0;
+        while (e < ESCAPES && word[i] != escapes[e].bracket[0]) e++;
+        TRY(e < ESCAPES ? rill_text_append(out, escapes[e].name, ESCAPE_LENGTH) : rill_text_append(out, word + i, 1));
+    }
+    return RILL_OK;
+}
+
+rill_status rill_tree_unescape(rill_text *out, const char *word, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        size_t e = 0;
+        if (length - i < ESCAPE_LENGTH) e = ESCAPES;
+        while (e < ESCAPES && memcmp(word + i, escapes[e].name, ESCAPE_LENGTH) != 0) e++;
+        TRY(rill_text_append(out, e < ESCAPES ? escapes[e].bracket : word + i, 1));
+        if (e < ESCAPES) i += ESCAPE_LENGTH - 1;
+    }
+    return RILL_OK;
+}

@@ -1,0 +1,88 @@
+/* tree.h: constituency trees in Penn Treebank brackets, read and written.
+ *
+ * A tree is an array of nodes in the order of their opening brackets: the nodes below node i are those from i + 1 up to
+ * node[i].end, and words are numbered from left to right. A node either holds nodes, or is a tag with one word.
+ *
+ * What reading changes, so that trees of any treebank come out as parsers know them:
+ *   traces              a word tagged -NONE- is left out, and so is what then holds no word at all
+ *   function tags       a label ends before its first '-', '=' or '|', unless that is its first character: NP-SBJ-1, NP=2 and
+ *                       ADVP|PRT become NP, NP, ADVP. Tags of words are left alone. With RILL_TREE_KEEP_BARS '|' ends no label
+ *   nameless brackets   "( (S ...))" of .mrg files: a bracket without a name is called TOP
+ * RILL_TREE_AS_WRITTEN switches all three off but the last.
+ * Words are kept as written: "(" is -LRB- in a tree. rill_tree_escape() and rill_tree_unescape() go between the two.
+ *
+ * Order of use: a zeroed rill_tree with ctx set, any number of readings into it (each replaces the one before; memory stays),
+ * rill_tree_clear(). No recursion anywhere: depth is bounded by memory alone.
+ * Memory: node texts are slices of what was read, which must outlive their use. One thread at a time.
+ * Stability: internal to rill. */
+#ifndef RILL_TEXT_TREE_H
+#define RILL_TEXT_TREE_H
+
+#include "words.h"
+
+typedef struct rill_tree_node {
+    rill_slice label; /* of a word: its tag */
+    rill_slice word;  /* data is NULL where the node holds nodes */
+    int32_t end;      /* nodes i + 1 .. end - 1 are below node i */
+    int32_t from, to; /* words it spans */
+} rill_tree_node;
+
+typedef struct rill_tree {
+    rill_context *ctx;
+    rill_tree_node *node; /* [count] */
+    int32_t count;
+    int32_t words;
+    size_t node_room;
+    int32_t *open; /* [depth] nodes whose bracket has not been closed, while reading, building or writing */
+    int32_t depth;
+    size_t open_room;
+} rill_tree;
+
+enum { RILL_TREE_AS_WRITTEN = 1, RILL_TREE_KEEP_BARS = 2 };
+
+/* A text with trees in it, one after the other: a file, or one line. */
+typedef struct rill_tree_text {
+    const char *name; /* of the file, for errors: "NAME:LINE:COLUMN: ..."; NULL for a line: "column COLUMN: ..." */
+    const char *text;
+    size_t length;
+    size_t at; /* in and out: byte the next tree is looked for from */
+    /* Inner: lines before byte `counted`, and where its line begins. */
+    size_t line, line_at, counted;
+} rill_tree_text;
+
+/* Read the next tree.
+ *   RILL_OK            tree holds it
+ *   RILL_AGAIN         nothing but blanks is left; tree is empty
+ *   RILL_ERR_INPUT     no tree, or one that is not in order: a bracket open or closed too often, a bracket with nothing in it, a
+ *                      word out of place, no words; recorded with place. `at` is behind the line at fault, so that a caller may
+ *                      go on with the next
+ *   RILL_ERR_MEMORY */
+rill_status rill_tree_next(rill_tree *tree, rill_tree_text *text, int flags);
+
+/* Read one tree from a line that holds nothing else; blanks around it are allowed.
+ *   RILL_OK · RILL_ERR_INPUT (as above, also for an empty line) · RILL_ERR_MEMORY */
+rill_status rill_tree_parse(rill_tree *tree, const char *text, size_t length, int flags);
+
+/* Append the tree in one line; or `indented`, a constituent per line, two blanks deeper than the one that holds it (of 32 levels at
+ * most), with the words that a constituent begins with behind its label. No newline at the end.
+ *   RILL_OK · RILL_ERR_MEMORY */
+rill_status rill_tree_write(rill_tree *tree, rill_text *out, int indented);
+
+/* Build a tree from its brackets: begin, then open, word and close as they come. Every open() needs its close(), with a word or
+ * another bracket between them.
+ *   RILL_OK · RILL_ERR_MEMORY */
+void rill_tree_begin(rill_tree *tree);
+rill_status rill_tree_open(rill_tree *tree, rill_slice label);
+rill_status rill_tree_word(rill_tree *tree, rill_slice tag, rill_slice word);
+void rill_tree_close(rill_tree *tree);
+
+/* Give the memory back. */
+void rill_tree_clear(rill_tree *tree);
+
+/* Append a word as it stands in a tree: ( ) { } become -LRB- -RRB- -LCB- -RCB-, wherever in the word they stand. A word without
+ * any is appended as it is. rill_tree_unescape() is the way back.
+ *   RILL_OK · RILL_ERR_MEMORY */
+rill_status rill_tree_escape(rill_text *out, const char *word, size_t length);
+rill_status rill_tree_unescape(rill_text *out, const char *word, size_t length);
+
+#endif

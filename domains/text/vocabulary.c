@@ -1,0 +1,242 @@
+/* Symbols and their numbers.
+ *
+ * What: one copy of the file with NULs for line feeds; the place where each token starts; a hash table of numbers.
+ *
+ * Invariant: token i occupies text[start[i]] .. text[start[i + 1] - 2], with a NUL behind it. The table has a power of two
+ * of places, at least twice as many as tokens, so that probing place after place (open addressing, linear) always meets an
+ * empty one (-1) and an unsuccessful search looks at 2.5 places on average (Knuth, vol. 3, 6.4). Nothing is ever removed.
+ *
+ * Divisions: hashing · reading · opening and closing · lookups. */
+#include <string.h>
+
+#include "blocks.h"
+#include "rill/file.h"
+#include "try.h"
+#include "utf8.h"
+#include "vocabulary.h"
+
+struct rill_vocabulary {
+    rill_blocks blocks;
+    char *text;      /* the file's bytes, a NUL behind each token */
+    uint32_t *start; /* [count + 1] offsets in text */
+    int32_t *table;  /* [mask + 1] token numbers, -1 for an empty place */
+    uint32_t mask;
+    int32_t count;
+};
+
+/* --- hashing ------------------------------------------------------------------------------------------------------ */
+
+/* FNV-1a, with the upper half folded in since places are taken from the low bits. */
+static uint32_t hash(const char *bytes, size_t length)
+{
+    uint64_t value = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < length; i++) value = (value ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
+    return (uint32_t)(value ^ value >> 32);
+}
+
+/* The place where the token is, or the empty one where it would go. */
+static uint32_t place_of(const rill_vocabulary *v, const char *token, size_t length)
+{
+    uint32_t place = hash(token, length) & v->mask;
+    for (;; place = (place + 1) & v->mask) {
+        int32_t id = v->table[place];
+        if (id < 0) return place;
+        size_t other = v->start[id + 1] - v->start[id] - 1;
+        if (other == length && memcmp(v->text + v->start[id], token, length) == 0) return place;
+    }
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+static int32_t count_lines(const char *bytes, size_t length, int32_t limit)
+{
+    int32_t lines = 0;
+    const char *end = bytes + length;
+    while (bytes < end && lines <= limit) {
+        const char *feed = memchr(bytes, '\n', (size_t)(end - bytes));
+        lines++;
+        bytes = feed != NULL ? feed + 1 : end;
+    }
+    return lines;
+}
+
+static rill_status check_token(rill_context *ctx, const char *name, int32_t line, const char *token, size_t length)
+{
+    if (length == 0) return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: expected a token, found an empty line", name, line);
+    if (token[length - 1] == '\r')
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: expected lines that end with a line feed, found CR LF", name,
+                         line);
+    size_t good = rill_utf8_check(token, length);
+    if (good < length)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: byte %zu of the line is not UTF-8", name, line, good + 1);
+    if (memchr(token, '\0', length) != NULL)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: a token may not contain a NUL byte", name, line);
+    return RILL_OK;
+}
+
+/* Give the token at text[at] the next number, id. */
+static rill_status enter(rill_vocabulary *v, const char *name, int32_t id, uint32_t at, size_t size)
+{
+    char *token = v->text + at;
+    token[size] = '\0';
+    v->start[id] = at;
+    v->start[id + 1] = at + (uint32_t)size + 1;
+    uint32_t place = place_of(v, token, size);
+    if (v->table[place] >= 0)
+        return rill_fail(v->blocks.ctx, RILL_ERR_FORMAT, "%s:%d: \"%.60s\" is in line %d already", name, id + 1, token,
+                         v->table[place] + 1);
+    v->table[place] = id;
+    return RILL_OK;
+}
+
+/* Split v->text at line feeds, number the lines, enter them in the table. */
+static rill_status enter_lines(rill_vocabulary *v, const char *name, size_t length)
+{
+    uint32_t at = 0;
+    for (int32_t id = 0; id < v->count; id++) {
+        char *token = v->text + at;
+        char *feed = memchr(token, '\n', length - at);
+        size_t size = feed != NULL ? (size_t)(feed - token) : length - at;
+        rill_status status = check_token(v->blocks.ctx, name, id + 1, token, size);
+        if (status == RILL_OK) status = enter(v, name, id, at, size);
+        if (status != RILL_OK) return status;
+        at = v->start[id + 1];
+    }
+    return RILL_OK;
+}
+
+/* A vocabulary without tokens yet, with room for `count` of `bytes` bytes, their ends counted. */
+static rill_status make_room(rill_vocabulary **out, rill_context *ctx, const char *name, int32_t count, size_t bytes)
+{
+    size_t places = 4;
+    while (places < 2 * (size_t)count) places *= 2;
+    if (bytes >= UINT32_MAX)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected less than 4 GiB, found %zu bytes", name, bytes);
+    rill_vocabulary *v = rill_calloc(ctx, 1, sizeof *v);
+    if (v == NULL) return rill_fail_memory(ctx, sizeof *v, name);
+    *v = (rill_vocabulary){.blocks.ctx = ctx, .count = count, .mask = (uint32_t)(places - 1)};
+    rill_status status = rill_blocks_get(&v->blocks, &v->text, bytes, 1, name);
+    if (status == RILL_OK) status = rill_blocks_get(&v->blocks, &v->start, (size_t)count + 1, sizeof *v->start, name);
+    if (status == RILL_OK) status = rill_blocks_get(&v->blocks, &v->table, places, sizeof *v->table, name);
+    if (status == RILL_OK)
+        memset(v->table, 0xFF, places * sizeof *v->table);
+    else
+        rill_vocabulary_close(v);
+    if (status == RILL_OK) *out = v;
+    return status;
+}
+
+/* Hand v over, or close it and hand over nothing. */
+static rill_status settle(rill_vocabulary **out, rill_vocabulary *v, rill_status status)
+{
+    if (status == RILL_OK)
+        *out = v;
+    else
+        rill_vocabulary_close(v);
+    return status;
+}
+
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
+
+rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
+                                  size_t length, int32_t limit)
+{
+    *out = NULL;
+    if (length == 0)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected one token per line, found an empty file", name);
+    int32_t count = count_lines(bytes, length, limit);
+    if (count > limit)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: expected at most %d tokens", name, limit + 1, limit);
+    rill_vocabulary *v;
+    TRY(make_room(&v, ctx, name, count, length + 1));
+    memcpy(v->text, bytes, length);
+    return settle(out, v, enter_lines(v, name, length));
+}
+
+rill_status rill_vocabulary_from(rill_vocabulary **out, rill_context *ctx, const char *name, const char *const *token,
+                                 const size_t *length, int32_t count)
+{
+    *out = NULL;
+    size_t bytes = 0;
+    for (int32_t i = 0; i < count; i++) bytes += length[i] + 1;
+    rill_vocabulary *v;
+    rill_status status = make_room(&v, ctx, name, count, bytes);
+    if (status != RILL_OK) return status;
+    uint32_t at = 0;
+    for (int32_t i = 0; status == RILL_OK && i < count; i++) {
+        memcpy(v->text + at, token[i], length[i]);
+        status = enter(v, name, i, at, length[i]);
+        at += (uint32_t)length[i] + 1;
+    }
+    return settle(out, v, status);
+}
+
+rill_status rill_vocabulary_open(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit)
+{
+    *out = NULL;
+    rill_text text = {.ctx = ctx};
+    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
+    if (status == RILL_OK) status = rill_vocabulary_parse(out, ctx, path, text.data, text.length, limit);
+    rill_text_clear(&text);
+    return status;
+}
+
+static rill_status check_expected(const rill_vocabulary *v, rill_context *ctx, const char *path, const char *key,
+                                  int32_t size, const char *const *special, int32_t specials)
+{
+    int32_t count = rill_vocabulary_count(v);
+    if (count != size)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected %d tokens as %s in config.json says, found %d", path, size,
+                         key, count);
+    for (int32_t i = 0; i < specials; i++)
+        if (i >= count || strcmp(rill_vocabulary_token(v, i, NULL), special[i]) != 0)
+            return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: expected %s, found %.60s", path, i + 1, special[i],
+                             i < count ? rill_vocabulary_token(v, i, NULL) : "the end");
+    return RILL_OK;
+}
+
+rill_status rill_vocabulary_expect(rill_vocabulary **out, rill_context *ctx, const char *path, const char *key,
+                                   int32_t size, const char *const *special, int32_t specials)
+{
+    enum { LIMIT = 1 << 22 }; /* a file that is larger than configured is told by how many, up to here */
+    rill_status status = rill_vocabulary_open(out, ctx, path, LIMIT);
+    if (status != RILL_OK) return status;
+    status = check_expected(*out, ctx, path, key, size, special, specials);
+    if (status == RILL_OK) return RILL_OK;
+    rill_vocabulary_close(*out);
+    *out = NULL;
+    return status;
+}
+
+void rill_vocabulary_close(rill_vocabulary *v)
+{
+    if (v == NULL) return;
+    rill_context *ctx = v->blocks.ctx;
+    rill_blocks_clear(&v->blocks);
+    rill_free(ctx, v, sizeof *v);
+}
+
+/* --- lookups ------------------------------------------------------------------------------------------------------ */
+
+int32_t rill_vocabulary_count(const rill_vocabulary *v)
+{
+    return v->count;
+}
+
+int32_t rill_vocabulary_id(const rill_vocabulary *v, const char *token, size_t length)
+{
+    return v->table[place_of(v, token, length)];
+}
+
+const char *rill_vocabulary_token(const rill_vocabulary *v, int32_t id, size_t *length)
+{
+    if (length != NULL) *length = v->start[id + 1] - v->start[id] - 1;
+    return v->text + v->start[id];
+}
+
+rill_status rill_vocabulary_write(const rill_vocabulary *v, int32_t id, rill_text *out)
+{
+    size_t length;
+    const char *token = rill_vocabulary_token(v, id, &length);
+    return rill_text_append(out, token, length);
+}

@@ -1,0 +1,59 @@
+/* vocabulary.h: symbols and their numbers.
+ *
+ * The file has one token per line; the number of a token is that of its line, from 0. Tokens are any UTF-8 without line
+ * feeds and NULs, not ending in CR. The last line may lack its line feed; anything else unusual is refused with file and
+ * line: an empty line, a token that came before, bytes that are not UTF-8, more tokens than allowed.
+ * A loaded vocabulary never changes: lookups may run on several threads at once.
+ * Stability: internal to rill. */
+#ifndef RILL_TEXT_VOCABULARY_H
+#define RILL_TEXT_VOCABULARY_H
+
+#include "rill/context.h"
+
+typedef struct rill_vocabulary rill_vocabulary;
+
+/* Read the vocabulary at `path`, of `limit` tokens at most (1..2^30).
+ *   out: on success a vocabulary the caller closes; on failure NULL
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE:LINE: why) · RILL_ERR_MEMORY */
+rill_status rill_vocabulary_open(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit);
+
+/* Read the vocabulary of a model whose config.json says at `key` that it has `size` tokens, and which begins with those of
+ * `special`.
+ *   RILL_OK · as rill_vocabulary_open(), RILL_ERR_FORMAT also for another size or beginning */
+rill_status rill_vocabulary_expect(rill_vocabulary **out, rill_context *ctx, const char *path, const char *key,
+                                   int32_t size, const char *const *special, int32_t specials);
+
+/* The same as rill_vocabulary_open() for bytes in memory, which are copied; `name` stands for the path in errors. */
+rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
+                                  size_t length, int32_t limit);
+
+/* The same for a list of tokens in order of their numbers, of which only that none comes twice is asked; they are copied. `name`
+ * stands for the file in errors.
+ *   token   [count] of [length[i]] bytes each, UTF-8 without NULs; count >= 1 */
+rill_status rill_vocabulary_from(rill_vocabulary **out, rill_context *ctx, const char *name, const char *const *token,
+                                 const size_t *length, int32_t count);
+
+/* Read a JSON object of token: number, as vocab.json of Hugging Face directories; the numbers must be all of 0 .. count - 1.
+ *   out: on success a vocabulary the caller closes; on failure NULL
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE: why) · RILL_ERR_MEMORY */
+rill_status rill_vocabulary_open_json(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit);
+
+/* The same for bytes in memory; `name` stands for the path in errors. */
+rill_status rill_vocabulary_parse_json(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
+                                       size_t length, int32_t limit);
+
+void rill_vocabulary_close(rill_vocabulary *vocabulary); /* NULL is allowed */
+
+/* Number of tokens. */
+int32_t rill_vocabulary_count(const rill_vocabulary *vocabulary);
+
+/* The number of the token of `length` bytes, -1 if it is not there. */
+int32_t rill_vocabulary_id(const rill_vocabulary *vocabulary, const char *token, size_t length);
+
+/* The token with number id, 0 <= id < count; NUL-terminated; *length (may be NULL) without the NUL. Borrowed. */
+const char *rill_vocabulary_token(const rill_vocabulary *vocabulary, int32_t id, size_t *length);
+
+/* Append it. RILL_OK · RILL_ERR_MEMORY */
+rill_status rill_vocabulary_write(const rill_vocabulary *vocabulary, int32_t id, rill_text *out);
+
+#endif

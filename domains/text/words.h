@@ -1,0 +1,42 @@
+/* words.h: texts as slices, the words between blanks, and where the actions that words stand for go.
+ *
+ * Any number of threads may ask at once: nothing here keeps anything. Stability: internal to rill. */
+#ifndef RILL_TEXT_WORDS_H
+#define RILL_TEXT_WORDS_H
+
+#include "rill/context.h"
+
+/* Bytes of a text that belongs to another, or of static memory; not NUL-terminated. */
+typedef struct rill_slice {
+    const char *data;
+    size_t length;
+} rill_slice;
+
+/* Is it that text, which ends in a NUL? Are both the same? */
+int rill_slice_is(rill_slice slice, const char *text);
+int rill_slice_same(rill_slice a, rill_slice b);
+
+/* Takes the next word, token or piece. A failure ends the call, which then returns it. */
+typedef rill_status (*rill_word_fn)(void *user, const char *word, size_t length);
+
+/* Cut from the front of the text what stands between blanks, which are all bytes up to ' '; it is empty when nothing is left. */
+rill_slice rill_next_word(rill_slice *text);
+
+/* Each of them in order. RILL_OK · what fn returned */
+rill_status rill_words_each(const char *text, size_t length, rill_word_fn fn, void *user);
+
+/* What rill_domain.tokenize fills, the first `room` of n; and who asks which model, for those who take words or pieces. */
+typedef struct rill_actions {
+    void *model;
+    rill_context *ctx;
+    int32_t *action;
+    int32_t room, n;
+} rill_actions;
+
+static inline void rill_actions_add(rill_actions *to, int32_t action)
+{
+    if (to->n < to->room) to->action[to->n] = action;
+    to->n++;
+}
+
+#endif

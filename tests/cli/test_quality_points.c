@@ -1,0 +1,137 @@
+/* The front of points: hand-made cases with every kind of tie, and random ones against its definition. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "points.h"
+
+enum { MOST = 64 };
+
+static cli_point made[MOST];
+static cli_points points;
+
+static void make(const int (*values)[3], size_t n) /* exact, oracle, expansions; expansions < 0: refused */
+{
+    static char why[] = "no";
+    memset(made, 0, sizeof made);
+    points = (cli_points){.kind = &cli_metric_exact, .point = made, .n = n};
+    for (size_t i = 0; i < n; i++) {
+        made[i].trial.counts = (cli_counts){
+            .inputs = 100, .first = {{values[i][0], 100}}, .best = {{values[i][1], 100}}};
+        made[i].trial.stats.expansions = values[i][2];
+        if (values[i][2] < 0) made[i].refused = why;
+    }
+}
+
+static void points_front(void **state)
+{
+    static const int values[][3] = {
+        {50, 90, 100},  /* 0: as good as 1, dearer */
+        {50, 10, 90},   /* 1: on it */
+        {60, 10, 100},  /* 2: on it; as dear as 0, better */
+        {60, 10, 100},  /* 3: the same */
+        {10, 95, 80},   /* 4: on it: cheapest of all */
+        {100, 100, -1}, /* 5: was refused */
+        {9, 9, 80},     /* 6: as cheap as 4, worse */
+        {60, 10, 101},  /* 7: as good as 2, dearer */
+        {70, 10, 500},  /* 8: on it */
+    };
+    size_t front[9], alike[9];
+    (void)state;
+    make(values, 9);
+    assert_int_equal(cli_points_mark_front(&points, 0), 5);
+    for (size_t i = 0; i < 9; i++) assert_int_equal(made[i].on_front, strchr("12348", '0' + (int)i) != NULL);
+    assert_int_equal(cli_points_front(&points, front, alike), 4);
+    static const size_t expected[] = {4, 1, 2, 8};
+    assert_memory_equal(front, expected, sizeof expected);
+    assert_int_equal(alike[0] + alike[1] + alike[3], 0);
+    assert_int_equal(alike[2], 1);
+    assert_int_equal(cli_points_mark_front(&points, 1), 1); /* the oracle of 4 is best, and it is cheapest */
+    assert_int_equal(made[4].on_front, 1);
+}
+
+static void points_none(void **state)
+{
+    static const int values[][3] = {{1, 1, -1}, {2, 2, -1}};
+    size_t front[2], alike[2];
+    (void)state;
+    make(values, 2);
+    assert_int_equal(cli_points_mark_front(&points, 0), 0);
+    assert_int_equal(cli_points_front(&points, front, alike), 0);
+    assert_int_equal(cli_points_flawed(&points), 1);
+    make(values, 0);
+    assert_int_equal(cli_points_mark_front(&points, 0), 0);
+    assert_int_equal(cli_points_flawed(&points), 0);
+}
+
+/* A point is on the front when it is best among those that cost no more, and the cheapest with its quality. */
+static int belongs(const int (*values)[3], size_t n, size_t i)
+{
+    for (size_t j = 0; j < n; j++) {
+        if (values[j][2] < 0) continue;
+        if (values[j][2] <= values[i][2] && values[j][0] > values[i][0]) return 0;
+        if (values[j][2] < values[i][2] && values[j][0] == values[i][0]) return 0;
+    }
+    return values[i][2] >= 0;
+}
+
+static void points_random(void **state)
+{
+    static int values[MOST][3];
+    size_t front[MOST], alike[MOST];
+    uint32_t dice = 1;
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        size_t n = (size_t)round % MOST, marked = 0, listed = 0;
+        for (size_t i = 0; i < n; i++)
+            for (int v = 0; v < 3; v++) {
+                dice = dice * 1664525u + 1013904223u;
+                values[i][v] = (int)(dice >> 28) - (v == 2);
+            }
+        make((const int(*)[3])values, n);
+        size_t said = cli_points_mark_front(&points, 0);
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(made[i].on_front, belongs((const int(*)[3])values, n, i));
+            marked += (size_t)made[i].on_front;
+        }
+        assert_int_equal(said, marked);
+        size_t different = cli_points_front(&points, front, alike);
+        for (size_t i = 0; i < different; i++) {
+            listed += 1 + alike[i];
+            assert_int_equal(made[front[i]].on_front, 1);
+            if (i > 0)
+                assert_true(values[front[i]][2] > values[front[i - 1]][2] &&
+                            values[front[i]][0] > values[front[i - 1]][0]);
+        }
+        assert_int_equal(listed, marked);
+    }
+}
+
+static void points_label(void **state)
+{
+    char a[] = "delta", b[] = "M", x[] = "0.5", y[] = "3", out[32];
+    char *names[] = {a, b}, *values[] = {x, y};
+    const cli_point point = {.name = names, .value = values, .n = 2};
+    (void)state;
+    cli_point_label(&point, out, sizeof out);
+    assert_string_equal(out, "delta=0.5 M=3");
+    cli_point_label(&point, out, 8); /* is cut, and ended */
+    assert_string_equal(out, "delta=0");
+    assert_string_equal(cli_point_value(&point, "M"), "3");
+    assert_null(cli_point_value(&point, "k"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(points_front),
+        cmocka_unit_test(points_none),
+        cmocka_unit_test(points_random),
+        cmocka_unit_test(points_label),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

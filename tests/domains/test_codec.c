@@ -1,0 +1,386 @@
+/* domains/text: codecs, and what those of FSMT models are made of. Moses' tokeniser and detokeniser and byte pair encoding give what
+ * transformers and sacremoses give on the texts of tests/data/mt/moses, string by string; files they read are checked. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "bpe.h"
+#include "codec.h"
+#include "helpers.h"
+#include "moses.h"
+#include "moses_bpe.h"
+#include "mt.h"
+#include "reference.h"
+#include "vocabulary.h"
+
+static const rill_domain *const domain = &rill_mt_domain;
+
+#include "folder_fixture.h"
+
+static void copy_names(const char *from, const char *const *names, size_t count)
+{
+    char *path = data_path(from);
+    for (size_t i = 0; i < count; i++) copy_file(path, folder, names[i]);
+    free(path);
+}
+
+static void fill_folder(void)
+{
+    static const char *const ours[] = {"merges.txt", "nonbreaking_prefix.en", "nonbreaking_prefix.de",
+                                       "nonbreaking_prefix.ru"};
+    static const char *const model[] = {"config.json", "model.safetensors", "vocab-src.json", "vocab-tgt.json"};
+    copy_names("mt/moses", ours, sizeof ours / sizeof *ours);
+    copy_names("mt/fsmt", model, sizeof model / sizeof *model);
+}
+
+static rill_moses_bpe *open_language(const char *language)
+{
+    char config[60];
+    rill_moses_bpe *fsmt;
+    snprintf(config, sizeof config, "{\"langs\": [\"%s\", \"%s\"]}", language, language);
+    write_string(folder, "tokenizer_config.json", config);
+    assert_ok(ctx, rill_moses_bpe_open(&fsmt, ctx, folder));
+    return fsmt;
+}
+
+/* --- as the reference --------------------------------------------------------------------------------------------- */
+
+static rill_status collect(void *user, const char *piece, size_t length)
+{
+    rill_text *out = user;
+    if (out->length > 0) assert_int_equal(rill_text_append(out, " ", 1), RILL_OK);
+    return rill_text_append(out, piece, length);
+}
+
+/* Both texts are NULL where nothing was appended. */
+static void assert_same(const char *language, const char *input, const rill_text *found, const char *expected)
+{
+    const char *text = found->length > 0 ? found->data : "";
+    if (strcmp(text, expected) == 0) return;
+    fail_msg("%s: [%s]\n  expected [%s]\n  found    [%s]", language, input, expected, text);
+}
+
+static void check_numbers(const rill_vocabulary *v, const char *pieces, const json_t *expected)
+{
+    size_t count = 0;
+    const int32_t unknown = rill_vocabulary_id(v, "<unk>", 5);
+    for (const char *at = pieces; *at != '\0';) {
+        size_t length = strcspn(at, " ");
+        int32_t id = rill_vocabulary_id(v, at, length);
+        assert_int_equal(id >= 0 ? id : unknown, json_integer_value(json_array_get(expected, count++)));
+        at += length + (at[length] == ' ');
+    }
+    assert_int_equal(count, json_array_size(expected));
+}
+
+static void check_language(const char *language, const json_t *cases, const rill_vocabulary *v)
+{
+    rill_moses_bpe *fsmt = open_language(language);
+    rill_text out = {.ctx = ctx};
+    size_t i;
+    json_t *one;
+    json_array_foreach(json_object_get(cases, "split"), i, one)
+    {
+        const char *text = json_string_value(json_array_get(one, 0));
+        rill_text_reset(&out);
+        assert_ok(ctx, rill_moses_bpe_split(fsmt, ctx, RILL_SIDE_SOURCE, text, strlen(text), collect, &out));
+        assert_same(language, text, &out, json_string_value(json_array_get(one, 1)));
+        check_numbers(v, out.length > 0 ? out.data : "", json_array_get(one, 2));
+    }
+    assert_true(i > 100);
+    json_array_foreach(json_object_get(cases, "join"), i, one)
+    {
+        const char *pieces = json_string_value(json_array_get(one, 0));
+        const size_t length = strlen(pieces);
+        rill_text_reset(&out); /* blanks in pieces are nothing: all of them as one piece is the same */
+        assert_ok(ctx, rill_moses_bpe_join(fsmt, 1, &pieces, &length, &out));
+        assert_same(language, pieces, &out, json_string_value(json_array_get(one, 1)));
+    }
+    assert_true(i > 200);
+    rill_text_clear(&out);
+    rill_moses_bpe_close(fsmt);
+}
+
+static void texts_are_those_of_the_reference(void **state)
+{
+    (void)state;
+    static const char *const languages[] = {"en", "de", "ru"};
+    reference r = reference_open("mt/moses");
+    char *vocabulary = path_of(r.path, "vocab-src.json");
+    rill_vocabulary *v;
+    assert_ok(ctx, rill_vocabulary_open_json(&v, ctx, vocabulary, 1 << 20));
+    for (size_t i = 0; i < 3; i++) check_language(languages[i], json_object_get(r.expected, languages[i]), v);
+    rill_vocabulary_close(v);
+    free(vocabulary);
+    reference_close(&r);
+}
+
+/* --- prefixes ----------------------------------------------------------------------------------------------------- */
+
+static rill_moses moses_open(const char *directory, rill_language language)
+{
+    rill_prefixes *prefixes;
+    assert_ok(ctx, rill_prefixes_open(&prefixes, ctx, directory, language));
+    return (rill_moses){.ctx = ctx, .language = language, .prefixes = prefixes};
+}
+
+static void moses_close(rill_moses *moses)
+{
+    rill_prefixes_close((void *)(uintptr_t)moses->prefixes);
+    rill_moses_clear(moses);
+}
+
+static void assert_tokens(rill_moses *moses, const char *text, int lower, const char *expected)
+{
+    rill_text out = {.ctx = ctx};
+    assert_ok(ctx, rill_moses_split(moses, text, strlen(text), lower, collect, &out));
+    assert_same("tokens", text, &out, expected);
+    rill_text_clear(&out);
+}
+
+/* Without files the lists are rill's own. */
+static void own_prefixes(void **state)
+{
+    (void)state;
+    static const struct {
+        rill_language language;
+        const char *text, *tokens;
+    } cases[] = {
+        {RILL_EN, "Mrs. Brown met Dr. No. 7 at No. 7 St. Johns.", "Mrs. Brown met Dr. No. 7 at No. 7 St. Johns ."},
+        {RILL_EN, "She said no. Then No. Yes.", "She said no . Then No . Yes ."},
+        {RILL_EN, "Am 3. Mai", "Am 3 . Mai"},
+        {RILL_DE, "Am 3. Mai traf Prof. Weber ca. 400. Gäste.", "Am 3. Mai traf Prof. Weber ca. 400 . Gäste ."},
+        {RILL_RU, "Он живёт: г. Москва, ул. Ленина, 5. Да.", "Он живёт : г. Москва , ул. Ленина , 5 . Да ."},
+    };
+    char *empty = folder_make();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rill_moses moses = moses_open(empty, cases[i].language);
+        assert_tokens(&moses, cases[i].text, 0, cases[i].tokens);
+        moses_close(&moses);
+    }
+    folder_remove(empty);
+}
+
+static void a_file_of_prefixes(void **state)
+{
+    (void)state;
+    static const char list[] =
+        "# A comment.\r\n Foo \n\nBar #NUMERIC_ONLY#\nBaz\nBaz #NUMERIC_ONLY#\n#NUMERIC_ONLY#\nlast";
+    rill_prefixes *p;
+    assert_ok(ctx, rill_prefixes_parse(&p, ctx, "list", list, sizeof list - 1));
+    assert_int_equal(rill_prefixes_find(p, "Foo", 3), RILL_PREFIX_ALWAYS);
+    assert_int_equal(rill_prefixes_find(p, "last", 4), RILL_PREFIX_ALWAYS);
+    assert_int_equal(rill_prefixes_find(p, "Bar", 3), RILL_PREFIX_BEFORE_NUMBER);
+    assert_int_equal(rill_prefixes_find(p, "Baz", 3), RILL_PREFIX_BEFORE_NUMBER);
+    assert_int_equal(rill_prefixes_find(p, "Ba", 2), RILL_PREFIX_NONE);
+    assert_int_equal(rill_prefixes_find(p, "# A comment.", 12), RILL_PREFIX_NONE);
+    assert_int_equal(rill_prefixes_find(p, "7", 1), RILL_PREFIX_NONE);
+    rill_prefixes_close(p);
+    assert_ok(ctx, rill_prefixes_parse(&p, ctx, "list", "", 0));
+    assert_int_equal(rill_prefixes_find(p, "Foo", 3), RILL_PREFIX_NONE);
+    rill_prefixes_close(p);
+    assert_int_equal(rill_prefixes_parse(&p, ctx, "list", "a\n\xFF", 3), RILL_ERR_FORMAT);
+    assert_string_equal(rill_error(ctx), "list: byte 3 is not UTF-8");
+}
+
+static void lower_case(void **state)
+{
+    (void)state;
+    rill_moses moses = moses_open(folder, RILL_DE);
+    assert_tokens(&moses, "ÄRZTE Und ЁЛКА", 1, "ärzte und ёлка");
+    moses_close(&moses);
+}
+
+/* A comma stays in a number, whatever its digits are; fractions are marks, and the number signs of Chinese are no numbers. */
+static void numbers_of_all_kinds(void **state)
+{
+    (void)state;
+    rill_moses moses = moses_open(folder, RILL_EN);
+    assert_tokens(&moses, "1,2 ½,½ Ⅷ,Ⅷ ٣,٣ 〇,〇 a,b", 0, "1,2 ½ , ½ Ⅷ,Ⅷ ٣,٣ 〇 , 〇 a , b");
+    moses_close(&moses);
+}
+
+/* --- byte pairs --------------------------------------------------------------------------------------------------- */
+
+static void assert_pieces(const char *merges, const char *word, const char *expected)
+{
+    rill_vocabulary *own;
+    rill_text out = {.ctx = ctx};
+    assert_ok(ctx, rill_merges_parse(&own, ctx, "merges.txt", merges, strlen(merges)));
+    rill_bpe bpe = {.ctx = ctx, .merges = own};
+    assert_ok(ctx, rill_bpe_split(&bpe, word, strlen(word), collect, &out));
+    assert_same("pieces", word, &out, expected);
+    rill_text_clear(&out);
+    rill_bpe_clear(&bpe);
+    rill_vocabulary_close(own);
+}
+
+static void merges_by_rank(void **state)
+{
+    (void)state;
+    assert_pieces("x y\n", "a", "a</w>");
+    assert_pieces("x y\n", "xyxy", "xy x y</w>");
+    assert_pieces("a a\n", "aaaaa", "aa aa a</w>");
+    assert_pieces("a a\naa aa\n", "aaaaaaaaa", "aaaa aaaa a</w>");
+    assert_pieces("b c</w>\na b\n", "abc", "a bc</w>");
+    assert_pieces("a b\nb c</w>\nab c</w>", "abc", "abc</w>");
+    assert_pieces("é é\n", "éééé", "éé é é</w>");
+    /* A pair that arises within a round waits for its end, although it stands earlier in the file: all ab are made
+     * before aba is. */
+    assert_pieces("ab a\na b\n", "abab", "aba b</w>");
+    assert_pieces("ab a\na b\n", "ababx", "ab ab x</w>");
+}
+
+static void merges_that_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *sentence;
+    } bad[] = {
+        {"", "m: expected one token per line, found an empty file"},
+        {"a b\nab\n", "m:2: expected two pieces with a blank between them"},
+        {"a b c\n", "m:1: expected two pieces with a blank between them"},
+        {" ab\n", "m:1: expected two pieces with a blank between them"},
+        {"a b\n\nc d\n", NULL},
+        {"a b\na b\n", NULL},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        rill_vocabulary *bpe;
+        assert_int_equal(rill_merges_parse(&bpe, ctx, "m", bad[i].text, strlen(bad[i].text)), RILL_ERR_FORMAT);
+        assert_null(bpe);
+        if (bad[i].sentence != NULL) assert_string_equal(rill_error(ctx), bad[i].sentence);
+    }
+}
+
+/* --- long lines --------------------------------------------------------------------------------------------------- */
+
+/* A hundred thousand times the same, without a blank: time that went with the square of it would be noticed. */
+static void long_words_take_no_long(void **state)
+{
+    (void)state;
+    enum { LENGTH = 100000 };
+    static const char *const unit[] = {".", "a", "'", "\"", "-", " ", ",", "\u00a0", ".\"", "a-", "…"};
+    static const char merges[] = "a a\naa aa\naaaa aaaa\n. .\n";
+    char *text = malloc(LENGTH * 4);
+    rill_text out = {.ctx = ctx}, back = {.ctx = ctx};
+    assert_non_null(text);
+    rill_moses moses = moses_open(folder, RILL_DE);
+    for (size_t i = 0; i < sizeof unit / sizeof *unit; i++) {
+        size_t size = strlen(unit[i]);
+        for (size_t at = 0; at < LENGTH; at++) memcpy(text + at * size, unit[i], size);
+        rill_text_reset(&out);
+        rill_text_reset(&back);
+        assert_ok(ctx, rill_moses_split(&moses, text, LENGTH * size, 0, collect, &out));
+        if (out.length > 0) assert_ok(ctx, rill_moses_join(&moses, out.data, out.length, &back));
+    }
+    rill_vocabulary *own;
+    assert_ok(ctx, rill_merges_parse(&own, ctx, "m", merges, sizeof merges - 1));
+    rill_bpe bpe = {.ctx = ctx, .merges = own};
+    memset(text, 'a', LENGTH);
+    rill_text_reset(&out);
+    assert_ok(ctx, rill_bpe_split(&bpe, text, LENGTH, collect, &out));
+    assert_memory_equal(out.data, "aaaaaaaa aaaaaaaa ", 18);
+    rill_bpe_clear(&bpe);
+    rill_vocabulary_close(own);
+    moses_close(&moses);
+    rill_text_clear(&out);
+    rill_text_clear(&back);
+    free(text);
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+static void fsmt_refused(const char *sentence)
+{
+    rill_moses_bpe *fsmt;
+    assert_true(rill_moses_bpe_open(&fsmt, ctx, folder) < 0);
+    assert_null(fsmt);
+    assert_error(ctx, sentence, folder);
+}
+
+static void languages_of_a_folder(void **state)
+{
+    (void)state;
+    rill_moses_bpe *fsmt;
+    write_string(folder, "tokenizer_config.json", "{\"langs\": [\"en\", \"fr\"]}");
+    fsmt_refused(
+        "%s/tokenizer_config.json: langs: the tokeniser knows de, en and ru, and the target language is \"fr\": "
+        "tokenise the text elsewhere and say --tokenized");
+    write_string(folder, "tokenizer_config.json", "{\"langs\": [\"en\"]}");
+    fsmt_refused("%s/tokenizer_config.json: langs: expected an array of 2 texts, found an array");
+    write_string(folder, "tokenizer_config.json", "{\"langs\": \"de\"}");
+    fsmt_refused("%s/tokenizer_config.json: langs: expected an array of 2 texts, found \"de\"");
+    write_string(folder, "tokenizer_config.json", "{}");
+    assert_ok(ctx, rill_moses_bpe_open(&fsmt, ctx, folder)); /* config.json has them too */
+    rill_moses_bpe_close(fsmt);
+    write_string(folder, "config.json", "{}");
+    fsmt_refused("%s/config.json: langs: expected an array of two languages, found nothing");
+}
+
+static void missing_files(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"model.safetensors", "merges.txt", "vocab-tgt.json", "vocab-src.json",
+                                        "config.json"};
+    assert_int_equal(open_folder(folder, 0), RILL_OK);
+    each_is_missed(names, sizeof names / sizeof *names);
+}
+
+/* Neither merges nor languages are needed for pieces. */
+static void pieces_need_no_tokeniser(void **state)
+{
+    (void)state;
+    remove_one("merges.txt");
+    write_string(folder, "tokenizer_config.json", "{\"langs\": [\"en\", \"fr\"]}");
+    assert_int_equal(open_folder(folder, 1), RILL_OK);
+}
+
+/* Several threads may use one: what was written before, and with which context, is nothing to it. */
+static void contexts_are_apart(void **state)
+{
+    (void)state;
+    const rill_codec_files files = {.kind = RILL_CODEC_WORDS,
+                                    .directory = folder,
+                                    .source = "vocab-src.json",
+                                    .target = "vocab-tgt.json",
+                                    .words = 1000,
+                                    .actions = 1000};
+    static const int32_t actions[] = {6, 7, 8, 9, 4};
+    rill_codec *codec;
+    miser other;
+    rill_context *own = miser_context(&other);
+    rill_text a = {.ctx = ctx}, b = {.ctx = own};
+    assert_ok(ctx, rill_codec_open(&codec, ctx, &files));
+    assert_ok(ctx, rill_codec_write(codec, 5, actions, &a));
+    assert_ok(own, rill_codec_write(codec, 5, actions, &b));
+    assert_string_equal(a.data, "and</w> book</w> buch</w> der</w> .</w>");
+    assert_string_equal(b.data, a.data);
+    rill_text_clear(&a), rill_text_clear(&b);
+    miser_finish(&other, own);
+    rill_codec_close(codec);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(texts_are_those_of_the_reference),
+        CASE(own_prefixes),
+        CASE(a_file_of_prefixes),
+        CASE(lower_case),
+        CASE(numbers_of_all_kinds),
+        CASE(merges_by_rank),
+        CASE(merges_that_are_refused),
+        CASE(long_words_take_no_long),
+        CASE(languages_of_a_folder),
+        CASE(missing_files),
+        CASE(pieces_need_no_tokeniser),
+        CASE(contexts_are_apart),
+    };
+    return cmocka_run_group_tests_name("domains_codec", tests, NULL, NULL);
+}

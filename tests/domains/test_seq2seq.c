@@ -1,0 +1,411 @@
+/* domains/seq2seq with an architecture that is no transformer: GRUs with attention, whose states are their parents'. One net, several and
+ * a shortlist give what plain loops in double precision give; nothing is left of what failed.
+ *
+ * Weights come from the number "seed" of a directory's config.json, and so do those of the loops. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "config.h"
+#include "driver.h"
+#include "helpers.h"
+#include "seq2seq.h"
+
+enum { END = 0, PAD = 2, V = 9, H = 6, GATES = 3 * H, LONGEST = 12 };
+
+/* --- the architecture --------------------------------------------------------------------------------------------- */
+
+/* Gates of the source's and of the target's symbols, what states add to them, attention's layer, the output layer. */
+typedef struct weights {
+    float source[V * GATES], reads[GATES * H], target[V * GATES], writes[GATES * H], join[H * 2 * H], output[V * H],
+        bias[V], none[GATES];
+} weights;
+
+static void make_weights(weights *w, uint64_t seed)
+{
+    float *x = (float *)w;
+    for (size_t i = 0; i < (sizeof *w - sizeof w->none) / sizeof *x; i++)
+        x[i] = (float)roll(&seed, 20001) / 10000.0f - 1.0f;
+    memset(w->none, 0, sizeof w->none);
+}
+
+typedef struct gru_net {
+    seq_net seq;
+    int64_t seed;
+    weights *w;
+    rill_matrix writes, join;
+    rill_constant none, target;
+    rill_table memory, last, state;
+    rill_scan read;
+} gru_net;
+
+static rill_status read_seed(void *user, const rill_config *config)
+{
+    return rill_config_int(config, "seed", 1, 1000, &((gru_net *)user)->seed);
+}
+
+static rill_status configure(seq_net *net, const char *directory, rill_codec_files *text)
+{
+    TRY(rill_config_read(net->ctx, directory, "config.json", read_seed, net, NULL));
+    net->words = net->actions = V;
+    net->end = END;
+    net->start = net->pad = PAD;
+    net->end_file = "config.json";
+    net->usual = net->positions = net->most_length = net->max_length = LONGEST;
+    *text = (rill_codec_files){RILL_CODEC_WORDS, directory,     "vocab.json",
+                               "target.json",    .optional = 1, .actions_key = "actions"};
+    TRY(rill_blocks_get(&net->model->blocks, &net->legal, 1, sizeof *net->legal, "symbols"));
+    net->legal[0] = UINT64_MAX;
+    snprintf(net->description, sizeof net->description, "GRUs of %d", H);
+    return RILL_OK;
+}
+
+static rill_status load(seq_net *seq, const char *directory)
+{
+    gru_net *net = (gru_net *)seq;
+    rill_plan *plan = seq->model->plan;
+    (void)directory;
+    TRY(rill_blocks_get(&seq->model->blocks, &net->w, 1, sizeof *net->w, "weights"));
+    weights *w = net->w;
+    make_weights(w, (uint64_t)net->seed);
+    net->none = rill_plan_constant(plan, w->none, 1, GATES);
+    net->target = rill_plan_constant(plan, w->target, V, GATES);
+    net->writes = rill_plan_matrix(plan, RILL_WEIGHT_F32, GATES, H, w->writes, H);
+    net->join = rill_plan_matrix(plan, RILL_WEIGHT_F32, H, 2 * H, w->join, 2 * H);
+    net->memory = rill_plan_table(plan, RILL_TABLE_RAGGED, H, "memory");
+    net->last = rill_plan_table(plan, RILL_TABLE_SLOTS, H, "last");
+    net->state = rill_plan_table(plan, RILL_TABLE_NODES, H, "state");
+    seq_keep_output(seq, w->output, H, w->bias);
+    return RILL_OK;
+}
+
+static void encode(const seq_net *seq, const seq_reader *reader)
+{
+    const gru_net *net = (const gru_net *)seq;
+    rill_plan *plan = seq->model->plan;
+    const rill_scan read = {
+        .cell = RILL_CELL_GRU,
+        .space = reader->pieces,
+        .hidden = H,
+        .recurrent = rill_plan_matrix(plan, RILL_WEIGHT_F32, GATES, H, net->w->reads, H),
+        .recurrent_bias = net->none,
+        .gates = rill_row(rill_plan_constant(plan, net->w->source, V, GATES), reader->symbol),
+        .out = rill_in(net->memory, reader->slot, RILL_OWN),
+        .last_h = rill_at(net->last, reader->slot),
+    };
+    rill_op_scan(plan, reader->program, &read);
+}
+
+static void step(const seq_net *seq, const seq_writer *w)
+{
+    const gru_net *net = (const gru_net *)seq;
+    rill_plan *plan = seq->model->plan;
+    const rill_space firsts = rill_space_where(plan, w->program, RILL_ROWS, w->first);
+    const rill_value input = rill_value_make(plan, w->program, RILL_ROWS, GATES);
+    const rill_value hidden = rill_value_make(plan, w->program, RILL_ROWS, GATES);
+    const rill_copy begin = {.width = H, .x = rill_at(net->last, w->first), .out = rill_at(net->state, w->node)};
+    const rill_copy read = {.width = GATES, .x = rill_row(net->target, w->symbol), .out = rill_of(input)};
+    const rill_product multiply = {.matrix = net->writes, .a = rill_at(net->state, w->origin), .out = rill_of(hidden)};
+    const rill_gru_cell cell = {.hidden = H,
+                                .input = rill_of(input),
+                                .hidden_gates = rill_of(hidden),
+                                .h = rill_at(net->state, w->origin),
+                                .h_out = rill_at(net->state, w->node)};
+    rill_op_copy(plan, w->program, firsts, &begin);
+    rill_op_copy(plan, w->program, RILL_ROWS, &read);
+    rill_op_product(plan, w->program, RILL_ROWS, &multiply);
+    rill_op_gru(plan, w->program, RILL_ROWS, &cell);
+}
+
+/* tanh(join [context; state]). */
+static rill_view state(const seq_net *seq, rill_program program, rill_column node, rill_column slot)
+{
+    const gru_net *net = (const gru_net *)seq;
+    rill_plan *plan = seq->model->plan;
+    const rill_view own = rill_at(net->state, node), memory = rill_in(net->memory, slot, RILL_OWN);
+    const rill_value context = rill_value_make(plan, program, RILL_ROWS, H);
+    const rill_value joined = rill_value_make(plan, program, RILL_ROWS, H);
+    const rill_attend attend = {.heads = 1,
+                                .width = H,
+                                .scale = 1.0f,
+                                .query = own,
+                                .slot = slot,
+                                .keys = memory,
+                                .values = memory,
+                                .out = rill_of(context)};
+    const rill_product join = {.matrix = net->join,
+                               .a = rill_of(context),
+                               .a2 = own,
+                               .k2 = H,
+                               .activation = RILL_TANH,
+                               .out = rill_of(joined)};
+    rill_op_attend(plan, program, RILL_ROWS, &attend);
+    rill_op_product(plan, program, RILL_ROWS, &join);
+    return rill_of(joined);
+}
+
+static const seq_kind grus = {
+    .domain = "gru",
+    .several = "GRUs",
+    .net_size = sizeof(gru_net),
+    .state_need = RILL_STATE_PARENT,
+    .configure = configure,
+    .load = load,
+    .encode = encode,
+    .step = step,
+    .state = state,
+};
+
+static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
+                              void **model, rill_domain_info *info)
+{
+    (void)table;
+    return seq_open(&grus, ctx, options, model, info);
+}
+
+static const rill_domain domain = {
+    .abi_version = RILL_ABI_VERSION,
+    .struct_size = sizeof(rill_domain),
+    .name = "gru",
+    .summary = "GRUs with attention",
+    .open = open_model,
+    .close = seq_close,
+    .start = seq_start,
+    .stop = seq_stop,
+    .reserve = seq_reserve,
+    .encode = seq_encode,
+    .step = seq_step,
+    .score = seq_score,
+    .finalize = seq_finalize,
+    .drop = rill_runner_drop,
+    .action_name = seq_action_name,
+    .find_action = seq_find_action,
+    .features = RILL_TAKES_ENSEMBLES,
+    .options = seq_options,
+};
+
+/* --- the same in plain loops -------------------------------------------------------------------------------------- */
+
+static double squash(double x)
+{
+    return 1.0 / (1.0 + exp(-x));
+}
+
+/* h becomes the next state. */
+static void plain_gru(const float *input, const float *recurrent, double *h)
+{
+    double gate[GATES], next[H];
+    for (int g = 0; g < GATES; g++) {
+        gate[g] = 0;
+        for (int k = 0; k < H; k++) gate[g] += (double)recurrent[g * H + k] * h[k];
+    }
+    for (int i = 0; i < H; i++) {
+        const double r = squash((double)input[i] + gate[i]), z = squash((double)input[H + i] + gate[H + i]);
+        next[i] = (1 - z) * tanh((double)input[2 * H + i] + r * gate[2 * H + i]) + z * h[i];
+    }
+    memcpy(h, next, sizeof next);
+}
+
+/* Logits [V] behind n target symbols of an input of `length` symbols, its end counted. */
+static void plain_logits(uint64_t seed, const int32_t *source, int length, const int32_t *target, int n, double *logit)
+{
+    weights w;
+    double memory[LONGEST][H], h[H] = {0}, share[LONGEST], context[H] = {0}, sum = 0;
+    make_weights(&w, seed);
+    for (int t = 0; t < length; t++) {
+        plain_gru(w.source + source[t] * GATES, w.reads, h);
+        memcpy(memory[t], h, sizeof h);
+    }
+    for (int t = 0; t < n; t++) plain_gru(w.target + target[t] * GATES, w.writes, h);
+    for (int t = 0; t < length; t++) {
+        share[t] = 0;
+        for (int k = 0; k < H; k++) share[t] += h[k] * memory[t][k];
+        sum += share[t] = exp(share[t]);
+    }
+    for (int t = 0; t < length; t++)
+        for (int k = 0; k < H; k++) context[k] += share[t] / sum * memory[t][k];
+    for (int a = 0; a < V; a++) {
+        logit[a] = (double)w.bias[a];
+        for (int i = 0; i < H; i++) {
+            double x = 0;
+            for (int k = 0; k < H; k++)
+                x += (double)w.join[i * 2 * H + k] * context[k] + (double)w.join[i * 2 * H + H + k] * h[k];
+            logit[a] += (double)w.output[a * H + i] * tanh(x);
+        }
+    }
+}
+
+/* Log-probabilities of the mean of `nets` softmaxes over the symbols of `listed`. */
+static void plain_logp(const uint64_t *seed, int nets, unsigned listed, const int32_t *source, int length,
+                       const int32_t *target, int n, double *logp)
+{
+    double p[V] = {0};
+    for (int i = 0; i < nets; i++) {
+        double logit[V], sum = 0;
+        plain_logits(seed[i], source, length, target, n, logit);
+        for (int a = 0; a < V; a++) sum += listed >> a & 1 ? exp(logit[a]) : 0;
+        for (int a = 0; a < V; a++) p[a] += listed >> a & 1 ? exp(logit[a]) / sum / nets : 0;
+    }
+    for (int a = 0; a < V; a++) logp[a] = log(p[a]);
+}
+
+/* --- directories -------------------------------------------------------------------------------------------------- */
+
+static miser memory;
+static rill_context *ctx;
+static char *folder[2];
+static const uint64_t seeds[2] = {11, 12};
+
+static int set_up(void **nothing)
+{
+    (void)nothing;
+    ctx = miser_context(&memory);
+    for (int i = 0; i < 2; i++) {
+        char config[40];
+        folder[i] = folder_make();
+        snprintf(config, sizeof config, "{\"seed\": %d}", (int)seeds[i]);
+        write_string(folder[i], "config.json", config);
+        write_string(
+            folder[i], "vocab.json",
+            "{\"</s>\": 0, \"<unk>\": 1, \"<pad>\": 2, \"a\": 3, \"b\": 4, \"c\": 5, \"d\": 6, \"e\": 7, \"f\": 8}");
+    }
+    /* With FIRST = 4 and BEST = 2 the list of "a b" is </s>, a, b, and e and f of a; <unk> is among the first. */
+    write_string(folder[0], "lex", "d a 0.1\ne a 0.3\nf a 0.2\n");
+    return 0;
+}
+
+static int tear_down(void **nothing)
+{
+    (void)nothing;
+    folder_remove(folder[0]), folder_remove(folder[1]);
+    miser_finish(&memory, ctx);
+    return 0;
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+static rill_status open_nets(rill_context *where, int nets, int listed, started *out, rill_domain_info *info)
+{
+    const char *const also[] = {folder[1]};
+    char option[300];
+    snprintf(option, sizeof option, "%s/lex,4,2", folder[0]);
+    const rill_pair list = {"shortlist", option};
+    const rill_open_options options = {.struct_size = sizeof options,
+                                       .path = folder[0],
+                                       .threads = 1,
+                                       .also = also,
+                                       .n_also = nets - 1,
+                                       .values = &list,
+                                       .n_values = listed};
+    return start_model(where, &domain, &options, out, info);
+}
+
+/* --- cases -------------------------------------------------------------------------------------------------------- */
+
+enum { DEPTH = 4 };
+
+/* A path of nodes 5, 3, 1, 0 from the root, and a sibling of its last; slots are not in order. */
+static void check_path(int nets, int listed)
+{
+    static const int32_t source[] = {3, 4, END}, actions[DEPTH] = {RILL_ACTION_START, 7, 3, 8},
+                         nodes[DEPTH] = {5, 3, 1, 0};
+    const int32_t target[DEPTH] = {PAD, 7, 3, 8}; /* the first symbol is what the decoder starts from */
+    const unsigned allowed = listed ? 1u << END | 1u << 1 | 1u << 3 | 1u << 4 | 1u << 7 | 1u << 8 : (1u << V) - 1;
+    started s;
+    rill_domain_info info;
+    assert_ok(ctx, open_nets(ctx, nets, listed, &s, &info));
+    rill_input inputs[] = {input_of("f f c", 0), input_of("a b", 1)};
+    assert_ok(ctx, domain.reserve(s.self, 8, 2));
+    assert_ok(ctx, domain.encode(s.self, 2, inputs));
+    assert_int_equal(inputs[1].size, 3);
+    for (int d = 0; d < DEPTH; d++) {
+        const one_row row = {.node = nodes[d],
+                             .parent = d > 0 ? nodes[d - 1] : RILL_NO_NODE,
+                             .action = actions[d],
+                             .slot = 1,
+                             .depth = d};
+        float found[V];
+        double expected[V];
+        answer a = answer_row(ctx, &domain, s.self, info.actions, row);
+        answer_logp(&a, 0, found);
+        answer_free(&a);
+        plain_logp(seeds, nets, allowed, source, 3, target, d + 1, expected);
+        for (int i = 0; i < V; i++) {
+            if (i == PAD || !(allowed >> i & 1))
+                assert_true(found[i] == -INFINITY);
+            else
+                assert_near(found[i], expected[i], 2e-5, "log-probability", (size_t)i);
+        }
+    }
+    stop_model(&domain, &s);
+}
+
+static void one_net_and_several(void **nothing)
+{
+    (void)nothing;
+    check_path(1, 0);
+    check_path(2, 0);
+}
+
+static void with_a_shortlist(void **nothing)
+{
+    (void)nothing;
+    check_path(1, 1);
+    check_path(2, 1);
+}
+
+static void what_it_says_of_itself(void **nothing)
+{
+    (void)nothing;
+    started s;
+    rill_domain_info info;
+    assert_ok(ctx, open_nets(ctx, 2, 0, &s, &info));
+    assert_string_equal(info.description, "ensemble of 2 GRUs: 9 and 9 symbols");
+    assert_int_equal(info.state_need, RILL_STATE_PARENT);
+    assert_int_equal(domain.find_action(s.model, "e", 1), 7);
+    stop_model(&domain, &s);
+    write_string(folder[1], "vocab.json", "{\"</s>\": 0, \"<unk>\": 1, \"<pad>\": 2, \"a\": 4, \"b\": 3}");
+    assert_int_equal(open_nets(ctx, 2, 0, &s, &info), RILL_ERR_FORMAT);
+    assert_non_null(strstr(rill_error(ctx), "the models of an ensemble share their vocabularies"));
+}
+
+/* Two nets, a shortlist, an input and its first state. */
+static rill_status whole_life(rill_context *where, const char *unused)
+{
+    started s;
+    rill_domain_info info;
+    (void)unused;
+    TRY(open_nets(where, 2, 1, &s, &info));
+    rill_input input = input_of("a b c", 0);
+    const int32_t node = 0, none = RILL_NO_NODE, action = RILL_ACTION_START, slot = 0;
+    const rill_rows rows = {1, 0, &node, &none, &none, &action, &slot, &slot, 0};
+    rill_status status = domain.reserve(s.self, 1, 1);
+    if (status == RILL_OK) status = domain.encode(s.self, 1, &input);
+    if (status == RILL_OK) status = domain.step(s.self, &rows);
+    stop_model(&domain, &s);
+    return status;
+}
+
+static void every_allocation_may_fail(void **nothing)
+{
+    (void)nothing;
+    assert_true(refuse_each_call(&memory, ctx, whole_life, NULL) > 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(one_net_and_several),
+        CASE(with_a_shortlist),
+        CASE(what_it_says_of_itself),
+        CASE(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests_name("domains_seq2seq", tests, NULL, NULL);
+}

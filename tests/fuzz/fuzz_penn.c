@@ -1,0 +1,53 @@
+/* Bytes to words, in every style: whatever the text, no crash, no empty word, no word with a blank or a bracket in it, and no byte lost
+ * where nothing is respelled, but for the full stop that an abbreviation shares with the end of the text. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "penn.h"
+#include "target.h"
+#include "utf8.h"
+
+static void check_words(const rill_sentence *s)
+{
+    for (int32_t i = 0; i < s->words; i++) {
+        const rill_slice word = rill_sentence_word(s, i);
+        require(word.length > 0);
+        for (size_t at = 0; at < word.length; at++)
+            require((unsigned char)word.data[at] > ' ' && strchr("(){}", word.data[at]) == NULL);
+    }
+}
+
+/* Bytes of the text that are no blanks, with names of brackets as the brackets that they come back as. Blanks go first: words stand
+ * without any between them, and a name may be made of two. */
+static size_t solid_bytes(rill_context *ctx, const char *text, size_t length)
+{
+    rill_text solid = {.ctx = ctx}, plain = {.ctx = ctx};
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)text[i] > ' ') require(rill_text_append(&solid, text + i, 1) == RILL_OK);
+    require(rill_tree_unescape(&plain, solid.length > 0 ? solid.data : "", solid.length) == RILL_OK);
+    length = plain.length;
+    rill_text_clear(&solid);
+    rill_text_clear(&plain);
+    return length;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *text = (const char *)data;
+    rill_context *ctx;
+    if (rill_utf8_check(text, size) < size || rill_context_create(&ctx, NULL) != RILL_OK) return 0;
+    for (int style = 0; style < 4; style++) {
+        rill_sentence s = {.bytes = {.ctx = ctx}};
+        require(rill_penn_split(&s, text, size, style) == RILL_OK);
+        check_words(&s);
+        if (style & RILL_PENN_QUOTES) {
+            const size_t in = solid_bytes(ctx, text, size), out = solid_bytes(ctx, s.bytes.data, s.bytes.length);
+            require(out == in || out == in + 1);
+        }
+        rill_sentence_clear(&s);
+    }
+    require(rill_memory_used(ctx) == 0);
+    rill_context_destroy(ctx);
+    return 0;
+}
