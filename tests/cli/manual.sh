@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The manual knows every option that the help texts do, and is well formed where groff can tell.
 set -eu
-manual=$5
+manual=$(readlink -f "$5")
 . "${0%/*}/lib.sh"
 
 sed 's/\\-/-/g' "$manual" >plain_manual

@@ -45,4 +45,4 @@ LD_LIBRARY_PATH="$library" "$place/user/script" || { echo "a script could not be
 LD_LIBRARY_PATH="$library" "$place$prefix/bin/rill" --version
 [ "$(pkg-config --modversion rill)" = "$(LD_LIBRARY_PATH="$library" "$place$prefix/bin/rill" --version | sed 's/[^0-9.]//g')" ] ||
   { echo "rill --version and rill.pc disagree"; exit 1; }
-[ ! -f "$source/docs/rill.1" ] || [ -n "$(find "$place$prefix" -name 'rill.1*')" ] || { echo "no man page"; exit 1; }
+[ -n "$(find "$place$prefix" -name 'rill.1*')" ] || { echo "no man page"; exit 1; }
