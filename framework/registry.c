@@ -11,6 +11,7 @@
 
 #include "internal.h"
 #include "rill/file.h"
+#include "rill/layers.h"
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
@@ -144,8 +145,32 @@ static rill_status list_register(rill_context *ctx, const kind *k, rill__table_l
     return RILL_OK;
 }
 
+/* Rows that are whole, and names that nothing else has: what is said of an option must reach the domain. */
+static rill_status check_options(rill_context *ctx, const rill_domain *domain)
+{
+    for (const rill_option *o = domain->options; o != NULL && o->name != NULL; o++) {
+        if (!good_name(o->name) || o->argument == NULL || o->initial == NULL || o->help == NULL)
+            return rill_fail(
+                ctx, RILL_ERR_PLUGIN,
+                "domain \"%s\": option \"%.60s\": its name is made of a-z, 0-9, - and _, and argument, initial "
+                "and help are texts",
+                domain->name, o->name);
+        if (o->type < RILL_OPTION_INT || o->type > RILL_OPTION_PATH || o->kind != RILL_OPTION_MODEL)
+            return rill_fail(ctx, RILL_ERR_PLUGIN, "domain \"%s\": option \"%s\" has a type or kind that is none",
+                             domain->name, o->name);
+        if (rill_option_find(rill_setting_table(), o->name) != NULL ||
+            rill_option_find(rill_chain_table(), o->name) != NULL ||
+            rill_option_find(rill_output_table(), o->name) != NULL || rill_option_find(domain->options, o->name) != o)
+            return rill_fail(ctx, RILL_ERR_PLUGIN, "domain \"%s\": there is an option \"%s\": it needs another name",
+                             domain->name, o->name);
+    }
+    return RILL_OK;
+}
+
 rill_status rill_register_domain(rill_context *ctx, const rill_domain *domain)
 {
+    RILL__TRY(check_table(ctx, &domain_kind, &ctx->domains, domain));
+    RILL__TRY(check_options(ctx, domain));
     return list_register(ctx, &domain_kind, &ctx->domains, domain);
 }
 

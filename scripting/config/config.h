@@ -14,9 +14,6 @@ void script_open_config(lua_State *L);
  * results: RILL_ERR_OPTION. One in the call of a script's raises a Lua error, as everything else does. */
 rill_status script_own_call(lua_State *L, const char *name, int arguments, int results);
 
-/* "max-items" as it is written in Lua. Returns `out`. */
-const char *script_spell(const char *name, char out[SCRIPT_NAME_MAX]);
-
 /* Record "FILE:LINE: KEY: sentence"; the line where it can be told. */
 rill_status script_config_fail(rill_script *s, const char *key, const char *sentence);
 

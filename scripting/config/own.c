@@ -21,13 +21,6 @@ static const struct {
 #include "script_lua.h"
 };
 
-const char *script_spell(const char *name, char out[SCRIPT_NAME_MAX])
-{
-    snprintf(out, SCRIPT_NAME_MAX, "%s", name);
-    for (char *dash = out; (dash = strchr(dash, '-')) != NULL;) *dash = '_';
-    return out;
-}
-
 /* --- what settings and options there are ---------------------------------------------------------------------------- */
 
 /* NULL, or why the setting of this name cannot have the value. */

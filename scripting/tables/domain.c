@@ -48,6 +48,7 @@ static const field fields[] = {
     {"slot_unit_bytes", LUA_TNIL, -1, ANY},
     {"description", LUA_TNIL, -1, ANY},
     {"separator", LUA_TNIL, -1, ANY},
+    {"options", LUA_TTABLE, -1, ANY},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -154,7 +155,8 @@ static void fill_table(lua_State *L, script_domain *d)
                              .measure = d->function[DOMAIN_MEASURE] != LUA_NOREF ? domain_measure : NULL,
                              .canonical = d->function[DOMAIN_CANONICAL] != LUA_NOREF ? domain_canonical : NULL,
                              .action_name = domain_action_name,
-                             .find_action = domain_find_action};
+                             .find_action = domain_find_action,
+                             .options = domain_options_read(L, AT_DECLARED)};
 }
 
 /* rill.domain{name =, ...}: checks, makes the table and registers it. Returns an object that stands for the domain. */

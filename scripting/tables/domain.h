@@ -87,6 +87,14 @@ rill_status domain_open(const rill_domain *table, rill_context *ctx, const rill_
                         rill_domain_info *info);
 void domain_close(void *self);
 
+/* --- domain_options.c --------------------------------------------------------------------------------------------- */
+
+/* The rows that options of the declared fields at `declared` stand for, which keep them; NULL: there are none. Raises. */
+const rill_option *domain_options_read(lua_State *L, int declared);
+
+/* Push what is given of these options: a table of names with "_" for "-", and values. */
+void domain_options_push(lua_State *L, const rill_option *rows, const rill_open_options *options);
+
 /* --- domain_run.c and domain_output.c: the other members of the table; `self` is a script_model --------------------- */
 
 rill_status domain_reserve(void *self, int32_t nodes, int32_t slots);

@@ -74,9 +74,11 @@ static int read_file(lua_State *L)
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-static void push_options(lua_State *L, const rill_open_options *options)
+static void push_options(lua_State *L, const rill_option *rows, const rill_open_options *options)
 {
-    lua_createtable(L, 0, 6);
+    lua_createtable(L, 0, 7);
+    domain_options_push(L, rows, options);
+    lua_setfield(L, -2, "given");
     lua_pushstring(L, options->path); /* NULL pushes nil */
     lua_setfield(L, -2, "path");
     lua_pushstring(L, options->arguments != NULL ? options->arguments : "");
@@ -292,12 +294,12 @@ static void call_open(lua_State *L, open_call *call)
 {
     const script_domain *d = call->m->domain;
     if (d->function[DOMAIN_OPEN] == LUA_NOREF) {
-        push_options(L, call->options);
+        push_options(L, d->table.options, call->options);
         lua_pushnil(L);
         return;
     }
     domain_push(L, d->function[DOMAIN_OPEN]);
-    push_options(L, call->options);
+    push_options(L, d->table.options, call->options);
     lua_call(L, 1, 2);
     if (!lua_isnil(L, -2)) return;
     if (lua_type(L, -1) != LUA_TSTRING)

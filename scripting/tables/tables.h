@@ -30,4 +30,7 @@ void script_open_policies(lua_State *L);   /* rill.policy */
 void script_open_domains(lua_State *L);    /* rill.domain */
 void script_tables_free(rill_script *s);
 
+/* "max-items" as it is written in Lua. Returns `out`. */
+const char *script_spell(const char *name, char out[SCRIPT_NAME_MAX]);
+
 #endif

@@ -195,6 +195,43 @@ static void models_are_found_by_name(void **state)
     rill_model_close(NULL);
 }
 
+/* What is said of an option must reach the domain, so no other may have its name. */
+static void options_are_checked(void **state)
+{
+    static const rill_option good = {"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0};
+    static const struct {
+        rill_option first, second;
+        const char *why;
+    } bad[] = {
+        {{"Depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "its name is made of"},
+        {{"depth", NULL, "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "are texts"},
+        {{"depth", "N", "", "", (rill_option_type)0, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "type or kind"},
+        {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_SEARCH, 0, 9, 0}, {0}, "type or kind"},
+        {{"max_items", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "needs another name"},
+        {{"scorer", "N", "", "", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "needs another name"},
+        {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0},
+         {"depth", "M", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0},
+         "needs another name"},
+    };
+    (void)state;
+    rill_domain telling = toy_domain;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const rill_option rows[] = {bad[i].first, bad[i].second, {0}};
+        telling.options = rows;
+        assert_int_equal(rill_register_domain(ctx, &telling), RILL_ERR_PLUGIN);
+        mentions(bad[i].why);
+    }
+    const rill_option rows[] = {good, {0}};
+    telling.options = rows;
+    assert_int_equal(rill_register_domain(ctx, &telling), RILL_OK);
+    rill_model *model;
+    const rill_pair value = {"depth", "10"};
+    rill_open_options options = {
+        .struct_size = sizeof options, .threads = 1, .arguments = "depth=3", .values = &value, .n_values = 1};
+    assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_ERR_OPTION);
+    mentions("depth: \"10\" is not a whole number from 0 to 9");
+}
+
 static rill_open_options seen;
 
 static rill_status note_options(const rill_domain *table, rill_context *c, const rill_open_options *options,
@@ -572,6 +609,7 @@ static const struct CMUnitTest tests[] = {
     EACH(names_are_taken_once),
     EACH(core_is_registered_once),
     EACH(models_are_found_by_name),
+    EACH(options_are_checked),
     EACH(options_of_old_callers),
     EACH(what_a_domain_says_of_itself),
     EACH(plugins_are_found),

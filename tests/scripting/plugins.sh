@@ -39,6 +39,65 @@ exits 1; says "a number is needed, as in cut:2"; prints_nothing
 decode --plugin cut.lua --help
 exits 0; says "is read"; prints "--script-steps N"
 
+# --- options of a domain in Lua, from every place where options are said
+cat >ring.lua <<'END'
+rill.domain{
+  name = "ring", actions = { "on", "off" }, end_action = "off", max_length = 9,
+  options = {
+    { name = "turns", argument = "N", type = "number", default = 2, help = "how often it says on" },
+    { name = "loud-one", help = "say it in capitals" },
+    { name = "after", argument = "TEXT", help = "what comes last" },
+    { name = "from", argument = "FILE", type = "path", help = "nothing" },
+  },
+  open = function(options)
+    local given = options.given
+    return { turns = given.turns or 2, loud = given.loud_one, after = given.after or "", from = given.from or "" }
+  end,
+  start = function(self) return 0 end,
+  choices = function(self, n) return { [n < self.turns and "on" or "off"] = 0 } end,
+  advance = function(self, n) return n + 1 end,
+  finalize = function(self, h)
+    local text = ("on "):rep(#h.actions) .. self.after .. self.from
+    return self.loud and text:upper() or text
+  end,
+}
+END
+echo x >x
+feed x "$rill" decode -q --plugin ring.lua --domain ring
+exits 0; line_is 1 "on on "
+feed x "$rill" decode -q --turns 3 --after end --plugin ring.lua --domain ring --loud-one
+exits 0; line_is 1 "ON ON ON END"
+feed x "$rill" decode -q --plugin ring.lua --domain ring --turns many
+exits 1; says 'turns: "many" is not a number'
+run "$rill" decode --help --plugin ring.lua
+exits 0; prints "--turns N"; prints "how often it says on (default 2)"; prints "--loud-one "
+mkdir -p there
+cat >there/run.lua <<'END'
+return { domain = "ring", turns = 1, loud_one = true, after = "z", from = "f" }
+END
+feed x "$rill" run there/run.lua -q --plugin ring.lua --after y
+exits 0; line_is 1 "ON YTHERE/F"
+echo 'return { domain = "ring", turns = "1" }' >there/run.lua
+feed x "$rill" run there/run.lua -q --plugin ring.lua
+exits 0; line_is 1 "on "
+echo 'return { domain = "ring", loud_one = 1 }' >there/run.lua
+feed x "$rill" run there/run.lua -q --plugin ring.lua
+exits 1; says "there/run.lua:1: loud_one: true or false was expected, not a number"
+refused_options() { # refused_options LIST SENTENCE
+  printf 'rill.domain{ name = "r", actions = 2, start = print, choices = print, advance = print, options = %s }\n' "$1" >bad.lua
+  run "$rill" list --plugin bad.lua
+  exits 1; says "$2"
+}
+refused_options '{ {} }' "an entry lacks its name"
+refused_options '{ 3 }' "was expected, not a number"
+refused_options '3' "options is a number"
+refused_options '{ { name = "k", argument = "K" } }' 'there is an option "k": it needs another name'
+refused_options '{ { name = "pretty" } }' 'there is an option "pretty"'
+refused_options '{ { name = "a", argument = "A" }, { name = "a" } }' 'there is an option "a"'
+refused_options '{ { name = "A B", argument = "A" } }' "its name is made of"
+refused_options '{ { name = "a", argument = "A", type = "int" } }' 'type "int": text, path, number or switch was expected'
+refused_options '{ { name = "a", type = "number" } }' "a switch has no argument"
+
 # --- what a script prints stands on stderr, with the progress line out of its way
 cat >talk.lua <<'END'
 local n = 0

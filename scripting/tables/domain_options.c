@@ -1,0 +1,113 @@
+/* Options of a domain in Lua: options = { {name = "beta", argument = "B", type = "number", default = 1, help = "..."}, ... }
+ *
+ * The rows that they become belong to the declaration, as its other texts do. open() gets what was given as options.given. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "domain.h"
+
+enum { MOST_OPTIONS = 32 };
+
+static const struct {
+    const char *word;
+    rill_option_type type;
+} types[] = {{"text", RILL_OPTION_TEXT},
+             {"path", RILL_OPTION_PATH},
+             {"number", RILL_OPTION_REAL},
+             {"switch", RILL_OPTION_SWITCH}};
+
+const char *script_spell(const char *name, char out[SCRIPT_NAME_MAX])
+{
+    snprintf(out, SCRIPT_NAME_MAX, "%s", name);
+    for (char *dash = out; (dash = strchr(dash, '-')) != NULL;) *dash = '_';
+    return out;
+}
+
+/* A text of the entry on top of the stack, which goes to the list of texts at `kept`; `otherwise` is what is not there. */
+static const char *text_of(lua_State *L, int kept, const char *name, const char *otherwise)
+{
+    size_t length;
+    if (lua_getfield(L, -1, name) == LUA_TNIL) {
+        lua_pop(L, 1);
+        if (otherwise == NULL) luaL_error(L, "rill.domain: options: an entry lacks its %s", name);
+        return otherwise;
+    }
+    const char *text = lua_tolstring(L, -1, &length);
+    if (text == NULL || strlen(text) != length) luaL_error(L, "rill.domain: options: a %s is no text", name);
+    lua_rawseti(L, kept, (lua_Integer)lua_rawlen(L, kept) + 1);
+    return text;
+}
+
+static rill_option_type type_of(lua_State *L, int kept, const char *argument)
+{
+    const char *word = text_of(L, kept, "type", argument[0] != '\0' ? "text" : "switch");
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i].word, word) == 0) return types[i].type;
+    luaL_error(L, "rill.domain: options: type \"%s\": text, path, number or switch was expected", word);
+    return RILL_OPTION_TEXT;
+}
+
+/* The entry on top of the stack as a row. What its name may be is the registry's affair. */
+static void read_entry(lua_State *L, int kept, rill_option *row)
+{
+    if (!lua_istable(L, -1))
+        luaL_error(L, "rill.domain: options: {name = \"NAME\", ...} was expected, not a %s", luaL_typename(L, -1));
+    *row = (rill_option){.kind = RILL_OPTION_MODEL, .least = -HUGE_VAL, .most = HUGE_VAL};
+    row->name = text_of(L, kept, "name", NULL);
+    row->argument = text_of(L, kept, "argument", "");
+    row->initial = text_of(L, kept, "default", "");
+    row->help = text_of(L, kept, "help", "");
+    row->type = type_of(L, kept, row->argument);
+    if ((row->type == RILL_OPTION_SWITCH) != (row->argument[0] == '\0'))
+        luaL_error(L, "rill.domain: options: %s: a switch has no argument, and what has one is no switch", row->name);
+}
+
+const rill_option *domain_options_read(lua_State *L, int declared)
+{
+    int list = lua_gettop(L) + 1;
+    if (lua_getfield(L, declared, "options") == LUA_TNIL) {
+        lua_pop(L, 1);
+        return NULL;
+    }
+    lua_Integer n = (lua_Integer)lua_rawlen(L, list);
+    if (n > MOST_OPTIONS) luaL_error(L, "rill.domain: options: at most %d", MOST_OPTIONS);
+    lua_newtable(L); /* what the rows point at, and the rows */
+    rill_option *rows = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *rows, 0);
+    lua_rawseti(L, list + 1, 1);
+    for (lua_Integer i = 0; i < n; i++) {
+        lua_rawgeti(L, list, i + 1);
+        read_entry(L, list + 1, &rows[i]);
+        lua_settop(L, list + 1);
+    }
+    rows[n] = (rill_option){0};
+    lua_setfield(L, declared, "options");
+    lua_settop(L, list - 1);
+    return rows;
+}
+
+/* As Lua likes it: a number, a boolean, a text. */
+static void push_value(lua_State *L, const rill_option *row, const char *value)
+{
+    double number = 0;
+    int32_t on = 0;
+    rill_context *ctx = script_of(L)->ctx;
+    if (row->type == RILL_OPTION_REAL && rill_option_read(ctx, row, value, &number) == RILL_OK)
+        lua_pushnumber(L, number);
+    else if (row->type == RILL_OPTION_SWITCH && rill_option_read(ctx, row, value, &on) == RILL_OK)
+        lua_pushboolean(L, on);
+    else
+        lua_pushstring(L, value);
+}
+
+void domain_options_push(lua_State *L, const rill_option *rows, const rill_open_options *options)
+{
+    char name[SCRIPT_NAME_MAX];
+    lua_newtable(L);
+    for (int32_t i = 0; i < options->n_values; i++) {
+        const rill_option *row = rill_option_find(rows, options->values[i].name);
+        if (row == NULL) continue;
+        push_value(L, row, options->values[i].value);
+        lua_setfield(L, -2, script_spell(row->name, name));
+    }
+}
