@@ -300,7 +300,7 @@ static int run(bench *b)
 
 static void end(bench *b)
 {
-    for (int i = 0; i < b->n; i++) {
+    for (int i = 0; b->method && i < BENCH_METHODS_MAX; i++) { /* one that was refused is not counted in n */
         free(b->method[i].hash);
         cli_profile_end(&b->method[i].profile);
         rill_plan_free(b->method[i].plan);
