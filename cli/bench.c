@@ -134,7 +134,7 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
             rill_layer_set(m->own, key, value) == RILL_OK)
             return cli_fail("--methods: %s: all methods share the model and write nothing; %s is an option of its own",
                             m->label, key);
-        if (rill_layer_set(m->own, key, value) < 0) code = cli_fail_context(ctx);
+        if (rill_layer_set(m->own, key, value) < 0) code = cli_fail("method %s: %s", m->label, rill_error(ctx));
     }
     return code;
 }

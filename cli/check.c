@@ -180,6 +180,11 @@ static void check_domain(check *c, const char *name, const rill_open_options *mo
         good = try_hands(c, name, model);
         code = good < 0 ? CLI_FAILED : CLI_OK;
     }
+    if (good && code == CLI_OK && c->trial.inputs->made_up && !c->trial.reference.had_choices) {
+        good = 0;
+        snprintf(c->trial.why, sizeof c->trial.why,
+                 "nothing was tried: no made-up input left a choice between actions; -i FILE takes inputs that do");
+    }
     if (code != CLI_OK)
         snprintf(c->trial.why, sizeof c->trial.why, "it does not open, as told%s",
                  model->path ? "" : "; -m DIR opens it with a model, --domain-args TEXT with arguments");
@@ -223,26 +228,20 @@ static void check_chain(check *c, cli_check_kind kind, const char *name, const c
 
 /* --- all things --------------------------------------------------------------------------------------------------- */
 
-static int is_named(const check *c, cli_check_kind kind, const char *name)
+/* What options or a run name, with the arguments that they give. How many they are. */
+static int check_named(check *c)
 {
-    int32_t n;
-    const rill_chain_entry *entry = named(c, kind, &n);
-    for (int32_t i = 0; i < n; i++)
-        if (!strcmp(entry[i].name, name)) return 1;
-    return 0;
-}
-
-/* What options name, with the arguments that they give. */
-static void check_named(check *c)
-{
+    int all = 0;
     for (int kind = CLI_CHECK_HEURISTIC; kind <= CLI_CHECK_POLICY; kind++) {
         int32_t n;
         const rill_chain_entry *entry = named(c, (cli_check_kind)kind, &n);
         for (int32_t i = 0; i < n; i++) check_chain(c, (cli_check_kind)kind, entry[i].name, entry[i].arguments, "");
+        all += n;
     }
+    return all;
 }
 
-/* What plugins registered, unless an option has named it. */
+/* What plugins registered. */
 static void check_registered(check *c)
 {
     const rill_context *ctx = c->session.ctx;
@@ -255,12 +254,11 @@ static void check_registered(check *c)
     for (size_t i = first.domains; (d = rill_domain_at(ctx, i)); i++)
         if (!c->domain || strcmp(c->domain, d->name)) check_domain(c, d->name, &no_model);
     for (size_t i = first.heuristics; (h = rill_heuristic_at(ctx, i)); i++)
-        if (!is_named(c, CLI_CHECK_HEURISTIC, h->name))
-            check_chain(c, CLI_CHECK_HEURISTIC, h->name, NULL, h->arguments);
+        check_chain(c, CLI_CHECK_HEURISTIC, h->name, NULL, h->arguments);
     for (size_t i = first.scorers; (s = rill_scorer_at(ctx, i)); i++)
-        if (!is_named(c, CLI_CHECK_SCORER, s->name)) check_chain(c, CLI_CHECK_SCORER, s->name, NULL, s->arguments);
+        check_chain(c, CLI_CHECK_SCORER, s->name, NULL, s->arguments);
     for (size_t i = first.policies; (p = rill_policy_at(ctx, i)); i++)
-        if (!is_named(c, CLI_CHECK_POLICY, p->name)) check_chain(c, CLI_CHECK_POLICY, p->name, NULL, "ARGS");
+        check_chain(c, CLI_CHECK_POLICY, p->name, NULL, "ARGS");
 }
 
 static int count_scripts(const check *c)
@@ -332,8 +330,7 @@ static int check_all(check *c)
     int code = prepare(c);
     if (code != CLI_OK) return code;
     if (c->domain) check_domain(c, c->domain, &c->model);
-    check_registered(c);
-    check_named(c);
+    if (check_named(c) == 0) check_registered(c);
     tell_masks(c);
     if (c->things == 0)
         return cli_fail("nothing to check: --plugin FILE, -m DIR, --heuristic NAME:ARGS or RUN.lua names something");

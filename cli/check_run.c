@@ -138,6 +138,7 @@ static rill_status decode(cli_session *session, const rill_engine_setup *setup, 
     status = rill_workers_run(crew, read_input, r, keep_result, r);
     rill_workers_stats(crew, &stats);
     r->record->nodes_peak = stats.nodes_peak;
+    r->record->had_choices = stats.candidates > stats.expansions;
     rill_workers_finish(crew);
     return status;
 }

@@ -36,6 +36,7 @@ typedef struct cli_check_record {
     cli_check_answer answer[CLI_CHECK_INPUTS];
     int begun; /* the engines could be made */
     int64_t nodes_peak;
+    int had_choices; /* some hypothesis could go on in more than one way */
 } cli_check_record;
 
 /* Decode the inputs with the session's open model. Whatever the record had is freed.

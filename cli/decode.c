@@ -148,7 +148,7 @@ static const face run_face = {
     "--unsafe-scripts. search holds the settings of `rill decode --help` with _ for -;\n"
     "its budget may be a function of the step. Paths are relative to the script's\n"
     "directory. Options override the script one by one, any option of the chain replaces\n"
-    "its whole chain, and a warning names what an option overrules. docs/scripting.md\n"
+    "its whole chain, and a warning names what an option leaves no room for. docs/scripting.md\n"
     "explains all of it.\n"
     "\n"
     "With sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} } the input is\n"
@@ -267,11 +267,11 @@ static cli_form form_of(const decode *d)
     return d->plan->resolved.unordered ? CLI_FORM_NUMBERED : CLI_FORM_PLAIN;
 }
 
-/* What options, run file or model say of it: "" of a switch is that it is on. */
+/* What options or the run file say of it: "" of a switch is that it is on. */
 static const char *said(const decode *d, const char *name)
 {
-    const rill_layer *const layers[] = {d->session.given, d->session.file, d->session.folder.search};
-    return rill_layers_get(layers, 3, name);
+    const rill_layer *const layers[] = {d->session.given, d->session.file};
+    return rill_layers_get(layers, 2, name);
 }
 
 static int is_on(const decode *d, const char *name)
@@ -468,6 +468,9 @@ static int run(decode *d)
     if (code != CLI_OK) return code;
     d->runfile.points = d->runfile.said && d->runfile.said->n_sweep;
     if (d->runfile.points) return sweep(d);
+    if (!wants_sweep && d->references_path && !d->runfile.said->has_tune)
+        cli_say("warning: %s: references are for a sweep or `rill tune`, and there is neither: nothing is compared",
+                d->runfile.path);
     if (wants_sweep) return cli_fail("--refs is for a sweep, and there is none; `rill eval` compares outputs");
     code = prepare(d);
     return code == CLI_OK ? decode_all(d) : code;

@@ -152,6 +152,26 @@ static int print_as_far(cli_session *session)
     return code;
 }
 
+/* What the model's directory says, or its domain for it: what a user's own config.json may say, too. */
+static void print_recommended(const rill_layer *layer)
+{
+    static const char *const chains[RILL_CHAINS] = {"heuristic", "scorer", "policy"};
+    int first = 1;
+    for (const rill_option *row = rill_setting_table(); row->name; row++) {
+        const char *value = rill_layer_get(layer, row->name);
+        if (!value) continue;
+        cli_print("%-12s %s %s\n", first ? "recommended" : "", row->name, value);
+        first = 0;
+    }
+    for (int chain = 0; chain < RILL_CHAINS; chain++) {
+        int32_t n;
+        const rill_chain_entry *entry = rill_layer_entries(layer, (rill_chain)chain, &n);
+        for (int32_t i = 0; i < n; i++, first = 0)
+            cli_print("%-12s %s %s%s%s\n", first ? "recommended" : "", chains[chain], entry[i].name,
+                      entry[i].arguments[0] ? ":" : "", entry[i].arguments);
+    }
+}
+
 /* The default search, as `rill decode` without options would run it. */
 static int print_search(cli_session *session)
 {
@@ -197,6 +217,7 @@ static int describe(cli_session *session)
     if (!session->open.path && !session->domain) return cli_fail("no model: `rill info DIR` describes one");
     if (session->open.path) cli_print("%-12s %s\n", "model", session->open.path);
     code = print_as_far(session); /* said what is wrong, if anything; the files are described all the same */
+    print_recommended(session->folder.search);
     int searched = print_search(session);
     if (session->open.path && !stat(session->open.path, &info) && S_ISDIR(info.st_mode))
         print_files(session->ctx, session->open.path);

@@ -17,6 +17,10 @@ static void print_row(const char *name, const char *arguments, const char *summa
 {
     int column = cli_print("  %s", name);
     if (arguments && arguments[0]) column += cli_print(":%s", arguments);
+    if (column > 26) {
+        cli_print("\n");
+        column = 0;
+    }
     cli_print_wrapped(summary ? summary : "", column, 28);
 }
 
@@ -231,8 +235,8 @@ int cli_list(int argc, char **argv)
     const cli_syntax syntax = {
         "rill list [KIND] [--plugin FILE]\n       rill list actions DIR [options]",
         "List what can be named on a command line. NAME:ARGS shows how arguments are written.\n"
-        "KIND: domains, methods, heuristics, scorers, policies, metrics, settings, likes or\n"
-        "fields; without one, all of them. The actions of a model are a line each, \"NUMBER<TAB>NAME\",\n"
+        "KIND: domains, methods, heuristics, scorers, policies, metrics, settings, likes,\n"
+        "outputs or options; without one, all of them. The actions of a model are a line each, \"NUMBER<TAB>NAME\",\n"
         "with \\t, \\n, \\\\ and \\x1b for what would not fit into a line.",
         groups,
         "Examples:\n  rill list\n  rill list heuristics\n  rill list domains --plugin ./rill-mine.so\n"

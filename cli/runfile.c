@@ -16,23 +16,36 @@ static rill_status take_chain(const rill_script_chain *from, rill_layer *layer, 
     return status;
 }
 
-static rill_status fill_layer(const rill_script_config *config, rill_layer *layer)
+static rill_status set_option(rill_layer *layer, rill_script *script, rill_context *ctx, const rill_script_pair *option)
+{
+    char why[512];
+    const rill_status status = rill_layer_set(layer, option->name, option->value);
+    if (status != RILL_ERR_OPTION) return status;
+    const size_t n = strlen(option->name);
+    snprintf(why, sizeof why, "%s", rill_error(ctx));
+    const int named = strlen(why) > n + 2 && !memcmp(why + n, ": ", 2); /* the place says the name already */
+    return rill_script_config_refuse(script, option->name, named ? why + n + 2 : why);
+}
+
+static rill_status fill_layer(const rill_script_config *config, rill_script *script, rill_context *ctx,
+                              rill_layer *layer)
 {
     rill_status status = RILL_OK;
     if (config->budget) rill_layer_budget(layer, config->budget, config->budget_user);
     for (int32_t i = 0; i < config->n_settings && status == RILL_OK; i++)
         status = rill_layer_set(layer, config->settings[i].name, config->settings[i].value);
     for (int32_t i = 0; i < config->n_options && status == RILL_OK; i++)
-        status = rill_layer_set(layer, config->options[i].name, config->options[i].value);
+        status = set_option(layer, script, ctx, &config->options[i]);
     if (status == RILL_OK) status = take_chain(&config->heuristics, layer, RILL_CHAIN_HEURISTICS);
     if (status == RILL_OK) status = take_chain(&config->scorers, layer, RILL_CHAIN_SCORERS);
     return status == RILL_OK ? take_chain(&config->policy, layer, RILL_CHAIN_POLICY) : status;
 }
 
-rill_status cli_layer_from_config(rill_layer **out, rill_context *ctx, const rill_script_config *config)
+rill_status cli_layer_from_config(rill_layer **out, rill_script *script, rill_context *ctx,
+                                  const rill_script_config *config)
 {
     rill_status status = rill_layer_create(out, ctx, RILL_FROM_FILE);
-    return status == RILL_OK ? fill_layer(config, *out) : status;
+    return status == RILL_OK ? fill_layer(config, script, ctx, *out) : status;
 }
 
 static void fill_session(const rill_script_config *said, cli_session *session)
@@ -61,7 +74,7 @@ static rill_status read_again(cli_runfile *file, int worker, rill_context *ctx)
     rill_status status = rill_script_load(&script, ctx, file->path, &file->session->script);
     if (status == RILL_OK) status = rill_script_config_read(script, &theirs);
     if (status < 0) return status;
-    status = cli_layer_from_config(&twin, ctx, theirs);
+    status = cli_layer_from_config(&twin, script, ctx, theirs);
     if (status == RILL_OK) status = rill_context_defer(ctx, free_layer, twin);
     if (status < 0) rill_layer_free(twin);
     return status == RILL_OK ? rill_layer_twin(file->layer, worker, twin) : status;
@@ -71,10 +84,10 @@ static rill_status prepare_worker(void *user, int worker, rill_context *ctx)
 {
     cli_runfile *file = user;
     rill_script *script;
-    rill_status status = file->points ? RILL_OK : read_again(file, worker, ctx);
+    rill_status status = RILL_OK;
     for (int32_t i = 0; i < file->said->n_plugins && status == RILL_OK; i++)
         if (file->own_plugins >> i & 1) status = cli_session_load(file->session, ctx, file->said->plugins[i], &script);
-    return status;
+    return status == RILL_OK && !file->points ? read_again(file, worker, ctx) : status;
 }
 
 /* --- what wants the user's word ----------------------------------------------------------------------------------- */
@@ -99,10 +112,20 @@ int cli_runfile_written(const cli_runfile *file, const char *key, const char *op
     return refuse(file, key, "writes to a file", said, option);
 }
 
+/* `named` may be the name of an installed one. */
+static int is_same(rill_context *ctx, const char *named, const char *path)
+{
+    rill_text found = {.ctx = ctx};
+    const int same = cli_file_same(named, path) ||
+                     (rill_plugin_find(named, &found) == RILL_OK && cli_file_same(found.data, path));
+    rill_text_clear(&found);
+    return same;
+}
+
 static int is_loaded(const cli_session *session, const char *path)
 {
     for (int i = 0; i < session->n_plugins; i++)
-        if (cli_file_same(session->plugin[i], path)) return 1;
+        if (is_same(session->ctx, session->plugin[i], path)) return 1;
     return 0;
 }
 
@@ -126,18 +149,22 @@ int cli_runfile_load(cli_runfile *file, cli_session *session)
     int code = CLI_OK;
     if (!file->path) return CLI_OK;
     if (rill_script_load(&file->script, session->ctx, file->path, &session->script) < 0 ||
-        rill_script_config_read(file->script, &file->said) < 0)
+        rill_script_config_plugins(file->script, &file->said) < 0)
         return cli_fail_context(session->ctx);
     file->session = session;
     for (int32_t i = 0; i < file->said->n_plugins && code == CLI_OK; i++) code = load_plugin(file, i);
     cli_session_add_script(session, file->script);
+    rill_script_config_free(file->said);
+    file->said = NULL;
+    if (code != CLI_OK) return code;
+    if (rill_script_config_read(file->script, &file->said) < 0) return cli_fail_context(session->ctx);
     session->prepare = prepare_worker;
     session->prepare_user = file;
     fill_session(file->said, session);
-    if (code == CLI_OK && cli_layer_from_config(&file->layer, session->ctx, file->said) < 0)
-        code = cli_fail_context(session->ctx);
+    if (cli_layer_from_config(&file->layer, file->script, session->ctx, file->said) < 0)
+        return cli_fail_context(session->ctx);
     session->file = file->layer;
-    return code;
+    return CLI_OK;
 }
 
 int cli_runfile_check(const cli_runfile *file, const cli_session *session)

@@ -44,7 +44,8 @@ void cli_runfile_say_left(const cli_runfile *file, const rill_plan *plan, const 
 
 /* A configuration's wishes for search and model. *out: freed by the caller, also after a failure.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
-rill_status cli_layer_from_config(rill_layer **out, rill_context *ctx, const rill_script_config *config);
+rill_status cli_layer_from_config(rill_layer **out, rill_script *script, rill_context *ctx,
+                                  const rill_script_config *config);
 
 /* Accepts a zeroed file. Before cli_session_end(). */
 void cli_runfile_end(cli_runfile *file);

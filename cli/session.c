@@ -331,8 +331,12 @@ static rill_status take_values(cli_session *session)
 {
     const rill_layer *const layers[] = {session->given, session->file, session->folder.search};
     drop_values(session);
-    rill_status status = rill_layers_values(session->ctx, layers, session->bare ? 0 : 3, &session->values,
-                                            &session->n_values);
+    const int foreign = session->domain && strcmp(session->domain, session->folder.domain) != 0;
+    rill_status status = rill_layers_values(session->ctx, layers,
+                                            session->bare ? 0
+                                            : foreign     ? 2
+                                                          : 3,
+                                            &session->values, &session->n_values);
     session->open.values = session->values;
     session->open.n_values = session->n_values;
     return status;

@@ -160,7 +160,7 @@ static int compose(cli_trials *t, const rill_script_config *config, cli_point *p
     rill_context *ctx = t->session->ctx;
     const rill_layer *model = t->session->folder.search, *soft[] = {NULL, model};
     char why[600];
-    rill_status status = cli_layer_from_config(layer, ctx, config);
+    rill_status status = cli_layer_from_config(layer, t->script, ctx, config);
     soft[0] = *layer;
     if (status < 0) return cli_fail_context(ctx);
     status = rill_plan_make(plan, ctx, *layer, &model, 1);

@@ -199,6 +199,17 @@ static const rill_option *find_option(const rill_context *ctx, const char *name)
     return row;
 }
 
+/* Of several domains that have the option some may know other words: one of them must take the value. */
+static rill_status check_option(rill_context *ctx, const rill_option *row, const char *value)
+{
+    const rill_domain *d;
+    for (size_t i = 0; (d = rill_domain_at(ctx, i)) != NULL; i++) {
+        const rill_option *other = rill_option_find(d->options, row->name);
+        if (other != NULL && rill_option_read(ctx, other, value, NULL) == RILL_OK) return RILL_OK;
+    }
+    return rill_option_read(ctx, row, value, NULL);
+}
+
 static rill_status set_option(rill_layer *layer, const rill_option *row, const char *value)
 {
     size_t i = 0;
@@ -258,8 +269,8 @@ rill_status rill_layer_set(rill_layer *layer, const char *name, const char *valu
     if (row != NULL) return set_setting(layer, row, value);
     if ((row = rill_option_find(CHAINS, name)) != NULL) return set_chain(layer, row, value);
     if ((row = find_option(layer->ctx, name)) == NULL) return unknown(layer->ctx, name);
-    if (row->kind == RILL_OPTION_OUTPUT) RILL__TRY(rill_option_read(layer->ctx, row, value, NULL));
-    return set_option(layer, row, value); /* checked by the domain that it comes to: another may know other words */
+    RILL__TRY(check_option(layer->ctx, row, value));
+    return set_option(layer, row, value);
 }
 
 rill_status rill_layer_set_all(rill_layer *layer, const char *text)
@@ -309,12 +320,12 @@ const char *rill_layers_get(const rill_layer *const *layers, int n, const char *
     return value;
 }
 
-int rill_layer_empty(const rill_layer *layer)
+int rill_layer_searches(const rill_layer *layer)
 {
-    int empty = layer->budget == NULL && layer->n_options == 0;
-    for (size_t i = 0; i < sizeof layer->value / sizeof *layer->value; i++) empty &= layer->value[i] == NULL;
-    for (int i = 0; i < RILL_CHAINS; i++) empty &= !layer->chain[i].said;
-    return empty;
+    int says = layer->budget != NULL || layer->chain[RILL_CHAIN_HEURISTICS].said ||
+               layer->chain[RILL_CHAIN_SCORERS].said;
+    for (size_t i = 0; i < sizeof layer->value / sizeof *layer->value; i++) says |= layer->value[i] != NULL;
+    return says;
 }
 
 rill_status rill_layer_check(const rill_layer *layer)

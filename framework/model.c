@@ -3,6 +3,7 @@
  * Invariant: of a domain with runners the model is const once it is open, so any number of threads may ask it and start runners
  * from it; what is recorded goes to the context of the one who asks. A domain without is its own runner: one engine at a time.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "rooms.h"
@@ -40,7 +41,10 @@ static rill_status check_options(rill_context *ctx, const rill_domain *domain, c
         if (row == NULL)
             return rill_fail(ctx, RILL_ERR_OPTION, "domain %s has no option %s, \"%.60s\" was given", domain->name,
                              pair->name, pair->value);
-        RILL__TRY(rill_option_read(ctx, row, pair->value, NULL));
+        if (rill_option_read(ctx, row, pair->value, NULL) == RILL_OK) continue;
+        char why[512];
+        snprintf(why, sizeof why, "%s", rill_error(ctx));
+        return rill_fail(ctx, RILL_ERR_OPTION, "domain %s: %s", domain->name, why);
     }
     return RILL_OK;
 }

@@ -111,6 +111,7 @@ rill_status rill_option_read(rill_context *ctx, const rill_option *option, const
     case RILL_OPTION_SWITCH:
         if (value[0] == '\0' || strcmp(value, "true") == 0) value = "1";
         if (strcmp(value, "false") == 0) value = "0";
+        if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0) return refuse(ctx, option, value, "true or false");
         as_number.least = one_or_none.least;
         as_number.most = one_or_none.most;
         break;
@@ -140,7 +141,8 @@ const char *rill_option_write(const rill_option *option, const void *from, char 
     case RILL_OPTION_BYTES: snprintf(out, RILL_OPTION_MAX, "%lld", (long long)*(const int64_t *)member); break;
     case RILL_OPTION_WORD: {
         const char *words = option->argument;
-        for (value = *(const int32_t *)member; value > 1 && *words != '\0'; value--) words += strcspn(words, "|") + 1;
+        for (value = *(const int32_t *)member; value > 1 && strchr(words, '|') != NULL; value--)
+            words = strchr(words, '|') + 1;
         if (value == 1) snprintf(out, RILL_OPTION_MAX, "%.*s", (int)strcspn(words, "|"), words);
         break;
     }

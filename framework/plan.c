@@ -213,6 +213,12 @@ static void take_soft(plan *p, int at)
 
 /* --- n outputs ---------------------------------------------------------------------------------------------------- */
 
+/* As rill_option_read() takes it: 1e1 is 10. */
+static int whole_of(const char *value)
+{
+    return (int)strtod(value, NULL);
+}
+
 /* Where n outputs are asked for, the model's defaults at soft[at] give way; `otherwise` is what a setting is that they do not say. */
 static void widen(plan *p, int at)
 {
@@ -222,13 +228,13 @@ static void widen(plan *p, int at)
     } narrow[] = {{"k", 10, 0}, {"stop-after", INT_MAX, 0}, {"max-candidates", INT_MAX, 0}, {"min-width", 0, 1}};
     const rill_layer *layer = p->soft[at];
     const char *asked = said_nearer(p, at, row_of("n-best"));
-    const int outputs = asked != NULL ? atoi(asked) : 1;
+    const int outputs = asked != NULL ? whole_of(asked) : 1;
     const int prunes = p->seen.setup.n_heuristics > 0 && !chain_is_nearer(p, at, RILL_CHAIN_HEURISTICS);
     if (outputs <= 1 || preset_is_nearer(p, at)) return;
     for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
         const rill_option *row = row_of(narrow[i].name);
         const char *value = rill__layer_value(layer, row);
-        const int is = value != NULL                                      ? atoi(value)
+        const int is = value != NULL                                      ? whole_of(value)
                        : rill__layer_value(layer, row_of("like")) != NULL ? INT_MAX
                                                                           : narrow[i].otherwise;
         if (is < outputs && said_nearer(p, at, row) == NULL && (!narrow[i].prunes || prunes)) fits(p, row->name, asked);

@@ -145,11 +145,73 @@ static rill_status list_register(rill_context *ctx, const kind *k, rill__table_l
     return RILL_OK;
 }
 
+/* What command lines and run files call other things. */
+static int is_taken(const char *name)
+{
+    static const char *const taken[] = {"model",
+                                        "domain",
+                                        "domain-args",
+                                        "domain-arguments",
+                                        "tokenized",
+                                        "threads",
+                                        "workers",
+                                        "deterministic",
+                                        "plugin",
+                                        "plugins",
+                                        "config",
+                                        "input",
+                                        "output",
+                                        "refs",
+                                        "references",
+                                        "stats",
+                                        "trace",
+                                        "progress",
+                                        "profile",
+                                        "verbose",
+                                        "quiet",
+                                        "help",
+                                        "search",
+                                        "heuristics",
+                                        "scorers",
+                                        "sweep",
+                                        "tune",
+                                        "json",
+                                        "metric",
+                                        "methods",
+                                        "repeat",
+                                        "tsv",
+                                        "dev",
+                                        "svg",
+                                        "runs",
+                                        "seed",
+                                        "unsafe-scripts",
+                                        "script-memory",
+                                        "script-steps",
+                                        "script-seconds"};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (rill__same_name(name, taken[i])) return 1;
+    return rill_option_find(rill_setting_table(), name) != NULL || rill_option_find(rill_chain_table(), name) != NULL ||
+           rill_option_find(rill_output_table(), name) != NULL;
+}
+
+/* Domains may share an option, whose values are then read alike. */
+static int differs_elsewhere(const rill_context *ctx, const rill_option *option)
+{
+    const rill_domain *d;
+    for (size_t i = 0; (d = rill_domain_at(ctx, i)) != NULL; i++) {
+        const rill_option *other = rill_option_find(d->options, option->name);
+        if (other != NULL && other->type != option->type) return 1;
+    }
+    return 0;
+}
+
 /* Rows that are whole, and names that nothing else has: what is said of an option must reach the domain. */
 static rill_status check_options(rill_context *ctx, const rill_domain *domain)
 {
+    enum { LONGEST = 40 };
     for (const rill_option *o = domain->options; o != NULL && o->name != NULL; o++) {
-        if (!good_name(o->name) || o->argument == NULL || o->initial == NULL || o->help == NULL)
+        if (!good_name(o->name) || strlen(o->name) > LONGEST || o->argument == NULL || o->initial == NULL ||
+            o->help == NULL)
             return rill_fail(
                 ctx, RILL_ERR_PLUGIN,
                 "domain \"%s\": option \"%.60s\": its name is made of a-z, 0-9, - and _, and argument, initial "
@@ -158,11 +220,14 @@ static rill_status check_options(rill_context *ctx, const rill_domain *domain)
         if (o->type < RILL_OPTION_INT || o->type > RILL_OPTION_PATH || o->kind != RILL_OPTION_MODEL)
             return rill_fail(ctx, RILL_ERR_PLUGIN, "domain \"%s\": option \"%s\" has a type or kind that is none",
                              domain->name, o->name);
-        if (rill_option_find(rill_setting_table(), o->name) != NULL ||
-            rill_option_find(rill_chain_table(), o->name) != NULL ||
-            rill_option_find(rill_output_table(), o->name) != NULL || rill_option_find(domain->options, o->name) != o)
+        if (is_taken(o->name) || rill_option_find(domain->options, o->name) != o)
             return rill_fail(ctx, RILL_ERR_PLUGIN, "domain \"%s\": there is an option \"%s\": it needs another name",
                              domain->name, o->name);
+        if (differs_elsewhere(ctx, o))
+            return rill_fail(
+                ctx, RILL_ERR_PLUGIN,
+                "domain \"%s\": another domain has an option \"%s\" of another type: it needs another name",
+                domain->name, o->name);
     }
     return RILL_OK;
 }

@@ -24,6 +24,16 @@ static rill_status bad(const reading *r, const char *key, const char *wanted)
 
 /* --- search ------------------------------------------------------------------------------------------------------- */
 
+/* The row of a setting, or of a domain's option. */
+static const rill_option *row_of(const rill_context *ctx, const char *name)
+{
+    const rill_option *row = rill_option_find(rill_setting_table(), name);
+    const rill_domain *d;
+    for (size_t i = 0; row == NULL && (d = rill_domain_at(ctx, i)) != NULL; i++)
+        row = rill_option_find(d->options, name);
+    return row;
+}
+
 /* A JSON scalar as it would stand on a command line. */
 static int scalar_text(const json_t *value, char *out, size_t size)
 {
@@ -39,6 +49,9 @@ static rill_status take(const reading *r, const char *key, const char *name, con
 {
     rill_context *ctx = r->folder->ctx;
     char why[512];
+    if (rill_option_find(rill_output_table(), name) != NULL)
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" under \"search\": what is written is the user's to say",
+                         r->file, key);
     const rill_status status = rill_layer_set(r->folder->search, name, text);
     if (status != RILL_ERR_OPTION) return status;
     snprintf(why, sizeof why, "%s", rill_error(ctx));
@@ -57,11 +70,26 @@ static rill_status take_list(const reading *r, const char *key, const json_t *li
     return RILL_OK;
 }
 
+/* A file stands beside config.json, so that the directory works from wherever it is named. */
+static rill_status take_scalar(const reading *r, const char *key, const json_t *value)
+{
+    char text[1024], path[4096];
+    const rill_option *row = row_of(r->folder->ctx, key);
+    if (json_is_boolean(value) && row != NULL && row->type != RILL_OPTION_SWITCH)
+        return bad(r, key, row->argument[0] != '\0' ? row->argument : "a value");
+    if (!scalar_text(value, text, sizeof text)) return bad(r, key, "a number, a string, true or false");
+    if (row == NULL || row->type != RILL_OPTION_PATH || text[0] == '/') return take(r, key, key, text);
+    const size_t directory = (size_t)(strrchr(r->file, '/') + 1 - r->file);
+    if (snprintf(path, sizeof path, "%.*s%s", (int)directory, r->file, text) >= (int)sizeof path)
+        return bad(r, key, "a shorter path");
+    return take(r, key, key, path);
+}
+
 /* Defaults that contradict each other are the model's fault; those that only contradict what the user asks for are left out later. */
 static rill_status read_search(const reading *r, const json_t *search)
 {
     rill_context *ctx = r->folder->ctx;
-    char text[1024], why[512];
+    char why[512];
     const char *key;
     json_t *value;
     if (search == NULL) return RILL_OK;
@@ -73,8 +101,7 @@ static rill_status read_search(const reading *r, const json_t *search)
         } else if (strcmp(key, "scorers") == 0) {
             TRY(take_list(r, key, value, "scorer"));
         } else {
-            if (!scalar_text(value, text, sizeof text)) return bad(r, key, "a number, a string, true or false");
-            TRY(take(r, key, key, text));
+            TRY(take_scalar(r, key, value));
         }
     }
     const rill_status status = rill_layer_check(r->folder->search);
@@ -152,7 +179,7 @@ static rill_status ask_domain(rill_folder *f, const char *path, const char *name
     const rill_domain *domain = rill_find_domain(f->ctx, name);
     rill_text text = {.ctx = f->ctx};
     rill_status status = RILL_OK;
-    if (!rill_layer_empty(f->search) || domain == NULL || domain->advise == NULL) return RILL_OK;
+    if (rill_layer_searches(f->search) || domain == NULL || domain->advise == NULL) return RILL_OK;
     if (domain->advise(domain, f->ctx, path, &text) == RILL_OK && text.length > 0)
         status = rill_layer_set_all(f->search, text.data);
     else

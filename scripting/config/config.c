@@ -136,9 +136,11 @@ static void add_options(lua_State *L, const rill_option *row)
     for (; row != NULL && row->name != NULL; row++) {
         int list = lua_gettop(L), known = 0;
         script_spell(row->name, spelt);
-        for (lua_Integer i = 1; !known && lua_rawgeti(L, list, i) == LUA_TSTRING; i += 3)
+        for (lua_Integer i = 1, n = (lua_Integer)lua_rawlen(L, list); i <= n && !known; i += 3) {
+            lua_rawgeti(L, list, i);
             known = strcmp(lua_tostring(L, -1), spelt) == 0;
-        lua_settop(L, list);
+            lua_pop(L, 1);
+        }
         if (!known) add_key(L, spelt, reader_of(row), 1);
     }
 }
@@ -155,9 +157,9 @@ int script_config_keys(lua_State *L)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-rill_status script_config_take(lua_State *L, int arguments, rill_script_config **out)
+static rill_status take(lua_State *L, const char *reader, int arguments, rill_script_config **out)
 {
-    rill_status status = script_own_call(L, "read", arguments, 1);
+    rill_status status = script_own_call(L, reader, arguments, 1);
     if (status < 0) return status;
     int said = lua_gettop(L);
     owner *o = lua_newuserdatauv(L, sizeof *o, 1);
@@ -177,6 +179,11 @@ rill_status script_config_take(lua_State *L, int arguments, rill_script_config *
     else
         *out = &o->config;
     return status;
+}
+
+rill_status script_config_take(lua_State *L, int arguments, rill_script_config **out)
+{
+    return take(L, "read", arguments, out);
 }
 
 void rill_script_config_free(rill_script_config *config)
@@ -214,7 +221,7 @@ void script_config_result(lua_State *L)
 }
 
 typedef struct reading {
-    int64_t index; /* of the point that is read; -1: what the script returned itself */
+    int64_t index; /* of the point that is read; -1: what the script returned itself; -2: its plugins alone */
     rill_script_config *config;
     rill_status status;
 } reading;
@@ -225,7 +232,7 @@ static int read_protected(lua_State *L)
     script_config_result(L);
     lua_replace(L, 1);
     if (r->index < 0) {
-        r->status = script_config_take(L, 1, &r->config);
+        r->status = take(L, r->index == -1 ? "read" : "read_plugins", 1, &r->config);
         return 0;
     }
     lua_pushvalue(L, 1);
@@ -246,4 +253,9 @@ rill_status rill_script_sweep_point(rill_script *script, int64_t index, rill_scr
 rill_status rill_script_config_read(rill_script *script, rill_script_config **out)
 {
     return rill_script_sweep_point(script, -1, out);
+}
+
+rill_status rill_script_config_plugins(rill_script *script, rill_script_config **out)
+{
+    return rill_script_sweep_point(script, -2, out);
 }

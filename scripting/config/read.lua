@@ -124,7 +124,7 @@ end
 local function split(text, kind, key)
   local name, arguments = string.match(text, "^([^:]*):?(.*)$")
   if name == "" or find(name, "\0", 1, true) then
-    fail(key, "\"%s\" names no %s: NAME or NAME:ARGUMENTS expected", name, kind)
+    fail(key, "\"%s\" names no %s: NAME or NAME:ARGUMENTS expected", text, kind)
   end
   if #name > LONGEST_NAME then fail(key, "\"%s\": the name of a %s has at most %d bytes", name, kind, LONGEST_NAME) end
   return name, arguments
@@ -204,24 +204,32 @@ end
 
 -- --- what there is -------------------------------------------------------------------------------------------------------
 
-local keys, KEYS, SETTINGS, key_called, setting_called = own.keys(), {}, {}, {}, {}
+local KEYS, SETTINGS, key_called, setting_called = {}, {}, {}, {}
 
 local function setting_of(name)
   return setting_called[gsub(name, "%-", "_")]
 end
 
-for i = 1, #keys, 3 do
-  local name, read, is_option = keys[i], READ[keys[i + 1]], keys[i + 2]
-  key_called[name] = { name = name, read = read }
-  if is_option then -- they go on as pairs
-    key_called[name].read = function(value, key, out)
-      local said = read(value, key)
-      if said == true then said = "1" elseif said == false then said = "0" end
-      if said then append(out.options, name, said) end
-    end
+-- Of outputs and domains: they go on as pairs of texts.
+local function option(name, read)
+  return function(value, key, out)
+    local said = read(value, key)
+    if said == true then said = "1" elseif said == false then said = "0" end
+    if said then append(out.options, name, said) end
   end
-  append(KEYS, key_called[name])
 end
+
+-- Plugins may have come since the last time, and their domains have options.
+local function learn_keys()
+  local keys = own.keys()
+  KEYS = {}
+  for i = 1, #keys, 3 do
+    local name, read, is_option = keys[i], READ[keys[i + 1]], keys[i + 2]
+    key_called[name] = { name = name, read = is_option and option(name, read) or read }
+    append(KEYS, key_called[name])
+  end
+end
+
 for i, name in ipairs(own.settings()) do
   local spelt = gsub(name, "%-", "_") -- as it is written in Lua
   SETTINGS[i] = { name = name, spelt = spelt }
@@ -337,6 +345,7 @@ function own.read(config, point, names)
   if config == nil then fail("", "the script returns nothing; %s", ending) end
   if type(config) ~= "table" then fail("", "the script returns %s, not a table; %s", what(config), ending) end
   local out = { settings = {}, options = {}, point = {} }
+  learn_keys()
   check_keys(config)
   for _, key in ipairs(KEYS) do
     local value = rawget(config, key.name)
@@ -345,6 +354,12 @@ function own.read(config, point, names)
   read_settings(config, out)
   for _, name in ipairs(names or {}) do append(out.point, name, text_of(point[name]) or "not finite") end
   return out
+end
+
+-- The plugins alone, which are to be loaded before the rest is read.
+function own.read_plugins(config)
+  local list = type(config) == "table" and rawget(config, "plugins")
+  return { settings = {}, options = {}, point = {}, plugins = list and READ.plugins(list, "plugins") or nil }
 end
 
 own.fail, own.append, own.text_of, own.entry = fail, append, text_of, entry

@@ -178,15 +178,26 @@ feed six "$rill" decode -m asking -q
 exits 0; prints "5 ||| "
 verdict "$(good [ "$(wc -l <out)" -gt 6 ])" "two outputs of some"
 
-# --- so do what outputs are to have beside them, and how the model is opened; nearer layers say no
-with_search '"word_scores": true, "backend": "nonesuch"'
+# --- how the model is opened is a default too; what is written is not the model's to say
+with_search '"backend": "nonesuch"'
 feed six "$rill" decode -m asking -q --backend rill
-exits 0; prints " ||| WordScores="
+exits 0; same out plain
 feed six "$rill" decode -m asking -q
 exits 1; says 'found "nonesuch"'
-with_search '"pretty": 2'
+with_search '"pretty": true'
 feed six "$rill" decode -m asking -q
-exits 1; says 'config.json: "pretty" under "search" was refused: pretty: "2" is not a whole number from 0 to 1'
+exits 1; says 'config.json: "pretty" under "search": what is written is the user'"'"'s to say'
+with_search '"weights": "int4"'
+feed six "$rill" decode -m asking -q
+exits 1; says 'config.json: "weights" under "search" was refused: weights: "int4" is not one of f32|bf16|int8'
+with_search '"max_items": true'
+feed six "$rill" decode -m asking -q
+exits 1; says 'config.json: "max_items" must be N'
+with_search '"distinct": "maybe"'
+feed six "$rill" decode -m asking -q
+exits 1; says '"maybe" is not true or false'
+run "$rill" info "$tiny"
+exits 0; prints "recommended  k 10"; prints "heuristic absolute:10"
 
 # --- line ends
 printf 'w0 w1 w2\r\nw3\r\nw4 w5 w6 w7 w8\r\nw1\r\nw2 w2 w2\r\nw9 w0' >crlf

@@ -34,7 +34,8 @@ static void unknown_form(void **state)
     assert_int_equal(rill_context_create(&own, NULL), RILL_OK);
     assert_ok(own, rill_register_domain(own, domain));
     assert_int_equal(rill_model_open(&model, own, "shiftreduce", &options), RILL_ERR_OPTION);
-    assert_string_equal(rill_error(own), "input-format: \"xml\" is not one of auto|tree|tagged|text");
+    assert_string_equal(rill_error(own),
+                        "domain shiftreduce: input-format: \"xml\" is not one of auto|tree|tagged|text");
     rill_context_destroy(own);
 }
 

@@ -259,9 +259,11 @@ static void layers_chain_syntax(void **state)
 static void layers_texts(void **state)
 {
     (void)state;
-    assert_true(rill_layer_empty(near));
+    set(near, "weights", "f32");
+    set(near, "policy", "all");
+    assert_false(rill_layer_searches(near)); /* how it is opened and scheduled is not how it is searched */
     assert_int_equal(rill_layer_set_all(near, "  k=7 absolute=2  min_length=3 "), RILL_OK);
-    assert_false(rill_layer_empty(near));
+    assert_true(rill_layer_searches(near));
     assert_true(rill_layer_has(near, RILL_CHAIN_HEURISTICS) && !rill_layer_has(near, RILL_CHAIN_SCORERS));
     assert_int_equal(make(), RILL_OK);
     assert_true(plan->resolved.k == 7 && plan->resolved.min_length == 3 && plan->setup.n_heuristics == 1);

@@ -83,6 +83,32 @@ exits 0; line_is 1 "on "
 echo 'return { domain = "ring", loud_one = 1 }' >there/run.lua
 feed x "$rill" run there/run.lua -q --plugin ring.lua
 exits 1; says "there/run.lua:1: loud_one: true or false was expected, not a number"
+# the file's own plugin brings the keys; a mistake has its place
+cat >there/run.lua <<'END'
+return { plugins = { "../ring.lua" }, domain = "ring", turns = 3,
+  heuristics = { function(b) end } }
+END
+for workers in 1 2; do
+  feed x "$rill" run there/run.lua -q --workers $workers
+  exits 0; line_is 1 "on on on "
+done
+sed 's/turns = 3/turns = "3x"/' there/run.lua >there/bad.lua
+feed x "$rill" run there/bad.lua -q
+exits 1; says 'there/bad.lua:1: turns: "3x" is not a number'
+# many of them
+cat >many.lua <<'END'
+for d = 1, 12 do
+  local options = {}
+  for i = 1, 30 do options[i] = { name = "option-" .. d .. "-" .. i, argument = "N", type = "number" } end
+  rill.domain{ name = "many" .. d, actions = { "on", "off" }, end_action = "off", options = options,
+    start = function() return 0 end, choices = function() return { off = 0 } end, advance = function() return 0 end,
+    finalize = function(self) return tostring(self.given.option_7_30) end }
+end
+END
+echo 'return { domain = "many7", option_7_30 = 4 }' >there/run.lua
+feed x "$rill" run there/run.lua -q --plugin many.lua
+exits 0; line_is 1 "4.0"
+
 refused_options() { # refused_options LIST SENTENCE
   printf 'rill.domain{ name = "r", actions = 2, start = print, choices = print, advance = print, options = %s }\n' "$1" >bad.lua
   run "$rill" list --plugin bad.lua

@@ -65,7 +65,8 @@ RILL_API void rill_layer_budget(rill_layer *layer, rill_budget_fn budget, void *
 RILL_API const char *rill_layer_get(const rill_layer *layer, const char *name);
 RILL_API int rill_layer_has(const rill_layer *layer, rill_chain chain); /* said, though it be empty */
 RILL_API const rill_chain_entry *rill_layer_entries(const rill_layer *layer, rill_chain chain, int32_t *n);
-RILL_API int rill_layer_empty(const rill_layer *layer); /* it says nothing */
+RILL_API int rill_layer_searches(
+    const rill_layer *layer); /* it says something of the search: a setting, heuristics, scorers */
 
 /* Would the layer alone be possible? RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
 RILL_API rill_status rill_layer_check(const rill_layer *layer);

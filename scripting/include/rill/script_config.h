@@ -73,6 +73,8 @@ typedef struct rill_script_config {
  *   RILL_OK · RILL_ERR_OPTION (something in the table, with file, line, key and what is meant) · RILL_ERR_PLUGIN (an error in the
  *   script) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_script_config_read(rill_script *script, rill_script_config **out);
+/* The same with nothing in it but `plugins`: to be loaded before the rest is read, whose keys their domains' options are. */
+RILL_API rill_status rill_script_config_plugins(rill_script *script, rill_script_config **out);
 RILL_API void rill_script_config_free(rill_script_config *config); /* NULL is allowed */
 
 /* The configuration at a point of the sweep, 0 <= index < sweep_points: the script's with the point's parameters. Same returns.
