@@ -157,9 +157,10 @@ static void print_option(const cli_option *option)
         column = 0;
     }
     char help[512];
-    const int has_default = option->initial && option->initial[0];
-    snprintf(help, sizeof help, "%s%s%s%s", option->help, has_default ? " (default " : "",
-             has_default ? option->initial : "", has_default ? ")" : "");
+    const char *initial = option->initial ? option->initial : "", *of = option->of ? option->of : "";
+    snprintf(help, sizeof help, "%s%s%s%s%s%s%s", option->help, initial[0] || of[0] ? " (" : "",
+             initial[0] ? "default " : "", initial, initial[0] && of[0] ? "; " : "", of,
+             initial[0] || of[0] ? ")" : "");
     cli_print_wrapped(help, column, HELP_COLUMN);
 }
 

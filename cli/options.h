@@ -17,6 +17,7 @@ typedef struct cli_option {
     int id;              /* for the one who handles it */
     size_t member;       /* of options that are only noted: see cli_option_store() */
     const char *initial; /* the default, where help does not tell it; NULL or "": there is none to tell */
+    const char *of;      /* whose it is, where not everybody's: "mt, semparse"; NULL: there is nothing to tell */
 } cli_option;
 
 /* Whether it takes no value. */

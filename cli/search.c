@@ -1,6 +1,7 @@
 /* Tables of options from those of the library; see search.h. */
 #include "search.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int has(const cli_option *options, const char *name)
@@ -25,6 +26,17 @@ static void append(cli_option *options, const rill_option *row)
     }
 }
 
+static void note_owner(cli_rows *rows, const rill_domain *d)
+{
+    for (int i = 0; rows->domains[i].name; i++) {
+        char *of = rows->of[i];
+        const size_t used = strlen(of);
+        if (rill_option_find(d->options, rows->domains[i].name))
+            snprintf(of + used, sizeof rows->of[i] - used, "%s%s", used ? ", " : "", d->name);
+        rows->domains[i].of = of;
+    }
+}
+
 void cli_rows_fill(cli_rows *rows, const rill_context *ctx)
 {
     const rill_domain *d;
@@ -32,7 +44,10 @@ void cli_rows_fill(cli_rows *rows, const rill_context *ctx)
     append(rows->settings, rill_setting_table());
     append(rows->chains, rill_chain_table());
     append(rows->outputs, rill_output_table());
-    for (size_t i = 0; (d = rill_domain_at(ctx, i)); i++) append(rows->domains, d->options);
+    for (size_t i = 0; (d = rill_domain_at(ctx, i)); i++) {
+        append(rows->domains, d->options);
+        note_owner(rows, d);
+    }
 }
 
 void cli_rows_drop(cli_rows *rows, const char *name)

@@ -11,6 +11,7 @@ enum { CLI_ROWS_MAX = 48, CLI_TAKE_ROW = 1000 };
 typedef struct cli_rows {
     cli_option settings[CLI_ROWS_MAX + 1], chains[CLI_ROWS_MAX + 1], outputs[CLI_ROWS_MAX + 1],
         domains[CLI_ROWS_MAX + 1];
+    char of[CLI_ROWS_MAX][64]; /* the domains that have each of them */
 } cli_rows;
 
 #define CLI_ROW_GROUPS(session)                                                             \

@@ -41,7 +41,7 @@ exits 1; says "unknown option --toy-seed"
 feed seven "$rill" decode -q --domain semparse --plugin "$toy" --toy-seed 5 -m /
 exits 1; says 'domain semparse has no option toy-seed, "5" was given'
 run "$rill" decode --help --plugin "$toy"
-exits 0; prints "--toy-seed N"; prints "which space is searched (default 1)"
+exits 0; prints "--toy-seed N"; prints "which space is searched (default 1; toy)"
 run "$rill" info --domain toy --plugin "$toy"
 exits 0; prints "options      --toy-seed N: which space is searched (default 1)"
 

@@ -70,7 +70,7 @@ exits 0; line_is 1 "ON ON ON END"
 feed x "$rill" decode -q --plugin ring.lua --domain ring --turns many
 exits 1; says 'turns: "many" is not a number'
 run "$rill" decode --help --plugin ring.lua
-exits 0; prints "--turns N"; prints "how often it says on (default 2)"; prints "--loud-one "
+exits 0; prints "--turns N"; prints "how often it says on (default 2; ring)"; prints "--loud-one "
 mkdir -p there
 cat >there/run.lua <<'END'
 return { domain = "ring", turns = 1, loud_one = true, after = "z", from = "f" }
