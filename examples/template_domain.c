@@ -28,7 +28,7 @@
  *   13. Build it as a shared object that exports rill_plugin(), and have it checked:
  *           cc -std=c17 -O2 -shared -fPIC -o rill-mine.so mine.c $(pkg-config --cflags rill) -lm
  *           rill check --plugin ./rill-mine.so -i INPUTS
- *       Where it is installed then, and how others find it, is in docs/plugins.md.
+ *       Where it is installed then, and how others find it, is in docs/guides/plugins.md.
  *
  * Two rules to keep. Results depend on the row alone: not on other rows, their number or their order, since the schedule of the
  * search mixes rows of any items. And nothing calls exit() or prints: failures are returned.

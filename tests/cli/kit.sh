@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What writing a plugin takes is installed, and the lines of docs/plugins.md build the templates against that copy alone.
+# What writing a plugin takes is installed, and the lines of docs/guides/plugins.md build the templates against that copy alone.
 #   usage: kit.sh RILL CHECK_JSON DATA TOY_PLUGIN BUILD ROOT CC...
 set -eu
 . "${0%/*}/lib.sh"
@@ -23,24 +23,37 @@ export LD_LIBRARY_PATH
 # --- the lines of the page, as they stand there, with the compiler of this build for `cc`
 mkdir tools && printf '#!/bin/sh\nexec %s "$@"\n' "${compiler[*]}" >tools/cc && chmod +x tools/cc
 export PATH="$work/tools:$PATH"
-block() { # block NUMBER: the commands of that block of the page
-  awk -v wanted="$1" '/^```/ { if (inside) inside = 0; else if ($0 == "```sh") { n++; inside = 1 } next } inside && n == wanted' \
-    "$root/docs/plugins.md"
+block() { # block KIND NUMBER: that block of the page
+  awk -v fence="\`\`\`$1" -v wanted="$2" '/^```/ { if (inside) inside = 0; else { inside = 1; n += shown = $0 == fence } next }
+    inside && shown && n == wanted' "$root/docs/guides/plugins.md"
 }
-for number in 1 2 3 4; do
-  block "$number" >"block$number"
-  verdict "$(good [ -s "block$number" ])" "the page has a block of commands $number"
-done
-run sh -eu block1 # copy the templates
+commands() { # commands NUMBER: run that block of commands
+  block sh "$1" >"block$1"
+  verdict "$(good [ -s "block$1" ])" "the page has a block of commands $1"
+  run sh -eu "block$1"
+}
+shows() { # shows NUMBER: that was printed, however the page folds it
+  cat out err | tr -s ' \n' ' ' >printed
+  block text "$1" | tr -s ' \n' ' ' >shown
+  verdict "$(good [ -s shown ])" "the page shows what is printed $1"
+  verdict "$(good cmp -s shown printed)" "other output than the page shows: $(cat shown)"
+}
+commands 1 # copy the templates
 exits 0
-run sh -eu block2 # cc
+commands 2 # cc
 exits 0; silent
-run sh -eu block3 # rill check
-exits 0; prints "domain template: "; prints "runs of 12 made-up inputs agree"; prints "heuristic gap:1: "
-run sh -eu block4 # meson
-exits 0
+commands 3 # rill check
+exits 0; shows 1
+commands 4 # a domain that looks at its neighbours
+exits 1; shows 2
+commands 5 # it stays unseen where there is nothing to choose
+exits 0; shows 3
+commands 6 # meson
+exits 0; prints "2/2"
 plugindir=$(pkg-config --variable=plugindir rill)
-verdict "$(good [ -e "$plugindir/rill-mine.so" ])" "the plugin is installed in plugindir"
+for name in rill-mine rill-gap; do
+  verdict "$(good [ -e "$plugindir/$name.so" ])" "$name is installed in plugindir"
+done
 
 # --- found by name: what is here comes first, then what is installed, under each of its forms
 mkdir elsewhere && cd elsewhere
