@@ -47,7 +47,7 @@ exits 0; shows 1
 commands 4 # a domain that looks at its neighbours
 exits 1; shows 2
 commands 5 # it stays unseen where there is nothing to choose
-exits 0; shows 3
+exits 1; shows 3
 commands 6 # meson
 exits 0; prints "2/2"
 plugindir=$(pkg-config --variable=plugindir rill)
