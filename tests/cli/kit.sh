@@ -46,7 +46,7 @@ commands 3 # rill check
 exits 0; shows 1
 commands 4 # a domain that looks at its neighbours
 exits 1; shows 2
-commands 5 # it stays unseen where there is nothing to choose
+commands 5 # where there is nothing to choose, nothing is tried
 exits 1; shows 3
 commands 6 # meson
 exits 0; prints "2/2"
