@@ -141,6 +141,11 @@ exits 0
 run "$rill" decode -m "$model" -q -k 3 --n-best 3 -i text -o next --shortlist lex,10,2 --method stream-all -n 3 --threads 2
 exits 0
 same first next
+# a model's own list lies beside its config.json, from wherever it is named
+cp -r "$model" listing; chmod -R u+w listing; cp lex listing/lex; mkdir -p elsewhere
+sed -i '1s/{/{ "rill": {"domain": "mt", "search": {"shortlist": "lex,10,2"}},/' listing/config.json
+(cd elsewhere && "$rill" decode -m ../listing -q -k 3 --n-best 3 -i ../text -o ../own)
+same own first
 printf 'return { model = "%s", shortlist = "lex,10,2", search = { k = 3 }, n_best = 3 }\n' "$model" >short.lua
 run "$rill" run short.lua -q -i text -o next
 exits 0
