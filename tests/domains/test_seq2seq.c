@@ -171,24 +171,10 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
 }
 
 static const rill_domain domain = {
-    .abi_version = RILL_ABI_VERSION,
-    .struct_size = sizeof(rill_domain),
+    SEQ_TABLE,
     .name = "gru",
     .summary = "GRUs with attention",
     .open = open_model,
-    .close = seq_close,
-    .start = seq_start,
-    .stop = seq_stop,
-    .reserve = seq_reserve,
-    .encode = seq_encode,
-    .step = seq_step,
-    .score = seq_score,
-    .finalize = seq_finalize,
-    .drop = rill_runner_drop,
-    .action_name = seq_action_name,
-    .find_action = seq_find_action,
-    .features = RILL_TAKES_ENSEMBLES,
-    .options = seq_options,
 };
 
 /* --- the same in plain loops -------------------------------------------------------------------------------------- */
