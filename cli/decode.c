@@ -407,6 +407,7 @@ static int finish(decode *d, int code)
     if (code == CLI_OK || code == CLI_SOME_FAILED) {
         if (!d->quiet) cli_report_say(&report, d->session.verbose);
         cli_report_warn(&report, !d->quiet);
+        cli_pretty_warn(&d->pretty);
     }
     if (d->wants_profile) code = worse(code, tell_profile(d, &report));
     if (d->stats_path) code = worse(code, cli_json_write(&d->stats, cli_report_json(&report)));

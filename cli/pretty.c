@@ -15,6 +15,8 @@ static int indent(cli_pretty *pretty, const rill_output *output)
     int is_tree = rill_tree_parse(&pretty->tree, output->text, output->length, RILL_TREE_AS_WRITTEN) == RILL_OK &&
                   rill_tree_write(&pretty->tree, &pretty->text, 1) == RILL_OK;
     if (!is_tree) rill_error_clear(pretty->tree.ctx);
+    pretty->trees += is_tree;
+    pretty->others += !is_tree && output->length > 0;
     return is_tree;
 }
 
@@ -25,6 +27,12 @@ int cli_pretty_result(cli_pretty *pretty, cli_output *output, cli_form form, con
     if (form == CLI_FORM_NUMBERED) cli_output_printf(output, "%" PRId64 "\t", result->id);
     cli_output_write(output, pretty->text.data, pretty->text.length);
     return cli_output_write(output, "\n", 1);
+}
+
+void cli_pretty_warn(const cli_pretty *pretty)
+{
+    if (pretty->trees == 0 && pretty->others > 0)
+        cli_say("warning: --pretty: no output is a tree in brackets; they are written as they are");
 }
 
 void cli_pretty_end(cli_pretty *pretty)

@@ -178,6 +178,10 @@ feed six "$rill" decode -m asking -q
 exits 0; prints "5 ||| "
 verdict "$(good [ "$(wc -l <out)" -gt 6 ])" "two outputs of some"
 
+# --- what outputs are asked for and cannot be is told
+feed six "$rill" decode -m "$tiny" -q --pretty
+exits 0; same out plain; says "warning: --pretty: no output is a tree in brackets"
+
 # --- how the model is opened is a default too; what is written is not the model's to say
 with_search '"backend": "nonesuch"'
 feed six "$rill" decode -m asking -q --backend rill
