@@ -176,6 +176,29 @@ static int skip_argument(void *user, const char *value)
     return CLI_OK;
 }
 
+/* What is said of a domain's option must reach the domain, not an option of the command's own. */
+static int check_hidden(const cli_option *own, const cli_option *rows)
+{
+    for (; own->name; own++)
+        for (const cli_option *row = rows; row->name; row++)
+            if (!strcmp(own->name, row->name) || (own->letter && own->letter == row->letter))
+                return cli_fail("domain %s: its option %s%s is hidden by the command's --%s: it needs another name",
+                                row->of, row->letter ? "-" : "--", row->name, own->name);
+    return CLI_OK;
+}
+
+/* The command's own groups stand before the domains'; not every command has these. */
+static int check_rows(const cli_session *session, const cli_group *groups)
+{
+    static const cli_option help[] = {{.name = "help", .letter = 'h'}, {.name = NULL}};
+    const cli_group *end = groups;
+    while (end->title && end->options != session->rows.domains) end++;
+    int code = end->title ? check_hidden(help, end->options) : CLI_OK;
+    for (const cli_group *g = groups; end->title && g < end && code == CLI_OK; g++)
+        code = check_hidden(g->options, end->options);
+    return code;
+}
+
 int cli_session_parse(cli_session *session, const cli_syntax *syntax, int argc, char **argv, int *helped)
 {
     cli_syntax first = *syntax;
@@ -185,6 +208,7 @@ int cli_session_parse(cli_session *session, const cli_syntax *syntax, int argc, 
     int code = cli_parse(&first, argc, argv, NULL);
     for (int i = 0; i < session->n_plugins && code == CLI_OK; i++)
         code = cli_session_plugin(session, session->plugin[i]);
+    if (code == CLI_OK) code = check_rows(session, syntax->groups);
     return code == CLI_OK ? cli_parse(syntax, argc, argv, helped) : code;
 }
 

@@ -145,51 +145,9 @@ static rill_status list_register(rill_context *ctx, const kind *k, rill__table_l
     return RILL_OK;
 }
 
-/* What command lines and run files call other things. */
+/* What the library itself calls other things. What the command's own options and the keys of run files hide is theirs to refuse. */
 static int is_taken(const char *name)
 {
-    static const char *const taken[] = {"model",
-                                        "domain",
-                                        "domain-args",
-                                        "domain-arguments",
-                                        "tokenized",
-                                        "threads",
-                                        "workers",
-                                        "deterministic",
-                                        "plugin",
-                                        "plugins",
-                                        "config",
-                                        "input",
-                                        "output",
-                                        "refs",
-                                        "references",
-                                        "stats",
-                                        "trace",
-                                        "progress",
-                                        "profile",
-                                        "verbose",
-                                        "quiet",
-                                        "help",
-                                        "search",
-                                        "heuristics",
-                                        "scorers",
-                                        "sweep",
-                                        "tune",
-                                        "json",
-                                        "metric",
-                                        "methods",
-                                        "repeat",
-                                        "tsv",
-                                        "dev",
-                                        "svg",
-                                        "runs",
-                                        "seed",
-                                        "unsafe-scripts",
-                                        "script-memory",
-                                        "script-steps",
-                                        "script-seconds"};
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        if (rill__same_name(name, taken[i])) return 1;
     return rill_option_find(rill_setting_table(), name) != NULL || rill_option_find(rill_chain_table(), name) != NULL ||
            rill_option_find(rill_output_table(), name) != NULL;
 }

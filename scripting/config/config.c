@@ -106,15 +106,17 @@ static void store(lua_State *L, const field *f, rill_script_config *config)
     if (f->type == CHAIN) ((rill_script_chain *)at)->said = 1;
 }
 
-static void add_key(lua_State *L, const char *name, const char *read, int is_option)
+/* `of`: what has the option; NULL: it is no option. */
+static void add_key(lua_State *L, const char *name, const char *read, const char *of)
 {
-    lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
-    lua_pushstring(L, name);
-    lua_rawseti(L, -2, n + 1);
-    lua_pushstring(L, read);
-    lua_rawseti(L, -2, n + 2);
-    lua_pushboolean(L, is_option);
-    lua_rawseti(L, -2, n + 3);
+    const char *const texts[] = {name, read, of};
+    for (int i = 0; i < 3; i++) {
+        if (texts[i] != NULL)
+            lua_pushstring(L, texts[i]);
+        else
+            lua_pushboolean(L, 0);
+        lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+    }
 }
 
 /* What reads an option's value in read.lua. */
@@ -129,29 +131,20 @@ static const char *reader_of(const rill_option *row)
     }
 }
 
-/* Keys like the others: each name once, as it is written in Lua. */
-static void add_options(lua_State *L, const rill_option *row)
+/* Keys like the others, as they are written in Lua. */
+static void add_options(lua_State *L, const rill_option *row, const char *of)
 {
     char spelt[SCRIPT_NAME_MAX];
-    for (; row != NULL && row->name != NULL; row++) {
-        int list = lua_gettop(L), known = 0;
-        script_spell(row->name, spelt);
-        for (lua_Integer i = 1, n = (lua_Integer)lua_rawlen(L, list); i <= n && !known; i += 3) {
-            lua_rawgeti(L, list, i);
-            known = strcmp(lua_tostring(L, -1), spelt) == 0;
-            lua_pop(L, 1);
-        }
-        if (!known) add_key(L, spelt, reader_of(row), 1);
-    }
+    for (; row != NULL && row->name != NULL; row++) add_key(L, script_spell(row->name, spelt), reader_of(row), of);
 }
 
 int script_config_keys(lua_State *L)
 {
     lua_newtable(L);
-    for (int i = 0; i < N_FIELDS && FIELDS[i].read != NULL; i++) add_key(L, FIELDS[i].name, FIELDS[i].read, 0);
+    for (int i = 0; i < N_FIELDS && FIELDS[i].read != NULL; i++) add_key(L, FIELDS[i].name, FIELDS[i].read, NULL);
     const rill_domain *d;
-    add_options(L, rill_output_table());
-    for (size_t i = 0; (d = rill_domain_at(script_of(L)->ctx, i)) != NULL; i++) add_options(L, d->options);
+    add_options(L, rill_output_table(), "outputs");
+    for (size_t i = 0; (d = rill_domain_at(script_of(L)->ctx, i)) != NULL; i++) add_options(L, d->options, d->name);
     return 1;
 }
 

@@ -219,14 +219,20 @@ local function option(name, read)
   end
 end
 
--- Plugins may have come since the last time, and their domains have options.
+-- Plugins may have come since the last time, and their domains have options. Two domains may share one.
 local function learn_keys()
   local keys = own.keys()
-  KEYS = {}
+  KEYS, key_called = {}, {}
   for i = 1, #keys, 3 do
-    local name, read, is_option = keys[i], READ[keys[i + 1]], keys[i + 2]
-    key_called[name] = { name = name, read = is_option and option(name, read) or read }
-    append(KEYS, key_called[name])
+    local name, read, of = keys[i], READ[keys[i + 1]], keys[i + 2]
+    local known = key_called[name]
+    if known and not known.of then
+      fail("", "domain \"%s\": its option \"%s\" has the name of a key of configurations: it needs another", of, name)
+    end
+    if not known then
+      key_called[name] = { name = name, read = of and option(name, read) or read, of = of }
+      append(KEYS, key_called[name])
+    end
   end
 end
 

@@ -45,6 +45,32 @@ exits 0; prints "--toy-seed N"; prints "which space is searched (default 1; toy)
 run "$rill" info --domain toy --plugin "$toy"
 exits 0; prints "options      --toy-seed N: which space is searched (default 1)"
 
+# --- an option that the command has itself would never reach the domain; other commands may have no such option
+named() { # named OPTION
+  printf 'rill.domain{ name = "mine", actions = { "end" }, start = print, choices = print, advance = print,\n' >mine.lua
+  printf '  options = { { name = "%s", argument = "A" } } }\n' "$1" >>mine.lua
+}
+named input
+feed seven "$rill" decode --domain mine --plugin mine.lua
+exits 1; says 'domain mine: its option --input is hidden by the command'"'"'s --input: it needs another name'
+run "$rill" check --plugin mine.lua
+exits 1; says 'hidden by the command'"'"'s --input'
+run "$rill" list options --plugin mine.lua
+exits 0; prints "input=A"
+named i
+feed seven "$rill" decode --plugin mine.lua --help
+exits 1; says 'its option -i is hidden by the command'"'"'s --input'
+named help
+feed seven "$rill" decode --plugin mine.lua --help
+exits 1; says 'its option --help is hidden'
+named tsv
+feed seven "$rill" bench --plugin mine.lua
+exits 1; says 'hidden by the command'"'"'s --tsv'
+feed seven "$rill" decode --plugin mine.lua --help
+exits 0; prints "--tsv A"
+run "$rill" eval --plugin mine.lua --refs seven --tsv seven
+says_not 'hidden'
+
 # --- a heuristic that looks at other items changes answers with the schedule, and --check finds it
 toy seven -q --heuristic mixing -n 1
 cp out alone

@@ -124,6 +124,14 @@ refused_options '{ { name = "A B", argument = "A" } }' "its name is made of"
 refused_options '{ { name = "a", argument = "A", type = "int" } }' 'type "int": text, path, number or switch was expected'
 refused_options '{ { name = "a", type = "number" } }' "a switch has no argument"
 
+# --- a key of configurations would take what is meant for the option
+sed 's/options = .*/options = { { name = "domain-args", argument = "A" } } }/' bad.lua >hidden.lua
+run "$rill" list --plugin hidden.lua
+exits 0; prints "domain-args=A"
+echo 'return { plugins = { "../hidden.lua" }, domain = "r" }' >there/run.lua
+feed x "$rill" run there/run.lua -q
+exits 1; says 'domain "r": its option "domain_args" has the name of a key of configurations: it needs another'
+
 # --- what a script prints stands on stderr, with the progress line out of its way
 cat >talk.lua <<'END'
 local n = 0
