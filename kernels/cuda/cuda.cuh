@@ -1,0 +1,47 @@
+/* cuda.cuh: the part of CUDA that kernels here are written in.
+ *
+ * nvcc compiles them as they are. Tests compile the same files with the host's C++ compiler and tests/cuda/cuda_host.h, which runs the
+ * threads of a block as fibres, in random order between barriers. So kernels keep to what both have: no inline PTX, mma, clusters,
+ * grid-wide barriers or __activemask; shuffles and __syncwarp by all threads that the mask names; shared memory through
+ * gpu_shared() alone, counted at the launch; one argument, a struct by value.
+ *
+ *   __global__ static void work(gpu_copy a) { ... }
+ *   GPU_LAUNCH(queue, grid, threads, shared_bytes, work, args);         a template: GPU_LAUNCH(..., (work<128>), args)
+ */
+#ifndef RILL_CUDA_CUH
+#define RILL_CUDA_CUH
+
+#include <math.h>
+#include <stdint.h>
+
+#include "launch.h"
+
+enum { GPU_WARP = 32 };
+#define GPU_ALL 0xffffffffu
+
+#ifdef __CUDACC__
+#include <cuda_runtime.h>
+
+cudaStream_t gpu_stream_of(gpu_queue *queue);
+
+#define GPU_LAUNCH(queue, grid, threads, shared, kernel, args) \
+    kernel<<<(grid), (threads), (shared), gpu_stream_of(queue)>>>(args)
+
+__device__ static inline char *gpu_shared(void)
+{
+    extern __shared__ __align__(16) char gpu_shared_memory[];
+    return gpu_shared_memory;
+}
+#else
+#include "cuda_host.h"
+#endif
+
+/* Row r of an operand; NULL: it is not there. */
+__device__ static inline float *gpu_row(const gpu_operand &o, int32_t r)
+{
+    if (o.at == nullptr) return nullptr;
+    const int32_t row = o.index != nullptr ? o.index[r] : r;
+    return row >= 0 ? o.at + (size_t)row * (size_t)o.ld : nullptr;
+}
+
+#endif

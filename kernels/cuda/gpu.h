@@ -1,0 +1,89 @@
+/* gpu.h: what the executor asks of a GPU: memory, a queue of work, products. Plain C.
+ *
+ * gpu.cu implements it with the CUDA runtime and cuBLASLt; tests implement it on the host (tests/cuda/gpu_host.cc), with the same
+ * kernels. Work that is put into a queue is done in order, some time before gpu_wait() returns; memory that it names is kept until
+ * then. Failures of work come out of gpu_wait(). One thread at a time may use a queue; devices are shared. */
+#ifndef RILL_CUDA_GPU_H
+#define RILL_CUDA_GPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gpu_device gpu_device;
+typedef struct gpu_queue gpu_queue;
+
+enum { GPU_TEXT = 160 }; /* bytes of a text that says what is wrong */
+
+/* GPUs that can be used; 0 where there is no driver. */
+int gpu_count(void);
+
+/* The GPU number `index`. Returns 0, or -1 with why. */
+int gpu_open(gpu_device **out, int index, char why[GPU_TEXT]);
+void gpu_close(gpu_device *device); /* NULL is allowed */
+/* As its maker calls it. */
+const char *gpu_name(const gpu_device *device);
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+/* Device memory that grows where it is: its address, once it has one, stays. Zero-initialised it is empty. */
+typedef struct gpu_region {
+    char *at;
+    size_t bytes;    /* that may be used */
+    size_t reserved; /* addresses */
+    void *own;       /* the implementation's */
+} gpu_region;
+
+/* At least `bytes`; what is there stays, what is new is not set. Returns 0, or -1: there is no memory, and nothing has changed. */
+int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes);
+void gpu_free(gpu_device *device, gpu_region *region);
+
+/* Host memory that copies reach without the processor; NULL: there is none. */
+void *gpu_pinned(gpu_device *device, size_t bytes);
+void gpu_pinned_free(gpu_device *device, void *memory); /* NULL is allowed */
+
+/* --- work --------------------------------------------------------------------------------------------------------- */
+
+/* Returns 0, or -1 with why. */
+int gpu_queue_open(gpu_queue **out, gpu_device *device, char why[GPU_TEXT]);
+void gpu_queue_close(gpu_queue *queue); /* NULL is allowed; waits */
+
+void gpu_down(gpu_queue *queue, void *to, const void *from, size_t bytes); /* pinned host memory to the device's */
+void gpu_up(gpu_queue *queue, void *to, const void *from, size_t bytes);   /* the device's memory to pinned */
+void gpu_move(gpu_queue *queue, void *to, const void *from, size_t bytes); /* within the device */
+
+/* All work is done. Returns 0, or -1 with why: the device's work failed, and the queue is of no use any more. */
+int gpu_wait(gpu_queue *queue, char why[GPU_TEXT]);
+
+/* --- products ----------------------------------------------------------------------------------------------------- */
+
+typedef enum gpu_type { GPU_F32, GPU_BF16 } gpu_type;
+
+static inline size_t gpu_type_bytes(gpu_type type)
+{
+    return type == GPU_F32 ? 4 : 2;
+}
+
+/* n x k weights as they lie on the device, row by row without gaps, and how they are multiplied with: chosen once, for all numbers
+ * of rows, so that a row's bits are the same among any others. */
+typedef struct gpu_matrix {
+    const void *w;
+    gpu_type type;
+    int32_t n, k;
+    uint64_t way[8]; /* the implementation's choice */
+} gpu_matrix;
+
+/* Choose the way. Returns 0, or -1 with why. */
+int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT]);
+
+/* c [rows, n] = a [rows, k] w^T, sums in fp32; a of the matrix' type, rows without gaps; row r of c begins at c + r * ldc. */
+void gpu_product(gpu_queue *queue, const gpu_matrix *matrix, int32_t rows, const void *a, float *c, int32_t ldc);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
