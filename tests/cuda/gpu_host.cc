@@ -1,0 +1,402 @@
+/* gpu_host.cc: gpu.h on the host, for tests. Device memory is memory of the process.
+ *
+ * Work waits in its queue until gpu_wait(): what is read before has its poison still. Memory is poisoned with 0xFF, a NaN or -1, and
+ * the address sanitizer knows its exact end. Copies and products look whether what they name lives. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cuda_host.h"
+#include "product_host.h"
+#include "stand_in.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
+#endif
+
+/* Living memory: a region's or pinned. */
+struct stretch {
+    stretch *next;
+    char *at;
+    size_t bytes;
+    bool pinned;
+};
+
+struct gpu_device {
+    pthread_mutex_t lock; /* of the list */
+    stretch *memory;
+};
+
+enum work_kind { WORK_DOWN, WORK_UP, WORK_MOVE, WORK_PRODUCT, WORK_LAUNCH };
+struct work {
+    work *next;
+    work_kind kind;
+    void *to;
+    const void *from;
+    size_t bytes;
+    gpu_matrix matrix;
+    int32_t rows, ldc;
+    cuda_host_launch launch;
+    alignas(16) char args[]; /* of a launch */
+};
+
+struct gpu_queue {
+    gpu_device *device;
+    work *first, **last;
+    uint64_t launches;
+    bool failed;
+    char why[GPU_TEXT];
+};
+
+static const size_t RESERVED = (size_t)1 << 36;
+static size_t used; /* by all devices; atomic */
+
+/* --- devices ------------------------------------------------------------------------------------------------------ */
+
+int gpu_count(void)
+{
+    return 1;
+}
+
+int gpu_open(gpu_device **out, int index, char why[GPU_TEXT])
+{
+    *out = nullptr;
+    gpu_device *device = index == 0 ? (gpu_device *)calloc(1, sizeof *device) : nullptr;
+    if (device == nullptr) {
+        if (index != 0)
+            snprintf(why, GPU_TEXT, "there is no GPU %d: cuda-host is GPU 0 alone", index);
+        else
+            snprintf(why, GPU_TEXT, "out of memory");
+        return -1;
+    }
+    pthread_mutex_init(&device->lock, nullptr);
+    *out = device;
+    return 0;
+}
+
+void gpu_close(gpu_device *device)
+{
+    if (device == nullptr) return;
+    pthread_mutex_destroy(&device->lock);
+    free(device);
+}
+
+const char *gpu_name(const gpu_device *device)
+{
+    (void)device;
+    return "cuda-host (a stand-in for tests)";
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+static size_t first_bound(void)
+{
+    const char *text = getenv("RILL_CUDA_HOST_MEMORY");
+    return text != nullptr ? (size_t)strtoull(text, nullptr, 10) : SIZE_MAX;
+}
+
+static size_t *bound_here(void)
+{
+    static size_t bound = first_bound();
+    return &bound;
+}
+
+void cuda_host_memory(size_t bytes)
+{
+    __atomic_store_n(bound_here(), bytes, __ATOMIC_RELAXED);
+}
+
+size_t cuda_host_used(void)
+{
+    return __atomic_load_n(&used, __ATOMIC_RELAXED);
+}
+
+static void list(gpu_device *device, stretch *s)
+{
+    pthread_mutex_lock(&device->lock);
+    s->next = device->memory;
+    device->memory = s;
+    pthread_mutex_unlock(&device->lock);
+}
+
+static void unlist(gpu_device *device, stretch *s)
+{
+    pthread_mutex_lock(&device->lock);
+    stretch **at = &device->memory;
+    while (*at != s) at = &(*at)->next;
+    *at = s->next;
+    pthread_mutex_unlock(&device->lock);
+}
+
+/* Does all of it live, as the kind of memory that is meant? */
+static bool lives(gpu_device *device, const void *at, size_t bytes, bool pinned)
+{
+    bool found = bytes == 0;
+    pthread_mutex_lock(&device->lock);
+    for (const stretch *s = device->memory; s != nullptr && !found; s = s->next) {
+        const uintptr_t from = (uintptr_t)s->at, begin = (uintptr_t)at;
+        found = s->pinned == pinned && begin >= from && begin - from <= s->bytes && bytes <= s->bytes - (begin - from);
+    }
+    pthread_mutex_unlock(&device->lock);
+    return found;
+}
+
+static size_t whole_pages(size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (bytes + page - 1) / page * page;
+}
+
+/* Addresses for a region that has none. */
+static stretch *reserve(gpu_device *device)
+{
+    stretch *s = (stretch *)calloc(1, sizeof *s);
+    if (s == nullptr) return nullptr;
+    void *at = mmap(nullptr, RESERVED, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) {
+        free(s);
+        return nullptr;
+    }
+    s->at = (char *)at;
+    list(device, s);
+    return s;
+}
+
+int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
+{
+    const size_t had = region->bytes;
+    if (bytes <= had) return 0;
+    const size_t more = bytes - had, most = __atomic_load_n(bound_here(), __ATOMIC_RELAXED);
+    if (bytes > RESERVED) return -1;
+    if (__atomic_add_fetch(&used, more, __ATOMIC_RELAXED) > most) {
+        __atomic_sub_fetch(&used, more, __ATOMIC_RELAXED);
+        return -1;
+    }
+    stretch *s = region->own != nullptr ? (stretch *)region->own : reserve(device);
+    if (s == nullptr || mprotect(s->at, whole_pages(bytes), PROT_READ | PROT_WRITE) != 0) {
+        if (s != nullptr && region->own == nullptr) {
+            unlist(device, s);
+            munmap(s->at, RESERVED);
+            free(s);
+        }
+        __atomic_sub_fetch(&used, more, __ATOMIC_RELAXED);
+        return -1;
+    }
+    ASAN_UNPOISON_MEMORY_REGION(s->at + had, more);
+    memset(s->at + had, 0xFF, more);
+    ASAN_POISON_MEMORY_REGION(s->at + bytes, whole_pages(bytes) - bytes);
+    pthread_mutex_lock(&device->lock);
+    s->bytes = bytes;
+    pthread_mutex_unlock(&device->lock);
+    *region = {s->at, bytes, RESERVED, s};
+    return 0;
+}
+
+void gpu_free(gpu_device *device, gpu_region *region)
+{
+    stretch *s = (stretch *)region->own;
+    if (s != nullptr) {
+        unlist(device, s);
+        ASAN_UNPOISON_MEMORY_REGION(s->at, whole_pages(s->bytes));
+        munmap(s->at, RESERVED);
+        __atomic_sub_fetch(&used, s->bytes, __ATOMIC_RELAXED);
+        free(s);
+    }
+    *region = {};
+}
+
+void *gpu_pinned(gpu_device *device, size_t bytes)
+{
+    stretch *s = (stretch *)calloc(1, sizeof *s);
+    char *at = s != nullptr ? (char *)malloc(bytes != 0 ? bytes : 1) : nullptr;
+    if (at == nullptr) {
+        free(s);
+        return nullptr;
+    }
+    memset(at, 0xFF, bytes);
+    s->at = at;
+    s->bytes = bytes;
+    s->pinned = true;
+    list(device, s);
+    return at;
+}
+
+void gpu_pinned_free(gpu_device *device, void *memory)
+{
+    if (memory == nullptr) return;
+    pthread_mutex_lock(&device->lock);
+    stretch *s = device->memory;
+    while (s != nullptr && s->at != memory) s = s->next;
+    pthread_mutex_unlock(&device->lock);
+    if (s != nullptr) {
+        unlist(device, s);
+        free(s);
+    }
+    free(memory); /* told by the sanitizer where it is none */
+}
+
+/* --- queues ------------------------------------------------------------------------------------------------------- */
+
+int gpu_queue_open(gpu_queue **out, gpu_device *device, char why[GPU_TEXT])
+{
+    gpu_queue *queue = *out = (gpu_queue *)calloc(1, sizeof *queue);
+    if (queue == nullptr) {
+        snprintf(why, GPU_TEXT, "out of memory");
+        return -1;
+    }
+    queue->device = device;
+    queue->last = &queue->first;
+    return 0;
+}
+
+__attribute__((format(printf, 2, 3))) static void fail(gpu_queue *queue, const char *format, ...)
+{
+    if (queue->failed) return;
+    queue->failed = true;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(queue->why, sizeof queue->why, format, args);
+    va_end(args);
+}
+
+/* Room for a piece of work behind the others; NULL: the queue has failed. */
+static work *put(gpu_queue *queue, work_kind kind, size_t args)
+{
+    work *w = (work *)aligned_alloc(16, (sizeof *w + args + 15) / 16 * 16);
+    if (w == nullptr) {
+        fail(queue, "out of memory");
+        return nullptr;
+    }
+    w->next = nullptr;
+    w->kind = kind;
+    *queue->last = w;
+    queue->last = &w->next;
+    return w;
+}
+
+static void put_copy(gpu_queue *queue, work_kind kind, void *to, const void *from, size_t bytes)
+{
+    work *w = put(queue, kind, 0);
+    if (w == nullptr) return;
+    w->to = to;
+    w->from = from;
+    w->bytes = bytes;
+}
+
+void gpu_down(gpu_queue *queue, void *to, const void *from, size_t bytes)
+{
+    put_copy(queue, WORK_DOWN, to, from, bytes);
+}
+
+void gpu_up(gpu_queue *queue, void *to, const void *from, size_t bytes)
+{
+    put_copy(queue, WORK_UP, to, from, bytes);
+}
+
+void gpu_move(gpu_queue *queue, void *to, const void *from, size_t bytes)
+{
+    put_copy(queue, WORK_MOVE, to, from, bytes);
+}
+
+void gpu_product(gpu_queue *queue, const gpu_matrix *matrix, int32_t rows, const void *a, float *c, int32_t ldc)
+{
+    work *w = put(queue, WORK_PRODUCT, 0);
+    if (w == nullptr) return;
+    w->matrix = *matrix;
+    w->rows = rows;
+    w->from = a;
+    w->to = c;
+    w->ldc = ldc;
+}
+
+void cuda_host_put(gpu_queue *queue, const cuda_host_launch *launch, const void *args, size_t bytes)
+{
+    work *w = put(queue, WORK_LAUNCH, bytes);
+    if (w == nullptr) return;
+    w->launch = *launch;
+    memcpy(w->args, args, bytes);
+}
+
+int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT])
+{
+    (void)device;
+    if (matrix->n >= 1 && matrix->k >= 1 && (matrix->type == GPU_F32 || matrix->type == GPU_BF16)) {
+        matrix->way[0] = (uint64_t)matrix->n * (uint64_t)matrix->k; /* known by it as chosen */
+        return 0;
+    }
+    snprintf(why, GPU_TEXT, "weights of %d x %d", (int)matrix->n, (int)matrix->k);
+    return -1;
+}
+
+/* --- what is done when it is waited for --------------------------------------------------------------------------- */
+
+static void copy(gpu_queue *queue, const work *w)
+{
+    static const char *const names[] = {"down", "up", "within the device"};
+    const bool to_lives = lives(queue->device, w->to, w->bytes, w->kind == WORK_UP);
+    if (!to_lives || !lives(queue->device, w->from, w->bytes, w->kind == WORK_DOWN)) {
+        fail(queue, "a copy %s of %zu bytes %s memory that is not there", names[w->kind], w->bytes,
+             to_lives ? "from" : "to");
+        return;
+    }
+    if (w->bytes > 0) memmove(w->to, w->from, w->bytes);
+}
+
+static void product(gpu_queue *queue, const work *w)
+{
+    const gpu_matrix *m = &w->matrix;
+    const size_t n = (size_t)m->n, k = (size_t)m->k, rows = w->rows > 0 ? (size_t)w->rows : 0;
+    if (m->way[0] != n * k) {
+        fail(queue, "a product of %d x %d weights without a way chosen", (int)m->n, (int)m->k);
+        return;
+    }
+    if (rows == 0) return;
+    const size_t element = gpu_type_bytes(m->type);
+    if (!lives(queue->device, m->w, n * k * element, false) || !lives(queue->device, w->from, rows * k * element, false) ||
+        !lives(queue->device, w->to, ((rows - 1) * (size_t)w->ldc + n) * sizeof(float), false)) {
+        fail(queue, "a product of %zu rows and %zu x %zu weights names memory that is not there", rows, n, k);
+        return;
+    }
+    if (product_host(m, rows, w->from, (float *)w->to, (size_t)w->ldc) != 0) fail(queue, "out of memory");
+}
+
+static void run(gpu_queue *queue)
+{
+    for (work *w = queue->first, *next; w != nullptr; w = next) {
+        next = w->next;
+        if (!queue->failed) {
+            char why[GPU_TEXT] = "";
+            if (w->kind == WORK_PRODUCT)
+                product(queue, w);
+            else if (w->kind != WORK_LAUNCH)
+                copy(queue, w);
+            else if (cuda_host_run(&w->launch, w->args, ++queue->launches, why) != 0)
+                fail(queue, "%s", why);
+        }
+        free(w);
+    }
+    queue->first = nullptr;
+    queue->last = &queue->first;
+}
+
+int gpu_wait(gpu_queue *queue, char why[GPU_TEXT])
+{
+    run(queue);
+    if (!queue->failed) return 0;
+    memcpy(why, queue->why, sizeof queue->why);
+    return -1;
+}
+
+void gpu_queue_close(gpu_queue *queue)
+{
+    if (queue == nullptr) return;
+    run(queue);
+    free(queue);
+}

@@ -1,0 +1,98 @@
+/* product_host.cc: weights row by row, multiplied with as many rows as there are.
+ *
+ * 16 outputs at a time are laid side by side, so that the processor's vectors run along outputs and each sum keeps its order. The
+ * weights are laid out anew for each product, since they may have changed. Invariant: an element is ((0 + a0 w0) + a1 w1) + ..., each
+ * operation rounded, whatever the rows and the vectors are. */
+#include "product_host.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef float lanes __attribute__((vector_size(32))); /* two registers where the processor's are shorter */
+enum { LANES = 8, WIDE = 2, TILE = LANES * WIDE, ROWS = 4 };
+
+static inline float number(const void *from, gpu_type type, size_t i)
+{
+    if (type == GPU_F32) return ((const float *)from)[i];
+    const uint32_t bits = (uint32_t)((const uint16_t *)from)[i] << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* tile[k][TILE] of outputs first..first + count - 1; beyond them zeros. */
+static void lay_out(const gpu_matrix *m, size_t first, size_t count, float *tile)
+{
+    const size_t k = (size_t)m->k;
+    memset(tile, 0, k * TILE * sizeof *tile);
+    for (size_t j = 0; j < count; j++)
+        for (size_t i = 0; i < k; i++) tile[i * TILE + j] = number(m->w, m->type, (first + j) * k + i);
+}
+
+template <int N>
+__attribute__((always_inline)) static inline void multiply(const float *tile, size_t k, const float *a, float *sums)
+{
+    lanes sum[N][WIDE] = {};
+    for (size_t i = 0; i < k; i++) {
+        lanes w[WIDE];
+        memcpy(w, tile + i * TILE, sizeof w);
+        for (int r = 0; r < N; r++)
+            for (int j = 0; j < WIDE; j++) sum[r][j] = sum[r][j] + a[(size_t)r * k + i] * w[j];
+    }
+    memcpy(sums, sum, sizeof sum);
+}
+
+__attribute__((always_inline)) static inline void tile_rows(const float *tile, size_t k, size_t rows, const float *a, float *c,
+                                                            size_t ldc, size_t count)
+{
+    float sums[ROWS * TILE];
+    for (size_t r = 0, n; r < rows; r += n) {
+        n = rows - r >= ROWS ? ROWS : 1;
+        if (n == ROWS)
+            multiply<ROWS>(tile, k, a + r * k, sums);
+        else
+            multiply<1>(tile, k, a + r * k, sums);
+        for (size_t i = 0; i < n; i++) memcpy(c + (r + i) * ldc, sums + i * TILE, count * sizeof *c);
+    }
+}
+
+static void tile_plain(const float *tile, size_t k, size_t rows, const float *a, float *c, size_t ldc, size_t count)
+{
+    tile_rows(tile, k, rows, a, c, ldc, count);
+}
+
+#ifdef __x86_64__
+/* The same sums with longer vectors: no fused operations here either. */
+__attribute__((target("avx"))) static void tile_avx(const float *tile, size_t k, size_t rows, const float *a, float *c,
+                                                    size_t ldc, size_t count)
+{
+    tile_rows(tile, k, rows, a, c, ldc, count);
+}
+#endif
+
+int product_host(const gpu_matrix *m, size_t rows, const void *a, float *c, size_t ldc)
+{
+    const size_t n = (size_t)m->n, k = (size_t)m->k;
+    float *tile = (float *)malloc(k * TILE * sizeof *tile), *wide = nullptr;
+    if (tile != nullptr && m->type != GPU_F32) {
+        wide = (float *)malloc(rows * k * sizeof *wide);
+        for (size_t i = 0; wide != nullptr && i < rows * k; i++) wide[i] = number(a, m->type, i);
+    }
+    if (tile == nullptr || (m->type != GPU_F32 && wide == nullptr)) {
+        free(tile);
+        return -1;
+    }
+    void (*tile_of)(const float *, size_t, size_t, const float *, float *, size_t, size_t) = tile_plain;
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx")) tile_of = tile_avx;
+#endif
+    for (size_t first = 0; first < n; first += TILE) {
+        const size_t count = n - first < TILE ? n - first : (size_t)TILE;
+        lay_out(m, first, count, tile);
+        tile_of(tile, k, rows, wide != nullptr ? wide : (const float *)a, c + first, ldc, count);
+    }
+    free(wide);
+    free(tile);
+    return 0;
+}

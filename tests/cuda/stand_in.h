@@ -1,0 +1,30 @@
+/* stand_in.h: what tests can ask of the stand-in for a GPU. Plain C.
+ *
+ * gpu_host.cc is the stand-in's gpu.h, cuda_host.cc runs its kernels, cuda_host.h is the language that they are written in. All
+ * settings are the process', may be set at any time by any thread, and hold for work that begins later. */
+#ifndef TEST_CUDA_STAND_IN_H
+#define TEST_CUDA_STAND_IN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The order of the threads between barriers, and of the blocks: drawn from the seed and the launch's number in its queue. 0: ascending,
+ * which is the fastest. At first: RILL_CUDA_HOST_SEED of the environment, else 0. */
+void cuda_host_seed(uint64_t seed);
+
+/* gpu_grow() fails where the process' device memory would come to more bytes. At first: RILL_CUDA_HOST_MEMORY of the environment,
+ * else SIZE_MAX. */
+void cuda_host_memory(size_t bytes);
+
+/* Bytes of device memory that the process has now. */
+size_t cuda_host_used(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
