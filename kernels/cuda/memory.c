@@ -33,10 +33,21 @@ static rill_status wait_for(const rill_stream *s)
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
-/* Floats of a row, also of the column `above`, which lies behind the tables. */
+/* The column `above` lies behind the tables: a number of each node. */
+static const dev_table *table_at(const rill_stream *s, size_t at)
+{
+    static const dev_table above = {.width = 1, .ld = 1, .what = "paths"};
+    return at < s->plan->tables ? &s->plan->table[at] : &above;
+}
+
 static size_t row_bytes(const rill_stream *s, size_t at)
 {
-    return at < s->plan->tables ? s->plan->table[at].ld * sizeof(float) : sizeof(int32_t);
+    return table_at(s, at)->ld * sizeof(float);
+}
+
+static char *row_at(const rill_stream *s, size_t at, size_t row)
+{
+    return own_of(s)->table[at].at + row * row_bytes(s, at);
 }
 
 rill_status cuda_grow(rill_stream *s, size_t at, size_t rows)
@@ -46,7 +57,7 @@ rill_status cuda_grow(rill_stream *s, size_t at, size_t rows)
     const size_t each = row_bytes(s, at), most = region->bytes / each, more = most + most / 2;
     if (gpu_grow(own->gpu, region, (rows > more ? rows : more) * each) != 0 &&
         gpu_grow(own->gpu, region, rows * each) != 0)
-        return cuda_no_memory(s->ctx, rows * each, at < s->plan->tables ? s->plan->table[at].what : "paths");
+        return cuda_no_memory(s->ctx, rows * each, table_at(s, at)->what);
     if (at < s->plan->tables) {
         s->table[at].rows = (float *)(void *)region->at;
         s->table[at].room = region->bytes / each;
@@ -60,25 +71,25 @@ rill_status cuda_grow(rill_stream *s, size_t at, size_t rows)
 rill_status cuda_write(rill_stream *s, size_t at, size_t first, size_t n, const float *rows)
 {
     cuda_stream *own = own_of(s);
-    const size_t width = s->plan->table[at].width, ld = s->plan->table[at].ld;
+    const size_t width = table_at(s, at)->width, ld = table_at(s, at)->ld;
     if (n == 0) return RILL_OK;
     rill_status status = cuda_pin(s, n * ld * sizeof(float));
     if (status != RILL_OK) return status;
     float *to = (float *)(void *)own->pinned;
     memset(to, 0, n * ld * sizeof *to);
     for (size_t i = 0; i < n; i++) memcpy(to + i * ld, rows + i * width, width * sizeof *to);
-    gpu_down(own->queue, s->table[at].rows + first * ld, to, n * ld * sizeof *to);
+    gpu_down(own->queue, row_at(s, at, first), to, n * ld * sizeof *to);
     return wait_for(s);
 }
 
 rill_status cuda_read(const rill_stream *s, size_t at, size_t first, size_t n, float *rows)
 {
     cuda_stream *own = own_of(s);
-    const size_t width = s->plan->table[at].width, ld = s->plan->table[at].ld;
+    const size_t width = table_at(s, at)->width, ld = table_at(s, at)->ld;
     if (n == 0) return RILL_OK;
     float *from = gpu_pinned(own->gpu, n * ld * sizeof *from);
     if (from == NULL) return rill_fail_memory(s->ctx, n * ld * sizeof *from, "copies from the device");
-    gpu_up(own->queue, from, s->table[at].rows + first * ld, n * ld * sizeof *from);
+    gpu_up(own->queue, from, row_at(s, at, first), n * ld * sizeof *from);
     const rill_status status = wait_for(s);
     for (size_t i = 0; i < n && status == RILL_OK; i++) memcpy(rows + i * width, from + i * ld, width * sizeof *rows);
     gpu_pinned_free(own->gpu, from);

@@ -7,17 +7,22 @@
  * Divisions: modules · back ends · other devices · opening. */
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "module.h"
 
 /* --- modules ------------------------------------------------------------------------------------------------------ */
 
-/* Next to the file that this code is in; the loader's own search where that has no folder. */
+/* In the folder of the environment's RILL_MODULES, or next to the file that this code is in; the loader's own search where that has
+ * no folder. */
 static rill_status module_path(rill_text *path, const char *name)
 {
     static const char here = 0;
     Dl_info info;
+    const char *folder = getenv("RILL_MODULES");
+    if (folder != NULL && folder[0] != '\0')
+        return rill_text_printf(path, "%s/rill-%s-" MODULE_VERSION ".so", folder, name);
     const char *file = dladdr(&here, &info) != 0 && info.dli_fname != NULL ? info.dli_fname : "";
     const char *slash = strrchr(file, '/');
     return rill_text_printf(path, "%.*srill-%s-" MODULE_VERSION ".so", slash != NULL ? (int)(slash + 1 - file) : 0,
