@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
 # Golden files: what the command answers with the shipped models, compared with what it answered before. cases.sh says what is decoded.
 #
-#   golden.sh check|small|make GROUP RILL KERNEL_SET VARY_MODEL ROOT
+#   golden.sh check|small|make GROUP RILL KERNEL_SET VARY_MODEL ROOT [DEVICE]
 #
 # check: run a group and compare; small: the same with few inputs, for slow builds; make: write expected/ anew.
 # With the kernels that made the files (the name is in expected/kernels) all must be equal to the last byte. With others texts must be
 # equal, and scores up to their last digits; docs/kernels.md says why. With weights in int8 those may turn another way, so there most
 # of the lines must be equal so. The first line of the report says which comparison was made.
+# On a device other than the processor texts must be equal, and scores up to their last digits; of one input together with others, alone
+# and on threads the answers must be the same to the byte there too.
 set -eu
 
 mode=$1 group=$2 rill=$(realpath "$3") kernels=$("$4") vary=$(realpath "$5") root=$(realpath "$6")
-here=$root/tests/golden expected=$root/tests/golden/expected
+here=$root/tests/golden expected=$root/tests/golden/expected on=()
+[ -z "${7:-}" ] || on=(--device "$7")
 [ -d "$root/examples/models/de-en" ] || exit 77
 export LC_ALL=C
 work=$(mktemp -d)
@@ -21,8 +24,8 @@ if [ "$kernels" = ref ] && [ "$mode" = check ]; then mode=small; fi # plain C ta
 
 [ "$mode" != make ] || { mkdir -p "$expected"; echo "$kernels" >"$expected/kernels"; }
 exact=0
-[ "$(cat "$expected/kernels")" != "$kernels" ] || exact=1
-if [ $exact = 1 ]; then echo "kernels $kernels, which made the files: to the bit"; else
+[ "$(cat "$expected/kernels")" != "$kernels" ] || [ ${#on[@]} -gt 0 ] || exact=1
+if [ ${#on[@]} -gt 0 ]; then echo "device $7: texts, and scores within 1e-4"; elif [ $exact = 1 ]; then echo "kernels $kernels, which made the files: to the bit"; else
   echo "kernels $kernels, the files were made with $(cat "$expected/kernels"): texts, and scores within 1e-4"; fi
 
 # --- inputs and models ------------------------------------------------------------------------------------------------
@@ -91,7 +94,7 @@ keep_lines() { awk -F ' [|][|][|] ' -v kept="$kept" '/^stderr: / { next } $1 + 0
 decode() { # decode INPUTS OPTION...: into "found"
   put_inputs "$1"
   shift
-  "$rill" decode -q -i inputs --min-width 0 "$@" >found 2>err || [ $? = 2 ] || { echo "  $*"; sed 's/^/    /' err; }
+  "$rill" decode -q -i inputs --min-width 0 "${on[@]}" "$@" >found 2>err || [ $? = 2 ] || { echo "  $*"; sed 's/^/    /' err; }
   [ "$mode" = small ] || grep -v '^rill: warning: [0-9]* of ' err | sed 's/^/stderr: /' >>found
 }
 
@@ -126,7 +129,7 @@ figures() {
   if [ "$mode" = small ]; then
     case $name in geo-*) mv all inputs ;; *) return 0 ;; esac
   fi
-  "$rill" decode -q -i inputs -o /dev/null --stats stats.json "$@" || failed "$name: exit code $?"
+  "$rill" decode -q -i inputs -o /dev/null --stats stats.json "${on[@]}" "$@" || failed "$name: exit code $?"
   awk -v name="$name" -F '[:,]' '
     /"(timesteps|expansions|exp_per_step|refills|longest_item_timesteps|passed_over_first|candidates|pruned|outputs|truncated|sent_back)"/ {
       gsub(/[ "]/, ""); line = line " " $1 " " $2 }
