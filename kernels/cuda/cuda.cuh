@@ -40,7 +40,7 @@ __device__ static inline bool gpu_leave(bool all)
     return all;
 }
 #else
-#include "cuda_host.h"
+#include <cuda_host.h> /* the language, as the host has it; where it lies the build says */
 #endif
 
 /* Row r of an operand; NULL: it is not there. */

@@ -1,0 +1,46 @@
+/* cells.cu: recurrent cells, from gates to the new state.
+ *
+ * A thread has one unit of one row: five exponentials are worth a thread, and neighbouring threads read neighbouring floats. */
+#include "rows.cuh"
+
+__global__ static void lstm(gpu_tiled<gpu_lstm> t)
+{
+    int32_t r, j;
+    if (!gpu_place(t, &r, &j)) return;
+    const float *gates = gpu_row(t.a.gates, r), *before = gpu_row(t.a.c, r);
+    float *c = gpu_row(t.a.c_out, r), *h = gpu_row(t.a.h_out, r);
+    const int32_t hidden = t.a.hidden;
+    const float i = gpu_read<1>(gates, j).at[0], f = gpu_read<1>(gates, hidden + j).at[0],
+                g = gpu_read<1>(gates, 2 * hidden + j).at[0], o = gpu_read<1>(gates, 3 * hidden + j).at[0];
+    const float keep = before != nullptr ? gpu_sigmoid(f) * before[j] : 0.0f;
+    const float cell = keep + gpu_sigmoid(i) * tanhf(g);
+    if (c != nullptr) c[j] = cell;
+    if (h != nullptr) h[j] = gpu_sigmoid(o) * tanhf(cell);
+}
+
+void gpu_run_lstm(gpu_queue *queue, const gpu_lstm *args)
+{
+    const gpu_tiled<gpu_lstm> t = gpu_tile(*args, args->hidden);
+    GPU_TILES(queue, lstm, t);
+}
+
+__global__ static void gru(gpu_tiled<gpu_gru> t)
+{
+    int32_t r, j;
+    if (!gpu_place(t, &r, &j)) return;
+    const float *x = gpu_row(t.a.input, r), *gate = gpu_row(t.a.gates, r), *before = gpu_row(t.a.h, r);
+    float *h = gpu_row(t.a.h_out, r);
+    if (h == nullptr) return;
+    const int32_t hidden = t.a.hidden;
+    const float reset = gpu_sigmoid(gpu_read<1>(x, j).at[0] + gpu_read<1>(gate, j).at[0]),
+                update = gpu_sigmoid(gpu_read<1>(x, hidden + j).at[0] + gpu_read<1>(gate, hidden + j).at[0]);
+    const float n = tanhf(gpu_read<1>(x, 2 * hidden + j).at[0] + reset * gpu_read<1>(gate, 2 * hidden + j).at[0]);
+    const float fill = (1.0f - update) * n;
+    h[j] = before != nullptr ? fill + update * before[j] : fill;
+}
+
+void gpu_run_gru(gpu_queue *queue, const gpu_gru *args)
+{
+    const gpu_tiled<gpu_gru> t = gpu_tile(*args, args->hidden);
+    GPU_TILES(queue, gru, t);
+}

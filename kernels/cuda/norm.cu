@@ -1,0 +1,172 @@
+/* norm.cu: rows normalised.
+ *
+ * A row is read once into registers: by a warp up to 1024 floats, by a block up to 4096; longer ones are read three times. Thread i of
+ * the n that share a row has floats 4 i .. 4 i + 3, then those 4 n further on, and so on, whether it reads them by 16 bytes or by 4:
+ * the order of a sum follows from the row's width alone. The variance is taken from the differences to the mean, which
+ * is there before. */
+#include "rows.cuh"
+
+enum { WARP_ROWS = 4, BLOCK = 256, BLOCK_WARPS = BLOCK / GPU_WARP };
+
+/* Sum over a warp, the same in all its lanes. */
+__device__ static inline float over_warp(float x)
+{
+    for (int by = GPU_WARP / 2; by > 0; by /= 2) x += __shfl_xor_sync(GPU_ALL, x, by);
+    return x;
+}
+
+/* Sum over those that share a row: a warp, or the block. `part` has room for one float of each warp. */
+template <int THREADS>
+__device__ static inline float over_row(float x, float *part)
+{
+    x = over_warp(x);
+    if (THREADS == GPU_WARP) return x;
+    if (threadIdx.x % GPU_WARP == 0) part[threadIdx.x / GPU_WARP] = x;
+    __syncthreads();
+    x = part[0];
+    for (int w = 1; w < THREADS / GPU_WARP; w++) x += part[w];
+    return x;
+}
+
+struct norm_rows {
+    const float *x, *residual;
+    float *y;
+};
+
+__device__ static inline norm_rows rows_of(const gpu_normalise &a, int32_t r)
+{
+    return {gpu_row(a.x, r), gpu_row(a.residual, r), gpu_row(a.y, r)};
+}
+
+/* z at `first`, of up to 4 floats; beyond the row zeros. */
+template <bool WIDE>
+__device__ static inline gpu_piece<4> read_z(const norm_rows &row, int32_t first, int32_t width)
+{
+    gpu_piece<4> z = gpu_read<4>(nullptr, 0);
+    if constexpr (WIDE) {
+        if (first >= width) return z;
+        z = gpu_read<4>(row.x, first / 4);
+        if (row.residual == nullptr) return z;
+        const gpu_piece<4> more = gpu_read<4>(row.residual, first / 4);
+        for (int j = 0; j < 4; j++) z.at[j] += more.at[j];
+    } else {
+        for (int j = 0; j < 4; j++) {
+            if (first + j >= width) break;
+            const float x = row.x != nullptr ? row.x[first + j] : 0.0f;
+            z.at[j] = row.residual != nullptr ? x + row.residual[first + j] : x;
+        }
+    }
+    return z;
+}
+
+__device__ static inline float squares(const gpu_piece<4> &z, float mean, int32_t first, int32_t width)
+{
+    float sum = 0.0f;
+    for (int j = 0; j < 4; j++)
+        if (first + j < width) sum += (z.at[j] - mean) * (z.at[j] - mean);
+    return sum;
+}
+
+template <bool WIDE>
+__device__ static inline void write_y(const gpu_normalise &a, float *y, int32_t first, const gpu_piece<4> &z, float mean,
+                                      float scale)
+{
+    if (y == nullptr || first >= a.width) return;
+    if constexpr (WIDE) {
+        const gpu_piece<4> gain = gpu_read<4>(a.gain, first / 4), bias = gpu_read<4>(a.bias, first / 4);
+        gpu_piece<4> out;
+        for (int j = 0; j < 4; j++) {
+            const float scaled = (z.at[j] - mean) * scale;
+            out.at[j] = (a.gain != nullptr ? scaled * gain.at[j] : scaled) + bias.at[j];
+        }
+        gpu_write<4>(y, first / 4, out);
+    } else {
+        for (int j = 0; j < 4; j++) {
+            if (first + j >= a.width) break;
+            const float scaled = (z.at[j] - mean) * scale, bias = a.bias != nullptr ? a.bias[first + j] : 0.0f;
+            y[first + j] = (a.gain != nullptr ? scaled * a.gain[first + j] : scaled) + bias;
+        }
+    }
+}
+
+/* THREADS have a row of at most THREADS * 4 * PIECES floats. */
+template <int THREADS, int PIECES, bool WIDE>
+__global__ static void __launch_bounds__(BLOCK) normalise(gpu_normalise a)
+{
+    const int32_t own = (int32_t)threadIdx.x % THREADS;
+    const int32_t first_row = THREADS == GPU_WARP ? (int32_t)blockIdx.x * WARP_ROWS : (int32_t)blockIdx.x;
+    const int32_t r = THREADS == GPU_WARP ? first_row + (int32_t)threadIdx.x / GPU_WARP : first_row;
+    if (gpu_leave(first_row >= *a.rows.count)) return;
+    if (r >= *a.rows.count) return; /* whole warps, which have no barrier */
+    float *part = THREADS == GPU_WARP ? nullptr : (float *)gpu_shared();
+    const norm_rows row = rows_of(a, r);
+    gpu_piece<4> z[PIECES];
+    float sum = 0.0f, square = 0.0f;
+#pragma unroll
+    for (int i = 0; i < PIECES; i++) z[i] = read_z<WIDE>(row, 4 * (own + THREADS * i), a.width);
+    if (!a.rms) {
+#pragma unroll
+        for (int i = 0; i < PIECES; i++)
+            for (int j = 0; j < 4; j++) sum += z[i].at[j];
+        sum = over_row<THREADS>(sum, part);
+    }
+    const float mean = a.rms ? 0.0f : sum / (float)a.width;
+#pragma unroll
+    for (int i = 0; i < PIECES; i++) square += squares(z[i], mean, 4 * (own + THREADS * i), a.width);
+    square = over_row<THREADS>(square, part + BLOCK_WARPS);
+    const float scale = 1.0f / sqrtf(square / (float)a.width + a.eps);
+#pragma unroll
+    for (int i = 0; i < PIECES; i++) write_y<WIDE>(a, row.y, 4 * (own + THREADS * i), z[i], mean, scale);
+}
+
+/* Rows of any length. y may be x or residual: a thread writes what it alone has read. */
+template <bool WIDE>
+__global__ static void __launch_bounds__(BLOCK) normalise_long(gpu_normalise a)
+{
+    const int32_t r = (int32_t)blockIdx.x, begin = 4 * (int32_t)threadIdx.x;
+    if (gpu_leave(r >= *a.rows.count)) return;
+    float *part = (float *)gpu_shared(), sum = 0.0f, square = 0.0f;
+    const norm_rows row = rows_of(a, r);
+    for (int32_t i = begin; !a.rms && i < a.width; i += 4 * BLOCK) {
+        const gpu_piece<4> z = read_z<WIDE>(row, i, a.width);
+        for (int j = 0; j < 4; j++) sum += z.at[j];
+    }
+    const float mean = a.rms ? 0.0f : over_row<BLOCK>(sum, part) / (float)a.width;
+    for (int32_t i = begin; i < a.width; i += 4 * BLOCK)
+        square += squares(read_z<WIDE>(row, i, a.width), mean, i, a.width);
+    square = over_row<BLOCK>(square, part + BLOCK_WARPS);
+    const float scale = 1.0f / sqrtf(square / (float)a.width + a.eps);
+    for (int32_t i = begin; i < a.width; i += 4 * BLOCK)
+        write_y<WIDE>(a, row.y, i, read_z<WIDE>(row, i, a.width), mean, scale);
+}
+
+template <bool WIDE>
+static void launch(gpu_queue *queue, const gpu_normalise &a)
+{
+    const int32_t warps = (a.rows.most + WARP_ROWS - 1) / WARP_ROWS, threads = WARP_ROWS * GPU_WARP;
+    const size_t parts = 2 * BLOCK_WARPS * sizeof(float);
+    if (a.width <= 128)
+        GPU_LAUNCH(queue, warps, threads, 0, (normalise<GPU_WARP, 1, WIDE>), a);
+    else if (a.width <= 256)
+        GPU_LAUNCH(queue, warps, threads, 0, (normalise<GPU_WARP, 2, WIDE>), a);
+    else if (a.width <= 512)
+        GPU_LAUNCH(queue, warps, threads, 0, (normalise<GPU_WARP, 4, WIDE>), a);
+    else if (a.width <= 1024)
+        GPU_LAUNCH(queue, warps, threads, 0, (normalise<GPU_WARP, 8, WIDE>), a);
+    else if (a.width <= 2048)
+        GPU_LAUNCH(queue, a.rows.most, BLOCK, parts, (normalise<BLOCK, 2, WIDE>), a);
+    else if (a.width <= 4096)
+        GPU_LAUNCH(queue, a.rows.most, BLOCK, parts, (normalise<BLOCK, 4, WIDE>), a);
+    else
+        GPU_LAUNCH(queue, a.rows.most, BLOCK, parts, normalise_long<WIDE>, a);
+}
+
+void gpu_run_normalise(gpu_queue *queue, const gpu_normalise *args)
+{
+    if (args->rows.most == 0) return;
+    if (args->width % 4 == 0 && gpu_aligned(args->x) && gpu_aligned(args->residual) && gpu_aligned(args->y) &&
+        gpu_aligned(args->gain, 0) && gpu_aligned(args->bias, 0))
+        launch<true>(queue, *args);
+    else
+        launch<false>(queue, *args);
+}

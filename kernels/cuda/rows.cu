@@ -1,0 +1,213 @@
+/* rows.cu: rows as wholes: copies, sums, activations, and indices that follow from columns. (norm.cu: normalising.)
+ *
+ * All of it is bound by memory: each element is read once and written once, in pieces of 16 bytes where the operands allow it. An
+ * element's bits do not depend on how rows are cut, since each is computed by itself. */
+#include "rows.cuh"
+
+/* --- gather ------------------------------------------------------------------------------------------------------- */
+
+struct __align__(2) bf16_1 {
+    uint16_t at[1];
+};
+struct __align__(8) bf16_4 {
+    uint16_t at[4];
+};
+
+template <class Out, int N>
+__device__ static inline Out rounded(const gpu_piece<N> &x)
+{
+    Out y;
+    for (int i = 0; i < N; i++) y.at[i] = gpu_bf16(x.at[i]);
+    return y;
+}
+
+template <int N>
+__device__ static inline gpu_piece<N> gathered(const gpu_gather &a, int32_t r, int32_t p)
+{
+    const int32_t of_x = a.width / N;
+    return p < of_x ? gpu_read<N>(gpu_row(a.x, r), p) : gpu_read<N>(gpu_row(a.x2, r), p - of_x);
+}
+
+template <int N>
+__global__ static void gather_f32(gpu_tiled<gpu_gather> t)
+{
+    int32_t r, p;
+    if (!gpu_place(t, &r, &p)) return;
+    ((gpu_piece<N> *)t.a.out)[(size_t)r * (size_t)t.pieces + (size_t)p] = gathered<N>(t.a, r, p);
+}
+
+template <int N, class Out>
+__global__ static void gather_bf16(gpu_tiled<gpu_gather> t)
+{
+    int32_t r, p;
+    if (!gpu_place(t, &r, &p)) return;
+    ((Out *)t.a.out)[(size_t)r * (size_t)t.pieces + (size_t)p] = rounded<Out>(gathered<N>(t.a, r, p));
+}
+
+void gpu_run_gather(gpu_queue *queue, const gpu_gather *args)
+{
+    const bool wide = args->width % 4 == 0 && args->width2 % 4 == 0 && gpu_aligned(args->x) && gpu_aligned(args->x2) &&
+                      gpu_aligned(args->out, 0);
+    const gpu_tiled<gpu_gather> t = gpu_tile(*args, (args->width + args->width2) / (wide ? 4 : 1));
+    if (args->type == GPU_F32 && wide)
+        GPU_TILES(queue, (gather_f32<4>), t);
+    else if (args->type == GPU_F32)
+        GPU_TILES(queue, (gather_f32<1>), t);
+    else if (wide)
+        GPU_TILES(queue, (gather_bf16<4, bf16_4>), t);
+    else
+        GPU_TILES(queue, (gather_bf16<1, bf16_1>), t);
+}
+
+/* --- element by element ------------------------------------------------------------------------------------------- */
+
+template <int N>
+__global__ static void copy(gpu_tiled<gpu_copy> t)
+{
+    int32_t r, p;
+    if (!gpu_place(t, &r, &p)) return;
+    float *out = gpu_row(t.a.out, r);
+    if (out != nullptr) gpu_write<N>(out, p, gpu_read<N>(gpu_row(t.a.x, r), p));
+}
+
+void gpu_run_copy(gpu_queue *queue, const gpu_copy *args)
+{
+    const bool wide = args->width % 4 == 0 && gpu_aligned(args->x) && gpu_aligned(args->out);
+    const gpu_tiled<gpu_copy> t = gpu_tile(*args, args->width / (wide ? 4 : 1));
+    if (wide)
+        GPU_TILES(queue, copy<4>, t);
+    else
+        GPU_TILES(queue, copy<1>, t);
+}
+
+template <int N>
+__global__ static void finish(gpu_tiled<gpu_finish> t)
+{
+    int32_t r, p;
+    if (!gpu_place(t, &r, &p)) return;
+    float *out = gpu_row(t.a.out, r);
+    if (out == nullptr) return;
+    const gpu_piece<N> sums = gpu_read<N>(gpu_row(t.a.sums, r), p), bias = gpu_read<N>(t.a.bias, p),
+                       add = gpu_read<N>(gpu_row(t.a.add, r), p);
+    gpu_piece<N> y;
+    for (int i = 0; i < N; i++) y.at[i] = gpu_activated(t.a.activation, (bias.at[i] + add.at[i]) + sums.at[i]);
+    gpu_write<N>(out, p, y);
+}
+
+void gpu_run_finish(gpu_queue *queue, const gpu_finish *args)
+{
+    const bool wide = args->width % 4 == 0 && gpu_aligned(args->sums) && gpu_aligned(args->bias, 0) && gpu_aligned(args->add) &&
+                      gpu_aligned(args->out);
+    const gpu_tiled<gpu_finish> t = gpu_tile(*args, args->width / (wide ? 4 : 1));
+    if (wide)
+        GPU_TILES(queue, finish<4>, t);
+    else
+        GPU_TILES(queue, finish<1>, t);
+}
+
+template <int N>
+__global__ static void activate(gpu_tiled<gpu_activate> t)
+{
+    int32_t r, p;
+    if (!gpu_place(t, &r, &p)) return;
+    float *out = gpu_row(t.a.y, r);
+    if (out == nullptr) return;
+    const gpu_piece<N> x = gpu_read<N>(gpu_row(t.a.x, r), p), gate = gpu_read<N>(gpu_row(t.a.gate, r), p);
+    gpu_piece<N> y;
+    for (int i = 0; i < N; i++) {
+        const float z = gpu_activated(t.a.activation, x.at[i]);
+        y.at[i] = t.a.gate.at != nullptr ? z * gate.at[i] : z;
+    }
+    gpu_write<N>(out, p, y);
+}
+
+void gpu_run_activate(gpu_queue *queue, const gpu_activate *args)
+{
+    const bool wide = args->width % 4 == 0 && gpu_aligned(args->x) && gpu_aligned(args->gate) && gpu_aligned(args->y);
+    const gpu_tiled<gpu_activate> t = gpu_tile(*args, args->width / (wide ? 4 : 1));
+    if (wide)
+        GPU_TILES(queue, activate<4>, t);
+    else
+        GPU_TILES(queue, activate<1>, t);
+}
+
+template <int N>
+__global__ static void embed(gpu_tiled<gpu_embed> t)
+{
+    int32_t r, p;
+    if (!gpu_place(t, &r, &p)) return;
+    float *out = gpu_row(t.a.out, r);
+    if (out == nullptr) return;
+    const float *row = gpu_row(t.a.x, r), *position = gpu_row(t.a.position, r);
+    const gpu_piece<N> x = gpu_read<N>(row, p), place = gpu_read<N>(position, p);
+    gpu_piece<N> y;
+    for (int i = 0; i < N; i++) {
+        const float scaled = row != nullptr ? t.a.scale * x.at[i] : 0.0f;
+        y.at[i] = position != nullptr ? scaled + place.at[i] : scaled;
+    }
+    gpu_write<N>(out, p, y);
+}
+
+void gpu_run_embed(gpu_queue *queue, const gpu_embed *args)
+{
+    const bool wide = args->width % 4 == 0 && gpu_aligned(args->x) && gpu_aligned(args->position) && gpu_aligned(args->out);
+    const gpu_tiled<gpu_embed> t = gpu_tile(*args, args->width / (wide ? 4 : 1));
+    if (wide)
+        GPU_TILES(queue, embed<4>, t);
+    else
+        GPU_TILES(queue, embed<1>, t);
+}
+
+/* --- sums of rows ------------------------------------------------------------------------------------------------- */
+
+/* The first term that is there begins the sum: nothing is added to it, so that -0 stays. */
+template <int N>
+__global__ static void sum(gpu_tiled<gpu_sum> t)
+{
+    int32_t r, p;
+    if (!gpu_place(t, &r, &p)) return;
+    float *out = gpu_row(t.a.out, r);
+    if (out == nullptr) return;
+    gpu_piece<N> y = gpu_read<N>(nullptr, p);
+    bool any = false;
+    for (int32_t i = 0; i < t.a.terms; i++) {
+        const float *row = gpu_row(t.a.term[i], r);
+        if (row == nullptr) continue;
+        const gpu_piece<N> x = gpu_read<N>(row, p);
+        for (int j = 0; j < N; j++) y.at[j] = any ? y.at[j] + x.at[j] : x.at[j];
+        any = true;
+    }
+    for (int j = 0; j < N; j++) y.at[j] = y.at[j] < t.a.least ? t.a.least : y.at[j];
+    gpu_write<N>(out, p, y);
+}
+
+void gpu_run_sum(gpu_queue *queue, const gpu_sum *args)
+{
+    bool wide = args->width % 4 == 0 && gpu_aligned(args->out);
+    for (int32_t i = 0; i < args->terms; i++) wide = wide && gpu_aligned(args->term[i]);
+    const gpu_tiled<gpu_sum> t = gpu_tile(*args, args->width / (wide ? 4 : 1));
+    if (wide)
+        GPU_TILES(queue, sum<4>, t);
+    else
+        GPU_TILES(queue, sum<1>, t);
+}
+
+/* --- indices ------------------------------------------------------------------------------------------------------ */
+
+__global__ static void follow(gpu_tiled<gpu_index> t)
+{
+    int32_t r, p;
+    if (!gpu_place(t, &r, &p)) return;
+    const gpu_index &a = t.a;
+    const int32_t at = a.at != nullptr ? a.at[r] : r, x = at >= 0 ? a.column[at] : at;
+    if (x < 0)
+        a.out[r] = a.of != nullptr || a.base != nullptr ? -1 : x;
+    else
+        a.out[r] = (a.base != nullptr ? a.base[r] : 0) + (a.of != nullptr ? a.of[x] : x);
+}
+
+void gpu_run_index(gpu_queue *queue, const gpu_index *args)
+{
+    const gpu_tiled<gpu_index> t = gpu_tile(*args, 1);
+    GPU_TILES(queue, follow, t);
+}

@@ -1,0 +1,117 @@
+/* rows.cuh: what kernels on rows share: numbers, and which thread has which piece of which row.
+ *
+ * Work that goes element by element is cut into pieces of N floats, 4 where rows and addresses allow it, else 1. A block has TILE
+ * threads: 2^shift of them lie along a row, the rest of the block takes further rows; wide rows take further blocks (y). */
+#ifndef RILL_CUDA_ROWS_CUH
+#define RILL_CUDA_ROWS_CUH
+
+#include "cuda.cuh"
+
+/* --- numbers ------------------------------------------------------------------------------------------------------ */
+
+__device__ static inline float gpu_sigmoid(float x)
+{
+    const float e = expf(-fabsf(x));
+    return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+}
+
+__device__ static inline float gpu_activated(gpu_activation activation, float x)
+{
+    switch (activation) {
+    case GPU_TANH: return tanhf(x);
+    case GPU_RELU: return x < 0.0f ? 0.0f : x; /* NaN stays */
+    case GPU_SWISH: return x * gpu_sigmoid(x);
+    case GPU_GELU: return 0.5f * x * erfcf(x * -0.707106781f);
+    case GPU_SIGMOID: return gpu_sigmoid(x);
+    default: return x;
+    }
+}
+
+/* To the nearest, ties to even; a NaN stays one. */
+__device__ static inline uint16_t gpu_bf16(float x)
+{
+    const uint32_t bits = __float_as_uint(x);
+    if (x != x) return (uint16_t)(bits >> 16 | 0x40);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/* --- pieces ------------------------------------------------------------------------------------------------------- */
+
+template <int N>
+struct __align__(4 * N) gpu_piece {
+    float at[N];
+};
+
+/* Piece p of a row; NULL: zeros. */
+template <int N>
+__device__ static inline gpu_piece<N> gpu_read(const float *row, int32_t p)
+{
+    if (row != nullptr) return ((const gpu_piece<N> *)row)[p];
+    gpu_piece<N> zeros;
+    for (int i = 0; i < N; i++) zeros.at[i] = 0.0f;
+    return zeros;
+}
+
+template <int N>
+__device__ static inline void gpu_write(float *row, int32_t p, const gpu_piece<N> &x)
+{
+    ((gpu_piece<N> *)row)[p] = x;
+}
+
+/* Where pieces of 4 can be: rows begin at multiples of 16 bytes. On the host. */
+static inline bool gpu_aligned(const void *at, int32_t ld)
+{
+    return ((uintptr_t)at & 15) == 0 && ld % 4 == 0;
+}
+
+static inline bool gpu_aligned(const gpu_operand &o)
+{
+    return o.at == nullptr || gpu_aligned(o.at, o.ld);
+}
+
+/* --- tiles -------------------------------------------------------------------------------------------------------- */
+
+enum { GPU_TILE = 256, GPU_TILE_SHIFT = 8 };
+
+/* A kernel's arguments and how its rows are cut. */
+template <class Args>
+struct gpu_tiled {
+    Args a;
+    int32_t pieces, shift; /* of a row; 2^shift threads along it */
+};
+
+template <class Args>
+static inline gpu_tiled<Args> gpu_tile(const Args &a, int32_t pieces)
+{
+    int32_t shift = 0;
+    while (shift < GPU_TILE_SHIFT && 1 << shift < pieces) shift++;
+    return {a, pieces, shift};
+}
+
+/* Blocks for all rows that there may be. On the host. */
+template <class Args>
+static inline dim3 gpu_tile_grid(const gpu_tiled<Args> &t)
+{
+    const int32_t down = GPU_TILE_SHIFT - t.shift;
+    return dim3((unsigned)((t.a.rows.most + (1 << down) - 1) >> down), (unsigned)((t.pieces + (1 << t.shift) - 1) >> t.shift));
+}
+
+/* The row and piece of this thread. False: it has none. */
+template <class Args>
+__device__ static inline bool gpu_place(const gpu_tiled<Args> &t, int32_t *row, int32_t *piece)
+{
+    const int32_t first = (int32_t)blockIdx.x << (GPU_TILE_SHIFT - t.shift), count = *t.a.rows.count;
+    *row = first + ((int32_t)threadIdx.x >> t.shift);
+    *piece = ((int32_t)blockIdx.y << t.shift) + ((int32_t)threadIdx.x & ((1 << t.shift) - 1));
+    if (gpu_leave(first >= count)) return false;
+    return *row < count && *piece < t.pieces;
+}
+
+/* One launch; without rows none. */
+#define GPU_TILES(queue, kernel, tiled)                                                                          \
+    do {                                                                                                         \
+        if ((tiled).a.rows.most > 0 && (tiled).pieces > 0)                                                       \
+            GPU_LAUNCH(queue, gpu_tile_grid(tiled), GPU_TILE, 0, kernel, tiled);                                  \
+    } while (0)
+
+#endif
