@@ -232,6 +232,7 @@ void cuda_queue_mix(cuda_run *r, const dev_op *op, const cuda_selection *s)
         mix.bias[e] = cuda_constant(r, list != 0 ? r->inner.plan->list[o->list[e] - 1].bias : o->bias[e]);
     }
     mix.x = mix.logits[0];
+    mix.log_norm = (float *)(void *)r->log_norm + mix.rows.most; /* behind that of the choices */
     gpu_run_mix(r->own->queue, &mix);
     gpu_best best = {.rows = mix.rows,
                      .symbols = mix.symbols,

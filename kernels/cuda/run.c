@@ -277,7 +277,8 @@ static work work_of(const cuda_run *r)
                                                 (int32_t)r->memory[r->memory_of[i]].longest);
             w.part = most(w.part, part * sizeof(float));
         } else if (op->kind == DEV_BEST || op->kind == DEV_MIX) {
-            w.norm = most(w.norm, rows * sizeof(float));
+            const size_t models = op->kind == DEV_MIX ? (size_t)op->as.mix.models : 0;
+            w.norm = most(w.norm, rows * (1 + models) * sizeof(float));
             w.choices = most(w.choices, cuda_choices_work(r, op));
         }
     }
