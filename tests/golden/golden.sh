@@ -25,8 +25,13 @@ if [ "$kernels" = ref ] && [ "$mode" = check ]; then mode=small; fi # plain C ta
 [ "$mode" != make ] || { mkdir -p "$expected"; echo "$kernels" >"$expected/kernels"; }
 exact=0
 [ "$(cat "$expected/kernels")" != "$kernels" ] || [ ${#on[@]} -gt 0 ] || exact=1
-if [ ${#on[@]} -gt 0 ]; then echo "device $7: texts, and scores within 1e-4"; elif [ $exact = 1 ]; then echo "kernels $kernels, which made the files: to the bit"; else
-  echo "kernels $kernels, the files were made with $(cat "$expected/kernels"): texts, and scores within 1e-4"; fi
+if [ ${#on[@]} -gt 0 ]; then
+  echo "device $7: texts, and scores within 1e-4"
+elif [ $exact = 1 ]; then
+  echo "kernels $kernels, which made the files: to the bit"
+else
+  echo "kernels $kernels, the files were made with $(cat "$expected/kernels"): texts, and scores within 1e-4"
+fi
 
 # --- inputs and models ------------------------------------------------------------------------------------------------
 
