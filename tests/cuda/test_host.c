@@ -554,11 +554,12 @@ static void test_threads(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sanitizers), /* first: to the thread sanitizer fibres are threads, with which no child goes on */
         cmocka_unit_test(test_places),     cmocka_unit_test(test_barriers), cmocka_unit_test(test_warps),
         cmocka_unit_test(test_atomics),    cmocka_unit_test(test_bits),     cmocka_unit_test(test_poison),
         cmocka_unit_test(test_flaws),      cmocka_unit_test(test_leave),    cmocka_unit_test(test_launches),
         cmocka_unit_test(test_memory),     cmocka_unit_test(test_copies),   cmocka_unit_test(test_products),
-        cmocka_unit_test(test_sanitizers), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_threads),
     };
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);
