@@ -36,7 +36,6 @@ enum { MOST_THREADS = 1024, LANES = 32, MOST_SHARED = 48 << 10 };
 
 __thread uint3 threadIdx, blockIdx, blockDim, gridDim;
 __thread char *cuda_host_shared;
-__thread int cuda_host_left;
 
 struct fibre {
 #if defined __x86_64__ && !defined CUDA_HOST_UCONTEXT
@@ -64,7 +63,7 @@ struct machine {
     int threads, flat; /* of a block; only x counts */
     uint64_t dice;     /* 0: ascending */
 
-    int now, begun, ended, waiting, any, result;
+    int now, begun, ended, left_early, waiting, any, result;
     uint32_t head, count;
     uint16_t ring[MOST_THREADS];
     fibre *at[MOST_THREADS];
@@ -239,6 +238,9 @@ static void free_fibre(machine *m, fibre *f)
 /* After a failure: whatever waits on a stack is forgotten. */
 static void forget_all(machine *m)
 {
+    for (char &sync : m->sync) tell_acquire(&sync);
+    for (warp &w : m->warps)
+        for (char &sync : w.sync) tell_acquire(&sync);
     m->free = nullptr;
     for (int i = m->made; i-- > 0;) {
 #ifdef __SANITIZE_ADDRESS__
@@ -310,6 +312,7 @@ __attribute__((format(printf, 2, 3))) static void fail(machine *m, const char *f
     va_start(args, format);
     vsnprintf(m->why, sizeof m->why, format, args);
     va_end(args);
+    tell_release(&m->end);
     if (m->running != &m->system) go(m, m->running, &m->system, true);
 }
 
@@ -350,10 +353,7 @@ static void thread_entry(void)
         m->launch->call(m->launch->entry, m->args);
         tell_release(&m->end);
         m->ended++;
-        if (m->dice == 0 && m->ended == 1 && cuda_host_left > 0) {
-            m->begun = m->ended = m->threads;
-            cuda_host_left = m->threads;
-        }
+        if (m->dice == 0 && m->ended == 1 && m->left_early > 0) m->begun = m->ended = m->left_early = m->threads;
         const int thread = take(m);
         if (LAZY && thread >= 0 && m->at[thread] == nullptr) {
             become(m, thread);
@@ -371,6 +371,11 @@ char *cuda_host_share(void)
     machine *m = own;
     memset(m->shared, 0xFF, m->launch->shared);
     return cuda_host_shared = m->shared;
+}
+
+void cuda_host_leave(void)
+{
+    own->left_early++;
 }
 
 int cuda_host_barrier(int any)
@@ -436,10 +441,10 @@ uint64_t cuda_host_exchange(cuda_host_kind kind, unsigned mask, uint64_t value, 
 
 static void run_block(machine *m)
 {
-    m->begun = m->ended = m->waiting = m->any = 0;
+    m->begun = m->ended = m->left_early = m->waiting = m->any = 0;
     m->head = m->count = 0;
-    cuda_host_left = 0;
     cuda_host_shared = nullptr;
+    if (!LAZY) cuda_host_share(); /* not a thread's writing */
     threadIdx = {0, 0, 0};
     if (m->dice != 0) {
         memset(m->at, 0, (size_t)m->threads * sizeof *m->at);
@@ -456,8 +461,8 @@ static void run_block(machine *m)
         for (int w = 0; w < m->threads / LANES; w++) lanes += __builtin_popcount(m->warps[w].arrived);
         fail(m, "of %d threads %d wait at a barrier and %d in warp operations that others do not reach", m->threads,
              m->waiting, lanes);
-    } else if (cuda_host_left != 0 && cuda_host_left != m->threads) {
-        fail(m, "%d of %d threads take gpu_leave()", cuda_host_left, m->threads);
+    } else if (m->left_early != 0 && m->left_early != m->threads) {
+        fail(m, "%d of %d threads take gpu_leave()", m->left_early, m->threads);
     }
 }
 
@@ -546,9 +551,9 @@ int cuda_host_run(const cuda_host_launch *launch, const void *args, uint64_t num
     m->why[0] = '\0';
     for (warp &w : m->warps) w.arrived = 0;
     run_blocks(m);
+    if (m->why[0] != '\0') forget_all(m);
     free(shared);
     if (m->why[0] == '\0') return 0;
-    forget_all(m);
     const int n = snprintf(why, GPU_TEXT, "%s, block (%u, %u, %u): ", launch->kernel, blockIdx.x, blockIdx.y, blockIdx.z);
     if (n < GPU_TEXT) snprintf(why + n, (size_t)(GPU_TEXT - n), "%s", m->why);
     return -1;
