@@ -23,8 +23,8 @@ typedef struct gpu_rows {
 } gpu_rows;
 
 typedef struct gpu_operand {
-    float *at; /* NULL: none */
-    int32_t ld; /* floats from row to row */
+    float *at;            /* NULL: none */
+    int32_t ld;           /* floats from row to row */
     const int32_t *index; /* [rows] or NULL */
 } gpu_operand;
 
@@ -173,9 +173,9 @@ typedef struct gpu_attend {
     const int32_t *first, *length; /* [rows] */
     const int32_t *entry;          /* or NULL */
     gpu_operand out;
-    float *part; /* [gpu_attend_part()] floats of working memory, for long memories of few rows */
+    float *part;     /* [gpu_attend_part()] floats of working memory, for long memories of few rows */
     int32_t longest; /* at least the longest length */
-    float *watched; /* [rows, ld_watched] mean over heads of the weights, or NULL */
+    float *watched;  /* [rows, ld_watched] mean over heads of the weights, or NULL */
     int32_t ld_watched;
 } gpu_attend;
 void gpu_run_attend(gpu_queue *queue, const gpu_attend *args);
@@ -197,8 +197,8 @@ typedef struct gpu_best {
     gpu_operand add;
     gpu_lists lists; /* ids NULL: none */
     const int32_t *slot;
-    int32_t first_action;    /* of symbol 0, without lists; with them a symbol's id is its action */
-    const uint64_t *legal;   /* [sets, legal_words] by action, or NULL; beyond the words nothing is legal */
+    int32_t first_action;  /* of symbol 0, without lists; with them a symbol's id is its action */
+    const uint64_t *legal; /* [sets, legal_words] by action, or NULL; beyond the words nothing is legal */
     int32_t legal_words;
     const int32_t *set; /* [rows] set of each row, -1: all; NULL: all */
     int32_t most;       /* M >= 0 */
@@ -206,8 +206,9 @@ typedef struct gpu_best {
     int32_t *action;    /* [rows, most] out */
     float *logp;        /* [rows, most] out */
     float *log_norm;    /* [rows] out */
-    int32_t *tag;       /* [rows] or NULL: the best symbol's action, or first_action; then most is 1 and action, logp may be NULL */
-    void *work;         /* [gpu_best_work()] bytes */
+    int32_t *
+        tag; /* [rows] or NULL: the best symbol's action, or first_action; then most is 1 and action, logp may be NULL */
+    void *work; /* [gpu_best_work()] bytes */
 } gpu_best;
 void gpu_run_best(gpu_queue *queue, const gpu_best *args);
 size_t gpu_best_work(int32_t rows, int32_t symbols, int32_t most);
@@ -217,7 +218,8 @@ size_t gpu_best_work(int32_t rows, int32_t symbols, int32_t most);
 typedef struct gpu_picks {
     gpu_rows picks;
     const int32_t *row, *symbol;
-    const gpu_best *best; /* host memory: copied when launched; its logits, bias, add, lists, normalise and log_norm are read */
+    const gpu_best
+        *best; /* host memory: copied when launched; its logits, bias, add, lists, normalise and log_norm are read */
     float *logp;
 } gpu_picks;
 void gpu_run_picks(gpu_queue *queue, const gpu_picks *args);

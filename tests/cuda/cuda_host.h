@@ -25,30 +25,34 @@
 
 /* --- small vectors ------------------------------------------------------------------------------------------------ */
 
-#define CUDA_HOST_VECTORS(T, name, two, four) \
-    struct __align__(two) name##2 {           \
-        T x, y;                               \
-    };                                        \
-    struct __align__(four) name##4 {          \
-        T x, y, z, w;                         \
-    };                                        \
-    static inline name##2 make_##name##2(T x, T y) \
-    {                                         \
-        return {x, y};                        \
-    }                                         \
+#define CUDA_HOST_VECTORS(T, name, two, four)                \
+    struct __align__(two) name##2                            \
+    {                                                        \
+        T x, y;                                              \
+    };                                                       \
+    struct __align__(four) name##4                           \
+    {                                                        \
+        T x, y, z, w;                                        \
+    };                                                       \
+    static inline name##2 make_##name##2(T x, T y)           \
+    {                                                        \
+        return {x, y};                                       \
+    }                                                        \
     static inline name##4 make_##name##4(T x, T y, T z, T w) \
-    {                                         \
-        return {x, y, z, w};                  \
+    {                                                        \
+        return {x, y, z, w};                                 \
     }
 CUDA_HOST_VECTORS(float, float, 8, 16)
 CUDA_HOST_VECTORS(int, int, 8, 16)
 CUDA_HOST_VECTORS(unsigned, uint, 8, 16)
 #undef CUDA_HOST_VECTORS
 
-struct __align__(4) ushort2 {
+struct __align__(4) ushort2
+{
     unsigned short x, y;
 };
-struct __align__(8) ushort4 {
+struct __align__(8) ushort4
+{
     unsigned short x, y, z, w;
 };
 static inline ushort2 make_ushort2(unsigned short x, unsigned short y)
@@ -92,8 +96,12 @@ static inline void cuda_host_make(gpu_queue *queue, dim3 grid, dim3 block, size_
 {
     static_assert(std::is_trivially_copyable<Args>::value && sizeof(Args) <= 4096, "a kernel's argument");
     const cuda_host_launch launch = {
-        name, grid, block, shared,
-        [](void (*entry)(), const void *from) { ((void (*)(Args))entry)(*(const Args *)from); }, (void (*)())kernel};
+        name,
+        grid,
+        block,
+        shared,
+        [](void (*entry)(), const void *from) { ((void (*)(Args))entry)(*(const Args *)from); },
+        (void (*)())kernel};
     cuda_host_put(queue, &launch, &args, sizeof args);
 }
 #define GPU_LAUNCH(queue, grid, threads, shared, kernel, args) \
@@ -156,8 +164,7 @@ static inline int cuda_host_lane(void)
 {
     return (int)((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32);
 }
-template <class T>
-static inline T cuda_host_shuffle(unsigned mask, T value, int from)
+template <class T> static inline T cuda_host_shuffle(unsigned mask, T value, int from)
 {
     static_assert(std::is_arithmetic<T>::value && (sizeof(T) == 4 || sizeof(T) == 8), "what a shuffle carries");
     uint64_t bits = 0;
@@ -166,24 +173,20 @@ static inline T cuda_host_shuffle(unsigned mask, T value, int from)
     memcpy(&value, &bits, sizeof value);
     return value;
 }
-template <class T>
-static inline T __shfl_sync(unsigned mask, T value, int from)
+template <class T> static inline T __shfl_sync(unsigned mask, T value, int from)
 {
     return cuda_host_shuffle(mask, value, from & 31);
 }
-template <class T>
-static inline T __shfl_xor_sync(unsigned mask, T value, int bits)
+template <class T> static inline T __shfl_xor_sync(unsigned mask, T value, int bits)
 {
     return cuda_host_shuffle(mask, value, (cuda_host_lane() ^ bits) & 31);
 }
-template <class T>
-static inline T __shfl_down_sync(unsigned mask, T value, unsigned by)
+template <class T> static inline T __shfl_down_sync(unsigned mask, T value, unsigned by)
 {
     const int lane = cuda_host_lane();
     return cuda_host_shuffle(mask, value, lane + (int)by < 32 ? lane + (int)by : lane);
 }
-template <class T>
-static inline T __shfl_up_sync(unsigned mask, T value, unsigned by)
+template <class T> static inline T __shfl_up_sync(unsigned mask, T value, unsigned by)
 {
     const int lane = cuda_host_lane();
     return cuda_host_shuffle(mask, value, lane >= (int)by ? lane - (int)by : lane);
@@ -191,40 +194,42 @@ static inline T __shfl_up_sync(unsigned mask, T value, unsigned by)
 
 /* --- atomics: relaxed, as CUDA's ---------------------------------------------------------------------------------- */
 
-#define CUDA_HOST_ATOMICS(T)                                   \
-    static inline T atomicAdd(T *at, T by)                     \
-    {                                                          \
-        return __atomic_fetch_add(at, by, __ATOMIC_RELAXED);   \
-    }                                                          \
-    static inline T atomicExch(T *at, T to)                    \
-    {                                                          \
-        return __atomic_exchange_n(at, to, __ATOMIC_RELAXED);  \
-    }                                                          \
-    static inline T atomicCAS(T *at, T was, T to)              \
-    {                                                          \
+#define CUDA_HOST_ATOMICS(T)                                                                  \
+    static inline T atomicAdd(T *at, T by)                                                    \
+    {                                                                                         \
+        return __atomic_fetch_add(at, by, __ATOMIC_RELAXED);                                  \
+    }                                                                                         \
+    static inline T atomicExch(T *at, T to)                                                   \
+    {                                                                                         \
+        return __atomic_exchange_n(at, to, __ATOMIC_RELAXED);                                 \
+    }                                                                                         \
+    static inline T atomicCAS(T *at, T was, T to)                                             \
+    {                                                                                         \
         __atomic_compare_exchange_n(at, &was, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
-        return was;                                            \
+        return was;                                                                           \
     }
-#define CUDA_HOST_ATOMIC_BITS(T)                               \
-    static inline T atomicOr(T *at, T bits)                    \
-    {                                                          \
-        return __atomic_fetch_or(at, bits, __ATOMIC_RELAXED);  \
-    }                                                          \
-    static inline T atomicAnd(T *at, T bits)                   \
-    {                                                          \
-        return __atomic_fetch_and(at, bits, __ATOMIC_RELAXED); \
-    }                                                          \
-    static inline T atomicMax(T *at, T to)                     \
-    {                                                          \
-        T was = __atomic_load_n(at, __ATOMIC_RELAXED);         \
-        while (was < to && !__atomic_compare_exchange_n(at, &was, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {} \
-        return was;                                            \
-    }                                                          \
-    static inline T atomicMin(T *at, T to)                     \
-    {                                                          \
-        T was = __atomic_load_n(at, __ATOMIC_RELAXED);         \
-        while (to < was && !__atomic_compare_exchange_n(at, &was, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {} \
-        return was;                                            \
+#define CUDA_HOST_ATOMIC_BITS(T)                                                                                    \
+    static inline T atomicOr(T *at, T bits)                                                                         \
+    {                                                                                                               \
+        return __atomic_fetch_or(at, bits, __ATOMIC_RELAXED);                                                       \
+    }                                                                                                               \
+    static inline T atomicAnd(T *at, T bits)                                                                        \
+    {                                                                                                               \
+        return __atomic_fetch_and(at, bits, __ATOMIC_RELAXED);                                                      \
+    }                                                                                                               \
+    static inline T atomicMax(T *at, T to)                                                                          \
+    {                                                                                                               \
+        T was = __atomic_load_n(at, __ATOMIC_RELAXED);                                                              \
+        while (was < to && !__atomic_compare_exchange_n(at, &was, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) { \
+        }                                                                                                           \
+        return was;                                                                                                 \
+    }                                                                                                               \
+    static inline T atomicMin(T *at, T to)                                                                          \
+    {                                                                                                               \
+        T was = __atomic_load_n(at, __ATOMIC_RELAXED);                                                              \
+        while (to < was && !__atomic_compare_exchange_n(at, &was, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) { \
+        }                                                                                                           \
+        return was;                                                                                                 \
     }
 CUDA_HOST_ATOMICS(int)
 CUDA_HOST_ATOMICS(unsigned)
@@ -269,8 +274,7 @@ static inline unsigned __brev(unsigned x)
     return y;
 }
 
-template <class To, class From>
-static inline To cuda_host_as(From x)
+template <class To, class From> static inline To cuda_host_as(From x)
 {
     static_assert(sizeof(To) == sizeof(From), "the same bits");
     To y;
@@ -294,8 +298,7 @@ static inline float __int_as_float(int x)
     return cuda_host_as<float>(x);
 }
 
-template <class T>
-static inline T __ldg(const T *at)
+template <class T> static inline T __ldg(const T *at)
 {
     return *at;
 }

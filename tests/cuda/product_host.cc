@@ -12,22 +12,25 @@
 typedef float lanes __attribute__((vector_size(32))); /* two registers where the processor's are shorter */
 enum { LANES = 8, WIDE = 2, TILE = LANES * WIDE, ROWS = 4 };
 
-static inline float number(const void *from, gpu_type type, size_t i)
+template <gpu_type TYPE>
+static inline float number(const void *from, size_t i)
 {
-    if (type == GPU_F32) return ((const float *)from)[i];
+    if (TYPE == GPU_F32) return ((const float *)from)[i];
     const uint32_t bits = (uint32_t)((const uint16_t *)from)[i] << 16;
     float x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
 
-/* tile[k][TILE] of outputs first..first + count - 1; beyond them zeros. */
+/* tile[k][TILE] of outputs first..first + count - 1; beyond them the last one again. */
+template <gpu_type TYPE>
 static void lay_out(const gpu_matrix *m, size_t first, size_t count, float *tile)
 {
     const size_t k = (size_t)m->k;
-    memset(tile, 0, k * TILE * sizeof *tile);
-    for (size_t j = 0; j < count; j++)
-        for (size_t i = 0; i < k; i++) tile[i * TILE + j] = number(m->w, m->type, (first + j) * k + i);
+    size_t row[TILE];
+    for (size_t j = 0; j < TILE; j++) row[j] = (first + (j < count ? j : count - 1)) * k;
+    for (size_t i = 0; i < k; i++)
+        for (size_t j = 0; j < TILE; j++) tile[i * TILE + j] = number<TYPE>(m->w, row[j] + i);
 }
 
 template <int N>
@@ -35,12 +38,18 @@ __attribute__((always_inline)) static inline void multiply(const float *tile, si
 {
     lanes sum[N][WIDE] = {};
     for (size_t i = 0; i < k; i++) {
-        lanes w[WIDE];
-        memcpy(w, tile + i * TILE, sizeof w);
-        for (int r = 0; r < N; r++)
+        const lanes *w = (const lanes *)(tile + i * TILE);
+#pragma GCC unroll 8
+        for (int r = 0; r < N; r++) {
+#pragma GCC unroll 8
             for (int j = 0; j < WIDE; j++) sum[r][j] = sum[r][j] + a[(size_t)r * k + i] * w[j];
+        }
     }
-    memcpy(sums, sum, sizeof sum);
+#pragma GCC unroll 8
+    for (int r = 0; r < N; r++) {
+#pragma GCC unroll 8
+        for (int j = 0; j < WIDE; j++) memcpy(sums + r * TILE + j * LANES, &sum[r][j], sizeof sum[r][j]);
+    }
 }
 
 __attribute__((always_inline)) static inline void tile_rows(const float *tile, size_t k, size_t rows, const float *a, float *c,
@@ -74,10 +83,10 @@ __attribute__((target("avx"))) static void tile_avx(const float *tile, size_t k,
 int product_host(const gpu_matrix *m, size_t rows, const void *a, float *c, size_t ldc)
 {
     const size_t n = (size_t)m->n, k = (size_t)m->k;
-    float *tile = (float *)malloc(k * TILE * sizeof *tile), *wide = nullptr;
+    float *tile = (float *)aligned_alloc(64, k * TILE * sizeof *tile), *wide = nullptr;
     if (tile != nullptr && m->type != GPU_F32) {
         wide = (float *)malloc(rows * k * sizeof *wide);
-        for (size_t i = 0; wide != nullptr && i < rows * k; i++) wide[i] = number(a, m->type, i);
+        for (size_t i = 0; wide != nullptr && i < rows * k; i++) wide[i] = number<GPU_BF16>(a, i);
     }
     if (tile == nullptr || (m->type != GPU_F32 && wide == nullptr)) {
         free(tile);
@@ -89,7 +98,10 @@ int product_host(const gpu_matrix *m, size_t rows, const void *a, float *c, size
 #endif
     for (size_t first = 0; first < n; first += TILE) {
         const size_t count = n - first < TILE ? n - first : (size_t)TILE;
-        lay_out(m, first, count, tile);
+        if (m->type == GPU_F32)
+            lay_out<GPU_F32>(m, first, count, tile);
+        else
+            lay_out<GPU_BF16>(m, first, count, tile);
         tile_of(tile, k, rows, wide != nullptr ? wide : (const float *)a, c + first, ldc, count);
     }
     free(wide);

@@ -1,0 +1,547 @@
+/* test_host.c: the stand-in itself: its language against plain loops, in many orders, and what it finds wrong with kernels. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "probe.h"
+#include "rig.h"
+#include "stand_in.h"
+#include "support/dice.h"
+#include "support/harness.h"
+
+enum { SEEDS = 20, NUMBERS = 100 * 128, OUTS = 8192 };
+
+/* Numbers on the device, and room for what a probe writes. */
+typedef struct bench {
+    rig g;
+    int32_t *x, *out;
+    probe_args args;
+} bench;
+
+static void lay_out(bench *b, int32_t n, int32_t flaw)
+{
+    rig_begin(&b->g);
+    b->x = rig_put(&b->g, NUMBERS * sizeof *b->x);
+    b->out = rig_out(&b->g, OUTS * sizeof *b->out);
+    for (int32_t i = 0; i < NUMBERS; i++)
+        b->x[i] = (int32_t)(dice_mix((uint64_t)i, 3) >> 40) % 1000 + (i % 7 == 0) * 50;
+    b->args = (probe_args){rig_at(&b->g, b->x), n, flaw, rig_at(&b->g, b->out)};
+    rig_down(&b->g);
+}
+
+static bench opened(void)
+{
+    bench b;
+    rig_open(&b.g, 1 << 20);
+    lay_out(&b, 0, 0);
+    return b;
+}
+
+static void closed(bench *b)
+{
+    cuda_host_seed(0);
+    rig_close(&b->g);
+}
+
+/* The queue fails with these words, and a new one takes its place. */
+static void expect_failure(bench *b, const char *words)
+{
+    char why[GPU_TEXT] = "";
+    assert_int_equal(gpu_wait(b->g.queue, why), -1);
+    if (strstr(why, words) == NULL) fail_msg("\"%s\" does not say \"%s\"", why, words);
+    memset(why, 0, sizeof why);
+    assert_int_equal(gpu_wait(b->g.queue, why), -1); /* and for good */
+    assert_non_null(strstr(why, words));
+    gpu_queue_close(b->g.queue);
+    assert_int_equal(gpu_queue_open(&b->g.queue, b->g.device, why), 0);
+}
+
+/* --- the language ------------------------------------------------------------------------------------------------- */
+
+static void test_places(void **state)
+{
+    bench b = opened();
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        cuda_host_seed(seed);
+        lay_out(&b, 0, 0);
+        probe_places(b.g.queue, &b.args);
+        rig_up(&b.g);
+        for (int32_t i = 0; i < PROBE_PLACES; i++) assert_int_equal(b.out[i], i / 96 * 1000 + i % 96);
+    }
+    closed(&b);
+}
+
+static int32_t wrong_sums(bench *b, uint64_t seed, int32_t flaw)
+{
+    int32_t wrong = 0;
+    cuda_host_seed(seed);
+    lay_out(b, 128, flaw);
+    probe_sum(b->g.queue, &b->args, NUMBERS / 128);
+    rig_up(&b->g);
+    for (int32_t i = 0; i < NUMBERS / 128; i++) {
+        int32_t sum = 0;
+        for (int32_t j = 0; j < 128; j++) sum += b->x[i * 128 + j];
+        wrong += sum != b->out[i];
+    }
+    return wrong;
+}
+
+static void test_barriers(void **state)
+{
+    bench b = opened();
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        assert_int_equal(wrong_sums(&b, seed, 0), 0);
+        assert_true(wrong_sums(&b, seed, 1) > 10); /* a barrier is missing */
+    }
+    closed(&b);
+}
+
+static void expect_warp(const bench *b, int32_t t)
+{
+    const int32_t lane = t % 32, base = t - lane, *x = b->x + base, half = lane & 16;
+    int32_t ballot = 0, any = 0, sum = 0;
+    for (int32_t i = 0; i < 32; i++) {
+        ballot |= (int32_t)((uint32_t)(x[i] % 3 == 0) << i);
+        any |= x[i] % 50 == 0;
+        if ((i & 16) == half) sum += x[i];
+    }
+    const int32_t want[PROBE_WARP_OPS] = {x[lane * 7 % 32],
+                                          x[lane ^ 5],
+                                          lane + 3 < 32 ? x[lane + 3] : x[lane],
+                                          lane >= 3 ? x[lane - 3] : x[lane],
+                                          ballot,
+                                          any,
+                                          !any,
+                                          b->x[40] % 2 == 0,
+                                          sum};
+    for (int32_t op = 0; op < PROBE_WARP_OPS; op++) assert_int_equal(b->out[op * 64 + t], want[op]);
+}
+
+static void test_warps(void **state)
+{
+    bench b = opened();
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        cuda_host_seed(seed);
+        lay_out(&b, 0, 0);
+        b.args.x += seed * 64;
+        probe_warp(b.g.queue, &b.args);
+        rig_up(&b.g);
+        b.x += seed * 64;
+        for (int32_t t = 0; t < 64; t++) expect_warp(&b, t);
+    }
+    closed(&b);
+}
+
+static void test_atomics(void **state)
+{
+    bench b = opened();
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        cuda_host_seed(seed);
+        for (int32_t flaw = 0; flaw < 2; flaw++) {
+            lay_out(&b, 0, flaw);
+            int32_t *zeros = rig_put(&b.g, OUTS * sizeof *zeros), sum = 0, most = 0, least = INT32_MAX,
+                    or = 0, and = -1;
+            memset(zeros, 0, OUTS * sizeof *zeros);
+            zeros[2] = INT32_MAX;
+            zeros[4] = -1;
+            rig_down(&b.g);
+            b.args.out = rig_at(&b.g, zeros);
+            probe_atomics(b.g.queue, &b.args);
+            gpu_move(b.g.queue, rig_at(&b.g, b.out), b.args.out, 64);
+            gpu_down(b.g.queue, b.args.out, zeros, 64);
+            rig_up(&b.g);
+            for (int32_t i = 0; i < 256; i++) {
+                const int32_t x = b.x[i];
+                sum += x, or |= x, and &= x;
+                most = x > most ? x : most;
+                least = x < least ? x : least;
+            }
+            assert_int_equal(b.out[0], sum);
+            assert_int_equal(b.out[1], most);
+            assert_int_equal(b.out[2], least);
+            assert_int_equal(b.out[3], or);
+            assert_int_equal(b.out[4], and);
+            assert_int_equal(b.out[5] + b.out[7], sum); /* exchanges hand each number on but the last */
+            assert_int_equal(b.out[6] == sum, !flaw);
+        }
+    }
+    closed(&b);
+}
+
+static void test_bits(void **state)
+{
+    bench b = opened();
+    const int32_t n = 300;
+    (void)state;
+    lay_out(&b, n, 0);
+    for (int32_t i = 0; i < n; i++)
+        b.x[i] = i < 64 ? (int32_t)(1u << (i / 2)) - i % 2 : (int32_t)dice_mix((uint64_t)i, 9);
+    rig_down(&b.g);
+    probe_bits(b.g.queue, &b.args);
+    rig_up(&b.g);
+    for (int32_t i = 0; i < n; i++) {
+        const uint32_t x = (uint32_t)b.x[i];
+        int32_t ones = 0, leading = 32, first = 0;
+        uint32_t reversed = 0;
+        for (int32_t bit = 31; bit >= 0; bit--) {
+            if ((x >> bit & 1) == 0) continue;
+            ones++, first = bit + 1, reversed |= 1u << (31 - bit);
+            if (leading == 32) leading = 31 - bit;
+        }
+        const int32_t want[PROBE_BITS] = {
+            ones, leading, first, (int32_t)reversed, ones, x ? leading + 12 : 64, (int32_t)(x & 0x3fffffff)};
+        for (int32_t op = 0; op < PROBE_BITS; op++) assert_int_equal(b.out[op * n + i], want[op]);
+    }
+    closed(&b);
+}
+
+static void test_poison(void **state)
+{
+    bench b = opened();
+    (void)state;
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        cuda_host_seed(seed);
+        lay_out(&b, 1000, 0);
+        memset(b.out, 0, OUTS * sizeof *b.out);
+        rig_down(&b.g);
+        probe_poison(b.g.queue, &b.args);
+        rig_up(&b.g);
+        for (int32_t i = 0; i < 3000; i++) assert_int_equal(b.out[i], -1);
+    }
+    closed(&b);
+}
+
+/* --- what is told ------------------------------------------------------------------------------------------------- */
+
+static void test_flaws(void **state)
+{
+    static const char *const words[] = {NULL,
+                                        "in warp operations that others do not reach",
+                                        "different operations",
+                                        "different operations or masks",
+                                        "lane 20, which its mask does not name",
+                                        "whose mask does not name it"};
+    bench b = opened();
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        cuda_host_seed(seed);
+        for (int32_t flaw = 0; flaw < 6; flaw++) {
+            lay_out(&b, 0, flaw);
+            probe_flaw(b.g.queue, &b.args);
+            if (flaw == 0)
+                rig_up(&b.g);
+            else
+                expect_failure(&b, words[flaw]);
+        }
+        lay_out(&b, 128, 2);
+        probe_sum(b.g.queue, &b.args, 5);
+        expect_failure(&b, "(sum<128>), block (");
+        lay_out(&b, 128, 2);
+        probe_sum(b.g.queue, &b.args, 5);
+        expect_failure(&b, "of 128 threads 64 wait at a barrier");
+        assert_int_equal(wrong_sums(&b, seed, 0), 0); /* and nothing is left behind */
+    }
+    closed(&b);
+}
+
+static void test_leave(void **state)
+{
+    bench b = opened();
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        cuda_host_seed(seed);
+        lay_out(&b, 2, 0);
+        probe_leave(b.g.queue, &b.args);
+        rig_up(&b.g);
+        for (int32_t i = 0; i < 4; i++) assert_int_equal(b.out[i], i < 2 ? 1 : -1);
+        if (seed == 0) continue;
+        lay_out(&b, 2, 1);
+        probe_leave(b.g.queue, &b.args);
+        expect_failure(&b, "63 of 64 threads take gpu_leave()");
+    }
+    closed(&b);
+}
+
+static void test_launches(void **state)
+{
+    static const struct {
+        int32_t blocks, threads;
+        size_t shared;
+        const char *words;
+    } cases[] = {{0, 32, 0, "no blocks"},
+                 {1, 0, 0, "whole warps"},
+                 {1, 40, 0, "whole warps"},
+                 {1, 2048, 0, "more than 1024 threads"},
+                 {1, 32, (48 << 10) + 1, "shared memory"}};
+    bench b = opened();
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        probe_empty(b.g.queue, &b.args, cases[i].blocks, cases[i].threads, cases[i].shared);
+        expect_failure(&b, cases[i].words);
+    }
+    probe_empty(b.g.queue, &b.args, 70000, 32, 48 << 10);
+    lay_out(&b, 10, 0);
+    probe_barriers(b.g.queue, &b.args, 2, 1024);
+    rig_up(&b.g);
+    closed(&b);
+}
+
+/* Does a child process end badly when it runs this? */
+static int dies(void (*run)(bench *b))
+{
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (freopen("/dev/null", "w", stderr) == NULL) _exit(0);
+        bench b = opened();
+        run(&b);
+        _exit(0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status != 0;
+}
+
+static void overrun_shared(bench *b)
+{
+    wrong_sums(b, 0, 3);
+}
+
+static void overrun_device(bench *b)
+{
+    gpu_region region = {0};
+    char why[GPU_TEXT];
+    gpu_grow(b->g.device, &region, 4 * 300 - 4);
+    b->args.out = (int32_t *)(void *)region.at;
+    b->args.n = 100;
+    probe_poison(b->g.queue, &b->args);
+    gpu_wait(b->g.queue, why);
+}
+
+static void lose_update(bench *b)
+{
+    b->args.flaw = 1;
+    char why[GPU_TEXT];
+    probe_atomics(b->g.queue, &b->args);
+    gpu_wait(b->g.queue, why);
+}
+
+/* What only a sanitizer sees. Without one the first writes past its memory, so it is not run. */
+static void test_sanitizers(void **state)
+{
+    (void)state;
+    int ran = 0;
+#ifdef __SANITIZE_ADDRESS__
+    assert_true(dies(overrun_shared));
+    assert_true(dies(overrun_device));
+    ran = 1;
+#endif
+#ifdef __SANITIZE_THREAD__
+    assert_true(dies(lose_update));
+    ran = 1;
+#endif
+    if (ran) return;
+    (void)overrun_shared, (void)overrun_device, (void)lose_update, (void)dies;
+    skip();
+}
+
+/* --- memory and queues -------------------------------------------------------------------------------------------- */
+
+static void test_memory(void **state)
+{
+    char why[GPU_TEXT];
+    gpu_device *device;
+    gpu_region a = {0}, b = {0};
+    (void)state;
+    assert_int_equal(gpu_count(), 1);
+    assert_int_equal(gpu_open(&device, 1, why), -1);
+    assert_null(device);
+    assert_int_equal(gpu_open(&device, 0, why), 0);
+    assert_non_null(strstr(gpu_name(device), "cuda-host"));
+    assert_int_equal(gpu_grow(device, &a, 1000), 0);
+    char *const at = a.at;
+    for (int i = 0; i < 1000; i++) assert_int_equal(at[i], -1);
+    memset(at, 7, 1000);
+    assert_int_equal(gpu_grow(device, &a, 100000), 0);
+    assert_ptr_equal(a.at, at);
+    assert_int_equal(a.bytes, 100000);
+    for (int i = 0; i < 100000; i++) assert_int_equal(at[i], i < 1000 ? 7 : -1);
+    cuda_host_memory(cuda_host_used() + 500);
+    assert_int_equal(gpu_grow(device, &b, 501), -1);
+    assert_int_equal(gpu_grow(device, &a, 100501), -1);
+    assert_int_equal(a.bytes, 100000);
+    assert_null(b.at);
+    assert_int_equal(gpu_grow(device, &a, 50), 0);
+    assert_int_equal(gpu_grow(device, &b, 500), 0);
+    cuda_host_memory(SIZE_MAX);
+    assert_int_equal(cuda_host_used(), 100500);
+    assert_int_equal(gpu_grow(device, &b, (size_t)1 << 40), -1);
+    gpu_free(device, &a);
+    gpu_free(device, &b);
+    gpu_free(device, &b);
+    assert_null(a.at);
+    assert_int_equal(cuda_host_used(), 0);
+    gpu_pinned_free(device, NULL);
+    gpu_close(device);
+    gpu_close(NULL);
+    gpu_queue_close(NULL);
+}
+
+static void test_copies(void **state)
+{
+    bench b = opened();
+    gpu_queue *queue = b.g.queue;
+    char *pinned = gpu_pinned(b.g.device, 100), *back = gpu_pinned(b.g.device, 100), *device = b.g.memory.at,
+         plain[100];
+    char why[GPU_TEXT];
+    (void)state;
+    assert_int_equal(gpu_wait(queue, why), 0);
+    for (int i = 0; i < 100; i++) assert_int_equal(pinned[i], -1);
+    memset(pinned, 3, 100);
+    gpu_down(queue, device, pinned, 100);
+    gpu_move(queue, device + 200, device, 100);
+    gpu_up(queue, back, device + 200, 100);
+    gpu_up(queue, NULL, NULL, 0);
+    assert_int_equal(back[0], -1); /* not yet */
+    memset(pinned, 4, 100);        /* too early: this is what goes down */
+    assert_int_equal(gpu_wait(queue, why), 0);
+    for (int i = 0; i < 100; i++) assert_int_equal(back[i], 4);
+
+    gpu_down(b.g.queue, device, plain, 100);
+    expect_failure(&b, "a copy down of 100 bytes from memory that is not there");
+    gpu_down(b.g.queue, device + (1 << 20) - 50, pinned, 100);
+    expect_failure(&b, "a copy down of 100 bytes to memory");
+    gpu_down(b.g.queue, back, pinned, 1);
+    expect_failure(&b, "to memory");
+    gpu_up(b.g.queue, device, back, 1);
+    expect_failure(&b, "a copy up of 1 bytes to memory");
+    gpu_move(b.g.queue, device, back, 1);
+    expect_failure(&b, "within the device of 1 bytes from memory");
+    gpu_pinned_free(b.g.device, back);
+    gpu_up(b.g.queue, back, device, 1);
+    gpu_down(b.g.queue, device, pinned, 100); /* is not done after it */
+    expect_failure(&b, "a copy up of 1 bytes to memory that is not there");
+    gpu_pinned_free(b.g.device, pinned);
+    closed(&b);
+}
+
+static float bf16(uint16_t x)
+{
+    const uint32_t bits = (uint32_t)x << 16;
+    float y;
+    memcpy(&y, &bits, sizeof y);
+    return y;
+}
+
+static void check_product(rig *g, dice *d, gpu_type type)
+{
+    const int32_t n = dice_range(d, 1, 70), k = dice_range(d, 1, 50), rows = dice_range(d, 0, 13),
+                  ldc = n + dice_range(d, 0, 3);
+    const size_t element = gpu_type_bytes(type);
+    char why[GPU_TEXT];
+    rig_begin(g);
+    char *w = rig_put(g, (size_t)(n * k) * element), *a = rig_put(g, (size_t)(rows * k) * element);
+    float *c = rig_out(g, (size_t)(rows * ldc) * sizeof *c);
+    for (int32_t i = 0; i < (n + rows) * k; i++) {
+        const float x = (float)dice_range(d, -999, 999) / 256.0f;
+        uint32_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        const uint16_t half = (uint16_t)(bits >> 16);
+        memcpy(i < n * k ? w + (size_t)i * element : a + (size_t)(i - n * k) * element,
+               type == GPU_F32 ? (const void *)&x : &half, element);
+    }
+    gpu_matrix m = {.w = rig_at(g, w), .type = type, .n = n, .k = k};
+    assert_int_equal(gpu_matrix_choose(g->device, &m, why), 0);
+    rig_down(g);
+    gpu_product(g->queue, &m, rows, rig_at(g, a), rig_at(g, c), ldc);
+    rig_up(g);
+    for (int32_t r = 0; r < rows; r++)
+        for (int32_t j = 0; j < ldc; j++) {
+            float sum = 0.0f;
+            for (int32_t i = 0; i < k; i++)
+                sum += type == GPU_F32 ? ((float *)(void *)a)[r * k + i] * ((float *)(void *)w)[(j < n ? j : 0) * k + i]
+                                       : bf16(((uint16_t *)(void *)a)[r * k + i]) *
+                                             bf16(((uint16_t *)(void *)w)[(j < n ? j : 0) * k + i]);
+            const uint32_t poison = UINT32_MAX;
+            assert_memory_equal(&c[r * ldc + j], j < n ? (const void *)&sum : &poison, sizeof sum);
+        }
+}
+
+static void test_products(void **state)
+{
+    bench b = opened();
+    (void)state;
+    for (int64_t i = 0; i < harness_iterations(200); i++) {
+        dice d = dice_seeded(harness_seed(1) + (uint64_t)i);
+        check_product(&b.g, &d, i % 2 ? GPU_F32 : GPU_BF16);
+    }
+    gpu_matrix m = {.w = b.g.memory.at, .type = GPU_F32, .n = 10, .k = 10};
+    char why[GPU_TEXT];
+    gpu_product(b.g.queue, &m, 1, b.g.memory.at, (float *)(void *)b.g.memory.at, 10);
+    expect_failure(&b, "without a way chosen");
+    assert_int_equal(gpu_matrix_choose(b.g.device, &m, why), 0);
+    gpu_product(b.g.queue, &m, 1, why, (float *)(void *)b.g.memory.at, 10);
+    expect_failure(&b, "names memory that is not there");
+    m.n = 0;
+    assert_int_equal(gpu_matrix_choose(b.g.device, &m, why), -1);
+    closed(&b);
+}
+
+/* --- threads of the system ---------------------------------------------------------------------------------------- */
+
+static void *sum_often(void *arg)
+{
+    bench *b = arg;
+    char why[GPU_TEXT];
+    for (int i = 0; i < 20; i++) {
+        probe_sum(b->g.queue, &b->args, NUMBERS / 128);
+        if (gpu_wait(b->g.queue, why) != 0) return b;
+    }
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    enum { THREADS = 3 };
+    bench b[THREADS];
+    pthread_t thread[THREADS];
+    (void)state;
+    cuda_host_seed(5);
+    for (int i = 0; i < THREADS; i++) {
+        rig_open(&b[i].g, 1 << 20);
+        lay_out(&b[i], 128, 0);
+    }
+    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&thread[i], NULL, sum_often, &b[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *failed = NULL;
+        assert_int_equal(pthread_join(thread[i], &failed), 0);
+        assert_null(failed);
+        rig_up(&b[i].g);
+        for (int32_t j = 0; j < NUMBERS / 128; j++) {
+            int32_t sum = 0;
+            for (int32_t t = 0; t < 128; t++) sum += b[i].x[j * 128 + t];
+            assert_int_equal(b[i].out[j], sum);
+        }
+        closed(&b[i]);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_places),     cmocka_unit_test(test_barriers), cmocka_unit_test(test_warps),
+        cmocka_unit_test(test_atomics),    cmocka_unit_test(test_bits),     cmocka_unit_test(test_poison),
+        cmocka_unit_test(test_flaws),      cmocka_unit_test(test_leave),    cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_memory),     cmocka_unit_test(test_copies),   cmocka_unit_test(test_products),
+        cmocka_unit_test(test_sanitizers), cmocka_unit_test(test_threads),
+    };
+    if (harness_options(argc, argv) != 0) return 2;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,667 @@
+/* test_rows.c: rows.cu, norm.cu and cells.cu against the plain C kernels, and each row against itself in other company. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels.h"
+#include "launch.h"
+#include "rig.h"
+#include "stand_in.h"
+#include "support/dice.h"
+#include "support/harness.h"
+
+enum { MOST_ROWS = 40, TABLE = 2 * MOST_ROWS, VIEWS = GPU_SUM_TERMS + 2 };
+
+/* Rows of a table, through an index or not. */
+typedef struct view {
+    int32_t width, ld; /* width 0: there is none */
+    int output, off;   /* off: floats beyond a multiple of 16 bytes */
+    float *table;      /* [TABLE, ld] */
+    int32_t *index;    /* [MOST_ROWS] or NULL */
+} view;
+
+typedef struct problem {
+    const struct operation *op;
+    int32_t rows, width, least_rows; /* least_rows: the grid is for as many more */
+    view view[VIEWS];
+    int views;
+    float *gain, *bias; /* [width] or NULL */
+    gpu_activation activation;
+    float scale, eps, least;
+    int32_t rms, terms;
+    dice d;
+} problem;
+
+/* What a kernel is called with: the views' places on the device. */
+typedef struct placed {
+    gpu_rows rows;
+    gpu_operand at[VIEWS];
+    const float *gain, *bias;
+} placed;
+
+typedef struct operation {
+    const char *name;
+    void (*draw)(problem *p);
+    void (*run)(gpu_queue *queue, const problem *p, const placed *d);
+    /* One row: inputs (NULL: not there) to outputs, both in order of views. */
+    void (*expect)(const problem *p, const rill_kernels *k, float *const *row);
+    float tolerance; /* relative to 1 + |what is expected| */
+} operation;
+
+/* --- random problems ---------------------------------------------------------------------------------------------- */
+
+static float number(dice *d)
+{
+    static const float odd[] = {0.0f, -0.0f, 1e-40f, 30.0f, -100.0f, INFINITY, -INFINITY, NAN};
+    if (dice_chance(d, 1) && dice_chance(d, 40)) return odd[dice_range(d, 0, 7)];
+    return (float)dice_range(d, -4000, 4000) / 1000.0f;
+}
+
+static float *numbers(dice *d, size_t n)
+{
+    float *x = malloc((n + 1) * sizeof *x);
+    assert_non_null(x);
+    for (size_t i = 0; i < n; i++) x[i] = number(d);
+    return x;
+}
+
+enum { INPUT = 0, OUTPUT = 1, MAYBE = 2, PLAIN = 4, SAME = 8 }; /* SAME: the index of the view before */
+
+static void add_view(problem *p, int32_t width, int kind)
+{
+    dice *d = &p->d;
+    view *v = &p->view[p->views++];
+    *v = (view){.output = kind & OUTPUT};
+    if ((kind & MAYBE) != 0 && dice_chance(d, 30)) return;
+    v->width = width;
+    v->ld = width + (dice_chance(d, 50) ? 0 : dice_range(d, 1, 9));
+    v->off = dice_chance(d, 70) ? 0 : dice_range(d, 1, 3);
+    v->table = numbers(d, (size_t)TABLE * (size_t)v->ld);
+    if ((kind & PLAIN) != 0 || (dice_chance(d, 20) && (kind & SAME) == 0)) return;
+    if ((kind & SAME) != 0 && v[-1].index == NULL) return;
+    v->index = malloc(MOST_ROWS * sizeof *v->index);
+    assert_non_null(v->index);
+    const int negative = dice_chance(d, 50) ? 20 : 0;
+    for (int32_t r = 0; r < MOST_ROWS; r++) {
+        v->index[r] = kind & OUTPUT ? (r * 7 + 3) % TABLE : dice_range(d, 0, TABLE - 1);
+        if (dice_chance(d, negative)) v->index[r] = -dice_range(d, 1, 5);
+        if ((kind & SAME) != 0) v->index[r] = v[-1].index[r];
+    }
+}
+
+static problem draw(const operation *op, uint64_t seed)
+{
+    problem p = {.op = op, .d = dice_seeded(seed)};
+    dice *d = &p.d;
+    p.width = dice_chance(d, 50) ? DICE_OF(d, 1, 4, 32, 33, 64, 127, 128, 129, 256, 300) : dice_range(d, 1, 140);
+    p.rows = dice_chance(d, 10) ? 0 : dice_range(d, 1, MOST_ROWS);
+    p.least_rows = dice_chance(d, 50) ? 0 : dice_range(d, 0, 30);
+    p.activation = (gpu_activation)dice_range(d, 0, 5);
+    op->draw(&p);
+    return p;
+}
+
+static void drop(problem *p)
+{
+    for (int i = 0; i < p->views; i++) {
+        free(p->view[i].table);
+        free(p->view[i].index);
+    }
+    free(p->gain);
+    free(p->bias);
+}
+
+/* --- one call ----------------------------------------------------------------------------------------------------- */
+
+/* Rows order[0 .. n - 1] of the problem. `got`: where each of them is found in the mirror, by output. */
+static void call(rig *g, const problem *p, const int32_t *order, int32_t n, float *got[MOST_ROWS][VIEWS])
+{
+    placed d = {0};
+    float *mirror[VIEWS] = {0};
+    int32_t *count, *index[VIEWS] = {0};
+    rig_begin(g);
+    count = rig_put(g, sizeof *count);
+    *count = n;
+    d.rows = (gpu_rows){rig_at(g, count), n + p->least_rows};
+    for (int i = 0; i < p->views; i++) {
+        const view *v = &p->view[i];
+        if (v->width == 0) continue;
+        const size_t ld = (size_t)v->ld, rows = v->index != NULL ? TABLE : (size_t)n;
+        const size_t bytes = (rows * ld + (size_t)v->off) * sizeof(float);
+        mirror[i] = (float *)(v->output ? rig_out(g, bytes) : rig_put(g, bytes)) + v->off;
+        for (size_t r = 0; r < rows && !v->output; r++)
+            memcpy(mirror[i] + r * ld, v->table + (v->index != NULL ? r : (size_t)order[r]) * ld, ld * sizeof(float));
+        if (v->index != NULL) index[i] = rig_put(g, ((size_t)n + 1) * sizeof(int32_t));
+        for (int32_t r = 0; r < n && v->index != NULL; r++) index[i][r] = v->index[order[r]];
+        d.at[i] = (gpu_operand){rig_at(g, mirror[i]), v->ld, rig_at(g, index[i])};
+        for (int32_t r = 0; r < n; r++)
+            got[r][i] = v->index == NULL  ? mirror[i] + (size_t)r * ld
+                        : index[i][r] < 0 ? NULL
+                                          : mirror[i] + (size_t)index[i][r] * ld;
+    }
+    const size_t bytes = (size_t)p->width * sizeof(float);
+    float *gain = p->gain != NULL ? memcpy(rig_put(g, bytes), p->gain, bytes) : NULL;
+    float *bias = p->bias != NULL ? memcpy(rig_put(g, bytes), p->bias, bytes) : NULL;
+    d.gain = rig_at(g, gain);
+    d.bias = rig_at(g, bias);
+    rig_down(g);
+    p->op->run(g->queue, p, &d);
+    rig_up(g);
+}
+
+static int near(float x, float want, float tolerance)
+{
+    if (isnan(want)) return isnan(x);
+    return x == want || fabsf(x - want) <= tolerance * (1.0f + fabsf(want));
+}
+
+static const float *row_of(const view *v, int32_t r)
+{
+    if (v->width == 0) return NULL;
+    if (v->index == NULL) return v->table + (size_t)r * (size_t)v->ld;
+    return v->index[r] >= 0 ? v->table + (size_t)v->index[r] * (size_t)v->ld : NULL;
+}
+
+static void compare(const problem *p, const rill_kernels *k, int32_t r, float *const *got)
+{
+    float *row[VIEWS] = {0};
+    for (int i = 0; i < p->views; i++) {
+        const view *v = &p->view[i];
+        const float *in = row_of(v, r);
+        if (v->output && v->width > 0)
+            row[i] = calloc((size_t)v->width, sizeof(float));
+        else
+            row[i] = (float *)(uintptr_t)in;
+    }
+    p->op->expect(p, k, row);
+    for (int i = 0; i < p->views; i++) {
+        const view *v = &p->view[i];
+        if (!v->output || v->width == 0) continue;
+        for (int32_t j = 0; j < v->ld && got[i] != NULL; j++) {
+            const float x = got[i][j];
+            if (j < v->width ? near(x, row[i][j], p->op->tolerance) : isnan(x)) continue;
+            fail_msg("%s: %d rows of %d, row %d, output %d, column %d of %d: %.9g, not %.9g", p->op->name, (int)p->rows,
+                     (int)p->width, (int)r, i, (int)j, (int)v->ld, (double)x, j < v->width ? (double)row[i][j] : NAN);
+        }
+        free(row[i]);
+    }
+}
+
+/* Some of the rows in another order: the same bits. */
+static void compare_again(rig *g, problem *p, float *const *first)
+{
+    int32_t order[MOST_ROWS], n = dice_range(&p->d, 1, p->rows);
+    float *got[MOST_ROWS][VIEWS];
+    for (int32_t r = 0; r < p->rows; r++) order[r] = r;
+    for (int32_t r = p->rows; r-- > 1;) {
+        const int32_t other = dice_range(&p->d, 0, r), was = order[r];
+        order[r] = order[other];
+        order[other] = was;
+    }
+    p->least_rows = dice_range(&p->d, 0, 20);
+    for (int i = 0; i < p->views; i++) p->view[i].off = p->view[i].width > 0 && dice_chance(&p->d, 30) ? 1 : 0;
+    call(g, p, order, n, got);
+    for (int32_t r = 0; r < n; r++)
+        for (int i = 0; i < p->views; i++)
+            if (p->view[i].output && p->view[i].width > 0 && got[r][i] != NULL &&
+                memcmp(got[r][i], first[order[r] * VIEWS + i], (size_t)p->view[i].width * sizeof(float)) != 0)
+                fail_msg("%s: row %d of %d differs in other company", p->op->name, (int)order[r], (int)p->width);
+}
+
+static void check_operation(const operation *op, int64_t problems)
+{
+    rig g;
+    rill_kernels k;
+    rill_kernels_init(&k, RILL_ISA_REF);
+    rig_open(&g, (size_t)48 << 20);
+    const uint64_t seed = harness_seed(1);
+    for (int64_t i = 0; i < harness_iterations(problems); i++) {
+        problem p = draw(op, seed + (uint64_t)i);
+        int32_t order[MOST_ROWS];
+        float *got[MOST_ROWS][VIEWS], *kept[MOST_ROWS * VIEWS] = {0};
+        for (int32_t r = 0; r < MOST_ROWS; r++) order[r] = r;
+        cuda_host_seed(seed + (uint64_t)i);
+        call(&g, &p, order, p.rows, got);
+        for (int32_t r = 0; r < p.rows; r++) {
+            compare(&p, &k, r, got[r]);
+            for (int v = 0; v < p.views; v++) {
+                const size_t bytes = (size_t)p.view[v].width * sizeof(float);
+                if (!p.view[v].output || bytes == 0 || got[r][v] == NULL) continue;
+                kept[r * VIEWS + v] = memcpy(malloc(bytes), got[r][v], bytes);
+            }
+        }
+        if (p.rows > 0) compare_again(&g, &p, kept);
+        for (int j = 0; j < MOST_ROWS * VIEWS; j++) free(kept[j]);
+        drop(&p);
+    }
+    cuda_host_seed(0);
+    rig_close(&g);
+}
+
+/* --- operations --------------------------------------------------------------------------------------------------- */
+
+static const rill_operand *one(rill_operand *o, float *row)
+{
+    *o = (rill_operand){.at = row};
+    return o;
+}
+
+static float activated(const problem *p, const rill_kernels *k, float x)
+{
+    float y = x;
+    switch (p->activation) {
+    case GPU_TANH: k->tanh(1, &x, &y); break;
+    case GPU_RELU: y = x < 0.0f ? 0.0f : x; break;
+    case GPU_SWISH: k->swish(1, &x, &y); break;
+    case GPU_GELU: k->gelu(1, &x, &y); break;
+    case GPU_SIGMOID: k->sigmoid(1, &x, &y); break;
+    default: break;
+    }
+    return y;
+}
+
+static float at(const float *row, int32_t j)
+{
+    return row != NULL ? row[j] : 0.0f;
+}
+
+static void draw_copy(problem *p)
+{
+    add_view(p, p->width, INPUT);
+    add_view(p, p->width, OUTPUT);
+}
+
+static void run_copy(gpu_queue *queue, const problem *p, const placed *d)
+{
+    gpu_run_copy(queue, &(gpu_copy){.rows = d->rows, .width = p->width, .x = d->at[0], .out = d->at[1]});
+}
+
+static void expect_copy(const problem *p, const rill_kernels *k, float *const *row)
+{
+    (void)k;
+    for (int32_t j = 0; j < p->width; j++) row[1][j] = at(row[0], j);
+}
+
+static void draw_finish(problem *p)
+{
+    add_view(p, p->width, INPUT | PLAIN);
+    add_view(p, p->width, INPUT | MAYBE);
+    add_view(p, p->width, OUTPUT);
+    p->bias = dice_chance(&p->d, 70) ? numbers(&p->d, (size_t)p->width) : NULL;
+}
+
+static void run_finish(gpu_queue *queue, const problem *p, const placed *d)
+{
+    gpu_run_finish(queue, &(gpu_finish){.rows = d->rows,
+                                        .width = p->width,
+                                        .sums = d->at[0],
+                                        .bias = d->bias,
+                                        .add = d->at[1],
+                                        .out = d->at[2],
+                                        .activation = p->activation});
+}
+
+static void expect_finish(const problem *p, const rill_kernels *k, float *const *row)
+{
+    for (int32_t j = 0; j < p->width; j++) row[2][j] = activated(p, k, (at(p->bias, j) + at(row[1], j)) + row[0][j]);
+}
+
+static void draw_normalise(problem *p)
+{
+    if (dice_chance(&p->d, 30)) {
+        p->width = DICE_OF(&p->d, 512, 520, 1023, 1024, 1025, 2048, 2052, 4096, 4099, 5000);
+        if (p->rows > 3) p->rows = 3;
+    }
+    add_view(p, p->width, INPUT);
+    add_view(p, p->width, INPUT | MAYBE);
+    add_view(p, p->width, OUTPUT);
+    p->gain = dice_chance(&p->d, 70) ? numbers(&p->d, (size_t)p->width) : NULL;
+    p->bias = dice_chance(&p->d, 70) ? numbers(&p->d, (size_t)p->width) : NULL;
+    p->eps = 1e-5f;
+    p->rms = dice_chance(&p->d, 30);
+}
+
+static void run_normalise(gpu_queue *queue, const problem *p, const placed *d)
+{
+    gpu_run_normalise(queue, &(gpu_normalise){.rows = d->rows,
+                                              .width = p->width,
+                                              .x = d->at[0],
+                                              .residual = d->at[1],
+                                              .y = d->at[2],
+                                              .gain = d->gain,
+                                              .bias = d->bias,
+                                              .eps = p->eps,
+                                              .rms = p->rms});
+}
+
+static void expect_normalise(const problem *p, const rill_kernels *k, float *const *row)
+{
+    rill_operand x, residual, y;
+    float *zeros = calloc((size_t)p->width, sizeof *zeros);
+    k->layer_norm(&(rill_layer_norm){.rows = 1,
+                                     .width = (size_t)p->width,
+                                     .x = *one(&x, row[0] != NULL ? row[0] : zeros),
+                                     .residual = *one(&residual, row[1]),
+                                     .gain = p->gain,
+                                     .bias = p->bias,
+                                     .eps = p->eps,
+                                     .y = *one(&y, row[2]),
+                                     .rms = p->rms},
+                  NULL);
+    free(zeros);
+}
+
+static void draw_activate(problem *p)
+{
+    add_view(p, p->width, INPUT);
+    add_view(p, p->width, INPUT | MAYBE);
+    add_view(p, p->width, OUTPUT);
+}
+
+static void run_activate(gpu_queue *queue, const problem *p, const placed *d)
+{
+    gpu_run_activate(queue, &(gpu_activate){.rows = d->rows,
+                                            .width = p->width,
+                                            .x = d->at[0],
+                                            .gate = d->at[1],
+                                            .y = d->at[2],
+                                            .activation = p->activation});
+}
+
+static void expect_activate(const problem *p, const rill_kernels *k, float *const *row)
+{
+    for (int32_t j = 0; j < p->width; j++) {
+        const float y = activated(p, k, at(row[0], j));
+        row[2][j] = p->view[1].width > 0 ? y * at(row[1], j) : y;
+    }
+}
+
+static void draw_embed(problem *p)
+{
+    draw_activate(p);
+    p->scale = DICE_OF(&p->d, 0, 1) ? 1.0f : 22.6f;
+}
+
+static void run_embed(gpu_queue *queue, const problem *p, const placed *d)
+{
+    gpu_run_embed(queue, &(gpu_embed){.rows = d->rows,
+                                      .width = p->width,
+                                      .x = d->at[0],
+                                      .position = d->at[1],
+                                      .out = d->at[2],
+                                      .scale = p->scale});
+}
+
+static void expect_embed(const problem *p, const rill_kernels *k, float *const *row)
+{
+    const int32_t there = row[0] != NULL ? 0 : -1;
+    rill_operand position, out;
+    k->embed(&(rill_embed){.rows = 1,
+                           .width = (size_t)p->width,
+                           .table = {.at = row[0] != NULL ? row[0] : row[2], .index = &there},
+                           .scale = p->scale,
+                           .position = *one(&position, row[1]),
+                           .out = *one(&out, row[2])},
+             NULL);
+}
+
+static void draw_sum(problem *p)
+{
+    p->terms = dice_range(&p->d, 0, GPU_SUM_TERMS);
+    p->least = dice_chance(&p->d, 50) ? 0.0f : -INFINITY;
+    for (int32_t i = 0; i < p->terms; i++) add_view(p, p->width, INPUT);
+    add_view(p, p->width, OUTPUT);
+}
+
+static void run_sum(gpu_queue *queue, const problem *p, const placed *d)
+{
+    gpu_sum sum = {.rows = d->rows, .width = p->width, .terms = p->terms, .out = d->at[p->terms], .least = p->least};
+    memcpy(sum.term, d->at, (size_t)p->terms * sizeof *sum.term);
+    gpu_run_sum(queue, &sum);
+}
+
+static void expect_sum(const problem *p, const rill_kernels *k, float *const *row)
+{
+    (void)k;
+    for (int32_t j = 0; j < p->width; j++) {
+        float y = 0.0f;
+        for (int32_t i = 0; i < p->terms; i++) y += at(row[i], j);
+        row[p->terms][j] = y < p->least ? p->least : y;
+    }
+}
+
+static void draw_lstm(problem *p)
+{
+    add_view(p, 4 * p->width, INPUT);
+    add_view(p, p->width, INPUT | MAYBE);
+    add_view(p, p->width, OUTPUT);
+    add_view(p, p->width, OUTPUT | SAME);
+}
+
+static void run_lstm(gpu_queue *queue, const problem *p, const placed *d)
+{
+    gpu_run_lstm(queue, &(gpu_lstm){.rows = d->rows,
+                                    .hidden = p->width,
+                                    .gates = d->at[0],
+                                    .c = d->at[1],
+                                    .c_out = d->at[2],
+                                    .h_out = d->at[3]});
+}
+
+static void expect_lstm(const problem *p, const rill_kernels *k, float *const *row)
+{
+    rill_operand gates, before, c, h;
+    float *zeros = calloc(4 * (size_t)p->width, sizeof *zeros);
+    k->lstm(&(rill_lstm){.rows = 1,
+                         .hidden = (size_t)p->width,
+                         .gates = *one(&gates, row[0] != NULL ? row[0] : zeros),
+                         .c_prev = *one(&before, row[1]),
+                         .c = *one(&c, row[2]),
+                         .h = *one(&h, row[3])},
+            NULL);
+    free(zeros);
+}
+
+static void draw_gru(problem *p)
+{
+    add_view(p, 3 * p->width, INPUT);
+    add_view(p, 3 * p->width, INPUT);
+    add_view(p, p->width, INPUT | MAYBE);
+    add_view(p, p->width, OUTPUT);
+}
+
+static void run_gru(gpu_queue *queue, const problem *p, const placed *d)
+{
+    gpu_run_gru(queue, &(gpu_gru){.rows = d->rows,
+                                  .hidden = p->width,
+                                  .input = d->at[0],
+                                  .gates = d->at[1],
+                                  .h = d->at[2],
+                                  .h_out = d->at[3]});
+}
+
+static void expect_gru(const problem *p, const rill_kernels *k, float *const *row)
+{
+    rill_operand input, gates, before, h;
+    float *zeros = calloc(3 * (size_t)p->width, sizeof *zeros);
+    k->gru(&(rill_gru){.rows = 1,
+                       .hidden = (size_t)p->width,
+                       .input = *one(&input, row[0] != NULL ? row[0] : zeros),
+                       .gates = *one(&gates, row[1] != NULL ? row[1] : zeros),
+                       .h_prev = *one(&before, row[2]),
+                       .h = *one(&h, row[3])},
+           NULL);
+    free(zeros);
+}
+
+#define OPERATION(name, tolerance)                                                              \
+    static void test_##name(void **state)                                                       \
+    {                                                                                           \
+        static const operation op = {#name, draw_##name, run_##name, expect_##name, tolerance}; \
+        (void)state;                                                                            \
+        check_operation(&op, 120);                                                              \
+    }
+OPERATION(copy, 0.0f)
+OPERATION(finish, 2e-6f)
+OPERATION(normalise, 2e-5f)
+OPERATION(activate, 2e-6f)
+OPERATION(embed, 2e-6f)
+OPERATION(sum, 0.0f)
+OPERATION(lstm, 2e-6f)
+OPERATION(gru, 2e-6f)
+
+/* --- what the table does not fit ---------------------------------------------------------------------------------- */
+
+static uint16_t rounded(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const uint32_t down = bits & 0xffff0000u, rest = bits & 0xffffu;
+    if (isnan(x)) return (uint16_t)(bits >> 16 | 0x40);
+    return (uint16_t)((down >> 16) + (rest > 0x8000u || (rest == 0x8000u && (down >> 16 & 1) != 0)));
+}
+
+static void draw_gather(problem *p)
+{
+    add_view(p, p->width, INPUT);
+    add_view(p, dice_chance(&p->d, 50) ? 4 * dice_range(&p->d, 1, 9) : dice_range(&p->d, 1, 50), INPUT | MAYBE);
+}
+
+static void gather_once(rig *g, problem *p, gpu_type type)
+{
+    const view *x = &p->view[0], *x2 = &p->view[1];
+    const int32_t width = x->width + x2->width;
+    const size_t bytes = (size_t)width * gpu_type_bytes(type);
+    float *mirror[2] = {0};
+    int32_t *index[2] = {0}, *count;
+    rig_begin(g);
+    count = rig_put(g, sizeof *count);
+    *count = p->rows;
+    gpu_gather args = {.rows = {rig_at(g, count), p->rows + p->least_rows}, .type = type};
+    for (int i = 0; i < 2; i++) {
+        const view *v = &p->view[i];
+        if (v->width == 0) continue;
+        const size_t table = (size_t)TABLE * (size_t)v->ld * sizeof(float);
+        mirror[i] = memcpy(rig_put(g, table), v->table, table);
+        if (v->index != NULL)
+            index[i] = memcpy(rig_put(g, MOST_ROWS * sizeof(int32_t)), v->index, MOST_ROWS * sizeof(int32_t));
+        *(i == 0 ? &args.x : &args.x2) = (gpu_operand){rig_at(g, mirror[i]), v->ld, rig_at(g, index[i])};
+        *(i == 0 ? &args.width : &args.width2) = v->width;
+    }
+    char *out = rig_out(g, (size_t)p->rows * bytes);
+    args.out = rig_at(g, out);
+    rig_down(g);
+    gpu_run_gather(g->queue, &args);
+    rig_up(g);
+    for (int32_t r = 0; r < p->rows; r++)
+        for (int32_t j = 0; j < width; j++) {
+            const float want = j < x->width ? at(row_of(x, r), j) : at(row_of(x2, r), j - x->width);
+            const uint16_t half = rounded(want);
+            const char *got = out + (size_t)r * bytes + (size_t)j * gpu_type_bytes(type);
+            assert_memory_equal(got, type == GPU_F32 ? (const void *)&want : &half, gpu_type_bytes(type));
+        }
+}
+
+static void test_gather(void **state)
+{
+    static const operation op = {.name = "gather", .draw = draw_gather};
+    rig g;
+    (void)state;
+    rig_open(&g, (size_t)8 << 20);
+    for (int64_t i = 0; i < harness_iterations(120); i++) {
+        problem p = draw(&op, harness_seed(1) + (uint64_t)i);
+        cuda_host_seed((uint64_t)i);
+        for (int32_t r = 0; r < 40; r++) { /* what is rounded to even */
+            const uint32_t bits = 0x3f808000u + ((uint32_t)r << 15) + (uint32_t)(r % 3 - 1);
+            memcpy(&p.view[0].table[r % p.width + p.view[0].ld * (r / p.width % TABLE)], &bits, sizeof bits);
+        }
+        gather_once(&g, &p, dice_chance(&p.d, 50) ? GPU_F32 : GPU_BF16);
+        drop(&p);
+    }
+    rig_close(&g);
+}
+
+/* Outputs that are inputs. */
+static void test_in_place(void **state)
+{
+    enum { ROWS = 9 };
+    rig g;
+    (void)state;
+    rig_open(&g, (size_t)8 << 20);
+    static const int32_t widths[] = {5, 64, 1000, 1500, 4100};
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+        const int32_t width = widths[w];
+        const size_t bytes = ROWS * (size_t)width * sizeof(float);
+        dice d = dice_seeded(w);
+        float *x = numbers(&d, ROWS * (size_t)width);
+        rig_begin(&g);
+        int32_t *count = rig_put(&g, sizeof *count);
+        *count = ROWS;
+        float *apart = rig_out(&g, bytes), *in = rig_put(&g, bytes), *place = rig_out(&g, bytes);
+        memcpy(in, x, bytes);
+        memcpy(place, x, bytes);
+        rig_down(&g);
+        const gpu_operand from = {rig_at(&g, in), width, NULL}, over = {rig_at(&g, place), width, NULL},
+                          to = {rig_at(&g, apart), width, NULL};
+        const gpu_rows rows = {rig_at(&g, count), ROWS};
+        gpu_run_normalise(g.queue, &(gpu_normalise){rows, width, over, from, over, NULL, NULL, 1e-5f, 0});
+        gpu_run_normalise(g.queue, &(gpu_normalise){rows, width, from, from, to, NULL, NULL, 1e-5f, 0});
+        gpu_run_finish(g.queue, &(gpu_finish){rows, width, over, NULL, over, over, GPU_TANH});
+        gpu_run_finish(g.queue, &(gpu_finish){rows, width, to, NULL, to, to, GPU_TANH});
+        rig_up(&g);
+        assert_memory_equal(apart, place, bytes);
+        free(x);
+    }
+    rig_close(&g);
+}
+
+static void test_index(void **state)
+{
+    rig g;
+    (void)state;
+    rig_open(&g, (size_t)1 << 20);
+    for (int64_t i = 0; i < harness_iterations(100); i++) {
+        dice d = dice_seeded(harness_seed(1) + (uint64_t)i);
+        const int32_t n = dice_range(&d, 0, 600), with = dice_range(&d, 0, 7);
+        const size_t bytes = ((size_t)n + 1) * sizeof(int32_t);
+        rig_begin(&g);
+        int32_t *column = rig_put(&g, bytes), *chosen = rig_put(&g, bytes), *of = rig_put(&g, bytes),
+                *base = rig_put(&g, bytes), *count = rig_put(&g, sizeof *count), *out = rig_out(&g, bytes);
+        for (int32_t r = 0; r < n; r++) {
+            column[r] = dice_range(&d, -3, n - 1);
+            chosen[r] = dice_range(&d, -3, n - 1);
+            of[r] = dice_range(&d, 0, 1000);
+            base[r] = dice_range(&d, 0, 1000);
+        }
+        *count = n;
+        rig_down(&g);
+        gpu_run_index(g.queue, &(gpu_index){.rows = {rig_at(&g, count), n + dice_range(&d, 0, 300)},
+                                            .column = rig_at(&g, column),
+                                            .at = with & 1 ? rig_at(&g, chosen) : NULL,
+                                            .of = with & 2 ? rig_at(&g, of) : NULL,
+                                            .base = with & 4 ? rig_at(&g, base) : NULL,
+                                            .out = rig_at(&g, out)});
+        rig_up(&g);
+        for (int32_t r = 0; r < n; r++) {
+            const int32_t row = with & 1 ? chosen[r] : r, x = row < 0 ? row : column[row];
+            int32_t want = x;
+            if (with & 6) want = x < 0 ? -1 : (with & 4 ? base[r] : 0) + (with & 2 ? of[x] : x);
+            assert_int_equal(out[r], want);
+        }
+        assert_int_equal(out[n], -1);
+    }
+    rig_close(&g);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gather),    cmocka_unit_test(test_copy),     cmocka_unit_test(test_finish),
+        cmocka_unit_test(test_normalise), cmocka_unit_test(test_activate), cmocka_unit_test(test_embed),
+        cmocka_unit_test(test_sum),       cmocka_unit_test(test_lstm),     cmocka_unit_test(test_gru),
+        cmocka_unit_test(test_in_place),  cmocka_unit_test(test_index),
+    };
+    if (harness_options(argc, argv) != 0) return 2;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
