@@ -1,5 +1,5 @@
 /* lists.cu: symbols that are masked, or multiplied with, by the list of a row's slot. */
-#include "cuda.cuh"
+#include "rows.cuh"
 
 enum { MASK_THREADS = 64 };
 
@@ -39,21 +39,7 @@ typedef struct list_call {
 
 __device__ static inline float list_rounded(float x, gpu_type type)
 {
-    if (type == GPU_F32 || isnan(x)) return x;
-    const uint32_t bits = __float_as_uint(x);
-    return __uint_as_float((bits + 0x7fffu + (bits >> 16 & 1)) & 0xffff0000u);
-}
-
-__device__ static inline float list_activated(float x, gpu_activation activation)
-{
-    switch (activation) {
-    case GPU_TANH: return tanhf(x);
-    case GPU_RELU: return x < 0.0f ? 0.0f : x; /* NaN stays */
-    case GPU_SWISH: return x / (1.0f + expf(-x));
-    case GPU_GELU: return 0.5f * x * erfcf(x * -0.70710678118654752f);
-    case GPU_SIGMOID: return 1.0f / (1.0f + expf(-x));
-    default: return x;
-    }
+    return type == GPU_F32 ? x : __uint_as_float((uint32_t)gpu_bf16(x) << 16);
 }
 
 /* sum[j] += x(0 .. 3) . w[j](k .. k + 3) */
@@ -118,7 +104,7 @@ __global__ static void __launch_bounds__(LIST_THREADS, 4) list_product(list_call
     for (int j = 0; j < LIST_EACH; j++) {
 #pragma unroll
         for (int d = GPU_WARP / 2; d > 0; d /= 2) sum[j] += __shfl_xor_sync(GPU_ALL, sum[j], d);
-        if (lane == j && first + j < n) out[first + j] = list_activated(sum[j], a.activation);
+        if (lane == j && first + j < n) out[first + j] = gpu_activated(a.activation, sum[j]);
     }
 }
 
