@@ -2,7 +2,7 @@
  *
  * Legal sets stay by action, as the host has them; picks are looked up here, since the host knows the lists.
  * Divisions: how much · what is asked · in the queue · what comes back. */
-#include "cuda.h"
+#include "executor.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static size_t legal_words(const cuda_run *r)
 
 size_t cuda_legal_bytes(const cuda_run *r)
 {
-    return dev_lines(legal_words(r) * sizeof(uint64_t));
+    return dev_lines(cuda_round(r, legal_words(r)) * sizeof(uint64_t));
 }
 
 static int is_tag(const dev_op *op)
@@ -52,9 +52,10 @@ size_t cuda_answer_bytes(const cuda_run *r)
     for (size_t i = 0; i < r->program->ops; i++) {
         const dev_op *op = &r->program->op[i];
         if (op->kind == DEV_ATTEND && op->as.attend.watch && r->asked->watched != NULL)
-            bytes += dev_lines(r->inner.n * r->asked->ld_watched * sizeof(float));
+            bytes += dev_lines(r->inner.block_rows * r->asked->ld_watched * sizeof(float));
         if ((op->kind != DEV_BEST && op->kind != DEV_MIX) || is_tag(op)) continue;
-        const size_t rows = r->inner.layout.rows[op->space], picks = (size_t)r->asked->selection->n_picks;
+        const size_t rows = r->inner.layout.rows[op->space],
+                     picks = cuda_round(r, (size_t)r->asked->selection->n_picks);
         bytes += 2 * dev_lines(rows * asked_most(r, op) * 4) + dev_lines(rows * 4) + dev_lines(picks * 4);
     }
     return bytes;
@@ -63,7 +64,7 @@ size_t cuda_answer_bytes(const cuda_run *r)
 /* A tag's answers stay on the device: they lie in front of the kernel's own work. */
 size_t cuda_choices_work(const cuda_run *r, const dev_op *op)
 {
-    const size_t rows = r->block.rows[op->space];
+    const size_t rows = r->most[op->space];
     return 3 * dev_lines(rows * sizeof(int32_t)) +
            gpu_best_work((int32_t)rows, (int32_t)symbols_of(r, op), (int32_t)asked_most(r, op));
 }
@@ -74,7 +75,7 @@ void cuda_make_legal(cuda_run *r)
 {
     const size_t words = legal_words(r);
     if (!has_sets(r->asked->selection)) return;
-    r->legal = cuda_take(r, words, sizeof *r->legal);
+    r->legal = cuda_take(r, cuda_round(r, words), sizeof *r->legal);
     if (words > 0) memcpy(r->legal, r->asked->selection->legal, words * sizeof *r->legal);
 }
 
@@ -102,15 +103,15 @@ static int32_t symbol_of(const cuda_run *r, const dev_op *op, const int32_t *slo
 static void make_picks(cuda_run *r, const dev_op *op, cuda_selection *s)
 {
     const rill_selection *asked = r->asked->selection;
-    const size_t n = (size_t)asked->n_picks, rows = r->block.rows[op->space];
+    const size_t n = (size_t)asked->n_picks, most = cuda_round(r, n), rows = r->block.rows[op->space];
     if (n == 0) return;
     const rill_list list = op->kind == DEV_BEST ? op->as.best.list : op->as.mix.list[0];
     const int32_t *slot = list != 0 ? dev_index_at(&r->block, op->slot) : NULL;
     s->pick_count = cuda_take(r, 1, sizeof *s->pick_count);
-    s->pick_row = cuda_take(r, n, sizeof *s->pick_row);
-    s->pick_symbol = cuda_take(r, n, sizeof *s->pick_symbol);
-    s->pick_number = cuda_take(r, n, sizeof *s->pick_number);
-    s->pick_logp = cuda_take_back(r, n, sizeof *s->pick_logp);
+    s->pick_row = cuda_take(r, most, sizeof *s->pick_row);
+    s->pick_symbol = cuda_take(r, most, sizeof *s->pick_symbol);
+    s->pick_number = cuda_take(r, most, sizeof *s->pick_number);
+    s->pick_logp = cuda_take_back(r, most, sizeof *s->pick_logp);
     for (size_t row = 0, i = 0; row < rows && i < n; row++) {
         const size_t host = dev_host_row(&r->block, op->space, row);
         while (i < n && (size_t)asked->pick_row[i] < host) i++;
@@ -128,7 +129,7 @@ static void make_entries(cuda_run *r, const dev_op *op, cuda_selection *s)
 {
     const rill_space given = r->program->column[op->as.best.tag - 1].space;
     if (given == op->space) return;
-    s->entry = cuda_take(r, r->block.rows[op->space], sizeof *s->entry);
+    s->entry = cuda_take(r, r->most[op->space], sizeof *s->entry);
     for (size_t row = 0; row < r->block.rows[op->space]; row++) {
         size_t at = row;
         for (rill_space space = op->space; space != given; space = dev_space_at(r->program, space)->of)
@@ -146,12 +147,13 @@ void cuda_make_selection(cuda_run *r, const dev_op *op, cuda_selection *s)
     }
     const rill_selection *asked = r->asked->selection;
     if (r->legal != NULL) {
-        s->set = cuda_take(r, rows, sizeof *s->set);
+        s->set = cuda_take(r, r->most[op->space], sizeof *s->set);
         for (size_t row = 0; row < rows; row++) s->set[row] = asked->legal_set[dev_host_row(&r->block, op->space, row)];
     }
-    s->count = cuda_take_back(r, rows, sizeof *s->count);
-    s->action = cuda_take_back(r, rows * (size_t)asked->most, sizeof *s->action);
-    s->logp = cuda_take_back(r, rows * (size_t)asked->most, sizeof *s->logp);
+    const size_t most = r->most[op->space];
+    s->count = cuda_take_back(r, most, sizeof *s->count);
+    s->action = cuda_take_back(r, most * (size_t)asked->most, sizeof *s->action);
+    s->logp = cuda_take_back(r, most * (size_t)asked->most, sizeof *s->logp);
     make_picks(r, op, s);
 }
 
@@ -161,7 +163,7 @@ void cuda_make_selection(cuda_run *r, const dev_op *op, cuda_selection *s)
 static void queue_tag(cuda_run *r, const dev_op *op, const cuda_selection *s, gpu_best *best)
 {
     int32_t *column = cuda_twin(r, r->column[op->as.best.tag - 1]);
-    const size_t rows = dev_lines(r->block.rows[op->space] * sizeof(int32_t));
+    const size_t rows = dev_lines(r->most[op->space] * sizeof(int32_t));
     best->count = (int32_t *)(void *)r->choices;
     best->action = (int32_t *)(void *)(r->choices + rows);
     best->tag = s->entry != NULL ? (int32_t *)(void *)(r->choices + 2 * rows) : column;
@@ -179,7 +181,7 @@ static void queue_tag(cuda_run *r, const dev_op *op, const cuda_selection *s, gp
 static void queue_choices(cuda_run *r, const cuda_selection *s, gpu_best *best)
 {
     const rill_selection *asked = r->asked->selection;
-    if (asked->most == 0 && s->picks == 0) return;
+    if (asked->most == 0 && asked->n_picks == 0) return;
     best->legal = cuda_twin(r, r->legal);
     best->legal_words = (int32_t)asked->legal_words;
     best->set = cuda_twin(r, s->set);
@@ -189,12 +191,13 @@ static void queue_choices(cuda_run *r, const cuda_selection *s, gpu_best *best)
     best->logp = cuda_twin(r, s->logp);
     best->work = r->choices;
     gpu_run_best(r->own->queue, best);
-    if (s->picks == 0) return;
-    const gpu_picks picks = {.picks = {.count = cuda_twin(r, s->pick_count), .most = s->picks},
-                             .row = cuda_twin(r, s->pick_row),
-                             .symbol = cuda_twin(r, s->pick_symbol),
-                             .best = best,
-                             .logp = cuda_twin(r, s->pick_logp)};
+    if (asked->n_picks == 0) return;
+    const gpu_picks picks = {
+        .picks = {.count = cuda_twin(r, s->pick_count), .most = (int32_t)cuda_round(r, (size_t)asked->n_picks)},
+        .row = cuda_twin(r, s->pick_row),
+        .symbol = cuda_twin(r, s->pick_symbol),
+        .best = best,
+        .logp = cuda_twin(r, s->pick_logp)};
     gpu_run_picks(r->own->queue, &picks);
 }
 
@@ -221,7 +224,7 @@ void cuda_queue_mix(cuda_run *r, const dev_op *op, const cuda_selection *s)
 {
     const rill_mix *o = &op->as.mix;
     const rill_list list = o->list[0];
-    if (r->asked->selection->most == 0 && s->picks == 0) return;
+    if (r->asked->selection->most == 0 && r->asked->selection->n_picks == 0) return;
     gpu_mix mix = {.rows = cuda_rows(r, op->space),
                    .models = o->models,
                    .symbols = (int32_t)symbols_of(r, op),

@@ -1,6 +1,6 @@
 /* gpu.cu: gpu.h with the CUDA runtime and cuBLASLt.
  *
- * Devices, memory, work, products. The driver's functions for addresses come through the runtime, so that nothing here is linked with
+ * Devices, memory, work, records, products. The driver's functions for addresses come through the runtime, so that nothing here is linked with
  * libcuda and a machine without a driver can load it: gpu_count() is 0 there.
  *
  * CUDA's current device is a thread's: each function that needs it sets it first, which costs next to nothing. */
@@ -301,6 +301,51 @@ void gpu_up(gpu_queue *queue, void *to, const void *from, size_t bytes)
 void gpu_move(gpu_queue *queue, void *to, const void *from, size_t bytes)
 {
     copy(queue, to, from, bytes, cudaMemcpyDeviceToDevice, "a copy within the GPU");
+}
+
+/* --- records ------------------------------------------------------------------------------------------------------ */
+
+struct gpu_graph {
+    gpu_device *device;
+    cudaGraphExec_t work;
+};
+
+/* Other threads may allocate and free meanwhile: the mode is this thread's. */
+void gpu_record(gpu_queue *queue)
+{
+    told(queue->why, "recording", cudaStreamBeginCapture(gpu_stream_of(queue), cudaStreamCaptureModeThreadLocal));
+}
+
+/* A failure while work was recorded is the record's, not the queue's. */
+gpu_graph *gpu_recorded(gpu_queue *queue, char why[GPU_TEXT])
+{
+    cudaGraph_t recorded = nullptr;
+    gpu_graph *graph = (gpu_graph *)calloc(1, sizeof *graph);
+    told(queue->why, "a kernel's launch", cudaGetLastError());
+    told(queue->why, "recording", cudaStreamEndCapture(queue->stream, &recorded));
+    if (queue->why[0] == '\0' && graph != nullptr)
+        told(queue->why, "a record", cudaGraphInstantiate(&graph->work, recorded, 0));
+    if (recorded != nullptr) cudaGraphDestroy(recorded);
+    if (graph != nullptr) graph->device = queue->device;
+    snprintf(why, GPU_TEXT, "%s", queue->why[0] != '\0' ? queue->why : "out of memory");
+    const bool made = graph != nullptr && queue->why[0] == '\0';
+    queue->why[0] = '\0';
+    if (made) return graph;
+    free(graph);
+    return nullptr;
+}
+
+void gpu_replay(gpu_queue *queue, gpu_graph *graph)
+{
+    told(queue->why, "a record", cudaGraphLaunch(graph->work, gpu_stream_of(queue)));
+}
+
+void gpu_graph_free(gpu_graph *graph)
+{
+    if (graph == nullptr) return;
+    cudaSetDevice(graph->device->index);
+    cudaGraphExecDestroy(graph->work);
+    free(graph);
 }
 
 /* Launches that were refused have left the thread's last error. */

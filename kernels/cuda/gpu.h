@@ -55,6 +55,14 @@ void gpu_down(gpu_queue *queue, void *to, const void *from, size_t bytes); /* pi
 void gpu_up(gpu_queue *queue, void *to, const void *from, size_t bytes);   /* the device's memory to pinned */
 void gpu_move(gpu_queue *queue, void *to, const void *from, size_t bytes); /* within the device */
 
+/* From here on work is recorded, not done, until gpu_recorded() gives the record of it; NULL, with why: it could not be had, and the
+ * queue is as before gpu_record(). A record is replayed as often as wanted, into the queue that it was made with. */
+void gpu_record(gpu_queue *queue);
+typedef struct gpu_graph gpu_graph;
+gpu_graph *gpu_recorded(gpu_queue *queue, char why[GPU_TEXT]);
+void gpu_replay(gpu_queue *queue, gpu_graph *graph);
+void gpu_graph_free(gpu_graph *graph); /* NULL is allowed; nothing of it waits in a queue */
+
 /* All work is done. Returns 0, or -1 with why: the device's work failed, and the queue is of no use any more. */
 int gpu_wait(gpu_queue *queue, char why[GPU_TEXT]);
 

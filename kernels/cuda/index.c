@@ -3,7 +3,7 @@
  * Most follow from what the host knows when a run begins, and go down with its columns. Those that follow from a column that the run
  * itself writes are made on the device, when an operation first asks; what they are made of goes down in their place.
  * Divisions: which ones · on the host · on the device. */
-#include "cuda.h"
+#include "executor.h"
 
 /* --- which ones --------------------------------------------------------------------------------------------------- */
 

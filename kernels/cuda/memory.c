@@ -1,7 +1,7 @@
 /* A stream's memory on the device: rows of tables, symbols of lists, and the pinned memory that runs go through.
  *
  * Tables grow where they lie, so that no row ever moves. Divisions: pinned memory · tables · lists · opening and closing. */
-#include "cuda.h"
+#include "executor.h"
 
 #include <string.h>
 
@@ -170,6 +170,7 @@ void cuda_stream_close(rill_stream *s)
     cuda_stream *own = own_of(s);
     const rill_plan *plan = s->plan;
     if (own == NULL) return;
+    cuda_graphs_free(s);
     gpu_queue_close(own->queue);
     for (size_t i = 0; own->table != NULL && i <= plan->tables; i++) gpu_free(own->gpu, &own->table[i]);
     for (size_t i = 0; own->list != NULL && i < plan->lists; i++) close_list(s, &own->list[i]);

@@ -2,7 +2,7 @@
  *
  * Weights go down while the plan is built, one behind the other into memory that does not move; a plan is not written after it is
  * finished. Divisions: failures · the device · weights · the table. */
-#include "cuda.h"
+#include "executor.h"
 
 #include <stdio.h>
 #include <stdlib.h>

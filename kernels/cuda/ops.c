@@ -1,7 +1,7 @@
 /* Operations, put into the queue: arguments of kernels with operands where they lie on the device.
  *
  * Divisions: operands · products · attention · rows · all of them. */
-#include "cuda.h"
+#include "executor.h"
 
 #include <math.h>
 
@@ -9,7 +9,7 @@
 
 gpu_rows cuda_rows(const cuda_run *r, rill_space space)
 {
-    return (gpu_rows){.count = cuda_twin(r, r->counts + space), .most = r->counts[space]};
+    return (gpu_rows){.count = cuda_twin(r, r->counts + space), .most = (int32_t)r->most[space]};
 }
 
 const int32_t *cuda_index(cuda_run *r, int32_t index)
@@ -133,7 +133,7 @@ static void walk_paths(cuda_run *r, const dev_op *op)
                            .parent = cuda_index(r, path->parent),
                            .above = r->stream->above,
                            .first = cuda_twin(r, first),
-                           .length = cuda_twin(r, first + r->inner.n),
+                           .length = cuda_twin(r, first + r->inner.block_rows),
                            .entry = r->path_entry[op->path]};
     gpu_run_path(r->own->queue, &args);
 }

@@ -1,9 +1,11 @@
 /* A run: laid out on the host, sent down, put into the queue operation by operation, and brought back.
  *
+ * A run that will be recorded (graph.c) is laid out for numbers of rows that come again, so that runs lie alike.
+ *
  * Pinned memory, from its beginning: what only the host reads · what goes down · columns that go down and come back · what comes
  * back. How much each may be follows from the program and the columns; what is made then takes its arrays one behind the other.
  * Divisions: the layout · columns · what operations read · the device's memory · the run. */
-#include "cuda.h"
+#include "executor.h"
 
 #include <string.h>
 
@@ -30,6 +32,7 @@ static void lay_out_head(cuda_run *r, rill_carver *c)
     l->value_ld = rill_carve(c, p->buffers, sizeof *l->value_ld);
     l->path_at = rill_carve(c, p->paths, sizeof *l->path_at);
     r->inner.start = rill_carve(c, p->ragged, sizeof *r->inner.start);
+    r->most = rill_carve(c, spaces, sizeof *r->most);
     r->column = rill_carve(c, p->columns, sizeof *r->column);
     r->index = rill_carve(c, p->indices, sizeof *r->index);
     r->memory = rill_carve(c, p->ops, sizeof *r->memory);
@@ -50,17 +53,17 @@ static void lay_out_head(cuda_run *r, rill_carver *c)
     r->head_used = zeroed;
 }
 
-static size_t entries_of(const cuda_run *r, size_t column)
+static size_t entries_of(const cuda_run *r, size_t column, size_t rows)
 {
     const rill_space space = r->program->column[column].space;
-    return space == RILL_ROWS ? r->inner.n : (size_t)r->inner.start[r->program->space[space - 1].ragged][r->inner.n];
+    return space == RILL_ROWS ? rows : (size_t)r->inner.start[r->program->space[space - 1].ragged][r->inner.n];
 }
 
 /* What operations may take besides spaces, indices and columns; see the make functions. */
 static size_t most_of_ops(const cuda_run *r)
 {
     const dev_program *p = r->program;
-    const size_t *rows = r->inner.layout.rows, n = r->inner.n, slots = r->stream->slots;
+    const size_t *rows = r->inner.layout.rows, n = r->inner.block_rows, slots = r->slots;
     const rill_selection *s = r->asked->selection;
     size_t bytes = lines(p->spaces + 1, 4) + lines(slots, 4) + r->inner.plan->lists * 2 * lines(slots, 4);
     for (size_t i = 0; i < p->ops; i++) {
@@ -69,7 +72,8 @@ static size_t most_of_ops(const cuda_run *r)
         if (op->kind == DEV_PATH) bytes += 2 * lines(n, 4);
         if (op->kind == DEV_SCAN) bytes += cuda_scan_bytes(rows[op->space], n);
         if (op->kind == DEV_BEST || op->kind == DEV_MIX)
-            bytes += 2 * lines(rows[op->space], 4) + (s != NULL ? 3 * lines((size_t)s->n_picks, 4) : 0) + lines(1, 4);
+            bytes += 2 * lines(rows[op->space], 4) + (s != NULL ? 3 * lines(cuda_round(r, (size_t)s->n_picks), 4) : 0) +
+                     lines(1, 4);
     }
     return bytes + cuda_legal_bytes(r);
 }
@@ -80,24 +84,24 @@ static rill_status lay_out_pinned(cuda_run *r, size_t longest)
     const dev_program *p = r->program;
     rill_carver c = {0}, spaces = {0};
     size_t bytes = 0, back = 0;
-    r->inner.block_rows = r->inner.n;
+    r->recorded = cuda_can_record(r);
+    r->slots = cuda_round(r, r->stream->slots);
+    r->inner.block_rows = cuda_round(r, r->inner.n);
     r->inner.block_units = longest;
     for (size_t s = 0; s < p->spaces; s++)
         if (p->space[s].kind == DEV_RAGGED &&
             (size_t)r->inner.start[p->space[s].ragged][r->inner.n] > r->inner.block_units)
             r->inner.block_units = (size_t)r->inner.start[p->space[s].ragged][r->inner.n];
-    r->inner.layout.rows[RILL_ROWS] = r->inner.n;
+    r->inner.layout.rows[RILL_ROWS] = r->inner.block_rows;
     dev_lay_out_spaces(&r->inner, &spaces); /* the rows, by which the work is laid out */
     dev_lay_out_work(&r->inner, &c);
     r->host_end = c.used;
     dev_lay_out_spaces(&r->inner, &c);
     for (size_t i = 0; i < p->paths; i++)
-        r->inner.layout.path_at[i] = dev_carve_at(&c, 2 * r->inner.n, sizeof(int32_t));
+        r->inner.layout.path_at[i] = dev_carve_at(&c, 2 * r->inner.block_rows, sizeof(int32_t));
     for (size_t i = 0; i < p->columns; i++) {
-        if (p->column[i].written == 0)
-            bytes += lines(entries_of(r, i), 4);
-        else
-            back += lines(entries_of(r, i), 4);
+        const size_t entries = lines(entries_of(r, i, r->inner.block_rows), sizeof(int32_t));
+        *(p->column[i].written == 0 ? &bytes : &back) += entries;
     }
     r->used = c.used;
     r->back = r->used + bytes + most_of_ops(r);
@@ -126,15 +130,12 @@ static void copy_columns(cuda_run *r)
     const dev_program *p = r->program;
     size_t down = r->used, both = r->back;
     for (size_t i = 0; i < p->columns; i++) {
-        const size_t bytes = entries_of(r, i) * sizeof(int32_t);
+        const size_t bytes = entries_of(r, i, r->inner.n) * sizeof(int32_t);
         r->used = p->column[i].written > 0 ? both : down;
-        int32_t *column = cuda_take(r, bytes, 1);
+        int32_t *column = cuda_take(r, entries_of(r, i, r->inner.block_rows), sizeof *column);
         if (bytes > 0) memcpy(column, r->asked->columns[i], bytes);
         r->column[i] = column;
-        if (p->column[i].written > 0)
-            both = r->used;
-        else
-            down = r->used;
+        *(p->column[i].written > 0 ? &both : &down) = r->used;
     }
     r->used = down;
     r->back_end = both;
@@ -150,12 +151,12 @@ static void make_path(cuda_run *r, const dev_op *op)
 {
     const int32_t *depth = dev_index_at(&r->block, r->program->path[op->path].depth);
     int32_t *first = (int32_t *)(void *)(r->own->pinned + r->inner.layout.path_at[op->path]);
-    int32_t *length = first + r->inner.n, used = 0;
+    int32_t *length = first + r->inner.block_rows, used = 0;
     for (size_t i = 0; i < r->inner.n; i++, used += depth[i - 1] + 1) {
         first[i] = used;
         length[i] = depth[i] + 1;
     }
-    r->path_total[op->path] = (size_t)used;
+    r->path_total[op->path] = cuda_round(r, (size_t)used);
 }
 
 /* Attentions of the layers of a model read the same rows. */
@@ -172,14 +173,15 @@ static void make_memory(cuda_run *r, const dev_op *op, size_t number)
     }
     cuda_memory *m = &r->memory[r->memory_of[number] = r->memories++];
     *m = (cuda_memory){.space = op->space, .of_first = a.first, .of_length = a.length, .of_slot = a.slot};
-    m->first = cuda_take(r, rows, sizeof *m->first);
-    m->length = cuda_take(r, rows, sizeof *m->length);
+    m->first = cuda_take(r, r->most[op->space], sizeof *m->first);
+    m->length = cuda_take(r, r->most[op->space], sizeof *m->length);
     for (size_t i = 0; i < rows; i++) {
         const size_t slot = a.slot != NULL ? (size_t)a.slot[i] : i;
         m->length[i] = a.length[slot];
         m->first[i] = a.length[slot] > 0 ? a.first[slot] : 0;
         if ((size_t)m->length[i] > m->longest) m->longest = (size_t)m->length[i];
     }
+    m->longest = cuda_round(r, m->longest);
 }
 
 /* Where the slots' symbols are, and the longest list of the operation's rows. */
@@ -190,8 +192,8 @@ static void make_list(cuda_run *r, const dev_op *op, rill_list list)
     const cuda_lists *l = &r->own->list[at];
     const dev_lists_of *lists = &r->stream->list[at];
     if (r->list_first[at] == NULL) {
-        r->list_first[at] = cuda_take(r, slots, sizeof(int32_t));
-        r->list_length[at] = cuda_take(r, slots, sizeof(int32_t));
+        r->list_first[at] = cuda_take(r, r->slots, sizeof(int32_t));
+        r->list_length[at] = cuda_take(r, r->slots, sizeof(int32_t));
         for (size_t i = 0; i < slots; i++) {
             r->list_length[at][i] = (int32_t)lists->slot[i].n;
             r->list_first[at][i] = lists->slot[i].n > 0 ? l->first[i] : 0;
@@ -199,7 +201,8 @@ static void make_list(cuda_run *r, const dev_op *op, rill_list list)
     }
     const int32_t *slot = dev_index_at(&r->block, op->slot);
     for (size_t i = 0; i < r->block.rows[op->space]; i++)
-        if (slot[i] >= 0 && lists->slot[slot[i]].n > r->list_longest[at]) r->list_longest[at] = lists->slot[slot[i]].n;
+        if (slot[i] >= 0 && lists->slot[slot[i]].n > r->list_longest[at])
+            r->list_longest[at] = cuda_round(r, lists->slot[slot[i]].n);
 }
 
 static void make_op(cuda_run *r, const dev_op *op, size_t number)
@@ -209,7 +212,7 @@ static void make_op(cuda_run *r, const dev_op *op, size_t number)
     case DEV_ATTEND:
         make_memory(r, op, number);
         if (op->as.attend.watch && r->asked->watched != NULL)
-            r->watched = cuda_take_back(r, r->inner.n * r->asked->ld_watched, sizeof *r->watched);
+            r->watched = cuda_take_back(r, r->inner.block_rows * r->asked->ld_watched, sizeof *r->watched);
         break;
     case DEV_SCAN: cuda_make_scan(r, op, &r->scan[number]); break;
     case DEV_PRODUCT: make_list(r, op, op->as.product.list); break;
@@ -232,9 +235,12 @@ static void make_all(cuda_run *r)
 {
     const dev_program *p = r->program;
     r->counts = cuda_take(r, p->spaces + 1, sizeof *r->counts);
-    for (size_t s = 0; s <= p->spaces; s++) r->counts[s] = (int32_t)r->block.rows[s];
+    for (size_t s = 0; s <= p->spaces; s++) {
+        r->counts[s] = (int32_t)r->block.rows[s];
+        r->most[s] = cuda_round(r, r->block.rows[s]);
+    }
     if (leads_to_slots(p)) {
-        r->slot_first = cuda_take(r, r->stream->slots, sizeof *r->slot_first);
+        r->slot_first = cuda_take(r, r->slots, sizeof *r->slot_first);
         memcpy(r->slot_first, r->stream->first, r->stream->slots * sizeof *r->slot_first);
     }
     cuda_make_legal(r);
@@ -261,7 +267,7 @@ static work work_of(const cuda_run *r)
     work w = {0};
     for (size_t i = 0; i < p->ops; i++) {
         const dev_op *op = &p->op[i];
-        const size_t rows = r->block.rows[op->space];
+        const size_t rows = r->most[op->space];
         if (op->kind == DEV_PRODUCT && op->as.product.list == 0) {
             const gpu_matrix *m = &r->weights->matrix[op->as.product.matrix - 1];
             w.panel = most(w.panel, rows * (size_t)m->k * sizeof(float));
@@ -294,7 +300,7 @@ static size_t lay_out_values(cuda_run *r, const work *w, char *base)
         const dev_buffer *b = &p->buffer[i];
         const size_t width = b->list != 0 ? r->list_longest[b->list - 1] : b->width;
         r->inner.layout.value_ld[i] = dev_padded(width > 0 ? width : 1);
-        r->value[i] = rill_carve(&c, r->block.rows[b->space] * r->inner.layout.value_ld[i], sizeof(float));
+        r->value[i] = rill_carve(&c, r->most[b->space] * r->inner.layout.value_ld[i], sizeof(float));
     }
     for (size_t i = 0; i < p->paths; i++) r->path_entry[i] = rill_carve(&c, r->path_total[i], sizeof(int32_t));
     r->panel = rill_carve(&c, w->panel, 1);
@@ -327,10 +333,20 @@ static rill_status wait_for(const cuda_run *r)
     return cuda_fail(r->stream->ctx, r->inner.plan->device->name, why);
 }
 
-static rill_status queue_ops(cuda_run *r)
+static void copy_down(const cuda_run *r)
+{
+    const cuda_stream *own = r->own;
+    gpu_down(own->queue, own->twin.at + r->host_end, own->pinned + r->host_end, r->down_end - r->host_end);
+    if (r->columns_end > r->back)
+        gpu_down(own->queue, own->twin.at + r->back, own->pinned + r->back, r->columns_end - r->back);
+}
+
+/* All of a run: what goes down, the operations, what comes back. */
+static rill_status queue_run(cuda_run *r)
 {
     const dev_program *p = r->program;
     rill_status status = RILL_OK;
+    copy_down(r);
     for (size_t i = 0; i < p->ops && status == RILL_OK; i++) {
         if (r->stream->profiling) status = wait_for(r);
         const double begin = rill_clock();
@@ -340,15 +356,9 @@ static rill_status queue_ops(cuda_run *r)
         dev_profile_count(&r->block, &p->op[i], rill_clock() - begin);
     }
     if (r->stream->profiling) dev_profile_sum(&r->inner);
+    if (r->back_end > r->back)
+        gpu_up(r->own->queue, r->own->pinned + r->back, r->own->twin.at + r->back, r->back_end - r->back);
     return status;
-}
-
-static void copy_down(const cuda_run *r)
-{
-    cuda_stream *own = r->own;
-    gpu_down(own->queue, own->twin.at + r->host_end, own->pinned + r->host_end, r->down_end - r->host_end);
-    if (r->columns_end > r->back)
-        gpu_down(own->queue, own->twin.at + r->back, own->pinned + r->back, r->columns_end - r->back);
 }
 
 rill_status cuda_run_program(rill_stream *s, const dev_program *program, const rill_run_arguments *arguments)
@@ -372,9 +382,7 @@ rill_status cuda_run_program(rill_stream *s, const dev_program *program, const r
     make_all(&r);
     status = lay_out_device(&r);
     if (status != RILL_OK) return status;
-    copy_down(&r);
-    status = queue_ops(&r);
-    if (r.back_end > r.back) gpu_up(r.own->queue, r.own->pinned + r.back, r.own->twin.at + r.back, r.back_end - r.back);
+    status = r.recorded ? cuda_replay(&r, queue_run) : queue_run(&r);
     const rill_status done = wait_for(&r);
     if (status == RILL_OK) status = done;
     if (status == RILL_OK) cuda_deliver(&r);

@@ -2,7 +2,7 @@
  *
  * Inputs that are at their end are the last of those that run, so each step has the first ones, and none is padding. Which rows a step
  * reads and writes is known before the run. Divisions: steps · in the queue. */
-#include "cuda.h"
+#include "executor.h"
 
 #include <string.h>
 

@@ -34,7 +34,7 @@ struct gpu_device {
     stretch *memory;
 };
 
-enum work_kind { WORK_DOWN, WORK_UP, WORK_MOVE, WORK_PRODUCT, WORK_LAUNCH };
+enum work_kind { WORK_DOWN, WORK_UP, WORK_MOVE, WORK_PRODUCT, WORK_LAUNCH, WORK_GRAPH };
 struct work {
     work *next;
     work_kind kind;
@@ -43,13 +43,20 @@ struct work {
     size_t bytes;
     gpu_matrix matrix;
     int32_t rows, ldc;
+    const gpu_graph *graph;
     cuda_host_launch launch;
     alignas(16) char args[]; /* of a launch */
+};
+
+struct gpu_graph {
+    work *first;
 };
 
 struct gpu_queue {
     gpu_device *device;
     work *first, **last;
+    gpu_graph *record; /* that work goes into; NULL: the queue itself */
+    work **before;     /* where the queue's own work ends meanwhile */
     uint64_t launches;
     bool failed;
     char why[GPU_TEXT];
@@ -367,23 +374,71 @@ static void product(gpu_queue *queue, const work *w)
     if (product_host(m, rows, w->from, (float *)w->to, (size_t)w->ldc) != 0) fail(queue, "out of memory");
 }
 
-static void run(gpu_queue *queue)
+static void run_list(gpu_queue *queue, const work *first)
 {
-    for (work *w = queue->first, *next; w != nullptr; w = next) {
+    for (const work *w = first; w != nullptr && !queue->failed; w = w->next) {
+        char why[GPU_TEXT] = "";
+        if (w->kind == WORK_GRAPH)
+            run_list(queue, w->graph->first);
+        else if (w->kind == WORK_PRODUCT)
+            product(queue, w);
+        else if (w->kind != WORK_LAUNCH)
+            copy(queue, w);
+        else if (cuda_host_run(&w->launch, w->args, ++queue->launches, why) != 0)
+            fail(queue, "%s", why);
+    }
+}
+
+static void free_list(work *first)
+{
+    for (work *w = first, *next; w != nullptr; w = next) {
         next = w->next;
-        if (!queue->failed) {
-            char why[GPU_TEXT] = "";
-            if (w->kind == WORK_PRODUCT)
-                product(queue, w);
-            else if (w->kind != WORK_LAUNCH)
-                copy(queue, w);
-            else if (cuda_host_run(&w->launch, w->args, ++queue->launches, why) != 0)
-                fail(queue, "%s", why);
-        }
         free(w);
     }
+}
+
+static void run(gpu_queue *queue)
+{
+    run_list(queue, queue->first);
+    free_list(queue->first);
     queue->first = nullptr;
     queue->last = &queue->first;
+}
+
+/* --- records ------------------------------------------------------------------------------------------------------ */
+
+void gpu_record(gpu_queue *queue)
+{
+    queue->record = (gpu_graph *)calloc(1, sizeof *queue->record);
+    if (queue->record == nullptr) {
+        fail(queue, "out of memory");
+        return;
+    }
+    queue->before = queue->last;
+    queue->last = &queue->record->first;
+}
+
+gpu_graph *gpu_recorded(gpu_queue *queue, char why[GPU_TEXT])
+{
+    gpu_graph *graph = queue->record;
+    queue->record = nullptr;
+    if (graph == nullptr || queue->failed) snprintf(why, GPU_TEXT, "out of memory");
+    if (graph == nullptr) return nullptr;
+    queue->last = queue->before;
+    return graph;
+}
+
+void gpu_replay(gpu_queue *queue, gpu_graph *graph)
+{
+    work *w = put(queue, WORK_GRAPH, 0);
+    if (w != nullptr) w->graph = graph;
+}
+
+void gpu_graph_free(gpu_graph *graph)
+{
+    if (graph == nullptr) return;
+    free_list(graph->first);
+    free(graph);
 }
 
 int gpu_wait(gpu_queue *queue, char why[GPU_TEXT])

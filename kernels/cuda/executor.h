@@ -1,10 +1,10 @@
-/* cuda.h: what the module keeps of a plan and of a stream, and a run as its operations see it. Inner header of the executor.
+/* executor.h: what the module keeps of a plan and of a stream, and a run as its operations see it. Inner header of the executor.
  *
  * A run is one block of all rows. What spaces, columns and indices are is worked out on the host, by the same code as for the
  * processor (kernels/device/space.c), in pinned memory; that goes down in one copy, and an array of it lies on the device at the same
  * distance from the beginning: its twin. Choices and what else the host is given come back in one copy. */
-#ifndef RILL_CUDA_CUDA_H
-#define RILL_CUDA_CUDA_H
+#ifndef RILL_CUDA_EXECUTOR_H
+#define RILL_CUDA_EXECUTOR_H
 
 #include "launch.h"
 #include "module.h"
@@ -36,6 +36,15 @@ typedef struct cuda_lists {
     size_t free_room;
 } cuda_lists;
 
+/* A run put into the queue once, and what it was made for: see graph.c. */
+typedef struct cuda_graph {
+    gpu_graph *graph; /* NULL: none */
+    int64_t *key;
+    size_t length; /* numbers of the key */
+    uint64_t used; /* when last */
+} cuda_graph;
+enum { CUDA_GRAPHS = 64 };
+
 /* stream->own */
 typedef struct cuda_stream {
     gpu_device *gpu;
@@ -48,6 +57,9 @@ typedef struct cuda_stream {
     gpu_region values;
     char *head; /* the run's layout */
     size_t head_room;
+    cuda_graph graph[CUDA_GRAPHS];
+    uint64_t runs;
+    int unrecorded; /* the GPU would not have its work recorded */
 } cuda_stream;
 
 /* Rows that an attention reads, per row of its space. */
@@ -86,6 +98,9 @@ typedef struct cuda_run {
     rill_run_arguments arguments; /* with columns in pinned memory */
     dev_run inner;                /* as space.c has it */
     dev_block block;
+    int recorded;                           /* the run is, or will be, recorded: sizes are rounded up */
+    size_t slots;                           /* of the stream, rounded up likewise */
+    size_t *most;                           /* [spaces + 1] rows that memory and launches are made for */
     size_t head_used;                       /* bytes of the layout that begin as zeros */
     size_t host_end, down_end, columns_end; /* parts of pinned memory, see run.c */
     size_t used;                            /* of what goes down */
@@ -150,6 +165,16 @@ static inline void *cuda_take_back(cuda_run *r, size_t count, size_t size)
     r->back_end += dev_lines(count * size);
     return array;
 }
+
+/* --- graph.c ------------------------------------------------------------------------------------------------------ */
+
+/* Whether runs of a program are recorded: those whose work follows from numbers of rows that come again. */
+int cuda_can_record(const cuda_run *r);
+/* The number itself, or for a run that is recorded the next of a few. */
+size_t cuda_round(const cuda_run *r, size_t n);
+/* Put the run into the queue by `put`, or replay what it put there before in a run alike. */
+rill_status cuda_replay(cuda_run *r, rill_status (*put)(cuda_run *));
+void cuda_graphs_free(rill_stream *stream);
 
 /* --- index.c ------------------------------------------------------------------------------------------------------ */
 
