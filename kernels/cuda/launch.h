@@ -174,7 +174,8 @@ typedef struct gpu_attend {
     const int32_t *first, *length; /* [rows] */
     const int32_t *entry;          /* or NULL */
     gpu_operand out;
-    float *part; /* [gpu_attend_part()] floats of working memory, for long memories of few rows: slower with NULL, to the same bits */
+    float *
+        part; /* [gpu_attend_part()] floats of working memory, for long memories of few rows: slower with NULL, to the same bits */
     int32_t longest; /* at least the longest length */
     float *watched;  /* [rows, ld_watched] mean over heads of the weights, or NULL */
     int32_t ld_watched;
@@ -236,7 +237,7 @@ typedef struct gpu_mix {
     const float *bias[GPU_MIX_MODELS];  /* by id with lists */
     gpu_lists lists;                    /* ids NULL: none */
     const int32_t *slot;
-    gpu_operand x; /* may be logits[0] */
+    gpu_operand x;   /* may be logits[0] */
     float *log_norm; /* [rows.most, models] working memory */
 } gpu_mix;
 void gpu_run_mix(gpu_queue *queue, const gpu_mix *args);

@@ -53,9 +53,10 @@ typedef struct problem {
     float *logits[MOST_MODELS], *bias[MOST_MODELS]; /* [rows, symbols]; [vocabulary] or NULL */
     float *add;                                     /* [TABLE, symbols] or NULL */
     int32_t *add_index;                             /* [rows] */
-    int32_t lists, ids[SLOTS * 2], *id, *slot;      /* lists: whether there are any; first of each slot, length of each; [rows] */
-    uint64_t *legal;                                /* [SETS, words] or NULL */
-    int32_t words, *set;                            /* [rows] */
+    int32_t lists, ids[SLOTS * 2], *id,
+        *slot;           /* lists: whether there are any; first of each slot, length of each; [rows] */
+    uint64_t *legal;     /* [SETS, words] or NULL */
+    int32_t words, *set; /* [rows] */
 } problem;
 
 static void spoil(dice *d, float *x, int32_t n)
@@ -208,7 +209,8 @@ typedef struct answer {
 
 /* How rows are called: which, in which order, and where they lie. */
 typedef struct company {
-    int32_t rows, order[MOST_ROWS], beyond, apart, off; /* beyond: the grid is for as many more; apart: floats between rows */
+    int32_t rows, order[MOST_ROWS], beyond, apart,
+        off; /* beyond: the grid is for as many more; apart: floats between rows */
 } company;
 
 static void *put(rig *g, const void *from, size_t bytes)
@@ -238,7 +240,8 @@ static float *put_floats(rig *g, const company *c, const float *from, size_t n)
 
 static gpu_operand put_logits(rig *g, const company *c, const problem *p, int32_t e, float **mirrored)
 {
-    const size_t n = (size_t)p->symbols, ld = n + (size_t)c->apart, bytes = ((size_t)c->rows * ld + (size_t)c->off) * sizeof(float);
+    const size_t n = (size_t)p->symbols, ld = n + (size_t)c->apart,
+                 bytes = ((size_t)c->rows * ld + (size_t)c->off) * sizeof(float);
     char *at = mirrored != NULL ? rig_out(g, bytes) : rig_put(g, bytes);
     float *to = (float *)(void *)at + c->off;
     for (int32_t r = 0; r < c->rows; r++)
@@ -401,7 +404,8 @@ static void expect_best(const problem *p, const company *c, const answer *a)
         const int32_t r = c->order[a->pick_row[k]], v = a->pick_symbol[k];
         const float norm = a->log_norm[a->pick_row[k]], x = v >= 0 ? x_of(p, 0, r, v) + 0.0f : -INFINITY;
         const float logp = v < 0 || (x == -INFINITY && !isnan(norm)) ? -INFINITY : x - norm;
-        if (!same(a->pick[k], logp)) fail_msg("pick of %d in row %d: %.9g, not %.9g", v, r, (double)a->pick[k], (double)logp);
+        if (!same(a->pick[k], logp))
+            fail_msg("pick of %d in row %d: %.9g, not %.9g", v, r, (double)a->pick[k], (double)logp);
     }
 }
 
@@ -442,8 +446,8 @@ static void check_best(rig *g, rig *h, dice *d, const problem *p)
 
 static int32_t draw_most(dice *d, int32_t symbols)
 {
-    const int32_t most = DICE_OF(d, 0, 1, 2, 5, 12, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 200, 1000, symbols / 2, symbols,
-                                 symbols + 3);
+    const int32_t most = DICE_OF(d, 0, 1, 2, 5, 12, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 200, 1000, symbols / 2,
+                                 symbols, symbols + 3);
     return symbols > 5000 && most > 1000 && dice_chance(d, 70) ? 10 : most;
 }
 
@@ -456,8 +460,8 @@ static void test_best(void **state)
     rig_open(&h, 24 << 20);
     for (int64_t i = 0; i < iterations; i++) {
         dice d = dice_seeded(harness_seed(1) + (uint64_t)i);
-        const int32_t symbols = DICE_OF(&d, 1, 2, 3, 31, 32, 33, 40, 100, 255, 256, 257, 700, 1000, 1024, 1025, 2049, 4096, 4097,
-                                        5000, 16384, 16385, 20001, 40000, 70000);
+        const int32_t symbols = DICE_OF(&d, 1, 2, 3, 31, 32, 33, 40, 100, 255, 256, 257, 700, 1000, 1024, 1025, 2049,
+                                        4096, 4097, 5000, 16384, 16385, 20001, 40000, 70000);
         const int32_t rows = symbols > 5000 ? dice_range(&d, 0, 2) : dice_range(&d, 0, 12);
         problem p = draw(&d, rows, symbols, 1);
         p.tag = dice_chance(&d, 10);
@@ -537,7 +541,8 @@ static float *run_mix(rig *g, dice *d, const problem *p, const company *c)
     gpu_run_mix(g->queue, &mix);
     rig_up(g);
     for (int32_t r = 0; r < c->rows; r++)
-        memcpy(result + (size_t)r * (size_t)p->symbols, x + (size_t)r * (size_t)mix.x.ld, (size_t)p->symbols * sizeof *x);
+        memcpy(result + (size_t)r * (size_t)p->symbols, x + (size_t)r * (size_t)mix.x.ld,
+               (size_t)p->symbols * sizeof *x);
     return result;
 }
 

@@ -74,8 +74,10 @@ static void check_variants(rill_context *ctx, problem *p, uint64_t seed, const r
         if (what != NULL)
             fail_msg("seed %llu: %s differ %s", (unsigned long long)seed, what,
                      i == 0 ? "from the interpreter's" : "with the order of rows or threads, or with a split");
-        if (i == 0) first = o;
-        else free_outcome(&o);
+        if (i == 0)
+            first = o;
+        else
+            free_outcome(&o);
     }
     free_outcome(&first);
 }

@@ -231,18 +231,22 @@ const char *compare_outcomes(const problem *p, const outcome *a, const outcome *
         const size_t width = p->t.table[i].width;
         const rill_table_kind kind = p->t.table[i].kind;
         for (int32_t s = 0; kind == RILL_TABLE_RAGGED && s < a->w->slots; s++)
-            if (!(differs(a->w->ragged[i][s], b->w->ragged[i][s], (size_t)a->w->units[s] * width, t) < 0)) return "rows of slots";
+            if (!(differs(a->w->ragged[i][s], b->w->ragged[i][s], (size_t)a->w->units[s] * width, t) < 0))
+                return "rows of slots";
         const size_t rows = kind == RILL_TABLE_NODES ? (size_t)a->w->nodes : (size_t)a->w->slots;
         if (kind < RILL_TABLE_RAGGED)
-            if (!(differs(a->w->rows[i], b->w->rows[i], rows * width, t) < 0)) return kind == RILL_TABLE_NODES ? "nodes" : "slots";
+            if (!(differs(a->w->rows[i], b->w->rows[i], rows * width, t) < 0))
+                return kind == RILL_TABLE_NODES ? "nodes" : "slots";
     }
     if (!(memcmp(a->w->above, b->w->above, sizeof a->w->above) == 0 || p->t.paths == 0)) return "paths";
     if (!(memcmp(a->tag[0], b->tag[0], n * 4) == 0)) return "columns of rows";
     if (p->s.units != 0)
         if (!(memcmp(a->tag[1], b->tag[1], p->t.column[p->s.unit_tag].count * 4) == 0)) return "columns of units";
-    if (p->t.watches) if (!(differs(a->watched, b->watched, n * a->ld_watched, t) < 0)) return "watched weights";
+    if (p->t.watches)
+        if (!(differs(a->watched, b->watched, n * a->ld_watched, t) < 0)) return "watched weights";
     if (!p->t.selects) return NULL;
-    for (size_t r = 0; r < n && p->ask.most == 0; r++) if (!(b->count[r] == 0)) return "counts";
+    for (size_t r = 0; r < n && p->ask.most == 0; r++)
+        if (!(b->count[r] == 0)) return "counts";
     if (!(p->ask.most == 0 || memcmp(a->count, b->count, n * 4) == 0)) return "counts";
     if (!(memcmp(a->action, b->action, n * stride * 4) == 0)) return "actions";
     if (!(differs(a->logp, b->logp, n * stride, t) < 0)) return "log-probabilities";
