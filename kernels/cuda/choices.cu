@@ -85,7 +85,8 @@ __device__ static inline bool best_is_legal(const gpu_best &a, const symbols_row
 /* --- a warp's best ------------------------------------------------------------------------------------------------ */
 
 /* The steps of a bitonic network from this stride on, over 32 N keys, key i in register i / 32 of lane i % 32: of those STRIDE apart the
- * larger comes first where i & SIZE is 0. All are constants, since an index that is none would put the registers into memory. */
+ * larger comes first where i & SIZE is 0. All are constants, since an index that is none would put the registers into memory;
+ * and nothing branches. */
 template <int N, int SIZE, int STRIDE>
 __device__ static __forceinline__ void best_steps(uint64_t (&key)[N])
 {
@@ -96,11 +97,11 @@ __device__ static __forceinline__ void best_steps(uint64_t (&key)[N])
         const bool down = (i & SIZE) == 0;
         if (STRIDE < GPU_WARP) {
             const uint64_t from = __shfl_xor_sync(GPU_ALL, key[n], STRIDE);
-            if (((i & STRIDE) == 0) == down ? from > key[n] : from < key[n]) key[n] = from;
-        } else if (other > n && (key[other] > key[n]) == down) {
-            const uint64_t from = key[other];
-            key[other] = key[n];
-            key[n] = from;
+            key[n] = (from > key[n]) == (((i & STRIDE) == 0) == down) ? from : key[n];
+        } else if (other > n) {
+            const uint64_t a = key[n], b = key[other];
+            key[n] = (b > a) == down ? b : a;
+            key[other] = (b > a) == down ? a : b;
         }
     }
     if constexpr (STRIDE > 1) best_steps<N, SIZE, STRIDE / 2>(key);
@@ -488,7 +489,7 @@ __device__ static inline void many_sort(uint64_t *key, int32_t n)
 }
 
 /* A block for each row, whose log_norm is there. */
-__global__ static void __launch_bounds__(512) best_many(many_call c)
+__global__ static void __launch_bounds__(512, 1) best_many(many_call c)
 {
     const int32_t r = (int32_t)blockIdx.x;
     if (gpu_leave(r >= *c.a.rows.count)) return;
