@@ -235,7 +235,7 @@ typedef struct gpu_mix {
     const float *bias[GPU_MIX_MODELS];  /* by id with lists */
     gpu_lists lists;                    /* ids NULL: none */
     const int32_t *slot;
-    gpu_operand x; /* may be logits[0] */
+    gpu_operand x;   /* may be logits[0] */
     float *log_norm; /* [rows.most, models] working memory */
 } gpu_mix;
 void gpu_run_mix(gpu_queue *queue, const gpu_mix *args);

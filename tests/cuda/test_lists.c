@@ -26,7 +26,8 @@ static float *numbers(dice *d, size_t n)
 {
     float *x = malloc(n * sizeof *x);
     assert_non_null(x);
-    for (size_t i = 0; i < n; i++) x[i] = (float)dice_range(d, -3000, 3000) / 1024.0f + (float)dice_range(d, 0, 9) * 1e-5f;
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)dice_range(d, -3000, 3000) / 1024.0f + (float)dice_range(d, 0, 9) * 1e-5f;
     return x;
 }
 
@@ -76,7 +77,8 @@ static float *put_table(rig *g, const float *from, size_t n, int32_t off)
 
 static gpu_lists put_lists(rig *g, const problem *p)
 {
-    return (gpu_lists){put(g, p->ids, sizeof p->ids), put(g, p->first, sizeof p->first), put(g, p->length, sizeof p->length)};
+    const size_t used = (size_t)(p->first[SLOTS - 1] + p->length[SLOTS - 1]) * sizeof *p->ids; /* nothing lies behind */
+    return (gpu_lists){put(g, p->ids, used), put(g, p->first, sizeof p->first), put(g, p->length, sizeof p->length)};
 }
 
 /* --- mask --------------------------------------------------------------------------------------------------------- */
@@ -164,7 +166,8 @@ static float *run_product(rig *g, dice *d, const problem *p, int32_t rows, const
                                 .w = put_table(g, p->w, (size_t)VOCABULARY * (size_t)p->width, off),
                                 .type = p->type,
                                 .activation = p->activation};
-    product.a = (gpu_operand){put_table(g, p->x, (size_t)TABLE * (size_t)p->width, off), p->width, put(g, at, sizeof at)};
+    product.a = (gpu_operand){put_table(g, p->x, (size_t)TABLE * (size_t)p->width, off), p->width,
+                              put(g, at, sizeof at)};
     float *out = rig_out(g, (size_t)rows * ld * sizeof *out), *result = calloc(n + 1, sizeof *result);
     product.out = (gpu_operand){rig_at(g, out), (int32_t)ld, put(g, to, sizeof to)};
     rig_down(g);
@@ -219,7 +222,9 @@ static void test_product(void **state)
     rig_open(&g, 16 << 20);
     for (int64_t i = 0; i < iterations; i++) {
         dice d = dice_seeded(harness_seed(1) + (uint64_t)i);
-        problem p = draw(&d, i % 25 == 3 ? 4100 + (int32_t)i % 2 : DICE_OF(&d, 1, 3, 4, 33, 64, 127, 128, 130, 256, 512), VOCABULARY);
+        problem p = draw(&d,
+                         i % 25 == 3 ? 4100 + (int32_t)i % 2 : DICE_OF(&d, 1, 3, 4, 33, 64, 127, 128, 130, 256, 512),
+                         VOCABULARY);
         if (i % 25 == 3) p.rows = p.rows < 3 ? p.rows : 3;
         cuda_host_seed((uint64_t)i);
         check_product(&g, &d, &p);
