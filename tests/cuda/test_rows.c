@@ -51,18 +51,20 @@ typedef struct operation {
 
 /* --- random problems ---------------------------------------------------------------------------------------------- */
 
-static float number(dice *d)
+/* With `odd` some are such that a row is not much of a comparison. */
+static float number(dice *d, int odd)
 {
-    static const float odd[] = {0.0f, -0.0f, 1e-40f, 30.0f, -100.0f, INFINITY, -INFINITY, NAN};
-    if (dice_chance(d, 1) && dice_chance(d, 40)) return odd[dice_range(d, 0, 7)];
+    static const float values[] = {0.0f, -0.0f, 1e-40f, 30.0f, -100.0f, INFINITY, -INFINITY, NAN};
+    if (odd && dice_chance(d, 1)) return values[dice_range(d, 0, 7)];
     return (float)dice_range(d, -4000, 4000) / 1000.0f;
 }
 
 static float *numbers(dice *d, size_t n)
 {
+    const int odd = dice_chance(d, 15);
     float *x = malloc((n + 1) * sizeof *x);
     assert_non_null(x);
-    for (size_t i = 0; i < n; i++) x[i] = number(d);
+    for (size_t i = 0; i < n; i++) x[i] = number(d, odd);
     return x;
 }
 
