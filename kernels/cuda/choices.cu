@@ -1,0 +1,610 @@
+/* choices.cu: the best symbols of rows and the log-probabilities of given ones.
+ *
+ * A row is read once. A key of 64 bits orders a row's symbols totally: the value's bits, made to order as numbers do, then the smaller
+ * symbol. So the best M are the same in whatever order threads come to them. Each warp keeps its best in registers, sorted across its
+ * lanes; what exceeds the least of them is put into the warp's queue in shared memory, found by a ballot, and every 32 of the queue
+ * are sorted and merged in. After the first steps next to nothing gets so far: a row costs its exponentials and its loads.
+ *
+ * The log-normaliser is known only at the end, but ranks are by log-probability, and different x may round to one. So the best M + 1
+ * are found by x; only where the M-th and the next come out equal is the row read again, with the normaliser.
+ *
+ * Rows of many symbols are split among blocks, in a way that follows from V, and a second kernel puts the parts together. M from
+ * BEST_MANY on: the log-normaliser first, then the M-th largest key digit by digit, then those that reach it are sorted.
+ * Divisions: keys · a warp's best · a block's best · answers · kernels · many · picks · launches. */
+#include "symbols.cuh"
+
+enum {
+    BEST_MANY = 128,                             /* from this M on */
+    BEST_QUEUE = GPU_WARP * (SYMBOLS_READ + 1), /* keys that wait: less than a warp's, and a step's */
+    BEST_SPLIT = 16384,                          /* rows of more symbols are split */
+    BEST_PART = 8192,                            /* symbols of a part, about */
+    BEST_PARTS = GPU_WARP,                       /* at most: a lane each */
+};
+
+typedef struct best_call {
+    gpu_best a;
+    int32_t want;            /* M, or 0 for the log-normaliser alone */
+    int32_t parts, length;   /* of rows; symbols of a part, a multiple of 4 */
+    uint64_t *key;           /* [rows, parts, want + 1] sorted, or nothing */
+    symbols_total *total;    /* [rows, parts] */
+} best_call;
+
+/* --- keys --------------------------------------------------------------------------------------------------------- */
+
+/* 0 is less than the key of any number, and stands for nothing. */
+__device__ static inline uint32_t best_order(float x)
+{
+    const uint32_t bits = __float_as_uint(x + 0.0f); /* -0 and 0 are equal */
+    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+}
+
+__device__ static inline float best_value(uint32_t order)
+{
+    return __uint_as_float(order & 0x80000000u ? order ^ 0x80000000u : ~order);
+}
+
+__device__ static inline uint64_t best_key(float x, int32_t v)
+{
+    return (uint64_t)best_order(x) << 32 | ~(uint32_t)v;
+}
+
+__device__ static inline float best_key_value(uint64_t key)
+{
+    return best_value((uint32_t)(key >> 32));
+}
+
+__device__ static inline int32_t best_key_symbol(uint64_t key)
+{
+    return (int32_t)~(uint32_t)key;
+}
+
+__device__ static inline symbols_row best_row(const gpu_best &a, int32_t r)
+{
+    return symbols_of(a.logits, a.bias, gpu_row(a.add, r), a.lists, a.slot, a.symbols, r);
+}
+
+__device__ static inline int32_t best_action(const gpu_best &a, const symbols_row &s, int32_t v)
+{
+    return s.id != nullptr ? s.id[v] : v + a.first_action;
+}
+
+/* The row's legal set, or NULL: all are. */
+__device__ static inline const uint64_t *best_legal(const gpu_best &a, int32_t r)
+{
+    if (a.legal == nullptr || a.set == nullptr || a.set[r] < 0) return nullptr;
+    return a.legal + (size_t)a.set[r] * (size_t)a.legal_words;
+}
+
+__device__ static inline bool best_is_legal(const gpu_best &a, const symbols_row &s, const uint64_t *legal, int32_t v)
+{
+    if (legal == nullptr) return true;
+    const int32_t action = best_action(a, s, v);
+    return action >= 0 && action / 64 < a.legal_words && (legal[action / 64] >> (action % 64) & 1) != 0;
+}
+
+/* --- a warp's best ------------------------------------------------------------------------------------------------ */
+
+/* The steps of a bitonic network from this stride on, over 32 N keys, key i in register i / 32 of lane i % 32: of those STRIDE apart the
+ * larger comes first where i & SIZE is 0. All are constants, since an index that is none would put the registers into memory. */
+template <int N, int SIZE, int STRIDE>
+__device__ static __forceinline__ void best_steps(uint64_t (&key)[N])
+{
+    const int lane = (int)threadIdx.x % GPU_WARP;
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        const int i = n * GPU_WARP + lane, other = n ^ STRIDE / GPU_WARP;
+        const bool down = (i & SIZE) == 0;
+        if (STRIDE < GPU_WARP) {
+            const uint64_t from = __shfl_xor_sync(GPU_ALL, key[n], STRIDE);
+            if (((i & STRIDE) == 0) == down ? from > key[n] : from < key[n]) key[n] = from;
+        } else if (other > n && (key[other] > key[n]) == down) {
+            const uint64_t from = key[other];
+            key[other] = key[n];
+            key[n] = from;
+        }
+    }
+    if constexpr (STRIDE > 1) best_steps<N, SIZE, STRIDE / 2>(key);
+}
+
+template <int N, int SIZE = 2>
+__device__ static __forceinline__ void best_sort(uint64_t (&key)[N])
+{
+    best_steps<N, SIZE, SIZE / 2>(key);
+    if constexpr (SIZE < N * GPU_WARP) best_sort<N, SIZE * 2>(key);
+}
+
+/* Sort what rises and then falls, or the other way round. */
+template <int N>
+__device__ static __forceinline__ void best_merge(uint64_t (&key)[N])
+{
+    best_steps<N, 0, N * GPU_WARP / 2>(key);
+}
+
+/* The i-th, for all lanes. */
+template <int N>
+__device__ static inline uint64_t best_at(const uint64_t (&key)[N], int i)
+{
+    uint64_t at = 0;
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        const uint64_t from = __shfl_sync(GPU_ALL, key[n], i % GPU_WARP);
+        if (i / GPU_WARP == n) at = from;
+    }
+    return at;
+}
+
+template <int N>
+struct best_kept {
+    uint64_t key[N]; /* largest first; 0: nothing */
+    uint64_t least;  /* what does not exceed it is not among the best */
+    float floor;     /* the value of `least` */
+    int queued;
+    uint64_t *queue; /* [BEST_QUEUE] */
+};
+
+template <int N>
+__device__ static inline void best_begin(best_kept<N> &kept, uint64_t *queues)
+{
+#pragma unroll
+    for (int n = 0; n < N; n++) kept.key[n] = 0;
+    kept.least = 0;
+    kept.floor = -INFINITY;
+    kept.queued = 0;
+    kept.queue = queues + threadIdx.x / GPU_WARP * BEST_QUEUE;
+}
+
+/* The last 32 of the queue, or all when there are less. */
+template <int N>
+__device__ static inline void best_take(best_kept<N> &kept, int want)
+{
+    const int lane = (int)threadIdx.x % GPU_WARP, first = kept.queued > GPU_WARP ? kept.queued - GPU_WARP : 0;
+    __syncwarp();
+    uint64_t fresh[1] = {first + lane < kept.queued ? kept.queue[first + lane] : 0};
+    __syncwarp();
+    kept.queued = first;
+    best_sort<1>(fresh);
+    const uint64_t rising = __shfl_sync(GPU_ALL, fresh[0], GPU_WARP - 1 - lane);
+    if (rising > kept.key[N - 1]) kept.key[N - 1] = rising;
+    best_merge<N>(kept.key);
+    kept.least = best_at<N>(kept.key, want);
+    kept.floor = kept.least != 0 ? best_key_value(kept.least) : -INFINITY;
+}
+
+/* What a step has read, less `less`. All lanes come here. */
+template <int N>
+__device__ static inline void best_offer(const best_call &c, const symbols_row &s, const uint64_t *legal, best_kept<N> &kept,
+                                         const float (&x)[SYMBOLS_READ], float less, int32_t base)
+{
+    float top = x[0];
+#pragma unroll
+    for (int i = 1; i < SYMBOLS_READ; i++) top = fmaxf(top, x[i]);
+    top -= less;
+    if (!__any_sync(GPU_ALL, top > -INFINITY && top >= kept.floor)) return;
+    const unsigned before = (1u << threadIdx.x % GPU_WARP) - 1;
+#pragma unroll
+    for (int i = 0; i < SYMBOLS_READ; i++) {
+        const int32_t v = symbols_number(base, i);
+        const float y = x[i] - less;
+        const uint64_t key = best_key(y, v);
+        const bool put = y > -INFINITY && key > kept.least && best_is_legal(c.a, s, legal, v);
+        const unsigned lanes = __ballot_sync(GPU_ALL, put);
+        if (put) kept.queue[kept.queued + __popc(lanes & before)] = key;
+        kept.queued += __popc(lanes);
+    }
+    while (kept.queued >= GPU_WARP) best_take<N>(kept, c.want);
+}
+
+/* --- a block's best ----------------------------------------------------------------------------------------------- */
+
+/* A list of `length` keys, sorted. */
+template <int N>
+__device__ static inline void best_join(uint64_t (&key)[N], const uint64_t *list, int length)
+{
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        const int from = (N - n) * GPU_WARP - 1 - (int)threadIdx.x % GPU_WARP;
+        const uint64_t other = from < length ? list[from] : 0;
+        if (other > key[n]) key[n] = other;
+    }
+    best_merge<N>(key);
+}
+
+/* What a block shares. */
+typedef struct best_shared {
+    symbols_total *total; /* [warps] */
+    int *again;
+    uint64_t *list, *queue; /* [warps, 32 N]; [warps, BEST_QUEUE] */
+} best_shared;
+
+static inline size_t best_shared_bytes(int threads, int n) /* for best_share<n>() */
+{
+    const size_t warps = (size_t)(threads / GPU_WARP), keys = (size_t)(n * GPU_WARP + BEST_QUEUE);
+    return warps * (keys * sizeof(uint64_t) + sizeof(symbols_total)) + sizeof(int);
+}
+
+template <int N>
+__device__ static inline best_shared best_share(void)
+{
+    const size_t warps = blockDim.x / GPU_WARP;
+    char *at = gpu_shared();
+    best_shared m;
+    m.list = (uint64_t *)(void *)at;
+    m.queue = m.list + warps * N * GPU_WARP;
+    m.total = (symbols_total *)(void *)(m.queue + warps * BEST_QUEUE);
+    m.again = (int *)(void *)(m.total + warps);
+    return m;
+}
+
+/* The best of symbols [begin, end) by x - less, in the first warp's registers; with `t` what a thread's symbols add to the total. */
+template <int N>
+__device__ static __forceinline__ void best_walk(const best_call &c, const symbols_row &s, const uint64_t *legal, const best_shared &m,
+                                        best_kept<N> &kept, int32_t begin, int32_t end, float less, symbols_total *t)
+{
+    bool broken = false;
+    best_begin<N>(kept, m.queue);
+    for (int32_t base = begin; base < end; base += SYMBOLS_READ * (int32_t)blockDim.x) {
+        float x[SYMBOLS_READ];
+        symbols_read(s, base, end, x);
+        if (t != nullptr) {
+            broken |= symbols_broken(x);
+            if (c.a.normalise) symbols_count(t, x);
+        }
+        if (c.want > 0) best_offer<N>(c, s, legal, kept, x, less, base);
+    }
+    if (broken) t->sum = NAN;
+    if (c.want == 0) return;
+    if (kept.queued > 0) best_take<N>(kept, c.want);
+    const int warp = (int)threadIdx.x / GPU_WARP, warps = (int)blockDim.x / GPU_WARP;
+#pragma unroll
+    for (int n = 0; n < N; n++) m.list[(warp * N + n) * GPU_WARP + (int)threadIdx.x % GPU_WARP] = kept.key[n];
+    __syncthreads();
+    for (int w = 1; w < warps && warp == 0; w++) best_join<N>(kept.key, m.list + w * N * GPU_WARP, N * GPU_WARP);
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------ */
+
+/* Whether a symbol that is not among the best M by x can be among them by log-probability: the next one has the M-th's, and a smaller x
+ * could have it too. For a warp. */
+template <int N>
+__device__ static inline bool best_unsure(const best_call &c, const uint64_t (&key)[N], float norm)
+{
+    const uint64_t last = best_at<N>(key, c.want - 1), next = best_at<N>(key, c.want);
+    if (next == 0 || !c.a.normalise) return false;
+    const float logp = best_key_value(last) - norm;
+    return logp > -INFINITY && best_key_value(next) - norm == logp &&
+           best_value((uint32_t)(last >> 32) - 1) - norm == logp;
+}
+
+/* Ranked by log-probability. For a warp. */
+template <int N>
+__device__ static inline void best_rank(uint64_t (&key)[N], float norm)
+{
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        const float logp = best_key_value(key[n]) - norm;
+        key[n] = key[n] != 0 && logp > -INFINITY ? best_key(logp, best_key_symbol(key[n])) : 0;
+    }
+    best_sort<N>(key);
+}
+
+__device__ static inline void best_put_one(const gpu_best &a, const symbols_row &s, int32_t r, int32_t i, float logp, int32_t v)
+{
+    const size_t at = (size_t)r * (size_t)a.most + (size_t)i;
+    if (a.action != nullptr) a.action[at] = best_action(a, s, v);
+    if (a.logp != nullptr) a.logp[at] = logp;
+    if (a.tag != nullptr) a.tag[r] = best_action(a, s, v);
+}
+
+template <int N>
+__device__ static inline void best_put(const best_call &c, const symbols_row &s, int32_t r, const uint64_t (&key)[N])
+{
+    int32_t count = 0;
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        const int32_t i = n * GPU_WARP + (int32_t)threadIdx.x;
+        const bool put = i < c.want && key[n] != 0;
+        if (put) best_put_one(c.a, s, r, i, best_key_value(key[n]), best_key_symbol(key[n]));
+        count += __popc(__ballot_sync(GPU_ALL, put));
+    }
+    if (threadIdx.x != 0) return;
+    c.a.count[r] = count;
+    if (c.a.tag != nullptr && count == 0) c.a.tag[r] = c.a.first_action;
+}
+
+/* From the row's total and its best by x, which the first warp has. */
+template <int N>
+__device__ static inline void best_answer(const best_call &c, const symbols_row &s, int32_t r, const best_shared &m,
+                                          best_kept<N> &kept, symbols_total total)
+{
+    const float norm = isnan(total.sum) ? NAN : c.a.normalise ? symbols_log_norm(total) : 0.0f;
+    const bool first = threadIdx.x < GPU_WARP;
+    if (threadIdx.x == 0 && c.a.log_norm != nullptr) c.a.log_norm[r] = norm;
+    if (c.want == 0) {
+        if (threadIdx.x == 0) c.a.count[r] = 0;
+        return;
+    }
+    if (first) {
+        const bool again = best_unsure<N>(c, kept.key, norm);
+        if (threadIdx.x == 0) *m.again = again;
+    }
+    __syncthreads();
+    if (*m.again)
+        best_walk<N>(c, s, best_legal(c.a, r), m, kept, 0, s.n, norm, nullptr);
+    else if (first)
+        best_rank<N>(kept.key, norm);
+    if (first) best_put<N>(c, s, r, kept.key);
+}
+
+/* --- kernels ------------------------------------------------------------------------------------------------------ */
+
+/* A block for each row. */
+template <int N>
+__global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_rows(best_call c)
+{
+    const int32_t r = (int32_t)blockIdx.x;
+    if (gpu_leave(r >= *c.a.rows.count)) return;
+    const symbols_row s = best_row(c.a, r);
+    const best_shared m = best_share<N>();
+    best_kept<N> kept;
+    symbols_total t = SYMBOLS_NONE;
+    best_walk<N>(c, s, best_legal(c.a, r), m, kept, 0, s.n, 0.0f, &t);
+    best_answer<N>(c, s, r, m, kept, symbols_of_block(t, m.total));
+}
+
+/* A block for each part of a row. */
+template <int N>
+__global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_parts(best_call c)
+{
+    const int32_t r = (int32_t)blockIdx.x, part = (int32_t)blockIdx.y, begin = part * c.length;
+    if (gpu_leave(r >= *c.a.rows.count)) return;
+    const symbols_row s = best_row(c.a, r);
+    const best_shared m = best_share<N>();
+    best_kept<N> kept;
+    symbols_total t = SYMBOLS_NONE;
+    best_walk<N>(c, s, best_legal(c.a, r), m, kept, begin, s.n - begin < c.length ? s.n : begin + c.length, 0.0f, &t);
+    const symbols_total total = symbols_of_block(t, m.total);
+    const size_t at = (size_t)r * (size_t)c.parts + (size_t)part;
+    if (threadIdx.x == 0) c.total[at] = total;
+    if (threadIdx.x >= GPU_WARP || c.want == 0) return;
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        const int32_t i = n * GPU_WARP + (int32_t)threadIdx.x;
+        if (i <= c.want) c.key[at * (size_t)(c.want + 1) + (size_t)i] = kept.key[n];
+    }
+}
+
+/* A row's parts together. The block is of more than a warp for the sake of a row that has to be read again. */
+template <int N>
+__global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_together(best_call c)
+{
+    const int32_t r = (int32_t)blockIdx.x, lane = (int32_t)threadIdx.x % GPU_WARP;
+    if (gpu_leave(r >= *c.a.rows.count)) return;
+    const symbols_row s = best_row(c.a, r);
+    const best_shared m = best_share<N>();
+    const size_t at = (size_t)r * (size_t)c.parts, keys = (size_t)(c.want + 1);
+    best_kept<N> kept;
+    best_begin<N>(kept, m.queue);
+    for (int32_t part = 0; part < c.parts && c.want > 0 && threadIdx.x < GPU_WARP; part++)
+        best_join<N>(kept.key, c.key + (at + (size_t)part) * keys, c.want + 1);
+    symbols_total t = SYMBOLS_NONE;
+    if (lane < c.parts) t = c.total[at + (size_t)lane];
+    best_answer<N>(c, s, r, m, kept, symbols_of_warp(t));
+}
+
+/* --- many --------------------------------------------------------------------------------------------------------- */
+
+enum {
+    MANY_DIGIT = 11, /* bits that a pass over the row settles: the sign, the exponent and two more with the first */
+    MANY_BINS = 1 << MANY_DIGIT,
+    MANY_SHARED = 4096, /* keys that are sorted in shared memory */
+};
+
+typedef struct many_call {
+    gpu_best a;
+    int32_t bits;  /* of a symbol's number: keys have 32 + bits, so that no pass is spent on what all have in common */
+    int32_t room;  /* keys of a row, at most */
+    uint64_t *key; /* [rows, room] or NULL: shared memory has room */
+} many_call;
+
+typedef struct many_shared {
+    uint32_t bin[MANY_BINS];
+    int32_t digit, above, within; /* the digit of the last one that is wanted; keys above it, keys that have it */
+    int32_t n;
+    uint64_t key[1]; /* [room] */
+} many_shared;
+
+/* 0: not to be chosen. */
+__device__ static inline uint64_t many_key(const many_call &c, const symbols_row &s, const uint64_t *legal, float norm, int32_t v)
+{
+    const float logp = symbols_at(s, v) - norm;
+    if (!(logp > -INFINITY) || !best_is_legal(c.a, s, legal, v)) return 0;
+    return (uint64_t)best_order(logp) << c.bits | (((uint32_t)1 << c.bits) - 1 - (uint32_t)v);
+}
+
+/* The first warp: in which bin, from the last on, the `need`-th key is; digit -1: there are fewer. A lane has 64 bins. */
+__device__ static inline void many_find(many_shared *m, int32_t need)
+{
+    enum { EACH = MANY_BINS / GPU_WARP };
+    const int32_t lane = (int32_t)threadIdx.x;
+    int32_t own = 0, upto, bin = MANY_BINS - 1 - lane * EACH;
+    for (int i = 0; i < EACH; i++) own += (int32_t)m->bin[bin - i];
+    upto = own;
+    for (int d = 1; d < GPU_WARP; d *= 2) {
+        const int32_t from = __shfl_up_sync(GPU_ALL, upto, d);
+        if (lane >= d) upto += from;
+    }
+    if (lane == GPU_WARP - 1 && upto < need) m->digit = -1;
+    int32_t above = upto - own;
+    if (above >= need || upto < need) return;
+    for (; above + (int32_t)m->bin[bin] < need; bin--) above += (int32_t)m->bin[bin];
+    m->digit = bin;
+    m->above = above;
+    m->within = (int32_t)m->bin[bin];
+}
+
+/* The least key that is chosen. Digits from the first on; keys differ, so the last digit leaves one in its bin at most. */
+__device__ static inline uint64_t many_least(const many_call &c, const symbols_row &s, const uint64_t *legal, float norm,
+                                             many_shared *m)
+{
+    int32_t need = c.a.most;
+    uint64_t prefix = 0;
+    if (need >= s.n) return 1;
+    for (int top = 32 + c.bits, low; top > 0; top = low) {
+        low = top > MANY_DIGIT ? top - MANY_DIGIT : 0;
+        for (int i = (int)threadIdx.x; i < MANY_BINS; i += (int)blockDim.x) m->bin[i] = 0;
+        __syncthreads();
+        for (int32_t v = (int32_t)threadIdx.x; v < s.n; v += (int32_t)blockDim.x) {
+            const uint64_t key = many_key(c, s, legal, norm, v);
+            if (key != 0 && key >> top == prefix) atomicAdd(&m->bin[(key >> low) & ((1u << (top - low)) - 1)], 1u);
+        }
+        __syncthreads();
+        if (threadIdx.x < GPU_WARP) many_find(m, need);
+        __syncthreads();
+        if (m->digit < 0) return 1;
+        prefix = prefix << (top - low) | (uint64_t)m->digit;
+        need -= m->above;
+        if (m->within == need) return low > 0 ? prefix << low : prefix;
+        __syncthreads();
+    }
+    return prefix;
+}
+
+/* Largest first. What is not there, from n on, counts as less than all and stays where it is, as the larger always goes to the front. */
+__device__ static inline void many_sort(uint64_t *key, int32_t n)
+{
+    for (int32_t size = 2; size / 2 < n; size *= 2)
+        for (int32_t stride = size / 2; stride > 0; stride /= 2) {
+            for (int32_t i = (int32_t)threadIdx.x; i / stride * 2 * stride < n; i += (int32_t)blockDim.x) {
+                const int32_t at = i / stride * 2 * stride + i % stride;
+                const int32_t other = stride == size / 2 ? at ^ (size - 1) : at + stride;
+                if (other < n && key[at] < key[other]) {
+                    const uint64_t from = key[at];
+                    key[at] = key[other];
+                    key[other] = from;
+                }
+            }
+            __syncthreads();
+        }
+}
+
+/* A block for each row, whose log_norm is there. */
+__global__ static void __launch_bounds__(512) best_many(many_call c)
+{
+    const int32_t r = (int32_t)blockIdx.x;
+    if (gpu_leave(r >= *c.a.rows.count)) return;
+    const symbols_row s = best_row(c.a, r);
+    const uint64_t *legal = best_legal(c.a, r);
+    const float norm = c.a.log_norm[r];
+    many_shared *m = (many_shared *)(void *)gpu_shared();
+    uint64_t *list = c.key != nullptr ? c.key + (size_t)r * (size_t)c.room : m->key;
+    if (gpu_leave(isnan(norm))) return; /* count is 0 */
+    const uint64_t least = many_least(c, s, legal, norm, m);
+    if (threadIdx.x == 0) m->n = 0;
+    __syncthreads();
+    for (int32_t v = (int32_t)threadIdx.x; v < s.n; v += (int32_t)blockDim.x) {
+        const uint64_t key = many_key(c, s, legal, norm, v);
+        if (key >= least) list[atomicAdd(&m->n, 1)] = key;
+    }
+    __syncthreads();
+    const int32_t n = m->n;
+    many_sort(list, n);
+    for (int32_t i = (int32_t)threadIdx.x; i < n; i += (int32_t)blockDim.x) {
+        const uint32_t mask = ((uint32_t)1 << c.bits) - 1;
+        best_put_one(c.a, s, r, i, best_value((uint32_t)(list[i] >> c.bits)), (int32_t)(mask - ((uint32_t)list[i] & mask)));
+    }
+    if (threadIdx.x == 0) c.a.count[r] = n;
+}
+
+/* --- picks -------------------------------------------------------------------------------------------------------- */
+
+typedef struct picks_call {
+    gpu_picks a;
+    gpu_best best;
+} picks_call;
+
+enum { PICKS_THREADS = 128 };
+
+__global__ static void __launch_bounds__(PICKS_THREADS) picks(picks_call c)
+{
+    const int32_t i = (int32_t)blockIdx.x * PICKS_THREADS + (int32_t)threadIdx.x;
+    if (i >= *c.a.picks.count) return;
+    const int32_t r = c.a.row[i], v = c.a.symbol[i];
+    float logp = -INFINITY;
+    if (r >= 0 && v >= 0) {
+        const float x = symbols_at(best_row(c.best, r), v) + 0.0f, norm = c.best.log_norm[r]; /* 0 for -0, as keys have it */
+        if (x != -INFINITY || isnan(norm)) logp = x - norm;
+    }
+    c.a.logp[i] = logp;
+}
+
+/* --- launches ----------------------------------------------------------------------------------------------------- */
+
+static int32_t parts_of(int32_t symbols)
+{
+    const int32_t parts = symbols > BEST_SPLIT ? (symbols + BEST_PART - 1) / BEST_PART : 1;
+    return parts < BEST_PARTS ? parts : BEST_PARTS;
+}
+
+/* Keys of a row that best_many() does not sort in shared memory. */
+static int32_t many_room(int32_t symbols, int32_t most)
+{
+    const int32_t room = most < symbols ? most : symbols;
+    return most >= BEST_MANY && room > MANY_SHARED ? room : 0;
+}
+
+size_t gpu_best_work(int32_t rows, int32_t symbols, int32_t most)
+{
+    const int32_t parts = parts_of(symbols);
+    const size_t keys = most > 0 && most < BEST_MANY ? (size_t)most + 1 : 0;
+    const size_t each = parts > 1 ? (size_t)parts * (keys * sizeof(uint64_t) + sizeof(symbols_total)) : 0;
+    return (size_t)rows * (each + (size_t)many_room(symbols, most) * sizeof(uint64_t));
+}
+
+template <int N>
+static void launch_best(gpu_queue *queue, const best_call *c)
+{
+    const int32_t threads = symbols_threads(c->a.symbols, c->a.lists.ids != nullptr);
+    const unsigned rows = (unsigned)c->a.rows.most;
+    const size_t shared = best_shared_bytes(threads, N);
+    if (c->parts == 1) {
+        GPU_LAUNCH(queue, rows, threads, shared, best_rows<N>, *c);
+        return;
+    }
+    GPU_LAUNCH(queue, dim3(rows, (unsigned)c->parts), threads, shared, best_parts<N>, *c);
+    GPU_LAUNCH(queue, rows, threads, shared, best_together<N>, *c);
+}
+
+static void launch_many(gpu_queue *queue, const gpu_best *args, uint64_t *key)
+{
+    many_call c = {*args, 1, many_room(args->symbols, args->most), nullptr};
+    while (args->symbols > (int32_t)1 << c.bits && c.bits < 31) c.bits++;
+    const int32_t most = args->most < args->symbols ? args->most : args->symbols;
+    const size_t shared = sizeof(many_shared) + (c.room == 0 ? (size_t)most * sizeof(uint64_t) : 0);
+    if (c.room > 0) c.key = key;
+    GPU_LAUNCH(queue, (unsigned)args->rows.most, args->symbols <= 1024 ? 128 : 512, shared, best_many, c);
+}
+
+void gpu_run_best(gpu_queue *queue, const gpu_best *args)
+{
+    const bool many = args->most >= BEST_MANY;
+    best_call c = {*args, many ? 0 : args->most, args->lists.ids != nullptr ? 1 : parts_of(args->symbols), 0, nullptr, nullptr};
+    const size_t parts = c.parts > 1 ? (size_t)args->rows.most * (size_t)c.parts : 0;
+    if (args->rows.most == 0) return;
+    c.length = ((args->symbols + c.parts - 1) / c.parts + 3) & ~3;
+    c.key = (uint64_t *)args->work;
+    c.total = (symbols_total *)(void *)(c.key + (c.want > 0 ? parts * (size_t)(c.want + 1) : 0));
+    if (c.want < GPU_WARP)
+        launch_best<1>(queue, &c);
+    else if (c.want < 2 * GPU_WARP)
+        launch_best<2>(queue, &c);
+    else
+        launch_best<4>(queue, &c);
+    if (many) launch_many(queue, args, (uint64_t *)(void *)(c.total + parts));
+}
+
+void gpu_run_picks(gpu_queue *queue, const gpu_picks *args)
+{
+    const picks_call c = {*args, *args->best};
+    const unsigned blocks = ((unsigned)args->picks.most + PICKS_THREADS - 1) / PICKS_THREADS;
+    if (blocks > 0) GPU_LAUNCH(queue, blocks, PICKS_THREADS, 0, picks, c);
+}

@@ -1,0 +1,151 @@
+/* symbols.cuh: rows of symbols, as choices and mixtures read them, and the logarithm of the sum of their exponentials.
+ *
+ * Invariant: which thread reads which symbol follows from the number of threads and the symbol alone, never from where the row lies:
+ * so a row that is not aligned for wide loads is summed in the same order, and has the same bits. */
+#ifndef RILL_CUDA_SYMBOLS_CUH
+#define RILL_CUDA_SYMBOLS_CUH
+
+#include "cuda.cuh"
+
+enum {
+    SYMBOLS_READ = 8,        /* per thread and step: two wide loads, which are under way together */
+    SYMBOLS_LISTED = 128,    /* threads of a row of a list, however long the longest is */
+    SYMBOLS_THREADS = 256,   /* at most */
+};
+
+/* Threads of a row: they follow from what its sum's bits may follow from. Few symbols are one warp's, without a barrier. */
+static inline int32_t symbols_threads(int32_t symbols, bool listed)
+{
+    if (listed) return SYMBOLS_LISTED;
+    return symbols <= 1024 ? GPU_WARP : symbols <= 4096 ? 128 : SYMBOLS_THREADS;
+}
+
+/* x(v) = (logits(v) + bias(v)) + add(v), v < n; bias is read by id where there are ids. */
+typedef struct symbols_row {
+    const float *logits, *bias, *add; /* the last two may be NULL */
+    const int32_t *id;                /* or NULL */
+    int32_t n;
+    bool wide; /* four at a time can be loaded */
+} symbols_row;
+
+__device__ static inline symbols_row symbols_of(const gpu_operand &logits, const float *bias, const float *add,
+                                                const gpu_lists &lists, const int32_t *slot, int32_t symbols, int32_t r)
+{
+    symbols_row s = {logits.at + (size_t)r * (size_t)logits.ld, bias, add, nullptr, symbols, false};
+    if (lists.ids != nullptr) {
+        s.id = lists.ids + lists.first[slot[r]];
+        s.n = lists.length[slot[r]];
+    }
+    s.wide = (((uintptr_t)s.logits | (uintptr_t)s.bias | (uintptr_t)s.add) & 15) == 0 &&
+             (s.id == nullptr || s.bias == nullptr);
+    return s;
+}
+
+__device__ static inline float symbols_at(const symbols_row &s, int32_t v)
+{
+    float x = s.logits[v];
+    if (s.bias != nullptr) x += s.bias[s.id != nullptr ? s.id[v] : v];
+    return s.add != nullptr ? x + s.add[v] : x;
+}
+
+/* The number in a row of the i-th of what a thread reads of the step that begins at `base`. */
+__device__ static inline int32_t symbols_number(int32_t base, int i)
+{
+    return base + 4 * (int32_t)threadIdx.x + (i / 4) * 4 * (int32_t)blockDim.x + i % 4;
+}
+
+__device__ static inline void symbols_add_wide(const float *from, int32_t v, float (&x)[SYMBOLS_READ])
+{
+    const float4 a = *(const float4 *)(from + v), b = *(const float4 *)(from + v + 4 * (int32_t)blockDim.x);
+    x[0] += a.x, x[1] += a.y, x[2] += a.z, x[3] += a.w;
+    x[4] += b.x, x[5] += b.y, x[6] += b.z, x[7] += b.w;
+}
+
+/* A thread's part of the step that begins at `base`: a multiple of 4, as `end` is or the row's. From `end` on: -infinity, which counts
+ * nowhere. */
+__device__ static inline void symbols_read(const symbols_row &s, int32_t base, int32_t end, float (&x)[SYMBOLS_READ])
+{
+    const int32_t v = symbols_number(base, 0);
+    if (s.wide && symbols_number(base, SYMBOLS_READ - 1) < end) {
+        const float4 a = *(const float4 *)(s.logits + v), b = *(const float4 *)(s.logits + v + 4 * (int32_t)blockDim.x);
+        x[0] = a.x, x[1] = a.y, x[2] = a.z, x[3] = a.w;
+        x[4] = b.x, x[5] = b.y, x[6] = b.z, x[7] = b.w;
+        if (s.bias != nullptr) symbols_add_wide(s.bias, v, x);
+        if (s.add != nullptr) symbols_add_wide(s.add, v, x);
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < SYMBOLS_READ; i++) {
+        const int32_t at = symbols_number(base, i);
+        x[i] = at < end ? symbols_at(s, at) : -INFINITY;
+    }
+}
+
+/* --- sums of exponentials ----------------------------------------------------------------------------------------- */
+
+/* sum * exp(max) is the sum of exp(x). A NaN as the sum: there was a NaN or +infinity. */
+typedef struct symbols_total {
+    float max, sum;
+} symbols_total;
+
+#define SYMBOLS_NONE {-INFINITY, 0.0f}
+
+__device__ static inline bool symbols_broken(const float (&x)[SYMBOLS_READ])
+{
+    bool broken = false;
+#pragma unroll
+    for (int i = 0; i < SYMBOLS_READ; i++) broken |= !(x[i] < INFINITY);
+    return broken;
+}
+
+__device__ static inline void symbols_count(symbols_total *t, const float (&x)[SYMBOLS_READ])
+{
+    float top = x[0];
+#pragma unroll
+    for (int i = 1; i < SYMBOLS_READ; i++) top = fmaxf(top, x[i]);
+    if (top > t->max) {
+        t->sum *= expf(t->max - top);
+        t->max = top;
+    }
+    if (t->max == -INFINITY) return;
+#pragma unroll
+    for (int i = 0; i < SYMBOLS_READ; i++) t->sum += expf(x[i] - t->max);
+}
+
+/* The same bits in either order. */
+__device__ static inline symbols_total symbols_both(symbols_total a, symbols_total b)
+{
+    const float max = fmaxf(a.max, b.max);
+    if (max == -INFINITY) return {max, a.sum + b.sum};
+    return {max, a.sum * expf(a.max - max) + b.sum * expf(b.max - max)};
+}
+
+__device__ static inline symbols_total symbols_of_warp(symbols_total t)
+{
+#pragma unroll
+    for (int d = GPU_WARP / 2; d > 0; d /= 2)
+        t = symbols_both(t, {__shfl_xor_sync(GPU_ALL, t.max, d), __shfl_xor_sync(GPU_ALL, t.sum, d)});
+    return t;
+}
+
+/* The threads' totals together, for all threads. `shared` has one for each warp, and may be used again after a barrier. */
+__device__ static inline symbols_total symbols_of_block(symbols_total t, symbols_total *shared)
+{
+    const int lane = (int)threadIdx.x % GPU_WARP, warps = (int)blockDim.x / GPU_WARP;
+    t = symbols_of_warp(t);
+    if (lane == 0) shared[threadIdx.x / GPU_WARP] = t;
+    __syncthreads();
+    if (lane < warps)
+        t = shared[lane];
+    else
+        t = SYMBOLS_NONE;
+    return symbols_of_warp(t);
+}
+
+/* -infinity when all are. */
+__device__ static inline float symbols_log_norm(symbols_total t)
+{
+    return t.max + logf(t.sum);
+}
+
+#endif

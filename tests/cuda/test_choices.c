@@ -1,0 +1,608 @@
+/* test_choices.c: choices.cu and mix.cu against definitions and the plain C kernel, and each row against itself in other company.
+ *
+ * log_norm has a tolerance. Everything else is exact: with the log_norm that came back, log-probabilities are made anew and sorted, and
+ * symbols, counts and log-probabilities must be those, to the bit. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels.h"
+#include "launch.h"
+#include "rig.h"
+#include "stand_in.h"
+#include "support/dice.h"
+#include "support/harness.h"
+
+enum { MOST_ROWS = 301, SLOTS = 5, SETS = 3, TABLE = 4, MOST_PICKS = 400, MOST_MODELS = 32 };
+
+/* --- random problems ---------------------------------------------------------------------------------------------- */
+
+/* EIGHTHS: few values, exact. CLOSE: x that differ, most of which make one log-probability. */
+enum kind { PLAIN, EIGHTHS, MASKED, EXTREME, CLOSE, KINDS };
+
+static float number(dice *d, enum kind kind)
+{
+    const float x = (float)dice_range(d, -9000, 9000) / 1000.0f;
+    switch (kind) {
+    case EIGHTHS: return (float)dice_range(d, -3, 3) / 8.0f * (dice_chance(d, 10) ? -0.0f : 1.0f);
+    case MASKED: return dice_chance(d, 60) ? -INFINITY : x;
+    case EXTREME: return x * (dice_chance(d, 50) ? 1e-3f : 1e3f);
+    case CLOSE: return 1e-7f * (float)dice_range(d, 0, 50);
+    default: return x;
+    }
+}
+
+static void *make(size_t n, size_t size)
+{
+    void *at = calloc(n + 1, size);
+    assert_non_null(at);
+    return at;
+}
+
+static float *numbers(dice *d, size_t n, enum kind kind)
+{
+    float *x = make(n, sizeof *x);
+    for (size_t i = 0; i < n; i++) x[i] = number(d, kind);
+    return x;
+}
+
+/* Rows as they are called with, in order and place; tables that they point into. */
+typedef struct problem {
+    int32_t rows, symbols, vocabulary, most, models; /* vocabulary: of ids; models: of a mixture */
+    int32_t normalise, tag, first_action;
+    float *logits[MOST_MODELS], *bias[MOST_MODELS]; /* [rows, symbols]; [vocabulary] or NULL */
+    float *add;                                     /* [TABLE, symbols] or NULL */
+    int32_t *add_index;                             /* [rows] */
+    int32_t lists, ids[SLOTS * 2], *id, *slot;      /* lists: whether there are any; first of each slot, length of each; [rows] */
+    uint64_t *legal;                                /* [SETS, words] or NULL */
+    int32_t words, *set;                            /* [rows] */
+} problem;
+
+static void spoil(dice *d, float *x, int32_t n)
+{
+    if (n == 0) return;
+    if (dice_chance(d, 8))
+        for (int32_t v = 0; v < n; v++) x[v] = -INFINITY;
+    if (dice_chance(d, 8)) x[dice_range(d, 0, n - 1)] = dice_chance(d, 50) ? NAN : INFINITY;
+    if (dice_chance(d, 8))
+        for (int32_t v = 0; v < n; v++) x[v] = x[0];
+}
+
+static void draw_lists(problem *p, dice *d)
+{
+    int32_t used = 0;
+    p->id = make((size_t)SLOTS * (size_t)p->symbols, sizeof *p->id);
+    for (int32_t s = 0; s < SLOTS; s++) {
+        const int32_t length = s == 0 ? 0 : s == 1 ? p->symbols : dice_range(d, 1, p->symbols);
+        p->ids[s] = used;
+        p->ids[SLOTS + s] = length;
+        for (int32_t i = 0, id = 0; i < length; i++, id++) {
+            id += dice_range(d, 0, (p->vocabulary - id - (length - i)) / (length - i));
+            p->id[used++] = id;
+        }
+    }
+    p->slot = make((size_t)p->rows, sizeof *p->slot);
+    for (int32_t r = 0; r < p->rows; r++) p->slot[r] = dice_range(d, 0, SLOTS - 1);
+}
+
+static int32_t length_of(const problem *p, int32_t r)
+{
+    return p->lists ? p->ids[SLOTS + p->slot[r]] : p->symbols;
+}
+
+static int32_t id_of(const problem *p, int32_t r, int32_t v)
+{
+    return p->lists ? p->id[p->ids[p->slot[r]] + v] : v;
+}
+
+static void draw_sets(problem *p, dice *d)
+{
+    const int32_t needed = (p->vocabulary + p->first_action + 63) / 64;
+    p->words = dice_chance(d, 50) ? needed : dice_range(d, 1, needed);
+    p->legal = make((size_t)SETS * (size_t)p->words, sizeof *p->legal);
+    for (int32_t i = 0; i < SETS * p->words; i++) {
+        p->legal[i] = dice_mix((uint64_t)dice_range(d, 0, 1 << 30), 3);
+        if (i < p->words) p->legal[i] &= dice_mix((uint64_t)i, 5) & dice_mix((uint64_t)i, 7);
+        if (i >= p->words && i < 2 * p->words) p->legal[i] = 0;
+    }
+}
+
+static problem draw(dice *d, int32_t rows, int32_t symbols, int32_t models)
+{
+    const enum kind kind = (enum kind)dice_range(d, 0, KINDS - 1);
+    problem p = {.rows = rows, .symbols = symbols, .models = models, .lists = dice_chance(d, 30)};
+    p.vocabulary = p.lists ? symbols + dice_range(d, 0, 100) : symbols;
+    p.first_action = p.lists || dice_chance(d, 50) ? 0 : dice_range(d, 1, 70);
+    p.normalise = dice_chance(d, 70);
+    if (p.lists) draw_lists(&p, d);
+    const size_t numbers_of_rows = (size_t)rows * (size_t)symbols;
+    for (int32_t e = 0; e < models; e++) {
+        p.logits[e] = numbers(d, numbers_of_rows, kind);
+        if (dice_chance(d, 50)) p.bias[e] = numbers(d, (size_t)p.vocabulary, kind == MASKED ? PLAIN : kind);
+        for (int32_t r = 0; r < rows; r++)
+            if (e == 0 || dice_chance(d, 10)) spoil(d, p.logits[e] + (size_t)r * (size_t)symbols, length_of(&p, r));
+    }
+    if (dice_chance(d, 40)) p.add = numbers(d, (size_t)TABLE * (size_t)symbols, kind);
+    if (dice_chance(d, 50)) draw_sets(&p, d);
+    p.add_index = make((size_t)rows, sizeof *p.add_index);
+    p.set = make((size_t)rows, sizeof *p.set);
+    for (int32_t r = 0; r < rows; r++) p.add_index[r] = dice_range(d, -1, TABLE - 1);
+    for (int32_t r = 0; r < rows; r++) p.set[r] = dice_range(d, -1, SETS - 1);
+    return p;
+}
+
+static void drop(problem *p)
+{
+    for (int32_t e = 0; e < p->models; e++) {
+        free(p->logits[e]);
+        free(p->bias[e]);
+    }
+    free(p->add);
+    free(p->add_index);
+    free(p->id);
+    free(p->slot);
+    free(p->legal);
+    free(p->set);
+}
+
+/* --- definitions -------------------------------------------------------------------------------------------------- */
+
+static float x_of(const problem *p, int32_t e, int32_t r, int32_t v)
+{
+    float x = p->logits[e][(size_t)r * (size_t)p->symbols + (size_t)v];
+    if (p->bias[e] != NULL) x += p->bias[e][id_of(p, r, v)];
+    if (p->models == 1 && p->add != NULL && p->add_index[r] >= 0)
+        x += p->add[(size_t)p->add_index[r] * (size_t)p->symbols + (size_t)v];
+    return x;
+}
+
+static int32_t action_of(const problem *p, int32_t r, int32_t v)
+{
+    return id_of(p, r, v) + p->first_action;
+}
+
+static int is_legal(const problem *p, int32_t r, int32_t v)
+{
+    const int32_t action = action_of(p, r, v);
+    if (p->legal == NULL || p->set[r] < 0) return 1;
+    if (action / 64 >= p->words) return 0;
+    return (int)(p->legal[(size_t)p->set[r] * (size_t)p->words + (size_t)(action / 64)] >> (action % 64) & 1);
+}
+
+static double log_norm_of(const problem *p, int32_t e, int32_t r)
+{
+    const int32_t n = length_of(p, r);
+    double max = -INFINITY, sum = 0.0;
+    for (int32_t v = 0; v < n; v++) {
+        const double x = (double)x_of(p, e, r, v);
+        if (isnan(x) || x == INFINITY) return NAN;
+        max = fmax(max, x);
+    }
+    if (max == -INFINITY) return max;
+    for (int32_t v = 0; v < n; v++) sum += exp((double)x_of(p, e, r, v) - max);
+    return max + log(sum);
+}
+
+static int same(float a, float b)
+{
+    return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
+}
+
+/* `from`: what a difference that it comes from was rounded at. */
+static void expect_near(double is, double should, double from)
+{
+    if (isnan(should) || isinf(should)) {
+        assert_true(isnan(should) ? isnan(is) : is == should);
+        return;
+    }
+    if (!(fabs(is - should) <= 1e-5 + 1e-6 * (fabs(should) + fabs(from)))) fail_msg("%.9g, not %.9g", is, should);
+}
+
+/* --- best --------------------------------------------------------------------------------------------------------- */
+
+typedef struct answer {
+    int32_t *count, *action, *tag;
+    float *logp, *log_norm, *pick;
+    int32_t picks, pick_row[MOST_PICKS], pick_symbol[MOST_PICKS];
+} answer;
+
+/* How rows are called: which, in which order, and where they lie. */
+typedef struct company {
+    int32_t rows, order[MOST_ROWS], beyond, apart, off; /* beyond: the grid is for as many more; apart: floats between rows */
+} company;
+
+static void *put(rig *g, const void *from, size_t bytes)
+{
+    if (from == NULL) return NULL;
+    return rig_at(g, memcpy(rig_put(g, bytes), from, bytes));
+}
+
+static int32_t *put_int(rig *g, int32_t x)
+{
+    return put(g, &x, sizeof x);
+}
+
+static int32_t *put_column(rig *g, const company *c, const int32_t *from)
+{
+    int32_t *to = from != NULL ? rig_put(g, (size_t)c->rows * sizeof *to) : NULL;
+    for (int32_t r = 0; from != NULL && r < c->rows; r++) to[r] = from[c->order[r]];
+    return rig_at(g, to);
+}
+
+static float *put_floats(rig *g, const company *c, const float *from, size_t n)
+{
+    if (from == NULL) return NULL;
+    float *to = (float *)rig_put(g, (n + (size_t)c->off) * sizeof *to) + c->off;
+    return rig_at(g, memcpy(to, from, n * sizeof *to));
+}
+
+static gpu_operand put_logits(rig *g, const company *c, const problem *p, int32_t e, float **mirrored)
+{
+    const size_t n = (size_t)p->symbols, ld = n + (size_t)c->apart, bytes = ((size_t)c->rows * ld + (size_t)c->off) * sizeof(float);
+    char *at = mirrored != NULL ? rig_out(g, bytes) : rig_put(g, bytes);
+    float *to = (float *)(void *)at + c->off;
+    for (int32_t r = 0; r < c->rows; r++)
+        memcpy(to + (size_t)r * ld, p->logits[e] + (size_t)c->order[r] * n, n * sizeof *to);
+    if (mirrored != NULL) *mirrored = to;
+    return (gpu_operand){.at = rig_at(g, to), .ld = (int32_t)ld};
+}
+
+static gpu_lists put_lists(rig *g, const problem *p)
+{
+    if (!p->lists) return (gpu_lists){0};
+    const size_t slots = SLOTS * sizeof *p->ids;
+    return (gpu_lists){.ids = put(g, p->id, (size_t)SLOTS * (size_t)p->symbols * sizeof *p->id),
+                       .first = put(g, p->ids, slots),
+                       .length = put(g, p->ids + SLOTS, slots)};
+}
+
+static gpu_best put_best(rig *g, const problem *p, const company *c)
+{
+    gpu_best best = {.rows = {put_int(g, c->rows), c->rows + c->beyond},
+                     .symbols = p->symbols,
+                     .normalise = p->normalise,
+                     .logits = put_logits(g, c, p, 0, NULL),
+                     .bias = put_floats(g, c, p->bias[0], (size_t)p->vocabulary),
+                     .lists = put_lists(g, p),
+                     .slot = put_column(g, c, p->slot),
+                     .first_action = p->first_action,
+                     .legal = put(g, p->legal, (size_t)SETS * (size_t)p->words * sizeof *p->legal),
+                     .legal_words = p->words,
+                     .set = put_column(g, c, p->set),
+                     .most = p->most};
+    if (p->add != NULL)
+        best.add = (gpu_operand){.at = put_floats(g, c, p->add, (size_t)TABLE * (size_t)p->symbols),
+                                 .ld = p->symbols,
+                                 .index = put_column(g, c, p->add_index)};
+    return best;
+}
+
+static void *out(rig *g, size_t n, size_t size, void **device)
+{
+    void *at = rig_out(g, n * size);
+    *device = rig_at(g, at);
+    return at;
+}
+
+static answer run_best(rig *g, dice *d, const problem *p, const company *c)
+{
+    const size_t rows = (size_t)c->rows, choices = rows * (size_t)p->most;
+    answer a = {.picks = c->rows > 0 ? dice_range(d, 0, MOST_PICKS) : 0};
+    rig_begin(g);
+    gpu_best best = put_best(g, p, c);
+    a.count = out(g, rows, sizeof *a.count, (void **)&best.count);
+    a.log_norm = out(g, rows, sizeof *a.log_norm, (void **)&best.log_norm);
+    if (p->tag) a.tag = out(g, rows, sizeof *a.tag, (void **)&best.tag);
+    if (!p->tag || dice_chance(d, 50)) {
+        a.action = out(g, choices, sizeof *a.action, (void **)&best.action);
+        a.logp = out(g, choices, sizeof *a.logp, (void **)&best.logp);
+    }
+    out(g, gpu_best_work(best.rows.most, p->symbols, p->most), 1, &best.work);
+    for (int32_t i = 0; i < a.picks; i++) {
+        a.pick_row[i] = dice_range(d, 0, c->rows - 1);
+        a.pick_symbol[i] = dice_range(d, -1, length_of(p, c->order[a.pick_row[i]]) - 1);
+    }
+    gpu_picks picks = {.picks = {put_int(g, a.picks), a.picks + c->beyond},
+                       .row = put(g, a.pick_row, (size_t)a.picks * sizeof *a.pick_row),
+                       .symbol = put(g, a.pick_symbol, (size_t)a.picks * sizeof *a.pick_symbol),
+                       .best = &best};
+    a.pick = out(g, (size_t)a.picks, sizeof *a.pick, (void **)&picks.logp);
+    rig_down(g);
+    gpu_run_best(g->queue, &best);
+    gpu_run_picks(g->queue, &picks);
+    memset(&best, 0xFF, sizeof best); /* copied when launched */
+    rig_up(g);
+    return a;
+}
+
+typedef struct scored {
+    float logp;
+    int32_t v;
+} scored;
+
+static int before(const void *a, const void *b)
+{
+    const scored *x = a, *y = b;
+    if (x->logp != y->logp) return x->logp > y->logp ? -1 : 1;
+    return x->v < y->v ? -1 : 1;
+}
+
+/* Row r of the problem, which is row i of the answer. */
+static void expect_choices(const problem *p, const answer *a, int32_t r, int32_t i)
+{
+    const float norm = a->log_norm[i];
+    const int32_t n = length_of(p, r);
+    scored *all = make((size_t)n, sizeof *all);
+    int32_t count = 0;
+    for (int32_t v = 0; v < n && !isnan(norm); v++) {
+        all[count] = (scored){(x_of(p, 0, r, v) + 0.0f) - norm, v};
+        count += all[count].logp > -INFINITY && is_legal(p, r, v);
+    }
+    qsort(all, (size_t)count, sizeof *all, before);
+    count = count < p->most ? count : p->most;
+    assert_int_equal(a->count[i], count);
+    for (int32_t k = 0; k < count && a->action != NULL; k++) {
+        const size_t at = (size_t)i * (size_t)p->most + (size_t)k;
+        if (a->action[at] != action_of(p, r, all[k].v) || !same(a->logp[at], all[k].logp))
+            fail_msg("row %d, choice %d: %d (%.9g), not %d (%.9g)", r, k, a->action[at], (double)a->logp[at],
+                     action_of(p, r, all[k].v), (double)all[k].logp);
+    }
+    if (a->tag != NULL) assert_int_equal(a->tag[i], count > 0 ? action_of(p, r, all[0].v) : p->first_action);
+    free(all);
+}
+
+/* What the plain C kernel says of row r. It knows no lists and no shifted actions, so these are taken away. */
+static void expect_kernel(const problem *p, const answer *a, int32_t r, int32_t i)
+{
+    const int32_t n = length_of(p, r), most = p->most < 300 ? p->most : 300;
+    if (n == 0 || most == 0 || a->action == NULL) return;
+    rill_kernels k;
+    rill_kernels_init(&k, RILL_ISA_REF);
+    float *x = make((size_t)n, sizeof *x), *logp = make((size_t)most, sizeof *logp), norm = 0.0f;
+    uint64_t *legal = make((size_t)(n + 63) / 64, sizeof *legal);
+    int32_t *ids = make((size_t)most, sizeof *ids), count = 0;
+    for (int32_t v = 0; v < n; v++) {
+        x[v] = x_of(p, 0, r, v);
+        if (is_legal(p, r, v)) legal[v / 64] |= UINT64_C(1) << (v % 64);
+    }
+    k.best(&(rill_best){.rows = 1,
+                        .symbols = (size_t)n,
+                        .best = (size_t)most,
+                        .logits = {.at = x, .ld = (size_t)n},
+                        .legal = legal,
+                        .ids = ids,
+                        .logp = p->normalise ? logp : NULL,
+                        .ld_out = (size_t)most,
+                        .counts = &count,
+                        .log_norm = p->normalise ? &norm : NULL},
+           NULL);
+    if (p->normalise) expect_near((double)a->log_norm[i], (double)norm, 0.0);
+    assert_int_equal(count, a->count[i] < most ? a->count[i] : most);
+    for (int32_t j = 0; j < count; j++) {
+        const size_t at = (size_t)i * (size_t)p->most + (size_t)j;
+        if (!p->normalise) assert_int_equal(a->action[at], action_of(p, r, ids[j]));
+        if (p->normalise) expect_near((double)a->logp[at], (double)logp[j], (double)norm);
+    }
+    free(x);
+    free(logp);
+    free(legal);
+    free(ids);
+}
+
+static void expect_best(const problem *p, const company *c, const answer *a)
+{
+    for (int32_t i = 0; i < c->rows; i++) {
+        const double norm = log_norm_of(p, 0, c->order[i]);
+        expect_near((double)a->log_norm[i], p->normalise || isnan(norm) ? norm : 0.0, 0.0);
+        expect_choices(p, a, c->order[i], i);
+        expect_kernel(p, a, c->order[i], i);
+    }
+    for (int32_t k = 0; k < a->picks; k++) {
+        const int32_t r = c->order[a->pick_row[k]], v = a->pick_symbol[k];
+        const float norm = a->log_norm[a->pick_row[k]], x = v >= 0 ? x_of(p, 0, r, v) + 0.0f : -INFINITY;
+        const float logp = v < 0 || (x == -INFINITY && !isnan(norm)) ? -INFINITY : x - norm;
+        if (!same(a->pick[k], logp)) fail_msg("pick of %d in row %d: %.9g, not %.9g", v, r, (double)a->pick[k], (double)logp);
+    }
+}
+
+static company draw_company(dice *d, int32_t rows)
+{
+    company c = {.rows = rows, .beyond = dice_range(d, 0, 3), .apart = dice_range(d, 0, 5), .off = dice_range(d, 0, 3)};
+    if (dice_chance(d, 50)) c.off = 0;
+    if (dice_chance(d, 30)) c.rows = dice_range(d, 0, rows);
+    for (int32_t r = 0; r < c.rows; r++) c.order[r] = dice_range(d, 0, rows - 1);
+    return c;
+}
+
+/* Row i of one run is row k of another. */
+static void expect_same(const problem *p, const answer *a, int32_t i, const answer *b, int32_t k)
+{
+    const size_t n = (size_t)a->count[i], at = (size_t)i * (size_t)p->most, to = (size_t)k * (size_t)p->most;
+    assert_int_equal(a->count[i], b->count[k]);
+    assert_true(same(a->log_norm[i], b->log_norm[k]));
+    if (a->tag != NULL) assert_int_equal(a->tag[i], b->tag[k]);
+    if (a->action == NULL || b->action == NULL) return;
+    assert_memory_equal(a->action + at, b->action + to, n * sizeof *a->action);
+    assert_memory_equal(a->logp + at, b->logp + to, n * sizeof *a->logp);
+}
+
+/* All rows, then some alone or among others. Answers lie in the rig's mirror: two rigs. */
+static void check_best(rig *g, rig *h, dice *d, const problem *p)
+{
+    company all = {.rows = p->rows, .beyond = 1};
+    for (int32_t r = 0; r < p->rows; r++) all.order[r] = r;
+    const answer a = run_best(g, d, p, &all);
+    expect_best(p, &all, &a);
+    company some = draw_company(d, p->rows);
+    if (dice_chance(d, 40) && some.rows > 0) some.rows = 1;
+    cuda_host_seed((uint64_t)dice_range(d, 0, 1000));
+    const answer b = run_best(h, d, p, &some);
+    for (int32_t i = 0; i < some.rows; i++) expect_same(p, &a, some.order[i], &b, i);
+}
+
+static int32_t draw_most(dice *d, int32_t symbols)
+{
+    const int32_t most = DICE_OF(d, 0, 1, 2, 5, 12, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 200, 1000, symbols / 2, symbols,
+                                 symbols + 3);
+    return symbols > 5000 && most > 1000 && dice_chance(d, 70) ? 10 : most;
+}
+
+static void test_best(void **state)
+{
+    (void)state;
+    const int64_t iterations = harness_iterations(400);
+    rig g, h;
+    rig_open(&g, 24 << 20);
+    rig_open(&h, 24 << 20);
+    for (int64_t i = 0; i < iterations; i++) {
+        dice d = dice_seeded(harness_seed(1) + (uint64_t)i);
+        const int32_t symbols = DICE_OF(&d, 1, 2, 3, 31, 32, 33, 40, 100, 255, 256, 257, 700, 1000, 1024, 1025, 2049, 4096, 4097,
+                                        5000, 16384, 16385, 20001, 40000, 70000);
+        const int32_t rows = symbols > 5000 ? dice_range(&d, 0, 2) : dice_range(&d, 0, 12);
+        problem p = draw(&d, rows, symbols, 1);
+        p.tag = dice_chance(&d, 10);
+        p.most = p.tag ? 1 : draw_most(&d, symbols);
+        check_best(&g, &h, &d, &p);
+        drop(&p);
+    }
+    rig_close(&g);
+    rig_close(&h);
+}
+
+/* A row alone and among 300 others. */
+static void test_company(void **state)
+{
+    (void)state;
+    rig g, h;
+    rig_open(&g, 24 << 20);
+    rig_open(&h, 24 << 20);
+    for (int32_t i = 0; i < 6; i++) {
+        dice d = dice_seeded(harness_seed(1) + 1000 + (uint64_t)i);
+        problem p = draw(&d, i < 5 ? MOST_ROWS : 40, i < 5 ? 37 + 250 * i : 17000, 1);
+        p.most = i % 2 == 0 ? 12 : 140;
+        check_best(&g, &h, &d, &p);
+        drop(&p);
+    }
+    rig_close(&g);
+    rig_close(&h);
+}
+
+/* Of x that differ and have one log-probability the smaller symbol is chosen, wherever the best by x are cut. */
+static void test_rounded(void **state)
+{
+    (void)state;
+    rig g, h;
+    rig_open(&g, 4 << 20);
+    rig_open(&h, 4 << 20);
+    for (int32_t i = 0; i < 40; i++) {
+        const int32_t symbols = i < 30 ? 3000 : 20000;
+        dice d = dice_seeded(harness_seed(1) + 2000 + (uint64_t)i);
+        float *x = make((size_t)symbols, sizeof *x);
+        problem p = {.rows = 1, .symbols = symbols, .vocabulary = symbols, .models = 1, .normalise = 1, .logits = {x}};
+        p.most = 1 + i * 2;
+        p.add_index = make(1, sizeof *p.add_index);
+        p.set = make(1, sizeof *p.set);
+        for (int32_t v = 0; v < symbols; v++) x[v] = 0.5f + 0x1p-24f * (float)(i % 2 == 0 ? v : dice_range(&d, 0, 100));
+        check_best(&g, &h, &d, &p);
+        drop(&p);
+    }
+    rig_close(&g);
+    rig_close(&h);
+}
+
+/* --- mixtures ----------------------------------------------------------------------------------------------------- */
+
+/* x [rows, symbols], copied. */
+static float *run_mix(rig *g, dice *d, const problem *p, const company *c)
+{
+    const int over = dice_chance(d, 50);
+    float *x = NULL, *result = make((size_t)c->rows * (size_t)p->symbols, sizeof *result);
+    rig_begin(g);
+    gpu_mix mix = {.rows = {put_int(g, c->rows), c->rows + c->beyond},
+                   .models = p->models,
+                   .symbols = p->symbols,
+                   .lists = put_lists(g, p),
+                   .slot = put_column(g, c, p->slot)};
+    for (int32_t e = 0; e < p->models; e++) {
+        mix.logits[e] = put_logits(g, c, p, e, e == 0 && over ? &x : NULL);
+        mix.bias[e] = put_floats(g, c, p->bias[e], (size_t)p->vocabulary);
+    }
+    mix.x = mix.logits[0];
+    if (!over) {
+        x = rig_out(g, (size_t)c->rows * (size_t)mix.x.ld * sizeof *x);
+        mix.x.at = rig_at(g, x);
+    }
+    out(g, (size_t)mix.rows.most * (size_t)p->models, sizeof(float), (void **)&mix.log_norm);
+    rig_down(g);
+    gpu_run_mix(g->queue, &mix);
+    rig_up(g);
+    for (int32_t r = 0; r < c->rows; r++)
+        memcpy(result + (size_t)r * (size_t)p->symbols, x + (size_t)r * (size_t)mix.x.ld, (size_t)p->symbols * sizeof *x);
+    return result;
+}
+
+static double mixed(const problem *p, const double *norm, int32_t r, int32_t v)
+{
+    double sum = 0.0;
+    for (int32_t e = 0; e < p->models; e++) {
+        if (!(norm[e] > -INFINITY)) return NAN;
+        sum += exp((double)x_of(p, e, r, v) - norm[e]);
+    }
+    double most = -INFINITY, spread = 0.0; /* the same again where it is too small for that */
+    for (int32_t e = 0; e < p->models; e++) most = fmax(most, (double)x_of(p, e, r, v) - norm[e]);
+    if (most == -INFINITY) return most;
+    for (int32_t e = 0; e < p->models; e++) spread += exp((double)x_of(p, e, r, v) - norm[e] - most);
+    return sum > 1e-200 ? log(sum / p->models) : most + log(spread / p->models);
+}
+
+static void test_mix(void **state)
+{
+    (void)state;
+    const int64_t iterations = harness_iterations(120);
+    rig g;
+    rig_open(&g, 16 << 20);
+    for (int64_t i = 0; i < iterations; i++) {
+        dice d = dice_seeded(harness_seed(1) + 5000 + (uint64_t)i);
+        const int32_t symbols = DICE_OF(&d, 1, 2, 33, 100, 256, 1000, 1025, 4097, 20001);
+        problem p = draw(&d, symbols > 4000 ? 2 : dice_range(&d, 1, 9), symbols, DICE_OF(&d, 1, 2, 3, 5));
+        if (i % 40 == 7) {
+            drop(&p);
+            p = draw(&d, 2, 70, MOST_MODELS);
+        }
+        free(p.add);
+        p.add = NULL;
+        company all = {.rows = p.rows, .beyond = 2}, some = draw_company(&d, p.rows);
+        for (int32_t r = 0; r < p.rows; r++) all.order[r] = r;
+        float *x = run_mix(&g, &d, &p, &all);
+        for (int32_t r = 0; r < p.rows; r++) {
+            double norm[MOST_MODELS], largest = 0.0;
+            for (int32_t e = 0; e < p.models; e++) {
+                norm[e] = log_norm_of(&p, e, r);
+                largest = fmax(largest, fabs(norm[e]));
+            }
+            for (int32_t v = 0; v < length_of(&p, r); v++)
+                expect_near((double)x[(size_t)r * (size_t)p.symbols + (size_t)v], mixed(&p, norm, r, v), largest);
+        }
+        cuda_host_seed((uint64_t)i);
+        float *y = run_mix(&g, &d, &p, &some);
+        for (int32_t r = 0; r < some.rows; r++)
+            for (int32_t v = 0; v < length_of(&p, some.order[r]); v++)
+                assert_true(same(y[r * p.symbols + v], x[some.order[r] * p.symbols + v]));
+        free(x);
+        free(y);
+        drop(&p);
+    }
+    rig_close(&g);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_best),
+        cmocka_unit_test(test_company),
+        cmocka_unit_test(test_rounded),
+        cmocka_unit_test(test_mix),
+    };
+    if (harness_options(argc, argv) != 0) return 2;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,236 @@
+/* test_lists.c: lists.cu against definitions, and each row against itself in other company. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch.h"
+#include "rig.h"
+#include "stand_in.h"
+#include "support/dice.h"
+#include "support/harness.h"
+
+enum { MOST_ROWS = 20, SLOTS = 6, MOST_LISTED = 300, VOCABULARY = 400, TABLE = MOST_ROWS + 3 };
+
+/* --- random problems ---------------------------------------------------------------------------------------------- */
+
+typedef struct problem {
+    int32_t rows, width, longest;
+    int32_t first[SLOTS], length[SLOTS], ids[SLOTS * MOST_LISTED];
+    int32_t slot[MOST_ROWS], at[MOST_ROWS], to[MOST_ROWS]; /* rows of the tables: of what is read; of what is written */
+    gpu_type type;
+    gpu_activation activation;
+    float *w, *x; /* [VOCABULARY, width]; [TABLE, width] */
+} problem;
+
+static float *numbers(dice *d, size_t n)
+{
+    float *x = malloc(n * sizeof *x);
+    assert_non_null(x);
+    for (size_t i = 0; i < n; i++) x[i] = (float)dice_range(d, -3000, 3000) / 1024.0f + (float)dice_range(d, 0, 9) * 1e-5f;
+    return x;
+}
+
+static problem draw(dice *d, int32_t width, int32_t vocabulary)
+{
+    problem p = {.rows = dice_range(d, 0, MOST_ROWS), .width = width};
+    int32_t used = 0;
+    for (int32_t s = 0; s < SLOTS; s++) {
+        p.first[s] = used;
+        p.length[s] = DICE_OF(d, 0, 1, 3, 4, 31, 32, 33, 70, MOST_LISTED);
+        p.longest = p.length[s] > p.longest ? p.length[s] : p.longest;
+        for (int32_t i = 0, id = 0; i < p.length[s]; i++, id++) {
+            id += dice_range(d, 0, (vocabulary - id - (p.length[s] - i)) / (p.length[s] - i));
+            p.ids[used++] = id;
+        }
+    }
+    p.longest += dice_range(d, 0, 40);
+    for (int32_t r = 0; r < p.rows; r++) {
+        p.slot[r] = dice_range(d, 0, SLOTS - 1);
+        p.at[r] = dice_range(d, -1, TABLE - 1);
+        p.to[r] = dice_chance(d, 10) ? -1 : (7 * r + 3) % TABLE; /* they differ */
+    }
+    p.type = dice_chance(d, 50) ? GPU_F32 : GPU_BF16;
+    p.activation = (gpu_activation)dice_range(d, GPU_LINEAR, GPU_SIGMOID);
+    p.w = numbers(d, (size_t)VOCABULARY * (size_t)width);
+    p.x = numbers(d, (size_t)TABLE * (size_t)width);
+    return p;
+}
+
+static void drop(problem *p)
+{
+    free(p->w);
+    free(p->x);
+}
+
+static void *put(rig *g, const void *from, size_t bytes)
+{
+    return rig_at(g, memcpy(rig_put(g, bytes), from, bytes));
+}
+
+/* `off` floats from a multiple of 16 bytes. */
+static float *put_table(rig *g, const float *from, size_t n, int32_t off)
+{
+    float *to = (float *)rig_put(g, (n + (size_t)off) * sizeof *to) + off;
+    return rig_at(g, memcpy(to, from, n * sizeof *to));
+}
+
+static gpu_lists put_lists(rig *g, const problem *p)
+{
+    return (gpu_lists){put(g, p->ids, sizeof p->ids), put(g, p->first, sizeof p->first), put(g, p->length, sizeof p->length)};
+}
+
+/* --- mask --------------------------------------------------------------------------------------------------------- */
+
+static void check_mask(rig *g, dice *d, const problem *p)
+{
+    const size_t ld = (size_t)p->width + (size_t)dice_range(d, 0, 3), n = TABLE * ld;
+    const int indexed = dice_chance(d, 70);
+    float should[TABLE * (VOCABULARY + 3)];
+    rig_begin(g);
+    float *x = rig_out(g, n * sizeof *x);
+    for (size_t i = 0; i < n; i++) x[i] = should[i] = (float)i;
+    gpu_mask mask = {.rows = {put(g, &p->rows, sizeof p->rows), p->rows + 2},
+                     .width = p->width,
+                     .lists = put_lists(g, p),
+                     .slot = put(g, p->slot, sizeof p->slot),
+                     .x = {rig_at(g, x), (int32_t)ld, indexed ? put(g, p->to, sizeof p->to) : NULL}};
+    rig_down(g);
+    gpu_run_mask(g->queue, &mask);
+    rig_up(g);
+    for (int32_t r = 0; r < p->rows; r++) {
+        const int32_t to = indexed ? p->to[r] : r;
+        const int32_t *id = p->ids + p->first[p->slot[r]];
+        for (int32_t i = 0; to >= 0 && i < p->length[p->slot[r]]; i++)
+            if (id[i] < p->width) should[(size_t)to * ld + (size_t)id[i]] = -INFINITY;
+    }
+    assert_memory_equal(x, should, n * sizeof *x);
+}
+
+static void test_mask(void **state)
+{
+    (void)state;
+    const int64_t iterations = harness_iterations(200);
+    rig g;
+    rig_open(&g, 1 << 20);
+    for (int64_t i = 0; i < iterations; i++) {
+        dice d = dice_seeded(harness_seed(1) + (uint64_t)i);
+        problem p = draw(&d, dice_range(&d, 1, VOCABULARY), VOCABULARY);
+        check_mask(&g, &d, &p);
+        drop(&p);
+    }
+    rig_close(&g);
+}
+
+/* --- product ------------------------------------------------------------------------------------------------------ */
+
+static double rounded(float x, gpu_type type)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (type == GPU_BF16) bits = (bits + 0x7fff + (bits >> 16 & 1)) >> 16 << 16;
+    memcpy(&x, &bits, sizeof x);
+    return (double)x;
+}
+
+static double activated(double x, gpu_activation activation)
+{
+    switch (activation) {
+    case GPU_TANH: return tanh(x);
+    case GPU_RELU: return x < 0.0 ? 0.0 : x;
+    case GPU_SWISH: return x / (1.0 + exp(-x));
+    case GPU_GELU: return 0.5 * x * erfc(-x * sqrt(0.5));
+    case GPU_SIGMOID: return 1.0 / (1.0 + exp(-x));
+    default: return x;
+    }
+}
+
+/* Rows `order` of the problem; out [rows, longest], copied. */
+static float *run_product(rig *g, dice *d, const problem *p, int32_t rows, const int32_t *order)
+{
+    const size_t n = (size_t)rows * (size_t)p->longest, ld = (size_t)p->longest + (size_t)dice_range(d, 0, 3);
+    const int32_t off = dice_chance(d, 50) ? 0 : dice_range(d, 1, 3);
+    int32_t slot[MOST_ROWS], at[MOST_ROWS], to[MOST_ROWS];
+    for (int32_t r = 0; r < rows; r++) {
+        slot[r] = p->slot[order[r]];
+        at[r] = p->at[order[r]];
+        to[r] = p->to[order[r]] < 0 ? -1 : rows - 1 - r;
+    }
+    rig_begin(g);
+    gpu_list_product product = {.rows = {put(g, &rows, sizeof rows), rows + 2},
+                                .width = p->width,
+                                .longest = p->longest,
+                                .lists = put_lists(g, p),
+                                .slot = put(g, slot, sizeof slot),
+                                .w = put_table(g, p->w, (size_t)VOCABULARY * (size_t)p->width, off),
+                                .type = p->type,
+                                .activation = p->activation};
+    product.a = (gpu_operand){put_table(g, p->x, (size_t)TABLE * (size_t)p->width, off), p->width, put(g, at, sizeof at)};
+    float *out = rig_out(g, (size_t)rows * ld * sizeof *out), *result = calloc(n + 1, sizeof *result);
+    product.out = (gpu_operand){rig_at(g, out), (int32_t)ld, put(g, to, sizeof to)};
+    rig_down(g);
+    gpu_run_list_product(g->queue, &product);
+    rig_up(g);
+    assert_non_null(result);
+    for (int32_t r = 0; r < rows; r++) {
+        const float *row = out + (size_t)(rows - 1 - r) * ld;
+        const size_t length = to[r] >= 0 ? (size_t)p->length[slot[r]] : 0;
+        memcpy(result + (size_t)r * (size_t)p->longest, row, length * sizeof *row);
+        for (size_t i = length; i < ld; i++) assert_true(isnan(row[i])); /* nothing was written there */
+    }
+    return result;
+}
+
+static void expect_product(const problem *p, const float *out, int32_t r, int32_t i)
+{
+    const float *w = p->w + (size_t)p->ids[p->first[p->slot[r]] + i] * (size_t)p->width;
+    const float *x = p->at[r] >= 0 ? p->x + (size_t)p->at[r] * (size_t)p->width : NULL;
+    double sum = 0.0, size = 1.0;
+    for (int32_t k = 0; k < p->width && x != NULL; k++) {
+        const double term = rounded(x[k], p->type) * rounded(w[k], p->type);
+        sum += term;
+        size += fabs(term);
+    }
+    const double should = activated(sum, p->activation), is = (double)out[(size_t)r * (size_t)p->longest + (size_t)i];
+    if (!(fabs(is - should) <= 1e-6 * size)) fail_msg("row %d, symbol %d: %.9g, not %.9g", r, i, is, should);
+}
+
+static void check_product(rig *g, dice *d, const problem *p)
+{
+    int32_t order[MOST_ROWS];
+    for (int32_t r = 0; r < p->rows; r++) order[r] = r;
+    float *all = run_product(g, d, p, p->rows, order);
+    for (int32_t r = 0; r < p->rows; r++)
+        for (int32_t i = 0; p->to[r] >= 0 && i < p->length[p->slot[r]]; i++) expect_product(p, all, r, i);
+    const int32_t rows = p->rows > 0 ? dice_range(d, 1, p->rows) : 0;
+    for (int32_t r = 0; r < rows; r++) order[r] = dice_range(d, 0, p->rows - 1);
+    float *some = run_product(g, d, p, rows, order);
+    for (int32_t r = 0; r < rows; r++)
+        assert_memory_equal(some + (size_t)r * (size_t)p->longest, all + (size_t)order[r] * (size_t)p->longest,
+                            (size_t)p->longest * sizeof *all);
+    free(all);
+    free(some);
+}
+
+static void test_product(void **state)
+{
+    (void)state;
+    const int64_t iterations = harness_iterations(100);
+    rig g;
+    rig_open(&g, 16 << 20);
+    for (int64_t i = 0; i < iterations; i++) {
+        dice d = dice_seeded(harness_seed(1) + (uint64_t)i);
+        problem p = draw(&d, i % 25 == 3 ? 4100 + (int32_t)i % 2 : DICE_OF(&d, 1, 3, 4, 33, 64, 127, 128, 130, 256, 512), VOCABULARY);
+        if (i % 25 == 3) p.rows = p.rows < 3 ? p.rows : 3;
+        cuda_host_seed((uint64_t)i);
+        check_product(&g, &d, &p);
+        drop(&p);
+    }
+    rig_close(&g);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mask), cmocka_unit_test(test_product)};
+    if (harness_options(argc, argv) != 0) return 2;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
