@@ -234,6 +234,7 @@ static rill_status load_model(neural *m, const rill_open_options *options)
     rill_tensors *file;
     weights w;
     const rill_device_options device = {.struct_size = sizeof device,
+                                        .name = rill_open_value(options, "device"),
                                         .backend = rill_open_value(options, "backend"),
                                         .row_by_row = options->deterministic};
     if (options->path == NULL)
@@ -423,6 +424,8 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
 
 /* `--backend NAME` on a command line, `backend = "NAME"` in a script: whatever stands here can be given wherever settings can. */
 static const rill_option own_options[] = {
+    {"device", "NAME", "cpu", "what runs the model: cpu, cuda, cuda:NUMBER or auto", RILL_OPTION_TEXT,
+     RILL_OPTION_MODEL, 0, 0, 0},
     {"backend", "NAME", "rill", "what computes products: rill or onednn", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0},
     {0},
 };

@@ -88,6 +88,9 @@ typedef enum rill_dtype {
     RILL_DTYPE_F32_PLAIN = 3, /* fp32 as one matrix, K x N: only for tables whose `f32` it is */
 } rill_dtype;
 
+/* The nearest bf16, ties to even; a NaN stays one. */
+uint16_t rill_bf16(float x);
+
 /* What is done to an element after its sum is complete. */
 typedef enum rill_epilogue {
     RILL_EPILOGUE_NONE = 0,

@@ -49,8 +49,7 @@ static void pack_f32(const source *s, size_t step, float *to)
 
 /* ---- bf16 ------------------------------------------------------------------------------------------------ */
 
-/* To the nearest, ties to even; a NaN stays one. */
-static uint16_t bf16(float x)
+uint16_t rill_bf16(float x)
 {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -62,7 +61,7 @@ static void pack_bf16(const source *s, uint16_t *to)
 {
     for (size_t k = 0; k < s->k; k++) {
         uint16_t *line = to + k / 2 * 2 * RILL_BLOCK + k % 2;
-        for (size_t j = 0; j < s->columns; j++) line[2 * j] = bf16(s->w[j * s->stride + k]);
+        for (size_t j = 0; j < s->columns; j++) line[2 * j] = rill_bf16(s->w[j * s->stride + k]);
     }
 }
 

@@ -18,6 +18,7 @@ rill_status rill_options_device(rill_context *ctx, const char *domain, const ril
                                 rill_device **out)
 {
     const rill_device_options wanted = {.struct_size = sizeof wanted,
+                                        .name = rill_open_value(options, "device"),
                                         .backend = rill_open_value(options, "backend"),
                                         .row_by_row = options->deterministic};
     char why[500];
@@ -29,7 +30,10 @@ rill_status rill_options_device(rill_context *ctx, const char *domain, const ril
 
 void rill_options_describe(const rill_device *device, char *description, size_t size)
 {
-    const char *more = strchr(rill_device_name(device), ',');
+    const char *name = rill_device_name(device), *more = strchr(name, ',');
     const size_t used = strlen(description);
-    if (more != NULL) snprintf(description + used, size - used, "%s", more);
+    if (strncmp(name, "cpu", 3) != 0)
+        snprintf(description + used, size - used, ", on %s", name);
+    else if (more != NULL)
+        snprintf(description + used, size - used, "%s", more);
 }

@@ -12,17 +12,26 @@
     {                                                                                                         \
         "weights", words, "f32", "how the domain keeps weights", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0 \
     }
-#define RILL_BACKEND_ROW                                                                                 \
-    {                                                                                                    \
-        "backend", "NAME", "rill", "what computes a model's products: rill or onednn", RILL_OPTION_TEXT, \
-            RILL_OPTION_MODEL, 0, 0, 0                                                                   \
+#define RILL_DEVICE_ROWS                                                                                        \
+    {"device",                                                                                                  \
+     "NAME",                                                                                                    \
+     "cpu",                                                                                                     \
+     "what runs a model: cpu; cuda or cuda:NUMBER, a GPU; auto, a GPU if one can be used, else cpu",            \
+     RILL_OPTION_TEXT,                                                                                          \
+     RILL_OPTION_MODEL,                                                                                         \
+     0,                                                                                                         \
+     0,                                                                                                         \
+     0},                                                                                                        \
+    {                                                                                                           \
+        "backend", "NAME", "rill", "what computes a model's products on cpu: rill or onednn", RILL_OPTION_TEXT, \
+            RILL_OPTION_MODEL, 0, 0, 0                                                                          \
     }
 
 /* A path must be given, and arguments, which none of these domains takes, must not: an option without effect is refused.
  *   RILL_OK · RILL_ERR_OPTION (names `domain`) */
 rill_status rill_options_check(rill_context *ctx, const char *domain, const rill_open_options *options);
 
-/* The device that the backend and options->deterministic ask for.
+/* The device that its name, the backend and options->deterministic ask for.
  *   RILL_OK · RILL_ERR_OPTION (names `domain`) · RILL_ERR_MEMORY */
 rill_status rill_options_device(rill_context *ctx, const char *domain, const rill_open_options *options,
                                 rill_device **out);

@@ -226,7 +226,7 @@ static rill_status advise(const rill_domain *table, rill_context *ctx, const cha
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
-static const rill_option own_options[] = {RILL_WEIGHTS_ROW("f32"), RILL_BACKEND_ROW, {0}};
+static const rill_option own_options[] = {RILL_WEIGHTS_ROW("f32"), RILL_DEVICE_ROWS, {0}};
 
 const rill_domain rill_semparse_domain = {
     .abi_version = RILL_ABI_VERSION,

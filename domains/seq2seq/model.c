@@ -16,7 +16,7 @@
 
 const rill_option seq_options[] = {
     RILL_WEIGHTS_ROW("f32|bf16|int8"),
-    RILL_BACKEND_ROW,
+    RILL_DEVICE_ROWS,
     {"shortlist", "FILE[,F[,B]]", "F and B: 100",
      "choose only among the first F actions and, by this lexicon, the best B for each piece of the input",
      RILL_OPTION_PATH, RILL_OPTION_MODEL, 0, 0, 0},

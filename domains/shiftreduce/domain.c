@@ -224,7 +224,7 @@ static rill_status advise(const rill_domain *table, rill_context *ctx, const cha
 
 static const rill_option own_options[] = {
     RILL_WEIGHTS_ROW("f32"),
-    RILL_BACKEND_ROW,
+    RILL_DEVICE_ROWS,
     INPUT_FORMAT,
     {0},
 };

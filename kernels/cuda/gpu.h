@@ -79,7 +79,8 @@ typedef struct gpu_matrix {
 /* Choose the way. Returns 0, or -1 with why. */
 int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT]);
 
-/* c [rows, n] = a [rows, k] w^T, sums in fp32; a of the matrix' type, rows without gaps; row r of c begins at c + r * ldc. */
+/* c [rows, n] = a [rows, k] w^T, sums in fp32; a of the matrix' type, rows without gaps; row r of c begins at c + r * ldc. a and w lie
+ * at multiples of 16 bytes, and where n is a multiple of 4 the rows of c do so, too. */
 void gpu_product(gpu_queue *queue, const gpu_matrix *matrix, int32_t rows, const void *a, float *c, int32_t ldc);
 
 #ifdef __cplusplus

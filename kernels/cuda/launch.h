@@ -163,7 +163,8 @@ typedef struct gpu_path {
 void gpu_run_path(gpu_queue *queue, const gpu_path *args);
 
 /* softmax over t of scale * (query . key_t), then the sum of the values; heads stand side by side. Memory row t of row r is
- * entry[first[r] + t], or first[r] + t without entries. Length 0 gives zeros; a NaN makes that head of that row NaN. */
+ * entry[first[r] + t], or first[r] + t without entries. Length 0 gives zeros; a NaN in query or keys makes that head of that row NaN,
+ * one in the values that column of it. */
 typedef struct gpu_attend {
     gpu_rows rows;
     int32_t heads, width; /* of one head: any */
@@ -173,13 +174,13 @@ typedef struct gpu_attend {
     const int32_t *first, *length; /* [rows] */
     const int32_t *entry;          /* or NULL */
     gpu_operand out;
-    float *part;     /* [gpu_attend_part()] floats of working memory, for long memories of few rows */
+    float *part; /* [gpu_attend_part()] floats of working memory, for long memories of few rows: slower with NULL, to the same bits */
     int32_t longest; /* at least the longest length */
     float *watched;  /* [rows, ld_watched] mean over heads of the weights, or NULL */
     int32_t ld_watched;
 } gpu_attend;
 void gpu_run_attend(gpu_queue *queue, const gpu_attend *args);
-/* Floats of working memory that it takes. */
+/* Floats of working memory that it takes, on a multiple of 16 bytes. What serves `rows` rows serves fewer. */
 size_t gpu_attend_part(int32_t rows, int32_t heads, int32_t width, int32_t longest);
 
 /* --- choices.cu --------------------------------------------------------------------------------------------------- */

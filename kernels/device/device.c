@@ -1,49 +1,67 @@
-/* Devices: the one there is, the processor, and what computes its products.
+/* Devices: the processor, what computes its products, and those that modules bring.
  *
- * Invariant: a device is plain data that is not written after it was opened; a back end's file stays loaded.
- * Divisions: back ends · opening. */
+ * Modules lie next to the file that this code is in, named after it and its version, and are loaded when they are asked for: so the
+ * library itself needs none of the libraries that they need.
+ *
+ * Invariant: a device is plain data that is not written after it was opened; a module's file stays loaded.
+ * Divisions: modules · back ends · other devices · opening. */
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "plan.h"
+#include "module.h"
+
+/* --- modules ------------------------------------------------------------------------------------------------------ */
+
+/* In the folder of the environment's RILL_MODULES, or next to the file that this code is in; the loader's own search where that has
+ * no folder. */
+static rill_status module_path(rill_text *path, const char *name)
+{
+    static const char here = 0;
+    Dl_info info;
+    const char *folder = getenv("RILL_MODULES");
+    if (folder != NULL && folder[0] != '\0')
+        return rill_text_printf(path, "%s/rill-%s-" MODULE_VERSION ".so", folder, name);
+    const char *file = dladdr(&here, &info) != 0 && info.dli_fname != NULL ? info.dli_fname : "";
+    const char *slash = strrchr(file, '/');
+    return rill_text_printf(path, "%.*srill-%s-" MODULE_VERSION ".so", slash != NULL ? (int)(slash + 1 - file) : 0,
+                            file, name);
+}
+
+/* What the module `name` calls `symbol`, at *out; NULL when there is no such module or symbol: dlerror() says why. The file stays
+ * loaded: a library that may have made threads is not unloaded under them. */
+static rill_status find_module(rill_context *ctx, const char *name, const char *symbol, void **out)
+{
+    rill_text path = {.ctx = ctx};
+    *out = NULL;
+    rill_status found = module_path(&path, name);
+    if (found != RILL_OK) return found;
+    void *module = dlopen(path.data, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    rill_text_clear(&path);
+    if (module == NULL) return RILL_OK;
+    *out = dlsym(module, symbol);
+    if (*out != NULL) dlclose(module);
+    return RILL_OK;
+}
 
 /* --- back ends ---------------------------------------------------------------------------------------------------- */
 
 typedef int (*use_fn)(rill_kernels *kernels, int row_by_row);
 
-/* Next to the file that this code is in; the loader's own search where that has no folder. */
-static rill_status module_path(rill_text *path)
-{
-    static const char here = 0;
-    Dl_info info;
-    const char *file = dladdr(&here, &info) != 0 && info.dli_fname != NULL ? info.dli_fname : "";
-    const char *slash = strrchr(file, '/');
-    return rill_text_printf(path, "%.*s%s", slash != NULL ? (int)(slash + 1 - file) : 0, file, BACKEND_MODULE);
-}
-
-/* The file stays loaded: a library that may have made threads is not unloaded under them. */
 static rill_status use_onednn(rill_context *ctx, int row_by_row, rill_kernels *out)
 {
-    use_fn use = NULL;
-    rill_text path = {.ctx = ctx};
-    rill_status found = module_path(&path);
+    use_fn use;
+    rill_status found = find_module(ctx, "onednn", "rill_kernels_use_onednn", (void **)&use);
     if (found != RILL_OK) return found;
-    void *module = dlopen(path.data, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    rill_text_clear(&path);
-    if (module == NULL)
+    if (use == NULL)
         return rill_fail(ctx, RILL_ERR_OPTION,
                          "backend: this rill was built without oneDNN, or its library is gone (%s): build it where "
                          "oneDNN 2.x is installed (package libdnnl-dev), or use the backend rill",
                          dlerror());
-    *(void **)&use = dlsym(module, "rill_kernels_use_onednn");
-    const int status = use != NULL ? use(out, row_by_row) : -1;
-    dlclose(module);
-    if (status == 0) return RILL_OK;
+    if (use(out, row_by_row) == 0) return RILL_OK;
     return rill_fail(ctx, RILL_ERR_OPTION, "backend: oneDNN does not run here; use the backend rill");
 }
-
-/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 static rill_status choose_kernels(rill_context *ctx, const char *name, rill_kernels *out)
 {
@@ -69,15 +87,64 @@ static rill_status choose_kernels(rill_context *ctx, const char *name, rill_kern
 static rill_status open_backend(rill_device *device, const rill_device_options *o)
 {
     rill_context *ctx = device->ctx;
-    rill_status status = choose_kernels(ctx, o->kernels, &device->kernels);
     snprintf(device->name, sizeof device->name, "cpu");
-    if (status != RILL_OK || o->backend == NULL || strcmp(o->backend, "rill") == 0) return status;
+    if (o->backend == NULL || strcmp(o->backend, "rill") == 0) return RILL_OK;
     if (strcmp(o->backend, "onednn") != 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "backend: expected rill or onednn, found \"%s\"", o->backend);
-    status = use_onednn(ctx, o->row_by_row, &device->kernels);
+    const rill_status status = use_onednn(ctx, o->row_by_row, &device->kernels);
     if (status == RILL_OK) snprintf(device->name, sizeof device->name, "cpu, products by %s", device->kernels.name);
     return status;
 }
+
+/* --- other devices ------------------------------------------------------------------------------------------------ */
+
+/* "cuda:1" is of the module cuda. */
+static rill_status open_module(rill_device *device, const rill_device_options *o)
+{
+    rill_context *ctx = device->ctx;
+    char module[sizeof device->name];
+    dev_module_fn table;
+    snprintf(module, sizeof module, "%.*s", (int)strcspn(o->name, ":"), o->name);
+    if (o->backend != NULL && strcmp(o->backend, "rill") != 0)
+        return rill_fail(ctx, RILL_ERR_OPTION, "backend: %s computes products on the cpu, not on %s", o->backend,
+                         o->name);
+    rill_status status = find_module(ctx, module, DEV_MODULE_NAME, (void **)&table);
+    if (status != RILL_OK) return status;
+    if (table == NULL)
+        return rill_fail(ctx, RILL_ERR_OPTION, "device: this rill was built without %s, or its libraries are gone (%s)",
+                         module, dlerror());
+    if (table()->sizes != DEV_MODULE_SIZES)
+        return rill_fail(ctx, RILL_ERR_ABI, "device: the module for %s is not of this build of rill", module);
+    status = table()->open(device, o->name);
+    if (status == RILL_OK) device->module = table();
+    return status;
+}
+
+/* The first GPU that can be used, else the processor. */
+static rill_status open_any(rill_device *device, const rill_device_options *o)
+{
+    rill_device_options wanted = *o;
+    wanted.name = "cuda";
+    rill_status status = o->backend == NULL || strcmp(o->backend, "rill") == 0 ? open_module(device, &wanted)
+                                                                               : RILL_ERR_OPTION;
+    return status == RILL_ERR_OPTION ? open_backend(device, o) : status;
+}
+
+static rill_status open_named(rill_device *device, const rill_device_options *o)
+{
+    const char *name = o->name != NULL ? o->name : "cpu";
+    const size_t word = strcspn(name, ":");
+    rill_status status = choose_kernels(device->ctx, o->kernels, &device->kernels);
+    if (status != RILL_OK) return status;
+    if (strcmp(name, "cpu") == 0) return open_backend(device, o);
+    if (strcmp(name, "auto") == 0) return open_any(device, o);
+    if ((word == 4 && memcmp(name, "cuda", 4) == 0) || (word == 9 && memcmp(name, "cuda-host", 9) == 0))
+        return open_module(device, o);
+    return rill_fail(device->ctx, RILL_ERR_OPTION, "device: expected cpu, cuda, cuda:NUMBER or auto, found \"%s\"",
+                     name);
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 rill_status rill_device_open(rill_device **out, rill_context *ctx, const rill_device_options *options)
 {
@@ -87,12 +154,10 @@ rill_status rill_device_open(rill_device **out, rill_context *ctx, const rill_de
     if (o->struct_size != sizeof *o)
         return rill_fail(ctx, RILL_ERR_ABI, "a device's options have %zu bytes, expected %zu", o->struct_size,
                          sizeof *o);
-    if (o->name != NULL && strcmp(o->name, "cpu") != 0)
-        return rill_fail(ctx, RILL_ERR_OPTION, "device: there is only cpu, found \"%s\"", o->name);
     rill_device *device = rill_calloc(ctx, 1, sizeof *device);
     if (device == NULL) return rill_fail_memory(ctx, sizeof *device, "a device");
     device->ctx = ctx;
-    const rill_status status = open_backend(device, o);
+    const rill_status status = open_named(device, o);
     if (status != RILL_OK)
         rill_device_close(device);
     else
@@ -102,7 +167,9 @@ rill_status rill_device_open(rill_device **out, rill_context *ctx, const rill_de
 
 void rill_device_close(rill_device *device)
 {
-    if (device != NULL) rill_free(device->ctx, device, sizeof *device);
+    if (device == NULL) return;
+    if (device->module != NULL) device->module->close(device);
+    rill_free(device->ctx, device, sizeof *device);
 }
 
 const char *rill_device_name(const rill_device *device)

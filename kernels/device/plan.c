@@ -3,7 +3,7 @@
  * Invariant: once a call has failed the plan keeps that failure, later calls do nothing, and all handles that they return are
  * negative; so a handle that is in range belongs to a plan that is sound so far.
  * Divisions: failures and arrays · weights and tables · programs · values' memory · the end. */
-#include "plan.h"
+#include "module.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -83,6 +83,7 @@ void rill_plan_close(rill_plan *plan)
 {
     if (plan == NULL) return;
     rill_context *ctx = plan->ctx;
+    if (plan->device->module != NULL) plan->device->module->plan_close(plan);
     for (size_t i = 0; i < plan->matrices; i++) rill_free(ctx, plan->matrix[i].memory, plan->matrix[i].bytes);
     for (size_t i = 0; i < plan->constants; i++) rill_free(ctx, plan->constant[i].memory, plan->constant[i].bytes);
     for (size_t i = 0; i < plan->programs; i++) clear_program(ctx, &plan->program[i]);
@@ -123,21 +124,41 @@ static int check_type(rill_plan *plan, rill_weight_type type)
     return plan->status == RILL_OK;
 }
 
+static int check_matrix(rill_plan *plan, size_t n, size_t k, const float *w, size_t stride)
+{
+    if (w != NULL && n >= 1 && k >= 1 && stride >= k && n <= INT32_MAX && k <= INT32_MAX) return 1;
+    dev_plan_fail(plan, RILL_ERR_ARGUMENT, "a matrix of %zu x %zu, rows %zu apart, cannot be", n, k, stride);
+    return 0;
+}
+
+/* The form in which kernels multiply by the matrix, whose sizes and dtype are set. */
+static rill_status pack(rill_plan *plan, dev_matrix *matrix, const float *w, size_t stride)
+{
+    const size_t n = matrix->w.n, k = matrix->w.k, bytes = rill_gemm_pack_size(n, k, matrix->w.dtype);
+    if (bytes == 0) dev_plan_fail(plan, RILL_ERR_FORMAT, "weights of %zu x %zu are too many", n, k);
+    matrix->memory = bytes > 0 ? rill_alloc(plan->ctx, bytes) : NULL;
+    if (matrix->memory == NULL) dev_plan_fail(plan, RILL_ERR_MEMORY, "no memory for weights of %zu x %zu", n, k);
+    if (plan->status != RILL_OK) return plan->status;
+    matrix->bytes = bytes;
+    (void)rill_gemm_pack_f32(&matrix->w, n, k, w, stride, matrix->w.dtype,
+                             matrix->memory); /* fails only for what has no size */
+    return RILL_OK;
+}
+
 rill_matrix rill_plan_matrix(rill_plan *plan, rill_weight_type type, size_t n, size_t k, const float *w, size_t stride)
 {
-    if (plan->status != RILL_OK || !check_type(plan, type)) return -1;
-    if (w == NULL || n < 1 || k < 1 || stride < k || n > INT32_MAX || k > INT32_MAX)
-        return dev_plan_fail(plan, RILL_ERR_ARGUMENT, "a matrix of %zu x %zu, rows %zu apart, cannot be", n, k, stride);
+    if (plan->status != RILL_OK || !check_type(plan, type) || !check_matrix(plan, n, k, w, stride)) return -1;
     const int32_t handle = DEV_MORE(plan, plan, matrix, matrices, matrix_room);
     if (handle < 0) return handle;
     dev_matrix *matrix = &plan->matrix[handle - 1];
     const rill_dtype dtype = dev_dtype(plan->device, type);
-    const size_t bytes = rill_gemm_pack_size(n, k, dtype);
-    if (bytes == 0) return dev_plan_fail(plan, RILL_ERR_FORMAT, "weights of %zu x %zu are too many", n, k);
-    void *memory = rill_alloc(plan->ctx, bytes);
-    if (memory == NULL) return dev_plan_fail(plan, RILL_ERR_MEMORY, "no memory for weights of %zu x %zu", n, k);
-    *matrix = (dev_matrix){.memory = memory, .bytes = bytes, .type = type};
-    (void)rill_gemm_pack_f32(&matrix->w, n, k, w, stride, dtype, memory); /* fails only for what has no size */
+    const dev_module *module = plan->device->module;
+    *matrix = (dev_matrix){.w = {.n = n, .k = k, .dtype = dtype}, .type = type};
+    if (module != NULL) {
+        module->matrix(plan, (size_t)handle - 1, w, stride);
+        return plan->status == RILL_OK ? handle : -1;
+    }
+    if (pack(plan, matrix, w, stride) != RILL_OK) return -1;
     return handle;
 }
 
@@ -159,8 +180,9 @@ static rill_constant make_constant(rill_plan *plan, size_t rows, size_t n)
 rill_constant rill_plan_product(rill_plan *plan, const float *a, size_t rows, size_t k, const float *w, size_t n,
                                 size_t stride, const float *bias)
 {
-    if (rill_plan_matrix(plan, RILL_WEIGHT_F32, n, k, w, stride) < 0) return -1;
-    const dev_matrix matrix = plan->matrix[--plan->matrices]; /* for this call only */
+    dev_matrix matrix = {.w = {.n = n, .k = k, .dtype = plan->device->kernels.f32}};
+    if (plan->status != RILL_OK || !check_matrix(plan, n, k, w, stride) || pack(plan, &matrix, w, stride) != RILL_OK)
+        return -1;
     const rill_constant out = make_constant(plan, rows, n);
     if (out > 0) {
         const rill_gemm gemm = {.w = &matrix.w,
@@ -398,8 +420,9 @@ rill_status rill_plan_finish(rill_plan *plan)
         most(&plan->most_paths, p->paths);
     }
     if (plan->status != RILL_OK) return rill_fail(plan->ctx, plan->status, "%s", plan->message);
-    plan->finished = 1;
-    return RILL_OK;
+    const rill_status status = plan->device->module != NULL ? plan->device->module->finish(plan) : RILL_OK;
+    plan->finished = status == RILL_OK;
+    return status;
 }
 
 /* Of a list's symbol: its number and, where the list has them, its bias and its part of a strip of packed rows. */
@@ -407,7 +430,8 @@ static int64_t symbol_bytes(const rill_plan *plan, const dev_list *list)
 {
     enum { STRIP = RILL_LIST_MORE + 1 };
     size_t bytes = sizeof(int32_t) + (list->bias != 0 ? sizeof(float) : 0);
-    if (list->rows != 0) bytes += rill_gemm_pack_size(STRIP, plan->constant[list->rows - 1].width, list->dtype) / STRIP;
+    if (list->rows != 0 && plan->device->module == NULL)
+        bytes += rill_gemm_pack_size(STRIP, plan->constant[list->rows - 1].width, list->dtype) / STRIP;
     return (int64_t)bytes;
 }
 

@@ -26,7 +26,9 @@ static inline size_t dev_lines(size_t bytes)
 struct rill_device {
     rill_context *ctx;
     rill_kernels kernels;
-    char name[64];
+    char name[160];
+    const struct dev_module *module; /* NULL: the processor */
+    void *own;                       /* the module's */
     /* For tests: what blocks and spans are made of, and shares of attention kept at a time; 0: as run.c and ops.c decide. */
     size_t block_rows, span_rows, shares;
 };
@@ -236,6 +238,7 @@ struct rill_plan {
     size_t constant_room, matrix_room, table_room, list_room, program_room;
     size_t most_indices, most_values, most_spaces, most_paths; /* of any program */
     int finished;
+    void *own;          /* the device's module's */
     rill_status status; /* of the first failure */
     char message[400];
 };

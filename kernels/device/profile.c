@@ -103,21 +103,25 @@ static size_t first_counter(const rill_plan *plan, const dev_program *program)
     return first;
 }
 
-void dev_profile_op(dev_block *b, const dev_op *op)
+void dev_profile_count(dev_block *b, const dev_op *op, double seconds)
 {
     const dev_run *r = b->run;
     rill_stream *s = r->stream;
     const size_t number = first_counter(r->plan, r->program) + (size_t)(op - r->program->op);
     dev_counter *c = &s->share[b->thread * s->counters + number];
-    const double begin = rill_clock();
-    dev_op_run(b, op);
-    const double end = rill_clock();
     const cost done = cost_of(b, op);
     c->calls++;
     c->rows += (int64_t)done.rows;
-    c->seconds += end - begin;
+    c->seconds += seconds;
     c->flops += done.flops;
     c->bytes += done.bytes;
+}
+
+void dev_profile_op(dev_block *b, const dev_op *op)
+{
+    const double begin = rill_clock();
+    dev_op_run(b, op);
+    dev_profile_count(b, op, rill_clock() - begin);
 }
 
 void dev_profile_sum(const dev_run *run)

@@ -6,8 +6,7 @@
  *
  * Invariant: nothing here changes a result. Divisions: how a run is cut · the order of inputs · what rows read · the layout ·
  * spans · the run. */
-#include "rill/carve.h"
-#include "stream.h"
+#include "module.h"
 
 #include <string.h>
 
@@ -27,8 +26,7 @@ enum {
 
 /* --- arrays out of one buffer ------------------------------------------------------------------------------------- */
 
-/* Where the next array of a scratch begins. More bytes than there can be stay so many. */
-static size_t carve_at(rill_carver *c, size_t count, size_t size)
+size_t dev_carve_at(rill_carver *c, size_t count, size_t size)
 {
     const size_t at = c->used;
     size_t bytes;
@@ -187,35 +185,43 @@ static void measure(dev_run *r)
 
 /* --- the layout --------------------------------------------------------------------------------------------------- */
 
-static void lay_out_spaces(dev_run *r, rill_carver *c)
+void dev_lay_out_spaces(dev_run *r, rill_carver *c)
 {
     const dev_program *p = r->program;
     dev_layout *l = &r->layout;
-    size_t hashed = 0;
     l->rows[RILL_ROWS] = r->block_rows;
     for (size_t s = 1; s <= p->spaces; s++) {
         const dev_space *space = &p->space[s - 1];
         const size_t of = l->rows[space->of];
         l->rows[s] = space->kind == DEV_RAGGED ? r->block_units : of;
-        l->space_at[s] = carve_at(c, l->rows[s], sizeof(int32_t));
-        l->place_at[s] = carve_at(c, space->kind == DEV_RAGGED ? 2 * of + 2 : of, sizeof(int32_t));
-        if (space->kind == DEV_DISTINCT && of > hashed) hashed = of;
+        l->space_at[s] = dev_carve_at(c, l->rows[s], sizeof(int32_t));
+        l->place_at[s] = dev_carve_at(c, space->kind == DEV_RAGGED ? 2 * of + 2 : of, sizeof(int32_t));
     }
-    size_t places = 16;
+    for (size_t i = 0; i < p->indices; i++)
+        l->index_at[i] = dev_carve_at(c, l->rows[p->index[i].space], sizeof(int32_t));
+}
+
+void dev_lay_out_work(dev_run *r, rill_carver *c)
+{
+    const dev_program *p = r->program;
+    size_t hashed = 0, places = 16;
+    for (size_t s = 0; s < p->spaces; s++)
+        if (p->space[s].kind == DEV_DISTINCT && r->layout.rows[p->space[s].of] > hashed)
+            hashed = r->layout.rows[p->space[s].of];
     while (places < 2 * hashed) places *= 2;
-    l->hash_at = carve_at(c, hashed > 0 ? places : 0, sizeof(int32_t));
+    r->layout.pointers_at = dev_carve_at(c, 4 * (p->spaces + 1) + p->indices, sizeof(void *));
+    r->layout.hash_at = dev_carve_at(c, hashed > 0 ? places : 0, sizeof(int32_t));
 }
 
 static void lay_out_values(dev_run *r, rill_carver *c)
 {
     const dev_program *p = r->program;
     dev_layout *l = &r->layout;
-    for (size_t i = 0; i < p->indices; i++) l->index_at[i] = carve_at(c, l->rows[p->index[i].space], sizeof(int32_t));
     for (size_t i = 0; i < p->buffers; i++) {
         const dev_buffer *b = &p->buffer[i];
         const size_t width = b->list != 0 ? r->list_longest[b->list] : b->width;
         l->value_ld[i] = dev_padded(width > 0 ? width : 1);
-        l->value_at[i] = carve_at(c, l->rows[b->space], l->value_ld[i] * sizeof(float));
+        l->value_at[i] = dev_carve_at(c, l->rows[b->space], l->value_ld[i] * sizeof(float));
     }
 }
 
@@ -230,10 +236,10 @@ static void lay_out_ops(dev_run *r, rill_carver *c)
         if (gemm > l->gemm_bytes) l->gemm_bytes = gemm;
         if (work > l->work_bytes) l->work_bytes = work;
         if (op->kind == DEV_PATH)
-            l->path_at[op->path] = carve_at(c, l->rows[RILL_ROWS] * (r->longest[i] + 2), sizeof(int32_t));
+            l->path_at[op->path] = dev_carve_at(c, l->rows[RILL_ROWS] * (r->longest[i] + 2), sizeof(int32_t));
     }
-    l->gemm_at = carve_at(c, l->gemm_bytes, 1);
-    l->work_at = carve_at(c, l->work_bytes, 1);
+    l->gemm_at = dev_carve_at(c, l->gemm_bytes, 1);
+    l->work_at = dev_carve_at(c, l->work_bytes, 1);
 }
 
 static rill_status lay_out_blocks(dev_run *r)
@@ -241,13 +247,13 @@ static rill_status lay_out_blocks(dev_run *r)
     rill_stream *s = r->stream;
     const size_t scratches = least_of(s->threads, r->spans);
     rill_carver c = {0};
-    r->layout.pointers_at = carve_at(&c, 4 * (r->program->spaces + 1) + r->program->indices, sizeof(void *));
-    lay_out_spaces(r, &c);
+    dev_lay_out_spaces(r, &c);
+    dev_lay_out_work(r, &c);
     lay_out_values(r, &c);
     lay_out_ops(r, &c);
     r->layout.bytes = c.used;
     c.used = 0;
-    (void)carve_at(&c, scratches, r->layout.bytes);
+    (void)dev_carve_at(&c, scratches, r->layout.bytes);
     const rill_status status = rill_carve_again(s->ctx, &s->scratch, &s->scratch_room, &c);
     r->scratch = s->scratch;
     return status;
@@ -299,8 +305,7 @@ static void run_span(void *call, size_t span)
 
 /* --- the run ------------------------------------------------------------------------------------------------------ */
 
-/* Sums of the lengths before each row, of each ragged space; the units and the longest input of the one that has most. */
-static rill_status sum_lengths(dev_run *r, size_t *units, size_t *longest)
+rill_status dev_sum_lengths(dev_run *r, size_t *units, size_t *longest)
 {
     *units = *longest = 0;
     for (size_t s = 0; s < r->program->spaces; s++) {
@@ -365,7 +370,7 @@ static rill_status prepare(dev_run *r)
     rill_status status = rill_carve_again(s->ctx, &s->head, &s->head_room, &c);
     if (status != RILL_OK) return status;
     lay_out_run(r, &c, &dealt, &sorted);
-    status = sum_lengths(r, &units, &longest);
+    status = dev_sum_lengths(r, &units, &longest);
     if (status != RILL_OK) return status;
     measure(r);
     choose_cuts(r, units, longest);
@@ -395,6 +400,8 @@ rill_status rill_stream_run(rill_stream *s, rill_program program, const rill_run
 {
     rill_status status = check_arguments(s, program, arguments);
     if (status != RILL_OK || arguments->n == 0) return status;
+    if (s->plan->device->module != NULL)
+        return s->plan->device->module->run(s, &s->plan->program[program - 1], arguments);
     dev_run r = {.stream = s,
                  .plan = s->plan,
                  .program = &s->plan->program[program - 1],

@@ -2,7 +2,7 @@
  *
  * Invariant: ranges of slots never overlap, all ragged tables have room for every row that is given out, and a call that fails
  * leaves slots as they were. Divisions: opening and closing · rows · slots · lists. */
-#include "stream.h"
+#include "module.h"
 
 #include <string.h>
 
@@ -37,7 +37,8 @@ rill_status rill_stream_open(rill_stream **out, rill_context *ctx, const rill_pl
     rill_status status = RILL_OK;
     if (s->table == NULL || s->list == NULL)
         status = rill_fail_memory(ctx, plan->tables * sizeof *s->table, "a stream");
-    if (status == RILL_OK) status = start_threads(s, threads);
+    if (status == RILL_OK) status = start_threads(s, plan->device->module != NULL ? 1 : threads);
+    if (status == RILL_OK && plan->device->module != NULL) status = plan->device->module->stream_open(s);
     if (status == RILL_OK)
         *out = s;
     else
@@ -57,12 +58,13 @@ void rill_stream_close(rill_stream *s)
     const rill_plan *plan = s->plan;
     rill_pool_finish(s->pool);
     rill_free(s->ctx, s->pool_memory, s->pool_bytes);
-    for (size_t i = 0; s->table != NULL && i < plan->tables; i++)
+    if (plan->device->module != NULL) plan->device->module->stream_close(s);
+    for (size_t i = 0; s->table != NULL && plan->device->module == NULL && i < plan->tables; i++)
         rill_free(s->ctx, s->table[i].rows, s->table[i].room * plan->table[i].ld * sizeof(float));
     for (size_t i = 0; s->list != NULL && i < plan->lists; i++) free_lists(s, &s->list[i]);
     rill_free(s->ctx, s->table, plan->tables * sizeof *s->table);
     rill_free(s->ctx, s->list, plan->lists * sizeof *s->list);
-    rill_free(s->ctx, s->above, s->above_room * sizeof *s->above);
+    if (plan->device->module == NULL) rill_free(s->ctx, s->above, s->above_room * sizeof *s->above);
     rill_free(s->ctx, s->first, s->first_room * sizeof *s->first);
     rill_free(s->ctx, s->capacity, s->capacity_room * sizeof *s->capacity);
     rill_free(s->ctx, s->units, s->units_room * sizeof *s->units);
@@ -76,13 +78,27 @@ void rill_stream_close(rill_stream *s)
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
+static rill_status grow_table(rill_stream *s, size_t at, size_t rows)
+{
+    const dev_table *table = &s->plan->table[at];
+    const dev_module *module = s->plan->device->module;
+    dev_rows_of *of = &s->table[at];
+    if (module != NULL) return rows > of->room ? module->grow(s, at, rows) : RILL_OK;
+    return rill_grow(s->ctx, (void **)&of->rows, &of->room, rows, table->ld * sizeof(float), table->what);
+}
+
+static rill_status grow_paths(rill_stream *s, size_t nodes)
+{
+    const dev_module *module = s->plan->device->module;
+    if (module != NULL) return nodes > s->above_room ? module->grow(s, s->plan->tables, nodes) : RILL_OK;
+    return rill_grow(s->ctx, (void **)&s->above, &s->above_room, nodes, sizeof *s->above, "paths");
+}
+
 static rill_status grow_tables(rill_stream *s, rill_table_kind kind, size_t rows)
 {
     for (size_t i = 0; i < s->plan->tables; i++) {
-        const dev_table *table = &s->plan->table[i];
-        if (table->kind != kind) continue;
-        rill_status status = rill_grow(s->ctx, (void **)&s->table[i].rows, &s->table[i].room, rows,
-                                       table->ld * sizeof(float), table->what);
+        if (s->plan->table[i].kind != kind) continue;
+        const rill_status status = grow_table(s, i, rows);
         if (status != RILL_OK) return status;
     }
     return RILL_OK;
@@ -125,8 +141,7 @@ static rill_status add_slots(rill_stream *s, size_t slots)
 rill_status rill_stream_reserve(rill_stream *s, int32_t nodes, int32_t slots)
 {
     rill_status status = grow_tables(s, RILL_TABLE_NODES, (size_t)nodes);
-    if (status == RILL_OK && has_paths(s->plan))
-        status = rill_grow(s->ctx, (void **)&s->above, &s->above_room, (size_t)nodes, sizeof *s->above, "paths");
+    if (status == RILL_OK && has_paths(s->plan)) status = grow_paths(s, (size_t)nodes);
     return status == RILL_OK && (size_t)slots > s->slots ? add_slots(s, (size_t)slots) : status;
 }
 
@@ -140,9 +155,12 @@ rill_status rill_stream_fill(rill_stream *s, rill_table table, int32_t first, in
         return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %s: rows %d to %d do not follow the %zu that are there",
                          of->what, (int)first, (int)(first + n), to->count);
     const size_t end = (size_t)first + (size_t)n;
-    rill_status status = rill_grow(s->ctx, (void **)&to->rows, &to->room, end, of->ld * sizeof(float), of->what);
+    rill_status status = grow_table(s, (size_t)table - 1, end);
+    const dev_module *module = s->plan->device->module;
+    if (status == RILL_OK && module != NULL)
+        status = module->write(s, (size_t)table - 1, (size_t)first, (size_t)n, rows);
     if (status != RILL_OK) return status;
-    for (size_t i = 0; i < (size_t)n; i++)
+    for (size_t i = 0; module == NULL && i < (size_t)n; i++)
         memcpy(to->rows + ((size_t)first + i) * of->ld, rows + i * of->width, of->width * sizeof *rows);
     if (end > to->count) to->count = end;
     return RILL_OK;
@@ -158,6 +176,8 @@ rill_status rill_stream_read(const rill_stream *s, rill_table table, int32_t row
     if (ragged ? end > rill_stream_units(s, row) : from + end > (int64_t)s->table[table - 1].room)
         return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %s: %d rows of %d from %d on are not there", of->what,
                          (int)n, (int)row, (int)first);
+    const dev_module *module = s->plan->device->module;
+    if (module != NULL) return module->read(s, (size_t)table - 1, (size_t)(from + first), (size_t)n, rows);
     for (size_t i = 0; i < (size_t)n; i++)
         memcpy(rows + i * of->width, s->table[table - 1].rows + ((size_t)(from + first) + i) * of->ld,
                of->width * sizeof *rows);
@@ -217,10 +237,13 @@ int32_t rill_stream_units(const rill_stream *s, int32_t slot)
 }
 
 /* Weights go at once, since bounds on memory count those of slots in use; numbers alone are worth no allocation. */
-static void drop_list(rill_stream *s, const dev_list *list, dev_slot_list *l)
+static void drop_list(rill_stream *s, size_t at, int32_t slot)
 {
+    dev_slot_list *l = &s->list[at].slot[slot];
+    const dev_module *module = s->plan->device->module;
     l->n = 0;
-    if (list->rows == 0) return;
+    if (module != NULL) (void)module->list(s, at, slot); /* fails only for what there is to keep */
+    if (s->plan->list[at].rows == 0) return;
     rill_free(s->ctx, l->memory, l->room);
     *l = (dev_slot_list){.n = 0};
 }
@@ -230,7 +253,7 @@ void rill_stream_drop(rill_stream *s, int32_t slot)
     if (slot < 0 || (size_t)slot >= s->slots) return;
     dev_ranges_give(&s->ranges, s->first[slot], s->capacity[slot]);
     s->first[slot] = s->capacity[slot] = s->units[slot] = 0;
-    for (size_t i = 0; i < s->plan->lists; i++) drop_list(s, &s->plan->list[i], &s->list[i].slot[slot]);
+    for (size_t i = 0; i < s->plan->lists; i++) drop_list(s, i, slot);
 }
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
@@ -243,12 +266,12 @@ typedef struct list_layout {
 static int lay_out_list(const rill_stream *s, const dev_list *list, size_t n, list_layout *out)
 {
     size_t packed = 0;
-    if (list->rows != 0) {
+    if (list->rows != 0 && s->plan->device->module == NULL) {
         packed = rill_gemm_pack_size(n, s->plan->constant[list->rows - 1].width, list->dtype);
         if (packed == 0) return 0;
     }
     out->bias = dev_lines(packed);
-    out->id = out->bias + (list->bias != 0 ? dev_lines(n * sizeof(float)) : 0);
+    out->id = out->bias + (list->bias != 0 && s->plan->device->module == NULL ? dev_lines(n * sizeof(float)) : 0);
     out->bytes = out->id + n * sizeof(int32_t);
     return 1;
 }
@@ -293,19 +316,24 @@ rill_status rill_stream_list(rill_stream *s, rill_list list, int32_t slot, int32
         if (symbols[i] < 0 || (size_t)symbols[i] >= symbols_all || (i > 0 && symbols[i] <= symbols[i - 1]))
             return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "list %s: symbol %d does not belong behind the others",
                              of->what, (int)symbols[i]);
-    if (n == 0) return RILL_OK;
+    const dev_module *module = s->plan->device->module; /* which has the weights */
+    if (n == 0) return module != NULL ? module->list(s, (size_t)list - 1, slot) : RILL_OK;
     if (!lay_out_list(s, of, count, &layout))
         return rill_fail(s->ctx, RILL_ERR_MEMORY, "list %s: %zu symbols are too many", of->what, count);
     rill_status status = make_list_room(s, to, layout.bytes, of->what);
-    if (status == RILL_OK && of->rows != 0) status = pack_list(s, of, to, count, symbols);
+    if (status == RILL_OK && of->rows != 0 && module == NULL) status = pack_list(s, of, to, count, symbols);
     if (status != RILL_OK) return status;
-    to->bias = of->bias != 0 ? (float *)(void *)(to->memory + layout.bias) : NULL;
+    if (of->rows != 0 && module != NULL)
+        to->w = (rill_weights){.n = count, .k = s->plan->constant[of->rows - 1].width, .dtype = of->dtype};
+    to->bias = of->bias != 0 && module == NULL ? (float *)(void *)(to->memory + layout.bias) : NULL;
     to->id = (int32_t *)(void *)(to->memory + layout.id);
     for (size_t i = 0; to->bias != NULL && i < count; i++)
         to->bias[i] = s->plan->constant[of->bias - 1].data[symbols[i]];
     memcpy(to->id, symbols, count * sizeof *symbols);
     to->n = count;
-    return RILL_OK;
+    status = module != NULL ? module->list(s, (size_t)list - 1, slot) : RILL_OK;
+    if (status != RILL_OK) to->n = 0;
+    return status;
 }
 
 int32_t rill_stream_list_length(const rill_stream *s, rill_list list, int32_t slot)

@@ -12,6 +12,7 @@
 
 #include "plan.h"
 #include "ranges.h"
+#include "rill/carve.h"
 
 typedef struct dev_rows_of {
     float *rows;
@@ -41,6 +42,7 @@ typedef struct dev_counter {
 struct rill_stream {
     rill_context *ctx;
     const rill_plan *plan;
+    void *own;       /* the device's module's */
     rill_pool *pool; /* NULL with one thread */
     void *pool_memory;
     size_t pool_bytes;
@@ -118,6 +120,17 @@ typedef struct dev_block {
 
 /* Order inputs by falling length, equal ones by number. */
 void dev_order(size_t n, const int32_t *length, int32_t *order);
+
+/* Where the next array of a scratch begins. More bytes than there can be stay so many. */
+size_t dev_carve_at(rill_carver *c, size_t count, size_t size);
+
+/* Sums of the lengths before each row, of each ragged space; the units and the longest input of the one that has most.
+ *   RILL_OK · RILL_ERR_ARGUMENT */
+rill_status dev_sum_lengths(dev_run *run, size_t *units, size_t *longest);
+
+/* Where a block's spaces and indices lie, and how many rows they have at most; then what making them takes. */
+void dev_lay_out_spaces(dev_run *run, rill_carver *c);
+void dev_lay_out_work(dev_run *run, rill_carver *c);
 
 /* --- space.c ------------------------------------------------------------------------------------------------------ */
 
@@ -219,6 +232,8 @@ static inline size_t dev_same_slot(const int32_t *slot, size_t r, size_t rows)
 
 /* Run an operation of a block and count what it costs. */
 void dev_profile_op(dev_block *b, const dev_op *op);
+/* Count an operation of a block that took so long. */
+void dev_profile_count(dev_block *b, const dev_op *op, double seconds);
 /* Add up what the threads have counted. */
 void dev_profile_sum(const dev_run *run);
 

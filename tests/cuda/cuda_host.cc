@@ -36,7 +36,6 @@ enum { MOST_THREADS = 1024, LANES = 32, MOST_SHARED = 48 << 10 };
 
 __thread uint3 threadIdx, blockIdx, blockDim, gridDim;
 __thread char *cuda_host_shared;
-__thread int cuda_host_left;
 
 struct fibre {
 #if defined __x86_64__ && !defined CUDA_HOST_UCONTEXT
@@ -62,9 +61,10 @@ struct machine {
     const cuda_host_launch *launch;
     const void *args;
     int threads, flat; /* of a block; only x counts */
+    int eager;
     uint64_t dice;     /* 0: ascending */
 
-    int now, begun, ended, waiting, any, result;
+    int now, begun, ended, left_early, waiting, any, result;
     uint32_t head, count;
     uint16_t ring[MOST_THREADS];
     fibre *at[MOST_THREADS];
@@ -239,6 +239,9 @@ static void free_fibre(machine *m, fibre *f)
 /* After a failure: whatever waits on a stack is forgotten. */
 static void forget_all(machine *m)
 {
+    for (char &sync : m->sync) tell_acquire(&sync);
+    for (warp &w : m->warps)
+        for (char &sync : w.sync) tell_acquire(&sync);
     m->free = nullptr;
     for (int i = m->made; i-- > 0;) {
 #ifdef __SANITIZE_ADDRESS__
@@ -273,16 +276,23 @@ static inline int pop(machine *m)
     return m->ring[m->head++ % MOST_THREADS];
 }
 
-/* The thread that runs next; -1: there is none. */
+static inline uint64_t draw(machine *m)
+{
+    m->dice = mix(m->dice, 1) | 1;
+    return m->dice >> 16;
+}
+
+/* The thread that runs next; -1: there is none. Any that can run, or in every other block mostly the one that was released last: one warp
+ * then runs as far as it can before others have begun, which a fair choice would hardly ever let it. */
 static int take(machine *m)
 {
     if (m->dice != 0) {
         if (m->count == 0) return -1;
-        m->dice = mix(m->dice, 1) | 1;
-        uint16_t *first = &m->ring[m->head % MOST_THREADS],
-                 *drawn = &m->ring[(m->head + (uint32_t)(m->dice >> 32) % m->count) % MOST_THREADS];
-        const uint16_t thread = *drawn;
-        *drawn = *first;
+        const uint64_t drawn = draw(m);
+        if (m->eager && drawn % 32 != 0) return m->ring[(m->head + --m->count) % MOST_THREADS];
+        uint16_t *first = &m->ring[m->head % MOST_THREADS], *other = &m->ring[(m->head + drawn % m->count) % MOST_THREADS];
+        const uint16_t thread = *other;
+        *other = *first;
         *first = thread;
         return pop(m);
     }
@@ -310,7 +320,18 @@ __attribute__((format(printf, 2, 3))) static void fail(machine *m, const char *f
     va_start(args, format);
     vsnprintf(m->why, sizeof m->why, format, args);
     va_end(args);
+    tell_release(&m->end);
     if (m->running != &m->system) go(m, m->running, &m->system, true);
+}
+
+/* All threads but one, from any on. */
+static void push_all(machine *m, int but)
+{
+    const int first = m->dice != 0 ? (int)(draw(m) % (unsigned)m->threads) : 0;
+    for (int i = 0; i < m->threads; i++) {
+        const int t = first + i < m->threads ? first + i : first + i - m->threads;
+        if (t != but) push(m, t);
+    }
 }
 
 /* The fibre on which a thread, which is the current one now, begins or goes on; -1: the system's. */
@@ -350,10 +371,7 @@ static void thread_entry(void)
         m->launch->call(m->launch->entry, m->args);
         tell_release(&m->end);
         m->ended++;
-        if (m->dice == 0 && m->ended == 1 && cuda_host_left > 0) {
-            m->begun = m->ended = m->threads;
-            cuda_host_left = m->threads;
-        }
+        if (m->dice == 0 && m->ended == 1 && m->left_early > 0) m->begun = m->ended = m->left_early = m->threads;
         const int thread = take(m);
         if (LAZY && thread >= 0 && m->at[thread] == nullptr) {
             become(m, thread);
@@ -373,6 +391,11 @@ char *cuda_host_share(void)
     return cuda_host_shared = m->shared;
 }
 
+void cuda_host_leave(void)
+{
+    own->left_early++;
+}
+
 int cuda_host_barrier(int any)
 {
     machine *m = own;
@@ -383,8 +406,7 @@ int cuda_host_barrier(int any)
         m->result = m->any;
         m->any = m->waiting = 0;
         m->turn ^= 1;
-        for (int t = 0; t < m->threads; t++)
-            if (t != m->now || m->dice != 0) push(m, t);
+        push_all(m, m->dice != 0 ? -1 : m->now);
         if (m->dice != 0) stand_by(m);
     } else {
         stand_by(m);
@@ -436,14 +458,15 @@ uint64_t cuda_host_exchange(cuda_host_kind kind, unsigned mask, uint64_t value, 
 
 static void run_block(machine *m)
 {
-    m->begun = m->ended = m->waiting = m->any = 0;
+    m->begun = m->ended = m->left_early = m->waiting = m->any = 0;
     m->head = m->count = 0;
-    cuda_host_left = 0;
     cuda_host_shared = nullptr;
+    if (!LAZY) cuda_host_share(); /* not a thread's writing */
     threadIdx = {0, 0, 0};
     if (m->dice != 0) {
         memset(m->at, 0, (size_t)m->threads * sizeof *m->at);
-        for (int t = 0; t < m->threads; t++) push(m, t);
+        m->eager = draw(m) % 2 != 0;
+        push_all(m, -1);
         m->begun = m->threads;
     }
     fibre *first = fibre_of(m, take(m));
@@ -456,8 +479,8 @@ static void run_block(machine *m)
         for (int w = 0; w < m->threads / LANES; w++) lanes += __builtin_popcount(m->warps[w].arrived);
         fail(m, "of %d threads %d wait at a barrier and %d in warp operations that others do not reach", m->threads,
              m->waiting, lanes);
-    } else if (cuda_host_left != 0 && cuda_host_left != m->threads) {
-        fail(m, "%d of %d threads take gpu_leave()", cuda_host_left, m->threads);
+    } else if (m->left_early != 0 && m->left_early != m->threads) {
+        fail(m, "%d of %d threads take gpu_leave()", m->left_early, m->threads);
     }
 }
 
@@ -546,9 +569,9 @@ int cuda_host_run(const cuda_host_launch *launch, const void *args, uint64_t num
     m->why[0] = '\0';
     for (warp &w : m->warps) w.arrived = 0;
     run_blocks(m);
+    if (m->why[0] != '\0') forget_all(m);
     free(shared);
     if (m->why[0] == '\0') return 0;
-    forget_all(m);
     const int n = snprintf(why, GPU_TEXT, "%s, block (%u, %u, %u): ", launch->kernel, blockIdx.x, blockIdx.y, blockIdx.z);
     if (n < GPU_TEXT) snprintf(why + n, (size_t)(GPU_TEXT - n), "%s", m->why);
     return -1;

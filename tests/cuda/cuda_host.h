@@ -121,10 +121,10 @@ static inline char *gpu_shared(void)
 }
 
 /* Ascending order leaves out the other threads of a block whose first one leaves here; a seed's order looks whether all do. */
-extern __thread int cuda_host_left CUDA_HOST_OWN;
+void cuda_host_leave(void);
 static inline bool gpu_leave(bool all)
 {
-    cuda_host_left += all;
+    if (all) cuda_host_leave();
     return all;
 }
 

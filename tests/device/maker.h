@@ -26,11 +26,13 @@ typedef struct problem {
     rill_list mask, list[2];
     rill_selection ask; /* of all rows; answers are not there */
     int32_t n_legal;
+    int int8;
 } problem;
 
 enum { CONSTANT_ROWS = 24 };
 
-problem *make_problem(uint64_t seed);
+/* Without int8 such weights are fp32: not every device multiplies by them. */
+problem *make_problem(uint64_t seed, int int8);
 void free_problem(problem *p);
 
 /* A copy of the world that a run may change. */

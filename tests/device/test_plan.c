@@ -349,7 +349,9 @@ static void devices_are_chosen_by_name(void **state)
         rill_device_options options;
         const char *says;
     } wrong[] = {
-        {{.name = "cuda:0"}, "there is only cpu, found \"cuda:0\""},
+        {{.name = "gpu"}, "expected cpu, cuda, cuda:NUMBER or auto, found \"gpu\""},
+        {{.name = "cuda:99"}, "device: "}, /* built without, no GPU, or not so many */
+        {{.name = "cuda:0", .backend = "onednn"}, "onednn computes products on the cpu, not on cuda:0"},
         {{.backend = "mkl"}, "backend: expected rill or onednn, found \"mkl\""},
         {{.kernels = "sse"}, "kernels: expected ref, avx2, avx512 or avx512vnni, found \"sse\""},
     };

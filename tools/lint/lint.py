@@ -84,6 +84,7 @@ ARROWS = {
     "kernels": ["kernels"],
     "kernels/device": ["kernels/device", "kernels", "framework/include/rill/carve.h", "framework/include/rill/context.h",
                        "framework/include/rill/device.h", "framework/include/rill/profile.h"],
+    "kernels/cuda": ["kernels/cuda", "kernels/device", "kernels", "framework/include/rill/device.h"],
     "framework": ["framework"],
     "domains/common": ["domains/common", "rill/", "kernels"],
     "domains/text": ["domains/text", "domains/common", "rill/"],
@@ -109,8 +110,8 @@ def room_of(name):
         return "rill/"
     if name.startswith("scripting/include/rill/"):
         return "rill/script"
-    if name.startswith("kernels/device/"):
-        return "kernels/device"
+    if name.startswith(("kernels/device/", "kernels/cuda/")):
+        return "/".join(parts[:2])
     if name.startswith("cli/quality/"):
         return "cli/quality"
     if parts[0] in ("domains", "scripting"):

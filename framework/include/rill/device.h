@@ -11,7 +11,7 @@
  *   stop    rill_stream_close() · close   rill_plan_close(), rill_device_close()
  *
  * Words
- *   device     where a model's numbers lie and its operations run: "cpu"
+ *   device     where a model's numbers lie and its operations run: "cpu", "cuda:0"
  *   constant   rows of fp32 that come with the model: a bias (one row), an embedding
  *   matrix     N x K weights in the form in which the device multiplies by them
  *   table      rows of a stream that outlive a run: a row per node, a row per slot, as many rows per slot as its input has units
@@ -45,19 +45,22 @@ typedef struct rill_device rill_device;
 
 typedef struct rill_device_options {
     size_t struct_size;
-    const char *name;    /* "cpu"; NULL is the same */
-    const char *backend; /* what computes products: "rill", "onednn"; NULL: rill's own kernels */
+    const char
+        *name; /* "cpu", which NULL is too; "cuda", "cuda:1": a GPU by number; "auto": the first GPU if one can be used,
+                            else the processor */
+    const char *backend; /* what computes products on the processor: "rill", "onednn"; NULL: rill's own kernels */
     int row_by_row;      /* a back end that cannot promise results independent of the batch is made to */
     const char *
         kernels; /* the most that may be used of the processor: "ref", "avx2", "avx512", "avx512vnni"; NULL: what it has.
                             For tests: sets of instructions differ in the last bits */
 } rill_device_options;
 
-/* `options` may be NULL. RILL_OK · RILL_ERR_OPTION (no such device or back end, or not here) · RILL_ERR_MEMORY */
+/* `options` may be NULL. RILL_OK · RILL_ERR_OPTION (no such device or back end, or not here) · RILL_ERR_MEMORY
+ * RILL_ERR_ABI (the module for the device is of another build) */
 RILL_API rill_status rill_device_open(rill_device **out, rill_context *ctx, const rill_device_options *options);
 RILL_API void rill_device_close(rill_device *device); /* NULL is allowed; its plans and streams are closed before */
 
-/* What it is, for descriptions: "cpu", and ", products by NAME" with a back end. */
+/* What it is, for descriptions: "cpu", "cpu, products by NAME" with a back end, "cuda:0, NAME OF THE GPU". */
 RILL_API const char *rill_device_name(const rill_device *device);
 
 /* --- plans: what programs are made of ----------------------------------------------------------------------------- */
@@ -80,7 +83,7 @@ typedef enum rill_weight_type {
 RILL_API rill_status rill_plan_open(rill_plan **out, rill_context *ctx, const rill_device *device);
 RILL_API void rill_plan_close(rill_plan *plan); /* NULL is allowed; its streams are closed before */
 
-/* `rows` rows of `width` floats without gaps. On the CPU `data` is borrowed and must outlive the plan. */
+/* `rows` rows of `width` floats without gaps. `data` is borrowed and must outlive the plan. */
 RILL_API rill_constant rill_plan_constant(rill_plan *plan, const float *data, size_t rows, size_t width);
 
 /* n x k weights of which row i begins at w + i * stride; copied into the device's form. */

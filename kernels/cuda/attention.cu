@@ -1,0 +1,495 @@
+/* attention.cu: paths from nodes to the root, and softmax of dot products with a memory, then the weighted sum.
+ *
+ * A head of a row reads its keys and values once, so all of it is bound by memory. The work is cut like this:
+ *   piece    PIECE rows of a memory. What a piece comes to is (largest score, sum of exponentials, sum of values), and a head is
+ *            its pieces folded in order. Where pieces begin depends on nothing but their number
+ *   narrow   heads of up to 256: a warp has a piece. GROUP lanes read a row of it, 16 bytes each, as many groups as fit read rows
+ *            side by side, and each keeps a running softmax; the groups are folded at the end
+ *   wide     heads beyond: a block has a piece. Its warps share the scores' rows, then its threads the values' columns
+ * Either goes over all pieces of its head itself; or, where heads are too few to fill a GPU, pieces go to `part`, each by a warp or
+ * block of its own, and a second kernel folds them. Both fold alike, so it does not matter to the bits which way was taken.
+ *
+ * Lane i has floats 4 i .. 4 i + 3 of a row whether it reads them by 16 bytes or by 4: strides do not matter to the bits either. */
+#include "rows.cuh"
+
+enum {
+    PIECE = 128,
+    WARPS = 4,                /* of a block of narrow heads: each goes its own way */
+    NARROW = 8 * GPU_WARP,    /* the widest narrow head */
+    WIDE_WARPS = 8,           /* of a block of wide heads */
+    FEW = 4096,               /* warps that fill a GPU: with more heads than this, pieces are not shared out */
+    GRID_Y = 65535,           /* pieces that a grid can have */
+};
+
+/* --- paths -------------------------------------------------------------------------------------------------------- */
+
+/* Each step waits for the one before it, so a walk takes as long as the path is: small blocks, to spread walks over the GPU. */
+__global__ static void walk(gpu_path a)
+{
+    const int32_t first = (int32_t)blockIdx.x * GPU_WARP, r = first + (int32_t)threadIdx.x, count = *a.rows.count;
+    if (gpu_leave(first >= count)) return;
+    if (r >= count || a.node[r] < 0) return;
+    int32_t at = a.node[r];
+    if (a.parent != nullptr) a.above[at] = a.parent[r];
+    int32_t *entry = a.entry + a.first[r];
+    for (int32_t t = a.length[r] - 1; t >= 0; t--) {
+        entry[t] = at;
+        if (t > 0) at = a.above[at];
+    }
+}
+
+void gpu_run_path(gpu_queue *queue, const gpu_path *args)
+{
+    if (args->rows.most <= 0) return;
+    GPU_LAUNCH(queue, dim3((unsigned)((args->rows.most + GPU_WARP - 1) / GPU_WARP)), GPU_WARP, 0, walk, *args);
+}
+
+/* --- what pieces come to ------------------------------------------------------------------------------------------ */
+
+/* The larger one; a NaN wins, so that a score that is one reaches the whole head. */
+__device__ static inline float larger(float a, float b)
+{
+    return b > a || b != b ? b : a;
+}
+
+/* exp(x - max); where all scores are -infinity, or there are none, that is 0. */
+__device__ static inline float share_of(float x, float max)
+{
+    return expf(x - (max == -INFINITY ? 0.0f : max));
+}
+
+/* The scores so far: the largest, and the sum of exp(score - max). */
+struct tally {
+    float max, sum;
+};
+
+/* What two tallies are together, and by what the sums of values of either are multiplied. Without fmaf, here and where these are
+ * added: so it does not matter which is the first. */
+struct both {
+    tally all;
+    float by_a, by_b;
+};
+
+__device__ static inline both folded(tally a, tally b)
+{
+    both x;
+    x.all.max = larger(a.max, b.max);
+    x.by_a = share_of(a.max, x.all.max);
+    x.by_b = share_of(b.max, x.all.max);
+    x.all.sum = a.sum * x.by_a + b.sum * x.by_b;
+    return x;
+}
+
+/* A tally, and a thread's columns of the sum of values. */
+template <int P>
+struct attended {
+    tally t;
+    gpu_piece<4> of[P];
+};
+
+template <int P>
+__device__ static inline attended<P> folded(const attended<P> &a, const attended<P> &b)
+{
+    const both x = folded(a.t, b.t);
+    attended<P> c;
+    c.t = x.all;
+    for (int i = 0; i < P; i++)
+        for (int j = 0; j < 4; j++) c.of[i].at[j] = a.of[i].at[j] * x.by_a + b.of[i].at[j] * x.by_b;
+    return c;
+}
+
+/* --- what kernels read -------------------------------------------------------------------------------------------- */
+
+struct attend_work {
+    gpu_attend a;
+    int32_t pieces; /* of the longest memory, which are shared out; 0: they are not */
+};
+
+/* One head of one row. */
+struct attend_head {
+    const float *query, *keys, *values;
+    const int32_t *entry; /* or NULL */
+    int32_t first, length, pieces;
+    float *out; /* NULL: not wanted */
+};
+
+__device__ static inline attend_head head_of(const gpu_attend &a, int32_t r, int32_t h)
+{
+    const float *query = gpu_row(a.query, r);
+    float *out = gpu_row(a.out, r);
+    const size_t at = (size_t)h * (size_t)a.width;
+    const int32_t length = a.length[r], first = length > 0 ? a.first[r] : 0;
+    return {query != nullptr ? query + at : nullptr,
+            a.keys.at + at,
+            a.values.at + at,
+            a.entry != nullptr ? a.entry + first : nullptr,
+            first,
+            length,
+            (length + PIECE - 1) / PIECE,
+            out != nullptr ? out + at : nullptr};
+}
+
+__device__ static inline int32_t memory_row(const attend_head &head, int32_t t)
+{
+    return head.entry != nullptr ? head.entry[t] : head.first + t;
+}
+
+/* NULL: a negative row is not there. */
+__device__ static inline const float *row_at(const float *at, int32_t row, int32_t ld)
+{
+    return row >= 0 ? at + (size_t)row * (size_t)ld : nullptr;
+}
+
+/* Four floats from column c on; those beyond the width, and of a row that is not there, are zeros. */
+template <bool ALIGNED>
+__device__ static inline gpu_piece<4> read_four(const float *row, int32_t c, int32_t width)
+{
+    gpu_piece<4> x = gpu_read<4>(nullptr, 0);
+    if (row == nullptr) return x;
+    if constexpr (ALIGNED) {
+        if (c < width) x = gpu_read<4>(row, c / 4);
+    } else {
+        for (int j = 0; j < 4; j++)
+            if (c + j < width) x.at[j] = row[c + j];
+    }
+    return x;
+}
+
+template <bool ALIGNED>
+__device__ static inline void write_four(float *row, int32_t c, int32_t width, const gpu_piece<4> &x)
+{
+    if constexpr (ALIGNED) {
+        if (c < width) gpu_write<4>(row, c / 4, x);
+    } else {
+        for (int j = 0; j < 4; j++)
+            if (c + j < width) row[c + j] = x.at[j];
+    }
+}
+
+__device__ static inline float dot_four(const gpu_piece<4> &a, const gpu_piece<4> &b, float sum)
+{
+    for (int j = 0; j < 4; j++) sum = fmaf(a.at[j], b.at[j], sum);
+    return sum;
+}
+
+/* What a sum of values is multiplied with to become the mean: an empty memory gives zeros. */
+__device__ static inline float one_over(const attend_head &head, float sum)
+{
+    return head.length > 0 ? 1.0f / sum : 0.0f;
+}
+
+/* In `part` a piece is its max, its sum, 2 floats of nothing, and its columns, up to a multiple of 4. */
+__host__ __device__ static inline size_t part_floats(int32_t width)
+{
+    return 4 + ((size_t)width + 3) / 4 * 4;
+}
+
+__device__ static inline float *part_of(const attend_work &w, int32_t unit, int32_t piece)
+{
+    return w.a.part + ((size_t)unit * (size_t)w.pieces + (size_t)piece) * part_floats(w.a.width);
+}
+
+/* --- narrow heads ------------------------------------------------------------------------------------------------- */
+
+enum { TOGETHER = 4 }; /* rows of a group whose loads are on their way at once */
+
+template <int P>
+struct narrow_head {
+    attend_head head;
+    int32_t width, ldk, ldv, lane;
+    float scale;
+    gpu_piece<4> query[P];
+};
+
+/* The group's next rows (negative: none), into its running softmax. Piece i of a lane begins at column first + i * 4 * GROUP. */
+template <int GROUP, int P, bool ALIGNED>
+__device__ static inline void take_rows(const narrow_head<P> &x, const int32_t (&row)[TOGETHER], attended<P> *sofar)
+{
+    const int32_t first = 4 * (x.lane % GROUP);
+    gpu_piece<4> key[TOGETHER][P], value[TOGETHER][P];
+    float score[TOGETHER], max = sofar->t.max;
+#pragma unroll
+    for (int n = 0; n < TOGETHER; n++)
+#pragma unroll
+        for (int i = 0; i < P; i++) {
+            const int32_t c = first + i * 4 * GROUP;
+            key[n][i] = read_four<ALIGNED>(row_at(x.head.keys, row[n], x.ldk), c, x.width);
+            value[n][i] = read_four<ALIGNED>(row_at(x.head.values, row[n], x.ldv), c, x.width);
+        }
+#pragma unroll
+    for (int n = 0; n < TOGETHER; n++) {
+        float sum = 0.0f;
+        for (int i = 0; i < P; i++) sum = dot_four(x.query[i], key[n][i], sum);
+#pragma unroll
+        for (int by = GROUP / 2; by > 0; by /= 2) sum += __shfl_xor_sync(GPU_ALL, sum, by);
+        score[n] = row[n] >= 0 ? x.scale * sum : -INFINITY;
+        max = larger(max, score[n]);
+    }
+    const float before = share_of(sofar->t.max, max);
+    sofar->t.max = max;
+    sofar->t.sum *= before;
+    for (int i = 0; i < P; i++)
+        for (int j = 0; j < 4; j++) sofar->of[i].at[j] *= before;
+#pragma unroll
+    for (int n = 0; n < TOGETHER; n++) {
+        const float share = share_of(score[n], max);
+        sofar->t.sum += share;
+        for (int i = 0; i < P; i++)
+            for (int j = 0; j < 4; j++) sofar->of[i].at[j] = fmaf(share, value[n][i].at[j], sofar->of[i].at[j]);
+    }
+}
+
+template <int P>
+__device__ static inline attended<P> shuffled(const attended<P> &x, int by)
+{
+    attended<P> y;
+    y.t.max = __shfl_xor_sync(GPU_ALL, x.t.max, by);
+    y.t.sum = __shfl_xor_sync(GPU_ALL, x.t.sum, by);
+    for (int i = 0; i < P; i++)
+        for (int j = 0; j < 4; j++) y.of[i].at[j] = __shfl_xor_sync(GPU_ALL, x.of[i].at[j], by);
+    return y;
+}
+
+/* One piece, the same in all groups. Lanes fetch the numbers of 32 rows at once, the next 32 before these are worked on. */
+template <int GROUP, int P, bool ALIGNED>
+__device__ static inline attended<P> piece_of(const narrow_head<P> &x, int32_t piece)
+{
+    const int32_t groups = GPU_WARP / GROUP, from = piece * PIECE;
+    const int32_t to = x.head.length - from < PIECE ? x.head.length : from + PIECE;
+    attended<P> sofar;
+    sofar.t = {-INFINITY, 0.0f};
+    for (int i = 0; i < P; i++) sofar.of[i] = gpu_read<4>(nullptr, 0);
+    int32_t next = from + x.lane < to ? memory_row(x.head, from + x.lane) : -1;
+    for (int32_t t = from; t < to; t += GPU_WARP) {
+        const int32_t own = next, ahead = t + GPU_WARP + x.lane;
+        next = ahead < to ? memory_row(x.head, ahead) : -1;
+        for (int32_t u = 0; u < GPU_WARP && t + u < to; u += groups * TOGETHER) {
+            int32_t row[TOGETHER];
+#pragma unroll
+            for (int n = 0; n < TOGETHER; n++) row[n] = __shfl_sync(GPU_ALL, own, u + n * groups + x.lane / GROUP);
+            take_rows<GROUP, P, ALIGNED>(x, row, &sofar);
+        }
+    }
+#pragma unroll
+    for (int by = GROUP; by < GPU_WARP; by *= 2) sofar = folded(sofar, shuffled(sofar, by));
+    return sofar;
+}
+
+/* GROUP * 4 * P columns at most. 16 warps of a processor, or 8 with twice the columns, have 64 KiB on their way, several
+ * times what keeps memory busy: left to itself the compiler makes room for more, and spills. */
+template <int GROUP, int P, bool ALIGNED>
+__global__ static void __launch_bounds__(WARPS * GPU_WARP, P == 1 ? 4 : 2) attend_narrow(attend_work w)
+{
+    const int32_t first = (int32_t)blockIdx.x * WARPS, count = *w.a.rows.count;
+    if (gpu_leave(first / w.a.heads >= count)) return;
+    const int32_t unit = first + (int32_t)threadIdx.x / GPU_WARP, r = unit / w.a.heads, piece = (int32_t)blockIdx.y;
+    if (r >= count) return; /* whole warps, here and below */
+    narrow_head<P> x = {head_of(w.a, r, unit % w.a.heads), w.a.width, w.a.keys.ld, w.a.values.ld,
+                        (int32_t)threadIdx.x % GPU_WARP, w.a.scale, {}};
+    if (x.head.out == nullptr || (piece > 0 && piece >= x.head.pieces)) return;
+    const int32_t column = 4 * (x.lane % GROUP);
+    for (int i = 0; i < P; i++) x.query[i] = read_four<ALIGNED>(x.head.query, column + i * 4 * GROUP, x.width);
+
+    attended<P> all = piece_of<GROUP, P, ALIGNED>(x, piece);
+    const bool shared_out = w.pieces > 0 && x.head.pieces > 1;
+    if (!shared_out)
+        for (int32_t p = 1; p < x.head.pieces; p++) all = folded(all, piece_of<GROUP, P, ALIGNED>(x, p));
+    if (x.lane >= GROUP) return;
+    if (shared_out) {
+        float *part = part_of(w, unit, piece);
+        if (x.lane == 0) *(tally *)part = all.t;
+        for (int i = 0; i < P; i++) write_four<true>(part + 4, column + i * 4 * GROUP, x.width, all.of[i]);
+        return;
+    }
+    const float by = one_over(x.head, all.t.sum);
+    for (int i = 0; i < P; i++) {
+        for (int j = 0; j < 4; j++) all.of[i].at[j] *= by;
+        write_four<ALIGNED>(x.head.out, column + i * 4 * GROUP, x.width, all.of[i]);
+    }
+}
+
+/* --- wide heads --------------------------------------------------------------------------------------------------- */
+
+__device__ static inline float over_warp(float x)
+{
+    for (int by = GPU_WARP / 2; by > 0; by /= 2) x += __shfl_xor_sync(GPU_ALL, x, by);
+    return x;
+}
+
+/* Score of a memory row, by a warp. */
+template <bool ALIGNED>
+__device__ static inline float score_of(const gpu_attend &a, const attend_head &head, int32_t row)
+{
+    const float *key = row_at(head.keys, row, a.keys.ld);
+    float sum = 0.0f;
+#pragma unroll 4
+    for (int32_t c = 4 * ((int32_t)threadIdx.x % GPU_WARP); c < a.width; c += 4 * GPU_WARP)
+        sum = dot_four(read_four<ALIGNED>(head.query, c, a.width), read_four<ALIGNED>(key, c, a.width), sum);
+    return a.scale * over_warp(sum);
+}
+
+/* What the warps of a block tell each other of a piece. */
+struct wide_share {
+    float score[PIECE], share[PIECE];
+    int32_t row[PIECE];
+};
+
+/* Scores and shares of `rows` rows from t on; max and sum, the same in all threads. */
+template <bool ALIGNED>
+__device__ static inline tally weigh(const gpu_attend &a, const attend_head &head, int32_t t, int32_t rows,
+                                     wide_share *s)
+{
+    const int32_t warp = (int32_t)threadIdx.x / GPU_WARP, lane = (int32_t)threadIdx.x % GPU_WARP;
+    tally x = {-INFINITY, 0.0f};
+    for (int32_t i = warp; i < rows; i += WIDE_WARPS) {
+        const int32_t row = memory_row(head, t + i);
+        const float score = score_of<ALIGNED>(a, head, row);
+        if (lane == 0) s->score[i] = score;
+        if (lane == 0) s->row[i] = row;
+    }
+    __syncthreads();
+    /* Each warp for itself, which spares a barrier. */
+    for (int32_t i = lane; i < rows; i += GPU_WARP) x.max = larger(x.max, s->score[i]);
+    for (int by = GPU_WARP / 2; by > 0; by /= 2) x.max = larger(x.max, __shfl_xor_sync(GPU_ALL, x.max, by));
+    for (int32_t i = lane; i < rows; i += GPU_WARP) {
+        const float share = share_of(s->score[i], x.max);
+        x.sum += share;
+        if (warp == 0) s->share[i] = share;
+    }
+    x.sum = over_warp(x.sum);
+    __syncthreads();
+    return x;
+}
+
+/* Sums of values wait in `out` from piece to piece: a column is one thread's throughout. */
+template <bool ALIGNED>
+__global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) attend_wide(attend_work w)
+{
+    wide_share *s = (wide_share *)gpu_shared();
+    const int32_t unit = (int32_t)blockIdx.x, r = unit / w.a.heads, piece = (int32_t)blockIdx.y;
+    if (gpu_leave(r >= *w.a.rows.count)) return;
+    const attend_head head = head_of(w.a, r, unit % w.a.heads);
+    if (gpu_leave(head.out == nullptr || (piece > 0 && piece >= head.pieces))) return;
+    const bool shared_out = w.pieces > 0 && head.pieces > 1;
+    float *part = shared_out ? part_of(w, unit, piece) : nullptr, *out = shared_out ? part + 4 : head.out;
+    const int32_t last = shared_out || head.pieces == 0 ? piece : head.pieces - 1;
+    tally all = {-INFINITY, 0.0f};
+    for (int32_t p = piece; p <= last; p++) {
+        const int32_t t = p * PIECE, rows = head.length - t < PIECE ? head.length - t : PIECE;
+        const tally own = weigh<ALIGNED>(w.a, head, t, rows, s);
+        const both x = folded(all, own);
+        all = p > piece ? x.all : own;
+        const float by = p == last && !shared_out ? one_over(head, all.sum) : 1.0f;
+        for (int32_t c = (int32_t)threadIdx.x; c < w.a.width; c += WIDE_WARPS * GPU_WARP) {
+            const float *values = head.values + c;
+            float sum = 0.0f;
+#pragma unroll 8
+            for (int32_t i = 0; i < rows; i++) sum = fmaf(s->share[i], *row_at(values, s->row[i], w.a.values.ld), sum);
+            out[c] = (p > piece ? out[c] * x.by_a + sum * x.by_b : sum) * by;
+        }
+    }
+    if (shared_out && threadIdx.x == 0) *(tally *)part = all;
+}
+
+/* --- pieces that were shared out ---------------------------------------------------------------------------------- */
+
+/* A warp folds the pieces of a head that has several. */
+template <bool ALIGNED>
+__global__ static void __launch_bounds__(WARPS * GPU_WARP) fold_parts(attend_work w)
+{
+    const int32_t first = (int32_t)blockIdx.x * WARPS, count = *w.a.rows.count;
+    if (gpu_leave(first / w.a.heads >= count)) return;
+    const int32_t unit = first + (int32_t)threadIdx.x / GPU_WARP, r = unit / w.a.heads;
+    if (r >= count) return;
+    const attend_head head = head_of(w.a, r, unit % w.a.heads);
+    if (head.out == nullptr || head.pieces < 2) return;
+    for (int32_t c = 4 * ((int32_t)threadIdx.x % GPU_WARP); c < w.a.width; c += 4 * GPU_WARP) {
+        attended<1> all;
+#pragma unroll 4
+        for (int32_t p = 0; p < head.pieces; p++) {
+            const float *part = part_of(w, unit, p);
+            const attended<1> x = {*(const tally *)part, {gpu_read<4>(part + 4, c / 4)}};
+            all = p == 0 ? x : folded(all, x);
+        }
+        const float by = one_over(head, all.t.sum);
+        for (int j = 0; j < 4; j++) all.of[0].at[j] *= by;
+        write_four<ALIGNED>(head.out, c, w.a.width, all.of[0]);
+    }
+}
+
+/* --- watching ----------------------------------------------------------------------------------------------------- */
+
+/* A block has a row, and does the scores twice, for their sum and for themselves: that is rare, and takes no memory. */
+__global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) watch(gpu_attend a)
+{
+    tally *told = (tally *)gpu_shared(); /* of each warp */
+    const int32_t warp = (int32_t)threadIdx.x / GPU_WARP, lane = (int32_t)threadIdx.x % GPU_WARP;
+    const int32_t r = (int32_t)blockIdx.x;
+    if (gpu_leave(r >= *a.rows.count)) return;
+    float *mean = a.watched + (size_t)r * (size_t)a.ld_watched;
+    for (int32_t h = 0; h < a.heads; h++) {
+        const attend_head head = head_of(a, r, h);
+        tally own = {-INFINITY, 0.0f}, all = own;
+        for (int32_t t = warp; t < head.length; t += WIDE_WARPS)
+            own = folded(own, {score_of<false>(a, head, memory_row(head, t)), 1.0f}).all;
+        __syncthreads(); /* the head before has been read */
+        if (lane == 0) told[warp] = own;
+        __syncthreads();
+        for (int i = 0; i < WIDE_WARPS; i++) all = folded(all, told[i]).all;
+        for (int32_t t = warp; t < head.length; t += WIDE_WARPS) {
+            const float share = share_of(score_of<false>(a, head, memory_row(head, t)), all.max) / all.sum;
+            if (lane != 0) continue;
+            const float sum = h > 0 ? mean[t] + share : share;
+            mean[t] = h + 1 == a.heads ? sum / (float)a.heads : sum;
+        }
+    }
+}
+
+/* --- launches ----------------------------------------------------------------------------------------------------- */
+
+static int64_t few(int32_t width)
+{
+    return width <= NARROW ? FEW : FEW / WIDE_WARPS;
+}
+
+size_t gpu_attend_part(int32_t rows, int32_t heads, int32_t width, int32_t longest)
+{
+    const int64_t all = (int64_t)rows * heads, units = all < few(width) ? all : few(width);
+    return longest > PIECE ? (size_t)units * (((size_t)longest + PIECE - 1) / PIECE) * part_floats(width) : 0;
+}
+
+template <bool ALIGNED>
+static void launch(gpu_queue *queue, const attend_work &w)
+{
+    const int64_t units = (int64_t)w.a.rows.most * w.a.heads;
+    const unsigned across = w.pieces > 0 ? (unsigned)w.pieces : 1;
+    const dim3 blocks((unsigned)((units + WARPS - 1) / WARPS), across);
+    if (w.a.width <= 32)
+        GPU_LAUNCH(queue, blocks, WARPS * GPU_WARP, 0, (attend_narrow<8, 1, ALIGNED>), w);
+    else if (w.a.width <= 64)
+        GPU_LAUNCH(queue, blocks, WARPS * GPU_WARP, 0, (attend_narrow<16, 1, ALIGNED>), w);
+    else if (w.a.width <= 128)
+        GPU_LAUNCH(queue, blocks, WARPS * GPU_WARP, 0, (attend_narrow<32, 1, ALIGNED>), w);
+    else if (w.a.width <= NARROW)
+        GPU_LAUNCH(queue, blocks, WARPS * GPU_WARP, 0, (attend_narrow<32, 2, ALIGNED>), w);
+    else
+        GPU_LAUNCH(queue, dim3((unsigned)units, across), WIDE_WARPS * GPU_WARP, sizeof(wide_share),
+                   attend_wide<ALIGNED>, w);
+    if (w.pieces > 0) GPU_LAUNCH(queue, dim3(blocks.x), WARPS * GPU_WARP, 0, fold_parts<ALIGNED>, w);
+}
+
+void gpu_run_attend(gpu_queue *queue, const gpu_attend *args)
+{
+    const gpu_attend &a = *args;
+    if (a.rows.most <= 0) return;
+    const int32_t pieces = a.longest > 0 ? (a.longest - 1) / PIECE + 1 : 0;
+    const bool shared_out = pieces > 1 && pieces <= GRID_Y && (int64_t)a.rows.most * a.heads <= few(a.width) &&
+                            a.part != nullptr && gpu_aligned(a.part, 0);
+    const attend_work w = {a, shared_out ? pieces : 0};
+    if (a.width % 4 == 0 && gpu_aligned(a.query) && gpu_aligned(a.keys) && gpu_aligned(a.values) && gpu_aligned(a.out))
+        launch<true>(queue, w);
+    else
+        launch<false>(queue, w);
+    if (a.watched != nullptr)
+        GPU_LAUNCH(queue, dim3((unsigned)a.rows.most), WIDE_WARPS * GPU_WARP, WIDE_WARPS * sizeof(tally), watch, a);
+}

@@ -1,0 +1,195 @@
+/* cuda.h: what the module keeps of a plan and of a stream, and a run as its operations see it. Inner header of the executor.
+ *
+ * A run is one block of all rows. What spaces, columns and indices are is worked out on the host, by the same code as for the
+ * processor (kernels/device/space.c), in pinned memory; that goes down in one copy, and an array of it lies on the device at the same
+ * distance from the beginning: its twin. Choices and what else the host is given come back in one copy. */
+#ifndef RILL_CUDA_CUDA_H
+#define RILL_CUDA_CUDA_H
+
+#include "launch.h"
+#include "module.h"
+
+/* device->own */
+typedef struct cuda_device {
+    gpu_device *gpu;
+} cuda_device;
+
+/* plan->own: weights on the device. They are put down while the plan is built, in order. */
+typedef struct cuda_plan {
+    gpu_queue *queue;
+    gpu_region memory;
+    size_t used;
+    char *staging; /* pinned */
+    size_t staged;
+    gpu_matrix *matrix; /* [matrices] */
+    size_t matrix_room;
+    const float **constant; /* [constants] */
+    size_t constant_room;
+} cuda_plan;
+
+/* A list of a stream: the numbers of all slots' symbols. */
+typedef struct cuda_lists {
+    gpu_region ids;
+    int32_t *first, *count; /* [slots] where a slot's begin, and how many it has room for */
+    size_t first_room, count_room;
+    dev_ranges ranges;
+    size_t free_room;
+} cuda_lists;
+
+/* stream->own */
+typedef struct cuda_stream {
+    gpu_device *gpu;
+    gpu_queue *queue;
+    gpu_region *table; /* [tables], and `above` behind them */
+    cuda_lists *list;  /* [lists] */
+    char *pinned;      /* a run's arrays, and behind them what comes back */
+    size_t pinned_bytes;
+    gpu_region twin;
+    gpu_region values;
+    char *head; /* the run's layout */
+    size_t head_room;
+} cuda_stream;
+
+/* Rows that an attention reads, per row of its space. */
+typedef struct cuda_memory {
+    rill_space space;
+    const int32_t *of_first, *of_length, *of_slot; /* which it is, by what it was made of */
+    int32_t *first, *length;                       /* [rows], host */
+    size_t longest;
+} cuda_memory;
+
+/* A scan's steps, one behind the other: step t has the first live[t] inputs, longest first, and its rows from start[t] on. */
+typedef struct cuda_scan {
+    int32_t steps;
+    int32_t *start, *live; /* [steps] */
+    int32_t *read, *write; /* [units] rows of gates; of out */
+    int32_t *place;        /* [inputs] where an input stands; -1: it has no units */
+} cuda_scan;
+
+/* What an operation that selects is asked, and where its answers come. */
+typedef struct cuda_selection {
+    int32_t *set;        /* [rows] or NULL */
+    int32_t *entry;      /* [rows] entries of the column that a tag goes to, or NULL: the rows themselves */
+    int32_t picks;       /* of the operation's rows */
+    int32_t *pick_count; /* [1] */
+    int32_t *pick_row, *pick_symbol, *pick_number; /* [picks] the last is the host's */
+    int32_t *count, *action;                       /* [rows], [rows, M]: these come back */
+    float *logp, *pick_logp;                       /* [rows, M], [picks] likewise */
+} cuda_selection;
+
+typedef struct cuda_run {
+    rill_stream *stream;
+    cuda_stream *own;
+    const cuda_plan *weights;
+    const dev_program *program;
+    const rill_run_arguments *asked;
+    rill_run_arguments arguments; /* with columns in pinned memory */
+    dev_run inner;                /* as space.c has it */
+    dev_block block;
+    size_t head_used;                       /* bytes of the layout that begin as zeros */
+    size_t host_end, down_end, columns_end; /* parts of pinned memory, see run.c */
+    size_t used;                            /* of what goes down */
+    size_t back, back_end;                  /* what comes back */
+    int32_t *counts;                        /* [spaces + 1] rows of each */
+    const int32_t **column;                 /* [columns] pinned */
+    const int32_t **index;                  /* [indices] device; NULL: to be made there */
+    cuda_memory *memory;                    /* [memories] */
+    size_t memories, *memory_of;            /* [ops] which, of attentions */
+    cuda_scan *scan;                        /* [ops] */
+    cuda_selection *selection;              /* [ops] */
+    uint64_t *legal;                        /* the host's sets, pinned, or NULL */
+    size_t *path_total;                     /* [paths] entries */
+    int32_t **path_entry;                   /* [paths] device */
+    int32_t **list_first, **list_length;    /* [lists] by slot, pinned; NULL: not used */
+    size_t *list_longest;                   /* [lists] */
+    int32_t *slot_first; /* [slots] first rows, pinned, where slots follow from a column that the run writes; or NULL */
+    float *watched;      /* [n, ld_watched] comes back, or NULL */
+    char **value;        /* [buffers] device */
+    char *panel, *sums, *part, *choices,
+        *log_norm; /* device: inputs of products, their outputs, attention's and choices' memory */
+    char *scan_h, *scan_c, *scan_gates;
+} cuda_run;
+
+/* --- module.c, memory.c --------------------------------------------------------------------------------------------- */
+
+rill_status cuda_fail(rill_context *ctx, const char *what, const char *why);
+rill_status cuda_no_memory(rill_context *ctx, size_t bytes, const char *what);
+
+/* Members of dev_module. */
+rill_status cuda_stream_open(rill_stream *stream);
+void cuda_stream_close(rill_stream *stream);
+rill_status cuda_grow(rill_stream *stream, size_t at, size_t rows);
+rill_status cuda_write(rill_stream *stream, size_t at, size_t first, size_t n, const float *rows);
+rill_status cuda_read(const rill_stream *stream, size_t at, size_t first, size_t n, float *rows);
+rill_status cuda_list(rill_stream *stream, size_t at, int32_t slot);
+
+/* Room for so many bytes of pinned memory; what was there is lost. */
+rill_status cuda_pin(rill_stream *stream, size_t bytes);
+
+/* --- run.c -------------------------------------------------------------------------------------------------------- */
+
+rill_status cuda_run_program(rill_stream *stream, const dev_program *program, const rill_run_arguments *arguments);
+
+/* Where an array of the run's pinned memory lies on the device. */
+static inline void *cuda_twin(const cuda_run *r, const void *host)
+{
+    return host != NULL ? r->own->twin.at + ((const char *)host - r->own->pinned) : NULL;
+}
+
+/* Arrays of pinned memory, of what goes down and of what comes back; there is room, see run.c. */
+static inline void *cuda_take(cuda_run *r, size_t count, size_t size)
+{
+    void *array = r->own->pinned + r->used;
+    r->used += dev_lines(count * size);
+    return array;
+}
+
+static inline void *cuda_take_back(cuda_run *r, size_t count, size_t size)
+{
+    void *array = r->own->pinned + r->back_end;
+    r->back_end += dev_lines(count * size);
+    return array;
+}
+
+/* --- index.c ------------------------------------------------------------------------------------------------------ */
+
+/* Whether an index follows from a column that the run itself writes. */
+int cuda_is_written(const dev_program *program, int32_t index);
+/* Work out the indices that the host knows, and what the others are made of. */
+void cuda_make_indices(cuda_run *r);
+/* Put an index into the queue unless it is there; the columns that it follows from are written by now. */
+void cuda_queue_index(cuda_run *r, int32_t index);
+
+/* --- ops.c -------------------------------------------------------------------------------------------------------- */
+
+gpu_rows cuda_rows(const cuda_run *r, rill_space space);
+const int32_t *cuda_index(cuda_run *r, int32_t index);
+gpu_operand cuda_operand(cuda_run *r, const dev_operand *operand);
+const float *cuda_constant(const cuda_run *r, rill_constant constant);
+gpu_lists cuda_lists_of(const cuda_run *r, rill_list list);
+void cuda_queue_op(cuda_run *r, const dev_op *op, size_t number);
+
+/* sums [rows, n] = x W^T, with `sums` of so many floats from row to row. */
+void cuda_queue_product(cuda_run *r, rill_matrix matrix, gpu_rows rows, gpu_operand x, gpu_operand x2, int32_t width2,
+                        gpu_operand sums);
+
+/* --- scan.c ------------------------------------------------------------------------------------------------------- */
+
+size_t cuda_scan_bytes(size_t units, size_t inputs);
+void cuda_make_scan(cuda_run *r, const dev_op *op, cuda_scan *scan);
+void cuda_queue_scan(cuda_run *r, const dev_op *op, const cuda_scan *scan);
+
+/* --- answers.c ---------------------------------------------------------------------------------------------------- */
+
+/* Bytes of the legal sets that go down, and of all that comes back but columns; bytes of work on the device. */
+size_t cuda_legal_bytes(const cuda_run *r);
+size_t cuda_answer_bytes(const cuda_run *r);
+size_t cuda_choices_work(const cuda_run *r, const dev_op *op);
+void cuda_make_legal(cuda_run *r);
+void cuda_make_selection(cuda_run *r, const dev_op *op, cuda_selection *selection);
+void cuda_queue_best(cuda_run *r, const dev_op *op, const cuda_selection *selection);
+void cuda_queue_mix(cuda_run *r, const dev_op *op, const cuda_selection *selection);
+/* What came back, to the host's arrays. */
+void cuda_deliver(cuda_run *r);
+
+#endif

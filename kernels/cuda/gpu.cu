@@ -1,0 +1,442 @@
+/* gpu.cu: gpu.h with the CUDA runtime and cuBLASLt.
+ *
+ * Devices, memory, work, products. The driver's functions for addresses come through the runtime, so that nothing here is linked with
+ * libcuda and a machine without a driver can load it: gpu_count() is 0 there.
+ *
+ * CUDA's current device is a thread's: each function that needs it sets it first, which costs next to nothing. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cublasLt.h>
+#include <cuda.h> /* types and declarations alone */
+
+#include "cuda.cuh"
+
+/* The driver's functions that are used. */
+#define DRIVER(function) decltype(&function) function##_at
+struct driver {
+    DRIVER(cuMemGetAllocationGranularity);
+    DRIVER(cuMemAddressReserve);
+    DRIVER(cuMemAddressFree);
+    DRIVER(cuMemCreate);
+    DRIVER(cuMemRelease);
+    DRIVER(cuMemMap);
+    DRIVER(cuMemUnmap);
+    DRIVER(cuMemSetAccess);
+};
+#undef DRIVER
+
+struct gpu_device {
+    int index;
+    char name[256];
+    driver call;
+    size_t granule, memory; /* bytes */
+    pthread_mutex_t lock;   /* of the handle */
+    cublasLtHandle_t products;
+};
+
+struct gpu_queue {
+    gpu_device *device;
+    cudaStream_t stream;
+    cublasLtHandle_t products;
+    char why[GPU_TEXT]; /* the first failure; empty: none */
+};
+
+/* --- failures ----------------------------------------------------------------------------------------------------- */
+
+/* A text that is not there yet: what failed, and what is said of it. */
+static void tell(char why[GPU_TEXT], const char *what, const char *said)
+{
+    if (why[0] == '\0') snprintf(why, GPU_TEXT, "%s: %s", what, said);
+}
+
+static int told(char why[GPU_TEXT], const char *what, cudaError_t error)
+{
+    if (error == cudaSuccess) return 0;
+    cudaGetLastError(); /* it is known now: not to be found again by a later call */
+    tell(why, what, cudaGetErrorString(error));
+    return -1;
+}
+
+static int told(char why[GPU_TEXT], const char *what, cublasStatus_t status)
+{
+    if (status == CUBLAS_STATUS_SUCCESS) return 0;
+    tell(why, what, cublasLtGetStatusString(status));
+    return -1;
+}
+
+/* --- devices ------------------------------------------------------------------------------------------------------ */
+
+int gpu_count(void)
+{
+    int count = 0;
+    if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+    cudaGetLastError();
+    return 0;
+}
+
+template <class Function>
+static bool found(Function *at, const char *name)
+{
+    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+    void *function = nullptr;
+    const cudaError_t error = cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &result);
+    memcpy(at, &function, sizeof function);
+    if (error != cudaSuccess) cudaGetLastError();
+    return error == cudaSuccess && result == cudaDriverEntryPointSuccess && function != nullptr;
+}
+
+#define FIND(function) found(&call->function##_at, #function)
+static bool find_driver(driver *call)
+{
+    return FIND(cuMemGetAllocationGranularity) && FIND(cuMemAddressReserve) && FIND(cuMemAddressFree) &&
+           FIND(cuMemCreate) && FIND(cuMemRelease) && FIND(cuMemMap) && FIND(cuMemUnmap) && FIND(cuMemSetAccess);
+}
+#undef FIND
+
+static CUmemAllocationProp memory_kind(const gpu_device *device)
+{
+    CUmemAllocationProp kind = {};
+    kind.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    kind.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    kind.location.id = device->index;
+    return kind;
+}
+
+/* Whether this module has kernels for a device is asked of this one. */
+__global__ static void nothing(int)
+{
+}
+
+static int open_device(gpu_device *device, char why[GPU_TEXT])
+{
+    cudaDeviceProp about;
+    cudaFuncAttributes kernel;
+    size_t available = 0;
+    if (told(why, "the GPU", cudaSetDevice(device->index)) != 0 ||
+        told(why, "the GPU", cudaGetDeviceProperties(&about, device->index)) != 0 ||
+        told(why, "the GPU's memory", cudaMemGetInfo(&available, &device->memory)) != 0)
+        return -1;
+    snprintf(device->name, sizeof device->name, "%s", about.name);
+    if (cudaFuncGetAttributes(&kernel, nothing) != cudaSuccess) {
+        cudaGetLastError();
+        snprintf(why, GPU_TEXT, "%.80s has compute capability %d.%d, for which there are no kernels", about.name,
+                 about.major, about.minor);
+        return -1;
+    }
+    const CUmemAllocationProp kind = memory_kind(device);
+    if (!find_driver(&device->call) ||
+        device->call.cuMemGetAllocationGranularity_at(&device->granule, &kind, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) !=
+            CUDA_SUCCESS) {
+        tell(why, "the driver", "it cannot reserve addresses for memory that grows");
+        return -1;
+    }
+    return told(why, "cuBLASLt", cublasLtCreate(&device->products));
+}
+
+int gpu_open(gpu_device **out, int index, char why[GPU_TEXT])
+{
+    int count = 0;
+    *out = nullptr;
+    why[0] = '\0';
+    if (told(why, "no GPU can be used", cudaGetDeviceCount(&count)) != 0) return -1;
+    if (index < 0 || index >= count) {
+        snprintf(why, GPU_TEXT, "there is no GPU %d: the machine has %d", index, count);
+        return -1;
+    }
+    gpu_device *device = (gpu_device *)calloc(1, sizeof *device);
+    if (device == nullptr) {
+        snprintf(why, GPU_TEXT, "out of memory");
+        return -1;
+    }
+    device->index = index;
+    pthread_mutex_init(&device->lock, nullptr);
+    if (open_device(device, why) != 0) {
+        gpu_close(device);
+        return -1;
+    }
+    *out = device;
+    return 0;
+}
+
+void gpu_close(gpu_device *device)
+{
+    if (device == nullptr) return;
+    if (device->products != nullptr) cublasLtDestroy(device->products);
+    pthread_mutex_destroy(&device->lock);
+    free(device);
+}
+
+const char *gpu_name(const gpu_device *device)
+{
+    return device->name;
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+static size_t whole_granules(const gpu_device *device, size_t bytes)
+{
+    return (bytes + device->granule - 1) / device->granule * device->granule;
+}
+
+/* New memory of so many granules at the end of what there is. */
+static bool map_more(const gpu_device *device, CUdeviceptr at, size_t bytes)
+{
+    const driver *call = &device->call;
+    const CUmemAllocationProp kind = memory_kind(device);
+    const CUmemAccessDesc access = {kind.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle slab;
+    if (call->cuMemCreate_at(&slab, bytes, &kind, 0) != CUDA_SUCCESS) return false;
+    bool mapped = call->cuMemMap_at(at, bytes, 0, slab, 0) == CUDA_SUCCESS;
+    if (mapped && call->cuMemSetAccess_at(at, bytes, &access, 1) != CUDA_SUCCESS) {
+        call->cuMemUnmap_at(at, bytes);
+        mapped = false;
+    }
+    call->cuMemRelease_at(slab); /* lives as long as it is mapped */
+    return mapped;
+}
+
+/* A region reserves addresses for all memory that the GPU has, so that it never moves; addresses cost nothing. */
+int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
+{
+    if (bytes <= region->bytes) return 0;
+    const size_t reserved = region->at != nullptr ? region->reserved : whole_granules(device, device->memory);
+    if (bytes > reserved || cudaSetDevice(device->index) != cudaSuccess) return -1;
+    CUdeviceptr at = (CUdeviceptr)region->at;
+    const size_t more = whole_granules(device, bytes) - region->bytes;
+    if (at == 0 && device->call.cuMemAddressReserve_at(&at, reserved, 0, 0, 0) != CUDA_SUCCESS) return -1;
+    if (!map_more(device, at + region->bytes, more)) {
+        if (region->at == nullptr) device->call.cuMemAddressFree_at(at, reserved);
+        return -1;
+    }
+    region->at = (char *)at;
+    region->bytes += more;
+    region->reserved = reserved;
+    return 0;
+}
+
+void gpu_free(gpu_device *device, gpu_region *region)
+{
+    if (region->at != nullptr) {
+        cudaSetDevice(device->index);
+        device->call.cuMemUnmap_at((CUdeviceptr)region->at, region->bytes);
+        device->call.cuMemAddressFree_at((CUdeviceptr)region->at, region->reserved);
+    }
+    *region = {};
+}
+
+void *gpu_pinned(gpu_device *device, size_t bytes)
+{
+    void *memory = nullptr;
+    if (cudaSetDevice(device->index) == cudaSuccess &&
+        cudaHostAlloc(&memory, bytes > 0 ? bytes : 1, cudaHostAllocPortable) == cudaSuccess)
+        return memory;
+    cudaGetLastError();
+    return nullptr;
+}
+
+void gpu_pinned_free(gpu_device *device, void *memory)
+{
+    if (memory == nullptr) return;
+    cudaSetDevice(device->index);
+    cudaFreeHost(memory);
+}
+
+/* --- work --------------------------------------------------------------------------------------------------------- */
+
+int gpu_queue_open(gpu_queue **out, gpu_device *device, char why[GPU_TEXT])
+{
+    gpu_queue *queue = *out = (gpu_queue *)calloc(1, sizeof *queue);
+    why[0] = '\0';
+    if (queue == nullptr) {
+        snprintf(why, GPU_TEXT, "out of memory");
+        return -1;
+    }
+    queue->device = device;
+    if (told(why, "the GPU", cudaSetDevice(device->index)) == 0 &&
+        told(why, "a stream", cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking)) == 0 &&
+        told(why, "cuBLASLt", cublasLtCreate(&queue->products)) == 0)
+        return 0;
+    gpu_queue_close(queue);
+    *out = nullptr;
+    return -1;
+}
+
+void gpu_queue_close(gpu_queue *queue)
+{
+    if (queue == nullptr) return;
+    cudaSetDevice(queue->device->index);
+    if (queue->stream != nullptr) {
+        cudaStreamSynchronize(queue->stream);
+        cudaStreamDestroy(queue->stream);
+    }
+    if (queue->products != nullptr) cublasLtDestroy(queue->products);
+    free(queue);
+}
+
+/* Asked for once by each launch, which wants the stream's device to be the current one. */
+cudaStream_t gpu_stream_of(gpu_queue *queue)
+{
+    cudaSetDevice(queue->device->index);
+    return queue->stream;
+}
+
+static void copy(gpu_queue *queue, void *to, const void *from, size_t bytes, cudaMemcpyKind kind, const char *what)
+{
+    if (bytes > 0) told(queue->why, what, cudaMemcpyAsync(to, from, bytes, kind, gpu_stream_of(queue)));
+}
+
+void gpu_down(gpu_queue *queue, void *to, const void *from, size_t bytes)
+{
+    copy(queue, to, from, bytes, cudaMemcpyHostToDevice, "a copy to the GPU");
+}
+
+void gpu_up(gpu_queue *queue, void *to, const void *from, size_t bytes)
+{
+    copy(queue, to, from, bytes, cudaMemcpyDeviceToHost, "a copy from the GPU");
+}
+
+void gpu_move(gpu_queue *queue, void *to, const void *from, size_t bytes)
+{
+    copy(queue, to, from, bytes, cudaMemcpyDeviceToDevice, "a copy within the GPU");
+}
+
+/* Launches that were refused have left the thread's last error. */
+int gpu_wait(gpu_queue *queue, char why[GPU_TEXT])
+{
+    told(queue->why, "a kernel's launch", cudaGetLastError());
+    told(queue->why, "the GPU's work", cudaStreamSynchronize(gpu_stream_of(queue)));
+    if (queue->why[0] == '\0') return 0;
+    memcpy(why, queue->why, sizeof queue->why);
+    return -1;
+}
+
+/* --- products ----------------------------------------------------------------------------------------------------- */
+
+/* cuBLAS thinks in columns: c^T [n, rows] = w [n, k] a^T, where w as it lies is a k x n matrix by columns, and a^T is a k x rows one.
+ *
+ * One algorithm serves every number of rows, and none that cuts K, nor one that wants working memory, which is where partial sums of
+ * several blocks would meet: then an element's sum has one order, whatever the number of rows is. */
+enum { CANDIDATES = 32, TYPICAL_ROWS = 256, MOST_ROWS = 1 << 16 };
+static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(gpu_matrix::way), "an algorithm is kept in a matrix");
+
+struct shape {
+    cublasLtMatmulDescOpaque_t product;
+    cublasLtMatrixLayoutOpaque_t w, a, c;
+};
+
+static cublasStatus_t shape_of(shape *s, const gpu_matrix *m, int32_t rows, int32_t ldc)
+{
+    const cudaDataType_t type = m->type == GPU_F32 ? CUDA_R_32F : CUDA_R_16BF;
+    const cublasOperation_t turned = CUBLAS_OP_T;
+    cublasStatus_t status = cublasLtMatmulDescInit(&s->product, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    if (status == CUBLAS_STATUS_SUCCESS)
+        status = cublasLtMatmulDescSetAttribute(&s->product, CUBLASLT_MATMUL_DESC_TRANSA, &turned, sizeof turned);
+    if (status == CUBLAS_STATUS_SUCCESS)
+        status = cublasLtMatrixLayoutInit(&s->w, type, (uint64_t)m->k, (uint64_t)m->n, m->k);
+    if (status == CUBLAS_STATUS_SUCCESS)
+        status = cublasLtMatrixLayoutInit(&s->a, type, (uint64_t)m->k, (uint64_t)rows, m->k);
+    if (status == CUBLAS_STATUS_SUCCESS)
+        status = cublasLtMatrixLayoutInit(&s->c, CUDA_R_32F, (uint64_t)m->n, (uint64_t)rows, ldc);
+    return status;
+}
+
+/* What candidates may count on (gpu_product() says it to callers) and may not do. */
+static cublasStatus_t preference_of(cublasLtMatmulPreferenceOpaque_t *preference, const gpu_matrix *m)
+{
+    const uint32_t aligned = 16, of_c = m->n % 4 == 0 ? 16 : 4, no_reduction = CUBLASLT_REDUCTION_SCHEME_NONE;
+    const uint64_t workspace = 0;
+    const struct {
+        cublasLtMatmulPreferenceAttributes_t attribute;
+        const void *value;
+        size_t bytes;
+    } settings[] = {
+        {CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &no_reduction, sizeof no_reduction},
+        {CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &aligned, sizeof aligned},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &aligned, sizeof aligned},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &of_c, sizeof of_c},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &of_c, sizeof of_c},
+    };
+    cublasStatus_t status = cublasLtMatmulPreferenceInit(preference);
+    for (const auto &s : settings)
+        if (status == CUBLAS_STATUS_SUCCESS)
+            status = cublasLtMatmulPreferenceSetAttribute(preference, s.attribute, s.value, s.bytes);
+    return status;
+}
+
+static bool serves_rows(cublasLtHandle_t handle, const gpu_matrix *m, const cublasLtMatmulAlgo_t *way, int32_t rows)
+{
+    const cublasStatus_t good = CUBLAS_STATUS_SUCCESS;
+    cublasLtMatmulHeuristicResult_t result = {};
+    for (int32_t gap = 0; gap <= 4; gap += 4) {
+        shape s;
+        if (shape_of(&s, m, rows, m->n + gap) != good ||
+            cublasLtMatmulAlgoCheck(handle, &s.product, &s.w, &s.a, &s.c, &s.c, way, &result) != good ||
+            result.state != good || result.workspaceSize > 0)
+            return false;
+    }
+    return true;
+}
+
+/* Does it serve all numbers of rows, without cutting K? */
+static bool serves(cublasLtHandle_t handle, const gpu_matrix *m, const cublasLtMatmulAlgo_t *way)
+{
+    int32_t parts = 0;
+    size_t written = 0;
+    if (cublasLtMatmulAlgoConfigGetAttribute(way, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts, sizeof parts, &written) !=
+            CUBLAS_STATUS_SUCCESS ||
+        parts > 1)
+        return false;
+    for (int32_t rows = 1; rows <= MOST_ROWS; rows *= 2)
+        for (int32_t by = -1; by <= 1; by++)
+            if (rows + by > 0 && !serves_rows(handle, m, way, rows + by)) return false;
+    return true;
+}
+
+static int choose(cublasLtHandle_t handle, gpu_matrix *matrix, char why[GPU_TEXT])
+{
+    shape s;
+    cublasLtMatmulPreferenceOpaque_t preference;
+    cublasLtMatmulHeuristicResult_t candidate[CANDIDATES];
+    int found = 0;
+    if (told(why, "cuBLASLt", shape_of(&s, matrix, TYPICAL_ROWS, matrix->n)) != 0 ||
+        told(why, "cuBLASLt", preference_of(&preference, matrix)) != 0 ||
+        told(why, "cuBLASLt",
+             cublasLtMatmulAlgoGetHeuristic(handle, &s.product, &s.w, &s.a, &s.c, &s.c, &preference, CANDIDATES,
+                                            candidate, &found)) != 0)
+        return -1;
+    for (int i = 0; i < found; i++)
+        if (candidate[i].state == CUBLAS_STATUS_SUCCESS && serves(handle, matrix, &candidate[i].algo)) {
+            memcpy(matrix->way, &candidate[i].algo, sizeof matrix->way);
+            return 0;
+        }
+    snprintf(why, GPU_TEXT, "cuBLASLt: of %d algorithms for %d x %d weights none serves all numbers of rows", found,
+             (int)matrix->n, (int)matrix->k);
+    return -1;
+}
+
+int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT])
+{
+    why[0] = '\0';
+    if (told(why, "the GPU", cudaSetDevice(device->index)) != 0) return -1;
+    pthread_mutex_lock(&device->lock);
+    const int status = choose(device->products, matrix, why);
+    pthread_mutex_unlock(&device->lock);
+    return status;
+}
+
+void gpu_product(gpu_queue *queue, const gpu_matrix *matrix, int32_t rows, const void *a, float *c, int32_t ldc)
+{
+    static const float one = 1.0f, zero = 0.0f;
+    const cudaStream_t stream = gpu_stream_of(queue);
+    shape s;
+    cublasLtMatmulAlgo_t way;
+    memcpy(&way, matrix->way, sizeof way);
+    if (rows <= 0 || told(queue->why, "a product", shape_of(&s, matrix, rows, ldc)) != 0) return;
+    told(queue->why, "a product",
+         cublasLtMatmul(queue->products, &s.product, &one, matrix->w, &s.w, a, &s.a, &zero, c, &s.c, c, &s.c, &way,
+                        nullptr, 0, stream));
+}

@@ -1,0 +1,184 @@
+/* A stream's memory on the device: rows of tables, symbols of lists, and the pinned memory that runs go through.
+ *
+ * Tables grow where they lie, so that no row ever moves. Divisions: pinned memory · tables · lists · opening and closing. */
+#include "cuda.h"
+
+#include <string.h>
+
+static cuda_stream *own_of(const rill_stream *s)
+{
+    return s->own;
+}
+
+/* --- pinned memory ------------------------------------------------------------------------------------------------ */
+
+rill_status cuda_pin(rill_stream *s, size_t bytes)
+{
+    cuda_stream *own = own_of(s);
+    if (bytes <= own->pinned_bytes) return RILL_OK;
+    if (bytes < own->pinned_bytes + own->pinned_bytes / 2) bytes = own->pinned_bytes + own->pinned_bytes / 2;
+    gpu_pinned_free(own->gpu, own->pinned);
+    own->pinned_bytes = 0;
+    own->pinned = gpu_pinned(own->gpu, bytes);
+    if (own->pinned == NULL) return rill_fail_memory(s->ctx, bytes, "copies to the device");
+    own->pinned_bytes = bytes;
+    return RILL_OK;
+}
+
+static rill_status wait_for(const rill_stream *s)
+{
+    char why[GPU_TEXT];
+    return gpu_wait(own_of(s)->queue, why) == 0 ? RILL_OK : cuda_fail(s->ctx, s->plan->device->name, why);
+}
+
+/* --- tables ------------------------------------------------------------------------------------------------------- */
+
+/* The column `above` lies behind the tables: a number of each node. */
+static const dev_table *table_at(const rill_stream *s, size_t at)
+{
+    static const dev_table above = {.width = 1, .ld = 1, .what = "paths"};
+    return at < s->plan->tables ? &s->plan->table[at] : &above;
+}
+
+static size_t row_bytes(const rill_stream *s, size_t at)
+{
+    return table_at(s, at)->ld * sizeof(float);
+}
+
+static char *row_at(const rill_stream *s, size_t at, size_t row)
+{
+    return own_of(s)->table[at].at + row * row_bytes(s, at);
+}
+
+rill_status cuda_grow(rill_stream *s, size_t at, size_t rows)
+{
+    cuda_stream *own = own_of(s);
+    gpu_region *region = &own->table[at];
+    const size_t each = row_bytes(s, at), most = region->bytes / each, more = most + most / 2;
+    if (gpu_grow(own->gpu, region, (rows > more ? rows : more) * each) != 0 &&
+        gpu_grow(own->gpu, region, rows * each) != 0)
+        return cuda_no_memory(s->ctx, rows * each, table_at(s, at)->what);
+    if (at < s->plan->tables) {
+        s->table[at].rows = (float *)(void *)region->at;
+        s->table[at].room = region->bytes / each;
+    } else {
+        s->above = (int32_t *)(void *)region->at;
+        s->above_room = region->bytes / each;
+    }
+    return RILL_OK;
+}
+
+rill_status cuda_write(rill_stream *s, size_t at, size_t first, size_t n, const float *rows)
+{
+    cuda_stream *own = own_of(s);
+    const size_t width = table_at(s, at)->width, ld = table_at(s, at)->ld;
+    if (n == 0) return RILL_OK;
+    rill_status status = cuda_pin(s, n * ld * sizeof(float));
+    if (status != RILL_OK) return status;
+    float *to = (float *)(void *)own->pinned;
+    memset(to, 0, n * ld * sizeof *to);
+    for (size_t i = 0; i < n; i++) memcpy(to + i * ld, rows + i * width, width * sizeof *to);
+    gpu_down(own->queue, row_at(s, at, first), to, n * ld * sizeof *to);
+    return wait_for(s);
+}
+
+rill_status cuda_read(const rill_stream *s, size_t at, size_t first, size_t n, float *rows)
+{
+    cuda_stream *own = own_of(s);
+    const size_t width = table_at(s, at)->width, ld = table_at(s, at)->ld;
+    if (n == 0) return RILL_OK;
+    float *from = gpu_pinned(own->gpu, n * ld * sizeof *from);
+    if (from == NULL) return rill_fail_memory(s->ctx, n * ld * sizeof *from, "copies from the device");
+    gpu_up(own->queue, from, row_at(s, at, first), n * ld * sizeof *from);
+    const rill_status status = wait_for(s);
+    for (size_t i = 0; i < n && status == RILL_OK; i++) memcpy(rows + i * width, from + i * ld, width * sizeof *rows);
+    gpu_pinned_free(own->gpu, from);
+    return status;
+}
+
+/* --- lists -------------------------------------------------------------------------------------------------------- */
+
+static rill_status grow_slots(rill_stream *s, cuda_lists *l)
+{
+    const size_t before = l->count_room;
+    rill_status status = rill_grow(s->ctx, (void **)&l->first, &l->first_room, s->slots, sizeof *l->first, "lists");
+    if (status == RILL_OK)
+        status = rill_grow(s->ctx, (void **)&l->ranges.free, &l->free_room, s->slots + 1, sizeof *l->ranges.free,
+                           "lists");
+    if (status == RILL_OK)
+        status = rill_grow(s->ctx, (void **)&l->count, &l->count_room, s->slots, sizeof *l->count, "lists");
+    for (size_t i = before; i < l->count_room && status == RILL_OK; i++) l->count[i] = 0;
+    return status;
+}
+
+static void give_back(cuda_lists *l, int32_t slot)
+{
+    if (l->count[slot] > 0) dev_ranges_give(&l->ranges, l->first[slot], l->count[slot]);
+    l->count[slot] = 0;
+}
+
+rill_status cuda_list(rill_stream *s, size_t at, int32_t slot)
+{
+    cuda_stream *own = own_of(s);
+    cuda_lists *l = &own->list[at];
+    const dev_slot_list *list = &s->list[at].slot[slot];
+    if ((size_t)slot < l->count_room) give_back(l, slot);
+    if (list->n == 0) return RILL_OK;
+    const size_t bytes = list->n * sizeof *list->id;
+    rill_status status = grow_slots(s, l);
+    if (status == RILL_OK) status = cuda_pin(s, bytes);
+    if (status != RILL_OK) return status;
+    const int32_t first = dev_ranges_take(&l->ranges, (int32_t)list->n);
+    if (first < 0) return rill_fail(s->ctx, RILL_ERR_MEMORY, "the symbols of all lists are too many to number");
+    l->first[slot] = first;
+    l->count[slot] = (int32_t)list->n;
+    if (gpu_grow(own->gpu, &l->ids, (size_t)l->ranges.end * sizeof *list->id) != 0) {
+        give_back(l, slot);
+        return cuda_no_memory(s->ctx, bytes, s->plan->list[at].what);
+    }
+    memcpy(own->pinned, list->id, bytes);
+    gpu_down(own->queue, (int32_t *)(void *)l->ids.at + first, own->pinned, bytes);
+    return wait_for(s);
+}
+
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
+
+rill_status cuda_stream_open(rill_stream *s)
+{
+    char why[GPU_TEXT];
+    const rill_plan *plan = s->plan;
+    cuda_stream *own = s->own = rill_calloc(s->ctx, 1, sizeof *own);
+    if (own == NULL) return rill_fail_memory(s->ctx, sizeof *own, "a stream");
+    own->gpu = ((const cuda_device *)plan->device->own)->gpu;
+    own->table = rill_calloc(s->ctx, plan->tables + 1, sizeof *own->table);
+    own->list = rill_calloc(s->ctx, plan->lists + 1, sizeof *own->list);
+    if (own->table == NULL || own->list == NULL)
+        return rill_fail_memory(s->ctx, (plan->tables + 1) * sizeof *own->table, "a stream");
+    return gpu_queue_open(&own->queue, own->gpu, why) == 0 ? RILL_OK : cuda_fail(s->ctx, plan->device->name, why);
+}
+
+static void close_list(const rill_stream *s, cuda_lists *l)
+{
+    gpu_free(own_of(s)->gpu, &l->ids);
+    rill_free(s->ctx, l->first, l->first_room * sizeof *l->first);
+    rill_free(s->ctx, l->count, l->count_room * sizeof *l->count);
+    rill_free(s->ctx, l->ranges.free, l->free_room * sizeof *l->ranges.free);
+}
+
+void cuda_stream_close(rill_stream *s)
+{
+    cuda_stream *own = own_of(s);
+    const rill_plan *plan = s->plan;
+    if (own == NULL) return;
+    gpu_queue_close(own->queue);
+    for (size_t i = 0; own->table != NULL && i <= plan->tables; i++) gpu_free(own->gpu, &own->table[i]);
+    for (size_t i = 0; own->list != NULL && i < plan->lists; i++) close_list(s, &own->list[i]);
+    gpu_free(own->gpu, &own->twin);
+    gpu_free(own->gpu, &own->values);
+    gpu_pinned_free(own->gpu, own->pinned);
+    rill_free(s->ctx, own->table, (plan->tables + 1) * sizeof *own->table);
+    rill_free(s->ctx, own->list, (plan->lists + 1) * sizeof *own->list);
+    rill_free(s->ctx, own->head, own->head_room);
+    rill_free(s->ctx, own, sizeof *own);
+    s->own = NULL;
+}

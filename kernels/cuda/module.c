@@ -1,0 +1,236 @@
+/* The module: a GPU as a device, and what a plan has on it.
+ *
+ * Weights go down while the plan is built, one behind the other into memory that does not move; a plan is not written after it is
+ * finished. Divisions: failures · the device · weights · the table. */
+#include "cuda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STAGING = 4 << 20, ALIGNED = 256 }; /* bytes of host memory that weights go through; of where they begin */
+
+/* --- failures ----------------------------------------------------------------------------------------------------- */
+
+rill_status cuda_fail(rill_context *ctx, const char *what, const char *why)
+{
+    return rill_fail(ctx, RILL_ERR_OPTION, "device: %s: %s", what, why);
+}
+
+rill_status cuda_no_memory(rill_context *ctx, size_t bytes, const char *what)
+{
+    return rill_fail(ctx, RILL_ERR_MEMORY, "the device has no memory left: %zu bytes for %s", bytes, what);
+}
+
+/* --- the device --------------------------------------------------------------------------------------------------- */
+
+/* The number behind the colon; 0 without one, -1 for what is none. */
+static int number_of(const char *name)
+{
+    const char *colon = strchr(name, ':');
+    char *end;
+    if (colon == NULL) return 0;
+    const long number = strtol(colon + 1, &end, 10);
+    return colon[1] >= '0' && colon[1] <= '9' && *end == '\0' && number < 1000 ? (int)number : -1;
+}
+
+static rill_status open_device(rill_device *device, const char *name)
+{
+    rill_context *ctx = device->ctx;
+    const int number = number_of(name), count = gpu_count();
+    char why[GPU_TEXT];
+    if (number < 0)
+        return rill_fail(ctx, RILL_ERR_OPTION, "device: expected %.*s or %.*s:NUMBER, found \"%s\"",
+                         (int)strcspn(name, ":"), name, (int)strcspn(name, ":"), name, name);
+    if (count == 0) return rill_fail(ctx, RILL_ERR_OPTION, "device: %s: there is no GPU that can be used", name);
+    if (number >= count)
+        return rill_fail(ctx, RILL_ERR_OPTION, "device: %s: there is no GPU %d; %d can be used, from 0 on", name,
+                         number, count);
+    cuda_device *own = rill_calloc(ctx, 1, sizeof *own);
+    if (own == NULL) return rill_fail_memory(ctx, sizeof *own, "a device");
+    if (gpu_open(&own->gpu, number, why) != 0) {
+        rill_free(ctx, own, sizeof *own);
+        return cuda_fail(ctx, name, why);
+    }
+    device->own = own;
+    snprintf(device->name, sizeof device->name, "%.*s:%d, %s", (int)strcspn(name, ":"), name, number,
+             gpu_name(own->gpu));
+    return RILL_OK;
+}
+
+static void close_device(rill_device *device)
+{
+    cuda_device *own = device->own;
+    gpu_close(own->gpu);
+    rill_free(device->ctx, own, sizeof *own);
+}
+
+/* --- weights ------------------------------------------------------------------------------------------------------ */
+
+static gpu_device *gpu_of(const rill_plan *plan)
+{
+    return ((const cuda_device *)plan->device->own)->gpu;
+}
+
+static cuda_plan *open_plan(rill_plan *plan)
+{
+    char why[GPU_TEXT];
+    if (plan->own != NULL) return plan->own;
+    cuda_plan *own = plan->own = rill_calloc(plan->ctx, 1, sizeof *own);
+    if (own == NULL) {
+        dev_plan_fail(plan, RILL_ERR_MEMORY, "no memory for a plan");
+        return NULL;
+    }
+    own->staging = gpu_pinned(gpu_of(plan), STAGING);
+    if (own->staging == NULL)
+        dev_plan_fail(plan, RILL_ERR_MEMORY, "no memory for a plan");
+    else if (gpu_queue_open(&own->queue, gpu_of(plan), why) != 0)
+        dev_plan_fail(plan, RILL_ERR_OPTION, "device: %s", why);
+    return plan->status == RILL_OK ? own : NULL;
+}
+
+static void close_plan(rill_plan *plan)
+{
+    cuda_plan *own = plan->own;
+    if (own == NULL) return;
+    gpu_queue_close(own->queue);
+    gpu_pinned_free(gpu_of(plan), own->staging);
+    gpu_free(gpu_of(plan), &own->memory);
+    rill_free(plan->ctx, own->matrix, own->matrix_room * sizeof *own->matrix);
+    rill_free(plan->ctx, (void *)own->constant, own->constant_room * sizeof *own->constant);
+    rill_free(plan->ctx, own, sizeof *own);
+    plan->own = NULL;
+}
+
+/* Where `bytes` more of the plan's memory begin; NULL: the plan has failed. */
+static char *more_memory(rill_plan *plan, cuda_plan *own, size_t bytes)
+{
+    const size_t at = (own->used + ALIGNED - 1) / ALIGNED * ALIGNED;
+    if (gpu_grow(gpu_of(plan), &own->memory, at + bytes) != 0) {
+        dev_plan_fail(plan, RILL_ERR_MEMORY, "the device has no memory left: %zu bytes for weights", bytes);
+        return NULL;
+    }
+    own->used = at + bytes;
+    return own->memory.at + at;
+}
+
+static int wait_for(rill_plan *plan, cuda_plan *own)
+{
+    char why[GPU_TEXT];
+    own->staged = 0;
+    if (gpu_wait(own->queue, why) == 0) return 1;
+    dev_plan_fail(plan, RILL_ERR_OPTION, "device: %s", why);
+    return 0;
+}
+
+/* Rows of floats, `stride` apart, to the device without gaps and as `type`. Returns where they are, or NULL. */
+static void *put(rill_plan *plan, const float *rows, size_t n, size_t width, size_t stride, gpu_type type)
+{
+    cuda_plan *own = open_plan(plan);
+    const size_t each = gpu_type_bytes(type);
+    char *to = own != NULL ? more_memory(plan, own, n * width * each) : NULL;
+    for (size_t r = 0; to != NULL && r < n; r++)
+        for (size_t from = 0, part; from < width; from += part) {
+            part = (STAGING - own->staged) / each;
+            if (part == 0 && !wait_for(plan, own)) return NULL;
+            if (part == 0) continue;
+            if (part > width - from) part = width - from;
+            char *staged = own->staging + own->staged;
+            const float *row = rows + r * stride + from;
+            if (type == GPU_F32) memcpy(staged, row, part * each);
+            for (size_t i = 0; type == GPU_BF16 && i < part; i++) ((uint16_t *)(void *)staged)[i] = rill_bf16(row[i]);
+            gpu_down(own->queue, to + (r * width + from) * each, staged, part * each);
+            own->staged += part * each;
+        }
+    return to != NULL && wait_for(plan, own) ? to : NULL;
+}
+
+static void refuse_int8(rill_plan *plan)
+{
+    dev_plan_fail(plan, RILL_ERR_OPTION, "%s multiplies weights in f32 and bf16, not in int8", plan->device->name);
+}
+
+static void put_matrix(rill_plan *plan, size_t at, const float *w, size_t stride)
+{
+    const dev_matrix *matrix = &plan->matrix[at];
+    char why[GPU_TEXT];
+    if (matrix->type == RILL_WEIGHT_INT8) {
+        refuse_int8(plan);
+        return;
+    }
+    gpu_matrix m = {.type = matrix->type == RILL_WEIGHT_BF16 ? GPU_BF16 : GPU_F32,
+                    .n = (int32_t)matrix->w.n,
+                    .k = (int32_t)matrix->w.k};
+    m.w = put(plan, w, matrix->w.n, matrix->w.k, stride, m.type);
+    if (m.w == NULL) return;
+    cuda_plan *own = plan->own;
+    if (gpu_matrix_choose(gpu_of(plan), &m, why) != 0)
+        dev_plan_fail(plan, RILL_ERR_OPTION, "device: a product with %zu x %zu weights: %s", matrix->w.n, matrix->w.k,
+                      why);
+    else if (rill_grow(plan->ctx, (void **)&own->matrix, &own->matrix_room, at + 1, sizeof m, "a plan") != RILL_OK)
+        dev_plan_fail(plan, RILL_ERR_MEMORY, "no memory for a plan");
+    else
+        own->matrix[at] = m;
+}
+
+/* What a program writes must not decide where it reads: the host knows that before it begins. */
+static int check_program(rill_plan *plan, const dev_program *p)
+{
+    for (size_t i = 0; i < p->ops; i++) {
+        const dev_op *op = &p->op[i];
+        const int32_t depth = op->kind == DEV_PATH ? p->path[op->path].depth : DEV_NO_INDEX;
+        const int slots = op->kind != DEV_EMBED && cuda_is_written(p, op->slot);
+        if (!slots && !cuda_is_written(p, depth)) continue;
+        dev_plan_fail(plan, RILL_ERR_OPTION,
+                      "program %s, operation %zu (%s): %s takes slots and depths from the host, not from "
+                      "a column that the program writes",
+                      p->name, i + 1, op->name, plan->device->name);
+        return 0;
+    }
+    return 1;
+}
+
+static rill_status finish(rill_plan *plan)
+{
+    cuda_plan *own = open_plan(plan);
+    rill_status status = own == NULL ? plan->status
+                                     : rill_grow(plan->ctx, (void **)&own->constant, &own->constant_room,
+                                                 plan->constants, sizeof *own->constant, "a plan");
+    for (size_t i = 0; i < plan->constants && status == RILL_OK; i++) {
+        const dev_constant *c = &plan->constant[i];
+        own->constant[i] = put(plan, c->data, c->rows, c->width, c->width, GPU_F32);
+        status = plan->status;
+    }
+    for (size_t i = 0; i < plan->lists && status == RILL_OK; i++) {
+        if (plan->list[i].rows == 0 || plan->list[i].type != RILL_WEIGHT_INT8) continue;
+        refuse_int8(plan);
+        status = plan->status;
+    }
+    for (size_t i = 0; i < plan->programs && status == RILL_OK; i++)
+        if (!check_program(plan, &plan->program[i])) status = plan->status;
+    return status == RILL_OK ? RILL_OK : rill_fail(plan->ctx, status, "%s", plan->message);
+}
+
+/* --- the table ---------------------------------------------------------------------------------------------------- */
+
+static const dev_module table = {.sizes = DEV_MODULE_SIZES,
+                                 .open = open_device,
+                                 .close = close_device,
+                                 .matrix = put_matrix,
+                                 .finish = finish,
+                                 .plan_close = close_plan,
+                                 .stream_open = cuda_stream_open,
+                                 .stream_close = cuda_stream_close,
+                                 .grow = cuda_grow,
+                                 .write = cuda_write,
+                                 .read = cuda_read,
+                                 .list = cuda_list,
+                                 .run = cuda_run_program};
+
+/* What kernels/device/device.c asks the module for. */
+__attribute__((visibility("default"))) const dev_module *rill_device_module(void);
+
+const dev_module *rill_device_module(void)
+{
+    return &table;
+}

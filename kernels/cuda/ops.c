@@ -1,0 +1,278 @@
+/* Operations, put into the queue: arguments of kernels with operands where they lie on the device.
+ *
+ * Divisions: operands · products · attention · rows · all of them. */
+#include "cuda.h"
+
+#include <math.h>
+
+/* --- operands ----------------------------------------------------------------------------------------------------- */
+
+gpu_rows cuda_rows(const cuda_run *r, rill_space space)
+{
+    return (gpu_rows){.count = cuda_twin(r, r->counts + space), .most = r->counts[space]};
+}
+
+const int32_t *cuda_index(cuda_run *r, int32_t index)
+{
+    if (index == DEV_NO_INDEX) return NULL;
+    cuda_queue_index(r, index);
+    return r->index[index];
+}
+
+const float *cuda_constant(const cuda_run *r, rill_constant constant)
+{
+    return constant != 0 ? r->weights->constant[constant - 1] : NULL;
+}
+
+gpu_operand cuda_operand(cuda_run *r, const dev_operand *o)
+{
+    gpu_operand rows = {.at = NULL};
+    if (o->base == DEV_NOTHING) return rows;
+    rows.index = cuda_index(r, o->index);
+    if (o->base == DEV_VALUE) {
+        const int32_t buffer = r->program->value[o->of].buffer;
+        rows.at = (float *)(void *)r->value[buffer];
+        rows.ld = (int32_t)r->inner.layout.value_ld[buffer];
+    } else if (o->base == DEV_TABLE) {
+        rows.at = r->stream->table[o->of].rows;
+        rows.ld = (int32_t)r->inner.plan->table[o->of].ld;
+    } else {
+        rows.at = (float *)(uintptr_t)r->weights->constant[o->of];
+        rows.ld = (int32_t)r->inner.plan->constant[o->of].width;
+    }
+    if (rows.at != NULL) rows.at += o->first; /* a table without rows is one whose rows are not there */
+    return rows;
+}
+
+gpu_lists cuda_lists_of(const cuda_run *r, rill_list list)
+{
+    if (list == 0) return (gpu_lists){.ids = NULL};
+    const size_t at = (size_t)list - 1;
+    /* Lists without symbols have no memory, but lists they are. */
+    const char *ids = r->own->list[at].ids.at;
+    return (gpu_lists){.ids = ids != NULL ? (const int32_t *)(const void *)ids : cuda_twin(r, r->list_first[at]),
+                       .first = cuda_twin(r, r->list_first[at]),
+                       .length = cuda_twin(r, r->list_length[at])};
+}
+
+static gpu_activation activation_of(rill_activation activation)
+{
+    static const gpu_activation activations[] = {
+        [RILL_LINEAR] = GPU_LINEAR, [RILL_TANH] = GPU_TANH, [RILL_RELU] = GPU_RELU,
+        [RILL_SWISH] = GPU_SWISH,   [RILL_GELU] = GPU_GELU, [RILL_SIGMOID] = GPU_SIGMOID};
+    return activations[activation];
+}
+
+/* --- products ----------------------------------------------------------------------------------------------------- */
+
+/* Rows that lie one behind the other are multiplied where they are; others are brought together, as the weights' type. */
+void cuda_queue_product(cuda_run *r, rill_matrix matrix, gpu_rows rows, gpu_operand x, gpu_operand x2, int32_t width2,
+                        gpu_operand sums)
+{
+    gpu_queue *queue = r->own->queue;
+    const gpu_matrix *m = &r->weights->matrix[matrix - 1];
+    const void *panel = x.at;
+    if (m->type != GPU_F32 || x.index != NULL || x2.at != NULL || x.ld != m->k) {
+        const gpu_gather gather = {
+            .rows = rows, .width = m->k - width2, .width2 = width2, .x = x, .x2 = x2, .type = m->type, .out = r->panel};
+        gpu_run_gather(queue, &gather);
+        panel = r->panel;
+    }
+    gpu_product(queue, m, rows.most, panel, sums.at, sums.ld);
+}
+
+static void list_product(cuda_run *r, const dev_op *op)
+{
+    const rill_product *o = &op->as.product;
+    const dev_list *list = &r->inner.plan->list[o->list - 1];
+    const gpu_list_product args = {.rows = cuda_rows(r, op->space),
+                                   .width = (int32_t)r->inner.plan->constant[list->rows - 1].width,
+                                   .longest = (int32_t)r->list_longest[o->list - 1],
+                                   .lists = cuda_lists_of(r, o->list),
+                                   .slot = cuda_index(r, op->slot),
+                                   .w = cuda_constant(r, list->rows),
+                                   .type = list->type == RILL_WEIGHT_BF16 ? GPU_BF16 : GPU_F32,
+                                   .a = cuda_operand(r, &op->view[DEV_A]),
+                                   .out = cuda_operand(r, &op->view[DEV_OUT]),
+                                   .activation = activation_of(o->activation)};
+    if (args.longest > 0) gpu_run_list_product(r->own->queue, &args);
+}
+
+/* Sums go where the output lies unless that is elsewhere for each row, or is what is added. */
+static void product(cuda_run *r, const dev_op *op)
+{
+    const rill_product *o = &op->as.product;
+    if (o->list != 0) {
+        list_product(r, op);
+        return;
+    }
+    const int32_t n = r->weights->matrix[o->matrix - 1].n;
+    gpu_finish finish = {.rows = cuda_rows(r, op->space),
+                         .width = n,
+                         .bias = cuda_constant(r, o->bias),
+                         .add = cuda_operand(r, &op->view[DEV_ADD]),
+                         .out = cuda_operand(r, &op->view[DEV_OUT]),
+                         .activation = activation_of(o->activation)};
+    const int there = finish.out.index == NULL && finish.add.at != finish.out.at;
+    finish.sums = there ? finish.out
+                        : (gpu_operand){.at = (float *)(void *)r->sums, .ld = (int32_t)dev_padded((size_t)n)};
+    cuda_queue_product(r, o->matrix, finish.rows, cuda_operand(r, &op->view[DEV_A]), cuda_operand(r, &op->view[DEV_A2]),
+                       (int32_t)o->k2, finish.sums);
+    if (!there || finish.bias != NULL || finish.add.at != NULL || finish.activation != GPU_LINEAR)
+        gpu_run_finish(r->own->queue, &finish);
+}
+
+/* --- attention ---------------------------------------------------------------------------------------------------- */
+
+static void walk_paths(cuda_run *r, const dev_op *op)
+{
+    const dev_path *path = &r->program->path[op->path];
+    const int32_t *first = (const int32_t *)(const void *)(r->own->pinned + r->inner.layout.path_at[op->path]);
+    const gpu_path args = {.rows = cuda_rows(r, RILL_ROWS),
+                           .node = cuda_index(r, path->node),
+                           .parent = cuda_index(r, path->parent),
+                           .above = r->stream->above,
+                           .first = cuda_twin(r, first),
+                           .length = cuda_twin(r, first + r->inner.n),
+                           .entry = r->path_entry[op->path]};
+    gpu_run_path(r->own->queue, &args);
+}
+
+static void attend(cuda_run *r, const dev_op *op, size_t number)
+{
+    const rill_attend *o = &op->as.attend;
+    const cuda_memory *memory = &r->memory[r->memory_of[number]];
+    gpu_attend args = {.rows = cuda_rows(r, op->space),
+                       .heads = (int32_t)o->heads,
+                       .width = (int32_t)o->width,
+                       .scale = o->scale,
+                       .query = cuda_operand(r, &op->view[DEV_QUERY]),
+                       .keys = cuda_operand(r, &op->view[DEV_KEYS]),
+                       .values = cuda_operand(r, &op->view[DEV_VALUES]),
+                       .first = cuda_twin(r, memory->first),
+                       .length = cuda_twin(r, memory->length),
+                       .entry = op->path >= 0 ? r->path_entry[op->path] : NULL,
+                       .out = cuda_operand(r, &op->view[DEV_OUT]),
+                       .part = (float *)(void *)r->part,
+                       .longest = (int32_t)memory->longest};
+    if (o->watch && r->asked->watched != NULL) {
+        args.watched = cuda_twin(r, r->watched);
+        args.ld_watched = (int32_t)r->asked->ld_watched;
+    }
+    gpu_run_attend(r->own->queue, &args);
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+static void lstm(cuda_run *r, const dev_op *op)
+{
+    const gpu_lstm args = {.rows = cuda_rows(r, op->space),
+                           .hidden = (int32_t)op->as.lstm.hidden,
+                           .gates = cuda_operand(r, &op->view[DEV_GATES]),
+                           .c = cuda_operand(r, &op->view[DEV_C]),
+                           .c_out = cuda_operand(r, &op->view[DEV_C_OUT]),
+                           .h_out = cuda_operand(r, &op->view[DEV_H_OUT])};
+    gpu_run_lstm(r->own->queue, &args);
+}
+
+static void gru(cuda_run *r, const dev_op *op)
+{
+    const gpu_gru args = {.rows = cuda_rows(r, op->space),
+                          .hidden = (int32_t)op->as.gru.hidden,
+                          .input = cuda_operand(r, &op->view[DEV_GATES]),
+                          .gates = cuda_operand(r, &op->view[DEV_HIDDEN]),
+                          .h = cuda_operand(r, &op->view[DEV_H]),
+                          .h_out = cuda_operand(r, &op->view[DEV_H_OUT])};
+    gpu_run_gru(r->own->queue, &args);
+}
+
+static void normalise(cuda_run *r, const dev_op *op)
+{
+    const rill_normalise *o = &op->as.normalise;
+    const gpu_normalise args = {.rows = cuda_rows(r, op->space),
+                                .width = (int32_t)o->width,
+                                .x = cuda_operand(r, &op->view[DEV_X]),
+                                .residual = cuda_operand(r, &op->view[DEV_RESIDUAL]),
+                                .y = cuda_operand(r, &op->view[DEV_OUT]),
+                                .gain = cuda_constant(r, o->gain),
+                                .bias = cuda_constant(r, o->bias),
+                                .eps = o->eps,
+                                .rms = o->rms};
+    gpu_run_normalise(r->own->queue, &args);
+}
+
+static void activate(cuda_run *r, const dev_op *op)
+{
+    const gpu_activate args = {.rows = cuda_rows(r, op->space),
+                               .width = (int32_t)op->as.activate.width,
+                               .x = cuda_operand(r, &op->view[DEV_X]),
+                               .gate = cuda_operand(r, &op->view[DEV_GATE]),
+                               .y = cuda_operand(r, &op->view[DEV_OUT]),
+                               .activation = activation_of(op->as.activate.activation)};
+    gpu_run_activate(r->own->queue, &args);
+}
+
+static void embed(cuda_run *r, const dev_op *op)
+{
+    const rill_embedding *o = &op->as.embed;
+    gpu_embed args = {.rows = cuda_rows(r, op->space),
+                      .width = (int32_t)o->width,
+                      .x = cuda_operand(r, &op->view[DEV_X]),
+                      .position = cuda_operand(r, &op->view[DEV_POSITION]),
+                      .out = cuda_operand(r, &op->view[DEV_OUT]),
+                      .scale = o->scale};
+    if (o->matrix != 0) {
+        const gpu_matrix *m = &r->weights->matrix[o->matrix - 1];
+        args.x = (gpu_operand){.at = (float *)(uintptr_t)m->w, .ld = m->k, .index = cuda_index(r, op->slot)};
+    }
+    gpu_run_embed(r->own->queue, &args);
+}
+
+static void sum(cuda_run *r, const dev_op *op)
+{
+    const rill_sum *o = &op->as.sum;
+    gpu_sum args = {.rows = cuda_rows(r, op->space),
+                    .width = (int32_t)o->width,
+                    .terms = o->terms,
+                    .out = cuda_operand(r, &op->view[DEV_SUM_OUT]),
+                    .least = o->activation == RILL_RELU ? 0.0f : -INFINITY};
+    for (int32_t i = 0; i < o->terms; i++) args.term[i] = cuda_operand(r, &op->view[i]);
+    gpu_run_sum(r->own->queue, &args);
+}
+
+static void copy(cuda_run *r, const dev_op *op)
+{
+    const gpu_copy args = {.rows = cuda_rows(r, op->space),
+                           .width = (int32_t)op->as.copy.width,
+                           .x = cuda_operand(r, &op->view[DEV_X]),
+                           .out = cuda_operand(r, &op->view[DEV_OUT])};
+    gpu_run_copy(r->own->queue, &args);
+}
+
+static void mask(cuda_run *r, const dev_op *op)
+{
+    const gpu_mask args = {.rows = cuda_rows(r, op->space),
+                           .width = (int32_t)op->as.mask.width,
+                           .lists = cuda_lists_of(r, op->as.mask.list),
+                           .slot = cuda_index(r, op->slot),
+                           .x = cuda_operand(r, &op->view[DEV_X])};
+    if (r->list_longest[op->as.mask.list - 1] > 0) gpu_run_mask(r->own->queue, &args);
+}
+
+/* --- all of them -------------------------------------------------------------------------------------------------- */
+
+void cuda_queue_op(cuda_run *r, const dev_op *op, size_t number)
+{
+    static void (*const queue[DEV_OP_KINDS])(cuda_run *, const dev_op *) = {
+        [DEV_PRODUCT] = product,   [DEV_LSTM] = lstm,       [DEV_GRU] = gru, [DEV_NORMALISE] = normalise,
+        [DEV_ACTIVATE] = activate, [DEV_EMBED] = embed,     [DEV_SUM] = sum, [DEV_COPY] = copy,
+        [DEV_MASK] = mask,         [DEV_PATH] = walk_paths,
+    };
+    switch (op->kind) {
+    case DEV_SCAN: cuda_queue_scan(r, op, &r->scan[number]); break;
+    case DEV_ATTEND: attend(r, op, number); break;
+    case DEV_BEST: cuda_queue_best(r, op, &r->selection[number]); break;
+    case DEV_MIX: cuda_queue_mix(r, op, &r->selection[number]); break;
+    default: queue[op->kind](r, op); break;
+    }
+}

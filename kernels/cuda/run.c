@@ -1,0 +1,382 @@
+/* A run: laid out on the host, sent down, put into the queue operation by operation, and brought back.
+ *
+ * Pinned memory, from its beginning: what only the host reads · what goes down · columns that go down and come back · what comes
+ * back. How much each may be follows from the program and the columns; what is made then takes its arrays one behind the other.
+ * Divisions: the layout · columns · what operations read · the device's memory · the run. */
+#include "cuda.h"
+
+#include <string.h>
+
+#include "limits.h"
+
+/* --- the layout --------------------------------------------------------------------------------------------------- */
+
+static size_t lines(size_t count, size_t size)
+{
+    return dev_lines(count * size);
+}
+
+/* Arrays as numerous as the program's parts. */
+static void lay_out_head(cuda_run *r, rill_carver *c)
+{
+    const dev_program *p = r->program;
+    const size_t spaces = p->spaces + 1, lists = r->inner.plan->lists;
+    dev_layout *l = &r->inner.layout;
+    l->rows = rill_carve(c, spaces, sizeof *l->rows);
+    l->space_at = rill_carve(c, spaces, sizeof *l->space_at);
+    l->place_at = rill_carve(c, spaces, sizeof *l->place_at);
+    l->index_at = rill_carve(c, p->indices, sizeof *l->index_at);
+    l->value_at = rill_carve(c, p->buffers, sizeof *l->value_at);
+    l->value_ld = rill_carve(c, p->buffers, sizeof *l->value_ld);
+    l->path_at = rill_carve(c, p->paths, sizeof *l->path_at);
+    r->inner.start = rill_carve(c, p->ragged, sizeof *r->inner.start);
+    r->column = rill_carve(c, p->columns, sizeof *r->column);
+    r->index = rill_carve(c, p->indices, sizeof *r->index);
+    r->memory = rill_carve(c, p->ops, sizeof *r->memory);
+    r->memory_of = rill_carve(c, p->ops, sizeof *r->memory_of);
+    r->scan = rill_carve(c, p->ops, sizeof *r->scan);
+    r->selection = rill_carve(c, p->ops, sizeof *r->selection);
+    r->path_total = rill_carve(c, p->paths, sizeof *r->path_total);
+    r->path_entry = rill_carve(c, p->paths, sizeof *r->path_entry);
+    r->list_first = rill_carve(c, lists, sizeof *r->list_first);
+    r->list_length = rill_carve(c, lists, sizeof *r->list_length);
+    r->list_longest = rill_carve(c, lists, sizeof *r->list_longest);
+    r->value = rill_carve(c, p->buffers, sizeof *r->value);
+    const size_t zeroed = c->used;
+    for (size_t i = 0; i < p->ragged; i++) {
+        int32_t *start = rill_carve(c, r->inner.n + 1, sizeof *start);
+        if (c->base != NULL) r->inner.start[i] = start;
+    }
+    r->head_used = zeroed;
+}
+
+static size_t entries_of(const cuda_run *r, size_t column)
+{
+    const rill_space space = r->program->column[column].space;
+    return space == RILL_ROWS ? r->inner.n : (size_t)r->inner.start[r->program->space[space - 1].ragged][r->inner.n];
+}
+
+/* What operations may take besides spaces, indices and columns; see the make functions. */
+static size_t most_of_ops(const cuda_run *r)
+{
+    const dev_program *p = r->program;
+    const size_t *rows = r->inner.layout.rows, n = r->inner.n, slots = r->stream->slots;
+    const rill_selection *s = r->asked->selection;
+    size_t bytes = lines(p->spaces + 1, 4) + lines(slots, 4) + r->inner.plan->lists * 2 * lines(slots, 4);
+    for (size_t i = 0; i < p->ops; i++) {
+        const dev_op *op = &p->op[i];
+        if (op->kind == DEV_ATTEND) bytes += 2 * lines(rows[op->space], 4);
+        if (op->kind == DEV_PATH) bytes += 2 * lines(n, 4);
+        if (op->kind == DEV_SCAN) bytes += cuda_scan_bytes(rows[op->space], n);
+        if (op->kind == DEV_BEST || op->kind == DEV_MIX)
+            bytes += 2 * lines(rows[op->space], 4) + (s != NULL ? 3 * lines((size_t)s->n_picks, 4) : 0) + lines(1, 4);
+    }
+    return bytes + cuda_legal_bytes(r);
+}
+
+/* The room of each part of pinned memory. */
+static rill_status lay_out_pinned(cuda_run *r, size_t longest)
+{
+    const dev_program *p = r->program;
+    rill_carver c = {0}, spaces = {0};
+    size_t bytes = 0, back = 0;
+    r->inner.block_rows = r->inner.n;
+    r->inner.block_units = longest;
+    for (size_t s = 0; s < p->spaces; s++)
+        if (p->space[s].kind == DEV_RAGGED &&
+            (size_t)r->inner.start[p->space[s].ragged][r->inner.n] > r->inner.block_units)
+            r->inner.block_units = (size_t)r->inner.start[p->space[s].ragged][r->inner.n];
+    r->inner.layout.rows[RILL_ROWS] = r->inner.n;
+    dev_lay_out_spaces(&r->inner, &spaces); /* the rows, by which the work is laid out */
+    dev_lay_out_work(&r->inner, &c);
+    r->host_end = c.used;
+    dev_lay_out_spaces(&r->inner, &c);
+    for (size_t i = 0; i < p->paths; i++)
+        r->inner.layout.path_at[i] = dev_carve_at(&c, 2 * r->inner.n, sizeof(int32_t));
+    for (size_t i = 0; i < p->columns; i++) {
+        if (p->column[i].written == 0)
+            bytes += lines(entries_of(r, i), 4);
+        else
+            back += lines(entries_of(r, i), 4);
+    }
+    r->used = c.used;
+    r->back = r->used + bytes + most_of_ops(r);
+    const rill_status status = cuda_pin(r->stream, r->back + back + cuda_answer_bytes(r));
+    r->inner.scratch = r->own->pinned;
+    return status;
+}
+
+static rill_status lay_out(cuda_run *r)
+{
+    size_t units, longest;
+    rill_carver c = {0};
+    lay_out_head(r, &c);
+    rill_status status = rill_carve_again(r->stream->ctx, &r->own->head, &r->own->head_room, &c);
+    if (status != RILL_OK) return status;
+    memset(r->own->head, 0, r->head_used);
+    lay_out_head(r, &c);
+    status = dev_sum_lengths(&r->inner, &units, &longest);
+    return status == RILL_OK ? lay_out_pinned(r, longest) : status;
+}
+
+/* --- columns ------------------------------------------------------------------------------------------------------ */
+
+static void copy_columns(cuda_run *r)
+{
+    const dev_program *p = r->program;
+    size_t down = r->used, both = r->back;
+    for (size_t i = 0; i < p->columns; i++) {
+        const size_t bytes = entries_of(r, i) * sizeof(int32_t);
+        r->used = p->column[i].written > 0 ? both : down;
+        int32_t *column = cuda_take(r, bytes, 1);
+        if (bytes > 0) memcpy(column, r->asked->columns[i], bytes);
+        r->column[i] = column;
+        if (p->column[i].written > 0)
+            both = r->used;
+        else
+            down = r->used;
+    }
+    r->used = down;
+    r->back_end = both;
+    r->columns_end = both;
+    r->arguments = *r->asked;
+    r->arguments.columns = r->column;
+}
+
+/* --- what operations read ----------------------------------------------------------------------------------------- */
+
+/* First and length of each row's path; the entries are the device's. */
+static void make_path(cuda_run *r, const dev_op *op)
+{
+    const int32_t *depth = dev_index_at(&r->block, r->program->path[op->path].depth);
+    int32_t *first = (int32_t *)(void *)(r->own->pinned + r->inner.layout.path_at[op->path]);
+    int32_t *length = first + r->inner.n, used = 0;
+    for (size_t i = 0; i < r->inner.n; i++, used += depth[i - 1] + 1) {
+        first[i] = used;
+        length[i] = depth[i] + 1;
+    }
+    r->path_total[op->path] = (size_t)used;
+}
+
+/* Attentions of the layers of a model read the same rows. */
+static void make_memory(cuda_run *r, const dev_op *op, size_t number)
+{
+    const rill_attention a = dev_memory_of(&r->block, op);
+    const size_t rows = r->block.rows[op->space];
+    for (size_t i = 0; i < r->memories; i++) {
+        const cuda_memory *m = &r->memory[i];
+        if (m->space != op->space || m->of_first != a.first || m->of_length != a.length || m->of_slot != a.slot)
+            continue;
+        r->memory_of[number] = i;
+        return;
+    }
+    cuda_memory *m = &r->memory[r->memory_of[number] = r->memories++];
+    *m = (cuda_memory){.space = op->space, .of_first = a.first, .of_length = a.length, .of_slot = a.slot};
+    m->first = cuda_take(r, rows, sizeof *m->first);
+    m->length = cuda_take(r, rows, sizeof *m->length);
+    for (size_t i = 0; i < rows; i++) {
+        const size_t slot = a.slot != NULL ? (size_t)a.slot[i] : i;
+        m->length[i] = a.length[slot];
+        m->first[i] = a.length[slot] > 0 ? a.first[slot] : 0;
+        if ((size_t)m->length[i] > m->longest) m->longest = (size_t)m->length[i];
+    }
+}
+
+/* Where the slots' symbols are, and the longest list of the operation's rows. */
+static void make_list(cuda_run *r, const dev_op *op, rill_list list)
+{
+    if (list == 0) return;
+    const size_t at = (size_t)list - 1, slots = r->stream->slots;
+    const cuda_lists *l = &r->own->list[at];
+    const dev_lists_of *lists = &r->stream->list[at];
+    if (r->list_first[at] == NULL) {
+        r->list_first[at] = cuda_take(r, slots, sizeof(int32_t));
+        r->list_length[at] = cuda_take(r, slots, sizeof(int32_t));
+        for (size_t i = 0; i < slots; i++) {
+            r->list_length[at][i] = (int32_t)lists->slot[i].n;
+            r->list_first[at][i] = lists->slot[i].n > 0 ? l->first[i] : 0;
+        }
+    }
+    const int32_t *slot = dev_index_at(&r->block, op->slot);
+    for (size_t i = 0; i < r->block.rows[op->space]; i++)
+        if (slot[i] >= 0 && lists->slot[slot[i]].n > r->list_longest[at]) r->list_longest[at] = lists->slot[slot[i]].n;
+}
+
+static void make_op(cuda_run *r, const dev_op *op, size_t number)
+{
+    switch (op->kind) {
+    case DEV_PATH: make_path(r, op); break;
+    case DEV_ATTEND:
+        make_memory(r, op, number);
+        if (op->as.attend.watch && r->asked->watched != NULL)
+            r->watched = cuda_take_back(r, r->inner.n * r->asked->ld_watched, sizeof *r->watched);
+        break;
+    case DEV_SCAN: cuda_make_scan(r, op, &r->scan[number]); break;
+    case DEV_PRODUCT: make_list(r, op, op->as.product.list); break;
+    case DEV_MASK: make_list(r, op, op->as.mask.list); break;
+    case DEV_BEST: make_list(r, op, op->as.best.list); break;
+    case DEV_MIX: make_list(r, op, op->as.mix.list[0]); break;
+    default: break;
+    }
+    if (op->kind == DEV_BEST || op->kind == DEV_MIX) cuda_make_selection(r, op, &r->selection[number]);
+}
+
+static int leads_to_slots(const dev_program *p)
+{
+    for (size_t i = 0; i < p->indices; i++)
+        if (p->index[i].kind == DEV_IN && cuda_is_written(p, p->index[i].a)) return 1;
+    return 0;
+}
+
+static void make_all(cuda_run *r)
+{
+    const dev_program *p = r->program;
+    r->counts = cuda_take(r, p->spaces + 1, sizeof *r->counts);
+    for (size_t s = 0; s <= p->spaces; s++) r->counts[s] = (int32_t)r->block.rows[s];
+    if (leads_to_slots(p)) {
+        r->slot_first = cuda_take(r, r->stream->slots, sizeof *r->slot_first);
+        memcpy(r->slot_first, r->stream->first, r->stream->slots * sizeof *r->slot_first);
+    }
+    cuda_make_legal(r);
+    cuda_make_indices(r);
+    for (size_t i = 0; i < p->ops; i++) make_op(r, &p->op[i], i);
+    r->down_end = r->used;
+}
+
+/* --- the device's memory ------------------------------------------------------------------------------------------ */
+
+static size_t most(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Bytes of what operations need one at a time. */
+typedef struct work {
+    size_t panel, sums, part, choices, norm, scan_rows, scan_gates;
+} work;
+
+static work work_of(const cuda_run *r)
+{
+    const dev_program *p = r->program;
+    work w = {0};
+    for (size_t i = 0; i < p->ops; i++) {
+        const dev_op *op = &p->op[i];
+        const size_t rows = r->block.rows[op->space];
+        if (op->kind == DEV_PRODUCT && op->as.product.list == 0) {
+            const gpu_matrix *m = &r->weights->matrix[op->as.product.matrix - 1];
+            w.panel = most(w.panel, rows * (size_t)m->k * sizeof(float));
+            w.sums = most(w.sums, rows * dev_padded((size_t)m->n) * sizeof(float));
+        } else if (op->kind == DEV_SCAN) {
+            const size_t hidden = dev_padded(op->as.scan.hidden), inputs = r->inner.n;
+            w.panel = most(w.panel, inputs * hidden * sizeof(float));
+            w.scan_rows = most(w.scan_rows, inputs * hidden * sizeof(float));
+            w.scan_gates = most(w.scan_gates, inputs * 4 * hidden * sizeof(float));
+        } else if (op->kind == DEV_ATTEND) {
+            const size_t part = gpu_attend_part((int32_t)rows, (int32_t)op->as.attend.heads,
+                                                (int32_t)op->as.attend.width,
+                                                (int32_t)r->memory[r->memory_of[i]].longest);
+            w.part = most(w.part, part * sizeof(float));
+        } else if (op->kind == DEV_BEST || op->kind == DEV_MIX) {
+            const size_t models = op->kind == DEV_MIX ? (size_t)op->as.mix.models : 0;
+            w.norm = most(w.norm, rows * (1 + models) * sizeof(float));
+            w.choices = most(w.choices, cuda_choices_work(r, op));
+        }
+    }
+    return w;
+}
+
+/* Values and work, one behind the other. Without a base sizes are added up. */
+static size_t lay_out_values(cuda_run *r, const work *w, char *base)
+{
+    const dev_program *p = r->program;
+    rill_carver c = {.base = base};
+    for (size_t i = 0; i < p->buffers; i++) {
+        const dev_buffer *b = &p->buffer[i];
+        const size_t width = b->list != 0 ? r->list_longest[b->list - 1] : b->width;
+        r->inner.layout.value_ld[i] = dev_padded(width > 0 ? width : 1);
+        r->value[i] = rill_carve(&c, r->block.rows[b->space] * r->inner.layout.value_ld[i], sizeof(float));
+    }
+    for (size_t i = 0; i < p->paths; i++) r->path_entry[i] = rill_carve(&c, r->path_total[i], sizeof(int32_t));
+    r->panel = rill_carve(&c, w->panel, 1);
+    r->sums = rill_carve(&c, most(w->sums, w->scan_gates), 1);
+    r->part = rill_carve(&c, w->part, 1);
+    r->choices = rill_carve(&c, w->choices, 1);
+    r->log_norm = rill_carve(&c, w->norm, 1);
+    r->scan_h = rill_carve(&c, w->scan_rows, 1);
+    r->scan_c = rill_carve(&c, w->scan_rows, 1);
+    r->scan_gates = rill_carve(&c, w->scan_gates, 1);
+    return c.used;
+}
+
+static rill_status lay_out_device(cuda_run *r)
+{
+    cuda_stream *own = r->own;
+    const work w = work_of(r);
+    const size_t bytes = lay_out_values(r, &w, NULL);
+    if (gpu_grow(own->gpu, &own->values, bytes) != 0) return cuda_no_memory(r->stream->ctx, bytes, "a run");
+    lay_out_values(r, &w, own->values.at);
+    return RILL_OK;
+}
+
+/* --- the run ------------------------------------------------------------------------------------------------------ */
+
+static rill_status wait_for(const cuda_run *r)
+{
+    char why[GPU_TEXT];
+    if (gpu_wait(r->own->queue, why) == 0) return RILL_OK;
+    return cuda_fail(r->stream->ctx, r->inner.plan->device->name, why);
+}
+
+static rill_status queue_ops(cuda_run *r)
+{
+    const dev_program *p = r->program;
+    rill_status status = RILL_OK;
+    for (size_t i = 0; i < p->ops && status == RILL_OK; i++) {
+        if (r->stream->profiling) status = wait_for(r);
+        const double begin = rill_clock();
+        if (r->block.rows[p->op[i].space] > 0 || p->op[i].kind == DEV_SCAN) cuda_queue_op(r, &p->op[i], i);
+        if (!r->stream->profiling) continue;
+        if (status == RILL_OK) status = wait_for(r);
+        dev_profile_count(&r->block, &p->op[i], rill_clock() - begin);
+    }
+    if (r->stream->profiling) dev_profile_sum(&r->inner);
+    return status;
+}
+
+static void copy_down(const cuda_run *r)
+{
+    cuda_stream *own = r->own;
+    gpu_down(own->queue, own->twin.at + r->host_end, own->pinned + r->host_end, r->down_end - r->host_end);
+    if (r->columns_end > r->back)
+        gpu_down(own->queue, own->twin.at + r->back, own->pinned + r->back, r->columns_end - r->back);
+}
+
+rill_status cuda_run_program(rill_stream *s, const dev_program *program, const rill_run_arguments *arguments)
+{
+    cuda_run r = {.stream = s, .own = s->own, .weights = s->plan->own, .program = program, .asked = arguments};
+    r.inner = (dev_run){.stream = s,
+                        .plan = s->plan,
+                        .program = program,
+                        .arguments = arguments,
+                        .kernels = &s->plan->device->kernels,
+                        .n = (size_t)arguments->n,
+                        .spans = 1};
+    rill_status status = lay_out(&r);
+    if (status != RILL_OK) return status;
+    copy_columns(&r);
+    r.inner.arguments = &r.arguments;
+    if (gpu_grow(r.own->gpu, &r.own->twin, r.own->pinned_bytes) != 0)
+        return cuda_no_memory(s->ctx, r.own->pinned_bytes, "a run");
+    dev_block_open(&r.block, &r.inner, 0);
+    dev_block_begin(&r.block, 0, r.inner.n);
+    make_all(&r);
+    status = lay_out_device(&r);
+    if (status != RILL_OK) return status;
+    copy_down(&r);
+    status = queue_ops(&r);
+    if (r.back_end > r.back) gpu_up(r.own->queue, r.own->pinned + r.back, r.own->twin.at + r.back, r.back_end - r.back);
+    const rill_status done = wait_for(&r);
+    if (status == RILL_OK) status = done;
+    if (status == RILL_OK) cuda_deliver(&r);
+    return status;
+}

@@ -1,0 +1,443 @@
+/* test_attention.c: attention.cu against the plain C kernel, and each row against itself in other company. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels.h"
+#include "launch.h"
+#include "rig.h"
+#include "stand_in.h"
+#include "support/dice.h"
+#include "support/harness.h"
+
+enum { MOST_ROWS = 16, TABLE = 2 * MOST_ROWS };
+
+/* Rows of a table, [rows, ld]. */
+typedef struct table {
+    int32_t rows, ld;
+    float *at;
+} table;
+
+typedef struct problem {
+    int32_t rows, heads, width;
+    float scale, tolerance;
+    table query, keys, values;
+    int32_t query_index[MOST_ROWS], out_index[MOST_ROWS]; /* negative: not there */
+    int32_t first[MOST_ROWS], length[MOST_ROWS], longest;
+    int32_t *entry; /* or NULL */
+    int32_t entries;
+    int watched;
+    dice d;
+} problem;
+
+/* What may differ between two calls for the same rows. */
+typedef struct company {
+    int32_t rows, order[MOST_ROWS];
+    int32_t more; /* rows that the grid is made for beyond them */
+    int32_t gap, off, longer;
+    int shared_out; /* there is memory for parts */
+} company;
+
+/* What comes back, row by row as in the company. */
+typedef struct answer {
+    const float *out[MOST_ROWS], *watched[MOST_ROWS]; /* out NULL: not written */
+    int32_t ld_watched;
+} answer;
+
+static void *room(size_t n, size_t bytes)
+{
+    void *memory = malloc((n + 1) * bytes);
+    assert_non_null(memory);
+    return memory;
+}
+
+/* --- random problems ---------------------------------------------------------------------------------------------- */
+
+static table draw_table(dice *d, int32_t rows, int32_t width, float size)
+{
+    table t = {rows, width, room((size_t)rows * (size_t)width, sizeof(float))};
+    for (size_t i = 0; i < (size_t)rows * (size_t)width; i++)
+        t.at[i] = size * (float)dice_range(d, -1000, 1000) / 1000.0f;
+    return t;
+}
+
+static int32_t draw_length(dice *d)
+{
+    if (dice_chance(d, 10)) return DICE_OF(d, 127, 128, 129, 255, 256, 257, 300, 513, 1000);
+    return dice_chance(d, 10) ? 0 : dice_range(d, 1, 70);
+}
+
+/* Numbers that are none, somewhere; queries and keys then reach a whole head, values a column. */
+static void spoil(problem *p)
+{
+    static const float odd[] = {NAN, INFINITY, -INFINITY};
+    table *const of[] = {&p->query, &p->keys, &p->values};
+    for (int32_t n = dice_range(&p->d, 1, 4); n > 0; n--) {
+        table *t = of[dice_range(&p->d, 0, 2)];
+        t->at[dice_range(&p->d, 0, t->rows * t->ld - 1)] = odd[dice_range(&p->d, 0, 2)];
+    }
+}
+
+static void draw_memory(problem *p)
+{
+    dice *d = &p->d;
+    int32_t lying = 0;
+    for (int32_t r = 0; r < p->rows; r++) {
+        const int again = r > 0 && dice_chance(d, 30); /* rows that share a memory */
+        p->length[r] = again ? p->length[r - 1] : draw_length(d);
+        p->first[r] = again ? p->first[r - 1] : lying;
+        if (!again) lying += p->length[r];
+        if (p->length[r] > p->longest) p->longest = p->length[r];
+    }
+    const int32_t rows = lying + dice_range(d, 1, 5);
+    if (dice_chance(d, 50)) {
+        p->entries = lying;
+        p->entry = room((size_t)lying, sizeof *p->entry);
+        for (int32_t i = 0; i < lying; i++) p->entry[i] = dice_range(d, 0, rows - 1);
+    }
+    p->keys = draw_table(d, rows, p->heads * p->width, 1.0f);
+    p->values = draw_table(d, rows, p->heads * p->width, 1.0f);
+}
+
+static problem draw(uint64_t seed)
+{
+    problem p = {.d = dice_seeded(seed)};
+    dice *d = &p.d;
+    p.width = dice_chance(d, 60)   ? DICE_OF(d, 1, 4, 20, 32, 33, 64, 80, 100, 128, 129, 200, 256)
+              : dice_chance(d, 70) ? dice_range(d, 1, 140)
+                                   : DICE_OF(d, 257, 260, 512, 1000, 1027);
+    p.heads = p.width > 256 ? dice_range(d, 1, 2) : dice_range(d, 1, 5);
+    p.rows = dice_range(d, 0, p.width > 128 ? 5 : 10);
+    const float size = dice_chance(d, 20) ? 40.0f : 1.0f; /* nearly all weight on one row */
+    p.scale = dice_chance(d, 30) ? 1.0f : 1.0f / sqrtf((float)p.width);
+    p.query = draw_table(d, TABLE, p.heads * p.width, size);
+    draw_memory(&p);
+    p.tolerance = 2e-6f * (1.0f + size * p.scale * (float)p.width);
+    if (size == 1.0f && p.longest > 0 && dice_chance(d, 30)) spoil(&p);
+    const int negative = dice_chance(d, 30) ? 20 : 0;
+    for (int32_t r = 0; r < p.rows; r++) {
+        p.query_index[r] = dice_chance(d, negative) ? -1 : dice_range(d, 0, TABLE - 1);
+        p.out_index[r] = dice_chance(d, negative) ? -2 : (r * 7 + 3) % TABLE;
+    }
+    p.watched = dice_chance(d, 40);
+    return p;
+}
+
+static void drop(problem *p)
+{
+    free(p->query.at);
+    free(p->keys.at);
+    free(p->values.at);
+    free(p->entry);
+}
+
+static company alone_in_order(const problem *p)
+{
+    company c = {.rows = p->rows, .shared_out = 1};
+    for (int32_t r = 0; r < p->rows; r++) c.order[r] = r;
+    return c;
+}
+
+static company other(problem *p)
+{
+    dice *d = &p->d;
+    company c = {.rows = dice_range(d, 1, p->rows), .more = dice_chance(d, 50) ? 0 : dice_range(d, 1, 20)};
+    for (int32_t r = 0; r < p->rows; r++) c.order[r] = r;
+    for (int32_t r = p->rows; r-- > 1;) {
+        const int32_t at = dice_range(d, 0, r), was = c.order[r];
+        c.order[r] = c.order[at];
+        c.order[at] = was;
+    }
+    c.gap = dice_chance(d, 50) ? 0 : dice_range(d, 1, 9);
+    c.off = dice_chance(d, 50) ? 0 : dice_range(d, 1, 3);
+    c.longer = dice_chance(d, 50) ? 0 : dice_range(d, 1, 300);
+    c.shared_out = dice_chance(d, 50);
+    return c;
+}
+
+/* --- one call ----------------------------------------------------------------------------------------------------- */
+
+static gpu_operand put_table(rig *g, const table *t, const company *c)
+{
+    const int32_t ld = t->ld + c->gap;
+    float *at = (float *)rig_put(g, ((size_t)t->rows * (size_t)ld + (size_t)c->off) * sizeof(float)) + c->off;
+    for (int32_t r = 0; r < t->rows; r++)
+        memcpy(at + (size_t)r * (size_t)ld, t->at + (size_t)r * (size_t)t->ld, (size_t)t->ld * sizeof(float));
+    return (gpu_operand){.at = rig_at(g, at), .ld = ld};
+}
+
+static const int32_t *put_column(rig *g, const company *c, const int32_t *column)
+{
+    int32_t *at = rig_put(g, MOST_ROWS * sizeof *at);
+    for (int32_t r = 0; r < c->rows; r++) at[r] = column[c->order[r]];
+    return rig_at(g, at);
+}
+
+static answer call(rig *g, const problem *p, const company *c)
+{
+    rig_begin(g);
+    int32_t *count = rig_put(g, sizeof *count);
+    *count = c->rows;
+    gpu_attend a = {.rows = {rig_at(g, count), c->rows + c->more},
+                    .heads = p->heads,
+                    .width = p->width,
+                    .scale = p->scale,
+                    .query = put_table(g, &p->query, c),
+                    .keys = put_table(g, &p->keys, c),
+                    .values = put_table(g, &p->values, c),
+                    .first = put_column(g, c, p->first),
+                    .length = put_column(g, c, p->length),
+                    .longest = p->longest + c->longer,
+                    .ld_watched = p->longest + c->gap + 1};
+    a.query.index = put_column(g, c, p->query_index);
+    if (p->entry != NULL) {
+        const size_t bytes = (size_t)p->entries * sizeof *p->entry;
+        a.entry = rig_at(g, memcpy(rig_put(g, bytes), p->entry, bytes));
+    }
+    const size_t ld = (size_t)(p->heads * p->width + c->gap), ld_watched = (size_t)a.ld_watched;
+    float *out = (float *)rig_out(g, (TABLE * ld + (size_t)c->off) * sizeof(float)) + c->off;
+    a.out = (gpu_operand){.at = rig_at(g, out), .ld = (int32_t)ld, .index = put_column(g, c, p->out_index)};
+    float *watched = p->watched ? rig_out(g, ((size_t)MOST_ROWS * ld_watched) * sizeof(float)) : NULL;
+    a.watched = rig_at(g, watched);
+    const size_t part = gpu_attend_part(a.rows.most, p->heads, p->width, a.longest);
+    if (c->shared_out && part > 0) a.part = rig_at(g, rig_out(g, part * sizeof(float)));
+    rig_down(g);
+    gpu_run_attend(g->queue, &a);
+    rig_up(g);
+    answer got = {.ld_watched = a.ld_watched};
+    for (int32_t r = 0; r < c->rows; r++) {
+        const int32_t to = p->out_index[c->order[r]];
+        got.out[r] = to >= 0 ? out + (size_t)to * ld : NULL;
+        got.watched[r] = watched != NULL ? watched + (size_t)r * ld_watched : NULL;
+    }
+    return got;
+}
+
+/* --- looking at it ------------------------------------------------------------------------------------------------ */
+
+static int near(float x, float want, float tolerance)
+{
+    if (isnan(want)) return isnan(x);
+    return x == want || fabsf(x - want) <= tolerance * (1.0f + fabsf(want));
+}
+
+static void expect_row(const problem *p, const rill_kernels *k, int32_t r, const answer *got)
+{
+    const size_t all = (size_t)(p->heads * p->width), n = (size_t)p->length[r];
+    const int32_t first = p->first[r], from = p->query_index[r], zero = 0;
+    float *weights = calloc((size_t)p->heads * n + 1, sizeof *weights), *want = calloc(all, sizeof *want);
+    float *query = calloc(all, sizeof *query);
+    if (from >= 0) memcpy(query, p->query.at + (size_t)from * all, all * sizeof *query);
+    k->attention(&(rill_attention){.rows = 1,
+                                   .heads = (size_t)p->heads,
+                                   .width = (size_t)p->width,
+                                   .scale = p->scale,
+                                   .query = {query, all, NULL},
+                                   .keys = {p->keys.at, all, NULL},
+                                   .values = {p->values.at, all, NULL},
+                                   .first = &first,
+                                   .path = p->entry,
+                                   .length = &p->length[r],
+                                   .slot = &zero,
+                                   .weights = weights,
+                                   .ld_weights = n,
+                                   .out = {want, all, NULL}},
+                 NULL);
+    for (size_t j = 0; got->out[r] != NULL && j < all; j++)
+        if (!near(got->out[r][j], want[j], p->tolerance))
+            fail_msg("row %d of length %d, column %d, %d heads of %d: %.9g, not %.9g", (int)r, (int)n, (int)j,
+                     (int)p->heads, (int)p->width, (double)got->out[r][j], (double)want[j]);
+    for (size_t t = 0; got->watched[r] != NULL && t < (size_t)got->ld_watched; t++) {
+        float sum = 0.0f;
+        for (size_t h = 0; h < (size_t)p->heads && t < n; h++) sum += weights[h * n + t];
+        if (!near(got->watched[r][t], t < n ? sum / (float)p->heads : NAN, p->tolerance))
+            fail_msg("row %d of length %d, %d heads of %d: weight %d is %.9g, not %.9g", (int)r, (int)n, (int)p->heads,
+                     (int)p->width, (int)t, (double)got->watched[r][t], (double)sum / (double)p->heads);
+    }
+    free(weights);
+    free(want);
+    free(query);
+}
+
+/* Rows of `out` that nobody has are as they were. */
+static void expect_rest(const problem *p, const answer *got)
+{
+    const float *table_at = NULL;
+    int mine[TABLE] = {0};
+    for (int32_t r = 0; r < p->rows; r++) {
+        if (p->out_index[r] < 0) continue;
+        mine[p->out_index[r]] = 1;
+        table_at = got->out[r] - (size_t)p->out_index[r] * (size_t)(p->heads * p->width);
+    }
+    for (size_t r = 0; r < TABLE && table_at != NULL; r++)
+        for (size_t j = 0; !mine[r] && j < (size_t)(p->heads * p->width); j++)
+            assert_true(isnan(table_at[r * (size_t)(p->heads * p->width) + j]));
+}
+
+/* Bits of NaNs aside. */
+static int same(const float *a, const float *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (memcmp(&a[i], &b[i], sizeof *a) != 0 && !(isnan(a[i]) && isnan(b[i]))) return 0;
+    return 1;
+}
+
+static void expect_same(rig *g, problem *p, float *const *out, float *const *watched)
+{
+    const company c = other(p);
+    const answer got = call(g, p, &c);
+    for (int32_t i = 0; i < c.rows; i++) {
+        const int32_t r = c.order[i];
+        if (out[r] != NULL && !same(got.out[i], out[r], (size_t)(p->heads * p->width)))
+            fail_msg("row %d of length %d, %d heads of %d, differs in other company", (int)r, (int)p->length[r],
+                     (int)p->heads, (int)p->width);
+        if (watched[r] != NULL && !same(got.watched[i], watched[r], (size_t)p->length[r]))
+            fail_msg("weights of row %d of length %d, %d heads of %d, differ in other company", (int)r,
+                     (int)p->length[r], (int)p->heads, (int)p->width);
+    }
+}
+
+static float *kept(const float *from, size_t n)
+{
+    return from != NULL ? memcpy(room(n, sizeof *from), from, n * sizeof *from) : NULL;
+}
+
+static void test_attend(void **state)
+{
+    (void)state;
+    rig g;
+    rill_kernels k;
+    rill_kernels_init(&k, RILL_ISA_REF);
+    rig_open(&g, (size_t)96 << 20);
+    const uint64_t seed = harness_seed(1);
+    int64_t shared_out = 0, spoilt = 0, empty = 0;
+    for (int64_t i = 0; i < harness_iterations(150); i++) {
+        problem p = draw(seed + (uint64_t)i);
+        cuda_host_seed(seed + (uint64_t)i);
+        const company c = alone_in_order(&p);
+        const answer got = call(&g, &p, &c);
+        float *out[MOST_ROWS] = {0}, *watched[MOST_ROWS] = {0};
+        for (int32_t r = 0; r < p.rows; r++) {
+            expect_row(&p, &k, r, &got);
+            out[r] = kept(got.out[r], (size_t)(p.heads * p.width));
+            watched[r] = kept(got.watched[r], (size_t)p.length[r]);
+            shared_out += p.length[r] > 128;
+            empty += p.length[r] == 0;
+            spoilt += out[r] != NULL && isnan(out[r][0]);
+        }
+        expect_rest(&p, &got);
+        for (int again = 0; again < 2 && p.rows > 0; again++) expect_same(&g, &p, out, watched);
+        for (int32_t r = 0; r < MOST_ROWS; r++) {
+            free(out[r]);
+            free(watched[r]);
+        }
+        drop(&p);
+    }
+    HARNESS_SEEN(shared_out > 20 && spoilt > 5 && empty > 20);
+    cuda_host_seed(0);
+    rig_close(&g);
+}
+
+/* More rows need no less memory, however many heads there are: what is there for the most rows serves any. */
+static void test_part(void **state)
+{
+    (void)state;
+    assert_int_equal(gpu_attend_part(1000, 8, 64, 128), 0);
+    const int32_t widths[] = {64, 65, 256, 257, 1024};
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+        size_t before = 0;
+        for (int32_t rows = 1; rows < 5000; rows++) {
+            const size_t part = gpu_attend_part(rows, 3, widths[w], 1000);
+            assert_true(part >= before);
+            before = part;
+        }
+        assert_true(before > 0 && before < (size_t)40 << 20);
+    }
+}
+
+/* --- paths -------------------------------------------------------------------------------------------------------- */
+
+enum { NODES = 600 };
+
+typedef struct forest {
+    int32_t above[NODES], depth[NODES], nodes;
+} forest;
+
+/* A long chain, or bushes. */
+static forest draw_forest(dice *d)
+{
+    forest f = {.nodes = dice_range(d, 1, NODES - 2 * MOST_ROWS)};
+    const int chain = dice_chance(d, 30);
+    for (int32_t i = 0; i < f.nodes; i++) {
+        f.above[i] = i == 0 ? -1 : chain && dice_chance(d, 97) ? i - 1 : dice_range(d, 0, i - 1);
+        f.depth[i] = i == 0 ? 0 : f.depth[f.above[i]] + 1;
+    }
+    for (int32_t i = f.nodes; i < NODES; i++) f.above[i] = -7;
+    return f;
+}
+
+static void check_paths(rig *g, dice *d)
+{
+    const forest f = draw_forest(d);
+    const int32_t rows = dice_range(d, 0, MOST_ROWS), fresh = (int32_t)dice_chance(d, 50);
+    int32_t node[MOST_ROWS], parent[MOST_ROWS], first[MOST_ROWS], length[MOST_ROWS], used = 3;
+    for (int32_t r = 0; r < rows; r++) {
+        parent[r] = dice_range(d, 0, f.nodes - 1);
+        node[r] = dice_chance(d, 10) ? -1 : fresh ? f.nodes + 2 * r : parent[r];
+        if (fresh && f.nodes == 1 && dice_chance(d, 30)) parent[r] = -1;
+        length[r] = fresh + (parent[r] >= 0 ? f.depth[parent[r]] + 1 : 0);
+        first[r] = used;
+        used += length[r] + dice_range(d, 0, 2);
+    }
+    company c = {.rows = rows};
+    for (int32_t r = 0; r < rows; r++) c.order[r] = r;
+    rig_begin(g);
+    int32_t *count = rig_put(g, sizeof *count), *above, *entry;
+    *count = rows;
+    gpu_path a = {.rows = {rig_at(g, count), rows + dice_range(d, 0, 70)},
+                  .node = put_column(g, &c, node),
+                  .parent = fresh ? put_column(g, &c, parent) : NULL,
+                  .first = put_column(g, &c, first),
+                  .length = put_column(g, &c, length)};
+    above = rig_out(g, sizeof f.above);
+    memcpy(above, f.above, sizeof f.above);
+    entry = rig_out(g, ((size_t)used + 1) * sizeof *entry);
+    a.above = rig_at(g, above);
+    a.entry = rig_at(g, entry);
+    rig_down(g);
+    gpu_run_path(g->queue, &a);
+    rig_up(g);
+    int32_t *want_above = memcpy(room(NODES, sizeof *above), f.above, sizeof f.above);
+    int32_t *want = memset(room((size_t)used + 1, sizeof *want), 0xFF, ((size_t)used + 1) * sizeof *want);
+    for (int32_t r = 0; r < rows; r++) {
+        if (node[r] >= 0 && fresh) want_above[node[r]] = parent[r];
+        for (int32_t t = length[r] - 1, at = node[r]; node[r] >= 0 && t >= 0; t--, at = want_above[at])
+            want[first[r] + t] = at;
+    }
+    assert_memory_equal(above, want_above, sizeof f.above);
+    assert_memory_equal(entry, want, ((size_t)used + 1) * sizeof *want);
+    free(want_above);
+    free(want);
+}
+
+static void test_path(void **state)
+{
+    (void)state;
+    rig g;
+    rig_open(&g, (size_t)1 << 20);
+    const uint64_t seed = harness_seed(1);
+    for (int64_t i = 0; i < harness_iterations(300); i++) {
+        dice d = dice_seeded(seed + (uint64_t)i);
+        cuda_host_seed(seed + (uint64_t)i);
+        check_paths(&g, &d);
+    }
+    cuda_host_seed(0);
+    rig_close(&g);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_attend),
+    cmocka_unit_test(test_part),
+    cmocka_unit_test(test_path),
+};
+HARNESS_MAIN(tests)

@@ -1,0 +1,123 @@
+/* The executor of programs on a GPU, on the stand-in: random programs against the plain interpreter, and to the bit for any order of
+ * the rows, any split of a run, and any order of threads and blocks.
+ *
+ * Sums are taken in another order than the interpreter takes them. How much that may make is seen from what two of the processor's
+ * sets of instructions make of the same problem: where they choose differently, nothing can be expected. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/running.h"
+#include "support/harness.h"
+
+static rill_kernels plain;
+
+/* A GPU multiplies by bf16 weights what is rounded to bf16 itself. */
+static void multiply(const rill_gemm *g, rill_pool *pool)
+{
+    if (g->w->dtype != RILL_DTYPE_BF16) {
+        plain.gemm(g, pool);
+        return;
+    }
+    rill_gemm rounded = *g;
+    const size_t k1 = g->a2.at != NULL ? g->k1 : g->w->k;
+    float *rows = calloc(g->rows * g->w->k + 1, sizeof *rows);
+    for (size_t r = 0; r < g->rows; r++)
+        for (size_t k = 0; k < g->w->k; k++) {
+            const float x = k < k1 ? rill_operand_row(&g->a, r)[k] : rill_operand_row(&g->a2, r)[k - k1];
+            const uint32_t bits = (uint32_t)rill_bf16(x) << 16;
+            memcpy(&rows[r * g->w->k + k], &bits, sizeof bits);
+        }
+    rounded.a = (rill_operand){.at = rows, .ld = g->w->k};
+    rounded.a2 = (rill_operand){.at = NULL};
+    plain.gemm(&rounded, pool);
+    free(rows);
+}
+
+static outcome tell_with(problem *p, rill_isa_mask isa)
+{
+    rill_kernels kernels;
+    rill_kernels_init(&kernels, isa);
+    plain = kernels;
+    kernels.gemm = multiply;
+    return tell_problem(p, &kernels);
+}
+
+static int64_t unsure;
+
+/* A last bit may make a whole one of bf16. */
+static tolerance tolerance_of(const problem *p)
+{
+    float most = 2e-4f;
+    for (int32_t m = 1; m <= p->t.matrices; m++)
+        if (p->t.matrix[m].type == RILL_WEIGHT_BF16) most = 2e-2f;
+    for (int32_t l = 1; l <= p->t.lists; l++)
+        if (p->t.list[l].rows != 0 && p->t.list[l].type == RILL_WEIGHT_BF16) most = 2e-2f;
+    return (tolerance){.absolute = most, .relative = most};
+}
+
+/* The truth may be NULL, where it is not sure. */
+static void check_variants(rill_context *ctx, problem *p, uint64_t seed, const rill_plan *plan, rill_program program,
+                           const outcome *truth)
+{
+    const variant variants[] = {
+        {.threads = 1},
+        {.threads = 1, .permuted = 1},
+        {.threads = 1, .permuted = dice_chance(&p->d, 50), .split = dice_range(&p->d, 0, 9)},
+    };
+    outcome first = {0};
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        outcome o = run_problem(ctx, p, plan, program, &variants[i]);
+        const char *what = NULL;
+        if (i == 0 && truth != NULL) what = compare_outcomes(p, truth, &o, tolerance_of(p));
+        if (i > 0) what = compare_outcomes(p, &first, &o, (tolerance){0});
+        if (what != NULL)
+            fail_msg("seed %llu: %s differ %s", (unsigned long long)seed, what,
+                     i == 0 ? "from the interpreter's" : "with the order of rows or threads, or with a split");
+        if (i == 0) first = o;
+        else free_outcome(&o);
+    }
+    free_outcome(&first);
+}
+
+static void check_problem(rill_context *ctx, uint64_t seed)
+{
+    problem *p = make_problem(seed, 0);
+    const rill_device_options options = {.struct_size = sizeof options, .name = "cuda-host", .kernels = "ref"};
+    rill_device *device;
+    rill_plan *plan;
+    rill_program program;
+    if (rill_device_open(&device, ctx, &options) != RILL_OK) fail_msg("%s", rill_error(ctx));
+    assert_int_equal(rill_plan_open(&plan, ctx, device), RILL_OK);
+    const rill_status status = build_tale(&p->t, plan, &program);
+    if (status != RILL_OK && strstr(rill_error(ctx), "from the host") == NULL)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, rill_error(ctx));
+    if (status == RILL_OK) {
+        outcome truth = tell_with(p, RILL_ISA_REF), other = tell_with(p, RILL_ISA_AVX2);
+        const int unsteady = compare_outcomes(p, &truth, &other, (tolerance){1e-5f, 1e-5f}) != NULL;
+        unsure += unsteady;
+        check_variants(ctx, p, seed, plan, program, unsteady ? NULL : &truth);
+        free_outcome(&truth);
+        free_outcome(&other);
+    }
+    rill_plan_close(plan);
+    rill_device_close(device);
+    free_problem(p);
+}
+
+static void programs_mean_what_they_say(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    const uint64_t seed = harness_seed(1);
+    const int64_t n = harness_iterations(PROGRAMS);
+    for (int64_t i = 0; i < n; i++) check_problem(ctx, seed + (uint64_t)i);
+    assert_true(unsure * 10 <= n);
+    rill_context_destroy(ctx);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(programs_mean_what_they_say),
+};
+
+HARNESS_MAIN(tests)

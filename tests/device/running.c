@@ -1,0 +1,251 @@
+/* Problems told and run. Divisions: outcomes · the truth · the executor · comparing. */
+#include "running.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "module.h"
+#include "support/harness.h"
+
+static void *filled(size_t count, size_t size)
+{
+    void *memory = malloc((count + 1) * size);
+    if (memory == NULL) abort();
+    memset(memory, 0x5A, (count + 1) * size);
+    return memory;
+}
+
+static outcome make_outcome(const problem *p)
+{
+    const size_t n = (size_t)p->n, stride = (size_t)p->ask.stride;
+    outcome o = {.w = copy_world(p), .ld_watched = MOST_NODES};
+    const rill_column tags[2] = {p->s.tag, p->s.unit_tag};
+    for (int i = 0; i < 2; i++) {
+        const size_t count = tags[i] != 0 ? p->t.column[tags[i]].count : 0;
+        o.tag[i] = filled(count, sizeof(int32_t));
+        if (count > 0) memcpy(o.tag[i], p->t.column[tags[i]].entry, count * sizeof(int32_t));
+    }
+    o.count = filled(n, sizeof *o.count);
+    o.action = filled(n * stride, sizeof *o.action);
+    o.logp = filled(n * stride, sizeof *o.logp);
+    o.pick = filled((size_t)p->ask.n_picks, sizeof *o.pick);
+    o.watched = filled(n * o.ld_watched, sizeof *o.watched);
+    return o;
+}
+
+void free_outcome(outcome *o)
+{
+    free_world(o->w);
+    free(o->tag[0]), free(o->tag[1]), free(o->count), free(o->action), free(o->logp), free(o->pick), free(o->watched);
+}
+
+/* --- the truth ---------------------------------------------------------------------------------------------------- */
+
+outcome tell_problem(problem *p, const rill_kernels *kernels)
+{
+    outcome o = make_outcome(p);
+    const rill_column tags[2] = {p->s.tag, p->s.unit_tag};
+    int32_t *given[2] = {0};
+    answers a = {.n = p->n, .selection = p->ask, .watched = o.watched, .ld_watched = o.ld_watched};
+    a.selection.count = o.count;
+    a.selection.action = o.action;
+    a.selection.logp = o.logp;
+    a.selection.pick_logp = o.pick;
+    for (int i = 0; i < 2; i++) {
+        given[i] = p->t.column[tags[i]].entry;
+        if (tags[i] != 0) p->t.column[tags[i]].entry = o.tag[i];
+    }
+    if (p->n > 0) tell(&p->t, kernels, o.w, &a);
+    for (int i = 0; i < 2; i++)
+        if (tags[i] != 0) p->t.column[tags[i]].entry = given[i];
+    return o;
+}
+
+/* --- the executor ------------------------------------------------------------------------------------------------- */
+
+/* Rows of a table that lie `ld` apart in the stream and behind each other in the world, there or back. */
+static void copy_rows(float *inside, size_t ld, float *outside, size_t width, size_t rows, int into)
+{
+    for (size_t r = 0; r < rows; r++)
+        memcpy(into ? inside + r * ld : outside + r * width, into ? outside + r * width : inside + r * ld,
+               width * sizeof *inside);
+}
+
+/* Rows of a table, there or back. */
+static void exchange_rows(rill_stream *s, size_t at, size_t first, size_t n, float *rows, int into)
+{
+    const dev_module *module = s->plan->device->module;
+    const size_t ld = at < s->plan->tables ? s->plan->table[at].ld : 1;
+    if (n == 0) return;
+    if (module != NULL)
+        assert_int_equal(into ? module->write(s, at, first, n, rows) : module->read(s, at, first, n, rows), RILL_OK);
+    else
+        copy_rows((at < s->plan->tables ? s->table[at].rows : (float *)(void *)s->above) + first * ld, ld, rows,
+                  at < s->plan->tables ? s->plan->table[at].width : 1, n, into);
+}
+
+/* Rows of tables go into the stream and come back by looking inside. */
+static void exchange(const problem *p, rill_stream *s, world *w, int into)
+{
+    for (int32_t i = 1; i <= p->t.tables; i++) {
+        const size_t at = (size_t)i - 1;
+        const rill_table_kind kind = p->t.table[i].kind;
+        for (int32_t slot = 0; kind == RILL_TABLE_RAGGED && slot < w->slots; slot++)
+            exchange_rows(s, at, (size_t)s->first[slot], (size_t)w->units[slot], w->ragged[i][slot], into);
+        if (kind == RILL_TABLE_RAGGED || kind == RILL_TABLE_HOST) continue;
+        exchange_rows(s, at, 0, (size_t)(kind == RILL_TABLE_NODES ? w->nodes : w->slots), w->rows[i], into);
+    }
+    if (s->above != NULL) exchange_rows(s, s->plan->tables, 0, (size_t)w->nodes, (float *)(void *)w->above, into);
+}
+
+static void open_stream(rill_context *ctx, const problem *p, const rill_plan *plan, int threads, world *w,
+                        rill_stream **out)
+{
+    assert_int_equal(rill_stream_open(out, ctx, plan, threads), RILL_OK);
+    rill_stream *s = *out;
+    int32_t slots[MOST_SLOTS];
+    for (int32_t i = 0; i < w->slots; i++) slots[i] = i;
+    assert_int_equal(rill_stream_reserve(s, w->nodes, w->slots), RILL_OK);
+    assert_int_equal(rill_stream_slots(s, w->slots, slots, w->units), RILL_OK);
+    assert_int_equal(rill_stream_fill(s, p->host, 0, w->host_rows, w->rows[p->host]), RILL_OK);
+    for (rill_list l = 1; l <= p->t.lists; l++)
+        for (int32_t i = 0; i < w->slots; i++)
+            assert_int_equal(rill_stream_list(s, l, i, w->symbols[l][i], w->symbol[l][i]), RILL_OK);
+    exchange(p, s, w, 1);
+}
+
+/* Rows `order[0..n)` of the problem as one run. */
+static void run_rows(const problem *p, rill_stream *s, rill_program program, const int32_t *order, int32_t n,
+                     outcome *o)
+{
+    const tale *t = &p->t;
+    int32_t *columns[MOST_PARTS];
+    const size_t stride = (size_t)p->ask.stride;
+    int32_t first[2][MOST_SLOTS * 30], units[2] = {0};
+    const rill_column lengths[2] = {p->s.length, p->s.shorter};
+    for (int32_t k = 0; k < 2 && p->s.units != 0; k++)
+        for (int32_t r = 0; r < p->n; r++) first[k][r] = units[k], units[k] += t->column[lengths[k]].entry[r];
+    for (rill_column c = 1; c <= t->columns; c++) {
+        const int32_t *from = c == p->s.tag ? o->tag[0] : c == p->s.unit_tag ? o->tag[1] : t->column[c].entry;
+        int32_t *to = columns[c - 1] = filled(t->column[c].count, sizeof(int32_t));
+        const int32_t k = t->column[c].space == p->s.units2;
+        for (int32_t r = 0; r < n; r++) {
+            if (t->column[c].space == RILL_ROWS) {
+                *to++ = from[order[r]];
+                continue;
+            }
+            for (int32_t i = 0; i < t->column[lengths[k]].entry[order[r]]; i++) *to++ = from[first[k][order[r]] + i];
+        }
+    }
+    rill_selection ask = p->ask;
+    int32_t *place = filled((size_t)p->n, sizeof *place), *set = filled((size_t)n, sizeof *set);
+    int32_t *pick = filled((size_t)ask.n_picks, sizeof *pick), *row = filled((size_t)ask.n_picks, sizeof *row),
+            *action = filled((size_t)ask.n_picks, sizeof *action);
+    ask.n_picks = 0;
+    for (int32_t r = 0; r < n; r++) {
+        set[r] = ask.legal_set != NULL ? ask.legal_set[order[r]] : -1;
+        for (int32_t i = 0; i < p->ask.n_picks; i++) {
+            if (p->ask.pick_row[i] != order[r]) continue;
+            pick[ask.n_picks] = i;
+            row[ask.n_picks] = r;
+            action[ask.n_picks++] = p->ask.pick_action[i];
+        }
+    }
+    outcome part = {.count = filled((size_t)n, 4),
+                    .action = filled((size_t)n * stride, 4),
+                    .logp = filled((size_t)n * stride, 4),
+                    .pick = filled((size_t)ask.n_picks, 4),
+                    .watched = filled((size_t)n * o->ld_watched, 4)};
+    if (ask.legal_set != NULL) ask.legal_set = set;
+    ask.pick_row = row, ask.pick_action = action, ask.pick_logp = part.pick;
+    ask.count = part.count, ask.action = part.action, ask.logp = part.logp;
+    const rill_run_arguments arguments = {.struct_size = sizeof arguments,
+                                          .n = n,
+                                          .columns = (const int32_t *const *)columns,
+                                          .selection = t->selects ? &ask : NULL,
+                                          .watched = part.watched,
+                                          .ld_watched = o->ld_watched};
+    assert_int_equal(rill_stream_run(s, program, &arguments), RILL_OK);
+    for (int32_t r = 0, at = 0; r < n; r++) {
+        const size_t to = (size_t)order[r];
+        o->count[to] = part.count[r];
+        memcpy(o->action + to * stride, part.action + (size_t)r * stride, stride * 4);
+        memcpy(o->logp + to * stride, part.logp + (size_t)r * stride, stride * 4);
+        memcpy(o->watched + to * o->ld_watched, part.watched + (size_t)r * o->ld_watched, o->ld_watched * 4);
+        o->tag[0][to] = columns[p->s.tag - 1][r];
+        for (int32_t i = 0; p->s.units != 0 && i < t->column[p->s.length].entry[to]; i++)
+            o->tag[1][first[0][to] + i] = columns[p->s.unit_tag - 1][at++];
+    }
+    for (int32_t i = 0; i < ask.n_picks; i++) o->pick[pick[i]] = part.pick[i];
+    for (rill_column c = 1; c <= t->columns; c++) free(columns[c - 1]);
+    free(place), free(set), free(pick), free(row), free(action);
+    free(part.count), free(part.action), free(part.logp), free(part.pick), free(part.watched);
+}
+
+outcome run_problem(rill_context *ctx, problem *p, const rill_plan *plan, rill_program program, const variant *v)
+{
+    outcome o = make_outcome(p);
+    rill_stream *s;
+    int32_t order[MOST_SLOTS];
+    for (int32_t r = 0; r < p->n; r++) order[r] = r;
+    for (int32_t r = p->n - 1; v->permuted && r > 0; r--) {
+        const int32_t other = dice_range(&p->d, 0, r), moved = order[r];
+        order[r] = order[other];
+        order[other] = moved;
+    }
+    rill_device *device = (rill_device *)(uintptr_t)plan->device;
+    device->block_rows = v->block;
+    device->span_rows = v->span;
+    device->shares = v->shares;
+    open_stream(ctx, p, plan, v->threads, o.w, &s);
+    const int32_t first = v->split < p->n ? v->split : 0;
+    run_rows(p, s, program, order, first, &o);
+    run_rows(p, s, program, order + first, p->n - first, &o);
+    exchange(p, s, o.w, 0);
+    rill_stream_close(s);
+    return o;
+}
+
+/* --- comparing ---------------------------------------------------------------------------------------------------- */
+
+static int is_near(float a, float b, tolerance t)
+{
+    if (memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b))) return 1;
+    return fabsf(a - b) <= t.absolute + t.relative * (fabsf(a) + fabsf(b)) && t.absolute > 0.0f;
+}
+
+/* The first entry that differs, or -1. */
+static int64_t differs(const float *a, const float *b, size_t n, tolerance t)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!is_near(a[i], b[i], t)) return (int64_t)i;
+    return -1;
+}
+
+const char *compare_outcomes(const problem *p, const outcome *a, const outcome *b, tolerance t)
+{
+    const size_t n = (size_t)p->n, stride = (size_t)p->ask.stride;
+    for (int32_t i = 1; i <= p->t.tables; i++) {
+        const size_t width = p->t.table[i].width;
+        const rill_table_kind kind = p->t.table[i].kind;
+        for (int32_t s = 0; kind == RILL_TABLE_RAGGED && s < a->w->slots; s++)
+            if (!(differs(a->w->ragged[i][s], b->w->ragged[i][s], (size_t)a->w->units[s] * width, t) < 0)) return "rows of slots";
+        const size_t rows = kind == RILL_TABLE_NODES ? (size_t)a->w->nodes : (size_t)a->w->slots;
+        if (kind < RILL_TABLE_RAGGED)
+            if (!(differs(a->w->rows[i], b->w->rows[i], rows * width, t) < 0)) return kind == RILL_TABLE_NODES ? "nodes" : "slots";
+    }
+    if (!(memcmp(a->w->above, b->w->above, sizeof a->w->above) == 0 || p->t.paths == 0)) return "paths";
+    if (!(memcmp(a->tag[0], b->tag[0], n * 4) == 0)) return "columns of rows";
+    if (p->s.units != 0)
+        if (!(memcmp(a->tag[1], b->tag[1], p->t.column[p->s.unit_tag].count * 4) == 0)) return "columns of units";
+    if (p->t.watches) if (!(differs(a->watched, b->watched, n * a->ld_watched, t) < 0)) return "watched weights";
+    if (!p->t.selects) return NULL;
+    for (size_t r = 0; r < n && p->ask.most == 0; r++) if (!(b->count[r] == 0)) return "counts";
+    if (!(p->ask.most == 0 || memcmp(a->count, b->count, n * 4) == 0)) return "counts";
+    if (!(memcmp(a->action, b->action, n * stride * 4) == 0)) return "actions";
+    if (!(differs(a->logp, b->logp, n * stride, t) < 0)) return "log-probabilities";
+    if (!(differs(a->pick, b->pick, (size_t)p->ask.n_picks, t) < 0)) return "picks";
+    return NULL;
+}

@@ -1,0 +1,39 @@
+/* running.h: random problems told by the interpreter and run by an executor, and what they come to. */
+#ifndef TEST_DEVICE_RUNNING_H
+#define TEST_DEVICE_RUNNING_H
+
+#include "maker.h"
+#include "stream.h"
+
+typedef struct variant {
+    int threads;
+    size_t block, span, shares; /* 0: as the executor decides */
+    int permuted;
+    int32_t split; /* rows of the first run; 0: all */
+} variant;
+
+/* What a problem comes to. */
+typedef struct outcome {
+    world *w;
+    int32_t *tag[2]; /* the columns that may be written */
+    int32_t *count, *action;
+    float *logp, *pick, *watched;
+    size_t ld_watched;
+} outcome;
+
+void free_outcome(outcome *o);
+
+/* What the interpreter makes of it, with these kernels. */
+outcome tell_problem(problem *p, const rill_kernels *kernels);
+
+/* What the plan's device makes of it. */
+outcome run_problem(rill_context *ctx, problem *p, const rill_plan *plan, rill_program program, const variant *v);
+
+/* How two outcomes may differ: floats x and y by absolute + relative * (|x| + |y|); all else must be the same. 0: to the bit, but that
+ * all NaNs are alike. Returns what differs, or NULL. */
+typedef struct tolerance {
+    float absolute, relative;
+} tolerance;
+const char *compare_outcomes(const problem *p, const outcome *a, const outcome *b, tolerance t);
+
+#endif
