@@ -14,19 +14,19 @@
 #include "symbols.cuh"
 
 enum {
-    BEST_MANY = 128,                             /* from this M on */
+    BEST_MANY = 128,                            /* from this M on */
     BEST_QUEUE = GPU_WARP * (SYMBOLS_READ + 1), /* keys that wait: less than a warp's, and a step's */
-    BEST_SPLIT = 16384,                          /* rows of more symbols are split */
-    BEST_PART = 8192,                            /* symbols of a part, about */
-    BEST_PARTS = GPU_WARP,                       /* at most: a lane each */
+    BEST_SPLIT = 16384,                         /* rows of more symbols are split */
+    BEST_PART = 8192,                           /* symbols of a part, about */
+    BEST_PARTS = GPU_WARP,                      /* at most: a lane each */
 };
 
 typedef struct best_call {
     gpu_best a;
-    int32_t want;            /* M, or 0 for the log-normaliser alone */
-    int32_t parts, length;   /* of rows; symbols of a part, a multiple of 4 */
-    uint64_t *key;           /* [rows, parts, want + 1] sorted, or nothing */
-    symbols_total *total;    /* [rows, parts] */
+    int32_t want;          /* M, or 0 for the log-normaliser alone */
+    int32_t parts, length; /* of rows; symbols of a part, a multiple of 4 */
+    uint64_t *key;         /* [rows, parts, want + 1] sorted, or nothing */
+    symbols_total *total;  /* [rows, parts] */
 } best_call;
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
@@ -85,7 +85,8 @@ __device__ static inline bool best_is_legal(const gpu_best &a, const symbols_row
 /* --- a warp's best ------------------------------------------------------------------------------------------------ */
 
 /* The steps of a bitonic network from this stride on, over 32 N keys, key i in register i / 32 of lane i % 32: of those STRIDE apart the
- * larger comes first where i & SIZE is 0. All are constants, since an index that is none would put the registers into memory. */
+ * larger comes first where i & SIZE is 0. All are constants, since an index that is none would put the registers into memory;
+ * and nothing branches. */
 template <int N, int SIZE, int STRIDE>
 __device__ static __forceinline__ void best_steps(uint64_t (&key)[N])
 {
@@ -96,11 +97,11 @@ __device__ static __forceinline__ void best_steps(uint64_t (&key)[N])
         const bool down = (i & SIZE) == 0;
         if (STRIDE < GPU_WARP) {
             const uint64_t from = __shfl_xor_sync(GPU_ALL, key[n], STRIDE);
-            if (((i & STRIDE) == 0) == down ? from > key[n] : from < key[n]) key[n] = from;
-        } else if (other > n && (key[other] > key[n]) == down) {
-            const uint64_t from = key[other];
-            key[other] = key[n];
-            key[n] = from;
+            key[n] = (from > key[n]) == (((i & STRIDE) == 0) == down) ? from : key[n];
+        } else if (other > n) {
+            const uint64_t a = key[n], b = key[other];
+            key[n] = (b > a) == down ? b : a;
+            key[other] = (b > a) == down ? a : b;
         }
     }
     if constexpr (STRIDE > 1) best_steps<N, SIZE, STRIDE / 2>(key);
@@ -172,8 +173,8 @@ __device__ static inline void best_take(best_kept<N> &kept, int want)
 
 /* What a step has read, less `less`. All lanes come here. */
 template <int N>
-__device__ static inline void best_offer(const best_call &c, const symbols_row &s, const uint64_t *legal, best_kept<N> &kept,
-                                         const float (&x)[SYMBOLS_READ], float less, int32_t base)
+__device__ static inline void best_offer(const best_call &c, const symbols_row &s, const uint64_t *legal,
+                                         best_kept<N> &kept, const float (&x)[SYMBOLS_READ], float less, int32_t base)
 {
     float top = x[0];
 #pragma unroll
@@ -237,8 +238,9 @@ __device__ static inline best_shared best_share(void)
 
 /* The best of symbols [begin, end) by x - less, in the first warp's registers; with `t` what a thread's symbols add to the total. */
 template <int N>
-__device__ static __forceinline__ void best_walk(const best_call &c, const symbols_row &s, const uint64_t *legal, const best_shared &m,
-                                        best_kept<N> &kept, int32_t begin, int32_t end, float less, symbols_total *t)
+__device__ static __forceinline__ void best_walk(const best_call &c, const symbols_row &s, const uint64_t *legal,
+                                                 const best_shared &m, best_kept<N> &kept, int32_t begin, int32_t end,
+                                                 float less, symbols_total *t)
 {
     bool broken = false;
     best_begin<N>(kept, m.queue);
@@ -287,7 +289,8 @@ __device__ static inline void best_rank(uint64_t (&key)[N], float norm)
     best_sort<N>(key);
 }
 
-__device__ static inline void best_put_one(const gpu_best &a, const symbols_row &s, int32_t r, int32_t i, float logp, int32_t v)
+__device__ static inline void best_put_one(const gpu_best &a, const symbols_row &s, int32_t r, int32_t i, float logp,
+                                           int32_t v)
 {
     const size_t at = (size_t)r * (size_t)a.most + (size_t)i;
     if (a.action != nullptr) a.action[at] = best_action(a, s, v);
@@ -346,7 +349,7 @@ __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_rows(best_call
     const symbols_row s = best_row(c.a, r);
     const best_shared m = best_share<N>();
     best_kept<N> kept;
-    symbols_total t = SYMBOLS_NONE;
+    symbols_total t = symbols_none();
     best_walk<N>(c, s, best_legal(c.a, r), m, kept, 0, s.n, 0.0f, &t);
     best_answer<N>(c, s, r, m, kept, symbols_of_block(t, m.total));
 }
@@ -360,7 +363,7 @@ __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_parts(best_cal
     const symbols_row s = best_row(c.a, r);
     const best_shared m = best_share<N>();
     best_kept<N> kept;
-    symbols_total t = SYMBOLS_NONE;
+    symbols_total t = symbols_none();
     best_walk<N>(c, s, best_legal(c.a, r), m, kept, begin, s.n - begin < c.length ? s.n : begin + c.length, 0.0f, &t);
     const symbols_total total = symbols_of_block(t, m.total);
     const size_t at = (size_t)r * (size_t)c.parts + (size_t)part;
@@ -386,7 +389,7 @@ __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_together(best_
     best_begin<N>(kept, m.queue);
     for (int32_t part = 0; part < c.parts && c.want > 0 && threadIdx.x < GPU_WARP; part++)
         best_join<N>(kept.key, c.key + (at + (size_t)part) * keys, c.want + 1);
-    symbols_total t = SYMBOLS_NONE;
+    symbols_total t = symbols_none();
     if (lane < c.parts) t = c.total[at + (size_t)lane];
     best_answer<N>(c, s, r, m, kept, symbols_of_warp(t));
 }
@@ -413,8 +416,9 @@ typedef struct many_shared {
     uint64_t key[1]; /* [room] */
 } many_shared;
 
-/* 0: not to be chosen. */
-__device__ static inline uint64_t many_key(const many_call &c, const symbols_row &s, const uint64_t *legal, float norm, int32_t v)
+/* 0: not to be chosen; so is all of a row whose `norm` is NaN. */
+__device__ static inline uint64_t many_key(const many_call &c, const symbols_row &s, const uint64_t *legal, float norm,
+                                           int32_t v)
 {
     const float logp = symbols_at(s, v) - norm;
     if (!(logp > -INFINITY) || !best_is_legal(c.a, s, legal, v)) return 0;
@@ -443,8 +447,8 @@ __device__ static inline void many_find(many_shared *m, int32_t need)
 }
 
 /* The least key that is chosen. Digits from the first on; keys differ, so the last digit leaves one in its bin at most. */
-__device__ static inline uint64_t many_least(const many_call &c, const symbols_row &s, const uint64_t *legal, float norm,
-                                             many_shared *m)
+__device__ static inline uint64_t many_least(const many_call &c, const symbols_row &s, const uint64_t *legal,
+                                             float norm, many_shared *m)
 {
     int32_t need = c.a.most;
     uint64_t prefix = 0;
@@ -488,7 +492,7 @@ __device__ static inline void many_sort(uint64_t *key, int32_t n)
 }
 
 /* A block for each row, whose log_norm is there. */
-__global__ static void __launch_bounds__(512) best_many(many_call c)
+__global__ static void __launch_bounds__(512, 1) best_many(many_call c)
 {
     const int32_t r = (int32_t)blockIdx.x;
     if (gpu_leave(r >= *c.a.rows.count)) return;
@@ -497,7 +501,6 @@ __global__ static void __launch_bounds__(512) best_many(many_call c)
     const float norm = c.a.log_norm[r];
     many_shared *m = (many_shared *)(void *)gpu_shared();
     uint64_t *list = c.key != nullptr ? c.key + (size_t)r * (size_t)c.room : m->key;
-    if (gpu_leave(isnan(norm))) return; /* count is 0 */
     const uint64_t least = many_least(c, s, legal, norm, m);
     if (threadIdx.x == 0) m->n = 0;
     __syncthreads();
@@ -510,7 +513,8 @@ __global__ static void __launch_bounds__(512) best_many(many_call c)
     many_sort(list, n);
     for (int32_t i = (int32_t)threadIdx.x; i < n; i += (int32_t)blockDim.x) {
         const uint32_t mask = ((uint32_t)1 << c.bits) - 1;
-        best_put_one(c.a, s, r, i, best_value((uint32_t)(list[i] >> c.bits)), (int32_t)(mask - ((uint32_t)list[i] & mask)));
+        best_put_one(c.a, s, r, i, best_value((uint32_t)(list[i] >> c.bits)),
+                     (int32_t)(mask - ((uint32_t)list[i] & mask)));
     }
     if (threadIdx.x == 0) c.a.count[r] = n;
 }
@@ -531,7 +535,8 @@ __global__ static void __launch_bounds__(PICKS_THREADS) picks(picks_call c)
     const int32_t r = c.a.row[i], v = c.a.symbol[i];
     float logp = -INFINITY;
     if (r >= 0 && v >= 0) {
-        const float x = symbols_at(best_row(c.best, r), v) + 0.0f, norm = c.best.log_norm[r]; /* 0 for -0, as keys have it */
+        const float x = symbols_at(best_row(c.best, r), v) + 0.0f,
+                    norm = c.best.log_norm[r]; /* 0 for -0, as keys have it */
         if (x != -INFINITY || isnan(norm)) logp = x - norm;
     }
     c.a.logp[i] = logp;
@@ -587,7 +592,8 @@ static void launch_many(gpu_queue *queue, const gpu_best *args, uint64_t *key)
 void gpu_run_best(gpu_queue *queue, const gpu_best *args)
 {
     const bool many = args->most >= BEST_MANY;
-    best_call c = {*args, many ? 0 : args->most, args->lists.ids != nullptr ? 1 : parts_of(args->symbols), 0, nullptr, nullptr};
+    best_call c = {*args,  many ? 0 : args->most, args->lists.ids != nullptr ? 1 : parts_of(args->symbols), 0, nullptr,
+                   nullptr};
     const size_t parts = c.parts > 1 ? (size_t)args->rows.most * (size_t)c.parts : 0;
     if (args->rows.most == 0) return;
     c.length = ((args->symbols + c.parts - 1) / c.parts + 3) & ~3;

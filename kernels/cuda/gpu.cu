@@ -1,6 +1,6 @@
 /* gpu.cu: gpu.h with the CUDA runtime and cuBLASLt.
  *
- * Devices, memory, work, records, products. The driver's functions for addresses come through the runtime, so that nothing here is linked with
+ * Devices, memory, work, records, products. The driver's functions for addresses come through the runtime, so that nothing here is linked
  * libcuda and a machine without a driver can load it: gpu_count() is 0 there.
  *
  * CUDA's current device is a thread's: each function that needs it sets it first, which costs next to nothing. */

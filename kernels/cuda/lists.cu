@@ -43,8 +43,8 @@ __device__ static inline float list_rounded(float x, gpu_type type)
 }
 
 /* sum[j] += x(0 .. 3) . w[j](k .. k + 3) */
-__device__ static inline void list_add_four(const float *x, const float *const (&w)[LIST_EACH], int32_t k, gpu_type type,
-                                            float (&sum)[LIST_EACH])
+__device__ static inline void list_add_four(const float *x, const float *const (&w)[LIST_EACH], int32_t k,
+                                            gpu_type type, float (&sum)[LIST_EACH])
 {
     const float4 a = *(const float4 *)x;
     float4 four[LIST_EACH];
@@ -61,8 +61,8 @@ __device__ static inline void list_add_four(const float *x, const float *const (
 
 /* Columns [begin, end), which x begins with. Lane l has columns 4 l to 4 l + 3 of every 128: whether loads are wide is nothing to a
  * sum's bits. */
-__device__ static inline void list_add(const list_call &c, const float *x, const float *const (&w)[LIST_EACH], int32_t begin,
-                                       int32_t end, float (&sum)[LIST_EACH])
+__device__ static inline void list_add(const list_call &c, const float *x, const float *const (&w)[LIST_EACH],
+                                       int32_t begin, int32_t end, float (&sum)[LIST_EACH])
 {
     for (int32_t k = begin + 4 * ((int32_t)threadIdx.x % GPU_WARP); k < end; k += 4 * GPU_WARP) {
         if (c.wide) {
@@ -113,6 +113,5 @@ void gpu_run_list_product(gpu_queue *queue, const gpu_list_product *args)
     const list_call c = {*args, args->width % 4 == 0 && ((uintptr_t)args->w & 15) == 0};
     const size_t columns = args->width < LIST_COLUMNS ? (size_t)args->width : (size_t)LIST_COLUMNS;
     const dim3 grid((unsigned)args->rows.most, (unsigned)(args->longest + LIST_TILE - 1) / LIST_TILE);
-    if (grid.x > 0 && grid.y > 0)
-        GPU_LAUNCH(queue, grid, LIST_THREADS, columns * sizeof(float), list_product, c);
+    if (grid.x > 0 && grid.y > 0) GPU_LAUNCH(queue, grid, LIST_THREADS, columns * sizeof(float), list_product, c);
 }

@@ -15,7 +15,7 @@ __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) mix_log_norms(gpu_m
     const int32_t r = (int32_t)blockIdx.x, e = (int32_t)blockIdx.y;
     if (gpu_leave(r >= *a.rows.count)) return;
     const symbols_row s = mix_row(a, e, r);
-    symbols_total t = SYMBOLS_NONE;
+    symbols_total t = symbols_none();
     bool broken = false;
     for (int32_t base = 0; base < s.n; base += SYMBOLS_READ * (int32_t)blockDim.x) {
         float x[SYMBOLS_READ];

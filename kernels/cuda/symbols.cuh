@@ -8,9 +8,9 @@
 #include "cuda.cuh"
 
 enum {
-    SYMBOLS_READ = 8,        /* per thread and step: two wide loads, which are under way together */
-    SYMBOLS_LISTED = 128,    /* threads of a row of a list, however long the longest is */
-    SYMBOLS_THREADS = 256,   /* at most */
+    SYMBOLS_READ = 8,      /* per thread and step: two wide loads, which are under way together */
+    SYMBOLS_LISTED = 128,  /* threads of a row of a list, however long the longest is */
+    SYMBOLS_THREADS = 256, /* at most */
 };
 
 /* Threads of a row: they follow from what its sum's bits may follow from. Few symbols are one warp's, without a barrier. */
@@ -88,7 +88,10 @@ typedef struct symbols_total {
     float max, sum;
 } symbols_total;
 
-#define SYMBOLS_NONE {-INFINITY, 0.0f}
+__device__ static inline symbols_total symbols_none(void)
+{
+    return {-INFINITY, 0.0f};
+}
 
 __device__ static inline bool symbols_broken(const float (&x)[SYMBOLS_READ])
 {
@@ -135,11 +138,7 @@ __device__ static inline symbols_total symbols_of_block(symbols_total t, symbols
     t = symbols_of_warp(t);
     if (lane == 0) shared[threadIdx.x / GPU_WARP] = t;
     __syncthreads();
-    if (lane < warps)
-        t = shared[lane];
-    else
-        t = SYMBOLS_NONE;
-    return symbols_of_warp(t);
+    return symbols_of_warp(lane < warps ? shared[lane] : symbols_none());
 }
 
 /* -infinity when all are. */

@@ -61,6 +61,7 @@ struct machine {
     const cuda_host_launch *launch;
     const void *args;
     int threads, flat; /* of a block; only x counts */
+    int eager;
     uint64_t dice;     /* 0: ascending */
 
     int now, begun, ended, left_early, waiting, any, result;
@@ -275,16 +276,23 @@ static inline int pop(machine *m)
     return m->ring[m->head++ % MOST_THREADS];
 }
 
-/* The thread that runs next; -1: there is none. */
+static inline uint64_t draw(machine *m)
+{
+    m->dice = mix(m->dice, 1) | 1;
+    return m->dice >> 16;
+}
+
+/* The thread that runs next; -1: there is none. Any that can run, or in every other block mostly the one that was released last: one warp
+ * then runs as far as it can before others have begun, which a fair choice would hardly ever let it. */
 static int take(machine *m)
 {
     if (m->dice != 0) {
         if (m->count == 0) return -1;
-        m->dice = mix(m->dice, 1) | 1;
-        uint16_t *first = &m->ring[m->head % MOST_THREADS],
-                 *drawn = &m->ring[(m->head + (uint32_t)(m->dice >> 32) % m->count) % MOST_THREADS];
-        const uint16_t thread = *drawn;
-        *drawn = *first;
+        const uint64_t drawn = draw(m);
+        if (m->eager && drawn % 32 != 0) return m->ring[(m->head + --m->count) % MOST_THREADS];
+        uint16_t *first = &m->ring[m->head % MOST_THREADS], *other = &m->ring[(m->head + drawn % m->count) % MOST_THREADS];
+        const uint16_t thread = *other;
+        *other = *first;
         *first = thread;
         return pop(m);
     }
@@ -314,6 +322,16 @@ __attribute__((format(printf, 2, 3))) static void fail(machine *m, const char *f
     va_end(args);
     tell_release(&m->end);
     if (m->running != &m->system) go(m, m->running, &m->system, true);
+}
+
+/* All threads but one, from any on. */
+static void push_all(machine *m, int but)
+{
+    const int first = m->dice != 0 ? (int)(draw(m) % (unsigned)m->threads) : 0;
+    for (int i = 0; i < m->threads; i++) {
+        const int t = first + i < m->threads ? first + i : first + i - m->threads;
+        if (t != but) push(m, t);
+    }
 }
 
 /* The fibre on which a thread, which is the current one now, begins or goes on; -1: the system's. */
@@ -388,8 +406,7 @@ int cuda_host_barrier(int any)
         m->result = m->any;
         m->any = m->waiting = 0;
         m->turn ^= 1;
-        for (int t = 0; t < m->threads; t++)
-            if (t != m->now || m->dice != 0) push(m, t);
+        push_all(m, m->dice != 0 ? -1 : m->now);
         if (m->dice != 0) stand_by(m);
     } else {
         stand_by(m);
@@ -448,7 +465,8 @@ static void run_block(machine *m)
     threadIdx = {0, 0, 0};
     if (m->dice != 0) {
         memset(m->at, 0, (size_t)m->threads * sizeof *m->at);
-        for (int t = 0; t < m->threads; t++) push(m, t);
+        m->eager = draw(m) % 2 != 0;
+        push_all(m, -1);
         m->begun = m->threads;
     }
     fibre *first = fibre_of(m, take(m));

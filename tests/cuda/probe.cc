@@ -49,6 +49,7 @@ __global__ static void warp(probe_args a)
     a.out[5 * 64 + t] = __any_sync(GPU_ALL, x % 50 == 0);
     a.out[6 * 64 + t] = __all_sync(GPU_ALL, x % 50 != 0);
     a.out[7 * 64 + t] = __syncthreads_or(t == 40 && x % 2 == 0) != 0;
+    a.out[7 * 64 + t] += 2 * (__syncthreads_or(0) != 0);
     int32_t half = x;
     const unsigned mask = lane < 16 ? 0xffffu : 0xffff0000u;
     for (int by = 8; by > 0; by /= 2) half += __shfl_xor_sync(mask, half, by);

@@ -444,8 +444,12 @@ static void test_copies(void **state)
     expect_failure(&b, "within the device of 1 bytes from memory");
     gpu_pinned_free(b.g.device, back);
     gpu_up(b.g.queue, back, device, 1);
+    memset(pinned, 5, 100);
     gpu_down(b.g.queue, device, pinned, 100); /* is not done after it */
     expect_failure(&b, "a copy up of 1 bytes to memory that is not there");
+    gpu_up(b.g.queue, pinned, device, 100);
+    assert_int_equal(gpu_wait(b.g.queue, why), 0);
+    assert_int_equal(pinned[0], 4);
     gpu_pinned_free(b.g.device, pinned);
     closed(&b);
 }

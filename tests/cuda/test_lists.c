@@ -77,8 +77,8 @@ static float *put_table(rig *g, const float *from, size_t n, int32_t off)
 
 static gpu_lists put_lists(rig *g, const problem *p)
 {
-    return (gpu_lists){put(g, p->ids, sizeof p->ids), put(g, p->first, sizeof p->first),
-                       put(g, p->length, sizeof p->length)};
+    const size_t used = (size_t)(p->first[SLOTS - 1] + p->length[SLOTS - 1]) * sizeof *p->ids; /* nothing lies behind */
+    return (gpu_lists){put(g, p->ids, used), put(g, p->first, sizeof p->first), put(g, p->length, sizeof p->length)};
 }
 
 /* --- mask --------------------------------------------------------------------------------------------------------- */
