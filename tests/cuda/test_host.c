@@ -555,6 +555,38 @@ static void test_threads(void **state)
     }
 }
 
+/* What was recorded is done when it is replayed, with what memory holds then, and not before. */
+static void test_records(void **state)
+{
+    (void)state;
+    bench b = opened();
+    char why[GPU_TEXT];
+    char *from = gpu_pinned(b.g.device, 64), *to = gpu_pinned(b.g.device, 64);
+    gpu_region region = {0};
+    assert_int_equal(gpu_grow(b.g.device, &region, 128), 0);
+    gpu_record(b.g.queue);
+    gpu_down(b.g.queue, region.at, from, 64);
+    gpu_move(b.g.queue, region.at + 64, region.at, 64);
+    gpu_up(b.g.queue, to, region.at + 64, 64);
+    gpu_graph *graph = gpu_recorded(b.g.queue, why);
+    assert_non_null(graph);
+    memset(to, 9, 64);
+    assert_int_equal(gpu_wait(b.g.queue, why), 0);
+    assert_int_equal(to[0], 9);
+    for (int i = 1; i < 4; i++) {
+        memset(from, i, 64);
+        gpu_replay(b.g.queue, graph);
+        assert_int_equal(gpu_wait(b.g.queue, why), 0);
+        for (int j = 0; j < 64; j++) assert_int_equal(to[j], i);
+    }
+    gpu_graph_free(graph);
+    gpu_graph_free(NULL);
+    gpu_free(b.g.device, &region);
+    gpu_pinned_free(b.g.device, from);
+    gpu_pinned_free(b.g.device, to);
+    closed(&b);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -563,7 +595,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_atomics),    cmocka_unit_test(test_bits),     cmocka_unit_test(test_poison),
         cmocka_unit_test(test_flaws),      cmocka_unit_test(test_leave),    cmocka_unit_test(test_launches),
         cmocka_unit_test(test_memory),     cmocka_unit_test(test_copies),   cmocka_unit_test(test_products),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_records),
     };
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);
