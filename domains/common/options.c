@@ -23,6 +23,8 @@ rill_status rill_options_device(rill_context *ctx, const char *domain, const ril
                                         .row_by_row = options->deterministic};
     char why[500];
     rill_status status = rill_device_open(out, ctx, &wanted);
+    if (status == RILL_OK && wanted.name != NULL && strcmp(wanted.name, "auto") == 0)
+        rill_log(ctx, RILL_LOG_INFO, "%s: the model runs on %s", domain, rill_device_name(*out));
     if (status != RILL_ERR_OPTION) return status;
     snprintf(why, sizeof why, "%s", rill_error(ctx));
     return rill_fail(ctx, status, "%s: %s", domain, why);

@@ -20,6 +20,8 @@ run "$rill" info -m "$model" --device cuda-host:0
 exits 0; prints ", on cuda-host:0"
 run "$rill" info -m "$model" --device auto
 exits 0
+run "$rill" decode -m "$model" -v -k 5 -i text -o next --device auto
+exits 0; says 'mt: the model runs on '
 
 # --- to the last byte whatever the schedule, the order of threads and the workers; a run file says it too
 run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-host -n 1
