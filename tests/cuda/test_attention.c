@@ -61,9 +61,9 @@ static table draw_table(dice *d, int32_t rows, int32_t width, float size)
     return t;
 }
 
-static int32_t draw_length(dice *d)
+static int32_t draw_length(dice *d, int32_t width)
 {
-    if (dice_chance(d, 10)) return DICE_OF(d, 127, 128, 129, 255, 256, 257, 300, 513, 1000);
+    if (dice_chance(d, width > 256 ? 40 : 10)) return DICE_OF(d, 127, 128, 129, 255, 256, 257, 300, 513, 1000);
     return dice_chance(d, 10) ? 0 : dice_range(d, 1, 70);
 }
 
@@ -84,7 +84,7 @@ static void draw_memory(problem *p)
     int32_t lying = 0;
     for (int32_t r = 0; r < p->rows; r++) {
         const int again = r > 0 && dice_chance(d, 30); /* rows that share a memory */
-        p->length[r] = again ? p->length[r - 1] : draw_length(d);
+        p->length[r] = again ? p->length[r - 1] : draw_length(d, p->width);
         p->first[r] = again ? p->first[r - 1] : lying;
         if (!again) lying += p->length[r];
         if (p->length[r] > p->longest) p->longest = p->length[r];
