@@ -24,7 +24,7 @@ enum {
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
 /* Each step waits for the one before it, so a walk takes as long as the path is: small blocks, to spread walks over the GPU. */
-__global__ static void walk(gpu_path a)
+__global__ static void __launch_bounds__(GPU_WARP) walk(gpu_path a)
 {
     const int32_t first = (int32_t)blockIdx.x * GPU_WARP, r = first + (int32_t)threadIdx.x, count = *a.rows.count;
     if (gpu_leave(first >= count)) return;
@@ -46,13 +46,8 @@ void gpu_run_path(gpu_queue *queue, const gpu_path *args)
 
 /* --- what pieces come to ------------------------------------------------------------------------------------------ */
 
-/* The larger one; a NaN wins, so that a score that is one reaches the whole head. */
-__device__ static inline float larger(float a, float b)
-{
-    return b > a || b != b ? b : a;
-}
-
-/* exp(x - max); where all scores are -infinity, or there are none, that is 0. */
+/* exp(x - max); where all scores are -infinity, or there are none, that is 0. A score that is NaN is left out of max, but not out of
+ * what it makes NaN by its share: the sum, and all columns. */
 __device__ static inline float share_of(float x, float max)
 {
     return expf(x - (max == -INFINITY ? 0.0f : max));
@@ -63,8 +58,8 @@ struct tally {
     float max, sum;
 };
 
-/* What two tallies are together, and by what the sums of values of either are multiplied. Without fmaf, here and where these are
- * added: so it does not matter which is the first. */
+/* What two tallies are together, and by what the sums of values of either are multiplied, which is done without fmaf: sums that stay
+ * in a thread and sums that are folded later are to come to the same bits. */
 struct both {
     tally all;
     float by_a, by_b;
@@ -73,7 +68,7 @@ struct both {
 __device__ static inline both folded(tally a, tally b)
 {
     both x;
-    x.all.max = larger(a.max, b.max);
+    x.all.max = fmaxf(a.max, b.max);
     x.by_a = share_of(a.max, x.all.max);
     x.by_b = share_of(b.max, x.all.max);
     x.all.sum = a.sum * x.by_a + b.sum * x.by_b;
@@ -223,7 +218,7 @@ __device__ static inline void take_rows(const narrow_head<P> &x, const int32_t (
 #pragma unroll
         for (int by = GROUP / 2; by > 0; by /= 2) sum += __shfl_xor_sync(GPU_ALL, sum, by);
         score[n] = row[n] >= 0 ? x.scale * sum : -INFINITY;
-        max = larger(max, score[n]);
+        max = fmaxf(max, score[n]);
     }
     const float before = share_of(sofar->t.max, max);
     sofar->t.max = max;
@@ -349,8 +344,8 @@ __device__ static inline tally weigh(const gpu_attend &a, const attend_head &hea
     }
     __syncthreads();
     /* Each warp for itself, which spares a barrier. */
-    for (int32_t i = lane; i < rows; i += GPU_WARP) x.max = larger(x.max, s->score[i]);
-    for (int by = GPU_WARP / 2; by > 0; by /= 2) x.max = larger(x.max, __shfl_xor_sync(GPU_ALL, x.max, by));
+    for (int32_t i = lane; i < rows; i += GPU_WARP) x.max = fmaxf(x.max, s->score[i]);
+    for (int by = GPU_WARP / 2; by > 0; by /= 2) x.max = fmaxf(x.max, __shfl_xor_sync(GPU_ALL, x.max, by));
     for (int32_t i = lane; i < rows; i += GPU_WARP) {
         const float share = share_of(s->score[i], x.max);
         x.sum += share;
@@ -363,7 +358,7 @@ __device__ static inline tally weigh(const gpu_attend &a, const attend_head &hea
 
 /* Sums of values wait in `out` from piece to piece: a column is one thread's throughout. */
 template <bool ALIGNED>
-__global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) attend_wide(attend_work w)
+__global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP, 4) attend_wide(attend_work w)
 {
     wide_share *s = (wide_share *)gpu_shared();
     const int32_t unit = (int32_t)blockIdx.x, r = unit / w.a.heads, piece = (int32_t)blockIdx.y;

@@ -61,9 +61,9 @@ static table draw_table(dice *d, int32_t rows, int32_t width, float size)
     return t;
 }
 
-static int32_t draw_length(dice *d)
+static int32_t draw_length(dice *d, int32_t width)
 {
-    if (dice_chance(d, 10)) return DICE_OF(d, 127, 128, 129, 255, 256, 257, 300, 513, 1000);
+    if (dice_chance(d, width > 256 ? 40 : 10)) return DICE_OF(d, 127, 128, 129, 255, 256, 257, 300, 513, 1000);
     return dice_chance(d, 10) ? 0 : dice_range(d, 1, 70);
 }
 
@@ -84,7 +84,7 @@ static void draw_memory(problem *p)
     int32_t lying = 0;
     for (int32_t r = 0; r < p->rows; r++) {
         const int again = r > 0 && dice_chance(d, 30); /* rows that share a memory */
-        p->length[r] = again ? p->length[r - 1] : draw_length(d);
+        p->length[r] = again ? p->length[r - 1] : draw_length(d, p->width);
         p->first[r] = again ? p->first[r - 1] : lying;
         if (!again) lying += p->length[r];
         if (p->length[r] > p->longest) p->longest = p->length[r];
@@ -117,7 +117,7 @@ static problem draw(uint64_t seed)
     const int negative = dice_chance(d, 30) ? 20 : 0;
     for (int32_t r = 0; r < p.rows; r++) {
         p.query_index[r] = dice_chance(d, negative) ? -1 : dice_range(d, 0, TABLE - 1);
-        p.out_index[r] = dice_chance(d, negative) ? -2 : (r * 7 + 3) % TABLE;
+        p.out_index[r] = dice_chance(d, negative) ? -2 : (r * 7 + 3) % (TABLE - 1);
     }
     p.watched = dice_chance(d, 40);
     return p;
@@ -133,7 +133,7 @@ static void drop(problem *p)
 
 static company alone_in_order(const problem *p)
 {
-    company c = {.rows = p->rows, .shared_out = 1};
+    company c = {.rows = p->rows, .more = 5, .shared_out = 1};
     for (int32_t r = 0; r < p->rows; r++) c.order[r] = r;
     return c;
 }
@@ -166,10 +166,11 @@ static gpu_operand put_table(rig *g, const table *t, const company *c)
     return (gpu_operand){.at = rig_at(g, at), .ld = ld};
 }
 
-static const int32_t *put_column(rig *g, const company *c, const int32_t *column)
+/* Rows beyond the company's have `beyond`, with which it would show if they were worked on. */
+static const int32_t *put_column(rig *g, const company *c, const int32_t *column, int32_t beyond)
 {
     int32_t *at = rig_put(g, MOST_ROWS * sizeof *at);
-    for (int32_t r = 0; r < c->rows; r++) at[r] = column[c->order[r]];
+    for (int32_t r = 0; r < MOST_ROWS; r++) at[r] = r < c->rows ? column[c->order[r]] : beyond;
     return rig_at(g, at);
 }
 
@@ -185,18 +186,18 @@ static answer call(rig *g, const problem *p, const company *c)
                     .query = put_table(g, &p->query, c),
                     .keys = put_table(g, &p->keys, c),
                     .values = put_table(g, &p->values, c),
-                    .first = put_column(g, c, p->first),
-                    .length = put_column(g, c, p->length),
+                    .first = put_column(g, c, p->first, 0),
+                    .length = put_column(g, c, p->length, 0),
                     .longest = p->longest + c->longer,
                     .ld_watched = p->longest + c->gap + 1};
-    a.query.index = put_column(g, c, p->query_index);
+    a.query.index = put_column(g, c, p->query_index, 0);
     if (p->entry != NULL) {
         const size_t bytes = (size_t)p->entries * sizeof *p->entry;
         a.entry = rig_at(g, memcpy(rig_put(g, bytes), p->entry, bytes));
     }
     const size_t ld = (size_t)(p->heads * p->width + c->gap), ld_watched = (size_t)a.ld_watched;
     float *out = (float *)rig_out(g, (TABLE * ld + (size_t)c->off) * sizeof(float)) + c->off;
-    a.out = (gpu_operand){.at = rig_at(g, out), .ld = (int32_t)ld, .index = put_column(g, c, p->out_index)};
+    a.out = (gpu_operand){.at = rig_at(g, out), .ld = (int32_t)ld, .index = put_column(g, c, p->out_index, TABLE - 1)};
     float *watched = p->watched ? rig_out(g, ((size_t)MOST_ROWS * ld_watched) * sizeof(float)) : NULL;
     a.watched = rig_at(g, watched);
     const size_t part = gpu_attend_part(a.rows.most, p->heads, p->width, a.longest);
@@ -395,10 +396,10 @@ static void check_paths(rig *g, dice *d)
     int32_t *count = rig_put(g, sizeof *count), *above, *entry;
     *count = rows;
     gpu_path a = {.rows = {rig_at(g, count), rows + dice_range(d, 0, 70)},
-                  .node = put_column(g, &c, node),
-                  .parent = fresh ? put_column(g, &c, parent) : NULL,
-                  .first = put_column(g, &c, first),
-                  .length = put_column(g, &c, length)};
+                  .node = put_column(g, &c, node, NODES - 1),
+                  .parent = fresh ? put_column(g, &c, parent, 0) : NULL,
+                  .first = put_column(g, &c, first, 0),
+                  .length = put_column(g, &c, length, 1)};
     above = rig_out(g, sizeof f.above);
     memcpy(above, f.above, sizeof f.above);
     entry = rig_out(g, ((size_t)used + 1) * sizeof *entry);
