@@ -174,7 +174,7 @@ typedef struct gpu_attend {
     const int32_t *first, *length; /* [rows] */
     const int32_t *entry;          /* or NULL */
     gpu_operand out;
-    float *part; /* [gpu_attend_part()] floats of working memory, for long memories of few rows, or NULL */
+    float *part;     /* [gpu_attend_part()] floats of working memory, for long memories of few rows, or NULL */
     int32_t longest; /* at least the longest length */
     float *watched;  /* [rows, ld_watched] mean over heads of the weights, or NULL */
     int32_t ld_watched;
