@@ -337,10 +337,8 @@ __device__ static inline tally weigh(const gpu_attend &a, const attend_head &hea
     const int32_t warp = (int32_t)threadIdx.x / GPU_WARP, lane = (int32_t)threadIdx.x % GPU_WARP;
     tally x = {-INFINITY, 0.0f};
     for (int32_t i = warp; i < rows; i += WIDE_WARPS) {
-        const int32_t row = memory_row(head, t + i);
-        const float score = score_of<ALIGNED>(a, head, row);
+        const float score = score_of<ALIGNED>(a, head, memory_row(head, t + i));
         if (lane == 0) s->score[i] = score;
-        if (lane == 0) s->row[i] = row;
     }
     __syncthreads();
     /* Each warp for itself, which spares a barrier. */
@@ -350,6 +348,7 @@ __device__ static inline tally weigh(const gpu_attend &a, const attend_head &hea
         const float share = share_of(s->score[i], x.max);
         x.sum += share;
         if (warp == 0) s->share[i] = share;
+        if (warp == 0) s->row[i] = memory_row(head, t + i); /* not before the barrier: other warps may be at the last piece's values */
     }
     x.sum = over_warp(x.sum);
     __syncthreads();
