@@ -14,7 +14,14 @@ extern "C" {
 
 /* The order of the threads between barriers, and of the blocks: drawn from the seed and the launch's number in its queue. 0: ascending,
  * which is the fastest. At first: RILL_CUDA_HOST_SEED of the environment, else 0. */
+#ifdef ON_GPU /* which has an order of its own */
+static inline void cuda_host_seed(uint64_t seed)
+{
+    (void)seed;
+}
+#else
 void cuda_host_seed(uint64_t seed);
+#endif
 
 /* gpu_grow() fails where the process' device memory would come to more bytes. At first: RILL_CUDA_HOST_MEMORY of the environment,
  * else SIZE_MAX. */

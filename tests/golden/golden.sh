@@ -15,6 +15,7 @@ mode=$1 group=$2 rill=$(realpath "$3") kernels=$("$4") vary=$(realpath "$5") roo
 here=$root/tests/golden expected=$root/tests/golden/expected on=()
 [ -z "${7:-}" ] || on=(--device "$7")
 [ -d "$root/examples/models/de-en" ] || exit 77
+case ${7:-} in cuda*) "$rill" info -m "$root/examples/models/geo" --device "$7" >/dev/null 2>&1 || [ "$7" = cuda-host ] || exit 77 ;; esac
 export LC_ALL=C
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
