@@ -84,11 +84,13 @@ timings() {
   for k in 5 50; do
     for n in 50 400; do
       say "de-en, k = $k, n = $n, on $device"
-      bin/rill bench -m models/de-en -i many.txt --device "$device" -k "$k" -n "$n" --methods greedy,fixed,var-batch,var-stream,stream-all \
+      bin/rill bench -m models/de-en -i many.txt --device "$device" -k "$k" -n "$n" \
+        --methods greedy,fixed,var-batch,var-stream,stream-all \
         --json "stats/bench-k$k-n$n.json" 2>&1 || say "FAILED  bench"
     done
   done
-  bin/rill decode -m models/de-en -i many.txt --device "$device" -q -k 5 -n 400 --profile --stats stats/profile.json -o /dev/null 2>&1 | head -n 40
+  bin/rill decode -m models/de-en -i many.txt --device "$device" -q -k 5 -n 400 -o /dev/null --profile \
+    --stats stats/profile.json 2>&1 | head -n 40
 }
 
 run() {
