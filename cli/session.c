@@ -227,7 +227,7 @@ rill_status cli_session_load(const cli_session *session, rill_context *ctx, cons
     if (status == RILL_OK && cli_session_is_script(found.data))
         status = rill_script_load(script, ctx, found.data, &session->script);
     else if (status == RILL_OK)
-        status = rill_plugin_load(ctx, path);
+        status = rill_plugin_load(ctx, found.data);
     rill_text_clear(&found);
     return status;
 }
@@ -350,36 +350,44 @@ static void drop_values(cli_session *session)
     session->values = NULL;
 }
 
+/* Whether the model's directory speaks of another domain than the one that is opened. */
+static int is_foreign(const cli_session *session)
+{
+    const char *theirs = session->folder.domain;
+    return session->domain && theirs[0] && strcmp(session->domain, theirs) != 0;
+}
+
 /* What layers say of the domain's options. */
-static rill_status take_values(cli_session *session)
+static rill_status take_values(cli_session *session, const rill_domain *domain)
 {
     const rill_layer *const layers[] = {session->given, session->file, session->folder.search};
+    const int n = session->bare || is_foreign(session) ? 2 : 3;
     drop_values(session);
-    const int foreign = session->domain && strcmp(session->domain, session->folder.domain) != 0;
-    rill_status status = rill_layers_values(session->ctx, layers,
-                                            session->bare ? 0
-                                            : foreign     ? 2
-                                                          : 3,
-                                            &session->values, &session->n_values);
+    rill_status status = rill_layers_values(session->ctx, layers, n, &session->values, &session->n_values);
+    int32_t kept = 0;
+    for (int32_t i = 0; i < session->n_values; i++)
+        if (!session->bare || rill_option_find(domain->options, session->values[i].name))
+            session->values[kept++] = session->values[i];
     session->open.values = session->values;
-    session->open.n_values = session->n_values;
+    session->open.n_values = kept;
     return status;
 }
 
 int cli_session_open(cli_session *session)
 {
-    const char *domain = cli_session_domain(session);
-    if (!domain) return CLI_FAILED;
+    const char *name = cli_session_domain(session);
+    if (!name) return CLI_FAILED;
+    const rill_domain *domain = rill_find_domain(session->ctx, name);
     session->open.struct_size = sizeof session->open;
     session->open.also = session->also;
-    if (take_values(session) < 0) return cli_fail_context(session->ctx);
-    session->workers = cli_crew_count(session, rill_find_domain(session->ctx, domain));
+    if (take_values(session, domain) < 0) return cli_fail_context(session->ctx);
+    session->workers = cli_crew_count(session, domain);
     const rill_workers_options crew = {.struct_size = sizeof crew,
                                        .workers = session->workers,
                                        .shared = &session->shared,
                                        .prepare = prepare_worker,
                                        .user = session};
-    if (rill_workers_open(&session->crew, session->ctx, domain, &session->open, &crew) < 0)
+    if (rill_workers_open(&session->crew, session->ctx, name, &session->open, &crew) < 0)
         return cli_fail_context(session->ctx);
     session->model = rill_workers_model(session->crew);
     return CLI_OK;

@@ -71,6 +71,14 @@ feed x "$rill" decode -q --plugin ring.lua --domain ring --turns many
 exits 1; says 'turns: "many" is not a number'
 run "$rill" decode --help --plugin ring.lua
 exits 0; prints "--turns N"; prints "how often it says on (default 2; ring)"; prints "--loud-one "
+# a model's own, whether it names its domain or the user does; those of another domain are not for this one
+mkdir -p nameless other
+echo '{"rill": {"search": {"turns": 3}}}' >nameless/config.json
+feed x "$rill" decode -q --plugin ring.lua --domain ring -m nameless
+exits 0; line_is 1 "on on on "
+echo '{"rill": {"domain": "toy", "search": {"toy_seed": 3}}}' >other/config.json
+feed x "$rill" decode -q --plugin ring.lua --plugin "$toy" --domain ring -m other
+exits 0; line_is 1 "on on "
 mkdir -p there
 cat >there/run.lua <<'END'
 return { domain = "ring", turns = 1, loud_one = true, after = "z", from = "f" }
