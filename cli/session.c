@@ -193,9 +193,9 @@ static int check_rows(const cli_session *session, const cli_group *groups)
     static const cli_option help[] = {{.name = "help", .letter = 'h'}, {.name = NULL}};
     const cli_group *end = groups;
     while (end->title && end->options != session->rows.domains) end++;
-    int code = end->title ? check_hidden(help, end->options) : CLI_OK;
-    for (const cli_group *g = groups; end->title && g < end && code == CLI_OK; g++)
-        code = check_hidden(g->options, end->options);
+    const cli_option *rows = end->title ? cli_group_rows(end) : NULL;
+    int code = rows ? check_hidden(help, rows) : CLI_OK;
+    for (const cli_group *g = groups; rows && g < end && code == CLI_OK; g++) code = check_hidden(g->options, rows);
     return code;
 }
 
@@ -238,10 +238,11 @@ void cli_session_add_script(cli_session *session, rill_script *script)
     session->scripts++;
 }
 
-static void fill_rows(cli_session *session)
+static int fill_rows(cli_session *session)
 {
-    cli_rows_fill(&session->rows, session->ctx);
+    const int code = cli_rows_fill(&session->rows, session->ctx);
     if (session->without) cli_rows_drop(&session->rows, session->without);
+    return code;
 }
 
 int cli_session_plugin(cli_session *session, const char *path)
@@ -252,7 +253,7 @@ int cli_session_plugin(cli_session *session, const char *path)
     const rill_registry_mark after = rill_registry_size(session->ctx);
     if (loaded) cli_session_add_script(session, loaded);
     if (status < 0) return cli_fail_context(session->ctx);
-    fill_rows(session);
+    if (fill_rows(session) != CLI_OK) return CLI_FAILED;
     if (loaded && rill_script_returned(loaded) && !memcmp(&before, &after, sizeof after))
         cli_say("warning: %s: it registers nothing; a script that describes a run is for `rill run` or --config", path);
     return CLI_OK;
@@ -290,7 +291,7 @@ int cli_session_start(cli_session *session)
     if (rill_context_create(&session->ctx, &options) < 0) return cli_fail_memory("the context");
     if (rill_register_builtins(session->ctx) < 0) return cli_fail_context(session->ctx);
     session->shared = rill_registry_size(session->ctx);
-    fill_rows(session);
+    if (fill_rows(session) != CLI_OK) return CLI_FAILED;
     return rill_layer_create(&session->given, session->ctx, RILL_FROM_USER) < 0 ? cli_fail_context(session->ctx)
                                                                                 : CLI_OK;
 }
@@ -407,6 +408,7 @@ void cli_session_end(cli_session *session)
     rill_folder_clear(&session->folder);
     rill_layer_free(session->given);
     rill_context_destroy(session->ctx);
+    cli_rows_free(&session->rows);
     session->crew = NULL;
     session->model = NULL;
     session->ctx = NULL;

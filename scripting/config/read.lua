@@ -355,7 +355,10 @@ function own.read(config, point, names)
   check_keys(config)
   for _, key in ipairs(KEYS) do
     local value = rawget(config, key.name)
-    if key.read and value ~= nil then out[key.name] = key.read(value, key.name, out) end
+    if key.read and value ~= nil then
+      local said = key.read(value, key.name, out)
+      if not key.of then out[key.name] = said end -- an option, which is in a list by now, may be called as that list is
+    end
   end
   read_settings(config, out)
   for _, name in ipairs(names or {}) do append(out.point, name, text_of(point[name]) or "not finite") end

@@ -116,6 +116,22 @@ END
 echo 'return { domain = "many7", option_7_30 = 4 }' >there/run.lua
 feed x "$rill" run there/run.lua -q --plugin many.lua
 exits 0; line_is 1 "4.0"
+feed x "$rill" decode -q --plugin many.lua --domain many7 --option-7-30 5
+exits 0; line_is 1 "5.0"
+run "$rill" decode --help --plugin many.lua
+exits 0; prints "--option-12-30 N"
+run "$rill" decode --plugin many.lua --optoin-12-30 5
+exits 1; says "unknown option --optoin-12-30; did you mean --option-12-30?"
+# called as the lists are that a reader of run files keeps for itself
+cat >names.lua <<'END'
+rill.domain{ name = "names", actions = { "on", "off" }, end_action = "off",
+  options = { { name = "options", argument = "A" }, { name = "settings", argument = "A" }, { name = "point" }, { name = "also", argument = "A" } },
+  start = function() return 0 end, choices = function() return { off = 0 } end, advance = function() return 0 end,
+  finalize = function(self) local g = self.given return g.options .. g.settings .. tostring(g.point) .. g.also end }
+END
+echo 'return { domain = "names", options = "a", settings = "b", point = true, also = "c", n_best = 1 }' >there/run.lua
+feed x "$rill" run there/run.lua -q --plugin names.lua
+exits 0; prints "abtruec"
 
 refused_options() { # refused_options LIST SENTENCE
   printf 'rill.domain{ name = "r", actions = 2, start = print, choices = print, advance = print, options = %s }\n' "$1" >bad.lua
