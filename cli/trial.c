@@ -139,6 +139,47 @@ int cli_trials_check_name(const char *path, const rill_layer *given, const char 
     return CLI_OK;
 }
 
+static int differ(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) != 0 : a != b;
+}
+
+/* A key of options whose value in `a` is not that in `b`; NULL: there is none. */
+static const char *other_option(const rill_script_config *a, const rill_script_config *b)
+{
+    for (int32_t i = 0, j; i < a->n_options; i++) {
+        for (j = 0; j < b->n_options && strcmp(a->options[i].name, b->options[j].name); j++) continue;
+        if (j == b->n_options || strcmp(a->options[i].value, b->options[j].value)) return a->options[i].name;
+    }
+    return NULL;
+}
+
+/* The key by which a point would want another model, other inputs or other outputs than the script; NULL: there is none. */
+static const char *other_key(const rill_script_config *point, const rill_script_config *script)
+{
+    const struct {
+        const char *key, *said, *was;
+    } texts[] = {{"model", point->model, script->model},
+                 {"domain", point->domain, script->domain},
+                 {"domain_args", point->domain_arguments, script->domain_arguments},
+                 {"input", point->input, script->input},
+                 {"output", point->output, script->output},
+                 {"references", point->references, script->references},
+                 {"stats", point->stats, script->stats},
+                 {"trace", point->trace, script->trace}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (differ(texts[i].said, texts[i].was)) return texts[i].key;
+    if (point->n_also != script->n_also) return "model";
+    for (int32_t i = 0; i < point->n_also; i++)
+        if (strcmp(point->also[i], script->also[i])) return "model";
+    if (point->n_plugins) return "plugins"; /* a point is made without the script's */
+    if (point->tokenized != script->tokenized) return "tokenized";
+    if (point->threads != script->threads) return "threads";
+    if (point->workers != script->workers) return "workers";
+    const char *option = other_option(point, script);
+    return option ? option : other_option(script, point);
+}
+
 static int refuse(cli_point *point, const char *why)
 {
     point->refused = strndup(why, strcspn(why, "\n")); /* a row has one line */
@@ -160,6 +201,11 @@ static int compose(cli_trials *t, const rill_script_config *config, cli_point *p
     rill_context *ctx = t->session->ctx;
     const rill_layer *model = t->session->folder.search, *soft[] = {NULL, model};
     char why[600];
+    const char *key = other_key(config, t->said);
+    if (key) {
+        snprintf(why, sizeof why, "%s: a point cannot change it: model and files are those of the script for all", key);
+        return refuse(point, why);
+    }
     rill_status status = cli_layer_from_config(layer, t->script, ctx, config);
     soft[0] = *layer;
     if (status < 0) return cli_fail_context(ctx);
