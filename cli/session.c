@@ -181,16 +181,16 @@ static int check_hidden(const cli_option *own, const cli_option *rows)
 {
     for (; own->name; own++)
         for (const cli_option *row = rows; row->name; row++)
-            if (!strcmp(own->name, row->name) || (own->letter && own->letter == row->letter))
-                return cli_fail("domain %s: its option %s%s is hidden by the command's --%s: it needs another name",
-                                row->of, row->letter ? "-" : "--", row->name, own->name);
+            if (!strcmp(own->name, row->name))
+                return cli_fail("domain %s: its option --%s is hidden by the command's: it needs another name", row->of,
+                                row->name);
     return CLI_OK;
 }
 
 /* The command's own groups stand before the domains'; not every command has these. */
 static int check_rows(const cli_session *session, const cli_group *groups)
 {
-    static const cli_option help[] = {{.name = "help", .letter = 'h'}, {.name = NULL}};
+    static const cli_option help[] = {{.name = "help"}, {.name = NULL}};
     const cli_group *end = groups;
     while (end->title && end->options != session->rows.domains) end++;
     const cli_option *rows = end->title ? cli_group_rows(end) : NULL;

@@ -141,12 +141,14 @@ refused_options() { # refused_options LIST SENTENCE
 refused_options '{ {} }' "an entry lacks its name"
 refused_options '{ 3 }' "was expected, not a number"
 refused_options '3' "options is a number"
-refused_options '{ { name = "k", argument = "K" } }' 'there is an option "k": it needs another name'
-refused_options '{ { name = "pretty" } }' 'there is an option "pretty"'
-refused_options '{ { name = "a", argument = "A" }, { name = "a" } }' 'there is an option "a"'
-refused_options '{ { name = "A B", argument = "A" } }' "its name is made of"
-refused_options '{ { name = "a", argument = "A", type = "int" } }' 'type "int": text, path, number or switch was expected'
-refused_options '{ { name = "a", type = "number" } }' "a switch has no argument"
+refused_options '{ { name = "n-best", argument = "K" } }' 'option "n-best": there is one of that name: it needs another'
+refused_options '{ { name = "pretty" } }' 'option "pretty": there is one of that name'
+refused_options '{ { name = "aa", argument = "A" }, { name = "aa" } }' 'option "aa": there is one of that name'
+for name in k i - -- -a a- a_b "A B"; do # what would be no option of a command line, or another's letter
+  refused_options "{ { name = \"$name\", argument = \"A\" } }" "option \"$name\": its name must be 2 to 40 of a-z, 0-9 and -"
+done
+refused_options '{ { name = "aa", argument = "A", type = "int" } }' 'type "int": text, path, number or switch was expected'
+refused_options '{ { name = "aa", type = "number" } }' "a switch has no argument"
 
 # --- a key of configurations would take what is meant for the option
 sed 's/options = .*/options = { { name = "domain-args", argument = "A" } } }/' bad.lua >hidden.lua
