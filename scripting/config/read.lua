@@ -89,7 +89,7 @@ end
 -- What has a form of its own where nothing is said of it.
 local function form(value, key)
   if value == true then return "" elseif value == false then return nil end
-  return text_of(value) or expected(key, "true, \"hard\", \"soft\" or a number", value)
+  return text_of(value) or expected(key, "true, false, a string or a number", value)
 end
 
 local function amount(value, key)
