@@ -129,12 +129,12 @@ void cli_trials_erase(void *unused)
 
 int cli_trials_check_name(const char *path, const rill_layer *given, const char *name)
 {
-    static const char *const of_the_chain[] = {"delta", "absolute", "relative", "relative_local"};
-    for (size_t i = 0; i < sizeof of_the_chain / sizeof *of_the_chain; i++)
-        if (!strcmp(name, of_the_chain[i]) && rill_layer_has(given, RILL_CHAIN_HEURISTICS))
-            return cli_fail("%s sets %s, but options of the chain replace all heuristics: leave one of the two out",
-                            path, name);
-    if (rill_layer_get(given, strcmp(name, "M") ? name : "max-candidates"))
+    const rill_script_parameter *p = rill_script_parameter_table();
+    while (p->name && strcmp(p->name, name)) p++;
+    if (p->heuristic && rill_layer_has(given, RILL_CHAIN_HEURISTICS))
+        return cli_fail("%s sets %s, but options of the chain replace all heuristics: leave one of the two out", path,
+                        name);
+    if (rill_layer_get(given, p->setting ? p->setting : name))
         return cli_fail("%s sets %s, and so does an option: leave one of the two out", path, name);
     return CLI_OK;
 }

@@ -204,7 +204,7 @@ end
 
 -- --- what there is -------------------------------------------------------------------------------------------------------
 
-local KEYS, SETTINGS, key_called, setting_called = {}, {}, {}, {}
+local KEYS, SETTINGS, key_called, setting_called, domains_known = {}, {}, {}, {}, -1
 
 local function setting_of(name)
   return setting_called[gsub(name, "%-", "_")]
@@ -221,8 +221,9 @@ end
 
 -- Plugins may have come since the last time, and their domains have options. Two domains may share one.
 local function learn_keys()
+  if own.domains() == domains_known then return end
   local keys = own.keys()
-  KEYS, key_called = {}, {}
+  KEYS, key_called, domains_known = {}, {}, -1
   for i = 1, #keys, 3 do
     local name, read, of = keys[i], READ[keys[i + 1]], keys[i + 2]
     local known = key_called[name]
@@ -234,6 +235,7 @@ local function learn_keys()
       append(KEYS, key_called[name])
     end
   end
+  domains_known = own.domains()
 end
 
 for i, name in ipairs(own.settings()) do

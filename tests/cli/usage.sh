@@ -23,6 +23,7 @@ exits 1; says 'did you mean "bench"?'
 for command_name in decode run tune eval bench check info list; do
   run "$rill" "$command_name" --help
   exits 0; silent; prints "Usage: rill $command_name"; prints "Examples:"
+  verdict "$(good [ -z "$(awk 'length > 100' out)" ])" "no line of a help text is longer than 100 columns"
   cp out first
   run "$rill" help "$command_name"
   exits 0; same out first

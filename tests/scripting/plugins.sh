@@ -143,6 +143,16 @@ END
 echo 'return { domain = "names", options = "a", settings = "b", point = true, also = "c", n_best = 1 }' >there/run.lua
 feed x "$rill" run there/run.lua -q --plugin names.lua
 exits 0; prints "abtruec"
+# with a form of its own where nothing is said of it
+sed 's/options = { { name = "options"/options = { { name = "mark", argument = "[=FORM]" }, { name = "options"/; s/return g.options/return g.mark/' names.lua >mark.lua
+for form in '"wide"' 3; do
+  echo "return { domain = 'names', mark = $form, settings = 'b', also = 'c' }" >there/run.lua
+  feed x "$rill" run there/run.lua -q --plugin mark.lua
+  exits 0; line_is 1 "$(echo "$form" | tr -d '"')bnilc"
+done
+echo "return { domain = 'names', mark = {}, settings = 'b', also = 'c' }" >there/run.lua
+feed x "$rill" run there/run.lua -q --plugin mark.lua
+exits 1; says "mark: true, false, a string or a number was expected, not a table"
 
 refused_options() { # refused_options LIST SENTENCE
   printf 'rill.domain{ name = "r", actions = 2, start = print, choices = print, advance = print, options = %s }\n' "$1" >bad.lua
