@@ -80,8 +80,9 @@ for piece in blocks/*; do
     : >err
     ran=$((ran + 1))
     [ -e "${piece%.run}.wanted" ] || : >"${piece%.run}.wanted"
-    verdict "$(good [ $status = "${wanted_status:-0}" ])" "$page, line $(cat "${piece%.run}.at"): exit code ${wanted_status:-0} was expected"
-    verdict "$(good fits "${piece%.run}.wanted" out)" "$page, line $(cat "${piece%.run}.at"): other output than the page shows"
+    place="$page, line $(cat "${piece%.run}.at")"
+    verdict "$(good [ $status = "${wanted_status:-0}" ])" "$place: exit code ${wanted_status:-0} was expected"
+    verdict "$(good fits "${piece%.run}.wanted" out)" "$place: other output than the page shows"
     ;;
   esac
 done

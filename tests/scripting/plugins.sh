@@ -136,7 +136,8 @@ exits 1; says "unknown option --optoin-12-30; did you mean --option-12-30?"
 # called as the lists are that a reader of run files keeps for itself
 cat >names.lua <<'END'
 rill.domain{ name = "names", actions = { "on", "off" }, end_action = "off",
-  options = { { name = "options", argument = "A" }, { name = "settings", argument = "A" }, { name = "point" }, { name = "also", argument = "A" } },
+  options = { { name = "options", argument = "A" }, { name = "settings", argument = "A" }, { name = "point" },
+    { name = "also", argument = "A" } },
   start = function() return 0 end, choices = function() return { off = 0 } end, advance = function() return 0 end,
   finalize = function(self) local g = self.given return g.options .. g.settings .. tostring(g.point) .. g.also end }
 END
@@ -144,7 +145,7 @@ echo 'return { domain = "names", options = "a", settings = "b", point = true, al
 feed x "$rill" run there/run.lua -q --plugin names.lua
 exits 0; prints "abtruec"
 # with a form of its own where nothing is said of it
-sed 's/options = { { name = "options"/options = { { name = "mark", argument = "[=FORM]" }, { name = "options"/; s/return g.options/return g.mark/' names.lua >mark.lua
+sed 's/options = {/& { name = "mark", argument = "[=FORM]" },/; s/return g.options/return g.mark/' names.lua >mark.lua
 for form in '"wide"' 3; do
   echo "return { domain = 'names', mark = $form, settings = 'b', also = 'c' }" >there/run.lua
   feed x "$rill" run there/run.lua -q --plugin mark.lua
@@ -173,9 +174,11 @@ refused_options '{ { name = "aa", type = "number" } }' "a switch has no argument
 refused_options '{ name = "aa", argument = "A" }' 'bad.lua:1: rill.domain: options: a list { {name = "NAME", ...}, ... } was expected; "'
 refused_options '{ aa = { argument = "A" } }' 'was expected; "aa" is a name in it'
 refused_options '{ nil, { name = "aa" }, [9] = 3 }' "a list without gaps was expected"
-refused_options '{ { name = "aa", argumnt = "A" } }' "bad.lua:1: rill.domain: options: an entry has name, argument, type, default and help, not argumnt"
+refused_options '{ { name = "aa", argumnt = "A" } }' "bad.lua:1: rill.domain: options: an entry has name,"
+refused_options '{ { name = "aa", argumnt = "A" } }' "default and help, not argumnt"
 refused_options '{ { "aa", argument = "A" } }' "and help, not a value without a name"
-refused_options '{ { name = "aa", argument = "A", type = "number", default = "many" } }' 'bad.lua:1: rill.domain: options: aa: its default "many" is no number'
+refused_options '{ { name = "aa", argument = "A", type = "number", default = "many" } }' \
+  'bad.lua:1: rill.domain: options: aa: its default "many" is no number'
 refused_options '{ { name = "aa", default = 1 } }' "aa: its default is neither true nor false"
 refused_options '{ { name = "aa", argument = "A", default = true } }' "a default is no text"
 # defaults, by their types, where nothing was given
