@@ -132,7 +132,7 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
         if (rest) *rest++ = '\0';
         if (!rill_option_find(rill_setting_table(), key) && !rill_option_find(rill_chain_table(), key) &&
             rill_layer_set(m->own, key, value) == RILL_OK)
-            return cli_fail("--methods: %s: all methods share the model and write nothing; %s is an option of its own",
+            return cli_fail("--methods: %s: all methods share the model and write nothing: %s is no setting of one",
                             m->label, key);
         if (rill_layer_set(m->own, key, value) < 0) code = cli_fail("method %s: %s", m->label, rill_error(ctx));
     }

@@ -29,7 +29,8 @@ typedef struct check {
     int64_t seed;
     cli_check_instance instance;
     cli_check_trial trial;
-    int things, wrong;
+    int skipped; /* the thing at hand was not tried: it needs what was not given */
+    int things, wrong, untried;
 } check;
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
@@ -107,10 +108,13 @@ static void conclude(check *c, int good)
 {
     const cli_check_trial *t = &c->trial;
     c->things++;
-    c->wrong += !good;
+    c->untried += c->skipped;
+    c->wrong += !good && !c->skipped;
     cli_print("%s %s", cli_check_words[t->kind], t->name);
     if (t->arguments && t->arguments[0]) cli_print(":%s", t->arguments);
-    if (!good)
+    if (c->skipped)
+        cli_print(": not tried: %s\n", t->why);
+    else if (!good)
         cli_print(": FAILED: %s\n", t->why);
     else if (t->kind == CLI_CHECK_DOMAIN)
         cli_print(": %d runs of %d %sinput%s agree%s\n", t->runs, t->inputs->different,
@@ -125,6 +129,7 @@ static void begin(check *c, cli_check_kind kind, const char *name, const char *a
 {
     c->trial = (cli_check_trial){
         .kind = kind, .name = name, .arguments = arguments, .session = &c->session, .instance = &c->instance};
+    c->skipped = 0;
 }
 
 static void end(check *c, int good)
@@ -173,6 +178,7 @@ static void check_domain(check *c, const char *name, const rill_open_options *mo
 {
     begin(c, CLI_CHECK_DOMAIN, name, NULL);
     int good = 1, code = open_model(c, name, model, 1, 1);
+    c->skipped = code != CLI_OK && model != &c->model; /* nobody named it */
     if (code == CLI_OK) code = settle_inputs(c);
     for (int round = 0; round < rounds_of(c, 1) && good && code == CLI_OK; round++)
         good = cli_check_round(&c->trial, dice_of(c, round));
@@ -217,28 +223,35 @@ static void check_chain(check *c, cli_check_kind kind, const char *name, const c
     int good = 1;
     begin(c, kind, name, arguments);
     for (int round = 0; round < rounds_of(c, c->domain != NULL) && good; round++) good = chain_round(c, round);
-    if (!good && !c->trial.begun && !arguments && takes[0]) {
+    c->skipped = !good && !c->trial.begun && !arguments && takes[0];
+    if (c->skipped) {
         snprintf(said, sizeof said, "%.*s", (int)strcspn(c->trial.why, "\n"), c->trial.why);
-        snprintf(c->trial.why, sizeof c->trial.why,
-                 "it was not tried: --%s %s:%s gives the arguments that it takes (%.1500s)", cli_check_words[kind],
-                 name, takes, said);
+        snprintf(c->trial.why, sizeof c->trial.why, "--%s %s:%s gives the arguments that it takes (%.1500s)",
+                 cli_check_words[kind], name, takes, said);
     }
     end(c, good);
 }
 
 /* --- all things --------------------------------------------------------------------------------------------------- */
 
-/* What options or a run name, with the arguments that they give. How many they are. */
-static int check_named(check *c)
+/* What options or a run name, with the arguments that they give. */
+static void check_named(check *c)
 {
-    int all = 0;
     for (int kind = CLI_CHECK_HEURISTIC; kind <= CLI_CHECK_POLICY; kind++) {
         int32_t n;
         const rill_chain_entry *entry = named(c, (cli_check_kind)kind, &n);
         for (int32_t i = 0; i < n; i++) check_chain(c, (cli_check_kind)kind, entry[i].name, entry[i].arguments, "");
-        all += n;
     }
-    return all;
+}
+
+/* Unless it was named, and so checked already. */
+static void check_unnamed(check *c, cli_check_kind kind, const char *name, const char *takes)
+{
+    int32_t n;
+    const rill_chain_entry *entry = named(c, kind, &n);
+    for (int32_t i = 0; i < n; i++)
+        if (!strcmp(entry[i].name, name)) return;
+    check_chain(c, kind, name, NULL, takes);
 }
 
 /* What plugins registered. */
@@ -254,11 +267,11 @@ static void check_registered(check *c)
     for (size_t i = first.domains; (d = rill_domain_at(ctx, i)); i++)
         if (!c->domain || strcmp(c->domain, d->name)) check_domain(c, d->name, &no_model);
     for (size_t i = first.heuristics; (h = rill_heuristic_at(ctx, i)); i++)
-        check_chain(c, CLI_CHECK_HEURISTIC, h->name, NULL, h->arguments);
+        check_unnamed(c, CLI_CHECK_HEURISTIC, h->name, h->arguments);
     for (size_t i = first.scorers; (s = rill_scorer_at(ctx, i)); i++)
-        check_chain(c, CLI_CHECK_SCORER, s->name, NULL, s->arguments);
+        check_unnamed(c, CLI_CHECK_SCORER, s->name, s->arguments);
     for (size_t i = first.policies; (p = rill_policy_at(ctx, i)); i++)
-        check_chain(c, CLI_CHECK_POLICY, p->name, NULL, "ARGS");
+        check_unnamed(c, CLI_CHECK_POLICY, p->name, "ARGS");
 }
 
 static int count_scripts(const check *c)
@@ -325,17 +338,25 @@ static int prepare(check *c)
     return code == CLI_OK ? watch_scripts(c) : code;
 }
 
+static int sum_up(const check *c)
+{
+    if (c->wrong && c->untried) return cli_fail("%d of %d failed, %d not tried", c->wrong, c->things, c->untried);
+    if (c->wrong) return cli_fail("%d of %d failed", c->wrong, c->things);
+    return c->untried ? cli_fail("%d of %d not tried", c->untried, c->things) : CLI_OK;
+}
+
 static int check_all(check *c)
 {
     int code = prepare(c);
     if (code != CLI_OK) return code;
     if (c->domain) check_domain(c, c->domain, &c->model);
-    if (check_named(c) == 0) check_registered(c);
+    check_named(c);
+    check_registered(c);
     tell_masks(c);
     if (c->things == 0)
         return cli_fail("nothing to check: --plugin FILE, -m DIR, --heuristic NAME:ARGS or RUN.lua names something");
     code = cli_end_printing();
-    return code == CLI_OK && c->wrong ? cli_fail("%d of %d failed", c->wrong, c->things) : code;
+    return code == CLI_OK ? sum_up(c) : code;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */

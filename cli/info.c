@@ -85,7 +85,8 @@ static void print_files(rill_context *ctx, const char *directory)
 static void print_options(const rill_option *row)
 {
     for (int first = 1; row && row->name; row++, first = 0)
-        cli_print("%-12s --%s %s: %s%s%s%s\n", first ? "options" : "", row->name, row->argument, row->help,
+        cli_print("%-12s --%s%s%s: %s%s%s%s\n", first ? "options" : "", row->name,
+                  row->argument[0] && row->argument[0] != '[' ? " " : "", row->argument, row->help,
                   row->initial[0] ? " (default " : "", row->initial, row->initial[0] ? ")" : "");
 }
 
@@ -153,9 +154,12 @@ static int print_as_far(cli_session *session)
 }
 
 /* What the model's directory says, or its domain for it: what a user's own config.json may say, too. */
-static void print_recommended(const rill_layer *layer)
+static int print_recommended(cli_session *session)
 {
     static const char *const chains[RILL_CHAINS] = {"heuristic", "scorer", "policy"};
+    const rill_layer *layer = session->folder.search;
+    rill_pair *pair;
+    int32_t n;
     int first = 1;
     for (const rill_option *row = rill_setting_table(); row->name; row++) {
         const char *value = rill_layer_get(layer, row->name);
@@ -164,12 +168,16 @@ static void print_recommended(const rill_layer *layer)
         first = 0;
     }
     for (int chain = 0; chain < RILL_CHAINS; chain++) {
-        int32_t n;
         const rill_chain_entry *entry = rill_layer_entries(layer, (rill_chain)chain, &n);
         for (int32_t i = 0; i < n; i++, first = 0)
             cli_print("%-12s %s %s%s%s\n", first ? "recommended" : "", chains[chain], entry[i].name,
                       entry[i].arguments[0] ? ":" : "", entry[i].arguments);
     }
+    if (rill_layers_values(session->ctx, &layer, 1, &pair, &n) < 0) return cli_fail_context(session->ctx);
+    for (int32_t i = 0; i < n; i++, first = 0)
+        cli_print("%-12s %s %s\n", first ? "recommended" : "", pair[i].name, pair[i].value);
+    if (pair) rill_free(session->ctx, pair, (size_t)n * sizeof *pair);
+    return CLI_OK;
 }
 
 /* The default search, as `rill decode` without options would run it. */
@@ -209,20 +217,24 @@ static int take_argument(void *user, const char *value)
     return CLI_OK;
 }
 
+/* Where config.json cannot be read whole, its search is not known, and the rest is told all the same. */
 static int describe(cli_session *session)
 {
     struct stat info;
-    int code = cli_session_configure(session);
-    if (code != CLI_OK) return code;
+    const int read = cli_session_configure(session);
+    int opened = CLI_OK, searched = CLI_OK;
+    if (read != CLI_OK && !session->folder.found) return read;
     if (!session->open.path && !session->domain) return cli_fail("no model: `rill info DIR` describes one");
     if (session->open.path) cli_print("%-12s %s\n", "model", session->open.path);
-    code = print_as_far(session); /* said what is wrong, if anything; the files are described all the same */
-    print_recommended(session->folder.search);
-    int searched = print_search(session);
+    if (read != CLI_OK) cli_print("%-12s %s\n", "problem", rill_error(session->ctx));
+    rill_error_clear(session->ctx);
+    if (read == CLI_OK || session->domain || session->folder.domain[0]) opened = print_as_far(session);
+    if (read == CLI_OK) searched = print_recommended(session);
+    if (read == CLI_OK && searched == CLI_OK) searched = print_search(session);
     if (session->open.path && !stat(session->open.path, &info) && S_ISDIR(info.st_mode))
         print_files(session->ctx, session->open.path);
     int printed = cli_end_printing();
-    return code != CLI_OK ? code : searched != CLI_OK ? searched : printed;
+    return read != CLI_OK ? read : opened != CLI_OK ? opened : searched != CLI_OK ? searched : printed;
 }
 
 int cli_info(int argc, char **argv)

@@ -236,8 +236,8 @@ int cli_list(int argc, char **argv)
         "rill list [KIND] [--plugin FILE]\n       rill list actions DIR [options]",
         "List what can be named on a command line. NAME:ARGS shows how arguments are written.\n"
         "KIND: domains, methods, heuristics, scorers, policies, metrics, settings, likes,\n"
-        "outputs or options; without one, all of them. The actions of a model are a line each, \"NUMBER<TAB>NAME\",\n"
-        "with \\t, \\n, \\\\ and \\x1b for what would not fit into a line.",
+        "outputs or options; without one, all of them. The actions of a model are a line\n"
+        "each, \"NUMBER<TAB>NAME\", with \\t, \\n, \\\\ and \\x1b for what would not fit into one.",
         groups,
         "Examples:\n  rill list\n  rill list heuristics\n  rill list domains --plugin ./rill-mine.so\n"
         "  rill list heuristics --plugin mine.lua\n  rill list actions model | grep cat\n",

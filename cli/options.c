@@ -29,7 +29,7 @@ static int is_optional(const cli_option *option)
 static const cli_option *find(const cli_syntax *syntax, const char *name, size_t length, char letter)
 {
     for (const cli_group *g = syntax->groups; g->title; g++)
-        for (const cli_option *o = g->options; o->name; o++) {
+        for (const cli_option *o = cli_group_rows(g); o->name; o++) {
             if (letter && o->letter == letter) return o;
             if (!letter && strlen(o->name) == length && !memcmp(o->name, name, length)) return o;
         }
@@ -38,14 +38,15 @@ static const cli_option *find(const cli_syntax *syntax, const char *name, size_t
 
 static int unknown_name(const cli_syntax *syntax, const char *name, size_t length)
 {
-    const char *names[128];
     char word[64];
-    size_t n = 0;
-    names[n++] = "help";
-    for (const cli_group *g = syntax->groups; g->title; g++)
-        for (const cli_option *o = g->options; o->name && n < 128; o++) names[n++] = o->name;
+    const char *near = "help";
     snprintf(word, sizeof word, "%.*s", (int)length, name);
-    const char *near = rill_nearest(word, names, n);
+    near = rill_nearest(word, &near, 1);
+    for (const cli_group *g = syntax->groups; g->title; g++)
+        for (const cli_option *o = cli_group_rows(g); o->name; o++) {
+            const char *both[] = {near ? near : o->name, o->name};
+            near = rill_nearest(word, both, 2);
+        }
     if (near) return cli_fail("unknown option --%s; did you mean --%s?", word, near);
     return cli_fail("unknown option --%s; --help lists all", word);
 }
@@ -169,7 +170,7 @@ int cli_print_help(const cli_syntax *syntax)
     cli_print("Usage: %s\n\n%s\n", syntax->usage, syntax->about);
     for (const cli_group *g = syntax->groups; g->title; g++) {
         cli_print("\n%s:\n", g->title);
-        for (const cli_option *o = g->options; o->name; o++) print_option(o);
+        for (const cli_option *o = cli_group_rows(g); o->name; o++) print_option(o);
     }
     if (syntax->epilogue) cli_print("\n%s", syntax->epilogue);
     return cli_end_printing();

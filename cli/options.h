@@ -18,6 +18,7 @@ typedef struct cli_option {
     size_t member;       /* of options that are only noted: see cli_option_store() */
     const char *initial; /* the default, where help does not tell it; NULL or "": there is none to tell */
     const char *of;      /* whose it is, where not everybody's: "mt, semparse"; NULL: there is nothing to tell */
+    const struct cli_option *table; /* of a first row: the table, which has grown since, is there; else NULL */
 } cli_option;
 
 /* Whether it takes no value. */
@@ -30,6 +31,11 @@ typedef struct cli_group {
     const char *title; /* NULL ends the list */
     const cli_option *options;
 } cli_group;
+
+static inline const cli_option *cli_group_rows(const cli_group *group)
+{
+    return group->options->table ? group->options->table : group->options;
+}
 
 typedef struct cli_syntax {
     const char *usage; /* lines behind "Usage: " */

@@ -6,12 +6,14 @@
 #include "cli.h"
 #include "options.h"
 
-enum { CLI_ROWS_MAX = 48, CLI_TAKE_ROW = 1000 };
+enum { CLI_ROWS_MAX = 48, CLI_OF_MAX = 64, CLI_TAKE_ROW = 1000 };
 
 typedef struct cli_rows {
-    cli_option settings[CLI_ROWS_MAX + 1], chains[CLI_ROWS_MAX + 1], outputs[CLI_ROWS_MAX + 1],
-        domains[CLI_ROWS_MAX + 1];
-    char of[CLI_ROWS_MAX][64]; /* the domains that have each of them */
+    cli_option settings[CLI_ROWS_MAX + 1], chains[CLI_ROWS_MAX + 1], outputs[CLI_ROWS_MAX + 1];
+    cli_option domains[1];  /* leads to: */
+    cli_option *table;      /* [n + 1] those of all domains, as many as there are */
+    char (*of)[CLI_OF_MAX]; /* [n] the domains that have each of them */
+    int n;
 } cli_rows;
 
 #define CLI_ROW_GROUPS(session)                                                             \
@@ -20,8 +22,9 @@ typedef struct cli_rows {
         "Chains of heuristics and scorers", (session).rows.chains                           \
     }
 
-/* Fill the tables with what is registered by now. */
-void cli_rows_fill(cli_rows *rows, const rill_context *ctx);
+/* Fill the tables, zeroed or filled before, with what is registered by now. CLI_OK or CLI_FAILED after a message. */
+int cli_rows_fill(cli_rows *rows, const rill_context *ctx);
+void cli_rows_free(cli_rows *rows); /* accepts zeroed ones */
 
 /* Leave a setting out: a command has an option of its own for it. */
 void cli_rows_drop(cli_rows *rows, const char *name);

@@ -181,21 +181,21 @@ static int check_hidden(const cli_option *own, const cli_option *rows)
 {
     for (; own->name; own++)
         for (const cli_option *row = rows; row->name; row++)
-            if (!strcmp(own->name, row->name) || (own->letter && own->letter == row->letter))
-                return cli_fail("domain %s: its option %s%s is hidden by the command's --%s: it needs another name",
-                                row->of, row->letter ? "-" : "--", row->name, own->name);
+            if (!strcmp(own->name, row->name))
+                return cli_fail("domain %s: its option --%s is hidden by the command's: it needs another name", row->of,
+                                row->name);
     return CLI_OK;
 }
 
 /* The command's own groups stand before the domains'; not every command has these. */
 static int check_rows(const cli_session *session, const cli_group *groups)
 {
-    static const cli_option help[] = {{.name = "help", .letter = 'h'}, {.name = NULL}};
+    static const cli_option help[] = {{.name = "help"}, {.name = NULL}};
     const cli_group *end = groups;
     while (end->title && end->options != session->rows.domains) end++;
-    int code = end->title ? check_hidden(help, end->options) : CLI_OK;
-    for (const cli_group *g = groups; end->title && g < end && code == CLI_OK; g++)
-        code = check_hidden(g->options, end->options);
+    const cli_option *rows = end->title ? cli_group_rows(end) : NULL;
+    int code = rows ? check_hidden(help, rows) : CLI_OK;
+    for (const cli_group *g = groups; rows && g < end && code == CLI_OK; g++) code = check_hidden(g->options, rows);
     return code;
 }
 
@@ -227,7 +227,7 @@ rill_status cli_session_load(const cli_session *session, rill_context *ctx, cons
     if (status == RILL_OK && cli_session_is_script(found.data))
         status = rill_script_load(script, ctx, found.data, &session->script);
     else if (status == RILL_OK)
-        status = rill_plugin_load(ctx, path);
+        status = rill_plugin_load(ctx, found.data);
     rill_text_clear(&found);
     return status;
 }
@@ -238,10 +238,11 @@ void cli_session_add_script(cli_session *session, rill_script *script)
     session->scripts++;
 }
 
-static void fill_rows(cli_session *session)
+static int fill_rows(cli_session *session)
 {
-    cli_rows_fill(&session->rows, session->ctx);
+    const int code = cli_rows_fill(&session->rows, session->ctx);
     if (session->without) cli_rows_drop(&session->rows, session->without);
+    return code;
 }
 
 int cli_session_plugin(cli_session *session, const char *path)
@@ -252,7 +253,7 @@ int cli_session_plugin(cli_session *session, const char *path)
     const rill_registry_mark after = rill_registry_size(session->ctx);
     if (loaded) cli_session_add_script(session, loaded);
     if (status < 0) return cli_fail_context(session->ctx);
-    fill_rows(session);
+    if (fill_rows(session) != CLI_OK) return CLI_FAILED;
     if (loaded && rill_script_returned(loaded) && !memcmp(&before, &after, sizeof after))
         cli_say("warning: %s: it registers nothing; a script that describes a run is for `rill run` or --config", path);
     return CLI_OK;
@@ -290,7 +291,7 @@ int cli_session_start(cli_session *session)
     if (rill_context_create(&session->ctx, &options) < 0) return cli_fail_memory("the context");
     if (rill_register_builtins(session->ctx) < 0) return cli_fail_context(session->ctx);
     session->shared = rill_registry_size(session->ctx);
-    fill_rows(session);
+    if (fill_rows(session) != CLI_OK) return CLI_FAILED;
     return rill_layer_create(&session->given, session->ctx, RILL_FROM_USER) < 0 ? cli_fail_context(session->ctx)
                                                                                 : CLI_OK;
 }
@@ -350,36 +351,44 @@ static void drop_values(cli_session *session)
     session->values = NULL;
 }
 
+/* Whether the model's directory speaks of another domain than the one that is opened. */
+static int is_foreign(const cli_session *session)
+{
+    const char *theirs = session->folder.domain;
+    return session->domain && theirs[0] && strcmp(session->domain, theirs) != 0;
+}
+
 /* What layers say of the domain's options. */
-static rill_status take_values(cli_session *session)
+static rill_status take_values(cli_session *session, const rill_domain *domain)
 {
     const rill_layer *const layers[] = {session->given, session->file, session->folder.search};
+    const int n = session->bare || is_foreign(session) ? 2 : 3;
     drop_values(session);
-    const int foreign = session->domain && strcmp(session->domain, session->folder.domain) != 0;
-    rill_status status = rill_layers_values(session->ctx, layers,
-                                            session->bare ? 0
-                                            : foreign     ? 2
-                                                          : 3,
-                                            &session->values, &session->n_values);
+    rill_status status = rill_layers_values(session->ctx, layers, n, &session->values, &session->n_values);
+    int32_t kept = 0;
+    for (int32_t i = 0; i < session->n_values; i++)
+        if (!session->bare || rill_option_find(domain->options, session->values[i].name))
+            session->values[kept++] = session->values[i];
     session->open.values = session->values;
-    session->open.n_values = session->n_values;
+    session->open.n_values = kept;
     return status;
 }
 
 int cli_session_open(cli_session *session)
 {
-    const char *domain = cli_session_domain(session);
-    if (!domain) return CLI_FAILED;
+    const char *name = cli_session_domain(session);
+    if (!name) return CLI_FAILED;
+    const rill_domain *domain = rill_find_domain(session->ctx, name);
     session->open.struct_size = sizeof session->open;
     session->open.also = session->also;
-    if (take_values(session) < 0) return cli_fail_context(session->ctx);
-    session->workers = cli_crew_count(session, rill_find_domain(session->ctx, domain));
+    if (take_values(session, domain) < 0) return cli_fail_context(session->ctx);
+    session->workers = cli_crew_count(session, domain);
     const rill_workers_options crew = {.struct_size = sizeof crew,
                                        .workers = session->workers,
                                        .shared = &session->shared,
                                        .prepare = prepare_worker,
                                        .user = session};
-    if (rill_workers_open(&session->crew, session->ctx, domain, &session->open, &crew) < 0)
+    if (rill_workers_open(&session->crew, session->ctx, name, &session->open, &crew) < 0)
         return cli_fail_context(session->ctx);
     session->model = rill_workers_model(session->crew);
     return CLI_OK;
@@ -399,6 +408,7 @@ void cli_session_end(cli_session *session)
     rill_folder_clear(&session->folder);
     rill_layer_free(session->given);
     rill_context_destroy(session->ctx);
+    cli_rows_free(&session->rows);
     session->crew = NULL;
     session->model = NULL;
     session->ctx = NULL;

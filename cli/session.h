@@ -22,7 +22,7 @@ typedef struct cli_session {
     const char *without; /* ... but for this one, which a command has its own for; set before cli_session_start() */
     rill_pair *values;   /* [n_values] of the domain's options, of an open model */
     int32_t n_values;
-    int bare; /* open models without them: another's than options and run file speak of */
+    int bare; /* models get those of them alone that their domain has rows for, and none from a directory */
     const char *domain;
     rill_open_options open;           /* threads: 0 until an option, a configuration or cli_session_configure() says */
     const char *also[CLI_MODELS_MAX]; /* models behind the one at `path`, which decode together with it */

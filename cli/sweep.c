@@ -86,7 +86,8 @@ static int run(state *s)
                              .session = s->sweep->session,
                              .set = &s->set,
                              .path = s->sweep->runfile->path,
-                             .script = s->sweep->runfile->script};
+                             .script = s->sweep->runfile->script,
+                             .said = said};
     s->table.metric = s->set.kind;
     s->table.judged = s->set.judged;
     cli_table_of_axes(&s->table, said->sweep, said->n_sweep);

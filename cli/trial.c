@@ -129,14 +129,55 @@ void cli_trials_erase(void *unused)
 
 int cli_trials_check_name(const char *path, const rill_layer *given, const char *name)
 {
-    static const char *const of_the_chain[] = {"delta", "absolute", "relative", "relative_local"};
-    for (size_t i = 0; i < sizeof of_the_chain / sizeof *of_the_chain; i++)
-        if (!strcmp(name, of_the_chain[i]) && rill_layer_has(given, RILL_CHAIN_HEURISTICS))
-            return cli_fail("%s sets %s, but options of the chain replace all heuristics: leave one of the two out",
-                            path, name);
-    if (rill_layer_get(given, strcmp(name, "M") ? name : "max-candidates"))
+    const rill_script_parameter *p = rill_script_parameter_table();
+    while (p->name && strcmp(p->name, name)) p++;
+    if (p->heuristic && rill_layer_has(given, RILL_CHAIN_HEURISTICS))
+        return cli_fail("%s sets %s, but options of the chain replace all heuristics: leave one of the two out", path,
+                        name);
+    if (rill_layer_get(given, p->setting ? p->setting : name))
         return cli_fail("%s sets %s, and so does an option: leave one of the two out", path, name);
     return CLI_OK;
+}
+
+static int differ(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) != 0 : a != b;
+}
+
+/* A key of options whose value in `a` is not that in `b`; NULL: there is none. */
+static const char *other_option(const rill_script_config *a, const rill_script_config *b)
+{
+    for (int32_t i = 0, j; i < a->n_options; i++) {
+        for (j = 0; j < b->n_options && strcmp(a->options[i].name, b->options[j].name); j++) continue;
+        if (j == b->n_options || strcmp(a->options[i].value, b->options[j].value)) return a->options[i].name;
+    }
+    return NULL;
+}
+
+/* The key by which a point would want another model, other inputs or other outputs than the script; NULL: there is none. */
+static const char *other_key(const rill_script_config *point, const rill_script_config *script)
+{
+    const struct {
+        const char *key, *said, *was;
+    } texts[] = {{"model", point->model, script->model},
+                 {"domain", point->domain, script->domain},
+                 {"domain_args", point->domain_arguments, script->domain_arguments},
+                 {"input", point->input, script->input},
+                 {"output", point->output, script->output},
+                 {"references", point->references, script->references},
+                 {"stats", point->stats, script->stats},
+                 {"trace", point->trace, script->trace}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (differ(texts[i].said, texts[i].was)) return texts[i].key;
+    if (point->n_also != script->n_also) return "model";
+    for (int32_t i = 0; i < point->n_also; i++)
+        if (strcmp(point->also[i], script->also[i])) return "model";
+    if (point->n_plugins) return "plugins"; /* a point is made without the script's */
+    if (point->tokenized != script->tokenized) return "tokenized";
+    if (point->threads != script->threads) return "threads";
+    if (point->workers != script->workers) return "workers";
+    const char *option = other_option(point, script);
+    return option ? option : other_option(script, point);
 }
 
 static int refuse(cli_point *point, const char *why)
@@ -160,6 +201,11 @@ static int compose(cli_trials *t, const rill_script_config *config, cli_point *p
     rill_context *ctx = t->session->ctx;
     const rill_layer *model = t->session->folder.search, *soft[] = {NULL, model};
     char why[600];
+    const char *key = other_key(config, t->said);
+    if (key) {
+        snprintf(why, sizeof why, "%s: a point cannot change it: model and files are those of the script for all", key);
+        return refuse(point, why);
+    }
     rill_status status = cli_layer_from_config(layer, t->script, ctx, config);
     soft[0] = *layer;
     if (status < 0) return cli_fail_context(ctx);

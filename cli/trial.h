@@ -37,10 +37,11 @@ typedef struct cli_trials {
     cli_points points;
     cli_session *session; /* its options override every point */
     cli_testset *set;
-    const char *path;    /* the script's, for messages */
-    rill_script *script; /* the same, to find the place that a message is about */
-    int64_t total;       /* how many there will be, 0 = not known */
-    int telling;         /* say on standard error which one is being tried */
+    const char *path;               /* the script's, for messages */
+    rill_script *script;            /* the same, to find the place that a message is about */
+    const rill_script_config *said; /* what it returned, by which the model was opened */
+    int64_t total;                  /* how many there will be, 0 = not known */
+    int telling;                    /* say on standard error which one is being tried */
 } cli_trials;
 
 /* Decode the test set with a configuration and append what came of it, though it be refused. Before the first point that is not

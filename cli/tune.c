@@ -60,6 +60,7 @@ static int try_all(tune *t)
                              .set = &t->set,
                              .path = t->runfile.path,
                              .script = t->runfile.script,
+                             .said = said,
                              .telling = !t->quiet};
     if (!said->has_tune) return cli_sweep_points(&t->trials, &t->runfile, NULL, NULL);
     cli_interrupt_heed();

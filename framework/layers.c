@@ -155,9 +155,11 @@ rill_status rill_layer_add(rill_layer *layer, rill_chain chain, const char *name
 /* Options are spelt with dashes, registered names as their author liked. */
 static const char *registered_name(const rill_context *ctx, const char *name)
 {
-    static const char underscored[] = "relative_local";
+    const rill_heuristic *h;
     if (rill_find_heuristic(ctx, name) != NULL) return name;
-    return strcmp(name, "relative-local") == 0 && rill_find_heuristic(ctx, underscored) != NULL ? underscored : name;
+    for (size_t i = 0; (h = rill_heuristic_at(ctx, i)) != NULL; i++)
+        if (rill__same_name(h->name, name)) return h->name;
+    return name;
 }
 
 /* "NAME:ARGS" for a chain, or the arguments of the heuristic that is the row's name. */
@@ -189,11 +191,11 @@ const rill_chain_entry *rill_layer_entries(const rill_layer *layer, rill_chain c
 
 /* --- settings and options of domains ------------------------------------------------------------------------------ */
 
-/* Of an output, or of any domain. */
-static const rill_option *find_option(const rill_context *ctx, const char *name)
+const rill_option *rill_layer_row(const rill_context *ctx, const char *name)
 {
-    const rill_option *row = rill_option_find(OUTPUTS, name);
+    const rill_option *const own[] = {rill_setting_table(), CHAINS, OUTPUTS}, *row = NULL;
     const rill_domain *d;
+    for (size_t i = 0; row == NULL && i < sizeof own / sizeof *own; i++) row = rill_option_find(own[i], name);
     for (size_t i = 0; row == NULL && (d = rill_domain_at(ctx, i)) != NULL; i++)
         row = rill_option_find(d->options, name);
     return row;
@@ -265,10 +267,10 @@ static rill_status set_setting(rill_layer *layer, const rill_option *row, const 
 
 rill_status rill_layer_set(rill_layer *layer, const char *name, const char *value)
 {
-    const rill_option *row = rill_option_find(rill_setting_table(), name);
-    if (row != NULL) return set_setting(layer, row, value);
-    if ((row = rill_option_find(CHAINS, name)) != NULL) return set_chain(layer, row, value);
-    if ((row = find_option(layer->ctx, name)) == NULL) return unknown(layer->ctx, name);
+    const rill_option *row = rill_layer_row(layer->ctx, name);
+    if (row == NULL) return unknown(layer->ctx, name);
+    if (row == rill_option_find(rill_setting_table(), name)) return set_setting(layer, row, value);
+    if (row == rill_option_find(CHAINS, name)) return set_chain(layer, row, value);
     RILL__TRY(check_option(layer->ctx, row, value));
     return set_option(layer, row, value);
 }
@@ -306,7 +308,7 @@ const char *rill_layer_get(const rill_layer *layer, const char *name)
     const rill_option *row = rill_option_find(rill_setting_table(), name);
     if (row != NULL && layer->budget != NULL && strcmp(row->name, "budget") == 0) return "function";
     if (row != NULL) return rill__layer_value(layer, row);
-    row = find_option(layer->ctx, name);
+    row = rill_layer_row(layer->ctx, name);
     for (size_t i = 0; row != NULL && i < layer->n_options; i++)
         if (strcmp(layer->option[i].name, row->name) == 0) return layer->option[i].value;
     return NULL;

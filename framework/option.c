@@ -43,11 +43,11 @@ static rill_status read_number(rill_context *ctx, const rill_option *option, con
     }
     int good = end != value && *end == '\0' && errno == 0 && number >= option->least && number <= option->most &&
                (!whole || number == floor(number));
+    *out = number;
+    if (good) return RILL_OK;
     snprintf(wanted, sizeof wanted, "%s from %.10g to %.10g", whole ? "a whole number" : "a number", option->least,
              option->most);
-    if (!good) return refuse(ctx, option, value, wanted);
-    *out = number;
-    return RILL_OK;
+    return refuse(ctx, option, value, isinf(option->least) && isinf(option->most) ? "a number" : wanted);
 }
 
 /* With K, M, G or T behind it as powers of 1,024. Less than one byte would be read as 0, which is no bound. */
@@ -89,39 +89,38 @@ static rill_status read_word(rill_context *ctx, const rill_option *option, const
     return *out != 0 ? RILL_OK : refuse(ctx, option, value, wanted);
 }
 
+static rill_status read_switch(rill_context *ctx, const rill_option *option, const char *value, int32_t *out)
+{
+    *out = value[0] == '\0' || strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
+    const int good = *out || strcmp(value, "false") == 0 || strcmp(value, "0") == 0;
+    return good ? RILL_OK : refuse(ctx, option, value, "true or false");
+}
+
 rill_status rill_option_read(rill_context *ctx, const rill_option *option, const char *value, void *out)
 {
-    static const rill_option one_or_none = {.least = 0, .most = 1};
     void *member = out != NULL ? (char *)out + option->offset : NULL;
-    rill_option as_number = *option;
     double number = 0;
     int64_t bytes = 0;
     int32_t word = 0;
     switch (option->type) {
     case RILL_OPTION_TEXT:
     case RILL_OPTION_PATH: return RILL_OK;
-    case RILL_OPTION_WORD:
-        RILL__TRY(read_word(ctx, option, value, &word));
-        if (member != NULL) *(int32_t *)member = word;
-        return RILL_OK;
     case RILL_OPTION_BYTES:
         RILL__TRY(read_bytes(ctx, option, value, &bytes));
         if (member != NULL) *(int64_t *)member = bytes;
         return RILL_OK;
-    case RILL_OPTION_SWITCH:
-        if (value[0] == '\0' || strcmp(value, "true") == 0) value = "1";
-        if (strcmp(value, "false") == 0) value = "0";
-        if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0) return refuse(ctx, option, value, "true or false");
-        as_number.least = one_or_none.least;
-        as_number.most = one_or_none.most;
+    case RILL_OPTION_REAL:
+        RILL__TRY(read_number(ctx, option, value, &number));
+        if (member != NULL) *(double *)member = number;
+        return RILL_OK;
+    case RILL_OPTION_WORD: RILL__TRY(read_word(ctx, option, value, &word)); break;
+    case RILL_OPTION_SWITCH: RILL__TRY(read_switch(ctx, option, value, &word)); break;
+    case RILL_OPTION_INT:
+        RILL__TRY(read_number(ctx, option, value, &number));
+        word = (int32_t)number;
         break;
-    default: break;
     }
-    RILL__TRY(read_number(ctx, &as_number, value, &number));
-    if (member != NULL && option->type == RILL_OPTION_REAL)
-        *(double *)member = number;
-    else if (member != NULL)
-        *(int32_t *)member = (int32_t)number;
+    if (member != NULL) *(int32_t *)member = word;
     return RILL_OK;
 }
 

@@ -137,14 +137,6 @@ static rill_status check_table(rill_context *ctx, const kind *k, const rill__tab
 
 /* --- registration and lookup -------------------------------------------------------------------------------------- */
 
-static rill_status list_register(rill_context *ctx, const kind *k, rill__table_list *list, const void *table)
-{
-    RILL__TRY(check_table(ctx, k, list, table));
-    RILL__TRY(RILL__GROW(ctx, list->entry, list->capacity, list->n + 1, "the registry"));
-    list->entry[list->n++] = table;
-    return RILL_OK;
-}
-
 /* What the library itself calls other things. What the command's own options and the keys of run files hide is theirs to refuse. */
 static int is_taken(const char *name)
 {
@@ -163,37 +155,45 @@ static int differs_elsewhere(const rill_context *ctx, const rill_option *option)
     return 0;
 }
 
-/* Rows that are whole, and names that nothing else has: what is said of an option must reach the domain. */
-static rill_status check_options(rill_context *ctx, const rill_domain *domain)
+/* A name is an option of command lines, "--turns", and a key of configurations, "turns". */
+static int good_option_name(const char *name)
 {
-    enum { LONGEST = 40 };
-    for (const rill_option *o = domain->options; o != NULL && o->name != NULL; o++) {
-        if (!good_name(o->name) || strlen(o->name) > LONGEST || o->argument == NULL || o->initial == NULL ||
-            o->help == NULL)
-            return rill_fail(
-                ctx, RILL_ERR_PLUGIN,
-                "domain \"%s\": option \"%.60s\": its name is made of a-z, 0-9, - and _, and argument, initial "
-                "and help are texts",
-                domain->name, o->name);
-        if (o->type < RILL_OPTION_INT || o->type > RILL_OPTION_PATH || o->kind != RILL_OPTION_MODEL)
-            return rill_fail(ctx, RILL_ERR_PLUGIN, "domain \"%s\": option \"%s\" has a type or kind that is none",
-                             domain->name, o->name);
-        if (is_taken(o->name) || rill_option_find(domain->options, o->name) != o)
-            return rill_fail(ctx, RILL_ERR_PLUGIN, "domain \"%s\": there is an option \"%s\": it needs another name",
-                             domain->name, o->name);
-        if (differs_elsewhere(ctx, o))
-            return rill_fail(
-                ctx, RILL_ERR_PLUGIN,
-                "domain \"%s\": another domain has an option \"%s\" of another type: it needs another name",
-                domain->name, o->name);
-    }
+    enum { SHORTEST = 2, LONGEST = 40 };
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    const size_t length = strlen(name);
+    return length >= SHORTEST && length <= LONGEST && strspn(name, allowed) == length && name[0] != '-' &&
+           name[length - 1] != '-';
+}
+
+static rill_status check_option(rill_context *ctx, const rill_domain *domain, const rill_option *o)
+{
+    const char *why = NULL;
+    if (!good_option_name(o->name))
+        why = "its name must be 2 to 40 of a-z, 0-9 and -, with no - at the ends";
+    else if (o->argument == NULL || o->initial == NULL || o->help == NULL)
+        why = "its argument, initial and help must be texts";
+    else if (o->type < RILL_OPTION_INT || o->type > RILL_OPTION_PATH || o->kind != RILL_OPTION_MODEL)
+        why = "it has a type or kind that is none";
+    else if (is_taken(o->name) || rill_option_find(domain->options, o->name) != o)
+        why = "there is one of that name: it needs another";
+    else if (differs_elsewhere(ctx, o))
+        why = "another domain has one of that name and another type: it needs another name";
+    if (why == NULL) return RILL_OK;
+    return rill_fail(ctx, RILL_ERR_PLUGIN, "domain \"%s\": option \"%.60s\": %s", domain->name, o->name, why);
+}
+
+static rill_status list_register(rill_context *ctx, const kind *k, rill__table_list *list, const void *table)
+{
+    RILL__TRY(check_table(ctx, k, list, table));
+    const rill_option *o = k == &domain_kind ? ((const rill_domain *)table)->options : NULL;
+    for (; o != NULL && o->name != NULL; o++) RILL__TRY(check_option(ctx, table, o));
+    RILL__TRY(RILL__GROW(ctx, list->entry, list->capacity, list->n + 1, "the registry"));
+    list->entry[list->n++] = table;
     return RILL_OK;
 }
 
 rill_status rill_register_domain(rill_context *ctx, const rill_domain *domain)
 {
-    RILL__TRY(check_table(ctx, &domain_kind, &ctx->domains, domain));
-    RILL__TRY(check_options(ctx, domain));
     return list_register(ctx, &domain_kind, &ctx->domains, domain);
 }
 

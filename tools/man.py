@@ -8,6 +8,7 @@ paragraphs to entries, each behind `@note OPTION`, where a help text's sentence 
 or a group that a command does not have, is an error: the page cannot fall behind the program.
 """
 
+import functools
 import re
 import subprocess
 import sys
@@ -39,6 +40,7 @@ class Option:
         return [".TP", names + argument, escape(sentence) + "."] + notes
 
 
+@functools.cache
 def groups_of(rill, command):
     """title -> options, of a help text."""
     text = subprocess.run([rill, command, "--help"], check=True, capture_output=True, text=True).stdout
@@ -70,14 +72,14 @@ def read_notes(lines):
 
 
 def fill(rill, template):
-    helps, lines = {}, iter(template.split("\n"))
+    lines = iter(template.split("\n"))
     for line in lines:
         if not line.startswith("@options "):
             yield line
             continue
         _, command, title = line.split(" ", 2)
         notes = read_notes(lines)
-        options = helps.setdefault(command, groups_of(rill, command)).get(title)
+        options = groups_of(rill, command).get(title)
         if not options:
             raise SystemExit(f"man.py: `rill {command} --help` has no group \"{title}\"")
         for option in options:

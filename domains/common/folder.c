@@ -24,16 +24,6 @@ static rill_status bad(const reading *r, const char *key, const char *wanted)
 
 /* --- search ------------------------------------------------------------------------------------------------------- */
 
-/* The row of a setting, or of a domain's option. */
-static const rill_option *row_of(const rill_context *ctx, const char *name)
-{
-    const rill_option *row = rill_option_find(rill_setting_table(), name);
-    const rill_domain *d;
-    for (size_t i = 0; row == NULL && (d = rill_domain_at(ctx, i)) != NULL; i++)
-        row = rill_option_find(d->options, name);
-    return row;
-}
-
 /* A JSON scalar as it would stand on a command line. */
 static int scalar_text(const json_t *value, char *out, size_t size)
 {
@@ -70,19 +60,62 @@ static rill_status take_list(const reading *r, const char *key, const json_t *li
     return RILL_OK;
 }
 
+/* What a value of the row is, where it is none. */
+static rill_status bad_type(const reading *r, const char *key, const rill_option *row)
+{
+    switch (row->type) {
+    case RILL_OPTION_INT: return bad(r, key, "a whole number");
+    case RILL_OPTION_REAL: return bad(r, key, "a number");
+    case RILL_OPTION_BYTES: return bad(r, key, "a number of bytes, or a text such as \"2G\"");
+    case RILL_OPTION_SWITCH: return bad(r, key, "true or false");
+    case RILL_OPTION_PATH: return bad(r, key, "the path of a file");
+    default: return bad(r, key, row->kind == RILL_OPTION_SEARCH ? "a number or a text" : "a text");
+    }
+}
+
 /* A file stands beside config.json, so that the directory works from wherever it is named. */
 static rill_status take_scalar(const reading *r, const char *key, const json_t *value)
 {
     char text[1024], path[4096];
-    const rill_option *row = row_of(r->folder->ctx, key);
-    if (json_is_boolean(value) && row != NULL && row->type != RILL_OPTION_SWITCH)
-        return bad(r, key, row->argument[0] != '\0' ? row->argument : "a value");
+    const rill_option *row = rill_layer_row(r->folder->ctx, key);
+    const int is_path = row != NULL && row->type == RILL_OPTION_PATH;
     if (!scalar_text(value, text, sizeof text)) return bad(r, key, "a number, a string, true or false");
-    if (row == NULL || row->type != RILL_OPTION_PATH || text[0] == '/') return take(r, key, key, text);
+    if (row != NULL && json_is_boolean(value) && row->type != RILL_OPTION_SWITCH) return bad_type(r, key, row);
+    if (is_path && (text[0] == '\0' || !json_is_string(value))) return bad_type(r, key, row);
+    if (!is_path || text[0] == '/') return take(r, key, key, text);
     const size_t directory = (size_t)(strrchr(r->file, '/') + 1 - r->file);
     if (snprintf(path, sizeof path, "%.*s%s", (int)directory, r->file, text) >= (int)sizeof path)
         return bad(r, key, "a shorter path");
     return take(r, key, key, path);
+}
+
+/* Of what is registered of a kind, the i-th; NULL behind the last. */
+static const char *chain_name(const rill_context *ctx, rill_chain chain, size_t i)
+{
+    const rill_heuristic *h = chain == RILL_CHAIN_HEURISTICS ? rill_heuristic_at(ctx, i) : NULL;
+    const rill_scorer *s = chain == RILL_CHAIN_SCORERS ? rill_scorer_at(ctx, i) : NULL;
+    const rill_policy *p = chain == RILL_CHAIN_POLICY ? rill_policy_at(ctx, i) : NULL;
+    return h != NULL ? h->name : s != NULL ? s->name : p != NULL ? p->name : NULL;
+}
+
+/* An engine would refuse it too, but without the file. */
+static rill_status check_chain(const reading *r, rill_chain chain, const char *kind)
+{
+    rill_context *ctx = r->folder->ctx;
+    int32_t n;
+    const rill_chain_entry *entry = rill_layer_entries(r->folder->search, chain, &n);
+    for (int32_t i = 0; i < n; i++) {
+        const char *name, *near = NULL, *wanted = entry[i].name;
+        for (size_t j = 0; (name = chain_name(ctx, chain, j)) != NULL && strcmp(name, wanted) != 0; j++) {
+            const char *both[] = {near != NULL ? near : name, name};
+            near = rill_nearest(wanted, both, 2);
+        }
+        if (name != NULL) continue;
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: unknown %s \"%s\" under \"search\"%s%s%s", r->file, kind, wanted,
+                         near != NULL ? ": did you mean \"" : ": `rill list` names them, plugins add more",
+                         near != NULL ? near : "", near != NULL ? "\"?" : "");
+    }
+    return RILL_OK;
 }
 
 /* Defaults that contradict each other are the model's fault; those that only contradict what the user asks for are left out later. */
@@ -104,6 +137,9 @@ static rill_status read_search(const reading *r, const json_t *search)
             TRY(take_scalar(r, key, value));
         }
     }
+    TRY(check_chain(r, RILL_CHAIN_HEURISTICS, "heuristic"));
+    TRY(check_chain(r, RILL_CHAIN_SCORERS, "scorer"));
+    TRY(check_chain(r, RILL_CHAIN_POLICY, "policy"));
     const rill_status status = rill_layer_check(r->folder->search);
     if (status != RILL_ERR_OPTION) return status;
     snprintf(why, sizeof why, "%s", rill_error(ctx));

@@ -214,7 +214,8 @@ void script_config_result(lua_State *L)
 }
 
 typedef struct reading {
-    int64_t index; /* of the point that is read; -1: what the script returned itself; -2: its plugins alone */
+    const char *reader; /* of what the script returned, in read.lua; NULL: a point of its sweep is read */
+    int64_t index;      /* of that point */
     rill_script_config *config;
     rill_status status;
 } reading;
@@ -224,8 +225,8 @@ static int read_protected(lua_State *L)
     reading *r = lua_touserdata(L, 1);
     script_config_result(L);
     lua_replace(L, 1);
-    if (r->index < 0) {
-        r->status = take(L, r->index == -1 ? "read" : "read_plugins", 1, &r->config);
+    if (r->reader != NULL) {
+        r->status = take(L, r->reader, 1, &r->config);
         return 0;
     }
     lua_pushvalue(L, 1);
@@ -235,20 +236,24 @@ static int read_protected(lua_State *L)
     return 0;
 }
 
-rill_status rill_script_sweep_point(rill_script *script, int64_t index, rill_script_config **out)
+static rill_status read_result(rill_script *script, reading r, rill_script_config **out)
 {
-    reading r = {.index = index};
     rill_status status = script_protect(script, read_protected, &r);
     *out = r.config;
     return status < 0 ? status : r.status;
 }
 
+rill_status rill_script_sweep_point(rill_script *script, int64_t index, rill_script_config **out)
+{
+    return read_result(script, (reading){.index = index}, out);
+}
+
 rill_status rill_script_config_read(rill_script *script, rill_script_config **out)
 {
-    return rill_script_sweep_point(script, -1, out);
+    return read_result(script, (reading){.reader = "read"}, out);
 }
 
 rill_status rill_script_config_plugins(rill_script *script, rill_script_config **out)
 {
-    return rill_script_sweep_point(script, -2, out);
+    return read_result(script, (reading){.reader = "read_plugins"}, out);
 }

@@ -55,11 +55,42 @@ static int own_refusal(lua_State *L)
     return 1;
 }
 
+/* domains(): how many there are. */
+static int own_domains(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer)rill_registry_size(script_of(L)->ctx).domains);
+    return 1;
+}
+
 /* settings(): their names, in order. */
 static int own_settings(lua_State *L)
 {
     script_push_settings(L);
     return 1;
+}
+
+/* --- parameters of grids ------------------------------------------------------------------------------------------ */
+
+static const rill_script_parameter PARAMETERS[] = {
+    {"delta", "absolute", NULL},    {"absolute", "absolute", NULL},
+    {"relative", "relative", NULL}, {"relative_local", "relative_local", NULL},
+    {"M", NULL, "max_candidates"},  {NULL, NULL, NULL}};
+
+const rill_script_parameter *rill_script_parameter_table(void)
+{
+    return PARAMETERS;
+}
+
+/* parameters(): the heuristics by their names, and the settings. */
+static int own_parameters(lua_State *L)
+{
+    lua_newtable(L);
+    lua_newtable(L);
+    for (const rill_script_parameter *p = PARAMETERS; p->name != NULL; p++) {
+        lua_pushstring(L, p->heuristic != NULL ? p->heuristic : p->setting);
+        lua_setfield(L, p->heuristic != NULL ? -3 : -2, p->name);
+    }
+    return 2;
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
@@ -136,12 +167,11 @@ static int make_sweep(lua_State *L)
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* What can be named, for scripts that ask and for messages. The parameters of grids are those of sweep.lua. */
+/* What can be named, for scripts that ask and for messages. */
 static void add_names(lua_State *L)
 {
-    static const char *const parameters[] = {"delta", "absolute", "relative", "relative_local", "M"};
     char spelt[SCRIPT_NAME_MAX];
-    for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++) script_name_add(L, "sweep", parameters[i]);
+    for (const rill_script_parameter *p = PARAMETERS; p->name != NULL; p++) script_name_add(L, "sweep", p->name);
     for (const rill_option *s = rill_setting_table(); s->name != NULL; s++)
         script_name_add(L, "search", script_spell(s->name, spelt));
     script_config_keys(L);
@@ -166,10 +196,16 @@ void script_open_config(lua_State *L)
 /* Push `own`, made if it is not there. */
 static void push_own(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"takes", own_takes},       {"refusal", own_refusal},
-                                         {"settings", own_settings}, {"keys", script_config_keys},
-                                         {"nearest", own_nearest},   {"is_heuristic", own_is_heuristic},
-                                         {"who", own_who},           {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"takes", own_takes},
+                                         {"refusal", own_refusal},
+                                         {"settings", own_settings},
+                                         {"keys", script_config_keys},
+                                         {"nearest", own_nearest},
+                                         {"is_heuristic", own_is_heuristic},
+                                         {"who", own_who},
+                                         {"domains", own_domains},
+                                         {"parameters", own_parameters},
+                                         {NULL, NULL}};
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &own_key) != LUA_TNIL) return;
     lua_pop(L, 1);
     luaL_newlib(L, functions);

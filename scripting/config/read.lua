@@ -89,7 +89,7 @@ end
 -- What has a form of its own where nothing is said of it.
 local function form(value, key)
   if value == true then return "" elseif value == false then return nil end
-  return text_of(value) or expected(key, "true, \"hard\", \"soft\" or a number", value)
+  return text_of(value) or expected(key, "true, false, a string or a number", value)
 end
 
 local function amount(value, key)
@@ -204,7 +204,7 @@ end
 
 -- --- what there is -------------------------------------------------------------------------------------------------------
 
-local KEYS, SETTINGS, key_called, setting_called = {}, {}, {}, {}
+local KEYS, SETTINGS, key_called, setting_called, domains_known = {}, {}, {}, {}, -1
 
 local function setting_of(name)
   return setting_called[gsub(name, "%-", "_")]
@@ -221,8 +221,9 @@ end
 
 -- Plugins may have come since the last time, and their domains have options. Two domains may share one.
 local function learn_keys()
+  if own.domains() == domains_known then return end
   local keys = own.keys()
-  KEYS, key_called = {}, {}
+  KEYS, key_called, domains_known = {}, {}, -1
   for i = 1, #keys, 3 do
     local name, read, of = keys[i], READ[keys[i + 1]], keys[i + 2]
     local known = key_called[name]
@@ -234,6 +235,7 @@ local function learn_keys()
       append(KEYS, key_called[name])
     end
   end
+  domains_known = own.domains()
 end
 
 for i, name in ipairs(own.settings()) do
@@ -355,7 +357,10 @@ function own.read(config, point, names)
   check_keys(config)
   for _, key in ipairs(KEYS) do
     local value = rawget(config, key.name)
-    if key.read and value ~= nil then out[key.name] = key.read(value, key.name, out) end
+    if key.read and value ~= nil then
+      local said = key.read(value, key.name, out)
+      if not key.of then out[key.name] = said end -- an option, which is in a list by now, may be called as that list is
+    end
   end
   read_settings(config, out)
   for _, name in ipairs(names or {}) do append(out.point, name, text_of(point[name]) or "not finite") end

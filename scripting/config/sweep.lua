@@ -11,14 +11,12 @@ local fail, append, text_of = own.fail, own.append, own.text_of
 
 -- --- names ---------------------------------------------------------------------------------------------------------------
 
--- Parameters that are no settings: the heuristic whose argument each is, or false for the short name of max_candidates.
-local PARAMETERS = {
-  delta = "absolute", absolute = "absolute", relative = "relative", relative_local = "relative_local", M = false,
-}
+-- Parameters that are no settings: the heuristic whose argument each is; and short names of settings.
+local PARAMETERS <const>, SHORT <const> = own.parameters()
 
 -- The setting that a parameter sets, or nil.
 local function setting_of(name)
-  return own.setting_of(PARAMETERS[name] == false and "max_candidates" or name)
+  return own.setting_of(SHORT[name] or name)
 end
 
 local function check_name(name, call)

@@ -1,6 +1,7 @@
 /* Options of a domain in Lua: options = { {name = "beta", argument = "B", type = "number", default = 1, help = "..."}, ... }
  *
- * The rows that they become belong to the declaration, as its other texts do. open() gets what was given as options.given. */
+ * The rows that they become belong to the declaration, as its other texts do. open() gets what was given, and defaults for the rest, as
+ * options.given. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +40,23 @@ static const char *text_of(lua_State *L, int kept, const char *name, const char 
     return text;
 }
 
+/* A default is written as a value is, and checked as one. */
+static const char *default_of(lua_State *L, int kept, const rill_option *row)
+{
+    rill_context *ctx = script_of(L)->ctx;
+    const int type = lua_getfield(L, -1, "default"), is_switch = row->type == RILL_OPTION_SWITCH;
+    const int on = type == LUA_TBOOLEAN && lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    if (is_switch && type != LUA_TBOOLEAN && type != LUA_TNIL)
+        luaL_error(L, "rill.domain: options: %s: its default is neither true nor false", row->name);
+    if (is_switch) return on ? "true" : "";
+    const char *text = text_of(L, kept, "default", "");
+    if (text[0] == '\0' || rill_option_read(ctx, row, text, NULL) == RILL_OK) return text;
+    rill_error_clear(ctx);
+    luaL_error(L, "rill.domain: options: %s: its default \"%s\" is no number", row->name, text);
+    return "";
+}
+
 static rill_option_type type_of(lua_State *L, int kept, const char *argument)
 {
     const char *word = text_of(L, kept, "type", argument[0] != '\0' ? "text" : "switch");
@@ -48,19 +66,49 @@ static rill_option_type type_of(lua_State *L, int kept, const char *argument)
     return RILL_OPTION_TEXT;
 }
 
+/* The entry on top of the stack is a table with no keys but an option's. */
+static void check_keys(lua_State *L)
+{
+    static const char *const keys[] = {"name", "argument", "type", "default", "help"};
+    if (!lua_istable(L, -1))
+        luaL_error(L, "rill.domain: options: {name = \"NAME\", ...} was expected, not a %s", luaL_typename(L, -1));
+    for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "a value without a name";
+        size_t i = 0;
+        while (i < sizeof keys / sizeof *keys && strcmp(keys[i], key) != 0) i++;
+        if (i == sizeof keys / sizeof *keys)
+            luaL_error(L, "rill.domain: options: an entry has name, argument, type, default and help, not %s", key);
+    }
+}
+
 /* The entry on top of the stack as a row. What its name may be is the registry's affair. */
 static void read_entry(lua_State *L, int kept, rill_option *row)
 {
-    if (!lua_istable(L, -1))
-        luaL_error(L, "rill.domain: options: {name = \"NAME\", ...} was expected, not a %s", luaL_typename(L, -1));
+    check_keys(L);
     *row = (rill_option){.kind = RILL_OPTION_MODEL, .least = -HUGE_VAL, .most = HUGE_VAL};
     row->name = text_of(L, kept, "name", NULL);
     row->argument = text_of(L, kept, "argument", "");
-    row->initial = text_of(L, kept, "default", "");
     row->help = text_of(L, kept, "help", "");
     row->type = type_of(L, kept, row->argument);
     if ((row->type == RILL_OPTION_SWITCH) != (row->argument[0] == '\0'))
         luaL_error(L, "rill.domain: options: %s: a switch has no argument, and what has one is no switch", row->name);
+    row->initial = default_of(L, kept, row);
+}
+
+/* The list at this place: how long it is. */
+static lua_Integer length_of(lua_State *L, int list)
+{
+    const lua_Integer n = (lua_Integer)lua_rawlen(L, list);
+    if (n > MOST_OPTIONS) luaL_error(L, "rill.domain: options: at most %d", MOST_OPTIONS);
+    for (lua_pushnil(L); lua_next(L, list) != 0; lua_pop(L, 1)) {
+        if (lua_type(L, -2) == LUA_TSTRING)
+            luaL_error(
+                L, "rill.domain: options: a list { {name = \"NAME\", ...}, ... } was expected; \"%s\" is a name in it",
+                lua_tostring(L, -2));
+        if (!lua_isinteger(L, -2) || lua_tointeger(L, -2) < 1 || lua_tointeger(L, -2) > n)
+            luaL_error(L, "rill.domain: options: a list without gaps was expected");
+    }
+    return n;
 }
 
 const rill_option *domain_options_read(lua_State *L, int declared)
@@ -70,8 +118,7 @@ const rill_option *domain_options_read(lua_State *L, int declared)
         lua_pop(L, 1);
         return NULL;
     }
-    lua_Integer n = (lua_Integer)lua_rawlen(L, list);
-    if (n > MOST_OPTIONS) luaL_error(L, "rill.domain: options: at most %d", MOST_OPTIONS);
+    const lua_Integer n = length_of(L, list);
     lua_newtable(L); /* what the rows point at, and the rows */
     rill_option *rows = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *rows, 0);
     lua_rawseti(L, list + 1, 1);
@@ -104,10 +151,10 @@ void domain_options_push(lua_State *L, const rill_option *rows, const rill_open_
 {
     char name[SCRIPT_NAME_MAX];
     lua_newtable(L);
-    for (int32_t i = 0; i < options->n_values; i++) {
-        const rill_option *row = rill_option_find(rows, options->values[i].name);
-        if (row == NULL) continue;
-        push_value(L, row, options->values[i].value);
+    for (const rill_option *row = rows; row != NULL && row->name != NULL; row++) {
+        const char *given = rill_open_value(options, row->name);
+        if (given == NULL && row->initial[0] == '\0') continue;
+        push_value(L, row, given != NULL ? given : row->initial);
         lua_setfield(L, -2, script_spell(row->name, name));
     }
 }

@@ -76,7 +76,7 @@ exits 1; says "key=value"
 bench -i six --methods fixed:finsh=top
 exits 1; says "finish"
 bench -i six --methods fixed:pretty=1
-exits 1; says "pretty is an option of its own"
+exits 1; says "pretty is no setting of one"
 bench -i six --repeat 0
 exits 1; says "--repeat"
 : >nothing

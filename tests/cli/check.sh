@@ -32,7 +32,7 @@ for file in "${examples[@]}"; do
     run "$rill" check --plugin "$file" --heuristic gap:1 --heuristic gap:0.25
     exits 0; lines 2; tells "heuristic gap:1: " "runs agree"; tells "heuristic gap:0.25: " "runs agree"
     run "$rill" check --plugin "$file"
-    exits 1; says "1 of 1 failed"; tells "heuristic gap: FAILED" "was not tried: --heuristic gap:D gives" 'gap: "" is not'
+    exits 1; says "1 of 1 not tried"; tells "heuristic gap: not tried: --heuristic gap:D gives" 'gap: "" is not'
     ;;
   esac
 done
@@ -108,6 +108,35 @@ exits 1; says "3 of 3 failed"
 tells "heuristic upvalue: FAILED" "two equal runs differ"
 tells "heuristic instance: FAILED" "an instance that has decoded the inputs once"
 tells "heuristic mixing: FAILED" "heuristic mixing treats input"
+
+# --- what options name is not all: the rest is tried too, or a line says what that takes
+run "$rill" check --plugin "$bad" --heuristic absolute:2 --heuristic counting --runs 2
+exits 1; lines 13; tells "heuristic absolute:2: " agree; tells "heuristic counting: FAILED"; tells "policy garbage: FAILED"
+says "11 of 13 failed"
+run "$rill" check --plugin "$root/examples/lua/bigram.lua" --scorer repeat_penalty:1 --runs 2
+exits 1; lines 2; tells "scorer repeat_penalty:1: " agree; tells "scorer bigram: not tried: --scorer bigram:"
+says "1 of 2 not tried"
+cat >locked.lua <<'END'
+rill.domain{
+  name = "locked", actions = { "a", "b", "end" }, end_action = "end", max_length = 4,
+  options = { { name = "key", argument = "TEXT" } },
+  open = function(o) if o.given.key ~= "of-gold" then return nil, "it is locked" end return {} end,
+  start = function() return 0 end,
+  choices = function(self, n) return { a = -1, b = -2 - n, ["end"] = n - 3 } end,
+  advance = function(self, n) return n + 1 end,
+}
+END
+run "$rill" check --plugin locked.lua --heuristic absolute:2 --runs 1
+exits 1; says "it is locked"; says "1 of 2 not tried"; tells "domain locked: not tried: it does not open, as told; -m DIR"
+run "$rill" check --plugin locked.lua --domain locked --runs 1
+exits 1; says "1 of 1 failed"; tells "domain locked: FAILED: it does not open"
+# an option of a domain goes to all that have it, and to no others
+run "$rill" check --plugin locked.lua --plugin remembers.lua --key of-gold --domain semparse -m "$tiny" --runs 1
+exits 1; says "domain semparse has no option key"
+run "$rill" check --plugin locked.lua --key of-gold --heuristic absolute:2 --runs 1
+exits 0; silent; lines 2; tells "domain locked: " agree; tells "heuristic absolute:2: " agree
+run "$rill" check --plugin locked.lua --plugin "$toy" --key of-gold --toy-seed 3 --runs 1
+exits 1; tells "domain locked: " agree; tells "domain toy: " agree
 
 # --- masks that Lua's own words lose, and none where all are used, or now and then one is not
 cat >masks.lua <<'END'

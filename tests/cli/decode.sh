@@ -196,7 +196,7 @@ feed six "$rill" decode -m asking -q
 exits 1; says 'config.json: "weights" under "search" was refused: weights: "int4" is not one of f32|bf16|int8'
 with_search '"max_items": true'
 feed six "$rill" decode -m asking -q
-exits 1; says 'config.json: "max_items" must be N'
+exits 1; says 'config.json: "max_items" must be a whole number'
 with_search '"distinct": "maybe"'
 feed six "$rill" decode -m asking -q
 exits 1; says '"maybe" is not true or false'

@@ -69,6 +69,10 @@ for name in nucleus nucleus.lua; do
   run rill list heuristics --plugin "$name"
   exits 0; prints "nucleus:EPSILON"
 done
+# by the name of an installed one and by its file it is loaded once
+echo "return { plugins = { '$plugindir/nucleus.lua' }, domain = 'template', heuristics = { 'nucleus:0.1' } }" >both.lua
+feed word rill run both.lua -q --plugin nucleus --plugin mine
+exits 0; lines 1
 echo 'rill.heuristic{ name = "here", apply = function(b) end }' >nucleus.lua
 run rill list heuristics --plugin nucleus.lua
 exits 0; prints "  here "

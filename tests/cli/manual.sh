@@ -15,6 +15,10 @@ for command_name in decode run tune eval bench check info list; do
 done
 verdict "$(good [ "$(grep -c . options)" -ge 1 ])" "options were found in the help texts"
 
+# It is of this build: what the libraries say of their options is in it, too.
+run python3 "$data/../../tools/man.py" "$rill" "$data/../../docs/rill.1.in" fresh
+exits 0; same fresh "$manual"
+
 if command -v groff >/dev/null; then
   run groff -man -ww -z -Tutf8 "$manual"
   exits 0; silent

@@ -52,20 +52,17 @@ named() { # named OPTION
 }
 named input
 feed seven "$rill" decode --domain mine --plugin mine.lua
-exits 1; says 'domain mine: its option --input is hidden by the command'"'"'s --input: it needs another name'
+exits 1; says 'domain mine: its option --input is hidden by the command'"'"'s: it needs another name'
 run "$rill" check --plugin mine.lua
-exits 1; says 'hidden by the command'"'"'s --input'
+exits 1; says 'its option --input is hidden by the command'"'"'s'
 run "$rill" list options --plugin mine.lua
 exits 0; prints "input=A"
-named i
-feed seven "$rill" decode --plugin mine.lua --help
-exits 1; says 'its option -i is hidden by the command'"'"'s --input'
 named help
 feed seven "$rill" decode --plugin mine.lua --help
 exits 1; says 'its option --help is hidden'
 named tsv
 feed seven "$rill" bench --plugin mine.lua
-exits 1; says 'hidden by the command'"'"'s --tsv'
+exits 1; says 'its option --tsv is hidden by the command'"'"'s'
 feed seven "$rill" decode --plugin mine.lua --help
 exits 0; prints "--tsv A"
 run "$rill" eval --plugin mine.lua --refs seven --tsv seven

@@ -23,6 +23,7 @@ exits 1; says 'did you mean "bench"?'
 for command_name in decode run tune eval bench check info list; do
   run "$rill" "$command_name" --help
   exits 0; silent; prints "Usage: rill $command_name"; prints "Examples:"
+  verdict "$(good [ -z "$(awk 'length > 100' out)" ])" "no line of a help text is longer than 100 columns"
   cp out first
   run "$rill" help "$command_name"
   exits 0; same out first
@@ -113,6 +114,18 @@ config '{"rill": {"domain": "semparse", "search": {"k": "many"}}}' "whole number
 config '{"rill": {"domain": "semparse", "search": {"k": [1]}}}' "a number, a string, true or false"
 config '{"rill": {"domain": "semparse", "search": {"method": "greedy", "k": 5}}}' "contradicts"
 config '{"rill": {"domain": "semparse", "search": {"heuristics": "absolute"}}}' "a list of"
+search() { config "{\"rill\": {\"domain\": \"semparse\", \"search\": {$1}}}" "$2"; }
+search '"k": true' '"k" must be a whole number'
+search '"refill": true' '"refill" must be a number'
+search '"memory": true' '"memory" must be a number of bytes'
+search '"absolute": true' '"absolute" must be a number or a text'
+search '"weights": true' '"weights" must be a text'
+search '"shortlist": ""' '"shortlist" must be the path of a file'
+search '"shortlist": 3' '"shortlist" must be the path of a file'
+search '"heuristics": ["absolut:3"]' 'bad/config.json: unknown heuristic "absolut" under "search": did you mean "absolute"?'
+search '"heuristics": ["zzzz:3"]' 'unknown heuristic "zzzz" under "search": `rill list` names them'
+search '"scorers": ["wordreward:1"]' 'unknown scorer "wordreward" under "search": did you mean "word_reward"?'
+search '"policy": "topup"' 'unknown policy "topup" under "search": did you mean "top-up"?'
 config '{"rill": {"domain": "a", "domain": "b"}}' "duplicate"
 
 # --- what a name holds does not command the terminal

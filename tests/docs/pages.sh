@@ -3,9 +3,10 @@
 #
 # A ```console block is run and compared. In it a line that begins with "$ " is a command; "> " goes on with it on the next line. The
 # lines behind a command are what it must print, standard error included: "…" stands for anything, a line of that alone for any number
-# of lines, and a tab is shown as four blanks. Seconds and speeds are shown as they were once and not compared: those of the summary
-# line, of its second half with --verbose, and of the tables of `rill bench`, `rill tune` and sweeps. Of scores three decimals are
-# compared, for kernels of different processors differ in the last bits.
+# of lines, and a tab is shown as four blanks. Its exit code must be 0, or N where the command ends with "  # exit code N". Seconds and
+# speeds are shown as they were once and not compared: those of the summary line, of its second half with --verbose, and of the tables
+# of `rill bench`, `rill tune` and sweeps. Of scores three decimals are compared, for kernels of different processors differ in the last
+# bits.
 # A ```lua or ```c block whose first line is a comment with a file's name becomes that file. Blocks of other kinds are left alone.
 #
 # Commands run in a folder of their own in which `rill` is found, `build/rill` is the same, and the repository's folders are at hand.
@@ -73,12 +74,15 @@ for piece in blocks/*; do
   *.file) name=${piece#blocks/*.}; cp "$piece" "${name%.file}" ;;
   *.run)
     command=$(cat "$piece")
+    wanted_status=$(sed -n 's/.*  # exit code \([0-9][0-9]*\)$/\1/p' "$piece")
     status=0
     bash -c "$command" </dev/null >out 2>&1 || status=$?
     : >err
     ran=$((ran + 1))
     [ -e "${piece%.run}.wanted" ] || : >"${piece%.run}.wanted"
-    verdict "$(good fits "${piece%.run}.wanted" out)" "$page, line $(cat "${piece%.run}.at"): other output than the page shows"
+    place="$page, line $(cat "${piece%.run}.at")"
+    verdict "$(good [ $status = "${wanted_status:-0}" ])" "$place: exit code ${wanted_status:-0} was expected"
+    verdict "$(good fits "${piece%.run}.wanted" out)" "$place: other output than the page shows"
     ;;
   esac
 done

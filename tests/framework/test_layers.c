@@ -274,6 +274,29 @@ static void layers_texts(void **state)
     assert_int_equal(rill_layer_check(far), RILL_OK);
 }
 
+/* Of domains that share an option, each may know words that another does not: what one of them takes is taken. */
+static void layers_words_of_several_domains(void **state)
+{
+    static const rill_option options[] = {
+        {"input-format", "loud|soft", "", "", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0}, {0}};
+    const rill_registry_mark before = rill_registry_size(ctx);
+    rill_domain toned = *rill_find_domain(ctx, "shiftreduce");
+    (void)state;
+    toned.name = "toned";
+    toned.options = options;
+    assert_int_equal(rill_register_domain(ctx, &toned), RILL_OK);
+    set(firm, "input-format", "auto");
+    set(firm, "input_format", "soft");
+    assert_string_equal(rill_layer_get(firm, "input-format"), "soft");
+    assert_int_equal(rill_layer_set(firm, "input-format", "shrill"), RILL_ERR_OPTION);
+    assert_ptr_equal(rill_layer_row(ctx, "input_format"),
+                     rill_option_find(rill_find_domain(ctx, "shiftreduce")->options, "input-format"));
+    assert_ptr_equal(rill_layer_row(ctx, "max_items"), rill_option_find(rill_setting_table(), "max-items"));
+    assert_ptr_equal(rill_layer_row(ctx, "policy"), rill_option_find(rill_chain_table(), "policy"));
+    assert_null(rill_layer_row(ctx, "nothing"));
+    rill_registry_restore(ctx, before);
+}
+
 /* Options of domains are a layer's like any other; the nearest layer's value comes to the model. */
 static void layers_values_of_domains(void **state)
 {
@@ -458,6 +481,7 @@ int main(void)
         cmocka_unit_test_setup(layers_set_again, clear),
         cmocka_unit_test_setup(layers_chain_syntax, clear),
         cmocka_unit_test_setup(layers_texts, clear),
+        cmocka_unit_test_setup(layers_words_of_several_domains, clear),
         cmocka_unit_test_setup(layers_values_of_domains, clear),
         cmocka_unit_test_setup(layers_same_search, clear),
         cmocka_unit_test_setup(layers_twins, clear),

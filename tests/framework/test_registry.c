@@ -203,15 +203,23 @@ static void options_are_checked(void **state)
         rill_option first, second;
         const char *why;
     } bad[] = {
-        {{"Depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "its name is made of"},
-        {{"depth", NULL, "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "are texts"},
+        {{"Depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "its name must be"},
+        {{"the_depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "its name must be"},
+        {{"d", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "\"d\": its name must be"},
+        {{"-", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "its name must be"},
+        {{"-depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "its name must be"},
+        {{"depth-", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "its name must be"},
+        {{"a-depth-of-more-than-forty-bytes-in-all--", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0},
+         {0},
+         "its name must be"},
+        {{"depth", NULL, "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "must be texts"},
         {{"depth", "N", "", "", (rill_option_type)0, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "type or kind"},
         {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_SEARCH, 0, 9, 0}, {0}, "type or kind"},
-        {{"max_items", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "needs another name"},
-        {{"scorer", "N", "", "", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "needs another name"},
+        {{"max-items", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "needs another"},
+        {{"scorer", "N", "", "", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 9, 0}, {0}, "needs another"},
         {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0},
          {"depth", "M", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0},
-         "needs another name"},
+         "needs another"},
     };
     (void)state;
     rill_domain telling = toy_domain;
@@ -499,6 +507,9 @@ static void refused_plugins(void **state)
     mentions("rill_plugin");
     mentions("rill-test-no-symbol.so");
     assert_true(load("test-nothing") < 0);
+    assert_int_equal(load("test-hidden-option"), RILL_ERR_PLUGIN);
+    mentions("option \"max-items\": there is one of that name");
+    assert_null(rill_find_domain(ctx, "toy"));
     assert_int_equal(load("not-there"), RILL_ERR_NOT_FOUND);
     mentions("rill-not-there.so");
     assert_int_equal(load("test-good"), RILL_OK); /* refusals leave the context in order */

@@ -261,6 +261,21 @@ run "$rill" run run.lua -q --stats s.json -n 2 --refs three
 exits 0; json 2 points.0.run.settings.n s.json
 run "$rill" run run.lua -k 3
 exits 1; says "run.lua sets k, and so does an option"; prints_nothing
+# Model and files are opened once: a function that wants others would have its rows tell of what was not.
+for key in 'model = "'"$odd"'"' 'model = { config.model, config.model }' 'domain = "mt"' 'domain_args = "x"' 'input = "refs"' \
+  'references = "three"' 'output = "o"' 'stats = "o"' 'trace = "o"' 'plugins = { "x.lua" }' 'tokenized = true' 'threads = 2' 'workers = 2' \
+  'word_scores = true' 'weights = "int8"'; do
+  sweep "sweep = rill.sweep({ a = {1} }, function(config, point) config.$key end)"
+  run "$rill" run run.lua -q
+  exits 2; lines 2; prints "refused: ${key%% =*}: a point cannot change it"
+done
+sweep 'weights = "f32", sweep = rill.sweep({ a = {1} }, function(config, point) config.weights = nil end)'
+run "$rill" run run.lua -q
+exits 2; prints "refused: weights: a point cannot change it"
+sweep 'threads = 2, sweep = rill.sweep({ a = {1} }, function(config, point)
+  config.n_best, config.search, config.scorers, config.policy = 2, { n = 2 }, { "word_reward:1" }, "all" end)'
+run "$rill" run run.lua -q
+exits 0; lines 2
 sweep 'sweep = rill.sweep{ delta = {1} }'
 run "$rill" run run.lua --relative 0.5
 exits 1; says "run.lua sets delta, but options of the chain"

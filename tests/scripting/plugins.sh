@@ -51,7 +51,7 @@ rill.domain{
   },
   open = function(options)
     local given = options.given
-    return { turns = given.turns or 2, loud = given.loud_one, after = given.after or "", from = given.from or "" }
+    return { turns = given.turns, loud = given.loud_one, after = given.after or "", from = given.from or "" }
   end,
   start = function(self) return 0 end,
   choices = function(self, n) return { [n < self.turns and "on" or "off"] = 0 } end,
@@ -68,9 +68,28 @@ exits 0; line_is 1 "on on "
 feed x "$rill" decode -q --turns 3 --after end --plugin ring.lua --domain ring --loud-one
 exits 0; line_is 1 "ON ON ON END"
 feed x "$rill" decode -q --plugin ring.lua --domain ring --turns many
-exits 1; says 'turns: "many" is not a number'
+exits 1; says 'turns: "many" is not a number'; says_not "inf"
+run "$rill" info --domain ring --plugin ring.lua
+exits 0; prints "options      --turns N: how"; prints "             --loud-one: say it in capitals"
 run "$rill" decode --help --plugin ring.lua
 exits 0; prints "--turns N"; prints "how often it says on (default 2; ring)"; prints "--loud-one "
+# a model's own, whether it names its domain or the user does; those of another domain are not for this one
+mkdir -p nameless other
+echo '{"rill": {"search": {"turns": 3}}}' >nameless/config.json
+feed x "$rill" decode -q --plugin ring.lua --domain ring -m nameless
+exits 0; line_is 1 "on on on "
+run "$rill" info --plugin ring.lua --domain ring nameless
+exits 0; prints "recommended  turns 3"
+echo '{"rill": {"domain": "ring", "search": {"turns": "x"}}}' >nameless/config.json
+run "$rill" info --plugin ring.lua nameless
+exits 1; says 'turns: "x" is not a number'; prints "problem      nameless/config.json: "; prints "domain       ring: "
+prints "files        config.json"; says_not "names no domain"
+echo '{"rill": {"search": {"heuristics": ["nothing"]}}}' >nameless/config.json
+run "$rill" info --plugin ring.lua nameless
+exits 1; prints 'problem      nameless/config.json: unknown heuristic "nothing"'; prints "files        config.json"
+echo '{"rill": {"domain": "toy", "search": {"toy_seed": 3}}}' >other/config.json
+feed x "$rill" decode -q --plugin ring.lua --plugin "$toy" --domain ring -m other
+exits 0; line_is 1 "on on "
 mkdir -p there
 cat >there/run.lua <<'END'
 return { domain = "ring", turns = 1, loud_one = true, after = "z", from = "f" }
@@ -108,6 +127,33 @@ END
 echo 'return { domain = "many7", option_7_30 = 4 }' >there/run.lua
 feed x "$rill" run there/run.lua -q --plugin many.lua
 exits 0; line_is 1 "4.0"
+feed x "$rill" decode -q --plugin many.lua --domain many7 --option-7-30 5
+exits 0; line_is 1 "5.0"
+run "$rill" decode --help --plugin many.lua
+exits 0; prints "--option-12-30 N"
+run "$rill" decode --plugin many.lua --optoin-12-30 5
+exits 1; says "unknown option --optoin-12-30; did you mean --option-12-30?"
+# called as the lists are that a reader of run files keeps for itself
+cat >names.lua <<'END'
+rill.domain{ name = "names", actions = { "on", "off" }, end_action = "off",
+  options = { { name = "options", argument = "A" }, { name = "settings", argument = "A" }, { name = "point" },
+    { name = "also", argument = "A" } },
+  start = function() return 0 end, choices = function() return { off = 0 } end, advance = function() return 0 end,
+  finalize = function(self) local g = self.given return g.options .. g.settings .. tostring(g.point) .. g.also end }
+END
+echo 'return { domain = "names", options = "a", settings = "b", point = true, also = "c", n_best = 1 }' >there/run.lua
+feed x "$rill" run there/run.lua -q --plugin names.lua
+exits 0; prints "abtruec"
+# with a form of its own where nothing is said of it
+sed 's/options = {/& { name = "mark", argument = "[=FORM]" },/; s/return g.options/return g.mark/' names.lua >mark.lua
+for form in '"wide"' 3; do
+  echo "return { domain = 'names', mark = $form, settings = 'b', also = 'c' }" >there/run.lua
+  feed x "$rill" run there/run.lua -q --plugin mark.lua
+  exits 0; line_is 1 "$(echo "$form" | tr -d '"')bnilc"
+done
+echo "return { domain = 'names', mark = {}, settings = 'b', also = 'c' }" >there/run.lua
+feed x "$rill" run there/run.lua -q --plugin mark.lua
+exits 1; says "mark: true, false, a string or a number was expected, not a table"
 
 refused_options() { # refused_options LIST SENTENCE
   printf 'rill.domain{ name = "r", actions = 2, start = print, choices = print, advance = print, options = %s }\n' "$1" >bad.lua
@@ -117,12 +163,39 @@ refused_options() { # refused_options LIST SENTENCE
 refused_options '{ {} }' "an entry lacks its name"
 refused_options '{ 3 }' "was expected, not a number"
 refused_options '3' "options is a number"
-refused_options '{ { name = "k", argument = "K" } }' 'there is an option "k": it needs another name'
-refused_options '{ { name = "pretty" } }' 'there is an option "pretty"'
-refused_options '{ { name = "a", argument = "A" }, { name = "a" } }' 'there is an option "a"'
-refused_options '{ { name = "A B", argument = "A" } }' "its name is made of"
-refused_options '{ { name = "a", argument = "A", type = "int" } }' 'type "int": text, path, number or switch was expected'
-refused_options '{ { name = "a", type = "number" } }' "a switch has no argument"
+refused_options '{ { name = "n-best", argument = "K" } }' 'option "n-best": there is one of that name: it needs another'
+refused_options '{ { name = "pretty" } }' 'option "pretty": there is one of that name'
+refused_options '{ { name = "aa", argument = "A" }, { name = "aa" } }' 'option "aa": there is one of that name'
+for name in k i - -- -a a- a_b "A B"; do # what would be no option of a command line, or another's letter
+  refused_options "{ { name = \"$name\", argument = \"A\" } }" "option \"$name\": its name must be 2 to 40 of a-z, 0-9 and -"
+done
+refused_options '{ { name = "aa", argument = "A", type = "int" } }' 'type "int": text, path, number or switch was expected'
+refused_options '{ { name = "aa", type = "number" } }' "a switch has no argument"
+refused_options '{ name = "aa", argument = "A" }' 'bad.lua:1: rill.domain: options: a list { {name = "NAME", ...}, ... } was expected; "'
+refused_options '{ aa = { argument = "A" } }' 'was expected; "aa" is a name in it'
+refused_options '{ nil, { name = "aa" }, [9] = 3 }' "a list without gaps was expected"
+refused_options '{ { name = "aa", argumnt = "A" } }' "bad.lua:1: rill.domain: options: an entry has name,"
+refused_options '{ { name = "aa", argumnt = "A" } }' "default and help, not argumnt"
+refused_options '{ { "aa", argument = "A" } }' "and help, not a value without a name"
+refused_options '{ { name = "aa", argument = "A", type = "number", default = "many" } }' \
+  'bad.lua:1: rill.domain: options: aa: its default "many" is no number'
+refused_options '{ { name = "aa", default = 1 } }' "aa: its default is neither true nor false"
+refused_options '{ { name = "aa", argument = "A", default = true } }' "a default is no text"
+# defaults, by their types, where nothing was given
+cat >defaults.lua <<'END'
+rill.domain{ name = "defaults", actions = { "on", "off" }, end_action = "off",
+  options = { { name = "number", argument = "N", type = "number", default = 2.5 }, { name = "on-switch", default = true },
+    { name = "off-switch", default = false }, { name = "text", argument = "T", default = "t" }, { name = "none", argument = "T" } },
+  open = function(o) return o.given end,
+  start = function() return 0 end, choices = function() return { off = 0 } end, advance = function() return 0 end,
+  finalize = function(g) return ("%s %s %s %s %s"):format(g.number + 1, g.on_switch, g.off_switch, g.text, g.none) end }
+END
+feed x "$rill" decode -q --plugin defaults.lua --domain defaults
+exits 0; line_is 1 "3.5 true nil t nil"
+feed x "$rill" decode -q --plugin defaults.lua --domain defaults --number 1 --text u --none v --off-switch
+exits 0; line_is 1 "2.0 true true u v"
+run "$rill" list options --plugin defaults.lua
+exits 0; prints "(default 2.5)"; prints "(default true)"
 
 # --- a key of configurations would take what is meant for the option
 sed 's/options = .*/options = { { name = "domain-args", argument = "A" } } }/' bad.lua >hidden.lua

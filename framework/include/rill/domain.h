@@ -356,8 +356,9 @@ typedef struct rill_domain {
      *   RILL_OK · as open, which says the same of the files */
     rill_status (*advise)(const struct rill_domain *table, rill_context *ctx, const char *path, rill_text *out);
 
-    /* (optional: it has none) Options of its own, of kind RILL_OPTION_MODEL; ends with name == NULL. Users give them by these names
-     * wherever settings are given. open() finds them in rill_open_options.values: names in this table, values as their row says. */
+    /* (optional: it has none) Options of its own, of kind RILL_OPTION_MODEL; ends with name == NULL. A name is 2 to 40 of a-z, 0-9
+     * and -, with no - at the ends, and none of the settings, chains or outputs has it. Users give them by these
+     * names wherever settings are given. open() finds them in rill_open_options.values: names in this table, values as their row says. */
     const rill_option *options;
 
     /* (optional: none) What config.json calls models that this domain reads ("model_type"); ends with NULL. A directory that names no

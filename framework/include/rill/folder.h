@@ -4,7 +4,8 @@
  *              "search": {"k": 10, "absolute": 10, "max_candidates": 3, "heuristics": ["NAME:ARGS"], "scorers": [...]}}
  *
  * Keys of "search" are what rill_layer_set() takes, with "-" or "_"; absolute, relative and relative_local, in the order in which they
- * stand, are the model's chain of heuristics, and "heuristics" adds any others. All are defaults. A directory that names no
+ * stand, are the model's chain of heuristics, and "heuristics" adds any others. All are defaults. What rill_output_table() has is
+ * refused: it is the user's to say. The path of a file (RILL_OPTION_PATH) begins at the directory. A directory that names no
  * domain is read by the one that has its "model_type" (rill_domain.model_types). Stability: structs are only appended to. */
 #ifndef RILL_FOLDER_H
 #define RILL_FOLDER_H
@@ -15,10 +16,12 @@ RILL_C_BEGIN
 
 typedef struct rill_folder {
     rill_context *ctx;
-    char domain[64];    /* "": not said, and no domain reads models of its type */
-    char type[64];      /* the model_type, where that is so; else "" */
-    int found;          /* there is a config.json */
-    rill_layer *search; /* its defaults, of RILL_FROM_MODEL; what the domain advises where it has none */
+    char domain[64]; /* "": not said, and no domain reads models of its type */
+    char type[64];   /* the model_type, where that is so; else "" */
+    int found;       /* there is a config.json */
+    rill_layer *
+        search; /* its defaults, of RILL_FROM_MODEL; of the search what the domain advises where it says nothing of that,
+                         * though it give options of the domain */
 } rill_folder;
 
 /* Read what the directory at `path` says. Without a directory (a path to a file, NULL) there is nothing to say.

@@ -22,9 +22,9 @@ typedef struct rill_layer rill_layer;
 typedef enum rill_origin {
     RILL_FROM_USER = 0, /* what gives way to nearer layers is not told */
     RILL_FROM_FILE = 1, /* the plan tells what is left out: another search runs than the file describes */
-    RILL_FROM_MODEL =
-        2, /* defaults that were chosen for the best output alone. Where a nearer layer asks for n outputs (n-best) they give
-                            way: k, stop-after and max-candidates are n at least, and their heuristics leave n candidates (min-width) */
+    /* Defaults that were chosen for the best output alone. Where a nearer layer asks for n outputs (n-best) they give way: k,
+     * stop-after and max-candidates are n at least, and their heuristics leave n candidates (min-width). */
+    RILL_FROM_MODEL = 2,
 } rill_origin;
 
 typedef enum rill_chain { RILL_CHAIN_HEURISTICS, RILL_CHAIN_SCORERS, RILL_CHAIN_POLICY, RILL_CHAINS } rill_chain;
@@ -50,6 +50,9 @@ RILL_API rill_status rill_layer_set(rill_layer *layer, const char *name, const c
 /* The same from a text "NAME=VALUE NAME=VALUE". */
 RILL_API rill_status rill_layer_set_all(rill_layer *layer, const char *text);
 
+/* The row by whose type rill_layer_set() reads a value of that name; NULL: it knows none. */
+RILL_API const rill_option *rill_layer_row(const rill_context *ctx, const char *name);
+
 /* Append an element to a chain. The literature's heuristics max_candidates and patience are settings here, and noted as such. */
 RILL_API rill_status rill_layer_add(rill_layer *layer, rill_chain chain, const char *name, const char *arguments);
 RILL_API const char *const *rill_heuristic_settings(void); /* their names; NULL ends the list */
@@ -65,8 +68,8 @@ RILL_API void rill_layer_budget(rill_layer *layer, rill_budget_fn budget, void *
 RILL_API const char *rill_layer_get(const rill_layer *layer, const char *name);
 RILL_API int rill_layer_has(const rill_layer *layer, rill_chain chain); /* said, though it be empty */
 RILL_API const rill_chain_entry *rill_layer_entries(const rill_layer *layer, rill_chain chain, int32_t *n);
-RILL_API int rill_layer_searches(
-    const rill_layer *layer); /* it says something of the search: a setting, heuristics, scorers */
+/* It says something of the search: a setting, heuristics, scorers. */
+RILL_API int rill_layer_searches(const rill_layer *layer);
 
 /* Would the layer alone be possible? RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
 RILL_API rill_status rill_layer_check(const rill_layer *layer);

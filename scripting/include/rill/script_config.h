@@ -34,6 +34,15 @@ typedef struct rill_script_axis {
     int32_t n;
 } rill_script_axis;
 
+/* A name of a grid that is no setting's: that of the heuristic whose argument it is, or a short one for a setting. */
+typedef struct rill_script_parameter {
+    const char *name;
+    const char *heuristic, *setting; /* one of them is NULL */
+} rill_script_parameter;
+
+/* All of these; ends with name == NULL. */
+RILL_API const rill_script_parameter *rill_script_parameter_table(void);
+
 typedef struct rill_script_config {
     size_t struct_size;
     const char *script; /* the script's path, for messages */
