@@ -218,6 +218,7 @@ static int prepare(bench *b)
         b->references_path = cli_given_or(b->references_path, b->runfile.said->references);
     }
     if (code == CLI_OK) code = cli_session_configure(&b->session);
+    if (code == CLI_OK) cli_session_cap(&b->session);
     const char *domain = code == CLI_OK ? cli_session_domain(&b->session) : NULL;
     if (!domain) return CLI_FAILED;
     code = load_data(b);

@@ -304,6 +304,15 @@ int cli_session_configure(cli_session *session)
                : CLI_OK;
 }
 
+void cli_session_cap(cli_session *session)
+{
+    const int asked = session->open.threads, processors = rill_processors();
+    if (asked <= processors) return;
+    session->open.threads = processors;
+    cli_say("warning: %d threads were asked for, and this process may use %d processor%s: it takes as many threads",
+            asked, processors, processors == 1 ? "" : "s");
+}
+
 static void say_unknown_domain(const rill_context *ctx, const char *name)
 {
     const char *names[64];

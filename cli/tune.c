@@ -176,6 +176,7 @@ static int prepare(tune *t)
     if (code == CLI_OK) code = check_search(t);
     if (code == CLI_OK && !t->runfile.said->has_tune) code = cli_sweep_check(&t->runfile);
     if (code == CLI_OK) code = cli_session_configure(&t->session);
+    if (code == CLI_OK) cli_session_cap(&t->session);
     const char *domain = code == CLI_OK ? cli_session_domain(&t->session) : NULL;
     if (!domain) return CLI_FAILED;
     code = check_files(t);

@@ -66,6 +66,11 @@ has_json() { # has_json FILE PATH...
 }
 quietly() { "$@" >/dev/null; }
 
+# threads_of N: how many threads the command takes where N are asked for, which is no more than there are processors for it.
+threads_of() {
+  "$rill" decode -m "$tiny" -q --threads "$1" --stats - -o /dev/null </dev/null 2>/dev/null | sed -n 's/^ *"threads": \([0-9]*\).*/\1/p'
+}
+
 finish() {
   echo "$checks checks, $failures failures"
   [ "$failures" -eq 0 ]
