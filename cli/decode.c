@@ -338,7 +338,9 @@ static int configure(decode *d)
         if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "stats", "--stats", said->stats, &d->stats_path);
         if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "trace", "--trace", said->trace, &d->trace_path);
     }
-    return code == CLI_OK ? cli_session_configure(&d->session) : code;
+    if (code == CLI_OK) code = cli_session_configure(&d->session);
+    if (code == CLI_OK) cli_session_cap(&d->session);
+    return code;
 }
 
 /* Whether several workers are likely to pay: inputs whose number is not known and that nobody is typing, or a file of some size. A
@@ -416,12 +418,13 @@ static int finish(decode *d, int code)
 }
 
 /* Results come in order, so that a second run can go on from the first line that has none. */
-static int say_interrupted(const decode *d)
+static int say_interrupted(decode *d)
 {
+    if (cli_output_flush(&d->output)) return CLI_INTERRUPTED; /* closing tells why */
     if (d->plan->resolved.unordered)
         cli_say("interrupted: what was finished is written");
     else
-        cli_say("interrupted: the results of %" PRId64 " lines are written", d->next_id);
+        cli_say("interrupted: the results of %" PRId64 " line%s are written", d->next_id, d->next_id == 1 ? "" : "s");
     return CLI_INTERRUPTED;
 }
 
