@@ -12,10 +12,12 @@
 
 enum { MOST_UNFINISHED = 8 };
 
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+/* Those behind the first three are no wish that work be kept, and kill at once, once what is unfinished is gone. */
+enum { HEEDED = 3 };
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
 
 /* A handler has nothing else to go by. */
-static volatile sig_atomic_t heeded, interrupted, came[3];
+static volatile sig_atomic_t heeded, interrupted, came[HEEDED];
 static const char *volatile unfinished[MOST_UNFINISHED];
 static int wake[2] = {-1, -1};
 
@@ -32,7 +34,7 @@ static void note_interrupt(int signal_number)
     const int before = errno;
     size_t i = 0;
     while (signals[i] != signal_number) i++;
-    if (!heeded || came[i]) {
+    if (!heeded || i >= HEEDED || came[i]) {
         die(signal_number);
     } else {
         came[i] = 1;

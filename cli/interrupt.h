@@ -1,6 +1,6 @@
 /* A wish to end where half of the work is worth keeping: Ctrl-C, kill, or the terminal gone (SIGINT, SIGTERM, SIGHUP). The first one
  * asks to come to an end: what is finished is written, statistics too. A second one of its kind kills as usual, and so does the first
- * where nobody heeds it. */
+ * where nobody heeds it. What kills otherwise and can be caught, SIGQUIT and SIGXCPU, kills as usual; unfinished files go before. */
 #ifndef CLI_INTERRUPT_H
 #define CLI_INTERRUPT_H
 
