@@ -86,6 +86,21 @@ exits 1; says "no/such/model"; says "No such file or directory"
 mkdir empty
 run "$rill" decode -m empty
 exits 1; says "empty"; says "no config.json"; says "--domain"
+theirs() { # theirs FILES MESSAGE
+  rm -rf theirs && mkdir theirs
+  # shellcheck disable=SC2086
+  (cd theirs && touch $1)
+  [ ! -e theirs/config.json ] || echo '{"add_source_eos": true}' >theirs/config.json
+  for command in decode info; do
+    if [ $command = decode ]; then run "$rill" decode -m theirs; else run "$rill" info theirs; fi
+    exits 1; says "$2"
+  done
+}
+theirs "config.json model.bin shared_vocabulary.json" "theirs/model.bin: CTranslate2's form is not read: take the model that it was"
+theirs "opus.npz decoder.yml source.spm" "theirs/opus.npz: this is Marian's form: tools/convert_mt.py marian theirs --out NEW makes"
+theirs "model2.pt model1.pt dict.en.txt dict.de.txt" "convert_mt.py fairseq theirs/model1.pt --out NEW makes a folder"
+theirs "config.json model.safetensors.index.json" "theirs/model.safetensors.index.json: weights in several files"
+theirs "readme.txt" "model theirs: there is no config.json"
 echo '{}' >file
 run "$rill" decode -m file
 exits 1; says "model file: it is a file"; says "--domain"
