@@ -17,7 +17,7 @@ enum { HEEDED = 3 };
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
 
 /* A handler has nothing else to go by. */
-static volatile sig_atomic_t heeded, interrupted, came[HEEDED];
+static volatile sig_atomic_t heeded, interrupted, drawn, came[HEEDED];
 static const char *volatile unfinished[MOST_UNFINISHED];
 static int wake[2] = {-1, -1};
 
@@ -25,6 +25,7 @@ static void die(int signal_number)
 {
     for (size_t i = 0; i < MOST_UNFINISHED; i++)
         if (unfinished[i]) unlink(unfinished[i]);
+    if (drawn) (void)!write(STDERR_FILENO, "\n", 1);
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }
@@ -70,6 +71,12 @@ void cli_interrupt_unfinished(const char *path, int is)
             unfinished[i] = is ? path : NULL;
             break;
         }
+    if (is) take_signals();
+}
+
+void cli_interrupt_drawn(int is)
+{
+    drawn = is;
     if (is) take_signals();
 }
 
