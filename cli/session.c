@@ -83,6 +83,7 @@ const cli_option cli_domain_options[] = {
 };
 
 const cli_option cli_naming_options[] = {
+    MODEL_OPTION("the model whose actions are listed: its directory"),
     DOMAIN_OPTION,
     DOMAIN_ARGS_OPTION,
     PLUGIN_OPTIONS,
@@ -102,6 +103,7 @@ static int take_row(cli_session *session, const cli_option *option, const char *
 
 static int take_model(cli_session *session, const char *value)
 {
+    if (!value[0]) return cli_fail("-m is given an empty path");
     if (!session->open.path) {
         session->open.path = value;
         return CLI_OK;

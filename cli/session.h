@@ -46,7 +46,7 @@ typedef struct cli_session {
 extern const cli_option cli_model_options[];
 /* The same without those that only matter when a model is run. */
 extern const cli_option cli_domain_options[];
-/* Those that add names: plugins, and a domain to open. */
+/* Those that add names: plugins, and a model or a domain to open. */
 extern const cli_option cli_naming_options[];
 int cli_session_owns(const cli_option *option);
 int cli_session_take(cli_session *session, const cli_option *option, const char *value);

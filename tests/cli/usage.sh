@@ -185,7 +185,7 @@ line_is 5 "4$tab"'\x1b[31m'; line_is 59999 "59998${tab}name 59998"
 "$rill" list actions --plugin odd.lua --domain odd 2>told | head -n 1 >out
 verdict "$(good no_bytes told)" "a reader that goes away is no error"
 run "$rill" list actions
-exits 1; says "no model: rill list actions DIR"
+exits 1; says "no model: rill list actions -m DIR"
 run "$rill" list actions no/such
 exits 1; says "no/such"
 run "$rill" list methods --domain mt
@@ -193,6 +193,81 @@ exits 1; says "a model is for its actions alone"
 if [ -n "$toy" ]; then
   run "$rill" list domains --plugin "$toy"
   exits 0; prints "toy"
+fi
+
+# --- what others call it, where the command has it
+means() { # means COMMAND WORD MESSAGE
+  # shellcheck disable=SC2086
+  run "$rill" $1 -m "$tiny" $2 5
+  exits 1; says "rill: unknown option $2: $3"
+}
+for word in --beam --beam-size --beam_size --num-beams -b; do means decode $word "the beam's width is -k K"; done
+means bench --beam-size "the beam's width is -k K"
+means decode --batch-size "how many inputs are decoded together is -n N"
+means decode --lenpen "outputs are ordered by --length-penalty A"
+means tune --num-return-sequences "how many outputs an input gives is --n-best N"
+for word in --fp16 --int8; do means decode $word "how weights are kept is --weights f32|bf16|int8"; done
+run "$rill" eval --beam-size=5
+exits 1; says "rill: unknown option --beam-size; --help lists all"
+run "$rill" decode -m "$tiny" -k=5
+exits 1; says 'rill: option -k takes its value without "=": -k 5'
+run "$rill" decode -m ""
+exits 1; says "rill: -m is given an empty path"
+run "$rill" bench -m "$tiny" --methods greedy --methods fixed
+exits 1; says "rill: --methods is given twice; one list names all: --methods greedy,fixed"
+
+# --- a model where none is expected: how it is named
+run "$rill" list actions -m "$tiny"
+exits 0; silent; same out actions
+run "$rill" list "$tiny"
+exits 1; says "a model's actions are listed by: rill list actions -m $tiny"
+run "$rill" list -m "$tiny"
+exits 1; says "a model is for its actions alone: rill list actions -m DIR"
+for command in run check tune decode bench; do
+  run "$rill" $command "$tiny"
+  exits 1; says "$tiny"; says "a model is named by -m"
+done
+
+# --- help fits a terminal
+for command in "" decode run tune eval bench check info list; do
+  # shellcheck disable=SC2086
+  run "$rill" $command --help
+  verdict "$(good [ -z "$(awk 'length($0) > 80' out)" ])" "lines of 80 columns at most"
+done
+
+# --- a plugin is called as it may be called
+echo 'return { plugins = { "./x.so" } }' >own.lua
+cp own.lua x.so
+for path in own.lua ./own.lua; do
+  run "$rill" run $path
+  exits 1; says "say --plugin ./x.so too"
+done
+
+# --- a terminal's line has an end when Ctrl-C kills
+cat >interrupt.py <<'END'
+import os, pty, signal, sys, time
+pid, terminal = pty.fork()
+if pid == 0:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.execv(sys.argv[1], sys.argv[1:])
+seen = b""
+while b"hangs" not in seen:
+    seen += os.read(terminal, 4096)
+os.write(terminal, b"\x03")
+try:
+    while part := os.read(terminal, 4096):
+        seen += part
+except OSError:
+    pass
+print("end of line" if seen.endswith(b"\n") else repr(seen), os.WTERMSIG(os.waitpid(pid, 0)[1]))
+END
+cat >hang.lua <<'END'
+rill.scorer{ name = "hang", score = function(rows) print("hangs") while true do end end }
+END
+if command -v python3 >/dev/null; then
+  printf 'w0 w1\n' >one_line
+  run timeout 60 python3 interrupt.py "$rill" bench -m "$tiny" -i one_line --plugin hang.lua --scorer hang --script-steps 0
+  exits 0; line_is 1 "end of line 2"
 fi
 
 finish
