@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "files.h"
+#include "interrupt.h"
 #include "options.h"
 #include "report.h"
 
@@ -39,6 +40,7 @@ static void say_where(const bench *b, const bench_method *m, int round)
     cli_terminal_put(stderr, m->label, strlen(m->label));
     fputs("\033[K", stderr);
     fflush(stderr);
+    cli_interrupt_drawn(1);
 }
 
 static void keep_less(double *least, double seconds)
@@ -82,6 +84,7 @@ static int run_all(bench *b)
     }
     if (code == CLI_OK) code = run_timed(b);
     if (!b->quiet && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
+    cli_interrupt_drawn(0);
     return code;
 }
 
@@ -218,6 +221,7 @@ static int prepare(bench *b)
         b->references_path = cli_given_or(b->references_path, b->runfile.said->references);
     }
     if (code == CLI_OK) code = cli_session_configure(&b->session);
+    if (code == CLI_OK) cli_session_cap(&b->session);
     const char *domain = code == CLI_OK ? cli_session_domain(&b->session) : NULL;
     if (!domain) return CLI_FAILED;
     code = load_data(b);
@@ -232,7 +236,7 @@ static int prepare(bench *b)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-enum { TAKE_METRIC = 1, TAKE_REPEAT };
+enum { TAKE_METRIC = 1, TAKE_METHODS, TAKE_REPEAT };
 
 #define STORED(of) .member = offsetof(bench, of)
 static const cli_option bench_options[] = {
@@ -242,7 +246,7 @@ static const cli_option bench_options[] = {
     {"tsv", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(tsv_path)},
     {"methods", 0, "A,B,...",
      "methods, each NAME or NAME:KEY=VALUE:... with settings of its own (default greedy,fixed,var-batch,stream-all)",
-     STORED(methods_text)},
+     .id = TAKE_METHODS},
     {"metric", 0, "NAME", "metric of quality, one of `rill list metrics` (default: the domain's)", .id = TAKE_METRIC},
     {"repeat", 0, "R", "timed runs of every method (default 3)", .id = TAKE_REPEAT},
     {"json", 0, "FILE", "write everything as JSON too", STORED(json_path)},
@@ -252,24 +256,32 @@ static const cli_option bench_options[] = {
     {.name = NULL},
 };
 
-static const char about[] = "Decode one input with several search methods and print a table: quality, seconds,\n"
-                            "inputs per second, how full timesteps were. --verbose adds the engine's figures,\n"
-                            "--json has all of them. The model is opened once. Every method runs once untimed,\n"
-                            "to warm it up, then R times in turn with the others; seconds are medians.\n"
-                            "The last column has one letter for methods whose outputs are the same. Methods\n"
-                            "with equal search settings must give the same outputs: the exit code is 1 where\n"
-                            "they differ. Options of the search, a script's (--config) and the model's defaults\n"
-                            "apply to every method that can use them; what stands behind a method's name is its\n"
-                            "own.";
+static const char about[] = "Decode one input with several search methods and print a table: quality,\n"
+                            "seconds, inputs per second, how full timesteps were. --verbose adds the engine's\n"
+                            "figures, --json has all of them. The model is opened once. Every method runs\n"
+                            "once untimed, to warm it up, then R times in turn with the others; seconds are\n"
+                            "medians. The last column has one letter for methods whose outputs are the same.\n"
+                            "Methods with equal search settings must give the same outputs: the exit code is\n"
+                            "1 where they differ. Options of the search, a script's (--config) and the\n"
+                            "model's defaults apply to every method that can use them; what stands behind a\n"
+                            "method's name is its own.";
 
-static const char epilogue[] =
-    "Exit code: 0 all fine; 1 failure, or outputs that should be identical are not;\n"
-    "2 finished, but some inputs failed.\n"
-    "\n"
-    "Examples:\n"
-    "  rill bench -m model --tsv test.tsv\n"
-    "  rill bench -m model -i test.de --methods fixed,fixed:finish=top,fixed-stream --repeat 5\n"
-    "  rill bench -m model --tsv test.tsv --budget 100 --methods var-stream,stream-all --json bench.json\n";
+static const char epilogue[] = "Exit code: 0 all fine; 1 failure, or outputs that should be identical are not;\n"
+                               "2 finished, but some inputs failed.\n"
+                               "\n"
+                               "Examples:\n"
+                               "  rill bench -m model --tsv test.tsv\n"
+                               "  rill bench -m model -i test.de --methods fixed,fixed:finish=top,fixed-stream\n"
+                               "  rill bench -m model --tsv test.tsv --budget 100 \\\n"
+                               "    --methods var-stream,stream-all --json bench.json\n";
+
+static int take_methods(bench *b, const char *value)
+{
+    if (b->methods_text)
+        return cli_fail("--methods is given twice; one list names all: --methods %s,%s", b->methods_text, value);
+    b->methods_text = value;
+    return CLI_OK;
+}
 
 static int take_option(void *user, const cli_option *option, const char *value)
 {
@@ -277,6 +289,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
     if (cli_session_owns(option)) return cli_session_take(&b->session, option, value);
     switch (option->id) {
     case TAKE_METRIC: return cli_metric_take(value, &b->set.kind);
+    case TAKE_METHODS: return take_methods(b, value);
     case TAKE_REPEAT: return cli_whole("--repeat", value, 1, BENCH_REPEAT_MAX, &b->repeat);
     default: return cli_option_store(b, option, value);
     }

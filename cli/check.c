@@ -384,11 +384,12 @@ int cli_check(int argc, char **argv)
                                 {NULL, NULL}};
     const cli_syntax syntax = {
         "rill check --plugin FILE [options]\n       rill check -m DIR [options]\n       rill check RUN.lua [options]",
-        "Try whether what plugins bring keeps its contract: domains, heuristics, scorers and\n"
-        "policies. Each is decoded with in many tiny runs, under every method, batch and\n"
-        "budget, which must agree to the bit; what looks at its neighbours or remembers is\n"
-        "caught, and the message tells how. With -m or --domain that domain is checked, and\n"
-        "heuristics, scorers and policies are tried on it; without, on random problems.\n"
+        "Try whether what plugins bring keeps its contract: domains, heuristics, scorers\n"
+        "and policies. Each is decoded with in many tiny runs, under every method, batch\n"
+        "and budget, which must agree to the bit; what looks at its neighbours or\n"
+        "remembers is caught, and the message tells how. With -m or --domain that domain\n"
+        "is checked, and heuristics, scorers and policies are tried on it; without, on\n"
+        "random problems.\n"
         "Of a run described in Lua its model and the links of its chains are checked.\n"
         "--workers and --threads say how many are compared with one (default 3 and 2).",
         groups,

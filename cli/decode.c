@@ -113,16 +113,16 @@ static const face decode_face = {
     "and --word-scores add columns behind OUTPUT, in this order.\n"
     "Input lines end with LF or CRLF; the last may lack its end.\n"
     "\n"
-    "The model's config.json may hold default settings: options here override them one\n"
-    "by one, and any option of the chain replaces the model's whole chain. What the\n"
-    "method cannot use of these defaults is left out. A script named with --config\n"
-    "stands between the two in the same way.",
+    "The model's config.json may hold default settings: options here override them\n"
+    "one by one, and any option of the chain replaces the model's whole chain. What\n"
+    "the method cannot use of these defaults is left out. A script named with\n"
+    "--config stands between the two in the same way.",
     EXIT_CODES "\n"
                "Examples:\n"
                "  rill decode -m model < questions.txt > forms.txt\n"
-               "  rill decode -m model -i questions.txt -o forms.txt --method stream-all --threads 2\n"
-               "  rill decode -m model -i questions.txt --n-best 10 --stats stats.json > forms.nbest\n"
-               "  rill decode -m model -k 50 --budget 250 --absolute 1.5 --max-candidates 5 < in > out\n"
+               "  rill decode -m model -i questions.txt -o forms.txt --threads 2\n"
+               "  rill decode -m model --n-best 10 --stats stats.json < in > nbest\n"
+               "  rill decode -m model -k 50 --absolute 1.5 --max-candidates 5 < in > out\n"
                "  rill decode --config run.lua -k 5 < questions.txt\n"
                "  echo \"show flights from ci0 to ci1\" | rill decode -m model --quiet\n",
     NULL,
@@ -130,26 +130,27 @@ static const face decode_face = {
 
 static const face run_face = {
     "rill run FILE.lua [options] [< INPUT] [> OUTPUT]",
-    "Decode as a Lua script says: what `rill decode --config FILE.lua` does. The script\n"
-    "ends by returning a table, of which every entry may be left out:\n"
+    "Decode as a Lua script says: what `rill decode --config FILE.lua` does. The\n"
+    "script ends by returning a table, of which every entry may be left out:\n"
     "\n"
     "  return {\n"
     "    model = \"model\", input = \"questions.txt\",\n"
     "    n_best = 5,\n"
-    "    search = { method = \"var-stream\", k = 10, budget = 100, max_candidates = 3 },\n"
-    "    heuristics = { {\"absolute\", 2.5}, function(b) b.keep = b.score:ge(b.best - 4) end },\n"
+    "    search = { method = \"var-stream\", k = 10, budget = 100 },\n"
+    "    heuristics = { {\"absolute\", 2.5},\n"
+    "                   function(b) b.keep = b.score:ge(b.best - 4) end },\n"
     "    scorers = { {\"word_reward\", 0.2} },\n"
     "  }\n"
     "\n"
-    "Further entries: domain, domain_args, weights, backend, input_format, shortlist, tokenized,\n"
-    "threads, workers, plugins, policy, alignment, unknown_names, word_scores, pretty,\n"
-    "unordered, output, stats, trace, references, sweep, tune. A script writes files and\n"
-    "loads native plugins only where an option names the same file, or with\n"
-    "--unsafe-scripts. search holds the settings of `rill decode --help` with _ for -;\n"
-    "its budget may be a function of the step. Paths are relative to the script's\n"
-    "directory. Options override the script one by one, any option of the chain replaces\n"
-    "its whole chain, and a warning names what an option leaves no room for. docs/scripting.md\n"
-    "explains all of it.\n"
+    "Further entries: domain, domain_args, weights, backend, input_format, shortlist,\n"
+    "tokenized, threads, workers, plugins, policy, alignment, unknown_names,\n"
+    "word_scores, pretty, unordered, output, stats, trace, references, sweep, tune.\n"
+    "A script writes files and loads native plugins only where an option names the\n"
+    "same file, or with --unsafe-scripts. search holds the settings of\n"
+    "`rill decode --help` with _ for -; its budget may be a function of the step.\n"
+    "Paths are relative to the script's directory. Options override the script one by\n"
+    "one, any option of the chain replaces its whole chain, and a warning names what\n"
+    "an option leaves no room for. docs/scripting.md explains all of it.\n"
     "\n"
     "With sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} } the input is\n"
     "decoded at every point of the grid, and the output is a table with one row for\n"
@@ -338,7 +339,9 @@ static int configure(decode *d)
         if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "stats", "--stats", said->stats, &d->stats_path);
         if (code == CLI_OK) code = cli_runfile_written(&d->runfile, "trace", "--trace", said->trace, &d->trace_path);
     }
-    return code == CLI_OK ? cli_session_configure(&d->session) : code;
+    if (code == CLI_OK) code = cli_session_configure(&d->session);
+    if (code == CLI_OK) cli_session_cap(&d->session);
+    return code;
 }
 
 /* Whether several workers are likely to pay: inputs whose number is not known and that nobody is typing, or a file of some size. A
@@ -416,12 +419,13 @@ static int finish(decode *d, int code)
 }
 
 /* Results come in order, so that a second run can go on from the first line that has none. */
-static int say_interrupted(const decode *d)
+static int say_interrupted(decode *d)
 {
+    if (cli_output_flush(&d->output)) return CLI_INTERRUPTED; /* closing tells why */
     if (d->plan->resolved.unordered)
         cli_say("interrupted: what was finished is written");
     else
-        cli_say("interrupted: the results of %" PRId64 " lines are written", d->next_id);
+        cli_say("interrupted: the results of %" PRId64 " line%s are written", d->next_id, d->next_id == 1 ? "" : "s");
     return CLI_INTERRUPTED;
 }
 

@@ -206,7 +206,11 @@ static int report(const eval *e)
     rill_text_clear(&text);
     if (status != RILL_OK) return cli_fail_context(e->session.ctx);
     if (c->missing) cli_print("missing  %8" PRId64 "\n", c->missing);
-    return cli_end_printing();
+    const int code = cli_end_printing();
+    if (code == CLI_OK && !e->kind && !e->domain)
+        cli_say("no model was named, and lines were compared as they are: --metric bleu judges translations, "
+                "--metric bracket trees");
+    return code;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
@@ -222,28 +226,28 @@ static const cli_option eval_options[] = {
     {.name = NULL},
 };
 
-static const char about[] = "Compare decoded lines with references. HYPOTHESES, or standard input, has one line\n"
-                            "per reference. What `rill decode` writes with --unordered, or with --n-best as a\n"
-                            "Moses n-best list, is recognised. For an n-best list the score of each input's best\n"
-                            "output is given too (oracle).\n"
+static const char about[] = "Compare decoded lines with references. HYPOTHESES, or standard input, has one\n"
+                            "line per reference. What `rill decode` writes with --unordered, or with --n-best\n"
+                            "as a Moses n-best list, is recognised. For an n-best list the score of each\n"
+                            "input's best output is given too (oracle).\n"
                             "\n"
                             "Metrics:\n"
-                            "  exact    outputs that equal the reference. The domain says what \"the same\" means:\n"
-                            "           for logical forms the order of the children of \"and\" does not matter.\n"
-                            "           Without a domain texts are compared as they are, but for the number of\n"
-                            "           blanks between words.\n"
+                            "  exact    outputs that equal the reference. The domain says what \"the same\"\n"
+                            "           means: for logical forms the order of the children of \"and\" does not\n"
+                            "           matter. Without a domain texts are compared as they are, but for the\n"
+                            "           number of blanks between words.\n"
                             "  bleu     corpus BLEU of detokenised text, as sacreBLEU computes it by default\n"
                             "           (nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp).\n"
                             "  bracket  labelled bracketing of trees, as EVALB counts with COLLINS.prm:\n"
-                            "           precision, recall, F1, exact match, right tags. A tree whose words differ\n"
-                            "           from the reference's is reported and left out.";
+                            "           precision, recall, F1, exact match, right tags. A tree whose words\n"
+                            "           differ from the reference's is reported and left out.";
 
-static const char epilogue[] =
-    "Examples:\n"
-    "  rill eval -m model --refs forms.txt decoded.txt\n"
-    "  rill decode -m model -i questions.txt --n-best 10 | rill eval -m model --refs forms.txt\n"
-    "  rill eval --domain semparse --refs test.tsv --tsv decoded.txt --json\n"
-    "  rill decode -m model -i test.de | rill eval --metric bleu --refs test.en\n";
+static const char epilogue[] = "Examples:\n"
+                               "  rill eval -m model --refs forms.txt decoded.txt\n"
+                               "  rill decode -m model -i questions.txt --n-best 10 |\n"
+                               "    rill eval -m model --refs forms.txt\n"
+                               "  rill eval --domain semparse --refs test.tsv --tsv decoded.txt --json\n"
+                               "  rill decode -m model -i test.de | rill eval --metric bleu --refs test.en\n";
 
 static int take_option(void *user, const cli_option *option, const char *value)
 {

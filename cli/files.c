@@ -18,6 +18,12 @@ int cli_file_standard(const char *path)
     return !path || !strcmp(path, "-");
 }
 
+int cli_file_is_folder(const char *path)
+{
+    struct stat info;
+    return !stat(path, &info) && S_ISDIR(info.st_mode);
+}
+
 static identity identify_new(const char *path)
 {
     char directory[4096];

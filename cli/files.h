@@ -13,6 +13,8 @@ typedef struct cli_file {
 /* Whether the path means standard input or output. */
 int cli_file_standard(const char *path);
 
+int cli_file_is_folder(const char *path);
+
 /* Whether two paths lead to one file, which is there. */
 int cli_file_same(const char *a, const char *b);
 

@@ -244,9 +244,9 @@ int cli_info(int argc, char **argv)
     const cli_group groups[] = {
         {"Options", cli_model_options}, {"Options of the domain", session.rows.domains}, {NULL, NULL}};
     const cli_syntax syntax = {"rill info DIR [options]",
-                               "Describe a model: its domain, sizes, the search it is decoded with by default, and\n"
-                               "its files. A model that cannot be opened is described as far as possible, with the\n"
-                               "reason on standard error and exit code 1.",
+                               "Describe a model: its domain, sizes, the search it is decoded with by default,\n"
+                               "and its files. A model that cannot be opened is described as far as possible,\n"
+                               "with the reason on standard error and exit code 1.",
                                groups,
                                "Examples:\n  rill info model\n  rill info model --domain mt\n",
                                take_option,

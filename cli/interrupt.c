@@ -12,10 +12,12 @@
 
 enum { MOST_UNFINISHED = 8 };
 
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+/* Those behind the first three are no wish that work be kept, and kill at once, once what is unfinished is gone. */
+enum { HEEDED = 3 };
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
 
 /* A handler has nothing else to go by. */
-static volatile sig_atomic_t heeded, interrupted, came[3];
+static volatile sig_atomic_t heeded, interrupted, drawn, came[HEEDED];
 static const char *volatile unfinished[MOST_UNFINISHED];
 static int wake[2] = {-1, -1};
 
@@ -23,6 +25,7 @@ static void die(int signal_number)
 {
     for (size_t i = 0; i < MOST_UNFINISHED; i++)
         if (unfinished[i]) unlink(unfinished[i]);
+    if (drawn) (void)!write(STDERR_FILENO, "\n", 1);
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }
@@ -32,7 +35,7 @@ static void note_interrupt(int signal_number)
     const int before = errno;
     size_t i = 0;
     while (signals[i] != signal_number) i++;
-    if (!heeded || came[i]) {
+    if (!heeded || i >= HEEDED || came[i]) {
         die(signal_number);
     } else {
         came[i] = 1;
@@ -68,6 +71,12 @@ void cli_interrupt_unfinished(const char *path, int is)
             unfinished[i] = is ? path : NULL;
             break;
         }
+    if (is) take_signals();
+}
+
+void cli_interrupt_drawn(int is)
+{
+    drawn = is;
     if (is) take_signals();
 }
 

@@ -1,12 +1,14 @@
 /* A wish to end where half of the work is worth keeping: Ctrl-C, kill, or the terminal gone (SIGINT, SIGTERM, SIGHUP). The first one
  * asks to come to an end: what is finished is written, statistics too. A second one of its kind kills as usual, and so does the first
- * where nobody heeds it. */
+ * where nobody heeds it. What kills otherwise and can be caught, SIGQUIT and SIGXCPU, kills as usual; unfinished files go before. */
 #ifndef CLI_INTERRUPT_H
 #define CLI_INTERRUPT_H
 
 void cli_interrupt_heed(void);
 /* Have the file go if such a signal kills (is = 1: it is not whole yet), or no longer (0). The path is kept. */
 void cli_interrupt_unfinished(const char *path, int is);
+/* Have the terminal's line end first if such a signal kills (is = 1: what we are at stands there, without an end), or no longer (0). */
+void cli_interrupt_drawn(int is);
 int cli_interrupted(void); /* the signal that came, else 0; always 0 before cli_interrupt_heed() */
 /* Readable from then on; -1, which poll() passes over, before cli_interrupt_heed(). */
 int cli_interrupt_descriptor(void);

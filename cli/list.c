@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "files.h"
 #include "metric.h"
 #include "options.h"
 #include "search.h"
@@ -134,7 +135,7 @@ static const struct {
     {"likes", "--like NAME", print_likes},
     {"outputs", "--NAME; what is written beside the text of outputs, where the domain can tell", print_outputs},
     {"options", "--NAME VALUE; what a domain can be told when its model is opened", print_options},
-    {"actions", "what scorers and scripts name; `rill list actions DIR` prints a model's", NULL},
+    {"actions", "what scorers and scripts name; `rill list actions -m DIR` prints a model's", NULL},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -178,7 +179,7 @@ static int put_actions(rill_context *ctx, const rill_model *model)
 
 static int print_actions(list *l)
 {
-    if (!l->session.open.path && !l->session.domain) return cli_fail("no model: rill list actions DIR");
+    if (!l->session.open.path && !l->session.domain) return cli_fail("no model: rill list actions -m DIR");
     int code = cli_session_configure(&l->session);
     if (code == CLI_OK) code = cli_session_open(&l->session);
     return code == CLI_OK ? put_actions(l->session.ctx, l->session.model) : code;
@@ -205,6 +206,9 @@ static int take_argument(void *user, const char *value)
         if (!strcmp(value, names[i])) l->kind = names[i];
     }
     if (l->kind) return CLI_OK;
+    if (cli_file_is_folder(value))
+        return cli_fail("unexpected argument \"%s\"; a model's actions are listed by: rill list actions -m %s", value,
+                        value);
     const char *near = rill_nearest(value, names, KINDS);
     if (near) return cli_fail("unknown kind \"%s\"; did you mean \"%s\"?", value, near);
     return cli_fail("unknown kind \"%s\"; `rill list` shows all of them", value);
@@ -219,7 +223,7 @@ static int print_kinds(const list *l)
 {
     int several = 0;
     if (l->session.open.path || l->session.domain)
-        return cli_fail("a model is for its actions alone: rill list actions DIR");
+        return cli_fail("a model is for its actions alone: rill list actions -m DIR");
     for (size_t i = 0; i < KINDS; i++) {
         if (l->kind && strcmp(l->kind, kinds[i].name)) continue;
         cli_print("%s%s (%s):\n", several++ ? "\n" : "", kinds[i].name, kinds[i].how);
@@ -233,14 +237,16 @@ int cli_list(int argc, char **argv)
     static list l; /* large, and there is one */
     const cli_group groups[] = {{"Options", cli_naming_options}, {NULL, NULL}};
     const cli_syntax syntax = {
-        "rill list [KIND] [--plugin FILE]\n       rill list actions DIR [options]",
-        "List what can be named on a command line. NAME:ARGS shows how arguments are written.\n"
+        "rill list [KIND] [--plugin FILE]\n       rill list actions -m DIR [options]",
+        "List what can be named on a command line. NAME:ARGS shows how arguments are\n"
+        "written.\n"
         "KIND: domains, methods, heuristics, scorers, policies, metrics, settings, likes,\n"
         "outputs or options; without one, all of them. The actions of a model are a line\n"
-        "each, \"NUMBER<TAB>NAME\", with \\t, \\n, \\\\ and \\x1b for what would not fit into one.",
+        "each, \"NUMBER<TAB>NAME\", with \\t, \\n, \\\\ and \\x1b for what does not fit into\n"
+        "one.",
         groups,
         "Examples:\n  rill list\n  rill list heuristics\n  rill list domains --plugin ./rill-mine.so\n"
-        "  rill list heuristics --plugin mine.lua\n  rill list actions model | grep cat\n",
+        "  rill list heuristics --plugin mine.lua\n  rill list actions -m model | grep cat\n",
         take_option,
         take_argument,
         &l};

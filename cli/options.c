@@ -1,6 +1,8 @@
 /* The parser of command lines and its help texts; see options.h for what is accepted. */
 #include "options.h"
 
+#include "files.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -36,6 +38,35 @@ static const cli_option *find(const cli_syntax *syntax, const char *name, size_t
     return NULL;
 }
 
+/* What other decoders call it, words with a blank on either side; said where the command has the option. */
+static const struct {
+    const char *option, *words, *said;
+} elsewhere[] = {
+    {"k", " b beam beams beam-size beam-width num-beams ", "the beam's width is -k"},
+    {"n", " batch batch-size max-batch-size ", "how many inputs are decoded together is -n"},
+    {"length-penalty", " lenpen normalize ", "outputs are ordered by --length-penalty"},
+    {"n-best", " num-return-sequences num-hypotheses ", "how many outputs an input gives is --n-best"},
+    {"weights", " fp16 bf16 int8 half quantize quantization compute-type ", "how weights are kept is --weights"},
+    {"device", " gpu gpus cuda ", "what computes is --device"},
+};
+
+/* Whether that is where the word is from, which is then said. */
+static int is_from_elsewhere(const cli_syntax *syntax, const char *dashes, const char *word, size_t length)
+{
+    char padded[68];
+    snprintf(padded, sizeof padded, " %.*s ", (int)length, word);
+    for (char *p = padded; *p; p++)
+        if (*p == '_') *p = '-';
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++) {
+        const char *name = elsewhere[i].option;
+        const cli_option *option = strstr(elsewhere[i].words, padded) ? find(syntax, name, strlen(name), 0) : NULL;
+        if (!option) continue;
+        cli_say("unknown option %s%.*s: %s %s", dashes, (int)length, word, elsewhere[i].said, option->argument);
+        return 1;
+    }
+    return 0;
+}
+
 static int unknown_name(const cli_syntax *syntax, const char *name, size_t length)
 {
     char word[64];
@@ -63,6 +94,7 @@ static int parse_long(const cli_syntax *syntax, int argc, char **argv, int *at, 
     }
     const cli_option *option = find(syntax, name, length, 0);
     if (!option && !helped) return CLI_OK;
+    if (!option && is_from_elsewhere(syntax, "--", name, length)) return CLI_FAILED;
     if (!option) return unknown_name(syntax, name, length);
     if (cli_option_is_switch(option)) {
         if (value) return cli_fail("option --%s takes no value, but \"%s\" was given", option->name, value);
@@ -92,9 +124,11 @@ static int parse_letters(const cli_syntax *syntax, int argc, char **argv, int *a
         }
         const cli_option *option = find(syntax, NULL, 0, *p);
         if (!option && !helped) return CLI_OK;
+        if (!option && is_from_elsewhere(syntax, "-", p, 1)) return CLI_FAILED;
         if (!option) return cli_fail("unknown option -%c; --help lists all", *p);
         const char *value = "";
         if (!cli_option_is_switch(option)) {
+            if (p[1] == '=') return cli_fail("option -%c takes its value without \"=\": -%c %s", *p, *p, p + 2);
             value = p[1] ? p + 1 : *at + 1 < argc ? argv[++*at] : NULL;
             if (!value) return cli_fail("option -%c needs a value: -%c %s", *p, *p, option->argument);
             return syntax->option(syntax->user, option, value);
@@ -112,6 +146,8 @@ int cli_parse(const cli_syntax *syntax, int argc, char **argv, int *helped)
     for (int at = 1; at < argc && code == CLI_OK && !(helped && *helped); at++) {
         const char *word = argv[at];
         if (only_arguments || word[0] != '-' || !word[1]) { /* a lone "-" is a file: standard input or output */
+            if (!syntax->argument && find(syntax, "model", 5, 0) && cli_file_is_folder(word))
+                return cli_fail("unexpected argument \"%s\"; a model is named by -m", word);
             if (!syntax->argument && find(syntax, "input", 5, 0))
                 return cli_fail("unexpected argument \"%s\"; inputs are named by -i; --help shows the usage", word);
             if (!syntax->argument) return cli_fail("unexpected argument \"%s\"; --help shows the usage", word);

@@ -93,6 +93,17 @@ int cli_output_open(cli_output *output, const rill_context *ctx, const char *pat
     return CLI_OK;
 }
 
+/* A line that did not fit is taken back from a regular file, so that the file ends with a whole one. Not where others have written
+ * behind us. */
+static void cut_line(const cli_output *output)
+{
+    struct stat info;
+    const off_t at = output->open_line ? lseek(output->fd, 0, SEEK_CUR) : -1;
+    const off_t start = at - (off_t)output->open_line;
+    if (at < 0 || fstat(output->fd, &info) || !S_ISREG(info.st_mode) || info.st_size != at || start < 0) return;
+    if (!ftruncate(output->fd, start)) lseek(output->fd, start, SEEK_SET);
+}
+
 static int failed(cli_output *output, int error)
 {
     output->error = error;
@@ -116,8 +127,15 @@ int cli_output_flush(cli_output *output)
     while (done < output->used) {
         ssize_t wrote = write(output->fd, output->data + done, output->used - done);
         if (wrote < 0 && (errno == EINTR || wait_until_writable(output, errno))) continue;
-        if (wrote < 0) return failed(output, errno);
+        if (wrote < 0) {
+            const int error = errno;
+            cut_line(output);
+            return failed(output, error);
+        }
+        const char *newline = memrchr(output->data + done, '\n', (size_t)wrote);
+        output->open_line += (size_t)wrote;
         done += (size_t)wrote;
+        if (newline) output->open_line = (size_t)(output->data + done - newline) - 1;
     }
     output->used = 0;
     output->seconds += cli_now() - start;

@@ -25,6 +25,7 @@ typedef struct cli_output {
     double seconds;       /* spent in write(2) */
     char *place, *beside; /* of a report: where it belongs, and where it is until it is whole */
     int begun;            /* something was written: else there is no report */
+    size_t open_line;     /* bytes written behind the last newline */
     size_t used;
     char data[CLI_OUTPUT_BUFFER];
 } cli_output;

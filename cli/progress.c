@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "interrupt.h"
 
 enum { BAR = 24 };
 static const double INTERVAL = 0.1;
@@ -70,6 +71,7 @@ void cli_progress_draw(cli_progress *progress, const cli_position *position)
     fprintf(stderr, "\r%s\033[K", text);
     fflush(stderr);
     progress->drawn = 1;
+    cli_interrupt_drawn(1);
     pthread_mutex_unlock(&terminal);
 }
 
@@ -81,5 +83,6 @@ void cli_progress_erase(cli_progress *progress)
         fflush(stderr);
     }
     progress->drawn = 0;
+    cli_interrupt_drawn(0);
     pthread_mutex_unlock(&terminal);
 }

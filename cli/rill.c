@@ -16,7 +16,7 @@
 static const cli_command commands[] = {
     {"decode", "decode lines with a model", cli_decode},
     {"run", "decode as a Lua script describes it, or sweep over its grid", cli_run},
-    {"tune", "try a script's configurations on a dev set and show what quality costs", cli_tune},
+    {"tune", "try a script's configurations on a dev set: what quality costs", cli_tune},
     {"eval", "compare decoded lines with references", cli_eval},
     {"bench", "run several search methods on one input and compare them", cli_bench},
     {"check", "try whether a plugin keeps its contract", cli_check},

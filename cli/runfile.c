@@ -95,6 +95,7 @@ static rill_status prepare_worker(void *user, int worker, rill_context *ctx)
 static int refuse(const cli_runfile *file, const char *key, const char *what, const char *path, const char *option)
 {
     char why[1024];
+    while (!strncmp(path, "././", 4)) path += 2; /* "./x.so" of a script that is here */
     snprintf(
         why, sizeof why,
         "a script %s only with your word: say %s %.400s too, or --unsafe-scripts if you trust the script as you would a program",
@@ -148,6 +149,9 @@ int cli_runfile_load(cli_runfile *file, cli_session *session)
 {
     int code = CLI_OK;
     if (!file->path) return CLI_OK;
+    if (cli_file_is_folder(file->path) && !cli_session_is_script(file->path))
+        return cli_fail("%s: it is a folder, and a run described in Lua was expected; a model is named by -m",
+                        file->path);
     if (rill_script_load(&file->script, session->ctx, file->path, &session->script) < 0 ||
         rill_script_config_plugins(file->script, &file->said) < 0)
         return cli_fail_context(session->ctx);

@@ -83,6 +83,7 @@ const cli_option cli_domain_options[] = {
 };
 
 const cli_option cli_naming_options[] = {
+    MODEL_OPTION("the model whose actions are listed: its directory"),
     DOMAIN_OPTION,
     DOMAIN_ARGS_OPTION,
     PLUGIN_OPTIONS,
@@ -102,6 +103,7 @@ static int take_row(cli_session *session, const cli_option *option, const char *
 
 static int take_model(cli_session *session, const char *value)
 {
+    if (!value[0]) return cli_fail("-m is given an empty path");
     if (!session->open.path) {
         session->open.path = value;
         return CLI_OK;
@@ -303,6 +305,15 @@ int cli_session_configure(cli_session *session)
     return rill_folder_read(&session->folder, session->ctx, session->open.path, session->domain) < 0
                ? cli_fail_context(session->ctx)
                : CLI_OK;
+}
+
+void cli_session_cap(cli_session *session)
+{
+    const int asked = session->open.threads, processors = rill_processors();
+    if (asked <= processors) return;
+    session->open.threads = processors;
+    cli_say("warning: %d threads were asked for, and this process may use %d processor%s: it takes as many threads",
+            asked, processors, processors == 1 ? "" : "s");
 }
 
 static void say_unknown_domain(const rill_context *ctx, const char *name)

@@ -46,7 +46,7 @@ typedef struct cli_session {
 extern const cli_option cli_model_options[];
 /* The same without those that only matter when a model is run. */
 extern const cli_option cli_domain_options[];
-/* Those that add names: plugins, and a domain to open. */
+/* Those that add names: plugins, and a model or a domain to open. */
 extern const cli_option cli_naming_options[];
 int cli_session_owns(const cli_option *option);
 int cli_session_take(cli_session *session, const cli_option *option, const char *value);
@@ -66,6 +66,9 @@ int cli_session_plugin(cli_session *session, const char *path);
 void cli_session_add_script(cli_session *session, rill_script *script);
 /* Read the config of the model, if one is named; what no option has said gets its default. */
 int cli_session_configure(cli_session *session);
+/* Take no more threads than the process has processors: the threads of an operation wait for one another, and those that share a
+ * processor wait long. For commands that decode for their outputs; `rill check` compares as many threads as it is told. */
+void cli_session_cap(cli_session *session);
 /* The domain's name: as the option says, else the config; NULL after a message when neither does. */
 const char *cli_session_domain(const cli_session *session);
 /* Open the model for as many workers as are wanted. */

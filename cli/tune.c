@@ -177,6 +177,7 @@ static int prepare(tune *t)
     if (code == CLI_OK) code = check_search(t);
     if (code == CLI_OK && !t->runfile.said->has_tune) code = cli_sweep_check(&t->runfile);
     if (code == CLI_OK) code = cli_session_configure(&t->session);
+    if (code == CLI_OK) cli_session_cap(&t->session);
     const char *domain = code == CLI_OK ? cli_session_domain(&t->session) : NULL;
     if (!domain) return CLI_FAILED;
     code = check_files(t);
@@ -221,24 +222,26 @@ static const char about[] = "Try the configurations that a Lua script describes 
                             "    sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} },\n"
                             "    tune = function(try)          -- instead of the sweep, where both are there\n"
                             "      local delta = 4\n"
-                            "      while delta > 0.1 and try{ delta = delta }.quality > 80 do delta = delta / 2 end\n"
+                            "      while delta > 0.1 and try{ delta = delta }.quality > 80 do\n"
+                            "        delta = delta / 2\n"
+                            "      end\n"
                             "    end,\n"
                             "  }\n"
                             "\n"
                             "A point changes the script's configuration: delta is the argument of the\n"
                             "heuristic absolute, M is max_candidates, relative, relative_local and every\n"
-                            "setting have their names. Points whose settings contradict each other are reported\n"
-                            "and skipped; an error in the script ends the search, and what was tried until\n"
-                            "then is printed. Options here override every point. Seconds are those inside the\n"
-                            "engine, of one run that gives all its outputs.";
+                            "setting have their names. Points whose settings contradict each other are\n"
+                            "reported and skipped; an error in the script ends the search, and what was tried\n"
+                            "until then is printed. Options here override every point. Seconds are those\n"
+                            "inside the engine, of one run that gives all its outputs.";
 
 static const char epilogue[] = "Exit code: 0 all fine; 1 wrong usage, or the search failed;\n"
-                               "2 finished, but at some points inputs failed or settings were refused; 130 Ctrl-C:\n"
-                               "what was tried before is shown.\n"
+                               "2 finished, but at some points inputs failed or settings were refused;\n"
+                               "130 Ctrl-C: what was tried before is shown.\n"
                                "\n"
                                "Examples:\n"
                                "  rill tune run.lua --dev dev.tsv\n"
-                               "  rill tune run.lua --dev dev.tsv --metric oracle --svg front.svg --json points.json\n"
+                               "  rill tune run.lua --dev dev.tsv --metric oracle --svg front.svg\n"
                                "  rill tune run.lua --dev dev.tsv --tokenized -m other-model --threads 2\n";
 
 /* "oracle", or a metric's name, or that with ":oracle" behind it. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "foreign.h"
 #include "rill/file.h"
 #include "rill/plugin.h"
 #include "try.h"
@@ -269,6 +270,7 @@ rill_status rill_folder_nameless(const rill_folder *f, const char *path)
         return rill_fail(
             f->ctx, RILL_ERR_NOT_FOUND,
             "model %s: it is a file; name the folder that it is in, or the domain that reads it with --domain", path);
+    if (f->type[0] == '\0') TRY(rill_foreign_fail(f->ctx, path));
     if (!f->found)
         return rill_fail(f->ctx, RILL_ERR_NOT_FOUND, "model %s: there is no config.json; name the domain with --domain",
                          path);

@@ -16,7 +16,7 @@
 #include "rill/safetensors.h"
 #include "try.h"
 
-enum { LENGTH_BYTES = 8 };
+enum { LENGTH_BYTES = 8, POINTER_LIMIT = 1024 /* bytes that a pointer of Git LFS stays below: its specification */ };
 #define HEADER_LIMIT ((uint64_t)100 << 20) /* as in the format's own reader */
 
 struct rill_tensors {
@@ -237,6 +237,10 @@ static rill_status read_header(rill_tensors *t)
     TRY(get(t, 0, sizeof prefix, prefix));
     uint64_t length = 0;
     for (int i = LENGTH_BYTES - 1; i >= 0; i--) length = length << 8 | prefix[i];
+    if (memcmp(prefix, "version ", LENGTH_BYTES) == 0 && t->size < POINTER_LIMIT)
+        return rill_fail(ctx, RILL_ERR_FORMAT,
+                         "%s: this is Git LFS's pointer to the weights, not the weights: `git lfs pull` fetches them",
+                         t->name);
     if (length > t->size - LENGTH_BYTES)
         return rill_fail(ctx, RILL_ERR_FORMAT,
                          "%s: the header of %llu bytes goes beyond the end of the file (%zu bytes)", t->name,

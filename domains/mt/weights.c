@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "foreign.h"
 #include "model.h"
 #include "rill/file.h"
 #include "weights.h"
@@ -298,26 +299,12 @@ static rill_status load_output(loader *l)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* A directory whose weights are a pickle alone is common enough to be told what to do. */
-static rill_status say_convert(loader *l, const char *directory)
-{
-    rill_file pickle;
-    char why[300];
-    snprintf(why, sizeof why, "%s", rill_error(l->ctx));
-    TRY(rill_path_join(&l->path, directory, "pytorch_model.bin"));
-    if (rill_file_open(&pickle, l->ctx, l->path.data, RILL_FILE_REGULAR) != RILL_OK)
-        return rill_fail(l->ctx, RILL_ERR_NOT_FOUND, "%s", why);
-    rill_file_close(&pickle);
-    return rill_fail(l->ctx, RILL_ERR_NOT_FOUND,
-                     "%s: expected model.safetensors beside it: tools/convert_mt.py bin %s --out %s makes it",
-                     l->path.data, directory, directory);
-}
-
 static rill_status open_tensors(loader *l, const char *directory)
 {
     TRY(rill_path_join(&l->path, directory, "model.safetensors"));
-    rill_status status = rill_tensors_open(&l->tensors, l->ctx, l->path.data);
-    return status == RILL_ERR_NOT_FOUND ? say_convert(l, directory) : status;
+    const rill_status status = rill_tensors_open(&l->tensors, l->ctx, l->path.data);
+    if (status == RILL_ERR_NOT_FOUND) TRY(rill_foreign_fail(l->ctx, directory));
+    return status;
 }
 
 /* What may be left over: tables that are another one, were stored to be computed anew, or are no one's (name_tables()), and what

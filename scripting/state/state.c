@@ -247,12 +247,26 @@ static rill_status fail_memory(rill_script *s)
                      s->path, s->heap.had, s->heap.wanted, s->options.memory);
 }
 
+/* Each coroutine.wrap() that an error passes through puts a place in front of it: a script whose coroutines call one another makes
+ * kilobytes of them. The last of such a sequence of equal places, with the message; *place: the length of one. */
+static const char *last_place(const char *message, size_t *place)
+{
+    const char *at = message, *colon = strstr(message, ": ");
+    *place = colon != NULL ? (size_t)(colon - message) + 2 : 0;
+    while (*place > 0 && strncmp(at + *place, message, *place) == 0) at += *place;
+    return at;
+}
+
 /* Lua shortens long paths; whoever reads the message wants the file. */
 static rill_status fail_message(rill_script *s, rill_status status, const char *message)
 {
-    size_t length = strlen(s->source);
+    const size_t length = strlen(s->source);
+    size_t place;
+    const char *last = last_place(message, &place);
     if (length > 0 && strncmp(message, s->source, length) == 0 && message[length] == ':')
-        return rill_fail(s->ctx, status, "%s%s", s->path, message + length);
+        return last < message + 2 * place
+                   ? rill_fail(s->ctx, status, "%s%s", s->path, message + length)
+                   : rill_fail(s->ctx, status, "%s%.*s... %s", s->path, (int)(place - length), message + length, last);
     return rill_fail(s->ctx, status, "script %s: %s", s->path, message);
 }
 

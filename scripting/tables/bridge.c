@@ -391,20 +391,29 @@ void script_take_no_array(lua_State *L, void *instead)
 
 /* --- blame -------------------------------------------------------------------------------------------------------- */
 
-static int32_t first_to_fail(rill_script *s, int32_t n, int64_t *id, rill_status (*alone)(void *, int32_t, int64_t *),
-                             void *user)
+typedef enum culprit { NO_ONE, SOME_INPUT, EVERY_INPUT } culprit;
+
+/* What fails alone; *id: the first of some inputs. */
+static culprit find_culprit(rill_script *s, int32_t n, int64_t *id, rill_status (*alone)(void *, int32_t, int64_t *),
+                            void *user)
 {
     const rill_script_options limits = s->options;
-    int32_t found = -1;
-    if (n == 1) return 0;
+    int failed = 0, passed = 0;
     /* A call that met a limit is not made n times over: twice its share of the limit finds the endless loop, or an input that
      * needs far more than the others, for twice the limit at most. */
     if (s->overrun && limits.instructions > 0) s->options.instructions = 2 * (limits.instructions / n) + 1;
     if (s->overrun && limits.seconds > 0) s->options.seconds = 2 * limits.seconds / n;
-    for (int32_t i = 0; i < n && found < 0; i++)
-        if (alone(user, i, id) < 0) found = i;
+    for (int32_t i = 0; i < n && !(failed && passed); i++) {
+        int64_t at;
+        if (alone(user, i, &at) >= 0) {
+            passed = 1;
+        } else if (!failed) {
+            failed = 1;
+            *id = at;
+        }
+    }
     s->options = limits;
-    return found;
+    return !failed ? NO_ONE : passed ? SOME_INPUT : EVERY_INPUT;
 }
 
 rill_status script_blame(const script_instance *instance, rill_status status, int32_t n, int64_t first,
@@ -414,12 +423,16 @@ rill_status script_blame(const script_instance *instance, rill_status status, in
     rill_script *s = t->script;
     char message[SCRIPT_MESSAGE_MAX];
     int64_t id = first;
-    int again = status != RILL_ERR_MEMORY; /* no input's fault, and a second try would want memory again */
+    const int again = n > 1 && status != RILL_ERR_MEMORY; /* no input's fault, and would want memory again */
     snprintf(message, sizeof message, "%s", rill_error(s->ctx));
-    if (n == 1 || (again && first_to_fail(s, n, &id, alone, user) >= 0))
+    const culprit found = again ? find_culprit(s, n, &id, alone, user) : NO_ONE;
+    if (n == 1 || found == SOME_INPUT)
         return rill_fail(s->ctx, status, "%s %s, while decoding input %lld (line %lld): %s", t->declaration->word,
                          t->name, (long long)id, (long long)id + 1, message);
     return rill_fail(s->ctx, status, "%s %s, in a timestep of %d inputs, the first is input %lld (line %lld)%s: %s",
                      t->declaration->word, t->name, n, (long long)first, (long long)first + 1,
-                     again ? ", none fails alone" : "", message);
+                     !again            ? ""
+                     : found == NO_ONE ? ", none fails alone"
+                                       : ", each fails alone",
+                     message);
 }

@@ -167,4 +167,14 @@ if [ -w /dev/full ]; then
   exits 1; says "standard output: cannot be written"
 fi
 
+# --- lines alone: equality is all that is counted, and what else there is is said
+printf '%s\n' "a b" "c d" >lines_alone
+run "$rill" eval --refs lines_alone lines_alone
+exits 0; prints "exact"; says "--metric bleu judges translations"
+for told in "--metric exact" "--domain semparse" "--json"; do
+  # shellcheck disable=SC2086
+  run "$rill" eval --refs lines_alone $told lines_alone
+  exits 0; says_not "--metric bleu"
+done
+
 finish

@@ -209,5 +209,56 @@ sleep 0.2
 verdict "$(good kill -TERM $decoder)" "one signal lets it finish what it is at"
 wait $decoder 2>/dev/null || status=$?
 exits 143; verdict "$(good [ -z "$(find . -name '*.partial')" -a ! -e b.json ])" "nothing is left of the report"
+ulimit -c 0
+for signal in QUIT:131 XCPU:152; do # these no one heeds: the first ends it
+  : >err
+  env --default-signal=QUIT,XCPU "$rill" decode -m model -q -i four --stats b.json --plugin hang.lua --scorer hang --script-steps 0 \
+    >out 2>err &
+  decoder=$!
+  await
+  command="decode, ended by SIG${signal%:*}" status=0
+  kill -"${signal%:*}" $decoder
+  wait $decoder 2>/dev/null || status=$?
+  exits "${signal#*:}"; verdict "$(good [ -z "$(find . -name '*.partial')" -a ! -e b.json ])" "nothing is left of the report"
+done
+
+# --- a file that may grow no more ends with a whole line, and what others wrote stays
+yes "w0 w1 w2" | head -n 200 >many
+"$rill" decode -m model -q -i many >plain_many
+limited() { bash -c 'ulimit -f 1; exec "$@"' - "$@"; }
+whole() { # whole FILE WANTED
+  verdict "$(good [ -s "$1" ])" "something is written to $1"
+  verdict "$(good cmp -s "$1" <(head -n "$(wc -l <"$1")" "$2"))" "$1 ends with a whole line"
+}
+run limited "$rill" decode -m model -q -i many -o results
+exits 1; says "results: cannot be written"; whole results plain_many
+run limited "$rill" decode -m model -q -i many --n-best 3 -o results
+exits 1; "$rill" decode -m model -q -i many --n-best 3 >wanted; whole results wanted
+echo before >log
+run bash -c "ulimit -f 1; exec '$rill' decode -m model -q -i many >>log"
+exits 1; says "standard output: cannot be written"; { echo before; cat plain_many; } >wanted; whole log wanted
+head -c 30 plain_many >log # another's half of a line
+run bash -c "ulimit -f 1; exec '$rill' decode -m model -q -i many >>log"
+exits 1; { head -c 30 plain_many; cat plain_many; } >wanted; whole log wanted
+
+# --- results are written before it is said that they are
+cat >stop.lua <<'END'
+local asked = false
+rill.scorer{ name = "stop", score = function(rows)
+  if not asked then io.popen("kill -INT $PPID"):close() end -- os.execute() would ignore it
+  asked = true
+end }
+END
+printf '%s\n' "w0 w1 w2" "w0 w1 w2" >twins
+interrupted() {
+  run env --default-signal=INT "$rill" decode -m model -q -i twins --plugin stop.lua --unsafe-scripts --scorer stop --method fixed -n 2 \
+    "$@"
+}
+interrupted -o results
+exits 130; says "interrupted: the results of 1 line are written"; whole results plain_many
+if [ -w /dev/full ]; then
+  interrupted -o /dev/full
+  says "/dev/full: cannot be written"; says_not "are written"
+fi
 
 finish

@@ -43,10 +43,10 @@ exits() { verdict "$(good [ "$status" -eq "$1" ])" "exit code $1 was expected"; 
 says() { verdict "$(good contains "$1" err)" "stderr should say: $1"; }
 says_not() { if contains "$1" err; then verdict 0 "stderr should not say: $1"; else verdict 1 ""; fi; }
 silent() { verdict "$(good no_bytes err)" "nothing was expected on stderr"; }
-# The counts of outputs that are cut short or too few, and nothing else.
+# The counts of outputs that are cut short or too few, and nothing else; but where there is one processor, that it has no two threads.
 counts_only() {
   local others
-  others=$(grep -cv '^rill: warning: [0-9]* of [0-9]* inputs have ' err || true)
+  others=$(grep -cv '^rill: warning: [0-9]* \(of [0-9]* inputs have \|threads were asked for\)' err || true)
   verdict "$(good [ "$others" = 0 ])" "counts alone were expected on stderr"
 }
 prints() { verdict "$(good contains "$1" out)" "stdout should have: $1"; }
@@ -65,6 +65,11 @@ has_json() { # has_json FILE PATH...
   verdict "$(good quietly "$check_json" "$@")" "JSON of $1 should have what was asked for: $*"
 }
 quietly() { "$@" >/dev/null; }
+
+# threads_of N: how many threads the command takes where N are asked for, which is no more than there are processors for it.
+threads_of() {
+  "$rill" decode -m "$tiny" -q --threads "$1" --stats - -o /dev/null </dev/null 2>/dev/null | sed -n 's/^ *"threads": \([0-9]*\).*/\1/p'
+}
 
 finish() {
   echo "$checks checks, $failures failures"

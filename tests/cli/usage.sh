@@ -87,6 +87,21 @@ exits 1; says "no/such/model"; says "No such file or directory"
 mkdir empty
 run "$rill" decode -m empty
 exits 1; says "empty"; says "no config.json"; says "--domain"
+theirs() { # theirs FILES MESSAGE
+  rm -rf theirs && mkdir theirs
+  # shellcheck disable=SC2086
+  (cd theirs && touch $1)
+  [ ! -e theirs/config.json ] || echo '{"add_source_eos": true}' >theirs/config.json
+  for command in decode info; do
+    if [ $command = decode ]; then run "$rill" decode -m theirs; else run "$rill" info theirs; fi
+    exits 1; says "$2"
+  done
+}
+theirs "config.json model.bin shared_vocabulary.json" "theirs/model.bin: CTranslate2's form is not read: take the model that it was"
+theirs "opus.npz decoder.yml source.spm" "theirs/opus.npz: this is Marian's form: tools/convert_mt.py marian theirs --out NEW makes"
+theirs "model2.pt model1.pt dict.en.txt dict.de.txt" "convert_mt.py fairseq theirs/model1.pt --out NEW makes a folder"
+theirs "config.json model.safetensors.index.json" "theirs/model.safetensors.index.json: weights in several files"
+theirs "readme.txt" "model theirs: there is no config.json"
 echo '{}' >file
 run "$rill" decode -m file
 exits 1; says "model file: it is a file"; says "--domain"
@@ -183,7 +198,7 @@ line_is 5 "4$tab"'\x1b[31m'; line_is 59999 "59998${tab}name 59998"
 "$rill" list actions --plugin odd.lua --domain odd 2>told | head -n 1 >out
 verdict "$(good no_bytes told)" "a reader that goes away is no error"
 run "$rill" list actions
-exits 1; says "no model: rill list actions DIR"
+exits 1; says "no model: rill list actions -m DIR"
 run "$rill" list actions no/such
 exits 1; says "no/such"
 run "$rill" list methods --domain mt
@@ -191,6 +206,81 @@ exits 1; says "a model is for its actions alone"
 if [ -n "$toy" ]; then
   run "$rill" list domains --plugin "$toy"
   exits 0; prints "toy"
+fi
+
+# --- what others call it, where the command has it
+means() { # means COMMAND WORD MESSAGE
+  # shellcheck disable=SC2086
+  run "$rill" $1 -m "$tiny" $2 5
+  exits 1; says "rill: unknown option $2: $3"
+}
+for word in --beam --beam-size --beam_size --num-beams -b; do means decode $word "the beam's width is -k K"; done
+means bench --beam-size "the beam's width is -k K"
+means decode --batch-size "how many inputs are decoded together is -n N"
+means decode --lenpen "outputs are ordered by --length-penalty A"
+means tune --num-return-sequences "how many outputs an input gives is --n-best N"
+for word in --fp16 --int8; do means decode $word "how weights are kept is --weights f32|bf16|int8"; done
+run "$rill" eval --beam-size=5
+exits 1; says "rill: unknown option --beam-size; --help lists all"
+run "$rill" decode -m "$tiny" -k=5
+exits 1; says 'rill: option -k takes its value without "=": -k 5'
+run "$rill" decode -m ""
+exits 1; says "rill: -m is given an empty path"
+run "$rill" bench -m "$tiny" --methods greedy --methods fixed
+exits 1; says "rill: --methods is given twice; one list names all: --methods greedy,fixed"
+
+# --- a model where none is expected: how it is named
+run "$rill" list actions -m "$tiny"
+exits 0; silent; same out actions
+run "$rill" list "$tiny"
+exits 1; says "a model's actions are listed by: rill list actions -m $tiny"
+run "$rill" list -m "$tiny"
+exits 1; says "a model is for its actions alone: rill list actions -m DIR"
+for command in run check tune decode bench; do
+  run "$rill" $command "$tiny"
+  exits 1; says "$tiny"; says "a model is named by -m"
+done
+
+# --- help fits a terminal
+for command in "" decode run tune eval bench check info list; do
+  # shellcheck disable=SC2086
+  run "$rill" $command --help
+  verdict "$(good [ -z "$(awk 'length($0) > 80' out)" ])" "lines of 80 columns at most"
+done
+
+# --- a plugin is called as it may be called
+echo 'return { plugins = { "./x.so" } }' >own.lua
+cp own.lua x.so
+for path in own.lua ./own.lua; do
+  run "$rill" run $path
+  exits 1; says "say --plugin ./x.so too"
+done
+
+# --- a terminal's line has an end when Ctrl-C kills
+cat >interrupt.py <<'END'
+import os, pty, signal, sys, time
+pid, terminal = pty.fork()
+if pid == 0:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.execv(sys.argv[1], sys.argv[1:])
+seen = b""
+while b"hangs" not in seen:
+    seen += os.read(terminal, 4096)
+os.write(terminal, b"\x03")
+try:
+    while part := os.read(terminal, 4096):
+        seen += part
+except OSError:
+    pass
+print("end of line" if seen.endswith(b"\n") else repr(seen), os.WTERMSIG(os.waitpid(pid, 0)[1]))
+END
+cat >hang.lua <<'END'
+rill.scorer{ name = "hang", score = function(rows) print("hangs") while true do end end }
+END
+if command -v python3 >/dev/null; then
+  printf 'w0 w1\n' >one_line
+  run timeout 60 python3 interrupt.py "$rill" bench -m "$tiny" -i one_line --plugin hang.lua --scorer hang --script-steps 0
+  exits 0; line_is 1 "end of line 2"
 fi
 
 finish

@@ -11,6 +11,7 @@
 
 #include "blocks.h"
 #include "config.h"
+#include "foreign.h"
 #include "helpers.h"
 #include "rill/safetensors.h"
 #include "support/resident.h"
@@ -503,10 +504,58 @@ static void tensors_refuse_bad_lengths(void **state)
             "m: the header of 3 bytes goes beyond the end of the file (10 bytes)");
     REFUSED(rill_tensors_parse(&t, ctx, "m", "\377\377\377\377\377\377\377\377{}", 10),
             "m: the header of 18446744073709551615 bytes goes beyond the end of the file (10 bytes)");
+    static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 300\n";
+    REFUSED(rill_tensors_parse(&t, ctx, "m", pointer, sizeof pointer - 1),
+            "m: this is Git LFS's pointer to the weights, not the weights: `git lfs pull` fetches them");
     assert_int_equal(rill_tensors_parse(&t, ctx, "m", "\2\0\0\0\0\0\0\0{}", 10), RILL_OK);
     assert_int_equal(rill_tensors_count(t), 0);
     assert_null(rill_tensors_find(t, "a"));
     rill_tensors_close(t);
+}
+
+/* --- folders of others -------------------------------------------------------------------------------------------- */
+
+static void forms_of_others_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *files[3], *file, *sentence; /* NULL: nothing is known of it */
+    } forms[] = {
+        {{"pytorch_model.bin"}, "pytorch_model.bin", "expected model.safetensors beside it: tools/convert_mt.py bin "},
+        {{"pytorch_model.bin.index.json"}, "pytorch_model.bin.index.json", "tools/convert_mt.py bin "},
+        {{"model.safetensors.index.json", "pytorch_model.bin"},
+         "model.safetensors.index.json",
+         "weights in several files are not read"},
+        {{"model.npz", "decoder.yml"}, "model.npz", "this is Marian's form: tools/convert_mt.py marian "},
+        {{"model2.pt", "model1.pt", "dict.de.txt"},
+         "model1.pt",
+         "this is fairseq's form: tools/convert_mt.py fairseq "},
+        {{"model.bin", "shared_vocabulary.json"}, "model.bin", "CTranslate2's form is not read"},
+        {{"alone.pt", "dict.json"}, NULL, NULL},
+        {{"config.json"}, NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        char folder[64] = "/tmp/rill-forms-XXXXXX", path[200], start[200];
+        assert_non_null(mkdtemp(folder));
+        for (int n = 0; n < 3 && forms[i].files[n] != NULL; n++) {
+            snprintf(path, sizeof path, "%s/%s", folder, forms[i].files[n]);
+            fclose(fopen(path, "w"));
+        }
+        snprintf(start, sizeof start, "%s/%s: ", folder, forms[i].file != NULL ? forms[i].file : "");
+        rill_error_clear(ctx);
+        assert_int_equal(rill_foreign_fail(ctx, folder), forms[i].file != NULL ? RILL_ERR_NOT_FOUND : RILL_OK);
+        const char *said = rill_error(ctx);
+        if (forms[i].file == NULL)
+            assert_string_equal(said, "");
+        else if (strncmp(said, start, strlen(start)) != 0 || strstr(said, forms[i].sentence) == NULL)
+            fail_msg("%s", said);
+        for (int n = 0; n < 3 && forms[i].files[n] != NULL; n++) {
+            snprintf(path, sizeof path, "%s/%s", folder, forms[i].files[n]);
+            remove(path);
+        }
+        rmdir(folder);
+    }
+    assert_int_equal(rill_foreign_fail(ctx, "no/such/folder"), RILL_OK);
 }
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
@@ -561,6 +610,7 @@ int main(void)
         CASE(tensors_that_are_cut_off_are_told),
         CASE(tensors_refuse_bad_headers),
         CASE(tensors_refuse_bad_lengths),
+        CASE(forms_of_others_are_told),
         CASE(readers_survive_every_refusal),
     };
     return cmocka_run_group_tests_name("domains_common", tests, NULL, NULL);

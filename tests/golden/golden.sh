@@ -102,7 +102,7 @@ decode() { # decode INPUTS OPTION...: into "found"
   put_inputs "$1"
   shift
   "$rill" decode -q -i inputs --min-width 0 "${on[@]}" "$@" >found 2>err || [ $? = 2 ] || { echo "  $*"; sed 's/^/    /' err; }
-  [ "$mode" = small ] || grep -v '^rill: warning: [0-9]* of ' err | sed 's/^/stderr: /' >>found
+  [ "$mode" = small ] || grep -v '^rill: warning: [0-9]* \(of\|threads\) ' err | sed 's/^/stderr: /' >>found
 }
 
 # No device but the processor multiplies by int8.

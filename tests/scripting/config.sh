@@ -46,7 +46,7 @@ as -m "$geo" -i "$questions" --n-best 1 --policy most-advanced --heuristic max_c
 printf '%s\n' "w0 w1 w2" "w3" "w4 w5 w6 w7 w8" >three
 config "{ model = '$tiny', domain = 'semparse', input = 'three', tokenized = true, threads = 2 }"
 as -m "$tiny" -i three --tokenized --threads 2
-json 2 threads got.json
+json "$(threads_of 2)" threads got.json
 # None is a chain too: the model's has no say.
 config "{ model = '$tiny', input = 'three', heuristics = {}, search = { max_candidates = 12 } }"
 run "$rill" run run.lua -q --stats got.json

@@ -315,9 +315,13 @@ static void names_the_input(void **state)
                    "in a timestep of 8 inputs, the first is input 7 (line 8), none fails alone: ", "together", NULL);
     /* an error in a nested function keeps its traceback; one that is not a string is told too */
     scripted_fails(apply_text("local function inner() local x = nil + 1 end\ninner()"), &p, &plain, RILL_ERR_PLUGIN,
-                   "arithmetic on a nil", "inner", "while decoding input 7 (line 8)", NULL);
+                   "arithmetic on a nil", "inner",
+                   "in a timestep of 8 inputs, the first is input 7 (line 8), each fails alone: ", NULL);
     scripted_fails(apply_text("error(setmetatable({}, {__tostring = function() return 'an object' end}))"), &p, &plain,
-                   RILL_ERR_PLUGIN, "an object", "while decoding input 7", NULL);
+                   RILL_ERR_PLUGIN, "an object", "the first is input 7 (line 8), each fails alone: ", NULL);
+    /* the first of some */
+    scripted_fails(apply_text("for i = 1, b.n do if b.item_id[i] % 3 == 1 then error('a third') end end"), &p, &plain,
+                   RILL_ERR_PLUGIN, "while decoding input 7 (line 8): ", "a third", NULL);
 }
 
 /* An endless loop is found by its input without being waited for as often as there are inputs. */

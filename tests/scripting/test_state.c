@@ -160,6 +160,33 @@ static void tracebacks_name_the_script_s_functions(void **state)
     rill_context_destroy(ctx);
 }
 
+/* Each coroutine.wrap() puts its place before the message. */
+static void places_of_coroutines_are_told_once(void **state)
+{
+    (void)state;
+    static const char text[] = "local function deep(n)\n"
+                               "  if n == 0 then error('the bottom: here') end\n"
+                               "  coroutine.wrap(deep)(n - 1)\n"
+                               "end\n"
+                               "deep(%d)\n";
+    static const char *const told[] = {
+        "test.lua:2: the bottom: here",
+        "test.lua:3: test.lua:2: the bottom: here",
+        "test.lua:3: test.lua:3: test.lua:2: the bottom: here",
+        "test.lua:3: ... test.lua:3: test.lua:2: the bottom: here",
+        "test.lua:3: ... test.lua:3: test.lua:2: the bottom: here",
+    };
+    for (int n = 0; n < 5; n++) {
+        char script[200], start[100];
+        rill_context *ctx = harness_context(NULL);
+        snprintf(script, sizeof script, text, n < 4 ? n : 100);
+        snprintf(start, sizeof start, "%s\nstack traceback:", told[n]);
+        assert_int_equal(load(ctx, script), RILL_ERR_PLUGIN);
+        if (strncmp(rill_error(ctx), start, strlen(start)) != 0) fail_msg("%s", rill_error(ctx));
+        rill_context_destroy(ctx);
+    }
+}
+
 /* What a script registered goes when it fails, and stays when it does not. */
 static void registrations_are_all_or_nothing(void **state)
 {
@@ -537,6 +564,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(files_that_cannot_be_read_are_named),
         cmocka_unit_test(long_paths_are_told_whole),
         cmocka_unit_test(tracebacks_name_the_script_s_functions),
+        cmocka_unit_test(places_of_coroutines_are_told_once),
         cmocka_unit_test(registrations_are_all_or_nothing),
         cmocka_unit_test(statuses_pass_through_scripts),
         cmocka_unit_test(each_call_has_its_own_instructions),

@@ -175,7 +175,7 @@ script 'input = "inputs", references = "references", sweep = rill.sweep{ k = {1,
 run "$rill" tune run.lua -q
 exits 0; prints "24 inputs, 2 points"
 run "$rill" tune run.lua -q --dev dev.tsv -m "$tiny" --threads 2
-exits 0; prints "2 threads"
+exits 0; prints "$(threads_of 2) thread"
 # The examples' model and questions: a dev set of its own answers is answered in full.
 "$rill" decode -m "$geo" -i "$examples/questions/geo.txt" -q >answers
 paste "$examples/questions/geo.txt" answers >geo.tsv

@@ -83,7 +83,7 @@ typedef enum rill_end_rule {
 typedef struct rill_open_options {
     size_t struct_size;
     const char *path;        /* the model's directory or file; may be NULL for domains that need none */
-    int threads;             /* threads the domain may use inside a call, >= 1 */
+    int threads;             /* threads the domain may use inside a call, >= 1; slow when more than rill_processors() */
     int tokenized;           /* inputs are in the model's own form: split at blanks, change nothing */
     int deterministic;       /* results must not depend on schedule even on optional back ends */
     const char *arguments;   /* free text for the domain ("seed=3"), or NULL */
