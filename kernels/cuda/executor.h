@@ -9,11 +9,6 @@
 #include "launch.h"
 #include "module.h"
 
-/* device->own */
-typedef struct cuda_device {
-    gpu_device *gpu;
-} cuda_device;
-
 /* plan->own: weights on the device. They are put down while the plan is built, in order. */
 typedef struct cuda_plan {
     gpu_queue *queue;
@@ -36,14 +31,14 @@ typedef struct cuda_lists {
     size_t free_room;
 } cuda_lists;
 
-/* A run put into the queue once, and what it was made for: see graph.c. */
+/* Runs alike, by what their launches follow from: see graph.c. */
 typedef struct cuda_graph {
-    gpu_graph *graph; /* NULL: none */
-    int64_t *key;
-    size_t length; /* numbers of the key */
-    uint64_t used; /* when last */
+    gpu_graph *graph; /* NULL: not recorded yet */
+    int64_t *key;     /* NULL: none */
+    size_t length;    /* numbers of the key */
+    uint64_t used;    /* when last */
 } cuda_graph;
-enum { CUDA_GRAPHS = 64 };
+enum { CUDA_GRAPHS = 64, CUDA_REFUSALS = 3 };
 
 /* stream->own */
 typedef struct cuda_stream {
@@ -59,7 +54,9 @@ typedef struct cuda_stream {
     size_t head_room;
     cuda_graph graph[CUDA_GRAPHS];
     uint64_t runs;
-    int unrecorded; /* the GPU would not have its work recorded */
+    int64_t *key; /* of the run at work */
+    size_t key_room;
+    int refusals; /* of records that could not be had */
 } cuda_stream;
 
 /* Rows that an attention reads, per row of its space. */

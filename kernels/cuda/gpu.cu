@@ -1,7 +1,7 @@
 /* gpu.cu: gpu.h with the CUDA runtime and cuBLASLt.
  *
  * Devices, memory, work, records, products. The driver's functions for addresses come through the runtime, so that nothing here is linked
- * libcuda and a machine without a driver can load it: gpu_count() is 0 there.
+ * libcuda and a machine without a driver can load it: gpu_open() says why nothing can be used there.
  *
  * CUDA's current device is a thread's: each function that needs it sets it first, which costs next to nothing. */
 #include <pthread.h>
@@ -68,14 +68,6 @@ static int told(char why[GPU_TEXT], const char *what, cublasStatus_t status)
 }
 
 /* --- devices ------------------------------------------------------------------------------------------------------ */
-
-int gpu_count(void)
-{
-    int count = 0;
-    if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
-    cudaGetLastError();
-    return 0;
-}
 
 template <class Function>
 static bool found(Function *at, const char *name)
@@ -298,11 +290,6 @@ void gpu_up(gpu_queue *queue, void *to, const void *from, size_t bytes)
     copy(queue, to, from, bytes, cudaMemcpyDeviceToHost, "a copy from the GPU");
 }
 
-void gpu_move(gpu_queue *queue, void *to, const void *from, size_t bytes)
-{
-    copy(queue, to, from, bytes, cudaMemcpyDeviceToDevice, "a copy within the GPU");
-}
-
 /* --- records ------------------------------------------------------------------------------------------------------ */
 
 struct gpu_graph {
@@ -311,9 +298,12 @@ struct gpu_graph {
 };
 
 /* Other threads may allocate and free meanwhile: the mode is this thread's. */
-void gpu_record(gpu_queue *queue)
+int gpu_record(gpu_queue *queue, char why[GPU_TEXT])
 {
-    told(queue->why, "recording", cudaStreamBeginCapture(gpu_stream_of(queue), cudaStreamCaptureModeThreadLocal));
+    why[0] = '\0';
+    if (queue->why[0] != '\0') snprintf(why, GPU_TEXT, "%s", queue->why);
+    return why[0] != '\0' ? -1
+                           : told(why, "recording", cudaStreamBeginCapture(gpu_stream_of(queue), cudaStreamCaptureModeThreadLocal));
 }
 
 /* A failure while work was recorded is the record's, not the queue's. */
@@ -355,6 +345,7 @@ int gpu_wait(gpu_queue *queue, char why[GPU_TEXT])
     told(queue->why, "the GPU's work", cudaStreamSynchronize(gpu_stream_of(queue)));
     if (queue->why[0] == '\0') return 0;
     memcpy(why, queue->why, sizeof queue->why);
+    queue->why[0] = '\0'; /* what does not pass comes again */
     return -1;
 }
 

@@ -18,10 +18,7 @@ typedef struct gpu_queue gpu_queue;
 
 enum { GPU_TEXT = 160 }; /* bytes of a text that says what is wrong */
 
-/* GPUs that can be used; 0 where there is no driver. */
-int gpu_count(void);
-
-/* The GPU number `index`. Returns 0, or -1 with why. */
+/* The GPU number `index`, from 0 on. Returns 0, or -1 with why: there is none, or it cannot be used. */
 int gpu_open(gpu_device **out, int index, char why[GPU_TEXT]);
 void gpu_close(gpu_device *device); /* NULL is allowed */
 /* As its maker calls it. */
@@ -53,17 +50,17 @@ void gpu_queue_close(gpu_queue *queue); /* NULL is allowed; waits */
 
 void gpu_down(gpu_queue *queue, void *to, const void *from, size_t bytes); /* pinned host memory to the device's */
 void gpu_up(gpu_queue *queue, void *to, const void *from, size_t bytes);   /* the device's memory to pinned */
-void gpu_move(gpu_queue *queue, void *to, const void *from, size_t bytes); /* within the device */
 
-/* From here on work is recorded, not done, until gpu_recorded() gives the record of it; NULL, with why: it could not be had, and the
- * queue is as before gpu_record(). A record is replayed as often as wanted, into the queue that it was made with. */
-void gpu_record(gpu_queue *queue);
+/* From here on work is recorded, not done, until gpu_recorded() gives the record of it; it is replayed as often as wanted, into the
+ * queue that it was made with. Both fail with why, -1 and NULL: then the queue is as before, and nothing was done. */
+int gpu_record(gpu_queue *queue, char why[GPU_TEXT]);
 typedef struct gpu_graph gpu_graph;
 gpu_graph *gpu_recorded(gpu_queue *queue, char why[GPU_TEXT]);
 void gpu_replay(gpu_queue *queue, gpu_graph *graph);
 void gpu_graph_free(gpu_graph *graph); /* NULL is allowed; nothing of it waits in a queue */
 
-/* All work is done. Returns 0, or -1 with why: the device's work failed, and the queue is of no use any more. */
+/* All work is done. Returns 0, or -1 with why: work has failed, and what followed it may not have been done. A failure may be the
+ * end of the GPU for this process; then it comes out of every later call too. */
 int gpu_wait(gpu_queue *queue, char why[GPU_TEXT]);
 
 /* --- products ----------------------------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@
 
 int cuda_can_record(const cuda_run *r)
 {
-    return r->program->ragged == 0 && !r->stream->profiling && !r->own->unrecorded;
+    return r->program->ragged == 0 && !r->stream->profiling && r->own->refusals < CUDA_REFUSALS;
 }
 
 size_t cuda_round(const cuda_run *r, size_t n)
@@ -82,58 +82,76 @@ void cuda_graphs_free(rill_stream *s)
 {
     cuda_stream *own = s->own;
     for (size_t i = 0; i < CUDA_GRAPHS; i++) forget(s, &own->graph[i]);
+    rill_free(s->ctx, own->key, own->key_room * sizeof *own->key);
 }
 
-/* The record for the key, or the place that is free, or that was used longest ago. */
+/* Runs of this key, or NULL: there were none, as far as is remembered. */
 static cuda_graph *find(cuda_stream *own, const key *k)
 {
-    cuda_graph *oldest = &own->graph[0];
     for (size_t i = 0; i < CUDA_GRAPHS; i++) {
         cuda_graph *g = &own->graph[i];
-        if (g->graph != NULL && g->length == k->length && memcmp(g->key, k->at, k->length * sizeof *k->at) == 0)
-            return g;
-        if (g->used < oldest->used) oldest = g;
+        if (g->key != NULL && g->length == k->length && memcmp(g->key, k->at, k->length * sizeof *k->at) == 0) return g;
     }
-    return oldest;
+    return NULL;
 }
 
-/* The key stays the record's. */
-static rill_status record(cuda_run *r, cuda_graph *g, const key *k, rill_status (*put)(cuda_run *))
-{
-    char why[GPU_TEXT];
-    forget(r->stream, g);
-    gpu_record(r->own->queue);
-    const rill_status status = put(r);
-    g->graph = gpu_recorded(r->own->queue, why);
-    g->key = k->at;
-    g->length = k->length;
-    return status;
-}
-
-rill_status cuda_replay(cuda_run *r, rill_status (*put)(cuda_run *))
+/* Remember the key in a place that is free, or that was used longest ago. */
+static rill_status remember(const cuda_run *r, const key *k)
 {
     rill_context *ctx = r->stream->ctx;
+    cuda_graph *g = &r->own->graph[0];
+    const size_t bytes = k->length * sizeof *k->at;
+    for (size_t i = 1; i < CUDA_GRAPHS; i++)
+        if (r->own->graph[i].used < g->used) g = &r->own->graph[i];
+    forget(r->stream, g);
+    g->key = rill_alloc(ctx, bytes);
+    if (g->key == NULL) return rill_fail_memory(ctx, bytes, "a run");
+    memcpy(g->key, k->at, bytes);
+    g->length = k->length;
+    g->used = ++r->own->runs;
+    return RILL_OK;
+}
+
+/* Indices that follow from written columns are put into the queue as operations ask for them: once more, in a second try. */
+static void forget_indices(cuda_run *r)
+{
+    for (size_t i = 0; i < r->program->indices; i++)
+        if (cuda_is_written(r->program, (int32_t)i)) r->index[i] = NULL;
+}
+
+static gpu_graph *record(cuda_run *r, rill_status (*put)(cuda_run *))
+{
+    char why[GPU_TEXT] = "";
+    gpu_graph *graph = NULL;
+    if (gpu_record(r->own->queue, why) == 0) {
+        (void)put(r); /* nothing is waited for, so nothing fails */
+        graph = gpu_recorded(r->own->queue, why);
+        forget_indices(r);
+    }
+    if (graph == NULL && ++r->own->refusals == CUDA_REFUSALS)
+        rill_log(r->stream->ctx, RILL_LOG_INFO, "%s: runs are not recorded: %s", r->inner.plan->device->name, why);
+    return graph;
+}
+
+/* What comes for the first time may never come again, and has kernels to be loaded: it is recorded when it comes for the second. */
+rill_status cuda_replay(cuda_run *r, rill_status (*put)(cuda_run *))
+{
+    cuda_stream *own = r->own;
     key k = {.at = NULL};
     make_key(r, &k);
-    const size_t bytes = k.length * sizeof *k.at;
-    k.at = rill_alloc(ctx, bytes);
-    if (k.at == NULL) return rill_fail_memory(ctx, bytes, "a run");
-    make_key(r, &k);
-    cuda_graph *g = find(r->own, &k);
-    const int there = g->graph != NULL && g->length == k.length && memcmp(g->key, k.at, bytes) == 0;
-    rill_status status = RILL_OK;
-    if (there)
-        rill_free(ctx, k.at, bytes);
-    else
-        status = record(r, g, &k, put);
+    rill_status status = rill_grow(r->stream->ctx, (void **)&own->key, &own->key_room, k.length, sizeof *own->key,
+                                   "a run");
     if (status != RILL_OK) return status;
-    g->used = ++r->own->runs;
-    if (g->graph != NULL) {
-        gpu_replay(r->own->queue, g->graph);
-        return RILL_OK;
+    k.at = own->key;
+    make_key(r, &k);
+    cuda_graph *g = find(own, &k);
+    if (g == NULL) {
+        status = remember(r, &k);
+        return status == RILL_OK ? put(r) : status;
     }
-    r->own->unrecorded = 1;
-    for (size_t i = 0; i < r->program->indices; i++) /* they are to be made once more */
-        if (cuda_is_written(r->program, (int32_t)i)) r->index[i] = NULL;
-    return put(r);
+    g->used = ++own->runs;
+    if (g->graph == NULL) g->graph = record(r, put);
+    if (g->graph == NULL) return put(r);
+    gpu_replay(own->queue, g->graph);
+    return RILL_OK;
 }

@@ -16,10 +16,12 @@ rill_status cuda_pin(rill_stream *s, size_t bytes)
 {
     cuda_stream *own = own_of(s);
     if (bytes <= own->pinned_bytes) return RILL_OK;
-    if (bytes < own->pinned_bytes + own->pinned_bytes / 2) bytes = own->pinned_bytes + own->pinned_bytes / 2;
+    const size_t more = own->pinned_bytes + own->pinned_bytes / 2, wanted = bytes > more ? bytes : more;
     gpu_pinned_free(own->gpu, own->pinned);
     own->pinned_bytes = 0;
-    own->pinned = gpu_pinned(own->gpu, bytes);
+    own->pinned = gpu_pinned(own->gpu, wanted);
+    if (own->pinned != NULL) bytes = wanted;
+    if (own->pinned == NULL) own->pinned = gpu_pinned(own->gpu, bytes);
     if (own->pinned == NULL) return rill_fail_memory(s->ctx, bytes, "copies to the device");
     own->pinned_bytes = bytes;
     return RILL_OK;
@@ -149,7 +151,7 @@ rill_status cuda_stream_open(rill_stream *s)
     const rill_plan *plan = s->plan;
     cuda_stream *own = s->own = rill_calloc(s->ctx, 1, sizeof *own);
     if (own == NULL) return rill_fail_memory(s->ctx, sizeof *own, "a stream");
-    own->gpu = ((const cuda_device *)plan->device->own)->gpu;
+    own->gpu = plan->device->own;
     own->table = rill_calloc(s->ctx, plan->tables + 1, sizeof *own->table);
     own->list = rill_calloc(s->ctx, plan->lists + 1, sizeof *own->list);
     if (own->table == NULL || own->list == NULL)

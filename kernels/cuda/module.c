@@ -14,7 +14,7 @@ enum { STAGING = 4 << 20, ALIGNED = 256 }; /* bytes of host memory that weights 
 
 rill_status cuda_fail(rill_context *ctx, const char *what, const char *why)
 {
-    return rill_fail(ctx, RILL_ERR_OPTION, "device: %s: %s", what, why);
+    return rill_fail(ctx, RILL_ERR_DEVICE, "device: %s: %s", what, why);
 }
 
 rill_status cuda_no_memory(rill_context *ctx, size_t bytes, const char *what)
@@ -37,46 +37,36 @@ static int number_of(const char *name)
 static rill_status open_device(rill_device *device, const char *name)
 {
     rill_context *ctx = device->ctx;
-    const int number = number_of(name), count = gpu_count();
+    const int number = number_of(name), word = (int)strcspn(name, ":");
+    gpu_device *gpu;
     char why[GPU_TEXT];
     if (number < 0)
-        return rill_fail(ctx, RILL_ERR_OPTION, "device: expected %.*s or %.*s:NUMBER, found \"%s\"",
-                         (int)strcspn(name, ":"), name, (int)strcspn(name, ":"), name, name);
-    if (count == 0) return rill_fail(ctx, RILL_ERR_OPTION, "device: %s: there is no GPU that can be used", name);
-    if (number >= count)
-        return rill_fail(ctx, RILL_ERR_OPTION, "device: %s: there is no GPU %d; %d can be used, from 0 on", name,
-                         number, count);
-    cuda_device *own = rill_calloc(ctx, 1, sizeof *own);
-    if (own == NULL) return rill_fail_memory(ctx, sizeof *own, "a device");
-    if (gpu_open(&own->gpu, number, why) != 0) {
-        rill_free(ctx, own, sizeof *own);
-        return cuda_fail(ctx, name, why);
-    }
-    device->own = own;
-    snprintf(device->name, sizeof device->name, "%.*s:%d, %s", (int)strcspn(name, ":"), name, number,
-             gpu_name(own->gpu));
+        return rill_fail(ctx, RILL_ERR_OPTION, "device: expected %.*s or %.*s:NUMBER, found \"%s\"", word, name, word,
+                         name, name);
+    if (gpu_open(&gpu, number, why) != 0) return rill_fail(ctx, RILL_ERR_OPTION, "device: %s: %s", name, why);
+    device->own = gpu;
+    snprintf(device->name, sizeof device->name, "%.*s:%d, %s", word, name, number, gpu_name(gpu));
     return RILL_OK;
 }
 
 static void close_device(rill_device *device)
 {
-    cuda_device *own = device->own;
-    gpu_close(own->gpu);
-    rill_free(device->ctx, own, sizeof *own);
+    gpu_close(device->own);
 }
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
 static gpu_device *gpu_of(const rill_plan *plan)
 {
-    return ((const cuda_device *)plan->device->own)->gpu;
+    return plan->device->own;
 }
 
 static cuda_plan *open_plan(rill_plan *plan)
 {
     char why[GPU_TEXT];
-    if (plan->own != NULL) return plan->own;
-    cuda_plan *own = plan->own = rill_calloc(plan->ctx, 1, sizeof *own);
+    cuda_plan *own = plan->own;
+    if (own != NULL) return own;
+    own = plan->own = rill_calloc(plan->ctx, 1, sizeof *own);
     if (own == NULL) {
         dev_plan_fail(plan, RILL_ERR_MEMORY, "no memory for a plan");
         return NULL;
@@ -85,16 +75,24 @@ static cuda_plan *open_plan(rill_plan *plan)
     if (own->staging == NULL)
         dev_plan_fail(plan, RILL_ERR_MEMORY, "no memory for a plan");
     else if (gpu_queue_open(&own->queue, gpu_of(plan), why) != 0)
-        dev_plan_fail(plan, RILL_ERR_OPTION, "device: %s", why);
+        dev_plan_fail(plan, RILL_ERR_DEVICE, "device: %s", why);
     return plan->status == RILL_OK ? own : NULL;
+}
+
+/* What weights go through is of no use when they are down. */
+static void close_queue(rill_plan *plan, cuda_plan *own)
+{
+    gpu_queue_close(own->queue);
+    gpu_pinned_free(gpu_of(plan), own->staging);
+    own->queue = NULL;
+    own->staging = NULL;
 }
 
 static void close_plan(rill_plan *plan)
 {
     cuda_plan *own = plan->own;
     if (own == NULL) return;
-    gpu_queue_close(own->queue);
-    gpu_pinned_free(gpu_of(plan), own->staging);
+    close_queue(plan, own);
     gpu_free(gpu_of(plan), &own->memory);
     rill_free(plan->ctx, own->matrix, own->matrix_room * sizeof *own->matrix);
     rill_free(plan->ctx, (void *)own->constant, own->constant_room * sizeof *own->constant);
@@ -119,7 +117,7 @@ static int wait_for(rill_plan *plan, cuda_plan *own)
     char why[GPU_TEXT];
     own->staged = 0;
     if (gpu_wait(own->queue, why) == 0) return 1;
-    dev_plan_fail(plan, RILL_ERR_OPTION, "device: %s", why);
+    dev_plan_fail(plan, RILL_ERR_DEVICE, "device: %s", why);
     return 0;
 }
 
@@ -174,7 +172,7 @@ static void put_matrix(rill_plan *plan, size_t at, const float *w, size_t stride
 }
 
 /* What a program writes must not decide where it reads: the host knows that before it begins. */
-static int check_program(rill_plan *plan, const dev_program *p)
+static void check_program(rill_plan *plan, const dev_program *p)
 {
     for (size_t i = 0; i < p->ops; i++) {
         const dev_op *op = &p->op[i];
@@ -185,30 +183,30 @@ static int check_program(rill_plan *plan, const dev_program *p)
                       "program %s, operation %zu (%s): %s takes slots and depths from the host, not from "
                       "a column that the program writes",
                       p->name, i + 1, op->name, plan->device->name);
-        return 0;
+        return;
     }
-    return 1;
+}
+
+static void put_constants(rill_plan *plan, cuda_plan *own)
+{
+    if (rill_grow(plan->ctx, (void **)&own->constant, &own->constant_room, plan->constants, sizeof *own->constant,
+                  "a plan") != RILL_OK)
+        dev_plan_fail(plan, RILL_ERR_MEMORY, "no memory for a plan");
+    for (size_t i = 0; i < plan->constants && plan->status == RILL_OK; i++) {
+        const dev_constant *c = &plan->constant[i];
+        own->constant[i] = put(plan, c->data, c->rows, c->width, c->width, GPU_F32);
+    }
 }
 
 static rill_status finish(rill_plan *plan)
 {
     cuda_plan *own = open_plan(plan);
-    rill_status status = own == NULL ? plan->status
-                                     : rill_grow(plan->ctx, (void **)&own->constant, &own->constant_room,
-                                                 plan->constants, sizeof *own->constant, "a plan");
-    for (size_t i = 0; i < plan->constants && status == RILL_OK; i++) {
-        const dev_constant *c = &plan->constant[i];
-        own->constant[i] = put(plan, c->data, c->rows, c->width, c->width, GPU_F32);
-        status = plan->status;
-    }
-    for (size_t i = 0; i < plan->lists && status == RILL_OK; i++) {
-        if (plan->list[i].rows == 0 || plan->list[i].type != RILL_WEIGHT_INT8) continue;
-        refuse_int8(plan);
-        status = plan->status;
-    }
-    for (size_t i = 0; i < plan->programs && status == RILL_OK; i++)
-        if (!check_program(plan, &plan->program[i])) status = plan->status;
-    return status == RILL_OK ? RILL_OK : rill_fail(plan->ctx, status, "%s", plan->message);
+    if (own != NULL) put_constants(plan, own);
+    for (size_t i = 0; i < plan->lists; i++)
+        if (plan->list[i].rows != 0 && plan->list[i].type == RILL_WEIGHT_INT8) refuse_int8(plan);
+    for (size_t i = 0; i < plan->programs && plan->status == RILL_OK; i++) check_program(plan, &plan->program[i]);
+    if (own != NULL) close_queue(plan, own);
+    return plan->status == RILL_OK ? RILL_OK : rill_fail(plan->ctx, plan->status, "%s", plan->message);
 }
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */

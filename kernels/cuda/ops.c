@@ -72,7 +72,7 @@ void cuda_queue_product(cuda_run *r, rill_matrix matrix, gpu_rows rows, gpu_oper
     gpu_queue *queue = r->own->queue;
     const gpu_matrix *m = &r->weights->matrix[matrix - 1];
     const void *panel = x.at;
-    if (m->type != GPU_F32 || x.index != NULL || x2.at != NULL || x.ld != m->k) {
+    if (m->type != GPU_F32 || x.index != NULL || x2.at != NULL || x.ld != m->k || (uintptr_t)x.at % 16 != 0) {
         const gpu_gather gather = {
             .rows = rows, .width = m->k - width2, .width2 = width2, .x = x, .x2 = x2, .type = m->type, .out = r->panel};
         gpu_run_gather(queue, &gather);
@@ -98,7 +98,13 @@ static void list_product(cuda_run *r, const dev_op *op)
     if (args.longest > 0) gpu_run_list_product(r->own->queue, &args);
 }
 
-/* Sums go where the output lies unless that is elsewhere for each row, or is what is added. */
+/* Whether a product may put its sums there: rows of a multiple of 4 floats are written by 16 bytes. */
+static int is_aligned(const gpu_operand *rows, int32_t n)
+{
+    return n % 4 != 0 || ((uintptr_t)rows->at % 16 == 0 && rows->ld % 4 == 0);
+}
+
+/* Sums go where the output lies unless that is elsewhere for each row, or is what is added, or begins at an odd place. */
 static void product(cuda_run *r, const dev_op *op)
 {
     const rill_product *o = &op->as.product;
@@ -113,7 +119,7 @@ static void product(cuda_run *r, const dev_op *op)
                          .add = cuda_operand(r, &op->view[DEV_ADD]),
                          .out = cuda_operand(r, &op->view[DEV_OUT]),
                          .activation = activation_of(o->activation)};
-    const int there = finish.out.index == NULL && finish.add.at != finish.out.at;
+    const int there = finish.out.index == NULL && finish.add.at != finish.out.at && is_aligned(&finish.out, n);
     finish.sums = there ? finish.out
                         : (gpu_operand){.at = (float *)(void *)r->sums, .ld = (int32_t)dev_padded((size_t)n)};
     cuda_queue_product(r, o->matrix, finish.rows, cuda_operand(r, &op->view[DEV_A]), cuda_operand(r, &op->view[DEV_A2]),

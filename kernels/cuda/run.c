@@ -69,7 +69,6 @@ static size_t most_of_ops(const cuda_run *r)
     for (size_t i = 0; i < p->ops; i++) {
         const dev_op *op = &p->op[i];
         if (op->kind == DEV_ATTEND) bytes += 2 * lines(rows[op->space], 4);
-        if (op->kind == DEV_PATH) bytes += 2 * lines(n, 4);
         if (op->kind == DEV_SCAN) bytes += cuda_scan_bytes(rows[op->space], n);
         if (op->kind == DEV_BEST || op->kind == DEV_MIX)
             bytes += 2 * lines(rows[op->space], 4) + (s != NULL ? 3 * lines(cuda_round(r, (size_t)s->n_picks), 4) : 0) +
@@ -79,7 +78,7 @@ static size_t most_of_ops(const cuda_run *r)
 }
 
 /* The room of each part of pinned memory. */
-static rill_status lay_out_pinned(cuda_run *r, size_t longest)
+static rill_status lay_out_pinned(cuda_run *r)
 {
     const dev_program *p = r->program;
     rill_carver c = {0}, spaces = {0};
@@ -87,11 +86,8 @@ static rill_status lay_out_pinned(cuda_run *r, size_t longest)
     r->recorded = cuda_can_record(r);
     r->slots = cuda_round(r, r->stream->slots);
     r->inner.block_rows = cuda_round(r, r->inner.n);
-    r->inner.block_units = longest;
-    for (size_t s = 0; s < p->spaces; s++)
-        if (p->space[s].kind == DEV_RAGGED &&
-            (size_t)r->inner.start[p->space[s].ragged][r->inner.n] > r->inner.block_units)
-            r->inner.block_units = (size_t)r->inner.start[p->space[s].ragged][r->inner.n];
+    for (size_t s = 0; s < p->ragged; s++)
+        r->inner.block_units += (size_t)r->inner.start[s][r->inner.n]; /* more than enough */
     r->inner.layout.rows[RILL_ROWS] = r->inner.block_rows;
     dev_lay_out_spaces(&r->inner, &spaces); /* the rows, by which the work is laid out */
     dev_lay_out_work(&r->inner, &c);
@@ -120,7 +116,7 @@ static rill_status lay_out(cuda_run *r)
     memset(r->own->head, 0, r->head_used);
     lay_out_head(r, &c);
     status = dev_sum_lengths(&r->inner, &units, &longest);
-    return status == RILL_OK ? lay_out_pinned(r, longest) : status;
+    return status == RILL_OK ? lay_out_pinned(r) : status;
 }
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
@@ -304,7 +300,7 @@ static size_t lay_out_values(cuda_run *r, const work *w, char *base)
     }
     for (size_t i = 0; i < p->paths; i++) r->path_entry[i] = rill_carve(&c, r->path_total[i], sizeof(int32_t));
     r->panel = rill_carve(&c, w->panel, 1);
-    r->sums = rill_carve(&c, most(w->sums, w->scan_gates), 1);
+    r->sums = rill_carve(&c, w->sums, 1);
     r->part = rill_carve(&c, w->part, 1);
     r->choices = rill_carve(&c, w->choices, 1);
     r->log_norm = rill_carve(&c, w->norm, 1);

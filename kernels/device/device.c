@@ -125,9 +125,9 @@ static rill_status open_any(rill_device *device, const rill_device_options *o)
 {
     rill_device_options wanted = *o;
     wanted.name = "cuda";
-    rill_status status = o->backend == NULL || strcmp(o->backend, "rill") == 0 ? open_module(device, &wanted)
-                                                                               : RILL_ERR_OPTION;
-    return status == RILL_ERR_OPTION ? open_backend(device, o) : status;
+    if (open_module(device, &wanted) == RILL_OK) return RILL_OK;
+    rill_log(device->ctx, RILL_LOG_INFO, "no GPU: %s", rill_error(device->ctx));
+    return open_backend(device, o);
 }
 
 static rill_status open_named(rill_device *device, const rill_device_options *o)

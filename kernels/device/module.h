@@ -35,10 +35,14 @@ typedef struct dev_module {
     rill_status (*run)(rill_stream *stream, const dev_program *program, const rill_run_arguments *arguments);
 } dev_module;
 
-/* Changes when a struct does that both sides read. */
-#define DEV_MODULE_SIZES                                                                  \
-    (sizeof(dev_module) + 3 * sizeof(struct rill_device) + 5 * sizeof(struct rill_plan) + \
-     7 * sizeof(struct rill_stream) + 11 * sizeof(dev_op) + 13 * sizeof(dev_program) + 17 * sizeof(dev_layout))
+/* Changes when a struct that both sides read gets another size. Modules of another version of rill have another name. */
+#define DEV_MODULE_SIZES                                                                                            \
+    (1 * sizeof(dev_module) + 3 * sizeof(struct rill_device) + 5 * sizeof(struct rill_plan) +                       \
+     7 * sizeof(struct rill_stream) + 9 * sizeof(dev_constant) + 11 * sizeof(dev_matrix) + 13 * sizeof(dev_table) + \
+     15 * sizeof(dev_list) + 17 * sizeof(dev_program) + 19 * sizeof(dev_space) + 21 * sizeof(dev_column) +          \
+     23 * sizeof(dev_value) + 25 * sizeof(dev_buffer) + 27 * sizeof(dev_index) + 29 * sizeof(dev_path) +            \
+     31 * sizeof(dev_op) + 33 * sizeof(dev_rows_of) + 35 * sizeof(dev_slot_list) + 37 * sizeof(dev_lists_of) +      \
+     39 * sizeof(dev_layout) + 41 * sizeof(rill_selection) + 43 * sizeof(rill_run_arguments))
 
 /* What a module exports: its table. */
 typedef const dev_module *(*dev_module_fn)(void);

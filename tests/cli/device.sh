@@ -48,7 +48,7 @@ refused() { # refused MESSAGE OPTION...
   exits 1; says "$message"
 }
 refused 'mt: device: expected cpu, cuda, cuda:NUMBER or auto, found "gpu"' --device gpu
-refused 'mt: device: cuda-host:7: there is no GPU 7; 1 can be used, from 0 on' --device cuda-host:7
+refused 'mt: device: cuda-host:7: there is no GPU 7' --device cuda-host:7
 refused 'mt: device: expected cuda-host or cuda-host:NUMBER, found "cuda-host:x"' --device cuda-host:x
 refused 'multiplies weights in f32 and bf16, not in int8' --device cuda-host --weights int8
 refused 'backend: onednn computes products on the cpu, not on cuda-host' --device cuda-host --backend onednn

@@ -34,7 +34,7 @@ struct gpu_device {
     stretch *memory;
 };
 
-enum work_kind { WORK_DOWN, WORK_UP, WORK_MOVE, WORK_PRODUCT, WORK_LAUNCH, WORK_GRAPH };
+enum work_kind { WORK_DOWN, WORK_UP, WORK_PRODUCT, WORK_LAUNCH, WORK_GRAPH };
 struct work {
     work *next;
     work_kind kind;
@@ -66,11 +66,6 @@ static const size_t RESERVED = (size_t)1 << 36;
 static size_t used; /* by all devices; atomic */
 
 /* --- devices ------------------------------------------------------------------------------------------------------ */
-
-int gpu_count(void)
-{
-    return 1;
-}
 
 int gpu_open(gpu_device **out, int index, char why[GPU_TEXT])
 {
@@ -307,11 +302,6 @@ void gpu_up(gpu_queue *queue, void *to, const void *from, size_t bytes)
     put_copy(queue, WORK_UP, to, from, bytes);
 }
 
-void gpu_move(gpu_queue *queue, void *to, const void *from, size_t bytes)
-{
-    put_copy(queue, WORK_MOVE, to, from, bytes);
-}
-
 void gpu_product(gpu_queue *queue, const gpu_matrix *matrix, int32_t rows, const void *a, float *c, int32_t ldc)
 {
     work *w = put(queue, WORK_PRODUCT, 0);
@@ -346,7 +336,7 @@ int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT]
 
 static void copy(gpu_queue *queue, const work *w)
 {
-    static const char *const names[] = {"down", "up", "within the device"};
+    static const char *const names[] = {"down", "up"};
     const bool to_lives = lives(queue->device, w->to, w->bytes, w->kind == WORK_UP);
     if (!to_lives || !lives(queue->device, w->from, w->bytes, w->kind == WORK_DOWN)) {
         fail(queue, "a copy %s of %zu bytes %s memory that is not there", names[w->kind], w->bytes,
@@ -369,6 +359,12 @@ static void product(gpu_queue *queue, const work *w)
     if (!lives(queue->device, m->w, n * k * element, false) || !lives(queue->device, w->from, rows * k * element, false) ||
         !lives(queue->device, w->to, ((rows - 1) * (size_t)w->ldc + n) * sizeof(float), false)) {
         fail(queue, "a product of %zu rows and %zu x %zu weights names memory that is not there", rows, n, k);
+        return;
+    }
+    const bool by_16 = m->n % 4 == 0;
+    if ((uintptr_t)m->w % 16 != 0 || (uintptr_t)w->from % 16 != 0 ||
+        (by_16 && ((uintptr_t)w->to % 16 != 0 || w->ldc % 4 != 0))) {
+        fail(queue, "a product of %zu x %zu weights names memory that is not aligned", n, k);
         return;
     }
     if (product_host(m, rows, w->from, (float *)w->to, (size_t)w->ldc) != 0) fail(queue, "out of memory");
@@ -407,25 +403,28 @@ static void run(gpu_queue *queue)
 
 /* --- records ------------------------------------------------------------------------------------------------------ */
 
-void gpu_record(gpu_queue *queue)
+int gpu_record(gpu_queue *queue, char why[GPU_TEXT])
 {
-    queue->record = (gpu_graph *)calloc(1, sizeof *queue->record);
+    queue->record = queue->failed ? nullptr : (gpu_graph *)calloc(1, sizeof *queue->record);
     if (queue->record == nullptr) {
-        fail(queue, "out of memory");
-        return;
+        snprintf(why, GPU_TEXT, "%s", queue->failed ? queue->why : "out of memory");
+        return -1;
     }
     queue->before = queue->last;
     queue->last = &queue->record->first;
+    return 0;
 }
 
 gpu_graph *gpu_recorded(gpu_queue *queue, char why[GPU_TEXT])
 {
     gpu_graph *graph = queue->record;
     queue->record = nullptr;
-    if (graph == nullptr || queue->failed) snprintf(why, GPU_TEXT, "out of memory");
-    if (graph == nullptr) return nullptr;
     queue->last = queue->before;
-    return graph;
+    if (!queue->failed) return graph;
+    memcpy(why, queue->why, sizeof queue->why); /* out of memory: it has passed with the record */
+    queue->failed = false;
+    gpu_graph_free(graph);
+    return nullptr;
 }
 
 void gpu_replay(gpu_queue *queue, gpu_graph *graph)

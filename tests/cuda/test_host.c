@@ -157,10 +157,8 @@ static void test_atomics(void **state)
             zeros[2] = INT32_MAX;
             zeros[4] = -1;
             rig_down(&b.g);
-            b.args.out = rig_at(&b.g, zeros);
+            gpu_down(b.g.queue, rig_at(&b.g, b.out), zeros, 64);
             probe_atomics(b.g.queue, &b.args);
-            gpu_move(b.g.queue, rig_at(&b.g, b.out), b.args.out, 64);
-            gpu_down(b.g.queue, b.args.out, zeros, 64);
             rig_up(&b.g);
             for (int32_t i = 0; i < 256; i++) {
                 const int32_t x = b.x[i];
@@ -378,7 +376,6 @@ static void test_memory(void **state)
     gpu_device *device;
     gpu_region a = {0}, b = {0};
     (void)state;
-    assert_int_equal(gpu_count(), 1);
     assert_int_equal(gpu_open(&device, 1, why), -1);
     assert_null(device);
     assert_int_equal(gpu_open(&device, 0, why), 0);
@@ -424,7 +421,7 @@ static void test_copies(void **state)
     for (int i = 0; i < 100; i++) assert_int_equal(pinned[i], -1);
     memset(pinned, 3, 100);
     gpu_down(queue, device, pinned, 100);
-    gpu_move(queue, device + 200, device, 100);
+    gpu_down(queue, device + 200, pinned, 100);
     gpu_up(queue, back, device + 200, 100);
     gpu_up(queue, NULL, NULL, 0);
     assert_int_equal(back[0], -1); /* not yet */
@@ -440,8 +437,6 @@ static void test_copies(void **state)
     expect_failure(&b, "to memory");
     gpu_up(b.g.queue, device, back, 1);
     expect_failure(&b, "a copy up of 1 bytes to memory");
-    gpu_move(b.g.queue, device, back, 1);
-    expect_failure(&b, "within the device of 1 bytes from memory");
     gpu_pinned_free(b.g.device, back);
     gpu_up(b.g.queue, back, device, 1);
     memset(pinned, 5, 100);
@@ -465,7 +460,7 @@ static float bf16(uint16_t x)
 static void check_product(rig *g, dice *d, gpu_type type)
 {
     const int32_t n = dice_range(d, 1, 70), k = dice_range(d, 1, 50), rows = dice_range(d, 0, 13),
-                  ldc = n + dice_range(d, 0, 3);
+                  ldc = n + (n % 4 == 0 ? 4 * dice_range(d, 0, 1) : dice_range(d, 0, 3)); /* gpu.h says how it lies */
     const size_t element = gpu_type_bytes(type);
     char why[GPU_TEXT];
     rig_begin(g);
@@ -564,10 +559,9 @@ static void test_records(void **state)
     char *from = gpu_pinned(b.g.device, 64), *to = gpu_pinned(b.g.device, 64);
     gpu_region region = {0};
     assert_int_equal(gpu_grow(b.g.device, &region, 128), 0);
-    gpu_record(b.g.queue);
+    assert_int_equal(gpu_record(b.g.queue, why), 0);
     gpu_down(b.g.queue, region.at, from, 64);
-    gpu_move(b.g.queue, region.at + 64, region.at, 64);
-    gpu_up(b.g.queue, to, region.at + 64, 64);
+    gpu_up(b.g.queue, to, region.at, 64);
     gpu_graph *graph = gpu_recorded(b.g.queue, why);
     assert_non_null(graph);
     memset(to, 9, 64);

@@ -128,8 +128,85 @@ static void programs_mean_what_they_say(void **state)
     rill_context_destroy(ctx);
 }
 
+/* A program that copies row which[r] of a constant to node node[r], beside so many ragged spaces. */
+typedef struct copies {
+    rill_device *device;
+    rill_plan *plan;
+    rill_stream *stream;
+    rill_program program;
+    rill_table table;
+} copies;
+
+static copies open_copies(rill_context *ctx, int ragged)
+{
+    static const float rows[] = {10.0f, 11.0f, 12.0f, 13.0f};
+    const rill_device_options options = {.struct_size = sizeof options, .name = device_name()};
+    copies c;
+    if (rill_device_open(&c.device, ctx, &options) != RILL_OK) exit(77);
+    assert_int_equal(rill_plan_open(&c.plan, ctx, c.device), RILL_OK);
+    const rill_constant constant = rill_plan_constant(c.plan, rows, 4, 1);
+    c.table = rill_plan_table(c.plan, RILL_TABLE_NODES, 1, "nodes");
+    c.program = rill_program_begin(c.plan, "copies");
+    rill_column column[4];
+    for (int i = 0; i < 4; i++) column[i] = rill_column_given(c.plan, c.program, RILL_ROWS, "a column");
+    for (int i = 0; i < ragged; i++) rill_space_ragged(c.plan, c.program, column[2 + i]);
+    const rill_copy copy = {.width = 1, .x = rill_row(constant, column[0]), .out = rill_at(c.table, column[1])};
+    rill_op_copy(c.plan, c.program, RILL_ROWS, &copy);
+    assert_int_equal(rill_plan_finish(c.plan), RILL_OK);
+    assert_int_equal(rill_stream_open(&c.stream, ctx, c.plan, 1), RILL_OK);
+    assert_int_equal(rill_stream_reserve(c.stream, 8, 1), RILL_OK);
+    return c;
+}
+
+static void close_copies(copies *c)
+{
+    rill_stream_close(c->stream);
+    rill_plan_close(c->plan);
+    rill_device_close(c->device);
+}
+
+/* n rows, told from those of other runs by `shift`. */
+static void check_copies(const copies *c, int32_t n, int32_t shift)
+{
+    const int32_t first[] = {10, 1, 10, 1}, second[] = {1, 10, 1, 10}, node[] = {3, 0, 2, 1};
+    int32_t which[4];
+    for (int32_t r = 0; r < n; r++) which[r] = (r + shift) % 4;
+    const int32_t *const columns[] = {which, node, first, second};
+    const rill_run_arguments arguments = {.struct_size = sizeof arguments, .n = n, .columns = columns};
+    assert_int_equal(rill_stream_run(c->stream, c->program, &arguments), RILL_OK);
+    for (int32_t r = 0; r < n; r++) {
+        float x;
+        assert_int_equal(rill_stream_read(c->stream, c->table, node[r], 0, 1, &x), RILL_OK);
+        assert_float_equal(x, 10 + which[r], 0);
+    }
+}
+
+/* Of two ragged spaces now the one is longer, now the other. */
+static void ragged_spaces_may_cross(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    copies c = open_copies(ctx, 2);
+    for (int32_t i = 0; i < 3; i++) check_copies(&c, 4, i);
+    close_copies(&c);
+    rill_context_destroy(ctx);
+}
+
+/* Runs that lie alike are recorded the second time and replayed from then on, with other columns and fewer rows. */
+static void runs_are_replayed(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    copies c = open_copies(ctx, 0);
+    for (int32_t i = 0; i < 12; i++) check_copies(&c, 1 + i * 7 % 4, i);
+    close_copies(&c);
+    rill_context_destroy(ctx);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(programs_mean_what_they_say),
+    cmocka_unit_test(ragged_spaces_may_cross),
+    cmocka_unit_test(runs_are_replayed),
 };
 
 HARNESS_MAIN(tests)

@@ -422,7 +422,7 @@ typedef struct rill_run_arguments {
     size_t ld_watched;
 } rill_run_arguments;
 
-/* Apply the program. RILL_OK · RILL_ERR_MEMORY */
+/* Apply the program. RILL_OK · RILL_ERR_MEMORY · RILL_ERR_DEVICE (the device failed: no run of the stream is sure to succeed) */
 RILL_API rill_status rill_stream_run(rill_stream *stream, rill_program program, const rill_run_arguments *arguments);
 
 /* --- profiles ----------------------------------------------------------------------------------------------------- */
