@@ -203,7 +203,69 @@ static void runs_are_replayed(void **state)
     rill_context_destroy(ctx);
 }
 
+/* What random programs hardly have: sums that go to an odd place of a value, and units that a column numbers which the run itself
+ * writes. out [4, 16] of four inputs. */
+static void run_odd(rill_context *ctx, const char *name, float *out)
+{
+    enum { N = 4, UNITS = 9 };
+    static const float weights[32] = {1, -2, 3, 5, -1, 2, 1, 4, 2, 2, -3, 1, 0, 1,  1, -1,
+                                      3, 1,  4, 1, -5, 9, 2, 6, 5, 3, 5,  8, 9, -7, 9, 3};
+    static const int32_t length[N] = {2, 3, 2, 2}, row[N] = {3, 0, 2, 1}, of_unit[UNITS] = {5, 1, 4, 0, 2, 3, 3, 6, 7};
+    const rill_device_options options = {.struct_size = sizeof options, .name = name, .kernels = "ref"};
+    rill_device *device;
+    rill_plan *plan;
+    rill_stream *stream;
+    if (rill_device_open(&device, ctx, &options) != RILL_OK) exit(77);
+    assert_int_equal(rill_plan_open(&plan, ctx, device), RILL_OK);
+    const rill_constant inputs = rill_plan_constant(plan, weights, 8, 4);
+    const rill_matrix two = rill_plan_matrix(plan, RILL_WEIGHT_F32, 2, 4, weights + 3, 4),
+                      eight = rill_plan_matrix(plan, RILL_WEIGHT_F32, 8, 4, weights, 4);
+    const rill_table table = rill_plan_table(plan, RILL_TABLE_NODES, 16, "nodes");
+    const rill_program p = rill_program_begin(plan, "odd");
+    const rill_column lengths = rill_column_given(plan, p, RILL_ROWS, "length"),
+                      which = rill_column_given(plan, p, RILL_ROWS, "row"),
+                      tag = rill_column_given(plan, p, RILL_ROWS, "tag");
+    const rill_space units = rill_space_ragged(plan, p, lengths);
+    const rill_column symbol = rill_column_given(plan, p, units, "symbol");
+    const rill_value unit = rill_value_make(plan, p, units, 4), logits = rill_value_make(plan, p, RILL_ROWS, 2),
+                     sums = rill_value_make(plan, p, RILL_ROWS, 20);
+    const rill_view x = rill_row(inputs, which), node = rill_at(table, which);
+    rill_op_copy(plan, p, units, &(rill_copy){.width = 4, .x = rill_row(inputs, symbol), .out = rill_of(unit)});
+    rill_op_product(plan, p, RILL_ROWS, &(rill_product){.matrix = two, .a = x, .out = rill_of(logits)});
+    rill_op_best(plan, p, RILL_ROWS, &(rill_best_choices){.logits = rill_of(logits), .symbols = 2, .tag = tag});
+    rill_op_copy(plan, p, RILL_ROWS, &(rill_copy){.width = 4, .x = rill_unit_of(unit, tag), .out = node});
+    rill_op_product(plan, p, RILL_ROWS, &(rill_product){.matrix = eight, .a = x, .out = rill_from(rill_of(sums), 10)});
+    rill_op_copy(plan, p, RILL_ROWS,
+                 &(rill_copy){.width = 8, .x = rill_from(rill_of(sums), 10), .out = rill_from(node, 5)});
+    if (rill_plan_finish(plan) != RILL_OK) fail_msg("%s", rill_error(ctx));
+    assert_int_equal(rill_stream_open(&stream, ctx, plan, 1), RILL_OK);
+    assert_int_equal(rill_stream_reserve(stream, N, 1), RILL_OK);
+    int32_t tags[N] = {0};
+    const int32_t *const columns[] = {length, row, tags, of_unit};
+    const rill_run_arguments arguments = {.struct_size = sizeof arguments, .n = N, .columns = columns};
+    if (rill_stream_run(stream, p, &arguments) != RILL_OK) fail_msg("%s", rill_error(ctx));
+    float rows[N * 16];
+    assert_int_equal(rill_stream_read(stream, table, 0, 0, N, rows), RILL_OK);
+    for (int32_t i = 0; i < N * 16; i++) out[i] = i % 16 == 4 || i % 16 >= 13 ? (float)tags[i / 16] : rows[i];
+    rill_stream_close(stream);
+    rill_plan_close(plan);
+    rill_device_close(device);
+}
+
+static void odd_operands(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    float wanted[64], found[64];
+    run_odd(ctx, "cpu", wanted);
+    run_odd(ctx, device_name(), found);
+    assert_true(wanted[4] + wanted[20] + wanted[36] + wanted[52] > 0); /* not all tags are 0 */
+    for (int i = 0; i < 64; i++) assert_float_equal(wanted[i], found[i], 1e-4);
+    rill_context_destroy(ctx);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(odd_operands),
     cmocka_unit_test(programs_mean_what_they_say),
     cmocka_unit_test(ragged_spaces_may_cross),
     cmocka_unit_test(runs_are_replayed),
