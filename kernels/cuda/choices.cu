@@ -265,16 +265,22 @@ __device__ static __forceinline__ void best_walk(const best_call &c, const symbo
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
-/* Whether a symbol that is not among the best M by x can be among them by log-probability: the next one has the M-th's, and a smaller x
- * could have it too. For a warp. */
+/* Whether the best M by log-probability can be others than the best M by x. For a warp.
+ *
+ * Rounding keeps order: the x that share a log-probability follow one another, and symbols above the M-th's are among the best M by x.
+ * So are all that share it, unless the next one does. Then the smaller symbols of these are wanted, while the larger x have been taken:
+ * the M-th's in place of x below it, and x above it in place of symbols that have the M-th's. If neither neighbour of the M-th's x
+ * shares its log-probability, no other x does, and equal x are in the order of symbols already. How many symbols come in is not
+ * bounded by the keys that are kept, so the row is read again. */
 template <int N>
 __device__ static inline bool best_unsure(const best_call &c, const uint64_t (&key)[N], float norm)
 {
     const uint64_t last = best_at<N>(key, c.want - 1), next = best_at<N>(key, c.want);
     if (next == 0 || !c.a.normalise) return false;
-    const float logp = best_key_value(last) - norm;
+    const uint32_t order = (uint32_t)(last >> 32);
+    const float logp = best_value(order) - norm;
     return logp > -INFINITY && best_key_value(next) - norm == logp &&
-           best_value((uint32_t)(last >> 32) - 1) - norm == logp;
+           (best_value(order - 1) - norm == logp || best_value(order + 1) - norm == logp);
 }
 
 /* Ranked by log-probability. For a warp. */

@@ -56,7 +56,7 @@ typedef struct problem {
     int32_t lists, ids[SLOTS * 2], *id,
         *slot;           /* lists: whether there are any; first of each slot, length of each; [rows] */
     uint64_t *legal;     /* [SETS, words] or NULL */
-    int32_t words, *set; /* [rows] */
+    int32_t words, *set; /* [rows], or NULL: no row is restricted */
 } problem;
 
 static void spoil(dice *d, float *x, int32_t n)
@@ -130,9 +130,9 @@ static problem draw(dice *d, int32_t rows, int32_t symbols, int32_t models)
     if (dice_chance(d, 40)) p.add = numbers(d, (size_t)TABLE * (size_t)symbols, kind);
     if (dice_chance(d, 50)) draw_sets(&p, d);
     p.add_index = make((size_t)rows, sizeof *p.add_index);
-    p.set = make((size_t)rows, sizeof *p.set);
+    if (!dice_chance(d, 15)) p.set = make((size_t)rows, sizeof *p.set);
     for (int32_t r = 0; r < rows; r++) p.add_index[r] = dice_range(d, -1, TABLE - 1);
-    for (int32_t r = 0; r < rows; r++) p.set[r] = dice_range(d, -1, SETS - 1);
+    for (int32_t r = 0; r < rows && p.set != NULL; r++) p.set[r] = dice_range(d, -1, SETS - 1);
     return p;
 }
 
@@ -169,7 +169,7 @@ static int32_t action_of(const problem *p, int32_t r, int32_t v)
 static int is_legal(const problem *p, int32_t r, int32_t v)
 {
     const int32_t action = action_of(p, r, v);
-    if (p->legal == NULL || p->set[r] < 0) return 1;
+    if (p->legal == NULL || p->set == NULL || p->set[r] < 0) return 1;
     if (action / 64 >= p->words) return 0;
     return (int)(p->legal[(size_t)p->set[r] * (size_t)p->words + (size_t)(action / 64)] >> (action % 64) & 1);
 }
@@ -526,6 +526,52 @@ static void test_rounded(void **state)
     rig_close(&h);
 }
 
+/* A few large x, so that several of the others share a log-probability; some of the larger of two neighbours; then, at smaller symbols,
+ * `most` of the smaller one, which is returned. The best by x end among these. */
+static float draw_cut(dice *d, float *x, int32_t symbols, int32_t most)
+{
+    const int32_t high = dice_range(d, 2, most - 2), top = dice_range(d, 1, most - high - 1);
+    const float small = 2.0f + 0x1p-22f * (float)dice_range(d, 0, 1000), large = small + 0x1p-22f;
+    for (int32_t v = 0; v < symbols; v++) x[v] = -9.0f;
+    for (int32_t i = 0; i < most; i++) x[5 + 2 * i] = small;
+    for (int32_t i = 0; i < top; i++) x[400 + i] = 9.0f - 0.01f * (float)i;
+    for (int32_t i = 0; i < high; i++) x[700 + i] = large;
+    return small;
+}
+
+/* The last of the best by x is the least of those that share its log-probability: what was cut and must come in equals it. */
+static void test_cut(void **state)
+{
+    enum { ROWS = 32 };
+    static const int32_t most[] = {4, 5, 18, 31, 32, 33, 50, 63, 64, 65, 100, 127, 128};
+    (void)state;
+    rig g;
+    int32_t met = 0;
+    rig_open(&g, 8 << 20);
+    for (int32_t i = 0; i < 2 * (int32_t)(sizeof most / sizeof *most); i++) {
+        const int32_t symbols = i % 2 == 0 ? 1000 : 20000;
+        dice d = dice_seeded(harness_seed(1) + 3000 + (uint64_t)i);
+        float *x = make((size_t)ROWS * (size_t)symbols, sizeof *x), small[ROWS];
+        problem p = {
+            .rows = ROWS, .symbols = symbols, .vocabulary = symbols, .models = 1, .normalise = 1, .logits = {x}};
+        company all = {.rows = ROWS};
+        p.most = most[i / 2];
+        for (int32_t r = 0; r < ROWS; r++) {
+            small[r] = draw_cut(&d, x + (size_t)r * (size_t)symbols, symbols, p.most);
+            all.order[r] = r;
+        }
+        const answer a = run_best(&g, &d, &p, &all);
+        expect_best(&p, &all, &a);
+        for (int32_t r = 0; r < ROWS; r++) {
+            const float norm = a.log_norm[r], logp = small[r] - norm;
+            met += small[r] + 0x1p-22f - norm == logp && nextafterf(small[r], 0.0f) - norm != logp;
+        }
+        drop(&p);
+    }
+    assert_true(met > 0);
+    rig_close(&g);
+}
+
 /* --- mixtures ----------------------------------------------------------------------------------------------------- */
 
 /* x [rows, symbols], copied. */
@@ -615,10 +661,8 @@ static void test_mix(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_best),
-        cmocka_unit_test(test_company),
-        cmocka_unit_test(test_rounded),
-        cmocka_unit_test(test_mix),
+        cmocka_unit_test(test_best), cmocka_unit_test(test_company), cmocka_unit_test(test_rounded),
+        cmocka_unit_test(test_cut),  cmocka_unit_test(test_mix),
     };
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);
