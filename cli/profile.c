@@ -106,6 +106,11 @@ void cli_profile_print(const cli_profile *p, FILE *to)
                  "time", "GFLOP/s", "GB/s", "limit");
     for (int i = 0; i < p->n; i++)
         if (p->op[i].calls) print_op(&p->op[i], &p->limits, all, to);
+    if (!(p->limits.bytes > 0)) {
+        cli_print_to(to,
+                     "seconds: each operation waited for, so slower than a run. limit: not known of this device.\n");
+        return;
+    }
     cli_print_to(
         to,
         "seconds: summed over threads. limit: the share reached of what one thread of this machine does at most:\n"

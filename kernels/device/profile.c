@@ -210,6 +210,10 @@ rill_status rill_runner_limits(void *runner, rill_limits *out)
 {
     enum { READ_BYTES = 48 << 20 }; /* more than caches near a core hold */
     rill_context *ctx = stream_of(runner)->ctx;
+    if (stream_of(runner)->plan->device->module != NULL) {
+        *out = (rill_limits){.bytes = 0};
+        return RILL_OK;
+    }
     const rill_isa_mask isa = stream_of(runner)->plan->device->kernels.isa;
     void *memory = rill_alloc(ctx, READ_BYTES);
     if (memory == NULL) return rill_fail_memory(ctx, READ_BYTES, "measuring the machine");

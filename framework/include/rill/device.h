@@ -435,7 +435,7 @@ RILL_API int rill_stream_profiled(const rill_stream *stream, int32_t i, rill_op_
 /* --- runners ------------------------------------------------------------------------------------------------------ */
 
 /* Members of a domain's table (rill/domain.h) for runners whose first member is their `rill_stream *`. rill_runner_limits() measures what
- * one thread does at best, in about a tenth of a second. */
+ * one thread does at best, in about a tenth of a second; of another device than the processor it knows nothing, and gives zeros. */
 RILL_API void rill_runner_drop(void *runner, int32_t slot);
 RILL_API rill_status rill_runner_profile(void *runner, int on);
 RILL_API int rill_runner_profiled(const void *runner, int32_t i, rill_op_profile *out);

@@ -33,9 +33,11 @@ typedef struct rill_limits {
     double bytes;                   /* per second, read from memory that no cache near a core holds */
 } rill_limits;
 
-/* The share of the limits that an operation reached: the least time it needs by them, over the time it took; 0 without a time. */
+/* The share of the limits that an operation reached: the least time it needs by them, over the time it took; 0 without a time or
+ * without limits. */
 static inline double rill_profile_share(const rill_op_profile *op, const rill_limits *limits)
 {
+    if (!(limits->bytes > 0)) return 0;
     const double moving = op->bytes / limits->bytes, multiplying = op->flops / limits->flops[op->arithmetic];
     const double least = moving > multiplying ? moving : multiplying;
     return op->seconds > 0 ? least / op->seconds : 0;
