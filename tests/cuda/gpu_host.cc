@@ -60,7 +60,9 @@ struct gpu_queue {
     work *first, **last;
     gpu_graph *record; /* that work goes into; NULL: the queue itself */
     work **before;     /* where the queue's own work ends meanwhile */
-    uint64_t launches;
+    gpu_queue *peer; /* that this one has followed, or that has followed it; NULL: there is none */
+    uint64_t launches, steps;
+    bool following; /* what comes next has to wait */
     bool failed;
     char why[GPU_TEXT];
 };
@@ -383,7 +385,9 @@ static void run_until(gpu_queue *queue, const gpu_mark *mark, uint64_t number);
 static void follow(gpu_queue *queue, const work *w)
 {
     if (w->mark->reached >= w->number) return; /* nothing of the other queue is known any more */
+    queue->following = true;
     run_until(w->other, w->mark, w->number);
+    queue->following = false;
     if (w->other->failed) fail(queue, "%s", w->other->why);
 }
 
@@ -406,15 +410,24 @@ static void run_one(gpu_queue *queue, const work *w)
     }
 }
 
-/* What is waited for, and nothing behind it. mark NULL: everything. */
+static void run_first(gpu_queue *queue)
+{
+    work *w = queue->first;
+    queue->first = w->next;
+    if (queue->first == nullptr) queue->last = &queue->first;
+    run_one(queue, w);
+    free(w);
+}
+
+/* What is waited for, and nothing behind it; with a seed, between that what the other queue can do, now and then. mark NULL: everything. */
 static void run_until(gpu_queue *queue, const gpu_mark *mark, uint64_t number)
 {
     while (queue->first != nullptr && (mark == nullptr || mark->reached < number)) {
-        work *w = queue->first;
-        run_one(queue, w);
-        queue->first = w->next;
-        if (queue->first == nullptr) queue->last = &queue->first;
-        free(w);
+        gpu_queue *peer = queue->peer;
+        run_first(queue);
+        const work *next = peer != nullptr && !peer->following ? peer->first : nullptr;
+        if (next == nullptr || cuda_host_dice(++queue->steps) % 3 != 1) continue;
+        if (next->kind != WORK_FOLLOW || next->mark->reached >= next->number) run_first(peer);
     }
 }
 
@@ -482,6 +495,7 @@ void gpu_queue_close(gpu_queue *queue)
 {
     if (queue == nullptr) return;
     run_until(queue, nullptr, 0);
+    if (queue->peer != nullptr) queue->peer->peer = nullptr;
     free(queue);
 }
 
@@ -524,7 +538,8 @@ void gpu_follow(gpu_queue *queue, gpu_mark *mark)
     work *w = mark->queue != nullptr ? put(queue, WORK_FOLLOW, 0) : nullptr;
     if (w == nullptr) return;
     w->mark = mark;
-    w->other = mark->queue;
+    w->other = queue->peer = mark->queue;
+    w->other->peer = queue;
     w->number = mark->set;
 }
 
