@@ -62,7 +62,7 @@ struct gpu_queue {
     work **before;     /* where the queue's own work ends meanwhile */
     gpu_queue *peer; /* that this one has followed, or that has followed it; NULL: there is none */
     uint64_t launches, steps;
-    bool following; /* what comes next has to wait */
+    bool within; /* a piece of its work that is not done yet */
     bool failed;
     char why[GPU_TEXT];
 };
@@ -381,13 +381,12 @@ static void product(gpu_queue *queue, const work *w)
 }
 
 static void run_until(gpu_queue *queue, const gpu_mark *mark, uint64_t number);
+static void let_peer(gpu_queue *queue);
 
 static void follow(gpu_queue *queue, const work *w)
 {
     if (w->mark->reached >= w->number) return; /* nothing of the other queue is known any more */
-    queue->following = true;
     run_until(w->other, w->mark, w->number);
-    queue->following = false;
     if (w->other->failed) fail(queue, "%s", w->other->why);
 }
 
@@ -400,7 +399,10 @@ static void run_one(gpu_queue *queue, const work *w)
     case WORK_MARK: break;
     case WORK_FOLLOW: follow(queue, w); break;
     case WORK_GRAPH:
-        for (const work *part = w->graph->first; part != nullptr; part = part->next) run_one(queue, part);
+        for (const work *part = w->graph->first; part != nullptr; part = part->next) {
+            run_one(queue, part);
+            let_peer(queue);
+        }
         break;
     case WORK_PRODUCT: product(queue, w); break;
     case WORK_LAUNCH:
@@ -415,19 +417,27 @@ static void run_first(gpu_queue *queue)
     work *w = queue->first;
     queue->first = w->next;
     if (queue->first == nullptr) queue->last = &queue->first;
+    queue->within = true;
     run_one(queue, w);
+    queue->within = false;
     free(w);
 }
 
-/* What is waited for, and nothing behind it; with a seed, between that what the other queue can do, now and then. mark NULL: everything. */
+/* With a seed: what the other queue can do next, now and then. */
+static void let_peer(gpu_queue *queue)
+{
+    gpu_queue *peer = queue->peer;
+    const work *next = peer != nullptr && !peer->within ? peer->first : nullptr;
+    if (next == nullptr || cuda_host_dice(++queue->steps) % 3 != 1) return;
+    if (next->kind != WORK_FOLLOW || next->mark->reached >= next->number) run_first(peer);
+}
+
+/* What is waited for, and nothing behind it. mark NULL: everything. */
 static void run_until(gpu_queue *queue, const gpu_mark *mark, uint64_t number)
 {
     while (queue->first != nullptr && (mark == nullptr || mark->reached < number)) {
-        gpu_queue *peer = queue->peer;
         run_first(queue);
-        const work *next = peer != nullptr && !peer->following ? peer->first : nullptr;
-        if (next == nullptr || cuda_host_dice(++queue->steps) % 3 != 1) continue;
-        if (next->kind != WORK_FOLLOW || next->mark->reached >= next->number) run_first(peer);
+        let_peer(queue);
     }
 }
 
