@@ -53,12 +53,12 @@ enum { CUDA_TURNS = 8 };
 
 /* What is done ahead of decoding, numbered from 1 on; see order.c. */
 typedef struct cuda_ahead {
-    uint8_t *program;          /* [programs] whether its runs are */
+    uint8_t *program;           /* [programs] whether its runs are */
     gpu_mark *mark[CUDA_TURNS]; /* behind number i, or one that came later: mark i % CUDA_TURNS */
-    uint64_t turns;            /* so many have been put into the queue */
-    uint64_t followed;         /* decoding comes behind these */
-    uint64_t needed;           /* by every run that decodes */
-    uint64_t *filled;          /* [slots] by which number */
+    uint64_t turns;             /* so many have been put into the queue */
+    uint64_t followed;          /* decoding comes behind these */
+    uint64_t needed;            /* by every run that decodes */
+    uint64_t *filled;           /* [slots] by which number */
     size_t filled_room;
     char *staging; /* pinned: what goes down outside runs */
     size_t staging_bytes, staged;
@@ -69,9 +69,9 @@ typedef struct cuda_stream {
     gpu_device *gpu;
     cuda_line decode, fill;
     cuda_ahead ahead;
-    gpu_region *table;               /* [tables], and `above` behind them */
-    cuda_lists *list;                /* [lists] */
-    struct cuda_frame *frame;        /* [programs, DEV_GROUPS] */
+    gpu_region *table;                   /* [tables], and `above` behind them */
+    cuda_lists *list;                    /* [lists] */
+    struct cuda_frame *frame;            /* [programs, DEV_GROUPS] */
     struct cuda_frame *late[DEV_GROUPS]; /* what is to be collected */
     cuda_graph graph[CUDA_GRAPHS];
     uint64_t runs;

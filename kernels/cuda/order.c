@@ -101,7 +101,8 @@ static void follow_decoding(const rill_stream *s, int all)
     for (size_t i = 0; i < s->plan->programs * DEV_GROUPS; i++) {
         const cuda_frame *f = &own->frame[i];
         const int answered_later = f->group > 0 && own->late[f->group - 1] != NULL;
-        if (f->under_way && f->run.line == &own->decode && (all || !answered_later)) gpu_follow(own->fill.queue, f->mark);
+        if (f->under_way && f->run.line == &own->decode && (all || !answered_later))
+            gpu_follow(own->fill.queue, f->mark);
     }
 }
 

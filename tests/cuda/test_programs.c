@@ -63,7 +63,10 @@ static void check_variants(rill_context *ctx, problem *p, uint64_t seed, const r
     const variant variants[] = {
         {.threads = 1},
         {.threads = 1, .permuted = 1},
-        {.threads = 1, .permuted = dice_chance(&p->d, 50), .split = dice_range(&p->d, 0, 9), .late = dice_chance(&p->d, 50)},
+        {.threads = 1,
+         .permuted = dice_chance(&p->d, 50),
+         .split = dice_range(&p->d, 0, 9),
+         .late = dice_chance(&p->d, 50)},
     };
     outcome first = {0};
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
@@ -232,7 +235,8 @@ static slots open_slots(rill_context *ctx, int tagged)
     rill_op_copy(s.plan, s.fill, RILL_ROWS,
                  &(rill_copy){.width = 1, .x = rill_row(constant, which), .out = rill_of(value)});
     if (tagged)
-        rill_op_best(s.plan, s.fill, RILL_ROWS, &(rill_best_choices){.logits = rill_of(value), .symbols = 1, .tag = tag});
+        rill_op_best(s.plan, s.fill, RILL_ROWS,
+                     &(rill_best_choices){.logits = rill_of(value), .symbols = 1, .tag = tag});
     rill_op_copy(s.plan, s.fill, RILL_ROWS,
                  &(rill_copy){.width = 1, .x = rill_of(value), .out = rill_at(memory, into)});
     s.read = rill_program_begin(s.plan, "read");
