@@ -41,6 +41,7 @@ struct gpu_queue {
     gpu_device *device;
     cudaStream_t stream;
     cublasLtHandle_t products;
+    uint64_t launches;
     char why[GPU_TEXT]; /* the first failure; empty: none */
 };
 
@@ -268,16 +269,27 @@ void gpu_queue_close(gpu_queue *queue)
     free(queue);
 }
 
-/* Asked for once by each launch, which wants the stream's device to be the current one. */
-cudaStream_t gpu_stream_of(gpu_queue *queue)
+/* Work wants the stream's device to be the current one. */
+static cudaStream_t stream_of(const gpu_queue *queue)
 {
     cudaSetDevice(queue->device->index);
     return queue->stream;
 }
 
+cudaStream_t gpu_launch_on(gpu_queue *queue)
+{
+    queue->launches++;
+    return stream_of(queue);
+}
+
+uint64_t gpu_launches(const gpu_queue *queue)
+{
+    return queue->launches;
+}
+
 static void copy(gpu_queue *queue, void *to, const void *from, size_t bytes, cudaMemcpyKind kind, const char *what)
 {
-    if (bytes > 0) told(queue->why, what, cudaMemcpyAsync(to, from, bytes, kind, gpu_stream_of(queue)));
+    if (bytes > 0) told(queue->why, what, cudaMemcpyAsync(to, from, bytes, kind, stream_of(queue)));
 }
 
 void gpu_down(gpu_queue *queue, void *to, const void *from, size_t bytes)
@@ -303,7 +315,7 @@ int gpu_record(gpu_queue *queue, char why[GPU_TEXT])
     why[0] = '\0';
     if (queue->why[0] != '\0') snprintf(why, GPU_TEXT, "%s", queue->why);
     return why[0] != '\0' ? -1
-                           : told(why, "recording", cudaStreamBeginCapture(gpu_stream_of(queue), cudaStreamCaptureModeThreadLocal));
+                           : told(why, "recording", cudaStreamBeginCapture(stream_of(queue), cudaStreamCaptureModeThreadLocal));
 }
 
 /* A failure while work was recorded is the record's, not the queue's. */
@@ -327,7 +339,7 @@ gpu_graph *gpu_recorded(gpu_queue *queue, char why[GPU_TEXT])
 
 void gpu_replay(gpu_queue *queue, gpu_graph *graph)
 {
-    told(queue->why, "a record", cudaGraphLaunch(graph->work, gpu_stream_of(queue)));
+    told(queue->why, "a record", cudaGraphLaunch(graph->work, stream_of(queue)));
 }
 
 void gpu_graph_free(gpu_graph *graph)
@@ -342,7 +354,7 @@ void gpu_graph_free(gpu_graph *graph)
 int gpu_wait(gpu_queue *queue, char why[GPU_TEXT])
 {
     told(queue->why, "a kernel's launch", cudaGetLastError());
-    told(queue->why, "the GPU's work", cudaStreamSynchronize(gpu_stream_of(queue)));
+    told(queue->why, "the GPU's work", cudaStreamSynchronize(stream_of(queue)));
     if (queue->why[0] == '\0') return 0;
     memcpy(why, queue->why, sizeof queue->why);
     queue->why[0] = '\0'; /* what does not pass comes again */
@@ -467,7 +479,7 @@ int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT]
 void gpu_product(gpu_queue *queue, const gpu_matrix *matrix, int32_t rows, const void *a, float *c, int32_t ldc)
 {
     static const float one = 1.0f, zero = 0.0f;
-    const cudaStream_t stream = gpu_stream_of(queue);
+    const cudaStream_t stream = gpu_launch_on(queue);
     shape s;
     cublasLtMatmulAlgo_t way;
     memcpy(&way, matrix->way, sizeof way);

@@ -63,6 +63,9 @@ void gpu_graph_free(gpu_graph *graph); /* NULL is allowed; nothing of it waits i
  * end of the GPU for this process; then it comes out of every later call too. */
 int gpu_wait(gpu_queue *queue, char why[GPU_TEXT]);
 
+/* Kernels and products that were put into the queue so far; those of a record count when it is made. */
+uint64_t gpu_launches(const gpu_queue *queue);
+
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
 typedef enum gpu_type { GPU_F32, GPU_BF16 } gpu_type;

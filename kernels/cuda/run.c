@@ -346,10 +346,11 @@ static rill_status queue_run(cuda_run *r)
     for (size_t i = 0; i < p->ops && status == RILL_OK; i++) {
         if (r->stream->profiling) status = wait_for(r);
         const double begin = rill_clock();
+        const uint64_t launches = gpu_launches(r->own->queue);
         if (r->block.rows[p->op[i].space] > 0 || p->op[i].kind == DEV_SCAN) cuda_queue_op(r, &p->op[i], i);
         if (!r->stream->profiling) continue;
         if (status == RILL_OK) status = wait_for(r);
-        dev_profile_count(&r->block, &p->op[i], rill_clock() - begin);
+        dev_profile_count(&r->block, &p->op[i], rill_clock() - begin, gpu_launches(r->own->queue) - launches);
     }
     if (r->stream->profiling) dev_profile_sum(&r->inner);
     if (r->back_end > r->back)

@@ -57,7 +57,7 @@ struct gpu_queue {
     work *first, **last;
     gpu_graph *record; /* that work goes into; NULL: the queue itself */
     work **before;     /* where the queue's own work ends meanwhile */
-    uint64_t launches;
+    uint64_t launches, put; /* done; asked for, with products */
     bool failed;
     char why[GPU_TEXT];
 };
@@ -278,6 +278,7 @@ static work *put(gpu_queue *queue, work_kind kind, size_t args)
     }
     w->next = nullptr;
     w->kind = kind;
+    queue->put += kind == WORK_LAUNCH || kind == WORK_PRODUCT;
     *queue->last = w;
     queue->last = &w->next;
     return w;
@@ -330,6 +331,11 @@ int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT]
     }
     snprintf(why, GPU_TEXT, "weights of %d x %d", (int)matrix->n, (int)matrix->k);
     return -1;
+}
+
+uint64_t gpu_launches(const gpu_queue *queue)
+{
+    return queue->put;
 }
 
 /* --- what is done when it is waited for --------------------------------------------------------------------------- */
