@@ -123,9 +123,9 @@ void cli_profile_print(const cli_profile *p, FILE *to)
 static json_t *op_json(const rill_op_profile *op, const rill_limits *limits)
 {
     return json_pack("{s:s,s:s,s:I,s:I,s:I,s:f,s:f,s:f,s:s,s:f,s:f,s:f}", "program", op->program, "operation",
-                     op->operation, "calls", (json_int_t)op->calls, "rows", (json_int_t)op->rows, "launches", (json_int_t)op->launches, "seconds",
-                     op->seconds, "flops", op->flops, "bytes", op->bytes, "arithmetic",
-                     op->arithmetic == RILL_ARITHMETIC_INT8 ? "int8" : "f32", "gflops_per_second",
+                     op->operation, "calls", (json_int_t)op->calls, "rows", (json_int_t)op->rows, "launches",
+                     (json_int_t)op->launches, "seconds", op->seconds, "flops", op->flops, "bytes", op->bytes,
+                     "arithmetic", op->arithmetic == RILL_ARITHMETIC_INT8 ? "int8" : "f32", "gflops_per_second",
                      rate(op->flops, op->seconds), "gbytes_per_second", rate(op->bytes, op->seconds), "share_of_limit",
                      rill_profile_share(op, limits));
 }

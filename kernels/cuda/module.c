@@ -93,6 +93,7 @@ static void close_plan(rill_plan *plan)
     cuda_plan *own = plan->own;
     if (own == NULL) return;
     close_queue(plan, own);
+    cuda_fused_free(plan);
     gpu_free(gpu_of(plan), &own->memory);
     rill_free(plan->ctx, own->matrix, own->matrix_room * sizeof *own->matrix);
     rill_free(plan->ctx, (void *)own->constant, own->constant_room * sizeof *own->constant);
@@ -151,7 +152,6 @@ static void refuse_int8(rill_plan *plan)
 static void put_matrix(rill_plan *plan, size_t at, const float *w, size_t stride)
 {
     const dev_matrix *matrix = &plan->matrix[at];
-    char why[GPU_TEXT];
     if (matrix->type == RILL_WEIGHT_INT8) {
         refuse_int8(plan);
         return;
@@ -162,10 +162,7 @@ static void put_matrix(rill_plan *plan, size_t at, const float *w, size_t stride
     m.w = put(plan, w, matrix->w.n, matrix->w.k, stride, m.type);
     if (m.w == NULL) return;
     cuda_plan *own = plan->own;
-    if (gpu_matrix_choose(gpu_of(plan), &m, why) != 0)
-        dev_plan_fail(plan, RILL_ERR_OPTION, "device: a product with %zu x %zu weights: %s", matrix->w.n, matrix->w.k,
-                      why);
-    else if (rill_grow(plan->ctx, (void **)&own->matrix, &own->matrix_room, at + 1, sizeof m, "a plan") != RILL_OK)
+    if (rill_grow(plan->ctx, (void **)&own->matrix, &own->matrix_room, at + 1, sizeof m, "a plan") != RILL_OK)
         dev_plan_fail(plan, RILL_ERR_MEMORY, "no memory for a plan");
     else
         own->matrix[at] = m;
@@ -205,6 +202,7 @@ static rill_status finish(rill_plan *plan)
     for (size_t i = 0; i < plan->lists; i++)
         if (plan->list[i].rows != 0 && plan->list[i].type == RILL_WEIGHT_INT8) refuse_int8(plan);
     for (size_t i = 0; i < plan->programs && plan->status == RILL_OK; i++) check_program(plan, &plan->program[i]);
+    if (plan->status == RILL_OK) cuda_fuse(plan);
     if (own != NULL) close_queue(plan, own);
     return plan->status == RILL_OK ? RILL_OK : rill_fail(plan->ctx, plan->status, "%s", plan->message);
 }

@@ -58,6 +58,26 @@ __device__ static inline void gpu_write(float *row, int32_t p, const gpu_piece<N
     ((gpu_piece<N> *)row)[p] = x;
 }
 
+template <int N>
+struct __align__(2 * N) gpu_rounded {
+    uint16_t at[N];
+};
+
+/* Piece p of row r, where there is a panel. */
+template <int N>
+__device__ static inline void gpu_write(const gpu_panel &to, int32_t r, int32_t p, const gpu_piece<N> &x)
+{
+    const size_t row = (size_t)r * (size_t)to.ld;
+    if (to.at == nullptr) return;
+    if (to.type == GPU_F32) {
+        gpu_write<N>((float *)to.at + row, p, x);
+        return;
+    }
+    gpu_rounded<N> y;
+    for (int i = 0; i < N; i++) y.at[i] = gpu_bf16(x.at[i]);
+    ((gpu_rounded<N> *)((uint16_t *)to.at + row))[p] = y;
+}
+
 /* Where pieces of 4 can be: rows begin at multiples of 16 bytes. On the host. */
 static inline bool gpu_aligned(const void *at, int32_t ld)
 {
