@@ -26,10 +26,10 @@ static int is_written(const dev_op *op, int view)
     }
 }
 
-/* A value of the operation's own space, from its first column on. */
+/* Rows of a value of the operation's own space. */
 static int is_plain(const dev_operand *o)
 {
-    return o->base == DEV_VALUE && o->index == DEV_NO_INDEX && o->first == 0;
+    return o->base == DEV_VALUE && o->index == DEV_NO_INDEX;
 }
 
 static size_t width_of(const rill_plan *plan, const dev_op *op)
@@ -79,11 +79,12 @@ static void round_output(const rill_plan *plan, const dev_program *p, cuda_progr
                 continue;
             }
             const gpu_type type = read_as(plan->own, p, op, view);
-            fused->op[i].read_rounded = type != GPU_F32 && (from->rounds == GPU_F32 || from->rounds == type);
-            if (fused->op[i].read_rounded)
-                from->rounds = type;
-            else
+            if (type == GPU_F32 || (from->rounds != GPU_F32 && from->rounds != type)) {
                 kept = 1;
+                continue;
+            }
+            from->rounds = type;
+            fused->op[i].read_rounded = 1;
         }
     if (from->rounds == GPU_F32) return;
     from->dropped = !kept;
@@ -97,7 +98,7 @@ static void round_output(const rill_plan *plan, const dev_program *p, cuda_progr
 /* Whether cuBLASLt can read or write n floats of each row there: rows in order, by 16 bytes where n is a multiple of 4. */
 static int is_reachable(const dev_operand *o, size_t n)
 {
-    return o->base == DEV_VALUE && o->index == DEV_NO_INDEX && (n % 4 != 0 || o->first % 4 == 0);
+    return is_plain(o) && (n % 4 != 0 || o->first % 4 == 0);
 }
 
 static void fuse_product(const dev_op *op, const cuda_plan *own, cuda_fused *f)
