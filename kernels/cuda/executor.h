@@ -141,6 +141,12 @@ typedef struct cuda_run {
     char *scan_h, *scan_c, *scan_gates;
 } cuda_run;
 
+/* In what a device multiplies weights of a type. */
+static inline gpu_type cuda_type_of(rill_weight_type type)
+{
+    return type == RILL_WEIGHT_BF16 ? GPU_BF16 : type == RILL_WEIGHT_F16 ? GPU_F16 : GPU_F32;
+}
+
 /* --- module.c, memory.c --------------------------------------------------------------------------------------------- */
 
 rill_status cuda_fail(rill_context *ctx, const char *what, const char *why);

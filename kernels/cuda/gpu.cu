@@ -378,7 +378,7 @@ struct shape {
 static cublasStatus_t shape_of(shape *s, const gpu_product *p)
 {
     const gpu_matrix *m = p->matrix;
-    const cudaDataType_t type = m->type == GPU_F32 ? CUDA_R_32F : CUDA_R_16BF;
+    const cudaDataType_t type = m->type == GPU_F32 ? CUDA_R_32F : m->type == GPU_F16 ? CUDA_R_16F : CUDA_R_16BF;
     const cublasOperation_t turned = CUBLAS_OP_T;
     const cublasLtEpilogue_t epilogue = m->bias != nullptr ? (m->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS)
                                         : m->relu          ? CUBLASLT_EPILOGUE_RELU

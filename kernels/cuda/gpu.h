@@ -68,7 +68,7 @@ uint64_t gpu_launches(const gpu_queue *queue);
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
-typedef enum gpu_type { GPU_F32, GPU_BF16 } gpu_type;
+typedef enum gpu_type { GPU_F32, GPU_BF16, GPU_F16 } gpu_type;
 
 static inline size_t gpu_type_bytes(gpu_type type)
 {

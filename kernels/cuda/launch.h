@@ -32,7 +32,7 @@ typedef struct gpu_operand {
 typedef struct gpu_panel {
     void *at; /* NULL: none */
     int32_t ld;
-    gpu_type type; /* rounded to it, ties to even */
+    gpu_type type; /* rounded to it: halves.h */
 } gpu_panel;
 
 typedef enum gpu_activation { GPU_LINEAR, GPU_TANH, GPU_RELU, GPU_SWISH, GPU_GELU, GPU_SIGMOID } gpu_activation;
@@ -148,7 +148,7 @@ typedef struct gpu_mask {
 } gpu_mask;
 void gpu_run_mask(gpu_queue *queue, const gpu_mask *args);
 
-/* out(r, i) = activation(a(r) . w(ids[i])) for the list of slot[r]; with bf16 both are rounded first, ties to even. */
+/* out(r, i) = activation(a(r) . w(ids[i])) for the list of slot[r]; with bf16 and f16 both are rounded first (halves.h). */
 typedef struct gpu_list_product {
     gpu_rows rows;
     int32_t width;   /* K */

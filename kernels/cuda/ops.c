@@ -103,7 +103,7 @@ static void list_product(cuda_run *r, const dev_op *op)
                                    .lists = cuda_lists_of(r, o->list),
                                    .slot = cuda_index(r, op->slot),
                                    .w = cuda_constant(r, list->rows),
-                                   .type = list->type == RILL_WEIGHT_BF16 ? GPU_BF16 : GPU_F32,
+                                   .type = cuda_type_of(list->type),
                                    .a = cuda_operand(r, &op->view[DEV_A]),
                                    .out = cuda_operand(r, &op->view[DEV_OUT]),
                                    .activation = activation_of(o->activation)};

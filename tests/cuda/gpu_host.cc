@@ -328,7 +328,7 @@ static uint64_t chosen_of(const gpu_matrix *m)
 int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT])
 {
     (void)device;
-    if (matrix->n >= 1 && matrix->k >= 1 && (matrix->type == GPU_F32 || matrix->type == GPU_BF16)) {
+    if (matrix->n >= 1 && matrix->k >= 1 && matrix->type <= GPU_F16) {
         matrix->way[0] = chosen_of(matrix);
         return 0;
     }

@@ -5,6 +5,8 @@
  * operation rounded, whatever the rows and the vectors are. */
 #include "product_host.h"
 
+#include "halves.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +14,9 @@
 typedef float lanes __attribute__((vector_size(32))); /* two registers where the processor's are shorter */
 enum { LANES = 8, WIDE = 2, TILE = LANES * WIDE, ROWS = 4 };
 
-template <gpu_type TYPE>
-static inline float number(const void *from, size_t i)
+static inline float number(const void *from, size_t i, gpu_type type)
 {
-    if (TYPE == GPU_F32) return ((const float *)from)[i];
-    const uint32_t bits = (uint32_t)((const uint16_t *)from)[i] << 16;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    return type == GPU_F32 ? ((const float *)from)[i] : gpu_of_rounded(((const uint16_t *)from)[i], type);
 }
 
 /* tile[k][TILE] of outputs first..first + count - 1; beyond them the last one again. */
@@ -30,7 +27,7 @@ static void lay_out(const gpu_matrix *m, size_t first, size_t count, float *tile
     size_t row[TILE];
     for (size_t j = 0; j < TILE; j++) row[j] = (first + (j < count ? j : count - 1)) * k;
     for (size_t i = 0; i < k; i++)
-        for (size_t j = 0; j < TILE; j++) tile[i * TILE + j] = number<TYPE>(m->w, row[j] + i);
+        for (size_t j = 0; j < TILE; j++) tile[i * TILE + j] = number(m->w, row[j] + i, TYPE);
 }
 
 template <int N>
@@ -99,23 +96,22 @@ static void widen(const gpu_matrix *m, const gpu_product *p, float *a)
     for (size_t r = 0; r < (size_t)p->rows; r++)
         for (size_t i = 0, k = (size_t)m->k; i < k; i++) {
             const size_t at = r * (size_t)p->lda + i;
-            a[r * k + i] = m->type == GPU_F32 ? number<GPU_F32>(p->a, at) : number<GPU_BF16>(p->a, at);
+            a[r * k + i] = number(p->a, at, m->type);
         }
 }
 
 static void multiply_all(const gpu_matrix *m, size_t rows, const float *a, float *tile, float *sums)
 {
     const size_t n = (size_t)m->n, k = (size_t)m->k;
+    static void (*const lay_out_as[])(const gpu_matrix *, size_t, size_t, float *) = {lay_out<GPU_F32>, lay_out<GPU_BF16>,
+                                                                                     lay_out<GPU_F16>};
     void (*tile_of)(const float *, size_t, size_t, const float *, float *, size_t, size_t) = tile_plain;
 #ifdef __x86_64__
     if (__builtin_cpu_supports("avx")) tile_of = tile_avx;
 #endif
     for (size_t first = 0; first < n; first += TILE) {
         const size_t count = n - first < TILE ? n - first : (size_t)TILE;
-        if (m->type == GPU_F32)
-            lay_out<GPU_F32>(m, first, count, tile);
-        else
-            lay_out<GPU_BF16>(m, first, count, tile);
+        lay_out_as[m->type](m, first, count, tile);
         tile_of(tile, k, rows, a, sums + first, n, count);
     }
 }

@@ -236,7 +236,7 @@ static void check_layer(void (*build)(layer *), rill_weight_type type, float tol
     int64_t none[MOST_OPS] = {0}, launches[MOST_OPS] = {0};
     const char *device = getenv("RILL_TEST_DEVICE");
     const int32_t ops = run_layer(build, device != NULL ? device : "cuda-host", type, found, launches);
-    run_layer(build, "cpu", type, wanted, none);
+    run_layer(build, "cpu", type != RILL_WEIGHT_F16 ? type : RILL_WEIGHT_F32, wanted, none);
     for (int32_t i = 0; i < ops; i++) {
         assert_int_equal(none[i], 0);
         if (expected != NULL && launches[i] != expected[i])
@@ -261,6 +261,7 @@ static void rows_are_rounded_where_they_are_written(void **state)
     static const int64_t launches[] = {1, 1, 1, 1, 1, 2, 1, 1, 2, 2, 2};
     (void)state;
     check_layer(build_layer, RILL_WEIGHT_BF16, 5e-2f, launches);
+    check_layer(build_layer, RILL_WEIGHT_F16, 5e-3f, launches);
 }
 
 static void parts_are_gathered(void **state)
@@ -269,13 +270,34 @@ static void parts_are_gathered(void **state)
     check_layer(build_parts, RILL_WEIGHT_F32, 1e-4f, NULL);
     check_layer(build_parts, RILL_WEIGHT_BF16, 5e-2f, NULL);
     check_layer(build_masked, RILL_WEIGHT_BF16, 5e-2f, NULL);
+    check_layer(build_parts, RILL_WEIGHT_F16, 5e-3f, NULL);
     check_layer(build_wide, RILL_WEIGHT_BF16, 5e-2f, NULL);
+}
+
+/* Infinity is a number of f16; what would become one is not. */
+static void f16_ends(void **state)
+{
+    static const float weights[] = {65504.0f, -INFINITY, NAN, 65505.0f};
+    (void)state;
+    layer *l = calloc(1, sizeof *l);
+    const char *device = getenv("RILL_TEST_DEVICE");
+    assert_non_null(l);
+    open_layer(l, device != NULL ? device : "cuda-host", RILL_WEIGHT_F16);
+    assert_true(rill_plan_matrix(l->plan, RILL_WEIGHT_F16, 1, 3, weights, 3) > 0);
+    assert_true(rill_plan_matrix(l->plan, RILL_WEIGHT_F16, 1, 4, weights, 4) < 0);
+    assert_int_equal(rill_plan_finish(l->plan), RILL_ERR_OPTION);
+    assert_non_null(strstr(rill_error(l->ctx), "65505 is one of the model's"));
+    rill_plan_close(l->plan);
+    rill_device_close(l->device);
+    rill_context_destroy(l->ctx);
+    free(l);
 }
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(products_finish_themselves),
     cmocka_unit_test(rows_are_rounded_where_they_are_written),
     cmocka_unit_test(parts_are_gathered),
+    cmocka_unit_test(f16_ends),
 };
 
 HARNESS_MAIN(tests)

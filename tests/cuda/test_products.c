@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels.h"
+#include "halves.h"
 #include "rig.h"
 #include "support/dice.h"
 #include "support/harness.h"
@@ -18,10 +18,10 @@ typedef struct shape {
 } shape;
 
 static const shape shapes[] = {
-    {8, 16, GPU_F32, 0, 0, 0, 0},    {33, 7, GPU_F32, 1, 0, 0, 0},  {128, 256, GPU_BF16, 0, 0, 0, 0},
-    {512, 128, GPU_F32, 1, 0, 0, 1}, {3, 1, GPU_BF16, 1, 1, 0, 0},  {64, 96, GPU_F32, 1, 1, 1, 0},
-    {128, 64, GPU_BF16, 1, 1, 1, 0}, {16, 48, GPU_F32, 0, 0, 0, 1}, {64, 40, GPU_F32, 0, 1, 1, 0},
-    {20, 33, GPU_BF16, 1, 1, 0, 1},
+    {8, 16, GPU_F32, 0, 0, 0, 0},    {33, 7, GPU_F32, 1, 0, 0, 0},   {128, 256, GPU_BF16, 0, 0, 0, 0},
+    {512, 128, GPU_F32, 1, 0, 0, 1}, {3, 1, GPU_BF16, 1, 1, 0, 0},   {64, 96, GPU_F32, 1, 1, 1, 0},
+    {128, 64, GPU_BF16, 1, 1, 1, 0}, {16, 48, GPU_F32, 0, 0, 0, 1},  {64, 40, GPU_F32, 0, 1, 1, 0},
+    {64, 96, GPU_F16, 1, 1, 1, 0},   {20, 33, GPU_BF16, 1, 1, 0, 1},
 };
 
 typedef struct problem {
@@ -34,11 +34,11 @@ typedef struct problem {
 
 static void put_number(char *to, float value, gpu_type type)
 {
-    const uint16_t rounded = rill_bf16(value);
+    const uint16_t rounded = gpu_rounded_bits(value, type);
     memcpy(to, type == GPU_F32 ? (const void *)&value : (const void *)&rounded, gpu_type_bytes(type));
 }
 
-/* Numbers that bf16 has too. */
+/* Numbers that all types have. */
 static float draw_number(dice *d)
 {
     return (float)dice_range(d, -128, 128) / 64.0f;
@@ -87,11 +87,11 @@ static void run(rig *g, const problem *p, float *out, int32_t first, int32_t row
 
 static double number_at(const char *from, size_t i, gpu_type type)
 {
-    float x = 0.0f;
+    float x;
     uint16_t bits;
     memcpy(&bits, from + i * 2, sizeof bits);
-    const uint32_t wide = (uint32_t)bits << 16;
-    memcpy(&x, type == GPU_F32 ? (const void *)(from + i * 4) : (const void *)&wide, sizeof x);
+    if (type != GPU_F32) return (double)gpu_of_rounded(bits, type);
+    memcpy(&x, from + i * 4, sizeof x);
     return (double)x;
 }
 

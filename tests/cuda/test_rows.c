@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "halves.h"
 #include "kernels.h"
 #include "launch.h"
 #include "rig.h"
@@ -587,7 +588,7 @@ static void gather_once(rig *g, problem *p, gpu_type type)
     for (int32_t r = 0; r < p->rows; r++)
         for (int32_t j = 0; j < width; j++) {
             const float want = j < x->width ? at(row_of(x, r), j) : at(row_of(x2, r), j - x->width);
-            const uint16_t half = rounded(want);
+            const uint16_t half = type == GPU_F16 ? gpu_f16(want) : rounded(want);
             const char *got = out + (size_t)r * bytes + (size_t)j * gpu_type_bytes(type);
             assert_memory_equal(got, type == GPU_F32 ? (const void *)&want : &half, gpu_type_bytes(type));
         }
@@ -607,7 +608,7 @@ static void test_gather(void **state)
                                               : 0x3f808000u + ((uint32_t)r << 15) + (uint32_t)(r % 3 - 1);
             memcpy(&p.view[0].table[r % p.width + p.view[0].ld * (r / p.width % TABLE)], &bits, sizeof bits);
         }
-        gather_once(&g, &p, dice_chance(&p.d, 50) ? GPU_F32 : GPU_BF16);
+        gather_once(&g, &p, (gpu_type)DICE_OF(&p.d, GPU_F32, GPU_BF16, GPU_F16));
         drop(&p);
     }
     rig_close(&g);
