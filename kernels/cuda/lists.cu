@@ -39,7 +39,7 @@ typedef struct list_call {
 
 __device__ static inline float list_rounded(float x, gpu_type type)
 {
-    return type == GPU_F32 ? x : __uint_as_float((uint32_t)gpu_bf16(x) << 16);
+    return type == GPU_F32 ? x : gpu_of_rounded(gpu_rounded_bits(x, type), type);
 }
 
 /* sum[j] += x(0 .. 3) . w[j](k .. k + 3) */

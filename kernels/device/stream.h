@@ -37,7 +37,7 @@ typedef struct dev_lists_of {
 } dev_lists_of;
 
 typedef struct dev_counter {
-    int64_t calls, rows;
+    int64_t calls, rows, launches;
     double seconds, flops, bytes;
 } dev_counter;
 
@@ -235,7 +235,7 @@ static inline size_t dev_same_slot(const int32_t *slot, size_t r, size_t rows)
 /* Run an operation of a block and count what it costs. */
 void dev_profile_op(dev_block *b, const dev_op *op);
 /* Count an operation of a block that took so long. */
-void dev_profile_count(dev_block *b, const dev_op *op, double seconds);
+void dev_profile_count(dev_block *b, const dev_op *op, double seconds, uint64_t launches);
 /* Add up what the threads have counted. */
 void dev_profile_sum(const dev_run *run);
 

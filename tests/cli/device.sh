@@ -61,7 +61,8 @@ refused() { # refused MESSAGE OPTION...
 refused 'mt: device: expected cpu, cuda, cuda:NUMBER or auto, found "gpu"' --device gpu
 refused 'mt: device: cuda-host:7: there is no GPU 7' --device cuda-host:7
 refused 'mt: device: expected cuda-host or cuda-host:NUMBER, found "cuda-host:x"' --device cuda-host:x
-refused 'multiplies weights in f32 and bf16, not in int8' --device cuda-host --weights int8
+refused 'multiplies weights in f32, bf16 and f16, not in int8' --device cuda-host --weights int8
+refused 'weights: the processor multiplies in f32, bf16 and int8: f16 is for GPUs' --weights f16
 refused 'backend: onednn computes products on the cpu, not on cuda-host' --device cuda-host --backend onednn
 
 # --- memory that the device does not have: an error, and nothing is left behind

@@ -9,7 +9,7 @@ static const char *const sets[] = {"ref", "avx2", "avx512", NULL};
 
 static void check_problem(rill_context *ctx, uint64_t seed)
 {
-    problem *p = make_problem(seed, 1);
+    problem *p = make_problem(seed, RILL_WEIGHT_INT8);
     const rill_device_options options = {.struct_size = sizeof options, .kernels = sets[seed % 4]};
     rill_device *device;
     rill_plan *plan;

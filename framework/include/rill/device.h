@@ -77,6 +77,7 @@ typedef enum rill_weight_type {
     RILL_WEIGHT_F32 = 0,
     RILL_WEIGHT_BF16 = 1, /* rounded to bf16, ties to even; fp32 arithmetic */
     RILL_WEIGHT_INT8 = 2, /* a unit per output; rows are quantised on the fly, once for all products that read them */
+    RILL_WEIGHT_F16 = 3,  /* on a GPU: weights and rows in half precision, sums in fp32. Rows are cut off at 65504 */
 } rill_weight_type;
 
 /* An empty plan. RILL_OK · RILL_ERR_MEMORY */
