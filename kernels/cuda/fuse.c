@@ -158,6 +158,7 @@ static void fuse_program(rill_plan *plan, cuda_plan *own, const dev_program *p, 
             f->matrix = own->matrix[op->as.scan.recurrent - 1];
             f->matrix.bias = bias != 0 ? own->constant[bias - 1] : NULL;
         }
+        f->matrix.fast = plan->device->fast;
         if (f->matrix.w != NULL) choose(plan, own, &f->matrix);
     }
 }
