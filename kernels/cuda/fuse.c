@@ -125,8 +125,7 @@ static void join(const dev_op *op, cuda_fused *f, const cuda_plan *own)
         return;
     if (op->view[DEV_ADD].base != DEV_NOTHING || next->view[DEV_ADD].base != DEV_NOTHING) return;
     const dev_operand *x = &op->view[DEV_A], *out = &op->view[DEV_OUT], *out2 = &next->view[DEV_OUT];
-    if (!is_plain(x) || !dev_same_operand(x, &next->view[DEV_A]) || (out->base == DEV_VALUE && out->of == x->of))
-        return;
+    if (!is_plain(x) || !dev_same_operand(x, &next->view[DEV_A])) return;
     if (out->base == out2->base && out->of == out2->of) return; /* they may overlap */
     const gpu_matrix *m = &own->matrix[a->matrix - 1], *n = &own->matrix[b->matrix - 1];
     const size_t row = (size_t)m->k * gpu_type_bytes(m->type);

@@ -82,7 +82,7 @@ void cuda_queue_product(cuda_run *r, gpu_product product, gpu_rows rows, gpu_ope
     product.rows = rows.most;
     product.a = x.at;
     product.lda = x.ld;
-    if (m->type != GPU_F32 || x.index != NULL || x2.at != NULL || x.ld % 4 != 0 || (uintptr_t)x.at % 16 != 0) {
+    if (m->type != GPU_F32 || x.index != NULL || x2.at != NULL || (uintptr_t)x.at % 16 != 0) {
         const gpu_panel panel = {.at = r->panel, .ld = (int32_t)dev_padded((size_t)m->k), .type = m->type};
         const gpu_gather gather = {
             .rows = rows, .width = m->k - width2, .width2 = width2, .x = x, .x2 = x2, .panel = panel};
