@@ -17,7 +17,8 @@ import re
 import sys
 
 # Published limits: bytes/s; operations/s without sparsity, two for a multiplication with its addition.
-CARDS = {"H100 SXM": (3.35e12, {"f32": 67e12, "f16": 989e12, "bf16": 989e12}), "H200": (4.8e12, {"f32": 67e12, "f16": 989e12, "bf16": 989e12})}
+PEAKS = {"f32": 67e12, "f16": 989e12, "bf16": 989e12}
+CARDS = {"H100 SXM": (3.35e12, PEAKS), "H200": (4.8e12, PEAKS)}
 ROWS = (300, 4000)
 
 

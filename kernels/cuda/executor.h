@@ -17,8 +17,10 @@ typedef struct cuda_fused {
     gpu_matrix matrix; /* of a product or a scan */
     int whole;         /* product: cuBLASLt adds and cuts off, and the output goes where it belongs: one launch */
     int read_rounded;  /* product: its rows are there in the matrix' type */
-    gpu_type rounds;   /* what the output is written in; GPU_F32: as it is alone */
-    int dropped;       /* nothing reads the output in fp32 */
+    int with_next; /* product: it is one with the next, of the same rows: -1, whose columns come first; 1, behind; 0: it is not */
+    int done_before; /* product: by the one before */
+    gpu_type rounds; /* what the output is written in; GPU_F32: as it is alone */
+    int dropped;     /* nothing reads the output in fp32 */
 } cuda_fused;
 
 typedef struct cuda_program {

@@ -2,7 +2,7 @@
  *
  * Products whose sums are only added to, or cut off below zero, are one launch: cuBLASLt does that itself. Rows that products read in
  * bf16 or fp16 are rounded by the operation that writes them, as a panel, so that nothing is gathered for the product; and if nothing else
- * reads them they are not written in fp32 at all.
+ * reads them they are not written in fp32 at all. Products of the same rows behind each other are one, where their weights lie so.
  *
  * Programs are straight lines, so what an operation has written is what is read until the value is written again.
  * Divisions: operands · rounding · products · all. */
@@ -114,6 +114,34 @@ static void fuse_product(const dev_op *op, const cuda_plan *own, cuda_fused *f)
     f->matrix.relu = o->activation == RILL_RELU;
 }
 
+/* Products of the same rows, of which one is finished apart in any case, are one where their weights lie side by side. */
+static void join(const dev_op *op, cuda_fused *f, const cuda_plan *own)
+{
+    const dev_op *next = op + 1;
+    if (op->kind != DEV_PRODUCT || next->kind != DEV_PRODUCT || op->space != next->space) return;
+    const rill_product *a = &op->as.product, *b = &next->as.product;
+    if (f->done_before || a->list != 0 || b->list != 0 || (f[0].whole && f[1].whole)) return;
+    if (f[0].rounds != GPU_F32 || f[1].rounds != GPU_F32 || a->activation != b->activation || a->k2 + b->k2 != 0)
+        return;
+    if (op->view[DEV_ADD].base != DEV_NOTHING || next->view[DEV_ADD].base != DEV_NOTHING) return;
+    const dev_operand *x = &op->view[DEV_A], *out = &op->view[DEV_OUT], *out2 = &next->view[DEV_OUT];
+    if (!is_plain(x) || !dev_same_operand(x, &next->view[DEV_A])) return;
+    if (out->base == out2->base && out->of == out2->of) return; /* they may overlap */
+    const gpu_matrix *m = &own->matrix[a->matrix - 1], *n = &own->matrix[b->matrix - 1];
+    const size_t row = (size_t)m->k * gpu_type_bytes(m->type);
+    if (m->type != n->type || m->k != n->k) return;
+    if ((const char *)m->w + (size_t)m->n * row == n->w)
+        f[0].with_next = 1;
+    else if ((const char *)n->w + (size_t)n->n * row == m->w)
+        f[0].with_next = -1;
+    else
+        return;
+    f[0].matrix = f[0].with_next > 0 ? *m : *n;
+    f[0].matrix.n = m->n + n->n;
+    f[0].whole = f[1].whole = 0;
+    f[1].done_before = 1;
+}
+
 static int is_alike(const gpu_matrix *a, const gpu_matrix *b)
 {
     return a->n == b->n && a->k == b->k && a->type == b->type && a->relu == b->relu && !a->bias == !b->bias;
@@ -130,7 +158,7 @@ static void choose(rill_plan *plan, cuda_plan *own, gpu_matrix *m)
                 dev_plan_fail(plan, RILL_ERR_OPTION, "device: a product with %d x %d weights: %s", (int)m->n, (int)m->k,
                               why);
             if (other == m) return;
-            if (!is_alike(other, m)) continue;
+            if (!is_alike(other, m) || own->program[i].op[at].done_before) continue;
             memcpy(m->way, other->way, sizeof m->way);
             return;
         }
@@ -149,7 +177,7 @@ static void fuse_program(rill_plan *plan, cuda_plan *own, const dev_program *p, 
         return;
     }
     for (size_t i = 0; i < p->ops; i++) round_output(plan, p, fused, i);
-    for (size_t i = 0; i < p->ops && plan->status == RILL_OK; i++) {
+    for (size_t i = 0; i < p->ops; i++) {
         const dev_op *op = &p->op[i];
         cuda_fused *f = &fused->op[i];
         if (op->kind == DEV_PRODUCT && op->as.product.list == 0) fuse_product(op, own, f);
@@ -158,7 +186,11 @@ static void fuse_program(rill_plan *plan, cuda_plan *own, const dev_program *p, 
             f->matrix = own->matrix[op->as.scan.recurrent - 1];
             f->matrix.bias = bias != 0 ? own->constant[bias - 1] : NULL;
         }
-        if (f->matrix.w != NULL) choose(plan, own, &f->matrix);
+    }
+    for (size_t i = 0; i < p->ops && plan->status == RILL_OK; i++) {
+        if (i + 1 < p->ops) join(&p->op[i], &fused->op[i], own);
+        fused->op[i].matrix.fast = plan->device->fast;
+        if (fused->op[i].matrix.w != NULL && !fused->op[i].done_before) choose(plan, own, &fused->op[i].matrix);
     }
 }
 

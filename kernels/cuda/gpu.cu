@@ -42,6 +42,7 @@ struct gpu_queue {
     cudaStream_t stream;
     cublasLtHandle_t products;
     uint64_t launches;
+    void *work; /* of products that may have some; NULL until one asks */
     char why[GPU_TEXT]; /* the first failure; empty: none */
 };
 
@@ -266,6 +267,7 @@ void gpu_queue_close(gpu_queue *queue)
         cudaStreamDestroy(queue->stream);
     }
     if (queue->products != nullptr) cublasLtDestroy(queue->products);
+    cudaFree(queue->work);
     free(queue);
 }
 
@@ -428,8 +430,9 @@ int32_t gpu_group_rows(const gpu_device *)
 /* cuBLAS thinks in columns: c^T [n, rows] = w [n, k] a^T, where w as it lies is a k x n matrix by columns, and a^T is a k x rows one.
  *
  * One algorithm serves every number of rows, and none that cuts K, nor one that wants working memory, which is where partial sums of
- * several blocks would meet: then an element's sum has one order, whatever the number of rows is. */
-enum { CANDIDATES = 32, TYPICAL_ROWS = 256, MOST_ROWS = 1 << 16 };
+ * several blocks would meet: then an element's sum has one order, whatever the number of rows is. Where a matrix is `fast`, cuBLASLt
+ * may do all that, and is asked anew for each number of rows; it remembers what it said. */
+enum { CANDIDATES = 32, TYPICAL_ROWS = 256, MOST_ROWS = 1 << 16, WORK = 32 << 20 };
 static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(gpu_matrix::way), "an algorithm is kept in a matrix");
 
 struct shape {
@@ -446,7 +449,8 @@ static cublasStatus_t shape_of(shape *s, const gpu_product *p)
                                         : m->relu          ? CUBLASLT_EPILOGUE_RELU
                                                            : CUBLASLT_EPILOGUE_DEFAULT;
     const cublasStatus_t steps[] = {
-        cublasLtMatmulDescInit(&s->product, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+        cublasLtMatmulDescInit(&s->product, m->fast && m->type == GPU_F32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+                               CUDA_R_32F),
         cublasLtMatmulDescSetAttribute(&s->product, CUBLASLT_MATMUL_DESC_TRANSA, &turned, sizeof turned),
         cublasLtMatmulDescSetAttribute(&s->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue),
         cublasLtMatmulDescSetAttribute(&s->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &m->bias, sizeof m->bias),
@@ -467,16 +471,16 @@ static gpu_product typical(const gpu_matrix *m, int32_t rows, int32_t gap)
 }
 
 /* What candidates may count on (gpu.h says it to callers) and may not do. */
-static cublasStatus_t preference_of(cublasLtMatmulPreferenceOpaque_t *preference, const gpu_matrix *m)
+static cublasStatus_t preference_of(cublasLtMatmulPreferenceOpaque_t *preference, const gpu_matrix *m, uint64_t workspace)
 {
-    const uint32_t aligned = 16, of_c = m->n % 4 == 0 ? 16 : 4, no_reduction = CUBLASLT_REDUCTION_SCHEME_NONE;
-    const uint64_t workspace = 0;
+    const uint32_t aligned = 16, of_c = m->n % 4 == 0 ? 16 : 4,
+                   reduction = m->fast ? CUBLASLT_REDUCTION_SCHEME_MASK : CUBLASLT_REDUCTION_SCHEME_NONE;
     const struct {
         cublasLtMatmulPreferenceAttributes_t attribute;
         const void *value;
         size_t bytes;
     } settings[] = {
-        {CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &no_reduction, sizeof no_reduction},
+        {CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reduction, sizeof reduction},
         {CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace},
         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &aligned, sizeof aligned},
         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &aligned, sizeof aligned},
@@ -528,7 +532,7 @@ static int choose(cublasLtHandle_t handle, gpu_matrix *matrix, char why[GPU_TEXT
     int found = 0;
     const gpu_product product = typical(matrix, TYPICAL_ROWS, 0);
     if (told(why, "cuBLASLt", shape_of(&s, &product)) != 0 ||
-        told(why, "cuBLASLt", preference_of(&preference, matrix)) != 0 ||
+        told(why, "cuBLASLt", preference_of(&preference, matrix, 0)) != 0 ||
         told(why, "cuBLASLt",
              cublasLtMatmulAlgoGetHeuristic(handle, &s.product, &s.w, &s.a, &s.add, &s.c, &preference, CANDIDATES,
                                             candidate, &found)) != 0)
@@ -546,11 +550,29 @@ static int choose(cublasLtHandle_t handle, gpu_matrix *matrix, char why[GPU_TEXT
 int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT])
 {
     why[0] = '\0';
+    if (matrix->fast) return 0;
     if (told(why, "the GPU", cudaSetDevice(device->index)) != 0) return -1;
     pthread_mutex_lock(&device->lock);
     const int status = choose(device->products, matrix, why);
     pthread_mutex_unlock(&device->lock);
     return status;
+}
+
+/* The fastest way for this number of rows. Memory is had by a queue's first product: work that is recorded is never the first. */
+static int choose_fast(gpu_queue *queue, const gpu_matrix *m, shape *s, cublasLtMatmulAlgo_t *way)
+{
+    cublasLtMatmulPreferenceOpaque_t preference;
+    cublasLtMatmulHeuristicResult_t best;
+    int found = 0;
+    if (queue->work == nullptr && told(queue->why, "products' memory", cudaMalloc(&queue->work, WORK)) != 0) return -1;
+    if (told(queue->why, "cuBLASLt", preference_of(&preference, m, WORK)) != 0 ||
+        told(queue->why, "cuBLASLt",
+             cublasLtMatmulAlgoGetHeuristic(queue->products, &s->product, &s->w, &s->a, &s->add, &s->c, &preference, 1, &best,
+                                            &found)) != 0)
+        return -1;
+    if (found == 0 || best.state != CUBLAS_STATUS_SUCCESS) return told(queue->why, "cuBLASLt", CUBLAS_STATUS_NOT_SUPPORTED);
+    *way = best.algo;
+    return 0;
 }
 
 void gpu_run_product(gpu_queue *queue, const gpu_product *args)
@@ -566,8 +588,10 @@ void gpu_run_product(gpu_queue *queue, const gpu_product *args)
         product.ld_add = product.ldc;
     }
     if (product.rows <= 0 || told(queue->why, "a product", shape_of(&s, &product)) != 0) return;
+    const cudaStream_t stream = gpu_launch_on(queue);
+    if (m->fast && choose_fast(queue, m, &s, &way) != 0) return;
     told(queue->why, "a product",
          cublasLtMatmul(queue->products, &s.product, &one, m->w, &s.w, product.a, &s.a,
-                        args->add != nullptr ? &one : &zero, product.add, &s.add, product.c, &s.c, &way, nullptr, 0,
-                        gpu_launch_on(queue)));
+                        args->add != nullptr ? &one : &zero, product.add, &s.add, product.c, &s.c, &way,
+                        m->fast ? queue->work : nullptr, m->fast ? WORK : 0, stream));
 }

@@ -90,13 +90,13 @@ static inline size_t gpu_type_bytes(gpu_type type)
 }
 
 /* n x k weights as they lie on the device, row by row without gaps, and how they are multiplied with: chosen once, for all numbers
- * of rows, so that a row's bits are the same among any others. */
+ * of rows, so that a row's bits are the same among any others. With `fast` it is chosen for each number of rows, as fast as it can be. */
 typedef struct gpu_matrix {
     const void *w;
     gpu_type type;
     int32_t n, k;
     const float *bias; /* [n] or NULL */
-    int32_t relu;
+    int32_t relu, fast;
     uint64_t way[8]; /* the implementation's choice, by all but w and bias' place */
 } gpu_matrix;
 

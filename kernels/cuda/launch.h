@@ -58,15 +58,18 @@ typedef struct gpu_copy {
 } gpu_copy;
 void gpu_run_copy(gpu_queue *queue, const gpu_copy *args);
 
-/* out = activation((bias + add) + sums), each of the first two optional; negative rows of add: nothing is added. */
+/* out = activation((bias + add) + sums), each of the first two optional; negative rows of add: nothing is added.
+ * out2 = activation(bias2 + sums), of the width2 columns of sums behind those: then nothing is added, and there is no panel. */
 typedef struct gpu_finish {
     gpu_rows rows;
-    int32_t width;
+    int32_t width, width2;
     gpu_operand sums; /* no index */
     const float *bias;
     gpu_operand add, out; /* out may be sums or add itself */
     gpu_activation activation;
     gpu_panel panel;
+    const float *bias2;
+    gpu_operand out2;
 } gpu_finish;
 void gpu_run_finish(gpu_queue *queue, const gpu_finish *args);
 

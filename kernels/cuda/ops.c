@@ -82,7 +82,7 @@ void cuda_queue_product(cuda_run *r, gpu_product product, gpu_rows rows, gpu_ope
     product.rows = rows.most;
     product.a = x.at;
     product.lda = x.ld;
-    if (m->type != GPU_F32 || x.index != NULL || x2.at != NULL || x.ld % 4 != 0 || (uintptr_t)x.at % 16 != 0) {
+    if (m->type != GPU_F32 || x.index != NULL || x2.at != NULL || (uintptr_t)x.at % 16 != 0) {
         const gpu_panel panel = {.at = r->panel, .ld = (int32_t)dev_padded((size_t)m->k), .type = m->type};
         const gpu_gather gather = {
             .rows = rows, .width = m->k - width2, .width2 = width2, .x = x, .x2 = x2, .panel = panel};
@@ -125,6 +125,23 @@ static void multiply(cuda_run *r, const dev_op *op, gpu_product product, gpu_row
     gpu_run_product(r->queue, &product);
 }
 
+/* The sums of the next product lie beside those of this one, before or behind them. */
+static void finish_both(cuda_run *r, const dev_op *op, gpu_finish *f)
+{
+    const dev_op *next = op + 1;
+    f->width2 = r->weights->matrix[next->as.product.matrix - 1].n;
+    f->bias2 = cuda_constant(r, next->as.product.bias);
+    f->out2 = cuda_operand(r, &next->view[DEV_OUT]);
+    if (cuda_fused_of(r, op)->with_next > 0) return;
+    const gpu_finish turned = *f;
+    f->width = turned.width2;
+    f->bias = turned.bias2;
+    f->out = turned.out2;
+    f->width2 = turned.width;
+    f->bias2 = turned.bias;
+    f->out2 = turned.out;
+}
+
 static void product(cuda_run *r, const dev_op *op)
 {
     const rill_product *o = &op->as.product;
@@ -133,6 +150,7 @@ static void product(cuda_run *r, const dev_op *op)
         list_product(r, op);
         return;
     }
+    if (fused->done_before) return;
     const gpu_rows rows = cuda_rows(r, op->space);
     const gpu_operand add = cuda_operand(r, &op->view[DEV_ADD]), out = cuda_operand(r, &op->view[DEV_OUT]);
     const gpu_operand sums = {.at = (float *)(void *)r->sums, .ld = (int32_t)dev_padded((size_t)fused->matrix.n)};
@@ -144,13 +162,14 @@ static void product(cuda_run *r, const dev_op *op)
     }
     multiply(r, op, (gpu_product){.matrix = &fused->matrix, .c = sums.at, .ldc = sums.ld}, rows);
     gpu_finish finish = {.rows = rows,
-                         .width = fused->matrix.n,
+                         .width = r->weights->matrix[o->matrix - 1].n,
                          .sums = sums,
                          .bias = cuda_constant(r, o->bias),
                          .add = add,
                          .out = out,
                          .activation = activation_of(o->activation)};
     finish.panel = panel_of(r, op, &op->view[DEV_OUT], &finish.out);
+    if (fused->with_next != 0) finish_both(r, op, &finish);
     gpu_run_finish(r->queue, &finish);
 }
 

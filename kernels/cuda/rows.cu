@@ -52,21 +52,24 @@ __global__ static void finish(gpu_tiled<gpu_finish> t)
 {
     int32_t r, p;
     if (!gpu_place(t, &r, &p)) return;
-    float *out = gpu_row(t.a.out, r);
+    const int32_t of_out = t.a.width / N, second = p >= of_out;
+    const float *bias = second ? t.a.bias2 : t.a.bias;
+    float *out = gpu_row(second ? t.a.out2 : t.a.out, r);
     if (out == nullptr && t.a.panel.at == nullptr) return;
-    const gpu_piece<N> sums = gpu_read<N>(gpu_row(t.a.sums, r), p), bias = gpu_read<N>(t.a.bias, p),
-                       add = gpu_read<N>(gpu_row(t.a.add, r), p);
+    const gpu_piece<N> sums = gpu_read<N>(gpu_row(t.a.sums, r), p), add = gpu_read<N>(gpu_row(t.a.add, r), p);
+    if (second) p -= of_out;
+    const gpu_piece<N> one = gpu_read<N>(bias, p);
     gpu_piece<N> y;
-    for (int i = 0; i < N; i++) y.at[i] = gpu_activated(t.a.activation, (bias.at[i] + add.at[i]) + sums.at[i]);
+    for (int i = 0; i < N; i++) y.at[i] = gpu_activated(t.a.activation, (one.at[i] + add.at[i]) + sums.at[i]);
     if (out != nullptr) gpu_write<N>(out, p, y);
     gpu_write<N>(t.a.panel, r, p, y);
 }
 
 void gpu_run_finish(gpu_queue *queue, const gpu_finish *args)
 {
-    const bool wide = args->width % 4 == 0 && gpu_aligned(args->sums) && gpu_aligned(args->bias, 0) && gpu_aligned(args->add) &&
-                      gpu_aligned(args->out);
-    const gpu_tiled<gpu_finish> t = gpu_tile(*args, args->width / (wide ? 4 : 1));
+    const bool wide = args->width % 4 == 0 && args->width2 % 4 == 0 && gpu_aligned(args->sums) && gpu_aligned(args->bias, 0) &&
+                      gpu_aligned(args->add) && gpu_aligned(args->out) && gpu_aligned(args->bias2, 0) && gpu_aligned(args->out2);
+    const gpu_tiled<gpu_finish> t = gpu_tile(*args, (args->width + args->width2) / (wide ? 4 : 1));
     if (wide)
         GPU_TILES(queue, finish<4>, t);
     else

@@ -45,6 +45,21 @@ done
 run "$rill" decode -m "$model" -q -k 5 -n 20 -i text -o next --stats stats.json
 exits 0; json 0.0 seconds.waited stats.json; json 0.0 seconds.hidden stats.json
 
+# --- fast: answers may depend on the batch, and rill bench says so; the processor has nothing of it
+run "$rill" info -m "$model" --device cuda-host --fast
+exits 0; prints ", fast"
+run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-host --fast -n 1
+exits 0
+run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o fast --device cuda-host --fast -n 40
+exits 0
+texts fast >found
+same wanted found
+differ next fast
+run "$rill" bench -m "$model" -q -i text --device cuda-host --fast -k 5 --repeat 1 --methods fixed:n=1,fixed:n=5
+exits 0; says "gave different outputs, as they may with --fast"
+run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --fast
+exits 0; same cpu next; says "fast: nothing on the processor becomes faster by it"
+
 # --- what each operation costs is told of a device too
 run "$rill" decode -m "$model" -q -i text --device cuda-host --profile --stats stats.json
 exits 0; says "limit: not known of this device"
@@ -62,6 +77,7 @@ refused 'mt: device: expected cpu, cuda, cuda:NUMBER or auto, found "gpu"' --dev
 refused 'mt: device: cuda-host:7: there is no GPU 7' --device cuda-host:7
 refused 'mt: device: expected cuda-host or cuda-host:NUMBER, found "cuda-host:x"' --device cuda-host:x
 refused 'multiplies weights in f32, bf16 and f16, not in int8' --device cuda-host --weights int8
+refused 'fast: answers may depend on the batch, and --deterministic forbids that' --device cuda-host --fast --deterministic
 refused 'weights: the processor multiplies in f32, bf16 and int8: f16 is for GPUs' --weights f16
 refused 'backend: onednn computes products on the cpu, not on cuda-host' --device cuda-host --backend onednn
 

@@ -2,7 +2,8 @@
  *
  * 16 outputs at a time are laid side by side, so that the processor's vectors run along outputs and each sum keeps its order. The
  * weights are laid out anew for each product, since they may have changed. Invariant: a sum is ((0 + a0 w0) + a1 w1) + ..., each
- * operation rounded, whatever the rows and the vectors are. */
+ * operation rounded, whatever the rows and the vectors are; but where a matrix is `fast`, more than FAST_ROWS rows are summed from the
+ * last to the first. */
 #include "product_host.h"
 
 #include "halves.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 
 typedef float lanes __attribute__((vector_size(32))); /* two registers where the processor's are shorter */
-enum { LANES = 8, WIDE = 2, TILE = LANES * WIDE, ROWS = 4 };
+enum { LANES = 8, WIDE = 2, TILE = LANES * WIDE, ROWS = 4, FAST_ROWS = 8 };
 
 static inline float number(const void *from, size_t i, gpu_type type)
 {
@@ -21,13 +22,13 @@ static inline float number(const void *from, size_t i, gpu_type type)
 
 /* tile[k][TILE] of outputs first..first + count - 1; beyond them the last one again. */
 template <gpu_type TYPE>
-static void lay_out(const gpu_matrix *m, size_t first, size_t count, float *tile)
+static void lay_out(const gpu_matrix *m, bool back, size_t first, size_t count, float *tile)
 {
     const size_t k = (size_t)m->k;
     size_t row[TILE];
     for (size_t j = 0; j < TILE; j++) row[j] = (first + (j < count ? j : count - 1)) * k;
     for (size_t i = 0; i < k; i++)
-        for (size_t j = 0; j < TILE; j++) tile[i * TILE + j] = number(m->w, row[j] + i, TYPE);
+        for (size_t j = 0; j < TILE; j++) tile[i * TILE + j] = number(m->w, row[j] + (back ? k - 1 - i : i), TYPE);
 }
 
 template <int N>
@@ -91,19 +92,19 @@ static void finish(const gpu_matrix *m, const gpu_product *p, const float *sums)
 }
 
 /* Rows of a as floats without gaps. */
-static void widen(const gpu_matrix *m, const gpu_product *p, float *a)
+static void widen(const gpu_matrix *m, const gpu_product *p, bool back, float *a)
 {
     for (size_t r = 0; r < (size_t)p->rows; r++)
         for (size_t i = 0, k = (size_t)m->k; i < k; i++) {
-            const size_t at = r * (size_t)p->lda + i;
+            const size_t at = r * (size_t)p->lda + (back ? k - 1 - i : i);
             a[r * k + i] = number(p->a, at, m->type);
         }
 }
 
-static void multiply_all(const gpu_matrix *m, size_t rows, const float *a, float *tile, float *sums)
+static void multiply_all(const gpu_matrix *m, size_t rows, bool back, const float *a, float *tile, float *sums)
 {
     const size_t n = (size_t)m->n, k = (size_t)m->k;
-    static void (*const lay_out_as[])(const gpu_matrix *, size_t, size_t, float *) = {lay_out<GPU_F32>, lay_out<GPU_BF16>,
+    static void (*const lay_out_as[])(const gpu_matrix *, bool, size_t, size_t, float *) = {lay_out<GPU_F32>, lay_out<GPU_BF16>,
                                                                                      lay_out<GPU_F16>};
     void (*tile_of)(const float *, size_t, size_t, const float *, float *, size_t, size_t) = tile_plain;
 #ifdef __x86_64__
@@ -111,7 +112,7 @@ static void multiply_all(const gpu_matrix *m, size_t rows, const float *a, float
 #endif
     for (size_t first = 0; first < n; first += TILE) {
         const size_t count = n - first < TILE ? n - first : (size_t)TILE;
-        lay_out_as[m->type](m, first, count, tile);
+        lay_out_as[m->type](m, back, first, count, tile);
         tile_of(tile, k, rows, a, sums + first, n, count);
     }
 }
@@ -121,10 +122,11 @@ int product_host(const gpu_matrix *m, const gpu_product *p)
     const size_t n = (size_t)m->n, k = (size_t)m->k, rows = (size_t)p->rows;
     float *tile = (float *)aligned_alloc(64, k * TILE * sizeof *tile);
     float *a = (float *)malloc(rows * k * sizeof *a), *sums = (float *)malloc(rows * n * sizeof *sums);
+    const bool back = m->fast && rows > FAST_ROWS;
     const bool there = tile != nullptr && a != nullptr && sums != nullptr;
     if (there) {
-        widen(m, p, a);
-        multiply_all(m, rows, a, tile, sums);
+        widen(m, p, back, a);
+        multiply_all(m, rows, back, a, tile, sums);
         finish(m, p, sums);
     }
     free(tile);

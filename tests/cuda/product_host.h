@@ -4,7 +4,7 @@
 
 #include "gpu.h"
 
-/* As gpu_run_product() has it, each sum in fp32 with k ascending. Returns 0, or -1: there is no memory. */
+/* As gpu_run_product() has it, each sum in fp32 with k ascending, or of many fast rows descending. Returns 0, or -1: there is no memory. */
 int product_host(const gpu_matrix *matrix, const gpu_product *product);
 
 #endif

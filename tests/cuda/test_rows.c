@@ -338,6 +338,33 @@ static void expect_finish(const problem *p, const rill_kernels *k, float *const 
     for (int32_t j = 0; j < p->width; j++) row[2][j] = activated(p, k, (at(p->bias, j) + at(row[1], j)) + row[0][j]);
 }
 
+/* Two outputs, whose sums lie side by side. */
+static void draw_finish_two(problem *p)
+{
+    add_view(p, p->width + 8, INPUT | PLAIN);
+    add_view(p, p->width, OUTPUT);
+    add_view(p, 8, OUTPUT);
+    p->bias = numbers(&p->d, (size_t)p->width);
+}
+
+static void run_finish_two(gpu_queue *queue, const problem *p, const placed *d)
+{
+    gpu_run_finish(queue, &(gpu_finish){.rows = d->rows,
+                                        .width = p->width,
+                                        .width2 = 8,
+                                        .sums = d->at[0],
+                                        .bias = d->bias,
+                                        .out = d->at[1],
+                                        .out2 = d->at[2],
+                                        .activation = p->activation});
+}
+
+static void expect_finish_two(const problem *p, const rill_kernels *k, float *const *row)
+{
+    for (int32_t j = 0; j < p->width; j++) row[1][j] = activated(p, k, p->bias[j] + row[0][j]);
+    for (int32_t j = 0; j < 8; j++) row[2][j] = activated(p, k, row[0][p->width + j]);
+}
+
 static void draw_normalise(problem *p)
 {
     if (dice_chance(&p->d, 30)) {
@@ -543,6 +570,7 @@ static void expect_gru(const problem *p, const rill_kernels *k, float *const *ro
     }
 OPERATION(copy, 0.0f, 0)
 OPERATION(finish, 2e-6f, 1)
+OPERATION(finish_two, 2e-6f, 0)
 OPERATION(normalise, 2e-5f, 1)
 OPERATION(activate, 2e-6f, 1)
 OPERATION(embed, 2e-6f, 1)
@@ -655,10 +683,10 @@ static void test_in_place(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gather),    cmocka_unit_test(test_copy),     cmocka_unit_test(test_finish),
-        cmocka_unit_test(test_normalise), cmocka_unit_test(test_activate), cmocka_unit_test(test_embed),
-        cmocka_unit_test(test_sum),       cmocka_unit_test(test_lstm),     cmocka_unit_test(test_gru),
-        cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_gather),     cmocka_unit_test(test_copy),      cmocka_unit_test(test_finish),
+        cmocka_unit_test(test_finish_two), cmocka_unit_test(test_normalise), cmocka_unit_test(test_activate),
+        cmocka_unit_test(test_embed),      cmocka_unit_test(test_sum),       cmocka_unit_test(test_lstm),
+        cmocka_unit_test(test_gru),        cmocka_unit_test(test_in_place),
     };
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);
