@@ -10,11 +10,11 @@
 set -eu
 
 # Together, alone, on two threads: the same bytes. Threads do nothing on a device. The stand-in takes seconds for an input, so it has two of
-# them at least. wide NAME INPUTS OPTION...
+# them. wide NAME INPUTS OPTION...
 wide() {
-  local name=$1 inputs=$2 share=$share
+  local name=$1 inputs=$2 most=$most
   shift 2
-  case ${on[*]} in *cuda-host) share=12 ;; esac
+  case ${on[*]} in *cuda-host) most=2 ;; esac
   decodes "$name" "$inputs" "$@" --method fixed -k 50 -n 40 --budget 0 --n-best 2
   again "$name" "$inputs" "$@" --method fixed -k 50 -n 1 --budget 0 --n-best 2
   [ ${#on[@]} -gt 0 ] || again "$name" "$inputs" "$@" --method fixed -k 50 -n 40 --budget 0 --n-best 2 --threads 2
