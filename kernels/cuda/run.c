@@ -23,14 +23,7 @@ static void lay_out_head(cuda_run *r, rill_carver *c)
 {
     const dev_program *p = r->program;
     const size_t spaces = p->spaces + 1, lists = r->inner.plan->lists;
-    dev_layout *l = &r->inner.layout;
-    l->rows = rill_carve(c, spaces, sizeof *l->rows);
-    l->space_at = rill_carve(c, spaces, sizeof *l->space_at);
-    l->place_at = rill_carve(c, spaces, sizeof *l->place_at);
-    l->index_at = rill_carve(c, p->indices, sizeof *l->index_at);
-    l->value_at = rill_carve(c, p->buffers, sizeof *l->value_at);
-    l->value_ld = rill_carve(c, p->buffers, sizeof *l->value_ld);
-    l->path_at = rill_carve(c, p->paths, sizeof *l->path_at);
+    dev_lay_out_arrays(p, &r->inner.layout, c);
     r->inner.start = rill_carve(c, p->ragged, sizeof *r->inner.start);
     r->most = rill_carve(c, spaces, sizeof *r->most);
     r->column = rill_carve(c, p->columns, sizeof *r->column);

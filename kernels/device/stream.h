@@ -123,6 +123,9 @@ typedef struct dev_block {
 /* Order inputs by falling length, equal ones by number. */
 void dev_order(size_t n, const int32_t *length, int32_t *order);
 
+/* The arrays of a layout, as numerous as the program's parts. */
+void dev_lay_out_arrays(const dev_program *program, dev_layout *layout, rill_carver *c);
+
 /* Where the next array of a scratch begins. More bytes than there can be stay so many. */
 size_t dev_carve_at(rill_carver *c, size_t count, size_t size);
 

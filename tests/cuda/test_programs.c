@@ -129,12 +129,8 @@ static void check_problem(rill_context *ctx, uint64_t seed)
 static void programs_mean_what_they_say(void **state)
 {
     (void)state;
-    rill_context *ctx = harness_context(NULL);
-    const uint64_t seed = harness_seed(1);
-    const int64_t n = harness_iterations(PROGRAMS);
-    for (int64_t i = 0; i < n; i++) check_problem(ctx, seed + (uint64_t)i);
+    const int64_t n = harness_problems(PROGRAMS, check_problem);
     assert_true(unsure * 10 <= n);
-    rill_context_destroy(ctx);
 }
 
 /* A program that copies row which[r] of a constant to node node[r], beside so many ragged spaces. */
