@@ -1,7 +1,8 @@
 /* gpu_host.cc: gpu.h on the host, for tests. Device memory is memory of the process.
  *
  * Work waits in its queue until gpu_wait(): what is read before has its poison still. Memory is poisoned with 0xFF, a NaN or -1, and
- * the address sanitizer knows its exact end. Copies and products look whether what they name lives. */
+ * the address sanitizer knows its exact end. Copies and products look whether what they name lives, and launches whether they name
+ * another device's memory. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,8 @@ struct stretch {
 };
 
 struct gpu_device {
+    gpu_device *next;
+    int index;
     pthread_mutex_t lock; /* of the list */
     stretch *memory;
 };
@@ -63,22 +66,31 @@ struct gpu_queue {
 };
 
 static const size_t RESERVED = (size_t)1 << 36;
+static const int DEVICES = 2;
 static size_t used; /* by all devices; atomic */
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static gpu_device *all; /* that are open; one of an index may be open several times */
 
 /* --- devices ------------------------------------------------------------------------------------------------------ */
 
 int gpu_open(gpu_device **out, int index, char why[GPU_TEXT])
 {
     *out = nullptr;
-    gpu_device *device = index == 0 ? (gpu_device *)calloc(1, sizeof *device) : nullptr;
-    if (device == nullptr) {
-        if (index != 0)
-            snprintf(why, GPU_TEXT, "there is no GPU %d: cuda-host is GPU 0 alone", index);
-        else
-            snprintf(why, GPU_TEXT, "out of memory");
+    if (index < 0 || index >= DEVICES) {
+        snprintf(why, GPU_TEXT, "there is no GPU %d: cuda-host has %d", index, DEVICES);
         return -1;
     }
+    gpu_device *device = (gpu_device *)calloc(1, sizeof *device);
+    if (device == nullptr) {
+        snprintf(why, GPU_TEXT, "out of memory");
+        return -1;
+    }
+    device->index = index;
     pthread_mutex_init(&device->lock, nullptr);
+    pthread_mutex_lock(&all_lock);
+    device->next = all;
+    all = device;
+    pthread_mutex_unlock(&all_lock);
     *out = device;
     return 0;
 }
@@ -86,6 +98,11 @@ int gpu_open(gpu_device **out, int index, char why[GPU_TEXT])
 void gpu_close(gpu_device *device)
 {
     if (device == nullptr) return;
+    pthread_mutex_lock(&all_lock);
+    gpu_device **at = &all;
+    while (*at != device) at = &(*at)->next;
+    *at = device->next;
+    pthread_mutex_unlock(&all_lock);
     pthread_mutex_destroy(&device->lock);
     free(device);
 }
@@ -147,6 +164,21 @@ static bool lives(gpu_device *device, const void *at, size_t bytes, bool pinned)
         found = s->pinned == pinned && begin >= from && begin - from <= s->bytes && bytes <= s->bytes - (begin - from);
     }
     pthread_mutex_unlock(&device->lock);
+    return found;
+}
+
+/* Is any of these words an address of memory of another device? */
+static bool names_another(const gpu_device *device, const char *words, size_t bytes)
+{
+    bool found = false;
+    pthread_mutex_lock(&all_lock);
+    for (gpu_device *d = all; d != nullptr && !found; d = d->next)
+        for (size_t i = 0; d->index != device->index && i + sizeof(void *) <= bytes && !found; i += sizeof(void *)) {
+            const void *at;
+            memcpy(&at, words + i, sizeof at);
+            found = lives(d, at, 1, false);
+        }
+    pthread_mutex_unlock(&all_lock);
     return found;
 }
 
@@ -318,6 +350,7 @@ void cuda_host_put(gpu_queue *queue, const cuda_host_launch *launch, const void 
     work *w = put(queue, WORK_LAUNCH, bytes);
     if (w == nullptr) return;
     w->launch = *launch;
+    w->bytes = bytes;
     memcpy(w->args, args, bytes);
 }
 
@@ -380,6 +413,8 @@ static void run_list(gpu_queue *queue, const work *first)
             product(queue, w);
         else if (w->kind != WORK_LAUNCH)
             copy(queue, w);
+        else if (names_another(queue->device, w->args, w->bytes))
+            fail(queue, "a kernel is given memory of another GPU");
         else if (cuda_host_run(&w->launch, w->args, ++queue->launches, why) != 0)
             fail(queue, "%s", why);
     }

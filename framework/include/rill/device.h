@@ -53,6 +53,7 @@ typedef struct rill_device_options {
     const char *
         kernels; /* the most that may be used of the processor: "ref", "avx2", "avx512", "avx512vnni"; NULL: what it has.
                             For tests: sets of instructions differ in the last bits */
+    int int8; /* weights in int8 are to be multiplied: the processor's; another device is refused, and not taken by "auto" */
 } rill_device_options;
 
 /* `options` may be NULL. RILL_OK · RILL_ERR_OPTION (no such device or back end, or not here) · RILL_ERR_MEMORY
