@@ -56,6 +56,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
     const rill_plan_bytes bytes = rill_plan_sizes(s->plan);
     *info = (rill_domain_info){.actions = s->actions,
                                .phases = 1,
+                               .group_rows = rill_device_group_rows(s->device),
                                .state_need = RILL_STATE_PARENT,
                                .max_length = s->max_length,
                                .description = s->description,
@@ -253,6 +254,7 @@ const rill_domain rill_semparse_domain = {
     .profile = rill_runner_profile,
     .profiled = rill_runner_profiled,
     .limits = rill_runner_limits,
+    .collect = rill_runner_collect,
     .advise = advise,
     .options = own_options,
 };

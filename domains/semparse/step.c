@@ -22,7 +22,8 @@ rill_status semparse_step(void *self, const rill_rows *rows)
                                             [STEP_FIRST] = first};
     return rill_stream_run(
         r->stream, r->model->step,
-        &(rill_run_arguments){.struct_size = sizeof(rill_run_arguments), .n = rows->n, .columns = columns});
+        &(rill_run_arguments){
+            .struct_size = sizeof(rill_run_arguments), .n = rows->n, .columns = columns, .late = rows->group + 1});
 }
 
 rill_status semparse_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
@@ -30,8 +31,10 @@ rill_status semparse_score(void *self, const rill_rows *rows, const rill_ask *as
     semparse_runner *r = self;
     const rill_selection selection = rill_answer_selection(ask, out);
     const int32_t *columns[SCORE_COLUMNS] = {[SCORE_NODE] = rows->node, [SCORE_SLOT] = rows->slot};
-    return rill_stream_run(
-        r->stream, r->model->score,
-        &(rill_run_arguments){
-            .struct_size = sizeof(rill_run_arguments), .n = rows->n, .columns = columns, .selection = &selection});
+    return rill_stream_run(r->stream, r->model->score,
+                           &(rill_run_arguments){.struct_size = sizeof(rill_run_arguments),
+                                                 .n = rows->n,
+                                                 .columns = columns,
+                                                 .selection = &selection,
+                                                 .late = rows->group + 1});
 }

@@ -141,6 +141,7 @@ static void fill_info(const seq_model *m, rill_domain_info *info)
     *info = (rill_domain_info){.actions = m->net[0]->actions,
                                .texts_apart = 1,
                                .phases = 1,
+                               .group_rows = rill_device_group_rows(m->device),
                                .state_need = m->kind->state_need,
                                .max_length = m->max_length,
                                .most_length = m->most_length,

@@ -127,6 +127,7 @@ rill_status seq_reserve(void *self, int32_t nodes, int32_t slots);
 rill_status seq_encode(void *self, int32_t n, rill_input *inputs);
 rill_status seq_step(void *self, const rill_rows *rows);
 rill_status seq_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
+rill_status seq_collect(void *self, int32_t group);
 rill_status seq_finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out);
 rill_status seq_field(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out);
 rill_status seq_action_name(void *model, int32_t action, rill_text *out);
@@ -140,7 +141,7 @@ rill_status seq_recommend(void *model, const char *like, rill_text *out);
 #define SEQ_TABLE                                                                                                \
     .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(rill_domain), .close = seq_close, .start = seq_start, \
     .stop = seq_stop, .reserve = seq_reserve, .encode = seq_encode, .step = seq_step, .score = seq_score,        \
-    .finalize = seq_finalize, .drop = rill_runner_drop, .action_name = seq_action_name,                          \
+    .collect = seq_collect, .finalize = seq_finalize, .drop = rill_runner_drop, .action_name = seq_action_name,  \
     .find_action = seq_find_action, .unknown_action = seq_unknown_action, .tokenize = seq_tokenize,              \
     .recommend = seq_recommend, .features = RILL_TAKES_ENSEMBLES, .profile = rill_runner_profile,                \
     .profiled = rill_runner_profiled, .limits = rill_runner_limits, .options = seq_options
@@ -176,6 +177,8 @@ struct seq_runner {
     seq_list list; /* with a shortlist: of the input at work */
     char *scratch; /* columns of one call, see carve.h */
     size_t scratch_room;
+    const rill_ask *asked[2]; /* of each group's score call that may be late */
+    rill_choices *answer[2];
     char *aligned; /* arrays of one alignment, see carve.h */
     size_t aligned_room;
 };

@@ -78,7 +78,7 @@ rill_status seq_step(void *self, const rill_rows *rows)
     }
     for (int32_t i = 0; i < rows->n; i++)
         if (rows->state_parent[i] == RILL_NO_NODE) r->root[rows->slot[i]] = rows->node[i];
-    return run(r, m->programs.step, (rill_run_arguments){.n = rows->n, .columns = columns});
+    return run(r, m->programs.step, (rill_run_arguments){.n = rows->n, .columns = columns, .late = rows->group + 1});
 }
 
 rill_status seq_watch(seq_runner *r, const seq_watched *w)
@@ -117,7 +117,18 @@ rill_status seq_score(void *self, const rill_rows *rows, const rill_ask *ask, ri
         selection.legal_set = set;
     }
     const int32_t *const columns[] = {rows->node, rows->slot};
-    TRY(run(r, m->programs.score, (rill_run_arguments){.n = rows->n, .columns = columns, .selection = &selection}));
+    r->asked[rows->group] = ask;
+    r->answer[rows->group] = out;
+    TRY(run(r, m->programs.score,
+            (rill_run_arguments){.n = rows->n, .columns = columns, .selection = &selection, .late = rows->group + 1}));
     hide_illegal(m, ask, out);
+    return RILL_OK;
+}
+
+rill_status seq_collect(void *self, int32_t group)
+{
+    seq_runner *r = self;
+    TRY(rill_stream_collect(r->stream, group));
+    hide_illegal(r->model, r->asked[group], r->answer[group]);
     return RILL_OK;
 }

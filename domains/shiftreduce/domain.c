@@ -83,6 +83,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
     }
     *info = (rill_domain_info){.actions = PARSER_LABELS + p->labels,
                                .phases = PARSER_PHASES,
+                               .group_rows = rill_device_group_rows(p->device),
                                .state_need = RILL_STATE_PATH,
                                .max_choices_phases = 1u << PARSER_LABEL,
                                .max_length = 2 * p->max_input - 1,
@@ -253,6 +254,7 @@ const rill_domain rill_shiftreduce_domain = {
     .profile = rill_runner_profile,
     .profiled = rill_runner_profiled,
     .limits = rill_runner_limits,
+    .collect = rill_runner_collect,
     .advise = advise,
     .options = own_options,
 };

@@ -19,10 +19,12 @@ typedef struct work {
 static rill_status run(const work *w, const int32_t *const *columns)
 {
     const rill_selection selection = rill_answer_selection(w->ask, w->out);
-    return rill_stream_run(
-        w->r->stream, w->r->model->score[w->rows->phase],
-        &(rill_run_arguments){
-            .struct_size = sizeof(rill_run_arguments), .n = w->rows->n, .columns = columns, .selection = &selection});
+    return rill_stream_run(w->r->stream, w->r->model->score[w->rows->phase],
+                           &(rill_run_arguments){.struct_size = sizeof(rill_run_arguments),
+                                                 .n = w->rows->n,
+                                                 .columns = columns,
+                                                 .selection = &selection,
+                                                 .late = w->rows->group + 1});
 }
 
 static rill_status score_structure(const work *w)

@@ -169,13 +169,13 @@ static void queue_tag(cuda_run *r, const dev_op *op, const cuda_selection *s, gp
     best->tag = s->entry != NULL ? (int32_t *)(void *)(r->choices + 2 * rows) : column;
     best->work = r->choices + 3 * rows;
     best->most = 1;
-    gpu_run_best(r->own->queue, best);
+    gpu_run_best(r->queue, best);
     if (s->entry == NULL) return;
     const gpu_copy put = {.rows = best->rows,
                           .width = 1,
                           .x = {.at = (float *)(void *)best->tag, .ld = 1},
                           .out = {.at = (float *)(void *)column, .ld = 1, .index = cuda_twin(r, s->entry)}};
-    gpu_run_copy(r->own->queue, &put);
+    gpu_run_copy(r->queue, &put);
 }
 
 static void queue_choices(cuda_run *r, const cuda_selection *s, gpu_best *best)
@@ -190,7 +190,7 @@ static void queue_choices(cuda_run *r, const cuda_selection *s, gpu_best *best)
     best->action = cuda_twin(r, s->action);
     best->logp = cuda_twin(r, s->logp);
     best->work = r->choices;
-    gpu_run_best(r->own->queue, best);
+    gpu_run_best(r->queue, best);
     if (asked->n_picks == 0) return;
     const gpu_picks picks = {
         .picks = {.count = cuda_twin(r, s->pick_count), .most = (int32_t)cuda_round(r, (size_t)asked->n_picks)},
@@ -198,7 +198,7 @@ static void queue_choices(cuda_run *r, const cuda_selection *s, gpu_best *best)
         .symbol = cuda_twin(r, s->pick_symbol),
         .best = best,
         .logp = cuda_twin(r, s->pick_logp)};
-    gpu_run_picks(r->own->queue, &picks);
+    gpu_run_picks(r->queue, &picks);
 }
 
 void cuda_queue_best(cuda_run *r, const dev_op *op, const cuda_selection *s)
@@ -236,7 +236,7 @@ void cuda_queue_mix(cuda_run *r, const dev_op *op, const cuda_selection *s)
     }
     mix.x = mix.logits[0];
     mix.log_norm = (float *)(void *)r->log_norm + mix.rows.most; /* behind that of the choices */
-    gpu_run_mix(r->own->queue, &mix);
+    gpu_run_mix(r->queue, &mix);
     gpu_best best = {.rows = mix.rows,
                      .symbols = mix.symbols,
                      .logits = mix.x,
@@ -275,7 +275,7 @@ void cuda_deliver(cuda_run *r)
         if (p->column[i].written == 0) continue;
         const rill_space space = p->column[i].space;
         const size_t n = space == RILL_ROWS ? r->inner.n : r->block.rows[space];
-        memcpy((int32_t *)(uintptr_t)r->asked->columns[i], r->column[i], n * sizeof(int32_t));
+        if (n > 0) memcpy((int32_t *)(uintptr_t)r->asked->columns[i], r->column[i], n * sizeof(int32_t));
     }
     if (p->selects && r->asked->selection->most == 0)
         memset(r->asked->selection->count, 0, r->inner.n * sizeof *r->asked->selection->count);

@@ -2,7 +2,10 @@
  *
  * A run is one block of all rows. What spaces, columns and indices are is worked out on the host, by the same code as for the
  * processor (kernels/device/space.c), in pinned memory; that goes down in one copy, and an array of it lies on the device at the same
- * distance from the beginning: its twin. Choices and what else the host is given come back in one copy. */
+ * distance from the beginning: its twin. Choices and what else the host is given come back in one copy.
+ *
+ * Two queues work beside each other: programs that fill slots run ahead of those that decode (order.c). A run is waited for where the
+ * host is given something, and where the memory of its frame is wanted again. */
 #ifndef RILL_CUDA_EXECUTOR_H
 #define RILL_CUDA_EXECUTOR_H
 
@@ -38,20 +41,38 @@ typedef struct cuda_graph {
     size_t length;    /* numbers of the key */
     uint64_t used;    /* when last */
 } cuda_graph;
-enum { CUDA_GRAPHS = 64, CUDA_REFUSALS = 3 };
+enum { CUDA_GRAPHS = 128, CUDA_REFUSALS = 3 };
+
+/* A queue, and the values and work of its runs, which are done one after the other. */
+typedef struct cuda_line {
+    gpu_queue *queue;
+    gpu_region values;
+} cuda_line;
+
+enum { CUDA_TURNS = 8 };
+
+/* What is done ahead of decoding, numbered from 1 on; see order.c. */
+typedef struct cuda_ahead {
+    uint8_t *program;           /* [programs] whether its runs are */
+    gpu_mark *mark[CUDA_TURNS]; /* behind number i, or one that came later: mark i % CUDA_TURNS */
+    uint64_t turns;             /* so many have been put into the queue */
+    uint64_t followed;          /* decoding comes behind these */
+    uint64_t needed;            /* by every run that decodes */
+    uint64_t *filled;           /* [slots] by which number */
+    size_t filled_room;
+    char *staging; /* pinned: what goes down outside runs */
+    size_t staging_bytes, staged;
+} cuda_ahead;
 
 /* stream->own */
 typedef struct cuda_stream {
     gpu_device *gpu;
-    gpu_queue *queue;
-    gpu_region *table; /* [tables], and `above` behind them */
-    cuda_lists *list;  /* [lists] */
-    char *pinned;      /* a run's arrays, and behind them what comes back */
-    size_t pinned_bytes;
-    gpu_region twin;
-    gpu_region values;
-    char *head; /* the run's layout */
-    size_t head_room;
+    cuda_line decode, fill;
+    cuda_ahead ahead;
+    gpu_region *table;                   /* [tables], and `above` behind them */
+    cuda_lists *list;                    /* [lists] */
+    struct cuda_frame *frame;            /* [programs, DEV_GROUPS] */
+    struct cuda_frame *late[DEV_GROUPS]; /* what is to be collected */
     cuda_graph graph[CUDA_GRAPHS];
     uint64_t runs;
     int64_t *key; /* of the run at work */
@@ -89,6 +110,9 @@ typedef struct cuda_selection {
 typedef struct cuda_run {
     rill_stream *stream;
     cuda_stream *own;
+    struct cuda_frame *frame;
+    cuda_line *line;
+    gpu_queue *queue; /* the line's */
     const cuda_plan *weights;
     const dev_program *program;
     const rill_run_arguments *asked;
@@ -103,6 +127,7 @@ typedef struct cuda_run {
     size_t used;                            /* of what goes down */
     size_t back, back_end;                  /* what comes back */
     int32_t *counts;                        /* [spaces + 1] rows of each */
+    uint8_t *seen;                          /* [indices] that name slots, see order.c */
     const int32_t **column;                 /* [columns] pinned */
     const int32_t **index;                  /* [indices] device; NULL: to be made there */
     cuda_memory *memory;                    /* [memories] */
@@ -122,6 +147,21 @@ typedef struct cuda_run {
     char *scan_h, *scan_c, *scan_gates;
 } cuda_run;
 
+/* A run's memory. It is the run's until its mark is reached, and its answers are delivered. */
+typedef struct cuda_frame {
+    char *pinned; /* the run's arrays, and behind them what comes back */
+    size_t pinned_bytes;
+    gpu_region twin;
+    char *head; /* the run's layout */
+    size_t head_room;
+    gpu_mark *mark;
+    int under_way; /* the mark has been set and not waited for */
+    int32_t group; /* 1 or 2; 0: none */
+    rill_run_arguments asked;
+    rill_selection selection;
+    cuda_run run;
+} cuda_frame;
+
 /* --- module.c, memory.c --------------------------------------------------------------------------------------------- */
 
 rill_status cuda_fail(rill_context *ctx, const char *what, const char *why);
@@ -136,7 +176,23 @@ rill_status cuda_read(const rill_stream *stream, size_t at, size_t first, size_t
 rill_status cuda_list(rill_stream *stream, size_t at, int32_t slot);
 
 /* Room for so many bytes of pinned memory; what was there is lost. */
-rill_status cuda_pin(rill_stream *stream, size_t bytes);
+rill_status cuda_pin(const rill_stream *stream, char **pinned, size_t *room, size_t bytes);
+
+/* --- order.c ------------------------------------------------------------------------------------------------------- */
+
+rill_status cuda_order_open(rill_stream *stream);
+void cuda_order_close(rill_stream *stream); /* no queue works any more */
+/* Work outside runs, in the queue ahead: pinned memory for so many bytes that go down, and when they are in the queue. Every run comes
+ * behind them, or with a slot those that read it. */
+rill_status cuda_stage(rill_stream *stream, int32_t slot, size_t bytes, char **out);
+rill_status cuda_staged(rill_stream *stream, int32_t slot);
+enum { CUDA_EVERY_SLOT = -1 };
+/* Have the run come behind what it needs; its arrays are made. Then that it is in the queue. */
+rill_status cuda_begin_turn(cuda_run *r);
+void cuda_end_turn(cuda_run *r);
+/* Wait for the frame's run, and deliver its answers. */
+rill_status cuda_finish(rill_stream *stream, cuda_frame *frame);
+rill_status cuda_collect(rill_stream *stream, int32_t group);
 
 /* --- run.c -------------------------------------------------------------------------------------------------------- */
 
@@ -145,20 +201,20 @@ rill_status cuda_run_program(rill_stream *stream, const dev_program *program, co
 /* Where an array of the run's pinned memory lies on the device. */
 static inline void *cuda_twin(const cuda_run *r, const void *host)
 {
-    return host != NULL ? r->own->twin.at + ((const char *)host - r->own->pinned) : NULL;
+    return host != NULL ? r->frame->twin.at + ((const char *)host - r->frame->pinned) : NULL;
 }
 
 /* Arrays of pinned memory, of what goes down and of what comes back; there is room, see run.c. */
 static inline void *cuda_take(cuda_run *r, size_t count, size_t size)
 {
-    void *array = r->own->pinned + r->used;
+    void *array = r->frame->pinned + r->used;
     r->used += dev_lines(count * size);
     return array;
 }
 
 static inline void *cuda_take_back(cuda_run *r, size_t count, size_t size)
 {
-    void *array = r->own->pinned + r->back_end;
+    void *array = r->frame->pinned + r->back_end;
     r->back_end += dev_lines(count * size);
     return array;
 }

@@ -63,6 +63,20 @@ void gpu_graph_free(gpu_graph *graph); /* NULL is allowed; nothing of it waits i
  * end of the GPU for this process; then it comes out of every later call too. */
 int gpu_wait(gpu_queue *queue, char why[GPU_TEXT]);
 
+/* A place in a queue, behind what was put there before gpu_mark_set(); setting it again moves it. A mark that was never set is reached.
+ * Marks are closed after the queues that know of them. */
+typedef struct gpu_mark gpu_mark;
+int gpu_mark_open(gpu_mark **out, gpu_device *device, char why[GPU_TEXT]); /* 0, or -1 with why */
+void gpu_mark_close(gpu_mark *mark);                                       /* NULL is allowed */
+void gpu_mark_set(gpu_queue *queue, gpu_mark *mark);
+int gpu_mark_wait(gpu_mark *mark, char why[GPU_TEXT]); /* as gpu_wait(), for the work in front of the mark */
+/* What is put into the queue from here on begins when another queue has come to where its mark stands now. */
+void gpu_follow(gpu_queue *queue, gpu_mark *mark);
+
+/* From so many rows on a run takes a GPU longer than the host needs for what it does between two: then half of them are worth a run of
+ * their own, beside which the host works on the other half. */
+int32_t gpu_group_rows(const gpu_device *device);
+
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
 typedef enum gpu_type { GPU_F32, GPU_BF16 } gpu_type;

@@ -48,6 +48,7 @@ static void make_key(const cuda_run *r, key *k)
     const rill_plan *plan = r->inner.plan;
     const rill_selection *s = r->asked->selection;
     const cuda_stream *own = r->own;
+    const cuda_frame *frame = r->frame;
     k->length = 0;
     add(k, (size_t)(p - plan->program));
     const size_t sizes[] = {r->inner.block_rows, r->slots, r->host_end, r->down_end,
@@ -62,9 +63,9 @@ static void make_key(const cuda_run *r, key *k)
     add(k, s != NULL ? cuda_round(r, (size_t)s->n_picks) : 0);
     add(k, r->legal != NULL ? s->legal_words : SIZE_MAX);
     add(k, r->watched != NULL ? r->asked->ld_watched : 0);
-    add_address(k, own->pinned);
-    add_address(k, own->twin.at);
-    add_address(k, own->values.at);
+    add_address(k, frame->pinned);
+    add_address(k, frame->twin.at);
+    add_address(k, r->line->values.at);
     for (size_t i = 0; i <= plan->tables; i++) add_address(k, own->table[i].at);
     for (size_t i = 0; i < plan->lists; i++) add_address(k, own->list[i].ids.at);
 }
@@ -123,9 +124,9 @@ static gpu_graph *record(cuda_run *r, rill_status (*put)(cuda_run *))
 {
     char why[GPU_TEXT] = "";
     gpu_graph *graph = NULL;
-    if (gpu_record(r->own->queue, why) == 0) {
+    if (gpu_record(r->queue, why) == 0) {
         (void)put(r); /* nothing is waited for, so nothing fails */
-        graph = gpu_recorded(r->own->queue, why);
+        graph = gpu_recorded(r->queue, why);
         forget_indices(r);
     }
     if (graph == NULL && ++r->own->refusals == CUDA_REFUSALS)
@@ -152,6 +153,6 @@ rill_status cuda_replay(cuda_run *r, rill_status (*put)(cuda_run *))
     g->used = ++own->runs;
     if (g->graph == NULL) g->graph = record(r, put);
     if (g->graph == NULL) return put(r);
-    gpu_replay(own->queue, g->graph);
+    gpu_replay(r->queue, g->graph);
     return RILL_OK;
 }

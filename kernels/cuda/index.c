@@ -58,7 +58,7 @@ void cuda_make_indices(cuda_run *r)
 {
     const dev_program *p = r->program;
     for (size_t i = 0; i < p->indices; i++) {
-        int32_t *own = (int32_t *)(void *)(r->own->pinned + r->inner.layout.index_at[i]);
+        int32_t *own = (int32_t *)(void *)(r->frame->pinned + r->inner.layout.index_at[i]);
         if (cuda_is_written(p, (int32_t)i))
             make_base(r, &p->index[i], own);
         else
@@ -88,7 +88,7 @@ void cuda_queue_index(cuda_run *r, int32_t index)
     if (index == DEV_NO_INDEX || r->index[index] != NULL) return;
     const dev_index *i = &p->index[index];
     gpu_index args = {.rows = cuda_rows(r, i->space),
-                      .out = cuda_twin(r, r->own->pinned + r->inner.layout.index_at[index])};
+                      .out = cuda_twin(r, r->frame->pinned + r->inner.layout.index_at[index])};
     r->index[index] = args.out;
     if (i->kind == DEV_COLUMN) {
         args.column = cuda_twin(r, r->column[i->a]);
@@ -100,5 +100,5 @@ void cuda_queue_index(cuda_run *r, int32_t index)
         args.base = args.out;
         if (i->kind == DEV_IN) queue_in(r, i, &args);
     }
-    gpu_run_index(r->own->queue, &args);
+    gpu_run_index(r->queue, &args);
 }

@@ -12,25 +12,25 @@ static cuda_stream *own_of(const rill_stream *s)
 
 /* --- pinned memory ------------------------------------------------------------------------------------------------ */
 
-rill_status cuda_pin(rill_stream *s, size_t bytes)
+rill_status cuda_pin(const rill_stream *s, char **pinned, size_t *room, size_t bytes)
 {
-    cuda_stream *own = own_of(s);
-    if (bytes <= own->pinned_bytes) return RILL_OK;
-    const size_t more = own->pinned_bytes + own->pinned_bytes / 2, wanted = bytes > more ? bytes : more;
-    gpu_pinned_free(own->gpu, own->pinned);
-    own->pinned_bytes = 0;
-    own->pinned = gpu_pinned(own->gpu, wanted);
-    if (own->pinned != NULL) bytes = wanted;
-    if (own->pinned == NULL) own->pinned = gpu_pinned(own->gpu, bytes);
-    if (own->pinned == NULL) return rill_fail_memory(s->ctx, bytes, "copies to the device");
-    own->pinned_bytes = bytes;
+    gpu_device *gpu = own_of(s)->gpu;
+    if (bytes <= *room) return RILL_OK;
+    const size_t more = *room + *room / 2, wanted = bytes > more ? bytes : more;
+    gpu_pinned_free(gpu, *pinned);
+    *room = 0;
+    *pinned = gpu_pinned(gpu, wanted);
+    if (*pinned != NULL) bytes = wanted;
+    if (*pinned == NULL) *pinned = gpu_pinned(gpu, bytes);
+    if (*pinned == NULL) return rill_fail_memory(s->ctx, bytes, "copies to the device");
+    *room = bytes;
     return RILL_OK;
 }
 
-static rill_status wait_for(const rill_stream *s)
+static rill_status wait_for(const rill_stream *s, gpu_queue *queue)
 {
     char why[GPU_TEXT];
-    return gpu_wait(own_of(s)->queue, why) == 0 ? RILL_OK : cuda_fail(s->ctx, s->plan->device->name, why);
+    return gpu_wait(queue, why) == 0 ? RILL_OK : cuda_fail(s->ctx, s->plan->device->name, why);
 }
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
@@ -75,13 +75,14 @@ rill_status cuda_write(rill_stream *s, size_t at, size_t first, size_t n, const 
     cuda_stream *own = own_of(s);
     const size_t width = table_at(s, at)->width, ld = table_at(s, at)->ld;
     if (n == 0) return RILL_OK;
-    rill_status status = cuda_pin(s, n * ld * sizeof(float));
+    char *staged;
+    const rill_status status = cuda_stage(s, CUDA_EVERY_SLOT, n * ld * sizeof(float), &staged);
     if (status != RILL_OK) return status;
-    float *to = (float *)(void *)own->pinned;
+    float *to = (float *)(void *)staged;
     memset(to, 0, n * ld * sizeof *to);
     for (size_t i = 0; i < n; i++) memcpy(to + i * ld, rows + i * width, width * sizeof *to);
-    gpu_down(own->queue, row_at(s, at, first), to, n * ld * sizeof *to);
-    return wait_for(s);
+    gpu_down(own->fill.queue, row_at(s, at, first), to, n * ld * sizeof *to);
+    return cuda_staged(s, CUDA_EVERY_SLOT);
 }
 
 rill_status cuda_read(const rill_stream *s, size_t at, size_t first, size_t n, float *rows)
@@ -91,8 +92,10 @@ rill_status cuda_read(const rill_stream *s, size_t at, size_t first, size_t n, f
     if (n == 0) return RILL_OK;
     float *from = gpu_pinned(own->gpu, n * ld * sizeof *from);
     if (from == NULL) return rill_fail_memory(s->ctx, n * ld * sizeof *from, "copies from the device");
-    gpu_up(own->queue, from, row_at(s, at, first), n * ld * sizeof *from);
-    const rill_status status = wait_for(s);
+    rill_status status = wait_for(s, own->decode.queue);
+    gpu_up(own->fill.queue, from, row_at(s, at, first), n * ld * sizeof *from);
+    const rill_status filled = wait_for(s, own->fill.queue);
+    if (status == RILL_OK) status = filled;
     for (size_t i = 0; i < n && status == RILL_OK; i++) memcpy(rows + i * width, from + i * ld, width * sizeof *rows);
     gpu_pinned_free(own->gpu, from);
     return status;
@@ -128,7 +131,8 @@ rill_status cuda_list(rill_stream *s, size_t at, int32_t slot)
     if (list->n == 0) return RILL_OK;
     const size_t bytes = list->n * sizeof *list->id;
     rill_status status = grow_slots(s, l);
-    if (status == RILL_OK) status = cuda_pin(s, bytes);
+    char *staged;
+    if (status == RILL_OK) status = cuda_stage(s, slot, bytes, &staged);
     if (status != RILL_OK) return status;
     const int32_t first = dev_ranges_take(&l->ranges, (int32_t)list->n);
     if (first < 0) return rill_fail(s->ctx, RILL_ERR_MEMORY, "the symbols of all lists are too many to number");
@@ -138,16 +142,15 @@ rill_status cuda_list(rill_stream *s, size_t at, int32_t slot)
         give_back(l, slot);
         return cuda_no_memory(s->ctx, bytes, s->plan->list[at].what);
     }
-    memcpy(own->pinned, list->id, bytes);
-    gpu_down(own->queue, (int32_t *)(void *)l->ids.at + first, own->pinned, bytes);
-    return wait_for(s);
+    memcpy(staged, list->id, bytes);
+    gpu_down(own->fill.queue, (int32_t *)(void *)l->ids.at + first, staged, bytes);
+    return cuda_staged(s, slot);
 }
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
 rill_status cuda_stream_open(rill_stream *s)
 {
-    char why[GPU_TEXT];
     const rill_plan *plan = s->plan;
     cuda_stream *own = s->own = rill_calloc(s->ctx, 1, sizeof *own);
     if (own == NULL) return rill_fail_memory(s->ctx, sizeof *own, "a stream");
@@ -156,7 +159,7 @@ rill_status cuda_stream_open(rill_stream *s)
     own->list = rill_calloc(s->ctx, plan->lists + 1, sizeof *own->list);
     if (own->table == NULL || own->list == NULL)
         return rill_fail_memory(s->ctx, (plan->tables + 1) * sizeof *own->table, "a stream");
-    return gpu_queue_open(&own->queue, own->gpu, why) == 0 ? RILL_OK : cuda_fail(s->ctx, plan->device->name, why);
+    return cuda_order_open(s);
 }
 
 static void close_list(const rill_stream *s, cuda_lists *l)
@@ -173,15 +176,13 @@ void cuda_stream_close(rill_stream *s)
     const rill_plan *plan = s->plan;
     if (own == NULL) return;
     cuda_graphs_free(s);
-    gpu_queue_close(own->queue);
+    gpu_queue_close(own->fill.queue);
+    gpu_queue_close(own->decode.queue);
+    cuda_order_close(s);
     for (size_t i = 0; own->table != NULL && i <= plan->tables; i++) gpu_free(own->gpu, &own->table[i]);
     for (size_t i = 0; own->list != NULL && i < plan->lists; i++) close_list(s, &own->list[i]);
-    gpu_free(own->gpu, &own->twin);
-    gpu_free(own->gpu, &own->values);
-    gpu_pinned_free(own->gpu, own->pinned);
     rill_free(s->ctx, own->table, (plan->tables + 1) * sizeof *own->table);
     rill_free(s->ctx, own->list, (plan->lists + 1) * sizeof *own->list);
-    rill_free(s->ctx, own->head, own->head_room);
     rill_free(s->ctx, own, sizeof *own);
     s->own = NULL;
 }

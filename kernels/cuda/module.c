@@ -54,6 +54,11 @@ static void close_device(rill_device *device)
     gpu_close(device->own);
 }
 
+static int32_t group_rows(const rill_device *device)
+{
+    return gpu_group_rows(device->own);
+}
+
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
 static gpu_device *gpu_of(const rill_plan *plan)
@@ -223,7 +228,9 @@ static const dev_module table = {.sizes = DEV_MODULE_SIZES,
                                  .write = cuda_write,
                                  .read = cuda_read,
                                  .list = cuda_list,
-                                 .run = cuda_run_program};
+                                 .run = cuda_run_program,
+                                 .collect = cuda_collect,
+                                 .group_rows = group_rows};
 
 /* What kernels/device/device.c asks the module for. */
 __attribute__((visibility("default"))) const dev_module *rill_device_module(void);

@@ -69,7 +69,7 @@ static gpu_activation activation_of(rill_activation activation)
 void cuda_queue_product(cuda_run *r, rill_matrix matrix, gpu_rows rows, gpu_operand x, gpu_operand x2, int32_t width2,
                         gpu_operand sums)
 {
-    gpu_queue *queue = r->own->queue;
+    gpu_queue *queue = r->queue;
     const gpu_matrix *m = &r->weights->matrix[matrix - 1];
     const void *panel = x.at;
     if (m->type != GPU_F32 || x.index != NULL || x2.at != NULL || x.ld != m->k || (uintptr_t)x.at % 16 != 0) {
@@ -95,7 +95,7 @@ static void list_product(cuda_run *r, const dev_op *op)
                                    .a = cuda_operand(r, &op->view[DEV_A]),
                                    .out = cuda_operand(r, &op->view[DEV_OUT]),
                                    .activation = activation_of(o->activation)};
-    if (args.longest > 0) gpu_run_list_product(r->own->queue, &args);
+    if (args.longest > 0) gpu_run_list_product(r->queue, &args);
 }
 
 /* Whether a product may put its sums there: rows of a multiple of 4 floats are written by 16 bytes. */
@@ -125,7 +125,7 @@ static void product(cuda_run *r, const dev_op *op)
     cuda_queue_product(r, o->matrix, finish.rows, cuda_operand(r, &op->view[DEV_A]), cuda_operand(r, &op->view[DEV_A2]),
                        (int32_t)o->k2, finish.sums);
     if (!there || finish.bias != NULL || finish.add.at != NULL || finish.activation != GPU_LINEAR)
-        gpu_run_finish(r->own->queue, &finish);
+        gpu_run_finish(r->queue, &finish);
 }
 
 /* --- attention ---------------------------------------------------------------------------------------------------- */
@@ -133,7 +133,7 @@ static void product(cuda_run *r, const dev_op *op)
 static void walk_paths(cuda_run *r, const dev_op *op)
 {
     const dev_path *path = &r->program->path[op->path];
-    const int32_t *first = (const int32_t *)(const void *)(r->own->pinned + r->inner.layout.path_at[op->path]);
+    const int32_t *first = (const int32_t *)(const void *)(r->frame->pinned + r->inner.layout.path_at[op->path]);
     const gpu_path args = {.rows = cuda_rows(r, RILL_ROWS),
                            .node = cuda_index(r, path->node),
                            .parent = cuda_index(r, path->parent),
@@ -141,7 +141,7 @@ static void walk_paths(cuda_run *r, const dev_op *op)
                            .first = cuda_twin(r, first),
                            .length = cuda_twin(r, first + r->inner.block_rows),
                            .entry = r->path_entry[op->path]};
-    gpu_run_path(r->own->queue, &args);
+    gpu_run_path(r->queue, &args);
 }
 
 static void attend(cuda_run *r, const dev_op *op, size_t number)
@@ -165,7 +165,7 @@ static void attend(cuda_run *r, const dev_op *op, size_t number)
         args.watched = cuda_twin(r, r->watched);
         args.ld_watched = (int32_t)r->asked->ld_watched;
     }
-    gpu_run_attend(r->own->queue, &args);
+    gpu_run_attend(r->queue, &args);
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ static void lstm(cuda_run *r, const dev_op *op)
                            .c = cuda_operand(r, &op->view[DEV_C]),
                            .c_out = cuda_operand(r, &op->view[DEV_C_OUT]),
                            .h_out = cuda_operand(r, &op->view[DEV_H_OUT])};
-    gpu_run_lstm(r->own->queue, &args);
+    gpu_run_lstm(r->queue, &args);
 }
 
 static void gru(cuda_run *r, const dev_op *op)
@@ -189,7 +189,7 @@ static void gru(cuda_run *r, const dev_op *op)
                           .gates = cuda_operand(r, &op->view[DEV_HIDDEN]),
                           .h = cuda_operand(r, &op->view[DEV_H]),
                           .h_out = cuda_operand(r, &op->view[DEV_H_OUT])};
-    gpu_run_gru(r->own->queue, &args);
+    gpu_run_gru(r->queue, &args);
 }
 
 static void normalise(cuda_run *r, const dev_op *op)
@@ -204,7 +204,7 @@ static void normalise(cuda_run *r, const dev_op *op)
                                 .bias = cuda_constant(r, o->bias),
                                 .eps = o->eps,
                                 .rms = o->rms};
-    gpu_run_normalise(r->own->queue, &args);
+    gpu_run_normalise(r->queue, &args);
 }
 
 static void activate(cuda_run *r, const dev_op *op)
@@ -215,7 +215,7 @@ static void activate(cuda_run *r, const dev_op *op)
                                .gate = cuda_operand(r, &op->view[DEV_GATE]),
                                .y = cuda_operand(r, &op->view[DEV_OUT]),
                                .activation = activation_of(op->as.activate.activation)};
-    gpu_run_activate(r->own->queue, &args);
+    gpu_run_activate(r->queue, &args);
 }
 
 static void embed(cuda_run *r, const dev_op *op)
@@ -231,7 +231,7 @@ static void embed(cuda_run *r, const dev_op *op)
         const gpu_matrix *m = &r->weights->matrix[o->matrix - 1];
         args.x = (gpu_operand){.at = (float *)(uintptr_t)m->w, .ld = m->k, .index = cuda_index(r, op->slot)};
     }
-    gpu_run_embed(r->own->queue, &args);
+    gpu_run_embed(r->queue, &args);
 }
 
 static void sum(cuda_run *r, const dev_op *op)
@@ -243,7 +243,7 @@ static void sum(cuda_run *r, const dev_op *op)
                     .out = cuda_operand(r, &op->view[DEV_SUM_OUT]),
                     .least = o->activation == RILL_RELU ? 0.0f : -INFINITY};
     for (int32_t i = 0; i < o->terms; i++) args.term[i] = cuda_operand(r, &op->view[i]);
-    gpu_run_sum(r->own->queue, &args);
+    gpu_run_sum(r->queue, &args);
 }
 
 static void copy(cuda_run *r, const dev_op *op)
@@ -252,7 +252,7 @@ static void copy(cuda_run *r, const dev_op *op)
                            .width = (int32_t)op->as.copy.width,
                            .x = cuda_operand(r, &op->view[DEV_X]),
                            .out = cuda_operand(r, &op->view[DEV_OUT])};
-    gpu_run_copy(r->own->queue, &args);
+    gpu_run_copy(r->queue, &args);
 }
 
 static void mask(cuda_run *r, const dev_op *op)
@@ -262,7 +262,7 @@ static void mask(cuda_run *r, const dev_op *op)
                            .lists = cuda_lists_of(r, op->as.mask.list),
                            .slot = cuda_index(r, op->slot),
                            .x = cuda_operand(r, &op->view[DEV_X])};
-    if (r->list_longest[op->as.mask.list - 1] > 0) gpu_run_mask(r->own->queue, &args);
+    if (r->list_longest[op->as.mask.list - 1] > 0) gpu_run_mask(r->queue, &args);
 }
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */

@@ -41,6 +41,7 @@ static void lay_out_head(cuda_run *r, rill_carver *c)
     r->selection = rill_carve(c, p->ops, sizeof *r->selection);
     r->path_total = rill_carve(c, p->paths, sizeof *r->path_total);
     r->path_entry = rill_carve(c, p->paths, sizeof *r->path_entry);
+    r->seen = rill_carve(c, p->indices, sizeof *r->seen);
     r->list_first = rill_carve(c, lists, sizeof *r->list_first);
     r->list_length = rill_carve(c, lists, sizeof *r->list_length);
     r->list_longest = rill_carve(c, lists, sizeof *r->list_longest);
@@ -101,8 +102,9 @@ static rill_status lay_out_pinned(cuda_run *r)
     }
     r->used = c.used;
     r->back = r->used + bytes + most_of_ops(r);
-    const rill_status status = cuda_pin(r->stream, r->back + back + cuda_answer_bytes(r));
-    r->inner.scratch = r->own->pinned;
+    const rill_status status = cuda_pin(r->stream, &r->frame->pinned, &r->frame->pinned_bytes,
+                                        r->back + back + cuda_answer_bytes(r));
+    r->inner.scratch = r->frame->pinned;
     return status;
 }
 
@@ -111,9 +113,9 @@ static rill_status lay_out(cuda_run *r)
     size_t units, longest;
     rill_carver c = {0};
     lay_out_head(r, &c);
-    rill_status status = rill_carve_again(r->stream->ctx, &r->own->head, &r->own->head_room, &c);
+    rill_status status = rill_carve_again(r->stream->ctx, &r->frame->head, &r->frame->head_room, &c);
     if (status != RILL_OK) return status;
-    memset(r->own->head, 0, r->head_used);
+    memset(r->frame->head, 0, r->head_used);
     lay_out_head(r, &c);
     status = dev_sum_lengths(&r->inner, &units, &longest);
     return status == RILL_OK ? lay_out_pinned(r) : status;
@@ -146,7 +148,7 @@ static void copy_columns(cuda_run *r)
 static void make_path(cuda_run *r, const dev_op *op)
 {
     const int32_t *depth = dev_index_at(&r->block, r->program->path[op->path].depth);
-    int32_t *first = (int32_t *)(void *)(r->own->pinned + r->inner.layout.path_at[op->path]);
+    int32_t *first = (int32_t *)(void *)(r->frame->pinned + r->inner.layout.path_at[op->path]);
     int32_t *length = first + r->inner.block_rows, used = 0;
     for (size_t i = 0; i < r->inner.n; i++, used += depth[i - 1] + 1) {
         first[i] = used;
@@ -312,11 +314,11 @@ static size_t lay_out_values(cuda_run *r, const work *w, char *base)
 
 static rill_status lay_out_device(cuda_run *r)
 {
-    cuda_stream *own = r->own;
+    gpu_region *values = &r->line->values;
     const work w = work_of(r);
     const size_t bytes = lay_out_values(r, &w, NULL);
-    if (gpu_grow(own->gpu, &own->values, bytes) != 0) return cuda_no_memory(r->stream->ctx, bytes, "a run");
-    lay_out_values(r, &w, own->values.at);
+    if (gpu_grow(r->own->gpu, values, bytes) != 0) return cuda_no_memory(r->stream->ctx, bytes, "a run");
+    lay_out_values(r, &w, values->at);
     return RILL_OK;
 }
 
@@ -325,16 +327,16 @@ static rill_status lay_out_device(cuda_run *r)
 static rill_status wait_for(const cuda_run *r)
 {
     char why[GPU_TEXT];
-    if (gpu_wait(r->own->queue, why) == 0) return RILL_OK;
+    if (gpu_wait(r->queue, why) == 0) return RILL_OK;
     return cuda_fail(r->stream->ctx, r->inner.plan->device->name, why);
 }
 
 static void copy_down(const cuda_run *r)
 {
-    const cuda_stream *own = r->own;
-    gpu_down(own->queue, own->twin.at + r->host_end, own->pinned + r->host_end, r->down_end - r->host_end);
+    const cuda_frame *f = r->frame;
+    gpu_down(r->queue, f->twin.at + r->host_end, f->pinned + r->host_end, r->down_end - r->host_end);
     if (r->columns_end > r->back)
-        gpu_down(own->queue, own->twin.at + r->back, own->pinned + r->back, r->columns_end - r->back);
+        gpu_down(r->queue, f->twin.at + r->back, f->pinned + r->back, r->columns_end - r->back);
 }
 
 /* All of a run: what goes down, the operations, what comes back. */
@@ -353,34 +355,85 @@ static rill_status queue_run(cuda_run *r)
     }
     if (r->stream->profiling) dev_profile_sum(&r->inner);
     if (r->back_end > r->back)
-        gpu_up(r->own->queue, r->own->pinned + r->back, r->own->twin.at + r->back, r->back_end - r->back);
+        gpu_up(r->queue, r->frame->pinned + r->back, r->frame->twin.at + r->back, r->back_end - r->back);
     return status;
+}
+
+/* The frame of the program's runs, or of the group's; what it has had is over then. */
+static rill_status take_frame(rill_stream *s, const dev_program *p, const rill_run_arguments *a, cuda_frame **out)
+{
+    cuda_stream *own = s->own;
+    const size_t program = (size_t)(p - s->plan->program);
+    cuda_frame *f = &own->frame[program * DEV_GROUPS + (a->late == DEV_GROUPS)];
+    const rill_status status = cuda_finish(s, f);
+    if (status != RILL_OK) return status;
+    f->group = a->late;
+    f->asked = *a;
+    if (p->selects) {
+        f->selection = *a->selection;
+        f->asked.selection = &f->selection;
+    }
+    f->run = (cuda_run){.stream = s,
+                        .own = own,
+                        .frame = f,
+                        .line = own->ahead.program[program] ? &own->fill : &own->decode,
+                        .weights = s->plan->own,
+                        .program = p,
+                        .asked = &f->asked};
+    f->run.queue = f->run.line->queue;
+    f->run.inner = (dev_run){.stream = s,
+                             .plan = s->plan,
+                             .program = p,
+                             .arguments = &f->asked,
+                             .kernels = &s->plan->device->kernels,
+                             .n = (size_t)a->n,
+                             .spans = 1};
+    *out = f;
+    return RILL_OK;
+}
+
+/* All that a run needs, where it will be. */
+static rill_status make_run(cuda_run *r)
+{
+    const cuda_frame *f = r->frame;
+    rill_status status = lay_out(r);
+    if (status != RILL_OK) return status;
+    copy_columns(r);
+    r->inner.arguments = &r->arguments;
+    if (gpu_grow(r->own->gpu, &r->frame->twin, f->pinned_bytes) != 0)
+        return cuda_no_memory(r->stream->ctx, f->pinned_bytes, "a run");
+    dev_block_open(&r->block, &r->inner, 0);
+    dev_block_begin(&r->block, 0, r->inner.n);
+    make_all(r);
+    status = lay_out_device(r);
+    return status == RILL_OK ? cuda_begin_turn(r) : status;
+}
+
+/* Answers may be late where the group has no others to come, and no column of the host is written. */
+static int may_be_late(const cuda_run *r)
+{
+    const int32_t group = r->asked->late;
+    return group > 0 && r->program->selects && r->columns_end == r->back && r->watched == NULL &&
+           r->own->late[group - 1] == NULL && !r->stream->profiling;
 }
 
 rill_status cuda_run_program(rill_stream *s, const dev_program *program, const rill_run_arguments *arguments)
 {
-    cuda_run r = {.stream = s, .own = s->own, .weights = s->plan->own, .program = program, .asked = arguments};
-    r.inner = (dev_run){.stream = s,
-                        .plan = s->plan,
-                        .program = program,
-                        .arguments = arguments,
-                        .kernels = &s->plan->device->kernels,
-                        .n = (size_t)arguments->n,
-                        .spans = 1};
-    rill_status status = lay_out(&r);
+    cuda_frame *f;
+    rill_status status = take_frame(s, program, arguments, &f);
     if (status != RILL_OK) return status;
-    copy_columns(&r);
-    r.inner.arguments = &r.arguments;
-    if (gpu_grow(r.own->gpu, &r.own->twin, r.own->pinned_bytes) != 0)
-        return cuda_no_memory(s->ctx, r.own->pinned_bytes, "a run");
-    dev_block_open(&r.block, &r.inner, 0);
-    dev_block_begin(&r.block, 0, r.inner.n);
-    make_all(&r);
-    status = lay_out_device(&r);
+    cuda_run *r = &f->run;
+    status = make_run(r);
     if (status != RILL_OK) return status;
-    status = r.recorded ? cuda_replay(&r, queue_run) : queue_run(&r);
-    const rill_status done = wait_for(&r);
-    if (status == RILL_OK) status = done;
-    if (status == RILL_OK) cuda_deliver(&r);
-    return status;
+    status = r->recorded ? cuda_replay(r, queue_run) : queue_run(r);
+    cuda_end_turn(r);
+    if (status != RILL_OK) {
+        (void)wait_for(r);
+        f->under_way = 0;
+        return status;
+    }
+    if (r->back_end == r->back && !program->selects) return RILL_OK;
+    if (!may_be_late(r)) return cuda_finish(s, f);
+    r->own->late[f->group - 1] = f;
+    return RILL_AGAIN;
 }

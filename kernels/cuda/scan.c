@@ -59,7 +59,7 @@ static gpu_operand through(cuda_run *r, const dev_op *op, int view, int32_t *whi
                                 .column = rows.index,
                                 .at = cuda_twin(r, which),
                                 .out = cuda_twin(r, which)};
-        gpu_run_index(r->own->queue, &args);
+        gpu_run_index(r->queue, &args);
     }
     rows.index = cuda_twin(r, which);
     return rows;
@@ -81,13 +81,13 @@ static gpu_operand state(char *at, size_t width)
 static void clear(const scanning *s, gpu_operand rows)
 {
     const gpu_copy args = {.rows = s->rows, .width = (int32_t)s->o->hidden, .out = rows};
-    gpu_run_copy(s->r->own->queue, &args);
+    gpu_run_copy(s->r->queue, &args);
 }
 
 /* In the first step h is zero, so the inputs are all there is. */
 static void step_lstm(const scanning *s, int32_t t)
 {
-    gpu_queue *queue = s->r->own->queue;
+    gpu_queue *queue = s->r->queue;
     const int32_t width = 4 * (int32_t)s->o->hidden;
     const gpu_copy begin = {.rows = s->rows, .width = width, .x = s->read, .out = s->gates};
     const gpu_finish finish = {.rows = s->rows, .width = width, .sums = s->gates, .add = s->read, .out = s->gates};
@@ -105,7 +105,7 @@ static void step_lstm(const scanning *s, int32_t t)
 /* The gate of the new state scales the state's part before the input's is added, so the two stay apart until the cell. */
 static void step_gru(const scanning *s, int32_t t)
 {
-    gpu_queue *queue = s->r->own->queue;
+    gpu_queue *queue = s->r->queue;
     const gpu_finish finish = {.rows = s->rows,
                                .width = 3 * (int32_t)s->o->hidden,
                                .sums = s->gates,
@@ -132,7 +132,7 @@ static void put_last(const scanning *s, const dev_op *op, const cuda_scan *scan,
                      .out = cuda_operand(s->r, &op->view[view])};
     if (args.out.at == NULL) return;
     args.x.index = cuda_twin(s->r, scan->place);
-    gpu_run_copy(s->r->own->queue, &args);
+    gpu_run_copy(s->r->queue, &args);
 }
 
 void cuda_queue_scan(cuda_run *r, const dev_op *op, const cuda_scan *scan)
@@ -155,7 +155,7 @@ void cuda_queue_scan(cuda_run *r, const dev_op *op, const cuda_scan *scan)
         if (write.at == NULL) continue;
         gpu_copy out = {.rows = s.rows, .width = (int32_t)o->hidden, .x = s.h, .out = write};
         out.out.index += scan->start[t];
-        gpu_run_copy(r->own->queue, &out);
+        gpu_run_copy(r->queue, &out);
     }
     put_last(&s, op, scan, DEV_LAST_H, s.h);
     put_last(&s, op, scan, DEV_LAST_C, s.c);

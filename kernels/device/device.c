@@ -175,6 +175,11 @@ void rill_device_close(rill_device *device)
     rill_free(device->ctx, device, sizeof *device);
 }
 
+int32_t rill_device_group_rows(const rill_device *device)
+{
+    return device->module != NULL ? device->module->group_rows(device) : 0;
+}
+
 const char *rill_device_name(const rill_device *device)
 {
     return device->name;

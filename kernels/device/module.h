@@ -32,7 +32,10 @@ typedef struct dev_module {
     /* The list of a slot is now what the stream says; n 0: there is none. */
     rill_status (*list)(rill_stream *stream, size_t at, int32_t slot);
 
+    /* May answer later, where the arguments say so: RILL_AGAIN. */
     rill_status (*run)(rill_stream *stream, const dev_program *program, const rill_run_arguments *arguments);
+    rill_status (*collect)(rill_stream *stream, int32_t group);
+    int32_t (*group_rows)(const rill_device *device);
 } dev_module;
 
 /* Changes when a struct that both sides read gets another size. Modules of another version of rill have another name. */

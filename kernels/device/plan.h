@@ -127,6 +127,7 @@ typedef struct dev_operand {
     dev_base base;
     int32_t of; /* element of its array */
     int32_t index;
+    int written;
     size_t first;
 } dev_operand;
 

@@ -196,6 +196,11 @@ void rill_runner_drop(void *runner, int32_t slot)
     rill_stream_drop(stream_of(runner), slot);
 }
 
+rill_status rill_runner_collect(void *runner, int32_t group)
+{
+    return rill_stream_collect(stream_of(runner), group);
+}
+
 rill_status rill_runner_profile(void *runner, int on)
 {
     return rill_stream_profile(stream_of(runner), on);

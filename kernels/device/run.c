@@ -391,6 +391,8 @@ static rill_status check_arguments(const rill_stream *s, rill_program program, c
     const dev_program *p = &s->plan->program[program - 1];
     if (a->n < 0 || (a->n > 0 && p->columns > 0 && a->columns == NULL))
         return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "program %s: %d rows, or no columns", p->name, (int)a->n);
+    if (a->late < 0 || a->late > DEV_GROUPS)
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "program %s: there is no group %d", p->name, (int)a->late - 1);
     if (a->n > 0 && p->selects && a->selection == NULL)
         return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "program %s gives choices, but none are asked for", p->name);
     return RILL_OK;
@@ -415,4 +417,12 @@ rill_status rill_stream_run(rill_stream *s, rill_program program, const rill_run
     rill_pool_run(r.inside ? NULL : s->pool, run_span, &r, r.spans);
     if (s->profiling) dev_profile_sum(&r);
     return RILL_OK;
+}
+
+rill_status rill_stream_collect(rill_stream *s, int32_t group)
+{
+    const dev_module *module = s->plan->device->module;
+    if (group < 0 || group >= DEV_GROUPS)
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "there is no group %d", (int)group);
+    return module != NULL ? module->collect(s, group) : RILL_OK;
 }

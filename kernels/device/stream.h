@@ -14,6 +14,8 @@
 #include "ranges.h"
 #include "rill/carve.h"
 
+enum { DEV_GROUPS = 2 }; /* of rows whose answers may come late, see domain.h */
+
 typedef struct dev_rows_of {
     float *rows;
     size_t room;  /* rows */

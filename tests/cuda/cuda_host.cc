@@ -546,6 +546,12 @@ void cuda_host_seed(uint64_t seed)
     __atomic_store_n(seed_here(), seed, __ATOMIC_RELAXED);
 }
 
+uint64_t cuda_host_dice(uint64_t number)
+{
+    const uint64_t seed = __atomic_load_n(seed_here(), __ATOMIC_RELAXED);
+    return seed != 0 ? mix(seed, number) | 1 : 0;
+}
+
 int cuda_host_run(const cuda_host_launch *launch, const void *args, uint64_t number, char why[GPU_TEXT])
 {
     const char *refused = refusal(launch);
@@ -556,7 +562,6 @@ int cuda_host_run(const cuda_host_launch *launch, const void *args, uint64_t num
         snprintf(why, GPU_TEXT, "kernel %s: %s", launch->kernel, refused != nullptr ? refused : "no memory for it");
         return -1;
     }
-    const uint64_t seed = __atomic_load_n(seed_here(), __ATOMIC_RELAXED);
     gridDim = {launch->grid.x, launch->grid.y, launch->grid.z};
     blockDim = {launch->block.x, launch->block.y, launch->block.z};
     m->launch = launch;
@@ -564,7 +569,7 @@ int cuda_host_run(const cuda_host_launch *launch, const void *args, uint64_t num
     m->shared = shared;
     m->threads = (int)(blockDim.x * blockDim.y * blockDim.z);
     m->flat = blockDim.y == 1 && blockDim.z == 1;
-    m->dice = seed != 0 ? mix(seed, number) | 1 : 0;
+    m->dice = cuda_host_dice(number);
     m->running = &m->system;
     m->why[0] = '\0';
     for (warp &w : m->warps) w.arrived = 0;

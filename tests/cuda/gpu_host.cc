@@ -37,7 +37,7 @@ struct gpu_device {
     stretch *memory;
 };
 
-enum work_kind { WORK_DOWN, WORK_UP, WORK_PRODUCT, WORK_LAUNCH, WORK_GRAPH };
+enum work_kind { WORK_DOWN, WORK_UP, WORK_PRODUCT, WORK_LAUNCH, WORK_GRAPH, WORK_MARK, WORK_FOLLOW };
 struct work {
     work *next;
     work_kind kind;
@@ -47,6 +47,9 @@ struct work {
     gpu_matrix matrix;
     int32_t rows, ldc;
     const gpu_graph *graph;
+    gpu_mark *mark;
+    gpu_queue *other; /* that the mark stands in */
+    uint64_t number;  /* of the mark's settings */
     cuda_host_launch launch;
     alignas(16) char args[]; /* of a launch */
 };
@@ -60,9 +63,16 @@ struct gpu_queue {
     work *first, **last;
     gpu_graph *record; /* that work goes into; NULL: the queue itself */
     work **before;     /* where the queue's own work ends meanwhile */
-    uint64_t launches;
+    gpu_queue *peer; /* that this one has followed, or that has followed it; NULL: there is none */
+    uint64_t launches, steps;
+    bool within; /* a piece of its work that is not done yet */
     bool failed;
     char why[GPU_TEXT];
+};
+
+struct gpu_mark {
+    gpu_queue *queue; /* that it was set in last */
+    uint64_t set, reached;
 };
 
 static const size_t RESERVED = (size_t)1 << 36;
@@ -347,10 +357,10 @@ void gpu_product(gpu_queue *queue, const gpu_matrix *matrix, int32_t rows, const
 
 void cuda_host_put(gpu_queue *queue, const cuda_host_launch *launch, const void *args, size_t bytes)
 {
+    if (names_another(queue->device, (const char *)args, bytes)) fail(queue, "a kernel is given memory of another GPU");
     work *w = put(queue, WORK_LAUNCH, bytes);
     if (w == nullptr) return;
     w->launch = *launch;
-    w->bytes = bytes;
     memcpy(w->args, args, bytes);
 }
 
@@ -403,20 +413,64 @@ static void product(gpu_queue *queue, const work *w)
     if (product_host(m, rows, w->from, (float *)w->to, (size_t)w->ldc) != 0) fail(queue, "out of memory");
 }
 
-static void run_list(gpu_queue *queue, const work *first)
+static void run_until(gpu_queue *queue, const gpu_mark *mark, uint64_t number);
+static void let_peer(gpu_queue *queue);
+
+static void follow(gpu_queue *queue, const work *w)
 {
-    for (const work *w = first; w != nullptr && !queue->failed; w = w->next) {
-        char why[GPU_TEXT] = "";
-        if (w->kind == WORK_GRAPH)
-            run_list(queue, w->graph->first);
-        else if (w->kind == WORK_PRODUCT)
-            product(queue, w);
-        else if (w->kind != WORK_LAUNCH)
-            copy(queue, w);
-        else if (names_another(queue->device, w->args, w->bytes))
-            fail(queue, "a kernel is given memory of another GPU");
-        else if (cuda_host_run(&w->launch, w->args, ++queue->launches, why) != 0)
-            fail(queue, "%s", why);
+    if (w->mark->reached >= w->number) return; /* nothing of the other queue is known any more */
+    run_until(w->other, w->mark, w->number);
+    if (w->other->failed) fail(queue, "%s", w->other->why);
+}
+
+static void run_one(gpu_queue *queue, const work *w)
+{
+    char why[GPU_TEXT] = "";
+    if (w->kind == WORK_MARK) w->mark->reached = w->number;
+    if (queue->failed) return;
+    switch (w->kind) {
+    case WORK_MARK: break;
+    case WORK_FOLLOW: follow(queue, w); break;
+    case WORK_GRAPH:
+        for (const work *part = w->graph->first; part != nullptr; part = part->next) {
+            run_one(queue, part);
+            let_peer(queue);
+        }
+        break;
+    case WORK_PRODUCT: product(queue, w); break;
+    case WORK_LAUNCH:
+        if (cuda_host_run(&w->launch, w->args, ++queue->launches, why) != 0) fail(queue, "%s", why);
+        break;
+    default: copy(queue, w);
+    }
+}
+
+static void run_first(gpu_queue *queue)
+{
+    work *w = queue->first;
+    queue->first = w->next;
+    if (queue->first == nullptr) queue->last = &queue->first;
+    queue->within = true;
+    run_one(queue, w);
+    queue->within = false;
+    free(w);
+}
+
+/* With a seed: what the other queue can do next, now and then. */
+static void let_peer(gpu_queue *queue)
+{
+    gpu_queue *peer = queue->peer;
+    const work *next = peer != nullptr && !peer->within ? peer->first : nullptr;
+    if (next == nullptr || cuda_host_dice(++queue->steps) % 3 != 1) return;
+    if (next->kind != WORK_FOLLOW || next->mark->reached >= next->number) run_first(peer);
+}
+
+/* What is waited for, and nothing behind it. mark NULL: everything. */
+static void run_until(gpu_queue *queue, const gpu_mark *mark, uint64_t number)
+{
+    while (queue->first != nullptr && (mark == nullptr || mark->reached < number)) {
+        run_first(queue);
+        let_peer(queue);
     }
 }
 
@@ -426,14 +480,6 @@ static void free_list(work *first)
         next = w->next;
         free(w);
     }
-}
-
-static void run(gpu_queue *queue)
-{
-    run_list(queue, queue->first);
-    free_list(queue->first);
-    queue->first = nullptr;
-    queue->last = &queue->first;
 }
 
 /* --- records ------------------------------------------------------------------------------------------------------ */
@@ -475,17 +521,73 @@ void gpu_graph_free(gpu_graph *graph)
     free(graph);
 }
 
-int gpu_wait(gpu_queue *queue, char why[GPU_TEXT])
+static int wait_until(gpu_queue *queue, const gpu_mark *mark, uint64_t number, char why[GPU_TEXT])
 {
-    run(queue);
+    run_until(queue, mark, number);
     if (!queue->failed) return 0;
     memcpy(why, queue->why, sizeof queue->why);
     return -1;
 }
 
+int gpu_wait(gpu_queue *queue, char why[GPU_TEXT])
+{
+    return wait_until(queue, nullptr, 0, why);
+}
+
 void gpu_queue_close(gpu_queue *queue)
 {
     if (queue == nullptr) return;
-    run(queue);
+    run_until(queue, nullptr, 0);
+    if (queue->peer != nullptr) queue->peer->peer = nullptr;
     free(queue);
+}
+
+/* --- marks -------------------------------------------------------------------------------------------------------- */
+
+int gpu_mark_open(gpu_mark **out, gpu_device *device, char why[GPU_TEXT])
+{
+    (void)device;
+    *out = (gpu_mark *)calloc(1, sizeof **out);
+    if (*out != nullptr) return 0;
+    snprintf(why, GPU_TEXT, "out of memory");
+    return -1;
+}
+
+void gpu_mark_close(gpu_mark *mark)
+{
+    free(mark);
+}
+
+void gpu_mark_set(gpu_queue *queue, gpu_mark *mark)
+{
+    work *w = put(queue, WORK_MARK, 0);
+    mark->queue = queue;
+    mark->set++;
+    if (w == nullptr) {
+        mark->reached = mark->set;
+        return;
+    }
+    w->mark = mark;
+    w->number = mark->set;
+}
+
+int gpu_mark_wait(gpu_mark *mark, char why[GPU_TEXT])
+{
+    return mark->queue != nullptr ? wait_until(mark->queue, mark, mark->set, why) : 0;
+}
+
+void gpu_follow(gpu_queue *queue, gpu_mark *mark)
+{
+    work *w = mark->queue != nullptr ? put(queue, WORK_FOLLOW, 0) : nullptr;
+    if (w == nullptr) return;
+    w->mark = mark;
+    w->other = queue->peer = mark->queue;
+    w->other->peer = queue;
+    w->number = mark->set;
+}
+
+int32_t gpu_group_rows(const gpu_device *device)
+{
+    (void)device;
+    return 4; /* so that small searches have two groups */
 }

@@ -63,7 +63,10 @@ static void check_variants(rill_context *ctx, problem *p, uint64_t seed, const r
     const variant variants[] = {
         {.threads = 1},
         {.threads = 1, .permuted = 1},
-        {.threads = 1, .permuted = dice_chance(&p->d, 50), .split = dice_range(&p->d, 0, 9)},
+        {.threads = 1,
+         .permuted = dice_chance(&p->d, 50),
+         .split = dice_range(&p->d, 0, 9),
+         .late = dice_chance(&p->d, 50)},
     };
     outcome first = {0};
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
@@ -203,6 +206,83 @@ static void runs_are_replayed(void **state)
     rill_context_destroy(ctx);
 }
 
+/* Slots are filled ahead of those who read them, but not before those who still read what was there. */
+typedef struct slots {
+    rill_device *device;
+    rill_plan *plan;
+    rill_stream *stream;
+    rill_program fill, read;
+    rill_table nodes;
+} slots;
+
+/* `fill` puts row which[r] of a constant into slot[r], and answers with a tag if it is to be waited for; `read` copies slot[r] to
+ * node[r]. Both through a value. */
+static slots open_slots(rill_context *ctx, int tagged)
+{
+    static const float rows[] = {10.0f, 11.0f, 12.0f, 13.0f};
+    const rill_device_options options = {.struct_size = sizeof options, .name = device_name()};
+    slots s;
+    if (rill_device_open(&s.device, ctx, &options) != RILL_OK) exit(77);
+    assert_int_equal(rill_plan_open(&s.plan, ctx, s.device), RILL_OK);
+    const rill_constant constant = rill_plan_constant(s.plan, rows, 4, 1);
+    const rill_table memory = rill_plan_table(s.plan, RILL_TABLE_SLOTS, 1, "memory");
+    s.nodes = rill_plan_table(s.plan, RILL_TABLE_NODES, 1, "nodes");
+    s.fill = rill_program_begin(s.plan, "fill");
+    const rill_column which = rill_column_given(s.plan, s.fill, RILL_ROWS, "which"),
+                      into = rill_column_given(s.plan, s.fill, RILL_ROWS, "slot"),
+                      tag = rill_column_given(s.plan, s.fill, RILL_ROWS, "tag");
+    const rill_value value = rill_value_make(s.plan, s.fill, RILL_ROWS, 1);
+    rill_op_copy(s.plan, s.fill, RILL_ROWS,
+                 &(rill_copy){.width = 1, .x = rill_row(constant, which), .out = rill_of(value)});
+    if (tagged)
+        rill_op_best(s.plan, s.fill, RILL_ROWS,
+                     &(rill_best_choices){.logits = rill_of(value), .symbols = 1, .tag = tag});
+    rill_op_copy(s.plan, s.fill, RILL_ROWS,
+                 &(rill_copy){.width = 1, .x = rill_of(value), .out = rill_at(memory, into)});
+    s.read = rill_program_begin(s.plan, "read");
+    const rill_column from = rill_column_given(s.plan, s.read, RILL_ROWS, "slot"),
+                      node = rill_column_given(s.plan, s.read, RILL_ROWS, "node");
+    const rill_value copied = rill_value_make(s.plan, s.read, RILL_ROWS, 1);
+    rill_op_copy(s.plan, s.read, RILL_ROWS,
+                 &(rill_copy){.width = 1, .x = rill_at(memory, from), .out = rill_of(copied)});
+    rill_op_copy(s.plan, s.read, RILL_ROWS,
+                 &(rill_copy){.width = 1, .x = rill_of(copied), .out = rill_at(s.nodes, node)});
+    assert_int_equal(rill_plan_finish(s.plan), RILL_OK);
+    assert_int_equal(rill_stream_open(&s.stream, ctx, s.plan, 1), RILL_OK);
+    assert_int_equal(rill_stream_reserve(s.stream, 64, 2), RILL_OK);
+    return s;
+}
+
+static void run_slots(const slots *s, rill_program program, int32_t a, int32_t b)
+{
+    int32_t tag = 0;
+    const int32_t *const columns[] = {&a, &b, &tag};
+    const rill_run_arguments arguments = {.struct_size = sizeof arguments, .n = 1, .columns = columns};
+    assert_int_equal(rill_stream_run(s->stream, program, &arguments), RILL_OK);
+}
+
+static void slots_are_filled_in_their_turn(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    for (int tagged = 0; tagged < 2; tagged++) {
+        slots s = open_slots(ctx, tagged);
+        for (int32_t i = 0; i < 60; i++) {
+            run_slots(&s, s.fill, i % 4, i % 2);
+            run_slots(&s, s.read, (i + (i > 0 && i % 3 == 0)) % 2, i);
+        }
+        for (int32_t i = 0; i < 60; i++) {
+            float x;
+            assert_int_equal(rill_stream_read(s.stream, s.nodes, i, 0, 1, &x), RILL_OK);
+            assert_float_equal(x, 10 + (i - (i > 0 && i % 3 == 0)) % 4, 0);
+        }
+        rill_stream_close(s.stream);
+        rill_plan_close(s.plan);
+        rill_device_close(s.device);
+    }
+    rill_context_destroy(ctx);
+}
+
 /* What random programs hardly have: sums that go to an odd place of a value, and units that a column numbers which the run itself
  * writes. out [4, 16] of four inputs. */
 static void run_odd(rill_context *ctx, const char *name, float *out)
@@ -269,6 +349,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(programs_mean_what_they_say),
     cmocka_unit_test(ragged_spaces_may_cross),
     cmocka_unit_test(runs_are_replayed),
+    cmocka_unit_test(slots_are_filled_in_their_turn),
 };
 
 HARNESS_MAIN(tests)

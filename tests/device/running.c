@@ -116,72 +116,117 @@ static void open_stream(rill_context *ctx, const problem *p, const rill_plan *pl
     exchange(p, s, w, 1);
 }
 
-/* Rows `order[0..n)` of the problem as one run. */
-static void run_rows(const problem *p, rill_stream *s, rill_program program, const int32_t *order, int32_t n,
-                     outcome *o)
-{
-    const tale *t = &p->t;
+/* Rows `order[0..n)` of the problem as one run, and what it is given and writes. */
+typedef struct piece {
+    const int32_t *order;
+    int32_t n;
     int32_t *columns[MOST_PARTS];
-    const size_t stride = (size_t)p->ask.stride;
-    int32_t first[2][MOST_SLOTS * 30], units[2] = {0};
+    rill_selection ask;
+    int32_t *set, *pick, *row, *action; /* of the ask; pick: the problem's number of it */
+    float *watched;
+} piece;
+
+/* The first of each row's units among those of the problem. */
+static void first_units(const problem *p, int32_t first[2][MOST_SLOTS * 30])
+{
     const rill_column lengths[2] = {p->s.length, p->s.shorter};
     for (int32_t k = 0; k < 2 && p->s.units != 0; k++)
-        for (int32_t r = 0; r < p->n; r++) first[k][r] = units[k], units[k] += t->column[lengths[k]].entry[r];
+        for (int32_t r = 0, units = 0; r < p->n; r++) first[k][r] = units, units += p->t.column[lengths[k]].entry[r];
+}
+
+static void make_columns(const problem *p, const outcome *o, piece *x)
+{
+    const tale *t = &p->t;
+    const rill_column lengths[2] = {p->s.length, p->s.shorter};
+    int32_t first[2][MOST_SLOTS * 30];
+    first_units(p, first);
     for (rill_column c = 1; c <= t->columns; c++) {
         const int32_t *from = c == p->s.tag ? o->tag[0] : c == p->s.unit_tag ? o->tag[1] : t->column[c].entry;
-        int32_t *to = columns[c - 1] = filled(t->column[c].count, sizeof(int32_t));
+        int32_t *to = x->columns[c - 1] = filled(t->column[c].count, sizeof(int32_t));
         const int32_t k = t->column[c].space == p->s.units2;
-        for (int32_t r = 0; r < n; r++) {
+        for (int32_t r = 0; r < x->n; r++) {
+            const int32_t row = x->order[r];
             if (t->column[c].space == RILL_ROWS) {
-                *to++ = from[order[r]];
+                *to++ = from[row];
                 continue;
             }
-            for (int32_t i = 0; i < t->column[lengths[k]].entry[order[r]]; i++) *to++ = from[first[k][order[r]] + i];
+            for (int32_t i = 0; i < t->column[lengths[k]].entry[row]; i++) *to++ = from[first[k][row] + i];
         }
     }
-    rill_selection ask = p->ask;
-    int32_t *place = filled((size_t)p->n, sizeof *place), *set = filled((size_t)n, sizeof *set);
-    int32_t *pick = filled((size_t)ask.n_picks, sizeof *pick), *row = filled((size_t)ask.n_picks, sizeof *row),
-            *action = filled((size_t)ask.n_picks, sizeof *action);
-    ask.n_picks = 0;
-    for (int32_t r = 0; r < n; r++) {
-        set[r] = ask.legal_set != NULL ? ask.legal_set[order[r]] : -1;
+}
+
+static void make_ask(const problem *p, piece *x)
+{
+    const size_t picks = (size_t)p->ask.n_picks, n = (size_t)x->n, stride = (size_t)p->ask.stride;
+    rill_selection *ask = &x->ask;
+    *ask = p->ask;
+    ask->n_picks = 0;
+    x->set = filled(n, sizeof *x->set);
+    x->pick = filled(picks, sizeof *x->pick);
+    x->row = filled(picks, sizeof *x->row);
+    x->action = filled(picks, sizeof *x->action);
+    for (int32_t r = 0; r < x->n; r++) {
+        x->set[r] = ask->legal_set != NULL ? ask->legal_set[x->order[r]] : -1;
         for (int32_t i = 0; i < p->ask.n_picks; i++) {
-            if (p->ask.pick_row[i] != order[r]) continue;
-            pick[ask.n_picks] = i;
-            row[ask.n_picks] = r;
-            action[ask.n_picks++] = p->ask.pick_action[i];
+            if (p->ask.pick_row[i] != x->order[r]) continue;
+            x->pick[ask->n_picks] = i;
+            x->row[ask->n_picks] = r;
+            x->action[ask->n_picks++] = p->ask.pick_action[i];
         }
     }
-    outcome part = {.count = filled((size_t)n, 4),
-                    .action = filled((size_t)n * stride, 4),
-                    .logp = filled((size_t)n * stride, 4),
-                    .pick = filled((size_t)ask.n_picks, 4),
-                    .watched = filled((size_t)n * o->ld_watched, 4)};
-    if (ask.legal_set != NULL) ask.legal_set = set;
-    ask.pick_row = row, ask.pick_action = action, ask.pick_logp = part.pick;
-    ask.count = part.count, ask.action = part.action, ask.logp = part.logp;
+    if (ask->legal_set != NULL) ask->legal_set = x->set;
+    ask->pick_row = x->row, ask->pick_action = x->action;
+    ask->pick_logp = filled((size_t)ask->n_picks, sizeof *ask->pick_logp);
+    ask->count = filled(n, sizeof *ask->count);
+    ask->action = filled(n * stride, sizeof *ask->action);
+    ask->logp = filled(n * stride, sizeof *ask->logp);
+}
+
+/* late: see rill_run_arguments; what the caller may throw away is thrown away. */
+static void begin_rows(const problem *p, rill_stream *s, rill_program program, int32_t late, const outcome *o, piece *x)
+{
+    make_columns(p, o, x);
+    make_ask(p, x);
+    x->watched = filled((size_t)x->n * o->ld_watched, sizeof *x->watched);
+    rill_selection ask = x->ask;
     const rill_run_arguments arguments = {.struct_size = sizeof arguments,
-                                          .n = n,
-                                          .columns = (const int32_t *const *)columns,
-                                          .selection = t->selects ? &ask : NULL,
-                                          .watched = part.watched,
-                                          .ld_watched = o->ld_watched};
-    assert_int_equal(rill_stream_run(s, program, &arguments), RILL_OK);
-    for (int32_t r = 0, at = 0; r < n; r++) {
-        const size_t to = (size_t)order[r];
-        o->count[to] = part.count[r];
-        memcpy(o->action + to * stride, part.action + (size_t)r * stride, stride * 4);
-        memcpy(o->logp + to * stride, part.logp + (size_t)r * stride, stride * 4);
-        memcpy(o->watched + to * o->ld_watched, part.watched + (size_t)r * o->ld_watched, o->ld_watched * 4);
-        o->tag[0][to] = columns[p->s.tag - 1][r];
-        for (int32_t i = 0; p->s.units != 0 && i < t->column[p->s.length].entry[to]; i++)
-            o->tag[1][first[0][to] + i] = columns[p->s.unit_tag - 1][at++];
+                                          .n = x->n,
+                                          .columns = (const int32_t *const *)x->columns,
+                                          .selection = p->t.selects ? &ask : NULL,
+                                          .watched = x->watched,
+                                          .ld_watched = o->ld_watched,
+                                          .late = late};
+    const rill_status status = rill_stream_run(s, program, &arguments);
+    if (late == 0 || status != RILL_AGAIN) assert_int_equal(status, RILL_OK);
+    memset(&ask, 0x5A, sizeof ask);
+}
+
+/* What the run made of its rows, to where the problem has them. */
+static void take_rows(const problem *p, const piece *x, outcome *o)
+{
+    const size_t stride = (size_t)p->ask.stride;
+    int32_t first[2][MOST_SLOTS * 30];
+    first_units(p, first);
+    for (int32_t r = 0, at = 0; r < x->n; r++) {
+        const size_t to = (size_t)x->order[r];
+        o->count[to] = x->ask.count[r];
+        memcpy(o->action + to * stride, x->ask.action + (size_t)r * stride, stride * 4);
+        memcpy(o->logp + to * stride, x->ask.logp + (size_t)r * stride, stride * 4);
+        memcpy(o->watched + to * o->ld_watched, x->watched + (size_t)r * o->ld_watched, o->ld_watched * 4);
+        o->tag[0][to] = x->columns[p->s.tag - 1][r];
+        for (int32_t i = 0; p->s.units != 0 && i < p->t.column[p->s.length].entry[to]; i++)
+            o->tag[1][first[0][to] + i] = x->columns[p->s.unit_tag - 1][at++];
     }
-    for (int32_t i = 0; i < ask.n_picks; i++) o->pick[pick[i]] = part.pick[i];
-    for (rill_column c = 1; c <= t->columns; c++) free(columns[c - 1]);
-    free(place), free(set), free(pick), free(row), free(action);
-    free(part.count), free(part.action), free(part.logp), free(part.pick), free(part.watched);
+    for (int32_t i = 0; i < x->ask.n_picks; i++) o->pick[x->pick[i]] = x->ask.pick_logp[i];
+}
+
+static void end_rows(const problem *p, rill_stream *s, int32_t late, piece *x, outcome *o)
+{
+    if (late > 0) assert_int_equal(rill_stream_collect(s, late - 1), RILL_OK);
+    take_rows(p, x, o);
+    for (rill_column c = 1; c <= p->t.columns; c++) free(x->columns[c - 1]);
+    free(x->set), free(x->pick), free(x->row), free(x->action), free(x->watched);
+    free(x->ask.count), free(x->ask.action), free(x->ask.logp), free(x->ask.pick_logp);
 }
 
 outcome run_problem(rill_context *ctx, problem *p, const rill_plan *plan, rill_program program, const variant *v)
@@ -201,8 +246,12 @@ outcome run_problem(rill_context *ctx, problem *p, const rill_plan *plan, rill_p
     device->shares = v->shares;
     open_stream(ctx, p, plan, v->threads, o.w, &s);
     const int32_t first = v->split < p->n ? v->split : 0;
-    run_rows(p, s, program, order, first, &o);
-    run_rows(p, s, program, order + first, p->n - first, &o);
+    piece front = {.order = order, .n = first}, back = {.order = order + first, .n = p->n - first};
+    begin_rows(p, s, program, v->late, &o, &front);
+    if (!v->late) end_rows(p, s, 0, &front, &o);
+    begin_rows(p, s, program, 2 * v->late, &o, &back);
+    end_rows(p, s, 2 * v->late, &back, &o);
+    if (v->late) end_rows(p, s, 1, &front, &o);
     exchange(p, s, o.w, 0);
     rill_stream_close(s);
     return o;

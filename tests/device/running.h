@@ -10,6 +10,7 @@ typedef struct variant {
     size_t block, span, shares; /* 0: as the executor decides */
     int permuted;
     int32_t split; /* rows of the first run; 0: all */
+    int late;      /* 1: both runs are asked for before the answers of either are, which come in the other order */
 } variant;
 
 /* What a problem comes to. */

@@ -421,10 +421,20 @@ typedef struct rill_run_arguments {
     const rill_selection *selection; /* of programs with `best` or `mix` */
     float *watched; /* of programs that watch: [n, ld_watched] out: mean weights, the first T of a row */
     size_t ld_watched;
+    int32_t late; /* 1 or 2, group 0 or 1 of domain.h: choices may be answered later; 0: they are there on return */
 } rill_run_arguments;
 
-/* Apply the program. RILL_OK · RILL_ERR_MEMORY · RILL_ERR_DEVICE (the device failed: no run of the stream is sure to succeed) */
+/* Apply the program. Runs are done as if one after the other; one without answers need not be over on return.
+ *   RILL_OK · RILL_AGAIN (with `late`: the answers are there after rill_stream_collect(); until then what they are written to stays
+ *   where it is, and so do the selection's arrays. A group has one such run at a time) · RILL_ERR_MEMORY
+ *   RILL_ERR_DEVICE (the device failed, now or in a run before: no run of the stream is sure to succeed) */
 RILL_API rill_status rill_stream_run(rill_stream *stream, rill_program program, const rill_run_arguments *arguments);
+
+/* Wait for the answers of the group's run that is late; there may be none. RILL_OK · RILL_ERR_DEVICE */
+RILL_API rill_status rill_stream_collect(rill_stream *stream, int32_t group);
+
+/* For rill_domain_info.group_rows; 0: the device answers at once. */
+RILL_API int32_t rill_device_group_rows(const rill_device *device);
 
 /* --- profiles ----------------------------------------------------------------------------------------------------- */
 
@@ -438,6 +448,7 @@ RILL_API int rill_stream_profiled(const rill_stream *stream, int32_t i, rill_op_
 /* Members of a domain's table (rill/domain.h) for runners whose first member is their `rill_stream *`. rill_runner_limits() measures what
  * one thread does at best, in about a tenth of a second; of another device than the processor it knows nothing, and gives zeros. */
 RILL_API void rill_runner_drop(void *runner, int32_t slot);
+RILL_API rill_status rill_runner_collect(void *runner, int32_t group);
 RILL_API rill_status rill_runner_profile(void *runner, int on);
 RILL_API int rill_runner_profiled(const void *runner, int32_t i, rill_op_profile *out);
 RILL_API rill_status rill_runner_limits(void *runner, rill_limits *out);
