@@ -81,6 +81,26 @@ static size_t used; /* by all devices; atomic */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static gpu_device *all; /* that are open; one of an index may be open several times */
 
+/* --- faults ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t counted[CUDA_HOST_CALLS], fails_at[CUDA_HOST_CALLS]; /* atomic */
+
+static bool fails(cuda_host_call call)
+{
+    const uint64_t n = __atomic_add_fetch(&counted[call], 1, __ATOMIC_RELAXED);
+    return n == __atomic_load_n(&fails_at[call], __ATOMIC_RELAXED);
+}
+
+void cuda_host_fail(cuda_host_call call, uint64_t n)
+{
+    __atomic_store_n(&fails_at[call], n > 0 ? cuda_host_count(call) + n : 0, __ATOMIC_RELAXED);
+}
+
+uint64_t cuda_host_count(cuda_host_call call)
+{
+    return __atomic_load_n(&counted[call], __ATOMIC_RELAXED);
+}
+
 /* --- devices ------------------------------------------------------------------------------------------------------ */
 
 int gpu_open(gpu_device **out, int index, char why[GPU_TEXT])
@@ -90,7 +110,7 @@ int gpu_open(gpu_device **out, int index, char why[GPU_TEXT])
         snprintf(why, GPU_TEXT, "there is no GPU %d: cuda-host has %d", index, DEVICES);
         return -1;
     }
-    gpu_device *device = (gpu_device *)calloc(1, sizeof *device);
+    gpu_device *device = fails(CUDA_HOST_OPENING) ? nullptr : (gpu_device *)calloc(1, sizeof *device);
     if (device == nullptr) {
         snprintf(why, GPU_TEXT, "out of memory");
         return -1;
@@ -218,7 +238,7 @@ int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
     const size_t had = region->bytes;
     if (bytes <= had) return 0;
     const size_t more = bytes - had, most = __atomic_load_n(bound_here(), __ATOMIC_RELAXED);
-    if (bytes > RESERVED) return -1;
+    if (bytes > RESERVED || fails(CUDA_HOST_MEMORY)) return -1;
     if (__atomic_add_fetch(&used, more, __ATOMIC_RELAXED) > most) {
         __atomic_sub_fetch(&used, more, __ATOMIC_RELAXED);
         return -1;
@@ -258,7 +278,7 @@ void gpu_free(gpu_device *device, gpu_region *region)
 
 void *gpu_pinned(gpu_device *device, size_t bytes)
 {
-    stretch *s = (stretch *)calloc(1, sizeof *s);
+    stretch *s = fails(CUDA_HOST_MEMORY) ? nullptr : (stretch *)calloc(1, sizeof *s);
     char *at = s != nullptr ? (char *)malloc(bytes != 0 ? bytes : 1) : nullptr;
     if (at == nullptr) {
         free(s);
@@ -290,7 +310,7 @@ void gpu_pinned_free(gpu_device *device, void *memory)
 
 int gpu_queue_open(gpu_queue **out, gpu_device *device, char why[GPU_TEXT])
 {
-    gpu_queue *queue = *out = (gpu_queue *)calloc(1, sizeof *queue);
+    gpu_queue *queue = *out = fails(CUDA_HOST_OPENING) ? nullptr : (gpu_queue *)calloc(1, sizeof *queue);
     if (queue == nullptr) {
         snprintf(why, GPU_TEXT, "out of memory");
         return -1;
@@ -367,7 +387,7 @@ void cuda_host_put(gpu_queue *queue, const cuda_host_launch *launch, const void 
 int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT])
 {
     (void)device;
-    if (matrix->n >= 1 && matrix->k >= 1 && (matrix->type == GPU_F32 || matrix->type == GPU_BF16)) {
+    if (!fails(CUDA_HOST_OPENING) && matrix->n >= 1 && matrix->k >= 1 && (matrix->type == GPU_F32 || matrix->type == GPU_BF16)) {
         matrix->way[0] = (uint64_t)matrix->n * (uint64_t)matrix->k; /* known by it as chosen */
         return 0;
     }
@@ -427,6 +447,7 @@ static void run_one(gpu_queue *queue, const work *w)
 {
     char why[GPU_TEXT] = "";
     if (w->kind == WORK_MARK) w->mark->reached = w->number;
+    if (w->kind < WORK_GRAPH && !queue->failed && fails(CUDA_HOST_WORK)) fail(queue, "work has failed");
     if (queue->failed) return;
     switch (w->kind) {
     case WORK_MARK: break;
@@ -486,7 +507,7 @@ static void free_list(work *first)
 
 int gpu_record(gpu_queue *queue, char why[GPU_TEXT])
 {
-    queue->record = queue->failed ? nullptr : (gpu_graph *)calloc(1, sizeof *queue->record);
+    queue->record = queue->failed || fails(CUDA_HOST_OPENING) ? nullptr : (gpu_graph *)calloc(1, sizeof *queue->record);
     if (queue->record == nullptr) {
         snprintf(why, GPU_TEXT, "%s", queue->failed ? queue->why : "out of memory");
         return -1;
@@ -501,6 +522,7 @@ gpu_graph *gpu_recorded(gpu_queue *queue, char why[GPU_TEXT])
     gpu_graph *graph = queue->record;
     queue->record = nullptr;
     queue->last = queue->before;
+    if (fails(CUDA_HOST_OPENING)) fail(queue, "out of memory");
     if (!queue->failed) return graph;
     memcpy(why, queue->why, sizeof queue->why); /* out of memory: it has passed with the record */
     queue->failed = false;
@@ -547,7 +569,7 @@ void gpu_queue_close(gpu_queue *queue)
 int gpu_mark_open(gpu_mark **out, gpu_device *device, char why[GPU_TEXT])
 {
     (void)device;
-    *out = (gpu_mark *)calloc(1, sizeof **out);
+    *out = fails(CUDA_HOST_OPENING) ? nullptr : (gpu_mark *)calloc(1, sizeof **out);
     if (*out != nullptr) return 0;
     snprintf(why, GPU_TEXT, "out of memory");
     return -1;

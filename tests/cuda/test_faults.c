@@ -1,0 +1,118 @@
+/* The executor where the stand-in has no memory, or opens nothing, at each place in turn: a call says so, and made once more it does what
+ * it would have done. Nothing is left behind. */
+#include "faults.h"
+
+#include <string.h>
+
+#include "device/running.h"
+#include "support/harness.h"
+
+static stand_in gpu;
+static int64_t refused;
+
+static int again(rill_status status)
+{
+    assert_true(status == RILL_ERR_MEMORY || status == RILL_ERR_DEVICE);
+    refused++;
+    return 1;
+}
+
+/* A device, and the problem's plan on it. */
+typedef struct bench {
+    rill_device *device;
+    rill_plan *plan;
+    rill_program program;
+} bench;
+
+static void end(bench *b)
+{
+    rill_plan_close(b->plan);
+    rill_device_close(b->device);
+    *b = (bench){0};
+}
+
+static rill_status begin(rill_context *ctx, const problem *p, bench *b)
+{
+    const rill_device_options options = {.struct_size = sizeof options, .name = "cuda-host:1", .kernels = "ref"};
+    *b = (bench){0};
+    rill_status status = rill_device_open(&b->device, ctx, &options);
+    if (status == RILL_OK) status = rill_plan_open(&b->plan, ctx, b->device);
+    if (status == RILL_OK) status = build_tale(&p->t, b->plan, &b->program);
+    if (status != RILL_OK) end(b);
+    return status;
+}
+
+/* Until nothing fails any more. */
+static void open_with_faults(rill_context *ctx, const problem *p, cuda_host_call call)
+{
+    bench b;
+    for (uint64_t n = 1;; n++) {
+        gpu.refuse(call, n);
+        const uint64_t before = gpu.count(call);
+        const rill_status status = begin(ctx, p, &b);
+        const int failed = gpu.count(call) - before >= n;
+        end(&b);
+        assert_int_equal(gpu.used(), 0);
+        if (!failed) break;
+        refused++;
+        assert_true(status == RILL_ERR_MEMORY || status == RILL_ERR_DEVICE || status == RILL_ERR_OPTION);
+        assert_true(strlen(rill_error(ctx)) > 10);
+    }
+    gpu.refuse(call, 0);
+}
+
+static void run_with_faults(rill_context *ctx, problem *p, const bench *b, const variant *v, cuda_host_call call)
+{
+    const dice before = p->d;
+    outcome truth = run_problem(ctx, p, b->plan, b->program, v);
+    for (uint64_t n = 1, taken = n; taken >= n; n++) {
+        taken = gpu.count(call);
+        gpu.refuse(call, n);
+        p->d = before;
+        outcome o = run_problem(ctx, p, b->plan, b->program, v);
+        taken = gpu.count(call) - taken;
+        const char *what = compare_outcomes(p, &truth, &o, (tolerance){0});
+        if (what != NULL) fail_msg("call %llu failed: %s differ", (unsigned long long)n, what);
+        free_outcome(&o);
+    }
+    gpu.refuse(call, 0);
+    free_outcome(&truth);
+}
+
+static void check_problem(uint64_t seed)
+{
+    harness_memory memory;
+    rill_context *ctx = harness_begin(&memory);
+    problem *p = make_problem(seed, 0);
+    bench b;
+    const variant variants[] = {{.threads = 1}, {.threads = 1, .split = 3}, {.threads = 1, .split = 2, .late = 1}};
+    if (begin(ctx, p, &b) == RILL_OK) {
+        running_again = again;
+        for (int call = CUDA_HOST_MEMORY; call <= CUDA_HOST_OPENING; call++)
+            run_with_faults(ctx, p, &b, &variants[seed % 3], (cuda_host_call)call);
+        running_again = NULL;
+        end(&b);
+        for (int call = CUDA_HOST_MEMORY; call <= CUDA_HOST_OPENING; call++)
+            open_with_faults(ctx, p, (cuda_host_call)call);
+    }
+    free_problem(p);
+    assert_int_equal(gpu.used(), 0);
+    harness_end(ctx, &memory);
+}
+
+static void whatever_fails(void **state)
+{
+    (void)state;
+    const uint64_t seed = harness_seed(1);
+    for (int64_t i = 0; i < harness_iterations(FAULTY); i++) check_problem(seed + (uint64_t)i);
+    HARNESS_SEEN(refused > 100);
+}
+
+static const struct CMUnitTest tests[] = {cmocka_unit_test(whatever_fails)};
+
+int main(int argc, char **argv)
+{
+    if (harness_options(argc, argv) != 0) return 2;
+    gpu = stand_in_of_module();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
