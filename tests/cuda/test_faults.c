@@ -108,7 +108,39 @@ static void whatever_fails(void **state)
     HARNESS_SEEN(refused > 100);
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(whatever_fails)};
+/* Rows come back through memory that is there already. */
+static void reading_asks_for_no_memory(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    const rill_device_options options = {.struct_size = sizeof options, .name = "cuda-host"};
+    rill_device *device;
+    rill_plan *plan;
+    rill_stream *stream;
+    assert_int_equal(rill_device_open(&device, ctx, &options), RILL_OK);
+    assert_int_equal(rill_plan_open(&plan, ctx, device), RILL_OK);
+    const rill_table host = rill_plan_table(plan, RILL_TABLE_HOST, 3, "rows");
+    assert_int_equal(rill_plan_finish(plan), RILL_OK);
+    assert_int_equal(rill_stream_open(&stream, ctx, plan, 1), RILL_OK);
+    float rows[9], found[9];
+    for (int i = 0; i < 9; i++) rows[i] = (float)i;
+    assert_int_equal(rill_stream_fill(stream, host, 0, 3, rows), RILL_OK);
+    const uint64_t before = gpu.count(CUDA_HOST_MEMORY);
+    for (int i = 0; i < 3000; i++) {
+        assert_int_equal(rill_stream_read(stream, host, i % 3, 0, 3 - i % 3, found), RILL_OK);
+        for (int k = 0; k < 9 - i % 3 * 3; k++) assert_float_equal(found[k], rows[i % 3 * 3 + k], 0);
+    }
+    assert_int_equal(gpu.count(CUDA_HOST_MEMORY), before);
+    rill_stream_close(stream);
+    rill_plan_close(plan);
+    rill_device_close(device);
+    rill_context_destroy(ctx);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(reading_asks_for_no_memory),
+    cmocka_unit_test(whatever_fails),
+};
 
 int main(int argc, char **argv)
 {

@@ -106,8 +106,10 @@ static void check_faults(const char *device, int32_t workers, cuda_host_call cal
         taken = gpu.count(call) - taken;
         gpu.refuse(call, 0);
         assert_int_equal(gpu.used(), used); /* the model's */
-        if (status != RILL_OK && status != RILL_ERR_MEMORY && status != RILL_ERR_DEVICE) fail_msg("%s", rill_error(ctx));
-        if (status != RILL_OK) assert_non_null(strstr(rill_error(ctx), call == CUDA_HOST_WORK ? "work has failed" : ""));
+        if (status != RILL_OK && status != RILL_ERR_MEMORY && status != RILL_ERR_DEVICE)
+            fail_msg("%s", rill_error(ctx));
+        if (status != RILL_OK)
+            assert_non_null(strstr(rill_error(ctx), call == CUDA_HOST_WORK ? "work has failed" : ""));
         failed += status != RILL_OK;
         assert_int_equal(decode(crew, &s, 0), RILL_OK);
         assert_int_equal(s.written, s.inputs);

@@ -11,11 +11,11 @@
 
 int (*running_again)(rill_status status);
 
-#define SURE(call)                                                                        \
-    do {                                                                                  \
-        rill_status status_ = (call);                                                     \
+#define SURE(call)                                                                            \
+    do {                                                                                      \
+        rill_status status_ = (call);                                                         \
         if (running_again != NULL && status_ < 0 && running_again(status_)) status_ = (call); \
-        assert_int_equal(status_, RILL_OK);                                               \
+        assert_int_equal(status_, RILL_OK);                                                   \
     } while (0)
 
 static void *filled(size_t count, size_t size)
@@ -120,8 +120,7 @@ static void open_stream(rill_context *ctx, const problem *p, const rill_plan *pl
     SURE(rill_stream_slots(s, w->slots, slots, w->units));
     SURE(rill_stream_fill(s, p->host, 0, w->host_rows, w->rows[p->host]));
     for (rill_list l = 1; l <= p->t.lists; l++)
-        for (int32_t i = 0; i < w->slots; i++)
-            SURE(rill_stream_list(s, l, i, w->symbols[l][i], w->symbol[l][i]));
+        for (int32_t i = 0; i < w->slots; i++) SURE(rill_stream_list(s, l, i, w->symbols[l][i], w->symbol[l][i]));
     exchange(p, s, w, 1);
 }
 
@@ -206,8 +205,7 @@ static void begin_rows(const problem *p, rill_stream *s, rill_program program, i
                                           .ld_watched = o->ld_watched,
                                           .late = late};
     rill_status status = rill_stream_run(s, program, &arguments);
-    if (running_again != NULL && status < 0 && running_again(status))
-        status = rill_stream_run(s, program, &arguments);
+    if (running_again != NULL && status < 0 && running_again(status)) status = rill_stream_run(s, program, &arguments);
     if (late == 0 || status != RILL_AGAIN) assert_int_equal(status, RILL_OK);
     memset(&ask, 0x5A, sizeof ask);
 }
