@@ -10,7 +10,7 @@
 #include "stand_in.h"
 
 typedef struct stand_in {
-    void (*refuse)(cuda_host_call call, uint64_t n);
+    void (*refuse)(cuda_host_call call, uint64_t n, uint64_t more);
     uint64_t (*count)(cuda_host_call call);
     size_t (*used)(void);
 } stand_in;

@@ -83,17 +83,20 @@ static gpu_device *all; /* that are open; one of an index may be open several ti
 
 /* --- faults ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t counted[CUDA_HOST_CALLS], fails_at[CUDA_HOST_CALLS]; /* atomic */
+static uint64_t counted[CUDA_HOST_CALLS], fails_from[CUDA_HOST_CALLS], fails_until[CUDA_HOST_CALLS]; /* atomic */
 
 static bool fails(cuda_host_call call)
 {
     const uint64_t n = __atomic_add_fetch(&counted[call], 1, __ATOMIC_RELAXED);
-    return n == __atomic_load_n(&fails_at[call], __ATOMIC_RELAXED);
+    return n >= __atomic_load_n(&fails_from[call], __ATOMIC_RELAXED) &&
+           n < __atomic_load_n(&fails_until[call], __ATOMIC_RELAXED);
 }
 
-void cuda_host_fail(cuda_host_call call, uint64_t n)
+void cuda_host_fail(cuda_host_call call, uint64_t n, uint64_t more)
 {
-    __atomic_store_n(&fails_at[call], n > 0 ? cuda_host_count(call) + n : 0, __ATOMIC_RELAXED);
+    const uint64_t from = cuda_host_count(call) + n;
+    __atomic_store_n(&fails_from[call], from, __ATOMIC_RELAXED);
+    __atomic_store_n(&fails_until[call], n > 0 ? from + 1 + more : 0, __ATOMIC_RELAXED);
 }
 
 uint64_t cuda_host_count(cuda_host_call call)

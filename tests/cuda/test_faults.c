@@ -43,11 +43,11 @@ static rill_status begin(rill_context *ctx, const problem *p, bench *b)
 }
 
 /* Until nothing fails any more. */
-static void open_with_faults(rill_context *ctx, const problem *p, cuda_host_call call)
+static void open_with_faults(rill_context *ctx, const problem *p, cuda_host_call call, uint64_t more)
 {
     bench b;
     for (uint64_t n = 1;; n++) {
-        gpu.refuse(call, n);
+        gpu.refuse(call, n, more);
         const uint64_t before = gpu.count(call);
         const rill_status status = begin(ctx, p, &b);
         const int failed = gpu.count(call) - before >= n;
@@ -58,16 +58,17 @@ static void open_with_faults(rill_context *ctx, const problem *p, cuda_host_call
         assert_true(status == RILL_ERR_MEMORY || status == RILL_ERR_DEVICE || status == RILL_ERR_OPTION);
         assert_true(strlen(rill_error(ctx)) > 10);
     }
-    gpu.refuse(call, 0);
+    gpu.refuse(call, 0, 0);
 }
 
-static void run_with_faults(rill_context *ctx, problem *p, const bench *b, const variant *v, cuda_host_call call)
+static void run_with_faults(rill_context *ctx, problem *p, const bench *b, const variant *v, cuda_host_call call,
+                            uint64_t more)
 {
     const dice before = p->d;
     outcome truth = run_problem(ctx, p, b->plan, b->program, v);
     for (uint64_t n = 1, taken = n; taken >= n; n++) {
         taken = gpu.count(call);
-        gpu.refuse(call, n);
+        gpu.refuse(call, n, more);
         p->d = before;
         outcome o = run_problem(ctx, p, b->plan, b->program, v);
         taken = gpu.count(call) - taken;
@@ -75,7 +76,7 @@ static void run_with_faults(rill_context *ctx, problem *p, const bench *b, const
         if (what != NULL) fail_msg("call %llu failed: %s differ", (unsigned long long)n, what);
         free_outcome(&o);
     }
-    gpu.refuse(call, 0);
+    gpu.refuse(call, 0, 0);
     free_outcome(&truth);
 }
 
@@ -89,11 +90,11 @@ static void check_problem(uint64_t seed)
     if (begin(ctx, p, &b) == RILL_OK) {
         running_again = again;
         for (int call = CUDA_HOST_MEMORY; call <= CUDA_HOST_OPENING; call++)
-            run_with_faults(ctx, p, &b, &variants[seed % 3], (cuda_host_call)call);
+            run_with_faults(ctx, p, &b, &variants[seed % 3], (cuda_host_call)call, seed / 3 % 2);
         running_again = NULL;
         end(&b);
         for (int call = CUDA_HOST_MEMORY; call <= CUDA_HOST_OPENING; call++)
-            open_with_faults(ctx, p, (cuda_host_call)call);
+            open_with_faults(ctx, p, (cuda_host_call)call, seed / 3 % 2);
     }
     free_problem(p);
     assert_int_equal(gpu.used(), 0);
@@ -122,15 +123,24 @@ static void reading_asks_for_no_memory(void **state)
     const rill_table host = rill_plan_table(plan, RILL_TABLE_HOST, 3, "rows");
     assert_int_equal(rill_plan_finish(plan), RILL_OK);
     assert_int_equal(rill_stream_open(&stream, ctx, plan, 1), RILL_OK);
-    float rows[9], found[9];
-    for (int i = 0; i < 9; i++) rows[i] = (float)i;
-    assert_int_equal(rill_stream_fill(stream, host, 0, 3, rows), RILL_OK);
+    enum { ROWS = 9000 };
+    static float rows[3 * ROWS], found[3 * ROWS];
+    for (int i = 0; i < 3 * ROWS; i++) rows[i] = (float)i;
+    for (int i = 0; i < ROWS; i += 10)
+        assert_int_equal(rill_stream_fill(stream, host, i, 10, rows + (ptrdiff_t)3 * i), RILL_OK);
     const uint64_t before = gpu.count(CUDA_HOST_MEMORY);
-    for (int i = 0; i < 3000; i++) {
-        assert_int_equal(rill_stream_read(stream, host, i % 3, 0, 3 - i % 3, found), RILL_OK);
-        for (int k = 0; k < 9 - i % 3 * 3; k++) assert_float_equal(found[k], rows[i % 3 * 3 + k], 0);
+    for (int i = 0; i < ROWS - 3; i++) {
+        assert_int_equal(rill_stream_read(stream, host, i, 0, 3, found), RILL_OK);
+        assert_memory_equal(found, rows + (ptrdiff_t)3 * i, 9 * sizeof *rows);
     }
     assert_int_equal(gpu.count(CUDA_HOST_MEMORY), before);
+    gpu.refuse(CUDA_HOST_MEMORY, 1, 1); /* all at once take more, which there is not: one by one they do not */
+    assert_int_equal(rill_stream_read(stream, host, 0, 0, ROWS, found), RILL_ERR_MEMORY);
+    gpu.refuse(CUDA_HOST_MEMORY, 0, 0);
+    assert_int_equal(rill_stream_read(stream, host, 7, 0, 3, found), RILL_OK);
+    assert_memory_equal(found, rows + 21, 9 * sizeof *rows);
+    assert_int_equal(rill_stream_read(stream, host, 0, 0, ROWS, found), RILL_OK);
+    assert_memory_equal(found, rows, sizeof rows);
     rill_stream_close(stream);
     rill_plan_close(plan);
     rill_device_close(device);

@@ -101,10 +101,10 @@ static void check_faults(const char *device, int32_t workers, cuda_host_call cal
     int64_t failed = 0;
     for (uint64_t n = 1, taken = n; taken >= n; n += 1 + n / 6) {
         taken = gpu.count(call);
-        gpu.refuse(call, n);
+        gpu.refuse(call, n, n % 2);
         const rill_status status = decode(crew, &s, 0);
         taken = gpu.count(call) - taken;
-        gpu.refuse(call, 0);
+        gpu.refuse(call, 0, 0);
         assert_int_equal(gpu.used(), used); /* the model's */
         if (status != RILL_OK && status != RILL_ERR_MEMORY && status != RILL_ERR_DEVICE)
             fail_msg("%s", rill_error(ctx));

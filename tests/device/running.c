@@ -11,11 +11,11 @@
 
 int (*running_again)(rill_status status);
 
-#define SURE(call)                                                                            \
-    do {                                                                                      \
-        rill_status status_ = (call);                                                         \
-        if (running_again != NULL && status_ < 0 && running_again(status_)) status_ = (call); \
-        assert_int_equal(status_, RILL_OK);                                                   \
+#define SURE(call)                                                                               \
+    do {                                                                                         \
+        rill_status status_ = (call);                                                            \
+        while (running_again != NULL && status_ < 0 && running_again(status_)) status_ = (call); \
+        assert_int_equal(status_, RILL_OK);                                                      \
     } while (0)
 
 static void *filled(size_t count, size_t size)
@@ -205,7 +205,8 @@ static void begin_rows(const problem *p, rill_stream *s, rill_program program, i
                                           .ld_watched = o->ld_watched,
                                           .late = late};
     rill_status status = rill_stream_run(s, program, &arguments);
-    if (running_again != NULL && status < 0 && running_again(status)) status = rill_stream_run(s, program, &arguments);
+    while (running_again != NULL && status < 0 && running_again(status))
+        status = rill_stream_run(s, program, &arguments);
     if (late == 0 || status != RILL_AGAIN) assert_int_equal(status, RILL_OK);
     memset(&ask, 0x5A, sizeof ask);
 }

@@ -30,7 +30,7 @@ outcome tell_problem(problem *p, const rill_kernels *kernels);
 /* What the plan's device makes of it. */
 outcome run_problem(rill_context *ctx, problem *p, const rill_plan *plan, rill_program program, const variant *v);
 
-/* A call that fails is made once more if this says so: its status is known, and the stream must be as good as before. NULL: no call may
+/* A call that fails is made again as long as this says so: its status is known, and the stream must be as good as before. NULL: no call may
  * fail. */
 extern int (*running_again)(rill_status status);
 
