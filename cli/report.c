@@ -125,6 +125,8 @@ static json_t *seconds_json(const cli_report *report)
         json_object_set_new(object, t->name, real(*cli_stage_of(s, t)));
     json_object_set_new(object, "write", real(report->write));
     json_object_set_new(object, "total", real(s->total));
+    json_object_set_new(object, "waited", real(s->waited));
+    json_object_set_new(object, "hidden", real(s->hidden));
     json_object_set_new(object, "wall", real(report->wall));
     return object;
 }

@@ -79,6 +79,17 @@ auto 'mt: the model runs on cpu' --weights int8
 echo broken >modules/"$(basename "${module/cuda-host/cuda}")"
 auto 'mt: the model runs on cpu'; same cpu next
 
+# --- the host waits for answers, and works while others are worked out
+run "$rill" decode -m "$model" -q -k 5 -n 20 -i text -o next --device cuda-host --stats stats.json
+exits 0
+for name in waited hidden; do
+  "$check_json" stats.json "seconds.$name" >value
+  run grep -qx '[0-9.e-]*[1-9][0-9.e-]*' value
+  exits 0
+done
+run "$rill" decode -m "$model" -q -k 5 -n 20 -i text -o next --stats stats.json
+exits 0; json 0.0 seconds.waited stats.json; json 0.0 seconds.hidden stats.json
+
 # --- what each operation costs is told of a device too
 run "$rill" decode -m "$model" -q -i text --device cuda-host --profile --stats stats.json
 exits 0; says "limit: not known of this device"
