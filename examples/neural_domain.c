@@ -266,6 +266,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
                                .state_need = RILL_STATE_PARENT,
                                .max_length = 2 * LONGEST,
                                .description = m->description,
+                               .device = rill_device_name(m->device),
                                .node_bytes = bytes.node,
                                .slot_bytes = bytes.slot,
                                .slot_unit_bytes = bytes.unit,

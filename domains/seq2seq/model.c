@@ -146,6 +146,7 @@ static void fill_info(const seq_model *m, rill_domain_info *info)
                                .max_length = m->max_length,
                                .most_length = m->most_length,
                                .description = m->description,
+                               .device = rill_device_name(m->device),
                                .node_bytes = bytes.node,
                                .slot_bytes = bytes.slot + none * bytes.symbol,
                                .slot_unit_bytes = bytes.unit + (one - none) * bytes.symbol,

@@ -211,7 +211,7 @@ rill_status cuda_order_open(rill_stream *stream);
 void cuda_order_close(rill_stream *stream); /* no queue works any more */
 /* Work outside runs, in the queue ahead: pinned memory for so many bytes that go down, and when they are in the queue. Every run comes
  * behind them, or with a slot those that read it. */
-rill_status cuda_stage(rill_stream *stream, int32_t slot, size_t bytes, char **out);
+rill_status cuda_stage(const rill_stream *stream, int32_t slot, size_t bytes, char **out);
 rill_status cuda_staged(rill_stream *stream, int32_t slot);
 enum { CUDA_EVERY_SLOT = -1 };
 /* Have the run come behind what it needs; its arrays are made. Then that it is in the queue. */

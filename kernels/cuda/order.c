@@ -106,7 +106,7 @@ static void follow_decoding(const rill_stream *s, int all)
     }
 }
 
-rill_status cuda_stage(rill_stream *s, int32_t slot, size_t bytes, char **out)
+rill_status cuda_stage(const rill_stream *s, int32_t slot, size_t bytes, char **out)
 {
     enum { LEAST = 1 << 16 };
     char why[GPU_TEXT];

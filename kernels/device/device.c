@@ -112,6 +112,9 @@ static rill_status open_module(rill_device *device, const rill_device_options *o
     if (o->fast && o->row_by_row)
         return rill_fail(ctx, RILL_ERR_OPTION,
                          "fast: answers may depend on the batch, and --deterministic forbids that");
+    if (o->int8)
+        return rill_fail(ctx, RILL_ERR_OPTION, "device: %s multiplies weights in f32, bf16 and f16, not in int8",
+                         o->name);
     rill_status status = find_module(ctx, module, DEV_MODULE_NAME, (void **)&table);
     if (status != RILL_OK) return status;
     if (table == NULL)
@@ -128,13 +131,14 @@ static rill_status open_module(rill_device *device, const rill_device_options *o
     return RILL_OK;
 }
 
-/* The first GPU that can be used, else the processor. */
+/* The first GPU that can be used for what is asked, else the processor. */
 static rill_status open_any(rill_device *device, const rill_device_options *o)
 {
     rill_device_options wanted = *o;
     wanted.name = "cuda";
     if (open_module(device, &wanted) == RILL_OK) return RILL_OK;
-    rill_log(device->ctx, RILL_LOG_INFO, "no GPU: %s", rill_error(device->ctx));
+    rill_log(device->ctx, RILL_LOG_INFO, "the processor, not a GPU: %s", rill_error(device->ctx));
+    rill_error_clear(device->ctx);
     return open_backend(device, o);
 }
 
@@ -148,8 +152,8 @@ static rill_status open_named(rill_device *device, const rill_device_options *o)
     if (strcmp(name, "auto") == 0) return open_any(device, o);
     if ((word == 4 && memcmp(name, "cuda", 4) == 0) || (word == 9 && memcmp(name, "cuda-host", 9) == 0))
         return open_module(device, o);
-    return rill_fail(device->ctx, RILL_ERR_OPTION, "device: expected cpu, cuda, cuda:NUMBER or auto, found \"%s\"",
-                     name);
+    return rill_fail(device->ctx, RILL_ERR_OPTION, "device: expected cpu, cuda, cuda:NUMBER or auto, found \"%s\"%s",
+                     name, strchr(name, ',') != NULL ? ": one model runs on one device, and workers on several" : "");
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */

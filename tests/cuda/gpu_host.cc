@@ -1,7 +1,8 @@
 /* gpu_host.cc: gpu.h on the host, for tests. Device memory is memory of the process.
  *
  * Work waits in its queue until gpu_wait(): what is read before has its poison still. Memory is poisoned with 0xFF, a NaN or -1, and
- * the address sanitizer knows its exact end. Copies and products look whether what they name lives. */
+ * the address sanitizer knows its exact end. Copies and products look whether what they name lives, and launches whether they name
+ * another device's memory. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,8 @@ struct stretch {
 };
 
 struct gpu_device {
+    gpu_device *next;
+    int index;
     pthread_mutex_t lock; /* of the list */
     stretch *memory;
 };
@@ -74,22 +77,54 @@ struct gpu_mark {
 };
 
 static const size_t RESERVED = (size_t)1 << 36;
+static const int DEVICES = 2;
 static size_t used; /* by all devices; atomic */
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static gpu_device *all; /* that are open; one of an index may be open several times */
+
+/* --- faults ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t counted[CUDA_HOST_CALLS], fails_from[CUDA_HOST_CALLS], fails_until[CUDA_HOST_CALLS]; /* atomic */
+
+static bool fails(cuda_host_call call)
+{
+    const uint64_t n = __atomic_add_fetch(&counted[call], 1, __ATOMIC_RELAXED);
+    return n >= __atomic_load_n(&fails_from[call], __ATOMIC_RELAXED) &&
+           n < __atomic_load_n(&fails_until[call], __ATOMIC_RELAXED);
+}
+
+void cuda_host_fail(cuda_host_call call, uint64_t n, uint64_t more)
+{
+    const uint64_t from = cuda_host_count(call) + n;
+    __atomic_store_n(&fails_from[call], from, __ATOMIC_RELAXED);
+    __atomic_store_n(&fails_until[call], n > 0 ? from + 1 + more : 0, __ATOMIC_RELAXED);
+}
+
+uint64_t cuda_host_count(cuda_host_call call)
+{
+    return __atomic_load_n(&counted[call], __ATOMIC_RELAXED);
+}
 
 /* --- devices ------------------------------------------------------------------------------------------------------ */
 
 int gpu_open(gpu_device **out, int index, char why[GPU_TEXT])
 {
     *out = nullptr;
-    gpu_device *device = index == 0 ? (gpu_device *)calloc(1, sizeof *device) : nullptr;
-    if (device == nullptr) {
-        if (index != 0)
-            snprintf(why, GPU_TEXT, "there is no GPU %d: cuda-host is GPU 0 alone", index);
-        else
-            snprintf(why, GPU_TEXT, "out of memory");
+    if (index < 0 || index >= DEVICES) {
+        snprintf(why, GPU_TEXT, "there is no GPU %d: cuda-host has %d", index, DEVICES);
         return -1;
     }
+    gpu_device *device = fails(CUDA_HOST_OPENING) ? nullptr : (gpu_device *)calloc(1, sizeof *device);
+    if (device == nullptr) {
+        snprintf(why, GPU_TEXT, "out of memory");
+        return -1;
+    }
+    device->index = index;
     pthread_mutex_init(&device->lock, nullptr);
+    pthread_mutex_lock(&all_lock);
+    device->next = all;
+    all = device;
+    pthread_mutex_unlock(&all_lock);
     *out = device;
     return 0;
 }
@@ -97,6 +132,11 @@ int gpu_open(gpu_device **out, int index, char why[GPU_TEXT])
 void gpu_close(gpu_device *device)
 {
     if (device == nullptr) return;
+    pthread_mutex_lock(&all_lock);
+    gpu_device **at = &all;
+    while (*at != device) at = &(*at)->next;
+    *at = device->next;
+    pthread_mutex_unlock(&all_lock);
     pthread_mutex_destroy(&device->lock);
     free(device);
 }
@@ -161,6 +201,21 @@ static bool lives(gpu_device *device, const void *at, size_t bytes, bool pinned)
     return found;
 }
 
+/* Is any of these words an address of memory of another device? */
+static bool names_another(const gpu_device *device, const char *words, size_t bytes)
+{
+    bool found = false;
+    pthread_mutex_lock(&all_lock);
+    for (gpu_device *d = all; d != nullptr && !found; d = d->next)
+        for (size_t i = 0; d->index != device->index && i + sizeof(void *) <= bytes && !found; i += sizeof(void *)) {
+            const void *at;
+            memcpy(&at, words + i, sizeof at);
+            found = lives(d, at, 1, false);
+        }
+    pthread_mutex_unlock(&all_lock);
+    return found;
+}
+
 static size_t whole_pages(size_t bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -187,7 +242,7 @@ int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
     const size_t had = region->bytes;
     if (bytes <= had) return 0;
     const size_t more = bytes - had, most = __atomic_load_n(bound_here(), __ATOMIC_RELAXED);
-    if (bytes > RESERVED) return -1;
+    if (bytes > RESERVED || fails(CUDA_HOST_MEMORY)) return -1;
     if (__atomic_add_fetch(&used, more, __ATOMIC_RELAXED) > most) {
         __atomic_sub_fetch(&used, more, __ATOMIC_RELAXED);
         return -1;
@@ -227,7 +282,7 @@ void gpu_free(gpu_device *device, gpu_region *region)
 
 void *gpu_pinned(gpu_device *device, size_t bytes)
 {
-    stretch *s = (stretch *)calloc(1, sizeof *s);
+    stretch *s = fails(CUDA_HOST_MEMORY) ? nullptr : (stretch *)calloc(1, sizeof *s);
     char *at = s != nullptr ? (char *)malloc(bytes != 0 ? bytes : 1) : nullptr;
     if (at == nullptr) {
         free(s);
@@ -259,7 +314,7 @@ void gpu_pinned_free(gpu_device *device, void *memory)
 
 int gpu_queue_open(gpu_queue **out, gpu_device *device, char why[GPU_TEXT])
 {
-    gpu_queue *queue = *out = (gpu_queue *)calloc(1, sizeof *queue);
+    gpu_queue *queue = *out = fails(CUDA_HOST_OPENING) ? nullptr : (gpu_queue *)calloc(1, sizeof *queue);
     if (queue == nullptr) {
         snprintf(why, GPU_TEXT, "out of memory");
         return -1;
@@ -324,6 +379,7 @@ void gpu_run_product(gpu_queue *queue, const gpu_product *args)
 
 void cuda_host_put(gpu_queue *queue, const cuda_host_launch *launch, const void *args, size_t bytes)
 {
+    if (names_another(queue->device, (const char *)args, bytes)) fail(queue, "a kernel is given memory of another GPU");
     work *w = put(queue, WORK_LAUNCH, bytes);
     if (w == nullptr) return;
     w->launch = *launch;
@@ -339,7 +395,7 @@ static uint64_t chosen_of(const gpu_matrix *m)
 int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT])
 {
     (void)device;
-    if (matrix->n >= 1 && matrix->k >= 1 && matrix->type <= GPU_F16) {
+    if (!fails(CUDA_HOST_OPENING) && matrix->n >= 1 && matrix->k >= 1 && matrix->type <= GPU_F16) {
         matrix->way[0] = chosen_of(matrix);
         return 0;
     }
@@ -420,6 +476,7 @@ static void run_one(gpu_queue *queue, const work *w)
 {
     char why[GPU_TEXT] = "";
     if (w->kind == WORK_MARK) w->mark->reached = w->number;
+    if (w->kind < WORK_GRAPH && !queue->failed && fails(CUDA_HOST_WORK)) fail(queue, "work has failed");
     if (queue->failed) return;
     switch (w->kind) {
     case WORK_MARK: break;
@@ -479,7 +536,7 @@ static void free_list(work *first)
 
 int gpu_record(gpu_queue *queue, char why[GPU_TEXT])
 {
-    queue->record = queue->failed ? nullptr : (gpu_graph *)calloc(1, sizeof *queue->record);
+    queue->record = queue->failed || fails(CUDA_HOST_OPENING) ? nullptr : (gpu_graph *)calloc(1, sizeof *queue->record);
     if (queue->record == nullptr) {
         snprintf(why, GPU_TEXT, "%s", queue->failed ? queue->why : "out of memory");
         return -1;
@@ -494,6 +551,7 @@ gpu_graph *gpu_recorded(gpu_queue *queue, char why[GPU_TEXT])
     gpu_graph *graph = queue->record;
     queue->record = nullptr;
     queue->last = queue->before;
+    if (fails(CUDA_HOST_OPENING)) fail(queue, "out of memory");
     if (!queue->failed) return graph;
     memcpy(why, queue->why, sizeof queue->why); /* out of memory: it has passed with the record */
     queue->failed = false;
@@ -540,7 +598,7 @@ void gpu_queue_close(gpu_queue *queue)
 int gpu_mark_open(gpu_mark **out, gpu_device *device, char why[GPU_TEXT])
 {
     (void)device;
-    *out = (gpu_mark *)calloc(1, sizeof **out);
+    *out = fails(CUDA_HOST_OPENING) ? nullptr : (gpu_mark *)calloc(1, sizeof **out);
     if (*out != nullptr) return 0;
     snprintf(why, GPU_TEXT, "out of memory");
     return -1;

@@ -376,7 +376,7 @@ static void test_memory(void **state)
     gpu_device *device;
     gpu_region a = {0}, b = {0};
     (void)state;
-    assert_int_equal(gpu_open(&device, 1, why), -1);
+    assert_int_equal(gpu_open(&device, 2, why), -1);
     assert_null(device);
     assert_int_equal(gpu_open(&device, 0, why), 0);
     assert_non_null(strstr(gpu_name(device), "cuda-host"));
@@ -446,6 +446,31 @@ static void test_copies(void **state)
     assert_int_equal(gpu_wait(b.g.queue, why), 0);
     assert_int_equal(pinned[0], 4);
     gpu_pinned_free(b.g.device, pinned);
+    closed(&b);
+}
+
+/* Memory of one GPU is nothing to another. */
+static void test_two_devices(void **state)
+{
+    bench b = opened();
+    char why[GPU_TEXT];
+    gpu_device *other;
+    gpu_region theirs = {0};
+    (void)state;
+    assert_int_equal(gpu_open(&other, 1, why), 0);
+    assert_int_equal(gpu_grow(other, &theirs, 1 << 20), 0);
+    char *pinned = gpu_pinned(b.g.device, 100);
+    gpu_down(b.g.queue, theirs.at, pinned, 100);
+    expect_failure(&b, "a copy down of 100 bytes to memory that is not there");
+    lay_out(&b, 128, 0);
+    probe_sum(b.g.queue, &b.args, 1);
+    rig_up(&b.g);
+    b.args.x = (const int32_t *)(const void *)theirs.at;
+    probe_sum(b.g.queue, &b.args, 1);
+    expect_failure(&b, "a kernel is given memory of another GPU");
+    gpu_pinned_free(b.g.device, pinned);
+    gpu_free(other, &theirs);
+    gpu_close(other);
     closed(&b);
 }
 
@@ -599,7 +624,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_atomics),    cmocka_unit_test(test_bits),     cmocka_unit_test(test_poison),
         cmocka_unit_test(test_flaws),      cmocka_unit_test(test_leave),    cmocka_unit_test(test_launches),
         cmocka_unit_test(test_memory),     cmocka_unit_test(test_copies),   cmocka_unit_test(test_products),
-        cmocka_unit_test(test_threads),    cmocka_unit_test(test_records),
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_records),  cmocka_unit_test(test_two_devices),
     };
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,7 @@ typedef struct rill_device_options {
         kernels; /* the most that may be used of the processor: "ref", "avx2", "avx512", "avx512vnni"; NULL: what it has.
                             For tests: sets of instructions differ in the last bits */
     int fast; /* on a GPU products are as fast as can be: a row's bits may then depend on the batch. Not with row_by_row */
+    int int8; /* weights in int8 are to be multiplied: the processor's; another device is refused, and not taken by "auto" */
 } rill_device_options;
 
 /* `options` may be NULL. RILL_OK · RILL_ERR_OPTION (no such device or back end, or not here) · RILL_ERR_MEMORY

@@ -129,6 +129,8 @@ typedef struct rill_domain_info {
     const uint64_t
         *legal; /* [actions / 64 rounded up] bit a%64 of word a/64: action a is legal in some row; owned by the
                                  domain until close. NULL: all are */
+    const char *
+        device; /* what computes: "cpu", "cuda:1, NAME OF THE GPU" (device.h); owned by the domain until close. NULL: not said */
 } rill_domain_info;
 
 /* One input on its way into a slot. */
