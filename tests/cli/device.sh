@@ -74,7 +74,7 @@ auto() { # auto MESSAGE OPTION...
 }
 cp "$module" modules/"$(basename "${module/cuda-host/cuda}")"
 auto 'mt: the model runs on cuda:0, '; same device next
-auto 'the processor, not a GPU: device: cuda multiplies weights in f32 and bf16, not in int8' --weights int8
+auto 'the processor, not a GPU: device: cuda multiplies weights in f32, bf16 and f16, not in int8' --weights int8
 auto 'mt: the model runs on cpu' --weights int8
 echo broken >modules/"$(basename "${module/cuda-host/cuda}")"
 auto 'mt: the model runs on cpu'; same cpu next
@@ -97,6 +97,7 @@ run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-
 exits 0
 run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o fast --device cuda-host --fast -n 40
 exits 0
+texts cpu >wanted
 texts fast >found
 same wanted found
 differ next fast
