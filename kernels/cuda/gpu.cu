@@ -1,7 +1,7 @@
 /* gpu.cu: gpu.h with the CUDA runtime and cuBLASLt.
  *
- * Devices, memory, work, records, marks, products. The driver's functions for addresses come through the runtime, so that nothing here is linked
- * libcuda and a machine without a driver can load it: gpu_open() says why nothing can be used there.
+ * Devices, memory, work, records, marks, products. The driver's functions for addresses come through the runtime, so that nothing here is
+ * linked with libcuda and a machine without a driver can load it: gpu_open() says why nothing can be used there.
  *
  * CUDA's current device is a thread's: each function that needs it sets it first, which costs next to nothing. */
 #include <pthread.h>
