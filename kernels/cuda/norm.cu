@@ -92,9 +92,10 @@ __device__ static inline void write_y(const gpu_normalise &a, float *y, int32_t 
     }
 }
 
-/* THREADS have a row of at most THREADS * 4 * PIECES floats. */
+/* THREADS have a row of at most THREADS * 4 * PIECES floats. The bounds say how many
+ * blocks a processor is to have at least: for more the compiler would spill. */
 template <int THREADS, int PIECES, bool WIDE>
-__global__ static void __launch_bounds__(BLOCK) normalise(gpu_normalise a)
+__global__ static void __launch_bounds__(BLOCK, THREADS == BLOCK ? 4 : 2) normalise(gpu_normalise a)
 {
     const int32_t own = (int32_t)threadIdx.x % THREADS;
     const int32_t first_row = THREADS == GPU_WARP ? (int32_t)blockIdx.x * WARP_ROWS : (int32_t)blockIdx.x;
