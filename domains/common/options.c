@@ -22,6 +22,7 @@ rill_status rill_options_device(rill_context *ctx, const char *domain, const ril
                                         .name = rill_open_value(options, "device"),
                                         .backend = rill_open_value(options, "backend"),
                                         .row_by_row = options->deterministic,
+                                        .fast = rill_open_switch(options, "fast"),
                                         .int8 = weights != NULL && strcmp(weights, "int8") == 0};
     char why[500];
     rill_status status = rill_device_open(out, ctx, &wanted);

@@ -23,6 +23,15 @@
      0,                                                                                                          \
      0,                                                                                                          \
      0},                                                                                                         \
+        {"fast",                                                                                                 \
+         "",                                                                                                     \
+         "",                                                                                                     \
+         "on a GPU, products as fast as cuBLASLt has them, f32 in tf32: answers may then depend on the batch",   \
+         RILL_OPTION_SWITCH,                                                                                     \
+         RILL_OPTION_MODEL,                                                                                      \
+         0,                                                                                                      \
+         0,                                                                                                      \
+         0},                                                                                                     \
     {                                                                                                            \
         "backend", "NAME", "rill", "what computes a model's products on cpu: rill or onednn", RILL_OPTION_TEXT,  \
             RILL_OPTION_MODEL, 0, 0, 0                                                                           \

@@ -15,7 +15,7 @@
 #include "words.h"
 
 const rill_option seq_options[] = {
-    RILL_WEIGHTS_ROW("f32|bf16|int8"),
+    RILL_WEIGHTS_ROW("f32|bf16|f16|int8"),
     RILL_DEVICE_ROWS,
     {"shortlist", "FILE[,F[,B]]", "F and B: 100",
      "choose only among the first F actions and, by this lexicon, the best B for each piece of the input",

@@ -32,13 +32,18 @@ static size_t symbols_of(const rill_plan *plan, rill_list list, size_t symbols)
     return rows != 0 && plan->constant[rows - 1].rows > symbols ? plan->constant[rows - 1].rows : symbols;
 }
 
+static const cuda_program *fused_of(const rill_plan *plan, const dev_program *p)
+{
+    return &((const cuda_plan *)plan->own)->program[p - plan->program];
+}
+
 static bytes values_of(const rill_plan *plan, const dev_program *p)
 {
     bytes all = {0};
     for (size_t i = 0; i < p->buffers; i++) {
         const dev_buffer *b = &p->buffer[i];
         const size_t width = dev_padded(symbols_of(plan, b->list, b->width > 0 ? b->width : 1));
-        all = sum(all, of_space(p, b->space, width * sizeof(float)));
+        all = sum(all, of_space(p, b->space, width * sizeof(float) + fused_of(plan, p)->rounded[i]));
     }
     return all;
 }
@@ -60,9 +65,10 @@ static bytes work_of(const rill_plan *plan, const dev_program *p)
     for (size_t i = 0; i < p->ops; i++) {
         const dev_op *op = &p->op[i];
         if (op->kind == DEV_PRODUCT && op->as.product.list == 0) {
-            const rill_weights *w = &plan->matrix[op->as.product.matrix - 1].w;
-            panel = larger(panel, of_space(p, op->space, w->k * sizeof(float)));
-            sums = larger(sums, of_space(p, op->space, dev_padded(w->n) * sizeof(float)));
+            const cuda_fused *f = &fused_of(plan, p)->op[i];
+            const size_t k = dev_padded((size_t)f->matrix.k), n = dev_padded((size_t)f->matrix.n);
+            panel = larger(panel, of_space(p, op->space, f->read_rounded ? 0 : k * sizeof(float)));
+            sums = larger(sums, of_space(p, op->space, f->whole ? 0 : n * sizeof(float)));
         } else if (op->kind == DEV_SCAN) {
             const size_t hidden = dev_padded(op->as.scan.hidden) * sizeof(float);
             panel = larger(panel, (bytes){.row = hidden});

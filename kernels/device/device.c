@@ -88,6 +88,7 @@ static rill_status open_backend(rill_device *device, const rill_device_options *
 {
     rill_context *ctx = device->ctx;
     snprintf(device->name, sizeof device->name, "cpu");
+    if (o->fast) rill_log(ctx, RILL_LOG_WARNING, "fast: nothing on the processor becomes faster by it");
     if (o->backend == NULL || strcmp(o->backend, "rill") == 0) return RILL_OK;
     if (strcmp(o->backend, "onednn") != 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "backend: expected rill or onednn, found \"%s\"", o->backend);
@@ -108,8 +109,12 @@ static rill_status open_module(rill_device *device, const rill_device_options *o
     if (o->backend != NULL && strcmp(o->backend, "rill") != 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "backend: %s computes products on the cpu, not on %s", o->backend,
                          o->name);
+    if (o->fast && o->row_by_row)
+        return rill_fail(ctx, RILL_ERR_OPTION,
+                         "fast: answers may depend on the batch, and --deterministic forbids that");
     if (o->int8)
-        return rill_fail(ctx, RILL_ERR_OPTION, "device: %s multiplies weights in f32 and bf16, not in int8", o->name);
+        return rill_fail(ctx, RILL_ERR_OPTION, "device: %s multiplies weights in f32, bf16 and f16, not in int8",
+                         o->name);
     rill_status status = find_module(ctx, module, DEV_MODULE_NAME, (void **)&table);
     if (status != RILL_OK) return status;
     if (table == NULL)
@@ -118,8 +123,12 @@ static rill_status open_module(rill_device *device, const rill_device_options *o
     if (table()->sizes != DEV_MODULE_SIZES)
         return rill_fail(ctx, RILL_ERR_ABI, "device: the module for %s is not of this build of rill", module);
     status = table()->open(device, o->name);
-    if (status == RILL_OK) device->module = table();
-    return status;
+    if (status != RILL_OK) return status;
+    const size_t used = strlen(device->name);
+    if (o->fast) snprintf(device->name + used, sizeof device->name - used, ", fast");
+    device->fast = o->fast;
+    device->module = table();
+    return RILL_OK;
 }
 
 /* The first GPU that can be used for what is asked, else the processor. */

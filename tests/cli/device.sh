@@ -74,7 +74,7 @@ auto() { # auto MESSAGE OPTION...
 }
 cp "$module" modules/"$(basename "${module/cuda-host/cuda}")"
 auto 'mt: the model runs on cuda:0, '; same device next
-auto 'the processor, not a GPU: device: cuda multiplies weights in f32 and bf16, not in int8' --weights int8
+auto 'the processor, not a GPU: device: cuda multiplies weights in f32, bf16 and f16, not in int8' --weights int8
 auto 'mt: the model runs on cpu' --weights int8
 echo broken >modules/"$(basename "${module/cuda-host/cuda}")"
 auto 'mt: the model runs on cpu'; same cpu next
@@ -89,6 +89,21 @@ for name in waited hidden; do
 done
 run "$rill" decode -m "$model" -q -k 5 -n 20 -i text -o next --stats stats.json
 exits 0; json 0.0 seconds.waited stats.json; json 0.0 seconds.hidden stats.json
+
+# --- fast: answers may depend on the batch, and rill bench says so; the processor has nothing of it
+run "$rill" info -m "$model" --device cuda-host --fast
+exits 0; prints ", fast"
+run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-host --fast -n 1
+exits 0
+run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o fast --device cuda-host --fast -n 40
+exits 0
+texts fast >found
+same wanted found
+differ next fast
+run "$rill" bench -m "$model" -q -i text --device cuda-host --fast -k 5 --repeat 1 --methods fixed:n=1,fixed:n=5
+exits 0; says "gave different outputs, as they may with --fast"
+run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --fast
+exits 0; same cpu next; says "fast: nothing on the processor becomes faster by it"
 
 # --- what each operation costs is told of a device too
 run "$rill" decode -m "$model" -q -i text --device cuda-host --profile --stats stats.json
@@ -110,7 +125,9 @@ refused 'mt: device: cuda-host:2: there is no GPU 2' --device cuda-host:0,cuda-h
 refused 'device: cuda-host:0 and cpu are of several kinds' --device cuda-host:0,cpu
 refused 'device: an entry of the list is empty' --device cuda-host:0,,cuda-host:1
 refused 'device: 2 devices take 2 workers or more, not 1' --device cuda-host:0,cuda-host:1 --workers 1
-refused 'multiplies weights in f32 and bf16, not in int8' --device cuda-host --weights int8
+refused 'multiplies weights in f32, bf16 and f16, not in int8' --device cuda-host --weights int8
+refused 'fast: answers may depend on the batch, and --deterministic forbids that' --device cuda-host --fast --deterministic
+refused 'weights: the processor multiplies in f32, bf16 and int8: f16 is for GPUs' --weights f16
 refused 'backend: onednn computes products on the cpu, not on cuda-host' --device cuda-host --backend onednn
 
 # --- memory that the device does not have: an error, and nothing is left behind

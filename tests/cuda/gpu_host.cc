@@ -44,8 +44,8 @@ struct work {
     void *to;
     const void *from;
     size_t bytes;
-    gpu_matrix matrix;
-    int32_t rows, ldc;
+    gpu_product product;
+    gpu_matrix matrix; /* the product's */
     const gpu_graph *graph;
     gpu_mark *mark;
     gpu_queue *other; /* that the mark stands in */
@@ -64,7 +64,8 @@ struct gpu_queue {
     gpu_graph *record; /* that work goes into; NULL: the queue itself */
     work **before;     /* where the queue's own work ends meanwhile */
     gpu_queue *peer; /* that this one has followed, or that has followed it; NULL: there is none */
-    uint64_t launches, steps;
+    uint64_t launches, put; /* done; asked for, with products */
+    uint64_t steps;
     bool within; /* a piece of its work that is not done yet */
     bool failed;
     char why[GPU_TEXT];
@@ -343,6 +344,7 @@ static work *put(gpu_queue *queue, work_kind kind, size_t args)
     }
     w->next = nullptr;
     w->kind = kind;
+    queue->put += kind == WORK_LAUNCH || kind == WORK_PRODUCT;
     *queue->last = w;
     queue->last = &w->next;
     return w;
@@ -367,15 +369,12 @@ void gpu_up(gpu_queue *queue, void *to, const void *from, size_t bytes)
     put_copy(queue, WORK_UP, to, from, bytes);
 }
 
-void gpu_product(gpu_queue *queue, const gpu_matrix *matrix, int32_t rows, const void *a, float *c, int32_t ldc)
+void gpu_run_product(gpu_queue *queue, const gpu_product *args)
 {
     work *w = put(queue, WORK_PRODUCT, 0);
     if (w == nullptr) return;
-    w->matrix = *matrix;
-    w->rows = rows;
-    w->from = a;
-    w->to = c;
-    w->ldc = ldc;
+    w->product = *args;
+    w->matrix = *args->matrix;
 }
 
 void cuda_host_put(gpu_queue *queue, const cuda_host_launch *launch, const void *args, size_t bytes)
@@ -387,15 +386,26 @@ void cuda_host_put(gpu_queue *queue, const cuda_host_launch *launch, const void 
     memcpy(w->args, args, bytes);
 }
 
+/* What a chosen way is known by. */
+static uint64_t chosen_of(const gpu_matrix *m)
+{
+    return (uint64_t)m->n * (uint64_t)m->k * 8 + (uint64_t)m->type * 4 + (m->bias != nullptr ? 2 : 0) + (m->relu ? 1 : 0) + 1;
+}
+
 int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT])
 {
     (void)device;
-    if (!fails(CUDA_HOST_OPENING) && matrix->n >= 1 && matrix->k >= 1 && (matrix->type == GPU_F32 || matrix->type == GPU_BF16)) {
-        matrix->way[0] = (uint64_t)matrix->n * (uint64_t)matrix->k; /* known by it as chosen */
+    if (!fails(CUDA_HOST_OPENING) && matrix->n >= 1 && matrix->k >= 1 && matrix->type <= GPU_F16) {
+        matrix->way[0] = chosen_of(matrix);
         return 0;
     }
     snprintf(why, GPU_TEXT, "weights of %d x %d", (int)matrix->n, (int)matrix->k);
     return -1;
+}
+
+uint64_t gpu_launches(const gpu_queue *queue)
+{
+    return queue->put;
 }
 
 /* --- what is done when it is waited for --------------------------------------------------------------------------- */
@@ -412,28 +422,44 @@ static void copy(gpu_queue *queue, const work *w)
     if (w->bytes > 0) memmove(w->to, w->from, w->bytes);
 }
 
+/* Do rows of floats, or of the matrix' numbers, live? */
+static bool rows_live(gpu_queue *queue, const void *at, size_t rows, size_t ld, size_t width, size_t each)
+{
+    return lives(queue->device, at, ((rows - 1) * ld + width) * each, false);
+}
+
+static bool on_16(const void *at, size_t ld, size_t each)
+{
+    return (uintptr_t)at % 16 == 0 && ld * each % 16 == 0;
+}
+
 static void product(gpu_queue *queue, const work *w)
 {
     const gpu_matrix *m = &w->matrix;
-    const size_t n = (size_t)m->n, k = (size_t)m->k, rows = w->rows > 0 ? (size_t)w->rows : 0;
-    if (m->way[0] != n * k) {
+    const gpu_product *p = &w->product;
+    const size_t n = (size_t)m->n, k = (size_t)m->k, rows = p->rows > 0 ? (size_t)p->rows : 0;
+    const size_t lda = (size_t)p->lda, ldc = (size_t)p->ldc, ld_add = (size_t)p->ld_add, each = gpu_type_bytes(m->type);
+    if (m->way[0] != chosen_of(m)) {
         fail(queue, "a product of %d x %d weights without a way chosen", (int)m->n, (int)m->k);
         return;
     }
     if (rows == 0) return;
-    const size_t element = gpu_type_bytes(m->type);
-    if (!lives(queue->device, m->w, n * k * element, false) || !lives(queue->device, w->from, rows * k * element, false) ||
-        !lives(queue->device, w->to, ((rows - 1) * (size_t)w->ldc + n) * sizeof(float), false)) {
+    if (!lives(queue->device, m->w, n * k * each, false) || !rows_live(queue, p->a, rows, lda, k, each) ||
+        !rows_live(queue, p->c, rows, ldc, n, sizeof(float)) ||
+        (p->add != nullptr && !rows_live(queue, p->add, rows, ld_add, n, sizeof(float))) ||
+        (m->bias != nullptr && !lives(queue->device, m->bias, n * sizeof(float), false))) {
         fail(queue, "a product of %zu rows and %zu x %zu weights names memory that is not there", rows, n, k);
         return;
     }
-    const bool by_16 = m->n % 4 == 0;
-    if ((uintptr_t)m->w % 16 != 0 || (uintptr_t)w->from % 16 != 0 ||
-        (by_16 && ((uintptr_t)w->to % 16 != 0 || w->ldc % 4 != 0))) {
+    const bool sums_on_16 = n % 4 != 0 || (on_16(p->c, ldc, sizeof(float)) && on_16(p->add, ld_add, sizeof(float)));
+    if ((uintptr_t)m->w % 16 != 0 || !on_16(p->a, lda, each) || !sums_on_16) {
         fail(queue, "a product of %zu x %zu weights names memory that is not aligned", n, k);
         return;
     }
-    if (product_host(m, rows, w->from, (float *)w->to, (size_t)w->ldc) != 0) fail(queue, "out of memory");
+    if (p->add == p->c && ld_add != ldc)
+        fail(queue, "a product of %zu x %zu weights adds to what lies otherwise", n, k);
+    else if (product_host(m, p) != 0)
+        fail(queue, "out of memory");
 }
 
 static void run_until(gpu_queue *queue, const gpu_mark *mark, uint64_t number);

@@ -485,13 +485,14 @@ static float bf16(uint16_t x)
 static void check_product(rig *g, dice *d, gpu_type type)
 {
     const int32_t n = dice_range(d, 1, 70), k = dice_range(d, 1, 50), rows = dice_range(d, 0, 13),
-                  ldc = n + (n % 4 == 0 ? 4 * dice_range(d, 0, 1) : dice_range(d, 0, 3)); /* gpu.h says how it lies */
+                  ldc = n + (n % 4 == 0 ? 4 * dice_range(d, 0, 1) : dice_range(d, 0, 3)), /* gpu.h says how it lies */
+        lda = (k + 7) / 8 * 8;
     const size_t element = gpu_type_bytes(type);
     char why[GPU_TEXT];
     rig_begin(g);
-    char *w = rig_put(g, (size_t)(n * k) * element), *a = rig_put(g, (size_t)(rows * k) * element);
+    char *w = rig_put(g, (size_t)(n * k) * element), *a = rig_put(g, (size_t)(rows * lda) * element);
     float *c = rig_out(g, (size_t)(rows * ldc) * sizeof *c);
-    for (int32_t i = 0; i < (n + rows) * k; i++) {
+    for (int32_t i = 0; i < n * k + rows * lda; i++) {
         const float x = (float)dice_range(d, -999, 999) / 256.0f;
         uint32_t bits;
         memcpy(&bits, &x, sizeof bits);
@@ -502,15 +503,18 @@ static void check_product(rig *g, dice *d, gpu_type type)
     gpu_matrix m = {.w = rig_at(g, w), .type = type, .n = n, .k = k};
     assert_int_equal(gpu_matrix_choose(g->device, &m, why), 0);
     rig_down(g);
-    gpu_product(g->queue, &m, rows, rig_at(g, a), rig_at(g, c), ldc);
+    gpu_run_product(
+        g->queue,
+        &(gpu_product){.matrix = &m, .rows = rows, .a = rig_at(g, a), .lda = lda, .c = rig_at(g, c), .ldc = ldc});
     rig_up(g);
     for (int32_t r = 0; r < rows; r++)
         for (int32_t j = 0; j < ldc; j++) {
             float sum = 0.0f;
             for (int32_t i = 0; i < k; i++)
-                sum += type == GPU_F32 ? ((float *)(void *)a)[r * k + i] * ((float *)(void *)w)[(j < n ? j : 0) * k + i]
-                                       : bf16(((uint16_t *)(void *)a)[r * k + i]) *
-                                             bf16(((uint16_t *)(void *)w)[(j < n ? j : 0) * k + i]);
+                sum += type == GPU_F32
+                           ? ((float *)(void *)a)[r * lda + i] * ((float *)(void *)w)[(j < n ? j : 0) * k + i]
+                           : bf16(((uint16_t *)(void *)a)[r * lda + i]) *
+                                 bf16(((uint16_t *)(void *)w)[(j < n ? j : 0) * k + i]);
             const uint32_t poison = UINT32_MAX;
             assert_memory_equal(&c[r * ldc + j], j < n ? (const void *)&sum : &poison, sizeof sum);
         }
@@ -526,10 +530,16 @@ static void test_products(void **state)
     }
     gpu_matrix m = {.w = b.g.memory.at, .type = GPU_F32, .n = 10, .k = 10};
     char why[GPU_TEXT];
-    gpu_product(b.g.queue, &m, 1, b.g.memory.at, (float *)(void *)b.g.memory.at, 10);
+    gpu_product p = {
+        .matrix = &m, .rows = 1, .a = b.g.memory.at, .lda = 12, .c = (float *)(void *)b.g.memory.at, .ldc = 10};
+    gpu_run_product(b.g.queue, &p);
     expect_failure(&b, "without a way chosen");
     assert_int_equal(gpu_matrix_choose(b.g.device, &m, why), 0);
-    gpu_product(b.g.queue, &m, 1, why, (float *)(void *)b.g.memory.at, 10);
+    p.lda = 10;
+    gpu_run_product(b.g.queue, &p);
+    expect_failure(&b, "names memory that is not aligned");
+    p.a = why;
+    gpu_run_product(b.g.queue, &p);
     expect_failure(&b, "names memory that is not there");
     m.n = 0;
     assert_int_equal(gpu_matrix_choose(b.g.device, &m, why), -1);

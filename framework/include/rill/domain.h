@@ -96,6 +96,8 @@ typedef struct rill_open_options {
 
 /* What is given for an option of the domain's; NULL: nothing. */
 RILL_API const char *rill_open_value(const rill_open_options *options, const char *name);
+/* Whether a switch of the domain's is on. */
+RILL_API int rill_open_switch(const rill_open_options *options, const char *name);
 
 /* What a domain can do beyond what every domain does: a set of bits. */
 typedef enum rill_domain_feature {
