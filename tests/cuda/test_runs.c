@@ -54,7 +54,6 @@ typedef struct stream {
     char first[LINES][TEXT]; /* outputs; all others are the same */
     uint64_t asked;          /* for memory, when half was written */
     size_t used;             /* by the end */
-    rill_stats stats;
 } stream;
 
 static rill_status read_line(void *user, int may_block, const char **text, size_t *length)
@@ -95,8 +94,6 @@ static rill_status decode(rill_workers *workers, stream *s, int64_t memory)
     s->given = s->written = 0;
     rill_status status = rill_workers_begin(workers, setups);
     if (status == RILL_OK) status = rill_workers_run(workers, read_line, s, write_line, s);
-    s->stats = (rill_stats){.struct_size = sizeof s->stats};
-    rill_workers_stats(workers, &s->stats);
     rill_workers_finish(workers);
     return status;
 }
@@ -148,7 +145,7 @@ static void nothing_is_asked_for_in_its_stride(void **state)
     rill_workers_close(crew);
 }
 
-/* All that workers take on a device stays within the bound, and is more where there may be more. */
+/* All that workers take on a device stays within the bound. */
 static void a_bound_is_kept(void **state)
 {
     static const struct {
@@ -156,7 +153,7 @@ static void a_bound_is_kept(void **state)
         int32_t workers, devices;
     } cases[] = {{"cuda-host", 1, 1}, {"cuda-host", 3, 1}, {"cuda-host:0,cuda-host:1", 4, 2}};
     (void)state;
-    int64_t refused = 0, failed = 0, fullest = 0;
+    int64_t refused = 0, failed = 0;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         rill_workers *crew = open_workers(cases[c].device, cases[c].workers);
         const size_t model = gpu.used();
@@ -168,15 +165,11 @@ static void a_bound_is_kept(void **state)
             if (status == RILL_ERR_OPTION) continue;
             assert_int_equal(status, RILL_OK);
             assert_true(s.used - model <= (size_t)memory * (size_t)cases[c].devices);
-            const int64_t each = rill_model_info(rill_workers_model(crew))->row_bytes,
-                          rows = memory / 4 / each / (cases[c].workers / cases[c].devices);
-            assert_true(s.stats.expansions <= rows * s.stats.timesteps);
-            fullest = s.stats.expansions > s.stats.timesteps * 9 ? rows : fullest;
         }
         rill_workers_close(crew);
         failed += s.failed;
     }
-    assert_true(refused > 0 && failed > 0 && fullest > 0); /* the bound was felt, and was not always */
+    assert_true(refused > 0 && failed > 0);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
