@@ -30,8 +30,8 @@
 
 /* --- the bound ---------------------------------------------------------------------------------------------------- */
 
-/* Of `memory`, three quarters are for states where inputs take any: a fixed share, so that whether an input's search fits
- * does not depend on which inputs are in flight with it. */
+/* Of `memory`, a quarter is for inputs where these take any, a quarter for the rows of timesteps where these do, and states have the
+ * rest: fixed shares, so that whether an input's search fits does not depend on which inputs are in flight with it. */
 static rill_status share_memory(rill_engine *e)
 {
     const rill_domain_info *info = &e->info;
@@ -40,16 +40,32 @@ static rill_status share_memory(rill_engine *e)
     if (info->node_bytes <= 0)
         return rill_fail(e->ctx, RILL_ERR_OPTION,
                          "memory: domain %s does not say what its states take: set max-nodes instead", domain);
-    int64_t nodes = (memory - inputs) / info->node_bytes;
+    const int64_t work = info->row_bytes > 0 ? memory / 4 : 0, nodes_memory = memory - inputs - work;
+    int64_t nodes = nodes_memory / info->node_bytes;
     if (nodes < 1)
         return rill_fail(e->ctx, RILL_ERR_OPTION,
                          "memory: %lld bytes hold no state of domain %s, which takes %lld of the %lld there are for "
                          "states",
-                         (long long)memory, domain, (long long)info->node_bytes, (long long)(memory - inputs));
+                         (long long)memory, domain, (long long)info->node_bytes, (long long)nodes_memory);
     if (nodes > INT32_MAX - 1) nodes = INT32_MAX - 1;
     if (e->bound.nodes == 0 || nodes < e->bound.nodes) e->bound.nodes = (int32_t)nodes;
     e->bound.slot_bytes = inputs;
-    return RILL_OK;
+    e->bound.all_rows = work > 0 ? work / info->row_bytes : 0;
+    e->bound.rows = e->bound.all_rows;
+    return work > 0 ? bound_check(e) : RILL_OK;
+}
+
+rill_status bound_check(const rill_engine *e)
+{
+    const rill_domain_info *info = &e->info;
+    const int64_t k = e->settings.k;
+    if (info->row_bytes == 0 || e->settings.memory == 0 || e->bound.rows >= k) return RILL_OK;
+    return rill_fail(
+        e->ctx, RILL_ERR_OPTION,
+        "memory: k %lld and domain %s take %lld bytes for a timestep, and of %lld bytes a worker has %lld for "
+        "it: raise memory, or lower k or the number of workers",
+        (long long)k, e->domain->name, (long long)(k * info->row_bytes), (long long)e->settings.memory,
+        (long long)(e->bound.rows * info->row_bytes));
 }
 
 rill_status bound_init(rill_engine *e)
@@ -68,6 +84,7 @@ void bound_narrow(rill_engine *e, int32_t shares)
     bound *b = &e->bound;
     b->shares = shares;
     if (b->all_nodes == 0) return;
+    b->rows = b->all_rows / shares;
     b->nodes = b->all_nodes > shares ? b->all_nodes / shares : 1;
     b->slot_bytes = b->all_slot_bytes > shares ? b->all_slot_bytes / shares : b->all_slot_bytes;
     e->forest.node_limit = b->nodes;

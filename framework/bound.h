@@ -7,6 +7,7 @@
 
 typedef struct bound {
     int32_t nodes;            /* most; 0: no bound, and nothing below is used */
+    int64_t rows;             /* most of a timestep; 0: no bound */
     int64_t slot_bytes;       /* most for inputs in flight and encoded; 0: no bound */
     int64_t used_bytes;       /* by those now */
     double measured, encoded; /* sizes of inputs as measured before encoding and as encoding told, summed up */
@@ -15,7 +16,7 @@ typedef struct bound {
     /* Of one of several workers on a device: the bound of all together, of which it has one of so many shares, and the encoded inputs
      * that need more than that, through `next`, the latest first: they wait until it has all for itself. */
     int32_t shares, all_nodes;
-    int64_t all_slot_bytes;
+    int64_t all_slot_bytes, all_rows;
     int32_t n_parked, last_parked;
 } bound;
 
@@ -42,7 +43,10 @@ void bound_park(rill_engine *e, int32_t slot);
 void bound_unpark(rill_engine *e);
 /* One that was set aside is not any more. */
 void bound_not_parked(rill_engine *e, int32_t slot);
-/* Let the engine have one of so many shares of its bound; or all of it. Nothing is in flight. */
+/* Whether a timestep holds one item's hypotheses. RILL_OK · RILL_ERR_OPTION */
+rill_status bound_check(const rill_engine *e);
+/* Let the engine have one of so many shares of its bound; or all of it. Nothing is in flight. Rows are shared for good, since what they
+ * are worked out in stays. */
 void bound_narrow(rill_engine *e, int32_t shares);
 void bound_widen(rill_engine *e);
 /* An item left for good: its slot is free. */

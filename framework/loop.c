@@ -51,7 +51,7 @@ static rill_status choose(rill_engine *e, timestep *t)
     if (e->step[!t->group].under_way && most == INT64_MAX) return RILL_OK;
     double start = statistics_clock();
     t->in_flight = e->flight.n;
-    RILL__TRY(schedule_choose(e, t, most));
+    RILL__TRY(schedule_choose(e, t, e->bound.rows > 0 && e->bound.rows < most ? e->bound.rows : most));
     if (t->n == 0) return RILL_OK;
     t->under_way = 1;
     t->phase = 0;

@@ -218,7 +218,8 @@ static rill_status make_engine(rill_workers *all, int32_t index, const rill_engi
     e->intake.sort = RILL_SORT_NONE;
     e->outbox.fed = e->outbox.unordered = 1;
     bound_narrow(e, sharers(all, w->device));
-    return RILL_OK;
+    status = bound_check(e);
+    return status < 0 ? pass_on(all, w, status) : RILL_OK;
 }
 
 static int can_write_apart(const rill_workers *all)

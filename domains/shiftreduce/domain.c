@@ -90,6 +90,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
                                .description = p->description,
                                .device = rill_device_name(p->device),
                                .node_bytes = sizeof(parser_cell),
+                               .row_bytes = rill_plan_sizes(p->plan).row,
                                .slot_bytes = slot_bytes(p, 0),
                                .slot_unit_bytes = slot_bytes(p, 1) - slot_bytes(p, 0)};
     *model = p;

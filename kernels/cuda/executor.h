@@ -221,6 +221,11 @@ void cuda_end_turn(cuda_run *r);
 rill_status cuda_finish(rill_stream *stream, cuda_frame *frame);
 rill_status cuda_collect(rill_stream *stream, int32_t group);
 
+/* --- sizes.c ------------------------------------------------------------------------------------------------------ */
+
+/* A member of dev_module. */
+void cuda_add_sizes(const rill_plan *plan, rill_plan_bytes *bytes);
+
 /* --- run.c -------------------------------------------------------------------------------------------------------- */
 
 rill_status cuda_run_program(rill_stream *stream, const dev_program *program, const rill_run_arguments *arguments);

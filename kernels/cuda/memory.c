@@ -38,7 +38,7 @@ static rill_status wait_for(const rill_stream *s, gpu_queue *queue)
 /* The column `above` lies behind the tables: a number of each node. */
 static const dev_table *table_at(const rill_stream *s, size_t at)
 {
-    static const dev_table above = {.width = 1, .ld = 1, .what = "paths"};
+    static const dev_table above = {.kind = RILL_TABLE_NODES, .width = 1, .ld = 1, .what = "paths"};
     return at < s->plan->tables ? &s->plan->table[at] : &above;
 }
 
@@ -52,11 +52,14 @@ static char *row_at(const rill_stream *s, size_t at, size_t row)
     return own_of(s)->table[at].at + row * row_bytes(s, at);
 }
 
+/* By half more where the caller asks for what it needs just now; who asks for nodes and slots thinks ahead, and of a bound. */
 rill_status cuda_grow(rill_stream *s, size_t at, size_t rows)
 {
     cuda_stream *own = own_of(s);
     gpu_region *region = &own->table[at];
-    const size_t each = row_bytes(s, at), most = region->bytes / each, more = most + most / 2;
+    const rill_table_kind kind = table_at(s, at)->kind;
+    const size_t each = row_bytes(s, at), most = region->bytes / each,
+                 more = kind == RILL_TABLE_RAGGED || kind == RILL_TABLE_HOST ? most + most / 2 : 0;
     if (gpu_grow(own->gpu, region, (rows > more ? rows : more) * each) != 0 &&
         gpu_grow(own->gpu, region, rows * each) != 0)
         return cuda_no_memory(s->ctx, rows * each, table_at(s, at)->what);

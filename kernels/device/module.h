@@ -22,6 +22,8 @@ typedef struct dev_module {
     void (*matrix)(rill_plan *plan, size_t at, const float *w, size_t stride);
     rill_status (*finish)(rill_plan *plan);
     void (*plan_close)(rill_plan *plan); /* plan->own may be NULL */
+    /* Add what runs take at most beside tables: see rill_plan_bytes. */
+    void (*add_sizes)(const rill_plan *plan, rill_plan_bytes *bytes);
 
     rill_status (*stream_open)(rill_stream *stream); /* sets stream->own */
     void (*stream_close)(rill_stream *stream);       /* stream->own may be NULL */

@@ -451,5 +451,6 @@ rill_plan_bytes rill_plan_sizes(const rill_plan *plan)
         if (plan->table[i].kind == RILL_TABLE_RAGGED) bytes.unit += row;
     }
     for (size_t i = 0; i < plan->lists; i++) bytes.symbol += symbol_bytes(plan, &plan->list[i]);
+    if (plan->device->module != NULL) plan->device->module->add_sizes(plan, &bytes);
     return bytes;
 }

@@ -45,15 +45,15 @@ for workers in 3 4; do
   run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-host:0,cuda-host:1 --workers $workers
   exits 0; same device next
 done
-for bound in "--memory 60K" "--max-nodes 40" "--unordered"; do
+for bound in "--memory 2M" "--max-nodes 40" "--unordered"; do
   # shellcheck disable=SC2086
   run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o one --device cuda-host $bound
   # shellcheck disable=SC2086
   run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-host:0,cuda-host:1 --workers 4 $bound
   exits 0
-  sort -s -t' ' -k1,1n one >wanted
-  sort -s -t' ' -k1,1n next >found
-  same wanted found
+  sort -s -t' ' -k1,1n one >sorted_one
+  sort -s -t' ' -k1,1n next >sorted_next
+  same sorted_one sorted_next
 done
 printf 'return { model = "%s", search = { k = 5 }, n_best = 3, device = "cuda-host:0,cuda-host:1" }\n' "$model" >script.lua
 run "$rill" run script.lua -q -i text -o next

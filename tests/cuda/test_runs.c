@@ -48,8 +48,12 @@ static rill_workers *open_workers(const char *device, int32_t workers)
 /* A stream of the lines over and over, and what comes of it. */
 typedef struct stream {
     int64_t inputs, given, written;
+    int32_t n;               /* 0: 3 */
+    int bounded;             /* inputs may not fit */
+    int64_t failed;          /* and did not */
     char first[LINES][TEXT]; /* outputs; all others are the same */
     uint64_t asked;          /* for memory, when half was written */
+    size_t used;             /* by the end */
 } stream;
 
 static rill_status read_line(void *user, int may_block, const char **text, size_t *length)
@@ -66,13 +70,15 @@ static rill_status write_line(void *user, const rill_result *result)
 {
     stream *s = user;
     char *first = s->first[result->id % LINES];
+    assert_int_equal(result->id, s->written++);
+    if (s->bounded && result->status == RILL_ERR_INPUT) return s->failed++, RILL_OK;
     assert_int_equal(result->status, RILL_OK);
-    assert_int_equal(result->id, s->written);
     if (first[0] == '\0') snprintf(first, TEXT, "%a %s", result->output[0].score, result->output[0].text);
     char text[TEXT];
     snprintf(text, TEXT, "%a %s", result->output[0].score, result->output[0].text);
     assert_string_equal(text, first);
-    if (++s->written == s->inputs / 2) s->asked = gpu.count(CUDA_HOST_MEMORY);
+    if (s->written == s->inputs / 2) s->asked = gpu.count(CUDA_HOST_MEMORY);
+    s->used = gpu.used();
     return RILL_OK;
 }
 
@@ -82,7 +88,7 @@ static rill_status decode(rill_workers *workers, stream *s, int64_t memory)
     rill_engine_setup setup;
     rill_engine_setup_default(&setup);
     setup.settings.k = 4;
-    setup.settings.n = 3;
+    setup.settings.n = s->n > 0 ? s->n : 3;
     setup.settings.memory = memory;
     for (int i = 0; i < 4; i++) setups[i] = &setup;
     s->given = s->written = 0;
@@ -95,11 +101,11 @@ static rill_status decode(rill_workers *workers, stream *s, int64_t memory)
 static void check_faults(const char *device, int32_t workers, cuda_host_call call)
 {
     rill_workers *crew = open_workers(device, workers);
-    stream s = {.inputs = 2 * LINES};
+    stream s = {.inputs = LINES};
     assert_int_equal(decode(crew, &s, 0), RILL_OK);
     const size_t used = gpu.used();
     int64_t failed = 0;
-    for (uint64_t n = 1, taken = n; taken >= n; n += 1 + n / 6) {
+    for (uint64_t n = 1, taken = n; taken >= n; n += 1 + n / 2) {
         taken = gpu.count(call);
         gpu.refuse(call, n, n % 2);
         const rill_status status = decode(crew, &s, 0);
@@ -132,18 +138,46 @@ static void nothing_is_asked_for_in_its_stride(void **state)
 {
     (void)state;
     rill_workers *crew = open_workers("cuda-host", 1);
-    stream s = {.inputs = 40 * LINES};
+    stream s = {.inputs = 20 * LINES};
     assert_int_equal(decode(crew, &s, 0), RILL_OK);
     assert_true(s.asked > 0);
     assert_int_equal(gpu.count(CUDA_HOST_MEMORY), s.asked);
     rill_workers_close(crew);
 }
 
+/* All that workers take on a device stays within the bound. */
+static void a_bound_is_kept(void **state)
+{
+    static const struct {
+        const char *device;
+        int32_t workers, devices;
+    } cases[] = {{"cuda-host", 1, 1}, {"cuda-host", 3, 1}, {"cuda-host:0,cuda-host:1", 4, 2}};
+    (void)state;
+    int64_t refused = 0, failed = 0;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        rill_workers *crew = open_workers(cases[c].device, cases[c].workers);
+        const size_t model = gpu.used();
+        stream s = {.inputs = 6 * LINES, .n = 20, .bounded = 1};
+        for (int64_t memory = (int64_t)1 << 19; memory <= (int64_t)1 << 23; memory *= 2) {
+            const rill_status status = decode(crew, &s, memory);
+            refused += status == RILL_ERR_OPTION;
+            if (status == RILL_ERR_OPTION) assert_non_null(strstr(rill_error(ctx), "for a timestep"));
+            if (status == RILL_ERR_OPTION) continue;
+            assert_int_equal(status, RILL_OK);
+            assert_true(s.used - model <= (size_t)memory * (size_t)cases[c].devices);
+        }
+        rill_workers_close(crew);
+        failed += s.failed;
+    }
+    assert_true(refused > 0 && failed > 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {CASE(whatever_fails), CASE(nothing_is_asked_for_in_its_stride)};
+    const struct CMUnitTest tests[] = {CASE(whatever_fails), CASE(nothing_is_asked_for_in_its_stride),
+                                       CASE(a_bound_is_kept)};
     gpu = stand_in_of_module();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@ enum { MODELS = 8 };
 
 static struct {
     char name[MODELS][64];
+    int32_t most_rows;            /* of a call */
     int opened, closed, fails_at; /* fails_at: the number of the model that cannot be opened, from 1 */
 } seen;
 
@@ -22,6 +23,8 @@ static rill_status open_seen(const rill_domain *table, rill_context *ctx, const 
     const rill_status status = toy_domain.open(table, ctx, options, self, info);
     if (status != RILL_OK) return status;
     snprintf(seen.name[seen.opened], sizeof seen.name[0], "%s", name != NULL ? name : "(none)");
+    info->row_bytes = 1000;
+    info->node_bytes = 1;
     info->device = seen.name[seen.opened++];
     return RILL_OK;
 }
@@ -30,6 +33,15 @@ static void close_seen(void *self)
 {
     seen.closed++;
     toy_domain.close(self);
+}
+
+static rill_status step_seen(void *self, const rill_rows *rows)
+{
+    int32_t before = __atomic_load_n(&seen.most_rows, __ATOMIC_RELAXED);
+    while (rows->n > before &&
+           !__atomic_compare_exchange_n(&seen.most_rows, &before, rows->n, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+    return toy_domain.step(self, rows);
 }
 
 static const rill_option options_seen[] = {
@@ -49,6 +61,7 @@ static rill_status open_with(bench *b, const char *device, int32_t workers, int 
     table.name = "seen";
     table.open = open_seen;
     table.close = close_seen;
+    table.step = step_seen;
     table.options = options_seen;
     kept = table;
     const rill_pair value = {"device", device};
@@ -238,6 +251,42 @@ static void inputs_are_given_up(void **state)
     end(&b);
 }
 
+/* A quarter of the memory is for the rows of timesteps, and divided as all of it is. */
+static void rows_fit(void **state)
+{
+    static const struct {
+        const char *device;
+        int32_t workers, k, rows;
+        int64_t memory;
+        rill_status status;
+    } cases[] = {
+        {"gpu:0", 1, 2, 8, 32000, RILL_OK},         {"gpu:0", 1, 2, 80, 320000, RILL_OK},
+        {"gpu:0", 2, 2, 4, 32000, RILL_OK},         {"gpu:0,gpu:1", 2, 2, 8, 32000, RILL_OK},
+        {"gpu:0", 1, 9, 0, 32000, RILL_ERR_OPTION}, {"gpu:0", 4, 3, 0, 32000, RILL_ERR_OPTION},
+        {"gpu:0", 1, 8, 8, 32000, RILL_OK},
+    };
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        bench b = {0};
+        stream s = {.b = &b};
+        rill_engine_setup setup;
+        const rill_engine_setup *setups[4] = {&setup, &setup, &setup, &setup};
+        rill_engine_setup_default(&setup);
+        setup.settings.n = 60;
+        setup.settings.k = cases[c].k;
+        setup.settings.memory = cases[c].memory;
+        assert_int_equal(open_with(&b, cases[c].device, cases[c].workers, 0), RILL_OK);
+        assert_int_equal(rill_workers_begin(b.workers, setups), cases[c].status);
+        if (cases[c].status == RILL_OK) {
+            assert_int_equal(rill_workers_run(b.workers, read_one, &s, write_one, &s), RILL_OK);
+            assert_in_range(seen.most_rows, cases[c].rows / 2, cases[c].rows);
+        } else {
+            assert_non_null(strstr(rill_error(b.ctx), "for a timestep, and of 32000 bytes a worker has"));
+        }
+        end(&b);
+    }
+}
+
 static void memory_is_refused(void **state)
 {
     (void)state;
@@ -254,6 +303,7 @@ static void memory_is_refused(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(dealt_out),         cmocka_unit_test(bound_by_device),   cmocka_unit_test(refused),
     cmocka_unit_test(one_does_not_open), cmocka_unit_test(memory_is_refused), cmocka_unit_test(inputs_are_given_up),
+    cmocka_unit_test(rows_fit),
 };
 
 HARNESS_MAIN(tests)

@@ -129,6 +129,8 @@ typedef struct rill_domain_info {
     const uint64_t
         *legal; /* [actions / 64 rounded up] bit a%64 of word a/64: action a is legal in some row; owned by the
                                  domain until close. NULL: all are */
+    int64_t
+        row_bytes; /* that a row of a timestep takes while it is worked out, for the setting `memory`; 0: hardly any */
     const char *
         device; /* what computes: "cpu", "cuda:1, NAME OF THE GPU" (device.h); owned by the domain until close. NULL: not said */
 } rill_domain_info;
