@@ -286,8 +286,9 @@ class Bench:
         words = 500 if self.args.tiny else SIZES[model][1]
         rows = ["10", "20"] if self.args.tiny else ["1280", "5120", "20480"]
         device = "cpu" if self.args.device == "cuda-host" else self.args.device
-        code, text = self.run([sys.executable, "bench/gpu_peer.py", *where, "--type", kind, "--device", device, "--words", str(words),
-                               "--length", str(self.length), "--beams", str(beam), "--rows", *rows], 90)
+        code, text = self.run(["env", "LD_LIBRARY_PATH=" + os.environ.get("PEER_LIBRARY_PATH", ""), sys.executable, "bench/gpu_peer.py",
+                               *where, "--type", kind, "--device", device, "--words", str(words), "--length", str(self.length), "--beams",
+                               str(beam), "--rows", *rows], 90)
         told = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
         if code != 0:
             print(text[-800:], flush=True)

@@ -21,11 +21,13 @@ take_needs() {
   local module header library
   mkdir -p "$needs/include" "$needs/lib" "$needs/bin"
   for module in jansson sentencepiece libutf8proc libffi cmocka lua5.4; do
+    # shellcheck disable=SC2016
     printf 'Name: %s\nDescription: %s\nVersion: %s\nLibs: -L${pcfiledir} %s\nCflags: -I${pcfiledir}/../include\n' \
       "$module" "$module" "$(pkg-config --modversion "$module")" "$(pkg-config --libs-only-l "$module")" >"$needs/lib/$module.pc"
     for library in $(pkg-config --libs-only-l "$module") -lstemmer; do take_library "$(cc -print-file-name="lib${library#-l}.so")"; done
   done
   for header in jansson jansson_config sentencepiece_processor utf8proc ffi ffitarget cmocka lua lualib lauxlib luaconf libstemmer; do
+    # shellcheck disable=SC2046
     cp -L "$(printf '#include <%s.h>\n' "$header" | cc -M $(pkg-config --cflags libffi lua5.4) -xc++ - 2>/dev/null | tr ' ' '\n' |
       grep "/$header\.h$" | sort -u)" "$needs/include"
   done
@@ -62,7 +64,8 @@ targets() {
   local kind=gpu module=domains/rill-cuda
   [ "$device" = cuda ] || kind=cuda module=tests/cuda/rill-cuda-host
   ninja -C "$build" -t targets all | sed -n 's/: .*//p' |
-    grep -E "^(rill|$module-[^/]*\.so|tests/cuda/test_(cuda_programs|${kind}_(rows|products|lists|attention|choices))|tests/golden/(kernel_set|vary_model))\$"
+    grep -E -e '^(rill|tests/golden/(kernel_set|vary_model)|tests/cuda/test_cuda_programs)$' -e "^$module-[^/]*[.]so\$" \
+      -e "^tests/cuda/test_${kind}_(rows|products|lists|attention|choices)\$"
 }
 
 main() {
@@ -78,12 +81,14 @@ main() {
   [ "$device" = cuda ] || build+=-host
   mkdir -p "$build" "$out"
   out=$(cd "$out" && pwd)
+  export PEER_LIBRARY_PATH=${LD_LIBRARY_PATH:-} # PyTorch has libraries of CUDA of its own
   if [ -d "$needs" ]; then
     needs=$(cd "$needs" && pwd)
-    export PKG_CONFIG_PATH=$needs/lib CPATH=$needs/include LIBRARY_PATH=$needs/lib LD_LIBRARY_PATH=$needs/lib:${LD_LIBRARY_PATH:-}
+    export PKG_CONFIG_PATH=$needs/lib CPATH=$needs/include LIBRARY_PATH=$needs/lib LD_LIBRARY_PATH=$needs/lib:$PEER_LIBRARY_PATH
     command -v pkg-config >/dev/null || PATH=$PATH:$needs/bin
   fi
-  export PATH=$PATH:/usr/local/cuda/bin LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}:/usr/local/cuda/lib64 LC_ALL=C PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1
+  export PATH=$PATH:/usr/local/cuda/bin LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}:/usr/local/cuda/lib64
+  export LC_ALL=C PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1
   log=$out/build.log
   { configure && targets | xargs timeout "$seconds" ninja -C "$build" -k 0; } >"$log" 2>&1 ||
     { tail -n 40 "$log" && echo "gpu.sh: not all could be built"; }

@@ -6,8 +6,8 @@ An output's length means nothing here, so whoever measures fixes it: inputs come
 is to have LENGTH pieces. Random weights give flat distributions; `--sharpness` is the gain of the last norm, hence the spread of the
 logits, and 5 to 7 make beams about as wide as those of trained models.
 
-usage: random_mt.py NEW_DIRECTORY [--type marian|fsmt] [--encoder-inner INNER] [--width 512 --inner 2048 --layers 6 --heads 8 --words 32000 --sharpness 6 --seed 1]
-                    [--lengths PIECES --inputs NAME --lines 100 --bucket 4]
+usage: random_mt.py NEW_DIRECTORY [--type marian|fsmt] [--width 512 --inner 2048 --encoder-inner INNER --layers 6 --heads 8]
+                    [--words 32000 --sharpness 6 --seed 1] [--lengths PIECES --inputs NAME --lines 100 --bucket 4]
 fsmt is the type of the WMT'19 models: --width 1024 --inner 4096 --encoder-inner 8192 --heads 16 --words 42024 is their size.
 PIECES is a text cut into pieces: the inputs have lengths drawn from it.
 """
