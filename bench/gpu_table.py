@@ -134,8 +134,8 @@ def table(told, listed):
     where = f"{told.get('card') or told['device']}{', tiny models' * bool(told.get('tiny'))}"
     lines = [f"Measured on: {where}, {told['date']}" if told["rows"] or told["checks"] else
              "Not measured: no GPU has been at hand. Least times and launches are those predicted, for full beams."]
-    lines += ["", f"{'check':28} {'seconds':>7}  result"] if told["checks"] else []
-    lines += [f"{name:28} {check['seconds']:7.0f}  {check['result']}" for name, check in told["checks"].items()]
+    lines += ["", f"{'check':32} {'seconds':>7}  result"] if told["checks"] else []
+    lines += [f"{name:32} {check['seconds']:7.0f}  {check['result']}" for name, check in told["checks"].items()]
     lines += ["", HEAD] + [row_line(place, told["rows"].get(key, {}), predicted) for key, place in listed]
     lines += ["", f"{'transformers generate':22} {'type':5} {'k':>3} {'batch':>6} {'tokens/s':>10}"]
     for key, batches in told["peer"].items():
