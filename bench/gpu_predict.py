@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """What a timestep costs on a GPU at least, from a program's own counts: written before a card is seen, to be compared after.
 
-A run on the processor with --profile tells for each operation but those that encode how often it is called in a timestep, and what it
-reads and multiplies for a row. From that follow, for R rows: the bytes that must move (weights once, rows once
-for each operation that reads or writes them) and the multiplications. The least time of an operation is what its bytes take at
-the card's bandwidth or its multiplications at the type's peak, whichever is longer. Launches are counted as kernels/cuda puts them into
-the queue: for products a gather and a finish too.
+A run with --profile on the GPU, or on its stand-in, tells for each operation but those that encode how often it is called in a
+timestep, what it reads and multiplies for a row, and how many launches it puts into the queue. From that follow, for R rows: the
+bytes that must move (weights once, rows once for each operation that reads or writes them) and the multiplications. The least
+time of an operation is what its bytes take at the card's bandwidth or its multiplications at the type's peak, whichever is longer.
 
 Bytes that stay in the card's second-level cache are counted as if they came from memory, and launches as if they took no time.
 
-usage: gpu_predict.py NAME=STATS.json ...     (each from: rill decode ... --profile --stats STATS.json)
+usage: gpu_predict.py NAME/TYPE=STATS.json ...     (each from: rill decode --device cuda-host --weights TYPE ... --profile
+                                                    --stats STATS.json)
 """
 
 import json
@@ -17,14 +17,13 @@ import re
 import sys
 
 # Published limits: bytes/s; operations/s without sparsity, two for a multiplication with its addition.
-CARDS = {"H100 SXM": (3.35e12, {"f32": 67e12, "bf16": 989e12}), "H200": (4.8e12, {"f32": 67e12, "bf16": 989e12})}
+PEAKS = {"f32": 67e12, "f16": 989e12, "bf16": 989e12}
+CARDS = {"H100 SXM": (3.35e12, PEAKS), "H200": (4.8e12, PEAKS)}
 ROWS = (300, 4000)
-# Launches of one call; of products: gather, product, finish, of which the first is left out for f32 rows that lie as they should.
-LAUNCHES = {"product": {"f32": 2, "bf16": 3}, "best": {"f32": 2, "bf16": 2}, "attend": {"f32": 1, "bf16": 1}}
 
 
 def operations(stats):
-    """Name, calls per timestep, floats per row that are moved, multiply-adds per row, weights (N, K) or None.
+    """Calls and launches per timestep, floats per row that are moved, multiply-adds per row, weights (N, K) or None.
 
     An operation that is called least often in its program is called once for each of its runs, and tells how many rows these had."""
     ops = [o for o in stats["profile"]["operations"] if o["program"] != "encode" and o["rows"] > 0]
@@ -36,20 +35,20 @@ def operations(stats):
             size = re.fullmatch(r"product (\d+) x (\d+)", o["operation"])
             weights = (int(size[1]), int(size[2])) if size else None
             floats = o["rows"] * sum(weights) if weights else o["bytes"] / 4
-            yield o["operation"], max(round(o["calls"] / runs), 1), floats / rows, o["flops"] / 2 / rows, weights
+            yield max(round(o["calls"] / runs), 1), o["launches"] / runs, floats / rows, o["flops"] / 2 / rows, weights
 
 
 def predict(stats, rows, card, kind):
     bandwidth, peak = CARDS[card]
     total = moved = multiplied = launches = 0
-    for name, calls, floats, products, weights in operations(stats):
-        size = 2 if kind == "bf16" else 4
+    for calls, put, floats, products, weights in operations(stats):
+        size = 4 if kind == "f32" else 2
         bytes_ = rows * floats * 4 + (calls * weights[0] * weights[1] * size if weights else 0)
         flops = 2 * rows * products
         total += max(bytes_ / bandwidth, flops / peak[kind if weights else "f32"])
         moved += bytes_
         multiplied += flops
-        launches += calls * LAUNCHES.get(name.split()[0], {}).get(kind, 1)
+        launches += put
     return {"ms": 1e3 * total, "mbytes": moved / 1e6, "gflops": multiplied / 1e9, "launches": launches}
 
 
@@ -63,19 +62,18 @@ def least(profile, card, kind):
 
 
 def main():
-    if len(sys.argv) < 2 or any("=" not in a for a in sys.argv[1:]):
+    cases = [re.fullmatch(r"([^/=]+)/(f32|f16|bf16)=(.+)", argument) for argument in sys.argv[1:]]
+    if not cases or None in cases:
         sys.exit(__doc__.rsplit("\n\n", 1)[1].strip())
     print(f"{'model':10} {'type':5} {'rows':>5} {'launches':>8} {'MB':>8} {'GFLOP':>8} " + " ".join(f"{c + ' ms':>12}" for c in CARDS))
-    for argument in sys.argv[1:]:
-        name, path = argument.split("=", 1)
+    for name, kind, path in (case.groups() for case in cases):
         with open(path) as file:
             stats = json.load(file)
-        for kind in ("f32", "bf16"):
-            for rows in ROWS:
-                at = {card: predict(stats, rows, card, kind) for card in CARDS}
-                one = next(iter(at.values()))
-                print(f"{name:10} {kind:5} {rows:5} {one['launches']:8} {one['mbytes']:8.1f} {one['gflops']:8.1f} " +
-                      " ".join(f"{at[c]['ms']:12.3f}" for c in CARDS))
+        for rows in ROWS:
+            at = {card: predict(stats, rows, card, kind) for card in CARDS}
+            one = next(iter(at.values()))
+            print(f"{name:10} {kind:5} {rows:5} {one['launches']:8.0f} {one['mbytes']:8.1f} {one['gflops']:8.1f} " +
+                  " ".join(f"{at[c]['ms']:12.3f}" for c in CARDS))
 
 
 if __name__ == "__main__":

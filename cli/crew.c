@@ -2,10 +2,31 @@
 #include "crew.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "rill/device.h"
+
+/* Whether the processors of this process compute: then each may have a worker of its own. */
+static int is_computed_here(const cli_session *session)
+{
+    const char *device = rill_open_value(&session->open, "device"),
+               *weights = rill_open_value(&session->open, "weights");
+    if (!device || strcmp(device, "auto") != 0) return !device || strcmp(device, "cpu") == 0;
+    const rill_device_options options = {.struct_size = sizeof options,
+                                         .name = device,
+                                         .backend = rill_open_value(&session->open, "backend"),
+                                         .int8 = weights && strcmp(weights, "int8") == 0};
+    rill_device *found = NULL;
+    const int here = rill_device_open(&found, session->ctx, &options) != RILL_OK ||
+                     strncmp(rill_device_name(found), "cpu", 3) == 0;
+    rill_device_close(found);
+    return here;
+}
 
 int cli_crew_count(const cli_session *session, const rill_domain *domain)
 {
     if (session->workers) return session->workers;
+    if (!is_computed_here(session)) return 0;
     /* Threads inside operations were asked for; a script may count, print or keep what it sees, which is one worker's then. */
     if (!session->many || session->threads_given || session->scripts) return 1;
     return domain && rill_domain_has_runners(domain) ? rill_processors() : 1;

@@ -105,6 +105,12 @@ static void print_model(const rill_model *model)
     print_options(domain->options);
 }
 
+static void print_devices(const rill_workers *crew)
+{
+    for (int32_t i = 0; i < rill_workers_count(crew) && rill_workers_device(crew, i); i++)
+        cli_print("%-12s %s\n", i == 0 ? "devices" : "", rill_workers_device(crew, i));
+}
+
 /* Of a model that does not open: its domain, and what its config.json says of it in numbers and words. */
 static void print_config(const cli_session *session)
 {
@@ -138,6 +144,7 @@ static int print_as_far(cli_session *session)
     const int code = cli_session_open(session);
     if (code == CLI_OK) {
         print_model(session->model);
+        print_devices(session->crew);
         return code;
     }
     const char *name = session->domain ? session->domain : session->folder.domain, *why = rill_error(session->ctx);

@@ -28,6 +28,7 @@ static int add(cli_profile *p, const rill_op_profile *op)
     }
     sum->calls += op->calls;
     sum->rows += op->rows;
+    sum->launches += op->launches;
     sum->seconds += op->seconds;
     sum->flops += op->flops;
     sum->bytes += op->bytes;
@@ -121,10 +122,10 @@ void cli_profile_print(const cli_profile *p, FILE *to)
 
 static json_t *op_json(const rill_op_profile *op, const rill_limits *limits)
 {
-    return json_pack("{s:s,s:s,s:I,s:I,s:f,s:f,s:f,s:s,s:f,s:f,s:f}", "program", op->program, "operation",
-                     op->operation, "calls", (json_int_t)op->calls, "rows", (json_int_t)op->rows, "seconds",
-                     op->seconds, "flops", op->flops, "bytes", op->bytes, "arithmetic",
-                     op->arithmetic == RILL_ARITHMETIC_INT8 ? "int8" : "f32", "gflops_per_second",
+    return json_pack("{s:s,s:s,s:I,s:I,s:I,s:f,s:f,s:f,s:s,s:f,s:f,s:f}", "program", op->program, "operation",
+                     op->operation, "calls", (json_int_t)op->calls, "rows", (json_int_t)op->rows, "launches",
+                     (json_int_t)op->launches, "seconds", op->seconds, "flops", op->flops, "bytes", op->bytes,
+                     "arithmetic", op->arithmetic == RILL_ARITHMETIC_INT8 ? "int8" : "f32", "gflops_per_second",
                      rate(op->flops, op->seconds), "gbytes_per_second", rate(op->bytes, op->seconds), "share_of_limit",
                      rill_profile_share(op, limits));
 }

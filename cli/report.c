@@ -125,6 +125,8 @@ static json_t *seconds_json(const cli_report *report)
         json_object_set_new(object, t->name, real(*cli_stage_of(s, t)));
     json_object_set_new(object, "write", real(report->write));
     json_object_set_new(object, "total", real(s->total));
+    json_object_set_new(object, "waited", real(s->waited));
+    json_object_set_new(object, "hidden", real(s->hidden));
     json_object_set_new(object, "wall", real(report->wall));
     return object;
 }
@@ -194,6 +196,15 @@ static void set_counters(json_t *object, const rill_stats *t)
     json_object_set_new(object, "waiting_peak", whole(t->waiting_peak));
 }
 
+/* Each worker's. */
+static json_t *devices_json(const rill_workers *crew)
+{
+    json_t *array = json_array();
+    for (int32_t i = 0; i < rill_workers_count(crew); i++)
+        json_array_append_new(array, json_string(rill_workers_device(crew, i)));
+    return array;
+}
+
 json_t *cli_report_json(const cli_report *report)
 {
     const cli_session *session = report->session;
@@ -212,6 +223,7 @@ json_t *cli_report_json(const cli_report *report)
     }
     json_object_set_new(object, "threads", whole(session->open.threads));
     json_object_set_new(object, "workers", whole(session->workers));
+    if (rill_workers_device(session->crew, 0)) json_object_set_new(object, "devices", devices_json(session->crew));
     if (report->given) json_object_set_new(object, "inputs_cut", whole(report->given->cut));
     if (report->given) json_object_set_new(object, "inputs_with_fewer", whole(report->given->fewer));
     if (report->profile) json_object_set_new(object, "profile", cli_profile_json(report->profile));

@@ -64,7 +64,7 @@ const cli_option cli_model_options[] = {
      .id = TAKE_THREADS},
     {"workers", 0, "W",
      "inputs go to W decoders side by side, each with n, max-items and budget of its own; no answer changes (default auto: "
-     "`rill decode` and `rill run` take one for each processor where there is much to read, 1 otherwise)",
+     "`rill decode` and `rill run` take one for each processor where there is much to read, 1 otherwise; one for each GPU)",
      .id = TAKE_WORKERS},
     {"deterministic", 0, "",
      "make optional back ends give results that no schedule changes; rill's own kernels always do",
@@ -393,14 +393,14 @@ int cli_session_open(cli_session *session)
     session->open.struct_size = sizeof session->open;
     session->open.also = session->also;
     if (take_values(session, domain) < 0) return cli_fail_context(session->ctx);
-    session->workers = cli_crew_count(session, domain);
     const rill_workers_options crew = {.struct_size = sizeof crew,
-                                       .workers = session->workers,
+                                       .workers = cli_crew_count(session, domain),
                                        .shared = &session->shared,
                                        .prepare = prepare_worker,
                                        .user = session};
     if (rill_workers_open(&session->crew, session->ctx, name, &session->open, &crew) < 0)
         return cli_fail_context(session->ctx);
+    session->workers = rill_workers_count(session->crew);
     session->model = rill_workers_model(session->crew);
     return CLI_OK;
 }

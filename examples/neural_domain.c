@@ -266,9 +266,11 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
                                .state_need = RILL_STATE_PARENT,
                                .max_length = 2 * LONGEST,
                                .description = m->description,
+                               .device = rill_device_name(m->device),
                                .node_bytes = bytes.node,
                                .slot_bytes = bytes.slot,
                                .slot_unit_bytes = bytes.unit,
+                               .group_rows = rill_device_group_rows(m->device),
                                .has_end_action = 1,
                                .end_action = END};
     *self = m;
@@ -316,11 +318,12 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
     return rill_stream_reserve(((runner *)self)->stream, nodes, slots);
 }
 
+/* late: 1 + the rows' group, where a device may answer later; 0: the answers are there on return. */
 static rill_status run(runner *r, rill_program program, int32_t n, const int32_t *const *columns,
-                       const rill_selection *selection)
+                       const rill_selection *selection, int32_t late)
 {
     const rill_run_arguments arguments = {
-        .struct_size = sizeof arguments, .n = n, .columns = columns, .selection = selection};
+        .struct_size = sizeof arguments, .n = n, .columns = columns, .selection = selection, .late = late};
     return rill_stream_run(r->stream, program, &arguments);
 }
 
@@ -368,7 +371,7 @@ static rill_status encode(void *self, int32_t n, rill_input *inputs)
     }
     TRY(rill_stream_slots(r->stream, words, slot, length));
     const int32_t *columns[] = {slot, length, r->letter};
-    return run(r, r->m->encode, words, columns, NULL);
+    return run(r, r->m->encode, words, columns, NULL, 0);
 }
 
 /* --- step and score ----------------------------------------------------------------------------------------------- */
@@ -386,7 +389,7 @@ static rill_status step(void *self, const rill_rows *rows)
         symbol[i] = rows->action[i] == RILL_ACTION_START ? START : rows->action[i];
     }
     const int32_t *columns[] = {rows->node, first, origin, symbol};
-    return run(r, r->m->step, n, columns, NULL);
+    return run(r, r->m->step, n, columns, NULL, rows->group + 1);
 }
 
 static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out)
@@ -405,7 +408,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_ask *ask,
                                       .action = out->action,
                                       .logp = out->logp,
                                       .pick_logp = out->pick_logp};
-    return run(r, r->m->score, rows->n, columns, &selection);
+    return run(r, r->m->score, rows->n, columns, &selection, rows->group + 1);
 }
 
 /* --- finalize ----------------------------------------------------------------------------------------------------- */
@@ -448,6 +451,7 @@ static const rill_domain neural_domain = {
     .profile = rill_runner_profile,
     .profiled = rill_runner_profiled,
     .limits = rill_runner_limits,
+    .collect = rill_runner_collect,
     .options = own_options,
 };
 

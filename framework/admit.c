@@ -277,7 +277,21 @@ rill_status engine_admit(rill_engine *e)
         RILL__TRY(engine_reserve_domain(e));
         e->statistics.all.refills++;
         e->schedule.wave++;
+        e->admission.refill = admitted;
     }
     if (e->flight.n > e->statistics.all.items_peak) e->statistics.all.items_peak = e->flight.n;
     return RILL_OK;
+}
+
+/* As many as the last refill took. Those that are set aside want to have all memory for themselves. */
+rill_status engine_encode_ahead(rill_engine *e)
+{
+    const int32_t wanted = e->admission.refill;
+    if (e->info.group_rows == 0 || e->items.n_ready > 0 || e->bound.n_parked > 0 || e->schedule.flushing ||
+        engine_waiting(e) == 0)
+        return RILL_OK;
+    RILL__TRY(intake_seal(&e->intake, e->ctx));
+    RILL__TRY(draw(e, wanted));
+    const int32_t count = bound_encode(e, wanted < e->intake.n ? wanted : e->intake.n);
+    return count > 0 ? encode(e, count) : RILL_OK;
 }

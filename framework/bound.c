@@ -66,6 +66,7 @@ rill_status bound_init(rill_engine *e)
 void bound_narrow(rill_engine *e, int32_t shares)
 {
     bound *b = &e->bound;
+    b->shares = shares;
     if (b->all_nodes == 0) return;
     b->nodes = b->all_nodes > shares ? b->all_nodes / shares : 1;
     b->slot_bytes = b->all_slot_bytes > shares ? b->all_slot_bytes / shares : b->all_slot_bytes;

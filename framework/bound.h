@@ -12,9 +12,9 @@ typedef struct bound {
     double measured, encoded; /* sizes of inputs as measured before encoding and as encoding told, summed up */
     int32_t window;           /* items in flight that seem to fit: schedule only */
     int32_t finished;         /* items finished since it was last changed */
-    /* Of one of several workers: the bound of all together, of which it has a share, and the encoded inputs that need more than
-     * that, through `next`, the latest first: they wait until it has all for itself. */
-    int32_t all_nodes;
+    /* Of one of several workers on a device: the bound of all together, of which it has one of so many shares, and the encoded inputs
+     * that need more than that, through `next`, the latest first: they wait until it has all for itself. */
+    int32_t shares, all_nodes;
     int64_t all_slot_bytes;
     int32_t n_parked, last_parked;
 } bound;

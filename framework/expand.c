@@ -321,7 +321,9 @@ static rill_status collect_part(rill_engine *e, timestep *t)
 {
     t->submitted = 0;
     rill_error_clear(e->ctx);
+    double start = statistics_clock();
     rill_status status = e->domain->collect(e->self, t->group);
+    e->statistics.now.waited += statistics_clock() - start;
     if (status == RILL_AGAIN)
         return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: collect returned before the answer was there",
                          e->domain->name);

@@ -111,7 +111,7 @@ static void note_parked(front *f, rill_engine *e, front_worker *me)
 {
     int left = me->alone ? me->held == 0 : me->parked && e->bound.n_parked == 0; /* early, or finished */
     if (left) {
-        if (me->alone) bound_narrow(e, f->n);
+        if (me->alone) bound_narrow(e, e->bound.shares);
         me->alone = me->parked = 0;
         f->parked--;
         pthread_cond_broadcast(&f->work);

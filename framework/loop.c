@@ -153,6 +153,31 @@ static rill_status begin(rill_engine *e, timestep *t)
     return t->under_way || !e->step[!t->group].under_way ? RILL_OK : RILL_AGAIN;
 }
 
+/* What is done while an answer is worked out elsewhere. */
+typedef struct beside {
+    double from, waited; /* from 0: nothing is worked out */
+} beside;
+
+static beside begin_beside(const rill_engine *e, int submitted)
+{
+    return (beside){.from = submitted ? statistics_clock() : 0, .waited = e->statistics.now.waited};
+}
+
+static void end_beside(rill_engine *e, const beside *b)
+{
+    rill_seconds *now = &e->statistics.now;
+    if (b->from > 0) now->hidden += statistics_clock() - b->from - (now->waited - b->waited);
+}
+
+/* The inputs of the next refill are encoded meanwhile. */
+static rill_status encode_beside(rill_engine *e)
+{
+    const beside b = begin_beside(e, 1);
+    rill_status status = engine_encode_ahead(e);
+    end_beside(e, &b);
+    return status;
+}
+
 /* A turn ends when something is submitted, or when the other timestep is what everything waits for. One that was over without waiting
  * for an answer leaves the next turn to the other, whose items would else be busy for as long as answers come at once. */
 rill_status engine_advance(rill_engine *e)
@@ -161,8 +186,11 @@ rill_status engine_advance(rill_engine *e)
         timestep *t = &e->step[e->turn];
         const timestep *other = &e->step[!e->turn];
         const int waited = t->submitted;
+        const beside b = begin_beside(e, other->submitted);
         rill_status status = t->under_way ? RILL_OK : begin(e, t);
         if (status == RILL_OK && t->under_way) status = go_on(e, t);
+        end_beside(e, &b);
+        if (t->submitted && status == RILL_AGAIN) RILL__TRY(encode_beside(e));
         if (t->submitted || (other->submitted && !(status == RILL_OK && waited))) e->turn = !e->turn;
         if (status != RILL_AGAIN || (!t->submitted && !other->submitted)) return status;
     }

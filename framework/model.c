@@ -56,6 +56,12 @@ const char *rill_open_value(const rill_open_options *options, const char *name)
     return NULL;
 }
 
+int rill_open_switch(const rill_open_options *options, const char *name)
+{
+    const char *value = rill_open_value(options, name);
+    return value != NULL && strcmp(value, "0") != 0 && strcmp(value, "false") != 0;
+}
+
 rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *domain, const rill_open_options *options)
 {
     *out = NULL;

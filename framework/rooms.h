@@ -59,6 +59,7 @@ typedef struct admission {
     rill_input *input;
     int32_t *entry; /* of the intake */
     int32_t *slot;  /* as it was given: a domain may write over its own copy */
+    int32_t refill; /* items that the last refill admitted */
 } admission;
 
 struct rill_engine {
@@ -104,6 +105,8 @@ rill_status engine_check_fields(rill_engine *e);
 
 /* admit.c: admit what the policy admits. */
 rill_status engine_admit(rill_engine *e);
+/* Encode what the next refill may take, where answers come later and this one has to be waited for. */
+rill_status engine_encode_ahead(rill_engine *e);
 /* Inputs that could be admitted, those encoded ahead included. */
 static inline int64_t engine_waiting(const rill_engine *e)
 {

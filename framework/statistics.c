@@ -33,6 +33,8 @@ void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more)
     sum->commit += more->commit;
     sum->finalize += more->finalize;
     sum->total += more->total;
+    sum->waited += more->waited;
+    sum->hidden += more->hidden;
 }
 
 void statistics_output(statistics *s, const item_output *output, int change)

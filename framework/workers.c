@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "devices.h"
 #include "front.h"
 
 enum { MOST_WORKERS = 1024 };
@@ -17,7 +18,9 @@ enum { MOST_WORKERS = 1024 };
 typedef struct worker {
     rill_workers *all;
     rill_context *ctx;
-    rill_model *model; /* its own, or the one that all share */
+    rill_model *model; /* its own, or another worker's on the same device */
+    int owns;
+    int32_t device; /* the first worker on the same device */
     rill_engine *engine;
     engine_source source;
     rill_trace_fn trace; /* the user's */
@@ -28,7 +31,7 @@ typedef struct worker {
 
 struct rill_workers {
     rill_context *ctx;
-    rill_model *shared; /* NULL: each has its own */
+    int shared; /* one model serves all workers on its device; else each has its own */
     int32_t n;
     int threaded; /* there are threads and a front; else one engine works in the caller's */
     int begun;
@@ -41,7 +44,7 @@ struct rill_workers {
 /* What failed in a worker's context, in the caller's. */
 static rill_status pass_on(rill_workers *all, const worker *w, rill_status status)
 {
-    return w->ctx == all->ctx ? status : rill_fail(all->ctx, status, "%s", rill_error(w->ctx));
+    return status >= 0 || w->ctx == all->ctx ? status : rill_fail(all->ctx, status, "%s", rill_error(w->ctx));
 }
 
 static rill_status prepare(rill_workers *all, int32_t index, const rill_workers_options *options)
@@ -57,26 +60,64 @@ static rill_status prepare(rill_workers *all, int32_t index, const rill_workers_
     return status < 0 ? pass_on(all, w, status) : RILL_OK;
 }
 
-static rill_status open_models(rill_workers *all, const char *domain, const rill_open_options *open)
+/* A model that others share is made in the caller's context, where it lives longest. */
+static rill_status open_model(rill_workers *all, worker *w, const char *domain, devices *list)
 {
-    const rill_domain *table = rill_find_domain(all->worker[0].ctx, domain);
-    if (table != NULL && all->threaded && rill_domain_has_runners(table)) {
-        /* In the caller's context, where it lives longest. */
-        RILL__TRY(rill_model_open(&all->shared, all->ctx, domain, open));
-        for (int32_t i = 0; i < all->n; i++) all->worker[i].model = all->shared;
+    const int32_t entry = w->index % list->n;
+    w->device = list->of[entry].first;
+    if (all->shared && w->device != w->index) {
+        w->model = all->worker[w->device].model;
         return RILL_OK;
     }
-    for (int32_t i = 0; i < all->n; i++) {
-        worker *w = &all->worker[i];
-        rill_status status = rill_model_open(&w->model, w->ctx, domain, open);
-        if (status < 0) return pass_on(all, w, status);
-    }
-    return RILL_OK;
+    w->owns = 1;
+    if (all->shared) return rill_model_open(&w->model, all->ctx, domain, devices_options(list, entry));
+    return pass_on(all, w, rill_model_open(&w->model, w->ctx, domain, devices_options(list, entry)));
+}
+
+static rill_status open_models(rill_workers *all, const char *domain, devices *list)
+{
+    const rill_domain *table = rill_find_domain(all->worker[0].ctx, domain);
+    rill_status status = RILL_OK;
+    all->shared = table != NULL && all->threaded && rill_domain_has_runners(table);
+    for (int32_t i = 0; i < all->n && status >= 0; i++) status = open_model(all, &all->worker[i], domain, list);
+    return status;
 }
 
 static size_t size_of(int32_t n)
 {
     return sizeof(rill_workers) + (size_t)n * sizeof(worker);
+}
+
+/* How many workers there are, checked. */
+static rill_status count(rill_context *ctx, const devices *list, const rill_workers_options *options, int32_t *n)
+{
+    *n = options->workers == 0 ? list->n : options->workers;
+    if (*n < 1 || *n > MOST_WORKERS)
+        return rill_fail(ctx, RILL_ERR_ARGUMENT, "%d workers: 1 to %d are possible", *n, MOST_WORKERS);
+    if (*n < list->n)
+        return rill_fail(ctx, RILL_ERR_ARGUMENT, "device: %d devices take %d workers or more, not %d", list->n, list->n,
+                         *n);
+    return RILL_OK;
+}
+
+static rill_status open_all(rill_workers **out, rill_context *ctx, const char *domain, devices *list,
+                            const rill_workers_options *options)
+{
+    int32_t n;
+    RILL__TRY(count(ctx, list, options, &n));
+    rill_workers *all = rill_calloc(ctx, 1, size_of(n));
+    if (all == NULL) return rill_fail_memory(ctx, size_of(n), "workers");
+    all->ctx = ctx;
+    all->n = n;
+    all->threaded = n > 1 || options->apart;
+    rill_status status = RILL_OK;
+    for (int32_t i = 0; i < n && status >= 0; i++) status = prepare(all, i, options);
+    if (status >= 0) status = open_models(all, domain, list);
+    if (status < 0)
+        rill_workers_close(all);
+    else
+        *out = all;
+    return status < 0 ? status : RILL_OK;
 }
 
 rill_status rill_workers_open(rill_workers **out, rill_context *ctx, const char *domain, const rill_open_options *open,
@@ -86,30 +127,19 @@ rill_status rill_workers_open(rill_workers **out, rill_context *ctx, const char 
     if (options->struct_size != sizeof *options)
         return rill_fail(ctx, RILL_ERR_ABI, "workers' options of %zu bytes, this rill has %zu: rebuild the caller",
                          options->struct_size, sizeof *options);
-    if (options->workers < 1 || options->workers > MOST_WORKERS)
-        return rill_fail(ctx, RILL_ERR_ARGUMENT, "%d workers: 1 to %d are possible", options->workers, MOST_WORKERS);
-    rill_workers *all = rill_calloc(ctx, 1, size_of(options->workers));
-    if (all == NULL) return rill_fail_memory(ctx, size_of(options->workers), "workers");
-    all->ctx = ctx;
-    all->n = options->workers;
-    all->threaded = all->n > 1 || options->apart;
-    rill_status status = RILL_OK;
-    for (int32_t i = 0; i < all->n && status >= 0; i++) status = prepare(all, i, options);
-    if (status >= 0) status = open_models(all, domain, open);
-    if (status < 0) {
-        rill_workers_close(all);
-        return status;
-    }
-    *out = all;
-    return RILL_OK;
+    devices list;
+    rill_status status = devices_read(&list, ctx, open);
+    if (status >= 0) status = open_all(out, ctx, domain, &list, options);
+    devices_clear(&list, ctx);
+    return status;
 }
 
 void rill_workers_close(rill_workers *all)
 {
     if (all == NULL) return;
     rill_workers_finish(all);
-    for (int32_t i = 0; i < all->n && all->shared == NULL; i++) rill_model_close(all->worker[i].model);
-    rill_model_close(all->shared);
+    for (int32_t i = 0; i < all->n; i++)
+        if (all->worker[i].owns) rill_model_close(all->worker[i].model);
     for (int32_t i = 0; i < all->n; i++)
         if (all->worker[i].ctx != all->ctx) rill_context_destroy(all->worker[i].ctx);
     rill_free(all->ctx, all, size_of(all->n));
@@ -123,6 +153,11 @@ int32_t rill_workers_count(const rill_workers *all)
 rill_model *rill_workers_model(const rill_workers *all)
 {
     return all->worker[0].model;
+}
+
+const char *rill_workers_device(const rill_workers *all, int32_t index)
+{
+    return all->worker[index].model->info.device;
 }
 
 rill_context *rill_workers_context(const rill_workers *all, int32_t index)
@@ -152,6 +187,14 @@ static void trace(void *user, const rill_trace_event *event)
     pthread_mutex_unlock(&w->all->front.trace);
 }
 
+/* How many workers share a device, and with it the bound on memory. */
+static int32_t sharers(const rill_workers *all, int32_t device)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < all->n; i++) n += all->worker[i].device == device;
+    return n;
+}
+
 /* The engine takes inputs from the front, which orders them, and gives results to it, which orders these. */
 static rill_status make_engine(rill_workers *all, int32_t index, const rill_engine_setup *setup)
 {
@@ -174,7 +217,7 @@ static rill_status make_engine(rill_workers *all, int32_t index, const rill_engi
     e->tracing.worker = index;
     e->intake.sort = RILL_SORT_NONE;
     e->outbox.fed = e->outbox.unordered = 1;
-    bound_narrow(e, all->n);
+    bound_narrow(e, sharers(all, w->device));
     return RILL_OK;
 }
 
@@ -182,13 +225,13 @@ static int can_write_apart(const rill_workers *all)
 {
     for (int32_t i = 0; i < all->n; i++)
         if (all->worker[i].engine->writing.n_fields > 0) return 0;
-    return all->shared != NULL && all->shared->info.texts_apart;
+    return all->shared && all->worker[0].model->info.texts_apart;
 }
 
 static rill_status write_apart(rill_workers *all)
 {
     for (int32_t i = 0; i < all->n; i++) all->worker[i].engine->writing.apart = 1;
-    return front_start_writing(&all->front, all->shared);
+    return front_start_writing(&all->front, all->worker[0].model);
 }
 
 rill_status rill_workers_begin(rill_workers *all, const rill_engine_setup *const *setups)

@@ -17,10 +17,13 @@ rill_status rill_options_check(rill_context *ctx, const char *domain, const rill
 rill_status rill_options_device(rill_context *ctx, const char *domain, const rill_open_options *options,
                                 rill_device **out)
 {
+    const char *weights = rill_open_value(options, "weights");
     const rill_device_options wanted = {.struct_size = sizeof wanted,
                                         .name = rill_open_value(options, "device"),
                                         .backend = rill_open_value(options, "backend"),
-                                        .row_by_row = options->deterministic};
+                                        .row_by_row = options->deterministic,
+                                        .fast = rill_open_switch(options, "fast"),
+                                        .int8 = weights != NULL && strcmp(weights, "int8") == 0};
     char why[500];
     rill_status status = rill_device_open(out, ctx, &wanted);
     if (status == RILL_OK && wanted.name != NULL && strcmp(wanted.name, "auto") == 0)

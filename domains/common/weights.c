@@ -39,7 +39,7 @@ rill_status rill_weights_type(rill_context *ctx, const char *domain, const rill_
                               rill_weight_type *out)
 {
     static const char *const names[] = {
-        [RILL_WEIGHT_F32] = "f32", [RILL_WEIGHT_BF16] = "bf16", [RILL_WEIGHT_INT8] = "int8"};
+        [RILL_WEIGHT_F32] = "f32", [RILL_WEIGHT_BF16] = "bf16", [RILL_WEIGHT_INT8] = "int8", [RILL_WEIGHT_F16] = "f16"};
     const char *name = rill_open_value(options, "weights"), *backend = rill_open_value(options, "backend");
     *out = RILL_WEIGHT_F32;
     for (size_t i = 0; name != NULL && i < sizeof names / sizeof *names; i++)

@@ -60,6 +60,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
                                .state_need = RILL_STATE_PARENT,
                                .max_length = s->max_length,
                                .description = s->description,
+                               .device = rill_device_name(s->device),
                                .node_bytes = bytes.node,
                                .slot_bytes = bytes.slot + (int64_t)(sizeof(rill_mentions) + sizeof(rill_text)),
                                .slot_unit_bytes = bytes.unit,

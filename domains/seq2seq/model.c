@@ -15,7 +15,7 @@
 #include "words.h"
 
 const rill_option seq_options[] = {
-    RILL_WEIGHTS_ROW("f32|bf16|int8"),
+    RILL_WEIGHTS_ROW("f32|bf16|f16|int8"),
     RILL_DEVICE_ROWS,
     {"shortlist", "FILE[,F[,B]]", "F and B: 100",
      "choose only among the first F actions and, by this lexicon, the best B for each piece of the input",
@@ -146,6 +146,7 @@ static void fill_info(const seq_model *m, rill_domain_info *info)
                                .max_length = m->max_length,
                                .most_length = m->most_length,
                                .description = m->description,
+                               .device = rill_device_name(m->device),
                                .node_bytes = bytes.node,
                                .slot_bytes = bytes.slot + none * bytes.symbol,
                                .slot_unit_bytes = bytes.unit + (one - none) * bytes.symbol,

@@ -141,8 +141,7 @@ rill_status seq_recommend(void *model, const char *like, rill_text *out);
 #define SEQ_TABLE                                                                                                \
     .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(rill_domain), .close = seq_close, .start = seq_start, \
     .stop = seq_stop, .reserve = seq_reserve, .encode = seq_encode, .step = seq_step, .score = seq_score,        \
-    .collect = seq_collect,                                                                                      \
-    .finalize = seq_finalize, .drop = rill_runner_drop, .action_name = seq_action_name,                          \
+    .collect = seq_collect, .finalize = seq_finalize, .drop = rill_runner_drop, .action_name = seq_action_name,  \
     .find_action = seq_find_action, .unknown_action = seq_unknown_action, .tokenize = seq_tokenize,              \
     .recommend = seq_recommend, .features = RILL_TAKES_ENSEMBLES, .profile = rill_runner_profile,                \
     .profiled = rill_runner_profiled, .limits = rill_runner_limits, .options = seq_options

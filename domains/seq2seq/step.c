@@ -120,8 +120,7 @@ rill_status seq_score(void *self, const rill_rows *rows, const rill_ask *ask, ri
     r->asked[rows->group] = ask;
     r->answer[rows->group] = out;
     TRY(run(r, m->programs.score,
-            (rill_run_arguments){
-                .n = rows->n, .columns = columns, .selection = &selection, .late = rows->group + 1}));
+            (rill_run_arguments){.n = rows->n, .columns = columns, .selection = &selection, .late = rows->group + 1}));
     hide_illegal(m, ask, out);
     return RILL_OK;
 }

@@ -88,6 +88,7 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
                                .max_choices_phases = 1u << PARSER_LABEL,
                                .max_length = 2 * p->max_input - 1,
                                .description = p->description,
+                               .device = rill_device_name(p->device),
                                .node_bytes = sizeof(parser_cell),
                                .slot_bytes = slot_bytes(p, 0),
                                .slot_unit_bytes = slot_bytes(p, 1) - slot_bytes(p, 0)};

@@ -15,7 +15,7 @@
 enum {
     PIECE = 128,
     WARPS = 4,                /* of a block of narrow heads: each goes its own way */
-    NARROW = 8 * GPU_WARP,    /* the widest narrow head */
+    NARROW = GPU_ATTEND_PANEL, /* the widest narrow head */
     WIDE_WARPS = 8,           /* of a block of wide heads */
     FEW = 4096,               /* warps that fill a GPU: with more heads than this, pieces are not shared out */
     GRID_Y = 65535,           /* pieces that a grid can have */
@@ -161,6 +161,26 @@ __device__ static inline void write_four(float *row, int32_t c, int32_t width, c
     }
 }
 
+/* A head's columns, to where its row is wanted. */
+template <bool ALIGNED>
+__device__ static inline void write_out(const gpu_attend &a, float *out, int32_t unit, int32_t c, const gpu_piece<4> &x)
+{
+    const int32_t r = unit / a.heads, at = unit % a.heads * a.width + c;
+    if (out != nullptr) write_four<ALIGNED>(out, c, a.width, x);
+    if constexpr (ALIGNED) {
+        if (c < a.width) gpu_write<4>(a.panel, r, at / 4, x);
+    } else {
+        for (int j = 0; j < 4; j++)
+            if (c + j < a.width) gpu_write<1>(a.panel, r, at + j, gpu_piece<1>{x.at[j]});
+    }
+}
+
+/* Nobody wants the head. */
+__device__ static inline bool is_unwanted(const gpu_attend &a, const float *out)
+{
+    return out == nullptr && a.panel.at == nullptr;
+}
+
 __device__ static inline float dot_four(const gpu_piece<4> &a, const gpu_piece<4> &b, float sum)
 {
     for (int j = 0; j < 4; j++) sum = fmaf(a.at[j], b.at[j], sum);
@@ -281,7 +301,7 @@ __global__ static void __launch_bounds__(WARPS * GPU_WARP, P == 1 ? 4 : 2) atten
     if (r >= count) return; /* whole warps, here and below */
     narrow_head<P> x = {head_of(w.a, r, unit % w.a.heads), w.a.width, w.a.keys.ld, w.a.values.ld,
                         (int32_t)threadIdx.x % GPU_WARP, w.a.scale, {}};
-    if (x.head.out == nullptr || (piece > 0 && piece >= x.head.pieces)) return;
+    if (is_unwanted(w.a, x.head.out) || (piece > 0 && piece >= x.head.pieces)) return;
     const int32_t column = 4 * (x.lane % GROUP);
     for (int i = 0; i < P; i++) x.query[i] = read_four<ALIGNED>(x.head.query, column + i * 4 * GROUP, x.width);
 
@@ -299,7 +319,7 @@ __global__ static void __launch_bounds__(WARPS * GPU_WARP, P == 1 ? 4 : 2) atten
     const float by = one_over(x.head, all.t.sum);
     for (int i = 0; i < P; i++) {
         for (int j = 0; j < 4; j++) all.of[i].at[j] *= by;
-        write_four<ALIGNED>(x.head.out, column + i * 4 * GROUP, x.width, all.of[i]);
+        write_out<ALIGNED>(w.a, x.head.out, unit, column + i * 4 * GROUP, all.of[i]);
     }
 }
 
@@ -396,7 +416,7 @@ __global__ static void __launch_bounds__(WARPS * GPU_WARP) fold_parts(attend_wor
     const int32_t unit = first + (int32_t)threadIdx.x / GPU_WARP, r = unit / w.a.heads;
     if (r >= count) return;
     const attend_head head = head_of(w.a, r, unit % w.a.heads);
-    if (head.out == nullptr || head.pieces < 2) return;
+    if (is_unwanted(w.a, head.out) || head.pieces < 2) return;
     for (int32_t c = 4 * ((int32_t)threadIdx.x % GPU_WARP); c < w.a.width; c += 4 * GPU_WARP) {
         attended<1> all;
 #pragma unroll 4
@@ -407,7 +427,7 @@ __global__ static void __launch_bounds__(WARPS * GPU_WARP) fold_parts(attend_wor
         }
         const float by = one_over(head, all.t.sum);
         for (int j = 0; j < 4; j++) all.of[0].at[j] *= by;
-        write_four<ALIGNED>(head.out, c, w.a.width, all.of[0]);
+        write_out<ALIGNED>(w.a, head.out, unit, c, all.of[0]);
     }
 }
 

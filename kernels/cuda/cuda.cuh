@@ -22,10 +22,10 @@ enum { GPU_WARP = 32 };
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 
-cudaStream_t gpu_stream_of(gpu_queue *queue);
+cudaStream_t gpu_launch_on(gpu_queue *queue); /* counts the launch */
 
 #define GPU_LAUNCH(queue, grid, threads, shared, kernel, args) \
-    kernel<<<(grid), (threads), (shared), gpu_stream_of(queue)>>>(args)
+    kernel<<<(grid), (threads), (shared), gpu_launch_on(queue)>>>(args)
 
 __device__ static inline char *gpu_shared(void)
 {

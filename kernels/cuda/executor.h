@@ -12,6 +12,23 @@
 #include "launch.h"
 #include "module.h"
 
+/* How an operation is put into the queue, where that is worked out when the plan is finished; see fuse.c. */
+typedef struct cuda_fused {
+    gpu_matrix matrix; /* of a product or a scan */
+    int whole;         /* product: cuBLASLt adds and cuts off, and the output goes where it belongs: one launch */
+    int read_rounded;  /* product: its rows are there in the matrix' type */
+    int with_next; /* product: it is one with the next, of the same rows: -1, whose columns come first; 1, behind; 0: it is not */
+    int done_before; /* product: by the one before */
+    gpu_type rounds; /* what the output is written in; GPU_F32: as it is alone */
+    int dropped;     /* nothing reads the output in fp32 */
+} cuda_fused;
+
+typedef struct cuda_program {
+    cuda_fused *op;      /* [ops] */
+    size_t *rounded;     /* [buffers] bytes of a row in the products' type; 0: there is none */
+    size_t ops, buffers; /* that there is room for */
+} cuda_program;
+
 /* plan->own: weights on the device. They are put down while the plan is built, in order. */
 typedef struct cuda_plan {
     gpu_queue *queue;
@@ -19,8 +36,10 @@ typedef struct cuda_plan {
     size_t used;
     char *staging; /* pinned */
     size_t staged;
-    gpu_matrix *matrix; /* [matrices] */
+    gpu_matrix *matrix; /* [matrices] weights; how to multiply with them is the operations' */
     size_t matrix_room;
+    cuda_program *program; /* [programs] */
+    size_t programs;
     const float **constant; /* [constants] */
     size_t constant_room;
 } cuda_plan;
@@ -53,12 +72,12 @@ enum { CUDA_TURNS = 8 };
 
 /* What is done ahead of decoding, numbered from 1 on; see order.c. */
 typedef struct cuda_ahead {
-    uint8_t *program;          /* [programs] whether its runs are */
+    uint8_t *program;           /* [programs] whether its runs are */
     gpu_mark *mark[CUDA_TURNS]; /* behind number i, or one that came later: mark i % CUDA_TURNS */
-    uint64_t turns;            /* so many have been put into the queue */
-    uint64_t followed;         /* decoding comes behind these */
-    uint64_t needed;           /* by every run that decodes */
-    uint64_t *filled;          /* [slots] by which number */
+    uint64_t turns;             /* so many have been put into the queue */
+    uint64_t followed;          /* decoding comes behind these */
+    uint64_t needed;            /* by every run that decodes */
+    uint64_t *filled;           /* [slots] by which number */
     size_t filled_room;
     char *staging; /* pinned: what goes down outside runs */
     size_t staging_bytes, staged;
@@ -69,9 +88,9 @@ typedef struct cuda_stream {
     gpu_device *gpu;
     cuda_line decode, fill;
     cuda_ahead ahead;
-    gpu_region *table;               /* [tables], and `above` behind them */
-    cuda_lists *list;                /* [lists] */
-    struct cuda_frame *frame;        /* [programs, DEV_GROUPS] */
+    gpu_region *table;                   /* [tables], and `above` behind them */
+    cuda_lists *list;                    /* [lists] */
+    struct cuda_frame *frame;            /* [programs, DEV_GROUPS] */
     struct cuda_frame *late[DEV_GROUPS]; /* what is to be collected */
     cuda_graph graph[CUDA_GRAPHS];
     uint64_t runs;
@@ -114,6 +133,7 @@ typedef struct cuda_run {
     cuda_line *line;
     gpu_queue *queue; /* the line's */
     const cuda_plan *weights;
+    const cuda_program *fused;
     const dev_program *program;
     const rill_run_arguments *asked;
     rill_run_arguments arguments; /* with columns in pinned memory */
@@ -142,6 +162,7 @@ typedef struct cuda_run {
     int32_t *slot_first; /* [slots] first rows, pinned, where slots follow from a column that the run writes; or NULL */
     float *watched;      /* [n, ld_watched] comes back, or NULL */
     char **value;        /* [buffers] device */
+    char **rounded;      /* [buffers] the same rows in the products' type, or NULL */
     char *panel, *sums, *part, *choices,
         *log_norm; /* device: inputs of products, their outputs, attention's and choices' memory */
     char *scan_h, *scan_c, *scan_gates;
@@ -161,6 +182,12 @@ typedef struct cuda_frame {
     rill_selection selection;
     cuda_run run;
 } cuda_frame;
+
+/* In what a device multiplies weights of a type. */
+static inline gpu_type cuda_type_of(rill_weight_type type)
+{
+    return type == RILL_WEIGHT_BF16 ? GPU_BF16 : type == RILL_WEIGHT_F16 ? GPU_F16 : GPU_F32;
+}
 
 /* --- module.c, memory.c --------------------------------------------------------------------------------------------- */
 
@@ -184,7 +211,7 @@ rill_status cuda_order_open(rill_stream *stream);
 void cuda_order_close(rill_stream *stream); /* no queue works any more */
 /* Work outside runs, in the queue ahead: pinned memory for so many bytes that go down, and when they are in the queue. Every run comes
  * behind them, or with a slot those that read it. */
-rill_status cuda_stage(rill_stream *stream, int32_t slot, size_t bytes, char **out);
+rill_status cuda_stage(const rill_stream *stream, int32_t slot, size_t bytes, char **out);
 rill_status cuda_staged(rill_stream *stream, int32_t slot);
 enum { CUDA_EVERY_SLOT = -1 };
 /* Have the run come behind what it needs; its arrays are made. Then that it is in the queue. */
@@ -238,6 +265,17 @@ void cuda_make_indices(cuda_run *r);
 /* Put an index into the queue unless it is there; the columns that it follows from are written by now. */
 void cuda_queue_index(cuda_run *r, int32_t index);
 
+/* --- fuse.c ------------------------------------------------------------------------------------------------------- */
+
+/* How operations are put into the queue, for all programs of a plan. Failures are the plan's. */
+void cuda_fuse(rill_plan *plan);
+void cuda_fused_free(rill_plan *plan);
+
+static inline const cuda_fused *cuda_fused_of(const cuda_run *r, const dev_op *op)
+{
+    return r->fused->op + (op - r->program->op);
+}
+
 /* --- ops.c -------------------------------------------------------------------------------------------------------- */
 
 gpu_rows cuda_rows(const cuda_run *r, rill_space space);
@@ -247,9 +285,8 @@ const float *cuda_constant(const cuda_run *r, rill_constant constant);
 gpu_lists cuda_lists_of(const cuda_run *r, rill_list list);
 void cuda_queue_op(cuda_run *r, const dev_op *op, size_t number);
 
-/* sums [rows, n] = x W^T, with `sums` of so many floats from row to row. */
-void cuda_queue_product(cuda_run *r, rill_matrix matrix, gpu_rows rows, gpu_operand x, gpu_operand x2, int32_t width2,
-                        gpu_operand sums);
+/* A product of rows [x, x2], of which x2 has so many columns. What else it is made of is the caller's. */
+void cuda_queue_product(cuda_run *r, gpu_product product, gpu_rows rows, gpu_operand x, gpu_operand x2, int32_t width2);
 
 /* --- scan.c ------------------------------------------------------------------------------------------------------- */
 

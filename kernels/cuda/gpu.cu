@@ -41,6 +41,8 @@ struct gpu_queue {
     gpu_device *device;
     cudaStream_t stream;
     cublasLtHandle_t products;
+    uint64_t launches;
+    void *work; /* of products that may have some; NULL until one asks */
     char why[GPU_TEXT]; /* the first failure; empty: none */
 };
 
@@ -265,19 +267,31 @@ void gpu_queue_close(gpu_queue *queue)
         cudaStreamDestroy(queue->stream);
     }
     if (queue->products != nullptr) cublasLtDestroy(queue->products);
+    cudaFree(queue->work);
     free(queue);
 }
 
-/* Asked for once by each launch, which wants the stream's device to be the current one. */
-cudaStream_t gpu_stream_of(gpu_queue *queue)
+/* Work wants the stream's device to be the current one. */
+static cudaStream_t stream_of(const gpu_queue *queue)
 {
     cudaSetDevice(queue->device->index);
     return queue->stream;
 }
 
+cudaStream_t gpu_launch_on(gpu_queue *queue)
+{
+    queue->launches++;
+    return stream_of(queue);
+}
+
+uint64_t gpu_launches(const gpu_queue *queue)
+{
+    return queue->launches;
+}
+
 static void copy(gpu_queue *queue, void *to, const void *from, size_t bytes, cudaMemcpyKind kind, const char *what)
 {
-    if (bytes > 0) told(queue->why, what, cudaMemcpyAsync(to, from, bytes, kind, gpu_stream_of(queue)));
+    if (bytes > 0) told(queue->why, what, cudaMemcpyAsync(to, from, bytes, kind, stream_of(queue)));
 }
 
 void gpu_down(gpu_queue *queue, void *to, const void *from, size_t bytes)
@@ -303,7 +317,7 @@ int gpu_record(gpu_queue *queue, char why[GPU_TEXT])
     why[0] = '\0';
     if (queue->why[0] != '\0') snprintf(why, GPU_TEXT, "%s", queue->why);
     return why[0] != '\0' ? -1
-                           : told(why, "recording", cudaStreamBeginCapture(gpu_stream_of(queue), cudaStreamCaptureModeThreadLocal));
+                           : told(why, "recording", cudaStreamBeginCapture(stream_of(queue), cudaStreamCaptureModeThreadLocal));
 }
 
 /* A failure while work was recorded is the record's, not the queue's. */
@@ -327,7 +341,7 @@ gpu_graph *gpu_recorded(gpu_queue *queue, char why[GPU_TEXT])
 
 void gpu_replay(gpu_queue *queue, gpu_graph *graph)
 {
-    told(queue->why, "a record", cudaGraphLaunch(graph->work, gpu_stream_of(queue)));
+    told(queue->why, "a record", cudaGraphLaunch(graph->work, stream_of(queue)));
 }
 
 void gpu_graph_free(gpu_graph *graph)
@@ -350,7 +364,7 @@ static int give_failure(gpu_queue *queue, char why[GPU_TEXT])
 int gpu_wait(gpu_queue *queue, char why[GPU_TEXT])
 {
     told(queue->why, "a kernel's launch", cudaGetLastError());
-    told(queue->why, "the GPU's work", cudaStreamSynchronize(gpu_stream_of(queue)));
+    told(queue->why, "the GPU's work", cudaStreamSynchronize(stream_of(queue)));
     return give_failure(queue, why);
 }
 
@@ -387,7 +401,7 @@ void gpu_mark_close(gpu_mark *mark)
 void gpu_mark_set(gpu_queue *queue, gpu_mark *mark)
 {
     mark->queue = queue;
-    told(queue->why, "an event", cudaEventRecord(mark->event, gpu_stream_of(queue)));
+    told(queue->why, "an event", cudaEventRecord(mark->event, stream_of(queue)));
 }
 
 int gpu_mark_wait(gpu_mark *mark, char why[GPU_TEXT])
@@ -402,7 +416,7 @@ int gpu_mark_wait(gpu_mark *mark, char why[GPU_TEXT])
 void gpu_follow(gpu_queue *queue, gpu_mark *mark)
 {
     if (mark->queue != nullptr)
-        told(queue->why, "an event", cudaStreamWaitEvent(gpu_stream_of(queue), mark->event, cudaEventWaitDefault));
+        told(queue->why, "an event", cudaStreamWaitEvent(stream_of(queue), mark->event, cudaEventWaitDefault));
 }
 
 /* Predicted, not seen: launches of a step take 0.15 to 0.3 ms, the engine 0.15 us a row. */
@@ -416,42 +430,57 @@ int32_t gpu_group_rows(const gpu_device *)
 /* cuBLAS thinks in columns: c^T [n, rows] = w [n, k] a^T, where w as it lies is a k x n matrix by columns, and a^T is a k x rows one.
  *
  * One algorithm serves every number of rows, and none that cuts K, nor one that wants working memory, which is where partial sums of
- * several blocks would meet: then an element's sum has one order, whatever the number of rows is. */
-enum { CANDIDATES = 32, TYPICAL_ROWS = 256, MOST_ROWS = 1 << 16 };
+ * several blocks would meet: then an element's sum has one order, whatever the number of rows is. Where a matrix is `fast`, cuBLASLt
+ * may do all that, and is asked anew for each number of rows; it remembers what it said. */
+enum { CANDIDATES = 32, TYPICAL_ROWS = 256, MOST_ROWS = 1 << 16, WORK = 32 << 20 };
 static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(gpu_matrix::way), "an algorithm is kept in a matrix");
 
 struct shape {
     cublasLtMatmulDescOpaque_t product;
-    cublasLtMatrixLayoutOpaque_t w, a, c;
+    cublasLtMatrixLayoutOpaque_t w, a, add, c;
 };
 
-static cublasStatus_t shape_of(shape *s, const gpu_matrix *m, int32_t rows, int32_t ldc)
+static cublasStatus_t shape_of(shape *s, const gpu_product *p)
 {
-    const cudaDataType_t type = m->type == GPU_F32 ? CUDA_R_32F : CUDA_R_16BF;
+    const gpu_matrix *m = p->matrix;
+    const cudaDataType_t type = m->type == GPU_F32 ? CUDA_R_32F : m->type == GPU_F16 ? CUDA_R_16F : CUDA_R_16BF;
     const cublasOperation_t turned = CUBLAS_OP_T;
-    cublasStatus_t status = cublasLtMatmulDescInit(&s->product, CUBLAS_COMPUTE_32F, CUDA_R_32F);
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status = cublasLtMatmulDescSetAttribute(&s->product, CUBLASLT_MATMUL_DESC_TRANSA, &turned, sizeof turned);
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status = cublasLtMatrixLayoutInit(&s->w, type, (uint64_t)m->k, (uint64_t)m->n, m->k);
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status = cublasLtMatrixLayoutInit(&s->a, type, (uint64_t)m->k, (uint64_t)rows, m->k);
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status = cublasLtMatrixLayoutInit(&s->c, CUDA_R_32F, (uint64_t)m->n, (uint64_t)rows, ldc);
-    return status;
+    const cublasLtEpilogue_t epilogue = m->bias != nullptr ? (m->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS)
+                                        : m->relu          ? CUBLASLT_EPILOGUE_RELU
+                                                           : CUBLASLT_EPILOGUE_DEFAULT;
+    const cublasStatus_t steps[] = {
+        cublasLtMatmulDescInit(&s->product, m->fast && m->type == GPU_F32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+                               CUDA_R_32F),
+        cublasLtMatmulDescSetAttribute(&s->product, CUBLASLT_MATMUL_DESC_TRANSA, &turned, sizeof turned),
+        cublasLtMatmulDescSetAttribute(&s->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue),
+        cublasLtMatmulDescSetAttribute(&s->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &m->bias, sizeof m->bias),
+        cublasLtMatrixLayoutInit(&s->w, type, (uint64_t)m->k, (uint64_t)m->n, m->k),
+        cublasLtMatrixLayoutInit(&s->a, type, (uint64_t)m->k, (uint64_t)p->rows, p->lda),
+        cublasLtMatrixLayoutInit(&s->add, CUDA_R_32F, (uint64_t)m->n, (uint64_t)p->rows, p->ld_add),
+        cublasLtMatrixLayoutInit(&s->c, CUDA_R_32F, (uint64_t)m->n, (uint64_t)p->rows, p->ldc)};
+    for (const cublasStatus_t status : steps)
+        if (status != CUBLAS_STATUS_SUCCESS) return status;
+    return CUBLAS_STATUS_SUCCESS;
 }
 
-/* What candidates may count on (gpu_product() says it to callers) and may not do. */
-static cublasStatus_t preference_of(cublasLtMatmulPreferenceOpaque_t *preference, const gpu_matrix *m)
+/* So many rows of a matrix, `gap` floats or so between them. */
+static gpu_product typical(const gpu_matrix *m, int32_t rows, int32_t gap)
 {
-    const uint32_t aligned = 16, of_c = m->n % 4 == 0 ? 16 : 4, no_reduction = CUBLASLT_REDUCTION_SCHEME_NONE;
-    const uint64_t workspace = 0;
+    const int32_t ldc = (m->n + 3) / 4 * 4 + gap;
+    return {m, rows, nullptr, (m->k + 15) / 16 * 16 + 2 * gap, nullptr, ldc, nullptr, ldc};
+}
+
+/* What candidates may count on (gpu.h says it to callers) and may not do. */
+static cublasStatus_t preference_of(cublasLtMatmulPreferenceOpaque_t *preference, const gpu_matrix *m, uint64_t workspace)
+{
+    const uint32_t aligned = 16, of_c = m->n % 4 == 0 ? 16 : 4,
+                   reduction = m->fast ? CUBLASLT_REDUCTION_SCHEME_MASK : CUBLASLT_REDUCTION_SCHEME_NONE;
     const struct {
         cublasLtMatmulPreferenceAttributes_t attribute;
         const void *value;
         size_t bytes;
     } settings[] = {
-        {CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &no_reduction, sizeof no_reduction},
+        {CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reduction, sizeof reduction},
         {CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace},
         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &aligned, sizeof aligned},
         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &aligned, sizeof aligned},
@@ -469,10 +498,11 @@ static bool serves_rows(cublasLtHandle_t handle, const gpu_matrix *m, const cubl
 {
     const cublasStatus_t good = CUBLAS_STATUS_SUCCESS;
     cublasLtMatmulHeuristicResult_t result = {};
-    for (int32_t gap = 0; gap <= 4; gap += 4) {
+    for (int32_t gap = 0; gap <= 8; gap += 8) {
         shape s;
-        if (shape_of(&s, m, rows, m->n + gap) != good ||
-            cublasLtMatmulAlgoCheck(handle, &s.product, &s.w, &s.a, &s.c, &s.c, way, &result) != good ||
+        const gpu_product product = typical(m, rows, gap);
+        if (shape_of(&s, &product) != good ||
+            cublasLtMatmulAlgoCheck(handle, &s.product, &s.w, &s.a, &s.add, &s.c, way, &result) != good ||
             result.state != good || result.workspaceSize > 0)
             return false;
     }
@@ -500,10 +530,11 @@ static int choose(cublasLtHandle_t handle, gpu_matrix *matrix, char why[GPU_TEXT
     cublasLtMatmulPreferenceOpaque_t preference;
     cublasLtMatmulHeuristicResult_t candidate[CANDIDATES];
     int found = 0;
-    if (told(why, "cuBLASLt", shape_of(&s, matrix, TYPICAL_ROWS, matrix->n)) != 0 ||
-        told(why, "cuBLASLt", preference_of(&preference, matrix)) != 0 ||
+    const gpu_product product = typical(matrix, TYPICAL_ROWS, 0);
+    if (told(why, "cuBLASLt", shape_of(&s, &product)) != 0 ||
+        told(why, "cuBLASLt", preference_of(&preference, matrix, 0)) != 0 ||
         told(why, "cuBLASLt",
-             cublasLtMatmulAlgoGetHeuristic(handle, &s.product, &s.w, &s.a, &s.c, &s.c, &preference, CANDIDATES,
+             cublasLtMatmulAlgoGetHeuristic(handle, &s.product, &s.w, &s.a, &s.add, &s.c, &preference, CANDIDATES,
                                             candidate, &found)) != 0)
         return -1;
     for (int i = 0; i < found; i++)
@@ -519,6 +550,7 @@ static int choose(cublasLtHandle_t handle, gpu_matrix *matrix, char why[GPU_TEXT
 int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT])
 {
     why[0] = '\0';
+    if (matrix->fast) return 0;
     if (told(why, "the GPU", cudaSetDevice(device->index)) != 0) return -1;
     pthread_mutex_lock(&device->lock);
     const int status = choose(device->products, matrix, why);
@@ -526,15 +558,40 @@ int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT]
     return status;
 }
 
-void gpu_product(gpu_queue *queue, const gpu_matrix *matrix, int32_t rows, const void *a, float *c, int32_t ldc)
+/* The fastest way for this number of rows. Memory is had by a queue's first product: work that is recorded is never the first. */
+static int choose_fast(gpu_queue *queue, const gpu_matrix *m, shape *s, cublasLtMatmulAlgo_t *way)
+{
+    cublasLtMatmulPreferenceOpaque_t preference;
+    cublasLtMatmulHeuristicResult_t best;
+    int found = 0;
+    if (queue->work == nullptr && told(queue->why, "products' memory", cudaMalloc(&queue->work, WORK)) != 0) return -1;
+    if (told(queue->why, "cuBLASLt", preference_of(&preference, m, WORK)) != 0 ||
+        told(queue->why, "cuBLASLt",
+             cublasLtMatmulAlgoGetHeuristic(queue->products, &s->product, &s->w, &s->a, &s->add, &s->c, &preference, 1, &best,
+                                            &found)) != 0)
+        return -1;
+    if (found == 0 || best.state != CUBLAS_STATUS_SUCCESS) return told(queue->why, "cuBLASLt", CUBLAS_STATUS_NOT_SUPPORTED);
+    *way = best.algo;
+    return 0;
+}
+
+void gpu_run_product(gpu_queue *queue, const gpu_product *args)
 {
     static const float one = 1.0f, zero = 0.0f;
-    const cudaStream_t stream = gpu_stream_of(queue);
+    const gpu_matrix *m = args->matrix;
+    gpu_product product = *args;
     shape s;
     cublasLtMatmulAlgo_t way;
-    memcpy(&way, matrix->way, sizeof way);
-    if (rows <= 0 || told(queue->why, "a product", shape_of(&s, matrix, rows, ldc)) != 0) return;
+    memcpy(&way, m->way, sizeof way);
+    if (product.add == nullptr) {
+        product.add = product.c;
+        product.ld_add = product.ldc;
+    }
+    if (product.rows <= 0 || told(queue->why, "a product", shape_of(&s, &product)) != 0) return;
+    const cudaStream_t stream = gpu_launch_on(queue);
+    if (m->fast && choose_fast(queue, m, &s, &way) != 0) return;
     told(queue->why, "a product",
-         cublasLtMatmul(queue->products, &s.product, &one, matrix->w, &s.w, a, &s.a, &zero, c, &s.c, c, &s.c, &way,
-                        nullptr, 0, stream));
+         cublasLtMatmul(queue->products, &s.product, &one, m->w, &s.w, product.a, &s.a,
+                        args->add != nullptr ? &one : &zero, product.add, &s.add, product.c, &s.c, &way,
+                        m->fast ? queue->work : nullptr, m->fast ? WORK : 0, stream));
 }

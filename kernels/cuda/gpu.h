@@ -77,9 +77,12 @@ void gpu_follow(gpu_queue *queue, gpu_mark *mark);
  * their own, beside which the host works on the other half. */
 int32_t gpu_group_rows(const gpu_device *device);
 
+/* Kernels and products that were put into the queue so far; those of a record count when it is made. */
+uint64_t gpu_launches(const gpu_queue *queue);
+
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
-typedef enum gpu_type { GPU_F32, GPU_BF16 } gpu_type;
+typedef enum gpu_type { GPU_F32, GPU_BF16, GPU_F16 } gpu_type;
 
 static inline size_t gpu_type_bytes(gpu_type type)
 {
@@ -87,20 +90,32 @@ static inline size_t gpu_type_bytes(gpu_type type)
 }
 
 /* n x k weights as they lie on the device, row by row without gaps, and how they are multiplied with: chosen once, for all numbers
- * of rows, so that a row's bits are the same among any others. */
+ * of rows, so that a row's bits are the same among any others. With `fast` it is chosen for each number of rows, as fast as it can be. */
 typedef struct gpu_matrix {
     const void *w;
     gpu_type type;
     int32_t n, k;
-    uint64_t way[8]; /* the implementation's choice */
+    const float *bias; /* [n] or NULL */
+    int32_t relu, fast;
+    uint64_t way[8]; /* the implementation's choice, by all but w and bias' place */
 } gpu_matrix;
 
 /* Choose the way. Returns 0, or -1 with why. */
 int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT]);
 
-/* c [rows, n] = a [rows, k] w^T, sums in fp32; a of the matrix' type, rows without gaps; row r of c begins at c + r * ldc. a and w lie
- * at multiples of 16 bytes, and where n is a multiple of 4 the rows of c do so, too. */
-void gpu_product(gpu_queue *queue, const gpu_matrix *matrix, int32_t rows, const void *a, float *c, int32_t ldc);
+/* c [rows, n] = relu((bias + add) + a w^T), in this order or another, sums in fp32; a [rows, k] of the matrix' type. `ld` numbers lie
+ * from row to row. Rows of a and w's begin lie at multiples of 16 bytes, and where n is a multiple of 4 the rows of add and c, too. */
+typedef struct gpu_product {
+    const gpu_matrix *matrix; /* copied when launched */
+    int32_t rows;
+    const void *a;
+    int32_t lda;
+    const float *add; /* NULL: none; may be c, with the same ld */
+    int32_t ld_add;
+    float *c;
+    int32_t ldc;
+} gpu_product;
+void gpu_run_product(gpu_queue *queue, const gpu_product *args);
 
 #ifdef __cplusplus
 }

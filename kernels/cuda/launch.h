@@ -28,17 +28,25 @@ typedef struct gpu_operand {
     const int32_t *index; /* [rows] or NULL */
 } gpu_operand;
 
+/* Rows as products read them: `ld` numbers from row to row, at multiples of 16 bytes. */
+typedef struct gpu_panel {
+    void *at; /* NULL: none */
+    int32_t ld;
+    gpu_type type; /* rounded to it: halves.h */
+} gpu_panel;
+
 typedef enum gpu_activation { GPU_LINEAR, GPU_TANH, GPU_RELU, GPU_SWISH, GPU_GELU, GPU_SIGMOID } gpu_activation;
 
 /* --- rows.cu: rows as wholes -------------------------------------------------------------------------------------- */
 
-/* out(r) = [x(r), x2(r)], side by side, as fp32 or rounded to bf16, ties to even: rows without gaps. Negative rows: zeros. */
+/* Where an operation has an `out` and a `panel`, it writes its rows to both; either may be none. */
+
+/* panel(r) = [x(r), x2(r)], side by side. Negative rows: zeros. */
 typedef struct gpu_gather {
     gpu_rows rows;
     int32_t width, width2; /* of x; of x2, 0: there is none */
     gpu_operand x, x2;
-    gpu_type type;
-    void *out; /* [rows, width + width2] of the type */
+    gpu_panel panel;
 } gpu_gather;
 void gpu_run_gather(gpu_queue *queue, const gpu_gather *args);
 
@@ -50,14 +58,18 @@ typedef struct gpu_copy {
 } gpu_copy;
 void gpu_run_copy(gpu_queue *queue, const gpu_copy *args);
 
-/* out = activation((bias + add) + sums), each of the first two optional; negative rows of add: nothing is added. */
+/* out = activation((bias + add) + sums), each of the first two optional; negative rows of add: nothing is added.
+ * out2 = activation(bias2 + sums), of the width2 columns of sums behind those: then nothing is added, and there is no panel. */
 typedef struct gpu_finish {
     gpu_rows rows;
-    int32_t width;
+    int32_t width, width2;
     gpu_operand sums; /* no index */
     const float *bias;
     gpu_operand add, out; /* out may be sums or add itself */
     gpu_activation activation;
+    gpu_panel panel;
+    const float *bias2;
+    gpu_operand out2;
 } gpu_finish;
 void gpu_run_finish(gpu_queue *queue, const gpu_finish *args);
 
@@ -69,6 +81,7 @@ typedef struct gpu_normalise {
     const float *gain, *bias;   /* [width] or NULL */
     float eps;
     int32_t rms;
+    gpu_panel panel;
 } gpu_normalise;
 void gpu_run_normalise(gpu_queue *queue, const gpu_normalise *args);
 
@@ -78,6 +91,7 @@ typedef struct gpu_activate {
     int32_t width;
     gpu_operand x, gate, y;
     gpu_activation activation;
+    gpu_panel panel;
 } gpu_activate;
 void gpu_run_activate(gpu_queue *queue, const gpu_activate *args);
 
@@ -87,6 +101,7 @@ typedef struct gpu_embed {
     int32_t width;
     gpu_operand x, position, out;
     float scale;
+    gpu_panel panel;
 } gpu_embed;
 void gpu_run_embed(gpu_queue *queue, const gpu_embed *args);
 
@@ -97,6 +112,7 @@ typedef struct gpu_sum {
     int32_t width, terms;
     gpu_operand term[GPU_SUM_TERMS], out;
     float least;
+    gpu_panel panel;
 } gpu_sum;
 void gpu_run_sum(gpu_queue *queue, const gpu_sum *args);
 
@@ -135,7 +151,7 @@ typedef struct gpu_mask {
 } gpu_mask;
 void gpu_run_mask(gpu_queue *queue, const gpu_mask *args);
 
-/* out(r, i) = activation(a(r) . w(ids[i])) for the list of slot[r]; with bf16 both are rounded first, ties to even. */
+/* out(r, i) = activation(a(r) . w(ids[i])) for the list of slot[r]; with bf16 and f16 both are rounded first (halves.h). */
 typedef struct gpu_list_product {
     gpu_rows rows;
     int32_t width;   /* K */
@@ -165,6 +181,7 @@ void gpu_run_path(gpu_queue *queue, const gpu_path *args);
 /* softmax over t of scale * (query . key_t), then the sum of the values; heads stand side by side. Memory row t of row r is
  * entry[first[r] + t], or first[r] + t without entries. Length 0 gives zeros; a NaN in query or keys makes that head of that row NaN,
  * one in the values that column of it. */
+enum { GPU_ATTEND_PANEL = 256 };
 typedef struct gpu_attend {
     gpu_rows rows;
     int32_t heads, width; /* of one head: any */
@@ -174,6 +191,7 @@ typedef struct gpu_attend {
     const int32_t *first, *length; /* [rows] */
     const int32_t *entry;          /* or NULL */
     gpu_operand out;
+    gpu_panel panel; /* none for heads wider than GPU_ATTEND_PANEL */
     float *part;     /* [gpu_attend_part()] floats of working memory, for long memories of few rows, or NULL */
     int32_t longest; /* at least the longest length */
     float *watched;  /* [rows, ld_watched] mean over heads of the weights, or NULL */

@@ -22,96 +22,126 @@ void gpu_run_mask(gpu_queue *queue, const gpu_mask *args)
 
 /* --- products with the weights of a list -------------------------------------------------------------------------- */
 
-/* A block for some symbols of a row, a warp for four of them: the row of `a` passes through shared memory, rounded once, and each lane has
- * a wide load of each of four rows of weights under way. Rows of a slot, which stand together, find each other's weights in the cache. */
+/* A block has some symbols of a few rows, a warp four of them: the rows of `a` pass through shared memory, rounded once, and each lane has
+ * a wide load of each of four rows of weights under way. Rows of a slot stand together: those of a block share these loads. */
 enum {
+    LIST_ROWS = 4,
     LIST_WARPS = 8,
     LIST_EACH = 4,
     LIST_TILE = LIST_WARPS * LIST_EACH,
     LIST_THREADS = LIST_WARPS * GPU_WARP,
-    LIST_COLUMNS = 4096, /* of `a` at a time; a multiple of 128 */
+    LIST_COLUMNS = 2048, /* of `a` at a time; a multiple of 128 */
 };
 
 typedef struct list_call {
     gpu_list_product a;
-    int32_t wide; /* rows of weights can be loaded four at a time */
+    int32_t wide;    /* rows of weights can be loaded four at a time */
+    int32_t columns; /* from row to row in shared memory */
 } list_call;
+
+/* Of the rows of a slot that a block works on together. */
+typedef float list_sums[LIST_ROWS][LIST_EACH];
 
 __device__ static inline float list_rounded(float x, gpu_type type)
 {
-    return type == GPU_F32 ? x : __uint_as_float((uint32_t)gpu_bf16(x) << 16);
+    return type == GPU_F32 ? x : gpu_of_rounded(gpu_rounded_bits(x, type), type);
 }
 
-/* sum[j] += x(0 .. 3) . w[j](k .. k + 3) */
-__device__ static inline void list_add_four(const float *x, const float *const (&w)[LIST_EACH], int32_t k,
-                                            gpu_type type, float (&sum)[LIST_EACH])
+/* sum[g][j] += x(g, 0 .. 3) . w[j](k .. k + 3) */
+__device__ static inline void list_add_four(const list_call &c, const float *x, const float *const (&w)[LIST_EACH], int32_t k,
+                                            list_sums &sum)
 {
-    const float4 a = *(const float4 *)x;
     float4 four[LIST_EACH];
 #pragma unroll
     for (int j = 0; j < LIST_EACH; j++) four[j] = *(const float4 *)(w[j] + k);
 #pragma unroll
-    for (int j = 0; j < LIST_EACH; j++) {
-        sum[j] = fmaf(a.x, list_rounded(four[j].x, type), sum[j]);
-        sum[j] = fmaf(a.y, list_rounded(four[j].y, type), sum[j]);
-        sum[j] = fmaf(a.z, list_rounded(four[j].z, type), sum[j]);
-        sum[j] = fmaf(a.w, list_rounded(four[j].w, type), sum[j]);
+    for (int j = 0; j < LIST_EACH; j++)
+        four[j] = {list_rounded(four[j].x, c.a.type), list_rounded(four[j].y, c.a.type), list_rounded(four[j].z, c.a.type),
+                   list_rounded(four[j].w, c.a.type)};
+#pragma unroll
+    for (int g = 0; g < LIST_ROWS; g++) {
+        const float4 a = *(const float4 *)(x + g * c.columns);
+#pragma unroll
+        for (int j = 0; j < LIST_EACH; j++) {
+            sum[g][j] = fmaf(a.x, four[j].x, sum[g][j]);
+            sum[g][j] = fmaf(a.y, four[j].y, sum[g][j]);
+            sum[g][j] = fmaf(a.z, four[j].z, sum[g][j]);
+            sum[g][j] = fmaf(a.w, four[j].w, sum[g][j]);
+        }
     }
 }
 
 /* Columns [begin, end), which x begins with. Lane l has columns 4 l to 4 l + 3 of every 128: whether loads are wide is nothing to a
  * sum's bits. */
 __device__ static inline void list_add(const list_call &c, const float *x, const float *const (&w)[LIST_EACH],
-                                       int32_t begin, int32_t end, float (&sum)[LIST_EACH])
+                                       int32_t begin, int32_t end, list_sums &sum)
 {
     for (int32_t k = begin + 4 * ((int32_t)threadIdx.x % GPU_WARP); k < end; k += 4 * GPU_WARP) {
         if (c.wide) {
-            list_add_four(x + (k - begin), w, k, c.a.type, sum);
+            list_add_four(c, x + (k - begin), w, k, sum);
             continue;
         }
         for (int32_t i = k; i < k + 4 && i < end; i++)
 #pragma unroll
-            for (int j = 0; j < LIST_EACH; j++) sum[j] = fmaf(x[i - begin], list_rounded(w[j][i], c.a.type), sum[j]);
+            for (int j = 0; j < LIST_EACH; j++) {
+                const float of = list_rounded(w[j][i], c.a.type);
+                for (int g = 0; g < LIST_ROWS; g++) sum[g][j] = fmaf(x[g * c.columns + i - begin], of, sum[g][j]);
+            }
+    }
+}
+
+/* Rows [row, row + rows) of one slot. Sums of rows beyond them are not looked at. */
+__device__ static inline void list_rows(const list_call &c, int32_t row, int32_t rows)
+{
+    const gpu_list_product &a = c.a;
+    const int32_t slot = a.slot[row], n = a.lists.length[slot], lane = (int32_t)threadIdx.x % GPU_WARP;
+    const int32_t tile = (int32_t)blockIdx.y * LIST_TILE, first = tile + (int32_t)threadIdx.x / GPU_WARP * LIST_EACH;
+    const int32_t *id = a.lists.ids + a.lists.first[slot];
+    float *x = (float *)(void *)gpu_shared();
+    const float *w[LIST_EACH];
+    list_sums sum = {};
+    if (tile >= n) return;
+#pragma unroll
+    for (int j = 0; j < LIST_EACH; j++) w[j] = a.w + (size_t)id[first + j < n ? first + j : n - 1] * (size_t)a.width;
+    for (int32_t begin = 0; begin < a.width; begin += LIST_COLUMNS) {
+        const int32_t end = a.width - begin < LIST_COLUMNS ? a.width : begin + LIST_COLUMNS;
+        __syncthreads(); /* what was there has been read */
+        for (int g = 0; g < LIST_ROWS; g++) {
+            const float *from = g < rows ? gpu_row(a.a, row + g) : nullptr;
+            for (int32_t k = begin + (int32_t)threadIdx.x; k < end; k += LIST_THREADS)
+                x[g * c.columns + k - begin] = from != nullptr ? list_rounded(from[k], a.type) : 0.0f;
+        }
+        __syncthreads();
+        if (first < n) list_add(c, x, w, begin, end, sum);
+    }
+#pragma unroll
+    for (int g = 0; g < LIST_ROWS; g++) {
+        float *out = g < rows ? gpu_row(a.out, row + g) : nullptr;
+#pragma unroll
+        for (int j = 0; j < LIST_EACH; j++) {
+#pragma unroll
+            for (int d = GPU_WARP / 2; d > 0; d /= 2) sum[g][j] += __shfl_xor_sync(GPU_ALL, sum[g][j], d);
+            if (lane == j && first + j < n && out != nullptr) out[first + j] = gpu_activated(a.activation, sum[g][j]);
+        }
     }
 }
 
 __global__ static void __launch_bounds__(LIST_THREADS, 4) list_product(list_call c)
 {
-    const gpu_list_product &a = c.a;
-    const int32_t r = (int32_t)blockIdx.x, tile = (int32_t)blockIdx.y * LIST_TILE;
-    if (gpu_leave(r >= *a.rows.count)) return;
-    const int32_t n = a.lists.length[a.slot[r]], lane = (int32_t)threadIdx.x % GPU_WARP;
-    const int32_t first = tile + (int32_t)threadIdx.x / GPU_WARP * LIST_EACH;
-    const int32_t *id = a.lists.ids + a.lists.first[a.slot[r]];
-    float *out = gpu_row(a.out, r), *x = (float *)(void *)gpu_shared();
-    if (gpu_leave(tile >= n || out == nullptr)) return;
-    const float *from = gpu_row(a.a, r), *w[LIST_EACH];
-    float sum[LIST_EACH];
-#pragma unroll
-    for (int j = 0; j < LIST_EACH; j++) {
-        w[j] = a.w + (size_t)id[first + j < n ? first + j : n - 1] * (size_t)a.width;
-        sum[j] = 0.0f;
-    }
-    for (int32_t begin = 0; begin < a.width; begin += LIST_COLUMNS) {
-        const int32_t end = a.width - begin < LIST_COLUMNS ? a.width : begin + LIST_COLUMNS;
-        if (begin > 0) __syncthreads();
-        for (int32_t k = begin + (int32_t)threadIdx.x; k < end; k += LIST_THREADS)
-            x[k - begin] = from != nullptr ? list_rounded(from[k], a.type) : 0.0f;
-        __syncthreads();
-        if (first < n) list_add(c, x, w, begin, end, sum);
-    }
-#pragma unroll
-    for (int j = 0; j < LIST_EACH; j++) {
-#pragma unroll
-        for (int d = GPU_WARP / 2; d > 0; d /= 2) sum[j] += __shfl_xor_sync(GPU_ALL, sum[j], d);
-        if (lane == j && first + j < n) out[first + j] = gpu_activated(a.activation, sum[j]);
+    const int32_t count = *c.a.rows.count, first = (int32_t)blockIdx.x * LIST_ROWS;
+    const int32_t end = count - first < LIST_ROWS ? count : first + LIST_ROWS;
+    if (gpu_leave(first >= count)) return;
+    for (int32_t r = first, next; r < end; r = next) {
+        for (next = r + 1; next < end && c.a.slot[next] == c.a.slot[r];) next++;
+        list_rows(c, r, next - r);
     }
 }
 
 void gpu_run_list_product(gpu_queue *queue, const gpu_list_product *args)
 {
-    const list_call c = {*args, args->width % 4 == 0 && ((uintptr_t)args->w & 15) == 0};
-    const size_t columns = args->width < LIST_COLUMNS ? (size_t)args->width : (size_t)LIST_COLUMNS;
-    const dim3 grid((unsigned)args->rows.most, (unsigned)(args->longest + LIST_TILE - 1) / LIST_TILE);
-    if (grid.x > 0 && grid.y > 0) GPU_LAUNCH(queue, grid, LIST_THREADS, columns * sizeof(float), list_product, c);
+    const int32_t columns = args->width < LIST_COLUMNS ? (args->width + 3) / 4 * 4 : (int32_t)LIST_COLUMNS;
+    const list_call c = {*args, args->width % 4 == 0 && ((uintptr_t)args->w & 15) == 0, columns};
+    const dim3 grid((unsigned)(args->rows.most + LIST_ROWS - 1) / LIST_ROWS, (unsigned)(args->longest + LIST_TILE - 1) / LIST_TILE);
+    const size_t shared = LIST_ROWS * (size_t)columns * sizeof(float);
+    if (grid.x > 0 && grid.y > 0) GPU_LAUNCH(queue, grid, LIST_THREADS, shared, list_product, c);
 }

@@ -90,14 +90,14 @@ rill_status cuda_read(const rill_stream *s, size_t at, size_t first, size_t n, f
     cuda_stream *own = own_of(s);
     const size_t width = table_at(s, at)->width, ld = table_at(s, at)->ld;
     if (n == 0) return RILL_OK;
-    float *from = gpu_pinned(own->gpu, n * ld * sizeof *from);
-    if (from == NULL) return rill_fail_memory(s->ctx, n * ld * sizeof *from, "copies from the device");
+    char *staged;
     rill_status status = wait_for(s, own->decode.queue);
+    if (status == RILL_OK) status = cuda_stage(s, CUDA_EVERY_SLOT, n * ld * sizeof(float), &staged);
+    if (status != RILL_OK) return status;
+    float *from = (float *)(void *)staged;
     gpu_up(own->fill.queue, from, row_at(s, at, first), n * ld * sizeof *from);
-    const rill_status filled = wait_for(s, own->fill.queue);
-    if (status == RILL_OK) status = filled;
+    status = wait_for(s, own->fill.queue);
     for (size_t i = 0; i < n && status == RILL_OK; i++) memcpy(rows + i * width, from + i * ld, width * sizeof *rows);
-    gpu_pinned_free(own->gpu, from);
     return status;
 }
 

@@ -3,7 +3,9 @@
  * Weights go down while the plan is built, one behind the other into memory that does not move; a plan is not written after it is
  * finished. Divisions: failures · the device · weights · the table. */
 #include "executor.h"
+#include "halves.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +100,7 @@ static void close_plan(rill_plan *plan)
     cuda_plan *own = plan->own;
     if (own == NULL) return;
     close_queue(plan, own);
+    cuda_fused_free(plan);
     gpu_free(gpu_of(plan), &own->memory);
     rill_free(plan->ctx, own->matrix, own->matrix_room * sizeof *own->matrix);
     rill_free(plan->ctx, (void *)own->constant, own->constant_room * sizeof *own->constant);
@@ -141,36 +144,38 @@ static void *put(rill_plan *plan, const float *rows, size_t n, size_t width, siz
             char *staged = own->staging + own->staged;
             const float *row = rows + r * stride + from;
             if (type == GPU_F32) memcpy(staged, row, part * each);
-            for (size_t i = 0; type == GPU_BF16 && i < part; i++) ((uint16_t *)(void *)staged)[i] = rill_bf16(row[i]);
+            for (size_t i = 0; type != GPU_F32 && i < part; i++)
+                ((uint16_t *)(void *)staged)[i] = gpu_rounded_bits(row[i], type);
             gpu_down(own->queue, to + (r * width + from) * each, staged, part * each);
             own->staged += part * each;
         }
     return to != NULL && wait_for(plan, own) ? to : NULL;
 }
 
-static void refuse_int8(rill_plan *plan)
+/* What the device has no arithmetic for, or what f16 cannot hold: a model that is cut off is another. */
+static int check_weights(rill_plan *plan, rill_weight_type type, const float *w, size_t n, size_t k, size_t stride)
 {
-    dev_plan_fail(plan, RILL_ERR_OPTION, "%s multiplies weights in f32 and bf16, not in int8", plan->device->name);
+    if (type == RILL_WEIGHT_INT8)
+        dev_plan_fail(plan, RILL_ERR_OPTION, "%s multiplies weights in f32, bf16 and f16, not in int8",
+                      plan->device->name);
+    for (size_t i = 0; type == RILL_WEIGHT_F16 && i < n * k; i++) {
+        const float x = w[i / k * stride + i % k];
+        if (isfinite(x) && fabsf(x) > GPU_F16_MOST)
+            dev_plan_fail(plan, RILL_ERR_OPTION, "weights: f16 holds numbers up to %g, and %g is one of the model's",
+                          (double)GPU_F16_MOST, (double)x);
+    }
+    return plan->status == RILL_OK;
 }
 
 static void put_matrix(rill_plan *plan, size_t at, const float *w, size_t stride)
 {
     const dev_matrix *matrix = &plan->matrix[at];
-    char why[GPU_TEXT];
-    if (matrix->type == RILL_WEIGHT_INT8) {
-        refuse_int8(plan);
-        return;
-    }
-    gpu_matrix m = {.type = matrix->type == RILL_WEIGHT_BF16 ? GPU_BF16 : GPU_F32,
-                    .n = (int32_t)matrix->w.n,
-                    .k = (int32_t)matrix->w.k};
+    if (!check_weights(plan, matrix->type, w, matrix->w.n, matrix->w.k, stride)) return;
+    gpu_matrix m = {.type = cuda_type_of(matrix->type), .n = (int32_t)matrix->w.n, .k = (int32_t)matrix->w.k};
     m.w = put(plan, w, matrix->w.n, matrix->w.k, stride, m.type);
     if (m.w == NULL) return;
     cuda_plan *own = plan->own;
-    if (gpu_matrix_choose(gpu_of(plan), &m, why) != 0)
-        dev_plan_fail(plan, RILL_ERR_OPTION, "device: a product with %zu x %zu weights: %s", matrix->w.n, matrix->w.k,
-                      why);
-    else if (rill_grow(plan->ctx, (void **)&own->matrix, &own->matrix_room, at + 1, sizeof m, "a plan") != RILL_OK)
+    if (rill_grow(plan->ctx, (void **)&own->matrix, &own->matrix_room, at + 1, sizeof m, "a plan") != RILL_OK)
         dev_plan_fail(plan, RILL_ERR_MEMORY, "no memory for a plan");
     else
         own->matrix[at] = m;
@@ -207,9 +212,12 @@ static rill_status finish(rill_plan *plan)
 {
     cuda_plan *own = open_plan(plan);
     if (own != NULL) put_constants(plan, own);
-    for (size_t i = 0; i < plan->lists; i++)
-        if (plan->list[i].rows != 0 && plan->list[i].type == RILL_WEIGHT_INT8) refuse_int8(plan);
+    for (size_t i = 0; i < plan->lists; i++) {
+        const dev_constant *c = plan->list[i].rows != 0 ? &plan->constant[plan->list[i].rows - 1] : NULL;
+        if (c != NULL) check_weights(plan, plan->list[i].type, c->data, c->rows, c->width, c->width);
+    }
     for (size_t i = 0; i < plan->programs && plan->status == RILL_OK; i++) check_program(plan, &plan->program[i]);
+    if (plan->status == RILL_OK) cuda_fuse(plan);
     if (own != NULL) close_queue(plan, own);
     return plan->status == RILL_OK ? RILL_OK : rill_fail(plan->ctx, plan->status, "%s", plan->message);
 }

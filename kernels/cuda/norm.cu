@@ -68,10 +68,10 @@ __device__ static inline float squares(const gpu_piece<4> &z, float mean, int32_
 }
 
 template <bool WIDE>
-__device__ static inline void write_y(const gpu_normalise &a, float *y, int32_t first, const gpu_piece<4> &z, float mean,
-                                      float scale)
+__device__ static inline void write_y(const gpu_normalise &a, float *y, int32_t r, int32_t first, const gpu_piece<4> &z,
+                                      float mean, float scale)
 {
-    if (y == nullptr || first >= a.width) return;
+    if (first >= a.width) return;
     if constexpr (WIDE) {
         const gpu_piece<4> gain = gpu_read<4>(a.gain, first / 4), bias = gpu_read<4>(a.bias, first / 4);
         gpu_piece<4> out;
@@ -79,12 +79,15 @@ __device__ static inline void write_y(const gpu_normalise &a, float *y, int32_t 
             const float scaled = (z.at[j] - mean) * scale;
             out.at[j] = (a.gain != nullptr ? scaled * gain.at[j] : scaled) + bias.at[j];
         }
-        gpu_write<4>(y, first / 4, out);
+        if (y != nullptr) gpu_write<4>(y, first / 4, out);
+        gpu_write<4>(a.panel, r, first / 4, out);
     } else {
         for (int j = 0; j < 4; j++) {
             if (first + j >= a.width) break;
             const float scaled = (z.at[j] - mean) * scale, bias = a.bias != nullptr ? a.bias[first + j] : 0.0f;
-            y[first + j] = (a.gain != nullptr ? scaled * a.gain[first + j] : scaled) + bias;
+            const gpu_piece<1> out = {(a.gain != nullptr ? scaled * a.gain[first + j] : scaled) + bias};
+            if (y != nullptr) gpu_write<1>(y, first + j, out);
+            gpu_write<1>(a.panel, r, first + j, out);
         }
     }
 }
@@ -116,7 +119,7 @@ __global__ static void __launch_bounds__(BLOCK) normalise(gpu_normalise a)
     square = over_row<THREADS>(square, part + BLOCK_WARPS);
     const float scale = 1.0f / sqrtf(square / (float)a.width + a.eps);
 #pragma unroll
-    for (int i = 0; i < PIECES; i++) write_y<WIDE>(a, row.y, 4 * (own + THREADS * i), z[i], mean, scale);
+    for (int i = 0; i < PIECES; i++) write_y<WIDE>(a, row.y, r, 4 * (own + THREADS * i), z[i], mean, scale);
 }
 
 /* Rows of any length. y may be x or residual: a thread writes what it alone has read. */
@@ -137,7 +140,7 @@ __global__ static void __launch_bounds__(BLOCK) normalise_long(gpu_normalise a)
     square = over_row<BLOCK>(square, part + BLOCK_WARPS);
     const float scale = 1.0f / sqrtf(square / (float)a.width + a.eps);
     for (int32_t i = begin; i < a.width; i += 4 * BLOCK)
-        write_y<WIDE>(a, row.y, i, read_z<WIDE>(row, i, a.width), mean, scale);
+        write_y<WIDE>(a, row.y, r, i, read_z<WIDE>(row, i, a.width), mean, scale);
 }
 
 template <bool WIDE>

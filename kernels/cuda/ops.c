@@ -65,20 +65,32 @@ static gpu_activation activation_of(rill_activation activation)
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
-/* Rows that lie one behind the other are multiplied where they are; others are brought together, as the weights' type. */
-void cuda_queue_product(cuda_run *r, rill_matrix matrix, gpu_rows rows, gpu_operand x, gpu_operand x2, int32_t width2,
-                        gpu_operand sums)
+/* Where an output goes in the products' type. In fp32 it goes nowhere if nothing reads it so. */
+static gpu_panel panel_of(const cuda_run *r, const dev_op *op, const dev_operand *o, gpu_operand *out)
 {
-    gpu_queue *queue = r->queue;
-    const gpu_matrix *m = &r->weights->matrix[matrix - 1];
-    const void *panel = x.at;
-    if (m->type != GPU_F32 || x.index != NULL || x2.at != NULL || x.ld != m->k || (uintptr_t)x.at % 16 != 0) {
+    const cuda_fused *fused = cuda_fused_of(r, op);
+    if (fused->rounds == GPU_F32) return (gpu_panel){.at = NULL};
+    if (fused->dropped) out->at = NULL;
+    const dev_value *value = &r->program->value[o->of];
+    return (gpu_panel){.at = r->rounded[value->buffer], .ld = (int32_t)dev_padded(value->width), .type = fused->rounds};
+}
+
+/* Rows that are aligned are multiplied where they are; others are brought together, as the weights' type. */
+void cuda_queue_product(cuda_run *r, gpu_product product, gpu_rows rows, gpu_operand x, gpu_operand x2, int32_t width2)
+{
+    const gpu_matrix *m = product.matrix;
+    product.rows = rows.most;
+    product.a = x.at;
+    product.lda = x.ld;
+    if (m->type != GPU_F32 || x.index != NULL || x2.at != NULL || (uintptr_t)x.at % 16 != 0) {
+        const gpu_panel panel = {.at = r->panel, .ld = (int32_t)dev_padded((size_t)m->k), .type = m->type};
         const gpu_gather gather = {
-            .rows = rows, .width = m->k - width2, .width2 = width2, .x = x, .x2 = x2, .type = m->type, .out = r->panel};
-        gpu_run_gather(queue, &gather);
-        panel = r->panel;
+            .rows = rows, .width = m->k - width2, .width2 = width2, .x = x, .x2 = x2, .panel = panel};
+        gpu_run_gather(r->queue, &gather);
+        product.a = panel.at;
+        product.lda = panel.ld;
     }
-    gpu_product(queue, m, rows.most, panel, sums.at, sums.ld);
+    gpu_run_product(r->queue, &product);
 }
 
 static void list_product(cuda_run *r, const dev_op *op)
@@ -91,41 +103,74 @@ static void list_product(cuda_run *r, const dev_op *op)
                                    .lists = cuda_lists_of(r, o->list),
                                    .slot = cuda_index(r, op->slot),
                                    .w = cuda_constant(r, list->rows),
-                                   .type = list->type == RILL_WEIGHT_BF16 ? GPU_BF16 : GPU_F32,
+                                   .type = cuda_type_of(list->type),
                                    .a = cuda_operand(r, &op->view[DEV_A]),
                                    .out = cuda_operand(r, &op->view[DEV_OUT]),
                                    .activation = activation_of(o->activation)};
     if (args.longest > 0) gpu_run_list_product(r->queue, &args);
 }
 
-/* Whether a product may put its sums there: rows of a multiple of 4 floats are written by 16 bytes. */
-static int is_aligned(const gpu_operand *rows, int32_t n)
+/* The rows are those that the operation before has written in the matrix' type, or are brought into it. */
+static void multiply(cuda_run *r, const dev_op *op, gpu_product product, gpu_rows rows)
 {
-    return n % 4 != 0 || ((uintptr_t)rows->at % 16 == 0 && rows->ld % 4 == 0);
+    const dev_operand *a = &op->view[DEV_A];
+    if (!cuda_fused_of(r, op)->read_rounded) {
+        cuda_queue_product(r, product, rows, cuda_operand(r, a), cuda_operand(r, &op->view[DEV_A2]),
+                           (int32_t)op->as.product.k2);
+        return;
+    }
+    product.rows = rows.most;
+    product.a = r->rounded[r->program->value[a->of].buffer];
+    product.lda = (int32_t)dev_padded((size_t)product.matrix->k);
+    gpu_run_product(r->queue, &product);
 }
 
-/* Sums go where the output lies unless that is elsewhere for each row, or is what is added, or begins at an odd place. */
+/* The sums of the next product lie beside those of this one, before or behind them. */
+static void finish_both(cuda_run *r, const dev_op *op, gpu_finish *f)
+{
+    const dev_op *next = op + 1;
+    f->width2 = r->weights->matrix[next->as.product.matrix - 1].n;
+    f->bias2 = cuda_constant(r, next->as.product.bias);
+    f->out2 = cuda_operand(r, &next->view[DEV_OUT]);
+    if (cuda_fused_of(r, op)->with_next > 0) return;
+    const gpu_finish turned = *f;
+    f->width = turned.width2;
+    f->bias = turned.bias2;
+    f->out = turned.out2;
+    f->width2 = turned.width;
+    f->bias2 = turned.bias;
+    f->out2 = turned.out;
+}
+
 static void product(cuda_run *r, const dev_op *op)
 {
     const rill_product *o = &op->as.product;
+    const cuda_fused *fused = cuda_fused_of(r, op);
     if (o->list != 0) {
         list_product(r, op);
         return;
     }
-    const int32_t n = r->weights->matrix[o->matrix - 1].n;
-    gpu_finish finish = {.rows = cuda_rows(r, op->space),
-                         .width = n,
+    if (fused->done_before) return;
+    const gpu_rows rows = cuda_rows(r, op->space);
+    const gpu_operand add = cuda_operand(r, &op->view[DEV_ADD]), out = cuda_operand(r, &op->view[DEV_OUT]);
+    const gpu_operand sums = {.at = (float *)(void *)r->sums, .ld = (int32_t)dev_padded((size_t)fused->matrix.n)};
+    if (fused->whole) {
+        const gpu_product whole = {
+            .matrix = &fused->matrix, .add = add.at, .ld_add = add.ld, .c = out.at, .ldc = out.ld};
+        multiply(r, op, whole, rows);
+        return;
+    }
+    multiply(r, op, (gpu_product){.matrix = &fused->matrix, .c = sums.at, .ldc = sums.ld}, rows);
+    gpu_finish finish = {.rows = rows,
+                         .width = r->weights->matrix[o->matrix - 1].n,
+                         .sums = sums,
                          .bias = cuda_constant(r, o->bias),
-                         .add = cuda_operand(r, &op->view[DEV_ADD]),
-                         .out = cuda_operand(r, &op->view[DEV_OUT]),
+                         .add = add,
+                         .out = out,
                          .activation = activation_of(o->activation)};
-    const int there = finish.out.index == NULL && finish.add.at != finish.out.at && is_aligned(&finish.out, n);
-    finish.sums = there ? finish.out
-                        : (gpu_operand){.at = (float *)(void *)r->sums, .ld = (int32_t)dev_padded((size_t)n)};
-    cuda_queue_product(r, o->matrix, finish.rows, cuda_operand(r, &op->view[DEV_A]), cuda_operand(r, &op->view[DEV_A2]),
-                       (int32_t)o->k2, finish.sums);
-    if (!there || finish.bias != NULL || finish.add.at != NULL || finish.activation != GPU_LINEAR)
-        gpu_run_finish(r->queue, &finish);
+    finish.panel = panel_of(r, op, &op->view[DEV_OUT], &finish.out);
+    if (fused->with_next != 0) finish_both(r, op, &finish);
+    gpu_run_finish(r->queue, &finish);
 }
 
 /* --- attention ---------------------------------------------------------------------------------------------------- */
@@ -161,6 +206,7 @@ static void attend(cuda_run *r, const dev_op *op, size_t number)
                        .out = cuda_operand(r, &op->view[DEV_OUT]),
                        .part = (float *)(void *)r->part,
                        .longest = (int32_t)memory->longest};
+    args.panel = panel_of(r, op, &op->view[DEV_OUT], &args.out);
     if (o->watch && r->asked->watched != NULL) {
         args.watched = cuda_twin(r, r->watched);
         args.ld_watched = (int32_t)r->asked->ld_watched;
@@ -195,26 +241,28 @@ static void gru(cuda_run *r, const dev_op *op)
 static void normalise(cuda_run *r, const dev_op *op)
 {
     const rill_normalise *o = &op->as.normalise;
-    const gpu_normalise args = {.rows = cuda_rows(r, op->space),
-                                .width = (int32_t)o->width,
-                                .x = cuda_operand(r, &op->view[DEV_X]),
-                                .residual = cuda_operand(r, &op->view[DEV_RESIDUAL]),
-                                .y = cuda_operand(r, &op->view[DEV_OUT]),
-                                .gain = cuda_constant(r, o->gain),
-                                .bias = cuda_constant(r, o->bias),
-                                .eps = o->eps,
-                                .rms = o->rms};
+    gpu_normalise args = {.rows = cuda_rows(r, op->space),
+                          .width = (int32_t)o->width,
+                          .x = cuda_operand(r, &op->view[DEV_X]),
+                          .residual = cuda_operand(r, &op->view[DEV_RESIDUAL]),
+                          .y = cuda_operand(r, &op->view[DEV_OUT]),
+                          .gain = cuda_constant(r, o->gain),
+                          .bias = cuda_constant(r, o->bias),
+                          .eps = o->eps,
+                          .rms = o->rms};
+    args.panel = panel_of(r, op, &op->view[DEV_OUT], &args.y);
     gpu_run_normalise(r->queue, &args);
 }
 
 static void activate(cuda_run *r, const dev_op *op)
 {
-    const gpu_activate args = {.rows = cuda_rows(r, op->space),
-                               .width = (int32_t)op->as.activate.width,
-                               .x = cuda_operand(r, &op->view[DEV_X]),
-                               .gate = cuda_operand(r, &op->view[DEV_GATE]),
-                               .y = cuda_operand(r, &op->view[DEV_OUT]),
-                               .activation = activation_of(op->as.activate.activation)};
+    gpu_activate args = {.rows = cuda_rows(r, op->space),
+                         .width = (int32_t)op->as.activate.width,
+                         .x = cuda_operand(r, &op->view[DEV_X]),
+                         .gate = cuda_operand(r, &op->view[DEV_GATE]),
+                         .y = cuda_operand(r, &op->view[DEV_OUT]),
+                         .activation = activation_of(op->as.activate.activation)};
+    args.panel = panel_of(r, op, &op->view[DEV_OUT], &args.y);
     gpu_run_activate(r->queue, &args);
 }
 
@@ -231,6 +279,7 @@ static void embed(cuda_run *r, const dev_op *op)
         const gpu_matrix *m = &r->weights->matrix[o->matrix - 1];
         args.x = (gpu_operand){.at = (float *)(uintptr_t)m->w, .ld = m->k, .index = cuda_index(r, op->slot)};
     }
+    args.panel = panel_of(r, op, &op->view[DEV_OUT], &args.out);
     gpu_run_embed(r->queue, &args);
 }
 
@@ -243,6 +292,7 @@ static void sum(cuda_run *r, const dev_op *op)
                     .out = cuda_operand(r, &op->view[DEV_SUM_OUT]),
                     .least = o->activation == RILL_RELU ? 0.0f : -INFINITY};
     for (int32_t i = 0; i < o->terms; i++) args.term[i] = cuda_operand(r, &op->view[i]);
+    args.panel = panel_of(r, op, &op->view[DEV_SUM_OUT], &args.out);
     gpu_run_sum(r->queue, &args);
 }
 

@@ -101,11 +101,12 @@ static void follow_decoding(const rill_stream *s, int all)
     for (size_t i = 0; i < s->plan->programs * DEV_GROUPS; i++) {
         const cuda_frame *f = &own->frame[i];
         const int answered_later = f->group > 0 && own->late[f->group - 1] != NULL;
-        if (f->under_way && f->run.line == &own->decode && (all || !answered_later)) gpu_follow(own->fill.queue, f->mark);
+        if (f->under_way && f->run.line == &own->decode && (all || !answered_later))
+            gpu_follow(own->fill.queue, f->mark);
     }
 }
 
-rill_status cuda_stage(rill_stream *s, int32_t slot, size_t bytes, char **out)
+rill_status cuda_stage(const rill_stream *s, int32_t slot, size_t bytes, char **out)
 {
     enum { LEAST = 1 << 16 };
     char why[GPU_TEXT];

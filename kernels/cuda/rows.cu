@@ -6,57 +6,24 @@
 
 /* --- gather ------------------------------------------------------------------------------------------------------- */
 
-struct __align__(2) bf16_1 {
-    uint16_t at[1];
-};
-struct __align__(8) bf16_4 {
-    uint16_t at[4];
-};
-
-template <class Out, int N>
-__device__ static inline Out rounded(const gpu_piece<N> &x)
-{
-    Out y;
-    for (int i = 0; i < N; i++) y.at[i] = gpu_bf16(x.at[i]);
-    return y;
-}
-
 template <int N>
-__device__ static inline gpu_piece<N> gathered(const gpu_gather &a, int32_t r, int32_t p)
-{
-    const int32_t of_x = a.width / N;
-    return p < of_x ? gpu_read<N>(gpu_row(a.x, r), p) : gpu_read<N>(gpu_row(a.x2, r), p - of_x);
-}
-
-template <int N>
-__global__ static void gather_f32(gpu_tiled<gpu_gather> t)
+__global__ static void gather(gpu_tiled<gpu_gather> t)
 {
     int32_t r, p;
     if (!gpu_place(t, &r, &p)) return;
-    ((gpu_piece<N> *)t.a.out)[(size_t)r * (size_t)t.pieces + (size_t)p] = gathered<N>(t.a, r, p);
-}
-
-template <int N, class Out>
-__global__ static void gather_bf16(gpu_tiled<gpu_gather> t)
-{
-    int32_t r, p;
-    if (!gpu_place(t, &r, &p)) return;
-    ((Out *)t.a.out)[(size_t)r * (size_t)t.pieces + (size_t)p] = rounded<Out>(gathered<N>(t.a, r, p));
+    const int32_t of_x = t.a.width / N;
+    gpu_write<N>(t.a.panel, r, p,
+                 p < of_x ? gpu_read<N>(gpu_row(t.a.x, r), p) : gpu_read<N>(gpu_row(t.a.x2, r), p - of_x));
 }
 
 void gpu_run_gather(gpu_queue *queue, const gpu_gather *args)
 {
-    const bool wide = args->width % 4 == 0 && args->width2 % 4 == 0 && gpu_aligned(args->x) && gpu_aligned(args->x2) &&
-                      gpu_aligned(args->out, 0);
+    const bool wide = args->width % 4 == 0 && args->width2 % 4 == 0 && gpu_aligned(args->x) && gpu_aligned(args->x2);
     const gpu_tiled<gpu_gather> t = gpu_tile(*args, (args->width + args->width2) / (wide ? 4 : 1));
-    if (args->type == GPU_F32 && wide)
-        GPU_TILES(queue, (gather_f32<4>), t);
-    else if (args->type == GPU_F32)
-        GPU_TILES(queue, (gather_f32<1>), t);
-    else if (wide)
-        GPU_TILES(queue, (gather_bf16<4, bf16_4>), t);
+    if (wide)
+        GPU_TILES(queue, gather<4>, t);
     else
-        GPU_TILES(queue, (gather_bf16<1, bf16_1>), t);
+        GPU_TILES(queue, gather<1>, t);
 }
 
 /* --- element by element ------------------------------------------------------------------------------------------- */
@@ -85,20 +52,24 @@ __global__ static void finish(gpu_tiled<gpu_finish> t)
 {
     int32_t r, p;
     if (!gpu_place(t, &r, &p)) return;
-    float *out = gpu_row(t.a.out, r);
-    if (out == nullptr) return;
-    const gpu_piece<N> sums = gpu_read<N>(gpu_row(t.a.sums, r), p), bias = gpu_read<N>(t.a.bias, p),
-                       add = gpu_read<N>(gpu_row(t.a.add, r), p);
+    const int32_t of_out = t.a.width / N, second = p >= of_out;
+    const float *bias = second ? t.a.bias2 : t.a.bias;
+    float *out = gpu_row(second ? t.a.out2 : t.a.out, r);
+    if (out == nullptr && t.a.panel.at == nullptr) return;
+    const gpu_piece<N> sums = gpu_read<N>(gpu_row(t.a.sums, r), p), add = gpu_read<N>(gpu_row(t.a.add, r), p);
+    if (second) p -= of_out;
+    const gpu_piece<N> one = gpu_read<N>(bias, p);
     gpu_piece<N> y;
-    for (int i = 0; i < N; i++) y.at[i] = gpu_activated(t.a.activation, (bias.at[i] + add.at[i]) + sums.at[i]);
-    gpu_write<N>(out, p, y);
+    for (int i = 0; i < N; i++) y.at[i] = gpu_activated(t.a.activation, (one.at[i] + add.at[i]) + sums.at[i]);
+    if (out != nullptr) gpu_write<N>(out, p, y);
+    gpu_write<N>(t.a.panel, r, p, y);
 }
 
 void gpu_run_finish(gpu_queue *queue, const gpu_finish *args)
 {
-    const bool wide = args->width % 4 == 0 && gpu_aligned(args->sums) && gpu_aligned(args->bias, 0) && gpu_aligned(args->add) &&
-                      gpu_aligned(args->out);
-    const gpu_tiled<gpu_finish> t = gpu_tile(*args, args->width / (wide ? 4 : 1));
+    const bool wide = args->width % 4 == 0 && args->width2 % 4 == 0 && gpu_aligned(args->sums) && gpu_aligned(args->bias, 0) &&
+                      gpu_aligned(args->add) && gpu_aligned(args->out) && gpu_aligned(args->bias2, 0) && gpu_aligned(args->out2);
+    const gpu_tiled<gpu_finish> t = gpu_tile(*args, (args->width + args->width2) / (wide ? 4 : 1));
     if (wide)
         GPU_TILES(queue, finish<4>, t);
     else
@@ -111,14 +82,15 @@ __global__ static void activate(gpu_tiled<gpu_activate> t)
     int32_t r, p;
     if (!gpu_place(t, &r, &p)) return;
     float *out = gpu_row(t.a.y, r);
-    if (out == nullptr) return;
+    if (out == nullptr && t.a.panel.at == nullptr) return;
     const gpu_piece<N> x = gpu_read<N>(gpu_row(t.a.x, r), p), gate = gpu_read<N>(gpu_row(t.a.gate, r), p);
     gpu_piece<N> y;
     for (int i = 0; i < N; i++) {
         const float z = gpu_activated(t.a.activation, x.at[i]);
         y.at[i] = t.a.gate.at != nullptr ? z * gate.at[i] : z;
     }
-    gpu_write<N>(out, p, y);
+    if (out != nullptr) gpu_write<N>(out, p, y);
+    gpu_write<N>(t.a.panel, r, p, y);
 }
 
 void gpu_run_activate(gpu_queue *queue, const gpu_activate *args)
@@ -137,7 +109,7 @@ __global__ static void embed(gpu_tiled<gpu_embed> t)
     int32_t r, p;
     if (!gpu_place(t, &r, &p)) return;
     float *out = gpu_row(t.a.out, r);
-    if (out == nullptr) return;
+    if (out == nullptr && t.a.panel.at == nullptr) return;
     const float *row = gpu_row(t.a.x, r), *position = gpu_row(t.a.position, r);
     const gpu_piece<N> x = gpu_read<N>(row, p), place = gpu_read<N>(position, p);
     gpu_piece<N> y;
@@ -145,7 +117,8 @@ __global__ static void embed(gpu_tiled<gpu_embed> t)
         const float scaled = row != nullptr ? t.a.scale * x.at[i] : 0.0f;
         y.at[i] = position != nullptr ? scaled + place.at[i] : scaled;
     }
-    gpu_write<N>(out, p, y);
+    if (out != nullptr) gpu_write<N>(out, p, y);
+    gpu_write<N>(t.a.panel, r, p, y);
 }
 
 void gpu_run_embed(gpu_queue *queue, const gpu_embed *args)
@@ -167,7 +140,7 @@ __global__ static void sum(gpu_tiled<gpu_sum> t)
     int32_t r, p;
     if (!gpu_place(t, &r, &p)) return;
     float *out = gpu_row(t.a.out, r);
-    if (out == nullptr) return;
+    if (out == nullptr && t.a.panel.at == nullptr) return;
     gpu_piece<N> y = gpu_read<N>(nullptr, p);
     bool any = false;
     for (int32_t i = 0; i < t.a.terms; i++) {
@@ -178,7 +151,8 @@ __global__ static void sum(gpu_tiled<gpu_sum> t)
         any = true;
     }
     for (int j = 0; j < N; j++) y.at[j] = y.at[j] < t.a.least ? t.a.least : y.at[j];
-    gpu_write<N>(out, p, y);
+    if (out != nullptr) gpu_write<N>(out, p, y);
+    gpu_write<N>(t.a.panel, r, p, y);
 }
 
 void gpu_run_sum(gpu_queue *queue, const gpu_sum *args)

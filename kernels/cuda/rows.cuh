@@ -6,6 +6,7 @@
 #define RILL_CUDA_ROWS_CUH
 
 #include "cuda.cuh"
+#include "halves.h"
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
 
@@ -25,14 +26,6 @@ __device__ static inline float gpu_activated(gpu_activation activation, float x)
     case GPU_SIGMOID: return gpu_sigmoid(x);
     default: return x;
     }
-}
-
-/* To the nearest, ties to even; a NaN stays one. */
-__device__ static inline uint16_t gpu_bf16(float x)
-{
-    const uint32_t bits = __float_as_uint(x);
-    if (x != x) return (uint16_t)(bits >> 16 | 0x40);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
@@ -56,6 +49,26 @@ template <int N>
 __device__ static inline void gpu_write(float *row, int32_t p, const gpu_piece<N> &x)
 {
     ((gpu_piece<N> *)row)[p] = x;
+}
+
+template <int N>
+struct __align__(2 * N) gpu_rounded {
+    uint16_t at[N];
+};
+
+/* Piece p of row r, where there is a panel. */
+template <int N>
+__device__ static inline void gpu_write(const gpu_panel &to, int32_t r, int32_t p, const gpu_piece<N> &x)
+{
+    const size_t row = (size_t)r * (size_t)to.ld;
+    if (to.at == nullptr) return;
+    if (to.type == GPU_F32) {
+        gpu_write<N>((float *)to.at + row, p, x);
+        return;
+    }
+    gpu_rounded<N> y;
+    for (int i = 0; i < N; i++) y.at[i] = gpu_rounded_bits(x.at[i], to.type);
+    ((gpu_rounded<N> *)((uint16_t *)to.at + row))[p] = y;
 }
 
 /* Where pieces of 4 can be: rows begin at multiples of 16 bytes. On the host. */

@@ -23,14 +23,7 @@ static void lay_out_head(cuda_run *r, rill_carver *c)
 {
     const dev_program *p = r->program;
     const size_t spaces = p->spaces + 1, lists = r->inner.plan->lists;
-    dev_layout *l = &r->inner.layout;
-    l->rows = rill_carve(c, spaces, sizeof *l->rows);
-    l->space_at = rill_carve(c, spaces, sizeof *l->space_at);
-    l->place_at = rill_carve(c, spaces, sizeof *l->place_at);
-    l->index_at = rill_carve(c, p->indices, sizeof *l->index_at);
-    l->value_at = rill_carve(c, p->buffers, sizeof *l->value_at);
-    l->value_ld = rill_carve(c, p->buffers, sizeof *l->value_ld);
-    l->path_at = rill_carve(c, p->paths, sizeof *l->path_at);
+    dev_lay_out_arrays(p, &r->inner.layout, c);
     r->inner.start = rill_carve(c, p->ragged, sizeof *r->inner.start);
     r->most = rill_carve(c, spaces, sizeof *r->most);
     r->column = rill_carve(c, p->columns, sizeof *r->column);
@@ -46,6 +39,7 @@ static void lay_out_head(cuda_run *r, rill_carver *c)
     r->list_length = rill_carve(c, lists, sizeof *r->list_length);
     r->list_longest = rill_carve(c, lists, sizeof *r->list_longest);
     r->value = rill_carve(c, p->buffers, sizeof *r->value);
+    r->rounded = rill_carve(c, p->buffers, sizeof *r->rounded);
     const size_t zeroed = c->used;
     for (size_t i = 0; i < p->ragged; i++) {
         int32_t *start = rill_carve(c, r->inner.n + 1, sizeof *start);
@@ -267,9 +261,9 @@ static work work_of(const cuda_run *r)
         const dev_op *op = &p->op[i];
         const size_t rows = r->most[op->space];
         if (op->kind == DEV_PRODUCT && op->as.product.list == 0) {
-            const gpu_matrix *m = &r->weights->matrix[op->as.product.matrix - 1];
-            w.panel = most(w.panel, rows * (size_t)m->k * sizeof(float));
-            w.sums = most(w.sums, rows * dev_padded((size_t)m->n) * sizeof(float));
+            const cuda_fused *f = cuda_fused_of(r, op);
+            if (!f->read_rounded) w.panel = most(w.panel, rows * dev_padded((size_t)f->matrix.k) * sizeof(float));
+            if (!f->whole) w.sums = most(w.sums, rows * dev_padded((size_t)f->matrix.n) * sizeof(float));
         } else if (op->kind == DEV_SCAN) {
             const size_t hidden = dev_padded(op->as.scan.hidden), inputs = r->inner.n;
             w.panel = most(w.panel, inputs * hidden * sizeof(float));
@@ -299,6 +293,7 @@ static size_t lay_out_values(cuda_run *r, const work *w, char *base)
         const size_t width = b->list != 0 ? r->list_longest[b->list - 1] : b->width;
         r->inner.layout.value_ld[i] = dev_padded(width > 0 ? width : 1);
         r->value[i] = rill_carve(&c, r->most[b->space] * r->inner.layout.value_ld[i], sizeof(float));
+        r->rounded[i] = rill_carve(&c, r->most[b->space] * r->fused->rounded[i], 1);
     }
     for (size_t i = 0; i < p->paths; i++) r->path_entry[i] = rill_carve(&c, r->path_total[i], sizeof(int32_t));
     r->panel = rill_carve(&c, w->panel, 1);
@@ -348,10 +343,11 @@ static rill_status queue_run(cuda_run *r)
     for (size_t i = 0; i < p->ops && status == RILL_OK; i++) {
         if (r->stream->profiling) status = wait_for(r);
         const double begin = rill_clock();
+        const uint64_t launches = gpu_launches(r->queue);
         if (r->block.rows[p->op[i].space] > 0 || p->op[i].kind == DEV_SCAN) cuda_queue_op(r, &p->op[i], i);
         if (!r->stream->profiling) continue;
         if (status == RILL_OK) status = wait_for(r);
-        dev_profile_count(&r->block, &p->op[i], rill_clock() - begin);
+        dev_profile_count(&r->block, &p->op[i], rill_clock() - begin, gpu_launches(r->queue) - launches);
     }
     if (r->stream->profiling) dev_profile_sum(&r->inner);
     if (r->back_end > r->back)
@@ -381,6 +377,7 @@ static rill_status take_frame(rill_stream *s, const dev_program *p, const rill_r
                         .program = p,
                         .asked = &f->asked};
     f->run.queue = f->run.line->queue;
+    f->run.fused = &f->run.weights->program[program];
     f->run.inner = (dev_run){.stream = s,
                              .plan = s->plan,
                              .program = p,

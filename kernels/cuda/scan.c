@@ -68,7 +68,8 @@ static gpu_operand through(cuda_run *r, const dev_op *op, int view, int32_t *whi
 typedef struct scanning {
     cuda_run *r;
     const rill_scan *o;
-    gpu_rows rows; /* of the step */
+    gpu_product product; /* of the states */
+    gpu_rows rows;       /* of the step */
     gpu_operand h, c, gates, read;
 } scanning;
 
@@ -84,6 +85,11 @@ static void clear(const scanning *s, gpu_operand rows)
     gpu_run_copy(s->r->queue, &args);
 }
 
+static void multiply(const scanning *s)
+{
+    cuda_queue_product(s->r, s->product, s->rows, s->h, (gpu_operand){.at = NULL}, 0);
+}
+
 /* In the first step h is zero, so the inputs are all there is. */
 static void step_lstm(const scanning *s, int32_t t)
 {
@@ -95,7 +101,7 @@ static void step_lstm(const scanning *s, int32_t t)
     if (t == 0) {
         gpu_run_copy(queue, &begin);
     } else {
-        cuda_queue_product(s->r, s->o->recurrent, s->rows, s->h, (gpu_operand){.at = NULL}, 0, s->gates);
+        multiply(s);
         gpu_run_finish(queue, &finish);
         cell.c = s->c;
     }
@@ -105,12 +111,6 @@ static void step_lstm(const scanning *s, int32_t t)
 /* The gate of the new state scales the state's part before the input's is added, so the two stay apart until the cell. */
 static void step_gru(const scanning *s, int32_t t)
 {
-    gpu_queue *queue = s->r->queue;
-    const gpu_finish finish = {.rows = s->rows,
-                               .width = 3 * (int32_t)s->o->hidden,
-                               .sums = s->gates,
-                               .bias = cuda_constant(s->r, s->o->recurrent_bias),
-                               .out = s->gates};
     const gpu_gru cell = {.rows = s->rows,
                           .hidden = (int32_t)s->o->hidden,
                           .input = s->read,
@@ -118,9 +118,8 @@ static void step_gru(const scanning *s, int32_t t)
                           .h = s->h,
                           .h_out = s->h};
     if (t == 0) clear(s, s->h);
-    cuda_queue_product(s->r, s->o->recurrent, s->rows, s->h, (gpu_operand){.at = NULL}, 0, s->gates);
-    if (finish.bias != NULL) gpu_run_finish(queue, &finish);
-    gpu_run_gru(queue, &cell);
+    multiply(s);
+    gpu_run_gru(s->r->queue, &cell);
 }
 
 /* The last states to their inputs; zeros where there are no units. */
@@ -143,6 +142,7 @@ void cuda_queue_scan(cuda_run *r, const dev_op *op, const cuda_scan *scan)
                   .h = state(r->scan_h, o->hidden),
                   .c = state(r->scan_c, o->hidden),
                   .gates = state(r->scan_gates, (o->cell == RILL_CELL_GRU ? 3 : 4) * o->hidden)};
+    s.product = (gpu_product){.matrix = &cuda_fused_of(r, op)->matrix, .c = s.gates.at, .ldc = s.gates.ld};
     const gpu_operand read = through(r, op, DEV_GATES, scan->read), write = through(r, op, DEV_OUT, scan->write);
     for (int32_t t = 0; t < scan->steps; t++) {
         s.rows = (gpu_rows){.count = cuda_twin(r, scan->live + t), .most = scan->live[t]};

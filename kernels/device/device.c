@@ -88,6 +88,7 @@ static rill_status open_backend(rill_device *device, const rill_device_options *
 {
     rill_context *ctx = device->ctx;
     snprintf(device->name, sizeof device->name, "cpu");
+    if (o->fast) rill_log(ctx, RILL_LOG_WARNING, "fast: nothing on the processor becomes faster by it");
     if (o->backend == NULL || strcmp(o->backend, "rill") == 0) return RILL_OK;
     if (strcmp(o->backend, "onednn") != 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "backend: expected rill or onednn, found \"%s\"", o->backend);
@@ -108,6 +109,12 @@ static rill_status open_module(rill_device *device, const rill_device_options *o
     if (o->backend != NULL && strcmp(o->backend, "rill") != 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "backend: %s computes products on the cpu, not on %s", o->backend,
                          o->name);
+    if (o->fast && o->row_by_row)
+        return rill_fail(ctx, RILL_ERR_OPTION,
+                         "fast: answers may depend on the batch, and --deterministic forbids that");
+    if (o->int8)
+        return rill_fail(ctx, RILL_ERR_OPTION, "device: %s multiplies weights in f32, bf16 and f16, not in int8",
+                         o->name);
     rill_status status = find_module(ctx, module, DEV_MODULE_NAME, (void **)&table);
     if (status != RILL_OK) return status;
     if (table == NULL)
@@ -116,17 +123,22 @@ static rill_status open_module(rill_device *device, const rill_device_options *o
     if (table()->sizes != DEV_MODULE_SIZES)
         return rill_fail(ctx, RILL_ERR_ABI, "device: the module for %s is not of this build of rill", module);
     status = table()->open(device, o->name);
-    if (status == RILL_OK) device->module = table();
-    return status;
+    if (status != RILL_OK) return status;
+    const size_t used = strlen(device->name);
+    if (o->fast) snprintf(device->name + used, sizeof device->name - used, ", fast");
+    device->fast = o->fast;
+    device->module = table();
+    return RILL_OK;
 }
 
-/* The first GPU that can be used, else the processor. */
+/* The first GPU that can be used for what is asked, else the processor. */
 static rill_status open_any(rill_device *device, const rill_device_options *o)
 {
     rill_device_options wanted = *o;
     wanted.name = "cuda";
     if (open_module(device, &wanted) == RILL_OK) return RILL_OK;
-    rill_log(device->ctx, RILL_LOG_INFO, "no GPU: %s", rill_error(device->ctx));
+    rill_log(device->ctx, RILL_LOG_INFO, "the processor, not a GPU: %s", rill_error(device->ctx));
+    rill_error_clear(device->ctx);
     return open_backend(device, o);
 }
 
@@ -140,8 +152,8 @@ static rill_status open_named(rill_device *device, const rill_device_options *o)
     if (strcmp(name, "auto") == 0) return open_any(device, o);
     if ((word == 4 && memcmp(name, "cuda", 4) == 0) || (word == 9 && memcmp(name, "cuda-host", 9) == 0))
         return open_module(device, o);
-    return rill_fail(device->ctx, RILL_ERR_OPTION, "device: expected cpu, cuda, cuda:NUMBER or auto, found \"%s\"",
-                     name);
+    return rill_fail(device->ctx, RILL_ERR_OPTION, "device: expected cpu, cuda, cuda:NUMBER or auto, found \"%s\"%s",
+                     name, strchr(name, ',') != NULL ? ": one model runs on one device, and workers on several" : "");
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */

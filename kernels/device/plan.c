@@ -112,15 +112,18 @@ rill_constant rill_plan_constant(rill_plan *plan, const float *data, size_t rows
 rill_dtype dev_dtype(const rill_device *device, rill_weight_type type)
 {
     if (type == RILL_WEIGHT_F32) return device->kernels.f32;
-    return type == RILL_WEIGHT_BF16 ? RILL_DTYPE_BF16 : RILL_DTYPE_U8S8;
+    return type == RILL_WEIGHT_INT8 ? RILL_DTYPE_U8S8 : RILL_DTYPE_BF16; /* f16 by its size: it is a GPU's */
 }
 
 static int check_type(rill_plan *plan, rill_weight_type type)
 {
-    if (type != RILL_WEIGHT_F32 && type != RILL_WEIGHT_BF16 && type != RILL_WEIGHT_INT8)
+    if (type < RILL_WEIGHT_F32 || type > RILL_WEIGHT_F16)
         dev_plan_fail(plan, RILL_ERR_ARGUMENT, "weights of an unknown type, %d", (int)type);
     else if (type != RILL_WEIGHT_F32 && plan->device->kernels.f32 != RILL_DTYPE_F32)
         dev_plan_fail(plan, RILL_ERR_OPTION, "%s multiplies weights in f32 only", plan->device->name);
+    else if (type == RILL_WEIGHT_F16 && plan->device->module == NULL)
+        dev_plan_fail(plan, RILL_ERR_OPTION,
+                      "weights: the processor multiplies in f32, bf16 and int8: f16 is for GPUs");
     return plan->status == RILL_OK;
 }
 

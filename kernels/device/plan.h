@@ -27,6 +27,7 @@ struct rill_device {
     rill_context *ctx;
     rill_kernels kernels;
     char name[160];
+    int fast;                        /* products may depend on the batch */
     const struct dev_module *module; /* NULL: the processor */
     void *own;                       /* the module's */
     /* For tests: what blocks and spans are made of, and shares of attention kept at a time; 0: as run.c and ops.c decide. */

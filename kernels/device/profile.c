@@ -103,7 +103,7 @@ static size_t first_counter(const rill_plan *plan, const dev_program *program)
     return first;
 }
 
-void dev_profile_count(dev_block *b, const dev_op *op, double seconds)
+void dev_profile_count(dev_block *b, const dev_op *op, double seconds, uint64_t launches)
 {
     const dev_run *r = b->run;
     rill_stream *s = r->stream;
@@ -112,6 +112,7 @@ void dev_profile_count(dev_block *b, const dev_op *op, double seconds)
     const cost done = cost_of(b, op);
     c->calls++;
     c->rows += (int64_t)done.rows;
+    c->launches += (int64_t)launches;
     c->seconds += seconds;
     c->flops += done.flops;
     c->bytes += done.bytes;
@@ -121,7 +122,7 @@ void dev_profile_op(dev_block *b, const dev_op *op)
 {
     const double begin = rill_clock();
     dev_op_run(b, op);
-    dev_profile_count(b, op, rill_clock() - begin);
+    dev_profile_count(b, op, rill_clock() - begin, 0);
 }
 
 void dev_profile_sum(const dev_run *run)
@@ -131,6 +132,7 @@ void dev_profile_sum(const dev_run *run)
         dev_counter *to = &s->counter[i % s->counters], *from = &s->share[i];
         to->calls += from->calls;
         to->rows += from->rows;
+        to->launches += from->launches;
         to->seconds += from->seconds;
         to->flops += from->flops;
         to->bytes += from->bytes;
@@ -177,6 +179,7 @@ int rill_stream_profiled(const rill_stream *s, int32_t i, rill_op_profile *out)
                              .operation = op->name,
                              .calls = c->calls,
                              .rows = c->rows,
+                             .launches = c->launches,
                              .seconds = c->seconds,
                              .flops = c->flops,
                              .bytes = c->bytes};

@@ -326,12 +326,23 @@ rill_status dev_sum_lengths(dev_run *r, size_t *units, size_t *longest)
     return RILL_OK;
 }
 
+void dev_lay_out_arrays(const dev_program *p, dev_layout *l, rill_carver *c)
+{
+    const size_t spaces = p->spaces + 1;
+    l->rows = rill_carve(c, spaces, sizeof *l->rows);
+    l->space_at = rill_carve(c, spaces, sizeof *l->space_at);
+    l->place_at = rill_carve(c, spaces, sizeof *l->place_at);
+    l->index_at = rill_carve(c, p->indices, sizeof *l->index_at);
+    l->value_at = rill_carve(c, p->buffers, sizeof *l->value_at);
+    l->value_ld = rill_carve(c, p->buffers, sizeof *l->value_ld);
+    l->path_at = rill_carve(c, p->paths, sizeof *l->path_at);
+}
+
 /* The run's own arrays. */
 static void lay_out_run(dev_run *r, rill_carver *c, size_t **dealt, int32_t **sorted)
 {
     const dev_program *p = r->program;
-    const size_t spans = r->stream->threads * SPANS_PER_THREAD, spaces = p->spaces + 1;
-    dev_layout *l = &r->layout;
+    const size_t spans = r->stream->threads * SPANS_PER_THREAD;
     const int ordered = p->scan_space != 0;
     r->order = rill_carve(c, ordered ? r->n : 0, sizeof *r->order);
     *sorted = rill_carve(c, ordered ? r->n : 0, sizeof **sorted);
@@ -350,13 +361,7 @@ static void lay_out_run(dev_run *r, rill_carver *c, size_t **dealt, int32_t **so
         uint64_t *legal = rill_carve(c, words, sizeof *legal);
         if (c->base != NULL) r->legal[i] = words > 0 ? legal : NULL;
     }
-    l->rows = rill_carve(c, spaces, sizeof *l->rows);
-    l->space_at = rill_carve(c, spaces, sizeof *l->space_at);
-    l->place_at = rill_carve(c, spaces, sizeof *l->place_at);
-    l->index_at = rill_carve(c, p->indices, sizeof *l->index_at);
-    l->value_at = rill_carve(c, p->buffers, sizeof *l->value_at);
-    l->value_ld = rill_carve(c, p->buffers, sizeof *l->value_ld);
-    l->path_at = rill_carve(c, p->paths, sizeof *l->path_at);
+    dev_lay_out_arrays(p, &r->layout, c);
     if (!ordered) r->order = NULL;
 }
 

@@ -37,7 +37,7 @@ typedef struct dev_lists_of {
 } dev_lists_of;
 
 typedef struct dev_counter {
-    int64_t calls, rows;
+    int64_t calls, rows, launches;
     double seconds, flops, bytes;
 } dev_counter;
 
@@ -122,6 +122,9 @@ typedef struct dev_block {
 
 /* Order inputs by falling length, equal ones by number. */
 void dev_order(size_t n, const int32_t *length, int32_t *order);
+
+/* The arrays of a layout, as numerous as the program's parts. */
+void dev_lay_out_arrays(const dev_program *program, dev_layout *layout, rill_carver *c);
 
 /* Where the next array of a scratch begins. More bytes than there can be stay so many. */
 size_t dev_carve_at(rill_carver *c, size_t count, size_t size);
@@ -235,7 +238,7 @@ static inline size_t dev_same_slot(const int32_t *slot, size_t r, size_t rows)
 /* Run an operation of a block and count what it costs. */
 void dev_profile_op(dev_block *b, const dev_op *op);
 /* Count an operation of a block that took so long. */
-void dev_profile_count(dev_block *b, const dev_op *op, double seconds);
+void dev_profile_count(dev_block *b, const dev_op *op, double seconds, uint64_t launches);
 /* Add up what the threads have counted. */
 void dev_profile_sum(const dev_run *run);
 

@@ -232,7 +232,8 @@ void dev_build_view(const dev_builder *b, rill_space space, int place, rill_view
 {
     dev_operand *to = &b->op->view[place];
     if (b->plan->status != RILL_OK) return;
-    *to = (dev_operand){.of = view.of - 1, .index = DEV_NO_INDEX, .written = (use & DEV_WRITE) != 0, .first = (size_t)view.first};
+    *to = (dev_operand){
+        .of = view.of - 1, .index = DEV_NO_INDEX, .written = (use & DEV_WRITE) != 0, .first = (size_t)view.first};
     if (view.kind == DEV_VIEW_NONE) {
         to->of = 0;
         if (!(use & DEV_OPTIONAL)) fail(b, "%s is missing", what);

@@ -306,7 +306,7 @@ exits 0; same out plain
 has_json s.json inputs failed timesteps expansions exp_per_step refills longest_item_timesteps depth_bound candidates pruned \
   outputs truncated nodes.peak nodes.in_use histories.peak items_peak waiting_peak memory_peak seconds.read seconds.encode \
   seconds.step seconds.score seconds.choose seconds.select seconds.prune seconds.commit seconds.finalize seconds.write \
-  seconds.total engine_share settings.method inputs_per_second domain model threads version
+  seconds.total seconds.waited seconds.hidden engine_share settings.method inputs_per_second domain model threads version
 json 6 inputs s.json; json 0 failed s.json; json 0 nodes.in_use s.json; json semparse domain s.json
 has_json --lines t.json event timestep item items depths widths_before widths_merged widths_after seconds.step rows
 "$check_json" --lines t.json seconds.total >totals

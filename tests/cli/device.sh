@@ -34,6 +34,77 @@ printf 'return { model = "%s", search = { k = 5 }, n_best = 3, device = "cuda-ho
 run "$rill" run script.lua -q -i text -o next
 exits 0; same device next
 
+# --- to the last byte by several devices, whose workers share input and output
+for list in cuda-host:1 cuda-host:0,cuda-host:1 cuda-host,cuda-host:0 cuda-host:1,cuda-host:0,cuda-host:1; do
+  run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device $list --stats stats.json
+  exits 0; same device next
+  json "$(echo $list | tr , '\n' | wc -l)" workers stats.json
+done
+json 'cuda-host:1, cuda-host (a stand-in for tests)' devices.2 stats.json
+for workers in 3 4; do
+  run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-host:0,cuda-host:1 --workers $workers
+  exits 0; same device next
+done
+for bound in "--memory 60K" "--max-nodes 40" "--unordered"; do
+  # shellcheck disable=SC2086
+  run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o one --device cuda-host $bound
+  # shellcheck disable=SC2086
+  run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-host:0,cuda-host:1 --workers 4 $bound
+  exits 0
+  sort -s -t' ' -k1,1n one >wanted
+  sort -s -t' ' -k1,1n next >found
+  same wanted found
+done
+printf 'return { model = "%s", search = { k = 5 }, n_best = 3, device = "cuda-host:0,cuda-host:1" }\n' "$model" >script.lua
+run "$rill" run script.lua -q -i text -o next
+exits 0; same device next
+run "$rill" info -m "$model" --device cuda-host:0,cuda-host:1
+exits 0; prints "devices      cuda-host:0, "; prints "             cuda-host:1, "
+run "$rill" bench -m "$model" -i text --device cuda-host:0,cuda-host:1 --repeat 1 --methods stream-all
+exits 0
+
+# --- auto takes the GPU, here the stand-in under its name, unless it refuses what is asked or cannot be used
+mkdir modules
+module=$(echo "$RILL_MODULES"/rill-cuda-host-*.so)
+auto() { # auto MESSAGE OPTION...
+  local message=$1
+  shift
+  RILL_MODULES=$PWD/modules run "$rill" decode -m "$model" -v -k 5 --n-best 3 -i text -o next --device auto "$@"
+  exits 0; says "$message"
+}
+cp "$module" modules/"$(basename "${module/cuda-host/cuda}")"
+auto 'mt: the model runs on cuda:0, '; same device next
+auto 'the processor, not a GPU: device: cuda multiplies weights in f32 and bf16, not in int8' --weights int8
+auto 'mt: the model runs on cpu' --weights int8
+echo broken >modules/"$(basename "${module/cuda-host/cuda}")"
+auto 'mt: the model runs on cpu'; same cpu next
+
+# --- the host waits for answers, and works while others are worked out
+run "$rill" decode -m "$model" -q -k 5 -n 20 -i text -o next --device cuda-host --stats stats.json
+exits 0
+for name in waited hidden; do
+  "$check_json" stats.json "seconds.$name" >value
+  run grep -qx '[0-9.e-]*[1-9][0-9.e-]*' value
+  exits 0
+done
+run "$rill" decode -m "$model" -q -k 5 -n 20 -i text -o next --stats stats.json
+exits 0; json 0.0 seconds.waited stats.json; json 0.0 seconds.hidden stats.json
+
+# --- fast: answers may depend on the batch, and rill bench says so; the processor has nothing of it
+run "$rill" info -m "$model" --device cuda-host --fast
+exits 0; prints ", fast"
+run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-host --fast -n 1
+exits 0
+run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o fast --device cuda-host --fast -n 40
+exits 0
+texts fast >found
+same wanted found
+differ next fast
+run "$rill" bench -m "$model" -q -i text --device cuda-host --fast -k 5 --repeat 1 --methods fixed:n=1,fixed:n=5
+exits 0; says "gave different outputs, as they may with --fast"
+run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --fast
+exits 0; same cpu next; says "fast: nothing on the processor becomes faster by it"
+
 # --- what each operation costs is told of a device too
 run "$rill" decode -m "$model" -q -i text --device cuda-host --profile --stats stats.json
 exits 0; says "limit: not known of this device"
@@ -50,7 +121,13 @@ refused() { # refused MESSAGE OPTION...
 refused 'mt: device: expected cpu, cuda, cuda:NUMBER or auto, found "gpu"' --device gpu
 refused 'mt: device: cuda-host:7: there is no GPU 7' --device cuda-host:7
 refused 'mt: device: expected cuda-host or cuda-host:NUMBER, found "cuda-host:x"' --device cuda-host:x
-refused 'multiplies weights in f32 and bf16, not in int8' --device cuda-host --weights int8
+refused 'multiplies weights in f32, bf16 and f16, not in int8' --device cuda-host --weights int8
+refused 'fast: answers may depend on the batch, and --deterministic forbids that' --device cuda-host --fast --deterministic
+refused 'weights: the processor multiplies in f32, bf16 and int8: f16 is for GPUs' --weights f16
+refused 'mt: device: cuda-host:2: there is no GPU 2' --device cuda-host:0,cuda-host:2
+refused 'device: cuda-host:0 and cpu are of several kinds' --device cuda-host:0,cpu
+refused 'device: an entry of the list is empty' --device cuda-host:0,,cuda-host:1
+refused 'device: 2 devices take 2 workers or more, not 1' --device cuda-host:0,cuda-host:1 --workers 1
 refused 'backend: onednn computes products on the cpu, not on cuda-host' --device cuda-host --backend onednn
 
 # --- memory that the device does not have: an error, and nothing is left behind

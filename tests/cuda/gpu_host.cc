@@ -1,7 +1,8 @@
 /* gpu_host.cc: gpu.h on the host, for tests. Device memory is memory of the process.
  *
  * Work waits in its queue until gpu_wait(): what is read before has its poison still. Memory is poisoned with 0xFF, a NaN or -1, and
- * the address sanitizer knows its exact end. Copies and products look whether what they name lives. */
+ * the address sanitizer knows its exact end. Copies and products look whether what they name lives, and launches whether they name
+ * another device's memory. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,8 @@ struct stretch {
 };
 
 struct gpu_device {
+    gpu_device *next;
+    int index;
     pthread_mutex_t lock; /* of the list */
     stretch *memory;
 };
@@ -41,8 +44,8 @@ struct work {
     void *to;
     const void *from;
     size_t bytes;
-    gpu_matrix matrix;
-    int32_t rows, ldc;
+    gpu_product product;
+    gpu_matrix matrix; /* the product's */
     const gpu_graph *graph;
     gpu_mark *mark;
     gpu_queue *other; /* that the mark stands in */
@@ -61,7 +64,8 @@ struct gpu_queue {
     gpu_graph *record; /* that work goes into; NULL: the queue itself */
     work **before;     /* where the queue's own work ends meanwhile */
     gpu_queue *peer; /* that this one has followed, or that has followed it; NULL: there is none */
-    uint64_t launches, steps;
+    uint64_t launches, put; /* done; asked for, with products */
+    uint64_t steps;
     bool within; /* a piece of its work that is not done yet */
     bool failed;
     char why[GPU_TEXT];
@@ -73,22 +77,54 @@ struct gpu_mark {
 };
 
 static const size_t RESERVED = (size_t)1 << 36;
+static const int DEVICES = 2;
 static size_t used; /* by all devices; atomic */
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static gpu_device *all; /* that are open; one of an index may be open several times */
+
+/* --- faults ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t counted[CUDA_HOST_CALLS], fails_from[CUDA_HOST_CALLS], fails_until[CUDA_HOST_CALLS]; /* atomic */
+
+static bool fails(cuda_host_call call)
+{
+    const uint64_t n = __atomic_add_fetch(&counted[call], 1, __ATOMIC_RELAXED);
+    return n >= __atomic_load_n(&fails_from[call], __ATOMIC_RELAXED) &&
+           n < __atomic_load_n(&fails_until[call], __ATOMIC_RELAXED);
+}
+
+void cuda_host_fail(cuda_host_call call, uint64_t n, uint64_t more)
+{
+    const uint64_t from = cuda_host_count(call) + n;
+    __atomic_store_n(&fails_from[call], from, __ATOMIC_RELAXED);
+    __atomic_store_n(&fails_until[call], n > 0 ? from + 1 + more : 0, __ATOMIC_RELAXED);
+}
+
+uint64_t cuda_host_count(cuda_host_call call)
+{
+    return __atomic_load_n(&counted[call], __ATOMIC_RELAXED);
+}
 
 /* --- devices ------------------------------------------------------------------------------------------------------ */
 
 int gpu_open(gpu_device **out, int index, char why[GPU_TEXT])
 {
     *out = nullptr;
-    gpu_device *device = index == 0 ? (gpu_device *)calloc(1, sizeof *device) : nullptr;
-    if (device == nullptr) {
-        if (index != 0)
-            snprintf(why, GPU_TEXT, "there is no GPU %d: cuda-host is GPU 0 alone", index);
-        else
-            snprintf(why, GPU_TEXT, "out of memory");
+    if (index < 0 || index >= DEVICES) {
+        snprintf(why, GPU_TEXT, "there is no GPU %d: cuda-host has %d", index, DEVICES);
         return -1;
     }
+    gpu_device *device = fails(CUDA_HOST_OPENING) ? nullptr : (gpu_device *)calloc(1, sizeof *device);
+    if (device == nullptr) {
+        snprintf(why, GPU_TEXT, "out of memory");
+        return -1;
+    }
+    device->index = index;
     pthread_mutex_init(&device->lock, nullptr);
+    pthread_mutex_lock(&all_lock);
+    device->next = all;
+    all = device;
+    pthread_mutex_unlock(&all_lock);
     *out = device;
     return 0;
 }
@@ -96,6 +132,11 @@ int gpu_open(gpu_device **out, int index, char why[GPU_TEXT])
 void gpu_close(gpu_device *device)
 {
     if (device == nullptr) return;
+    pthread_mutex_lock(&all_lock);
+    gpu_device **at = &all;
+    while (*at != device) at = &(*at)->next;
+    *at = device->next;
+    pthread_mutex_unlock(&all_lock);
     pthread_mutex_destroy(&device->lock);
     free(device);
 }
@@ -160,6 +201,21 @@ static bool lives(gpu_device *device, const void *at, size_t bytes, bool pinned)
     return found;
 }
 
+/* Is any of these words an address of memory of another device? */
+static bool names_another(const gpu_device *device, const char *words, size_t bytes)
+{
+    bool found = false;
+    pthread_mutex_lock(&all_lock);
+    for (gpu_device *d = all; d != nullptr && !found; d = d->next)
+        for (size_t i = 0; d->index != device->index && i + sizeof(void *) <= bytes && !found; i += sizeof(void *)) {
+            const void *at;
+            memcpy(&at, words + i, sizeof at);
+            found = lives(d, at, 1, false);
+        }
+    pthread_mutex_unlock(&all_lock);
+    return found;
+}
+
 static size_t whole_pages(size_t bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -186,7 +242,7 @@ int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
     const size_t had = region->bytes;
     if (bytes <= had) return 0;
     const size_t more = bytes - had, most = __atomic_load_n(bound_here(), __ATOMIC_RELAXED);
-    if (bytes > RESERVED) return -1;
+    if (bytes > RESERVED || fails(CUDA_HOST_MEMORY)) return -1;
     if (__atomic_add_fetch(&used, more, __ATOMIC_RELAXED) > most) {
         __atomic_sub_fetch(&used, more, __ATOMIC_RELAXED);
         return -1;
@@ -226,7 +282,7 @@ void gpu_free(gpu_device *device, gpu_region *region)
 
 void *gpu_pinned(gpu_device *device, size_t bytes)
 {
-    stretch *s = (stretch *)calloc(1, sizeof *s);
+    stretch *s = fails(CUDA_HOST_MEMORY) ? nullptr : (stretch *)calloc(1, sizeof *s);
     char *at = s != nullptr ? (char *)malloc(bytes != 0 ? bytes : 1) : nullptr;
     if (at == nullptr) {
         free(s);
@@ -258,7 +314,7 @@ void gpu_pinned_free(gpu_device *device, void *memory)
 
 int gpu_queue_open(gpu_queue **out, gpu_device *device, char why[GPU_TEXT])
 {
-    gpu_queue *queue = *out = (gpu_queue *)calloc(1, sizeof *queue);
+    gpu_queue *queue = *out = fails(CUDA_HOST_OPENING) ? nullptr : (gpu_queue *)calloc(1, sizeof *queue);
     if (queue == nullptr) {
         snprintf(why, GPU_TEXT, "out of memory");
         return -1;
@@ -288,6 +344,7 @@ static work *put(gpu_queue *queue, work_kind kind, size_t args)
     }
     w->next = nullptr;
     w->kind = kind;
+    queue->put += kind == WORK_LAUNCH || kind == WORK_PRODUCT;
     *queue->last = w;
     queue->last = &w->next;
     return w;
@@ -312,34 +369,43 @@ void gpu_up(gpu_queue *queue, void *to, const void *from, size_t bytes)
     put_copy(queue, WORK_UP, to, from, bytes);
 }
 
-void gpu_product(gpu_queue *queue, const gpu_matrix *matrix, int32_t rows, const void *a, float *c, int32_t ldc)
+void gpu_run_product(gpu_queue *queue, const gpu_product *args)
 {
     work *w = put(queue, WORK_PRODUCT, 0);
     if (w == nullptr) return;
-    w->matrix = *matrix;
-    w->rows = rows;
-    w->from = a;
-    w->to = c;
-    w->ldc = ldc;
+    w->product = *args;
+    w->matrix = *args->matrix;
 }
 
 void cuda_host_put(gpu_queue *queue, const cuda_host_launch *launch, const void *args, size_t bytes)
 {
+    if (names_another(queue->device, (const char *)args, bytes)) fail(queue, "a kernel is given memory of another GPU");
     work *w = put(queue, WORK_LAUNCH, bytes);
     if (w == nullptr) return;
     w->launch = *launch;
     memcpy(w->args, args, bytes);
 }
 
+/* What a chosen way is known by. */
+static uint64_t chosen_of(const gpu_matrix *m)
+{
+    return (uint64_t)m->n * (uint64_t)m->k * 8 + (uint64_t)m->type * 4 + (m->bias != nullptr ? 2 : 0) + (m->relu ? 1 : 0) + 1;
+}
+
 int gpu_matrix_choose(gpu_device *device, gpu_matrix *matrix, char why[GPU_TEXT])
 {
     (void)device;
-    if (matrix->n >= 1 && matrix->k >= 1 && (matrix->type == GPU_F32 || matrix->type == GPU_BF16)) {
-        matrix->way[0] = (uint64_t)matrix->n * (uint64_t)matrix->k; /* known by it as chosen */
+    if (!fails(CUDA_HOST_OPENING) && matrix->n >= 1 && matrix->k >= 1 && matrix->type <= GPU_F16) {
+        matrix->way[0] = chosen_of(matrix);
         return 0;
     }
     snprintf(why, GPU_TEXT, "weights of %d x %d", (int)matrix->n, (int)matrix->k);
     return -1;
+}
+
+uint64_t gpu_launches(const gpu_queue *queue)
+{
+    return queue->put;
 }
 
 /* --- what is done when it is waited for --------------------------------------------------------------------------- */
@@ -356,28 +422,44 @@ static void copy(gpu_queue *queue, const work *w)
     if (w->bytes > 0) memmove(w->to, w->from, w->bytes);
 }
 
+/* Do rows of floats, or of the matrix' numbers, live? */
+static bool rows_live(gpu_queue *queue, const void *at, size_t rows, size_t ld, size_t width, size_t each)
+{
+    return lives(queue->device, at, ((rows - 1) * ld + width) * each, false);
+}
+
+static bool on_16(const void *at, size_t ld, size_t each)
+{
+    return (uintptr_t)at % 16 == 0 && ld * each % 16 == 0;
+}
+
 static void product(gpu_queue *queue, const work *w)
 {
     const gpu_matrix *m = &w->matrix;
-    const size_t n = (size_t)m->n, k = (size_t)m->k, rows = w->rows > 0 ? (size_t)w->rows : 0;
-    if (m->way[0] != n * k) {
+    const gpu_product *p = &w->product;
+    const size_t n = (size_t)m->n, k = (size_t)m->k, rows = p->rows > 0 ? (size_t)p->rows : 0;
+    const size_t lda = (size_t)p->lda, ldc = (size_t)p->ldc, ld_add = (size_t)p->ld_add, each = gpu_type_bytes(m->type);
+    if (m->way[0] != chosen_of(m)) {
         fail(queue, "a product of %d x %d weights without a way chosen", (int)m->n, (int)m->k);
         return;
     }
     if (rows == 0) return;
-    const size_t element = gpu_type_bytes(m->type);
-    if (!lives(queue->device, m->w, n * k * element, false) || !lives(queue->device, w->from, rows * k * element, false) ||
-        !lives(queue->device, w->to, ((rows - 1) * (size_t)w->ldc + n) * sizeof(float), false)) {
+    if (!lives(queue->device, m->w, n * k * each, false) || !rows_live(queue, p->a, rows, lda, k, each) ||
+        !rows_live(queue, p->c, rows, ldc, n, sizeof(float)) ||
+        (p->add != nullptr && !rows_live(queue, p->add, rows, ld_add, n, sizeof(float))) ||
+        (m->bias != nullptr && !lives(queue->device, m->bias, n * sizeof(float), false))) {
         fail(queue, "a product of %zu rows and %zu x %zu weights names memory that is not there", rows, n, k);
         return;
     }
-    const bool by_16 = m->n % 4 == 0;
-    if ((uintptr_t)m->w % 16 != 0 || (uintptr_t)w->from % 16 != 0 ||
-        (by_16 && ((uintptr_t)w->to % 16 != 0 || w->ldc % 4 != 0))) {
+    const bool sums_on_16 = n % 4 != 0 || (on_16(p->c, ldc, sizeof(float)) && on_16(p->add, ld_add, sizeof(float)));
+    if ((uintptr_t)m->w % 16 != 0 || !on_16(p->a, lda, each) || !sums_on_16) {
         fail(queue, "a product of %zu x %zu weights names memory that is not aligned", n, k);
         return;
     }
-    if (product_host(m, rows, w->from, (float *)w->to, (size_t)w->ldc) != 0) fail(queue, "out of memory");
+    if (p->add == p->c && ld_add != ldc)
+        fail(queue, "a product of %zu x %zu weights adds to what lies otherwise", n, k);
+    else if (product_host(m, p) != 0)
+        fail(queue, "out of memory");
 }
 
 static void run_until(gpu_queue *queue, const gpu_mark *mark, uint64_t number);
@@ -394,6 +476,7 @@ static void run_one(gpu_queue *queue, const work *w)
 {
     char why[GPU_TEXT] = "";
     if (w->kind == WORK_MARK) w->mark->reached = w->number;
+    if (w->kind < WORK_GRAPH && !queue->failed && fails(CUDA_HOST_WORK)) fail(queue, "work has failed");
     if (queue->failed) return;
     switch (w->kind) {
     case WORK_MARK: break;
@@ -453,7 +536,7 @@ static void free_list(work *first)
 
 int gpu_record(gpu_queue *queue, char why[GPU_TEXT])
 {
-    queue->record = queue->failed ? nullptr : (gpu_graph *)calloc(1, sizeof *queue->record);
+    queue->record = queue->failed || fails(CUDA_HOST_OPENING) ? nullptr : (gpu_graph *)calloc(1, sizeof *queue->record);
     if (queue->record == nullptr) {
         snprintf(why, GPU_TEXT, "%s", queue->failed ? queue->why : "out of memory");
         return -1;
@@ -468,6 +551,7 @@ gpu_graph *gpu_recorded(gpu_queue *queue, char why[GPU_TEXT])
     gpu_graph *graph = queue->record;
     queue->record = nullptr;
     queue->last = queue->before;
+    if (fails(CUDA_HOST_OPENING)) fail(queue, "out of memory");
     if (!queue->failed) return graph;
     memcpy(why, queue->why, sizeof queue->why); /* out of memory: it has passed with the record */
     queue->failed = false;
@@ -514,7 +598,7 @@ void gpu_queue_close(gpu_queue *queue)
 int gpu_mark_open(gpu_mark **out, gpu_device *device, char why[GPU_TEXT])
 {
     (void)device;
-    *out = (gpu_mark *)calloc(1, sizeof **out);
+    *out = fails(CUDA_HOST_OPENING) ? nullptr : (gpu_mark *)calloc(1, sizeof **out);
     if (*out != nullptr) return 0;
     snprintf(why, GPU_TEXT, "out of memory");
     return -1;

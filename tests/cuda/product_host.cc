@@ -1,36 +1,34 @@
 /* product_host.cc: weights row by row, multiplied with as many rows as there are.
  *
  * 16 outputs at a time are laid side by side, so that the processor's vectors run along outputs and each sum keeps its order. The
- * weights are laid out anew for each product, since they may have changed. Invariant: an element is ((0 + a0 w0) + a1 w1) + ..., each
- * operation rounded, whatever the rows and the vectors are. */
+ * weights are laid out anew for each product, since they may have changed. Invariant: a sum is ((0 + a0 w0) + a1 w1) + ..., each
+ * operation rounded, whatever the rows and the vectors are; but where a matrix is `fast`, more than FAST_ROWS rows are summed from the
+ * last to the first. */
 #include "product_host.h"
+
+#include "halves.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef float lanes __attribute__((vector_size(32))); /* two registers where the processor's are shorter */
-enum { LANES = 8, WIDE = 2, TILE = LANES * WIDE, ROWS = 4 };
+enum { LANES = 8, WIDE = 2, TILE = LANES * WIDE, ROWS = 4, FAST_ROWS = 8 };
 
-template <gpu_type TYPE>
-static inline float number(const void *from, size_t i)
+static inline float number(const void *from, size_t i, gpu_type type)
 {
-    if (TYPE == GPU_F32) return ((const float *)from)[i];
-    const uint32_t bits = (uint32_t)((const uint16_t *)from)[i] << 16;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    return type == GPU_F32 ? ((const float *)from)[i] : gpu_of_rounded(((const uint16_t *)from)[i], type);
 }
 
 /* tile[k][TILE] of outputs first..first + count - 1; beyond them the last one again. */
 template <gpu_type TYPE>
-static void lay_out(const gpu_matrix *m, size_t first, size_t count, float *tile)
+static void lay_out(const gpu_matrix *m, bool back, size_t first, size_t count, float *tile)
 {
     const size_t k = (size_t)m->k;
     size_t row[TILE];
     for (size_t j = 0; j < TILE; j++) row[j] = (first + (j < count ? j : count - 1)) * k;
     for (size_t i = 0; i < k; i++)
-        for (size_t j = 0; j < TILE; j++) tile[i * TILE + j] = number<TYPE>(m->w, row[j] + i);
+        for (size_t j = 0; j < TILE; j++) tile[i * TILE + j] = number(m->w, row[j] + (back ? k - 1 - i : i), TYPE);
 }
 
 template <int N>
@@ -80,31 +78,59 @@ __attribute__((target("avx"))) static void tile_avx(const float *tile, size_t k,
 }
 #endif
 
-int product_host(const gpu_matrix *m, size_t rows, const void *a, float *c, size_t ldc)
+/* c = relu((bias + add) + sums), row by row; add may be c. Nothing is added to sums alone, so that -0 stays. */
+static void finish(const gpu_matrix *m, const gpu_product *p, const float *sums)
+{
+    const bool added = m->bias != nullptr || p->add != nullptr;
+    for (size_t r = 0, i = 0; r < (size_t)p->rows; r++)
+        for (size_t j = 0; j < (size_t)m->n; j++, i++) {
+            const float bias = m->bias != nullptr ? m->bias[j] : 0.0f;
+            const float add = p->add != nullptr ? p->add[r * (size_t)p->ld_add + j] : 0.0f;
+            const float x = added ? (bias + add) + sums[i] : sums[i];
+            p->c[r * (size_t)p->ldc + j] = m->relu && x < 0.0f ? 0.0f : x;
+        }
+}
+
+/* Rows of a as floats without gaps. */
+static void widen(const gpu_matrix *m, const gpu_product *p, bool back, float *a)
+{
+    for (size_t r = 0; r < (size_t)p->rows; r++)
+        for (size_t i = 0, k = (size_t)m->k; i < k; i++) {
+            const size_t at = r * (size_t)p->lda + (back ? k - 1 - i : i);
+            a[r * k + i] = number(p->a, at, m->type);
+        }
+}
+
+static void multiply_all(const gpu_matrix *m, size_t rows, bool back, const float *a, float *tile, float *sums)
 {
     const size_t n = (size_t)m->n, k = (size_t)m->k;
-    float *tile = (float *)aligned_alloc(64, k * TILE * sizeof *tile), *wide = nullptr;
-    if (tile != nullptr && m->type != GPU_F32) {
-        wide = (float *)malloc(rows * k * sizeof *wide);
-        for (size_t i = 0; wide != nullptr && i < rows * k; i++) wide[i] = number<GPU_BF16>(a, i);
-    }
-    if (tile == nullptr || (m->type != GPU_F32 && wide == nullptr)) {
-        free(tile);
-        return -1;
-    }
+    static void (*const lay_out_as[])(const gpu_matrix *, bool, size_t, size_t, float *) = {lay_out<GPU_F32>, lay_out<GPU_BF16>,
+                                                                                     lay_out<GPU_F16>};
     void (*tile_of)(const float *, size_t, size_t, const float *, float *, size_t, size_t) = tile_plain;
 #ifdef __x86_64__
     if (__builtin_cpu_supports("avx")) tile_of = tile_avx;
 #endif
     for (size_t first = 0; first < n; first += TILE) {
         const size_t count = n - first < TILE ? n - first : (size_t)TILE;
-        if (m->type == GPU_F32)
-            lay_out<GPU_F32>(m, first, count, tile);
-        else
-            lay_out<GPU_BF16>(m, first, count, tile);
-        tile_of(tile, k, rows, wide != nullptr ? wide : (const float *)a, c + first, ldc, count);
+        lay_out_as[m->type](m, back, first, count, tile);
+        tile_of(tile, k, rows, a, sums + first, n, count);
     }
-    free(wide);
+}
+
+int product_host(const gpu_matrix *m, const gpu_product *p)
+{
+    const size_t n = (size_t)m->n, k = (size_t)m->k, rows = (size_t)p->rows;
+    float *tile = (float *)aligned_alloc(64, k * TILE * sizeof *tile);
+    float *a = (float *)malloc(rows * k * sizeof *a), *sums = (float *)malloc(rows * n * sizeof *sums);
+    const bool back = m->fast && rows > FAST_ROWS;
+    const bool there = tile != nullptr && a != nullptr && sums != nullptr;
+    if (there) {
+        widen(m, p, back, a);
+        multiply_all(m, rows, back, a, tile, sums);
+        finish(m, p, sums);
+    }
     free(tile);
-    return 0;
+    free(a);
+    free(sums);
+    return there ? 0 : -1;
 }

@@ -30,6 +30,14 @@ void cuda_host_memory(size_t bytes);
 /* Bytes of device memory that the process has now. */
 size_t cuda_host_used(void);
 
+/* What can be made to fail: a call for memory, of the device or pinned; one that opens, chooses or records; a piece of work when it is
+ * done, and with it its queue. */
+typedef enum cuda_host_call { CUDA_HOST_MEMORY, CUDA_HOST_OPENING, CUDA_HOST_WORK, CUDA_HOST_CALLS } cuda_host_call;
+
+/* The n-th from now on fails, 1 is the next, and so do as many as `more` behind it; 0: none. And how many there have been. */
+void cuda_host_fail(cuda_host_call call, uint64_t n, uint64_t more);
+uint64_t cuda_host_count(cuda_host_call call);
+
 #ifdef __cplusplus
 }
 #endif

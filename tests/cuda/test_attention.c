@@ -202,9 +202,24 @@ static answer call(rig *g, const problem *p, const company *c)
     a.watched = rig_at(g, watched);
     const size_t part = gpu_attend_part(a.rows.most, p->heads, p->width, a.longest);
     if (c->shared_out && part > 0) a.part = rig_at(g, rig_out(g, part * sizeof(float)));
+    const int32_t ld_panel = (p->heads * p->width + 15) / 16 * 16;
+    const size_t panel_bytes = p->width <= GPU_ATTEND_PANEL ? MOST_ROWS * (size_t)ld_panel * sizeof(uint16_t) : 0;
+    uint16_t *both = rig_out(g, panel_bytes), *alone = rig_out(g, panel_bytes);
     rig_down(g);
+    if (panel_bytes > 0) a.panel = (gpu_panel){rig_at(g, both), ld_panel, GPU_BF16};
     gpu_run_attend(g->queue, &a);
+    if (panel_bytes > 0) {
+        a.panel.at = rig_at(g, alone);
+        a.out.at = NULL;
+        gpu_run_attend(g->queue, &a);
+    }
     rig_up(g);
+    for (int32_t r = 0; r < c->rows && panel_bytes > 0; r++)
+        for (int32_t j = 0; j < p->heads * p->width; j++) {
+            const int32_t to = p->out_index[c->order[r]], at = r * ld_panel + j;
+            assert_int_equal(both[at], alone[at]);
+            if (to >= 0) assert_int_equal(both[at], rill_bf16(out[(size_t)to * ld + (size_t)j]));
+        }
     answer got = {.ld_watched = a.ld_watched};
     for (int32_t r = 0; r < c->rows; r++) {
         const int32_t to = p->out_index[c->order[r]];

@@ -376,7 +376,7 @@ static void test_memory(void **state)
     gpu_device *device;
     gpu_region a = {0}, b = {0};
     (void)state;
-    assert_int_equal(gpu_open(&device, 1, why), -1);
+    assert_int_equal(gpu_open(&device, 2, why), -1);
     assert_null(device);
     assert_int_equal(gpu_open(&device, 0, why), 0);
     assert_non_null(strstr(gpu_name(device), "cuda-host"));
@@ -449,6 +449,31 @@ static void test_copies(void **state)
     closed(&b);
 }
 
+/* Memory of one GPU is nothing to another. */
+static void test_two_devices(void **state)
+{
+    bench b = opened();
+    char why[GPU_TEXT];
+    gpu_device *other;
+    gpu_region theirs = {0};
+    (void)state;
+    assert_int_equal(gpu_open(&other, 1, why), 0);
+    assert_int_equal(gpu_grow(other, &theirs, 1 << 20), 0);
+    char *pinned = gpu_pinned(b.g.device, 100);
+    gpu_down(b.g.queue, theirs.at, pinned, 100);
+    expect_failure(&b, "a copy down of 100 bytes to memory that is not there");
+    lay_out(&b, 128, 0);
+    probe_sum(b.g.queue, &b.args, 1);
+    rig_up(&b.g);
+    b.args.x = (const int32_t *)(const void *)theirs.at;
+    probe_sum(b.g.queue, &b.args, 1);
+    expect_failure(&b, "a kernel is given memory of another GPU");
+    gpu_pinned_free(b.g.device, pinned);
+    gpu_free(other, &theirs);
+    gpu_close(other);
+    closed(&b);
+}
+
 static float bf16(uint16_t x)
 {
     const uint32_t bits = (uint32_t)x << 16;
@@ -460,13 +485,14 @@ static float bf16(uint16_t x)
 static void check_product(rig *g, dice *d, gpu_type type)
 {
     const int32_t n = dice_range(d, 1, 70), k = dice_range(d, 1, 50), rows = dice_range(d, 0, 13),
-                  ldc = n + (n % 4 == 0 ? 4 * dice_range(d, 0, 1) : dice_range(d, 0, 3)); /* gpu.h says how it lies */
+                  ldc = n + (n % 4 == 0 ? 4 * dice_range(d, 0, 1) : dice_range(d, 0, 3)), /* gpu.h says how it lies */
+        lda = (k + 7) / 8 * 8;
     const size_t element = gpu_type_bytes(type);
     char why[GPU_TEXT];
     rig_begin(g);
-    char *w = rig_put(g, (size_t)(n * k) * element), *a = rig_put(g, (size_t)(rows * k) * element);
+    char *w = rig_put(g, (size_t)(n * k) * element), *a = rig_put(g, (size_t)(rows * lda) * element);
     float *c = rig_out(g, (size_t)(rows * ldc) * sizeof *c);
-    for (int32_t i = 0; i < (n + rows) * k; i++) {
+    for (int32_t i = 0; i < n * k + rows * lda; i++) {
         const float x = (float)dice_range(d, -999, 999) / 256.0f;
         uint32_t bits;
         memcpy(&bits, &x, sizeof bits);
@@ -477,15 +503,18 @@ static void check_product(rig *g, dice *d, gpu_type type)
     gpu_matrix m = {.w = rig_at(g, w), .type = type, .n = n, .k = k};
     assert_int_equal(gpu_matrix_choose(g->device, &m, why), 0);
     rig_down(g);
-    gpu_product(g->queue, &m, rows, rig_at(g, a), rig_at(g, c), ldc);
+    gpu_run_product(
+        g->queue,
+        &(gpu_product){.matrix = &m, .rows = rows, .a = rig_at(g, a), .lda = lda, .c = rig_at(g, c), .ldc = ldc});
     rig_up(g);
     for (int32_t r = 0; r < rows; r++)
         for (int32_t j = 0; j < ldc; j++) {
             float sum = 0.0f;
             for (int32_t i = 0; i < k; i++)
-                sum += type == GPU_F32 ? ((float *)(void *)a)[r * k + i] * ((float *)(void *)w)[(j < n ? j : 0) * k + i]
-                                       : bf16(((uint16_t *)(void *)a)[r * k + i]) *
-                                             bf16(((uint16_t *)(void *)w)[(j < n ? j : 0) * k + i]);
+                sum += type == GPU_F32
+                           ? ((float *)(void *)a)[r * lda + i] * ((float *)(void *)w)[(j < n ? j : 0) * k + i]
+                           : bf16(((uint16_t *)(void *)a)[r * lda + i]) *
+                                 bf16(((uint16_t *)(void *)w)[(j < n ? j : 0) * k + i]);
             const uint32_t poison = UINT32_MAX;
             assert_memory_equal(&c[r * ldc + j], j < n ? (const void *)&sum : &poison, sizeof sum);
         }
@@ -501,10 +530,16 @@ static void test_products(void **state)
     }
     gpu_matrix m = {.w = b.g.memory.at, .type = GPU_F32, .n = 10, .k = 10};
     char why[GPU_TEXT];
-    gpu_product(b.g.queue, &m, 1, b.g.memory.at, (float *)(void *)b.g.memory.at, 10);
+    gpu_product p = {
+        .matrix = &m, .rows = 1, .a = b.g.memory.at, .lda = 12, .c = (float *)(void *)b.g.memory.at, .ldc = 10};
+    gpu_run_product(b.g.queue, &p);
     expect_failure(&b, "without a way chosen");
     assert_int_equal(gpu_matrix_choose(b.g.device, &m, why), 0);
-    gpu_product(b.g.queue, &m, 1, why, (float *)(void *)b.g.memory.at, 10);
+    p.lda = 10;
+    gpu_run_product(b.g.queue, &p);
+    expect_failure(&b, "names memory that is not aligned");
+    p.a = why;
+    gpu_run_product(b.g.queue, &p);
     expect_failure(&b, "names memory that is not there");
     m.n = 0;
     assert_int_equal(gpu_matrix_choose(b.g.device, &m, why), -1);
@@ -589,7 +624,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_atomics),    cmocka_unit_test(test_bits),     cmocka_unit_test(test_poison),
         cmocka_unit_test(test_flaws),      cmocka_unit_test(test_leave),    cmocka_unit_test(test_launches),
         cmocka_unit_test(test_memory),     cmocka_unit_test(test_copies),   cmocka_unit_test(test_products),
-        cmocka_unit_test(test_threads),    cmocka_unit_test(test_records),
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_records),  cmocka_unit_test(test_two_devices),
     };
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);

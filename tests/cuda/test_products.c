@@ -1,53 +1,166 @@
 /* Products, of the stand-in or, with ON_GPU, of cuBLASLt: that one algorithm sums alike for any number of rows is not written down
  * anywhere, so it is looked at here. */
+#include <math.h>
 #include <string.h>
 
-#include "kernels.h"
+#include "halves.h"
 #include "rig.h"
 #include "support/dice.h"
 #include "support/harness.h"
 
-/* A row's product is the same to the bit among any others. */
+enum { ROWS = 70 };
+
+/* What is added and cut off; `in_place`: what is added lies where the output goes. */
+typedef struct shape {
+    int32_t n, k;
+    gpu_type type;
+    int bias, add, in_place, relu, fast;
+} shape;
+
+static const shape shapes[] = {
+    {8, 16, GPU_F32, 0, 0, 0, 0, 0},    {33, 7, GPU_F32, 1, 0, 0, 0, 0},   {128, 256, GPU_BF16, 0, 0, 0, 0, 0},
+    {512, 128, GPU_F32, 1, 0, 0, 1, 0}, {3, 1, GPU_BF16, 1, 1, 0, 0, 0},   {64, 96, GPU_F32, 1, 1, 1, 0, 0},
+    {128, 64, GPU_BF16, 1, 1, 1, 0, 0}, {16, 48, GPU_F32, 0, 0, 0, 1, 0},  {64, 40, GPU_F32, 0, 1, 1, 0, 0},
+    {64, 96, GPU_F16, 1, 1, 1, 0, 0},   {20, 33, GPU_BF16, 1, 1, 0, 1, 0},
+};
+
+typedef struct problem {
+    const shape *s;
+    size_t lda, ldc, each;
+    char *w, *a;
+    float *bias, *add, *all, *one; /* in the mirror; NULL: none */
+    gpu_matrix matrix;
+} problem;
+
+static void put_number(char *to, float value, gpu_type type)
+{
+    const uint16_t rounded = gpu_rounded_bits(value, type);
+    memcpy(to, type == GPU_F32 ? (const void *)&value : (const void *)&rounded, gpu_type_bytes(type));
+}
+
+/* Numbers that all types have, and sums of which are exact; where sums are fast, no such. */
+static float draw_number(dice *d, const shape *s)
+{
+    return (float)dice_range(d, -128, 128) / (s->fast ? 60.0f : 64.0f);
+}
+
+static problem draw(rig *g, dice *d, const shape *s)
+{
+    problem p = {.s = s, .each = gpu_type_bytes(s->type)};
+    const size_t n = (size_t)s->n, k = (size_t)s->k;
+    p.lda = (k + 7) / 8 * 8 + (size_t)dice_range(d, 0, 2) * 8;
+    p.ldc = (n + 3) / 4 * 4 + (size_t)dice_range(d, 0, 2) * 4;
+    rig_begin(g);
+    p.w = rig_put(g, n * k * p.each);
+    p.a = rig_put(g, ROWS * p.lda * p.each);
+    p.bias = s->bias ? rig_put(g, n * sizeof *p.bias) : NULL;
+    p.add = s->add ? rig_put(g, ROWS * p.ldc * sizeof *p.add) : NULL;
+    p.all = rig_out(g, ROWS * p.ldc * sizeof *p.all);
+    p.one = rig_out(g, ROWS * p.ldc * sizeof *p.one);
+    for (size_t i = 0; i < n * k; i++) put_number(p.w + i * p.each, draw_number(d, s), s->type);
+    for (size_t i = 0; i < ROWS * p.lda; i++) put_number(p.a + i * p.each, draw_number(d, s), s->type);
+    for (size_t i = 0; i < n && s->bias; i++) p.bias[i] = draw_number(d, s);
+    for (size_t i = 0; i < ROWS * p.ldc && s->add; i++) p.add[i] = draw_number(d, s);
+    if (s->in_place) {
+        memcpy(p.all, p.add, ROWS * p.ldc * sizeof *p.all);
+        memcpy(p.one, p.add, ROWS * p.ldc * sizeof *p.one);
+    }
+    rig_down(g);
+    p.matrix = (gpu_matrix){.w = rig_at(g, p.w),
+                            .type = s->type,
+                            .n = s->n,
+                            .k = s->k,
+                            .bias = rig_at(g, p.bias),
+                            .relu = s->relu,
+                            .fast = s->fast};
+    return p;
+}
+
+static void run(rig *g, const problem *p, float *out, int32_t first, int32_t rows)
+{
+    const size_t at = (size_t)first * p->ldc;
+    const float *add = p->s->in_place ? out : p->add;
+    gpu_run_product(g->queue, &(gpu_product){.matrix = &p->matrix,
+                                             .rows = rows,
+                                             .a = (char *)rig_at(g, p->a) + (size_t)first * p->lda * p->each,
+                                             .lda = (int32_t)p->lda,
+                                             .add = add != NULL ? (float *)rig_at(g, add) + at : NULL,
+                                             .ld_add = (int32_t)p->ldc,
+                                             .c = (float *)rig_at(g, out) + at,
+                                             .ldc = (int32_t)p->ldc});
+}
+
+static double number_at(const char *from, size_t i, gpu_type type)
+{
+    float x;
+    uint16_t bits;
+    memcpy(&bits, from + i * 2, sizeof bits);
+    if (type != GPU_F32) return (double)gpu_of_rounded(bits, type);
+    memcpy(&x, from + i * 4, sizeof x);
+    return (double)x;
+}
+
+static double expected(const problem *p, size_t r, size_t j)
+{
+    double x = (p->bias != NULL ? (double)p->bias[j] : 0.0) + (p->add != NULL ? (double)p->add[r * p->ldc + j] : 0.0);
+    for (size_t i = 0; i < (size_t)p->s->k; i++)
+        x += number_at(p->a, r * p->lda + i, p->s->type) * number_at(p->w, j * (size_t)p->s->k + i, p->s->type);
+    return p->s->relu && x < 0.0 ? 0.0 : x;
+}
+
+/* A row's product is what it should be, and the same to the bit among any others; nothing is written between rows. */
 static void rows_are_alike_among_any(void **state)
 {
-    static const struct {
-        int32_t n, k;
-        gpu_type type;
-    } shapes[] = {{8, 16, GPU_F32}, {33, 7, GPU_F32}, {128, 256, GPU_BF16}, {512, 128, GPU_F32}, {3, 1, GPU_BF16}};
-    enum { ROWS = 70 };
     (void)state;
     rig g;
+    char why[GPU_TEXT];
     rig_open(&g, 4 << 20);
     dice d = dice_seeded(5);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        const int32_t n = shapes[i].n, k = shapes[i].k, ld = (n + 3) / 4 * 4;
-        const size_t each = gpu_type_bytes(shapes[i].type), count = (size_t)(n + ROWS) * (size_t)k;
-        char why[GPU_TEXT];
-        rig_begin(&g);
-        char *w = rig_put(&g, (size_t)n * (size_t)k * each), *a = rig_put(&g, ROWS * (size_t)k * each);
-        float *all = rig_out(&g, ROWS * (size_t)ld * 4), *one = rig_out(&g, ROWS * (size_t)ld * 4);
-        for (size_t x = 0; x < count; x++) {
-            const float value = (float)dice_range(&d, -1000, 1000) / 512.0f;
-            char *to = x < (size_t)n * (size_t)k ? w + x * each : a + (x - (size_t)n * (size_t)k) * each;
-            const uint16_t rounded = rill_bf16(value);
-            memcpy(to, shapes[i].type == GPU_F32 ? (const void *)&value : (const void *)&rounded, each);
-        }
-        rig_down(&g);
-        gpu_matrix m = {.w = rig_at(&g, w), .type = shapes[i].type, .n = n, .k = k};
-        assert_int_equal(gpu_matrix_choose(g.device, &m, why), 0);
-        gpu_product(g.queue, &m, ROWS, rig_at(&g, a), rig_at(&g, all), ld);
-        for (int32_t r = 0; r < ROWS; r += 8) /* every eighth row is aligned: from there on one row, two, ... */
-            gpu_product(g.queue, &m, 1 + r / 8 % 6, (char *)rig_at(&g, a) + (size_t)(r * k) * each,
-                        (float *)rig_at(&g, one) + r * ld, ld);
+        problem p = draw(&g, &d, &shapes[i]);
+        const size_t n = (size_t)p.s->n;
+        assert_int_equal(gpu_matrix_choose(g.device, &p.matrix, why), 0);
+        run(&g, &p, p.all, 0, ROWS);
+        for (int32_t r = 0; r < ROWS; r += 8) run(&g, &p, p.one, r, 1 + r / 8 % 6); /* one row, two, ... */
         rig_up(&g);
-        for (int32_t r = 0; r < ROWS; r++)
-            if (r % 8 < 1 + r / 8 % 6) assert_memory_equal(all + r * ld, one + r * ld, (size_t)n * sizeof *all);
+        for (int32_t r = 0; r < ROWS; r++) {
+            const float *row = p.all + (size_t)r * p.ldc;
+            if (r % 8 < 1 + r / 8 % 6) assert_memory_equal(row, p.one + (size_t)r * p.ldc, n * sizeof *row);
+            for (size_t j = 0; j < n; j++) assert_true(fabs((double)row[j] - expected(&p, (size_t)r, j)) < 1e-3);
+            for (size_t j = n; j < p.ldc; j++)
+                assert_true(p.s->in_place ? row[j] == p.add[(size_t)r * p.ldc + j] : isnan(row[j]));
+        }
     }
+    rig_close(&g);
+}
+
+/* With `fast` rows are right too. On the stand-in they are then summed another way among many rows. */
+static void fast_rows_are_right(void **state)
+{
+    static const shape wide = {.n = 64, .k = 700, .bias = 1, .fast = 1};
+    (void)state;
+    rig g;
+    char why[GPU_TEXT];
+    rig_open(&g, 4 << 20);
+    dice d = dice_seeded(6);
+    problem p = draw(&g, &d, &wide);
+    assert_int_equal(gpu_matrix_choose(g.device, &p.matrix, why), 0);
+    run(&g, &p, p.all, 0, ROWS);
+    run(&g, &p, p.one, 0, 1);
+    rig_up(&g);
+    for (size_t r = 0; r < ROWS; r++)
+        for (size_t j = 0; j < (size_t)wide.n; j++)
+            assert_true(fabs((double)p.all[r * p.ldc + j] - expected(&p, r, j)) < 0.1); /* of tf32 */
+    for (size_t j = 0; j < (size_t)wide.n; j++) assert_true(fabs((double)p.one[j] - expected(&p, 0, j)) < 0.1);
+#ifndef ON_GPU
+    assert_memory_not_equal(p.all, p.one, (size_t)wide.n * sizeof *p.all);
+#endif
     rig_close(&g);
 }
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(rows_are_alike_among_any),
+    cmocka_unit_test(fast_rows_are_right),
 };
 
 HARNESS_MAIN(tests)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "halves.h"
 #include "kernels.h"
 #include "launch.h"
 #include "rig.h"
@@ -38,6 +39,7 @@ typedef struct placed {
     gpu_rows rows;
     gpu_operand at[VIEWS];
     const float *gain, *bias;
+    gpu_panel panel;
 } placed;
 
 typedef struct operation {
@@ -47,6 +49,7 @@ typedef struct operation {
     /* One row: inputs (NULL: not there) to outputs, both in order of views. */
     void (*expect)(const problem *p, const rill_kernels *k, float *const *row);
     float tolerance; /* relative to 1 + |what is expected| */
+    int panel;       /* it writes one, beside its last output or alone */
 } operation;
 
 /* --- random problems ---------------------------------------------------------------------------------------------- */
@@ -117,12 +120,22 @@ static void drop(problem *p)
 
 /* --- one call ----------------------------------------------------------------------------------------------------- */
 
+static uint16_t rounded(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const uint32_t down = bits & 0xffff0000u, rest = bits & 0xffffu;
+    if (isnan(x)) return (uint16_t)(bits >> 16 | 0x40);
+    return (uint16_t)((down >> 16) + (rest > 0x8000u || (rest == 0x8000u && (down >> 16 & 1) != 0)));
+}
+
 /* Rows order[0 .. n - 1] of the problem. `got`: where each of them is found in the mirror, by output. */
 static void call(rig *g, const problem *p, const int32_t *order, int32_t n, float *got[MOST_ROWS][VIEWS])
 {
     placed d = {0};
     float *mirror[VIEWS] = {0};
     int32_t *count, *index[VIEWS] = {0};
+    uint16_t *panel[2] = {0};
     rig_begin(g);
     count = rig_put(g, sizeof *count);
     *count = n;
@@ -148,9 +161,20 @@ static void call(rig *g, const problem *p, const int32_t *order, int32_t n, floa
     float *bias = p->bias != NULL ? memcpy(rig_put(g, bytes), p->bias, bytes) : NULL;
     d.gain = rig_at(g, gain);
     d.bias = rig_at(g, bias);
+    d.panel = (gpu_panel){.ld = (p->width + 15) / 16 * 16, .type = GPU_BF16};
+    for (int alone = 0; alone < 2 && p->op->panel; alone++) panel[alone] = rig_out(g, (size_t)(n * d.panel.ld) * 2);
     rig_down(g);
     p->op->run(g->queue, p, &d);
+    for (int alone = 0; alone < 2 && p->op->panel; alone++) {
+        d.panel.at = rig_at(g, panel[alone]);
+        if (alone) d.at[p->views - 1].at = NULL;
+        p->op->run(g->queue, p, &d);
+    }
     rig_up(g);
+    for (int alone = 0; alone < 2 && p->op->panel; alone++)
+        for (int32_t r = 0; r < n; r++)
+            for (int32_t j = 0; j < p->width && got[r][p->views - 1] != NULL; j++)
+                assert_int_equal(panel[alone][r * d.panel.ld + j], rounded(got[r][p->views - 1][j]));
 }
 
 static int near(float x, float want, float tolerance)
@@ -305,12 +329,40 @@ static void run_finish(gpu_queue *queue, const problem *p, const placed *d)
                                         .bias = d->bias,
                                         .add = d->at[1],
                                         .out = d->at[2],
-                                        .activation = p->activation});
+                                        .activation = p->activation,
+                                        .panel = d->panel});
 }
 
 static void expect_finish(const problem *p, const rill_kernels *k, float *const *row)
 {
     for (int32_t j = 0; j < p->width; j++) row[2][j] = activated(p, k, (at(p->bias, j) + at(row[1], j)) + row[0][j]);
+}
+
+/* Two outputs, whose sums lie side by side. */
+static void draw_finish_two(problem *p)
+{
+    add_view(p, p->width + 8, INPUT | PLAIN);
+    add_view(p, p->width, OUTPUT);
+    add_view(p, 8, OUTPUT);
+    p->bias = numbers(&p->d, (size_t)p->width);
+}
+
+static void run_finish_two(gpu_queue *queue, const problem *p, const placed *d)
+{
+    gpu_run_finish(queue, &(gpu_finish){.rows = d->rows,
+                                        .width = p->width,
+                                        .width2 = 8,
+                                        .sums = d->at[0],
+                                        .bias = d->bias,
+                                        .out = d->at[1],
+                                        .out2 = d->at[2],
+                                        .activation = p->activation});
+}
+
+static void expect_finish_two(const problem *p, const rill_kernels *k, float *const *row)
+{
+    for (int32_t j = 0; j < p->width; j++) row[1][j] = activated(p, k, p->bias[j] + row[0][j]);
+    for (int32_t j = 0; j < 8; j++) row[2][j] = activated(p, k, row[0][p->width + j]);
 }
 
 static void draw_normalise(problem *p)
@@ -338,7 +390,8 @@ static void run_normalise(gpu_queue *queue, const problem *p, const placed *d)
                                               .gain = d->gain,
                                               .bias = d->bias,
                                               .eps = p->eps,
-                                              .rms = p->rms});
+                                              .rms = p->rms,
+                                              .panel = d->panel});
 }
 
 static void expect_normalise(const problem *p, const rill_kernels *k, float *const *row)
@@ -372,7 +425,8 @@ static void run_activate(gpu_queue *queue, const problem *p, const placed *d)
                                             .x = d->at[0],
                                             .gate = d->at[1],
                                             .y = d->at[2],
-                                            .activation = p->activation});
+                                            .activation = p->activation,
+                                            .panel = d->panel});
 }
 
 static void expect_activate(const problem *p, const rill_kernels *k, float *const *row)
@@ -396,7 +450,8 @@ static void run_embed(gpu_queue *queue, const problem *p, const placed *d)
                                       .x = d->at[0],
                                       .position = d->at[1],
                                       .out = d->at[2],
-                                      .scale = p->scale});
+                                      .scale = p->scale,
+                                      .panel = d->panel});
 }
 
 static void expect_embed(const problem *p, const rill_kernels *k, float *const *row)
@@ -422,7 +477,12 @@ static void draw_sum(problem *p)
 
 static void run_sum(gpu_queue *queue, const problem *p, const placed *d)
 {
-    gpu_sum sum = {.rows = d->rows, .width = p->width, .terms = p->terms, .out = d->at[p->terms], .least = p->least};
+    gpu_sum sum = {.rows = d->rows,
+                   .width = p->width,
+                   .terms = p->terms,
+                   .out = d->at[p->terms],
+                   .least = p->least,
+                   .panel = d->panel};
     memcpy(sum.term, d->at, (size_t)p->terms * sizeof *sum.term);
     gpu_run_sum(queue, &sum);
 }
@@ -501,32 +561,24 @@ static void expect_gru(const problem *p, const rill_kernels *k, float *const *ro
     free(zeros);
 }
 
-#define OPERATION(name, tolerance)                                                              \
-    static void test_##name(void **state)                                                       \
-    {                                                                                           \
-        static const operation op = {#name, draw_##name, run_##name, expect_##name, tolerance}; \
-        (void)state;                                                                            \
-        check_operation(&op, 120);                                                              \
+#define OPERATION(name, tolerance, panel)                                                              \
+    static void test_##name(void **state)                                                              \
+    {                                                                                                  \
+        static const operation op = {#name, draw_##name, run_##name, expect_##name, tolerance, panel}; \
+        (void)state;                                                                                   \
+        check_operation(&op, 120);                                                                     \
     }
-OPERATION(copy, 0.0f)
-OPERATION(finish, 2e-6f)
-OPERATION(normalise, 2e-5f)
-OPERATION(activate, 2e-6f)
-OPERATION(embed, 2e-6f)
-OPERATION(sum, 0.0f)
-OPERATION(lstm, 2e-6f)
-OPERATION(gru, 2e-6f)
+OPERATION(copy, 0.0f, 0)
+OPERATION(finish, 2e-6f, 1)
+OPERATION(finish_two, 2e-6f, 0)
+OPERATION(normalise, 2e-5f, 1)
+OPERATION(activate, 2e-6f, 1)
+OPERATION(embed, 2e-6f, 1)
+OPERATION(sum, 0.0f, 1)
+OPERATION(lstm, 2e-6f, 0)
+OPERATION(gru, 2e-6f, 0)
 
 /* --- what the table does not fit ---------------------------------------------------------------------------------- */
-
-static uint16_t rounded(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    const uint32_t down = bits & 0xffff0000u, rest = bits & 0xffffu;
-    if (isnan(x)) return (uint16_t)(bits >> 16 | 0x40);
-    return (uint16_t)((down >> 16) + (rest > 0x8000u || (rest == 0x8000u && (down >> 16 & 1) != 0)));
-}
 
 static void draw_gather(problem *p)
 {
@@ -539,13 +591,13 @@ static void gather_once(rig *g, problem *p, gpu_type type)
 {
     const view *x = &p->view[0], *x2 = &p->view[1];
     const int32_t width = x->width + x2->width;
-    const size_t bytes = (size_t)width * gpu_type_bytes(type);
+    const size_t ld = ((size_t)width + 15) / 16 * 16, bytes = ld * gpu_type_bytes(type);
     float *mirror[2] = {0};
     int32_t *index[2] = {0}, *count;
     rig_begin(g);
     count = rig_put(g, sizeof *count);
     *count = p->rows;
-    gpu_gather args = {.rows = {rig_at(g, count), p->rows + p->least_rows}, .type = type};
+    gpu_gather args = {.rows = {rig_at(g, count), p->rows + p->least_rows}, .panel = {.ld = (int32_t)ld, .type = type}};
     for (int i = 0; i < 2; i++) {
         const view *v = &p->view[i];
         if (v->width == 0) continue;
@@ -557,14 +609,14 @@ static void gather_once(rig *g, problem *p, gpu_type type)
         *(i == 0 ? &args.width : &args.width2) = v->width;
     }
     char *out = rig_out(g, (size_t)p->rows * bytes);
-    args.out = rig_at(g, out);
+    args.panel.at = rig_at(g, out);
     rig_down(g);
     gpu_run_gather(g->queue, &args);
     rig_up(g);
     for (int32_t r = 0; r < p->rows; r++)
         for (int32_t j = 0; j < width; j++) {
             const float want = j < x->width ? at(row_of(x, r), j) : at(row_of(x2, r), j - x->width);
-            const uint16_t half = rounded(want);
+            const uint16_t half = type == GPU_F16 ? gpu_f16(want) : rounded(want);
             const char *got = out + (size_t)r * bytes + (size_t)j * gpu_type_bytes(type);
             assert_memory_equal(got, type == GPU_F32 ? (const void *)&want : &half, gpu_type_bytes(type));
         }
@@ -584,7 +636,7 @@ static void test_gather(void **state)
                                               : 0x3f808000u + ((uint32_t)r << 15) + (uint32_t)(r % 3 - 1);
             memcpy(&p.view[0].table[r % p.width + p.view[0].ld * (r / p.width % TABLE)], &bits, sizeof bits);
         }
-        gather_once(&g, &p, dice_chance(&p.d, 50) ? GPU_F32 : GPU_BF16);
+        gather_once(&g, &p, (gpu_type)DICE_OF(&p.d, GPU_F32, GPU_BF16, GPU_F16));
         drop(&p);
     }
     rig_close(&g);
@@ -613,10 +665,14 @@ static void test_in_place(void **state)
         const gpu_operand from = {rig_at(&g, in), width, NULL}, over = {rig_at(&g, place), width, NULL},
                           to = {rig_at(&g, apart), width, NULL};
         const gpu_rows rows = {rig_at(&g, count), ROWS};
-        gpu_run_normalise(g.queue, &(gpu_normalise){rows, width, over, from, over, NULL, NULL, 1e-5f, 0});
-        gpu_run_normalise(g.queue, &(gpu_normalise){rows, width, from, from, to, NULL, NULL, 1e-5f, 0});
-        gpu_run_finish(g.queue, &(gpu_finish){rows, width, over, NULL, over, over, GPU_TANH});
-        gpu_run_finish(g.queue, &(gpu_finish){rows, width, to, NULL, to, to, GPU_TANH});
+        gpu_run_normalise(
+            g.queue,
+            &(gpu_normalise){.rows = rows, .width = width, .x = over, .residual = from, .y = over, .eps = 1e-5f});
+        gpu_run_normalise(
+            g.queue,
+            &(gpu_normalise){.rows = rows, .width = width, .x = from, .residual = from, .y = to, .eps = 1e-5f});
+        gpu_run_finish(g.queue, &(gpu_finish){.rows = rows, .width = width, .sums = over, .add = over, .out = over});
+        gpu_run_finish(g.queue, &(gpu_finish){.rows = rows, .width = width, .sums = to, .add = to, .out = to});
         rig_up(&g);
         assert_memory_equal(apart, place, bytes);
         free(x);
@@ -624,51 +680,13 @@ static void test_in_place(void **state)
     rig_close(&g);
 }
 
-static void test_index(void **state)
-{
-    rig g;
-    (void)state;
-    rig_open(&g, (size_t)1 << 20);
-    for (int64_t i = 0; i < harness_iterations(100); i++) {
-        dice d = dice_seeded(harness_seed(1) + (uint64_t)i);
-        const int32_t n = dice_range(&d, 0, 600), with = dice_range(&d, 0, 7);
-        const size_t bytes = ((size_t)n + 1) * sizeof(int32_t);
-        rig_begin(&g);
-        int32_t *column = rig_put(&g, bytes), *chosen = rig_put(&g, bytes), *of = rig_put(&g, bytes),
-                *base = rig_put(&g, bytes), *count = rig_put(&g, sizeof *count), *out = rig_out(&g, bytes);
-        for (int32_t r = 0; r < n; r++) {
-            column[r] = dice_range(&d, -3, n - 1);
-            chosen[r] = dice_range(&d, -3, n - 1);
-            of[r] = dice_range(&d, 0, 1000);
-            base[r] = dice_range(&d, 0, 1000);
-        }
-        *count = n;
-        rig_down(&g);
-        gpu_run_index(g.queue, &(gpu_index){.rows = {rig_at(&g, count), n + dice_range(&d, 0, 300)},
-                                            .column = rig_at(&g, column),
-                                            .at = with & 1 ? rig_at(&g, chosen) : NULL,
-                                            .of = with & 2 ? rig_at(&g, of) : NULL,
-                                            .base = with & 4 ? rig_at(&g, base) : NULL,
-                                            .out = rig_at(&g, out)});
-        rig_up(&g);
-        for (int32_t r = 0; r < n; r++) {
-            const int32_t row = with & 1 ? chosen[r] : r, x = row < 0 ? row : column[row];
-            int32_t want = x;
-            if (with & 6) want = x < 0 ? -1 : (with & 4 ? base[r] : 0) + (with & 2 ? of[x] : x);
-            assert_int_equal(out[r], want);
-        }
-        assert_int_equal(out[n], -1);
-    }
-    rig_close(&g);
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gather),    cmocka_unit_test(test_copy),     cmocka_unit_test(test_finish),
-        cmocka_unit_test(test_normalise), cmocka_unit_test(test_activate), cmocka_unit_test(test_embed),
-        cmocka_unit_test(test_sum),       cmocka_unit_test(test_lstm),     cmocka_unit_test(test_gru),
-        cmocka_unit_test(test_in_place),  cmocka_unit_test(test_index),
+        cmocka_unit_test(test_gather),     cmocka_unit_test(test_copy),      cmocka_unit_test(test_finish),
+        cmocka_unit_test(test_finish_two), cmocka_unit_test(test_normalise), cmocka_unit_test(test_activate),
+        cmocka_unit_test(test_embed),      cmocka_unit_test(test_sum),       cmocka_unit_test(test_lstm),
+        cmocka_unit_test(test_gru),        cmocka_unit_test(test_in_place),
     };
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);

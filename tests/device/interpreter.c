@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../kernels/cuda/halves.h"
+
 /* --- the run ------------------------------------------------------------------------------------------------------ */
 
 void *telling_room(size_t count, size_t size)
@@ -116,10 +118,38 @@ static const float *constant_of(const telling *x, rill_constant constant)
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
+static void multiply(const telling *x, rill_weight_type type, size_t n, size_t k, const float *w, rill_gemm gemm);
+
+static float *as_f16(const float *x, size_t n)
+{
+    float *y = malloc((n + 1) * sizeof *y);
+    if (y == NULL) abort();
+    for (size_t i = 0; i < n; i++) y[i] = gpu_of_f16(gpu_f16(x[i]));
+    return y;
+}
+
+/* One row times a matrix in f16, which no processor's kernel knows: both rounded, and then as fp32. */
+static void multiply_f16(const telling *x, size_t n, size_t k, const float *w, rill_gemm gemm)
+{
+    const size_t k2 = gemm.a2.at != NULL ? k - gemm.k1 : 0;
+    float *a = as_f16(rill_operand_row(&gemm.a, 0), k - k2), *rounded = as_f16(w, n * k);
+    float *a2 = k2 > 0 ? as_f16(rill_operand_row(&gemm.a2, 0), k2) : NULL;
+    gemm.a = (rill_operand){.at = a, .ld = k};
+    gemm.a2 = (rill_operand){.at = a2, .ld = k};
+    multiply(x, RILL_WEIGHT_F32, n, k, rounded, gemm);
+    free(a);
+    free(a2);
+    free(rounded);
+}
+
 /* One row times a matrix that is packed for it. */
 static void multiply(const telling *x, rill_weight_type type, size_t n, size_t k, const float *w, rill_gemm gemm)
 {
     static const rill_dtype dtypes[] = {RILL_DTYPE_F32, RILL_DTYPE_BF16, RILL_DTYPE_U8S8};
+    if (type == RILL_WEIGHT_F16) {
+        multiply_f16(x, n, k, w, gemm);
+        return;
+    }
     rill_weights packed;
     void *memory = aligned_alloc(64, (rill_gemm_pack_size(n, k, dtypes[type]) + 63) / 64 * 64);
     if (memory == NULL || rill_gemm_pack_f32(&packed, n, k, w, k, dtypes[type], memory) != 0) abort();

@@ -45,8 +45,7 @@ rill_constant add_constant(problem *p, size_t rows, size_t width)
 
 rill_weight_type random_type(problem *p)
 {
-    return (rill_weight_type)DICE_OF(&p->d, RILL_WEIGHT_F32, RILL_WEIGHT_F32, RILL_WEIGHT_BF16,
-                                     p->int8 ? RILL_WEIGHT_INT8 : RILL_WEIGHT_F32);
+    return (rill_weight_type)DICE_OF(&p->d, RILL_WEIGHT_F32, RILL_WEIGHT_F32, RILL_WEIGHT_BF16, p->narrow);
 }
 
 rill_matrix add_matrix(problem *p, size_t n, size_t k, rill_weight_type type)
@@ -55,7 +54,7 @@ rill_matrix add_matrix(problem *p, size_t n, size_t k, rill_weight_type type)
     p->t.matrix[m].w = random_floats(&p->d, n * k, 0.6f);
     p->t.matrix[m].n = n;
     p->t.matrix[m].k = k;
-    p->t.matrix[m].type = type != RILL_WEIGHT_INT8 || p->int8 ? type : RILL_WEIGHT_F32;
+    p->t.matrix[m].type = type != RILL_WEIGHT_INT8 ? type : p->narrow;
     return m;
 }
 
@@ -426,10 +425,10 @@ static void make_world(problem *p)
     for (int32_t i = 0; i < w->nodes; i++) w->above[i] = i < p->old_nodes ? dice_range(&p->d, -1, i - 1) : -1;
 }
 
-problem *make_problem(uint64_t seed, int int8)
+problem *make_problem(uint64_t seed, rill_weight_type narrow)
 {
     problem *p = room(1, sizeof *p);
-    p->int8 = int8;
+    p->narrow = narrow;
     p->d = dice_seeded(seed);
     p->n = dice_chance(&p->d, 10) ? 0 : dice_range(&p->d, 1, dice_chance(&p->d, 25) ? 70 : 12);
     p->hidden = (size_t)DICE_OF(&p->d, 1, 5, 8, 16, 20, 33, 64);

@@ -26,13 +26,13 @@ typedef struct problem {
     rill_list mask, list[2];
     rill_selection ask; /* of all rows; answers are not there */
     int32_t n_legal;
-    int int8;
+    rill_weight_type narrow;
 } problem;
 
 enum { CONSTANT_ROWS = 24 };
 
-/* Without int8 such weights are fp32: not every device multiplies by them. */
-problem *make_problem(uint64_t seed, int int8);
+/* Weights are in fp32, bf16 and one type more, which the device knows. */
+problem *make_problem(uint64_t seed, rill_weight_type narrow);
 void free_problem(problem *p);
 
 /* A copy of the world that a run may change. */

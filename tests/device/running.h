@@ -30,6 +30,10 @@ outcome tell_problem(problem *p, const rill_kernels *kernels);
 /* What the plan's device makes of it. */
 outcome run_problem(rill_context *ctx, problem *p, const rill_plan *plan, rill_program program, const variant *v);
 
+/* A call that fails is made again as long as this says so: its status is known, and the stream must be as good as before. NULL: no call may
+ * fail. */
+extern int (*running_again)(rill_status status);
+
 /* How two outcomes may differ: floats x and y by absolute + relative * (|x| + |y|); all else must be the same. 0: to the bit, but that
  * all NaNs are alike. Returns what differs, or NULL. */
 typedef struct tolerance {

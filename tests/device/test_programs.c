@@ -9,7 +9,7 @@ static const char *const sets[] = {"ref", "avx2", "avx512", NULL};
 
 static void check_problem(rill_context *ctx, uint64_t seed)
 {
-    problem *p = make_problem(seed, 1);
+    problem *p = make_problem(seed, RILL_WEIGHT_INT8);
     const rill_device_options options = {.struct_size = sizeof options, .kernels = sets[seed % 4]};
     rill_device *device;
     rill_plan *plan;
@@ -47,12 +47,7 @@ static void check_problem(rill_context *ctx, uint64_t seed)
 static void programs_mean_what_they_say(void **state)
 {
     (void)state;
-    rill_context *ctx = harness_context(NULL);
-    const uint64_t seed = harness_seed(1);
-    const int64_t n = harness_iterations(PROGRAMS);
-    for (int64_t i = 0; i < n; i++) check_problem(ctx, seed + (uint64_t)i);
-    assert_int_equal(rill_memory_used(ctx) > 0, 1);
-    rill_context_destroy(ctx);
+    harness_problems(PROGRAMS, check_problem);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -236,7 +236,7 @@ static void each_allocation_may_fail(void **state)
         rill_status status = RILL_ERR_MEMORY;
         int64_t grown = 1;
         for (int64_t n = 1; status != RILL_OK; n++) {
-            problem *p = make_problem(seed, 1);
+            problem *p = make_problem(seed, RILL_WEIGHT_INT8);
             harness_memory memory = {.fail_at = n};
             const rill_context_options options = harness_memory_options(&memory);
             rill_context *ctx;

@@ -99,10 +99,10 @@ static rill_status register_namer(rill_context *ctx)
     return rill_register_policy(ctx, &namer);
 }
 
-/* Twenty inputs, all the same. */
-static void draw_even(problem *p)
+/* Twenty inputs, all the same, of a model that the seed makes. */
+static void draw_even(problem *p, uint64_t seed)
 {
-    dice d = dice_seeded(3);
+    dice d = dice_seeded(seed);
     problem_draw(p, PROBLEM_PRUNED, &d);
     p->n_heuristics = p->n_scorers = 0;
     for (p->n_inputs = 0; p->n_inputs < 20; p->n_inputs++) snprintf(p->input[p->n_inputs], sizeof p->input[0], "in 1");
@@ -116,11 +116,27 @@ static void answers_at_once_starve_nobody(void **state)
     engine_record r;
     const schedule s = {
         .method = "stream-all", .n = 4, .max_items = 4, .refill = 1, .unordered = 1, .late = 2, .prompt = 2};
-    draw_even(&p);
+    draw_even(&p, 3);
     engine_run(&p, &s, NULL, &r);
     assert_int_equal(r.status, RILL_OK);
     assert_true(r.late.submitted > 0);
     for (int32_t i = 0; i < p.n_inputs; i++) assert_true(r.result[i].position <= i + 4);
+    engine_record_clear(&r);
+}
+
+/* What the next refill takes is encoded while an answer is worked out, also where there is one group. */
+static void refills_are_encoded_meanwhile(void **state)
+{
+    (void)state;
+    problem p;
+    engine_record r;
+    const schedule s = {.method = "stream-all", .n = 4, .max_items = 4, .refill = 1, .late = 1000};
+    draw_even(&p, 6); /* of several timesteps */
+    engine_run(&p, &s, NULL, &r);
+    assert_int_equal(r.status, RILL_OK);
+    assert_int_equal(r.late.most_at_once, 1);
+    assert_true(r.late.encoded > 4);
+    assert_int_equal(r.late.encoded_meanwhile, r.late.encoded - 1);
     engine_record_clear(&r);
 }
 
@@ -339,6 +355,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(workers),
         cmocka_unit_test(policies_choose_idle_items),
         cmocka_unit_test(answers_at_once_starve_nobody),
+        cmocka_unit_test(refills_are_encoded_meanwhile),
         cmocka_unit_test(leaving),
         cmocka_unit_test(failures),
         cmocka_unit_test(no_collect),

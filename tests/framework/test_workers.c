@@ -358,7 +358,7 @@ static void refusals(void **state)
     (void)state;
     bench b = {0};
     rill_open_options open = {.struct_size = sizeof open, .threads = 1};
-    rill_workers_options options = {.struct_size = sizeof options};
+    rill_workers_options options = {.struct_size = sizeof options, .workers = -1};
     rill_workers *workers;
     rill_chain_entry wrong = {"absolut", "1"};
     rill_engine_setup setup;

@@ -61,6 +61,17 @@ int64_t harness_late(void)
     return given_late + 1;
 }
 
+int64_t harness_problems(int64_t otherwise, void (*check)(rill_context *ctx, uint64_t seed))
+{
+    rill_context *ctx = harness_context(NULL);
+    const uint64_t seed = harness_seed(1);
+    const int64_t n = harness_iterations(otherwise);
+    for (int64_t i = 0; i < n; i++) check(ctx, seed + (uint64_t)i);
+    assert_true(rill_memory_used(ctx) > 0);
+    rill_context_destroy(ctx);
+    return n;
+}
+
 rill_context *harness_context(const rill_context_options *options)
 {
     rill_context *ctx = NULL;

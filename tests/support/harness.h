@@ -22,6 +22,9 @@ int harness_options(int argc, char **argv);
 int64_t harness_iterations(int64_t otherwise);
 uint64_t harness_seed(uint64_t otherwise);
 
+/* So many problems one after the other in one context. Returns how many there were. */
+int64_t harness_problems(int64_t otherwise, void (*check)(rill_context *ctx, uint64_t seed));
+
 /* What all random problems together have come to, without which the test would show little. Not looked at where these are fewer, by
  * --iterations or under a sanitizer: a single one that repeats a failure comes to less. */
 #define HARNESS_SEEN(condition)                    \

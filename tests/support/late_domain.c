@@ -219,7 +219,10 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 static rill_status encode(void *self, int32_t m, rill_input *inputs)
 {
     late *l = self;
+    const int64_t before = l->table->meanwhile;
     rill_status status = meanwhile(l);
+    l->table->encoded++;
+    l->table->encoded_meanwhile += l->table->meanwhile > before;
     return status < 0 ? status : l->inner->encode(l->self, m, inputs);
 }
 

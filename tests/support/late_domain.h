@@ -12,8 +12,8 @@ typedef struct late_table {
     rill_domain domain; /* first: methods that get their table find the rest behind it */
     const rill_domain *inner;
     int32_t group_rows;
-    /* Of all runs: calls submitted, the most of one runner at once, and other calls that came meanwhile. */
-    _Atomic int64_t submitted, most_at_once, meanwhile;
+    /* Of all runs: calls submitted, the most of one runner at once, other calls that came meanwhile, and encode calls: all, meanwhile. */
+    _Atomic int64_t submitted, most_at_once, meanwhile, encoded, encoded_meanwhile;
     int32_t fail_collect; /* the n-th collect call fails; 0: none does */
     _Atomic int32_t collected;
     int32_t prompt; /* 1 + the group whose calls are answered at once; 0: none */

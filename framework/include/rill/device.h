@@ -2,7 +2,7 @@
  *
  * A domain says *what* is computed for a row; a device decides *how*: in which blocks, on which threads, with which kernels.
  * That a row's result never depends on how rows are grouped is what makes this possible, and every device keeps it: to the last
- * bit within one device.
+ * bit within one device, unless it is opened `fast`.
  *
  *   open    rill_device_open() · constants, matrices and tables of the plan · programs: a step, a score, an encoding
  *           rill_plan_finish(), which checks them. From here on device and plan are const: any number of threads may use them.
@@ -53,6 +53,8 @@ typedef struct rill_device_options {
     const char *
         kernels; /* the most that may be used of the processor: "ref", "avx2", "avx512", "avx512vnni"; NULL: what it has.
                             For tests: sets of instructions differ in the last bits */
+    int fast; /* on a GPU products are as fast as can be: a row's bits may then depend on the batch. Not with row_by_row */
+    int int8; /* weights in int8 are to be multiplied: the processor's; another device is refused, and not taken by "auto" */
 } rill_device_options;
 
 /* `options` may be NULL. RILL_OK · RILL_ERR_OPTION (no such device or back end, or not here) · RILL_ERR_MEMORY
@@ -77,6 +79,7 @@ typedef enum rill_weight_type {
     RILL_WEIGHT_F32 = 0,
     RILL_WEIGHT_BF16 = 1, /* rounded to bf16, ties to even; fp32 arithmetic */
     RILL_WEIGHT_INT8 = 2, /* a unit per output; rows are quantised on the fly, once for all products that read them */
+    RILL_WEIGHT_F16 = 3,  /* on a GPU: weights and rows in half precision, sums in fp32. Rows are cut off at 65504 */
 } rill_weight_type;
 
 /* An empty plan. RILL_OK · RILL_ERR_MEMORY */

@@ -96,6 +96,8 @@ typedef struct rill_open_options {
 
 /* What is given for an option of the domain's; NULL: nothing. */
 RILL_API const char *rill_open_value(const rill_open_options *options, const char *name);
+/* Whether a switch of the domain's is on. */
+RILL_API int rill_open_switch(const rill_open_options *options, const char *name);
 
 /* What a domain can do beyond what every domain does: a set of bits. */
 typedef enum rill_domain_feature {
@@ -127,6 +129,8 @@ typedef struct rill_domain_info {
     const uint64_t
         *legal; /* [actions / 64 rounded up] bit a%64 of word a/64: action a is legal in some row; owned by the
                                  domain until close. NULL: all are */
+    const char *
+        device; /* what computes: "cpu", "cuda:1, NAME OF THE GPU" (device.h); owned by the domain until close. NULL: not said */
 } rill_domain_info;
 
 /* One input on its way into a slot. */

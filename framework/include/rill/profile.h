@@ -25,6 +25,7 @@ typedef struct rill_op_profile {
     double seconds; /* summed over threads */
     double flops, bytes;
     rill_arithmetic arithmetic;
+    int64_t launches; /* of kernels and products, on a GPU */
 } rill_op_profile;
 
 /* What one thread of the machine does at best, measured. */

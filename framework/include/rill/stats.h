@@ -17,7 +17,9 @@ typedef struct rill_seconds {
     double commit;   /* new beams, node bookkeeping */
     double finalize; /* in the domain, and sorting outputs */
     double scorers;  /* scorer chain */
-    double total; /* inside rill_engine_step() and rill_engine_submit(), and in writing texts elsewhere (workers.h) */
+    double total;  /* inside rill_engine_step() and rill_engine_submit(), and in writing texts elsewhere (workers.h) */
+    double waited; /* of score: for answers that come later */
+    double hidden; /* of total, not waiting: while an answer was being worked out elsewhere */
 } rill_seconds;
 
 typedef struct rill_stats {

@@ -20,6 +20,10 @@
  * has the whole bound, so that the same inputs fail as with one worker. Ids are those of the common stream, for scorers and
  * traces too; a trace's timesteps are counted by each worker, which the event names.
  *
+ * The option `device` may list several devices of one kind, "cuda:0,cuda:1". The model is opened on each, and workers are dealt out to
+ * them in turn, of which there are as many or more. A device listed twice has two workers and one model. The bound on states or memory
+ * is then each device's, divided among its workers.
+ *
  * Requests (engine.h) come by rill_workers_run_requests(), and rill_workers_cancel() gives an input up.
  *
  * Threads: reader and writer are called on the caller's thread. The trace function is called on the workers' threads, one at a
@@ -37,7 +41,7 @@ typedef struct rill_workers rill_workers;
 
 typedef struct rill_workers_options {
     size_t struct_size;
-    int32_t workers; /* 1 to 1024 */
+    int32_t workers; /* 1 to 1024; 0: one for each device that is listed */
     /* What of the context's tables the workers find too; NULL: all. Scripts belong to a thread: mark the registry before they
      * are loaded, and have `prepare` load them once more. */
     const rill_registry_mark *shared;
@@ -50,18 +54,20 @@ typedef struct rill_workers_options {
                   decodes, which is for models that a device runs */
 } rill_workers_options;
 
-/* Make contexts, and open the model: once if the domain starts runners, else once per worker.
+/* Make contexts, and open the model: once per device if the domain starts runners, else once per worker.
  *   out: on success workers that the caller closes; on failure NULL
- *   RILL_OK · RILL_ERR_ARGUMENT (the number of workers) · RILL_ERR_ABI (the options' size) · RILL_ERR_MEMORY · what
- *   rill_model_open() and prepare return */
+ *   RILL_OK · RILL_ERR_ARGUMENT (the number of workers) · RILL_ERR_OPTION (the list of devices) · RILL_ERR_ABI (the options' size)
+ *   RILL_ERR_MEMORY · what rill_model_open() and prepare return */
 RILL_API rill_status rill_workers_open(rill_workers **out, rill_context *ctx, const char *domain,
                                        const rill_open_options *open, const rill_workers_options *options);
 RILL_API void rill_workers_close(rill_workers *workers); /* NULL is allowed */
 
 /* How many there are. */
 RILL_API int32_t rill_workers_count(const rill_workers *workers);
-/* The model; of a domain without runners the first worker's. */
+/* The model; of several the first worker's. */
 RILL_API rill_model *rill_workers_model(const rill_workers *workers);
+/* What computes a worker's model: rill_domain_info.device, which may be NULL. */
+RILL_API const char *rill_workers_device(const rill_workers *workers, int32_t index);
 /* A worker's context: what its setup's names are looked up in. */
 RILL_API rill_context *rill_workers_context(const rill_workers *workers, int32_t index);
 

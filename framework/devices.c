@@ -1,0 +1,83 @@
+/* The option `device` as a list; see devices.h. */
+#include "devices.h"
+
+#include <string.h>
+
+static rill_status take_options(devices *list, rill_context *ctx, const rill_open_options *open)
+{
+    const size_t least = offsetof(rill_open_options, also); /* in ABI version 1 */
+    if (!rill__take(&list->open, sizeof list->open, open, least))
+        return rill_fail(ctx, RILL_ERR_ABI, "open options of %zu bytes, this rill takes %zu to %zu: rebuild the caller",
+                         open->struct_size, least, sizeof list->open);
+    return RILL_OK;
+}
+
+/* "cuda" is "cuda:0". */
+static int are_same(const char *a, const char *b)
+{
+    const size_t word = strcspn(a, ":");
+    return strcspn(b, ":") == word && memcmp(a, b, word) == 0 &&
+           strcmp(a[word] != '\0' ? a + word : ":0", b[word] != '\0' ? b + word : ":0") == 0;
+}
+
+static rill_status add(devices *list, rill_context *ctx, const char *name, size_t length)
+{
+    const char *const first = list->of[0].name;
+    char *to = list->of[list->n].name;
+    if (length == 0) return rill_fail(ctx, RILL_ERR_OPTION, "device: an entry of the list is empty");
+    if (list->n == DEVICES_MAX)
+        return rill_fail(ctx, RILL_ERR_OPTION, "device: %d devices at most can be listed", DEVICES_MAX);
+    if (length >= DEVICE_NAME_MAX)
+        return rill_fail(ctx, RILL_ERR_OPTION, "device: there is no device \"%.*s\"", (int)length, name);
+    memcpy(to, name, length);
+    to[length] = '\0';
+    if (list->n > 0 && (strcspn(first, ":") != strcspn(to, ":") || memcmp(first, to, strcspn(to, ":")) != 0))
+        return rill_fail(ctx, RILL_ERR_OPTION,
+                         "device: %s and %s are of several kinds, whose scores differ: list devices of one kind", first,
+                         to);
+    list->of[list->n].first = 0;
+    while (!are_same(list->of[list->of[list->n].first].name, to)) list->of[list->n].first++;
+    list->n++;
+    return RILL_OK;
+}
+
+static rill_status read_list(devices *list, rill_context *ctx, const char *names)
+{
+    rill_status status = RILL_OK;
+    for (size_t length; status == RILL_OK; names += length + 1) {
+        length = strcspn(names, ",");
+        status = add(list, ctx, names, length);
+        if (names[length] == '\0') break;
+    }
+    return status;
+}
+
+rill_status devices_read(devices *list, rill_context *ctx, const rill_open_options *open)
+{
+    list->n = 1;
+    list->of[0].first = 0;
+    list->values = NULL;
+    RILL__TRY(take_options(list, ctx, open));
+    const char *names = rill_open_value(&list->open, "device");
+    if (names == NULL || strchr(names, ',') == NULL) return RILL_OK;
+    list->n = 0;
+    RILL__TRY(read_list(list, ctx, names));
+    const size_t bytes = (size_t)list->open.n_values * sizeof *list->values;
+    list->values = rill_alloc(ctx, bytes);
+    if (list->values == NULL) return rill_fail_memory(ctx, bytes, "devices");
+    memcpy(list->values, list->open.values, bytes);
+    list->open.values = list->values;
+    return RILL_OK;
+}
+
+void devices_clear(devices *list, rill_context *ctx)
+{
+    if (list->values != NULL) rill_free(ctx, list->values, (size_t)list->open.n_values * sizeof *list->values);
+}
+
+const rill_open_options *devices_options(devices *list, int32_t entry)
+{
+    for (int32_t i = 0; list->values != NULL && i < list->open.n_values; i++)
+        if (rill__same_name(list->values[i].name, "device")) list->values[i].value = list->of[entry].name;
+    return &list->open;
+}

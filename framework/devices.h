@@ -1,0 +1,29 @@
+/* devices.h: the devices that workers are dealt out to. Domains open a model on one device; this is where several become several
+ * models. */
+#ifndef RILL_DEVICES_H
+#define RILL_DEVICES_H
+
+#include "internal.h"
+#include "rill/domain.h"
+
+enum { DEVICES_MAX = 64, DEVICE_NAME_MAX = 48 };
+
+typedef struct devices {
+    int32_t n; /* entries; at least one */
+    struct {
+        char name[DEVICE_NAME_MAX];
+        int32_t first; /* the first entry that means the same device */
+    } of[DEVICES_MAX];
+    /* Options to open a model with, of which the device is replaced; `values` is the context's. */
+    rill_open_options open;
+    rill_pair *values;
+} devices;
+
+/* What the option `device` lists, "cuda:0,cuda:1". Without a comma there is one entry, and models are opened as asked.
+ *   RILL_OK · RILL_ERR_OPTION (an empty entry, several kinds, too many) · RILL_ERR_ABI · RILL_ERR_MEMORY */
+rill_status devices_read(devices *out, rill_context *ctx, const rill_open_options *open);
+void devices_clear(devices *list, rill_context *ctx);
+/* The options for a model on the entry's device; valid until the next call. */
+const rill_open_options *devices_options(devices *list, int32_t entry);
+
+#endif

@@ -1,0 +1,71 @@
+/* halves.h: numbers of 16 bits, on the host and in kernels: bf16, and fp16 of IEEE 754.
+ *
+ * fp32 becomes them to the nearest, ties to even; a NaN stays one, and infinity. What is finite and beyond fp16 becomes its largest
+ * number, 65504. */
+#ifndef RILL_CUDA_HALVES_H
+#define RILL_CUDA_HALVES_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "gpu.h"
+
+#ifdef __CUDACC__
+#define GPU_BOTH __host__ __device__ static inline
+#else
+#define GPU_BOTH static inline
+#endif
+
+#define GPU_F16_MOST 65504.0f
+
+GPU_BOTH uint32_t gpu_bits(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+GPU_BOTH float gpu_of_bits(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+GPU_BOTH uint16_t gpu_bf16(float x)
+{
+    const uint32_t bits = gpu_bits(x);
+    if (x != x) return (uint16_t)(bits >> 16 | 0x40);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/* Below 2^-14 a unit is 2^-24, which is that of the floats from 0.5 on: adding 0.5 rounds. */
+GPU_BOTH uint16_t gpu_f16(float x)
+{
+    const uint32_t bits = gpu_bits(x), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+    if (size > 0x7f800000) return (uint16_t)(sign | 0x7e00);
+    if (size == 0x7f800000) return (uint16_t)(sign | 0x7c00);
+    if (size >= 0x477ff000) return (uint16_t)(sign | 0x7bff);
+    if (size < 0x38800000) return (uint16_t)(sign | (gpu_bits(gpu_of_bits(size) + 0.5f) - 0x3f000000));
+    return (uint16_t)(sign | (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13);
+}
+
+GPU_BOTH float gpu_of_f16(uint16_t half)
+{
+    const uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, rest = half & 0x3ff;
+    if (exponent == 0) return gpu_of_bits(sign | gpu_bits((float)rest * (1.0f / 16777216.0f)));
+    return gpu_of_bits(sign | (exponent == 31 ? 0xff : exponent + 112) << 23 | rest << 13);
+}
+
+/* As the type's bits, and what these stand for: not for GPU_F32. */
+GPU_BOTH uint16_t gpu_rounded_bits(float x, gpu_type type)
+{
+    return type == GPU_F16 ? gpu_f16(x) : gpu_bf16(x);
+}
+
+GPU_BOTH float gpu_of_rounded(uint16_t bits, gpu_type type)
+{
+    return type == GPU_F16 ? gpu_of_f16(bits) : gpu_of_bits((uint32_t)bits << 16);
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* faults.h: what tests of a whole module ask of the stand-in inside it. */
+#ifndef TEST_CUDA_FAULTS_H
+#define TEST_CUDA_FAULTS_H
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rill/version.h"
+#include "stand_in.h"
+
+typedef struct stand_in {
+    void (*refuse)(cuda_host_call call, uint64_t n, uint64_t more);
+    uint64_t (*count)(cuda_host_call call);
+    size_t (*used)(void);
+} stand_in;
+
+/* The module that a device of RILL_MODULES is of; the test is left out where there is none. */
+static inline stand_in stand_in_of_module(void)
+{
+    const char *folder = getenv("RILL_MODULES");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/rill-cuda-host-" RILL_VERSION_STRING ".so", folder != NULL ? folder : ".");
+    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (module == NULL) {
+        puts(dlerror());
+        exit(77); /* Meson's word for a test that is left out */
+    }
+    stand_in s;
+    *(void **)&s.refuse = dlsym(module, "cuda_host_fail");
+    *(void **)&s.count = dlsym(module, "cuda_host_count");
+    *(void **)&s.used = dlsym(module, "cuda_host_used");
+    return s;
+}
+
+#endif

@@ -1,0 +1,344 @@
+/* test_fuse.c: how many launches the operations of a layer take, and that outputs are those of the processor. Environment:
+ * RILL_TEST_DEVICE, else cuda-host. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rill/device.h"
+#include "support/dice.h"
+#include "support/harness.h"
+
+enum { N = 6, WIDTH = 24, INNER = 40, WIDE = 260, UNITS = 9, SYMBOLS = 9, MOST_OPS = 32 };
+
+typedef struct layer {
+    rill_context *ctx;
+    rill_device *device;
+    rill_plan *plan;
+    rill_weight_type type;
+    rill_program program;
+    rill_space units;
+    rill_value x, context, inner, part, gates;
+    rill_table table, other;
+    rill_list list;
+    rill_column symbol, node, slot, unit_symbol;
+    float numbers[16384];
+    size_t used;
+} layer;
+
+/* --- programs ----------------------------------------------------------------------------------------------------- */
+
+static float *numbers(layer *l, size_t n)
+{
+    float *x = l->numbers + l->used % 1024;
+    l->used += 37;
+    assert_true(n + 1024 <= sizeof l->numbers / sizeof *x);
+    return x;
+}
+
+/* out = activation(add + bias + a W^T). */
+static rill_product product_of(layer *l, size_t n, size_t k, rill_view a, rill_view add, rill_activation activation,
+                               rill_view out)
+{
+    return (rill_product){.matrix = rill_plan_matrix(l->plan, l->type, n, k, numbers(l, n * k), k),
+                          .bias = rill_plan_constant(l->plan, numbers(l, n), 1, n),
+                          .a = a,
+                          .add = add,
+                          .activation = activation,
+                          .out = out};
+}
+
+static void product(layer *l, size_t n, size_t k, rill_view a, rill_view add, rill_activation activation, rill_view out)
+{
+    const rill_product o = product_of(l, n, k, a, add, activation, out);
+    rill_op_product(l->plan, l->program, RILL_ROWS, &o);
+}
+
+static rill_view row_of(layer *l, rill_column symbol, size_t width)
+{
+    return rill_row(rill_plan_constant(l->plan, numbers(l, SYMBOLS * width), SYMBOLS, width), symbol);
+}
+
+static void embed(layer *l, rill_value out)
+{
+    const rill_embedding o = {.rows = row_of(l, l->symbol, WIDTH), .scale = 2.0f, .out = rill_of(out)};
+    rill_op_embed(l->plan, l->program, RILL_ROWS, &o);
+}
+
+static void copy(layer *l, rill_view x, rill_view out)
+{
+    rill_op_copy(l->plan, l->program, RILL_ROWS, &(rill_copy){.width = 8, .x = x, .out = out});
+}
+
+static void normalise(layer *l)
+{
+    const rill_normalise o = {.x = rill_of(l->x), .eps = 1e-5f, .y = rill_of(l->x)};
+    rill_op_normalise(l->plan, l->program, RILL_ROWS, &o);
+}
+
+/* As transformers have it: rows embedded, a product that an activation alone reads, one that adds to the rows, norms, products behind
+ * each other, and one to a table. */
+static void build_layer(layer *l)
+{
+    const rill_view none = {0}, x = rill_of(l->x), context = rill_of(l->context), inner = rill_of(l->inner);
+    embed(l, l->x);
+    product(l, WIDTH, WIDTH, x, none, RILL_LINEAR, context);
+    rill_op_activate(l->plan, l->program, RILL_ROWS,
+                     &(rill_activate){.activation = RILL_TANH, .x = context, .y = context});
+    product(l, WIDTH, WIDTH, context, x, RILL_LINEAR, x);
+    normalise(l);
+    product(l, INNER, WIDTH, x, none, RILL_RELU, inner);
+    product(l, WIDTH, INNER, inner, x, RILL_LINEAR, x);
+    normalise(l);
+    product(l, INNER, WIDTH, x, none, RILL_SWISH, inner);
+    product(l, WIDTH, INNER, inner, none, RILL_LINEAR, x);
+    product(l, WIDTH, WIDTH, x, none, RILL_LINEAR, rill_at(l->table, l->node));
+}
+
+static void to_table(layer *l)
+{
+    product(l, WIDTH, WIDTH, rill_of(l->context), (rill_view){0}, RILL_LINEAR, rill_at(l->table, l->node));
+}
+
+/* Two products of the same rows, one of them to a table, `turned` in the other order than their weights lie; then what they made. */
+static void pair(layer *l, int turned, rill_activation activation)
+{
+    const rill_view none = {0}, x = rill_of(l->x), gates = rill_of(l->gates), node = rill_at(l->other, l->node);
+    const rill_product one = product_of(l, 32, WIDTH, x, none, activation, turned ? gates : node),
+                       two = product_of(l, 32, WIDTH, x, none, RILL_LINEAR, turned ? node : gates);
+    rill_op_product(l->plan, l->program, RILL_ROWS, turned ? &two : &one);
+    rill_op_product(l->plan, l->program, RILL_ROWS, turned ? &one : &two);
+    product(l, WIDTH, 32, gates, rill_of(l->context), RILL_LINEAR, rill_of(l->context));
+    product(l, WIDTH, 32, node, rill_of(l->context), RILL_LINEAR, rill_of(l->context));
+}
+
+static void build_pairs(layer *l)
+{
+    embed(l, l->x);
+    embed(l, l->context);
+    pair(l, 0, RILL_LINEAR);
+    pair(l, 1, RILL_LINEAR);
+    pair(l, 0, RILL_TANH);                                                                /* which is not the other's */
+    product(l, 32, WIDTH, rill_of(l->x), (rill_view){0}, RILL_LINEAR, rill_of(l->gates)); /* nothing to finish */
+    product(l, 8, WIDTH, rill_of(l->x), (rill_view){0}, RILL_LINEAR, rill_of(l->part));
+    to_table(l);
+}
+
+/* x, read by a product: what comes next writes some of it anew, which another product reads. */
+static void begin_again(layer *l)
+{
+    product(l, WIDTH, INNER, rill_of(l->inner), (rill_view){0}, RILL_LINEAR, rill_of(l->x));
+    product(l, WIDTH, WIDTH, rill_of(l->x), rill_of(l->context), RILL_LINEAR, rill_of(l->context));
+}
+
+static void end_again(layer *l)
+{
+    product(l, WIDTH, WIDTH, rill_of(l->x), rill_of(l->context), RILL_LINEAR, rill_of(l->context));
+}
+
+/* Minus infinity in some columns of x. */
+static void build_masked(layer *l)
+{
+    embed(l, l->context);
+    product(l, INNER, WIDTH, rill_of(l->context), (rill_view){0}, RILL_RELU, rill_of(l->inner));
+    begin_again(l);
+    rill_op_mask(l->plan, l->program, RILL_ROWS, &(rill_mask){.list = l->list, .slot = l->slot, .x = rill_of(l->x)});
+    end_again(l);
+    to_table(l);
+}
+
+/* Values that are written in parts by each operation that can, or read in parts. */
+static void build_parts(layer *l)
+{
+    const rill_view none = {0}, x = rill_of(l->x), context = rill_of(l->context), gates = rill_of(l->gates);
+    embed(l, l->context);
+    product(l, INNER, WIDTH, context, none, RILL_RELU, rill_of(l->inner));
+    product(l, 32, WIDTH, context, none, RILL_LINEAR, gates);
+    copy(l, rill_from(context, 8), rill_of(l->part));
+    begin_again(l);
+    copy(l, rill_of(l->part), rill_from(x, 4));
+    end_again(l);
+    begin_again(l);
+    rill_op_sum(l->plan, l->program, RILL_ROWS,
+                &(rill_sum){.terms = 2, .term = {rill_of(l->part), gates}, .out = rill_from(x, 8), .width = 8});
+    end_again(l);
+    begin_again(l);
+    rill_op_lstm(l->plan, l->program, RILL_ROWS,
+                 &(rill_lstm_cell){.hidden = 8, .gates = gates, .c_out = x, .h_out = rill_of(l->part)});
+    end_again(l);
+    begin_again(l);
+    product(l, WIDTH, 8, x, context, RILL_LINEAR, context); /* its first columns */
+    to_table(l);
+}
+
+/* A head that is too wide to be rounded where it is written. */
+static void build_wide(layer *l)
+{
+    const rill_value x = rill_value_make(l->plan, l->program, l->units, WIDE),
+                     y = rill_value_make(l->plan, l->program, l->units, WIDE);
+    const rill_embedding rows = {.rows = row_of(l, l->unit_symbol, WIDE), .scale = 1.0f, .out = rill_of(x)};
+    const rill_attend attend = {.heads = 1,
+                                .width = WIDE,
+                                .scale = 1.0f,
+                                .query = rill_of(x),
+                                .own = 1,
+                                .keys = rill_of(x),
+                                .values = rill_of(x),
+                                .out = rill_of(y)};
+    const rill_product out = {
+        .matrix = rill_plan_matrix(l->plan, l->type, WIDTH, WIDE, numbers(l, (size_t)WIDTH * WIDE), WIDE),
+        .a = rill_of(y),
+        .out = rill_at(l->table, l->unit_symbol)};
+    rill_op_embed(l->plan, l->program, l->units, &rows);
+    rill_op_attend(l->plan, l->program, l->units, &attend);
+    rill_op_product(l->plan, l->program, l->units, &out);
+}
+
+/* --- runs --------------------------------------------------------------------------------------------------------- */
+
+static void open_layer(layer *l, const char *device, rill_weight_type type)
+{
+    const rill_device_options options = {.struct_size = sizeof options, .name = device, .kernels = "ref"};
+    dice d = dice_seeded(7);
+    for (size_t i = 0; i < sizeof l->numbers / sizeof *l->numbers; i++)
+        l->numbers[i] = (float)dice_range(&d, -1000, 1000) / 2000.0f;
+    l->ctx = harness_context(NULL);
+    l->type = type;
+    if (rill_device_open(&l->device, l->ctx, &options) != RILL_OK) exit(77);
+    assert_int_equal(rill_plan_open(&l->plan, l->ctx, l->device), RILL_OK);
+    const rill_program p = l->program = rill_program_begin(l->plan, "layer");
+    l->symbol = rill_column_given(l->plan, p, RILL_ROWS, "symbol");
+    l->node = rill_column_given(l->plan, p, RILL_ROWS, "node");
+    l->slot = rill_column_given(l->plan, p, RILL_ROWS, "slot");
+    l->units = rill_space_ragged(l->plan, p, rill_column_given(l->plan, p, RILL_ROWS, "length"));
+    l->unit_symbol = rill_column_given(l->plan, p, l->units, "unit's symbol");
+    l->x = rill_value_make(l->plan, p, RILL_ROWS, WIDTH);
+    l->context = rill_value_make(l->plan, p, RILL_ROWS, WIDTH);
+    l->inner = rill_value_make(l->plan, p, RILL_ROWS, INNER);
+    l->part = rill_value_make(l->plan, p, RILL_ROWS, 8);
+    l->gates = rill_value_make(l->plan, p, RILL_ROWS, 32);
+    l->table = rill_plan_table(l->plan, RILL_TABLE_NODES, WIDTH, "nodes");
+    l->other = rill_plan_table(l->plan, RILL_TABLE_NODES, 32, "other nodes");
+    l->list = rill_plan_list(l->plan, RILL_NONE, RILL_NONE, RILL_WEIGHT_F32, "list");
+}
+
+/* The table's rows; launches of each operation, and how many operations there are. */
+static int32_t run_layer(void (*build)(layer *), const char *device, rill_weight_type type, float *rows,
+                         int64_t *launches)
+{
+    static const int32_t symbol[N] = {3, 1, 8, 0, 2, 3}, node[N] = {5, 0, 2, 1, 4, 3}, slot[N] = {0},
+                         length[N] = {2, 0, 3, 1, 1, 2}, unit[UNITS] = {8, 3, 1, 0, 2, 4, 5, 7, 6}, listed[] = {3, 17};
+    const int32_t *const columns[] = {symbol, node, slot, length, unit};
+    const rill_run_arguments arguments = {.struct_size = sizeof arguments, .n = N, .columns = columns};
+    layer *l = calloc(1, sizeof *l);
+    rill_stream *stream;
+    rill_op_profile op;
+    int32_t ops = 0;
+    assert_non_null(l);
+    open_layer(l, device, type);
+    build(l);
+    if (rill_plan_finish(l->plan) != RILL_OK) fail_msg("%s", rill_error(l->ctx));
+    assert_int_equal(rill_stream_open(&stream, l->ctx, l->plan, 1), RILL_OK);
+    assert_int_equal(rill_stream_reserve(stream, SYMBOLS, 1), RILL_OK);
+    assert_int_equal(rill_stream_list(stream, l->list, 0, 2, listed), RILL_OK);
+    assert_int_equal(rill_stream_profile(stream, 1), RILL_OK);
+    if (rill_stream_run(stream, l->program, &arguments) != RILL_OK) fail_msg("%s", rill_error(l->ctx));
+    assert_int_equal(rill_stream_read(stream, l->table, 0, 0, build == build_wide ? UNITS : N, rows), RILL_OK);
+    for (; rill_stream_profiled(stream, ops, &op); ops++) {
+        assert_true(ops < MOST_OPS);
+        launches[ops] = op.launches;
+    }
+    rill_stream_close(stream);
+    rill_plan_close(l->plan);
+    rill_device_close(l->device);
+    rill_context_destroy(l->ctx);
+    free(l);
+    return ops;
+}
+
+static int near(float x, float wanted, float tolerance)
+{
+    return isfinite(wanted) ? fabsf(x - wanted) <= tolerance * (1.0f + fabsf(wanted)) : !isfinite(x);
+}
+
+/* `expected`: launches of each operation, or NULL. */
+static void check_layer(void (*build)(layer *), rill_weight_type type, float tolerance, const int64_t *expected)
+{
+    float wanted[SYMBOLS * WIDTH] = {0}, found[SYMBOLS * WIDTH] = {0};
+    int64_t none[MOST_OPS] = {0}, launches[MOST_OPS] = {0};
+    const char *device = getenv("RILL_TEST_DEVICE");
+    const int32_t ops = run_layer(build, device != NULL ? device : "cuda-host", type, found, launches);
+    run_layer(build, "cpu", type != RILL_WEIGHT_F16 ? type : RILL_WEIGHT_F32, wanted, none);
+    for (int32_t i = 0; i < ops; i++) {
+        assert_int_equal(none[i], 0);
+        if (expected != NULL && launches[i] != expected[i])
+            fail_msg("operation %d: %d launches, not %d", (int)i, (int)launches[i], (int)expected[i]);
+    }
+    for (int i = 0; i < SYMBOLS * WIDTH; i++)
+        if (!near(found[i], wanted[i], tolerance))
+            fail_msg("row %d, column %d: %.9g, not %.9g", i / WIDTH, i % WIDTH, (double)found[i], (double)wanted[i]);
+}
+
+/* Products but those with a swish or to a table are one launch. */
+static void products_finish_themselves(void **state)
+{
+    static const int64_t launches[] = {1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 2};
+    (void)state;
+    check_layer(build_layer, RILL_WEIGHT_F32, 1e-4f, launches);
+}
+
+/* What is rounded is finished apart; nothing is gathered. */
+static void rows_are_rounded_where_they_are_written(void **state)
+{
+    static const int64_t launches[] = {1, 1, 1, 1, 1, 2, 1, 1, 2, 2, 2};
+    (void)state;
+    check_layer(build_layer, RILL_WEIGHT_BF16, 5e-2f, launches);
+    check_layer(build_layer, RILL_WEIGHT_F16, 5e-3f, launches);
+}
+
+/* The second of two is done with the first; in bf16 what only a product reads is rounded, so those are finished apart. */
+static void pairs_are_one(void **state)
+{
+    static const int64_t launches[] = {1, 1, 2, 0, 1, 2, 2, 0, 1, 2, 2, 1, 1, 2, 1, 1, 2};
+    (void)state;
+    check_layer(build_pairs, RILL_WEIGHT_F32, 1e-4f, launches);
+    check_layer(build_pairs, RILL_WEIGHT_BF16, 5e-2f, NULL);
+}
+
+static void parts_are_gathered(void **state)
+{
+    (void)state;
+    check_layer(build_parts, RILL_WEIGHT_F32, 1e-4f, NULL);
+    check_layer(build_parts, RILL_WEIGHT_BF16, 5e-2f, NULL);
+    check_layer(build_masked, RILL_WEIGHT_BF16, 5e-2f, NULL);
+    check_layer(build_parts, RILL_WEIGHT_F16, 5e-3f, NULL);
+    check_layer(build_wide, RILL_WEIGHT_BF16, 5e-2f, NULL);
+}
+
+/* Infinity is a number of f16; what would become one is not. */
+static void f16_ends(void **state)
+{
+    static const float weights[] = {65504.0f, -INFINITY, NAN, 65505.0f};
+    (void)state;
+    layer *l = calloc(1, sizeof *l);
+    const char *device = getenv("RILL_TEST_DEVICE");
+    assert_non_null(l);
+    open_layer(l, device != NULL ? device : "cuda-host", RILL_WEIGHT_F16);
+    assert_true(rill_plan_matrix(l->plan, RILL_WEIGHT_F16, 1, 3, weights, 3) > 0);
+    assert_true(rill_plan_matrix(l->plan, RILL_WEIGHT_F16, 1, 4, weights, 4) < 0);
+    assert_int_equal(rill_plan_finish(l->plan), RILL_ERR_OPTION);
+    assert_non_null(strstr(rill_error(l->ctx), "65505 is one of the model's"));
+    rill_plan_close(l->plan);
+    rill_device_close(l->device);
+    rill_context_destroy(l->ctx);
+    free(l);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(products_finish_themselves),
+    cmocka_unit_test(rows_are_rounded_where_they_are_written),
+    cmocka_unit_test(pairs_are_one),
+    cmocka_unit_test(parts_are_gathered),
+    cmocka_unit_test(f16_ends),
+};
+
+HARNESS_MAIN(tests)

@@ -1,0 +1,149 @@
+/* Whole runs on the stand-in: whatever call or work fails, the run says so, nothing is left, and the next is as if nothing had been; in
+ * its stride a run asks for no memory; and what --memory says is kept. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "faults.h"
+#include "rill/rill.h"
+
+static const char *const lines[] = {"ein mann spielt", "zwei hunde laufen", "eine frau liest ein buch .", "a",
+                                    "ein kind und ein hund laufen und spielen ."};
+enum { LINES = sizeof lines / sizeof *lines, TEXT = 200 };
+
+static stand_in gpu;
+static rill_context *ctx;
+
+static int set_up(void **state)
+{
+    (void)state;
+    assert_int_equal(rill_context_create(&ctx, NULL), RILL_OK);
+    assert_int_equal(rill_register_builtins(ctx), RILL_OK);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    rill_context_destroy(ctx);
+    assert_int_equal(gpu.used(), 0);
+    return 0;
+}
+
+static rill_workers *open_workers(const char *device, int32_t workers)
+{
+    const rill_pair values[] = {{"device", device}};
+    const rill_open_options open = {
+        .struct_size = sizeof open, .path = MODEL, .threads = 1, .n_values = 1, .values = values};
+    const rill_workers_options options = {.struct_size = sizeof options, .workers = workers};
+    rill_workers *out;
+    if (rill_workers_open(&out, ctx, "mt", &open, &options) != RILL_OK) fail_msg("%s", rill_error(ctx));
+    return out;
+}
+
+/* A stream of the lines over and over, and what comes of it. */
+typedef struct stream {
+    int64_t inputs, given, written;
+    char first[LINES][TEXT]; /* outputs; all others are the same */
+    uint64_t asked;          /* for memory, when half was written */
+} stream;
+
+static rill_status read_line(void *user, int may_block, const char **text, size_t *length)
+{
+    stream *s = user;
+    (void)may_block;
+    if (s->given == s->inputs) return RILL_END_OF_INPUT;
+    *text = lines[s->given++ % LINES];
+    *length = strlen(*text);
+    return RILL_OK;
+}
+
+static rill_status write_line(void *user, const rill_result *result)
+{
+    stream *s = user;
+    char *first = s->first[result->id % LINES];
+    assert_int_equal(result->status, RILL_OK);
+    assert_int_equal(result->id, s->written);
+    if (first[0] == '\0') snprintf(first, TEXT, "%a %s", result->output[0].score, result->output[0].text);
+    char text[TEXT];
+    snprintf(text, TEXT, "%a %s", result->output[0].score, result->output[0].text);
+    assert_string_equal(text, first);
+    if (++s->written == s->inputs / 2) s->asked = gpu.count(CUDA_HOST_MEMORY);
+    return RILL_OK;
+}
+
+static rill_status decode(rill_workers *workers, stream *s, int64_t memory)
+{
+    const rill_engine_setup *setups[4];
+    rill_engine_setup setup;
+    rill_engine_setup_default(&setup);
+    setup.settings.k = 4;
+    setup.settings.n = 3;
+    setup.settings.memory = memory;
+    for (int i = 0; i < 4; i++) setups[i] = &setup;
+    s->given = s->written = 0;
+    rill_status status = rill_workers_begin(workers, setups);
+    if (status == RILL_OK) status = rill_workers_run(workers, read_line, s, write_line, s);
+    rill_workers_finish(workers);
+    return status;
+}
+
+static void check_faults(const char *device, int32_t workers, cuda_host_call call)
+{
+    rill_workers *crew = open_workers(device, workers);
+    stream s = {.inputs = 2 * LINES};
+    assert_int_equal(decode(crew, &s, 0), RILL_OK);
+    const size_t used = gpu.used();
+    int64_t failed = 0;
+    for (uint64_t n = 1, taken = n; taken >= n; n += 1 + n / 6) {
+        taken = gpu.count(call);
+        gpu.refuse(call, n, n % 2);
+        const rill_status status = decode(crew, &s, 0);
+        taken = gpu.count(call) - taken;
+        gpu.refuse(call, 0, 0);
+        assert_int_equal(gpu.used(), used); /* the model's */
+        if (status != RILL_OK && status != RILL_ERR_MEMORY && status != RILL_ERR_DEVICE)
+            fail_msg("%s", rill_error(ctx));
+        if (status != RILL_OK)
+            assert_non_null(strstr(rill_error(ctx), call == CUDA_HOST_WORK ? "work has failed" : ""));
+        failed += status != RILL_OK;
+        assert_int_equal(decode(crew, &s, 0), RILL_OK);
+        assert_int_equal(s.written, s.inputs);
+    }
+    assert_true(failed > 0);
+    rill_workers_close(crew);
+}
+
+static void whatever_fails(void **state)
+{
+    (void)state;
+    for (int call = 0; call < CUDA_HOST_CALLS; call++) {
+        check_faults("cuda-host", 1, (cuda_host_call)call);
+        check_faults("cuda-host:0,cuda-host:1", 3, (cuda_host_call)call);
+    }
+}
+
+/* The second half of a stream that repeats itself asks for nothing. */
+static void nothing_is_asked_for_in_its_stride(void **state)
+{
+    (void)state;
+    rill_workers *crew = open_workers("cuda-host", 1);
+    stream s = {.inputs = 40 * LINES};
+    assert_int_equal(decode(crew, &s, 0), RILL_OK);
+    assert_true(s.asked > 0);
+    assert_int_equal(gpu.count(CUDA_HOST_MEMORY), s.asked);
+    rill_workers_close(crew);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {CASE(whatever_fails), CASE(nothing_is_asked_for_in_its_stride)};
+    gpu = stand_in_of_module();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

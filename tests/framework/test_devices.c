@@ -1,0 +1,259 @@
+/* The option `device` as a list: which models are opened, who decodes with which, how the bound is divided, and what is refused. That
+ * answers do not change is looked at in tests/cli/device.sh. */
+#include <stdio.h>
+#include <string.h>
+
+#include "rill/workers.h"
+#include "support/harness.h"
+#include "support/toy_domain.h"
+
+enum { MODELS = 8 };
+
+static struct {
+    char name[MODELS][64];
+    int opened, closed, fails_at; /* fails_at: the number of the model that cannot be opened, from 1 */
+} seen;
+
+static rill_status open_seen(const rill_domain *table, rill_context *ctx, const rill_open_options *options, void **self,
+                             rill_domain_info *info)
+{
+    const char *name = rill_open_value(options, "device");
+    if (seen.opened + 1 == seen.fails_at) return rill_fail(ctx, RILL_ERR_OPTION, "%s is broken", name);
+    const rill_status status = toy_domain.open(table, ctx, options, self, info);
+    if (status != RILL_OK) return status;
+    snprintf(seen.name[seen.opened], sizeof seen.name[0], "%s", name != NULL ? name : "(none)");
+    info->device = seen.name[seen.opened++];
+    return RILL_OK;
+}
+
+static void close_seen(void *self)
+{
+    seen.closed++;
+    toy_domain.close(self);
+}
+
+static const rill_option options_seen[] = {
+    {"device", "NAME", "", "what computes", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0}, {.name = NULL}};
+
+typedef struct bench {
+    harness_memory memory;
+    rill_context *ctx;
+    rill_workers *workers;
+    int64_t refuse; /* the request for memory, from 1 on; 0: none */
+} bench;
+
+static rill_status open_with(bench *b, const char *device, int32_t workers, int alone)
+{
+    rill_domain table = alone ? toy_alone : toy_domain;
+    static rill_domain kept;
+    table.name = "seen";
+    table.open = open_seen;
+    table.close = close_seen;
+    table.options = options_seen;
+    kept = table;
+    const rill_pair value = {"device", device};
+    const rill_open_options open = {.struct_size = sizeof open,
+                                    .threads = 1,
+                                    .arguments = "depth=4 actions=3",
+                                    .n_values = device != NULL,
+                                    .values = &value};
+    const rill_workers_options options = {.struct_size = sizeof options, .workers = workers};
+    const int fails_at = seen.fails_at;
+    memset(&seen, 0, sizeof seen);
+    seen.fails_at = fails_at;
+    b->ctx = harness_begin(&b->memory);
+    assert_int_equal(rill_register_domain(b->ctx, &kept), RILL_OK);
+    if (b->refuse > 0) b->memory.fail_at = b->memory.requests + b->refuse;
+    return rill_workers_open(&b->workers, b->ctx, "seen", &open, &options);
+}
+
+static void end(bench *b)
+{
+    rill_workers_close(b->workers);
+    assert_int_equal(seen.opened, seen.closed);
+    harness_end(b->ctx, &b->memory);
+    seen.fails_at = 0;
+}
+
+static void dealt_out(void **state)
+{
+    static const struct {
+        const char *device;
+        int32_t workers, found;
+        int models; /* that are shared */
+        const char *of[5];
+    } cases[] = {
+        {"gpu:0,gpu:1", 0, 2, 2, {"gpu:0", "gpu:1"}},
+        {"gpu:0,gpu:1", 5, 5, 2, {"gpu:0", "gpu:1", "gpu:0", "gpu:1", "gpu:0"}},
+        {"gpu:3,gpu:3", 0, 2, 1, {"gpu:3", "gpu:3"}},
+        {"gpu,gpu:1,gpu:0", 4, 4, 2, {"gpu", "gpu:1", "gpu", "gpu"}},
+        {"gpu:1", 2, 2, 1, {"gpu:1", "gpu:1"}},
+        {"gpu:1", 0, 1, 1, {"gpu:1"}},
+        {NULL, 0, 1, 1, {"(none)"}},
+    };
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (int alone = 0; alone < 2; alone++) {
+            bench b = {0};
+            assert_int_equal(open_with(&b, cases[c].device, cases[c].workers, alone), RILL_OK);
+            assert_int_equal(rill_workers_count(b.workers), cases[c].found);
+            assert_int_equal(seen.opened, alone ? cases[c].found : cases[c].models);
+            for (int32_t w = 0; w < cases[c].found && !alone; w++)
+                assert_string_equal(rill_workers_device(b.workers, w), cases[c].of[w]);
+            end(&b);
+        }
+}
+
+/* Each device has the whole bound, and its workers divide it. */
+static void bound_by_device(void **state)
+{
+    static const struct {
+        const char *device;
+        int32_t workers;
+        int64_t bound[4];
+    } cases[] = {
+        {"gpu:0,gpu:1", 2, {120, 120}},
+        {"gpu:0,gpu:1", 4, {60, 60, 60, 60}},
+        {"gpu:0,gpu:1,gpu:0", 4, {40, 120, 40, 40}},
+        {"gpu:0", 4, {30, 30, 30, 30}},
+    };
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        bench b = {0};
+        rill_engine_setup setup;
+        const rill_engine_setup *setups[4] = {&setup, &setup, &setup, &setup};
+        rill_engine_setup_default(&setup);
+        setup.settings.max_nodes = 120;
+        assert_int_equal(open_with(&b, cases[c].device, cases[c].workers, 0), RILL_OK);
+        assert_int_equal(rill_workers_begin(b.workers, setups), RILL_OK);
+        for (int32_t w = 0; w < cases[c].workers; w++) {
+            rill_stats stats = {.struct_size = sizeof stats};
+            rill_engine_stats(rill_workers_engine(b.workers, w), &stats);
+            assert_int_equal(stats.nodes_bound, cases[c].bound[w]);
+        }
+        end(&b);
+    }
+}
+
+static void refused(void **state)
+{
+    static const struct {
+        const char *device;
+        int32_t workers;
+        rill_status status;
+        const char *words;
+    } cases[] = {
+        {"gpu:0,", 0, RILL_ERR_OPTION, "an entry of the list is empty"},
+        {",gpu:0", 0, RILL_ERR_OPTION, "an entry of the list is empty"},
+        {"gpu:0,,gpu:1", 0, RILL_ERR_OPTION, "an entry of the list is empty"},
+        {"gpu:0,cpu", 0, RILL_ERR_OPTION, "gpu:0 and cpu are of several kinds"},
+        {"gpu:0,gpux:1", 0, RILL_ERR_OPTION, "of several kinds"},
+        {"gpu:0,gpu:1,gpu:2", 2, RILL_ERR_ARGUMENT, "3 devices take 3 workers or more, not 2"},
+        {"gpu:0,gpu:0000000000000000000000000000000000000000000000000000001", 0, RILL_ERR_OPTION, "there is no device"},
+        {"gpu:0", -1, RILL_ERR_ARGUMENT, "-1 workers"},
+    };
+    bench b = {0};
+    char many[65 * 2];
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        b = (bench){0};
+        assert_int_equal(open_with(&b, cases[c].device, cases[c].workers, c % 2), cases[c].status);
+        assert_non_null(strstr(rill_error(b.ctx), cases[c].words));
+        assert_int_equal(seen.opened, 0);
+        end(&b);
+    }
+    for (size_t i = 0; i < sizeof many; i++) many[i] = i % 2 ? ',' : 'g';
+    many[sizeof many - 1] = '\0';
+    b = (bench){0};
+    assert_int_equal(open_with(&b, many, 0, 0), RILL_ERR_OPTION);
+    assert_non_null(strstr(rill_error(b.ctx), "64 devices at most"));
+    end(&b);
+}
+
+/* What was opened before is closed. */
+static void one_does_not_open(void **state)
+{
+    (void)state;
+    for (int alone = 0; alone < 2; alone++)
+        for (int n = 1; n <= 3; n++) {
+            bench b = {0};
+            seen.fails_at = n;
+            assert_int_equal(open_with(&b, "gpu:0,gpu:1,gpu:2", 0, alone), RILL_ERR_OPTION);
+            assert_null(b.workers);
+            assert_non_null(strstr(rill_error(b.ctx), "is broken"));
+            assert_int_equal(seen.opened, n - 1);
+            end(&b);
+        }
+}
+
+/* --- a run -------------------------------------------------------------------------------------------------------- */
+
+enum { INPUTS = 300 };
+
+typedef struct stream {
+    bench *b;
+    int64_t given, written, cancelled;
+} stream;
+
+/* The third last of each ten is given up as soon as three more are read. */
+static rill_status read_one(void *user, int may_block, const char **text, size_t *length)
+{
+    stream *s = user;
+    (void)may_block;
+    if (s->given % 10 == 0 && s->given > 0) {
+        const rill_status status = rill_workers_cancel(s->b->workers, s->given - 3);
+        assert_true(status == RILL_OK || status == RILL_ERR_NOT_FOUND);
+    }
+    if (s->given == INPUTS) return RILL_END_OF_INPUT;
+    *text = "in";
+    *length = 2;
+    s->given++;
+    return RILL_OK;
+}
+
+static rill_status write_one(void *user, const rill_result *result)
+{
+    stream *s = user;
+    assert_int_equal(result->id, s->written++);
+    if (result->status == RILL_ERR_CANCELLED) assert_int_equal(result->id % 10, 7);
+    if (result->status != RILL_ERR_CANCELLED) assert_int_equal(result->status, RILL_OK);
+    s->cancelled += result->status == RILL_ERR_CANCELLED;
+    return RILL_OK;
+}
+
+static void inputs_are_given_up(void **state)
+{
+    (void)state;
+    bench b = {0};
+    stream s = {.b = &b};
+    rill_engine_setup setup;
+    const rill_engine_setup *setups[4] = {&setup, &setup, &setup, &setup};
+    rill_engine_setup_default(&setup);
+    setup.settings.n = 2;
+    assert_int_equal(open_with(&b, "gpu:0,gpu:1", 4, 0), RILL_OK);
+    assert_int_equal(rill_workers_begin(b.workers, setups), RILL_OK);
+    assert_int_equal(rill_workers_run(b.workers, read_one, &s, write_one, &s), RILL_OK);
+    assert_int_equal(s.written, INPUTS);
+    HARNESS_SEEN(s.cancelled > 0);
+    end(&b);
+}
+
+static void memory_is_refused(void **state)
+{
+    (void)state;
+    rill_status status = RILL_ERR_MEMORY;
+    for (int64_t n = 1; status != RILL_OK; n++) {
+        bench b = {.refuse = n};
+        status = open_with(&b, "gpu:0,gpu:1", 0, n % 2);
+        if (status != RILL_OK) assert_int_equal(status, RILL_ERR_MEMORY);
+        assert_true(status != RILL_OK || n > 3);
+        end(&b);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(dealt_out),         cmocka_unit_test(bound_by_device),   cmocka_unit_test(refused),
+    cmocka_unit_test(one_does_not_open), cmocka_unit_test(memory_is_refused), cmocka_unit_test(inputs_are_given_up),
+};
+
+HARNESS_MAIN(tests)
