@@ -4,7 +4,7 @@
 Parts, most valuable first:
   open       the device opens, and one model answers on it as on the processor
   kernels    each kernel against the plain C one
-  programs   random programs against the interpreter of one row
+  programs   random programs against the interpreter of one row, and a layer's launches
   golden     the shipped models against the golden files
   memcheck, racecheck   the kernels' tests under compute-sanitizer
   times      the methods on models of three sizes and on those shipped: rill bench, with a profile of a run that is not timed
@@ -32,8 +32,8 @@ import gpu_table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PARTS = ("open", "kernels", "programs", "golden", "memcheck", "racecheck", "times", "peer")
-KERNELS = ("rows", "products", "lists", "attention", "choices")
-GOLDEN = ("geo", "jobs", "atis", "gum", "f32", "bf16", "ensemble", "deep")
+KERNELS = ("rows", "index", "products", "lists", "attention", "choices")
+GOLDEN = ("geo", "jobs", "atis", "gum", "f32", "bf16", "f16", "ensemble", "deep")
 PRUNED = "absolute=1.5:max-candidates=5:length-penalty=1"
 SHIPPED = {"de-en": "de-en", "GEO": "geo", "ATIS": "atis", "GUM": "gum"}
 SIZES = {  # arguments of tools/random_mt.py, words, how many models
@@ -177,7 +177,7 @@ class Bench:
         self.tests([self.prefix() + name for name in KERNELS], 150)
 
     def programs(self):
-        self.tests(["cuda_programs_7" if self.args.device == "cuda-host" else "gpu_programs"], 150)
+        self.tests(["cuda_programs_7" if self.args.device == "cuda-host" else "gpu_programs", self.prefix() + "fuse"], 150)
 
     def golden(self):
         host = self.args.device == "cuda-host"

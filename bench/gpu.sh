@@ -64,8 +64,8 @@ targets() {
   local kind=gpu module=domains/rill-cuda
   [ "$device" = cuda ] || kind=cuda module=tests/cuda/rill-cuda-host
   ninja -C "$build" -t targets all | sed -n 's/: .*//p' |
-    grep -E -e '^(rill|tests/golden/(kernel_set|vary_model)|tests/cuda/test_cuda_programs)$' -e "^$module-[^/]*[.]so\$" \
-      -e "^tests/cuda/test_${kind}_(rows|products|lists|attention|choices)\$"
+    grep -E -e '^(rill|tests/golden/(kernel_set|vary_model)|tests/cuda/test_cuda_(programs|fuse))$' -e "^$module-[^/]*[.]so\$" \
+      -e "^tests/cuda/test_${kind}_(rows|index|products|lists|attention|choices)\$"
 }
 
 main() {

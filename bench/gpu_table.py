@@ -19,12 +19,11 @@ def measured(one, tokens, card, kind):
     run, seconds = one["run"], one["run"]["seconds"]
     steps, card = max(run["timesteps"], 1), card_of(card)
     per_step = (seconds["total"] - seconds["encode"]) / steps
-    device = seconds["encode"] + seconds["step"] + seconds["score"]
+    waited, hidden = seconds.get("waited", 0), seconds.get("hidden", 0)
+    device = waited + hidden if waited else seconds["encode"] + seconds["step"] + seconds["score"]
     told = {"tokens_per_second": tokens / one["seconds_median"], "rows": run["exp_per_step"], "ms": 1e3 * per_step, "timesteps": steps,
             "expansions": run["expansions"], "seconds": one["seconds_median"], "parts": seconds,
-            "exposed_ms": 1e3 * (seconds["total"] - device) / steps}
-    if "hidden" in seconds:
-        told["hidden_ms"] = 1e3 * seconds["hidden"] / steps
+            "exposed_ms": 1e3 * max(seconds["total"] - device, 0) / steps, "hidden_ms": 1e3 * hidden / steps}
     for name in gpu_predict.CARDS:
         least, launches = gpu_predict.least(one["profile"], name, kind)
         told.setdefault("least_ms", {})[name] = 1e3 * least / steps
