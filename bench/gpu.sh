@@ -1,113 +1,104 @@
 #!/usr/bin/env bash
-# Tests and measurements on a machine with a GPU that has CUDA and nothing else of what rill is built with.
+# Builds, tests and measures on a machine with a GPU that has CUDA, a C and C++ compiler, and Python with meson, ninja, NumPy, PyTorch and
+# transformers, but no network and none of the small libraries that rill is built with. These come along in a folder, so that
+# nothing is switched off there, the tests least of all:
 #
-#   bench/gpu.sh pack FOLDER     here: what was built, the libraries that it needs, the models of examples/models and their questions
-#   FOLDER/gpu.sh run [DEVICE]   there: tests, compute-sanitizer, each model on the processor and on DEVICE (cuda), timings;
-#                                all that is said also goes to FOLDER/gpu.txt, the reports to FOLDER/stats
+#   bench/gpu.sh needs                  here: headers and libraries into build-needs, which goes along with the sources
+#   bench/gpu.sh [OPTIONS] [PART...]    there: builds in build-gpu, then the parts of bench/gpu.py, each within its time, the most
+#                                       valuable first; results come to build-gpu/results as they are known. Again: what is missing
 #
-# pack needs a build with CUDA (nvcc): ninja -C build all tests. The C library there must not be older than here.
+#   --out FOLDER       where gpu.txt (the table), gpu.json and gpu.log go; gpu.json of a run before is carried on there
+#   --seconds S        how long it may take in all (570)
+#   --device cuda-host --tiny   all of it on the stand-in and small models: a trial before there is a GPU
+# The others are bench/gpu.py's: --help says them, and the parts.
 set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-say() { printf '%s\n' "$*"; }
-fail() { printf 'gpu.sh: %s\n' "$*" >&2; exit 1; }
+needs=build-needs build=build-gpu device=cuda out=build-gpu/results seconds=570 options=()
 
-# --- here -------------------------------------------------------------------------------------------------------------
-
-pack() {
-  local folder=$1 root file
-  root=$(cd "$(dirname "$0")/.." && pwd)
-  cd "$root"
-  ls build/domains/rill-cuda-*.so >/dev/null 2>&1 || fail "build/domains has no rill-cuda module: build where nvcc is"
-  mkdir -p "$folder/bin" "$folder/lib" "$folder/models" "$folder/questions"
-  cp build/rill "$folder/bin"
-  for file in build/tests/cuda/test_gpu_* build/tests/cuda/test_cuda_programs; do
-    [ ! -f "$file" ] || cp "$file" "$folder/bin"
+# The C library, the compiler's and CUDA are there. Modules are described anew, by where they lie.
+take_needs() {
+  local module header library
+  mkdir -p "$needs/include" "$needs/lib" "$needs/bin"
+  for module in jansson sentencepiece libutf8proc libffi cmocka lua5.4; do
+    # shellcheck disable=SC2016
+    printf 'Name: %s\nDescription: %s\nVersion: %s\nLibs: -L${pcfiledir} %s\nCflags: -I${pcfiledir}/../include\n' \
+      "$module" "$module" "$(pkg-config --modversion "$module")" "$(pkg-config --libs-only-l "$module")" >"$needs/lib/$module.pc"
+    for library in $(pkg-config --libs-only-l "$module") -lstemmer; do take_library "$(cc -print-file-name="lib${library#-l}.so")"; done
   done
-  cp -L build/domains/librill.so.0 build/scripting/librill-script.so.0 build/domains/rill-cuda-*.so "$folder/lib"
-  # CUDA's own and what every system has stay there.
-  ldd build/rill build/tests/cuda/test_cuda_programs build/domains/rill-cuda-*.so | awk '/=> \// { print $3 }' | sort -u |
-    grep -vE '/(librill|libcu|libc\.so|libm\.so|libdl|libpthread|librt|libgcc_s|ld-linux)' |
-    while read -r file; do cp -L "$file" "$folder/lib"; done
-  cp -r examples/models/. "$folder/models"
-  cp examples/questions/*.txt "$folder/questions"
-  cp bench/gpu.sh "$folder"
-  say "$folder: $(du -sh "$folder" | cut -f 1)"
+  for header in jansson jansson_config sentencepiece_processor utf8proc ffi ffitarget cmocka lua lualib lauxlib luaconf libstemmer; do
+    # shellcheck disable=SC2046
+    cp -L "$(printf '#include <%s.h>\n' "$header" | cc -M $(pkg-config --cflags libffi lua5.4) -xc++ - 2>/dev/null | tr ' ' '\n' |
+      grep "/$header\.h$" | sort -u)" "$needs/include"
+  done
+  cp -L "$(command -v pkg-config)" "$needs/bin/pkg-config"
+  take_library "$needs/bin/pkg-config"
+  du -sh "$needs"
 }
 
-# --- there ------------------------------------------------------------------------------------------------------------
+# What a program or library is loaded with, under the names that it is asked for by; of a library its own file too.
+take_library() {
+  local file name
+  ldd "$1" | awk '/=> \// && $1 !~ /^(libc|libm|libdl|libpthread|librt|libgcc_s|libstdc\+\+)\.so/ { print $3 }' |
+    while read -r file; do cp -L "$file" "$needs/lib"; done
+  case $1 in *.so) ;; *) return 0 ;; esac
+  name=$(objdump -p "$1" | awk '/SONAME/ { print $2 }')
+  cp -L "$1" "$needs/lib/$name"
+  ln -sf "$name" "$needs/lib/$(basename "$1")"
+}
 
-# checked NAME COMMAND...: a line that tells how it ended, and what it said where it did not end well.
-checked() {
-  local name=$1 began=$SECONDS
-  shift
-  if "$@" >out.txt 2>&1; then
-    say "ok      $name ($((SECONDS - began)) s)"
+# What is there of CUDA's, and the compute capability of the first GPU.
+configure() {
+  local target
+  if [ "$device" = cuda-host ]; then
+    options+=(-Dcuda=disabled)
   else
-    say "FAILED  $name: exit code $?"
-    grep -vE '^\[ +(RUN|OK)' out.txt | tail -n 15
+    target=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .)
+    options+=(-Dcuda=enabled "-Dgpu_targets=$target")
   fi
+  [ -f "$build/build.ninja" ] || meson setup "$build" -Donednn=disabled -Dtests=enabled "${options[@]}"
 }
 
-tests() {
-  local test sanitizer
-  sanitizer=$(command -v compute-sanitizer || true)
-  for test in bin/test_gpu_*; do
-    checked "$(basename "$test")" "$test"
-    [ -n "$sanitizer" ] || continue
-    checked "$(basename "$test"), memcheck" "$sanitizer" --tool memcheck --error-exitcode 9 "$test" --iterations 5
-    checked "$(basename "$test"), racecheck" "$sanitizer" --tool racecheck --error-exitcode 9 "$test" --iterations 5
+# The command, the module, and what the parts run.
+targets() {
+  local kind=gpu module=domains/rill-cuda
+  [ "$device" = cuda ] || kind=cuda module=tests/cuda/rill-cuda-host
+  ninja -C "$build" -t targets all | sed -n 's/: .*//p' |
+    grep -E -e '^(rill|tests/golden/(kernel_set|vary_model)|tests/cuda/test_cuda_(programs|fuse))$' -e "^$module-[^/]*[.]so\$" \
+      -e "^tests/cuda/test_${kind}_(rows|index|products|lists|attention|choices)\$"
+}
+
+main() {
+  local began=$SECONDS parts=() log
+  while [ $# -gt 0 ]; do
+    case $1 in
+    --out | --seconds | --device) printf -v "${1#--}" %s "$2" && shift ;;
+    --types) parts+=("$1" "$2") && shift ;;
+    *) parts+=("$1") ;;
+    esac
+    shift
   done
-  RILL_TEST_DEVICE=$device checked "random programs" bin/test_cuda_programs --iterations 2000
-}
-
-texts() { awk -F ' [|][|][|] ' '{ print $1 " " $2 }' "$1"; }
-
-# Each model on the processor and on the device: how many lines of the lists differ, and seconds of both.
-models() {
-  local model name
-  mkdir -p stats
-  for model in models/*/; do
-    name=$(basename "$model")
-    for on in cpu "$device"; do
-      bin/rill decode -m "$model" -i "questions/$name.txt" -q --min-width 0 -k 10 --n-best 5 --device "$on" \
-        -o "stats/$name-${on%%:*}.txt" --stats "stats/$name-${on%%:*}.json" || [ $? = 2 ] || say "FAILED  $name on $on"
-    done
-    say "$name: $(diff <(texts "stats/$name-cpu.txt") <(texts "stats/$name-${device%%:*}.txt") | grep -c '^>') of" \
-      "$(wc -l <"stats/$name-cpu.txt") lines differ from the processor's"
-  done
-}
-
-# Methods at several n, on the translation model; many inputs, so that batches fill.
-timings() {
-  local k n
-  for _ in $(seq 200); do cat questions/de-en.txt; done >many.txt
-  for k in 5 50; do
-    for n in 50 400; do
-      say "de-en, k = $k, n = $n, on $device"
-      bin/rill bench -m models/de-en -i many.txt --device "$device" -k "$k" -n "$n" \
-        --methods greedy,fixed,var-batch,var-stream,stream-all \
-        --json "stats/bench-k$k-n$n.json" 2>&1 || say "FAILED  bench"
-    done
-  done
-  bin/rill decode -m models/de-en -i many.txt --device "$device" -q -k 5 -n 400 -o /dev/null --profile \
-    --stats stats/profile.json 2>&1 | head -n 40
-}
-
-run() {
-  device=${1:-cuda}
-  cd "$(dirname "$0")"
-  export LD_LIBRARY_PATH=$PWD/lib:/usr/local/cuda/lib64:${LD_LIBRARY_PATH:-} RILL_MODULES=$PWD/lib LC_ALL=C
-  {
-    nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader 2>/dev/null || say "no nvidia-smi"
-    bin/rill info -m models/geo --device "$device" | sed -n 1,3p
-    tests
-    models
-    timings
-  } 2>&1 | tee gpu.txt
+  [ "$device" = cuda ] || build+=-host
+  mkdir -p "$build" "$out"
+  out=$(cd "$out" && pwd)
+  export PEER_LIBRARY_PATH=${LD_LIBRARY_PATH:-} # PyTorch has libraries of CUDA of its own
+  if [ -d "$needs" ]; then
+    needs=$(cd "$needs" && pwd)
+    export PKG_CONFIG_PATH=$needs/lib CPATH=$needs/include LIBRARY_PATH=$needs/lib LD_LIBRARY_PATH=$needs/lib:$PEER_LIBRARY_PATH
+    command -v pkg-config >/dev/null || PATH=$PATH:$needs/bin
+  fi
+  export PATH=$PATH:/usr/local/cuda/bin LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}:/usr/local/cuda/lib64
+  export LC_ALL=C PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1
+  log=$out/build.log
+  { configure && targets | xargs timeout "$seconds" ninja -C "$build" -k 0; } >"$log" 2>&1 ||
+    { tail -n 40 "$log" && echo "gpu.sh: not all could be built"; }
+  [ -x "$build/rill" ] || exit 1
+  echo "built in $((SECONDS - began)) s"
+  python3 bench/gpu.py --build "$build" --out "$out" --device "$device" --seconds $((seconds - SECONDS + began)) "${parts[@]}"
 }
 
 case ${1:-} in
-pack) [ $# = 2 ] || fail "pack FOLDER"; pack "$2" ;;
-run) run "${2:-}" ;;
-*) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 2 ;;
+needs) take_needs ;;
+--help) python3 bench/gpu.py --help ;;
+*) main "$@" ;;
 esac

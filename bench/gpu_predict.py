@@ -52,6 +52,15 @@ def predict(stats, rows, card, kind):
     return {"ms": 1e3 * total, "mbytes": moved / 1e6, "gflops": multiplied / 1e9, "launches": launches}
 
 
+def least(profile, card, kind):
+    """Seconds that a run's operations take at least by the card's limits, without those that encode, from what they did; their launches,
+    None where nobody counted."""
+    bandwidth, peak = CARDS[card]
+    ops = [o for o in profile["operations"] if o["program"] != "encode"]
+    seconds = sum(max(o["bytes"] / bandwidth, o["flops"] / peak[kind if o["operation"].startswith("product") else "f32"]) for o in ops)
+    return seconds, sum(o.get("launches", 0) for o in ops) or None
+
+
 def main():
     cases = [re.fullmatch(r"([^/=]+)/(f32|f16|bf16)=(.+)", argument) for argument in sys.argv[1:]]
     if not cases or None in cases:

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""A `marian` directory with random weights, and inputs for it, where no trained model of a size can be had: for measuring speed, not
-quality. Needs NumPy only.
+"""A translation model's directory with random weights, and inputs for it, where no trained model of a size can be had: for measuring
+speed, not quality. Needs NumPy only. rill and transformers read the directory alike.
 
 An output's length means nothing here, so whoever measures fixes it: inputs come in buckets, INPUTS.LENGTH, every output of which
 is to have LENGTH pieces. Random weights give flat distributions; `--sharpness` is the gain of the last norm, hence the spread of the
 logits, and 5 to 7 make beams about as wide as those of trained models.
 
-usage: random_mt.py NEW_DIRECTORY [--width 512 --inner 2048 --layers 6 --heads 8 --words 32000 --sharpness 6 --seed 1]
-                    [--lengths PIECES --inputs NAME --lines 100 --bucket 4]
+usage: random_mt.py NEW_DIRECTORY [--type marian|fsmt] [--width 512 --inner 2048 --encoder-inner INNER --layers 6 --heads 8]
+                    [--words 32000 --sharpness 6 --seed 1] [--lengths PIECES --inputs NAME --lines 100 --bucket 4]
+fsmt is the type of the WMT'19 models: --width 1024 --inner 4096 --encoder-inner 8192 --heads 16 --words 42024 is their size.
 PIECES is a text cut into pieces: the inputs have lengths drawn from it.
 """
 
@@ -32,22 +33,32 @@ def norm(tensors, name, width, gain=1.0):
     tensors[name + ".bias"] = np.zeros(width, np.float32)
 
 
+def symbols(args):
+    """How many there are, and which of them pads: a Marian's last, one more than its words; an FSMT's second."""
+    return (args.words, 1) if args.type == "fsmt" else (args.words + 1, args.words)
+
+
 def make_tensors(args):
     random = np.random.default_rng(args.seed)
 
     def draw(*shape, scale=None):
         return (random.standard_normal(shape, np.float32) * (scale or shape[-1] ** -0.5)).astype(np.float32)
 
-    shared = draw(args.words + 1, args.width)
-    shared[args.words] = 0
-    tensors = {"model.shared.weight": shared, "final_logits_bias": np.zeros((1, args.words + 1), np.float32)}
+    size, pad = symbols(args)
+    shared = draw(size, args.width)
+    shared[pad] = 0
+    if args.type == "fsmt":
+        tensors = {f"model.{side}.embed_tokens.weight": shared for side in ("encoder", "decoder")}
+    else:
+        tensors = {"model.shared.weight": shared, "final_logits_bias": np.zeros((1, size), np.float32)}
     for side in ("encoder", "decoder"):
+        width_inside = args.encoder_inner if side == "encoder" else args.inner
         for i in range(args.layers):
             name = f"model.{side}.layers.{i}"
             attention(tensors, name + ".self_attn", args.width, draw)
             if side == "decoder":
                 attention(tensors, name + ".encoder_attn", args.width, draw)
-            for inner, (rows, columns) in (("fc1", (args.inner, args.width)), ("fc2", (args.width, args.inner))):
+            for inner, (rows, columns) in (("fc1", (width_inside, args.width)), ("fc2", (args.width, width_inside))):
                 tensors[f"{name}.{inner}.weight"] = draw(rows, columns)
                 tensors[f"{name}.{inner}.bias"] = draw(rows, scale=0.02)
             last = side == "decoder" and i == args.layers - 1
@@ -56,15 +67,38 @@ def make_tensors(args):
 
 
 def make_config(args):
-    sides = {}
-    for side in ("encoder", "decoder"):
-        sides.update({side + "_layers": args.layers, side + "_attention_heads": args.heads, side + "_ffn_dim": args.inner})
-    return {"model_type": "marian", "architectures": ["MarianMTModel"], "activation_function": "swish", "d_model": args.width,
-            "vocab_size": args.words + 1, "decoder_vocab_size": args.words + 1, "scale_embedding": True, "eos_token_id": 0,
-            "pad_token_id": args.words, "decoder_start_token_id": args.words, "bad_words_ids": [[args.words]],
-            "max_position_embeddings": 512, "max_length": 512, "share_encoder_decoder_embeddings": True,
-            "tie_word_embeddings": True, "static_position_embeddings": True, "normalize_before": False,
-            "normalize_embedding": False, "add_final_layer_norm": False, **sides}
+    size, pad = symbols(args)
+    config = {"model_type": args.type, "d_model": args.width, "scale_embedding": True, "pad_token_id": pad,
+              "max_position_embeddings": 512, "max_length": 512, "tie_word_embeddings": True}
+    for side, inner in (("encoder", args.encoder_inner), ("decoder", args.inner)):
+        config.update({side + "_layers": args.layers, side + "_attention_heads": args.heads, side + "_ffn_dim": inner})
+    if args.type == "fsmt":
+        return {**config, "architectures": ["FSMTForConditionalGeneration"], "activation_function": "relu", "langs": ["de", "en"],
+                "src_vocab_size": size, "tgt_vocab_size": size, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2,
+                "forced_eos_token_id": None}
+    return {**config, "architectures": ["MarianMTModel"], "activation_function": "swish", "vocab_size": size,
+            "decoder_vocab_size": size, "eos_token_id": 0, "decoder_start_token_id": pad, "bad_words_ids": [[pad]],
+            "share_encoder_decoder_embeddings": True, "static_position_embeddings": True, "normalize_before": False,
+            "normalize_embedding": False, "add_final_layer_norm": False}
+
+
+def write_json(args, name, value, indent):
+    with open(os.path.join(args.directory, name), "w", encoding="utf-8") as file:
+        json.dump(value, file, indent=indent, sort_keys=name == "config.json")
+
+
+def write_vocabulary(args):
+    """Piece tI has the number I, in both types."""
+    if args.type == "fsmt":
+        pieces = ["<s>", "<pad>", "</s>", "<unk>", *(f"t{i}" for i in range(4, args.words))]
+        write_json(args, "vocab-src.json", {piece: i for i, piece in enumerate(pieces)}, 0)
+        write_json(args, "vocab-tgt.json", {piece: i for i, piece in enumerate(pieces)}, 0)
+        write_json(args, "tokenizer_config.json", {"langs": ["de", "en"], "do_lower_case": False}, 0)
+        with open(os.path.join(args.directory, "merges.txt"), "w", encoding="utf-8") as file:
+            file.write("#version: 0.2\n")
+    else:
+        pieces = ["</s>", "<unk>", *(f"t{i}" for i in range(2, args.words)), "<pad>"]
+        write_json(args, "vocab.json", {piece: i for i, piece in enumerate(pieces)}, 0)
 
 
 def write_inputs(args):
@@ -76,7 +110,7 @@ def write_inputs(args):
     buckets = {}
     for at in range(args.lines):
         length = lengths[at * len(lengths) // args.lines]
-        pieces = " ".join(f"t{p}" for p in random.integers(2, args.words, length))
+        pieces = " ".join(f"t{p}" for p in random.integers(4, args.words, length))
         buckets.setdefault(-(-length // args.bucket) * args.bucket, []).append(pieces)
     for length, lines in buckets.items():
         with open(f"{args.inputs}.{length}", "w", encoding="utf-8") as file:
@@ -88,19 +122,19 @@ def main():
     parser.add_argument("directory")
     for name, default in (("width", 512), ("inner", 2048), ("layers", 6), ("heads", 8), ("words", 32000), ("seed", 1)):
         parser.add_argument("--" + name, type=int, default=default)
+    parser.add_argument("--type", default="marian", choices=("marian", "fsmt"))
+    parser.add_argument("--encoder-inner", type=int)
     parser.add_argument("--sharpness", type=float, default=6)
     parser.add_argument("--lengths", metavar="PIECES")
     parser.add_argument("--inputs", metavar="NAME")
     parser.add_argument("--lines", type=int, default=100)
     parser.add_argument("--bucket", type=int, default=4)
     args = parser.parse_args()
+    args.encoder_inner = args.encoder_inner or args.inner
     os.makedirs(args.directory, exist_ok=True)
     write_safetensors(os.path.join(args.directory, "model.safetensors"), make_tensors(args), "F16")
-    with open(os.path.join(args.directory, "config.json"), "w", encoding="utf-8") as file:
-        json.dump(make_config(args), file, indent=2, sort_keys=True)
-    pieces = ["</s>", "<unk>", *(f"t{i}" for i in range(2, args.words)), "<pad>"]
-    with open(os.path.join(args.directory, "vocab.json"), "w", encoding="utf-8") as file:
-        json.dump({piece: i for i, piece in enumerate(pieces)}, file, indent=0)
+    write_json(args, "config.json", make_config(args), 2)
+    write_vocabulary(args)
     if args.inputs:
         write_inputs(args)
 

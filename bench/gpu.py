@@ -1,0 +1,347 @@
+#!/usr/bin/env python3
+"""Tests and measurements on a GPU: the parts of bench/gpu.sh, which builds and calls it.
+
+Parts, most valuable first:
+  open       the device opens, and one model answers on it as on the processor
+  kernels    each kernel against the plain C one
+  programs   random programs against the interpreter of one row, and a layer's launches
+  golden     the shipped models against the golden files
+  memcheck, racecheck   the kernels' tests under compute-sanitizer
+  times      the methods on models of three sizes and on those shipped: rill bench, with a profile of a run that is not timed
+  peer       transformers' generate with the same weights, type and lengths
+Each has a limit of time, and none begins after --seconds. What is known is written at once: gpu.json, and gpu.txt with its table,
+in --out. What is in gpu.json already is not measured again.
+
+usage: gpu.py --out FOLDER [--build FOLDER] [--device cuda|cuda-host] [--tiny] [--seconds S] [--types bf16,f32] [--table] [PART...]
+--table: nothing is run; the table of OUT's gpu.json is printed. --tiny: small models and few rows, to try all of this on the stand-in.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import platform
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+import gpu_table
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PARTS = ("open", "kernels", "programs", "golden", "memcheck", "racecheck", "times", "peer")
+KERNELS = ("rows", "index", "products", "lists", "attention", "choices")
+GOLDEN = ("geo", "jobs", "atis", "gum", "f32", "bf16", "f16", "ensemble", "deep")
+PRUNED = "absolute=1.5:max-candidates=5:length-penalty=1"
+SHIPPED = {"de-en": "de-en", "GEO": "geo", "ATIS": "atis", "GUM": "gum"}
+SIZES = {  # arguments of tools/random_mt.py, words, how many models
+    "OPUS": ([], 32000, 1),
+    "WMT19": (["--type", "fsmt", "--width", "1024", "--inner", "4096", "--encoder-inner", "8192", "--heads", "16"], 42024, 1),
+    "OPUS x5": ([], 32000, 5)}
+TINY = ["--width", "32", "--inner", "64", "--encoder-inner", "96", "--heads", "2", "--layers", "2"]
+
+
+def plan(tiny, types):
+    """Groups of rows that one run of the command measures, by value: model, type, k, rows of a full beam, methods."""
+    few, many = (10, 20) if tiny else (300, 4000)
+    methods = ("fixed", "var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all")
+    groups = []
+    for k in (5,) if tiny else (5, 50):
+        for kind in types:
+            for model in ("OPUS", "WMT19"):
+                groups += [(model, kind, k, rows, methods + ("greedy",) * (k == 5)) for rows in (few, many)]
+                groups += [] if tiny else [(model, kind, k, rows, ("stream-all",)) for rows in (1200, 12000)]
+    groups += [("OPUS x5", types[0], 5, rows, ("fixed", "var-batch", "stream-all")) for rows in (few, many)]
+    for model in SHIPPED:
+        kind = types[0] if model == "de-en" else "f32"  # the others know no other
+        groups += [(model, kind, 5, rows, methods) for rows in (few, many)[: 1 if tiny else 2]]
+    return groups
+
+
+def method(name, k, rows):
+    """What --methods says of it, and its n. Refilled beams under a budget hold about as many rows as full beams of whole batches."""
+    n = rows if name == "greedy" else rows // k
+    options = {"greedy": "", "fixed": ":length-penalty=1"}.get(name, ":" + PRUNED)
+    if name in ("var-stream", "var-stream-fifo"):
+        options += f":budget={rows}:max-items={4 * n}"
+    return f"{name}:n={n}{options}", n
+
+
+class Bench:
+    def __init__(self, args):
+        self.args, self.end = args, time.monotonic() + args.seconds
+        self.work = os.path.join(args.build, "bench-models" + "-tiny" * args.tiny)
+        self.length = 8 if args.tiny else 26  # pieces of each input and output of a random model
+        self.path = os.path.join(args.out, "gpu.json")
+        self.told = {"device": args.device, "tiny": args.tiny, "card": None, "checks": {}, "rows": {}, "peer": {}, "limits": {}}
+        if os.path.exists(self.path):
+            with open(self.path, encoding="utf-8") as file:
+                self.told = json.load(file)
+        self.lock = threading.RLock()
+        self.rill = os.path.join(args.build, "rill")
+        os.environ["RILL_MODULES"] = os.path.join(args.build, "tests/cuda" if args.device == "cuda-host" else "domains")
+        self.log = open(os.devnull if args.table else os.path.join(args.out, "gpu.log"), "a", encoding="utf-8")
+
+    def save(self):
+        with open(self.path + ".new", "w", encoding="utf-8") as file:
+            json.dump(self.told, file, indent=1)
+        os.replace(self.path + ".new", self.path)
+        with open(os.path.join(self.args.out, "gpu.txt"), "w", encoding="utf-8") as file:
+            file.write(self.table())
+
+    def table(self):
+        return gpu_table.table(self.told, self.listed())
+
+    def listed(self):
+        """Key and place of each row of the table, measured or not."""
+        for model, kind, k, rows, methods in plan(self.args.tiny, self.args.types):
+            for name in methods:
+                label, n = method(name, k, rows)
+                beam = 1 if name == "greedy" else k
+                yield f"{model} {kind} {beam} {label}", {"model": model, "type": kind, "k": beam, "method": name, "n": n,
+                                                         "full": n * beam}
+
+    def left(self):
+        return self.end - time.monotonic()
+
+    def run(self, command, limit):
+        """Its exit code and output; None: there was no time, or it was stopped at its limit."""
+        limit = min(limit, self.left())
+        if limit < 2:
+            return None, "no time was left"
+        try:
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                                  timeout=limit, cwd=ROOT, check=False)
+            code, text = done.returncode, done.stdout
+        except subprocess.TimeoutExpired as stopped:
+            said = stopped.stdout or b""
+            code, text = None, (said if isinstance(said, str) else said.decode(errors="replace")) + f"\nstopped after {limit:.0f} s"
+        except OSError as failure:
+            code, text = 127, str(failure)
+        with self.lock:
+            self.log.write(f"$ {' '.join(command)}\n{text}\n[{code}]\n")
+            self.log.flush()
+        return code, text
+
+    # --- checks ---------------------------------------------------------------------------------------------------------------
+
+    def done(self, name):
+        return self.told["checks"].get(name, {}).get("result") == "ok"
+
+    def keep(self, name, result, seconds, said):
+        with self.lock:
+            self.told["checks"][name] = {"result": result, "seconds": round(seconds, 1)}
+            if result.startswith("FAILED"):
+                self.told["checks"][name]["said"] = said[-1500:]
+                print(said[-1500:], flush=True)
+            print(f"{result:10} {name} ({seconds:.0f} s)", flush=True)
+            self.save()
+
+    def check(self, name, command, limit):
+        if self.done(name):
+            return
+        began = time.monotonic()
+        code, text = self.run(command, limit)
+        result = "ok" if code == 0 else "no time" if code is None else f"FAILED, exit code {code}"
+        self.keep(name, result, time.monotonic() - began, text)
+
+    def open(self):
+        self.check("the device opens", [self.rill, "info", "-m", "examples/models/geo", "--device", self.args.device], 60)
+        self.check("a model answers", [self.rill, "decode", "-m", "examples/models/geo", "-i", "examples/questions/geo.txt", "--device",
+                                       self.args.device, "-o", "/dev/null"], 60)
+
+    def tests(self, names, limit):
+        """Of the build, side by side. Meson writes a line for each as it ends."""
+        names = [name for name in names if not self.done(name)]
+        log = os.path.join(self.args.build, "meson-logs", "bench.json")
+        if os.path.exists(log):
+            os.remove(log)
+        if names:
+            self.run(["meson", "test", "-C", self.args.build, "--no-rebuild", "--num-processes", "4", "--logbase", "bench", *names], limit)
+        ended = {}
+        if os.path.exists(log):
+            with open(log, encoding="utf-8", errors="replace") as file:
+                ended = {one["name"].split(" / ")[-1]: one for one in map(json.loads, filter(str.strip, file))}
+        results = {"OK": "ok", "SKIP": "left out"}
+        for name in names:
+            one = ended.get(name, {"result": "no time"})
+            result = results.get(one["result"], "no time" if name not in ended else "FAILED: " + one["result"])
+            self.keep(name, result, one.get("duration", 0), one.get("stdout", "") + one.get("stderr", ""))
+
+    def prefix(self):
+        return "cuda_" if self.args.device == "cuda-host" else "gpu_"
+
+    def kernels(self):
+        self.tests([self.prefix() + name for name in KERNELS], 150)
+
+    def programs(self):
+        self.tests(["cuda_programs_7" if self.args.device == "cuda-host" else "gpu_programs", self.prefix() + "fuse"], 150)
+
+    def golden(self):
+        host = self.args.device == "cuda-host"
+        self.tests([f"golden_{self.prefix()}{name}" for name in GOLDEN if not (host and name == "bf16")], 120)
+
+    def sanitizer(self, tool):
+        program = shutil.which("compute-sanitizer", path=os.environ["PATH"] + ":/usr/local/cuda/bin:/usr/local/cuda/compute-sanitizer")
+        if program is None or self.args.device == "cuda-host":
+            print(f"left out   {tool}: no compute-sanitizer, or no GPU")
+            return
+        with concurrent.futures.ThreadPoolExecutor(max_workers=len(KERNELS)) as pool:
+            for name in KERNELS:
+                test = os.path.join(self.args.build, "tests/cuda/test_gpu_" + name)
+                pool.submit(self.check, f"gpu_{name}, {tool}",
+                            [program, "--tool", tool, "--error-exitcode", "9", test, "--iterations", "5"], 75)
+
+    # --- models and inputs ----------------------------------------------------------------------------------------------------
+
+    def directories(self, model):
+        """Made once; none: there was no time."""
+        if model in SHIPPED:
+            return [f"examples/models/{SHIPPED[model]}"]
+        arguments, words, count = SIZES[model]
+        words = 500 if self.args.tiny else words
+        found = []
+        for seed in range(1, count + 1):
+            directory = os.path.join(self.work, f"{model.split()[0]}-{seed}")
+            if not os.path.exists(os.path.join(directory, "ready")):
+                code, _ = self.run([sys.executable, "tools/random_mt.py", directory, "--words", str(words), "--seed", str(seed), *arguments,
+                                    *(TINY if self.args.tiny else [])], 90)
+                if code != 0:
+                    return []
+                open(os.path.join(directory, "ready"), "w", encoding="utf-8").close()
+            found.append(directory)
+        return found
+
+    def inputs(self, model, lines):
+        os.makedirs(self.work, exist_ok=True)
+        path = os.path.join(self.work, f"{model}-{lines}.in")
+        with open(path, "w", encoding="utf-8") as out:
+            if model in SHIPPED:
+                with open(os.path.join(ROOT, f"examples/questions/{SHIPPED[model]}.txt"), encoding="utf-8") as file:
+                    some = file.read().splitlines()
+            else:
+                draw, words = random.Random(1), 500 if self.args.tiny else SIZES[model][1]
+                some = [" ".join(f"t{draw.randrange(4, words)}" for _ in range(self.length)) for _ in range(lines)]
+            out.write("".join(some[i % len(some)] + "\n" for i in range(lines)))
+        return path
+
+    # --- times ----------------------------------------------------------------------------------------------------------------
+
+    def options(self, model, kind, k):
+        options = ["--device", self.args.device, "--weights", kind, "-k", str(k)]
+        equal = ["--tokenized", "--min-length", str(self.length), "--max-length", str(self.length), "--count-end"]
+        return options + ([] if model in SHIPPED else equal)
+
+    def tokens(self, model, kind, path, where, lines):
+        """Of the best outputs, as they are written."""
+        if model not in SHIPPED:
+            return lines * self.length
+        out = os.path.join(self.work, "out")
+        code, _ = self.run([self.rill, "decode", *where, "-i", path, "-o", out, "-q", *self.options(model, kind, 5)], 60)
+        if code not in (0, 2):
+            return 0
+        with open(out, encoding="utf-8") as file:
+            return sum(len(line.split()) for line in file)
+
+    def group(self, model, kind, k, rows, methods):
+        keys = {f"{model} {kind} {1 if name == 'greedy' else k} {method(name, k, rows)[0]}": name for name in methods}
+        if all(key in self.told["rows"] for key in keys):
+            return
+        began = time.monotonic()
+        where = [a for directory in self.directories(model) for a in ("-m", directory)]
+        lines = (2 if self.args.tiny else 4) * max(rows // k, 1)
+        path, told = self.inputs(model, lines), os.path.join(self.work, "told.json")
+        tokens = self.tokens(model, kind, path, where, lines) if where and self.left() > 2 else 0
+        if os.path.exists(told):
+            os.remove(told)
+        code, text = self.run([self.rill, "bench", *where, "-i", path, *self.options(model, kind, k), "--methods",
+                               ",".join(key.split(" ")[-1] for key in keys), "--repeat", "1" if self.args.tiny else "2", "--profile", "-q",
+                               "--json", told], 90)
+        result = "ok" if code == 0 else "no time" if code is None else f"FAILED, exit code {code}"  # 1: or outputs that differ
+        self.keep(f"bench: {model} {kind} k={k} {rows}", result, time.monotonic() - began, text)
+        if not os.path.exists(told):
+            return
+        with open(told, encoding="utf-8") as file:
+            measured = json.load(file)["methods"]
+        for key, one in zip(keys, measured):
+            self.told["rows"][key] = gpu_table.measured(one, tokens, self.told.get("card"), kind)
+        self.save()
+
+    def times(self):
+        for group in plan(self.args.tiny, self.args.types):
+            if self.left() > 5:
+                self.group(*group)
+
+    def peer(self):
+        """A process for each model, type and beam: what it says of a batch is kept, however it ends."""
+        for kind in self.args.types:
+            for beam in (5, 50, 1):
+                for model in ("OPUS", "WMT19"):
+                    if self.left() > 15 and f"{model} {kind} {beam}" not in self.told["peer"]:
+                        self.peer_of(model, kind, beam)
+
+    def peer_of(self, model, kind, beam):
+        where = self.directories(model)
+        words = 500 if self.args.tiny else SIZES[model][1]
+        rows = ["10", "20"] if self.args.tiny else ["1280", "5120", "20480"]
+        device = "cpu" if self.args.device == "cuda-host" else self.args.device
+        code, text = self.run(["env", "LD_LIBRARY_PATH=" + os.environ.get("PEER_LIBRARY_PATH", ""), sys.executable, "bench/gpu_peer.py",
+                               *where, "--type", kind, "--device", device, "--words", str(words), "--length", str(self.length), "--beams",
+                               str(beam), "--rows", *rows], 90)
+        told = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+        if code != 0:
+            print(text[-800:], flush=True)
+        batches = [t for t in told if "batch" in t]
+        self.told["limits"].update({t["limits"]: t for t in told if "limits" in t})
+        if batches:
+            self.told["peer"][f"{model} {kind} {beam}"] = batches
+            best = max(batches, key=lambda t: t["tokens_per_second"])
+            print(f"{'ok':10} generate: {model}, {kind}, beam {beam}: {best['tokens_per_second']:.0f} tokens/s", flush=True)
+        self.save()
+
+    def machine(self):
+        """Who measures. What another machine has told is not carried on."""
+        asked = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
+        code, text = self.run(asked, 20)
+        card = text.splitlines()[0] if code == 0 and self.args.device != "cuda-host" else None
+        here = {"device": self.args.device, "tiny": self.args.tiny, "card": card}
+        if any(self.told[name] != value for name, value in here.items()):
+            self.told = {**here, "checks": {}, "rows": {}, "peer": {}, "limits": {}}
+        self.told.update(processor=f"{platform.machine()}, {os.cpu_count()} cores", date=time.strftime("%Y-%m-%d", time.gmtime()))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--types", default="bf16,f32", type=lambda text: text.split(","))
+    parser.add_argument("--seconds", type=float, default=570)
+    parser.add_argument("--tiny", action="store_true")
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("parts", nargs="*", metavar="PART", default=PARTS)
+    args = parser.parse_args()
+    unknown = [part for part in args.parts if part not in PARTS]
+    if unknown:
+        parser.error(f"no part is called {unknown[0]}: {', '.join(PARTS)}")
+    args.build, args.out = os.path.abspath(args.build), os.path.abspath(args.out)
+    os.makedirs(args.out, exist_ok=True)
+    bench = Bench(args)
+    if args.table:
+        print(bench.table(), end="")
+        return
+    bench.machine()
+    for part in sorted(set(args.parts), key=PARTS.index):
+        if part.endswith("check"):
+            bench.sanitizer(part)
+        else:
+            getattr(bench, part)()
+    bench.save()
+    print(bench.table(), end="")
+    sys.exit(any(check["result"].startswith("FAILED") for check in bench.told["checks"].values()))
+
+
+if __name__ == "__main__":
+    main()
