@@ -44,7 +44,7 @@ TINY = ["--width", "32", "--inner", "64", "--encoder-inner", "96", "--heads", "2
 
 
 def plan(tiny, types):
-    """Groups of rows that one run of the command measures, by value: model, type, k, rows of a full beam, methods."""
+    """Groups of rows that one run of the command measures, by value: model, type (+: with --fast), k, rows of a full beam, methods."""
     few, many = (10, 20) if tiny else (300, 4000)
     methods = ("fixed", "var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all")
     groups = []
@@ -54,6 +54,7 @@ def plan(tiny, types):
                 groups += [(model, kind, k, rows, methods + ("greedy",) * (k == 5)) for rows in (few, many)]
                 groups += [] if tiny else [(model, kind, k, rows, ("stream-all",)) for rows in (1200, 12000)]
     groups += [("OPUS x5", types[0], 5, rows, ("fixed", "var-batch", "stream-all")) for rows in (few, many)]
+    groups += [("OPUS", kind + "+", 5, rows, ("fixed",)) for kind in types for rows in (few, many)]
     for model in SHIPPED:
         kind = types[0] if model == "de-en" else "f32"  # the others know no other
         groups += [(model, kind, 5, rows, methods) for rows in (few, many)[: 1 if tiny else 2]]
@@ -230,7 +231,7 @@ class Bench:
     # --- times ----------------------------------------------------------------------------------------------------------------
 
     def options(self, model, kind, k):
-        options = ["--device", self.args.device, "--weights", kind, "-k", str(k)]
+        options = ["--device", self.args.device, "--weights", kind.rstrip("+"), "-k", str(k)] + ["--fast"] * kind.endswith("+")
         equal = ["--tokenized", "--min-length", str(self.length), "--max-length", str(self.length), "--count-end"]
         return options + ([] if model in SHIPPED else equal)
 

@@ -25,7 +25,7 @@ def measured(one, tokens, card, kind):
             "expansions": run["expansions"], "seconds": one["seconds_median"], "parts": seconds,
             "exposed_ms": 1e3 * max(seconds["total"] - device, 0) / steps, "hidden_ms": 1e3 * hidden / steps}
     for name in gpu_predict.CARDS:
-        least, launches = gpu_predict.least(one["profile"], name, kind)
+        least, launches = gpu_predict.least(one["profile"], name, kind.rstrip("+"))
         told.setdefault("least_ms", {})[name] = 1e3 * least / steps
         told["launches"] = launches and launches / steps
         if name == card:
@@ -52,16 +52,16 @@ def number(value, digits=0):
 def row_line(place, row, predicted):
     """Of a row that was measured, launches and least times of its own profile; of others those predicted, which hold for full beams."""
     full = place["method"] in ("fixed", "greedy")
-    known = row or (predicted.get((place["model"], place["type"], place["full"]), {}) if full else {})
+    known = row or (predicted.get((place["model"], place["type"].rstrip("+"), place["full"]), {}) if full else {})
     least, rows, share = known.get("least_ms", {}), row.get("rows"), row.get("share")
-    return (f"{place['model']:8} {place['type']:4} {place['k']:3} {place['method']:15} {place['n']:5} {number(rows):>7} "
+    return (f"{place['model']:8} {place['type']:5} {place['k']:3} {place['method']:15} {place['n']:5} {number(rows):>7} "
             f"{number(row.get('tokens_per_second')):>10} {number(row.get('ms'), 3):>8} {number(share and 100 * share):>6} "
             f"{number(known.get('launches')):>8} {number(row.get('hidden_ms'), 3):>7} {number(row.get('exposed_ms'), 3):>8} " +
             " ".join(f"{number(least.get(card), 3):>8}" for card in gpu_predict.CARDS))
 
 
-HEAD = (f"{'':38} {'rows a':>7} {'':>10} {'ms a':>8} {'share':>6} {'launches':>8} {'host ms a step':>16} {'least ms a step':>17}\n"
-        f"{'model':8} {'type':4} {'k':>3} {'method':15} {'n':>5} {'step':>7} {'tokens/s':>10} {'step':>8} {'%':>6} {'a step':>8} "
+HEAD = (f"{'':39} {'rows a':>7} {'':>10} {'ms a':>8} {'share':>6} {'launches':>8} {'host ms a step':>16} {'least ms a step':>17}\n"
+        f"{'model':8} {'type':5} {'k':>3} {'method':15} {'n':>5} {'step':>7} {'tokens/s':>10} {'step':>8} {'%':>6} {'a step':>8} "
         f"{'hidden':>7} {'exposed':>8} " + " ".join(f"{card.split()[0]:>8}" for card in gpu_predict.CARDS))
 
 
@@ -99,6 +99,11 @@ class Rows:
         each = [row["expansions"] / (row["tokens_per_second"] * row["seconds"]) for row in (slow, fast)]
         return fast["tokens_per_second"] / slow["tokens_per_second"], each[0] / each[1]
 
+    def freedom(self, model, kind, full):
+        """With --fast against without."""
+        fast, slow = self.best(model, kind + "+", 5, "fixed", full=full), self.best(model, kind, 5, "fixed", full=full)
+        return fast and slow and fast["tokens_per_second"] / slow["tokens_per_second"]
+
     def generate(self, model, kind, k):
         """Our best against transformers' best batch."""
         ours = max((row for p, row in self.of if (p["model"], p["type"], p["k"]) == (model, kind, k)),
@@ -123,6 +128,9 @@ def targets(rows):
     for model in ("OPUS", "WMT19"):
         for k, least in ((5, 10), (50, 50)):
             yield f"rill / transformers' generate, each at its best: {model}, bf16, k = {k}", least, rows.generate(model, "bf16", k)
+    for kind in ("bf16", "f32"):
+        for full in (300, 4000):
+            yield f"with --fast / without: OPUS, {kind}, {full} rows, fixed", None, rows.freedom("OPUS", kind, full)
 
 
 # --- the whole --------------------------------------------------------------------------------------------------------------------
