@@ -260,16 +260,15 @@ static const cli_option bench_options[] = {
     {.name = NULL},
 };
 
-static const char about[] =
-    "Decode one input with several search methods and print a table: quality,\n"
-    "seconds, inputs per second, how full timesteps were. --verbose adds the engine's\n"
-    "figures, --json has all of them. The model is opened once. Every method runs\n"
-    "once untimed, to warm it up, then R times in turn with the others; seconds are\n"
-    "medians. The last column has one letter for methods whose outputs are the same.\n"
-    "Methods with equal search settings must give the same outputs: the exit code is\n"
-    "1 where they differ, unless --fast allows it. Options of the search, a script's (--config) and the\n"
-    "model's defaults apply to every method that can use them; what stands behind a\n"
-    "method's name is its own.";
+static const char about[] = "Decode one input with several search methods and print a table: quality,\n"
+                            "seconds, inputs per second, how full timesteps were. --verbose adds the engine's\n"
+                            "figures, --json has all of them. The model is opened once. Every method runs\n"
+                            "once untimed, to warm it up, then R times in turn with the others; seconds are\n"
+                            "medians. The last column has one letter for methods whose outputs are the same.\n"
+                            "Methods with equal search settings must give the same outputs: the exit code is\n"
+                            "1 where they differ, unless --fast allows it. Options of the search, a script's\n"
+                            "(--config) and the model's defaults apply to every method that can use them;\n"
+                            "what stands behind a method's name is its own.";
 
 static const char epilogue[] = "Exit code: 0 all fine; 1 failure, or outputs that should be identical are not;\n"
                                "2 finished, but some inputs failed.\n"

@@ -22,13 +22,13 @@ static int are_same(const char *a, const char *b)
 
 static rill_status add(devices *list, rill_context *ctx, const char *name, size_t length)
 {
-    const char *const first = list->of[0].name;
-    char *to = list->of[list->n].name;
     if (length == 0) return rill_fail(ctx, RILL_ERR_OPTION, "device: an entry of the list is empty");
     if (list->n == DEVICES_MAX)
         return rill_fail(ctx, RILL_ERR_OPTION, "device: %d devices at most can be listed", DEVICES_MAX);
     if (length >= DEVICE_NAME_MAX)
         return rill_fail(ctx, RILL_ERR_OPTION, "device: there is no device \"%.*s\"", (int)length, name);
+    const char *const first = list->of[0].name;
+    char *to = list->of[list->n].name;
     memcpy(to, name, length);
     to[length] = '\0';
     if (list->n > 0 && (strcspn(first, ":") != strcspn(to, ":") || memcmp(first, to, strcspn(to, ":")) != 0))

@@ -193,7 +193,7 @@ feed six "$rill" decode -m asking -q
 exits 1; says 'config.json: "pretty" under "search": what is written is the user'"'"'s to say'
 with_search '"weights": "int4"'
 feed six "$rill" decode -m asking -q
-exits 1; says 'config.json: "weights" under "search" was refused: weights: "int4" is not one of f32|bf16|int8'
+exits 1; says 'config.json: "weights" under "search" was refused: weights: "int4" is not one of f32|bf16|f16|int8'
 with_search '"max_items": true'
 feed six "$rill" decode -m asking -q
 exits 1; says 'config.json: "max_items" must be a whole number'

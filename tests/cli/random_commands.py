@@ -38,7 +38,7 @@ SCHEDULE = {
     "-n": "1 2 7 100", "--max-items": "1 3 50", "--budget": "0 1 10 200", "--refill": "1/6 1/2 1",
     "--sort": "none length longest-first longest-first:3",
     "--flush-every": "0 1 5", "--max-nodes": "0 2000", "--memory": "0 1G", "--threads": "1 2", "--workers": "1 2 3 auto",
-    "--deterministic": None, "--check": None, "--profile": None, "--progress": None, "--verbose": None, "--quiet": None,
+    "--deterministic": None, "--fast": None, "--check": None, "--profile": None, "--progress": None, "--verbose": None, "--quiet": None,
     "--policy": "batch least-advanced most-advanced top-up all", "--unsafe-scripts": None, "--script-memory": "1 64",
     "--script-steps": "0 100000", "--script-seconds": "0 5",
 }

@@ -123,7 +123,7 @@ for weights in bf16 int8; do
 done
 run "$rill" decode -m "$model" -q --weights int4 -i text
 exits 1
-says 'weights: "int4" is not one of f32|bf16|int8'
+says 'weights: "int4" is not one of f32|bf16|f16|int8'
 run "$rill" decode -m "$model" -m "$data/mt/ensemble" -q -k 3 --weights int8 -i text
 exits 0
 printf 'return { model = "%s", search = { k = 5 }, weights = "int8" }\n' "$model" >int8.lua

@@ -171,7 +171,7 @@ exits 0; lines 5; prints "  hf "; prints "  fairseq "; prints "  marian "; print
 run "$rill" list outputs
 exits 0; prints "  alignment[=FORM] "; prints "  unknown-names "; prints "  pretty "
 run "$rill" list options
-exits 0; prints "  of mt"; prints "  weights=f32|bf16|int8 "; prints "  input-format=auto|tree|tagged|text"
+exits 0; prints "  of mt"; prints "  weights=f32|bf16|f16|int8"; prints "  input-format=auto|tree|tagged|text"
 run "$rill" list settings
 exits 0; prints "  max-items=N "; prints "  distinct "; prints "like=hf|fairseq|marian|ct2"
 run "$rill" list --plugin no-such.so
@@ -219,7 +219,7 @@ means bench --beam-size "the beam's width is -k K"
 means decode --batch-size "how many inputs are decoded together is -n N"
 means decode --lenpen "outputs are ordered by --length-penalty A"
 means tune --num-return-sequences "how many outputs an input gives is --n-best N"
-for word in --fp16 --int8; do means decode $word "how weights are kept is --weights f32|bf16|int8"; done
+for word in --fp16 --int8; do means decode $word "how weights are kept is --weights f32|bf16|f16|int8"; done
 run "$rill" eval --beam-size=5
 exits 1; says "rill: unknown option --beam-size; --help lists all"
 run "$rill" decode -m "$tiny" -k=5

@@ -153,6 +153,9 @@ static void a_bound_is_kept(void **state)
         int32_t workers, devices;
     } cases[] = {{"cuda-host", 1, 1}, {"cuda-host", 3, 1}, {"cuda-host:0,cuda-host:1", 4, 2}};
     (void)state;
+#ifdef __SANITIZE_ADDRESS__ /* it counts bytes, which are the same without, in a tenth of the time */
+    skip();
+#endif
     int64_t refused = 0, failed = 0;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         rill_workers *crew = open_workers(cases[c].device, cases[c].workers);

@@ -289,7 +289,7 @@ static void other_weights_are_refused(void **state)
     rill_open_options options = {
         .struct_size = sizeof options, .path = path, .threads = 1, .tokenized = 1, .values = &kind, .n_values = 1};
     assert_int_equal(rill_model_open(&model, ctx, "mt", &options), RILL_ERR_OPTION);
-    assert_error(ctx, "domain mt: weights: \"int4\" is not one of f32|bf16|int8", NULL);
+    assert_error(ctx, "domain mt: weights: \"int4\" is not one of f32|bf16|f16|int8", NULL);
     kind = (rill_pair){"wheels", "4"};
     assert_int_equal(rill_model_open(&model, ctx, "mt", &options), RILL_ERR_OPTION);
     assert_error(ctx, "domain mt has no option wheels, \"4\" was given", NULL);

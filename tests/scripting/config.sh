@@ -187,7 +187,7 @@ refused "{ model = 3 }" "run.lua:1: model: a path, or a list of them for an ense
 refused "{ heuristics = 'absolute:3' }" "heuristics: a list"
 refused "{ $model,
   heuristics = { 'absolute:3', 3 } }" "run.lua:2: heuristics[2]: "
-refused "{ $model, workers = 2, weights = 'lead' }" 'run.lua:1: weights: "lead" is not one of f32|bf16|int8'
+refused "{ $model, workers = 2, weights = 'lead' }" 'run.lua:1: weights: "lead" is not one of f32|bf16|f16|int8'
 refused "nil" "run.lua:1: the script returns nothing"
 refused "'x'" "the script returns a string, not a table"
 refused "{ $model,
