@@ -176,6 +176,16 @@ static inline void tell_acquire(char *sync)
 
 /* --- fibres of a thread of the system ----------------------------------------------------------------------------- */
 
+/* What the address sanitizer knows of a stack goes with what was on it; it would be found again by who maps the addresses next. */
+static void forget_stack(const char *stack, size_t bytes)
+{
+#ifdef __SANITIZE_ADDRESS__
+    __asan_unpoison_memory_region(stack, bytes);
+#else
+    (void)stack, (void)bytes;
+#endif
+}
+
 struct owner {
     machine *m;
     ~owner();
@@ -187,6 +197,7 @@ owner::~owner()
 {
     if (m == nullptr) return;
     for (int i = 0; i < m->made; i++) {
+        forget_stack(m->fibres[i].stack, m->fibres[i].bytes);
         munmap(m->fibres[i].stack - sysconf(_SC_PAGESIZE), m->fibres[i].bytes + (size_t)sysconf(_SC_PAGESIZE));
 #ifdef CUDA_HOST_TSAN
         __tsan_destroy_fiber(m->fibres[i].announced);
@@ -208,6 +219,7 @@ static fibre *make_fibre(machine *m)
     fibre *f = &m->fibres[m->made++];
     f->stack = memory + page;
     f->bytes = STACK_BYTES;
+    forget_stack(f->stack, f->bytes);
 #ifdef CUDA_HOST_TSAN
     f->announced = __tsan_create_fiber(0);
 #endif
@@ -244,9 +256,7 @@ static void forget_all(machine *m)
         for (char &sync : w.sync) tell_acquire(&sync);
     m->free = nullptr;
     for (int i = m->made; i-- > 0;) {
-#ifdef __SANITIZE_ADDRESS__
-        __asan_unpoison_memory_region(m->fibres[i].stack, m->fibres[i].bytes);
-#endif
+        forget_stack(m->fibres[i].stack, m->fibres[i].bytes);
 #ifdef CUDA_HOST_TSAN
         __tsan_destroy_fiber(m->fibres[i].announced);
         m->fibres[i].announced = __tsan_create_fiber(0);
