@@ -47,7 +47,7 @@ static rill_workers *open_workers(const char *device, int32_t workers)
 
 /* A stream of the lines over and over, and what comes of it. */
 typedef struct stream {
-    int64_t inputs, given, written;
+    int64_t inputs, given, written, next;
     int32_t n;               /* 0: 3 */
     int bounded;             /* inputs may not fit */
     int64_t failed;          /* and did not */
@@ -70,7 +70,9 @@ static rill_status write_line(void *user, const rill_result *result)
 {
     stream *s = user;
     char *first = s->first[result->id % LINES];
-    assert_int_equal(result->id, s->written++);
+    assert_true(result->id >= s->next); /* where a run fails, what is finished is written, and others are missing */
+    s->next = result->id + 1;
+    s->written++;
     if (s->bounded && result->status == RILL_ERR_INPUT) return s->failed++, RILL_OK;
     assert_int_equal(result->status, RILL_OK);
     if (first[0] == '\0') snprintf(first, TEXT, "%a %s", result->output[0].score, result->output[0].text);
@@ -91,7 +93,7 @@ static rill_status decode(rill_workers *workers, stream *s, int64_t memory)
     setup.settings.n = s->n > 0 ? s->n : 3;
     setup.settings.memory = memory;
     for (int i = 0; i < 4; i++) setups[i] = &setup;
-    s->given = s->written = 0;
+    s->given = s->written = s->next = 0;
     rill_status status = rill_workers_begin(workers, setups);
     if (status == RILL_OK) status = rill_workers_run(workers, read_line, s, write_line, s);
     rill_workers_finish(workers);
