@@ -222,17 +222,29 @@ static size_t whole_pages(size_t bytes)
     return (bytes + page - 1) / page * page;
 }
 
+/* Addresses whose lower half is a negative number, so that two numbers of a kernel's arguments never look like one. */
+static char *reserve_addresses(void)
+{
+    const size_t slack = (size_t)2 << 32;
+    void *mapped = mmap(nullptr, RESERVED + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) return nullptr;
+    const uintptr_t from = (uintptr_t)mapped, at = (((from >> 32) + 1) << 32) + ((uintptr_t)1 << 31);
+    munmap(mapped, at - from);
+    munmap((char *)mapped + (at - from) + RESERVED, slack - (at - from));
+    return (char *)mapped + (at - from);
+}
+
 /* Addresses for a region that has none. */
 static stretch *reserve(gpu_device *device)
 {
     stretch *s = (stretch *)calloc(1, sizeof *s);
     if (s == nullptr) return nullptr;
-    void *at = mmap(nullptr, RESERVED, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) {
+    char *at = reserve_addresses();
+    if (at == nullptr) {
         free(s);
         return nullptr;
     }
-    s->at = (char *)at;
+    s->at = at;
     list(device, s);
     return s;
 }
@@ -379,7 +391,7 @@ void gpu_run_product(gpu_queue *queue, const gpu_product *args)
 
 void cuda_host_put(gpu_queue *queue, const cuda_host_launch *launch, const void *args, size_t bytes)
 {
-    if (names_another(queue->device, (const char *)args, bytes)) fail(queue, "a kernel is given memory of another GPU");
+    if (names_another(queue->device, (const char *)args, bytes)) fail(queue, "%s is given memory of another GPU", launch->kernel);
     work *w = put(queue, WORK_LAUNCH, bytes);
     if (w == nullptr) return;
     w->launch = *launch;
