@@ -15,6 +15,8 @@ static int is_computed_here(const cli_session *session)
     const rill_device_options options = {.struct_size = sizeof options,
                                          .name = device,
                                          .backend = rill_open_value(&session->open, "backend"),
+                                         .row_by_row = session->open.deterministic,
+                                         .fast = rill_open_switch(&session->open, "fast"),
                                          .int8 = weights && strcmp(weights, "int8") == 0};
     rill_device *found = NULL;
     const int here = rill_device_open(&found, session->ctx, &options) != RILL_OK ||

@@ -23,9 +23,10 @@ enum { GPU_WARP = 32 };
 #include <cuda_runtime.h>
 
 cudaStream_t gpu_launch_on(gpu_queue *queue); /* counts the launch */
+void gpu_launched(gpu_queue *queue);          /* or it was refused */
 
 #define GPU_LAUNCH(queue, grid, threads, shared, kernel, args) \
-    kernel<<<(grid), (threads), (shared), gpu_launch_on(queue)>>>(args)
+    (kernel<<<(grid), (threads), (shared), gpu_launch_on(queue)>>>(args), gpu_launched(queue))
 
 __device__ static inline char *gpu_shared(void)
 {

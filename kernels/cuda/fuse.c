@@ -12,20 +12,6 @@
 
 /* --- operands ----------------------------------------------------------------------------------------------------- */
 
-/* The views that operations write; of others it is DEV_OUT. */
-static int is_written(const dev_op *op, int view)
-{
-    switch (op->kind) {
-    case DEV_LSTM: return view == DEV_C_OUT || view == DEV_H_OUT;
-    case DEV_SCAN: return view == DEV_OUT || view == DEV_LAST_H || view == DEV_LAST_C;
-    case DEV_SUM: return view == DEV_SUM_OUT;
-    case DEV_MASK: return view == DEV_X;
-    case DEV_BEST:
-    case DEV_MIX: return 0;
-    default: return view == DEV_OUT;
-    }
-}
-
 /* Rows of a value of the operation's own space. */
 static int is_plain(const dev_operand *o)
 {
@@ -73,7 +59,7 @@ static void round_output(const rill_plan *plan, const dev_program *p, cuda_progr
         for (int view = 0; view < DEV_VIEWS; view++) {
             const dev_op *op = &p->op[i];
             if (op->view[view].base != DEV_VALUE || op->view[view].of != value) continue;
-            if (is_written(op, view)) {
+            if (op->view[view].written || op->kind == DEV_MASK) {
                 again = 1;
                 kept |= output_of(plan, p, op) != value; /* not all of it, so the rest stays */
                 continue;

@@ -284,6 +284,12 @@ cudaStream_t gpu_launch_on(gpu_queue *queue)
     return stream_of(queue);
 }
 
+/* A launch that was refused has left the thread's last error, which belongs to no queue. */
+void gpu_launched(gpu_queue *queue)
+{
+    told(queue->why, "a kernel's launch", cudaGetLastError());
+}
+
 uint64_t gpu_launches(const gpu_queue *queue)
 {
     return queue->launches;
@@ -325,7 +331,6 @@ gpu_graph *gpu_recorded(gpu_queue *queue, char why[GPU_TEXT])
 {
     cudaGraph_t recorded = nullptr;
     gpu_graph *graph = (gpu_graph *)calloc(1, sizeof *graph);
-    told(queue->why, "a kernel's launch", cudaGetLastError());
     told(queue->why, "recording", cudaStreamEndCapture(queue->stream, &recorded));
     if (queue->why[0] == '\0' && graph != nullptr)
         told(queue->why, "a record", cudaGraphInstantiate(&graph->work, recorded, 0));
@@ -352,20 +357,19 @@ void gpu_graph_free(gpu_graph *graph)
     free(graph);
 }
 
-static int give_failure(gpu_queue *queue, char why[GPU_TEXT])
+static int give_failure(const gpu_queue *queue, char why[GPU_TEXT])
 {
     if (queue->why[0] == '\0') return 0;
     memcpy(why, queue->why, sizeof queue->why);
-    queue->why[0] = '\0'; /* what does not pass comes again */
     return -1;
 }
 
-/* Launches that were refused have left the thread's last error. */
 int gpu_wait(gpu_queue *queue, char why[GPU_TEXT])
 {
-    told(queue->why, "a kernel's launch", cudaGetLastError());
     told(queue->why, "the GPU's work", cudaStreamSynchronize(stream_of(queue)));
-    return give_failure(queue, why);
+    const int status = give_failure(queue, why);
+    queue->why[0] = '\0'; /* what does not pass comes again */
+    return status;
 }
 
 /* --- marks -------------------------------------------------------------------------------------------------------- */
@@ -404,19 +408,20 @@ void gpu_mark_set(gpu_queue *queue, gpu_mark *mark)
     told(queue->why, "an event", cudaEventRecord(mark->event, stream_of(queue)));
 }
 
+/* A failure stays: what stands behind other marks comes of it too. */
 int gpu_mark_wait(gpu_mark *mark, char why[GPU_TEXT])
 {
     gpu_queue *queue = mark->queue;
     if (queue == nullptr) return 0;
-    told(queue->why, "a kernel's launch", cudaGetLastError());
     told(queue->why, "the GPU's work", cudaEventSynchronize(mark->event));
     return give_failure(queue, why);
 }
 
 void gpu_follow(gpu_queue *queue, gpu_mark *mark)
 {
-    if (mark->queue != nullptr)
-        told(queue->why, "an event", cudaStreamWaitEvent(stream_of(queue), mark->event, cudaEventWaitDefault));
+    if (mark->queue == nullptr) return;
+    if (mark->queue->why[0] != '\0') tell(queue->why, "work ahead", mark->queue->why);
+    told(queue->why, "an event", cudaStreamWaitEvent(stream_of(queue), mark->event, cudaEventWaitDefault));
 }
 
 /* Predicted, not seen: the launches of a step of six layers take about 0.1 ms, the engine 0.1 to 0.15 us a row. */

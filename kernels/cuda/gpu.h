@@ -69,8 +69,9 @@ typedef struct gpu_mark gpu_mark;
 int gpu_mark_open(gpu_mark **out, gpu_device *device, char why[GPU_TEXT]); /* 0, or -1 with why */
 void gpu_mark_close(gpu_mark *mark);                                       /* NULL is allowed */
 void gpu_mark_set(gpu_queue *queue, gpu_mark *mark);
-int gpu_mark_wait(gpu_mark *mark, char why[GPU_TEXT]); /* as gpu_wait(), for the work in front of the mark */
-/* What is put into the queue from here on begins when another queue has come to where its mark stands now. */
+int gpu_mark_wait(gpu_mark *mark,
+                  char why[GPU_TEXT]); /* as gpu_wait(), for the work in front of the mark; a failure stays */
+/* What is put into the queue from here on begins when another queue has come to where its mark stands now, and fails if that has. */
 void gpu_follow(gpu_queue *queue, gpu_mark *mark);
 
 /* From so many rows on a run takes a GPU longer than the host needs for what it does between two: then half of them are worth a run of

@@ -98,7 +98,7 @@ void cuda_add_sizes(const rill_plan *plan, rill_plan_bytes *out)
         work[fills] = larger(work[fills], sum(values_of(plan, p), work_of(plan, p)));
         frames[fills] = sum(frames[fills], frames_of(p));
     }
-    /* Rows of what is recorded are rounded up, by a quarter at the most. */
+    /* Rows of what is recorded are rounded up, by a quarter at the most from 8 rows on. */
     out->row = (int64_t)((work[0].row + frames[0].row) * 5 / 4);
     out->slot += (int64_t)(work[1].row + frames[1].row);
     /* Ragged tables grow by half more than is wanted. */

@@ -74,6 +74,7 @@ struct gpu_queue {
 struct gpu_mark {
     gpu_queue *queue; /* that it was set in last */
     uint64_t set, reached;
+    bool failed; /* the queue, by then */
 };
 
 static const size_t RESERVED = (size_t)1 << 36;
@@ -479,15 +480,17 @@ static void let_peer(gpu_queue *queue);
 
 static void follow(gpu_queue *queue, const work *w)
 {
-    if (w->mark->reached >= w->number) return; /* nothing of the other queue is known any more */
-    run_until(w->other, w->mark, w->number);
-    if (w->other->failed) fail(queue, "%s", w->other->why);
+    if (w->mark->reached < w->number) run_until(w->other, w->mark, w->number);
+    if (w->mark->failed) fail(queue, "work ahead: work has failed"); /* of the other queue no more may be known */
 }
 
 static void run_one(gpu_queue *queue, const work *w)
 {
     char why[GPU_TEXT] = "";
-    if (w->kind == WORK_MARK) w->mark->reached = w->number;
+    if (w->kind == WORK_MARK) {
+        w->mark->reached = w->number;
+        w->mark->failed = queue->failed;
+    }
     if (w->kind < WORK_GRAPH && !queue->failed && fails(CUDA_HOST_WORK)) fail(queue, "work has failed");
     if (queue->failed) return;
     switch (w->kind) {

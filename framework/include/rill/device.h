@@ -177,7 +177,7 @@ RILL_API rill_view rill_from(rill_view view, size_t first);
 typedef enum rill_activation {
     RILL_LINEAR = 0,
     RILL_TANH = 1,
-    RILL_RELU = 2,  /* max(x, 0); NaN stays NaN */
+    RILL_RELU = 2,  /* max(x, 0); on the processor NaN stays NaN, a GPU may make it 0 */
     RILL_SWISH = 3, /* x sigmoid(x) */
     RILL_GELU = 4,  /* x Phi(x), exact form */
     RILL_SIGMOID = 5,
