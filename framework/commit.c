@@ -15,8 +15,8 @@ static int32_t take_history(rill_engine *e, const candidates *c, item *it, int32
         parent->history = -1;
         return history;
     }
-    return forest_add(&e->forest, &it->arena, parent->history, parent->history, c->action[j], c->action_logp[j],
-                      c->action_score[j], live);
+    return forest_add(&e->forest, &it->arena, parent->history, it->beam[parent->carrier].history, c->action[j],
+                      c->action_logp[j], c->action_score[j], live);
 }
 
 /* Timesteps of candidate j, an end action not counted. Called before the item's timestep is counted. */
@@ -32,7 +32,10 @@ static void release_beam(rill_engine *e, item *it)
     for (int32_t rank = 0; rank < it->width; rank++) {
         const beam_entry *entry = &it->beam[rank];
         if (entry->history < 0) continue;
-        if (!entry->ended) forest_unhold(&e->forest, entry->history);
+        if (!entry->ended && e->forest.h[entry->history].internal[HISTORY_NODE] == FOREST_UNSTEPPED)
+            forest_never_stepped(&e->forest, entry->history);
+        else if (!entry->ended)
+            forest_unhold(&e->forest, entry->history);
         forest_release(&e->forest, &it->arena, entry->history);
     }
 }
@@ -68,14 +71,14 @@ static void renew_beam(rill_engine *e, timestep *t, item *it, int32_t first, int
 {
     const candidates *c = &t->candidates;
     for (int32_t j = first; j < end; j++) {
-        int32_t length = c->ended[j] ? length_of(c, it, j) : 0, parent = it->beam[c->parent_rank[j]].history;
+        const int32_t carrier = it->beam[c->parent_rank[j]].carrier;
         t->beam[j - first] = (beam_entry){
             .score = c->score[j],
             .action = c->action[j],
-            .state_node = c->ended[j] ? RILL_NO_NODE : forest_node(&e->forest, parent),
+            .state_node = c->ended[j] ? RILL_NO_NODE : forest_node(&e->forest, it->beam[carrier].history),
             .history = take_history(e, c, it, j, !c->ended[j]),
             .action_logp = c->action_logp[j],
-            .length = length,
+            .length = c->ended[j] ? length_of(c, it, j) : j - first, /* of a live one: its carrier, itself */
             .ended = c->ended[j] ? c->terminal[j] : 0,
         };
     }

@@ -47,8 +47,9 @@ static rill_status set_up(rill_engine *e, const rill_engine_setup *setup)
     intake_init(&e->intake, e->ctx, &e->settings);
     outbox_init(&e->outbox, e->ctx, &e->settings);
     RILL__TRY(chain_create(&e->chain, e->ctx, setup));
+    RILL__TRY(request_check(e->ctx, &e->chain, &e->settings));
     RILL__TRY(bound_init(e));
-    for (int32_t group = 0; group < 2; group++) e->step[group].selector.thorough = e->settings.check;
+    for (int32_t group = 0; group < 2; group++) e->step[group].exact.thorough = e->settings.check;
     return schedule_create(e, setup->policy);
 }
 
@@ -63,6 +64,8 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     e->domain = model->domain;
     e->info = model->info;
     e->flight.ctx = e->scoring.ctx = e->statistics.ctx = ctx;
+    e->cube_key = setup->cube_key;
+    e->cube_key_user = setup->cube_key_user;
     e->tracing = (tracing){.fn = setup->trace, .user = setup->trace_user};
     e->schedule = (schedule){.ctx = ctx, .budget = setup->budget, .budget_user = setup->budget_user};
     e->writing = (writing){

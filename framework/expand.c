@@ -12,49 +12,62 @@
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-static void add_rows(rill_engine *e, timestep *t, int32_t index)
+void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank)
 {
     row_table *r = &t->rows;
-    forest *f = &e->forest;
-    int32_t slot = t->selected[index];
+    const forest *f = &e->forest;
+    const int32_t i = r->n++, slot = t->selected[index];
     const item *it = &e->items.at[slot];
-    e->items.at[slot].expanded = e->statistics.all.expansions;
-    const int scored = e->chain.n_scorers > 0; /* who alone look at the last columns */
-    for (int32_t rank = 0; rank < it->width; rank++) {
-        const beam_entry *entry = &it->beam[rank];
-        if (entry->ended) continue;
-        int32_t i = r->n++, history = entry->history;
-        /* One row for both: every history here continues its own parent's state. */
-        r->parent[i] = r->state_parent[i] = entry->state_node;
-        r->node[i] = forest_assign_node(f, history);
-        r->action[i] = entry->action;
-        r->slot[i] = slot;
-        r->depth[i] = it->timestep;
-        r->history[i] = history;
-        r->item[i] = index;
-        if (!scored) continue;
-        r->rank[i] = rank;
-        r->item_id[i] = it->id;
-        r->score[i] = entry->score;
-    }
+    const beam_entry *entry = &it->beam[rank];
+    const int32_t history = entry->history;
+    r->parent[i] = r->state_parent[i] = entry->state_node;
+    r->action[i] = entry->action;
+    r->slot[i] = slot;
+    r->depth[i] = it->timestep;
+    r->history[i] = history;
+    r->item[i] = index;
+    if (!t->cube.on && e->chain.n_scorers == 0) return; /* who alone look at the last columns */
+    r->rank[i] = rank;
+    r->item_id[i] = it->id;
+    r->score[i] = entry->score;
+    if (t->cube.on) r->parent[i] = forest_node(f, f->h[history].parent);
 }
 
 static rill_status make_rows(rill_engine *e, timestep *t)
 {
     int64_t live = 0;
-    int grew;
     for (int32_t i = 0; i < t->n; i++) live += e->items.at[t->selected[i]].live;
     RILL__TRY(timestep_reserve_rows(t, (size_t)live));
-    RILL__TRY(forest_reserve_nodes(&e->forest, live, &grew));
-    if (grew) RILL__TRY(engine_reserve_domain(e));
     t->rows.n = 0;
-    for (int32_t i = 0; i < t->n; i++) add_rows(e, t, i);
-    t->promised -= t->promised < live ? t->promised : live;
+    t->cube.on = engine_cubed(e, t);
+    for (int32_t i = 0; i < t->n; i++) {
+        item *it = &e->items.at[t->selected[i]];
+        it->expanded = e->statistics.all.expansions;
+        for (int32_t rank = 0; rank < it->width; rank++)
+            if (!it->beam[rank].ended) engine_add_row(e, t, i, rank);
+    }
+    return engine_cube_group(e, t);
+}
+
+/* Give the rows their nodes, which were promised. */
+static rill_status assign_nodes(rill_engine *e, timestep *t)
+{
+    const row_table *r = &t->rows;
+    int grew;
+    RILL__TRY(forest_reserve_nodes(&e->forest, r->n, &grew));
+    if (grew) RILL__TRY(engine_reserve_domain(e));
+    for (int32_t i = 0; i < r->n; i++) r->node[i] = forest_assign_node(&e->forest, r->history[i]);
+    engine_keep_promise(t, r->n);
     return RILL_OK;
 }
 
+void engine_keep_promise(timestep *t, int64_t n)
+{
+    t->promised -= t->promised < n ? t->promised : n;
+}
+
 /* The rows from `from` on, n of them, as the domain sees them. */
-static rill_rows domain_rows(const timestep *t, int32_t from, int32_t n)
+rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n)
 {
     const row_table *r = &t->rows;
     return (rill_rows){.n = n,
@@ -70,7 +83,7 @@ static rill_rows domain_rows(const timestep *t, int32_t from, int32_t n)
 
 /* --- asking ------------------------------------------------------------------------------------------------------- */
 
-static rill_scorer_rows scorer_rows(const rill_engine *e, const timestep *t, int32_t first, int32_t n)
+rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int32_t first, int32_t n)
 {
     const row_table *r = &t->rows;
     return (rill_scorer_rows){
@@ -139,7 +152,7 @@ static rill_status run_scorer(rill_engine *e, const timestep *t, rill_ask_builde
         const chain_instance *instance = instance_of(e, t, i, first);
         next = e->chain.n_foreign == 0 ? end : first + 1;
         while (next < end && instance_of(e, t, i, next) == instance) next++;
-        rill_scorer_rows rows = scorer_rows(e, t, first, next - first);
+        rill_scorer_rows rows = engine_scorer_rows(e, t, first, next - first);
         rows.state = scoring_gather(&e->scoring, &e->chain, link, &t->rows, first, rows.n);
         b->first = first - from;
         b->n_heard = next - first;
@@ -269,7 +282,7 @@ static rill_status make_rules(rill_engine *e, timestep *t)
 {
     const int32_t most = max_choices(e, t);
     int last = t->phase == e->info.phases - 1;
-    int limited = e->unknown >= 0 || (last && any_end_rule(e, t)) || any_limit(e, t, most);
+    int limited = e->unknown >= 0 || (last && any_end_rule(e, t)) || any_limit(e, t, most) || t->cube.exact;
     if (e->chain.n_scorers == 0 && !limited) {
         t->rules = (ask_rules){.max_choices = most, .plain = 1};
         return RILL_OK;
@@ -282,6 +295,8 @@ static rill_status make_rules(rill_engine *e, timestep *t)
         RILL__TRY(check_scorers(e, t, &t->rules, most));
     }
     if (limited) RILL__TRY(ask_limits(e, t, most));
+    t->asks.scorer = e->chain.n_scorers; /* what follows is nobody's who spoke before */
+    if (t->cube.exact) RILL__TRY(engine_cube_allow(t));
     return ask_build(&t->asks, most, &t->rules);
 }
 
@@ -289,7 +304,7 @@ static rill_status make_rules(rill_engine *e, timestep *t)
 
 rill_status engine_wrong_choices(rill_engine *e, const timestep *t)
 {
-    const selector *s = &t->selector;
+    const selector *s = t->cube.exact && t->exact.wrong != NULL ? &t->exact : &t->selector;
     const item *it = &e->items.at[t->rows.slot[s->bad]];
     if (s->by_scorers)
         return rill_fail(e->ctx, RILL_ERR_PLUGIN, "%s %s: choices of input %lld at timestep %d are %s", scorers_word(e),
@@ -311,8 +326,8 @@ static rill_status score_status(rill_engine *e, timestep *t, rill_status status)
 /* Score the next rows, as many as the selector takes at once. */
 static rill_status score_part(rill_engine *e, timestep *t)
 {
-    t->part = selector_part(&t->selector, t->from, &t->ask, &t->out);
-    t->part_rows = domain_rows(t, t->from, t->part);
+    t->part = selector_part(timestep_selector(t), t->from, &t->ask, &t->out);
+    t->part_rows = engine_domain_rows(t, t->from, t->part);
     rill_error_clear(e->ctx);
     return score_status(e, t, e->domain->score(e->self, &t->part_rows, &t->ask, &t->out));
 }
@@ -339,7 +354,7 @@ rill_status engine_answer(rill_engine *e, timestep *t)
         double scored = statistics_clock();
         now->score += scored - start;
         if (status != RILL_OK) return status;
-        const char *wrong = selector_take(&t->selector, t->from, t->part, t->phase == e->info.phases - 1);
+        const char *wrong = selector_take(timestep_selector(t), t->from, t->part, t->phase == e->info.phases - 1);
         now->select += statistics_clock() - scored;
         if (wrong != NULL) return engine_wrong_choices(e, t);
         t->from += t->part;
@@ -363,7 +378,16 @@ rill_status engine_expand(rill_engine *e, timestep *t)
     rill_seconds *now = &e->statistics.now;
     double start = statistics_clock(), reserved = now->encode;
     RILL__TRY(make_rows(e, t));
-    const rill_rows rows = domain_rows(t, 0, t->rows.n);
+    now->choose += statistics_clock() - start - (now->encode - reserved);
+    return engine_score_rows(e, t);
+}
+
+rill_status engine_score_rows(rill_engine *e, timestep *t)
+{
+    rill_seconds *now = &e->statistics.now;
+    double start = statistics_clock(), reserved = now->encode;
+    RILL__TRY(assign_nodes(e, t));
+    const rill_rows rows = engine_domain_rows(t, 0, t->rows.n);
     double t0 = statistics_clock();
     now->choose += t0 - start - (now->encode - reserved);
     rill_error_clear(e->ctx);
@@ -373,7 +397,7 @@ rill_status engine_expand(rill_engine *e, timestep *t)
     for (int32_t i = 0; i < t->rows.n; i++) forest_stepped(&e->forest, t->rows.history[i]);
     engine_free_nodes(e);
     RILL__TRY(make_rules(e, t));
-    RILL__TRY(selector_ask(&t->selector, &t->rules, rows.n));
+    RILL__TRY(selector_ask(timestep_selector(t), &t->rules, rows.n));
     now->scorers += statistics_clock() - t1;
     t->from = 0;
     return RILL_OK;

@@ -137,6 +137,13 @@ static inline void forest_stepped(forest *f, int32_t history)
     if (from >= 0) forest_unhold(f, from);
 }
 
+/* The state of `history` will not be made. */
+static inline void forest_never_stepped(forest *f, int32_t history)
+{
+    f->h[history].internal[HISTORY_NODE] = FOREST_NO_NODE;
+    forest_stepped(f, history);
+}
+
 /* ------------------------------------------------------------------------------------------------------------------ */
 
 /* One reference less; at zero the history goes, then its parent loses one, and so on. */

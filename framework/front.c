@@ -483,6 +483,9 @@ static void add_stats(rill_stats *sum, const rill_stats *s)
     sum->histories_capacity += s->histories_capacity;
     sum->items_peak += s->items_peak;
     sum->sent_back += s->sent_back;
+    sum->cube_hypotheses += s->cube_hypotheses;
+    sum->cube_classes += s->cube_classes;
+    sum->cube_rescored += s->cube_rescored;
     statistics_sum_seconds(&sum->seconds, &s->seconds);
 }
 

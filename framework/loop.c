@@ -18,9 +18,10 @@ static rill_status take_children(rill_engine *e, timestep *t)
     int64_t pruned;
     rill_seconds *now = &e->statistics.now;
     double t0 = statistics_clock();
+    engine_keep_promise(t, t->cube.owed);
     RILL__TRY(engine_reserve_children(e, t));
     engine_merge(e, t, last);
-    if (t->selector.wrong != NULL) return engine_wrong_choices(e, t);
+    if (t->selector.wrong != NULL || (t->cube.exact && t->exact.wrong != NULL)) return engine_wrong_choices(e, t);
     double t1 = statistics_clock();
     tracing_merged(&e->tracing, t);
     RILL__TRY(chain_prune(&e->chain, &t->candidates, t->phase, &pruned));
@@ -120,10 +121,12 @@ static rill_status end_timestep(rill_engine *e, timestep *t)
 /* Go on with a timestep until it is over, or has submitted something (RILL_AGAIN). */
 static rill_status go_on(rill_engine *e, timestep *t)
 {
-    for (;;) {
+    for (int again;;) {
         rill_status status = engine_answer(e, t);
         if (status == RILL_AGAIN) mark_busy(e, t, 1);
         if (status != RILL_OK) return status;
+        RILL__TRY(engine_cube_rescore(e, t, &again));
+        if (again) continue;
         RILL__TRY(take_children(e, t));
         if (++t->phase == e->info.phases) return end_timestep(e, t);
         RILL__TRY(engine_expand(e, t));

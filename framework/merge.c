@@ -34,21 +34,41 @@ static void sift_down(merge_head *heap, int32_t n, int32_t at)
 
 /* --- taking a child ----------------------------------------------------------------------------------------------- */
 
+typedef struct choice {
+    int32_t action;
+    float logp, score;
+    rill_terminal terminal;
+} choice;
+
 /* The item at work and where its candidates go. */
 typedef struct merge {
     rill_engine *e;
     timestep *t;
-    const choice_table *c;
     item *it;
+    const int32_t *rows; /* [width] of the item's entries; NULL: a row each, in order */
+    int32_t first;       /* rows of the timestep's first call; those behind it are of the second */
     merge_head *heap;
     int32_t n_heap;
     int32_t to; /* next candidate */
 } merge;
 
-/* One head per entry that has a child; `row` is the item's first row and is moved behind its last. */
+/* Child `next` of a row. */
+static inline int look(merge *m, int32_t row, int32_t next)
+{
+    return row < m->first ? selector_look(&m->t->selector, row, next)
+                          : selector_look(&m->t->exact, row - m->first, next);
+}
+
+static inline choice choice_of(const merge *m, int32_t row, int32_t next)
+{
+    const choice_table *c = row < m->first ? &m->t->selector.choices : &m->t->exact.choices;
+    const int64_t at = (int64_t)(row < m->first ? row : row - m->first) * c->stride + next;
+    return (choice){c->action[at], c->logp[at], c->score[at], (rill_terminal)c->terminal[at]};
+}
+
+/* One head per entry that has a child. Without cube pruning `row` is the item's first row and is moved behind its last. */
 static void make_heap(merge *m, int32_t *row)
 {
-    const choice_table *c = m->c;
     m->n_heap = 0;
     for (int32_t rank = 0; rank < m->it->width; rank++) {
         const beam_entry *entry = &m->it->beam[rank];
@@ -56,10 +76,9 @@ static void make_heap(merge *m, int32_t *row)
             m->heap[m->n_heap++] = (merge_head){entry->score, rank, -1, 0};
             continue;
         }
-        int32_t r = (*row)++;
-        if (!selector_look(&m->t->selector, r, 0)) continue;
-        double score = entry->score + (double)c->score[(int64_t)r * c->stride];
-        m->heap[m->n_heap++] = (merge_head){score, rank, r, 0};
+        const int32_t r = m->rows != NULL ? m->rows[rank] : (*row)++;
+        if (r == CUBE_NO_ROW || !look(m, r, 0)) continue;
+        m->heap[m->n_heap++] = (merge_head){entry->score + (double)choice_of(m, r, 0).score, rank, r, 0};
     }
     for (int32_t i = m->n_heap / 2 - 1; i >= 0; i--) sift_down(m->heap, m->n_heap, i);
 }
@@ -68,13 +87,10 @@ static void make_heap(merge *m, int32_t *row)
 static void advance(merge *m)
 {
     merge_head *head = &m->heap[0];
-    const choice_table *c = m->c;
-    if (head->row >= 0 && selector_look(&m->t->selector, head->row, ++head->next)) {
-        int64_t choice = (int64_t)head->row * c->stride + head->next;
-        head->score = m->it->beam[head->rank].score + (double)c->score[choice];
-    } else {
+    if (head->row >= 0 && look(m, head->row, ++head->next))
+        head->score = m->it->beam[head->rank].score + (double)choice_of(m, head->row, head->next).score;
+    else
         *head = m->heap[--m->n_heap];
-    }
     if (m->n_heap > 1) sift_down(m->heap, m->n_heap, 0);
 }
 
@@ -82,7 +98,7 @@ static rill_terminal head_terminal(const merge *m)
 {
     const merge_head *head = &m->heap[0];
     if (head->row < 0) return (rill_terminal)m->it->beam[head->rank].ended;
-    return (rill_terminal)m->c->terminal[(int64_t)head->row * m->c->stride + head->next];
+    return choice_of(m, head->row, head->next).terminal;
 }
 
 /* Put the output in its place among the best, which are in order; returns the one that there is no place for any more, if
@@ -130,9 +146,9 @@ static void take_output(merge *m, rill_terminal terminal)
     beam_entry *entry = &m->it->beam[head->rank];
     int32_t history = entry->history, length = entry->length;
     if (head->row >= 0) {
-        int64_t choice = (int64_t)head->row * m->c->stride + head->next;
-        history = forest_add(&e->forest, &m->it->arena, history, history, m->c->action[choice], m->c->logp[choice],
-                             m->c->score[choice], 0);
+        const choice c = choice_of(m, head->row, head->next);
+        history = forest_add(&e->forest, &m->it->arena, history, m->it->beam[entry->carrier].history, c.action, c.logp,
+                             c.score, 0);
         length = m->it->timestep + (terminal == RILL_LAST);
     } else {
         entry->history = -1;
@@ -158,11 +174,11 @@ static void take_candidate(merge *m, rill_terminal terminal)
         c->ended[to] = 1;
         return;
     }
-    int64_t choice = (int64_t)head->row * m->c->stride + head->next;
+    const choice child = choice_of(m, head->row, head->next);
     c->history[to] = -1;
-    c->action[to] = m->c->action[choice];
-    c->action_logp[to] = m->c->logp[choice];
-    c->action_score[to] = m->c->score[choice];
+    c->action[to] = child.action;
+    c->action_logp[to] = child.logp;
+    c->action_score[to] = child.score;
     c->terminal[to] = (uint8_t)terminal;
     c->ended[to] = terminal != RILL_LIVE;
 }
@@ -230,13 +246,36 @@ static void describe_item(candidates *c, int32_t i, const item *it, int32_t end)
     c->stop[i] = it->stop_asked; /* in an earlier phase */
 }
 
+/* The item of index i; entries of those before it are `base`. */
+static void begin_item(merge *m, int32_t i, int32_t base)
+{
+    m->it = &m->e->items.at[m->t->selected[i]];
+    m->rows = m->t->cube.on ? m->t->cube.row + base : NULL;
+}
+
+void engine_take_cells(rill_engine *e, timestep *t)
+{
+    merge m = {.e = e, .t = t, .first = t->cube.n_first, .heap = t->heap};
+    for (int32_t i = 0, base = 0; i < t->n; i++) {
+        begin_item(&m, i, base);
+        base += m.it->width;
+        if (m.it->settings->cube != RILL_CUBE_NAIVE) continue;
+        make_heap(&m, NULL);
+        for (int32_t most = rill__merge_limit(m.it->settings); most > 0 && m.n_heap > 0; most--) {
+            t->cube.taken[base - m.it->width + m.heap[0].rank]++;
+            advance(&m);
+        }
+    }
+}
+
 void engine_merge(rill_engine *e, timestep *t, int last)
 {
-    merge m = {.e = e, .t = t, .c = &t->selector.choices, .heap = t->heap};
-    int32_t row = 0;
+    merge m = {.e = e, .t = t, .first = t->cube.on ? t->cube.n_first : INT32_MAX, .heap = t->heap};
+    int32_t row = 0, base = 0;
     t->candidates.n = t->n;
     for (int32_t i = 0; i < t->n; i++) {
-        m.it = &e->items.at[t->selected[i]];
+        begin_item(&m, i, base);
+        base += m.it->width;
         t->candidates.offset[i] = m.to;
         make_heap(&m, &row);
         if (last)

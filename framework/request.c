@@ -45,6 +45,15 @@ static rill_status resolve(const requests *all, const rill_model *model, const r
     return rill__settings_resolve(all->ctx, out, all->has_heuristics, all->budgeted);
 }
 
+rill_status request_check(rill_context *ctx, const chain *c, const rill_settings *settings)
+{
+    if (settings->cube != RILL_CUBE_ACCELERATED || c->state_bytes == 0) return RILL_OK;
+    return rill_fail(
+        ctx, RILL_ERR_OPTION,
+        "cube accelerated continues one hypothesis's state for others, and a scorer keeps states of its own for "
+        "each: use cube naive");
+}
+
 static size_t size_of(int32_t n)
 {
     return sizeof(request) + (size_t)n * sizeof(chain_instance *);
@@ -60,6 +69,7 @@ static rill_status fill(requests *all, const rill_model *model, chain *c, const 
     r->settings = *all->own;
     r->deadline = asked->seconds > 0 ? at + asked->seconds : INFINITY;
     if (asked->settings != NULL) RILL__TRY(resolve(all, model, asked->settings, &r->settings));
+    RILL__TRY(request_check(all->ctx, c, &r->settings));
     return r->n > 0 ? chain_use(c, asked->heuristics, asked->scorers, r->instances) : RILL_OK;
 }
 

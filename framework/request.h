@@ -38,6 +38,8 @@ static inline int request_is_plain(const rill_request *asked)
 rill_status request_make(requests *all, const rill_model *model, chain *c, const rill_request *asked, request **out);
 rill_status request_make_at(requests *all, const rill_model *model, chain *c, const rill_request *asked, double at,
                             request **out);
+/* Refuse what the settings of a request, or of all, and the scorers cannot have at once. */
+rill_status request_check(rill_context *ctx, const chain *c, const rill_settings *settings);
 void request_drop(requests *all, chain *c, request *r); /* NULL is allowed */
 
 #endif

@@ -92,6 +92,8 @@ struct rill_engine {
     outbox outbox;
     statistics statistics;
     tracing tracing;
+    rill_key_fn cube_key; /* NULL: the last action */
+    void *cube_key_user;
 };
 
 /* model.c: make what decodes with the model, for one thread and its context; `threads` inside a call.
@@ -130,11 +132,31 @@ rill_status engine_advance(rill_engine *e);
 rill_status engine_expand(rill_engine *e, timestep *t);
 /* Choices for all rows. RILL_OK: they are there · RILL_AGAIN: a call was submitted, and the next call collects its answer */
 rill_status engine_answer(rill_engine *e, timestep *t);
+/* Behind the rows there are: one for a live entry of item `index` of the selection, but for its node. There is room. */
+void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank);
+/* Nodes and states for the rows, and what is asked about them. */
+rill_status engine_score_rows(rill_engine *e, timestep *t);
+/* So many of the nodes that were promised to the timestep are in use, or will not be. */
+void engine_keep_promise(timestep *t, int64_t n);
+/* Rows [from, from + n) as the domain and as scorers see them. */
+rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n);
+rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int32_t from, int32_t n);
 /* What the selector found wrong. */
 rill_status engine_wrong_choices(rill_engine *e, const timestep *t);
 
+/* cube.c: whether any selected item wants cube pruning. */
+int engine_cubed(const rill_engine *e, const timestep *t);
+/* Leave of the rows, which are all live entries' and have no nodes yet, those of representatives. */
+rill_status engine_cube_group(rill_engine *e, timestep *t);
+/* With naive cube pruning: rows for the cells that need scores of their own. *again: there are some, to be answered. */
+rill_status engine_cube_rescore(rill_engine *e, timestep *t, int *again);
+/* Restrict these rows to the cells that were taken. */
+rill_status engine_cube_allow(timestep *t);
+
 /* merge.c: memory for all that a phase may make of its choices, so that merging cannot fail half-way. */
 rill_status engine_reserve_children(rill_engine *e, timestep *t);
+/* Count in cube.taken how many of each entry's children are among the best of its item. */
+void engine_take_cells(rill_engine *e, timestep *t);
 /* Children of each selected item in rank order; in the last phase outputs leave. */
 void engine_merge(rill_engine *e, timestep *t, int last);
 /* Give an item an output, whose reference it takes over; which ones are kept is for the setting `keep`. Room is there: merge

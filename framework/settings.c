@@ -69,6 +69,8 @@ static const rill_option OPTIONS[] = {
         "give no output that was cut short; an input with no other fails"),
     ROW("unknown-penalty", "U", "0", REAL, SEARCH, -1e6, HUGE_VAL, unknown_penalty,
         "taken from the score of the unknown action; inf: never choose it"),
+    ROW("cube", "naive|accelerated", "", WORD, SEARCH, 0, 0, cube,
+        "cube pruning: expand one hypothesis for all that end alike; naive scores anew what it takes of the others"),
     {0},
 };
 /* clang-format on */

@@ -6,12 +6,16 @@ void timestep_init(timestep *t, rill_context *ctx, const rill_domain_info *info,
     *t = (timestep){.ctx = ctx, .group = group};
     ask_init(&t->asks, ctx, info->actions);
     selector_init(&t->selector, ctx, info);
+    selector_init(&t->exact, ctx, info);
 }
 
 void timestep_finish(timestep *t)
 {
     ask_finish(&t->asks);
     selector_finish(&t->selector);
+    selector_finish(&t->exact);
+    rill_columns_free(t->ctx, &t->cube.memory);
+    rill_columns_free(t->ctx, &t->cube.places);
     rill_columns_free(t->ctx, &t->trace.memory);
     rill_free(t->ctx, t->selected, t->selected_capacity * sizeof *t->selected);
     rill_free(t->ctx, t->row_block, t->row_bytes);

@@ -8,6 +8,7 @@
 #define RILL_TIMESTEP_H
 
 #include "candidates.h"
+#include "cube.h"
 #include "item.h"
 #include "select.h"
 
@@ -19,6 +20,15 @@ typedef struct row_table {
     double *score;
     int32_t n;
 } row_table;
+
+/* Row `from` moves to `to`, but for its node. */
+static inline void row_table_move(row_table *r, int32_t to, int32_t from)
+{
+    int32_t *const columns[] = {r->parent, r->state_parent, r->action, r->slot, r->depth, r->history, r->rank, r->item};
+    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) columns[c][to] = columns[c][from];
+    r->item_id[to] = r->item_id[from];
+    r->score[to] = r->score[from];
+}
 
 /* merge.c: the best child of a beam entry that has not been taken. */
 typedef struct merge_head {
@@ -62,6 +72,8 @@ typedef struct timestep {
     rill_ask_builder asks;
     ask_rules rules;
     selector selector;
+    cube_pass cube;
+    selector exact;      /* of the second call of cube pruning */
     rill_rows part_rows; /* of the call in progress, with its question and where the answer goes */
     rill_ask ask;
     rill_choices out;
@@ -79,6 +91,11 @@ void timestep_init(timestep *t, rill_context *ctx, const rill_domain_info *info,
 void timestep_finish(timestep *t);
 /* Room for `rows` rows. */
 rill_status timestep_reserve_rows(timestep *t, size_t rows);
+/* Of the call in progress. */
+static inline selector *timestep_selector(timestep *t)
+{
+    return t->cube.exact ? &t->exact : &t->selector;
+}
 /* Room for what is behind them. */
 rill_status timestep_reserve_children(timestep *t, const children_size *need);
 

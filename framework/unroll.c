@@ -14,11 +14,13 @@ rill_status unroll_output(unroll *u, const forest *f, int32_t slot, const item_o
                                   RILL_ARRAY(u->score)};
     size_t most = ((size_t)output->length + 1) * (size_t)phases, at = most;
     RILL__TRY(rill_columns_grow(u->ctx, &u->memory, most, columns, sizeof columns / sizeof *columns, "a hypothesis"));
+    int32_t state = output->history; /* whose state it is that the action led to */
     for (int32_t h = output->history; f->h[h].parent >= 0; h = f->h[h].parent) {
         const rill_history *node = &f->h[h];
         at--;
         u->action[at] = node->action;
-        u->node[at] = f->need == RILL_STATE_PATH ? forest_node(f, h) : RILL_NO_NODE;
+        u->node[at] = f->need == RILL_STATE_PATH ? forest_node(f, state) : RILL_NO_NODE;
+        state = node->internal[HISTORY_STATE_PARENT];
         u->logp[at] = node->logp;
         u->score[at] = node->score;
     }

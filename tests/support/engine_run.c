@@ -104,6 +104,7 @@ static void set_up(const problem *p, const schedule *s, rill_engine_setup *setup
         entries[i] = (rill_chain_entry){p->scorer[i].name, p->scorer[i].arguments};
     setup->scorers = entries;
     setup->n_scorers = p->n_scorers;
+    setup->cube_key = p->cube_key;
     setup->budget = s->budget_fn;
     setup->budget_user = s->budget_user;
     entries += NAIVE_MOST_CHAIN;

@@ -100,10 +100,12 @@ static int forbidden(const naive_wishes *w, const naive_choice *c)
     return w->ban[c->action] || (w->restricted && !w->allow[c->action]);
 }
 
-static naive_hypothesis child_of(const naive_hypothesis *parent, int32_t rank, const naive_choice *c,
-                                 const naive_wishes *w, int last_phase)
+static naive_hypothesis child_of(const naive_hypothesis *parent, int32_t rank, const naive_hypothesis *from,
+                                 const naive_choice *c, const naive_wishes *w, int last_phase)
 {
     naive_hypothesis child = *parent;
+    memcpy(child.state, from->state, sizeof child.state);
+    child.state[child.n] = c->action;
     float score = c->logp + w->add[c->action];
     score += c->kind == NAIVE_END ? w->end_reward : w->reward;
     child.action[child.n] = c->action;
@@ -118,16 +120,26 @@ static naive_hypothesis child_of(const naive_hypothesis *parent, int32_t rank, c
     return child;
 }
 
-static list children_of(const naive_problem *p, const naive_hypothesis *parent, int32_t rank, int32_t timestep,
+static int is_taken(const list *taken, int32_t rank, int32_t action)
+{
+    for (int32_t i = 0; i < taken->n; i++)
+        if (taken->at[i].parent_rank == rank && taken->at[i].action[taken->at[i].n - 1] == action) return 1;
+    return 0;
+}
+
+/* The best of the parent's children, as they are by the state and the wishes of `from`. `taken`: of these alone; NULL: of all. */
+static list children_of(const naive_problem *p, const naive_hypothesis *parent, int32_t rank,
+                        const naive_hypothesis *from, int32_t from_rank, const list *taken, int32_t timestep,
                         int32_t phase)
 {
     list children = {0};
     naive_choice legal[NAIVE_MOST_ACTIONS];
-    naive_wishes wishes = wishes_of(p, timestep, phase, rank, parent);
-    int32_t n = p->expand(p->user, parent->action, parent->n, legal);
+    naive_wishes wishes = wishes_of(p, timestep, phase, from_rank, from);
+    int32_t n = p->expand(p->user, from->state, from->n, legal);
     for (int32_t i = 0; i < n; i++) {
         if (forbidden(&wishes, &legal[i])) continue;
-        naive_hypothesis child = child_of(parent, rank, &legal[i], &wishes, phase == p->phases - 1);
+        if (taken != NULL && !is_taken(taken, rank, legal[i].action)) continue;
+        naive_hypothesis child = child_of(parent, rank, from, &legal[i], &wishes, phase == p->phases - 1);
         push(&children, &child);
     }
     if (wishes.limit > 0) sort_and_cut(&children, wishes.limit);
@@ -143,6 +155,55 @@ static int32_t children_kept(const naive_problem *p, int32_t phase)
     return p->immediate ? 2 * p->k : p->k;
 }
 
+static int64_t merge_limit(const naive_problem *p)
+{
+    return p->immediate ? 2 * (int64_t)p->k : p->k;
+}
+
+/* Rank of the best live hypothesis that is like the one of this rank. */
+static int32_t representative(const search *s, int32_t rank)
+{
+    const naive_problem *p = s->p;
+    const naive_hypothesis *h = &s->beam.at[rank];
+    for (int32_t other = 0; other < rank && p->cube != 0; other++) {
+        const naive_hypothesis *o = &s->beam.at[other];
+        const int32_t a = h->n > 0 ? h->action[h->n - 1] : -1, b = o->n > 0 ? o->action[o->n - 1] : -1;
+        if (!o->ended && (p->key != NULL ? p->key(a) == p->key(b) : a == b)) return other;
+    }
+    return rank;
+}
+
+/* Naive cube pruning: what was taken, with the scores that it has by its own parents' states; what these make illegal goes. What has
+ * ended takes part whether it was taken or not, since its score is no guess. */
+static void rescore(search *s, list *taken, int32_t timestep, int32_t phase)
+{
+    list exact = {0};
+    for (int32_t rank = 0; rank < s->beam.n; rank++) {
+        const naive_hypothesis *parent = &s->beam.at[rank];
+        const int own = representative(s, rank) == rank;
+        int any = 0;
+        if (parent->ended) {
+            naive_hypothesis same = *parent;
+            same.parent_rank = rank;
+            push(&exact, &same);
+            continue;
+        }
+        for (int32_t i = 0; i < taken->n; i++) {
+            if (taken->at[i].parent_rank != rank) continue;
+            if (own) push(&exact, &taken->at[i]);
+            any = 1;
+        }
+        if (own || !any) continue;
+        list children = children_of(s->p, parent, rank, parent, rank, taken, timestep, phase);
+        for (int32_t i = 0; i < children.n; i++) push(&exact, &children.at[i]);
+        s->result.rescored++;
+        free(children.at);
+    }
+    free(taken->at);
+    *taken = exact;
+    sort_and_cut(taken, merge_limit(s->p));
+}
+
 static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
 {
     const naive_problem *p = s->p;
@@ -155,12 +216,15 @@ static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
             push(&merged, &same);
             continue;
         }
-        list children = children_of(p, parent, rank, timestep, phase);
+        const int32_t from = representative(s, rank);
+        s->result.classes += from == rank;
+        list children = children_of(p, parent, rank, &s->beam.at[from], from, NULL, timestep, phase);
         sort_and_cut(&children, children_kept(p, phase));
         for (int32_t i = 0; i < children.n; i++) push(&merged, &children.at[i]);
         free(children.at);
     }
-    sort_and_cut(&merged, p->immediate ? 2 * (int64_t)p->k : p->k);
+    sort_and_cut(&merged, merge_limit(p));
+    if (p->cube == 1) rescore(s, &merged, timestep, phase);
     free(s->beam.at);
     s->beam = merged;
 }
@@ -464,7 +528,7 @@ static void try_all(const naive_problem *p, const naive_hypothesis *at, naive_hy
         return;
     }
     int32_t timestep = at->n / p->phases, phase = at->n % p->phases;
-    list children = children_of(p, at, 0, timestep, phase);
+    list children = children_of(p, at, 0, at, 0, NULL, timestep, phase);
     for (int32_t i = 0; i < children.n; i++) {
         naive_hypothesis *child = &children.at[i];
         if (child->timesteps >= p->max_length && phase == p->phases - 1 && !child->ended)

@@ -24,9 +24,10 @@ typedef struct naive_hypothesis {
     int32_t action[NAIVE_LONGEST];
     float logp[NAIVE_LONGEST];
     float score[NAIVE_LONGEST];
-    double sum;          /* of score */
-    int32_t timesteps;   /* its length: completed timesteps, an end action not counted */
-    int32_t parent_rank; /* rank of its parent in the beam before this phase */
+    int32_t state[NAIVE_LONGEST]; /* [n] the actions of the state that it continues: its own but for cube pruning */
+    double sum;                   /* of score */
+    int32_t timesteps;            /* its length: completed timesteps, an end action not counted */
+    int32_t parent_rank;          /* rank of its parent in the beam before this phase */
     int ended;
     int by_end; /* its last action is an end action */
     int truncated;
@@ -94,6 +95,9 @@ typedef struct naive_problem {
     int count_end;     /* penalties count the end action */
     int32_t min_width; /* heuristics leave so many, outputs counted */
     int require_end;   /* what is truncated is no output */
+    int cube;          /* 1: naive cube pruning, 2: accelerated */
+    int64_t (*key)(
+        int32_t last_action); /* what is alike for it; NULL: what has the same last action. Before the first: -1 */
     int32_t unknown;
     double unknown_penalty; /* of action `unknown`; 0: none */
     naive_heuristic heuristic[NAIVE_MOST_CHAIN];
@@ -117,15 +121,16 @@ typedef struct naive_width {
 } naive_width;
 
 typedef struct naive_result {
-    naive_output *output; /* best first */
-    int32_t n;            /* 0: no hypothesis survived */
-    int32_t timesteps;    /* the item had */
-    int64_t expansions;   /* live candidates at the starts of these */
-    int64_t states;       /* kept and made in the timestep that needs the most of them */
-    int32_t truncated;    /* outputs ended by the limit */
-    int64_t candidates;   /* after merging, over all phases; of these ... */
-    int64_t pruned;       /* ... dropped by heuristics */
-    naive_width *width;   /* [timesteps] */
+    naive_output *output;      /* best first */
+    int32_t n;                 /* 0: no hypothesis survived */
+    int32_t timesteps;         /* the item had */
+    int64_t expansions;        /* live candidates at the starts of these */
+    int64_t states;            /* kept and made in the timestep that needs the most of them */
+    int32_t truncated;         /* outputs ended by the limit */
+    int64_t candidates;        /* after merging, over all phases; of these ... */
+    int64_t pruned;            /* ... dropped by heuristics */
+    int64_t classes, rescored; /* of cube pruning: hypotheses expanded for all, and those whose own cells were scored */
+    naive_width *width;        /* [timesteps] */
 } naive_result;
 
 naive_result naive_search(const naive_problem *problem);

@@ -448,6 +448,7 @@ static int64_t most_rows(const schedule *s)
 static int compare_counters(words *w, const problem *p, const schedule *s, const engine_record *r)
 {
     int64_t expansions = 0, outputs = 0, truncated = 0, longest = 0, failed = 0, candidates = 0, pruned = 0;
+    int64_t classes = 0, rescored = 0;
     for (int32_t i = 0; i < p->n_inputs; i++) {
         const naive_result *e = &p->expected[i];
         if (too_large(p, s, i)) {
@@ -459,6 +460,8 @@ static int compare_counters(words *w, const problem *p, const schedule *s, const
         truncated += e->truncated;
         candidates += e->candidates;
         pruned += e->pruned;
+        classes += e->classes;
+        rescored += e->rescored;
         failed += e->n == 0;
         if (e->timesteps > longest) longest = e->timesteps;
     }
@@ -472,6 +475,9 @@ static int compare_counters(words *w, const problem *p, const schedule *s, const
     if (s->bound == 0 && (t->candidates != candidates || t->pruned != pruned))
         return differ(w, "candidates %lld, pruned %lld, engine %lld and %lld", (long long)candidates, (long long)pruned,
                       (long long)t->candidates, (long long)t->pruned);
+    if (s->bound == 0 && p->settings.cube != 0 && (t->cube_classes != classes || t->cube_rescored != rescored))
+        return differ(w, "classes %lld, rescored %lld, engine %lld and %lld", (long long)classes, (long long)rescored,
+                      (long long)t->cube_classes, (long long)t->cube_rescored);
     if (t->expansions < expansions || (t->expansions > expansions && t->sent_back == 0 && failed == 0))
         return differ(w, "expansions %lld, engine %lld, nothing sent back", (long long)expansions,
                       (long long)t->expansions);

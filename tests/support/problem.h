@@ -37,6 +37,7 @@ typedef struct problem {
     int32_t n_scorers;
     /* the same for the naive search */
     naive_problem naive;
+    rill_key_fn cube_key; /* of both searches; naive.key is the other form */
     test_random random_heuristic[NAIVE_MOST_CHAIN], random_scorer[NAIVE_MOST_CHAIN];
     naive_result *expected; /* [n_inputs], after problem_solve() */
 } problem;

@@ -309,7 +309,8 @@ static rill_status check_child(toy *t, const rill_rows *rows, int32_t i)
     int32_t from = rows->state_parent[i], depth = rows->depth[i];
     const toy_node *parent = made_node(t, from);
     if (parent == NULL || parent->pending) return violation(t, "step continues node %d, which is not made", (int)from);
-    if (rows->parent[i] != from) return violation(t, "parent %d differs from state_parent", (int)rows->parent[i]);
+    if (rows->parent[i] != from && !t->model.mixed)
+        return violation(t, "parent %d differs from state_parent", (int)rows->parent[i]);
     if (parent->slot != rows->slot[i] || parent->generation != t->slots[rows->slot[i]].generation)
         return violation(t, "step continues node %d of another item", (int)from);
     int32_t phase = (parent->phase + 1) % t->model.phases;
@@ -420,7 +421,7 @@ static rill_status check_scored(toy *t, const rill_rows *rows, int32_t i)
     if (slot_in_use(t, node->slot) == NULL || node->generation != t->slots[node->slot].generation)
         return violation(t, "score reads node %d of an item that is gone", (int)rows->node[i]);
     if (node->slot != rows->slot[i] || node->depth != rows->depth[i] || node->phase != rows->phase ||
-        node->action != rows->action[i] || (t->model.path && node->parent != rows->parent[i]))
+        node->action != rows->action[i] || (t->model.path && node->parent != rows->state_parent[i]))
         return violation(t, "score describes node %d otherwise than step did", (int)rows->node[i]);
     return RILL_OK;
 }
@@ -532,16 +533,18 @@ static rill_status check_hypothesis(toy *t, const rill_hypothesis *h)
     for (int32_t i = 0; i < h->length; i++) {
         toy_choice all[TOY_MOST_ACTIONS];
         const toy_choice *choice = legal_choice(t, &at, state, h->action[i], all);
-        if (choice == NULL || choice->logp != h->action_logp[i])
+        const int own = t->model.mixed == 0; /* else another hypothesis's state says what is legal */
+        if (own && (choice == NULL || choice->logp != h->action_logp[i]))
             return violation(t, "finalize: action %d at %d is illegal or has another log-probability",
                              (int)h->action[i], (int)i);
         int must_end = i == h->length - 1 && !h->truncated;
-        if ((choice->terminal != RILL_LIVE) != must_end)
+        if (own && (choice->terminal != RILL_LIVE) != must_end)
             return violation(t, "finalize: action %d of %d is %sterminal", (int)i, (int)h->length,
                              must_end ? "not " : "");
         const toy_node *node = made_node(t, h->node[i]);
         if (t->model.path && i < h->length - 1 &&
-            (node == NULL || node->action != h->action[i] || node->generation != slot->generation))
+            (node == NULL || (node->action != h->action[i] && t->model.mixed < 2) ||
+             node->generation != slot->generation))
             return violation(t, "finalize: row %d of action %d is not alive", (int)h->node[i], (int)i);
         if (!t->model.path && h->node[i] != RILL_NO_NODE) return violation(t, "finalize names rows that are recycled");
         state = toy_extend(state, h->action[i]);

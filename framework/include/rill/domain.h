@@ -370,6 +370,11 @@ typedef struct rill_domain {
     /* (optional: none) What config.json calls models that this domain reads ("model_type"); ends with NULL. A directory that names no
      * domain is opened with the first that reads its type. */
     const char *const *model_types;
+
+    /* (optional: nothing more than its last action) What must be equal for a hypothesis to continue another one's state under cube
+     * pruning, so that what is legal for one is for the other: class_of[i] of row i, which has not been stepped; rows->node is NULL,
+     * and rows->state_parent has been. class_of: [rows->n], given as 0. */
+    rill_status (*classify)(void *self, const rill_rows *rows, int64_t *class_of);
 } rill_domain;
 
 /* A domain together with what its open() made; see engine.h. */

@@ -77,6 +77,12 @@ typedef struct rill_chain_entry {
 /* What time it is, in seconds from any moment on; never backwards. */
 typedef double (*rill_clock_fn)(void *user);
 
+/* Which hypotheses are alike for cube pruning: those for which key[i] is the same. Called once per timestep and phase with the live
+ * hypotheses of all items that are expanded; segment-local, as scorers are. `rows` as scorers get them, without states.
+ *   key: [n], out
+ *   a negative status after rill_fail() ends the run */
+typedef rill_status (*rill_key_fn)(void *user, const rill_scorer_rows *rows, int64_t *key);
+
 typedef struct rill_engine_setup {
     size_t struct_size;
     rill_settings settings;
@@ -96,6 +102,8 @@ typedef struct rill_engine_setup {
     int32_t n_fields;
     rill_clock_fn clock; /* by which deadlines are (rill_request); NULL: the system's monotonic clock */
     void *clock_user;
+    rill_key_fn cube_key; /* with the setting cube: what is alike; NULL: what has the same last action */
+    void *cube_key_user;
 } rill_engine_setup;
 
 /* Default settings, no heuristics, no scorers, the method's own policy, no trace, no budget function. `size` as for

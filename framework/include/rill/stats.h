@@ -43,8 +43,11 @@ typedef struct rill_stats {
     int64_t items_peak;   /* most items in flight */
     int64_t waiting_peak; /* most results held back for order */
     rill_seconds seconds;
-    int64_t nodes_bound; /* most nodes there may be, by max_nodes or memory; 0: no bound */
-    int64_t sent_back;   /* times an item gave its nodes back, to begin anew later, since the bound left too few */
+    int64_t nodes_bound;     /* most nodes there may be, by max_nodes or memory; 0: no bound */
+    int64_t sent_back;       /* times an item gave its nodes back, to begin anew later, since the bound left too few */
+    int64_t cube_hypotheses; /* of items with cube pruning, per phase: live hypotheses, ... */
+    int64_t cube_classes;    /* ... of which so many were expanded for all ... */
+    int64_t cube_rescored;   /* ... and so many more to score their own cells */
 } rill_stats;
 
 /* Events of a trace. Arrays are valid during the call. */
