@@ -48,7 +48,7 @@ static const char *unshared(cli_session *session, const rill_engine_setup *setup
     }
     const char *policy = setup->policy ? setup->policy->name : NULL;
     if (policy && rill_find_policy(own, policy) && !rill_find_policy(theirs, policy)) return policy;
-    return setup->budget ? "budget" : NULL;
+    return setup->budget ? "budget" : setup->cube_key ? "cube_key" : NULL;
 }
 
 typedef struct worker_setup {
@@ -72,6 +72,8 @@ static rill_status fill(cli_session *session, const rill_plan *plan, const rill_
     own->setup.policy = said->policy;
     own->setup.budget = said->budget;
     own->setup.budget_user = said->budget_user;
+    own->setup.cube_key = said->cube_key;
+    own->setup.cube_key_user = said->cube_key_user;
     return RILL_OK;
 }
 

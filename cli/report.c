@@ -52,6 +52,9 @@ static void say_engine(const rill_stats *t)
     cli_say(
         "%" PRId64 " timesteps, %" PRId64 " expansions, %.1f exp/step, %" PRId64 " refill%s, states peak %" PRId64 "%s",
         t->timesteps, t->expansions, cli_per_timestep(t), t->refills, t->refills == 1 ? "" : "s", t->nodes_peak, bound);
+    if (t->cube_hypotheses)
+        cli_say("cube pruning: %.2f hypotheses in a class, %" PRId64 " rows for cells of others",
+                (double)t->cube_hypotheses / (double)t->cube_classes, t->cube_rescored);
     cli_say("seconds: encode %.3f, step %.3f, score %.3f, prune %.3f, finalize %.3f", s->encode, s->step, s->score,
             s->prune, s->finalize);
 }
@@ -166,6 +169,7 @@ json_t *cli_settings_json(const rill_settings *s, const rill_plan *plan)
         json_object_set_new(object, name, value_json(s, row));
     }
     json_object_set_new(object, "sort_window", whole(s->sort_window));
+    if (setup->cube_key) json_object_set_new(object, "cube_key", json_string("function"));
     if (setup->budget) json_object_set_new(object, "budget", json_string("function"));
     json_object_set_new(object, "heuristics", chain_json(setup->heuristics, setup->n_heuristics));
     json_object_set_new(object, "scorers", chain_json(setup->scorers, setup->n_scorers));
@@ -191,6 +195,11 @@ static void set_counters(json_t *object, const rill_stats *t)
     json_object_set_new(object, "nodes", pool(t->nodes_in_use, t->nodes_peak, t->nodes_capacity));
     json_object_set_new(object, "nodes_bound", whole(t->nodes_bound));
     json_object_set_new(object, "sent_back", whole(t->sent_back));
+    if (t->cube_hypotheses) {
+        json_object_set_new(object, "cube_hypotheses", whole(t->cube_hypotheses));
+        json_object_set_new(object, "cube_classes", whole(t->cube_classes));
+        json_object_set_new(object, "cube_rescored", whole(t->cube_rescored));
+    }
     json_object_set_new(object, "histories", pool(t->histories_in_use, t->histories_peak, t->histories_capacity));
     json_object_set_new(object, "items_peak", whole(t->items_peak));
     json_object_set_new(object, "waiting_peak", whole(t->waiting_peak));

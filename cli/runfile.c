@@ -31,6 +31,7 @@ static rill_status fill_layer(const rill_script_config *config, rill_script *scr
                               rill_layer *layer)
 {
     rill_status status = RILL_OK;
+    if (config->cube_key) rill_layer_cube_key(layer, config->cube_key, config->cube_key_user);
     if (config->budget) rill_layer_budget(layer, config->budget, config->budget_user);
     for (int32_t i = 0; i < config->n_settings && status == RILL_OK; i++)
         status = rill_layer_set(layer, config->settings[i].name, config->settings[i].value);

@@ -12,9 +12,9 @@ static rill_cube cube_of(const rill_engine *e, const timestep *t, int32_t index)
 
 int engine_cubed(const rill_engine *e, const timestep *t)
 {
-    if (e->settings.cube == 0 && e->requests.n == 0) return 0;
+    if (e->settings.cube == RILL_CUBE_NONE && e->requests.n == 0) return 0;
     for (int32_t i = 0; i < t->n; i++)
-        if (cube_of(e, t, i) != 0) return 1;
+        if (cube_of(e, t, i) != RILL_CUBE_NONE) return 1;
     return 0;
 }
 
@@ -117,13 +117,13 @@ static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base,
     const int32_t before = *to;
     size_t room = 1;
     while (room < 2 * (size_t)it->live) room *= 2;
-    if (cube != 0) memset(c->place, 0xFF, room * sizeof *c->place);
+    if (cube != RILL_CUBE_NONE) memset(c->place, 0xFF, room * sizeof *c->place);
     for (int32_t rank = 0, i = from; rank < it->width; rank++) {
         beam_entry *entry = &it->beam[rank];
         c->taken[base + rank] = 0;
         c->row[base + rank] = CUBE_NO_ROW;
         if (entry->ended) continue;
-        int32_t none = CUBE_NO_ROW, *representative = cube != 0 ? find_class(c, room, i) : &none;
+        int32_t none = CUBE_NO_ROW, *representative = cube != RILL_CUBE_NONE ? find_class(c, room, i) : &none;
         if (*representative < 0) {
             *representative = i;
             c->moved[i] = *to;
@@ -133,7 +133,7 @@ static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base,
         if (cube == RILL_CUBE_ACCELERATED) entry->carrier = t->rows.rank[c->row[base + rank]];
         i++;
     }
-    if (cube == 0) return;
+    if (cube == RILL_CUBE_NONE) return;
     e->statistics.all.cube_hypotheses += it->live;
     e->statistics.all.cube_classes += *to - before;
 }

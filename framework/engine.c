@@ -48,6 +48,9 @@ static rill_status set_up(rill_engine *e, const rill_engine_setup *setup)
     outbox_init(&e->outbox, e->ctx, &e->settings);
     RILL__TRY(chain_create(&e->chain, e->ctx, setup));
     RILL__TRY(request_check(e->ctx, &e->chain, &e->settings));
+    if (setup->cube_key != NULL && setup->settings.cube == 0)
+        return rill_fail(e->ctx, RILL_ERR_OPTION,
+                         "a function says what is alike for cube pruning, and there is none: set cube");
     RILL__TRY(bound_init(e));
     for (int32_t group = 0; group < 2; group++) e->step[group].exact.thorough = e->settings.check;
     return schedule_create(e, setup->policy);

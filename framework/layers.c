@@ -298,6 +298,12 @@ void rill_layer_budget(rill_layer *layer, rill_budget_fn budget, void *user)
     layer->budget_user = user;
 }
 
+void rill_layer_cube_key(rill_layer *layer, rill_key_fn key, void *user)
+{
+    layer->cube_key = key;
+    layer->cube_key_user = user;
+}
+
 const char *rill__layer_value(const rill_layer *layer, const rill_option *row)
 {
     return layer != NULL ? layer->value[row - rill_setting_table()] : NULL;
@@ -324,7 +330,7 @@ const char *rill_layers_get(const rill_layer *const *layers, int n, const char *
 
 int rill_layer_searches(const rill_layer *layer)
 {
-    int says = layer->budget != NULL || layer->chain[RILL_CHAIN_HEURISTICS].said ||
+    int says = layer->budget != NULL || layer->cube_key != NULL || layer->chain[RILL_CHAIN_HEURISTICS].said ||
                layer->chain[RILL_CHAIN_SCORERS].said;
     for (size_t i = 0; i < sizeof layer->value / sizeof *layer->value; i++) says |= layer->value[i] != NULL;
     return says;

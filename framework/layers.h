@@ -20,6 +20,8 @@ struct rill_layer {
     rill__chain chain[RILL_CHAINS];
     rill_budget_fn budget; /* instead of the setting of that name */
     void *budget_user;
+    rill_key_fn cube_key; /* NULL: not said */
+    void *cube_key_user;
     rill_layer **twin; /* [n_twins], NULL where a worker has none */
     size_t n_twins, twins_capacity;
 };

@@ -153,6 +153,16 @@ static void take_budget(plan *p)
     }
 }
 
+static void take_cube_key(plan *p)
+{
+    for (int i = p->n - 1; i >= -1; i--) {
+        const rill_layer *layer = layer_at(p, i);
+        if (layer == NULL || layer->cube_key == NULL) continue;
+        p->seen.setup.cube_key = layer->cube_key;
+        p->seen.setup.cube_key_user = layer->cube_key_user;
+    }
+}
+
 /* --- settings ----------------------------------------------------------------------------------------------------- */
 
 static rill_status take_firm(plan *p, const char *method)
@@ -260,6 +270,7 @@ static rill_status compose(plan *p)
     for (int i = 0; i < p->n; i++)
         if (p->soft[i] != NULL && p->soft[i]->origin == RILL_FROM_MODEL) widen(p, i);
     take_budget(p);
+    take_cube_key(p);
     p->seen.resolved = p->seen.setup.settings;
     return rill__settings_resolve(p->ctx, &p->seen.resolved, p->seen.setup.n_heuristics > 0,
                                   p->seen.setup.budget != NULL);

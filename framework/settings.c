@@ -69,7 +69,7 @@ static const rill_option OPTIONS[] = {
         "give no output that was cut short; an input with no other fails"),
     ROW("unknown-penalty", "U", "0", REAL, SEARCH, -1e6, HUGE_VAL, unknown_penalty,
         "taken from the score of the unknown action; inf: never choose it"),
-    ROW("cube", "naive|accelerated", "", WORD, SEARCH, 0, 0, cube,
+    ROW("cube", "none|naive|accelerated", "none", WORD, SEARCH, 0, 0, cube,
         "cube pruning: expand one hypothesis for all that end alike; naive scores anew what it takes of the others"),
     {0},
 };
@@ -339,6 +339,7 @@ static rill_status resolve_stops(rill_context *ctx, rill_settings *s)
     }
     if (s->stop == 0) s->stop = RILL_STOP_COUNT;
     int bound = s->stop == RILL_STOP_BOUND || s->stop == RILL_STOP_BOUND_MAX;
+    if (s->cube == 0) s->cube = RILL_CUBE_NONE;
     if (s->keep == 0) s->keep = bound ? RILL_KEEP_BEST : RILL_KEEP_ALL;
     if (bound && s->keep != RILL_KEEP_BEST)
         return rill_fail(

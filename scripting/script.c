@@ -14,6 +14,7 @@ static const script_part PARTS[] = {
     {script_open_heuristics, script_tables_free},
     {script_open_scorers, NULL},
     {script_open_policies, NULL},
+    {script_open_cube, NULL},
     {script_open_domains, NULL},
     {script_open_config, NULL},
     {script_open_ffi, script_native_free},

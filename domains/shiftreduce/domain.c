@@ -258,4 +258,5 @@ const rill_domain rill_shiftreduce_domain = {
     .collect = rill_runner_collect,
     .advise = advise,
     .options = own_options,
+    .classify = parser_classify,
 };

@@ -174,6 +174,7 @@ void parser_edge_features(const parser *p, int32_t word, int32_t *feature);
 /* Of the domain's table (rill/domain.h); self is the runner. */
 rill_status parser_encode(void *self, int32_t m, rill_input *inputs);
 rill_status parser_step(void *self, const rill_rows *rows);
+rill_status parser_classify(void *self, const rill_rows *rows, int64_t *class_of);
 rill_status parser_score(void *self, const rill_rows *rows, const rill_ask *ask, rill_choices *out);
 
 /* The tree that a hypothesis' actions make of its slot's sentence. One that was cut short has what it came to, and the words it

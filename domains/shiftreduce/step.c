@@ -5,20 +5,30 @@
  * not has an action left. */
 #include "stack.h"
 
+static parser_cell cell_of(const parser_cell *cell, const rill_rows *rows, int32_t r)
+{
+    const int32_t from = rows->state_parent[r];
+    if (from == RILL_NO_NODE) return (parser_cell){.below = RILL_NO_NODE};
+    if (rows->action[r] == PARSER_SHIFT) return stack_shift(cell, from);
+    if (rows->action[r] == PARSER_COMBINE) return stack_combine(cell, from);
+    return cell[from];
+}
+
 rill_status parser_step(void *self, const rill_rows *rows)
 {
     parser_cell *cell = ((parser_runner *)self)->cell;
+    for (int32_t r = 0; r < rows->n; r++) cell[rows->node[r]] = cell_of(cell, rows, r);
+    return RILL_OK;
+}
+
+/* With equal words on the stack, after equally many actions, stacks are equally deep, and all that is legal is the same. The span on
+ * top is asked to be the same too, since it is what a label is for. */
+rill_status parser_classify(void *self, const rill_rows *rows, int64_t *class_of)
+{
+    const parser_cell *cell = ((const parser_runner *)self)->cell;
     for (int32_t r = 0; r < rows->n; r++) {
-        const int32_t from = rows->state_parent[r];
-        parser_cell *to = &cell[rows->node[r]];
-        if (from == RILL_NO_NODE)
-            *to = (parser_cell){.below = RILL_NO_NODE};
-        else if (rows->action[r] == PARSER_SHIFT)
-            *to = stack_shift(cell, from);
-        else if (rows->action[r] == PARSER_COMBINE)
-            *to = stack_combine(cell, from);
-        else
-            *to = cell[from];
+        const parser_cell s = cell_of(cell, rows, r);
+        class_of[r] = (int64_t)s.b << 32 | s.c;
     }
     return RILL_OK;
 }

@@ -163,6 +163,8 @@ static rill_status take(lua_State *L, const char *reader, int arguments, rill_sc
     }
     if (lua_getfield(L, said, "budget") != LUA_TNIL)
         status = script_budget_make(L, lua_gettop(L), &o->config.budget, &o->config.budget_user);
+    if (status >= 0 && lua_getfield(L, said, "cube_key") != LUA_TNIL)
+        status = script_cube_key_make(L, lua_gettop(L), &o->config.cube_key, &o->config.cube_key_user);
     lua_settop(L, said + 1);
     lua_insert(L, said);
     lua_setiuservalue(L, said, 1);

@@ -284,7 +284,7 @@ local function unknown_setting(name)
 end
 
 local function check_search(search)
-  local unknown = unknown_in(search, "search", setting_of)
+  local unknown = unknown_in(search, "search", function(name) return name == "cube_key" or setting_of(name) end)
   if unknown then unknown_setting(unknown) end
   for _, setting in ipairs(SETTINGS) do -- of two spellings of a setting one would be lost
     local name, spelt = setting.name, setting.spelt
@@ -332,6 +332,10 @@ end
 local function read_settings(config, out)
   local search = rawget(config, "search")
   if search ~= nil and type(search) ~= "table" then expected("search", "a table of settings", search) end
+  out.cube_key = search and rawget(search, "cube_key")
+  if out.cube_key ~= nil and type(out.cube_key) ~= "function" then
+    expected("search.cube_key", "a function", out.cube_key)
+  end
   check_search(search or {})
   for _, setting in ipairs(SETTINGS) do
     local name, beside = setting.spelt, nil

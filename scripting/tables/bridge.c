@@ -275,6 +275,32 @@ script_table *script_declare_function(lua_State *L, int index, const script_decl
     return t;
 }
 
+/* Protected. */
+static int make_lone(lua_State *L)
+{
+    script_table *t = script_declare_function(L, 1, lua_touserdata(L, 2));
+    t->as.lone = (script_instance){t, LUA_NOREF};
+    *(void **)lua_touserdata(L, 3) = &t->as.lone;
+    return 0;
+}
+
+rill_status script_function_make(lua_State *L, int index, const script_declaration *declaration, void **user)
+{
+    rill_script *s = script_of(L);
+    int function = lua_absindex(L, index);
+    s->raised = RILL_OK;
+    lua_pushcfunction(L, make_lone);
+    lua_pushvalue(L, function);
+    lua_pushlightuserdata(L, (void *)declaration);
+    lua_pushlightuserdata(L, user);
+    int code = lua_pcall(L, 3, 0, 0);
+    if (code == LUA_OK) return RILL_OK;
+    rill_status status = code == LUA_ERRMEM || s->raised == RILL_ERR_MEMORY ? RILL_ERR_MEMORY : RILL_ERR_PLUGIN;
+    rill_fail(s->ctx, status, "the function %s: %s", declaration->word, lua_tostring(L, -1));
+    lua_pop(L, 1);
+    return status;
+}
+
 /* --- instances ---------------------------------------------------------------------------------------------------- */
 
 typedef struct making {

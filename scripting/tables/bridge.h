@@ -43,8 +43,8 @@ struct script_table {
         rill_heuristic heuristic;
         rill_scorer scorer;
         rill_policy policy;
-        script_instance budget; /* of a function that nobody creates instances of */
-    } as;                       /* the first: a pointer to the engine's table points to this struct */
+        script_instance lone; /* of a function that nobody creates instances of */
+    } as;                     /* the first: a pointer to the engine's table points to this struct */
     script_table *next;
     rill_script *script;
     const script_declaration *declaration;
@@ -64,6 +64,10 @@ void script_declaration_open(lua_State *L, const script_declaration *declaration
 /* The same for a function alone, the value at `index`, under a name of our making: it becomes the first of the declaration's
  * functions. The same function has one table. Pushes two values, the upper one the object. Raises Lua errors. */
 script_table *script_declare_function(lua_State *L, int index, const script_declaration *declaration);
+
+/* The same for a function that no table of the engine's is made of: *user is what it is called with (script_visit()), and belongs
+ * to the script. Raises nothing. */
+rill_status script_function_make(lua_State *L, int index, const script_declaration *declaration, void **user);
 
 /* The table that the object at `index` stands for, or NULL if it is none. */
 script_table *script_table_at(lua_State *L, int index);

@@ -231,31 +231,10 @@ static rill_status ask_budget(void *user, const rill_flight *f, int32_t *budget)
     return RILL_OK;
 }
 
-static int make_budget(lua_State *L)
-{
-    script_table *t = script_declare_function(L, 1, &budget_declaration);
-    t->as.budget = (script_instance){t, LUA_NOREF};
-    *(void **)lua_touserdata(L, 2) = &t->as.budget;
-    return 0;
-}
-
 rill_status script_budget_make(lua_State *L, int index, rill_budget_fn *fn, void **user)
 {
-    rill_script *s = script_of(L);
-    int function = lua_absindex(L, index);
-    s->raised = RILL_OK;
-    lua_pushcfunction(L, make_budget);
-    lua_pushvalue(L, function);
-    lua_pushlightuserdata(L, user);
-    int code = lua_pcall(L, 2, 0, 0);
-    if (code != LUA_OK) {
-        rill_status status = code == LUA_ERRMEM || s->raised == RILL_ERR_MEMORY ? RILL_ERR_MEMORY : RILL_ERR_PLUGIN;
-        rill_fail(s->ctx, status, "the budget function: %s", lua_tostring(L, -1));
-        lua_pop(L, 1);
-        return status;
-    }
     *fn = ask_budget;
-    return RILL_OK;
+    return script_function_make(L, index, &budget_declaration, user);
 }
 
 /* --- declaring ---------------------------------------------------------------------------------------------------- */

@@ -25,9 +25,9 @@ int32_t scorer_row(lua_State *L, const scorer_call *call, int index)
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
 /* Pushes an array of the action `back` steps before each row's last: the root's, RILL_ACTION_START, when a path is shorter. */
-static void push_previous(lua_State *L, const rill_scorer_rows *rows, lua_Integer back)
+void scorer_push_previous(lua_State *L, const rill_scorer_rows *rows, lua_Integer back, array_level level)
 {
-    int32_t *action = script_array_make(L, ARRAY_I32, rows->n, ARRAY_CELLS);
+    int32_t *action = script_array_make(L, ARRAY_I32, rows->n, level);
     int64_t steps = rows->n;
     for (int32_t row = 0; row < rows->n; row++) {
         const rill_history *h = &rows->histories[rows->history[row]];
@@ -42,11 +42,11 @@ static int previous(lua_State *L)
     const scorer_call *c = scorer_self(L);
     lua_Integer back = luaL_checkinteger(L, 2);
     luaL_argcheck(L, back >= 0, 2, "at least 0 expected");
-    push_previous(L, c->rows, back);
+    scorer_push_previous(L, c->rows, back, ARRAY_CELLS);
     return 1;
 }
 
-static int history(lua_State *L)
+int scorer_history(lua_State *L)
 {
     const scorer_call *c = scorer_self(L);
     int32_t row = scorer_row(L, c, 2);
@@ -85,7 +85,7 @@ static void read_field(lua_State *L, const script_view *view, int field)
     case TIMESTEP: push_cells(L, ARRAY_I32, rows->timestep, rows); break;
     case RANK: push_cells(L, ARRAY_I32, rows->rank, rows); break;
     case SCORE: push_cells(L, ARRAY_F64, rows->score, rows); break;
-    case LAST: push_previous(L, rows, 0); break;
+    case LAST: scorer_push_previous(L, rows, 0, ARRAY_CELLS); break;
     }
 }
 
@@ -183,7 +183,7 @@ static int tokenize(lua_State *L)
 static const luaL_Reg methods[] = {
     {"range", range},
     {"text", text},
-    {"history", history},
+    {"history", scorer_history},
     {"previous", previous},
     {"name", name},
     {"find", find},

@@ -26,6 +26,11 @@ const scorer_call *scorer_self(lua_State *L);
 /* The row whose number is at `index`, counted from 0. Raises. */
 int32_t scorer_row(lua_State *L, const scorer_call *call, int index);
 
+/* Push an array of the action `back` steps before each row's last; RILL_ACTION_START where there is none. */
+void scorer_push_previous(lua_State *L, const rill_scorer_rows *rows, lua_Integer back, array_level level);
+/* A method: a table of a row's actions, the last first. */
+int scorer_history(lua_State *L);
+
 /* --- scorer_speak.c: methods -------------------------------------------------------------------------------------- */
 
 int scorer_add(lua_State *L);

@@ -20,6 +20,9 @@ const rill_flight *script_flight_check(lua_State *L, int index);
  * (as set). `user` belongs to the script. Raises nothing. */
 rill_status script_budget_make(lua_State *L, int index, rill_budget_fn *fn, void **user);
 
+/* What is alike for cube pruning, from the Lua function at `index`, which gets the hypotheses and returns an array of numbers. */
+rill_status script_cube_key_make(lua_State *L, int index, rill_key_fn *fn, void **user);
+
 /* The name of the domain that the object at `index` stands for, or NULL if it is no rill.domain{}. */
 const char *script_domain_name(lua_State *L, int index);
 
@@ -27,6 +30,7 @@ const char *script_domain_name(lua_State *L, int index);
 void script_open_heuristics(lua_State *L); /* rill.heuristic */
 void script_open_scorers(lua_State *L);    /* rill.scorer */
 void script_open_policies(lua_State *L);   /* rill.policy */
+void script_open_cube(lua_State *L);       /* what cube_key functions get */
 void script_open_domains(lua_State *L);    /* rill.domain */
 void script_tables_free(rill_script *s);
 

@@ -21,7 +21,8 @@ static rill_status engine_key(void *user, const rill_scorer_rows *rows, int64_t 
 
 static void draw_cube(problem *p, int cube, dice *d)
 {
-    p->settings.cube = p->naive.cube = cube;
+    p->settings.cube = cube;
+    p->naive.cube = cube - RILL_CUBE_NONE;
     if (dice_chance(d, 40)) {
         p->cube_key = engine_key;
         p->naive.key = naive_key;
@@ -81,9 +82,122 @@ static void accelerated(void **state)
     search_group(PROBLEM_FIXED, RILL_CUBE_ACCELERATED, 300);
 }
 
+/* Under a bound on states items wait and begin anew; what is found for those that fit is the same. */
+static void bounded(void **state)
+{
+    (void)state;
+    const uint64_t first = harness_seed(1);
+    int64_t sent_back = 0, fit = 0;
+    for (int64_t i = 0; i < harness_iterations(400); i++) {
+        const uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 140));
+        problem p;
+        schedule s;
+        engine_record free_run, bound_run;
+        problem_draw(&p, PROBLEM_PRUNED, &d);
+        draw_cube(&p, dice_range(&d, RILL_CUBE_NAIVE, RILL_CUBE_ACCELERATED), &d);
+        schedule_draw(&s, PROBLEM_PRUNED, &d);
+        if (i % 3 == 0) s.late = 2;
+        engine_run(&p, &s, NULL, &free_run);
+        s.max_nodes = 2 * p.model.phases * p.settings.k + dice_range(&d, 1, 60);
+        engine_run(&p, &s, NULL, &bound_run);
+        assert_int_equal(bound_run.status, free_run.status);
+        assert_true(bound_run.toy.nodes_peak <= s.max_nodes);
+        for (int32_t input = 0; input < p.n_inputs; input++) {
+            if (bound_run.result[input].status == RILL_ERR_INPUT && free_run.result[input].status == RILL_OK) continue;
+            problem_expect_same(&p, &s, seed, input, &bound_run.result[input], &free_run.result[input]);
+            fit++;
+        }
+        sent_back += bound_run.stats.sent_back;
+        engine_record_clear(&free_run);
+        engine_record_clear(&bound_run);
+        problem_clear(&p);
+    }
+    HARNESS_SEEN(sent_back > 0 && fit > 0);
+}
+
+/* A beam in which nothing is alike is the plain one. */
+static rill_status own_key(void *user, const rill_scorer_rows *rows, int64_t *key)
+{
+    (void)user;
+    for (int32_t i = 0; i < rows->n; i++) key[i] = rows->rank[i];
+    return RILL_OK;
+}
+
+static void nothing_alike_is_plain(void **state)
+{
+    (void)state;
+    const uint64_t first = harness_seed(1);
+    for (int64_t i = 0; i < harness_iterations(300); i++) {
+        const uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 150));
+        problem p;
+        schedule s;
+        problem_draw(&p, PROBLEM_PRUNED, &d);
+        schedule_draw(&s, PROBLEM_PRUNED, &d);
+        problem_solve(&p);
+        p.settings.cube = dice_range(&d, RILL_CUBE_NAIVE, RILL_CUBE_ACCELERATED);
+        p.cube_key = own_key;
+        engine_record record;
+        char message[600];
+        engine_run(&p, &s, NULL, &record);
+        p.settings.cube = 0; /* the judge counts no classes */
+        if (problem_compare(&p, &s, &record, message, sizeof message)) problem_fail(&p, &s, seed, message);
+        engine_record_clear(&record);
+        problem_clear(&p);
+    }
+}
+
+static rill_status ranks_among_all(void *user, const rill_scorer_rows *rows, int64_t *key)
+{
+    (void)user;
+    for (int32_t i = 0; i < rows->n; i++) key[i] = i;
+    return RILL_OK;
+}
+
+static rill_status fail_key(void *user, const rill_scorer_rows *rows, int64_t *key)
+{
+    (void)rows, (void)key;
+    return rill_fail(user, RILL_ERR_PLUGIN, "no key today");
+}
+
+static void bad_keys_are_refused(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    rill_model *model;
+    rill_engine *engine;
+    rill_engine_setup setup;
+    rill_open_options options = {.struct_size = sizeof options, .threads = 1, .arguments = "seed=3 actions=5 depth=5"};
+    assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_OK);
+    rill_engine_setup_default(&setup);
+    setup.cube_key = ranks_among_all;
+    assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_ERR_OPTION);
+    assert_non_null(strstr(rill_error(ctx), "set cube"));
+    setup.settings.cube = RILL_CUBE_NAIVE;
+    setup.settings.check = 1;
+    for (int failing = 0; failing < 2; failing++) {
+        if (failing) setup.cube_key = fail_key;
+        setup.cube_key_user = ctx;
+        rill_status status = rill_engine_create(&engine, ctx, model, &setup);
+        assert_int_equal(status, RILL_OK);
+        for (int i = 0; i < 3; i++) assert_int_equal(rill_engine_submit(engine, "a", 1), RILL_OK);
+        rill_engine_close_input(engine);
+        while ((status = rill_engine_step(engine)) == RILL_OK) continue;
+        assert_int_equal(status, failing ? RILL_ERR_PLUGIN : RILL_ERR_CHECK);
+        assert_non_null(strstr(rill_error(ctx), failing ? "no key today" : "cube-key treats input"));
+        rill_engine_destroy(engine);
+    }
+    rill_model_close(model);
+    rill_context_destroy(ctx);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(naive),
     cmocka_unit_test(accelerated),
+    cmocka_unit_test(bounded),
+    cmocka_unit_test(nothing_alike_is_plain),
+    cmocka_unit_test(bad_keys_are_refused),
 };
 
 HARNESS_MAIN(tests)

@@ -158,10 +158,12 @@ static void config_functions(void **state)
     rill_script_config *c = read(
         "local cut = rill.heuristic{ name = 'cut', apply = function(b) end }\n"
         "local mine = rill.policy{ name = 'mine', choose = function(f) return f.timestep:order() end }\n"
-        "return { search = { budget = function(f) return 5 end },\n"
+        "return { search = { budget = function(f) return 5 end, cube = 'naive', cube_key = function(h) end },\n"
         "  heuristics = { cut, {cut, 10}, function(b) b.keep = b.score:ge(b.best - 1) end },\n"
         "  scorers = { function(rows) end }, policy = mine }");
     assert_true(c->budget != NULL && c->budget_user != NULL);
+    assert_true(c->cube_key != NULL && c->cube_key_user != NULL);
+    assert_string_equal(setting(c, "cube"), "naive");
     assert_string_equal(setting(c, "budget"), "");
     assert_string_equal(c->heuristics.entry[0].name, "cut");
     assert_string_equal(c->heuristics.entry[1].arguments, "10");
@@ -213,6 +215,7 @@ static const struct {
     {"return {search = {k = 1e300}}", "search.k: \"1e+300\" is not a whole number"},
     {"return {search = {refill = 2}}", "search.refill: \"2\" is not a number from 0 to 1"},
     {"return {search = {budget = 'x'}}", "search.budget: a number or a function was expected, not a string"},
+    {"return {search = {cube_key = 3}}", "search.cube_key: a function was expected, not a number"},
     {"return {search = {method = 3}}", "search.method: a string was expected, not a number"},
     {"return {search = {method = 'var-steam'}}",
      "search.method: unknown method \"var-steam\": did you mean \"var-stream\"?"},

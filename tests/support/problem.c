@@ -475,7 +475,8 @@ static int compare_counters(words *w, const problem *p, const schedule *s, const
     if (s->bound == 0 && (t->candidates != candidates || t->pruned != pruned))
         return differ(w, "candidates %lld, pruned %lld, engine %lld and %lld", (long long)candidates, (long long)pruned,
                       (long long)t->candidates, (long long)t->pruned);
-    if (s->bound == 0 && p->settings.cube != 0 && (t->cube_classes != classes || t->cube_rescored != rescored))
+    if (s->bound == 0 && p->settings.cube > RILL_CUBE_NONE &&
+        (t->cube_classes != classes || t->cube_rescored != rescored))
         return differ(w, "classes %lld, rescored %lld, engine %lld and %lld", (long long)classes, (long long)rescored,
                       (long long)t->cube_classes, (long long)t->cube_rescored);
     if (t->expansions < expansions || (t->expansions > expansions && t->sent_back == 0 && failed == 0))

@@ -63,6 +63,9 @@ RILL_API void rill_layer_say(rill_layer *layer, rill_chain chain);
 /* A function that sets each timestep's budget, instead of the setting. */
 RILL_API void rill_layer_budget(rill_layer *layer, rill_budget_fn budget, void *user);
 
+/* A function that says which hypotheses are alike for cube pruning (rill_engine_setup.cube_key). */
+RILL_API void rill_layer_cube_key(rill_layer *layer, rill_key_fn key, void *user);
+
 /* What the layer says of a setting, an output's or a domain's option, valid until it is said again; "function" of a budget by a
  * function; NULL: nothing. */
 RILL_API const char *rill_layer_get(const rill_layer *layer, const char *name);

@@ -30,7 +30,7 @@ typedef enum rill_at_limit {
     RILL_LIMIT_END = 3,
     RILL_LIMIT_END_FREE = 4,
 } rill_at_limit;
-typedef enum rill_cube { RILL_CUBE_NAIVE = 1, RILL_CUBE_ACCELERATED = 2 } rill_cube;
+typedef enum rill_cube { RILL_CUBE_NONE = 1, RILL_CUBE_NAIVE = 2, RILL_CUBE_ACCELERATED = 3 } rill_cube;
 typedef enum rill_like { RILL_LIKE_HF = 1, RILL_LIKE_FAIRSEQ = 2, RILL_LIKE_MARIAN = 3, RILL_LIKE_CT2 = 4 } rill_like;
 typedef enum rill_sort { RILL_SORT_NONE = 0, RILL_SORT_LENGTH = 1, RILL_SORT_LONGEST_FIRST = 2 } rill_sort;
 
@@ -71,7 +71,7 @@ typedef struct rill_settings {
     uint64_t given;           /* rows of rill_setting_table(), as bits, that rill_settings_set() has set */
     int32_t min_width;        /* so many candidates heuristics leave an item, its outputs counted; 0 = none */
     int32_t require_end;      /* 1: outputs that a limit, a deadline or a heuristic's stop cut off are not given */
-    int32_t cube;             /* rill_cube: one hypothesis is expanded for all that are alike; 0 = each is */
+    int32_t cube;             /* rill_cube: whether one hypothesis is expanded for all that are alike; 0 = none */
 } rill_settings;
 
 /* Fill with the values that mean "default". `size` is that of the caller's struct: one of another size than this rill's is left

@@ -75,7 +75,9 @@ typedef struct rill_script_config {
     const rill_script_pair
         *options; /* [n_options] of outputs (rill_output_table()) and domains, for rill_layer_set() */
     int32_t n_options;
-    int32_t workers; /* 0: not said */
+    int32_t workers;      /* 0: not said */
+    rill_key_fn cube_key; /* search.cube_key, which belongs to the script; NULL: not said */
+    void *cube_key_user;
 } rill_script_config;
 
 /* Read what the script returned. *out: freed by the caller; on failure NULL.
