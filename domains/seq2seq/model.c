@@ -20,6 +20,9 @@ const rill_option seq_options[] = {
     {"shortlist", "FILE[,F[,B]]", "F and B: 100",
      "choose only among the first F actions and, by this lexicon, the best B for each piece of the input",
      RILL_OPTION_PATH, RILL_OPTION_MODEL, 0, 0, 0},
+    {"scores", "logp|logits", "logp",
+     "what an action scores: its log-probability, or its logit as it is, for models that are trained to need no normaliser",
+     RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0},
     {0},
 };
 
@@ -96,6 +99,10 @@ static rill_status load_all(seq_model *m, const rill_open_options *options)
                          nets);
     TRY(rill_weights_type(m->ctx, domain, options, &m->weights));
     TRY(rill_options_device(m->ctx, domain, options, &m->device));
+    const char *scores = rill_open_value(options, "scores");
+    m->raw = scores != NULL && strcmp(scores, "logits") == 0;
+    if (m->raw && nets > 1)
+        return rill_fail(m->ctx, RILL_ERR_OPTION, "scores logits: an ensemble is a mean of probabilities: use logp");
     TRY(rill_plan_open(&m->plan, m->ctx, m->device));
     for (size_t i = 0; i < nets; i++) TRY(load_net(m, i, options));
     seq_agree(m);

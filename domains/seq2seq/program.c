@@ -92,7 +92,8 @@ static rill_program build_score(const seq_model *m)
                                     .symbols = symbols,
                                     .bias = mix.bias[0],
                                     .list = mix.list[0],
-                                    .list_slot = mix.list_slot};
+                                    .list_slot = mix.list_slot,
+                                    .raw = m->raw};
     rill_op_best(m->plan, program, RILL_ROWS, &best);
     return program;
 }

@@ -105,6 +105,7 @@ struct seq_model {
     rill_plan *plan;
     seq_programs programs;
     rill_weight_type weights; /* how linear layers and the output layer are kept; all else is fp32 */
+    int raw;                  /* scores are logits as they are: no normaliser */
     seq_net *net[RILL_MIX_MODELS];
     size_t nets;
     seq_shortlist *shortlist;                          /* NULL: all symbols may be chosen */
@@ -114,7 +115,7 @@ struct seq_model {
     char recommended[160]; /* settings for decoding as the makers' library does; empty: not known */
 };
 
-/* What any such model can be told (rill_domain.options): weights, backend, shortlist. */
+/* What any such model can be told (rill_domain.options): weights, backend, shortlist, scores. */
 extern const rill_option seq_options[];
 
 /* Of a domain's table: rill_domain.open with an architecture, and the rest as it stands there. seq_field needs kind.watches. */

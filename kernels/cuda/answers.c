@@ -206,7 +206,7 @@ void cuda_queue_best(cuda_run *r, const dev_op *op, const cuda_selection *s)
     const rill_best_choices *o = &op->as.best;
     gpu_best best = {.rows = cuda_rows(r, op->space),
                      .symbols = (int32_t)symbols_of(r, op),
-                     .normalise = o->tag == 0,
+                     .normalise = o->tag == 0 && !o->raw,
                      .logits = cuda_operand(r, &op->view[DEV_LOGITS]),
                      .bias = cuda_constant(r, o->list != 0 ? r->inner.plan->list[o->list - 1].bias : o->bias),
                      .add = cuda_operand(r, &op->view[DEV_ADD]),

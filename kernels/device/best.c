@@ -186,6 +186,31 @@ void dev_put_choices(const dev_group *g, const int32_t *ids, const float *logp, 
     }
 }
 
+static int has_number_for_all(const rill_best *best, size_t r, size_t symbols)
+{
+    const float *x = rill_operand_row(&best->logits, r), *add = rill_operand_row(&best->add, r);
+    for (size_t v = 0; v < symbols; v++) {
+        const float z = x[v] + (best->bias != NULL ? best->bias[v] : 0.0f) + (add != NULL ? add[v] : 0.0f);
+        if (isnan(z) || z == INFINITY) return 0;
+    }
+    return 1;
+}
+
+/* Without a normaliser: 0 stands for it, or no number where the row has one that is none. */
+static void choose_raw(const dev_group *g, rill_best *best)
+{
+    float *norm = best->log_norm, *logp = best->logp;
+    best->log_norm = best->logp = NULL;
+    g->b->run->kernels->best(best, g->b->pool);
+    best->log_norm = norm;
+    best->logp = logp;
+    for (size_t r = 0; r < g->rows; r++) {
+        norm[r] = best->counts[r] > 0 || has_number_for_all(best, r, g->symbols) ? 0.0f : NAN;
+        for (size_t i = 0; logp != NULL && i < (size_t)best->counts[r]; i++)
+            logp[r * best->ld_out + i] = logp_of(best, r, (size_t)best->ids[r * best->ld_out + i]);
+    }
+}
+
 /* Answers go where the host wants them when they can lie there as they are. */
 static void put_best(const dev_group *g, rill_best *best, size_t *used)
 {
@@ -201,7 +226,10 @@ static void put_best(const dev_group *g, rill_best *best, size_t *used)
         best->logp = direct ? s->logp + row * best->ld_out
                             : dev_work(g->b, used, g->rows * best->best, sizeof *best->logp);
     if (direct) best->counts = s->count + row;
-    run->kernels->best(best, g->b->pool);
+    if (g->op->as.best.raw)
+        choose_raw(g, best);
+    else
+        run->kernels->best(best, g->b->pool);
     if (s->most > 0 && !direct) dev_put_choices(g, best->ids, best->logp, best->ld_out, best->counts);
     dev_answer_picks(g, logp_of, best);
 }

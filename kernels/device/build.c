@@ -453,6 +453,7 @@ void rill_op_best(rill_plan *plan, rill_program program, rill_space space, const
     dev_builder b;
     if (!begin(&b, plan, program, DEV_BEST, space, op, sizeof *op)) return;
     if (op->symbols < 1 || op->symbols > INT32_MAX / 2) dev_build_fail(&b, "%zu symbols cannot be", op->symbols);
+    if (op->raw && op->tag != 0) dev_build_fail(&b, "a tag has no normaliser anyway");
     if (op->first_action < 0 || op->first_action > INT32_MAX / 2) dev_build_fail(&b, "no first action");
     const operand x[] = {{DEV_LOGITS, op->logits, op->symbols, DEV_READ | DEV_PLAIN | LISTED, "logits"},
                          {DEV_ADD, op->add, op->symbols, DEV_READ | DEV_OPTIONAL | DEV_ABSENT, "add"}};

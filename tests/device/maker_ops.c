@@ -265,7 +265,7 @@ void make_best(problem *p)
 {
     const rill_space space = choosing_space(p);
     const int listed = dice_chance(&p->d, 30);
-    rill_best_choices o = {.symbols = p->symbols};
+    rill_best_choices o = {.symbols = p->symbols, .raw = dice_chance(&p->d, 20)};
     look v[2] = {{LOOK_NONE, 0, 0, 0, 0}, {LOOK_NONE, 0, 0, 0, 0}};
     if (listed) {
         o.list = p->list[0];

@@ -14,9 +14,10 @@ static int32_t host_row(const telling *x, rill_space space, int32_t row)
     return row;
 }
 
-/* Log-probabilities of a row: x - log of the sum. Returns that logarithm, which is no number when they are none. */
+/* Log-probabilities of a row: x - log of the sum, or x where it is raw. Returns that logarithm, which is no number when they are
+ * none. */
 static float log_probabilities(const telling *x, size_t n, const float *logits, const float *bias, const float *add,
-                               float *logp)
+                               int raw, float *logp)
 {
     int32_t id, count;
     float norm;
@@ -35,7 +36,7 @@ static float log_probabilities(const telling *x, size_t n, const float *logits, 
         float z = logits[v];
         if (bias != NULL) z += bias[v];
         if (add != NULL) z += add[v];
-        logp[v] = z == -INFINITY && !isnan(norm) ? z : z - norm;
+        logp[v] = raw || (z == -INFINITY && !isnan(norm)) ? z : z - norm;
     }
     return norm;
 }
@@ -86,7 +87,7 @@ void tell_best(const telling *x, const told_op *op, int32_t r)
         action[v] = o->list > 0 ? x->w->symbol[o->list][slot][v] : (int32_t)v + o->first_action;
         if (from > 0) bias[v] = x->t->constant[from].data[o->list > 0 ? (size_t)action[v] : v];
     }
-    const int sound = n == 0 || !isnan(log_probabilities(x, n, logits, from > 0 ? bias : NULL, add, logp));
+    const int sound = n == 0 || !isnan(log_probabilities(x, n, logits, from > 0 ? bias : NULL, add, o->raw, logp));
     if (o->tag == 0) {
         answer(x, host_row(x, op->space, r), n, action, logp, sound);
     } else { /* by logits: equal ones may not differ in logarithms */
@@ -128,7 +129,7 @@ void tell_mix(const telling *x, const told_op *op, int32_t r)
             if (from > 0) bias[v] = x->t->constant[from].data[action[v]];
         }
         const float *logits = see(x, op->view[e], op->space, r);
-        sound &= log_probabilities(x, n, logits, from > 0 ? bias : NULL, NULL, each + e * n) > -INFINITY;
+        sound &= log_probabilities(x, n, logits, from > 0 ? bias : NULL, NULL, 0, each + e * n) > -INFINITY;
     }
     for (size_t v = 0; v < n; v++) logp[v] = models > 1 ? mixed(models, each, n, v) : each[v];
     answer(x, host_row(x, op->space, r), n, action, logp, sound);

@@ -304,7 +304,8 @@ RILL_API rill_path rill_op_path(rill_plan *plan, rill_program program, rill_colu
 /* The best M of log-softmax(logits + bias + add) and the log-probabilities of given actions, by what rill_run_arguments asks:
  *   x(v) = logits(v) + bias(v) + add(v); log-probability x(v) - log sum exp x; best M legal ones, ties by the smaller symbol.
  * With a list, logits are of the slot's list of symbols, and the softmax is over them. A row with a NaN has no choices, and its
- * picks are NaN. Action = symbol + first_action. */
+ * picks are NaN. Action = symbol + first_action. `raw`: x itself stands for the log-probability, for models that are trained to be
+ * normalised as they are; no exponential is computed. */
 typedef struct rill_best_choices {
     rill_view logits; /* [R, V] */
     size_t symbols;   /* V */
@@ -315,6 +316,7 @@ typedef struct rill_best_choices {
     int32_t first_action;
     rill_column
         tag; /* instead of answering the host: the best symbol goes to this column (none: first_action), and M is 1 */
+    int32_t raw; /* 1: no normaliser */
 } rill_best_choices;
 
 /* best for several models: the logarithm of the mean of their probabilities, exact on all symbols that can be among the best (those
