@@ -66,7 +66,10 @@ int64_t candidates_compact(candidates *c)
         int32_t start = to, end = c->offset[i + 1];
         if (c->least[i] > 0) spare(c, i, from, end);
         for (; from < end; from++)
-            if (c->keep[from] && to - start < c->mark_width[i]) move_candidate(c, to++, from);
+            if (c->keep[from] && to - start < c->mark_width[i])
+                move_candidate(c, to++, from);
+            else if (c->lost != NULL)
+                c->lost(c->lost_user, i, from);
         c->offset[i] = start;
     }
     c->offset[c->n] = to;

@@ -28,6 +28,9 @@ typedef struct candidates {
     int32_t *history;  /* >= 0: an ended candidate that was in the beam already; else -1 */
     uint8_t *terminal; /* rill_terminal of the last action */
     uint8_t *ended, *keep;
+    /* What is told of each candidate that goes: j, of item i. NULL: nothing. */
+    void (*lost)(void *user, int32_t i, int32_t j);
+    void *lost_user;
 } candidates;
 
 /* Lay out the columns of `items` items and `n` candidates. */

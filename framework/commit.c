@@ -63,6 +63,9 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, ending why,
         output_candidates(e, c, it, first, end, 1);
         if (it->n_outputs == 0) output_candidates(e, c, it, first, end, 0);
     }
+    /* Live ones that a heuristic's wish cuts short may be outputs, and could have gone on. */
+    for (int32_t j = first; e->settings.certify && why != ENDING_ALL && j < end; j++)
+        if (why == ENDING_ENOUGH || !c->ended[j]) certify_candidate(c, it, j);
     release_beam(e, it);
     it->width = it->live = 0;
 }
@@ -99,6 +102,7 @@ static void commit_item(rill_engine *e, timestep *t, int32_t i, int last)
         best_live = c->score[j];
         live++;
     }
+    for (int32_t j = end; e->settings.certify && j < c->offset[i + 1]; j++) certify_candidate(c, it, j);
     ending why = last ? ending_of_item(it, best_live, c->stop[i]) : ENDING_NOT;
     if (why != ENDING_NOT) {
         stop_item(e, c, it, why, first, end);
@@ -106,6 +110,7 @@ static void commit_item(rill_engine *e, timestep *t, int32_t i, int last)
     } else {
         renew_beam(e, t, it, first, end, live);
     }
+    if (e->settings.certify) certify_phase(&e->chain, it, e->info.phases);
     it->stop_asked = !last && c->stop[i];
     if (last) it->timestep++;
 }

@@ -51,8 +51,12 @@ static rill_status set_up(rill_engine *e, const rill_engine_setup *setup)
     if (setup->cube_key != NULL && setup->settings.cube == 0)
         return rill_fail(e->ctx, RILL_ERR_OPTION,
                          "a function says what is alike for cube pruning, and there is none: set cube");
+    RILL__TRY(certify_check(e->ctx, &e->chain, &e->settings, &e->info));
     RILL__TRY(bound_init(e));
-    for (int32_t group = 0; group < 2; group++) e->step[group].exact.thorough = e->settings.check;
+    for (int32_t group = 0; group < 2; group++) {
+        e->step[group].exact.thorough = e->settings.check;
+        e->step[group].selector.certify = e->settings.certify;
+    }
     return schedule_create(e, setup->policy);
 }
 

@@ -25,7 +25,7 @@ static rill_status fill_empty(rill_engine *e, outbox_record *record)
     RILL__TRY(RILL__GROW(e->ctx, record->outputs, record->outputs_capacity, 1, "a result"));
     /* The text ends, and each field. */
     for (int32_t i = 0; i <= e->writing.n_fields; i++) RILL__TRY(rill_text_append(&record->text, "", 1));
-    record->outputs[0] = (rill_output){0};
+    record->outputs[0] = (rill_output){.certified = e->settings.certify}; /* there is no other */
     record->result.output = record->outputs;
     record->result.n = record->result.outputs_found = 1;
     writing_point(&e->writing, record, &record->text);
@@ -44,6 +44,7 @@ rill_status engine_answer_empty(rill_engine *e, const intake_entry *in)
     record->result.user = in->request != NULL ? in->request->user : NULL;
     outbox_put(&e->outbox, record);
     e->statistics.all.inputs++;
+    e->statistics.all.certified += e->settings.certify;
     e->statistics.all.outputs++;
     return RILL_OK;
 }
@@ -78,7 +79,8 @@ static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, outbo
                          .logp = h.logp,
                          .actions = output->length,
                          .truncated = output->truncated,
-                         .n_actions = h.length};
+                         .n_actions = h.length,
+                         .certified = e->settings.certify && !it->late && output->rank >= it->abandoned};
     if (!e->writing.apart)
         RILL__TRY(writing_append(&e->writing, &h, it->settings->distinct, record->outputs, *n_outputs, &record->text,
                                  out, &kept));
@@ -149,6 +151,7 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot)
             outbox_record_drop(&e->outbox, record);
             return status;
         }
+        e->statistics.all.certified += record->result.n > 0 && record->outputs[0].certified;
         outbox_put(&e->outbox, record);
         e->statistics.all.inputs++;
     }

@@ -485,6 +485,7 @@ static void add_stats(rill_stats *sum, const rill_stats *s)
     sum->sent_back += s->sent_back;
     sum->cube_hypotheses += s->cube_hypotheses;
     sum->cube_classes += s->cube_classes;
+    sum->certified += s->certified;
     sum->cube_rescored += s->cube_rescored;
     statistics_sum_seconds(&sum->seconds, &s->seconds);
 }

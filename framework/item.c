@@ -52,7 +52,7 @@ rill_status items_begin(items *all, forest *f, int32_t slot)
     forest_arena_init(&it->arena);
     int32_t root = forest_add(f, &it->arena, -1, -1, RILL_ACTION_START, 0, 0, 1);
     it->timestep = it->n_outputs = it->top_ended = 0;
-    it->best_output = RILL_SCORE_DEAD;
+    it->best_output = it->abandoned = it->lost = RILL_SCORE_DEAD;
     it->stop_asked = it->late = it->cancelled = it->cut = 0;
     all->done[slot] = all->busy[slot] = all->passed_over[slot] = 0;
     it->beam[0] = (beam_entry){.history = root, .action = RILL_ACTION_START, .state_node = RILL_NO_NODE};

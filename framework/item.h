@@ -46,6 +46,7 @@ typedef struct item {
     int32_t n_outputs;
     int32_t next; /* slot of the next item that is ready */
     double best_output;
+    double abandoned, lost; /* certify.h: B; the greatest score given up in the phase that goes on */
     forest_arena arena;
     beam_entry *beam;
     size_t beam_capacity;

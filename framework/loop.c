@@ -11,11 +11,23 @@
 
 /* --- phases ------------------------------------------------------------------------------------------------------- */
 
+typedef struct losing {
+    rill_engine *e;
+    timestep *t;
+} losing;
+
+static void lose_candidate(void *user, int32_t i, int32_t j)
+{
+    const losing *l = user;
+    certify_candidate(&l->t->candidates, &l->e->items.at[l->t->selected[i]], j);
+}
+
 /* Children of every selected item, what survives of them, and the new beams. */
 static rill_status take_children(rill_engine *e, timestep *t)
 {
     int last = t->phase == e->info.phases - 1;
     int64_t pruned;
+    losing l = {e, t};
     rill_seconds *now = &e->statistics.now;
     double t0 = statistics_clock();
     engine_keep_promise(t, t->cube.owed);
@@ -24,6 +36,8 @@ static rill_status take_children(rill_engine *e, timestep *t)
     if (t->selector.wrong != NULL || (t->cube.exact && t->exact.wrong != NULL)) return engine_wrong_choices(e, t);
     double t1 = statistics_clock();
     tracing_merged(&e->tracing, t);
+    t->candidates.lost = e->settings.certify ? lose_candidate : NULL;
+    t->candidates.lost_user = &l;
     RILL__TRY(chain_prune(&e->chain, &t->candidates, t->phase, &pruned));
     e->statistics.all.pruned += pruned;
     double t2 = statistics_clock();

@@ -49,7 +49,8 @@ typedef struct merge {
     int32_t first;       /* rows of the timestep's first call; those behind it are of the second */
     merge_head *heap;
     int32_t n_heap;
-    int32_t to; /* next candidate */
+    int32_t to;  /* next candidate */
+    int certify; /* what is given up is kept account of */
 } merge;
 
 /* Child `next` of a row. */
@@ -77,6 +78,8 @@ static void make_heap(merge *m, int32_t *row)
             continue;
         }
         const int32_t r = m->rows != NULL ? m->rows[rank] : (*row)++;
+        if (m->certify && m->t->selector.rest[r] > RILL_SCORE_DEAD)
+            certify_lost(m->it, entry->score + m->t->selector.rest[r]);
         if (r == CUBE_NO_ROW || !look(m, r, 0)) continue;
         m->heap[m->n_heap++] = (merge_head){entry->score + (double)choice_of(m, r, 0).score, rank, r, 0};
     }
@@ -134,8 +137,34 @@ void engine_output(rill_engine *e, item *it, const item_output *output)
     else
         it->outputs[it->n_outputs++] = *output;
     if (!dropped) return;
+    certify_dropped(it, gone.rank);
     statistics_output(&e->statistics, &gone, -1);
     forest_release(&e->forest, &it->arena, gone.history);
+}
+
+static int32_t length_of_head(const merge *m, rill_terminal terminal)
+{
+    const merge_head *head = &m->heap[0];
+    return head->row < 0 ? m->it->beam[head->rank].length : m->it->timestep + (terminal != RILL_END);
+}
+
+/* The head has ended and is neither an output nor a candidate. */
+static void drop_head(const merge *m, rill_terminal terminal)
+{
+    if (!m->certify) return;
+    const item_output output = ending_output(m->it->settings, m->heap[0].score, -1, length_of_head(m, terminal), 0,
+                                             terminal == RILL_END);
+    certify_dropped(m->it, output.rank);
+}
+
+/* Children that were not taken. What follows a head scores no more than that. */
+static void give_up_heap(merge *m)
+{
+    for (; m->certify && m->n_heap > 0; m->heap[0] = m->heap[--m->n_heap])
+        if (m->heap[0].row < 0)
+            drop_head(m, head_terminal(m));
+        else
+            certify_lost(m->it, m->heap[0].score);
 }
 
 /* The head leaves for the outputs. An entry that waited in the beam hands its reference over. */
@@ -144,12 +173,12 @@ static void take_output(merge *m, rill_terminal terminal)
     rill_engine *e = m->e;
     const merge_head *head = &m->heap[0];
     beam_entry *entry = &m->it->beam[head->rank];
-    int32_t history = entry->history, length = entry->length;
+    int32_t history = entry->history;
+    const int32_t length = length_of_head(m, terminal);
     if (head->row >= 0) {
         const choice c = choice_of(m, head->row, head->next);
         history = forest_add(&e->forest, &m->it->arena, history, m->it->beam[entry->carrier].history, c.action, c.logp,
                              c.score, 0);
-        length = m->it->timestep + (terminal == RILL_LAST);
     } else {
         entry->history = -1;
     }
@@ -209,6 +238,8 @@ static void merge_last(merge *m)
             take_candidate(m, terminal);
         else if (quota.top || popped < quota.leaving)
             take_output(m, terminal);
+        else
+            drop_head(m, terminal);
         live += terminal == RILL_LIVE;
         advance(m);
     }
@@ -270,7 +301,11 @@ void engine_take_cells(rill_engine *e, timestep *t)
 
 void engine_merge(rill_engine *e, timestep *t, int last)
 {
-    merge m = {.e = e, .t = t, .first = t->cube.on ? t->cube.n_first : INT32_MAX, .heap = t->heap};
+    merge m = {.e = e,
+               .certify = e->settings.certify,
+               .t = t,
+               .first = t->cube.on ? t->cube.n_first : INT32_MAX,
+               .heap = t->heap};
     int32_t row = 0, base = 0;
     t->candidates.n = t->n;
     for (int32_t i = 0; i < t->n; i++) {
@@ -282,6 +317,7 @@ void engine_merge(rill_engine *e, timestep *t, int last)
             merge_last(&m);
         else
             merge_all(&m);
+        give_up_heap(&m);
         describe_item(&t->candidates, i, m.it, m.to);
     }
     t->candidates.offset[t->n] = m.to;

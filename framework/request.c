@@ -38,6 +38,7 @@ static rill_status resolve(const requests *all, const rill_model *model, const r
     out->flush_every = run->flush_every;
     out->unordered = run->unordered;
     out->check = run->check;
+    out->certify = run->certify;
     out->max_nodes = run->max_nodes;
     out->memory = run->memory;
     out->unknown_penalty = run->unknown_penalty;

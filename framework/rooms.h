@@ -8,6 +8,7 @@
 #define RILL_ROOMS_H
 
 #include "bound.h"
+#include "certify.h"
 #include "chain.h"
 #include "ending.h"
 #include "flight.h"

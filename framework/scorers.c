@@ -33,6 +33,12 @@ static rill_status score_word_reward(void *self, const rill_scorer_rows *rows, r
     return RILL_OK;
 }
 
+static double most_word_reward(const void *self, double *end)
+{
+    (void)end;
+    return (double)((const word_reward *)self)->value;
+}
+
 static void destroy_word_reward(void *self)
 {
     word_reward *w = self;
@@ -48,6 +54,7 @@ static const rill_scorer word_reward_scorer = {
     .create = create_word_reward,
     .score = score_word_reward,
     .destroy = destroy_word_reward,
+    .most = most_word_reward,
 };
 
 rill_status rill__register_scorers(rill_context *ctx)

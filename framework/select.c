@@ -20,6 +20,8 @@
 
 #include <float.h>
 
+#include "certify.h"
+
 enum {
     SHORT_LIST = 32,       /* allowed actions that are picked rather than made a set; bans that are not made one */
     PART_CHOICES = 1 << 21 /* of a part of a call in which everything is asked for: 18 MB */
@@ -259,6 +261,7 @@ static void lay_out(selector *s, rill_carver *c, const select_room *room)
     CARVE(t->terminal, room->entries);
     CARVE(raw->ends, room->rows);
     CARVE(s->wanted, room->rows);
+    CARVE(s->rest, s->certify ? room->rows : 0);
     t->score = t->logp;
     if (s->rules->plain) return;
     CARVE(t->score, room->entries);
@@ -335,17 +338,28 @@ static void read_row(selector *s, int32_t r)
     s->raw.count[r] = i;
 }
 
+/* What the domain has not returned of row `row`, of whose n choices the first has log-probability *logp. */
+static double rest_of(const selector *s, int32_t n, int32_t wanted, const float *logp)
+{
+    return s->whole ? RILL_SCORE_DEAD : certify_rest(n, wanted, s->info->actions, logp);
+}
+
 /* --- choosing ----------------------------------------------------------------------------------------------------- */
 
 /* Put a choice in its place among the row's best; the last one falls off when there are as many as may be. */
-static void insert(choice_table *c, int32_t row, int32_t most, int32_t action, float logp, float score,
+static void insert(selector *s, int32_t row, int32_t most, int32_t action, float logp, float score,
                    rill_terminal terminal)
 {
+    choice_table *c = &s->choices;
     int32_t *count = &c->count[row], at = *count;
     size_t base = (size_t)row * (size_t)c->stride;
     for (; at > 0; at--) {
         size_t before = base + (size_t)at - 1;
         if (c->score[before] > score || (c->score[before] == score && c->action[before] < action)) break;
+    }
+    if (s->certify && *count == most) {
+        const double falls = (double)(at < most ? c->score[base + (size_t)most - 1] : score);
+        if (falls > s->rest[row]) s->rest[row] = falls;
     }
     if (at >= most) return;
     if (*count < most) (*count)++;
@@ -375,7 +389,7 @@ static void consider(selector *s, const row_rules *r, int32_t row, int32_t actio
     if (addition >= 0) score += r->add_score[addition];
     score += terminal == RILL_END ? r->end_reward : r->reward;
     if (!(score > RILL_SCORE_DEAD)) return;
-    insert(&s->choices, row, r->most, action, logp, score, terminal);
+    insert(s, row, r->most, action, logp, score, terminal);
 }
 
 /* A pick's log-probability is a number, or dead. */
@@ -400,6 +414,7 @@ static void choose(selector *s, int32_t row, int32_t r)
         picks = row_span(s->pick_from, s->ask.pick_action, row);
     }
     s->choices.count[row] = 0;
+    if (s->certify) s->rest[row] = rest_of(s, n, s->whole ? 0 : s->ask.wanted[row], raw->logp + base);
     if (!check_picks(s, row, picks)) return;
     for (int32_t i = 0; i < n; i++)
         if (span_find(picks, raw->action[base + (size_t)i]) < 0)
@@ -457,6 +472,7 @@ static const char *take_plainly(selector *s)
         else
             check_row(s, r);
         if (*count > most) *count = most;
+        if (s->certify) s->rest[r] = rest_of(s, *count, most, s->choices.logp + (size_t)r * (size_t)s->choices.stride);
     }
     return s->wrong;
 }

@@ -38,6 +38,9 @@ typedef struct selector {
     /* the call in progress */
     const ask_rules *rules;
     int32_t n;
+    int certify; /* keep `rest` */
+    double *
+        rest; /* [n] the most that a choice scores which is not among `choices`; -infinity: there is none (certify.h) */
     int whole;          /* each row's every action is asked for */
     rill_ask ask;       /* of all rows */
     rill_choices raw;   /* what is answered: in `choices` itself when there are no rules */

@@ -71,6 +71,8 @@ static const rill_option OPTIONS[] = {
         "taken from the score of the unknown action; inf: never choose it"),
     ROW("cube", "none|naive|accelerated", "none", WORD, SEARCH, 0, 0, cube,
         "cube pruning: expand one hypothesis for all that end alike; naive scores anew what it takes of the others"),
+    ROW("certify", "", "", SWITCH, OUTPUT, 0, 1, certify,
+        "tell which outputs are provably the best that the model has for their input"),
     {0},
 };
 /* clang-format on */

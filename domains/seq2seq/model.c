@@ -160,6 +160,7 @@ static void fill_info(const seq_model *m, rill_domain_info *info)
                                .slot_unit_bytes = bytes.unit + (one - none) * bytes.symbol,
                                .has_end_action = 1,
                                .end_action = m->net[0]->end,
+                               .unnormalised = m->raw,
                                .legal = m->legal};
 }
 

@@ -142,7 +142,7 @@ static list children_of(const naive_problem *p, const naive_hypothesis *parent, 
         naive_hypothesis child = child_of(parent, rank, from, &legal[i], &wishes, phase == p->phases - 1);
         push(&children, &child);
     }
-    if (wishes.limit > 0) sort_and_cut(&children, wishes.limit);
+    if (wishes.limit > 0 && !p->unlimited) sort_and_cut(&children, wishes.limit);
     return children;
 }
 
@@ -249,13 +249,19 @@ static int by_rank_score(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
+/* Whether the end is counted in the length. */
+static int counts_end(const naive_problem *p, const naive_hypothesis *h)
+{
+    return p->count_end && (h->truncated ? p->at_limit == 3 : h->by_end);
+}
+
 static void output(search *s, const naive_hypothesis *h)
 {
     const naive_problem *p = s->p;
     if (p->require_end && h->truncated) return;
     naive_output new = {.hypothesis = *h, .order = s->orders++};
     for (int32_t i = 0; i < h->n; i++) new.logp += (double)h->logp[i];
-    new.rank_score = rank(p, h->sum, h->timesteps + (p->count_end && (h->truncated ? p->at_limit == 3 : h->by_end)));
+    new.rank_score = rank(p, h->sum, h->timesteps + counts_end(p, h));
     if (h->sum > s->best_output) s->best_output = h->sum;
     if (p->keep == 1 && s->n_outputs >= enough(p)) return;
     if (s->n_outputs == s->output_capacity) {
@@ -536,6 +542,33 @@ static void try_all(const naive_problem *p, const naive_hypothesis *at, naive_hy
         try_all(p, child, best, found);
     }
     free(children.at);
+}
+
+static int64_t count_above(const naive_problem *p, const naive_hypothesis *at, double bound)
+{
+    if (at->ended) {
+        if (at->truncated && p->require_end) return 0;
+        return rank(p, at->sum, at->timesteps + counts_end(p, at)) > bound;
+    }
+    const int32_t timestep = at->n / p->phases, phase = at->n % p->phases;
+    int64_t n = 0;
+    list children = children_of(p, at, 0, at, 0, NULL, timestep, phase);
+    for (int32_t i = 0; i < children.n; i++) {
+        naive_hypothesis *child = &children.at[i];
+        if (phase == p->phases - 1 && !child->ended && last_timestep(p, timestep + 1))
+            child->ended = child->truncated = 1;
+        n += count_above(p, child, bound);
+    }
+    free(children.at);
+    return n;
+}
+
+int64_t naive_count_above(const naive_problem *problem, double bound)
+{
+    naive_problem whole = *problem;
+    naive_hypothesis empty = {0};
+    whole.unlimited = 1;
+    return count_above(&whole, &empty, bound);
 }
 
 int naive_enumerate(const naive_problem *problem, naive_hypothesis *best)

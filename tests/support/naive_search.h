@@ -98,6 +98,7 @@ typedef struct naive_problem {
     int cube;          /* 1: naive cube pruning, 2: accelerated */
     int64_t (*key)(
         int32_t last_action); /* what is alike for it; NULL: what has the same last action. Before the first: -1 */
+    int unlimited;            /* scorers' limits do not apply: for enumeration */
     int32_t unknown;
     double unknown_penalty; /* of action `unknown`; 0: none */
     naive_heuristic heuristic[NAIVE_MOST_CHAIN];
@@ -139,5 +140,9 @@ void naive_result_free(naive_result *result);
 /* The best complete hypothesis of the whole space by trying every one; 0 if there is none. max_length as in the problem;
  * scorers apply, heuristics do not. */
 int naive_enumerate(const naive_problem *problem, naive_hypothesis *best);
+
+/* How many outputs of the whole space rank above `rank`: those that end, and as far as the problem says those that the limit cuts.
+ * Scorers' limits do not apply. */
+int64_t naive_count_above(const naive_problem *problem, double rank);
 
 #endif

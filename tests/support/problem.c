@@ -349,6 +349,14 @@ int problem_optimum(const problem *p, int32_t i, double *score)
     return 1;
 }
 
+int64_t problem_count_above(const problem *p, int32_t i, double rank)
+{
+    space at;
+    naive_problem naive;
+    view(p, i, &at, &naive);
+    return naive_count_above(&naive, rank);
+}
+
 void problem_clear(problem *p)
 {
     for (int32_t i = 0; i < p->n_inputs && p->expected != NULL; i++) naive_result_free(&p->expected[i]);

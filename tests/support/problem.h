@@ -70,6 +70,9 @@ int problem_is_searched(const problem *p, int32_t i);
 /* The best score of input i over its whole space; 0 when nothing is complete or the input is bad or blank. */
 int problem_optimum(const problem *p, int32_t i, double *score);
 
+/* naive_count_above() of input i, which is searched. */
+int64_t problem_count_above(const problem *p, int32_t i, double rank);
+
 typedef struct engine_record engine_record;
 
 /* Give an input up where it is decoded. */

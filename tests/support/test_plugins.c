@@ -237,6 +237,13 @@ static rill_status score_random(void *self, const rill_scorer_rows *rows, rill_a
     return status;
 }
 
+static double most_random(const void *self, double *end)
+{
+    const test_random *r = self;
+    *end = (r->flags & TEST_ADD ? 1 : 0) + (r->flags & TEST_END_REWARD ? 1 : 0);
+    return (r->flags & TEST_ADD ? 1 : 0) + (r->flags & TEST_REWARD ? 1 : 0);
+}
+
 static rill_status score_cheating(void *self, const rill_scorer_rows *rows, rill_ask_builder *ask)
 {
     const test_random *r = self;
@@ -297,15 +304,15 @@ static rill_status create_random_scorer(const rill_scorer *table, rill_context *
 
 static const rill_scorer scorers[] = {
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-random", "SEED,FLAGS", "random per row", create_random_scorer,
-     score_random, destroy_random, 0},
+     score_random, destroy_random, 0, most_random},
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-cheating", "KIND", "mixes rows", create_random_scorer, score_cheating,
-     destroy_random, 0},
+     destroy_random, 0, NULL},
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-remembering", "0", "carries state that no neighbour changes",
-     create_random_scorer, score_remembering, destroy_random, 0},
+     create_random_scorer, score_remembering, destroy_random, 0, NULL},
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-flood", "SEED", "ties", create_random_scorer, score_flood,
-     destroy_random, 0},
+     destroy_random, 0, NULL},
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-limit", "M", "few choices", create_random_scorer, score_limit,
-     destroy_random, 0},
+     destroy_random, 0, NULL},
 };
 
 /* --- policies ----------------------------------------------------------------------------------------------------- */

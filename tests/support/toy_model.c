@@ -36,31 +36,19 @@ static int read_number(toy_model *m, const char *key, const char *value)
         const char *key;
         int32_t *field;
     } table[] = {
-        {"actions", &m->actions},
-        {"depth", &m->depth},
-        {"phases", &m->phases},
-        {"ties", &m->ties},
-        {"early", &m->early},
-        {"ending", &m->ending},
-        {"legal", &m->legal},
-        {"dead_ends", &m->dead_ends},
-        {"mask", &m->mask},
-        {"bound", &m->bound},
-        {"own_bound", &m->own_bound},
-        {"dead", &m->dead},
-        {"trivial", &m->trivial},
-        {"mixed", &m->mixed},
-        {"fail_encode", &m->fail_encode},
-        {"fail_step", &m->fail_step},
-        {"fail_score", &m->fail_score},
-        {"fail_open", &m->fail_open},
-        {"fail_finalize", &m->fail_finalize},
-        {"garble", &m->garble},
-        {"garble_kind", &m->garble_kind},
-        {"spare", &m->spare},
-        {"listed", &m->listed},
-        {"apart", &m->apart},
-        {"blur", &m->blur},
+        {"actions", &m->actions},     {"depth", &m->depth},
+        {"phases", &m->phases},       {"ties", &m->ties},
+        {"early", &m->early},         {"ending", &m->ending},
+        {"legal", &m->legal},         {"dead_ends", &m->dead_ends},
+        {"mask", &m->mask},           {"bound", &m->bound},
+        {"own_bound", &m->own_bound}, {"dead", &m->dead},
+        {"trivial", &m->trivial},     {"mixed", &m->mixed},
+        {"normal", &m->normal},       {"fail_encode", &m->fail_encode},
+        {"fail_step", &m->fail_step}, {"fail_score", &m->fail_score},
+        {"fail_open", &m->fail_open}, {"fail_finalize", &m->fail_finalize},
+        {"garble", &m->garble},       {"garble_kind", &m->garble_kind},
+        {"spare", &m->spare},         {"listed", &m->listed},
+        {"apart", &m->apart},         {"blur", &m->blur},
     };
     char *end = NULL;
     if (strcmp(key, "seed") == 0) m->seed = strtoll(value, &end, 10);
@@ -179,5 +167,9 @@ int32_t toy_expand(const toy_model *m, const toy_input *input, uint64_t state, i
         out[i].logp = m->ties > 0 ? -0.25f * (float)(1 + h % (uint64_t)m->ties) : 0;
     }
     for (int32_t i = 0; i < n && m->ties == 0; i++) out[i].logp = (float)(logits[i] - log(sum));
+    if (m->ties == 0 || !m->normal) return n;
+    double total = 0;
+    for (int32_t i = 0; i < n; i++) total += exp((double)out[i].logp);
+    for (int32_t i = 0; i < n; i++) out[i].logp = fminf((float)((double)out[i].logp - log(total)), 0);
     return n;
 }

@@ -35,6 +35,7 @@ typedef struct toy_model {
     int32_t blur;      /* 1: texts have half of each action, so that some are the same */
     int32_t trivial;   /* 1: skip the bookkeeping that makes misuse visible (for runs of a million inputs) */
     int32_t mixed;     /* hypotheses may continue others' states, 1: of the same last action, 2: any */
+    int32_t normal;    /* 1: probabilities add up to 1, with ties too */
     toy_select select;
     int32_t fail_encode, fail_step, fail_score, fail_finalize, fail_open; /* the n-th call fails; 0: never */
     int32_t garble; /* from the n-th score call on, answers are illegal; 0: never */

@@ -193,6 +193,7 @@ typedef struct rill_output {
     const int32_t *action;    /* [n_actions], the end action included */
     const float *action_logp; /* [n_actions] */
     int32_t n_actions;
+    int certified; /* with the setting certify, the j-th of a result: no output of the model that is not before it ranks higher */
 } rill_output;
 
 typedef struct rill_result {

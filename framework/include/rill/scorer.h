@@ -64,6 +64,9 @@ typedef struct rill_scorer {
     /* Bytes that the engine keeps for it of each hypothesis, copied along the tree; plain data, aligned to 16 within a node
      * (the array of a call is packed). (optional: 0) */
     size_t state_bytes;
+    /* The most that an instance adds to the score of an action in all, and *end, given as 0, to that of an end action; negative where it
+     * always takes so much. For the setting certify. (optional: it is not known, and the setting refuses the scorer) */
+    double (*most)(const void *self, double *end);
 } rill_scorer;
 
 /* Add `value` to the score of `action` in row `row`. Values of one action add up. */

@@ -72,6 +72,7 @@ typedef struct rill_settings {
     int32_t min_width;        /* so many candidates heuristics leave an item, its outputs counted; 0 = none */
     int32_t require_end;      /* 1: outputs that a limit, a deadline or a heuristic's stop cut off are not given */
     int32_t cube;             /* rill_cube: whether one hypothesis is expanded for all that are alike; 0 = none */
+    int32_t certify;          /* 1: outputs tell whether they are provably the model's best (rill_output.certified) */
 } rill_settings;
 
 /* Fill with the values that mean "default". `size` is that of the caller's struct: one of another size than this rill's is left

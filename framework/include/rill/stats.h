@@ -48,6 +48,7 @@ typedef struct rill_stats {
     int64_t cube_hypotheses; /* of items with cube pruning, per phase: live hypotheses, ... */
     int64_t cube_classes;    /* ... of which so many were expanded for all ... */
     int64_t cube_rescored;   /* ... and so many more to score their own cells */
+    int64_t certified;       /* inputs whose best output is certified, with the setting certify */
 } rill_stats;
 
 /* Events of a trace. Arrays are valid during the call. */

@@ -1,0 +1,101 @@
+/* Certificates; certify.h. */
+#include "certify.h"
+
+#include <math.h>
+
+rill_status certify_check(rill_context *ctx, const chain *c, const rill_settings *settings,
+                          const rill_domain_info *info)
+{
+    if (!settings->certify) return RILL_OK;
+    if (settings->cube > RILL_CUBE_NONE)
+        return rill_fail(ctx, RILL_ERR_OPTION, "certify: under cube pruning nothing can be said of what was left out");
+    if (settings->unknown_penalty < 0)
+        return rill_fail(ctx, RILL_ERR_OPTION, "certify: an unknown-penalty below 0 has no greatest score");
+    if (info->unnormalised)
+        return rill_fail(ctx, RILL_ERR_OPTION, "certify: the model's scores are no log-probabilities");
+    for (int32_t i = c->n_heuristics; i < c->n; i++)
+        if (c->link[i].scorer->most == NULL)
+            return rill_fail(ctx, RILL_ERR_OPTION, "certify: scorer %s does not say how much it adds at most",
+                             c->link[i].scorer->name);
+    return RILL_OK;
+}
+
+/* What sums over a float softmax may lack, with room. */
+#define REST_SLACK 2e-5
+
+double certify_rest(int32_t n, int32_t wanted, int32_t actions, const float *logp)
+{
+    double sum = 0;
+    if (wanted == 0 || n < wanted || n >= actions) return RILL_SCORE_DEAD;
+    if (!(logp[0] <= 0)) return INFINITY;
+    for (int32_t i = 0; i < n; i++) sum += (double)expf(logp[i]);
+    return fmin(log(fmax(1 - sum, 0) + REST_SLACK), (double)logp[n - 1]);
+}
+
+/* --- what can still be reached ------------------------------------------------------------------------------------ */
+
+/* What scorers may add: to each action but the end action, below 0 where all lose; and to that. */
+typedef struct additions {
+    double action, end;
+} additions;
+
+static additions most_of(const chain *c, const item *it, int32_t phases)
+{
+    additions a = {0, 0};
+    for (int32_t i = c->n_heuristics; i < c->n; i++) {
+        double end = 0;
+        a.action += c->link[i].scorer->most(it->instances[i]->self, &end);
+        a.end += end;
+    }
+    a.action *= phases;
+    if (a.end < 0) a.end = 0; /* it need not come */
+    return a;
+}
+
+/* The timestep that goes on may have added its part already, and the end action may be what is counted last. */
+static double at_length(const item *it, const additions *a, double score, int32_t final)
+{
+    const rill_settings *s = it->settings;
+    int32_t more = final - it->timestep;
+    if (a->action < 0) more -= 1 + s->count_end;
+    return ending_rank(s, score + a->end + (more > 0 ? a->action * more : 0), final);
+}
+
+/* (c + d l) / l^alpha turns once at most: the greatest value is where it turns or at an end. */
+static double reach(const item *it, const additions *a, double score)
+{
+    const rill_settings *s = it->settings;
+    /* Behind the limit "end" there is one more timestep, in which a last action counts. */
+    const int32_t limit = it->max_length + (s->at_limit == RILL_LIMIT_END), least = it->timestep,
+                  most = (limit > least ? limit : least) + (s->count_end != 0);
+    const double alpha = s->length_penalty, d = a->action - s->word_penalty,
+                 turn = alpha * (score + a->end - a->action * least) / (d * (1 - alpha));
+    double best = fmax(at_length(it, a, score, least), at_length(it, a, score, most));
+    /* No length counts as 1, and what a negative addition leaves out bends the line close to its beginning. */
+    for (int32_t final = least + 1; final <= least + 3 && final < most; final++)
+        best = fmax(best, at_length(it, a, score, final));
+    for (int32_t i = -3; i <= 3 && turn > least && turn < most; i++) {
+        const int32_t final = (int32_t)turn + i;
+        if (final >= least && final <= most) best = fmax(best, at_length(it, a, score, final));
+    }
+    return best + 1e-9 * (1 + fabs(best));
+}
+
+void certify_phase(const chain *c, item *it, int32_t phases)
+{
+    if (it->lost == RILL_SCORE_DEAD) return;
+    const additions a = most_of(c, it, phases);
+    certify_dropped(it, isfinite(it->lost) ? reach(it, &a, it->lost) : INFINITY);
+    it->lost = RILL_SCORE_DEAD;
+}
+
+void certify_candidate(const candidates *c, item *it, int32_t j)
+{
+    if (!c->ended[j]) {
+        certify_lost(it, c->score[j]);
+        return;
+    }
+    const int end = c->terminal[j] == RILL_END;
+    const int32_t length = c->history[j] >= 0 ? it->beam[c->parent_rank[j]].length : it->timestep + !end;
+    certify_dropped(it, ending_output(it->settings, c->score[j], -1, length, 0, end).rank);
+}

@@ -1,0 +1,128 @@
+/* Certificates against enumeration: no certified output of place j is outranked by any output of the whole space that is not before
+ * it. On random problems small enough to enumerate, with every combination of settings, heuristics and scorers; and certificates that
+ * must be there. */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/harness.h"
+#include "support/problem.h"
+
+static void draw_small(problem *p, problem_group group, dice *d)
+{
+    char message[128];
+    problem_draw(p, group, d);
+    if (dice_chance(d, 70)) problem_draw_conventions(p, group, d);
+    const int phases = DICE_OF(d, 1, 1, 1, 2), actions = dice_range(d, phases > 1 ? 4 : 2, 4);
+    snprintf(
+        p->arguments, sizeof p->arguments,
+        "seed=%d actions=%d depth=%d phases=%d state=%s ties=%d terminal=%s early=%d ending=%d legal=%d dead_ends=%d flat=%.2f "
+        "own_bound=%d bound=%d spare=%d listed=%d normal=1",
+        (int)dice_range(d, 0, 1000000), actions, (int)dice_range(d, 1, phases > 1 ? 3 : 5), phases,
+        dice_chance(d, 50) ? "path" : "parent", (int)DICE_OF(d, 0, 0, 2, 6), dice_chance(d, 40) ? "last" : "end",
+        (int)DICE_OF(d, 0, 30, 60), (int)DICE_OF(d, 20, 70), (int)DICE_OF(d, 50, 100), (int)DICE_OF(d, 0, 0, 20),
+        0.25 * dice_range(d, 1, 12), (int)dice_range(d, 0, 1), dice_chance(d, 30) ? (int)dice_range(d, 1, 5) : 0,
+        (int)DICE_OF(d, 0, 0, 300), (int)dice_range(d, 0, 1));
+    assert_int_equal(toy_model_parse(&p->model, p->arguments, message, sizeof message), RILL_OK);
+    p->naive.max_candidates_phases = (uint32_t)p->model.mask;
+    for (int32_t i = 0; i < p->n_scorers; i++) {
+        test_random *r = &p->random_scorer[i];
+        if (strcmp(p->scorer[i].name, "test-random") != 0) continue;
+        r->flags &= ~TEST_USE_RANK; /* a hypothesis's rank is not its own */
+        r->actions = p->model.actions;
+        snprintf(p->scorer[i].arguments, sizeof p->scorer[i].arguments, "%d,%d", (int)r->seed, (int)r->flags);
+    }
+    if (p->settings.unknown_penalty < 0) p->settings.unknown_penalty = 0;
+    p->naive.unknown_penalty = p->model.actions > 1 ? p->settings.unknown_penalty : 0;
+    p->settings.n_best = 200;
+    p->settings.certify = 1;
+    if (p->n_inputs > 6) p->n_inputs = 6;
+}
+
+/* How many outputs of the input are certified; fails the test where one should not be. */
+static int64_t check_input(const problem *p, const schedule *s, uint64_t seed, const engine_record *record, int32_t i)
+{
+    const record_result *r = &record->result[i];
+    int64_t certified = 0;
+    char message[200];
+    for (int32_t j = 0; j < r->n && problem_is_searched(p, i); j++) {
+        const rill_output *o = &r->output[j].value;
+        if (!o->certified) continue;
+        int64_t before = 0;
+        for (int32_t b = 0; b < r->n; b++) before += r->output[b].value.rank_score > o->rank_score;
+        certified++;
+        const int64_t above = problem_count_above(p, i, o->rank_score);
+        if (above == before) continue;
+        snprintf(message, sizeof message,
+                 "input %d output %d is certified, and %lld outputs rank above it, of which %lld are given", (int)i,
+                 (int)j, (long long)above, (long long)before);
+        problem_fail(p, s, seed, message);
+    }
+    return certified;
+}
+
+static void none_is_false(void **state)
+{
+    (void)state;
+    const uint64_t first = harness_seed(1);
+    int64_t certified = 0, others = 0;
+    for (int64_t i = 0; i < harness_iterations(3000); i++) {
+        const uint64_t seed = first + (uint64_t)i;
+        const problem_group group = (problem_group)(seed % 4);
+        dice d = dice_seeded(dice_mix(seed, 200));
+        problem p;
+        schedule s;
+        engine_record record;
+        draw_small(&p, group, &d);
+        schedule_draw(&s, group, &d);
+        if (i % 5 == 0) s.late = 2;
+        problem_solve(&p);
+        engine_run(&p, &s, NULL, &record);
+        problem_expect(&p, &s, seed, &record); /* and nothing else has changed */
+        int64_t best = 0;
+        for (int32_t input = 0; input < p.n_inputs; input++) {
+            const int64_t found = check_input(&p, &s, seed, &record, input);
+            certified += found;
+            others += record.result[input].n - found;
+            best += record.result[input].n > 0 && record.result[input].output[0].value.certified;
+        }
+        assert_int_equal(record.stats.certified, best);
+        engine_record_clear(&record);
+        problem_clear(&p);
+    }
+    HARNESS_SEEN(certified > 0 && others > 0);
+}
+
+/* A beam that holds the whole space certifies all that it gives. */
+static void all_of_a_wide_beam(void **state)
+{
+    (void)state;
+    const uint64_t first = harness_seed(1);
+    int64_t outputs = 0;
+    for (int64_t i = 0; i < harness_iterations(200); i++) {
+        const uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 210));
+        problem p;
+        engine_record record;
+        draw_small(&p, PROBLEM_FIXED_TOP, &d);
+        p.settings.k = p.settings.stop_after = 3000;
+        p.settings.patience = 0;
+        p.n_scorers = 0;
+        schedule s = {.method = i % 2 ? "fixed-stream" : "fixed", .n = 3, .refill = -1};
+        p.settings.stop = RILL_STOP_COUNT;
+        p.settings.keep = RILL_KEEP_ALL;
+        engine_run(&p, &s, NULL, &record);
+        for (int32_t input = 0; input < p.n_inputs; input++)
+            for (int32_t j = 0; j < record.result[input].n; j++, outputs++)
+                assert_int_equal(record.result[input].output[j].value.certified, 1);
+        engine_record_clear(&record);
+        problem_clear(&p);
+    }
+    HARNESS_SEEN(outputs > 0);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(none_is_false),
+    cmocka_unit_test(all_of_a_wide_beam),
+};
+
+HARNESS_MAIN(tests)
