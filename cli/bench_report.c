@@ -78,6 +78,14 @@ static int decimals(double value)
     return value < 10 ? 4 : value < 1000 ? 2 : 0;
 }
 
+/* Whether some method tells what is proven; then all have the column. */
+static int certifies(const bench *b)
+{
+    int any = 0;
+    for (int i = 0; i < b->n; i++) any |= b->method[i].plan->resolved.certify;
+    return any;
+}
+
 static void print_row(const bench *b, bench_method *m, int width)
 {
     double median, spread, least_advanced, any;
@@ -89,6 +97,7 @@ static void print_row(const bench *b, bench_method *m, int width)
     if (apart) cli_print("%-*s", width, "");
     put_quality(b, m, 0);
     put_quality(b, m, 1);
+    if (certifies(b)) cli_print(" %6.2f", cli_certified_percent(&m->stats));
     cli_print(" %7.*f %3.0f%% %8.1f %8.1f", decimals(median), median, 100 * spread, speed, cli_per_timestep(&m->stats));
     if (b->session.verbose) {
         cli_print(" %9" PRId64 " %10" PRId64 " %6.1f%%", m->stats.timesteps, m->stats.expansions,
@@ -104,8 +113,8 @@ static void print_head(const bench *b, int width)
     char hands[CLI_HANDS_MAX];
     cli_print("%" PRId64 " inputs, %d timed run%s of each method in turn, %s\n\n", b->set.inputs.n, b->repeat,
               b->repeat == 1 ? "" : "s", cli_session_hands(&b->session, hands));
-    cli_print("%-*s %6s %6s %7s %4s %8s %8s", width, "method", b->set.kind->heading, "oracle", "seconds", "+-",
-              "inputs/s", "exp/step");
+    cli_print("%-*s %6s %6s%s %7s %4s %8s %8s", width, "method", b->set.kind->heading, "oracle",
+              certifies(b) ? "  cert%" : "", "seconds", "+-", "inputs/s", "exp/step");
     if (b->session.verbose) cli_print(" %9s %10s %7s %6s %6s", "timesteps", "expansions", "engine", "/least", "/any");
     cli_print(" outputs\n");
 }
@@ -113,6 +122,7 @@ static void print_head(const bench *b, int width)
 static const char legend[] = "\nseconds: median, and half the range of the runs. exp/step: hypotheses expanded\n"
                              "in a timestep, on average. outputs: rows with one letter gave the same, with\n"
                              "scores equal to the last bit.\n";
+static const char certified_legend[] = "cert%: inputs whose best output is certified to be the model's best.\n";
 static const char more_legend[] = "engine: share of the time outside the model. /least, /any: timesteps as a\n"
                                   "multiple of the fewest that the least-advanced, or any, schedule can need under\n"
                                   "the budget.\n";
@@ -126,7 +136,7 @@ int bench_print(const bench *b)
     if (width > METHOD_WIDTH) width = METHOD_WIDTH;
     print_head(b, width);
     for (int i = 0; i < b->n; i++) print_row(b, &b->method[i], width);
-    cli_print("%s%s", legend, b->session.verbose ? more_legend : "");
+    cli_print("%s%s%s", legend, certifies(b) ? certified_legend : "", b->session.verbose ? more_legend : "");
     for (int i = 0; i < b->n && b->profile; i++) {
         cli_print("\n%s\n", b->method[i].label);
         cli_profile_print(&b->method[i].profile, stdout);

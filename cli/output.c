@@ -242,8 +242,8 @@ static int write_nbest(cli_output *output, const cli_extras *extras, const rill_
         cli_output_printf(output, "%" PRId64 " ||| ", result->id);
         write_one_line(output, o->text, o->length);
         write_extras(output, extras, o);
-        cli_output_printf(output, " ||| logp= %.9g length= %" PRId32 "%s ||| %.9g\n", o->logp, o->actions,
-                          o->truncated ? " truncated= 1" : "", o->rank_score);
+        cli_output_printf(output, " ||| logp= %.9g length= %" PRId32 "%s%s ||| %.9g\n", o->logp, o->actions,
+                          o->truncated ? " truncated= 1" : "", o->certified ? " certified= 1" : "", o->rank_score);
     }
     return output->error ? -1 : 0;
 }

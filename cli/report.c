@@ -22,6 +22,11 @@ double cli_engine_share(const rill_stats *stats)
     return s->total > 0 && own > 0 ? own / s->total : 0;
 }
 
+double cli_certified_percent(const rill_stats *stats)
+{
+    return stats->inputs > 0 ? 100 * (double)stats->certified / (double)stats->inputs : 0;
+}
+
 double cli_per_timestep(const rill_stats *stats)
 {
     return stats->timesteps > 0 ? (double)stats->expansions / (double)stats->timesteps : 0;
@@ -66,6 +71,9 @@ void cli_report_say(const cli_report *report, int verbose)
     put_troubles(t->failed, report->given ? report->given->cut : 0, troubles, sizeof troubles);
     cli_say("%" PRId64 " input%s in %.2f s, %.1f/s%s", t->inputs, t->inputs == 1 ? "" : "s", report->wall,
             per_second(report), troubles);
+    if (report->settings->certify)
+        cli_say("%" PRId64 " of %" PRId64 " inputs have a best output that is certified to be the model's best",
+                t->certified, t->inputs - t->failed);
     if (verbose) say_engine(t);
 }
 
@@ -177,7 +185,7 @@ json_t *cli_settings_json(const rill_settings *s, const rill_plan *plan)
     return object;
 }
 
-static void set_counters(json_t *object, const rill_stats *t)
+static void set_counters(json_t *object, const rill_stats *t, int certify)
 {
     json_object_set_new(object, "inputs", whole(t->inputs));
     json_object_set_new(object, "failed", whole(t->failed));
@@ -195,6 +203,7 @@ static void set_counters(json_t *object, const rill_stats *t)
     json_object_set_new(object, "nodes", pool(t->nodes_in_use, t->nodes_peak, t->nodes_capacity));
     json_object_set_new(object, "nodes_bound", whole(t->nodes_bound));
     json_object_set_new(object, "sent_back", whole(t->sent_back));
+    if (certify) json_object_set_new(object, "certified", whole(t->certified));
     if (t->cube_hypotheses) {
         json_object_set_new(object, "cube_hypotheses", whole(t->cube_hypotheses));
         json_object_set_new(object, "cube_classes", whole(t->cube_classes));
@@ -218,7 +227,7 @@ json_t *cli_report_json(const cli_report *report)
 {
     const cli_session *session = report->session;
     json_t *object = json_object();
-    set_counters(object, &report->stats);
+    set_counters(object, &report->stats, report->settings->certify);
     json_object_set_new(object, "memory_peak", whole((int64_t)rill_memory_peak(session->ctx)));
     json_object_set_new(object, "seconds", seconds_json(report));
     json_object_set_new(object, "engine_share", real(cli_engine_share(&report->stats)));

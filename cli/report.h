@@ -44,7 +44,8 @@ static inline double *cli_stage_of(const rill_seconds *seconds, const cli_stage 
 
 /* Share of the decode time that is the engine's own: all but encode, step and score. */
 double cli_engine_share(const rill_stats *stats);
-double cli_per_timestep(const rill_stats *stats); /* expansions per timestep */
+double cli_per_timestep(const rill_stats *stats);      /* expansions per timestep */
+double cli_certified_percent(const rill_stats *stats); /* of inputs */
 
 /* One line on stderr: inputs, seconds, inputs per second, what went wrong. `verbose` adds the engine's counters and seconds. */
 void cli_report_say(const cli_report *report, int verbose);

@@ -90,6 +90,7 @@ static int run(state *s)
                              .said = said};
     s->table.metric = s->set.kind;
     s->table.judged = s->set.judged;
+    s->table.certify = cli_trials_certify(&s->trials);
     cli_table_of_axes(&s->table, said->sweep, said->n_sweep);
     cli_table_head(&s->table, &s->output);
     int code = cli_sweep_points(&s->trials, s->sweep->runfile, write_row, s);

@@ -53,8 +53,9 @@ static void put_padded(cli_output *output, const char *text, int width, int i)
 void cli_table_head(const cli_table *table, cli_output *output)
 {
     for (int i = 0; i < table->n; i++) put_padded(output, table->column[i].name, table->column[i].width, i);
-    cli_output_printf(output, "  %6s %6s %9s %9s %10s %8s %6s%s\n", table->metric->heading, "oracle", "seconds",
-                      "timesteps", "expansions", "exp/step", "failed", table->marked ? " front" : "");
+    cli_output_printf(output, "  %6s %6s%s %9s %9s %10s %8s %6s%s\n", table->metric->heading, "oracle",
+                      table->certify ? "  cert%" : "", "seconds", "timesteps", "expansions", "exp/step", "failed",
+                      table->marked ? " front" : "");
 }
 
 static void put_quality(const cli_table *table, cli_output *output, const cli_counts *counts, int oracle)
@@ -82,6 +83,7 @@ void cli_table_row(const cli_table *table, cli_output *output, const cli_point *
     cli_output_write(output, " ", 1);
     put_quality(table, output, &t->counts, 0);
     put_quality(table, output, &t->counts, 1);
+    if (table->certify) cli_output_printf(output, " %6.2f", cli_certified_percent(&t->stats));
     cli_output_printf(output, " %9.4f %9" PRId64 " %10" PRId64 " %8.1f %6" PRId64 "%s", t->stats.seconds.total,
                       t->stats.timesteps, t->stats.expansions, cli_per_timestep(&t->stats), t->counts.missing,
                       table->marked && point->on_front ? "     *" : "");

@@ -16,6 +16,7 @@ typedef struct cli_table {
     const cli_metric_kind *metric; /* of quality */
     int judged;                    /* is it known */
     int marked;                    /* is the front marked */
+    int certify;                   /* is it told what is certified */
 } cli_table;
 
 /* Columns for a grid, whose values are known beforehand, or for points that were tried. Names are borrowed. */

@@ -102,6 +102,14 @@ rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_pl
     return decode_set(session, set, plan, &plan->setup, drop_result, NULL, out);
 }
 
+int cli_trials_certify(const cli_trials *t)
+{
+    const char *value = rill_layer_get(t->session->given, "certify");
+    for (int32_t i = 0; i < t->said->n_settings && !value; i++)
+        if (strcmp(t->said->settings[i].name, "certify") == 0) value = t->said->settings[i].value;
+    return value && strcmp(value, "1") == 0;
+}
+
 /* --- where we are ------------------------------------------------------------------------------------------------- */
 
 static void say_where(const cli_trials *t, const cli_point *point)

@@ -52,6 +52,9 @@ int cli_trials_try(cli_trials *trials, const rill_script_config *config);
 /* Refuse a parameter that an option sets too. CLI_OK or CLI_FAILED after a message. */
 int cli_trials_check_name(const char *path, const rill_layer *given, const char *name);
 
+/* Whether it is told of every point what is certified. */
+int cli_trials_certify(const cli_trials *trials);
+
 /* Take the line that tells where we are from the terminal. Fits cli_session.before_message. */
 void cli_trials_erase(void *unused);
 

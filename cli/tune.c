@@ -97,6 +97,7 @@ static int print_points(tune *t)
     size_t n = cli_points_mark_front(&t->trials.points, t->oracle);
     t->table.metric = t->set.kind;
     t->table.judged = t->set.judged;
+    t->table.certify = cli_trials_certify(&t->trials);
     t->table.marked = 1;
     if (t->runfile.said->has_tune)
         cli_table_of_points(&t->table, &t->trials.points);

@@ -28,7 +28,7 @@ SEARCH = {
     "--distinct": None, "--like": "hf fairseq marian ct2", "--keep": "all first best", "--stop": "count bound bound-max top",
     "--at-limit": "open first end end-free", "--count-end": None, "--max-length-factor": "0 0.5 2", "--word-penalty": "0 0.3",
     "--unknown-penalty": "0 2 inf", "--min-width": "0 1 4", "--require-end": None, "--unknown-names": None,
-    "--cube": "none naive accelerated", "--scores": "logp",
+    "--cube": "none naive accelerated", "--scores": "logp", "--certify": None,
     "--absolute": "0.5 2 10", "--relative": "0.01 0.5", "--relative-local": "0.1",
     "--heuristic": "absolute:3 relative:0.1 max_candidates:2 patience:1", "--scorer": "word_reward:0.2 word_reward:-1",
     "--weights": "f32 bf16 int8", "--backend": "rill", "--device": "cpu", "--input-format": "auto tree tagged text", "--tokenized": None,

@@ -120,9 +120,40 @@ static void all_of_a_wide_beam(void **state)
     HARNESS_SEEN(outputs > 0);
 }
 
+/* What leaves nothing to prove is refused. */
+static void refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *setting, *value, *scorer, *words;
+    } cases[] = {{"cube", "naive", NULL, "cube pruning"},
+                 {"unknown-penalty", "-1", NULL, "unknown-penalty"},
+                 {"k", "3", "test-flood", "test-flood does not say"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rill_context *ctx = harness_context(NULL);
+        rill_model *model;
+        rill_engine *engine;
+        rill_engine_setup setup;
+        const rill_chain_entry scorer = {cases[i].scorer, "3"};
+        rill_open_options options = {
+            .struct_size = sizeof options, .threads = 1, .arguments = "seed=3 actions=5 depth=5"};
+        assert_int_equal(rill_model_open(&model, ctx, "toy", &options), RILL_OK);
+        rill_engine_setup_default(&setup);
+        assert_int_equal(rill_settings_set(ctx, &setup.settings, "certify", "1"), RILL_OK);
+        assert_int_equal(rill_settings_set(ctx, &setup.settings, cases[i].setting, cases[i].value), RILL_OK);
+        setup.scorers = &scorer;
+        setup.n_scorers = cases[i].scorer != NULL;
+        assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_ERR_OPTION);
+        assert_non_null(strstr(rill_error(ctx), cases[i].words));
+        rill_model_close(model);
+        rill_context_destroy(ctx);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(none_is_false),
     cmocka_unit_test(all_of_a_wide_beam),
+    cmocka_unit_test(refused),
 };
 
 HARNESS_MAIN(tests)

@@ -71,6 +71,7 @@ static void ranges(void **state)
         {"word-penalty", {"0", "-1", "0.5"}, {"inf", "nan", "w"}},
         {"min-width", {"0", "1", "131072"}, {"-1", "131073", "1.5", "w"}},
         {"require-end", {"1", "0", "true", "false"}, {"2", "-1", "yes"}},
+        {"certify", {"1", "0", "true", "false"}, {"2", "yes"}},
         {"cube", {"none", "naive", "accelerated"}, {"", "fast", "1"}},
         {"unknown-penalty", {"0", "-1", "2.5", "inf"}, {"nan", "-inf", "u"}},
         {"stop-after", {"1", "131072"}, {"0", "-1", "131073", "1.2"}},
