@@ -89,9 +89,11 @@ static rill_status finish_items(rill_engine *e)
         int32_t slot = e->flight.slot[i];
         if (status >= 0 && e->items.done[slot]) {
             status = engine_finish_item(e, slot);
-            if (status >= 0) continue;
+            if (status == RILL_OK) continue;
         }
         flight_move(&e->flight, &e->items, kept++, i);
+        if (status == RILL_AGAIN) flight_update(&e->flight, &e->items, slot);
+        if (status == RILL_AGAIN) status = RILL_OK;
     }
     e->flight.n = kept;
     return status;

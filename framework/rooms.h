@@ -62,6 +62,14 @@ typedef struct admission {
     int32_t refill; /* items that the last refill admitted */
 } admission;
 
+/* Outputs that scorers are shown. */
+typedef struct again {
+    rill_found_output *output;
+    size_t outputs;
+    int32_t *action;
+    size_t actions;
+} again;
+
 struct rill_engine {
     rill_context *ctx;
     rill_model *model;
@@ -89,6 +97,7 @@ struct rill_engine {
     rill_ask_builder check_asks;
     scoring scoring;
     writing writing;
+    again again;
     outbox outbox;
     statistics statistics;
     tracing tracing;
@@ -144,7 +153,13 @@ void engine_output(rill_engine *e, item *it, const item_output *output);
 /* commit.c: candidates become the new beams; in the last phase items may stop. */
 rill_status engine_commit(rill_engine *e, timestep *t, int last);
 
-/* finish.c: make the result of a finished item, drop it. */
+/* again.c: scorers hear of an input that was encoded, of what was found for an item, and of one that leaves. */
+rill_status engine_scorers_begin(rill_engine *e, rill_input *input, int32_t entry);
+/* RILL_AGAIN: the item has begun anew. */
+rill_status engine_scorers_found(rill_engine *e, int32_t slot);
+void engine_scorers_done(rill_engine *e, const item *it);
+
+/* finish.c: make the result of a finished item, drop it. RILL_AGAIN: scorers want more, and it has begun anew instead. */
 rill_status engine_finish_item(rill_engine *e, int32_t slot);
 /* Make the result of an input in which there is nothing to decode. */
 rill_status engine_answer_empty(rill_engine *e, const intake_entry *in);
