@@ -53,13 +53,22 @@ static void output_candidates(rill_engine *e, const candidates *c, item *it, int
     }
 }
 
+static int any_ended(const candidates *c, int32_t first, int32_t end)
+{
+    for (int32_t j = first; j < end; j++)
+        if (c->ended[j]) return 1;
+    return 0;
+}
+
 static void stop_item(rill_engine *e, const candidates *c, item *it, ending why, int32_t first, int32_t end)
 {
+    if (why != ENDING_ENOUGH && !any_ended(c, first, end) && best_ended_output(e, it)) end = first;
     if (why == ENDING_ALL) output_candidates(e, c, it, first, end, -1);
     if (why == ENDING_ASKED) {
         output_candidates(e, c, it, first, end, 1);
         if (it->n_outputs == 0) output_candidates(e, c, it, first, end, 0);
     }
+    best_ended_drop(e, it);
     release_beam(e, it);
     it->width = it->live = 0;
 }

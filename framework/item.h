@@ -42,6 +42,7 @@ typedef struct item {
     int32_t n_outputs;
     int32_t next; /* slot of the next item that is ready */
     double best_output;
+    item_output best_ended; /* history -1: there is none (best_ended.c) */
     forest_arena arena;
     beam_entry *beam;
     size_t beam_capacity;

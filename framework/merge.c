@@ -209,11 +209,11 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
         need.candidates += (size_t)most;
         if ((size_t)it->width > need.widest) need.widest = (size_t)it->width;
         if ((size_t)most > need.widest_after) need.widest_after = (size_t)most;
-        /* Twice: what leaves now, and what is output when the item stops in this timestep. */
-        RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(it->n_outputs + 2 * most), "outputs"));
+        /* Twice: what leaves now, and what is output when the item stops in this timestep; or what was kept for that. */
+        RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(it->n_outputs + 2 * most + 1), "outputs"));
     }
     RILL__TRY(timestep_reserve_children(t, &need));
-    return forest_reserve_histories(&e->forest, (int64_t)need.candidates, t->n);
+    return forest_reserve_histories(&e->forest, (int64_t)need.candidates + t->n, t->n);
 }
 
 /* What heuristics are told of item i, whose candidates end at `end`. */
@@ -238,6 +238,7 @@ void engine_merge(rill_engine *e, timestep *t, int last)
     for (int32_t i = 0; i < t->n; i++) {
         m.it = &e->items.at[t->selected[i]];
         t->candidates.offset[i] = m.to;
+        if (last) best_ended_look(e, t, m.it, row);
         make_heap(&m, &row);
         if (last)
             merge_last(&m);

@@ -150,6 +150,12 @@ void engine_merge(rill_engine *e, timestep *t, int last);
  * reserves it. */
 void engine_output(rill_engine *e, item *it, const item_output *output);
 
+/* best_ended.c: at the limit "best-ended", look at the choices of the item's rows, from its first on, in the last phase. */
+void best_ended_look(rill_engine *e, timestep *t, item *it, int32_t row);
+/* Output the best that ever ended, if nothing has become an output; returns whether it did. */
+int best_ended_output(rill_engine *e, item *it);
+void best_ended_drop(rill_engine *e, item *it);
+
 /* commit.c: candidates become the new beams; in the last phase items may stop. */
 rill_status engine_commit(rill_engine *e, timestep *t, int last);
 
