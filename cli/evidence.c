@@ -138,8 +138,8 @@ static rill_status make_actions(evidence *e, const field *text, int32_t *n)
     if (reserve(e, text->length + 2) != CLI_OK) return RILL_ERR_MEMORY;
     if (e->ids) return read_ids(e, text, n);
     const rill_model *model = e->session.model;
-    rill_status status = rill_model_tokenize(model, e->session.ctx, text->text, text->length,
-                                             e->action + e->n_actions, (int32_t)text->length + 1, n);
+    rill_status status = rill_model_tokenize(model, e->session.ctx, text->text, text->length, e->action + e->n_actions,
+                                             (int32_t)text->length + 1, n);
     if (status < 0 || (size_t)*n <= text->length + 1) return status;
     if (reserve(e, (size_t)*n + 1) != CLI_OK) return RILL_ERR_MEMORY;
     return rill_model_tokenize(model, e->session.ctx, text->text, text->length, e->action + e->n_actions, *n, n);
@@ -183,7 +183,7 @@ static int add_arc(evidence *e, const arc *new)
         e->arcs_room = room;
     }
     e->arc[e->n_arcs++] = *new;
-    e->n_actions += (size_t)new->n;
+    e->n_actions += (size_t) new->n;
     e->entries++;
     return CLI_OK;
 }
@@ -338,8 +338,7 @@ static const cli_option options[] = {
 static int take_option(void *user, const cli_option *option, const char *value)
 {
     evidence *e = user;
-    return cli_session_owns(option) ? cli_session_take(&e->session, option, value)
-                                    : cli_option_store(e, option, value);
+    return cli_session_owns(option) ? cli_session_take(&e->session, option, value) : cli_option_store(e, option, value);
 }
 
 static int take_argument(void *user, const char *value)

@@ -64,11 +64,8 @@ static rill_status show(rill_engine *e, int32_t slot, rill_found *found)
                                            .truncated = h.truncated};
         n_actions += (size_t)h.length;
     }
-    *found = (rill_found){.struct_size = sizeof *found,
-                          .item_id = it->id,
-                          .output = a->output,
-                          .n = it->n_outputs,
-                          .model = e->model};
+    *found = (rill_found){
+        .struct_size = sizeof *found, .item_id = it->id, .output = a->output, .n = it->n_outputs, .model = e->model};
     return RILL_OK;
 }
 

@@ -19,9 +19,8 @@ static void look_at_row(timestep *t, const item *it, int32_t rank, int32_t row, 
         const int64_t choice = (int64_t)row * c->stride + i;
         const rill_terminal terminal = (rill_terminal)c->terminal[choice];
         if (terminal == RILL_LIVE) continue;
-        const item_output output =
-            ending_output(it->settings, it->beam[rank].score + (double)c->score[choice], -1,
-                          it->timestep + (terminal == RILL_LAST), 0, terminal == RILL_END);
+        const item_output output = ending_output(it->settings, it->beam[rank].score + (double)c->score[choice], -1,
+                                                 it->timestep + (terminal == RILL_LAST), 0, terminal == RILL_END);
         if (best->row < 0 || output.rank > best->output.rank) *best = (ended){output, rank, row, i};
     }
 }

@@ -163,9 +163,10 @@ static rill_status read_header(rill_evidence *e)
     RILL__TRY(rill_file_get(&e->file, 0, sizeof h, &h));
     if (memcmp(h.magic, MAGIC, MARK) != 0) return damaged(e, "it begins as nothing that is known");
     if (h.version != VERSION || h.orders != RILL_NGRAM_MOST)
-        return rill_fail(e->ctx, RILL_ERR_FORMAT,
-                         "%s: version %u with n-grams of up to %u actions, and this rill reads version %d with up to %d",
-                         e->path, h.version, h.orders, VERSION, RILL_NGRAM_MOST);
+        return rill_fail(
+            e->ctx, RILL_ERR_FORMAT,
+            "%s: version %u with n-grams of up to %u actions, and this rill reads version %d with up to %d", e->path,
+            h.version, h.orders, VERSION, RILL_NGRAM_MOST);
     if (h.actions < 1 || h.actions > INT32_MAX || h.phases < 1 || h.phases > NGRAM_PHASES || h.end_action < -1)
         return damaged(e, "the numbers in its header are impossible");
     e->kind = (rill_evidence_kind){.struct_size = sizeof e->kind,

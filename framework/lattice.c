@@ -14,10 +14,10 @@
 typedef struct lattice {
     rill_ngrams *g;
     int32_t nodes;
-    double *beta;    /* [nodes] logarithm of the sum over paths from here to the end */
-    double *mass;    /* [nodes, 4] of paths to here, by how much of an n-gram they end with */
-    int32_t *first;  /* [nodes + 1] edges by the node they leave */
-    int32_t *phase;  /* [nodes] of the edges that leave it; -1: nothing leads here */
+    double *beta;   /* [nodes] logarithm of the sum over paths from here to the end */
+    double *mass;   /* [nodes, 4] of paths to here, by how much of an n-gram they end with */
+    int32_t *first; /* [nodes + 1] edges by the node they leave */
+    int32_t *phase; /* [nodes] of the edges that leave it; -1: nothing leads here */
 } lattice;
 
 /* --- the graph -------------------------------------------------------------------------------------------------------- */

@@ -72,8 +72,8 @@ rill_status rill_layer_twin(rill_layer *layer, int32_t worker, rill_layer *twin)
 
 /* --- chains ------------------------------------------------------------------------------------------------------- */
 
-#define ROW_OF(name, argument, type, kind, help)                                 \
-    {                                                                            \
+#define ROW_OF(name, argument, type, kind, help)                                  \
+    {                                                                             \
         name, argument, "", help, RILL_OPTION_##type, RILL_OPTION_##kind, 0, 0, 0 \
     }
 #define ROW(name, argument, kind, help) ROW_OF(name, argument, TEXT, kind, help)
@@ -85,9 +85,10 @@ static const rill_option CHAINS[] = {
         "any heuristic of `rill list heuristics`; all are applied in the order given, the three above too; max_candidates:M "
         "and patience:P set the settings of that name"),
     ROW("scorer", "NAME:ARGS", SEARCH, "add a scorer of `rill list scorers`; may be repeated"),
-    ROW_OF("lmbr", "FILE[,NAME=X...]", PATH, SEARCH,
-           "reward n-grams of actions by their posteriors in FILE, which `rill evidence` made; lambda, T, p, r and theta are "
-           "explained in docs/guides/lmbr.md"),
+    ROW_OF(
+        "lmbr", "FILE[,NAME=X...]", PATH, SEARCH,
+        "reward n-grams of actions by their posteriors in FILE, which `rill evidence` made; lambda, T, p, r and theta are "
+        "explained in docs/guides/lmbr.md"),
     ROW("lmbr-self", "N[,NAME=X...]", SEARCH,
         "the same with every input's own N best outputs: it is decoded, and then decoded again"),
     ROW("policy", "NAME[:ARGS]", SCHEDULE, "schedule by this policy instead of the method's"),

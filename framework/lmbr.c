@@ -138,10 +138,11 @@ typedef struct parameters {
 
 static rill_status wrong(rill_context *ctx, const char *text, size_t length)
 {
-    return rill_fail(ctx, RILL_ERR_OPTION,
-                     "lmbr: \"%.*s\": FILE or self=N is expected, and behind it lambda, T, p, r, theta=A/B/C/D/E and, with "
-                     "self, scale, as in lmbr:FILE,lambda=0.5,T=10,p=0.8,r=0.7",
-                     (int)length, text);
+    return rill_fail(
+        ctx, RILL_ERR_OPTION,
+        "lmbr: \"%.*s\": FILE or self=N is expected, and behind it lambda, T, p, r, theta=A/B/C/D/E and, with "
+        "self, scale, as in lmbr:FILE,lambda=0.5,T=10,p=0.8,r=0.7",
+        (int)length, text);
 }
 
 static int read_number(const char *text, const char *end, double *out)
@@ -169,7 +170,7 @@ static int read_parameter(lmbr *l, parameters *given, const char *text, const ch
         const char *name;
         double *value;
         int shapes;
-    } names[] = {{"lambda=", &given->lambda, 0}, {"T=", &given->T, 1}, {"p=", &given->p, 1},
+    } names[] = {{"lambda=", &given->lambda, 0}, {"T=", &given->T, 1},         {"p=", &given->p, 1},
                  {"r=", &given->r, 1},           {"scale=", &given->scale, 0}, {"self=", &given->most, 0}};
     static const char theta[] = "theta=";
     if (strncmp(text, theta, sizeof theta - 1) == 0) {
@@ -197,8 +198,8 @@ static rill_status weigh(lmbr *l, const parameters *given)
     for (int m = 0; m <= RILL_NGRAM_MOST; m++) {
         l->theta[m] /= given->lambda;
         if (!(fabs(l->theta[m]) <= 1e6))
-            return rill_fail(l->ctx, RILL_ERR_OPTION, "lmbr: theta of order %d, divided by lambda, is %g: at most 1e6", m,
-                             l->theta[m]);
+            return rill_fail(l->ctx, RILL_ERR_OPTION, "lmbr: theta of order %d, divided by lambda, is %g: at most 1e6",
+                             m, l->theta[m]);
     }
     return RILL_OK;
 }
@@ -218,10 +219,10 @@ static rill_status read_arguments(lmbr *l, const char *text)
     const size_t first = strcspn(text, ",");
     const int own = strncmp(text, "self=", 5) == 0;
     if (first == 0) return wrong(l->ctx, text, strlen(text));
-    for (const char *at = own ? text : text + first + (text[first] != '\0'); *at != '\0';) {
+    for (const char *at = own ? text : strchr(text, ','); at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
         const size_t length = strcspn(at, ",");
         if (!read_parameter(l, &given, at, at + length)) return wrong(l->ctx, at, length);
-        at += length + (at[length] != '\0');
     }
     if (own ? given.most < 1 || given.most > INT32_MAX || given.most != floor(given.most)
             : given.most > 0 || given.scale != 1)
@@ -315,7 +316,8 @@ const rill_scorer rill__lmbr = {
     .struct_size = sizeof(rill_scorer),
     .name = "lmbr",
     .arguments = "FILE or self=N, then [,lambda=L][,T=T][,p=P][,r=R] or [,theta=A/B/C/D/E]",
-    .summary = "reward n-grams by their posteriors: of a file of `rill evidence`, or of a first search's best N outputs",
+    .summary =
+        "reward n-grams by their posteriors: of a file of `rill evidence`, or of a first search's best N outputs",
     .create = create,
     .score = score,
     .destroy = destroy,

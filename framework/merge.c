@@ -210,7 +210,8 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
         if ((size_t)it->width > need.widest) need.widest = (size_t)it->width;
         if ((size_t)most > need.widest_after) need.widest_after = (size_t)most;
         /* Twice: what leaves now, and what is output when the item stops in this timestep; or what was kept for that. */
-        RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(it->n_outputs + 2 * most + 1), "outputs"));
+        RILL__TRY(
+            RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(it->n_outputs + 2 * most + 1), "outputs"));
     }
     RILL__TRY(timestep_reserve_children(t, &need));
     return forest_reserve_histories(&e->forest, (int64_t)need.candidates + t->n, t->n);

@@ -272,9 +272,9 @@ int ngrams_point(rill_ngrams *g)
         const size_t words = words_of((int)(i % RILL_NGRAM_MOST), n);
         if (n > INT32_MAX / 4 || words > g->n_words - at) return 0;
         const uint32_t *from = g->word + at;
-        g->level[i / RILL_NGRAM_MOST][i % RILL_NGRAM_MOST] =
-            (ngram_level){(int32_t)n, (const int32_t *)from, (const float *)(const void *)(from + n),
-                          words > 2 * (size_t)n ? (const int32_t *)(from + 2 * (size_t)n) : NULL};
+        g->level[i / RILL_NGRAM_MOST][i % RILL_NGRAM_MOST] = (ngram_level){
+            (int32_t)n, (const int32_t *)from, (const float *)(const void *)(from + n),
+            words > 2 * (size_t)n ? (const int32_t *)(from + 2 * (size_t)n) : NULL};
         at += words;
     }
     if (at != g->n_words) return 0;

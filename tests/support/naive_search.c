@@ -418,8 +418,7 @@ static void run_phase(search *s, int32_t timestep, int32_t phase)
 {
     const int32_t before = s->ended.n, outputs = s->n_outputs;
     expand_and_merge(s, timestep, phase);
-    for (int32_t i = before; i < s->ended.n && outputs == 0; i++)
-        better_of(s, &s->seen, &s->any_seen, &s->ended.at[i]);
+    for (int32_t i = before; i < s->ended.n && outputs == 0; i++) better_of(s, &s->seen, &s->any_seen, &s->ended.at[i]);
     if (phase == s->p->phases - 1) {
         s->top_ended |= s->beam.n > 0 && s->beam.at[0].ended;
         if (s->p->immediate || s->p->shrink)
@@ -461,7 +460,7 @@ static int64_t states_kept(const search *s)
     if (all == NULL) abort();
     for (int32_t i = 0; i < s->beam.n + s->n_outputs + s->any_seen; i++) {
         int in_beam = i < s->beam.n;
-        const naive_hypothesis *h = in_beam                            ? &s->beam.at[i]
+        const naive_hypothesis *h = in_beam                        ? &s->beam.at[i]
                                     : i < s->beam.n + s->n_outputs ? &s->output[i - s->beam.n].hypothesis
                                                                    : &s->seen.hypothesis;
         if (!s->p->path && (!in_beam || h->ended)) continue;
