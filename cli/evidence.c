@@ -360,8 +360,8 @@ static int parse(evidence *e, int argc, char **argv, int *helped)
         "Make posteriors of n-grams from n-best lists, for `rill decode --lmbr FILE`.\n"
         "NBEST (default: standard input) has lines \"ID ||| OUTPUT ||| ... ||| SCORE\",\n"
         "those of an input together, ids ascending from 0: what `rill decode --n-best N`\n"
-        "writes, or what other systems do. Outputs become actions of the model. An id that\n"
-        "does not occur is an input without evidence, which --lmbr cannot decode.\n"
+        "writes, or what other systems do. Outputs become actions of the model. An id\n"
+        "that does not occur is an input without evidence, which --lmbr cannot decode.\n"
         "With --lattice lines are edges from node FROM to a larger node TO; paths lead\n"
         "from node 0 to the largest node, and a path's score is the sum of its edges'.\n"
         "TOKEN is text of one action or several.",

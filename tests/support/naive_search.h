@@ -91,8 +91,8 @@ typedef struct naive_problem {
     int keep; /* once there are stop_after outputs: 0 all, 1 the first, 2 the best */
     int stop; /* with stop_after outputs: 0 at once; 1, 2 when no live one can get among the best, as it is or at max_length;
                       3 when the best of some timestep has ended */
-    int at_limit; /* 0 live ones are output as they are, 1 only those of the best k, 2 they must end, 3 they end at no cost, 4 as 0 unless any ended: then
-                      the best that did where none became an output */
+    int at_limit; /* 0 live ones are output as they are, 1 only those of the best k, 2 they must end, 3 they end at no cost, 4 as 0, but
+                     where none that ended became an output, the best of those that were dropped */
     int count_end;     /* penalties count the end action */
     int32_t min_width; /* heuristics leave so many, outputs counted */
     int require_end;   /* what is truncated is no output */

@@ -58,8 +58,8 @@ RILL_API void rill_ngrams_begin(rill_ngrams *ngrams);
  *   on failure the entry is not there */
 RILL_API rill_status rill_ngrams_entry(rill_ngrams *ngrams, const int32_t *action, int32_t n, double score);
 
-/* Or add an edge of a lattice, from node `from` to node `to` of a larger number below 2^20, with one action. Paths lead from node 0 to the node of the
- * largest number; a path's score is the sum of its edges'.
+/* Or add an edge of a lattice, from node `from` to node `to` of a larger number below 2^20, with one action. Paths lead from node 0 to
+ * the node of the largest number; a path's score is the sum of its edges'.
  *   returns as rill_ngrams_entry() */
 RILL_API rill_status rill_ngrams_edge(rill_ngrams *ngrams, int32_t from, int32_t to, int32_t action, double score);
 

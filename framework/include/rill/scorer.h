@@ -82,8 +82,9 @@ typedef struct rill_scorer {
      * (the array of a call is packed). (optional: 0) */
     size_t state_bytes;
 
-    /* An input has been encoded: rows of it may come, until done(). A failure fails this input alone. A scorer that has this method may keep something of inputs in flight: the checking mode then asks the
-     * same instance about each item alone, and not one that has seen nothing. (optional) */
+    /* An input has been encoded: rows of it may come, until done(). A failure fails this input alone. A scorer that has this method
+     * may keep something of inputs in flight: the checking mode then asks the same instance about each item alone, and not one
+     * that has seen nothing. (optional) */
     rill_status (*begin)(void *self, int64_t item_id);
     /* The input's search has come to its end by itself. RILL_AGAIN: forget these outputs and decode it again, from its encoded input,
      * with what the scorers of the chain say by now; RILL_OK: they are its result. In a chain all scorers are asked. (optional) */
