@@ -31,6 +31,24 @@ static rill_status score(void *self, const rill_scorer_rows *rows, rill_ask_buil
     return instance->real_scorer->score(instance->self, rows, ask);
 }
 
+static rill_status begin(void *self, int64_t item_id)
+{
+    const cli_check_instance *instance = self;
+    return instance->real_scorer->begin(instance->self, item_id);
+}
+
+static rill_status found(void *self, const rill_found *found_for)
+{
+    const cli_check_instance *instance = self;
+    return instance->real_scorer->found(instance->self, found_for);
+}
+
+static void done(void *self, int64_t item_id)
+{
+    const cli_check_instance *instance = self;
+    instance->real_scorer->done(instance->self, item_id);
+}
+
 rill_status cli_check_instance_register(cli_check_instance *instance, rill_context *ctx)
 {
     *instance = (cli_check_instance){.heuristic = {.abi_version = RILL_ABI_VERSION,
@@ -59,6 +77,9 @@ rill_status cli_check_instance_make(cli_check_instance *instance, rill_context *
     instance->self = NULL;
     if (heuristic) return heuristic->create ? heuristic->create(heuristic, ctx, arguments, &instance->self) : RILL_OK;
     instance->scorer.state_bytes = scorer->state_bytes;
+    instance->scorer.begin = scorer->begin ? begin : NULL;
+    instance->scorer.found = scorer->found ? found : NULL;
+    instance->scorer.done = scorer->done ? done : NULL;
     return scorer->create ? scorer->create(scorer, ctx, arguments, &instance->self) : RILL_OK;
 }
 

@@ -17,6 +17,7 @@ static const cli_command commands[] = {
     {"decode", "decode lines with a model", cli_decode},
     {"run", "decode as a Lua script describes it, or sweep over its grid", cli_run},
     {"tune", "try a script's configurations on a dev set: what quality costs", cli_tune},
+    {"evidence", "make posteriors of n-grams from n-best lists, for --lmbr", cli_evidence},
     {"eval", "compare decoded lines with references", cli_eval},
     {"bench", "run several search methods on one input and compare them", cli_bench},
     {"check", "try whether a plugin keeps its contract", cli_check},

@@ -309,6 +309,7 @@ static const rill_domain template_domain = {
     /* advise         */ NULL, /* (optional) without it, a model is searched by rill's own defaults */
     /* options        */ NULL, /* (optional) options of its own, as --letters N: see examples/neural_domain.c */
     /* model_types    */ NULL, /* (optional) "model_type" of config.json by which a directory is known as its own */
+    /* classify       */ NULL, /* (optional) under cube pruning any state of the same last action can be continued */
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

@@ -38,6 +38,7 @@ void engine_forget_input(rill_engine *e, int32_t entry)
 
 void engine_drop_item(rill_engine *e, int32_t slot)
 {
+    engine_scorers_done(e, &e->items.at[slot]);
     items_clear(&e->items, &e->forest, slot);
     bound_dropped(e, slot);
     leave_slot(e, slot);
@@ -80,7 +81,7 @@ static rill_status start_item(rill_engine *e, const rill_input *input, int32_t e
     it->entry = entry;
     it->request = wants;
     it->settings = wants != NULL ? &wants->settings : &e->settings;
-    it->instances = wants != NULL && wants->n > 0 ? wants->instances : e->chain.own;
+    it->instances = chain_of(&e->chain, wants);
     it->max_length = ending_length(it->settings, &e->info, input);
     return items_begin(&e->items, &e->forest, input->slot);
 }
@@ -122,6 +123,17 @@ static rill_status check_input(rill_engine *e, int32_t i)
     return RILL_OK;
 }
 
+/* What there is to be said against an input that was encoded: the bound's word, and the scorers'. RILL_AGAIN: it waits for the whole
+ * bound. */
+static rill_status settle_input(rill_engine *e, rill_input *input, int32_t entry)
+{
+    const rill_status fits = bound_encoded(e, input, e->intake.entries[entry].size);
+    if (fits < 0) return fits;
+    const rill_status status = engine_scorers_begin(e, input, entry);
+    if (status < 0) bound_dropped(e, input->slot);
+    return status < 0 ? status : fits;
+}
+
 /* Take the outcome of each encoded input: an item that is ready, or a result at once. */
 static rill_status settle_inputs(rill_engine *e, int32_t n)
 {
@@ -134,7 +146,7 @@ static rill_status settle_inputs(rill_engine *e, int32_t n)
         const int encoded = input->status >= 0 && input->status != RILL_EMPTY;
         if (!encoded)
             items_give_slot(&e->items, input->slot);
-        else if ((fits = bound_encoded(e, input, e->intake.entries[entry].size)) < 0)
+        else if ((fits = settle_input(e, input, entry)) < 0)
             leave_slot(e, input->slot);
         if (!encoded || input->status < 0) {
             if (status < 0) continue;

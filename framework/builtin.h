@@ -3,6 +3,9 @@
 #define RILL_BUILTIN_H
 
 #include "internal.h"
+#include "rill/scorer.h"
+
+extern const rill_scorer rill__lmbr; /* lmbr.c */
 
 rill_status rill__register_heuristics(rill_context *ctx);
 rill_status rill__register_scorers(rill_context *ctx);

@@ -56,8 +56,16 @@ static void output_candidates(rill_engine *e, const candidates *c, item *it, int
     }
 }
 
+static int any_ended(const candidates *c, int32_t first, int32_t end)
+{
+    for (int32_t j = first; j < end; j++)
+        if (c->ended[j]) return 1;
+    return 0;
+}
+
 static void stop_item(rill_engine *e, const candidates *c, item *it, ending why, int32_t first, int32_t end)
 {
+    if (why != ENDING_ENOUGH && !any_ended(c, first, end) && best_ended_output(e, it)) end = first;
     if (why == ENDING_ALL) output_candidates(e, c, it, first, end, -1);
     if (why == ENDING_ASKED) {
         output_candidates(e, c, it, first, end, 1);
@@ -66,6 +74,7 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, ending why,
     /* Live ones that a heuristic's wish cuts short may be outputs, and could have gone on. */
     for (int32_t j = first; e->settings.certify && why != ENDING_ALL && j < end; j++)
         if (why == ENDING_ENOUGH || !c->ended[j]) certify_candidate(c, it, j);
+    best_ended_drop(e, it);
     release_beam(e, it);
     it->width = it->live = 0;
 }

@@ -183,10 +183,10 @@ static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t bas
     }
 }
 
-rill_status engine_cube_rescore(rill_engine *e, timestep *t, int *again)
+rill_status engine_cube_rescore(rill_engine *e, timestep *t, int *more)
 {
     int32_t base = 0, next = 0;
-    *again = 0;
+    *more = 0;
     if (!t->cube.on || t->cube.exact || !any_naive(e, t)) return RILL_OK;
     RILL__TRY(engine_reserve_children(e, t));
     engine_take_cells(e, t);
@@ -200,7 +200,7 @@ rill_status engine_cube_rescore(rill_engine *e, timestep *t, int *again)
         base += width;
     }
     if (t->rows.n == 0) return RILL_OK;
-    t->cube.exact = *again = 1;
+    t->cube.exact = *more = 1;
     t->cube.owed -= t->rows.n;
     e->statistics.all.cube_rescored += t->rows.n;
     return engine_score_rows(e, t);

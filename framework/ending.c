@@ -72,7 +72,7 @@ static double best_to_come(const item *it, double best_live)
     const rill_settings *s = it->settings;
     int32_t length = it->timestep + 1;
     if (s->stop == RILL_STOP_BOUND_MAX && s->length_penalty > 0)
-        length = it->max_length + (s->at_limit >= RILL_LIMIT_END);
+        length = it->max_length + (s->at_limit == RILL_LIMIT_END || s->at_limit == RILL_LIMIT_END_FREE);
     return ending_rank(s, best_live, length);
 }
 

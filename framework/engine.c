@@ -118,6 +118,8 @@ void rill_engine_destroy(rill_engine *e)
     forest_finish(&e->forest);
     ask_finish(&e->check_asks);
     scoring_finish(&e->scoring);
+    rill_free(e->ctx, e->again.output, e->again.outputs * sizeof *e->again.output);
+    rill_free(e->ctx, e->again.action, e->again.actions * sizeof *e->again.action);
     unroll_finish(&e->writing.unroll);
     outbox_finish(&e->outbox);
     statistics_finish(&e->statistics);

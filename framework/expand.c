@@ -126,13 +126,13 @@ static const chain_instance *instance_of(const rill_engine *e, const timestep *t
 }
 
 /* Have scorer i, of that instance, speak about some rows. What is said of an item alone (`b` is the checks') is said by an instance that
- * has seen nothing. */
+ * has seen nothing, unless the scorer keeps something of its inputs. */
 static rill_status speak(rill_engine *e, const timestep *t, rill_ask_builder *b, int32_t i,
                          const chain_instance *instance, const rill_scorer_rows *rows)
 {
     const int32_t link = e->chain.n_heuristics + i;
     const rill_scorer *table = e->chain.link[link].scorer;
-    const int checking = b != &t->asks;
+    const int checking = b != &t->asks && table->begin == NULL;
     void *self = instance->self;
     if (checking) RILL__TRY(chain_make_fresh(&e->chain, link, instance, &self));
     rill_error_clear(e->ctx);

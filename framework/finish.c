@@ -134,6 +134,11 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.at[slot];
     rill_status status = it->n_outputs > 0 ? RILL_OK : RILL_ERR_NO_HYPOTHESIS;
+    if (status >= 0 && !it->late) {
+        sort_outputs(it);
+        const rill_status wanted = engine_scorers_found(e, slot);
+        if (wanted != RILL_OK) return wanted;
+    }
     tracing_item(&e->tracing, RILL_TRACE_FINISHED, e->statistics.all.timesteps, slot, it, status);
     if (status < 0) {
         char message[160];

@@ -53,6 +53,7 @@ rill_status items_begin(items *all, forest *f, int32_t slot)
     int32_t root = forest_add(f, &it->arena, -1, -1, RILL_ACTION_START, 0, 0, 1);
     it->timestep = it->n_outputs = it->top_ended = 0;
     it->best_output = it->abandoned = it->lost = RILL_SCORE_DEAD;
+    it->best_ended.history = -1;
     it->stop_asked = it->late = it->cancelled = it->cut = 0;
     all->done[slot] = all->busy[slot] = all->passed_over[slot] = 0;
     it->beam[0] = (beam_entry){.history = root, .action = RILL_ACTION_START, .state_node = RILL_NO_NODE};
@@ -68,9 +69,11 @@ void items_clear(items *all, forest *f, int32_t slot)
         for (int32_t i = 0; i < it->width; i++)
             if (it->beam[i].history >= 0) forest_release(f, &it->arena, it->beam[i].history);
         for (int32_t i = 0; i < it->n_outputs; i++) forest_release(f, &it->arena, it->outputs[i].history);
+        if (it->best_ended.history >= 0) forest_release(f, &it->arena, it->best_ended.history);
     }
     forest_arena_drop(f, &it->arena);
     it->width = it->live = it->n_outputs = 0;
+    it->best_ended.history = -1;
 }
 
 /* --- the ready ---------------------------------------------------------------------------------------------------- */

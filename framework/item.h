@@ -47,6 +47,7 @@ typedef struct item {
     int32_t next; /* slot of the next item that is ready */
     double best_output;
     double abandoned, lost; /* certify.h: B; the greatest score given up in the phase that goes on */
+    item_output best_ended; /* history -1: there is none (best_ended.c) */
     forest_arena arena;
     beam_entry *beam;
     size_t beam_capacity;

@@ -72,10 +72,11 @@ rill_status rill_layer_twin(rill_layer *layer, int32_t worker, rill_layer *twin)
 
 /* --- chains ------------------------------------------------------------------------------------------------------- */
 
-#define ROW(name, argument, kind, help)                                         \
-    {                                                                           \
-        name, argument, "", help, RILL_OPTION_TEXT, RILL_OPTION_##kind, 0, 0, 0 \
+#define ROW_OF(name, argument, type, kind, help)                                  \
+    {                                                                             \
+        name, argument, "", help, RILL_OPTION_##type, RILL_OPTION_##kind, 0, 0, 0 \
     }
+#define ROW(name, argument, kind, help) ROW_OF(name, argument, TEXT, kind, help)
 static const rill_option CHAINS[] = {
     ROW("absolute", "D", SEARCH, "drop candidates more than D below the best"),
     ROW("relative", "R", SEARCH, "drop candidates with less than R times the best's probability"),
@@ -84,6 +85,12 @@ static const rill_option CHAINS[] = {
         "any heuristic of `rill list heuristics`; all are applied in the order given, the three above too; max_candidates:M "
         "and patience:P set the settings of that name"),
     ROW("scorer", "NAME:ARGS", SEARCH, "add a scorer of `rill list scorers`; may be repeated"),
+    ROW_OF(
+        "lmbr", "FILE[,NAME=X...]", PATH, SEARCH,
+        "reward n-grams of actions by their posteriors in FILE, which `rill evidence` made; lambda, T, p, r and theta are "
+        "explained in docs/guides/lmbr.md"),
+    ROW("lmbr-self", "N[,NAME=X...]", SEARCH,
+        "the same with every input's own N best outputs: it is decoded, and then decoded again"),
     ROW("policy", "NAME[:ARGS]", SCHEDULE, "schedule by this policy instead of the method's"),
     {0},
 };
@@ -162,11 +169,23 @@ static const char *registered_name(const rill_context *ctx, const char *name)
     return name;
 }
 
-/* "NAME:ARGS" for a chain, or the arguments of the heuristic that is the row's name. */
+/* The scorer of that name searches for its own evidence. */
+static rill_status add_lmbr_self(rill_layer *layer, const char *value)
+{
+    rill_text arguments = {.ctx = layer->ctx};
+    rill_status status = rill_text_printf(&arguments, "self=%s", value);
+    if (status == RILL_OK) status = rill_layer_add(layer, RILL_CHAIN_SCORERS, "lmbr", arguments.data);
+    rill_text_clear(&arguments);
+    return status;
+}
+
+/* "NAME:ARGS" for a chain, or the arguments of the heuristic or scorer that is the row's name. */
 static rill_status set_chain(rill_layer *layer, const rill_option *row, const char *value)
 {
     static const char *const chains[RILL_CHAINS] = {"heuristic", "scorer", "policy"};
     const size_t length = strcspn(value, ":");
+    if (strcmp(row->name, "lmbr") == 0) return rill_layer_add(layer, RILL_CHAIN_SCORERS, row->name, value);
+    if (strcmp(row->name, "lmbr-self") == 0) return add_lmbr_self(layer, value);
     for (int i = 0; i < RILL_CHAINS; i++)
         if (strcmp(row->name, chains[i]) == 0)
             return add(layer, (rill_chain)i, value, length, value[length] != '\0' ? value + length + 1 : "");

@@ -130,13 +130,14 @@ static rill_status fail_late(rill_engine *e, int32_t slot, int32_t place)
     return fail_item(e, slot, place, RILL_ERR_LATE, message);
 }
 
-/* The ended entries of the beam become outputs, and if there is none at all the live ones do. */
+/* The ended entries of the beam become outputs, and if there is none at all the live ones do, unless one that ended is kept for that. */
 static rill_status end_now(rill_engine *e, item *it)
 {
     int32_t found = it->n_outputs;
     if (it->timestep == 0) return RILL_OK; /* nothing but the empty hypothesis */
     RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(found + it->width), "outputs"));
     for (int ended = 1; ended >= 0; ended--) {
+        if (!ended && found == 0) found = best_ended_output(e, it);
         for (int32_t i = 0; i < it->width && (ended || found == 0); i++) {
             beam_entry *entry = &it->beam[i];
             if ((entry->ended != 0) != ended) continue;

@@ -104,9 +104,11 @@ static rill_status finish_items(rill_engine *e)
         int32_t slot = e->flight.slot[i];
         if (status >= 0 && e->items.done[slot]) {
             status = engine_finish_item(e, slot);
-            if (status >= 0) continue;
+            if (status == RILL_OK) continue;
         }
         flight_move(&e->flight, &e->items, kept++, i);
+        if (status == RILL_AGAIN) flight_update(&e->flight, &e->items, slot);
+        if (status == RILL_AGAIN) status = RILL_OK;
     }
     e->flight.n = kept;
     return status;
@@ -135,12 +137,12 @@ static rill_status end_timestep(rill_engine *e, timestep *t)
 /* Go on with a timestep until it is over, or has submitted something (RILL_AGAIN). */
 static rill_status go_on(rill_engine *e, timestep *t)
 {
-    for (int again;;) {
+    for (int more;;) {
         rill_status status = engine_answer(e, t);
         if (status == RILL_AGAIN) mark_busy(e, t, 1);
         if (status != RILL_OK) return status;
-        RILL__TRY(engine_cube_rescore(e, t, &again));
-        if (again) continue;
+        RILL__TRY(engine_cube_rescore(e, t, &more));
+        if (more) continue;
         RILL__TRY(take_children(e, t));
         if (++t->phase == e->info.phases) return end_timestep(e, t);
         RILL__TRY(engine_expand(e, t));

@@ -34,38 +34,17 @@ static void sift_down(merge_head *heap, int32_t n, int32_t at)
 
 /* --- taking a child ----------------------------------------------------------------------------------------------- */
 
-typedef struct choice {
-    int32_t action;
-    float logp, score;
-    rill_terminal terminal;
-} choice;
-
 /* The item at work and where its candidates go. */
 typedef struct merge {
     rill_engine *e;
     timestep *t;
     item *it;
     const int32_t *rows; /* [width] of the item's entries; NULL: a row each, in order */
-    int32_t first;       /* rows of the timestep's first call; those behind it are of the second */
     merge_head *heap;
     int32_t n_heap;
     int32_t to;  /* next candidate */
     int certify; /* what is given up is kept account of */
 } merge;
-
-/* Child `next` of a row. */
-static inline int look(merge *m, int32_t row, int32_t next)
-{
-    return row < m->first ? selector_look(&m->t->selector, row, next)
-                          : selector_look(&m->t->exact, row - m->first, next);
-}
-
-static inline choice choice_of(const merge *m, int32_t row, int32_t next)
-{
-    const choice_table *c = row < m->first ? &m->t->selector.choices : &m->t->exact.choices;
-    const int64_t at = (int64_t)(row < m->first ? row : row - m->first) * c->stride + next;
-    return (choice){c->action[at], c->logp[at], c->score[at], (rill_terminal)c->terminal[at]};
-}
 
 /* One head per entry that has a child. Without cube pruning `row` is the item's first row and is moved behind its last. */
 static void make_heap(merge *m, int32_t *row)
@@ -80,8 +59,8 @@ static void make_heap(merge *m, int32_t *row)
         const int32_t r = m->rows != NULL ? m->rows[rank] : (*row)++;
         if (m->certify && m->t->selector.rest[r] > RILL_SCORE_DEAD)
             certify_lost(m->it, entry->score + m->t->selector.rest[r]);
-        if (r == CUBE_NO_ROW || !look(m, r, 0)) continue;
-        m->heap[m->n_heap++] = (merge_head){entry->score + (double)choice_of(m, r, 0).score, rank, r, 0};
+        if (r == CUBE_NO_ROW || !timestep_look(m->t, r, 0)) continue;
+        m->heap[m->n_heap++] = (merge_head){entry->score + (double)timestep_choice(m->t, r, 0).score, rank, r, 0};
     }
     for (int32_t i = m->n_heap / 2 - 1; i >= 0; i--) sift_down(m->heap, m->n_heap, i);
 }
@@ -90,8 +69,8 @@ static void make_heap(merge *m, int32_t *row)
 static void advance(merge *m)
 {
     merge_head *head = &m->heap[0];
-    if (head->row >= 0 && look(m, head->row, ++head->next))
-        head->score = m->it->beam[head->rank].score + (double)choice_of(m, head->row, head->next).score;
+    if (head->row >= 0 && timestep_look(m->t, head->row, ++head->next))
+        head->score = m->it->beam[head->rank].score + (double)timestep_choice(m->t, head->row, head->next).score;
     else
         *head = m->heap[--m->n_heap];
     if (m->n_heap > 1) sift_down(m->heap, m->n_heap, 0);
@@ -101,7 +80,7 @@ static rill_terminal head_terminal(const merge *m)
 {
     const merge_head *head = &m->heap[0];
     if (head->row < 0) return (rill_terminal)m->it->beam[head->rank].ended;
-    return choice_of(m, head->row, head->next).terminal;
+    return timestep_choice(m->t, head->row, head->next).terminal;
 }
 
 /* Put the output in its place among the best, which are in order; returns the one that there is no place for any more, if
@@ -176,7 +155,7 @@ static void take_output(merge *m, rill_terminal terminal)
     int32_t history = entry->history;
     const int32_t length = length_of_head(m, terminal);
     if (head->row >= 0) {
-        const choice c = choice_of(m, head->row, head->next);
+        const timestep_child c = timestep_choice(m->t, head->row, head->next);
         history = forest_add(&e->forest, &m->it->arena, history, m->it->beam[entry->carrier].history, c.action, c.logp,
                              c.score, 0);
     } else {
@@ -203,7 +182,7 @@ static void take_candidate(merge *m, rill_terminal terminal)
         c->ended[to] = 1;
         return;
     }
-    const choice child = choice_of(m, head->row, head->next);
+    const timestep_child child = timestep_choice(m->t, head->row, head->next);
     c->history[to] = -1;
     c->action[to] = child.action;
     c->action_logp[to] = child.logp;
@@ -256,11 +235,12 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
         need.candidates += (size_t)most;
         if ((size_t)it->width > need.widest) need.widest = (size_t)it->width;
         if ((size_t)most > need.widest_after) need.widest_after = (size_t)most;
-        /* Twice: what leaves now, and what is output when the item stops in this timestep. */
-        RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(it->n_outputs + 2 * most), "outputs"));
+        /* Twice: what leaves now, and what is output when the item stops in this timestep; or what was kept for that. */
+        RILL__TRY(
+            RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(it->n_outputs + 2 * most + 1), "outputs"));
     }
     RILL__TRY(timestep_reserve_children(t, &need));
-    return forest_reserve_histories(&e->forest, (int64_t)need.candidates, t->n);
+    return forest_reserve_histories(&e->forest, (int64_t)need.candidates + t->n, t->n);
 }
 
 /* What heuristics are told of item i, whose candidates end at `end`. */
@@ -286,7 +266,7 @@ static void begin_item(merge *m, int32_t i, int32_t base)
 
 void engine_take_cells(rill_engine *e, timestep *t)
 {
-    merge m = {.e = e, .t = t, .first = t->cube.n_first, .heap = t->heap};
+    merge m = {.e = e, .t = t, .heap = t->heap};
     for (int32_t i = 0, base = 0; i < t->n; i++) {
         begin_item(&m, i, base);
         base += m.it->width;
@@ -301,17 +281,14 @@ void engine_take_cells(rill_engine *e, timestep *t)
 
 void engine_merge(rill_engine *e, timestep *t, int last)
 {
-    merge m = {.e = e,
-               .certify = e->settings.certify,
-               .t = t,
-               .first = t->cube.on ? t->cube.n_first : INT32_MAX,
-               .heap = t->heap};
+    merge m = {.e = e, .t = t, .certify = e->settings.certify, .heap = t->heap};
     int32_t row = 0, base = 0;
     t->candidates.n = t->n;
     for (int32_t i = 0; i < t->n; i++) {
         begin_item(&m, i, base);
         base += m.it->width;
         t->candidates.offset[i] = m.to;
+        if (last) best_ended_look(e, t, m.it, m.rows, row);
         make_heap(&m, &row);
         if (last)
             merge_last(&m);

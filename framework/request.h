@@ -33,6 +33,11 @@ static inline int request_is_plain(const rill_request *asked)
     return asked->heuristics == NULL && asked->scorers == NULL && asked->settings == NULL && asked->user == NULL &&
            asked->seconds == 0;
 }
+/* The instances that it uses; NULL: it wants nothing. */
+static inline chain_instance *const *chain_of(const chain *c, const request *r)
+{
+    return r != NULL && r->n > 0 ? r->instances : c->own;
+}
 /* Make of what was asked for a request that ends with request_drop(); NULL when nothing was. `model`: whose makers may recommend
  * settings; `at`: when it was asked for, if not now. */
 rill_status request_make(requests *all, const rill_model *model, chain *c, const rill_request *asked, request **out);

@@ -63,6 +63,14 @@ typedef struct admission {
     int32_t refill; /* items that the last refill admitted */
 } admission;
 
+/* Outputs that scorers are shown. */
+typedef struct again {
+    rill_found_output *output;
+    size_t outputs;
+    int32_t *action;
+    size_t actions;
+} again;
+
 struct rill_engine {
     rill_context *ctx;
     rill_model *model;
@@ -90,6 +98,7 @@ struct rill_engine {
     rill_ask_builder check_asks;
     scoring scoring;
     writing writing;
+    again again;
     outbox outbox;
     statistics statistics;
     tracing tracing;
@@ -149,8 +158,8 @@ rill_status engine_wrong_choices(rill_engine *e, const timestep *t);
 int engine_cubed(const rill_engine *e, const timestep *t);
 /* Leave of the rows, which are all live entries' and have no nodes yet, those of representatives. */
 rill_status engine_cube_group(rill_engine *e, timestep *t);
-/* With naive cube pruning: rows for the cells that need scores of their own. *again: there are some, to be answered. */
-rill_status engine_cube_rescore(rill_engine *e, timestep *t, int *again);
+/* With naive cube pruning: rows for the cells that need scores of their own. *more: there are some, to be answered. */
+rill_status engine_cube_rescore(rill_engine *e, timestep *t, int *more);
 /* Restrict these rows to the cells that were taken. */
 rill_status engine_cube_allow(timestep *t);
 
@@ -164,10 +173,22 @@ void engine_merge(rill_engine *e, timestep *t, int last);
  * reserves it. */
 void engine_output(rill_engine *e, item *it, const item_output *output);
 
+/* best_ended.c: at the limit "best-ended", look at the choices of the item's rows, from its first on, in the last phase. */
+void best_ended_look(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row);
+/* Output the best that ever ended, if nothing has become an output; returns whether it did. */
+int best_ended_output(rill_engine *e, item *it);
+void best_ended_drop(rill_engine *e, item *it);
+
 /* commit.c: candidates become the new beams; in the last phase items may stop. */
 rill_status engine_commit(rill_engine *e, timestep *t, int last);
 
-/* finish.c: make the result of a finished item, drop it. */
+/* again.c: scorers hear of an input that was encoded, of what was found for an item, and of one that leaves. */
+rill_status engine_scorers_begin(rill_engine *e, rill_input *input, int32_t entry);
+/* RILL_AGAIN: the item has begun anew. */
+rill_status engine_scorers_found(rill_engine *e, int32_t slot);
+void engine_scorers_done(rill_engine *e, const item *it);
+
+/* finish.c: make the result of a finished item, drop it. RILL_AGAIN: scorers want more, and it has begun anew instead. */
 rill_status engine_finish_item(rill_engine *e, int32_t slot);
 /* Make the result of an input in which there is nothing to decode. */
 rill_status engine_answer_empty(rill_engine *e, const intake_entry *in);

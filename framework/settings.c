@@ -56,7 +56,7 @@ static const rill_option OPTIONS[] = {
     ROW("keep", "all|first|best", "all", WORD, SEARCH, 0, 0, keep, "outputs kept once there are stop-after"),
     ROW("stop", "count|bound|bound-max|top", "count: at once", WORD, SEARCH, 0, 0, stop,
         "when an item that has stop-after outputs stops"),
-    ROW("at-limit", "open|first|end|end-free", "open: as they are", WORD, SEARCH, 0, 0, at_limit,
+    ROW("at-limit", "open|first|end|end-free|best-ended", "open: as they are", WORD, SEARCH, 0, 0, at_limit,
         "how hypotheses end at the length limit"),
     ROW("count-end", "", "", SWITCH, SEARCH, 0, 1, count_end, "count the end action in the length that penalties use"),
     ROW("max-length-factor", "A", "0: max-length alone", REAL, SEARCH, 0, 1e6, max_length_factor,

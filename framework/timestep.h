@@ -96,6 +96,28 @@ static inline selector *timestep_selector(timestep *t)
 {
     return t->cube.exact ? &t->exact : &t->selector;
 }
+/* Choice `next` of a row, of the first call's or, numbered behind these, of the second's. */
+typedef struct timestep_child {
+    int32_t action;
+    float logp, score;
+    rill_terminal terminal;
+} timestep_child;
+static inline int timestep_is_first(const timestep *t, int32_t row)
+{
+    return !t->cube.on || row < t->cube.n_first;
+}
+static inline int timestep_look(timestep *t, int32_t row, int32_t next)
+{
+    if (timestep_is_first(t, row)) return selector_look(&t->selector, row, next);
+    return selector_look(&t->exact, row - t->cube.n_first, next);
+}
+static inline timestep_child timestep_choice(const timestep *t, int32_t row, int32_t next)
+{
+    const int first = timestep_is_first(t, row);
+    const choice_table *c = first ? &t->selector.choices : &t->exact.choices;
+    const int64_t at = (int64_t)(first ? row : row - t->cube.n_first) * c->stride + next;
+    return (timestep_child){c->action[at], c->logp[at], c->score[at], (rill_terminal)c->terminal[at]};
+}
 /* Room for what is behind them. */
 rill_status timestep_reserve_children(timestep *t, const children_size *need);
 

@@ -144,6 +144,8 @@ int script_config_keys(lua_State *L)
     for (int i = 0; i < N_FIELDS && FIELDS[i].read != NULL; i++) add_key(L, FIELDS[i].name, FIELDS[i].read, NULL);
     const rill_domain *d;
     add_options(L, rill_output_table(), "outputs");
+    add_key(L, "lmbr", "path", "the chain");
+    add_key(L, "lmbr_self", "amount", "the chain");
     for (size_t i = 0; (d = rill_domain_at(script_of(L)->ctx, i)) != NULL; i++) add_options(L, d->options, d->name);
     return 1;
 }

@@ -20,7 +20,7 @@ run "$rill" --quiet
 exits 1; says "before the command"
 run "$rill" help benhc
 exits 1; says 'did you mean "bench"?'
-for command_name in decode run tune eval bench check info list; do
+for command_name in decode run tune evidence eval bench check info list; do
   run "$rill" "$command_name" --help
   exits 0; silent; prints "Usage: rill $command_name"; prints "Examples:"
   verdict "$(good [ -z "$(awk 'length > 100' out)" ])" "no line of a help text is longer than 100 columns"
@@ -242,7 +242,7 @@ for command in run check tune decode bench; do
 done
 
 # --- help fits a terminal
-for command in "" decode run tune eval bench check info list; do
+for command in "" decode run tune evidence eval bench check info list; do
   # shellcheck disable=SC2086
   run "$rill" $command --help
   verdict "$(good [ -z "$(awk 'length($0) > 80' out)" ])" "lines of 80 columns at most"

@@ -333,8 +333,18 @@ static rill_status create_salt(const rill_scorer *table, rill_context *ctx, cons
 
 static rill_status register_remembering(rill_context *ctx)
 {
-    static const rill_scorer odd = {
-        RILL_ABI_VERSION, sizeof(rill_scorer), "remember", "", "a test", create_salt, remember, NULL, sizeof(kept)};
+    static const rill_scorer odd = {RILL_ABI_VERSION,
+                                    sizeof(rill_scorer),
+                                    "remember",
+                                    "",
+                                    "a test",
+                                    create_salt,
+                                    remember,
+                                    NULL,
+                                    sizeof(kept),
+                                    NULL,
+                                    NULL,
+                                    NULL};
     return rill_register_scorer(ctx, &odd);
 }
 
@@ -398,8 +408,18 @@ static rill_status count_calls(void *self, const rill_scorer_rows *rows, rill_as
 
 static rill_status register_counting(rill_context *ctx)
 {
-    static const rill_scorer mixing = {
-        RILL_ABI_VERSION, sizeof(rill_scorer), "mixing", "", "a test", NULL, count_calls, NULL, sizeof(int32_t)};
+    static const rill_scorer mixing = {RILL_ABI_VERSION,
+                                       sizeof(rill_scorer),
+                                       "mixing",
+                                       "",
+                                       "a test",
+                                       NULL,
+                                       count_calls,
+                                       NULL,
+                                       sizeof(int32_t),
+                                       NULL,
+                                       NULL,
+                                       NULL};
     return rill_register_scorer(ctx, &mixing);
 }
 

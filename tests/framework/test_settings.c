@@ -65,7 +65,7 @@ static void ranges(void **state)
         {"like", {"hf", "fairseq", "marian", "ct2"}, {"HF", "ct", "ct22", "1"}},
         {"keep", {"all", "first", "best"}, {"none", "1"}},
         {"stop", {"count", "bound", "bound-max", "top"}, {"bound-", "never", "0"}},
-        {"at-limit", {"open", "first", "end", "end-free"}, {"end-", "free"}},
+        {"at-limit", {"open", "first", "end", "best-ended"}, {"end-", "free"}},
         {"count-end", {"1", "0", "true", "false"}, {"2", "eos"}},
         {"max-length-factor", {"0", "3", "1.5", "1e6"}, {"-1", "inf", "nan", "a"}},
         {"word-penalty", {"0", "-1", "0.5"}, {"inf", "nan", "w"}},

@@ -107,8 +107,10 @@ static const numbered_heuristic heuristics[] = {
     {{RILL_ABI_VERSION, sizeof(rill_heuristic), "h6", "", "a test", make_heuristic, keep_all, unmake}, 6},
 };
 static const numbered_scorer scorers[] = {
-    {{RILL_ABI_VERSION, sizeof(rill_scorer), "s7", "", "a test", make_scorer, say_nothing, unmake, 0}, 7},
-    {{RILL_ABI_VERSION, sizeof(rill_scorer), "s8", "", "a test", make_scorer, say_nothing, unmake, 0}, 8},
+    {{RILL_ABI_VERSION, sizeof(rill_scorer), "s7", "", "a test", make_scorer, say_nothing, unmake, .state_bytes = 0},
+     7},
+    {{RILL_ABI_VERSION, sizeof(rill_scorer), "s8", "", "a test", make_scorer, say_nothing, unmake, .state_bytes = 0},
+     8},
 };
 static const numbered_policy policies[] = {
     {{RILL_ABI_VERSION, sizeof(rill_policy), "p9", "a test", make_policy, choose_nothing, admit_none, unmake, NULL}, 9},

@@ -336,7 +336,7 @@ static void draw_plan(plan *p, dice *d)
     p->settings.distinct = dice_range(d, 0, 1);
     p->settings.length_penalty = dice_range(d, -25, 25);
     p->settings.sort = (rill_sort)dice_range(d, 0, 2);
-    p->settings.at_limit = dice_range(d, 0, 4);
+    p->settings.at_limit = dice_range(d, 0, 5);
     p->settings.min_length = dice_range(d, 0, 1);
 }
 

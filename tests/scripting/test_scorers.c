@@ -185,7 +185,8 @@ static rill_status score_in_c(void *self, const rill_scorer_rows *rows, rill_ask
     return status;
 }
 
-static const rill_scorer in_c = {RILL_ABI_VERSION, sizeof(rill_scorer), "in-c", "", "", NULL, score_in_c, NULL, 0};
+static const rill_scorer in_c = {RILL_ABI_VERSION, sizeof(rill_scorer), "in-c", "", "", NULL, score_in_c, NULL,
+                                 .state_bytes = 0};
 
 static rill_status register_in_c(rill_context *ctx)
 {

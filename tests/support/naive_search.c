@@ -29,6 +29,11 @@ typedef struct search {
     double best_output;
     int stop;      /* a heuristic asked for it */
     int top_ended; /* the best of some timestep has ended */
+    /* The limit 4: what ended in this timestep, what of all was dropped, and the best that came up before there was an output. */
+    list ended;
+    naive_output dropped, seen;
+    int any_dropped, any_seen;
+    int64_t serials;
     naive_result result;
 } search;
 
@@ -204,6 +209,17 @@ static void rescore(search *s, list *taken, int32_t timestep, int32_t phase)
     sort_and_cut(taken, merge_limit(s->p));
 }
 
+/* Those of the best that can have a place. */
+static void note_ended(search *s, list *children)
+{
+    const int32_t most = s->p->immediate ? 2 * s->p->k : s->p->k;
+    for (int32_t i = 0; i < children->n && i < most; i++) {
+        if (!children->at[i].ended || children->at[i].serial > 0) continue;
+        children->at[i].serial = ++s->serials;
+        push(&s->ended, &children->at[i]);
+    }
+}
+
 static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
 {
     const naive_problem *p = s->p;
@@ -220,11 +236,13 @@ static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
         s->result.classes += from == rank;
         list children = children_of(p, parent, rank, &s->beam.at[from], from, NULL, timestep, phase);
         sort_and_cut(&children, children_kept(p, phase));
+        if (p->at_limit == 4 && p->cube != 1) note_ended(s, &children);
         for (int32_t i = 0; i < children.n; i++) push(&merged, &children.at[i]);
         free(children.at);
     }
     sort_and_cut(&merged, merge_limit(p));
     if (p->cube == 1) rescore(s, &merged, timestep, phase);
+    if (p->at_limit == 4 && p->cube == 1) note_ended(s, &merged);
     free(s->beam.at);
     s->beam = merged;
 }
@@ -302,6 +320,39 @@ static void output_at_once(search *s, int32_t timesteps)
     }
     free(s->beam.at);
     s->beam = live;
+}
+
+/* --- the limit 4 ---------------------------------------------------------------------------------------------------- */
+
+static void better_of(const search *s, naive_output *best, int *any, const naive_hypothesis *h)
+{
+    const double its = rank(s->p, h->sum, h->timesteps + (s->p->count_end && h->by_end));
+    if (*any && !(its > best->rank_score) && !(its == best->rank_score && h->serial < best->hypothesis.serial)) return;
+    *best = (naive_output){.hypothesis = *h, .rank_score = its};
+    *any = 1;
+}
+
+static int is_in_beam(const search *s, const naive_hypothesis *h)
+{
+    for (int32_t i = 0; i < s->beam.n; i++)
+        if (s->beam.at[i].ended && s->beam.at[i].serial == h->serial) return 1;
+    return 0;
+}
+
+/* Of all that ended: what is neither in the beam any more nor among the outputs. */
+static void note_dropped(search *s)
+{
+    int32_t kept = 0;
+    for (int32_t i = 0; i < s->ended.n; i++) {
+        const naive_hypothesis h = s->ended.at[i];
+        int output = 0;
+        for (int32_t o = 0; o < s->n_outputs; o++) output |= s->output[o].hypothesis.serial == h.serial;
+        if (is_in_beam(s, &h))
+            s->ended.at[kept++] = h;
+        else if (!output)
+            better_of(s, &s->dropped, &s->any_dropped, &h);
+    }
+    s->ended.n = kept;
 }
 
 /* --- step 5: heuristics --------------------------------------------------------------------------------------------- */
@@ -393,9 +444,19 @@ static int has_enough(const search *s, int32_t timesteps)
     if (p->stop == 0) return 1;
     if (p->stop == 3) return s->top_ended;
     int32_t length = timesteps;
-    if (p->stop == 2 && p->length_penalty > 0) length = p->max_length + (p->at_limit >= 2);
+    if (p->stop == 2 && p->length_penalty > 0) length = p->max_length + (p->at_limit == 2 || p->at_limit == 3);
     for (int32_t i = 0; i < s->beam.n; i++)
         if (!s->beam.at[i].ended) return !(rank(p, s->beam.at[i].sum, length) > s->output[enough(p) - 1].rank_score);
+    return 1;
+}
+
+/* Whether the best that was dropped is the output. */
+static int output_dropped(search *s)
+{
+    if (s->n_outputs > 0 || !s->any_dropped) return 0;
+    for (int32_t i = 0; i < s->beam.n; i++)
+        if (s->beam.at[i].ended) return 0;
+    output(s, &s->dropped.hypothesis);
     return 1;
 }
 
@@ -403,6 +464,7 @@ static int stops(search *s, int32_t timesteps)
 {
     int over = last_timestep(s->p, timesteps);
     if (!(over && s->p->at_limit == 1) && has_enough(s, timesteps)) return 1;
+    if ((!any_live(s) || over || s->stop) && output_dropped(s)) return 1;
     if (!any_live(s)) {
         output_ended(s);
         return 1;
@@ -425,7 +487,9 @@ static int stops(search *s, int32_t timesteps)
 
 static void run_phase(search *s, int32_t timestep, int32_t phase)
 {
+    const int32_t before = s->ended.n, outputs = s->n_outputs;
     expand_and_merge(s, timestep, phase);
+    for (int32_t i = before; i < s->ended.n && outputs == 0; i++) better_of(s, &s->seen, &s->any_seen, &s->ended.at[i]);
     if (phase == s->p->phases - 1) {
         s->top_ended |= s->beam.n > 0 && s->beam.at[0].ended;
         if (s->p->immediate || s->p->shrink)
@@ -441,6 +505,7 @@ static void run_phase(search *s, int32_t timestep, int32_t phase)
     s->result.pruned += merged - s->beam.n;
     s->result.width[timestep].merged = merged;
     trim(s);
+    note_dropped(s);
 }
 
 /* --- states ----------------------------------------------------------------------------------------------------------- */
@@ -461,12 +526,14 @@ static int by_actions(const void *a, const void *b)
 static int64_t states_kept(const search *s)
 {
     int64_t n = 0, distinct = 0;
-    size_t most = ((size_t)s->beam.n + (size_t)s->n_outputs) * NAIVE_LONGEST;
+    size_t most = ((size_t)s->beam.n + (size_t)s->n_outputs + 1) * NAIVE_LONGEST;
     prefix *all = malloc((most + 1) * sizeof *all);
     if (all == NULL) abort();
-    for (int32_t i = 0; i < s->beam.n + s->n_outputs; i++) {
+    for (int32_t i = 0; i < s->beam.n + s->n_outputs + s->any_seen; i++) {
         int in_beam = i < s->beam.n;
-        const naive_hypothesis *h = in_beam ? &s->beam.at[i] : &s->output[i - s->beam.n].hypothesis;
+        const naive_hypothesis *h = in_beam                        ? &s->beam.at[i]
+                                    : i < s->beam.n + s->n_outputs ? &s->output[i - s->beam.n].hypothesis
+                                                                   : &s->seen.hypothesis;
         if (!s->p->path && (!in_beam || h->ended)) continue;
         for (int32_t length = s->p->path ? 0 : h->n - 1; length < h->n; length++)
             if (length >= 0) all[n++] = (prefix){h, length};
@@ -509,6 +576,7 @@ naive_result naive_search(const naive_problem *problem)
         s.result.width[timestep - 1].after = done ? 0 : s.beam.n;
     }
     free(s.beam.at);
+    free(s.ended.at);
     for (int32_t i = 0; i < s.n_outputs; i++) s.result.truncated += s.output[i].hypothesis.truncated;
     if (s.n_outputs > 1) qsort(s.output, (size_t)s.n_outputs, sizeof *s.output, by_rank_score);
     s.result.output = s.output;

@@ -31,6 +31,7 @@ typedef struct naive_hypothesis {
     int ended;
     int by_end; /* its last action is an end action */
     int truncated;
+    int64_t serial; /* of an ended one: the how manieth it was */
 } naive_hypothesis;
 
 /* What one scorer wishes for the children of one hypothesis. Given zeroed; rule 0: end allowed, 1: forbidden, 2: required, 4: not
@@ -91,7 +92,8 @@ typedef struct naive_problem {
     int keep; /* once there are stop_after outputs: 0 all, 1 the first, 2 the best */
     int stop; /* with stop_after outputs: 0 at once; 1, 2 when no live one can get among the best, as it is or at max_length;
                       3 when the best of some timestep has ended */
-    int at_limit; /* 0 live ones are output as they are, 1 only those of the best k, 2 they must end, 3 they end at no cost */
+    int at_limit; /* 0 live ones are output as they are, 1 only those of the best k, 2 they must end, 3 they end at no cost, 4 as 0, but
+                     where none that ended became an output, the best of those that were dropped */
     int count_end;     /* penalties count the end action */
     int32_t min_width; /* heuristics leave so many, outputs counted */
     int require_end;   /* what is truncated is no output */

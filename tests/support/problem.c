@@ -188,7 +188,7 @@ void problem_draw_conventions(problem *p, problem_group group, dice *d)
     s->keep = s->stop == RILL_STOP_BOUND || s->stop == RILL_STOP_BOUND_MAX
                   ? RILL_KEEP_BEST
                   : dice_range(d, RILL_KEEP_ALL, RILL_KEEP_BEST);
-    s->at_limit = dice_range(d, RILL_LIMIT_OPEN, RILL_LIMIT_END_FREE);
+    s->at_limit = dice_range(d, RILL_LIMIT_OPEN, RILL_LIMIT_BEST_ENDED);
     s->count_end = dice_chance(d, 50);
     s->require_end = dice_chance(d, 30);
     if (group == PROBLEM_PRUNED && dice_chance(d, 30)) s->min_width = dice_range(d, 1, 8);

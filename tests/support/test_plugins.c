@@ -304,15 +304,15 @@ static rill_status create_random_scorer(const rill_scorer *table, rill_context *
 
 static const rill_scorer scorers[] = {
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-random", "SEED,FLAGS", "random per row", create_random_scorer,
-     score_random, destroy_random, 0, most_random},
+     score_random, destroy_random, .most = most_random},
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-cheating", "KIND", "mixes rows", create_random_scorer, score_cheating,
-     destroy_random, 0, NULL},
+     destroy_random, .state_bytes = 0},
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-remembering", "0", "carries state that no neighbour changes",
-     create_random_scorer, score_remembering, destroy_random, 0, NULL},
+     create_random_scorer, score_remembering, destroy_random, .state_bytes = 0},
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-flood", "SEED", "ties", create_random_scorer, score_flood,
-     destroy_random, 0, NULL},
+     destroy_random, .state_bytes = 0},
     {RILL_ABI_VERSION, sizeof(rill_scorer), "test-limit", "M", "few choices", create_random_scorer, score_limit,
-     destroy_random, 0, NULL},
+     destroy_random, .state_bytes = 0},
 };
 
 /* --- policies ----------------------------------------------------------------------------------------------------- */

@@ -579,7 +579,7 @@ static rill_status finalize(void *self, const rill_hypothesis *h, rill_text *out
 static rill_status action_name(void *self, int32_t action, rill_text *out)
 {
     const toy *t = self;
-    if (action < 0 || action >= t->model.actions) {
+    if (action < 0 || action >= actions_of(t)) {
         report.violations++;
         return rill_fail(out->ctx, RILL_ERR_ARGUMENT, "toy: the name of action %d is asked", (int)action);
     }

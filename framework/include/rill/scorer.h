@@ -48,6 +48,23 @@ typedef struct rill_scorer_rows {
     void *state;
 } rill_scorer_rows;
 
+/* An output that was found for an input, as rill_output (engine.h) has it. */
+typedef struct rill_found_output {
+    const int32_t *action; /* [n_actions], the end action included */
+    int32_t n_actions;
+    double score, rank_score, logp;
+    int truncated;
+} rill_found_output;
+
+/* All that were found for it. */
+typedef struct rill_found {
+    size_t struct_size;
+    int64_t item_id;
+    const rill_found_output *output; /* [n], best first; valid during the call */
+    int32_t n;                       /* 1 at least */
+    const rill_model *model;
+} rill_found;
+
 typedef struct rill_scorer {
     uint32_t abi_version; /* RILL_ABI_VERSION */
     uint32_t struct_size; /* sizeof(rill_scorer) */
@@ -64,6 +81,17 @@ typedef struct rill_scorer {
     /* Bytes that the engine keeps for it of each hypothesis, copied along the tree; plain data, aligned to 16 within a node
      * (the array of a call is packed). (optional: 0) */
     size_t state_bytes;
+
+    /* An input has been encoded: rows of it may come, until done(). A failure fails this input alone. A scorer that has this method
+     * may keep something of inputs in flight: the checking mode then asks the same instance about each item alone, and not one
+     * that has seen nothing. (optional) */
+    rill_status (*begin)(void *self, int64_t item_id);
+    /* The input's search has come to its end by itself. RILL_AGAIN: forget these outputs and decode it again, from its encoded input,
+     * with what the scorers of the chain say by now; RILL_OK: they are its result. In a chain all scorers are asked. (optional) */
+    rill_status (*found)(void *self, const rill_found *found);
+    /* The input leaves the engine, whatever way; comes once for each begin() that did not fail. One that an engine did not come
+     * to before its end may leave without. (optional) */
+    void (*done)(void *self, int64_t item_id);
     /* The most that an instance adds to the score of an action in all, and *end, given as 0, to that of an end action; negative where it
      * always takes so much. For the setting certify. (optional: it is not known, and the setting refuses the scorer) */
     double (*most)(const void *self, double *end);

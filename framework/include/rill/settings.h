@@ -29,6 +29,7 @@ typedef enum rill_at_limit {
     RILL_LIMIT_FIRST = 2,
     RILL_LIMIT_END = 3,
     RILL_LIMIT_END_FREE = 4,
+    RILL_LIMIT_BEST_ENDED = 5,
 } rill_at_limit;
 typedef enum rill_cube { RILL_CUBE_NONE = 1, RILL_CUBE_NAIVE = 2, RILL_CUBE_ACCELERATED = 3 } rill_cube;
 typedef enum rill_like { RILL_LIKE_HF = 1, RILL_LIKE_FAIRSEQ = 2, RILL_LIKE_MARIAN = 3, RILL_LIKE_CT2 = 4 } rill_like;

@@ -1,0 +1,439 @@
+/* rill evidence: n-best lists or lattices in, posteriors of n-grams out.
+ *
+ * One input's outputs are in memory at a time; lines of an input stand together, and ids ascend. A line that cannot be used is told with
+ * its number, and left out alone.
+ *
+ * Divisions: lines · actions · n-best lists · lattices · inputs · the command. */
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "input.h"
+#include "output.h"
+#include "rill/evidence.h"
+#include "session.h"
+
+enum { MOST_FIELDS = 8, LATTICE_FIELDS = 5, MOST_NODES = 1 << 20 };
+
+/* An edge of a lattice as it was read: its actions are action[first, first + n) of all. */
+typedef struct arc {
+    int from, to;
+    size_t first;
+    int n;
+    double score;
+} arc;
+
+typedef struct evidence {
+    cli_session session;
+    const char *input_path, *output_path, *scale_text;
+    int ids, lattice;
+    double scale;
+    cli_input input;
+    cli_output output;
+    rill_evidence_kind kind;
+    rill_evidence_writer *writer;
+    rill_ngrams *ngrams;
+    int64_t id;      /* of the input at hand; -1: there is none yet */
+    int64_t entries; /* that it has */
+    int64_t bad, inputs, without, first_without;
+    int32_t *action; /* of an entry; of a lattice all edges' */
+    size_t n_actions, room;
+    arc *arc;
+    size_t n_arcs, arcs_room;
+} evidence;
+
+/* --- lines ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct field {
+    const char *text;
+    size_t length;
+} field;
+
+/* Fields have " ||| " between; the last of the array gets the line's last. */
+static int split(const char *line, size_t length, field *out)
+{
+    static const char bar[] = " ||| ";
+    int n = 0;
+    for (;;) {
+        const char *to = memmem(line, length, bar, sizeof bar - 1);
+        const size_t part = to ? (size_t)(to - line) : length;
+        out[n < MOST_FIELDS ? n++ : n - 1] = (field){line, part};
+        if (!to) return n;
+        line = to + sizeof bar - 1;
+        length -= part + sizeof bar - 1;
+    }
+}
+
+static int number_of(const field *f, double *out)
+{
+    char text[64], *end;
+    if (f->length == 0 || f->length >= sizeof text) return 0;
+    memcpy(text, f->text, f->length);
+    text[f->length] = '\0';
+    *out = strtod(text, &end);
+    return end > text && end[strspn(end, " ")] == '\0' && isfinite(*out);
+}
+
+static int whole_of(const field *f, double most, double *out)
+{
+    return number_of(f, out) && *out >= 0 && *out <= most && *out == floor(*out);
+}
+
+static int bad_line(evidence *e, const char *why)
+{
+    cli_say("line %" PRId64 ": %s: it is left out", e->input.lines, why);
+    e->bad++;
+    return CLI_OK;
+}
+
+/* A failure of the library's that is the line's own; others end the command. */
+static int check_line(evidence *e, rill_status status)
+{
+    char why[400];
+    if (status >= 0) return CLI_OK;
+    if (status != RILL_ERR_INPUT) return cli_fail_context(e->session.ctx);
+    snprintf(why, sizeof why, "%s", rill_error(e->session.ctx));
+    return bad_line(e, why);
+}
+
+/* --- actions ---------------------------------------------------------------------------------------------------------- */
+
+static int reserve(evidence *e, size_t n)
+{
+    if (e->n_actions + n <= e->room) return CLI_OK;
+    const size_t room = 2 * (e->n_actions + n);
+    int32_t *more = realloc(e->action, room * sizeof *more);
+    if (!more) return cli_fail_memory("actions");
+    e->action = more;
+    e->room = room;
+    return CLI_OK;
+}
+
+/* Actions by their numbers. */
+static rill_status read_ids(evidence *e, const field *text, int32_t *n)
+{
+    const char *at = text->text, *end = at + text->length;
+    *n = 0;
+    while (at < end) {
+        const char *blank = memchr(at, ' ', (size_t)(end - at));
+        const field one = {at, (size_t)((blank ? blank : end) - at)};
+        double id;
+        at += one.length + (blank != NULL);
+        if (one.length == 0) continue;
+        if (!whole_of(&one, INT32_MAX, &id))
+            return rill_fail(e->session.ctx, RILL_ERR_INPUT, "\"%.*s\" is no action's number", (int)one.length,
+                             one.text);
+        e->action[e->n_actions + (size_t)(*n)++] = (int32_t)id;
+    }
+    return RILL_OK;
+}
+
+/* The actions of a text, behind those that there are; e->n_actions is not changed. */
+static rill_status make_actions(evidence *e, const field *text, int32_t *n)
+{
+    *n = 0;
+    if (reserve(e, text->length + 2) != CLI_OK) return RILL_ERR_MEMORY;
+    if (e->ids) return read_ids(e, text, n);
+    const rill_model *model = e->session.model;
+    rill_status status = rill_model_tokenize(model, e->session.ctx, text->text, text->length, e->action + e->n_actions,
+                                             (int32_t)text->length + 1, n);
+    if (status < 0 || (size_t)*n <= text->length + 1) return status;
+    if (reserve(e, (size_t)*n + 1) != CLI_OK) return RILL_ERR_MEMORY;
+    return rill_model_tokenize(model, e->session.ctx, text->text, text->length, e->action + e->n_actions, *n, n);
+}
+
+/* --- n-best lists ----------------------------------------------------------------------------------------------------- */
+
+static int was_cut(const field *fields, int n)
+{
+    static const char mark[] = "truncated= 1";
+    for (int i = 2; i < n - 1; i++)
+        if (memmem(fields[i].text, fields[i].length, mark, sizeof mark - 1)) return 1;
+    return 0;
+}
+
+static int take_entry(evidence *e, const field *fields, int n)
+{
+    double score;
+    int32_t actions;
+    if (n < 3 || !number_of(&fields[n - 1], &score))
+        return bad_line(e, "\"ID ||| OUTPUT ||| ... ||| SCORE\" was expected");
+    e->n_actions = 0;
+    rill_status status = make_actions(e, &fields[1], &actions);
+    const int has_end = actions > 0 && e->action[actions - 1] == e->kind.end_action;
+    if (status >= 0 && e->kind.end_action >= 0 && !has_end && !was_cut(fields, n))
+        e->action[actions++] = e->kind.end_action;
+    if (status >= 0) status = rill_ngrams_entry(e->ngrams, e->action, actions, score);
+    e->entries += status >= 0;
+    return check_line(e, status);
+}
+
+/* --- lattices --------------------------------------------------------------------------------------------------------- */
+
+static int add_arc(evidence *e, const arc *new)
+{
+    if (e->n_arcs == e->arcs_room) {
+        const size_t room = 2 * e->arcs_room + 64;
+        arc *more = realloc(e->arc, room * sizeof *more);
+        if (!more) return cli_fail_memory("a lattice");
+        e->arc = more;
+        e->arcs_room = room;
+    }
+    e->arc[e->n_arcs++] = *new;
+    e->n_actions += (size_t) new->n;
+    e->entries++;
+    return CLI_OK;
+}
+
+static int take_arc(evidence *e, const field *fields, int n)
+{
+    double from, to, score;
+    int32_t actions;
+    if (n != LATTICE_FIELDS || !whole_of(&fields[1], MOST_NODES, &from) || !whole_of(&fields[2], MOST_NODES, &to) ||
+        to <= from || !number_of(&fields[4], &score))
+        return bad_line(e, "\"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\" was expected, with FROM < TO");
+    rill_status status = make_actions(e, &fields[3], &actions);
+    for (int32_t i = 0; status >= 0 && i < actions; i++)
+        if (e->action[e->n_actions + (size_t)i] >= e->kind.actions)
+            status = rill_fail(e->session.ctx, RILL_ERR_INPUT, "there is no action %d: the model has %d",
+                               (int)e->action[e->n_actions + (size_t)i], (int)e->kind.actions);
+    if (status < 0) return check_line(e, status);
+    if (actions == 0) return bad_line(e, "an edge without an action");
+    const arc new = {(int)from, (int)to, e->n_actions, (int)actions, score};
+    return add_arc(e, &new);
+}
+
+static int compare_arcs(const void *left, const void *right)
+{
+    const arc *a = left, *b = right;
+    if (a->from != b->from) return a->from < b->from ? -1 : 1;
+    return a->first < b->first ? -1 : 1; /* as they were read */
+}
+
+/* A token of several actions has nodes of its own between its ends: nodes get new numbers, with those of edges that leave a node
+ * behind it. place[node] is the new one; paths end in `last`. */
+static rill_status add_edges(evidence *e, const int *place, int last)
+{
+    rill_status status = RILL_OK;
+    int between = 0, from = -1, ended = e->kind.end_action >= 0;
+    for (size_t i = 0; i < e->n_arcs && status >= 0; i++) {
+        const arc *a = &e->arc[i];
+        if (a->from != from) between = place[from = a->from] + 1;
+        int at = place[from];
+        for (int j = 0; j < a->n && status >= 0; j++) {
+            const int to = j + 1 < a->n ? between++ : place[a->to];
+            status = rill_ngrams_edge(e->ngrams, at, to, e->action[a->first + (size_t)j], j ? 0 : a->score);
+            at = to;
+        }
+        if (a->to == last) ended = ended && e->action[a->first + (size_t)a->n - 1] == e->kind.end_action;
+    }
+    if (status >= 0 && e->kind.end_action >= 0 && !ended)
+        status = rill_ngrams_edge(e->ngrams, place[last], place[last] + 1, e->kind.end_action, 0);
+    return status;
+}
+
+static rill_status make_lattice(evidence *e)
+{
+    int nodes = 0, number = 0;
+    size_t i = 0;
+    qsort(e->arc, e->n_arcs, sizeof *e->arc, compare_arcs);
+    for (size_t j = 0; j < e->n_arcs; j++)
+        if (e->arc[j].to >= nodes) nodes = e->arc[j].to + 1;
+    int *place = malloc((size_t)nodes * sizeof *place);
+    if (!place) return rill_fail_memory(e->session.ctx, (size_t)nodes * sizeof *place, "a lattice");
+    for (int node = 0; node < nodes; node++) {
+        place[node] = number++;
+        for (; i < e->n_arcs && e->arc[i].from == node; i++) number += e->arc[i].n - 1;
+    }
+    const rill_status status = add_edges(e, place, nodes - 1);
+    free(place);
+    return status;
+}
+
+/* --- inputs ----------------------------------------------------------------------------------------------------------- */
+
+static void note_without(evidence *e, int64_t first, int64_t n)
+{
+    if (n > 0 && e->without == 0) e->first_without = first;
+    e->without += n;
+}
+
+/* The input at hand has all its lines. */
+static int end_input(evidence *e)
+{
+    rill_status status = RILL_OK;
+    if (e->id < 0) return CLI_OK;
+    if (e->entries > 0) {
+        if (e->lattice) status = make_lattice(e);
+        if (status >= 0) status = rill_ngrams_finish(e->ngrams, e->scale);
+        if (status >= 0) status = rill_evidence_put(e->writer, e->id, e->ngrams);
+        if (status < 0 && status != RILL_ERR_INPUT)
+            return e->output.error ? CLI_FAILED : cli_fail_context(e->session.ctx);
+        if (status < 0) {
+            cli_say("input %" PRId64 ": %s", e->id, rill_error(e->session.ctx));
+            e->bad++;
+        }
+    }
+    if (e->entries == 0 || status < 0)
+        note_without(e, e->id, 1);
+    else
+        e->inputs++;
+    rill_ngrams_begin(e->ngrams);
+    e->entries = 0;
+    e->n_actions = e->n_arcs = 0;
+    return CLI_OK;
+}
+
+static int take_line(evidence *e, const char *line, size_t length)
+{
+    field fields[MOST_FIELDS];
+    double id;
+    const int n = split(line, length, fields);
+    if (n < 3 || !whole_of(&fields[0], 1e15, &id))
+        return bad_line(e, e->lattice ? "\"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\" was expected"
+                                      : "\"ID ||| OUTPUT ||| ... ||| SCORE\" was expected");
+    if ((int64_t)id < e->id) return bad_line(e, "ids must ascend, and this one is behind a larger one");
+    if ((int64_t)id > e->id) {
+        const int code = end_input(e);
+        if (code != CLI_OK) return code;
+        note_without(e, e->id + 1, (int64_t)id - e->id - 1);
+        e->id = (int64_t)id;
+    }
+    return e->lattice ? take_arc(e, fields, n) : take_entry(e, fields, n);
+}
+
+static int read_all(evidence *e)
+{
+    const char *line;
+    size_t length;
+    rill_status status;
+    int code = CLI_OK;
+    while (code == CLI_OK && (status = cli_input_read(&e->input, 1, &line, &length)) != RILL_END_OF_INPUT) {
+        if (status == RILL_ERR_INPUT)
+            bad_line(e, line);
+        else if (status < 0)
+            return cli_fail_context(e->session.ctx);
+        else if (status == RILL_OK && length > 0)
+            code = take_line(e, line, length);
+    }
+    return code == CLI_OK ? end_input(e) : code;
+}
+
+/* --- the command ------------------------------------------------------------------------------------------------------ */
+
+#define STORED(of) .member = offsetof(evidence, of)
+static const cli_option options[] = {
+    {"output", 'o', "FILE", "where the evidence goes (default: standard output, unless it is a terminal)",
+     STORED(output_path)},
+    {"scale", 0, "A", "masses of an input's outputs are as exp(A * score) (default 1: scores are log-probabilities)",
+     STORED(scale_text)},
+    {"ids", 0, "", "outputs and tokens are numbers of actions with blanks between, not texts", STORED(ids)},
+    {"lattice", 0, "", "lines are edges of lattices: \"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\"", STORED(lattice)},
+    {.name = NULL},
+};
+
+static int take_option(void *user, const cli_option *option, const char *value)
+{
+    evidence *e = user;
+    return cli_session_owns(option) ? cli_session_take(&e->session, option, value) : cli_option_store(e, option, value);
+}
+
+static int take_argument(void *user, const char *value)
+{
+    evidence *e = user;
+    if (e->input_path) return cli_fail("one list was expected, \"%s\" is a second", value);
+    e->input_path = value;
+    return CLI_OK;
+}
+
+static int parse(evidence *e, int argc, char **argv, int *helped)
+{
+    const cli_group groups[] = {{"Evidence", options},
+                                {"Model", cli_model_options},
+                                {"Options of the domain", e->session.rows.domains},
+                                {NULL, NULL}};
+    const cli_syntax syntax = {
+        "rill evidence [NBEST] -m DIR -o FILE [options]",
+        "Make posteriors of n-grams from n-best lists, for `rill decode --lmbr FILE`.\n"
+        "NBEST (default: standard input) has lines \"ID ||| OUTPUT ||| ... ||| SCORE\",\n"
+        "those of an input together, ids ascending from 0: what `rill decode --n-best N`\n"
+        "writes, or what other systems do. Outputs become actions of the model. An id\n"
+        "that does not occur is an input without evidence, which --lmbr cannot decode.\n"
+        "With --lattice lines are edges from node FROM to a larger node TO; paths lead\n"
+        "from node 0 to the largest node, and a path's score is the sum of its edges'.\n"
+        "TOKEN is text of one action or several.",
+        groups,
+        "Exit code: 0 all lines were used; 1 wrong usage, or nothing could be made;\n2 some lines were left out, each "
+        "after a message.\n\nExamples:\n"
+        "  rill decode -m model --n-best 10 < in > nbest\n"
+        "  rill evidence nbest -m model -o evidence\n"
+        "  rill decode -m model --lmbr evidence,T=10,p=0.8,r=0.7 < in > out\n",
+        take_option,
+        take_argument,
+        e};
+    const int code = cli_session_parse(&e->session, &syntax, argc, argv, helped);
+    if (code != CLI_OK || *helped || !e->scale_text) return code;
+    const field scale = {e->scale_text, strlen(e->scale_text)};
+    if (!number_of(&scale, &e->scale) || e->scale <= 0)
+        return cli_fail("--scale: \"%s\" is not a number above 0", e->scale_text);
+    return CLI_OK;
+}
+
+static rill_status write_bytes(void *user, const void *bytes, size_t n)
+{
+    return cli_output_write(user, bytes, n) ? RILL_ERR_IO : RILL_OK;
+}
+
+static int prepare(evidence *e)
+{
+    rill_context *ctx = e->session.ctx;
+    int code = cli_session_configure(&e->session);
+    e->session.workers = 1;
+    if (code == CLI_OK) code = cli_input_open(&e->input, ctx, e->input_path, RILL_FILE_STREAM);
+    if (code == CLI_OK) code = cli_session_open(&e->session);
+    if (code == CLI_OK) code = cli_output_open(&e->output, ctx, e->output_path, CLI_REPORT);
+    if (code != CLI_OK) return code;
+    if (e->output.terminal) return cli_fail("evidence is no text for a terminal: -o FILE says where it goes");
+    rill_status status = rill_evidence_kind_of(&e->kind, ctx, e->session.model);
+    if (status >= 0) status = rill_ngrams_create(&e->ngrams, ctx, &e->kind);
+    if (status >= 0) status = rill_evidence_writer_create(&e->writer, ctx, &e->kind, write_bytes, &e->output);
+    return cli_checked(ctx, status);
+}
+
+static int make(evidence *e)
+{
+    int code = prepare(e);
+    if (code == CLI_OK) code = read_all(e);
+    if (code == CLI_OK && e->inputs == 0) code = cli_fail("%s: there is no evidence in it", e->input.name);
+    if (code == CLI_OK && rill_evidence_writer_finish(e->writer) < 0) code = CLI_FAILED;
+    if (code != CLI_OK && !e->output.error) e->output.begun = 0; /* what is not whole does not take the file's place */
+    const int closed = cli_output_close(&e->output);
+    if (code == CLI_OK && closed == CLI_OK && e->without > 0)
+        cli_say("warning: %" PRId64 " input%s no evidence, the first of them input %" PRId64, e->without,
+                e->without == 1 ? " has" : "s have", e->first_without);
+    if (code == CLI_OK) code = closed;
+    return code == CLI_OK && e->bad > 0 ? CLI_SOME_FAILED : code;
+}
+
+int cli_evidence(int argc, char **argv)
+{
+    int helped = 0;
+    evidence *e = calloc(1, sizeof *e);
+    if (!e) return cli_fail_memory("the command");
+    e->input.fd = e->id = -1;
+    e->scale = 1;
+    int code = cli_session_start(&e->session);
+    if (code == CLI_OK) code = parse(e, argc, argv, &helped);
+    if (code == CLI_OK && !helped) code = make(e);
+    rill_evidence_writer_free(e->writer);
+    rill_ngrams_free(e->ngrams);
+    cli_session_end(&e->session);
+    cli_input_close(&e->input);
+    free(e->action);
+    free(e->arc);
+    free(e);
+    return code;
+}

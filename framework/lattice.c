@@ -1,0 +1,198 @@
+/* Posteriors of the n-grams of a lattice: exact, by following for each n-gram how much of it the paths to a node end with.
+ *
+ * Edges first get probabilities: that of the path being the product of its edges', by a pass from the last node back. For one n-gram
+ * of m actions a pass forward then keeps at each node the mass of the paths that end with its first 0, 1, ... m - 1 actions, and have
+ * not had the whole of it; what completes it leaves, and is counted. Nodes come in the order of their numbers, since edges lead to
+ * larger ones. In a domain of several phases, edges of other phases leave a path where it is.
+ *
+ * Divisions: the graph · n-grams · masses. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "ngrams.h"
+
+typedef struct lattice {
+    rill_ngrams *g;
+    int32_t nodes;
+    double *beta;   /* [nodes] logarithm of the sum over paths from here to the end */
+    double *mass;   /* [nodes, 4] of paths to here, by how much of an n-gram they end with */
+    int32_t *first; /* [nodes + 1] edges by the node they leave */
+    int32_t *phase; /* [nodes] of the edges that leave it; -1: nothing leads here */
+} lattice;
+
+/* --- the graph -------------------------------------------------------------------------------------------------------- */
+
+/* A stable order is not needed for anything but sums, which must not depend on the sort. */
+static int compare_edges(const void *left, const void *right)
+{
+    const ngram_edge *a = left, *b = right;
+    if (a->from != b->from) return a->from < b->from ? -1 : 1;
+    if (a->to != b->to) return a->to < b->to ? -1 : 1;
+    if (a->action != b->action) return a->action < b->action ? -1 : 1;
+    return a->score > b->score ? -1 : a->score < b->score;
+}
+
+static rill_status make_graph(lattice *l)
+{
+    rill_ngrams *g = l->g;
+    for (size_t i = 0; i < g->n_edges; i++)
+        if (g->edge[i].to >= l->nodes) l->nodes = g->edge[i].to + 1;
+    const size_t n = (size_t)l->nodes;
+    l->beta = rill_calloc(g->ctx, n, sizeof *l->beta);
+    l->mass = rill_calloc(g->ctx, n, RILL_NGRAM_MOST * sizeof *l->mass);
+    l->first = rill_calloc(g->ctx, n + 1, sizeof *l->first);
+    l->phase = rill_calloc(g->ctx, n, sizeof *l->phase);
+    if (l->beta == NULL || l->mass == NULL || l->first == NULL || l->phase == NULL)
+        return rill_fail_memory(g->ctx, n * RILL_NGRAM_MOST * sizeof *l->mass, "a lattice");
+    qsort(g->edge, g->n_edges, sizeof *g->edge, compare_edges);
+    for (size_t i = 0; i < g->n_edges; i++) l->first[g->edge[i].from + 1]++;
+    for (size_t i = 0; i < n; i++) l->first[i + 1] += l->first[i];
+    return RILL_OK;
+}
+
+static void free_graph(lattice *l)
+{
+    rill_context *ctx = l->g->ctx;
+    const size_t n = (size_t)l->nodes;
+    rill_free(ctx, l->beta, n * sizeof *l->beta);
+    rill_free(ctx, l->mass, n * RILL_NGRAM_MOST * sizeof *l->mass);
+    rill_free(ctx, l->first, (n + 1) * sizeof *l->first);
+    rill_free(ctx, l->phase, n * sizeof *l->phase);
+}
+
+static double log_sum(double a, double b)
+{
+    const double most = a > b ? a : b, least = a > b ? b : a;
+    return isinf(most) ? most : most + log1p(exp(least - most));
+}
+
+/* Scores become probabilities of taking an edge where it begins. */
+static rill_status weigh(lattice *l, double scale)
+{
+    ngram_edge *edge = l->g->edge;
+    l->beta[l->nodes - 1] = 0;
+    for (int32_t node = l->nodes - 2; node >= 0; node--) {
+        l->beta[node] = -INFINITY;
+        for (int32_t i = l->first[node]; i < l->first[node + 1]; i++)
+            l->beta[node] = log_sum(l->beta[node], scale * edge[i].score + l->beta[edge[i].to]);
+    }
+    if (isinf(l->beta[0]))
+        return rill_fail(l->g->ctx, RILL_ERR_INPUT, "no path leads from node 0 to node %d", l->nodes - 1);
+    for (size_t i = 0; i < l->g->n_edges; i++) {
+        const double from = l->beta[edge[i].from], to = l->beta[edge[i].to];
+        edge[i].score = isinf(to) ? 0 : exp(scale * edge[i].score + to - from);
+    }
+    return RILL_OK;
+}
+
+/* Whether paths take the edge. */
+static int is_used(const lattice *l, const ngram_edge *edge)
+{
+    return l->phase[edge->from] >= 0 && edge->score > 0;
+}
+
+static rill_status find_phases(lattice *l)
+{
+    const rill_ngrams *g = l->g;
+    for (int32_t node = 1; node < l->nodes; node++) l->phase[node] = -1;
+    for (size_t i = 0; i < g->n_edges; i++) {
+        const ngram_edge *edge = &g->edge[i];
+        if (!is_used(l, edge)) continue;
+        const int32_t phase = (l->phase[edge->from] + 1) % g->kind.phases;
+        if (l->phase[edge->to] >= 0 && l->phase[edge->to] != phase)
+            return rill_fail(g->ctx, RILL_ERR_INPUT, "paths reach node %d in phase %d and in phase %d", edge->to,
+                             l->phase[edge->to], phase);
+        l->phase[edge->to] = phase;
+    }
+    return RILL_OK;
+}
+
+/* --- n-grams ---------------------------------------------------------------------------------------------------------- */
+
+/* Those that begin with gram[0, m), of a path that has come to the node. */
+static rill_status see_from(lattice *l, int32_t node, int32_t phase, int32_t *gram, int32_t m)
+{
+    rill_ngrams *g = l->g;
+    for (int32_t i = l->first[node]; m < RILL_NGRAM_MOST && i < l->first[node + 1]; i++) {
+        const ngram_edge *edge = &g->edge[i];
+        const int counts = l->phase[node] == phase;
+        if (!is_used(l, edge)) continue;
+        gram[m] = edge->action;
+        if (counts) RILL__TRY(ngrams_see(g, phase, gram, m + 1, 0));
+        RILL__TRY(see_from(l, edge->to, phase, gram, m + counts));
+    }
+    return RILL_OK;
+}
+
+/* Each once. They are united when they are many, since branches that meet again lead to the same n-grams over and over. */
+static void unite(rill_ngrams *g)
+{
+    size_t n = 0;
+    ngrams_sort(g);
+    for (size_t i = 0; i < g->n_seen; i++)
+        if (n == 0 || !ngrams_same(&g->seen[n - 1], &g->seen[i])) g->seen[n++] = g->seen[i];
+    g->n_seen = n;
+}
+
+static rill_status see_all(lattice *l)
+{
+    enum { MANY = 1 << 16 };
+    size_t united = 0;
+    int32_t gram[RILL_NGRAM_MOST];
+    for (int32_t node = 0; node < l->nodes - 1; node++) {
+        if (l->phase[node] >= 0) RILL__TRY(see_from(l, node, l->phase[node], gram, 0));
+        if (l->g->n_seen < united + MANY) continue;
+        unite(l->g);
+        united = l->g->n_seen;
+    }
+    unite(l->g);
+    return RILL_OK;
+}
+
+/* --- masses ----------------------------------------------------------------------------------------------------------- */
+
+/* How much of the n-gram a path ends with that ended with `held` actions of it and takes one more. */
+static int32_t follow(const int32_t *gram, int32_t m, int32_t held, int32_t action)
+{
+    for (int32_t length = held + 1; length > 0; length--) {
+        if (gram[length - 1] != action || length > m) continue;
+        /* The last length - 1 actions of what was held begin the n-gram too. */
+        if (memcmp(gram, gram + held - (length - 1), (size_t)(length - 1) * sizeof *gram) == 0) return length;
+    }
+    return 0;
+}
+
+static double mass_of(lattice *l, const ngram_seen *seen)
+{
+    const rill_ngrams *g = l->g;
+    double whole = 0;
+    int32_t m = 0;
+    while (m < RILL_NGRAM_MOST && seen->action[m] >= 0) m++;
+    memset(l->mass, 0, (size_t)l->nodes * RILL_NGRAM_MOST * sizeof *l->mass);
+    l->mass[0] = 1;
+    for (size_t i = 0; i < g->n_edges; i++) {
+        const ngram_edge *edge = &g->edge[i];
+        const double *from = l->mass + (size_t)edge->from * RILL_NGRAM_MOST;
+        double *to = l->mass + (size_t)edge->to * RILL_NGRAM_MOST;
+        if (!is_used(l, edge)) continue;
+        for (int32_t held = 0; held < m; held++) {
+            if (from[held] == 0) continue;
+            const int counts = l->phase[edge->from] == seen->phase;
+            const int32_t now = counts ? follow(seen->action, m, held, edge->action) : held;
+            *(now == m ? &whole : &to[now]) += from[held] * edge->score;
+        }
+    }
+    return whole;
+}
+
+rill_status ngrams_of_lattice(rill_ngrams *g, double scale)
+{
+    lattice l = {.g = g};
+    rill_status status = make_graph(&l);
+    if (status >= 0) status = weigh(&l, scale);
+    if (status >= 0) status = find_phases(&l);
+    if (status >= 0) status = see_all(&l);
+    for (size_t i = 0; status >= 0 && i < g->n_seen; i++) g->seen[i].mass = mass_of(&l, &g->seen[i]);
+    free_graph(&l);
+    return status;
+}
