@@ -8,7 +8,10 @@
  * leave, later ones are dropped, live ones fill up to k. "shrink": as many are popped as there are places left, and ended
  * ones leave theirs empty.
  *
+ * Where scorers divide an item's beam into banks, these choose first, and what they chose is taken from the list as it stands.
+ *
  * Divisions: the heap · taking a child · the pass. */
+#include "banks.h"
 #include "rooms.h"
 
 /* --- the heap ----------------------------------------------------------------------------------------------------- */
@@ -42,6 +45,7 @@ typedef struct merge {
     item *it;
     merge_head *heap;
     int32_t n_heap;
+    int banked; /* the heap is a list of all that is taken, in rank order */
     int32_t to; /* next candidate */
 } merge;
 
@@ -49,17 +53,23 @@ typedef struct merge {
 static void make_heap(merge *m, int32_t *row)
 {
     const choice_table *c = m->c;
+    m->heap = m->t->heap;
     m->n_heap = 0;
+    m->banked = item_is_banked(m->t, m->it, *row);
+    if (m->banked) {
+        m->n_heap = banks_choose(m->t, m->it, row);
+        return;
+    }
     for (int32_t rank = 0; rank < m->it->width; rank++) {
         const beam_entry *entry = &m->it->beam[rank];
         if (entry->ended) {
-            m->heap[m->n_heap++] = (merge_head){entry->score, rank, -1, 0};
+            m->heap[m->n_heap++] = (merge_head){entry->score, rank, -1, 0, 0};
             continue;
         }
         int32_t r = (*row)++;
         if (!selector_look(&m->t->selector, r, 0)) continue;
         double score = entry->score + (double)c->score[(int64_t)r * c->stride];
-        m->heap[m->n_heap++] = (merge_head){score, rank, r, 0};
+        m->heap[m->n_heap++] = (merge_head){score, rank, r, 0, 0};
     }
     for (int32_t i = m->n_heap / 2 - 1; i >= 0; i--) sift_down(m->heap, m->n_heap, i);
 }
@@ -69,6 +79,11 @@ static void advance(merge *m)
 {
     merge_head *head = &m->heap[0];
     const choice_table *c = m->c;
+    if (m->banked) {
+        m->heap++;
+        m->n_heap--;
+        return;
+    }
     if (head->row >= 0 && selector_look(&m->t->selector, head->row, ++head->next)) {
         int64_t choice = (int64_t)head->row * c->stride + head->next;
         head->score = m->it->beam[head->rank].score + (double)c->score[choice];
@@ -205,9 +220,10 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
     for (int32_t i = 0; i < t->n; i++) {
         item *it = &e->items.at[t->selected[i]];
         int64_t most = (int64_t)it->live * stride + (it->width - it->live), limit = rill__merge_limit(it->settings);
+        if ((size_t)it->width > need.widest) need.widest = (size_t)it->width;
+        if (t->rules.banks != NULL && (size_t)most > need.widest) need.widest = (size_t)most;
         if (most > limit) most = limit;
         need.candidates += (size_t)most;
-        if ((size_t)it->width > need.widest) need.widest = (size_t)it->width;
         if ((size_t)most > need.widest_after) need.widest_after = (size_t)most;
         /* Twice: what leaves now, and what is output when the item stops in this timestep. */
         RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(it->n_outputs + 2 * most), "outputs"));
@@ -217,14 +233,15 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
 }
 
 /* What heuristics are told of item i, whose candidates end at `end`. */
-static void describe_item(candidates *c, int32_t i, const item *it, int32_t end)
+static void describe_item(candidates *c, int32_t i, const item *it, int32_t end, int banked)
 {
     c->item_id[i] = it->id;
     c->instances[i] = it->instances;
     c->k[i] = it->settings->k;
     c->timestep[i] = it->timestep;
     c->outputs[i] = it->n_outputs;
-    c->least[i] = it->settings->min_width - it->n_outputs;
+    /* Candidates of different banks are not compared, so heuristics, which do, leave all of them. */
+    c->least[i] = banked ? INT32_MAX : it->settings->min_width - it->n_outputs;
     c->best_output[i] = c->best[i] = it->best_output;
     if (c->offset[i] < end && c->score[c->offset[i]] > c->best[i]) c->best[i] = c->score[c->offset[i]];
     c->stop[i] = it->stop_asked; /* in an earlier phase */
@@ -232,7 +249,7 @@ static void describe_item(candidates *c, int32_t i, const item *it, int32_t end)
 
 void engine_merge(rill_engine *e, timestep *t, int last)
 {
-    merge m = {.e = e, .t = t, .c = &t->selector.choices, .heap = t->heap};
+    merge m = {.e = e, .t = t, .c = &t->selector.choices};
     int32_t row = 0;
     t->candidates.n = t->n;
     for (int32_t i = 0; i < t->n; i++) {
@@ -243,7 +260,7 @@ void engine_merge(rill_engine *e, timestep *t, int last)
             merge_last(&m);
         else
             merge_all(&m);
-        describe_item(&t->candidates, i, m.it, m.to);
+        describe_item(&t->candidates, i, m.it, m.to, m.banked);
     }
     t->candidates.offset[t->n] = m.to;
     e->statistics.all.candidates += m.to;

@@ -1,4 +1,4 @@
-/* The built-in scorer: a word reward. And the registration of all that the engine itself offers.
+/* The word reward, a built-in scorer; constraints.c has the others. And the registration of all that the engine itself offers.
  *
  *   word_reward:W   add W to every action but the end action: W > 0 favours longer outputs (He et al. 2016, "Improved
  *                   neural machine translation with SMT features") */
@@ -52,7 +52,8 @@ static const rill_scorer word_reward_scorer = {
 
 rill_status rill__register_scorers(rill_context *ctx)
 {
-    return rill_register_scorer(ctx, &word_reward_scorer);
+    RILL__TRY(rill_register_scorer(ctx, &word_reward_scorer));
+    return rill__register_constraints(ctx);
 }
 
 rill_status rill_register_core(rill_context *ctx)

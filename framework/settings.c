@@ -69,6 +69,10 @@ static const rill_option OPTIONS[] = {
         "give no output that was cut short; an input with no other fails"),
     ROW("unknown-penalty", "U", "0", REAL, SEARCH, -1e6, HUGE_VAL, unknown_penalty,
         "taken from the score of the unknown action; inf: never choose it"),
+    ROW("no-repeat-ngram", "N", "0: any may", INT, SEARCH, 0, INT_MAX, no_repeat_ngram,
+        "no N actions in a row may be in an output twice"),
+    ROW("repetition-penalty", "P", "1: none", REAL, SEARCH, 1e-3, 1e3, repetition_penalty,
+        "multiply log-probabilities of actions that the output has already by P"),
     {0},
 };
 /* clang-format on */

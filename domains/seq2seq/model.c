@@ -153,6 +153,8 @@ static void fill_info(const seq_model *m, rill_domain_info *info)
                                .slot_unit_bytes = bytes.unit + (one - none) * bytes.symbol,
                                .has_end_action = 1,
                                .end_action = m->net[0]->end,
+                               .has_start_action = m->net[0]->start >= 0 && m->net[0]->start < m->net[0]->actions,
+                               .start_action = m->net[0]->start,
                                .legal = m->legal};
 }
 

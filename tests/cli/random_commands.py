@@ -27,6 +27,7 @@ SEARCH = {
     "--patience": "0.5 1 2", "--min-length": "0 1 3", "--max-length": "1 4 20", "--length-penalty": "0 0.6 1", "--n-best": "1 2 5",
     "--distinct": None, "--like": "hf fairseq marian ct2", "--keep": "all first best", "--stop": "count bound bound-max top",
     "--at-limit": "open first end end-free", "--count-end": None, "--max-length-factor": "0 0.5 2", "--word-penalty": "0 0.3",
+    "--no-repeat-ngram": "0 1 3", "--repetition-penalty": "1 1.3 0.5",
     "--unknown-penalty": "0 2 inf", "--min-width": "0 1 4", "--require-end": None, "--unknown-names": None,
     "--absolute": "0.5 2 10", "--relative": "0.01 0.5", "--relative-local": "0.1",
     "--heuristic": "absolute:3 relative:0.1 max_candidates:2 patience:1", "--scorer": "word_reward:0.2 word_reward:-1",

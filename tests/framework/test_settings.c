@@ -71,6 +71,8 @@ static void ranges(void **state)
         {"word-penalty", {"0", "-1", "0.5"}, {"inf", "nan", "w"}},
         {"min-width", {"0", "1", "131072"}, {"-1", "131073", "1.5", "w"}},
         {"require-end", {"1", "0", "true", "false"}, {"2", "-1", "yes"}},
+        {"no-repeat-ngram", {"0", "1", "3"}, {"-1", "1.5", "n"}},
+        {"repetition-penalty", {"1", "0.5", "1.2"}, {"0", "-1", "nan", "r"}},
         {"unknown-penalty", {"0", "-1", "2.5", "inf"}, {"nan", "-inf", "u"}},
         {"stop-after", {"1", "131072"}, {"0", "-1", "131073", "1.2"}},
         {"patience", {"0.5", "1", "3"}, {"0", "-1", "nan", "inf", "p"}},

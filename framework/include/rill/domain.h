@@ -133,6 +133,8 @@ typedef struct rill_domain_info {
         row_bytes; /* that a row of a timestep takes while it is worked out, for the setting `memory`; 0: hardly any */
     const char *
         device; /* what computes: "cpu", "cuda:1, NAME OF THE GPU" (device.h); owned by the domain until close. NULL: not said */
+    int has_start_action; /* `start_action` is set: what the model reads before the first action is one of its actions; without, likewise */
+    int32_t start_action;
 } rill_domain_info;
 
 /* One input on its way into a slot. */
