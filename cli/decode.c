@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "crew.h"
+#include "fields.h"
 #include "files.h"
 #include "input.h"
 #include "interrupt.h"
@@ -35,8 +36,7 @@ typedef struct decode {
     const char *input_path, *output_path, *references_path, *stats_path, *trace_path;
     cli_form form;
     cli_extras extras;
-    const char *fields[2];
-    char field[64];
+    cli_fields fields;
     int quiet, wants_progress;
     cli_input input;
     cli_output output, stats, trace;
@@ -144,7 +144,8 @@ static const face run_face = {
     "\n"
     "Further entries: domain, domain_args, weights, backend, input_format, shortlist,\n"
     "tokenized, threads, workers, plugins, policy, alignment, unknown_names,\n"
-    "word_scores, pretty, unordered, output, stats, trace, references, sweep, tune.\n"
+    "word_scores, ids, pretty, unordered, output, stats, trace, references, sweep,\n"
+    "tune.\n"
     "A script writes files and loads native plugins only where an option names the\n"
     "same file, or with --unsafe-scripts. search holds the settings of\n"
     "`rill decode --help` with _ for -; its budget may be a function of the step.\n"
@@ -268,37 +269,6 @@ static cli_form form_of(const decode *d)
     return d->plan->resolved.unordered ? CLI_FORM_NUMBERED : CLI_FORM_PLAIN;
 }
 
-/* What options or the run file say of it: "" of a switch is that it is on. */
-static const char *said(const decode *d, const char *name)
-{
-    const rill_layer *const layers[] = {d->session.given, d->session.file};
-    return rill_layers_get(layers, 2, name);
-}
-
-static int is_on(const decode *d, const char *name)
-{
-    const char *value = said(d, name);
-    return value && strcmp(value, "0") && strcmp(value, "false");
-}
-
-/* What the domain is to add to its outputs. */
-static int want_fields(decode *d)
-{
-    int n = 0, length = 0;
-    const char *alignment = said(d, "alignment");
-    if (alignment) {
-        length = snprintf(d->field, sizeof d->field, "alignment%s%s", alignment[0] ? "=" : "", alignment);
-        d->fields[n++] = d->field;
-    }
-    if (length >= (int)sizeof d->field) return cli_fail("--alignment: the value is too long");
-    if (is_on(d, "unknown-names")) d->fields[n++] = "unknown";
-    d->plan->setup.fields = d->fields;
-    d->plan->setup.n_fields = d->extras.fields = n;
-    d->extras.word_scores = is_on(d, "word-scores");
-    d->wants_pretty = is_on(d, "pretty");
-    return CLI_OK;
-}
-
 static int make_plan(decode *d)
 {
     const rill_layer *soft[] = {d->session.file, d->session.folder.search};
@@ -308,10 +278,12 @@ static int make_plan(decode *d)
         return cli_fail_context(d->session.ctx);
     cli_runfile_say_left(&d->runfile, d->plan, NULL);
     d->form = form_of(d);
-    code = want_fields(d);
-    if (code == CLI_OK && d->wants_pretty && (d->form != CLI_FORM_PLAIN || d->extras.fields || d->extras.word_scores))
+    d->wants_pretty = cli_is_on(&d->session, "pretty");
+    code = cli_fields_want(&d->fields, &d->session, d->plan, &d->extras);
+    if (code == CLI_OK && d->wants_pretty &&
+        (d->form != CLI_FORM_PLAIN || d->extras.fields || d->extras.word_scores || d->extras.ids))
         return cli_fail("--pretty shows one tree per input, in order: leave out --n-best, --unordered, --alignment, "
-                        "--unknown-names and --word-scores");
+                        "--unknown-names, --word-scores and --ids");
     cli_pretty_start(&d->pretty, d->session.ctx);
     if (code == CLI_OK && d->trace_path) {
         d->plan->setup.trace = cli_trace_event;
@@ -458,10 +430,9 @@ static int sweep(decode *d)
                              .stats = d->stats_path,
                              .quiet = d->quiet};
     if (d->trace_path) return cli_fail("a sweep is many runs, and --trace is for one: leave one of them out");
-    if (said(d, "alignment") || is_on(d, "unknown-names") || is_on(d, "word-scores") || is_on(d, "pretty"))
-        return cli_fail(
-            "a sweep prints no outputs, and --alignment, --unknown-names, --word-scores and --pretty are for "
-            "them: leave one out");
+    for (const rill_option *row = rill_output_table(); row->name; row++)
+        if (cli_is_on(&d->session, row->name))
+            return cli_fail("a sweep prints no outputs, and --%s is for them: leave one out", row->name);
     if (rill_layer_get(d->session.given, "unordered"))
         return cli_fail("a sweep prints a table, and --unordered is for outputs: leave one of them out");
     return cli_sweep_run(&sweep);

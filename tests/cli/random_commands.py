@@ -32,7 +32,7 @@ SEARCH = {
     "--absolute": "0.5 2 10", "--relative": "0.01 0.5", "--relative-local": "0.1",
     "--heuristic": "absolute:3 relative:0.1 max_candidates:2 patience:1", "--scorer": "word_reward:0.2 word_reward:-1",
     "--weights": "f32 bf16 int8", "--backend": "rill", "--device": "cpu", "--input-format": "auto tree tagged text", "--tokenized": None,
-    "--word-scores": None, "--alignment": None, "--alignment=soft": None, "--alignment=0.3": None, "--pretty": None,
+    "--word-scores": None, "--alignment": None, "--alignment=soft": None, "--alignment=0.3": None, "--ids": None, "--pretty": None,
 }
 # Options that must not.
 SCHEDULE = {
