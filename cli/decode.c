@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "constraints.h"
 #include "crew.h"
 #include "fields.h"
 #include "files.h"
@@ -33,12 +34,13 @@ typedef struct decode {
     cli_runfile runfile;
     rill_plan *plan;
     const char *argument; /* the configuration, where it stands without an option */
-    const char *input_path, *output_path, *references_path, *stats_path, *trace_path;
+    const char *input_path, *constraints_path, *output_path, *references_path, *stats_path, *trace_path;
     cli_form form;
     cli_extras extras;
     cli_fields fields;
     int quiet, wants_progress;
     cli_input input;
+    cli_constraints constraints;
     cli_output output, stats, trace;
     int wants_pretty, wants_profile;
     cli_profile profile;
@@ -57,6 +59,9 @@ static const cli_option file_options[] = {
     {"config", 0, "FILE.lua", "a run described in Lua, which options override: `rill run --help`",
      STORED(runfile.path)},
     {"input", 'i', "FILE", "inputs, one per line (default: standard input)", STORED(input_path)},
+    {"constraints", 0, "FILE",
+     "what each output has to keep to, a line for each input: \"prefix:TEXT ||| ban:TEXT ||| allow:TEXT ||| require:TEXT\"",
+     STORED(constraints_path)},
     {"output", 'o', "FILE", "where results go (default: standard output)", STORED(output_path)},
     {"refs", 'r', "FILE", "references, one per line: a sweep then tells quality", STORED(references_path)},
     {"stats", 0, "FILE", "write counters, seconds and settings as JSON; - is standard output, where -o names a file",
@@ -208,6 +213,14 @@ static rill_status read_line(void *user, int may_block, const char **text, size_
     return cli_input_read(&d->input, may_block, text, length);
 }
 
+static rill_status read_request(void *user, int may_block, rill_request *request)
+{
+    decode *d = user;
+    show_progress(d);
+    if (cli_interrupted()) return RILL_END_OF_INPUT;
+    return cli_constraints_read(&d->constraints, &d->input, may_block, request);
+}
+
 static rill_status write_result(void *user, const rill_result *result)
 {
     decode *d = user;
@@ -241,9 +254,10 @@ static rill_status write_result(void *user, const rill_result *result)
 /* Only the options that were given take part; results always go somewhere. */
 static int check_files(const decode *d)
 {
-    cli_file files[6] = {{"input", d->input_path, 0}, {"output", d->output_path, 1}};
+    cli_file files[7] = {{"input", d->input_path, 0}, {"output", d->output_path, 1}};
     int n = 2;
     if (d->runfile.path) files[n++] = (cli_file){"the configuration", d->runfile.path, 0};
+    if (d->constraints_path) files[n++] = (cli_file){"--constraints", d->constraints_path, 0};
     if (d->stats_path) files[n++] = (cli_file){"--stats", d->stats_path, 1};
     if (d->trace_path) files[n++] = (cli_file){"--trace", d->trace_path, 1};
     return cli_files_check(files);
@@ -330,6 +344,8 @@ static int prepare(decode *d)
 {
     int code = cli_session_domain(&d->session) ? make_plan(d) : CLI_FAILED;
     if (code == CLI_OK) code = cli_input_open(&d->input, d->session.ctx, d->input_path, RILL_FILE_STREAM);
+    if (code == CLI_OK && d->constraints_path)
+        code = cli_constraints_open(&d->constraints, d->session.ctx, d->constraints_path, d->plan);
     if (code == CLI_OK) code = check_files(d);
     if (code == CLI_OK) d->session.many = has_many(d);
     if (code == CLI_OK) code = cli_session_open(&d->session);
@@ -406,7 +422,9 @@ static int decode_all(decode *d)
     cli_interrupt_heed();
     start_progress(d);
     double start = cli_now();
-    rill_status status = rill_workers_run(d->session.crew, read_line, d, write_result, d);
+    rill_workers *crew = d->session.crew;
+    rill_status status = d->constraints_path ? rill_workers_run_requests(crew, read_request, d, write_result, d)
+                                             : rill_workers_run(crew, read_line, d, write_result, d);
     d->wall = cli_now() - start;
     cli_progress_erase(&d->progress);
     int code = d->failed ? CLI_SOME_FAILED : CLI_OK;
@@ -429,6 +447,7 @@ static int sweep(decode *d)
                              .output = d->output_path,
                              .stats = d->stats_path,
                              .quiet = d->quiet};
+    if (d->constraints_path) return cli_fail("a sweep takes no --constraints: leave one of them out");
     if (d->trace_path) return cli_fail("a sweep is many runs, and --trace is for one: leave one of them out");
     for (const rill_option *row = rill_output_table(); row->name; row++)
         if (cli_is_on(&d->session, row->name))
@@ -467,6 +486,7 @@ static int command(const face *as, int argc, char **argv)
     cli_profile_end(&d->profile);
     rill_plan_free(d->plan);
     cli_runfile_end(&d->runfile);
+    cli_constraints_close(&d->constraints);
     cli_session_end(&d->session);
     cli_input_close(&d->input);
     cli_output_close(&d->stats); /* again, when nothing was run: closing twice is harmless */

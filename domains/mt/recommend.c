@@ -202,8 +202,9 @@ static rill_status read_advice(void *user, const rill_config *config)
     return read_search(user, config, 0);
 }
 
-/* Beams, penalties and what may be repeated as the makers have them. What leaves the beam does so at the top, and pruning costs no quality: on Multi30k's
- * val, with examples/models/de-en and five beams, BLEU is 41.93 for 56,600 expansions; transformers' search has 41.89 for 78,100. */
+/* Beams, penalties and what may be repeated as the makers have them. What leaves the beam does so at the top, and pruning costs no
+ * quality: on Multi30k's val, with examples/models/de-en and five beams, BLEU is 41.93 for 56,600 expansions; transformers' search has
+ * 41.89 for 78,100. */
 rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
     makers m = {.ctx = ctx, .penalty = 1.0, .repetition = 1.0};

@@ -41,7 +41,7 @@ static void constrained(problem_group group, int64_t iterations, int conventions
 static void pruned(void **state)
 {
     (void)state;
-    constrained(PROBLEM_PRUNED, 2500, 0);
+    constrained(PROBLEM_PRUNED, 1500, 0);
 }
 
 static void fixed_top(void **state)
@@ -65,12 +65,112 @@ static void greedy(void **state)
 static void conventions(void **state)
 {
     (void)state;
-    constrained(PROBLEM_PRUNED, 1500, 1);
+    constrained(PROBLEM_PRUNED, 1000, 1);
+}
+
+/* --- given outputs ------------------------------------------------------------------------------------------------ */
+
+/* Each output of a run is given to one that allows nothing else. */
+typedef struct rescoring {
+    const engine_record *found;
+    char arguments[PROBLEM_MOST_INPUTS][NAIVE_LONGEST * 4];
+    const char *scorers[1];
+    rill_settings settings;
+    int32_t at;
+} rescoring;
+
+static void give_output(void *user, const problem *p, int32_t i, rill_request *request)
+{
+    rescoring *r = user;
+    const record_result *found = &r->found->result[i];
+    if (found->n <= r->at) return;
+    const record_output *o = &found->output[r->at];
+    size_t used = (size_t)snprintf(r->arguments[i], sizeof r->arguments[i], "ids");
+    for (int32_t a = 0; a < o->value.n_actions; a++)
+        used += (size_t)snprintf(r->arguments[i] + used, sizeof r->arguments[i] - used, " %d", (int)o->action[a]);
+    r->scorers[0] = r->arguments[i];
+    request->scorers = r->scorers;
+    r->settings = p->settings;
+    r->settings.max_length = o->value.actions > 0 ? o->value.actions : 1;
+    if (o->value.truncated) request->settings = &r->settings;
+}
+
+static int rescored(const problem *p, const engine_record *found, const engine_record *again, int32_t at, char *wrong,
+                    size_t size)
+{
+    for (int32_t i = 0; i < p->n_inputs; i++) {
+        if (!problem_is_searched(p, i) || found->result[i].n <= at) continue;
+        const record_output *a = &found->result[i].output[at], *b = again->result[i].output;
+        if (again->result[i].n != 1) {
+            snprintf(wrong, size, "input %d has %d outputs: %s", (int)i, (int)again->result[i].n,
+                     again->result[i].message);
+            return 0;
+        }
+        const size_t n = (size_t)a->value.n_actions;
+        if (a->value.n_actions != b->value.n_actions || memcmp(a->action, b->action, n * sizeof *a->action) != 0 ||
+            memcmp(a->logp_of, b->logp_of, n * sizeof *a->logp_of) != 0 ||
+            memcmp(&a->value.score, &b->value.score, sizeof a->value.score) != 0 ||
+            memcmp(&a->value.logp, &b->value.logp, sizeof a->value.logp) != 0 ||
+            a->value.truncated != b->value.truncated) {
+            snprintf(wrong, size, "input %d: %.17g was found, %.17g is the score of the output", (int)i, a->value.score,
+                     b->value.score);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void given_outputs(void **state)
+{
+    (void)state;
+    uint64_t first = harness_seed(1);
+    int64_t outputs = 0, truncated = 0;
+    rescoring *r = calloc(1, sizeof *r);
+    assert_non_null(r);
+    for (int64_t i = 0; i < harness_iterations(400); i++) {
+        uint64_t seed = first + (uint64_t)i;
+        dice d = dice_seeded(dice_mix(seed, 97));
+        problem p;
+        schedule s, given;
+        engine_record found, again;
+        char wrong[300];
+        hooks asking = {.user = r, .ask = give_output};
+        problem_draw(&p, PROBLEM_PRUNED, &d);
+        p.n_scorers = 0;
+        p.settings.n_best = 3;
+        schedule_draw(&s, PROBLEM_PRUNED, &d);
+        schedule_draw(&given, PROBLEM_PRUNED, &d);
+        s.max_nodes = given.max_nodes = 0;
+        s.memory = given.memory = 0;
+        engine_run(&p, &s, NULL, &found);
+        p.n_heuristics = 0;
+        p.n_scorers = 1;
+        snprintf(p.scorer[0].name, sizeof p.scorer[0].name, "given");
+        p.scorer[0].arguments[0] = '\0';
+        p.settings.k = p.settings.n_best = 1;
+        p.settings.stop_after = p.settings.max_candidates = p.settings.min_length = 0;
+        p.settings.patience = 0;
+        given.hooks = &asking;
+        given.by_run = 1;
+        *r = (rescoring){.found = &found};
+        for (; r->at < 3; r->at++) {
+            engine_run(&p, &given, NULL, &again);
+            if (!rescored(&p, &found, &again, r->at, wrong, sizeof wrong)) problem_fail(&p, &given, seed, wrong);
+            engine_record_clear(&again);
+        }
+        for (int32_t j = 0; j < p.n_inputs; j++) outputs += found.result[j].n;
+        for (int32_t j = 0; j < p.n_inputs; j++)
+            for (int32_t o = 0; o < found.result[j].n; o++) truncated += found.result[j].output[o].value.truncated;
+        engine_record_clear(&found);
+        problem_clear(&p);
+    }
+    free(r);
+    HARNESS_SEEN(outputs > 0 && truncated > 0);
 }
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(pruned), cmocka_unit_test(fixed_top),   cmocka_unit_test(fixed),
-    cmocka_unit_test(greedy), cmocka_unit_test(conventions),
+    cmocka_unit_test(greedy), cmocka_unit_test(conventions), cmocka_unit_test(given_outputs),
 };
 
 HARNESS_MAIN(tests)

@@ -33,8 +33,8 @@ typedef enum rill_chain { RILL_CHAIN_HEURISTICS, RILL_CHAIN_SCORERS, RILL_CHAIN_
  * "NAME:ARGS". Ends with name == NULL. */
 RILL_API const rill_option *rill_chain_table(void);
 
-/* What a program that writes outputs may write beside their texts: alignment, word-scores, unknown-names, ids, pretty. A layer only notes them;
- * rill_layers_get() finds them. Ends with name == NULL. */
+/* What a program that writes outputs may write beside their texts: alignment, word-scores, unknown-names, ids, pretty. A layer only notes
+ * them; rill_layers_get() finds them. Ends with name == NULL. */
 RILL_API const rill_option *rill_output_table(void);
 
 /* An empty layer. *out: freed by the caller; NULL on failure. RILL_OK · RILL_ERR_MEMORY */

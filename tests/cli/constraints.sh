@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Constraints through the command: for all inputs by --scorer, for one by a line of --constraints, the same answers by any schedule.
+set -eu
+. "${0%/*}/lib.sh"
+examples=$data/../../examples/models inputs=$data/../golden/inputs
+
+# --- each line's own, for all domains that make actions of texts
+head -n 4 "$inputs/de-en.txt" >lines
+printf 'prefix:Two women\n\nban:Where did\nrequire:basketball ||| require:yellow hat\n' >wishes
+feed lines "$rill" decode -q -m "$examples/de-en" --constraints wishes
+exits 0; silent; lines 4
+verdict "$(good [ "$(sed -n 1p out | cut -c1-9)" = "Two women" ])" "the prefix"
+verdict "$(good contains basketball out)" "a required phrase"; verdict "$(good contains "yellow hat" out)" "and the other"
+if contains "Where did" out; then verdict 0 "a banned phrase"; fi
+cp out wanted
+feed lines "$rill" decode -q -m "$examples/de-en"
+verdict "$(good [ "$(sed -n 2p out)" = "$(sed -n 2p wanted)" ])" "a line without wishes is as ever"
+for schedule in "--method var-stream --budget 7 --max-items 4" "--workers 2" "--method var-batch -n 2 --sort length" "--check"; do
+  feed lines "$rill" decode -q -m "$examples/de-en" --constraints wishes $schedule
+  exits 0; silent; same wanted out
+done
+feed lines "$rill" decode -q -m "$examples/de-en" --n-best 4 --constraints wishes --scorer word_reward:0.1
+exits 0
+verdict "$(good [ "$(grep -c "^3 .*basketball.*yellow hat\|^3 .*yellow hat.*basketball" out)" = "$(grep -c '^3 ' out)" ])" "all of a list"
+
+# --- for all inputs
+feed lines "$rill" decode -q -m "$examples/de-en" --scorer "ban:dog ||| yellow hat" --scorer "prefix:A"
+exits 0; lines 4
+if grep -qw 'dog\|yellow hat' out; then verdict 0 "banned phrases"; fi
+verdict "$(good [ "$(grep -c '^A' out)" = 4 ])" "all begin so"
+head -n 3 "$inputs/geo.txt" >questions
+feed questions "$rill" decode -q -m "$examples/geo" --scorer "require:argmin"
+exits 0
+verdict "$(good [ "$(grep -c argmin out)" = 3 ])" "argmin everywhere"
+head -n 1 "$inputs/gum.txt" >tree
+feed tree "$rill" decode -q -m "$examples/gum" --scorer "ban:NP"
+exits 0; lines 1
+if contains "(NP" out; then verdict 0 "no NP"; fi
+feed lines "$rill" decode -q -m "$examples/de-en" --no-repeat-ngram 1 --repetition-penalty 1.5 -k 3
+exits 0
+for line in 1 2 3 4; do
+  verdict "$(good [ -z "$(sed -n ${line}p out | tr ' ' '\n' | sort | uniq -d)" ])" "no word twice in line $line"
+done
+
+# --- what cannot be had fails alone, and says which it was
+printf 'prefix:\xe4\n\nbann:x\n' >wishes
+feed lines "$rill" decode -q -m "$examples/de-en" --constraints wishes
+exits 2; lines 4
+says 'line 1: prefix: '; says 'line 3: constraints: "bann" is no scorer of this run'; says "line 4: --constraints has no line for it"
+line_is 1 ""; line_is 2 "Yes."; line_is 3 ""; line_is 4 ""
+printf 'allow:argmin\n' >wishes
+head -n 1 questions >question
+feed question "$rill" decode -q -m "$examples/geo" --constraints wishes --max-length 3 --scorer "ban:argmin"
+exits 0 # the end is always allowed
+printf 'ban:(\nno colon\n\n' >wishes
+feed questions "$rill" decode -q -m "$examples/geo" --constraints wishes --min-length 2 --scorer "prefix:( lambda"
+exits 2
+says "line 1: every hypothesis died by timestep 1: scorer ban left no action that the model can take"
+says 'line 2: constraints: "no colon" is not NAME:TEXT'
+printf 'require:' >wishes
+for i in $(seq 300); do printf ' argmin'; done >>wishes
+feed question "$rill" decode -q -m "$examples/geo" --constraints wishes
+exits 2; says "line 1: require: 1 phrases of 300 actions: at most 32 of 255 together are possible"
+feed question "$rill" decode -q -m "$examples/geo" --constraints nowhere
+exits 1; says "nowhere"
+feed question "$rill" decode -q -m "$examples/geo" --constraints wishes -o wishes
+exits 1
+finish
